@@ -1,0 +1,98 @@
+package main
+
+// Every file that ccc changes is replaced whole, by replaceFile, while a lock
+// from lockFile is held. Nothing else in ccc renames or locks.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// lockPatience bounds the wait for a lock. The holder needs a millisecond or
+// two, so 64 hooks at once are through long before; whoever waits longer meets
+// a stopped process, and an error is better than a hook that hangs.
+const lockPatience = 5 * time.Second
+
+// lockFile takes the exclusive lock on path, creating the empty lock file, and
+// returns the function that gives it back. The kernel gives it back too when
+// the process ends, however it ends. path is never a file that is replaced: a
+// lock on a file that is renamed over protects nothing.
+func lockFile(path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for deadline := time.Now().Add(lockPatience); ; time.Sleep(2 * time.Millisecond) {
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return func() { file.Close() }, nil
+		}
+		busy := errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR)
+		if !busy || time.Now().After(deadline) {
+			file.Close()
+			return nil, fmt.Errorf("locking %s: %w", path, err)
+		}
+	}
+}
+
+// replaceFile puts data in the place of the file at path, atomically: a reader,
+// or whoever comes after a crash, finds the old bytes or the new ones, whole.
+// An existing file keeps its mode and owner, a symbolic link stays and its
+// target is replaced; a new file is 0600. durable also asks the disk, which
+// costs milliseconds: right for the user's files, needless for a counter.
+//
+// The caller holds the lock that guards path, so the temporary name is fixed
+// and what a killed process left under it is swept away here.
+func replaceFile(path string, data []byte, durable bool) error {
+	target, err := followLinks(path)
+	if err != nil {
+		return err
+	}
+	temporary := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+".ccc-tmp")
+	os.Remove(temporary)
+	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if old, statErr := os.Stat(target); err == nil && statErr == nil {
+		if owner, ok := old.Sys().(*syscall.Stat_t); ok {
+			// Root may give a file back to its owner; for others it is theirs already.
+			_ = file.Chown(int(owner.Uid), int(owner.Gid))
+		}
+		err = file.Chmod(old.Mode().Perm())
+	}
+	if err == nil && durable {
+		err = file.Sync()
+	}
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(temporary, target)
+	}
+	if err != nil {
+		os.Remove(temporary)
+	}
+	return err
+}
+
+// followLinks returns the file that path leads to; the last link may point at
+// a file that does not exist yet.
+func followLinks(path string) (string, error) {
+	for range 40 { // the kernel's own limit on links in a row
+		next, err := os.Readlink(path)
+		if err != nil {
+			return path, nil
+		}
+		if !filepath.IsAbs(next) {
+			next = filepath.Join(filepath.Dir(path), next)
+		}
+		path = next
+	}
+	return "", fmt.Errorf("%s: too many levels of symbolic links", path)
+}

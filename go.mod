@@ -1,0 +1,3 @@
+module ccc
+
+go 1.24

@@ -1,0 +1,136 @@
+package main
+
+// A guard stands between the hook and the reviewer, so that nothing of the
+// reviewer outlives the hook, however the hook ends. It runs in a session of its
+// own, out of reach of what is sent to the hook's process group, and holds the
+// read end of a pipe whose write end only the hook has: when the hook ends, even
+// by SIGKILL, the pipe closes and the guard ends the reviewer's whole tree.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// guardCommand is the subcommand, internal to ccc, that the hook starts:
+// ccc supervisor-guard CLAUDE ARGUMENTS..., with the pipe as file 3.
+const guardCommand = "supervisor-guard"
+
+const (
+	// termGrace lets claude end its own tools in its own way. Together with
+	// killPatience it stays below a second, the contract's limit.
+	termGrace = 400 * time.Millisecond
+	// killPatience bounds the wait for killed processes; only one in an
+	// uninterruptible system call takes longer, and nothing can end that.
+	killPatience = 500 * time.Millisecond
+)
+
+// guardReviewer runs the command in args and returns its exit code, or 128 plus
+// the signal that ended it, after every process of its tree has ended.
+func guardReviewer(args []string) int {
+	const lifelineFD = 3
+	syscall.CloseOnExec(lifelineFD)
+	lifeline := os.NewFile(lifelineFD, "lifeline")
+	if len(args) == 0 || lifeline == nil {
+		fmt.Fprintln(os.Stderr, "ccc: "+guardCommand+" is started by supervisor-hook only")
+		return 1
+	}
+	adopted := adoptOrphans()
+	cut := make(chan os.Signal, 1)
+	signal.Notify(cut, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	go func() {
+		_, _ = lifeline.Read(make([]byte, 1)) // nothing is ever written: this returns when the hook is gone
+		cut <- syscall.SIGTERM
+	}()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, "ccc: starting the reviewer:", err)
+		return 126
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	var err error
+	victims := processSet{}
+	select {
+	case err = <-done:
+	case <-cut:
+		victims.add(descendants(os.Getpid())) // where orphans are not adopted, this is the time to see them
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case err = <-done:
+		case <-time.After(termGrace):
+			_ = cmd.Process.Kill()
+			err = <-done
+		}
+	}
+	victims.end(adopted)
+	return exitCode(err)
+}
+
+// processSet is a set of process ids to be ended.
+type processSet map[int]bool
+
+func (p processSet) add(pids []int) {
+	for _, pid := range pids {
+		p[pid] = true
+	}
+}
+
+// end kills the processes of the set and all descendants of this process, those
+// that are born meanwhile too. With orphans adopted, a process without children
+// has no descendants.
+func (p processSet) end(adopted bool) {
+	for deadline := time.Now().Add(killPatience); ; time.Sleep(5 * time.Millisecond) {
+		var err error
+		for pid := 1; pid > 0 || errors.Is(err, syscall.EINTR); {
+			pid, err = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+		}
+		if adopted && errors.Is(err, syscall.ECHILD) {
+			return
+		}
+		p.add(descendants(os.Getpid()))
+		for pid := range p {
+			if syscall.Kill(pid, syscall.SIGKILL) != nil {
+				delete(p, pid)
+			}
+		}
+		if len(p) == 0 || time.Now().After(deadline) {
+			return
+		}
+	}
+}
+
+// exitCode is the exit code of a command, from what Wait returned.
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case !errors.As(err, &exit):
+		return 1
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return exit.ExitCode()
+}
+
+// tree returns the processes below root, given the parent of every process.
+func tree(root int, parents map[int]int) (below []int) {
+	children := make(map[int][]int, len(parents))
+	for pid, parent := range parents {
+		children[parent] = append(children[parent], pid)
+	}
+	for next := children[root]; len(next) > 0; {
+		pid := next[0]
+		below = append(below, pid)
+		next = append(next[1:], children[pid]...)
+		delete(children, pid)
+	}
+	return below
+}

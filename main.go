@@ -1,0 +1,291 @@
+// ccc supervises Claude Code: an agent that wants to stop is sent back to work
+// until a strict reviewer finds the work done.
+//
+// The manual is the usage text below; README.md quotes it. The files:
+//
+//	main.go      manual, dispatch, launch, exit
+//	hook.go      one hook event in, one decision out
+//	review.go    run the reviewer
+//	stream.go    read what it writes
+//	verdict.go   find its verdict
+//	prompt.go    what it is told
+//	guard.go     nothing of it outlives the hook
+//	state.go     the state directory
+//	settings.go  settings.json and ccc.json
+//	provider.go  the environment of claude
+//	jsonedit.go  change one value of a JSON text
+//	file.go      locks and atomic replacement
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+const usage = `usage:
+  ccc [--supervisor] [provider] [claude arguments...]
+      Start Claude Code, against a provider of ccc.json if one is named. With
+      --supervisor (or CCC_SUPERVISOR=1) a reviewer checks the work each time
+      the agent wants to stop. ccc's part ends at the first argument that is
+      not ccc's, or at --: ccc -- "fix the bug", ccc -- --version.
+  ccc supervisor-hook [--state-dir DIR]
+      Answer one Claude Code hook event: JSON on stdin, decision on stdout.
+  ccc --version
+  ccc --help
+
+files:
+  ~/.claude/settings.json   the hooks that Supervisor Mode needs are added here
+  ~/.claude/ccc.json        configuration, optional
+  ~/.claude/SUPERVISOR.md   what the reviewer is told; SUPERVISOR.md in the
+                            project comes first
+  ~/.claude/ccc/            state, reviewers' output and hook-invocation.log
+
+environment:
+  CCC_SUPERVISOR=1    the same as --supervisor
+  CCC_CLAUDE          the claude to run (default: the one in PATH)
+  CCC_CONFIG_DIR      where ccc.json and SUPERVISOR.md are
+  CCC_WORK_DIR        where the state directory, ccc/, is
+  CLAUDE_CONFIG_DIR   Claude Code's directory instead of ~/.claude
+`
+
+func main() {
+	os.Exit(run(os.Args[1:]))
+}
+
+// run is main with the exit code returned.
+func run(args []string) int {
+	word := ""
+	if len(args) > 0 {
+		word = args[0]
+	}
+	switch word {
+	case "--version":
+		fmt.Println("ccc", version())
+		return 0
+	case "--help":
+		fmt.Print(usage)
+		return 0
+	case "supervisor-hook":
+		return supervisorHook(args[1:], os.Stdin, os.Stdout, os.Stderr)
+	case guardCommand:
+		return guardReviewer(args[1:])
+	}
+	return exitWith(os.Stderr, launch(args))
+}
+
+// isSubcommand tells whether run takes word for a subcommand.
+func isSubcommand(word string) bool {
+	return slices.Contains([]string{"supervisor-hook", guardCommand}, word)
+}
+
+// version is the module version that go install records, or what the source
+// tree's revision is called.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}
+
+// failure is an error with its exit code and, where there is one, the next
+// command to try.
+type failure struct {
+	code int
+	err  error
+	hint string
+}
+
+func (f failure) Error() string {
+	if f.hint == "" {
+		return f.err.Error()
+	}
+	return f.err.Error() + "\n     " + f.hint
+}
+
+func (f failure) Unwrap() error { return f.err }
+
+func withHint(err error, hint string) error { return failure{code: 1, err: err, hint: hint} }
+
+// exitWith tells err, if there is one, and returns its exit code.
+func exitWith(stderr io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(stderr, "ccc:", printable(err.Error()))
+	var f failure
+	if errors.As(err, &f) {
+		return f.code
+	}
+	return 1
+}
+
+// newFlagSet returns the flags of a subcommand, which print the usage themselves.
+func newFlagSet(name string, stdout, stderr io.Writer) *flag.FlagSet {
+	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() { fmt.Fprint(stdout, usage) }
+	return flags
+}
+
+// parseFlags parses args; least to most operands may follow the flags. help is
+// true when help was asked for and given. The error has the usage in it.
+func parseFlags(flags *flag.FlagSet, args []string, least, most int) (help bool, err error) {
+	err = flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return true, nil
+	case err == nil && flags.NArg() < least:
+		err = errors.New("an operand is missing")
+	case err == nil && flags.NArg() > most:
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(most))
+	}
+	if err != nil {
+		return false, failure{code: 2, err: fmt.Errorf("%s: %w\n%s", flags.Name(), err, usage)}
+	}
+	return false, nil
+}
+
+// A launchPlan is what the command line asks for.
+type launchPlan struct {
+	supervisor bool
+	provider   *provider // nil: none
+	named      bool      // the provider was named, not remembered
+	args       []string  // claude's part
+}
+
+// parseLaunch splits the command line into ccc's part and claude's.
+func parseLaunch(args []string, c *config) (plan launchPlan, err error) {
+	plan.supervisor = os.Getenv("CCC_SUPERVISOR") == "1"
+	for ; len(args) > 0; args = args[1:] {
+		switch word := args[0]; {
+		case word == "--supervisor":
+			plan.supervisor = true
+			continue
+		case word == "--":
+			args = args[1:]
+		case strings.HasPrefix(word, "-") || plan.named:
+		default:
+			if plan.provider = c.findProvider(word); plan.provider == nil {
+				return plan, unknownWord(word, c)
+			}
+			plan.named = true
+			continue
+		}
+		break
+	}
+	plan.args = args
+	if !plan.named && c.currentProvider != "" {
+		if plan.provider = c.findProvider(c.currentProvider); plan.provider == nil {
+			return plan, fmt.Errorf("current_provider %q of ccc.json is not among its providers (%s)", c.currentProvider, c.providerNames())
+		}
+	}
+	return plan, nil
+}
+
+func unknownWord(word string, c *config) error {
+	return failure{
+		code: 2,
+		err:  fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames()),
+		hint: "to pass it on to claude: ccc -- " + shellQuote(word),
+	}
+}
+
+// launch replaces ccc with claude; it returns only with an error.
+func launch(args []string) error {
+	p, err := findPlaces("")
+	if err != nil {
+		return err
+	}
+	config, err := loadConfig(p)
+	if err != nil {
+		return err
+	}
+	plan, err := parseLaunch(args, config)
+	if err != nil {
+		return err
+	}
+	claude, err := findClaude()
+	if err != nil {
+		return err
+	}
+	env, err := launchEnv(os.Environ(), plan.provider)
+	if err != nil {
+		return err
+	}
+	if plan.supervisor {
+		if err := prepareSupervision(p, config.supervisor); err != nil {
+			return err
+		}
+		env = setEnv(env, "CCC_SUPERVISOR", "1")
+		if os.Getenv(blockCapVariable) == "" {
+			env = setEnv(env, blockCapVariable, strconv.Itoa(config.supervisor.maxIterations))
+		}
+	}
+	argv := append([]string{claude}, config.claudeArgs...)
+	if plan.provider != nil {
+		argv = append(argv, plan.provider.claudeArgs...)
+	}
+	err = syscall.Exec(claude, append(argv, plan.args...), env)
+	return failure{code: 126, err: fmt.Errorf("starting %s: %w", claude, err)}
+}
+
+// Claude Code (from 2.1.143) ends a turn by force after this many blocked stops
+// in a row, 8 unless told otherwise.
+const blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
+
+// prepareSupervision writes what a supervised session needs and says where it
+// can be watched.
+func prepareSupervision(p places, config supervisorConfig) error {
+	project, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	state := stateDir(p.state)
+	if err := state.create(); err != nil {
+		return fmt.Errorf("creating the state directory: %w", err)
+	}
+	if err := createPrompt(project, p); err != nil {
+		return fmt.Errorf("creating %s: %w", promptName, err)
+	}
+	if err := installHooks(p, self, config.timeoutSeconds); err != nil {
+		return fmt.Errorf("adding the hooks: %w", err)
+	}
+	fmt.Fprintf(os.Stderr, `Supervisor mode enabled
+[Supervisor Mode] 日志文件:
+  状态目录: %s
+  Hook 日志: %s
+  审查输出: %s
+查看日志: tail -f %s
+`, state, state.logFile(), state.outputFile("<session>"), shellQuote(state.logFile()))
+	return nil
+}
+
+// absoluteEnv makes the directories and programs in ccc's variables absolute:
+// hooks run in other directories than the launch.
+func absoluteEnv(env []string) ([]string, error) {
+	for _, name := range []string{"CCC_CONFIG_DIR", "CCC_WORK_DIR", "CLAUDE_CONFIG_DIR", "CCC_CLAUDE"} {
+		value := os.Getenv(name)
+		if value == "" || filepath.IsAbs(value) || !strings.Contains(value, "/") && name == "CCC_CLAUDE" {
+			continue
+		}
+		absolute, err := filepath.Abs(value)
+		if err != nil {
+			return nil, err
+		}
+		env = setEnv(env, name, absolute)
+	}
+	return env, nil
+}

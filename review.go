@@ -1,0 +1,232 @@
+package main
+
+// A review: run a fork of the session as reviewer and bring home its verdict.
+// Whatever keeps a review from taking place ends as the error of run.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A review is one call of the reviewer.
+type review struct {
+	session string // the session to fork
+	project string // where the reviewer runs: older versions find a session only there
+	prompt  string
+	request string
+	config  supervisorConfig
+	env     []string
+
+	output   io.Writer   // takes each valid line of the stream, unchanged
+	progress io.Writer   // takes the reviewer's text, for people
+	warn     func(error) // told of what goes wrong without ending the review
+}
+
+// A reviewResult is what a review brought. Without a review it holds what was
+// known before the failure.
+type reviewResult struct {
+	verdict
+	session  string // the reviewer's own
+	tokens   tokens
+	costUSD  float64
+	tools    []string
+	duration time.Duration
+}
+
+// tokens is what requests used, as the API counts it.
+type tokens struct {
+	Input      int `json:"input_tokens"`
+	CacheRead  int `json:"cache_read_input_tokens"`
+	CacheWrite int `json:"cache_creation_input_tokens"`
+	Output     int `json:"output_tokens"`
+}
+
+// The reviewer ends by itself about 0.1 s after its result line; what takes
+// longer has only cleaning up left to do and is ended.
+const resultGrace = 500 * time.Millisecond
+
+// run runs the review. An error means that no review took place: the reviewer
+// could not be started, failed, said nothing, or ctx ended before its verdict.
+func (r *review) run(ctx context.Context) (result reviewResult, err error) {
+	start := time.Now()
+	defer func() { result.duration = time.Since(start) }()
+	claude, err := findClaude()
+	if err != nil {
+		return result, err
+	}
+	flags := reviewerFlags(r)
+	for {
+		stream := newStream(r)
+		stderr, err := r.call(ctx, slices.Concat([]string{claude}, slices.Concat(flags...)), stream)
+		result = stream.outcome
+		if stream.result == nil && ctx.Err() == nil {
+			if i := unknownFlag(flags, stderr); i >= 0 && stream.lines == 0 {
+				r.warn(fmt.Errorf("this claude does not know %s: going on without it", flags[i][0]))
+				flags = slices.Delete(flags, i, i+1)
+				continue
+			}
+		}
+		switch {
+		case stream.result != nil:
+			result.verdict, err = stream.result.judge()
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		case err == nil:
+			err = errors.New("the reviewer ended without a result")
+		}
+		if err != nil && stderr != "" {
+			err = fmt.Errorf("%w: %s", err, stderr)
+		}
+		return result, err
+	}
+}
+
+// A reviewerFlag is one flag of the reviewer's command line with its values.
+type reviewerFlag []string
+
+// optionalFlags may be dropped for a claude that does not know them.
+var optionalFlags = []string{"--system-prompt-snapshot", "--no-session-persistence", "--max-budget-usd"}
+
+// reviewerFlags is the command line of a review. It is the same, byte for byte,
+// for every review of a session, as the prompt cache wants it.
+func reviewerFlags(r *review) []reviewerFlag {
+	flags := []reviewerFlag{
+		{"--print"}, {"--fork-session"}, {"--resume", r.session},
+		{"--verbose"}, {"--output-format", "stream-json"},
+	}
+	if !r.config.keepCache {
+		flags = append(flags,
+			reviewerFlag{"--json-schema", verdictSchema},
+			reviewerFlag{"--system-prompt", r.prompt},
+			// From 2.1.267 on a resumed session keeps its recorded system
+			// prompt, silently, unless this is off.
+			reviewerFlag{"--system-prompt-snapshot", "off"})
+	}
+	flags = append(flags,
+		reviewerFlag{"--no-session-persistence"},
+		reviewerFlag{"--settings", reviewerSettings},
+		reviewerFlag{"--permission-mode", r.config.permissionMode})
+	if r.config.model != "" {
+		flags = append(flags, reviewerFlag{"--model", r.config.model})
+	}
+	if len(r.config.allowedTools) > 0 {
+		flags = append(flags, append(reviewerFlag{"--allowedTools"}, r.config.allowedTools...))
+	}
+	if budget := r.config.maxBudgetUSD; budget > 0 {
+		flags = append(flags, reviewerFlag{"--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64)})
+	}
+	return flags
+}
+
+// input is what the reviewer reads on stdin. Where the prompt cache is to be
+// kept, flags can't carry the prompt and the form of the verdict.
+func (r *review) input() string {
+	if r.config.keepCache {
+		return r.prompt + "\n\n" + verdictForm + "\n\n" + r.request
+	}
+	return r.request
+}
+
+var unknownOption = regexp.MustCompile(`error: unknown option '(--[a-z-]+)`)
+
+// unknownFlag returns the index of the optional flag that stderr complains
+// about, or -1.
+func unknownFlag(flags []reviewerFlag, stderr string) int {
+	match := unknownOption.FindStringSubmatch(stderr)
+	if match == nil || !slices.Contains(optionalFlags, match[1]) {
+		return -1
+	}
+	return slices.IndexFunc(flags, func(f reviewerFlag) bool { return f[0] == match[1] })
+}
+
+// guardPatience is how long a guard may take to end the reviewer's tree: its
+// own limits add up to 0.9 s, and Claude Code kills a hook 1.3 s after SIGTERM.
+const guardPatience = time.Second
+
+// call runs the command line under a guard (guard.go) with the request on stdin
+// and its stdout going to stream. It returns when the reviewer's whole tree has
+// ended: by itself, a moment after its result, or because ctx is done. stderr
+// is the end of what the reviewer said there, on one line.
+func (r *review) call(ctx context.Context, command []string, stream *stream) (stderr string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	lifeline, hold, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	complaints := &tail{limit: 2000}
+	cmd := exec.Command(self, append([]string{guardCommand}, command...)...)
+	cmd.Dir, cmd.Env = r.project, r.env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(r.input()), stream, complaints
+	cmd.ExtraFiles = []*os.File{lifeline}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a signal to the hook's group spares the guard
+	cmd.WaitDelay = 100 * time.Millisecond
+	err = cmd.Start()
+	lifeline.Close()
+	if err != nil {
+		hold.Close()
+		return "", fmt.Errorf("starting the reviewer: %w", err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	select {
+	case err = <-done:
+		hold.Close()
+	case <-ctx.Done():
+		hold.Close()
+		err = endGuard(cmd, done)
+	case <-stream.complete:
+		select {
+		case err = <-done:
+			hold.Close()
+		case <-ctx.Done():
+			hold.Close()
+			err = endGuard(cmd, done)
+		case <-time.After(resultGrace):
+			hold.Close()
+			err = endGuard(cmd, done)
+		}
+	}
+	stream.close()
+	return complaints.line(), err
+}
+
+// endGuard waits for a guard whose lifeline is cut, and kills its process group
+// when it is stuck itself.
+func endGuard(cmd *exec.Cmd, done <-chan error) error {
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(guardPatience):
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		return <-done
+	}
+}
+
+// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else
+// the one in PATH.
+func findClaude() (string, error) {
+	name := os.Getenv("CCC_CLAUDE")
+	if name == "" {
+		name = "claude"
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", failure{code: 127, err: fmt.Errorf("finding claude: %w", err),
+			hint: "npm install -g @anthropic-ai/claude-code"}
+	}
+	return filepath.Abs(path)
+}

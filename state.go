@@ -1,0 +1,234 @@
+package main
+
+// This file alone opens the state directory. For a session abc123 it holds
+// supervisor-abc123.json (the count), supervisor-abc123-output.jsonl (what the
+// reviewers wrote, as they wrote it) and supervisor-abc123-events.jsonl (the
+// timeline); for all sessions together hook-invocation.log and the lock.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// stateDir is the path of the state directory.
+type stateDir string
+
+func (d stateDir) file(name string) string { return filepath.Join(string(d), name) }
+
+func (d stateDir) stateFile(session string) string { return d.file("supervisor-" + session + ".json") }
+func (d stateDir) outputFile(session string) string {
+	return d.file("supervisor-" + session + "-output.jsonl")
+}
+func (d stateDir) eventsFile(session string) string {
+	return d.file("supervisor-" + session + "-events.jsonl")
+}
+func (d stateDir) logFile() string { return d.file("hook-invocation.log") }
+
+// validSession is what may become part of a file name and an argument.
+var validSession = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+
+// create makes the directory and the empty log, so that `tail -f` works at once.
+func (d stateDir) create() error {
+	if err := os.MkdirAll(string(d), 0o700); err != nil {
+		return err
+	}
+	return d.appendTo(d.logFile(), nil)
+}
+
+// appendTo adds data to the file at path in a single write, which the kernel
+// does not tear when several processes append at once.
+func (d stateDir) appendTo(path string, data []byte) error {
+	file, err := openAppend(path)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+func openAppend(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+}
+
+// openOutput opens the file that mirrors the reviewers' streams.
+func (d stateDir) openOutput(session string) (*os.File, error) {
+	return openAppend(d.outputFile(session))
+}
+
+// sessionState is what ccc remembers of a session between two hooks.
+type sessionState struct {
+	SessionID string    `json:"session_id"`
+	Count     int       `json:"count"`             // reviews since the user's last prompt
+	Enabled   *bool     `json:"enabled,omitempty"` // set once the session was switched on or off
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
+}
+
+// read returns the state of session; one that has none yet gets a new one.
+func (d stateDir) read(session string) (sessionState, error) {
+	fresh := sessionState{SessionID: session, CreatedAt: now()}
+	text, err := os.ReadFile(d.stateFile(session))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fresh, nil
+	}
+	if err != nil {
+		return fresh, err
+	}
+	var state sessionState
+	if err := json.Unmarshal(text, &state); err != nil {
+		return fresh, corruptError{err}
+	}
+	if state.SessionID != session || state.Count < 0 {
+		return fresh, corruptError{errors.New("not the state of this session")}
+	}
+	return state, nil
+}
+
+type corruptError struct{ error }
+
+// update changes the state of session under the lock. change returns false to
+// leave the file as it is. A corrupt file is kept as .bad and the session
+// starts anew; update then still returns the error, beside the new state.
+func (d stateDir) update(session string, change func(*sessionState) bool) (sessionState, error) {
+	if err := os.MkdirAll(string(d), 0o700); err != nil {
+		return sessionState{}, err
+	}
+	unlock, err := lockFile(d.file("state.lock"))
+	if err != nil {
+		return sessionState{}, err
+	}
+	defer unlock()
+	state, err := d.read(session)
+	path := d.stateFile(session)
+	var corrupt corruptError
+	if errors.As(err, &corrupt) {
+		err = fmt.Errorf("%s is corrupt, kept as %s.bad: %w", path, path, corrupt.error)
+		if renameErr := os.Rename(path, path+".bad"); renameErr != nil {
+			return state, renameErr
+		}
+	} else if err != nil {
+		return state, err
+	}
+	if change(&state) {
+		state.UpdatedAt = now()
+		if writeErr := replaceFile(path, append(encodeJSON(state), '\n'), false); writeErr != nil {
+			return state, writeErr
+		}
+	}
+	return state, err
+}
+
+// nextIteration counts one more review of session and returns its number, from
+// 1; at the limit it counts nothing and returns 0.
+func (d stateDir) nextIteration(session string, limit int) (iteration int, err error) {
+	_, err = d.update(session, func(s *sessionState) bool {
+		if s.Count >= limit {
+			return false
+		}
+		s.Count++
+		iteration = s.Count
+		return true
+	})
+	return iteration, err
+}
+
+// resetCount gives session a fresh budget of reviews.
+func (d stateDir) resetCount(session string) error {
+	_, err := d.update(session, func(s *sessionState) bool {
+		changed := s.Count != 0
+		s.Count = 0
+		return changed
+	})
+	return err
+}
+
+// record is one line of a session's timeline: a prompt of the user's (event
+// UserPromptSubmit) or what became of a stop or a question.
+type record struct {
+	Time    time.Time `json:"time"`
+	Event   string    `json:"event"`
+	Project string    `json:"project,omitempty"`
+	Prompt  string    `json:"prompt,omitempty"`
+
+	Iteration       int      `json:"iteration,omitempty"`
+	Limit           int      `json:"max_iterations,omitempty"`
+	Verdict         string   `json:"verdict,omitempty"` // one of the verdict constants
+	Feedback        string   `json:"feedback,omitempty"`
+	Error           string   `json:"error,omitempty"` // why there was no review
+	DurationSeconds float64  `json:"duration_seconds,omitempty"`
+	CostUSD         float64  `json:"cost_usd,omitempty"` // of this review alone
+	Tokens          *tokens  `json:"tokens,omitempty"`
+	Tools           []string `json:"tools,omitempty"` // as in Bash(git status)
+	PromptSource    string   `json:"prompt_source,omitempty"`
+	ReviewerSession string   `json:"reviewer_session,omitempty"`
+}
+
+// The verdicts of a record.
+const (
+	verdictBlock  = "block"  // the agent goes on
+	verdictAllow  = "allow"  // the agent may stop
+	verdictFailed = "failed" // no review took place
+	verdictLimit  = "limit"  // max_iterations was reached before
+)
+
+// append adds r to the timeline of session.
+func (d stateDir) append(session string, r record) error {
+	return d.appendTo(d.eventsFile(session), append(encodeJSON(r), '\n'))
+}
+
+// timeline returns the records of session, oldest first. Lines that a full disk
+// or a crash left broken are passed over.
+func (d stateDir) timeline(session string) ([]record, error) {
+	file, err := os.Open(d.eventsFile(session))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	var records []record
+	lines := lineWriter{line: func(line []byte) {
+		var r record
+		if json.Unmarshal(line, &r) == nil {
+			records = append(records, r)
+		}
+	}}
+	_, err = io.Copy(&lines, file)
+	lines.close()
+	return records, err
+}
+
+// log adds a line to hook-invocation.log: the time, what happened, and key,
+// value pairs. Values are written on one line, quoted where they need it;
+// prompts and values of variables do not belong here. What can't be logged is
+// returned as an error and must not change the decision.
+func (d stateDir) log(what string, pairs ...any) error {
+	var line strings.Builder
+	line.WriteString(now().Format("2006-01-02T15:04:05.000Z07:00"))
+	line.WriteString(" " + what)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		value := fmt.Sprint(pairs[i+1])
+		if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == '"' || !strconv.IsPrint(r) }) {
+			value = strconv.Quote(value)
+		}
+		fmt.Fprintf(&line, " %s=%s", pairs[i], value)
+	}
+	line.WriteByte('\n')
+	return d.appendTo(d.logFile(), []byte(line.String()))
+}
+
+// now is the time as ccc writes it: UTC, to the millisecond.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// readStream feeds input to a stream in pieces of size bytes, scribbling over
+// each piece after it was taken, and returns the mirror and the warnings.
+func readStream(input string, size int) (s *stream, mirror string, warnings []string) {
+	var out bytes.Buffer
+	s = newStream(&review{output: &out, progress: io.Discard, warn: func(err error) { warnings = append(warnings, err.Error()) }})
+	piece := make([]byte, size)
+	for rest := input; rest != ""; {
+		n := copy(piece, rest)
+		rest = rest[n:]
+		if wrote, err := s.Write(piece[:n]); wrote != n || err != nil {
+			panic(fmt.Sprint(wrote, err))
+		}
+		clear(piece)
+	}
+	s.close()
+	return s, out.String(), warnings
+}
+
+func TestStreamMirror(t *testing.T) {
+	long := `{"type":"user","text":"` + strings.Repeat("长", 100000) + `"}`
+	tests := []struct {
+		name, input, mirror string
+		warnings            int
+	}{
+		{"lines", "{\"a\":1}\n[2]\n", "{\"a\":1}\n[2]\n", 0},
+		{"crlf", "{\"a\":1}\r\n{\"b\":2}\r\n", "{\"a\":1}\r\n{\"b\":2}\r\n", 0},
+		{"last_without_newline", "{\"a\":1}\n{\"b\":2}", "{\"a\":1}\n{\"b\":2}\n", 0},
+		{"spacing_kept", " {\"a\" : 1.50e+3, \"\\u0041\":\"<&>\"} \n", " {\"a\" : 1.50e+3, \"\\u0041\":\"<&>\"} \n", 0},
+		{"blank_lines", "\n \n\r\n{\"a\":1}\n\n", "{\"a\":1}\n", 0},
+		{"garbage_between", "{\"a\":1}\nwarning: {\n{\"b\":2}\nnull null\n3\n", "{\"a\":1}\n{\"b\":2}\n3\n", 2},
+		{"truncated_last", "{\"a\":1}\n{\"b\":", "{\"a\":1}\n", 1},
+		{"nul", "{\"a\":\"\x00\"}\n{\"b\":1}\n", "{\"b\":1}\n", 1},
+		{"long", long + "\n" + long, long + "\n" + long + "\n", 0},
+		{"empty", "", "", 0},
+	}
+	for _, test := range tests {
+		for _, size := range []int{1, 2, 3, 7, 64, 4096, 1 << 20} {
+			t.Run(fmt.Sprintf("%s/%d", test.name, size), func(t *testing.T) {
+				_, mirror, warnings := readStream(test.input, size)
+				if mirror != test.mirror {
+					t.Errorf("mirror is %.200q, want %.200q", mirror, test.mirror)
+				}
+				if len(warnings) != test.warnings {
+					t.Errorf("warnings: %q, want %d", warnings, test.warnings)
+				}
+			})
+		}
+	}
+}
+
+func TestStreamOutcome(t *testing.T) {
+	s, _, _ := readStream(`{"type":"system","subtype":"init","session_id":"abc"}
+{"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":4},"content":[{"type":"tool_use","name":"Bash","input":{"command":"git  status\n-s"}}]}}
+{"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":9},"content":[{"type":"tool_use","name":"Read","input":{"file_path":"a.go"}}]}}
+{"type":"assistant","message":{"id":"m2","usage":{"input_tokens":10},"content":[{"type":"tool_use","name":"StructuredOutput","input":{}},{"type":"text","text":"x"}]}}
+{"type":"result","subtype":"success","result":"{\"allow_stop\":true}"}
+{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"last\"}"}
+`, 5)
+	if want := (tokens{11, 2, 3, 9}); s.outcome.tokens != want {
+		t.Errorf("tokens %+v, want %+v", s.outcome.tokens, want)
+	}
+	if got := strings.Join(s.outcome.tools, " "); got != "Bash(git status -s) Read(a.go)" {
+		t.Errorf("tools %q", got)
+	}
+	if s.outcome.session != "abc" || s.result == nil {
+		t.Fatalf("session %q, result %v", s.outcome.session, s.result)
+	}
+	if v, err := s.result.judge(); err != nil || v.feedback != "last" {
+		t.Errorf("the last result must count, got %+v, %v", v, err)
+	}
+}
+
+func TestStreamOldSessionID(t *testing.T) {
+	if s, _, _ := readStream(`{"type":"system","sessionId":"old-1"}`, 9); s.outcome.session != "old-1" {
+		t.Errorf("session %q", s.outcome.session)
+	}
+}
+
+// A panic while reading must not reach the goroutine of os/exec.
+func TestStreamPanic(t *testing.T) {
+	s := newStream(&review{output: nil, progress: io.Discard, warn: func(error) {}})
+	if n, err := s.Write([]byte("{}\n")); n != 0 && err != nil {
+		t.Errorf("got %d, %v", n, err)
+	}
+}
+
+// countingWriter keeps nothing.
+type countingWriter struct{ n int64 }
+
+func (w *countingWriter) Write(p []byte) (int, error) { w.n += int64(len(p)); return len(p), nil }
+
+func TestStreamMemory(t *testing.T) {
+	tests := []struct {
+		name        string
+		line, lines int
+		dropped     bool
+		most        uint64
+	}{
+		{"lines_of_10MB", 10 << 20, 8, false, 50 << 20},
+		{"line_of_20MiB", 20 << 20, 1, false, 50 << 20},
+		{"endless_line", 200 << 20, 1, true, 50 << 20},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var mirror countingWriter
+			var warnings int
+			s := newStream(&review{output: &mirror, progress: io.Discard, warn: func(error) { warnings++ }})
+			runtime.GC()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			piece := bytes.Repeat([]byte("x"), 32<<10)
+			for range test.lines {
+				s.Write([]byte(`{"type":"user","text":"`))
+				for n := 0; n < test.line; n += len(piece) {
+					s.Write(piece)
+				}
+				s.Write([]byte("\"}\n"))
+			}
+			s.Write([]byte("{}\n"))
+			runtime.ReadMemStats(&after)
+			if got := after.HeapSys - min(after.HeapSys, before.HeapSys); got > test.most {
+				t.Errorf("the heap grew by %d MiB", got>>20)
+			}
+			want := int64(test.lines)*int64((test.line+len(piece)-1)/len(piece)*len(piece)+len("{\"type\":\"user\",\"text\":\"\"}\n")) + 3
+			if test.dropped {
+				want = 3
+			}
+			if mirror.n != want || (warnings > 0) != test.dropped {
+				t.Errorf("mirrored %d bytes with %d warnings, want %d", mirror.n, warnings, want)
+			}
+		})
+	}
+}
+
+// FuzzLines: what the splitter passes on is what came in, for any chunking.
+func FuzzLines(f *testing.F) {
+	f.Add("{\"a\":1}\r\n\nx", uint64(1))
+	f.Fuzz(func(t *testing.T, input string, seed uint64) {
+		var got bytes.Buffer
+		w := lineWriter{line: func(line []byte) {
+			if bytes.IndexByte(line, '\n') != len(line)-1 {
+				t.Errorf("not one line: %q", line)
+			}
+			got.Write(line)
+		}}
+		random := rand.New(rand.NewPCG(seed, 1))
+		for rest := []byte(input); len(rest) > 0; {
+			n := 1 + random.IntN(len(rest))
+			piece := bytes.Clone(rest[:n])
+			w.Write(piece)
+			clear(piece)
+			rest = rest[n:]
+		}
+		w.close()
+		want := input
+		if want != "" && !strings.HasSuffix(want, "\n") {
+			want += "\n"
+		}
+		if got.String() != want {
+			t.Errorf("got %q, want %q", got.String(), want)
+		}
+	})
+}

@@ -1,0 +1,176 @@
+package main
+
+// From the reviewer's result line to the verdict, or to the error that says
+// that there was no review.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// A verdict is what the reviewer decided.
+type verdict struct {
+	allowStop bool
+	feedback  string // what is left to do; never empty when allowStop is false
+}
+
+// defaultFeedback stands in for a reviewer that refuses and does not say why.
+const defaultFeedback = "请继续完成任务"
+
+// completedMarker in a text without JSON is an older form of approval.
+const completedMarker = "[TASK_COMPLETED]"
+
+// A resultLine is the message that ends a reviewer's stream.
+type resultLine struct {
+	Subtype          string          `json:"subtype"`
+	IsError          bool            `json:"is_error"`
+	Result           json.RawMessage `json:"result"`
+	StructuredOutput json.RawMessage `json:"structured_output"`
+	Errors           json.RawMessage `json:"errors"`
+
+	malformed error
+	costs     resultCosts
+}
+
+type resultCosts struct {
+	TotalUSD  float64 `json:"total_cost_usd"`
+	SinceLast map[string]struct {
+		CostUSD float64 `json:"costUSD"`
+	} `json:"model_usage_since_last_result"`
+}
+
+// parseResult reads line, which is valid JSON.
+func parseResult(line []byte) *resultLine {
+	r := new(resultLine)
+	r.malformed = json.Unmarshal(line, r)
+	_ = json.Unmarshal(line, &r.costs) // a bill that can't be read is no reason to doubt the verdict
+	return r
+}
+
+// judge returns the verdict. A result that says it failed is no review, whatever
+// its text looks like: an API error comes as subtype success with is_error.
+func (r *resultLine) judge() (verdict, error) {
+	text, isText := r.text()
+	switch {
+	case r.malformed != nil:
+		return verdict{}, fmt.Errorf("the reviewer's result is malformed: %w", r.malformed)
+	case r.IsError || r.Subtype != "" && r.Subtype != "success":
+		said := strings.TrimSpace(text + " " + string(r.Errors))
+		return verdict{}, fmt.Errorf("the reviewer failed (%s): %s", r.Subtype, cutMiddle(said, 500))
+	}
+	object := []byte(nil)
+	switch {
+	case isObject(r.StructuredOutput):
+		object = r.StructuredOutput
+	case isObject(r.Result):
+		object = r.Result
+	case isText:
+		var found bool
+		if object, found = lastObject(text); !found && strings.Contains(text, completedMarker) {
+			return verdict{allowStop: true}, nil
+		}
+	}
+	v, err := parseVerdict(object)
+	if err != nil {
+		v = verdict{feedback: text}
+	}
+	if v.feedback = strings.TrimSpace(v.feedback); v.feedback == "" && !v.allowStop {
+		v.feedback = defaultFeedback
+	}
+	return v, nil
+}
+
+// text returns the result's text.
+func (r *resultLine) text() (text string, ok bool) {
+	ok = json.Unmarshal(r.Result, &text) == nil
+	return text, ok
+}
+
+// ownCost is what this review cost in US dollars. The total of a fork includes
+// what the session had cost before; where claude does not tell them apart, 0.
+func (r *resultLine) ownCost() (sum float64) {
+	for _, model := range r.costs.SinceLast {
+		sum += model.CostUSD
+	}
+	return sum
+}
+
+func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
+
+// parseVerdict reads the verdict out of a JSON object. Keys count as written:
+// Go would take "Allow_Stop" for "allow_stop".
+func parseVerdict(object []byte) (verdict, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(object, &members); err != nil {
+		return verdict{}, err
+	}
+	raw, ok := members["allow_stop"]
+	if !ok {
+		raw = members["completed"] // its older name
+	}
+	var v verdict
+	switch string(raw) {
+	case `true`, `"true"`:
+		v.allowStop = true
+	case `false`, `"false"`:
+	default:
+		return v, errors.New("allow_stop is not a boolean")
+	}
+	_ = json.Unmarshal(members["feedback"], &v.feedback)
+	return v, nil
+}
+
+// jsonStart matches a brace that begins a JSON object, or what was meant as
+// one, rather than a brace in prose or code.
+var jsonStart = regexp.MustCompile(`^\{\s*(["}]|'?(allow_stop|completed|feedback)\b)`)
+
+// lastObject returns the last JSON object in text; objects inside others do not
+// count. It returns nil when that one is broken: cut short, or not JSON. found
+// tells whether there was an object, whole or broken.
+func lastObject(text string) (object []byte, found bool) {
+	for i := 0; i < len(text); {
+		next := strings.IndexByte(text[i:], '{')
+		if next < 0 {
+			break
+		}
+		i += next
+		var raw json.RawMessage
+		switch err := json.NewDecoder(strings.NewReader(text[i:])).Decode(&raw); {
+		case err == nil:
+			object, found = raw, true
+			i += len(raw)
+		case jsonStart.MatchString(text[i:]):
+			object, found = nil, true
+			i += brokenExtent(text[i:])
+		default:
+			i++
+		}
+	}
+	return object, found
+}
+
+// brokenExtent is the length of the broken object that text begins with: up to
+// the brace that closes it, strings taken into account, or all of text. What is
+// inside it is never taken for a verdict.
+func brokenExtent(text string) int {
+	depth, inString := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{':
+			depth++
+		case c == '}':
+			if depth--; depth == 0 {
+				return i + 1
+			}
+		}
+	}
+	return len(text)
+}
