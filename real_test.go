@@ -1,34 +1,407 @@
 package main
 
+// ccc on the real Claude Code (see api_test.go): what the issues and the
+// contract claim about the client is seen here, in the requests that reach the
+// scripted API. The fake claude of the other tests proves none of it.
+
 import (
+	"encoding/json"
+	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
 
-func TestRealClientLoop(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+// forClients runs test on each client, with a sandbox in which "ccc" is the
+// test binary and the agent and the reviewer follow s. newest limits it to the
+// last client of the list.
+func forClients(t *testing.T, newest bool, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
+	clients := realClients(t)
+	if newest {
+		clients = clients[len(clients)-1:]
 	}
-	for _, client := range realClients(t) {
+	for _, client := range clients {
 		t.Run(client.version, func(t *testing.T) {
-			api := newScriptedAPI(t, script{
-				agent:    []apiReply{replyText("first answer"), replyText("second answer")},
-				reviewer: []apiReply{replyVerdict(false, "add <tests> & 中文"), replyVerdict(true, "")},
-			})
+			api := newScriptedAPI(t, s())
 			box := newSandbox(t, api, client)
 			box.vars = append(box.vars, testMainVariable+"=1")
-			got := box.run(60*time.Second, "", self, "--supervisor", "-p", "hello")
-			t.Logf("%+v", got)
-			t.Log(api)
-			t.Log(box.read(".claude/ccc/hook-invocation.log"))
-			reviews := api.requests("review")
-			for _, r := range reviews {
-				t.Log(r.Kind, len(r.System), strings.HasPrefix(r.System, defaultPrompt[:100]), strings.Contains(r.System, defaultPrompt), r.Tools)
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
 			}
-			t.Log(box.run(time.Second, "", "/usr/bin/find", box.home, "-name", "*.json*").stdout)
+			if err := os.Symlink(self, filepath.Join(filepath.Dir(box.home), "bin", "ccc")); err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if t.Failed() {
+					t.Logf("requests: %v\nlog:\n%s", api, box.log())
+				}
+			}()
+			test(t, client, box, api)
 		})
 	}
+}
+
+func (box *sandbox) log() string { return box.read(".claude/ccc/hook-invocation.log") }
+
+// timelineVerdicts lists the verdicts of the one session of the sandbox.
+func (box *sandbox) timelineVerdicts() (verdicts []string) {
+	box.t.Helper()
+	files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
+	if len(files) != 1 {
+		box.t.Fatalf("timelines: %q, want one", files)
+	}
+	session := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(files[0]), "supervisor-"), "-events.jsonl")
+	records, err := stateDir(filepath.Dir(files[0])).timeline(session)
+	if err != nil {
+		box.t.Fatal(err)
+	}
+	for _, r := range records {
+		if r.Verdict != "" {
+			verdicts = append(verdicts, r.Verdict)
+		}
+	}
+	return verdicts
+}
+
+// expectRun checks that a print-mode run ended well with answer, and that the
+// session's verdicts were these.
+func expectRun(t *testing.T, box *sandbox, got commandResult, answer string, verdicts ...string) {
+	t.Helper()
+	if got.code != 0 || got.timedOut || strings.TrimSpace(got.stdout) != answer {
+		t.Errorf("got %+v, want %q", got, answer)
+	}
+	if got := box.timelineVerdicts(); !slices.Equal(got, verdicts) {
+		t.Errorf("verdicts %q, want %q", got, verdicts)
+	}
+}
+
+func olderThan(version, other string) bool {
+	number := func(v string) (n int) {
+		for _, part := range strings.SplitN(v, ".", 3) {
+			digits, _ := strconv.Atoi(part)
+			n = n*10000 + digits
+		}
+		return n
+	}
+	return number(version) < number(other)
+}
+
+func TestRealClientLoop(t *testing.T) {
+	const feedback = "add <tests> & 中文 \"quoted\"\nsecond line"
+	forClients(t, false, func() script {
+		return script{
+			agent: []apiReply{replyText("first answer"), replyText("second answer")},
+			reviewer: []apiReply{
+				replyTool("Read", `{"file_path":"notes.txt"}`),
+				replyTool("Edit", `{"file_path":"notes.txt","old_string":"a note","new_string":"edited"}`),
+				replyTool("Write", `{"file_path":"new.txt","content":"written"}`),
+				replyTool("Bash", `{"command":"touch touched.txt"}`),
+				replyVerdict(false, feedback),
+				replyVerdict(true, ""),
+			},
+		}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.write(".claude/user-hook.sh", 0o700, "#!/bin/sh\necho \"hook=$CCC_SUPERVISOR_HOOK\" >>\"$HOME/user-hooks\"\n")
+		box.write(".claude/settings.json", 0o600, `{"permissions":{"allow":["Edit","Write","NotebookEdit"]},
+			"hooks":{"Stop":[{"hooks":[{"type":"command","command":"`+box.home+`/.claude/user-hook.sh"}]}]}}`)
+		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "fix the <bug>")
+		expectRun(t, box, got, "second answer", verdictBlock, verdictAllow)
+
+		agent, reviews := api.requests("agent"), api.requests("review")
+		if len(agent) != 2 || len(reviews) < 6 {
+			t.Fatalf("%d agent and %d review requests", len(agent), len(reviews))
+		}
+		if text := agent[1].last("user"); !strings.Contains(text, "Stop hook feedback:\n"+feedback) {
+			t.Errorf("the agent got %q", text)
+		}
+		for i, r := range reviews {
+			if !strings.Contains(r.System, strings.TrimSpace(defaultPrompt)) {
+				t.Errorf("review request %d lacks the prompt in its system prompt", i)
+			}
+			for _, want := range []string{"fix the <bug>", "assistant: first answer"} {
+				if !strings.Contains(r.text(), want) {
+					t.Errorf("review request %d lacks %q", i, want)
+				}
+			}
+		}
+		if last := reviews[len(reviews)-1].text(); !strings.Contains(last, "assistant: second answer") || !strings.Contains(last, "上一次审查的要求\n"+feedback) {
+			t.Errorf("the second review does not see the second answer and the last feedback")
+		}
+		entries, _ := os.ReadDir(box.work)
+		if notes, _ := os.ReadFile(filepath.Join(box.work, "notes.txt")); string(notes) != "a note\n" || len(entries) != 1 {
+			t.Errorf("the reviewer changed the work: %q, %v", notes, entries)
+		}
+		if ran := box.read("user-hooks"); ran != "hook=\nhook=\n" {
+			t.Errorf("the user's hook ran %q, want twice for the agent, never in the reviewer", ran)
+		}
+		if sessions, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*-*-*-*-*.jsonl")); len(sessions) != 1 && !olderThan(client.version, "2.1.0") {
+			t.Errorf("the reviewer left session files: %q", sessions)
+		}
+		if outside := api.outside(); len(outside) != 0 {
+			t.Errorf("the client wanted to reach %q", outside)
+		}
+	})
+}
+
+// Ten rejections in a row are the default limit; the client itself would end
+// the turn after eight.
+func TestRealClientTenRejections(t *testing.T) {
+	forClients(t, true, func() script {
+		s := script{reviewer: []apiReply{replyVerdict(false, "not yet")}}
+		for i := range 12 {
+			s.agent = append(s.agent, replyText(fmt.Sprint("answer ", i+1)))
+		}
+		return s
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+		want := slices.Repeat([]string{verdictBlock}, 10)
+		expectRun(t, box, got, "answer 11", append(want, verdictLimit)...)
+		if reviews := api.requests("review"); len(reviews) != 10 {
+			t.Errorf("%d reviews, want 10", len(reviews))
+		}
+	})
+}
+
+const question = `{"questions":[{"question":"Which database?","header":"Database","multiSelect":false,"options":[
+	{"label":"SQLite","description":"one file"},{"label":"Postgres","description":"a server"}]}]}`
+
+func TestRealClientQuestion(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs tmux")
+	}
+	start := func(t *testing.T, box *sandbox) *terminal {
+		tty := box.terminal("ccc", "--supervisor")
+		tty.waitFor("? for shortcuts", 30*time.Second)
+		time.Sleep(time.Second)
+		tty.prompt("set up storage")
+		return tty
+	}
+	expectRequest := func(t *testing.T, api *scriptedAPI) {
+		t.Helper()
+		text := api.await(t, "review", 1, 30*time.Second)[0].last("user")
+		for _, want := range []string{"Which database?", "SQLite", "one file", "Postgres", "a server", "问题还没有显示给用户"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the reviewer's request lacks %q:\n%s", want, text)
+			}
+		}
+	}
+	t.Run("refused", func(t *testing.T) {
+		forClients(t, true, func() script {
+			return script{
+				agent:    []apiReply{replyTool(askUserQuestion, question), replyText("I chose SQLite.")},
+				reviewer: []apiReply{replyVerdict(false, "decide yourself: SQLite is enough"), replyVerdict(true, "")},
+			}
+		}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+			tty := start(t, box)
+			expectRequest(t, api)
+			agent := api.await(t, "agent", 2, 30*time.Second)
+			if text := agent[1].last("user"); !strings.Contains(text, "decide yourself: SQLite is enough") {
+				t.Errorf("the agent got %q", text)
+			}
+			tty.waitFor("I chose SQLite.", 30*time.Second)
+			if screen := tty.screen(); strings.Contains(screen, "one file") {
+				t.Errorf("the user saw the dialog:\n%s", screen)
+			}
+			api.await(t, "review", 2, 30*time.Second)
+		})
+	})
+	t.Run("allowed", func(t *testing.T) {
+		forClients(t, true, func() script {
+			return script{
+				agent:    []apiReply{replyTool(askUserQuestion, question), replyText("As you wish.")},
+				reviewer: []apiReply{replyVerdict(true, "")},
+			}
+		}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+			tty := start(t, box)
+			expectRequest(t, api)
+			tty.waitFor("one file", 30*time.Second)
+			tty.keys("Enter")
+			tty.waitFor("As you wish.", 30*time.Second)
+		})
+	})
+}
+
+// Older versions find a session only from its project directory.
+func TestRealClientChangedDirectory(t *testing.T) {
+	forClients(t, false, func() script {
+		return script{
+			agent: []apiReply{
+				replyTool("Bash", `{"command":"mkdir -p sub/dir && cd sub/dir && pwd","description":"go"}`),
+				replyText("first answer"), replyText("second answer"),
+			},
+			reviewer: []apiReply{replyVerdict(false, "not yet"), replyVerdict(true, "")},
+		}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.write(".claude/settings.json", 0o600, `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"pwd >>$HOME/cwd"}]}]}}`)
+		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "go there")
+		expectRun(t, box, got, "second answer", verdictBlock, verdictAllow)
+		if cwd := box.read("cwd"); !strings.Contains(cwd, "/sub/dir") {
+			t.Errorf("the agent's hooks ran in %q: the test shows nothing", cwd)
+		}
+	})
+}
+
+// A review that does not take place lets the agent end, and tells people.
+func TestRealClientReviewFails(t *testing.T) {
+	const secret = "UNIQUE-ERROR-TEXT"
+	malformed := replyTool("StructuredOutput", `{"verdict":"`+secret+`"}`)
+	tests := []struct {
+		name   string
+		reply  apiReply
+		logged string
+	}{
+		{"401", replyError(401, "authentication_error", secret), secret},
+		{"529", replyError(529, "overloaded_error", secret), "API Error"},
+		{"malformed_verdicts", malformed, "error_max_structured_output_retries"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			forClients(t, false, func() script {
+				return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{test.reply}}
+			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+				expectRun(t, box, got, "the answer", verdictFailed)
+				if n := len(api.requests("agent")); n != 1 {
+					t.Errorf("%d agent requests, want 1: the error must not send the agent back", n)
+				}
+				if !strings.Contains(box.log(), test.logged) {
+					t.Errorf("the log lacks %q", test.logged)
+				}
+			})
+		})
+	}
+}
+
+func TestRealClientNoSuchSession(t *testing.T) {
+	forClients(t, false, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		event := `{"session_id":"01234567-89ab-4cde-8f01-23456789abcd","hook_event_name":"Stop","cwd":"` + box.work + `"}`
+		got := box.run(60*time.Second, event, "ccc", "supervisor-hook")
+		if got.code != 0 || got.stdout != "" {
+			t.Errorf("got %+v, want no decision and exit 0", got)
+		}
+		for _, told := range []string{got.stderr, box.log()} {
+			if !strings.Contains(told, "No conversation found") {
+				t.Errorf("not told: %q", told)
+			}
+		}
+	})
+}
+
+// hangingReview is a reviewer in the middle of a Bash command, with one process
+// in the background that left its process group and ignores SIGTERM.
+func hangingReview() script {
+	return script{
+		agent: []apiReply{replyText("the answer")},
+		reviewer: []apiReply{replyTool("Bash",
+			`{"command":"(trap '' TERM; setsid sh -c 'trap \"\" TERM; sleep 301' & ) ; sleep 300","timeout":400000}`)},
+	}
+}
+
+// awaitHook waits until the reviewer's Bash command runs and returns the pid of
+// the hook that waits for the review.
+func (box *sandbox) awaitHook(timeout time.Duration) (pid int) {
+	box.t.Helper()
+	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
+		list := strings.Join(box.processes(), "\n")
+		if strings.Contains(list, "sleep 300") && strings.Contains(list, "sleep 301") {
+			for line := range strings.Lines(list) {
+				if first, command, _ := strings.Cut(strings.TrimSpace(line), " "); strings.HasSuffix(command, " supervisor-hook") && !strings.Contains(command, "sh -c") {
+					pid, _ = strconv.Atoi(first)
+					return pid
+				}
+			}
+		}
+		if time.Now().After(deadline) {
+			box.t.Fatalf("the review does not run:\n%s", list)
+		}
+	}
+}
+
+// expectNoReviewer fails the test when anything of a review is alive a second
+// from now.
+func (box *sandbox) expectNoReviewer() {
+	box.t.Helper()
+	var left []string
+	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		left = nil
+		for _, process := range box.processes() {
+			if strings.Contains(process, "--fork-session") || strings.Contains(process, "sleep 30") || strings.Contains(process, guardCommand) {
+				left = append(left, process)
+			}
+		}
+		if len(left) == 0 {
+			return
+		}
+	}
+	box.t.Errorf("alive a second later: %q", left)
+}
+
+func TestRealClientInterrupted(t *testing.T) {
+	tests := []struct {
+		name string
+		end  func(t *testing.T, hook int)
+		want string
+	}{
+		{"deadline", func(t *testing.T, hook int) {
+			for deadline := time.Now().Add(20 * time.Second); syscall.Kill(hook, 0) == nil; time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("the hook outlives its deadline")
+				}
+			}
+		}, "no verdict within 10s"},
+		{"sigterm", func(t *testing.T, hook int) { syscall.Kill(hook, syscall.SIGTERM) }, "told to end"},
+		{"sigkill", func(t *testing.T, hook int) { syscall.Kill(hook, syscall.SIGKILL) }, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			forClients(t, false, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10,"permission_mode":"bypassPermissions"}}`)
+				done := make(chan commandResult, 1)
+				go func() { done <- box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello") }()
+				test.end(t, box.awaitHook(30*time.Second))
+				box.expectNoReviewer()
+				if got := <-done; got.code != 0 || strings.TrimSpace(got.stdout) != "the answer" {
+					t.Errorf("the session ended with %+v", got)
+				}
+				if !strings.Contains(box.log(), test.want) {
+					t.Errorf("the log lacks %q", test.want)
+				}
+			})
+		})
+	}
+}
+
+func TestRealClientEscape(t *testing.T) {
+	forClients(t, true, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"permission_mode":"bypassPermissions"}}`)
+		tty := box.terminal("ccc", "--supervisor")
+		tty.waitFor("? for shortcuts", 30*time.Second)
+		time.Sleep(time.Second)
+		tty.prompt("hello")
+		box.awaitHook(30 * time.Second)
+		tty.waitFor("[SUPERVISOR] 正在审查工作", 10*time.Second)
+		tty.keys("Escape")
+		time.Sleep(500 * time.Millisecond)
+		box.expectNoReviewer()
+		tty.waitFor("the answer", 5*time.Second)
+	})
+}
+
+// The settings that ccc writes are ones that the client accepts and keeps.
+func TestRealClientSettingsValid(t *testing.T) {
+	forClients(t, false, func() script { return script{reviewer: []apiReply{replyVerdict(true, "")}} },
+		func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+			box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+			first := box.read(".claude/settings.json")
+			box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+			if second := box.read(".claude/settings.json"); second != first || !json.Valid([]byte(first)) {
+				t.Errorf("settings.json was\n%s\nand is\n%s", first, second)
+			}
+		})
 }
