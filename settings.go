@@ -285,9 +285,10 @@ func sameJSON(a, b []byte) bool {
 // reviewerSettings go to the reviewer's claude alone: no hook runs in it, ours
 // included, and no tool of its own edits a file (Edit, Write and NotebookEdit
 // all heed Edit rules), whatever its permission mode and the user's own rules.
-// Two slashes begin an absolute path; with one the rule does nothing. Denying
-// keeps the list of tools, and so the prompt cache, as it was.
-const reviewerSettings = `{"disableAllHooks":true,"permissions":{"deny":["Edit(//**)"]}}`
+// Two slashes begin an absolute path; with one the rule does nothing. 2.1.120
+// does not heed //** but does //**/*; the others heed both. Denying keeps the
+// list of tools, and so the prompt cache, as it was.
+const reviewerSettings = `{"disableAllHooks":true,"permissions":{"deny":["Edit(//**)","Edit(//**/*)"]}}`
 
 // config is ccc.json.
 type config struct {

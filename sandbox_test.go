@@ -1,0 +1,320 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// sandboxKey is not a key; the client only wants something that looks like one.
+const sandboxKey = "sk-dummy-000000000000000000000000"
+
+// sandbox is a home, a working directory and an environment made from nothing,
+// in which "claude" is the client under test.
+type sandbox struct {
+	t    *testing.T
+	home string
+	work string   // the project: no git repository, one file, notes.txt
+	vars []string // the environment; append to it, the last of a name counts
+}
+
+// newSandbox makes a sandbox in which "claude" is the program at that path and
+// "ccc" the test binary. At the end of the test it must be quiet: a process
+// that still runs then fails the test, and is killed.
+func newSandbox(t *testing.T, claude string) *sandbox {
+	t.Helper()
+	// Not t.TempDir, whose name is as long as the test's: the paths of the
+	// sockets in here must stay under 104 bytes.
+	dir, err := os.MkdirTemp("", "ccc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		t.Fatal(err)
+	}
+	box := &sandbox{t: t, home: filepath.Join(dir, "home"), work: filepath.Join(dir, "work")}
+	for _, name := range []string{"home", "work", "bin", "tmp"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{"claude": claude, "ccc": self} {
+		if err := os.Symlink(path, filepath.Join(dir, "bin", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	box.vars = []string{
+		"PATH=" + filepath.Join(dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + box.home,
+		"TMPDIR=" + filepath.Join(dir, "tmp"),
+		"TERM=xterm-256color",
+		"LANG=C.UTF-8",
+		"SHELL=/bin/sh",
+		testMainVariable + "=1",
+	}
+	box.write("../work/notes.txt", 0o600, "a note\n")
+	t.Cleanup(func() {
+		if left := box.quiet(2 * time.Second); len(left) != 0 {
+			t.Errorf("still running at the end: %q", left)
+			box.kill()
+		}
+	})
+	return box
+}
+
+// use makes api the one that the sandbox's claude talks to, and its proxy.
+func (box *sandbox) use(api *scriptedAPI) {
+	box.vars = append(box.vars,
+		"ANTHROPIC_BASE_URL="+api.URL,
+		"ANTHROPIC_API_KEY="+sandboxKey,
+		"DISABLE_AUTOUPDATER=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"DISABLE_TELEMETRY=1",
+		"IS_SANDBOX=1",
+		"CLAUDE_CODE_MAX_RETRIES=1",
+		"HTTP_PROXY="+api.URL,
+		"HTTPS_PROXY="+api.URL,
+		"NO_PROXY=127.0.0.1",
+	)
+	// What spares an interactive session the dialogs of a first start.
+	box.write(".claude.json", 0o600, fmt.Sprintf(`{"hasCompletedOnboarding":true,"theme":"dark",
+		"bypassPermissionsModeAccepted":true,"customApiKeyResponses":{"approved":[%q],"rejected":[]},
+		"projects":{%q:{"hasTrustDialogAccepted":true,"hasCompletedProjectOnboarding":true}}}`,
+		sandboxKey[len(sandboxKey)-20:], box.work))
+}
+
+// write puts a file under the home, with the directories it needs.
+func (box *sandbox) write(name string, mode os.FileMode, content string) {
+	box.t.Helper()
+	path := filepath.Join(box.home, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		box.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
+		box.t.Fatal(err)
+	}
+}
+
+// read returns a file under the home, "" when there is none.
+func (box *sandbox) read(name string) string {
+	box.t.Helper()
+	data, err := os.ReadFile(filepath.Join(box.home, name))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		box.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// command prepares argv in the working directory, as leader of a process group.
+// A name without a slash is looked up in the PATH of the sandbox.
+func (box *sandbox) command(argv ...string) *exec.Cmd {
+	box.t.Helper()
+	path := argv[0]
+	if !strings.Contains(path, "/") {
+		path = ""
+		for _, dir := range filepath.SplitList(box.getenv("PATH")) {
+			found, err := exec.LookPath(filepath.Join(dir, argv[0]))
+			if err == nil {
+				path = found
+				break
+			}
+		}
+		if path == "" {
+			box.t.Fatalf("%s is not in the PATH of the sandbox", argv[0])
+		}
+	}
+	return &exec.Cmd{Path: path, Args: argv, Dir: box.work, Env: box.vars,
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
+}
+
+func (box *sandbox) getenv(name string) string {
+	for _, v := range slices.Backward(box.vars) {
+		if value, found := strings.CutPrefix(v, name+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+// commandResult is how a command ended. code is -1 after a signal.
+type commandResult struct {
+	stdout, stderr string
+	code           int
+	timedOut       bool
+	took           time.Duration
+}
+
+// run runs argv to its end with stdin as its input. After timeout it kills the
+// process group and reports what there is.
+func (box *sandbox) run(timeout time.Duration, stdin string, argv ...string) commandResult {
+	box.t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := box.command(argv...)
+	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// A process outside the group that holds the pipes must not hold the test.
+	cmd.WaitDelay = time.Second
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		box.t.Fatal(err)
+	}
+	var timedOut bool
+	done := make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-done:
+		case <-time.After(timeout):
+			timedOut = true
+			syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		}
+	}()
+	err := cmd.Wait()
+	close(done)
+	<-watched
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		box.t.Fatal(err)
+	}
+	return commandResult{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), timedOut, time.Since(start)}
+}
+
+// processes lists what runs in the sandbox as "PID command line". The mark is
+// the HOME in the environment: it survives setsid, a change of directory and
+// the death of the parent. Only Linux shows it (/proc); elsewhere the list is
+// empty and proves nothing.
+func (box *sandbox) processes() []string {
+	var found []string
+	names, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, name := range names {
+		env, err := os.ReadFile(name) // fails for other users' and for ended ones
+		if err != nil || !bytes.Contains(append([]byte{0}, env...), []byte("\x00HOME="+box.home+"\x00")) {
+			continue
+		}
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
+		pid := filepath.Base(filepath.Dir(name))
+		found = append(found, pid+" "+strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
+	}
+	return found
+}
+
+// quiet waits until nothing runs in the sandbox, and returns what still does
+// after timeout.
+func (box *sandbox) quiet(timeout time.Duration) []string {
+	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
+		left := box.processes()
+		if len(left) == 0 || time.Now().After(deadline) {
+			return left
+		}
+	}
+}
+
+// kill ends, by pid, whatever runs in the sandbox.
+func (box *sandbox) kill() {
+	for _, process := range box.processes() {
+		pid, _, _ := strings.Cut(process, " ")
+		if n, err := strconv.Atoi(pid); err == nil {
+			syscall.Kill(n, syscall.SIGKILL)
+		}
+	}
+}
+
+// terminal is a command in a detached tmux of its own, 120 by 40.
+type terminal struct {
+	box    *sandbox
+	socket string
+}
+
+// terminal starts argv, each word quoted for the shell, in the working
+// directory. At the end of the test the tmux server is killed, and the sandbox
+// then proves that nothing is left of it.
+func (box *sandbox) terminal(argv ...string) *terminal {
+	box.t.Helper()
+	tty := &terminal{box, filepath.Join(filepath.Dir(box.home), "tmux")}
+	args := []string{"-f", "/dev/null", "new-session", "-d", "-x", "120", "-y", "40", "-c", box.work, "--"}
+	args = append(args, argv...)
+	// The pane outlives its command, so that its last words can be read.
+	args = append(args, ";", "set-option", "-g", "remain-on-exit", "on",
+		";", "set-option", "-g", "status", "off")
+	box.t.Cleanup(func() { tty.tmux("kill-server") })
+	if out := tty.tmux(args...); out.code != 0 {
+		box.t.Fatalf("tmux: %+v", out)
+	}
+	return tty
+}
+
+// tmux runs one tmux command on the private socket.
+func (tty *terminal) tmux(args ...string) commandResult {
+	tty.box.t.Helper()
+	return tty.box.run(10*time.Second, "", append([]string{"tmux", "-S", tty.socket}, args...)...)
+}
+
+// keys presses keys by their tmux names: "Enter", "Escape", "C-c", "Down".
+func (tty *terminal) keys(names ...string) {
+	tty.box.t.Helper()
+	if out := tty.tmux(append([]string{"send-keys"}, names...)...); out.code != 0 {
+		tty.box.t.Fatalf("tmux send-keys %q: %+v", names, out)
+	}
+}
+
+// prompt types text literally, and sends it.
+func (tty *terminal) prompt(text string) {
+	tty.box.t.Helper()
+	tty.keys("-l", "--", text)
+	// Enter within the same burst would count as a pasted newline.
+	time.Sleep(300 * time.Millisecond)
+	tty.keys("Enter")
+}
+
+// screen returns what the terminal shows, with wrapped lines joined.
+func (tty *terminal) screen() string {
+	tty.box.t.Helper()
+	return tty.tmux("capture-pane", "-p", "-J").stdout
+}
+
+// waitFor waits until the screen contains text, and fails the test when that
+// takes longer than timeout.
+func (tty *terminal) waitFor(text string, timeout time.Duration) {
+	tty.box.t.Helper()
+	for deadline := time.Now().Add(timeout); ; time.Sleep(50 * time.Millisecond) {
+		screen := tty.screen()
+		if strings.Contains(screen, text) {
+			return
+		}
+		if time.Now().After(deadline) {
+			tty.box.t.Fatalf("no %q on the screen after %v:\n%s", text, timeout, screen)
+		}
+	}
+}
+
+// waitExit waits for the command to end and returns its exit code.
+func (tty *terminal) waitExit(timeout time.Duration) int {
+	tty.box.t.Helper()
+	for deadline := time.Now().Add(timeout); ; time.Sleep(50 * time.Millisecond) {
+		out := tty.tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}").stdout
+		if status, dead := strings.CutPrefix(strings.TrimSpace(out), "1 "); dead {
+			code, err := strconv.Atoi(status)
+			if err != nil {
+				return -1 // ended by a signal
+			}
+			return code
+		}
+		if time.Now().After(deadline) {
+			tty.box.t.Fatalf("still running after %v:\n%s", timeout, tty.screen())
+		}
+	}
+}
