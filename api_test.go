@@ -23,13 +23,10 @@ type scriptedAPI struct {
 	*httptest.Server
 	answer func(apiRequest) apiReply
 	marker string
-	ended  chan struct{} // closed before the server closes: lets hanging replies go
 
-	mu       sync.Mutex
-	asked    []apiRequest
-	refused  []string
-	replied  int
-	counters map[string]int // for script
+	mu      sync.Mutex
+	asked   []apiRequest
+	replied int
 }
 
 // script holds the replies to the agent and to the reviewer, in order. The last
@@ -68,10 +65,9 @@ func newScriptedAPI(t *testing.T, s script) *scriptedAPI {
 // answer is called for agent and review requests, by many goroutines at once;
 // a side request gets "ok".
 func newAnsweringAPI(t *testing.T, marker string, answer func(apiRequest) apiReply) *scriptedAPI {
-	api := &scriptedAPI{answer: answer, marker: marker, ended: make(chan struct{})}
+	api := &scriptedAPI{answer: answer, marker: marker}
 	api.Server = httptest.NewServer(http.HandlerFunc(api.serve))
 	t.Cleanup(func() {
-		close(api.ended)
 		api.CloseClientConnections()
 		api.Close()
 	})
@@ -146,13 +142,6 @@ func (api *scriptedAPI) await(t *testing.T, kind string, n int, timeout time.Dur
 	}
 }
 
-// outside returns the "METHOD target" of what clients tried to send elsewhere.
-func (api *scriptedAPI) outside() []string {
-	api.mu.Lock()
-	defer api.mu.Unlock()
-	return slices.Clone(api.refused)
-}
-
 // String has a line for each request, for the message of a failed test.
 func (api *scriptedAPI) String() string {
 	var b strings.Builder
@@ -170,7 +159,6 @@ type apiReply struct {
 	input     string
 	status    int
 	errorType string
-	hangs     bool
 }
 
 func replyText(text string) apiReply { return apiReply{text: text} }
@@ -192,20 +180,13 @@ func replyError(status int, errorType, message string) apiReply {
 	return apiReply{status: status, errorType: errorType, text: message}
 }
 
-// replyHang sends nothing until the client goes away or the test ends.
-func replyHang() apiReply { return apiReply{hangs: true} }
-
 func (api *scriptedAPI) serve(w http.ResponseWriter, r *http.Request) {
-	// The whole body first: only then does r.Context end with the connection.
 	var body bytes.Buffer
 	if _, err := body.ReadFrom(r.Body); err != nil {
 		return
 	}
 	switch {
 	case r.Method == http.MethodConnect || r.URL.IsAbs():
-		api.mu.Lock()
-		api.refused = append(api.refused, r.Method+" "+r.RequestURI)
-		api.mu.Unlock()
 		http.Error(w, "no network in tests", http.StatusForbidden)
 	case r.Method == http.MethodPost && r.URL.Path == "/v1/messages":
 		api.message(w, r, body.Bytes())
@@ -233,11 +214,6 @@ func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []b
 		reply = api.answer(request)
 	}
 	switch {
-	case reply.hangs:
-		select {
-		case <-r.Context().Done():
-		case <-api.ended:
-		}
 	case reply.status != 0:
 		sendError(w, reply.status, reply.errorType, reply.text)
 	case request.Stream:

@@ -126,11 +126,11 @@ func tree(root int, parents map[int]int) (below []int) {
 	for pid, parent := range parents {
 		children[parent] = append(children[parent], pid)
 	}
-	for next := children[root]; len(next) > 0; {
+	for next := []int{root}; len(next) > 0; next = next[1:] {
 		pid := next[0]
-		below = append(below, pid)
-		next = append(next[1:], children[pid]...)
-		delete(children, pid)
+		below = append(below, children[pid]...)
+		next = append(next, children[pid]...)
+		delete(children, pid) // a torn look at the processes may show a circle
 	}
 	return below
 }

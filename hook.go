@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -65,9 +66,9 @@ func supervisorHook(args []string, stdin io.Reader, stdout, stderr io.Writer) (c
 		fmt.Fprint(stdout, reviewersOwn)
 		return 0
 	}
-	flags := newFlagSet("supervisor-hook", stdout, stderr)
+	flags := flag.NewFlagSet("supervisor-hook", flag.ContinueOnError)
 	dir := flags.String("state-dir", "", "")
-	if help, err := parseFlags(flags, args, 0, 0); help || err != nil {
+	if help, err := parseFlags(flags, args, 0, 0, stdout); help || err != nil {
 		return min(exitWith(stderr, err), 1) // 2 would block
 	}
 	defer func() {
@@ -103,6 +104,9 @@ func decide(dir string, stdin io.Reader, stderr io.Writer) (decision any, err er
 	h := &hook{event: event, places: p, state: stateDir(p.state), stderr: stderr}
 	if !h.supervised() {
 		return nil, nil
+	}
+	if err := h.state.create(); err != nil {
+		fmt.Fprintln(stderr, "ccc: creating the state directory:", err)
 	}
 	h.log("supervisor-hook invoked", "event", event.HookEventName)
 	if event.AgentID != "" {

@@ -128,20 +128,15 @@ func exitWith(stderr io.Writer, err error) int {
 	return 1
 }
 
-// newFlagSet returns the flags of a subcommand, which print the usage themselves.
-func newFlagSet(name string, stdout, stderr io.Writer) *flag.FlagSet {
-	flags := flag.NewFlagSet(name, flag.ContinueOnError)
+// parseFlags parses the arguments of a subcommand; least to most operands may
+// follow its flags. help is true when help was asked for, and given on stdout.
+// The error says what is wrong and how it goes.
+func parseFlags(flags *flag.FlagSet, args []string, least, most int, stdout io.Writer) (help bool, err error) {
 	flags.SetOutput(io.Discard)
-	flags.Usage = func() { fmt.Fprint(stdout, usage) }
-	return flags
-}
-
-// parseFlags parses args; least to most operands may follow the flags. help is
-// true when help was asked for and given. The error has the usage in it.
-func parseFlags(flags *flag.FlagSet, args []string, least, most int) (help bool, err error) {
 	err = flags.Parse(args)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(stdout, usage)
 		return true, nil
 	case err == nil && flags.NArg() < least:
 		err = errors.New("an operand is missing")

@@ -1,17 +1,260 @@
 package main
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
-// testMainVariable turns the test binary into ccc: a test that starts it with
-// this variable set drives the real program, through its exit.
+// testMainVariable turns the test binary into another program: "1" is ccc, so
+// that a test drives the real program through its exit; "daemon" is a process
+// that leaves its session, ignores SIGTERM and lives for a minute.
 const testMainVariable = "CCC_TEST_MAIN"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(testMainVariable) == "1" {
+	switch os.Getenv(testMainVariable) {
+	case "1":
 		main()
+	case "daemon":
+		syscall.Setsid()
+		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
+		fmt.Println("ready")
+		time.Sleep(time.Minute)
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// TestSession is a whole supervised session of the built program: launch, a
+// stop that is sent back, a stop that is approved.
+func TestSession(t *testing.T) {
+	box := newFakeBox(t)
+	box.write("../fake/turn-1", 0o600, "cd sub\nI think it is done.")
+	box.write("../fake/turn-2", 0o600, "Now it is tested.")
+	box.write("../fake/verdict-1", 0o600, "block\nrun the <tests>")
+	box.write("../fake/verdict-2", 0o600, "allow")
+	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
+	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it", "--model", "m")
+	if want := "I think it is done.\nStop hook feedback: run the <tests>\nNow it is tested.\n"; got.code != 0 || got.stdout != want {
+		t.Errorf("got %+v, want %q", got, want)
+	}
+	state := filepath.Join(box.home, ".claude/ccc")
+	wantStderr := fmt.Sprintf(`Supervisor mode enabled
+[Supervisor Mode] 日志文件:
+  状态目录: %[1]s
+  Hook 日志: %[1]s/hook-invocation.log
+  审查输出: %[1]s/supervisor-<session>-output.jsonl
+查看日志: tail -f %[1]s/hook-invocation.log
+`, state)
+	if got.stderr != wantStderr {
+		t.Errorf("stderr\n%s\nwant\n%s", got.stderr, wantStderr)
+	}
+	if args := strings.TrimSpace(box.read("../fake/agent-1.args")); args != "-p\nfix it\n--model\nm" {
+		t.Errorf("claude got the arguments %q", args)
+	}
+	env := box.read("../fake/agent-1.env")
+	for _, want := range []string{"CCC_SUPERVISOR=1\n", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10\n"} {
+		if !strings.Contains(env, want) {
+			t.Errorf("the environment lacks %q", want)
+		}
+	}
+	if prompt := box.read(".claude/SUPERVISOR.md"); prompt != defaultPrompt {
+		t.Errorf("SUPERVISOR.md is not the default: %.80q", prompt)
+	}
+	for n, want := range []string{"", "I think it is done.", "Now it is tested."} {
+		if request := box.read(fmt.Sprintf("../fake/review-%d.stdin", n)); !strings.Contains(request, want) || n > 0 && !strings.Contains(request, "[1] fix it") {
+			t.Errorf("request %d: %s", n, request)
+		}
+	}
+	if box.read("../fake/review-3.stdin") != "" {
+		t.Error("a third review ran")
+	}
+	if got := box.timelineVerdicts(); !slices.Equal(got, []string{verdictBlock, verdictAllow}) {
+		t.Errorf("verdicts %q", got)
+	}
+}
+
+// The limit is ccc's, not the client's own of eight.
+func TestSessionLimit(t *testing.T) {
+	box := newFakeBox(t)
+	box.write("../fake/verdict", 0o600, "block\nnot yet")
+	got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "fix it")
+	if n := strings.Count(got.stdout, "Stop hook feedback: not yet"); got.code != 0 || n != 10 || strings.Contains(got.stdout, "overriding") {
+		t.Errorf("%d rejections: %+v", n, got)
+	}
+	if got := box.timelineVerdicts(); !slices.Equal(got, append(slices.Repeat([]string{verdictBlock}, 10), verdictLimit)) {
+		t.Errorf("verdicts %q", got)
+	}
+}
+
+func TestSessionQuestion(t *testing.T) {
+	for verdict, want := range map[string]string{
+		"block\nuse SQLite": "AskUserQuestion denied: use SQLite\n",
+		"allow":             "DIALOG: Which database?\n",
+	} {
+		box := newFakeBox(t)
+		box.write("../fake/turn-1", 0o600, "ask "+strings.ReplaceAll(question, "\n", ""))
+		box.write("../fake/verdict-1", 0o600, verdict)
+		if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it"); !strings.HasPrefix(got.stdout, want) || got.code != 0 {
+			t.Errorf("got %+v, want %q", got, want)
+		}
+	}
+}
+
+func TestLaunch(t *testing.T) {
+	const config = `{"claude_args":["--verbose"],"providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"k2"},"claude_args":["--effort","high"]},"glm":{}}}`
+	tests := []struct {
+		name   string
+		args   string // separated by blanks
+		vars   string
+		config string
+		passed string // claude's arguments; "" means that claude was not started
+		env    []string
+		code   int
+		stderr []string
+		files  []string
+	}{
+		{name: "normal", args: "-p hi", passed: "-p hi", env: []string{"!CCC_SUPERVISOR=", "!CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"}},
+		{name: "normal_by_variable", args: "-p hi", vars: "CCC_SUPERVISOR=yes", passed: "-p hi"},
+		{name: "separator", args: "-- -p fix", passed: "-p fix"},
+		{name: "separator_of_claudes", args: "-p -- fix", passed: "-p -- fix"},
+		{name: "separator_version", args: "-- --version", passed: "--version"},
+		{name: "flag_is_claudes", args: "-p --supervisor hi", passed: "-p --supervisor hi", code: 1, stderr: []string{"unknown option '--supervisor'"}},
+		{name: "provider", args: "kimi -p hi", config: config, passed: "--verbose --effort high -p hi", env: []string{"ANTHROPIC_MODEL=k2"}, files: []string{"ccc.json"}},
+		{name: "no_provider", args: "-p hi", config: config, passed: "--verbose -p hi", env: []string{"!ANTHROPIC_MODEL"}, files: []string{"ccc.json"}},
+		{name: "unknown_provider", args: "kmi -p hi", config: config, code: 2, files: []string{"ccc.json"},
+			stderr: []string{`"kmi" is neither a subcommand nor a provider`, "kimi, glm", "ccc -- kmi"}},
+		{name: "unknown_word", args: "fix", code: 2, stderr: []string{`"fix"`, "none configured", "ccc -- fix"}},
+		{name: "second_provider_is_claudes", args: "kimi glm -p", config: config, passed: "--verbose --effort high glm -p", files: []string{"ccc.json"}},
+		{name: "supervisor", args: "--supervisor -p hi", passed: "-p hi", env: []string{"CCC_SUPERVISOR=1", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10"},
+			files: []string{"SUPERVISOR.md", "settings.json", "ccc/"}, stderr: []string{"Supervisor mode enabled\n"}},
+		{name: "supervisor_by_variable", args: "-p hi", vars: "CCC_SUPERVISOR=1", passed: "-p hi", files: []string{"SUPERVISOR.md", "settings.json", "ccc/"}},
+		{name: "supervisor_after_provider", args: "kimi --supervisor -- -p hi", config: config, passed: "--verbose --effort high -p hi",
+			env: []string{"CCC_SUPERVISOR=1", "ANTHROPIC_MODEL=k2"}, files: []string{"SUPERVISOR.md", "ccc.json", "settings.json", "ccc/"}},
+		{name: "supervisor_cap_of_the_users", args: "--supervisor -p hi", vars: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3", passed: "-p hi",
+			env: []string{"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3"}, files: []string{"SUPERVISOR.md", "settings.json", "ccc/"}},
+		{name: "supervisor_limit", args: "--supervisor -p hi", config: `{"supervisor":{"max_iterations":20}}`, passed: "-p hi",
+			env: []string{"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=20"}, files: []string{"SUPERVISOR.md", "ccc.json", "settings.json", "ccc/"}},
+		{name: "no_claude", args: "--supervisor", vars: "CCC_CLAUDE=no-such-claude", code: 127, stderr: []string{"no-such-claude", "npm install -g @anthropic-ai/claude-code"}},
+		{name: "config_broken", args: "--supervisor", config: "{\n  \"supervisor\": {},\n}", code: 1, files: []string{"ccc.json"}, stderr: []string{"ccc.json: line 3, column 1: "}},
+		{name: "config_unknown_key", args: "", config: "{\"supervisor\":\n{\"max_iteration\":3}}", code: 1, files: []string{"ccc.json"}, stderr: []string{"ccc.json: line 2: supervisor.max_iteration: expected one of max_iterations"}},
+		{name: "config_wrong_type", args: "", config: `{"supervisor":{"max_iterations":"3"}}`, code: 1, files: []string{"ccc.json"}, stderr: []string{"expected a whole number from 1 to 100"}},
+		{name: "config_out_of_range", args: "", config: `{"supervisor":{"timeout_seconds":5}}`, code: 1, files: []string{"ccc.json"}, stderr: []string{"expected a whole number from 10 to 3600"}},
+		{name: "config_fraction", args: "", config: `{"supervisor":{"max_iterations":1.5}}`, code: 1, files: []string{"ccc.json"}, stderr: []string{"expected a whole number"}},
+		{name: "config_subcommand", args: "", config: `{"providers":{"supervisor-hook":{}}}`, code: 1, files: []string{"ccc.json"}, stderr: []string{"not a subcommand"}},
+		{name: "config_not_an_object", args: "", config: `[]`, code: 1, files: []string{"ccc.json"}, stderr: []string{"expected an object"}},
+		{name: "help", args: "--help"},
+		{name: "version", args: "--version"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			box := newFakeBox(t)
+			box.vars = append(box.vars, strings.Fields(test.vars)...)
+			if test.config != "" {
+				box.write(".claude/ccc.json", 0o600, test.config)
+			}
+			got := box.run(30*time.Second, "", append([]string{"ccc"}, strings.Fields(test.args)...)...)
+			if got.code != test.code {
+				t.Errorf("got %+v, want exit %d", got, test.code)
+			}
+			for _, want := range test.stderr {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("stderr lacks %q:\n%s", want, got.stderr)
+				}
+			}
+			call := "agent-1"
+			if _, err := os.Stat(filepath.Join(box.home, "../fake/agent-1.args")); err != nil {
+				call = "version-1"
+				if test.code != 0 {
+					call = "refused-1"
+				}
+			}
+			if passed := strings.Join(strings.Fields(box.read("../fake/"+call+".args")), " "); passed != test.passed {
+				t.Errorf("claude got %q, want %q", passed, test.passed)
+			}
+			env := "\n" + box.read("../fake/"+call+".env")
+			for _, want := range test.env {
+				name, unwanted := strings.CutPrefix(want, "!")
+				if strings.Contains(env, "\n"+name) == unwanted || strings.Count(env, "\n"+strings.SplitAfter(name, "=")[0]) > 1 {
+					t.Errorf("environment: want %s", want)
+				}
+			}
+			var files []string
+			entries, _ := os.ReadDir(filepath.Join(box.home, ".claude"))
+			for _, entry := range entries {
+				if name := entry.Name(); name != "projects" && name != ".ccc.lock" {
+					files = append(files, name+map[bool]string{true: "/"}[entry.IsDir()])
+				}
+			}
+			slices.Sort(files)
+			slices.Sort(test.files)
+			if !slices.Equal(files, test.files) {
+				t.Errorf("files %q, want %q", files, test.files)
+			}
+		})
+	}
+}
+
+func TestLaunchOutput(t *testing.T) {
+	box := newFakeBox(t)
+	if got := box.run(10*time.Second, "", "ccc", "--help"); got.stdout != usage || got.stderr != "" || got.code != 0 {
+		t.Errorf("--help: %+v", got)
+	}
+	if got := box.run(10*time.Second, "", "ccc", "--version"); !strings.HasPrefix(got.stdout, "ccc ") || got.stderr != "" || got.code != 0 {
+		t.Errorf("--version: %+v", got)
+	}
+	// What ccc says at launch must not come between claude and a pipe.
+	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "--output-format", "json", "hi")
+	if _, err := parseJSON([]byte(got.stdout)); err != nil {
+		t.Errorf("stdout is not claude's JSON alone: %v\n%s", err, got.stdout)
+	}
+}
+
+// Relative directories in the environment mean the same in the hook, which runs
+// elsewhere.
+func TestLaunchPlaces(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "CCC_CONFIG_DIR=conf", "CLAUDE_CONFIG_DIR=claude", "CCC_CLAUDE=../bin/claude")
+	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
+	box.write("../fake/turn-1", 0o600, "cd sub\ndone")
+	box.write("../fake/verdict-1", 0o600, "block\nnot yet")
+	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it")
+	if got.code != 0 || !strings.Contains(got.stdout, "Stop hook feedback: not yet") {
+		t.Errorf("got %+v", got)
+	}
+	for _, name := range []string{"claude/settings.json", "conf/SUPERVISOR.md", "conf/ccc/hook-invocation.log"} {
+		if _, err := os.Stat(filepath.Join(box.work, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	filepath.WalkDir(filepath.Join(box.work, "sub"), func(path string, entry fs.DirEntry, err error) error {
+		if !entry.IsDir() {
+			t.Errorf("%s was written", path)
+		}
+		return nil
+	})
+	if files := box.files(); len(files) != 0 {
+		t.Errorf("written in the home: %q", files)
+	}
+}
+
+// The README quotes the usage text and names the test command of .ci/run.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"```text\n" + usage + "```\n", "\ngo test ./...\n"} {
+		if !strings.Contains(string(readme), want) {
+			t.Errorf("README.md lacks\n%s", want)
+		}
+	}
 }

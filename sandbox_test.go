@@ -300,21 +300,3 @@ func (tty *terminal) waitFor(text string, timeout time.Duration) {
 		}
 	}
 }
-
-// waitExit waits for the command to end and returns its exit code.
-func (tty *terminal) waitExit(timeout time.Duration) int {
-	tty.box.t.Helper()
-	for deadline := time.Now().Add(timeout); ; time.Sleep(50 * time.Millisecond) {
-		out := tty.tmux("display-message", "-p", "#{pane_dead} #{pane_dead_status}").stdout
-		if status, dead := strings.CutPrefix(strings.TrimSpace(out), "1 "); dead {
-			code, err := strconv.Atoi(status)
-			if err != nil {
-				return -1 // ended by a signal
-			}
-			return code
-		}
-		if time.Now().After(deadline) {
-			tty.box.t.Fatalf("still running after %v:\n%s", timeout, tty.screen())
-		}
-	}
-}

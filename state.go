@@ -36,7 +36,8 @@ func (d stateDir) logFile() string { return d.file("hook-invocation.log") }
 // validSession is what may become part of a file name and an argument.
 var validSession = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
-// create makes the directory and the empty log, so that `tail -f` works at once.
+// create makes the directory, which everything else here expects, and the empty
+// log, so that `tail -f` works at once.
 func (d stateDir) create() error {
 	if err := os.MkdirAll(string(d), 0o700); err != nil {
 		return err
@@ -102,9 +103,6 @@ type corruptError struct{ error }
 // leave the file as it is. A corrupt file is kept as .bad and the session
 // starts anew; update then still returns the error, beside the new state.
 func (d stateDir) update(session string, change func(*sessionState) bool) (sessionState, error) {
-	if err := os.MkdirAll(string(d), 0o700); err != nil {
-		return sessionState{}, err
-	}
 	unlock, err := lockFile(d.file("state.lock"))
 	if err != nil {
 		return sessionState{}, err

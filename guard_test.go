@@ -1,0 +1,216 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// startGuard runs script under a guard and returns the guard and the function
+// that cuts its lifeline.
+func startGuard(t *testing.T, box *sandbox, script string) (*exec.Cmd, func()) {
+	t.Helper()
+	lifeline, hold, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := box.command("ccc", guardCommand, "/bin/sh", "-c", script)
+	cmd.ExtraFiles = []*os.File{lifeline}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lifeline.Close()
+	t.Cleanup(func() { hold.Close() })
+	return cmd, func() { hold.Close() }
+}
+
+// daemon is shell code that starts a process outside the guard's session that
+// ignores SIGTERM, and waits until it is there.
+func daemon(box *sandbox) string {
+	return fmt.Sprintf("(%s=daemon ccc >%s/daemon &)\nuntil grep -q ready %[2]s/daemon; do sleep 0.01; done\n", testMainVariable, box.home)
+}
+
+// awaitDaemon waits until a script has passed its daemon line.
+func awaitDaemon(t *testing.T, box *sandbox) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); box.read("daemon") == ""; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the daemon does not start")
+		}
+	}
+}
+
+func TestGuardExit(t *testing.T) {
+	for script, want := range map[string]int{"exit 0": 0, "exit 3": 3, "kill -9 $$": 137} {
+		box := newFakeBox(t)
+		guard, _ := startGuard(t, box, daemon(box)+script)
+		guard.Wait()
+		if got := guard.ProcessState.ExitCode(); got != want {
+			t.Errorf("%s: exit code %d, want %d", script, got, want)
+		}
+		if left := box.processes(); len(left) != 0 {
+			t.Errorf("%s: left %q", script, left)
+		}
+	}
+}
+
+func TestGuardLifelineCut(t *testing.T) {
+	box := newFakeBox(t)
+	guard, cut := startGuard(t, box, "trap '' TERM\n"+daemon(box)+"sleep 100 & sleep 101")
+	awaitDaemon(t, box)
+	start := time.Now()
+	cut()
+	guard.Wait()
+	if took := time.Since(start); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if left := box.processes(); len(left) != 0 {
+		t.Errorf("left %q", left)
+	}
+}
+
+// A reviewer that heeds SIGTERM has the time to put away what it made.
+func TestGuardTerminates(t *testing.T) {
+	box := newFakeBox(t)
+	guard, cut := startGuard(t, box, `trap 'echo tidy >"$HOME/tidy"; exit 5' TERM; echo >"$HOME/daemon"; while :; do sleep 0.05; done`)
+	awaitDaemon(t, box)
+	cut()
+	guard.Wait()
+	if guard.ProcessState.ExitCode() != 5 || box.read("tidy") != "tidy\n" {
+		t.Errorf("exit code %d, %q", guard.ProcessState.ExitCode(), box.read("tidy"))
+	}
+}
+
+func TestGuardNotStarted(t *testing.T) {
+	box := newFakeBox(t)
+	if got := box.run(10*time.Second, "", "ccc", guardCommand); got.code != 1 || !strings.Contains(got.stderr, "supervisor-hook only") {
+		t.Errorf("without arguments: %+v", got)
+	}
+}
+
+// hangs is a reviewer that shows a tool call and then hangs, with a daemon of
+// its own that holds its stdout.
+func hangs(box *sandbox) string {
+	return "sh\ntrap '' TERM\nemit_init\n" + strings.Replace(daemon(box), ">"+box.home+"/daemon", "2>&1 | tee "+box.home+"/daemon", 1) + "sleep 100"
+}
+
+// However a hook ends in the middle of a review, nothing of the review is left
+// a second later.
+func TestReviewEnded(t *testing.T) {
+	tests := []struct {
+		name    string
+		signal  syscall.Signal // 0: wait for the deadline
+		verdict string         // printed before it hangs
+		stdout  string
+		stderr  string
+	}{
+		{name: "deadline", stderr: "no verdict within 10s"},
+		{name: "sigterm", signal: syscall.SIGTERM, stderr: "told to end (terminated)"},
+		{name: "sigint", signal: syscall.SIGINT, stderr: "told to end (interrupt)"},
+		{name: "sighup", signal: syscall.SIGHUP, stderr: "told to end (hangup)"},
+		{name: "sigkill", signal: syscall.SIGKILL},
+		{name: "verdict_then_hang", verdict: "emit_result false 'not yet'\n", stdout: blockNotYet},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			box := newFakeBox(t)
+			box.session()
+			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
+			box.write("../fake/verdict", 0o600, strings.Replace(hangs(box), "sleep 100", test.verdict+"sleep 100", 1))
+			var stdout, stderr strings.Builder
+			cmd := box.command("ccc", "supervisor-hook")
+			cmd.Stdin = strings.NewReader(box.event("Stop", ""))
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			start := time.Now()
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			awaitDaemon(t, box)
+			if test.signal != 0 {
+				start = time.Now()
+				// As Claude Code does: the whole group of the hook.
+				syscall.Kill(-cmd.Process.Pid, test.signal)
+			}
+			cmd.Wait()
+			took := time.Since(start)
+			if test.signal == 0 && test.verdict == "" {
+				took -= 10 * time.Second
+			}
+			if left := box.quiet(time.Second); len(left) != 0 {
+				t.Errorf("left a second later: %q", left)
+			}
+			if took > 1500*time.Millisecond {
+				t.Errorf("the hook took %v to end", took)
+			}
+			if test.signal != syscall.SIGKILL && cmd.ProcessState.ExitCode() != 0 {
+				t.Errorf("exit code %d", cmd.ProcessState.ExitCode())
+			}
+			if stdout.String() != test.stdout || !strings.Contains(stderr.String(), test.stderr) {
+				t.Errorf("stdout %q, stderr %s", stdout.String(), stderr.String())
+			}
+		})
+	}
+}
+
+// What an ill reviewer does to its pipes changes no decision and holds nothing.
+func TestReviewPipes(t *testing.T) {
+	const result = `{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"not yet\"}"}`
+	for name, script := range map[string]string{
+		"never_reads_stdin":   "printf '%s\\n' '" + result + "'",
+		"floods_stderr":       "yes 0123456789012345678901234567890123456789 | head -n 400000 >&2\nprintf '%s\\n' '" + result + "'",
+		"closes_stdout_early": "printf '%s\\n' '" + result + "'; exec >&-; sleep 0.2",
+		"no_last_newline":     "printf '%s' '" + result + "'",
+		"pipes_held_by_child": "printf '%s\\n' '" + result + "'; sleep 100 & exit 0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			box := newFakeBox(t)
+			box.session()
+			box.write("../fake/verdict", 0o600, "sh\n"+script)
+			event := box.event("Stop", `"last_assistant_message":"`+strings.Repeat("x", 300000)+`"`)
+			got := box.run(30*time.Second, event, "ccc", "supervisor-hook")
+			if got.code != 0 || got.stdout != blockNotYet || got.took > 5*time.Second {
+				t.Errorf("exit %d after %v, %q, %.300q", got.code, got.took, got.stdout, got.stderr)
+			}
+		})
+	}
+}
+
+func TestReviewNotStarted(t *testing.T) {
+	box := newFakeBox(t)
+	box.session()
+	notExecutable := filepath.Join(box.home, "claude")
+	box.write("claude", 0o600, "#!/bin/sh\n")
+	box.write("broken", 0o700, "#!/no/such/interpreter\n")
+	for _, test := range []struct{ claude, want string }{
+		{"/no/such/claude", "no such file"}, {notExecutable, "permission denied"}, {filepath.Join(box.home, "broken"), "starting the reviewer"},
+	} {
+		box.vars = append(box.vars, "CCC_CLAUDE="+test.claude)
+		got := box.run(10*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
+		if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "ccc: no review: ") || !strings.Contains(got.stderr, test.want) {
+			t.Errorf("%s: %+v", test.claude, got)
+		}
+	}
+	if got := box.timelineVerdicts(); !slices.Equal(got, slices.Repeat([]string{verdictFailed}, 3)) {
+		t.Errorf("verdicts %q", got)
+	}
+}
+
+func TestTree(t *testing.T) {
+	parents := map[int]int{1: 0, 2: 1, 10: 2, 11: 10, 12: 10, 20: 11, 30: 2, 40: 41, 41: 40}
+	got := tree(10, parents)
+	slices.Sort(got)
+	if want := []int{11, 12, 20}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if got := tree(40, parents); !slices.Contains(got, 41) {
+		t.Errorf("a circle of parents: %v", got)
+	}
+}

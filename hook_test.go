@@ -1,0 +1,423 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// newFakeBox makes a sandbox whose claude is the committed fake; scenario and
+// record of the fake are in ../fake.
+func newFakeBox(t *testing.T) *sandbox {
+	t.Helper()
+	fake, err := filepath.Abs("testdata/claude")
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := newSandbox(t, fake)
+	box.write("../fake/.keep", 0o600, "")
+	box.vars = append(box.vars, "FAKE_CLAUDE_DIR="+filepath.Join(box.home, "../fake"))
+	return box
+}
+
+const testSession = "0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10"
+
+// session gives the fake a conversation of testSession to fork.
+func (box *sandbox) session() {
+	folder := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(box.work, "-")
+	box.write(".claude/projects/"+folder+"/"+testSession+".jsonl", 0o600, "{}\n")
+}
+
+// files lists what is under the home, without Claude Code's own.
+func (box *sandbox) files() (names []string) {
+	box.t.Helper()
+	err := filepath.Walk(box.home, func(path string, info os.FileInfo, err error) error {
+		if err == nil && !info.IsDir() && !strings.Contains(path, "/projects/") {
+			name, _ := filepath.Rel(box.home, path)
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		box.t.Fatal(err)
+	}
+	return names
+}
+
+// event returns a hook event of testSession; members are added to it as JSON.
+func (box *sandbox) event(name, members string) string {
+	text := fmt.Sprintf(`{"session_id":%q,"cwd":%q,"hook_event_name":%q`, testSession, box.work, name)
+	if members != "" {
+		text += "," + members
+	}
+	return text + "}"
+}
+
+const (
+	asked        = `"tool_name":"AskUserQuestion","tool_use_id":"toolu_1","tool_input":` + question
+	blockNotYet  = `{"decision":"block","reason":"not yet"}` + "\n"
+	allowOutput  = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"%s"}}` + "\n"
+	denyOutput   = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"%s"}}` + "\n"
+	stateOfCount = `{"session_id":"` + testSession + `","count":%d,"created_at":"2026-01-02T03:04:05Z","updated_at":"2026-01-02T03:04:05Z"}`
+)
+
+func TestHook(t *testing.T) {
+	const (
+		outputName = ".claude/ccc/supervisor-" + testSession + "-output.jsonl"
+		eventsName = ".claude/ccc/supervisor-" + testSession + "-events.jsonl"
+		stateName  = ".claude/ccc/supervisor-" + testSession + ".json"
+		logName    = ".claude/ccc/hook-invocation.log"
+		lockName   = ".claude/ccc/state.lock"
+	)
+	reviewed := []string{logName, lockName, eventsName, outputName, stateName}
+	unreviewed := []string{logName, lockName, eventsName, stateName}
+	tests := []struct {
+		name    string
+		verdict string // of the fake reviewer
+		event   string // its name
+		members string // added to the event
+		stdin   string // instead of an event
+		state   string // the state file before
+		vars    string
+		args    []string
+		files   []string
+		stdout  string
+		stderr  []string
+		silent  bool // stderr must be empty
+		code    int
+	}{
+		{name: "stop_blocked", verdict: "block\nnot yet", event: "Stop", files: reviewed, stdout: blockNotYet,
+			stderr: []string{"[SUPERVISOR HOOK] 开始执行", testSession, "iteration 1/10", "[SUPERVISOR] 正在审查工作...",
+				"请在新窗口查看日志文件了解详情", outputName, "I have compared the changes", "[SUPERVISOR] 任务未完成", "not yet", "Agent 将根据反馈继续工作"}},
+		{name: "stop_allowed", verdict: "allow", event: "Stop", files: reviewed,
+			stderr: []string{"[SUPERVISOR] 任务已完成", "允许停止"}},
+		{name: "stop_is_the_default_event", verdict: "block\nnot yet", stdin: `{"session_id":"` + testSession + `"}`, files: reviewed, stdout: blockNotYet},
+		{name: "stop_unescaped", verdict: "block\na < b && c > d \"q\" 中文\nline", event: "Stop", files: reviewed,
+			stdout: `{"decision":"block","reason":"a < b && c > d \"q\" 中文\nline"}` + "\n"},
+		{name: "stop_counts", verdict: "block\nnot yet", event: "Stop", members: `"stop_hook_active":true`, state: fmt.Sprintf(stateOfCount, 9),
+			files: reviewed, stdout: blockNotYet, stderr: []string{"iteration 10/10"}},
+		{name: "stop_at_limit", verdict: "block\nnot yet", event: "Stop", state: fmt.Sprintf(stateOfCount, 10), files: unreviewed, stderr: []string{"10/10"}},
+		{name: "stop_unknown_fields", verdict: "block\nnot yet", event: "Stop", members: `"new":{"a":[1]},"background_tasks":{"odd":1},"last_assistant_message":[1]`, files: reviewed, stdout: blockNotYet},
+		{name: "stop_api_error", verdict: "api_error\nAPI Error: 529 SECRET", event: "Stop", files: reviewed, stderr: []string{"ccc: no review: ", "API Error: 529 SECRET"}},
+		{name: "stop_no_result", verdict: "sh\nemit_init", event: "Stop", files: reviewed, stderr: []string{"ended without a result"}},
+		{name: "stop_verdict_then_bad_exit", verdict: "sh\nemit_result false 'not yet'\nexit 3", event: "Stop", files: reviewed, stdout: blockNotYet},
+		{name: "stop_escape_sequences", verdict: "block\nred \x1b[31m\u009b31m bell \a", event: "Stop", files: reviewed,
+			stdout: `{"decision":"block","reason":"red \u001b[31m` + "\u009b" + `31m bell \u0007"}` + "\n", stderr: []string{"red ␛[31m\uFFFD31m bell ␇"}},
+
+		{name: "question_denied", verdict: "block\nuse SQLite", event: "PreToolUse", members: asked, files: reviewed, stdout: fmt.Sprintf(denyOutput, "use SQLite")},
+		{name: "question_allowed", verdict: "allow\nfine", event: "PreToolUse", members: asked, files: reviewed, stdout: fmt.Sprintf(allowOutput, "fine")},
+		{name: "question_at_limit", event: "PreToolUse", members: asked, state: fmt.Sprintf(stateOfCount, 10), files: unreviewed,
+			stdout: fmt.Sprintf(allowOutput, "已达到审查次数上限（10 次），不再审查")},
+		{name: "question_failed", verdict: "api_error", event: "PreToolUse", members: asked, files: reviewed, stderr: []string{"ccc: no review: "}},
+		{name: "other_tool", event: "PreToolUse", members: `"tool_name":"Bash","tool_input":{}`, files: []string{logName}, silent: true},
+
+		{name: "prompt_recorded", event: "UserPromptSubmit", members: `"prompt":"SECRET PROMPT"`, state: fmt.Sprintf(stateOfCount, 10), files: unreviewed, silent: true},
+		{name: "subagent", event: "Stop", members: `"agent_id":"a1"`, files: []string{logName}, silent: true},
+		{name: "subagent_stop", event: "SubagentStop", files: []string{logName}, silent: true},
+		{name: "unknown_event", event: "SessionEnd", files: []string{logName}, silent: true},
+
+		{name: "unsupervised", event: "Stop", vars: "CLAUDE_PROJECT_DIR=.", silent: true},
+		{name: "unsupervised_by_variable", event: "Stop", vars: "CCC_SUPERVISOR=0", silent: true},
+		{name: "unsupervised_prompt", event: "UserPromptSubmit", members: `"prompt":"x"`, vars: "CLAUDE_PROJECT_DIR=.", silent: true},
+		{name: "supervised_by_variable", verdict: "block\nnot yet", event: "Stop", vars: "CLAUDE_PROJECT_DIR=. CCC_SUPERVISOR=1", files: reviewed, stdout: blockNotYet},
+		{name: "switched_off", event: "Stop", vars: "CCC_SUPERVISOR=1", state: strings.Replace(fmt.Sprintf(stateOfCount, 0), "}", `,"enabled":false}`, 1), files: []string{stateName}, silent: true},
+		{name: "switched_on", verdict: "block\nnot yet", event: "Stop", vars: "CLAUDE_PROJECT_DIR=. CCC_SUPERVISOR=0", state: strings.Replace(fmt.Sprintf(stateOfCount, 0), "}", `,"enabled":true}`, 1), files: reviewed, stdout: blockNotYet},
+		{name: "reviewers_own", vars: "CCC_SUPERVISOR_HOOK=1", stdin: "not read", stdout: `{"decision":"","":""}` + "\n", silent: true},
+		{name: "state_dir", event: "Stop", state: "", vars: "", verdict: "block\nnot yet", args: []string{"--state-dir", "elsewhere"}, stdout: blockNotYet},
+
+		{name: "stdin_empty", stdin: " ", stderr: []string{"stdin is empty"}},
+		{name: "stdin_not_json", stdin: "hello", stderr: []string{"ccc: reading the hook event: invalid character 'h'"}},
+		{name: "stdin_array", stdin: "[]", stderr: []string{"reading the hook event"}},
+		{name: "stdin_truncated", stdin: `{"session_id":"a`, stderr: []string{"reading the hook event"}},
+		{name: "session_missing", stdin: `{}`, stderr: []string{"no session_id"}},
+		{name: "session_number", stdin: `{"session_id":5}`, stderr: []string{"session_id"}},
+		{name: "session_path", stdin: `{"session_id":"../../x"}`, stderr: []string{"session_id"}},
+		{name: "session_flag", stdin: `{"session_id":"-x"}`, stderr: []string{"session_id"}},
+		{name: "session_long", stdin: `{"session_id":"` + strings.Repeat("a", 10000) + `"}`, stderr: []string{"session_id"}},
+
+		{name: "unknown_flag", args: []string{"--nonsense"}, stdin: "{}", stderr: []string{"nonsense", "usage:"}, code: 1},
+		{name: "operand", args: []string{"x"}, stdin: "{}", stderr: []string{`"x"`, "usage:"}, code: 1},
+		{name: "help", args: []string{"--help"}, stdin: "{}", stdout: usage, silent: true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			box := newFakeBox(t)
+			box.session()
+			box.vars = append(box.vars, strings.Fields(test.vars)...)
+			if test.verdict != "" {
+				box.write("../fake/verdict", 0o600, test.verdict)
+			}
+			if test.state != "" {
+				box.write(stateName, 0o600, test.state)
+			}
+			stdin := test.stdin
+			if stdin == "" {
+				stdin = box.event(test.event, test.members)
+			}
+			got := box.run(30*time.Second, stdin, append([]string{"ccc", "supervisor-hook"}, test.args...)...)
+			if got.code != test.code || got.stdout != test.stdout {
+				t.Errorf("got exit %d, stdout %q\nwant exit %d, stdout %q\nstderr %s", got.code, got.stdout, test.code, test.stdout, got.stderr)
+			}
+			for _, want := range test.stderr {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("stderr lacks %q:\n%s", want, got.stderr)
+				}
+			}
+			if test.silent && got.stderr != "" {
+				t.Errorf("stderr %q, want none", got.stderr)
+			}
+			if files := box.files(); !slices.Equal(files, test.files) {
+				t.Errorf("files %q, want %q", files, test.files)
+			}
+			if log := box.read(logName); strings.Contains(log, "SECRET PROMPT") {
+				t.Errorf("the log holds a prompt: %s", log)
+			}
+		})
+	}
+}
+
+func TestHookNotes(t *testing.T) {
+	box := newFakeBox(t)
+	box.session()
+	box.write("../fake/verdict", 0o600, "block\nnot yet")
+	state := func() (s sessionState) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(box.read(".claude/ccc/supervisor-"+testSession+".json")), &s); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	box.run(30*time.Second, box.event("UserPromptSubmit", `"prompt":"fix it"`), "ccc", "supervisor-hook")
+	for range 2 {
+		box.run(30*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
+	}
+	if s := state(); s.SessionID != testSession || s.Count != 2 || s.CreatedAt.IsZero() || s.UpdatedAt.Before(s.CreatedAt) || s.CreatedAt.Location() != time.UTC {
+		t.Errorf("state %+v", s)
+	}
+	records, err := stateDir(filepath.Join(box.home, ".claude/ccc")).timeline(testSession)
+	if err != nil || len(records) != 3 {
+		t.Fatalf("%v, timeline %+v", err, records)
+	}
+	if r := records[0]; r.Event != "UserPromptSubmit" || r.Prompt != "fix it" || r.Project != box.work {
+		t.Errorf("prompt record %+v", r)
+	}
+	if r := records[2]; r.Event != "Stop" || r.Iteration != 2 || r.Limit != 10 || r.Verdict != verdictBlock || r.Feedback != "not yet" ||
+		r.PromptSource != "built-in" || !validSession.MatchString(r.ReviewerSession) || r.DurationSeconds <= 0 || r.CostUSD <= 0 || r.CostUSD >= 0.25 ||
+		r.Tokens == nil || r.Tokens.CacheRead == 0 || !slices.Equal(r.Tools, []string{"Bash(git diff --stat)"}) {
+		t.Errorf("review record %+v %+v", r, r.Tokens)
+	}
+	request := box.read("../fake/review-2.stdin")
+	for _, want := range []string{"[1] fix it", "事件：Stop", "上一次审查的要求\nnot yet", "第 2 次，最多 10 次"} {
+		if !strings.Contains(request, want) {
+			t.Errorf("the request lacks %q:\n%s", want, request)
+		}
+	}
+	line := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z [a-z -]+( [a-z_]+=("([^"\\]|\\.)*"|[^ "]+))+$`)
+	for text := range strings.Lines(box.read(".claude/ccc/hook-invocation.log")) {
+		if !line.MatchString(strings.TrimSuffix(text, "\n")) || !strings.Contains(text, "session_id="+testSession) {
+			t.Errorf("log line %q", text)
+		}
+	}
+	// A new prompt gives a fresh budget.
+	box.run(30*time.Second, box.event("UserPromptSubmit", `"prompt":"and this"`), "ccc", "supervisor-hook")
+	if s := state(); s.Count != 0 {
+		t.Errorf("count %d after a new prompt", s.Count)
+	}
+	filepath.Walk(filepath.Join(box.home, ".claude/ccc"), func(path string, info os.FileInfo, err error) error {
+		if want := map[bool]os.FileMode{true: 0o700, false: 0o600}[info.IsDir()]; info.Mode().Perm() != want {
+			t.Errorf("%s has mode %v, want %v", path, info.Mode().Perm(), want)
+		}
+		return nil
+	})
+}
+
+func TestHookOutputIsTheStream(t *testing.T) {
+	box := newFakeBox(t)
+	box.session()
+	lines := "{\"type\":\"system\",\"session_id\":\"r-1\"}\n{\"a\" : \"<&>\\u4e2d 中\"}\r\nwarning: not json\n{\"type\":\"result\",\"subtype\":\"success\",\"structured_output\":{\"allow_stop\":true,\"feedback\":\"\"}}"
+	box.write("../fake/verdict", 0o600, "stream\n"+lines)
+	box.run(30*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
+	want := strings.Replace(lines, "warning: not json\n", "", 1) + "\n"
+	if got := box.read(".claude/ccc/supervisor-" + testSession + "-output.jsonl"); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if log := box.read(".claude/ccc/hook-invocation.log"); !strings.Contains(log, "warning") || !strings.Contains(log, "verdict=allow") {
+		t.Errorf("log %s", log)
+	}
+}
+
+func TestHookLongFeedback(t *testing.T) {
+	box := newFakeBox(t)
+	box.session()
+	box.write("../fake/verdict", 0o600, "block\n"+strings.Repeat("长", 9000))
+	got := box.run(30*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
+	var d stopDecision
+	if err := json.Unmarshal([]byte(got.stdout), &d); err != nil {
+		t.Fatal(err, got)
+	}
+	file := filepath.Join(box.home, ".claude/ccc/supervisor-"+testSession+"-events.jsonl")
+	if utf8.RuneCountInString(d.Reason) != feedbackLimit || !strings.Contains(d.Reason, file) || strings.ContainsRune(d.Reason, utf8.RuneError) {
+		t.Errorf("%d characters, ending in %q", utf8.RuneCountInString(d.Reason), d.Reason[len(d.Reason)-200:])
+	}
+	if rest, _ := os.ReadFile(file); strings.Count(string(rest), "长") != 9000 {
+		t.Error("the named file does not hold the whole feedback")
+	}
+}
+
+// A claude that lacks an optional flag is called again without it; any other
+// unknown flag is a failed review.
+func TestHookUnknownFlags(t *testing.T) {
+	box := newFakeBox(t)
+	box.session()
+	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.0.60")
+	box.write("../fake/verdict", 0o600, "block\nnot yet")
+	if got := box.run(30*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook"); got.stdout != blockNotYet {
+		t.Errorf("got %+v", got)
+	}
+	args := box.read("../fake/review-1.args")
+	if strings.Contains(args, "snapshot") || strings.Contains(args, "persistence") || !strings.Contains(args, "--settings\n"+reviewerSettings) {
+		t.Errorf("arguments %s", args)
+	}
+}
+
+// What the reviewer is called with, and in: the flags in this order, the
+// variables of the parent session gone.
+func TestHookReviewersCall(t *testing.T) {
+	box := newFakeBox(t)
+	box.session()
+	box.vars = append(box.vars, "CCC_SUPERVISOR=1", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1",
+		"CLAUDE_CODE_SESSION_ID=x", "CLAUDE_CODE_MESSAGING_SOCKET=s", "CLAUDE_CODE_MESSAGING_TOKEN=t", "CLAUDE_PROJECT_DIR="+box.work)
+	box.write(".claude/SUPERVISOR.md", 0o600, "judge it")
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"model":"m","allowed_tools":["Bash(npm test:*)","Read"],"max_budget_usd":0.5,"permission_mode":"plan"}}`)
+	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
+	event := strings.Replace(box.event("Stop", ""), box.work, filepath.Join(box.work, "sub"), 1)
+	box.run(30*time.Second, event, "ccc", "supervisor-hook")
+	want := strings.Join([]string{"--print", "--fork-session", "--resume", testSession, "--verbose", "--output-format", "stream-json",
+		"--json-schema", verdictSchema, "--system-prompt", "judge it", "--system-prompt-snapshot", "off", "--no-session-persistence",
+		"--settings", reviewerSettings, "--permission-mode", "plan", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
+	if got := box.read("../fake/review-1.args"); strings.TrimSpace(got) != strings.TrimSpace(want) {
+		t.Errorf("arguments\n%s\nwant\n%s", got, want)
+	}
+	if cwd := strings.TrimSpace(box.read("../fake/review-1.cwd")); cwd != box.work {
+		t.Errorf("ran in %s, want the project %s", cwd, box.work)
+	}
+	env := box.read("../fake/review-1.env")
+	for _, gone := range []string{"CLAUDECODE=", "CLAUDE_CODE_ENTRYPOINT=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID=", "CLAUDE_CODE_MESSAGING_"} {
+		if strings.Contains(env, gone) {
+			t.Errorf("the reviewer has %s", gone)
+		}
+	}
+	if !strings.Contains(env, "CCC_SUPERVISOR_HOOK=1\n") {
+		t.Error("CCC_SUPERVISOR_HOOK is not set")
+	}
+}
+
+// Without a state that can be kept, one review per stop of the user's is all.
+func TestHookStateBroken(t *testing.T) {
+	name := ".claude/ccc/supervisor-" + testSession + ".json"
+	for _, text := range []string{"", "{", "\x00\x01", "[]", `{"count":"3"}`, `{"session_id":"` + testSession + `","count":-1}`, `{"session_id":"` + testSession + `","count":99999999999999999999}`} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			box := newFakeBox(t)
+			box.session()
+			box.write("../fake/verdict", 0o600, "block\nnot yet")
+			box.write(name, 0o600, text)
+			got := box.run(30*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
+			if got.code != 0 || got.stdout != blockNotYet || !strings.Contains(got.stderr, "corrupt") {
+				t.Errorf("got %+v", got)
+			}
+			if bad := box.read(name + ".bad"); bad != text {
+				t.Errorf("kept %q, want %q", bad, text)
+			}
+			if s := box.read(name); !strings.Contains(s, `"count":1`) {
+				t.Errorf("state %s", s)
+			}
+		})
+	}
+	t.Run("active", func(t *testing.T) {
+		box := newFakeBox(t)
+		box.session()
+		box.write("../fake/verdict", 0o600, "block\nnot yet")
+		box.write(name, 0o600, "{")
+		got := box.run(30*time.Second, box.event("Stop", `"stop_hook_active":true`), "ccc", "supervisor-hook")
+		if got.code != 0 || got.stdout != "" || box.read("../fake/review-1.args") != "" {
+			t.Errorf("got %+v, want no review", got)
+		}
+	})
+	t.Run("directory_is_a_file", func(t *testing.T) {
+		box := newFakeBox(t)
+		box.session()
+		box.write("../fake/verdict", 0o600, "block\nnot yet")
+		box.write(".claude/ccc", 0o600, "")
+		got := box.run(30*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
+		if got.code != 0 || got.stdout != blockNotYet || !strings.Contains(got.stderr, "not a directory") {
+			t.Errorf("got %+v", got)
+		}
+		got = box.run(30*time.Second, box.event("Stop", `"stop_hook_active":true`), "ccc", "supervisor-hook")
+		if got.code != 0 || got.stdout != "" {
+			t.Errorf("got %+v, want no decision", got)
+		}
+	})
+}
+
+// A caller that never closes stdin still gets its answer, and one that never
+// writes does not hold the hook.
+func TestHookStdinOpen(t *testing.T) {
+	box := newFakeBox(t)
+	box.session()
+	for _, input := range []string{box.event("SessionEnd", ""), ""} {
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		write.WriteString(input)
+		cmd := box.command("ccc", "supervisor-hook")
+		cmd.Stdin = read
+		start := time.Now()
+		output, err := cmd.CombinedOutput()
+		took := time.Since(start)
+		read.Close()
+		write.Close()
+		if err != nil || took > inputPatience+2*time.Second || (input == "") != strings.Contains(string(output), "nothing complete") {
+			t.Errorf("%v after %v: %s", err, took, output)
+		}
+	}
+}
+
+func TestHookConcurrent(t *testing.T) {
+	box := newFakeBox(t)
+	box.session()
+	box.write("../fake/verdict", 0o600, "stream\n"+`{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"not yet\"}"}`)
+	const hooks = 24
+	results := make(chan commandResult, hooks)
+	for range hooks {
+		go func() { results <- box.run(60*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook") }()
+	}
+	blocked := 0
+	for range hooks {
+		if r := <-results; r.stdout == blockNotYet {
+			blocked++
+		} else if r.stdout != "" || r.code != 0 {
+			t.Errorf("got %+v", r)
+		}
+	}
+	records, err := stateDir(filepath.Join(box.home, ".claude/ccc")).timeline(testSession)
+	var iterations []int
+	for _, r := range records {
+		if r.Verdict == verdictBlock {
+			iterations = append(iterations, r.Iteration)
+		}
+	}
+	slices.Sort(iterations)
+	if err != nil || len(records) != hooks || blocked != 10 || !slices.Equal(iterations, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
+		t.Errorf("%v: %d records, %d blocked, iterations %v", err, len(records), blocked, iterations)
+	}
+}
