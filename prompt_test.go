@@ -1,0 +1,408 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// promptSection is one heading of the prompt with the lines that belong to it,
+// those of its subheadings included.
+type promptSection struct {
+	title string
+	level int
+	lines []string
+}
+
+func (s promptSection) text() string { return strings.Join(s.lines, "\n") }
+
+// promptSections splits Markdown at its ATX headings; "#" inside a fenced block
+// is no heading.
+func promptSections(text string) []promptSection {
+	var all []promptSection
+	var open []int // indexes of the sections that the current line belongs to
+	fenced := false
+	for _, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		level := len(line) - len(strings.TrimLeft(line, "#"))
+		heading := !fenced && level > 0 && strings.HasPrefix(line[level:], " ")
+		for heading && len(open) > 0 && all[open[len(open)-1]].level >= level {
+			open = open[:len(open)-1]
+		}
+		for _, i := range open {
+			all[i].lines = append(all[i].lines, line)
+		}
+		if heading {
+			open = append(open, len(all))
+			all = append(all, promptSection{title: strings.TrimSpace(line[level:]), level: level})
+		}
+	}
+	return all
+}
+
+// numberedItems returns the top-level "1. " items of a section and fails the
+// test unless they are numbered 1, 2, 3 and so on.
+func numberedItems(t *testing.T, s promptSection) []string {
+	t.Helper()
+	item := regexp.MustCompile(`^(\d+)\. (.*)`)
+	var got []string
+	for _, line := range s.lines {
+		m := item.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		got = append(got, m[2])
+		if want := strconv.Itoa(len(got)); m[1] != want {
+			t.Errorf("%s: item numbered %s, want %s", s.title, m[1], want)
+		}
+	}
+	return got
+}
+
+// exampleVerdict is the reviewer's answer; a missing or non-boolean allow_stop is
+// told apart from false.
+type exampleVerdict struct {
+	AllowStop *bool   `json:"allow_stop"`
+	Feedback  *string `json:"feedback"`
+}
+
+// decodeStrict decodes exactly one JSON document without unknown fields.
+func decodeStrict(data []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one JSON document")
+	}
+	return nil
+}
+
+func TestDefaultPromptStructure(t *testing.T) {
+	if !utf8.ValidString(defaultPrompt) || strings.Contains(defaultPrompt, "\r") {
+		t.Error("the prompt must be UTF-8 with Unix line ends")
+	}
+	if !strings.HasSuffix(defaultPrompt, "\n") {
+		t.Error("the last line has no line end")
+	}
+	if n := strings.Count(defaultPrompt, "\n"); n < 400 || n > 500 {
+		t.Errorf("%d lines, want 400 to 500", n)
+	}
+	// It travels with every review, so it stays far below the limit of 100 KiB.
+	if n := len(defaultPrompt); n > 30<<10 {
+		t.Errorf("%d bytes, want at most %d", n, 30<<10)
+	}
+	if n := strings.Count(defaultPrompt, "```"); n%2 != 0 {
+		t.Error("a fenced block is not closed")
+	}
+
+	all := promptSections(defaultPrompt)
+	byTitle := map[string]promptSection{}
+	seen := map[string]int{}
+	for _, s := range all {
+		seen[s.title]++
+		byTitle[s.title] = s
+	}
+	need := func(level int, title string) promptSection {
+		t.Helper()
+		s := byTitle[title]
+		if seen[title] != 1 {
+			t.Errorf("heading %q occurs %d times, want once", title, seen[title])
+		} else if s.level != level {
+			t.Errorf("heading %q is at level %d, want %d", title, s.level, level)
+		} else if strings.TrimSpace(s.text()) == "" {
+			t.Errorf("heading %q has no text", title)
+		}
+		return s
+	}
+
+	if s := need(2, "角色：严格的任务审查者"); !strings.Contains(s.text(), "不再是上面对话里的 Agent") {
+		t.Error("the role does not say that the reviewer is no longer the agent")
+	}
+	steps := []string{"第一步：理解用户需求", "第二步：检查实际工作", "第三步：检查常见陷阱",
+		"第四步：评估完成质量", "第五步：判断完成状态", "第六步：提供反馈"}
+	inOrder := slices.Concat([]string{"角色：严格的任务审查者", "你手里的材料"}, steps,
+		[]string{"示例", "快速检查清单", "输出格式"})
+	last := -1
+	for _, title := range inOrder {
+		need(2, title)
+		at := slices.IndexFunc(all, func(s promptSection) bool { return s.title == title })
+		if at < last {
+			t.Errorf("heading %q is out of order", title)
+		}
+		last = max(last, at)
+	}
+
+	traps := need(2, "第三步：检查常见陷阱")
+	if n := strings.Count(traps.text(), "\n### "); n != 5 {
+		t.Errorf("%d traps, want 5", n)
+	}
+	for i, name := range []string{"只问不做", "测试循环", "虚假完成", "缺少验证", "错误放弃"} {
+		trap := need(3, "陷阱"+string([]rune("一二三四五")[i])+"："+name)
+		if !strings.Contains(traps.text(), "### "+trap.title) {
+			t.Errorf("%q is not under %q", trap.title, traps.title)
+		}
+		for _, part := range []string{"- **样子**：", "- **查法**：", "- **无辜的情形**："} {
+			if strings.Count(trap.text(), part) != 1 {
+				t.Errorf("%s: want one %q", trap.title, part)
+			}
+		}
+	}
+
+	if got := numberedItems(t, need(3, "allow_stop=true 的 5 个必要条件")); len(got) != 5 {
+		t.Errorf("%d conditions for allow_stop=true, want 5", len(got))
+	}
+	if got := numberedItems(t, need(3, "allow_stop=false 的 7 种情形")); len(got) != 7 {
+		t.Errorf("%d situations for allow_stop=false, want 7", len(got))
+	}
+	for _, title := range []string{"六种正当的停法", "提问事件（AskUserQuestion）的规矩", "第二轮起的规矩",
+		"反馈质量要求"} {
+		need(3, title)
+	}
+	if n := strings.Count(need(3, "反馈模板").text(), "\n> "); n < 4 {
+		t.Errorf("%d feedback templates, want at least 4", n)
+	}
+	if n := strings.Count(need(2, "快速检查清单").text(), "- [ ] "); n < 5 {
+		t.Errorf("%d points in the checklist, want at least 5", n)
+	}
+	output := need(2, "输出格式").text()
+	for _, word := range []string{"`allow_stop`", "`feedback`", "StructuredOutput", "不再说话"} {
+		if !strings.Contains(output, word) {
+			t.Errorf("the output format does not mention %s", word)
+		}
+	}
+	if all[len(all)-1].title != "输出格式" {
+		t.Error("the output format is not the last section")
+	}
+
+	var forbidden []string
+	for _, m := range regexp.MustCompile(`「([^」]+)」`).FindAllStringSubmatch(need(3, "禁止的反馈写法").text(), -1) {
+		forbidden = append(forbidden, strings.ToLower(m[1]))
+	}
+	if len(forbidden) < 10 {
+		t.Errorf("%d forbidden phrases, want at least 10", len(forbidden))
+	}
+
+	number := regexp.MustCompile(`^示例 (\d+)：.+`)
+	block := regexp.MustCompile("(?s)```json\n(.*?)\n```")
+	examples, allowed := 0, 0
+	for _, s := range all {
+		if !strings.HasPrefix(s.title, "示例 ") {
+			continue
+		}
+		examples++
+		if m := number.FindStringSubmatch(s.title); m == nil || m[1] != strconv.Itoa(examples) || s.level != 3 {
+			t.Errorf("%q: want the heading ### 示例 %d：...", s.title, examples)
+		}
+		text := s.text()
+		for _, part := range []string{"**场景**：", "**判断**："} {
+			if strings.Count(text, part) != 1 {
+				t.Errorf("%s: want one %q", s.title, part)
+			}
+		}
+		found := block.FindAllStringSubmatch(text, -1)
+		if len(found) != 1 {
+			t.Errorf("%s: %d JSON blocks, want 1", s.title, len(found))
+			continue
+		}
+		var v exampleVerdict
+		if err := decodeStrict([]byte(found[0][1]), &v); err != nil {
+			t.Errorf("%s: %v", s.title, err)
+			continue
+		}
+		if v.AllowStop == nil || v.Feedback == nil {
+			t.Errorf("%s: allow_stop and feedback are both required", s.title)
+			continue
+		}
+		feedback := *v.Feedback
+		if *v.AllowStop {
+			allowed++
+			// On allow, feedback is only for what is left to the user.
+			if feedback != "" && !strings.Contains(feedback, "用户") {
+				t.Errorf("%s: feedback of an allow that leaves nothing to the user", s.title)
+			}
+		} else if len([]rune(feedback)) < 30 {
+			t.Errorf("%s: a refusal without usable feedback: %q", s.title, feedback)
+		}
+		if len([]rune(feedback)) > 300 {
+			t.Errorf("%s: feedback of %d characters, the prompt allows 300", s.title, len([]rune(feedback)))
+		}
+		for _, phrase := range forbidden {
+			if strings.Contains(strings.ToLower(feedback), phrase) {
+				t.Errorf("%s: feedback holds the forbidden %q", s.title, phrase)
+			}
+		}
+		if strings.ContainsAny(feedback, "?？") {
+			t.Errorf("%s: feedback asks a question", s.title)
+		}
+		if !strings.HasSuffix(strings.TrimSpace(text), "```") {
+			t.Errorf("%s: text after the verdict", s.title)
+		}
+	}
+	if examples < 10 {
+		t.Errorf("%d examples, want at least 10", examples)
+	}
+	if allowed*3 < examples || (examples-allowed)*3 < examples {
+		t.Errorf("%d of %d examples allow: want at least a third of each verdict", allowed, examples)
+	}
+
+	// The file is sent byte for byte: nothing may wait to be filled in.
+	if m := regexp.MustCompile(`\{\{|\$\{|%[sdv]`).FindString(defaultPrompt); m != "" {
+		t.Errorf("the prompt holds the placeholder %q", m)
+	}
+}
+
+// judgementCase is one file of the judgement cases: what a reviewer gets to see
+// and the verdict expected of it.
+type judgementCase struct {
+	Name         string            `json:"name"`
+	Event        string            `json:"event"` // Stop or PreToolUse
+	Prompts      []string          `json:"prompts"`
+	Conversation []judgementTurn   `json:"conversation"`
+	Files        map[string]string `json:"files,omitempty"` // their state at the time of the review
+	Question     *struct {
+		Questions []struct {
+			Question    string `json:"question"`
+			Header      string `json:"header"`
+			MultiSelect bool   `json:"multiSelect"`
+			Options     []struct {
+				Label       string `json:"label"`
+				Description string `json:"description"`
+			} `json:"options"`
+		} `json:"questions"`
+	} `json:"question,omitempty"` // tool_input of AskUserQuestion
+	BackgroundTasks []struct {
+		ID          string `json:"id"`
+		Type        string `json:"type"`
+		Status      string `json:"status"`
+		Description string `json:"description"`
+		Command     string `json:"command"`
+	} `json:"background_tasks,omitempty"`
+	Iteration    int    `json:"iteration"`
+	LastFeedback string `json:"last_feedback"`
+	AllowStop    *bool  `json:"allow_stop"` // the expected verdict
+	Why          string `json:"why"`
+}
+
+// judgementTurn is a message (role, text) or a tool call (tool, input, output).
+type judgementTurn struct {
+	Role   string `json:"role,omitempty"`
+	Text   string `json:"text,omitempty"`
+	Tool   string `json:"tool,omitempty"`
+	Input  string `json:"input,omitempty"`
+	Output string `json:"output,omitempty"`
+}
+
+func TestJudgementCases(t *testing.T) {
+	files, err := filepath.Glob("testdata/judgements/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nameForm := regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
+	names := map[string]string{}
+	allowed, questions, later, background := 0, map[bool]int{}, map[bool]int{}, 0
+	for _, file := range files {
+		base := filepath.Base(file)
+		bad := func(format string, args ...any) {
+			t.Helper()
+			t.Errorf(base+": "+format, args...)
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c judgementCase
+		if err := decodeStrict(data, &c); err != nil {
+			bad("%v", err)
+			continue
+		}
+		if c.Name+".json" != base || !nameForm.MatchString(c.Name) {
+			bad("name %q: want category_point, as in the file name", c.Name)
+		}
+		if other, ok := names[c.Name]; ok {
+			bad("the name %q is taken by %s", c.Name, other)
+		}
+		names[c.Name] = base
+		if c.AllowStop == nil {
+			bad("allow_stop is missing")
+			continue
+		}
+		if strings.TrimSpace(c.Why) == "" {
+			bad("why is missing")
+		}
+		if len(c.Prompts) == 0 || len(c.Conversation) == 0 {
+			bad("prompts and conversation are required")
+		}
+		if (c.Event == "PreToolUse") != (c.Question != nil) || c.Event != "Stop" && c.Event != "PreToolUse" {
+			bad("event %q: want Stop, or PreToolUse with a question", c.Event)
+		}
+		if c.Question != nil {
+			questions[*c.AllowStop]++
+			if len(c.Question.Questions) == 0 {
+				bad("no question")
+			}
+			for _, q := range c.Question.Questions {
+				if q.Question == "" || len(q.Options) < 2 {
+					bad("a question needs a text and two options")
+				}
+			}
+		}
+		if len(c.BackgroundTasks) > 0 {
+			background++
+		}
+		if c.Iteration < 1 || (c.Iteration == 1) != (c.LastFeedback == "") {
+			bad("iteration %d does not go with last_feedback %q", c.Iteration, c.LastFeedback)
+		}
+		if c.Iteration > 1 {
+			later[*c.AllowStop]++
+		}
+		said := map[string]bool{}
+		for i, turn := range c.Conversation {
+			message := (turn.Role == "user" || turn.Role == "assistant") && turn.Text != "" && turn.Input+turn.Output == ""
+			call := turn.Tool != "" && turn.Input != "" && turn.Text == ""
+			if message && turn.Tool != "" || call && turn.Role != "" || !message && !call {
+				bad("turn %d is neither a message nor a tool call", i+1)
+			}
+			if turn.Role == "user" {
+				said[turn.Text] = true
+			}
+		}
+		for _, p := range c.Prompts {
+			if !said[p] {
+				bad("the recorded prompt %q is not in the conversation", p)
+			}
+		}
+		if c.LastFeedback != "" && !said["Stop hook feedback:\n"+c.LastFeedback] {
+			bad("the last feedback is not in the conversation")
+		}
+		if *c.AllowStop {
+			allowed++
+		}
+	}
+	if len(names) < 16 {
+		t.Errorf("%d cases, want at least 16", len(names))
+	}
+	if refused := len(names) - allowed; allowed-refused > 2 || refused-allowed > 2 {
+		t.Errorf("%d cases allow and %d refuse: want half and half", allowed, refused)
+	}
+	for _, verdict := range []bool{true, false} {
+		if questions[verdict] == 0 || later[verdict] == 0 {
+			t.Errorf("allow_stop=%v: want a question and a later iteration among the cases", verdict)
+		}
+	}
+	if background == 0 {
+		t.Error("no case with a background task")
+	}
+}
