@@ -102,7 +102,8 @@ func decide(dir string, stdin io.Reader, stderr io.Writer) (decision any, err er
 		return nil, err
 	}
 	h := &hook{event: event, places: p, state: stateDir(p.state), stderr: stderr}
-	if !h.supervised() {
+	operand, isCommand := event.command()
+	if !isCommand && !h.supervised() {
 		return nil, nil
 	}
 	if err := h.state.create(); err != nil {
@@ -111,6 +112,9 @@ func decide(dir string, stdin io.Reader, stderr io.Writer) (decision any, err er
 	h.log("supervisor-hook invoked", "event", event.HookEventName)
 	if event.AgentID != "" {
 		return nil, nil
+	}
+	if isCommand {
+		return h.obey(operand), nil
 	}
 	switch event.HookEventName {
 	case eventStop:
@@ -128,7 +132,7 @@ func decide(dir string, stdin io.Reader, stderr io.Writer) (decision any, err er
 			return newToolDecision("allow", h.cutFeedback(o.feedback)), nil
 		}
 	case eventPrompt:
-		h.prompt()
+		return h.prompt(), nil
 	}
 	return nil, nil
 }
@@ -216,12 +220,29 @@ func (h *hook) project() string {
 	return h.event.Cwd
 }
 
-// prompt notes a new request of the user's, which has its own budget.
-func (h *hook) prompt() {
+// prompt notes a new request of the user's, which has its own budget. The answer
+// tells, once, when the last review did not take place or was not allowed any
+// more: the record of this prompt then is the last one.
+func (h *hook) prompt() any {
+	last, err := h.state.lastRecord(h.event.SessionID)
+	if err != nil {
+		h.complain("reading the timeline", err)
+	}
 	if err := h.state.resetCount(h.event.SessionID); err != nil {
 		h.complain("resetting the count", err)
 	}
 	h.record(record{Event: eventPrompt, Prompt: h.event.Prompt})
+	switch last.Verdict {
+	case verdictFailed:
+		return systemMessage{fmt.Sprintf("[SUPERVISOR] 上一次审查没有进行，Agent 的工作未经审查：%s（日志: %s）", cutMiddle(last.Error, 200), h.state.logFile())}
+	case verdictLimit:
+		return systemMessage{fmt.Sprintf("[SUPERVISOR] 上一个任务已达到审查次数上限（%d 次），最后一次停止未经审查（日志: %s）", last.Limit, h.state.logFile())}
+	}
+	return nil
+}
+
+type systemMessage struct {
+	Text string `json:"systemMessage"`
 }
 
 // outcome is what became of a stop or a question.

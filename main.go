@@ -39,6 +39,10 @@ const usage = `usage:
       not ccc's, or at --: ccc -- "fix the bug", ccc -- --version.
   ccc supervisor-hook [--state-dir DIR]
       Answer one Claude Code hook event: JSON on stdin, decision on stdout.
+  ccc supervisor-mode [on|off] [SESSION]
+      Print whether a session is supervised, or switch it (default: the session
+      ccc runs in). Inside Claude Code: /supervisor, /supervisor on,
+      /supervisor off, /supervisor some task.
   ccc --version
   ccc --help
 
@@ -76,6 +80,8 @@ func run(args []string) int {
 		return 0
 	case "supervisor-hook":
 		return supervisorHook(args[1:], os.Stdin, os.Stdout, os.Stderr)
+	case "supervisor-mode":
+		return exitWith(os.Stderr, supervisorMode(args[1:], os.Stdout))
 	case guardCommand:
 		return guardReviewer(args[1:])
 	}
@@ -84,7 +90,7 @@ func run(args []string) int {
 
 // isSubcommand tells whether run takes word for a subcommand.
 func isSubcommand(word string) bool {
-	return slices.Contains([]string{"supervisor-hook", guardCommand}, word)
+	return slices.Contains([]string{"supervisor-hook", "supervisor-mode", guardCommand}, word)
 }
 
 // version is the module version that go install records, or what the source
@@ -252,8 +258,17 @@ func prepareSupervision(p places, config supervisorConfig) error {
 	if err := state.create(); err != nil {
 		return fmt.Errorf("creating the state directory: %w", err)
 	}
-	if err := createPrompt(project, p); err != nil {
+	if err := state.sweep(); err != nil {
+		return fmt.Errorf("tidying the state directory: %w", err)
+	}
+	if err := createPrompt(project, p, defaultPrompt); err != nil {
 		return fmt.Errorf("creating %s: %w", promptName, err)
+	}
+	if _, _, err := supervisorPrompt(project, p.ccc); err != nil {
+		return err // better said now than at the first review
+	}
+	if err := state.keepFile(p.commandFile(), commandText); err != nil {
+		return fmt.Errorf("creating %s: %w", p.commandFile(), err)
 	}
 	if err := installHooks(p, self, config.timeoutSeconds); err != nil {
 		return fmt.Errorf("adding the hooks: %w", err)

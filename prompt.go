@@ -67,24 +67,17 @@ func readPrompt(path string) (string, error) {
 	return string(text), err
 }
 
-// createPrompt writes the built-in prompt into ccc's directory, for the user to
-// edit, when neither the project nor ccc's directory has one.
-func createPrompt(project string, p places) error {
+// createPrompt puts text, the built-in prompt, into ccc's directory for the user
+// to edit, when neither the project nor ccc's directory has a prompt. One that
+// ccc put there and nobody has edited since follows a newer ccc.
+func createPrompt(project string, p places, text string) error {
 	global := filepath.Join(p.ccc, promptName)
-	for _, path := range []string{filepath.Join(project, promptName), global} {
-		if _, err := os.Lstat(path); err == nil {
+	if _, err := os.Lstat(global); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(project, promptName)); err == nil {
 			return nil
 		}
 	}
-	if err := os.MkdirAll(p.ccc, 0o700); err != nil {
-		return err
-	}
-	unlock, err := lockFile(filepath.Join(p.ccc, ".ccc.lock"))
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return replaceFile(global, []byte(defaultPrompt), true)
+	return stateDir(p.state).keepFile(global, text)
 }
 
 // verdictSchema is the JSON schema of the verdict, as --json-schema takes it.

@@ -56,6 +56,7 @@ func findPlaces(stateDir string) (places, error) {
 
 func (p places) settingsFile() string { return filepath.Join(p.claude, "settings.json") }
 func (p places) configFile() string   { return filepath.Join(p.ccc, "ccc.json") }
+func (p places) commandFile() string  { return filepath.Join(p.claude, "commands", "supervisor.md") }
 
 // A wantedHook is one entry that Supervisor Mode keeps in settings.json.
 type wantedHook struct {

@@ -6,6 +6,7 @@ package main
 // timeline); for all sessions together hook-invocation.log and the lock.
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -145,11 +146,32 @@ func (d stateDir) nextIteration(session string, limit int) (iteration int, err e
 // resetCount gives session a fresh budget of reviews.
 func (d stateDir) resetCount(session string) error {
 	_, err := d.update(session, func(s *sessionState) bool {
-		changed := s.Count != 0
+		changed := s.Count != 0 || s.UpdatedAt.IsZero()
 		s.Count = 0
 		return changed
 	})
 	return err
+}
+
+// switchMode turns supervision of session on or off, whatever it was started as.
+func (d stateDir) switchMode(session string, on bool) error {
+	_, err := d.update(session, func(s *sessionState) bool {
+		changed := s.Enabled == nil || *s.Enabled != on
+		s.Enabled = &on
+		return changed
+	})
+	return err
+}
+
+// mode tells whether session is supervised, as far as can be told from outside:
+// it was switched on, or not switched at all and has been supervised before,
+// since only a supervised session has a state.
+func (d stateDir) mode(session string) (on bool, err error) {
+	state, err := d.read(session)
+	if state.Enabled != nil {
+		return *state.Enabled, err
+	}
+	return !state.UpdatedAt.IsZero(), err
 }
 
 // record is one line of a session's timeline: a prompt of the user's (event
@@ -209,6 +231,37 @@ func (d stateDir) timeline(session string) ([]record, error) {
 	return records, err
 }
 
+// lastRecord returns the newest record of session, or none. It reads the end of
+// the timeline only.
+func (d stateDir) lastRecord(session string) (last record, err error) {
+	file, err := os.Open(d.eventsFile(session))
+	if errors.Is(err, fs.ErrNotExist) {
+		return last, nil
+	}
+	if err != nil {
+		return last, err
+	}
+	defer file.Close()
+	const enough = 1 << 20 // a record holds one prompt or one feedback
+	if size, err := file.Seek(0, io.SeekEnd); err != nil || size > enough {
+		_, err = file.Seek(-enough, io.SeekEnd)
+	} else {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return last, err
+	}
+	lines := lineWriter{line: func(line []byte) {
+		var r record
+		if json.Unmarshal(line, &r) == nil {
+			last = r
+		}
+	}}
+	_, err = io.Copy(&lines, file)
+	lines.close()
+	return last, err
+}
+
 // log adds a line to hook-invocation.log: the time, what happened, and key,
 // value pairs. Values are written on one line, quoted where they need it;
 // prompts and values of variables do not belong here. What can't be logged is
@@ -230,3 +283,89 @@ func (d stateDir) log(what string, pairs ...any) error {
 
 // now is the time as ccc writes it: UTC, to the millisecond.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// keepFile writes text to path if there is no file, or if the one there is what
+// ccc wrote and nobody has changed since. Files of the user's are left alone.
+func (d stateDir) keepFile(path, text string) error {
+	unlock, err := lockFile(d.file("state.lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	written := map[string]string{} // path to the SHA-256 of what ccc wrote there
+	record := d.file("written.json")
+	if known, err := os.ReadFile(record); err == nil {
+		_ = json.Unmarshal(known, &written) // unreadable: then every file counts as the user's
+	}
+	sum := func(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
+	switch old, err := os.ReadFile(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+	case err != nil:
+		return err
+	case string(old) != text && sum(old) != written[path]:
+		return nil
+	case string(old) == text && sum(old) == written[path]:
+		return nil
+	}
+	if err := replaceFile(path, []byte(text), true); err != nil {
+		return err
+	}
+	written[path] = sum([]byte(text))
+	return replaceFile(record, append(encodeJSON(written), '\n'), true)
+}
+
+const (
+	// retention is how long the files of a session stay that nothing touches.
+	retention = 30 * 24 * time.Hour
+	// logLimit keeps hook-invocation.log readable; one older file stays beside it.
+	logLimit = 5 << 20
+)
+
+// sweep removes the files of sessions untouched for longer than retention, and
+// puts a log that has grown over logLimit aside.
+func (d stateDir) sweep() error {
+	unlock, err := lockFile(d.file("state.lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if info, err := os.Stat(d.logFile()); err == nil && info.Size() > logLimit {
+		if err := os.Rename(d.logFile(), d.logFile()+".1"); err != nil {
+			return err
+		}
+	}
+	files, newest := map[string][]string{}, map[string]time.Time{}
+	entries, err := os.ReadDir(string(d))
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		match := sessionFile.FindStringSubmatch(entry.Name())
+		if err != nil || match == nil {
+			continue
+		}
+		session := match[1]
+		files[session] = append(files[session], entry.Name())
+		if info.ModTime().After(newest[session]) {
+			newest[session] = info.ModTime()
+		}
+	}
+	for session, names := range files {
+		if time.Since(newest[session]) < retention {
+			continue
+		}
+		for _, name := range names {
+			if err := os.Remove(d.file(name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sessionFile matches the names of the files of one session.
+var sessionFile = regexp.MustCompile(`^supervisor-([A-Za-z0-9][A-Za-z0-9._-]*?)(?:-output\.jsonl|-events\.jsonl|\.json|\.json\.bad)$`)

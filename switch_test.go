@@ -1,0 +1,230 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const statePath = ".claude/ccc/supervisor-" + testSession + ".json"
+
+// /supervisor in a session: the answers, what they leave behind, and that only a
+// task reaches the model.
+func TestCommand(t *testing.T) {
+	tests := []struct {
+		name, prompt, vars string
+		blocked            string // what the answer says; "" lets the prompt through
+		enabled            string // in the state file
+		recorded           string // in the timeline
+	}{
+		{name: "on", prompt: "/supervisor on", vars: "CLAUDE_PROJECT_DIR=.", blocked: "已打开", enabled: `"enabled":true`},
+		{name: "off", prompt: " /supervisor OFF ", vars: "CCC_SUPERVISOR=1", blocked: "已关闭", enabled: `"enabled":false`},
+		{name: "query_off", prompt: "/supervisor", vars: "CLAUDE_PROJECT_DIR=.", blocked: "Supervisor 模式: off"},
+		{name: "query_on", prompt: "/supervisor", vars: "CCC_SUPERVISOR=1", blocked: "Supervisor 模式: on"},
+		{name: "task", prompt: "/supervisor fix <it>", vars: "CLAUDE_PROJECT_DIR=.", enabled: `"enabled":true`, recorded: `"prompt":"fix <it>"`},
+		{name: "other_command", prompt: "/supervisors on", vars: "CLAUDE_PROJECT_DIR=."},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.vars = append(box.vars, test.vars)
+			got := box.run(10*time.Second, box.event(eventPrompt, `"prompt":`+string(encodeJSON(test.prompt))), "ccc", "supervisor-hook")
+			if got.code != 0 || got.stderr != "" || (got.stdout == "") != (test.blocked == "") || !strings.Contains(got.stdout, test.blocked) ||
+				test.blocked != "" && !strings.HasPrefix(got.stdout, `{"decision":"block","reason":"`) {
+				t.Errorf("got %+v, want %q", got, test.blocked)
+			}
+			if state := box.read(statePath); !strings.Contains(state, test.enabled) || (state == "") != (test.enabled == "") {
+				t.Errorf("state %q, want %q", state, test.enabled)
+			}
+			if events := box.read(".claude/ccc/supervisor-" + testSession + "-events.jsonl"); !strings.Contains(events, test.recorded) || (events == "") != (test.recorded == "") {
+				t.Errorf("timeline %q, want %q", events, test.recorded)
+			}
+		})
+	}
+}
+
+// In a session: off answers at once and the stop is not reviewed; a task turns
+// supervision on again.
+func TestCommandSession(t *testing.T) {
+	box := newFakeBox(t)
+	box.write("../fake/prompts", 0o600, "do more\n/supervisor finish it\n")
+	box.write("../fake/verdict-1", 0o600, "block\nadd tests")
+	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "/supervisor off")
+	if got.code != 0 || !strings.Contains(got.stdout, "已关闭") || strings.Count(got.stdout, "Stop hook feedback: add tests") != 1 {
+		t.Errorf("got %+v", got)
+	}
+	if request := box.read("../fake/review-1.stdin"); !strings.Contains(request, "[1] finish it") || strings.Contains(request, "do more") {
+		t.Errorf("request %s", request)
+	}
+}
+
+func TestSupervisorMode(t *testing.T) {
+	box := newFakeBox(t)
+	tests := []struct {
+		args, vars string
+		code       int
+		stdout     string
+		stderr     string
+	}{
+		{args: testSession, stdout: "off\n"},
+		{args: "on " + testSession, stdout: "on\n"},
+		{args: testSession, stdout: "on\n"},
+		{args: "", vars: "CLAUDE_CODE_SESSION_ID=" + testSession, stdout: "on\n"},
+		{args: "off", vars: "CLAUDE_CODE_SESSION_ID=" + testSession, stdout: "off\n"},
+		{args: testSession, stdout: "off\n"},
+		{args: "", vars: "CLAUDE_CODE_SESSION_ID=", code: 2, stderr: "which session?"},
+		{args: "on ../x", code: 2, stderr: "not a session id"},
+		{args: "maybe " + testSession, code: 2, stderr: `"maybe" is neither on nor off`},
+		{args: "on a b", code: 2, stderr: "usage:"},
+		{args: "--loud", code: 2, stderr: "usage:"},
+		{args: "--help", stdout: usage},
+	}
+	for _, test := range tests {
+		box.vars = append(box.vars, strings.Fields(test.vars)...)
+		got := box.run(10*time.Second, "", append([]string{"ccc", "supervisor-mode"}, strings.Fields(test.args)...)...)
+		if got.code != test.code || got.stdout != test.stdout || (got.stderr == "") != (test.stderr == "") || !strings.Contains(got.stderr, test.stderr) {
+			t.Errorf("supervisor-mode %s: %+v", test.args, got)
+		}
+	}
+	// What was switched from outside counts for the next stop.
+	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
+	if got := box.run(10*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook"); got.stdout != "" || got.stderr != "" {
+		t.Errorf("switched off, but %+v", got)
+	}
+}
+
+// A session that was supervised by its launch says so, without a switch.
+func TestSupervisorModeOfLaunch(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "FAKE_CLAUDE_SESSION="+testSession)
+	box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+	if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession); got.stdout != "on\n" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// After a failed review or the limit the next prompt says so, once, and has its
+// own budget.
+func TestPromptTellsOnce(t *testing.T) {
+	prompt := func(box *sandbox) string {
+		got := box.run(10*time.Second, box.event(eventPrompt, `"prompt":"and now?"`), "ccc", "supervisor-hook")
+		if got.code != 0 || got.stderr != "" {
+			t.Errorf("got %+v", got)
+		}
+		return got.stdout
+	}
+	for name, want := range map[string]string{"failed": "API Error: overloaded", "limit": "审查次数上限（10 次）"} {
+		t.Run(name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.session()
+			box.write("../fake/verdict", 0o600, "api_error\nAPI Error: overloaded")
+			if name == "limit" {
+				box.write(statePath, 0o600, strings.Replace(stateOfCount, "%d", "10", 1))
+			}
+			box.run(10*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
+			first, second := prompt(box), prompt(box)
+			if !strings.HasPrefix(first, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(first, want) || !strings.Contains(first, "hook-invocation.log") {
+				t.Errorf("first answer %q", first)
+			}
+			if second != "" {
+				t.Errorf("second answer %q", second)
+			}
+			if state := box.read(statePath); !strings.Contains(state, `"count":0`) {
+				t.Errorf("state %s", state)
+			}
+		})
+	}
+}
+
+// A file that ccc made follows a newer ccc until the user touches it.
+func TestKeepFile(t *testing.T) {
+	d := stateDir(t.TempDir())
+	path := filepath.Join(t.TempDir(), "sub", "SUPERVISOR.md")
+	expect := func(want string) {
+		t.Helper()
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	keep := func(text string) {
+		t.Helper()
+		if err := d.keepFile(path, text); err != nil {
+			t.Error(err)
+		}
+	}
+	keep("one")
+	expect("one")
+	keep("two")
+	expect("two")
+	os.WriteFile(path, []byte("mine"), 0o600)
+	keep("three")
+	expect("mine")
+	os.WriteFile(path, nil, 0o600)
+	keep("four")
+	expect("")
+	os.WriteFile(path, []byte("five"), 0o600)
+	keep("five") // the user's own, by chance the same
+	keep("six")
+	expect("six")
+	os.Remove(path)
+	keep("seven")
+	expect("seven")
+}
+
+func TestSweep(t *testing.T) {
+	d := stateDir(t.TempDir())
+	old := time.Now().Add(-retention - time.Hour)
+	touch := func(name string, at time.Time) {
+		t.Helper()
+		if err := os.WriteFile(d.file(name), []byte("{}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		os.Chtimes(d.file(name), at, at)
+	}
+	for _, name := range []string{"supervisor-a.json", "supervisor-a-output.jsonl", "supervisor-a-events.jsonl", "supervisor-a.json.bad",
+		"supervisor-b.json", "mine.json", "written.json", "hook-invocation.log"} {
+		touch(name, old)
+	}
+	touch("supervisor-b-events.jsonl", time.Now())
+	touch("supervisor-c.json", time.Now())
+	if err := d.sweep(); err != nil {
+		t.Fatal(err)
+	}
+	entries, _ := os.ReadDir(string(d))
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	want := []string{"hook-invocation.log", "mine.json", "state.lock", "supervisor-b-events.jsonl", "supervisor-b.json", "supervisor-c.json", "written.json"}
+	if !slices.Equal(names, want) {
+		t.Errorf("left %q, want %q", names, want)
+	}
+	os.Truncate(d.logFile(), logLimit+1)
+	if err := d.sweep(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(d.logFile()); err == nil {
+		t.Error("the log was not put aside")
+	}
+	if info, err := os.Stat(d.logFile() + ".1"); err != nil || info.Size() != logLimit+1 {
+		t.Errorf("the older log: %v", err)
+	}
+}
+
+func TestLastRecord(t *testing.T) {
+	d := stateDir(t.TempDir())
+	if last, err := d.lastRecord("a"); err != nil || last.Event != "" {
+		t.Errorf("without a timeline: %+v, %v", last, err)
+	}
+	for _, prompt := range []string{"first", strings.Repeat("x", 2<<20), "last"} {
+		if err := d.append("a", record{Event: eventPrompt, Prompt: prompt}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if last, err := d.lastRecord("a"); err != nil || last.Prompt != "last" {
+		t.Errorf("got %.20q, %v", last.Prompt, err)
+	}
+}
