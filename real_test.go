@@ -67,6 +67,15 @@ func forClients(t *testing.T, newest bool, s func() script, test func(t *testing
 	}
 }
 
+// start starts a supervised session in a terminal and waits until it takes keys.
+func (box *sandbox) start() *terminal {
+	box.t.Helper()
+	tty := box.terminal("ccc", "--supervisor")
+	tty.waitFor("❯", 30*time.Second)
+	time.Sleep(time.Second)
+	return tty
+}
+
 func (box *sandbox) log() string { return box.read(".claude/ccc/hook-invocation.log") }
 
 // timelineVerdicts lists the verdicts of the one session of the sandbox.
@@ -192,13 +201,6 @@ func TestRealClientQuestion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs tmux")
 	}
-	start := func(t *testing.T, box *sandbox) *terminal {
-		tty := box.terminal("ccc", "--supervisor")
-		tty.waitFor("❯", 30*time.Second)
-		time.Sleep(time.Second)
-		tty.prompt("set up storage")
-		return tty
-	}
 	expectRequest := func(t *testing.T, api *scriptedAPI) {
 		t.Helper()
 		text := api.await(t, "review", 1, 30*time.Second)[0].last("user")
@@ -215,7 +217,8 @@ func TestRealClientQuestion(t *testing.T) {
 				reviewer: []apiReply{replyVerdict(false, "decide yourself: SQLite is enough"), replyVerdict(true, "")},
 			}
 		}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-			tty := start(t, box)
+			tty := box.start()
+			tty.prompt("set up storage")
 			expectRequest(t, api)
 			agent := api.await(t, "agent", 2, 30*time.Second)
 			if text := agent[1].last("user"); !strings.Contains(text, "decide yourself: SQLite is enough") {
@@ -235,7 +238,8 @@ func TestRealClientQuestion(t *testing.T) {
 				reviewer: []apiReply{replyVerdict(true, "")},
 			}
 		}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-			tty := start(t, box)
+			tty := box.start()
+			tty.prompt("set up storage")
 			expectRequest(t, api)
 			tty.waitFor("one file", 30*time.Second)
 			time.Sleep(time.Second) // keys pressed before the dialog is ready are lost
@@ -398,9 +402,7 @@ func TestRealClientInterrupted(t *testing.T) {
 func TestRealClientEscape(t *testing.T) {
 	forClients(t, true, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"permission_mode":"bypassPermissions"}}`)
-		tty := box.terminal("ccc", "--supervisor")
-		tty.waitFor("❯", 30*time.Second)
-		time.Sleep(time.Second)
+		tty := box.start()
 		tty.prompt("hello")
 		box.awaitHook(30 * time.Second)
 		tty.waitFor("[SUPERVISOR] 正在审查工作", 10*time.Second)
@@ -422,4 +424,104 @@ func TestRealClientSettingsValid(t *testing.T) {
 				t.Errorf("settings.json was\n%s\nand is\n%s", first, second)
 			}
 		})
+}
+
+// What the user asked for survives a compaction of the conversation.
+func TestRealClientCompacted(t *testing.T) {
+	forClients(t, true, func() script {
+		return script{agent: []apiReply{replyText("<summary>nothing of note</summary>")}, reviewer: []apiReply{replyVerdict(true, "")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		tty := box.start()
+		tty.prompt("ORIGINAL REQUEST in detail")
+		api.await(t, "review", 1, 30*time.Second)
+		tty.waitFor("❯", 10*time.Second)
+		time.Sleep(time.Second)
+		tty.prompt("/compact")
+		tty.waitFor("Compacted", 30*time.Second)
+		time.Sleep(time.Second)
+		tty.prompt("go on")
+		last := api.await(t, "review", 2, 30*time.Second)[1]
+		conversation, request := last.text(), last.last("user")
+		if i := strings.LastIndex(conversation, request); strings.Contains(conversation[:i], "assistant: ORIGINAL") || strings.Count(conversation, "ORIGINAL REQUEST") != 1 {
+			t.Errorf("the conversation was not compacted: the test shows nothing\n%s", conversation)
+		}
+		if !strings.Contains(request, "[1] ORIGINAL REQUEST in detail") || !strings.Contains(request, "go on") {
+			t.Errorf("the request is\n%s", request)
+		}
+	})
+}
+
+// /supervisor in a running session, and the same from another terminal.
+func TestRealClientSwitched(t *testing.T) {
+	forClients(t, true, func() script {
+		return script{agent: []apiReply{replyText("first answer"), replyText("second answer"), replyText("third answer"), replyText("fourth answer")},
+			reviewer: []apiReply{replyVerdict(true, "")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		tty := box.start()
+		settle := func(answer string) {
+			tty.waitFor(answer, 30*time.Second)
+			time.Sleep(1500 * time.Millisecond)
+		}
+		tty.prompt("/supervisor off")
+		tty.waitFor("Supervisor 模式已关闭", 10*time.Second)
+		if n := len(api.requests("agent")); n != 0 {
+			t.Errorf("switching off took %d model calls", n)
+		}
+		tty.prompt("hello")
+		settle("first answer")
+		if n := len(api.requests("review")); n != 0 {
+			t.Errorf("%d reviews while switched off", n)
+		}
+		tty.prompt("/supervisor do the <task>")
+		settle("second answer")
+		if text := api.requests("agent")[1].last("user"); !strings.Contains(text, "do the <task>") {
+			t.Errorf("the agent got %q", text)
+		}
+		if n := len(api.requests("review")); n != 1 {
+			t.Errorf("%d reviews after the task, want 1", n)
+		}
+		files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
+		session := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(files[0]), "supervisor-"), "-events.jsonl")
+		if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", session); got.stdout != "off\n" {
+			t.Errorf("got %+v", got)
+		}
+		tty.prompt("more")
+		settle("third answer")
+		if n := len(api.requests("review")); n != 1 {
+			t.Errorf("%d reviews after the switch from outside, want 1", n)
+		}
+		tty.prompt("/supervisor")
+		tty.waitFor("Supervisor 模式: off", 10*time.Second)
+	})
+}
+
+// After the limit the next request of the user's is reviewed again, and says
+// what happened to the one before; so it does after a failure.
+func TestRealClientFreshBudget(t *testing.T) {
+	forClients(t, true, func() script {
+		return script{agent: []apiReply{replyText("first answer"), replyText("second answer"), replyText("third answer"), replyText("fourth answer")},
+			reviewer: []apiReply{replyVerdict(false, "not yet"), replyVerdict(true, ""), replyError(401, "authentication_error", "refused")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+		tty := box.start()
+		tty.prompt("first request")
+		tty.waitFor("second answer", 30*time.Second)
+		time.Sleep(time.Second)
+		tty.prompt("second request")
+		tty.waitFor("已达到审查次数上限", 20*time.Second)
+		api.await(t, "review", 2, 30*time.Second)
+		tty.waitFor("third answer", 30*time.Second)
+		time.Sleep(1500 * time.Millisecond)
+		tty.prompt("third request")
+		tty.waitFor("fourth answer", 30*time.Second)
+		time.Sleep(1500 * time.Millisecond)
+		if screen := tty.screen(); strings.Count(screen, "已达到审查次数上限") != 1 {
+			t.Errorf("told more than once:\n%s", screen)
+		}
+		if got := box.timelineVerdicts(); !slices.Equal(got, []string{verdictBlock, verdictLimit, verdictAllow, verdictFailed}) {
+			t.Errorf("verdicts %q", got)
+		}
+		tty.prompt("fourth request")
+		tty.waitFor("上一次审查没有进行", 20*time.Second)
+	})
 }

@@ -243,10 +243,9 @@ func (d stateDir) lastRecord(session string) (last record, err error) {
 	}
 	defer file.Close()
 	const enough = 1 << 20 // a record holds one prompt or one feedback
-	if size, err := file.Seek(0, io.SeekEnd); err != nil || size > enough {
-		_, err = file.Seek(-enough, io.SeekEnd)
-	} else {
-		_, err = file.Seek(0, io.SeekStart)
+	size, err := file.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = file.Seek(max(0, size-enough), io.SeekStart)
 	}
 	if err != nil {
 		return last, err

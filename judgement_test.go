@@ -1,0 +1,263 @@
+package main
+
+// Judgement cases: short conversations with the verdict that the default prompt
+// must lead to. The form of the cases is tested always; the verdicts only with a
+// real model, for whoever has one:
+//
+//	CCC_JUDGE_CLAUDE=claude go test -timeout 2h -v -run TestJudgements .
+//
+// runs every case through that claude, as the user is logged in there, and
+// prints a table.
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"text/tabwriter"
+)
+
+// judgementCase is one file of the judgement cases: what a reviewer gets to see
+// and the verdict expected of it.
+type judgementCase struct {
+	Name            string            `json:"name"`
+	Event           string            `json:"event"` // Stop or PreToolUse
+	Prompts         []string          `json:"prompts"`
+	Conversation    []judgementTurn   `json:"conversation"`
+	Files           map[string]string `json:"files,omitempty"`    // their state at the time of the review
+	Question        json.RawMessage   `json:"question,omitempty"` // tool_input of AskUserQuestion
+	BackgroundTasks json.RawMessage   `json:"background_tasks,omitempty"`
+	Iteration       int               `json:"iteration"`
+	LastFeedback    string            `json:"last_feedback"`
+	AllowStop       *bool             `json:"allow_stop"` // the expected verdict
+	Why             string            `json:"why"`
+}
+
+// judgementTurn is a message (role, text) or a tool call (tool, input, output).
+type judgementTurn struct {
+	Role   string `json:"role,omitempty"`
+	Text   string `json:"text,omitempty"`
+	Tool   string `json:"tool,omitempty"`
+	Input  string `json:"input,omitempty"`
+	Output string `json:"output,omitempty"`
+}
+
+// readJudgements returns the cases by file name.
+func readJudgements(t *testing.T) map[string]judgementCase {
+	t.Helper()
+	cases := map[string]judgementCase{}
+	files, _ := filepath.Glob("testdata/judgements/*")
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var c judgementCase
+		if err := decodeStrict(data, &c); err != nil {
+			t.Errorf("%s: %v", file, err)
+			continue
+		}
+		cases[filepath.Base(file)] = c
+	}
+	return cases
+}
+
+// request is what the reviewer is asked: the conversation as text, since there
+// is no session to fork, and the request that ccc would send.
+func (c judgementCase) request() string {
+	var b strings.Builder
+	b.WriteString("以下是 Agent 与用户的对话：\n")
+	for _, turn := range c.Conversation {
+		if turn.Tool != "" {
+			fmt.Fprintf(&b, "\n[工具 %s]\n%s\n[结果]\n%s\n", turn.Tool, turn.Input, turn.Output)
+		} else {
+			fmt.Fprintf(&b, "\n[%s]\n%s\n", turn.Role, turn.Text)
+		}
+	}
+	b.WriteString("\n对话到此为止。\n\n")
+	var timeline []record
+	for _, prompt := range c.Prompts {
+		timeline = append(timeline, record{Event: eventPrompt, Prompt: prompt})
+	}
+	if c.LastFeedback != "" {
+		timeline = append(timeline, record{Event: eventStop, Verdict: verdictBlock, Feedback: c.LastFeedback})
+	}
+	event := hookEvent{HookEventName: c.Event, ToolInput: c.Question, BackgroundTasks: c.BackgroundTasks}
+	for _, turn := range c.Conversation {
+		if turn.Role == "assistant" {
+			event.LastAssistantMessage = looseText(turn.Text)
+		}
+	}
+	b.WriteString(reviewRequest(event, timeline, c.Iteration, 10))
+	return b.String()
+}
+
+// judge has claude judge the case, in a directory with the files of the case.
+func (c judgementCase) judge(t *testing.T, claude string, env []string) (verdict, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range c.Files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stream := newStream(&review{output: io.Discard, progress: io.Discard, warn: func(err error) { t.Log(err) }})
+	complaints := &tail{limit: 2000}
+	cmd := exec.Command(claude, "--print", "--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema,
+		"--system-prompt", defaultPrompt, "--settings", reviewerSettings, "--permission-mode", "dontAsk")
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, env, strings.NewReader(c.request()), stream, complaints
+	err := cmd.Run()
+	stream.close()
+	if stream.result == nil {
+		return verdict{}, fmt.Errorf("no result: %v %s", err, complaints.line())
+	}
+	return stream.result.judge()
+}
+
+// judgeAll prints the table and returns how many cases came out as expected.
+func judgeAll(t *testing.T, claude string, env []string) (right, all int) {
+	t.Helper()
+	cases := readJudgements(t)
+	var text strings.Builder
+	table := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(table, "case\texpected\tgot\tfeedback")
+	word := map[bool]string{true: verdictAllow, false: verdictBlock}
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		c := cases[name]
+		v, err := c.judge(t, claude, env)
+		got := word[v.allowStop]
+		if err != nil {
+			got, v.feedback = verdictFailed, err.Error()
+		}
+		all++
+		if got == word[*c.AllowStop] {
+			right++
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%.80s\n", c.Name, word[*c.AllowStop], got, strings.Join(strings.Fields(v.feedback), " "))
+	}
+	fmt.Fprintf(table, "%d of %d as expected\n", right, all)
+	table.Flush()
+	t.Log("\n" + text.String())
+	return right, all
+}
+
+func TestJudgements(t *testing.T) {
+	claude := os.Getenv("CCC_JUDGE_CLAUDE")
+	if claude == "" {
+		t.Skip("CCC_JUDGE_CLAUDE is not set: it names the claude that judges the cases, and costs money")
+	}
+	if right, all := judgeAll(t, claude, os.Environ()); right < all {
+		t.Errorf("%d of %d cases came out otherwise", all-right, all)
+	}
+}
+
+// The cases reach a real claude and its verdicts come back; the model is a
+// script that always allows, so just the cases to allow come out right.
+func TestRealClientJudgements(t *testing.T) {
+	forClients(t, true, func() script { return script{reviewer: []apiReply{replyVerdict(true, "")}} },
+		func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+			right, all := judgeAll(t, client.path, box.vars)
+			if right*2 != all {
+				t.Errorf("%d of %d, want half", right, all)
+			}
+			for _, r := range api.requests("review") {
+				if !strings.Contains(r.System, "严格的任务审查者") || !strings.Contains(r.last("user"), "对话到此为止") {
+					t.Errorf("the model was asked %.200q", r.last("user"))
+				}
+			}
+		})
+}
+
+func TestJudgementCases(t *testing.T) {
+	nameForm := regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
+	names := map[string]string{}
+	allowed, questions, later, background := 0, map[bool]int{}, map[bool]int{}, 0
+	for base, c := range readJudgements(t) {
+		bad := func(format string, args ...any) {
+			t.Helper()
+			t.Errorf(base+": "+format, args...)
+		}
+		if c.Name+".json" != base || !nameForm.MatchString(c.Name) {
+			bad("name %q: want category_point, as in the file name", c.Name)
+		}
+		if other, ok := names[c.Name]; ok {
+			bad("the name %q is taken by %s", c.Name, other)
+		}
+		names[c.Name] = base
+		if c.AllowStop == nil {
+			bad("allow_stop is missing")
+			continue
+		}
+		if strings.TrimSpace(c.Why) == "" {
+			bad("why is missing")
+		}
+		if len(c.Prompts) == 0 || len(c.Conversation) == 0 {
+			bad("prompts and conversation are required")
+		}
+		if (c.Event == "PreToolUse") != (c.Question != nil) || c.Event != "Stop" && c.Event != "PreToolUse" {
+			bad("event %q: want Stop, or PreToolUse with a question", c.Event)
+		}
+		if c.Question != nil {
+			questions[*c.AllowStop]++
+			if text := describeQuestions(c.Question); strings.HasPrefix(text, "{") || strings.Count(text, "\n- ") < 2 {
+				bad("a question needs a text and two options")
+			}
+		}
+		if len(c.BackgroundTasks) > 0 {
+			background++
+		}
+		if c.Iteration < 1 || (c.Iteration == 1) != (c.LastFeedback == "") {
+			bad("iteration %d does not go with last_feedback %q", c.Iteration, c.LastFeedback)
+		}
+		if c.Iteration > 1 {
+			later[*c.AllowStop]++
+		}
+		said := map[string]bool{}
+		for i, turn := range c.Conversation {
+			message := (turn.Role == "user" || turn.Role == "assistant") && turn.Text != "" && turn.Input+turn.Output == ""
+			call := turn.Tool != "" && turn.Input != "" && turn.Text == ""
+			if message && turn.Tool != "" || call && turn.Role != "" || !message && !call {
+				bad("turn %d is neither a message nor a tool call", i+1)
+			}
+			if turn.Role == "user" {
+				said[turn.Text] = true
+			}
+		}
+		for _, p := range c.Prompts {
+			if !said[p] {
+				bad("the recorded prompt %q is not in the conversation", p)
+			}
+		}
+		if c.LastFeedback != "" && !said["Stop hook feedback:\n"+c.LastFeedback] {
+			bad("the last feedback is not in the conversation")
+		}
+		if *c.AllowStop {
+			allowed++
+		}
+	}
+	if len(names) < 16 {
+		t.Errorf("%d cases, want at least 16", len(names))
+	}
+	if refused := len(names) - allowed; allowed-refused > 2 || refused-allowed > 2 {
+		t.Errorf("%d cases allow and %d refuse: want half and half", allowed, refused)
+	}
+	for _, verdict := range []bool{true, false} {
+		if questions[verdict] == 0 || later[verdict] == 0 {
+			t.Errorf("allow_stop=%v: want a question and a later iteration among the cases", verdict)
+		}
+	}
+	if background == 0 {
+		t.Error("no case with a background task")
+	}
+}
