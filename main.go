@@ -193,9 +193,13 @@ func parseLaunch(args []string, c *config) (plan launchPlan, err error) {
 }
 
 func unknownWord(word string, c *config) error {
+	question := ""
+	if name := c.nearMiss(word); name != "" {
+		question = fmt.Sprintf(": did you mean %s?", name)
+	}
 	return failure{
 		code: 2,
-		err:  fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames()),
+		err:  fmt.Errorf("%q is neither a subcommand nor a provider%s (providers: %s)", word, question, c.providerNames()),
 		hint: "to pass it on to claude: ccc -- " + shellQuote(word),
 	}
 }
@@ -222,7 +226,16 @@ func launch(args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := fillSettings(p, config); err != nil {
+		return fmt.Errorf("filling in settings: %w", err)
+	}
+	if err := checkProvider(p, os.Environ(), plan.provider); err != nil {
+		return err
+	}
 	if plan.supervisor {
+		if err := checkProvider(p, env, config.findProvider(config.supervisor.provider)); err != nil {
+			return fmt.Errorf("the reviewer: %w", err)
+		}
 		if err := prepareSupervision(p, config.supervisor); err != nil {
 			return err
 		}
@@ -230,6 +243,14 @@ func launch(args []string) error {
 		if os.Getenv(blockCapVariable) == "" {
 			env = setEnv(env, blockCapVariable, strconv.Itoa(config.supervisor.maxIterations))
 		}
+	}
+	if plan.named {
+		if err := recordProvider(p, plan.provider.name); err != nil {
+			return fmt.Errorf("recording current_provider: %w", err)
+		}
+	}
+	if info, err := os.Stat(p.configFile()); err == nil && info.Mode()&0o077 != 0 && config.holdsToken() {
+		fmt.Fprintf(os.Stderr, "ccc: warning: %s holds a token and others can read it: chmod 600 %s\n", p.configFile(), shellQuote(p.configFile()))
 	}
 	argv := append([]string{claude}, config.claudeArgs...)
 	if plan.provider != nil {

@@ -5,8 +5,10 @@ package main
 // two terminals can use two providers at once.
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,11 +16,25 @@ import (
 
 // launchEnv is the environment of the agent's claude.
 func launchEnv(env []string, p *provider) ([]string, error) {
-	env, err := absoluteEnv(env)
+	env, err := absoluteEnv(lastOfEach(env))
 	if err != nil || p == nil {
 		return env, err
 	}
 	return withProvider(env, p)
+}
+
+// lastOfEach returns env with each variable once; the last of several counts.
+func lastOfEach(env []string) (once []string) {
+	seen := map[string]bool{}
+	for _, entry := range slices.Backward(env) {
+		name, _, _ := strings.Cut(entry, "=")
+		if !seen[name] {
+			seen[name] = true
+			once = append(once, entry)
+		}
+	}
+	slices.Reverse(once)
+	return once
 }
 
 // reviewerEnv is the environment of a reviewer: that of the hook, without what
@@ -40,22 +56,44 @@ func reviewerEnv(env []string, p *provider) ([]string, error) {
 // withProvider lays p's values over env. What another provider may have left
 // there goes first: its token must not reach p, nor its model.
 func withProvider(env []string, p *provider) ([]string, error) {
+	values, err := p.values(env)
+	if err != nil {
+		return nil, err
+	}
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		return strings.HasPrefix(entry, "ANTHROPIC_") || strings.HasPrefix(entry, "CLAUDE_CODE_USE_")
 	})
-	for _, v := range p.env {
-		value := v.value
-		if match := wholeVariable.FindStringSubmatch(value); match != nil {
-			if value = os.Getenv(match[1]); value == "" {
-				return nil, fmt.Errorf("providers.%s.env.%s wants ${%s}, which is not set", p.name, v.name, match[1])
-			}
-		}
-		env = setEnv(env, v.name, value)
+	for _, v := range values {
+		env = setEnv(env, v.name, v.value)
 	}
 	return env, nil
 }
 
+// values returns p's variables, a value that is wholly ${NAME} taken from env.
+// The error names a NAME that is not set there.
+func (p *provider) values(env []string) (values []envValue, err error) {
+	for _, v := range p.env {
+		if match := wholeVariable.FindStringSubmatch(v.value); match != nil {
+			if v.value = lookup(env, match[1]); v.value == "" {
+				return nil, fmt.Errorf("providers.%s.env.%s is ${%s}, which is not set", p.name, v.name, match[1])
+			}
+		}
+		values = append(values, v)
+	}
+	return values, nil
+}
+
 var wholeVariable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+
+// lookup returns the value of name in env, "" when it has none.
+func lookup(env []string, name string) string {
+	for _, entry := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
 
 // setEnv returns env with name set to value, once; an empty value unsets it.
 func setEnv(env []string, name, value string) []string {
@@ -76,4 +114,75 @@ func (c *config) providerNames() string {
 		names = append(names, p.name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// nearMiss returns the provider whose name is one slip away from word, or "".
+func (c *config) nearMiss(word string) string {
+	for _, p := range c.providers {
+		if oneSlip(p.name, word) || oneSlip(word, p.name) {
+			return p.name
+		}
+	}
+	return ""
+}
+
+// oneSlip tells whether b is a with one letter left out, changed or swapped
+// with the next.
+func oneSlip(a, b string) bool {
+	for i := range len(a) {
+		left, changed := a[:i]+a[i+1:], len(a) == len(b) && a[:i] == b[:i] && a[i+1:] == b[i+1:]
+		swapped := i+1 < len(a) && a[:i]+a[i+1:i+2]+a[i:i+1]+a[i+2:] == b
+		if left == b || changed || swapped {
+			return true
+		}
+	}
+	return false
+}
+
+// settingsConflicts tells, an error for each, which settings files keep p from
+// being used: Claude Code lets their env override the process environment. A
+// key counts when p sets it to another value, or when it decides which API is
+// called and p does not set it. Values are not shown.
+func settingsConflicts(p places, project string, provider *provider, values []envValue) (conflicts []error) {
+	for _, path := range []string{p.settingsFile(),
+		filepath.Join(project, ".claude", "settings.json"), filepath.Join(project, ".claude", "settings.local.json")} {
+		for _, set := range settingsEnv(path) {
+			i := slices.IndexFunc(values, func(v envValue) bool { return v.name == set.name })
+			if i >= 0 && values[i].value != set.value || i < 0 && slices.Contains(decidingVariables, set.name) {
+				conflicts = append(conflicts, fmt.Errorf("%s: env.%s overrides the provider %s: remove it there", path, set.name, provider.name))
+			}
+		}
+	}
+	return conflicts
+}
+
+var decidingVariables = []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "ANTHROPIC_MODEL"}
+
+// checkProvider tells why claude could not be run against provider with env.
+func checkProvider(p places, env []string, provider *provider) error {
+	if provider == nil {
+		return nil
+	}
+	values, err := provider.values(env)
+	if err != nil {
+		return err
+	}
+	project, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	return errors.Join(settingsConflicts(p, project, provider, values)...)
+}
+
+// holdsToken tells whether a provider has a secret written out in ccc.json.
+func (c *config) holdsToken() bool {
+	for _, p := range c.providers {
+		for _, v := range p.env {
+			secret := strings.Contains(v.name, "TOKEN") || strings.Contains(v.name, "KEY") || strings.Contains(v.name, "SECRET")
+			if secret && v.value != "" && !wholeVariable.MatchString(v.value) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -102,8 +103,24 @@ func (w wantedHook) group() []byte {
 }
 
 // installHooks makes settings.json hold ccc's hooks for the program self and
-// nothing that mutes them. A file that holds them already is not written.
+// nothing that mutes them.
 func installHooks(p places, self string, reviewSeconds int) error {
+	return editSettings(p, func(text []byte) ([]byte, error) {
+		return withHooks(text, hookCommand(self), reviewSeconds)
+	})
+}
+
+// fillSettings adds what settings.json lacks of the settings in ccc.json.
+func fillSettings(p places, c *config) error {
+	if c.settings == nil {
+		return nil
+	}
+	return editSettings(p, func(text []byte) ([]byte, error) { return filled(text, c.settings, nil) })
+}
+
+// editSettings replaces settings.json by what edit makes of it, under the lock.
+// A file that edit does not change is not written.
+func editSettings(p places, edit func(text []byte) ([]byte, error)) error {
 	if err := os.MkdirAll(p.claude, 0o700); err != nil {
 		return err
 	}
@@ -117,7 +134,7 @@ func installHooks(p places, self string, reviewSeconds int) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	edited, err := withHooks(text, hookCommand(self), reviewSeconds)
+	edited, err := edit(text)
 	if err != nil {
 		return withHint(fmt.Errorf("%s: %w", path, err), "ccc left the file as it was; mend it and start again")
 	}
@@ -159,9 +176,7 @@ func isOwnCommand(command, current string) bool {
 // hooks in it; bytes that are not ccc's stay as they are. It refuses a text
 // that is not JSON or whose shape leaves no safe place for them.
 func withHooks(text []byte, command string, reviewSeconds int) ([]byte, error) {
-	if len(bytes.TrimSpace(text)) == 0 {
-		text = []byte("{}\n")
-	}
+	text = orEmptyObject(text)
 	for _, key := range []string{"disableAllHooks", "allowManagedHooksOnly"} {
 		root, err := settingsRoot(text)
 		if err != nil {
@@ -178,6 +193,68 @@ func withHooks(text []byte, command string, reviewSeconds int) ([]byte, error) {
 		}
 	}
 	return text, nil
+}
+
+// orEmptyObject gives a blank settings file, which Claude Code takes for {}, the
+// form that can be edited.
+func orEmptyObject(text []byte) []byte {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return []byte("{}\n")
+	}
+	return text
+}
+
+// filled returns text, a settings.json, with the members of defaults, a JSON
+// object, that the object at path of text lacks. Objects are merged; what text
+// has stays as it is.
+func filled(text, defaults []byte, path []string) ([]byte, error) {
+	wanted, err := parseJSON(defaults)
+	if err != nil {
+		return nil, err
+	}
+	text = orEmptyObject(text)
+	for _, m := range wanted.members {
+		at, err := settingsRoot(text)
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range path {
+			at = at.member(key)
+		}
+		value := defaults[m.value.start:m.value.end]
+		switch have := at.member(m.key); {
+		case have == nil:
+			text = setMember(text, at, m.key, value)
+		case have.kind == '{' && m.value.kind == '{':
+			if text, err = filled(text, value, append(slices.Clone(path), m.key)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return text, nil
+}
+
+// settingsEnv returns the env of the settings file at path; one that is missing
+// or that Claude Code can't read either has none.
+func settingsEnv(path string) (values []envValue) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	root, err := parseJSON(text)
+	if err != nil {
+		return nil
+	}
+	if env := root.member("env"); env != nil {
+		for _, m := range env.members {
+			value := string(text[m.value.start:m.value.end])
+			if m.value.kind == '"' {
+				value = stringAt(text, m.value)
+			}
+			values = append(values, envValue{m.key, value})
+		}
+	}
+	return values
 }
 
 // settingsRoot parses text and checks as much of its shape as the edit needs.
@@ -294,6 +371,7 @@ const reviewerSettings = `{"disableAllHooks":true,"permissions":{"deny":["Edit(/
 // config is ccc.json.
 type config struct {
 	supervisor      supervisorConfig
+	settings        []byte // a JSON object, or nil
 	claudeArgs      []string
 	currentProvider string
 	providers       []provider // in the order of the file
@@ -341,6 +419,9 @@ func loadConfig(p places) (*config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, withHint(fmt.Errorf("%s is empty: expected a JSON object", p.configFile()), "remove it, or put {} in it")
+	}
 	root, err := parseJSON(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.configFile(), err)
@@ -354,6 +435,28 @@ func loadConfig(p places) (*config, error) {
 		return nil, r.err
 	}
 	return c, nil
+}
+
+// recordProvider makes name the current_provider of ccc.json and changes nothing
+// else there.
+func recordProvider(p places, name string) error {
+	unlock, err := lockFile(filepath.Join(p.ccc, ".ccc.lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	text, err := os.ReadFile(p.configFile())
+	if err != nil {
+		return err
+	}
+	root, err := parseJSON(text)
+	if err != nil {
+		return err
+	}
+	if stringAt(text, root.member("current_provider")) == name {
+		return nil
+	}
+	return replaceFile(p.configFile(), setMember(text, root, "current_provider", encodeJSON(name)), true)
 }
 
 // configReader turns the values of ccc.json into config and keeps the first
@@ -371,6 +474,7 @@ func (r *configReader) config(root *jsonValue, c *config) {
 			r.supervisor(v, &c.supervisor)
 		case "settings":
 			r.object(v, "settings")
+			c.settings = r.text[v.start:v.end]
 		case "claude_args":
 			c.claudeArgs = r.strings(v, "claude_args")
 		case "current_provider":
@@ -421,6 +525,9 @@ func (r *configReader) provider(m jsonMember) provider {
 		switch m.key {
 		case "env":
 			for _, m := range r.object(m.value, key) {
+				if !variableName.MatchString(m.key) {
+					r.fail(m.value, key+"."+m.key, "the name of an environment variable")
+				}
 				p.env = append(p.env, envValue{m.key, r.envText(m.value, key+"."+m.key)})
 			}
 		case "claude_args":
@@ -431,6 +538,8 @@ func (r *configReader) provider(m jsonMember) provider {
 	}
 	return p
 }
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // envText gives a string as it is, a number or boolean as it is written.
 func (r *configReader) envText(v *jsonValue, key string) string {

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const twoProviders = `{
+	"//": "providers, as I like them",
+	"current_provider" :  "glm", "big": 12345678901234567890.10e+2,
+  "providers": {
+    "kimi": {"env": {"ANTHROPIC_BASE_URL": "https://kimi.example", "ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "ANTHROPIC_MODEL": "k2",
+                     "TIMEOUT_MS": 600000000, "FAST": true, "CLAUDE_CODE_USE_BEDROCK": "", "LITERAL": "a ${KIMI_TOKEN}"}},
+    "glm":  {"env": {"ANTHROPIC_BASE_URL": "https://glm.example"}}
+  }
+}`
+
+// agentEnv returns the values that claude got for a variable, as its launch had it.
+func (box *sandbox) agentEnv(name string) (values []string) {
+	for line := range strings.Lines(box.read("../fake/agent-1.env")) {
+		if value, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), name+"="); ok {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+func TestProviderEnvironment(t *testing.T) {
+	box := newFakeBox(t)
+	box.write(".claude/ccc.json", 0o600, twoProviders)
+	box.vars = append(box.vars, "KIMI_TOKEN=SECRET", "ANTHROPIC_API_KEY=old", "ANTHROPIC_MODEL=old", "ANTHROPIC_SMALL_FAST_MODEL=old",
+		"CLAUDE_CODE_USE_BEDROCK=1", "CLAUDE_CODE_USE_VERTEX=1", "TWICE=1", "TWICE=2")
+	got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi")
+	if got.code != 0 || got.stderr != "" {
+		t.Fatalf("got %+v", got)
+	}
+	for name, want := range map[string][]string{
+		"ANTHROPIC_BASE_URL": {"https://kimi.example"}, "ANTHROPIC_AUTH_TOKEN": {"SECRET"}, "ANTHROPIC_MODEL": {"k2"},
+		"TIMEOUT_MS": {"600000000"}, "FAST": {"true"}, "LITERAL": {"a ${KIMI_TOKEN}"},
+		"ANTHROPIC_API_KEY": nil, "ANTHROPIC_SMALL_FAST_MODEL": nil, "CLAUDE_CODE_USE_BEDROCK": nil, "CLAUDE_CODE_USE_VERTEX": nil, "TWICE": {"2"},
+	} {
+		if values := box.agentEnv(name); !slices.Equal(values, want) {
+			t.Errorf("%s is %q, want %q", name, values, want)
+		}
+	}
+	if args := box.read("../fake/agent-1.args"); strings.Contains(args, "--settings") || strings.Contains(args, "SECRET") {
+		t.Errorf("arguments %q", args)
+	}
+}
+
+// current_provider is remembered and used; nothing else of the file changes,
+// nor its mode, nor that it is a link.
+func TestProviderRecorded(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
+	box.write("dotfiles/ccc.json", 0o640, twoProviders)
+	box.write(".claude/x", 0o600, "")
+	link := filepath.Join(box.home, ".claude/ccc.json")
+	if err := os.Symlink("../dotfiles/ccc.json", link); err != nil {
+		t.Fatal(err)
+	}
+	if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 || !slices.Equal(box.agentEnv("ANTHROPIC_BASE_URL"), []string{"https://glm.example"}) {
+		t.Errorf("the current provider was not used: %+v", got)
+	}
+	if got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi"); got.code != 0 {
+		t.Errorf("got %+v", got)
+	}
+	want := strings.Replace(twoProviders, `"current_provider" :  "glm"`, `"current_provider" :  "kimi"`, 1)
+	if text := box.read("dotfiles/ccc.json"); text != want {
+		t.Errorf("ccc.json is\n%s\nwant\n%s", text, want)
+	}
+	if target, err := os.Readlink(link); err != nil || target != "../dotfiles/ccc.json" {
+		t.Errorf("the link is %q, %v", target, err)
+	}
+	if info, err := os.Stat(link); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if text := box.read(".claude/settings.json"); text != "" {
+		t.Errorf("settings.json was written: %s", text)
+	}
+}
+
+func TestProviderNone(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "ANTHROPIC_API_KEY=mine")
+	box.write(".claude/ccc.json", 0o600, `{"providers":{"kimi":{"env":{"ANTHROPIC_API_KEY":"x"}}}}`)
+	if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 || !slices.Equal(box.agentEnv("ANTHROPIC_API_KEY"), []string{"mine"}) {
+		t.Errorf("without a current provider none is to be used: %+v", got)
+	}
+	if text := box.read(".claude/ccc.json"); strings.Contains(text, "current_provider") {
+		t.Errorf("recorded: %s", text)
+	}
+}
+
+// A settings file whose env would win over the provider stops the launch.
+func TestProviderConflicts(t *testing.T) {
+	tests := []struct{ name, file, text, want string }{
+		{"user_other_value", "../home/.claude/settings.json", `{"env":{"ANTHROPIC_BASE_URL":"https://SECRET"}}`, "env.ANTHROPIC_BASE_URL"},
+		{"project_token", ".claude/settings.json", `{"env":{"ANTHROPIC_AUTH_TOKEN":"OTHER-SECRET"}}`, "env.ANTHROPIC_AUTH_TOKEN"},
+		{"local_key", ".claude/settings.local.json", `{"env":{"ANTHROPIC_API_KEY":"SECRET"}}`, "env.ANTHROPIC_API_KEY"},
+		{"provider_key", ".claude/settings.json", `{"env":{"TIMEOUT_MS":1}}`, "env.TIMEOUT_MS"},
+		{"same_value", ".claude/settings.json", `{"env":{"ANTHROPIC_BASE_URL":"https://kimi.example","TIMEOUT_MS":600000000,"OTHER":"x"}}`, ""},
+		{"broken_file", ".claude/settings.json", `{"env":`, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
+			box.write(".claude/ccc.json", 0o600, twoProviders)
+			box.write("../work/"+test.file, 0o600, test.text)
+			got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi")
+			if test.want == "" {
+				if got.code != 0 {
+					t.Errorf("got %+v", got)
+				}
+				return
+			}
+			path := filepath.Join(box.work, test.file)
+			if got.code != 1 || !strings.Contains(got.stderr, path+": "+test.want) || strings.Contains(got.stderr, "SECRET") || got.stdout != "" {
+				t.Errorf("got %+v, want %s: %s", got, path, test.want)
+			}
+			if box.read("../fake/agent-1.args") != "" || box.read(".claude/ccc.json") != twoProviders {
+				t.Error("claude was started, or the provider recorded")
+			}
+		})
+	}
+}
+
+func TestProviderSettingsFilled(t *testing.T) {
+	box := newFakeBox(t)
+	box.write(".claude/ccc.json", 0o600, `{"settings":{"permissions":{"defaultMode":"acceptEdits","allow":["Read"]},"model":"m","n":600000000,"env":{"A":"<&>"}}}`)
+	box.write(".claude/settings.json", 0o600, "{\n  \"model\" : \"mine\",\n  \"permissions\": {\n    \"allow\": []\n  }\n}\n")
+	want := "{\n  \"model\" : \"mine\",\n  \"permissions\": {\n    \"allow\": [],\n    \"defaultMode\" : \"acceptEdits\"\n  },\n  \"n\" : 600000000,\n  \"env\" : {\n    \"A\": \"<&>\"\n  }\n}\n"
+	for range 2 {
+		if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 {
+			t.Errorf("got %+v", got)
+		}
+		if text := box.read(".claude/settings.json"); text != want {
+			t.Errorf("settings.json is\n%s\nwant\n%s", text, want)
+		}
+	}
+}
+
+func TestProviderErrors(t *testing.T) {
+	tests := []struct {
+		name, config, args string
+		code               int
+		want               []string
+	}{
+		{"no_file", "", "kimi", 2, []string{`"kimi" is neither a subcommand nor a provider`, "none configured", "ccc -- kimi"}},
+		{"empty_file", "\n", "kimi", 1, []string{"ccc.json is empty", "put {} in it"}},
+		{"trailing_comma", "{\n  \"providers\": {},\n}", "kimi", 1, []string{"ccc.json: line 3, column 1:"}},
+		{"unknown_supervisor_key", `{"supervisor":{"max_iteration":3}}`, "kimi", 1, []string{"supervisor.max_iteration", "max_iterations"}},
+		{"unknown_provider_key", `{"providers":{"kimi":{"environment":{}}}}`, "kimi", 1, []string{"providers.kimi.environment", "env or claude_args"}},
+		{"wrong_type", `{"providers":{"kimi":{"env":{"A":null}}}}`, "kimi", 1, []string{"providers.kimi.env.A", "a string, a number or a boolean"}},
+		{"wrong_arguments", `{"providers":{"kimi":{"claude_args":"--verbose"}}}`, "kimi", 1, []string{"providers.kimi.claude_args", "an array of strings"}},
+		{"bad_variable", `{"providers":{"kimi":{"env":{"A=B":"x"}}}}`, "kimi", 1, []string{"the name of an environment variable"}},
+		{"unset_name", `{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${NO_SUCH_TOKEN}"}}}}`, "kimi", 1, []string{"providers.kimi.env.ANTHROPIC_AUTH_TOKEN", "${NO_SUCH_TOKEN}", "not set"}},
+		{"subcommand_name", `{"providers":{"supervisor-mode":{}}}`, "x", 1, []string{"providers.supervisor-mode", "not a subcommand"}},
+		{"near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "kmi", 2, []string{"did you mean kimi?", "glm, kimi", "ccc -- kmi"}},
+		{"near_miss_swapped", `{"providers":{"glm":{},"kimi":{}}}`, "gml", 2, []string{"did you mean glm?"}},
+		{"no_near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "deepseek", 2, []string{"a provider (providers: glm, kimi)"}},
+		{"unknown_current", `{"current_provider":"gone","providers":{"glm":{}}}`, "-p x", 1, []string{`current_provider "gone"`, "glm"}},
+		{"unknown_reviewers", `{"supervisor":{"provider":"gone"},"providers":{"glm":{}}}`, "-p x", 1, []string{"supervisor.provider", "glm"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			box := newFakeBox(t)
+			if test.config != "" {
+				box.write(".claude/ccc.json", 0o600, test.config)
+			}
+			got := box.run(10*time.Second, "", append([]string{"ccc", "--supervisor"}, strings.Fields(test.args)...)...)
+			if got.code != test.code || got.stdout != "" || !strings.HasPrefix(got.stderr, "ccc: ") || strings.Count(got.stderr, "\n") > 2 {
+				t.Errorf("got %+v, want exit %d and one line", got, test.code)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("stderr lacks %q: %s", want, got.stderr)
+				}
+			}
+			if files := box.files(); len(files) > 1 || len(files) == 1 && files[0] != ".claude/ccc.json" {
+				t.Errorf("written: %q", files)
+			}
+		})
+	}
+}
+
+func TestProviderReadableToken(t *testing.T) {
+	for config, warned := range map[string]bool{
+		`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"SECRET"}}}}`:   true,
+		`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${TOKEN}"}}}}`: false,
+		`{"providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"k2"}}}}`:            false,
+	} {
+		box := newFakeBox(t)
+		box.vars = append(box.vars, "TOKEN=SECRET")
+		box.write(".claude/ccc.json", 0o600, config)
+		path := filepath.Join(box.home, ".claude/ccc.json")
+		os.Chmod(path, 0o644)
+		got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi")
+		if got.code != 0 || strings.Contains(got.stderr, "chmod 600 "+path) != warned || strings.Contains(got.stderr, "SECRET") {
+			t.Errorf("%s: %+v", config, got)
+		}
+		os.Chmod(path, 0o600)
+		if got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi"); got.stderr != "" {
+			t.Errorf("%s: with mode 0600: %+v", config, got)
+		}
+	}
+}
+
+// The reviewer's own provider: its values, and nothing of the session's.
+func TestProviderOfReviewer(t *testing.T) {
+	box := newFakeBox(t)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b","model":"m"},"providers":{
+		"a":{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"TOKEN-A"}},
+		"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_API_KEY":"${KEY_B}"}}}}`)
+	if got := box.run(10*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi"); got.code != 1 || !strings.Contains(got.stderr, "the reviewer: providers.b.env.ANTHROPIC_API_KEY is ${KEY_B}") {
+		t.Errorf("got %+v", got)
+	}
+	box.vars = append(box.vars, "KEY_B=KEY-B")
+	box.run(30*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi")
+	env := "\n" + box.read("../fake/review-1.env")
+	for _, want := range []string{"\nANTHROPIC_BASE_URL=https://b\n", "\nANTHROPIC_API_KEY=KEY-B\n"} {
+		if !strings.Contains(env, want) {
+			t.Errorf("the reviewer lacks %q", want)
+		}
+	}
+	if strings.Contains(env, "TOKEN-A") || !strings.Contains(box.read("../fake/agent-1.env"), "ANTHROPIC_AUTH_TOKEN=TOKEN-A") {
+		t.Error("the session's token reached the reviewer, or not the agent")
+	}
+}
+
+// A secret shows up nowhere that ccc writes: no file but the user's own, no
+// argument, no output.
+func TestProviderSecrets(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "KIMI_TOKEN=SECRET-ENV", "FAKE_CLAUDE_SESSION="+testSession)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"glm"},"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${KIMI_TOKEN}"}},"glm":{"env":{"ANTHROPIC_AUTH_TOKEN":"SECRET-CONFIG"}}}}`)
+	box.write(".claude/settings.json", 0o600, `{"env":{"OTHER_TOKEN":"SECRET-SETTINGS"}}`)
+	box.write("../fake/verdict-1", 0o600, "block\nnot yet")
+	box.write("../fake/verdict-2", 0o600, "api_error")
+	var output strings.Builder
+	for _, args := range [][]string{{"kimi", "--supervisor", "-p", "hi"}, {"supervisor-mode", testSession}} {
+		output.WriteString(fmt.Sprint(box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)))
+	}
+	if got := box.timelineVerdicts(); !slices.Equal(got, []string{verdictBlock, verdictFailed}) {
+		t.Fatalf("verdicts %q: the test shows nothing", got)
+	}
+	if strings.Contains(output.String(), "SECRET") {
+		t.Errorf("printed: %s", output.String())
+	}
+	for _, name := range box.files() {
+		if strings.Contains(box.read(name), "SECRET") && name != ".claude/ccc.json" && name != ".claude/settings.json" {
+			t.Errorf("%s holds a secret", name)
+		}
+	}
+	records, _ := filepath.Glob(filepath.Join(box.home, "../fake/*"))
+	for _, path := range records {
+		if text, _ := os.ReadFile(path); strings.Contains(string(text), "SECRET") && !strings.HasSuffix(path, ".env") {
+			t.Errorf("%s holds a secret", path)
+		}
+	}
+}
