@@ -239,10 +239,7 @@ func launch(args []string) error {
 		if err := prepareSupervision(p, config.supervisor); err != nil {
 			return err
 		}
-		env = setEnv(env, "CCC_SUPERVISOR", "1")
-		if os.Getenv(blockCapVariable) == "" {
-			env = setEnv(env, blockCapVariable, strconv.Itoa(config.supervisor.maxIterations))
-		}
+		env = supervisedEnv(env, config.supervisor)
 	}
 	if plan.named {
 		if err := recordProvider(p, plan.provider.name); err != nil {
@@ -260,9 +257,28 @@ func launch(args []string) error {
 	return failure{code: 126, err: fmt.Errorf("starting %s: %w", claude, err)}
 }
 
-// Claude Code (from 2.1.143) ends a turn by force after this many blocked stops
-// in a row, 8 unless told otherwise.
-const blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
+// supervisedEnv adds what the claude of a supervised session needs. What the
+// user has set stays.
+func supervisedEnv(env []string, config supervisorConfig) []string {
+	env = setEnv(env, "CCC_SUPERVISOR", "1")
+	if lookup(env, blockCapVariable) == "" {
+		env = setEnv(env, blockCapVariable, strconv.Itoa(config.maxIterations))
+	}
+	if config.keepCache && lookup(env, attributionVariable) == "" {
+		env = setEnv(env, attributionVariable, "0")
+	}
+	return env
+}
+
+const (
+	// Claude Code (from 2.1.143) ends a turn by force after this many blocked
+	// stops in a row, 8 unless told otherwise.
+	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
+	// Claude Code puts a line at the head of the system prompt that differs
+	// between an interactive session and a reviewer, and with it all that
+	// follows in the prompt cache; "0" leaves the line out of both.
+	attributionVariable = "CLAUDE_CODE_ATTRIBUTION_HEADER"
+)
 
 // prepareSupervision writes what a supervised session needs and says where it
 // can be watched.

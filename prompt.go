@@ -127,7 +127,7 @@ func reviewRequest(e hookEvent, timeline []record, iteration, limit int) string 
 	default:
 		section("事件：Stop", "Agent 想结束工作。")
 	}
-	section("Agent 的最后一条消息", cutMiddle(string(e.LastAssistantMessage), promptKeep))
+	section("Agent 的最后一条消息", cutMiddle(string(e.LastAssistantMessage), lastKeep))
 	if tasks := strings.TrimSpace(string(e.BackgroundTasks)); tasks != "" && tasks != "null" && tasks != "[]" {
 		section("正在运行的后台任务（结束时会唤醒 Agent）", cutMiddle(tasks, promptKeep))
 	}
@@ -144,6 +144,9 @@ const (
 	promptKeep      = 8000
 	promptsKeep     = 64000
 	promptKeepLeast = 400
+	// lastKeep is for the agent's last message, which the conversation holds
+	// whole; what stands here is paid for anew in each review.
+	lastKeep = 2000
 )
 
 // cutMiddle leaves the first and last characters of a long text, about keep of

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// blocks returns a request as the prompt cache sees it: tools, system, messages,
+// block by block, without the marks that say where to cache.
+func (r apiRequest) blocks(t *testing.T) (blocks []string) {
+	t.Helper()
+	var wire struct {
+		Tools    []any
+		System   any
+		Messages []struct {
+			Role    string
+			Content any
+		}
+	}
+	if err := json.Unmarshal(r.Body, &wire); err != nil {
+		t.Fatal(err)
+	}
+	add := func(role string, content any) {
+		list, ok := content.([]any)
+		if !ok {
+			list = []any{map[string]any{"type": "text", "text": content}}
+		}
+		for _, block := range list {
+			if members, ok := block.(map[string]any); ok {
+				delete(members, "cache_control")
+			}
+			blocks = append(blocks, role+string(encodeJSON(block)))
+		}
+	}
+	add("", wire.Tools)
+	add("", wire.System)
+	for _, m := range wire.Messages {
+		add(m.Role, m.Content)
+	}
+	return blocks
+}
+
+// share is how much of before, in bytes, after repeats from its start.
+func share(before, after []string) float64 {
+	same, all := 0, 0
+	for i, block := range before {
+		all += len(block)
+		if i < len(after) && after[i] == block && same == all-len(block) {
+			same += len(block)
+		}
+	}
+	return float64(same) / float64(all)
+}
+
+func TestShare(t *testing.T) {
+	if got := share([]string{"aaaa", "bbbb", "cc"}, []string{"aaaa", "x", "cc"}); got != 0.4 {
+		t.Errorf("got %v, want 0.4", got)
+	}
+}
+
+// What a review can take from the prompt cache, on the newest client, in an
+// interactive session of three turns with two reviews each.
+func TestRealClientCache(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		t.Run(fmt.Sprintf("keep_cache_%v", keep), func(t *testing.T) {
+			forClients(t, true, func() script {
+				s := script{marker: verdictForm}
+				verdict := func(allow bool, feedback string) apiReply {
+					if keep {
+						return replyText(fmt.Sprintf("I looked.\n```json\n{\"allow_stop\": %v, \"feedback\": %q}\n```", allow, feedback))
+					}
+					return replyVerdict(allow, feedback)
+				}
+				for i := range 3 {
+					s.agent = append(s.agent, replyTool("Read", `{"file_path":"notes.txt"}`),
+						replyText(fmt.Sprint("attempt ", i+1, " ", strings.Repeat("what I did and why. ", 300))), replyText(fmt.Sprint("answer ", i+1)))
+					s.reviewer = append(s.reviewer, replyTool("Write", `{"file_path":"reviewer.txt","content":"x"}`), verdict(false, "show the tests"), verdict(true, ""))
+				}
+				return s
+			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, keep))
+				box.write(".claude/settings.json", 0o600, `{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo x$CCC_SUPERVISOR_HOOK >>$HOME/user-hooks"}]}]}}`)
+				tty := box.start()
+				for i := range 3 {
+					tty.prompt(fmt.Sprint("request ", i+1))
+					tty.waitFor(fmt.Sprint("answer ", i+1), 40*time.Second)
+					api.await(t, "review", 3*(i+1), 40*time.Second)
+					time.Sleep(1500 * time.Millisecond)
+				}
+				measureShares(t, api.requests(""), keep)
+				if got := strings.Join(box.timelineVerdicts(), " "); got != strings.TrimSpace(strings.Repeat("block allow ", 3)) {
+					t.Errorf("verdicts %s", got)
+				}
+				if _, err := os.Stat(filepath.Join(box.work, "reviewer.txt")); err == nil {
+					t.Error("the reviewer wrote a file")
+				}
+				if ran := box.read("user-hooks"); strings.Contains(ran, "x1") || strings.Count(ran, "x\n") != 6 {
+					t.Errorf("the user's hook ran %q", ran)
+				}
+				if sessions, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*-*-*-*-*.jsonl")); len(sessions) != 1 {
+					t.Errorf("session files: %q", sessions)
+				}
+			})
+		})
+	}
+}
+
+// measureShares prints and checks the shares of a run: each review's first
+// request against the agent's last one before it and against the review before
+// it, and each of the agent's requests against the one before.
+func measureShares(t *testing.T, requests []apiRequest, keep bool) {
+	t.Helper()
+	var agent, review []string
+	last := ""
+	for _, r := range requests {
+		blocks := r.blocks(t)
+		switch {
+		case r.Kind == "review" && last != "review":
+			toAgent, toReview := share(agent, blocks), share(review, blocks)
+			if review == nil {
+				toReview = 1
+			}
+			t.Logf("review: %.1f%% of the agent's last request, %.1f%% of the review before", 100*toAgent, 100*toReview)
+			if keep && toAgent < 0.95 || !keep && toReview < 0.95 {
+				t.Errorf("a review shares too little")
+			}
+			review = blocks
+		case r.Kind == "agent":
+			if agent != nil {
+				own := share(agent, blocks)
+				t.Logf("agent: %.1f%% of its last request", 100*own)
+				if own < 0.99 {
+					t.Errorf("the agent's next request does not repeat its last one")
+				}
+			}
+			agent = blocks
+		}
+		if r.Kind != "side" {
+			last = r.Kind
+		}
+	}
+}
