@@ -77,8 +77,6 @@ func supervisorHook(args []string, stdin io.Reader, stdout, stderr io.Writer) (c
 			code = 0
 		}
 	}()
-	// A closed stderr must not end the hook in the middle of a review.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	decision, err := decide(*dir, stdin, stderr)
 	if err != nil {
 		exitWith(stderr, err)
@@ -106,6 +104,8 @@ func decide(dir string, stdin io.Reader, stderr io.Writer) (decision any, err er
 	if !isCommand && !h.supervised() {
 		return nil, nil
 	}
+	// A closed stderr must not end the hook in the middle of a review.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if err := h.state.create(); err != nil {
 		fmt.Fprintln(stderr, "ccc: creating the state directory:", err)
 	}
@@ -179,7 +179,7 @@ func readEvent(stdin io.Reader) (event hookEvent, err error) {
 		err = errors.New("stdin is empty")
 	case err == nil && event.SessionID == "":
 		err = errors.New("it has no session_id")
-	case err == nil && !validSession.MatchString(event.SessionID):
+	case err == nil && !validSession(event.SessionID):
 		err = errors.New("its session_id is not one")
 	}
 	if err != nil {

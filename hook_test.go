@@ -210,7 +210,7 @@ func TestHookNotes(t *testing.T) {
 		t.Errorf("prompt record %+v", r)
 	}
 	if r := records[2]; r.Event != "Stop" || r.Iteration != 2 || r.Limit != 10 || r.Verdict != verdictBlock || r.Feedback != "not yet" ||
-		r.PromptSource != "built-in" || !validSession.MatchString(r.ReviewerSession) || r.DurationSeconds <= 0 || r.CostUSD <= 0 || r.CostUSD >= 0.25 ||
+		r.PromptSource != "built-in" || !validSession(r.ReviewerSession) || r.DurationSeconds <= 0 || r.CostUSD <= 0 || r.CostUSD >= 0.25 ||
 		r.Tokens == nil || r.Tokens.CacheRead == 0 || !slices.Equal(r.Tools, []string{"Bash(git diff --stat)"}) {
 		t.Errorf("review record %+v %+v", r, r.Tokens)
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -73,9 +72,9 @@ func withProvider(env []string, p *provider) ([]string, error) {
 // The error names a NAME that is not set there.
 func (p *provider) values(env []string) (values []envValue, err error) {
 	for _, v := range p.env {
-		if match := wholeVariable.FindStringSubmatch(v.value); match != nil {
-			if v.value = lookup(env, match[1]); v.value == "" {
-				return nil, fmt.Errorf("providers.%s.env.%s is ${%s}, which is not set", p.name, v.name, match[1])
+		if name, ok := variableIn(v.value); ok {
+			if v.value = lookup(env, name); v.value == "" {
+				return nil, fmt.Errorf("providers.%s.env.%s is ${%s}, which is not set", p.name, v.name, name)
 			}
 		}
 		values = append(values, v)
@@ -83,7 +82,17 @@ func (p *provider) values(env []string) (values []envValue, err error) {
 	return values, nil
 }
 
-var wholeVariable = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
+// variableIn returns NAME for a value that is wholly ${NAME}.
+func variableIn(value string) (name string, ok bool) {
+	name, begins := strings.CutPrefix(value, "${")
+	name, ends := strings.CutSuffix(name, "}")
+	return name, begins && ends && isVariable(name)
+}
+
+// isVariable tells whether name can be the name of an environment variable.
+func isVariable(name string) bool {
+	return name != "" && (name[0] < '0' || name[0] > '9') && strings.Trim(name, letters+digits+"_") == ""
+}
 
 // lookup returns the value of name in env, "" when it has none.
 func lookup(env []string, name string) string {
@@ -179,7 +188,7 @@ func (c *config) holdsToken() bool {
 	for _, p := range c.providers {
 		for _, v := range p.env {
 			secret := strings.Contains(v.name, "TOKEN") || strings.Contains(v.name, "KEY") || strings.Contains(v.name, "SECRET")
-			if secret && v.value != "" && !wholeVariable.MatchString(v.value) {
+			if _, named := variableIn(v.value); secret && v.value != "" && !named {
 				return true
 			}
 		}

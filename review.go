@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -138,16 +137,12 @@ func (r *review) input() string {
 	return r.request
 }
 
-var unknownOption = regexp.MustCompile(`error: unknown option '(--[a-z-]+)`)
-
 // unknownFlag returns the index of the optional flag that stderr complains
 // about, or -1.
 func unknownFlag(flags []reviewerFlag, stderr string) int {
-	match := unknownOption.FindStringSubmatch(stderr)
-	if match == nil || !slices.Contains(optionalFlags, match[1]) {
-		return -1
-	}
-	return slices.IndexFunc(flags, func(f reviewerFlag) bool { return f[0] == match[1] })
+	return slices.IndexFunc(flags, func(f reviewerFlag) bool {
+		return slices.Contains(optionalFlags, f[0]) && strings.Contains(stderr, "error: unknown option '"+f[0]+"'")
+	})
 }
 
 // guardPatience is how long a guard may take to end the reviewer's tree: its

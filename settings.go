@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -151,10 +150,7 @@ func hookCommand(self string) string {
 
 // shellQuote writes word so that a POSIX shell reads it back as one word.
 func shellQuote(word string) string {
-	unsafe := func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-", r)
-	}
-	if word != "" && strings.IndexFunc(word, unsafe) < 0 {
+	if word != "" && strings.Trim(word, letters+digits+"_@%+=:,./-") == "" {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -525,7 +521,7 @@ func (r *configReader) provider(m jsonMember) provider {
 		switch m.key {
 		case "env":
 			for _, m := range r.object(m.value, key) {
-				if !variableName.MatchString(m.key) {
+				if !isVariable(m.key) {
 					r.fail(m.value, key+"."+m.key, "the name of an environment variable")
 				}
 				p.env = append(p.env, envValue{m.key, r.envText(m.value, key+"."+m.key)})
@@ -538,8 +534,6 @@ func (r *configReader) provider(m jsonMember) provider {
 	}
 	return p
 }
-
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // envText gives a string as it is, a number or boolean as it is written.
 func (r *configReader) envText(v *jsonValue, key string) string {

@@ -6,15 +6,14 @@ package main
 // timeline); for all sessions together hook-invocation.log and the lock.
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -34,8 +33,18 @@ func (d stateDir) eventsFile(session string) string {
 }
 func (d stateDir) logFile() string { return d.file("hook-invocation.log") }
 
-// validSession is what may become part of a file name and an argument.
-var validSession = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
+// validSession tells whether id may become part of a file name and an argument:
+// [A-Za-z0-9][A-Za-z0-9._-]{0,127}. It is no regexp, nor is anything else here:
+// to compile one costs an unsupervised hook as much as all the rest it does.
+func validSession(id string) bool {
+	return id != "" && len(id) <= 128 && strings.Trim(id[:1], letters+digits) == "" &&
+		strings.Trim(id, letters+digits+"._-") == ""
+}
+
+const (
+	letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits  = "0123456789"
+)
 
 // create makes the directory, which everything else here expects, and the empty
 // log, so that `tail -f` works at once.
@@ -291,12 +300,18 @@ func (d stateDir) keepFile(path, text string) error {
 		return err
 	}
 	defer unlock()
-	written := map[string]string{} // path to the SHA-256 of what ccc wrote there
+	// Path to the checksum of what ccc wrote there. It is to notice an edit, not
+	// an attack; package crypto would cost every start of ccc 0.1 ms.
+	written := map[string]string{}
 	record := d.file("written.json")
 	if known, err := os.ReadFile(record); err == nil {
 		_ = json.Unmarshal(known, &written) // unreadable: then every file counts as the user's
 	}
-	sum := func(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
+	sum := func(text []byte) string {
+		hash := fnv.New128a()
+		hash.Write(text)
+		return fmt.Sprintf("%x", hash.Sum(nil))
+	}
 	switch old, err := os.ReadFile(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -343,11 +358,10 @@ func (d stateDir) sweep() error {
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
-		match := sessionFile.FindStringSubmatch(entry.Name())
-		if err != nil || match == nil {
+		session, ok := sessionOf(entry.Name())
+		if err != nil || !ok {
 			continue
 		}
-		session := match[1]
 		files[session] = append(files[session], entry.Name())
 		if info.ModTime().After(newest[session]) {
 			newest[session] = info.ModTime()
@@ -366,5 +380,13 @@ func (d stateDir) sweep() error {
 	return nil
 }
 
-// sessionFile matches the names of the files of one session.
-var sessionFile = regexp.MustCompile(`^supervisor-([A-Za-z0-9][A-Za-z0-9._-]*?)(?:-output\.jsonl|-events\.jsonl|\.json|\.json\.bad)$`)
+// sessionOf returns the session that the file name belongs to.
+func sessionOf(name string) (session string, ok bool) {
+	name, ok = strings.CutPrefix(name, "supervisor-")
+	for _, suffix := range []string{"-output.jsonl", "-events.jsonl", ".json", ".json.bad"} {
+		if session, found := strings.CutSuffix(name, suffix); found && ok && validSession(session) {
+			return session, true
+		}
+	}
+	return "", false
+}

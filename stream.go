@@ -148,7 +148,7 @@ func (s *stream) read(line []byte) {
 		s.review.warn(fmt.Errorf("writing the reviewer's output: %w", err))
 		s.review.output = io.Discard
 	}
-	if id := head.SessionID + head.OldSessionID; s.outcome.session == "" && validSession.MatchString(id) {
+	if id := head.SessionID + head.OldSessionID; s.outcome.session == "" && validSession(id) {
 		s.outcome.session = id
 	}
 	switch head.Type {

@@ -82,7 +82,7 @@ func supervisorMode(args []string, stdout io.Writer) error {
 		return failure{code: 2, err: fmt.Errorf("supervisor-mode: %q is neither on nor off\n%s", operands[0], usage)}
 	case session == "":
 		return failure{code: 2, err: fmt.Errorf("supervisor-mode: which session? CLAUDE_CODE_SESSION_ID is not set\n%s", usage)}
-	case !validSession.MatchString(session):
+	case !validSession(session):
 		return failure{code: 2, err: fmt.Errorf("supervisor-mode: %q is not a session id\n%s", session, usage)}
 	}
 	p, err := findPlaces("")

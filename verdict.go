@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -123,9 +122,16 @@ func parseVerdict(object []byte) (verdict, error) {
 	return v, nil
 }
 
-// jsonStart matches a brace that begins a JSON object, or what was meant as
-// one, rather than a brace in prose or code.
-var jsonStart = regexp.MustCompile(`^\{\s*(["}]|'?(allow_stop|completed|feedback)\b)`)
+// meantAsObject tells whether the brace that text begins with opens a JSON
+// object, or what was meant as one, rather than a piece of prose or code.
+func meantAsObject(text string) bool {
+	rest := strings.TrimLeft(text[1:], " \t\r\n")
+	if strings.HasPrefix(rest, `"`) || strings.HasPrefix(rest, "}") {
+		return true
+	}
+	rest = strings.TrimPrefix(rest, "'")
+	return strings.HasPrefix(rest, "allow_stop") || strings.HasPrefix(rest, "completed") || strings.HasPrefix(rest, "feedback")
+}
 
 // lastObject returns the last JSON object in text; objects inside others do not
 // count. It returns nil when that one is broken: cut short, or not JSON. found
@@ -142,7 +148,7 @@ func lastObject(text string) (object []byte, found bool) {
 		case err == nil:
 			object, found = raw, true
 			i += len(raw)
-		case jsonStart.MatchString(text[i:]):
+		case meantAsObject(text[i:]):
 			object, found = nil, true
 			i += brokenExtent(text[i:])
 		default:
