@@ -421,3 +421,24 @@ func TestHookConcurrent(t *testing.T) {
 		t.Errorf("%v: %d records, %d blocked, iterations %v", err, len(records), blocked, iterations)
 	}
 }
+
+// FuzzEvent: an event that is taken has a session id that is safe as a file
+// name and an argument, and a name.
+func FuzzEvent(f *testing.F) {
+	for _, seed := range []string{"", "{}", `{"session_id":"a"}`, `{"session_id":"-x","hook_event_name":1}`, `{"session_id":"a","tool_input":{"questions":[{}]},"last_assistant_message":{}} x`,
+		`{"session_id":"a","SESSION_ID":"../x"}`, `{"session_id":"a","background_tasks":"\ud800"}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, input string) {
+		event, err := readEvent(strings.NewReader(input))
+		if err != nil {
+			return
+		}
+		if !validSession(event.SessionID) || event.HookEventName == "" || filepath.Base(event.SessionID) != event.SessionID || strings.HasPrefix(event.SessionID, "-") {
+			t.Errorf("took %+v", event)
+		}
+		if request := reviewRequest(event, nil, 1, 10); request == "" {
+			t.Error("no request")
+		}
+	})
+}

@@ -266,3 +266,39 @@ func TestProviderSecrets(t *testing.T) {
 		}
 	}
 }
+
+// FuzzConfig: a ccc.json that is taken is within the limits, and recording a
+// provider in it changes that value alone.
+func FuzzConfig(f *testing.F) {
+	for _, seed := range []string{"", "{}", twoProviders, `{"supervisor":{"max_iterations":3,"allowed_tools":["a"],"max_budget_usd":0.5}}`, `{"current_provider":1}`, `{"providers":{"a":{"env":{"A":1e400}}}}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p := places{claude: t.TempDir()}
+		p.ccc = p.claude
+		if err := os.WriteFile(p.configFile(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := loadConfig(p)
+		if err != nil {
+			return
+		}
+		if s := c.supervisor; s.maxIterations < 1 || s.maxIterations > 100 || s.timeoutSeconds < 10 || s.timeoutSeconds > 3600 || s.maxBudgetUSD < 0 {
+			t.Errorf("took %+v", s)
+		}
+		if err := recordProvider(p, "<new>"); err != nil {
+			t.Fatal(err)
+		}
+		again, err := loadConfig(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.currentProvider != "<new>" {
+			t.Errorf("recorded %q", again.currentProvider)
+		}
+		again.currentProvider, again.settings, c.settings = c.currentProvider, nil, nil
+		if fmt.Sprint(again) != fmt.Sprint(c) {
+			t.Errorf("it was %+v and is %+v", c, again)
+		}
+	})
+}
