@@ -371,6 +371,7 @@ func TestHookStateBroken(t *testing.T) {
 // A caller that never closes stdin still gets its answer, and one that never
 // writes does not hold the hook.
 func TestHookStdinOpen(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	box.session()
 	for _, input := range []string{box.event("SessionEnd", ""), ""} {
@@ -393,10 +394,11 @@ func TestHookStdinOpen(t *testing.T) {
 }
 
 func TestHookConcurrent(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	box.session()
 	box.write("../fake/verdict", 0o600, "stream\n"+`{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"not yet\"}"}`)
-	const hooks = 24
+	const hooks = 64
 	results := make(chan commandResult, hooks)
 	for range hooks {
 		go func() { results <- box.run(60*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook") }()

@@ -1,0 +1,6 @@
+//go:build race
+
+package main
+
+// The race detector multiplies memory and time.
+const raceEnabled = true

@@ -1,0 +1,402 @@
+package main
+
+// What breaks, breaks for real here: no mock of the file system. RELIABILITY.md
+// lists every fault with its test; TestReliabilityListed keeps it complete.
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const outputPath = ".claude/ccc/supervisor-" + testSession + "-output.jsonl"
+
+// hookBox is a sandbox with a session whose reviewer always says not yet.
+func hookBox(t *testing.T) *sandbox {
+	t.Helper()
+	box := newFakeBox(t)
+	box.session()
+	box.write("../fake/verdict", 0o600, "block\nnot yet")
+	return box
+}
+
+func (box *sandbox) stop(members string) commandResult {
+	box.t.Helper()
+	return box.run(60*time.Second, box.event("Stop", members), "ccc", "supervisor-hook")
+}
+
+// expectBounded runs stops as Claude Code would, each after a block with
+// stop_hook_active, until one goes through, and fails when the loop does not end.
+func (box *sandbox) expectBounded(most int) {
+	box.t.Helper()
+	active := `"stop_hook_active":false`
+	for n := 0; ; n++ {
+		got := box.stop(active)
+		if got.code != 0 || got.timedOut {
+			box.t.Fatalf("stop %d: %+v", n, got)
+		}
+		if got.stdout == "" {
+			return
+		}
+		if got.stdout != blockNotYet || n >= most {
+			box.t.Fatalf("stop %d is still blocked: %+v", n, got)
+		}
+		active = `"stop_hook_active":true`
+	}
+}
+
+func TestFaultStateDirectoryInPlace(t *testing.T) {
+	box := hookBox(t)
+	box.write(statePath+"/x", 0o600, "")
+	if got := box.stop(""); got.stdout != blockNotYet || !strings.Contains(got.stderr, "counting the iteration") {
+		t.Errorf("got %+v", got)
+	}
+	box.expectBounded(1)
+}
+
+func TestFaultStateCorruptEachTime(t *testing.T) {
+	t.Parallel()
+	box := hookBox(t)
+	reviews := 0
+	for range 30 {
+		box.write(statePath, 0o600, "{")
+		if box.stop(`"stop_hook_active":true`).stdout != "" {
+			reviews++
+		}
+	}
+	if reviews != 0 {
+		t.Errorf("%d reviews of an active loop without a count", reviews)
+	}
+}
+
+// The lock held by a process that is stopped does not hold a hook for long.
+func TestFaultLockHeld(t *testing.T) {
+	t.Parallel()
+	box := hookBox(t)
+	box.stop("")
+	unlock, err := lockFile(filepath.Join(box.home, ".claude/ccc/state.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	got := box.stop("")
+	if got.code != 0 || got.stdout != blockNotYet || !strings.Contains(got.stderr, "locking") || got.took > lockPatience+10*time.Second {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// Output, timeline and log that can't be written cost no decision.
+func TestFaultOutputUnwritable(t *testing.T) {
+	t.Parallel()
+	box := hookBox(t)
+	for _, name := range []string{outputPath, ".claude/ccc/supervisor-" + testSession + "-events.jsonl", ".claude/ccc/hook-invocation.log"} {
+		box.write(name+"/x", 0o600, "")
+	}
+	got := box.stop("")
+	if got.code != 0 || got.stdout != blockNotYet {
+		t.Errorf("got %+v", got)
+	}
+	for _, want := range []string{"opening the reviewer's output", "writing the timeline", "writing the log"} {
+		if !strings.Contains(got.stderr, want) {
+			t.Errorf("stderr lacks %q: %s", want, got.stderr)
+		}
+	}
+	box.expectBounded(10)
+}
+
+func TestFaultConfigBrokenInSession(t *testing.T) {
+	box := hookBox(t)
+	box.write(".claude/ccc.json", 0o600, "{")
+	if got := box.stop(""); got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "ccc.json: line 1, column 2") {
+		t.Errorf("got %+v", got)
+	}
+	if got := box.timelineVerdicts(); len(got) != 1 || got[0] != verdictFailed {
+		t.Errorf("verdicts %q", got)
+	}
+}
+
+// 64 hooks on as many sessions: each is reviewed, no line of the log is torn.
+func TestFaultManySessions(t *testing.T) {
+	box := newFakeBox(t)
+	box.session()
+	box.write("../fake/verdict", 0o600, "stream\n"+`{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"not yet\"}"}`)
+	projects, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*"))
+	results := make(chan commandResult, 64)
+	for i := range 64 {
+		session := fmt.Sprintf("%s-%d", testSession, i)
+		os.WriteFile(filepath.Join(projects[0], session+".jsonl"), []byte("{}\n"), 0o600)
+		event := strings.Replace(box.event("Stop", ""), testSession, session, 1)
+		go func() { results <- box.run(120*time.Second, event, "ccc", "supervisor-hook") }()
+	}
+	for range 64 {
+		if got := <-results; got.stdout != blockNotYet {
+			t.Errorf("got %+v", got)
+		}
+	}
+	lines := strings.Split(strings.TrimSuffix(box.log(), "\n"), "\n")
+	whole := regexp.MustCompile(`^20\S+Z [a-z -]+ session_id=\S+`)
+	for _, line := range lines {
+		if !whole.MatchString(line) {
+			t.Errorf("torn: %q", line)
+		}
+	}
+	if n := strings.Count(box.log(), "verdict=block"); n != 64 {
+		t.Errorf("%d reviews in the log", n)
+	}
+}
+
+func TestFaultManyLaunches(t *testing.T) {
+	t.Parallel()
+	box := newFakeBox(t)
+	box.write(".claude/settings.json", 0o600, "{\n  \"mine\": 1\n}\n")
+	results := make(chan commandResult, 16)
+	for range 16 {
+		go func() { results <- box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "hi") }()
+	}
+	for range 16 {
+		if got := <-results; got.code != 0 {
+			t.Errorf("got %+v", got)
+		}
+	}
+	text := box.read(".claude/settings.json")
+	if !json.Valid([]byte(text)) || strings.Count(text, "supervisor-hook") != 3 || !strings.Contains(text, "\"mine\": 1") {
+		t.Errorf("settings.json is %s", text)
+	}
+}
+
+// Killed at any moment, files are the old ones or the new ones, whole, and the
+// next run works.
+func TestFaultKilled(t *testing.T) {
+	t.Parallel()
+	rounds := 200
+	if testing.Short() {
+		rounds = 20
+	}
+	box := newFakeBox(t)
+	box.write(".claude/ccc.json", 0o600, twoProviders)
+	box.vars = append(box.vars, "KIMI_TOKEN=x", "CCC_CLAUDE=/bin/true")
+	original := "{\n  \"mine\": 1\n}\n"
+	for i := range rounds {
+		box.write(".claude/settings.json", 0o600, original)
+		launch := box.command("ccc", []string{"kimi", "glm"}[i%2], "--supervisor")
+		hook := box.command("ccc", "supervisor-hook")
+		hook.Stdin = strings.NewReader(box.event(eventPrompt, `"prompt":"/supervisor `+[]string{"on", "off"}[i%2]+`"`))
+		for _, cmd := range []interface {
+			Start() error
+			Wait() error
+		}{launch, hook} {
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Duration(rand.IntN(12000)) * time.Microsecond)
+		launch.Process.Kill()
+		hook.Process.Kill()
+		launch.Wait()
+		hook.Wait()
+		if text := box.read(".claude/settings.json"); text != original && (!json.Valid([]byte(text)) || strings.Count(text, "supervisor-hook") != 3) {
+			t.Fatalf("round %d: settings.json is %q", i, text)
+		}
+		if text := box.read(".claude/ccc.json"); text != twoProviders && text != strings.Replace(twoProviders, `"glm"`, `"kimi"`, 1) {
+			t.Fatalf("round %d: ccc.json is %q", i, text)
+		}
+		if text := box.read(statePath); text != "" && !json.Valid([]byte(text)) {
+			t.Fatalf("round %d: the state is %q", i, text)
+		}
+	}
+	for _, args := range [][]string{{"ccc", "kimi", "--supervisor"}, {"ccc", "supervisor-mode", "on", testSession}} {
+		if got := box.run(10*time.Second, "", args...); got.code != 0 {
+			t.Errorf("after the kills: %+v", got)
+		}
+	}
+	for _, name := range box.files() {
+		if strings.Contains(name, "ccc-tmp") {
+			t.Errorf("left behind: %s", name)
+		}
+	}
+}
+
+// Whatever the reviewer does to its streams, the hook decides as it should and
+// stays below 50 MB.
+func TestFaultReviewer(t *testing.T) {
+	const result = `printf '%s\n' '{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"not yet\"}"}'`
+	tests := []struct{ name, script, stdout, stderr string }{
+		{"exits_before_output", "exit 1", "", "exit status 1"},
+		{"exits_without_output", "exit 0", "", "without a result"},
+		{"dies_in_mid_line", `printf '{"type":"result","subtype":"succ'; kill -9 $$`, "", "dropped a line"},
+		{"floods_stderr", "head -c 100000000 /dev/zero | tr '\\0' x >&2\n" + result, blockNotYet, ""},
+		{"floods_stdout", "head -c 100000000 /dev/zero | tr '\\0' x; echo\n" + result, blockNotYet, "over 32 MiB"},
+		{"nul_and_bad_utf8", `printf '\000\377\n{"type":"\377"}\n'` + "\n" + result, blockNotYet, "dropped a line"},
+		{"large_lines", `for i in 1 2 3 4 5; do printf '{"type":"user","text":"'; head -c 10000000 /dev/zero | tr '\0' x; printf '"}\n'; done` + "\n" + result, blockNotYet, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.session()
+			box.write("../fake/verdict", 0o600, "sh\n"+test.script)
+			var stdout, stderr strings.Builder
+			cmd := box.command("ccc", "supervisor-hook")
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(box.event("Stop", "")), &stdout, &stderr
+			if err := cmd.Run(); err != nil || stdout.String() != test.stdout || !strings.Contains(stderr.String(), test.stderr) {
+				t.Errorf("%v, stdout %q, stderr %.500q", err, stdout.String(), stderr.String())
+			}
+			usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+			if kib := usage.Maxrss; kib > 50*1024 && !raceEnabled {
+				t.Errorf("the hook took %d KiB", kib)
+			}
+			if left := box.quiet(time.Second); len(left) != 0 {
+				t.Errorf("left %q", left)
+			}
+		})
+	}
+}
+
+func TestFaultInput(t *testing.T) {
+	box := hookBox(t)
+	nested := strings.Repeat("[", 20000) + strings.Repeat("]", 20000)
+	tests := []struct {
+		name, stdin string
+		stdout      string
+	}{
+		{"deep_nesting", `{"session_id":"` + testSession + `","x":` + nested + `}`, ""},
+		{"too_large", `{"session_id":"` + testSession + `","x":"` + strings.Repeat("x", 64<<20) + `"}`, ""},
+		{"large", `{"session_id":"` + testSession + `","x":"` + strings.Repeat("x", 20<<20) + `"}`, blockNotYet},
+		{"duplicate_keys", `{"session_id":"../x","session_id":"` + testSession + `"}`, blockNotYet},
+		{"duplicate_keys_unsafe", `{"session_id":"` + testSession + `","session_id":"../x"}`, ""},
+		{"other_case_unsafe", `{"session_id":"` + testSession + `","SESSION_ID":"../x"}`, ""},
+		{"bad_utf8", "{\"session_id\":\"" + testSession + "\",\"last_assistant_message\":\"\xff\xfe\"}", blockNotYet},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := box.run(60*time.Second, test.stdin, "ccc", "supervisor-hook")
+			if got.code != 0 || got.stdout != test.stdout || (test.stdout == "") != strings.Contains(got.stderr, "reading the hook event") {
+				t.Errorf("exit %d, %q, %.300q", got.code, got.stdout, got.stderr)
+			}
+		})
+	}
+}
+
+func TestFaultHostilePrompt(t *testing.T) {
+	tests := map[string]struct {
+		make func(path string) error
+		want string
+	}{
+		"huge":     {func(path string) error { return os.WriteFile(path, make([]byte, 10<<20), 0o600) }, "larger than 100 KiB"},
+		"fifo":     {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "not a regular file"},
+		"dev_zero": {func(path string) error { return os.Symlink("/dev/zero", path) }, "not a regular file"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			box := hookBox(t)
+			if err := test.make(filepath.Join(box.work, promptName)); err != nil {
+				t.Fatal(err)
+			}
+			if got := box.stop(""); got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, test.want) {
+				t.Errorf("hook: %+v", got)
+			}
+			if got := box.run(10*time.Second, "", "ccc", "--supervisor", "-p", "hi"); got.code != 1 || !strings.Contains(got.stderr, test.want) {
+				t.Errorf("launch: %+v", got)
+			}
+		})
+	}
+}
+
+func TestFaultHostilePath(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"with blank", "quo'te\"", "$(touch pwned)", "new\nline", "-flag", "中文"} {
+		box := newFakeBox(t)
+		dir := filepath.Join(box.work, name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		box.work = dir
+		box.write("../fake/verdict-1", 0o600, "block\nnot yet")
+		got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+		if got.code != 0 || !strings.Contains(got.stdout, "Stop hook feedback: not yet") {
+			t.Errorf("%q: %+v", name, got)
+		}
+		if entries, _ := os.ReadDir(dir); len(entries) != 0 {
+			t.Errorf("%q: %v", name, entries)
+		}
+	}
+}
+
+// Many stops in a row leave no process, no temporary file and no open file.
+func TestFaultSoak(t *testing.T) {
+	t.Parallel()
+	stops := 500
+	if testing.Short() || raceEnabled {
+		stops = 50
+	}
+	box := newFakeBox(t)
+	box.session()
+	box.write("../fake/verdict", 0o600, "stream\n"+`{"type":"result","subtype":"success","result":"{\"allow_stop\":true}"}`)
+	box.vars = append(box.vars, "FAKE_CLAUDE_DIR=")
+	var first, last int64
+	for i := range stops {
+		cmd := box.command("ccc", "supervisor-hook")
+		cmd.Stdin = strings.NewReader(box.event("Stop", ""))
+		if i%8 == 7 {
+			cmd.Stdin = strings.NewReader(box.event(eventPrompt, `"prompt":"go on"`))
+		}
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err)
+		}
+		last = cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
+		if i == 20 {
+			first = last
+		}
+	}
+	if last > first*3/2 {
+		t.Errorf("memory grew from %d to %d", first, last)
+	}
+	if left := box.quiet(time.Second); len(left) != 0 {
+		t.Errorf("left %q", left)
+	}
+	if files := box.files(); len(files) != 5 {
+		t.Errorf("files %q", files)
+	}
+	if left, _ := os.ReadDir(box.getenv("TMPDIR")); len(left) != 0 {
+		t.Errorf("temporary files: %v", left)
+	}
+}
+
+// TestReliabilityListed keeps RELIABILITY.md complete: every test of a fault is
+// in it, and every name in it is one of a test.
+func TestReliabilityListed(t *testing.T) {
+	table, err := os.ReadFile("RELIABILITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, defined := map[string]bool{}, map[string]bool{}
+	for _, match := range regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z]+)`").FindAllStringSubmatch(string(table), -1) {
+		listed[match[1]] = true
+	}
+	files, _ := filepath.Glob("*_test.go")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z]+)\(`).FindAllStringSubmatch(string(text), -1) {
+			defined[match[1]] = true
+		}
+	}
+	for name := range defined {
+		if mustList := regexp.MustCompile("^(TestFault|TestReview|TestGuard|Fuzz)").MatchString(name); mustList && !listed[name] {
+			t.Errorf("RELIABILITY.md lacks %s", name)
+		}
+	}
+	for name := range listed {
+		if !defined[name] {
+			t.Errorf("RELIABILITY.md names %s, which does not exist", name)
+		}
+	}
+}
