@@ -190,7 +190,7 @@ func TestLaunch(t *testing.T) {
 			var files []string
 			entries, _ := os.ReadDir(filepath.Join(box.home, ".claude"))
 			for _, entry := range entries {
-				if name := entry.Name(); !slices.Contains([]string{"projects", ".ccc.lock", "commands"}, name) {
+				if name := entry.Name(); !slices.Contains([]string{"projects", ".ccc.lock", ".ccc-installed.json", "commands"}, name) {
 					files = append(files, name+map[bool]string{true: "/"}[entry.IsDir()])
 				}
 			}

@@ -56,8 +56,13 @@ func findPlaces(stateDir string) (places, error) {
 }
 
 func (p places) settingsFile() string { return filepath.Join(p.claude, "settings.json") }
+func (p places) lockFile() string     { return filepath.Join(p.claude, ".ccc.lock") }
 func (p places) configFile() string   { return filepath.Join(p.ccc, "ccc.json") }
 func (p places) commandFile() string  { return filepath.Join(p.claude, "commands", "supervisor.md") }
+
+// mutingKeys keep every hook, or every hook of the user's, from running when one
+// of them is true. Supervisor Mode keeps them false.
+var mutingKeys = []string{"disableAllHooks", "allowManagedHooksOnly"}
 
 // A wantedHook is one entry that Supervisor Mode keeps in settings.json.
 type wantedHook struct {
@@ -105,8 +110,9 @@ func (w wantedHook) group() []byte {
 // installHooks makes settings.json hold ccc's hooks for the program self and
 // nothing that mutes them.
 func installHooks(p places, self string, reviewSeconds int) error {
-	return editSettings(p, func(text []byte) ([]byte, error) {
-		return withHooks(text, hookCommand(self), reviewSeconds)
+	command := hookCommand(self)
+	return editSettings(p, command, func(text []byte) ([]byte, error) {
+		return withHooks(text, command, reviewSeconds)
 	})
 }
 
@@ -115,16 +121,17 @@ func fillSettings(p places, c *config) error {
 	if c.settings == nil {
 		return nil
 	}
-	return editSettings(p, func(text []byte) ([]byte, error) { return filled(text, c.settings, nil) })
+	return editSettings(p, "", func(text []byte) ([]byte, error) { return filled(text, c.settings, nil) })
 }
 
-// editSettings replaces settings.json by what edit makes of it, under the lock.
-// A file that edit does not change is not written.
-func editSettings(p places, edit func(text []byte) ([]byte, error)) error {
+// editSettings replaces settings.json by what edit makes of it, under the lock,
+// and records how to undo that. A file that edit does not change is not written.
+// command is the hook command that edit writes, if it does.
+func editSettings(p places, command string, edit func(text []byte) ([]byte, error)) error {
 	if err := os.MkdirAll(p.claude, 0o700); err != nil {
 		return err
 	}
-	unlock, err := lockFile(filepath.Join(p.claude, ".ccc.lock"))
+	unlock, err := lockFile(p.lockFile())
 	if err != nil {
 		return err
 	}
@@ -140,6 +147,12 @@ func editSettings(p places, edit func(text []byte) ([]byte, error)) error {
 	}
 	if bytes.Equal(edited, text) {
 		return nil
+	}
+	// The record comes first: one of edits that were not made undoes nothing.
+	f := readFormer(p)
+	f.note(text, edited, command)
+	if err := f.write(p); err != nil {
+		return err
 	}
 	return replaceFile(path, edited, true)
 }
@@ -177,7 +190,7 @@ func isOwnCommand(command, current string) bool {
 // that is not JSON or whose shape leaves no safe place for them.
 func withHooks(text []byte, command string, reviewSeconds int) ([]byte, error) {
 	text = orEmptyObject(text)
-	for _, key := range []string{"disableAllHooks", "allowManagedHooksOnly"} {
+	for _, key := range mutingKeys {
 		root, err := settingsRoot(text)
 		if err != nil {
 			return nil, err
@@ -325,25 +338,48 @@ func withHook(text []byte, wanted wantedHook, command string) ([]byte, error) {
 	}
 }
 
+// ownEntry is an entry of ccc's: the item at index of hooks, the array of the
+// matcher group at groupIndex of an event's array.
 type ownEntry struct {
-	matcher string
-	entry   *jsonValue
+	matcher           string
+	groupIndex, index int
+	hooks, entry      *jsonValue
 }
 
 // ownEntries finds ccc's hook entries among the matcher groups of one event.
 func ownEntries(text []byte, groups *jsonValue, command string) (own []ownEntry) {
-	for _, group := range groups.items {
+	if groups == nil {
+		return nil
+	}
+	for g, group := range groups.items {
 		hooks := group.member("hooks")
 		if hooks == nil {
 			continue
 		}
-		for _, entry := range hooks.items {
+		for i, entry := range hooks.items {
 			if isOwnCommand(stringAt(text, entry.member("command")), command) {
-				own = append(own, ownEntry{stringAt(text, group.member("matcher")), entry})
+				own = append(own, ownEntry{stringAt(text, group.member("matcher")), g, i, hooks, entry})
 			}
 		}
 	}
 	return own
+}
+
+// hooksIn is the value of hooks in text, nil for none.
+func hooksIn(text []byte) *jsonValue {
+	root, err := parseJSON(text)
+	if err != nil {
+		return nil
+	}
+	return root.member("hooks")
+}
+
+// hasOwnHooks tells whether an entry of ccc's is in text.
+func hasOwnHooks(text []byte, command string) bool {
+	hooks := hooksIn(text)
+	return slices.ContainsFunc(wantedHooks(command, 0), func(w wantedHook) bool {
+		return len(ownEntries(text, hooks.member(w.event), command)) > 0
+	})
 }
 
 // stringAt decodes the string value v of text; anything else gives "".

@@ -316,6 +316,13 @@ func (d stateDir) keepFile(path, text string) error {
 	return replaceFile(record, append(encodeJSON(written), '\n'), true)
 }
 
+// wrote tells whether text, found at path, is what keepFile last wrote there.
+func (d stateDir) wrote(path string, text []byte) bool {
+	written := map[string]string{}
+	known, err := os.ReadFile(d.file("written.json"))
+	return err == nil && json.Unmarshal(known, &written) == nil && written[path] == fmt.Sprintf("%x", sha256.Sum256(text))
+}
+
 const (
 	// retention is how long the files of a session stay that nothing touches.
 	retention = 30 * 24 * time.Hour
@@ -368,3 +375,40 @@ func (d stateDir) sweep() error {
 
 // sessionFile matches the names of the files of one session.
 var sessionFile = regexp.MustCompile(`^supervisor-([A-Za-z0-9][A-Za-z0-9._-]*?)(?:-output\.jsonl|-events\.jsonl|\.json|\.json\.bad)$`)
+
+// commonFile matches the names of ccc's other files, and of what a killed
+// process left of one.
+var commonFile = regexp.MustCompile(`^(hook-invocation\.log(\.1)?|state\.lock|written\.json|\..+\.ccc-tmp)$`)
+
+// purge removes ccc's files, and the directory if nothing else is in it, and
+// says so.
+func (d stateDir) purge(stdout io.Writer) error {
+	entries, err := os.ReadDir(string(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	others := 0
+	for _, entry := range entries {
+		name := entry.Name()
+		if entry.IsDir() || !sessionFile.MatchString(name) && !commonFile.MatchString(name) {
+			others++
+			continue
+		}
+		if err := os.Remove(d.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		fmt.Fprintf(stdout, "%s: removed\n", d.file(name))
+	}
+	if others > 0 {
+		fmt.Fprintf(stdout, "%s: kept: it holds %d more, not ccc's\n", d, others)
+		return nil
+	}
+	if err := os.Remove(string(d)); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s: removed\n", d)
+	return nil
+}
