@@ -18,9 +18,13 @@ import (
 // that leaves its session, ignores SIGTERM and lives for a minute.
 const testMainVariable = "CCC_TEST_MAIN"
 
+// testManagedVariable names a file to stand for the administrator's settings.
+const testManagedVariable = "CCC_TEST_MANAGED"
+
 func TestMain(m *testing.M) {
 	switch os.Getenv(testMainVariable) {
 	case "1":
+		managedSettings = os.Getenv(testManagedVariable)
 		main()
 	case "daemon":
 		syscall.Setsid()

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -180,9 +181,60 @@ func isOwnCommand(command, current string) bool {
 	if !ok {
 		return false
 	}
-	path := strings.ReplaceAll(strings.Trim(word, `'"`), `'\''`, "'")
+	path := hookProgram(command)
 	oneWord := word == shellQuote(path) || word == `"`+path+`"`
 	return command == current || oneWord && strings.HasPrefix(filepath.Base(path), "ccc")
+}
+
+// hookProgram is the program that a hook command of ccc's calls.
+func hookProgram(command string) string {
+	word := strings.TrimSuffix(command, " supervisor-hook")
+	return strings.ReplaceAll(strings.Trim(word, `'"`), `'\''`, "'")
+}
+
+// installedHooks returns the programs that ccc's entries in text call, and the
+// events for which none of the wanted entries is there.
+func installedHooks(text []byte, command string) (programs, missing []string, err error) {
+	root, err := settingsRoot(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, wanted := range wantedHooks(command, 0) {
+		found := false
+		for _, own := range ownEntries(text, root.member("hooks").member(wanted.event), command) {
+			found = found || wanted.matcher == "" || own.matcher == wanted.matcher
+			programs = append(programs, hookProgram(stringAt(text, own.entry.member("command"))))
+		}
+		if !found {
+			missing = append(missing, wanted.event)
+		}
+	}
+	return programs, missing, nil
+}
+
+// managedSettings is the file by which an administrator overrides all others.
+var managedSettings = map[string]string{
+	"darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
+	"linux":  "/etc/claude-code/managed-settings.json",
+}[runtime.GOOS]
+
+// mutedBy returns the muting keys that are true in the settings file at path;
+// none where it can't be read.
+func mutedBy(path string) (keys []string) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	root, err := parseJSON(text)
+	if err != nil {
+		return nil
+	}
+	for _, key := range mutingKeys {
+		if v := root.member(key); v != nil && v.kind == 't' {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // withHooks returns text, a settings.json (blank counts as {}), with the wanted

@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -44,6 +45,31 @@ func (d stateDir) create() error {
 		return err
 	}
 	return d.appendTo(d.logFile(), nil)
+}
+
+// check tells whether hooks can write to the directory, and make it where it is
+// not there yet; path is what they can't write to. It leaves nothing behind.
+func (d stateDir) check() (path string, err error) {
+	path = string(d)
+	for {
+		_, err := os.Stat(path)
+		missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+		if !missing || path == filepath.Dir(path) {
+			break
+		}
+		path = filepath.Dir(path)
+	}
+	probe, err := os.CreateTemp(path, ".check-*.ccc-tmp")
+	if err != nil {
+		return path, err
+	}
+	err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	if file, openErr := os.OpenFile(d.logFile(), os.O_WRONLY|os.O_APPEND, 0); openErr == nil {
+		file.Close()
+	} else if !errors.Is(openErr, fs.ErrNotExist) {
+		err = openErr
+	}
+	return path, err
 }
 
 // appendTo adds data to the file at path in a single write, which the kernel

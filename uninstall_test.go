@@ -24,10 +24,11 @@ func (box *sandbox) settings() string {
 	return box.read(".claude/settings.json")
 }
 
-// launch makes a supervised launch, which must put hooks in settings.json.
+// launch makes a supervised launch, which must put hooks in settings.json, of a
+// claude that only tells its version.
 func (box *sandbox) launch() {
 	box.t.Helper()
-	got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+	got := box.run(60*time.Second, "", "ccc", "--supervisor", "--", "--version")
 	if got.code != 0 || strings.Count(box.settings(), "supervisor-hook") < 3 {
 		box.t.Fatalf("launch: %+v\n%s", got, box.settings())
 	}
@@ -209,7 +210,7 @@ func TestUninstallFilled(t *testing.T) {
 			box.write(".claude/settings.json", 0o600, before)
 		}
 		box.write(".claude/ccc.json", 0o600, config)
-		box.run(30*time.Second, "", "ccc", "-p", "hi")
+		box.run(30*time.Second, "", "ccc", "--", "--version")
 		box.launch()
 		if text := box.settings(); !strings.Contains(text, "SECRET") || !strings.Contains(text, change.old) {
 			t.Fatalf("not filled: %s", text)
