@@ -20,23 +20,34 @@ const lockPatience = 5 * time.Second
 // lockFile takes the exclusive lock on path, creating the empty lock file, and
 // returns the function that gives it back. The kernel gives it back too when
 // the process ends, however it ends. path is never a file that is replaced: a
-// lock on a file that is renamed over protects nothing.
+// lock on a file that is renamed over protects nothing. It may be removed by who
+// holds the lock; whoever gets the lock on a file that is gone takes a new one.
 func lockFile(path string) (unlock func(), err error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
 	for deadline := time.Now().Add(lockPatience); ; time.Sleep(2 * time.Millisecond) {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
 		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		if err == nil {
+		if err == nil && isFileAt(path, file) {
 			return func() { file.Close() }, nil
 		}
-		busy := errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR)
+		file.Close()
+		if err == nil {
+			err = syscall.ESTALE // it was removed meanwhile
+		}
+		busy := errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) || errors.Is(err, syscall.ESTALE)
 		if !busy || time.Now().After(deadline) {
-			file.Close()
 			return nil, fmt.Errorf("locking %s: %w", path, err)
 		}
 	}
+}
+
+// isFileAt tells whether path still leads to file.
+func isFileAt(path string, file *os.File) bool {
+	opened, err := file.Stat()
+	named, namedErr := os.Stat(path)
+	return err == nil && namedErr == nil && os.SameFile(opened, named)
 }
 
 // replaceFile puts data in the place of the file at path, atomically: a reader,

@@ -1,14 +1,15 @@
 package main
 
 // A JSON text is edited in place: parseJSON says where each value stands, and
-// setMember and appendItem change one value and leave every other byte alone,
-// in the indentation that the text already has.
+// setMember, appendItem, removeMember and removeItem change one value and leave
+// every other byte alone, in the indentation that the text already has.
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,9 +28,12 @@ type jsonMember struct {
 	value      *jsonValue
 }
 
-// member returns the value under key, or nil. Of two members with the same key
-// the last counts, as in Claude Code.
+// member returns the value under key, or nil, which has no members either. Of
+// two members with the same key the last counts, as in Claude Code.
 func (v *jsonValue) member(key string) *jsonValue {
+	if v == nil {
+		return nil
+	}
 	for i := len(v.members) - 1; i >= 0; i-- {
 		if v.members[i].key == key {
 			return v.members[i].value
@@ -140,6 +144,42 @@ func insertLast(text []byte, container *jsonValue, layout layout, content []byte
 	return splice(text, container.start+1, container.end-1, append(content, layout.closing...))
 }
 
+// removeMember returns text without the member under key of object, removeItem
+// without one item of array. They take out what setMember and appendItem put in,
+// with the comma and the white space that came with it; only the white space of
+// a container that was empty before is theirs to forget.
+func removeMember(text []byte, object *jsonValue, key string) []byte {
+	for i, m := range slices.Backward(object.members) {
+		if m.key == key {
+			return object.cut(text, i)
+		}
+	}
+	return text
+}
+
+func removeItem(text []byte, array *jsonValue, index int) []byte {
+	return array.cut(text, index)
+}
+
+// cut returns text without the member or item at index of v.
+func (v *jsonValue) cut(text []byte, index int) []byte {
+	var starts, ends []int
+	for _, m := range v.members {
+		starts, ends = append(starts, m.start), append(ends, m.value.end)
+	}
+	for _, item := range v.items {
+		starts, ends = append(starts, item.start), append(ends, item.end)
+	}
+	switch {
+	case index > 0:
+		return splice(text, ends[index-1], ends[index], nil)
+	case len(ends) > 1:
+		return splice(text, starts[0], starts[1], nil)
+	default:
+		return splice(text, v.start+1, v.end-1, nil)
+	}
+}
+
 // splice returns a copy of text with text[start:end] replaced.
 func splice(text []byte, start, end int, content []byte) []byte {
 	return append(append(append([]byte{}, text[:start]...), content...), text[end:]...)
@@ -155,6 +195,9 @@ func (v *jsonValue) lastEnd() int {
 	}
 	return 0
 }
+
+// isEmpty tells whether v is a container of that kind with nothing in it.
+func (v *jsonValue) isEmpty(kind byte) bool { return v.kind == kind && v.lastEnd() == 0 }
 
 // firstStart is the offset of the first key or item of a container that has one.
 func (v *jsonValue) firstStart() int {

@@ -14,6 +14,8 @@
 //	settings.go  settings.json and ccc.json
 //	provider.go  the environment of claude
 //	jsonedit.go  change one value of a JSON text
+//	doctor.go    find what keeps Supervisor Mode from working
+//	uninstall.go take out again what launches put there
 //	file.go      locks and atomic replacement
 package main
 
@@ -82,6 +84,10 @@ func run(args []string) int {
 		return supervisorHook(args[1:], os.Stdin, os.Stdout, os.Stderr)
 	case "supervisor-mode":
 		return exitWith(os.Stderr, supervisorMode(args[1:], os.Stdout))
+	case "doctor":
+		return exitWith(os.Stderr, doctor(args[1:], os.Stdout))
+	case "uninstall":
+		return exitWith(os.Stderr, uninstall(args[1:], os.Stdout))
 	case guardCommand:
 		return guardReviewer(args[1:])
 	}
@@ -90,7 +96,7 @@ func run(args []string) int {
 
 // isSubcommand tells whether run takes word for a subcommand.
 func isSubcommand(word string) bool {
-	return slices.Contains([]string{"supervisor-hook", "supervisor-mode", guardCommand}, word)
+	return slices.Contains([]string{"supervisor-hook", "supervisor-mode", "doctor", "uninstall", guardCommand}, word)
 }
 
 // version is the module version that go install records, or what the source

@@ -18,9 +18,13 @@ import (
 // that leaves its session, ignores SIGTERM and lives for a minute.
 const testMainVariable = "CCC_TEST_MAIN"
 
+// testManagedVariable names a file to stand for the administrator's settings.
+const testManagedVariable = "CCC_TEST_MANAGED"
+
 func TestMain(m *testing.M) {
 	switch os.Getenv(testMainVariable) {
 	case "1":
+		managedSettings = os.Getenv(testManagedVariable)
 		main()
 	case "daemon":
 		syscall.Setsid()
@@ -190,7 +194,7 @@ func TestLaunch(t *testing.T) {
 			var files []string
 			entries, _ := os.ReadDir(filepath.Join(box.home, ".claude"))
 			for _, entry := range entries {
-				if name := entry.Name(); !slices.Contains([]string{"projects", ".ccc.lock", "commands"}, name) {
+				if name := entry.Name(); !slices.Contains([]string{"projects", ".ccc.lock", ".ccc-installed.json", "commands"}, name) {
 					files = append(files, name+map[bool]string{true: "/"}[entry.IsDir()])
 				}
 			}

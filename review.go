@@ -140,9 +140,17 @@ func (r *review) input() string {
 // unknownFlag returns the index of the optional flag that stderr complains
 // about, or -1.
 func unknownFlag(flags []reviewerFlag, stderr string) int {
+	name := unknownOption(stderr)
 	return slices.IndexFunc(flags, func(f reviewerFlag) bool {
-		return slices.Contains(optionalFlags, f[0]) && strings.Contains(stderr, "error: unknown option '"+f[0]+"'")
+		return f[0] == name && slices.Contains(optionalFlags, name)
 	})
+}
+
+// unknownOption returns the option that claude says it does not know, or "".
+func unknownOption(stderr string) string {
+	_, rest, _ := strings.Cut(stderr, "error: unknown option '")
+	name, _, _ := strings.Cut(rest, "'")
+	return name
 }
 
 // guardPatience is how long a guard may take to end the reviewer's tree: its

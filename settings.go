@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -54,9 +55,17 @@ func findPlaces(stateDir string) (places, error) {
 	return p, nil
 }
 
+// lockName is the lock on the user's files in a directory.
+const lockName = ".ccc.lock"
+
 func (p places) settingsFile() string { return filepath.Join(p.claude, "settings.json") }
+func (p places) lockFile() string     { return filepath.Join(p.claude, lockName) }
 func (p places) configFile() string   { return filepath.Join(p.ccc, "ccc.json") }
 func (p places) commandFile() string  { return filepath.Join(p.claude, "commands", "supervisor.md") }
+
+// mutingKeys keep every hook, or every hook of the user's, from running when one
+// of them is true. Supervisor Mode keeps them false.
+var mutingKeys = []string{"disableAllHooks", "allowManagedHooksOnly"}
 
 // A wantedHook is one entry that Supervisor Mode keeps in settings.json.
 type wantedHook struct {
@@ -104,8 +113,9 @@ func (w wantedHook) group() []byte {
 // installHooks makes settings.json hold ccc's hooks for the program self and
 // nothing that mutes them.
 func installHooks(p places, self string, reviewSeconds int) error {
-	return editSettings(p, func(text []byte) ([]byte, error) {
-		return withHooks(text, hookCommand(self), reviewSeconds)
+	command := hookCommand(self)
+	return editSettings(p, command, func(text []byte) ([]byte, error) {
+		return withHooks(text, command, reviewSeconds)
 	})
 }
 
@@ -114,16 +124,17 @@ func fillSettings(p places, c *config) error {
 	if c.settings == nil {
 		return nil
 	}
-	return editSettings(p, func(text []byte) ([]byte, error) { return filled(text, c.settings, nil) })
+	return editSettings(p, "", func(text []byte) ([]byte, error) { return filled(text, c.settings, nil) })
 }
 
-// editSettings replaces settings.json by what edit makes of it, under the lock.
-// A file that edit does not change is not written.
-func editSettings(p places, edit func(text []byte) ([]byte, error)) error {
+// editSettings replaces settings.json by what edit makes of it, under the lock,
+// and records how to undo that. A file that edit does not change is not written.
+// command is the hook command that edit writes, if it does.
+func editSettings(p places, command string, edit func(text []byte) ([]byte, error)) error {
 	if err := os.MkdirAll(p.claude, 0o700); err != nil {
 		return err
 	}
-	unlock, err := lockFile(filepath.Join(p.claude, ".ccc.lock"))
+	unlock, err := lockFile(p.lockFile())
 	if err != nil {
 		return err
 	}
@@ -139,6 +150,12 @@ func editSettings(p places, edit func(text []byte) ([]byte, error)) error {
 	}
 	if bytes.Equal(edited, text) {
 		return nil
+	}
+	// The record comes first: one of edits that were not made undoes nothing.
+	f := readFormer(p)
+	f.note(text, edited, command)
+	if err := f.write(p); err != nil {
+		return err
 	}
 	return replaceFile(path, edited, true)
 }
@@ -163,9 +180,60 @@ func isOwnCommand(command, current string) bool {
 	if !ok {
 		return false
 	}
-	path := strings.ReplaceAll(strings.Trim(word, `'"`), `'\''`, "'")
+	path := hookProgram(command)
 	oneWord := word == shellQuote(path) || word == `"`+path+`"`
 	return command == current || oneWord && strings.HasPrefix(filepath.Base(path), "ccc")
+}
+
+// hookProgram is the program that a hook command of ccc's calls.
+func hookProgram(command string) string {
+	word := strings.TrimSuffix(command, " supervisor-hook")
+	return strings.ReplaceAll(strings.Trim(word, `'"`), `'\''`, "'")
+}
+
+// installedHooks returns the programs that ccc's entries in text call, and the
+// events for which none of the wanted entries is there.
+func installedHooks(text []byte, command string) (programs, missing []string, err error) {
+	root, err := settingsRoot(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, wanted := range wantedHooks(command, 0) {
+		found := false
+		for _, own := range ownEntries(text, root.member("hooks").member(wanted.event), command) {
+			found = found || wanted.matcher == "" || own.matcher == wanted.matcher
+			programs = append(programs, hookProgram(stringAt(text, own.entry.member("command"))))
+		}
+		if !found {
+			missing = append(missing, wanted.event)
+		}
+	}
+	return programs, missing, nil
+}
+
+// managedSettings is the file by which an administrator overrides all others.
+var managedSettings = map[string]string{
+	"darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
+	"linux":  "/etc/claude-code/managed-settings.json",
+}[runtime.GOOS]
+
+// mutedBy returns the muting keys that are true in the settings file at path;
+// none where it can't be read.
+func mutedBy(path string) (keys []string) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	root, err := parseJSON(text)
+	if err != nil {
+		return nil
+	}
+	for _, key := range mutingKeys {
+		if v := root.member(key); v != nil && v.kind == 't' {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // withHooks returns text, a settings.json (blank counts as {}), with the wanted
@@ -173,7 +241,7 @@ func isOwnCommand(command, current string) bool {
 // that is not JSON or whose shape leaves no safe place for them.
 func withHooks(text []byte, command string, reviewSeconds int) ([]byte, error) {
 	text = orEmptyObject(text)
-	for _, key := range []string{"disableAllHooks", "allowManagedHooksOnly"} {
+	for _, key := range mutingKeys {
 		root, err := settingsRoot(text)
 		if err != nil {
 			return nil, err
@@ -321,25 +389,48 @@ func withHook(text []byte, wanted wantedHook, command string) ([]byte, error) {
 	}
 }
 
+// ownEntry is an entry of ccc's: the item at index of hooks, the array of the
+// matcher group at groupIndex of an event's array.
 type ownEntry struct {
-	matcher string
-	entry   *jsonValue
+	matcher           string
+	groupIndex, index int
+	hooks, entry      *jsonValue
 }
 
 // ownEntries finds ccc's hook entries among the matcher groups of one event.
 func ownEntries(text []byte, groups *jsonValue, command string) (own []ownEntry) {
-	for _, group := range groups.items {
+	if groups == nil {
+		return nil
+	}
+	for g, group := range groups.items {
 		hooks := group.member("hooks")
 		if hooks == nil {
 			continue
 		}
-		for _, entry := range hooks.items {
+		for i, entry := range hooks.items {
 			if isOwnCommand(stringAt(text, entry.member("command")), command) {
-				own = append(own, ownEntry{stringAt(text, group.member("matcher")), entry})
+				own = append(own, ownEntry{stringAt(text, group.member("matcher")), g, i, hooks, entry})
 			}
 		}
 	}
 	return own
+}
+
+// hooksIn is the value of hooks in text, nil for none.
+func hooksIn(text []byte) *jsonValue {
+	root, err := parseJSON(text)
+	if err != nil {
+		return nil
+	}
+	return root.member("hooks")
+}
+
+// hasOwnHooks tells whether an entry of ccc's is in text.
+func hasOwnHooks(text []byte, command string) bool {
+	hooks := hooksIn(text)
+	return slices.ContainsFunc(wantedHooks(command, 0), func(w wantedHook) bool {
+		return len(ownEntries(text, hooks.member(w.event), command)) > 0
+	})
 }
 
 // stringAt decodes the string value v of text; anything else gives "".
@@ -436,7 +527,7 @@ func loadConfig(p places) (*config, error) {
 // recordProvider makes name the current_provider of ccc.json and changes nothing
 // else there.
 func recordProvider(p places, name string) error {
-	unlock, err := lockFile(filepath.Join(p.ccc, ".ccc.lock"))
+	unlock, err := lockFile(filepath.Join(p.ccc, lockName))
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -31,7 +33,9 @@ func (d stateDir) outputFile(session string) string {
 func (d stateDir) eventsFile(session string) string {
 	return d.file("supervisor-" + session + "-events.jsonl")
 }
-func (d stateDir) logFile() string { return d.file("hook-invocation.log") }
+func (d stateDir) logFile() string     { return d.file("hook-invocation.log") }
+func (d stateDir) lockFile() string    { return d.file("state.lock") }
+func (d stateDir) writtenFile() string { return d.file("written.json") } // see keepFile
 
 // validSession tells whether id may become part of a file name and an argument:
 // [A-Za-z0-9][A-Za-z0-9._-]{0,127}. It is no regexp, nor is anything else here:
@@ -53,6 +57,31 @@ func (d stateDir) create() error {
 		return err
 	}
 	return d.appendTo(d.logFile(), nil)
+}
+
+// check tells whether hooks can write to the directory, and make it where it is
+// not there yet; path is what they can't write to. It leaves nothing behind.
+func (d stateDir) check() (path string, err error) {
+	path = string(d)
+	for {
+		_, err := os.Stat(path)
+		missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+		if !missing || path == filepath.Dir(path) {
+			break
+		}
+		path = filepath.Dir(path)
+	}
+	probe, err := os.CreateTemp(path, ".check-*.ccc-tmp")
+	if err != nil {
+		return path, err
+	}
+	err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	if file, openErr := os.OpenFile(d.logFile(), os.O_WRONLY|os.O_APPEND, 0); openErr == nil {
+		file.Close()
+	} else if !errors.Is(openErr, fs.ErrNotExist) {
+		err = openErr
+	}
+	return path, err
 }
 
 // appendTo adds data to the file at path in a single write, which the kernel
@@ -113,7 +142,7 @@ type corruptError struct{ error }
 // leave the file as it is. A corrupt file is kept as .bad and the session
 // starts anew; update then still returns the error, beside the new state.
 func (d stateDir) update(session string, change func(*sessionState) bool) (sessionState, error) {
-	unlock, err := lockFile(d.file("state.lock"))
+	unlock, err := lockFile(d.lockFile())
 	if err != nil {
 		return sessionState{}, err
 	}
@@ -295,23 +324,12 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 // keepFile writes text to path if there is no file, or if the one there is what
 // ccc wrote and nobody has changed since. Files of the user's are left alone.
 func (d stateDir) keepFile(path, text string) error {
-	unlock, err := lockFile(d.file("state.lock"))
+	unlock, err := lockFile(d.lockFile())
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	// Path to the checksum of what ccc wrote there. It is to notice an edit, not
-	// an attack; package crypto would cost every start of ccc 0.1 ms.
-	written := map[string]string{}
-	record := d.file("written.json")
-	if known, err := os.ReadFile(record); err == nil {
-		_ = json.Unmarshal(known, &written) // unreadable: then every file counts as the user's
-	}
-	sum := func(text []byte) string {
-		hash := fnv.New128a()
-		hash.Write(text)
-		return fmt.Sprintf("%x", hash.Sum(nil))
-	}
+	written := d.written()
 	switch old, err := os.ReadFile(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -319,16 +337,37 @@ func (d stateDir) keepFile(path, text string) error {
 		}
 	case err != nil:
 		return err
-	case string(old) != text && sum(old) != written[path]:
-		return nil
-	case string(old) == text && sum(old) == written[path]:
-		return nil
+	case (string(old) == text) == (checksum(old) == written[path]):
+		return nil // the user's, or up to date
 	}
 	if err := replaceFile(path, []byte(text), true); err != nil {
 		return err
 	}
-	written[path] = sum([]byte(text))
-	return replaceFile(record, append(encodeJSON(written), '\n'), true)
+	written[path] = checksum([]byte(text))
+	return replaceFile(d.writtenFile(), append(encodeJSON(written), '\n'), true)
+}
+
+// written returns, by path, the checksums of the files that ccc keeps. When they
+// can't be read every file counts as the user's.
+func (d stateDir) written() map[string]string {
+	sums := map[string]string{}
+	if text, err := os.ReadFile(d.writtenFile()); err == nil {
+		_ = json.Unmarshal(text, &sums)
+	}
+	return sums
+}
+
+// checksum is for noticing an edit, not an attack: package crypto would cost
+// every start of ccc 0.1 ms.
+func checksum(text []byte) string {
+	hash := fnv.New128a()
+	hash.Write(text)
+	return fmt.Sprintf("%x", hash.Sum(nil))
+}
+
+// wrote tells whether text, found at path, is what keepFile last wrote there.
+func (d stateDir) wrote(path string, text []byte) bool {
+	return d.written()[path] == checksum(text)
 }
 
 const (
@@ -341,7 +380,7 @@ const (
 // sweep removes the files of sessions untouched for longer than retention, and
 // puts a log that has grown over logLimit aside.
 func (d stateDir) sweep() error {
-	unlock, err := lockFile(d.file("state.lock"))
+	unlock, err := lockFile(d.lockFile())
 	if err != nil {
 		return err
 	}
@@ -389,4 +428,45 @@ func sessionOf(name string) (session string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// owns tells whether the file name is one that ccc makes, or what a killed
+// process left of one.
+func (d stateDir) owns(name string) bool {
+	_, ofSession := sessionOf(name)
+	return ofSession || strings.HasSuffix(name, ".ccc-tmp") ||
+		slices.Contains([]string{d.logFile(), d.logFile() + ".1", d.lockFile(), d.writtenFile()}, d.file(name))
+}
+
+// purge removes ccc's files, and the directory if nothing else is in it, and
+// says so.
+func (d stateDir) purge(stdout io.Writer) error {
+	entries, err := os.ReadDir(string(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	others := 0
+	for _, entry := range entries {
+		name := entry.Name()
+		if entry.IsDir() || !d.owns(name) {
+			others++
+			continue
+		}
+		if err := os.Remove(d.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		fmt.Fprintf(stdout, "%s: removed\n", d.file(name))
+	}
+	if others > 0 {
+		fmt.Fprintf(stdout, "%s: kept: it holds %d more, not ccc's\n", d, others)
+		return nil
+	}
+	if err := os.Remove(string(d)); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s: removed\n", d)
+	return nil
 }

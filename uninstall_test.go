@@ -1,0 +1,384 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// noFile stands for a settings.json that does not exist.
+const noFile = "no file"
+
+// settings returns settings.json, noFile if there is none.
+func (box *sandbox) settings() string {
+	box.t.Helper()
+	if _, err := os.Lstat(filepath.Join(box.home, ".claude/settings.json")); err != nil {
+		return noFile
+	}
+	return box.read(".claude/settings.json")
+}
+
+// launch makes a supervised launch, which must put hooks in settings.json, of a
+// claude that only tells its version.
+func (box *sandbox) launch() {
+	box.t.Helper()
+	got := box.run(60*time.Second, "", "ccc", "--supervisor", "--", "--version")
+	if got.code != 0 || strings.Count(box.settings(), "supervisor-hook") < 3 {
+		box.t.Fatalf("launch: %+v\n%s", got, box.settings())
+	}
+}
+
+// uninstall runs ccc uninstall, which must succeed without a complaint.
+func (box *sandbox) uninstall(args ...string) string {
+	box.t.Helper()
+	got := box.run(30*time.Second, "", append([]string{"ccc", "uninstall"}, args...)...)
+	if got.code != 0 || got.stderr != "" {
+		box.t.Fatalf("uninstall: %+v", got)
+	}
+	return got.stdout
+}
+
+// settingsFiles are what a user may have before the first launch.
+var settingsFiles = map[string]string{
+	"absent":           noFile,
+	"zero_bytes":       "",
+	"blank":            " \n\n",
+	"empty":            "{}",
+	"empty_spaced":     "{ }\n",
+	"empty_lines":      "\n{\n\n}\n\n",
+	"own_keys":         "{\n  \"model\": \"opus\",\n  \"z\": 12345678901234567890.50e+3,\n  \"a\" :  \"<&>\\u00e9\\/\"\n}\n",
+	"own_hooks":        "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}\n    ]\n  },\n  \"model\": \"opus\"\n}\n",
+	"own_question":     `{"hooks":{"PreToolUse":[{"matcher":"AskUserQuestion","hooks":[]}], "Notification" : [ ]}}`,
+	"muted":            "{\n  \"disableAllHooks\": true,\n  \"allowManagedHooksOnly\":  true\n}\n",
+	"unmuted":          "{\"disableAllHooks\" : false}",
+	"muted_strangely":  `{"disableAllHooks":{ "a":[1, 2] },"allowManagedHooksOnly":null}`,
+	"empty_hooks":      "{\n  \"hooks\": {}\n}\n",
+	"empty_hooks_wide": "{\"hooks\": {\n\t}, \"x\": 1}",
+	"empty_stop":       "{\n    \"hooks\": {\n        \"Stop\": [],\n        \"PreToolUse\": [ ],\n        \"UserPromptSubmit\": [\n\n]\n    }\n}",
+	"one_line":         `{"a":1,"b":[1,2]}`,
+	"one_line_spaced":  `{ "a": 1, "b": {} }`,
+	"tabs":             "{\n\t\"a\": 1\n}\n",
+	"crlf":             "{\r\n  \"a\": 1,\r\n  \"hooks\": {\r\n  }\r\n}\r\n",
+	"no_final_newline": "{\n  \"a\": 1\n}",
+	"duplicate_keys":   `{"hooks":{"Stop":[]},"disableAllHooks":true,"hooks":{},"disableAllHooks":true}`,
+	"older_ccc":        `{"hooks":{"Stop":[{"hooks":[{"command":"/old/ccc supervisor-hook","x":1,"type":"command","timeout": 60}]}]}}`,
+	"older_beside_own": "{\n \"hooks\": {\n  \"Stop\": [ {\"hooks\": [\n{\"type\":\"command\",\"command\":\"true\"},\n{\"type\":\"command\",\"command\":\"'/old place/ccc' supervisor-hook\"} ]} ]}}\n",
+}
+
+// Whatever settings.json was, a launch and an uninstall leave it so, and nothing
+// of ccc's beside it but the state.
+func TestUninstall(t *testing.T) {
+	for name, before := range settingsFiles {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			box := newFakeBox(t)
+			if before != noFile {
+				box.write(".claude/settings.json", 0o640, before)
+			}
+			box.launch()
+			output := box.uninstall()
+			if after := box.settings(); after != before {
+				t.Errorf("before\n%q\nafter\n%q", before, after)
+			}
+			if info, err := os.Stat(filepath.Join(box.home, ".claude/settings.json")); err == nil && info.Mode().Perm() != 0o640 {
+				t.Errorf("mode %v", info.Mode())
+			}
+			if older := strings.Contains(before, "supervisor-hook"); older != strings.Contains(output, "older ccc") {
+				t.Errorf("it says\n%s", output)
+			}
+			var left []string
+			for _, file := range box.files() {
+				if !strings.HasPrefix(file, ".claude/ccc/") && file != ".claude/settings.json" {
+					left = append(left, file)
+				}
+			}
+			if len(left) != 0 || !strings.Contains(output, ".claude/ccc: kept; to remove it too: ccc uninstall --purge\n") {
+				t.Errorf("left %q\n%s", left, output)
+			}
+			if _, err := os.Stat(filepath.Join(box.home, ".claude/commands")); err == nil {
+				t.Error("commands/ is left")
+			}
+			// A second time finds nothing but an older ccc, and takes that out.
+			output = box.uninstall()
+			if !strings.Contains(before, "supervisor-hook") && box.settings() != before || strings.Contains(box.settings(), "supervisor-hook") ||
+				strings.Contains(output, nothingThere) == strings.Contains(before, "supervisor-hook") {
+				t.Errorf("a second time: %s\n%q", output, box.settings())
+			}
+		})
+	}
+}
+
+// What happens to settings.json between the launch and the uninstall stays,
+// unless it is ccc's doing.
+func TestUninstallAfterEdits(t *testing.T) {
+	replace := func(old, new string) func(*sandbox) {
+		return func(box *sandbox) {
+			box.t.Helper()
+			text := box.settings()
+			if !strings.Contains(text, old) {
+				box.t.Fatalf("no %q in\n%s", old, text)
+			}
+			box.write(".claude/settings.json", 0o600, strings.ReplaceAll(text, old, new))
+		}
+	}
+	// As Claude Code does when it changes a setting of its own.
+	rewrite := func(box *sandbox) {
+		var out bytes.Buffer
+		if err := json.Indent(&out, []byte(box.settings()), "", "  "); err != nil {
+			box.t.Fatal(err)
+		}
+		box.write(".claude/settings.json", 0o600, out.String())
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, before string
+		between      func(*sandbox)
+		want         string
+	}{
+		{"launched_twice", "{\n  \"a\": 1\n}\n", func(box *sandbox) { box.launch() }, "{\n  \"a\": 1\n}\n"},
+		{"launched_by_older", "{}\n", func(box *sandbox) {
+			replace(self+" ", "'/old place/ccc' ")(box)
+			replace(`"timeout": 600`, `"timeout": 60`)(box)
+			box.launch()
+		}, "{}\n"},
+		{"other_ccc_uninstalls", "{}\n", replace(self+" ", "'/old place/ccc' "), "{}\n"},
+		{"own_hook_beside", noFile, replace(`"Stop": [`, `"Stop": [{"hooks": []},`),
+			"{\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": []}\n    ]\n  }\n}\n"},
+		{"own_hook_in_our_group", "{}", replace(`"UserPromptSubmit": [
+      {
+        "hooks": [`, `"UserPromptSubmit": [
+      {
+        "hooks": [
+          {"type": "command", "command": "true"},`),
+			"{\n  \"hooks\": {\n    \"UserPromptSubmit\": [\n      {\n        \"hooks\": [\n          {\"type\": \"command\", \"command\": \"true\"}\n        ]\n      }\n    ]\n  }\n}"},
+		{"own_key_last", "", replace("\n  }\n}\n", "\n  },\n  \"model\": \"opus\"\n}\n"), "{\n  \"model\": \"opus\"\n}\n"},
+		{"own_key_first", noFile, replace("{\n  \"disable", "{\n  \"model\": \"opus\",\n  \"disable"), "{\n  \"model\": \"opus\"\n}\n"},
+		{"muted_since", "{}", replace(`"disableAllHooks": false`, `"disableAllHooks": true`), "{\n  \"disableAllHooks\": true\n}"},
+		{"muted_before_and_since", "{\"disableAllHooks\": true}", replace(`"disableAllHooks": false`, `"disableAllHooks": true`), "{\"disableAllHooks\": true}"},
+		{"muted_between_launches", "{}", func(box *sandbox) {
+			replace(`"disableAllHooks": false`, `"disableAllHooks": true`)(box)
+			box.launch()
+		}, "{\n  \"disableAllHooks\": true\n}"},
+		{"hooks_removed_between_launches", `{"disableAllHooks":true,"hooks":{}}`, func(box *sandbox) {
+			box.write(".claude/settings.json", 0o600, `{"a":1}`)
+			box.launch()
+		}, `{"a":1}`},
+		{"removed_by_hand", `{"hooks":{"Stop":[]}}`, func(box *sandbox) { os.Remove(filepath.Join(box.home, ".claude/settings.json")) }, noFile},
+		{"emptied_by_hand", `{"a":1}`, func(box *sandbox) { box.write(".claude/settings.json", 0o600, "") }, ""},
+		{"rewritten", `{"disableAllHooks":true,"a":[1],"hooks":{}}`, rewrite, "{\n  \"disableAllHooks\": true,\n  \"a\": [\n    1\n  ],\n  \"hooks\": {}\n}"},
+		{"record_lost", "{}\n", func(box *sandbox) { os.Remove(filepath.Join(box.home, ".claude/.ccc-installed.json")) }, "{}\n"},
+		{"record_broken", "{\n  \"a\": 1\n}\n", func(box *sandbox) { box.write(".claude/.ccc-installed.json", 0o600, "{") }, "{\n  \"a\": 1\n}\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			box := newFakeBox(t)
+			if test.before != noFile {
+				box.write(".claude/settings.json", 0o600, test.before)
+			}
+			box.launch()
+			test.between(box)
+			output := box.uninstall()
+			if got := box.settings(); got != test.want {
+				t.Errorf("got\n%s\nwant\n%s\n%s", got, test.want, output)
+			}
+		})
+	}
+}
+
+// The settings that ccc.json fills in are ccc's too, until they are changed.
+func TestUninstallFilled(t *testing.T) {
+	const config = `{"settings":{"permissions":{"defaultMode":"acceptEdits","allow":["Read"]},"model":"m","env":{"TOKEN":"SECRET"},"statusLine":{}}}`
+	for before, change := range map[string]struct{ old, new, want string }{
+		"{}\n":                     {"", "", "{}\n"},
+		noFile:                     {"", "", noFile},
+		"{\"permissions\": { }}":   {"", "", "{\"permissions\": { }}"},
+		"{\"permissions\": {} }":   {`["Read"]`, `["Read", "Edit"]`, "{\"permissions\": {\"allow\": [\"Read\", \"Edit\"]} }"},
+		"{ \"env\": {\"A\":\"\"}}": {`"m"`, `"n"`, "{ \"env\": {\"A\":\"\"}, \"model\": \"n\"}"},
+	} {
+		box := newFakeBox(t)
+		if before != noFile {
+			box.write(".claude/settings.json", 0o600, before)
+		}
+		box.write(".claude/ccc.json", 0o600, config)
+		box.run(30*time.Second, "", "ccc", "--", "--version")
+		box.launch()
+		if text := box.settings(); !strings.Contains(text, "SECRET") || !strings.Contains(text, change.old) {
+			t.Fatalf("not filled: %s", text)
+		} else if change.old != "" {
+			box.write(".claude/settings.json", 0o600, strings.Replace(text, change.old, change.new, 1))
+		}
+		for _, file := range box.files() {
+			if file != ".claude/settings.json" && file != ".claude/ccc.json" && strings.Contains(box.read(file), "SECRET") {
+				t.Errorf("%s holds a value of the user's", file)
+			}
+		}
+		if output := box.uninstall(); box.settings() != change.want || strings.Contains(output, "SECRET") {
+			t.Errorf("got\n%s\nwant\n%s\n%s", box.settings(), change.want, output)
+		}
+		if box.read(".claude/ccc.json") != config {
+			t.Error("ccc.json was changed")
+		}
+	}
+}
+
+func TestUninstallLink(t *testing.T) {
+	for _, before := range []string{noFile, "{}\n"} {
+		box := newFakeBox(t)
+		target := filepath.Join(box.home, "dotfiles/claude.json")
+		if before != noFile {
+			box.write("dotfiles/claude.json", 0o600, before)
+		}
+		box.write("dotfiles/keep", 0o600, "")
+		os.Mkdir(filepath.Join(box.home, ".claude"), 0o700)
+		link := filepath.Join(box.home, ".claude/settings.json")
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+		box.launch()
+		box.uninstall()
+		if got, err := os.Readlink(link); err != nil || got != target {
+			t.Errorf("the link is %q, %v", got, err)
+		}
+		if text, err := os.ReadFile(target); string(text) != strings.TrimPrefix(before, noFile) || (err != nil) != (before == noFile) {
+			t.Errorf("the target holds %q, %v; before %q", text, err, before)
+		}
+	}
+}
+
+// A settings.json that can't be edited stops the uninstall before anything is done.
+func TestUninstallRefused(t *testing.T) {
+	box := newFakeBox(t)
+	box.launch()
+	box.write(".claude/settings.json", 0o600, "{\n  \"hooks\": {},\n}")
+	before := box.files()
+	got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge")
+	if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "settings.json: line 3, column 1: ") || !strings.Contains(got.stderr, "mend it") {
+		t.Errorf("got %+v", got)
+	}
+	if after := box.files(); !slices.Equal(after, before) {
+		t.Errorf("files %q, were %q", after, before)
+	}
+}
+
+func TestUninstallPurge(t *testing.T) {
+	box := newFakeBox(t)
+	box.launch()
+	box.write(".claude/SUPERVISOR.md", 0o600, defaultPrompt+"and be kind\n")
+	box.write(".claude/ccc/supervisor-x.json.bad", 0o600, "{")
+	box.write(".claude/ccc/hook-invocation.log.1", 0o600, "")
+	box.write(".claude/ccc/.supervisor-x.json.ccc-tmp", 0o600, "")
+	box.write(".claude/ccc/notes.txt", 0o600, "mine")
+	state := filepath.Join(box.home, ".claude/ccc")
+	own := slices.DeleteFunc(box.files(), func(name string) bool {
+		return filepath.Dir(name) != ".claude/ccc" || strings.HasSuffix(name, "notes.txt")
+	})
+	output := box.uninstall("--purge")
+	for _, name := range own {
+		if !strings.Contains(output, filepath.Join(box.home, name)+": removed\n") {
+			t.Errorf("it does not name %s:\n%s", name, output)
+		}
+	}
+	if want := []string{".claude/SUPERVISOR.md", ".claude/ccc/notes.txt"}; !slices.Equal(box.files(), want) {
+		t.Errorf("left %q, want %q", box.files(), want)
+	}
+	for _, want := range []string{"SUPERVISOR.md: kept: ", state + ": kept: it holds 1 more"} {
+		if !strings.Contains(output, want) {
+			t.Errorf("it does not say %q:\n%s", want, output)
+		}
+	}
+	os.Remove(filepath.Join(state, "notes.txt"))
+	if output := box.uninstall("--purge"); !strings.Contains(output, state+": removed\n") {
+		t.Errorf("it says\n%s", output)
+	}
+	if _, err := os.Stat(state); err == nil {
+		t.Error("the state directory is left")
+	}
+}
+
+// An older default of SUPERVISOR.md, unedited, is known by its hash.
+func TestUninstallOlderPrompt(t *testing.T) {
+	box := newFakeBox(t)
+	path := filepath.Join(box.home, ".claude/SUPERVISOR.md")
+	state := stateDir(filepath.Join(box.home, ".claude/ccc"))
+	if err := state.create(); err != nil {
+		t.Fatal(err)
+	}
+	if err := state.keepFile(path, "an older default"); err != nil {
+		t.Fatal(err)
+	}
+	if output := box.uninstall(); !strings.Contains(output, path+": removed\n") || box.read(".claude/SUPERVISOR.md") != "" {
+		t.Errorf("it says\n%s", output)
+	}
+}
+
+func TestUninstallNothing(t *testing.T) {
+	box := newFakeBox(t)
+	if output := box.uninstall("--purge"); output != filepath.Join(box.home, ".claude/settings.json")+": "+nothingThere+"\n" {
+		t.Errorf("it says %q", output)
+	}
+	entries, _ := os.ReadDir(box.home)
+	if len(entries) != 0 {
+		t.Errorf("it made %v", entries)
+	}
+	for _, args := range [][]string{{"--nonsense"}, {"now"}} {
+		got := box.run(30*time.Second, "", append([]string{"ccc", "uninstall"}, args...)...)
+		if got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "usage:") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--help"); got.code != 0 || got.stdout != usage {
+		t.Errorf("--help: %+v", got)
+	}
+}
+
+// FuzzUninstall: what withHooks and filled do to a text, withoutEdits undoes,
+// by a record as it is on disk.
+func FuzzUninstall(f *testing.F) {
+	for _, text := range settingsFiles {
+		f.Add(text, `{"permissions":{"defaultMode":"x","allow":[]},"b":{},"hooks":{"Stop":[]}}`)
+	}
+	f.Fuzz(func(t *testing.T, text, defaults string) {
+		const command = "/bin/ccc supervisor-hook"
+		if !utf8.ValidString(text) {
+			return // JSON is UTF-8; the record could not hold it
+		}
+		before, record := []byte(text), []byte(nil)
+		if text == noFile {
+			before = nil
+		}
+		now := before
+		step := func(edited []byte, err error, command string) {
+			if err != nil || bytes.Equal(edited, now) {
+				return
+			}
+			f := parseFormer(record)
+			f.note(now, edited, command)
+			record, now = encodeJSON(f), edited
+		}
+		if root, err := parseJSON([]byte(defaults)); err == nil && root.kind == '{' && !strings.Contains(defaults, "supervisor-hook") {
+			edited, err := filled(now, []byte(defaults), nil)
+			step(edited, err, "")
+		}
+		for _, command := range []string{"/old/ccc supervisor-hook", command} {
+			edited, err := withHooks(now, command, 540)
+			step(edited, err, command)
+		}
+		if bytes.Equal(now, before) {
+			return
+		}
+		after, err := withoutEdits(now, command, parseFormer(record))
+		if err != nil || !bytes.Equal(after, before) || (after == nil) != (before == nil) {
+			t.Fatalf("%v\n%q was\n%q\nedited\n%q", err, after, before, now)
+		}
+	})
+}
