@@ -444,3 +444,35 @@ func FuzzEvent(f *testing.F) {
 		}
 	})
 }
+
+// Two reviews of one session have the same flags, prompt and opening of the
+// request, byte for byte, so that the second finds the first in the cache.
+func TestHookReviewsAlike(t *testing.T) {
+	for _, config := range []string{`{}`, `{"supervisor":{"keep_cache":true}}`} {
+		box := newFakeBox(t)
+		box.session()
+		box.write(".claude/ccc.json", 0o600, config)
+		box.write("../fake/verdict", 0o600, "block\nnot yet")
+		box.run(30*time.Second, box.event(eventPrompt, `"prompt":"fix it"`), "ccc", "supervisor-hook")
+		for i := range 2 {
+			got := box.run(30*time.Second, box.event("Stop", fmt.Sprintf(`"last_assistant_message":"attempt %d"`, i)), "ccc", "supervisor-hook")
+			if got.stdout != blockNotYet {
+				t.Errorf("%s: got %+v", config, got)
+			}
+		}
+		if first, second := box.read("../fake/review-1.args"), box.read("../fake/review-2.args"); first != second || first == "" {
+			t.Errorf("%s: arguments\n%s\nand\n%s", config, first, second)
+		}
+		keep := strings.Contains(config, "true")
+		for _, flag := range []string{"--json-schema", "--system-prompt"} {
+			if strings.Contains(box.read("../fake/review-1.args"), flag) == keep {
+				t.Errorf("%s: %s", config, flag)
+			}
+		}
+		first, _, found := strings.Cut(box.read("../fake/review-1.stdin"), "attempt 0")
+		second, _, _ := strings.Cut(box.read("../fake/review-2.stdin"), "attempt 1")
+		if !found || first != second || strings.Contains(first, defaultPrompt) != keep || strings.Contains(first, verdictForm) != keep || !strings.Contains(first, "[1] fix it") {
+			t.Errorf("%s: the requests open with\n%s\nand\n%s", config, first, second)
+		}
+	}
+}
