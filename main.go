@@ -11,6 +11,9 @@
 //	prompt.go    what it is told
 //	guard.go     nothing of it outlives the hook
 //	state.go     the state directory
+//	show.go      the sessions on one line each: status, statusline
+//	log.go       a session as a story: log
+//	screen.go    text on a terminal
 //	settings.go  settings.json and ccc.json
 //	provider.go  the environment of claude
 //	jsonedit.go  change one value of a JSON text
@@ -88,6 +91,12 @@ func run(args []string) int {
 		return exitWith(os.Stderr, doctor(args[1:], os.Stdout))
 	case "uninstall":
 		return exitWith(os.Stderr, uninstall(args[1:], os.Stdout))
+	case "status":
+		return exitWith(os.Stderr, showStatus(args[1:], os.Stdout, os.Stderr))
+	case "log":
+		return exitWith(os.Stderr, showLog(args[1:], os.Stdout, os.Stderr))
+	case "statusline":
+		return exitWith(os.Stderr, showStatusline(args[1:], os.Stdin, os.Stdout, os.Stderr))
 	case guardCommand:
 		return guardReviewer(args[1:])
 	}
@@ -96,7 +105,7 @@ func run(args []string) int {
 
 // isSubcommand tells whether run takes word for a subcommand.
 func isSubcommand(word string) bool {
-	return slices.Contains([]string{"supervisor-hook", "supervisor-mode", "doctor", "uninstall", guardCommand}, word)
+	return slices.Contains([]string{"supervisor-hook", "supervisor-mode", "status", "log", "statusline", "doctor", "uninstall", guardCommand}, word)
 }
 
 // version is the module version that go install records, or what the source

@@ -51,6 +51,13 @@ type tokens struct {
 	Output     int `json:"output_tokens"`
 }
 
+func (t *tokens) add(u tokens) {
+	t.Input += u.Input
+	t.CacheRead += u.CacheRead
+	t.CacheWrite += u.CacheWrite
+	t.Output += u.Output
+}
+
 // The reviewer ends by itself about 0.1 s after its result line; what takes
 // longer has only cleaning up left to do and is ended.
 const resultGrace = 500 * time.Millisecond

@@ -6,6 +6,7 @@ package main
 // timeline); for all sessions together hook-invocation.log and the lock.
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -248,23 +249,14 @@ func (d stateDir) append(session string, r record) error {
 
 // timeline returns the records of session, oldest first. Lines that a full disk
 // or a crash left broken are passed over.
-func (d stateDir) timeline(session string) ([]record, error) {
-	file, err := os.Open(d.eventsFile(session))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	var records []record
-	lines := lineWriter{line: func(line []byte) {
+func (d stateDir) timeline(session string) (records []record, err error) {
+	lines := d.readTimeline(session, 0, func(line []byte) {
 		var r record
 		if json.Unmarshal(line, &r) == nil {
 			records = append(records, r)
 		}
-	}}
-	_, err = io.Copy(&lines, file)
+	})
+	err = lines.read()
 	lines.close()
 	return records, err
 }
@@ -272,31 +264,135 @@ func (d stateDir) timeline(session string) ([]record, error) {
 // lastRecord returns the newest record of session, or none. It reads the end of
 // the timeline only.
 func (d stateDir) lastRecord(session string) (last record, err error) {
-	file, err := os.Open(d.eventsFile(session))
-	if errors.Is(err, fs.ErrNotExist) {
-		return last, nil
-	}
-	if err != nil {
-		return last, err
-	}
-	defer file.Close()
 	const enough = 1 << 20 // a record holds one prompt or one feedback
-	size, err := file.Seek(0, io.SeekEnd)
-	if err == nil {
-		_, err = file.Seek(max(0, size-enough), io.SeekStart)
-	}
-	if err != nil {
-		return last, err
-	}
-	lines := lineWriter{line: func(line []byte) {
+	lines := d.readTimeline(session, enough, func(line []byte) {
 		var r record
 		if json.Unmarshal(line, &r) == nil {
 			last = r
 		}
-	}}
-	_, err = io.Copy(&lines, file)
+	})
+	err = lines.read()
 	lines.close()
 	return last, err
+}
+
+// abridge appends a record's line without prompt and feedback to into. They are
+// most of a timeline, and what is left is parsed several times as fast.
+func abridge(into, line []byte) []byte {
+	drop := false
+	for {
+		start := bytes.IndexByte(line, '"') + 1
+		size := stringSize(line[start:])
+		if start == 0 || size < 0 {
+			return append(into, line...)
+		}
+		text := line[start : start+size]
+		into = append(into, line[:start]...)
+		if !drop {
+			into = append(into, text...)
+		}
+		into = append(into, '"')
+		line = line[start+size+1:]
+		isKey := bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte(":"))
+		drop = isKey && (string(text) == "prompt" || string(text) == "feedback")
+	}
+}
+
+// stringSize is the length of the JSON string whose inside text begins with, or
+// -1 when it does not end.
+func stringSize(text []byte) int {
+	for i := 0; ; i++ {
+		next := bytes.IndexByte(text[i:], '"')
+		if next < 0 {
+			return -1
+		}
+		i += next
+		before := bytes.TrimRight(text[:i], `\`)
+		if (i-len(before))%2 == 0 {
+			return i
+		}
+	}
+}
+
+// readTimeline and readOutput return a reader of a session's file that begins
+// with the first line in its last bytes, or with all of it when last is 0.
+func (d stateDir) readTimeline(session string, last int64, line func([]byte)) *lineReader {
+	return &lineReader{path: d.eventsFile(session), last: last, lines: lineWriter{line: line}}
+}
+
+func (d stateDir) readOutput(session string, last int64, line func([]byte)) *lineReader {
+	return &lineReader{path: d.outputFile(session), last: last, lines: lineWriter{line: line}}
+}
+
+// A lineReader passes on the lines of a file, and each time it is called again
+// those that have come since, even if there was no file at first.
+type lineReader struct {
+	path    string
+	last    int64
+	earlier bool // the file has lines before those in its last bytes
+	lines   lineWriter
+	file    *os.File
+}
+
+// read passes on what is there by now; a line without its newline has to wait.
+func (r *lineReader) read() (err error) {
+	if r.file == nil {
+		if r.file, err = os.Open(r.path); errors.Is(err, fs.ErrNotExist) {
+			r.file = nil
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := r.begin(); err != nil {
+			return err
+		}
+	}
+	_, err = io.Copy(&r.lines, r.file)
+	return err
+}
+
+func (r *lineReader) begin() error {
+	info, err := r.file.Stat()
+	if err != nil || r.last == 0 || info.Size() <= r.last {
+		return err
+	}
+	// From the byte before, so that a line that begins right there counts.
+	r.earlier, r.lines.skip = true, true
+	_, err = r.file.Seek(info.Size()-r.last-1, io.SeekStart)
+	return err
+}
+
+// modified is when the file was last written to, if there is one.
+func (r *lineReader) modified() (at time.Time) {
+	if r.file != nil {
+		if info, err := r.file.Stat(); err == nil {
+			at = info.ModTime()
+		}
+	}
+	return at
+}
+
+// close passes on a last line that has no newline, and closes the file.
+func (r *lineReader) close() {
+	r.lines.close()
+	if r.file != nil {
+		r.file.Close()
+	}
+}
+
+// sessions returns the ids of the sessions that have left something here.
+func (d stateDir) sessions() (ids []string, err error) {
+	entries, err := os.ReadDir(string(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, entry := range entries {
+		if session, ok := sessionOf(entry.Name()); ok {
+			ids = append(ids, session)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), err
 }
 
 // log adds a line to hook-invocation.log: the time, what happened, and key,

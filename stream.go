@@ -161,36 +161,50 @@ func (s *stream) read(line []byte) {
 	}
 }
 
-func (s *stream) assistant(line []byte) {
-	var m struct {
-		Message struct {
-			ID      string `json:"id"`
-			Usage   tokens `json:"usage"`
-			Content []struct {
-				Type  string          `json:"type"`
-				Text  string          `json:"text"`
-				Name  string          `json:"name"`
-				Input json.RawMessage `json:"input"`
-			} `json:"content"`
-		} `json:"message"`
+// An assistantMessage is a line of type assistant.
+type assistantMessage struct {
+	Message struct {
+		ID      string         `json:"id"`
+		Usage   tokens         `json:"usage"`
+		Content []contentBlock `json:"content"`
+	} `json:"message"`
+}
+
+type contentBlock struct {
+	Type  string          `json:"type"`
+	Text  string          `json:"text"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+// shown is what people see of the block: its text or its tool call, or neither.
+func (b contentBlock) shown() (text, tool string) {
+	switch {
+	case b.Type == "text":
+		text = b.Text
+	case b.Type == "tool_use" && b.Name != "StructuredOutput":
+		tool = describeTool(b.Name, b.Input)
 	}
+	return text, tool
+}
+
+func (s *stream) assistant(line []byte) {
+	var m assistantMessage
 	if json.Unmarshal(line, &m) != nil {
 		return
 	}
 	s.usage[m.Message.ID] = m.Message.Usage
 	s.outcome.tokens = tokens{}
 	for _, u := range s.usage {
-		s.outcome.tokens.Input += u.Input
-		s.outcome.tokens.CacheRead += u.CacheRead
-		s.outcome.tokens.CacheWrite += u.CacheWrite
-		s.outcome.tokens.Output += u.Output
+		s.outcome.tokens.add(u)
 	}
 	for _, block := range m.Message.Content {
-		switch {
-		case block.Type == "text" && block.Text != "":
-			fmt.Fprintln(s.review.progress, printable(block.Text))
-		case block.Type == "tool_use" && block.Name != "StructuredOutput":
-			s.outcome.tools = append(s.outcome.tools, describeTool(block.Name, block.Input))
+		text, tool := block.shown()
+		if text != "" {
+			fmt.Fprintln(s.review.progress, printable(text))
+		}
+		if tool != "" {
+			s.outcome.tools = append(s.outcome.tools, tool)
 		}
 	}
 }

@@ -1,0 +1,735 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+var update = flag.Bool("update", false, "write the golden files of testdata/show")
+
+// golden compares got with a file of testdata/show.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata/show", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+// newShowBox is a sandbox in UTC and of a terminal's width.
+func newShowBox(t *testing.T, columns int) *sandbox {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "TZ=UTC", fmt.Sprintf("COLUMNS=%d", columns))
+	return box
+}
+
+// ccc runs ccc and expects exit code 0 and silence on stderr.
+func (box *sandbox) ccc(args ...string) string {
+	box.t.Helper()
+	got := box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
+	if got.code != 0 || got.stderr != "" {
+		box.t.Errorf("%q: got %+v", args, got)
+	}
+	return got.stdout
+}
+
+// timelineOf writes the timeline of a session: records or, as strings, lines.
+func (box *sandbox) timelineOf(session string, entries ...any) {
+	var text []byte
+	for _, entry := range entries {
+		if line, ok := entry.(string); ok {
+			text = append(text, line...)
+		} else {
+			text = append(append(text, encodeJSON(entry)...), '\n')
+		}
+	}
+	box.write(".claude/ccc/supervisor-"+session+"-events.jsonl", 0o600, string(text))
+}
+
+func testTimeline(t *testing.T) string {
+	text, err := os.ReadFile("testdata/show/timeline.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestLogGolden(t *testing.T) {
+	for _, columns := range []int{120, 60} {
+		box := newShowBox(t, columns)
+		box.timelineOf(testSession, testTimeline(t))
+		got := box.ccc("log", testSession)
+		golden(t, fmt.Sprintf("log-%d.txt", columns), got)
+		expectWidth(t, got, columns)
+	}
+}
+
+// expectWidth fails the test when a line is wider than columns. It counts in
+// its own way: what is not ASCII, dots and dashes aside, takes two.
+func expectWidth(t *testing.T, text string, columns int) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		width := 0
+		for _, r := range strings.TrimSuffix(line, "\n") {
+			if width++; r >= 0x2e80 {
+				width++
+			}
+		}
+		if width > columns {
+			t.Errorf("%d columns, more than %d: %s", width, columns, line)
+		}
+	}
+}
+
+func ago(d time.Duration) time.Time { return now().Add(-d) }
+
+// statusBox has sessions of every kind.
+func statusBox(t *testing.T, columns int) *sandbox {
+	box := newShowBox(t, columns)
+	state := func(session string, count int, enabled string) {
+		box.write(".claude/ccc/supervisor-"+session+".json", 0o600, fmt.Sprintf(
+			`{"session_id":%q,"count":%d%s,"created_at":"2026-01-02T03:04:05Z","updated_at":"2026-01-02T03:04:05Z"}`, session, count, enabled))
+	}
+	review := func(at time.Time, project, verdict string, cost float64) record {
+		return record{Time: at, Event: eventStop, Project: project, Iteration: 1, Limit: 20, Verdict: verdict, CostUSD: cost}
+	}
+	state("0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", 3, "")
+	box.timelineOf("0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", record{Time: ago(time.Hour), Event: eventPrompt, Project: "/home/you/项目/商城", Prompt: "x"},
+		review(ago(50*time.Minute), "/home/you/项目/商城", verdictBlock, 0.1), review(ago(40*time.Minute), "/home/you/项目/商城", verdictFailed, 0.2),
+		review(ago(210*time.Second), "/home/you/项目/商城", verdictAllow, 0))
+	state("4f1de09a-0000-4c5e-9a35-1f7d7c2e9f10", 20, `,"enabled":true`)
+	box.timelineOf("4f1de09a-0000-4c5e-9a35-1f7d7c2e9f10", review(ago(150*time.Minute), "/srv/www", verdictLimit, 0))
+	state("4f1de09b-0000-4c5e-9a35-1f7d7c2e9f10", 0, `,"enabled":false`)
+	box.timelineOf("4f1de09b-0000-4c5e-9a35-1f7d7c2e9f10", review(ago(60*time.Hour), "/home/you/a/long/path/to/a/project", verdictFailed, 0.00321))
+	state("4f1de09c-0000-4c5e-9a35-1f7d7c2e9f10", 0, "")
+	return box
+}
+
+func TestStatusGolden(t *testing.T) {
+	for _, columns := range []int{120, 60} {
+		got := statusBox(t, columns).ccc("status")
+		golden(t, fmt.Sprintf("status-%d.txt", columns), got)
+		expectWidth(t, got, columns)
+	}
+}
+
+// Every row's last column begins in the same place on the screen, or, where the
+// project has a line of its own, ends there.
+func TestStatusAligned(t *testing.T) {
+	for columns, want := range map[int]int{40: 8, 61: 8, 80: 5, 200: 5} {
+		got := statusBox(t, columns).ccc("status")
+		table, _, _ := strings.Cut(got, "\n\n")
+		expectWidth(t, table, columns)
+		rows := strings.Split(strings.TrimSpace(table), "\n")
+		var places []int
+		for _, row := range rows {
+			row, isProject := strings.CutPrefix(row, gap)
+			switch {
+			case isProject:
+			case want == 8:
+				places = append(places, displayWidth(row))
+			default:
+				places = append(places, displayWidth(row[:strings.LastIndex(row, " ")]))
+			}
+		}
+		if len(rows) != want || len(places) != 5 || len(slices.Compact(places)) != 1 {
+			t.Errorf("at %d columns %d lines, columns %v:\n%s", columns, len(rows), places, got)
+		}
+		if full := strings.Contains(got, "0b6c3a52-51c8"); full != (columns == 200) {
+			t.Errorf("at %d columns the ids are in full: %v", columns, full)
+		}
+	}
+}
+
+func TestStatusJSON(t *testing.T) {
+	box := statusBox(t, 80)
+	box.timelineOf("html", record{Time: ago(0), Event: eventStop, Project: "/a<&>b", Verdict: verdictBlock, Tokens: &tokens{1, 2, 3, 4}})
+	got := box.ccc("status", "--json")
+	var sessions []map[string]any
+	if err := json.Unmarshal([]byte(got), &sessions); err != nil || len(sessions) != 5 {
+		t.Fatalf("%v: %s", err, got)
+	}
+	if !strings.Contains(got, `"project":"/a<&>b"`) {
+		t.Errorf("escaped: %s", got)
+	}
+	for i, session := range []string{"html", "0b6c3a52", "4f1de09a", "4f1de09b", "4f1de09c"} {
+		if id := sessions[i]["session_id"].(string); !strings.HasPrefix(id, session) {
+			t.Errorf("session %d is %s, want %s", i, id, session)
+		}
+	}
+	one := sessions[1]
+	delete(one, "updated_at")
+	delete(one, "verdict_at")
+	want := map[string]any{"session_id": "0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", "project": "/home/you/项目/商城", "mode": "", "count": 3.0,
+		"max_iterations": 20.0, "verdict": "allow", "reviews": 3.0, "failed_reviews": 1.0, "cost_usd": 0.3,
+		"tokens": map[string]any{"input_tokens": 0.0, "cache_read_input_tokens": 0.0, "cache_creation_input_tokens": 0.0, "output_tokens": 0.0}}
+	if !reflect.DeepEqual(one, want) {
+		t.Errorf("got %v\nwant %v", one, want)
+	}
+	if sessions[2]["mode"] != "on" || sessions[3]["mode"] != "off" || sessions[4]["verdict_at"] != nil || sessions[4]["max_iterations"] != 10.0 {
+		t.Errorf("got %v", sessions)
+	}
+}
+
+func TestShowNothing(t *testing.T) {
+	box := newShowBox(t, 80)
+	for _, command := range []string{"status", "log"} {
+		if got := box.ccc(command); !strings.Contains(got, "还没有被监督过的会话") || !strings.Contains(got, "ccc --supervisor") {
+			t.Errorf("%s: %s", command, got)
+		}
+	}
+	if got := box.ccc("status", "--json") + box.ccc("log", "--json"); got != "[]\n" {
+		t.Errorf("JSON %q", got)
+	}
+	box.write(".claude/ccc/supervisor-abc.json", 0o600, `{"session_id":"abc","count":0,"enabled":true,"created_at":"2026-01-02T03:04:05Z","updated_at":"2026-01-02T03:04:05Z"}`)
+	if got := box.ccc("log", "a"); !strings.Contains(got, "会话 abc") || !strings.Contains(got, "还没有记录") {
+		t.Errorf("a session without records: %s", got)
+	}
+	if files := box.files(); len(files) != 1 {
+		t.Errorf("looking wrote files: %q", files)
+	}
+}
+
+func TestShowUsage(t *testing.T) {
+	for line, want := range map[string]int{"status --nonsense": 2, "status x": 2, "log --nonsense": 2, "log a b": 2, "log a -f": 2, "statusline x": 2,
+		"status --help": 0, "log --help": 0, "statusline --help": 0} {
+		got := newShowBox(t, 80).run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
+		help, silent := got.stdout, got.stderr
+		if want == 2 {
+			help, silent = got.stderr, got.stdout
+		}
+		if got.code != want || !strings.HasSuffix(strings.TrimSpace(help), strings.TrimSpace(usage)) || silent != "" {
+			t.Errorf("%s: got exit %d\nstdout %s\nstderr %s", line, got.code, got.stdout, got.stderr)
+		}
+	}
+}
+
+func TestLogSession(t *testing.T) {
+	box := newShowBox(t, 100)
+	at := func(project string, age time.Duration) record {
+		return record{Time: ago(age), Event: eventPrompt, Project: project, Prompt: "in " + project}
+	}
+	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
+	os.Symlink(box.work, filepath.Join(box.home, "link"))
+	box.timelineOf("aa-elsewhere", at("/elsewhere", 0))
+	box.timelineOf("aa-beside", at(box.work[:len(box.work)-1], time.Minute))
+	box.timelineOf("aa-old", at(box.work, time.Hour))
+	box.timelineOf("ab-new", at(filepath.Join(box.home, "link"), 30*time.Minute))
+	tests := []struct {
+		args, dir, want, stderr string
+	}{
+		{"log", "sub", "会话 ab-new（当前项目最新的会话）", ""},
+		{"log", "", "会话 ab-new（", ""},
+		{"log", "/", "会话 aa-elsewhere（当前目录没有会话", ""},
+		{"log aa-o", "", "会话 aa-old\n", ""},
+		{"log aa-old", "", "会话 aa-old\n", ""},
+		{"log --json", "", `"prompt":"in ` + box.home, "会话 ab-new（当前项目最新的会话）\n"},
+		{"log aa", "", "", "ccc: \"aa\" is the beginning of 3 sessions\n     they are: aa-beside, aa-elsewhere, aa-old\n"},
+		{"log zz", "", "", "ccc: no session \"zz\"\n     there are: aa-beside, aa-elsewhere, aa-old, ab-new\n"},
+		{"log ../x\x1b[31m", "", "", `ccc: no session "../x\x1b[31m"`},
+		{"log --", "", "会话 ab-new", ""},
+	}
+	for _, test := range tests {
+		cmd := box.command(append([]string{"ccc"}, strings.Fields(test.args)...)...)
+		cmd.Dir = filepath.Join(box.work, test.dir)
+		if test.dir == "/" {
+			cmd.Dir = "/"
+		}
+		var stdout, stderr strings.Builder
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		cmd.Run()
+		if code := cmd.ProcessState.ExitCode(); code != map[bool]int{true: 1}[test.want == ""] || !strings.Contains(stdout.String(), test.want) ||
+			(test.want == "") != (stdout.Len() == 0) || !strings.HasPrefix(stderr.String(), test.stderr) || (test.stderr == "") != (stderr.Len() == 0) {
+			t.Errorf("%s in %q: exit %d\nstdout %s\nstderr %s", test.args, test.dir, code, &stdout, &stderr)
+		}
+	}
+	if got := box.run(10*time.Second, "", "ccc", "log", ""); got.code != 1 || got.stdout != "" {
+		t.Errorf("an empty id: %+v", got)
+	}
+}
+
+// No byte of a file reaches the screen as a control character.
+func TestShowEscapes(t *testing.T) {
+	const evil = "\x1b[31m\x1b]0;title\a\u009b2J\r\b\x7f\u202e"
+	box := newShowBox(t, 60)
+	tools := []string{"Bash(" + evil + ")", "Read(" + evil + ")", strings.Repeat("x", 100) + evil}
+	box.timelineOf(testSession, record{Time: ago(0), Event: eventPrompt, Project: "/p\n" + evil, Prompt: "prompt" + evil},
+		record{Time: ago(0), Event: "Stop" + evil, Project: "/p\n" + evil, Verdict: "odd" + evil, Feedback: "feedback" + evil, Error: "error" + evil, Tools: tools})
+	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
+	line := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "ccc", "statusline")
+	log := box.ccc("log")
+	for name, got := range map[string]string{"log": log, "status": box.ccc("status"), "statusline": line.stdout} {
+		if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e) }); i >= 0 || got == "" {
+			t.Errorf("%s: %q at %d", name, got, i)
+		}
+	}
+	for _, want := range []string{"prompt␛[31m", "feedback␛[31m", "error␛[31m", "Bash(␛[31m"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("log lacks %q:\n%s", want, log)
+		}
+	}
+}
+
+func TestLogBroken(t *testing.T) {
+	box := newShowBox(t, 80)
+	whole := string(encodeJSON(record{Time: ago(0), Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, Verdict: verdictBlock, Feedback: "a <b> \"c\" \\", CostUSD: 0.5}))
+	box.timelineOf(testSession, whole+"\n", whole[:len(whole)/2]+"\n", "\n", "garbage\n", "3\n", "[]\n", "null\n", "{}\n", "\x00\x00\n", whole[:30], whole+"\n",
+		strings.ReplaceAll(whole, `,"`, ` , "`)+"\r\n", whole) // written by others, and without newline
+	if got := box.ccc("log"); strings.Count(got, "审查 1/10 退回") != 3 || strings.Count(got, `反馈 a <b> "c" \`+"\n") != 3 {
+		t.Errorf("log %s", got)
+	}
+	got := box.run(10*time.Second, "", "ccc", "log", "--json", testSession).stdout
+	if strings.Count(got, "\n") != 4 || !strings.HasPrefix(got, whole+"\n{}\n") {
+		t.Errorf("json %s", got)
+	}
+	if got := box.ccc("status", "--json"); !strings.Contains(got, `"reviews":3,`) || !strings.Contains(got, `"cost_usd":1.5,`) {
+		t.Errorf("status %s", got)
+	}
+	// A state that can't be read is told, and hides nothing.
+	box.write(".claude/ccc/supervisor-"+testSession+".json", 0o600, "{")
+	box.timelineOf("other", whole)
+	if got := box.run(10*time.Second, "", "ccc", "status"); got.code != 0 || !strings.Contains(got.stderr, "supervisor-"+testSession+".json: ") || strings.Count(got.stdout, "退回") != 2 {
+		t.Errorf("corrupt state: %+v", got)
+	}
+}
+
+// A long timeline is shown from a recent record on, and that is said; a single
+// record that is larger is shown all the same.
+func TestLogRecent(t *testing.T) {
+	box := newShowBox(t, 80)
+	var entries []any
+	for i := range 3000 {
+		entries = append(entries, record{Time: ago(0), Event: eventPrompt, Project: box.work, Prompt: fmt.Sprintf("prompt %d %s", i, strings.Repeat("长", 200))})
+	}
+	box.timelineOf(testSession, entries...)
+	got := box.ccc("log")
+	if n := strings.Count(got, "用户\n"); !strings.Contains(got, "更早的记录没有显示，全部显示: ccc log --all "+testSession) || n < 1000 || n > 2000 || !strings.Contains(got, "prompt 2999 ") {
+		t.Errorf("%d prompts: %.300s", n, got)
+	}
+	if got := box.ccc("log", "--all"); strings.Count(got, "用户\n") != 3000 || strings.Contains(got, "更早") {
+		t.Errorf("--all: %.300s", got)
+	}
+	if got := box.run(10*time.Second, "", "ccc", "log", "--json"); strings.Count(got.stdout, "\n") != 3000 {
+		t.Errorf("--json: %d lines", strings.Count(got.stdout, "\n"))
+	}
+	box.timelineOf(testSession, "{}\n", record{Time: ago(0), Event: eventPrompt, Project: box.work, Prompt: "begin " + strings.Repeat("长", 2<<20) + " end"})
+	if got := box.ccc("log"); !strings.Contains(got, "begin 长") || !strings.Contains(got, "长 end") || !strings.Contains(got, "当前项目") || len(got) > 3000 {
+		t.Errorf("a large record: %.300s", got)
+	}
+}
+
+// follow starts ccc log with args and returns what it has written so far, and
+// the function that sends it a signal and returns its exit code.
+func follow(t *testing.T, box *sandbox, args ...string) (output func() string, end func(syscall.Signal) int) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "out")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	cmd := box.command(append([]string{"ccc", "log"}, args...)...)
+	cmd.Stdout, cmd.Stderr = file, file
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() string { text, _ := os.ReadFile(path); return string(text) },
+		func(s syscall.Signal) int { cmd.Process.Signal(s); cmd.Wait(); return cmd.ProcessState.ExitCode() }
+}
+
+// await waits until text is in the output.
+func await(t *testing.T, output func() string, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(output(), text); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no %q in\n%s", text, output())
+		}
+	}
+}
+
+// runningReview is a scenario of the fake: it shows a step and waits for the
+// file go before it goes on.
+const runningReview = `sh
+emit_init
+emit_tool Bash '{"command":"git diff"}' ''
+emit_text 'I look at the tests.'
+until [ -f "$FAKE_CLAUDE_DIR/go" ]; do sleep 0.02; done
+emit_tool Read '{"file_path":"a_test.go"}' ''
+emit_result false 'not yet'`
+
+// hookAsync runs the hook for an event, beside the test.
+func hookAsync(box *sandbox, event string) (done chan commandResult) {
+	done = make(chan commandResult, 1)
+	go func() { done <- box.run(30*time.Second, event, "ccc", "supervisor-hook") }()
+	return done
+}
+
+// A reader who is there before the first session sees a review as it goes.
+func TestLogFollow(t *testing.T) {
+	box := newShowBox(t, 80)
+	box.session()
+	box.write("../fake/verdict-1", 0o600, runningReview)
+	output, end := follow(t, box, "-f")
+	await(t, output, "等待第一个会话")
+	box.run(30*time.Second, box.event("UserPromptSubmit", `"prompt":"mend it"`), "ccc", "supervisor-hook")
+	await(t, output, "用户\n    mend it\n")
+	done := hookAsync(box, box.event("Stop", ""))
+	await(t, output, "审查进行中……\n    · Bash(git diff)\n    I look at the tests.\n")
+	if strings.Contains(output(), "not yet") {
+		t.Errorf("the verdict before the review: %s", output())
+	}
+	box.write("../fake/go", 0o600, "")
+	await(t, output, "反馈 not yet\n")
+	<-done
+	if code := end(syscall.SIGINT); code != 0 {
+		t.Errorf("exit code %d after SIGINT", code)
+	}
+	got := output()
+	if strings.Count(got, "mend it") != 1 || strings.Count(got, "反馈 not yet") != 1 || strings.Count(got, "审查进行中") != 1 || strings.Count(got, "· Bash(git diff)\n") != 1 ||
+		strings.Index(got, "· Read(a_test.go)") > strings.Index(got, "审查 1/10") || strings.Contains(got, "StructuredOutput") {
+		t.Errorf("got %s", got)
+	}
+}
+
+// One who comes in the middle of a review sees its steps so far, and none of
+// the reviews before it.
+func TestLogFollowRunning(t *testing.T) {
+	box := newShowBox(t, 80)
+	box.session()
+	box.write("../fake/verdict-1", 0o600, "sh\nemit_init\nemit_text 'from the first'\nemit_result false 'first'")
+	box.write("../fake/verdict-2", 0o600, runningReview)
+	box.run(30*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
+	output, end := follow(t, box, "-f", testSession[:4])
+	await(t, output, "反馈 first\n")
+	if code := end(syscall.SIGTERM); code != 0 || strings.Contains(output(), "审查进行中") {
+		t.Errorf("exit code %d, no review runs: %s", code, output())
+	}
+	done := hookAsync(box, box.event("Stop", ""))
+	outputFile := func() string { return box.read(".claude/ccc/supervisor-" + testSession + "-output.jsonl") }
+	await(t, outputFile, "I look at the tests.")
+	output, end = follow(t, box, "-f", testSession)
+	await(t, output, "反馈 first\n\n审查进行中……\n    · Bash(git diff)\n    I look at the tests.\n")
+	raw, endRaw := follow(t, box, "-f", "--json", testSession)
+	await(t, raw, `"feedback":"first"`)
+	box.write("../fake/go", 0o600, "")
+	await(t, output, "反馈 not yet\n")
+	await(t, raw, `"feedback":"not yet"`)
+	<-done
+	end(syscall.SIGTERM)
+	endRaw(syscall.SIGTERM)
+	if strings.Contains(output(), "from the first") || strings.Count(raw(), "\n") != 2 {
+		t.Errorf("got %s\nraw %s", output(), raw())
+	}
+}
+
+// A record that is half written waits for its other half.
+func TestLogFollowPartial(t *testing.T) {
+	box := newShowBox(t, 80)
+	box.timelineOf(testSession, record{Time: ago(0), Event: eventPrompt, Prompt: "first"})
+	output, end := follow(t, box, "-f", testSession)
+	await(t, output, "first")
+	file, err := openAppend(filepath.Join(box.home, ".claude/ccc/supervisor-"+testSession+"-events.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	line := string(encodeJSON(record{Time: ago(0), Event: eventPrompt, Prompt: "second"})) + "\n"
+	file.WriteString("broken\n" + line[:40])
+	time.Sleep(2 * pollInterval)
+	file.WriteString(line[40:])
+	await(t, output, "second")
+	if code := end(syscall.SIGINT); code != 0 || strings.Count(output(), "用户") != 2 {
+		t.Errorf("exit code %d: %s", code, output())
+	}
+}
+
+// The reader begins with a whole line and goes on where it stopped.
+func TestLineReader(t *testing.T) {
+	dir := stateDir(t.TempDir())
+	for last, want := range map[int64]string{0: "one\ntwo\nthree\n", 100: "one\ntwo\nthree\n", 14: "one\ntwo\nthree\n", 13: "two\nthree\n", 10: "two\nthree\n", 9: "three\n", 6: "three\n", 5: "", 1: ""} {
+		session := fmt.Sprint("s", last)
+		var got strings.Builder
+		reader := dir.readTimeline(session, last, func(line []byte) { got.Write(line) })
+		read := func(add, want string) {
+			t.Helper()
+			if err := dir.appendTo(dir.eventsFile(session), []byte(add)); err != nil {
+				t.Fatal(err)
+			}
+			if err := reader.read(); err != nil || got.String() != want {
+				t.Errorf("last %d: got %q, %v, want %q", last, got.String(), err, want)
+			}
+		}
+		if err := reader.read(); err != nil || got.String() != "" {
+			t.Errorf("without a file: %q, %v", got.String(), err)
+		}
+		read("one\ntwo\nthree\n", want)
+		if reader.earlier != (last > 0 && last < 14) {
+			t.Errorf("last %d: earlier is %v", last, reader.earlier)
+		}
+		read("", want)
+		read("fo", want)
+		read("ur\nfi", want+"four\n")
+		if reader.close(); got.String() != want+"four\nfi\n" {
+			t.Errorf("last %d: %q after close", last, got.String())
+		}
+	}
+}
+
+func TestStatusline(t *testing.T) {
+	review := func(age time.Duration, verdict string, cost float64) record {
+		return record{Time: ago(age), Event: eventStop, Project: "/p", Iteration: 2, Limit: 20, Verdict: verdict, CostUSD: cost}
+	}
+	state := func(enabled string) string {
+		return `{"session_id":"` + testSession + `","count":2` + enabled + `,"created_at":"2026-01-02T03:04:05Z","updated_at":"2026-01-02T03:04:05Z"}`
+	}
+	const known = `{"session_id":"` + testSession + `","model":{"display_name":"m"},"workspace":{"current_dir":"/p"},"new":[1]}`
+	tests := []struct {
+		name, stdin, vars, state string
+		timeline                 []any
+		want, stderr             string
+	}{
+		{"blocked", known, "CCC_SUPERVISOR=1", state(""), []any{review(time.Hour, verdictAllow, 0.02), review(210*time.Second, verdictBlock, 0.1)}, "监督中 2/20 · 上次: 退回 3分钟前 · $0.12\n", ""},
+		{"failed", known, "CCC_SUPERVISOR=1", state(""), []any{review(time.Second, verdictFailed, 0)}, "监督中 2/20 · 上次: 失败 刚刚\n", ""},
+		{"new", known, "CCC_SUPERVISOR=1", "", nil, "监督中 0/10\n", ""},
+		{"switched_on", known, "CCC_SUPERVISOR=0", state(`,"enabled":true`), nil, "监督中 2/10\n", ""},
+		{"switched_off", known, "CCC_SUPERVISOR=1", state(`,"enabled":false`), []any{review(0, verdictBlock, 1)}, "监督已关闭\n", ""},
+		{"unsupervised", known, "", state(""), []any{review(0, verdictBlock, 1)}, "", ""},
+		{"long", known, "CCC_SUPERVISOR=1", state(""), []any{review(time.Hour, verdictBlock, 5), strings.Repeat("x", 2<<20) + "\n", review(time.Hour, verdictBlock, 1)}, "监督中 2/20 · 上次: 退回 1小时前 · $1.00+\n", ""},
+		{"state_corrupt", known, "CCC_SUPERVISOR=1", "{", nil, "监督中 0/10\n", "ccc: "},
+		{"empty", "", "CCC_SUPERVISOR=1", "", nil, "", "ccc: reading Claude Code's status: EOF\n"},
+		{"not_json", "hello", "CCC_SUPERVISOR=1", "", nil, "", "ccc: reading Claude Code's status: invalid character 'h'"},
+		{"no_session", "{}", "CCC_SUPERVISOR=1", "", nil, "", "ccc: reading Claude Code's status: it has no session_id\n"},
+		{"path", `{"session_id":"../x"}`, "CCC_SUPERVISOR=1", "", nil, "", "ccc: "},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			box := newShowBox(t, 80)
+			box.vars = append(box.vars, strings.Fields(test.vars)...)
+			if test.state != "" {
+				box.write(".claude/ccc/supervisor-"+testSession+".json", 0o600, test.state)
+			}
+			if test.timeline != nil {
+				box.timelineOf(testSession, test.timeline...)
+			}
+			got := box.run(10*time.Second, test.stdin, "ccc", "statusline")
+			if got.code != 0 || got.stdout != test.want || !strings.HasPrefix(got.stderr, test.stderr) ||
+				strings.Count(got.stderr, "\n") != map[bool]int{false: 1}[test.stderr == ""] {
+				t.Errorf("got %+v, want %q, stderr %q", got, test.want, test.stderr)
+			}
+		})
+	}
+}
+
+// Colours are for terminals, and for those who want them.
+func TestShowColours(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the numbers that open a terminal are Linux's")
+	}
+	for vars, want := range map[string]bool{"": true, "NO_COLOR=": true, "NO_COLOR=1": false, "TERM=dumb": false} {
+		box := newFakeBox(t)
+		box.vars = append(box.vars, strings.Fields(vars)...)
+		box.timelineOf(testSession, testTimeline(t))
+		for _, command := range []string{"status", "log"} {
+			got := onTerminal(t, box.command("ccc", command), 50)
+			if strings.Contains(got, "\x1b[33m退回") != (want && command == "log") || strings.Contains(got, "\x1b") != want {
+				t.Errorf("%s, %s: %q", vars, command, got)
+			}
+			expectWidth(t, strings.NewReplacer("\r", "", "\x1b[0m", "", "\x1b[1m", "", "\x1b[2m", "", "\x1b[31m", "").Replace(got), 53)
+		}
+	}
+}
+
+// onTerminal runs cmd on a terminal of so many columns and returns what it
+// writes there.
+func onTerminal(t *testing.T, cmd *exec.Cmd, columns uint16) string {
+	t.Helper()
+	const tiocgptn, tiocsptlck = 0x80045430, 0x40045431
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer master.Close()
+	var number, lock uint32
+	size := [4]uint16{24, columns}
+	for request, argument := range map[uintptr]unsafe.Pointer{tiocgptn: unsafe.Pointer(&number), tiocsptlck: unsafe.Pointer(&lock), syscall.TIOCSWINSZ: unsafe.Pointer(&size)} {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(argument)); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = terminal
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	terminal.Close()
+	var output bytes.Buffer
+	output.ReadFrom(master) // ends with an error when the last writer has closed
+	cmd.Wait()
+	return output.String()
+}
+
+func TestWrap(t *testing.T) {
+	tests := []struct {
+		text  string
+		width int
+		want  string // rows separated by |
+	}{
+		{"", 5, ""},
+		{"one two three", 8, "one two|three"},
+		{"one two  ", 7, "one two  "},
+		{"abcdefghij", 4, "abcd|efgh|ij"},
+		{"一二三四五", 6, "一二三|四五"},
+		{"一二三四五", 7, "一二三|四五"},
+		{"一二三，四", 6, "一二|三，四"},
+		{"0果）", 3, "0|果|）"},
+		{"ab一二 cd", 4, "ab一|二|cd"},
+		{"运行go test", 6, "运行go|test"},
+		{"e\u0301e\u0301e\u0301", 2, "e\u0301e\u0301|e\u0301"},
+		{"全", 1, "全"},
+	}
+	for _, test := range tests {
+		if got := strings.Join(wrap(test.text, test.width), "|"); got != test.want {
+			t.Errorf("wrap(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
+		}
+	}
+}
+
+func TestFit(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		width int
+		right bool
+		want  string
+	}{
+		{"中文", 6, false, "中文  "}, {"中文", 6, true, "  中文"}, {"/home/中文", 6, false, "…/中文"}, {"/home/中文", 5, false, "…中文"}, {"中文", 4, false, "中文"}, {"中文", 3, false, "…文"}, {"中文", 2, false, "… "},
+	} {
+		if got := fit(test.text, test.width, test.right); got != test.want {
+			t.Errorf("fit(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
+		}
+	}
+}
+
+// FuzzWrap: no row is too wide, and nothing but blanks is lost.
+func FuzzWrap(f *testing.F) {
+	f.Add("运行 go test ./...，然后（看 结果）", uint8(7))
+	f.Fuzz(func(t *testing.T, text string, width uint8) {
+		text, columns := oneLine(text), 2+int(width)
+		rows := wrap(text, columns)
+		for _, row := range rows {
+			if displayWidth(strings.TrimRight(row, " ")) > columns {
+				t.Errorf("%q is wider than %d", row, columns)
+			}
+		}
+		squeeze := func(s string) string { return strings.ReplaceAll(s, " ", "") }
+		if squeeze(strings.Join(rows, "")) != squeeze(text) {
+			t.Errorf("%q became %q", text, rows)
+		}
+	})
+}
+
+// FuzzAbridge: a record without its texts is the record, without its texts.
+func FuzzAbridge(f *testing.F) {
+	f.Add("p\"\\", "\\", "feedback", "prompt")
+	f.Fuzz(func(t *testing.T, prompt, feedback, failure, tool string) {
+		line := encodeJSON(record{Event: eventStop, Prompt: prompt, Verdict: verdictBlock, Feedback: feedback, Error: failure, Tools: []string{tool}, CostUSD: 0.5})
+		var want, got record
+		if err := json.Unmarshal(line, &want); err != nil {
+			t.Fatal(err)
+		}
+		want.Prompt, want.Feedback = "", ""
+		if err := json.Unmarshal(abridge(nil, line), &got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%v: got %+v, want %+v", err, got, want)
+		}
+	})
+}
+
+// benchmarkHome makes the state directory of a benchmark: sessions with a
+// timeline of so many records each, every fifth a prompt.
+func benchmarkHome(b *testing.B, sessions, records int) (size int64) {
+	b.Helper()
+	dir := stateDir(filepath.Join(b.TempDir(), "ccc"))
+	b.Setenv("CCC_WORK_DIR", filepath.Dir(string(dir)))
+	if err := dir.create(); err != nil {
+		b.Fatal(err)
+	}
+	text := strings.Repeat("请运行 \"go test ./...\" and mend what <fails>\n", 40)
+	var timeline []byte
+	for i := range 50 {
+		r := record{Time: now(), Event: eventPrompt, Project: "/home/you/demo", Prompt: text}
+		if i%5 > 0 {
+			r = record{Time: now(), Event: eventStop, Project: "/home/you/demo", Iteration: i % 5, Limit: 10, Verdict: verdictBlock,
+				Feedback: text, DurationSeconds: 41.2, CostUSD: 0.12, Tokens: &tokens{1204, 84210, 5120, 1893},
+				Tools: []string{"Bash(git diff --stat)", "Bash(git diff)", "Read(web/login.html)"}, PromptSource: "built-in", ReviewerSession: testSession}
+		}
+		timeline = append(append(timeline, encodeJSON(r)...), '\n')
+	}
+	for i := range sessions {
+		session := fmt.Sprintf("%08x-51c8-4c5e-9a35-1f7d7c2e9f10", i*7919)
+		if err := dir.resetCount(session); err != nil {
+			b.Fatal(err)
+		}
+		file, err := openAppend(dir.eventsFile(session))
+		if err != nil {
+			b.Fatal(err)
+		}
+		for range records / 50 {
+			file.Write(timeline)
+			size += int64(len(timeline))
+		}
+		file.Close()
+	}
+	return size
+}
+
+func BenchmarkStatus(b *testing.B) {
+	b.SetBytes(benchmarkHome(b, 1000, 50))
+	null, _ := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	defer null.Close()
+	for b.Loop() {
+		if err := showStatus(nil, null, os.Stderr); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkLog is a timeline of 100 MB.
+func BenchmarkLog(b *testing.B) {
+	b.SetBytes(benchmarkHome(b, 1, 60000))
+	null, _ := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	defer null.Close()
+	for name, args := range map[string][]string{"recent": {"0"}, "all": {"--all", "0"}, "json": {"--json", "0"}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if err := showLog(args, null, os.Stderr); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
