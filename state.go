@@ -6,12 +6,14 @@ package main
 // timeline); for all sessions together hook-invocation.log and the lock.
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -93,6 +95,21 @@ func openAppend(path string) (*os.File, error) {
 // openOutput opens the file that mirrors the reviewers' streams.
 func (d stateDir) openOutput(session string) (*os.File, error) {
 	return openAppend(d.outputFile(session))
+}
+
+// readOutput returns what the reviewers of session wrote from offset on, up to
+// the last complete line.
+func (d stateDir) readOutput(session string, offset int64) ([]byte, error) {
+	file, err := os.Open(d.outputFile(session))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.NewSectionReader(file, offset, math.MaxInt64-offset))
+	return text[:bytes.LastIndexByte(text, '\n')+1], err
 }
 
 // sessionState is what ccc remembers of a session between two hooks.
