@@ -18,6 +18,7 @@
 //	provider.go  the environment of claude
 //	jsonedit.go  change one value of a JSON text
 //	doctor.go    find what keeps Supervisor Mode from working
+//	demo.go      play a session with a stand-in for claude
 //	uninstall.go take out again what launches put there
 //	file.go      locks and atomic replacement
 package main
@@ -89,6 +90,8 @@ func run(args []string) int {
 		return exitWith(os.Stderr, supervisorMode(args[1:], os.Stdout))
 	case "doctor":
 		return exitWith(os.Stderr, doctor(args[1:], os.Stdout))
+	case "demo":
+		return exitWith(os.Stderr, demo(args[1:], os.Stdout))
 	case "uninstall":
 		return exitWith(os.Stderr, uninstall(args[1:], os.Stdout))
 	case "status":
@@ -105,7 +108,7 @@ func run(args []string) int {
 
 // isSubcommand tells whether run takes word for a subcommand.
 func isSubcommand(word string) bool {
-	return slices.Contains([]string{"supervisor-hook", "supervisor-mode", "status", "log", "statusline", "doctor", "uninstall", guardCommand}, word)
+	return slices.Contains([]string{"supervisor-hook", "supervisor-mode", "status", "log", "statusline", "doctor", "uninstall", "demo", guardCommand}, word)
 }
 
 // version is the module version that go install records, or what the source

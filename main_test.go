@@ -15,11 +15,12 @@ import (
 
 // testMainVariable turns the test binary into another program: "1" is ccc, so
 // that a test drives the real program through its exit; "daemon" is a process
-// that leaves its session, ignores SIGTERM and lives for a minute.
-const testMainVariable = "CCC_TEST_MAIN"
+// that leaves its session, ignores SIGTERM and lives for a minute. It is not
+// named like ccc's own variables, which ccc demo keeps from its session.
+const testMainVariable = "TEST_MAIN_OF_CCC"
 
 // testManagedVariable names a file to stand for the administrator's settings.
-const testManagedVariable = "CCC_TEST_MANAGED"
+const testManagedVariable = "TEST_MANAGED_SETTINGS"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(testMainVariable) {

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// demoLeft returns what a demo left in the sandbox: files, and processes that
+// have its temporary directory in their environment.
+func (box *sandbox) demoLeft() (left []string) {
+	box.t.Helper()
+	tmp := filepath.Join(filepath.Dir(box.home), "tmp")
+	for _, dir := range []string{tmp, box.home} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			box.t.Fatal(err)
+		}
+		for _, entry := range entries {
+			left = append(left, filepath.Join(dir, entry.Name()))
+		}
+	}
+	names, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, name := range names {
+		if env, err := os.ReadFile(name); err == nil && bytes.Contains(env, []byte("HOME="+tmp)) {
+			left = append(left, name)
+		}
+	}
+	return left
+}
+
+// The demo plays the whole loop without claude, provider and settings of the
+// user's, and touches nothing of it.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	box := newFakeBox(t)
+	os.Remove(filepath.Join(box.home, "../bin/claude"))
+	box.vars = append(box.vars, "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=SECRET", "CLAUDECODE=1",
+		"CLAUDE_CONFIG_DIR="+box.work, "CCC_CONFIG_DIR="+box.work, "CCC_WORK_DIR="+box.work, "CCC_CLAUDE=/no/claude",
+		"CCC_SUPERVISOR=0", "CCC_SUPERVISOR_HOOK=1", "CLAUDE_PROJECT_DIR="+box.work, "FAKE_CLAUDE_VERSION=2.0.60")
+	got := box.run(90*time.Second, "", "ccc", "demo")
+	if got.code != 0 || got.stderr != "" {
+		t.Errorf("%+v", got)
+	}
+	rest := got.stdout
+	for _, want := range []string{demoTask, "Supervisor mode enabled", "Everything is tested", "[Bash(ls)]", "there is no test",
+		"Verdict of review 1: not done", "Write slug_test.sh", "wants to stop again", "I have run it: ok, 3 titles.", "[Bash(sh slug_test.sh)]",
+		"it passes: ok, 3 titles.", "Verdict: done.", "ccc --supervisor "} {
+		_, after, found := strings.Cut(strings.ReplaceAll(rest, "\n  | ", " "), want)
+		if !found {
+			t.Fatalf("it lacks %q, or not in this order:\n%s", want, got.stdout)
+		}
+		rest = after
+	}
+	for line := range strings.Lines(got.stdout) {
+		if len(line) > 81 && !strings.Contains(line, demoTask) || !strings.HasPrefix(line, "  | ") && strings.ContainsFunc(line, func(r rune) bool { return r > 0x7f }) {
+			t.Errorf("line %q", line)
+		}
+	}
+	if left := box.demoLeft(); len(left) != 0 {
+		t.Errorf("left %q", left)
+	}
+	if entries, _ := os.ReadDir(box.work); len(entries) != 1 {
+		t.Errorf("in the working directory: %v", entries)
+	}
+}
+
+// However a demo ends, it leaves nothing behind.
+func TestDemoEndedEarly(t *testing.T) {
+	t.Parallel()
+	t.Run("signal", func(t *testing.T) {
+		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
+			box := newFakeBox(t)
+			var stdout, stderr strings.Builder
+			cmd := box.command("ccc", "demo")
+			read, write, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd.Stdout, cmd.Stderr = write, &stderr
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			write.Close()
+			buffer := make([]byte, 4096)
+			for !strings.Contains(stdout.String(), "real files:") { // in the middle of the first review
+				n, err := read.Read(buffer)
+				if err != nil {
+					t.Fatal(err)
+				}
+				stdout.Write(buffer[:n])
+			}
+			cmd.Process.Signal(sig)
+			cmd.Wait()
+			read.Close()
+			if cmd.ProcessState.ExitCode() != 130 || stderr.String() != "ccc: interrupted\n" {
+				t.Errorf("%v: exit %d, %s", sig, cmd.ProcessState.ExitCode(), stderr.String())
+			}
+			if left := box.demoLeft(); len(left) != 0 {
+				t.Errorf("%v: left %q", sig, left)
+			}
+		}
+	})
+	t.Run("closed_pipe", func(t *testing.T) {
+		box := newFakeBox(t)
+		got := box.run(90*time.Second, "", "sh", "-c", "{ ccc demo; echo $? >&2; } | head -n 1")
+		if !strings.HasPrefix(got.stdout, "This is a supervised session") || !strings.Contains(got.stderr, "broken pipe\n1\n") {
+			t.Errorf("%+v", got)
+		}
+		if left := box.demoLeft(); len(left) != 0 {
+			t.Errorf("left %q", left)
+		}
+	})
+	t.Run("session_fails", func(t *testing.T) {
+		box := newFakeBox(t)
+		// Without awk, mkdir and all the rest the stand-in can't play.
+		box.vars = append(box.vars, "PATH="+filepath.Join(filepath.Dir(box.home), "bin"))
+		got := box.run(90*time.Second, "", "ccc", "demo")
+		if got.code != 1 || !strings.Contains(got.stderr, "ccc: the session ended early") || !strings.Contains(got.stderr, "not found") {
+			t.Errorf("%+v", got)
+		}
+		if left := box.demoLeft(); len(left) != 0 {
+			t.Errorf("left %q", left)
+		}
+	})
+	t.Run("no_temporary_directory", func(t *testing.T) {
+		box := newFakeBox(t)
+		box.vars = append(box.vars, "TMPDIR=/no/such/directory")
+		if got := box.run(90*time.Second, "", "ccc", "demo"); got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "/no/such/directory") {
+			t.Errorf("%+v", got)
+		}
+	})
+	t.Run("usage", func(t *testing.T) {
+		box := newFakeBox(t)
+		for _, args := range [][]string{{"--fast"}, {"now"}} {
+			got := box.run(30*time.Second, "", append([]string{"ccc", "demo"}, args...)...)
+			if got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "usage:") {
+				t.Errorf("%q: %+v", args, got)
+			}
+		}
+	})
+}
