@@ -214,13 +214,15 @@ func (f *former) note(text, edited []byte, command string) {
 		before = withoutEntries(before, wanted.event, f.Command, nil)
 		after = withoutEntries(after, wanted.event, f.Command, nil)
 	}
-	root, err := parseJSON(text)
-	if err != nil || root.isEmpty('{') {
-		f.Places = slices.DeleteFunc(f.Places, func(p formerPlace) bool { return len(p.Path) == 0 })
-		f.Places = append(f.Places, formerPlace{Path: []string{}, Raw: rawText(text, text != nil)})
-	}
 	oldRoot, _ := parseJSON(before)
 	newRoot, _ := parseJSON(after)
+	if root, err := parseJSON(text); err != nil || root.isEmpty('{') {
+		place := formerPlace{Path: []string{}, Raw: rawText(text, text != nil)}
+		if newRoot.isEmpty('{') {
+			place.Wrote = hashJSON(edited) // a blank file was filled in with nothing
+		}
+		f.keep(place, text, root)
+	}
 	f.compare(before, after, oldRoot, newRoot, nil)
 }
 
@@ -270,7 +272,9 @@ func (f *former) keep(place formerPlace, text []byte, old *jsonValue) {
 		f.Places = append(f.Places, place)
 		return
 	}
-	if old != nil && f.Places[i].holds(text, old) {
+	// A whole file that is empty was emptied by the user, unless ccc left it so.
+	known := len(place.Path) > 0 || f.Places[i].Wrote != ""
+	if old != nil && known && f.Places[i].holds(text, old) {
 		place.Raw = f.Places[i].Raw
 	}
 	f.Places[i] = place

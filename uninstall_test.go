@@ -341,9 +341,29 @@ func TestUninstallNothing(t *testing.T) {
 	}
 }
 
+// ccc.json may fill in nothing, which yet makes a file.
+func TestUninstallFilledWithNothing(t *testing.T) {
+	for _, before := range []string{noFile, "", "{ }"} {
+		box := newFakeBox(t)
+		if before != noFile {
+			box.write(".claude/settings.json", 0o600, before)
+		}
+		box.write(".claude/ccc.json", 0o600, `{"settings":{}}`)
+		for _, args := range []string{"-- --version", "--supervisor -- --version"} {
+			if got := box.run(30*time.Second, "", append([]string{"ccc"}, strings.Fields(args)...)...); got.code != 0 {
+				t.Fatalf("%+v", got)
+			}
+		}
+		if box.uninstall(); box.settings() != before {
+			t.Errorf("before %q, after %q", before, box.settings())
+		}
+	}
+}
+
 // FuzzUninstall: what withHooks and filled do to a text, withoutEdits undoes,
 // by a record as it is on disk.
 func FuzzUninstall(f *testing.F) {
+	f.Add("", "{}")
 	for _, text := range settingsFiles {
 		f.Add(text, `{"permissions":{"defaultMode":"x","allow":[]},"b":{},"hooks":{"Stop":[]}}`)
 	}
@@ -365,7 +385,8 @@ func FuzzUninstall(f *testing.F) {
 			f.note(now, edited, command)
 			record, now = encodeJSON(f), edited
 		}
-		if root, err := parseJSON([]byte(defaults)); err == nil && root.kind == '{' && !strings.Contains(defaults, "supervisor-hook") {
+		root, err := parseJSON([]byte(defaults))
+		if err == nil && root.kind == '{' && !hasKeyTwice(root) && !strings.Contains(defaults, "supervisor-hook") {
 			edited, err := filled(now, []byte(defaults), nil)
 			step(edited, err, "")
 		}
@@ -381,4 +402,17 @@ func FuzzUninstall(f *testing.F) {
 			t.Fatalf("%v\n%q was\n%q\nedited\n%q", err, after, before, now)
 		}
 	})
+}
+
+// hasKeyTwice tells whether an object in v has a key twice. Filled in from such a
+// ccc.json, the last of the two is all that is known of it.
+func hasKeyTwice(v *jsonValue) bool {
+	seen := map[string]bool{}
+	for _, m := range v.members {
+		if seen[m.key] || hasKeyTwice(m.value) {
+			return true
+		}
+		seen[m.key] = true
+	}
+	return slices.ContainsFunc(v.items, hasKeyTwice)
 }
