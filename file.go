@@ -56,14 +56,15 @@ func isFileAt(path string, file *os.File) bool {
 // target is replaced; a new file is 0600. durable also asks the disk, which
 // costs milliseconds: right for the user's files, needless for a counter.
 //
-// The caller holds the lock that guards path, so the temporary name is fixed
-// and what a killed process left under it is swept away here.
+// The caller holds the lock that guards path, so the temporary name is fixed and
+// what a killed process left under it is swept away here; where there may be
+// nothing to write, by sweepTemporary.
 func replaceFile(path string, data []byte, durable bool) error {
 	target, err := followLinks(path)
 	if err != nil {
 		return err
 	}
-	temporary := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+".ccc-tmp")
+	temporary := temporaryFor(target)
 	os.Remove(temporary)
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -90,6 +91,22 @@ func replaceFile(path string, data []byte, durable bool) error {
 		os.Remove(temporary)
 	}
 	return err
+}
+
+const temporarySuffix = ".ccc-tmp"
+
+func temporaryFor(target string) string {
+	return filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+temporarySuffix)
+}
+
+// sweepTemporary removes what a process that was killed in replaceFile left
+// beside the files. The caller holds the lock that guards them.
+func sweepTemporary(paths ...string) {
+	for _, path := range paths {
+		if target, err := followLinks(path); err == nil {
+			os.Remove(temporaryFor(target))
+		}
+	}
 }
 
 // followLinks returns the file that path leads to; the last link may point at

@@ -52,6 +52,9 @@ func guardReviewer(args []string) int {
 		fmt.Fprintln(os.Stderr, "ccc: starting the reviewer:", err)
 		return 126
 	}
+	// The pipes are the reviewer's now: the hook sees their end when it has ended.
+	os.Stdin.Close()
+	os.Stdout.Close()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	var err error

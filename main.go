@@ -16,6 +16,7 @@
 //	screen.go    text on a terminal
 //	settings.go  settings.json and ccc.json
 //	provider.go  the environment of claude
+//	switch.go    supervision on and off, inside a session and outside
 //	jsonedit.go  change one value of a JSON text
 //	doctor.go    find what keeps Supervisor Mode from working
 //	demo.go      play a session with a stand-in for claude
@@ -43,12 +44,26 @@ const usage = `usage:
       --supervisor (or CCC_SUPERVISOR=1) a reviewer checks the work each time
       the agent wants to stop. ccc's part ends at the first argument that is
       not ccc's, or at --: ccc -- "fix the bug", ccc -- --version.
-  ccc supervisor-hook [--state-dir DIR]
-      Answer one Claude Code hook event: JSON on stdin, decision on stdout.
+  ccc demo
+      Play a supervised session in a temporary home: no network, no key.
+  ccc status [--json]
+      List the sessions, newest first.
+  ccc log [-f] [--all] [--json] [SESSION]
+      Tell a session's prompts and reviews; -f goes on with what comes, --all
+      from the beginning (default: the newest session of this project, its
+      newest part). The beginning of a session's id will do.
+  ccc statusline
+      Print one line about a session, for Claude Code's statusLine setting.
   ccc supervisor-mode [on|off] [SESSION]
       Print whether a session is supervised, or switch it (default: the session
       ccc runs in). Inside Claude Code: /supervisor, /supervisor on,
       /supervisor off, /supervisor some task.
+  ccc doctor
+      Check what Supervisor Mode needs, with the command that mends each fault.
+  ccc uninstall [--purge]
+      Take out what ccc put into Claude Code's settings; --purge: the state too.
+  ccc supervisor-hook [--state-dir DIR]
+      Answer one Claude Code hook event: JSON on stdin, decision on stdout.
   ccc --version
   ccc --help
 
@@ -65,6 +80,7 @@ environment:
   CCC_CONFIG_DIR      where ccc.json and SUPERVISOR.md are
   CCC_WORK_DIR        where the state directory, ccc/, is
   CLAUDE_CONFIG_DIR   Claude Code's directory instead of ~/.claude
+  NO_COLOR            no colours
 `
 
 func main() {
@@ -310,7 +326,7 @@ func prepareSupervision(p places, config supervisorConfig) error {
 		return err
 	}
 	state := stateDir(p.state)
-	if err := state.create(); err != nil {
+	if err := errors.Join(state.create(), state.createLog()); err != nil {
 		return fmt.Errorf("creating the state directory: %w", err)
 	}
 	if err := state.sweep(); err != nil {

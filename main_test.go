@@ -251,15 +251,17 @@ func TestLaunchPlaces(t *testing.T) {
 	}
 }
 
-// The README quotes the usage text and names the test command of .ci/run.
+// Both READMEs quote the usage text and name the test command of .ci/run.
 func TestReadme(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"```text\n" + usage + "```\n", "\ngo test ./...\n"} {
-		if !strings.Contains(string(readme), want) {
-			t.Errorf("README.md lacks\n%s", want)
+	for _, name := range []string{"README.md", "README-CN.md"} {
+		readme, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"```text\n" + usage + "```\n", "\ngo test ./...\n"} {
+			if !strings.Contains(string(readme), want) {
+				t.Errorf("%s lacks\n%s", name, want)
+			}
 		}
 	}
 }

@@ -245,7 +245,8 @@ func TestProviderSecrets(t *testing.T) {
 	box.write("../fake/verdict-1", 0o600, "block\nnot yet")
 	box.write("../fake/verdict-2", 0o600, "api_error")
 	var output strings.Builder
-	for _, args := range [][]string{{"kimi", "--supervisor", "-p", "hi"}, {"supervisor-mode", testSession}} {
+	for _, args := range [][]string{{"kimi", "--supervisor", "-p", "hi"}, {"supervisor-mode", testSession}, {"status"}, {"status", "--json"},
+		{"log"}, {"log", "--json"}, {"doctor"}} {
 		output.WriteString(fmt.Sprint(box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)))
 	}
 	if got := box.timelineVerdicts(); !slices.Equal(got, []string{verdictBlock, verdictFailed}) {

@@ -160,14 +160,20 @@ func unknownOption(stderr string) string {
 	return name
 }
 
-// guardPatience is how long a guard may take to end the reviewer's tree: its
-// own limits add up to 0.9 s, and Claude Code kills a hook 1.3 s after SIGTERM.
-const guardPatience = time.Second
+const (
+	// guardPatience is how long a guard may take to end the reviewer's tree: its
+	// own limits add up to 0.9 s, and Claude Code kills a hook 1.3 s after SIGTERM.
+	guardPatience = time.Second
+	// pipePatience is for what a reviewer that has ended left in its pipes: it
+	// arrives at once, but for a machine that is busy beyond measure.
+	pipePatience = 3 * time.Second
+)
 
 // call runs the command line under a guard (guard.go) with the request on stdin
-// and its stdout going to stream. It returns when the reviewer's whole tree has
-// ended: by itself, a moment after its result, or because ctx is done. stderr
-// is the end of what the reviewer said there, on one line.
+// and its stdout going to stream. It returns as soon as the reviewer's result
+// and the end of its stdout are there, or a moment after its result; the guard
+// then ends what is left. Without a result it returns when the guard has ended,
+// and stderr is the end of what the reviewer said there, on one line.
 func (r *review) call(ctx context.Context, command []string, stream *stream) (stderr string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -177,52 +183,61 @@ func (r *review) call(ctx context.Context, command []string, stream *stream) (st
 	if err != nil {
 		return "", err
 	}
+	defer hold.Close()
+	defer lifeline.Close()
+	output, write, err := os.Pipe()
+	if err != nil {
+		return "", err
+	}
+	defer output.Close()
+	defer write.Close()
 	complaints := &tail{limit: 2000}
 	cmd := exec.Command(self, append([]string{guardCommand}, command...)...)
 	cmd.Dir, cmd.Env = r.project, r.env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(r.input()), stream, complaints
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(r.input()), write, complaints
 	cmd.ExtraFiles = []*os.File{lifeline}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a signal to the hook's group spares the guard
-	cmd.WaitDelay = 100 * time.Millisecond
-	err = cmd.Start()
-	lifeline.Close()
-	if err != nil {
-		hold.Close()
+	cmd.WaitDelay = pipePatience
+	if err := cmd.Start(); err != nil {
 		return "", fmt.Errorf("starting the reviewer: %w", err)
 	}
-	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
+	write.Close()
+	exited, read := make(chan error, 1), make(chan struct{})
+	go func() { exited <- cmd.Wait() }()
+	go func() {
+		_, _ = io.Copy(stream, output)
+		stream.close()
+		close(read)
+	}()
 	select {
-	case err = <-done:
-		hold.Close()
+	case <-read:
 	case <-ctx.Done():
-		hold.Close()
-		err = endGuard(cmd, done)
 	case <-stream.complete:
 		select {
-		case err = <-done:
-			hold.Close()
+		case <-read:
 		case <-ctx.Done():
-			hold.Close()
-			err = endGuard(cmd, done)
 		case <-time.After(resultGrace):
-			hold.Close()
-			err = endGuard(cmd, done)
 		}
+		_ = output.SetReadDeadline(time.Now())
+		<-read
+		return "", nil
 	}
-	stream.close()
+	hold.Close()
+	err = endGuard(cmd, exited)
+	_ = output.SetReadDeadline(time.Now().Add(pipePatience))
+	<-read
 	return complaints.line(), err
 }
 
 // endGuard waits for a guard whose lifeline is cut, and kills its process group
 // when it is stuck itself.
-func endGuard(cmd *exec.Cmd, done <-chan error) error {
+func endGuard(cmd *exec.Cmd, exited <-chan error) error {
 	select {
-	case err := <-done:
+	case err := <-exited:
 		return err
 	case <-time.After(guardPatience):
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		return <-done
+		return <-exited
 	}
 }
 

@@ -140,6 +140,7 @@ func editSettings(p places, command string, edit func(text []byte) ([]byte, erro
 	}
 	defer unlock()
 	path := p.settingsFile()
+	sweepTemporary(path, p.formerFile())
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -532,6 +533,7 @@ func recordProvider(p places, name string) error {
 		return err
 	}
 	defer unlock()
+	sweepTemporary(p.configFile())
 	text, err := os.ReadFile(p.configFile())
 	if err != nil {
 		return err

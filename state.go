@@ -51,14 +51,11 @@ const (
 	digits  = "0123456789"
 )
 
-// create makes the directory, which everything else here expects, and the empty
-// log, so that `tail -f` works at once.
-func (d stateDir) create() error {
-	if err := os.MkdirAll(string(d), 0o700); err != nil {
-		return err
-	}
-	return d.appendTo(d.logFile(), nil)
-}
+// create makes the directory, which everything else here expects.
+func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
+
+// createLog makes the empty log, so that `tail -f` works at once.
+func (d stateDir) createLog() error { return d.appendTo(d.logFile(), nil) }
 
 // check tells whether hooks can write to the directory, and make it where it is
 // not there yet; path is what they can't write to. It leaves nothing behind.
@@ -425,6 +422,7 @@ func (d stateDir) keepFile(path, text string) error {
 		return err
 	}
 	defer unlock()
+	sweepTemporary(path, d.writtenFile())
 	written := d.written()
 	switch old, err := os.ReadFile(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -493,6 +491,9 @@ func (d stateDir) sweep() error {
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
+		if strings.HasSuffix(entry.Name(), temporarySuffix) {
+			os.Remove(d.file(entry.Name())) // of a process that was killed: the lock is ours
+		}
 		session, ok := sessionOf(entry.Name())
 		if err != nil || !ok {
 			continue
@@ -530,7 +531,7 @@ func sessionOf(name string) (session string, ok bool) {
 // process left of one.
 func (d stateDir) owns(name string) bool {
 	_, ofSession := sessionOf(name)
-	return ofSession || strings.HasSuffix(name, ".ccc-tmp") ||
+	return ofSession || strings.HasSuffix(name, temporarySuffix) ||
 		slices.Contains([]string{d.logFile(), d.logFile() + ".1", d.lockFile(), d.writtenFile()}, d.file(name))
 }
 

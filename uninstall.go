@@ -119,6 +119,7 @@ func removeHooks(p places, command string) (done string, err error) {
 		return "", err
 	}
 	defer unlock()
+	sweepTemporary(p.settingsFile(), p.formerFile())
 	if done, err = undoEdits(p, command); err != nil {
 		return "", err
 	}
