@@ -165,14 +165,21 @@ const (
 
 // readEvent reads one event from stdin. It does not wait for the end of stdin.
 func readEvent(stdin io.Reader) (event hookEvent, err error) {
-	read := make(chan error, 1)
+	type reading struct {
+		event hookEvent
+		err   error
+	}
+	read := make(chan reading, 1)
 	go func() {
-		read <- json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(&event)
+		var r reading
+		r.err = json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(&r.event)
+		read <- r
 	}()
 	select {
-	case err = <-read:
+	case r := <-read:
+		event, err = r.event, r.err
 	case <-time.After(inputPatience):
-		return hookEvent{}, fmt.Errorf("reading the hook event: nothing complete on stdin after %s", inputPatience)
+		return event, fmt.Errorf("reading the hook event: nothing complete on stdin after %s", inputPatience)
 	}
 	switch {
 	case errors.Is(err, io.EOF):

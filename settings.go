@@ -218,17 +218,23 @@ var managedSettings = map[string]string{
 	"linux":  "/etc/claude-code/managed-settings.json",
 }[runtime.GOOS]
 
-// mutedBy returns the muting keys that are true in the settings file at path;
-// none where it can't be read.
-func mutedBy(path string) (keys []string) {
+// settingsAt reads the settings file at path; root is nil for one that is missing
+// or that Claude Code can't read either.
+func settingsAt(path string) (text []byte, root *jsonValue) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	root, err := parseJSON(text)
+	root, err = parseJSON(text)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
+	return text, root
+}
+
+// mutedBy returns the muting keys that are true in the settings file at path.
+func mutedBy(path string) (keys []string) {
+	_, root := settingsAt(path)
 	for _, key := range mutingKeys {
 		if v := root.member(key); v != nil && v.kind == 't' {
 			keys = append(keys, key)
@@ -299,17 +305,9 @@ func filled(text, defaults []byte, path []string) ([]byte, error) {
 	return text, nil
 }
 
-// settingsEnv returns the env of the settings file at path; one that is missing
-// or that Claude Code can't read either has none.
+// settingsEnv returns the env of the settings file at path.
 func settingsEnv(path string) (values []envValue) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
-	root, err := parseJSON(text)
-	if err != nil {
-		return nil
-	}
+	text, root := settingsAt(path)
 	if env := root.member("env"); env != nil {
 		for _, m := range env.members {
 			value := string(text[m.value.start:m.value.end])
