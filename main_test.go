@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -33,6 +34,11 @@ func TestMain(m *testing.M) {
 		fmt.Println("ready")
 		time.Sleep(time.Minute)
 		os.Exit(0)
+	}
+	// Many tests wait for other processes most of the time.
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }

@@ -69,7 +69,7 @@ func newSandbox(t *testing.T, claude string) *sandbox {
 	}
 	box.write("../work/notes.txt", 0o600, "a note\n")
 	t.Cleanup(func() {
-		if left := box.quiet(2 * time.Second); len(left) != 0 {
+		if left := box.quiet(5 * time.Second); len(left) != 0 {
 			t.Errorf("still running at the end: %q", left)
 			box.kill()
 		}
@@ -272,13 +272,25 @@ func (tty *terminal) keys(names ...string) {
 	}
 }
 
-// prompt types text literally, and sends it.
+// prompt types text literally, and sends it. Enter in the same burst would count
+// as a pasted newline, and a client that is still starting drops it: it is
+// pressed again while the text stands in the input line, the last one with a ❯.
 func (tty *terminal) prompt(text string) {
 	tty.box.t.Helper()
 	tty.keys("-l", "--", text)
-	// Enter within the same burst would count as a pasted newline.
-	time.Sleep(300 * time.Millisecond)
-	tty.keys("Enter")
+	tty.waitFor(text, 10*time.Second)
+	for range 5 {
+		time.Sleep(300 * time.Millisecond)
+		tty.keys("Enter")
+		for range 10 {
+			time.Sleep(100 * time.Millisecond)
+			screen := tty.screen()
+			line, _, _ := strings.Cut(screen[max(0, strings.LastIndex(screen, "❯")):], "\n")
+			if !strings.Contains(line, text) {
+				return
+			}
+		}
+	}
 }
 
 // screen returns what the terminal shows, with wrapped lines joined.
