@@ -118,9 +118,10 @@ func newStream(r *review) *stream {
 
 // Write never fails, and never panics: it runs in a goroutine of os/exec, where
 // nothing else would keep a panic from ending ccc with the code for "block".
-func (s *stream) Write(p []byte) (int, error) {
+func (s *stream) Write(p []byte) (n int, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
+			n, err = len(p), nil // reading goes on with the next piece
 			s.review.warn(fmt.Errorf("reading the reviewer's stream: panic: %v", fault))
 		}
 	}()

@@ -90,9 +90,10 @@ func TestStreamOldSessionID(t *testing.T) {
 
 // A panic while reading must not reach the goroutine of os/exec.
 func TestStreamPanic(t *testing.T) {
-	s := newStream(&review{output: nil, progress: io.Discard, warn: func(error) {}})
-	if n, err := s.Write([]byte("{}\n")); n != 0 && err != nil {
-		t.Errorf("got %d, %v", n, err)
+	warnings := 0
+	s := newStream(&review{output: nil, progress: io.Discard, warn: func(error) { warnings++ }})
+	if n, err := s.Write([]byte("{}\n")); n != 3 || err != nil || warnings != 1 {
+		t.Errorf("got %d, %v, %d warnings", n, err, warnings)
 	}
 }
 
