@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -98,23 +99,44 @@ func BenchmarkHookSupervised(b *testing.B) {
 	})
 }
 
-// BenchmarkStream mirrors 64 MiB of stream-json to a file; cat_valid is
-// `cat > file` with the standard library's JSON check for each line.
-func BenchmarkStream(b *testing.B) {
-	for _, size := range []int{2 << 10, 300 << 10} {
-		line := append(encodeJSON(map[string]any{"type": "user", "session_id": "a", "message": map[string]any{
-			"content": strings.Repeat("some text that a tool printed\n", size/31)}}), '\n')
-		input := bytes.Repeat(line, 64<<20/len(line))
-		file := func(b *testing.B) *os.File {
-			file, err := openAppend(filepath.Join(b.TempDir(), "output"))
-			if err != nil {
-				b.Fatal(err)
+// BenchmarkShow shows 1,000 sessions of 100 reviews, and one more of 100 MB.
+func BenchmarkShow(b *testing.B) {
+	program, home := buildProgram(b, "."), b.TempDir()
+	d := stateDir(filepath.Join(home, ".claude", "ccc"))
+	d.create()
+	review := append(encodeJSON(record{Time: now(), Event: eventStop, Project: "/tmp", Iteration: 1, Limit: 10, Verdict: verdictBlock,
+		Feedback: strings.Repeat("main.go:12 没有处理错误。\n", 20), CostUSD: 0.1, Tools: []string{"Bash(git status)"}}), '\n')
+	for n := range 1000 {
+		d.appendTo(d.eventsFile(fmt.Sprintf("s%d", n)), bytes.Repeat(review, 100))
+	}
+	d.appendTo(d.eventsFile("long"), bytes.Repeat(review, 100e6/len(review)))
+	env := []string{"HOME=" + home}
+	show := func(name string, argv ...string) {
+		b.Run(name, func(b *testing.B) {
+			if _, err := exec.LookPath(argv[0]); err != nil {
+				b.Skip(err)
 			}
-			b.Cleanup(func() { file.Close() })
-			b.SetBytes(int64(len(input)))
-			b.ReportAllocs()
-			return file
-		}
+			benchCommand(b, env, argv...)
+		})
+	}
+	show("status/ccc", program, "status")
+	show("status/sh_jq", "sh", "-c", "cat "+d.eventsFile("s*")+` | jq -r '[.time, .project, .verdict, .cost_usd] | @tsv'`)
+	show("log/ccc", program, "log", "long")
+	show("log/ccc_all", program, "log", "--all", "long")
+	show("log/jq", "jq", "-r", ".time, .verdict, .feedback", d.eventsFile("long"))
+}
+
+// BenchmarkStream mirrors 1 GiB of stream-json to a file, in turns text of the
+// reviewer's and results of tools; cat_valid is `cat > file` with the standard
+// library's JSON check for each line. heap-MiB is by how much the heap has grown.
+func BenchmarkStream(b *testing.B) {
+	const total, repeats = 1 << 30, 256
+	for _, size := range []int{2 << 10, 300 << 10} {
+		text := strings.Repeat("some text, or what a tool printed\n", size/35)
+		lines := fmt.Appendf(nil, `{"type":"assistant","session_id":"a","message":{"id":"m","content":[{"type":"text","text":%s}]}}
+{"type":"user","session_id":"a","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":%[1]s}]}}
+`, encodeJSON(text))
+		input := bytes.Repeat(lines, total/repeats/len(lines))
 		copyTo := func(b *testing.B, w io.Writer) {
 			for rest := input; len(rest) > 0; {
 				n := min(32<<10, len(rest)) // what os/exec reads at once
@@ -124,25 +146,39 @@ func BenchmarkStream(b *testing.B) {
 				rest = rest[n:]
 			}
 		}
-		b.Run(fmt.Sprintf("lines_of_%d/ccc", size), func(b *testing.B) {
-			output := file(b)
-			for b.Loop() {
-				s := newStream(&review{output: output, progress: io.Discard, warn: func(err error) { b.Fatal(err) }})
+		compare := func(name string, mirror func(b *testing.B, output *os.File)) {
+			b.Run(fmt.Sprintf("lines_of_%d/%s", size, name), func(b *testing.B) {
+				output, err := openAppend(filepath.Join(b.TempDir(), "output"))
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer output.Close()
+				b.SetBytes(int64(repeats * len(input)))
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				for b.Loop() {
+					mirror(b, output)
+					output.Truncate(0)
+				}
+				runtime.ReadMemStats(&after)
+				b.ReportMetric(float64(int64(after.HeapSys)-int64(before.HeapSys))/(1<<20), "heap-MiB")
+			})
+		}
+		compare("ccc", func(b *testing.B, output *os.File) {
+			s := newStream(&review{output: output, progress: io.Discard, warn: func(err error) { b.Fatal(err) }})
+			for range repeats {
 				copyTo(b, s)
-				s.close()
-				output.Truncate(0)
 			}
+			s.close()
 		})
-		b.Run(fmt.Sprintf("lines_of_%d/cat_valid", size), func(b *testing.B) {
-			output := file(b)
-			for b.Loop() {
-				for _, line := range bytes.SplitAfter(input, []byte("\n")) {
-					if len(line) > 0 && !json.Valid(line) {
+		compare("cat_valid", func(b *testing.B, output *os.File) {
+			for range repeats {
+				for line := range bytes.Lines(input) {
+					if !json.Valid(line) {
 						b.Fatal("not JSON")
 					}
 				}
 				copyTo(b, output)
-				output.Truncate(0)
 			}
 		})
 	}

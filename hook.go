@@ -296,7 +296,6 @@ func (h *hook) review(config *config, entry record) outcome {
 		return h.failed(entry, err)
 	}
 	entry.PromptSource = source
-	h.log("prompt", "source", source)
 	env, err := reviewerEnv(os.Environ(), config.findProvider(config.supervisor.provider))
 	if err != nil {
 		return h.failed(entry, err)
@@ -324,7 +323,7 @@ func (h *hook) review(config *config, entry record) outcome {
 		warn:     func(err error) { h.complain("review", err) },
 	}
 	h.say("[SUPERVISOR] 正在审查工作...\n请在新窗口查看日志文件了解详情: %s\n", h.state.outputFile(h.event.SessionID))
-	h.log("review started", "iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit))
+	h.log("review started", "iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit), "prompt_source", source)
 	ctx, cancel := untilToldToEnd(time.Duration(config.supervisor.timeoutSeconds) * time.Second)
 	defer cancel()
 	result, err := r.run(ctx)

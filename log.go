@@ -322,18 +322,13 @@ func (s *story) review(r record) {
 // step notes a line of the reviewer's output. Where a review begins, those
 // before it are history.
 func (s *story) step(line []byte) {
-	var kind struct {
-		Type    string `json:"type"`
-		Subtype string `json:"subtype"`
-	}
-	_ = json.Unmarshal(line, &kind)
+	var l streamLine
+	_ = json.Unmarshal(line, &l)
 	switch {
-	case kind.Type == "system" && kind.Subtype == "init":
+	case l.Type == "system" && l.Subtype == "init":
 		s.steps, s.watching = nil, false
-	case kind.Type == "assistant":
-		var m assistantMessage
-		_ = json.Unmarshal(line, &m)
-		s.steps = append(s.steps, m.Message.Content...)
+	case l.Type == "assistant":
+		s.steps = append(s.steps, l.Message.Content...)
 	}
 }
 

@@ -68,8 +68,9 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 		default:
 			w.keep(piece)
 			if end > 0 {
-				w.line(w.part)
+				whole := w.part
 				w.part = w.part[:0]
+				w.line(whole)
 			}
 		}
 	}
@@ -81,7 +82,7 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 // hold the line in memory twice.
 func (w *lineWriter) keep(piece []byte) {
 	if size := len(w.part) + len(piece); size > cap(w.part) && size > 1<<20 {
-		w.part = append(make([]byte, 0, lineLimit+1), w.part...)
+		w.part = append(make([]byte, 0, lineLimit), w.part...)
 	}
 	w.part = append(w.part, piece...)
 }
@@ -89,9 +90,7 @@ func (w *lineWriter) keep(piece []byte) {
 // close passes on a last line that has no newline, with one.
 func (w *lineWriter) close() {
 	if len(w.part) > 0 {
-		w.keep([]byte("\n"))
-		w.line(w.part)
-		w.part = nil
+		_, _ = w.Write([]byte("\n"))
 	}
 }
 
@@ -116,7 +115,7 @@ func newStream(r *review) *stream {
 	return s
 }
 
-// Write never fails, and never panics: it runs in a goroutine of os/exec, where
+// Write never fails, and never panics: it runs in a goroutine of its own, where
 // nothing else would keep a panic from ending ccc with the code for "block".
 func (s *stream) Write(p []byte) (n int, err error) {
 	defer func() {
@@ -128,15 +127,21 @@ func (s *stream) Write(p []byte) (n int, err error) {
 	return s.lineWriter.Write(p)
 }
 
+// close takes a last line that has no newline, and sums up.
+func (s *stream) close() {
+	if len(s.part) > 0 {
+		_, _ = s.Write([]byte("\n"))
+	}
+	for _, u := range s.usage {
+		s.outcome.tokens.add(u)
+	}
+}
+
 // read takes one line: mirrors it, when it is valid JSON, and picks out what
 // ccc needs to know.
 func (s *stream) read(line []byte) {
-	var head struct {
-		Type         string `json:"type"`
-		SessionID    string `json:"session_id"`
-		OldSessionID string `json:"sessionId"`
-	}
-	err := json.Unmarshal(line, &head)
+	var l streamLine
+	err := json.Unmarshal(line, &l)
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		if len(bytes.TrimSpace(line)) > 0 {
@@ -149,12 +154,12 @@ func (s *stream) read(line []byte) {
 		s.review.warn(fmt.Errorf("writing the reviewer's output: %w", err))
 		s.review.output = io.Discard
 	}
-	if id := head.SessionID + head.OldSessionID; s.outcome.session == "" && validSession(id) {
+	if id := l.SessionID + l.OldSessionID; s.outcome.session == "" && validSession(id) {
 		s.outcome.session = id
 	}
-	switch head.Type {
+	switch l.Type {
 	case "assistant":
-		s.assistant(line)
+		s.assistant(l.Message)
 	case "result":
 		s.result = parseResult(line)
 		s.outcome.costUSD = s.result.ownCost()
@@ -162,13 +167,20 @@ func (s *stream) read(line []byte) {
 	}
 }
 
-// An assistantMessage is a line of type assistant.
+// A streamLine is what ccc reads of a line. It is read in one go, as lines are
+// long; where a member is of another shape, the others still count.
+type streamLine struct {
+	Type         string           `json:"type"`
+	Subtype      string           `json:"subtype"`
+	SessionID    string           `json:"session_id"`
+	OldSessionID string           `json:"sessionId"`
+	Message      assistantMessage `json:"message"` // for type assistant
+}
+
 type assistantMessage struct {
-	Message struct {
-		ID      string         `json:"id"`
-		Usage   tokens         `json:"usage"`
-		Content []contentBlock `json:"content"`
-	} `json:"message"`
+	ID      string         `json:"id"`
+	Usage   tokens         `json:"usage"`
+	Content []contentBlock `json:"content"`
 }
 
 type contentBlock struct {
@@ -189,17 +201,9 @@ func (b contentBlock) shown() (text, tool string) {
 	return text, tool
 }
 
-func (s *stream) assistant(line []byte) {
-	var m assistantMessage
-	if json.Unmarshal(line, &m) != nil {
-		return
-	}
-	s.usage[m.Message.ID] = m.Message.Usage
-	s.outcome.tokens = tokens{}
-	for _, u := range s.usage {
-		s.outcome.tokens.add(u)
-	}
-	for _, block := range m.Message.Content {
+func (s *stream) assistant(m assistantMessage) {
+	s.usage[m.ID] = m.Usage
+	for _, block := range m.Content {
 		text, tool := block.shown()
 		if text != "" {
 			fmt.Fprintln(s.review.progress, printable(text))
@@ -234,6 +238,9 @@ func describeTool(name string, input json.RawMessage) string {
 // printable makes text safe for a terminal: control characters other than
 // newline and tab are shown as what they are, not obeyed.
 func printable(text string) string {
+	if isPlain(text) {
+		return text
+	}
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
@@ -247,4 +254,16 @@ func printable(text string) string {
 		}
 		return r
 	}, text)
+}
+
+// isPlain tells whether text is ASCII, without control characters but newlines
+// and tabs. Nearly all text is, and this takes a fifth of the time of a look at
+// each rune.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' && c != '\n' && c != '\t' || c > '~' {
+			return false
+		}
+	}
+	return true
 }

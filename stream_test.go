@@ -88,12 +88,19 @@ func TestStreamOldSessionID(t *testing.T) {
 	}
 }
 
-// A panic while reading must not reach the goroutine of os/exec.
+// A panic while reading must not reach the goroutine that reads.
 func TestStreamPanic(t *testing.T) {
 	warnings := 0
 	s := newStream(&review{output: nil, progress: io.Discard, warn: func(error) { warnings++ }})
-	if n, err := s.Write([]byte("{}\n")); n != 3 || err != nil || warnings != 1 {
-		t.Errorf("got %d, %v, %d warnings", n, err, warnings)
+	for i, piece := range []string{"{", "}\n", "{}"} {
+		want := min(i, 1)
+		if n, err := s.Write([]byte(piece)); n != len(piece) || err != nil || warnings != want {
+			t.Errorf("%q: got %d, %v, %d warnings", piece, n, err, warnings)
+		}
+	}
+	s.close()
+	if warnings != 2 {
+		t.Errorf("the last line, without newline: got %d warnings, want 2", warnings)
 	}
 }
 
