@@ -62,7 +62,9 @@ func guardReviewer(args []string) int {
 	select {
 	case err = <-done:
 	case <-cut:
-		victims.add(descendants(os.Getpid())) // where orphans are not adopted, this is the time to see them
+		if !adopted {
+			victims.add(descendants(os.Getpid())) // soon they may not be found any more
+		}
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case err = <-done:
