@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -104,6 +105,7 @@ func decide(dir string, stdin io.Reader, stderr io.Writer) (decision any, err er
 	if !isCommand && !h.supervised() {
 		return nil, nil
 	}
+	runtime.GOMAXPROCS(1) // threads that look for work take 0.1 ms from the reviewer's start
 	// A closed stderr must not end the hook in the middle of a review.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if err := h.state.create(); err != nil {
@@ -300,30 +302,16 @@ func (h *hook) review(config *config, entry record) outcome {
 	if err != nil {
 		return h.failed(entry, err)
 	}
-	timeline, err := h.state.timeline(h.event.SessionID)
-	if err != nil {
-		h.complain("reading the timeline", err)
-	}
-	var output io.Writer = io.Discard
-	if file, err := h.state.openOutput(h.event.SessionID); err != nil {
-		h.complain("opening the reviewer's output", err)
-	} else {
-		defer file.Close()
-		output = file
-	}
 	r := &review{
 		session:  h.event.SessionID,
 		project:  h.project(),
 		prompt:   prompt,
-		request:  reviewRequest(h.event, timeline, entry.Iteration, entry.Limit),
 		config:   config.supervisor,
 		env:      env,
-		output:   output,
+		begin:    func() (string, io.Writer) { return h.begin(entry) },
 		progress: h.stderr,
 		warn:     func(err error) { h.complain("review", err) },
 	}
-	h.say("[SUPERVISOR] 正在审查工作...\n请在新窗口查看日志文件了解详情: %s\n", h.state.outputFile(h.event.SessionID))
-	h.log("review started", "iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit), "prompt_source", source)
 	ctx, cancel := untilToldToEnd(time.Duration(config.supervisor.timeoutSeconds) * time.Second)
 	defer cancel()
 	result, err := r.run(ctx)
@@ -342,6 +330,24 @@ func (h *hook) review(config *config, entry record) outcome {
 	}
 	h.record(entry)
 	return outcome{verdict: entry.Verdict, feedback: entry.Feedback}
+}
+
+// begin tells that the review has begun and returns what the reviewer is asked
+// and where its stream goes.
+func (h *hook) begin(entry record) (request string, output io.Writer) {
+	h.say("[SUPERVISOR] 正在审查工作...\n请在新窗口查看日志文件了解详情: %s\n", h.state.outputFile(h.event.SessionID))
+	h.log("review started", "iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit), "prompt_source", entry.PromptSource)
+	timeline, err := h.state.timeline(h.event.SessionID)
+	if err != nil {
+		h.complain("reading the timeline", err)
+	}
+	request = reviewRequest(h.event, timeline, entry.Iteration, entry.Limit)
+	file, err := h.state.openOutput(h.event.SessionID) // until the hook ends
+	if err != nil {
+		h.complain("opening the reviewer's output", err)
+		return request, io.Discard
+	}
+	return request, file
 }
 
 // failed is the one place that decides that no review took place: the agent

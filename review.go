@@ -23,10 +23,13 @@ type review struct {
 	session string // the session to fork
 	project string // where the reviewer runs: older versions find a session only there
 	prompt  string
-	request string
 	config  supervisorConfig
 	env     []string
 
+	// begin returns request and output. It is called when the reviewer has been
+	// started: until it can read, a second later, there is time for that.
+	begin    func() (request string, output io.Writer)
+	request  string
 	output   io.Writer   // takes each valid line of the stream, unchanged
 	progress io.Writer   // takes the reviewer's text, for people
 	warn     func(error) // told of what goes wrong without ending the review
@@ -194,7 +197,11 @@ func (r *review) call(ctx context.Context, command []string, stream *stream) (st
 	complaints := &tail{limit: 2000}
 	cmd := exec.Command(self, append([]string{guardCommand}, command...)...)
 	cmd.Dir, cmd.Env = r.project, r.env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(r.input()), write, complaints
+	cmd.Stdout, cmd.Stderr = write, complaints
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return "", err
+	}
 	cmd.ExtraFiles = []*os.File{lifeline}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a signal to the hook's group spares the guard
 	cmd.WaitDelay = pipePatience
@@ -202,6 +209,13 @@ func (r *review) call(ctx context.Context, command []string, stream *stream) (st
 		return "", fmt.Errorf("starting the reviewer: %w", err)
 	}
 	write.Close()
+	if r.output == nil {
+		r.request, r.output = r.begin()
+	}
+	go func() {
+		_, _ = io.WriteString(stdin, r.input()) // a reviewer that ends early does not read it
+		stdin.Close()
+	}()
 	exited, read := make(chan error, 1), make(chan struct{})
 	go func() { exited <- cmd.Wait() }()
 	go func() {
