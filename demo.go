@@ -148,11 +148,6 @@ func (d *demonstration) start() (end func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	lifeline, hold, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer lifeline.Close()
 	stdout, err := os.Create(d.file("stdout"))
 	if err != nil {
 		return nil, err
@@ -163,13 +158,11 @@ func (d *demonstration) start() (end func(), err error) {
 		return nil, err
 	}
 	defer stderr.Close()
-	cmd := exec.Command(self, guardCommand, self, "--supervisor", "-p", demoTask)
+	cmd := exec.Command(self, "--supervisor", "-p", demoTask)
 	cmd.Dir, cmd.Env = d.file("project"), d.env(os.Environ())
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	cmd.ExtraFiles = []*os.File{lifeline}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C is for the demo, which ends the guard
-	if err := cmd.Start(); err != nil {
-		hold.Close()
+	hold, err := startGuarded(cmd)
+	if err != nil {
 		return nil, err
 	}
 	waited := make(chan struct{})
@@ -189,8 +182,8 @@ func (d *demonstration) env(env []string) []string {
 	})
 	for _, v := range []envValue{
 		{"HOME", d.file("home")}, {"TMPDIR", d.dir},
-		{"CLAUDE_CONFIG_DIR", d.file("home/.claude")}, {"CCC_CONFIG_DIR", d.file("home/.claude")}, {"CCC_WORK_DIR", d.file("home/.claude")},
-		{"CCC_CLAUDE", d.file("claude")}, {"FAKE_CLAUDE_DIR", d.file("scenario")}, {"FAKE_CLAUDE_SESSION", demoSession},
+		{claudeDirVariable, d.file("home/.claude")}, {configDirVariable, d.file("home/.claude")}, {workDirVariable, d.file("home/.claude")},
+		{claudeVariable, d.file("claude")}, {"FAKE_CLAUDE_DIR", d.file("scenario")}, {"FAKE_CLAUDE_SESSION", demoSession},
 	} {
 		env = setEnv(env, v.name, v.value)
 	}

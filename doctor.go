@@ -95,12 +95,9 @@ func (c *checkup) relaunch() string {
 
 func edit(path string) string { return "${EDITOR:-vi} " + shellQuote(path) }
 
-const (
-	installClaude = "npm install -g @anthropic-ai/claude-code"
-	// The slowest start of a claude that was measured, 2.1.30 on a busy machine,
-	// took 2.5 s.
-	claudePatience = 10 * time.Second
-)
+// The slowest start of a claude that was measured, 2.1.30 on a busy machine, took
+// 2.5 s.
+const claudePatience = 10 * time.Second
 
 // ask runs claude and returns what it says on stdout and stderr.
 func ask(claude string, args ...string) (stdout, stderr string, err error) {
@@ -125,8 +122,8 @@ func (c *checkup) checkClaude() {
 	claude, err := findClaude()
 	if err != nil {
 		mend := installClaude
-		if os.Getenv("CCC_CLAUDE") != "" {
-			mend = "unset CCC_CLAUDE"
+		if os.Getenv(claudeVariable) != "" {
+			mend = "unset " + claudeVariable
 		}
 		c.problem(mend, "claude: %v", errors.Unwrap(err))
 		return
@@ -186,11 +183,11 @@ func (c *checkup) checkConfig() {
 		c.problem(edit(path), "configuration: %v", err)
 		return
 	}
-	info, err := os.Stat(path)
+	_, err = os.Stat(path)
 	switch {
 	case err != nil:
 		c.ok("configuration: no %s, the defaults count", path)
-	case info.Mode()&0o077 != 0 && c.config.holdsToken():
+	case c.config.exposesToken(c.places):
 		c.warning("chmod 600 "+shellQuote(path), "configuration: %s holds a token and others can read it", path)
 	default:
 		c.ok("configuration: %s", path)
@@ -277,13 +274,6 @@ func sameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// settingsFiles are those that count in the project, the user's first. In the
-// home directory the project's file may be the user's.
-func (c *checkup) settingsFiles() []string {
-	return slices.Compact([]string{c.settingsFile(),
-		filepath.Join(c.project, ".claude", "settings.json"), filepath.Join(c.project, ".claude", "settings.local.json")})
-}
-
 // substitute is the command that replaces a sed pattern in the file at path. With
 // the suffix attached GNU's and BSD's sed take -i alike; the former file stays
 // beside.
@@ -293,7 +283,7 @@ func substitute(path, pattern, replacement string) string {
 
 func (c *checkup) checkMuting() {
 	muted := false
-	for _, path := range append(c.settingsFiles(), managedSettings) {
+	for _, path := range append(c.settingsFiles(c.project), managedSettings) {
 		for _, key := range mutedBy(path) {
 			muted = true
 			mend := substitute(path, `"`+key+`"[[:space:]]*:[[:space:]]*true`, `"`+key+`": false`)
@@ -329,7 +319,7 @@ func (c *checkup) checkBlockCap() {
 		found = true
 		c.warning("unset "+blockCapVariable, effect, blockCapVariable, "the environment", limit)
 	}
-	for _, path := range c.settingsFiles() {
+	for _, path := range c.settingsFiles(c.project) {
 		for _, set := range settingsEnv(path) {
 			if set.name == blockCapVariable && below(set.value) {
 				found = true

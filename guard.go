@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// guardCommand is the subcommand, internal to ccc, that the hook starts:
+// guardSubcommand is the subcommand, internal to ccc, that startGuarded starts:
 // ccc supervisor-guard CLAUDE ARGUMENTS..., with the pipe as file 3.
-const guardCommand = "supervisor-guard"
+const guardSubcommand = "supervisor-guard"
 
 const (
 	// termGrace lets claude end its own tools in its own way. Together with
@@ -27,7 +27,45 @@ const (
 	// killPatience bounds the wait for killed processes; only one in an
 	// uninterruptible system call takes longer, and nothing can end that.
 	killPatience = 500 * time.Millisecond
+	// guardPatience is how long a guard may take to end all of it. Claude Code
+	// kills a hook 1.3 s after SIGTERM.
+	guardPatience = termGrace + killPatience + 100*time.Millisecond
 )
+
+// startGuarded starts cmd under a guard; what cmd says of directory, environment
+// and files stays. To close hold ends all of it, and so does the end of this
+// process.
+func startGuarded(cmd *exec.Cmd) (hold *os.File, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	lifeline, hold, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer lifeline.Close()
+	cmd.Path, cmd.Args = self, append([]string{self, guardSubcommand}, cmd.Args...)
+	cmd.ExtraFiles = []*os.File{lifeline}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a signal to this process's group spares the guard
+	if err := cmd.Start(); err != nil {
+		hold.Close()
+		return nil, err
+	}
+	return hold, nil
+}
+
+// endGuard waits for a guard whose lifeline is cut, and kills its process group
+// when it is stuck itself.
+func endGuard(cmd *exec.Cmd, exited <-chan error) error {
+	select {
+	case err := <-exited:
+		return err
+	case <-time.After(guardPatience):
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		return <-exited
+	}
+}
 
 // guardReviewer runs the command in args and returns its exit code, or 128 plus
 // the signal that ended it, after every process of its tree has ended.
@@ -36,7 +74,7 @@ func guardReviewer(args []string) int {
 	syscall.CloseOnExec(lifelineFD)
 	lifeline := os.NewFile(lifelineFD, "lifeline")
 	if len(args) == 0 || lifeline == nil {
-		fmt.Fprintln(os.Stderr, "ccc: "+guardCommand+" is started by supervisor-hook only")
+		fmt.Fprintln(os.Stderr, "ccc: "+guardSubcommand+" is started by "+hookSubcommand+" only")
 		return 1
 	}
 	adopted := adoptOrphans()

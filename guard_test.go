@@ -20,7 +20,7 @@ func startGuard(t *testing.T, box *sandbox, script string) (*exec.Cmd, func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := box.command("ccc", guardCommand, "/bin/sh", "-c", script)
+	cmd := box.command("ccc", guardSubcommand, "/bin/sh", "-c", script)
 	cmd.ExtraFiles = []*os.File{lifeline}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestGuardTerminates(t *testing.T) {
 
 func TestGuardNotStarted(t *testing.T) {
 	box := newFakeBox(t)
-	if got := box.run(10*time.Second, "", "ccc", guardCommand); got.code != 1 || !strings.Contains(got.stderr, "supervisor-hook only") {
+	if got := box.run(10*time.Second, "", "ccc", guardSubcommand); got.code != 1 || !strings.Contains(got.stderr, "supervisor-hook only") {
 		t.Errorf("without arguments: %+v", got)
 	}
 }

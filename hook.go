@@ -44,6 +44,12 @@ const (
 	askUserQuestion = "AskUserQuestion"
 )
 
+// hookSubcommand is the subcommand that Claude Code's settings call.
+const hookSubcommand = "supervisor-hook"
+
+// reviewingText is what the user reads while a review runs.
+const reviewingText = "[SUPERVISOR] 正在审查工作..."
+
 // looseText is a string, or the JSON text of whatever stands in its place.
 type looseText string
 
@@ -63,11 +69,11 @@ const reviewersOwn = `{"decision":"","":""}` + "\n"
 // supervisorHook answers the event on stdin. The exit code is 0 but for a
 // command line that is wrong.
 func supervisorHook(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
-	if os.Getenv("CCC_SUPERVISOR_HOOK") == "1" {
+	if os.Getenv(reviewerVariable) == "1" {
 		fmt.Fprint(stdout, reviewersOwn)
 		return 0
 	}
-	flags := flag.NewFlagSet("supervisor-hook", flag.ContinueOnError)
+	flags := flag.NewFlagSet(hookSubcommand, flag.ContinueOnError)
 	dir := flags.String("state-dir", "", "")
 	if help, err := parseFlags(flags, args, 0, 0, stdout); help || err != nil {
 		return min(exitWith(stderr, err), 1) // 2 would block
@@ -111,7 +117,7 @@ func decide(dir string, stdin io.Reader, stderr io.Writer) (decision any, err er
 	if err := h.state.create(); err != nil {
 		fmt.Fprintln(stderr, "ccc: creating the state directory:", err)
 	}
-	h.log("supervisor-hook invoked", "event", event.HookEventName)
+	h.log(hookSubcommand+" invoked", "event", event.HookEventName)
 	if event.AgentID != "" {
 		return nil, nil
 	}
@@ -216,14 +222,14 @@ func (h *hook) supervised() bool {
 	if state, err := h.state.read(h.event.SessionID); err == nil && state.Enabled != nil {
 		return *state.Enabled
 	}
-	if mode := os.Getenv("CCC_SUPERVISOR"); mode != "" {
+	if mode := os.Getenv(supervisorVariable); mode != "" {
 		return mode == "1"
 	}
-	return os.Getenv("CLAUDE_PROJECT_DIR") == ""
+	return os.Getenv(projectVariable) == ""
 }
 
 func (h *hook) project() string {
-	if dir := os.Getenv("CLAUDE_PROJECT_DIR"); dir != "" {
+	if dir := os.Getenv(projectVariable); dir != "" {
 		return dir
 	}
 	return h.event.Cwd
@@ -335,7 +341,7 @@ func (h *hook) review(config *config, entry record) outcome {
 // begin tells that the review has begun and returns what the reviewer is asked
 // and where its stream goes.
 func (h *hook) begin(entry record) (request string, output io.Writer) {
-	h.say("[SUPERVISOR] 正在审查工作...\n请在新窗口查看日志文件了解详情: %s\n", h.state.outputFile(h.event.SessionID))
+	h.say("%s\n请在新窗口查看日志文件了解详情: %s\n", reviewingText, h.state.outputFile(h.event.SessionID))
 	h.log("review started", "iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit), "prompt_source", entry.PromptSource)
 	timeline, err := h.state.timeline(h.event.SessionID)
 	if err != nil {

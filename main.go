@@ -30,10 +30,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime/debug"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 )
@@ -89,42 +86,44 @@ func main() {
 
 // run is main with the exit code returned.
 func run(args []string) int {
-	word := ""
 	if len(args) > 0 {
-		word = args[0]
-	}
-	switch word {
-	case "--version":
-		fmt.Println("ccc", version())
-		return 0
-	case "--help":
-		fmt.Print(usage)
-		return 0
-	case "supervisor-hook":
-		return supervisorHook(args[1:], os.Stdin, os.Stdout, os.Stderr)
-	case "supervisor-mode":
-		return exitWith(os.Stderr, supervisorMode(args[1:], os.Stdout))
-	case "doctor":
-		return exitWith(os.Stderr, doctor(args[1:], os.Stdout))
-	case "demo":
-		return exitWith(os.Stderr, demo(args[1:], os.Stdout))
-	case "uninstall":
-		return exitWith(os.Stderr, uninstall(args[1:], os.Stdout))
-	case "status":
-		return exitWith(os.Stderr, showStatus(args[1:], os.Stdout, os.Stderr))
-	case "log":
-		return exitWith(os.Stderr, showLog(args[1:], os.Stdout, os.Stderr))
-	case "statusline":
-		return exitWith(os.Stderr, showStatusline(args[1:], os.Stdin, os.Stdout, os.Stderr))
-	case guardCommand:
-		return guardReviewer(args[1:])
+		if command := subcommand(args[0]); command != nil {
+			return command(args[1:])
+		}
 	}
 	return exitWith(os.Stderr, launch(args))
 }
 
-// isSubcommand tells whether run takes word for a subcommand.
-func isSubcommand(word string) bool {
-	return slices.Contains([]string{"supervisor-hook", "supervisor-mode", "status", "log", "statusline", "doctor", "uninstall", "demo", guardCommand}, word)
+// subcommand returns what word is as the first argument, nil for none of ccc's.
+func subcommand(word string) func(args []string) (code int) {
+	reporting := func(command func(args []string) error) func([]string) int {
+		return func(args []string) int { return exitWith(os.Stderr, command(args)) }
+	}
+	switch word {
+	case "--version":
+		return func([]string) int { fmt.Println("ccc", version()); return 0 }
+	case "--help":
+		return func([]string) int { fmt.Print(usage); return 0 }
+	case hookSubcommand:
+		return func(args []string) int { return supervisorHook(args, os.Stdin, os.Stdout, os.Stderr) }
+	case guardSubcommand:
+		return guardReviewer
+	case "supervisor-mode":
+		return reporting(func(args []string) error { return supervisorMode(args, os.Stdout) })
+	case "status":
+		return reporting(func(args []string) error { return showStatus(args, os.Stdout, os.Stderr) })
+	case "log":
+		return reporting(func(args []string) error { return showLog(args, os.Stdout, os.Stderr) })
+	case "statusline":
+		return reporting(func(args []string) error { return showStatusline(args, os.Stdin, os.Stdout, os.Stderr) })
+	case "doctor":
+		return reporting(func(args []string) error { return doctor(args, os.Stdout) })
+	case "demo":
+		return reporting(func(args []string) error { return demo(args, os.Stdout) })
+	case "uninstall":
+		return reporting(func(args []string) error { return uninstall(args, os.Stdout) })
+	}
+	return nil
 }
 
 // version is the module version that go install records, or what the source
@@ -199,7 +198,7 @@ type launchPlan struct {
 
 // parseLaunch splits the command line into ccc's part and claude's.
 func parseLaunch(args []string, c *config) (plan launchPlan, err error) {
-	plan.supervisor = os.Getenv("CCC_SUPERVISOR") == "1"
+	plan.supervisor = os.Getenv(supervisorVariable) == "1"
 	for ; len(args) > 0; args = args[1:] {
 		switch word := args[0]; {
 		case word == "--supervisor":
@@ -280,7 +279,7 @@ func launch(args []string) error {
 			return fmt.Errorf("recording current_provider: %w", err)
 		}
 	}
-	if info, err := os.Stat(p.configFile()); err == nil && info.Mode()&0o077 != 0 && config.holdsToken() {
+	if config.exposesToken(p) {
 		fmt.Fprintf(os.Stderr, "ccc: warning: %s holds a token and others can read it: chmod 600 %s\n", p.configFile(), shellQuote(p.configFile()))
 	}
 	argv := append([]string{claude}, config.claudeArgs...)
@@ -290,29 +289,6 @@ func launch(args []string) error {
 	err = syscall.Exec(claude, append(argv, plan.args...), env)
 	return failure{code: 126, err: fmt.Errorf("starting %s: %w", claude, err)}
 }
-
-// supervisedEnv adds what the claude of a supervised session needs. What the
-// user has set stays.
-func supervisedEnv(env []string, config supervisorConfig) []string {
-	env = setEnv(env, "CCC_SUPERVISOR", "1")
-	if lookup(env, blockCapVariable) == "" {
-		env = setEnv(env, blockCapVariable, strconv.Itoa(config.maxIterations))
-	}
-	if config.keepCache && lookup(env, attributionVariable) == "" {
-		env = setEnv(env, attributionVariable, "0")
-	}
-	return env
-}
-
-const (
-	// Claude Code (from 2.1.143) ends a turn by force after this many blocked
-	// stops in a row, 8 unless told otherwise.
-	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
-	// Claude Code puts a line at the head of the system prompt that differs
-	// between an interactive session and a reviewer, and with it all that
-	// follows in the prompt cache; "0" leaves the line out of both.
-	attributionVariable = "CLAUDE_CODE_ATTRIBUTION_HEADER"
-)
 
 // prepareSupervision writes what a supervised session needs and says where it
 // can be watched.
@@ -352,21 +328,4 @@ func prepareSupervision(p places, config supervisorConfig) error {
 查看日志: tail -f %s
 `, state, state.logFile(), state.outputFile("<session>"), shellQuote(state.logFile()))
 	return nil
-}
-
-// absoluteEnv makes the directories and programs in ccc's variables absolute:
-// hooks run in other directories than the launch.
-func absoluteEnv(env []string) ([]string, error) {
-	for _, name := range []string{"CCC_CONFIG_DIR", "CCC_WORK_DIR", "CLAUDE_CONFIG_DIR", "CCC_CLAUDE"} {
-		value := os.Getenv(name)
-		if value == "" || filepath.IsAbs(value) || !strings.Contains(value, "/") && name == "CCC_CLAUDE" {
-			continue
-		}
-		absolute, err := filepath.Abs(value)
-		if err != nil {
-			return nil, err
-		}
-		env = setEnv(env, name, absolute)
-	}
-	return env, nil
 }

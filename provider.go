@@ -10,7 +10,28 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+)
+
+// The environment variables that ccc and its parts agree on, or share with
+// Claude Code.
+const (
+	supervisorVariable = "CCC_SUPERVISOR"      // "1": the session is supervised
+	reviewerVariable   = "CCC_SUPERVISOR_HOOK" // "1": this claude is a reviewer's
+	claudeVariable     = "CCC_CLAUDE"
+	configDirVariable  = "CCC_CONFIG_DIR"
+	workDirVariable    = "CCC_WORK_DIR"
+	claudeDirVariable  = "CLAUDE_CONFIG_DIR"
+	projectVariable    = "CLAUDE_PROJECT_DIR" // set for hooks: where the session was started
+	sessionVariable    = "CLAUDE_CODE_SESSION_ID"
+	// Claude Code (from 2.1.143) ends a turn by force after this many blocked
+	// stops in a row, 8 unless told otherwise.
+	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
+	// Claude Code puts a line at the head of the system prompt that differs
+	// between an interactive session and a reviewer, and with it all that
+	// follows in the prompt cache; "0" leaves the line out of both.
+	attributionVariable = "CLAUDE_CODE_ATTRIBUTION_HEADER"
 )
 
 // launchEnv is the environment of the agent's claude.
@@ -20,6 +41,23 @@ func launchEnv(env []string, p *provider) ([]string, error) {
 		return env, err
 	}
 	return withProvider(env, p)
+}
+
+// absoluteEnv makes the directories and programs in ccc's variables absolute:
+// hooks run in other directories than the launch.
+func absoluteEnv(env []string) ([]string, error) {
+	for _, name := range []string{configDirVariable, workDirVariable, claudeDirVariable, claudeVariable} {
+		value := os.Getenv(name)
+		if value == "" || filepath.IsAbs(value) || !strings.Contains(value, "/") && name == claudeVariable {
+			continue
+		}
+		absolute, err := filepath.Abs(value)
+		if err != nil {
+			return nil, err
+		}
+		env = setEnv(env, name, absolute)
+	}
+	return env, nil
 }
 
 // lastOfEach returns env with each variable once; the last of several counts.
@@ -36,6 +74,19 @@ func lastOfEach(env []string) (once []string) {
 	return once
 }
 
+// supervisedEnv adds what the claude of a supervised session needs. What the
+// user has set stays.
+func supervisedEnv(env []string, config supervisorConfig) []string {
+	env = setEnv(env, supervisorVariable, "1")
+	if lookup(env, blockCapVariable) == "" {
+		env = setEnv(env, blockCapVariable, strconv.Itoa(config.maxIterations))
+	}
+	if config.keepCache && lookup(env, attributionVariable) == "" {
+		env = setEnv(env, attributionVariable, "0")
+	}
+	return env
+}
+
 // reviewerEnv is the environment of a reviewer: that of the hook, without what
 // ties a process to the session it was started from. Its provider, if p is not
 // nil, is p.
@@ -43,9 +94,9 @@ func reviewerEnv(env []string, p *provider) ([]string, error) {
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return strings.HasPrefix(name, "CLAUDE_CODE_MESSAGING_") || slices.Contains([]string{
-			"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_CHILD_SESSION", "CLAUDE_CODE_SESSION_ID"}, name)
+			"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_CHILD_SESSION", sessionVariable}, name)
 	})
-	env = setEnv(env, "CCC_SUPERVISOR_HOOK", "1")
+	env = setEnv(env, reviewerVariable, "1")
 	if p == nil {
 		return env, nil
 	}
@@ -153,8 +204,7 @@ func oneSlip(a, b string) bool {
 // key counts when p sets it to another value, or when it decides which API is
 // called and p does not set it. Values are not shown.
 func settingsConflicts(p places, project string, provider *provider, values []envValue) (conflicts []error) {
-	for _, path := range []string{p.settingsFile(),
-		filepath.Join(project, ".claude", "settings.json"), filepath.Join(project, ".claude", "settings.local.json")} {
+	for _, path := range p.settingsFiles(project) {
 		for _, set := range settingsEnv(path) {
 			i := slices.IndexFunc(values, func(v envValue) bool { return v.name == set.name })
 			if i >= 0 && values[i].value != set.value || i < 0 && slices.Contains(decidingVariables, set.name) {
@@ -183,8 +233,13 @@ func checkProvider(p places, env []string, provider *provider) error {
 	return errors.Join(settingsConflicts(p, project, provider, values)...)
 }
 
-// holdsToken tells whether a provider has a secret written out in ccc.json.
-func (c *config) holdsToken() bool {
+// exposesToken tells whether a provider has a secret written out in ccc.json and
+// others can read the file.
+func (c *config) exposesToken(p places) bool {
+	info, err := os.Stat(p.configFile())
+	if err != nil || info.Mode()&0o077 == 0 {
+		return false
+	}
 	for _, p := range c.providers {
 		for _, v := range p.env {
 			secret := strings.Contains(v.name, "TOKEN") || strings.Contains(v.name, "KEY") || strings.Contains(v.name, "SECRET")

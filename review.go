@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -163,14 +162,9 @@ func unknownOption(stderr string) string {
 	return name
 }
 
-const (
-	// guardPatience is how long a guard may take to end the reviewer's tree: its
-	// own limits add up to 0.9 s, and Claude Code kills a hook 1.3 s after SIGTERM.
-	guardPatience = time.Second
-	// pipePatience is for what a reviewer that has ended left in its pipes: it
-	// arrives at once, but for a machine that is busy beyond measure.
-	pipePatience = 3 * time.Second
-)
+// pipePatience is for what a reviewer that has ended left in its pipes: it
+// arrives at once, but for a machine that is busy beyond measure.
+const pipePatience = 3 * time.Second
 
 // call runs the command line under a guard (guard.go) with the request on stdin
 // and its stdout going to stream. It returns as soon as the reviewer's result
@@ -178,16 +172,6 @@ const (
 // then ends what is left. Without a result it returns when the guard has ended,
 // and stderr is the end of what the reviewer said there, on one line.
 func (r *review) call(ctx context.Context, command []string, stream *stream) (stderr string, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	lifeline, hold, err := os.Pipe()
-	if err != nil {
-		return "", err
-	}
-	defer hold.Close()
-	defer lifeline.Close()
 	output, write, err := os.Pipe()
 	if err != nil {
 		return "", err
@@ -195,19 +179,19 @@ func (r *review) call(ctx context.Context, command []string, stream *stream) (st
 	defer output.Close()
 	defer write.Close()
 	complaints := &tail{limit: 2000}
-	cmd := exec.Command(self, append([]string{guardCommand}, command...)...)
+	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir, cmd.Env = r.project, r.env
 	cmd.Stdout, cmd.Stderr = write, complaints
+	cmd.WaitDelay = pipePatience
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return "", err
 	}
-	cmd.ExtraFiles = []*os.File{lifeline}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a signal to the hook's group spares the guard
-	cmd.WaitDelay = pipePatience
-	if err := cmd.Start(); err != nil {
+	hold, err := startGuarded(cmd)
+	if err != nil {
 		return "", fmt.Errorf("starting the reviewer: %w", err)
 	}
+	defer hold.Close()
 	write.Close()
 	if r.output == nil {
 		r.request, r.output = r.begin()
@@ -243,29 +227,18 @@ func (r *review) call(ctx context.Context, command []string, stream *stream) (st
 	return complaints.line(), err
 }
 
-// endGuard waits for a guard whose lifeline is cut, and kills its process group
-// when it is stuck itself.
-func endGuard(cmd *exec.Cmd, exited <-chan error) error {
-	select {
-	case err := <-exited:
-		return err
-	case <-time.After(guardPatience):
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		return <-exited
-	}
-}
+const installClaude = "npm install -g @anthropic-ai/claude-code"
 
 // findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else
 // the one in PATH.
 func findClaude() (string, error) {
-	name := os.Getenv("CCC_CLAUDE")
+	name := os.Getenv(claudeVariable)
 	if name == "" {
 		name = "claude"
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", failure{code: 127, err: fmt.Errorf("finding claude: %w", err),
-			hint: "npm install -g @anthropic-ai/claude-code"}
+		return "", failure{code: 127, err: fmt.Errorf("finding claude: %w", err), hint: installClaude}
 	}
 	return filepath.Abs(path)
 }

@@ -29,17 +29,17 @@ type places struct {
 func findPlaces(stateDir string) (places, error) {
 	var p places
 	var err error
-	if p.claude = os.Getenv("CLAUDE_CONFIG_DIR"); p.claude == "" {
+	if p.claude = os.Getenv(claudeDirVariable); p.claude == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return p, fmt.Errorf("finding ~/.claude: %w", err)
 		}
 		p.claude = filepath.Join(home, ".claude")
 	}
-	if p.ccc = os.Getenv("CCC_CONFIG_DIR"); p.ccc == "" {
+	if p.ccc = os.Getenv(configDirVariable); p.ccc == "" {
 		p.ccc = p.claude
 	}
-	switch work := os.Getenv("CCC_WORK_DIR"); {
+	switch work := os.Getenv(workDirVariable); {
 	case stateDir != "":
 		p.state = stateDir
 	case work != "":
@@ -59,9 +59,17 @@ func findPlaces(stateDir string) (places, error) {
 const lockName = ".ccc.lock"
 
 func (p places) settingsFile() string { return filepath.Join(p.claude, "settings.json") }
-func (p places) lockFile() string     { return filepath.Join(p.claude, lockName) }
-func (p places) configFile() string   { return filepath.Join(p.ccc, "ccc.json") }
-func (p places) commandFile() string  { return filepath.Join(p.claude, "commands", "supervisor.md") }
+
+// settingsFiles are those that count in the project, the user's first. In the
+// home directory the project's file may be the user's.
+func (p places) settingsFiles(project string) []string {
+	return slices.Compact([]string{p.settingsFile(),
+		filepath.Join(project, ".claude", "settings.json"), filepath.Join(project, ".claude", "settings.local.json")})
+}
+
+func (p places) lockFile() string    { return filepath.Join(p.claude, lockName) }
+func (p places) configFile() string  { return filepath.Join(p.ccc, "ccc.json") }
+func (p places) commandFile() string { return filepath.Join(p.claude, "commands", "supervisor.md") }
 
 // mutingKeys keep every hook, or every hook of the user's, from running when one
 // of them is true. Supervisor Mode keeps them false.
@@ -89,11 +97,11 @@ func wantedHooks(command string, reviewSeconds int) []wantedHook {
 	entry := func(seconds int, more ...member) []member {
 		return append([]member{{"type", "command"}, {"command", command}, {"timeout", seconds}}, more...)
 	}
-	review := entry(max(600, reviewSeconds+60), member{"statusMessage", "[SUPERVISOR] 正在审查工作..."})
+	review := entry(max(600, reviewSeconds+60), member{"statusMessage", reviewingText})
 	return []wantedHook{
-		{event: "Stop", members: review},
-		{event: "PreToolUse", matcher: askUserQuestion, members: review},
-		{event: "UserPromptSubmit", members: entry(10)},
+		{event: eventStop, members: review},
+		{event: eventPreToolUse, matcher: askUserQuestion, members: review},
+		{event: eventPrompt, members: entry(10)},
 	}
 }
 
@@ -163,7 +171,7 @@ func editSettings(p places, command string, edit func(text []byte) ([]byte, erro
 
 // hookCommand is the shell command line that calls self as a hook.
 func hookCommand(self string) string {
-	return shellQuote(self) + " supervisor-hook"
+	return shellQuote(self) + " " + hookSubcommand
 }
 
 // shellQuote writes word so that a POSIX shell reads it back as one word.
@@ -177,7 +185,7 @@ func shellQuote(word string) string {
 // isOwnCommand tells whether command is a hook command of this or another
 // installation of ccc: one word that names a ccc, then supervisor-hook.
 func isOwnCommand(command, current string) bool {
-	word, ok := strings.CutSuffix(command, " supervisor-hook")
+	word, ok := strings.CutSuffix(command, " "+hookSubcommand)
 	if !ok {
 		return false
 	}
@@ -188,7 +196,7 @@ func isOwnCommand(command, current string) bool {
 
 // hookProgram is the program that a hook command of ccc's calls.
 func hookProgram(command string) string {
-	word := strings.TrimSuffix(command, " supervisor-hook")
+	word := strings.TrimSuffix(command, " "+hookSubcommand)
 	return strings.ReplaceAll(strings.Trim(word, `'"`), `'\''`, "'")
 }
 
@@ -604,7 +612,7 @@ func (r *configReader) supervisor(v *jsonValue, s *supervisorConfig) {
 func (r *configReader) provider(m jsonMember) provider {
 	p := provider{name: m.key}
 	key := "providers." + m.key
-	if isSubcommand(p.name) {
+	if subcommand(p.name) != nil {
 		r.fail(m.value, key, "a name that is not a subcommand of ccc")
 	}
 	for _, m := range r.object(m.value, key) {

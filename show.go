@@ -368,7 +368,7 @@ func statusline(stdin io.Reader) (string, error) {
 	if s.Mode == "off" {
 		return "监督已关闭", err
 	}
-	if s.Mode != "on" && os.Getenv("CCC_SUPERVISOR") != "1" {
+	if s.Mode != "on" && os.Getenv(supervisorVariable) != "1" {
 		return "", err
 	}
 	s.Limit = cmp.Or(s.Limit, configuredLimit(p))

@@ -27,12 +27,23 @@ type stateDir string
 
 func (d stateDir) file(name string) string { return filepath.Join(string(d), name) }
 
-func (d stateDir) stateFile(session string) string { return d.file("supervisor-" + session + ".json") }
+// The names of a session's files: before and behind its id.
+const (
+	sessionPrefix = "supervisor-"
+	stateSuffix   = ".json"
+	outputSuffix  = "-output.jsonl"
+	eventsSuffix  = "-events.jsonl"
+	corruptSuffix = ".bad" // behind the name of a state that can't be read
+)
+
+func (d stateDir) stateFile(session string) string {
+	return d.file(sessionPrefix + session + stateSuffix)
+}
 func (d stateDir) outputFile(session string) string {
-	return d.file("supervisor-" + session + "-output.jsonl")
+	return d.file(sessionPrefix + session + outputSuffix)
 }
 func (d stateDir) eventsFile(session string) string {
-	return d.file("supervisor-" + session + "-events.jsonl")
+	return d.file(sessionPrefix + session + eventsSuffix)
 }
 func (d stateDir) logFile() string     { return d.file("hook-invocation.log") }
 func (d stateDir) lockFile() string    { return d.file("state.lock") }
@@ -149,8 +160,8 @@ func (d stateDir) update(session string, change func(*sessionState) bool) (sessi
 	path := d.stateFile(session)
 	var corrupt corruptError
 	if errors.As(err, &corrupt) {
-		err = fmt.Errorf("%s is corrupt, kept as %s.bad: %w", path, path, corrupt.error)
-		if renameErr := os.Rename(path, path+".bad"); renameErr != nil {
+		err = fmt.Errorf("%s is corrupt, kept as %s: %w", path, path+corruptSuffix, corrupt.error)
+		if renameErr := os.Rename(path, path+corruptSuffix); renameErr != nil {
 			return state, renameErr
 		}
 	} else if err != nil {
@@ -518,8 +529,8 @@ func (d stateDir) sweep() error {
 
 // sessionOf returns the session that the file name belongs to.
 func sessionOf(name string) (session string, ok bool) {
-	name, ok = strings.CutPrefix(name, "supervisor-")
-	for _, suffix := range []string{"-output.jsonl", "-events.jsonl", ".json", ".json.bad"} {
+	name, ok = strings.CutPrefix(name, sessionPrefix)
+	for _, suffix := range []string{outputSuffix, eventsSuffix, stateSuffix, stateSuffix + corruptSuffix} {
 		if session, found := strings.CutSuffix(name, suffix); found && ok && validSession(session) {
 			return session, true
 		}

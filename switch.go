@@ -73,7 +73,7 @@ func supervisorMode(args []string, stdout io.Writer) error {
 	if len(operands) > 0 && (operands[0] == "on" || operands[0] == "off") {
 		mode, operands = operands[0], operands[1:]
 	}
-	session := os.Getenv("CLAUDE_CODE_SESSION_ID")
+	session := os.Getenv(sessionVariable)
 	if len(operands) > 0 {
 		session = operands[0]
 	}
