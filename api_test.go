@@ -50,10 +50,6 @@ func newScriptedAPI(t *testing.T, s script) *scriptedAPI {
 		if len(replies) == 0 {
 			return replyText("ok")
 		}
-		// Up to 2.1.120 the model is asked once more after its verdict.
-		if r.Kind == "review" && strings.HasPrefix(r.last("user"), "Structured output provided") {
-			return replyText("submitted")
-		}
 		if len(replies) > 1 {
 			next[r.Kind] = replies[1:]
 		}
@@ -76,8 +72,8 @@ func newAnsweringAPI(t *testing.T, marker string, answer func(apiRequest) apiRep
 
 // apiRequest is one POST /v1/messages as it came in.
 type apiRequest struct {
-	// Kind is "side" without tools (titles, suggestions) or for the warm-up of
-	// a subagent, "review" for a call with --json-schema or with the marker,
+	// Kind is "side" for what is no step of the agent's or the reviewer's work
+	// (see sideCalls) or has no tools (titles), "review" for a call with --json-schema or with the marker,
 	// else "agent".
 	Kind     string
 	Model    string
@@ -226,6 +222,11 @@ func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []b
 	}
 }
 
+// sideCalls are the beginnings of messages that Claude Code asks the model with
+// on its own account: of a subagent's warm-up, of what it proposes as the next
+// prompt, and (up to 2.1.120) of a last turn after the verdict.
+var sideCalls = []string{"Warmup", "[SUGGESTION MODE", "Structured output provided"}
+
 func parseRequest(body []byte, marker string) (apiRequest, error) {
 	var wire struct {
 		Model    string
@@ -248,10 +249,10 @@ func parseRequest(body []byte, marker string) (apiRequest, error) {
 		r.Tools = append(r.Tools, tool.Name)
 	}
 	switch {
+	case len(r.Tools) == 0, slices.ContainsFunc(sideCalls, func(start string) bool { return strings.HasPrefix(r.last("user"), start) }):
+		r.Kind = "side"
 	case slices.Contains(r.Tools, "StructuredOutput"), marker != "" && strings.Contains(r.text(), marker):
 		r.Kind = "review"
-	case len(r.Tools) == 0, r.last("user") == "Warmup":
-		r.Kind = "side"
 	default:
 		r.Kind = "agent"
 	}

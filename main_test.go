@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -40,7 +41,9 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	fmt.Print(&results)
+	os.Exit(code)
 }
 
 // TestSession is a whole supervised session of the built program: launch, a
@@ -259,15 +262,51 @@ func TestLaunchPlaces(t *testing.T) {
 
 // Both READMEs quote the usage text and name the test command of .ci/run.
 func TestReadme(t *testing.T) {
-	for _, name := range []string{"README.md", "README-CN.md"} {
-		readme, err := os.ReadFile(name)
+	var blocks [2][]string
+	for i, name := range []string{"README.md", "README-CN.md"} {
+		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"```text\n" + usage + "```\n", "\ngo test ./...\n"} {
-			if !strings.Contains(string(readme), want) {
-				t.Errorf("%s lacks\n%s", name, want)
+		readme := string(text)
+		blocks[i] = regexp.MustCompile("(?ms)^```.*?^```$").FindAllString(readme, -1)
+		if !slices.Contains(blocks[i], "```text\n"+usage+"```") || !slices.Contains(blocks[i], "```sh\ngo test ./...\n```") {
+			t.Errorf("%s lacks the usage text or the test command", name)
+		}
+		for _, link := range regexp.MustCompile(`\]\(([^#)]+)`).FindAllStringSubmatch(readme, -1) {
+			if _, err := os.Stat(link[1]); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		// The table of versions is the result of a whole run: each test, each
+		// version, and nothing failed.
+		list := regexp.MustCompile("(?m)^CCC_REAL_CLAUDE=([^ ]*),latest ").FindStringSubmatch(readme)
+		if list == nil || !strings.Contains(readme, "\n| | "+strings.ReplaceAll(list[1], ",", " | ")+" | ") || strings.Contains(readme, "✗") {
+			t.Errorf("%s: the table of versions is not that of %q", name, list)
+		}
+		for _, test := range realClientTests(t) {
+			if !strings.Contains(readme, "\n| "+words(test)+" | ") {
+				t.Errorf("%s: the table of versions lacks %q", name, words(test))
 			}
 		}
 	}
+	if !slices.Equal(blocks[0], blocks[1]) {
+		t.Error("README.md and README-CN.md differ in what they quote")
+	}
+}
+
+// realClientTests lists the tests that TestRealClient selects, without that part
+// of their names.
+func realClientTests(t *testing.T) (tests []string) {
+	files, _ := filepath.Glob("*_test.go")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile(`(?m)^func TestRealClient(\w+)`).FindAllSubmatch(text, -1) {
+			tests = append(tests, string(match[1]))
+		}
+	}
+	return tests
 }

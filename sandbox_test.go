@@ -274,7 +274,7 @@ func (tty *terminal) keys(names ...string) {
 
 // prompt types text literally, and sends it. Enter in the same burst would count
 // as a pasted newline, and a client that is still starting drops it: it is
-// pressed again while the text stands in the input line, the last one with a ❯.
+// pressed again while the text stands in the input line.
 func (tty *terminal) prompt(text string) {
 	tty.box.t.Helper()
 	tty.keys("-l", "--", text)
@@ -284,13 +284,22 @@ func (tty *terminal) prompt(text string) {
 		tty.keys("Enter")
 		for range 10 {
 			time.Sleep(100 * time.Millisecond)
-			screen := tty.screen()
-			line, _, _ := strings.Cut(screen[max(0, strings.LastIndex(screen, "❯")):], "\n")
-			if !strings.Contains(line, text) {
+			if !strings.Contains(inputLine(tty.screen()), text) {
 				return
 			}
 		}
 	}
+}
+
+// inputLine returns the line of Claude Code's screen that takes the prompt, the
+// last one that begins with its mark, or "".
+func inputLine(screen string) string {
+	for _, line := range slices.Backward(strings.Split(screen, "\n")) {
+		if strings.HasPrefix(line, "❯") || strings.HasPrefix(line, ">") { // the latter up to 2.0
+			return line
+		}
+	}
+	return ""
 }
 
 // screen returns what the terminal shows, with wrapped lines joined.
@@ -303,13 +312,19 @@ func (tty *terminal) screen() string {
 // takes longer than timeout.
 func (tty *terminal) waitFor(text string, timeout time.Duration) {
 	tty.box.t.Helper()
+	tty.waitUntil(text, timeout, func(screen string) bool { return strings.Contains(screen, text) })
+}
+
+// waitUntil is waitFor for what is more than a text.
+func (tty *terminal) waitUntil(what string, timeout time.Duration, there func(screen string) bool) {
+	tty.box.t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(50 * time.Millisecond) {
 		screen := tty.screen()
-		if strings.Contains(screen, text) {
+		if there(screen) {
 			return
 		}
 		if time.Now().After(deadline) {
-			tty.box.t.Fatalf("no %q on the screen after %v:\n%s", text, timeout, screen)
+			tty.box.t.Fatalf("no %q on the screen after %v:\n%s", what, timeout, screen)
 		}
 	}
 }

@@ -1,0 +1,164 @@
+package main
+
+// The Claude Codes that the tests of ccc on the real client run on, installed
+// from npm where they are not there yet, and the table of the results.
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+)
+
+// realClient is an installed Claude Code.
+type realClient struct{ path, version string }
+
+// realClients returns the clients that CCC_REAL_CLAUDE lists, separated by
+// commas: versions or tags on npm (2.1.30, latest), or paths (the native binary,
+// or the cli.js of an older version). It skips the test when the variable is not
+// set.
+func realClients(t *testing.T) []realClient {
+	t.Helper()
+	if os.Getenv("CCC_REAL_CLAUDE") == "" {
+		t.Skip("CCC_REAL_CLAUDE is not set")
+	}
+	clients, err := listedClients()
+	if err != nil {
+		t.Fatalf("CCC_REAL_CLAUDE: %v", err)
+	}
+	return clients
+}
+
+var listedClients = sync.OnceValues(func() (clients []realClient, err error) {
+	home, err := os.MkdirTemp("", "ccc")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(home)
+	for item := range strings.SplitSeq(os.Getenv("CCC_REAL_CLAUDE"), ",") {
+		path := item
+		if !strings.Contains(item, "/") {
+			if path, err = installClient(item); err != nil {
+				return nil, err
+			}
+		}
+		cmd := exec.Command(path, "--version")
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "DISABLE_AUTOUPDATER=1"}
+		out, err := cmd.Output()
+		version, _, found := strings.Cut(string(out), " (Claude Code)")
+		if err != nil || !found {
+			return nil, fmt.Errorf("%s --version: %q, %v", path, out, err)
+		}
+		clients = append(clients, realClient{path, version})
+		results.versions = append(results.versions, version)
+	}
+	return clients, nil
+})
+
+// installClient installs version, or what that tag stands for, into the user's
+// cache directory, unless it is there, and returns the path of its program.
+func installClient(version string) (path string, err error) {
+	const name = "@anthropic-ai/claude-code"
+	if strings.Trim(version, digits+".") != "" {
+		out, err := exec.Command("npm", "view", name+"@"+version, "version").Output()
+		if version = strings.TrimSpace(string(out)); err != nil || version == "" {
+			return "", fmt.Errorf("npm view: %q, %v", out, err)
+		}
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	cache = filepath.Join(cache, "ccc-ci")
+	dir := filepath.Join(cache, "claude-"+version)
+	if _, err := os.Stat(dir); err != nil {
+		if err := os.MkdirAll(cache, 0o755); err != nil {
+			return "", err
+		}
+		part, err := os.MkdirTemp(cache, "part-")
+		if err != nil {
+			return "", err
+		}
+		defer os.RemoveAll(part)
+		install := exec.Command("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", part, name+"@"+version)
+		if out, err := install.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("npm install %s: %v: %s", version, err, out)
+		}
+		if err := os.Rename(part, dir); err != nil {
+			return "", err
+		}
+	}
+	modules := filepath.Join(dir, "node_modules")
+	// The native binary, or the script of older versions.
+	for _, pattern := range []string{name + "-*/claude", name + "/cli.js"} {
+		if found, _ := filepath.Glob(filepath.Join(modules, pattern)); len(found) > 0 {
+			return found[len(found)-1], nil
+		}
+	}
+	return "", errors.New("no claude in " + modules)
+}
+
+// results are what the tests came to, client by client.
+var results resultTable
+
+type resultTable struct {
+	mu       sync.Mutex
+	tests    []string
+	versions []string           // as listed
+	passed   map[[2]string]bool // by test and version
+}
+
+// note adds what test, with its subtests, came to on that version.
+func (r *resultTable) note(test, version string, passed bool) {
+	test, _, _ = strings.Cut(strings.TrimPrefix(test, "TestRealClient"), "/")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.passed == nil {
+		r.passed = map[[2]string]bool{}
+	}
+	if !slices.Contains(r.tests, test) {
+		r.tests = append(r.tests, test)
+	}
+	earlier, known := r.passed[[2]string{test, version}]
+	r.passed[[2]string{test, version}] = passed && (earlier || !known)
+}
+
+// String returns the table as README.md has it, "" without results. Blank is
+// what did not run.
+func (r *resultTable) String() string {
+	if len(r.tests) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "| | %s |\n|---|%s\n", strings.Join(r.versions, " | "), strings.Repeat("---|", len(r.versions)))
+	for _, test := range r.tests {
+		fmt.Fprintf(&text, "| %s |", words(test))
+		for _, version := range r.versions {
+			cell := ""
+			if passed, ran := r.passed[[2]string{test, version}]; ran {
+				cell = map[bool]string{true: "✓", false: "✗"}[passed]
+			}
+			fmt.Fprintf(&text, " %s |", cell)
+		}
+		text.WriteByte('\n')
+	}
+	return text.String()
+}
+
+// words writes a name like TenRejections as ten rejections.
+func words(name string) string {
+	var text strings.Builder
+	for i, r := range name {
+		if i > 0 && unicode.IsUpper(r) {
+			text.WriteByte(' ')
+		}
+		text.WriteRune(unicode.ToLower(r))
+	}
+	return text.String()
+}
