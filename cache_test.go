@@ -57,7 +57,7 @@ func share(before, after []string) float64 {
 	return float64(same) / float64(all)
 }
 
-func TestShare(t *testing.T) {
+func TestCacheShare(t *testing.T) {
 	if got := share([]string{"aaaa", "bbbb", "cc"}, []string{"aaaa", "x", "cc"}); got != 0.4 {
 		t.Errorf("got %v, want 0.4", got)
 	}

@@ -203,7 +203,7 @@ func TestReviewNotStarted(t *testing.T) {
 	}
 }
 
-func TestTree(t *testing.T) {
+func TestProcessTree(t *testing.T) {
 	parents := map[int]int{1: 0, 2: 1, 10: 2, 11: 10, 12: 10, 20: 11, 30: 2, 40: 41, 41: 40}
 	got := tree(10, parents)
 	slices.Sort(got)

@@ -424,9 +424,9 @@ func TestHookConcurrent(t *testing.T) {
 	}
 }
 
-// FuzzEvent: an event that is taken has a session id that is safe as a file
+// FuzzHookEvent: an event that is taken has a session id that is safe as a file
 // name and an argument, and a name.
-func FuzzEvent(f *testing.F) {
+func FuzzHookEvent(f *testing.F) {
 	for _, seed := range []string{"", "{}", `{"session_id":"a"}`, `{"session_id":"-x","hook_event_name":1}`, `{"session_id":"a","tool_input":{"questions":[{}]},"last_assistant_message":{}} x`,
 		`{"session_id":"a","SESSION_ID":"../x"}`, `{"session_id":"a","background_tasks":"\ud800"}`} {
 		f.Add(seed)

@@ -88,7 +88,7 @@ func decodeStrict(data []byte, v any) error {
 	return nil
 }
 
-func TestDefaultPromptStructure(t *testing.T) {
+func TestPromptStructure(t *testing.T) {
 	if !utf8.ValidString(defaultPrompt) || strings.Contains(defaultPrompt, "\r") {
 		t.Error("the prompt must be UTF-8 with Unix line ends")
 	}

@@ -62,7 +62,7 @@ const (
 	compact     = `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`
 )
 
-func TestWithHooks(t *testing.T) {
+func TestSettingsHooks(t *testing.T) {
 	tests := []struct{ name, before, after string }{
 		{"missing", "", "{\n" + ownHooks + "}\n"},
 		{"blank", " \n", "{\n" + ownHooks + "}\n"},
@@ -109,7 +109,7 @@ func TestWithHooks(t *testing.T) {
 	}
 }
 
-func TestWithHooksRefuses(t *testing.T) {
+func TestSettingsRefused(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"trailing_comma", "{\n  \"a\": 1,\n}", "line 3, column 1: "},
 		{"truncated", "{\n  \"a\": ", "line 2, column 8: "},
@@ -130,14 +130,14 @@ func TestWithHooksRefuses(t *testing.T) {
 	}
 }
 
-func TestHookTimeouts(t *testing.T) {
+func TestSettingsTimeouts(t *testing.T) {
 	got, err := withHooks(nil, "/bin/ccc supervisor-hook", 1000)
 	if err != nil || strings.Count(string(got), `"timeout": 1060`) != 2 || strings.Count(string(got), `"timeout": 10`+"\n") != 1 {
 		t.Errorf("%v\n%s", err, got)
 	}
 }
 
-func TestShellQuote(t *testing.T) {
+func TestSettingsShellQuote(t *testing.T) {
 	for word, want := range map[string]string{
 		"/usr/local/bin/ccc": "/usr/local/bin/ccc", "/a b/ccc": "'/a b/ccc'", "/a'b/ccc": `'/a'\''b/ccc'`, "/$HOME/ccc": "'/$HOME/ccc'", "": "''", "/中/ccc": "'/中/ccc'",
 	} {
@@ -163,7 +163,7 @@ func installIn(t *testing.T, text []byte) (places, string) {
 	return p, p.settingsFile()
 }
 
-func TestInstallHooksFile(t *testing.T) {
+func TestSettingsInstallFile(t *testing.T) {
 	p, path := installIn(t, []byte(`{"a":1}`))
 	if err := installHooks(p, "/bin/ccc", 540); err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func TestInstallHooksFile(t *testing.T) {
 	}
 }
 
-func TestInstallHooksNewFile(t *testing.T) {
+func TestSettingsInstallNewFile(t *testing.T) {
 	p, path := installIn(t, nil)
 	if err := installHooks(p, "/bin/ccc", 540); err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestInstallHooksNewFile(t *testing.T) {
 	}
 }
 
-func TestInstallHooksLink(t *testing.T) {
+func TestSettingsInstallLink(t *testing.T) {
 	p, path := installIn(t, nil)
 	dotfiles := t.TempDir()
 	for _, exists := range []bool{false, true} {
@@ -222,7 +222,7 @@ func TestInstallHooksLink(t *testing.T) {
 	}
 }
 
-func TestInstallHooksRefusedFileUntouched(t *testing.T) {
+func TestSettingsInstallRefusedFileUntouched(t *testing.T) {
 	p, path := installIn(t, []byte(`{"hooks":[],}`))
 	before, _ := os.Stat(path)
 	err := installHooks(p, "/bin/ccc", 540)
@@ -236,7 +236,7 @@ func TestInstallHooksRefusedFileUntouched(t *testing.T) {
 	}
 }
 
-func TestInstallHooksConcurrent(t *testing.T) {
+func TestSettingsInstallConcurrent(t *testing.T) {
 	p, path := installIn(t, []byte("{\n  \"a\": 1\n}\n"))
 	var group sync.WaitGroup
 	for i := range 16 {
@@ -259,8 +259,8 @@ func TestInstallHooksConcurrent(t *testing.T) {
 	}
 }
 
-// FuzzWithHooks: what ccc did not put there stays, and a second time changes nothing.
-func FuzzWithHooks(f *testing.F) {
+// FuzzSettingsHooks: what ccc did not put there stays, and a second time changes nothing.
+func FuzzSettingsHooks(f *testing.F) {
 	for _, seed := range []string{"", "{}", compact, "{\n" + ownHooks + "}", `{"hooks":{"Stop":[{"hooks":[]}]},"hooks":{}}`, "{\r\n\t\"a\" : [ ]}"} {
 		f.Add(seed)
 	}

@@ -465,38 +465,6 @@ func TestLogFollowPartial(t *testing.T) {
 	}
 }
 
-// The reader begins with a whole line and goes on where it stopped.
-func TestLineReader(t *testing.T) {
-	dir := stateDir(t.TempDir())
-	for last, want := range map[int64]string{0: "one\ntwo\nthree\n", 100: "one\ntwo\nthree\n", 14: "one\ntwo\nthree\n", 13: "two\nthree\n", 10: "two\nthree\n", 9: "three\n", 6: "three\n", 5: "", 1: ""} {
-		session := fmt.Sprint("s", last)
-		var got strings.Builder
-		reader := dir.readTimeline(session, last, func(line []byte) { got.Write(line) })
-		read := func(add, want string) {
-			t.Helper()
-			if err := dir.appendTo(dir.eventsFile(session), []byte(add)); err != nil {
-				t.Fatal(err)
-			}
-			if err := reader.read(); err != nil || got.String() != want {
-				t.Errorf("last %d: got %q, %v, want %q", last, got.String(), err, want)
-			}
-		}
-		if err := reader.read(); err != nil || got.String() != "" {
-			t.Errorf("without a file: %q, %v", got.String(), err)
-		}
-		read("one\ntwo\nthree\n", want)
-		if reader.earlier != (last > 0 && last < 14) {
-			t.Errorf("last %d: earlier is %v", last, reader.earlier)
-		}
-		read("", want)
-		read("fo", want)
-		read("ur\nfi", want+"four\n")
-		if reader.close(); got.String() != want+"four\nfi\n" {
-			t.Errorf("last %d: %q after close", last, got.String())
-		}
-	}
-}
-
 func TestStatusline(t *testing.T) {
 	review := func(age time.Duration, verdict string, cost float64) record {
 		return record{Time: ago(age), Event: eventStop, Project: "/p", Iteration: 2, Limit: 20, Verdict: verdict, CostUSD: cost}
@@ -592,79 +560,4 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, columns uint16) string {
 	output.ReadFrom(master) // ends with an error when the last writer has closed
 	cmd.Wait()
 	return output.String()
-}
-
-func TestWrap(t *testing.T) {
-	tests := []struct {
-		text  string
-		width int
-		want  string // rows separated by |
-	}{
-		{"", 5, ""},
-		{"one two three", 8, "one two|three"},
-		{"one two  ", 7, "one two  "},
-		{"abcdefghij", 4, "abcd|efgh|ij"},
-		{"一二三四五", 6, "一二三|四五"},
-		{"一二三四五", 7, "一二三|四五"},
-		{"一二三，四", 6, "一二|三，四"},
-		{"0果）", 3, "0|果|）"},
-		{"ab一二 cd", 4, "ab一|二|cd"},
-		{"运行go test", 6, "运行go|test"},
-		{"e\u0301e\u0301e\u0301", 2, "e\u0301e\u0301|e\u0301"},
-		{"全", 1, "全"},
-	}
-	for _, test := range tests {
-		if got := strings.Join(wrap(test.text, test.width), "|"); got != test.want {
-			t.Errorf("wrap(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
-		}
-	}
-}
-
-func TestFit(t *testing.T) {
-	for _, test := range []struct {
-		text  string
-		width int
-		right bool
-		want  string
-	}{
-		{"中文", 6, false, "中文  "}, {"中文", 6, true, "  中文"}, {"/home/中文", 6, false, "…/中文"}, {"/home/中文", 5, false, "…中文"}, {"中文", 4, false, "中文"}, {"中文", 3, false, "…文"}, {"中文", 2, false, "… "},
-	} {
-		if got := fit(test.text, test.width, test.right); got != test.want {
-			t.Errorf("fit(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
-		}
-	}
-}
-
-// FuzzWrap: no row is too wide, and nothing but blanks is lost.
-func FuzzWrap(f *testing.F) {
-	f.Add("运行 go test ./...，然后（看 结果）", uint8(7))
-	f.Fuzz(func(t *testing.T, text string, width uint8) {
-		text, columns := oneLine(text), 2+int(width)
-		rows := wrap(text, columns)
-		for _, row := range rows {
-			if displayWidth(strings.TrimRight(row, " ")) > columns {
-				t.Errorf("%q is wider than %d", row, columns)
-			}
-		}
-		squeeze := func(s string) string { return strings.ReplaceAll(s, " ", "") }
-		if squeeze(strings.Join(rows, "")) != squeeze(text) {
-			t.Errorf("%q became %q", text, rows)
-		}
-	})
-}
-
-// FuzzAbridge: a record without its texts is the record, without its texts.
-func FuzzAbridge(f *testing.F) {
-	f.Add("p\"\\", "\\", "feedback", "prompt")
-	f.Fuzz(func(t *testing.T, prompt, feedback, failure, tool string) {
-		line := encodeJSON(record{Event: eventStop, Prompt: prompt, Verdict: verdictBlock, Feedback: feedback, Error: failure, Tools: []string{tool}, CostUSD: 0.5})
-		var want, got record
-		if err := json.Unmarshal(line, &want); err != nil {
-			t.Fatal(err)
-		}
-		want.Prompt, want.Feedback = "", ""
-		if err := json.Unmarshal(abridge(nil, line), &got); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%v: got %+v, want %+v", err, got, want)
-		}
-	})
 }

@@ -152,8 +152,8 @@ func TestStreamMemory(t *testing.T) {
 	}
 }
 
-// FuzzLines: what the splitter passes on is what came in, for any chunking.
-func FuzzLines(f *testing.F) {
+// FuzzStreamLines: what the splitter passes on is what came in, for any chunking.
+func FuzzStreamLines(f *testing.F) {
 	f.Add("{\"a\":1}\r\n\nx", uint64(1))
 	f.Fuzz(func(t *testing.T, input string, seed uint64) {
 		var got bytes.Buffer

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +10,7 @@ const statePath = ".claude/ccc/supervisor-" + testSession + ".json"
 
 // /supervisor in a session: the answers, what they leave behind, and that only a
 // task reaches the model.
-func TestCommand(t *testing.T) {
+func TestSwitchCommand(t *testing.T) {
 	tests := []struct {
 		name, prompt, vars string
 		blocked            string // what the answer says; "" lets the prompt through
@@ -48,7 +45,7 @@ func TestCommand(t *testing.T) {
 
 // In a session: off answers at once and the stop is not reviewed; a task turns
 // supervision on again.
-func TestCommandSession(t *testing.T) {
+func TestSwitchInSession(t *testing.T) {
 	box := newFakeBox(t)
 	box.write("../fake/prompts", 0o600, "do more\n/supervisor finish it\n")
 	box.write("../fake/verdict-1", 0o600, "block\nadd tests")
@@ -61,7 +58,7 @@ func TestCommandSession(t *testing.T) {
 	}
 }
 
-func TestSupervisorMode(t *testing.T) {
+func TestSwitchOutside(t *testing.T) {
 	box := newFakeBox(t)
 	tests := []struct {
 		args, vars string
@@ -97,7 +94,7 @@ func TestSupervisorMode(t *testing.T) {
 }
 
 // A session that was supervised by its launch says so, without a switch.
-func TestSupervisorModeOfLaunch(t *testing.T) {
+func TestSwitchModeOfLaunch(t *testing.T) {
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "FAKE_CLAUDE_SESSION="+testSession)
 	box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hi")
@@ -108,7 +105,7 @@ func TestSupervisorModeOfLaunch(t *testing.T) {
 
 // After a failed review or the limit the next prompt says so, once, and has its
 // own budget.
-func TestPromptTellsOnce(t *testing.T) {
+func TestHookTellsOnce(t *testing.T) {
 	prompt := func(box *sandbox) string {
 		got := box.run(10*time.Second, box.event(eventPrompt, `"prompt":"and now?"`), "ccc", "supervisor-hook")
 		if got.code != 0 || got.stderr != "" {
@@ -136,95 +133,5 @@ func TestPromptTellsOnce(t *testing.T) {
 				t.Errorf("state %s", state)
 			}
 		})
-	}
-}
-
-// A file that ccc made follows a newer ccc until the user touches it.
-func TestKeepFile(t *testing.T) {
-	d := stateDir(t.TempDir())
-	path := filepath.Join(t.TempDir(), "sub", "SUPERVISOR.md")
-	expect := func(want string) {
-		t.Helper()
-		if got, err := os.ReadFile(path); err != nil || string(got) != want {
-			t.Errorf("got %q, %v, want %q", got, err, want)
-		}
-	}
-	keep := func(text string) {
-		t.Helper()
-		if err := d.keepFile(path, text); err != nil {
-			t.Error(err)
-		}
-	}
-	keep("one")
-	expect("one")
-	keep("two")
-	expect("two")
-	os.WriteFile(path, []byte("mine"), 0o600)
-	keep("three")
-	expect("mine")
-	os.WriteFile(path, nil, 0o600)
-	keep("four")
-	expect("")
-	os.WriteFile(path, []byte("five"), 0o600)
-	keep("five") // the user's own, by chance the same
-	keep("six")
-	expect("six")
-	os.Remove(path)
-	keep("seven")
-	expect("seven")
-}
-
-func TestSweep(t *testing.T) {
-	d := stateDir(t.TempDir())
-	old := time.Now().Add(-retention - time.Hour)
-	touch := func(name string, at time.Time) {
-		t.Helper()
-		if err := os.WriteFile(d.file(name), []byte("{}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		os.Chtimes(d.file(name), at, at)
-	}
-	for _, name := range []string{"supervisor-a.json", "supervisor-a-output.jsonl", "supervisor-a-events.jsonl", "supervisor-a.json.bad",
-		"supervisor-b.json", "mine.json", "written.json", "hook-invocation.log"} {
-		touch(name, old)
-	}
-	touch("supervisor-b-events.jsonl", time.Now())
-	touch("supervisor-c.json", time.Now())
-	if err := d.sweep(); err != nil {
-		t.Fatal(err)
-	}
-	entries, _ := os.ReadDir(string(d))
-	var names []string
-	for _, entry := range entries {
-		names = append(names, entry.Name())
-	}
-	want := []string{"hook-invocation.log", "mine.json", "state.lock", "supervisor-b-events.jsonl", "supervisor-b.json", "supervisor-c.json", "written.json"}
-	if !slices.Equal(names, want) {
-		t.Errorf("left %q, want %q", names, want)
-	}
-	os.Truncate(d.logFile(), logLimit+1)
-	if err := d.sweep(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(d.logFile()); err == nil {
-		t.Error("the log was not put aside")
-	}
-	if info, err := os.Stat(d.logFile() + ".1"); err != nil || info.Size() != logLimit+1 {
-		t.Errorf("the older log: %v", err)
-	}
-}
-
-func TestLastRecord(t *testing.T) {
-	d := stateDir(t.TempDir())
-	if last, err := d.lastRecord("a"); err != nil || last.Event != "" {
-		t.Errorf("without a timeline: %+v, %v", last, err)
-	}
-	for _, prompt := range []string{"first", strings.Repeat("x", 2<<20), "last"} {
-		if err := d.append("a", record{Event: eventPrompt, Prompt: prompt}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if last, err := d.lastRecord("a"); err != nil || last.Prompt != "last" {
-		t.Errorf("got %.20q, %v", last.Prompt, err)
 	}
 }

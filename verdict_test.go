@@ -110,7 +110,7 @@ func TestVerdictErrorNamesCause(t *testing.T) {
 	}
 }
 
-func TestOwnCost(t *testing.T) {
+func TestVerdictCost(t *testing.T) {
 	r := parseResult([]byte(`{"subtype":"success","total_cost_usd":5.5,
 		"model_usage_since_last_result":{"a":{"costUSD":0.25},"b":{"costUSD":0.5}}}`))
 	if got := r.ownCost(); got != 0.75 {
