@@ -55,6 +55,9 @@ var listedClients = sync.OnceValues(func() (clients []realClient, err error) {
 		if err != nil || !found {
 			return nil, fmt.Errorf("%s --version: %q, %v", path, out, err)
 		}
+		if slices.Contains(results.versions, version) {
+			continue // latest is in the list by its number, too
+		}
 		clients = append(clients, realClient{path, version})
 		results.versions = append(results.versions, version)
 	}
