@@ -68,7 +68,7 @@ func TestCacheShare(t *testing.T) {
 func TestRealClientCache(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		t.Run(fmt.Sprintf("keep_cache_%v", keep), func(t *testing.T) {
-			forClients(t, true, func() script {
+			forNewest(t, func() script {
 				s := script{marker: verdictForm}
 				verdict := func(allow bool, feedback string) apiReply {
 					if keep {

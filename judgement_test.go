@@ -165,7 +165,7 @@ func TestJudgements(t *testing.T) {
 // The cases reach a real claude and its verdicts come back; the model is a
 // script that always allows, so just the cases to allow come out right.
 func TestRealClientJudgements(t *testing.T) {
-	forClients(t, false, func() script { return script{reviewer: []apiReply{replyVerdict(true, "")}} },
+	forClients(t, func() script { return script{reviewer: []apiReply{replyVerdict(true, "")}} },
 		func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 			right, all := judgeAll(t, client.path, box.vars)
 			if right*2 != all {

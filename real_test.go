@@ -17,14 +17,19 @@ import (
 	"time"
 )
 
-// forClients runs test on each client, with a sandbox in which "ccc" is the
-// test binary and the agent and the reviewer follow s. newest limits it to the
-// last client of the list.
-func forClients(t *testing.T, newest bool, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
+// forClients runs test on each client of the list, with a sandbox in which "ccc"
+// is the test binary and the agent and the reviewer follow s.
+func forClients(t *testing.T, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
+	runOn(t, realClients(t), s, test)
+}
+
+// forNewest is forClients for the last client of the list alone.
+func forNewest(t *testing.T, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
 	clients := realClients(t)
-	if newest {
-		clients = clients[len(clients)-1:]
-	}
+	runOn(t, clients[len(clients)-1:], s, test)
+}
+
+func runOn(t *testing.T, clients []realClient, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
 	for _, client := range clients {
 		t.Run(client.version, func(t *testing.T) {
 			defer func() { results.note(t.Name(), client.version, !t.Failed()) }()
@@ -111,7 +116,7 @@ func olderThan(version, other string) bool {
 
 func TestRealClientLoop(t *testing.T) {
 	const feedback = "add <tests> & 中文 \"quoted\"\nsecond line"
-	forClients(t, false, func() script {
+	forClients(t, func() script {
 		return script{
 			agent: []apiReply{replyText("first answer"), replyText("second answer")},
 			reviewer: []apiReply{
@@ -166,7 +171,7 @@ func TestRealClientLoop(t *testing.T) {
 // Ten rejections in a row are the default limit; the client itself would end
 // the turn after eight.
 func TestRealClientTenRejections(t *testing.T) {
-	forClients(t, false, func() script {
+	forClients(t, func() script {
 		s := script{reviewer: []apiReply{replyVerdict(false, "not yet")}}
 		for i := range 12 {
 			s.agent = append(s.agent, replyText(fmt.Sprint("answer ", i+1)))
@@ -199,7 +204,7 @@ func TestRealClientQuestion(t *testing.T) {
 		}
 	}
 	t.Run("refused", func(t *testing.T) {
-		forClients(t, false, func() script {
+		forClients(t, func() script {
 			return script{
 				agent:    []apiReply{replyTool(askUserQuestion, question), replyText("I chose SQLite.")},
 				reviewer: []apiReply{replyVerdict(false, "decide yourself: SQLite is enough"), replyVerdict(true, "")},
@@ -220,7 +225,7 @@ func TestRealClientQuestion(t *testing.T) {
 		})
 	})
 	t.Run("allowed", func(t *testing.T) {
-		forClients(t, false, func() script {
+		forClients(t, func() script {
 			return script{
 				agent:    []apiReply{replyTool(askUserQuestion, question), replyText("As you wish.")},
 				reviewer: []apiReply{replyVerdict(true, "")},
@@ -241,7 +246,7 @@ func TestRealClientQuestion(t *testing.T) {
 
 // Older versions find a session only from its project directory.
 func TestRealClientChangedDirectory(t *testing.T) {
-	forClients(t, false, func() script {
+	forClients(t, func() script {
 		return script{
 			agent: []apiReply{
 				replyTool("Bash", `{"command":"mkdir -p sub/dir && cd sub/dir && pwd","description":"go"}`),
@@ -274,7 +279,7 @@ func TestRealClientReviewFails(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			forClients(t, false, func() script {
+			forClients(t, func() script {
 				return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{test.reply}}
 			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "hello")
@@ -291,7 +296,7 @@ func TestRealClientReviewFails(t *testing.T) {
 }
 
 func TestRealClientNoSuchSession(t *testing.T) {
-	forClients(t, false, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		event := `{"session_id":"01234567-89ab-4cde-8f01-23456789abcd","hook_event_name":"Stop","cwd":"` + box.work + `"}`
 		got := box.run(60*time.Second, event, "ccc", "supervisor-hook")
 		if got.code != 0 || got.stdout != "" {
@@ -372,7 +377,7 @@ func TestRealClientInterrupted(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			forClients(t, false, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+			forClients(t, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10,"permission_mode":"bypassPermissions"}}`)
 				done := make(chan commandResult, 1)
 				go func() { done <- box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello") }()
@@ -390,7 +395,7 @@ func TestRealClientInterrupted(t *testing.T) {
 }
 
 func TestRealClientEscape(t *testing.T) {
-	forClients(t, false, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"permission_mode":"bypassPermissions"}}`)
 		tty := box.start()
 		tty.prompt("hello")
@@ -405,7 +410,7 @@ func TestRealClientEscape(t *testing.T) {
 
 // The settings that ccc writes are ones that the client accepts and keeps.
 func TestRealClientSettingsValid(t *testing.T) {
-	forClients(t, false, func() script { return script{reviewer: []apiReply{replyVerdict(true, "")}} },
+	forClients(t, func() script { return script{reviewer: []apiReply{replyVerdict(true, "")}} },
 		func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 			box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
 			first := box.read(".claude/settings.json")
@@ -418,7 +423,7 @@ func TestRealClientSettingsValid(t *testing.T) {
 
 // What the user asked for survives a compaction of the conversation.
 func TestRealClientCompacted(t *testing.T) {
-	forClients(t, false, func() script {
+	forClients(t, func() script {
 		return script{agent: []apiReply{replyText("<summary>nothing of note</summary>")}, reviewer: []apiReply{replyVerdict(true, "")}}
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		tty := box.start()
@@ -444,7 +449,7 @@ func TestRealClientCompacted(t *testing.T) {
 
 // /supervisor in a running session, and the same from another terminal.
 func TestRealClientSwitched(t *testing.T) {
-	forClients(t, false, func() script {
+	forClients(t, func() script {
 		return script{agent: []apiReply{replyText("first answer"), replyText("second answer"), replyText("third answer"), replyText("fourth answer")},
 			reviewer: []apiReply{replyVerdict(true, "")}}
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
@@ -489,7 +494,7 @@ func TestRealClientSwitched(t *testing.T) {
 // After the limit the next request of the user's is reviewed again, and says
 // what happened to the one before; so it does after a failure.
 func TestRealClientFreshBudget(t *testing.T) {
-	forClients(t, false, func() script {
+	forClients(t, func() script {
 		return script{agent: []apiReply{replyText("first answer"), replyText("second answer"), replyText("third answer"), replyText("fourth answer")},
 			reviewer: []apiReply{replyVerdict(false, "not yet"), replyVerdict(true, ""), replyError(401, "authentication_error", "refused")}}
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
@@ -536,7 +541,7 @@ func expectRequests(t *testing.T, requests []apiRequest, token, model string) {
 }
 
 func TestRealClientTwoProviders(t *testing.T) {
-	forClients(t, false, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		a, b := box.twoAPIs(t, "", script{agent: []apiReply{replyText("the answer")}})
 		box.write(".claude/settings.json", 0o600, "{ }")
 		// Newer versions write to settings.json themselves at their first start.
@@ -568,7 +573,7 @@ func TestRealClientTwoProviders(t *testing.T) {
 func TestRealClientSettingsConflict(t *testing.T) {
 	for _, file := range []string{"../home/.claude/settings.json", "../work/.claude/settings.json", "../work/.claude/settings.local.json"} {
 		t.Run(filepath.Base(filepath.Dir(filepath.Dir(file)))+"_"+filepath.Base(file), func(t *testing.T) {
-			forClients(t, false, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+			forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				a, _ := box.twoAPIs(t, "", script{})
 				box.write(file, 0o600, fmt.Sprintf(`{"env":{"ANTHROPIC_BASE_URL":%q}}`, api.URL))
 				got := box.run(60*time.Second, "", "ccc", "a", "-p", "x")
@@ -593,7 +598,7 @@ func TestRealClientReviewersProvider(t *testing.T) {
 	answers := script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
 	for name, supervisor := range map[string]string{"own": `"provider":"b","model":"model-of-the-reviewer"`, "sessions": ""} {
 		t.Run(name, func(t *testing.T) {
-			forClients(t, false, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+			forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				a, b := box.twoAPIs(t, supervisor, answers)
 				got := box.run(60*time.Second, "", "ccc", "a", "--supervisor", "-p", "x")
 				expectRun(t, box, got, "the answer", verdictAllow)
