@@ -127,7 +127,7 @@ func decide(dir string, stdin io.Reader, stderr io.Writer) (decision any, err er
 	switch event.HookEventName {
 	case eventStop:
 		if o := h.supervise(); o.verdict == verdictBlock {
-			return stopDecision{Decision: "block", Reason: h.cutFeedback(o.feedback)}, nil
+			return blocked(h.cutFeedback(o.feedback)), nil
 		}
 	case eventPreToolUse:
 		if event.ToolName != askUserQuestion {
@@ -149,6 +149,9 @@ type stopDecision struct {
 	Decision string `json:"decision"`
 	Reason   string `json:"reason"`
 }
+
+// blocked is the decision that sends the agent on, or keeps a prompt from it.
+func blocked(reason string) stopDecision { return stopDecision{"block", reason} }
 
 type toolDecision struct {
 	Output struct {

@@ -40,16 +40,16 @@ func (h *hook) obey(operand string) any {
 		h.log("switched", "mode", modeWord(on))
 		if err != nil {
 			h.complain("switching the mode", err)
-			return stopDecision{"block", "无法切换 Supervisor 模式: " + err.Error()}
+			return blocked("无法切换 Supervisor 模式: " + err.Error())
 		}
 	}
 	switch operand {
 	case "on":
-		return stopDecision{"block", "Supervisor 模式已打开：Agent 停下之前会先审查。"}
+		return blocked("Supervisor 模式已打开：Agent 停下之前会先审查。")
 	case "off":
-		return stopDecision{"block", "Supervisor 模式已关闭：Agent 可以直接停下。"}
+		return blocked("Supervisor 模式已关闭：Agent 可以直接停下。")
 	case "":
-		return stopDecision{"block", fmt.Sprintf("Supervisor 模式: %s（/supervisor on 打开，/supervisor off 关闭）", modeWord(h.supervised()))}
+		return blocked(fmt.Sprintf("Supervisor 模式: %s（/supervisor on 打开，/supervisor off 关闭）", modeWord(h.supervised())))
 	}
 	h.event.Prompt = operand
 	return h.prompt()
