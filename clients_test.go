@@ -69,9 +69,8 @@ var listedClients = sync.OnceValues(func() (clients []realClient, err error) {
 func installClient(version string) (path string, err error) {
 	const name = "@anthropic-ai/claude-code"
 	if strings.Trim(version, digits+".") != "" {
-		out, err := exec.Command("npm", "view", name+"@"+version, "version").Output()
-		if version = strings.TrimSpace(string(out)); err != nil || version == "" {
-			return "", fmt.Errorf("npm view: %q, %v", out, err)
+		if version, err = npm("view", name+"@"+version, "version"); err != nil {
+			return "", err
 		}
 	}
 	cache, err := os.UserCacheDir()
@@ -89,9 +88,8 @@ func installClient(version string) (path string, err error) {
 			return "", err
 		}
 		defer os.RemoveAll(part)
-		install := exec.Command("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", part, name+"@"+version)
-		if out, err := install.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("npm install %s: %v: %s", version, err, out)
+		if _, err := npm("install", "--no-audit", "--no-fund", "--prefix", part, name+"@"+version); err != nil {
+			return "", err
 		}
 		if err := os.Rename(part, dir); err != nil {
 			return "", err
@@ -105,6 +103,19 @@ func installClient(version string) (path string, err error) {
 		}
 	}
 	return "", errors.New("no claude in " + modules)
+}
+
+// npm returns the last line of what npm says.
+func npm(args ...string) (answer string, err error) {
+	cmd := exec.Command("npm", append(args, "--loglevel=error")...)
+	var complaints strings.Builder
+	cmd.Stderr = &complaints
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("npm %s: %w: %s", strings.Join(args, " "), err, &complaints)
+	}
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	return lines[len(lines)-1], nil
 }
 
 // results are what the tests came to, client by client.
