@@ -260,7 +260,8 @@ func TestLaunchPlaces(t *testing.T) {
 	}
 }
 
-// Both READMEs quote the usage text and name the test command of .ci/run.
+// Both READMEs quote the same, the usage text among it, their links lead somewhere,
+// and their table of versions is complete.
 func TestReadme(t *testing.T) {
 	var blocks [2][]string
 	for i, name := range []string{"README.md", "README-CN.md"} {
