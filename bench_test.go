@@ -139,7 +139,7 @@ func BenchmarkStream(b *testing.B) {
 		input := bytes.Repeat(lines, total/repeats/len(lines))
 		copyTo := func(b *testing.B, w io.Writer) {
 			for rest := input; len(rest) > 0; {
-				n := min(32<<10, len(rest)) // what os/exec reads at once
+				n := min(32<<10, len(rest)) // what io.Copy reads at once
 				if _, err := w.Write(rest[:n]); err != nil {
 					b.Fatal(err)
 				}

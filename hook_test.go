@@ -220,6 +220,9 @@ func TestHookNotes(t *testing.T) {
 			t.Errorf("the request lacks %q:\n%s", want, request)
 		}
 	}
+	if log := box.read(".claude/ccc/hook-invocation.log"); strings.Count(log, " iteration=2/10 prompt_source=built-in\n") != 1 {
+		t.Errorf("the log does not tell the source of the prompt:\n%s", log)
+	}
 	line := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z [a-z -]+( [a-z_]+=("([^"\\]|\\.)*"|[^ "]+))+$`)
 	for text := range strings.Lines(box.read(".claude/ccc/hook-invocation.log")) {
 		if !line.MatchString(strings.TrimSuffix(text, "\n")) || !strings.Contains(text, "session_id="+testSession) {
@@ -285,6 +288,12 @@ func TestHookUnknownFlags(t *testing.T) {
 	args := box.read("../fake/review-1.args")
 	if strings.Contains(args, "snapshot") || strings.Contains(args, "persistence") || !strings.Contains(args, "--settings\n"+reviewerSettings) {
 		t.Errorf("arguments %s", args)
+	}
+	if got := strings.Count(box.read(".claude/ccc/hook-invocation.log"), " review started "); got != 1 {
+		t.Errorf("begun %d times, want once", got)
+	}
+	if request := box.read("../fake/review-1.stdin"); !strings.Contains(request, "第 1 次，最多 10 次") {
+		t.Errorf("the request that was answered is %q", request)
 	}
 }
 
