@@ -104,12 +104,12 @@ func BenchmarkShow(b *testing.B) {
 	program, home := buildProgram(b, "."), b.TempDir()
 	d := stateDir(filepath.Join(home, ".claude", "ccc"))
 	d.create()
-	review := append(encodeJSON(record{Time: now(), Event: eventStop, Project: "/tmp", Iteration: 1, Limit: 10, Verdict: verdictBlock,
-		Feedback: strings.Repeat("main.go:12 没有处理错误。\n", 20), CostUSD: 0.1, Tools: []string{"Bash(git status)"}}), '\n')
+	review := append(encodeJSON(record{Time: now(), Event: eventStop, Project: "/tmp", Iteration: 1, Limit: 10, outcome: outcome{
+		Verdict: verdictBlock, Feedback: strings.Repeat("main.go:12 没有处理错误。\n", 20), CostUSD: 0.1, Tools: []string{"Bash(git status)"}}}), '\n')
 	for n := range 1000 {
-		d.appendTo(d.eventsFile(fmt.Sprintf("s%d", n)), bytes.Repeat(review, 100))
+		appendFile(d.timelineFile(fmt.Sprintf("s%d", n)), bytes.Repeat(review, 100))
 	}
-	d.appendTo(d.eventsFile("long"), bytes.Repeat(review, 100e6/len(review)))
+	appendFile(d.timelineFile("long"), bytes.Repeat(review, 100e6/len(review)))
 	env := []string{"HOME=" + home}
 	show := func(name string, argv ...string) {
 		b.Run(name, func(b *testing.B) {
@@ -120,10 +120,9 @@ func BenchmarkShow(b *testing.B) {
 		})
 	}
 	show("status/ccc", program, "status")
-	show("status/sh_jq", "sh", "-c", "cat "+d.eventsFile("s*")+` | jq -r '[.time, .project, .verdict, .cost_usd] | @tsv'`)
+	show("status/sh_jq", "sh", "-c", "cat "+d.timelineFile("s*")+` | jq -r '[.time, .project, .verdict, .cost_usd] | @tsv'`)
 	show("log/ccc", program, "log", "long")
-	show("log/ccc_all", program, "log", "--all", "long")
-	show("log/jq", "jq", "-r", ".time, .verdict, .feedback", d.eventsFile("long"))
+	show("log/jq", "jq", "-r", ".time, .verdict, .feedback", d.timelineFile("long"))
 }
 
 // BenchmarkStream mirrors 1 GiB of stream-json to a file, in turns text of the
@@ -165,7 +164,7 @@ func BenchmarkStream(b *testing.B) {
 			})
 		}
 		compare("ccc", func(b *testing.B, output *os.File) {
-			s := newStream(&review{output: output, progress: io.Discard, warn: func(err error) { b.Fatal(err) }})
+			s := newStream(output, io.Discard, func(err error) { b.Fatal(err) })
 			for range repeats {
 				copyTo(b, s)
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,7 +85,7 @@ func TestRealClientCache(t *testing.T) {
 				return s
 			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, keep))
-				box.write(".claude/settings.json", 0o600, `{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo x$CCC_SUPERVISOR_HOOK >>$HOME/user-hooks"}]}]}}`)
+				box.setSettings(`{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo x$CCC_SUPERVISOR_HOOK >>$HOME/user-hooks"}]}]}}`)
 				tty := box.start()
 				for i := range 3 {
 					tty.prompt(fmt.Sprint("request ", i+1))
@@ -93,8 +94,8 @@ func TestRealClientCache(t *testing.T) {
 					time.Sleep(1500 * time.Millisecond)
 				}
 				measureShares(t, api.requests(""), keep)
-				if got := strings.Join(box.timelineVerdicts(), " "); got != strings.TrimSpace(strings.Repeat("block allow ", 3)) {
-					t.Errorf("verdicts %s", got)
+				if got := box.timelineVerdicts(); !slices.Equal(got, slices.Repeat([]verdict{verdictBlock, verdictAllow}, 3)) {
+					t.Errorf("verdicts %q", got)
 				}
 				if _, err := os.Stat(filepath.Join(box.work, "reviewer.txt")); err == nil {
 					t.Error("the reviewer wrote a file")

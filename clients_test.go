@@ -10,9 +10,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unicode"
 )
 
@@ -21,8 +23,8 @@ type realClient struct{ path, version string }
 
 // realClients returns the clients that CCC_REAL_CLAUDE lists, separated by
 // commas: versions or tags on npm (2.1.30, latest), or paths (the native binary,
-// or the cli.js of an older version). It skips the test when the variable is not
-// set.
+// or the cli.js of an older version). pinned stands for those of testdata/clients.
+// It skips the test when the variable is not set.
 func realClients(t *testing.T) []realClient {
 	t.Helper()
 	if os.Getenv("CCC_REAL_CLAUDE") == "" {
@@ -41,7 +43,13 @@ var listedClients = sync.OnceValues(func() (clients []realClient, err error) {
 		return nil, err
 	}
 	defer os.RemoveAll(home)
-	for item := range strings.SplitSeq(os.Getenv("CCC_REAL_CLAUDE"), ",") {
+	list := strings.Split(os.Getenv("CCC_REAL_CLAUDE"), ",")
+	if list[0] == "pinned" {
+		if list, err = pinnedClients(); err != nil {
+			return nil, err
+		}
+	}
+	for _, item := range list {
 		path := item
 		if !strings.Contains(item, "/") {
 			if path, err = installClient(item); err != nil {
@@ -63,6 +71,12 @@ var listedClients = sync.OnceValues(func() (clients []realClient, err error) {
 	}
 	return clients, nil
 })
+
+// pinnedClients are the versions that ccc is tested on, oldest first.
+func pinnedClients() ([]string, error) {
+	text, err := os.ReadFile("testdata/clients")
+	return strings.Fields(string(text)), err
+}
 
 // installClient installs version, or what that tag stands for, into the user's
 // cache directory, unless it is there, and returns the path of its program.
@@ -175,4 +189,79 @@ func words(name string) string {
 		text.WriteRune(unicode.ToLower(r))
 	}
 	return text.String()
+}
+
+// forClients runs test on each client of the list, with a sandbox in which "ccc"
+// is the test binary and the agent and the reviewer follow s.
+func forClients(t *testing.T, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
+	runOn(t, realClients(t), s, test)
+}
+
+// forNewest is forClients for the last client of the list alone.
+func forNewest(t *testing.T, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
+	clients := realClients(t)
+	runOn(t, clients[len(clients)-1:], s, test)
+}
+
+func runOn(t *testing.T, clients []realClient, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
+	for _, client := range clients {
+		t.Run(client.version, func(t *testing.T) {
+			t.Cleanup(func() { results.note(t.Name(), client.version, !t.Failed()) }) // after the sandbox has looked for what is left
+			api := newScriptedAPI(t, s())
+			box := newSandbox(t, client.path)
+			box.use(api)
+			defer func() {
+				if t.Failed() {
+					t.Logf("requests: %v\nlog:\n%s", api, box.log())
+				}
+			}()
+			test(t, client, box, api)
+		})
+	}
+}
+
+// start starts a supervised session in a terminal and waits until it takes keys.
+func (box *sandbox) start() *terminal {
+	box.t.Helper()
+	tty := box.terminal("ccc", "--supervisor")
+	tty.waitUntil("an input line", 30*time.Second, func(screen string) bool { return inputLine(screen) != "" })
+	time.Sleep(time.Second)
+	return tty
+}
+
+// awaitVerdicts waits until the session has n verdicts, and for the client to
+// take notice of the last.
+func (box *sandbox) awaitVerdicts(n int) {
+	box.t.Helper()
+	for range 300 {
+		if len(box.timelineVerdicts()) >= n {
+			time.Sleep(500 * time.Millisecond)
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	box.t.Fatalf("verdicts %q, want %d", box.timelineVerdicts(), n)
+}
+
+// expectRun checks that a print-mode run ended well with answer, and that the
+// session's verdicts were these.
+func expectRun(t *testing.T, box *sandbox, got commandResult, answer string, verdicts ...verdict) {
+	t.Helper()
+	if got.code != 0 || got.timedOut || strings.TrimSpace(got.stdout) != answer {
+		t.Errorf("got %+v, want %q", got, answer)
+	}
+	if got := box.timelineVerdicts(); !slices.Equal(got, verdicts) {
+		t.Errorf("verdicts %q, want %q", got, verdicts)
+	}
+}
+
+func olderThan(version, other string) bool {
+	number := func(v string) (n int) {
+		for _, part := range strings.SplitN(v, ".", 3) {
+			digits, _ := strconv.Atoi(part)
+			n = n*10000 + digits
+		}
+		return n
+	}
+	return number(version) < number(other)
 }

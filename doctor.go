@@ -1,19 +1,17 @@
 package main
 
-// ccc doctor looks for what keeps Supervisor Mode from working. Each finding is a
-// line (ok, warning or problem, and the subject) and, unless it is ok, a line with
-// the command that mends it. It changes nothing and shows no variable's value.
+// ccc doctor looks for what keeps Supervisor Mode from working. Each finding is a line (ok, warning or problem, and
+// the subject) and, unless it is ok, a line that mends it: a command, or a file and the key to change there. It
+// changes nothing and shows no variable's value.
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,204 +19,171 @@ import (
 	"time"
 )
 
-// A checkup is one run of ccc doctor.
+// A checkup is one run of ccc doctor in a project.
 type checkup struct {
-	places
-	project  string
-	self     string
-	config   *config // nil: ccc.json can't be used
-	out      io.Writer
+	dirs     dirs
+	config   *config // the defaults, where ccc.json can't be used
 	problems int
 }
 
 // doctor is ccc doctor. The error counts the problems.
-func doctor(args []string, stdout io.Writer) error {
-	flags := flag.NewFlagSet("doctor", flag.ContinueOnError)
-	if help, err := parseFlags(flags, args, 0, 0, stdout); help || err != nil {
-		return err
-	}
-	c := &checkup{out: stdout}
-	var err error
-	if c.places, err = findPlaces(""); err != nil {
-		return err
-	}
-	if c.project, err = os.Getwd(); err != nil {
-		return err
-	}
-	if c.self, err = os.Executable(); err != nil {
-		return err
+func doctor(_ *call, d dirs) error {
+	c := &checkup{dirs: d}
+	if c.checkConfig() {
+		c.checkProviders()
 	}
 	c.checkClaude()
-	c.checkConfig()
-	c.checkProviders()
 	c.checkHooks()
 	c.checkMuting()
 	c.checkBlockCap()
 	c.checkPrompt()
 	c.checkState()
-	switch c.problems {
-	case 0:
-		return nil
-	case 1:
-		return errors.New("1 problem")
+	if c.problems > 0 {
+		return fmt.Errorf("problems: %d", c.problems)
 	}
-	return fmt.Errorf("%d problems", c.problems)
+	return nil
 }
 
-func (c *checkup) ok(format string, args ...any) { c.tell("ok", format, args...) }
+func (c *checkup) ok(format string, args ...any) { c.tell("ok", "", format, args...) }
 
-func (c *checkup) warning(mend, format string, args ...any) {
-	c.tell("warning", format, args...)
-	fmt.Fprintf(c.out, "         %s\n", mend)
-}
+func (c *checkup) warning(fix, format string, args ...any) { c.tell("warning", fix, format, args...) }
 
-func (c *checkup) problem(mend, format string, args ...any) {
+func (c *checkup) problem(fix, format string, args ...any) {
 	c.problems++
-	c.tell("problem", format, args...)
-	fmt.Fprintf(c.out, "         %s\n", mend)
+	c.tell("problem", fix, format, args...)
 }
 
-func (c *checkup) tell(level, format string, args ...any) {
-	text := printable(fmt.Sprintf(format, args...))
-	fmt.Fprintf(c.out, "%-8s %s\n", level, strings.ReplaceAll(text, "\n", " "))
+func (c *checkup) tell(level, fix, format string, args ...any) {
+	fmt.Printf("%-8s %s\n", level, oneLine(fmt.Sprintf(format, args...)))
+	if fix != "" {
+		fmt.Printf("         %s\n", fix)
+	}
 }
 
-// relaunch is the command that writes the hooks anew: a supervised launch of a
-// claude that only tells its version.
+// relaunch is the command that writes the hooks of this ccc anew: a supervised launch of a claude that only tells
+// its version.
 func (c *checkup) relaunch() string {
-	name := "ccc"
-	if _, err := exec.LookPath(name); err != nil {
-		name = shellQuote(c.self)
+	name := shellQuote(c.dirs.self)
+	if path, err := exec.LookPath("ccc"); err == nil && sameFile(path, c.dirs.self) {
+		name = "ccc"
 	}
 	return name + " --supervisor -- --version"
 }
 
 func edit(path string) string { return "${EDITOR:-vi} " + shellQuote(path) }
 
-// The slowest start of a claude that was measured, 2.1.30 on a busy machine, took
-// 2.5 s.
+// change tells what to do with a key of the file at path.
+func change(path, key, to string) string { return fmt.Sprintf("in %s: %s: %s", path, key, to) }
+
+// The slowest start of a claude that was measured, 2.1.30 on a busy machine, took 2.5 s.
 const claudePatience = 10 * time.Second
 
-// ask runs claude and returns what it says on stdout and stderr.
-func ask(claude string, args ...string) (stdout, stderr string, err error) {
+// ask runs claude and returns what it says on stdout and stderr; a failure comes as the latter.
+func ask(claude string, args ...string) (answer, complaint string) {
 	ctx, cancel := context.WithTimeout(context.Background(), claudePatience)
 	defer cancel()
-	env, err := reviewerEnv(os.Environ(), nil) // some versions refuse to run inside another claude
-	if err != nil {
-		return "", "", err
-	}
-	answer, complaints := &tail{limit: 2000}, &tail{limit: 2000}
+	stdout, stderr := &tail{limit: 2000}, &tail{limit: 2000}
 	cmd := exec.CommandContext(ctx, claude, args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = env, answer, complaints
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.Env, _ = reviewerEnv(os.Environ(), nil) // some versions refuse to run inside another claude
 	cmd.WaitDelay = 100 * time.Millisecond
-	err = cmd.Run()
-	if ctx.Err() != nil {
-		err = fmt.Errorf("no answer within %s", claudePatience)
+	err := cmd.Run()
+	if complaint = stderr.line(); err != nil && complaint == "" {
+		complaint = err.Error()
 	}
-	return answer.line(), complaints.line(), err
+	return stdout.line(), complaint
 }
 
 func (c *checkup) checkClaude() {
 	claude, err := findClaude()
 	if err != nil {
-		mend := installClaude
+		fix := installClaude
 		if os.Getenv(claudeVariable) != "" {
-			mend = "unset " + claudeVariable
+			fix = "unset " + claudeVariable
 		}
-		c.problem(mend, "claude: %v", errors.Unwrap(err))
+		c.problem(fix, "claude: %v", errors.Unwrap(err))
 		return
 	}
-	answer, complaint, err := ask(claude, "--version")
+	answer, complaint := ask(claude, "--version")
 	version, _, told := strings.Cut(answer, " (Claude Code)")
-	if err != nil || !told {
-		if err == nil {
-			err = errors.New("it does not tell its version")
-		}
-		c.problem(installClaude, "claude: %s --version: %v %s", claude, err, complaint)
+	if !told {
+		c.problem(installClaude, "claude: %s --version does not tell a version: %s %s", claude, answer, complaint)
 		return
 	}
 	c.ok("claude: %s, version %s", claude, version)
 	c.checkFlags(claude)
 }
 
-// checkFlags asks claude which flags of a review it lacks. The last flag is one
-// that no claude has, so that each call ends as an unknown option, in 0.2 s and
-// before claude begins anything; it names the first flag that it does not know.
-// All versions from 2.0.60 to 2.1.329 do; their --help leaves some flags out.
+// checkFlags asks claude which of a review's flags it lacks. The last flag is one that no claude has, so that each
+// call ends as an unknown option, in 0.2 s and before claude begins anything; it names the first flag that it does
+// not know. All versions from 2.0.60 to 2.1.329 do; their --help leaves some flags out.
 func (c *checkup) checkFlags(claude string) {
 	const nobodys = "--ccc-doctor"
-	flags := append(reviewerFlags(&review{session: "x", prompt: "x", config: supervisorConfig{
-		model: "x", permissionMode: "dontAsk", allowedTools: []string{"Read"}, maxBudgetUSD: 1}}), reviewerFlag{nobodys})
+	flags := append(reviewerFlags("x", "x", c.config.Supervisor), reviewerFlag{nobodys})
 	var lacking []string
 	for {
-		_, complaint, _ := ask(claude, slices.Concat(flags...)...)
+		_, complaint := ask(claude, slices.Concat(flags...)...)
 		name := unknownOption(complaint)
-		if name == nobodys {
-			break
-		}
 		i := slices.IndexFunc(flags, func(f reviewerFlag) bool { return f[0] == name })
-		if i < 0 {
+		switch {
+		case name == nobodys && len(lacking) == 0:
+			c.ok("flags: claude knows all that reviews use")
+			return
+		case name == nobodys:
+			c.warning(installClaude, "flags: claude lacks %s; reviews go on without", strings.Join(lacking, ", "))
+			return
+		case i < 0:
 			c.warning(installClaude, "flags: claude does not tell which it knows: %s", complaint)
 			return
-		}
-		if !slices.Contains(optionalFlags, name) {
+		case !slices.Contains(optionalFlags, name):
 			c.problem(installClaude, "flags: claude lacks %s, which reviews need: it is too old", name)
 			return
 		}
 		lacking = append(lacking, name)
 		flags = slices.Delete(flags, i, i+1)
 	}
-	if len(lacking) > 0 {
-		c.warning(installClaude, "flags: claude lacks %s; reviews go on without", strings.Join(lacking, ", "))
-		return
-	}
-	c.ok("flags: claude knows all that reviews use")
 }
 
-func (c *checkup) checkConfig() {
-	path := c.configFile()
+// checkConfig tells whether ccc.json can be used.
+func (c *checkup) checkConfig() (usable bool) {
+	path := c.dirs.configFile()
 	var err error
-	if c.config, err = loadConfig(c.places); err != nil {
-		c.config = nil
+	if c.config, err = loadConfig(c.dirs); err != nil {
+		c.config = defaultConfig()
 		c.problem(edit(path), "configuration: %v", err)
-		return
+		return false
 	}
 	_, err = os.Stat(path)
 	switch {
 	case err != nil:
 		c.ok("configuration: no %s, the defaults count", path)
-	case c.config.exposesToken(c.places):
+	case c.config.exposesToken(c.dirs):
 		c.warning("chmod 600 "+shellQuote(path), "configuration: %s holds a token and others can read it", path)
 	default:
 		c.ok("configuration: %s", path)
 	}
+	return true
 }
 
-// checkProviders looks at the provider that the next launch uses and at the
-// reviewer's own.
+// checkProviders looks at the provider that the next launch uses and at the reviewer's own.
 func (c *checkup) checkProviders() {
-	if c.config == nil {
-		return
-	}
-	names := slices.Compact([]string{c.config.currentProvider, c.config.supervisor.provider})
-	for _, name := range names {
+	for _, name := range slices.Compact([]string{c.config.CurrentProvider, c.config.Supervisor.Provider}) {
 		if name == "" {
 			continue
 		}
-		provider := c.config.findProvider(name)
-		if provider == nil {
-			c.problem(edit(c.configFile()), "provider: %s is not among those in %s (%s)", name, c.configFile(), c.config.providerNames())
+		p := c.config.findProvider(name)
+		if p == nil {
+			c.problem(edit(c.dirs.configFile()), "provider: %s is not among those in %s (%s)", name, c.dirs.configFile(), c.config.providerNames())
 			continue
 		}
-		values, err := provider.values(os.Environ())
-		if err != nil {
-			c.problem(setUnset(provider), "provider: %v", err)
+		values, err := p.values(os.Environ())
+		if unset := (unsetError{}); errors.As(err, &unset) {
+			c.problem("read -r "+unset.name+"; export "+unset.name, "provider: %v", err)
 			continue
 		}
-		conflicts := settingsConflicts(c.places, c.project, provider, values)
+		conflicts := providerConflicts(c.dirs, c.config, p, values)
 		for _, conflict := range conflicts {
-			path, _, _ := strings.Cut(conflict.Error(), ": env.")
-			c.problem(edit(path), "provider: %v", conflict)
+			c.problem(change(conflict.path, conflict.key, "remove it"), "provider: %v", conflict)
 		}
 		if len(conflicts) == 0 {
 			c.ok("provider: %s", name)
@@ -226,25 +191,14 @@ func (c *checkup) checkProviders() {
 	}
 }
 
-// setUnset is the command that reads, without showing it on the command line,
-// the first variable that p takes from the environment and that is not set.
-func setUnset(p *provider) string {
-	for _, v := range p.env {
-		if name, ok := variableIn(v.value); ok && os.Getenv(name) == "" {
-			return fmt.Sprintf("read -r %s; export %[1]s", name)
-		}
-	}
-	return ""
-}
-
 func (c *checkup) checkHooks() {
-	path := c.settingsFile()
+	path := c.dirs.settingsFile()
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		c.problem("chmod u+rw "+shellQuote(path), "hooks: %v", err)
 		return
 	}
-	programs, missing, err := installedHooks(orEmptyObject(text), hookCommand(c.self))
+	programs, missing, err := installedHooks(text, c.dirs.self)
 	switch {
 	case err != nil:
 		c.problem(edit(path), "hooks: %s: %v", path, err)
@@ -257,75 +211,44 @@ func (c *checkup) checkHooks() {
 		if _, err := exec.LookPath(program); err != nil {
 			c.problem(c.relaunch(), "hooks: %s calls a program that can't be run: %v", path, err)
 			return
-		}
-	}
-	for _, program := range programs {
-		if !sameFile(program, c.self) {
-			c.warning(c.relaunch(), "hooks: %s calls another ccc, %s, than this one, %s", path, program, c.self)
+		} else if !sameFile(program, c.dirs.self) {
+			c.warning(c.relaunch(), "hooks: %s calls another ccc, %s, than this one, %s", path, program, c.dirs.self)
 			return
 		}
 	}
 	c.ok("hooks: %s calls %s", path, programs[0])
 }
 
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
-}
-
-// substitute is the command that replaces a sed pattern in the file at path. With
-// the suffix attached GNU's and BSD's sed take -i alike; the former file stays
-// beside.
-func substitute(path, pattern, replacement string) string {
-	return "sed -i.old " + shellQuote("s/"+pattern+"/"+replacement+"/") + " " + shellQuote(path)
-}
-
 func (c *checkup) checkMuting() {
-	muted := false
-	for _, path := range append(c.settingsFiles(c.project), managedSettings) {
+	before := c.problems
+	for _, path := range append(c.dirs.settingsFiles(), managedSettings) {
+		fix := map[string]string{c.dirs.settingsFile(): c.relaunch()}[path]
 		for _, key := range mutedBy(path) {
-			muted = true
-			mend := substitute(path, `"`+key+`"[[:space:]]*:[[:space:]]*true`, `"`+key+`": false`)
-			switch path {
-			case c.settingsFile():
-				c.problem(c.relaunch(), "muting: %s: %s is true: no hook runs until a supervised launch", path, key)
-			case managedSettings:
-				c.problem("sudo "+mend, "muting: %s: %s is true: ask who administers this machine", path, key)
-			default:
-				c.problem(mend, "muting: %s: %s is true: no hook runs in this project", path, key)
-			}
+			c.problem(cmp.Or(fix, change(path, key, "false")), "muting: %s: %s is true: no hook runs here", path, key)
 		}
 	}
-	if !muted {
+	if c.problems == before {
 		c.ok("muting: no settings file mutes hooks")
 	}
 }
 
-// checkBlockCap looks for a cap that ends a turn before the reviews are used up.
-// A launch sets it only where the user has not.
+// checkBlockCap looks for a cap that ends a turn before the reviews are used up. A launch sets it only where the
+// user has not.
 func (c *checkup) checkBlockCap() {
-	if c.config == nil {
-		return
-	}
-	limit := c.config.supervisor.maxIterations
-	below := func(value string) bool {
-		n, err := strconv.Atoi(value)
-		return err != nil || n < limit
-	}
-	const effect = "block cap: %s in %s ends a turn before max_iterations, %d, reviews"
+	limit := c.config.Supervisor.MaxIterations
 	found := false
-	if value := os.Getenv(blockCapVariable); value != "" && below(value) {
-		found = true
-		c.warning("unset "+blockCapVariable, effect, blockCapVariable, "the environment", limit)
+	check := func(value, where, fix string) {
+		if n, err := strconv.Atoi(value); err != nil || n < limit {
+			found = true
+			c.warning(fix, "block cap: %s in %s ends a turn before max_iterations, %d, reviews", blockCapVariable, where, limit)
+		}
 	}
-	for _, path := range c.settingsFiles(c.project) {
-		for _, set := range settingsEnv(path) {
-			if set.name == blockCapVariable && below(set.value) {
-				found = true
-				c.warning(substitute(path, `"`+set.name+`"[[:space:]]*:[[:space:]]*[^,}]*`, fmt.Sprintf(`"%s": "%d"`, set.name, limit)),
-					effect, set.name, path, limit)
-			}
+	if value := os.Getenv(blockCapVariable); value != "" {
+		check(value, "the environment", "unset "+blockCapVariable)
+	}
+	for _, path := range c.dirs.settingsFiles() {
+		if value, ok := settingsEnv(path)[blockCapVariable]; ok {
+			check(value, path, change(path, "env."+blockCapVariable, strconv.Quote(strconv.Itoa(limit))))
 		}
 	}
 	if !found {
@@ -334,16 +257,9 @@ func (c *checkup) checkBlockCap() {
 }
 
 func (c *checkup) checkPrompt() {
-	for _, dir := range []string{c.project, c.ccc} {
-		path := filepath.Join(dir, promptName)
-		if _, err := readPrompt(path); err != nil {
-			c.problem(setAside(path), "prompt: %v", err)
-			return
-		}
-	}
-	prompt, source, err := supervisorPrompt(c.project, c.ccc)
+	prompt, source, err := supervisorPrompt(c.dirs.here, c.dirs.ccc)
 	if err != nil {
-		c.problem(edit(filepath.Join(c.ccc, promptName)), "prompt: %v", err)
+		c.problem(setAside(source), "prompt: %v", err)
 		return
 	}
 	c.ok("prompt: %s, %d bytes", source, len(prompt))
@@ -354,20 +270,20 @@ func setAside(path string) string {
 }
 
 func (c *checkup) checkState() {
-	path, err := stateDir(c.state).check()
+	path, err := stateDir(c.dirs.state).check()
 	if err == nil {
-		c.ok("state directory: %s", c.state)
+		c.ok("state directory: %s", c.dirs.state)
 		return
 	}
-	mend := "chmod -R u+rwX " + shellQuote(path)
+	fix := "chmod -R u+rwX " + shellQuote(path)
 	if info, statErr := os.Stat(path); statErr == nil {
 		owner, known := info.Sys().(*syscall.Stat_t)
 		switch {
 		case !info.IsDir():
-			mend = setAside(path)
+			fix = setAside(path)
 		case known && int(owner.Uid) != os.Getuid():
-			mend = `sudo chown -R "$(id -un)" ` + shellQuote(path)
+			fix = `sudo chown -R "$(id -un)" ` + shellQuote(path)
 		}
 	}
-	c.problem(mend, "state directory: %v", err)
+	c.problem(fix, "state directory: %v", err)
 }

@@ -22,25 +22,10 @@ func newDoctorBox(t *testing.T) *sandbox {
 			t.Fatal(err)
 		}
 	}
-	fake, err := filepath.Abs("testdata/claude")
-	if err != nil {
-		t.Fatal(err)
-	}
-	box.write("../work/install", 0o600, fmt.Sprintf("ln -sf %s %s\n", fake, filepath.Join(box.home, "../bin/claude")))
+	box.write("../work/install", 0o600, fmt.Sprintf("ln -sf %s %s\n", fakeClaude(), filepath.Join(box.home, "../bin/claude")))
 	box.vars = append(box.vars, "EDITOR=cp "+filepath.Join(box.home, "good"),
 		testManagedVariable+"="+filepath.Join(box.home, "managed.json"))
 	return box
-}
-
-// claudeIs replaces claude by a shell script. A child writes it: what this
-// process has open for writing, another test's fork may have too.
-func (box *sandbox) claudeIs(script string) {
-	box.t.Helper()
-	path := filepath.Join(box.home, "../bin/claude")
-	got := box.run(10*time.Second, "#!/bin/sh\n"+script, "sh", "-c", `rm "$1" && cat >"$1" && chmod 700 "$1"`, "sh", path)
-	if got.code != 0 {
-		box.t.Fatalf("%+v", got)
-	}
 }
 
 // edit replaces text in a file under the home.
@@ -65,7 +50,7 @@ func TestDoctorWell(t *testing.T) {
 		subject, _, _ := strings.Cut(line, ":")
 		subjects = append(subjects, subject)
 	}
-	want := []string{"ok       claude", "ok       flags", "ok       configuration", "ok       provider", "ok       hooks",
+	want := []string{"ok       configuration", "ok       provider", "ok       claude", "ok       flags", "ok       hooks",
 		"ok       muting", "ok       block cap", "ok       prompt", "ok       state directory"}
 	if !slices.Equal(subjects, want) || strings.Contains(got.stdout, "SECRET") {
 		t.Errorf("it says\n%s", got.stdout)
@@ -78,7 +63,7 @@ func TestDoctorWell(t *testing.T) {
 	if after := box.files(); !slices.Equal(after, before) {
 		t.Errorf("files %q, were %q", after, before)
 	}
-	if call := box.read("../fake/agent-1.args"); call != "" {
+	if call := box.read("../fake/agent-1/args"); call != "" {
 		t.Errorf("claude was started: %s", call)
 	}
 }
@@ -86,7 +71,7 @@ func TestDoctorWell(t *testing.T) {
 // Each check is seen to fail, and to pass once the command was run that doctor
 // prints on the next line, in the same shell.
 func TestDoctorMends(t *testing.T) {
-	const home = ".claude/"
+	const home, relaunch = ".claude/", "ccc --supervisor -- --version"
 	tests := []struct {
 		name    string
 		damage  func(box *sandbox)
@@ -95,101 +80,133 @@ func TestDoctorMends(t *testing.T) {
 		mend    string
 		stdin   string
 	}{
-		{name: "claude_missing", damage: func(box *sandbox) { os.Remove(filepath.Join(box.home, "../bin/claude")) },
-			finding: "problem  claude: ", names: "not found in $PATH", mend: installClaude},
-		{name: "claude_variable", damage: func(box *sandbox) { box.vars = append(box.vars, "CCC_CLAUDE=/no/claude") },
-			finding: "problem  claude: ", names: "/no/claude", mend: "unset CCC_CLAUDE"},
-		{name: "claude_fails", damage: func(box *sandbox) { box.claudeIs("echo broken >&2; exit 1") },
-			finding: "problem  claude: ", names: "broken", mend: installClaude},
-		{name: "claude_without_version", damage: func(box *sandbox) { box.claudeIs("echo hello") },
-			finding: "problem  claude: ", names: "does not tell its version", mend: installClaude},
-		{name: "flags_optional", damage: func(box *sandbox) {
-			fake, _ := filepath.EvalSymlinks(filepath.Join(box.home, "../bin/claude"))
-			box.claudeIs("FAKE_CLAUDE_VERSION=2.0.60 exec " + fake + ` "$@"`)
-		}, finding: "warning  flags: ", names: "--system-prompt-snapshot, --no-session-persistence;", mend: installClaude},
-		{name: "flags_needed", damage: func(box *sandbox) {
-			box.claudeIs(`case $1 in --version) echo "1.0.0 (Claude Code)" ;; *) echo "error: unknown option '--json-schema'" >&2; exit 1 ;; esac`)
-		}, finding: "problem  flags: ", names: "--json-schema", mend: installClaude},
-		{name: "flags_unknown", damage: func(box *sandbox) { box.claudeIs(`echo "3.0.0 (Claude Code)"`) },
-			finding: "warning  flags: ", names: "does not tell", mend: installClaude},
+		{name: "claude_missing", finding: "problem  claude: ", names: "not found in $PATH", mend: installClaude,
+			damage: func(box *sandbox) { os.Remove(filepath.Join(box.home, "../bin/claude")) }},
+		{name: "claude_variable", finding: "problem  claude: ", names: "/no/claude", mend: "unset CCC_CLAUDE",
+			damage: func(box *sandbox) { box.vars = append(box.vars, "CCC_CLAUDE=/no/claude") }},
+		{name: "claude_fails", finding: "problem  claude: ", names: "broken", mend: installClaude,
+			damage: func(box *sandbox) { box.claudeIs("echo broken >&2; exit 1") }},
+		{name: "claude_without_version", finding: "problem  claude: ", names: "does not tell a version",
+			mend:   installClaude,
+			damage: func(box *sandbox) { box.claudeIs("echo hello") }},
+		{name: "flags_optional", finding: "warning  flags: ",
+			names: "--system-prompt-snapshot, --no-session-persistence;", mend: installClaude,
+			damage: func(box *sandbox) { box.claudeIs("FAKE_CLAUDE_VERSION=2.0.60 exec " + fakeClaude() + ` "$@"`) }},
+		{name: "flags_needed", finding: "problem  flags: ", names: "--json-schema", mend: installClaude,
+			damage: func(box *sandbox) {
+				box.claudeIs(`case $1 in --version) echo "1.0.0 (Claude Code)" ;; *) echo "error: unknown option '--json-schema'" >&2; exit 1 ;; esac`)
+			}},
+		{name: "flags_unknown", finding: "warning  flags: ", names: "does not tell", mend: installClaude,
+			damage: func(box *sandbox) { box.claudeIs(`echo "3.0.0 (Claude Code)"`) }},
 
-		{name: "configuration_invalid", damage: func(box *sandbox) {
-			box.write("good", 0o600, "{}")
-			box.write(home+"ccc.json", 0o600, `{"SECRET":,}`)
-		}, finding: "problem  configuration: ", names: "ccc.json: line 1, column 11: ", mend: "${EDITOR:-vi} "},
-		{name: "configuration_readable", damage: func(box *sandbox) {
-			box.edit(home+"ccc.json", "ANTHROPIC_MODEL", "ANTHROPIC_AUTH_TOKEN")
-			os.Chmod(filepath.Join(box.home, home+"ccc.json"), 0o644)
-		}, finding: "warning  configuration: ", names: "others can read it", mend: "chmod 600 "},
-		{name: "provider_unknown", damage: func(box *sandbox) {
-			box.write("good", 0o600, box.read(home+"ccc.json"))
-			box.edit(home+"ccc.json", `"kimi",`, `"glm",`)
-		}, finding: "problem  provider: ", names: "glm is not among", mend: "${EDITOR:-vi} "},
-		{name: "provider_unset", damage: func(box *sandbox) { box.edit(home+"ccc.json", `"SECRET"`, `"${KIMI_MODEL}"`) },
-			finding: "problem  provider: ", names: "${KIMI_MODEL}, which is not set", mend: "read -r KIMI_MODEL; export KIMI_MODEL", stdin: "SECRET\n"},
-		{name: "provider_conflict", damage: func(box *sandbox) {
-			box.write("good", 0o600, "{}")
-			box.write("../work/.claude/settings.json", 0o600, `{"env":{"ANTHROPIC_MODEL":"SECRET 2"}}`)
-		}, finding: "problem  provider: ", names: "work/.claude/settings.json: env.ANTHROPIC_MODEL overrides", mend: "${EDITOR:-vi} "},
+		{name: "configuration_invalid", finding: "problem  configuration: ",
+			names: "ccc.json: line 1, column 11: ", mend: "${EDITOR:-vi} ",
+			damage: func(box *sandbox) {
+				box.write("good", 0o600, "{}")
+				box.write(home+"ccc.json", 0o600, `{"SECRET":,}`)
+			}},
+		{name: "configuration_readable", finding: "warning  configuration: ", names: "others can read it",
+			mend: "chmod 600 ",
+			damage: func(box *sandbox) {
+				box.edit(home+"ccc.json", "ANTHROPIC_MODEL", "ANTHROPIC_AUTH_TOKEN")
+				os.Chmod(filepath.Join(box.home, home+"ccc.json"), 0o644)
+			}},
+		{name: "provider_unknown", finding: "problem  provider: ", names: "glm is not among",
+			mend: "${EDITOR:-vi} ",
+			damage: func(box *sandbox) {
+				box.write("good", 0o600, box.read(home+"ccc.json"))
+				box.edit(home+"ccc.json", `"kimi",`, `"glm",`)
+			}},
+		{name: "provider_unset", finding: "problem  provider: ", names: "${KIMI_MODEL}, which is not set",
+			mend: "read -r KIMI_MODEL; export KIMI_MODEL", stdin: "SECRET\n",
+			damage: func(box *sandbox) { box.edit(home+"ccc.json", `"SECRET"`, `"${KIMI_MODEL}"`) }},
+		{name: "provider_conflict", finding: "problem  provider: ",
+			names: "work/.claude/settings.json: env.ANTHROPIC_MODEL overrides", mend: "in ",
+			damage: func(box *sandbox) {
+				box.write("good", 0o600, "{}")
+				box.write("../work/.claude/settings.json", 0o600, `{"env":{"ANTHROPIC_MODEL":"SECRET 2"}}`)
+			}},
 
-		{name: "hooks_never_written", damage: func(box *sandbox) { os.Remove(filepath.Join(box.home, home+"settings.json")) },
-			finding: "problem  hooks: ", names: "none of ccc's for Stop, PreToolUse, UserPromptSubmit", mend: "ccc --supervisor -- --version"},
-		{name: "hooks_incomplete", damage: func(box *sandbox) { box.edit(home+"settings.json", `"AskUserQuestion"`, `"Bash"`) },
-			finding: "problem  hooks: ", names: "for PreToolUse", mend: "ccc --supervisor -- --version"},
-		{name: "hooks_without_program", damage: func(box *sandbox) { box.hooksCall("/no/such place/ccc") },
-			finding: "problem  hooks: ", names: "/no/such place/ccc", mend: "ccc --supervisor -- --version"},
-		{name: "hooks_not_executable", damage: func(box *sandbox) {
-			box.write("ccc", 0o600, "")
-			box.hooksCall(filepath.Join(box.home, "ccc"))
-		}, finding: "problem  hooks: ", names: "permission denied", mend: "ccc --supervisor -- --version"},
-		{name: "hooks_of_another_ccc", damage: func(box *sandbox) {
-			os.Symlink("/bin/sh", filepath.Join(box.home, "ccc"))
-			box.hooksCall(filepath.Join(box.home, "ccc"))
-		}, finding: "warning  hooks: ", names: "another ccc", mend: "ccc --supervisor -- --version"},
-		{name: "settings_invalid", damage: func(box *sandbox) {
-			box.write("good", 0o600, box.settings())
-			box.write(home+"settings.json", 0o600, "{,")
-		}, finding: "problem  hooks: ", names: "settings.json: line 1, column 2: ", mend: "${EDITOR:-vi} "},
+		{name: "hooks_never_written", finding: "problem  hooks: ",
+			names: "none of ccc's for Stop, PreToolUse, UserPromptSubmit", mend: relaunch,
+			damage: func(box *sandbox) { os.Remove(filepath.Join(box.home, home+"settings.json")) }},
+		{name: "hooks_incomplete", finding: "problem  hooks: ", names: "for PreToolUse", mend: relaunch,
+			damage: func(box *sandbox) { box.edit(home+"settings.json", `"AskUserQuestion"`, `"Bash"`) }},
+		{name: "hooks_without_program", finding: "problem  hooks: ", names: "/no/such place/ccc",
+			mend:   relaunch,
+			damage: func(box *sandbox) { box.hooksCall("/no/such place/ccc") }},
+		{name: "hooks_not_executable", finding: "problem  hooks: ", names: "permission denied", mend: relaunch,
+			damage: func(box *sandbox) {
+				box.write("ccc", 0o600, "")
+				box.hooksCall(filepath.Join(box.home, "ccc"))
+			}},
+		{name: "hooks_of_another_ccc", finding: "warning  hooks: ", names: "another ccc", mend: relaunch,
+			damage: func(box *sandbox) {
+				os.Symlink("/bin/sh", filepath.Join(box.home, "ccc"))
+				box.hooksCall(filepath.Join(box.home, "ccc"))
+			}},
+		{name: "settings_invalid", finding: "problem  hooks: ", names: "settings.json: line 1, column 2: ",
+			mend: "${EDITOR:-vi} ",
+			damage: func(box *sandbox) {
+				box.write("good", 0o600, box.settings())
+				box.setSettings("{,")
+			}},
 
-		{name: "muted_by_user", damage: func(box *sandbox) {
-			box.edit(home+"settings.json", `"disableAllHooks": false`, `"disableAllHooks": true`)
-		},
-			finding: "problem  muting: ", names: "disableAllHooks", mend: "ccc --supervisor -- --version"},
-		{name: "muted_by_project", damage: func(box *sandbox) {
-			box.write("../work/.claude/settings.json", 0o600, "{\n \"a\":1, \"disableAllHooks\" : true}")
-		}, finding: "problem  muting: ", names: "work/.claude/settings.json: disableAllHooks", mend: "sed "},
-		{name: "muted_locally", damage: func(box *sandbox) {
-			box.write("../work/.claude/settings.local.json", 0o600, `{"disableAllHooks":true}`)
-		}, finding: "problem  muting: ", names: "settings.local.json: disableAllHooks", mend: "sed "},
-		{name: "muted_by_administrator", damage: func(box *sandbox) { box.write("managed.json", 0o600, `{"disableAllHooks":true}`) },
-			finding: "problem  muting: ", names: "managed.json: disableAllHooks", mend: "sudo sed "},
-		{name: "managed_hooks_only", damage: func(box *sandbox) { box.write("managed.json", 0o600, `{"allowManagedHooksOnly": true}`) },
-			finding: "problem  muting: ", names: "managed.json: allowManagedHooksOnly", mend: "sudo sed "},
+		{name: "muted_by_user", finding: "problem  muting: ", names: "disableAllHooks", mend: relaunch,
+			damage: func(box *sandbox) {
+				box.edit(home+"settings.json", `"disableAllHooks": false`, `"disableAllHooks": true`)
+			}},
+		{name: "muted_by_project", finding: "problem  muting: ",
+			names: "work/.claude/settings.json: disableAllHooks", mend: "in ",
+			damage: func(box *sandbox) {
+				box.write("../work/.claude/settings.json", 0o600, "{\n \"a\":1, \"disableAllHooks\" : true}")
+			}},
+		{name: "muted_locally", finding: "problem  muting: ", names: "settings.local.json: disableAllHooks",
+			mend: "in ",
+			damage: func(box *sandbox) {
+				box.write("../work/.claude/settings.local.json", 0o600, `{"disableAllHooks":true}`)
+			}},
+		{name: "muted_by_administrator", finding: "problem  muting: ", names: "managed.json: disableAllHooks",
+			mend:   "in ",
+			damage: func(box *sandbox) { box.write("managed.json", 0o600, `{"disableAllHooks":true}`) }},
+		{name: "managed_hooks_only", finding: "problem  muting: ", names: "managed.json: allowManagedHooksOnly",
+			mend:   "in ",
+			damage: func(box *sandbox) { box.write("managed.json", 0o600, `{"allowManagedHooksOnly": true}`) }},
 
-		{name: "cap_in_environment", damage: func(box *sandbox) { box.vars = append(box.vars, blockCapVariable+"=11") },
-			finding: "warning  block cap: ", names: "the environment", mend: "unset " + blockCapVariable},
-		{name: "cap_in_settings", damage: func(box *sandbox) {
-			box.edit(home+"settings.json", `"disableAllHooks": false`, `"disableAllHooks": false, "env":{"`+blockCapVariable+`": "8" , "A":"b"}`)
-		}, finding: "warning  block cap: ", names: ".claude/settings.json", mend: "sed "},
-		{name: "cap_in_project", damage: func(box *sandbox) {
-			box.write("../work/.claude/settings.local.json", 0o600, `{"env":{"`+blockCapVariable+`":8}}`)
-		}, finding: "warning  block cap: ", names: "work/.claude/settings.local.json", mend: "sed "},
+		{name: "cap_in_environment", finding: "warning  block cap: ", names: "the environment",
+			mend:   "unset " + blockCapVariable,
+			damage: func(box *sandbox) { box.vars = append(box.vars, blockCapVariable+"=11") }},
+		{name: "cap_in_settings", finding: "warning  block cap: ", names: ".claude/settings.json", mend: "in ",
+			damage: func(box *sandbox) {
+				box.edit(home+"settings.json", `"disableAllHooks": false`, `"disableAllHooks": false, "env":{"`+blockCapVariable+`": "8" , "A":"b"}`)
+			}},
+		{name: "cap_in_project", finding: "warning  block cap: ", names: "work/.claude/settings.local.json",
+			mend: "in ",
+			damage: func(box *sandbox) {
+				box.write("../work/.claude/settings.local.json", 0o600, `{"env":{"`+blockCapVariable+`":8}}`)
+			}},
 
-		{name: "prompt_too_large", damage: func(box *sandbox) { box.write("../work/SUPERVISOR.md", 0o600, strings.Repeat("x", promptLimit+1)) },
-			finding: "problem  prompt: ", names: "larger than 100 KiB", mend: "mv "},
-		{name: "prompt_is_a_directory", damage: func(box *sandbox) { box.write("../work/SUPERVISOR.md/x", 0o600, "") },
-			finding: "problem  prompt: ", names: "not a regular file", mend: "mv "},
+		{name: "prompt_too_large", finding: "problem  prompt: ", names: "larger than 100 KiB", mend: "mv ",
+			damage: func(box *sandbox) {
+				box.write("../work/SUPERVISOR.md", 0o600, strings.Repeat("x", supervisorPromptLimit+1))
+			}},
+		{name: "prompt_is_a_directory", finding: "problem  prompt: ", names: "not a regular file", mend: "mv ",
+			damage: func(box *sandbox) { box.write("../work/SUPERVISOR.md/x", 0o600, "") }},
 
-		{name: "state_is_a_file", damage: func(box *sandbox) {
-			os.RemoveAll(filepath.Join(box.home, home+"ccc"))
-			box.write(home+"ccc", 0o600, "")
-		}, finding: "problem  state directory: ", names: "not a directory", mend: "mv "},
-		{name: "state_below_a_file", damage: func(box *sandbox) {
-			box.write("file", 0o600, "")
-			box.vars = append(box.vars, "CCC_WORK_DIR="+filepath.Join(box.home, "file/deep"))
-		}, finding: "problem  state directory: ", names: "not a directory", mend: "mv "},
-		{name: "state_not_writable", damage: func(box *sandbox) { os.Chmod(filepath.Join(box.home, home+"ccc"), 0o500) },
-			finding: "problem  state directory: ", names: "permission denied", mend: "chmod -R u+rwX "},
+		{name: "state_is_a_file", finding: "problem  state directory: ", names: "not a directory", mend: "mv ",
+			damage: func(box *sandbox) {
+				os.RemoveAll(filepath.Join(box.home, home+"ccc"))
+				box.write(home+"ccc", 0o600, "")
+			}},
+		{name: "state_below_a_file", finding: "problem  state directory: ", names: "not a directory",
+			mend: "mv ",
+			damage: func(box *sandbox) {
+				box.write("file", 0o600, "")
+				box.vars = append(box.vars, "CCC_WORK_DIR="+filepath.Join(box.home, "file/deep"))
+			}},
+		{name: "state_not_writable", finding: "problem  state directory: ", names: "permission denied",
+			mend:   "chmod -R u+rwX ",
+			damage: func(box *sandbox) { os.Chmod(filepath.Join(box.home, home+"ccc"), 0o500) }},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -211,7 +228,7 @@ func TestDoctorMends(t *testing.T) {
 				t.Errorf("a value is shown:\n%s", got.stdout)
 			}
 			subject := strings.Fields(test.finding)[1]
-			mended := box.run(60*time.Second, test.stdin, "sh", "-c", mend+"\nccc doctor")
+			mended := box.run(60*time.Second, test.stdin, "sh", "-c", box.change(mend)+"\nccc doctor")
 			if mended.code != 0 || !strings.Contains(mended.stdout, "ok       "+subject) || strings.Contains(mended.stdout, test.finding) {
 				t.Errorf("after %s: %+v", mend, mended)
 			}
@@ -226,6 +243,37 @@ func mendOf(output, finding, names string) string {
 		if strings.HasPrefix(line, finding) && strings.Contains(line, names) {
 			return strings.TrimSpace(lines[i+1])
 		}
+	}
+	return ""
+}
+
+// change does what a mend of the form "in FILE: KEY: VALUE" says, and returns
+// nothing to run; any other mend is a command.
+func (box *sandbox) change(mend string) (command string) {
+	box.t.Helper()
+	path, rest, isChange := strings.Cut(strings.TrimPrefix(mend, "in "), ": ")
+	if !isChange || !strings.HasPrefix(mend, "in ") {
+		return mend
+	}
+	key, value, _ := strings.Cut(rest, ": ")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		box.t.Fatal(err)
+	}
+	at, err := parseJSON(text)
+	if err != nil {
+		box.t.Fatal(err)
+	}
+	if name, ok := strings.CutPrefix(key, "env."); ok {
+		at, key = at.member("env"), name
+	}
+	if value == "remove it" {
+		text = removeMember(text, at, key)
+	} else {
+		text = setMember(text, at, key, []byte(value))
+	}
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		box.t.Fatal(err)
 	}
 	return ""
 }
@@ -249,7 +297,7 @@ func TestDoctorUsage(t *testing.T) {
 		}
 	}
 	// On a machine where ccc was never launched it makes nothing.
-	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 1 || got.stderr != "ccc: 1 problem\n" || !strings.Contains(got.stdout, "built-in") {
+	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 1 || got.stderr != "ccc: problems: 1\n" || !strings.Contains(got.stdout, "built-in") {
 		t.Errorf("%+v", got)
 	}
 	if entries, _ := os.ReadDir(box.home); len(entries) != 0 {

@@ -1,27 +1,27 @@
 package main
 
-// Every file that ccc changes is replaced whole, by replaceFile, while a lock
-// from lockFile is held. Nothing else in ccc renames or locks.
+// Locks, atomic replacement and appending. Every file that ccc changes is replaced whole, by replaceFile, while a
+// lock from lockFile is held; nothing else in ccc renames or locks.
 
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 	"time"
 )
 
-// lockPatience bounds the wait for a lock. The holder needs a millisecond or
-// two, so 64 hooks at once are through long before; whoever waits longer meets
-// a stopped process, and an error is better than a hook that hangs.
+// lockPatience bounds the wait for a lock. The holder needs a millisecond or two, so 64 hooks at once are through
+// long before; whoever waits longer meets a stopped process, and an error is better than a hook that hangs.
 const lockPatience = 5 * time.Second
 
-// lockFile takes the exclusive lock on path, creating the empty lock file, and
-// returns the function that gives it back. The kernel gives it back too when
-// the process ends, however it ends. path is never a file that is replaced: a
-// lock on a file that is renamed over protects nothing. It may be removed by who
-// holds the lock; whoever gets the lock on a file that is gone takes a new one.
+// lockFile takes the exclusive lock on path, creating the empty lock file, and returns the function that gives it
+// back. The kernel gives it back too when the process ends, however it ends. path is never a file that is replaced:
+// a lock on a file that is renamed over protects nothing. Whoever holds the lock may remove the file; a lock on a
+// file that is gone is taken anew.
 func lockFile(path string) (unlock func(), err error) {
 	for deadline := time.Now().Add(lockPatience); ; time.Sleep(2 * time.Millisecond) {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -50,15 +50,20 @@ func isFileAt(path string, file *os.File) bool {
 	return err == nil && namedErr == nil && os.SameFile(opened, named)
 }
 
-// replaceFile puts data in the place of the file at path, atomically: a reader,
-// or whoever comes after a crash, finds the old bytes or the new ones, whole.
-// An existing file keeps its mode and owner, a symbolic link stays and its
-// target is replaced; a new file is 0600. durable also asks the disk, which
-// costs milliseconds: right for the user's files, needless for a counter.
+// sameFile tells whether both paths lead to the same file.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// replaceFile puts data in the place of the file at path, atomically: a reader, or whoever comes after a crash,
+// finds the old bytes or the new ones, whole. An existing file keeps its mode and owner, a symbolic link stays and
+// its target is replaced; a new file is 0600. durable also waits for the disk, which costs milliseconds: right for
+// the user's files, needless for a counter.
 //
-// The caller holds the lock that guards path, so the temporary name is fixed and
-// what a killed process left under it is swept away here; where there may be
-// nothing to write, by sweepTemporary.
+// The caller holds the lock that guards path, so the temporary name is fixed and what a killed process left under
+// it is removed here; where there may be nothing to write, by sweepTemporary.
 func replaceFile(path string, data []byte, durable bool) error {
 	target, err := followLinks(path)
 	if err != nil {
@@ -81,10 +86,7 @@ func replaceFile(path string, data []byte, durable bool) error {
 	if err == nil && durable {
 		err = file.Sync()
 	}
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
+	if err = errors.Join(err, file.Close()); err == nil {
 		err = os.Rename(temporary, target)
 	}
 	if err != nil {
@@ -99,8 +101,8 @@ func temporaryFor(target string) string {
 	return filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+temporarySuffix)
 }
 
-// sweepTemporary removes what a process that was killed in replaceFile left
-// beside the files. The caller holds the lock that guards them.
+// sweepTemporary removes what a process that was killed in replaceFile left beside the files. The caller holds the
+// lock that guards them.
 func sweepTemporary(paths ...string) {
 	for _, path := range paths {
 		if target, err := followLinks(path); err == nil {
@@ -109,8 +111,7 @@ func sweepTemporary(paths ...string) {
 	}
 }
 
-// followLinks returns the file that path leads to; the last link may point at
-// a file that does not exist yet.
+// followLinks returns the file that path leads to; the last link may point at a file that does not exist yet.
 func followLinks(path string) (string, error) {
 	for range 40 { // the kernel's own limit on links in a row
 		next, err := os.Readlink(path)
@@ -123,4 +124,43 @@ func followLinks(path string) (string, error) {
 		path = next
 	}
 	return "", fmt.Errorf("%s: too many levels of symbolic links", path)
+}
+
+// resolved is path without symbolic links, or path itself where it does not exist.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// removeFile removes the file at path if there is one.
+func removeFile(path string) error {
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// openAppend opens the file at path for appending, and makes it where there is none.
+func openAppend(path string) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+}
+
+// appendFile adds data to the file at path in a single write, which the kernel does not tear when several processes
+// append at once.
+func appendFile(path string, data []byte) error {
+	file, err := openAppend(path)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	return errors.Join(err, file.Close())
+}
+
+// checksum is for noticing an edit, not an attack: package crypto would cost every start of ccc 0.1 ms.
+func checksum(text []byte) string {
+	hash := fnv.New128a()
+	hash.Write(text)
+	return fmt.Sprintf("%x", hash.Sum(nil))
 }

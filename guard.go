@@ -1,10 +1,9 @@
 package main
 
-// A guard stands between the hook and the reviewer, so that nothing of the
-// reviewer outlives the hook, however the hook ends. It runs in a session of its
-// own, out of reach of what is sent to the hook's process group, and holds the
-// read end of a pipe whose write end only the hook has: when the hook ends, even
-// by SIGKILL, the pipe closes and the guard ends the reviewer's whole tree.
+// A guard stands between the hook and the reviewer, so that nothing of the reviewer outlives the hook, however the
+// hook ends. It runs in a session of its own, out of reach of what is sent to the hook's process group, and holds
+// the read end of a pipe whose write end only the hook has: when the hook ends, even by SIGKILL, the pipe closes
+// and the guard ends the reviewer's whole tree.
 
 import (
 	"errors"
@@ -12,51 +11,45 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 )
 
-// guardSubcommand is the subcommand, internal to ccc, that startGuarded starts:
-// ccc supervisor-guard CLAUDE ARGUMENTS..., with the pipe as file 3.
-const guardSubcommand = "supervisor-guard"
-
 const (
-	// termGrace lets claude end its own tools in its own way. Together with
-	// killPatience it stays below a second, the contract's limit.
+	// termGrace lets claude end its own tools in its own way. Together with killPatience it stays below a second,
+	// the contract's limit.
 	termGrace = 400 * time.Millisecond
-	// killPatience bounds the wait for killed processes; only one in an
-	// uninterruptible system call takes longer, and nothing can end that.
+	// killPatience bounds the wait for killed processes; only one in an uninterruptible system call takes longer,
+	// and nothing can end that.
 	killPatience = 500 * time.Millisecond
-	// guardPatience is how long a guard may take to end all of it. Claude Code
-	// kills a hook 1.3 s after SIGTERM.
+	// guardPatience is how long a guard may take to end all of it. Claude Code kills a hook 1.3 s after SIGTERM.
 	guardPatience = termGrace + killPatience + 100*time.Millisecond
 )
 
-// startGuarded starts cmd under a guard; what cmd says of directory, environment
-// and files stays. To close hold ends all of it, and so does the end of this
-// process.
-func startGuarded(cmd *exec.Cmd) (hold *os.File, err error) {
+// startGuarded starts cmd under a guard, as ccc supervisor-guard COMMAND... with the pipe as file 3; what cmd says
+// of directory, environment and files stays. Closing lifeline ends all of it, and so does the end of this process.
+func startGuarded(cmd *exec.Cmd) (lifeline *os.File, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	lifeline, hold, err := os.Pipe()
+	guards, lifeline, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	defer lifeline.Close()
+	defer guards.Close()
 	cmd.Path, cmd.Args = self, append([]string{self, guardSubcommand}, cmd.Args...)
-	cmd.ExtraFiles = []*os.File{lifeline}
+	cmd.ExtraFiles = []*os.File{guards}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a signal to this process's group spares the guard
 	if err := cmd.Start(); err != nil {
-		hold.Close()
+		lifeline.Close()
 		return nil, err
 	}
-	return hold, nil
+	return lifeline, nil
 }
 
-// endGuard waits for a guard whose lifeline is cut, and kills its process group
-// when it is stuck itself.
+// endGuard waits for a guard whose lifeline is cut, and kills its process group when it is stuck itself.
 func endGuard(cmd *exec.Cmd, exited <-chan error) error {
 	select {
 	case err := <-exited:
@@ -67,8 +60,8 @@ func endGuard(cmd *exec.Cmd, exited <-chan error) error {
 	}
 }
 
-// guardReviewer runs the command in args and returns its exit code, or 128 plus
-// the signal that ended it, after every process of its tree has ended.
+// guardReviewer runs the command in args and returns its exit code, or 128 plus the signal that ended it, after
+// every process of its tree has ended.
 func guardReviewer(args []string) int {
 	const lifelineFD = 3
 	syscall.CloseOnExec(lifelineFD)
@@ -77,7 +70,7 @@ func guardReviewer(args []string) int {
 		fmt.Fprintln(os.Stderr, "ccc: "+guardSubcommand+" is started by "+hookSubcommand+" only")
 		return 1
 	}
-	adopted := adoptOrphans()
+	self, adopted := os.Getpid(), adoptOrphans()
 	cut := make(chan os.Signal, 1)
 	signal.Notify(cut, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	go func() {
@@ -90,18 +83,15 @@ func guardReviewer(args []string) int {
 		fmt.Fprintln(os.Stderr, "ccc: starting the reviewer:", err)
 		return 126
 	}
-	// The pipes are the reviewer's now: the hook sees their end when it has ended.
-	os.Stdin.Close()
-	os.Stdout.Close()
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
 	var err error
-	victims := processSet{}
+	var victims []int
 	select {
 	case err = <-done:
 	case <-cut:
 		if !adopted {
-			victims.add(descendants(os.Getpid())) // soon they may not be found any more
+			victims = descendants(self, processParents(self)) // soon they may not be found any more
 		}
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
@@ -111,24 +101,14 @@ func guardReviewer(args []string) int {
 			err = <-done
 		}
 	}
-	victims.end(adopted)
+	endDescendants(self, victims, adopted)
 	return exitCode(err)
 }
 
-// processSet is a set of process ids to be ended.
-type processSet map[int]bool
-
-func (p processSet) add(pids []int) {
-	for _, pid := range pids {
-		p[pid] = true
-	}
-}
-
-// end kills the processes of the set and all descendants of this process, those
-// that are born meanwhile too. With orphans adopted, a process without children
-// has no descendants.
-func (p processSet) end(adopted bool) {
-	for deadline := time.Now().Add(killPatience); ; time.Sleep(5 * time.Millisecond) {
+// endDescendants kills the victims and all descendants of self, this process, those that are born meanwhile too.
+// With orphans adopted, a process without children has no descendants.
+func endDescendants(self int, victims []int, adopted bool) {
+	for deadline := time.Now().Add(killPatience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		var err error
 		for pid := 1; pid > 0 || errors.Is(err, syscall.EINTR); {
 			pid, err = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
@@ -136,26 +116,20 @@ func (p processSet) end(adopted bool) {
 		if adopted && errors.Is(err, syscall.ECHILD) {
 			return
 		}
-		p.add(descendants(os.Getpid()))
-		for pid := range p {
-			if syscall.Kill(pid, syscall.SIGKILL) != nil {
-				delete(p, pid)
-			}
-		}
-		if len(p) == 0 || time.Now().After(deadline) {
+		victims = slices.DeleteFunc(append(victims, descendants(self, processParents(self))...), func(pid int) bool {
+			return syscall.Kill(pid, syscall.SIGKILL) != nil
+		})
+		if len(victims) == 0 {
 			return
 		}
 	}
 }
 
-// exitCode is the exit code of a command, from what Wait returned.
+// exitCode is the exit code of a command, 128 plus the signal that ended it, from what Wait returned.
 func exitCode(err error) int {
 	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0
-	case !errors.As(err, &exit):
-		return 1
+	if !errors.As(err, &exit) {
+		return map[bool]int{true: 1}[err != nil]
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())
@@ -163,8 +137,8 @@ func exitCode(err error) int {
 	return exit.ExitCode()
 }
 
-// tree returns the processes below root, given the parent of every process.
-func tree(root int, parents map[int]int) (below []int) {
+// descendants returns the processes below root, given the parent of every process.
+func descendants(root int, parents map[int]int) (below []int) {
 	children := make(map[int][]int, len(parents))
 	for pid, parent := range parents {
 		children[parent] = append(children[parent], pid)

@@ -7,12 +7,12 @@ import (
 	"os/exec"
 )
 
-// adoptOrphans does nothing: macOS has no such thing. What left the tree before
-// the end is found by its process group alone.
+// adoptOrphans does nothing: macOS has no such thing. What left the tree before the end is found by its process
+// group alone.
 func adoptOrphans() bool { return false }
 
-// descendants returns the processes below pid, and those of its process group.
-func descendants(pid int) []int {
+// processParents returns the parent of each process; one of leader's process group counts as its child.
+func processParents(leader int) map[int]int {
 	cmd := exec.Command("/bin/ps", "-A", "-o", "pid=,ppid=,pgid=")
 	list, err := cmd.Output()
 	if err != nil {
@@ -24,10 +24,10 @@ func descendants(pid int) []int {
 		if n, _ := fmt.Sscan(string(line), &child, &parent, &group); n < 3 || child == cmd.Process.Pid || child == os.Getpid() {
 			continue
 		}
-		if group == pid {
-			parent = pid
+		if group == leader {
+			parent = leader
 		}
 		parents[child] = parent
 	}
-	return tree(pid, parents)
+	return parents
 }

@@ -8,17 +8,16 @@ import (
 	"syscall"
 )
 
-// adoptOrphans makes this process the parent of every orphan below it (a child
-// subreaper, Linux 3.4), so that no daemon can leave its tree. It tells whether
-// that is so.
+// adoptOrphans makes this process the parent of every orphan below it (a child subreaper, Linux 3.4), so that no
+// daemon can leave its tree. It tells whether that is so.
 func adoptOrphans() bool {
 	const prSetChildSubreaper = 36
 	_, _, errno := syscall.Syscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
 	return errno == 0
 }
 
-// descendants returns the processes below pid.
-func descendants(pid int) []int {
+// processParents returns the parent of each process.
+func processParents(int) map[int]int {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	parents := make(map[int]int, len(stats))
 	for _, path := range stats {
@@ -33,5 +32,5 @@ func descendants(pid int) []int {
 			parents[child], _ = strconv.Atoi(string(fields[1]))
 		}
 	}
-	return tree(pid, parents)
+	return parents
 }

@@ -94,36 +94,30 @@ func TestGuardNotStarted(t *testing.T) {
 	}
 }
 
-// hangs is a reviewer that shows a tool call and then hangs, with a daemon of
-// its own that holds its stdout.
-func hangs(box *sandbox) string {
-	return "sh\ntrap '' TERM\nemit_init\n" + strings.Replace(daemon(box), ">"+box.home+"/daemon", "2>&1 | tee "+box.home+"/daemon", 1) + "sleep 100"
-}
-
 // However a hook ends in the middle of a review, nothing of the review is left
 // a second later.
 func TestReviewEnded(t *testing.T) {
 	tests := []struct {
-		name    string
-		signal  syscall.Signal // 0: wait for the deadline
-		verdict string         // printed before it hangs
-		stdout  string
-		stderr  string
+		name   string
+		signal syscall.Signal // 0: wait for the deadline
+		first  fakeReview     // what the reviewer does before it hangs
+		stdout string
+		stderr string
 	}{
 		{name: "deadline", stderr: "no verdict within 10s"},
-		{name: "sigterm", signal: syscall.SIGTERM, stderr: "told to end (terminated)"},
-		{name: "sigint", signal: syscall.SIGINT, stderr: "told to end (interrupt)"},
-		{name: "sighup", signal: syscall.SIGHUP, stderr: "told to end (hangup)"},
+		{name: "sigterm", signal: syscall.SIGTERM, stderr: "told to end"},
+		{name: "sigint", signal: syscall.SIGINT, stderr: "told to end"},
+		{name: "sighup", signal: syscall.SIGHUP, stderr: "told to end"},
 		{name: "sigkill", signal: syscall.SIGKILL},
-		{name: "verdict_then_hang", verdict: "emit_result false 'not yet'\n", stdout: blockNotYet},
+		{name: "verdict_then_hang", first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			box := newFakeBox(t)
-			box.session()
+			box := newHookBox(t)
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
-			box.write("../fake/verdict", 0o600, strings.Replace(hangs(box), "sleep 100", test.verdict+"sleep 100", 1))
+			holding := strings.Replace(daemon(box), ">"+box.home, "2>&1 | tee "+box.home, 1) // the reviewer's stdout
+			box.reviews(slices.Concat(fakeReview{runs("trap '' TERM"), runs(holding)}, test.first, fakeReview{runs("sleep 100")}))
 			var stdout, stderr strings.Builder
 			cmd := box.command("ccc", "supervisor-hook")
 			cmd.Stdin = strings.NewReader(box.event("Stop", ""))
@@ -140,7 +134,7 @@ func TestReviewEnded(t *testing.T) {
 			}
 			cmd.Wait()
 			took := time.Since(start)
-			if test.signal == 0 && test.verdict == "" {
+			if test.signal == 0 && test.first == nil {
 				took -= 10 * time.Second
 			}
 			if left := box.quiet(time.Second); len(left) != 0 {
@@ -171,11 +165,9 @@ func TestReviewPipes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			box := newFakeBox(t)
-			box.session()
-			box.write("../fake/verdict", 0o600, "sh\n"+script)
-			event := box.event("Stop", `"last_assistant_message":"`+strings.Repeat("x", 300000)+`"`)
-			got := box.run(30*time.Second, event, "ccc", "supervisor-hook")
+			box := newHookBox(t)
+			box.claudeIs(script)
+			got := box.stop(`"last_assistant_message":"` + strings.Repeat("x", 300000) + `"`)
 			if got.code != 0 || got.stdout != blockNotYet || got.took > 5*time.Second {
 				t.Errorf("exit %d after %v, %q, %.300q", got.code, got.took, got.stdout, got.stderr)
 			}
@@ -184,8 +176,7 @@ func TestReviewPipes(t *testing.T) {
 }
 
 func TestReviewNotStarted(t *testing.T) {
-	box := newFakeBox(t)
-	box.session()
+	box := newHookBox(t)
 	notExecutable := filepath.Join(box.home, "claude")
 	box.write("claude", 0o600, "#!/bin/sh\n")
 	box.write("broken", 0o700, "#!/no/such/interpreter\n")
@@ -193,24 +184,24 @@ func TestReviewNotStarted(t *testing.T) {
 		{"/no/such/claude", "no such file"}, {notExecutable, "permission denied"}, {filepath.Join(box.home, "broken"), "starting the reviewer"},
 	} {
 		box.vars = append(box.vars, "CCC_CLAUDE="+test.claude)
-		got := box.run(10*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
+		got := box.stop("")
 		if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "ccc: no review: ") || !strings.Contains(got.stderr, test.want) {
 			t.Errorf("%s: %+v", test.claude, got)
 		}
 	}
-	if got := box.timelineVerdicts(); !slices.Equal(got, slices.Repeat([]string{verdictFailed}, 3)) {
+	if got := box.timelineVerdicts(); !slices.Equal(got, slices.Repeat([]verdict{verdictFailed}, 3)) {
 		t.Errorf("verdicts %q", got)
 	}
 }
 
 func TestProcessTree(t *testing.T) {
 	parents := map[int]int{1: 0, 2: 1, 10: 2, 11: 10, 12: 10, 20: 11, 30: 2, 40: 41, 41: 40}
-	got := tree(10, parents)
+	got := descendants(10, parents)
 	slices.Sort(got)
 	if want := []int{11, 12, 20}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	if got := tree(40, parents); !slices.Contains(got, 41) {
+	if got := descendants(40, parents); !slices.Contains(got, 41) {
 		t.Errorf("a circle of parents: %v", got)
 	}
 }

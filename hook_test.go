@@ -13,78 +13,23 @@ import (
 	"unicode/utf8"
 )
 
-// newFakeBox makes a sandbox whose claude is the committed fake; scenario and
-// record of the fake are in ../fake.
-func newFakeBox(t *testing.T) *sandbox {
-	t.Helper()
-	fake, err := filepath.Abs("testdata/claude")
-	if err != nil {
-		t.Fatal(err)
-	}
-	box := newSandbox(t, fake)
-	box.write("../fake/.keep", 0o600, "")
-	box.vars = append(box.vars, "FAKE_CLAUDE_DIR="+filepath.Join(box.home, "../fake"))
-	return box
+// asked is what the event of a question holds, toolOutput the answer to it.
+const asked = `"tool_name":"AskUserQuestion","tool_use_id":"toolu_1","tool_input":` + question
+
+func toolOutput(decision, reason string) string {
+	return fmt.Sprintf(`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":%q,"permissionDecisionReason":%q}}`+"\n", decision, reason)
 }
-
-const testSession = "0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10"
-
-// session gives the fake a conversation of testSession to fork.
-func (box *sandbox) session() {
-	folder := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(box.work, "-")
-	box.write(".claude/projects/"+folder+"/"+testSession+".jsonl", 0o600, "{}\n")
-}
-
-// files lists what is under the home, without Claude Code's own.
-func (box *sandbox) files() (names []string) {
-	box.t.Helper()
-	err := filepath.Walk(box.home, func(path string, info os.FileInfo, err error) error {
-		if err == nil && !info.IsDir() && !strings.Contains(path, "/projects/") {
-			name, _ := filepath.Rel(box.home, path)
-			names = append(names, name)
-		}
-		return err
-	})
-	if err != nil {
-		box.t.Fatal(err)
-	}
-	return names
-}
-
-// event returns a hook event of testSession; members are added to it as JSON.
-func (box *sandbox) event(name, members string) string {
-	text := fmt.Sprintf(`{"session_id":%q,"cwd":%q,"hook_event_name":%q`, testSession, box.work, name)
-	if members != "" {
-		text += "," + members
-	}
-	return text + "}"
-}
-
-const (
-	asked        = `"tool_name":"AskUserQuestion","tool_use_id":"toolu_1","tool_input":` + question
-	blockNotYet  = `{"decision":"block","reason":"not yet"}` + "\n"
-	allowOutput  = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"%s"}}` + "\n"
-	denyOutput   = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"%s"}}` + "\n"
-	stateOfCount = `{"session_id":"` + testSession + `","count":%d,"created_at":"2026-01-02T03:04:05Z","updated_at":"2026-01-02T03:04:05Z"}`
-)
 
 func TestHook(t *testing.T) {
-	const (
-		outputName = ".claude/ccc/supervisor-" + testSession + "-output.jsonl"
-		eventsName = ".claude/ccc/supervisor-" + testSession + "-events.jsonl"
-		stateName  = ".claude/ccc/supervisor-" + testSession + ".json"
-		logName    = ".claude/ccc/hook-invocation.log"
-		lockName   = ".claude/ccc/state.lock"
-	)
-	reviewed := []string{logName, lockName, eventsName, outputName, stateName}
-	unreviewed := []string{logName, lockName, eventsName, stateName}
+	reviewed := []string{logPath, lockPath, eventsPath, outputPath, statePath}
+	unreviewed := []string{logPath, lockPath, eventsPath, statePath}
 	tests := []struct {
 		name    string
-		verdict string // of the fake reviewer
-		event   string // its name
-		members string // added to the event
-		stdin   string // instead of an event
-		state   string // the state file before
+		review  fakeReview // nil is "not yet"
+		event   string     // its name
+		members string     // added to the event
+		stdin   string     // instead of an event
+		state   string     // the state file before
 		vars    string
 		args    []string
 		files   []string
@@ -93,70 +38,93 @@ func TestHook(t *testing.T) {
 		silent  bool // stderr must be empty
 		code    int
 	}{
-		{name: "stop_blocked", verdict: "block\nnot yet", event: "Stop", files: reviewed, stdout: blockNotYet,
+		{name: "stop_blocked", event: "Stop", files: reviewed, stdout: blockNotYet,
 			stderr: []string{"[SUPERVISOR HOOK] 开始执行", testSession, "iteration 1/10", "[SUPERVISOR] 正在审查工作...",
-				"请在新窗口查看日志文件了解详情", outputName, "I have compared the changes", "[SUPERVISOR] 任务未完成", "not yet", "Agent 将根据反馈继续工作"}},
-		{name: "stop_allowed", verdict: "allow", event: "Stop", files: reviewed,
+				"请在新窗口查看日志文件了解详情", outputPath, "I have compared the changes", "[SUPERVISOR] 任务未完成",
+				"not yet", "Agent 将根据反馈继续工作"}},
+		{name: "stop_allowed", event: "Stop", review: allows(""), files: reviewed,
 			stderr: []string{"[SUPERVISOR] 任务已完成", "允许停止"}},
-		{name: "stop_is_the_default_event", verdict: "block\nnot yet", stdin: `{"session_id":"` + testSession + `"}`, files: reviewed, stdout: blockNotYet},
-		{name: "stop_unescaped", verdict: "block\na < b && c > d \"q\" 中文\nline", event: "Stop", files: reviewed,
-			stdout: `{"decision":"block","reason":"a < b && c > d \"q\" 中文\nline"}` + "\n"},
-		{name: "stop_counts", verdict: "block\nnot yet", event: "Stop", members: `"stop_hook_active":true`, state: fmt.Sprintf(stateOfCount, 9),
+		{name: "stop_is_the_default_event", stdin: `{"session_id":"` + testSession + `"}`, files: reviewed,
+			stdout: blockNotYet},
+		{name: "stop_unescaped", event: "Stop", review: blocks("a < b && c > d \"q\" 中文\nline"),
+			files: reviewed, stdout: `{"decision":"block","reason":"a < b && c > d \"q\" 中文\nline"}` + "\n"},
+		{name: "stop_counts", event: "Stop", members: `"stop_hook_active":true`,
+			state: stateText(testSession, 9, ""),
 			files: reviewed, stdout: blockNotYet, stderr: []string{"iteration 10/10"}},
-		{name: "stop_at_limit", verdict: "block\nnot yet", event: "Stop", state: fmt.Sprintf(stateOfCount, 10), files: unreviewed, stderr: []string{"10/10"}},
-		{name: "stop_unknown_fields", verdict: "block\nnot yet", event: "Stop", members: `"new":{"a":[1]},"background_tasks":{"odd":1},"last_assistant_message":[1]`, files: reviewed, stdout: blockNotYet},
-		{name: "stop_api_error", verdict: "api_error\nAPI Error: 529 SECRET", event: "Stop", files: reviewed, stderr: []string{"ccc: no review: ", "API Error: 529 SECRET"}},
-		{name: "stop_no_result", verdict: "sh\nemit_init", event: "Stop", files: reviewed, stderr: []string{"ended without a result"}},
-		{name: "stop_verdict_then_bad_exit", verdict: "sh\nemit_result false 'not yet'\nexit 3", event: "Stop", files: reviewed, stdout: blockNotYet},
-		{name: "stop_escape_sequences", verdict: "block\nred \x1b[31m\u009b31m bell \a", event: "Stop", files: reviewed,
-			stdout: `{"decision":"block","reason":"red \u001b[31m` + "\u009b" + `31m bell \u0007"}` + "\n", stderr: []string{"red ␛[31m\uFFFD31m bell ␇"}},
+		{name: "stop_at_limit", event: "Stop", state: stateText(testSession, 10, ""), files: unreviewed,
+			stderr: []string{"10/10"}},
+		{name: "stop_unknown_fields", event: "Stop",
+			members: `"new":{"a":[1]},"background_tasks":{"odd":1},"last_assistant_message":[1]`,
+			files:   reviewed, stdout: blockNotYet},
+		{name: "stop_api_error", event: "Stop", review: fails("API Error: 529 SECRET"), files: reviewed,
+			stderr: []string{"ccc: no review: ", "API Error: 529 SECRET"}},
+		{name: "stop_no_result", event: "Stop", review: fakeReview{}, files: reviewed,
+			stderr: []string{"ended without a result"}},
+		{name: "stop_verdict_then_bad_exit", event: "Stop",
+			review: fakeReview{decides(false, "not yet"), runs("exit 3")}, files: reviewed, stdout: blockNotYet},
+		{name: "stop_escape_sequences", event: "Stop", review: blocks("red \x1b[31m\u009b31m bell \a"),
+			files:  reviewed,
+			stdout: `{"decision":"block","reason":"red \u001b[31m` + "\u009b" + `31m bell \u0007"}` + "\n",
+			stderr: []string{"red ␛[31m\uFFFD31m bell ␇"}},
 
-		{name: "question_denied", verdict: "block\nuse SQLite", event: "PreToolUse", members: asked, files: reviewed, stdout: fmt.Sprintf(denyOutput, "use SQLite")},
-		{name: "question_allowed", verdict: "allow\nfine", event: "PreToolUse", members: asked, files: reviewed, stdout: fmt.Sprintf(allowOutput, "fine")},
-		{name: "question_at_limit", event: "PreToolUse", members: asked, state: fmt.Sprintf(stateOfCount, 10), files: unreviewed,
-			stdout: fmt.Sprintf(allowOutput, "已达到审查次数上限（10 次），不再审查")},
-		{name: "question_failed", verdict: "api_error", event: "PreToolUse", members: asked, files: reviewed, stderr: []string{"ccc: no review: "}},
-		{name: "other_tool", event: "PreToolUse", members: `"tool_name":"Bash","tool_input":{}`, files: []string{logName}, silent: true},
+		{name: "question_denied", event: "PreToolUse", members: asked, review: blocks("use SQLite"),
+			files: reviewed, stdout: toolOutput("deny", "use SQLite")},
+		{name: "question_allowed", event: "PreToolUse", members: asked, review: allows("fine"),
+			files: reviewed, stdout: toolOutput("allow", "fine")},
+		{name: "question_at_limit", event: "PreToolUse", members: asked, state: stateText(testSession, 10, ""),
+			files: unreviewed, stdout: toolOutput("allow", "已达到审查次数上限（10 次），不再审查")},
+		{name: "question_failed", event: "PreToolUse", members: asked, review: fails("API Error: 401"),
+			files: reviewed, stderr: []string{"ccc: no review: "}},
+		{name: "other_tool", event: "PreToolUse", members: `"tool_name":"Bash","tool_input":{}`,
+			files: []string{logPath}, silent: true},
 
-		{name: "prompt_recorded", event: "UserPromptSubmit", members: `"prompt":"SECRET PROMPT"`, state: fmt.Sprintf(stateOfCount, 10), files: unreviewed, silent: true},
-		{name: "subagent", event: "Stop", members: `"agent_id":"a1"`, files: []string{logName}, silent: true},
-		{name: "subagent_stop", event: "SubagentStop", files: []string{logName}, silent: true},
-		{name: "unknown_event", event: "SessionEnd", files: []string{logName}, silent: true},
+		{name: "prompt_recorded", event: "UserPromptSubmit", members: `"prompt":"SECRET PROMPT"`,
+			state: stateText(testSession, 10, ""), files: unreviewed, silent: true},
+		{name: "subagent", event: "Stop", members: `"agent_id":"a1"`, files: []string{logPath}, silent: true},
+		{name: "subagent_stop", event: "SubagentStop", files: []string{logPath}, silent: true},
+		{name: "unknown_event", event: "SessionEnd", files: []string{logPath}, silent: true},
 
 		{name: "unsupervised", event: "Stop", vars: "CLAUDE_PROJECT_DIR=.", silent: true},
 		{name: "unsupervised_by_variable", event: "Stop", vars: "CCC_SUPERVISOR=0", silent: true},
-		{name: "unsupervised_prompt", event: "UserPromptSubmit", members: `"prompt":"x"`, vars: "CLAUDE_PROJECT_DIR=.", silent: true},
-		{name: "supervised_by_variable", verdict: "block\nnot yet", event: "Stop", vars: "CLAUDE_PROJECT_DIR=. CCC_SUPERVISOR=1", files: reviewed, stdout: blockNotYet},
-		{name: "switched_off", event: "Stop", vars: "CCC_SUPERVISOR=1", state: strings.Replace(fmt.Sprintf(stateOfCount, 0), "}", `,"enabled":false}`, 1), files: []string{stateName}, silent: true},
-		{name: "switched_on", verdict: "block\nnot yet", event: "Stop", vars: "CLAUDE_PROJECT_DIR=. CCC_SUPERVISOR=0", state: strings.Replace(fmt.Sprintf(stateOfCount, 0), "}", `,"enabled":true}`, 1), files: reviewed, stdout: blockNotYet},
-		{name: "reviewers_own", vars: "CCC_SUPERVISOR_HOOK=1", stdin: "not read", stdout: `{"decision":"","":""}` + "\n", silent: true},
-		{name: "state_dir", event: "Stop", state: "", vars: "", verdict: "block\nnot yet", args: []string{"--state-dir", "elsewhere"}, stdout: blockNotYet},
+		{name: "unsupervised_prompt", event: "UserPromptSubmit", members: `"prompt":"x"`,
+			vars: "CLAUDE_PROJECT_DIR=.", silent: true},
+		{name: "supervised_by_variable", event: "Stop", vars: "CLAUDE_PROJECT_DIR=. CCC_SUPERVISOR=1",
+			files: reviewed, stdout: blockNotYet},
+		{name: "switched_off", event: "Stop", vars: "CCC_SUPERVISOR=1",
+			state: stateText(testSession, 0, `,"enabled":false`), files: []string{statePath}, silent: true},
+		{name: "switched_on", event: "Stop", vars: "CLAUDE_PROJECT_DIR=. CCC_SUPERVISOR=0",
+			state: stateText(testSession, 0, `,"enabled":true`), files: reviewed, stdout: blockNotYet},
+		{name: "reviewers_own", vars: "CCC_SUPERVISOR_HOOK=1", stdin: "not read",
+			stdout: `{"decision":"","":""}` + "\n", silent: true},
+		{name: "state_dir", event: "Stop", args: []string{"--state-dir", "elsewhere"}, stdout: blockNotYet},
 
 		{name: "stdin_empty", stdin: " ", stderr: []string{"stdin is empty"}},
-		{name: "stdin_not_json", stdin: "hello", stderr: []string{"ccc: reading the hook event: invalid character 'h'"}},
+		{name: "stdin_not_json", stdin: "hello",
+			stderr: []string{"ccc: reading the hook event: invalid character 'h'"}},
 		{name: "stdin_array", stdin: "[]", stderr: []string{"reading the hook event"}},
 		{name: "stdin_truncated", stdin: `{"session_id":"a`, stderr: []string{"reading the hook event"}},
 		{name: "session_missing", stdin: `{}`, stderr: []string{"no session_id"}},
 		{name: "session_number", stdin: `{"session_id":5}`, stderr: []string{"session_id"}},
 		{name: "session_path", stdin: `{"session_id":"../../x"}`, stderr: []string{"session_id"}},
 		{name: "session_flag", stdin: `{"session_id":"-x"}`, stderr: []string{"session_id"}},
-		{name: "session_long", stdin: `{"session_id":"` + strings.Repeat("a", 10000) + `"}`, stderr: []string{"session_id"}},
+		{name: "session_long", stdin: `{"session_id":"` + strings.Repeat("a", 10000) + `"}`,
+			stderr: []string{"session_id"}},
 
-		{name: "unknown_flag", args: []string{"--nonsense"}, stdin: "{}", stderr: []string{"nonsense", "usage:"}, code: 1},
+		{name: "unknown_flag", args: []string{"--nonsense"}, stdin: "{}",
+			stderr: []string{"nonsense", "usage:"}, code: 1},
 		{name: "operand", args: []string{"x"}, stdin: "{}", stderr: []string{`"x"`, "usage:"}, code: 1},
 		{name: "help", args: []string{"--help"}, stdin: "{}", stdout: usage, silent: true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			box := newFakeBox(t)
-			box.session()
+			box := newHookBox(t)
 			box.vars = append(box.vars, strings.Fields(test.vars)...)
-			if test.verdict != "" {
-				box.write("../fake/verdict", 0o600, test.verdict)
+			if test.review != nil {
+				box.reviews(test.review)
 			}
 			if test.state != "" {
-				box.write(stateName, 0o600, test.state)
+				box.write(statePath, 0o600, test.state)
 			}
 			stdin := test.stdin
 			if stdin == "" {
@@ -177,7 +145,7 @@ func TestHook(t *testing.T) {
 			if files := box.files(); !slices.Equal(files, test.files) {
 				t.Errorf("files %q, want %q", files, test.files)
 			}
-			if log := box.read(logName); strings.Contains(log, "SECRET PROMPT") {
+			if log := box.log(); strings.Contains(log, "SECRET PROMPT") {
 				t.Errorf("the log holds a prompt: %s", log)
 			}
 		})
@@ -185,26 +153,24 @@ func TestHook(t *testing.T) {
 }
 
 func TestHookNotes(t *testing.T) {
-	box := newFakeBox(t)
-	box.session()
-	box.write("../fake/verdict", 0o600, "block\nnot yet")
+	box := newHookBox(t)
 	state := func() (s sessionState) {
 		t.Helper()
-		if err := json.Unmarshal([]byte(box.read(".claude/ccc/supervisor-"+testSession+".json")), &s); err != nil {
+		if err := json.Unmarshal([]byte(box.read(statePath)), &s); err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	box.run(30*time.Second, box.event("UserPromptSubmit", `"prompt":"fix it"`), "ccc", "supervisor-hook")
+	box.submit("fix it")
 	for range 2 {
-		box.run(30*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
+		box.stop("")
 	}
 	if s := state(); s.SessionID != testSession || s.Count != 2 || s.CreatedAt.IsZero() || s.UpdatedAt.Before(s.CreatedAt) || s.CreatedAt.Location() != time.UTC {
 		t.Errorf("state %+v", s)
 	}
-	records, err := stateDir(filepath.Join(box.home, ".claude/ccc")).timeline(testSession)
-	if err != nil || len(records) != 3 {
-		t.Fatalf("%v, timeline %+v", err, records)
+	records := box.timeline(testSession)
+	if len(records) != 3 {
+		t.Fatalf("timeline %+v", records)
 	}
 	if r := records[0]; r.Event != "UserPromptSubmit" || r.Prompt != "fix it" || r.Project != box.work {
 		t.Errorf("prompt record %+v", r)
@@ -214,23 +180,24 @@ func TestHookNotes(t *testing.T) {
 		r.Tokens == nil || r.Tokens.CacheRead == 0 || !slices.Equal(r.Tools, []string{"Bash(git diff --stat)"}) {
 		t.Errorf("review record %+v %+v", r, r.Tokens)
 	}
-	request := box.read("../fake/review-2.stdin")
+	request := box.read("../fake/reviewer-2/stdin")
 	for _, want := range []string{"[1] fix it", "事件：Stop", "上一次审查的要求\nnot yet", "第 2 次，最多 10 次"} {
 		if !strings.Contains(request, want) {
 			t.Errorf("the request lacks %q:\n%s", want, request)
 		}
 	}
-	if log := box.read(".claude/ccc/hook-invocation.log"); strings.Count(log, " iteration=2/10 prompt_source=built-in\n") != 1 {
+	log := box.log()
+	if strings.Count(log, " iteration=2/10 prompt_source=built-in\n") != 1 {
 		t.Errorf("the log does not tell the source of the prompt:\n%s", log)
 	}
 	line := regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z [a-z -]+( [a-z_]+=("([^"\\]|\\.)*"|[^ "]+))+$`)
-	for text := range strings.Lines(box.read(".claude/ccc/hook-invocation.log")) {
+	for text := range strings.Lines(log) {
 		if !line.MatchString(strings.TrimSuffix(text, "\n")) || !strings.Contains(text, "session_id="+testSession) {
 			t.Errorf("log line %q", text)
 		}
 	}
 	// A new prompt gives a fresh budget.
-	box.run(30*time.Second, box.event("UserPromptSubmit", `"prompt":"and this"`), "ccc", "supervisor-hook")
+	box.submit("and this")
 	if s := state(); s.Count != 0 {
 		t.Errorf("count %d after a new prompt", s.Count)
 	}
@@ -243,30 +210,30 @@ func TestHookNotes(t *testing.T) {
 }
 
 func TestHookOutputIsTheStream(t *testing.T) {
-	box := newFakeBox(t)
-	box.session()
-	lines := "{\"type\":\"system\",\"session_id\":\"r-1\"}\n{\"a\" : \"<&>\\u4e2d 中\"}\r\nwarning: not json\n{\"type\":\"result\",\"subtype\":\"success\",\"structured_output\":{\"allow_stop\":true,\"feedback\":\"\"}}"
-	box.write("../fake/verdict", 0o600, "stream\n"+lines)
-	box.run(30*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
+	box := newHookBox(t)
+	lines := `{"type":"system","session_id":"r-1"}` + "\n" + `{"a" : "<&>\u4e2d 中"}` + "\r\nwarning: not json\n" +
+		`{"type":"result","subtype":"success","structured_output":{"allow_stop":true,"feedback":""}}`
+	box.write("../fake/stream", 0o600, lines)
+	box.write("../fake/review", 0o600, `sh cat "$FAKE_CLAUDE_DIR/stream"`)
+	box.stop("")
 	want := strings.Replace(lines, "warning: not json\n", "", 1) + "\n"
-	if got := box.read(".claude/ccc/supervisor-" + testSession + "-output.jsonl"); got != want {
+	if got := box.read(outputPath); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if log := box.read(".claude/ccc/hook-invocation.log"); !strings.Contains(log, "warning") || !strings.Contains(log, "verdict=allow") {
+	if log := box.log(); !strings.Contains(log, "warning") || !strings.Contains(log, "verdict=allow") {
 		t.Errorf("log %s", log)
 	}
 }
 
 func TestHookLongFeedback(t *testing.T) {
-	box := newFakeBox(t)
-	box.session()
-	box.write("../fake/verdict", 0o600, "block\n"+strings.Repeat("长", 9000))
-	got := box.run(30*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
-	var d stopDecision
+	box := newHookBox(t)
+	box.reviews(blocks(strings.Repeat("长", 9000)))
+	got := box.stop("")
+	var d struct{ Reason string }
 	if err := json.Unmarshal([]byte(got.stdout), &d); err != nil {
 		t.Fatal(err, got)
 	}
-	file := filepath.Join(box.home, ".claude/ccc/supervisor-"+testSession+"-events.jsonl")
+	file := filepath.Join(box.home, eventsPath)
 	if utf8.RuneCountInString(d.Reason) != feedbackLimit || !strings.Contains(d.Reason, file) || strings.ContainsRune(d.Reason, utf8.RuneError) {
 		t.Errorf("%d characters, ending in %q", utf8.RuneCountInString(d.Reason), d.Reason[len(d.Reason)-200:])
 	}
@@ -278,21 +245,20 @@ func TestHookLongFeedback(t *testing.T) {
 // A claude that lacks an optional flag is called again without it; any other
 // unknown flag is a failed review.
 func TestHookUnknownFlags(t *testing.T) {
-	box := newFakeBox(t)
-	box.session()
+	box := newHookBox(t)
 	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.0.60")
-	box.write("../fake/verdict", 0o600, "block\nnot yet")
-	if got := box.run(30*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook"); got.stdout != blockNotYet {
+	box.reviews(blocks("not yet"))
+	if got := box.stop(""); got.stdout != blockNotYet {
 		t.Errorf("got %+v", got)
 	}
-	args := box.read("../fake/review-1.args")
+	args := box.read("../fake/reviewer-1/args")
 	if strings.Contains(args, "snapshot") || strings.Contains(args, "persistence") || !strings.Contains(args, "--settings\n"+reviewerSettings) {
 		t.Errorf("arguments %s", args)
 	}
-	if got := strings.Count(box.read(".claude/ccc/hook-invocation.log"), " review started "); got != 1 {
+	if got := strings.Count(box.log(), " review started "); got != 1 {
 		t.Errorf("begun %d times, want once", got)
 	}
-	if request := box.read("../fake/review-1.stdin"); !strings.Contains(request, "第 1 次，最多 10 次") {
+	if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "第 1 次，最多 10 次") {
 		t.Errorf("the request that was answered is %q", request)
 	}
 }
@@ -300,25 +266,24 @@ func TestHookUnknownFlags(t *testing.T) {
 // What the reviewer is called with, and in: the flags in this order, the
 // variables of the parent session gone.
 func TestHookReviewersCall(t *testing.T) {
-	box := newFakeBox(t)
-	box.session()
+	box := newHookBox(t)
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1",
 		"CLAUDE_CODE_SESSION_ID=x", "CLAUDE_CODE_MESSAGING_SOCKET=s", "CLAUDE_CODE_MESSAGING_TOKEN=t", "CLAUDE_PROJECT_DIR="+box.work)
 	box.write(".claude/SUPERVISOR.md", 0o600, "judge it")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"model":"m","allowed_tools":["Bash(npm test:*)","Read"],"max_budget_usd":0.5,"permission_mode":"plan"}}`)
 	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
 	event := strings.Replace(box.event("Stop", ""), box.work, filepath.Join(box.work, "sub"), 1)
-	box.run(30*time.Second, event, "ccc", "supervisor-hook")
+	box.hook(event)
 	want := strings.Join([]string{"--print", "--fork-session", "--resume", testSession, "--verbose", "--output-format", "stream-json",
 		"--json-schema", verdictSchema, "--system-prompt", "judge it", "--system-prompt-snapshot", "off", "--no-session-persistence",
 		"--settings", reviewerSettings, "--permission-mode", "plan", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
-	if got := box.read("../fake/review-1.args"); strings.TrimSpace(got) != strings.TrimSpace(want) {
+	if got := box.read("../fake/reviewer-1/args"); strings.TrimSpace(got) != strings.TrimSpace(want) {
 		t.Errorf("arguments\n%s\nwant\n%s", got, want)
 	}
-	if cwd := strings.TrimSpace(box.read("../fake/review-1.cwd")); cwd != box.work {
+	if cwd := strings.TrimSpace(box.read("../fake/reviewer-1/cwd")); cwd != box.work {
 		t.Errorf("ran in %s, want the project %s", cwd, box.work)
 	}
-	env := box.read("../fake/review-1.env")
+	env := box.read("../fake/reviewer-1/env")
 	for _, gone := range []string{"CLAUDECODE=", "CLAUDE_CODE_ENTRYPOINT=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID=", "CLAUDE_CODE_MESSAGING_"} {
 		if strings.Contains(env, gone) {
 			t.Errorf("the reviewer has %s", gone)
@@ -331,46 +296,40 @@ func TestHookReviewersCall(t *testing.T) {
 
 // Without a state that can be kept, one review per stop of the user's is all.
 func TestHookStateBroken(t *testing.T) {
-	name := ".claude/ccc/supervisor-" + testSession + ".json"
-	for _, text := range []string{"", "{", "\x00\x01", "[]", `{"count":"3"}`, `{"session_id":"` + testSession + `","count":-1}`, `{"session_id":"` + testSession + `","count":99999999999999999999}`} {
+	for _, text := range []string{"", "{", "\x00\x01", "[]", `{"count":"3"}`, `{"session_id":"` + testSession + `","count":-1}`,
+		`{"session_id":"` + testSession + `","count":99999999999999999999}`} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			box := newFakeBox(t)
-			box.session()
-			box.write("../fake/verdict", 0o600, "block\nnot yet")
-			box.write(name, 0o600, text)
-			got := box.run(30*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
+			box := newHookBox(t)
+			box.write(statePath, 0o600, text)
+			got := box.stop("")
 			if got.code != 0 || got.stdout != blockNotYet || !strings.Contains(got.stderr, "corrupt") {
 				t.Errorf("got %+v", got)
 			}
-			if bad := box.read(name + ".bad"); bad != text {
+			if bad := box.read(statePath + ".bad"); bad != text {
 				t.Errorf("kept %q, want %q", bad, text)
 			}
-			if s := box.read(name); !strings.Contains(s, `"count":1`) {
+			if s := box.read(statePath); !strings.Contains(s, `"count":1`) {
 				t.Errorf("state %s", s)
 			}
 		})
 	}
 	t.Run("active", func(t *testing.T) {
-		box := newFakeBox(t)
-		box.session()
-		box.write("../fake/verdict", 0o600, "block\nnot yet")
-		box.write(name, 0o600, "{")
-		got := box.run(30*time.Second, box.event("Stop", `"stop_hook_active":true`), "ccc", "supervisor-hook")
-		if got.code != 0 || got.stdout != "" || box.read("../fake/review-1.args") != "" {
+		box := newHookBox(t)
+		box.write(statePath, 0o600, "{")
+		got := box.stop(`"stop_hook_active":true`)
+		if got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-1/args") != "" {
 			t.Errorf("got %+v, want no review", got)
 		}
 	})
 	t.Run("directory_is_a_file", func(t *testing.T) {
-		box := newFakeBox(t)
-		box.session()
-		box.write("../fake/verdict", 0o600, "block\nnot yet")
+		box := newHookBox(t)
 		box.write(".claude/ccc", 0o600, "")
-		got := box.run(30*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
+		got := box.stop("")
 		if got.code != 0 || got.stdout != blockNotYet || !strings.Contains(got.stderr, "not a directory") {
 			t.Errorf("got %+v", got)
 		}
-		got = box.run(30*time.Second, box.event("Stop", `"stop_hook_active":true`), "ccc", "supervisor-hook")
+		got = box.stop(`"stop_hook_active":true`)
 		if got.code != 0 || got.stdout != "" {
 			t.Errorf("got %+v, want no decision", got)
 		}
@@ -381,8 +340,7 @@ func TestHookStateBroken(t *testing.T) {
 // writes does not hold the hook.
 func TestHookStdinOpen(t *testing.T) {
 	t.Parallel()
-	box := newFakeBox(t)
-	box.session()
+	box := newHookBox(t)
 	for _, input := range []string{box.event("SessionEnd", ""), ""} {
 		read, write, err := os.Pipe()
 		if err != nil {
@@ -404,13 +362,11 @@ func TestHookStdinOpen(t *testing.T) {
 
 func TestHookConcurrent(t *testing.T) {
 	t.Parallel()
-	box := newFakeBox(t)
-	box.session()
-	box.write("../fake/verdict", 0o600, "stream\n"+`{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"not yet\"}"}`)
+	box := newHookBox(t)
 	const hooks = 64
 	results := make(chan commandResult, hooks)
 	for range hooks {
-		go func() { results <- box.run(60*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook") }()
+		go func() { results <- box.stop("") }()
 	}
 	blocked := 0
 	for range hooks {
@@ -420,7 +376,7 @@ func TestHookConcurrent(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 	}
-	records, err := stateDir(filepath.Join(box.home, ".claude/ccc")).timeline(testSession)
+	records := box.timeline(testSession)
 	var iterations []int
 	for _, r := range records {
 		if r.Verdict == verdictBlock {
@@ -428,8 +384,8 @@ func TestHookConcurrent(t *testing.T) {
 		}
 	}
 	slices.Sort(iterations)
-	if err != nil || len(records) != hooks || blocked != 10 || !slices.Equal(iterations, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
-		t.Errorf("%v: %d records, %d blocked, iterations %v", err, len(records), blocked, iterations)
+	if len(records) != hooks || blocked != 10 || !slices.Equal(iterations, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
+		t.Errorf("%d records, %d blocked, iterations %v", len(records), blocked, iterations)
 	}
 }
 
@@ -448,9 +404,6 @@ func FuzzHookEvent(f *testing.F) {
 		if !validSession(event.SessionID) || event.HookEventName == "" || filepath.Base(event.SessionID) != event.SessionID || strings.HasPrefix(event.SessionID, "-") {
 			t.Errorf("took %+v", event)
 		}
-		if request := reviewRequest(event, nil, 1, 10); request == "" {
-			t.Error("no request")
-		}
 	})
 }
 
@@ -458,28 +411,29 @@ func FuzzHookEvent(f *testing.F) {
 // request, byte for byte, so that the second finds the first in the cache.
 func TestHookReviewsAlike(t *testing.T) {
 	for _, config := range []string{`{}`, `{"supervisor":{"keep_cache":true}}`} {
-		box := newFakeBox(t)
-		box.session()
+		box := newHookBox(t)
+		keep := strings.Contains(config, "true")
 		box.write(".claude/ccc.json", 0o600, config)
-		box.write("../fake/verdict", 0o600, "block\nnot yet")
-		box.run(30*time.Second, box.event(eventPrompt, `"prompt":"fix it"`), "ccc", "supervisor-hook")
+		if keep {
+			box.reviews(fakeReview{answers(`{"allow_stop":false,"feedback":"not yet"}`)})
+		}
+		box.submit("fix it")
 		for i := range 2 {
-			got := box.run(30*time.Second, box.event("Stop", fmt.Sprintf(`"last_assistant_message":"attempt %d"`, i)), "ccc", "supervisor-hook")
+			got := box.stop(fmt.Sprintf(`"last_assistant_message":"attempt %d"`, i))
 			if got.stdout != blockNotYet {
 				t.Errorf("%s: got %+v", config, got)
 			}
 		}
-		if first, second := box.read("../fake/review-1.args"), box.read("../fake/review-2.args"); first != second || first == "" {
+		if first, second := box.read("../fake/reviewer-1/args"), box.read("../fake/reviewer-2/args"); first != second || first == "" {
 			t.Errorf("%s: arguments\n%s\nand\n%s", config, first, second)
 		}
-		keep := strings.Contains(config, "true")
 		for _, flag := range []string{"--json-schema", "--system-prompt"} {
-			if strings.Contains(box.read("../fake/review-1.args"), flag) == keep {
+			if strings.Contains(box.read("../fake/reviewer-1/args"), flag) == keep {
 				t.Errorf("%s: %s", config, flag)
 			}
 		}
-		first, _, found := strings.Cut(box.read("../fake/review-1.stdin"), "attempt 0")
-		second, _, _ := strings.Cut(box.read("../fake/review-2.stdin"), "attempt 1")
+		first, _, found := strings.Cut(box.read("../fake/reviewer-1/stdin"), "attempt 0")
+		second, _, _ := strings.Cut(box.read("../fake/reviewer-2/stdin"), "attempt 1")
 		if !found || first != second || strings.Contains(first, defaultPrompt) != keep || strings.Contains(first, verdictForm) != keep || !strings.Contains(first, "[1] fix it") {
 			t.Errorf("%s: the requests open with\n%s\nand\n%s", config, first, second)
 		}

@@ -1,14 +1,14 @@
 package main
 
-// A JSON text is edited in place: parseJSON says where each value stands, and
-// setMember, appendItem, removeMember and removeItem change one value and leave
-// every other byte alone, in the indentation that the text already has.
+// A JSON text is edited in place: parseJSON says where each value stands, and setMember, appendItem, removeMember
+// and removeItem change one value and leave every other byte alone, in the indentation that the text already has.
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -18,32 +18,43 @@ type jsonValue struct {
 	start, end int
 	kind       byte // '{', '[', '"', 't', 'f', 'n', or '0' for any number
 	members    []jsonMember
-	items      []*jsonValue
 }
 
-// jsonMember is one member of an object; its key token is text[start:end].
+// jsonMember is one member of an object, whose key token is text[start:end], or one item of an array, whose key is
+// "" and which starts where its value starts.
 type jsonMember struct {
 	key        string
 	start, end int
 	value      *jsonValue
 }
 
-// member returns the value under key, or nil, which has no members either. Of
-// two members with the same key the last counts, as in Claude Code.
+// member returns the value under key of an object, or nil, which has no members either. Of two members with the
+// same key the last counts, as in Claude Code.
 func (v *jsonValue) member(key string) *jsonValue {
-	if v == nil {
+	if v == nil || v.kind != '{' {
 		return nil
 	}
-	for i := len(v.members) - 1; i >= 0; i-- {
-		if v.members[i].key == key {
-			return v.members[i].value
+	for _, m := range slices.Backward(v.members) {
+		if m.key == key {
+			return m.value
 		}
 	}
 	return nil
 }
 
-// parseJSON reads text, which must hold exactly one JSON value. The error names
-// line and column of the fault, both counted from 1, columns in bytes.
+// items returns the items of an array, none for anything else.
+func (v *jsonValue) items() []jsonMember {
+	if v == nil || v.kind != '[' {
+		return nil
+	}
+	return v.members
+}
+
+// isEmpty tells whether v is an object or an array with nothing in it.
+func (v *jsonValue) isEmpty() bool { return (v.kind == '{' || v.kind == '[') && len(v.members) == 0 }
+
+// parseJSON reads text, which must hold exactly one JSON value. The error names line and column of the fault, both
+// counted from 1, columns in bytes.
 func parseJSON(text []byte) (*jsonValue, error) {
 	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
 		var syntax *json.SyntaxError
@@ -96,36 +107,32 @@ func (p *jsonParser) value() (*jsonValue, error) {
 		for p.decoder.More() {
 			var m jsonMember
 			if v.kind == '{' {
-				key, start, end, err := p.next()
-				if err != nil {
+				var key json.Token
+				if key, m.start, m.end, err = p.next(); err != nil {
 					return nil, err
 				}
-				m.key, m.start, m.end = key.(string), start, end
+				m.key = key.(string)
 			}
 			if m.value, err = p.value(); err != nil {
 				return nil, err
 			}
-			if v.kind == '{' {
-				v.members = append(v.members, m)
-			} else {
-				v.items = append(v.items, m.value)
+			if v.kind == '[' {
+				m.start = m.value.start
 			}
+			v.members = append(v.members, m)
 		}
-		if _, _, v.end, err = p.next(); err != nil {
-			return nil, err
-		}
+		_, _, v.end, err = p.next()
 	}
-	return v, nil
+	return v, err
 }
 
-// setMember returns text with value, a JSON text, under key of object, which is
-// a value of text: an existing value is replaced, a new member comes last.
+// setMember returns text with value, a JSON text, under key of object, which is a value of text: an existing value
+// is replaced, a new member comes last.
 func setMember(text []byte, object *jsonValue, key string, value []byte) []byte {
+	layout := layoutOf(text, object)
 	if old := object.member(key); old != nil {
-		layout := layoutOf(text, object)
 		return splice(text, old.start, old.end, layout.indented(value))
 	}
-	layout := layoutOf(text, object)
 	member := append(encodeJSON(key), layout.colon...)
 	return insertLast(text, object, layout, append(member, layout.indented(value)...))
 }
@@ -137,74 +144,40 @@ func appendItem(text []byte, array *jsonValue, value []byte) []byte {
 }
 
 func insertLast(text []byte, container *jsonValue, layout layout, content []byte) []byte {
-	if last := container.lastEnd(); last > 0 {
+	if n := len(container.members); n > 0 {
+		last := container.members[n-1].value.end
 		return splice(text, last, last, append([]byte(","+layout.gap), content...))
 	}
 	content = append([]byte(layout.gap), content...)
 	return splice(text, container.start+1, container.end-1, append(content, layout.closing...))
 }
 
-// removeMember returns text without the member under key of object, removeItem
-// without one item of array. They take out what setMember and appendItem put in,
-// with the comma and the white space that came with it; only the white space of
-// a container that was empty before is theirs to forget.
+// removeMember returns text without the member under key of object.
 func removeMember(text []byte, object *jsonValue, key string) []byte {
 	for i, m := range slices.Backward(object.members) {
 		if m.key == key {
-			return object.cut(text, i)
+			return removeItem(text, object, i)
 		}
 	}
 	return text
 }
 
-func removeItem(text []byte, array *jsonValue, index int) []byte {
-	return array.cut(text, index)
-}
-
-// cut returns text without the member or item at index of v.
-func (v *jsonValue) cut(text []byte, index int) []byte {
-	var starts, ends []int
-	for _, m := range v.members {
-		starts, ends = append(starts, m.start), append(ends, m.value.end)
-	}
-	for _, item := range v.items {
-		starts, ends = append(starts, item.start), append(ends, item.end)
-	}
+// removeItem returns text without the member or item at index of container, with the comma and the white space that
+// came with it.
+func removeItem(text []byte, container *jsonValue, index int) []byte {
+	m := container.members
 	switch {
 	case index > 0:
-		return splice(text, ends[index-1], ends[index], nil)
-	case len(ends) > 1:
-		return splice(text, starts[0], starts[1], nil)
-	default:
-		return splice(text, v.start+1, v.end-1, nil)
+		return splice(text, m[index-1].value.end, m[index].value.end, nil)
+	case len(m) > 1:
+		return splice(text, m[0].start, m[1].start, nil)
 	}
+	return splice(text, container.start+1, container.end-1, nil)
 }
 
 // splice returns a copy of text with text[start:end] replaced.
 func splice(text []byte, start, end int, content []byte) []byte {
-	return append(append(append([]byte{}, text[:start]...), content...), text[end:]...)
-}
-
-// lastEnd is the offset behind the last member or item, 0 when there is none.
-func (v *jsonValue) lastEnd() int {
-	if n := len(v.members); n > 0 {
-		return v.members[n-1].value.end
-	}
-	if n := len(v.items); n > 0 {
-		return v.items[n-1].end
-	}
-	return 0
-}
-
-// isEmpty tells whether v is a container of that kind with nothing in it.
-func (v *jsonValue) isEmpty(kind byte) bool { return v.kind == kind && v.lastEnd() == 0 }
-
-// firstStart is the offset of the first key or item of a container that has one.
-func (v *jsonValue) firstStart() int {
-	if len(v.members) > 0 {
-		return v.members[0].start
-	}
-	return v.items[0].start
+	return slices.Concat(text[:start], content, text[end:])
 }
 
 // layout is how a container of a text is written, for one more member in it.
@@ -216,33 +189,28 @@ type layout struct {
 	newline string
 }
 
-// layoutOf reads the layout of container off text, and what an empty container
-// can't tell off the whole text. An empty text is written with two spaces.
+// layoutOf reads the layout of container off text, and what an empty container can't tell off the whole text. An
+// empty text is written with two spaces.
 func layoutOf(text []byte, container *jsonValue) layout {
 	l := layout{colon: ": ", unit: "  ", newline: "\n"}
 	if bytes.Contains(text, []byte("\r\n")) {
 		l.newline = "\r\n"
 	}
-	root, err := parseJSON(text)
-	if err == nil && root.lastEnd() > 0 {
-		l.unit = ""
-		if _, indent, ok := cutLast(string(text[root.start+1:root.firstStart()]), "\n"); ok {
-			l.unit = indent
+	if root, err := parseJSON(text); err == nil && len(root.members) > 0 {
+		first := root.members[0]
+		l.unit, _ = indentOf(string(text[root.start+1 : first.start]))
+		if root.kind == '{' {
+			l.colon = string(text[first.end:first.value.start])
 		}
 	}
-	if err == nil && len(root.members) > 0 {
-		first := root.members[0]
-		l.colon = string(text[first.end:first.value.start])
-	}
-	if container.lastEnd() > 0 {
-		l.gap = string(text[container.start+1 : container.firstStart()])
+	if len(container.members) > 0 {
+		l.gap = string(text[container.start+1 : container.members[0].start])
 		if !strings.Contains(l.gap, "\n") && l.colon != ":" {
 			l.gap = " "
 		}
 	} else if l.unit != "" {
 		line := text[bytes.LastIndexByte(text[:container.start], '\n')+1 : container.start]
-		indent := string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
-		l.closing = l.newline + indent
+		l.closing = l.newline + string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 		l.gap = l.closing + l.unit
 	}
 	return l
@@ -250,29 +218,26 @@ func layoutOf(text []byte, container *jsonValue) layout {
 
 // indented writes value, a JSON text, as it stands behind the layout's gap.
 func (l layout) indented(value []byte) []byte {
-	_, indent, multiline := cutLast(l.gap, "\n")
 	var out bytes.Buffer
+	indent, multiline := indentOf(l.gap)
 	if !multiline || l.unit == "" {
-		if json.Compact(&out, value) != nil {
-			return value
-		}
+		_ = json.Compact(&out, value) // it is valid JSON
 		return out.Bytes()
 	}
-	if json.Indent(&out, value, indent, l.unit) != nil {
-		return value
-	}
+	_ = json.Indent(&out, value, indent, l.unit)
 	return bytes.ReplaceAll(out.Bytes(), []byte("\n"), []byte(l.newline))
 }
 
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
+// indentOf returns what stands behind the last line break of space, if there is one.
+func indentOf(space string) (indent string, multiline bool) {
+	i := strings.LastIndexByte(space, '\n')
+	if i < 0 {
+		return "", false
 	}
-	return s, "", false
+	return space[i+1:], true
 }
 
-// encodeJSON is json.Marshal without the escaping of <, > and &, for values
-// that always can be encoded.
+// encodeJSON is json.Marshal without the escaping of <, > and &, for values that always can be encoded.
 func encodeJSON(v any) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -281,4 +246,28 @@ func encodeJSON(v any) []byte {
 		panic(err)
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// stringAt decodes the string value v of text; anything else gives "".
+func stringAt(text []byte, v *jsonValue) (s string) {
+	if v != nil && v.kind == '"' {
+		_ = json.Unmarshal(text[v.start:v.end], &s)
+	}
+	return s
+}
+
+// sameJSON compares by value, so that an escaped letter is no change.
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// expectKind returns an error if v, called name, is there and of another kind, '{' or '[', than that.
+func expectKind(text []byte, v *jsonValue, kind byte, name string) error {
+	if v == nil || v.kind == kind {
+		return nil
+	}
+	line, column := position(text, v.start)
+	want := map[byte]string{'{': "an object", '[': "an array"}[kind]
+	return fmt.Errorf("line %d, column %d: %s is not %s", line, column, name, want)
 }

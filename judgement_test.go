@@ -82,25 +82,25 @@ func (c judgementCase) request() string {
 		}
 	}
 	b.WriteString("\n对话到此为止。\n\n")
-	var timeline []record
-	for _, prompt := range c.Prompts {
-		timeline = append(timeline, record{Event: eventPrompt, Prompt: prompt})
+	request := reviewRequest{
+		question:     c.Question,
+		userPrompts:  c.Prompts,
+		tasks:        c.BackgroundTasks,
+		lastFeedback: c.LastFeedback,
+		iteration:    c.Iteration,
+		limit:        10,
 	}
-	if c.LastFeedback != "" {
-		timeline = append(timeline, record{Event: eventStop, Verdict: verdictBlock, Feedback: c.LastFeedback})
-	}
-	event := hookEvent{HookEventName: c.Event, ToolInput: c.Question, BackgroundTasks: c.BackgroundTasks}
 	for _, turn := range c.Conversation {
 		if turn.Role == "assistant" {
-			event.LastAssistantMessage = looseText(turn.Text)
+			request.lastMessage = turn.Text
 		}
 	}
-	b.WriteString(reviewRequest(event, timeline, c.Iteration, 10))
+	b.WriteString(request.text())
 	return b.String()
 }
 
 // judge has claude judge the case, in a directory with the files of the case.
-func (c judgementCase) judge(t *testing.T, claude string, env []string) (verdict, error) {
+func (c judgementCase) judge(t *testing.T, claude string, env []string) (decided verdict, feedback string, err error) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range c.Files {
@@ -112,15 +112,15 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string) (verdict
 			t.Fatal(err)
 		}
 	}
-	stream := newStream(&review{output: io.Discard, progress: io.Discard, warn: func(err error) { t.Log(err) }})
+	stream := newStream(io.Discard, io.Discard, func(err error) { t.Log(err) })
 	complaints := &tail{limit: 2000}
 	cmd := exec.Command(claude, "--print", "--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema,
 		"--system-prompt", defaultPrompt, "--settings", reviewerSettings, "--permission-mode", "dontAsk")
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, env, strings.NewReader(c.request()), stream, complaints
-	err := cmd.Run()
+	err = cmd.Run()
 	stream.close()
 	if stream.result == nil {
-		return verdict{}, fmt.Errorf("no result: %v %s", err, complaints.line())
+		return "", "", fmt.Errorf("no result: %v %s", err, complaints.line())
 	}
 	return stream.result.judge()
 }
@@ -132,19 +132,18 @@ func judgeAll(t *testing.T, claude string, env []string) (right, all int) {
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(table, "case\texpected\tgot\tfeedback")
-	word := map[bool]string{true: verdictAllow, false: verdictBlock}
+	word := map[bool]verdict{true: verdictAllow, false: verdictBlock}
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
 		c := cases[name]
-		v, err := c.judge(t, claude, env)
-		got := word[v.allowStop]
+		got, feedback, err := c.judge(t, claude, env)
 		if err != nil {
-			got, v.feedback = verdictFailed, err.Error()
+			got, feedback = verdictFailed, err.Error()
 		}
 		all++
 		if got == word[*c.AllowStop] {
 			right++
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%.80s\n", c.Name, word[*c.AllowStop], got, strings.Join(strings.Fields(v.feedback), " "))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%.80s\n", c.Name, word[*c.AllowStop], got, strings.Join(strings.Fields(feedback), " "))
 	}
 	fmt.Fprintf(table, "%d of %d as expected\n", right, all)
 	table.Flush()
@@ -210,7 +209,7 @@ func TestJudgementCases(t *testing.T) {
 		}
 		if c.Question != nil {
 			questions[*c.AllowStop]++
-			if text := describeQuestions(c.Question); strings.HasPrefix(text, "{") || strings.Count(text, "\n- ") < 2 {
+			if strings.Count(string(c.Question), `"question"`) < 1 || strings.Count(string(c.Question), `"label"`) < 2 {
 				bad("a question needs a text and two options")
 			}
 		}

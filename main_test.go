@@ -50,10 +50,8 @@ func TestMain(m *testing.M) {
 // stop that is sent back, a stop that is approved.
 func TestSession(t *testing.T) {
 	box := newFakeBox(t)
-	box.write("../fake/turn-1", 0o600, "cd sub\nI think it is done.")
-	box.write("../fake/turn-2", 0o600, "Now it is tested.")
-	box.write("../fake/verdict-1", 0o600, "block\nrun the <tests>")
-	box.write("../fake/verdict-2", 0o600, "allow")
+	box.turns("sh cd sub\nI think it is done.", "Now it is tested.")
+	box.reviews(blocks("run the <tests>"), allows(""))
 	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
 	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it", "--model", "m")
 	if want := "I think it is done.\nStop hook feedback: run the <tests>\nNow it is tested.\n"; got.code != 0 || got.stdout != want {
@@ -70,10 +68,10 @@ func TestSession(t *testing.T) {
 	if got.stderr != wantStderr {
 		t.Errorf("stderr\n%s\nwant\n%s", got.stderr, wantStderr)
 	}
-	if args := strings.TrimSpace(box.read("../fake/agent-1.args")); args != "-p\nfix it\n--model\nm" {
+	if args := strings.TrimSpace(box.read("../fake/agent-1/args")); args != "-p\nfix it\n--model\nm" {
 		t.Errorf("claude got the arguments %q", args)
 	}
-	env := box.read("../fake/agent-1.env")
+	env := box.read("../fake/agent-1/env")
 	for _, want := range []string{"CCC_SUPERVISOR=1\n", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10\n"} {
 		if !strings.Contains(env, want) {
 			t.Errorf("the environment lacks %q", want)
@@ -83,14 +81,14 @@ func TestSession(t *testing.T) {
 		t.Errorf("SUPERVISOR.md is not the default: %.80q", prompt)
 	}
 	for n, want := range []string{"", "I think it is done.", "Now it is tested."} {
-		if request := box.read(fmt.Sprintf("../fake/review-%d.stdin", n)); !strings.Contains(request, want) || n > 0 && !strings.Contains(request, "[1] fix it") {
+		if request := box.read(fmt.Sprintf("../fake/reviewer-%d/stdin", n)); !strings.Contains(request, want) || n > 0 && !strings.Contains(request, "[1] fix it") {
 			t.Errorf("request %d: %s", n, request)
 		}
 	}
-	if box.read("../fake/review-3.stdin") != "" {
+	if box.read("../fake/reviewer-3/stdin") != "" {
 		t.Error("a third review ran")
 	}
-	if got := box.timelineVerdicts(); !slices.Equal(got, []string{verdictBlock, verdictAllow}) {
+	if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictBlock, verdictAllow}) {
 		t.Errorf("verdicts %q", got)
 	}
 }
@@ -98,25 +96,25 @@ func TestSession(t *testing.T) {
 // The limit is ccc's, not the client's own of eight.
 func TestSessionLimit(t *testing.T) {
 	box := newFakeBox(t)
-	box.write("../fake/verdict", 0o600, "block\nnot yet")
+	box.reviews(blocks("not yet"))
 	got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "fix it")
 	if n := strings.Count(got.stdout, "Stop hook feedback: not yet"); got.code != 0 || n != 10 || strings.Contains(got.stdout, "overriding") {
 		t.Errorf("%d rejections: %+v", n, got)
 	}
-	if got := box.timelineVerdicts(); !slices.Equal(got, append(slices.Repeat([]string{verdictBlock}, 10), verdictLimit)) {
+	if got := box.timelineVerdicts(); !slices.Equal(got, append(slices.Repeat([]verdict{verdictBlock}, 10), verdictLimit)) {
 		t.Errorf("verdicts %q", got)
 	}
 }
 
 func TestSessionQuestion(t *testing.T) {
-	for verdict, want := range map[string]string{
-		"block\nuse SQLite": "AskUserQuestion denied: use SQLite\n",
-		"allow":             "DIALOG: Which database?\n",
+	for want, review := range map[string]fakeReview{
+		"AskUserQuestion denied: use SQLite\nI chose SQLite.\n": blocks("use SQLite"),
+		"DIALOG: Which database?\n":                             allows(""),
 	} {
 		box := newFakeBox(t)
-		box.write("../fake/turn-1", 0o600, "ask "+strings.ReplaceAll(question, "\n", ""))
-		box.write("../fake/verdict-1", 0o600, verdict)
-		if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it"); !strings.HasPrefix(got.stdout, want) || got.code != 0 {
+		box.turns("ask " + strings.ReplaceAll(question, "\n", "") + "\nI chose SQLite.")
+		box.reviews(review, allows(""))
+		if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it"); got.stdout != want || got.code != 0 {
 			t.Errorf("got %+v, want %q", got, want)
 		}
 	}
@@ -124,46 +122,59 @@ func TestSessionQuestion(t *testing.T) {
 
 func TestLaunch(t *testing.T) {
 	const config = `{"claude_args":["--verbose"],"providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"k2"},"claude_args":["--effort","high"]},"glm":{}}}`
+	const supervised = "SUPERVISOR.md ccc/ settings.json"
 	tests := []struct {
 		name   string
 		args   string // separated by blanks
 		vars   string
 		config string
 		passed string // claude's arguments; "" means that claude was not started
-		env    []string
+		env    string // separated by blanks; ! is for what must not be there
 		code   int
-		stderr []string
-		files  []string
+		stderr string // separated by |
+		files  string // what is in .claude at the end, besides the ccc.json of the row; separated by blanks
 	}{
-		{name: "normal", args: "-p hi", passed: "-p hi", env: []string{"!CCC_SUPERVISOR=", "!CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"}},
+		{name: "normal", args: "-p hi", passed: "-p hi", env: "!CCC_SUPERVISOR= !CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"},
 		{name: "normal_by_variable", args: "-p hi", vars: "CCC_SUPERVISOR=yes", passed: "-p hi"},
 		{name: "separator", args: "-- -p fix", passed: "-p fix"},
 		{name: "separator_of_claudes", args: "-p -- fix", passed: "-p -- fix"},
 		{name: "separator_version", args: "-- --version", passed: "--version"},
-		{name: "flag_is_claudes", args: "-p --supervisor hi", passed: "-p --supervisor hi", code: 1, stderr: []string{"unknown option '--supervisor'"}},
-		{name: "provider", args: "kimi -p hi", config: config, passed: "--verbose --effort high -p hi", env: []string{"ANTHROPIC_MODEL=k2"}, files: []string{"ccc.json"}},
-		{name: "no_provider", args: "-p hi", config: config, passed: "--verbose -p hi", env: []string{"!ANTHROPIC_MODEL"}, files: []string{"ccc.json"}},
-		{name: "unknown_provider", args: "kmi -p hi", config: config, code: 2, files: []string{"ccc.json"},
-			stderr: []string{`"kmi" is neither a subcommand nor a provider`, "kimi, glm", "ccc -- kmi"}},
-		{name: "unknown_word", args: "fix", code: 2, stderr: []string{`"fix"`, "none configured", "ccc -- fix"}},
-		{name: "second_provider_is_claudes", args: "kimi glm -p", config: config, passed: "--verbose --effort high glm -p", files: []string{"ccc.json"}},
-		{name: "supervisor", args: "--supervisor -p hi", passed: "-p hi", env: []string{"CCC_SUPERVISOR=1", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10"},
-			files: []string{"SUPERVISOR.md", "settings.json", "ccc/"}, stderr: []string{"Supervisor mode enabled\n"}},
-		{name: "supervisor_by_variable", args: "-p hi", vars: "CCC_SUPERVISOR=1", passed: "-p hi", files: []string{"SUPERVISOR.md", "settings.json", "ccc/"}},
-		{name: "supervisor_after_provider", args: "kimi --supervisor -- -p hi", config: config, passed: "--verbose --effort high -p hi",
-			env: []string{"CCC_SUPERVISOR=1", "ANTHROPIC_MODEL=k2"}, files: []string{"SUPERVISOR.md", "ccc.json", "settings.json", "ccc/"}},
-		{name: "supervisor_cap_of_the_users", args: "--supervisor -p hi", vars: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3", passed: "-p hi",
-			env: []string{"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3"}, files: []string{"SUPERVISOR.md", "settings.json", "ccc/"}},
-		{name: "supervisor_limit", args: "--supervisor -p hi", config: `{"supervisor":{"max_iterations":20}}`, passed: "-p hi",
-			env: []string{"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=20"}, files: []string{"SUPERVISOR.md", "ccc.json", "settings.json", "ccc/"}},
-		{name: "no_claude", args: "--supervisor", vars: "CCC_CLAUDE=no-such-claude", code: 127, stderr: []string{"no-such-claude", "npm install -g @anthropic-ai/claude-code"}},
-		{name: "config_broken", args: "--supervisor", config: "{\n  \"supervisor\": {},\n}", code: 1, files: []string{"ccc.json"}, stderr: []string{"ccc.json: line 3, column 1: "}},
-		{name: "config_unknown_key", args: "", config: "{\"supervisor\":\n{\"max_iteration\":3}}", code: 1, files: []string{"ccc.json"}, stderr: []string{"ccc.json: line 2: supervisor.max_iteration: expected one of max_iterations"}},
-		{name: "config_wrong_type", args: "", config: `{"supervisor":{"max_iterations":"3"}}`, code: 1, files: []string{"ccc.json"}, stderr: []string{"expected a whole number from 1 to 100"}},
-		{name: "config_out_of_range", args: "", config: `{"supervisor":{"timeout_seconds":5}}`, code: 1, files: []string{"ccc.json"}, stderr: []string{"expected a whole number from 10 to 3600"}},
-		{name: "config_fraction", args: "", config: `{"supervisor":{"max_iterations":1.5}}`, code: 1, files: []string{"ccc.json"}, stderr: []string{"expected a whole number"}},
-		{name: "config_subcommand", args: "", config: `{"providers":{"supervisor-hook":{}}}`, code: 1, files: []string{"ccc.json"}, stderr: []string{"not a subcommand"}},
-		{name: "config_not_an_object", args: "", config: `[]`, code: 1, files: []string{"ccc.json"}, stderr: []string{"expected an object"}},
+		{name: "flag_is_claudes", args: "-p --supervisor hi", passed: "-p --supervisor hi", code: 1,
+			stderr: "unknown option '--supervisor'"},
+		{name: "provider", args: "kimi -p hi", config: config, passed: "--verbose --effort high -p hi",
+			env: "ANTHROPIC_MODEL=k2"},
+		{name: "no_provider", args: "-p hi", config: config, passed: "--verbose -p hi", env: "!ANTHROPIC_MODEL"},
+		{name: "unknown_provider", args: "kmi -p hi", config: config, code: 2,
+			stderr: `"kmi" is neither a subcommand nor a provider|glm, kimi|ccc -- kmi`},
+		{name: "unknown_word", args: "fix", code: 2, stderr: `"fix"|none configured|ccc -- fix`},
+		{name: "second_provider_is_claudes", args: "kimi glm -p", config: config,
+			passed: "--verbose --effort high glm -p"},
+		{name: "supervisor", args: "--supervisor -p hi", passed: "-p hi",
+			env: "CCC_SUPERVISOR=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10", files: supervised,
+			stderr: "Supervisor mode enabled\n"},
+		{name: "supervisor_by_variable", args: "-p hi", vars: "CCC_SUPERVISOR=1", passed: "-p hi", files: supervised},
+		{name: "supervisor_after_provider", args: "kimi --supervisor -- -p hi", config: config,
+			passed: "--verbose --effort high -p hi", env: "CCC_SUPERVISOR=1 ANTHROPIC_MODEL=k2", files: supervised},
+		{name: "supervisor_cap_of_the_users", args: "--supervisor -p hi",
+			vars: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3", passed: "-p hi", env: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3",
+			files: supervised},
+		{name: "supervisor_limit", args: "--supervisor -p hi", config: `{"supervisor":{"max_iterations":20}}`,
+			passed: "-p hi", env: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=20", files: supervised},
+		{name: "no_claude", args: "--supervisor", vars: "CCC_CLAUDE=no-such-claude", code: 127,
+			stderr: "no-such-claude|npm install -g @anthropic-ai/claude-code"},
+		{name: "config_broken", args: "--supervisor", config: "{\n  \"supervisor\": {},\n}", code: 1,
+			stderr: "ccc.json: line 3, column 1: "},
+		{name: "config_unknown_key", config: "{\"supervisor\":\n{\"max_iteration\":3}}", code: 1,
+			stderr: "ccc.json: line 2: supervisor.max_iteration: expected one of allowed_tools, keep_cache, max_budget_usd, max_iterations"},
+		{name: "config_wrong_type", config: `{"supervisor":{"max_iterations":"3"}}`, code: 1,
+			stderr: "expected a whole number from 1 to 100"},
+		{name: "config_out_of_range", config: `{"supervisor":{"timeout_seconds":5}}`, code: 1,
+			stderr: "expected a whole number from 10 to 3600"},
+		{name: "config_fraction", config: `{"supervisor":{"max_iterations":1.5}}`, code: 1,
+			stderr: "expected a whole number"},
+		{name: "config_subcommand", config: `{"providers":{"supervisor-hook":{}}}`, code: 1,
+			stderr: "not a subcommand"},
+		{name: "config_not_an_object", config: `[]`, code: 1, stderr: "expected an object"},
 		{name: "help", args: "--help"},
 		{name: "version", args: "--version"},
 	}
@@ -179,23 +190,20 @@ func TestLaunch(t *testing.T) {
 			if got.code != test.code {
 				t.Errorf("got %+v, want exit %d", got, test.code)
 			}
-			for _, want := range test.stderr {
+			for want := range strings.SplitSeq(test.stderr, "|") {
 				if !strings.Contains(got.stderr, want) {
 					t.Errorf("stderr lacks %q:\n%s", want, got.stderr)
 				}
 			}
-			call := "agent-1"
-			if _, err := os.Stat(filepath.Join(box.home, "../fake/agent-1.args")); err != nil {
-				call = "version-1"
-				if test.code != 0 {
-					call = "refused-1"
-				}
+			call := map[bool]string{true: "version-1", false: "refused-1"}[test.code == 0]
+			if box.read("../fake/agent-1/env") != "" {
+				call = "agent-1"
 			}
-			if passed := strings.Join(strings.Fields(box.read("../fake/"+call+".args")), " "); passed != test.passed {
+			if passed := strings.Join(strings.Fields(box.read("../fake/"+call+"/args")), " "); passed != test.passed {
 				t.Errorf("claude got %q, want %q", passed, test.passed)
 			}
-			env := "\n" + box.read("../fake/"+call+".env")
-			for _, want := range test.env {
+			env := "\n" + box.read("../fake/"+call+"/env")
+			for _, want := range strings.Fields(test.env) {
 				name, unwanted := strings.CutPrefix(want, "!")
 				if strings.Contains(env, "\n"+name) == unwanted || strings.Count(env, "\n"+strings.SplitAfter(name, "=")[0]) > 1 {
 					t.Errorf("environment: want %s", want)
@@ -208,10 +216,14 @@ func TestLaunch(t *testing.T) {
 					files = append(files, name+map[bool]string{true: "/"}[entry.IsDir()])
 				}
 			}
+			want := strings.Fields(test.files)
+			if test.config != "" {
+				want = append(want, "ccc.json")
+			}
 			slices.Sort(files)
-			slices.Sort(test.files)
-			if !slices.Equal(files, test.files) {
-				t.Errorf("files %q, want %q", files, test.files)
+			slices.Sort(want)
+			if !slices.Equal(files, want) {
+				t.Errorf("files %q, want %q", files, want)
 			}
 		})
 	}
@@ -238,8 +250,8 @@ func TestLaunchPlaces(t *testing.T) {
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "CCC_CONFIG_DIR=conf", "CLAUDE_CONFIG_DIR=claude", "CCC_CLAUDE=../bin/claude")
 	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
-	box.write("../fake/turn-1", 0o600, "cd sub\ndone")
-	box.write("../fake/verdict-1", 0o600, "block\nnot yet")
+	box.turns("sh cd sub\nDone.")
+	box.reviews(blocks("not yet"), allows(""))
 	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it")
 	if got.code != 0 || !strings.Contains(got.stdout, "Stop hook feedback: not yet") {
 		t.Errorf("got %+v", got)
@@ -281,9 +293,9 @@ func TestReadme(t *testing.T) {
 		}
 		// The table of versions is the result of a whole run: each test, each
 		// version, and nothing failed.
-		list := regexp.MustCompile("(?m)^CCC_REAL_CLAUDE=([^ ]*),latest ").FindStringSubmatch(readme)
-		if list == nil || !strings.Contains(readme, "\n| | "+strings.ReplaceAll(list[1], ",", " | ")+" | ") || strings.Contains(readme, "✗") {
-			t.Errorf("%s: the table of versions is not that of %q", name, list)
+		versions, err := pinnedClients()
+		if err != nil || !strings.Contains(readme, "\n| | "+strings.Join(versions, " | ")+" |\n") || strings.Contains(readme, "✗") {
+			t.Errorf("%s: the table of versions is not that of %q, %v", name, versions, err)
 		}
 		for _, test := range realClientTests(t) {
 			if !strings.Contains(readme, "\n| "+words(test)+" | ") {

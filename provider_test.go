@@ -10,19 +10,9 @@ import (
 	"time"
 )
 
-const twoProviders = `{
-	"//": "providers, as I like them",
-	"current_provider" :  "glm", "big": 12345678901234567890.10e+2,
-  "providers": {
-    "kimi": {"env": {"ANTHROPIC_BASE_URL": "https://kimi.example", "ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "ANTHROPIC_MODEL": "k2",
-                     "TIMEOUT_MS": 600000000, "FAST": true, "CLAUDE_CODE_USE_BEDROCK": "", "LITERAL": "a ${KIMI_TOKEN}"}},
-    "glm":  {"env": {"ANTHROPIC_BASE_URL": "https://glm.example"}}
-  }
-}`
-
 // agentEnv returns the values that claude got for a variable, as its launch had it.
 func (box *sandbox) agentEnv(name string) (values []string) {
-	for line := range strings.Lines(box.read("../fake/agent-1.env")) {
+	for line := range strings.Lines(box.read("../fake/agent-1/env")) {
 		if value, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), name+"="); ok {
 			values = append(values, value)
 		}
@@ -48,7 +38,7 @@ func TestProviderEnvironment(t *testing.T) {
 			t.Errorf("%s is %q, want %q", name, values, want)
 		}
 	}
-	if args := box.read("../fake/agent-1.args"); strings.Contains(args, "--settings") || strings.Contains(args, "SECRET") {
+	if args := box.read("../fake/agent-1/args"); strings.Contains(args, "--settings") || strings.Contains(args, "SECRET") {
 		t.Errorf("arguments %q", args)
 	}
 }
@@ -100,11 +90,14 @@ func TestProviderNone(t *testing.T) {
 // A settings file whose env would win over the provider stops the launch.
 func TestProviderConflicts(t *testing.T) {
 	tests := []struct{ name, file, text, want string }{
-		{"user_other_value", "../home/.claude/settings.json", `{"env":{"ANTHROPIC_BASE_URL":"https://SECRET"}}`, "env.ANTHROPIC_BASE_URL"},
-		{"project_token", ".claude/settings.json", `{"env":{"ANTHROPIC_AUTH_TOKEN":"OTHER-SECRET"}}`, "env.ANTHROPIC_AUTH_TOKEN"},
+		{"user_other_value", "../home/.claude/settings.json", `{"env":{"ANTHROPIC_BASE_URL":"https://SECRET"}}`,
+			"env.ANTHROPIC_BASE_URL"},
+		{"project_token", ".claude/settings.json", `{"env":{"ANTHROPIC_AUTH_TOKEN":"OTHER-SECRET"}}`,
+			"env.ANTHROPIC_AUTH_TOKEN"},
 		{"local_key", ".claude/settings.local.json", `{"env":{"ANTHROPIC_API_KEY":"SECRET"}}`, "env.ANTHROPIC_API_KEY"},
 		{"provider_key", ".claude/settings.json", `{"env":{"TIMEOUT_MS":1}}`, "env.TIMEOUT_MS"},
-		{"same_value", ".claude/settings.json", `{"env":{"ANTHROPIC_BASE_URL":"https://kimi.example","TIMEOUT_MS":600000000,"OTHER":"x"}}`, ""},
+		{"same_value", ".claude/settings.json",
+			`{"env":{"ANTHROPIC_BASE_URL":"https://kimi.example","TIMEOUT_MS":600000000,"OTHER":"x"}}`, ""},
 		{"broken_file", ".claude/settings.json", `{"env":`, ""},
 	}
 	for _, test := range tests {
@@ -124,7 +117,7 @@ func TestProviderConflicts(t *testing.T) {
 			if got.code != 1 || !strings.Contains(got.stderr, path+": "+test.want) || strings.Contains(got.stderr, "SECRET") || got.stdout != "" {
 				t.Errorf("got %+v, want %s: %s", got, path, test.want)
 			}
-			if box.read("../fake/agent-1.args") != "" || box.read(".claude/ccc.json") != twoProviders {
+			if box.read("../fake/agent-1/args") != "" || box.read(".claude/ccc.json") != twoProviders {
 				t.Error("claude was started, or the provider recorded")
 			}
 		})
@@ -134,8 +127,8 @@ func TestProviderConflicts(t *testing.T) {
 func TestProviderSettingsFilled(t *testing.T) {
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"settings":{"permissions":{"defaultMode":"acceptEdits","allow":["Read"]},"model":"m","n":600000000,"env":{"A":"<&>"}}}`)
-	box.write(".claude/settings.json", 0o600, "{\n  \"model\" : \"mine\",\n  \"permissions\": {\n    \"allow\": []\n  }\n}\n")
-	want := "{\n  \"model\" : \"mine\",\n  \"permissions\": {\n    \"allow\": [],\n    \"defaultMode\" : \"acceptEdits\"\n  },\n  \"n\" : 600000000,\n  \"env\" : {\n    \"A\": \"<&>\"\n  }\n}\n"
+	box.setSettings("{\n  \"model\" : \"mine\",\n  \"permissions\": {\n    \"allow\": []\n  }\n}\n")
+	want := "{\n  \"model\" : \"mine\",\n  \"permissions\": {\n    \"allow\": [],\n    \"defaultMode\" : \"acceptEdits\"\n  },\n  \"n\" : 600000000,\n  \"env\" : {\n    \"A\" : \"<&>\"\n  }\n}\n"
 	for range 2 {
 		if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 {
 			t.Errorf("got %+v", got)
@@ -150,23 +143,32 @@ func TestProviderErrors(t *testing.T) {
 	tests := []struct {
 		name, config, args string
 		code               int
-		want               []string
+		want               string // separated by |
 	}{
-		{"no_file", "", "kimi", 2, []string{`"kimi" is neither a subcommand nor a provider`, "none configured", "ccc -- kimi"}},
-		{"empty_file", "\n", "kimi", 1, []string{"ccc.json is empty", "put {} in it"}},
-		{"trailing_comma", "{\n  \"providers\": {},\n}", "kimi", 1, []string{"ccc.json: line 3, column 1:"}},
-		{"unknown_supervisor_key", `{"supervisor":{"max_iteration":3}}`, "kimi", 1, []string{"supervisor.max_iteration", "max_iterations"}},
-		{"unknown_provider_key", `{"providers":{"kimi":{"environment":{}}}}`, "kimi", 1, []string{"providers.kimi.environment", "env or claude_args"}},
-		{"wrong_type", `{"providers":{"kimi":{"env":{"A":null}}}}`, "kimi", 1, []string{"providers.kimi.env.A", "a string, a number or a boolean"}},
-		{"wrong_arguments", `{"providers":{"kimi":{"claude_args":"--verbose"}}}`, "kimi", 1, []string{"providers.kimi.claude_args", "an array of strings"}},
-		{"bad_variable", `{"providers":{"kimi":{"env":{"A=B":"x"}}}}`, "kimi", 1, []string{"the name of an environment variable"}},
-		{"unset_name", `{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${NO_SUCH_TOKEN}"}}}}`, "kimi", 1, []string{"providers.kimi.env.ANTHROPIC_AUTH_TOKEN", "${NO_SUCH_TOKEN}", "not set"}},
-		{"subcommand_name", `{"providers":{"supervisor-mode":{}}}`, "x", 1, []string{"providers.supervisor-mode", "not a subcommand"}},
-		{"near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "kmi", 2, []string{"did you mean kimi?", "glm, kimi", "ccc -- kmi"}},
-		{"near_miss_swapped", `{"providers":{"glm":{},"kimi":{}}}`, "gml", 2, []string{"did you mean glm?"}},
-		{"no_near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "deepseek", 2, []string{"a provider (providers: glm, kimi)"}},
-		{"unknown_current", `{"current_provider":"gone","providers":{"glm":{}}}`, "-p x", 1, []string{`current_provider "gone"`, "glm"}},
-		{"unknown_reviewers", `{"supervisor":{"provider":"gone"},"providers":{"glm":{}}}`, "-p x", 1, []string{"supervisor.provider", "glm"}},
+		{"no_file", "", "kimi", 2, `"kimi" is neither a subcommand nor a provider|none configured|ccc -- kimi`},
+		{"empty_file", "\n", "kimi", 1, "ccc.json is empty|put {} in it"},
+		{"trailing_comma", "{\n  \"providers\": {},\n}", "kimi", 1, "ccc.json: line 3, column 1:"},
+		{"unknown_supervisor_key", `{"supervisor":{"max_iteration":3}}`, "kimi", 1,
+			"supervisor.max_iteration|max_iterations"},
+		{"unknown_provider_key", `{"providers":{"kimi":{"environment":{}}}}`, "kimi", 1,
+			"providers.kimi.environment|claude_args, env"},
+		{"wrong_type", `{"providers":{"kimi":{"env":{"A":null}}}}`, "kimi", 1,
+			"providers.kimi.env.A|a string, a number or a boolean"},
+		{"wrong_arguments", `{"providers":{"kimi":{"claude_args":"--verbose"}}}`, "kimi", 1,
+			"providers.kimi.claude_args|an array of strings"},
+		{"bad_variable", `{"providers":{"kimi":{"env":{"A=B":"x"}}}}`, "kimi", 1,
+			"the name of an environment variable"},
+		{"unset_name", `{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${NO_SUCH_TOKEN}"}}}}`, "kimi", 1,
+			"providers.kimi.env.ANTHROPIC_AUTH_TOKEN|${NO_SUCH_TOKEN}|not set"},
+		{"subcommand_name", `{"providers":{"supervisor-mode":{}}}`, "x", 1,
+			"providers.supervisor-mode|not a subcommand"},
+		{"near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "kmi", 2, "did you mean kimi?|glm, kimi|ccc -- kmi"},
+		{"near_miss_swapped", `{"providers":{"glm":{},"kimi":{}}}`, "gml", 2, "did you mean glm?"},
+		{"no_near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "deepseek", 2, "a provider (providers: glm, kimi)"},
+		{"unknown_current", `{"current_provider":"gone","providers":{"glm":{}}}`, "-p x", 1,
+			`current_provider "gone"|glm`},
+		{"unknown_reviewers", `{"supervisor":{"provider":"gone"},"providers":{"glm":{}}}`, "-p x", 1,
+			"supervisor.provider|glm"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -179,7 +181,7 @@ func TestProviderErrors(t *testing.T) {
 			if got.code != test.code || got.stdout != "" || !strings.HasPrefix(got.stderr, "ccc: ") || strings.Count(got.stderr, "\n") > 2 {
 				t.Errorf("got %+v, want exit %d and one line", got, test.code)
 			}
-			for _, want := range test.want {
+			for want := range strings.SplitSeq(test.want, "|") {
 				if !strings.Contains(got.stderr, want) {
 					t.Errorf("stderr lacks %q: %s", want, got.stderr)
 				}
@@ -224,13 +226,13 @@ func TestProviderOfReviewer(t *testing.T) {
 	}
 	box.vars = append(box.vars, "KEY_B=KEY-B")
 	box.run(30*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi")
-	env := "\n" + box.read("../fake/review-1.env")
+	env := "\n" + box.read("../fake/reviewer-1/env")
 	for _, want := range []string{"\nANTHROPIC_BASE_URL=https://b\n", "\nANTHROPIC_API_KEY=KEY-B\n"} {
 		if !strings.Contains(env, want) {
 			t.Errorf("the reviewer lacks %q", want)
 		}
 	}
-	if strings.Contains(env, "TOKEN-A") || !strings.Contains(box.read("../fake/agent-1.env"), "ANTHROPIC_AUTH_TOKEN=TOKEN-A") {
+	if strings.Contains(env, "TOKEN-A") || !strings.Contains(box.read("../fake/agent-1/env"), "ANTHROPIC_AUTH_TOKEN=TOKEN-A") {
 		t.Error("the session's token reached the reviewer, or not the agent")
 	}
 }
@@ -241,15 +243,15 @@ func TestProviderSecrets(t *testing.T) {
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET-ENV", "FAKE_CLAUDE_SESSION="+testSession)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"glm"},"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${KIMI_TOKEN}"}},"glm":{"env":{"ANTHROPIC_AUTH_TOKEN":"SECRET-CONFIG"}}}}`)
-	box.write(".claude/settings.json", 0o600, `{"env":{"OTHER_TOKEN":"SECRET-SETTINGS"}}`)
-	box.write("../fake/verdict-1", 0o600, "block\nnot yet")
-	box.write("../fake/verdict-2", 0o600, "api_error")
+	box.setSettings(`{"env":{"OTHER_TOKEN":"SECRET-SETTINGS"}}`)
+	box.vars = append(box.vars, "OTHER_TOKEN=SECRET-SETTINGS") // where Claude Code puts it
+	box.reviews(blocks("not yet"), fails("API Error: 401"))
 	var output strings.Builder
 	for _, args := range [][]string{{"kimi", "--supervisor", "-p", "hi"}, {"supervisor-mode", testSession}, {"status"}, {"status", "--json"},
 		{"log"}, {"log", "--json"}, {"doctor"}} {
 		output.WriteString(fmt.Sprint(box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)))
 	}
-	if got := box.timelineVerdicts(); !slices.Equal(got, []string{verdictBlock, verdictFailed}) {
+	if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictBlock, verdictFailed}) {
 		t.Fatalf("verdicts %q: the test shows nothing", got)
 	}
 	if strings.Contains(output.String(), "SECRET") {
@@ -260,9 +262,9 @@ func TestProviderSecrets(t *testing.T) {
 			t.Errorf("%s holds a secret", name)
 		}
 	}
-	records, _ := filepath.Glob(filepath.Join(box.home, "../fake/*"))
+	records, _ := filepath.Glob(filepath.Join(box.home, "../fake/*/*"))
 	for _, path := range records {
-		if text, _ := os.ReadFile(path); strings.Contains(string(text), "SECRET") && !strings.HasSuffix(path, ".env") {
+		if text, _ := os.ReadFile(path); strings.Contains(string(text), "SECRET") && filepath.Base(path) != "env" {
 			t.Errorf("%s holds a secret", path)
 		}
 	}
@@ -275,7 +277,7 @@ func FuzzConfig(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p := places{claude: t.TempDir()}
+		p := dirs{claude: t.TempDir()}
 		p.ccc = p.claude
 		if err := os.WriteFile(p.configFile(), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -284,7 +286,7 @@ func FuzzConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if s := c.supervisor; s.maxIterations < 1 || s.maxIterations > 100 || s.timeoutSeconds < 10 || s.timeoutSeconds > 3600 || s.maxBudgetUSD < 0 {
+		if s := c.Supervisor; s.MaxIterations < 1 || s.MaxIterations > 100 || s.TimeoutSeconds < 10 || s.TimeoutSeconds > 3600 || s.MaxBudgetUSD < 0 {
 			t.Errorf("took %+v", s)
 		}
 		if err := recordProvider(p, "<new>"); err != nil {
@@ -294,10 +296,10 @@ func FuzzConfig(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again.currentProvider != "<new>" {
-			t.Errorf("recorded %q", again.currentProvider)
+		if again.CurrentProvider != "<new>" {
+			t.Errorf("recorded %q", again.CurrentProvider)
 		}
-		again.currentProvider, again.settings, c.settings = c.currentProvider, nil, nil
+		again.CurrentProvider, again.Settings, c.Settings = c.CurrentProvider, nil, nil
 		if fmt.Sprint(again) != fmt.Sprint(c) {
 			t.Errorf("it was %+v and is %+v", c, again)
 		}

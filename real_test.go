@@ -17,103 +17,6 @@ import (
 	"time"
 )
 
-// forClients runs test on each client of the list, with a sandbox in which "ccc"
-// is the test binary and the agent and the reviewer follow s.
-func forClients(t *testing.T, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
-	runOn(t, realClients(t), s, test)
-}
-
-// forNewest is forClients for the last client of the list alone.
-func forNewest(t *testing.T, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
-	clients := realClients(t)
-	runOn(t, clients[len(clients)-1:], s, test)
-}
-
-func runOn(t *testing.T, clients []realClient, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
-	for _, client := range clients {
-		t.Run(client.version, func(t *testing.T) {
-			t.Cleanup(func() { results.note(t.Name(), client.version, !t.Failed()) }) // after the sandbox has looked for what is left
-			api := newScriptedAPI(t, s())
-			box := newSandbox(t, client.path)
-			box.use(api)
-			defer func() {
-				if t.Failed() {
-					t.Logf("requests: %v\nlog:\n%s", api, box.log())
-				}
-			}()
-			test(t, client, box, api)
-		})
-	}
-}
-
-// start starts a supervised session in a terminal and waits until it takes keys.
-func (box *sandbox) start() *terminal {
-	box.t.Helper()
-	tty := box.terminal("ccc", "--supervisor")
-	tty.waitUntil("an input line", 30*time.Second, func(screen string) bool { return inputLine(screen) != "" })
-	time.Sleep(time.Second)
-	return tty
-}
-
-func (box *sandbox) log() string { return box.read(".claude/ccc/hook-invocation.log") }
-
-// timelineVerdicts lists the verdicts of the one session of the sandbox.
-func (box *sandbox) timelineVerdicts() (verdicts []string) {
-	box.t.Helper()
-	files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
-	if len(files) != 1 {
-		box.t.Fatalf("timelines: %q, want one", files)
-	}
-	session := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(files[0]), "supervisor-"), "-events.jsonl")
-	records, err := stateDir(filepath.Dir(files[0])).timeline(session)
-	if err != nil {
-		box.t.Fatal(err)
-	}
-	for _, r := range records {
-		if r.Verdict != "" {
-			verdicts = append(verdicts, r.Verdict)
-		}
-	}
-	return verdicts
-}
-
-// awaitVerdicts waits until the session has n verdicts, and for the client to
-// take notice of the last.
-func (box *sandbox) awaitVerdicts(n int) {
-	box.t.Helper()
-	for range 300 {
-		if len(box.timelineVerdicts()) >= n {
-			time.Sleep(500 * time.Millisecond)
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	box.t.Fatalf("verdicts %q, want %d", box.timelineVerdicts(), n)
-}
-
-// expectRun checks that a print-mode run ended well with answer, and that the
-// session's verdicts were these.
-func expectRun(t *testing.T, box *sandbox, got commandResult, answer string, verdicts ...string) {
-	t.Helper()
-	if got.code != 0 || got.timedOut || strings.TrimSpace(got.stdout) != answer {
-		t.Errorf("got %+v, want %q", got, answer)
-	}
-	if got := box.timelineVerdicts(); !slices.Equal(got, verdicts) {
-		t.Errorf("verdicts %q, want %q", got, verdicts)
-	}
-}
-
-func olderThan(version, other string) bool {
-	number := func(v string) (n int) {
-		for _, part := range strings.SplitN(v, ".", 3) {
-			digits, _ := strconv.Atoi(part)
-			n = n*10000 + digits
-		}
-		return n
-	}
-	return number(version) < number(other)
-}
-
 func TestRealClientLoop(t *testing.T) {
 	const feedback = "add <tests> & 中文 \"quoted\"\nsecond line"
 	forClients(t, func() script {
@@ -130,8 +33,8 @@ func TestRealClientLoop(t *testing.T) {
 		}
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.write(".claude/user-hook.sh", 0o700, "#!/bin/sh\necho \"hook=$CCC_SUPERVISOR_HOOK\" >>\"$HOME/user-hooks\"\n")
-		box.write(".claude/settings.json", 0o600, `{"permissions":{"allow":["Edit","Write","NotebookEdit"]},
-			"hooks":{"Stop":[{"hooks":[{"type":"command","command":"`+box.home+`/.claude/user-hook.sh"}]}]}}`)
+		box.setSettings(`{"permissions":{"allow":["Edit","Write","NotebookEdit"]},
+			"hooks":{"Stop":[{"hooks":[{"type":"command","command":"` + box.home + `/.claude/user-hook.sh"}]}]}}`)
 		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "fix the <bug>")
 		expectRun(t, box, got, "second answer", verdictBlock, verdictAllow)
 
@@ -179,16 +82,13 @@ func TestRealClientTenRejections(t *testing.T) {
 		return s
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-		want := slices.Repeat([]string{verdictBlock}, 10)
+		want := slices.Repeat([]verdict{verdictBlock}, 10)
 		expectRun(t, box, got, "answer 11", append(want, verdictLimit)...)
 		if reviews := api.requests("review"); len(reviews) != 10 {
 			t.Errorf("%d reviews, want 10", len(reviews))
 		}
 	})
 }
-
-const question = `{"questions":[{"question":"Which database?","header":"Database","multiSelect":false,"options":[
-	{"label":"SQLite","description":"one file"},{"label":"Postgres","description":"a server"}]}]}`
 
 func TestRealClientQuestion(t *testing.T) {
 	if testing.Short() {
@@ -260,7 +160,7 @@ func TestRealClientChangedDirectory(t *testing.T) {
 			reviewer: []apiReply{replyVerdict(false, "not yet"), replyVerdict(true, "")},
 		}
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.write(".claude/settings.json", 0o600, `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"pwd >>$HOME/cwd"}]}]}}`)
+		box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"pwd >>$HOME/cwd"}]}]}}`)
 		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "go there")
 		expectRun(t, box, got, "second answer", verdictBlock, verdictAllow)
 		if cwd := box.read("cwd"); !strings.Contains(cwd, "/sub/dir") {
@@ -303,7 +203,7 @@ func TestRealClientReviewFails(t *testing.T) {
 func TestRealClientNoSuchSession(t *testing.T) {
 	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		event := `{"session_id":"01234567-89ab-4cde-8f01-23456789abcd","hook_event_name":"Stop","cwd":"` + box.work + `"}`
-		got := box.run(60*time.Second, event, "ccc", "supervisor-hook")
+		got := box.hook(event)
 		if got.code != 0 || got.stdout != "" {
 			t.Errorf("got %+v, want no decision and exit 0", got)
 		}
@@ -515,7 +415,7 @@ func TestRealClientFreshBudget(t *testing.T) {
 		if screen := tty.screen(); strings.Count(screen, "已达到审查次数上限") != 1 {
 			t.Errorf("told more than once:\n%s", screen)
 		}
-		if got := box.timelineVerdicts(); !slices.Equal(got, []string{verdictBlock, verdictLimit, verdictAllow, verdictFailed}) {
+		if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictBlock, verdictLimit, verdictAllow, verdictFailed}) {
 			t.Errorf("verdicts %q", got)
 		}
 		tty.prompt("fourth request")
@@ -548,7 +448,7 @@ func expectRequests(t *testing.T, requests []apiRequest, token, model string) {
 func TestRealClientTwoProviders(t *testing.T) {
 	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		a, b := box.twoAPIs(t, "", script{agent: []apiReply{replyText("the answer")}})
-		box.write(".claude/settings.json", 0o600, "{ }")
+		box.setSettings("{ }")
 		// Newer versions write to settings.json themselves at their first start.
 		box.run(60*time.Second, "", "claude", "-p", "x")
 		before, asked := box.read(".claude/settings.json"), len(api.requests(""))

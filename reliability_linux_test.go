@@ -27,7 +27,7 @@ func (box *sandbox) mountState(options string) string {
 }
 
 func TestFaultDiskFull(t *testing.T) {
-	box := hookBox(t)
+	box := newHookBox(t)
 	dir := box.mountState("size=64k")
 	file, err := os.Create(filepath.Join(dir, "filler"))
 	if err != nil {
@@ -50,7 +50,7 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
 func TestFaultReadOnlyDirectory(t *testing.T) {
-	box := hookBox(t)
+	box := newHookBox(t)
 	dir := box.mountState("size=1m")
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestFaultOthersFile(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user")
 	}
-	box := hookBox(t)
+	box := newHookBox(t)
 	box.write(statePath, 0o600, `{"session_id":"`+testSession+`","count":3}`)
 	const nobody = 65534
 	root := filepath.Dir(box.home)

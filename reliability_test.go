@@ -16,44 +16,8 @@ import (
 	"time"
 )
 
-const outputPath = ".claude/ccc/supervisor-" + testSession + "-output.jsonl"
-
-// hookBox is a sandbox with a session whose reviewer always says not yet.
-func hookBox(t *testing.T) *sandbox {
-	t.Helper()
-	box := newFakeBox(t)
-	box.session()
-	box.write("../fake/verdict", 0o600, "block\nnot yet")
-	return box
-}
-
-func (box *sandbox) stop(members string) commandResult {
-	box.t.Helper()
-	return box.run(60*time.Second, box.event("Stop", members), "ccc", "supervisor-hook")
-}
-
-// expectBounded runs stops as Claude Code would, each after a block with
-// stop_hook_active, until one goes through, and fails when the loop does not end.
-func (box *sandbox) expectBounded(most int) {
-	box.t.Helper()
-	active := `"stop_hook_active":false`
-	for n := 0; ; n++ {
-		got := box.stop(active)
-		if got.code != 0 || got.timedOut {
-			box.t.Fatalf("stop %d: %+v", n, got)
-		}
-		if got.stdout == "" {
-			return
-		}
-		if got.stdout != blockNotYet || n >= most {
-			box.t.Fatalf("stop %d is still blocked: %+v", n, got)
-		}
-		active = `"stop_hook_active":true`
-	}
-}
-
 func TestFaultStateDirectoryInPlace(t *testing.T) {
-	box := hookBox(t)
+	box := newHookBox(t)
 	box.write(statePath+"/x", 0o600, "")
 	if got := box.stop(""); got.stdout != blockNotYet || !strings.Contains(got.stderr, "counting the iteration") {
 		t.Errorf("got %+v", got)
@@ -63,7 +27,7 @@ func TestFaultStateDirectoryInPlace(t *testing.T) {
 
 func TestFaultStateCorruptEachTime(t *testing.T) {
 	t.Parallel()
-	box := hookBox(t)
+	box := newHookBox(t)
 	reviews := 0
 	for range 30 {
 		box.write(statePath, 0o600, "{")
@@ -79,7 +43,7 @@ func TestFaultStateCorruptEachTime(t *testing.T) {
 // The lock held by a process that is stopped does not hold a hook for long.
 func TestFaultLockHeld(t *testing.T) {
 	t.Parallel()
-	box := hookBox(t)
+	box := newHookBox(t)
 	box.stop("")
 	unlock, err := lockFile(filepath.Join(box.home, ".claude/ccc/state.lock"))
 	if err != nil {
@@ -95,8 +59,8 @@ func TestFaultLockHeld(t *testing.T) {
 // Output, timeline and log that can't be written cost no decision.
 func TestFaultOutputUnwritable(t *testing.T) {
 	t.Parallel()
-	box := hookBox(t)
-	for _, name := range []string{outputPath, ".claude/ccc/supervisor-" + testSession + "-events.jsonl", ".claude/ccc/hook-invocation.log"} {
+	box := newHookBox(t)
+	for _, name := range []string{outputPath, eventsPath, logPath} {
 		box.write(name+"/x", 0o600, "")
 	}
 	got := box.stop("")
@@ -112,7 +76,7 @@ func TestFaultOutputUnwritable(t *testing.T) {
 }
 
 func TestFaultConfigBrokenInSession(t *testing.T) {
-	box := hookBox(t)
+	box := newHookBox(t)
 	box.write(".claude/ccc.json", 0o600, "{")
 	if got := box.stop(""); got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "ccc.json: line 1, column 2") {
 		t.Errorf("got %+v", got)
@@ -124,16 +88,14 @@ func TestFaultConfigBrokenInSession(t *testing.T) {
 
 // 64 hooks on as many sessions: each is reviewed, no line of the log is torn.
 func TestFaultManySessions(t *testing.T) {
-	box := newFakeBox(t)
-	box.session()
-	box.write("../fake/verdict", 0o600, "stream\n"+`{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"not yet\"}"}`)
+	box := newHookBox(t)
 	projects, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*"))
 	results := make(chan commandResult, 64)
 	for i := range 64 {
 		session := fmt.Sprintf("%s-%d", testSession, i)
 		os.WriteFile(filepath.Join(projects[0], session+".jsonl"), []byte("{}\n"), 0o600)
 		event := strings.Replace(box.event("Stop", ""), testSession, session, 1)
-		go func() { results <- box.run(120*time.Second, event, "ccc", "supervisor-hook") }()
+		go func() { results <- box.hook(event) }()
 	}
 	for range 64 {
 		if got := <-results; got.stdout != blockNotYet {
@@ -155,7 +117,7 @@ func TestFaultManySessions(t *testing.T) {
 func TestFaultManyLaunches(t *testing.T) {
 	t.Parallel()
 	box := newFakeBox(t)
-	box.write(".claude/settings.json", 0o600, "{\n  \"mine\": 1\n}\n")
+	box.setSettings("{\n  \"mine\": 1\n}\n")
 	results := make(chan commandResult, 16)
 	for range 16 {
 		go func() { results <- box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "hi") }()
@@ -184,7 +146,7 @@ func TestFaultKilled(t *testing.T) {
 	box.vars = append(box.vars, "KIMI_TOKEN=x", "CCC_CLAUDE=/bin/true")
 	original := "{\n  \"mine\": 1\n}\n"
 	for i := range rounds {
-		box.write(".claude/settings.json", 0o600, original)
+		box.setSettings(original)
 		launch := box.command("ccc", []string{"kimi", "glm"}[i%2], "--supervisor")
 		hook := box.command("ccc", "supervisor-hook")
 		hook.Stdin = strings.NewReader(box.event(eventPrompt, `"prompt":"/supervisor `+[]string{"on", "off"}[i%2]+`"`))
@@ -234,13 +196,14 @@ func TestFaultReviewer(t *testing.T) {
 		{"floods_stderr", "head -c 100000000 /dev/zero | tr '\\0' x >&2\n" + result, blockNotYet, ""},
 		{"floods_stdout", "head -c 100000000 /dev/zero | tr '\\0' x; echo\n" + result, blockNotYet, "over 32 MiB"},
 		{"nul_and_bad_utf8", `printf '\000\377\n{"type":"\377"}\n'` + "\n" + result, blockNotYet, "dropped a line"},
-		{"large_lines", `for i in 1 2 3 4 5; do printf '{"type":"user","text":"'; head -c 10000000 /dev/zero | tr '\0' x; printf '"}\n'; done` + "\n" + result, blockNotYet, ""},
+		{"large_lines",
+			`for i in 1 2 3 4 5; do printf '{"type":"user","text":"'; head -c 10000000 /dev/zero | tr '\0' x; printf '"}\n'; done` + "\n" + result,
+			blockNotYet, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			box := newFakeBox(t)
-			box.session()
-			box.write("../fake/verdict", 0o600, "sh\n"+test.script)
+			box := newHookBox(t)
+			box.claudeIs(test.script)
 			var stdout, stderr strings.Builder
 			cmd := box.command("ccc", "supervisor-hook")
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(box.event("Stop", "")), &stdout, &stderr
@@ -259,7 +222,7 @@ func TestFaultReviewer(t *testing.T) {
 }
 
 func TestFaultInput(t *testing.T) {
-	box := hookBox(t)
+	box := newHookBox(t)
 	nested := strings.Repeat("[", 20000) + strings.Repeat("]", 20000)
 	tests := []struct {
 		name, stdin string
@@ -288,13 +251,14 @@ func TestFaultHostilePrompt(t *testing.T) {
 		make func(path string) error
 		want string
 	}{
-		"huge":     {func(path string) error { return os.WriteFile(path, make([]byte, 10<<20), 0o600) }, "larger than 100 KiB"},
+		"huge": {func(path string) error { return os.WriteFile(path, make([]byte, 10<<20), 0o600) },
+			"larger than 100 KiB"},
 		"fifo":     {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "not a regular file"},
 		"dev_zero": {func(path string) error { return os.Symlink("/dev/zero", path) }, "not a regular file"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			box := hookBox(t)
+			box := newHookBox(t)
 			if err := test.make(filepath.Join(box.work, promptName)); err != nil {
 				t.Fatal(err)
 			}
@@ -317,7 +281,7 @@ func TestFaultHostilePath(t *testing.T) {
 			t.Fatal(err)
 		}
 		box.work = dir
-		box.write("../fake/verdict-1", 0o600, "block\nnot yet")
+		box.reviews(blocks("not yet"), allows(""))
 		got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hi")
 		if got.code != 0 || !strings.Contains(got.stdout, "Stop hook feedback: not yet") {
 			t.Errorf("%q: %+v", name, got)
@@ -335,10 +299,8 @@ func TestFaultSoak(t *testing.T) {
 	if testing.Short() || raceEnabled {
 		stops = 50
 	}
-	box := newFakeBox(t)
-	box.session()
-	box.write("../fake/verdict", 0o600, "stream\n"+`{"type":"result","subtype":"success","result":"{\"allow_stop\":true}"}`)
-	box.vars = append(box.vars, "FAKE_CLAUDE_DIR=")
+	box := newHookBox(t)
+	box.reviews(allows(""))
 	var first, last int64
 	for i := range stops {
 		cmd := box.command("ccc", "supervisor-hook")

@@ -234,6 +234,166 @@ func (box *sandbox) kill() {
 	}
 }
 
+// files lists what is under the home, without Claude Code's own.
+func (box *sandbox) files() (names []string) {
+	box.t.Helper()
+	err := filepath.Walk(box.home, func(path string, info os.FileInfo, err error) error {
+		if err == nil && !info.IsDir() && !strings.Contains(path, "/projects/") {
+			name, _ := filepath.Rel(box.home, path)
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		box.t.Fatal(err)
+	}
+	return names
+}
+
+// event returns a hook event of testSession; members are added to it as JSON.
+func (box *sandbox) event(name, members string) string {
+	text := fmt.Sprintf(`{"session_id":%q,"cwd":%q,"hook_event_name":%q`, testSession, box.work, name)
+	if members != "" {
+		text += "," + members
+	}
+	return text + "}"
+}
+
+// hook has ccc answer an event.
+func (box *sandbox) hook(event string) commandResult {
+	box.t.Helper()
+	return box.run(60*time.Second, event, "ccc", "supervisor-hook")
+}
+
+// stop has ccc answer a stop of testSession; members are added to the event.
+func (box *sandbox) stop(members string) commandResult {
+	box.t.Helper()
+	return box.hook(box.event(eventStop, members))
+}
+
+// submit has ccc answer a prompt of the user's in testSession.
+func (box *sandbox) submit(prompt string) commandResult {
+	box.t.Helper()
+	return box.hook(box.event(eventPrompt, `"prompt":`+string(encodeJSON(prompt))))
+}
+
+// The files of testSession in the state directory, and those for all sessions.
+const (
+	statePath  = ".claude/ccc/supervisor-" + testSession + ".json"
+	outputPath = ".claude/ccc/supervisor-" + testSession + "-output.jsonl"
+	eventsPath = ".claude/ccc/supervisor-" + testSession + "-events.jsonl"
+	logPath    = ".claude/ccc/hook-invocation.log"
+	lockPath   = ".claude/ccc/state.lock"
+)
+
+// stateText is the state file of a session; members are added to it as JSON.
+func stateText(session string, count int, members string) string {
+	const times = `"created_at":"2026-01-02T03:04:05Z","updated_at":"2026-01-02T03:04:05Z"`
+	return fmt.Sprintf(`{"session_id":%q,"count":%d%s,%s}`, session, count, members, times)
+}
+
+func (box *sandbox) log() string { return box.read(logPath) }
+
+// timeline returns the records of a session.
+func (box *sandbox) timeline(session string) (records []record) {
+	box.t.Helper()
+	err := stateDir(filepath.Join(box.home, ".claude/ccc")).readTimeline(session, func(r record) { records = append(records, r) })
+	if err != nil {
+		box.t.Fatal(err)
+	}
+	return records
+}
+
+// timelineVerdicts lists the verdicts of the one session of the sandbox.
+func (box *sandbox) timelineVerdicts() (verdicts []verdict) {
+	box.t.Helper()
+	files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
+	if len(files) != 1 {
+		box.t.Fatalf("timelines: %q, want one", files)
+	}
+	session := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(files[0]), "supervisor-"), "-events.jsonl")
+	for _, r := range box.timeline(session) {
+		if r.Verdict != "" {
+			verdicts = append(verdicts, r.Verdict)
+		}
+	}
+	return verdicts
+}
+
+// noFile stands for a settings.json that does not exist.
+const noFile = "no file"
+
+// settings returns settings.json, noFile if there is none.
+func (box *sandbox) settings() string {
+	box.t.Helper()
+	if _, err := os.Lstat(filepath.Join(box.home, ".claude/settings.json")); err != nil {
+		return noFile
+	}
+	return box.read(".claude/settings.json")
+}
+
+// setSettings writes settings.json, unless text is noFile.
+func (box *sandbox) setSettings(text string) {
+	box.t.Helper()
+	if text != noFile {
+		box.write(".claude/settings.json", 0o600, text)
+	}
+}
+
+// launch makes a supervised launch, which must put hooks in settings.json, of a
+// claude that only tells its version.
+func (box *sandbox) launch() {
+	box.t.Helper()
+	got := box.run(60*time.Second, "", "ccc", "--supervisor", "--", "--version")
+	if got.code != 0 || strings.Count(box.settings(), "supervisor-hook") < 3 {
+		box.t.Fatalf("launch: %+v\n%s", got, box.settings())
+	}
+}
+
+// claudeIs replaces claude by a shell script. A child writes it: what this
+// process has open for writing, another test's fork may have too.
+func (box *sandbox) claudeIs(script string) {
+	box.t.Helper()
+	path := filepath.Join(box.home, "../bin/claude")
+	got := box.run(10*time.Second, "#!/bin/sh\n"+script, "sh", "-c", `rm "$1" && cat >"$1" && chmod 700 "$1"`, "sh", path)
+	if got.code != 0 {
+		box.t.Fatalf("%+v", got)
+	}
+}
+
+// expectBounded runs stops as Claude Code would, each after a block with
+// stop_hook_active, until one goes through, and fails when the loop does not end.
+func (box *sandbox) expectBounded(most int) {
+	box.t.Helper()
+	active := `"stop_hook_active":false`
+	for n := 0; ; n++ {
+		got := box.stop(active)
+		if got.code != 0 || got.timedOut {
+			box.t.Fatalf("stop %d: %+v", n, got)
+		}
+		if got.stdout == "" {
+			return
+		}
+		if got.stdout != blockNotYet || n >= most {
+			box.t.Fatalf("stop %d is still blocked: %+v", n, got)
+		}
+		active = `"stop_hook_active":true`
+	}
+}
+
+const twoProviders = `{
+	"$comment": "providers, as I like them",
+	"current_provider" :  "glm", "$big": 12345678901234567890.10e+2,
+  "providers": {
+    "kimi": {"env": {"ANTHROPIC_BASE_URL": "https://kimi.example", "ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "ANTHROPIC_MODEL": "k2",
+                     "TIMEOUT_MS": 600000000, "FAST": true, "CLAUDE_CODE_USE_BEDROCK": "", "LITERAL": "a ${KIMI_TOKEN}"}},
+    "glm":  {"env": {"ANTHROPIC_BASE_URL": "https://glm.example"}}
+  }
+}`
+
+const question = `{"questions":[{"question":"Which database?","header":"Database","multiSelect":false,"options":[
+	{"label":"SQLite","description":"one file"},{"label":"Postgres","description":"a server"}]}]}`
+
 // terminal is a command in a detached tmux of its own, 120 by 40.
 type terminal struct {
 	box    *sandbox

@@ -1,14 +1,16 @@
 package main
 
-// Text on a terminal: how wide it is there, where a line may be broken, which
-// colour it has.
+// Text on a terminal: how wide it is there, where a line may be broken, which colour it has.
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"unicode"
 	"unicode/utf8"
@@ -23,26 +25,17 @@ type screen struct {
 }
 
 func newScreen(stdout *os.File) *screen {
-	columns, isTerminal := terminalWidth(stdout)
+	var size struct{ rows, columns, x, y uint16 }
+	_, _, notTerminal := syscall.Syscall(syscall.SYS_IOCTL, stdout.Fd(), syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&size)))
+	columns := cmp.Or(int(size.columns), 80)
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		columns = n
-	}
-	if columns == 0 {
-		columns = 80
 	}
 	return &screen{
 		Writer: bufio.NewWriterSize(stdout, 64<<10),
 		width:  max(columns, 24), // below this nothing is readable anyway
-		colour: isTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		colour: notTerminal == 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 	}
-}
-
-// terminalWidth returns the columns of file, 0 when they are not known, and
-// whether it is a terminal.
-func terminalWidth(file *os.File) (columns int, isTerminal bool) {
-	var size struct{ rows, columns, x, y uint16 }
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, file.Fd(), syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&size)))
-	return int(size.columns), errno == 0
 }
 
 // The colours, as the parameter of the escape sequence.
@@ -61,13 +54,16 @@ func (s *screen) paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// block writes lead and, to the right of it, text, each of its lines broken to
-// the width. What belongs to an item of a list stays under its first word.
+// block writes lead and, to the right of it, text, each of its lines broken to the width; an empty text is left
+// out. What belongs to an item of a list stays under its first word.
 func (s *screen) block(lead, text string) {
+	if text == "" {
+		return
+	}
 	indent := strings.Repeat(" ", displayWidth(lead))
 	text = strings.ReplaceAll(strings.Trim(printable(text), "\n"), "\t", "    ")
 	for line := range strings.SplitSeq(text, "\n") {
-		mark := listMark(line)
+		mark := listMark().FindString(line)
 		hang := min(displayWidth(mark), s.width/3)
 		for _, row := range wrap(line[len(mark):], s.width-len(indent)-hang) {
 			fmt.Fprintln(s, strings.TrimRight(lead+mark+row, " "))
@@ -76,54 +72,12 @@ func (s *screen) block(lead, text string) {
 	}
 }
 
-// listMark returns what comes before the words of line: blanks, and the mark of
-// a list's item, such as "- ", "12. " or "1、".
-func listMark(line string) string {
-	words := strings.TrimLeft(line, " ")
-	rest := strings.TrimLeft(words, digits)
-	marks := []string{"- ", "* ", "• "}
-	if rest != words {
-		marks = []string{". ", ") ", "、", "）"}
-	}
-	for _, mark := range marks {
-		if after, ok := strings.CutPrefix(rest, mark); ok {
-			words = strings.TrimLeft(after, " ")
-			break
-		}
-	}
-	return line[:len(line)-len(words)]
-}
+// listMark finds what comes before the words of a line: blanks, and the mark of a list's item. It is compiled when
+// it is needed: no hook needs it.
+var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *((\d+([.)] |[、）])|[-*•] ) *)?`) })
 
-// flow writes lead and, to the right of it, parts. Only a part that is longer
-// than a row is broken.
-func (s *screen) flow(lead string, parts []string, between string) {
-	indent := strings.Repeat(" ", displayWidth(lead))
-	row := lead
-	for i, part := range parts {
-		part = oneLine(part)
-		if i > 0 {
-			if displayWidth(row+between+part) <= s.width {
-				row += between + part
-				continue
-			}
-			fmt.Fprintln(s, row)
-			row = indent
-		}
-		pieces := wrap(part, s.width-len(indent))
-		for _, piece := range pieces[:len(pieces)-1] {
-			fmt.Fprintln(s, row+piece)
-			row = indent
-		}
-		row += pieces[len(pieces)-1]
-	}
-	fmt.Fprintln(s, row)
-}
-
-// oneLine is printable for what has to stay on one line.
-func oneLine(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
-
-// wrap breaks line into rows of at most width columns: at blanks, and around
-// wide characters except where a row would begin with the wrong punctuation.
+// wrap breaks line into rows of at most width columns: at blanks, and around wide characters except where a row
+// would begin with the wrong punctuation.
 func wrap(line string, width int) (rows []string) {
 	start, breakAt, used := 0, 0, 0
 	before := ' '
@@ -146,20 +100,15 @@ func wrap(line string, width int) (rows []string) {
 	return append(rows, line[start:])
 }
 
-// fit makes text width columns wide: its beginning is cut off, or blanks are
-// added, before it or behind.
-func fit(text string, width int, right bool) string {
+// fit makes text width columns wide: its beginning is cut off, or blanks are added behind.
+func fit(text string, width int) string {
 	columns := displayWidth(text)
 	if columns > width {
-		rest := text
 		for columns > width-1 {
-			r, size := utf8.DecodeRuneInString(rest)
-			rest, columns = rest[size:], columns-runeWidth(r)
+			r, size := utf8.DecodeRuneInString(text)
+			text, columns = text[size:], columns-runeWidth(r)
 		}
-		text, columns = "…"+rest, columns+1
-	}
-	if right {
-		return strings.Repeat(" ", width-columns) + text
+		text, columns = "…"+text, columns+1
 	}
 	return text + strings.Repeat(" ", width-columns)
 }
@@ -171,8 +120,7 @@ func displayWidth(text string) (columns int) {
 	return columns
 }
 
-// runeWidth is the columns that r takes: two for the wide and fullwidth
-// characters of Unicode's East Asian Width.
+// runeWidth is the columns that r takes: two for the wide and fullwidth characters of Unicode's East Asian Width.
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x300:

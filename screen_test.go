@@ -37,12 +37,16 @@ func TestScreenFit(t *testing.T) {
 	for _, test := range []struct {
 		text  string
 		width int
-		right bool
 		want  string
 	}{
-		{"中文", 6, false, "中文  "}, {"中文", 6, true, "  中文"}, {"/home/中文", 6, false, "…/中文"}, {"/home/中文", 5, false, "…中文"}, {"中文", 4, false, "中文"}, {"中文", 3, false, "…文"}, {"中文", 2, false, "… "},
+		{"中文", 6, "中文  "},
+		{"/home/中文", 6, "…/中文"},
+		{"/home/中文", 5, "…中文"},
+		{"中文", 4, "中文"},
+		{"中文", 3, "…文"},
+		{"中文", 2, "… "},
 	} {
-		if got := fit(test.text, test.width, test.right); got != test.want {
+		if got := fit(test.text, test.width); got != test.want {
 			t.Errorf("fit(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
 		}
 	}

@@ -59,10 +59,26 @@ const (
 	askGroup    = `{"matcher":"AskUserQuestion","hooks":[` + stopEntry + `]}`
 	promptGroup = `{"hooks":[{"type":"command","command":"/bin/ccc supervisor-hook","timeout":10}]}`
 	unmuted     = `"disableAllHooks":false,"allowManagedHooksOnly":false`
-	compact     = `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`
+	otherHooks  = `"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]`
+	compact     = `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],` + otherHooks + `}}`
 )
 
+// withStop is settings.json with these groups, JSON, under Stop and all else in
+// place.
+func withStop(groups ...string) string {
+	return `{` + unmuted + `,"hooks":{"Stop":[` + strings.Join(groups, ",") + `],` + otherHooks + `}}`
+}
+
 func TestSettingsHooks(t *testing.T) {
+	const (
+		ownKeys      = "{\n  \"z\": 12345678901234567890.50e+3,\n  \"a\" :  \"<&>\\u00e9\\/\""
+		sayDone      = `{"hooks":[{"type":"command","command":"say done"}]}`
+		besideOthers = `{"hooks":[{"command":"a","type":"command"},{"command":"/bin/ccc supervisor-hook","x":1,"type":"command",` +
+			`"timeout":600,"statusMessage":"[SUPERVISOR] 正在审查工作..."}]}`
+		someoneElses = `{"hooks":[{"type":"command","command":"wrap /bin/ccc supervisor-hook"},` +
+			`{"type":"command","command":"/bin/other supervisor-hook"}]}`
+		oddShapes = `1,{"hooks":{}},{"hooks":[null,{"command":5}]}`
+	)
 	tests := []struct{ name, before, after string }{
 		{"missing", "", "{\n" + ownHooks + "}\n"},
 		{"blank", " \n", "{\n" + ownHooks + "}\n"},
@@ -70,38 +86,37 @@ func TestSettingsHooks(t *testing.T) {
 		{"empty_spaced", "{ \n }", "{\n" + ownHooks + "}"},
 		{"complete", "{\n" + ownHooks + "}\n", "{\n" + ownHooks + "}\n"},
 		{"complete_compact", compact, compact},
-		{"other_keys_kept", "{\n  \"z\": 12345678901234567890.50e+3,\n  \"a\" :  \"<&>\\u00e9\\/\"\n}\n",
-			"{\n  \"z\": 12345678901234567890.50e+3,\n  \"a\" :  \"<&>\\u00e9\\/\",\n" + ownHooks + "}\n"},
+		{"other_keys_kept", ownKeys + "\n}\n", ownKeys + ",\n" + ownHooks + "}\n"},
 		{"tabs", "{\n\t\"a\": 1\n}\n", "{\n\t\"a\": 1,\n" + strings.ReplaceAll(ownHooks, "  ", "\t") + "}\n"},
-		{"four_spaces", "{\n    \"a\": 1\n}\n", "{\n    \"a\": 1,\n" + strings.ReplaceAll(ownHooks, "  ", "    ") + "}\n"},
-		{"crlf", "{\r\n  \"a\": 1\r\n}\r\n", "{\r\n  \"a\": 1,\r\n" + strings.ReplaceAll(ownHooks, "\n", "\r\n") + "}\r\n"},
+		{"four_spaces", "{\n    \"a\": 1\n}\n",
+			"{\n    \"a\": 1,\n" + strings.ReplaceAll(ownHooks, "  ", "    ") + "}\n"},
+		{"crlf", "{\r\n  \"a\": 1\r\n}\r\n",
+			"{\r\n  \"a\": 1,\r\n" + strings.ReplaceAll(ownHooks, "\n", "\r\n") + "}\r\n"},
 		{"one_line", `{"a":1}`, `{"a":1,` + strings.TrimPrefix(compact, "{")},
-		{"muted", `{"disableAllHooks":true,"allowManagedHooksOnly":true,"hooks":{"Stop":[` + stopGroup + `],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`, compact},
-		{"other_hooks_kept", `{` + unmuted + `,"hooks":{"Stop":[{"hooks":[{"type":"command","command":"say done"}]}],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`,
-			`{` + unmuted + `,"hooks":{"Stop":[{"hooks":[{"type":"command","command":"say done"}]},` + stopGroup + `],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`},
+		{"muted", strings.ReplaceAll(compact, "false", "true"), compact},
+		{"other_hooks_kept", withStop(sayDone), withStop(sayDone, stopGroup)},
 		{"empty_events", `{` + unmuted + `,"hooks":{"Stop":[],"PreToolUse":[],"UserPromptSubmit":[]}}`, compact},
 		{"older_path", strings.ReplaceAll(compact, "/bin/ccc", "/old/go/bin/ccc"), compact},
 		{"older_quoted_path", strings.ReplaceAll(compact, "/bin/ccc", "'/old place/ccc'"), compact},
 		{"older_timeout", strings.Replace(compact, `"timeout":600`, `"timeout":60`, 1), compact},
-		{"older_without_status", strings.ReplaceAll(compact, `,"statusMessage":"[SUPERVISOR] 正在审查工作..."`, ``), compact},
-		{"older_beside_others", `{` + unmuted + `,"hooks":{"Stop":[{"hooks":[{"command":"a","type":"command"},{"command":"/o/ccc supervisor-hook","x":1,"type":"command","timeout":600,"statusMessage":"[SUPERVISOR] 正在审查工作..."}]}],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`,
-			`{` + unmuted + `,"hooks":{"Stop":[{"hooks":[{"command":"a","type":"command"},{"command":"/bin/ccc supervisor-hook","x":1,"type":"command","timeout":600,"statusMessage":"[SUPERVISOR] 正在审查工作..."}]}],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`},
-		{"escapes_are_no_change", strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`), strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`)},
-		{"someone_elses_hook_kept", `{` + unmuted + `,"hooks":{"Stop":[{"hooks":[{"type":"command","command":"wrap /bin/ccc supervisor-hook"},{"type":"command","command":"/bin/other supervisor-hook"}]},` + stopGroup + `],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`,
-			`{` + unmuted + `,"hooks":{"Stop":[{"hooks":[{"type":"command","command":"wrap /bin/ccc supervisor-hook"},{"type":"command","command":"/bin/other supervisor-hook"}]},` + stopGroup + `],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`},
-		{"odd_shapes_beside_kept", `{` + unmuted + `,"hooks":{"Stop":[1,{"hooks":{}},{"hooks":[null,{"command":5}]},` + stopGroup + `],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`,
-			`{` + unmuted + `,"hooks":{"Stop":[1,{"hooks":{}},{"hooks":[null,{"command":5}]},` + stopGroup + `],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`},
+		{"older_without_status",
+			strings.ReplaceAll(compact, `,"statusMessage":"[SUPERVISOR] 正在审查工作..."`, ``), compact},
+		{"older_beside_others", withStop(strings.Replace(besideOthers, "/bin/", "/o/", 1)), withStop(besideOthers)},
+		{"escapes_are_no_change", strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`),
+			strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`)},
+		{"someone_elses_hook_kept", withStop(someoneElses, stopGroup), withStop(someoneElses, stopGroup)},
+		{"odd_shapes_beside_kept", withStop(oddShapes, stopGroup), withStop(oddShapes, stopGroup)},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := withHooks([]byte(test.before), "/bin/ccc supervisor-hook", 540)
+			got, err := withHooks([]byte(test.before), 540)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if string(got) != test.after {
 				t.Errorf("got\n%s\nwant\n%s", got, test.after)
 			}
-			again, err := withHooks(got, "/bin/ccc supervisor-hook", 540)
+			again, err := withHooks(got, 540)
 			if err != nil || !bytes.Equal(again, got) {
 				t.Errorf("a second time changes it: %v\n%s", err, again)
 			}
@@ -122,7 +137,7 @@ func TestSettingsRefused(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := withHooks([]byte(test.text), "/bin/ccc supervisor-hook", 540)
+			got, err := withHooks([]byte(test.text), 540)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %q, %v, want an error with %q", got, err, test.want)
 			}
@@ -131,7 +146,7 @@ func TestSettingsRefused(t *testing.T) {
 }
 
 func TestSettingsTimeouts(t *testing.T) {
-	got, err := withHooks(nil, "/bin/ccc supervisor-hook", 1000)
+	got, err := withHooks(nil, 1000)
 	if err != nil || strings.Count(string(got), `"timeout": 1060`) != 2 || strings.Count(string(got), `"timeout": 10`+"\n") != 1 {
 		t.Errorf("%v\n%s", err, got)
 	}
@@ -150,11 +165,26 @@ func TestSettingsShellQuote(t *testing.T) {
 	}
 }
 
-// installIn runs installHooks on a fresh directory that holds text, unless it
-// is nil, and returns the path of settings.json.
-func installIn(t *testing.T, text []byte) (places, string) {
+func hooksPlan(reviewSeconds int) settingsPlan {
+	return settingsPlan{self: "/bin/ccc", reviewSeconds: reviewSeconds}
+}
+
+// installHooks does what a launch does to settings.json.
+func installHooks(d dirs, reviewSeconds int) error {
+	return withInstallation(d, func(in *installation) error { return hooksPlan(reviewSeconds).install(d, in) })
+}
+
+// withHooks returns what a launch makes of a settings.json.
+func withHooks(text []byte, reviewSeconds int) ([]byte, error) {
+	edited, _, err := hooksPlan(reviewSeconds).apply(text)
+	return edited, err
+}
+
+// installIn makes a directory of Claude Code's, with text as settings.json unless
+// it is nil, and returns the path of that.
+func installIn(t *testing.T, text []byte) (dirs, string) {
 	t.Helper()
-	p := places{claude: t.TempDir()}
+	p := dirs{claude: t.TempDir()}
 	if text != nil {
 		if err := os.WriteFile(p.settingsFile(), text, 0o640); err != nil {
 			t.Fatal(err)
@@ -165,7 +195,7 @@ func installIn(t *testing.T, text []byte) (places, string) {
 
 func TestSettingsInstallFile(t *testing.T) {
 	p, path := installIn(t, []byte(`{"a":1}`))
-	if err := installHooks(p, "/bin/ccc", 540); err != nil {
+	if err := installHooks(p, 540); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
@@ -176,7 +206,7 @@ func TestSettingsInstallFile(t *testing.T) {
 	if err := os.Chtimes(path, long, long); err != nil {
 		t.Fatal(err)
 	}
-	if err := installHooks(p, "/bin/ccc", 540); err != nil {
+	if err := installHooks(p, 540); err != nil {
 		t.Fatal(err)
 	}
 	if info, _ := os.Stat(path); !info.ModTime().Equal(long.Truncate(time.Nanosecond)) {
@@ -186,7 +216,7 @@ func TestSettingsInstallFile(t *testing.T) {
 
 func TestSettingsInstallNewFile(t *testing.T) {
 	p, path := installIn(t, nil)
-	if err := installHooks(p, "/bin/ccc", 540); err != nil {
+	if err := installHooks(p, 540); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -209,7 +239,7 @@ func TestSettingsInstallLink(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := installHooks(p, "/bin/ccc", 540); err != nil {
+		if err := installHooks(p, 540); err != nil {
 			t.Fatal(err)
 		}
 		if link, err := os.Readlink(path); err != nil || link != target {
@@ -225,7 +255,7 @@ func TestSettingsInstallLink(t *testing.T) {
 func TestSettingsInstallRefusedFileUntouched(t *testing.T) {
 	p, path := installIn(t, []byte(`{"hooks":[],}`))
 	before, _ := os.Stat(path)
-	err := installHooks(p, "/bin/ccc", 540)
+	err := installHooks(p, 540)
 	if err == nil || !strings.Contains(err.Error(), path+": line 1, column 13: ") {
 		t.Errorf("got %v", err)
 	}
@@ -243,7 +273,7 @@ func TestSettingsInstallConcurrent(t *testing.T) {
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			if err := installHooks(p, "/bin/ccc", 540+60*(i%2)); err != nil {
+			if err := installHooks(p, 540+60*(i%2)); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -265,14 +295,14 @@ func FuzzSettingsHooks(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := withHooks([]byte(text), "/bin/ccc supervisor-hook", 540)
+		got, err := withHooks([]byte(text), 540)
 		if err != nil {
 			return
 		}
 		if !json.Valid(got) {
 			t.Fatalf("not JSON: %q", got)
 		}
-		again, err := withHooks(got, "/bin/ccc supervisor-hook", 540)
+		again, err := withHooks(got, 540)
 		if err != nil || !bytes.Equal(again, got) {
 			t.Fatalf("a second time: %v\n%q\n%q", err, got, again)
 		}

@@ -14,7 +14,7 @@ import (
 // each piece after it was taken, and returns the mirror and the warnings.
 func readStream(input string, size int) (s *stream, mirror string, warnings []string) {
 	var out bytes.Buffer
-	s = newStream(&review{output: &out, progress: io.Discard, warn: func(err error) { warnings = append(warnings, err.Error()) }})
+	s = newStream(&out, io.Discard, func(err error) { warnings = append(warnings, err.Error()) })
 	piece := make([]byte, size)
 	for rest := input; rest != ""; {
 		n := copy(piece, rest)
@@ -68,30 +68,30 @@ func TestStreamOutcome(t *testing.T) {
 {"type":"result","subtype":"success","result":"{\"allow_stop\":true}"}
 {"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"last\"}"}
 `, 5)
-	if want := (tokens{11, 2, 3, 9}); s.outcome.tokens != want {
-		t.Errorf("tokens %+v, want %+v", s.outcome.tokens, want)
+	if want := (tokens{11, 2, 3, 9}); *s.outcome.Tokens != want {
+		t.Errorf("tokens %+v, want %+v", *s.outcome.Tokens, want)
 	}
-	if got := strings.Join(s.outcome.tools, " "); got != "Bash(git status -s) Read(a.go)" {
+	if got := strings.Join(s.outcome.Tools, " "); got != "Bash(git status -s) Read(a.go)" {
 		t.Errorf("tools %q", got)
 	}
-	if s.outcome.session != "abc" || s.result == nil {
-		t.Fatalf("session %q, result %v", s.outcome.session, s.result)
+	if s.outcome.ReviewerSession != "abc" || s.result == nil {
+		t.Fatalf("session %q, result %v", s.outcome.ReviewerSession, s.result)
 	}
-	if v, err := s.result.judge(); err != nil || v.feedback != "last" {
-		t.Errorf("the last result must count, got %+v, %v", v, err)
+	if _, feedback, err := s.result.judge(); err != nil || feedback != "last" {
+		t.Errorf("the last result must count, got %q, %v", feedback, err)
 	}
 }
 
 func TestStreamOldSessionID(t *testing.T) {
-	if s, _, _ := readStream(`{"type":"system","sessionId":"old-1"}`, 9); s.outcome.session != "old-1" {
-		t.Errorf("session %q", s.outcome.session)
+	if s, _, _ := readStream(`{"type":"system","sessionId":"old-1"}`, 9); s.outcome.ReviewerSession != "old-1" {
+		t.Errorf("session %q", s.outcome.ReviewerSession)
 	}
 }
 
 // A panic while reading must not reach the goroutine that reads.
 func TestStreamPanic(t *testing.T) {
 	var warnings []string
-	s := newStream(&review{output: nil, progress: io.Discard, warn: func(err error) { warnings = append(warnings, err.Error()) }})
+	s := newStream(nil, io.Discard, func(err error) { warnings = append(warnings, err.Error()) })
 	for i, piece := range []string{"{", "}\n", "{}"} {
 		if n, err := s.Write([]byte(piece)); n != len(piece) || err != nil || len(warnings) != min(i, 1) {
 			t.Errorf("%q: got %d, %v, warnings %q", piece, n, err, warnings)
@@ -123,7 +123,7 @@ func TestStreamMemory(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var mirror countingWriter
 			var warnings int
-			s := newStream(&review{output: &mirror, progress: io.Discard, warn: func(error) { warnings++ }})
+			s := newStream(&mirror, io.Discard, func(error) { warnings++ })
 			runtime.GC()
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

@@ -6,8 +6,6 @@ import (
 	"time"
 )
 
-const statePath = ".claude/ccc/supervisor-" + testSession + ".json"
-
 // /supervisor in a session: the answers, what they leave behind, and that only a
 // task reaches the model.
 func TestSwitchCommand(t *testing.T) {
@@ -17,18 +15,21 @@ func TestSwitchCommand(t *testing.T) {
 		enabled            string // in the state file
 		recorded           string // in the timeline
 	}{
-		{name: "on", prompt: "/supervisor on", vars: "CLAUDE_PROJECT_DIR=.", blocked: "已打开", enabled: `"enabled":true`},
-		{name: "off", prompt: " /supervisor OFF ", vars: "CCC_SUPERVISOR=1", blocked: "已关闭", enabled: `"enabled":false`},
+		{name: "on", prompt: "/supervisor on", vars: "CLAUDE_PROJECT_DIR=.", blocked: "已打开",
+			enabled: `"enabled":true`},
+		{name: "off", prompt: " /supervisor OFF ", vars: "CCC_SUPERVISOR=1", blocked: "已关闭",
+			enabled: `"enabled":false`},
 		{name: "query_off", prompt: "/supervisor", vars: "CLAUDE_PROJECT_DIR=.", blocked: "Supervisor 模式: off"},
 		{name: "query_on", prompt: "/supervisor", vars: "CCC_SUPERVISOR=1", blocked: "Supervisor 模式: on"},
-		{name: "task", prompt: "/supervisor fix <it>", vars: "CLAUDE_PROJECT_DIR=.", enabled: `"enabled":true`, recorded: `"prompt":"fix <it>"`},
+		{name: "task", prompt: "/supervisor fix <it>", vars: "CLAUDE_PROJECT_DIR=.", enabled: `"enabled":true`,
+			recorded: `"prompt":"fix <it>"`},
 		{name: "other_command", prompt: "/supervisors on", vars: "CLAUDE_PROJECT_DIR=."},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			box := newFakeBox(t)
 			box.vars = append(box.vars, test.vars)
-			got := box.run(10*time.Second, box.event(eventPrompt, `"prompt":`+string(encodeJSON(test.prompt))), "ccc", "supervisor-hook")
+			got := box.hook(box.event(eventPrompt, `"prompt":`+string(encodeJSON(test.prompt))))
 			if got.code != 0 || got.stderr != "" || (got.stdout == "") != (test.blocked == "") || !strings.Contains(got.stdout, test.blocked) ||
 				test.blocked != "" && !strings.HasPrefix(got.stdout, `{"decision":"block","reason":"`) {
 				t.Errorf("got %+v, want %q", got, test.blocked)
@@ -36,7 +37,7 @@ func TestSwitchCommand(t *testing.T) {
 			if state := box.read(statePath); !strings.Contains(state, test.enabled) || (state == "") != (test.enabled == "") {
 				t.Errorf("state %q, want %q", state, test.enabled)
 			}
-			if events := box.read(".claude/ccc/supervisor-" + testSession + "-events.jsonl"); !strings.Contains(events, test.recorded) || (events == "") != (test.recorded == "") {
+			if events := box.read(eventsPath); !strings.Contains(events, test.recorded) || (events == "") != (test.recorded == "") {
 				t.Errorf("timeline %q, want %q", events, test.recorded)
 			}
 		})
@@ -47,13 +48,13 @@ func TestSwitchCommand(t *testing.T) {
 // supervision on again.
 func TestSwitchInSession(t *testing.T) {
 	box := newFakeBox(t)
-	box.write("../fake/prompts", 0o600, "do more\n/supervisor finish it\n")
-	box.write("../fake/verdict-1", 0o600, "block\nadd tests")
+	box.prompts("do more", "/supervisor finish it")
+	box.reviews(blocks("add tests"), allows(""))
 	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "/supervisor off")
 	if got.code != 0 || !strings.Contains(got.stdout, "已关闭") || strings.Count(got.stdout, "Stop hook feedback: add tests") != 1 {
 		t.Errorf("got %+v", got)
 	}
-	if request := box.read("../fake/review-1.stdin"); !strings.Contains(request, "[1] finish it") || strings.Contains(request, "do more") {
+	if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "[1] finish it") || strings.Contains(request, "do more") {
 		t.Errorf("request %s", request)
 	}
 }
@@ -88,7 +89,7 @@ func TestSwitchOutside(t *testing.T) {
 	}
 	// What was switched from outside counts for the next stop.
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
-	if got := box.run(10*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook"); got.stdout != "" || got.stderr != "" {
+	if got := box.stop(""); got.stdout != "" || got.stderr != "" {
 		t.Errorf("switched off, but %+v", got)
 	}
 }
@@ -107,7 +108,7 @@ func TestSwitchModeOfLaunch(t *testing.T) {
 // own budget.
 func TestHookTellsOnce(t *testing.T) {
 	prompt := func(box *sandbox) string {
-		got := box.run(10*time.Second, box.event(eventPrompt, `"prompt":"and now?"`), "ccc", "supervisor-hook")
+		got := box.submit("and now?")
 		if got.code != 0 || got.stderr != "" {
 			t.Errorf("got %+v", got)
 		}
@@ -115,13 +116,12 @@ func TestHookTellsOnce(t *testing.T) {
 	}
 	for name, want := range map[string]string{"failed": "API Error: overloaded", "limit": "审查次数上限（10 次）"} {
 		t.Run(name, func(t *testing.T) {
-			box := newFakeBox(t)
-			box.session()
-			box.write("../fake/verdict", 0o600, "api_error\nAPI Error: overloaded")
+			box := newHookBox(t)
+			box.reviews(fails("API Error: overloaded"))
 			if name == "limit" {
-				box.write(statePath, 0o600, strings.Replace(stateOfCount, "%d", "10", 1))
+				box.write(statePath, 0o600, stateText(testSession, 10, ""))
 			}
-			box.run(10*time.Second, box.event("Stop", ""), "ccc", "supervisor-hook")
+			box.stop("")
 			first, second := prompt(box), prompt(box)
 			if !strings.HasPrefix(first, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(first, want) || !strings.Contains(first, "hook-invocation.log") {
 				t.Errorf("first answer %q", first)

@@ -1,7 +1,6 @@
 package main
 
-// From the reviewer's result line to the verdict, or to the error that says
-// that there was no review.
+// From the reviewer's result line to the verdict, or to the error that says that there was no review.
 
 import (
 	"encoding/json"
@@ -9,12 +8,6 @@ import (
 	"fmt"
 	"strings"
 )
-
-// A verdict is what the reviewer decided.
-type verdict struct {
-	allowStop bool
-	feedback  string // what is left to do; never empty when allowStop is false
-}
 
 // defaultFeedback stands in for a reviewer that refuses and does not say why.
 const defaultFeedback = "请继续完成任务"
@@ -49,16 +42,16 @@ func parseResult(line []byte) *resultLine {
 	return r
 }
 
-// judge returns the verdict. A result that says it failed is no review, whatever
-// its text looks like: an API error comes as subtype success with is_error.
-func (r *resultLine) judge() (verdict, error) {
+// judge returns the verdict, allow or block, and with the latter what is left to do. A result that says it failed
+// is no review, whatever its text looks like: an API error comes as subtype success with is_error.
+func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	text, isText := r.text()
 	switch {
 	case r.malformed != nil:
-		return verdict{}, fmt.Errorf("the reviewer's result is malformed: %w", r.malformed)
+		return "", "", fmt.Errorf("the reviewer's result is malformed: %w", r.malformed)
 	case r.IsError || r.Subtype != "" && r.Subtype != "success":
 		said := strings.TrimSpace(text + " " + string(r.Errors))
-		return verdict{}, fmt.Errorf("the reviewer failed (%s): %s", r.Subtype, cutMiddle(said, 500))
+		return "", "", fmt.Errorf("the reviewer failed (%s): %s", r.Subtype, cutMiddle(said, 500))
 	}
 	object := []byte(nil)
 	switch {
@@ -69,17 +62,17 @@ func (r *resultLine) judge() (verdict, error) {
 	case isText:
 		var found bool
 		if object, found = lastObject(text); !found && strings.Contains(text, completedMarker) {
-			return verdict{allowStop: true}, nil
+			return verdictAllow, "", nil
 		}
 	}
-	v, err := parseVerdict(object)
+	decided, feedback, err = parseVerdict(object)
 	if err != nil {
-		v = verdict{feedback: text}
+		decided, feedback = verdictBlock, text
 	}
-	if v.feedback = strings.TrimSpace(v.feedback); v.feedback == "" && !v.allowStop {
-		v.feedback = defaultFeedback
+	if feedback = strings.TrimSpace(feedback); feedback == "" && decided == verdictBlock {
+		feedback = defaultFeedback
 	}
-	return v, nil
+	return decided, feedback, nil
 }
 
 // text returns the result's text.
@@ -88,8 +81,8 @@ func (r *resultLine) text() (text string, ok bool) {
 	return text, ok
 }
 
-// ownCost is what this review cost in US dollars. The total of a fork includes
-// what the session had cost before; where claude does not tell them apart, 0.
+// ownCost is what this review cost in US dollars. The total of a fork includes what the session had cost before;
+// where claude does not tell them apart, 0.
 func (r *resultLine) ownCost() (sum float64) {
 	for _, model := range r.costs.SinceLast {
 		sum += model.CostUSD
@@ -99,31 +92,31 @@ func (r *resultLine) ownCost() (sum float64) {
 
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// parseVerdict reads the verdict out of a JSON object. Keys count as written:
-// Go would take "Allow_Stop" for "allow_stop".
-func parseVerdict(object []byte) (verdict, error) {
+// parseVerdict reads the verdict out of a JSON object. Keys count as written: Go would take "Allow_Stop" for
+// "allow_stop".
+func parseVerdict(object []byte) (decided verdict, feedback string, err error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(object, &members); err != nil {
-		return verdict{}, err
+		return "", "", err
 	}
 	raw, ok := members["allow_stop"]
 	if !ok {
 		raw = members["completed"] // its older name
 	}
-	var v verdict
 	switch string(raw) {
 	case `true`, `"true"`:
-		v.allowStop = true
+		decided = verdictAllow
 	case `false`, `"false"`:
+		decided = verdictBlock
 	default:
-		return v, errors.New("allow_stop is not a boolean")
+		return "", "", errors.New("allow_stop is not a boolean")
 	}
-	_ = json.Unmarshal(members["feedback"], &v.feedback)
-	return v, nil
+	_ = json.Unmarshal(members["feedback"], &feedback)
+	return decided, feedback, nil
 }
 
-// meantAsObject tells whether the brace that text begins with opens a JSON
-// object, or what was meant as one, rather than a piece of prose or code.
+// meantAsObject tells whether the brace that text begins with opens a JSON object, or what was meant as one, rather
+// than a piece of prose or code.
 func meantAsObject(text string) bool {
 	rest := strings.TrimLeft(text[1:], " \t\r\n")
 	if strings.HasPrefix(rest, `"`) || strings.HasPrefix(rest, "}") {
@@ -133,9 +126,8 @@ func meantAsObject(text string) bool {
 	return strings.HasPrefix(rest, "allow_stop") || strings.HasPrefix(rest, "completed") || strings.HasPrefix(rest, "feedback")
 }
 
-// lastObject returns the last JSON object in text; objects inside others do not
-// count. It returns nil when that one is broken: cut short, or not JSON. found
-// tells whether there was an object, whole or broken.
+// lastObject returns the last JSON object in text; objects inside others do not count. It returns nil when that one
+// is broken: cut short, or not JSON. found tells whether there was an object, whole or broken.
 func lastObject(text string) (object []byte, found bool) {
 	for i := 0; i < len(text); {
 		next := strings.IndexByte(text[i:], '{')
@@ -158,9 +150,8 @@ func lastObject(text string) (object []byte, found bool) {
 	return object, found
 }
 
-// brokenExtent is the length of the broken object that text begins with: up to
-// the brace that closes it, strings taken into account, or all of text. What is
-// inside it is never taken for a verdict.
+// brokenExtent is the length of the broken object that text begins with: up to the brace that closes it, strings
+// taken into account, or all of text. What is inside it is never taken for a verdict.
 func brokenExtent(text string) int {
 	depth, inString := 0, false
 	for i := 0; i < len(text); i++ {

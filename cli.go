@@ -1,0 +1,131 @@
+package main
+
+// What every subcommand shares: the usage text, errors with a hint and an exit code, and the parsing of flags.
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+//go:embed usage.txt
+var usage string
+
+// The subcommands that ccc itself calls: by Claude Code's settings, and by the hook (guard.go).
+const (
+	hookSubcommand  = "supervisor-hook"
+	guardSubcommand = "supervisor-guard"
+)
+
+// synopsis returns the part of the usage text about a subcommand: its first line is `NAME [--flag] [OPERAND]`. For
+// any other word it is "".
+func synopsis(name string) string {
+	commands, _, _ := strings.Cut(usage, "\n\n")
+	for _, part := range strings.Split(commands, "\n  ccc ")[1:] {
+		if strings.Fields(part)[0] == name {
+			return part
+		}
+	}
+	return ""
+}
+
+// isSubcommand tells whether word, as the first argument, is ccc's own. No provider can have such a name.
+func isSubcommand(word string) bool { return word == guardSubcommand || synopsis(word) != "" }
+
+// A call is one call of a subcommand.
+type call struct {
+	flags    map[string]string // those given, with their dashes and their values
+	operands []string
+}
+
+// has tells whether the flag was given.
+func (c *call) has(flag string) bool { _, ok := c.flags[flag]; return ok }
+
+// parseCall parses the arguments of a subcommand by its line in the usage text. Flags may stand before and behind
+// operands; -- ends them.
+func parseCall(name string, args []string) (*call, error) {
+	c := &call{flags: map[string]string{}}
+	line, _, _ := strings.Cut(synopsis(name), "\n")
+	for ; len(args) > 0; args = args[1:] {
+		flag, value, hasValue := strings.Cut(args[0], "=")
+		switch {
+		case args[0] == "--":
+			c.operands = append(c.operands, args[1:]...)
+			args = args[:1]
+		case !strings.HasPrefix(flag, "-"):
+			c.operands = append(c.operands, args[0])
+		case flag == "--help" || flag == "-h" || strings.Contains(line, "["+flag+"]") && !hasValue:
+			c.flags[flag] = ""
+		case strings.Contains(line, "["+flag+" ") && hasValue:
+			c.flags[flag] = value
+		case strings.Contains(line, "["+flag+" ") && len(args) > 1:
+			c.flags[flag], args = args[1], args[1:]
+		default:
+			return nil, usageError(name, "unknown flag or missing value: %s", args[0])
+		}
+	}
+	if most := strings.Count(line, "[") - strings.Count(line, "[-"); len(c.operands) > most {
+		return nil, usageError(name, "unexpected argument %q", c.operands[most])
+	}
+	return c, nil
+}
+
+// nearest returns the first of names that is one slip away from word, or "".
+func nearest(word string, names []string) string {
+	for _, name := range names {
+		if oneSlip(name, word) || oneSlip(word, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// oneSlip tells whether b is a with one letter left out, changed or swapped with the next.
+func oneSlip(a, b string) bool {
+	for i := range len(a) {
+		left, changed := a[:i]+a[i+1:], len(a) == len(b) && a[:i] == b[:i] && a[i+1:] == b[i+1:]
+		swapped := i+1 < len(a) && a[:i]+a[i+1:i+2]+a[i:i+1]+a[i+2:] == b
+		if left == b || changed || swapped {
+			return true
+		}
+	}
+	return false
+}
+
+// failure is an error with its exit code and, where there is one, the next command to try.
+type failure struct {
+	code int
+	err  error
+	hint string
+}
+
+func (f failure) Error() string {
+	if f.hint == "" {
+		return f.err.Error()
+	}
+	return f.err.Error() + "\n     " + f.hint
+}
+
+func (f failure) Unwrap() error { return f.err }
+
+func withHint(err error, hint string) error { return failure{code: 1, err: err, hint: hint} }
+
+// usageError is an error in the arguments of a subcommand.
+func usageError(name, format string, args ...any) error {
+	return failure{code: 2, err: fmt.Errorf("%s: %w\nusage: ccc %s", name, fmt.Errorf(format, args...), synopsis(name))}
+}
+
+// reportError writes err, if there is one, to stderr and returns its exit code.
+func reportError(stderr io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(stderr, "ccc:", printable(err.Error()))
+	var f failure
+	if errors.As(err, &f) {
+		return f.code
+	}
+	return 1
+}

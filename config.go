@@ -1,0 +1,262 @@
+package main
+
+// ccc.json: what it may hold, reading it with errors that name file, key and what is expected, and recording the
+// provider in it.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// config is ccc.json.
+type config struct {
+	Supervisor      supervisorConfig    `json:"supervisor"`
+	Settings        json.RawMessage     `json:"settings"` // an object, or nil
+	ClaudeArgs      []string            `json:"claude_args"`
+	CurrentProvider string              `json:"current_provider"`
+	Providers       map[string]provider `json:"providers"`
+}
+
+type supervisorConfig struct {
+	MaxIterations  int      `json:"max_iterations"`  // reviews for one request of the user's
+	TimeoutSeconds int      `json:"timeout_seconds"` // for one review
+	Model          string   `json:"model"`
+	Provider       string   `json:"provider"`
+	PermissionMode string   `json:"permission_mode"`
+	AllowedTools   []string `json:"allowed_tools"`
+	KeepCache      bool     `json:"keep_cache"`
+	MaxBudgetUSD   float64  `json:"max_budget_usd"` // 0 means no limit
+}
+
+// provider is an API that claude can be started against.
+type provider struct {
+	name       string
+	Env        map[string]envText `json:"env"`
+	ClaudeArgs []string           `json:"claude_args"`
+}
+
+// envText is the value of an environment variable as ccc.json gives it: a string, or a number or boolean as it is
+// written there. "" unsets the variable; ${NAME} stands for NAME's value in ccc's own environment.
+type envText string
+
+func (t *envText) UnmarshalJSON(raw []byte) error {
+	if raw[0] != '"' {
+		*t = envText(raw)
+		return nil
+	}
+	return json.Unmarshal(raw, (*string)(t))
+}
+
+// configKeys are the keys that ccc.json may hold, with what is expected there; * stands for any name.
+var configKeys = map[string]expectation{
+	"":                           wantObject,
+	"supervisor":                 wantObject,
+	"supervisor.max_iterations":  wholeNumber(1, 100),
+	"supervisor.timeout_seconds": wholeNumber(10, 3600),
+	"supervisor.model":           wantString,
+	"supervisor.provider":        wantString,
+	"supervisor.permission_mode": wantString,
+	"supervisor.allowed_tools":   wantStrings,
+	"supervisor.keep_cache":      begins("tf", "true or false"),
+	"supervisor.max_budget_usd":  begins(digits, "a number from 0 up"),
+	"settings":                   wantObject,
+	"claude_args":                wantStrings,
+	"current_provider":           wantString,
+	"providers":                  wantObject,
+	"providers.*":                wantObject,
+	"providers.*.env":            wantObject,
+	"providers.*.env.*":          begins(`"tf-`+digits, "a string, a number or a boolean"),
+	"providers.*.claude_args":    wantStrings,
+}
+
+// An expectation is what a value of ccc.json has to be, in words and as a test of its text.
+type expectation struct {
+	words string
+	met   func(raw string) bool
+}
+
+var (
+	wantObject  = begins("{", "an object")
+	wantString  = begins(`"`, "a string")
+	wantStrings = expectation{"an array of strings", func(raw string) bool {
+		return raw[0] == '[' && json.Unmarshal([]byte(raw), new([]string)) == nil
+	}}
+)
+
+func begins(with, words string) expectation {
+	return expectation{words, func(raw string) bool { return strings.IndexByte(with, raw[0]) >= 0 }}
+}
+
+func wholeNumber(least, most int) expectation {
+	return expectation{fmt.Sprintf("a whole number from %d to %d", least, most), func(raw string) bool {
+		n, err := strconv.ParseFloat(raw, 64)
+		return err == nil && n == float64(int(n)) && least <= int(n) && int(n) <= most
+	}}
+}
+
+func defaultConfig() *config {
+	return &config{Supervisor: supervisorConfig{MaxIterations: 10, TimeoutSeconds: 540, PermissionMode: "dontAsk"}}
+}
+
+// loadConfig reads ccc.json; a missing file gives the defaults. The error names file, key or position, and what is
+// expected there, never a value.
+func loadConfig(d dirs) (*config, error) {
+	path, c := d.configFile(), defaultConfig()
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(content)) == 0 {
+		return nil, withHint(fmt.Errorf("%s is empty: expected a JSON object", path), "remove it, or put {} in it")
+	}
+	root, err := parseJSON(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	check := configCheck{path, content}
+	if err := check.value("", "", root); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(content, c); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if name := c.Supervisor.Provider; name != "" && c.findProvider(name) == nil {
+		return nil, check.fail(root.member("supervisor").member("provider"), "supervisor.provider", "one of the providers ("+c.providerNames()+")")
+	}
+	return c, nil
+}
+
+// A configCheck holds the values of ccc.json against configKeys.
+type configCheck struct {
+	path string
+	text []byte
+}
+
+// value checks v, which stands under key, as the user would write the path to it, and under pattern in configKeys.
+func (c configCheck) value(key, pattern string, v *jsonValue) error {
+	want := configKeys[pattern]
+	if !want.met(string(c.text[v.start:v.end])) {
+		return c.fail(v, key, want.words)
+	}
+	if v.kind != '{' || pattern == "settings" {
+		return nil
+	}
+	for _, m := range v.members {
+		key, child := join(key, m.key), join(pattern, m.key)
+		if _, any := configKeys[join(pattern, "*")]; any {
+			child = join(pattern, "*")
+		}
+		_, known := configKeys[child]
+		switch {
+		case strings.HasPrefix(m.key, "$"): // such as $schema
+			continue
+		case !known:
+			return c.fail(m.value, key, "one of "+strings.Join(keysBelow(pattern), ", "))
+		case pattern == "providers" && isSubcommand(m.key):
+			return c.fail(m.value, key, "a name that is not a subcommand of ccc")
+		case pattern == "providers.*.env" && !isVariable(m.key):
+			return c.fail(m.value, key, "the name of an environment variable")
+		}
+		if err := c.value(key, child, m.value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func join(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
+
+// keysBelow returns the keys that configKeys has right below pattern.
+func keysBelow(pattern string) (keys []string) {
+	for _, path := range slices.Sorted(maps.Keys(configKeys)) {
+		if key := path[strings.LastIndexByte(path, '.')+1:]; key != "" && join(pattern, key) == path {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+func (c configCheck) fail(v *jsonValue, key, want string) error {
+	if key == "" {
+		key = "the file"
+	}
+	line, _ := position(c.text, v.start)
+	return fmt.Errorf("%s: line %d: %s: expected %s", c.path, line, key, want)
+}
+
+// recordProvider makes name the current_provider of ccc.json and changes nothing else there.
+func recordProvider(d dirs, name string) error {
+	unlock, err := lockFile(d.configLockFile())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	sweepTemporary(d.configFile())
+	text, err := os.ReadFile(d.configFile())
+	if err != nil {
+		return err
+	}
+	root, err := parseJSON(text)
+	if err != nil || stringAt(text, root.member("current_provider")) == name {
+		return err
+	}
+	return replaceFile(d.configFile(), setMember(text, root, "current_provider", encodeJSON(name)), true)
+}
+
+// findProvider returns the provider of that name, nil for none.
+func (c *config) findProvider(name string) *provider {
+	p, ok := c.Providers[name]
+	if !ok {
+		return nil
+	}
+	p.name = name
+	return &p
+}
+
+// providerNames lists the providers as a message shows them.
+func (c *config) providerNames() string {
+	if len(c.Providers) == 0 {
+		return "none configured"
+	}
+	return strings.Join(slices.Sorted(maps.Keys(c.Providers)), ", ")
+}
+
+// exposesToken tells whether a provider has a secret written out in ccc.json and others can read the file.
+func (c *config) exposesToken(d dirs) bool {
+	info, err := os.Stat(d.configFile())
+	if err != nil || info.Mode()&0o077 == 0 {
+		return false
+	}
+	for _, p := range c.Providers {
+		for name, value := range p.Env {
+			secret := strings.Contains(name, "TOKEN") || strings.Contains(name, "KEY") || strings.Contains(name, "SECRET")
+			if _, named := variableIn(value); secret && value != "" && !named {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// variableIn returns NAME for a value that is wholly ${NAME}.
+func variableIn(value envText) (name string, ok bool) {
+	name, begins := strings.CutPrefix(string(value), "${")
+	name, ends := strings.CutSuffix(name, "}")
+	return name, begins && ends && isVariable(name)
+}
+
+// isVariable tells whether name can be the name of an environment variable.
+func isVariable(name string) bool {
+	return name != "" && (name[0] < '0' || name[0] > '9') && strings.Trim(name, letters+digits+"_") == ""
+}

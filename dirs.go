@@ -1,0 +1,109 @@
+package main
+
+// The directories that ccc works in, the names of files in them and of environment variables, and where claude is.
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+)
+
+// The environment variables that ccc and its parts agree on, or share with Claude Code.
+const (
+	supervisorVariable = "CCC_SUPERVISOR"      // "1": the session is supervised
+	reviewerVariable   = "CCC_SUPERVISOR_HOOK" // "1": this claude is a reviewer's
+	claudeVariable     = "CCC_CLAUDE"
+	configDirVariable  = "CCC_CONFIG_DIR"
+	workDirVariable    = "CCC_WORK_DIR"
+	claudeDirVariable  = "CLAUDE_CONFIG_DIR"
+	projectVariable    = "CLAUDE_PROJECT_DIR" // set for hooks: where the session was started
+	sessionVariable    = "CLAUDE_CODE_SESSION_ID"
+	// Claude Code (from 2.1.143) ends a turn by force after this many blocked stops in a row, 8 unless told
+	// otherwise.
+	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
+	// Claude Code puts a line at the head of the system prompt that differs between an interactive session and a
+	// reviewer, and with it all that follows in the prompt cache; "0" leaves the line out of both.
+	attributionVariable = "CLAUDE_CODE_ATTRIBUTION_HEADER"
+)
+
+// dirs are the directories that ccc works in, and its own program, all absolute.
+type dirs struct {
+	self   string
+	here   string // the current directory, "" when it has been removed
+	claude string // Claude Code's own: settings.json
+	ccc    string // ccc.json and the global SUPERVISOR.md
+	state  string // see state.go
+}
+
+// findDirs reads the environment. state is the --state-dir flag, or "".
+func findDirs(state string) (dirs, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return dirs{}, fmt.Errorf("finding ccc itself: %w", err)
+	}
+	d := dirs{self: self, claude: os.Getenv(claudeDirVariable), ccc: os.Getenv(configDirVariable), state: state}
+	if d.claude == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return d, fmt.Errorf("finding ~/.claude: %w", err)
+		}
+		d.claude = filepath.Join(home, ".claude")
+	}
+	if d.ccc == "" {
+		d.ccc = d.claude
+	}
+	if work := os.Getenv(workDirVariable); d.state == "" && work != "" {
+		d.state = filepath.Join(work, "ccc")
+	} else if d.state == "" {
+		d.state = filepath.Join(d.ccc, "ccc")
+	}
+	for _, dir := range []*string{&d.claude, &d.ccc, &d.state} {
+		if *dir, err = filepath.Abs(*dir); err != nil {
+			return d, err
+		}
+	}
+	d.here, _ = os.Getwd()
+	return d, nil
+}
+
+// promptName is the file, in the project or in ccc's directory, that replaces the built-in prompt.
+const promptName = "SUPERVISOR.md"
+
+func (d dirs) settingsFile() string { return filepath.Join(d.claude, "settings.json") }
+func (d dirs) commandFile() string  { return filepath.Join(d.claude, "commands", "supervisor.md") }
+func (d dirs) configFile() string   { return filepath.Join(d.ccc, "ccc.json") }
+func (d dirs) promptFile() string   { return filepath.Join(d.ccc, promptName) }
+
+// installedFile records what ccc put into Claude Code's directory and its own (installed.go). It stands beside
+// settings.json, whichever state directory a launch had.
+func (d dirs) installedFile() string { return filepath.Join(d.claude, ".ccc-installed.json") }
+
+// lockName is the lock on the user's files in a directory.
+const lockName = ".ccc.lock"
+
+func (d dirs) lockFile() string       { return filepath.Join(d.claude, lockName) }
+func (d dirs) configLockFile() string { return filepath.Join(d.ccc, lockName) }
+
+// settingsFiles are those of Claude Code's settings files that count in the current directory, the user's first. In
+// the home directory the project's file may be the user's.
+func (d dirs) settingsFiles() []string {
+	return slices.Compact([]string{d.settingsFile(),
+		filepath.Join(d.here, ".claude", "settings.json"), filepath.Join(d.here, ".claude", "settings.local.json")})
+}
+
+const installClaude = "npm install -g @anthropic-ai/claude-code"
+
+// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH.
+func findClaude() (string, error) {
+	name := os.Getenv(claudeVariable)
+	if name == "" {
+		name = "claude"
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", failure{code: 127, err: fmt.Errorf("finding claude: %w", err), hint: installClaude}
+	}
+	return filepath.Abs(path)
+}

@@ -1,0 +1,302 @@
+package main
+
+// The fake claude, testdata/claude: what a test prepares for it to play. What it
+// recorded is under the home, as in box.read("../fake/reviewer-1/stdin").
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	testSession  = "0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10"
+	testReviewer = "7e571e4e-51c8-4c5e-9a35-1f7d7c2e9f11" // the session of the fake reviewer, a fork
+)
+
+// fakeClaude is the path of the fake.
+func fakeClaude() string {
+	path, _ := filepath.Abs("testdata/claude") // a test has a working directory
+	return path
+}
+
+// newFakeBox makes a sandbox whose claude is the fake. Unless the test prepares
+// something else, the agent says "Done." in each turn and each review allows.
+func newFakeBox(t *testing.T) *sandbox {
+	t.Helper()
+	box := newSandbox(t, fakeClaude())
+	box.vars = append(box.vars, "FAKE_CLAUDE_DIR="+filepath.Join(box.home, "../fake"))
+	box.write("../fake/turn", 0o600, "Done.\n")
+	box.reviews(allows(""))
+	return box
+}
+
+// newHookBox makes a sandbox with the fake and a conversation of testSession for
+// the reviewer to fork. The reviewer says "not yet", unless the test prepares
+// something else.
+func newHookBox(t *testing.T) *sandbox {
+	t.Helper()
+	box := newFakeBox(t)
+	folder := regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(box.work, "-")
+	box.write(".claude/projects/"+folder+"/"+testSession+".jsonl", 0o600, "{}\n")
+	box.reviews(blocks("not yet"))
+	return box
+}
+
+// blockNotYet is ccc's answer to a stop that such a reviewer has refused.
+const blockNotYet = `{"decision":"block","reason":"not yet"}` + "\n"
+
+// turns prepares the agent's turns, from the first on. The lines of a turn are
+// what the agent says, "sh CODE" or "ask JSON".
+func (box *sandbox) turns(turns ...string) {
+	box.t.Helper()
+	for i, turn := range turns {
+		box.write(fmt.Sprintf("../fake/turn-%d", i+1), 0o600, turn)
+	}
+}
+
+// prompts prepares what is submitted after the first prompt.
+func (box *sandbox) prompts(prompts ...string) {
+	box.t.Helper()
+	lines := strings.NewReplacer("\n", `\n`, "\x00", "\n").Replace(strings.Join(prompts, "\x00"))
+	box.write("../fake/prompts", 0o600, lines)
+}
+
+// reviews prepares the reviewer's calls, from the first on; the last one repeats.
+// The version of the fake must be set before.
+func (box *sandbox) reviews(reviews ...fakeReview) {
+	box.t.Helper()
+	for i, review := range reviews {
+		name := fmt.Sprintf("../fake/review-%d", i+1)
+		if i == len(reviews)-1 {
+			name = "../fake/review"
+		}
+		stream := &fakeStream{version: box.getenv("FAKE_CLAUDE_VERSION")}
+		stream.add(`{"type":"system","subtype":"init","cwd":%s,"session_id":%q,"tools":["Bash","Edit","Read"],"mcp_servers":[],`+
+			`"model":%q,"permissionMode":"dontAsk"}`, encodeJSON(box.work), testReviewer, fakeModel)
+		for _, step := range review {
+			step(stream)
+		}
+		box.write(name, 0o600, strings.Join(stream.lines, ""))
+	}
+}
+
+// A fakeReview is what a reviewer does once its session has begun.
+type fakeReview []step
+
+// allows and blocks are the usual reviews.
+func allows(feedback string) fakeReview { return usualReview(true, feedback) }
+func blocks(feedback string) fakeReview { return usualReview(false, feedback) }
+
+func usualReview(allow bool, feedback string) fakeReview {
+	return fakeReview{
+		calls("Bash", `{"command":"git diff --stat","description":"See what changed"}`, " main.go | 2 +-"),
+		says("I have compared the changes with the request."),
+		decides(allow, feedback),
+	}
+}
+
+// fails is a review that ends with an API error.
+func fails(text string) fakeReview {
+	return fakeReview{says(text), func(s *fakeStream) { s.result(true, text, "") }, runs("exit 1")}
+}
+
+// A step is one thing that a fake reviewer does.
+type step func(s *fakeStream)
+
+// says shows a text.
+func says(text string) step {
+	return func(s *fakeStream) { s.message(`{"type":"text","text":%s}`, encodeJSON(text)) }
+}
+
+// calls shows a tool call and its result; input is JSON.
+func calls(tool, input, output string) step {
+	return func(s *fakeStream) {
+		s.message(`{"type":"tool_use","id":"toolu_%d","name":%q,"input":%s}`, s.messages+1, tool, input)
+		s.add(`{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_%d","type":"tool_result",`+
+			`"content":%s}]},"session_id":%q}`, s.messages, encodeJSON(output), testReviewer)
+	}
+}
+
+// runs has the fake run shell code; each line is code by itself.
+func runs(code string) step {
+	return func(s *fakeStream) {
+		for line := range strings.Lines(code) {
+			s.lines = append(s.lines, "sh "+strings.TrimSuffix(line, "\n")+"\n")
+		}
+	}
+}
+
+// decides gives the verdict through --json-schema. Up to 2.1.120 the model then
+// has a last turn, and its text is the result.
+func decides(allow bool, feedback string) step {
+	return func(s *fakeStream) {
+		verdict := fmt.Sprintf(`{"allow_stop":%v,"feedback":%s}`, allow, encodeJSON(feedback))
+		calls("StructuredOutput", verdict, "Structured output provided successfully")(s)
+		result := verdict
+		if s.before("2.1.121") {
+			result = "The verdict is submitted."
+			says(result)(s)
+		}
+		s.result(false, result, verdict)
+	}
+}
+
+// answers ends with a text, as a reviewer without --json-schema does.
+func answers(text string) step {
+	return func(s *fakeStream) {
+		says(text)(s)
+		s.result(false, text, "")
+	}
+}
+
+const fakeModel = "claude-sonnet-4-6"
+
+// A fakeStream is a reviewer's stream in the making, as a version prints it.
+type fakeStream struct {
+	version  string // "" is the newest
+	lines    []string
+	messages int
+}
+
+func (s *fakeStream) before(version string) bool {
+	return s.version != "" && olderThan(s.version, version)
+}
+
+func (s *fakeStream) add(format string, args ...any) {
+	s.lines = append(s.lines, fmt.Sprintf(format, args...)+"\n")
+}
+
+func (s *fakeStream) message(format string, args ...any) {
+	s.messages++
+	s.add(`{"type":"assistant","message":{"id":"msg_%d","type":"message","role":"assistant","model":%q,"content":[%s],`+
+		`"stop_reason":null,"usage":%s},"session_id":%q}`,
+		s.messages, fakeModel, fmt.Sprintf(format, args...), fakeUsage(1), testReviewer)
+}
+
+// result ends the stream. verdict is JSON, "" for none. The session had cost 0.25
+// before this review; from 2.1.280 on "type" is not the first member.
+func (s *fakeStream) result(isError bool, text, verdict string) {
+	cost := 0.0042 * float64(s.messages)
+	rest := fmt.Sprintf(`"subtype":"success","is_error":%v,"num_turns":%d,"result":%s`, isError, s.messages+1, encodeJSON(text))
+	if verdict != "" {
+		rest += `,"structured_output":` + verdict
+	}
+	head := fmt.Sprintf(`"duration_ms":1000,"session_id":%q,"total_cost_usd":%.4f,"usage":%s`, testReviewer, 0.25+cost, fakeUsage(s.messages))
+	switch {
+	case s.before("2.1.280"):
+		s.add(`{"type":"result",%s,%s}`, rest, head)
+	case s.before("2.1.329"):
+		s.add(`{%s,%s,"type":"result"}`, head, rest)
+	default:
+		s.add(`{%s,%s,"type":"result","model_usage_since_last_result":{%q:{"costUSD":%.4f}}}`, head, rest, fakeModel, cost)
+	}
+}
+
+func fakeUsage(messages int) string {
+	return fmt.Sprintf(`{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d}`,
+		12*messages, 340*messages, 21000*messages, 85*messages)
+}
+
+// The transcript is a chain, and tells by version who submitted what. A prompt
+// that a hook blocked is none of the user's.
+func TestFakeTranscript(t *testing.T) {
+	const (
+		feedback = "Stop hook feedback:\nnot \"yet\" (meta)"
+		note     = "<task-notification>\n<task-id>1</task-id>"
+		command  = "<command-message>supervisor</command-message>\n<command-name>/supervisor</command-name>\n" +
+			"<command-args>finish it</command-args>"
+		expanded = "finish it (meta)"
+	)
+	tests := []struct {
+		version, args string
+		want          []string // of each user entry its text, promptSource and turnOrigin
+	}{
+		{"2.0.60", "", []string{"fix it", feedback, note, command, expanded}},
+		{"2.1.200", "", []string{"fix it typed", feedback, note + " system", command, expanded}},
+		{"2.1.280", "",
+			[]string{"fix it typed human", feedback, note + " system task_notification", command + " human", expanded}},
+		{"2.1.329", "-p",
+			[]string{"fix it sdk sdk", feedback, note + " system task_notification", command + " sdk", expanded}},
+	}
+	for _, test := range tests {
+		box := newFakeBox(t)
+		box.vars = append(box.vars, "FAKE_CLAUDE_VERSION="+test.version, "FAKE_CLAUDE_SESSION="+testSession)
+		box.reviews(blocks(`not "yet"`), allows(""))
+		prompts := []string{"fix it", note, "/supervisor off", "/supervisor finish it"}
+		args := []string{"ccc", "--supervisor"}
+		if test.args != "" {
+			args, prompts = append(args, test.args, prompts[0]), prompts[1:]
+		}
+		box.prompts(prompts...)
+		box.run(30*time.Second, "", args...)
+		if got := box.userEntries(); !slices.Equal(got, test.want) {
+			t.Errorf("%s %s: got %q, want %q", test.version, test.args, got, test.want)
+		}
+	}
+}
+
+// userEntries follows the chain of testSession's transcript, from the first entry
+// to the last, and returns the user's.
+func (box *sandbox) userEntries() (texts []string) {
+	box.t.Helper()
+	files, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*", testSession+".jsonl"))
+	if len(files) != 1 {
+		box.t.Fatalf("transcripts: %q", files)
+	}
+	data, _ := os.ReadFile(files[0])
+	var parent *string
+	for line := range bytes.Lines(data) {
+		var e struct {
+			Type, UUID, PromptSource, TurnOrigin string
+			ParentUUID                           *string
+			IsMeta                               bool
+			Message                              struct{ Content any }
+		}
+		if err := json.Unmarshal(line, &e); err != nil {
+			box.t.Fatalf("%v: %s", err, line)
+		}
+		if e.UUID == "" {
+			continue
+		}
+		if (parent == nil) != (e.ParentUUID == nil) || parent != nil && *parent != *e.ParentUUID {
+			box.t.Errorf("not the child of the entry before: %s", line)
+		}
+		parent = &e.UUID
+		text, ok := e.Message.Content.(string) // a tool result is a list
+		if e.Type != "user" || !ok {
+			continue
+		}
+		for _, more := range []string{e.PromptSource, e.TurnOrigin, map[bool]string{true: "(meta)"}[e.IsMeta]} {
+			text = strings.TrimSpace(text + " " + more)
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+// A hook's answers, those among them that Claude Code does not accept.
+func TestFakeHook(t *testing.T) {
+	const overriding = "A hook blocked the turn from ending 9 consecutive times—overriding and ending turn.\n"
+	for answer, want := range map[string]string{
+		``:                                    "Done.\n",
+		`{"systemMessage":"a \"b\"\nc"}`:      "Done.\nStop says: a \"b\"\nc\n",
+		`{"decision":"","":""}`:               "Done.\nStop hook problem\n",
+		`not JSON`:                            "Done.\nStop hook problem\n",
+		`{"decision":"block","reason":"no!"}`: strings.Repeat("Done.\nStop hook feedback: no!\n", 9) + overriding,
+	} {
+		box := newFakeBox(t)
+		box.write("ccc", 0o600, answer)
+		box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"cat ~/ccc # supervisor-hook"}]}]}}`)
+		if got := box.run(30*time.Second, "", "claude", "-p", "hi"); got.code != 0 || got.stdout != want {
+			t.Errorf("%s: got %+v, want %q", answer, got, want)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package main
+
+// What ccc has put into Claude Code's directory and its own: the record of it (.ccc-installed.json), by which
+// uninstall takes out exactly that, and the two files that ccc creates for the user.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// An installation is the record of what ccc has put there. No value that could be secret is in it.
+type installation struct {
+	Edits []settingsEdit    `json:"places"` // of settings.json, one for each path, the latest last
+	Files map[string]string `json:"files"`  // by path: the checksum of what ccc wrote there
+}
+
+// A settingsEdit is one place of settings.json that ccc set.
+type settingsEdit struct {
+	// Path is the keys that lead to it. The empty path is the whole file, which was missing or held no member.
+	Path []string `json:"path"`
+	// Before is the text that was there, null for none.
+	Before *string `json:"raw"`
+	// Wrote is the checksum of the value that ccc put there. Without it the value is an object or an array that ccc
+	// put things into.
+	Wrote string `json:"wrote,omitempty"`
+}
+
+// withInstallation calls use with the record of the launches so far, under the lock on Claude Code's directory,
+// which it makes. A record that can't be read is as good as none.
+func withInstallation(d dirs, use func(in *installation) error) error {
+	if err := os.MkdirAll(d.claude, 0o700); err != nil {
+		return err
+	}
+	unlock, err := lockFile(d.lockFile())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	sweepTemporary(d.installedFile(), d.settingsFile(), d.promptFile(), d.commandFile())
+	in := &installation{Files: map[string]string{}}
+	if text, err := os.ReadFile(d.installedFile()); err == nil && json.Unmarshal(text, in) != nil {
+		in = &installation{Files: map[string]string{}}
+	}
+	return use(in)
+}
+
+func (in *installation) write(d dirs) error {
+	return replaceFile(d.installedFile(), append(encodeJSON(in), '\n'), true)
+}
+
+// note adds edits to the record. A place that was set again is now known by what stood there the last time; but a
+// container that ccc made and that is empty again is still ccc's.
+func (in *installation) note(edits []settingsEdit) {
+	for _, edit := range edits {
+		i := slices.IndexFunc(in.Edits, func(e settingsEdit) bool { return slices.Equal(e.Path, edit.Path) })
+		if i >= 0 {
+			if len(edit.Path) > 0 && edit.Before != nil && edit.Wrote == "" && in.Edits[i].Wrote == "" {
+				continue
+			}
+			in.Edits = slices.Delete(in.Edits, i, i+1)
+		}
+		in.Edits = append(in.Edits, edit)
+	}
+}
+
+// sumJSON is a checksum that is the same for two texts of a value that differ in white space only.
+func sumJSON(value []byte) string {
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, value)
+	return checksum(compact.Bytes())
+}
+
+// A keptFile is one that launches create for the user to edit and bring up to date as long as the user has not.
+type keptFile struct{ path, text string }
+
+// shippedBefore are the checksums of the texts of ccc 1.0.0, which recorded them in the state directory.
+var shippedBefore = []string{"ab81fdc77ef2f1b91a5e07f8adfc94ce", "3c4a30457625ef485ada14a6e37eb547"}
+
+// isOurs tells whether content, found at the file's path, is what a ccc wrote.
+func (f keptFile) isOurs(in *installation, content []byte) bool {
+	sum := checksum(content)
+	return string(content) == f.text || in.Files[f.path] == sum || slices.Contains(shippedBefore, sum)
+}
+
+// keep writes the file if there is none, or if the one there is ccc's and of another text. One that the user has
+// edited is left alone.
+func (f keptFile) keep(d dirs, in *installation) error {
+	content, err := os.ReadFile(f.path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if missing {
+		err = os.MkdirAll(filepath.Dir(f.path), 0o700)
+	}
+	if err != nil || !missing && !f.isOurs(in, content) {
+		return err
+	}
+	if missing || string(content) != f.text {
+		if err := replaceFile(f.path, []byte(f.text), true); err != nil {
+			return err
+		}
+	}
+	if sum := checksum([]byte(f.text)); in.Files[f.path] != sum {
+		in.Files[f.path] = sum
+		return in.write(d)
+	}
+	return nil
+}
+
+// remove removes the file if it is as a ccc wrote it, and its directory if that is empty then and not one of ccc's.
+// It returns what became of the file, "" when there is none.
+func (f keptFile) remove(d dirs, in *installation) (done string, err error) {
+	info, err := os.Lstat(f.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	content := []byte(nil)
+	if err == nil && info.Mode().IsRegular() {
+		content, err = os.ReadFile(f.path)
+	}
+	if err != nil {
+		return "", err
+	}
+	if content == nil || !f.isOurs(in, content) {
+		return "kept: it is not as ccc wrote it", nil
+	}
+	if err := os.Remove(f.path); err != nil {
+		return "", err
+	}
+	if dir := filepath.Dir(f.path); dir != d.claude && dir != d.ccc {
+		_ = os.Remove(dir) // refused unless empty
+	}
+	return "removed", nil
+}

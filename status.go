@@ -1,0 +1,248 @@
+package main
+
+// Supervised sessions on one line each: ccc status and ccc statusline.
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// showStatus is ccc status [--json].
+func showStatus(c *call, d dirs) error {
+	sessions, err := summarizeAll(d, os.Stderr)
+	if err != nil {
+		return err
+	}
+	s := newScreen(os.Stdout)
+	switch {
+	case c.has("--json"):
+		s.Write(append(encodeJSON(sessions), '\n'))
+	case len(sessions) == 0:
+		s.block("", noSessions(d))
+	default:
+		showTable(s, sessions)
+	}
+	return s.Flush()
+}
+
+func noSessions(d dirs) string {
+	return "还没有被监督过的会话（" + d.state + "）\n开始一个: ccc --supervisor"
+}
+
+// A summary is a session on one line. Its JSON is what scripts read.
+type summary struct {
+	Session   string     `json:"session_id"`
+	Project   string     `json:"project"`
+	Mode      string     `json:"mode"` // on or off: what it was switched to; "": how it was started decides, which is not known here
+	Count     int        `json:"count"`
+	Limit     int        `json:"max_iterations"`
+	Verdict   verdict    `json:"verdict"` // the last one
+	VerdictAt *time.Time `json:"verdict_at"`
+	Reviews   int        `json:"reviews"` // those that failed included
+	Failed    int        `json:"failed_reviews"`
+	CostUSD   float64    `json:"cost_usd"`
+	Tokens    tokens     `json:"tokens"`
+	UpdatedAt time.Time  `json:"updated_at"`
+}
+
+// summarizeAll returns the sessions, newest first. What can't be read of one session is told on stderr and does not
+// hide the others.
+func summarizeAll(d dirs, stderr io.Writer) ([]summary, error) {
+	ids, err := stateDir(d.state).sessions()
+	if err != nil {
+		return nil, err
+	}
+	all := []summary{}
+	for _, id := range ids {
+		one, err := summarize(d, id)
+		reportError(stderr, err)
+		if !one.UpdatedAt.IsZero() {
+			all = append(all, one)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b summary) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
+	return all, nil
+}
+
+// summarize reads session's state and timeline. With an error the summary holds what could be read.
+func summarize(d dirs, session string) (summary, error) {
+	state, stateErr := stateDir(d.state).read(session)
+	s := summary{Session: session, Count: state.Count, UpdatedAt: state.UpdatedAt}
+	if state.Enabled != nil {
+		s.Mode = modeWord(*state.Enabled)
+	}
+	err := stateDir(d.state).readTimeline(session, s.add)
+	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
+	if config, err := loadConfig(d); err == nil { // a broken ccc.json is no reason not to show the rest
+		s.Limit = cmp.Or(s.Limit, config.Supervisor.MaxIterations)
+	}
+	return s, errors.Join(stateErr, err)
+}
+
+func (s *summary) add(r record) {
+	s.Project = cmp.Or(r.Project, s.Project)
+	if r.Time.After(s.UpdatedAt) {
+		s.UpdatedAt = r.Time
+	}
+	if r.Verdict == "" {
+		return
+	}
+	s.Verdict, s.VerdictAt, s.Limit = r.Verdict, &r.Time, cmp.Or(r.Limit, s.Limit)
+	s.CostUSD += r.CostUSD
+	if r.Tokens != nil {
+		s.Tokens.add(*r.Tokens)
+	}
+	if r.Verdict != verdictLimit {
+		s.Reviews++
+	}
+	if r.Verdict == verdictFailed {
+		s.Failed++
+	}
+}
+
+// showTable writes the sessions as a table. The project comes last or, where the screen leaves no room for it, on a
+// line of its own.
+func showTable(s *screen, sessions []summary) {
+	const verdictColumn, gap, projectLeast = 3, "  ", 20
+	short := shortLength(sessions)
+	rows := [][]string{{"会话", "监督", "次数", "结果", "时间", "审查", "花费", "项目"}}
+	for _, one := range sessions {
+		row := []string{one.Session[:min(short, len(one.Session))], one.Mode, one.budget(), verdictName(one.Verdict),
+			one.when(), strconv.Itoa(one.Reviews), dollars(one.CostUSD), one.Project}
+		for i := range row {
+			row[i] = cmp.Or(oneLine(row[i]), "-")
+		}
+		rows = append(rows, row)
+	}
+	last := len(rows[0]) - 1
+	widths, left := make([]int, last), s.width
+	for i := range widths {
+		for _, row := range rows {
+			widths[i] = max(widths[i], displayWidth(row[i]))
+		}
+		left -= widths[i] + len(gap)
+	}
+	for n, row := range rows {
+		line := ""
+		for i, width := range widths {
+			cell := fit(row[i], width)
+			if n > 0 && i == verdictColumn {
+				cell = s.paint(verdictColour(sessions[n-1].Verdict), cell)
+			}
+			line += cell + gap
+		}
+		if left >= projectLeast {
+			line += fit(row[last], min(left, displayWidth(row[last])))
+		} else if n > 0 && row[last] != "-" {
+			line = strings.TrimRight(line, " ") + "\n" + gap + fit(row[last], min(s.width-len(gap), displayWidth(row[last])))
+		}
+		if n == 0 {
+			line = s.paint(dim, line)
+		}
+		fmt.Fprintln(s, strings.TrimRight(line, " "))
+	}
+	if slices.ContainsFunc(sessions, func(one summary) bool { return one.Mode == "" }) {
+		fmt.Fprintln(s)
+		s.block("", "监督 -: 没有切换过，由会话的启动方式决定（ccc --supervisor）")
+	}
+}
+
+// shortLength is how much of the ids to show: 8 characters, or all where these don't tell them apart.
+func shortLength(sessions []summary) int {
+	seen := map[string]bool{}
+	for _, one := range sessions {
+		seen[one.Session[:min(8, len(one.Session))]] = true
+	}
+	if len(seen) < len(sessions) {
+		return 128
+	}
+	return 8
+}
+
+// budget is the reviews for the present request of the user's, and the most.
+func (s summary) budget() string {
+	if s.Limit == 0 {
+		return strconv.Itoa(s.Count)
+	}
+	return fmt.Sprintf("%d/%d", s.Count, s.Limit)
+}
+
+// when is how long ago the last verdict was.
+func (s summary) when() string {
+	if s.VerdictAt == nil {
+		return ""
+	}
+	switch ago := time.Since(*s.VerdictAt); {
+	case ago < time.Minute:
+		return "刚刚"
+	case ago < time.Hour:
+		return fmt.Sprintf("%d分钟前", ago/time.Minute)
+	case ago < 24*time.Hour:
+		return fmt.Sprintf("%d小时前", ago/time.Hour)
+	case ago < 100*24*time.Hour:
+		return fmt.Sprintf("%d天前", ago/(24*time.Hour))
+	}
+	return s.VerdictAt.Local().Format(time.DateOnly)
+}
+
+func verdictName(v verdict) string {
+	name, ok := map[verdict]string{verdictBlock: "退回", verdictAllow: "通过", verdictFailed: "失败", verdictLimit: "上限"}[v]
+	if !ok {
+		return string(v)
+	}
+	return name
+}
+
+func verdictColour(v verdict) string {
+	return map[verdict]string{verdictBlock: yellow, verdictAllow: green, verdictFailed: red, verdictLimit: red}[v]
+}
+
+// showStatusline is ccc statusline. Whatever happens it ends with 0: for anything else Claude Code would take the
+// user's status line away.
+func showStatusline(_ *call, d dirs) error {
+	line, err := statusline(os.Stdin, d)
+	reportError(os.Stderr, err)
+	if line != "" {
+		fmt.Println(line)
+	}
+	return nil
+}
+
+// statusline describes the session that Claude Code names on stdin, "" if it is not supervised. Claude Code starts
+// it in the session's environment, so that here, unlike in status, it is known how the session was started.
+func statusline(stdin io.Reader, d dirs) (string, error) {
+	var input struct {
+		SessionID string `json:"session_id"`
+	}
+	err := json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(&input)
+	if err == nil && !validSession(input.SessionID) {
+		err = errors.New("it has no session_id")
+	}
+	if err != nil {
+		return "", fmt.Errorf("reading Claude Code's status: %w", err)
+	}
+	s, err := summarize(d, input.SessionID)
+	if s.Mode == "off" {
+		return "监督已关闭", err
+	}
+	if s.Mode != "on" && os.Getenv(supervisorVariable) != "1" {
+		return "", err
+	}
+	parts := []string{"监督中 " + s.budget()}
+	if s.Verdict != "" {
+		parts = append(parts, "上次: "+oneLine(verdictName(s.Verdict))+" "+s.when())
+	}
+	if cost := dollars(s.CostUSD); cost != "" {
+		parts = append(parts, cost)
+	}
+	return strings.Join(parts, " · "), err
+}

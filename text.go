@@ -1,0 +1,74 @@
+package main
+
+// Text for a terminal and for a shell: control characters made visible, long texts shortened, words quoted.
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+const (
+	letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits  = "0123456789"
+)
+
+// printable makes text safe for a terminal: control characters other than newline and tab are shown as pictures of
+// themselves, not obeyed.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < ' ':
+			return 0x2400 + r // the block of control pictures
+		case r == 0x7f:
+			return 0x2421
+		case r > 0x7f && !strconv.IsPrint(r) && !strconv.IsGraphic(r):
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+}
+
+// oneLine is printable for what has to stay on one line: white space of any kind and length becomes one blank.
+func oneLine(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
+
+// cutMiddle leaves the first and last characters of a text longer than keep characters, about keep of them in all,
+// and says between them how many are missing.
+func cutMiddle(text string, keep int) string {
+	runes := []rune(text)
+	if len(runes) <= keep {
+		return text
+	}
+	half := keep / 2
+	return fmt.Sprintf("%s\n……（省略 %d 个字符）……\n%s", string(runes[:half]), len(runes)-2*half, string(runes[len(runes)-half:]))
+}
+
+// shellQuote writes word so that a POSIX shell reads it back as one word.
+func shellQuote(word string) string {
+	if word != "" && strings.Trim(word, letters+digits+"_@%+=:,./-") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// dollars writes a cost; 0 is one that claude did not tell, and gives "".
+func dollars(usd float64) string {
+	switch {
+	case usd <= 0:
+		return ""
+	case usd < 0.1:
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+// grouped writes n with commas: 1,234,567.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
