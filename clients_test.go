@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -221,9 +220,15 @@ func runOn(t *testing.T, clients []realClient, s func() script, test func(t *tes
 }
 
 // start starts a supervised session in a terminal and waits until it takes keys.
-func (box *sandbox) start() *terminal {
+func (box *sandbox) start(args ...string) *terminal {
 	box.t.Helper()
-	tty := box.terminal("ccc", "--supervisor")
+	return box.open(append([]string{"ccc", "--supervisor"}, args...)...)
+}
+
+// open starts a session in a terminal by that command and waits until it takes keys.
+func (box *sandbox) open(command ...string) *terminal {
+	box.t.Helper()
+	tty := box.terminal(command...)
 	tty.waitUntil("an input line", 30*time.Second, func(screen string) bool { return inputLine(screen) != "" })
 	time.Sleep(time.Second)
 	return tty
@@ -253,15 +258,4 @@ func expectRun(t *testing.T, box *sandbox, got commandResult, answer string, ver
 	if got := box.timelineVerdicts(); !slices.Equal(got, verdicts) {
 		t.Errorf("verdicts %q, want %q", got, verdicts)
 	}
-}
-
-func olderThan(version, other string) bool {
-	number := func(v string) (n int) {
-		for _, part := range strings.SplitN(v, ".", 3) {
-			digits, _ := strconv.Atoi(part)
-			n = n*10000 + digits
-		}
-		return n
-	}
-	return number(version) < number(other)
 }

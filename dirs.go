@@ -8,12 +8,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // The environment variables that ccc and its parts agree on, or share with Claude Code.
 const (
 	supervisorVariable = "CCC_SUPERVISOR"      // "1": the session is supervised
 	reviewerVariable   = "CCC_SUPERVISOR_HOOK" // "1": this claude is a reviewer's
+	launchVariable     = "CCC_LAUNCH"          // which launch it was; see client.go
+	providerVariable   = "CCC_PROVIDER"        // the provider that the session was started with
+	addDirsVariable    = "CCC_ADD_DIRS"        // its --add-dir directories, separated as in PATH
 	claudeVariable     = "CCC_CLAUDE"
 	configDirVariable  = "CCC_CONFIG_DIR"
 	workDirVariable    = "CCC_WORK_DIR"
@@ -91,6 +95,35 @@ func (d dirs) configLockFile() string { return filepath.Join(d.ccc, lockName) }
 func (d dirs) settingsFiles() []string {
 	return slices.Compact([]string{d.settingsFile(),
 		filepath.Join(d.here, ".claude", "settings.json"), filepath.Join(d.here, ".claude", "settings.local.json")})
+}
+
+// gitTree returns the top of the git working tree that holds dir, and the git directory that all trees of its
+// repository share; both are "" outside one.
+func gitTree(dir string) (top, common string) {
+	for top = dir; ; top = filepath.Dir(top) {
+		common = filepath.Join(top, ".git")
+		if info, err := os.Stat(common); err == nil && info.IsDir() {
+			return top, resolved(common)
+		}
+		// In a worktree .git is a file that names a directory of its own, which names the common one.
+		if text, err := os.ReadFile(common); err == nil {
+			own := absoluteIn(top, strings.TrimPrefix(strings.TrimSpace(string(text)), "gitdir: "))
+			if text, err = os.ReadFile(filepath.Join(own, "commondir")); err == nil {
+				own = absoluteIn(own, strings.TrimSpace(string(text)))
+			}
+			return top, resolved(own)
+		}
+		if top == filepath.Dir(top) {
+			return "", ""
+		}
+	}
+}
+
+func absoluteIn(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 const installClaude = "npm install -g @anthropic-ai/claude-code"

@@ -119,7 +119,7 @@ func (c *checkup) checkClaude() {
 // not know. All versions from 2.0.60 to 2.1.329 do; their --help leaves some flags out.
 func (c *checkup) checkFlags(claude string) {
 	const nobodys = "--ccc-doctor"
-	flags := append(reviewerFlags("x", "x", c.config.Supervisor), reviewerFlag{nobodys})
+	flags := append(reviewerFlags("x", "", "x", c.config.Supervisor.Model, nil, c.config.Supervisor), reviewerFlag{nobodys})
 	var lacking []string
 	for {
 		_, complaint := ask(claude, slices.Concat(flags...)...)

@@ -108,6 +108,8 @@ func TestReviewEnded(t *testing.T) {
 		{name: "sigterm", signal: syscall.SIGTERM, stderr: "told to end"},
 		{name: "sigint", signal: syscall.SIGINT, stderr: "told to end"},
 		{name: "sighup", signal: syscall.SIGHUP, stderr: "told to end"},
+		{name: "sigquit", signal: syscall.SIGQUIT, stderr: "told to end"},
+		{name: "sigabrt", signal: syscall.SIGABRT, stderr: "told to end"},
 		{name: "sigkill", signal: syscall.SIGKILL},
 		{name: "verdict_then_hang", first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
 	}

@@ -1,38 +1,19 @@
 package main
 
 // One hook event in on stdin, one decision out on stdout. Whatever goes wrong on the way ends as "no decision" and
-// exit code 0: Claude Code takes 2, and so Go's code for a panic, as "block".
+// exit code 0: Claude Code takes 2, and so Go's code for a panic or SIGQUIT, as "block".
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 )
-
-// A hookEvent is what Claude Code tells a hook.
-type hookEvent struct {
-	SessionID            string          `json:"session_id"`
-	TranscriptPath       string          `json:"transcript_path"`
-	Cwd                  string          `json:"cwd"`
-	PermissionMode       string          `json:"permission_mode"`
-	HookEventName        string          `json:"hook_event_name"`
-	StopHookActive       bool            `json:"stop_hook_active"`       // this stop follows one that a hook blocked
-	LastAssistantMessage json.RawMessage `json:"last_assistant_message"` // a string, or whatever a later version makes of it
-	BackgroundTasks      json.RawMessage `json:"background_tasks"`
-	ToolName             string          `json:"tool_name"`
-	ToolInput            json.RawMessage `json:"tool_input"`
-	ToolUseID            string          `json:"tool_use_id"`
-	Prompt               string          `json:"prompt"`
-	AgentID              string          `json:"agent_id"` // set when a subagent, not the session's own agent, is at work
-}
 
 // reviewersOwn answers the hook of a reviewer's own claude. Claude Code takes it for no decision.
 const reviewersOwn = `{"decision":"","":""}` + "\n"
@@ -52,19 +33,22 @@ func supervisorHook(args []string) (code int) {
 		fmt.Print(usage)
 		return 0
 	}
+	signal.Ignore(syscall.SIGQUIT, syscall.SIGABRT) // a review that runs is ended by them (untilEnded)
+	stderr := &patientWriter{w: os.Stderr}
+	defer stderr.close()
 	defer func() {
 		if fault := recover(); fault != nil {
-			fmt.Fprintln(os.Stderr, "ccc: panic:", fault)
+			fmt.Fprintln(stderr, "ccc: panic:", fault)
 			code = 0
 		}
 	}()
-	decision, err := decide(c.flags["--state-dir"], os.Stdin, os.Stderr)
-	reportError(os.Stderr, err)
+	decision, err := decide(c.flags["--state-dir"], os.Stdin, stderr)
 	if decision != nil {
 		if _, err := os.Stdout.Write(append(encodeJSON(decision), '\n')); err != nil {
-			fmt.Fprintln(os.Stderr, "ccc: writing the decision:", err)
+			fmt.Fprintln(stderr, "ccc: writing the decision:", err)
 		}
 	}
+	reportError(stderr, err)
 	return 0
 }
 
@@ -78,10 +62,11 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	if err != nil {
 		return nil, err
 	}
-	h := &hook{event: event, dirs: d, stateDir: stateDir(d.state), stderr: stderr}
+	h := &hook{event: event, dirs: d, stateDir: stateDir(d.state), stderr: stderr, client: hookClient()}
 	operand, isCommand := slashCommand(event.Prompt)
-	isCommand = isCommand && event.HookEventName == eventPrompt
-	if !isCommand && !h.supervised() {
+	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, cmp.Or(os.Getenv(projectVariable), event.Cwd))
+	supervised := false
+	if supervised, h.launchedAt = supervision(event.SessionID, h.client, h.stateDir, !inSession()); !supervised && !isCommand {
 		return nil, nil
 	}
 	// A closed stderr must not end the hook in the middle of a review.
@@ -94,7 +79,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	case event.AgentID != "":
 		return nil, nil
 	case isCommand:
-		return h.command(operand), nil
+		return h.command(operand, supervised), nil
 	case event.HookEventName == eventPrompt:
 		return h.prompt(), nil
 	case event.HookEventName == eventStop, event.HookEventName == eventPreToolUse && event.ToolName == askUserQuestion:
@@ -135,36 +120,8 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 	return event, nil
 }
 
-// A hook is the answer to one event.
-type hook struct {
-	event    *hookEvent
-	dirs     dirs
-	stateDir stateDir
-	stderr   io.Writer
-}
-
-// supervised tells whether the event's session is to be reviewed: what it was switched to counts first, then how it
-// was started. Without either, a hook that Claude Code runs belongs to a session that nobody asked to supervise,
-// and one that a person runs by hand is meant.
-func (h *hook) supervised() bool {
-	if state, err := h.stateDir.read(h.event.SessionID); err == nil && state.Enabled != nil {
-		return *state.Enabled
-	}
-	if mode := os.Getenv(supervisorVariable); mode != "" {
-		return mode == "1"
-	}
-	return os.Getenv(projectVariable) == ""
-}
-
-func (h *hook) project() string {
-	if dir := os.Getenv(projectVariable); dir != "" {
-		return dir
-	}
-	return h.event.Cwd
-}
-
-// blocked is the decision that sends the agent on, or keeps a prompt from it. JSON members come in the order of
-// their names, here as in the others.
+// blocked is the decision that sends the agent on, or keeps a prompt from it. JSON members come in the order of their
+// names, here as in the others.
 func blocked(reason string) any { return map[string]string{"decision": "block", "reason": reason} }
 
 // toolDecision is the decision, allow or deny, about a call of a tool.
@@ -173,201 +130,41 @@ func toolDecision(decision, reason string) any {
 		"hookEventName": eventPreToolUse, "permissionDecision": decision, "permissionDecisionReason": reason}}
 }
 
-// systemMessage is shown to the user.
+// systemMessage is shown to the user. By hand there is nobody to show it.
 func systemMessage(format string, args ...any) any {
-	return map[string]string{"systemMessage": fmt.Sprintf(format, args...)}
+	return map[string]string{"systemMessage": "[SUPERVISOR] " + fmt.Sprintf(format, args...)}
 }
 
-// decision is what Claude Code is told of a review of a stop or a question.
+// decision is what Claude Code is told of a stop or a question: nothing, where the agent may stop or the question goes
+// to the user anyway. What the reviewer leaves to the user, a failed review and the limit are shown to the user; by
+// hand stdout has decisions only.
 func (h *hook) decision(found outcome) any {
 	feedback, isStop := h.cutFeedback(found.Feedback), h.event.HookEventName == eventStop
 	switch {
-	case isStop && found.Verdict == verdictBlock:
+	case found.Verdict == verdictBlock && isStop:
 		return blocked(feedback)
-	case isStop || found.Verdict == verdictFailed:
-		return nil
 	case found.Verdict == verdictBlock:
 		return toolDecision("deny", feedback)
-	}
-	return toolDecision("allow", feedback)
-}
-
-// command carries out /supervisor. The answer keeps the prompt from the model; a task has none, and goes on as the
-// user's prompt.
-func (h *hook) command(operand string) any {
-	on := operand != "off"
-	if operand != "" {
-		err := h.stateDir.switchMode(h.event.SessionID, on)
-		h.log("switched", "mode", modeWord(on))
-		if err != nil {
-			h.warn("switching the mode", err)
-			return blocked("无法切换 Supervisor 模式: " + err.Error())
-		}
-	}
-	switch operand {
-	case "on":
-		return blocked("Supervisor 模式已打开：Agent 停下之前会先审查。")
-	case "off":
-		return blocked("Supervisor 模式已关闭：Agent 可以直接停下。")
-	case "":
-		return blocked(fmt.Sprintf("Supervisor 模式: %s（/supervisor on 打开，/supervisor off 关闭）", modeWord(h.supervised())))
-	}
-	h.event.Prompt = operand
-	return h.prompt()
-}
-
-// prompt notes a new request of the user's, which has its own budget. The answer tells, once, when the last review
-// did not take place or was not allowed any more: the record of this prompt then is the last one.
-func (h *hook) prompt() any {
-	var last record
-	if err := h.stateDir.readTimeline(h.event.SessionID, func(r record) { last = r }); err != nil {
-		h.warn("reading the timeline", err)
-	}
-	if err := h.stateDir.resetCount(h.event.SessionID); err != nil {
-		h.warn("resetting the count", err)
-	}
-	h.record(record{Event: eventPrompt, Prompt: h.event.Prompt})
-	switch last.Verdict {
-	case verdictFailed:
-		return systemMessage("[SUPERVISOR] 上一次审查没有进行，Agent 的工作未经审查：%s（日志: %s）", cutMiddle(last.Error, 200), h.stateDir.logFile())
-	case verdictLimit:
-		return systemMessage("[SUPERVISOR] 上一个任务已达到审查次数上限（%d 次），最后一次停止未经审查（日志: %s）", last.Limit, h.stateDir.logFile())
+	case found.Verdict == verdictFailed && inSession():
+		return systemMessage("审查没有进行，Agent 的工作未经审查：%s（日志: %s）", cutMiddle(found.Error, 200), h.stateDir.logFile())
+	case found.Verdict == verdictFailed:
+		return nil
+	case !isStop && h.answersQuestions():
+		return nil
+	case !isStop:
+		return toolDecision("allow", feedback)
+	case found.Verdict == verdictLimit && inSession():
+		return systemMessage("已达到审查次数上限（%s），这次停止未经审查（日志: %s）", found.Feedback, h.stateDir.logFile())
+	case found.Verdict == verdictAllow && feedback != "":
+		return systemMessage("审查通过。审查者留给你的话：%s", feedback)
 	}
 	return nil
 }
 
-// supervise counts the event and has it reviewed.
-func (h *hook) supervise() outcome {
-	config, err := loadConfig(h.dirs)
-	if err != nil {
-		return h.failed(record{}, err)
-	}
-	limit := config.Supervisor.MaxIterations
-	iteration, err := h.stateDir.nextIteration(h.event.SessionID, limit)
-	if err != nil {
-		h.warn("counting the iteration", err)
-		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
-		if h.event.StopHookActive || h.event.HookEventName != eventStop {
-			return h.failed(record{}, errors.New("without a count only the first stop is reviewed"))
-		}
-		iteration = 1
-	}
-	entry := record{Iteration: iteration, Limit: limit}
-	if iteration == 0 {
-		entry.Verdict = verdictLimit
-		h.say("[SUPERVISOR] 已达到审查次数上限 %d/%d，允许停止\n", limit, limit)
-		h.record(entry)
-		return outcome{Verdict: verdictLimit, Feedback: fmt.Sprintf("已达到审查次数上限（%d 次），不再审查", limit)}
-	}
-	h.say("%s\n[SUPERVISOR HOOK] 开始执行\nsession: %s  event: %s  iteration %d/%d\n%[1]s\n",
-		rule, h.event.SessionID, h.event.HookEventName, iteration, limit)
-	return h.review(config, entry)
-}
-
-var rule = strings.Repeat("─", 60)
-
-// review runs the reviewer and tells, records and returns what it decided.
-func (h *hook) review(config *config, entry record) outcome {
-	prompt, source, err := supervisorPrompt(h.project(), h.dirs.ccc)
-	if err != nil {
-		return h.failed(entry, err)
-	}
-	entry.PromptSource = source
-	env, err := reviewerEnv(os.Environ(), config.findProvider(config.Supervisor.Provider))
-	if err != nil {
-		return h.failed(entry, err)
-	}
-	h.say("%s\n请在新窗口查看日志文件了解详情: %s\n", reviewingText, h.stateDir.outputFile(h.event.SessionID))
-	h.log("review started", "iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit), "prompt_source", source)
-	r := &review{
-		session:  h.event.SessionID,
-		project:  h.project(),
-		prompt:   prompt,
-		request:  h.request(entry).text(),
-		config:   config.Supervisor,
-		env:      env,
-		output:   io.Discard,
-		progress: h.stderr,
-		warn:     func(err error) { h.warn("review", err) },
-	}
-	if output, err := h.stateDir.openOutput(h.event.SessionID); err != nil {
-		h.warn("opening the reviewer's output", err)
-	} else {
-		defer output.Close()
-		r.output = output
-	}
-	timeout := time.Duration(config.Supervisor.TimeoutSeconds) * time.Second
-	ctx, cancel := context.WithTimeoutCause(context.Background(), timeout, fmt.Errorf("the reviewer gave no verdict within %s", timeout))
-	defer cancel()
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	defer stop()
-	if entry.outcome, err = r.run(ctx); err != nil {
-		return h.failed(entry, err)
-	}
-	if entry.Verdict == verdictAllow {
-		h.say("[SUPERVISOR] 任务已完成\n允许停止\n")
-	} else {
-		h.say("[SUPERVISOR] 任务未完成\n%s\nAgent 将根据反馈继续工作\n", printable(entry.Feedback))
-	}
-	h.record(entry)
-	return entry.outcome
-}
-
-// request is what the reviewer is told of the event.
-func (h *hook) request(entry record) reviewRequest {
-	r := reviewRequest{
-		lastMessage: string(h.event.LastAssistantMessage),
-		tasks:       h.event.BackgroundTasks,
-		iteration:   entry.Iteration,
-		limit:       entry.Limit,
-	}
-	_ = json.Unmarshal(h.event.LastAssistantMessage, &r.lastMessage) // anything but a string stays as it is
-	if h.event.HookEventName == eventPreToolUse {
-		r.question = h.event.ToolInput
-	}
-	err := h.stateDir.readTimeline(h.event.SessionID, func(past record) {
-		switch {
-		case past.Prompt != "":
-			r.userPrompts = append(r.userPrompts, past.Prompt)
-			r.lastFeedback = ""
-		case past.Verdict == verdictBlock:
-			r.lastFeedback = past.Feedback
-		}
-	})
-	if err != nil {
-		h.warn("reading the timeline", err)
-	}
-	return r
-}
-
-// failed is the one place that decides that no review took place: the agent stops, a question goes to the user, and
-// people are told.
-func (h *hook) failed(entry record, err error) outcome {
-	entry.Verdict, entry.Error = verdictFailed, err.Error()
-	fmt.Fprintln(h.stderr, "ccc: no review:", printable(entry.Error))
-	h.record(entry)
-	return entry.outcome
-}
-
-// record completes entry and adds it to the timeline and, without prompt and feedback, to the log.
-func (h *hook) record(entry record) {
-	entry.Time, entry.Project = now(), h.project()
-	if entry.Event == "" {
-		entry.Event = h.event.HookEventName
-	}
-	if err := h.stateDir.append(h.event.SessionID, entry); err != nil {
-		h.warn("writing the timeline", err)
-	}
-	if entry.Verdict == "" {
-		return
-	}
-	pairs := []any{"event", entry.Event, "verdict", entry.Verdict,
-		"iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit),
-		"duration", fmt.Sprintf("%.3fs", entry.DurationSeconds), "cost_usd", entry.CostUSD}
-	if entry.Error != "" {
-		pairs = append(pairs, "error", entry.Error)
-	}
-	h.log("review ended", pairs...)
+// answersQuestions tells whether this Claude Code takes a permission for the answer to a question: 2.0 does.
+func (h *hook) answersQuestions() bool {
+	talk, err := readConversation(h.event.TranscriptPath)
+	return err == nil && olderThan(talk.version, "2.1.0")
 }
 
 // feedbackLimit is in characters. Claude Code passes a reason on whole, twice, so length costs; what an agent can
@@ -384,18 +181,77 @@ func (h *hook) cutFeedback(feedback string) string {
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
-// say writes progress for people to stderr.
-func (h *hook) say(format string, args ...any) { fmt.Fprintf(h.stderr, format, args...) }
-
-// warn tells of a fault that does not change the decision.
-func (h *hook) warn(doing string, err error) {
-	fmt.Fprintf(h.stderr, "ccc: %s: %s\n", doing, printable(err.Error()))
-	h.log("warning", "during", doing, "error", err)
+// command carries out /supervisor. The answer keeps the prompt from the model; a task has none, and goes on as the
+// user's prompt.
+func (h *hook) command(operand string, supervised bool) any {
+	switch {
+	case operand == "":
+		return blocked(fmt.Sprintf("Supervisor 模式: %s（/supervisor on 打开，/supervisor off 关闭）", modeWord(supervised)))
+	case nearMode(operand):
+		return blocked(fmt.Sprintf("不明白 /supervisor %s。可用: /supervisor on、/supervisor off、/supervisor（查询）、/supervisor 任务内容", operand))
+	}
+	on := operand != "off"
+	err := h.stateDir.switchMode(h.event.SessionID, h.client.String(), on)
+	h.log("switched", "mode", modeWord(on))
+	h.record(record{Event: eventSwitch, Mode: modeWord(on)})
+	h.keepInstructions()
+	switch {
+	case err != nil:
+		h.warn("switching the mode", err)
+		return blocked("无法切换 Supervisor 模式: " + err.Error())
+	case operand == "on":
+		return blocked("Supervisor 模式已打开：Agent 停下之前会先审查。")
+	case operand == "off":
+		return blocked("Supervisor 模式已关闭：Agent 可以直接停下。")
+	}
+	h.event.Prompt = operand
+	return h.prompt()
 }
 
-func (h *hook) log(what string, pairs ...any) {
-	pairs = append([]any{"session_id", h.event.SessionID}, pairs...)
-	if err := h.stateDir.log(what, pairs...); err != nil {
-		fmt.Fprintln(h.stderr, "ccc: writing the log:", err)
+// prompt notes a new request of the user's, which has its own budget, and what the reviewer is told at this time. The
+// answer tells, once, what became of the last review if that could not be told before; the first of a session tells
+// that the session is supervised. What Claude Code submits itself is no request.
+func (h *hook) prompt() any {
+	if h.event.Prompt != "" && !isUsers(h.event.Prompt) {
+		return nil
 	}
+	var last record
+	first := true
+	err := h.stateDir.readTimeline(h.event.SessionID, func(r record) {
+		if first = first && r.Event != eventPrompt; r.Event != eventSwitch {
+			last = r
+		}
+	})
+	if err != nil {
+		h.warn("reading the timeline", err)
+	}
+	if err := h.update(func(s *sessionState) { s.Count = 0 }); err != nil {
+		h.warn("resetting the count", err)
+	}
+	h.record(record{Event: eventPrompt, Prompt: h.event.Prompt})
+	h.keepInstructions()
+	switch {
+	case last.Told:
+	case last.Verdict == verdictFailed:
+		return systemMessage("上一次审查没有进行，Agent 的工作未经审查：%s（日志: %s）", cutMiddle(last.Error, 200), h.stateDir.logFile())
+	case last.Verdict == verdictLimit:
+		return systemMessage("上一个任务已达到审查次数上限（%d 次），最后一次停止未经审查（日志: %s）", last.Limit, h.stateDir.logFile())
+	}
+	if first && inSession() {
+		return h.introduction()
+	}
+	return nil
+}
+
+// introduction tells that the session is supervised: the newest clients hide what was printed before they started.
+func (h *hook) introduction() any {
+	limit := defaultConfig().Supervisor.MaxIterations
+	if config, err := loadConfig(h.dirs); err == nil {
+		limit = config.Supervisor.MaxIterations
+	}
+	provider := ""
+	if name := os.Getenv(providerVariable); name != "" {
+		provider = "，提供商: " + name
+	}
+	return systemMessage("本会话受监督：每个请求最多审查 %d 次%s。实时查看: ccc log -f", limit, provider)
 }

@@ -23,6 +23,7 @@ func toolOutput(decision, reason string) string {
 func TestHook(t *testing.T) {
 	reviewed := []string{logPath, lockPath, eventsPath, outputPath, statePath}
 	unreviewed := []string{logPath, lockPath, eventsPath, statePath}
+	prompted := []string{logPath, lockPath, eventsPath, promptPath, statePath}
 	tests := []struct {
 		name    string
 		review  fakeReview // nil is "not yet"
@@ -73,13 +74,17 @@ func TestHook(t *testing.T) {
 			files: reviewed, stdout: toolOutput("allow", "fine")},
 		{name: "question_at_limit", event: "PreToolUse", members: asked, state: stateText(testSession, 10, ""),
 			files: unreviewed, stdout: toolOutput("allow", "已达到审查次数上限（10 次），不再审查")},
+		{name: "question_unanswered", event: "PreToolUse", members: asked, review: fakeReview{answers("I can't say.")},
+			files: reviewed, stderr: []string{"no verdict: I can't say."}},
 		{name: "question_failed", event: "PreToolUse", members: asked, review: fails("API Error: 401"),
 			files: reviewed, stderr: []string{"ccc: no review: "}},
 		{name: "other_tool", event: "PreToolUse", members: `"tool_name":"Bash","tool_input":{}`,
 			files: []string{logPath}, silent: true},
 
 		{name: "prompt_recorded", event: "UserPromptSubmit", members: `"prompt":"SECRET PROMPT"`,
-			state: stateText(testSession, 10, ""), files: unreviewed, silent: true},
+			state: stateText(testSession, 10, ""), files: prompted, silent: true},
+		{name: "prompt_of_claude_code", event: "UserPromptSubmit", members: `"prompt":"<task-notification>\nx"`,
+			state: stateText(testSession, 10, ""), files: []string{logPath, statePath}, silent: true},
 		{name: "subagent", event: "Stop", members: `"agent_id":"a1"`, files: []string{logPath}, silent: true},
 		{name: "subagent_stop", event: "SubagentStop", files: []string{logPath}, silent: true},
 		{name: "unknown_event", event: "SessionEnd", files: []string{logPath}, silent: true},
@@ -276,7 +281,7 @@ func TestHookReviewersCall(t *testing.T) {
 	box.hook(event)
 	want := strings.Join([]string{"--print", "--fork-session", "--resume", testSession, "--verbose", "--output-format", "stream-json",
 		"--json-schema", verdictSchema, "--system-prompt", "judge it", "--system-prompt-snapshot", "off", "--no-session-persistence",
-		"--settings", reviewerSettings, "--permission-mode", "plan", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
+		"--settings", reviewerSettings, "--permission-mode", "plan", "--strict-mcp-config", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
 	if got := box.read("../fake/reviewer-1/args"); strings.TrimSpace(got) != strings.TrimSpace(want) {
 		t.Errorf("arguments\n%s\nwant\n%s", got, want)
 	}

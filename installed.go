@@ -42,11 +42,16 @@ func withInstallation(d dirs, use func(in *installation) error) error {
 	}
 	defer unlock()
 	sweepTemporary(d.installedFile(), d.settingsFile(), d.promptFile(), d.commandFile())
+	return use(readInstallation(d))
+}
+
+// readInstallation returns the record; one that can't be read is as good as none.
+func readInstallation(d dirs) *installation {
 	in := &installation{Files: map[string]string{}}
 	if text, err := os.ReadFile(d.installedFile()); err == nil && json.Unmarshal(text, in) != nil {
 		in = &installation{Files: map[string]string{}}
 	}
-	return use(in)
+	return in
 }
 
 func (in *installation) write(d dirs) error {

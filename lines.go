@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -128,4 +129,55 @@ func (r *lineReader) close() {
 	if r.file != nil {
 		r.file.Close()
 	}
+}
+
+// A patientWriter passes on what is written to it and never makes its writer wait: a reader that does not read loses
+// what is too much.
+type patientWriter struct {
+	w      io.Writer
+	start  sync.Once
+	pieces chan []byte // nil until the first is written
+	done   chan struct{}
+}
+
+func (p *patientWriter) Write(piece []byte) (int, error) {
+	p.start.Do(func() {
+		p.pieces, p.done = make(chan []byte, 1000), make(chan struct{})
+		go func() {
+			defer close(p.done)
+			for piece := range p.pieces {
+				_, _ = p.w.Write(piece)
+			}
+		}()
+	})
+	select {
+	case p.pieces <- bytes.Clone(piece):
+	default:
+	}
+	return len(piece), nil
+}
+
+// close waits a moment for the reader to take what there is. Nothing may be written after it.
+func (p *patientWriter) close() {
+	if p.pieces == nil {
+		return
+	}
+	close(p.pieces)
+	select {
+	case <-p.done:
+	case <-time.After(200 * time.Millisecond):
+	}
+}
+
+// readLines passes on every line of the file at path; a last one without newline gets one.
+func readLines(path string, line func([]byte)) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := lineWriter{line: line}
+	_, err = io.Copy(&lines, file)
+	lines.close()
+	return err
 }

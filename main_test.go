@@ -46,6 +46,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// introduced is what the first prompt of a supervised session is answered with.
+const introduced = "UserPromptSubmit says: [SUPERVISOR] 本会话受监督：每个请求最多审查 10 次。实时查看: ccc log -f\n"
+
 // TestSession is a whole supervised session of the built program: launch, a
 // stop that is sent back, a stop that is approved.
 func TestSession(t *testing.T) {
@@ -54,7 +57,7 @@ func TestSession(t *testing.T) {
 	box.reviews(blocks("run the <tests>"), allows(""))
 	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
 	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it", "--model", "m")
-	if want := "I think it is done.\nStop hook feedback: run the <tests>\nNow it is tested.\n"; got.code != 0 || got.stdout != want {
+	if want := introduced + "I think it is done.\nStop hook feedback: run the <tests>\nNow it is tested.\n"; got.code != 0 || got.stdout != want {
 		t.Errorf("got %+v, want %q", got, want)
 	}
 	state := filepath.Join(box.home, ".claude/ccc")
@@ -114,7 +117,7 @@ func TestSessionQuestion(t *testing.T) {
 		box := newFakeBox(t)
 		box.turns("ask " + strings.ReplaceAll(question, "\n", "") + "\nI chose SQLite.")
 		box.reviews(review, allows(""))
-		if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it"); got.stdout != want || got.code != 0 {
+		if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it"); got.stdout != introduced+want || got.code != 0 {
 			t.Errorf("got %+v, want %q", got, want)
 		}
 	}

@@ -61,17 +61,22 @@ const verdictForm = `最后只输出一个 JSON 对象，之后不再输出任�
 
 // A reviewRequest is what the reviewer is told of one stop or question.
 type reviewRequest struct {
+	talk         conversation
+	unconfirmed  bool            // the requests are those that were submitted: which of them stand is not known
 	question     json.RawMessage // the input of AskUserQuestion; nil for a stop
-	userPrompts  []string        // the user's requests, oldest first
 	lastMessage  string          // the agent's
+	here         string          // the agent's current directory
+	tree         string          // the working tree that the agent works in
+	project      string          // where the session was started
 	tasks        json.RawMessage // background tasks, as Claude Code lists them
 	lastFeedback string          // of the review before, for the same request
 	iteration    int             // from 1
 	limit        int
+	keepCache    bool // the instructions stand above the request, not in a system prompt
 }
 
-// text is the message that asks for the review. What stays the same from one review to the next comes first, so
-// that the prompt cache of the API can serve it; what varies comes last.
+// text is the message that asks for the review. What stays the same from one review to the next comes first, so that
+// the prompt cache of the API can serve it; what varies comes last.
 func (r reviewRequest) text() string {
 	var b strings.Builder
 	section := func(title, text string) {
@@ -79,11 +84,18 @@ func (r reviewRequest) text() string {
 			fmt.Fprintf(&b, "\n## %s\n%s\n", title, text)
 		}
 	}
-	b.WriteString("你现在不是 Agent，而是审查者。以上是 Agent 与用户的完整对话。请按照系统提示词审查 Agent 的工作，检查真实的文件和结果，然后给出判定。\n")
-	if len(r.userPrompts) > 0 {
+	where := "系统提示词"
+	if r.keepCache {
+		where = "上面的审查提示词"
+	}
+	fmt.Fprintf(&b, "你现在不是 Agent，而是审查者。以上是 Agent 与用户的完整对话。请按照%s审查 Agent 的工作，检查真实的文件和结果，然后给出判定。\n", where)
+	if requests := r.talk.requests; len(requests) > 0 {
 		b.WriteString("\n## 用户的要求（按时间顺序，原文）\n")
-		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.userPrompts)))
-		for i, prompt := range r.userPrompts {
+		if r.unconfirmed {
+			b.WriteString("会话记录无法读取，以下是提交过的要求：其中可能有用户撤回的，也可能缺少 Agent 工作时输入的。请与对话核对。\n")
+		}
+		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(requests)))
+		for i, prompt := range requests {
 			fmt.Fprintf(&b, "\n[%d] %s\n", i+1, cutMiddle(prompt, keep))
 		}
 	}
@@ -95,13 +107,23 @@ func (r reviewRequest) text() string {
 	} else {
 		section("事件：Stop", "Agent 想结束工作。")
 	}
+	section("工作目录", r.place())
 	section("Agent 的最后一条消息", cutMiddle(r.lastMessage, lastMessageKeep))
 	if tasks := strings.TrimSpace(string(r.tasks)); tasks != "" && tasks != "null" && tasks != "[]" {
-		section("正在运行的后台任务（结束时会唤醒 Agent）", cutMiddle(tasks, userPromptKeep))
+		section("正在运行的后台任务", cutMiddle(tasks, userPromptKeep)+"\n这些任务在 Agent 的会话里仍在运行，结束时会唤醒 Agent。"+
+			"对话里若说它们已经停止（stopped），那只是因为你看到的是会话的副本，副本里没有这些任务。")
 	}
 	section("上一次审查的要求", r.lastFeedback)
 	section("审查次数", fmt.Sprintf("第 %d 次，最多 %d 次。", r.iteration, r.limit))
 	return b.String()
+}
+
+// place says where the agent works, and so where the reviewer has to look.
+func (r reviewRequest) place() string {
+	if r.tree == r.project {
+		return "Agent 的当前目录: " + r.here
+	}
+	return fmt.Sprintf("Agent 在另一个 worktree 里工作: %s（当前目录: %s）。项目的主目录是 %s，Agent 的改动不在那里：请检查 %[1]s 里的文件。", r.tree, r.here, r.project)
 }
 
 // In characters: prompts of the user's are kept whole up to userPromptKeep each, as long as all of them together

@@ -4,6 +4,7 @@ package main
 // place ends as the error of run.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,11 @@ import (
 
 // A review is one call of the reviewer.
 type review struct {
-	session  string // the session to fork
-	project  string // where the reviewer runs: older versions find a session only there
+	session  string   // the session to fork
+	dirs     []string // where the reviewer may run, the best first: older versions find a session only in its project
+	addDirs  []string // what else it may read
+	version  string   // of the Claude Code that wrote the transcript, "" if it is not known
+	model    string   // "" for the one that claude chooses
 	prompt   string
 	request  string
 	config   supervisorConfig
@@ -41,10 +45,10 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 	if err != nil {
 		return found, err
 	}
-	flags := reviewerFlags(r.session, r.prompt, r.config)
-	for {
+	flags := reviewerFlags(r.session, r.version, r.prompt, r.model, r.addDirs, r.config)
+	for dirs := r.dirs; ; {
 		stream := newStream(r.output, r.progress, r.warn)
-		stderr, err := r.call(ctx, slices.Concat([]string{claude}, slices.Concat(flags...)), stream)
+		stderr, err := r.call(ctx, dirs[0], slices.Concat([]string{claude}, slices.Concat(flags...)), stream)
 		found = stream.outcome
 		if name := unknownOption(stderr); stream.lines == 0 && ctx.Err() == nil && slices.Contains(optionalFlags, name) {
 			r.warn(fmt.Errorf("this claude does not know %s: going on without it", name))
@@ -54,8 +58,6 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 		switch {
 		case stream.result != nil:
 			found.Verdict, found.Feedback, err = stream.result.judge()
-		case errors.Is(ctx.Err(), context.Canceled):
-			err = errors.New("the hook was told to end")
 		case ctx.Err() != nil:
 			err = context.Cause(ctx)
 		case err == nil:
@@ -63,6 +65,10 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 		}
 		if err != nil && stderr != "" {
 			err = fmt.Errorf("%w: %s", err, stderr)
+		}
+		if err != nil && len(dirs) > 1 && strings.Contains(err.Error(), "No conversation found") {
+			dirs = dirs[1:]
+			continue
 		}
 		return found, err
 	}
@@ -77,12 +83,23 @@ type reviewerFlag []string
 // //**/*; the others heed both. Denying keeps the list of tools, and so the prompt cache, as it was.
 const reviewerSettings = `{"disableAllHooks":true,"permissions":{"deny":["Edit(//**)","Edit(//**/*)"]}}`
 
+// cacheSettings do the same where the prompt cache is to be kept, and so the list of tools: from 2.1.200 on, MCP tools
+// that a rule of the user's allows would be asked for, and in a review nobody answers. Denying them takes them off the
+// list; older versions do not know the asterisk.
+const cacheSettings = `{"disableAllHooks":true,"permissions":{"deny":["Edit(//**)","Edit(//**/*)"],"ask":["mcp__*"]}}`
+
 // optionalFlags may be dropped for a claude that does not know them.
 var optionalFlags = []string{"--system-prompt-snapshot", "--no-session-persistence", "--max-budget-usd"}
 
 // reviewerFlags is the command line of a review. It is the same, byte for byte, for every review of a session, as
-// the prompt cache wants it. Values are not checked here. prompt is not used where the config keeps the cache.
-func reviewerFlags(session, prompt string, config supervisorConfig) []reviewerFlag {
+// the prompt cache wants it. Values are not checked here. version is the Claude Code's, "" where it is not known; prompt
+// is not used where the config keeps the cache.
+func reviewerFlags(session, version, prompt, model string, addDirs []string, config supervisorConfig) []reviewerFlag {
+	namesMCP := slices.ContainsFunc(config.AllowedTools, func(tool string) bool { return strings.HasPrefix(tool, "mcp__") })
+	settings := reviewerSettings
+	if config.KeepCache && !namesMCP {
+		settings = cacheSettings
+	}
 	flags := []reviewerFlag{
 		{"--print"}, {"--fork-session"}, {"--resume", session},
 		{"--verbose"}, {"--output-format", "stream-json"},
@@ -96,10 +113,17 @@ func reviewerFlags(session, prompt string, config supervisorConfig) []reviewerFl
 	}
 	flags = append(flags,
 		reviewerFlag{"--no-session-persistence"},
-		reviewerFlag{"--settings", reviewerSettings},
+		reviewerFlag{"--settings", settings},
 		reviewerFlag{"--permission-mode", config.PermissionMode})
-	if config.Model != "" {
-		flags = append(flags, reviewerFlag{"--model", config.Model})
+	// A server of the user's would be started for each review, and a rule of the user's may let its tools write.
+	if !namesMCP && (!config.KeepCache || olderThan(cmp.Or(version, "0"), "2.1.200")) {
+		flags = append(flags, reviewerFlag{"--strict-mcp-config"})
+	}
+	if model != "" {
+		flags = append(flags, reviewerFlag{"--model", model})
+	}
+	if len(addDirs) > 0 {
+		flags = append(flags, append(reviewerFlag{"--add-dir"}, addDirs...))
 	}
 	if len(config.AllowedTools) > 0 {
 		flags = append(flags, append(reviewerFlag{"--allowedTools"}, config.AllowedTools...))
@@ -130,13 +154,13 @@ func unknownOption(stderr string) string {
 // is busy beyond measure.
 const pipePatience = 3 * time.Second
 
-// call runs the command line under a guard (guard.go) with the request on stdin and its stdout going to stream. It
+// call runs the command line in dir under a guard (guard.go) with the request on stdin and its stdout going to stream. It
 // returns when the reviewer has ended, a moment after its result, or when ctx ends, and nothing of it runs any more
 // then. stderr is the end of what the reviewer said there, on one line.
-func (r *review) call(ctx context.Context, command []string, stream *stream) (stderr string, err error) {
+func (r *review) call(ctx context.Context, dir string, command []string, stream *stream) (stderr string, err error) {
 	complaints := &tail{limit: 2000}
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Dir, cmd.Env = r.project, r.env
+	cmd.Dir, cmd.Env = dir, r.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(r.input()), stream, complaints
 	cmd.WaitDelay = pipePatience
 	lifeline, err := startGuarded(cmd)

@@ -70,7 +70,7 @@ func newSandbox(t *testing.T, claude string) *sandbox {
 	box.write("../work/notes.txt", 0o600, "a note\n")
 	t.Cleanup(func() {
 		if left := box.quiet(5 * time.Second); len(left) != 0 {
-			t.Errorf("still running at the end: %q", left)
+			t.Errorf("still running at the end: %.300q", left)
 			box.kill()
 		}
 	})
@@ -120,7 +120,7 @@ func (box *sandbox) read(name string) string {
 	return string(data)
 }
 
-// command prepares argv in the working directory, as leader of a process group.
+// command prepares argv in the working directory, as leader of a process session.
 // A name without a slash is looked up in the PATH of the sandbox.
 func (box *sandbox) command(argv ...string) *exec.Cmd {
 	box.t.Helper()
@@ -139,7 +139,7 @@ func (box *sandbox) command(argv ...string) *exec.Cmd {
 		}
 	}
 	return &exec.Cmd{Path: path, Args: argv, Dir: box.work, Env: box.vars,
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 }
 
 func (box *sandbox) getenv(name string) string {
@@ -282,6 +282,7 @@ const (
 	statePath  = ".claude/ccc/supervisor-" + testSession + ".json"
 	outputPath = ".claude/ccc/supervisor-" + testSession + "-output.jsonl"
 	eventsPath = ".claude/ccc/supervisor-" + testSession + "-events.jsonl"
+	promptPath = ".claude/ccc/supervisor-" + testSession + "-prompt.json"
 	logPath    = ".claude/ccc/hook-invocation.log"
 	lockPath   = ".claude/ccc/state.lock"
 )

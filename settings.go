@@ -361,11 +361,17 @@ var managedSettings = map[string]string{
 }[runtime.GOOS]
 
 // mutedBy returns the muting keys that are true in the settings file at path.
-func mutedBy(path string) (keys []string) {
+func mutedBy(path string) []string {
 	text, _ := os.ReadFile(path) // without a file nothing is muted
+	return mutedIn(text)
+}
+
+// mutedIn returns the muting keys that are true in text, the text of a settings file; one that Claude Code can't read
+// has none.
+func mutedIn(text []byte) (keys []string) {
 	root, err := parseJSON(text)
 	if err != nil {
-		return nil // Claude Code can't read it either
+		return nil
 	}
 	for _, key := range mutingKeys {
 		if v := root.member(key); v != nil && v.kind == 't' {

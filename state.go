@@ -1,8 +1,9 @@
 package main
 
-// The state directory, which this file alone opens. For a session abc123 it holds supervisor-abc123.json (the
-// count), supervisor-abc123-output.jsonl (what the reviewers wrote, as they wrote it) and
-// supervisor-abc123-events.jsonl (the timeline); for all sessions together hook-invocation.log and the lock.
+// The state directory: what ccc remembers of sessions, the log, and what is forgotten. For a session abc123 it holds
+// supervisor-abc123.json (the count), supervisor-abc123-output.jsonl (what the reviewers wrote, as they wrote it),
+// supervisor-abc123-events.jsonl (the timeline) and supervisor-abc123-prompt.json (what the reviewer is told); for a
+// client and for a launch small files of their own; for all sessions together hook-invocation.log and the lock.
 
 import (
 	"cmp"
@@ -28,13 +29,18 @@ const (
 	stateSuffix   = ".json"
 	outputSuffix  = "-output.jsonl"
 	eventsSuffix  = "-events.jsonl"
-	corruptSuffix = ".bad" // behind the name of a state that can't be read
+	promptSuffix  = "-prompt.json" // what the reviewer is told, as of the user's last prompt
+	corruptSuffix = ".bad"         // behind the name of a state that can't be read
+	clientPrefix  = "client-"      // before a client's name: what it was switched to
+	launchPrefix  = "launch-"      // before a launch's name: the client that it became
 )
 
 func (d stateDir) file(name string) string       { return filepath.Join(string(d), name) }
 func (d stateDir) stateFile(id string) string    { return d.file(sessionPrefix + id + stateSuffix) }
 func (d stateDir) outputFile(id string) string   { return d.file(sessionPrefix + id + outputSuffix) }
 func (d stateDir) timelineFile(id string) string { return d.file(sessionPrefix + id + eventsSuffix) }
+func (d stateDir) promptFile(id string) string   { return d.file(sessionPrefix + id + promptSuffix) }
+func (d stateDir) clientFile(c string) string    { return d.file(clientPrefix + c + stateSuffix) }
 func (d stateDir) logFile() string               { return d.file("hook-invocation.log") }
 func (d stateDir) lockFile() string              { return d.file("state.lock") }
 
@@ -80,11 +86,22 @@ func (d stateDir) check() (path string, err error) {
 
 // sessionState is what ccc remembers of a session between two hooks.
 type sessionState struct {
-	SessionID string    `json:"session_id"`
-	Count     int       `json:"count"`             // reviews since the user's last prompt
-	Enabled   *bool     `json:"enabled,omitempty"` // set once the session was switched on or off
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
+	SessionID  string      `json:"session_id"`
+	Count      int         `json:"count"`                // reviews since the user's last prompt
+	Request    string      `json:"request,omitempty"`    // the transcript's id of the request that these reviews are for
+	Spent      int         `json:"spent,omitempty"`      // reviews for it, whatever has set Count back since
+	Enabled    *bool       `json:"enabled,omitempty"`    // what Switch says
+	Switch     *modeSwitch `json:"switch,omitempty"`     // set once the session was switched on or off
+	Client     string      `json:"client,omitempty"`     // the one that ran its last hook
+	LaunchedAt time.Time   `json:"launched_at,omitzero"` // of a supervised launch
+	CreatedAt  time.Time   `json:"created_at"`
+	UpdatedAt  time.Time   `json:"updated_at"`
+}
+
+// A modeSwitch is one of supervision on or off.
+type modeSwitch struct {
+	On bool      `json:"on"`
+	At time.Time `json:"at"`
 }
 
 var errCorrupt = errors.New("the file is corrupt")
@@ -104,6 +121,9 @@ func (d stateDir) read(session string) (sessionState, error) {
 	var state sessionState
 	if json.Unmarshal(text, &state) != nil || state.SessionID != session || state.Count < 0 {
 		return fresh, fmt.Errorf("%s: %w", path, errCorrupt)
+	}
+	if state.Enabled != nil && state.Switch == nil { // of ccc 1.0.0
+		state.Switch = &modeSwitch{On: *state.Enabled}
 	}
 	return state, nil
 }
@@ -128,119 +148,104 @@ func (d stateDir) update(session string, change func(*sessionState)) error {
 	return errors.Join(err, replaceFile(path, append(encodeJSON(state), '\n'), false))
 }
 
-// nextIteration counts one more review of session and returns its number, from 1; at the limit it counts nothing
-// and returns 0.
-func (d stateDir) nextIteration(session string, limit int) (iteration int, err error) {
-	err = d.update(session, func(s *sessionState) {
-		if s.Count < limit {
-			s.Count++
-			iteration = s.Count
-		}
-	})
-	return iteration, err
-}
-
-// resetCount gives session a fresh budget of reviews.
-func (d stateDir) resetCount(session string) error {
-	return d.update(session, func(s *sessionState) { s.Count = 0 })
-}
-
-// switchMode turns supervision of session on or off, whatever it was started as.
-func (d stateDir) switchMode(session string, on bool) error {
-	return d.update(session, func(s *sessionState) { s.Enabled = &on })
-}
-
-// mode tells whether session is supervised, as far as can be told from outside: it was switched on, or it was not
-// switched at all and has a state, which only supervised sessions have.
-func (d stateDir) mode(session string) (on bool, err error) {
-	state, err := d.read(session)
-	if state.Enabled != nil {
-		return *state.Enabled, err
+// nextIteration counts one more review and returns its number, from 1; at the limit it counts nothing and returns 0.
+// request tells the user's newest request from every other, "" where that is not known: a new one has a fresh budget,
+// and one that is still the same goes on with its own, even if Claude Code has submitted a prompt since.
+func (s *sessionState) nextIteration(limit int, request string) (iteration int) {
+	if request != "" && request == s.Request {
+		s.Count = max(s.Count, s.Spent)
+	} else if request != "" {
+		s.Count, s.Request = 0, request
 	}
-	return !state.UpdatedAt.IsZero(), err
+	if s.Count >= limit {
+		return 0
+	}
+	s.Count++
+	s.Spent = s.Count
+	return s.Count
 }
 
-// A verdict is what became of a stop or a question.
-type verdict string
-
-const (
-	verdictBlock  verdict = "block"  // the agent goes on
-	verdictAllow  verdict = "allow"  // the agent may stop
-	verdictFailed verdict = "failed" // no review took place
-	verdictLimit  verdict = "limit"  // max_iterations was reached before
-)
-
-// An outcome is what a review came to, with all that is known of it.
-type outcome struct {
-	Verdict         verdict  `json:"verdict,omitempty"`
-	Feedback        string   `json:"feedback,omitempty"` // what is left to do; never empty with verdictBlock
-	Error           string   `json:"error,omitempty"`    // why there was no review
-	DurationSeconds float64  `json:"duration_seconds,omitempty"`
-	CostUSD         float64  `json:"cost_usd,omitempty"` // of this review alone
-	Tokens          *tokens  `json:"tokens,omitempty"`
-	Tools           []string `json:"tools,omitempty"` // as in Bash(git status)
-	ReviewerSession string   `json:"reviewer_session,omitempty"`
+// on tells whether the session is supervised, as far as can be told from outside: what was later, its launch or a
+// switch; only supervised sessions have a state without either.
+func (s *sessionState) on() bool {
+	if s.Switch != nil && !s.Switch.At.Before(s.LaunchedAt) {
+		return s.Switch.On
+	}
+	return !s.UpdatedAt.IsZero()
 }
 
-// tokens is what requests used, as the API counts it.
-type tokens struct {
-	Input      int `json:"input_tokens"`
-	CacheRead  int `json:"cache_read_input_tokens"`
-	CacheWrite int `json:"cache_creation_input_tokens"`
-	Output     int `json:"output_tokens"`
-}
-
-func (t *tokens) add(u tokens) {
-	t.Input += u.Input
-	t.CacheRead += u.CacheRead
-	t.CacheWrite += u.CacheWrite
-	t.Output += u.Output
-}
-
-// A record is one line of a session's timeline: a prompt of the user's (event UserPromptSubmit), or what became of
-// a stop or a question.
-type record struct {
-	Time         time.Time `json:"time"`
-	Event        string    `json:"event"`
-	Project      string    `json:"project,omitempty"`
-	Prompt       string    `json:"prompt,omitempty"`
-	Iteration    int       `json:"iteration,omitempty"`
-	Limit        int       `json:"max_iterations,omitempty"`
-	PromptSource string    `json:"prompt_source,omitempty"`
-	outcome
-}
-
-// append adds r to the timeline of session.
-func (d stateDir) append(session string, r record) error {
-	return appendFile(d.timelineFile(session), append(encodeJSON(r), '\n'))
-}
-
-// readTimeline passes on the records of session, oldest first. Lines that a full disk or a crash left broken are
-// passed over.
-func (d stateDir) readTimeline(session string, each func(record)) error {
-	r := d.followTimeline(session, func(line []byte) {
-		if r, ok := parseRecord(line); ok {
-			each(r)
-		}
+// switchMode turns supervision of session on or off, and of the client that it runs in, for what /clear makes of it. c
+// is that client, "" where only the session's last hook knows it.
+func (d stateDir) switchMode(session string, c string, on bool) (err error) {
+	s := &modeSwitch{On: on, At: now()}
+	if c == "" {
+		c = d.presentClient(session)
+	}
+	err = d.update(session, func(state *sessionState) {
+		state.Switch, state.Enabled = s, &on
+		state.Client = cmp.Or(c, state.Client)
 	})
-	defer r.close()
-	return r.read()
+	if err == nil && c != "" {
+		err = replaceFile(d.clientFile(c), encodeJSON(s), false)
+	}
+	return err
 }
 
-// followTimeline and followOutput return readers of session's timeline and of the last bytes of its reviewers'
-// output.
-func (d stateDir) followTimeline(session string, line func([]byte)) *lineReader {
-	return &lineReader{path: d.timelineFile(session), lines: lineWriter{line: line}}
+// presentClient is the client that ran session's last hook, "" if it has gone on to another session since.
+func (d stateDir) presentClient(session string) string {
+	state, _ := d.read(session)
+	ids, _ := d.sessions()
+	for _, id := range ids {
+		if other, _ := d.read(id); other.Client == state.Client && other.UpdatedAt.After(state.UpdatedAt) {
+			return ""
+		}
+	}
+	return state.Client
 }
 
-func (d stateDir) followOutput(session string, last int64, line func([]byte)) *lineReader {
-	return &lineReader{path: d.outputFile(session), last: last, lines: lineWriter{line: line}}
+// instructions are what the reviewer is told, and where that is from.
+type instructions struct {
+	Source string `json:"source"`
+	Text   string `json:"text"`
 }
 
-// parseRecord reads a line of a timeline; ok is false for what is not one.
-func parseRecord(line []byte) (r record, ok bool) {
-	err := json.Unmarshal(line, &r)
-	return r, err == nil && r.Event != ""
+func (d stateDir) writeInstructions(session string, in instructions) error {
+	unlock, err := lockFile(d.lockFile())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return replaceFile(d.promptFile(session), encodeJSON(in), false)
+}
+
+func (d stateDir) readInstructions(session string) (in instructions, ok bool) {
+	text, err := os.ReadFile(d.promptFile(session))
+	return in, err == nil && json.Unmarshal(text, &in) == nil
+}
+
+// clientSwitch is what the client was switched to in any of its sessions, nil for nothing.
+func (d stateDir) clientSwitch(c string) (s *modeSwitch) {
+	if text, err := os.ReadFile(d.clientFile(c)); err != nil || json.Unmarshal(text, &s) != nil {
+		return nil
+	}
+	return s
+}
+
+// claim makes c the client of the launch, unless another has been before, and tells whether it is.
+func (d stateDir) claim(launch, c string) (bool, error) {
+	if err := d.create(); err != nil {
+		return false, err
+	}
+	unlock, err := lockFile(d.lockFile())
+	if err != nil {
+		return false, err
+	}
+	defer unlock()
+	path := d.file(launchPrefix + filepath.Base(launch))
+	if owner, err := os.ReadFile(path); err == nil {
+		return string(owner) == c, nil
+	}
+	return true, replaceFile(path, []byte(c), false)
 }
 
 // sessions returns the ids of the sessions that have left something here.
@@ -310,7 +315,7 @@ const (
 	logLimit = 5 << 20
 )
 
-// sweep removes the files of sessions untouched for longer than retention, and puts a log that has grown over
+// sweep removes the files of sessions and clients untouched for longer than retention, and puts a log that has grown over
 // logLimit aside.
 func (d stateDir) sweep() error {
 	unlock, err := lockFile(d.lockFile())
@@ -333,10 +338,14 @@ func (d stateDir) sweep() error {
 		if strings.HasSuffix(name, temporarySuffix) {
 			os.Remove(d.file(name)) // of a process that was killed: the lock is ours
 		}
-		if session, ok := sessionOf(name); ok {
-			files[session] = append(files[session], d.file(name))
+		owner, ok := sessionOf(name)
+		if !ok && ofClient(name) {
+			owner, ok = name, true
+		}
+		if ok {
+			files[owner] = append(files[owner], d.file(name))
 			info, err := entry.Info()
-			touched[session] = touched[session] || err == nil && time.Since(info.ModTime()) < retention
+			touched[owner] = touched[owner] || err == nil && time.Since(info.ModTime()) < retention
 		}
 	}
 	for session, paths := range files {
@@ -352,7 +361,7 @@ func (d stateDir) sweep() error {
 // sessionOf returns the session that the file name belongs to.
 func sessionOf(name string) (session string, ok bool) {
 	name, ok = strings.CutPrefix(name, sessionPrefix)
-	for _, suffix := range []string{outputSuffix, eventsSuffix, stateSuffix, stateSuffix + corruptSuffix} {
+	for _, suffix := range []string{outputSuffix, eventsSuffix, promptSuffix, stateSuffix, stateSuffix + corruptSuffix} {
 		if session, found := strings.CutSuffix(name, suffix); found && ok && validSession(session) {
 			return session, true
 		}
@@ -360,11 +369,16 @@ func sessionOf(name string) (session string, ok bool) {
 	return "", false
 }
 
+// ofClient tells whether the file name is that of a client or a launch.
+func ofClient(name string) bool {
+	return strings.HasPrefix(name, clientPrefix) || strings.HasPrefix(name, launchPrefix)
+}
+
 // owns tells whether the file name is one that ccc makes, or what a killed process left of one. written.json is ccc
 // 1.0.0's.
 func (d stateDir) owns(name string) bool {
 	_, ofSession := sessionOf(name)
-	return ofSession || strings.HasSuffix(name, temporarySuffix) ||
+	return ofSession || ofClient(name) || strings.HasSuffix(name, temporarySuffix) ||
 		slices.Contains([]string{d.logFile(), d.logFile() + ".1", d.lockFile(), d.file("written.json")}, d.file(name))
 }
 

@@ -42,7 +42,7 @@ func noSessions(d dirs) string {
 type summary struct {
 	Session   string     `json:"session_id"`
 	Project   string     `json:"project"`
-	Mode      string     `json:"mode"` // on or off: what it was switched to; "": how it was started decides, which is not known here
+	Mode      string     `json:"mode"` // on or off, as far as can be told from outside; "": it has no state
 	Count     int        `json:"count"`
 	Limit     int        `json:"max_iterations"`
 	Verdict   verdict    `json:"verdict"` // the last one
@@ -52,6 +52,7 @@ type summary struct {
 	CostUSD   float64    `json:"cost_usd"`
 	Tokens    tokens     `json:"tokens"`
 	UpdatedAt time.Time  `json:"updated_at"`
+	switched  bool
 }
 
 // summarizeAll returns the sessions, newest first. What can't be read of one session is told on stderr and does not
@@ -77,8 +78,8 @@ func summarizeAll(d dirs, stderr io.Writer) ([]summary, error) {
 func summarize(d dirs, session string) (summary, error) {
 	state, stateErr := stateDir(d.state).read(session)
 	s := summary{Session: session, Count: state.Count, UpdatedAt: state.UpdatedAt}
-	if state.Enabled != nil {
-		s.Mode = modeWord(*state.Enabled)
+	if !state.UpdatedAt.IsZero() {
+		s.Mode, s.switched = modeWord(state.on()), state.Switch != nil
 	}
 	err := stateDir(d.state).readTimeline(session, s.add)
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
@@ -149,10 +150,6 @@ func showTable(s *screen, sessions []summary) {
 			line = s.paint(dim, line)
 		}
 		fmt.Fprintln(s, strings.TrimRight(line, " "))
-	}
-	if slices.ContainsFunc(sessions, func(one summary) bool { return one.Mode == "" }) {
-		fmt.Fprintln(s)
-		s.block("", "监督 -: 没有切换过，由会话的启动方式决定（ccc --supervisor）")
 	}
 }
 
@@ -231,10 +228,10 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 		return "", fmt.Errorf("reading Claude Code's status: %w", err)
 	}
 	s, err := summarize(d, input.SessionID)
-	if s.Mode == "off" {
+	switch on, _ := supervision(input.SessionID, hookClient(), stateDir(d.state), false); {
+	case !on && s.switched:
 		return "监督已关闭", err
-	}
-	if s.Mode != "on" && os.Getenv(supervisorVariable) != "1" {
+	case !on:
 		return "", err
 	}
 	parts := []string{"监督中 " + s.budget()}

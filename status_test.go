@@ -170,7 +170,7 @@ func TestStatusJSON(t *testing.T) {
 	one := sessions[1]
 	delete(one, "updated_at")
 	delete(one, "verdict_at")
-	want := map[string]any{"session_id": "0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", "project": "/home/you/项目/商城", "mode": "", "count": 3.0,
+	want := map[string]any{"session_id": "0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", "project": "/home/you/项目/商城", "mode": "on", "count": 3.0,
 		"max_iterations": 20.0, "verdict": "allow", "reviews": 3.0, "failed_reviews": 1.0, "cost_usd": 0.3,
 		"tokens": map[string]any{"input_tokens": 0.0, "cache_read_input_tokens": 0.0, "cache_creation_input_tokens": 0.0, "output_tokens": 0.0}}
 	if !reflect.DeepEqual(one, want) {

@@ -3,9 +3,13 @@ package main
 // Supervision on and off: what /supervisor means inside a session, and ccc supervisor-mode outside.
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 )
 
 // keptCommand is the file that makes /supervisor known to Claude Code. ccc's hook answers on, off and the bare
@@ -21,19 +25,37 @@ $ARGUMENTS
 
 // slashCommand returns what follows /supervisor in prompt; ok is false for any other prompt.
 func slashCommand(prompt string) (operand string, ok bool) {
-	word, operand, _ := strings.Cut(strings.TrimSpace(prompt), " ")
-	operand = strings.TrimSpace(operand)
+	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "/supervisor")
+	operand = strings.TrimSpace(rest)
 	if mode := strings.ToLower(operand); mode == "on" || mode == "off" {
 		operand = mode
 	}
-	return operand, word == "/supervisor"
+	return operand, ok && (rest == "" || operand != rest)
 }
 
-func modeWord(on bool) string {
-	if on {
-		return "on"
+// nearModes are words that mean a mode, and no task.
+var nearModes = []string{"on", "off", "enable", "enabled", "disable", "disabled", "start", "stop", "pause", "status", "state", "mode", "query",
+	"toggle", "true", "false", "yes", "no", "help", "", "打开", "开启", "开", "关闭", "关", "停止", "暂停", "状态", "帮助"}
+
+// nearMode tells whether the whole of operand is such a word, or on or off with something around it.
+func nearMode(operand string) bool {
+	word := strings.ToLower(strings.Trim(operand, " .,;:!?-/\"'`，。；：！？"))
+	return operand != "on" && operand != "off" && slices.Contains(nearModes, word)
+}
+
+// commandIsTheirs tells whether /supervisor is a command or a skill of the user's own, in Claude Code's directory or in
+// the project. Then ccc leaves it alone.
+func commandIsTheirs(d dirs, project string) bool {
+	for _, dir := range []string{d.claude, filepath.Join(project, ".claude")} {
+		if _, err := os.Stat(filepath.Join(dir, "skills", "supervisor", "SKILL.md")); err == nil {
+			return true
+		}
+		path := filepath.Join(dir, "commands", "supervisor.md")
+		if content, err := os.ReadFile(path); err == nil && (path != d.commandFile() || !keptCommand(d).isOurs(readInstallation(d), content)) {
+			return true
+		}
 	}
-	return "off"
+	return false
 }
 
 // supervisorMode is ccc supervisor-mode [on|off] [SESSION].
@@ -42,32 +64,53 @@ func supervisorMode(c *call, d dirs) error {
 	if len(operands) > 0 && (operands[0] == "on" || operands[0] == "off") {
 		mode, operands = operands[0], operands[1:]
 	}
-	session := os.Getenv(sessionVariable)
+	if len(operands) > 1 {
+		return usageError("supervisor-mode", "%q is neither on nor off", operands[0])
+	}
+	state := stateDir(d.state)
+	session, err := os.Getenv(sessionVariable), error(nil)
 	if len(operands) > 0 {
-		session = operands[0]
+		session, err = state.findSession(operands[0])
 	}
 	switch {
-	case len(operands) > 1:
-		return usageError("supervisor-mode", "%q is neither on nor off", operands[0])
+	case err != nil:
+		return err
 	case session == "":
 		return usageError("supervisor-mode", "which session? %s is not set", sessionVariable)
 	case !validSession(session):
 		return usageError("supervisor-mode", "%q is not a session id", session)
+	case mode == "off" && calledByAgent():
+		return withHint(errors.New("supervisor-mode: off is for the user, not for the agent"), "the user can type /supervisor off")
 	}
-	state := stateDir(d.state)
-	if mode == "" {
-		on, err := state.mode(session)
-		if err == nil {
-			fmt.Println(modeWord(on))
+	if mode != "" {
+		on := mode == "on"
+		if err := errors.Join(state.create(), state.switchMode(session, "", on)); err != nil {
+			return err
 		}
+		if err := state.append(session, record{Time: now(), Event: eventSwitch, Mode: mode}); err != nil {
+			return err
+		}
+	}
+	now, err := state.read(session)
+	if err != nil {
 		return err
 	}
-	if err := state.create(); err != nil {
-		return err
-	}
-	if err := state.switchMode(session, mode == "on"); err != nil {
-		return err
-	}
-	fmt.Println(mode)
+	fmt.Println(modeWord(now.on()))
 	return nil
+}
+
+// calledByAgent tells whether a tool of an agent's runs this ccc: Claude Code marks the environment of its tools, each
+// of which has a process session of its own. Where ccc's own environment was cleaned, that of a process above it in
+// that session still has the mark.
+func calledByAgent() bool {
+	sessionOf := func(pid int) uintptr {
+		id, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, uintptr(pid), 0, 0)
+		return id
+	}
+	for pid := os.Getpid(); pid > 1 && sessionOf(pid) == sessionOf(0); pid, _, _ = processInfo(pid) {
+		if processHas(pid, "CLAUDECODE=1") {
+			return true
+		}
+	}
+	return false
 }

@@ -16,13 +16,21 @@ func TestSwitchCommand(t *testing.T) {
 		recorded           string // in the timeline
 	}{
 		{name: "on", prompt: "/supervisor on", vars: "CLAUDE_PROJECT_DIR=.", blocked: "已打开",
-			enabled: `"enabled":true`},
+			enabled: `"enabled":true`, recorded: `"mode":"on"`},
 		{name: "off", prompt: " /supervisor OFF ", vars: "CCC_SUPERVISOR=1", blocked: "已关闭",
-			enabled: `"enabled":false`},
+			enabled: `"enabled":false`, recorded: `"mode":"off"`},
 		{name: "query_off", prompt: "/supervisor", vars: "CLAUDE_PROJECT_DIR=.", blocked: "Supervisor 模式: off"},
 		{name: "query_on", prompt: "/supervisor", vars: "CCC_SUPERVISOR=1", blocked: "Supervisor 模式: on"},
 		{name: "task", prompt: "/supervisor fix <it>", vars: "CLAUDE_PROJECT_DIR=.", enabled: `"enabled":true`,
 			recorded: `"prompt":"fix <it>"`},
+		{name: "task_on_next_line", prompt: "/supervisor\nfix it", vars: "CLAUDE_PROJECT_DIR=.", enabled: `"enabled":true`,
+			recorded: `"prompt":"fix it"`},
+		{name: "task_of_one_word", prompt: "/supervisor refactor", vars: "CLAUDE_PROJECT_DIR=.", enabled: `"enabled":true`,
+			recorded: `"prompt":"refactor"`},
+		{name: "near_off", prompt: "/supervisor off.", vars: "CLAUDE_PROJECT_DIR=.", blocked: "不明白 /supervisor off."},
+		{name: "near_disable", prompt: "/supervisor Disable", vars: "CLAUDE_PROJECT_DIR=.", blocked: "/supervisor off"},
+		{name: "near_status", prompt: "/supervisor status", vars: "CCC_SUPERVISOR=1", blocked: "不明白"},
+		{name: "near_dashes", prompt: "/supervisor --off", vars: "CCC_SUPERVISOR=1", blocked: "不明白"},
 		{name: "other_command", prompt: "/supervisors on", vars: "CLAUDE_PROJECT_DIR=."},
 	}
 	for _, test := range tests {
@@ -30,8 +38,8 @@ func TestSwitchCommand(t *testing.T) {
 			box := newFakeBox(t)
 			box.vars = append(box.vars, test.vars)
 			got := box.hook(box.event(eventPrompt, `"prompt":`+string(encodeJSON(test.prompt))))
-			if got.code != 0 || got.stderr != "" || (got.stdout == "") != (test.blocked == "") || !strings.Contains(got.stdout, test.blocked) ||
-				test.blocked != "" && !strings.HasPrefix(got.stdout, `{"decision":"block","reason":"`) {
+			blocks := strings.HasPrefix(got.stdout, `{"decision":"block","reason":"`)
+			if got.code != 0 || got.stderr != "" || blocks != (test.blocked != "") || !strings.Contains(got.stdout, test.blocked) {
 				t.Errorf("got %+v, want %q", got, test.blocked)
 			}
 			if state := box.read(statePath); !strings.Contains(state, test.enabled) || (state == "") != (test.enabled == "") {
@@ -54,7 +62,7 @@ func TestSwitchInSession(t *testing.T) {
 	if got.code != 0 || !strings.Contains(got.stdout, "已关闭") || strings.Count(got.stdout, "Stop hook feedback: add tests") != 1 {
 		t.Errorf("got %+v", got)
 	}
-	if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "[1] finish it") || strings.Contains(request, "do more") {
+	if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "[1] do more\n\n[2] /supervisor finish it\n") {
 		t.Errorf("request %s", request)
 	}
 }
@@ -67,14 +75,20 @@ func TestSwitchOutside(t *testing.T) {
 		stdout     string
 		stderr     string
 	}{
+		{args: "on " + testSession, code: 1, stderr: "no session"},
+		{args: "nonsense", code: 1, stderr: `no session "nonsense"`},
+		{args: "", vars: "CLAUDE_CODE_SESSION_ID=" + testSession, stdout: "off\n"},
+		{args: "on", stdout: "on\n"},
+		{args: testSession, stdout: "on\n"},
+		{args: "off " + testSession[:8], stdout: "off\n"},
 		{args: testSession, stdout: "off\n"},
 		{args: "on " + testSession, stdout: "on\n"},
-		{args: testSession, stdout: "on\n"},
-		{args: "", vars: "CLAUDE_CODE_SESSION_ID=" + testSession, stdout: "on\n"},
+		{args: "off " + testSession, stdout: "off\n"},
 		{args: "off", vars: "CLAUDE_CODE_SESSION_ID=" + testSession, stdout: "off\n"},
 		{args: testSession, stdout: "off\n"},
 		{args: "", vars: "CLAUDE_CODE_SESSION_ID=", code: 2, stderr: "which session?"},
-		{args: "on ../x", code: 2, stderr: "not a session id"},
+		{args: "on ../x", code: 1, stderr: "no session"},
+		{args: "on", vars: "CLAUDE_CODE_SESSION_ID=../x", code: 2, stderr: "not a session id"},
 		{args: "maybe " + testSession, code: 2, stderr: `"maybe" is neither on nor off`},
 		{args: "on a b", code: 2, stderr: "usage:"},
 		{args: "--loud", code: 2, stderr: "usage:"},
@@ -86,6 +100,9 @@ func TestSwitchOutside(t *testing.T) {
 		if got.code != test.code || got.stdout != test.stdout || (got.stderr == "") != (test.stderr == "") || !strings.Contains(got.stderr, test.stderr) {
 			t.Errorf("supervisor-mode %s: %+v", test.args, got)
 		}
+	}
+	if events := box.read(eventsPath); strings.Count(events, `"event":"switch"`) != 5 {
+		t.Errorf("switches leave %s", events)
 	}
 	// What was switched from outside counts for the next stop.
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")

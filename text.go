@@ -53,6 +53,18 @@ func shellQuote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
+// olderThan compares versions such as 2.1.30; of an unknown one, "", nothing is said.
+func olderThan(version, other string) bool {
+	number := func(v string) (n int) {
+		for _, part := range strings.SplitN(v, ".", 3) {
+			digits, _ := strconv.Atoi(part)
+			n = n*10000 + digits
+		}
+		return n
+	}
+	return version != "" && number(version) < number(other)
+}
+
 // dollars writes a cost; 0 is one that claude did not tell, and gives "".
 func dollars(usd float64) string {
 	switch {

@@ -4,15 +4,15 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 )
 
-// defaultFeedback stands in for a reviewer that refuses and does not say why.
-const defaultFeedback = "请继续完成任务"
-
-// completedMarker in a text without JSON is an older form of approval.
+// completedMarker on a line of its own, in a text without a verdict, is an older form of approval. In a sentence it is
+// a mention.
 const completedMarker = "[TASK_COMPLETED]"
 
 // A resultLine is the message that ends a reviewer's stream.
@@ -42,37 +42,28 @@ func parseResult(line []byte) *resultLine {
 	return r
 }
 
-// judge returns the verdict, allow or block, and with the latter what is left to do. A result that says it failed
-// is no review, whatever its text looks like: an API error comes as subtype success with is_error.
+// judge returns the verdict, allow or block, and the feedback. Without a verdict, decided is "" and feedback the text
+// that stands there. A result that says it failed is no review, whatever its text looks like: an API error comes as
+// subtype success with is_error.
 func (r *resultLine) judge() (decided verdict, feedback string, err error) {
-	text, isText := r.text()
+	text, _ := r.text()
 	switch {
 	case r.malformed != nil:
 		return "", "", fmt.Errorf("the reviewer's result is malformed: %w", r.malformed)
 	case r.IsError || r.Subtype != "" && r.Subtype != "success":
 		said := strings.TrimSpace(text + " " + string(r.Errors))
 		return "", "", fmt.Errorf("the reviewer failed (%s): %s", r.Subtype, cutMiddle(said, 500))
-	}
-	object := []byte(nil)
-	switch {
 	case isObject(r.StructuredOutput):
-		object = r.StructuredOutput
+		decided, feedback = findVerdict(string(r.StructuredOutput))
 	case isObject(r.Result):
-		object = r.Result
-	case isText:
-		var found bool
-		if object, found = lastObject(text); !found && strings.Contains(text, completedMarker) {
-			return verdictAllow, "", nil
-		}
+		decided, feedback = findVerdict(string(r.Result))
+	default:
+		decided, feedback = findVerdict(text)
 	}
-	decided, feedback, err = parseVerdict(object)
-	if err != nil {
-		decided, feedback = verdictBlock, text
+	if decided == "" {
+		feedback = text
 	}
-	if feedback = strings.TrimSpace(feedback); feedback == "" && decided == verdictBlock {
-		feedback = defaultFeedback
-	}
-	return decided, feedback, nil
+	return decided, strings.TrimSpace(feedback), nil
 }
 
 // text returns the result's text.
@@ -92,62 +83,69 @@ func (r *resultLine) ownCost() (sum float64) {
 
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// parseVerdict reads the verdict out of a JSON object. Keys count as written: Go would take "Allow_Stop" for
-// "allow_stop".
-func parseVerdict(object []byte) (decided verdict, feedback string, err error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(object, &members); err != nil {
-		return "", "", err
-	}
-	raw, ok := members["allow_stop"]
-	if !ok {
-		raw = members["completed"] // its older name
-	}
-	switch string(raw) {
-	case `true`, `"true"`:
-		decided = verdictAllow
-	case `false`, `"false"`:
-		decided = verdictBlock
-	default:
-		return "", "", errors.New("allow_stop is not a boolean")
-	}
-	_ = json.Unmarshal(members["feedback"], &feedback)
-	return decided, feedback, nil
-}
+// The names that models give to the members of a verdict.
+var allowKeys = []string{"allow_stop", "allowStop", "completed"}
 
-// meantAsObject tells whether the brace that text begins with opens a JSON object, or what was meant as one, rather
-// than a piece of prose or code.
-func meantAsObject(text string) bool {
-	rest := strings.TrimLeft(text[1:], " \t\r\n")
-	if strings.HasPrefix(rest, `"`) || strings.HasPrefix(rest, "}") {
-		return true
-	}
-	rest = strings.TrimPrefix(rest, "'")
-	return strings.HasPrefix(rest, "allow_stop") || strings.HasPrefix(rest, "completed") || strings.HasPrefix(rest, "feedback")
-}
+// meantKey is a member of what was meant as a verdict. It is compiled when it is needed: no unsupervised hook needs it.
+var meantKey = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("[\"'“”‘’]?(allow_stop|allowStop)[\"'“”‘’]?\\s*[:：]|[\"'“”‘’]completed[\"'“”‘’]\\s*[:：]")
+})
 
-// lastObject returns the last JSON object in text; objects inside others do not count. It returns nil when that one
-// is broken: cut short, or not JSON. found tells whether there was an object, whole or broken.
-func lastObject(text string) (object []byte, found bool) {
-	for i := 0; i < len(text); {
-		next := strings.IndexByte(text[i:], '{')
-		if next < 0 {
+// verdictEffort is in bytes, of text that is read in vain: a text of many braces that open nothing is given up.
+const verdictEffort = 8 << 20
+
+// findVerdict looks for the last verdict in text, which may be prose around JSON. Where a later object was meant as a
+// verdict and can't be read, there is none: what the reviewer decided is not known.
+func findVerdict(text string) (decided verdict, feedback string) {
+	unread, effort := false, 0
+	for rest := text; effort < verdictEffort; {
+		_, behind, found := strings.Cut(rest, "{")
+		if !found {
 			break
 		}
-		i += next
-		var raw json.RawMessage
-		switch err := json.NewDecoder(strings.NewReader(text[i:])).Decode(&raw); {
-		case err == nil:
-			object, found = raw, true
-			i += len(raw)
-		case meantAsObject(text[i:]):
-			object, found = nil, true
-			i += brokenExtent(text[i:])
-		default:
-			i++
+		rest = rest[len(rest)-len(behind)-1:]
+		v, after, whole := parseLoose(rest)
+		if whole {
+			if d, f, isVerdict := readVerdict(v); isVerdict {
+				decided, feedback, unread = d, f, d == ""
+			}
+			rest = after
+			continue
 		}
+		extent := brokenExtent(rest)
+		effort += len(rest) - len(after) + extent
+		if effort >= verdictEffort || meantKey().MatchString(rest[:extent]) {
+			decided, feedback, unread = "", "", true
+			behind = rest[extent:]
+		}
+		rest = behind
 	}
-	return object, found
+	isMarker := func(line string) bool { return strings.TrimSpace(line) == completedMarker }
+	if decided == "" && !unread && slices.ContainsFunc(strings.Split(text, "\n"), isMarker) {
+		return verdictAllow, ""
+	}
+	return decided, feedback
+}
+
+// readVerdict reads an object that is a verdict, or has one as its member verdict. decided is "" where the object was
+// meant as one and does not say yes or no.
+func readVerdict(v looseValue) (decided verdict, feedback string, isVerdict bool) {
+	allow, isVerdict := v.member(allowKeys...)
+	if !isVerdict {
+		inner, ok := v.member("verdict")
+		if allow, isVerdict = inner.member(allowKeys...); !ok || !isVerdict {
+			return "", "", false
+		}
+		v = inner
+	}
+	switch strings.ToLower(strings.TrimSpace(allow.text)) {
+	case "true", "yes":
+		decided = verdictAllow
+	case "false", "no":
+		decided = verdictBlock
+	}
+	said, _ := v.member("feedback")
+	return decided, strings.Join(said.texts(), "\n"), true
 }
 
 // brokenExtent is the length of the broken object that text begins with: up to the brace that closes it, strings

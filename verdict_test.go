@@ -10,89 +10,115 @@ import (
 const noReview = "no review"
 
 func TestVerdict(t *testing.T) {
+	const allow, block, none = verdictAllow, verdictBlock, verdict("")
 	type row struct {
-		name     string
-		line     string
-		allow    bool
-		feedback string // noReview: judge returns an error
+		name, line string
+		want       verdict
+		feedback   string // noReview: judge returns an error
 	}
-	const allow, refuse = true, false
 	const fence = "run\n```sh\necho {\"allow_stop\": true}\n```"
 	text := func(s string) string {
 		return `{"type":"result","subtype":"success","result":` + string(encodeJSON(s)) + `}`
 	}
-	// refused has its text as feedback.
-	refused := func(name, s string) row { return row{name, text(s), refuse, s} }
+	// unread has no verdict, and its text as feedback.
+	unread := func(name, s string) row { return row{name, text(s), none, strings.TrimSpace(s)} }
 	structured := func(output, beside string) string {
 		return `{"subtype":"success","structured_output":` + output + beside + `}`
 	}
 	const besideAllow = `,"result":"{\"allow_stop\":true}"`
 	tests := []row{
 		{"structured_allow", structured(`{"allow_stop":true,"feedback":""}`, ""), allow, ""},
-		{"structured_refuse", structured(`{"allow_stop":false,"feedback":"add tests"}`, ""), refuse, "add tests"},
-		{"structured_beats_result", structured(`{"allow_stop":false,"feedback":"x"}`, `,"result":"submitted"`), refuse, "x"},
-		{"structured_beats_other_verdict", structured(`{"allow_stop":false,"feedback":"x"}`, besideAllow), refuse, "x"},
-		{"structured_without_verdict", structured(`{"note":1}`, besideAllow), refuse, `{"allow_stop":true}`},
+		{"structured_refuse", structured(`{"allow_stop":false,"feedback":"add tests"}`, ""), block, "add tests"},
+		{"structured_beats_result", structured(`{"allow_stop":false,"feedback":"x"}`, `,"result":"submitted"`), block, "x"},
+		{"structured_beats_other_verdict", structured(`{"allow_stop":false,"feedback":"x"}`, besideAllow), block, "x"},
+		{"structured_without_verdict", structured(`{"note":1}`, besideAllow), none, `{"allow_stop":true}`},
 		{"structured_null", structured(`null`, besideAllow), allow, ""},
 		{"structured_string", structured(`"{}"`, besideAllow), allow, ""},
-		{"structured_other_case", structured(`{"allow_stop":false,"Allow_Stop":true,"feedback":"x"}`, `,"result":""`), refuse, "x"},
-		{"result_object", `{"subtype":"success","result":{"allow_stop":false,"feedback":"x"}}`, refuse, "x"},
-		{"result_object_without_verdict", `{"subtype":"success","result":{"note":"x"}}`, refuse, defaultFeedback},
+		{"structured_other_case", structured(`{"allow_stop":false,"Allow_Stop":true,"feedback":"x"}`, `,"result":""`), block, "x"},
+		{"structured_in_verdict", structured(`{"verdict":{"allow_stop":true,"feedback":"x"}}`, ""), allow, "x"},
+		{"result_object", `{"subtype":"success","result":{"allow_stop":false,"feedback":"x"}}`, block, "x"},
+		{"result_object_without_verdict", `{"subtype":"success","result":{"note":"x"}}`, none, ""},
 		{"subtype_absent", `{"result":"{\"allow_stop\":true}"}`, allow, ""},
 
 		{"text_whole", text(`{"allow_stop":true,"feedback":""}`), allow, ""},
 		{"text_allow_with_feedback", text(`{"allow_stop":true,"feedback":"ask the user"}`), allow, "ask the user"},
 		{"text_string_true", text(`{"allow_stop":"true"}`), allow, ""},
-		{"text_string_false", text(`{"allow_stop":"false","feedback":"x"}`), refuse, "x"},
-		refused("text_string_yes", `{"allow_stop":"yes"}`),
-		refused("text_number", `{"allow_stop":1}`),
-		refused("text_null", `{"allow_stop":null}`),
+		{"text_string_false", text(`{"allow_stop":"false","feedback":"x"}`), block, "x"},
+		{"text_string_yes", text(`{"allow_stop":"yes"}`), allow, ""},
+		{"text_string_no", text(`{"allow_stop":" No","feedback":"x"}`), block, "x"},
+		{"text_python", text(`{"allow_stop": True, "feedback": None}`), allow, ""},
+		{"text_python_false", text(`{"allow_stop": False, "feedback": "x"}`), block, "x"},
+		unread("text_number", `{"allow_stop":1}`),
+		unread("text_null", `{"allow_stop":null}`),
+		unread("text_maybe", `{"allow_stop":"maybe","feedback":"x"}`),
+		{"text_camel", text(`{"allowStop":true,"feedback":""}`), allow, ""},
 		{"text_completed", text(`{"completed":true}`), allow, ""},
-		{"text_completed_false", text(`{"completed":false,"feedback":"x"}`), refuse, "x"},
-		{"text_allow_stop_beats_completed", text(`{"completed":true,"allow_stop":false,"feedback":"x"}`), refuse, "x"},
-		{"text_feedback_missing", text(`{"allow_stop":false}`), refuse, defaultFeedback},
-		{"text_feedback_blank", text(`{"allow_stop":false,"feedback":" \n"}`), refuse, defaultFeedback},
-		{"text_feedback_not_text", text(`{"allow_stop":false,"feedback":["x"]}`), refuse, defaultFeedback},
+		{"text_completed_false", text(`{"completed":false,"feedback":"x"}`), block, "x"},
+		{"text_allow_stop_beats_completed", text(`{"completed":true,"allow_stop":false,"feedback":"x"}`), block, "x"},
+		{"text_allow_stop_beats_camel", text(`{"allowStop":true,"allow_stop":false,"feedback":"x"}`), block, "x"},
+		{"text_twice", text(`{"allow_stop":true,"feedback":"x","allow_stop":false}`), block, "x"},
+		{"text_feedback_missing", text(`{"allow_stop":false}`), block, ""},
+		{"text_feedback_blank", text(`{"allow_stop":false,"feedback":" \n"}`), block, ""},
+		{"text_feedback_list", text(`{"allow_stop":false,"feedback":["add tests","run them"]}`), block, "add tests\nrun them"},
+		{"text_feedback_object", text(`{"allow_stop":false,"feedback":{"b":"first","a":["second",{"c":"third"}]}}`), block, "first\nsecond\nthird"},
+		{"text_feedback_first", text(`{"feedback":"x","allow_stop":false}`), block, "x"},
 		{"text_in_array", text(`[{"allow_stop":true}]`), allow, ""},
+		{"text_in_verdict", text(`{"verdict":{"allow_stop":true,"feedback":"x"}}`), allow, "x"},
+		unread("text_in_another_member", `{"note":{"allow_stop":true}}`),
+
+		{"raw_newline", text("{\"allow_stop\":false,\"feedback\":\"one\n\ttwo\"}"), block, "one\n\ttwo"},
+		{"trailing_comma", text(`{"allow_stop":true,"feedback":"",}`), allow, ""},
+		{"comments", text("{ // done\n\"allow_stop\": true, /* nothing\nleft */ \"feedback\": \"\" }"), allow, ""},
+		{"single_quotes", text(`{'allow_stop': false, 'feedback': 'run "go test"'}`), block, `run "go test"`},
+		{"typographic_quotes", text(`{“allow_stop”: false, “feedback”: “run "go test"”}`), block, `run "go test"`},
+		{"no_quotes", text(`{allow_stop: true, feedback: ""}`), allow, ""},
+		{"escapes", text(`{"allow_stop":false,"feedback":"\u4e2d \ud83d\ude00 \t \"x\" \\ \q"}`), block, "中 😀 \t \"x\" \\ q"},
 
 		{"prose_before", text("Looked at it all.\n" + `{"allow_stop":true,"feedback":""}`), allow, ""},
-		{"prose_after", text(`{"allow_stop":false,"feedback":"x"}` + "\nThat is all {really}."), refuse, "x"},
-		{"prose_both", text("I ran `f() { g; }`:\n" + `{"allow_stop":false,"feedback":"x"}` + "\nDone."), refuse, "x"},
+		{"prose_after", text(`{"allow_stop":false,"feedback":"x"}` + "\nThat is all {really}."), block, "x"},
+		{"prose_after_approval", text(`{"allow_stop":true,"feedback":""}` + "\nThat is all {really}, { \"a\": and {'b'."), allow, ""},
+		{"prose_both", text("I ran `f() { g; }`:\n" + `{"allow_stop":false,"feedback":"x"}` + "\nDone."), block, "x"},
+		{"code_after", text(`{"allow_stop":true}` + "\nas in `func f() { allow_stop = true }`"), allow, ""},
 		{"fence_json", text("```json\n{\"allow_stop\":true}\n```"), allow, ""},
 		{"fence_bash_before",
 			text("```bash\ngo test ./... && { echo \"ok\"; }\n```\n```json\n{\"allow_stop\":true}\n```\n"), allow, ""},
-		{"fence_in_feedback", text(`{"allow_stop":false,"feedback":` + string(encodeJSON(fence)) + `}`), refuse, fence},
-		{"last_object_counts", text(`{"allow_stop":true} no: {"allow_stop":false,"feedback":"x"}`), refuse, "x"},
-		refused("last_object_is_no_verdict", `{"allow_stop":true} as in {"a":1}`),
-		refused("inner_object_does_not_count", `{"verdict":{"allow_stop":true}}`),
+		{"fence_in_feedback", text(`{"allow_stop":false,"feedback":` + string(encodeJSON(fence)) + `}`), block, fence},
+		{"last_verdict_counts", text(`{"allow_stop":true} no: {"allow_stop":false,"feedback":"x"}`), block, "x"},
+		{"object_after_is_no_verdict", text(`{"allow_stop":true} as in {"a":1}`), allow, ""},
 		{"template_then_final", text(`as {"allow_stop": true|false, "feedback": "..."}: {"allow_stop":true}`), allow, ""},
+		{"broken_then_final", text(`{"allow_stop":false,"feedback":"a \" b} {"allow_stop":true}`), none, `{"allow_stop":false,"feedback":"a \" b} {"allow_stop":true}`},
+		{"broken_and_closed_then_final", text(`{"allow_stop":fal"se","feedback":"a \" }b"} {"allow_stop":true}`), allow, ""},
 
-		refused("truncated", `{"allow_stop": true`),
-		refused("truncated_in_fence", "```json\n{\"allow_stop\": true, \"feedback\": \""),
-		refused("template_then_truncated", `{"allow_stop":true,"feedback":"..."} so {"allow_stop":false,"feedback":"fix`),
-		refused("broken_around_whole", `{"allow_stop":false,"feedback":"put {"allow_stop":true} in"}`),
-		refused("broken_quotes", `{"allow_stop":true,"feedback":"say "yes""}`),
-		refused("single_quotes", `{'allow_stop': true}`),
-		refused("no_quotes_after_whole", `{"allow_stop":true} {allow_stop: false}`),
+		unread("truncated", `{"allow_stop": true`),
+		unread("truncated_in_fence", "```json\n{\"allow_stop\": true, \"feedback\": \""),
+		unread("template_then_truncated", `{"allow_stop":true,"feedback":"..."} so {"allow_stop":false,"feedback":"fix`),
+		unread("truncated_before_its_key", `{"allow_stop":true} then {"feedback":"no, \"x\" is missing","allow_stop":`),
+		unread("final_then_template", `{"allow_stop":true,"feedback":""} as {"allow_stop": true|false, "feedback": "..."}`),
+		unread("broken_around_whole", `{"allow_stop":false,"feedback":"put {"allow_stop":true} in"}`),
+		unread("broken_around_escaped", `{"allow_stop":false,"feedback":"say \"no\" "or {"allow_stop":true}"}`),
+		unread("broken_quotes", `{"allow_stop":true,"feedback":"say "yes""}`),
+		unread("broken_apostrophe", `{'allow_stop': true, 'feedback': 'don't'}`),
+		unread("broken_after_whole", `{"allow_stop":true} {allow_stop: false`),
+		unread("no_quotes_after_whole", `{"allow_stop":true} {allow_stop: maybe}`),
 
-		{"marker", text("All done. [TASK_COMPLETED]"), allow, ""},
-		{"marker_beside_verdict", text(`{"allow_stop":false,"feedback":"x"} [TASK_COMPLETED]`), refuse, "x"},
-		refused("marker_beside_broken", `{"allow_stop":fal [TASK_COMPLETED]`),
-		refused("plain_text", "the tests are missing"),
-		{"empty", text(""), refuse, defaultFeedback},
-		{"blank", text(" \n\t"), refuse, defaultFeedback},
-		{"result_absent", `{"subtype":"success"}`, refuse, defaultFeedback},
-		{"result_null", `{"subtype":"success","result":null}`, refuse, defaultFeedback},
+		{"marker", text("All done.\n [TASK_COMPLETED] \n"), allow, ""},
+		unread("marker_in_sentence", "All done. [TASK_COMPLETED]"),
+		unread("marker_denied", "I do not say [TASK_COMPLETED]"),
+		unread("marker_quoted", "the source has\n    if text == \"[TASK_COMPLETED]\" {"),
+		{"marker_beside_verdict", text("{\"allow_stop\":false,\"feedback\":\"x\"}\n[TASK_COMPLETED]"), block, "x"},
+		unread("marker_beside_broken", "{\"allow_stop\":fal\n[TASK_COMPLETED]"),
+		unread("plain_text", "the tests are missing"),
+		{"empty", text(""), none, ""},
+		{"blank", text(" \n\t"), none, ""},
+		{"result_absent", `{"subtype":"success"}`, none, ""},
+		{"result_null", `{"subtype":"success","result":null}`, none, ""},
 
-		{"api_error",
-			`{"subtype":"success","is_error":true,"result":"API Error: 401 {\"allow_stop\":true}"}`, false, noReview},
-		{"api_error_with_verdict",
-			`{"subtype":"success","is_error":true,"structured_output":{"allow_stop":true}}`, false, noReview},
-		{"during_execution",
-			`{"subtype":"error_during_execution","is_error":false,"result":"{\"allow_stop\":true}"}`, false, noReview},
-		{"max_turns", `{"subtype":"error_max_turns"}`, false, noReview},
-		{"malformed_is_error", `{"subtype":"success","is_error":"no","result":"{\"allow_stop\":true}"}`, false, noReview},
-		{"malformed_subtype", `{"subtype":1,"result":"{\"allow_stop\":true}"}`, false, noReview},
+		{"api_error", `{"subtype":"success","is_error":true,"result":"API Error: 401 {\"allow_stop\":true}"}`, none, noReview},
+		{"api_error_with_verdict", `{"subtype":"success","is_error":true,"structured_output":{"allow_stop":true}}`, none, noReview},
+		{"during_execution", `{"subtype":"error_during_execution","is_error":false,"result":"{\"allow_stop\":true}"}`, none, noReview},
+		{"max_turns", `{"subtype":"error_max_turns"}`, none, noReview},
+		{"malformed_is_error", `{"subtype":"success","is_error":"no","result":"{\"allow_stop\":true}"}`, none, noReview},
+		{"malformed_subtype", `{"subtype":1,"result":"{\"allow_stop\":true}"}`, none, noReview},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -106,9 +132,8 @@ func TestVerdict(t *testing.T) {
 				}
 				return
 			}
-			want := map[bool]verdict{allow: verdictAllow, refuse: verdictBlock}[test.allow]
-			if err != nil || got != want || feedback != test.feedback {
-				t.Errorf("got %s %q, %v, want %s %q", got, feedback, err, want, test.feedback)
+			if err != nil || got != test.want || feedback != test.feedback {
+				t.Errorf("got %s %q, %v, want %s %q", got, feedback, err, test.want, test.feedback)
 			}
 		})
 	}
@@ -129,10 +154,11 @@ func TestVerdictCost(t *testing.T) {
 	}
 }
 
-// FuzzVerdict looks for a text that allows a stop although its last object is
-// not a whole verdict, and for a refusal that tells the agent nothing.
+// FuzzVerdict: whatever the text, it is read; what is strict JSON is read as such; and no text in prose around it makes
+// an approval of a refusal that comes last.
 func FuzzVerdict(f *testing.F) {
-	for _, seed := range []string{"", "{", `{"allow_stop":true`, `a {"allow_stop":true,"feedback":""} b`, `{"a":{"allow_stop":true}}`, "[TASK_COMPLETED]"} {
+	for _, seed := range []string{"", "{", `{"allow_stop":true`, `a {"allow_stop":true,"feedback":""} b`, `{"a":{"allow_stop":true}}`, "[TASK_COMPLETED]",
+		`{'allow_stop':“yes”,}`, "{{{[[[", `{"feedback":"\ud83d\"`, `//`, `{"allow_stop"：true，/*`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -140,14 +166,15 @@ func FuzzVerdict(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if decided == verdictBlock && feedback == "" {
-			t.Error("refused without feedback")
+		var strict struct {
+			AllowStop *bool `json:"allow_stop"`
 		}
-		if decided == verdictAllow && !strings.Contains(text, completedMarker) {
-			object, _ := lastObject(text)
-			if !json.Valid(object) || !strings.Contains(text, string(object)) {
-				t.Errorf("allowed by %q", object)
-			}
+		if decided == verdictBlock && json.Unmarshal([]byte(text), &strict) == nil && strict.AllowStop != nil && *strict.AllowStop && !strings.Contains(strings.ToLower(text[1:]), `"allow`) {
+			t.Errorf("strict approval refused: %q", feedback)
+		}
+		refusal := `{"allow_stop":false,"feedback":"last"}`
+		if decided, _ := findVerdict(text + "\n" + refusal); decided == verdictAllow {
+			t.Errorf("allowed although a refusal comes last")
 		}
 	})
 }

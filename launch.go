@@ -1,0 +1,225 @@
+package main
+
+// One start of claude: what the command line asks for, what could refuse it, and what is written before claude takes
+// ccc's place.
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// A launch is one start of claude.
+type launch struct {
+	dirs       dirs
+	config     *config
+	supervisor bool
+	provider   *provider // nil: none
+	named      bool      // the provider was named, not remembered
+	claude     string    // the program
+	args       []string  // the user's, for claude
+	env        []string
+	settings   settingsPlan
+}
+
+// startClaude replaces ccc with claude; it returns only with an error. The order of the steps has a meaning: first
+// everything is asked that can refuse the launch, then files are written, and last claude starts. A refused launch
+// leaves every file as it was.
+func startClaude(args []string) error {
+	l, err := planLaunch(args)
+	if err != nil {
+		return err
+	}
+	if err := l.write(); err != nil {
+		return err
+	}
+	return l.exec()
+}
+
+// planLaunch finds out what the command line asks for and whether it can be done.
+func planLaunch(args []string) (l *launch, err error) {
+	l = new(launch)
+	if l.dirs, err = findDirs(""); err != nil {
+		return nil, err
+	}
+	if l.config, err = loadConfig(l.dirs); err != nil {
+		return nil, err
+	}
+	if err = l.parse(args); err != nil {
+		return nil, err
+	}
+	if l.claude, err = findClaude(); err != nil {
+		return nil, err
+	}
+	if l.env, err = launchEnv(os.Environ(), l.provider); err != nil {
+		return nil, err
+	}
+	if err := checkProvider(l.dirs, l.config, os.Environ(), l.provider); err != nil {
+		return nil, err
+	}
+	l.settings.defaults = l.config.Settings
+	if l.supervisor {
+		if err := l.planSupervision(); err != nil {
+			return nil, err
+		}
+	}
+	return l, l.settings.check(l.dirs)
+}
+
+// parse splits the command line into ccc's part and claude's.
+func (l *launch) parse(args []string) error {
+	l.supervisor = os.Getenv(supervisorVariable) == "1"
+	for ; len(args) > 0; args = args[1:] {
+		switch word := args[0]; {
+		case word == "--supervisor":
+			l.supervisor = true
+			continue
+		case word == "--":
+			args = args[1:]
+		case strings.HasPrefix(word, "-") || l.named:
+		default:
+			if l.provider = l.config.findProvider(word); l.provider == nil {
+				return unknownWord(word, l.config)
+			}
+			l.named = true
+			continue
+		}
+		break
+	}
+	l.args = args
+	if name := l.config.CurrentProvider; !l.named && name != "" {
+		if l.provider = l.config.findProvider(name); l.provider == nil {
+			return fmt.Errorf("current_provider %q of ccc.json is not among its providers (%s)", name, l.config.providerNames())
+		}
+	}
+	return nil
+}
+
+func unknownWord(word string, c *config) error {
+	question := ""
+	if name := nearest(word, slices.Sorted(maps.Keys(c.Providers))); name != "" {
+		question = fmt.Sprintf(": did you mean %s?", name)
+	}
+	return failure{
+		code: 2,
+		err:  fmt.Errorf("%q is neither a subcommand nor a provider%s (providers: %s)", word, question, c.providerNames()),
+		hint: "to pass it on to claude: ccc -- " + shellQuote(word),
+	}
+}
+
+// planSupervision adds to the launch what a supervised session needs.
+func (l *launch) planSupervision() error {
+	supervisor := l.config.Supervisor
+	if err := checkProvider(l.dirs, l.config, l.env, l.config.findProvider(supervisor.Provider)); err != nil {
+		return fmt.Errorf("the reviewer: %w", err)
+	}
+	if _, _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
+		return err // better said now than at the first review
+	}
+	if err := hookless(l.dirs, l.claudeArgs(), l.env, l.config.Settings); err != nil {
+		return err
+	}
+	l.env = setEnv(supervisedEnv(l.env, supervisor), launchVariable, launchToken())
+	l.env = setEnv(l.env, addDirsVariable, strings.Join(l.addDirs(), string(os.PathListSeparator)))
+	l.env = setEnv(l.env, providerVariable, "")
+	if l.provider != nil {
+		l.env = setEnv(l.env, providerVariable, l.provider.name)
+	}
+	l.settings.reviewSeconds, l.settings.self = supervisor.TimeoutSeconds, l.dirs.self
+	return nil
+}
+
+// addDirs are the directories that --add-dir gives to the session. It takes all values up to the next flag.
+func (l *launch) addDirs() (dirs []string) {
+	taking := false
+	for _, arg := range l.claudeArgs() {
+		dir, isFlag := strings.CutPrefix(arg, "--add-dir=")
+		taking = !isFlag && (arg == "--add-dir" || taking && !strings.HasPrefix(arg, "-"))
+		if isFlag || taking && arg != "--add-dir" {
+			if dir, err := filepath.Abs(dir); err == nil {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs
+}
+
+// write writes what the launch needs into files, and says what the user should know of it.
+func (l *launch) write() error {
+	d, state := l.dirs, stateDir(l.dirs.state)
+	if l.supervisor {
+		if err := errors.Join(state.create(), state.createLog()); err != nil {
+			return fmt.Errorf("creating the state directory: %w", err)
+		}
+		if err := state.sweep(); err != nil {
+			return fmt.Errorf("tidying the state directory: %w", err)
+		}
+	}
+	if l.supervisor || l.settings.defaults != nil {
+		if err := withInstallation(d, l.install); err != nil {
+			return err
+		}
+	}
+	if l.named {
+		if err := recordProvider(d, l.provider.name); err != nil {
+			return fmt.Errorf("recording current_provider: %w", err)
+		}
+	}
+	if l.supervisor {
+		announceSupervision(state)
+	}
+	if file := d.configFile(); l.config.exposesToken(d) {
+		fmt.Fprintf(os.Stderr, "ccc: warning: %s holds a token and others can read it: chmod 600 %s\n", file, shellQuote(file))
+	}
+	return nil
+}
+
+// install puts ccc's files and settings where Claude Code and the user look for them. A project's own prompt makes
+// one in ccc's directory needless.
+func (l *launch) install(in *installation) error {
+	d := l.dirs
+	if l.supervisor {
+		_, projectErr := os.Lstat(filepath.Join(d.here, promptName))
+		_, globalErr := os.Lstat(d.promptFile())
+		if projectErr != nil || globalErr == nil {
+			if err := keptPrompt(d).keep(d, in); err != nil {
+				return fmt.Errorf("creating %s: %w", d.promptFile(), err)
+			}
+		}
+		if err := keptCommand(d).keep(d, in); err != nil {
+			return fmt.Errorf("creating %s: %w", d.commandFile(), err)
+		}
+	}
+	return l.settings.install(d, in)
+}
+
+// announceSupervision says where a supervised session can be watched.
+func announceSupervision(state stateDir) {
+	fmt.Fprintf(os.Stderr, `Supervisor mode enabled
+[Supervisor Mode] 日志文件:
+  状态目录: %s
+  Hook 日志: %s
+  审查输出: %s
+查看日志: tail -f %s
+`, state, state.logFile(), state.outputFile("<session>"), shellQuote(state.logFile()))
+}
+
+// claudeArgs are the arguments of claude: those of ccc.json, of the provider, of the user.
+func (l *launch) claudeArgs() []string {
+	args := l.config.ClaudeArgs
+	if l.provider != nil {
+		args = slices.Concat(args, l.provider.ClaudeArgs)
+	}
+	return slices.Concat(args, l.args)
+}
+
+// exec becomes claude.
+func (l *launch) exec() error {
+	err := syscall.Exec(l.claude, append([]string{l.claude}, l.claudeArgs()...), l.env)
+	return failure{code: 126, err: fmt.Errorf("starting %s: %w", l.claude, err)}
+}

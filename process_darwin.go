@@ -1,0 +1,57 @@
+package main
+
+// What macOS tells of processes.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// adoptOrphans does nothing: macOS has no such thing. What left the tree before the end is found by its process group
+// alone.
+func adoptOrphans() bool { return false }
+
+// processParents returns the parent of each process; one of leader's process group counts as its child.
+func processParents(leader int) map[int]int {
+	cmd := exec.Command("/bin/ps", "-A", "-o", "pid=,ppid=,pgid=")
+	list, err := cmd.Output()
+	if err != nil {
+		return nil
+	}
+	parents := make(map[int]int)
+	for line := range bytes.Lines(list) {
+		var child, parent, group int
+		if n, _ := fmt.Sscan(string(line), &child, &parent, &group); n < 3 || child == cmd.Process.Pid || child == os.Getpid() {
+			continue
+		}
+		if group == leader {
+			parent = leader
+		}
+		parents[child] = parent
+	}
+	return parents
+}
+
+// processInfo returns the parent of the process pid, 0 when there is no such process, what tells the process from a
+// later one of that number, and the name of its program.
+func processInfo(pid int) (parent int, start, name string) {
+	out, err := exec.Command("/bin/ps", "-o", "ppid=,lstart=,comm=", "-p", strconv.Itoa(pid)).Output()
+	fields := strings.Fields(string(out)) // 501 Sat Nov 21 20:25:11 2026 /bin/sh
+	if err != nil || len(fields) < 7 {
+		return 0, "", ""
+	}
+	parent, _ = strconv.Atoi(fields[0])
+	start = strings.ReplaceAll(strings.Join(fields[2:6], ""), ":", "")
+	return parent, start, filepath.Base(strings.Join(fields[6:], " "))
+}
+
+// processHas tells whether the environment with which the process pid was started has that entry, NAME=VALUE.
+func processHas(pid int, entry string) bool {
+	out, _ := exec.Command("/bin/ps", "eww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
+	return strings.Contains(string(out)+" ", " "+entry+" ")
+}

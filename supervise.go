@@ -1,0 +1,349 @@
+package main
+
+// One event of a supervised session: count a stop or a question, have it reviewed, tell and record what became of it.
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// defaultFeedback stands in for a reviewer that refuses and does not say why.
+const defaultFeedback = "请继续完成任务"
+
+// A hookEvent is what Claude Code tells a hook.
+type hookEvent struct {
+	SessionID            string          `json:"session_id"`
+	TranscriptPath       string          `json:"transcript_path"`
+	Cwd                  string          `json:"cwd"`
+	PermissionMode       string          `json:"permission_mode"`
+	HookEventName        string          `json:"hook_event_name"`
+	StopHookActive       bool            `json:"stop_hook_active"`       // this stop follows one that a hook blocked
+	LastAssistantMessage json.RawMessage `json:"last_assistant_message"` // a string, or whatever a later version makes of it
+	BackgroundTasks      json.RawMessage `json:"background_tasks"`
+	ToolName             string          `json:"tool_name"`
+	ToolInput            json.RawMessage `json:"tool_input"`
+	ToolUseID            string          `json:"tool_use_id"`
+	Prompt               string          `json:"prompt"`
+	AgentID              string          `json:"agent_id"` // set when a subagent, not the session's own agent, is at work
+}
+
+// A hook is the answer to one event.
+type hook struct {
+	event      *hookEvent
+	dirs       dirs
+	stateDir   stateDir
+	stderr     io.Writer
+	client     client
+	launchedAt time.Time // of the supervised launch that the client is of
+}
+
+func (h *hook) project() string { return cmp.Or(os.Getenv(projectVariable), h.event.Cwd) }
+
+// inSession tells whether Claude Code runs the hook, and not a person or a script.
+func inSession() bool { return os.Getenv(projectVariable) != "" }
+
+// supervise counts the event and has it reviewed.
+func (h *hook) supervise() outcome {
+	config, err := loadConfig(h.dirs)
+	if err != nil {
+		return h.failed(record{}, err)
+	}
+	request := h.request()
+	entry := record{Limit: config.Supervisor.MaxIterations}
+	err = h.update(func(s *sessionState) { entry.Iteration = s.nextIteration(entry.Limit, request.talk.newest) })
+	if err != nil {
+		h.warn("counting the iteration", err)
+		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
+		if h.event.StopHookActive || h.event.HookEventName != eventStop {
+			return h.failed(entry, errors.New("without a count only the first stop is reviewed"))
+		}
+		entry.Iteration = 1
+	}
+	if entry.Iteration == 0 {
+		entry.Verdict, entry.Told = verdictLimit, inSession() && h.event.HookEventName == eventStop
+		h.say("[SUPERVISOR] 已达到审查次数上限 %d/%[1]d，允许停止\n", entry.Limit)
+		h.record(entry)
+		return outcome{Verdict: verdictLimit, Feedback: fmt.Sprintf("已达到审查次数上限（%d 次），不再审查", entry.Limit)}
+	}
+	h.say("%s\n[SUPERVISOR HOOK] 开始执行\nsession: %s  event: %s  iteration %d/%d\n%[1]s\n",
+		rule, h.event.SessionID, h.event.HookEventName, entry.Iteration, entry.Limit)
+	return h.review(config, entry, request)
+}
+
+var rule = strings.Repeat("─", 60)
+
+// review runs the reviewer and tells, records and returns what it decided.
+func (h *hook) review(config *config, entry record, request reviewRequest) outcome {
+	prompt, source, kept, err := h.instructions()
+	if err != nil {
+		return h.failed(entry, err)
+	}
+	entry.PromptSource, entry.PromptKept = source, kept
+	env, err := reviewerEnv(os.Environ(), config.findProvider(config.Supervisor.Provider))
+	if err != nil {
+		return h.failed(entry, err)
+	}
+	h.say("%s\n请在新窗口查看日志文件了解详情: %s\n", reviewingText, h.stateDir.outputFile(h.event.SessionID))
+	h.log("review started", "iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit), "prompt_source", source)
+	request.iteration, request.limit, request.keepCache = entry.Iteration, entry.Limit, config.Supervisor.KeepCache
+	r := &review{
+		session:  h.event.SessionID,
+		dirs:     slices.Compact([]string{request.tree, h.project()}),
+		addDirs:  h.addDirs(request),
+		version:  request.talk.version,
+		model:    config.Supervisor.Model,
+		prompt:   prompt,
+		request:  request.text(),
+		config:   config.Supervisor,
+		env:      env,
+		output:   io.Discard,
+		progress: h.stderr,
+		warn:     func(err error) { h.warn("review", err) },
+	}
+	// From 2.1.200 on a fork has its session's model. Another provider does not know the model.
+	if r.model == "" && config.Supervisor.Provider == "" && olderThan(request.talk.version, "2.1.200") {
+		r.model = request.talk.model
+	}
+	if output, err := h.stateDir.openOutput(h.event.SessionID); err != nil {
+		h.warn("opening the reviewer's output", err)
+	} else {
+		defer output.Close()
+		r.output = output
+	}
+	ctx, cancel := h.untilEnded(time.Duration(config.Supervisor.TimeoutSeconds) * time.Second)
+	defer cancel()
+	entry.outcome, err = r.run(ctx)
+	h.removeFork(entry.ReviewerSession)
+	isStop := h.event.HookEventName == eventStop
+	switch on, _ := supervision(h.event.SessionID, h.client, h.stateDir, !inSession()); {
+	case err == nil && !on:
+		err = errSwitchedOff
+	case err == nil && entry.Verdict == "" && !isStop:
+		err = fmt.Errorf("the reviewer gave no verdict: %s", cutMiddle(entry.Feedback, 500))
+	case entry.Verdict == "":
+		entry.Verdict = verdictBlock
+	}
+	if err != nil {
+		return h.failed(entry, err)
+	}
+	if entry.Verdict == verdictAllow {
+		h.say("[SUPERVISOR] 任务已完成\n允许停止\n")
+	} else {
+		entry.Feedback = cmp.Or(entry.Feedback, defaultFeedback)
+		h.say("[SUPERVISOR] 任务未完成\n%s\nAgent 将根据反馈继续工作\n", printable(entry.Feedback))
+	}
+	h.record(entry)
+	return entry.outcome
+}
+
+var (
+	errSwitchedOff = errors.New("supervision was switched off during the review")
+	errToldToEnd   = errors.New("the hook was told to end")
+)
+
+// untilEnded returns a context that ends after timeout, when ccc is told to end, or when the session is switched off;
+// its cause says which.
+func (h *hook) untilEnded(timeout time.Duration) (context.Context, context.CancelFunc) {
+	late := fmt.Errorf("the reviewer gave no verdict within %s", timeout)
+	timed, stop := context.WithTimeoutCause(context.Background(), timeout, late)
+	ctx, cancel := context.WithCancelCause(timed)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT)
+	go func() {
+		for look := time.NewTicker(500 * time.Millisecond); ; {
+			select {
+			case <-signals:
+				cancel(errToldToEnd)
+			case <-ctx.Done():
+				return
+			case <-look.C:
+				if on, _ := supervision(h.event.SessionID, h.client, h.stateDir, !inSession()); !on {
+					cancel(errSwitchedOff)
+				}
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil); stop() }
+}
+
+// instructions returns what the reviewer is told and where it is from: what held when the user submitted the request,
+// so that the agent can't replace it. kept tells that it reads differently now.
+func (h *hook) instructions() (prompt, source string, kept bool, err error) {
+	prompt, source, err = supervisorPrompt(h.project(), h.dirs.ccc)
+	if earlier, ok := h.stateDir.readInstructions(h.event.SessionID); ok {
+		kept = err != nil || earlier.Text != prompt
+		prompt, source, err = earlier.Text, earlier.Source, nil
+	}
+	return prompt, source, kept, err
+}
+
+// keepInstructions notes what the reviewer is told as of now.
+func (h *hook) keepInstructions() {
+	prompt, source, err := supervisorPrompt(h.project(), h.dirs.ccc)
+	if err == nil {
+		err = h.stateDir.writeInstructions(h.event.SessionID, instructions{source, prompt})
+	}
+	if err != nil {
+		h.warn("keeping the reviewer's prompt", err)
+	}
+}
+
+// request is what the reviewer is told of the event. The transcript says which requests stand; the timeline is the
+// fallback.
+func (h *hook) request() (r reviewRequest) {
+	r.tree, r.project = h.project(), h.project()
+	if top, common := gitTree(h.event.Cwd); top != "" {
+		if projectTop, projectCommon := gitTree(h.project()); common == projectCommon && top != projectTop {
+			r.tree = top
+		}
+	}
+	r.here, r.tasks, r.lastMessage = h.event.Cwd, h.event.BackgroundTasks, string(h.event.LastAssistantMessage)
+	_ = json.Unmarshal(h.event.LastAssistantMessage, &r.lastMessage) // anything but a string stays as it is
+	if h.event.HookEventName == eventPreToolUse {
+		r.question = h.event.ToolInput
+	}
+	var prompts []string
+	err := h.stateDir.readTimeline(h.event.SessionID, func(past record) {
+		switch {
+		case past.Prompt != "":
+			prompts, r.lastFeedback = append(prompts, past.Prompt), ""
+		case past.Verdict == verdictBlock:
+			r.lastFeedback = past.Feedback
+		}
+	})
+	if err != nil {
+		h.warn("reading the timeline", err)
+	}
+	if r.talk, err = h.conversation(prompts); err != nil {
+		h.warn("reading the transcript", err)
+		r.talk.requests, r.unconfirmed = prompts, true
+	}
+	return r
+}
+
+// transcriptPatience is for the last entries to arrive in the transcript, which Claude Code writes a moment later.
+const transcriptPatience = 500 * time.Millisecond
+
+// conversation reads the transcript, once the last of prompts is in it, and what the agent said or asked last: what the
+// user typed while the agent worked comes before that.
+func (h *hook) conversation(prompts []string) (talk conversation, err error) {
+	if h.event.TranscriptPath == "" {
+		return talk, errors.New("the event names none")
+	}
+	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
+		talk, err = readConversation(h.event.TranscriptPath)
+		arrived := len(prompts) == 0 || slices.ContainsFunc(talk.requests, func(request string) bool {
+			return strings.HasSuffix(request, strings.TrimSpace(prompts[len(prompts)-1]))
+		})
+		if err == nil && arrived && h.saysLast(talk.last) || time.Now().After(deadline) {
+			return talk, err
+		}
+	}
+}
+
+// saysLast tells whether words, the agent's last in the transcript, are those of the event. Versions up to 2.1.30 do not
+// tell the event's.
+func (h *hook) saysLast(words string) bool {
+	if h.event.HookEventName == eventPreToolUse {
+		return h.event.ToolUseID == "" || words == toolUse+h.event.ToolUseID
+	}
+	var said string
+	_ = json.Unmarshal(h.event.LastAssistantMessage, &said) // not a string: not told
+	said, words = strings.TrimSpace(said), strings.TrimSpace(words)
+	if said == "" {
+		return words != "" && !strings.HasPrefix(words, toolUse)
+	}
+	return words != "" && (strings.Contains(said, words) || strings.Contains(words, said))
+}
+
+// addDirs are the directories that the reviewer may read besides the one it stands in: those of the session, and where
+// the agent is in another tree than the project's, both.
+func (h *hook) addDirs(r reviewRequest) (dirs []string) {
+	candidates := slices.Concat(filepath.SplitList(os.Getenv(addDirsVariable)), r.talk.dirs)
+	if r.tree != r.project {
+		candidates = append(candidates, r.tree, r.project)
+	}
+	for _, dir := range candidates {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() && filepath.IsAbs(dir) && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// removeFork removes the transcript that a reviewer left whose claude knows no --no-session-persistence: `claude
+// --continue` would go on with it.
+func (h *hook) removeFork(session string) {
+	if session != "" && session != h.event.SessionID && h.event.TranscriptPath != "" {
+		_ = removeFile(filepath.Join(filepath.Dir(h.event.TranscriptPath), session+".jsonl"))
+	}
+}
+
+// failed is the one place that decides that no review took place: the agent stops, a question goes to the user, and
+// people are told. A client that told the hook to end, or was told to end the supervision, does not listen.
+func (h *hook) failed(entry record, err error) outcome {
+	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, err.Error(), ""
+	entry.Told = inSession() && !errors.Is(err, errToldToEnd) || errors.Is(err, errSwitchedOff)
+	fmt.Fprintln(h.stderr, "ccc: no review:", printable(entry.Error))
+	h.record(entry)
+	if errors.Is(err, errSwitchedOff) {
+		return outcome{}
+	}
+	return entry.outcome
+}
+
+// record completes entry and adds it to the timeline and, without prompt and feedback, to the log.
+func (h *hook) record(entry record) {
+	entry.Time, entry.Project = now(), h.project()
+	if entry.Event == "" {
+		entry.Event = h.event.HookEventName
+	}
+	if err := h.stateDir.append(h.event.SessionID, entry); err != nil {
+		h.warn("writing the timeline", err)
+	}
+	if entry.Verdict == "" {
+		return
+	}
+	pairs := []any{"event", entry.Event, "verdict", entry.Verdict,
+		"iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit),
+		"duration", fmt.Sprintf("%.3fs", entry.DurationSeconds), "cost_usd", entry.CostUSD}
+	if entry.Error != "" {
+		pairs = append(pairs, "error", entry.Error)
+	}
+	h.log("review ended", pairs...)
+}
+
+// update changes the session's state, and notes the client and its launch in it.
+func (h *hook) update(change func(*sessionState)) error {
+	return h.stateDir.update(h.event.SessionID, func(s *sessionState) {
+		s.Client, s.LaunchedAt = h.client.String(), h.launchedAt
+		change(s)
+	})
+}
+
+// say writes progress for people to stderr.
+func (h *hook) say(format string, args ...any) { fmt.Fprintf(h.stderr, format, args...) }
+
+// warn tells of a fault that does not change the decision.
+func (h *hook) warn(doing string, err error) {
+	fmt.Fprintf(h.stderr, "ccc: %s: %s\n", doing, printable(err.Error()))
+	h.log("warning", "during", doing, "error", err)
+}
+
+func (h *hook) log(what string, pairs ...any) {
+	pairs = append([]any{"session_id", h.event.SessionID}, pairs...)
+	if err := h.stateDir.log(what, pairs...); err != nil {
+		fmt.Fprintln(h.stderr, "ccc: writing the log:", err)
+	}
+}

@@ -1,0 +1,323 @@
+package main
+
+// Whose words: what a session's transcript says of the user's requests that stand in the conversation, of the model at
+// work and of the directories that were added.
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A conversation is what ccc reads of a transcript.
+type conversation struct {
+	requests []string // the user's that stand, oldest first
+	newest   string   // the id of the last one's entry, "" without one
+	model    string   // of the agent's last message
+	version  string   // of the Claude Code that wrote the last entry
+	dirs     []string // that the user added with /add-dir
+	last     string   // what the agent said last, or toolUse and the id of its call; "" if the last word is the user's
+}
+
+// toolUse stands before the id of a call of a tool.
+const toolUse = "tool_use "
+
+// readConversation follows the transcript at path from its newest entry to its root. Each entry names its parent; what
+// the user withdrew or took back is in the file, but not on this way. A fork begins where its original was compacted
+// last: what came before stands in another transcript of the same directory. An error means that the transcript can't
+// be read or holds no conversation.
+func readConversation(path string) (c conversation, err error) {
+	t, err := readTranscript(path)
+	if err != nil {
+		return c, err
+	}
+	if t.leaf == "" {
+		return c, fmt.Errorf("%s holds no conversation", path)
+	}
+	version, last := t.version, t.said
+	others, deadline := otherTranscripts(path), time.Now().Add(otherPatience)
+	read, passed := map[string]bool{}, map[string]bool{} // by id: in any transcript, in the present one
+	for id := t.leaf; id != ""; {
+		e, known := t.entries[id]
+		// A fork of a compacted session may lead back to where it has been.
+		for ; (!known || passed[id]) && len(others) > 0 && time.Now().Before(deadline); others = others[1:] {
+			if holds(others[0], id) {
+				if t, err = readTranscript(others[0]); err != nil {
+					return c, err
+				}
+				e, known = t.entries[id]
+				passed = map[string]bool{}
+			}
+		}
+		if !known || passed[id] {
+			break
+		}
+		if !read[id] {
+			c.add(id, e)
+		}
+		read[id], passed[id] = true, true
+		id = e.parent
+	}
+	c.version, c.last = version, last
+	slices.Reverse(c.requests)
+	return c, nil
+}
+
+// add takes an entry, the newest first.
+func (c *conversation) add(id string, e entry) {
+	c.model = cmp.Or(c.model, e.model)
+	for _, request := range slices.Backward(append([]string{e.request}, e.typed...)) {
+		if request == "" {
+			continue
+		}
+		c.newest = cmp.Or(c.newest, id)
+		c.requests = append(c.requests, request)
+		if dir, ok := strings.CutPrefix(request, "/add-dir "); ok {
+			c.dirs = append(c.dirs, dir)
+		}
+	}
+}
+
+// otherPatience bounds the search for what came before a fork, in a directory that may hold years of transcripts.
+const otherPatience = 2 * time.Second
+
+// otherTranscripts are those beside the one at path, newest first.
+func otherTranscripts(path string) []string {
+	paths, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.jsonl"))
+	written := map[string]time.Time{}
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			written[path] = info.ModTime()
+		}
+	}
+	slices.SortFunc(paths, func(a, b string) int { return written[b].Compare(written[a]) })
+	return slices.DeleteFunc(paths, func(other string) bool { return other == path })
+}
+
+// holds tells whether the transcript at path has an entry of that id.
+func holds(path, id string) (found bool) {
+	_ = readLines(path, func(line []byte) { found = found || bytes.Contains(line, []byte(`"uuid":"`+id+`"`)) })
+	return found
+}
+
+// A transcript is one in the reading.
+type transcript struct {
+	entries map[string]entry // by id
+	parents map[string]bool  // the ids of entries that others follow
+	leaf    string           // the last entry of the user's or the agent's
+	said    string           // see conversation.last
+	queue   []string         // typed while the agent worked, and not taken up yet
+	version string           // of the last entry that tells one
+}
+
+// An entry is what ccc keeps of one.
+type entry struct {
+	parent  string
+	request string   // the user's words, if it holds any
+	typed   []string // what the user typed while the agent worked, taken up after this entry
+	model   string
+}
+
+func readTranscript(path string) (*transcript, error) {
+	t := &transcript{entries: map[string]entry{}, parents: map[string]bool{}}
+	return t, readLines(path, t.line) // the last line may still be on its way; then it is not JSON yet
+}
+
+// line takes one line. Those that hold tool results, which are most of a transcript, are not parsed, so that 200 MB
+// take less than a second: their ids alone are looked for. A quote inside a string is escaped, so that a key with its
+// quotes is a key, and one that occurs once is the entry's own.
+func (t *transcript) line(line []byte) {
+	if id, parent := onlyMember(line, "uuid"), onlyMember(line, "parentUuid"); id != "" && parent != "" &&
+		bytes.Contains(line, []byte(`"type":"tool_result"`)) && !bytes.Contains(line, []byte(`"isSidechain":true`)) {
+		t.add(id, entry{parent: parent}, true)
+		return
+	}
+	var e transcriptEntry
+	if _, isSyntax := json.Unmarshal(line, &e).(*json.SyntaxError); isSyntax || e.IsSidechain {
+		return
+	}
+	t.version = cmp.Or(e.Version, t.version)
+	switch {
+	case e.Type == "queue-operation":
+		t.queued(e.Operation, string(e.Content))
+	case e.UUID != "":
+		spoken := e.Type == "user" || e.Type == "assistant"
+		t.add(e.UUID, entry{parent: cmp.Or(e.ParentUUID, e.LogicalParentUUID), request: e.request(), model: e.model()}, spoken)
+		if e.Type == "assistant" && t.leaf == e.UUID {
+			t.said = string(e.Message.Content)
+		}
+		if e.Type == "attachment" {
+			t.forget(e.request())
+		}
+	}
+}
+
+func (t *transcript) add(id string, e entry, spoken bool) {
+	if _, known := t.entries[id]; !known { // a compaction may write an entry again, with another parent
+		t.entries[id] = e
+	}
+	t.parents[e.parent] = true
+	if spoken && !t.parents[id] { // 2.1.30 may write a child before its parent
+		t.leaf, t.said = id, ""
+	}
+}
+
+// onlyMember returns the string under key if line has that key, with a string, exactly once.
+func onlyMember(line []byte, key string) string {
+	_, rest, _ := bytes.Cut(line, []byte(`"`+key+`":"`))
+	value, rest, found := bytes.Cut(rest, []byte(`"`))
+	if !found || bytes.Contains(rest, []byte(`"`+key+`":`)) {
+		return ""
+	}
+	return string(value)
+}
+
+// queued follows what the user types while the agent works. Up to 2.1.30 this is the only trace of it; later an
+// attachment holds it too, when the agent takes it up.
+func (t *transcript) queued(operation, words string) {
+	switch operation {
+	case "enqueue":
+		t.queue = append(t.queue, words)
+	case "popAll": // the user has it back in the input line
+		t.queue = nil
+	case "dequeue", "remove": // submitted as a prompt of its own, or taken up by the agent at work
+		if len(t.queue) == 0 {
+			return
+		}
+		words, t.queue = t.queue[0], t.queue[1:]
+		if e := t.entries[t.leaf]; operation == "remove" && isUsers(words) {
+			e.typed = append(e.typed, words)
+			t.entries[t.leaf] = e
+		}
+	}
+}
+
+// forget drops what was taken up as typed, now that an attachment holds it.
+func (t *transcript) forget(words string) {
+	for id, e := range t.entries {
+		if i := slices.Index(e.typed, words); i >= 0 {
+			e.typed = slices.Delete(e.typed, i, i+1)
+			t.entries[id] = e
+			return
+		}
+	}
+}
+
+// A transcriptEntry is one line of a transcript. Members of another shape than here are left empty.
+type transcriptEntry struct {
+	Type              string          `json:"type"`
+	UUID              string          `json:"uuid"`
+	ParentUUID        string          `json:"parentUuid"`
+	LogicalParentUUID string          `json:"logicalParentUuid"` // across a compaction
+	Version           string          `json:"version"`
+	IsSidechain       bool            `json:"isSidechain"`
+	IsMeta            bool            `json:"isMeta"`
+	IsCompactSummary  bool            `json:"isCompactSummary"`
+	PromptSource      string          `json:"promptSource"`
+	TurnOrigin        string          `json:"turnOrigin"`
+	Origin            entryOrigin     `json:"origin"`
+	Message           entryMessage    `json:"message"`
+	Attachment        entryAttachment `json:"attachment"`
+	Operation         string          `json:"operation"` // of a queue-operation
+	Content           blockText       `json:"content"`   // of a queue-operation
+}
+
+type entryOrigin struct {
+	Kind string `json:"kind"`
+}
+
+type entryMessage struct {
+	Model   string    `json:"model"`
+	Content blockText `json:"content"`
+}
+
+type entryAttachment struct {
+	Type   string      `json:"type"`
+	Prompt blockText   `json:"prompt"`
+	Origin entryOrigin `json:"origin"`
+}
+
+// blockText is a text, or the texts and the ids of calls of a list of blocks.
+type blockText string
+
+func (w *blockText) UnmarshalJSON(raw []byte) error {
+	if raw[0] == '"' {
+		return json.Unmarshal(raw, (*string)(w))
+	}
+	var blocks []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+		ID   string `json:"id"`
+	}
+	_ = json.Unmarshal(raw, &blocks) // what is not a list of blocks has no words
+	var texts []string
+	for _, block := range blocks {
+		switch block.Type {
+		case "text":
+			texts = append(texts, block.Text)
+		case "tool_use":
+			texts = append(texts, toolUse+block.ID)
+		}
+	}
+	*w = blockText(strings.Join(texts, "\n"))
+	return nil
+}
+
+// model is the model that wrote the entry; Claude Code's own error messages have none.
+func (e transcriptEntry) model() string {
+	if e.Type != "assistant" || e.Message.Model == "<synthetic>" {
+		return ""
+	}
+	return e.Message.Model
+}
+
+// request returns the user's words in the entry, "" if it holds none. Where a version tells who submitted a prompt,
+// that counts: typed by the user, or given to claude -p ("sdk").
+func (e transcriptEntry) request() string {
+	text, origin := string(e.Message.Content), e.Origin.Kind
+	if e.Type == "attachment" && e.Attachment.Type == "queued_command" {
+		text, origin = string(e.Attachment.Prompt), e.Attachment.Origin.Kind
+	} else if e.Type != "user" {
+		return ""
+	}
+	for _, source := range []string{origin, e.TurnOrigin, e.PromptSource} {
+		if source != "" && source != "human" && source != "sdk" && source != "typed" {
+			return ""
+		}
+	}
+	if e.IsMeta || e.IsCompactSummary || !isUsers(text) {
+		return ""
+	}
+	if name := tagged(text, "command-name"); name != "" {
+		return strings.TrimSpace(name + " " + tagged(text, "command-args"))
+	}
+	return text
+}
+
+// isUsers tells whether a submitted text can be the user's own: not what Claude Code submits itself, nor the output of
+// a command that the user ran in the client, nor the mark of an interruption.
+func isUsers(text string) bool {
+	for _, mark := range []string{"<task-notification>", "<system-reminder>", "<local-command-", "<bash-input>", "<bash-stdout>",
+		"<bash-stderr>", "[Request interrupted by user"} {
+		if strings.HasPrefix(strings.TrimSpace(text), mark) {
+			return false
+		}
+	}
+	return strings.TrimSpace(text) != ""
+}
+
+// tagged returns what stands between <tag> and </tag> in a text that begins with a tag of a command.
+func tagged(text, tag string) string {
+	if !strings.HasPrefix(text, "<command-") {
+		return ""
+	}
+	_, rest, _ := strings.Cut(text, "<"+tag+">")
+	inside, _, _ := strings.Cut(rest, "</"+tag+">")
+	return inside
+}

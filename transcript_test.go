@@ -1,0 +1,219 @@
+package main
+
+// Transcripts as versions of Claude Code write them, in the members that ccc reads.
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// entryLine is a line of a transcript; parent "" is null.
+func entryLine(id, parent, kind, members string) string {
+	from := "null"
+	if parent != "" {
+		from = `"` + parent + `"`
+	}
+	return fmt.Sprintf(`{"parentUuid":%s,"isSidechain":false,"type":%q,%s,"uuid":%q,"version":"2.1.329","cwd":"/work"}`, from, kind, members, id)
+}
+
+func userLine(id, parent, words string, more ...string) string {
+	return entryLine(id, parent, "user", `"message":{"role":"user","content":`+string(encodeJSON(words))+`}`+strings.Join(more, ""))
+}
+
+func agentLine(id, parent, words string) string {
+	return entryLine(id, parent, "assistant", `"message":{"model":"m-1","role":"assistant","content":[{"type":"text","text":`+string(encodeJSON(words))+`}]}`)
+}
+
+func callLine(id, parent, call string) string {
+	return entryLine(id, parent, "assistant", `"message":{"model":"m-1","role":"assistant","content":[{"type":"tool_use","id":"`+call+`","name":"Bash","input":{}}]}`)
+}
+
+func outputLine(id, parent, call, output string) string {
+	return entryLine(id, parent, "user", `"message":{"role":"user","content":[{"tool_use_id":"`+call+`","type":"tool_result","content":`+string(encodeJSON(output))+`}]}`)
+}
+
+// queuedLine is what a version from 2.1.120 on writes of words typed while the agent works.
+func queuedLine(id, parent, words, more string) string {
+	return entryLine(id, parent, "attachment", `"attachment":{"type":"queued_command","prompt":`+string(encodeJSON(words))+more+`}`)
+}
+
+// TestTranscriptRequests: exactly the requests that stand.
+func TestTranscriptRequests(t *testing.T) {
+	const human = `,"promptSource":"typed","turnOrigin":"human","origin":{"kind":"human"}`
+	const queue = `{"type":"queue-operation","operation":%q,"content":%q}`
+	tests := []struct {
+		name  string
+		lines []string
+		other []string // another transcript of the same directory
+		want  []string
+		last  string
+		dirs  []string
+	}{
+		{name: "typed", lines: []string{userLine("1", "", "fix it", human), agentLine("2", "1", "done")}, want: []string{"fix it"}, last: "done"},
+		{name: "printed", lines: []string{userLine("1", "", "fix it", `,"promptSource":"sdk","turnOrigin":"sdk"`), agentLine("2", "1", "done")}, want: []string{"fix it"}, last: "done"},
+		{name: "older_version", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")}, want: []string{"fix it"}, last: "done"},
+		{name: "notification_by_source", lines: []string{userLine("1", "", "fix it", human), agentLine("2", "1", "it runs"),
+			userLine("3", "2", "a task ended", `,"promptSource":"system","turnOrigin":"task_notification"`), agentLine("4", "3", "done")}, want: []string{"fix it"}, last: "done"},
+		{name: "notification_by_text", lines: []string{userLine("1", "", "fix it"), userLine("3", "1", "<task-notification>\n<task-id>x"), agentLine("4", "3", "done")},
+			want: []string{"fix it"}, last: "done"},
+		{name: "notification_typed_ahead", lines: []string{userLine("1", "", "fix it", human), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok"),
+			queuedLine("4", "3", "<task-notification>", ""), queuedLine("5", "4", "a task", `,"origin":{"kind":"task_notification"}`), agentLine("6", "5", "done")},
+			want: []string{"fix it"}, last: "done"},
+		{name: "withdrawn", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("3", "2", "drop the table"), userLine("4", "2", "add tests"), agentLine("5", "4", "added")},
+			want: []string{"fix it", "add tests"}, last: "added"},
+		{name: "all_taken_back", lines: []string{userLine("1", "", "drop it"), agentLine("2", "1", "dropped"), userLine("3", "", "keep it")}, want: []string{"keep it"}},
+		{name: "typed_while_working", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok"), queuedLine("4", "3", "and quickly", ""), agentLine("5", "4", "done")},
+			want: []string{"fix it", "and quickly"}, last: "done"},
+		{name: "typed_while_working_before_attachments", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), fmt.Sprintf(queue, "enqueue", "and quickly"),
+			outputLine("3", "2", "t1", "ok"), `{"type":"queue-operation","operation":"remove"}`, agentLine("5", "3", "done")}, want: []string{"fix it", "and quickly"}, last: "done"},
+		{name: "queue_and_attachment", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), fmt.Sprintf(queue, "enqueue", "and quickly"), outputLine("3", "2", "t1", "ok"),
+			`{"type":"queue-operation","operation":"remove"}`, queuedLine("4", "3", "and quickly", ""), agentLine("5", "4", "done")}, want: []string{"fix it", "and quickly"}, last: "done"},
+		{name: "queued_and_taken_back", lines: []string{userLine("1", "", "fix it"), fmt.Sprintf(queue, "enqueue", "no"), `{"type":"queue-operation","operation":"popAll"}`, agentLine("2", "1", "done")},
+			want: []string{"fix it"}, last: "done"},
+		{name: "compacted", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"),
+			`{"parentUuid":null,"logicalParentUuid":"2","type":"system","subtype":"compact_boundary","uuid":"3"}`,
+			userLine("4", "3", "This session is continued", `,"isCompactSummary":true`), userLine("5", "4", "add tests"), agentLine("6", "5", "added")}, want: []string{"fix it", "add tests"}, last: "added"},
+		{name: "fork_of_a_compacted_session",
+			other: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")},
+			lines: []string{`{"parentUuid":null,"logicalParentUuid":"2","type":"system","subtype":"compact_boundary","uuid":"3"}`, userLine("4", "3", "add tests"), agentLine("5", "4", "added")},
+			want:  []string{"fix it", "add tests"}, last: "added"},
+		{name: "fork_that_leads_back_to_itself", // 2.1.329
+			other: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("4", "2", "add tests"), agentLine("5", "4", "added")},
+			lines: []string{userLine("4", "3", "add tests"), agentLine("5", "4", "added"),
+				`{"parentUuid":null,"logicalParentUuid":"5","type":"system","subtype":"compact_boundary","uuid":"3"}`, userLine("6", "5", "go on"), agentLine("7", "6", "gone")},
+			want: []string{"fix it", "add tests", "go on"}, last: "gone"},
+		{name: "root_is_nowhere", lines: []string{userLine("2", "1", "add tests"), agentLine("3", "2", "added")}, other: []string{userLine("x", "", "another session")},
+			want: []string{"add tests"}, last: "added"},
+		{name: "commands", lines: []string{userLine("1", "", "<command-name>/add-dir</command-name>\n<command-message>add-dir</command-message>\n<command-args>/other</command-args>"),
+			userLine("2", "1", "<local-command-stdout>Added</local-command-stdout>"), userLine("3", "2", "<command-message>review</command-message>\n<command-name>/review</command-name>"),
+			userLine("4", "3", "what the file says", `,"isMeta":true`), agentLine("5", "4", "done")}, want: []string{"/add-dir /other", "/review"}, last: "done", dirs: []string{"/other"}},
+		{name: "shell_mode", lines: []string{userLine("1", "", "fix it"), userLine("2", "1", "<bash-input>ls</bash-input>"), userLine("3", "2", "<bash-stdout>x</bash-stdout>"), agentLine("4", "3", "done")},
+			want: []string{"fix it"}, last: "done"},
+		{name: "interrupted", lines: []string{userLine("1", "", "fix it"), userLine("2", "1", "[Request interrupted by user]"), userLine("3", "2", "no: add tests"), agentLine("4", "3", "added")},
+			want: []string{"fix it", "no: add tests"}, last: "added"},
+		{name: "subagents_words", lines: []string{userLine("1", "", "fix it"), strings.Replace(userLine("9", "1", "you are a subagent"), `"isSidechain":false`, `"isSidechain":true`, 1), agentLine("2", "1", "done")},
+			want: []string{"fix it"}, last: "done"},
+		{name: "feedback_of_a_hook", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("3", "2", "Stop hook feedback:\nadd tests", `,"isMeta":true`), agentLine("4", "3", "added")},
+			want: []string{"fix it"}, last: "added"},
+		{name: "child_before_parent", lines: []string{userLine("1", "", "fix it"), agentLine("3", "2", "done"), userLine("2", "1", "add tests")}, want: []string{"fix it", "add tests"}, last: "done"},
+		{name: "half_a_line", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), `{"parentUuid":"2","type":"user","message":{"content":"half`}, want: []string{"fix it"}, last: "done"},
+		{name: "marks_in_a_tools_output", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"),
+			outputLine("3", "2", "t1", `{"uuid":"1","parentUuid":"9","type":"user","message":{"content":"not the user's"}}`), agentLine("4", "3", "done")}, want: []string{"fix it"}, last: "done"},
+		{name: "marks_in_a_request", lines: []string{userLine("1", "", `what is "type":"tool_result" and {"uuid":"7"}?`), agentLine("2", "1", "done")},
+			want: []string{`what is "type":"tool_result" and {"uuid":"7"}?`}, last: "done"},
+		{name: "a_question", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "toolu_1")}, want: []string{"fix it"}, last: "tool_use toolu_1"},
+		{name: "a_picture", lines: []string{entryLine("1", "", "user", `"message":{"content":[{"type":"image","source":{}},{"type":"text","text":"like this"}]}`), agentLine("2", "1", "done")},
+			want: []string{"like this"}, last: "done"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, lines := range map[string][]string{"this.jsonl": test.lines, "other.jsonl": test.other} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, err := readConversation(filepath.Join(dir, "this.jsonl"))
+			if err != nil || !slices.Equal(got.requests, test.want) || got.last != test.last || !slices.Equal(got.dirs, test.dirs) {
+				t.Errorf("got %q, last %q, directories %q, %v\nwant %q, last %q", got.requests, got.last, got.dirs, err, test.want, test.last)
+			}
+			if test.last != "" && (got.model != "m-1" || got.version != "2.1.329") {
+				t.Errorf("model %q, version %q", got.model, got.version)
+			}
+		})
+	}
+}
+
+func TestTranscriptUnreadable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	if got, err := readConversation(path); err == nil {
+		t.Errorf("a missing one: %+v", got)
+	}
+	for _, text := range []string{"", "{}\n", "not JSON\n", `{"type":"mode"}` + "\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := readConversation(path); err == nil {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
+
+// longTranscript writes a transcript of about size bytes: results of tools for the most part, a request now and then.
+func longTranscript(tb testing.TB, size int) (path string, requests int) {
+	tb.Helper()
+	path = filepath.Join(tb.TempDir(), "long.jsonl")
+	file, err := os.Create(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer file.Close()
+	output := strings.Repeat("what a tool printed, with \"quotes\"\n", 1000)
+	parent := ""
+	for written, n := 0, 0; written < size; n++ {
+		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", n)
+		line := outputLine(id, parent, "t", output)
+		switch n % 10 {
+		case 0:
+			line, requests = userLine(id, parent, fmt.Sprint("request ", n)), requests+1
+		case 9:
+			line = agentLine(id, parent, "done")
+		}
+		k, err := file.WriteString(line + "\n")
+		if err != nil {
+			tb.Fatal(err)
+		}
+		written, parent = written+k, id
+	}
+	return path, requests
+}
+
+// A transcript costs memory for its entries, not for what tools printed.
+func TestTranscriptMemory(t *testing.T) {
+	path, requests := longTranscript(t, 64<<20)
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got, err := readConversation(path)
+	runtime.ReadMemStats(&after)
+	if err != nil || len(got.requests) != requests {
+		t.Errorf("%d requests of %d, %v", len(got.requests), requests, err)
+	}
+	if grown := after.HeapSys - min(after.HeapSys, before.HeapSys); grown > 16<<20 {
+		t.Errorf("the heap grew by %d MiB", grown>>20)
+	}
+}
+
+// BenchmarkTranscript reads one of 200 MB.
+func BenchmarkTranscript(b *testing.B) {
+	path, _ := longTranscript(b, 200e6)
+	b.SetBytes(200e6)
+	for b.Loop() {
+		if _, err := readConversation(path); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// FuzzTranscript: no transcript makes reading panic or run for ever, and what is read are lines of it.
+func FuzzTranscript(f *testing.F) {
+	f.Add([]byte(userLine("1", "", "fix it") + "\n" + agentLine("2", "1", "done")))
+	f.Add([]byte(userLine("1", "2", "fix it") + "\n" + userLine("2", "1", "round")))
+	f.Add([]byte(`{"type":"queue-operation","operation":"remove"}` + "\n" + outputLine("1", "", "t", "x")))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		path := filepath.Join(t.TempDir(), "x.jsonl")
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, _ := readConversation(path)
+		if len(got.requests) > bytes.Count(text, []byte("\n"))+1 {
+			t.Errorf("%d requests in %d lines", len(got.requests), bytes.Count(text, []byte("\n"))+1)
+		}
+	})
+}
