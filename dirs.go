@@ -97,6 +97,25 @@ func (d dirs) settingsFiles() []string {
 		filepath.Join(d.here, ".claude", "settings.json"), filepath.Join(d.here, ".claude", "settings.local.json")})
 }
 
+// hookPath is the path by which hooks call this program: the one in PATH, if it leads here, with its links as they
+// are, so that it lasts when an upgrade moves a link and removes what it led to.
+func (d dirs) hookPath() string {
+	if path, err := exec.LookPath("ccc"); err == nil && sameFile(path, d.self) {
+		return path
+	}
+	return d.self
+}
+
+// willVanish tells whether path is where `go run` puts a program: in a folder go-buildN for its time, or in the
+// build cache, as HASH-d/NAME, for some days (from Go 1.24 on).
+func willVanish(path string) bool {
+	hash, cached := strings.CutSuffix(filepath.Base(filepath.Dir(path)), "-d")
+	return cached && len(hash) == 64 || slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool {
+		rest, ok := strings.CutPrefix(name, "go-build")
+		return ok && strings.Trim(rest, digits) == ""
+	})
+}
+
 // gitTree returns the top of the git working tree that holds dir, and the git directory that all trees of its
 // repository share; both are "" outside one.
 func gitTree(dir string) (top, common string) {

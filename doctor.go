@@ -66,6 +66,8 @@ func (c *checkup) relaunch() string {
 	name := shellQuote(c.dirs.self)
 	if path, err := exec.LookPath("ccc"); err == nil && sameFile(path, c.dirs.self) {
 		name = "ccc"
+	} else if willVanish(c.dirs.self) {
+		name = "go install, then ccc"
 	}
 	return name + " --supervisor -- --version"
 }
@@ -198,7 +200,7 @@ func (c *checkup) checkHooks() {
 		c.problem("chmod u+rw "+shellQuote(path), "hooks: %v", err)
 		return
 	}
-	programs, missing, err := installedHooks(text, c.dirs.self)
+	programs, missing, err := installedHooks(text, c.dirs.hookPath())
 	switch {
 	case err != nil:
 		c.problem(edit(path), "hooks: %s: %v", path, err)
@@ -208,15 +210,15 @@ func (c *checkup) checkHooks() {
 		return
 	}
 	for _, program := range programs {
-		if _, err := exec.LookPath(program); err != nil {
+		if found, err := exec.LookPath(program); err != nil {
 			c.problem(c.relaunch(), "hooks: %s calls a program that can't be run: %v", path, err)
 			return
-		} else if !sameFile(program, c.dirs.self) {
+		} else if !sameFile(found, c.dirs.self) {
 			c.warning(c.relaunch(), "hooks: %s calls another ccc, %s, than this one, %s", path, program, c.dirs.self)
 			return
 		}
 	}
-	c.ok("hooks: %s calls %s", path, programs[0])
+	c.ok("hooks: %s calls %s", path, append(programs, "a ccc that only a shell can find")[0])
 }
 
 func (c *checkup) checkMuting() {

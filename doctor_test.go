@@ -281,11 +281,7 @@ func (box *sandbox) change(mend string) (command string) {
 // hooksCall makes ccc's hooks call another program.
 func (box *sandbox) hooksCall(program string) {
 	box.t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		box.t.Fatal(err)
-	}
-	box.edit(".claude/settings.json", hookCommand(self), hookCommand(program))
+	box.edit(".claude/settings.json", hookCommand(box.program()), hookCommand(program))
 }
 
 func TestDoctorUsage(t *testing.T) {

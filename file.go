@@ -111,15 +111,18 @@ func sweepTemporary(paths ...string) {
 	}
 }
 
-// followLinks returns the file that path leads to; the last link may point at a file that does not exist yet.
+// followLinks returns the file that path leads to; the last link may point at a file that does not exist yet. A
+// relative link counts from the directory that it stands in, wherever the path to that leads: path is never
+// shortened by its text, because what is before a .. may be a link.
 func followLinks(path string) (string, error) {
 	for range 40 { // the kernel's own limit on links in a row
+		dir, name := filepath.Split(path)
 		next, err := os.Readlink(path)
 		if err != nil {
-			return path, nil
+			return filepath.Join(resolved(dir), name), nil
 		}
 		if !filepath.IsAbs(next) {
-			next = filepath.Join(filepath.Dir(path), next)
+			next = dir + next
 		}
 		path = next
 	}

@@ -4,7 +4,9 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -52,20 +54,71 @@ func (w wantedHook) group() []byte {
 // hookCommand is the shell command line that calls self as a hook.
 func hookCommand(self string) string { return shellQuote(self) + " " + hookSubcommand }
 
-// isOwnCommand tells whether command is a hook command of this or another installation of ccc: one word that names
-// a ccc, then supervisor-hook.
-func isOwnCommand(command, current string) bool {
-	word, ok := strings.CutSuffix(command, " "+hookSubcommand)
-	if !ok {
-		return false
+// ownCall returns the word that names the program in a hook command of this or another installation of ccc: a ccc,
+// before the word supervisor-hook. The user may have written it in many ways, with variables set before it and
+// parameters behind it.
+func ownCall(command string) (program shellWord, ok bool) {
+	words := shellWords(command)
+	called := false // the word before leaves it to the next one to be the program
+	for i := range max(0, len(words)-1) {
+		word := words[i]
+		called = called || word.first
+		if called && words[i+1].text == hookSubcommand && strings.HasPrefix(filepath.Base(word.text), "ccc") {
+			return word, true
+		}
+		called = called && (strings.ContainsAny(word.text, "=(`") || slices.Contains([]string{"exec", "env", "command"}, word.text))
 	}
-	path := hookProgram(command)
-	oneWord := word == shellQuote(path) || word == `"`+path+`"`
-	return command == current || oneWord && strings.HasPrefix(filepath.Base(path), "ccc")
+	return program, false
 }
 
-// hookProgram is the program that a hook command of ccc's calls.
-func hookProgram(command string) string {
-	word := strings.TrimSuffix(command, " "+hookSubcommand)
-	return strings.ReplaceAll(strings.Trim(word, `'"`), `'\''`, "'")
+// isOwnCommand tells whether command is a hook command of ccc's; self may have any name.
+func isOwnCommand(command, self string) bool {
+	_, ok := ownCall(command)
+	return ok || command == hookCommand(self)
+}
+
+// currentCommand is command, one of ccc's, with self as the program. What the user has written around it stays, and
+// so does a program that the shell finds by a variable or a ~, as long as that leads to self.
+func currentCommand(command, self string) string {
+	program, ok := ownCall(command)
+	switch {
+	case !ok:
+		return hookCommand(self)
+	case isComputed(program), program.expands && sameFile(expanded(program), self):
+		return command
+	}
+	return command[:program.start] + shellQuote(self) + command[program.end:]
+}
+
+// isComputed tells whether only a shell can tell what the word comes to.
+func isComputed(word shellWord) bool { return strings.ContainsAny(word.text, "()`") }
+
+// expanded is the word with its variables and a ~ of the user's replaced.
+func expanded(word shellWord) string {
+	text := word.text
+	if !word.expands {
+		return text
+	}
+	if rest, ok := strings.CutPrefix(text, "~/"); ok {
+		text = "$HOME/" + rest
+	}
+	return os.ExpandEnv(text)
+}
+
+// hookProgram is the program that a hook command of ccc's calls, "" where only a shell can tell.
+func hookProgram(command, self string) string {
+	switch program, ok := ownCall(command); {
+	case !ok:
+		return self
+	case isComputed(program):
+		return ""
+	default:
+		return expanded(program)
+	}
+}
+
+// reaches tells whether a matcher of Claude Code's lets calls of the tool through; events without a tool, "", have
+// none.
+func reaches(matcher, tool string) bool {
+	return tool == "" || matcher == "" || matcher == "*" || slices.Contains(strings.Split(matcher, "|"), tool)
 }

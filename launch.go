@@ -115,6 +115,10 @@ func unknownWord(word string, c *config) error {
 // planSupervision adds to the launch what a supervised session needs.
 func (l *launch) planSupervision() error {
 	supervisor := l.config.Supervisor
+	self := l.dirs.hookPath()
+	if willVanish(self) {
+		return withHint(fmt.Errorf("hooks would call %s, and what go run builds does not last", self), "go install, then ccc --supervisor")
+	}
 	if err := checkProvider(l.dirs, l.config, l.env, l.config.findProvider(supervisor.Provider)); err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
@@ -130,7 +134,7 @@ func (l *launch) planSupervision() error {
 	if l.provider != nil {
 		l.env = setEnv(l.env, providerVariable, l.provider.name)
 	}
-	l.settings.reviewSeconds, l.settings.self = supervisor.TimeoutSeconds, l.dirs.self
+	l.settings.reviewSeconds, l.settings.self = supervisor.TimeoutSeconds, self
 	return nil
 }
 

@@ -77,6 +77,9 @@ func newSandbox(t *testing.T, claude string) *sandbox {
 	return box
 }
 
+// program is the path of the sandbox's ccc, a link in its PATH.
+func (box *sandbox) program() string { return filepath.Join(filepath.Dir(box.home), "bin/ccc") }
+
 // use makes api the one that the sandbox's claude talks to, and its proxy.
 func (box *sandbox) use(api *scriptedAPI) {
 	box.vars = append(box.vars,

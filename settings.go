@@ -66,7 +66,7 @@ func (p settingsPlan) apply(text []byte) ([]byte, []settingsEdit, error) {
 	if p.self == "" && p.defaults == nil {
 		return text, nil, nil
 	}
-	e, err := newSettingsEditor(text, hookCommand(p.self))
+	e, err := newSettingsEditor(text, p.self)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -82,7 +82,7 @@ func (p settingsPlan) apply(text []byte) ([]byte, []settingsEdit, error) {
 				e.set([]string{key}, "false")
 			}
 		}
-		for _, wanted := range wantedHooks(e.command, p.reviewSeconds) {
+		for _, wanted := range wantedHooks(hookCommand(e.self), p.reviewSeconds) {
 			e.addHook(wanted)
 		}
 	}
@@ -94,16 +94,16 @@ func (p settingsPlan) apply(text []byte) ([]byte, []settingsEdit, error) {
 
 // A settingsEditor is a settings.json that is being edited.
 type settingsEditor struct {
-	text    []byte
-	root    *jsonValue // of text
-	command string     // the hook command of this ccc
-	edits   []settingsEdit
+	text  []byte
+	root  *jsonValue // of text
+	self  string     // the program of the hook command of this ccc
+	edits []settingsEdit
 }
 
 // newSettingsEditor takes a settings.json whose shape can be edited. A blank one counts as {}, as it does for
 // Claude Code.
-func newSettingsEditor(text []byte, command string) (e *settingsEditor, err error) {
-	e = &settingsEditor{text: text, command: command}
+func newSettingsEditor(text []byte, self string) (e *settingsEditor, err error) {
+	e = &settingsEditor{text: text, self: self}
 	if len(bytes.TrimSpace(text)) == 0 {
 		e.text = []byte("{}\n")
 	}
@@ -201,9 +201,13 @@ func (e *settingsEditor) addHook(wanted wantedHook) {
 	entry, _ := parseJSON(wanted.entry)
 	found := false
 	for i, own := range e.ownEntries(wanted.event) {
-		found = found || wanted.matcher == "" || own.matcher == wanted.matcher
+		found = found || reaches(own.matcher, wanted.matcher)
+		command := stringAt(e.text, own.entry.member("command"))
 		for _, m := range entry.members {
 			value := wanted.entry[m.value.start:m.value.end]
+			if m.key == "command" {
+				value = encodeJSON(currentCommand(command, e.self))
+			}
 			entry := e.ownEntries(wanted.event)[i].entry // each edit moves them
 			if old := entry.member(m.key); old == nil || !sameJSON(e.text[old.start:old.end], value) {
 				e.replace(setMember(e.text, entry, m.key, value))
@@ -228,7 +232,7 @@ func (e *settingsEditor) ownEntries(event string) (own []ownEntry) {
 	for g, group := range e.at("hooks", event).items() {
 		hooks := group.value.member("hooks")
 		for i, entry := range hooks.items() {
-			if isOwnCommand(stringAt(e.text, entry.value.member("command")), e.command) {
+			if isOwnCommand(stringAt(e.text, entry.value.member("command")), e.self) {
 				own = append(own, ownEntry{stringAt(e.text, group.value.member("matcher")), g, i, hooks, entry.value})
 			}
 		}
@@ -248,7 +252,7 @@ func removeSettings(d dirs, in *installation) (done string, err error) {
 	if err != nil {
 		return "", err
 	}
-	edited, err := withoutSettings(text, in.Edits, d.self)
+	edited, err := withoutSettings(text, in.Edits, d.hookPath())
 	switch {
 	case err != nil:
 		return "", withHint(fmt.Errorf("%s: %w", path, err), "ccc left the file as it was; correct it and try again")
@@ -270,7 +274,7 @@ func withoutSettings(text []byte, edits []settingsEdit, self string) ([]byte, er
 	if len(bytes.TrimSpace(text)) == 0 {
 		return text, nil
 	}
-	e, err := newSettingsEditor(text, hookCommand(self))
+	e, err := newSettingsEditor(text, self)
 	if err != nil {
 		return nil, err
 	}
@@ -337,15 +341,17 @@ func (e *settingsEditor) removeHooks(event string) (removed bool) {
 // installedHooks returns the programs that ccc's entries in text, a settings.json, call, and the events for which
 // none of the wanted entries is there.
 func installedHooks(text []byte, self string) (programs, missing []string, err error) {
-	e, err := newSettingsEditor(text, hookCommand(self))
+	e, err := newSettingsEditor(text, self)
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, wanted := range wantedHooks("", 0) {
 		found := false
 		for _, own := range e.ownEntries(wanted.event) {
-			found = found || wanted.matcher == "" || own.matcher == wanted.matcher
-			programs = append(programs, hookProgram(stringAt(e.text, own.entry.member("command"))))
+			found = found || reaches(own.matcher, wanted.matcher)
+			if program := hookProgram(stringAt(e.text, own.entry.member("command")), e.self); program != "" {
+				programs = append(programs, program)
+			}
 		}
 		if !found {
 			missing = append(missing, wanted.event)

@@ -116,10 +116,7 @@ func TestUninstallAfterEdits(t *testing.T) {
 		}
 		box.setSettings(out.String())
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	moved := func(box *sandbox) { replace(box.program()+" ", "'/old place/ccc' ")(box) }
 	tests := []struct {
 		name, before string
 		between      func(*sandbox)
@@ -127,11 +124,11 @@ func TestUninstallAfterEdits(t *testing.T) {
 	}{
 		{"launched_twice", "{\n  \"a\": 1\n}\n", func(box *sandbox) { box.launch() }, "{\n  \"a\": 1\n}\n"},
 		{"launched_by_older", "{}\n", func(box *sandbox) {
-			replace(self+" ", "'/old place/ccc' ")(box)
+			moved(box)
 			replace(`"timeout": 600`, `"timeout": 60`)(box)
 			box.launch()
 		}, "{}\n"},
-		{"other_ccc_uninstalls", "{}\n", replace(self+" ", "'/old place/ccc' "), "{}\n"},
+		{"other_ccc_uninstalls", "{}\n", moved, "{}\n"},
 		{"own_hook_beside", noFile, replace(`"Stop": [`, `"Stop": [{"hooks": []},`),
 			"{\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": []}\n    ]\n  }\n}\n"},
 		{"own_hook_in_our_group", "{}",
