@@ -3,6 +3,7 @@ package main
 // The directories that ccc works in, the names of files in them and of environment variables, and where claude is.
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ const (
 	supervisorVariable = "CCC_SUPERVISOR"      // "1": the session is supervised
 	reviewerVariable   = "CCC_SUPERVISOR_HOOK" // "1": this claude is a reviewer's
 	launchVariable     = "CCC_LAUNCH"          // which launch it was; see client.go
+	startsVariable     = "CCC_STARTS"          // that ccc has started a claude; see countStart in launch.go
 	providerVariable   = "CCC_PROVIDER"        // the provider that the session was started with
 	addDirsVariable    = "CCC_ADD_DIRS"        // its --add-dir directories, separated as in PATH
 	claudeVariable     = "CCC_CLAUDE"
@@ -147,7 +149,8 @@ func absoluteIn(dir, path string) string {
 
 const installClaude = "npm install -g @anthropic-ai/claude-code"
 
-// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH.
+// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. ccc itself, as a link or
+// a copy, is none.
 func findClaude() (string, error) {
 	name := os.Getenv(claudeVariable)
 	if name == "" {
@@ -157,5 +160,29 @@ func findClaude() (string, error) {
 	if err != nil {
 		return "", failure{code: 127, err: fmt.Errorf("finding claude: %w", err), hint: installClaude}
 	}
-	return filepath.Abs(path)
+	if path, err = filepath.Abs(path); err == nil && isThisProgram(path) {
+		return "", notClaude(path, "is ccc itself")
+	}
+	return path, err
+}
+
+// notClaude is the error about a claude that would only start ccc again.
+func notClaude(path, what string) error {
+	return failure{code: 126, err: fmt.Errorf("finding claude: %s %s", path, what), hint: "let " + claudeVariable + " name Claude Code's own program"}
+}
+
+// isThisProgram tells whether path is ccc's own program or a copy of it.
+func isThisProgram(path string) bool {
+	self, err := os.Executable()
+	if err != nil || sameFile(path, self) {
+		return err == nil
+	}
+	a, errA := os.Stat(path)
+	b, errB := os.Stat(self)
+	if errA != nil || errB != nil || a.Size() != b.Size() {
+		return false
+	}
+	theirs, errA := os.ReadFile(path)
+	own, errB := os.ReadFile(self)
+	return errA == nil && errB == nil && bytes.Equal(theirs, own)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -57,6 +58,9 @@ func planLaunch(args []string) (l *launch, err error) {
 		return nil, err
 	}
 	if l.env, err = launchEnv(os.Environ(), l.provider); err != nil {
+		return nil, err
+	}
+	if l.env, err = countStart(l.env, l.claude); err != nil {
 		return nil, err
 	}
 	if err := checkProvider(l.dirs, l.config, os.Environ(), l.provider); err != nil {
@@ -110,6 +114,25 @@ func unknownWord(word string, c *config) error {
 		err:  fmt.Errorf("%q is neither a subcommand nor a provider%s (providers: %s)", word, question, c.providerNames()),
 		hint: "to pass it on to claude: ccc -- " + shellQuote(word),
 	}
+}
+
+// startsLimit is how many claudes may be started inside one another by ccc: agents that call ccc are few, and a claude
+// that calls ccc again never ends.
+const startsLimit = 10
+
+// countStart adds to env, which claude is started with, that ccc has started it: startsVariable is the process that
+// becomes claude and how many were started before. It refuses where that shows a claude that called ccc again: by exec,
+// in the same process; as its child, without what Claude Code sets for its children; as a reviewer; or in any other
+// way, the limit ends that.
+func countStart(env []string, claude string) ([]string, error) {
+	process, count, _ := strings.Cut(lookupEnv(env, startsVariable), "-")
+	pid, _ := strconv.Atoi(process)
+	starts, _ := strconv.Atoi(count)
+	asChild := pid == os.Getppid() && lookupEnv(env, "CLAUDECODE") == ""
+	if pid == os.Getpid() || asChild || lookupEnv(env, reviewerVariable) == "1" || starts >= startsLimit {
+		return nil, notClaude(claude, "calls ccc again")
+	}
+	return setEnv(env, startsVariable, fmt.Sprintf("%d-%d", os.Getpid(), starts+1)), nil
 }
 
 // planSupervision adds to the launch what a supervised session needs.
