@@ -39,20 +39,32 @@ func hookClient() (c client) {
 	return c
 }
 
-// launchToken is what a launch puts into launchVariable: the process that becomes claude, and the time.
-func launchToken() string { return fmt.Sprintf("%d-%d", os.Getpid(), now().UnixMilli()) }
+// launchToken is what a launch puts into launchVariable: the process that becomes claude, and the time. The claude of a
+// background session is a child of its service instead: then backgroundPrefix comes first.
+func launchToken(background bool) string {
+	token := fmt.Sprintf("%d-%d", os.Getpid(), now().UnixMilli())
+	if background {
+		token = backgroundPrefix + token
+	}
+	return token
+}
+
+const backgroundPrefix = "background-"
 
 // launchOf tells whether c is what a supervised launch became, and when that was. A launch is about one client: those
-// that the agent calls inherit its variables, and are not meant. The launched process may be a wrapper around claude;
-// the first client that comes by then is the launched one, because no agent can call another before its own client has
-// had a prompt.
+// that the agent calls inherit its variables, and are not meant; nor are the background sessions of a service that one
+// of these has started. The launched process may be a wrapper around claude; the first client below it that comes by
+// then is the launched one, because no agent can call another before its own client has had a prompt. A background
+// session has its token by its settings, and so not in the environment that its process was started with, as the
+// clients have that its agent calls.
 func launchOf(c client, d stateDir) (at time.Time, launched bool) {
 	const nested = "CLAUDECODE=1" // in what an agent's tools start
 	if os.Getenv(supervisorVariable) != "1" {
 		return at, false
 	}
 	token := os.Getenv(launchVariable)
-	first, second, _ := strings.Cut(token, "-")
+	ofProcess, background := strings.CutPrefix(token, backgroundPrefix)
+	first, second, _ := strings.Cut(ofProcess, "-")
 	pid, pidErr := strconv.Atoi(first)
 	millis, timeErr := strconv.ParseInt(second, 10, 64)
 	if pidErr != nil || timeErr != nil { // the user set the variable, and ccc started nothing
@@ -60,13 +72,25 @@ func launchOf(c client, d stateDir) (at time.Time, launched bool) {
 	}
 	at = time.UnixMilli(millis).UTC()
 	switch {
+	case background:
+		return at, !processHas(c.pid, launchVariable+"="+token)
 	case c.pid == pid || c.start == "":
 		return at, true
+	case !descends(c.pid, pid):
+		return at, false
 	case processHas(c.pid, nested) && !processHas(pid, nested):
 		return at, false
 	}
 	claimed, err := d.claim(token, c.String())
 	return at, err != nil || claimed
+}
+
+// descends tells whether the process ancestor is above pid.
+func descends(pid, ancestor int) bool {
+	for pid > 1 && pid != ancestor {
+		pid, _, _ = processInfo(pid)
+	}
+	return pid == ancestor
 }
 
 // supervision tells whether a hook of session in client c is to review: the later of a supervised launch and a switch,

@@ -20,9 +20,7 @@ var (
 // and these settings from ccc.json from running hooks.
 func hookless(d dirs, args, env []string, added []byte) error {
 	const nothing = "claude would run no hooks, so nothing would be reviewed"
-	if end := slices.Index(args, "--"); end >= 0 {
-		args = args[:end]
-	}
+	args = optionsIn(args)
 	for _, arg := range args {
 		flag, _, _ := strings.Cut(arg, "=")
 		if slices.Contains(hooklessFlags, flag) {
@@ -33,10 +31,7 @@ func hookless(d dirs, args, env []string, added []byte) error {
 		return failure{code: 2, err: fmt.Errorf("--supervisor with --setting-sources %s, without user: %s", sources, nothing)}
 	}
 	if settings, ok := lastValue(args, "--settings"); ok {
-		text := []byte(settings)
-		if !strings.HasPrefix(strings.TrimSpace(settings), "{") {
-			text, _ = os.ReadFile(settings) // Claude Code itself complains of a missing one
-		}
+		text, _, _ := settingsArgument(settings) // Claude Code itself complains of a missing one
 		if keys := mutedIn(text); len(keys) > 0 {
 			return failure{code: 2, err: fmt.Errorf("--supervisor with --settings, where %s is true: %s", keys[0], nothing)}
 		}
@@ -66,6 +61,23 @@ func hookless(d dirs, args, env []string, added []byte) error {
 // isTrue tells whether Claude Code takes the value of a variable for true.
 func isTrue(value string) bool {
 	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
+}
+
+// optionsIn returns args up to a --, behind which there are operands only.
+func optionsIn(args []string) []string {
+	if end := slices.Index(args, "--"); end >= 0 {
+		return args[:end]
+	}
+	return args
+}
+
+// settingsArgument returns the text of settings that --settings names, which is JSON itself or a file.
+func settingsArgument(value string) (text []byte, isFile bool, err error) {
+	if strings.HasPrefix(strings.TrimSpace(value), "{") {
+		return []byte(value), false, nil
+	}
+	text, err = os.ReadFile(value)
+	return text, true, err
 }
 
 // lastValue returns the value of the last flag of that name in args.

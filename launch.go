@@ -24,8 +24,11 @@ type launch struct {
 	named      bool      // the provider was named, not remembered
 	claude     string    // the program
 	args       []string  // the user's, for claude
+	command    []string  // claude's arguments, all of them
 	env        []string
 	settings   settingsPlan
+	copied     []byte // the user's own --settings for a background session, nil for none
+	copyAt     string
 }
 
 // startClaude replaces ccc with claude; it returns only with an error. The order of the steps has a meaning: first
@@ -67,6 +70,7 @@ func planLaunch(args []string) (l *launch, err error) {
 		return nil, err
 	}
 	l.settings.defaults = l.config.Settings
+	l.command = l.claudeArgs()
 	if l.supervisor {
 		if err := l.planSupervision(); err != nil {
 			return nil, err
@@ -136,7 +140,7 @@ func countStart(env []string, claude string) ([]string, error) {
 }
 
 // planSupervision adds to the launch what a supervised session needs.
-func (l *launch) planSupervision() error {
+func (l *launch) planSupervision() (err error) {
 	supervisor := l.config.Supervisor
 	self := l.dirs.hookPath()
 	if willVanish(self) {
@@ -148,23 +152,29 @@ func (l *launch) planSupervision() error {
 	if _, _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
 		return err // better said now than at the first review
 	}
-	if err := hookless(l.dirs, l.claudeArgs(), l.env, l.config.Settings); err != nil {
+	if err := hookless(l.dirs, l.command, l.env, l.config.Settings); err != nil {
 		return err
 	}
-	l.env = setEnv(supervisedEnv(l.env, supervisor), launchVariable, launchToken())
+	background := isBackground(l.command)
+	token := launchToken(background)
+	l.env = setEnv(supervisedEnv(l.env, supervisor), launchVariable, token)
 	l.env = setEnv(l.env, addDirsVariable, strings.Join(l.addDirs(), string(os.PathListSeparator)))
 	l.env = setEnv(l.env, providerVariable, "")
 	if l.provider != nil {
 		l.env = setEnv(l.env, providerVariable, l.provider.name)
 	}
 	l.settings.reviewSeconds, l.settings.self = supervisor.TimeoutSeconds, self
-	return nil
+	if background {
+		l.copyAt = stateDir(l.dirs.state).settingsFile(token)
+		l.command, l.env, l.copied, err = inBackground(l.command, l.env, l.copyAt)
+	}
+	return err
 }
 
 // addDirs are the directories that --add-dir gives to the session. It takes all values up to the next flag.
 func (l *launch) addDirs() (dirs []string) {
 	taking := false
-	for _, arg := range l.claudeArgs() {
+	for _, arg := range l.command {
 		dir, isFlag := strings.CutPrefix(arg, "--add-dir=")
 		taking = !isFlag && (arg == "--add-dir" || taking && !strings.HasPrefix(arg, "-"))
 		if isFlag || taking && arg != "--add-dir" {
@@ -185,6 +195,11 @@ func (l *launch) write() error {
 		}
 		if err := state.sweep(); err != nil {
 			return fmt.Errorf("tidying the state directory: %w", err)
+		}
+	}
+	if l.copied != nil {
+		if err := replaceFile(l.copyAt, l.copied, true); err != nil {
+			return fmt.Errorf("copying the file of --settings: %w", err)
 		}
 	}
 	if l.supervisor || l.settings.defaults != nil {
@@ -247,6 +262,6 @@ func (l *launch) claudeArgs() []string {
 
 // exec becomes claude.
 func (l *launch) exec() error {
-	err := syscall.Exec(l.claude, append([]string{l.claude}, l.claudeArgs()...), l.env)
+	err := syscall.Exec(l.claude, append([]string{l.claude}, l.command...), l.env)
 	return failure{code: 126, err: fmt.Errorf("starting %s: %w", l.claude, err)}
 }
