@@ -1,7 +1,7 @@
 package main
 
-// Background sessions (claude --bg): they live under a service that has the environment of whoever started it first, so
-// what ccc has to tell one of them goes through its --settings, and nothing through the environment.
+// Background sessions (claude --bg): they live under a service that has the environment of whoever started it
+// first, so what ccc has to tell one of them goes through its --settings, and nothing through the environment.
 
 import (
 	"cmp"
@@ -16,14 +16,14 @@ func isBackground(args []string) bool {
 	return slices.Contains(options, "--bg") || slices.Contains(options, "--background")
 }
 
-// backgroundVariables are what a supervised session has from its launch. An empty one of ccc's own is passed on too:
-// the service may have another launch's. Those of Claude Code's are not, and the user's own --settings win.
+// backgroundVariables are what a supervised session has from its launch. An empty one of ccc's own is passed on
+// too: the service may have another launch's. Those of Claude Code's are not, and the user's own --settings win.
 var backgroundVariables = []string{supervisorVariable, launchVariable, addDirsVariable, providerVariable, configDirVariable,
 	workDirVariable, claudeVariable, blockCapVariable, attributionVariable}
 
-// inBackground turns the command line and the environment of a supervised session into those of a background one, with
-// the variables in the user's own --settings. Where these are a file, which may hold secrets, the command line names
-// the file copyAt, and copied is what belongs there.
+// inBackground turns the command line and the environment of a supervised session into those of a background one,
+// with the variables in the user's own --settings. Where these are a file, which may hold secrets, the command line
+// names the file copyAt, and copied is what belongs there.
 func inBackground(args, env []string, copyAt string) (newArgs, newEnv []string, copied []byte, err error) {
 	given, _ := lastValue(optionsIn(args), "--settings")
 	text, isFile, err := settingsArgument(cmp.Or(given, "{}"))

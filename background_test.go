@@ -97,6 +97,12 @@ func TestBackgroundLaunch(t *testing.T) {
 			}
 		})
 	}
+	box := newFakeBox(t) // its service would pass the provider's token on, and another's URL
+	box.write(".claude/ccc.json", 0o600, twoProviders)
+	before := box.files()
+	if got := box.run(30*time.Second, "", "ccc", "glm", "--bg", "x"); got.code != 2 || !strings.Contains(got.stderr, "glm") || !slices.Equal(box.files(), before) {
+		t.Errorf("%+v, files %v", got, box.files())
+	}
 	for _, settings := range []string{"no such file", "{bad", `{"env":[]}`} {
 		box := newFakeBox(t)
 		got := box.run(30*time.Second, "", "ccc", "--supervisor", "--bg", "--settings", settings)
@@ -106,13 +112,47 @@ func TestBackgroundLaunch(t *testing.T) {
 	}
 }
 
+// A token says by the way it came whose it is.
+func TestBackgroundHook(t *testing.T) {
+	box := newHookBox(t)
+	other := box.command("sleep", "60") // what another launch became, and whose service passes its token on
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		other.Process.Kill()
+		other.Wait()
+	}()
+	vars := append(slices.Clone(box.vars), "CCC_SUPERVISOR=1", "CLAUDE_PROJECT_DIR="+box.work)
+	for token, want := range map[string]string{
+		fmt.Sprintf("%d-%d", other.Process.Pid, time.Now().UnixMilli()): "",          // this test is no child of that process
+		fmt.Sprintf("background-99999999-%d", time.Now().UnixMilli()):   blockNotYet, // the test has no such variable: it came by the settings
+	} {
+		box.vars = append(slices.Clone(vars), "CCC_LAUNCH="+token)
+		if got := box.stop(""); got.code != 0 || got.stdout != want {
+			t.Errorf("%s: %+v, want %q", token, got, want)
+		}
+	}
+	// A client that was started with the token is one that the agent calls.
+	box = newFakeBox(t)
+	box.launch()
+	box.vars = append(box.vars, "CCC_SUPERVISOR=1", fmt.Sprintf("CCC_LAUNCH=background-99999999-%d", time.Now().UnixMilli()))
+	got := box.run(30*time.Second, "", "claude", "-p", "hi")
+	if sessions := box.supervised(); got.code != 0 || got.stdout != "Done.\n" || len(sessions) != 0 {
+		t.Errorf("%+v, supervised %q", got, sessions)
+	}
+}
+
 // background has the command start a background session, and the service too if
-// there is none.
-func (box *sandbox) background(command ...string) {
+// there is none. It returns the session's short id.
+func (box *sandbox) background(command ...string) (id string) {
 	box.t.Helper()
-	if got := box.run(30*time.Second, "", command...); got.code != 0 || !strings.Contains(got.stdout, "backgrounded") {
+	got := box.run(30*time.Second, "", command...)
+	_, line, found := strings.Cut(got.stdout, "claude attach ")
+	if got.code != 0 || !found {
 		box.t.Fatalf("%+v", got)
 	}
+	return strings.Fields(line)[0]
 }
 
 // endsService ends the background service of the sandbox when the test does.
@@ -210,6 +250,22 @@ func TestRealClientBackground(t *testing.T) {
 		}
 		box.background("claude", bypass, "--bg", "plain again")
 		box.expectSupervised(5, "asked for: allow", "with file: allow", "with text: allow")
+	})
+	run("respawned", func(t *testing.T, box *sandbox) {
+		if testing.Short() {
+			t.Skip("needs tmux")
+		}
+		box.background("claude", bypass, "--bg", "plain")
+		id := box.background("ccc", "--supervisor", bypass, "--bg", "asked for")
+		box.expectSupervised(2, "asked for: allow")
+		for _, command := range []string{"stop", "respawn"} {
+			if got := box.run(30*time.Second, "", "claude", command, id); got.code != 0 {
+				t.Fatalf("%+v", got)
+			}
+			time.Sleep(2 * time.Second)
+		}
+		box.open("claude", "attach", id).prompt("and more")
+		box.expectSupervised(3, "asked for: allow allow")
 	})
 	run("supervised_service", func(t *testing.T, box *sandbox) {
 		box.background("ccc", "--supervisor", bypass, "--bg", "run: claude -p 'nested'")

@@ -1,7 +1,7 @@
 package main
 
-// Who is supervised: which client runs a hook, whether it is the one that a launch became, and what it and its session
-// were switched to.
+// Who is supervised: which client runs a hook, whether it is the one that a launch became, and what it and its
+// session were switched to.
 
 import (
 	"fmt"
@@ -26,8 +26,8 @@ func (c client) String() string {
 	return fmt.Sprintf("%d.%s", c.pid, c.start)
 }
 
-// hookClient returns the client that runs this hook. Claude Code starts a hook with `sh -c`; some shells then become
-// the hook, others stay between.
+// hookClient returns the client that runs this hook. Claude Code starts a hook with `sh -c`; some shells then
+// become the hook, others stay between.
 func hookClient() (c client) {
 	c.pid = os.Getppid()
 	parent, start, name := processInfo(c.pid)
@@ -39,8 +39,8 @@ func hookClient() (c client) {
 	return c
 }
 
-// launchToken is what a launch puts into launchVariable: the process that becomes claude, and the time. The claude of a
-// background session is a child of its service instead: then backgroundPrefix comes first.
+// launchToken is what a launch puts into launchVariable: the process that becomes claude, and the time. The claude
+// of a background session is a child of its service instead: then backgroundPrefix comes first.
 func launchToken(background bool) string {
 	token := fmt.Sprintf("%d-%d", os.Getpid(), now().UnixMilli())
 	if background {
@@ -51,12 +51,12 @@ func launchToken(background bool) string {
 
 const backgroundPrefix = "background-"
 
-// launchOf tells whether c is what a supervised launch became, and when that was. A launch is about one client: those
-// that the agent calls inherit its variables, and are not meant; nor are the background sessions of a service that one
-// of these has started. The launched process may be a wrapper around claude; the first client below it that comes by
-// then is the launched one, because no agent can call another before its own client has had a prompt. A background
-// session has its token by its settings, and so not in the environment that its process was started with, as the
-// clients have that its agent calls.
+// launchOf tells whether c is what a supervised launch became, and when that was. A launch is about one client:
+// those that the agent calls inherit its variables, and are not meant; nor are the background sessions of a service
+// that one of these has started. The launched process may be a wrapper around claude; the first client below it
+// that comes by then is the launched one, because no agent can call another before its own client has had a prompt.
+// A background session has its token by its settings, and so not in the environment that its process was started
+// with, as the clients have that its agent calls.
 func launchOf(c client, d stateDir) (at time.Time, launched bool) {
 	const nested = "CLAUDECODE=1" // in what an agent's tools start
 	if os.Getenv(supervisorVariable) != "1" {
@@ -93,10 +93,10 @@ func descends(pid, ancestor int) bool {
 	return pid == ancestor
 }
 
-// supervision tells whether a hook of session in client c is to review: the later of a supervised launch and a switch,
-// of the session or the client, counts. launched is the time of the former, if there was one. Without either, a hook
-// that Claude Code runs belongs to a session that nobody asked to supervise, and one that a person runs by hand is
-// meant.
+// supervision tells whether a hook of session in client c is to review: the later of a supervised launch and a
+// switch, of the session or the client, counts. launched is the time of the former, if there was one. Without
+// either, a hook that Claude Code runs belongs to a session that nobody asked to supervise, and one that a person
+// runs by hand is meant.
 func supervision(session string, c client, d stateDir, byHand bool) (on bool, launched time.Time) {
 	launched, on = launchOf(c, d)
 	if byHand && os.Getenv(supervisorVariable) == "" {

@@ -149,8 +149,8 @@ func absoluteIn(dir, path string) string {
 
 const installClaude = "npm install -g @anthropic-ai/claude-code"
 
-// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. ccc itself, as a link or
-// a copy, is none.
+// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. ccc itself, as a
+// link or a copy, is none.
 func findClaude() (string, error) {
 	name := os.Getenv(claudeVariable)
 	if name == "" {

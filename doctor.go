@@ -99,9 +99,9 @@ func ask(claude string, args ...string) (answer, complaint string) {
 func (c *checkup) checkClaude() {
 	claude, err := findClaude()
 	if err != nil {
-		fix := installClaude
-		if os.Getenv(claudeVariable) != "" {
-			fix = "unset " + claudeVariable
+		fix := "unset " + claudeVariable
+		if found := (failure{}); os.Getenv(claudeVariable) == "" && errors.As(err, &found) {
+			fix = found.hint
 		}
 		c.problem(fix, "claude: %v", errors.Unwrap(err))
 		return

@@ -1,7 +1,7 @@
 package main
 
-// One start of claude: what the command line asks for, what could refuse it, and what is written before claude takes
-// ccc's place.
+// One start of claude: what the command line asks for, what could refuse it, and what is written before claude
+// takes ccc's place.
 
 import (
 	"errors"
@@ -71,6 +71,10 @@ func planLaunch(args []string) (l *launch, err error) {
 	}
 	l.settings.defaults = l.config.Settings
 	l.command = l.claudeArgs()
+	if l.provider != nil && isBackground(l.command) {
+		err := fmt.Errorf("a background session calls the API that its service was started with, not that of %s", l.provider.name)
+		return nil, failure{code: 2, err: err, hint: "start it without --bg, or without a provider"}
+	}
 	if l.supervisor {
 		if err := l.planSupervision(); err != nil {
 			return nil, err
@@ -120,14 +124,14 @@ func unknownWord(word string, c *config) error {
 	}
 }
 
-// startsLimit is how many claudes may be started inside one another by ccc: agents that call ccc are few, and a claude
-// that calls ccc again never ends.
+// startsLimit is how many claudes may be started inside one another by ccc: agents that call ccc are few, and a
+// claude that calls ccc again never ends.
 const startsLimit = 10
 
 // countStart adds to env, which claude is started with, that ccc has started it: startsVariable is the process that
-// becomes claude and how many were started before. It refuses where that shows a claude that called ccc again: by exec,
-// in the same process; as its child, without what Claude Code sets for its children; as a reviewer; or in any other
-// way, the limit ends that.
+// becomes claude and how many were started before. It refuses where that shows a claude that called ccc again: by
+// exec, in the same process; as its child, without what Claude Code sets for its children; as a reviewer; or in any
+// other way, the limit ends that.
 func countStart(env []string, claude string) ([]string, error) {
 	process, count, _ := strings.Cut(lookupEnv(env, startsVariable), "-")
 	pid, _ := strconv.Atoi(process)

@@ -41,11 +41,9 @@ func (d stateDir) outputFile(id string) string   { return d.file(sessionPrefix +
 func (d stateDir) timelineFile(id string) string { return d.file(sessionPrefix + id + eventsSuffix) }
 func (d stateDir) promptFile(id string) string   { return d.file(sessionPrefix + id + promptSuffix) }
 func (d stateDir) clientFile(c string) string    { return d.file(clientPrefix + c + stateSuffix) }
-func (d stateDir) settingsFile(launch string) string {
-	return d.file(launchPrefix + launch + "-settings.json")
-}
-func (d stateDir) logFile() string  { return d.file("hook-invocation.log") }
-func (d stateDir) lockFile() string { return d.file("state.lock") }
+func (d stateDir) settingsFile(l string) string  { return d.file(launchPrefix + l + "-settings.json") }
+func (d stateDir) logFile() string               { return d.file("hook-invocation.log") }
+func (d stateDir) lockFile() string              { return d.file("state.lock") }
 
 // validSession tells whether id may become part of a file name and an argument: [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
 // To compile that as a regexp would cost an unsupervised hook as much time as everything else that it does.
