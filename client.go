@@ -1,7 +1,7 @@
 package main
 
-// Who is supervised: which client runs a hook, whether it is the one that a launch became, and what it and its
-// session were switched to.
+// Who is supervised: which client runs a hook, whether it is the one that a launch became, and what it and its session
+// were switched to.
 
 import (
 	"fmt"
@@ -26,8 +26,8 @@ func (c client) String() string {
 	return fmt.Sprintf("%d.%s", c.pid, c.start)
 }
 
-// hookClient returns the client that runs this hook. Claude Code starts a hook with `sh -c`; some shells then
-// become the hook, others stay between.
+// hookClient returns the client that runs this hook. Claude Code starts a hook with `sh -c`; some shells then become
+// the hook, others stay between.
 func hookClient() (c client) {
 	c.pid = os.Getppid()
 	parent, start, name := processInfo(c.pid)
@@ -93,10 +93,10 @@ func descends(pid, ancestor int) bool {
 	return pid == ancestor
 }
 
-// supervision tells whether a hook of session in client c is to review: the later of a supervised launch and a
-// switch, of the session or the client, counts. launched is the time of the former, if there was one. Without
-// either, a hook that Claude Code runs belongs to a session that nobody asked to supervise, and one that a person
-// runs by hand is meant.
+// supervision tells whether a hook of session in client c is to review: the later of a supervised launch and a switch,
+// of the session or the client, counts. launched is the time of the former, if there was one. Without either, a hook
+// that Claude Code runs belongs to a session that nobody asked to supervise, and one that a person runs by hand is
+// meant.
 func supervision(session string, c client, d stateDir, byHand bool) (on bool, launched time.Time) {
 	launched, on = launchOf(c, d)
 	if byHand && os.Getenv(supervisorVariable) == "" {

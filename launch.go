@@ -1,7 +1,7 @@
 package main
 
-// One start of claude: what the command line asks for, what could refuse it, and what is written before claude
-// takes ccc's place.
+// One start of claude: what the command line asks for, what could refuse it, and what is written before claude takes
+// ccc's place.
 
 import (
 	"errors"
@@ -136,7 +136,7 @@ func countStart(env []string, claude string) ([]string, error) {
 	process, count, _ := strings.Cut(lookupEnv(env, startsVariable), "-")
 	pid, _ := strconv.Atoi(process)
 	starts, _ := strconv.Atoi(count)
-	asChild := pid == os.Getppid() && lookupEnv(env, "CLAUDECODE") == ""
+	asChild := pid > 0 && pid == os.Getppid() && lookupEnv(env, "CLAUDECODE") == "" // 0 is the parent in a container
 	if pid == os.Getpid() || asChild || lookupEnv(env, reviewerVariable) == "1" || starts >= startsLimit {
 		return nil, notClaude(claude, "calls ccc again")
 	}

@@ -372,8 +372,8 @@ func mutedBy(path string) []string {
 	return mutedIn(text)
 }
 
-// mutedIn returns the muting keys that are true in text, the text of a settings file; one that Claude Code can't
-// read has none.
+// mutedIn returns the muting keys that are true in text, the text of a settings file; one that Claude Code can't read
+// has none.
 func mutedIn(text []byte) (keys []string) {
 	root, err := parseJSON(text)
 	if err != nil {
