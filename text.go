@@ -25,6 +25,8 @@ func printable(text string) string {
 			return 0x2400 + r // the block of control pictures
 		case r == 0x7f:
 			return 0x2421
+		case r == '\u200c' || r == '\u200d': // parts of words and of emojis, and obeyed by nothing
+			return r
 		case r > 0x7f && !strconv.IsPrint(r) && !strconv.IsGraphic(r):
 			return '\uFFFD'
 		}
