@@ -12,7 +12,7 @@ import (
 
 // isBackground tells whether claude starts a background session with these arguments.
 func isBackground(args []string) bool {
-	options := optionsIn(args)
+	options := untilDashes(args)
 	return slices.Contains(options, "--bg") || slices.Contains(options, "--background")
 }
 
@@ -25,7 +25,7 @@ var backgroundVariables = []string{supervisorVariable, launchVariable, addDirsVa
 // with the variables in the user's own --settings. Where these are a file, which may hold secrets, the command line
 // names the file copyAt, and copied is what belongs there.
 func inBackground(args, env []string, copyAt string) (newArgs, newEnv []string, copied []byte, err error) {
-	given, _ := lastValue(optionsIn(args), "--settings")
+	given, _ := lastValue(untilDashes(args), "--settings")
 	text, isFile, err := settingsArgument(cmp.Or(given, "{}"))
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("--settings: %w", err)
@@ -56,7 +56,7 @@ func inBackground(args, env []string, copyAt string) (newArgs, newEnv []string, 
 // withSettings returns args with settings as the value of their last --settings; without one it comes first.
 func withSettings(args []string, settings string) []string {
 	args = slices.Clone(args)
-	for i, arg := range slices.Backward(optionsIn(args)) {
+	for i, arg := range slices.Backward(untilDashes(args)) {
 		switch {
 		case strings.HasPrefix(arg, "--settings="):
 			args[i] = "--settings=" + settings

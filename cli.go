@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -19,20 +20,38 @@ const (
 	guardSubcommand = "supervisor-guard"
 )
 
-// synopsis returns the part of the usage text about a subcommand: its first line is `NAME [--flag] [OPERAND]`. For
-// any other word it is "".
-func synopsis(name string) string {
+// synopses are the parts of the usage text, one for each subcommand: its first line is `NAME [--flag] [OPERAND]`.
+func synopses() []string {
 	commands, _, _ := strings.Cut(usage, "\n\n")
-	for _, part := range strings.Split(commands, "\n  ccc ")[1:] {
-		if strings.Fields(part)[0] == name {
-			return part
-		}
+	return strings.Split(commands, "\n  ccc ")[2:] // the first is about starting Claude Code
+}
+
+// subcommands returns the names of those in the usage text.
+func subcommands() (names []string) {
+	for _, part := range synopses() {
+		names = append(names, strings.Fields(part)[0])
+	}
+	return names
+}
+
+// synopsis returns the part of the usage text about a subcommand, "" for any other word.
+func synopsis(name string) string {
+	if i := slices.Index(subcommands(), name); i >= 0 {
+		return synopses()[i]
 	}
 	return ""
 }
 
 // isSubcommand tells whether word, as the first argument, is ccc's own. No provider can have such a name.
 func isSubcommand(word string) bool { return word == guardSubcommand || synopsis(word) != "" }
+
+// helpFor is what help prints of a subcommand; "" stands for all of them.
+func helpFor(name string) string {
+	if name == "" {
+		return usage
+	}
+	return "usage: ccc " + synopsis(name) + "\n"
+}
 
 // A call is one call of a subcommand.
 type call struct {
@@ -72,6 +91,14 @@ func parseCall(name string, args []string) (*call, error) {
 	return c, nil
 }
 
+// untilDashes returns what stands before --, which ends the flags.
+func untilDashes(args []string) []string {
+	if end := slices.Index(args, "--"); end >= 0 {
+		return args[:end]
+	}
+	return args
+}
+
 // nearest returns the first of names that is one slip away from word, or "".
 func nearest(word string, names []string) string {
 	for _, name := range names {
@@ -94,7 +121,8 @@ func oneSlip(a, b string) bool {
 	return false
 }
 
-// failure is an error with its exit code and, where there is one, the next command to try.
+// failure is an error with its exit code and, where there is one, the next command to try. Without an error the exit
+// code alone is the answer, and nothing is said.
 type failure struct {
 	code int
 	err  error
@@ -102,6 +130,9 @@ type failure struct {
 }
 
 func (f failure) Error() string {
+	if f.err == nil {
+		return fmt.Sprint("exit code ", f.code)
+	}
 	if f.hint == "" {
 		return f.err.Error()
 	}
@@ -114,7 +145,7 @@ func withHint(err error, hint string) error { return failure{code: 1, err: err, 
 
 // usageError is an error in the arguments of a subcommand.
 func usageError(name, format string, args ...any) error {
-	return failure{code: 2, err: fmt.Errorf("%s: %w\nusage: ccc %s", name, fmt.Errorf(format, args...), synopsis(name))}
+	return failure{code: 2, err: fmt.Errorf("%s: %w\n%s", name, fmt.Errorf(format, args...), strings.TrimSpace(helpFor(name)))}
 }
 
 // reportError writes err, if there is one, to stderr and returns its exit code.
@@ -122,10 +153,12 @@ func reportError(stderr io.Writer, err error) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(stderr, "ccc:", printable(err.Error()))
 	var f failure
-	if errors.As(err, &f) {
+	if !errors.As(err, &f) {
+		f.code = 1
+	} else if f.err == nil {
 		return f.code
 	}
-	return 1
+	fmt.Fprintln(stderr, "ccc:", printable(err.Error()))
+	return f.code
 }

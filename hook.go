@@ -30,7 +30,7 @@ func supervisorHook(args []string) (code int) {
 		return 1 // 2 would block
 	}
 	if c.has("--help") || c.has("-h") {
-		fmt.Print(usage)
+		fmt.Print(helpFor(hookSubcommand))
 		return 0
 	}
 	signal.Ignore(syscall.SIGQUIT, syscall.SIGABRT) // a review that runs is ended by them (untilEnded)

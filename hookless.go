@@ -20,7 +20,7 @@ var (
 // and these settings from ccc.json from running hooks.
 func hookless(d dirs, args, env []string, added []byte) error {
 	const nothing = "claude would run no hooks, so nothing would be reviewed"
-	args = optionsIn(args)
+	args = untilDashes(args)
 	for _, arg := range args {
 		flag, _, _ := strings.Cut(arg, "=")
 		if slices.Contains(hooklessFlags, flag) {
@@ -61,14 +61,6 @@ func hookless(d dirs, args, env []string, added []byte) error {
 // isTrue tells whether Claude Code takes the value of a variable for true.
 func isTrue(value string) bool {
 	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
-}
-
-// optionsIn returns args up to a --, behind which there are operands only.
-func optionsIn(args []string) []string {
-	if end := slices.Index(args, "--"); end >= 0 {
-		return args[:end]
-	}
-	return args
 }
 
 // settingsArgument returns the text of settings that --settings names, which is JSON itself or a file.

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"unicode"
 )
 
 // A launch is one start of claude.
@@ -83,27 +84,32 @@ func planLaunch(args []string) (l *launch, err error) {
 	return l, l.settings.check(l.dirs)
 }
 
-// parse splits the command line into ccc's part and claude's.
+// parse splits the command line into ccc's part and claude's. A first word with white space in it is a prompt.
 func (l *launch) parse(args []string) error {
 	l.supervisor = os.Getenv(supervisorVariable) == "1"
+	whole, ended := args, false
 	for ; len(args) > 0; args = args[1:] {
 		switch word := args[0]; {
 		case word == "--supervisor":
 			l.supervisor = true
 			continue
 		case word == "--":
-			args = args[1:]
+			args, ended = args[1:], true
 		case strings.HasPrefix(word, "-") || l.named:
 		default:
-			if l.provider = l.config.findProvider(word); l.provider == nil {
-				return unknownWord(word, l.config)
+			l.provider = l.config.findProvider(word)
+			if l.named = l.provider != nil; l.named {
+				continue
+			} else if !strings.ContainsFunc(word, unicode.IsSpace) {
+				return unknownWord(whole[:len(whole)-len(args)], args, l.config)
 			}
-			l.named = true
-			continue
 		}
 		break
 	}
 	l.args = args
+	if !ended && slices.Contains(untilDashes(args), "--supervisor") {
+		return misplacedFlag(whole[:len(whole)-len(args)], args)
+	}
 	if name := l.config.CurrentProvider; !l.named && name != "" {
 		if l.provider = l.config.findProvider(name); l.provider == nil {
 			return fmt.Errorf("current_provider %q of ccc.json is not among its providers (%s)", name, l.config.providerNames())
@@ -112,15 +118,29 @@ func (l *launch) parse(args []string) error {
 	return nil
 }
 
-func unknownWord(word string, c *config) error {
-	question := ""
-	if name := nearest(word, slices.Sorted(maps.Keys(c.Providers))); name != "" {
+// unknownWord refuses rest, which begins with a word that says nothing to ccc; own is what stands before it.
+func unknownWord(own, rest []string, c *config) error {
+	word, question := rest[0], ""
+	if name := nearest(word, append(subcommands(), slices.Sorted(maps.Keys(c.Providers))...)); name != "" {
 		question = fmt.Sprintf(": did you mean %s?", name)
 	}
+	err := fmt.Errorf("%q is neither a subcommand nor a provider%s (providers: %s)", word, question, c.providerNames())
+	if isSubcommand(word) {
+		err = fmt.Errorf("%q is a subcommand, and has to stand first: %s", word, commandLine(rest))
+	}
+	return failure{code: 2, err: err, hint: "to pass it on to claude: " + commandLine(own, []string{"--"}, rest)}
+}
+
+// misplacedFlag refuses a --supervisor among the arguments of claude's, which knows no such flag.
+func misplacedFlag(own, args []string) error {
+	isFlag := func(arg string) bool { return arg == "--supervisor" }
+	before := untilDashes(args)
+	rest := args[len(before):]
+	before = slices.DeleteFunc(slices.Concat(own, before), isFlag)
 	return failure{
 		code: 2,
-		err:  fmt.Errorf("%q is neither a subcommand nor a provider%s (providers: %s)", word, question, c.providerNames()),
-		hint: "to pass it on to claude: ccc -- " + shellQuote(word),
+		err:  errors.New("--supervisor is ccc's, and has to stand before claude's arguments"),
+		hint: "write: " + commandLine([]string{"--supervisor"}, before, rest),
 	}
 }
 
@@ -141,6 +161,15 @@ func countStart(env []string, claude string) ([]string, error) {
 		return nil, notClaude(claude, "calls ccc again")
 	}
 	return setEnv(env, startsVariable, fmt.Sprintf("%d-%d", os.Getpid(), starts+1)), nil
+}
+
+// commandLine is a call of ccc with these arguments, as one writes it in a shell.
+func commandLine(args ...[]string) string {
+	line := "ccc"
+	for _, arg := range slices.Concat(args...) {
+		line += " " + shellQuote(arg)
+	}
+	return line
 }
 
 // planSupervision adds to the launch what a supervised session needs.
@@ -218,6 +247,9 @@ func (l *launch) write() error {
 	}
 	if l.supervisor {
 		announceSupervision(state)
+	}
+	if !slices.Contains([]string{"", "0", "1"}, os.Getenv(supervisorVariable)) {
+		fmt.Fprintf(os.Stderr, "ccc: warning: %s is set to neither 0 nor 1, and counts as 0: use 1, or --supervisor\n", supervisorVariable)
 	}
 	if file := d.configFile(); l.config.exposesToken(d) {
 		fmt.Fprintf(os.Stderr, "ccc: warning: %s holds a token and others can read it: chmod 600 %s\n", file, shellQuote(file))

@@ -138,18 +138,30 @@ func TestLaunch(t *testing.T) {
 		files  string // what is in .claude at the end, besides the ccc.json of the row; separated by blanks
 	}{
 		{name: "normal", args: "-p hi", passed: "-p hi", env: "!CCC_SUPERVISOR= !CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"},
-		{name: "normal_by_variable", args: "-p hi", vars: "CCC_SUPERVISOR=yes", passed: "-p hi"},
+		{name: "normal_by_variable", args: "-p hi", vars: "CCC_SUPERVISOR=0", passed: "-p hi"},
+		{name: "odd_variable", args: "-p hi", vars: "CCC_SUPERVISOR=true", passed: "-p hi",
+			stderr: "ccc: warning: CCC_SUPERVISOR is set to neither 0 nor 1, and counts as 0"},
 		{name: "separator", args: "-- -p fix", passed: "-p fix"},
 		{name: "separator_of_claudes", args: "-p -- fix", passed: "-p -- fix"},
 		{name: "separator_version", args: "-- --version", passed: "--version"},
-		{name: "flag_is_claudes", args: "-p --supervisor hi", passed: "-p --supervisor hi", code: 1,
+		{name: "separator_flag_is_claudes", args: "-- -p --supervisor hi", passed: "-p --supervisor hi", code: 1,
 			stderr: "unknown option '--supervisor'"},
+		{name: "supervisor_behind_separator_of_claudes", args: "-p -- --supervisor", passed: "-p -- --supervisor"},
+		{name: "supervisor_behind_flag", args: "-p --supervisor hi", code: 2, stderr: "\n     write: ccc --supervisor -p hi\n"},
+		{name: "supervisor_at_the_end", args: "kimi -p -- hi --supervisor", config: config,
+			passed: "--verbose --effort high -p -- hi --supervisor"},
+		{name: "supervisor_behind_provider_and_flag", args: "kimi --model m --supervisor -- --x", config: config, code: 2,
+			stderr: "write: ccc --supervisor kimi --model m -- --x\n"},
 		{name: "provider", args: "kimi -p hi", config: config, passed: "--verbose --effort high -p hi",
 			env: "ANTHROPIC_MODEL=k2"},
 		{name: "no_provider", args: "-p hi", config: config, passed: "--verbose -p hi", env: "!ANTHROPIC_MODEL"},
 		{name: "unknown_provider", args: "kmi -p hi", config: config, code: 2,
-			stderr: `"kmi" is neither a subcommand nor a provider|glm, kimi|ccc -- kmi`},
+			stderr: `"kmi" is neither a subcommand nor a provider: did you mean kimi?|glm, kimi|ccc -- kmi -p hi`},
 		{name: "unknown_word", args: "fix", code: 2, stderr: `"fix"|none configured|ccc -- fix`},
+		{name: "unknown_subcommand", args: "statu --json", code: 2, stderr: "did you mean status?|ccc -- statu --json\n"},
+		{name: "unknown_word_supervised", args: "--supervisor mcp list", code: 2, stderr: "claude: ccc --supervisor -- mcp list\n"},
+		{name: "subcommand_supervised", args: "--supervisor log -f", code: 2,
+			stderr: `"log" is a subcommand, and has to stand first: ccc log -f|ccc --supervisor -- log -f`},
 		{name: "second_provider_is_claudes", args: "kimi glm -p", config: config,
 			passed: "--verbose --effort high glm -p"},
 		{name: "supervisor", args: "--supervisor -p hi", passed: "-p hi",
@@ -180,6 +192,8 @@ func TestLaunch(t *testing.T) {
 		{name: "config_not_an_object", config: `[]`, code: 1, stderr: "expected an object"},
 		{name: "help", args: "--help"},
 		{name: "version", args: "--version"},
+		{name: "help_supervised", args: "--supervisor --help"},
+		{name: "version_supervised", args: "--supervisor -v"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -234,16 +248,80 @@ func TestLaunch(t *testing.T) {
 
 func TestLaunchOutput(t *testing.T) {
 	box := newFakeBox(t)
-	if got := box.run(10*time.Second, "", "ccc", "--help"); got.stdout != usage || got.stderr != "" || got.code != 0 {
-		t.Errorf("--help: %+v", got)
+	for _, line := range []string{"--help", "-h", "help", "--supervisor --help", "--supervisor help", "help --help", "--help -h"} {
+		got := box.run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
+		if want := map[bool]string{true: usage, false: helpFor("help")}[!strings.Contains(line, " -h") && line != "help --help"]; got.stdout != want || got.stderr != "" || got.code != 0 {
+			t.Errorf("%s: %+v", line, got)
+		}
 	}
-	if got := box.run(10*time.Second, "", "ccc", "--version"); !strings.HasPrefix(got.stdout, "ccc ") || got.stderr != "" || got.code != 0 {
-		t.Errorf("--version: %+v", got)
+	for _, line := range []string{"--version", "-v", "version", "--supervisor --version", "--supervisor -v"} {
+		got := box.run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
+		if !strings.HasPrefix(got.stdout, "ccc ") || strings.Count(got.stdout, "\n") != 1 || got.stderr != "" || got.code != 0 {
+			t.Errorf("%s: %+v", line, got)
+		}
 	}
 	// What ccc says at launch must not come between claude and a pipe.
 	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "--output-format", "json", "hi")
 	if _, err := parseJSON([]byte(got.stdout)); err != nil {
 		t.Errorf("stdout is not claude's JSON alone: %v\n%s", err, got.stdout)
+	}
+}
+
+// Of every subcommand: --help and `ccc help NAME` print its part on stdout; a wrong call is an error of six lines at
+// most that ends with that part.
+func TestUsage(t *testing.T) {
+	box := newFakeBox(t)
+	names := subcommands()
+	if len(names) < 9 || !slices.Contains(names, "status") || slices.Contains(names, "ccc") {
+		t.Fatalf("subcommands %q", names)
+	}
+	for _, name := range names {
+		part := helpFor(name)
+		if !strings.HasPrefix(part, "usage: ccc "+name) || strings.Count(part, "\n") > 5 {
+			t.Errorf("%s: %q", name, part)
+		}
+		for _, args := range [][]string{{name, "--help"}, {name, "-h"}, {"help", name}, {"--help", name}} {
+			if got := box.run(10*time.Second, "", append([]string{"ccc"}, args...)...); got.stdout != part || got.stderr != "" || got.code != 0 {
+				t.Errorf("%q: %+v", args, got)
+			}
+		}
+		got := box.run(10*time.Second, "", "ccc", name, "--nonsense")
+		if code := map[bool]int{true: 1, false: 2}[name == hookSubcommand]; got.code != code || got.stdout != "" ||
+			strings.Count(got.stderr, "\n") > 6 || !strings.HasSuffix(got.stderr, part) || !strings.Contains(got.stderr, "--nonsense") {
+			t.Errorf("%s --nonsense: %+v", name, got)
+		}
+	}
+	if got := box.run(10*time.Second, "", "ccc", "help", "statu"); got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "status") {
+		t.Errorf("help statu: %+v", got)
+	}
+	if files := box.files(); len(files) > 0 {
+		t.Errorf("files %q", files)
+	}
+}
+
+// A first word with white space in it is a prompt, and the lines that ccc proposes work as they stand.
+func TestLaunchPrompt(t *testing.T) {
+	for _, prompt := range []string{"fix the bug", "fix\nit", "修复\u3000它"} {
+		for _, args := range [][]string{{prompt}, {"--supervisor", prompt}, {prompt, "-p"}, {"--supervisor", "--", prompt}} {
+			box := newFakeBox(t)
+			got := box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
+			if passed := box.read("../fake/agent-1/args"); got.code != 0 || !strings.HasPrefix(passed, prompt+"\n") ||
+				strings.Contains(got.stderr, "Supervisor mode enabled") != (args[0] == "--supervisor") {
+				t.Errorf("%q: claude got %q: %+v", args, passed, got)
+			}
+		}
+	}
+	for _, args := range [][]string{{"fix it", "--supervisor"}, {"-p", "fix it", "--supervisor"}, {"--supervisor", "it's"}, {"-p", "--supervisor", "--", "it's"}} {
+		box := newFakeBox(t)
+		got := box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
+		_, line, proposed := strings.Cut(strings.TrimSpace(got.stderr), ": ccc --supervisor ")
+		if got.code != 2 || strings.Count(got.stderr, "\n") != 2 || !proposed {
+			t.Fatalf("%q: %+v", args, got)
+		}
+		got = box.run(30*time.Second, "", "sh", "-c", "ccc --supervisor "+line)
+		if passed := box.read("../fake/agent-1/args"); got.code != 0 || !strings.Contains(passed, "fix it\n") && !strings.Contains(passed, "it's\n") || !strings.Contains(got.stderr, "Supervisor mode enabled") {
+			t.Errorf("%s: claude got %q: %+v", line, passed, got)
+		}
 	}
 }
 

@@ -145,7 +145,7 @@ func TestProviderErrors(t *testing.T) {
 		code               int
 		want               string // separated by |
 	}{
-		{"no_file", "", "kimi", 2, `"kimi" is neither a subcommand nor a provider|none configured|ccc -- kimi`},
+		{"no_file", "", "kimi", 2, `"kimi" is neither a subcommand nor a provider|none configured|ccc --supervisor -- kimi`},
 		{"empty_file", "\n", "kimi", 1, "ccc.json is empty|put {} in it"},
 		{"trailing_comma", "{\n  \"providers\": {},\n}", "kimi", 1, "ccc.json: line 3, column 1:"},
 		{"unknown_supervisor_key", `{"supervisor":{"max_iteration":3}}`, "kimi", 1,
@@ -162,7 +162,7 @@ func TestProviderErrors(t *testing.T) {
 			"providers.kimi.env.ANTHROPIC_AUTH_TOKEN|${NO_SUCH_TOKEN}|not set"},
 		{"subcommand_name", `{"providers":{"supervisor-mode":{}}}`, "x", 1,
 			"providers.supervisor-mode|not a subcommand"},
-		{"near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "kmi", 2, "did you mean kimi?|glm, kimi|ccc -- kmi"},
+		{"near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "kmi", 2, "did you mean kimi?|glm, kimi|ccc --supervisor -- kmi"},
 		{"near_miss_swapped", `{"providers":{"glm":{},"kimi":{}}}`, "gml", 2, "did you mean glm?"},
 		{"no_near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "deepseek", 2, "a provider (providers: glm, kimi)"},
 		{"unknown_current", `{"current_provider":"gone","providers":{"glm":{}}}`, "-p x", 1,

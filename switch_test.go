@@ -92,7 +92,7 @@ func TestSwitchOutside(t *testing.T) {
 		{args: "maybe " + testSession, code: 2, stderr: `"maybe" is neither on nor off`},
 		{args: "on a b", code: 2, stderr: "usage:"},
 		{args: "--loud", code: 2, stderr: "usage:"},
-		{args: "--help", stdout: usage},
+		{args: "--help", stdout: helpFor("supervisor-mode")},
 	}
 	for _, test := range tests {
 		box.vars = append(box.vars, strings.Fields(test.vars)...)

@@ -308,7 +308,7 @@ func TestUninstallNothing(t *testing.T) {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
-	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--help"); got.code != 0 || got.stdout != usage {
+	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--help"); got.code != 0 || got.stdout != helpFor("uninstall") {
 		t.Errorf("--help: %+v", got)
 	}
 }
