@@ -106,7 +106,7 @@ func playDemo(ctx context.Context, self, dir string) error {
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait(); ended() }()
 	state := stateDir(filepath.Join(dir, "home/.claude/ccc"))
-	told := (&story{screen: newScreen(os.Stdout), state: state, session: demoSession}).tellAll(telling, true)
+	_, told := (&story{screen: newScreen(os.Stdout), state: state, session: demoSession}).tellAll(telling, true, func() string { return "" })
 	lifeline.Close() // if the session still runs, it ends now
 	exit := <-exited
 	switch {

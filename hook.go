@@ -193,7 +193,7 @@ func (h *hook) command(operand string, supervised bool) any {
 	on := operand != "off"
 	err := h.stateDir.switchMode(h.event.SessionID, h.client.String(), on)
 	h.log("switched", "mode", modeWord(on))
-	h.record(record{Event: eventSwitch, Mode: modeWord(on)})
+	h.record(record{Event: eventSwitch, Mode: modeWord(on), By: switchedInSession})
 	h.keepInstructions()
 	switch {
 	case err != nil:

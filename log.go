@@ -27,9 +27,11 @@ func showLog(c *call, d dirs) (err error) {
 		defer stop()
 	}
 	s := &story{screen: newScreen(os.Stdout), state: stateDir(d.state), raw: c.has("--json")}
+	begun := func() string { return "" }
 	if len(c.operands) > 0 {
 		s.session, err = s.state.findSession(c.operands[0])
 	} else {
+		begun = newcomers(d) // before the first look, so that none is missed
 		s.session, s.chosen, err = newestSession(d, os.Stderr)
 		if err == nil && s.session == "" && follow {
 			fmt.Fprintln(os.Stderr, noSessions(d)+"\n等待第一个会话……")
@@ -38,18 +40,42 @@ func showLog(c *call, d dirs) (err error) {
 			s.session, s.chosen, err = newestSession(d, io.Discard) // its complaints were made once
 		}
 	}
-	switch {
-	case err != nil || ctx.Err() != nil:
+	if err != nil || ctx.Err() != nil {
 		return err
-	case s.session == "" && !s.raw:
+	}
+	if s.session == "" && !s.raw {
 		s.block("", noSessions(d))
-	case s.session != "":
-		if s.raw && s.chosen != "" {
-			fmt.Fprintf(os.Stderr, "会话 %s（%s）\n", s.session, s.chosen)
-		}
-		err = s.tellAll(ctx, follow)
+	}
+	for next := ""; err == nil && s.session != ""; s = s.goOver(next) {
+		next, err = s.tellAll(ctx, follow, begun)
 	}
 	return cmp.Or(err, s.Flush())
+}
+
+// newcomers returns a function that returns the newest of the sessions that have begun in the current directory's
+// project since newcomers was called, and each of them once; "" for none.
+func newcomers(d dirs) func() string {
+	state, known := stateDir(d.state), map[string]bool{}
+	ids, _ := state.sessions()
+	for _, id := range ids {
+		_, err := os.Stat(state.timelineFile(id))
+		known[id] = err == nil
+	}
+	return func() (newest string) {
+		var at time.Time
+		ids, _ := state.sessions()
+		for _, id := range ids {
+			if known[id] {
+				continue
+			}
+			one, _ := summarize(d, id)
+			known[id] = one.Project != "" // which is in its first record
+			if one.isHere(d) && one.UpdatedAt.After(at) {
+				newest, at = id, one.UpdatedAt
+			}
+		}
+		return newest
+	}
 }
 
 // Poll: the standard library has no portable file watcher. Five looks a second cost nothing, and the steps of a
@@ -66,32 +92,13 @@ func pause(ctx context.Context) bool {
 	}
 }
 
-// newestSession returns the newest session of the current directory's project, else the newest of all, and says
-// which of the two it is.
-func newestSession(d dirs, stderr io.Writer) (session, chosen string, err error) {
-	sessions, err := summarizeAll(d, stderr)
-	if err != nil || len(sessions) == 0 {
-		return "", "", err
-	}
-	for _, one := range sessions {
-		if one.Project != "" && isBelow(resolved(d.here), resolved(one.Project)) {
-			return one.Session, "当前项目最新的会话", nil
-		}
-	}
-	return sessions[0].Session, "当前目录没有会话，这是所有会话中最新的", nil
-}
-
-func isBelow(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
-}
-
 // A story is a session told from its timeline and, while a review runs, from what the reviewer writes.
 type story struct {
 	*screen
 	state   stateDir
 	session string
 	chosen  string // how, if the user did not name it
-	raw     bool   // the records as they are, as JSON lines
+	raw     bool   // the records as they are, with the session's id, as JSON lines
 
 	lines    [][]byte       // of the timeline, not told yet
 	date     string         // of the last record
@@ -104,21 +111,19 @@ type story struct {
 // files; then its latest steps.
 const recentOutput = 1 << 20
 
-// tellAll tells the session so far and, to follow it, goes on until ctx ends.
-func (s *story) tellAll(ctx context.Context, follow bool) error {
+// tellAll tells the session so far and, to follow it, goes on until ctx ends or begun returns the session to go over to.
+func (s *story) tellAll(ctx context.Context, follow bool, begun func() string) (next string, err error) {
 	timeline := s.state.followTimeline(s.session, func(line []byte) { s.lines = append(s.lines, bytes.Clone(line)) })
-	err := timeline.read()
+	err = timeline.read()
 	if !follow {
 		timeline.close()
 	}
-	if !s.raw {
-		s.title()
-	}
+	s.title()
 	if s.tellLines(); !follow || err != nil {
 		if !s.raw && s.date == "" {
 			s.block("", "还没有记录")
 		}
-		return err
+		return "", err
 	}
 	defer timeline.close()
 	output := s.state.followOutput(s.session, recentOutput, s.step)
@@ -132,11 +137,22 @@ func (s *story) tellAll(ctx context.Context, follow bool) error {
 		}
 		s.tellSteps()
 		s.tellLines()
-		if err = cmp.Or(err, s.Flush()); err != nil || over {
-			return err
+		if err = cmp.Or(err, s.Flush()); err != nil || over || next != "" {
+			return next, err
+		}
+		if next = begun(); next == s.session {
+			next = ""
 		}
 		over = !pause(ctx) // what came before the end is told too
 	}
+}
+
+// goOver returns the story of the session next, nothing told yet.
+func (s *story) goOver(next string) *story {
+	if next != "" && !s.raw {
+		fmt.Fprintln(s)
+	}
+	return &story{screen: s.screen, state: s.state, session: next, chosen: "当前项目新开始的会话", raw: s.raw}
 }
 
 // isPast tells whether the review that wrote its last output at that time is over: there is a verdict since (its
@@ -148,7 +164,7 @@ func (s *story) isPast(written time.Time) bool {
 func (s *story) tellLines() {
 	for _, line := range s.lines {
 		if r, ok := parseRecord(line); ok && s.raw {
-			s.Write(line)
+			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session, bytes.TrimLeft(line, " \t{")) // a record has members
 		} else if ok {
 			s.tell(r)
 		}
@@ -162,7 +178,11 @@ func (s *story) title() {
 	if s.chosen != "" {
 		what += "（" + s.chosen + "）"
 	}
-	s.block("", what)
+	if !s.raw {
+		s.block("", what)
+	} else if s.chosen != "" {
+		fmt.Fprintln(os.Stderr, what)
+	}
 }
 
 func (s *story) tell(r record) {
@@ -173,14 +193,31 @@ func (s *story) tell(r record) {
 		fmt.Fprintf(s, "%s\n\n", s.paint(dim, "── "+date+" ──"))
 	}
 	fmt.Fprint(s, s.paint(dim, at.Format(time.TimeOnly)), " ")
-	if r.Verdict != "" {
+	const enough = 600 // characters: the user wrote it and knows how it goes on
+	switch {
+	case r.Verdict != "":
 		s.judgedAt, s.watching = r.Time, false
 		s.review(r)
-		return
+	case r.Event == eventSwitch:
+		fmt.Fprintln(s, s.paint(bold, map[string]string{"on": "监督已打开", "off": "监督已关闭"}[r.Mode]))
+		s.block("    由 ", map[string]string{switchedInSession: "用户（/supervisor）", switchedOutside: "会话之外的 ccc supervisor-mode",
+			switchedByAgent: "Agent（ccc supervisor-mode）"}[r.By])
+	default:
+		fmt.Fprintln(s, s.paint(bold, "用户"))
+		s.block("    ", cutMiddle(r.Prompt, enough))
 	}
-	const enough = 600 // characters: the user wrote it and knows how it goes on
-	fmt.Fprintln(s, s.paint(bold, "用户"))
-	s.block("    ", cutMiddle(r.Prompt, enough))
+}
+
+// basis says what the reviewer was told to go by.
+func basis(r record) string {
+	source := oneLine(r.PromptSource)
+	if source == builtinSource {
+		source = "内置的审查提示"
+	}
+	if r.PromptKept {
+		source += "（请求提交之后改动过：这次仍按提交时的内容审查，改动从用户的下一条提示起生效）"
+	}
+	return source
 }
 
 // review tells what became of a stop or a question.
@@ -204,6 +241,7 @@ func (s *story) review(r record) {
 		facts = append(facts, fmt.Sprintf("token: 新 %s，缓存 %s，输出 %s", grouped(t.Input+t.CacheWrite), grouped(t.CacheRead), grouped(t.Output)))
 	}
 	s.block("    ", strings.Join(facts, " · "))
+	s.block("    依据 ", basis(r))
 	s.block("    查看 ", oneLine(strings.Join(r.Tools, " · ")))
 	s.block("    反馈 ", r.Feedback)
 	s.block("    原因 ", r.Error)

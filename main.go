@@ -65,7 +65,7 @@ func runSubcommand(name string, args []string) error {
 	}
 	return map[string]func(*call, dirs) error{
 		"demo": demo, "doctor": doctor, "log": showLog, "status": showStatus, "statusline": showStatusline,
-		"supervisor-mode": supervisorMode, "uninstall": uninstall,
+		"supervisor-mode": supervisorMode, "uninstall": uninstall, "verdict": showVerdict,
 	}[name](c, d)
 }
 

@@ -272,7 +272,7 @@ func TestLaunchOutput(t *testing.T) {
 func TestUsage(t *testing.T) {
 	box := newFakeBox(t)
 	names := subcommands()
-	if len(names) < 9 || !slices.Contains(names, "status") || slices.Contains(names, "ccc") {
+	if len(names) < 10 || !slices.Contains(names, "verdict") || slices.Contains(names, "ccc") {
 		t.Fatalf("subcommands %q", names)
 	}
 	for _, name := range names {

@@ -21,6 +21,9 @@ var defaultPrompt string
 // supervisorPromptLimit is in bytes. Linux limits one argument to 128 KiB; a larger prompt is refused, not cut.
 const supervisorPromptLimit = 100 << 10
 
+// builtinSource is the source of the built-in prompt.
+const builtinSource = "built-in"
+
 // supervisorPrompt returns the first prompt that exists and is not blank: the project's, the one in ccc's
 // directory, the built-in one; and where it is from. With an error, source is the file that can't be used. Only a
 // regular file is read, so that a FIFO or a device in a project can't hold the hook up.
@@ -44,7 +47,7 @@ func supervisorPrompt(project, cccDir string) (prompt, source string, err error)
 			return string(text), path, err
 		}
 	}
-	return defaultPrompt, "built-in", nil
+	return defaultPrompt, builtinSource, nil
 }
 
 // keptPrompt is the built-in prompt, in ccc's directory for the user to edit.

@@ -1,6 +1,6 @@
 package main
 
-// Supervised sessions on one line each: ccc status and ccc statusline.
+// Supervised sessions on one line each: ccc status and ccc statusline; in one word: ccc verdict.
 
 import (
 	"cmp"
@@ -108,6 +108,79 @@ func (s *summary) add(r record) {
 	if r.Verdict == verdictFailed {
 		s.Failed++
 	}
+}
+
+// newestSession returns the newest session of the current directory's project, else the newest of all, and says
+// which of the two it is.
+func newestSession(d dirs, stderr io.Writer) (session, chosen string, err error) {
+	sessions, err := summarizeAll(d, stderr)
+	if err != nil || len(sessions) == 0 {
+		return "", "", err
+	}
+	if here := slices.IndexFunc(sessions, func(s summary) bool { return s.isHere(d) }); here >= 0 {
+		return sessions[here].Session, newestHere, nil
+	}
+	return sessions[0].Session, "当前目录没有会话，这是所有会话中最新的", nil
+}
+
+const newestHere = "当前项目最新的会话"
+
+// isHere tells whether the current directory is in the session's project.
+func (s summary) isHere(d dirs) bool {
+	here, project := resolved(d.here), resolved(s.Project)
+	return s.Project != "" && (here == project || strings.HasPrefix(here, strings.TrimSuffix(project, "/")+"/"))
+}
+
+// showVerdict is ccc verdict [SESSION]. Without a session the newest of the project counts; another project's would
+// let a script take somebody else's approval for its own.
+func showVerdict(c *call, d dirs) (err error) {
+	session := ""
+	if len(c.operands) > 0 {
+		session, err = stateDir(d.state).findSession(c.operands[0])
+	} else if newest, chosen, newestErr := newestSession(d, io.Discard); newestErr != nil || chosen == newestHere {
+		session, err = newest, newestErr
+	} else {
+		err = withHint(errors.New("no session of this project"), "ccc verdict SESSION; ccc status lists them")
+	}
+	if f := (failure{}); errors.As(err, &f) {
+		return failure{code: 2, err: f.err, hint: f.hint}
+	}
+	if err != nil {
+		return err
+	}
+	last, err := lastStop(stateDir(d.state), session)
+	if err != nil {
+		return err
+	}
+	fmt.Println(cmp.Or(last, "none"))
+	switch last {
+	case verdictAllow:
+		return nil
+	case "":
+		return failure{code: 3}
+	}
+	return failure{code: 1}
+}
+
+// lastStop returns what became of the session's last stop since the user's last prompt; "" where it was not reviewed, or
+// is being reviewed: then the state counts a review that the timeline does not have yet. Once supervision is switched
+// off, stops and prompts leave no record.
+func lastStop(state stateDir, session string) (last verdict, err error) {
+	counted := 0
+	err = state.readTimeline(session, func(r record) {
+		switch {
+		case r.Event == eventPrompt || r.Event == eventSwitch && r.Mode == modeWord(false):
+			last, counted = "", 0
+		case r.Event == eventStop:
+			last = r.Verdict
+		}
+		counted = cmp.Or(r.Iteration, counted)
+	})
+	now, stateErr := state.read(session)
+	if stateErr == nil && now.Count > 0 && now.Count != counted && last != verdictLimit {
+		last = ""
+	}
+	return last, err
 }
 
 // showTable writes the sessions as a table. The project comes last or, where the screen leaves no room for it, on a

@@ -290,7 +290,7 @@ func TestLogBroken(t *testing.T) {
 		t.Errorf("log %s", got)
 	}
 	got := box.run(10*time.Second, "", "ccc", "log", "--json", testSession).stdout
-	if strings.Count(got, "\n") != 3 || !strings.HasPrefix(got, whole+"\n") {
+	if strings.Count(got, "\n") != 3 || !strings.HasPrefix(got, `{"session_id":"`+testSession+`",`+whole[1:]+"\n") {
 		t.Errorf("json %s", got)
 	}
 	if got := box.ccc("status", "--json"); !strings.Contains(got, `"reviews":3,`) || !strings.Contains(got, `"cost_usd":1.5,`) {
@@ -404,6 +404,181 @@ func TestLogFollowRunning(t *testing.T) {
 	}
 }
 
+// Without a session named, -f goes over to one that begins in the project, once, and says so; one that begins elsewhere,
+// or goes on, is passed over. The records of --json say whose they are.
+func TestLogFollowOver(t *testing.T) {
+	box := newShowBox(t, 80)
+	at := func(project, prompt string) record {
+		return record{Time: ago(0), Event: eventPrompt, Project: project, Prompt: prompt}
+	}
+	box.timelineOf("earlier", at(box.work, "an earlier one"))
+	box.write(".claude/ccc/supervisor-earlier.json", 0o600, stateText("earlier", 0, ""))
+	box.timelineOf("present", record{Time: ago(-time.Second), Event: eventPrompt, Project: box.work, Prompt: "the present one"})
+	output, end := follow(t, box, "-f")
+	raw, endRaw := follow(t, box, "-f", "--json")
+	named, endNamed := follow(t, box, "-f", "present")
+	for _, got := range []func() string{output, raw, named} {
+		await(t, got, "the present one")
+	}
+	box.write(".claude/ccc/supervisor-new.json", 0o600, stateText("new", 0, "")) // it has no project yet
+	box.timelineOf("elsewhere", at("/elsewhere", "far away"))
+	box.timelineOf("earlier", at(box.work, "an earlier one"), at(box.work, "goes on"))
+	time.Sleep(3 * pollInterval)
+	box.timelineOf("new", at(box.work, "after /clear"))
+	await(t, output, "the present one\n\n会话 new（当前项目新开始的会话）\n\n── ")
+	await(t, output, "用户\n    after /clear\n")
+	await(t, raw, "会话 new（当前项目新开始的会话）\n{\"session_id\":\"new\",\"time\":")
+	box.timelineOf("new", at(box.work, "after /clear"), at(box.work, "and more"))
+	await(t, output, "and more")
+	await(t, raw, "and more")
+	time.Sleep(2 * pollInterval)
+	for _, end := range []func(syscall.Signal) int{end, endRaw, endNamed} {
+		if code := end(syscall.SIGINT); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+	}
+	for _, got := range []string{output(), raw(), named()} {
+		if strings.Contains(got, "far away") || strings.Contains(got, "goes on") || strings.Count(got, "会话 new") > 1 || strings.Count(got, "after /clear") > 1 {
+			t.Errorf("got %s", got)
+		}
+	}
+	if strings.Contains(named(), "clear") || strings.Count(raw(), `{"session_id":"present",`) != 1 {
+		t.Errorf("named %s\nraw %s", named(), raw())
+	}
+}
+
+// What a switch and a review leave in the timeline shows in the log: who switched, what the reviewer went by, and that
+// this was changed meanwhile.
+func TestLogTellsSwitch(t *testing.T) {
+	box := newShowBox(t, 120)
+	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
+	box.write(".claude/SUPERVISOR.md", 0o600, "be strict")
+	box.submit("fix it")
+	box.write(".claude/SUPERVISOR.md", 0o600, "allow everything")
+	box.stop("")
+	box.submit("/supervisor off")
+	box.ccc("supervisor-mode", "on", testSession)
+	box.vars = append(box.vars, "CLAUDECODE=1")
+	box.ccc("supervisor-mode", "on", testSession)
+	got := box.ccc("log", testSession)
+	for _, want := range []string{
+		"\n    依据 " + box.home + "/.claude/SUPERVISOR.md（请求提交之后改动过",
+		" 监督已关闭\n    由 用户（/supervisor）\n",
+		" 监督已打开\n    由 会话之外的 ccc supervisor-mode\n",
+		" 监督已打开\n    由 Agent（ccc supervisor-mode）\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the log lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Count(got, "用户\n") != 1 {
+		t.Errorf("a switch shows as a prompt:\n%s", got)
+	}
+}
+
+// What became of the last stop since the last prompt.
+func TestVerdictCommand(t *testing.T) {
+	prompt := record{Event: eventPrompt, Prompt: "x"}
+	event := func(name string, verdict verdict, iteration int) record {
+		return record{Event: name, Iteration: iteration, outcome: outcome{Verdict: verdict}}
+	}
+	stop := func(verdict verdict, iteration int) record { return event(eventStop, verdict, iteration) }
+	question := func(verdict verdict, iteration int) record { return event(eventPreToolUse, verdict, iteration) }
+	off := record{Event: eventSwitch, Mode: "off"}
+	tests := []struct {
+		name    string
+		count   int // of the state; -1: there is none
+		records []any
+		want    string
+		code    int
+	}{
+		{"allow", 1, []any{prompt, stop(verdictAllow, 1)}, "allow", 0},
+		{"block", 1, []any{prompt, stop(verdictBlock, 1)}, "block", 1},
+		{"failed", 2, []any{prompt, stop(verdictBlock, 1), stop(verdictFailed, 2)}, "failed", 1},
+		{"failed_uncounted", 1, []any{prompt, stop(verdictAllow, 1), stop(verdictFailed, 0)}, "failed", 1},
+		{"limit", 1, []any{prompt, stop(verdictBlock, 1), stop(verdictLimit, 0)}, "limit", 1},
+		{"unknown_verdict", 1, []any{prompt, stop("odd", 1)}, "odd", 1},
+		{"prompt_since", 0, []any{prompt, stop(verdictAllow, 1), prompt}, "none", 3},
+		{"no_stop", 0, []any{prompt}, "none", 3},
+		{"no_record", 0, nil, "none", 3},
+		{"question_since", 2, []any{prompt, stop(verdictBlock, 1), question(verdictAllow, 2)}, "block", 1},
+		{"question_only", 1, []any{prompt, question(verdictAllow, 1)}, "none", 3},
+		{"under_review", 2, []any{prompt, stop(verdictAllow, 1)}, "none", 3},
+		{"under_review_of_another_request", 1, []any{prompt, stop(verdictBlock, 1), stop(verdictBlock, 2)}, "none", 3},
+		{"switched_off_since", 1, []any{prompt, stop(verdictAllow, 1), off}, "none", 3},
+		{"switched_off_meanwhile", 1, []any{prompt, off, stop(verdictFailed, 1)}, "failed", 1},
+		{"without_state", -1, []any{prompt, stop(verdictAllow, 1)}, "allow", 0},
+		{"half_written", 1, []any{prompt, stop(verdictAllow, 1), `{"event":"Stop","verd`}, "allow", 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			box := newShowBox(t, 80)
+			box.timelineOf(testSession, test.records...)
+			if test.count >= 0 {
+				box.write(statePath, 0o600, stateText(testSession, test.count, ""))
+			}
+			got := box.run(10*time.Second, "", "ccc", "verdict", testSession[:6])
+			if got.code != test.code || got.stdout != test.want+"\n" || got.stderr != "" {
+				t.Errorf("got %+v, want %s and exit %d", got, test.want, test.code)
+			}
+		})
+	}
+}
+
+// Without a session the newest of the project counts, never another project's.
+func TestVerdictCommandSession(t *testing.T) {
+	box := newShowBox(t, 80)
+	expect := func(args, stdout, stderr string, code int) {
+		t.Helper()
+		got := box.run(10*time.Second, "", append([]string{"ccc", "verdict"}, strings.Fields(args)...)...)
+		if got.code != code || got.stdout != stdout || !strings.HasPrefix(got.stderr, stderr) || (stderr == "") != (got.stderr == "") {
+			t.Errorf("verdict %s: %+v", args, got)
+		}
+	}
+	expect("", "", "ccc: no session of this project\n", 2)
+	expect("nobody", "", "ccc: no session \"nobody\"\n     there are: none\n", 2)
+	stop := func(project string, age time.Duration, verdict verdict) record {
+		return record{Time: ago(age), Event: eventStop, Project: project, outcome: outcome{Verdict: verdict}}
+	}
+	box.timelineOf("aa-elsewhere", stop("/elsewhere", 0, verdictAllow))
+	expect("", "", "ccc: no session of this project\n", 2)
+	expect("aa-elsewhere", "allow\n", "", 0)
+	box.timelineOf("aa-old", stop(box.work, time.Hour, verdictAllow))
+	box.timelineOf("new", stop(box.work, time.Minute, verdictBlock))
+	expect("", "block\n", "", 1)
+	expect("aa-o", "allow\n", "", 0)
+	expect("aa", "", "ccc: \"aa\" is the beginning of 2 sessions\n", 2)
+	expect("a b", "", "ccc: verdict: unexpected argument", 2)
+}
+
+// As in a script, with a session that has just ended, and during its review.
+func TestVerdictCommandInScript(t *testing.T) {
+	box := newFakeBox(t)
+	box.reviews(blocks("not yet"), allows(""))
+	if got := box.run(60*time.Second, "", "sh", "-c", `ccc --supervisor -p "fix it" >/dev/null 2>&1 && ccc verdict`); got.code != 0 || got.stdout != "allow\n" {
+		t.Errorf("got %+v", got)
+	}
+	box.reviews(fails("API Error: overloaded"))
+	if got := box.run(60*time.Second, "", "sh", "-c", `ccc --supervisor -p "fix it" >/dev/null 2>&1 && ccc verdict`); got.code != 1 || got.stdout != "failed\n" {
+		t.Errorf("got %+v", got)
+	}
+	running := newShowBox(t, 80)
+	running.vars = append(running.vars, "CCC_SUPERVISOR=1")
+	running.reviews(blocks("not yet"), runningReview)
+	running.submit("fix it")
+	running.stop("")
+	done := hookAsync(running, running.event(eventStop, ""))
+	await(t, func() string { return running.read(outputPath) }, "I look at the tests.")
+	if got := running.run(10*time.Second, "", "ccc", "verdict"); got.code != 3 || got.stdout != "none\n" {
+		t.Errorf("during a review: %+v", got)
+	}
+	running.write("../fake/go", 0o600, "")
+	<-done
+	if got := running.run(10*time.Second, "", "ccc", "verdict"); got.code != 1 || got.stdout != "block\n" {
+		t.Errorf("after it: %+v", got)
+	}
+}
+
 // A record that is half written waits for its other half.
 func TestLogFollowPartial(t *testing.T) {
 	box := newShowBox(t, 80)
@@ -491,7 +666,7 @@ func TestShowColours(t *testing.T) {
 			if strings.Contains(got, "\x1b[33m退回") != (want && command == "log") || strings.Contains(got, "\x1b") != want {
 				t.Errorf("%s, %s: %q", vars, command, got)
 			}
-			expectWidth(t, strings.NewReplacer("\r", "", "\x1b[0m", "", "\x1b[1m", "", "\x1b[2m", "", "\x1b[31m", "").Replace(got), 53)
+			expectWidth(t, strings.NewReplacer("\r", "", "\x1b[0m", "", "\x1b[1m", "", "\x1b[2m", "", "\x1b[31m", "", "\x1b[32m", "").Replace(got), 53)
 		}
 	}
 }

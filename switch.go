@@ -87,7 +87,11 @@ func supervisorMode(c *call, d dirs) error {
 		if err := errors.Join(state.create(), state.switchMode(session, "", on)); err != nil {
 			return err
 		}
-		if err := state.append(session, record{Time: now(), Event: eventSwitch, Mode: mode}); err != nil {
+		by := switchedOutside
+		if calledByAgent() {
+			by = switchedByAgent
+		}
+		if err := state.append(session, record{Time: now(), Event: eventSwitch, Mode: mode, By: by}); err != nil {
 			return err
 		}
 	}

@@ -53,6 +53,7 @@ type record struct {
 	Project      string    `json:"project,omitempty"`
 	Prompt       string    `json:"prompt,omitempty"`
 	Mode         string    `json:"mode,omitempty"` // of a switch: on or off
+	By           string    `json:"by,omitempty"`   // of a switch: one of those below
 	Iteration    int       `json:"iteration,omitempty"`
 	Limit        int       `json:"max_iterations,omitempty"`
 	PromptSource string    `json:"prompt_source,omitempty"`
@@ -61,8 +62,13 @@ type record struct {
 	outcome
 }
 
-// eventSwitch is the event of a record that supervision was switched on or off.
-const eventSwitch = "switch"
+// eventSwitch is the event of a record that supervision was switched on or off, and who has done it and how.
+const (
+	eventSwitch       = "switch"
+	switchedInSession = "/supervisor"
+	switchedOutside   = "supervisor-mode"
+	switchedByAgent   = "agent"
+)
 
 // append adds r to the timeline of session.
 func (d stateDir) append(session string, r record) error {
