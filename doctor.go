@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,8 +75,51 @@ func (c *checkup) relaunch() string {
 
 func edit(path string) string { return "${EDITOR:-vi} " + shellQuote(path) }
 
-// change tells what to do with a key of the file at path.
-func change(path, key, to string) string { return fmt.Sprintf("in %s: %s: %s", path, key, to) }
+// allow is the command that lets ccc read and write what stands at path; "" where none would, as on a read-only file
+// system.
+func allow(path string) string {
+	path = resolved(path)
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	owners := map[bool]fs.FileMode{false: 0o600, true: 0o700}[info.IsDir()]
+	switch owner, known := info.Sys().(*syscall.Stat_t); {
+	case known && int(owner.Uid) != os.Getuid():
+		return `sudo chown -R "$(id -un)" ` + shellQuote(path)
+	case info.Mode()&owners != owners:
+		return "chmod -R u+rwX " + shellQuote(path)
+	}
+	return ""
+}
+
+// mend is what to do about a file that can't be used: let ccc read it, put it aside where it is no file, or edit it.
+func mend(path string) string {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return allow(filepath.Dir(path))
+	case !info.Mode().IsRegular():
+		return setAside(path)
+	case syscall.Access(path, readable) != nil:
+		return allow(path)
+	}
+	return edit(path)
+}
+
+// The modes of access(2).
+const (
+	readable = 4
+	writable = 2
+)
+
+// another is what to do about a claude that is found and can't be used.
+func another() string {
+	if os.Getenv(claudeVariable) != "" {
+		return "unset " + claudeVariable
+	}
+	return installClaude
+}
 
 // The slowest start of a claude that was measured, 2.1.30 on a busy machine, took 2.5 s.
 const claudePatience = 10 * time.Second
@@ -109,7 +153,7 @@ func (c *checkup) checkClaude() {
 	answer, complaint := ask(claude, "--version")
 	version, _, told := strings.Cut(answer, " (Claude Code)")
 	if !told {
-		c.problem(installClaude, "claude: %s --version does not tell a version: %s %s", claude, answer, complaint)
+		c.problem(another(), "claude: %s --version does not tell a version: %s %s", claude, answer, complaint)
 		return
 	}
 	c.ok("claude: %s, version %s", claude, version)
@@ -132,13 +176,13 @@ func (c *checkup) checkFlags(claude string) {
 			c.ok("flags: claude knows all that reviews use")
 			return
 		case name == nobodys:
-			c.warning(installClaude, "flags: claude lacks %s; reviews go on without", strings.Join(lacking, ", "))
+			c.warning(another(), "flags: claude lacks %s; reviews go on without", strings.Join(lacking, ", "))
 			return
 		case i < 0:
-			c.warning(installClaude, "flags: claude does not tell which it knows: %s", complaint)
+			c.warning(another(), "flags: claude does not tell which it knows: %s", complaint)
 			return
 		case !slices.Contains(optionalFlags, name):
-			c.problem(installClaude, "flags: claude lacks %s, which reviews need: it is too old", name)
+			c.problem(another(), "flags: claude lacks %s, which reviews need: it is too old", name)
 			return
 		}
 		lacking = append(lacking, name)
@@ -152,13 +196,15 @@ func (c *checkup) checkConfig() (usable bool) {
 	var err error
 	if c.config, err = loadConfig(c.dirs); err != nil {
 		c.config = defaultConfig()
-		c.problem(edit(path), "configuration: %v", err)
+		c.problem(mend(path), "configuration: %v", err)
 		return false
 	}
 	_, err = os.Stat(path)
 	switch {
 	case err != nil:
 		c.ok("configuration: no %s, the defaults count", path)
+	case c.config.exposesToken(c.dirs) && syscall.Access(path, writable) != nil: // another's, or a package manager's
+		c.warning("let the values of providers be ${NAME} there, and set NAME in the environment", "configuration: %s holds a token and others can read it", path)
 	case c.config.exposesToken(c.dirs):
 		c.warning("chmod 600 "+shellQuote(path), "configuration: %s holds a token and others can read it", path)
 	default:
@@ -195,15 +241,31 @@ func (c *checkup) checkProviders() {
 
 func (c *checkup) checkHooks() {
 	path := c.dirs.settingsFile()
+	target, _ := followLinks(path)
+	place, unwritable := stateDir(filepath.Dir(target)).check()
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		c.problem("chmod u+rw "+shellQuote(path), "hooks: %v", err)
+		fix := mend(path)
+		if unwritable != nil {
+			fix = mendPlace(place)
+		}
+		c.problem(fix, "hooks: %v", err)
 		return
 	}
 	programs, missing, err := installedHooks(text, c.dirs.hookPath())
 	switch {
 	case err != nil:
 		c.problem(edit(path), "hooks: %s: %v", path, err)
+		return
+	case len(missing) > 0 && unwritable != nil && target != path: // whoever keeps the file elsewhere has to change it
+		c.problem(fmt.Sprintf("let ccc write to %s, or keep the file itself at %s", filepath.Dir(target), path),
+			"hooks: %s has none of ccc's for %s: %v", path, strings.Join(missing, ", "), unwritable)
+		return
+	case len(missing) > 0 && unwritable != nil:
+		c.problem(mendPlace(place), "hooks: %v", unwritable)
+		return
+	case len(programs) == 0 && c.isFirst():
+		c.ok("hooks: none yet; the first ccc --supervisor puts ccc's into %s", path)
 		return
 	case len(missing) > 0:
 		c.problem(c.relaunch(), "hooks: %s has none of ccc's for %s", path, strings.Join(missing, ", "))
@@ -221,16 +283,32 @@ func (c *checkup) checkHooks() {
 	c.ok("hooks: %s calls %s", path, append(programs, "a ccc that only a shell can find")[0])
 }
 
+// isFirst tells whether ccc was never launched with supervision here, so that a launch has its work still to do.
+func (c *checkup) isFirst() bool {
+	_, err := os.Stat(c.dirs.installedFile())
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// checkMuting looks for what keeps every session here from running hooks.
 func (c *checkup) checkMuting() {
 	before := c.problems
-	for _, path := range append(c.dirs.settingsFiles(), managedSettings) {
-		fix := map[string]string{c.dirs.settingsFile(): c.relaunch()}[path]
-		for _, key := range mutedBy(path) {
-			c.problem(cmp.Or(fix, change(path, key, "false")), "muting: %s: %s is true: no hook runs here", path, key)
+	path, args := c.dirs.settingsFile(), c.config.ClaudeArgs
+	keys := mutedBy(path)
+	for _, key := range keys {
+		if c.isFirst() {
+			c.ok("muting: %s: %s is true; the first ccc --supervisor sets it to false", path, key)
+		} else {
+			c.problem(c.relaunch(), "muting: %s: %s is true: no hook runs here", path, key)
 		}
 	}
-	if c.problems == before {
-		c.ok("muting: no settings file mutes hooks")
+	if p := c.config.findProvider(c.config.CurrentProvider); p != nil {
+		args = slices.Concat(args, p.ClaudeArgs)
+	}
+	for _, cause := range hookless(c.dirs, args, os.Environ(), c.config.Settings) {
+		c.problem(cmp.Or(cause.hint, change(c.dirs.configFile(), "claude_args", "take it out")), "muting: %v", cause.err)
+	}
+	if c.problems == before && len(keys) == 0 {
+		c.ok("muting: nothing keeps hooks from running")
 	}
 }
 
@@ -261,7 +339,7 @@ func (c *checkup) checkBlockCap() {
 func (c *checkup) checkPrompt() {
 	prompt, source, err := supervisorPrompt(c.dirs.here, c.dirs.ccc)
 	if err != nil {
-		c.problem(setAside(source), "prompt: %v", err)
+		c.problem(mend(source), "prompt: %v", err)
 		return
 	}
 	c.ok("prompt: %s, %d bytes", source, len(prompt))
@@ -277,15 +355,14 @@ func (c *checkup) checkState() {
 		c.ok("state directory: %s", c.dirs.state)
 		return
 	}
-	fix := "chmod -R u+rwX " + shellQuote(path)
-	if info, statErr := os.Stat(path); statErr == nil {
-		owner, known := info.Sys().(*syscall.Stat_t)
-		switch {
-		case !info.IsDir():
-			fix = setAside(path)
-		case known && int(owner.Uid) != os.Getuid():
-			fix = `sudo chown -R "$(id -un)" ` + shellQuote(path)
-		}
+	c.problem(mendPlace(path), "state directory: %v", err)
+}
+
+// mendPlace is what to do about a path at which ccc can't write: a directory or a file of its own, or a file in the place
+// of a directory.
+func mendPlace(path string) string {
+	if info, err := os.Stat(path); err == nil && !info.IsDir() && syscall.Access(path, writable) == nil {
+		return setAside(path)
 	}
-	c.problem(fix, "state directory: %v", err)
+	return allow(path)
 }

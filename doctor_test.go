@@ -86,6 +86,16 @@ func TestDoctorMends(t *testing.T) {
 			damage: func(box *sandbox) { box.vars = append(box.vars, "CCC_CLAUDE=/no/claude") }},
 		{name: "claude_fails", finding: "problem  claude: ", names: "broken", mend: installClaude,
 			damage: func(box *sandbox) { box.claudeIs("echo broken >&2; exit 1") }},
+		{name: "claude_variable_fails", finding: "problem  claude: ", names: "broken", mend: "unset CCC_CLAUDE",
+			damage: func(box *sandbox) {
+				box.write("other", 0o700, "#!/bin/sh\necho broken >&2; exit 1\n")
+				box.vars = append(box.vars, "CCC_CLAUDE="+filepath.Join(box.home, "other"))
+			}},
+		{name: "claude_variable_old", finding: "warning  flags: ", names: "claude lacks", mend: "unset CCC_CLAUDE",
+			damage: func(box *sandbox) {
+				box.write("other", 0o700, "#!/bin/sh\nFAKE_CLAUDE_VERSION=2.0.60 exec "+fakeClaude()+` "$@"`)
+				box.vars = append(box.vars, "CCC_CLAUDE="+filepath.Join(box.home, "other"))
+			}},
 		{name: "claude_without_version", finding: "problem  claude: ", names: "does not tell a version",
 			mend:   installClaude,
 			damage: func(box *sandbox) { box.claudeIs("echo hello") }},
@@ -110,6 +120,11 @@ func TestDoctorMends(t *testing.T) {
 			damage: func(box *sandbox) {
 				box.edit(home+"ccc.json", "ANTHROPIC_MODEL", "ANTHROPIC_AUTH_TOKEN")
 				os.Chmod(filepath.Join(box.home, home+"ccc.json"), 0o644)
+			}},
+		{name: "configuration_is_a_directory", finding: "problem  configuration: ", names: "is a directory", mend: "mv ",
+			damage: func(box *sandbox) {
+				os.Remove(filepath.Join(box.home, home+"ccc.json"))
+				box.write(home+"ccc.json/x", 0o600, "")
 			}},
 		{name: "provider_unknown", finding: "problem  provider: ", names: "glm is not among",
 			mend: "${EDITOR:-vi} ",
@@ -145,6 +160,11 @@ func TestDoctorMends(t *testing.T) {
 				os.Symlink("/bin/sh", filepath.Join(box.home, "ccc"))
 				box.hooksCall(filepath.Join(box.home, "ccc"))
 			}},
+		{name: "hooks_in_no_directory", finding: "problem  hooks: ", names: "not a directory", mend: "mv ",
+			damage: func(box *sandbox) {
+				box.write("file", 0o600, "")
+				box.vars = append(box.vars, "CLAUDE_CONFIG_DIR="+filepath.Join(box.home, "file"), "CCC_CONFIG_DIR="+filepath.Join(box.home, ".claude"))
+			}},
 		{name: "settings_invalid", finding: "problem  hooks: ", names: "settings.json: line 1, column 2: ",
 			mend: "${EDITOR:-vi} ",
 			damage: func(box *sandbox) {
@@ -160,6 +180,23 @@ func TestDoctorMends(t *testing.T) {
 			names: "work/.claude/settings.json: disableAllHooks", mend: "in ",
 			damage: func(box *sandbox) {
 				box.write("../work/.claude/settings.json", 0o600, "{\n \"a\":1, \"disableAllHooks\" : true}")
+			}},
+		{name: "muted_by_variable", finding: "problem  muting: ", names: "CLAUDE_CODE_SAFE_MODE is set",
+			mend:   "unset CLAUDE_CODE_SAFE_MODE",
+			damage: func(box *sandbox) { box.vars = append(box.vars, "CLAUDE_CODE_SAFE_MODE=1") }},
+		{name: "muted_by_env", finding: "problem  muting: ", names: "settings.local.json: env.CLAUDE_CODE_SIMPLE",
+			mend: "in ",
+			damage: func(box *sandbox) {
+				box.write("../work/.claude/settings.local.json", 0o600, `{"env":{"CLAUDE_CODE_SIMPLE":"true"}}`)
+			}},
+		{name: "muted_by_config", finding: "problem  muting: ", names: "ccc.json: settings.env.CLAUDE_CODE_SIMPLE",
+			mend: "in ",
+			damage: func(box *sandbox) {
+				box.edit(home+"ccc.json", `{"supervisor"`, `{"settings":{"env":{"CLAUDE_CODE_SIMPLE":"1"}},"supervisor"`)
+			}},
+		{name: "muted_by_argument", finding: "problem  muting: ", names: "--supervisor with --bare", mend: "in ",
+			damage: func(box *sandbox) {
+				box.edit(home+"ccc.json", `{"supervisor"`, `{"claude_args":["--bare"],"supervisor"`)
 			}},
 		{name: "muted_locally", finding: "problem  muting: ", names: "settings.local.json: disableAllHooks",
 			mend: "in ",
@@ -186,9 +223,16 @@ func TestDoctorMends(t *testing.T) {
 				box.write("../work/.claude/settings.local.json", 0o600, `{"env":{"`+blockCapVariable+`":8}}`)
 			}},
 
-		{name: "prompt_too_large", finding: "problem  prompt: ", names: "larger than 100 KiB", mend: "mv ",
+		{name: "prompt_too_large", finding: "problem  prompt: ", names: "larger than 100 KiB", mend: "${EDITOR:-vi} ",
 			damage: func(box *sandbox) {
+				box.write("good", 0o600, "short")
 				box.write("../work/SUPERVISOR.md", 0o600, strings.Repeat("x", supervisorPromptLimit+1))
+			}},
+		{name: "prompt_linked", finding: "problem  prompt: ", names: "larger than 100 KiB", mend: "${EDITOR:-vi} ",
+			damage: func(box *sandbox) {
+				box.write("good", 0o600, "short")
+				box.write("dotfiles/prompt", 0o600, strings.Repeat("x", supervisorPromptLimit+1))
+				os.Symlink(filepath.Join(box.home, "dotfiles/prompt"), filepath.Join(box.work, "SUPERVISOR.md"))
 			}},
 		{name: "prompt_is_a_directory", finding: "problem  prompt: ", names: "not a regular file", mend: "mv ",
 			damage: func(box *sandbox) { box.write("../work/SUPERVISOR.md/x", 0o600, "") }},
@@ -264,10 +308,10 @@ func (box *sandbox) change(mend string) (command string) {
 	if err != nil {
 		box.t.Fatal(err)
 	}
-	if name, ok := strings.CutPrefix(key, "env."); ok {
-		at, key = at.member("env"), name
+	for name, rest, nested := strings.Cut(key, "."); nested; name, rest, nested = strings.Cut(rest, ".") {
+		at, key = at.member(name), rest
 	}
-	if value == "remove it" {
+	if value == "remove it" || value == "take it out" {
 		text = removeMember(text, at, key)
 	} else {
 		text = setMember(text, at, key, []byte(value))
@@ -292,11 +336,25 @@ func TestDoctorUsage(t *testing.T) {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
-	// On a machine where ccc was never launched it makes nothing.
-	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 1 || got.stderr != "ccc: problems: 1\n" || !strings.Contains(got.stdout, "built-in") {
+}
+
+// On a machine where ccc was never launched doctor finds no fault, but tells what the first launch will do, and makes
+// nothing; after that launch all is well.
+func TestDoctorFirst(t *testing.T) {
+	box := newFakeBox(t)
+	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 || got.stderr != "" || !strings.Contains(got.stdout, "built-in") ||
+		!strings.Contains(got.stdout, "ok       hooks: none yet; the first ccc --supervisor puts") || strings.Contains(got.stdout, "problem") {
 		t.Errorf("%+v", got)
 	}
 	if entries, _ := os.ReadDir(box.home); len(entries) != 0 {
 		t.Errorf("it made %v", entries)
+	}
+	box.setSettings(`{"disableAllHooks":true}`)
+	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 || !strings.Contains(got.stdout, "disableAllHooks is true; the first ccc --supervisor sets it to false") {
+		t.Errorf("muted: %+v", got)
+	}
+	box.launch()
+	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 || strings.Contains(got.stdout, "first") {
+		t.Errorf("launched: %+v", got)
 	}
 }

@@ -16,47 +16,52 @@ var (
 	hooklessVariables = []string{"CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_RESTRICTED"}
 )
 
-// hookless returns an error that names what would keep a session with these arguments of claude's, this environment
-// and these settings from ccc.json from running hooks.
-func hookless(d dirs, args, env []string, added []byte) error {
-	const nothing = "claude would run no hooks, so nothing would be reviewed"
+// hookless returns what would keep a session with these arguments of claude's, this environment and these settings from
+// ccc.json from running hooks, each with what mends it. The user's own muting keys are none: a launch sets them right.
+func hookless(d dirs, args, env []string, added []byte) (causes []failure) {
+	cause := func(code int, hint, format string, values ...any) {
+		err := fmt.Errorf(format+": claude would run no hooks, so nothing would be reviewed", values...)
+		causes = append(causes, failure{code, err, hint})
+	}
 	args = untilDashes(args)
 	for _, arg := range args {
 		flag, _, _ := strings.Cut(arg, "=")
 		if slices.Contains(hooklessFlags, flag) {
-			return failure{code: 2, err: fmt.Errorf("--supervisor with %s: %s", flag, nothing)}
+			cause(2, "", "--supervisor with %s", flag)
 		}
 	}
 	if sources, ok := lastValue(args, "--setting-sources"); ok && !slices.Contains(strings.Split(strings.ReplaceAll(sources, " ", ""), ","), "user") {
-		return failure{code: 2, err: fmt.Errorf("--supervisor with --setting-sources %s, without user: %s", sources, nothing)}
+		cause(2, "", "--supervisor with --setting-sources %s, without user", sources)
 	}
 	if settings, ok := lastValue(args, "--settings"); ok {
 		text, _, _ := settingsArgument(settings) // Claude Code itself complains of a missing one
-		if keys := mutedIn(text); len(keys) > 0 {
-			return failure{code: 2, err: fmt.Errorf("--supervisor with --settings, where %s is true: %s", keys[0], nothing)}
+		for _, key := range mutedIn(text) {
+			cause(2, "", "--supervisor with --settings, where %s is true", key)
 		}
 	}
-	// The user's own file is set right by the launch.
 	for _, path := range append(d.settingsFiles()[1:], managedSettings) {
-		if keys := mutedBy(path); len(keys) > 0 {
-			return withHint(fmt.Errorf("%s: %s is true: %s", path, keys[0], nothing), "set it to false there, or start without --supervisor")
+		for _, key := range mutedBy(path) {
+			cause(1, change(path, key, "false"), "%s: %s is true", path, key)
 		}
 	}
 	for _, name := range hooklessVariables {
 		if isTrue(lookupEnv(env, name)) {
-			return withHint(fmt.Errorf("%s is set: %s", name, nothing), "unset "+name)
+			cause(1, "unset "+name, "%s is set", name)
 		}
 		for _, path := range d.settingsFiles() {
 			if isTrue(settingsEnv(path)[name]) {
-				return withHint(fmt.Errorf("%s: env.%s is set: %s", path, name, nothing), "remove it there")
+				cause(1, change(path, "env."+name, "remove it"), "%s: env.%s is set", path, name)
 			}
 		}
 		if isTrue(envIn(added)[name]) {
-			return withHint(fmt.Errorf("%s: settings.env.%s is set: %s", d.configFile(), name, nothing), "remove it there")
+			cause(1, change(d.configFile(), "settings.env."+name, "remove it"), "%s: settings.env.%s is set", d.configFile(), name)
 		}
 	}
-	return nil
+	return causes
 }
+
+// change says what to do with a key of the file at path.
+func change(path, key, to string) string { return fmt.Sprintf("in %s: %s: %s", path, key, to) }
 
 // isTrue tells whether Claude Code takes the value of a variable for true.
 func isTrue(value string) bool {

@@ -185,8 +185,8 @@ func (l *launch) planSupervision() (err error) {
 	if _, _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
 		return err // better said now than at the first review
 	}
-	if err := hookless(l.dirs, l.command, l.env, l.config.Settings); err != nil {
-		return err
+	if causes := hookless(l.dirs, l.command, l.env, l.config.Settings); len(causes) > 0 {
+		return causes[0]
 	}
 	background := isBackground(l.command)
 	token := launchToken(background)
