@@ -121,8 +121,8 @@ func oneSlip(a, b string) bool {
 	return false
 }
 
-// failure is an error with its exit code and, where there is one, the next command to try. Without an error the exit
-// code alone is the answer, and nothing is said.
+// failure is an error with its exit code and, where there is one, the next command to try. Without an error the
+// exit code alone is the answer, and nothing is said.
 type failure struct {
 	code int
 	err  error

@@ -75,8 +75,8 @@ func (c *checkup) relaunch() string {
 
 func edit(path string) string { return "${EDITOR:-vi} " + shellQuote(path) }
 
-// allow is the command that lets ccc read and write what stands at path; "" where none would, as on a read-only file
-// system.
+// allow is the command that lets ccc read and write what stands at path; "" where none would, as on a read-only
+// file system.
 func allow(path string) string {
 	path = resolved(path)
 	info, err := os.Stat(path)
@@ -93,7 +93,8 @@ func allow(path string) string {
 	return ""
 }
 
-// mend is what to do about a file that can't be used: let ccc read it, put it aside where it is no file, or edit it.
+// mend is what to do about a file that can't be used: let ccc read it, put it aside where it is no file, or edit
+// it.
 func mend(path string) string {
 	info, err := os.Stat(path)
 	switch {
@@ -358,8 +359,8 @@ func (c *checkup) checkState() {
 	c.problem(mendPlace(path), "state directory: %v", err)
 }
 
-// mendPlace is what to do about a path at which ccc can't write: a directory or a file of its own, or a file in the place
-// of a directory.
+// mendPlace is what to do about a path at which ccc can't write: a directory or a file of its own, or a file in the
+// place of a directory.
 func mendPlace(path string) string {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() && syscall.Access(path, writable) == nil {
 		return setAside(path)

@@ -9,15 +9,16 @@ import (
 	"strings"
 )
 
-// hooklessFlags are the flags with which Claude Code (seen on 2.1.329) runs no hook of settings.json; hooklessVariables
-// mean the same.
+// hooklessFlags are the flags with which Claude Code (seen on 2.1.329) runs no hook of settings.json;
+// hooklessVariables mean the same.
 var (
 	hooklessFlags     = []string{"--bare", "--safe-mode", "--restricted", "--cloud", "--remote"}
 	hooklessVariables = []string{"CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_RESTRICTED"}
 )
 
-// hookless returns what would keep a session with these arguments of claude's, this environment and these settings from
-// ccc.json from running hooks, each with what mends it. The user's own muting keys are none: a launch sets them right.
+// hookless returns what would keep a session with these arguments of claude's, this environment and these settings
+// from ccc.json from running hooks, each with what mends it. The user's own muting keys are none: a launch sets
+// them right.
 func hookless(d dirs, args, env []string, added []byte) (causes []failure) {
 	cause := func(code int, hint, format string, values ...any) {
 		err := fmt.Errorf(format+": claude would run no hooks, so nothing would be reviewed", values...)

@@ -111,7 +111,8 @@ type story struct {
 // files; then its latest steps.
 const recentOutput = 1 << 20
 
-// tellAll tells the session so far and, to follow it, goes on until ctx ends or begun returns the session to go over to.
+// tellAll tells the session so far and, to follow it, goes on until ctx ends or begun returns the session to go
+// over to.
 func (s *story) tellAll(ctx context.Context, follow bool, begun func() string) (next string, err error) {
 	timeline := s.state.followTimeline(s.session, func(line []byte) { s.lines = append(s.lines, bytes.Clone(line)) })
 	err = timeline.read()

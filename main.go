@@ -28,8 +28,8 @@ func run(args []string) int {
 	return reportError(os.Stderr, runSubcommand(args[0], args[1:]))
 }
 
-// plainWords returns args with version or help in front where they ask for that, also behind --supervisor, in the way
-// that every program is asked.
+// plainWords returns args with version or help in front where they ask for that, also behind --supervisor, in the
+// way that every program is asked.
 func plainWords(args []string) []string {
 	for i, arg := range args {
 		switch arg {

@@ -133,8 +133,8 @@ const (
 )
 
 // character returns the length of text's first character with all that a terminal draws in the same place (accents,
-// the rest of an emoji, the other half of a flag), and the columns that it takes. Older terminals draw some emojis as
-// their parts.
+// the rest of an emoji, the other half of a flag), and the columns that it takes. Older terminals draw some emojis
+// as their parts.
 func character(text string) (size, columns int) {
 	if text[0] < utf8.RuneSelf && (len(text) == 1 || text[1] < utf8.RuneSelf) {
 		return 1, 1
@@ -177,8 +177,8 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// wideRanges are the first and the last of each range of Unicode 15.0 (the unicode package's version) that is W or F in
-// its EastAsianWidth.txt. What is not assigned between two ranges is taken with them.
+// wideRanges are the first and the last of each range of Unicode 15.0 (the unicode package's version) that is W or
+// F in its EastAsianWidth.txt. What is not assigned between two ranges is taken with them.
 var wideRanges = []rune{
 	0x1100, 0x115f, 0x231a, 0x231b, 0x2329, 0x232a, 0x23e9, 0x23ec, 0x23f0, 0x23f0, 0x23f3, 0x23f3,
 	0x25fd, 0x25fe, 0x2614, 0x2615, 0x2648, 0x2653, 0x267f, 0x267f, 0x2693, 0x2693, 0x26a1, 0x26a1,

@@ -162,9 +162,9 @@ func showVerdict(c *call, d dirs) (err error) {
 	return failure{code: 1}
 }
 
-// lastStop returns what became of the session's last stop since the user's last prompt; "" where it was not reviewed, or
-// is being reviewed: then the state counts a review that the timeline does not have yet. Once supervision is switched
-// off, stops and prompts leave no record.
+// lastStop returns what became of the session's last stop since the user's last prompt; "" where it was not
+// reviewed, or is being reviewed: then the state counts a review that the timeline does not have yet. Once
+// supervision is switched off, stops and prompts leave no record.
 func lastStop(state stateDir, session string) (last verdict, err error) {
 	counted := 0
 	err = state.readTimeline(session, func(r record) {
