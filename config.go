@@ -117,7 +117,7 @@ func loadConfig(d dirs) (*config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(bytes.TrimSpace(content)) == 0 {
+	if len(bytes.TrimSpace(unmarked(content))) == 0 {
 		return nil, withHint(fmt.Errorf("%s is empty: expected a JSON object", path), "remove it, or put {} in it")
 	}
 	root, err := parseJSON(content)
@@ -128,7 +128,7 @@ func loadConfig(d dirs) (*config, error) {
 	if err := check.value("", "", root); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(content, c); err != nil {
+	if err := json.Unmarshal(unmarked(content), c); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if name := c.Supervisor.Provider; name != "" && c.findProvider(name) == nil {

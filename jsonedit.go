@@ -53,10 +53,22 @@ func (v *jsonValue) items() []jsonMember {
 // isEmpty tells whether v is an object or an array with nothing in it.
 func (v *jsonValue) isEmpty() bool { return (v.kind == '{' || v.kind == '[') && len(v.members) == 0 }
 
-// parseJSON reads text, which must hold exactly one JSON value. The error names line and column of the fault, both
-// counted from 1, columns in bytes.
+// byteOrderMark begins files that some editors write. It is no part of the JSON, and stays where it is.
+var byteOrderMark = []byte("\ufeff")
+
+// unmarked returns text with white space in the place of a byte order mark, so that every value keeps its place.
+func unmarked(text []byte) []byte {
+	if rest, marked := bytes.CutPrefix(text, byteOrderMark); marked {
+		return slices.Concat([]byte("   "), rest)
+	}
+	return text
+}
+
+// parseJSON reads text, which must hold exactly one JSON value, behind a byte order mark or not. The error names line
+// and column of the fault, both counted from 1, columns in bytes.
 func parseJSON(text []byte) (*jsonValue, error) {
-	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
+	p := jsonParser{text: unmarked(text)}
+	if err := json.Unmarshal(p.text, new(json.RawMessage)); err != nil {
 		var syntax *json.SyntaxError
 		if !errors.As(err, &syntax) {
 			return nil, err
@@ -68,14 +80,14 @@ func parseJSON(text []byte) (*jsonValue, error) {
 		line, column := position(text, offset)
 		return nil, fmt.Errorf("line %d, column %d: %s", line, column, syntax)
 	}
-	p := jsonParser{text: text, decoder: json.NewDecoder(bytes.NewReader(text))}
+	p.decoder = json.NewDecoder(bytes.NewReader(p.text))
 	p.decoder.UseNumber()
 	return p.value()
 }
 
 // position returns line and column, from 1, of text[offset].
 func position(text []byte, offset int) (line, column int) {
-	before := text[:min(offset, len(text))]
+	before := bytes.TrimPrefix(text[:min(offset, len(text))], byteOrderMark)
 	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
 }
 

@@ -104,8 +104,8 @@ type settingsEditor struct {
 // Claude Code.
 func newSettingsEditor(text []byte, self string) (e *settingsEditor, err error) {
 	e = &settingsEditor{text: text, self: self}
-	if len(bytes.TrimSpace(text)) == 0 {
-		e.text = []byte("{}\n")
+	if len(bytes.TrimSpace(unmarked(text))) == 0 {
+		e.text = slices.Concat(bytes.TrimSpace(text), []byte("{}\n")) // behind a byte order mark, if there is one
 	}
 	if e.root, err = parseJSON(e.text); err != nil {
 		return nil, err
@@ -271,7 +271,7 @@ func removeSettings(d dirs, in *installation) (done string, err error) {
 // withoutSettings takes ccc's entries out of text and puts back what edits know to have been in the places that ccc
 // set, unless somebody has put another thing there since. nil means that there was no file.
 func withoutSettings(text []byte, edits []settingsEdit, self string) ([]byte, error) {
-	if len(bytes.TrimSpace(text)) == 0 {
+	if len(bytes.TrimSpace(unmarked(text))) == 0 {
 		return text, nil
 	}
 	e, err := newSettingsEditor(text, self)
