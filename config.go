@@ -36,6 +36,9 @@ type supervisorConfig struct {
 	MaxBudgetUSD   float64  `json:"max_budget_usd"` // 0 means no limit
 }
 
+// noProvider is the word for none in the place of a provider's name on the command line.
+const noProvider = "default"
+
 // provider is an API that claude can be started against.
 type provider struct {
 	name       string
@@ -55,7 +58,9 @@ func (t *envText) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(t))
 }
 
-// configKeys are the keys that ccc.json may hold, with what is expected there; * stands for any name.
+// configKeys are the keys that ccc.json may hold, with what is expected there; * stands for any name. The permission
+// modes are those that any of the tested versions of Claude Code knows: auto since 2.1.120, delegate only about 2.1.30,
+// manual since 2.1.200.
 var configKeys = map[string]expectation{
 	"":                           wantObject,
 	"supervisor":                 wantObject,
@@ -63,13 +68,13 @@ var configKeys = map[string]expectation{
 	"supervisor.timeout_seconds": wholeNumber(10, 3600),
 	"supervisor.model":           wantString,
 	"supervisor.provider":        wantString,
-	"supervisor.permission_mode": wantString,
+	"supervisor.permission_mode": oneOf("acceptEdits", "auto", "bypassPermissions", "default", "delegate", "dontAsk", "manual", "plan"),
 	"supervisor.allowed_tools":   wantStrings,
 	"supervisor.keep_cache":      begins("tf", "true or false"),
 	"supervisor.max_budget_usd":  begins(digits, "a number from 0 up"),
 	"settings":                   wantObject,
 	"claude_args":                wantStrings,
-	"current_provider":           wantString,
+	"current_provider":           begins(`"n`, "a string or null"),
 	"providers":                  wantObject,
 	"providers.*":                wantObject,
 	"providers.*.env":            wantObject,
@@ -93,6 +98,13 @@ var (
 
 func begins(with, words string) expectation {
 	return expectation{words, func(raw string) bool { return strings.IndexByte(with, raw[0]) >= 0 }}
+}
+
+func oneOf(words ...string) expectation {
+	return expectation{"one of " + strings.Join(words, ", "), func(raw string) bool {
+		var word string
+		return json.Unmarshal([]byte(raw), &word) == nil && slices.Contains(words, word)
+	}}
 }
 
 func wholeNumber(least, most int) expectation {
@@ -165,6 +177,8 @@ func (c configCheck) value(key, pattern string, v *jsonValue) error {
 			return c.fail(m.value, key, "one of "+strings.Join(keysBelow(pattern), ", "))
 		case pattern == "providers" && isSubcommand(m.key):
 			return c.fail(m.value, key, "a name that is not a subcommand of ccc")
+		case pattern == "providers" && m.key == noProvider:
+			return c.fail(m.value, key, "another name than "+noProvider+", which stands for no provider")
 		case pattern == "providers.*.env" && !isVariable(m.key):
 			return c.fail(m.value, key, "the name of an environment variable")
 		}
@@ -195,7 +209,7 @@ func (c configCheck) fail(v *jsonValue, key, want string) error {
 	return fmt.Errorf("%s: line %d: %s: expected %s", c.path, line, key, want)
 }
 
-// recordProvider makes name the current_provider of ccc.json and changes nothing else there.
+// recordProvider makes name, "" for none, the current_provider of ccc.json and changes nothing else there.
 func recordProvider(d dirs, name string) error {
 	unlock, err := lockFile(d.configLockFile())
 	if err != nil {
@@ -211,7 +225,11 @@ func recordProvider(d dirs, name string) error {
 	if err != nil || stringAt(text, root.member("current_provider")) == name {
 		return err
 	}
-	return replaceFile(d.configFile(), setMember(text, root, "current_provider", encodeJSON(name)), true)
+	value := encodeJSON(name)
+	if name == "" {
+		value = []byte("null")
+	}
+	return replaceFile(d.configFile(), setMember(text, root, "current_provider", value), true)
 }
 
 // findProvider returns the provider of that name, nil for none.

@@ -179,6 +179,9 @@ func (c *checkup) checkFlags(claude string) {
 		case name == nobodys:
 			c.warning(another(), "flags: claude lacks %s; reviews go on without", strings.Join(lacking, ", "))
 			return
+		case strings.Contains(complaint, "--permission-mode"):
+			c.problem(change(c.dirs.configFile(), "supervisor.permission_mode", `"dontAsk"`), "flags: reviews fail: %s", complaint)
+			return
 		case i < 0:
 			c.warning(another(), "flags: claude does not tell which it knows: %s", complaint)
 			return

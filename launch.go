@@ -22,7 +22,7 @@ type launch struct {
 	config     *config
 	supervisor bool
 	provider   *provider // nil: none
-	named      bool      // the provider was named, not remembered
+	named      bool      // the provider, or that there is to be none, was named, not remembered
 	claude     string    // the program
 	args       []string  // the user's, for claude
 	command    []string  // claude's arguments, all of them
@@ -96,6 +96,9 @@ func (l *launch) parse(args []string) error {
 		case word == "--":
 			args, ended = args[1:], true
 		case strings.HasPrefix(word, "-") || l.named:
+		case word == noProvider:
+			l.named = true
+			continue
 		default:
 			l.provider = l.config.findProvider(word)
 			if l.named = l.provider != nil; l.named {
@@ -240,11 +243,7 @@ func (l *launch) write() error {
 			return err
 		}
 	}
-	if l.named {
-		if err := recordProvider(d, l.provider.name); err != nil {
-			return fmt.Errorf("recording current_provider: %w", err)
-		}
-	}
+	l.remember()
 	if l.supervisor {
 		announceSupervision(state)
 	}
@@ -255,6 +254,23 @@ func (l *launch) write() error {
 		fmt.Fprintf(os.Stderr, "ccc: warning: %s holds a token and others can read it: chmod 600 %s\n", file, shellQuote(file))
 	}
 	return nil
+}
+
+// remember records a provider that was named, and names one that was remembered. A ccc.json that can't be written, as
+// where a package manager owns it, keeps nobody from working.
+func (l *launch) remember() {
+	name := ""
+	if l.provider != nil {
+		name = l.provider.name
+	}
+	switch {
+	case !l.named && name != "":
+		fmt.Fprintf(os.Stderr, "ccc: provider %s, remembered from an earlier launch; ccc %s goes without one\n", printable(name), noProvider)
+	case l.named && name != l.config.CurrentProvider:
+		if err := recordProvider(l.dirs, name); err != nil {
+			fmt.Fprintf(os.Stderr, "ccc: warning: the provider counts for this session only: recording it in %s: %v\n", l.dirs.configFile(), err)
+		}
+	}
 }
 
 // install puts ccc's files and settings where Claude Code and the user look for them. A project's own prompt makes

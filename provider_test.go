@@ -162,6 +162,11 @@ func TestProviderErrors(t *testing.T) {
 			"providers.kimi.env.ANTHROPIC_AUTH_TOKEN|${NO_SUCH_TOKEN}|not set"},
 		{"subcommand_name", `{"providers":{"supervisor-mode":{}}}`, "x", 1,
 			"providers.supervisor-mode|not a subcommand"},
+		{"default_name", `{"providers":{"default":{}}}`, "x", 1, "providers.default|no provider"},
+		{"no_such_mode", `{"supervisor":{"permission_mode":"dontask"}}`, "-p x", 1,
+			"line 1: supervisor.permission_mode|acceptEdits, auto, bypassPermissions, default, delegate, dontAsk, manual, plan"},
+		{"mode_of_another_type", `{"supervisor":{"permission_mode":null}}`, "-p x", 1, "supervisor.permission_mode"},
+		{"mark_and_fault", "\ufeff{\"a\" 1}", "kimi", 1, "ccc.json: line 1, column 6:"},
 		{"near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "kmi", 2, "did you mean kimi?|glm, kimi|ccc --supervisor -- kmi"},
 		{"near_miss_swapped", `{"providers":{"glm":{},"kimi":{}}}`, "gml", 2, "did you mean glm?"},
 		{"no_near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "deepseek", 2, "a provider (providers: glm, kimi)"},
@@ -270,10 +275,72 @@ func TestProviderSecrets(t *testing.T) {
 	}
 }
 
+// A remembered provider is named, and ccc default leads back.
+func TestProviderDefault(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
+	config := "\ufeff" + twoProviders
+	box.write(".claude/ccc.json", 0o600, config)
+	launch := func(base, said string, args ...string) {
+		t.Helper()
+		os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
+		got := box.run(10*time.Second, "", append([]string{"ccc"}, args...)...)
+		if got.code != 0 || strings.Join(box.agentEnv("ANTHROPIC_BASE_URL"), " ") != base || !strings.Contains(got.stderr, said) || said == "" && got.stderr != "" {
+			t.Errorf("%q: got %+v, URL %q", args, got, box.agentEnv("ANTHROPIC_BASE_URL"))
+		}
+	}
+	recorded := func(value string) {
+		t.Helper()
+		if want := strings.Replace(config, `:  "glm"`, `:  `+value, 1); box.read(".claude/ccc.json") != want {
+			t.Errorf("ccc.json is\n%s\nwant\n%s", box.read(".claude/ccc.json"), want)
+		}
+	}
+	launch("https://glm.example", "provider glm", "-p", "hi")
+	launch("https://kimi.example", "", "kimi", "-p", "hi")
+	recorded(`"kimi"`)
+	launch("https://kimi.example", "provider kimi", "-p", "hi")
+	launch("", "", "default", "-p", "hi")
+	recorded("null")
+	launch("", "", "-p", "hi")
+	launch("", "Supervisor mode enabled", "--supervisor", "default", "-p", "hi")
+	recorded("null")
+	box.write(".claude/ccc.json", 0o600, `{"current_provider":"","providers":{"a":{}}}`)
+	launch("", "", "-p", "hi")
+	launch("", "", "default", "--", "hi")
+	if text := box.read(".claude/ccc.json"); !strings.Contains(text, `"current_provider":""`) {
+		t.Errorf("ccc.json is %s", text)
+	}
+	os.Remove(filepath.Join(box.home, ".claude/ccc.json"))
+	launch("", "", "default", "-p", "hi")
+}
+
+// A ccc.json that can't be written keeps nobody from using a provider.
+func TestProviderNotRecorded(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
+	box.write("store/ccc.json", 0o600, twoProviders)
+	box.write("store/.ccc.json.ccc-tmp/x", 0o600, "") // nothing can be put beside it, by root neither
+	box.write(".claude/x", 0o600, "")
+	if err := os.Symlink("../store/ccc.json", filepath.Join(box.home, ".claude/ccc.json")); err != nil {
+		t.Fatal(err)
+	}
+	for word, base := range map[string]string{"kimi": "https://kimi.example", "default": ""} {
+		got := box.run(10*time.Second, "", "ccc", word, "--supervisor", "-p", "hi")
+		if got.code != 0 || strings.Count(got.stderr, "ccc: warning: the provider counts for this session only") != 1 ||
+			strings.Join(box.agentEnv("ANTHROPIC_BASE_URL"), "") != base {
+			t.Errorf("%s: got %+v", word, got)
+		}
+		if box.read("store/ccc.json") != twoProviders {
+			t.Errorf("ccc.json is %s", box.read("store/ccc.json"))
+		}
+		os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
+	}
+}
+
 // FuzzConfig: a ccc.json that is taken is within the limits, and recording a
 // provider in it changes that value alone.
 func FuzzConfig(f *testing.F) {
-	for _, seed := range []string{"", "{}", twoProviders, `{"supervisor":{"max_iterations":3,"allowed_tools":["a"],"max_budget_usd":0.5}}`, `{"current_provider":1}`, `{"providers":{"a":{"env":{"A":1e400}}}}`} {
+	for _, seed := range []string{"", "{}", twoProviders, "\ufeff" + twoProviders, `{"supervisor":{"max_iterations":3,"allowed_tools":["a"],"max_budget_usd":0.5}}`, `{"current_provider":1}`, `{"providers":{"a":{"env":{"A":1e400}}}}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
