@@ -26,11 +26,14 @@ const (
 	claudeDirVariable  = "CLAUDE_CONFIG_DIR"
 	projectVariable    = "CLAUDE_PROJECT_DIR" // set for hooks: where the session was started
 	sessionVariable    = "CLAUDE_CODE_SESSION_ID"
+	tokenVariable      = "ANTHROPIC_AUTH_TOKEN"
+	keyVariable        = "ANTHROPIC_API_KEY"
 	// Claude Code (from 2.1.143) ends a turn by force after this many blocked stops in a row, 8 unless told
 	// otherwise.
 	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 	// Claude Code puts a line at the head of the system prompt that differs between an interactive session and a
-	// reviewer, and with it all that follows in the prompt cache; "0" leaves the line out of both.
+	// reviewer, and with it all that follows in the prompt cache; "0" leaves the line out of both. A subscription is
+	// billed by that line.
 	attributionVariable = "CLAUDE_CODE_ATTRIBUTION_HEADER"
 )
 
@@ -82,6 +85,14 @@ func (d dirs) commandFile() string  { return filepath.Join(d.claude, "commands",
 func (d dirs) configFile() string   { return filepath.Join(d.ccc, "ccc.json") }
 func (d dirs) promptFile() string   { return filepath.Join(d.ccc, promptName) }
 
+// clientFile is where Claude Code keeps what it knows of the user.
+func (d dirs) clientFile() string {
+	if os.Getenv(claudeDirVariable) == "" {
+		return filepath.Join(filepath.Dir(d.claude), ".claude.json")
+	}
+	return filepath.Join(d.claude, ".claude.json")
+}
+
 // installedFile records what ccc put into Claude Code's directory and its own (installed.go). It stands beside
 // settings.json, whichever state directory a launch had.
 func (d dirs) installedFile() string { return filepath.Join(d.claude, ".ccc-installed.json") }
@@ -93,10 +104,16 @@ func (d dirs) lockFile() string       { return filepath.Join(d.claude, lockName)
 func (d dirs) configLockFile() string { return filepath.Join(d.ccc, lockName) }
 
 // settingsFiles are those of Claude Code's settings files that count in the current directory, the user's first. In
-// the home directory the project's file may be the user's.
+// the home directory the project's file may be the user's. The local settings of a git repository's main working tree
+// count in all its directories and trees (2.1.329), its shared ones do not.
 func (d dirs) settingsFiles() []string {
-	return slices.Compact([]string{d.settingsFile(),
-		filepath.Join(d.here, ".claude", "settings.json"), filepath.Join(d.here, ".claude", "settings.local.json")})
+	const local = ".claude/settings.local.json"
+	files := []string{d.settingsFile(), filepath.Join(d.here, ".claude/settings.json")}
+	_, common := gitTree(d.here)
+	if main, isMain := strings.CutSuffix(common, "/.git"); isMain && main != resolved(d.here) {
+		files = append(files, filepath.Join(main, local))
+	}
+	return slices.Compact(append(files, filepath.Join(d.here, local)))
 }
 
 // hookPath is the path by which hooks call this program: the one in PATH, if it leads here, with its links as they

@@ -235,7 +235,11 @@ func (c *checkup) checkProviders() {
 		}
 		conflicts := providerConflicts(c.dirs, c.config, p, values)
 		for _, conflict := range conflicts {
-			c.problem(change(conflict.path, conflict.key, "remove it"), "provider: %v", conflict)
+			fix := change(conflict.path, conflict.key, conflict.mend)
+			if conflict.key == "" {
+				fix = edit(conflict.path)
+			}
+			c.problem(fix, "provider: %v", conflict)
 		}
 		if len(conflicts) == 0 {
 			c.ok("provider: %s", name)

@@ -141,6 +141,28 @@ func TestDoctorMends(t *testing.T) {
 				box.write("good", 0o600, "{}")
 				box.write("../work/.claude/settings.json", 0o600, `{"env":{"ANTHROPIC_MODEL":"SECRET 2"}}`)
 			}},
+		{name: "provider_helper", finding: "problem  provider: ", names: ".claude/settings.json: apiKeyHelper", mend: "in ",
+			damage: func(box *sandbox) {
+				box.edit(home+"settings.json", `"disableAllHooks": false`, `"disableAllHooks": false, "apiKeyHelper":"echo SECRET"`)
+			}},
+		{name: "provider_conflict_of_config", finding: "problem  provider: ", names: "ccc.json: settings.env.ANTHROPIC_API_KEY",
+			mend: "in ",
+			damage: func(box *sandbox) {
+				box.edit(home+"ccc.json", `"providers"`, `"settings":{"env":{"A":"b","ANTHROPIC_API_KEY":"SECRET"}},"providers"`)
+			}},
+		{name: "provider_settings_invalid", finding: "problem  provider: ",
+			names: "work/.claude/settings.local.json: line 1, column 2", mend: "${EDITOR:-vi} ",
+			damage: func(box *sandbox) {
+				box.write("good", 0o600, "{}")
+				box.write("../work/.claude/settings.local.json", 0o600, `{,`)
+			}},
+		{name: "mode_unknown_here", finding: "problem  flags: ", names: "argument 'delegate' is invalid", mend: "in ",
+			damage: func(box *sandbox) {
+				box.edit(home+"ccc.json", `{"supervisor":{`, `{"supervisor":{"permission_mode":"delegate",`)
+				box.claudeIs(`case "$*" in *"--permission-mode delegate"*) ` +
+					`echo "error: option '--permission-mode <mode>' argument 'delegate' is invalid. Allowed choices are plan." >&2; exit 1 ;; ` +
+					`*) exec ` + fakeClaude() + ` "$@" ;; esac`)
+			}},
 
 		{name: "hooks_never_written", finding: "problem  hooks: ",
 			names: "none of ccc's for Stop, PreToolUse, UserPromptSubmit", mend: relaunch,

@@ -64,11 +64,6 @@ func hookless(d dirs, args, env []string, added []byte) (causes []failure) {
 // change says what to do with a key of the file at path.
 func change(path, key, to string) string { return fmt.Sprintf("in %s: %s: %s", path, key, to) }
 
-// isTrue tells whether Claude Code takes the value of a variable for true.
-func isTrue(value string) bool {
-	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
-}
-
 // settingsArgument returns the text of settings that --settings names, which is JSON itself or a file.
 func settingsArgument(value string) (text []byte, isFile bool, err error) {
 	if strings.HasPrefix(strings.TrimSpace(value), "{") {

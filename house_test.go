@@ -18,7 +18,7 @@ var house = []string{
 	"text.go", "lines.go", "jsonedit.go", "loosejson.go", "file.go", "cli.go",
 	"dirs.go",
 	"config.go", "state.go", "timeline.go", "transcript.go",
-	"installed.go", "hooks.go", "settings.go", "provider.go", "hookless.go", "background.go", "process_linux.go", "process_darwin.go", "guard.go", "client.go",
+	"installed.go", "hooks.go", "settings.go", "provider.go", "payment.go", "hookless.go", "background.go", "process_linux.go", "process_darwin.go", "guard.go", "client.go",
 	"verdict.go", "stream.go", "prompt.go", "review.go",
 	"switch.go", "supervise.go", "hook.go", "screen.go", "status.go", "log.go",
 	"doctor.go", "uninstall.go", "demo.go",

@@ -193,7 +193,7 @@ func (l *launch) planSupervision() (err error) {
 	}
 	background := isBackground(l.command)
 	token := launchToken(background)
-	l.env = setEnv(supervisedEnv(l.env, supervisor), launchVariable, token)
+	l.env = setEnv(supervisedEnv(l.env, supervisor, paysByKey(l.dirs, l.config, l.env, l.command)), launchVariable, token)
 	l.env = setEnv(l.env, addDirsVariable, strings.Join(l.addDirs(), string(os.PathListSeparator)))
 	l.env = setEnv(l.env, providerVariable, "")
 	if l.provider != nil {

@@ -243,6 +243,9 @@ func (s *story) review(r record) {
 	}
 	s.block("    ", strings.Join(facts, " · "))
 	s.block("    依据 ", basis(r))
+	if r.CacheSplit {
+		s.block("    ", "keep_cache 用处不大：本会话保留 Claude Code 的归属行（订阅按它计费），审查从缓存只能取到工具列表，取不到对话")
+	}
 	s.block("    查看 ", oneLine(strings.Join(r.Tools, " · ")))
 	s.block("    反馈 ", r.Feedback)
 	s.block("    原因 ", r.Error)

@@ -5,6 +5,7 @@ package main
 // counting.
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,13 +44,14 @@ func absoluteEnv(env []string) ([]string, error) {
 	return env, nil
 }
 
-// supervisedEnv adds what the claude of a supervised session needs. What the user has set stays.
-func supervisedEnv(env []string, config supervisorConfig) []string {
+// supervisedEnv adds what the claude of a supervised session needs. What the user has set stays. paid tells that it
+// pays by key.
+func supervisedEnv(env []string, config supervisorConfig, paid bool) []string {
 	env = setEnv(env, supervisorVariable, "1")
 	if lookupEnv(env, blockCapVariable) == "" {
 		env = setEnv(env, blockCapVariable, strconv.Itoa(config.MaxIterations))
 	}
-	if config.KeepCache && lookupEnv(env, attributionVariable) == "" {
+	if config.KeepCache && paid && lookupEnv(env, attributionVariable) == "" {
 		env = setEnv(env, attributionVariable, "0")
 	}
 	return env
@@ -76,13 +78,22 @@ func withProvider(env []string, p *provider) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
-		return strings.HasPrefix(entry, "ANTHROPIC_") || strings.HasPrefix(entry, "CLAUDE_CODE_USE_")
-	})
+	env = slices.DeleteFunc(slices.Clone(env), isAPIVariable)
 	for name, value := range values {
 		env = setEnv(env, name, value)
 	}
+	// Where nothing says who is calling, Claude Code (seen from 2.1.30 on) sends the login that the user has for
+	// Anthropic. It sends this instead.
+	given := func(name string) bool { return values[name] != "" }
+	if given("ANTHROPIC_BASE_URL") && !slices.ContainsFunc([]string{tokenVariable, keyVariable, "ANTHROPIC_CUSTOM_HEADERS"}, given) {
+		env = setEnv(env, tokenVariable, "none")
+	}
 	return env, nil
+}
+
+// isAPIVariable tells whether a variable says which API is called, with what model, key and headers.
+func isAPIVariable(name string) bool {
+	return strings.HasPrefix(name, "ANTHROPIC_") || strings.HasPrefix(name, "CLAUDE_CODE_USE_")
 }
 
 // values returns p's variables, a value that is wholly ${NAME} taken from env. The error is an unsetError.
@@ -125,37 +136,66 @@ func setEnv(env []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
-// A conflict is a key of a settings file that keeps a provider from being used, because Claude Code lets env there
-// override the process environment.
-type conflict struct{ path, key, provider string }
-
-func (c conflict) Error() string {
-	return fmt.Sprintf("%s: %s overrides the provider %s: remove it there", c.path, c.key, c.provider)
+// A conflict is what in the file at path keeps a provider from being used, or would send what is the user's own to it.
+type conflict struct {
+	path, key string // no key: the file can't be read
+	fault     string
+	mend      string
 }
 
-// decidingVariables decide which API is called, so that they count even where the provider says nothing of them.
-var decidingVariables = []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY", "ANTHROPIC_MODEL"}
+func (c conflict) Error() string {
+	if c.key == "" {
+		return fmt.Sprintf("%s: %s: %s", c.path, c.fault, c.mend)
+	}
+	return fmt.Sprintf("%s: %s %s: %s", c.path, c.key, c.fault, c.mend)
+}
 
-// providerConflicts returns what in the project's settings files, or in the settings that ccc.json would add to
-// them, keeps p from being used. values are p's; no value is shown.
+// providerConflicts returns what in the settings files that count here, or in the settings that ccc.json would add to
+// them, overrides p or goes to it without being p's. values are p's; no value is shown.
 func providerConflicts(d dirs, c *config, p *provider, values map[string]string) (conflicts []conflict) {
-	check := func(path string, env map[string]string) {
-		for _, name := range slices.Sorted(maps.Keys(env)) {
+	check := func(path, prefix string, settings map[string]string) {
+		for _, key := range slices.Sorted(maps.Keys(settings)) {
+			name, isVariable := strings.CutPrefix(key, "env.")
 			value, ok := values[name]
-			if ok && value != env[name] || !ok && slices.Contains(decidingVariables, name) {
-				conflicts = append(conflicts, conflict{path, "env." + name, p.name})
+			// What apiKeyHelper prints is sent to whatever URL is set, beside the provider's own token.
+			helps := !isVariable && settings[key] != ""
+			if helps || isVariable && (ok && value != settings[key] || !ok && isAPIVariable(name)) {
+				fault := "overrides the provider " + p.name + ", or sends it what is yours"
+				conflicts = append(conflicts, conflict{path, prefix + key, fault, "remove it"})
 			}
 		}
 	}
-	for _, path := range d.settingsFiles() {
-		check(path, settingsEnv(path))
+	for _, path := range append(d.settingsFiles(), managedSettings) {
+		text, err := readSettings(path)
+		if err != nil {
+			mend := "correct it: it may override the provider " + p.name
+			conflicts = append(conflicts, conflict{path: path, fault: err.Error(), mend: mend})
+			continue
+		}
+		check(path, "", apiSettings(text))
 	}
-	added := envIn(c.Settings)
-	for name := range settingsEnv(d.settingsFile()) {
-		delete(added, name) // what settings.json has is not overwritten
+	check(d.configFile(), "settings.", addedSettings(d, c))
+	account := readAccount(d)
+	env := map[string]string{}
+	for name, value := range account.Env {
+		env["env."+name] = string(value)
 	}
-	check(d.configFile(), added)
+	check(d.clientFile(), "", env)
+	// The key that a login to the Console has left goes along with a token, but not with another key.
+	if values["ANTHROPIC_BASE_URL"] != "" && values[keyVariable] == "" && account.PrimaryAPIKey != "" {
+		conflicts = append(conflicts, conflict{d.clientFile(), "primaryApiKey", "is sent to the provider " + p.name + " too",
+			"give that an ANTHROPIC_API_KEY of its own in " + d.configFile() + ", or log out of Claude Code"})
+	}
 	return conflicts
+}
+
+// addedSettings are those apiSettings that ccc.json has and a launch adds to settings.json, or has added. Of what is
+// there with another value a launch changes nothing.
+func addedSettings(d dirs, c *config) map[string]string {
+	text, _ := readSettings(d.settingsFile())
+	there, added := apiSettings(text), apiSettings(c.Settings)
+	maps.DeleteFunc(added, func(key, value string) bool { other, ok := there[key]; return ok && other != value })
+	return added
 }
 
 // checkProvider tells why claude could not be run in project against p, which may be nil, with env.
@@ -172,4 +212,24 @@ func checkProvider(d dirs, c *config, env []string, p *provider) error {
 		errs = append(errs, conflict)
 	}
 	return errors.Join(errs...)
+}
+
+// An account is what Claude Code's own record of the user (~/.claude.json) says of keys and of the environment.
+type account struct {
+	PrimaryAPIKey         string // of a login to the Console
+	CustomAPIKeyResponses struct{ Approved []string }
+	Env                   map[string]envText
+}
+
+// readAccount returns an empty account where there is none that can be read.
+func readAccount(d dirs) (a account) {
+	text, _ := os.ReadFile(d.clientFile())
+	_ = json.Unmarshal(unmarked(text), &a)
+	return a
+}
+
+// allows tells whether the user has let interactive sessions use that key of the environment. With --print Claude Code
+// does not ask.
+func (a account) allows(key string) bool {
+	return slices.Contains(a.CustomAPIKeyResponses.Approved, key[max(0, len(key)-20):])
 }

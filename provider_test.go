@@ -98,12 +98,30 @@ func TestProviderConflicts(t *testing.T) {
 		{"provider_key", ".claude/settings.json", `{"env":{"TIMEOUT_MS":1}}`, "env.TIMEOUT_MS"},
 		{"same_value", ".claude/settings.json",
 			`{"env":{"ANTHROPIC_BASE_URL":"https://kimi.example","TIMEOUT_MS":600000000,"OTHER":"x"}}`, ""},
-		{"broken_file", ".claude/settings.json", `{"env":`, ""},
+		{"user_helper", "../home/.claude/settings.json", `{"apiKeyHelper":"echo SECRET"}`, "apiKeyHelper"},
+		{"project_helper", ".claude/settings.json", `{"apiKeyHelper":"echo SECRET"}`, "apiKeyHelper"},
+		{"local_helper", ".claude/settings.local.json", `{"apiKeyHelper":"echo SECRET"}`, "apiKeyHelper"},
+		{"no_helper", ".claude/settings.json", `{"apiKeyHelper":""}`, ""},
+		{"user_headers", "../home/.claude/settings.json", `{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X: SECRET"}}`,
+			"env.ANTHROPIC_CUSTOM_HEADERS"},
+		{"local_model", ".claude/settings.local.json", `{"env":{"ANTHROPIC_SMALL_FAST_MODEL":"m"}}`,
+			"env.ANTHROPIC_SMALL_FAST_MODEL"},
+		{"project_vertex", ".claude/settings.json", `{"env":{"CLAUDE_CODE_USE_VERTEX":"1"}}`, "env.CLAUDE_CODE_USE_VERTEX"},
+		{"user_bedrock", "../home/.claude/settings.json", `{"env":{"CLAUDE_CODE_USE_BEDROCK":"1"}}`,
+			"env.CLAUDE_CODE_USE_BEDROCK"},
+		{"with_mark", ".claude/settings.json", "\ufeff{\"env\":{\"ANTHROPIC_API_KEY\":\"SECRET\"}}", "env.ANTHROPIC_API_KEY"},
+		{"administrators_helper", "../home/managed.json", `{"apiKeyHelper":"echo SECRET"}`, "apiKeyHelper"},
+		{"account_headers", "../home/.claude.json", `{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X: SECRET"}}`, "env.ANTHROPIC_CUSTOM_HEADERS"},
+		{"console_login", "../home/.claude.json", `{"primaryApiKey":"SECRET"}`, "primaryApiKey"},
+		{"blank_file", ".claude/settings.json", "\ufeff \n", ""},
+		{"broken_file", ".claude/settings.json", `{"env":`, "line 1, column 8"},
+		{"broken_local_file", ".claude/settings.local.json", `{"a":1,}`, "line 1, column 8"},
+		{"no_object", ".claude/settings.json", `["SECRET"]`, "line 1, column 1"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			box := newFakeBox(t)
-			box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
+			box.vars = append(box.vars, "KIMI_TOKEN=SECRET", testManagedVariable+"="+filepath.Join(box.home, "managed.json"))
 			box.write(".claude/ccc.json", 0o600, twoProviders)
 			box.write("../work/"+test.file, 0o600, test.text)
 			got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi")
@@ -117,8 +135,116 @@ func TestProviderConflicts(t *testing.T) {
 			if got.code != 1 || !strings.Contains(got.stderr, path+": "+test.want) || strings.Contains(got.stderr, "SECRET") || got.stdout != "" {
 				t.Errorf("got %+v, want %s: %s", got, path, test.want)
 			}
-			if box.read("../fake/agent-1/args") != "" || box.read(".claude/ccc.json") != twoProviders {
-				t.Error("claude was started, or the provider recorded")
+			if box.read("../fake/agent-1/args") != "" || box.read(".claude/ccc.json") != twoProviders || len(box.files()) > 2 {
+				t.Errorf("claude was started, or something written: %q", box.files())
+			}
+		})
+	}
+}
+
+// The local settings of a repository's main working tree count in its directories
+// and in its other trees.
+func TestProviderConflictsOfRepository(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
+	box.write(".claude/ccc.json", 0o600, twoProviders)
+	box.write("../work/.claude/settings.local.json", 0o600, `{"apiKeyHelper":"x"}`)
+	box.write("../work/.git/worktrees/tree/commondir", 0o600, "../..\n")
+	box.write("../work/sub/x", 0o600, "")
+	box.write("../tree/.git", 0o600, "gitdir: "+box.work+"/.git/worktrees/tree\n")
+	main := filepath.Join(box.work, ".claude/settings.local.json")
+	for _, dir := range []string{"", "sub", "../tree"} {
+		got := box.run(10*time.Second, "", "sh", "-c", `cd "$1" && exec ccc kimi -p hi`, "sh", filepath.Join(box.work, dir))
+		if got.code != 1 || strings.Count(got.stderr, main+": apiKeyHelper") != 1 {
+			t.Errorf("in %q: got %+v", dir, got)
+		}
+	}
+}
+
+// What ccc.json itself would put into settings.json is asked before it does, and
+// ccc.json is named, also where it has done so.
+func TestProviderConflictsOfConfig(t *testing.T) {
+	for _, settings := range []string{`{"env":{"ANTHROPIC_BASE_URL":"https://SECRET"}}`, `{"apiKeyHelper":"echo SECRET"}`} {
+		box := newFakeBox(t)
+		config := `{"settings":` + settings + `,"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}}}}`
+		box.write(".claude/ccc.json", 0o600, config)
+		path := filepath.Join(box.home, ".claude/ccc.json") + ": settings."
+		for launch := range 2 {
+			got := box.run(10*time.Second, "", "ccc", "a", "-p", "hi")
+			if got.code != 1 || !strings.Contains(got.stderr, path) || strings.Contains(got.stderr, "SECRET") {
+				t.Errorf("got %+v, want %s", got, path)
+			}
+			if written := box.settings() != noFile; written != (launch == 1) {
+				t.Errorf("launch %d: settings.json is %s", launch, box.settings())
+			}
+			box.run(10*time.Second, "", "ccc", "-p", "hi") // without a provider: it fills them in
+		}
+		// With another value there ccc.json changes nothing, and is not to blame.
+		box.setSettings(`{"env":{"ANTHROPIC_BASE_URL":"https://a"},"apiKeyHelper":""}`)
+		if got := box.run(10*time.Second, "", "ccc", "a", "-p", "hi"); got.code != 0 {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+// A provider that names no token gets no login either.
+func TestProviderWithoutToken(t *testing.T) {
+	for env, want := range map[string][]string{
+		`"ANTHROPIC_BASE_URL":"https://a"`:                                                  {"none"},
+		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":""`:                        {"none"},
+		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"t"`:                       {"t"},
+		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_API_KEY":"k"`:                          nil,
+		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_CUSTOM_HEADERS":"Authorization: mine"`: nil,
+		`"ANTHROPIC_MODEL":"m"`:                                                             nil,
+	} {
+		box := newFakeBox(t)
+		box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{"env":{`+env+`}}}}`)
+		if got := box.run(10*time.Second, "", "ccc", "a", "-p", "hi"); got.code != 0 || !slices.Equal(box.agentEnv("ANTHROPIC_AUTH_TOKEN"), want) {
+			t.Errorf("%s: got %+v, the token is %q, want %q", env, got, box.agentEnv("ANTHROPIC_AUTH_TOKEN"), want)
+		}
+	}
+}
+
+// Only where a key or a token pays for the session is the line left out that a
+// subscription is billed by.
+func TestAttribution(t *testing.T) {
+	const key = "sk-ant-0123456789-0123456789-0123456789"
+	allowed := fmt.Sprintf(`{"customApiKeyResponses":{"approved":[%q]}}`, key[len(key)-20:])
+	for name, test := range map[string]struct {
+		env, settings, account, config string
+		args                           []string
+		want                           []string
+	}{
+		"login":               {},
+		"login_user_set_it":   {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0", want: []string{"0"}},
+		"token":               {env: "ANTHROPIC_AUTH_TOKEN=t", want: []string{"0"}},
+		"token_user_keeps_it": {env: "ANTHROPIC_AUTH_TOKEN=t CLAUDE_CODE_ATTRIBUTION_HEADER=1", want: []string{"1"}},
+		"token_in_settings":   {settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, want: []string{"0"}},
+		"token_taken_away":    {env: "ANTHROPIC_AUTH_TOKEN=t", settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":""}}`},
+		"token_in_ccc_json":   {config: `,"settings":{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, want: []string{"0"}},
+		"bedrock":             {env: "CLAUDE_CODE_USE_BEDROCK=1", want: []string{"0"}},
+		"bedrock_off":         {env: "CLAUDE_CODE_USE_BEDROCK=0"},
+		"helper":              {settings: `{"apiKeyHelper":"x"}`, want: []string{"0"}},
+		"key_allowed":         {env: "ANTHROPIC_API_KEY=" + key, account: allowed, want: []string{"0"}},
+		"key_not_allowed":     {env: "ANTHROPIC_API_KEY=" + key, account: `{"customApiKeyResponses":{"rejected":["x"]}}`},
+		"key_in_print_mode":   {env: "ANTHROPIC_API_KEY=" + key, args: []string{"-p"}, want: []string{"0"}},
+		"provider":            {config: `,"current_provider":"a","providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}}}`, want: []string{"0"}},
+		"provider_of_a_model": {config: `,"current_provider":"a","providers":{"a":{"env":{"ANTHROPIC_MODEL":"m"}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			box := newFakeBox(t)
+			box.vars = append(box.vars, strings.Fields(test.env)...)
+			box.write(".claude.json", 0o600, test.account)
+			box.write(".claude/settings.json", 0o600, test.settings)
+			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"keep_cache":true}`+test.config+`}`)
+			got := box.run(30*time.Second, "", slices.Concat([]string{"ccc", "--supervisor"}, test.args, []string{"--", "hi"})...)
+			if value := box.agentEnv("CLAUDE_CODE_ATTRIBUTION_HEADER"); got.code != 0 || !slices.Equal(value, test.want) {
+				t.Errorf("got %+v, the variable is %q, want %q", got, value, test.want)
+			}
+			told := strings.Contains(box.run(10*time.Second, "", "ccc", "log").stdout, "keep_cache")
+			if reviewed := len(box.timelineVerdicts()) == 1; !reviewed || told == slices.Equal(test.want, []string{"0"}) {
+				t.Errorf("reviewed: %v, the log tells of the line: %v", reviewed, told)
 			}
 		})
 	}
@@ -237,8 +363,38 @@ func TestProviderOfReviewer(t *testing.T) {
 			t.Errorf("the reviewer lacks %q", want)
 		}
 	}
+	// The session may be older than what is in the settings files now.
+	box.reviews(allows(""))
+	box.write("../work/.claude/settings.json", 0o600, `{"apiKeyHelper":"echo SECRET"}`)
+	got := box.run(10*time.Second, `{"session_id":"`+testSession+`","hook_event_name":"Stop"}`, "ccc", "supervisor-hook")
+	if !strings.Contains(got.stderr, "no review: "+filepath.Join(box.work, ".claude/settings.json")+": apiKeyHelper") || box.read("../fake/reviewer-2/env") != "" {
+		t.Errorf("got %+v", got)
+	}
 	if strings.Contains(env, "TOKEN-A") || !strings.Contains(box.read("../fake/agent-1/env"), "ANTHROPIC_AUTH_TOKEN=TOKEN-A") {
 		t.Error("the session's token reached the reviewer, or not the agent")
+	}
+}
+
+// Reviews are paid as their session is: not by a key that the user keeps from
+// interactive sessions.
+func TestProviderRefusedKey(t *testing.T) {
+	for _, test := range []struct {
+		entrypoint, account string
+		passed              bool
+	}{
+		{"cli", `{"customApiKeyResponses":{"approved":["3456789-0123456789-x"]}}`, true},
+		{"cli", `{"customApiKeyResponses":{"approved":[],"rejected":["3456789-0123456789-x"]}}`, false},
+		{"cli", ``, false},
+		{"sdk-cli", ``, true},
+	} {
+		box := newHookBox(t)
+		box.vars = append(box.vars, "ANTHROPIC_API_KEY=sk-ant-0123456789-0123456789-x", "CLAUDE_CODE_ENTRYPOINT="+test.entrypoint)
+		box.write(".claude.json", 0o600, test.account)
+		box.stop(`"stop_hook_active":false`)
+		env := box.read("../fake/reviewer-1/env")
+		if passed := strings.Contains(env, "ANTHROPIC_API_KEY="); env == "" || passed != test.passed {
+			t.Errorf("%+v: the key was passed on: %v", test, passed)
+		}
 	}
 }
 

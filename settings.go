@@ -387,6 +387,39 @@ func mutedIn(text []byte) (keys []string) {
 	return keys
 }
 
+// readSettings returns the text of the settings file at path, nil for a missing or a blank one, and an error for one
+// that is not a JSON object.
+func readSettings(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(unmarked(text))) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	root, err := parseJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	return text, expectKind(text, root, '{', "the file")
+}
+
+// helperKey names the program whose output Claude Code sends as key and as token.
+const helperKey = "apiKeyHelper"
+
+// apiSettings returns what of text, the text of a settings file, can say which API is called and with what key, by the
+// path of keys: env.NAME, and apiKeyHelper.
+func apiSettings(text []byte) map[string]string {
+	settings := map[string]string{}
+	for name, value := range envIn(text) {
+		settings["env."+name] = value
+	}
+	if root, err := parseJSON(text); err == nil && root.member(helperKey) != nil {
+		settings[helperKey] = stringAt(text, root.member(helperKey))
+	}
+	return settings
+}
+
 // settingsEnv returns the env of the settings file at path, none without one.
 func settingsEnv(path string) map[string]string {
 	text, _ := os.ReadFile(path)

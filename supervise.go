@@ -90,7 +90,9 @@ func (h *hook) review(config *config, entry record, request reviewRequest) outco
 		return h.failed(entry, err)
 	}
 	entry.PromptSource, entry.PromptKept = source, kept
-	env, err := reviewerEnv(os.Environ(), config.findProvider(config.Supervisor.Provider))
+	entry.CacheSplit = config.Supervisor.KeepCache && config.Supervisor.Provider == "" &&
+		os.Getenv(attributionVariable) != "0" && !olderThan(request.talk.version, "2.1.30") // 2.0.60 has no such line
+	env, err := h.environment(config)
 	if err != nil {
 		return h.failed(entry, err)
 	}
@@ -145,6 +147,21 @@ func (h *hook) review(config *config, entry record, request reviewRequest) outco
 	}
 	h.record(entry)
 	return entry.outcome
+}
+
+// environment is the reviewer's. The settings files are checked again: they may have changed since the launch, or the
+// session was not launched as supervised.
+func (h *hook) environment(config *config) ([]string, error) {
+	d, env := h.dirs, os.Environ()
+	d.here = cmp.Or(h.project(), d.here)
+	p := config.findProvider(config.Supervisor.Provider)
+	if p == nil {
+		return reviewerEnv(withoutRefusedKey(d, env), nil)
+	}
+	if err := checkProvider(d, config, env, p); err != nil {
+		return nil, err
+	}
+	return reviewerEnv(env, p)
 }
 
 var (

@@ -1,0 +1,182 @@
+package main
+
+// ccc on the real Claude Code, where it is about keys and who is billed: what
+// arrives at which API, and what Claude Code takes for a setting.
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ownKey is what must not leave for a provider.
+const ownKey = "KEY-OF-THE-USER"
+
+// sent tells whether the user's key is in a header of one of the requests.
+func sent(requests []apiRequest) bool {
+	return slices.ContainsFunc(requests, func(r apiRequest) bool { return strings.Contains(fmt.Sprint(r.Header), ownKey) })
+}
+
+// With a provider chosen nothing of the user's own goes to it: ccc refuses to
+// start where it would, for the session and for the reviewer. claude by itself,
+// with the provider's variables, sends it.
+func TestRealClientOwnKey(t *testing.T) {
+	const settings, account = ".claude/settings.json", ".claude.json"
+	for _, test := range []struct{ name, file, text, key string }{
+		{"helper", settings, `{"apiKeyHelper":"echo ` + ownKey + `"}`, "apiKeyHelper"},
+		{"project_helper", "../work/" + settings, `{"apiKeyHelper":"echo ` + ownKey + `"}`, "apiKeyHelper"},
+		{"headers", settings, `{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X-Mine: ` + ownKey + `"}}`, "env.ANTHROPIC_CUSTOM_HEADERS"},
+		{"account_headers", account, `{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X-Mine: ` + ownKey + `"}}`, "env.ANTHROPIC_CUSTOM_HEADERS"},
+		{"console", account, `{"hasCompletedOnboarding":true,"primaryApiKey":"` + ownKey + `","projects":{%q:{"hasTrustDialogAccepted":true}}}`, "primaryApiKey"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				a, b := box.twoAPIs(t, `"provider":"b"`, script{})
+				text := test.text
+				if test.name == "console" {
+					text = fmt.Sprintf(text, box.work)
+				}
+				box.write(test.file, 0o600, text)
+				path := filepath.Join(box.home, test.file)
+				for _, args := range [][]string{{"a", "-p", "x"}, {"--supervisor", "-p", "x"}} {
+					got := box.run(60*time.Second, "", append([]string{"ccc"}, args...)...)
+					if got.code != 1 || !strings.Contains(got.stderr, path+": "+test.key) || strings.Contains(got.stderr, ownKey) {
+						t.Errorf("%q: got %+v, want a refusal that names %s and %s", args, got, path, test.key)
+					}
+				}
+				if n := len(a.requests("")) + len(b.requests("")) + len(api.requests("")); n != 0 {
+					t.Errorf("%d requests after a refusal", n)
+				}
+				box.vars = append(box.vars, "ANTHROPIC_BASE_URL="+a.URL, "ANTHROPIC_AUTH_TOKEN=token-of-a", "ANTHROPIC_API_KEY=")
+				box.run(60*time.Second, "", "claude", "-p", "x")
+				if requests := a.requests("agent"); len(requests) == 0 || !sent(requests) {
+					t.Errorf("claude by itself kept the key (%d requests): then the check is not needed", len(requests))
+				}
+			})
+		})
+	}
+}
+
+// Nor does a login go to a provider that names no token of its own.
+func TestRealClientOwnLogin(t *testing.T) {
+	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		a := newScriptedAPI(t, script{})
+		box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":%q}}}}`, a.URL))
+		box.vars = append(box.vars, "CLAUDE_CODE_OAUTH_TOKEN="+ownKey)
+		got := box.run(60*time.Second, "", "ccc", "a", "-p", "x")
+		if n := len(a.requests("agent")); got.code != 0 || n == 0 || sent(a.requests("")) || len(api.requests("")) > 0 {
+			t.Errorf("got %+v, %d requests, the login was sent: %v", got, n, sent(a.requests("")))
+		}
+		if olderThan(client.version, "2.1.30") {
+			return // it does not start with such a login
+		}
+		box.vars = append(box.vars, "ANTHROPIC_BASE_URL="+a.URL, "ANTHROPIC_API_KEY=")
+		box.run(60*time.Second, "", "claude", "-p", "x")
+		if !sent(a.requests("")) {
+			t.Error("claude by itself kept the login: then the token is not needed")
+		}
+	})
+}
+
+// login makes the user one who is logged in with a subscription, by ownKey.
+func (box *sandbox) login() {
+	box.write(".claude/.credentials.json", 0o600, `{"claudeAiOauth":{"accessToken":"`+ownKey+`","refreshToken":"x","expiresAt":4102444800000,
+		"scopes":["user:inference","user:profile"],"subscriptionType":"max"}}`)
+}
+
+// Reviews are paid as their session is: a key that the user keeps from
+// interactive sessions does not pay for their reviews.
+func TestRealClientRefusedKey(t *testing.T) {
+	clients := slices.DeleteFunc(slices.Clone(realClients(t)), func(c realClient) bool { return olderThan(c.version, "2.1.30") }) // it does not start with such a login
+	for _, refused := range []bool{true, false} {
+		t.Run(fmt.Sprintf("refused_%v", refused), func(t *testing.T) {
+			runOn(t, clients, func() script { return script{reviewer: []apiReply{replyVerdict(true, "")}} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				box.login()
+				if refused {
+					box.edit(".claude.json", `"approved"`, `"rejected"`)
+					box.edit(".claude.json", `"rejected":[]`, `"approved":[]`)
+				}
+				box.start().prompt("hello")
+				api.await(t, "review", 1, 60*time.Second)
+				for _, r := range slices.Concat(api.requests("agent"), api.requests("review")) {
+					if sent([]apiRequest{r}) != refused || (r.Header.Get("X-Api-Key") == "") != refused {
+						t.Errorf("a %s request came with the login: %v, with the key: %v", r.Kind, sent([]apiRequest{r}), r.Header.Get("X-Api-Key") != "")
+					}
+				}
+			})
+		})
+	}
+}
+
+// The line that a subscription is billed by stays for a login, and goes where a
+// key pays for it.
+func TestRealClientAttribution(t *testing.T) {
+	for _, login := range []bool{true, false} {
+		t.Run(fmt.Sprintf("login_%v", login), func(t *testing.T) {
+			clients := slices.DeleteFunc(slices.Clone(realClients(t)), func(c realClient) bool { return olderThan(c.version, "2.1.30") }) // it has no such line
+			runOn(t, clients, func() script {
+				return script{marker: verdictForm, reviewer: []apiReply{replyText(`{"allow_stop": true, "feedback": ""}`)}}
+			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"keep_cache":true}}`)
+				if login {
+					box.login()
+					box.vars = append(box.vars, "ANTHROPIC_API_KEY=")
+				}
+				box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "x")
+				requests := api.requests("agent")
+				if len(requests) == 0 || sent(requests) != login {
+					t.Fatalf("%d requests; with the login: %v", len(requests), sent(requests))
+				}
+				if line := strings.Contains(requests[0].System, "x-anthropic-billing-header"); line != login {
+					t.Errorf("with a login %v the line is there: %v\n%.300s", login, line, requests[0].System)
+				}
+				if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictAllow}) {
+					t.Errorf("verdicts %q", got)
+				}
+			})
+		})
+	}
+}
+
+// A settings file behind a byte order mark counts for Claude Code (2.0.60 passes
+// over it), for ccc too, and keeps its mark.
+func TestRealClientByteOrderMark(t *testing.T) {
+	clients := slices.DeleteFunc(slices.Clone(realClients(t)), func(c realClient) bool { return olderThan(c.version, "2.1.30") })
+	runOn(t, clients, func() script {
+		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.setSettings("\ufeff{\n  \"env\": {\"MINE\": \"1\"}\n}\n")
+		box.write(".claude/ccc.json", 0o600, "\ufeff{}")
+		box.launch()
+		if !strings.HasPrefix(box.settings(), "\ufeff{\n  \"env\": {\"MINE\": \"1\"}") {
+			t.Errorf("settings.json is %q", box.settings())
+		}
+		// 2.1.329 writes the file anew by itself at its first start, without the mark.
+		expectRun(t, box, box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "x"), "the answer", verdictAllow)
+	})
+}
+
+// ccc.json takes each permission mode that a client knows.
+func TestRealClientPermissionModes(t *testing.T) {
+	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		got := box.run(60*time.Second, "", "claude", "-p", "--permission-mode", "nosuch", "x")
+		_, list, found := strings.Cut(got.stderr, "Allowed choices are ")
+		if !found {
+			t.Fatalf("got %+v", got)
+		}
+		for mode := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(list), "."), ", ") {
+			if !configKeys["supervisor.permission_mode"].met(string(encodeJSON(mode))) {
+				t.Errorf("ccc.json refuses %s", mode)
+			}
+		}
+		// doctor knows what this client knows.
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"permission_mode":"delegate"}}`)
+		doctor := box.run(60*time.Second, "", "ccc", "doctor")
+		if told := strings.Contains(doctor.stdout, "supervisor.permission_mode"); told == strings.Contains(list, "delegate") {
+			t.Errorf("known: %s\n%s", list, doctor.stdout)
+		}
+	})
+}
