@@ -5,6 +5,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -21,19 +22,19 @@ type looseMember struct {
 	value looseValue
 }
 
-// member returns the value under the first of keys that v has; of two with the same key the last counts.
-func (v looseValue) member(keys ...string) (found looseValue, ok bool) {
-	for _, key := range keys {
-		for _, m := range v.members {
-			if m.key == key {
-				found, ok = m.value, true
-			}
-		}
-		if ok {
-			return found, true
+// member returns the value under key; of two with the same key the last counts.
+func (v looseValue) member(key string) (found looseValue, ok bool) {
+	for _, m := range v.members {
+		if m.key == key {
+			found, ok = m.value, true
 		}
 	}
-	return found, false
+	return found, ok
+}
+
+// has tells whether v has a member of one of these names.
+func (v looseValue) has(keys ...string) bool {
+	return slices.ContainsFunc(v.members, func(m looseMember) bool { return slices.Contains(keys, m.key) })
 }
 
 // texts are the texts of v, those inside it in order.
@@ -171,7 +172,7 @@ func (p *looseParser) text() (text string, ok bool) {
 func (p *looseParser) escape() string {
 	for _, length := range []int{12, 6, 2} { // a surrogate pair, \u0041, \n
 		var s string
-		if length <= len(p.rest) && json.Unmarshal([]byte(`"`+p.rest[:length]+`"`), &s) == nil && (length < 12 || utf8.RuneCountInString(s) == 1) {
+		if length <= len(p.rest) && json.Unmarshal([]byte(`"`+p.rest[:length]+`"`), &s) == nil && (length == 2 || utf8.RuneCountInString(s) == 1) {
 			p.rest = p.rest[length:]
 			return s
 		}

@@ -84,11 +84,19 @@ func (r *resultLine) ownCost() (sum float64) {
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
 // The names that models give to the members of a verdict.
-var allowKeys = []string{"allow_stop", "allowStop", "completed"}
+const completedKey = "completed" // an older one
+
+var allowKeys = []string{"allow_stop", "allowStop", completedKey}
+
+// The words for yes and no that models write, in lower case.
+var (
+	yesWords = []string{"true", "yes", "是"}
+	noWords  = []string{"false", "no", "否"}
+)
 
 // meantKey is a member of what was meant as a verdict. It is compiled when it is needed: no unsupervised hook needs it.
 var meantKey = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("[\"'“”‘’]?(allow_stop|allowStop)[\"'“”‘’]?\\s*[:：]|[\"'“”‘’]completed[\"'“”‘’]\\s*[:：]")
+	return regexp.MustCompile("[\"'“”‘’]?(allow_stop|allowStop|feedback)[\"'“”‘’]?\\s*[:：]|[\"'“”‘’]completed[\"'“”‘’]\\s*[:：]")
 })
 
 // verdictEffort is in bytes, of text that is read in vain: a text of many braces that open nothing is given up.
@@ -97,7 +105,7 @@ const verdictEffort = 8 << 20
 // findVerdict looks for the last verdict in text, which may be prose around JSON. Where a later object was meant as a
 // verdict and can't be read, there is none: what the reviewer decided is not known.
 func findVerdict(text string) (decided verdict, feedback string) {
-	unread, effort := false, 0
+	unread, effort, present := false, 0, false // present: one by its present name was there
 	for rest := text; effort < verdictEffort; {
 		_, behind, found := strings.Cut(rest, "{")
 		if !found {
@@ -106,15 +114,16 @@ func findVerdict(text string) (decided verdict, feedback string) {
 		rest = rest[len(rest)-len(behind)-1:]
 		v, after, whole := parseLoose(rest)
 		if whole {
-			if d, f, isVerdict := readVerdict(v); isVerdict {
+			if d, f, key := readVerdict(v); key != "" && (key != completedKey || !present) {
 				decided, feedback, unread = d, f, d == ""
+				present = key != completedKey
 			}
 			rest = after
 			continue
 		}
-		extent := brokenExtent(rest)
+		extent, own := brokenExtent(rest)
 		effort += len(rest) - len(after) + extent
-		if effort >= verdictEffort || meantKey().MatchString(rest[:extent]) {
+		if effort >= verdictEffort || meantKey().MatchString(own) {
 			decided, feedback, unread = "", "", true
 			behind = rest[extent:]
 		}
@@ -127,33 +136,45 @@ func findVerdict(text string) (decided verdict, feedback string) {
 	return decided, feedback
 }
 
-// readVerdict reads an object that is a verdict, or has one as its member verdict. decided is "" where the object was
-// meant as one and does not say yes or no.
-func readVerdict(v looseValue) (decided verdict, feedback string, isVerdict bool) {
-	allow, isVerdict := v.member(allowKeys...)
-	if !isVerdict {
-		inner, ok := v.member("verdict")
-		if allow, isVerdict = inner.member(allowKeys...); !ok || !isVerdict {
-			return "", "", false
-		}
+// readVerdict reads an object that is a verdict, or has one as its member verdict. key is what names the decision in it,
+// "" for an object that is none; decided is "" where the decision is neither yes nor no. An object with completed among
+// members that no verdict has is somebody's data.
+func readVerdict(v looseValue) (decided verdict, feedback, key string) {
+	if inner, ok := v.member("verdict"); ok && !v.has(allowKeys...) {
 		v = inner
 	}
-	switch strings.ToLower(strings.TrimSpace(allow.text)) {
-	case "true", "yes":
+	for _, name := range slices.Backward(allowKeys) {
+		if v.has(name) {
+			key = name
+		}
+	}
+	foreign := func(m looseMember) bool { return m.key != key && m.key != "feedback" }
+	if key == "" || key == completedKey && slices.ContainsFunc(v.members, foreign) {
+		return "", "", ""
+	}
+	allow, _ := v.member(key)
+	switch word := strings.ToLower(strings.TrimSpace(allow.text)); {
+	case slices.Contains(yesWords, word):
 		decided = verdictAllow
-	case "false", "no":
+	case slices.Contains(noWords, word):
 		decided = verdictBlock
 	}
 	said, _ := v.member("feedback")
-	return decided, strings.Join(said.texts(), "\n"), true
+	return decided, strings.Join(said.texts(), "\n"), key
 }
 
 // brokenExtent is the length of the broken object that text begins with: up to the brace that closes it, strings
-// taken into account, or all of text. What is inside it is never taken for a verdict.
-func brokenExtent(text string) int {
+// taken into account, or all of text. own is what stands in it and in no brace inside it, which tells what it was meant
+// as; what is in a string of it is never taken for a verdict.
+func brokenExtent(text string) (length int, own string) {
+	var b strings.Builder
 	depth, inString := 0, false
 	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
+		c := text[i]
+		if depth == 1 {
+			b.WriteByte(c)
+		}
+		switch {
 		case inString && c == '\\':
 			i++
 		case c == '"':
@@ -163,9 +184,9 @@ func brokenExtent(text string) int {
 			depth++
 		case c == '}':
 			if depth--; depth == 0 {
-				return i + 1
+				return i + 1, b.String()
 			}
 		}
 	}
-	return len(text)
+	return len(text), b.String()
 }

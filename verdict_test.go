@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // noReview stands in a table for a result that is no review.
@@ -74,11 +75,21 @@ func TestVerdict(t *testing.T) {
 		{"no_quotes", text(`{allow_stop: true, feedback: ""}`), allow, ""},
 		{"escapes", text(`{"allow_stop":false,"feedback":"\u4e2d \ud83d\ude00 \t \"x\" \\ \q"}`), block, "中 😀 \t \"x\" \\ q"},
 
+		{"escape_before_chinese", structured(`{"allow_stop":false,"feedback":"第一点\n补充测试\t“好”"}`, ""), block, "第一点\n补充测试\t“好”"},
+		{"escape_at_the_quote", text(`{'feedback': 'a\n', 'allow_stop': true}`), allow, "a"},
+		{"chinese_words", text(`{"allow_stop":"否","feedback":"x"} {"allow_stop":"是"}`), allow, ""},
+
 		{"prose_before", text("Looked at it all.\n" + `{"allow_stop":true,"feedback":""}`), allow, ""},
 		{"prose_after", text(`{"allow_stop":false,"feedback":"x"}` + "\nThat is all {really}."), block, "x"},
 		{"prose_after_approval", text(`{"allow_stop":true,"feedback":""}` + "\nThat is all {really}, { \"a\": and {'b'."), allow, ""},
 		{"prose_both", text("I ran `f() { g; }`:\n" + `{"allow_stop":false,"feedback":"x"}` + "\nDone."), block, "x"},
 		{"code_after", text(`{"allow_stop":true}` + "\nas in `func f() { allow_stop = true }`"), allow, ""},
+		{"open_brace_before", text("It had `go func() {` without a wait.\n" + `{"allow_stop":true,"feedback":""}`), allow, ""},
+		{"open_brace_before_fence", text("The loop `for {` never ended.\n```json\n{\"allow_stop\":true}\n```"), allow, ""},
+		{"data_after", text(`{"allow_stop":false,"feedback":"x"} curl: {"id":1,"title":"milk","completed":true}`), block, "x"},
+		{"older_name_after", text(`{"allow_stop":true} curl: {"completed":false}`), allow, ""},
+		unread("data_alone", `The API answers {"id":1,"completed":true}, but there is no test.`),
+		unread("data_in_fence", "```json\n[{\"id\":1,\"completed\":true}]\n```\nNot done."),
 		{"fence_json", text("```json\n{\"allow_stop\":true}\n```"), allow, ""},
 		{"fence_bash_before",
 			text("```bash\ngo test ./... && { echo \"ok\"; }\n```\n```json\n{\"allow_stop\":true}\n```\n"), allow, ""},
@@ -167,7 +178,12 @@ func FuzzVerdict(f *testing.F) {
 			t.Fatal(err)
 		}
 		var strict struct {
-			AllowStop *bool `json:"allow_stop"`
+			AllowStop *bool   `json:"allow_stop"`
+			Feedback  *string `json:"feedback"`
+		}
+		if json.Unmarshal([]byte(text), &strict) == nil && decided != "" && strict.Feedback != nil && strings.Count(strings.ToLower(text), "feedback") == 1 &&
+			!strings.Contains(text, "\\u") && strings.Count(text, "verdict") == 0 && utf8.ValidString(text) && feedback != strings.TrimSpace(*strict.Feedback) {
+			t.Errorf("feedback %q, want %q", feedback, *strict.Feedback)
 		}
 		if decided == verdictBlock && json.Unmarshal([]byte(text), &strict) == nil && strict.AllowStop != nil && *strict.AllowStop && !strings.Contains(strings.ToLower(text[1:]), `"allow`) {
 			t.Errorf("strict approval refused: %q", feedback)
