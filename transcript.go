@@ -23,6 +23,7 @@ type conversation struct {
 	version  string   // of the Claude Code that wrote the last entry
 	dirs     []string // that the user added with /add-dir
 	last     string   // what the agent said last, or toolUse and the id of its call; "" if the last word is the user's
+	broken   bool     // what came before the first of requests was not found
 }
 
 // toolUse stands before the id of a call of a tool.
@@ -40,23 +41,22 @@ func readConversation(path string) (c conversation, err error) {
 	if t.leaf == "" {
 		return c, fmt.Errorf("%s holds no conversation", path)
 	}
-	version, last := t.version, t.said
-	others, deadline := otherTranscripts(path), time.Now().Add(otherPatience)
+	c.version, c.last = t.version, t.said
+	var others []string
+	deadline := time.Now().Add(otherPatience)
 	read, passed := map[string]bool{}, map[string]bool{} // by id: in any transcript, in the present one
 	for id := t.leaf; id != ""; {
 		e, known := t.entries[id]
-		// A fork of a compacted session may lead back to where it has been.
-		for ; (!known || passed[id]) && len(others) > 0 && time.Now().Before(deadline); others = others[1:] {
-			if holds(others[0], id) {
-				if t, err = readTranscript(others[0]); err != nil {
-					return c, err
-				}
-				e, known = t.entries[id]
-				passed = map[string]bool{}
+		if !known || passed[id] { // a fork of a compacted session may lead back to where it has been
+			if others == nil {
+				others = otherTranscripts(path)
 			}
-		}
-		if !known || passed[id] {
-			break
+			other := findEntry(&others, id, deadline)
+			if other == nil {
+				c.broken = !known
+				break
+			}
+			t, e, passed = other, other.entries[id], map[string]bool{}
 		}
 		if !read[id] {
 			c.add(id, e)
@@ -64,7 +64,6 @@ func readConversation(path string) (c conversation, err error) {
 		read[id], passed[id] = true, true
 		id = e.parent
 	}
-	c.version, c.last = version, last
 	slices.Reverse(c.requests)
 	return c, nil
 }
@@ -79,13 +78,14 @@ func (c *conversation) add(id string, e entry) {
 		c.newest = cmp.Or(c.newest, id)
 		c.requests = append(c.requests, request)
 		if dir, ok := strings.CutPrefix(request, "/add-dir "); ok {
-			c.dirs = append(c.dirs, dir)
+			if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+				home, _ := os.UserHomeDir()
+				dir = filepath.Join(home, rest)
+			}
+			c.dirs = append(c.dirs, absoluteIn(e.cwd, dir))
 		}
 	}
 }
-
-// otherPatience bounds the search for what came before a fork, in a directory that may hold years of transcripts.
-const otherPatience = 2 * time.Second
 
 // otherTranscripts are those beside the one at path, newest first.
 func otherTranscripts(path string) []string {
@@ -100,20 +100,40 @@ func otherTranscripts(path string) []string {
 	return slices.DeleteFunc(paths, func(other string) bool { return other == path })
 }
 
-// holds tells whether the transcript at path has an entry of that id.
-func holds(path, id string) (found bool) {
-	_ = readLines(path, func(line []byte) { found = found || bytes.Contains(line, []byte(`"uuid":"`+id+`"`)) })
-	return found
+// otherPatience bounds the search for what came before a fork, in a directory that may hold years of transcripts.
+const otherPatience = 2 * time.Second
+
+// findEntry reads the first of the transcripts at paths that holds the entry of that id, and takes it off the list; nil
+// if none is found before the deadline.
+func findEntry(paths *[]string, id string, deadline time.Time) *transcript {
+	mark := []byte(`"uuid":"` + id + `"`)
+	for i, path := range *paths {
+		if time.Now().After(deadline) {
+			break
+		}
+		found := false
+		_ = readLines(path, func(line []byte) { found = found || bytes.Contains(line, mark) })
+		if !found {
+			continue
+		}
+		t, err := readTranscript(path)
+		if _, known := t.entries[id]; err == nil && known {
+			*paths = slices.Delete(*paths, i, i+1)
+			return t
+		}
+	}
+	return nil
 }
 
 // A transcript is one in the reading.
 type transcript struct {
-	entries map[string]entry // by id
-	parents map[string]bool  // the ids of entries that others follow
-	leaf    string           // the last entry of the user's or the agent's
-	said    string           // see conversation.last
-	queue   []string         // typed while the agent worked, and not taken up yet
-	version string           // of the last entry that tells one
+	entries map[string]entry  // by id
+	parents map[string]bool   // the ids of entries that others follow
+	leaf    string            // the last entry of the user's or the agent's
+	said    string            // see conversation.last
+	queue   []string          // typed while the agent worked, and not taken up yet
+	taken   map[string]string // such words that were taken up, and the entry they came after, until an attachment holds them
+	version string            // of the last entry that tells one
 }
 
 // An entry is what ccc keeps of one.
@@ -122,10 +142,12 @@ type entry struct {
 	request string   // the user's words, if it holds any
 	typed   []string // what the user typed while the agent worked, taken up after this entry
 	model   string
+	cwd     string // of an entry with a request
+	result  bool   // of a tool's call
 }
 
 func readTranscript(path string) (*transcript, error) {
-	t := &transcript{entries: map[string]entry{}, parents: map[string]bool{}}
+	t := &transcript{entries: map[string]entry{}, parents: map[string]bool{}, taken: map[string]string{}}
 	return t, readLines(path, t.line) // the last line may still be on its way; then it is not JSON yet
 }
 
@@ -135,7 +157,7 @@ func readTranscript(path string) (*transcript, error) {
 func (t *transcript) line(line []byte) {
 	if id, parent := onlyMember(line, "uuid"), onlyMember(line, "parentUuid"); id != "" && parent != "" &&
 		bytes.Contains(line, []byte(`"type":"tool_result"`)) && !bytes.Contains(line, []byte(`"isSidechain":true`)) {
-		t.add(id, entry{parent: parent}, true)
+		t.add(id, entry{parent: parent, result: true}, true)
 		return
 	}
 	var e transcriptEntry
@@ -147,13 +169,19 @@ func (t *transcript) line(line []byte) {
 	case e.Type == "queue-operation":
 		t.queued(e.Operation, string(e.Content))
 	case e.UUID != "":
-		spoken := e.Type == "user" || e.Type == "assistant"
-		t.add(e.UUID, entry{parent: cmp.Or(e.ParentUUID, e.LogicalParentUUID), request: e.request(), model: e.model()}, spoken)
+		next := entry{parent: cmp.Or(e.CompactMetadata.PreservedSegment.TailUUID, e.ParentUUID, e.LogicalParentUUID), request: e.request(), model: e.model()}
+		if t.entries[next.parent].result && strings.HasPrefix(next.request, "/") && e.Attachment.Type == "" {
+			next.request = "" // a command that the agent called, with 2.0's SlashCommand
+		}
+		if next.request != "" {
+			next.cwd = e.Cwd
+		}
+		t.add(e.UUID, next, e.Type == "user" || e.Type == "assistant")
 		if e.Type == "assistant" && t.leaf == e.UUID {
 			t.said = string(e.Message.Content)
 		}
 		if e.Type == "attachment" {
-			t.forget(e.request())
+			t.forget(next.request)
 		}
 	}
 }
@@ -193,20 +221,21 @@ func (t *transcript) queued(operation, words string) {
 		words, t.queue = t.queue[0], t.queue[1:]
 		if e := t.entries[t.leaf]; operation == "remove" && isUsers(words) {
 			e.typed = append(e.typed, words)
-			t.entries[t.leaf] = e
+			t.entries[t.leaf], t.taken[words] = e, t.leaf
 		}
 	}
 }
 
 // forget drops what was taken up as typed, now that an attachment holds it.
 func (t *transcript) forget(words string) {
-	for id, e := range t.entries {
-		if i := slices.Index(e.typed, words); i >= 0 {
-			e.typed = slices.Delete(e.typed, i, i+1)
-			t.entries[id] = e
-			return
-		}
+	id, ok := t.taken[words]
+	if !ok {
+		return
 	}
+	delete(t.taken, words)
+	e := t.entries[id]
+	e.typed = slices.DeleteFunc(slices.Clone(e.typed), func(typed string) bool { return typed == words })
+	t.entries[id] = e
 }
 
 // A transcriptEntry is one line of a transcript. Members of another shape than here are left empty.
@@ -226,6 +255,12 @@ type transcriptEntry struct {
 	Attachment        entryAttachment `json:"attachment"`
 	Operation         string          `json:"operation"` // of a queue-operation
 	Content           blockText       `json:"content"`   // of a queue-operation
+	Cwd               string          `json:"cwd"`
+	CompactMetadata   struct {
+		PreservedSegment struct {
+			TailUUID string `json:"tailUuid"` // the last entry that a partial compaction left as it was
+		} `json:"preservedSegment"`
+	} `json:"compactMetadata"`
 }
 
 type entryOrigin struct {
@@ -277,8 +312,13 @@ func (e transcriptEntry) model() string {
 	return e.Message.Model
 }
 
-// request returns the user's words in the entry, "" if it holds none. Where a version tells who submitted a prompt,
-// that counts: typed by the user, or given to claude -p ("sdk").
+// notUsers are what newer versions write, in one place or another, of what they submit themselves. The user's own are
+// typed, queued, suggestion_accepted and sdk (claude -p) as promptSource, human, sdk and unknown as turnOrigin, human as
+// origin (2.1.329). Of a later version's words the text decides, as it does for older ones, which say nothing.
+var notUsers = []string{"system", "task_notification", "task-notification", "scheduled", "scheduled-trigger", "auto_continuation", "auto-continuation",
+	"peer", "host_synthetic", "channel", "coordinator", "observer-activity"}
+
+// request returns the user's words in the entry, "" if it holds none.
 func (e transcriptEntry) request() string {
 	text, origin := string(e.Message.Content), e.Origin.Kind
 	if e.Type == "attachment" && e.Attachment.Type == "queued_command" {
@@ -286,10 +326,8 @@ func (e transcriptEntry) request() string {
 	} else if e.Type != "user" {
 		return ""
 	}
-	for _, source := range []string{origin, e.TurnOrigin, e.PromptSource} {
-		if source != "" && source != "human" && source != "sdk" && source != "typed" {
-			return ""
-		}
+	if slices.Contains(notUsers, origin) || slices.Contains(notUsers, e.TurnOrigin) || slices.Contains(notUsers, e.PromptSource) {
+		return ""
 	}
 	if e.IsMeta || e.IsCompactSummary || !isUsers(text) {
 		return ""

@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // entryLine is a line of a transcript; parent "" is null.
@@ -48,12 +50,14 @@ func TestTranscriptRequests(t *testing.T) {
 	const human = `,"promptSource":"typed","turnOrigin":"human","origin":{"kind":"human"}`
 	const queue = `{"type":"queue-operation","operation":%q,"content":%q}`
 	tests := []struct {
-		name  string
-		lines []string
-		other []string // another transcript of the same directory
-		want  []string
-		last  string
-		dirs  []string
+		name   string
+		lines  []string
+		other  []string // another transcript of the same directory, older than the third
+		third  []string
+		want   []string
+		last   string
+		dirs   []string
+		broken bool
 	}{
 		{name: "typed", lines: []string{userLine("1", "", "fix it", human), agentLine("2", "1", "done")}, want: []string{"fix it"}, last: "done"},
 		{name: "printed", lines: []string{userLine("1", "", "fix it", `,"promptSource":"sdk","turnOrigin":"sdk"`), agentLine("2", "1", "done")}, want: []string{"fix it"}, last: "done"},
@@ -89,10 +93,26 @@ func TestTranscriptRequests(t *testing.T) {
 				`{"parentUuid":null,"logicalParentUuid":"5","type":"system","subtype":"compact_boundary","uuid":"3"}`, userLine("6", "5", "go on"), agentLine("7", "6", "gone")},
 			want: []string{"fix it", "add tests", "go on"}, last: "gone"},
 		{name: "root_is_nowhere", lines: []string{userLine("2", "1", "add tests"), agentLine("3", "2", "added")}, other: []string{userLine("x", "", "another session")},
-			want: []string{"add tests"}, last: "added"},
-		{name: "commands", lines: []string{userLine("1", "", "<command-name>/add-dir</command-name>\n<command-message>add-dir</command-message>\n<command-args>/other</command-args>"),
+			want: []string{"add tests"}, last: "added", broken: true},
+		{name: "fork_of_a_fork", third: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")},
+			other: []string{userLine("3", "2", "add tests"), agentLine("4", "3", "added")},
+			lines: []string{userLine("5", "4", "go on"), agentLine("6", "5", "gone")}, want: []string{"fix it", "add tests", "go on"}, last: "gone"},
+		{name: "queued_for_the_next_turn", lines: []string{userLine("1", "", "fix it", human), agentLine("2", "1", "done"),
+			userLine("3", "2", "add tests", `,"promptSource":"queued","turnOrigin":"human","origin":{"kind":"human"}`), agentLine("4", "3", "added")},
+			want: []string{"fix it", "add tests"}, last: "added"},
+		{name: "suggestion_accepted", lines: []string{userLine("1", "", "fix it", `,"promptSource":"suggestion_accepted"`), agentLine("2", "1", "done")}, want: []string{"fix it"}, last: "done"},
+		{name: "source_of_a_later_version", lines: []string{userLine("1", "", "fix it", `,"promptSource":"dictated","turnOrigin":"unknown"`), agentLine("2", "1", "done")}, want: []string{"fix it"}, last: "done"},
+		{name: "scheduled", lines: []string{userLine("1", "", "fix it", human), agentLine("2", "1", "done"),
+			userLine("3", "2", "go on", `,"promptSource":"system","turnOrigin":"scheduled"`), agentLine("4", "3", "gone")}, want: []string{"fix it"}, last: "gone"},
+		{name: "compacted_in_part", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("3", "2", "add tests"), agentLine("4", "3", "added"),
+			`{"parentUuid":null,"logicalParentUuid":"2","type":"system","subtype":"compact_boundary","uuid":"5","compactMetadata":{"preservedSegment":{"headUuid":"3","anchorUuid":"6","tailUuid":"4"}}}`,
+			userLine("6", "5", "This session is continued", `,"isCompactSummary":true`), userLine("7", "6", "go on"), agentLine("8", "7", "gone")},
+			want: []string{"fix it", "add tests", "go on"}, last: "gone"},
+		{name: "command_that_the_agent_called", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "Launching"),
+			userLine("4", "3", "<command-message>tidy</command-message>\n<command-name>/tidy</command-name>"), agentLine("5", "4", "done")}, want: []string{"fix it"}, last: "done"},
+		{name: "commands", lines: []string{userLine("1", "", "<command-name>/add-dir</command-name>\n<command-message>add-dir</command-message>\n<command-args>../other</command-args>"),
 			userLine("2", "1", "<local-command-stdout>Added</local-command-stdout>"), userLine("3", "2", "<command-message>review</command-message>\n<command-name>/review</command-name>"),
-			userLine("4", "3", "what the file says", `,"isMeta":true`), agentLine("5", "4", "done")}, want: []string{"/add-dir /other", "/review"}, last: "done", dirs: []string{"/other"}},
+			userLine("4", "3", "what the file says", `,"isMeta":true`), agentLine("5", "4", "done")}, want: []string{"/add-dir ../other", "/review"}, last: "done", dirs: []string{"/other"}},
 		{name: "shell_mode", lines: []string{userLine("1", "", "fix it"), userLine("2", "1", "<bash-input>ls</bash-input>"), userLine("3", "2", "<bash-stdout>x</bash-stdout>"), agentLine("4", "3", "done")},
 			want: []string{"fix it"}, last: "done"},
 		{name: "interrupted", lines: []string{userLine("1", "", "fix it"), userLine("2", "1", "[Request interrupted by user]"), userLine("3", "2", "no: add tests"), agentLine("4", "3", "added")},
@@ -114,13 +134,17 @@ func TestTranscriptRequests(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
-			for name, lines := range map[string][]string{"this.jsonl": test.lines, "other.jsonl": test.other} {
+			for name, lines := range map[string][]string{"this.jsonl": test.lines, "other.jsonl": test.other, "third.jsonl": test.third} {
 				if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
+			later := time.Now().Add(time.Minute) // found first, a third one must still be found behind it
+			if err := os.Chtimes(filepath.Join(dir, "third.jsonl"), later, later); err != nil {
+				t.Fatal(err)
+			}
 			got, err := readConversation(filepath.Join(dir, "this.jsonl"))
-			if err != nil || !slices.Equal(got.requests, test.want) || got.last != test.last || !slices.Equal(got.dirs, test.dirs) {
+			if err != nil || !slices.Equal(got.requests, test.want) || got.last != test.last || !slices.Equal(got.dirs, test.dirs) || got.broken != test.broken {
 				t.Errorf("got %q, last %q, directories %q, %v\nwant %q, last %q", got.requests, got.last, got.dirs, err, test.want, test.last)
 			}
 			if test.last != "" && (got.model != "m-1" || got.version != "2.1.329") {
@@ -162,6 +186,8 @@ func longTranscript(tb testing.TB, size int) (path string, requests int) {
 		switch n % 10 {
 		case 0:
 			line, requests = userLine(id, parent, fmt.Sprint("request ", n)), requests+1
+		case 8:
+			line = entryLine(id, parent, "attachment", `"attachment":{"type":"todo_reminder","content":[]}`)
 		case 9:
 			line = agentLine(id, parent, "done")
 		}
@@ -174,19 +200,26 @@ func longTranscript(tb testing.TB, size int) (path string, requests int) {
 	return path, requests
 }
 
-// A transcript costs memory for its entries, not for what tools printed.
+// A transcript costs memory for its entries, not for what tools printed, and time for its bytes.
 func TestTranscriptMemory(t *testing.T) {
 	path, requests := longTranscript(t, 64<<20)
-	runtime.GC()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	held := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapSys - m.HeapReleased
+	}
+	debug.FreeOSMemory()
+	before, start := held(), time.Now()
 	got, err := readConversation(path)
-	runtime.ReadMemStats(&after)
+	grown, took := held()-min(held(), before), time.Since(start)
 	if err != nil || len(got.requests) != requests {
 		t.Errorf("%d requests of %d, %v", len(got.requests), requests, err)
 	}
-	if grown := after.HeapSys - min(after.HeapSys, before.HeapSys); grown > 16<<20 {
+	if grown > 16<<20 {
 		t.Errorf("the heap grew by %d MiB", grown>>20)
+	}
+	if took > 5*time.Second { // 0.2 s on an idle machine
+		t.Errorf("64 MiB took %v", took)
 	}
 }
 
