@@ -46,7 +46,7 @@ func TestBackgroundLaunch(t *testing.T) {
 				t.Fatalf("%+v", got)
 			}
 			passed := strings.Split(strings.TrimSuffix(box.read("args"), "\x00"), "\x00")
-			copies, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/launch-background-*-settings.json"))
+			copies, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/background-*-settings.json"))
 			text := ""
 			for i, want := range test.want {
 				switch {

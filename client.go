@@ -4,7 +4,11 @@ package main
 // were switched to.
 
 import (
+	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -18,7 +22,7 @@ type client struct {
 	start string // tells the process from a later one of that number; "" for an unknown client
 }
 
-// String names the client's files in the state directory; "" for an unknown one.
+// String is the client's name in clients.json; "" for an unknown one.
 func (c client) String() string {
 	if c.start == "" {
 		return ""
@@ -49,16 +53,16 @@ func launchToken(background bool) string {
 	return token
 }
 
-const backgroundPrefix = "background-"
+// nested is in the environment of what an agent's tools start.
+const nested = "CLAUDECODE=1"
 
 // launchOf tells whether c is what a supervised launch became, and when that was. A launch is about one client:
 // those that the agent calls inherit its variables, and are not meant; nor are the background sessions of a service
 // that one of these has started. The launched process may be a wrapper around claude; the first client below it
-// that comes by then is the launched one, because no agent can call another before its own client has had a prompt.
-// A background session has its token by its settings, and so not in the environment that its process was started
-// with, as the clients have that its agent calls.
+// that comes by then is the launched one, because no agent can call another before its own client has had a prompt. When
+// that one has ended, the next may be. A background session has its token by its settings, and so not in the environment
+// that its process was started with, as the clients have that its agent calls.
 func launchOf(c client, d stateDir) (at time.Time, launched bool) {
-	const nested = "CLAUDECODE=1" // in what an agent's tools start
 	if os.Getenv(supervisorVariable) != "1" {
 		return at, false
 	}
@@ -67,22 +71,20 @@ func launchOf(c client, d stateDir) (at time.Time, launched bool) {
 	first, second, _ := strings.Cut(ofProcess, "-")
 	pid, pidErr := strconv.Atoi(first)
 	millis, timeErr := strconv.ParseInt(second, 10, 64)
-	if pidErr != nil || timeErr != nil { // the user set the variable, and ccc started nothing
-		return at, !processHas(c.pid, nested)
-	}
-	at = time.UnixMilli(millis).UTC()
 	switch {
+	case pidErr != nil || timeErr != nil: // the user set the variable, and ccc started nothing
+		return at, !processHas(c.pid, nested)
 	case background:
-		return at, !processHas(c.pid, launchVariable+"="+token)
+		launched = !processHas(c.pid, launchVariable+"="+token)
 	case c.pid == pid || c.start == "":
-		return at, true
-	case !descends(c.pid, pid):
-		return at, false
-	case processHas(c.pid, nested) && !processHas(pid, nested):
-		return at, false
+		launched = true
+	case descends(c.pid, pid) && (!processHas(c.pid, nested) || processHas(pid, nested)):
+		launched = d.claim(token, c.String())
 	}
-	claimed, err := d.claim(token, c.String())
-	return at, err != nil || claimed
+	if launched {
+		at = time.UnixMilli(millis).UTC()
+	}
+	return at, launched
 }
 
 // descends tells whether the process ancestor is above pid.
@@ -93,21 +95,99 @@ func descends(pid, ancestor int) bool {
 	return pid == ancestor
 }
 
-// supervision tells whether a hook of session in client c is to review: the later of a supervised launch and a switch,
-// of the session or the client, counts. launched is the time of the former, if there was one. Without either, a hook
-// that Claude Code runs belongs to a session that nobody asked to supervise, and one that a person runs by hand is
-// meant.
-func supervision(session string, c client, d stateDir, byHand bool) (on bool, launched time.Time) {
-	launched, on = launchOf(c, d)
-	if byHand && os.Getenv(supervisorVariable) == "" {
-		on = true
-	}
-	latest := launched
+// supervised tells whether a session in client c is supervised: the later of a supervised launch and a switch, of the
+// session or the client, counts. launched tells whether there was such a launch, at that time, or what holds otherwise.
+func (d stateDir) supervised(session string, c client, at time.Time, launched bool) (on bool) {
+	on = launched
 	state, _ := d.read(session) // a state that can't be read switches nothing
-	for _, s := range []*modeSwitch{state.Switch, d.clientSwitch(c.String())} {
-		if s != nil && !s.At.Before(latest) {
-			on, latest = s.On, s.At
+	for _, s := range []*modeSwitch{state.Switch, d.clients().Switches[c.String()]} {
+		if s != nil && !s.At.Before(at) {
+			on, at = s.On, s.At
 		}
 	}
-	return on, launched
+	return on
+}
+
+// clientRecords are what clients.json holds of the clients that run.
+type clientRecords struct {
+	Switches map[string]*modeSwitch `json:"switches"` // by client: what it was switched to, in any of its sessions
+	Launches map[string]string      `json:"launches"` // by launch token: the client that it became
+}
+
+// clients returns what is known of clients; a file that can't be read knows none.
+func (d stateDir) clients() (r clientRecords) {
+	if text, err := os.ReadFile(d.clientsFile()); err != nil || json.Unmarshal(text, &r) != nil {
+		return clientRecords{}
+	}
+	return r
+}
+
+// updateClients changes what is known of clients, under the lock, and forgets those that have ended.
+func (d stateDir) updateClients(change func(*clientRecords)) error {
+	unlock, err := lockFile(d.lockFile())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	r := d.clients()
+	maps.DeleteFunc(r.Switches, func(c string, _ *modeSwitch) bool { return !isRunning(c) })
+	maps.DeleteFunc(r.Launches, func(_, c string) bool { return !isRunning(c) })
+	if r.Switches == nil {
+		r.Switches = map[string]*modeSwitch{}
+	}
+	if r.Launches == nil {
+		r.Launches = map[string]string{}
+	}
+	change(&r)
+	return replaceFile(d.clientsFile(), encodeJSON(r), false)
+}
+
+// isRunning tells whether the client of that name is a process that runs.
+func isRunning(name string) bool {
+	pid, start, _ := strings.Cut(name, ".")
+	number, _ := strconv.Atoi(pid)
+	_, present, _ := processInfo(number)
+	return start != "" && start == present
+}
+
+// claim makes c the client of the launch, unless another is that runs, and tells whether it is. Where that can't be
+// noted, it is.
+func (d stateDir) claim(token, c string) (is bool) {
+	if d.clients().Launches[token] == c {
+		return true
+	}
+	err := errors.Join(d.create(), d.updateClients(func(r *clientRecords) {
+		r.Launches[token] = cmp.Or(r.Launches[token], c)
+		is = r.Launches[token] == c
+	}))
+	return is || err != nil
+}
+
+// switchMode turns supervision of session on or off, and of the client that it runs in, for what /clear makes of it. c
+// is that client, "" where only the session's last hook knows it.
+func (d stateDir) switchMode(session string, c string, on bool) error {
+	s := &modeSwitch{On: on, At: now()}
+	if c == "" {
+		c = d.presentClient(session)
+	}
+	err := d.update(session, func(state *sessionState) {
+		state.Switch, state.Enabled = s, &on
+		state.Client = cmp.Or(c, state.Client)
+	})
+	if err != nil && !errors.Is(err, errCorrupt) || c == "" { // a corrupt state is kept aside, and a new one was written
+		return err
+	}
+	return d.updateClients(func(r *clientRecords) { r.Switches[c] = s })
+}
+
+// presentClient is the client that ran session's last hook, "" if it has gone on to another session since.
+func (d stateDir) presentClient(session string) string {
+	state, _ := d.read(session)
+	ids, _ := d.sessions()
+	for _, id := range ids {
+		if other, _ := d.read(id); other.Client == state.Client && other.UpdatedAt.After(state.UpdatedAt) {
+			return ""
+		}
+	}
+	return state.Client
 }

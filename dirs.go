@@ -19,7 +19,7 @@ const (
 	launchVariable     = "CCC_LAUNCH"          // which launch it was; see client.go
 	startsVariable     = "CCC_STARTS"          // that ccc has started a claude; see countStart in launch.go
 	providerVariable   = "CCC_PROVIDER"        // the provider that the session was started with
-	addDirsVariable    = "CCC_ADD_DIRS"        // its --add-dir directories, separated as in PATH
+	addDirsVariable    = "CCC_ADD_DIRS"        // its --add-dir directories, one on each line
 	claudeVariable     = "CCC_CLAUDE"
 	configDirVariable  = "CCC_CONFIG_DIR"
 	workDirVariable    = "CCC_WORK_DIR"

@@ -62,11 +62,17 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	if err != nil {
 		return nil, err
 	}
-	h := &hook{event: event, dirs: d, stateDir: stateDir(d.state), stderr: stderr, client: hookClient()}
+	h := &hook{event: event, dirs: d, stateDir: stateDir(d.state), stderr: stderr}
 	operand, isCommand := slashCommand(event.Prompt)
 	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, cmp.Or(os.Getenv(projectVariable), event.Cwd))
-	supervised := false
-	if supervised, h.launchedAt = supervision(event.SessionID, h.client, h.stateDir, !inSession()); !supervised && !isCommand {
+	_, err = os.Stat(h.stateDir.clientsFile())
+	if isCommand || os.Getenv(supervisorVariable) == "1" || err == nil { // on macOS asking costs time
+		h.client = hookClient()
+	}
+	h.launchedAt, h.launched = launchOf(h.client, h.stateDir)
+	h.launched = h.launched || !inSession() && os.Getenv(supervisorVariable) == "" // a person who runs the hook means it
+	supervised := h.isSupervised()
+	if !supervised && !isCommand {
 		return nil, nil
 	}
 	// A closed stderr must not end the hook in the middle of a review.
@@ -130,17 +136,18 @@ func toolDecision(decision, reason string) any {
 		"hookEventName": eventPreToolUse, "permissionDecision": decision, "permissionDecisionReason": reason}}
 }
 
-// systemMessage is shown to the user. By hand there is nobody to show it.
+// systemMessage is shown to the user.
 func systemMessage(format string, args ...any) any {
 	return map[string]string{"systemMessage": "[SUPERVISOR] " + fmt.Sprintf(format, args...)}
 }
 
 // decision is what Claude Code is told of a stop or a question: nothing, where the agent may stop or the question goes
-// to the user anyway. What the reviewer leaves to the user, a failed review and the limit are shown to the user; by
-// hand stdout has decisions only.
+// to the user anyway. What the reviewer leaves to the user is shown, in a session also a failed review and the limit.
 func (h *hook) decision(found outcome) any {
 	feedback, isStop := h.cutFeedback(found.Feedback), h.event.HookEventName == eventStop
 	switch {
+	case found.Verdict == "":
+		return nil
 	case found.Verdict == verdictBlock && isStop:
 		return blocked(feedback)
 	case found.Verdict == verdictBlock:
@@ -149,22 +156,16 @@ func (h *hook) decision(found outcome) any {
 		return systemMessage("审查没有进行，Agent 的工作未经审查：%s（日志: %s）", cutMiddle(found.Error, 200), h.stateDir.logFile())
 	case found.Verdict == verdictFailed:
 		return nil
-	case !isStop && h.answersQuestions():
+	case !isStop && olderThan(h.talk.version, "2.1.0"): // there a permission is the answer to the question
 		return nil
 	case !isStop:
 		return toolDecision("allow", feedback)
 	case found.Verdict == verdictLimit && inSession():
-		return systemMessage("已达到审查次数上限（%s），这次停止未经审查（日志: %s）", found.Feedback, h.stateDir.logFile())
+		return systemMessage("%s，这次停止未经审查（日志: %s）", found.Feedback, h.stateDir.logFile())
 	case found.Verdict == verdictAllow && feedback != "":
 		return systemMessage("审查通过。审查者留给你的话：%s", feedback)
 	}
 	return nil
-}
-
-// answersQuestions tells whether this Claude Code takes a permission for the answer to a question: 2.0 does.
-func (h *hook) answersQuestions() bool {
-	talk, err := readConversation(h.event.TranscriptPath)
-	return err == nil && olderThan(talk.version, "2.1.0")
 }
 
 // feedbackLimit is in characters. Claude Code passes a reason on whole, twice, so length costs; what an agent can
@@ -191,17 +192,20 @@ func (h *hook) command(operand string, supervised bool) any {
 		return blocked(fmt.Sprintf("不明白 /supervisor %s。可用: /supervisor on、/supervisor off、/supervisor（查询）、/supervisor 任务内容", operand))
 	}
 	on := operand != "off"
-	err := h.stateDir.switchMode(h.event.SessionID, h.client.String(), on)
-	h.log("switched", "mode", modeWord(on))
-	h.record(record{Event: eventSwitch, Mode: modeWord(on), By: switchedInSession})
-	h.keepInstructions()
-	switch {
-	case err != nil:
+	if !on && processHas(h.client.pid, nested) {
+		return blocked("关闭监督由用户决定，不由 Agent 调用的 claude 决定。")
+	}
+	if err := h.stateDir.switchMode(h.event.SessionID, h.client.String(), on); err != nil {
 		h.warn("switching the mode", err)
 		return blocked("无法切换 Supervisor 模式: " + err.Error())
-	case operand == "on":
+	}
+	h.log("switched", "mode", modeWord(on), "by", switchedInSession)
+	h.record(record{Event: eventSwitch, Mode: modeWord(on), By: switchedInSession})
+	switch operand {
+	case "on":
+		h.keepInstructions()
 		return blocked("Supervisor 模式已打开：Agent 停下之前会先审查。")
-	case operand == "off":
+	case "off":
 		return blocked("Supervisor 模式已关闭：Agent 可以直接停下。")
 	}
 	h.event.Prompt = operand

@@ -84,7 +84,7 @@ func (c judgementCase) request() string {
 	b.WriteString("\n对话到此为止。\n\n")
 	request := reviewRequest{
 		question:     c.Question,
-		talk:         conversation{requests: c.Prompts},
+		requests:     c.Prompts,
 		tasks:        c.BackgroundTasks,
 		lastFeedback: c.LastFeedback,
 		iteration:    c.Iteration,

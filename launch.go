@@ -64,6 +64,9 @@ func planLaunch(args []string) (l *launch, err error) {
 	if l.env, err = launchEnv(os.Environ(), l.provider); err != nil {
 		return nil, err
 	}
+	if !l.supervisor && lookupEnv(l.env, launchVariable) != "" {
+		l.env = setEnv(setEnv(l.env, supervisorVariable, ""), launchVariable, "")
+	}
 	if l.env, err = countStart(l.env, l.claude); err != nil {
 		return nil, err
 	}
@@ -86,7 +89,8 @@ func planLaunch(args []string) (l *launch, err error) {
 
 // parse splits the command line into ccc's part and claude's. A first word with white space in it is a prompt.
 func (l *launch) parse(args []string) error {
-	l.supervisor = os.Getenv(supervisorVariable) == "1"
+	// A ccc that an agent calls has its session's variables, and they are not about it.
+	l.supervisor = os.Getenv(supervisorVariable) == "1" && os.Getenv(launchVariable) == ""
 	whole, ended := args, false
 	for ; len(args) > 0; args = args[1:] {
 		switch word := args[0]; {
@@ -194,7 +198,7 @@ func (l *launch) planSupervision() (err error) {
 	background := isBackground(l.command)
 	token := launchToken(background)
 	l.env = setEnv(supervisedEnv(l.env, supervisor, paysByKey(l.dirs, l.config, l.env, l.command)), launchVariable, token)
-	l.env = setEnv(l.env, addDirsVariable, strings.Join(l.addDirs(), string(os.PathListSeparator)))
+	l.env = setEnv(l.env, addDirsVariable, strings.Join(l.addDirs(), "\n"))
 	l.env = setEnv(l.env, providerVariable, "")
 	if l.provider != nil {
 		l.env = setEnv(l.env, providerVariable, l.provider.name)
@@ -210,7 +214,7 @@ func (l *launch) planSupervision() (err error) {
 // addDirs are the directories that --add-dir gives to the session. It takes all values up to the next flag.
 func (l *launch) addDirs() (dirs []string) {
 	taking := false
-	for _, arg := range l.command {
+	for _, arg := range untilDashes(l.command) {
 		dir, isFlag := strings.CutPrefix(arg, "--add-dir=")
 		taking = !isFlag && (arg == "--add-dir" || taking && !strings.HasPrefix(arg, "-"))
 		if isFlag || taking && arg != "--add-dir" {

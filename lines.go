@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -131,41 +132,59 @@ func (r *lineReader) close() {
 	}
 }
 
-// A patientWriter passes on what is written to it and never makes its writer wait: a reader that does not read loses
-// what is too much.
+// patientLimit is in bytes.
+const patientLimit = 4 << 20
+
+// A patientWriter passes on what is written to it and never makes its writer wait: of what a reader that does not read
+// leaves, it holds patientLimit, and drops the rest.
 type patientWriter struct {
 	w      io.Writer
 	start  sync.Once
-	pieces chan []byte // nil until the first is written
+	pieces chan []byte // nil until the first is written; a nil piece is the end
 	done   chan struct{}
+	held   atomic.Int64 // bytes in pieces
 }
 
 func (p *patientWriter) Write(piece []byte) (int, error) {
 	p.start.Do(func() {
 		p.pieces, p.done = make(chan []byte, 1000), make(chan struct{})
-		go func() {
-			defer close(p.done)
-			for piece := range p.pieces {
-				_, _ = p.w.Write(piece)
-			}
-		}()
+		go p.passOn()
 	})
-	select {
-	case p.pieces <- bytes.Clone(piece):
-	default:
+	if len(piece) > 0 && p.held.Load()+int64(len(piece)) <= patientLimit {
+		select {
+		case p.pieces <- bytes.Clone(piece):
+			p.held.Add(int64(len(piece)))
+		default:
+		}
 	}
 	return len(piece), nil
 }
 
-// close waits a moment for the reader to take what there is. Nothing may be written after it.
+func (p *patientWriter) passOn() {
+	defer close(p.done)
+	for piece := range p.pieces {
+		if piece == nil {
+			return
+		}
+		_, _ = p.w.Write(piece)
+		p.held.Add(-int64(len(piece)))
+	}
+}
+
+// close waits a moment for the reader to take what there is. What is written after it is lost.
 func (p *patientWriter) close() {
 	if p.pieces == nil {
 		return
 	}
-	close(p.pieces)
+	late := time.After(200 * time.Millisecond)
+	select {
+	case p.pieces <- nil:
+	case <-late:
+		return
+	}
 	select {
 	case <-p.done:
-	case <-time.After(200 * time.Millisecond):
+	case <-late:
 	}
 }
 

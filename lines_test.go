@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The reader begins with a whole line and goes on where it stopped.
@@ -33,5 +35,34 @@ func TestLinesReader(t *testing.T) {
 		if reader.close(); got.String() != want+"four\nfi\n" {
 			t.Errorf("last %d: %q after close", last, got.String())
 		}
+	}
+}
+
+// A reader that does not read costs no more than patientLimit, and what is written after close is dropped.
+func TestLinesPatientWriter(t *testing.T) {
+	read, write := io.Pipe()
+	p := &patientWriter{w: write}
+	start := time.Now()
+	for range 100 {
+		if n, err := p.Write(make([]byte, 1<<20)); n != 1<<20 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	p.close()
+	if _, err := p.Write([]byte("late")); err != nil || time.Since(start) > 2*time.Second {
+		t.Errorf("%v after %v", err, time.Since(start))
+	}
+	if held := int(p.held.Load()); held > patientLimit {
+		t.Errorf("%d bytes are held", held)
+	}
+	read.Close()
+	var b strings.Builder
+	p = &patientWriter{w: &b}
+	for range 10 {
+		io.WriteString(p, "word ")
+	}
+	p.close()
+	if b.String() != strings.Repeat("word ", 10) {
+		t.Errorf("passed on %q", b.String())
 	}
 }

@@ -40,8 +40,10 @@ func processParents(leader int) map[int]int {
 // processInfo returns the parent of the process pid, 0 when there is no such process, what tells the process from a
 // later one of that number, and the name of its program.
 func processInfo(pid int) (parent int, start, name string) {
-	out, err := exec.Command("/bin/ps", "-o", "ppid=,lstart=,comm=", "-p", strconv.Itoa(pid)).Output()
-	fields := strings.Fields(string(out)) // 501 Sat Nov 21 20:25:11 2026 /bin/sh
+	cmd := exec.Command("/bin/ps", "-o", "ppid=,lstart=,comm=", "-p", strconv.Itoa(pid))
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC") // both change how the start is written
+	out, err := cmd.Output()
+	fields := strings.Fields(string(out)) // in this locale: 501 Sat Nov 21 20:25:11 2026 /bin/sh
 	if err != nil || len(fields) < 7 {
 		return 0, "", ""
 	}

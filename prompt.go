@@ -64,8 +64,9 @@ const verdictForm = `最后只输出一个 JSON 对象，之后不再输出任�
 
 // A reviewRequest is what the reviewer is told of one stop or question.
 type reviewRequest struct {
-	talk         conversation
-	unconfirmed  bool            // the requests are those that were submitted: which of them stand is not known
+	requests     []string        // the user's, oldest first
+	unconfirmed  bool            // they are those that were submitted: which of them stand is not known
+	incomplete   bool            // what came before the first was not found
 	question     json.RawMessage // the input of AskUserQuestion; nil for a stop
 	lastMessage  string          // the agent's
 	here         string          // the agent's current directory
@@ -92,13 +93,16 @@ func (r reviewRequest) text() string {
 		where = "上面的审查提示词"
 	}
 	fmt.Fprintf(&b, "你现在不是 Agent，而是审查者。以上是 Agent 与用户的完整对话。请按照%s审查 Agent 的工作，检查真实的文件和结果，然后给出判定。\n", where)
-	if requests := r.talk.requests; len(requests) > 0 {
+	if len(r.requests) > 0 {
 		b.WriteString("\n## 用户的要求（按时间顺序，原文）\n")
 		if r.unconfirmed {
 			b.WriteString("会话记录无法读取，以下是提交过的要求：其中可能有用户撤回的，也可能缺少 Agent 工作时输入的。请与对话核对。\n")
 		}
-		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(requests)))
-		for i, prompt := range requests {
+		if r.incomplete {
+			b.WriteString("会话记录不完整：更早的要求可能不在下面。请与对话核对。\n")
+		}
+		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.requests)))
+		for i, prompt := range r.requests {
 			fmt.Fprintf(&b, "\n[%d] %s\n", i+1, cutMiddle(prompt, keep))
 		}
 	}
@@ -126,7 +130,8 @@ func (r reviewRequest) place() string {
 	if r.tree == r.project {
 		return "Agent 的当前目录: " + r.here
 	}
-	return fmt.Sprintf("Agent 在另一个 worktree 里工作: %s（当前目录: %s）。项目的主目录是 %s，Agent 的改动不在那里：请检查 %[1]s 里的文件。", r.tree, r.here, r.project)
+	return fmt.Sprintf("Agent 在另一个 worktree 里工作: %s（当前目录: %s）。先检查那里的文件；项目的主目录 %s 是另一个工作树，对话显示 Agent 在那里也有改动时，一并检查。",
+		r.tree, r.here, r.project)
 }
 
 // In characters: prompts of the user's are kept whole up to userPromptKeep each, as long as all of them together

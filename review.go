@@ -30,6 +30,8 @@ type review struct {
 	output   io.Writer   // takes each valid line of the stream, unchanged
 	progress io.Writer   // takes the reviewer's text, for people
 	warn     func(error) // told of what goes wrong without ending the review
+
+	persisted bool // the fork was left behind, by a claude that knows no --no-session-persistence
 }
 
 // The reviewer ends by itself about 0.1 s after its result line; what takes longer has only cleaning up left to do
@@ -52,6 +54,7 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 		found = stream.outcome
 		if name := unknownOption(stderr); stream.lines == 0 && ctx.Err() == nil && slices.Contains(optionalFlags, name) {
 			r.warn(fmt.Errorf("this claude does not know %s: going on without it", name))
+			r.persisted = r.persisted || name == persistenceFlag
 			flags = slices.DeleteFunc(flags, func(f reviewerFlag) bool { return f[0] == name })
 			continue
 		}
@@ -89,7 +92,9 @@ const reviewerSettings = `{"disableAllHooks":true,"permissions":{"deny":["Edit(/
 const cacheSettings = `{"disableAllHooks":true,"permissions":{"deny":["Edit(//**)","Edit(//**/*)"],"ask":["mcp__*"]}}`
 
 // optionalFlags may be dropped for a claude that does not know them.
-var optionalFlags = []string{"--system-prompt-snapshot", "--no-session-persistence", "--max-budget-usd"}
+var optionalFlags = []string{"--system-prompt-snapshot", persistenceFlag, "--max-budget-usd"}
+
+const persistenceFlag = "--no-session-persistence"
 
 // reviewerFlags is the command line of a review. It is the same, byte for byte, for every review of a session, as
 // the prompt cache wants it. Values are not checked here. version is the Claude Code's, "" where it is not known; prompt
@@ -112,7 +117,7 @@ func reviewerFlags(session, version, prompt, model string, addDirs []string, con
 			reviewerFlag{"--system-prompt-snapshot", "off"})
 	}
 	flags = append(flags,
-		reviewerFlag{"--no-session-persistence"},
+		reviewerFlag{persistenceFlag},
 		reviewerFlag{"--settings", settings},
 		reviewerFlag{"--permission-mode", config.PermissionMode})
 	// A server of the user's would be started for each review, and a rule of the user's may let its tools write.

@@ -285,7 +285,7 @@ const (
 	statePath  = ".claude/ccc/supervisor-" + testSession + ".json"
 	outputPath = ".claude/ccc/supervisor-" + testSession + "-output.jsonl"
 	eventsPath = ".claude/ccc/supervisor-" + testSession + "-events.jsonl"
-	promptPath = ".claude/ccc/supervisor-" + testSession + "-prompt.json"
+	promptPath = ".claude/ccc/supervisor-" + testSession + "-prompt"
 	logPath    = ".claude/ccc/hook-invocation.log"
 	lockPath   = ".claude/ccc/state.lock"
 )

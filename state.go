@@ -2,8 +2,8 @@ package main
 
 // The state directory: what ccc remembers of sessions, the log, and what is forgotten. For a session abc123 it holds
 // supervisor-abc123.json (the count), supervisor-abc123-output.jsonl (what the reviewers wrote, as they wrote it),
-// supervisor-abc123-events.jsonl (the timeline) and supervisor-abc123-prompt.json (what the reviewer is told); for a
-// client and for a launch small files of their own; for all sessions together hook-invocation.log and the lock.
+// supervisor-abc123-events.jsonl (the timeline) and supervisor-abc123-prompt (what the reviewer is told); for all
+// sessions together hook-invocation.log, clients.json (client.go) and the lock.
 
 import (
 	"cmp"
@@ -29,21 +29,21 @@ const (
 	stateSuffix   = ".json"
 	outputSuffix  = "-output.jsonl"
 	eventsSuffix  = "-events.jsonl"
-	promptSuffix  = "-prompt.json" // what the reviewer is told, as of the user's last prompt
-	corruptSuffix = ".bad"         // behind the name of a state that can't be read
-	clientPrefix  = "client-"      // before a client's name: what it was switched to
-	launchPrefix  = "launch-"      // before a launch's name: the client that it became, or the settings it was given
+	promptSuffix  = "-prompt" // what the reviewer is told, as of the user's last prompt
+	corruptSuffix = ".bad"    // behind the name of a state that can't be read
+	// Before and behind the token of a background session's launch: the settings that it was given.
+	backgroundPrefix, settingsSuffix = "background-", "-settings.json"
 )
 
-func (d stateDir) file(name string) string       { return filepath.Join(string(d), name) }
-func (d stateDir) stateFile(id string) string    { return d.file(sessionPrefix + id + stateSuffix) }
-func (d stateDir) outputFile(id string) string   { return d.file(sessionPrefix + id + outputSuffix) }
-func (d stateDir) timelineFile(id string) string { return d.file(sessionPrefix + id + eventsSuffix) }
-func (d stateDir) promptFile(id string) string   { return d.file(sessionPrefix + id + promptSuffix) }
-func (d stateDir) clientFile(c string) string    { return d.file(clientPrefix + c + stateSuffix) }
-func (d stateDir) settingsFile(l string) string  { return d.file(launchPrefix + l + "-settings.json") }
-func (d stateDir) logFile() string               { return d.file("hook-invocation.log") }
-func (d stateDir) lockFile() string              { return d.file("state.lock") }
+func (d stateDir) file(name string) string          { return filepath.Join(string(d), name) }
+func (d stateDir) stateFile(id string) string       { return d.file(sessionPrefix + id + stateSuffix) }
+func (d stateDir) outputFile(id string) string      { return d.file(sessionPrefix + id + outputSuffix) }
+func (d stateDir) timelineFile(id string) string    { return d.file(sessionPrefix + id + eventsSuffix) }
+func (d stateDir) promptFile(id string) string      { return d.file(sessionPrefix + id + promptSuffix) }
+func (d stateDir) settingsFile(token string) string { return d.file(token + settingsSuffix) }
+func (d stateDir) clientsFile() string              { return d.file("clients.json") }
+func (d stateDir) logFile() string                  { return d.file("hook-invocation.log") }
+func (d stateDir) lockFile() string                 { return d.file("state.lock") }
 
 // validSession tells whether id may become part of a file name and an argument: [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
 // To compile that as a regexp would cost an unsupervised hook as much time as everything else that it does.
@@ -175,42 +175,17 @@ func (s *sessionState) on() bool {
 	return !s.UpdatedAt.IsZero()
 }
 
-// switchMode turns supervision of session on or off, and of the client that it runs in, for what /clear makes of it. c
-// is that client, "" where only the session's last hook knows it.
-func (d stateDir) switchMode(session string, c string, on bool) (err error) {
-	s := &modeSwitch{On: on, At: now()}
-	if c == "" {
-		c = d.presentClient(session)
-	}
-	err = d.update(session, func(state *sessionState) {
-		state.Switch, state.Enabled = s, &on
-		state.Client = cmp.Or(c, state.Client)
-	})
-	if err == nil && c != "" {
-		err = replaceFile(d.clientFile(c), encodeJSON(s), false)
-	}
-	return err
-}
-
-// presentClient is the client that ran session's last hook, "" if it has gone on to another session since.
-func (d stateDir) presentClient(session string) string {
-	state, _ := d.read(session)
-	ids, _ := d.sessions()
-	for _, id := range ids {
-		if other, _ := d.read(id); other.Client == state.Client && other.UpdatedAt.After(state.UpdatedAt) {
-			return ""
-		}
-	}
-	return state.Client
-}
-
 // instructions are what the reviewer is told, and where that is from.
 type instructions struct {
 	Source string `json:"source"`
 	Text   string `json:"text"`
 }
 
-func (d stateDir) writeInstructions(session string, in instructions) error {
+// keepInstructions keeps in for the session's next reviews; nil forgets what was kept.
+func (d stateDir) keepInstructions(session string, in *instructions) error {
+	if in == nil {
+		return removeFile(d.promptFile(session))
+	}
 	unlock, err := lockFile(d.lockFile())
 	if err != nil {
 		return err
@@ -222,31 +197,6 @@ func (d stateDir) writeInstructions(session string, in instructions) error {
 func (d stateDir) readInstructions(session string) (in instructions, ok bool) {
 	text, err := os.ReadFile(d.promptFile(session))
 	return in, err == nil && json.Unmarshal(text, &in) == nil
-}
-
-// clientSwitch is what the client was switched to in any of its sessions, nil for nothing.
-func (d stateDir) clientSwitch(c string) (s *modeSwitch) {
-	if text, err := os.ReadFile(d.clientFile(c)); err != nil || json.Unmarshal(text, &s) != nil {
-		return nil
-	}
-	return s
-}
-
-// claim makes c the client of the launch, unless another has been before, and tells whether it is.
-func (d stateDir) claim(launch, c string) (bool, error) {
-	if err := d.create(); err != nil {
-		return false, err
-	}
-	unlock, err := lockFile(d.lockFile())
-	if err != nil {
-		return false, err
-	}
-	defer unlock()
-	path := d.file(launchPrefix + filepath.Base(launch))
-	if owner, err := os.ReadFile(path); err == nil {
-		return string(owner) == c, nil
-	}
-	return true, replaceFile(path, []byte(c), false)
 }
 
 // sessions returns the ids of the sessions that have left something here.
@@ -316,7 +266,7 @@ const (
 	logLimit = 5 << 20
 )
 
-// sweep removes the files of sessions and clients untouched for longer than retention, and puts a log that has grown over
+// sweep removes the files of sessions and launches untouched for longer than retention, and puts a log that has grown over
 // logLimit aside.
 func (d stateDir) sweep() error {
 	unlock, err := lockFile(d.lockFile())
@@ -340,10 +290,10 @@ func (d stateDir) sweep() error {
 			os.Remove(d.file(name)) // of a process that was killed: the lock is ours
 		}
 		owner, ok := sessionOf(name)
-		if !ok && ofClient(name) {
+		if !ok && isLaunchSettings(name) {
 			owner, ok = name, true
 		}
-		if ok {
+		if ok && !entry.IsDir() {
 			files[owner] = append(files[owner], d.file(name))
 			info, err := entry.Info()
 			touched[owner] = touched[owner] || err == nil && time.Since(info.ModTime()) < retention
@@ -370,17 +320,19 @@ func sessionOf(name string) (session string, ok bool) {
 	return "", false
 }
 
-// ofClient tells whether the file name is that of a client or a launch.
-func ofClient(name string) bool {
-	return strings.HasPrefix(name, clientPrefix) || strings.HasPrefix(name, launchPrefix)
+// isLaunchSettings tells whether the file name is that of a background session's settings.
+func isLaunchSettings(name string) bool {
+	name, isLaunch := strings.CutPrefix(name, backgroundPrefix)
+	name, isSettings := strings.CutSuffix(name, settingsSuffix)
+	return isLaunch && isSettings && name != "" && strings.Trim(name, digits+"-") == ""
 }
 
 // owns tells whether the file name is one that ccc makes, or what a killed process left of one. written.json is ccc
 // 1.0.0's.
 func (d stateDir) owns(name string) bool {
 	_, ofSession := sessionOf(name)
-	return ofSession || ofClient(name) || strings.HasSuffix(name, temporarySuffix) ||
-		slices.Contains([]string{d.logFile(), d.logFile() + ".1", d.lockFile(), d.file("written.json")}, d.file(name))
+	return ofSession || isLaunchSettings(name) || strings.HasSuffix(name, temporarySuffix) ||
+		slices.Contains([]string{d.logFile(), d.logFile() + ".1", d.lockFile(), d.clientsFile(), d.file("written.json")}, d.file(name))
 }
 
 // purge removes ccc's files, and the directory if nothing else is in it. It returns how many of either there were.

@@ -301,7 +301,9 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 		return "", fmt.Errorf("reading Claude Code's status: %w", err)
 	}
 	s, err := summarize(d, input.SessionID)
-	switch on, _ := supervision(input.SessionID, hookClient(), stateDir(d.state), false); {
+	c, state := hookClient(), stateDir(d.state)
+	at, launched := launchOf(c, state)
+	switch on := state.supervised(input.SessionID, c, at, launched); {
 	case !on && s.switched:
 		return "监督已关闭", err
 	case !on:

@@ -46,9 +46,16 @@ type hook struct {
 	stderr     io.Writer
 	client     client
 	launchedAt time.Time // of the supervised launch that the client is of
+	launched   bool      // there was one, or the hook is run by hand and meant
+	talk       conversation
 }
 
 func (h *hook) project() string { return cmp.Or(os.Getenv(projectVariable), h.event.Cwd) }
+
+// isSupervised tells whether the session is supervised as of now.
+func (h *hook) isSupervised() bool {
+	return h.stateDir.supervised(h.event.SessionID, h.client, h.launchedAt, h.launched)
+}
 
 // inSession tells whether Claude Code runs the hook, and not a person or a script.
 func inSession() bool { return os.Getenv(projectVariable) != "" }
@@ -59,9 +66,11 @@ func (h *hook) supervise() outcome {
 	if err != nil {
 		return h.failed(record{}, err)
 	}
+	ctx, cancel := h.untilEnded(time.Duration(config.Supervisor.TimeoutSeconds) * time.Second)
+	defer cancel()
 	request := h.request()
 	entry := record{Limit: config.Supervisor.MaxIterations}
-	err = h.update(func(s *sessionState) { entry.Iteration = s.nextIteration(entry.Limit, request.talk.newest) })
+	err = h.update(func(s *sessionState) { entry.Iteration = s.nextIteration(entry.Limit, h.talk.newest) })
 	if err != nil {
 		h.warn("counting the iteration", err)
 		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
@@ -78,20 +87,20 @@ func (h *hook) supervise() outcome {
 	}
 	h.say("%s\n[SUPERVISOR HOOK] 开始执行\nsession: %s  event: %s  iteration %d/%d\n%[1]s\n",
 		rule, h.event.SessionID, h.event.HookEventName, entry.Iteration, entry.Limit)
-	return h.review(config, entry, request)
+	return h.review(ctx, config, entry, request)
 }
 
 var rule = strings.Repeat("─", 60)
 
 // review runs the reviewer and tells, records and returns what it decided.
-func (h *hook) review(config *config, entry record, request reviewRequest) outcome {
+func (h *hook) review(ctx context.Context, config *config, entry record, request reviewRequest) outcome {
 	prompt, source, kept, err := h.instructions()
 	if err != nil {
 		return h.failed(entry, err)
 	}
 	entry.PromptSource, entry.PromptKept = source, kept
 	entry.CacheSplit = config.Supervisor.KeepCache && config.Supervisor.Provider == "" &&
-		os.Getenv(attributionVariable) != "0" && !olderThan(request.talk.version, "2.1.30") // 2.0.60 has no such line
+		os.Getenv(attributionVariable) != "0" && !olderThan(h.talk.version, "2.1.30") // 2.0.60 has no such line
 	env, err := h.environment(config)
 	if err != nil {
 		return h.failed(entry, err)
@@ -103,7 +112,7 @@ func (h *hook) review(config *config, entry record, request reviewRequest) outco
 		session:  h.event.SessionID,
 		dirs:     slices.Compact([]string{request.tree, h.project()}),
 		addDirs:  h.addDirs(request),
-		version:  request.talk.version,
+		version:  h.talk.version,
 		model:    config.Supervisor.Model,
 		prompt:   prompt,
 		request:  request.text(),
@@ -114,8 +123,8 @@ func (h *hook) review(config *config, entry record, request reviewRequest) outco
 		warn:     func(err error) { h.warn("review", err) },
 	}
 	// From 2.1.200 on a fork has its session's model. Another provider does not know the model.
-	if r.model == "" && config.Supervisor.Provider == "" && olderThan(request.talk.version, "2.1.200") {
-		r.model = request.talk.model
+	if r.model == "" && config.Supervisor.Provider == "" && olderThan(h.talk.version, "2.1.200") {
+		r.model = h.talk.model
 	}
 	if output, err := h.stateDir.openOutput(h.event.SessionID); err != nil {
 		h.warn("opening the reviewer's output", err)
@@ -123,15 +132,15 @@ func (h *hook) review(config *config, entry record, request reviewRequest) outco
 		defer output.Close()
 		r.output = output
 	}
-	ctx, cancel := h.untilEnded(time.Duration(config.Supervisor.TimeoutSeconds) * time.Second)
-	defer cancel()
 	entry.outcome, err = r.run(ctx)
-	h.removeFork(entry.ReviewerSession)
-	isStop := h.event.HookEventName == eventStop
-	switch on, _ := supervision(h.event.SessionID, h.client, h.stateDir, !inSession()); {
-	case err == nil && !on:
+	if r.persisted {
+		h.removeFork(entry.ReviewerSession)
+	}
+	switch {
+	case err != nil:
+	case !h.isSupervised():
 		err = errSwitchedOff
-	case err == nil && entry.Verdict == "" && !isStop:
+	case entry.Verdict == "" && h.event.HookEventName != eventStop:
 		err = fmt.Errorf("the reviewer gave no verdict: %s", cutMiddle(entry.Feedback, 500))
 	case entry.Verdict == "":
 		entry.Verdict = verdictBlock
@@ -185,13 +194,13 @@ func (h *hook) untilEnded(timeout time.Duration) (context.Context, context.Cance
 			case <-ctx.Done():
 				return
 			case <-look.C:
-				if on, _ := supervision(h.event.SessionID, h.client, h.stateDir, !inSession()); !on {
+				if !h.isSupervised() {
 					cancel(errSwitchedOff)
 				}
 			}
 		}
 	}()
-	return ctx, func() { cancel(nil); stop() }
+	return ctx, func() { signal.Stop(signals); cancel(nil); stop() }
 }
 
 // instructions returns what the reviewer is told and where it is from: what held when the user submitted the request,
@@ -208,10 +217,12 @@ func (h *hook) instructions() (prompt, source string, kept bool, err error) {
 // keepInstructions notes what the reviewer is told as of now.
 func (h *hook) keepInstructions() {
 	prompt, source, err := supervisorPrompt(h.project(), h.dirs.ccc)
-	if err == nil {
-		err = h.stateDir.writeInstructions(h.event.SessionID, instructions{source, prompt})
+	in := &instructions{source, prompt}
+	if err != nil { // what was kept for an earlier request must not count; the review will say what is wrong
+		h.warn("reading the reviewer's prompt", err)
+		in = nil
 	}
-	if err != nil {
+	if err := h.stateDir.keepInstructions(h.event.SessionID, in); err != nil {
 		h.warn("keeping the reviewer's prompt", err)
 	}
 }
@@ -221,7 +232,7 @@ func (h *hook) keepInstructions() {
 func (h *hook) request() (r reviewRequest) {
 	r.tree, r.project = h.project(), h.project()
 	if top, common := gitTree(h.event.Cwd); top != "" {
-		if projectTop, projectCommon := gitTree(h.project()); common == projectCommon && top != projectTop {
+		if projectTop, projectCommon := gitTree(h.project()); common == projectCommon && !sameFile(top, projectTop) {
 			r.tree = top
 		}
 	}
@@ -242,9 +253,11 @@ func (h *hook) request() (r reviewRequest) {
 	if err != nil {
 		h.warn("reading the timeline", err)
 	}
-	if r.talk, err = h.conversation(prompts); err != nil {
+	h.talk, err = h.conversation(prompts)
+	r.requests, r.incomplete = h.talk.requests, h.talk.broken
+	if err != nil {
 		h.warn("reading the transcript", err)
-		r.talk.requests, r.unconfirmed = prompts, true
+		r.requests, r.unconfirmed = prompts, true
 	}
 	return r
 }
@@ -287,7 +300,7 @@ func (h *hook) saysLast(words string) bool {
 // addDirs are the directories that the reviewer may read besides the one it stands in: those of the session, and where
 // the agent is in another tree than the project's, both.
 func (h *hook) addDirs(r reviewRequest) (dirs []string) {
-	candidates := slices.Concat(filepath.SplitList(os.Getenv(addDirsVariable)), r.talk.dirs)
+	candidates := slices.Concat(strings.Split(os.Getenv(addDirsVariable), "\n"), h.talk.dirs)
 	if r.tree != r.project {
 		candidates = append(candidates, r.tree, r.project)
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// inSessionOf gives the box the variables of a supervised session of Claude Code.
+// inSession gives the box the variables of a supervised session of Claude Code.
 func (box *sandbox) inSession() {
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
 }
@@ -32,7 +32,8 @@ func TestNested(t *testing.T) {
 		t.Run(fmt.Sprintf("wrapped_%v", wrapped), func(t *testing.T) {
 			box := newFakeBox(t)
 			box.reviews(blocks("not yet"), allows(""))
-			box.turns(`sh [ -n "$NESTED" ] || NESTED=1 claude -p nested >"$FAKE_CLAUDE_DIR/nested"` + "\nDone.\n")
+			box.turns(`sh [ -n "$NESTED" ] || NESTED=1 claude -p nested >"$FAKE_CLAUDE_DIR/nested"` + "\n" +
+				`sh [ -n "$NESTED" ] || NESTED=1 ccc -p nested >"$FAKE_CLAUDE_DIR/nested-ccc"` + "\nDone.\n")
 			if wrapped {
 				box.claudeIs(fakeClaude() + ` "$@"` + "\nexit $?\n")
 			}
@@ -43,10 +44,23 @@ func TestNested(t *testing.T) {
 			if !strings.Contains(introduced, "本会话受监督") {
 				t.Errorf("the first line is %q", introduced)
 			}
-			if nested := box.read("../fake/nested"); nested != "Done.\n" {
-				t.Errorf("the nested claude answered %q", nested)
+			for _, name := range []string{"nested", "nested-ccc"} {
+				if answer := box.read("../fake/" + name); answer != "Done.\n" {
+					t.Errorf("%s answered %q", name, answer)
+				}
 			}
 		})
+	}
+}
+
+// A wrapper that starts claude again when it has ended has both supervised.
+func TestStartedAgain(t *testing.T) {
+	box := newFakeBox(t)
+	box.reviews(blocks("not yet"), allows(""), blocks("not yet"), allows(""))
+	box.claudeIs(`case "$*" in *--fork-session*) exec ` + fakeClaude() + ` "$@" ;; esac` + "\nfor prompt in one two; do " + fakeClaude() + ` -p $prompt </dev/null` + "; done\nexit 0\n")
+	got := box.run(30*time.Second, "", "ccc", "--supervisor")
+	if strings.Count(got.stdout, "Stop hook feedback: not yet") != 2 {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -60,7 +74,7 @@ func TestShown(t *testing.T) {
 		{"approved", "", allows(""), ""},
 		{"left_to_the_user", "", allows("rotate the key"), "审查通过。审查者留给你的话：rotate the key"},
 		{"failed", "", fails("API Error: 529"), "审查没有进行，Agent 的工作未经审查：the reviewer failed"},
-		{"limit", stateText(testSession, 10, ""), allows(""), "已达到审查次数上限"},
+		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 已达到审查次数上限（10 次），不再审查，这次停止未经审查（日志: `},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -135,6 +149,22 @@ func TestNotification(t *testing.T) {
 	}
 }
 
+// A prompt that was queued while a review ran has a budget of its own, whatever the client calls where it is from.
+func TestQueuedPrompt(t *testing.T) {
+	box := newHookBox(t)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+	lines := []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")}
+	box.submit("fix it")
+	box.stop(box.transcript(lines...))
+	box.submit("add tests")
+	if got := box.stop(box.transcript(append(lines, userLine("3", "2", "add tests", `,"promptSource":"queued"`), agentLine("4", "3", "added"))...)); got.stdout != blockNotYet {
+		t.Errorf("%+v", got)
+	}
+	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "[2] add tests\n") || !strings.Contains(request, "第 1 次，最多 1 次") {
+		t.Errorf("the request is %s", request)
+	}
+}
+
 // Only what stands in the transcript is told; without one the request says that this is not known.
 func TestRequests(t *testing.T) {
 	box := newHookBox(t)
@@ -144,8 +174,12 @@ func TestRequests(t *testing.T) {
 	if request := box.read("../fake/reviewer-1/stdin"); strings.Contains(request, "drop the table") || !strings.Contains(request, "[1] fix it\n") {
 		t.Errorf("the request is %s", request)
 	}
+	box.stop(box.transcript(userLine("2", "lost", "fix it"), agentLine("3", "2", "done")))
+	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "会话记录不完整") || !strings.Contains(request, "[1] fix it\n") {
+		t.Errorf("where the beginning is lost the request is %s", request)
+	}
 	box.stop("")
-	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "会话记录无法读取") || !strings.Contains(request, "[1] drop the table\n\n[2] fix it\n") {
+	if request := box.read("../fake/reviewer-3/stdin"); !strings.Contains(request, "会话记录无法读取") || !strings.Contains(request, "[1] drop the table\n\n[2] fix it\n") {
 		t.Errorf("without a transcript the request is %s", request)
 	}
 }
@@ -222,13 +256,28 @@ func TestWorktree(t *testing.T) {
 			if cwd := strings.TrimSpace(box.read(call + "cwd")); cwd != want {
 				t.Errorf("ran in %s, want %s", cwd, want)
 			}
-			if request := box.read(call + "stdin"); !strings.Contains(request, "worktree 里工作: "+tree) || !strings.Contains(request, "主目录是 "+box.work) {
+			if request := box.read(call + "stdin"); !strings.Contains(request, "worktree 里工作: "+tree) || !strings.Contains(request, "主目录 "+box.work) {
 				t.Errorf("the request is %s", request)
 			}
 			if args := box.read(call + "args"); !strings.Contains(args, "--add-dir\n"+tree+"\n"+box.work+"\n") {
 				t.Errorf("arguments %s", args)
 			}
 		})
+	}
+}
+
+// A link to the project is no other tree.
+func TestLinkedProject(t *testing.T) {
+	box := newHookBox(t)
+	box.write("../work/.git/HEAD", 0o600, "")
+	link := filepath.Join(filepath.Dir(box.home), "link")
+	if err := os.Symlink(box.work, link); err != nil {
+		t.Fatal(err)
+	}
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+link, "CCC_SUPERVISOR=1")
+	box.stop("")
+	if request := box.read("../fake/reviewer-1/stdin"); strings.Contains(request, "worktree") || !strings.Contains(request, "Agent 的当前目录") {
+		t.Errorf("the request is %s", request)
 	}
 }
 
@@ -239,7 +288,7 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 		box.write(name+"/x", 0o600, "")
 	}
 	dir := func(name string) string { return filepath.Join(filepath.Dir(box.home), name) }
-	box.vars = append(box.vars, "CCC_ADD_DIRS="+dir("launch")+":"+dir("gone"))
+	box.vars = append(box.vars, "CCC_ADD_DIRS="+dir("launch")+"\n"+dir("gone"))
 	command := userLine("1", "", "<command-name>/add-dir</command-name><command-args>"+dir("typed")+"</command-args>")
 	for i, version := range []string{"2.1.329", "2.1.120"} {
 		lines := []string{command, userLine("2", "1", "fix it"), agentLine("3", "2", "done")}
@@ -298,6 +347,8 @@ func TestReviewersServers(t *testing.T) {
 func TestForkRemoved(t *testing.T) {
 	box := newHookBox(t)
 	box.write("projects/x/"+testReviewer+".jsonl", 0o600, "{}\n")
+	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.0.60")
+	box.reviews(blocks("not yet"))
 	box.stop(box.transcript(userLine("1", "", "fix it"), agentLine("2", "1", "done")))
 	if box.read("projects/x/"+testReviewer+".jsonl") != "" || box.read("projects/x/"+testSession+".jsonl") == "" {
 		t.Error("the fork is there, or the session is not")
@@ -319,15 +370,28 @@ func TestQuestionOfOldVersion(t *testing.T) {
 	}
 }
 
-// Off takes effect at once: the review ends, and blocks nothing.
+// Off takes effect at once: the review ends, and decides nothing, of a stop or of a question.
 func TestSwitchedOffDuringReview(t *testing.T) {
 	t.Parallel()
+	for _, members := range []string{"", asked} {
+		t.Run(map[bool]string{true: "stop", false: "question"}[members == ""], func(t *testing.T) {
+			t.Parallel()
+			switchOffDuringReview(t, members)
+		})
+	}
+}
+
+func switchOffDuringReview(t *testing.T, members string) {
 	box := newHookBox(t)
+	event := box.event(eventStop, "")
+	if members != "" {
+		event = box.event(eventPreToolUse, members)
+	}
 	box.inSession()
 	box.submit("fix it")
 	box.reviews(fakeReview{runs(`echo $$ >"$FAKE_CLAUDE_DIR/runs"; sleep 300`), decides(false, "not yet")})
 	done := make(chan commandResult, 1)
-	go func() { done <- box.stop("") }()
+	go func() { done <- box.hook(event) }()
 	for deadline := time.Now().Add(20 * time.Second); box.read("../fake/runs") == ""; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("no review")
@@ -350,7 +414,8 @@ func TestSwitchedOffDuringReview(t *testing.T) {
 func TestAgentCannotSwitchOff(t *testing.T) {
 	box := newHookBox(t)
 	box.submit("fix it")
-	for _, command := range []string{"ccc supervisor-mode off %s", "env -u CLAUDECODE ccc supervisor-mode off %s", "env -i HOME=$HOME PATH=$PATH CCC_TEST_MAIN=$CCC_TEST_MAIN ccc supervisor-mode off %s"} {
+	for _, command := range []string{"ccc supervisor-mode off %s", "env -u CLAUDECODE ccc supervisor-mode off %s", "env -i HOME=$HOME PATH=$PATH CCC_TEST_MAIN=$CCC_TEST_MAIN ccc supervisor-mode off %s",
+		"setsid -w env -u CLAUDECODE ccc supervisor-mode off %s"} {
 		command = strings.ReplaceAll(fmt.Sprintf(command, testSession), "CCC_TEST_MAIN", testMainVariable)
 		agents := box.command("sh", "-c", command+"; exit $?")
 		agents.Env = append(agents.Env, "CLAUDECODE=1")
@@ -361,6 +426,13 @@ func TestAgentCannotSwitchOff(t *testing.T) {
 	}
 	if got := box.stop(""); got.stdout != blockNotYet {
 		t.Errorf("%+v", got)
+	}
+	// Nor can a claude that it calls.
+	nestedClient := box.command("sh", "-c", "sh -c 'ccc supervisor-hook; exit $?'; exit $?")
+	nestedClient.Env = append(nestedClient.Env, "CLAUDECODE=1", "CLAUDE_PROJECT_DIR="+box.work)
+	nestedClient.Stdin = strings.NewReader(box.event(eventPrompt, `"prompt":"/supervisor off"`))
+	if output, err := nestedClient.CombinedOutput(); err != nil || !strings.Contains(string(output), "由用户决定") || strings.Contains(box.read(eventsPath), `"mode":"off"`) {
+		t.Errorf("a nested client: %v %s", err, output)
 	}
 	agents := box.command("ccc", "supervisor-mode", "on", testSession)
 	agents.Env = append(agents.Env, "CLAUDECODE=1")

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 )
 
 // keptCommand is the file that makes /supervisor known to Claude Code. ccc's hook answers on, off and the bare
@@ -27,10 +26,11 @@ $ARGUMENTS
 func slashCommand(prompt string) (operand string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "/supervisor")
 	operand = strings.TrimSpace(rest)
+	ok = ok && (rest == "" || operand != rest)
 	if mode := strings.ToLower(operand); mode == "on" || mode == "off" {
 		operand = mode
 	}
-	return operand, ok && (rest == "" || operand != rest)
+	return operand, ok
 }
 
 // nearModes are words that mean a mode, and no task.
@@ -83,36 +83,37 @@ func supervisorMode(c *call, d dirs) error {
 		return withHint(errors.New("supervisor-mode: off is for the user, not for the agent"), "the user can type /supervisor off")
 	}
 	if mode != "" {
-		on := mode == "on"
-		if err := errors.Join(state.create(), state.switchMode(session, "", on)); err != nil {
-			return err
-		}
 		by := switchedOutside
 		if calledByAgent() {
 			by = switchedByAgent
 		}
-		if err := state.append(session, record{Time: now(), Event: eventSwitch, Mode: mode, By: by}); err != nil {
+		err = errors.Join(state.create(), state.switchMode(session, "", mode == "on"))
+		if err == nil && by == switchedOutside {
+			err = state.keepInstructions(session, nil) // a person's switch: what holds now counts
+		}
+		if err == nil {
+			err = state.append(session, record{Time: now(), Event: eventSwitch, Mode: mode, By: by})
+		}
+		if err == nil {
+			err = state.log("switched", "session_id", session, "mode", mode, "by", by)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	now, err := state.read(session)
+	present, err := state.read(session)
 	if err != nil {
 		return err
 	}
-	fmt.Println(modeWord(now.on()))
+	fmt.Println(modeWord(present.on()))
 	return nil
 }
 
-// calledByAgent tells whether a tool of an agent's runs this ccc: Claude Code marks the environment of its tools, each
-// of which has a process session of its own. Where ccc's own environment was cleaned, that of a process above it in
-// that session still has the mark.
+// calledByAgent tells whether a tool of an agent's runs this ccc: Claude Code marks the environment of its tools. Where
+// ccc's own environment was cleaned, that of a process above it still has the mark.
 func calledByAgent() bool {
-	sessionOf := func(pid int) uintptr {
-		id, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, uintptr(pid), 0, 0)
-		return id
-	}
-	for pid := os.Getpid(); pid > 1 && sessionOf(pid) == sessionOf(0); pid, _, _ = processInfo(pid) {
-		if processHas(pid, "CLAUDECODE=1") {
+	for pid := os.Getpid(); pid > 1; pid, _, _ = processInfo(pid) {
+		if processHas(pid, nested) {
 			return true
 		}
 	}
