@@ -80,22 +80,27 @@ func TestRealClientCache(t *testing.T) {
 				for i := range 3 {
 					s.agent = append(s.agent, replyTool("Read", `{"file_path":"notes.txt"}`),
 						replyText(fmt.Sprint("attempt ", i+1, " ", strings.Repeat("what I did and why. ", 300))), replyText(fmt.Sprint("answer ", i+1)))
-					s.reviewer = append(s.reviewer, replyTool("Write", `{"file_path":"reviewer.txt","content":"x"}`), verdict(false, "show the tests"), verdict(true, ""))
+					s.reviewer = append(s.reviewer, replyTool("Write", `{"file_path":"reviewer.txt","content":"x"}`),
+						bash(tryCommand()+" 'cat notes.txt >reviewer.txt'"), verdict(false, "show the tests"), verdict(true, ""))
 				}
 				return s
 			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				needCopy(t, box)
 				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, keep))
 				box.setSettings(`{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo x$CCC_SUPERVISOR_HOOK >>$HOME/user-hooks"}]}]}}`)
 				tty := box.start()
 				for i := range 3 {
 					tty.prompt(fmt.Sprint("request ", i+1))
 					tty.waitFor(fmt.Sprint("answer ", i+1), 40*time.Second)
-					api.await(t, "review", 3*(i+1), 40*time.Second)
+					api.await(t, "review", 4*(i+1), 40*time.Second)
 					time.Sleep(1500 * time.Millisecond)
 				}
 				measureShares(t, api.requests(""), keep)
 				if got := box.timelineVerdicts(); !slices.Equal(got, slices.Repeat([]verdict{verdictBlock, verdictAllow}, 3)) {
 					t.Errorf("verdicts %q", got)
+				}
+				if ran := box.ranCommands(); !slices.Equal(ran, slices.Repeat([]string{"cat notes.txt >reviewer.txt → 0"}, 3)) {
+					t.Errorf("the reviewer ran %q", ran)
 				}
 				if _, err := os.Stat(filepath.Join(box.work, "reviewer.txt")); err == nil {
 					t.Error("the reviewer wrote a file")

@@ -14,10 +14,13 @@ import (
 //go:embed usage.txt
 var usage string
 
-// The subcommands that ccc itself calls: by Claude Code's settings, and by the hook (guard.go).
+// The subcommands that ccc itself calls: by Claude Code's settings, by the hook (guard.go), by a reviewer, and in a
+// throw-away copy (try.go).
 const (
-	hookSubcommand  = "supervisor-hook"
-	guardSubcommand = "supervisor-guard"
+	hookSubcommand      = "supervisor-hook"
+	guardSubcommand     = "supervisor-guard"
+	trySubcommand       = "try"
+	tryInsideSubcommand = "in-copy" // not try-something: a rule that allows `ccc try` may allow that too
 )
 
 // synopses are the parts of the usage text, one for each subcommand: its first line is `NAME [--flag] [OPERAND]`.
@@ -43,7 +46,9 @@ func synopsis(name string) string {
 }
 
 // isSubcommand tells whether word, as the first argument, is ccc's own. No provider can have such a name.
-func isSubcommand(word string) bool { return word == guardSubcommand || synopsis(word) != "" }
+func isSubcommand(word string) bool {
+	return word == guardSubcommand || word == tryInsideSubcommand || synopsis(word) != ""
+}
 
 // helpFor is what help prints of a subcommand; "" stands for all of them.
 func helpFor(name string) string {
@@ -63,13 +68,15 @@ type call struct {
 func (c *call) has(flag string) bool { _, ok := c.flags[flag]; return ok }
 
 // parseCall parses the arguments of a subcommand by its line in the usage text. Flags may stand before and behind
-// operands; -- ends them.
+// operands; -- ends them, and so does the first operand of a line that ends in `...]`.
 func parseCall(name string, args []string) (*call, error) {
 	c := &call{flags: map[string]string{}}
 	line, _, _ := strings.Cut(synopsis(name), "\n")
 	for ; len(args) > 0; args = args[1:] {
 		flag, value, hasValue := strings.Cut(args[0], "=")
 		switch {
+		case args[0] != "--" && !strings.HasPrefix(flag, "-") && strings.HasSuffix(line, "...]"):
+			c.operands, args = args, args[:1]
 		case args[0] == "--":
 			c.operands = append(c.operands, args[1:]...)
 			args = args[:1]
@@ -85,7 +92,7 @@ func parseCall(name string, args []string) (*call, error) {
 			return nil, usageError(name, "unknown flag or missing value: %s", args[0])
 		}
 	}
-	if most := strings.Count(line, "[") - strings.Count(line, "[-"); len(c.operands) > most {
+	if most := strings.Count(line, "[") - strings.Count(line, "[-"); len(c.operands) > most && !strings.HasSuffix(line, "...]") {
 		return nil, usageError(name, "unexpected argument %q", c.operands[most])
 	}
 	return c, nil
@@ -125,7 +132,7 @@ func oneSlip(a, b string) bool {
 // exit code alone is the answer, and nothing is said.
 type failure struct {
 	code int
-	err  error
+	err  error // nil: an exit code, and nothing to say
 	hint string
 }
 

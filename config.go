@@ -34,6 +34,7 @@ type supervisorConfig struct {
 	AllowedTools   []string `json:"allowed_tools"`
 	KeepCache      bool     `json:"keep_cache"`
 	MaxBudgetUSD   float64  `json:"max_budget_usd"` // 0 means no limit
+	Try            bool     `json:"try"`            // the reviewer may run commands in a throw-away copy
 }
 
 // noProvider is the word for none in the place of a provider's name on the command line.
@@ -72,6 +73,7 @@ var configKeys = map[string]expectation{
 	"supervisor.allowed_tools":   wantStrings,
 	"supervisor.keep_cache":      begins("tf", "true or false"),
 	"supervisor.max_budget_usd":  begins(digits, "a number from 0 up"),
+	"supervisor.try":             begins("tf", "true or false"),
 	"settings":                   wantObject,
 	"claude_args":                wantStrings,
 	"current_provider":           begins(`"n`, "a string or null"),
@@ -115,7 +117,7 @@ func wholeNumber(least, most int) expectation {
 }
 
 func defaultConfig() *config {
-	return &config{Supervisor: supervisorConfig{MaxIterations: 10, TimeoutSeconds: 540, PermissionMode: "dontAsk"}}
+	return &config{Supervisor: supervisorConfig{MaxIterations: 10, TimeoutSeconds: 540, PermissionMode: "dontAsk", Try: true}}
 }
 
 // loadConfig reads ccc.json; a missing file gives the defaults. The error names file, key or position, and what is

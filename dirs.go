@@ -20,6 +20,7 @@ const (
 	startsVariable     = "CCC_STARTS"          // that ccc has started a claude; see countStart in launch.go
 	providerVariable   = "CCC_PROVIDER"        // the provider that the session was started with
 	addDirsVariable    = "CCC_ADD_DIRS"        // its --add-dir directories, one on each line
+	tryVariable        = "CCC_TRY_TIMELINE"    // a reviewer's: DIR/SESSION, where ccc try records its runs
 	claudeVariable     = "CCC_CLAUDE"
 	configDirVariable  = "CCC_CONFIG_DIR"
 	workDirVariable    = "CCC_WORK_DIR"

@@ -39,6 +39,7 @@ func doctor(_ *call, d dirs) error {
 	c.checkBlockCap()
 	c.checkPrompt()
 	c.checkState()
+	c.checkTry()
 	if c.problems > 0 {
 		return fmt.Errorf("problems: %d", c.problems)
 	}
@@ -166,7 +167,7 @@ func (c *checkup) checkClaude() {
 // not know. All versions from 2.0.60 to 2.1.329 do; their --help leaves some flags out.
 func (c *checkup) checkFlags(claude string) {
 	const nobodys = "--ccc-doctor"
-	flags := append(reviewerFlags("x", "", "x", c.config.Supervisor.Model, nil, c.config.Supervisor), reviewerFlag{nobodys})
+	flags := append(reviewerFlags("x", "", "x", c.config.Supervisor.Model, "", nil, c.config.Supervisor), reviewerFlag{nobodys})
 	var lacking []string
 	for {
 		_, complaint := ask(claude, slices.Concat(flags...)...)
@@ -355,6 +356,23 @@ func (c *checkup) checkPrompt() {
 
 func setAside(path string) string {
 	return fmt.Sprintf("mv %s %s", shellQuote(path), shellQuote(path+".old"))
+}
+
+// checkTry tries to break out of a copy, as each review does before it offers one to the reviewer.
+func (c *checkup) checkTry() {
+	env, _ := reviewerEnv(os.Environ(), nil)
+	err := tryProbe(context.Background(), c.dirs.self, c.dirs.here, env)
+	var f failure
+	switch {
+	case !c.config.Supervisor.Try:
+		c.ok("copies: switched off by supervisor.try; the reviewer runs no commands")
+	case errors.As(err, &f):
+		c.warning(f.hint, "copies: %v; the reviewer runs no commands", f.err)
+	case err != nil:
+		c.warning("", "copies: %v; the reviewer runs no commands", err)
+	default:
+		c.ok("copies: the reviewer runs commands in a throw-away copy, and trying to break out of one failed")
+	}
 }
 
 func (c *checkup) checkState() {

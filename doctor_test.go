@@ -48,6 +48,9 @@ func TestDoctorWell(t *testing.T) {
 	var subjects []string
 	for line := range strings.Lines(got.stdout) {
 		subject, _, _ := strings.Cut(line, ":")
+		if strings.HasSuffix(subject, "copies") { // it depends on the machine
+			continue
+		}
 		subjects = append(subjects, subject)
 	}
 	want := []string{"ok       configuration", "ok       provider", "ok       claude", "ok       flags", "ok       hooks",
@@ -55,7 +58,7 @@ func TestDoctorWell(t *testing.T) {
 	if !slices.Equal(subjects, want) || strings.Contains(got.stdout, "SECRET") {
 		t.Errorf("it says\n%s", got.stdout)
 	}
-	for _, want := range []string{"version 2.1.329", "SUPERVISOR.md, 27973 bytes", "12, reviews"} {
+	for _, want := range []string{"version 2.1.329", "SUPERVISOR.md, 30621 bytes", "12, reviews"} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("it lacks %q:\n%s", want, got.stdout)
 		}

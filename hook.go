@@ -222,7 +222,7 @@ func (h *hook) prompt() any {
 	var last record
 	first := true
 	err := h.stateDir.readTimeline(h.event.SessionID, func(r record) {
-		if first = first && r.Event != eventPrompt; r.Event != eventSwitch {
+		if first = first && r.Event != eventPrompt; r.Event != eventSwitch && r.Event != eventTry {
 			last = r
 		}
 	})

@@ -186,7 +186,7 @@ func TestHookNotes(t *testing.T) {
 		t.Errorf("review record %+v %+v", r, r.Tokens)
 	}
 	request := box.read("../fake/reviewer-2/stdin")
-	for _, want := range []string{"[1] fix it", "事件：Stop", "上一次审查的要求\nnot yet", "第 2 次，最多 10 次"} {
+	for _, want := range []string{"[1] fix it", "事件：Stop", "上一次审查的要求\nnot yet", "第 2 轮，最多 10 轮"} {
 		if !strings.Contains(request, want) {
 			t.Errorf("the request lacks %q:\n%s", want, request)
 		}
@@ -252,18 +252,19 @@ func TestHookLongFeedback(t *testing.T) {
 func TestHookUnknownFlags(t *testing.T) {
 	box := newHookBox(t)
 	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.0.60")
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
 	box.reviews(blocks("not yet"))
 	if got := box.stop(""); got.stdout != blockNotYet {
 		t.Errorf("got %+v", got)
 	}
 	args := box.read("../fake/reviewer-1/args")
-	if strings.Contains(args, "snapshot") || strings.Contains(args, "persistence") || !strings.Contains(args, "--settings\n"+reviewerSettings) {
+	if strings.Contains(args, "snapshot") || strings.Contains(args, "persistence") || !strings.Contains(args, "--settings\n"+reviewerSettings("", false)) {
 		t.Errorf("arguments %s", args)
 	}
 	if got := strings.Count(box.log(), " review started "); got != 1 {
 		t.Errorf("begun %d times, want once", got)
 	}
-	if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "第 1 次，最多 10 次") {
+	if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "第 1 轮，最多 10 轮") {
 		t.Errorf("the request that was answered is %q", request)
 	}
 }
@@ -275,13 +276,13 @@ func TestHookReviewersCall(t *testing.T) {
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1",
 		"CLAUDE_CODE_SESSION_ID=x", "CLAUDE_CODE_MESSAGING_SOCKET=s", "CLAUDE_CODE_MESSAGING_TOKEN=t", "CLAUDE_PROJECT_DIR="+box.work)
 	box.write(".claude/SUPERVISOR.md", 0o600, "judge it")
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"model":"m","allowed_tools":["Bash(npm test:*)","Read"],"max_budget_usd":0.5,"permission_mode":"plan"}}`)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"model":"m","allowed_tools":["Bash(npm test:*)","Read"],"max_budget_usd":0.5,"permission_mode":"plan","try":false}}`)
 	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
 	event := strings.Replace(box.event("Stop", ""), box.work, filepath.Join(box.work, "sub"), 1)
 	box.hook(event)
 	want := strings.Join([]string{"--print", "--fork-session", "--resume", testSession, "--verbose", "--output-format", "stream-json",
 		"--json-schema", verdictSchema, "--system-prompt", "judge it", "--system-prompt-snapshot", "off", "--no-session-persistence",
-		"--settings", reviewerSettings, "--permission-mode", "plan", "--strict-mcp-config", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
+		"--settings", reviewerSettings("", false), "--permission-mode", "plan", "--strict-mcp-config", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
 	if got := box.read("../fake/reviewer-1/args"); strings.TrimSpace(got) != strings.TrimSpace(want) {
 		t.Errorf("arguments\n%s\nwant\n%s", got, want)
 	}

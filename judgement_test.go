@@ -34,6 +34,7 @@ type judgementCase struct {
 	Files           map[string]string `json:"files,omitempty"`    // their state at the time of the review
 	Question        json.RawMessage   `json:"question,omitempty"` // tool_input of AskUserQuestion
 	BackgroundTasks json.RawMessage   `json:"background_tasks,omitempty"`
+	Copy            bool              `json:"copy,omitempty"` // the files are whole: commands can be run, in a copy
 	Iteration       int               `json:"iteration"`
 	LastFeedback    string            `json:"last_feedback"`
 	AllowStop       *bool             `json:"allow_stop"` // the expected verdict
@@ -89,6 +90,8 @@ func (c judgementCase) request() string {
 		lastFeedback: c.LastFeedback,
 		iteration:    c.Iteration,
 		limit:        10,
+		noCopy:       "supervisor.try is false in ccc.json",
+		tryCommand:   c.tryCommand(),
 	}
 	for _, turn := range c.Conversation {
 		if turn.Role == "assistant" {
@@ -97,6 +100,14 @@ func (c judgementCase) request() string {
 	}
 	b.WriteString(request.text())
 	return b.String()
+}
+
+// tryCommand is what runs a command in a copy for the case, "" where nothing does.
+func (c judgementCase) tryCommand() string {
+	if c.Copy {
+		return tryCommand()
+	}
+	return ""
 }
 
 // judge has claude judge the case, in a directory with the files of the case.
@@ -114,8 +125,13 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string) (decided
 	}
 	stream := newStream(io.Discard, io.Discard, func(err error) { t.Log(err) })
 	complaints := &tail{limit: 2000}
-	cmd := exec.Command(claude, "--print", "--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema,
-		"--system-prompt", defaultPrompt, "--settings", reviewerSettings, "--permission-mode", "dontAsk")
+	args := []string{"--print", "--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema,
+		"--system-prompt", defaultPrompt, "--settings", reviewerSettings(c.tryCommand(), false), "--permission-mode", "dontAsk"}
+	if try := c.tryCommand(); try != "" {
+		args = append(args, "--allowedTools", "Bash("+try+":*)")
+	}
+	cmd := exec.Command(claude, args...)
+	env = append(slices.Clone(env), testMainVariable+"=1") // the program of the test is ccc
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, env, strings.NewReader(c.request()), stream, complaints
 	err = cmd.Run()
 	stream.close()

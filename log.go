@@ -105,6 +105,8 @@ type story struct {
 	judgedAt time.Time      // the last verdict's time
 	steps    []contentBlock // of the running review, not told yet
 	watching bool           // steps of a review have been told, its record has not
+	runs     []record       // what ccc try ran since the last review
+	live     bool           // tell runs as they come
 }
 
 // recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at large
@@ -134,9 +136,13 @@ func (s *story) tellAll(ctx context.Context, follow bool, begun func() string) (
 			err = output.read() // after the timeline: the steps of a review come before its record
 		}
 		if first && s.isPast(output.modified()) {
-			s.steps = nil
+			s.steps, s.runs = nil, nil
 		}
 		s.tellSteps()
+		if first {
+			s.live = true
+			s.tellRuns(s.runs)
+		}
 		s.tellLines()
 		if err = cmp.Or(err, s.Flush()); err != nil || over || next != "" {
 			return next, err
@@ -187,6 +193,13 @@ func (s *story) title() {
 }
 
 func (s *story) tell(r record) {
+	if r.Event == eventTry {
+		s.runs = append(s.runs, r)
+		if s.live {
+			s.tellRuns([]record{r})
+		}
+		return
+	}
 	at := r.Time.Local()
 	fmt.Fprintln(s)
 	if date := at.Format(time.DateOnly); date != s.date {
@@ -199,11 +212,13 @@ func (s *story) tell(r record) {
 	case r.Verdict != "":
 		s.judgedAt, s.watching = r.Time, false
 		s.review(r)
+		s.runs = nil
 	case r.Event == eventSwitch:
 		fmt.Fprintln(s, s.paint(bold, map[string]string{"on": "监督已打开", "off": "监督已关闭"}[r.Mode]))
 		s.block("    由 ", map[string]string{switchedInSession: "用户（/supervisor）", switchedOutside: "会话之外的 ccc supervisor-mode",
 			switchedByAgent: "Agent（ccc supervisor-mode）"}[r.By])
 	default:
+		s.runs = nil
 		fmt.Fprintln(s, s.paint(bold, "用户"))
 		s.block("    ", cutMiddle(r.Prompt, enough))
 	}
@@ -247,6 +262,10 @@ func (s *story) review(r record) {
 		s.block("    ", "keep_cache 用处不大：本会话保留 Claude Code 的归属行（订阅按它计费），审查从缓存只能取到工具列表，取不到对话")
 	}
 	s.block("    查看 ", oneLine(strings.Join(r.Tools, " · ")))
+	for _, run := range s.runs {
+		s.block("    实测 ", ran(run))
+	}
+	s.block("    不能实测 ", r.NoCopy)
 	s.block("    反馈 ", r.Feedback)
 	s.block("    原因 ", r.Error)
 	switch r.Verdict {
@@ -276,10 +295,7 @@ func (s *story) tellSteps() {
 		if text+tool == "" {
 			continue
 		}
-		if !s.watching {
-			s.watching = true
-			fmt.Fprintf(s, "\n%s\n", s.paint(bold, "审查进行中……"))
-		}
+		s.watch()
 		if tool != "" {
 			s.block("    · ", tool)
 		} else {
@@ -287,6 +303,30 @@ func (s *story) tellSteps() {
 		}
 	}
 	s.steps = nil
+}
+
+// watch says, once, that a review is under way.
+func (s *story) watch() {
+	if !s.watching {
+		s.watching = true
+		fmt.Fprintf(s, "\n%s\n", s.paint(bold, "审查进行中……"))
+	}
+}
+
+func (s *story) tellRuns(runs []record) {
+	for _, run := range runs {
+		s.watch()
+		s.block("    · 实测 ", ran(run))
+	}
+}
+
+// ran tells of a command that the reviewer ran: what ccc try saw, not what the reviewer says.
+func ran(r record) string {
+	code := 0
+	if r.ExitCode != nil {
+		code = *r.ExitCode
+	}
+	return fmt.Sprintf("%s → 退出码 %d，%s", cutMiddle(oneLine(r.Command), 300), code, duration(r.DurationSeconds))
 }
 
 // duration writes seconds for people: 41.2秒, 3分05秒.

@@ -22,6 +22,8 @@ func run(args []string) int {
 		return reportError(os.Stderr, startClaude(args))
 	case args[0] == guardSubcommand:
 		return guardReviewer(args[1:])
+	case args[0] == tryInsideSubcommand:
+		return tryInside(args[1:])
 	case args[0] == hookSubcommand:
 		return supervisorHook(args[1:])
 	}
@@ -65,7 +67,7 @@ func runSubcommand(name string, args []string) error {
 	}
 	return map[string]func(*call, dirs) error{
 		"demo": demo, "doctor": doctor, "log": showLog, "status": showStatus, "statusline": showStatusline,
-		"supervisor-mode": supervisorMode, "uninstall": uninstall, "verdict": showVerdict,
+		"supervisor-mode": supervisorMode, trySubcommand: try, "uninstall": uninstall, "verdict": showVerdict,
 	}[name](c, d)
 }
 

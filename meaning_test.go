@@ -164,6 +164,36 @@ func TestRealClientRequests(t *testing.T) {
 	})
 }
 
+// What is typed while a review runs is the next request, with a budget of its own.
+func TestRealClientQueued(t *testing.T) {
+	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		api := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
+			if r.Kind != "review" {
+				return replyText("done")
+			}
+			if !strings.Contains(r.last("user"), "second request") {
+				time.Sleep(4 * time.Second)
+			}
+			return replyVerdict(true, "")
+		})
+		box.use(api)
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+		tty := box.start()
+		tty.prompt("first request")
+		api.await(t, "review", 1, 40*time.Second)
+		tty.keys("-l", "--", "second request")
+		time.Sleep(300 * time.Millisecond)
+		tty.keys("Enter")
+		box.awaitVerdicts(2)
+		if got := requestsOf(t, api.lastReview(t)); !slices.Equal(got, []string{"first request", "second request"}) {
+			t.Errorf("got %q", got)
+		}
+		if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictAllow, verdictAllow}) {
+			t.Errorf("verdicts %q", got)
+		}
+	})
+}
+
 // rewind takes the last prompt back.
 func (tty *terminal) rewind() {
 	tty.box.t.Helper()
@@ -202,13 +232,7 @@ func TestRealClientWorktree(t *testing.T) {
 			reviewer: []apiReply{replyTool("Bash", `{"command":"ls"}`), replyVerdict(true, "")},
 		}
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		for _, command := range []string{"init -q", "add .", "-c user.name=x -c user.email=x@x commit -qm x"} {
-			cmd := exec.Command("git", strings.Fields(command)...)
-			cmd.Dir, cmd.Env = box.work, append(os.Environ(), "HOME="+box.home)
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Fatal(err, string(out))
-			}
-		}
+		box.repository()
 		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "work apart")
 		expectRun(t, box, got, "done", verdictAllow)
 		worktree := filepath.Join(box.work, ".claude/worktrees/feature")
@@ -225,6 +249,18 @@ func TestRealClientWorktree(t *testing.T) {
 			t.Errorf("the reviewer stands in the worktree: %v", stands)
 		}
 	})
+}
+
+// repository makes the working directory a git repository with one commit.
+func (box *sandbox) repository() {
+	box.t.Helper()
+	for _, command := range []string{"init -q", "add .", "-c user.name=x -c user.email=x@x commit -qm x"} {
+		cmd := exec.Command("git", strings.Fields(command)...)
+		cmd.Dir, cmd.Env = box.work, append(os.Environ(), "HOME="+box.home)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			box.t.Fatal(err, string(out))
+		}
+	}
 }
 
 // byIteration answers reviews by their number for the present request, as the
@@ -455,14 +491,19 @@ func TestRealClientTools(t *testing.T) {
 				if keep {
 					verdict = replyText(`{"allow_stop":true,"feedback":""}`)
 				}
-				return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyTool("mcp__x__write", `{}`), verdict}, marker: verdictForm}
+				return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyTool("mcp__x__write", `{}`), replyTool("EnterWorktree", `{"name":"rv"}`),
+					replyTool("CronCreate", `{"cron":"*/5 * * * *","prompt":"x","durable":true,"recurring":true}`), verdict}, marker: verdictForm}
 			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, keep))
 				box.mcpServer(server)
+				box.repository()
 				got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
 				expectRun(t, box, got, "the answer", verdictAllow)
-				if reviews := api.requests("review"); len(reviews) < 2 || box.read("mcp.called") != "" {
+				if reviews := api.requests("review"); len(reviews) < 4 || box.read("mcp.called") != "" {
 					t.Errorf("%d requests; the tool ran: %q", len(reviews), box.read("mcp.called"))
+				}
+				if _, err := os.Stat(filepath.Join(box.work, ".claude")); err == nil {
+					t.Error("the reviewer entered a worktree, or scheduled something")
 				}
 				if n := strings.Count(box.read("mcp.started"), "started"); n != 1 && (!keep || n == 0) {
 					t.Errorf("the server was started %d times, want 1: for the session, not for the review", n)

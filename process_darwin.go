@@ -1,10 +1,11 @@
 package main
 
-// What macOS tells of processes.
+// What macOS tells of processes, and how it opens directories that nobody may enter.
 
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,8 +13,8 @@ import (
 	"strings"
 )
 
-// adoptOrphans does nothing: macOS has no such thing. What left the tree before the end is found by its process group
-// alone.
+// adoptOrphans does nothing: macOS has no such thing. What left the tree before the end is found by its process
+// group alone.
 func adoptOrphans() bool { return false }
 
 // processParents returns the parent of each process; one of leader's process group counts as its child.
@@ -56,4 +57,14 @@ func processInfo(pid int) (parent int, start, name string) {
 func processHas(pid int, entry string) bool {
 	out, _ := exec.Command("/bin/ps", "eww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	return strings.Contains(string(out)+" ", " "+entry+" ")
+}
+
+// makeEnterable gives the user all permissions on dir and the directories below it.
+func makeEnterable(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			_ = os.Chmod(path, 0o700) // before it is read
+		}
+		return nil
+	})
 }

@@ -1,9 +1,10 @@
 package main
 
-// What Linux tells of processes.
+// What Linux tells of processes, and how it opens directories that nobody may enter.
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -51,4 +52,30 @@ func processInfo(pid int) (parent int, start, name string) {
 func processHas(pid int, entry string) bool {
 	environ, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
 	return bytes.Contains(append([]byte{0}, environ...), append([]byte{0}, entry+"\x00"...))
+}
+
+// makeEnterable gives the user all permissions on dir and the directories below it. It follows no link, for the
+// last process of a killed copy may still run.
+func makeEnterable(dir string) {
+	var enter func(parent int, name string)
+	enter = func(parent int, name string) {
+		const pathOnly = 0x200000 // O_PATH
+		fd, err := syscall.Openat(parent, name, pathOnly|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			return // no directory
+		}
+		_ = os.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), 0o700)
+		_ = syscall.Close(fd)
+		fd, err = syscall.Openat(parent, name, syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			return
+		}
+		opened := os.NewFile(uintptr(fd), name)
+		defer opened.Close()
+		names, _ := opened.Readdirnames(-1)
+		for _, below := range names {
+			enter(fd, below)
+		}
+	}
+	enter(-1, dir) // dir is absolute
 }

@@ -76,7 +76,9 @@ type reviewRequest struct {
 	lastFeedback string          // of the review before, for the same request
 	iteration    int             // from 1
 	limit        int
-	keepCache    bool // the instructions stand above the request, not in a system prompt
+	keepCache    bool   // the instructions stand above the request, not in a system prompt
+	tryCommand   string // what runs a command in a throw-away copy; "": nothing does
+	noCopy       string // why not
 }
 
 // text is the message that asks for the review. What stays the same from one review to the next comes first, so that
@@ -93,6 +95,7 @@ func (r reviewRequest) text() string {
 		where = "上面的审查提示词"
 	}
 	fmt.Fprintf(&b, "你现在不是 Agent，而是审查者。以上是 Agent 与用户的完整对话。请按照%s审查 Agent 的工作，检查真实的文件和结果，然后给出判定。\n", where)
+	section("运行命令", r.running())
 	if len(r.requests) > 0 {
 		b.WriteString("\n## 用户的要求（按时间顺序，原文）\n")
 		if r.unconfirmed {
@@ -121,7 +124,7 @@ func (r reviewRequest) text() string {
 			"对话里若说它们已经停止（stopped），那只是因为你看到的是会话的副本，副本里没有这些任务。")
 	}
 	section("上一次审查的要求", r.lastFeedback)
-	section("审查次数", fmt.Sprintf("第 %d 次，最多 %d 次。", r.iteration, r.limit))
+	section("审查轮数", fmt.Sprintf("第 %d 轮，最多 %d 轮。", r.iteration, r.limit))
 	return b.String()
 }
 
@@ -132,6 +135,16 @@ func (r reviewRequest) place() string {
 	}
 	return fmt.Sprintf("Agent 在另一个 worktree 里工作: %s（当前目录: %s）。先检查那里的文件；项目的主目录 %s 是另一个工作树，对话显示 Agent 在那里也有改动时，一并检查。",
 		r.tree, r.here, r.project)
+}
+
+// running says how the reviewer runs commands. It is all that a SUPERVISOR.md of the user's own may say nothing of.
+func (r reviewRequest) running() string {
+	if r.tryCommand == "" {
+		return "除了用户的权限规则放行的命令，这里什么也不能运行，因为做不了一次性的副本：" + r.noCopy + "。只能看文件，和对话里的输出。"
+	}
+	return "测试、例子、任何命令，都可以在一次性的副本里运行，写法只有一种：\n\n    " + r.tryCommand + " '命令'\n\n" +
+		"引号里是一行 sh 命令。副本里路径不变，可以写项目、HOME 和临时目录，写下的东西只在这一次运行里，外面看不到；副本没有网络。" +
+		"五分钟后会被结束（--timeout 10m 可以改），Bash 自己的 timeout 也要给够。退出码 125 是副本没做成，只说明这台机器，不说明 Agent 的工作。"
 }
 
 // In characters: prompts of the user's are kept whole up to userPromptKeep each, as long as all of them together

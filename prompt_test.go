@@ -165,7 +165,7 @@ func TestPromptStructure(t *testing.T) {
 	if got := numberedItems(t, need(3, "allow_stop=false 的 7 种情形")); len(got) != 7 {
 		t.Errorf("%d situations for allow_stop=false, want 7", len(got))
 	}
-	for _, title := range []string{"六种正当的停法", "提问事件（AskUserQuestion）的规矩", "第二轮起的规矩",
+	for _, title := range []string{"怎么查：先跑，再读", "副本的用法", "没有副本的时候", "六种正当的停法", "提问事件（AskUserQuestion）的规矩", "第二轮起的规矩",
 		"反馈质量要求"} {
 		need(3, title)
 	}

@@ -25,6 +25,7 @@ type review struct {
 	model    string   // "" for the one that claude chooses
 	prompt   string
 	request  string
+	try      string // the command line that makes a copy to run things in, "" for none
 	config   supervisorConfig
 	env      []string
 	output   io.Writer   // takes each valid line of the stream, unchanged
@@ -47,7 +48,7 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 	if err != nil {
 		return found, err
 	}
-	flags := reviewerFlags(r.session, r.version, r.prompt, r.model, r.addDirs, r.config)
+	flags := reviewerFlags(r.session, r.version, r.prompt, r.model, r.try, r.addDirs, r.config)
 	for dirs := r.dirs; ; {
 		stream := newStream(r.output, r.progress, r.warn)
 		stderr, err := r.call(ctx, dirs[0], slices.Concat([]string{claude}, slices.Concat(flags...)), stream)
@@ -80,16 +81,32 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 // A reviewerFlag is one flag of the reviewer's command line with its values.
 type reviewerFlag []string
 
+// askedTools would change something, if only what Claude Code does later: a rule to ask for them refuses them in a
+// review, where nobody answers, and leaves them on the list of tools, which the prompt cache wants. So do MCP tools that a
+// rule of the user's allows, from 2.1.200 on; older versions do not know the asterisk.
+var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWorktree", "Monitor", "ScheduleWakeup", "SendMessage", "Workflow"}
+
 // reviewerSettings go to the reviewer's claude alone: no hook runs in it, ours included, and no tool of its own
 // edits a file (Edit, Write and NotebookEdit all heed Edit rules), whatever its permission mode and the user's own
 // rules. Two slashes begin an absolute path; with one the rule does nothing. 2.1.120 does not heed //** but does
-// //**/*; the others heed both. Denying keeps the list of tools, and so the prompt cache, as it was.
-const reviewerSettings = `{"disableAllHooks":true,"permissions":{"deny":["Edit(//**)","Edit(//**/*)"]}}`
-
-// cacheSettings do the same where the prompt cache is to be kept, and so the list of tools: from 2.1.200 on, MCP tools
-// that a rule of the user's allows would be asked for, and in a review nobody answers. Denying them takes them off the
-// list; older versions do not know the asterisk.
-const cacheSettings = `{"disableAllHooks":true,"permissions":{"deny":["Edit(//**)","Edit(//**/*)"],"ask":["mcp__*"]}}`
+// //**/*; the others heed both. Denying by path keeps the list of tools as it was.
+//
+// Where the user has Claude Code's own sandbox switched on, no copy can be made inside it: command, unless "", runs
+// outside it and all else stays in it.
+func reviewerSettings(command string, withMCP bool) string {
+	asked := askedTools
+	if !withMCP {
+		asked = append(slices.Clone(asked), "mcp__*")
+	}
+	settings := map[string]any{
+		"disableAllHooks": true,
+		"permissions":     map[string][]string{"deny": {"Edit(//**)", "Edit(//**/*)"}, "ask": asked},
+	}
+	if command != "" {
+		settings["sandbox"] = map[string]any{"excludedCommands": []string{command + ":*"}, "autoAllowBashIfSandboxed": false}
+	}
+	return string(encodeJSON(settings))
+}
 
 // optionalFlags may be dropped for a claude that does not know them.
 var optionalFlags = []string{"--system-prompt-snapshot", persistenceFlag, "--max-budget-usd"}
@@ -98,12 +115,15 @@ const persistenceFlag = "--no-session-persistence"
 
 // reviewerFlags is the command line of a review. It is the same, byte for byte, for every review of a session, as
 // the prompt cache wants it. Values are not checked here. version is the Claude Code's, "" where it is not known; prompt
-// is not used where the config keeps the cache.
-func reviewerFlags(session, version, prompt, model string, addDirs []string, config supervisorConfig) []reviewerFlag {
-	namesMCP := slices.ContainsFunc(config.AllowedTools, func(tool string) bool { return strings.HasPrefix(tool, "mcp__") })
-	settings := reviewerSettings
-	if config.KeepCache && !namesMCP {
-		settings = cacheSettings
+// is not used where the config keeps the cache; try is the command line that makes a copy to run things in, "" for none.
+func reviewerFlags(session, version, prompt, model, try string, addDirs []string, config supervisorConfig) []reviewerFlag {
+	allowed, excluded := config.AllowedTools, try
+	withMCP := slices.ContainsFunc(allowed, func(tool string) bool { return strings.HasPrefix(tool, "mcp__") })
+	if try != "" {
+		allowed = append(slices.Clone(allowed), "Bash("+try+":*)")
+	}
+	if olderThan(version, "2.1.329") { // 2.0.60 and 2.1.30 let a whole line out of the sandbox that begins with such a command
+		excluded = ""
 	}
 	flags := []reviewerFlag{
 		{"--print"}, {"--fork-session"}, {"--resume", session},
@@ -118,10 +138,10 @@ func reviewerFlags(session, version, prompt, model string, addDirs []string, con
 	}
 	flags = append(flags,
 		reviewerFlag{persistenceFlag},
-		reviewerFlag{"--settings", settings},
+		reviewerFlag{"--settings", reviewerSettings(excluded, withMCP)},
 		reviewerFlag{"--permission-mode", config.PermissionMode})
 	// A server of the user's would be started for each review, and a rule of the user's may let its tools write.
-	if !namesMCP && (!config.KeepCache || olderThan(cmp.Or(version, "0"), "2.1.200")) {
+	if !withMCP && (!config.KeepCache || olderThan(cmp.Or(version, "0"), "2.1.200")) {
 		flags = append(flags, reviewerFlag{"--strict-mcp-config"})
 	}
 	if model != "" {
@@ -130,8 +150,8 @@ func reviewerFlags(session, version, prompt, model string, addDirs []string, con
 	if len(addDirs) > 0 {
 		flags = append(flags, append(reviewerFlag{"--add-dir"}, addDirs...))
 	}
-	if len(config.AllowedTools) > 0 {
-		flags = append(flags, append(reviewerFlag{"--allowedTools"}, config.AllowedTools...))
+	if len(allowed) > 0 {
+		flags = append(flags, append(reviewerFlag{"--allowedTools"}, allowed...))
 	}
 	if budget := config.MaxBudgetUSD; budget > 0 {
 		flags = append(flags, reviewerFlag{"--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64)})

@@ -115,13 +115,14 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 		version:  h.talk.version,
 		model:    config.Supervisor.Model,
 		prompt:   prompt,
-		request:  request.text(),
 		config:   config.Supervisor,
 		env:      env,
 		output:   io.Discard,
 		progress: h.stderr,
 		warn:     func(err error) { h.warn("review", err) },
 	}
+	entry.NoCopy = h.offerCopy(ctx, r, &request)
+	r.request = request.text()
 	// From 2.1.200 on a fork has its session's model. Another provider does not know the model.
 	if r.model == "" && config.Supervisor.Provider == "" && olderThan(h.talk.version, "2.1.200") {
 		r.model = h.talk.model
@@ -171,6 +172,28 @@ func (h *hook) environment(config *config) ([]string, error) {
 		return nil, err
 	}
 	return reviewerEnv(env, p)
+}
+
+// offerCopy lets the reviewer run commands in a throw-away copy, if one can be made and holds, and says so in request;
+// else why not.
+func (h *hook) offerCopy(ctx context.Context, r *review, request *reviewRequest) (noCopy string) {
+	err := errors.New("supervisor.try is false in ccc.json")
+	if r.config.Try {
+		err = tryProbe(ctx, h.dirs.self, r.dirs[0], r.env)
+	}
+	var f failure
+	if errors.As(err, &f) {
+		err = f.err // doctor tells what mends it
+	}
+	if err != nil {
+		request.noCopy = oneLine(err.Error())
+		h.log("no copy to run commands in", "error", err)
+		return request.noCopy
+	}
+	r.try = shellQuote(h.dirs.self) + " " + trySubcommand
+	request.tryCommand = r.try
+	r.env = setEnv(r.env, tryVariable, filepath.Join(string(h.stateDir), h.event.SessionID))
+	return ""
 }
 
 var (

@@ -321,7 +321,7 @@ func TestReviewersServers(t *testing.T) {
 		config, version string
 		strict, asks    bool
 	}{
-		{`{}`, "2.1.329", true, false},
+		{`{}`, "2.1.329", true, true},
 		{`{"keep_cache":true}`, "2.1.329", false, true},
 		{`{"keep_cache":true}`, "2.1.120", true, true},
 		{`{"keep_cache":true}`, "", true, true},
@@ -337,7 +337,7 @@ func TestReviewersServers(t *testing.T) {
 		}
 		box.stop(member)
 		args := box.read("../fake/reviewer-1/args")
-		if strings.Contains(args, "--strict-mcp-config\n") != test.strict || strings.Contains(args, `"ask":["mcp__*"]`) != test.asks {
+		if strings.Contains(args, "--strict-mcp-config\n") != test.strict || strings.Contains(args, `"mcp__*"`) != test.asks || !strings.Contains(args, `"ask":["CronCreate",`) {
 			t.Errorf("%+v: arguments %s", test, args)
 		}
 	}

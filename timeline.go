@@ -60,15 +60,20 @@ type record struct {
 	PromptKept   bool      `json:"prompt_kept,omitempty"` // that file has changed since the user's prompt, and what it held then counted
 	CacheSplit   bool      `json:"cache_split,omitempty"` // keep_cache, but the attribution line stands in the way: a login is billed by it
 	Told         bool      `json:"told,omitempty"`        // the user was told at once that this stop was not reviewed
+	Command      string    `json:"command,omitempty"`     // what ccc try ran for a reviewer, with duration_seconds
+	ExitCode     *int      `json:"exit_code,omitempty"`   // of the command
+	NoCopy       string    `json:"no_copy,omitempty"`     // why the reviewer could run nothing
 	outcome
 }
 
-// eventSwitch is the event of a record that supervision was switched on or off, and who has done it and how.
+// The events of records that are not Claude Code's: supervision was switched on or off, and by whom; a reviewer ran a
+// command.
 const (
 	eventSwitch       = "switch"
 	switchedInSession = "/supervisor"
 	switchedOutside   = "supervisor-mode"
 	switchedByAgent   = "agent"
+	eventTry          = "try"
 )
 
 // append adds r to the timeline of session.

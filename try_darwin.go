@@ -1,0 +1,83 @@
+package main
+
+// On macOS a copy is a clone of the project (cp -c, which costs nothing on APFS) with an empty HOME and a TMPDIR
+// beside it, and a sandbox that lets the command write there only. Paths differ, so caches are cold, and there is
+// no loopback: macOS has none of one's own. The guard ends what the command leaves behind.
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// seatbelt allows what a program needs that computes and writes to SCRATCH. All else is denied: network, services,
+// other processes and their terminals.
+const seatbelt = `(version 1)
+(deny default)
+(allow process-exec)
+(allow process-fork)
+(allow process-info* (target same-sandbox))
+(allow signal (target same-sandbox))
+(allow sysctl-read)
+(allow file-read*)
+(allow file-write* (subpath (param "SCRATCH")))
+(allow file-write-data file-ioctl (literal "/dev/null") (literal "/dev/zero"))
+(allow pseudo-tty)
+(allow file-write* file-ioctl (literal "/dev/ptmx"))
+(allow file-write* file-ioctl (require-all (regex #"^/dev/ttys[0-9]+$") (extension "com.apple.sandbox.pty")))
+(allow ipc-posix-sem)
+(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))
+`
+
+// startTry starts the command of plan in a copy, with env.
+func startTry(plan *tryPlan, env []string) (*tryCopy, error) {
+	sweepScratch()
+	scratch, lock := newScratch()
+	if lock == nil {
+		return nil, fmt.Errorf("no directory for it in %v", scratchBases())
+	}
+	cmd := &exec.Cmd{}
+	copied := &tryCopy{cmd: cmd, reason: func() error { return nil }}
+	copied.remove = func() {
+		removeTree(scratch)
+		lock.Close()
+	}
+	scratch, err := filepath.EvalSymlinks(scratch)
+	clone := filepath.Join(scratch, "project")
+	for _, name := range []string{"home", "tmp"} {
+		if err == nil {
+			err = os.Mkdir(filepath.Join(scratch, name), 0o700)
+		}
+	}
+	if err == nil {
+		var said []byte
+		if said, err = exec.Command("/bin/cp", "-cRp", plan.project, clone).CombinedOutput(); err != nil {
+			err = fmt.Errorf("cloning %s: %w: %.200s", plan.project, err, said)
+		}
+	}
+	dir, below := plan.dir, ""
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err == nil {
+		below, err = filepath.Rel(plan.project, dir)
+	}
+	var hold *os.File
+	if err == nil {
+		cmd.Args = append([]string{"/usr/bin/sandbox-exec", "-p", seatbelt, "-D", "SCRATCH=" + scratch}, plan.command...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+		cmd.Dir = filepath.Join(clone, below)
+		cmd.Env = setEnv(setEnv(env, "HOME", filepath.Join(scratch, "home")), "TMPDIR", filepath.Join(scratch, "tmp"))
+		hold, err = startGuarded(cmd)
+	}
+	if err != nil {
+		copied.remove()
+		return nil, err
+	}
+	copied.kill = func() { hold.Close() } // the guard ends the whole tree
+	return copied, nil
+}
+
+// tryProcessOne is for Linux.
+func tryProcessOne([]string) int { return 2 }

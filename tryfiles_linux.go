@@ -1,0 +1,415 @@
+package main
+
+// The file system of a copy. It is built from nothing, on an empty root. Of the host's files nothing comes into it
+// but through overlays, which show files and directories and no more: behind an overlay a socket has no listener
+// and a named pipe no other end, whoever makes it and whenever. What the kernel lays no overlay over stays empty.
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// The workshop goes when the copy stands. A directory of the host's own with this name is not shown.
+const (
+	workshop = "/.ccc-try"
+	outside  = workshop + "/outside" // the host's file system
+	disk     = workshop + "/disk"    // the scratch directory, or memory where it does not do
+	memory   = workshop + "/memory"
+	nothing  = memory + "/0" // an empty directory
+)
+
+// A copyBuilder builds the file system of a copy.
+type copyBuilder struct {
+	tryPlan
+	scratch string   // a directory for what is written, on disk; "" if there is none
+	mounts  []string // where something is mounted outside
+	layers  int      // how many have been made
+	tested  bool     // scratch is known to carry upper layers
+	room    int64    // bytes that may still be copied
+	short   bool     // they were not enough
+	err     error    // of the step that failed: after it there are none
+}
+
+// build builds the file system and makes it the one of this process.
+func (b *copyBuilder) build() error {
+	defer syscall.Umask(syscall.Umask(0))
+	const root = "/proc" // any directory that is there: the mount moves away from it
+	b.mounts, b.err = mountPoints()
+	b.mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "")
+	b.mount("ccc-try", root, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=755")
+	b.mkdir(root+workshop, 0o700)
+	b.mount("ccc-try", root+workshop, "tmpfs", 0, "mode=700")
+	b.mkdir(root+outside, 0o700)
+	b.do("pivot_root", func() error { return syscall.PivotRoot(root, root+outside) })
+	b.do("chdir", func() error { return os.Chdir("/") })
+	b.mkdir(disk, 0o700)
+	b.mkdir(memory, 0o700)
+	b.mkdir(nothing, 0o755)
+	if b.scratch != "" {
+		b.mount(outside+b.scratch, disk, "", syscall.MS_BIND, "")
+	} else {
+		b.mount("ccc-try", disk, "tmpfs", 0, "mode=700")
+	}
+	b.do("", func() error { return b.show("/", false) })
+	if b.scratch != "" && b.err == nil {
+		_ = mount(nothing, b.scratch, "", syscall.MS_BIND, "") // what is in there would only confuse
+		_ = restrict(b.scratch, 0, closed)
+	}
+	b.do("umount", func() error { return syscall.Unmount(workshop, syscall.MNT_DETACH) })
+	b.do("rmdir", func() error { return syscall.Rmdir(workshop) })
+	if !slices.Contains(b.writable, "/") {
+		b.restrict("/", 0, closed)
+	}
+	return b.err
+}
+
+// do is a step of the builder, as mount, mkdir and restrict are.
+func (b *copyBuilder) do(what string, step func() error) {
+	if b.err == nil {
+		b.err = step()
+		if _, bare := b.err.(syscall.Errno); bare {
+			b.err = os.NewSyscallError(what, b.err)
+		}
+	}
+}
+
+func (b *copyBuilder) mkdir(path string, mode os.FileMode) {
+	b.do("", func() error { return os.Mkdir(path, mode) })
+}
+
+func (b *copyBuilder) mount(source, target, kind string, flags uintptr, options string) {
+	b.do("", func() error { return mount(source, target, kind, flags, options) })
+}
+
+func (b *copyBuilder) restrict(path string, depth, attributes uintptr) {
+	b.do("", func() error { return restrict(path, depth, attributes) })
+}
+
+// show makes the directory at path outside appear at path in the copy, where an empty one is.
+func (b *copyBuilder) show(path string, writable bool) error {
+	switch path {
+	case "/proc":
+		return b.showProc()
+	case "/dev":
+		return b.showDev()
+	case "/sys":
+		b.mount(outside+path, path, "", syscall.MS_BIND|syscall.MS_REC, "")
+		b.restrict(path, recursive, closed|syscall.MS_NOEXEC)
+		return b.err
+	}
+	wanted := slices.Contains(b.writable, path)
+	writable = writable || wanted
+	if len(below(path, b.mounts)) > 0 {
+		return b.split(path, writable, wanted)
+	}
+	err := b.overlay(path, writable)
+	switch {
+	case err != nil && wanted:
+		return err
+	case err != nil && writable: // a volume that can be read, at least
+		_ = b.overlay(path, false)
+	case !writable:
+		for _, dir := range below(path, b.writable) {
+			_ = os.MkdirAll(dir, 0o755) // it is there, if path is
+			if err := b.show(dir, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// below returns those of paths that are below dir.
+func below(dir string, paths []string) (found []string) {
+	for _, path := range paths {
+		if path != dir && inside(path, dir) {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// overlay shows the directory at path through an overlay. The first writable one tells whether scratch carries
+// upper layers; otherwise memory does.
+func (b *copyBuilder) overlay(path string, writable bool) error {
+	layers := memory // only directories that stay empty
+	if writable && path != "/dev/shm" {
+		layers = disk
+	}
+	err := b.lay(path, layers, writable)
+	if err == nil || layers == memory || b.tested {
+		b.tested = b.tested || err == nil && layers == disk
+		return err
+	}
+	if mount("ccc-try", disk, "tmpfs", 0, "mode=700") != nil {
+		return err
+	}
+	if b.lay(path, disk, true) != nil { // it is path's own fault
+		_ = syscall.Unmount(disk, 0)
+		return err
+	}
+	b.tested = true
+	return nil
+}
+
+// lay lays the overlay, with its upper directories in layers.
+func (b *copyBuilder) lay(path, layers string, writable bool) error {
+	// The options name the lower directory by a dot: its own name may hold what separates options.
+	if err := os.Chdir(outside + path); err != nil {
+		return err
+	}
+	defer os.Chdir("/")
+	info, err := os.Stat(".")
+	if err != nil {
+		return err
+	}
+	b.layers++
+	top := fmt.Sprintf("%s/%d", layers, b.layers)
+	if err := os.Mkdir(top, info.Mode()&(os.ModePerm|os.ModeSticky)); err != nil { // its mode is that of the whole
+		return err
+	}
+	if !writable {
+		return mount("ccc-try", path, "overlay", closed, "lowerdir="+top+":.")
+	}
+	work := top + "-work"
+	if err := os.Mkdir(work, 0o700); err != nil {
+		return err
+	}
+	b.adopt(path, top)
+	// volatile: nothing has to survive a crash; xino=off: files keep their numbers.
+	return mount("ccc-try", path, "overlay", closed&^syscall.MS_RDONLY,
+		"lowerdir=.,upperdir="+top+",workdir="+work+",userxattr,volatile,index=off,metacopy=off,xino=off")
+}
+
+// split shows a directory entry by entry. That is for one with mounts below it, over which a user namespace can lay
+// no overlay.
+func (b *copyBuilder) split(path string, writable, wanted bool) error {
+	if wanted && path != "/" {
+		b.layers++
+		own := fmt.Sprintf("%s/%d", disk, b.layers)
+		b.mkdir(own, 0o755)
+		b.mount(own, path, "", syscall.MS_BIND, "")
+		b.restrict(path, 0, closed&^syscall.MS_RDONLY)
+		if b.err != nil {
+			return b.err
+		}
+	}
+	entries, err := os.ReadDir(outside + path)
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	if err != nil { // where one may not look, one may still pass through
+		for _, dir := range slices.Concat(below(path, b.mounts), below(path, b.writable)) {
+			name, _, _ := strings.Cut(strings.TrimPrefix(dir[len(path):], "/"), "/")
+			names = append(names, name)
+		}
+	}
+	for _, name := range names {
+		if err := b.showEntry(filepath.Join(path, name), writable); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showEntry shows what is at path outside. Sockets, named pipes and devices it leaves out.
+func (b *copyBuilder) showEntry(path string, writable bool) error {
+	info, err := os.Lstat(outside + path)
+	if err != nil || path == workshop {
+		return nil
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		if err := os.Mkdir(path, mode&(os.ModePerm|os.ModeSticky)); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+		return b.show(path, writable)
+	case mode&os.ModeSymlink != 0, mode.IsRegular() && writable && info.Size() <= b.room:
+		b.room -= info.Size()
+		_ = copyFile(outside+path, path, info)
+	case mode.IsRegular():
+		b.short = b.short || writable
+		return bind(path, closed)
+	}
+	return nil
+}
+
+// bind shows the file at path as it is outside. One that can't be shown stays empty.
+func bind(path string, attributes uintptr) error {
+	err := os.WriteFile(path, nil, 0o644)
+	if err != nil || mount(outside+path, path, "", syscall.MS_BIND, "") != nil {
+		return err
+	}
+	return restrict(path, 0, attributes)
+}
+
+// showProc mounts /proc for the processes of the copy. Root, which needs no capability to write to /proc/sys, can't
+// change the host there.
+func (b *copyBuilder) showProc() error {
+	b.mount("proc", "/proc", "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "")
+	// In a user namespace of its own the command would have capabilities again.
+	b.do("", func() error { return os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0) })
+	if b.err != nil {
+		return b.err
+	}
+	entries, err := os.ReadDir("/proc")
+	for _, entry := range entries {
+		_, isProcess := strconv.Atoi(entry.Name())
+		info, infoErr := entry.Info()
+		if isProcess == nil || infoErr != nil || info.Mode()&os.ModeSymlink != 0 || !info.IsDir() && info.Mode()&0o222 == 0 {
+			continue
+		}
+		path := "/proc/" + entry.Name()
+		b.mount(path, path, "", syscall.MS_BIND, "")
+		b.restrict(path, 0, closed)
+	}
+	return errors.Join(err, b.err)
+}
+
+// showDev makes a /dev of harmless devices. They are read-only, as far as that goes for devices: root could change
+// the mode of the host's /dev/null.
+func (b *copyBuilder) showDev() error {
+	b.mount("ccc-try", "/dev", "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=755")
+	b.mkdir("/dev/pts", 0o755)
+	b.mount("devpts", "/dev/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
+	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
+		if info, err := os.Stat(outside + "/dev/" + name); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			b.do("", func() error { return bind("/dev/"+name, closed&^syscall.MS_NODEV) })
+		}
+	}
+	for _, link := range []string{"ptmx pts/ptmx", "fd /proc/self/fd", "stdin fd/0", "stdout fd/1", "stderr fd/2"} {
+		name, target, _ := strings.Cut(link, " ")
+		b.do("", func() error { return os.Symlink(target, "/dev/"+name) })
+	}
+	b.do("", func() error { return b.showEntry("/dev/shm", true) })
+	b.restrict("/dev", 0, closed)
+	return b.err
+}
+
+// What has to be copied file by file is bounded, for the time it takes.
+const (
+	copyRoom   = 512 << 20 // bytes, in all
+	adoptFirst = 1000      // entries of a project that are looked at: a millisecond or two;
+	adoptMost  = 50000     // if one of these is to be adopted
+)
+
+// adopt copies into the upper directory top what the kernel can't copy there when it is written to. In the project
+// it looks at everything, unless that is much and the first of it is all the user's; of other directories at the
+// entries.
+func (b *copyBuilder) adopt(dir, top string) {
+	queue := []string{dir}
+	if b.project != dir && inside(b.project, dir) {
+		queue = append(queue, b.project)
+	}
+	for looked, most := 0, adoptFirst; len(queue) > 0 && looked < most; queue = queue[1:] {
+		within, err := os.Open(outside + queue[0])
+		if err != nil {
+			continue
+		}
+		names, _ := within.Readdirnames(most)
+		within.Close()
+		var stat syscall.Stat_t
+		inForeign := queue[0] != dir && syscall.Lstat(outside+queue[0], &stat) == nil && isForeign(&stat)
+		for _, name := range names {
+			looked++
+			path := filepath.Join(queue[0], name)
+			if syscall.Lstat(outside+path, &stat) != nil {
+				continue
+			}
+			if foreign := isForeign(&stat); (foreign || inForeign) && b.adoptEntry(dir, top, path, foreign) {
+				most = adoptMost
+			}
+			if stat.Mode&syscall.S_IFMT == syscall.S_IFDIR && inside(path, b.project) {
+				queue = append(queue, path)
+			}
+		}
+		b.short = b.short || looked >= adoptMost
+	}
+}
+
+// isForeign tells whether the command could not write to a file as its owner: the user namespace does not know its
+// owner or group, so that a copy would have another (EOVERFLOW), or it is another user's, and root has no
+// capabilities.
+func isForeign(stat *syscall.Stat_t) bool {
+	const unknown = 65534
+	return int(stat.Uid) != os.Getuid() || int(stat.Gid) != os.Getgid() && (os.Getuid() != 0 || stat.Gid == unknown)
+}
+
+// adoptEntry copies what is at path, if the user can write to it outside, and tells whether that is so: the
+// directory, or the file, or of a file that is not foreign itself the directory it is in. top is the upper
+// directory for dir.
+func (b *copyBuilder) adoptEntry(dir, top, path string, foreign bool) bool {
+	const writable = 2
+	info, err := os.Lstat(outside + path)
+	if err != nil || info.Mode()&0o222 == 0 {
+		return false
+	}
+	isLink, asked := info.Mode()&os.ModeSymlink != 0, path
+	if isLink { // it can be renamed, if anything
+		asked = filepath.Dir(path)
+	}
+	if syscall.Access(outside+asked, writable) != nil {
+		return false
+	}
+	target := filepath.Join(top, path[len(dir):])
+	switch {
+	case info.IsDir():
+		return copyDirs(path, target, top) == nil
+	case !foreign:
+		return copyDirs(filepath.Dir(path), filepath.Dir(target), top) == nil
+	case !isLink && !info.Mode().IsRegular():
+		return false
+	case info.Size() > b.room:
+		b.short = true
+	case copyDirs(filepath.Dir(path), filepath.Dir(target), top) == nil:
+		b.room -= info.Size()
+		_ = copyFile(outside+path, target, info)
+	}
+	return true
+}
+
+// copyDirs makes the directory target, and those between top and it, with the modes they have outside, where target
+// is path.
+func copyDirs(path, target, top string) error {
+	if _, err := os.Lstat(target); err == nil || target == top {
+		return nil
+	}
+	info, err := os.Lstat(outside + path)
+	if err == nil {
+		err = copyDirs(filepath.Dir(path), filepath.Dir(target), top)
+	}
+	if err == nil {
+		err = os.Mkdir(target, info.Mode()&(os.ModePerm|os.ModeSticky))
+	}
+	return err
+}
+
+// copyFile copies a file with mode and time, or a symbolic link.
+func copyFile(source, target string, info os.FileInfo) error {
+	if info.Mode()&os.ModeSymlink != 0 {
+		to, err := os.Readlink(source)
+		return errors.Join(err, os.Symlink(to, target))
+	}
+	from, err := os.Open(source)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Close(), os.Chtimes(target, info.ModTime(), info.ModTime())); err != nil {
+		os.Remove(target) // half of it is worse than none
+	}
+	return err
+}

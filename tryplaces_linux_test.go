@@ -1,0 +1,249 @@
+package main
+
+// Copies of unusual places: what is where, of whom, and mounted how.
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// put writes files below base, for the user of the box.
+func (box *tryBox) put(files map[string]string) {
+	box.t.Helper()
+	for name, content := range files {
+		path := filepath.Join(box.base, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			box.t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			box.t.Fatal(err)
+		}
+	}
+	box.own()
+}
+
+// unchanged runs do and expects base to be as before.
+func (box *tryBox) unchanged(do func()) {
+	box.t.Helper()
+	before := box.snapshot()
+	do()
+	if after := box.snapshot(); after != before {
+		box.t.Errorf("before\n%s\nafter\n%s", before, after)
+	}
+}
+
+func TestTryConcurrent(t *testing.T) {
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		box.unchanged(func() {
+			var all sync.WaitGroup
+			for i := range 8 {
+				all.Add(1)
+				go func() {
+					defer all.Done()
+					box.want(fmt.Sprintln("a note", i), fmt.Sprintf("for n in 1 2 3 4 5; do echo %d >>notes; mkdir -p d/$n; echo $n >sub/deep; done; xargs echo $(head -1 notes) <<E | cut -c-8\n%[1]d\nE", i))
+				}()
+			}
+			all.Wait()
+		})
+	})
+}
+
+// The characters that separate options of mount, quote, or mean something to a shell are nothing special in a path.
+func TestTryAwkwardPaths(t *testing.T) {
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		for _, name := range []string{"with blank", "a,b", "a:b", `a\b`, `a\\`, `q"q'q`, "-dash", "nl\nnl", "tab\t", "$HOME", "per%cent", "[a]*?", "ünïcödé", "latin\xe9", "=", ",upperdir=x", strings.Repeat("l", 200) + "/" + strings.Repeat("m", 200)} {
+			box.put(map[string]string{name + "/project/.git/HEAD": "", name + "/project/file": "x\n", name + "/home/mine": "h\n", name + "/temp/t": "t\n"})
+			box.vars = append(box.vars, "HOME="+filepath.Join(box.base, name, "home"), "TMPDIR="+filepath.Join(box.base, name, "temp"))
+			box.work = filepath.Join(box.base, name, "project")
+			box.unchanged(func() {
+				box.want("x\ny\nh\n", `cat file; echo y >file; cat file; cat "$HOME/mine"; echo >"$HOME/mine"; rm "$TMPDIR/t"; mkdir new; touch new/b`)
+				box.want(box.work+"\n", "pwd")
+			})
+		}
+	})
+}
+
+func TestTryPlaces(t *testing.T) {
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		box.put(map[string]string{"home/inner/.git/HEAD": "", "home/inner/a/b/f": "f\n", "plain/f": "f\n", "home/f": "f\n"})
+		os.Symlink("work", box.base+"/link")
+		os.Symlink(box.base+"/work/sub", box.home+"/sublink")
+		os.Symlink("home", box.base+"/homelink")
+		os.Mkdir(box.base+"/closed", 0)
+		home := box.home
+		box.vars = append(box.vars, configDirVariable+"="+box.base) // a ccc.json that can't be read would end it
+		for _, test := range []struct{ name, home, dir, line, want string }{
+			{"project_in_home", home, home + "/inner", "echo g >a/b/f; echo >~/f; cat a/b/f", "g\n"},
+			{"subdirectory", home, box.work + "/sub", "echo n >../notes; cat ../notes; echo >deep", "n\n"},
+			{"home_is_project", home, home, "echo g >f; cat f; pwd", "g\n" + home + "\n"},
+			{"no_git", home, box.base + "/plain", "echo g >f; cat f; ! touch ../x 2>&- && echo ro", "g\nro\n"},
+			{"link_to_project", home, box.base + "/link", "echo n >notes; cat notes; pwd", "n\n" + box.base + "/link\n"},
+			{"link_into_project", home, home + "/sublink", "echo d >deep; cat deep ../notes; pwd", "d\na note\n" + home + "/sublink\n"},
+			{"home_is_link", box.base + "/homelink", box.work, "echo g >~/f; cat ~/f; echo >notes", "g\n"},
+			{"home_holds_all", box.base, box.work, "echo n >notes; touch ../bin/x; ls ../bin", "ccc\nx\n"},
+			{"missing_home", box.base + "/none", box.work, "echo n >notes; ! mkdir ~ 2>&- && cat notes", "n\n"},
+			{"closed_home", box.base + "/closed", box.work, "echo n >notes; cat notes", "n\n"},
+			{"relative_home", "home", box.work, "echo n >notes; cat notes", "n\n"},
+			{"file_home", home + "/f", box.work, "echo n >notes; cat notes", "n\n"},
+			{"root_home", "/", box.work, "echo n >notes; cat notes; echo x >/x && mkdir -p /a/b && cat /x", "n\nx\n"},
+			{"root_dir", home, "/", "echo x >x && cat x; echo n >" + box.work + "/notes; cat " + box.work + "/notes; pwd", "x\nn\n/\n"},
+			{"kernel_dir", home, "/proc", "test -d self && pwd; echo x >~/x; cat ~/x", "/proc\nx\n"},
+			{"shm", home, "/dev/shm", "echo x >ccc-x; cat ccc-x; pwd", "x\n/dev/shm\n"},
+		} {
+			box.vars = append(box.vars, "HOME="+test.home)
+			box.work = test.dir
+			box.unchanged(func() {
+				cmd := box.cmd([]string{"ccc", "try", test.line})
+				cmd.Env = setEnv(append(box.vars, "PWD="+test.dir), "HOME", test.home)
+				if got := box.finish(cmd); got.stdout != test.want || got.stderr != "" {
+					t.Errorf("%s: %+v", test.name, got)
+				}
+			})
+		}
+		for _, path := range []string{"/x", "/a", "/dev/shm/ccc-x"} {
+			if _, err := os.Lstat(path); err == nil {
+				t.Errorf("%s was made", path)
+			}
+		}
+	})
+}
+
+// git works in a copy, in a linked worktree and in a submodule too, whose data is elsewhere, and changes nothing
+// outside.
+func TestTryGit(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		skipTry(t, err.Error())
+	}
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		git := func(line string) {
+			t.Helper()
+			box.vars = append(box.vars, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_CONFIG_NOSYSTEM=1")
+			if got := box.finish(box.cmd([]string{"sh", "-ec", line})); got.code != 0 {
+				t.Fatalf("%+v", got)
+			}
+		}
+		git("cd ..; git init -q main; cd main; echo 1 >f; git add f; git commit -qm 1; git worktree add -q ../tree; mkdir sub; " +
+			"git -c protocol.file.allow=always submodule -q add ../main subm; git commit -qm sub; git -C ../tree status")
+		for _, dir := range []string{"main", "tree", "tree/..", "main/subm", "main/sub"} {
+			box.work = filepath.Join(box.base, dir)
+			if dir == "tree/.." {
+				continue
+			}
+			box.unchanged(func() {
+				box.want("2\n", "echo 2 >>f; git add f; git commit -qm 2; echo 3 >>f; git stash -q; git branch new; git checkout -q new; git gc -q; git log -1 --format=%s")
+			})
+		}
+	})
+}
+
+// Files that the kernel can't copy up, because the user namespace does not know their group, can be changed
+// nonetheless.
+func TestTryForeignFiles(t *testing.T) {
+	onlyRoot(t)
+	const group, stranger = 54399, 54398
+	for _, uid := range []int{0, madeUpUser} {
+		t.Run("uid_"+strconv.Itoa(uid), func(t *testing.T) {
+			t.Parallel()
+			box := newTryBox(t, uid)
+			box.put(map[string]string{"work/g/d/f": "f\n", "work/g/d/ro": "r\n", "work/g/x": "x\n", "work/own": "o\n", "home/g/f": "f\n", "work/s/f": "s\n"})
+			os.Symlink("f", box.work+"/g/d/l")
+			for _, path := range []string{"work/g", "work/g/d", "work/g/d/f", "work/g/d/ro", "work/g/d/l", "work/g/x", "work/notes", "home/g", "home/g/f"} {
+				owner := uid
+				if uid == 0 {
+					owner = stranger // to root without capabilities these are no different
+				}
+				os.Lchown(filepath.Join(box.base, path), owner, group)
+			}
+			for _, path := range []string{"work/g", "work/g/d", "home/g"} {
+				os.Chmod(filepath.Join(box.base, path), 0o775|os.ModeSetgid)
+			}
+			os.Chmod(box.work+"/g/d/ro", 0o444)
+			for _, path := range []string{"work/s", "work/s/f"} { // another user's, open to the group
+				os.Lchown(filepath.Join(box.base, path), stranger, group)
+				os.Chmod(filepath.Join(box.base, path), 0o775)
+			}
+			os.Chmod(box.work+"/notes", 0o664)
+			box.unchanged(func() {
+				cmd := box.cmd([]string{"ccc", "try", `set -e; echo 2 >>notes; cat notes; cd g; echo 2 >>d/f; cat d/f; echo n >d/new; mv d/f d/moved; mv d/l d/m; rm d/ro;
+					mkdir d/e; echo >d/e/x; mv d/moved .; cat moved; rm -r d; ls; echo 2 >>../s/f; echo >../s/n; cat ../s/f; echo o >>../own; echo >~/g/n; touch -r x ../own`}, group)
+				want := "a note\n2\nf\n2\nf\n2\nmoved\nx\ns\n2\n"
+				if got := box.finish(cmd); got.code != 0 || got.stdout != want || got.stderr != "" {
+					t.Errorf("%+v, want %q", got, want)
+				}
+			})
+		})
+	}
+}
+
+// mounted mounts something at path for the time of the test.
+func (box *tryBox) mounted(path, kind, source, options string, flags uintptr) {
+	box.t.Helper()
+	os.MkdirAll(path, 0o755)
+	if err := syscall.Mount(source, path, kind, flags, options); err != nil {
+		skipTry(box.t, "mounting "+kind+": "+err.Error())
+	}
+	box.t.Cleanup(func() { syscall.Unmount(path, syscall.MNT_DETACH) })
+}
+
+// Where something is mounted below project or HOME, an overlay can't be laid over the whole. The parts are copies
+// just the same.
+func TestTryMountsBelow(t *testing.T) {
+	onlyRoot(t)
+	for _, uid := range []int{0, madeUpUser} {
+		t.Run("uid_"+strconv.Itoa(uid), func(t *testing.T) {
+			t.Parallel()
+			box := newTryBox(t, uid)
+			box.mounted(box.work+"/node_modules", "tmpfs", "t", "mode=755", 0)
+			box.mounted(box.work+"/sub/a/b/vol#u me", "tmpfs", "t", "", 0)
+			box.mounted(box.home+"/.cache", "tmpfs", "t", "", 0)
+			box.mounted(box.home+"/ro", "tmpfs", "t", "", 0)
+			box.mounted(box.base+"/tmp/inner", "tmpfs", "t", "", 0)
+			os.WriteFile(box.work+"/single", nil, 0o644)
+			box.put(map[string]string{"work/node_modules/m/f": "f\n", "work/sub/a/b/vol#u me/f": "f\n", "work/sub/a/own": "o\n", "home/.cache/f": "f\n", "home/ro/f": "f\n", "home/big": "b\n", "tmp/inner/f": "f\n"})
+			os.Symlink("notes", box.work+"/link")
+			syscall.Mount("", box.home+"/ro", "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
+			socket := listen(t, "unix", box.work+"/node_modules/socket")
+			direct := listen(t, "unix", box.work+"/socket")
+			box.unchanged(func() {
+				box.want("a note\nn\nf\nf\no\nf\nf\nb\nf\nok\n", `cat link; echo n >notes; cat link; cat node_modules/m/f "sub/a/b/vol#u me/f" sub/a/own ~/.cache/f ~/ro/f ~/big $TMPDIR/inner/f;
+					echo >new && mv new newer && mkdir d && echo >d/x && rm -r d && echo >>~/big && echo >~/n && echo >sub/a/n && echo >$TMPDIR/n && mv sub/deep sub/deeper && rm link &&
+					echo >node_modules/m/n && echo >>node_modules/m/f && echo >>~/.cache/f && echo >>$TMPDIR/inner/f && echo ok`)
+				box.attack("connect", socket, direct)
+				box.attack("mounts")
+			})
+		})
+	}
+}
+
+// Temporary directories on tmpfs and on an overlay, as in containers, where the upper layers can't be on disk.
+func TestTryScratch(t *testing.T) {
+	onlyRoot(t)
+	const overlays = `set -e; mount --make-rprivate /; m=%[1]s/m; mkdir -p $m; mount -t tmpfs t $m; mkdir $m/u1 $m/u2 $m/u3 $m/w1 $m/w2 $m/w3; chmod 1777 $m/u1 $m/u2
+		mount -t overlay -o lowerdir=/tmp,upperdir=$m/u1,workdir=$m/w1 o /tmp; mount -t overlay -o lowerdir=/var/tmp,upperdir=$m/u2,workdir=$m/w2 o /var/tmp
+		chown $2:$2 $m/u3; mount -t overlay -o lowerdir=%[1]s,upperdir=$m/u3,workdir=$m/w3 o %[1]s; cd %[1]s/work; `
+	const tmpfs = `set -e; mount --make-rprivate /; for d in /tmp /var/tmp; do mount -t tmpfs -o mode=1777 t $d; done; cd %[1]s/work; `
+	for name, prepare := range map[string]string{"overlay": overlays, "tmpfs": tmpfs} {
+		for _, uid := range []int{0, madeUpUser} {
+			t.Run(name+"_uid_"+strconv.Itoa(uid), func(t *testing.T) {
+				t.Parallel()
+				box := newTryBox(t, uid)
+				os.Mkdir(box.base+"/m", 0o755)
+				line := fmt.Sprintf(prepare, box.base) + `setpriv=$(command -v setpriv) && exec $setpriv --reuid $2 --regid $2 --clear-groups ccc try "$1"`
+				cmd := box.command("sh", "-c", line, "sh", `echo n >notes; cat notes; for d in ~ /tmp /var/tmp $TMPDIR; do echo x >$d/ccc-x && rm $d/ccc-x && mkdir -p $d/ccc-d/e && rm -r $d/ccc-d; done; rm -r sub; mkdir sub; ls sub; df -T . | tail -1 | cut -d' ' -f1`, strconv.Itoa(uid))
+				cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
+				box.unchanged(func() {
+					if got := box.finish(cmd); got.stdout != "n\nccc-try\n" || got.stderr != "" {
+						t.Errorf("%+v", got)
+					}
+				})
+			})
+		}
+	}
+}
