@@ -1,15 +1,16 @@
 package main
 
-// Judgement cases: short conversations with the verdict that the default prompt
-// must lead to. The form of the cases is tested always; the verdicts only with a
-// real model, for whoever has one:
+// Judgement cases: short conversations with the verdict that the default prompt must lead to. The form of the cases
+// is tested always; the verdicts only with a real model, for whoever has one:
 //
 //	CCC_JUDGE_CLAUDE=claude go test -timeout 2h -v -run TestJudgements .
 //
-// runs every case through that claude, as the user is logged in there, and
-// prints a table.
+// runs every case through that claude, as the user is logged in there, and prints a table. CCC_JUDGE_PROMPT=en
+// beside it judges with the English prompt; zh, the Chinese one, is the default. The cases stay as they are: users
+// write Chinese in them, and the feedback has to be Chinese with either prompt.
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,8 +25,7 @@ import (
 	"text/tabwriter"
 )
 
-// judgementCase is one file of the judgement cases: what a reviewer gets to see
-// and the verdict expected of it.
+// judgementCase is one file of the judgement cases: what a reviewer gets to see and the verdict expected of it.
 type judgementCase struct {
 	Name            string            `json:"name"`
 	Event           string            `json:"event"` // Stop or PreToolUse
@@ -50,6 +50,14 @@ type judgementTurn struct {
 	Output string `json:"output,omitempty"`
 }
 
+// judgeWords is what a language has of its own in a judgement: the prompt, and the words around the conversation.
+type judgeWords struct{ prompt, begin, tool, result, end string }
+
+var judgeLanguages = map[string]judgeWords{
+	"zh": {defaultPrompt, "以下是 Agent 与用户的对话：", "工具", "结果", "对话到此为止。"},
+	"en": {defaultPromptEnglish, "This is the conversation of the agent and the user:", "tool", "result", "The conversation ends here."},
+}
+
 // readJudgements returns the cases by file name.
 func readJudgements(t *testing.T) map[string]judgementCase {
 	t.Helper()
@@ -70,19 +78,19 @@ func readJudgements(t *testing.T) map[string]judgementCase {
 	return cases
 }
 
-// request is what the reviewer is asked: the conversation as text, since there
-// is no session to fork, and the request that ccc would send.
-func (c judgementCase) request() string {
+// request is what the reviewer is asked: the conversation as text, since there is no session to fork, and the
+// request that ccc would send.
+func (c judgementCase) request(words judgeWords) string {
 	var b strings.Builder
-	b.WriteString("以下是 Agent 与用户的对话：\n")
+	b.WriteString(words.begin + "\n")
 	for _, turn := range c.Conversation {
 		if turn.Tool != "" {
-			fmt.Fprintf(&b, "\n[工具 %s]\n%s\n[结果]\n%s\n", turn.Tool, turn.Input, turn.Output)
+			fmt.Fprintf(&b, "\n[%s %s]\n%s\n[%s]\n%s\n", words.tool, turn.Tool, turn.Input, words.result, turn.Output)
 		} else {
 			fmt.Fprintf(&b, "\n[%s]\n%s\n", turn.Role, turn.Text)
 		}
 	}
-	b.WriteString("\n对话到此为止。\n\n")
+	b.WriteString("\n" + words.end + "\n\n")
 	request := reviewRequest{
 		question:     c.Question,
 		requests:     c.Prompts,
@@ -111,7 +119,7 @@ func (c judgementCase) tryCommand() string {
 }
 
 // judge has claude judge the case, in a directory with the files of the case.
-func (c judgementCase) judge(t *testing.T, claude string, env []string) (decided verdict, feedback string, err error) {
+func (c judgementCase) judge(t *testing.T, claude string, env []string, words judgeWords) (decided verdict, feedback string, err error) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range c.Files {
@@ -126,13 +134,13 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string) (decided
 	stream := newStream(io.Discard, io.Discard, func(err error) { t.Log(err) })
 	complaints := &tail{limit: 2000}
 	args := []string{"--print", "--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema,
-		"--system-prompt", defaultPrompt, "--settings", reviewerSettings(c.tryCommand(), false), "--permission-mode", "dontAsk"}
+		"--system-prompt", words.prompt, "--settings", reviewerSettings(c.tryCommand(), false), "--permission-mode", "dontAsk"}
 	if try := c.tryCommand(); try != "" {
 		args = append(args, "--allowedTools", "Bash("+try+":*)")
 	}
 	cmd := exec.Command(claude, args...)
 	env = append(slices.Clone(env), testMainVariable+"=1") // the program of the test is ccc
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, env, strings.NewReader(c.request()), stream, complaints
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, env, strings.NewReader(c.request(words)), stream, complaints
 	err = cmd.Run()
 	stream.close()
 	if stream.result == nil {
@@ -142,7 +150,7 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string) (decided
 }
 
 // judgeAll prints the table and returns how many cases came out as expected.
-func judgeAll(t *testing.T, claude string, env []string) (right, all int) {
+func judgeAll(t *testing.T, claude string, env []string, words judgeWords) (right, all int) {
 	t.Helper()
 	cases := readJudgements(t)
 	var text strings.Builder
@@ -151,7 +159,7 @@ func judgeAll(t *testing.T, claude string, env []string) (right, all int) {
 	word := map[bool]verdict{true: verdictAllow, false: verdictBlock}
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
 		c := cases[name]
-		got, feedback, err := c.judge(t, claude, env)
+		got, feedback, err := c.judge(t, claude, env, words)
 		if err != nil {
 			got, feedback = verdictFailed, err.Error()
 		}
@@ -172,26 +180,35 @@ func TestJudgements(t *testing.T) {
 	if claude == "" {
 		t.Skip("CCC_JUDGE_CLAUDE is not set: it names the claude that judges the cases, and costs money")
 	}
-	if right, all := judgeAll(t, claude, os.Environ()); right < all {
+	words, ok := judgeLanguages[cmp.Or(os.Getenv("CCC_JUDGE_PROMPT"), "zh")]
+	if !ok {
+		t.Fatalf("CCC_JUDGE_PROMPT names no prompt: want zh or en")
+	}
+	if right, all := judgeAll(t, claude, os.Environ(), words); right < all {
 		t.Errorf("%d of %d cases came out otherwise", all-right, all)
 	}
 }
 
-// The cases reach a real claude and its verdicts come back; the model is a
-// script that always allows, so just the cases to allow come out right.
+// The cases reach a real claude and its verdicts come back; the model is a script that always allows, so just the
+// cases to allow come out right. How a prompt gets there does not depend on its language: one client is enough for the
+// English one.
 func TestRealClientJudgements(t *testing.T) {
-	forClients(t, func() script { return script{reviewer: []apiReply{replyVerdict(true, "")}} },
-		func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-			right, all := judgeAll(t, client.path, box.vars)
+	allows := func() script { return script{reviewer: []apiReply{replyVerdict(true, "")}} }
+	judge := func(words judgeWords) func(*testing.T, realClient, *sandbox, *scriptedAPI) {
+		return func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+			right, all := judgeAll(t, client.path, box.vars, words)
 			if right*2 != all {
 				t.Errorf("%d of %d, want half", right, all)
 			}
 			for _, r := range api.requests("review") {
-				if !strings.Contains(r.System, "严格的任务审查者") || !strings.Contains(r.last("user"), "对话到此为止") {
+				if !strings.Contains(r.System, strings.TrimSpace(words.prompt)) || !strings.Contains(r.last("user"), words.end) {
 					t.Errorf("the model was asked %.200q", r.last("user"))
 				}
 			}
-		})
+		}
+	}
+	t.Run("zh", func(t *testing.T) { forClients(t, allows, judge(judgeLanguages["zh"])) })
+	t.Run("en", func(t *testing.T) { forNewest(t, allows, judge(judgeLanguages["en"])) })
 }
 
 func TestJudgementCases(t *testing.T) {

@@ -595,7 +595,7 @@ func TestRealClientTaskRuns(t *testing.T) {
 		if !strings.Contains(review.text(), "<status>stopped</status>") {
 			t.Error("the fork does not say that the task stopped: the test shows nothing")
 		}
-		if request := api.lastReview(t); !strings.Contains(request, "## 正在运行的后台任务") || !strings.Contains(request, "sleep 60") || !strings.Contains(request, "副本里没有这些任务") {
+		if request := api.lastReview(t); !strings.Contains(request, "## 正在运行的后台任务") || !strings.Contains(request, "sleep 60") || !strings.Contains(request, "分叉里没有这些任务") {
 			t.Errorf("the request is %s", request)
 		}
 		box.awaitVerdicts(1)

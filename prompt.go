@@ -18,6 +18,9 @@ import (
 //go:embed supervisor_prompt_default.md
 var defaultPrompt string
 
+//go:embed supervisor_prompt_default_en.md
+var defaultPromptEnglish string
+
 // supervisorPromptLimit is in bytes. Linux limits one argument to 128 KiB; a larger prompt is refused, not cut.
 const supervisorPromptLimit = 100 << 10
 
@@ -121,7 +124,7 @@ func (r reviewRequest) text() string {
 	section("Agent 的最后一条消息", cutMiddle(r.lastMessage, lastMessageKeep))
 	if tasks := strings.TrimSpace(string(r.tasks)); tasks != "" && tasks != "null" && tasks != "[]" {
 		section("正在运行的后台任务", cutMiddle(tasks, userPromptKeep)+"\n这些任务在 Agent 的会话里仍在运行，结束时会唤醒 Agent。"+
-			"对话里若说它们已经停止（stopped），那只是因为你看到的是会话的副本，副本里没有这些任务。")
+			"对话里若说它们已经停止（stopped），那只是因为你看到的是会话的分叉，分叉里没有这些任务。")
 	}
 	section("上一次审查的要求", r.lastFeedback)
 	section("审查轮数", fmt.Sprintf("第 %d 轮，最多 %d 轮。", r.iteration, r.limit))

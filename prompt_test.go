@@ -1,9 +1,12 @@
 package main
 
+// The default prompts, one for each language: the same skeleton, in other words.
+
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"slices"
@@ -13,8 +16,157 @@ import (
 	"unicode/utf8"
 )
 
-// promptSection is one heading of the prompt with the lines that belong to it,
-// those of its subheadings included.
+// The headings that every prompt has, in this order; the examples are between promptExamples and promptChecklist.
+const (
+	promptTitle = iota
+	promptRole
+	promptMaterials
+	promptStep1
+	promptStep2
+	promptRunFirst
+	promptCopy
+	promptNoCopy
+	promptStep3
+	promptTrap1
+	promptTrap2
+	promptTrap3
+	promptTrap4
+	promptTrap5
+	promptStep4
+	promptStep5
+	promptStops
+	promptConditions
+	promptSituations
+	promptQuestions
+	promptLaterRounds
+	promptStep6
+	promptQuality
+	promptTemplates
+	promptForbidden
+	promptExamples
+	promptChecklist
+	promptOutput
+	promptHeadings
+)
+
+// promptWords is what differs by language between the default prompts.
+type promptWords struct {
+	text       string
+	sizeLimit  int // bytes
+	headings   [promptHeadings]string
+	notAgent   string   // says that the reviewer is no longer the agent
+	trapParts  []string // each once in each trap
+	example    string   // the heading of example %d begins with it
+	parts      []string // each once in each example
+	stop       string   // begins the line of each legitimate way to stop
+	phrase     string   // encloses each forbidden phrase
+	language   string   // a rule: feedback is in the user's language
+	user       string   // what the feedback of an allow speaks of
+	length     func(feedback string) int
+	longest    int    // of a feedback, as length counts and as the prompt says
+	longestSay string // as the prompt says it
+	last       string // says that nothing follows the verdict
+	foreign    string // a regular expression of what must not occur; "": nothing
+}
+
+var promptLanguages = map[string]promptWords{
+	"zh": {
+		text:      defaultPrompt,
+		sizeLimit: 30 << 10,
+		headings: [promptHeadings]string{
+			promptTitle:       "# 审查守则",
+			promptRole:        "## 角色：严格的任务审查者",
+			promptMaterials:   "## 你手里的材料",
+			promptStep1:       "## 第一步：理解用户需求",
+			promptStep2:       "## 第二步：检查实际工作",
+			promptRunFirst:    "### 怎么查：先跑，再读",
+			promptCopy:        "### 副本的用法",
+			promptNoCopy:      "### 没有副本的时候",
+			promptStep3:       "## 第三步：检查常见陷阱",
+			promptTrap1:       "### 陷阱一：只问不做",
+			promptTrap2:       "### 陷阱二：测试循环",
+			promptTrap3:       "### 陷阱三：虚假完成",
+			promptTrap4:       "### 陷阱四：缺少验证",
+			promptTrap5:       "### 陷阱五：错误放弃",
+			promptStep4:       "## 第四步：评估完成质量",
+			promptStep5:       "## 第五步：判断完成状态",
+			promptStops:       "### 六种正当的停法",
+			promptConditions:  "### allow_stop=true 的 5 个必要条件",
+			promptSituations:  "### allow_stop=false 的 7 种情形",
+			promptQuestions:   "### 提问事件（AskUserQuestion）的规矩",
+			promptLaterRounds: "### 第二轮起的规矩",
+			promptStep6:       "## 第六步：提供反馈",
+			promptQuality:     "### 反馈质量要求",
+			promptTemplates:   "### 反馈模板",
+			promptForbidden:   "### 禁止的反馈写法",
+			promptExamples:    "## 示例",
+			promptChecklist:   "## 快速检查清单",
+			promptOutput:      "## 输出格式",
+		},
+		notAgent:   "不再是上面对话里的 Agent",
+		trapParts:  []string{"- **样子**：", "- **查法**：", "- **无辜的情形**："},
+		example:    "示例 %d：",
+		parts:      []string{"**场景**：", "**判断**："},
+		stop:       `- \*\*[甲乙丙丁戊己]、`,
+		phrase:     `「([^」]+)」`,
+		language:   "用**用户的语言**",
+		user:       "用户",
+		length:     utf8.RuneCountInString,
+		longest:    300,
+		longestSay: "三百字",
+		last:       "不再说话",
+	},
+	"en": {
+		text:      defaultPromptEnglish,
+		sizeLimit: 36 << 10,
+		headings: [promptHeadings]string{
+			promptTitle:       "# Review guide",
+			promptRole:        "## Role: strict task reviewer",
+			promptMaterials:   "## What you have in hand",
+			promptStep1:       "## Step 1: Understand what the user asked for",
+			promptStep2:       "## Step 2: Inspect the actual work",
+			promptRunFirst:    "### How to look: run first, then read",
+			promptCopy:        "### Using a copy",
+			promptNoCopy:      "### When there is no copy",
+			promptStep3:       "## Step 3: Check for common traps",
+			promptTrap1:       "### Trap 1: Asking instead of doing",
+			promptTrap2:       "### Trap 2: Test loop",
+			promptTrap3:       "### Trap 3: Fake completion",
+			promptTrap4:       "### Trap 4: Missing verification",
+			promptTrap5:       "### Trap 5: Giving up too early",
+			promptStep4:       "## Step 4: Assess the quality of the work",
+			promptStep5:       "## Step 5: Decide whether the work is finished",
+			promptStops:       "### Six legitimate ways to stop",
+			promptConditions:  "### The 5 necessary conditions for allow_stop=true",
+			promptSituations:  "### The 7 situations for allow_stop=false",
+			promptQuestions:   "### Question events (AskUserQuestion)",
+			promptLaterRounds: "### From the second round on",
+			promptStep6:       "## Step 6: Write the feedback",
+			promptQuality:     "### What good feedback contains",
+			promptTemplates:   "### Feedback templates",
+			promptForbidden:   "### Forbidden feedback",
+			promptExamples:    "## Examples",
+			promptChecklist:   "## Quick checklist",
+			promptOutput:      "## Output format",
+		},
+		notAgent:   "no longer the agent in the conversation above",
+		trapParts:  []string{"- **Signs**: ", "- **How to check**: ", "- **Innocent cases**: "},
+		example:    "Example %d: ",
+		parts:      []string{"**Scenario**: ", "**Judgement**: "},
+		stop:       `- \*\*[A-F]: `,
+		phrase:     `"([^"]+)"`,
+		language:   "**the user's language**",
+		user:       "user",
+		length:     func(feedback string) int { return len(strings.Fields(feedback)) },
+		longest:    180,
+		longestSay: "180 words",
+		last:       "say nothing more",
+		// Chinese characters, and the punctuation that goes with them.
+		foreign: `[\p{Han}\x{3000}-\x{303f}\x{ff00}-\x{ffef}]`,
+	},
+}
+
+// promptSection is one heading of the prompt with the lines that belong to it, those of its subheadings included.
 type promptSection struct {
 	title string
 	level int
@@ -23,8 +175,7 @@ type promptSection struct {
 
 func (s promptSection) text() string { return strings.Join(s.lines, "\n") }
 
-// promptSections splits Markdown at its ATX headings; "#" inside a fenced block
-// is no heading.
+// promptSections splits Markdown at its ATX headings; "#" inside a fenced block is no heading.
 func promptSections(text string) []promptSection {
 	var all []promptSection
 	var open []int // indexes of the sections that the current line belongs to
@@ -49,8 +200,8 @@ func promptSections(text string) []promptSection {
 	return all
 }
 
-// numberedItems returns the top-level "1. " items of a section and fails the
-// test unless they are numbered 1, 2, 3 and so on.
+// numberedItems returns the top-level "1. " items of a section and fails the test unless they are numbered 1, 2, 3
+// and so on.
 func numberedItems(t *testing.T, s promptSection) []string {
 	t.Helper()
 	item := regexp.MustCompile(`^(\d+)\. (.*)`)
@@ -68,11 +219,57 @@ func numberedItems(t *testing.T, s promptSection) []string {
 	return got
 }
 
-// exampleVerdict is the reviewer's answer; a missing or non-boolean allow_stop is
-// told apart from false.
+// exampleVerdict is the reviewer's answer; a missing or non-boolean allow_stop is told apart from false.
 type exampleVerdict struct {
 	AllowStop *bool   `json:"allow_stop"`
 	Feedback  *string `json:"feedback"`
+}
+
+// promptShape returns, for each heading of a prompt, its level and the kinds of the lines below it, in order:
+// points of a list ("-", with a name in bold "-*", to be ticked off "[]"), numbered ones, rows of a table,
+// quotations, fences, labels in bold, paragraphs.
+func promptShape(text string) []string {
+	kinds := []struct {
+		kind string
+		form *regexp.Regexp
+	}{
+		{"[]", regexp.MustCompile(`^- \[ \] `)},
+		{"-*", regexp.MustCompile(`^- \*\*`)},
+		{"-", regexp.MustCompile(`^- `)},
+		{"1.", regexp.MustCompile(`^\d+\. `)},
+		{"|", regexp.MustCompile(`^\|`)},
+		{">", regexp.MustCompile(`^> `)},
+		{"*", regexp.MustCompile(`^\*\*[^*]+\*\*(：|: )`)},
+	}
+	heading := regexp.MustCompile(`^#+ `)
+	shape := []string{""}
+	fenced, blank := false, true
+	for _, line := range strings.Split(text, "\n") {
+		kind := ""
+		switch {
+		case strings.HasPrefix(line, "```"):
+			fenced = !fenced
+			kind = line
+		case fenced || line == "":
+		case heading.MatchString(line):
+			shape = append(shape, heading.FindString(line))
+		default:
+			if blank {
+				kind = "p"
+			}
+			for _, k := range kinds {
+				if k.form.MatchString(line) {
+					kind = k.kind
+					break
+				}
+			}
+		}
+		if kind != "" {
+			shape[len(shape)-1] += " " + kind
+		}
+		blank = line == ""
+	}
+	return shape
 }
 
 // decodeStrict decodes exactly one JSON document without unknown fields.
@@ -88,176 +285,184 @@ func decodeStrict(data []byte, v any) error {
 	return nil
 }
 
+// promptVerdicts returns what the examples of a prompt decide, and fails the test where one has no verdict.
+func promptVerdicts(t *testing.T, w promptWords) (verdicts []exampleVerdict) {
+	t.Helper()
+	block := regexp.MustCompile("(?s)```json\n(.*?)\n```")
+	word, _, _ := strings.Cut(w.example, "%d")
+	for _, s := range promptSections(w.text) {
+		if !strings.HasPrefix(s.title, word) {
+			continue
+		}
+		if title := fmt.Sprintf(w.example, len(verdicts)+1); !strings.HasPrefix(s.title, title) || s.title == title || s.level != 3 {
+			t.Errorf("%q: want the heading ### %s...", s.title, title)
+		}
+		for _, part := range w.parts {
+			if strings.Count(s.text(), part) != 1 {
+				t.Errorf("%s: want one %q", s.title, part)
+			}
+		}
+		if !strings.HasSuffix(strings.TrimSpace(s.text()), "```") {
+			t.Errorf("%s: text after the verdict", s.title)
+		}
+		found := block.FindAllStringSubmatch(s.text(), -1)
+		if len(found) != 1 {
+			t.Fatalf("%s: %d JSON blocks, want 1", s.title, len(found))
+		}
+		var v exampleVerdict
+		if err := decodeStrict([]byte(found[0][1]), &v); err != nil {
+			t.Fatalf("%s: %v", s.title, err)
+		}
+		if v.AllowStop == nil || v.Feedback == nil {
+			t.Fatalf("%s: allow_stop and feedback are both required", s.title)
+		}
+		verdicts = append(verdicts, v)
+	}
+	return verdicts
+}
+
 func TestPromptStructure(t *testing.T) {
-	if !utf8.ValidString(defaultPrompt) || strings.Contains(defaultPrompt, "\r") {
+	for language, w := range promptLanguages {
+		t.Run(language, func(t *testing.T) { checkPrompt(t, w) })
+	}
+}
+
+func checkPrompt(t *testing.T, w promptWords) {
+	if !utf8.ValidString(w.text) || strings.Contains(w.text, "\r") {
 		t.Error("the prompt must be UTF-8 with Unix line ends")
 	}
-	if !strings.HasSuffix(defaultPrompt, "\n") {
+	if !strings.HasSuffix(w.text, "\n") {
 		t.Error("the last line has no line end")
 	}
-	if n := strings.Count(defaultPrompt, "\n"); n < 400 || n > 500 {
+	if n := strings.Count(w.text, "\n"); n < 400 || n > 500 {
 		t.Errorf("%d lines, want 400 to 500", n)
 	}
 	// It travels with every review, so it stays far below the limit of 100 KiB.
-	if n := len(defaultPrompt); n > 30<<10 {
-		t.Errorf("%d bytes, want at most %d", n, 30<<10)
+	if n := len(w.text); n > w.sizeLimit {
+		t.Errorf("%d bytes, want at most %d", n, w.sizeLimit)
 	}
-	if n := strings.Count(defaultPrompt, "```"); n%2 != 0 {
+	if n := strings.Count(w.text, "```"); n%2 != 0 {
 		t.Error("a fenced block is not closed")
 	}
-
-	all := promptSections(defaultPrompt)
-	byTitle := map[string]promptSection{}
-	seen := map[string]int{}
-	for _, s := range all {
-		seen[s.title]++
-		byTitle[s.title] = s
+	// The file is sent byte for byte: nothing may wait to be filled in.
+	if m := regexp.MustCompile(`\{\{|\$\{|%[sdv]`).FindString(w.text); m != "" {
+		t.Errorf("the prompt holds the placeholder %q", m)
 	}
-	need := func(level int, title string) promptSection {
+	if w.foreign != "" {
+		for _, m := range regexp.MustCompile(".*"+w.foreign+".*").FindAllString(w.text, -1) {
+			t.Errorf("another language's character in %q", m)
+		}
+	}
+
+	var headings []string
+	bySection := map[string]promptSection{}
+	word, _, _ := strings.Cut(w.example, "%d")
+	for _, s := range promptSections(w.text) {
+		if strings.TrimSpace(s.text()) == "" {
+			t.Errorf("heading %q has no text", s.title)
+		}
+		if !strings.HasPrefix(s.title, word) {
+			heading := strings.Repeat("#", s.level) + " " + s.title
+			headings = append(headings, heading)
+			bySection[heading] = s
+		}
+	}
+	if !slices.Equal(headings, w.headings[:]) {
+		t.Fatalf("headings\n%q, want\n%q", headings, w.headings)
+	}
+	section := func(heading int) promptSection { return bySection[w.headings[heading]] }
+	has := func(heading int, text string) {
 		t.Helper()
-		s := byTitle[title]
-		if seen[title] != 1 {
-			t.Errorf("heading %q occurs %d times, want once", title, seen[title])
-		} else if s.level != level {
-			t.Errorf("heading %q is at level %d, want %d", title, s.level, level)
-		} else if strings.TrimSpace(s.text()) == "" {
-			t.Errorf("heading %q has no text", title)
+		if !strings.Contains(section(heading).text(), text) {
+			t.Errorf("%s: does not say %q", w.headings[heading], text)
 		}
-		return s
 	}
 
-	if s := need(2, "角色：严格的任务审查者"); !strings.Contains(s.text(), "不再是上面对话里的 Agent") {
-		t.Error("the role does not say that the reviewer is no longer the agent")
-	}
-	steps := []string{"第一步：理解用户需求", "第二步：检查实际工作", "第三步：检查常见陷阱",
-		"第四步：评估完成质量", "第五步：判断完成状态", "第六步：提供反馈"}
-	inOrder := slices.Concat([]string{"角色：严格的任务审查者", "你手里的材料"}, steps,
-		[]string{"示例", "快速检查清单", "输出格式"})
-	last := -1
-	for _, title := range inOrder {
-		need(2, title)
-		at := slices.IndexFunc(all, func(s promptSection) bool { return s.title == title })
-		if at < last {
-			t.Errorf("heading %q is out of order", title)
-		}
-		last = max(last, at)
-	}
-
-	traps := need(2, "第三步：检查常见陷阱")
-	if n := strings.Count(traps.text(), "\n### "); n != 5 {
-		t.Errorf("%d traps, want 5", n)
-	}
-	for i, name := range []string{"只问不做", "测试循环", "虚假完成", "缺少验证", "错误放弃"} {
-		trap := need(3, "陷阱"+string([]rune("一二三四五")[i])+"："+name)
-		if !strings.Contains(traps.text(), "### "+trap.title) {
-			t.Errorf("%q is not under %q", trap.title, traps.title)
-		}
-		for _, part := range []string{"- **样子**：", "- **查法**：", "- **无辜的情形**："} {
-			if strings.Count(trap.text(), part) != 1 {
-				t.Errorf("%s: want one %q", trap.title, part)
+	has(promptRole, w.notAgent)
+	for heading := promptTrap1; heading <= promptTrap5; heading++ {
+		for _, part := range w.trapParts {
+			if strings.Count(section(heading).text(), "\n"+part) != 1 {
+				t.Errorf("%s: want one %q", w.headings[heading], part)
 			}
 		}
 	}
-
-	if got := numberedItems(t, need(3, "allow_stop=true 的 5 个必要条件")); len(got) != 5 {
+	if n := len(regexp.MustCompile(`(?m)^`+w.stop).FindAllString(section(promptStops).text(), -1)); n != 6 {
+		t.Errorf("%d ways to stop, want 6", n)
+	}
+	if got := numberedItems(t, section(promptConditions)); len(got) != 5 {
 		t.Errorf("%d conditions for allow_stop=true, want 5", len(got))
 	}
-	if got := numberedItems(t, need(3, "allow_stop=false 的 7 种情形")); len(got) != 7 {
+	if got := numberedItems(t, section(promptSituations)); len(got) != 7 {
 		t.Errorf("%d situations for allow_stop=false, want 7", len(got))
 	}
-	for _, title := range []string{"怎么查：先跑，再读", "副本的用法", "没有副本的时候", "六种正当的停法", "提问事件（AskUserQuestion）的规矩", "第二轮起的规矩",
-		"反馈质量要求"} {
-		need(3, title)
-	}
-	if n := strings.Count(need(3, "反馈模板").text(), "\n> "); n < 4 {
+	has(promptQuality, w.language)
+	has(promptQuality, w.longestSay)
+	if n := strings.Count(section(promptTemplates).text(), "\n> "); n < 4 {
 		t.Errorf("%d feedback templates, want at least 4", n)
 	}
-	if n := strings.Count(need(2, "快速检查清单").text(), "- [ ] "); n < 5 {
+	if n := strings.Count(section(promptChecklist).text(), "- [ ] "); n < 5 {
 		t.Errorf("%d points in the checklist, want at least 5", n)
 	}
-	output := need(2, "输出格式").text()
-	for _, word := range []string{"`allow_stop`", "`feedback`", "StructuredOutput", "不再说话"} {
-		if !strings.Contains(output, word) {
-			t.Errorf("the output format does not mention %s", word)
-		}
-	}
-	if all[len(all)-1].title != "输出格式" {
-		t.Error("the output format is not the last section")
+	for _, text := range []string{"`allow_stop`", "`feedback`", "StructuredOutput", w.last} {
+		has(promptOutput, text)
 	}
 
 	var forbidden []string
-	for _, m := range regexp.MustCompile(`「([^」]+)」`).FindAllStringSubmatch(need(3, "禁止的反馈写法").text(), -1) {
+	for _, m := range regexp.MustCompile(w.phrase).FindAllStringSubmatch(section(promptForbidden).text(), -1) {
 		forbidden = append(forbidden, strings.ToLower(m[1]))
 	}
 	if len(forbidden) < 10 {
 		t.Errorf("%d forbidden phrases, want at least 10", len(forbidden))
 	}
-
-	number := regexp.MustCompile(`^示例 (\d+)：.+`)
-	block := regexp.MustCompile("(?s)```json\n(.*?)\n```")
-	examples, allowed := 0, 0
-	for _, s := range all {
-		if !strings.HasPrefix(s.title, "示例 ") {
-			continue
-		}
-		examples++
-		if m := number.FindStringSubmatch(s.title); m == nil || m[1] != strconv.Itoa(examples) || s.level != 3 {
-			t.Errorf("%q: want the heading ### 示例 %d：...", s.title, examples)
-		}
-		text := s.text()
-		for _, part := range []string{"**场景**：", "**判断**："} {
-			if strings.Count(text, part) != 1 {
-				t.Errorf("%s: want one %q", s.title, part)
-			}
-		}
-		found := block.FindAllStringSubmatch(text, -1)
-		if len(found) != 1 {
-			t.Errorf("%s: %d JSON blocks, want 1", s.title, len(found))
-			continue
-		}
-		var v exampleVerdict
-		if err := decodeStrict([]byte(found[0][1]), &v); err != nil {
-			t.Errorf("%s: %v", s.title, err)
-			continue
-		}
-		if v.AllowStop == nil || v.Feedback == nil {
-			t.Errorf("%s: allow_stop and feedback are both required", s.title)
-			continue
-		}
-		feedback := *v.Feedback
+	verdicts, allowed := promptVerdicts(t, w), 0
+	for i, v := range verdicts {
+		name, feedback := strings.TrimSpace(fmt.Sprintf(w.example, i+1)), *v.Feedback
 		if *v.AllowStop {
 			allowed++
 			// On allow, feedback is only for what is left to the user.
-			if feedback != "" && !strings.Contains(feedback, "用户") {
-				t.Errorf("%s: feedback of an allow that leaves nothing to the user", s.title)
+			if feedback != "" && !strings.Contains(feedback, w.user) {
+				t.Errorf("%s feedback of an allow that leaves nothing to the user", name)
 			}
-		} else if len([]rune(feedback)) < 30 {
-			t.Errorf("%s: a refusal without usable feedback: %q", s.title, feedback)
+		} else if w.length(feedback) < 30 {
+			t.Errorf("%s a refusal without usable feedback: %q", name, feedback)
 		}
-		if len([]rune(feedback)) > 300 {
-			t.Errorf("%s: feedback of %d characters, the prompt allows 300", s.title, len([]rune(feedback)))
+		if n := w.length(feedback); n > w.longest {
+			t.Errorf("%s feedback of %d, the prompt allows %s", name, n, w.longestSay)
 		}
 		for _, phrase := range forbidden {
 			if strings.Contains(strings.ToLower(feedback), phrase) {
-				t.Errorf("%s: feedback holds the forbidden %q", s.title, phrase)
+				t.Errorf("%s feedback holds the forbidden %q", name, phrase)
 			}
 		}
 		if strings.ContainsAny(feedback, "?？") {
-			t.Errorf("%s: feedback asks a question", s.title)
-		}
-		if !strings.HasSuffix(strings.TrimSpace(text), "```") {
-			t.Errorf("%s: text after the verdict", s.title)
+			t.Errorf("%s feedback asks a question", name)
 		}
 	}
-	if examples < 10 {
-		t.Errorf("%d examples, want at least 10", examples)
+	if len(verdicts) < 10 {
+		t.Errorf("%d examples, want at least 10", len(verdicts))
 	}
-	if allowed*3 < examples || (examples-allowed)*3 < examples {
-		t.Errorf("%d of %d examples allow: want at least a third of each verdict", allowed, examples)
+	if refused := len(verdicts) - allowed; allowed*3 < len(verdicts) || refused*3 < len(verdicts) {
+		t.Errorf("%d of %d examples allow: want at least a third of each verdict", allowed, len(verdicts))
 	}
+}
 
-	// The file is sent byte for byte: nothing may wait to be filled in.
-	if m := regexp.MustCompile(`\{\{|\$\{|%[sdv]`).FindString(defaultPrompt); m != "" {
-		t.Errorf("the prompt holds the placeholder %q", m)
+// A rule, a condition, a template or an example that one language has, every language has.
+func TestPromptsAlike(t *testing.T) {
+	one, other := promptLanguages["zh"], promptLanguages["en"]
+	shape, otherShape := promptShape(one.text), promptShape(other.text)
+	if len(shape) != len(otherShape) {
+		t.Fatalf("%d headings and %d", len(shape), len(otherShape))
+	}
+	sections := append([]promptSection{{title: "before the first heading"}}, promptSections(one.text)...)
+	for i := range shape {
+		if shape[i] != otherShape[i] {
+			t.Errorf("%s: the lines are\n%s, in the other language\n%s", sections[i].title, shape[i], otherShape[i])
+		}
+	}
+	verdicts, otherVerdicts := promptVerdicts(t, one), promptVerdicts(t, other)
+	for i, v := range verdicts {
+		if o := otherVerdicts[i]; *v.AllowStop != *o.AllowStop || (*v.Feedback == "") != (*o.Feedback == "") {
+			t.Errorf("example %d decides otherwise in the other language", i+1)
+		}
 	}
 }
