@@ -192,8 +192,8 @@ func (h *hook) command(operand string, supervised bool) any {
 		return blocked(fmt.Sprintf("不明白 /supervisor %s。可用: /supervisor on、/supervisor off、/supervisor（查询）、/supervisor 任务内容", operand))
 	}
 	on := operand != "off"
-	if !on && processHas(h.client.pid, nested) {
-		return blocked("关闭监督由用户决定，不由 Agent 调用的 claude 决定。")
+	if !on && (processHas(h.client.pid, nested) || h.isScheduled()) {
+		return blocked("关闭监督由用户决定，不由 Agent 决定。")
 	}
 	if err := h.stateDir.switchMode(h.event.SessionID, h.client.String(), on); err != nil {
 		h.warn("switching the mode", err)
@@ -216,7 +216,7 @@ func (h *hook) command(operand string, supervised bool) any {
 // answer tells, once, what became of the last review if that could not be told before; the first of a session tells
 // that the session is supervised. What Claude Code submits itself is no request.
 func (h *hook) prompt() any {
-	if h.event.Prompt != "" && !isUsers(h.event.Prompt) {
+	if h.event.Prompt != "" && !isUsers(h.event.Prompt) || h.isScheduled() {
 		return nil
 	}
 	var last record

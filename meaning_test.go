@@ -271,7 +271,7 @@ func byIteration(agent func(apiRequest) apiReply, reviews ...apiReply) func(apiR
 			return agent(r)
 		}
 		for i := len(reviews); i > 1; i-- {
-			if strings.Contains(r.text(), fmt.Sprintf("第 %d 次，最多", i)) {
+			if strings.Contains(r.text(), fmt.Sprintf("第 %d 轮，最多", i)) {
 				return reviews[i-1]
 			}
 		}

@@ -93,6 +93,7 @@ type sessionState struct {
 	Spent      int         `json:"spent,omitempty"`      // reviews for it, whatever has set Count back since
 	Enabled    *bool       `json:"enabled,omitempty"`    // what Switch says
 	Switch     *modeSwitch `json:"switch,omitempty"`     // set once the session was switched on or off
+	Scheduled  []string    `json:"scheduled,omitempty"`  // prompts that the agent had scheduled by its last stop
 	Client     string      `json:"client,omitempty"`     // the one that ran its last hook
 	LaunchedAt time.Time   `json:"launched_at,omitzero"` // of a supervised launch
 	CreatedAt  time.Time   `json:"created_at"`

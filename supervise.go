@@ -31,6 +31,7 @@ type hookEvent struct {
 	StopHookActive       bool            `json:"stop_hook_active"`       // this stop follows one that a hook blocked
 	LastAssistantMessage json.RawMessage `json:"last_assistant_message"` // a string, or whatever a later version makes of it
 	BackgroundTasks      json.RawMessage `json:"background_tasks"`
+	SessionCrons         json.RawMessage `json:"session_crons"` // prompts that the agent has scheduled
 	ToolName             string          `json:"tool_name"`
 	ToolInput            json.RawMessage `json:"tool_input"`
 	ToolUseID            string          `json:"tool_use_id"`
@@ -52,6 +53,28 @@ type hook struct {
 
 func (h *hook) project() string { return cmp.Or(os.Getenv(projectVariable), h.event.Cwd) }
 
+// scheduled are the prompts that Claude Code will submit by itself, as the event of a stop tells.
+func (e *hookEvent) scheduled() (prompts []string) {
+	var crons []struct {
+		Prompt string `json:"prompt"`
+	}
+	_ = json.Unmarshal(e.SessionCrons, &crons) // another shape tells of none
+	for _, cron := range crons {
+		prompts = append(prompts, cron.Prompt)
+	}
+	return prompts
+}
+
+// isScheduled tells whether the event's prompt is one that the agent has scheduled, as of the session's last stop. A long
+// one is told clipped.
+func (h *hook) isScheduled() bool {
+	state, _ := h.stateDir.read(h.event.SessionID)
+	return slices.ContainsFunc(state.Scheduled, func(prompt string) bool {
+		start, _, clipped := strings.Cut(prompt, "… [+")
+		return prompt == h.event.Prompt || clipped && strings.HasPrefix(h.event.Prompt, start)
+	})
+}
+
 // isSupervised tells whether the session is supervised as of now.
 func (h *hook) isSupervised() bool {
 	return h.stateDir.supervised(h.event.SessionID, h.client, h.launchedAt, h.launched)
@@ -70,7 +93,12 @@ func (h *hook) supervise() outcome {
 	defer cancel()
 	request := h.request()
 	entry := record{Limit: config.Supervisor.MaxIterations}
-	err = h.update(func(s *sessionState) { entry.Iteration = s.nextIteration(entry.Limit, h.talk.newest) })
+	err = h.update(func(s *sessionState) {
+		entry.Iteration = s.nextIteration(entry.Limit, h.talk.newest)
+		if h.event.HookEventName == eventStop {
+			s.Scheduled = h.event.scheduled()
+		}
+	})
 	if err != nil {
 		h.warn("counting the iteration", err)
 		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.

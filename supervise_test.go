@@ -160,8 +160,34 @@ func TestQueuedPrompt(t *testing.T) {
 	if got := box.stop(box.transcript(append(lines, userLine("3", "2", "add tests", `,"promptSource":"queued"`), agentLine("4", "3", "added"))...)); got.stdout != blockNotYet {
 		t.Errorf("%+v", got)
 	}
-	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "[2] add tests\n") || !strings.Contains(request, "第 1 次，最多 1 次") {
+	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "[2] add tests\n") || !strings.Contains(request, "第 1 轮，最多 1 轮") {
 		t.Errorf("the request is %s", request)
+	}
+}
+
+// What the agent has scheduled is no prompt of the user's: it changes no instructions, refills nothing, switches nothing.
+func TestScheduledPrompt(t *testing.T) {
+	box := newHookBox(t)
+	long := strings.Repeat("long ", 300)
+	crons := string(encodeJSON([]map[string]string{{"prompt": "go on"}, {"prompt": "/supervisor off"}, {"prompt": long[:1000] + "… [+500 chars]"}}))
+	box.submit("fix it")
+	box.stop(`"session_crons":` + crons)
+	box.write("../work/SUPERVISOR.md", 0o600, "MILD ONES")
+	for _, prompt := range []string{"go on", "/supervisor off", long} {
+		if got := box.submit(prompt); got.code != 0 || strings.Contains(got.stdout, "已关闭") {
+			t.Errorf("%+v", got)
+		}
+	}
+	if got := box.stop(`"session_crons":[]`); got.stdout != blockNotYet || strings.Contains(box.read("../fake/reviewer-2/args"), "MILD ONES") {
+		t.Errorf("%+v", got)
+	}
+	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "第 2 轮") || strings.Contains(request, "go on") {
+		t.Errorf("the request is %s", request)
+	}
+	box.submit("go on") // the user's now
+	box.stop("")
+	if !strings.Contains(box.read("../fake/reviewer-3/args"), "MILD ONES") {
+		t.Error("a prompt of the user's did not count")
 	}
 }
 
