@@ -1,0 +1,171 @@
+package main
+
+// What mutants of 1.0.0 got away with: the second member of a list, the other end of a range, the other order.
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Whoever reads the hook's stderr may close it in the middle of a review: the decision is given.
+func TestFaultStderrClosed(t *testing.T) {
+	box := newHookBox(t)
+	box.reviews(fakeReview{runs(`echo x >"$FAKE_CLAUDE_DIR/runs"; while [ ! -e "$FAKE_CLAUDE_DIR/closed" ]; do sleep 0.05; done`),
+		says(strings.Repeat("what the reviewer thinks ", 10000)), says("more"), decides(false, "not yet")})
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := box.command("ccc", "supervisor-hook")
+	var stdout strings.Builder
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(box.event(eventStop, "")), &stdout, write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	for deadline := time.Now().Add(20 * time.Second); box.read("../fake/runs") == "" && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	read.Close()
+	box.write("../fake/closed", 0o600, "")
+	if err := cmd.Wait(); err != nil || stdout.String() != blockNotYet {
+		t.Errorf("%v: %q", err, stdout.String())
+	}
+}
+
+// Without a count nothing would bound the loop of a question: it goes to the user unreviewed.
+func TestFaultQuestionUncounted(t *testing.T) {
+	box := newHookBox(t)
+	box.write(statePath+"/x", 0o600, "") // a directory in the place of the file
+	got := box.hook(box.event(eventPreToolUse, asked))
+	if got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-1/args") != "" || !strings.Contains(got.stderr, "only the first stop is reviewed") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A relative CCC_WORK_DIR is about where ccc was launched, also for a hook in a subdirectory.
+func TestLaunchRelativeWorkDir(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "CCC_WORK_DIR=../state")
+	box.turns("sh mkdir -p deep/down && cd deep/down\nDone.\n")
+	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+	logs, _ := filepath.Glob(filepath.Join(filepath.Dir(box.home), "state/ccc/supervisor-*-events.jsonl"))
+	if got.code != 0 || len(logs) != 1 {
+		t.Errorf("%+v leaves %q", got, logs)
+	}
+	if _, err := os.Stat(filepath.Join(box.work, "deep/state")); err == nil {
+		t.Error("the hook had a state directory of its own")
+	}
+}
+
+// Every optional flag may be missing.
+func TestHookEachOptionalFlag(t *testing.T) {
+	for _, flag := range optionalFlags {
+		box := newHookBox(t)
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
+		box.claudeIs(fmt.Sprintf("case \" $* \" in *' %s '*) echo \"error: unknown option '%[1]s'\" >&2; exit 1 ;; esac\nexec %s \"$@\"\n", flag, fakeClaude()))
+		if got := box.stop(""); got.stdout != blockNotYet || !strings.Contains(got.stderr, flag) {
+			t.Errorf("%s: %+v", flag, got)
+		}
+		if args := box.read("../fake/reviewer-1/args"); strings.Contains(args, flag) || args == "" {
+			t.Errorf("%s: arguments %s", flag, args)
+		}
+	}
+}
+
+// Of two members with one name the last counts, as it does for Claude Code: that is the one that ccc edits.
+func TestSettingsTwice(t *testing.T) {
+	box := newFakeBox(t)
+	box.setSettings(`{"disableAllHooks": true, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "dead"}]}]},
+ "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}, "disableAllHooks": true}`)
+	box.launch()
+	text := box.settings()
+	if mutedIn([]byte(text)) != nil || strings.Index(text, "supervisor-hook") < strings.Index(text, "mine") {
+		t.Errorf("settings.json is %s", text)
+	}
+	box.run(30*time.Second, "", "ccc", "uninstall")
+	if text = box.settings(); strings.Contains(text, "supervisor-hook") || len(mutedIn([]byte(text))) != 1 {
+		t.Errorf("after uninstall it is %s", text)
+	}
+}
+
+// A session is known from its first prompt on: it can be switched before any review.
+func TestSwitchBeforeReview(t *testing.T) {
+	box := newHookBox(t)
+	box.submit("fix it")
+	if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession[:8]); got.stdout != "on\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", testSession[:8]); got.stdout != "off\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := box.stop(""); got.stdout != "" || got.stderr != "" {
+		t.Errorf("switched off, but %+v", got)
+	}
+}
+
+// Whoever else can read a token is named: the group, too.
+func TestProviderReadable(t *testing.T) {
+	const config = `{"providers":{"x":{"env":{"ANTHROPIC_AUTH_TOKEN":"abc"}}}}`
+	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o640: true, 0o604: true, 0o620: true, 0o400: false} {
+		box := newFakeBox(t)
+		box.claudeIs("exit 0")
+		box.write(".claude/ccc.json", 0o600, config)
+		if err := os.Chmod(filepath.Join(box.home, ".claude/ccc.json"), mode); err != nil {
+			t.Fatal(err)
+		}
+		if got := box.run(10*time.Second, "", "ccc", "-p", "x"); strings.Contains(got.stderr, "chmod 600") != warned {
+			t.Errorf("%o: %+v", mode, got)
+		}
+	}
+}
+
+// What was filled in is forgotten with the file that held it.
+func TestUninstallEmptiedBetween(t *testing.T) {
+	box := newFakeBox(t)
+	box.setSettings(`{"model": "opus", "disableAllHooks": true}`)
+	box.write(".claude/ccc.json", 0o600, `{"settings":{"permissions":{"defaultMode":"plan"}}}`)
+	box.launch()
+	box.setSettings("{ }")
+	box.launch()
+	box.run(30*time.Second, "", "ccc", "uninstall")
+	if text := strings.Join(strings.Fields(box.settings()), ""); text != "{}" {
+		t.Errorf("settings.json is %s, was {}", box.settings())
+	}
+}
+
+// Both ends of each range, and what is next to them.
+func TestConfigRanges(t *testing.T) {
+	for key, ends := range map[string][2]int{"max_iterations": {1, 100}, "timeout_seconds": {10, 3600}} {
+		for value, fine := range map[int]bool{ends[0] - 1: false, ends[0]: true, ends[1]: true, ends[1] + 1: false} {
+			box := newFakeBox(t)
+			box.claudeIs("exit 0")
+			box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{%q:%d}}`, key, value))
+			got := box.run(10*time.Second, "", "ccc", "-p", "x")
+			if (got.code == 0) != fine || !fine && !strings.Contains(got.stderr, "supervisor."+key) {
+				t.Errorf("%s %d: %+v", key, value, got)
+			}
+		}
+	}
+}
+
+// A CCC_CONFIG_DIR of its own is left as it was, but for what is the user's.
+func TestUninstallConfigDir(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "CCC_CONFIG_DIR="+box.home+"/own", "KIMI_TOKEN=x")
+	box.write("own/ccc.json", 0o600, twoProviders)
+	if got := box.run(30*time.Second, "", "ccc", "kimi", "--supervisor", "--", "--version"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	entries, _ := os.ReadDir(filepath.Join(box.home, "own"))
+	if len(entries) != 1 || entries[0].Name() != "ccc.json" {
+		t.Errorf("left: %v", entries)
+	}
+}
