@@ -283,9 +283,9 @@ func TestRealClientBackground(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		first := "run: claude --bg 'of the agent'; ccc -p 'ccc of the agent': allow"
-		box.expectSupervised(3, "ccc of the agent: allow", first)
+		box.expectSupervised(3, first)
 		box.background("claude", bypass, "--bg", "plain")
 		box.background("ccc", "--supervisor", bypass, "--bg", "asked for")
-		box.expectSupervised(5, "asked for: allow", "ccc of the agent: allow", first)
+		box.expectSupervised(5, "asked for: allow", first)
 	})
 }

@@ -58,6 +58,7 @@ func TestRealClientFollow(t *testing.T) {
 		tty := box.start()
 		tty.prompt("the first request")
 		await(t, output, "用户\n    the first request\n")
+		box.awaitVerdicts(1)
 		await(t, output, "审查 1/10 通过\n")
 		time.Sleep(time.Second)
 		tty.prompt("/clear")

@@ -66,8 +66,14 @@ func TestRealClientNotification(t *testing.T) {
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 		tty := box.start("--permission-mode", "bypassPermissions")
 		tty.prompt("the one request")
-		api.await(t, "review", 2, 60*time.Second)
-		time.Sleep(6 * time.Second) // for more tasks to end
+		api.await(t, "review", 2, 120*time.Second)
+		for range 300 { // until a task has ended after that
+			if strings.Contains(strings.Join(api.agentsUserTexts(), "\n"), "<task-notification>") {
+				break
+			}
+			time.Sleep(200 * time.Millisecond)
+		}
+		time.Sleep(5 * time.Second)
 		if n := box.reviewed(); n != 2 {
 			t.Errorf("%d reviews of one request, want 2", n)
 		}
@@ -213,9 +219,13 @@ func (tty *terminal) rewind() {
 // clear empties the input line.
 func (tty *terminal) clear() {
 	tty.box.t.Helper()
+	time.Sleep(500 * time.Millisecond)
+	if strings.Trim(inputLine(tty.screen()), "❯> \u00a0") == "" {
+		return
+	}
 	tty.keys("C-e")
 	tty.keys("-N", "40", "BSpace")
-	time.Sleep(300 * time.Millisecond)
+	time.Sleep(time.Second) // what comes in one piece with it would count as pasted
 }
 
 // After EnterWorktree the reviewer stands in the worktree, or is told of it where
@@ -583,12 +593,18 @@ func TestRealClientSlashCommand(t *testing.T) {
 // A background task that runs is stopped in the fork alone.
 func TestRealClientTaskRuns(t *testing.T) {
 	clients := slices.DeleteFunc(slices.Clone(realClients(t)), func(c realClient) bool { return olderThan(c.version, "2.1.200") })
-	runOn(t, clients, func() script {
-		return script{
-			agent:    []apiReply{replyTool("Bash", `{"command":"sleep 60","run_in_background":true,"description":"serve"}`), replyText("the server runs")},
-			reviewer: []apiReply{replyVerdict(true, "")},
-		}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	runOn(t, clients, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		api := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
+			switch {
+			case r.Kind == "review": // a model takes its time, and the fork has said something of its own before
+				time.Sleep(3 * time.Second)
+				return replyVerdict(true, "stop it yourself")
+			case strings.Contains(r.last("user"), "start it"):
+				return replyTool("Bash", `{"command":"sleep 60","run_in_background":true,"description":"serve"}`)
+			}
+			return replyText("the server runs")
+		})
+		box.use(api)
 		tty := box.start("--permission-mode", "bypassPermissions")
 		tty.prompt("start it")
 		review := api.await(t, "review", 1, 40*time.Second)[0]
@@ -599,6 +615,9 @@ func TestRealClientTaskRuns(t *testing.T) {
 			t.Errorf("the request is %s", request)
 		}
 		box.awaitVerdicts(1)
+		if got := box.timelineVerdicts(); got[0] != verdictAllow {
+			t.Errorf("verdicts %q", got)
+		}
 		tty.tmux("kill-server")
 		box.kill()
 	})

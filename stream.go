@@ -21,7 +21,7 @@ type stream struct {
 	lines    int           // valid ones so far
 	outcome  outcome       // what is known so far, but for the verdict
 	result   *resultLine   // the last one
-	complete chan struct{} // closed at the first result
+	complete chan struct{} // closed at the first result of a turn
 	once     sync.Once
 	usage    map[string]tokens // by message: one message comes in several lines
 }
@@ -73,7 +73,11 @@ func (s *stream) read(line []byte) {
 	case "assistant":
 		s.assistant(l.Message)
 	case "result":
-		s.result = parseResult(line)
+		result := parseResult(line)
+		if result.isOfNoTurn() {
+			return
+		}
+		s.result = result
 		s.outcome.CostUSD = s.result.ownCost()
 		s.once.Do(func() { close(s.complete) })
 	}

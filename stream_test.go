@@ -180,3 +180,22 @@ func FuzzStreamLines(f *testing.F) {
 		}
 	})
 }
+
+// The line that ends the notice of a stopped task is no result of the review: the request comes after it.
+func TestStreamNoticeFirst(t *testing.T) {
+	s := newStream(io.Discard, io.Discard, func(err error) { t.Error(err) })
+	io.WriteString(s, `{"type":"result","subtype":"success","is_error":false,"num_turns":0,"result":""}`+"\n")
+	select {
+	case <-s.complete:
+		t.Error("the review is over")
+	default:
+	}
+	if s.result != nil {
+		t.Errorf("it has the result %+v", s.result)
+	}
+	io.WriteString(s, `{"type":"result","subtype":"success","is_error":false,"num_turns":2,"structured_output":{"allow_stop":true,"feedback":""}}`+"\n")
+	<-s.complete
+	if decided, _, err := s.result.judge(); decided != verdictAllow || err != nil {
+		t.Errorf("judged %q, %v", decided, err)
+	}
+}

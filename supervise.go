@@ -314,7 +314,7 @@ func (h *hook) request() (r reviewRequest) {
 }
 
 // transcriptPatience is for the last entries to arrive in the transcript, which Claude Code writes a moment later.
-const transcriptPatience = 500 * time.Millisecond
+const transcriptPatience = 2 * time.Second
 
 // conversation reads the transcript, once the last of prompts is in it, and what the agent said or asked last: what the
 // user typed while the agent worked comes before that.

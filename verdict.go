@@ -22,6 +22,7 @@ type resultLine struct {
 	Result           json.RawMessage `json:"result"`
 	StructuredOutput json.RawMessage `json:"structured_output"`
 	Errors           json.RawMessage `json:"errors"`
+	Turns            *int            `json:"num_turns"`
 
 	malformed error
 	costs     resultCosts
@@ -64,6 +65,13 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 		feedback = text
 	}
 	return decided, strings.TrimSpace(feedback), nil
+}
+
+// isOfNoTurn tells whether the result is of a prompt that reached no model: from 2.1.200 on, a fork of a session with a
+// background task first submits that the task has stopped, which ends with such a line, and then the request.
+func (r *resultLine) isOfNoTurn() bool {
+	text, _ := r.text()
+	return r.malformed == nil && !r.IsError && r.Turns != nil && *r.Turns == 0 && text == "" && !isObject(r.StructuredOutput) && !isObject(r.Result)
 }
 
 // text returns the result's text.
