@@ -92,7 +92,7 @@ func TestRealClientCache(t *testing.T) {
 				for i := range 3 {
 					tty.prompt(fmt.Sprint("request ", i+1))
 					tty.waitFor(fmt.Sprint("answer ", i+1), 40*time.Second)
-					api.await(t, "review", 4*(i+1), 40*time.Second)
+					api.await(t, "review", 4*(i+1), 120*time.Second)
 					time.Sleep(1500 * time.Millisecond)
 				}
 				measureShares(t, api.requests(""), keep)

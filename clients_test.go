@@ -239,7 +239,7 @@ func (box *sandbox) open(command ...string) *terminal {
 // take notice of the last.
 func (box *sandbox) awaitVerdicts(n int) {
 	box.t.Helper()
-	for range 300 {
+	for range 1200 {
 		if len(box.timelineVerdicts()) >= n {
 			time.Sleep(500 * time.Millisecond)
 			return

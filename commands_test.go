@@ -66,7 +66,7 @@ func TestRealClientFollow(t *testing.T) {
 		tty.prompt("the second request")
 		await(t, output, "（当前项目新开始的会话）\n")
 		await(t, output, "用户\n    the second request\n")
-		api.await(t, "review", 2, 30*time.Second)
+		api.await(t, "review", 2, 120*time.Second)
 		for range 100 {
 			if strings.Count(output(), "审查 1/10 通过\n") == 2 {
 				break

@@ -100,7 +100,7 @@ func TestRealClientRefusedKey(t *testing.T) {
 					box.edit(".claude.json", `"rejected":[]`, `"approved":[]`)
 				}
 				box.start().prompt("hello")
-				api.await(t, "review", 1, 60*time.Second)
+				api.await(t, "review", 1, 120*time.Second)
 				for _, r := range slices.Concat(api.requests("agent"), api.requests("review")) {
 					if sent([]apiRequest{r}) != refused || (r.Header.Get("X-Api-Key") == "") != refused {
 						t.Errorf("a %s request came with the login: %v, with the key: %v", r.Kind, sent([]apiRequest{r}), r.Header.Get("X-Api-Key") != "")

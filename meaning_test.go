@@ -118,14 +118,14 @@ func TestRealClientRequests(t *testing.T) {
 		tty := box.start("--permission-mode", "bypassPermissions")
 		submit := func(n int, prompt string) {
 			tty.prompt(prompt)
-			api.await(t, "review", n, 40*time.Second)
+			api.await(t, "review", n, 120*time.Second)
 			time.Sleep(1500 * time.Millisecond)
 		}
 		submit(1, "first request")
 		tty.keys("-l", "--", "the SECRET is x")
 		time.Sleep(300 * time.Millisecond)
 		tty.keys("Enter")
-		tty.waitFor("kept out", 10*time.Second)
+		tty.waitFor("kept out", 90*time.Second)
 		tty.clear() // the newest clients give it back
 		submit(2, "taken back")
 		tty.rewind()
@@ -136,10 +136,10 @@ func TestRealClientRequests(t *testing.T) {
 		tty.keys("-l", "--", "typed meanwhile")
 		time.Sleep(300 * time.Millisecond)
 		tty.keys("Enter")
-		api.await(t, "review", 3, 40*time.Second)
+		api.await(t, "review", 3, 120*time.Second)
 		time.Sleep(1500 * time.Millisecond)
 		if olderThan(client.version, "2.1.0") { // 2.0.60 takes it up in a turn of its own
-			api.await(t, "review", 4, 40*time.Second)
+			api.await(t, "review", 4, 120*time.Second)
 		}
 		want := []string{"first request", "second request with a tool", "typed meanwhile"}
 		if got := requestsOf(t, api.lastReview(t)); !slices.Equal(got, want) {
@@ -151,7 +151,7 @@ func TestRealClientRequests(t *testing.T) {
 			}
 		}
 		tty.prompt("/compact")
-		tty.waitFor("Compacted", 30*time.Second)
+		tty.waitFor("Compacted", 90*time.Second)
 		time.Sleep(2 * time.Second)
 		before := len(api.requests("review"))
 		submit(before+1, "third request")
@@ -186,7 +186,7 @@ func TestRealClientQueued(t *testing.T) {
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 		tty := box.start()
 		tty.prompt("first request")
-		api.await(t, "review", 1, 40*time.Second)
+		api.await(t, "review", 1, 120*time.Second)
 		tty.keys("-l", "--", "second request")
 		time.Sleep(300 * time.Millisecond)
 		tty.keys("Enter")
@@ -206,11 +206,11 @@ func (tty *terminal) rewind() {
 	tty.keys("Escape")
 	time.Sleep(150 * time.Millisecond)
 	tty.keys("Escape")
-	tty.waitFor("Restore the code", 10*time.Second)
+	tty.waitFor("Restore the code", 90*time.Second)
 	tty.keys("Up")
 	time.Sleep(500 * time.Millisecond)
 	tty.keys("Enter")
-	tty.waitFor("Restore conversation", 10*time.Second)
+	tty.waitFor("Restore conversation", 90*time.Second)
 	tty.keys("Enter")
 	time.Sleep(1500 * time.Millisecond)
 	tty.clear()
@@ -389,15 +389,15 @@ func TestRealClientSwitchKept(t *testing.T) {
 				}
 				tty := box.open(command...)
 				tty.prompt("/supervisor " + mode)
-				tty.waitFor("Supervisor 模式已", 10*time.Second)
+				tty.waitFor("Supervisor 模式已", 90*time.Second)
 				tty.prompt("/clear")
 				time.Sleep(1500 * time.Millisecond)
 				tty.prompt("hello")
 				if mode == "on" {
-					api.await(t, "review", 1, 30*time.Second)
+					api.await(t, "review", 1, 120*time.Second)
 					return
 				}
-				tty.waitFor("the answer", 30*time.Second)
+				tty.waitFor("the answer", 90*time.Second)
 				time.Sleep(2 * time.Second)
 				if n := box.reviewed(); n != 0 {
 					t.Errorf("%d reviews after off and /clear", n)
@@ -475,15 +475,15 @@ func TestRealClientShown(t *testing.T) {
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 		tty := box.start()
 		tty.prompt("first request")
-		tty.waitFor("本会话受监督：每个请求最多审查 1 次。实时查看: ccc log -f", 20*time.Second)
-		tty.waitFor("rotate the key yourself", 20*time.Second)
+		tty.waitFor("本会话受监督：每个请求最多审查 1 次。实时查看: ccc log -f", 90*time.Second)
+		tty.waitFor("rotate the key yourself", 90*time.Second)
 		box.awaitVerdicts(1)
 		tty.prompt("second request")
-		tty.waitFor("审查没有进行", 20*time.Second)
-		tty.waitFor("the key is gone", 20*time.Second)
+		tty.waitFor("审查没有进行", 90*time.Second)
+		tty.waitFor("the key is gone", 90*time.Second)
 		box.awaitVerdicts(2)
 		tty.prompt("third request")
-		tty.waitFor("已达到审查次数上限", 30*time.Second)
+		tty.waitFor("已达到审查次数上限", 90*time.Second)
 		if screen := tty.screen(); strings.Contains(screen, "上一次审查没有进行") || strings.Count(screen, "本会话受监督") > 1 {
 			t.Errorf("told twice:\n%s", screen)
 		}
@@ -607,7 +607,7 @@ func TestRealClientTaskRuns(t *testing.T) {
 		box.use(api)
 		tty := box.start("--permission-mode", "bypassPermissions")
 		tty.prompt("start it")
-		review := api.await(t, "review", 1, 40*time.Second)[0]
+		review := api.await(t, "review", 1, 120*time.Second)[0]
 		if !strings.Contains(review.text(), "<status>stopped</status>") {
 			t.Error("the fork does not say that the task stopped: the test shows nothing")
 		}

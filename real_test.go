@@ -96,7 +96,7 @@ func TestRealClientQuestion(t *testing.T) {
 	}
 	expectRequest := func(t *testing.T, api *scriptedAPI) {
 		t.Helper()
-		text := api.await(t, "review", 1, 30*time.Second)[0].last("user")
+		text := api.await(t, "review", 1, 120*time.Second)[0].last("user")
 		for _, want := range []string{"Which database?", "SQLite", "one file", "Postgres", "a server", "问题还没有显示给用户"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the reviewer's request lacks %q:\n%s", want, text)
@@ -113,15 +113,15 @@ func TestRealClientQuestion(t *testing.T) {
 			tty := box.start()
 			tty.prompt("set up storage")
 			expectRequest(t, api)
-			agent := api.await(t, "agent", 2, 30*time.Second)
+			agent := api.await(t, "agent", 2, 120*time.Second)
 			if text := agent[1].last("user"); !strings.Contains(text, "decide yourself: SQLite is enough") {
 				t.Errorf("the agent got %q", text)
 			}
-			tty.waitFor("I chose SQLite.", 30*time.Second)
+			tty.waitFor("I chose SQLite.", 90*time.Second)
 			if screen := tty.screen(); strings.Contains(screen, "one file") {
 				t.Errorf("the user saw the dialog:\n%s", screen)
 			}
-			api.await(t, "review", 2, 30*time.Second)
+			api.await(t, "review", 2, 120*time.Second)
 		})
 	})
 	t.Run("allowed", func(t *testing.T) {
@@ -134,10 +134,10 @@ func TestRealClientQuestion(t *testing.T) {
 			tty := box.start()
 			tty.prompt("set up storage")
 			expectRequest(t, api)
-			tty.waitFor("one file", 30*time.Second)
+			tty.waitFor("one file", 90*time.Second)
 			time.Sleep(time.Second) // keys pressed before the dialog is ready are lost
 			tty.keys("Enter")
-			tty.waitFor("As you wish.", 30*time.Second)
+			tty.waitFor("As you wish.", 90*time.Second)
 			box.awaitVerdicts(2) // of the question, and of the stop
 		})
 	})
@@ -299,7 +299,7 @@ func TestRealClientEscape(t *testing.T) {
 		tty := box.start()
 		tty.prompt("hello")
 		box.awaitHook(30 * time.Second)
-		tty.waitFor("[SUPERVISOR] 正在审查工作", 10*time.Second)
+		tty.waitFor("[SUPERVISOR] 正在审查工作", 90*time.Second)
 		tty.keys("Escape")
 		time.Sleep(500 * time.Millisecond)
 		box.expectNoReviewer()
@@ -328,14 +328,14 @@ func TestRealClientCompacted(t *testing.T) {
 		tty := box.start()
 		for i, prompt := range []string{"ORIGINAL REQUEST in detail", "more"} { // 2.1.200 compacts no single turn
 			tty.prompt(prompt)
-			api.await(t, "review", i+1, 30*time.Second)
+			api.await(t, "review", i+1, 120*time.Second)
 			time.Sleep(2 * time.Second)
 		}
 		tty.prompt("/compact")
-		tty.waitFor("Compacted", 30*time.Second)
+		tty.waitFor("Compacted", 90*time.Second)
 		time.Sleep(time.Second)
 		tty.prompt("go on")
-		last := api.await(t, "review", 3, 30*time.Second)[2]
+		last := api.await(t, "review", 3, 120*time.Second)[2]
 		conversation, request := last.text(), last.last("user")
 		if i := strings.LastIndex(conversation, request); strings.Contains(conversation[:i], "assistant: ORIGINAL") || strings.Count(conversation, "ORIGINAL REQUEST") != 1 {
 			t.Errorf("the conversation was not compacted: the test shows nothing\n%s", conversation)
@@ -354,11 +354,11 @@ func TestRealClientSwitched(t *testing.T) {
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		tty := box.start()
 		settle := func(answer string) {
-			tty.waitFor(answer, 30*time.Second)
+			tty.waitFor(answer, 90*time.Second)
 			time.Sleep(1500 * time.Millisecond)
 		}
 		tty.prompt("/supervisor off")
-		tty.waitFor("Supervisor 模式已关闭", 10*time.Second)
+		tty.waitFor("Supervisor 模式已关闭", 90*time.Second)
 		if n := len(api.requests("agent")); n != 0 {
 			t.Errorf("switching off took %d model calls", n)
 		}
@@ -386,7 +386,7 @@ func TestRealClientSwitched(t *testing.T) {
 			t.Errorf("%d reviews after the switch from outside, want 1", n)
 		}
 		tty.prompt("/supervisor")
-		tty.waitFor("Supervisor 模式: off", 10*time.Second)
+		tty.waitFor("Supervisor 模式: off", 90*time.Second)
 	})
 }
 
@@ -402,7 +402,7 @@ func TestRealClientFreshBudget(t *testing.T) {
 		tty.prompt("first request")
 		box.awaitVerdicts(2)
 		tty.prompt("second request")
-		tty.waitFor("已达到审查次数上限", 20*time.Second)
+		tty.waitFor("已达到审查次数上限", 90*time.Second)
 		box.awaitVerdicts(3)
 		tty.prompt("third request")
 		box.awaitVerdicts(4)
@@ -413,7 +413,7 @@ func TestRealClientFreshBudget(t *testing.T) {
 			t.Errorf("verdicts %q", got)
 		}
 		tty.prompt("fourth request")
-		tty.waitFor("上一次审查没有进行", 20*time.Second)
+		tty.waitFor("上一次审查没有进行", 90*time.Second)
 	})
 }
 

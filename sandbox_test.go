@@ -69,7 +69,7 @@ func newSandbox(t *testing.T, claude string) *sandbox {
 	}
 	box.write("../work/notes.txt", 0o600, "a note\n")
 	t.Cleanup(func() {
-		if left := box.quiet(5 * time.Second); len(left) != 0 {
+		if left := box.quiet(20 * time.Second); len(left) != 0 {
 			t.Errorf("still running at the end: %.300q", left)
 			box.kill()
 		}
@@ -442,7 +442,7 @@ func (tty *terminal) keys(names ...string) {
 func (tty *terminal) prompt(text string) {
 	tty.box.t.Helper()
 	tty.keys("-l", "--", text)
-	tty.waitFor(text, 10*time.Second)
+	tty.waitFor(text, 60*time.Second)
 	for range 5 {
 		time.Sleep(300 * time.Millisecond)
 		tty.keys("Enter")
