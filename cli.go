@@ -169,3 +169,15 @@ func reportError(stderr io.Writer, err error) int {
 	fmt.Fprintln(stderr, "ccc:", printable(err.Error()))
 	return f.code
 }
+
+// lastValue returns the value of the last flag of that name in args.
+func lastValue(args []string, name string) (value string, ok bool) {
+	for i, arg := range args {
+		if after, found := strings.CutPrefix(arg, name+"="); found {
+			value, ok = after, true
+		} else if arg == name && i+1 < len(args) {
+			value, ok = args[i+1], true
+		}
+	}
+	return value, ok
+}

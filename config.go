@@ -72,16 +72,19 @@ var configKeys = map[string]expectation{
 	"supervisor.permission_mode": oneOf("acceptEdits", "auto", "bypassPermissions", "default", "delegate", "dontAsk", "manual", "plan"),
 	"supervisor.allowed_tools":   wantStrings,
 	"supervisor.keep_cache":      begins("tf", "true or false"),
-	"supervisor.max_budget_usd":  begins(digits, "a number from 0 up"),
-	"supervisor.try":             begins("tf", "true or false"),
-	"settings":                   wantObject,
-	"claude_args":                wantStrings,
-	"current_provider":           begins(`"n`, "a string or null"),
-	"providers":                  wantObject,
-	"providers.*":                wantObject,
-	"providers.*.env":            wantObject,
-	"providers.*.env.*":          begins(`"tf-`+digits, "a string, a number or a boolean"),
-	"providers.*.claude_args":    wantStrings,
+	"supervisor.max_budget_usd": expectation{"a number from 0 up", func(raw string) bool {
+		n, err := strconv.ParseFloat(raw, 64)
+		return err == nil && n >= 0
+	}},
+	"supervisor.try":          begins("tf", "true or false"),
+	"settings":                wantObject,
+	"claude_args":             wantStrings,
+	"current_provider":        begins(`"n`, "a string or null"),
+	"providers":               wantObject,
+	"providers.*":             wantObject,
+	"providers.*.env":         wantObject,
+	"providers.*.env.*":       begins(`"tf-`+digits, "a string, a number or a boolean"),
+	"providers.*.claude_args": wantStrings,
 }
 
 // An expectation is what a value of ccc.json has to be, in words and as a test of its text.
@@ -111,8 +114,8 @@ func oneOf(words ...string) expectation {
 
 func wholeNumber(least, most int) expectation {
 	return expectation{fmt.Sprintf("a whole number from %d to %d", least, most), func(raw string) bool {
-		n, err := strconv.ParseFloat(raw, 64)
-		return err == nil && n == float64(int(n)) && least <= int(n) && int(n) <= most
+		n, err := strconv.Atoi(raw)
+		return err == nil && least <= n && n <= most
 	}}
 }
 

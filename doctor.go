@@ -234,7 +234,7 @@ func (c *checkup) checkProviders() {
 			c.problem("read -r "+unset.name+"; export "+unset.name, "provider: %v", err)
 			continue
 		}
-		conflicts := providerConflicts(c.dirs, c.config, p, values)
+		conflicts := providerConflicts(c.dirs, c.config, p, slices.Concat(c.config.ClaudeArgs, p.ClaudeArgs), values)
 		for _, conflict := range conflicts {
 			fix := change(conflict.path, conflict.key, conflict.mend)
 			if conflict.key == "" {

@@ -124,6 +124,46 @@ func TestProviderReadable(t *testing.T) {
 	}
 }
 
+// Nothing of the user's goes to a provider by the command line, an older file of Claude Code's, a variable, or a key that
+// an interactive session may be refused.
+func TestProviderOwnThings(t *testing.T) {
+	const withToken = `{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"t"}}`
+	const withKey = `{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_API_KEY":"key-of-the-provider-0123456789"}}`
+	tests := []struct {
+		name, provider, file, content string
+		args                          []string
+		names                         string // in the refusal, "" for none
+	}{
+		{name: "helper_on_the_command_line", provider: withToken, args: []string{"--settings", `{"apiKeyHelper":"echo x"}`}, names: "--settings: apiKeyHelper"},
+		{name: "key_on_the_command_line", provider: withToken, args: []string{`--settings={"env":{"ANTHROPIC_API_KEY":"mine"}}`}, names: "--settings: env.ANTHROPIC_API_KEY"},
+		{name: "harmless_settings", provider: withToken, args: []string{"--settings", `{"model":"opus"}`}},
+		{name: "older_file", provider: withToken, file: ".claude/.config.json", content: `{"primaryApiKey":"mine"}`, names: "primaryApiKey"},
+		{name: "key_beside_a_login", provider: withKey, file: ".claude/.credentials.json", content: `{}`, names: "providers.x.env.ANTHROPIC_API_KEY"},
+		{name: "key_printed", provider: withKey, file: ".claude/.credentials.json", content: `{}`, args: []string{"-p"}},
+		{name: "key_without_login", provider: withKey},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.claudeIs("echo started; env")
+			box.vars = append(box.vars, "CLAUDE_CODE_OAUTH_TOKEN=mine", "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR=7", "CLAUDE_CODE_EXTRA_BODY=mine")
+			box.write(".claude/ccc.json", 0o600, `{"providers":{"x":`+test.provider+`}}`)
+			if test.file != "" {
+				box.write(test.file, 0o600, test.content)
+			}
+			got := box.run(10*time.Second, "", append([]string{"ccc", "x"}, test.args...)...)
+			if test.names != "" && (got.code != 1 || !strings.Contains(got.stderr, test.names) || strings.Contains(got.stderr, "mine")) || test.names == "" && !strings.HasPrefix(got.stdout, "started") {
+				t.Errorf("%+v", got)
+			}
+			for _, name := range []string{"CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR", "CLAUDE_CODE_EXTRA_BODY"} {
+				if strings.Contains(got.stdout, name) {
+					t.Errorf("claude has %s", name)
+				}
+			}
+		})
+	}
+}
+
 // What was filled in is forgotten with the file that held it.
 func TestUninstallEmptiedBetween(t *testing.T) {
 	box := newFakeBox(t)
@@ -149,6 +189,17 @@ func TestConfigRanges(t *testing.T) {
 			if (got.code == 0) != fine || !fine && !strings.Contains(got.stderr, "supervisor."+key) {
 				t.Errorf("%s %d: %+v", key, value, got)
 			}
+		}
+	}
+}
+
+// Numbers are read as they are checked.
+func TestConfigNumbers(t *testing.T) {
+	for _, value := range []string{`"timeout_seconds":1e2`, `"max_iterations":1.0`, `"max_budget_usd":1e999`, `"max_budget_usd":-1`} {
+		box := newFakeBox(t)
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{`+value+`}}`)
+		if got := box.run(10*time.Second, "", "ccc", "-p", "x"); got.code != 1 || !strings.Contains(got.stderr, "line 1") || strings.Contains(got.stderr, "unmarshal") {
+			t.Errorf("%s: %+v", value, got)
 		}
 	}
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 )
@@ -15,6 +14,9 @@ var (
 	hooklessFlags     = []string{"--bare", "--safe-mode", "--restricted", "--cloud", "--remote"}
 	hooklessVariables = []string{"CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_RESTRICTED"}
 )
+
+// ownVariables are those of ccc's that say whether a session is supervised.
+var ownVariables = []string{supervisorVariable, reviewerVariable, launchVariable}
 
 // hookless returns what would keep a session with these arguments of claude's, this environment and these settings
 // from ccc.json from running hooks, each with what mends it. The user's own muting keys are none: a launch sets
@@ -39,8 +41,21 @@ func hookless(d dirs, args, env []string, added []byte) (causes []failure) {
 		for _, key := range mutedIn(text) {
 			cause(2, "", "--supervisor with --settings, where %s is true", key)
 		}
+		for _, name := range append(slices.Clone(hooklessVariables), ownVariables...) {
+			if value, set := envIn(text)[name]; isTrue(value) || set && slices.Contains(ownVariables, name) {
+				cause(2, "", "--supervisor with --settings, where env.%s is set", name)
+			}
+		}
 	}
-	for _, path := range append(d.settingsFiles()[1:], managedSettings) {
+	// These are ccc's own: in a settings file they override what the launch gives to the hooks.
+	for _, path := range append(d.settingsFiles(), managedFiles()...) {
+		for _, name := range ownVariables {
+			if _, set := settingsEnv(path)[name]; set {
+				cause(1, change(path, "env."+name, "remove it"), "%s: env.%s is set", path, name)
+			}
+		}
+	}
+	for _, path := range append(d.settingsFiles()[1:], managedFiles()...) {
 		for _, key := range mutedBy(path) {
 			cause(1, change(path, key, "false"), "%s: %s is true", path, key)
 		}
@@ -63,24 +78,3 @@ func hookless(d dirs, args, env []string, added []byte) (causes []failure) {
 
 // change says what to do with a key of the file at path.
 func change(path, key, to string) string { return fmt.Sprintf("in %s: %s: %s", path, key, to) }
-
-// settingsArgument returns the text of settings that --settings names, which is JSON itself or a file.
-func settingsArgument(value string) (text []byte, isFile bool, err error) {
-	if strings.HasPrefix(strings.TrimSpace(value), "{") {
-		return []byte(value), false, nil
-	}
-	text, err = os.ReadFile(value)
-	return text, true, err
-}
-
-// lastValue returns the value of the last flag of that name in args.
-func lastValue(args []string, name string) (value string, ok bool) {
-	for i, arg := range args {
-		if after, found := strings.CutPrefix(arg, name+"="); found {
-			value, ok = after, true
-		} else if arg == name && i+1 < len(args) {
-			value, ok = args[i+1], true
-		}
-	}
-	return value, ok
-}

@@ -70,11 +70,11 @@ func planLaunch(args []string) (l *launch, err error) {
 	if l.env, err = countStart(l.env, l.claude); err != nil {
 		return nil, err
 	}
-	if err := checkProvider(l.dirs, l.config, os.Environ(), l.provider); err != nil {
+	l.command = l.claudeArgs()
+	if err := checkProvider(l.dirs, l.config, os.Environ(), l.command, l.provider); err != nil {
 		return nil, err
 	}
 	l.settings.defaults = l.config.Settings
-	l.command = l.claudeArgs()
 	if l.provider != nil && isBackground(l.command) {
 		err := fmt.Errorf("a background session calls the API that its service was started with, not that of %s", l.provider.name)
 		return nil, failure{code: 2, err: err, hint: "start it without --bg, or without a provider"}
@@ -186,7 +186,7 @@ func (l *launch) planSupervision() (err error) {
 	if willVanish(self) {
 		return withHint(fmt.Errorf("hooks would call %s, and what go run builds does not last", self), "go install, then ccc --supervisor")
 	}
-	if err := checkProvider(l.dirs, l.config, l.env, l.config.findProvider(supervisor.Provider)); err != nil {
+	if err := checkProvider(l.dirs, l.config, l.env, []string{"--print"}, l.config.findProvider(supervisor.Provider)); err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
 	if _, _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {

@@ -11,7 +11,7 @@ import (
 // the API, or goes to a cloud that knows no such login.
 func paysByKey(d dirs, c *config, env, args []string) bool {
 	sources := []map[string]string{addedSettings(d, c)}
-	for _, path := range append(d.settingsFiles(), managedSettings) {
+	for _, path := range append(d.settingsFiles(), managedFiles()...) {
 		text, _ := readSettings(path)
 		sources = append(sources, apiSettings(text))
 	}
@@ -27,7 +27,7 @@ func paysByKey(d dirs, c *config, env, args []string) bool {
 	isSet := func(name string) bool { return isTrue(value("env." + name)) }
 	key := value("env." + keyVariable)
 	return value("env."+tokenVariable) != "" || value(helperKey) != "" || slices.ContainsFunc(cloudVariables, isSet) ||
-		key != "" && (slices.Contains(args, "-p") || slices.Contains(args, "--print") || readAccount(d).allows(key))
+		key != "" && (isPrinted(args) || readAccount(d).allows(key))
 }
 
 var cloudVariables = []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"}
@@ -38,11 +38,12 @@ func isTrue(value string) bool {
 }
 
 // withoutRefusedKey is the environment of a hook without a key that the user keeps from interactive sessions, if the
-// hook is of one: with --print Claude Code does not ask, and the reviews of a session that a login pays for would be
+// hook is of one and the key is not the session's provider's: with --print Claude Code does not ask, and the reviews of a session that a login pays for would be
 // paid by that key.
 func withoutRefusedKey(d dirs, env []string) []string {
 	key := lookupEnv(env, keyVariable)
-	if key == "" || lookupEnv(env, "CLAUDE_CODE_ENTRYPOINT") != "cli" || readAccount(d).allows(key) {
+	ofProvider := lookupEnv(env, providerVariable) != ""
+	if key == "" || ofProvider || lookupEnv(env, "CLAUDE_CODE_ENTRYPOINT") != "cli" || readAccount(d).allows(key) {
 		return env
 	}
 	return setEnv(env, keyVariable, "")

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,16 +85,23 @@ func withProvider(env []string, p *provider) ([]string, error) {
 	}
 	// Where nothing says who is calling, Claude Code (seen from 2.1.30 on) sends the login that the user has for
 	// Anthropic. It sends this instead.
-	given := func(name string) bool { return values[name] != "" }
-	if given("ANTHROPIC_BASE_URL") && !slices.ContainsFunc([]string{tokenVariable, keyVariable, "ANTHROPIC_CUSTOM_HEADERS"}, given) {
+	given := func(name string) bool { return strings.TrimSpace(values[name]) != "" }
+	headers := strings.ToLower(values["ANTHROPIC_CUSTOM_HEADERS"])
+	says := strings.Contains(headers, "authorization:") || strings.Contains(headers, "api-key:")
+	if given("ANTHROPIC_BASE_URL") && !given(tokenVariable) && !given(keyVariable) && !says {
 		env = setEnv(env, tokenVariable, "none")
 	}
 	return env, nil
 }
 
-// isAPIVariable tells whether a variable says which API is called, with what model, key and headers.
+// isAPIVariable tells whether a variable says which API is called, with what model, key, login, headers and body.
 func isAPIVariable(name string) bool {
-	return strings.HasPrefix(name, "ANTHROPIC_") || strings.HasPrefix(name, "CLAUDE_CODE_USE_")
+	for _, prefix := range []string{"ANTHROPIC_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_API_KEY_", "CLAUDE_CODE_OAUTH_", "CLAUDE_CODE_EXTRA_BODY"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // values returns p's variables, a value that is wholly ${NAME} taken from env. The error is an unsetError.
@@ -150,9 +158,9 @@ func (c conflict) Error() string {
 	return fmt.Sprintf("%s: %s %s: %s", c.path, c.key, c.fault, c.mend)
 }
 
-// providerConflicts returns what in the settings files that count here, or in the settings that ccc.json would add to
-// them, overrides p or goes to it without being p's. values are p's; no value is shown.
-func providerConflicts(d dirs, c *config, p *provider, values map[string]string) (conflicts []conflict) {
+// providerConflicts returns what in the settings files that count here, in the --settings of args or in the settings
+// that ccc.json would add, overrides p or goes to it without being p's. values are p's; no value is shown.
+func providerConflicts(d dirs, c *config, p *provider, args []string, values map[string]string) (conflicts []conflict) {
 	check := func(path, prefix string, settings map[string]string) {
 		for _, key := range slices.Sorted(maps.Keys(settings)) {
 			name, isVariable := strings.CutPrefix(key, "env.")
@@ -165,7 +173,11 @@ func providerConflicts(d dirs, c *config, p *provider, values map[string]string)
 			}
 		}
 	}
-	for _, path := range append(d.settingsFiles(), managedSettings) {
+	if given, ok := lastValue(untilDashes(args), "--settings"); ok {
+		text, _, _ := settingsArgument(given) // Claude Code itself complains of what can't be read
+		check("--settings", "", apiSettings(unmarked(text)))
+	}
+	for _, path := range append(d.settingsFiles(), managedFiles()...) {
 		text, err := readSettings(path)
 		if err != nil {
 			mend := "correct it: it may override the provider " + p.name
@@ -181,12 +193,32 @@ func providerConflicts(d dirs, c *config, p *provider, values map[string]string)
 		env["env."+name] = string(value)
 	}
 	check(d.clientFile(), "", env)
+	// An interactive session asks whether to use a key of the environment, and else sends the user's login.
+	if key := values[keyVariable]; key != "" && values[tokenVariable] == "" && !isPrinted(args) && !account.allows(key) && hasLogin(d) {
+		conflicts = append(conflicts, conflict{d.configFile(), "providers." + p.name + ".env." + keyVariable, "may go unused, and your login be sent instead",
+			"name it " + tokenVariable + ", or let Claude Code use the key (customApiKeyResponses.approved in " + d.clientFile() + ")"})
+	}
 	// The key that a login to the Console has left goes along with a token, but not with another key.
 	if values["ANTHROPIC_BASE_URL"] != "" && values[keyVariable] == "" && account.PrimaryAPIKey != "" {
 		conflicts = append(conflicts, conflict{d.clientFile(), "primaryApiKey", "is sent to the provider " + p.name + " too",
 			"give that an ANTHROPIC_API_KEY of its own in " + d.configFile() + ", or log out of Claude Code"})
 	}
 	return conflicts
+}
+
+// managedFiles are those by which an administrator overrides all others.
+func managedFiles() []string {
+	more, _ := filepath.Glob(strings.TrimSuffix(managedSettings, ".json") + ".d/*.json")
+	return append([]string{managedSettings}, more...)
+}
+
+// settingsArgument returns the text of settings that --settings names, which is JSON itself or a file.
+func settingsArgument(value string) (text []byte, isFile bool, err error) {
+	if strings.HasPrefix(strings.TrimSpace(value), "{") {
+		return []byte(value), false, nil
+	}
+	text, err = os.ReadFile(value)
+	return text, true, err
 }
 
 // addedSettings are those apiSettings that ccc.json has and a launch adds to settings.json, or has added. Of what is
@@ -198,8 +230,19 @@ func addedSettings(d dirs, c *config) map[string]string {
 	return added
 }
 
-// checkProvider tells why claude could not be run in project against p, which may be nil, with env.
-func checkProvider(d dirs, c *config, env []string, p *provider) error {
+// isPrinted tells whether claude is to print an answer and end.
+func isPrinted(args []string) bool {
+	return slices.Contains(args, "-p") || slices.Contains(args, "--print")
+}
+
+// hasLogin tells whether Claude Code has left the login of a subscription in its directory. macOS keeps it elsewhere.
+func hasLogin(d dirs) bool {
+	_, err := os.Stat(filepath.Join(d.claude, ".credentials.json"))
+	return err == nil || runtime.GOOS == "darwin"
+}
+
+// checkProvider tells why claude could not be run with args against p, which may be nil, with env.
+func checkProvider(d dirs, c *config, env, args []string, p *provider) error {
 	if p == nil {
 		return nil
 	}
@@ -208,7 +251,7 @@ func checkProvider(d dirs, c *config, env []string, p *provider) error {
 		return err
 	}
 	var errs []error
-	for _, conflict := range providerConflicts(d, c, p, values) {
+	for _, conflict := range providerConflicts(d, c, p, args, values) {
 		errs = append(errs, conflict)
 	}
 	return errors.Join(errs...)
@@ -223,7 +266,10 @@ type account struct {
 
 // readAccount returns an empty account where there is none that can be read.
 func readAccount(d dirs) (a account) {
-	text, _ := os.ReadFile(d.clientFile())
+	text, err := os.ReadFile(filepath.Join(d.claude, ".config.json")) // an older name, which comes first where it is there
+	if err != nil {
+		text, _ = os.ReadFile(d.clientFile())
+	}
 	_ = json.Unmarshal(unmarked(text), &a)
 	return a
 }

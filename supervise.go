@@ -196,7 +196,7 @@ func (h *hook) environment(config *config) ([]string, error) {
 	if p == nil {
 		return reviewerEnv(withoutRefusedKey(d, env), nil)
 	}
-	if err := checkProvider(d, config, env, p); err != nil {
+	if err := checkProvider(d, config, env, []string{"--print"}, p); err != nil {
 		return nil, err
 	}
 	return reviewerEnv(env, p)
