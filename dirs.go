@@ -145,9 +145,9 @@ func gitTree(dir string) (top, common string) {
 			return top, resolved(common)
 		}
 		// In a worktree .git is a file that names a directory of its own, which names the common one.
-		if text, err := os.ReadFile(common); err == nil {
+		if text, err := readGitFile(common); err == nil {
 			own := absoluteIn(top, strings.TrimPrefix(strings.TrimSpace(string(text)), "gitdir: "))
-			if text, err = os.ReadFile(filepath.Join(own, "commondir")); err == nil {
+			if text, err = readGitFile(filepath.Join(own, "commondir")); err == nil {
 				own = absoluteIn(own, strings.TrimSpace(string(text)))
 			}
 			return top, resolved(own)
@@ -156,6 +156,18 @@ func gitTree(dir string) (top, common string) {
 			return "", ""
 		}
 	}
+}
+
+// readGitFile reads a file of git's that holds one path. A named pipe or a huge file in its place holds nobody up.
+func readGitFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && (!info.Mode().IsRegular() || info.Size() > 1<<16) {
+		err = fmt.Errorf("%s is no file of git's", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
 }
 
 func absoluteIn(dir, path string) string {

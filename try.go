@@ -54,6 +54,12 @@ func try(c *call, d dirs) error {
 	code, err := runTry(command, d, timeout)
 	if timeline := os.Getenv(tryVariable); timeline != "" {
 		run := record{Time: now(), Event: eventTry, Command: line, ExitCode: &code}
+		switch { // a command can end with these codes itself
+		case err != nil && code == tryImpossible:
+			run.NoCopy = oneLine(err.Error())
+		case err != nil:
+			run.Error = oneLine(err.Error())
+		}
 		run.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
 		if err := stateDir(filepath.Dir(timeline)).append(filepath.Base(timeline), run); err != nil {
 			fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(err.Error()))
@@ -110,14 +116,21 @@ func runTry(command []string, d dirs, timeout time.Duration) (code int, err erro
 		select {
 		case <-done:
 		case <-time.After(tryGrace):
-			copied.kill()
-			<-done
+			copied.end(done)
 		}
 		return 128 + int(s.(syscall.Signal)), nil
 	case <-time.After(timeout):
-		copied.kill()
-		<-done
+		copied.end(done)
 		return tryTimedOut, fmt.Errorf("ended at the timeout of %v", timeout)
+	}
+}
+
+// end kills the copy and waits for it, but not for whoever does not read what it has written.
+func (copied *tryCopy) end(done <-chan error) {
+	copied.kill()
+	select {
+	case <-done:
+	case <-time.After(guardPatience):
 	}
 }
 

@@ -372,3 +372,24 @@ func TestTryKilledAnytime(t *testing.T) {
 		}
 	})
 }
+
+// Nobody reads what the command writes into a socket: the timeout ends it all the same. And a command that asks to be
+// traced and stops has not ended.
+func TestTryUnread(t *testing.T) {
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		theirs := os.NewFile(uintptr(ends[0]), "theirs")
+		defer syscall.Close(ends[1])
+		cmd := box.command("ccc", "try", "--timeout", "1s", "yes")
+		cmd.Stdout = theirs
+		start := time.Now()
+		err = cmd.Run()
+		theirs.Close()
+		if code := cmd.ProcessState.ExitCode(); code != 124 || time.Since(start) > 10*time.Second {
+			t.Errorf("exit code %d after %v: %v", code, time.Since(start), err)
+		}
+	})
+}

@@ -106,7 +106,7 @@ func runAndReap(command []string) int {
 			return tryImpossible
 		case ended == pid && status.Signaled():
 			return 128 + int(status.Signal())
-		case ended == pid:
+		case ended == pid && status.Exited():
 			return status.ExitStatus()
 		}
 	}

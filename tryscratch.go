@@ -21,6 +21,7 @@ func scratchBases() []string { return []string{"/var/tmp", os.TempDir(), "/tmp"}
 func newScratch() (path string, lock *os.File) {
 	const overlayMagic = 0x794c7630
 	for _, base := range scratchBases() {
+		base = resolved(base)
 		var system syscall.Statfs_t
 		for try := 0; try < 3 && syscall.Statfs(base, &system) == nil && system.Type != overlayMagic; try++ {
 			path, err := os.MkdirTemp(base, scratchPrefix)
