@@ -19,6 +19,7 @@ import (
 // config is ccc.json.
 type config struct {
 	Supervisor      supervisorConfig    `json:"supervisor"`
+	Language        string              `json:"language"` // "" for the locale's
 	Settings        json.RawMessage     `json:"settings"` // an object, or nil
 	ClaudeArgs      []string            `json:"claude_args"`
 	CurrentProvider string              `json:"current_provider"`
@@ -85,6 +86,7 @@ var configKeys = map[string]expectation{
 	"providers.*.env":         wantObject,
 	"providers.*.env.*":       begins(`"tf-`+digits, "a string, a number or a boolean"),
 	"providers.*.claude_args": wantStrings,
+	"language":                oneOf(languageChinese, languageEnglish),
 }
 
 // An expectation is what a value of ccc.json has to be, in words and as a test of its text.
@@ -152,6 +154,16 @@ func loadConfig(d dirs) (*config, error) {
 		return nil, check.fail(root.member("supervisor").member("provider"), "supervisor.provider", "one of the providers ("+c.providerNames()+")")
 	}
 	return c, nil
+}
+
+// speak sets the language of this process: the one that ccc.json names, or, where it can't be read or names none, the
+// locale's.
+func speak(d dirs) {
+	c, err := loadConfig(d)
+	if err != nil {
+		c = defaultConfig()
+	}
+	lang = languageFor(c.Language)
 }
 
 // A configCheck holds the values of ccc.json against configKeys.

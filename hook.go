@@ -75,6 +75,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	if !supervised && !isCommand {
 		return nil, nil
 	}
+	speak(d)
 	// A closed stderr must not end the hook in the middle of a review.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if err := h.stateDir.create(); err != nil {
@@ -137,8 +138,8 @@ func toolDecision(decision, reason string) any {
 }
 
 // systemMessage is shown to the user.
-func systemMessage(format string, args ...any) any {
-	return map[string]string{"systemMessage": "[SUPERVISOR] " + fmt.Sprintf(format, args...)}
+func systemMessage(text string) any {
+	return map[string]string{"systemMessage": "[SUPERVISOR] " + text}
 }
 
 // decision is what Claude Code is told of a stop or a question: nothing, where the agent may stop or the question goes
@@ -153,7 +154,7 @@ func (h *hook) decision(found outcome) any {
 	case found.Verdict == verdictBlock:
 		return toolDecision("deny", feedback)
 	case found.Verdict == verdictFailed && inSession():
-		return systemMessage("审查没有进行，Agent 的工作未经审查：%s（日志: %s）", cutMiddle(found.Error, 200), h.stateDir.logFile())
+		return systemMessage(lang.noReview(cutMiddle(found.Error, 200), h.stateDir.logFile()))
 	case found.Verdict == verdictFailed:
 		return nil
 	case !isStop && olderThan(h.talk.version, "2.1.0"): // there a permission is the answer to the question
@@ -161,9 +162,9 @@ func (h *hook) decision(found outcome) any {
 	case !isStop:
 		return toolDecision("allow", feedback)
 	case found.Verdict == verdictLimit && inSession():
-		return systemMessage("%s，这次停止未经审查（日志: %s）", found.Feedback, h.stateDir.logFile())
+		return systemMessage(lang.limitStop(found.Feedback, h.stateDir.logFile()))
 	case found.Verdict == verdictAllow && feedback != "":
-		return systemMessage("审查通过。审查者留给你的话：%s", feedback)
+		return systemMessage(lang.approved(feedback))
 	}
 	return nil
 }
@@ -178,7 +179,7 @@ func (h *hook) cutFeedback(feedback string) string {
 	if len(runes) <= feedbackLimit {
 		return feedback
 	}
-	note := fmt.Sprintf("\n……（反馈过长，全文见 %s）", h.stateDir.timelineFile(h.event.SessionID))
+	note := "\n" + lang.feedbackCut(h.stateDir.timelineFile(h.event.SessionID))
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
@@ -187,26 +188,26 @@ func (h *hook) cutFeedback(feedback string) string {
 func (h *hook) command(operand string, supervised bool) any {
 	switch {
 	case operand == "":
-		return blocked(fmt.Sprintf("Supervisor 模式: %s（/supervisor on 打开，/supervisor off 关闭）", modeWord(supervised)))
+		return blocked(lang.modeIs(modeWord(supervised)))
 	case nearMode(operand):
-		return blocked(fmt.Sprintf("不明白 /supervisor %s。可用: /supervisor on、/supervisor off、/supervisor（查询）、/supervisor 任务内容", operand))
+		return blocked(lang.modeUnclear(operand))
 	}
 	on := operand != "off"
 	if !on && (processHas(h.client.pid, nested) || h.isScheduled()) {
-		return blocked("关闭监督由用户决定，不由 Agent 决定。")
+		return blocked(lang.modeNotForAgent())
 	}
 	if err := h.stateDir.switchMode(h.event.SessionID, h.client.String(), on); err != nil {
 		h.warn("switching the mode", err)
-		return blocked("无法切换 Supervisor 模式: " + err.Error())
+		return blocked(lang.modeFailed(err.Error()))
 	}
 	h.log("switched", "mode", modeWord(on), "by", switchedInSession)
 	h.record(record{Event: eventSwitch, Mode: modeWord(on), By: switchedInSession})
 	switch operand {
 	case "on":
 		h.keepInstructions()
-		return blocked("Supervisor 模式已打开：Agent 停下之前会先审查。")
+		return blocked(lang.modeOn())
 	case "off":
-		return blocked("Supervisor 模式已关闭：Agent 可以直接停下。")
+		return blocked(lang.modeOff())
 	}
 	h.event.Prompt = operand
 	return h.prompt()
@@ -237,9 +238,9 @@ func (h *hook) prompt() any {
 	switch {
 	case last.Told:
 	case last.Verdict == verdictFailed:
-		return systemMessage("上一次审查没有进行，Agent 的工作未经审查：%s（日志: %s）", cutMiddle(last.Error, 200), h.stateDir.logFile())
+		return systemMessage(lang.earlierNoReview(cutMiddle(last.Error, 200), h.stateDir.logFile()))
 	case last.Verdict == verdictLimit:
-		return systemMessage("上一个任务已达到审查次数上限（%d 次），最后一次停止未经审查（日志: %s）", last.Limit, h.stateDir.logFile())
+		return systemMessage(lang.earlierLimit(last.Limit, h.stateDir.logFile()))
 	}
 	if first && inSession() {
 		return h.introduction()
@@ -253,9 +254,5 @@ func (h *hook) introduction() any {
 	if config, err := loadConfig(h.dirs); err == nil {
 		limit = config.Supervisor.MaxIterations
 	}
-	provider := ""
-	if name := os.Getenv(providerVariable); name != "" {
-		provider = "，提供商: " + name
-	}
-	return systemMessage("本会话受监督：每个请求最多审查 %d 次%s。实时查看: ccc log -f", limit, provider)
+	return systemMessage(lang.introduction(limit, os.Getenv(providerVariable)))
 }

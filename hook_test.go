@@ -281,7 +281,7 @@ func TestHookReviewersCall(t *testing.T) {
 	event := strings.Replace(box.event("Stop", ""), box.work, filepath.Join(box.work, "sub"), 1)
 	box.hook(event)
 	want := strings.Join([]string{"--print", "--fork-session", "--resume", testSession, "--verbose", "--output-format", "stream-json",
-		"--json-schema", verdictSchema, "--system-prompt", "judge it", "--system-prompt-snapshot", "off", "--no-session-persistence",
+		"--json-schema", verdictSchema(), "--system-prompt", "judge it", "--system-prompt-snapshot", "off", "--no-session-persistence",
 		"--settings", reviewerSettings("", false), "--permission-mode", "plan", "--strict-mcp-config", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
 	if got := box.read("../fake/reviewer-1/args"); strings.TrimSpace(got) != strings.TrimSpace(want) {
 		t.Errorf("arguments\n%s\nwant\n%s", got, want)
@@ -440,7 +440,7 @@ func TestHookReviewsAlike(t *testing.T) {
 		}
 		first, _, found := strings.Cut(box.read("../fake/reviewer-1/stdin"), "attempt 0")
 		second, _, _ := strings.Cut(box.read("../fake/reviewer-2/stdin"), "attempt 1")
-		if !found || first != second || strings.Contains(first, defaultPrompt) != keep || strings.Contains(first, verdictForm) != keep || !strings.Contains(first, "[1] fix it") {
+		if !found || first != second || strings.Contains(first, defaultPrompt) != keep || strings.Contains(first, lang.verdictForm()) != keep || !strings.Contains(first, "[1] fix it") {
 			t.Errorf("%s: the requests open with\n%s\nand\n%s", config, first, second)
 		}
 	}

@@ -18,9 +18,6 @@ const (
 	askUserQuestion = "AskUserQuestion"
 )
 
-// reviewingText is the spinner's text while a review runs.
-const reviewingText = "[SUPERVISOR] 正在审查工作..."
-
 // A wantedHook is one entry that Supervisor Mode keeps in settings.json.
 type wantedHook struct {
 	event   string
@@ -35,7 +32,7 @@ func wantedHooks(command string, reviewSeconds int) []wantedHook {
 	entry := func(seconds int, more string) []byte {
 		return fmt.Appendf(nil, `{"type":"command","command":%s,"timeout":%d%s}`, encodeJSON(command), seconds, more)
 	}
-	review := entry(max(600, reviewSeconds+60), `,"statusMessage":"`+reviewingText+`"`)
+	review := entry(max(600, reviewSeconds+60), `,"statusMessage":`+string(encodeJSON(lang.reviewing())))
 	return []wantedHook{
 		{event: eventStop, entry: review},
 		{event: eventPreToolUse, matcher: askUserQuestion, entry: review},

@@ -80,8 +80,12 @@ func sumJSON(value []byte) string {
 	return checksum(compact.Bytes())
 }
 
-// A keptFile is one that launches create for the user to edit and bring up to date as long as the user has not.
-type keptFile struct{ path, text string }
+// A keptFile is one that launches create for the user to edit, and bring up to date and into the present language as
+// long as the user has not.
+type keptFile struct {
+	path string
+	in   func(messages) string // its text in a language
+}
 
 // shippedBefore are the checksums of the texts of ccc 1.0.0, which recorded them in the state directory.
 var shippedBefore = []string{"ab81fdc77ef2f1b91a5e07f8adfc94ce", "3c4a30457625ef485ada14a6e37eb547"}
@@ -89,7 +93,8 @@ var shippedBefore = []string{"ab81fdc77ef2f1b91a5e07f8adfc94ce", "3c4a30457625ef
 // isOurs tells whether content, found at the file's path, is what a ccc wrote.
 func (f keptFile) isOurs(in *installation, content []byte) bool {
 	sum := checksum(content)
-	return string(content) == f.text || in.Files[f.path] == sum || slices.Contains(shippedBefore, sum)
+	isIn := func(language messages) bool { return string(content) == f.in(language) }
+	return slices.ContainsFunc(languages, isIn) || in.Files[f.path] == sum || slices.Contains(shippedBefore, sum)
 }
 
 // keep writes the file if there is none, or if the one there is ccc's and of another text. One that the user has
@@ -103,12 +108,13 @@ func (f keptFile) keep(d dirs, in *installation) error {
 	if err != nil || !missing && !f.isOurs(in, content) {
 		return err
 	}
-	if missing || string(content) != f.text {
-		if err := replaceFile(f.path, []byte(f.text), true); err != nil {
+	text := []byte(f.in(lang))
+	if missing || !bytes.Equal(content, text) {
+		if err := replaceFile(f.path, text, true); err != nil {
 			return err
 		}
 	}
-	if sum := checksum([]byte(f.text)); in.Files[f.path] != sum {
+	if sum := checksum(text); in.Files[f.path] != sum {
 		in.Files[f.path] = sum
 		return in.write(d)
 	}

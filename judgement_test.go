@@ -50,12 +50,16 @@ type judgementTurn struct {
 	Output string `json:"output,omitempty"`
 }
 
-// judgeWords is what a language has of its own in a judgement: the prompt, and the words around the conversation.
-type judgeWords struct{ prompt, begin, tool, result, end string }
+// judgeWords is what a language has of its own in a judgement: its messages, the prompt and the request among them, and
+// the words around the conversation.
+type judgeWords struct {
+	in                       messages
+	begin, tool, result, end string
+}
 
 var judgeLanguages = map[string]judgeWords{
-	"zh": {defaultPrompt, "以下是 Agent 与用户的对话：", "工具", "结果", "对话到此为止。"},
-	"en": {defaultPromptEnglish, "This is the conversation of the agent and the user:", "tool", "result", "The conversation ends here."},
+	"zh": {chinese{}, "以下是 Agent 与用户的对话：", "工具", "结果", "对话到此为止。"},
+	"en": {english{}, "This is the conversation of the agent and the user:", "tool", "result", "The conversation ends here."},
 }
 
 // readJudgements returns the cases by file name.
@@ -133,8 +137,8 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string, words ju
 	}
 	stream := newStream(io.Discard, io.Discard, func(err error) { t.Log(err) })
 	complaints := &tail{limit: 2000}
-	args := []string{"--print", "--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema,
-		"--system-prompt", words.prompt, "--settings", reviewerSettings(c.tryCommand(), false), "--permission-mode", "dontAsk"}
+	args := []string{"--print", "--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema(),
+		"--system-prompt", words.in.defaultPrompt(), "--settings", reviewerSettings(c.tryCommand(), false), "--permission-mode", "dontAsk"}
 	if try := c.tryCommand(); try != "" {
 		args = append(args, "--allowedTools", "Bash("+try+":*)")
 	}
@@ -152,6 +156,7 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string, words ju
 // judgeAll prints the table and returns how many cases came out as expected.
 func judgeAll(t *testing.T, claude string, env []string, words judgeWords) (right, all int) {
 	t.Helper()
+	speakIn(t, words.in)
 	cases := readJudgements(t)
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
@@ -201,7 +206,9 @@ func TestRealClientJudgements(t *testing.T) {
 				t.Errorf("%d of %d, want half", right, all)
 			}
 			for _, r := range api.requests("review") {
-				if !strings.Contains(r.System, strings.TrimSpace(words.prompt)) || !strings.Contains(r.last("user"), words.end) {
+				title, _ := words.in.round(1, 10)
+				asked := strings.Contains(r.last("user"), words.end) && strings.Contains(r.last("user"), "\n## "+title+"\n")
+				if !strings.Contains(r.System, strings.TrimSpace(words.in.defaultPrompt())) || !asked {
 					t.Errorf("the model was asked %.200q", r.last("user"))
 				}
 			}

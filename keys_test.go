@@ -118,7 +118,7 @@ func TestRealClientAttribution(t *testing.T) {
 		t.Run(fmt.Sprintf("login_%v", login), func(t *testing.T) {
 			clients := slices.DeleteFunc(slices.Clone(realClients(t)), func(c realClient) bool { return olderThan(c.version, "2.1.30") }) // it has no such line
 			runOn(t, clients, func() script {
-				return script{marker: verdictForm, reviewer: []apiReply{replyText(`{"allow_stop": true, "feedback": ""}`)}}
+				return script{marker: lang.verdictForm(), reviewer: []apiReply{replyText(`{"allow_stop": true, "feedback": ""}`)}}
 			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"keep_cache":true}}`)
 				if login {

@@ -55,6 +55,7 @@ func planLaunch(args []string) (l *launch, err error) {
 	if l.config, err = loadConfig(l.dirs); err != nil {
 		return nil, err
 	}
+	lang = languageFor(l.config.Language)
 	if err = l.parse(args); err != nil {
 		return nil, err
 	}
@@ -269,7 +270,7 @@ func (l *launch) remember() {
 	}
 	switch {
 	case !l.named && name != "":
-		fmt.Fprintf(os.Stderr, "ccc: provider %s, remembered from an earlier launch; ccc %s goes without one\n", printable(name), noProvider)
+		fmt.Fprintln(os.Stderr, "ccc:", lang.remembered(printable(name), noProvider))
 	case l.named && name != l.config.CurrentProvider:
 		if err := recordProvider(l.dirs, name); err != nil {
 			fmt.Fprintf(os.Stderr, "ccc: warning: the provider counts for this session only: recording it in %s: %v\n", l.dirs.configFile(), err)
@@ -298,13 +299,7 @@ func (l *launch) install(in *installation) error {
 
 // announceSupervision says where a supervised session can be watched.
 func announceSupervision(state stateDir) {
-	fmt.Fprintf(os.Stderr, `Supervisor mode enabled
-[Supervisor Mode] 日志文件:
-  状态目录: %s
-  Hook 日志: %s
-  审查输出: %s
-查看日志: tail -f %s
-`, state, state.logFile(), state.outputFile("<session>"), shellQuote(state.logFile()))
+	fmt.Fprint(os.Stderr, lang.announcement(string(state), state.logFile(), state.outputFile("<session>"), shellQuote(state.logFile())))
 }
 
 // claudeArgs are the arguments of claude: those of ccc.json, of the provider, of the user.

@@ -32,12 +32,12 @@ func showLog(c *call, d dirs) (err error) {
 		s.session, err = s.state.findSession(c.operands[0])
 	} else {
 		begun = newcomers(d) // before the first look, so that none is missed
-		s.session, s.chosen, err = newestSession(d, os.Stderr)
+		err = s.choose(d, os.Stderr)
 		if err == nil && s.session == "" && follow {
-			fmt.Fprintln(os.Stderr, noSessions(d)+"\n等待第一个会话……")
+			fmt.Fprintln(os.Stderr, noSessions(d)+"\n"+lang.waiting())
 		}
 		for err == nil && s.session == "" && follow && pause(ctx) {
-			s.session, s.chosen, err = newestSession(d, io.Discard) // its complaints were made once
+			err = s.choose(d, io.Discard) // its complaints were made once
 		}
 	}
 	if err != nil || ctx.Err() != nil {
@@ -50,6 +50,16 @@ func showLog(c *call, d dirs) (err error) {
 		next, err = s.tellAll(ctx, follow, begun)
 	}
 	return cmp.Or(err, s.Flush())
+}
+
+// choose makes the newest session the one to tell, if there is any.
+func (s *story) choose(d dirs, stderr io.Writer) (err error) {
+	isHere := false
+	s.session, isHere, err = newestSession(d, stderr)
+	if s.chosen = lang.newestOfAll(); isHere {
+		s.chosen = lang.newestHere()
+	}
+	return err
 }
 
 // newcomers returns a function that returns the newest of the sessions that have begun in the current directory's
@@ -124,7 +134,7 @@ func (s *story) tellAll(ctx context.Context, follow bool, begun func() string) (
 	s.title()
 	if s.tellLines(); !follow || err != nil {
 		if !s.raw && s.date == "" {
-			s.block("", "还没有记录")
+			s.block("", lang.noRecords())
 		}
 		return "", err
 	}
@@ -159,7 +169,7 @@ func (s *story) goOver(next string) *story {
 	if next != "" && !s.raw {
 		fmt.Fprintln(s)
 	}
-	return &story{screen: s.screen, state: s.state, session: next, chosen: "当前项目新开始的会话", raw: s.raw}
+	return &story{screen: s.screen, state: s.state, session: next, chosen: lang.newcomer(), raw: s.raw}
 }
 
 // isPast tells whether the review that wrote its last output at that time is over: there is a verdict since (its
@@ -181,10 +191,7 @@ func (s *story) tellLines() {
 
 // title says which session this is.
 func (s *story) title() {
-	what := "会话 " + s.session
-	if s.chosen != "" {
-		what += "（" + s.chosen + "）"
-	}
+	what := lang.sessionTitle(s.session, s.chosen)
 	if !s.raw {
 		s.block("", what)
 	} else if s.chosen != "" {
@@ -214,12 +221,12 @@ func (s *story) tell(r record) {
 		s.review(r)
 		s.runs = nil
 	case r.Event == eventSwitch:
-		fmt.Fprintln(s, s.paint(bold, map[string]string{"on": "监督已打开", "off": "监督已关闭"}[r.Mode]))
-		s.block("    由 ", map[string]string{switchedInSession: "用户（/supervisor）", switchedOutside: "会话之外的 ccc supervisor-mode",
-			switchedByAgent: "Agent（ccc supervisor-mode）"}[r.By])
+		fmt.Fprintln(s, s.paint(bold, map[string]string{modeWord(true): lang.switchedOn(), modeWord(false): lang.switchedOff()}[r.Mode]))
+		s.block("    "+lang.leadBy(), map[string]string{switchedInSession: lang.byUser(), switchedOutside: lang.byOutside(),
+			switchedByAgent: lang.byAgent()}[r.By])
 	default:
 		s.runs = nil
-		fmt.Fprintln(s, s.paint(bold, "用户"))
+		fmt.Fprintln(s, s.paint(bold, lang.user()))
 		s.block("    ", cutMiddle(r.Prompt, enough))
 	}
 }
@@ -228,19 +235,19 @@ func (s *story) tell(r record) {
 func basis(r record) string {
 	source := oneLine(r.PromptSource)
 	if source == builtinSource {
-		source = "内置的审查提示"
+		source = lang.builtinPrompt()
 	}
 	if r.PromptKept {
-		source += "（请求提交之后改动过：这次仍按提交时的内容审查，改动从用户的下一条提示起生效）"
+		source += lang.promptChanged()
 	}
 	return source
 }
 
 // review tells what became of a stop or a question.
 func (s *story) review(r record) {
-	what := map[string]string{eventStop: "审查", eventPreToolUse: "审查提问"}[r.Event]
+	what := map[string]string{eventStop: lang.review(), eventPreToolUse: lang.reviewOfQuestion()}[r.Event]
 	if what == "" {
-		what = "审查 " + oneLine(r.Event)
+		what = lang.review() + " " + oneLine(r.Event)
 	}
 	if r.Iteration > 0 {
 		what += fmt.Sprintf(" %d/%d", r.Iteration, r.Limit)
@@ -248,31 +255,31 @@ func (s *story) review(r record) {
 	fmt.Fprintln(s, s.paint(bold, what), s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict))))
 	var facts []string
 	if r.DurationSeconds > 0 {
-		facts = append(facts, "用时 "+duration(r.DurationSeconds))
+		facts = append(facts, lang.took(r.DurationSeconds))
 	}
 	if r.CostUSD > 0 {
 		facts = append(facts, dollars(r.CostUSD))
 	}
 	if t := r.Tokens; t != nil && *t != (tokens{}) {
-		facts = append(facts, fmt.Sprintf("token: 新 %s，缓存 %s，输出 %s", grouped(t.Input+t.CacheWrite), grouped(t.CacheRead), grouped(t.Output)))
+		facts = append(facts, lang.tokensUsed(grouped(t.Input+t.CacheWrite), grouped(t.CacheRead), grouped(t.Output)))
 	}
 	s.block("    ", strings.Join(facts, " · "))
-	s.block("    依据 ", basis(r))
+	s.block("    "+lang.leadBasis(), basis(r))
 	if r.CacheSplit {
-		s.block("    ", "keep_cache 用处不大：本会话保留 Claude Code 的归属行（订阅按它计费），审查从缓存只能取到工具列表，取不到对话")
+		s.block("    ", lang.cacheSplit())
 	}
-	s.block("    查看 ", oneLine(strings.Join(r.Tools, " · ")))
+	s.block("    "+lang.leadTools(), oneLine(strings.Join(r.Tools, " · ")))
 	for _, run := range s.runs {
-		s.block("    实测 ", ran(run))
+		s.block("    "+lang.leadRan(), ran(run))
 	}
-	s.block("    不能实测 ", r.NoCopy)
-	s.block("    反馈 ", r.Feedback)
-	s.block("    原因 ", r.Error)
+	s.block("    "+lang.leadNoCopy(), r.NoCopy)
+	s.block("    "+lang.leadFeedback(), r.Feedback)
+	s.block("    "+lang.leadReason(), r.Error)
 	switch r.Verdict {
 	case verdictFailed:
-		s.block("    ", "没有进行审查，Agent 可以停止")
+		s.block("    ", lang.stoppedUnreviewed())
 	case verdictLimit:
-		s.block("    ", fmt.Sprintf("已达到审查次数上限（%d 次），不再审查，Agent 可以停止", r.Limit))
+		s.block("    ", lang.stoppedAtLimit(r.Limit))
 	}
 }
 
@@ -309,14 +316,14 @@ func (s *story) tellSteps() {
 func (s *story) watch() {
 	if !s.watching {
 		s.watching = true
-		fmt.Fprintf(s, "\n%s\n", s.paint(bold, "审查进行中……"))
+		fmt.Fprintf(s, "\n%s\n", s.paint(bold, lang.reviewUnderWay()))
 	}
 }
 
 func (s *story) tellRuns(runs []record) {
 	for _, run := range runs {
 		s.watch()
-		s.block("    · 实测 ", ran(run))
+		s.block("    · "+strings.TrimRight(lang.leadRan(), " ")+" ", ran(run))
 	}
 }
 
@@ -326,13 +333,5 @@ func ran(r record) string {
 	if r.ExitCode != nil {
 		code = *r.ExitCode
 	}
-	return fmt.Sprintf("%s → 退出码 %d，%s", cutMiddle(oneLine(r.Command), 300), code, duration(r.DurationSeconds))
-}
-
-// duration writes seconds for people: 41.2秒, 3分05秒.
-func duration(seconds float64) string {
-	if seconds < 60 {
-		return fmt.Sprintf("%.1f秒", seconds)
-	}
-	return fmt.Sprintf("%d分%02d秒", int(seconds)/60, int(seconds)%60)
+	return lang.ran(cutMiddle(oneLine(r.Command), 300), code, r.DurationSeconds)
 }

@@ -65,6 +65,7 @@ func runSubcommand(name string, args []string) error {
 	if err != nil {
 		return err
 	}
+	speak(d)
 	return map[string]func(*call, dirs) error{
 		"demo": demo, "doctor": doctor, "log": showLog, "status": showStatus, "statusline": showStatusline,
 		"supervisor-mode": supervisorMode, trySubcommand: try, "uninstall": uninstall, "verdict": showVerdict,

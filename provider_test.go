@@ -451,10 +451,10 @@ func TestProviderDefault(t *testing.T) {
 			t.Errorf("ccc.json is\n%s\nwant\n%s", box.read(".claude/ccc.json"), want)
 		}
 	}
-	launch("https://glm.example", "provider glm", "-p", "hi")
+	launch("https://glm.example", "提供商 glm", "-p", "hi")
 	launch("https://kimi.example", "", "kimi", "-p", "hi")
 	recorded(`"kimi"`)
-	launch("https://kimi.example", "provider kimi", "-p", "hi")
+	launch("https://kimi.example", "提供商 kimi", "-p", "hi")
 	launch("", "", "default", "-p", "hi")
 	recorded("null")
 	launch("", "", "-p", "hi")

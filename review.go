@@ -131,7 +131,7 @@ func reviewerFlags(session, version, prompt, model, try string, addDirs []string
 	}
 	if !config.KeepCache {
 		flags = append(flags,
-			reviewerFlag{"--json-schema", verdictSchema},
+			reviewerFlag{"--json-schema", verdictSchema()},
 			reviewerFlag{"--system-prompt", prompt},
 			// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
 			reviewerFlag{"--system-prompt-snapshot", "off"})
@@ -163,7 +163,7 @@ func reviewerFlags(session, version, prompt, model, try string, addDirs []string
 // the form of the verdict.
 func (r *review) input() string {
 	if r.config.KeepCache {
-		return r.prompt + "\n\n" + verdictForm + "\n\n" + r.request
+		return r.prompt + "\n\n" + lang.verdictForm() + "\n\n" + r.request
 	}
 	return r.request
 }

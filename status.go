@@ -35,7 +35,7 @@ func showStatus(c *call, d dirs) error {
 }
 
 func noSessions(d dirs) string {
-	return "还没有被监督过的会话（" + d.state + "）\n开始一个: ccc --supervisor"
+	return lang.noSessions(d.state)
 }
 
 // A summary is a session on one line. Its JSON is what scripts read.
@@ -110,20 +110,18 @@ func (s *summary) add(r record) {
 	}
 }
 
-// newestSession returns the newest session of the current directory's project, else the newest of all, and says
+// newestSession returns the newest session of the current directory's project, else the newest of all, and tells
 // which of the two it is.
-func newestSession(d dirs, stderr io.Writer) (session, chosen string, err error) {
+func newestSession(d dirs, stderr io.Writer) (session string, isHere bool, err error) {
 	sessions, err := summarizeAll(d, stderr)
 	if err != nil || len(sessions) == 0 {
-		return "", "", err
+		return "", false, err
 	}
 	if here := slices.IndexFunc(sessions, func(s summary) bool { return s.isHere(d) }); here >= 0 {
-		return sessions[here].Session, newestHere, nil
+		return sessions[here].Session, true, nil
 	}
-	return sessions[0].Session, "当前目录没有会话，这是所有会话中最新的", nil
+	return sessions[0].Session, false, nil
 }
-
-const newestHere = "当前项目最新的会话"
 
 // isHere tells whether the current directory is in the session's project.
 func (s summary) isHere(d dirs) bool {
@@ -137,7 +135,7 @@ func showVerdict(c *call, d dirs) (err error) {
 	session := ""
 	if len(c.operands) > 0 {
 		session, err = stateDir(d.state).findSession(c.operands[0])
-	} else if newest, chosen, newestErr := newestSession(d, io.Discard); newestErr != nil || chosen == newestHere {
+	} else if newest, isHere, newestErr := newestSession(d, io.Discard); newestErr != nil || isHere {
 		session, err = newest, newestErr
 	} else {
 		err = withHint(errors.New("no session of this project"), "ccc verdict SESSION; ccc status lists them")
@@ -188,7 +186,8 @@ func lastStop(state stateDir, session string) (last verdict, err error) {
 func showTable(s *screen, sessions []summary) {
 	const verdictColumn, gap, projectLeast = 3, "  ", 20
 	short := shortLength(sessions)
-	rows := [][]string{{"会话", "监督", "次数", "结果", "时间", "审查", "花费", "项目"}}
+	heads := lang.statusHeads()
+	rows := [][]string{heads[:]}
 	for _, one := range sessions {
 		row := []string{one.Session[:min(short, len(one.Session))], one.Mode, one.budget(), verdictName(one.Verdict),
 			one.when(), strconv.Itoa(one.Reviews), dollars(one.CostUSD), one.Project}
@@ -253,23 +252,29 @@ func (s summary) when() string {
 	}
 	switch ago := time.Since(*s.VerdictAt); {
 	case ago < time.Minute:
-		return "刚刚"
+		return lang.justNow()
 	case ago < time.Hour:
-		return fmt.Sprintf("%d分钟前", ago/time.Minute)
+		return lang.minutesAgo(int(ago / time.Minute))
 	case ago < 24*time.Hour:
-		return fmt.Sprintf("%d小时前", ago/time.Hour)
+		return lang.hoursAgo(int(ago / time.Hour))
 	case ago < 100*24*time.Hour:
-		return fmt.Sprintf("%d天前", ago/(24*time.Hour))
+		return lang.daysAgo(int(ago / (24 * time.Hour)))
 	}
 	return s.VerdictAt.Local().Format(time.DateOnly)
 }
 
 func verdictName(v verdict) string {
-	name, ok := map[verdict]string{verdictBlock: "退回", verdictAllow: "通过", verdictFailed: "失败", verdictLimit: "上限"}[v]
-	if !ok {
-		return string(v)
+	switch v {
+	case verdictBlock:
+		return lang.verdictBlock()
+	case verdictAllow:
+		return lang.verdictAllow()
+	case verdictFailed:
+		return lang.verdictFailed()
+	case verdictLimit:
+		return lang.verdictLimit()
 	}
-	return name
+	return string(v)
 }
 
 func verdictColour(v verdict) string {
@@ -305,13 +310,13 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	at, launched := launchOf(c, state)
 	switch on := state.supervised(input.SessionID, c, at, launched); {
 	case !on && s.switched:
-		return "监督已关闭", err
+		return lang.supervisionIsOff(), err
 	case !on:
 		return "", err
 	}
-	parts := []string{"监督中 " + s.budget()}
+	parts := []string{lang.supervised(s.budget())}
 	if s.Verdict != "" {
-		parts = append(parts, "上次: "+oneLine(verdictName(s.Verdict))+" "+s.when())
+		parts = append(parts, lang.supervisedLast(oneLine(verdictName(s.Verdict)), s.when()))
 	}
 	if cost := dollars(s.CostUSD); cost != "" {
 		parts = append(parts, cost)

@@ -75,14 +75,23 @@ func testTimeline(t *testing.T) string {
 	return string(text)
 }
 
-func TestLogGolden(t *testing.T) {
+// inLanguages calls show for a wide and a narrow screen in each language.
+func inLanguages(show func(columns int, suffix, locale string)) {
 	for _, columns := range []int{120, 60} {
+		show(columns, "", "LANG=C.UTF-8")
+		show(columns, "-en", "LANG=en_US.UTF-8")
+	}
+}
+
+func TestLogGolden(t *testing.T) {
+	inLanguages(func(columns int, suffix, locale string) {
 		box := newShowBox(t, columns)
+		box.vars = append(box.vars, locale)
 		box.timelineOf(testSession, testTimeline(t))
 		got := box.ccc("log", testSession)
-		golden(t, fmt.Sprintf("log-%d.txt", columns), got)
+		golden(t, fmt.Sprintf("log-%d%s.txt", columns, suffix), got)
 		expectWidth(t, got, columns)
-	}
+	})
 }
 
 // expectWidth fails the test when a line is wider than columns. It counts in
@@ -126,11 +135,13 @@ func statusBox(t *testing.T, columns int) *sandbox {
 }
 
 func TestStatusGolden(t *testing.T) {
-	for _, columns := range []int{120, 60} {
-		got := statusBox(t, columns).ccc("status")
-		golden(t, fmt.Sprintf("status-%d.txt", columns), got)
+	inLanguages(func(columns int, suffix, locale string) {
+		box := statusBox(t, columns)
+		box.vars = append(box.vars, locale)
+		got := box.ccc("status")
+		golden(t, fmt.Sprintf("status-%d%s.txt", columns, suffix), got)
 		expectWidth(t, got, columns)
-	}
+	})
 }
 
 // Every row's last column begins in the same place on the screen, and where there

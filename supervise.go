@@ -18,9 +18,6 @@ import (
 	"time"
 )
 
-// defaultFeedback stands in for a reviewer that refuses and does not say why.
-const defaultFeedback = "请继续完成任务"
-
 // A hookEvent is what Claude Code tells a hook.
 type hookEvent struct {
 	SessionID            string          `json:"session_id"`
@@ -109,12 +106,12 @@ func (h *hook) supervise() outcome {
 	}
 	if entry.Iteration == 0 {
 		entry.Verdict, entry.Told = verdictLimit, inSession() && h.event.HookEventName == eventStop
-		h.say("[SUPERVISOR] 已达到审查次数上限 %d/%[1]d，允许停止\n", entry.Limit)
+		h.say("%s\n", lang.limitSkipped(entry.Limit))
 		h.record(entry)
-		return outcome{Verdict: verdictLimit, Feedback: fmt.Sprintf("已达到审查次数上限（%d 次），不再审查", entry.Limit)}
+		return outcome{Verdict: verdictLimit, Feedback: lang.limitReached(entry.Limit)}
 	}
-	h.say("%s\n[SUPERVISOR HOOK] 开始执行\nsession: %s  event: %s  iteration %d/%d\n%[1]s\n",
-		rule, h.event.SessionID, h.event.HookEventName, entry.Iteration, entry.Limit)
+	h.say("%s\n%s\nsession: %s  event: %s  iteration %d/%d\n%[1]s\n", rule, lang.begun(),
+		h.event.SessionID, h.event.HookEventName, entry.Iteration, entry.Limit)
 	return h.review(ctx, config, entry, request)
 }
 
@@ -133,7 +130,7 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 	if err != nil {
 		return h.failed(entry, err)
 	}
-	h.say("%s\n请在新窗口查看日志文件了解详情: %s\n", reviewingText, h.stateDir.outputFile(h.event.SessionID))
+	h.say("%s\n%s\n", lang.reviewing(), lang.detailsIn(h.stateDir.outputFile(h.event.SessionID)))
 	h.log("review started", "iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit), "prompt_source", source)
 	request.iteration, request.limit, request.keepCache = entry.Iteration, entry.Limit, config.Supervisor.KeepCache
 	r := &review{
@@ -178,10 +175,10 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 		return h.failed(entry, err)
 	}
 	if entry.Verdict == verdictAllow {
-		h.say("[SUPERVISOR] 任务已完成\n允许停止\n")
+		h.say("%s\n", lang.finished())
 	} else {
-		entry.Feedback = cmp.Or(entry.Feedback, defaultFeedback)
-		h.say("[SUPERVISOR] 任务未完成\n%s\nAgent 将根据反馈继续工作\n", printable(entry.Feedback))
+		entry.Feedback = cmp.Or(entry.Feedback, lang.defaultFeedback()) // a reviewer that refuses may not say why
+		h.say("%s\n", lang.unfinished(printable(entry.Feedback)))
 	}
 	h.record(entry)
 	return entry.outcome

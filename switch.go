@@ -13,14 +13,7 @@ import (
 
 // keptCommand is the file that makes /supervisor known to Claude Code. ccc's hook answers on, off and the bare
 // word; a task goes through as it is.
-func keptCommand(d dirs) keptFile {
-	return keptFile{d.commandFile(), `---
-description: 监督本会话：on 打开，off 关闭，也可以直接给出任务
-argument-hint: on | off | 任务
----
-$ARGUMENTS
-`}
-}
+func keptCommand(d dirs) keptFile { return keptFile{d.commandFile(), messages.commandFile} }
 
 // slashCommand returns what follows /supervisor in prompt; ok is false for any other prompt.
 func slashCommand(prompt string) (operand string, ok bool) {

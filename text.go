@@ -1,7 +1,6 @@
 package main
 
-// Text for a terminal and for a shell: control characters made visible, long texts shortened, words quoted and read
-// back.
+// Text for a terminal and for a shell: control characters made visible, words quoted and read back.
 
 import (
 	"fmt"
@@ -36,17 +35,6 @@ func printable(text string) string {
 
 // oneLine is printable for what has to stay on one line: white space of any kind and length becomes one blank.
 func oneLine(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
-
-// cutMiddle leaves the first and last characters of a text longer than keep characters, about keep of them in all,
-// and says between them how many are missing.
-func cutMiddle(text string, keep int) string {
-	runes := []rune(text)
-	if len(runes) <= keep {
-		return text
-	}
-	half := keep / 2
-	return fmt.Sprintf("%s\n……（省略 %d 个字符）……\n%s", string(runes[:half]), len(runes)-2*half, string(runes[len(runes)-half:]))
-}
 
 // shellQuote writes word so that a POSIX shell reads it back as one word.
 func shellQuote(word string) string {
