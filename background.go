@@ -18,7 +18,7 @@ func isBackground(args []string) bool {
 
 // backgroundVariables are what a supervised session has from its launch. An empty one of ccc's own is passed on
 // too: the service may have another launch's. Those of Claude Code's are not, and the user's own --settings win.
-var backgroundVariables = []string{supervisorVariable, launchVariable, addDirsVariable, providerVariable, configDirVariable,
+var backgroundVariables = []string{supervisorVariable, launchVariable, addDirsVariable, providerVariable, languageVariable, configDirVariable,
 	workDirVariable, claudeVariable, blockCapVariable, attributionVariable}
 
 // inBackground turns the command line and the environment of a supervised session into those of a background one,
@@ -42,6 +42,9 @@ func inBackground(args, env []string, copyAt string) (newArgs, newEnv []string, 
 	}
 	for _, name := range backgroundVariables {
 		value, path := lookupEnv(env, name), []string{"env", name}
+		if name == languageVariable {
+			value = lang.name()
+		}
 		if strings.HasPrefix(name, "CCC_") || value != "" && e.at(path...) == nil {
 			e.set(path, string(encodeJSON(value)))
 		}

@@ -82,7 +82,7 @@ func TestBackgroundLaunch(t *testing.T) {
 			if err := json.Unmarshal([]byte(text), &settings); err != nil || settings.Model != test.mine {
 				t.Fatalf("%v: %s", err, text)
 			}
-			for name, want := range map[string]string{supervisorVariable: "1", blockCapVariable: "10", providerVariable: "", configDirVariable: ""} {
+			for name, want := range map[string]string{supervisorVariable: "1", blockCapVariable: "10", providerVariable: "", configDirVariable: "", languageVariable: "zh"} {
 				if got, ok := settings.Env[name]; !ok || got != want {
 					t.Errorf("%s is %q, %v", name, got, ok)
 				}

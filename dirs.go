@@ -21,6 +21,7 @@ const (
 	providerVariable   = "CCC_PROVIDER"        // the provider that the session was started with
 	addDirsVariable    = "CCC_ADD_DIRS"        // its --add-dir directories, one on each line
 	tryVariable        = "CCC_TRY_TIMELINE"    // a reviewer's: DIR/SESSION, where ccc try records its runs
+	languageVariable   = "CCC_LANGUAGE"        // of a background session: the language that it was launched in
 	claudeVariable     = "CCC_CLAUDE"
 	configDirVariable  = "CCC_CONFIG_DIR"
 	workDirVariable    = "CCC_WORK_DIR"

@@ -16,7 +16,7 @@ import (
 // that no two know each other.
 var house = []string{
 	"text.go", "lines.go", "jsonedit.go", "loosejson.go", "file.go", "cli.go",
-	"messages_zh.go", "messages_en.go", "messages.go", "dirs.go",
+	"dirs.go", "messages_zh.go", "messages_en.go", "messages.go",
 	"config.go", "state.go", "timeline.go", "transcript.go",
 	"installed.go", "hooks.go", "settings.go", "provider.go", "payment.go", "hookless.go", "background.go", "process_linux.go", "process_darwin.go", "guard.go", "client.go",
 	"tryplan.go", "tryscratch.go", "trymounts_linux.go", "tryfiles_linux.go", "tryinside_linux.go", "try_linux.go", "try_darwin.go", "try.go",

@@ -14,20 +14,15 @@ import (
 // lang is the language of this process. It is set once, by speak, before anything is said.
 var lang messages = chinese{}
 
-// The values of language in ccc.json.
-const (
-	languageChinese = "zh"
-	languageEnglish = "en"
-)
-
 // languages are all there are, for what has to be known again in any of them.
 var languages = []messages{chinese{}, english{}}
 
-// languageFor returns the language that ccc.json names, "" for none, else the one of the locale.
+// languageFor returns the language that ccc.json names, "" for none, else the one of the locale; the locale of a
+// background session is not its service's, but that of its launch.
 func languageFor(configured string) messages {
-	locale := cmp.Or(configured, os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG"), "C")
+	locale := cmp.Or(configured, os.Getenv(languageVariable), os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG"), "C")
 	name, _, _ := strings.Cut(locale, ".")
-	if name == "C" || name == "POSIX" || strings.HasPrefix(strings.ToLower(name), languageChinese) {
+	if name == "C" || name == "POSIX" || strings.HasPrefix(strings.ToLower(name), "zh") {
 		return chinese{}
 	}
 	return english{}
@@ -47,6 +42,8 @@ func cutMiddle(text string, keep int) string {
 // A messages is a language. What two values are returned of is a section of the request: its title and its text,
 // which is "" where there is nothing to say.
 type messages interface {
+	name() string // as language of ccc.json has it
+
 	// The launch.
 	announcement(state, log, output, follow string) string
 	remembered(provider, none string) string

@@ -9,6 +9,8 @@ import (
 
 type english struct{}
 
+func (english) name() string { return "en" }
+
 //go:embed supervisor_prompt_default_en.md
 var defaultPromptEnglish string
 

@@ -58,6 +58,8 @@ func TestLanguage(t *testing.T) {
 		{"", "LANG=zh_CN.UTF-8 LC_MESSAGES=zh_CN.UTF-8 LC_ALL=en_GB.UTF-8", englishHead},
 		{"", "LANG=en_US.UTF-8 LC_ALL=C.UTF-8", chineseHead},
 		{"", "LANG=en_US.UTF-8 LC_ALL= LC_MESSAGES=", englishHead},
+		{"", "LANG=zh_CN.UTF-8 LC_ALL=zh_CN.UTF-8 CCC_LANGUAGE=en", englishHead}, // in a background session
+		{`{"language":"zh"}`, "LANG=en_US.UTF-8 CCC_LANGUAGE=en", chineseHead},
 		{"", "LANG=zh_CN.UTF-8 LC_CTYPE=en_US.UTF-8 LANGUAGE=en", chineseHead},
 		{`{"language":"en"}`, "LANG=zh_CN.UTF-8", englishHead},
 		{`{"language":"zh"}`, "LANG=en_US.UTF-8 LC_ALL=en_US.UTF-8", chineseHead},

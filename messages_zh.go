@@ -9,6 +9,8 @@ import (
 
 type chinese struct{}
 
+func (chinese) name() string { return "zh" }
+
 //go:embed supervisor_prompt_default.md
 var defaultPrompt string
 
