@@ -353,16 +353,25 @@ func TestLaunchPlaces(t *testing.T) {
 	}
 }
 
-// Both READMEs quote the same, the usage text among it, their links lead somewhere,
-// and their table of versions is complete.
+// Both READMEs quote the same, the usage text among it, but for what ccc says in
+// each language; their links lead somewhere, and their table of versions is complete.
 func TestReadme(t *testing.T) {
 	var blocks [2][]string
+	const state = "/home/you/.claude/ccc"
 	for i, name := range []string{"README.md", "README-CN.md"} {
+		language := []messages{english{}, chinese{}}[i]
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		readme := string(text)
+		for _, said := range []string{language.announcement(state, state+"/hook-invocation.log", state+"/supervisor-<session>-output.jsonl",
+			state+"/hook-invocation.log"), "[SUPERVISOR] " + language.introduction(10, ""), "`" + language.reviewing() + "`"} {
+			if !strings.Contains(readme, said) {
+				t.Errorf("%s lacks what ccc says: %s", name, said)
+			}
+			readme = strings.ReplaceAll(readme, said, "")
+		}
 		blocks[i] = regexp.MustCompile("(?ms)^```.*?^```$").FindAllString(readme, -1)
 		if !slices.Contains(blocks[i], "```text\n"+usage+"```") || !slices.Contains(blocks[i], "```sh\ngo test ./...\n```") {
 			t.Errorf("%s lacks the usage text or the test command", name)
@@ -383,6 +392,10 @@ func TestReadme(t *testing.T) {
 				t.Errorf("%s: the table of versions lacks %q", name, words(test))
 			}
 		}
+	}
+	english, _ := os.ReadFile("README.md")
+	if found := chineseIn(strings.Replace(string(english), "中文说明：", "", 1)); found != "" {
+		t.Errorf("README.md holds Chinese: %s", found)
 	}
 	if !slices.Equal(blocks[0], blocks[1]) {
 		t.Error("README.md and README-CN.md differ in what they quote")
