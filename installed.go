@@ -80,8 +80,8 @@ func sumJSON(value []byte) string {
 	return checksum(compact.Bytes())
 }
 
-// A keptFile is one that launches create for the user to edit, and bring up to date and into the present language as
-// long as the user has not.
+// A keptFile is one that launches create for the user to edit, and bring up to date and into the present language
+// as long as the user has not.
 type keptFile struct {
 	path string
 	in   func(messages) string // its text in a language

@@ -1,8 +1,8 @@
 package main
 
 // The languages that ccc speaks. What people, the agent and the reviewer read stands in messages_zh.go and
-// messages_en.go, and nowhere else; a text that one of them lacks does not compile. Errors, warnings, --help, doctor,
-// uninstall and demo are English in every language, and so are records that programs read.
+// messages_en.go, and nowhere else; a text that one of them lacks does not compile. Errors, warnings, --help,
+// doctor, uninstall and demo are English in every language, and so are records that programs read.
 
 import (
 	"cmp"
