@@ -301,6 +301,7 @@ func TestFaultSoak(t *testing.T) {
 		stops = 50
 	}
 	box := newHookBox(t)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`) // a copy for each takes minutes in all
 	box.reviews(allows(""))
 	var first, last int64
 	for i := range stops {
@@ -323,7 +324,7 @@ func TestFaultSoak(t *testing.T) {
 	if left := box.quiet(time.Second); len(left) != 0 {
 		t.Errorf("left %q", left)
 	}
-	if files := box.files(); len(files) != 6 {
+	if files := box.files(); len(files) != 7 {
 		t.Errorf("files %q", files)
 	}
 	if left, _ := os.ReadDir(box.getenv("TMPDIR")); len(left) != 0 {

@@ -312,6 +312,9 @@ func (box *sandbox) timeline(session string) (records []record) {
 func (box *sandbox) timelineVerdicts() (verdicts []verdict) {
 	box.t.Helper()
 	files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
+	if len(files) == 0 {
+		return nil
+	}
 	if len(files) != 1 {
 		box.t.Fatalf("timelines: %q, want one", files)
 	}

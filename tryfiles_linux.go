@@ -296,7 +296,7 @@ func (b *copyBuilder) showDev() error {
 
 // What has to be copied file by file is bounded, for the time it takes.
 const (
-	copyRoom   = 512 << 20 // bytes, in all
+	copyRoom   = 64 << 20 // bytes, in all
 	adoptFirst = 1000      // entries of a project that are looked at: a millisecond or two;
 	adoptMost  = 50000     // if one of these is to be adopted
 )
