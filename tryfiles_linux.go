@@ -296,9 +296,9 @@ func (b *copyBuilder) showDev() error {
 
 // What has to be copied file by file is bounded, for the time it takes.
 const (
-	copyRoom   = 64 << 20 // bytes, in all
-	adoptFirst = 1000     // entries of a project that are looked at: a millisecond or two;
-	adoptMost  = 50000    // if one of these is to be adopted
+	copyRoom   = 512 << 20 // bytes, in all
+	adoptFirst = 1000      // entries of a project that are looked at: a millisecond or two;
+	adoptMost  = 50000     // if one of these is to be adopted
 )
 
 // adopt copies into the upper directory top what the kernel can't copy there when it is written to. In the project
