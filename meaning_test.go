@@ -712,10 +712,10 @@ func TestRealClientLanguage(t *testing.T) {
 		box.vars = append(box.vars, "LANG=en_US.UTF-8")
 		tty := box.start()
 		tty.prompt("first request")
-		tty.waitFor("This session is supervised: at most 10 reviews a request. To watch: ccc log -f", 20*time.Second)
-		tty.waitFor("[SUPERVISOR] Reviewing the work", 20*time.Second)
-		tty.waitFor("Please go on until the task is done.", 20*time.Second)
-		tty.waitFor("The reviewer leaves this to you: rotate the key yourself", 20*time.Second)
+		tty.waitFor("This session is supervised: at most 10 reviews a request. To watch: ccc log -f", 90*time.Second)
+		tty.waitFor("[SUPERVISOR] Reviewing the work", 90*time.Second)
+		tty.waitFor("Please go on until the task is done.", 90*time.Second)
+		tty.waitFor("The reviewer leaves this to you: rotate the key yourself", 90*time.Second)
 		box.awaitVerdicts(2)
 		request := api.lastReview(t)
 		for _, want := range []string{"\n## Running commands\n", "\n## The user's requests (in order, verbatim)\n\n[1] first request\n",
@@ -728,9 +728,9 @@ func TestRealClientLanguage(t *testing.T) {
 			t.Errorf("the reviewer was told %.300s", r.System)
 		}
 		tty.prompt("/supervisor")
-		tty.waitFor("Supervisor mode: on (/supervisor on and /supervisor off switch it)", 20*time.Second)
+		tty.waitFor("Supervisor mode: on (/supervisor on and /supervisor off switch it)", 90*time.Second)
 		tty.prompt("second request")
-		tty.waitFor("There was no review, so the agent's work stands unchecked. Cause: the reviewer failed", 20*time.Second)
+		tty.waitFor("There was no review, so the agent's work stands unchecked. Cause: the reviewer failed", 90*time.Second)
 		for what, text := range map[string]string{"the screen": tty.screen(), "the request": request, "settings.json": box.settings(),
 			"the command": box.read(".claude/commands/supervisor.md"), "log": box.ccc("log"), "status": box.ccc("status")} {
 			if found := chineseIn(text); found != "" {
@@ -738,11 +738,19 @@ func TestRealClientLanguage(t *testing.T) {
 			}
 		}
 		tty.tmux("kill-server")
+		for range 100 { // a server that is on its way out takes no session
+			if tty.tmux("list-sessions").code != 0 {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		os.Remove(tty.socket)
+		time.Sleep(time.Second)
 		box.vars = append(box.vars, "LANG=zh_CN.UTF-8")
 		tty = box.start()
 		tty.prompt("first request")
-		tty.waitFor("本会话受监督：每个请求最多审查 10 次", 20*time.Second)
-		tty.waitFor("[SUPERVISOR] 正在审查工作", 20*time.Second)
-		tty.waitFor("审查通过。审查者留给你的话：rotate the key yourself", 20*time.Second)
+		tty.waitFor("本会话受监督：每个请求最多审查 10 次", 90*time.Second)
+		tty.waitFor("[SUPERVISOR] 正在审查工作", 90*time.Second)
+		tty.waitFor("审查通过。审查者留给你的话：rotate the key yourself", 90*time.Second)
 	})
 }
