@@ -36,6 +36,12 @@ func TestMain(m *testing.M) {
 		time.Sleep(time.Minute)
 		os.Exit(0)
 	}
+	// Under nohup, or behind an & in a script, these are ignored, and what the tests start would ignore them too.
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 	// Many tests wait for other processes most of the time.
 	flag.Parse()
 	if err := flag.Set("test.parallel", "8"); err != nil {
