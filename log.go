@@ -117,6 +117,7 @@ type story struct {
 	watching bool           // steps of a review have been told, its record has not
 	runs     []record       // what ccc try ran since the last review
 	live     bool           // tell runs as they come
+	advised  bool           // keep_cache has been spoken of
 }
 
 // recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at large
@@ -261,13 +262,14 @@ func (s *story) review(r record) {
 		facts = append(facts, dollars(r.CostUSD))
 	}
 	if t := r.Tokens; t != nil && *t != (tokens{}) {
-		facts = append(facts, lang.tokensUsed(grouped(t.Input+t.CacheWrite), grouped(t.CacheRead), grouped(t.Output)))
+		facts = append(facts, lang.tokensUsed(grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output)))
 	}
 	s.block("    ", strings.Join(facts, " · "))
 	s.block("    "+lang.leadBasis(), basis(r))
 	if r.CacheSplit {
 		s.block("    ", lang.cacheSplit())
 	}
+	s.block("    ", s.cacheAdvice(r))
 	s.block("    "+lang.leadTools(), oneLine(strings.Join(r.Tools, " · ")))
 	for _, run := range s.runs {
 		s.block("    "+lang.leadRan(), ran(run))
@@ -281,6 +283,28 @@ func (s *story) review(r record) {
 	case verdictLimit:
 		s.block("    ", lang.stoppedAtLimit(r.Limit))
 	}
+}
+
+// Figures of docs/cost.md: from muchFresh tokens on keep_cache is worth a word; the prompt, the request and the form of
+// the verdict, which no cache of the agent's holds, take about promptTokens.
+const (
+	muchFresh    = 50_000
+	promptTokens = 9_000
+)
+
+// cacheAdvice says, once in a story, what keep_cache would have made of a review that sent much anew. The agent's last
+// request is in the cache then, and all but the prompt of the reviewer's first request with it; what the reviewer read
+// stays new.
+func (s *story) cacheAdvice(r record) string {
+	if r.Tokens == nil || r.Tokens.fresh() <= muchFresh || r.CacheSettled || s.advised {
+		return ""
+	}
+	kept := cmp.Or(r.FirstFresh, r.Tokens.fresh()) - promptTokens // older records have the sum alone
+	if kept = kept / 1000 * 1000; kept <= 0 {
+		return ""
+	}
+	s.advised = true
+	return lang.cacheAdvice(grouped(kept), grouped(r.Tokens.fresh()))
 }
 
 // step notes a line of the reviewer's output. Where a review begins, those before it are history.

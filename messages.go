@@ -133,6 +133,7 @@ type messages interface {
 	builtinPrompt() string
 	promptChanged() string
 	cacheSplit() string
+	cacheAdvice(kept, fresh string) string
 	reviewUnderWay() string
 	ran(command string, exitCode int, seconds float64) string
 	stoppedUnreviewed() string

@@ -268,6 +268,11 @@ func (english) cacheSplit() string {
 		"so a review finds only the list of tools in the cache, and nothing of the conversation"
 }
 
+func (english) cacheAdvice(kept, fresh string) string {
+	return fmt.Sprintf(`with "keep_cache": true about %s of these %s new tokens would have come from the agent's cache, at a tenth `+
+		"of the price, where a key or a token pays: see What a review costs in README", kept, fresh)
+}
+
 func (english) reviewUnderWay() string { return "Review under way..." }
 
 func (english) ran(command string, exitCode int, seconds float64) string {

@@ -258,6 +258,11 @@ func (chinese) cacheSplit() string {
 	return "keep_cache 用处不大：本会话保留 Claude Code 的归属行（订阅按它计费），审查从缓存只能取到工具列表，取不到对话"
 }
 
+func (chinese) cacheAdvice(kept, fresh string) string {
+	return fmt.Sprintf(`若设 "keep_cache": true，这 %[2]s 个新 token 中约 %[1]s 个会取自 Agent 的缓存，价格约为十分之一（以密钥或令牌付费时）：`+
+		"见 README-CN 的“一次审查的花费”", kept, fresh)
+}
+
 func (chinese) reviewUnderWay() string { return "审查进行中……" }
 
 func (chinese) ran(command string, exitCode int, seconds float64) string {

@@ -308,8 +308,8 @@ func (box *sandbox) timeline(session string) (records []record) {
 	return records
 }
 
-// timelineVerdicts lists the verdicts of the one session of the sandbox.
-func (box *sandbox) timelineVerdicts() (verdicts []verdict) {
+// onlyTimeline returns the records of the one session of the sandbox.
+func (box *sandbox) onlyTimeline() []record {
 	box.t.Helper()
 	files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
 	if len(files) == 0 {
@@ -318,8 +318,13 @@ func (box *sandbox) timelineVerdicts() (verdicts []verdict) {
 	if len(files) != 1 {
 		box.t.Fatalf("timelines: %q, want one", files)
 	}
-	session := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(files[0]), "supervisor-"), "-events.jsonl")
-	for _, r := range box.timeline(session) {
+	return box.timeline(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(files[0]), "supervisor-"), "-events.jsonl"))
+}
+
+// timelineVerdicts lists the verdicts of the one session of the sandbox.
+func (box *sandbox) timelineVerdicts() (verdicts []verdict) {
+	box.t.Helper()
+	for _, r := range box.onlyTimeline() {
 		if r.Verdict != "" {
 			verdicts = append(verdicts, r.Verdict)
 		}

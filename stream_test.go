@@ -71,6 +71,9 @@ func TestStreamOutcome(t *testing.T) {
 	if want := (tokens{11, 2, 3, 9}); *s.outcome.Tokens != want {
 		t.Errorf("tokens %+v, want %+v", *s.outcome.Tokens, want)
 	}
+	if s.outcome.FirstFresh != 4 {
+		t.Errorf("%d fresh tokens of the first request, want 4", s.outcome.FirstFresh)
+	}
 	if got := strings.Join(s.outcome.Tools, " "); got != "Bash(git status -s) Read(a.go)" {
 		t.Errorf("tools %q", got)
 	}

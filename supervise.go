@@ -126,6 +126,7 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 	entry.PromptSource, entry.PromptKept = source, kept
 	entry.CacheSplit = config.Supervisor.KeepCache && config.Supervisor.Provider == "" &&
 		os.Getenv(attributionVariable) != "0" && !olderThan(h.talk.version, "2.1.30") // 2.0.60 has no such line
+	entry.CacheSettled = config.Supervisor.KeepCache || config.Supervisor.Provider != "" || config.Supervisor.Model != ""
 	env, err := h.environment(config)
 	if err != nil {
 		return h.failed(entry, err)
