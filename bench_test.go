@@ -4,7 +4,7 @@ package main
 //
 //	go test -run xxx -bench . -benchtime 2s
 //
-// README.md has the ratios.
+// docs/benchmarks.md has the ratios.
 
 import (
 	"bytes"

@@ -156,7 +156,7 @@ func (r *resultTable) note(test, version string, passed bool) {
 	r.passed[[2]string{test, version}] = passed && (earlier || !known)
 }
 
-// String returns the table as README.md has it, "" without results. Blank is
+// String returns the table as docs/versions.md has it, "" without results. Blank is
 // what did not run.
 func (r *resultTable) String() string {
 	if len(r.tests) == 0 {

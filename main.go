@@ -1,5 +1,5 @@
 // ccc supervises Claude Code: an agent that wants to stop is sent back to work until a strict reviewer finds the
-// work done. The manual is usage.txt, which --help prints and README.md quotes. The first sentence of each file
+// work done. The manual is usage.txt, which --help prints. The first sentence of each file
 // says what it promises; house_test.go lists them from the ground up.
 package main
 

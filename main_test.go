@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -359,52 +360,116 @@ func TestLaunchPlaces(t *testing.T) {
 	}
 }
 
-// Both READMEs quote the same, the usage text among it, but for what ccc says in
-// each language; their links lead somewhere, and their table of versions is complete.
+// pages are what people read about ccc, each in English and in Chinese.
+var pages = [][2]string{
+	{"README.md", "README-CN.md"}, {"docs/cost.md", "docs/cost-CN.md"}, {"docs/benchmarks.md", "docs/benchmarks-CN.md"},
+	{"docs/comparison.md", "docs/comparison-CN.md"}, {"docs/versions.md", "docs/versions-CN.md"},
+}
+
+// Both READMEs quote what ccc says in their language, and name its subcommands and the test command.
 func TestReadme(t *testing.T) {
-	var blocks [2][]string
 	const state = "/home/you/.claude/ccc"
-	for i, name := range []string{"README.md", "README-CN.md"} {
-		language := []messages{english{}, chinese{}}[i]
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		readme := string(text)
+	for i, language := range []messages{english{}, chinese{}} {
+		readme := readPage(t, pages[0][i])
 		for _, said := range []string{language.announcement(state, state+"/hook-invocation.log", state+"/supervisor-<session>-output.jsonl",
-			state+"/hook-invocation.log"), "[SUPERVISOR] " + language.introduction(10, ""), "`" + language.reviewing() + "`"} {
+			state+"/hook-invocation.log"), "[SUPERVISOR] " + language.introduction(10, ""), "`" + language.reviewing() + "`", "```sh\ngo test ./...\n```"} {
 			if !strings.Contains(readme, said) {
-				t.Errorf("%s lacks what ccc says: %s", name, said)
-			}
-			readme = strings.ReplaceAll(readme, said, "")
-		}
-		blocks[i] = regexp.MustCompile("(?ms)^```.*?^```$").FindAllString(readme, -1)
-		if !slices.Contains(blocks[i], "```text\n"+usage+"```") || !slices.Contains(blocks[i], "```sh\ngo test ./...\n```") {
-			t.Errorf("%s lacks the usage text or the test command", name)
-		}
-		for _, link := range regexp.MustCompile(`\]\(([^#)]+)`).FindAllStringSubmatch(readme, -1) {
-			if _, err := os.Stat(link[1]); err != nil && !strings.HasPrefix(link[1], "https://") {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s lacks: %s", pages[0][i], said)
 			}
 		}
-		// The table of versions is the result of a whole run: each test, each
-		// version, and nothing failed.
-		versions, err := pinnedClients()
-		if err != nil || !strings.Contains(readme, "\n| | "+strings.Join(versions, " | ")+" |\n") || strings.Contains(readme, "✗") {
-			t.Errorf("%s: the table of versions is not that of %q, %v", name, versions, err)
+		_, example, _ := strings.Cut(readme, "```json\n")
+		example, _, _ = strings.Cut(example, "```")
+		d := dirs{ccc: t.TempDir()}
+		os.WriteFile(d.configFile(), []byte(example), 0o600)
+		if c, err := loadConfig(d); err != nil || len(c.Providers) != 2 {
+			t.Errorf("the example of ccc.json in %s: %+v, %v", pages[0][i], c, err)
+		}
+		for _, name := range subcommands() {
+			if name != "supervisor-hook" && name != "version" && !strings.Contains(readme, "ccc "+name) && !strings.Contains(readme, "`"+name) {
+				t.Errorf("%s does not name ccc %s", pages[0][i], name)
+			}
+		}
+	}
+}
+
+// A page says the same in both languages, as far as a program can tell: the same commands, headings, rows of tables and
+// links; and its links lead somewhere.
+func TestPages(t *testing.T) {
+	fenced := regexp.MustCompile("(?ms)^```(sh|json)$.*?^```$")
+	for _, pair := range pages {
+		english, chinese := readPage(t, pair[0]), readPage(t, pair[1])
+		if found := chineseIn(regexp.MustCompile(`(?m)^中文.*$`).ReplaceAllString(english, "")); found != "" {
+			t.Errorf("%s holds Chinese: %s", pair[0], found)
+		}
+		if !slices.Equal(fenced.FindAllString(english, -1), fenced.FindAllString(chinese, -1)) {
+			t.Errorf("%s and %s differ in what they quote", pair[0], pair[1])
+		}
+		for _, line := range []string{"#", "##", "###", "|", "-", "1.", "!"} {
+			if count := func(text string) int { return strings.Count(text, "\n"+line+" ") + strings.Count(text, "\n"+line+"[") }; count(english) != count(chinese) {
+				t.Errorf("%s has %d lines that begin with %q, %s has %d", pair[0], count(english), line, pair[1], count(chinese))
+			}
+		}
+		for _, page := range pair {
+			expectLinks(t, page)
+		}
+	}
+	for _, page := range []string{"RELIABILITY.md", "CHANGELOG.md"} {
+		expectLinks(t, page)
+	}
+}
+
+func readPage(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// expectLinks fails the test where a link of the page leads to no file or to no heading.
+func expectLinks(t *testing.T, page string) {
+	t.Helper()
+	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
+	for _, link := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(readPage(t, page), -1) {
+		if strings.HasPrefix(link[1], "https://") {
+			continue
+		}
+		file, anchor, _ := strings.Cut(link[1], "#")
+		file = filepath.Join(filepath.Dir(page), cmp.Or(file, filepath.Base(page)))
+		if info, err := os.Stat(file); err != nil || info.IsDir() {
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+			continue
+		}
+		anchors := []string{""}
+		for _, title := range heading.FindAllStringSubmatch(readPage(t, file), -1) {
+			title := regexp.MustCompile("[^\\pL\\pN _-]").ReplaceAllString(strings.ToLower(title[1]), "")
+			anchors = append(anchors, strings.ReplaceAll(title, " ", "-"))
+		}
+		if !slices.Contains(anchors, anchor) {
+			t.Errorf("%s: %s has no heading %q", page, file, anchor)
+		}
+	}
+}
+
+// The table of versions is the result of a whole run: each test, each version, and nothing failed.
+func TestVersionsListed(t *testing.T) {
+	versions, err := pinnedClients()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range []string{"docs/versions.md", "docs/versions-CN.md"} {
+		text := readPage(t, page)
+		if !strings.Contains(text, "\n| | "+strings.Join(versions, " | ")+" |\n") || strings.Contains(text, "✗") {
+			t.Errorf("%s: the table is not that of %q", page, versions)
 		}
 		for _, test := range realClientTests(t) {
-			if !strings.Contains(readme, "\n| "+words(test)+" | ") {
-				t.Errorf("%s: the table of versions lacks %q", name, words(test))
+			if !strings.Contains(text, "\n| "+words(test)+" | ") {
+				t.Errorf("%s: the table lacks %q", page, words(test))
 			}
 		}
-	}
-	english, _ := os.ReadFile("README.md")
-	if found := chineseIn(strings.Replace(string(english), "中文说明：", "", 1)); found != "" {
-		t.Errorf("README.md holds Chinese: %s", found)
-	}
-	if !slices.Equal(blocks[0], blocks[1]) {
-		t.Error("README.md and README-CN.md differ in what they quote")
 	}
 }
 
