@@ -12,6 +12,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -232,6 +234,17 @@ func (s *story) tell(r record) {
 	}
 }
 
+// looks are the tools that the reviewer used, without the calls of ccc try where the runs that are told account for them.
+func (s *story) looks(r record) []string {
+	others := slices.DeleteFunc(slices.Clone(r.Tools), tryCall.MatchString)
+	if len(r.Tools)-len(others) > len(s.runs) {
+		return r.Tools
+	}
+	return others
+}
+
+var tryCall = regexp.MustCompile(`^Bash\(\S*/ccc try `)
+
 // basis says what the reviewer was told to go by.
 func basis(r record) string {
 	source := oneLine(r.PromptSource)
@@ -270,7 +283,7 @@ func (s *story) review(r record) {
 		s.block("    ", lang.cacheSplit())
 	}
 	s.block("    ", s.cacheAdvice(r))
-	s.block("    "+lang.leadTools(), oneLine(strings.Join(r.Tools, " · ")))
+	s.block("    "+lang.leadTools(), oneLine(strings.Join(s.looks(r), " · ")))
 	for _, run := range s.runs {
 		s.block("    "+lang.leadRan(), ran(run))
 	}

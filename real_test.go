@@ -62,6 +62,16 @@ func TestRealClientLoop(t *testing.T) {
 		if notes, _ := os.ReadFile(filepath.Join(box.work, "notes.txt")); string(notes) != "a note\n" || len(entries) != 1 {
 			t.Errorf("the reviewer changed the work: %q, %v", notes, entries)
 		}
+		var used tokens
+		for _, r := range box.onlyTimeline() {
+			if r.Tokens != nil {
+				used.add(*r.Tokens)
+			}
+		}
+		// The scripted API counts 10 and 5 for a request; up to 2.1.120 there is one more after the verdict.
+		if used.Input < 10*len(reviews) || used.Output*2 != used.Input {
+			t.Errorf("%d requests used %+v", len(reviews), used)
+		}
 		if ran := box.read("user-hooks"); ran != "hook=\nhook=\n" {
 			t.Errorf("the user's hook ran %q, want twice for the agent, never in the reviewer", ran)
 		}

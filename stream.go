@@ -42,6 +42,9 @@ func (s *stream) close() {
 	for _, u := range s.usage {
 		s.outcome.Tokens.add(u)
 	}
+	if s.result != nil { // from 2.1.30 on messages tell what was sent, but of the answer its first tokens alone
+		s.outcome.Tokens.Output = max(s.outcome.Tokens.Output, s.result.costs.Usage.Output)
+	}
 }
 
 // read takes one line. It never panics: it runs in a goroutine of its own, where nothing else would keep a panic

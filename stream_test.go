@@ -66,9 +66,9 @@ func TestStreamOutcome(t *testing.T) {
 {"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":9},"content":[{"type":"tool_use","name":"Read","input":{"file_path":"a.go"}}]}}
 {"type":"assistant","message":{"id":"m2","usage":{"input_tokens":10},"content":[{"type":"tool_use","name":"StructuredOutput","input":{}},{"type":"text","text":"x"}]}}
 {"type":"result","subtype":"success","result":"{\"allow_stop\":true}"}
-{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"last\"}"}
+{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"last\"}","usage":{"input_tokens":12,"output_tokens":90}}
 `, 5)
-	if want := (tokens{11, 2, 3, 9}); *s.outcome.Tokens != want {
+	if want := (tokens{11, 2, 3, 90}); *s.outcome.Tokens != want {
 		t.Errorf("tokens %+v, want %+v", *s.outcome.Tokens, want)
 	}
 	if s.outcome.FirstFresh != 4 {

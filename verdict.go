@@ -30,6 +30,7 @@ type resultLine struct {
 
 type resultCosts struct {
 	TotalUSD  float64 `json:"total_cost_usd"`
+	Usage     tokens  `json:"usage"` // of this review alone
 	SinceLast map[string]struct {
 		CostUSD float64 `json:"costUSD"`
 	} `json:"model_usage_since_last_result"`
