@@ -59,27 +59,30 @@ func demo(_ *call, d dirs) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := prepareDemo(dir); err != nil {
+	lang = english{}
+	if err := prepareDemo(dir, d.self); err != nil {
 		return err
 	}
 	if _, err := fmt.Printf(demoIntroduction, demoTask); err != nil {
 		return err
 	}
-	if err := playDemo(ctx, d.self, dir); err != nil {
+	if err := playDemo(ctx, dir); err != nil {
 		return err
 	}
 	_, err = fmt.Print(demoEnd)
 	return err
 }
 
-// prepareDemo writes what the session needs into dir. Nothing has been started yet: a program that a fork still has
-// open for writing can't be run (golang/go#22315).
-func prepareDemo(dir string) error {
-	if err := os.CopyFS(dir, demoFiles); err != nil {
+// prepareDemo writes what the session needs into dir, a copy of the ccc self too: what `go run` builds may be run, but
+// not be called by hooks. Nothing has been started yet: a program that a fork still has open for writing can't be run
+// (golang/go#22315).
+func prepareDemo(dir, self string) error {
+	program, err := os.ReadFile(self)
+	if err := errors.Join(err, os.CopyFS(dir, demoFiles), os.WriteFile(filepath.Join(dir, "ccc"), program, 0o700)); err != nil {
 		return err
 	}
 	claude := filepath.Join(dir, "testdata", "claude")
-	err := errors.Join(os.Chmod(claude, 0o700), os.MkdirAll(filepath.Join(dir, "home", ".claude"), 0o700),
+	err = errors.Join(os.Chmod(claude, 0o700), os.MkdirAll(filepath.Join(dir, "home", ".claude"), 0o700),
 		os.Mkdir(filepath.Join(dir, "project"), 0o700))
 	if err != nil {
 		return err
@@ -90,11 +93,10 @@ func prepareDemo(dir string) error {
 	return nil
 }
 
-// playDemo runs the session in dir, of the ccc self, and tells it until it has ended. Nothing of it runs any more
-// when it returns.
-func playDemo(ctx context.Context, self, dir string) error {
+// playDemo runs the session in dir and tells it until it has ended. Nothing of it runs any more when it returns.
+func playDemo(ctx context.Context, dir string) error {
 	complaints := &tail{limit: 2000}
-	cmd := exec.Command(self, "--supervisor", "-p", demoTask)
+	cmd := exec.Command(filepath.Join(dir, "ccc"), "--supervisor", "-p", demoTask)
 	cmd.Dir, cmd.Env = filepath.Join(dir, "project"), demoEnv(os.Environ(), dir)
 	cmd.Stderr = complaints
 	cmd.WaitDelay = pipePatience
@@ -132,6 +134,7 @@ func demoEnv(env []string, dir string) []string {
 	home := filepath.Join(dir, "home")
 	for name, value := range map[string]string{
 		"HOME": home, "TMPDIR": dir, claudeDirVariable: filepath.Join(home, ".claude"), claudeVariable: filepath.Join(dir, "testdata", "claude"),
+		languageVariable:  lang.name(),
 		"FAKE_CLAUDE_DIR": filepath.Join(dir, "testdata", "demo"), "FAKE_CLAUDE_SESSION": demoSession,
 	} {
 		env = setEnv(env, name, value)
