@@ -5,6 +5,7 @@ package main
 // no loopback: macOS has none of one's own. The guard ends what the command leaves behind.
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -35,7 +36,7 @@ func startTry(plan *tryPlan, env []string) (*tryCopy, error) {
 	sweepScratch()
 	scratch, lock := newScratch()
 	if lock == nil {
-		return nil, fmt.Errorf("no directory for it in %v", scratchBases())
+		return nil, errors.New("no directory for it in /var/tmp")
 	}
 	cmd := &exec.Cmd{}
 	copied := &tryCopy{cmd: cmd, reason: func() error { return nil }}

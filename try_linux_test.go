@@ -259,15 +259,9 @@ func TestTryEnvironment(t *testing.T) {
 	})
 }
 
-// tryScratch lists the scratch directories of the box.
+// tryScratch lists the scratch directories of the box's user.
 func (box *tryBox) tryScratch() (paths []string) {
-	all, _ := filepath.Glob("/var/tmp/" + scratchPrefix + "*")
-	more, _ := filepath.Glob(box.base + "/tmp/" + scratchPrefix + "*")
-	for _, path := range append(all, more...) {
-		if info, err := os.Stat(path); err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == box.uid {
-			paths = append(paths, path)
-		}
-	}
+	paths, _ = filepath.Glob(fmt.Sprintf("/var/tmp/.ccc-try-%d/*", box.uid))
 	return paths
 }
 
@@ -332,6 +326,8 @@ func TestTrySwept(t *testing.T) {
 		if len(box.tryScratch()) == 0 {
 			t.Error("no scratch directory is seen while it runs")
 		}
+		// Another copy sees it no more than its own.
+		box.want("0\n", fmt.Sprintf("ls -A /var/tmp/.ccc-try-%d | wc -l", box.uid))
 		cmd.Process.Kill()
 		cmd.Wait()
 		box.quiet(time.Second)

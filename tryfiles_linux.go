@@ -20,9 +20,8 @@ import (
 const (
 	workshop = "/.ccc-try"
 	outside  = workshop + "/outside" // the host's file system
-	disk     = workshop + "/disk"    // the scratch directory, or memory where it does not do
+	disk     = workshop + "/disk"    // the scratch directory
 	memory   = workshop + "/memory"
-	nothing  = memory + "/0" // an empty directory
 )
 
 // A copyBuilder builds the file system of a copy.
@@ -30,8 +29,8 @@ type copyBuilder struct {
 	tryPlan
 	scratch string   // a directory for what is written, on disk; "" if there is none
 	mounts  []string // where something is mounted outside
+	upper   string   // where what is written goes: disk or memory
 	layers  int      // how many have been made
-	tested  bool     // scratch is known to carry upper layers
 	room    int64    // bytes that may still be copied
 	short   bool     // they were not enough
 	err     error    // of the step that failed: after it there are none
@@ -51,16 +50,10 @@ func (b *copyBuilder) build() error {
 	b.do("chdir", func() error { return os.Chdir("/") })
 	b.mkdir(disk, 0o700)
 	b.mkdir(memory, 0o700)
-	b.mkdir(nothing, 0o755)
-	if b.scratch != "" {
-		b.mount(outside+b.scratch, disk, "", syscall.MS_BIND, "")
-	} else {
-		b.mount("ccc-try", disk, "tmpfs", 0, "mode=700")
-	}
+	b.chooseUpper()
 	b.do("", func() error { return b.show("/", false) })
-	if b.scratch != "" && b.err == nil {
-		_ = mount(nothing, b.scratch, "", syscall.MS_BIND, "") // what is in there would only confuse
-		_ = restrict(b.scratch, 0, closed)
+	if parent := scratchParent(); parent != "" {
+		b.mount("ccc-try", parent, "tmpfs", closed, "mode=755")
 	}
 	b.do("umount", func() error { return syscall.Unmount(workshop, syscall.MNT_DETACH) })
 	b.do("rmdir", func() error { return syscall.Rmdir(workshop) })
@@ -68,6 +61,28 @@ func (b *copyBuilder) build() error {
 		b.restrict("/", 0, closed)
 	}
 	return b.err
+}
+
+// chooseUpper tests whether scratch carries upper directories. Another overlay, the file system of containers, does
+// not.
+func (b *copyBuilder) chooseUpper() {
+	b.upper = memory
+	if b.scratch == "" {
+		return
+	}
+	b.mount(outside+b.scratch, disk, "", syscall.MS_BIND, "")
+	for _, name := range []string{"/0", "/0-work", "/lower"} {
+		b.mkdir(disk+name, 0o700)
+	}
+	if b.err == nil && mount("ccc-try", disk+"/lower", "overlay", 0, overlayOf(disk+"/lower", disk+"/0")) == nil {
+		b.upper = disk
+	}
+}
+
+// overlayOf returns the options for a writable overlay. volatile: nothing has to survive a crash; xino=off: files
+// keep their numbers.
+func overlayOf(lower, upper string) string {
+	return "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + upper + "-work,userxattr,volatile,index=off,metacopy=off,xino=off"
 }
 
 // do is a step of the builder, as mount, mkdir and restrict are.
@@ -136,31 +151,8 @@ func below(dir string, paths []string) (found []string) {
 	return found
 }
 
-// overlay shows the directory at path through an overlay. The first writable one tells whether scratch carries
-// upper layers; otherwise memory does.
+// overlay shows the directory at path through an overlay.
 func (b *copyBuilder) overlay(path string, writable bool) error {
-	layers := memory // only directories that stay empty
-	if writable && path != "/dev/shm" {
-		layers = disk
-	}
-	err := b.lay(path, layers, writable)
-	if err == nil || layers == memory || b.tested {
-		b.tested = b.tested || err == nil && layers == disk
-		return err
-	}
-	if mount("ccc-try", disk, "tmpfs", 0, "mode=700") != nil {
-		return err
-	}
-	if b.lay(path, disk, true) != nil { // it is path's own fault
-		_ = syscall.Unmount(disk, 0)
-		return err
-	}
-	b.tested = true
-	return nil
-}
-
-// lay lays the overlay, with its upper directories in layers.
-func (b *copyBuilder) lay(path, layers string, writable bool) error {
 	// The options name the lower directory by a dot: its own name may hold what separates options.
 	if err := os.Chdir(outside + path); err != nil {
 		return err
@@ -170,22 +162,23 @@ func (b *copyBuilder) lay(path, layers string, writable bool) error {
 	if err != nil {
 		return err
 	}
+	layers := b.upper
+	if !writable || path == "/dev/shm" {
+		layers = memory
+	}
 	b.layers++
 	top := fmt.Sprintf("%s/%d", layers, b.layers)
 	if err := os.Mkdir(top, info.Mode()&(os.ModePerm|os.ModeSticky)); err != nil { // its mode is that of the whole
 		return err
 	}
 	if !writable {
-		return mount("ccc-try", path, "overlay", closed, "lowerdir="+top+":.")
+		return mount("ccc-try", path, "overlay", closed, "lowerdir="+top+":.") // top stays empty
 	}
-	work := top + "-work"
-	if err := os.Mkdir(work, 0o700); err != nil {
+	if err := os.Mkdir(top+"-work", 0o700); err != nil {
 		return err
 	}
 	b.adopt(path, top)
-	// volatile: nothing has to survive a crash; xino=off: files keep their numbers.
-	return mount("ccc-try", path, "overlay", closed&^syscall.MS_RDONLY,
-		"lowerdir=.,upperdir="+top+",workdir="+work+",userxattr,volatile,index=off,metacopy=off,xino=off")
+	return mount("ccc-try", path, "overlay", closed&^syscall.MS_RDONLY, overlayOf(".", top))
 }
 
 // split shows a directory entry by entry. That is for one with mounts below it, over which a user namespace can lay
@@ -193,7 +186,7 @@ func (b *copyBuilder) lay(path, layers string, writable bool) error {
 func (b *copyBuilder) split(path string, writable, wanted bool) error {
 	if wanted && path != "/" {
 		b.layers++
-		own := fmt.Sprintf("%s/%d", disk, b.layers)
+		own := fmt.Sprintf("%s/%d", b.upper, b.layers)
 		b.mkdir(own, 0o755)
 		b.mount(own, path, "", syscall.MS_BIND, "")
 		b.restrict(path, 0, closed&^syscall.MS_RDONLY)

@@ -3,6 +3,7 @@ package main
 // Copies of unusual places: what is where, of whom, and mounted how.
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -229,6 +230,7 @@ func TestTryScratch(t *testing.T) {
 		mount -t overlay -o lowerdir=/tmp,upperdir=$m/u1,workdir=$m/w1 o /tmp; mount -t overlay -o lowerdir=/var/tmp,upperdir=$m/u2,workdir=$m/w2 o /var/tmp
 		chown $2:$2 $m/u3; mount -t overlay -o lowerdir=%[1]s,upperdir=$m/u3,workdir=$m/w3 o %[1]s; cd %[1]s/work; `
 	const tmpfs = `set -e; mount --make-rprivate /; for d in /tmp /var/tmp; do mount -t tmpfs -o mode=1777 t $d; done; cd %[1]s/work; `
+	where := map[string]string{"overlay": "memory\n", "tmpfs": "disk\n"} // the one in /var/tmp, and the other
 	for name, prepare := range map[string]string{"overlay": overlays, "tmpfs": tmpfs} {
 		for _, uid := range []int{0, madeUpUser} {
 			t.Run(name+"_uid_"+strconv.Itoa(uid), func(t *testing.T) {
@@ -236,10 +238,47 @@ func TestTryScratch(t *testing.T) {
 				box := newTryBox(t, uid)
 				os.Mkdir(box.base+"/m", 0o755)
 				line := fmt.Sprintf(prepare, box.base) + `setpriv=$(command -v setpriv) && exec $setpriv --reuid $2 --regid $2 --clear-groups ccc try "$1"`
-				cmd := box.command("sh", "-c", line, "sh", `echo n >notes; cat notes; for d in ~ /tmp /var/tmp $TMPDIR; do echo x >$d/ccc-x && rm $d/ccc-x && mkdir -p $d/ccc-d/e && rm -r $d/ccc-d; done; rm -r sub; mkdir sub; ls sub; df -T . | tail -1 | cut -d' ' -f1`, strconv.Itoa(uid))
+				cmd := box.command("sh", "-c", line, "sh", `echo n >notes; cat notes; for d in ~ /tmp /var/tmp $TMPDIR; do echo x >$d/ccc-x && rm $d/ccc-x && mkdir -p $d/ccc-d/e && rm -r $d/ccc-d; done; rm -r sub; mkdir sub; ls sub; df -T . | tail -1 | cut -d' ' -f1; grep -q upperdir=/.ccc-try/disk /proc/mounts && echo disk || echo memory`, strconv.Itoa(uid))
 				cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
 				box.unchanged(func() {
-					if got := box.finish(cmd); got.stdout != "n\nccc-try\n" || got.stderr != "" {
+					if got := box.finish(cmd); got.stdout != "n\nccc-try\n"+where[name] || got.stderr != "" {
+						t.Errorf("%+v, want %s", got, where[name])
+					}
+				})
+			})
+		}
+	}
+}
+
+// Where the directory for scratch directories is not the user's alone, copies are written to memory, and nothing
+// there is touched.
+func TestTryScratchRefused(t *testing.T) {
+	onlyRoot(t)
+	for _, uid := range []int{0, madeUpUser} {
+		for name, prepare := range map[string]func(path string, box *tryBox) error{
+			"link": func(path string, box *tryBox) error { return os.Symlink(box.home, path) },
+			"file": func(path string, box *tryBox) error { return os.WriteFile(path, nil, 0o700) },
+			"open": func(path string, box *tryBox) error {
+				return errors.Join(os.MkdirAll(path+"/dir", 0o700), os.Chmod(path, 0o770), os.Lchown(path, uid, uid))
+			},
+			"others": func(path string, box *tryBox) error {
+				return errors.Join(os.MkdirAll(path+"/dir", 0o700), os.Lchown(path, madeUpUser+1, madeUpUser+1))
+			},
+		} {
+			t.Run(name+"_uid_"+strconv.Itoa(uid), func(t *testing.T) {
+				t.Parallel()
+				box := newTryBox(t, uid)
+				box.put(map[string]string{"home/dir/f": "f\n"})
+				varTmp := box.base + "/vartmp"
+				if err := errors.Join(os.Mkdir(varTmp, 0o777), os.Chmod(varTmp, 0o777|os.ModeSticky), prepare(fmt.Sprintf("%s/.ccc-try-%d", varTmp, uid), box)); err != nil {
+					t.Fatal(err)
+				}
+				const line = `set -e; mount --make-rprivate /; mount --bind "$1" /var/tmp; setpriv=$(command -v setpriv)
+					exec $setpriv --reuid $2 --regid $2 --clear-groups ccc try 'echo n >notes; cat notes; echo x >/var/tmp/x; rm -r sub ~/dir; mkdir sub; ls sub; ! grep upperdir=/.ccc-try/disk /proc/mounts'`
+				cmd := box.command("sh", "-c", line, "sh", varTmp, strconv.Itoa(uid))
+				cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
+				box.unchanged(func() {
+					if got := box.finish(cmd); got.stdout != "n\n" || got.stderr != "" {
 						t.Errorf("%+v", got)
 					}
 				})

@@ -6,46 +6,45 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
+	"strconv"
 	"syscall"
 )
 
-const scratchPrefix = ".ccc-try." // MkdirTemp adds digits
+// scratchParent returns the directory that holds the scratch directories of this user, "" if it can't be made or
+// others can write to it. It is on disk, as a build writes more than memory should hold. A copy does not see it, so
+// that none reads what is written in another.
+func scratchParent() string {
+	path := filepath.Join(resolved("/var/tmp"), ".ccc-try-"+strconv.Itoa(os.Getuid()))
+	_ = os.Mkdir(path, 0o700)
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 || int(info.Sys().(*syscall.Stat_t).Uid) != os.Getuid() {
+		return ""
+	}
+	return path
+}
 
-// scratchBases are where scratch directories may be. /var/tmp comes first: it is on disk, and a build writes more
-// than memory should hold.
-func scratchBases() []string { return []string{"/var/tmp", os.TempDir(), "/tmp"} }
-
-// newScratch makes a scratch directory, locked until this process ends. Where none can be, the copy is written to
-// memory: path is "". An overlay, the file system of containers, can't carry the upper layer of another one.
+// newScratch makes a scratch directory, locked until this process ends. The path is "" where none can be.
 func newScratch() (path string, lock *os.File) {
-	const overlayMagic = 0x794c7630
-	for _, base := range scratchBases() {
-		base = resolved(base)
-		var system syscall.Statfs_t
-		for try := 0; try < 3 && syscall.Statfs(base, &system) == nil && system.Type != overlayMagic; try++ {
-			path, err := os.MkdirTemp(base, scratchPrefix)
-			if err != nil {
-				break
-			}
-			if lock = lockScratch(path); lock != nil { // nil: swept, as nobody had locked it
-				return path, lock
-			}
+	parent := scratchParent()
+	for try := 0; try < 3 && parent != ""; try++ {
+		path, err := os.MkdirTemp(parent, "")
+		if err != nil {
+			break
+		}
+		if lock = lockScratch(path); lock != nil { // nil: swept, as nobody had locked it
+			return path, lock
 		}
 	}
 	return "", nil
 }
 
-// lockScratch locks the scratch directory at path. It returns nil for one that belongs to another process or to
-// another user.
+// lockScratch locks the scratch directory at path. It returns nil for one that belongs to another process.
 func lockScratch(path string) *os.File {
 	file, err := os.OpenFile(path, syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil
 	}
-	info, err := file.Stat()
-	if err != nil || int(info.Sys().(*syscall.Stat_t).Uid) != os.Getuid() ||
-		syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !isFileAt(path, file) {
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !isFileAt(path, file) {
 		file.Close()
 		return nil
 	}
@@ -54,22 +53,12 @@ func lockScratch(path string) *os.File {
 
 // sweepScratch removes the scratch directories of processes that were killed.
 func sweepScratch() {
-	for _, base := range scratchBases() {
-		dir, err := os.Open(base)
-		if err != nil {
-			continue
-		}
-		names, _ := dir.Readdirnames(-1)
-		dir.Close()
-		for _, name := range names {
-			number, ok := strings.CutPrefix(name, scratchPrefix)
-			if !ok || strings.Trim(number, digits) != "" {
-				continue
-			}
-			if lock := lockScratch(filepath.Join(base, name)); lock != nil {
-				removeTree(lock.Name())
-				lock.Close()
-			}
+	parent := scratchParent()
+	entries, _ := os.ReadDir(parent) // none where parent is ""
+	for _, entry := range entries {
+		if lock := lockScratch(filepath.Join(parent, entry.Name())); lock != nil {
+			removeTree(lock.Name())
+			lock.Close()
 		}
 	}
 }
