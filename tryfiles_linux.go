@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 )
@@ -21,10 +20,10 @@ const (
 	workshop = "/.ccc-try"
 	outside  = workshop + "/outside" // the host's file system
 	disk     = workshop + "/disk"    // the scratch directory
-	memory   = workshop + "/memory"
+	memory   = workshop
 )
 
-// A copyBuilder builds the file system of a copy.
+// A copyBuilder builds the file system of a copy. Its methods are steps: after one that failed there are none.
 type copyBuilder struct {
 	tryPlan
 	scratch string   // a directory for what is written, on disk; "" if there is none
@@ -33,7 +32,7 @@ type copyBuilder struct {
 	layers  int      // how many have been made
 	room    int64    // bytes that may still be copied
 	short   bool     // they were not enough
-	err     error    // of the step that failed: after it there are none
+	err     error    // of the step that failed
 }
 
 // build builds the file system and makes it the one of this process.
@@ -43,15 +42,13 @@ func (b *copyBuilder) build() error {
 	b.mounts, b.err = mountPoints()
 	b.mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "")
 	b.mount("ccc-try", root, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=755")
-	b.mkdir(root+workshop, 0o700)
+	b.mkdir(root + workshop)
 	b.mount("ccc-try", root+workshop, "tmpfs", 0, "mode=700")
-	b.mkdir(root+outside, 0o700)
+	b.mkdir(root + outside)
 	b.do("pivot_root", func() error { return syscall.PivotRoot(root, root+outside) })
 	b.do("chdir", func() error { return os.Chdir("/") })
-	b.mkdir(disk, 0o700)
-	b.mkdir(memory, 0o700)
 	b.chooseUpper()
-	b.do("", func() error { return b.show("/", false) })
+	b.show("/", false)
 	if parent := scratchParent(); parent != "" {
 		b.mount("ccc-try", parent, "tmpfs", closed, "mode=755")
 	}
@@ -70,10 +67,11 @@ func (b *copyBuilder) chooseUpper() {
 	if b.scratch == "" {
 		return
 	}
+	b.mkdir(disk)
 	b.mount(outside+b.scratch, disk, "", syscall.MS_BIND, "")
-	for _, name := range []string{"/0", "/0-work", "/lower"} {
-		b.mkdir(disk+name, 0o700)
-	}
+	b.mkdir(disk + "/0")
+	b.mkdir(disk + "/0-work")
+	b.mkdir(disk + "/lower")
 	if b.err == nil && mount("ccc-try", disk+"/lower", "overlay", 0, overlayOf(disk+"/lower", disk+"/0")) == nil {
 		b.upper = disk
 	}
@@ -95,8 +93,8 @@ func (b *copyBuilder) do(what string, step func() error) {
 	}
 }
 
-func (b *copyBuilder) mkdir(path string, mode os.FileMode) {
-	b.do("", func() error { return os.Mkdir(path, mode) })
+func (b *copyBuilder) mkdir(path string) {
+	b.do("", func() error { return os.Mkdir(path, 0o755) })
 }
 
 func (b *copyBuilder) mount(source, target, kind string, flags uintptr, options string) {
@@ -108,37 +106,29 @@ func (b *copyBuilder) restrict(path string, depth, attributes uintptr) {
 }
 
 // show makes the directory at path outside appear at path in the copy, where an empty one is.
-func (b *copyBuilder) show(path string, writable bool) error {
-	switch path {
-	case "/proc":
-		return b.showProc()
-	case "/dev":
-		return b.showDev()
-	case "/sys":
-		b.mount(outside+path, path, "", syscall.MS_BIND|syscall.MS_REC, "")
-		b.restrict(path, recursive, closed|syscall.MS_NOEXEC)
-		return b.err
-	}
+func (b *copyBuilder) show(path string, writable bool) {
 	wanted := slices.Contains(b.writable, path)
 	writable = writable || wanted
-	if len(below(path, b.mounts)) > 0 {
-		return b.split(path, writable, wanted)
-	}
-	err := b.overlay(path, writable)
 	switch {
-	case err != nil && wanted:
-		return err
-	case err != nil && writable: // a volume that can be read, at least
+	case b.err != nil:
+	case path == "/proc":
+		b.showProc()
+	case path == "/dev":
+		b.showDev()
+	case path == "/sys":
+		b.mount(outside+path, path, "", syscall.MS_BIND|syscall.MS_REC, "")
+		b.restrict(path, recursive, closed|syscall.MS_NOEXEC)
+	case len(below(path, b.mounts)) > 0:
+		b.split(path, writable, wanted)
+	case wanted:
+		b.do("", func() error { return b.overlay(path, true) })
+	case !writable || b.overlay(path, true) != nil: // what can't be a copy can be read, at least
 		_ = b.overlay(path, false)
-	case !writable:
 		for _, dir := range below(path, b.writable) {
 			_ = os.MkdirAll(dir, 0o755) // it is there, if path is
-			if err := b.show(dir, true); err != nil {
-				return err
-			}
+			b.show(dir, true)
 		}
 	}
-	return nil
 }
 
 // below returns those of paths that are below dir.
@@ -183,16 +173,13 @@ func (b *copyBuilder) overlay(path string, writable bool) error {
 
 // split shows a directory entry by entry. That is for one with mounts below it, over which a user namespace can lay
 // no overlay.
-func (b *copyBuilder) split(path string, writable, wanted bool) error {
+func (b *copyBuilder) split(path string, writable, wanted bool) {
 	if wanted && path != "/" {
 		b.layers++
 		own := fmt.Sprintf("%s/%d", b.upper, b.layers)
-		b.mkdir(own, 0o755)
+		b.mkdir(own)
 		b.mount(own, path, "", syscall.MS_BIND, "")
 		b.restrict(path, 0, closed&^syscall.MS_RDONLY)
-		if b.err != nil {
-			return b.err
-		}
 	}
 	entries, err := os.ReadDir(outside + path)
 	var names []string
@@ -206,85 +193,63 @@ func (b *copyBuilder) split(path string, writable, wanted bool) error {
 		}
 	}
 	for _, name := range names {
-		if err := b.showEntry(filepath.Join(path, name), writable); err != nil {
-			return err
-		}
+		b.showEntry(filepath.Join(path, name), writable)
 	}
-	return nil
 }
 
 // showEntry shows what is at path outside. Sockets, named pipes and devices it leaves out.
-func (b *copyBuilder) showEntry(path string, writable bool) error {
+func (b *copyBuilder) showEntry(path string, writable bool) {
 	info, err := os.Lstat(outside + path)
-	if err != nil || path == workshop {
-		return nil
+	if err != nil || b.err != nil || path == workshop {
+		return
 	}
 	switch mode := info.Mode(); {
 	case mode.IsDir():
-		if err := os.Mkdir(path, mode&(os.ModePerm|os.ModeSticky)); err != nil && !errors.Is(err, os.ErrExist) {
-			return err
-		}
-		return b.show(path, writable)
+		b.do("", func() error { return os.MkdirAll(path, mode&(os.ModePerm|os.ModeSticky)) })
+		b.show(path, writable)
 	case mode&os.ModeSymlink != 0, mode.IsRegular() && writable && info.Size() <= b.room:
 		b.room -= info.Size()
 		_ = copyFile(outside+path, path, info)
 	case mode.IsRegular():
 		b.short = b.short || writable
-		return bind(path, closed)
+		b.bind(path, closed)
 	}
-	return nil
 }
 
 // bind shows the file at path as it is outside. One that can't be shown stays empty.
-func bind(path string, attributes uintptr) error {
-	err := os.WriteFile(path, nil, 0o644)
-	if err != nil || mount(outside+path, path, "", syscall.MS_BIND, "") != nil {
-		return err
+func (b *copyBuilder) bind(path string, attributes uintptr) {
+	b.do("", func() error { return os.WriteFile(path, nil, 0o644) })
+	if b.err == nil && mount(outside+path, path, "", syscall.MS_BIND, "") == nil {
+		b.restrict(path, 0, attributes)
 	}
-	return restrict(path, 0, attributes)
 }
 
-// showProc mounts /proc for the processes of the copy. Root, which needs no capability to write to /proc/sys, can't
-// change the host there.
-func (b *copyBuilder) showProc() error {
+// showProc mounts /proc for the processes of the copy. It is read-only: root needs no capability to write to
+// /proc/sys.
+func (b *copyBuilder) showProc() {
 	b.mount("proc", "/proc", "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "")
 	// In a user namespace of its own the command would have capabilities again.
 	b.do("", func() error { return os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0) })
-	if b.err != nil {
-		return b.err
-	}
-	entries, err := os.ReadDir("/proc")
-	for _, entry := range entries {
-		_, isProcess := strconv.Atoi(entry.Name())
-		info, infoErr := entry.Info()
-		if isProcess == nil || infoErr != nil || info.Mode()&os.ModeSymlink != 0 || !info.IsDir() && info.Mode()&0o222 == 0 {
-			continue
-		}
-		path := "/proc/" + entry.Name()
-		b.mount(path, path, "", syscall.MS_BIND, "")
-		b.restrict(path, 0, closed)
-	}
-	return errors.Join(err, b.err)
+	b.restrict("/proc", 0, closed)
 }
 
 // showDev makes a /dev of harmless devices. They are read-only, as far as that goes for devices: root could change
 // the mode of the host's /dev/null.
-func (b *copyBuilder) showDev() error {
+func (b *copyBuilder) showDev() {
 	b.mount("ccc-try", "/dev", "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=755")
-	b.mkdir("/dev/pts", 0o755)
+	b.mkdir("/dev/pts")
 	b.mount("devpts", "/dev/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
 		if info, err := os.Stat(outside + "/dev/" + name); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			b.do("", func() error { return bind("/dev/"+name, closed&^syscall.MS_NODEV) })
+			b.bind("/dev/"+name, closed&^syscall.MS_NODEV)
 		}
 	}
 	for _, link := range []string{"ptmx pts/ptmx", "fd /proc/self/fd", "stdin fd/0", "stdout fd/1", "stderr fd/2"} {
 		name, target, _ := strings.Cut(link, " ")
 		b.do("", func() error { return os.Symlink(target, "/dev/"+name) })
 	}
-	b.do("", func() error { return b.showEntry("/dev/shm", true) })
+	b.showEntry("/dev/shm", true)
 	b.restrict("/dev", 0, closed)
-	return b.err
 }
 
 // What has to be copied file by file is bounded, for the time it takes.
