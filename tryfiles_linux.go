@@ -207,12 +207,12 @@ func (b *copyBuilder) showEntry(path string, writable bool) {
 	case mode.IsDir():
 		b.do("", func() error { return os.MkdirAll(path, mode&(os.ModePerm|os.ModeSticky)) })
 		b.show(path, writable)
-	case mode&os.ModeSymlink != 0, mode.IsRegular() && writable && info.Size() <= b.room:
-		b.room -= info.Size()
-		_ = copyFile(outside+path, path, info)
+	case mode&os.ModeSymlink != 0:
+		_ = b.copyFile(outside+path, path, info)
 	case mode.IsRegular():
-		b.short = b.short || writable
-		b.bind(path, closed)
+		if !writable || b.copyFile(outside+path, path, info) != nil {
+			b.bind(path, closed)
+		}
 	}
 }
 
@@ -259,103 +259,98 @@ const (
 	adoptMost  = 50000     // if one of these is to be adopted
 )
 
-// adopt copies into the upper directory top what the kernel can't copy there when it is written to. In the project
-// it looks at everything, unless that is much and the first of it is all the user's; of other directories at the
-// entries.
+// adopt copies into the upper directory top of dir, which is the current one, what the kernel can't copy there when
+// it is written to. In the project it looks at everything, unless that is much and the first of it is all the user's;
+// of other directories at the entries.
 func (b *copyBuilder) adopt(dir, top string) {
-	queue := []string{dir}
-	if b.project != dir && inside(b.project, dir) {
-		queue = append(queue, b.project)
+	queue, looked, most := []string{"."}, 0, adoptFirst
+	if project, err := filepath.Rel(dir, b.project); err == nil && project != "." && inside(b.project, dir) {
+		queue = append(queue, project)
 	}
-	for looked, most := 0, adoptFirst; len(queue) > 0 && looked < most; queue = queue[1:] {
-		within, err := os.Open(outside + queue[0])
+	for ; len(queue) > 0; queue = queue[1:] {
+		parent := queue[0]
+		opened, err := os.Open(parent)
 		if err != nil {
 			continue
 		}
-		names, _ := within.Readdirnames(most)
-		within.Close()
-		var stat syscall.Stat_t
-		inForeign := queue[0] != dir && syscall.Lstat(outside+queue[0], &stat) == nil && isForeign(&stat)
+		info, err := opened.Stat()
+		inForeign := parent != "." && err == nil && isForeign(info)
+		names, _ := opened.Readdirnames(most)
+		opened.Close()
 		for _, name := range names {
-			looked++
-			path := filepath.Join(queue[0], name)
-			if syscall.Lstat(outside+path, &stat) != nil {
+			if looked++; looked > most {
+				b.short = b.short || most == adoptMost
+				return
+			}
+			path := filepath.Join(parent, name)
+			info, err := os.Lstat(path)
+			if err != nil {
 				continue
 			}
-			if foreign := isForeign(&stat); (foreign || inForeign) && b.adoptEntry(dir, top, path, foreign) {
-				most = adoptMost
-			}
-			if stat.Mode&syscall.S_IFMT == syscall.S_IFDIR && inside(path, b.project) {
+			if info.IsDir() && inside(filepath.Join(dir, path), b.project) {
 				queue = append(queue, path)
 			}
+			foreign := isForeign(info)
+			if !foreign && !inForeign || !canWrite(path, info) {
+				continue
+			}
+			most = adoptMost
+			if info.IsDir() {
+				copyDirs(path, top)
+				continue
+			}
+			copyDirs(parent, top)
+			if foreign {
+				_ = b.copyFile(path, filepath.Join(top, path), info)
+			}
 		}
-		b.short = b.short || looked >= adoptMost
 	}
 }
 
 // isForeign tells whether the command could not write to a file as its owner: the user namespace does not know its
 // owner or group, so that a copy would have another (EOVERFLOW), or it is another user's, and root has no
 // capabilities.
-func isForeign(stat *syscall.Stat_t) bool {
+func isForeign(info os.FileInfo) bool {
 	const unknown = 65534
+	stat := info.Sys().(*syscall.Stat_t)
 	return int(stat.Uid) != os.Getuid() || int(stat.Gid) != os.Getgid() && (os.Getuid() != 0 || stat.Gid == unknown)
 }
 
-// adoptEntry copies what is at path, if the user can write to it outside, and tells whether that is so: the
-// directory, or the file, or of a file that is not foreign itself the directory it is in. top is the upper
-// directory for dir.
-func (b *copyBuilder) adoptEntry(dir, top, path string, foreign bool) bool {
+// canWrite tells whether the user can write to a file or a directory, or rename a link.
+func canWrite(path string, info os.FileInfo) bool {
 	const writable = 2
-	info, err := os.Lstat(outside + path)
-	if err != nil || info.Mode()&0o222 == 0 {
+	switch mode := info.Mode(); {
+	case mode&os.ModeSymlink != 0:
+		path = filepath.Dir(path)
+	case !mode.IsRegular() && !mode.IsDir() || mode&0o222 == 0:
 		return false
 	}
-	isLink, asked := info.Mode()&os.ModeSymlink != 0, path
-	if isLink { // it can be renamed, if anything
-		asked = filepath.Dir(path)
-	}
-	if syscall.Access(outside+asked, writable) != nil {
-		return false
-	}
-	target := filepath.Join(top, path[len(dir):])
-	switch {
-	case info.IsDir():
-		return copyDirs(path, target, top) == nil
-	case !foreign:
-		return copyDirs(filepath.Dir(path), filepath.Dir(target), top) == nil
-	case !isLink && !info.Mode().IsRegular():
-		return false
-	case info.Size() > b.room:
-		b.short = true
-	case copyDirs(filepath.Dir(path), filepath.Dir(target), top) == nil:
-		b.room -= info.Size()
-		_ = copyFile(outside+path, target, info)
-	}
-	return true
+	return syscall.Access(path, writable) == nil
 }
 
-// copyDirs makes the directory target, and those between top and it, with the modes they have outside, where target
-// is path.
-func copyDirs(path, target, top string) error {
-	if _, err := os.Lstat(target); err == nil || target == top {
-		return nil
+// copyDirs makes the directory at path below top, and those that lead to it, with their modes.
+func copyDirs(path, top string) {
+	target := filepath.Join(top, path)
+	if _, err := os.Lstat(target); err == nil {
+		return
 	}
-	info, err := os.Lstat(outside + path)
-	if err == nil {
-		err = copyDirs(filepath.Dir(path), filepath.Dir(target), top)
+	copyDirs(filepath.Dir(path), top)
+	if info, err := os.Lstat(path); err == nil {
+		_ = os.Mkdir(target, info.Mode()&(os.ModePerm|os.ModeSticky))
 	}
-	if err == nil {
-		err = os.Mkdir(target, info.Mode()&(os.ModePerm|os.ModeSticky))
-	}
-	return err
 }
 
-// copyFile copies a file with mode and time, or a symbolic link.
-func copyFile(source, target string, info os.FileInfo) error {
+// copyFile copies a symbolic link, or a file with mode and time as long as there is room.
+func (b *copyBuilder) copyFile(source, target string, info os.FileInfo) error {
 	if info.Mode()&os.ModeSymlink != 0 {
 		to, err := os.Readlink(source)
 		return errors.Join(err, os.Symlink(to, target))
 	}
+	if b.room < info.Size() {
+		b.short = true
+		return syscall.ENOSPC
+	}
+	b.room -= info.Size()
 	from, err := os.Open(source)
 	if err != nil {
 		return err

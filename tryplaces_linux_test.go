@@ -153,7 +153,7 @@ func TestTryForeignFiles(t *testing.T) {
 		t.Run("uid_"+strconv.Itoa(uid), func(t *testing.T) {
 			t.Parallel()
 			box := newTryBox(t, uid)
-			box.put(map[string]string{"work/g/d/f": "f\n", "work/g/d/ro": "r\n", "work/g/x": "x\n", "work/own": "o\n", "home/g/f": "f\n", "work/s/f": "s\n"})
+			box.put(map[string]string{"work/g/d/f": "f\n", "work/g/d/ro": "r\n", "work/g/x": "x\n", "work/own": "o\n", "home/g/f": "f\n", "work/s/f": "s\n", "work/t/u/f": "t\n"})
 			os.Symlink("f", box.work+"/g/d/l")
 			for _, path := range []string{"work/g", "work/g/d", "work/g/d/f", "work/g/d/ro", "work/g/d/l", "work/g/x", "work/notes", "home/g", "home/g/f"} {
 				owner := uid
@@ -170,11 +170,14 @@ func TestTryForeignFiles(t *testing.T) {
 				os.Lchown(filepath.Join(box.base, path), stranger, group)
 				os.Chmod(filepath.Join(box.base, path), 0o775)
 			}
+			for _, path := range []string{"work/t", "work/t/u"} { // another user's, with a file of one's own
+				os.Lchown(filepath.Join(box.base, path), stranger, stranger)
+			}
 			os.Chmod(box.work+"/notes", 0o664)
 			box.unchanged(func() {
 				cmd := box.cmd([]string{"ccc", "try", `set -e; echo 2 >>notes; cat notes; cd g; echo 2 >>d/f; cat d/f; echo n >d/new; mv d/f d/moved; mv d/l d/m; rm d/ro;
-					mkdir d/e; echo >d/e/x; mv d/moved .; cat moved; rm -r d; ls; echo 2 >>../s/f; echo >../s/n; cat ../s/f; echo o >>../own; echo >~/g/n; touch -r x ../own`}, group)
-				want := "a note\n2\nf\n2\nf\n2\nmoved\nx\ns\n2\n"
+					mkdir d/e; echo >d/e/x; mv d/moved .; cat moved; rm -r d; ls; echo 2 >>../s/f; echo >../s/n; cat ../s/f; echo 2 >>../t/u/f; cat ../t/u/f; echo o >>../own; echo >~/g/n; touch -r x ../own`}, group)
+				want := "a note\n2\nf\n2\nf\n2\nmoved\nx\ns\n2\nt\n2\n"
 				if got := box.finish(cmd); got.code != 0 || got.stdout != want || got.stderr != "" {
 					t.Errorf("%+v, want %q", got, want)
 				}
