@@ -201,25 +201,18 @@ func loopback(port int) *syscall.SockaddrInet4 {
 // dynamic one.
 func listenOnLoopback() (fd, port int, err error) {
 	syscall.ForkLock.RLock()
-	fd, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err == nil {
+	if fd, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0); err == nil {
 		syscall.CloseOnExec(fd)
 	}
 	syscall.ForkLock.RUnlock()
 	if err != nil {
 		return 0, 0, err
 	}
-	var address syscall.Sockaddr
-	if err = syscall.Bind(fd, loopback(0)); err == nil {
-		err = syscall.Listen(fd, 1)
-	}
-	if err == nil {
-		address, err = syscall.Getsockname(fd)
-	}
-	bound, ok := address.(*syscall.SockaddrInet4)
-	if err != nil || !ok {
+	err = errors.Join(syscall.Bind(fd, loopback(0)), syscall.Listen(fd, 1))
+	address, nameErr := syscall.Getsockname(fd)
+	if err = errors.Join(err, nameErr); err != nil {
 		syscall.Close(fd)
 		return 0, 0, err
 	}
-	return fd, bound.Port, nil
+	return fd, address.(*syscall.SockaddrInet4).Port, nil
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"unsafe"
@@ -22,18 +23,16 @@ func startTry(plan *tryPlan, env []string) (*tryCopy, error) {
 	if _, _, errno := syscall.Syscall(sysCloseRange, 3, 1<<32-1, closeOnExec); errno != 0 {
 		return nil, hinted(os.NewSyscallError("close_range", errno))
 	}
-	alive, hold, err := os.Pipe()
+	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, os.NewSyscallError("socketpair", err)
 	}
-	heard, report, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
+	heard, theirs := os.NewFile(uintptr(ends[0]), "heard"), os.NewFile(uintptr(ends[1]), "theirs")
 	swept := make(chan bool)
 	go func() { sweepScratch(); close(swept) }()
 	scratch, lock := newScratch()
-	cmd := &exec.Cmd{Path: "/proc/self/exe", Env: env}
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Env: env, ExtraFiles: []*os.File{theirs}, SysProcAttr: newNamespaces()}
+	cmd.Args = slices.Concat([]string{"ccc", tryInsideSubcommand, scratch, plan.dir, plan.project}, plan.writable, []string{"--"}, plan.command)
 	copied := &tryCopy{
 		cmd:  cmd,
 		kill: func() { _ = cmd.Process.Kill() }, // and with process 1 the kernel kills the others
@@ -51,27 +50,16 @@ func startTry(plan *tryPlan, env []string) (*tryCopy, error) {
 			<-swept
 			removeTree(scratch)
 			lock.Close()
-			hold.Close()
+			heard.Close()
 		},
 	}
-	cmd.Args = []string{"ccc", tryInsideSubcommand, "-scratch=" + scratch, "-dir=" + plan.dir, "-project=" + plan.project}
-	for _, dir := range plan.writable {
-		cmd.Args = append(cmd.Args, "-writable="+dir)
-	}
-	cmd.Args = append(append(cmd.Args, "--"), plan.command...)
-	cmd.ExtraFiles, cmd.SysProcAttr = []*os.File{alive, report}, newNamespaces()
 	if err = handOver(cmd); err == nil {
 		err = cmd.Start()
 	}
-	alive.Close()
-	report.Close()
+	theirs.Close()
 	if err != nil {
 		copied.remove()
-		var refused *os.PathError
-		if errors.As(err, &refused) {
-			err = fmt.Errorf("starting a process in new namespaces: %w", refused.Err)
-		}
-		return nil, hinted(err)
+		return nil, hinted(fmt.Errorf("starting a process in new namespaces: %w", err))
 	}
 	return copied, nil
 }
@@ -91,8 +79,7 @@ func newNamespaces() *syscall.SysProcAttr {
 			syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
 		UidMappings: users,
 		GidMappings: groups,
-		Setsid:      true,            // no terminal to type into
-		Pdeathsig:   syscall.SIGKILL, // not outliving ccc
+		Setsid:      true, // no terminal to type into
 		// Only these get past an exec by an ordinary user. 0 to 4: to act on any file; 8: to drop the bounding set;
 		// 12: to raise the loopback; 21: to mount; 24: to forbid user namespaces.
 		AmbientCaps: []uintptr{0, 1, 2, 3, 4, 8, 12, 21, 24},
@@ -114,7 +101,7 @@ func allIDs(path string) (ids []syscall.SysProcIDMap) {
 // handOver gives cmd the caller's stdin, stdout and stderr. Terminals and pipes it gets themselves. Anything else
 // would be a way out, and it gets a pipe instead: a file can be opened anew through /proc/self/fd, for writing, a
 // device be changed, a directory be walked up from, a socket be connected to something else.
-func handOver(cmd *exec.Cmd) (err error) {
+func handOver(cmd *exec.Cmd) error {
 	harmless := func(file *os.File) bool {
 		var terminal [64]byte // more than a struct termios
 		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, file.Fd(), syscall.TCGETS, uintptr(unsafe.Pointer(&terminal)))
@@ -128,31 +115,28 @@ func handOver(cmd *exec.Cmd) (err error) {
 	}
 	if !harmless(os.Stderr) {
 		cmd.Stderr = piped{os.Stderr}
-		out, outErr := os.Stdout.Stat()
-		if info, err := os.Stderr.Stat(); err == nil && outErr == nil && os.SameFile(out, info) {
+		if sameFile("/proc/self/fd/1", "/proc/self/fd/2") {
 			cmd.Stderr = cmd.Stdout // one pipe, which keeps the order
 		}
 	}
-	if !harmless(os.Stdin) {
-		cmd.Stdin = nil
-		var input io.WriteCloser
-		if input, err = cmd.StdinPipe(); err == nil { // for this pipe Wait does not wait
-			go func() {
-				_, _ = io.Copy(input, os.Stdin)
-				input.Close()
-			}()
-		}
+	if harmless(os.Stdin) {
+		return nil
 	}
+	cmd.Stdin = nil
+	input, err := cmd.StdinPipe() // for this pipe Wait does not wait
+	go func() {
+		_, _ = io.Copy(input, os.Stdin)
+		input.Close()
+	}()
 	return err
 }
 
 // hinted adds to err what mends it, as far as that can be told.
 func hinted(err error) error {
-	setting := func(name, value string) bool {
-		text, _ := os.ReadFile("/proc/sys/" + name)
-		return strings.TrimSpace(string(text)) == value
+	holds := func(path, start string) bool {
+		text, err := os.ReadFile(path)
+		return err == nil && strings.HasPrefix(string(text), start)
 	}
-	exists := func(path string) bool { _, err := os.Stat(path); return err == nil }
 	var major, minor int
 	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
 	_, _ = fmt.Sscanf(string(release), "%d.%d", &major, &minor)
@@ -160,18 +144,17 @@ func hinted(err error) error {
 	switch {
 	case major < 5 || major == 5 && minor < 12:
 		hint = "use Linux 5.12 or newer"
-	case setting("user/max_user_namespaces", "0"):
+	case holds("/proc/sys/user/max_user_namespaces", "0\n"):
 		hint = "sudo sysctl user.max_user_namespaces=15000 (in a copy of ccc try there is no other)"
-	case setting("kernel/unprivileged_userns_clone", "0"):
+	case holds("/proc/sys/kernel/unprivileged_userns_clone", "0\n"):
 		hint = "sudo sysctl kernel.unprivileged_userns_clone=1"
-	case setting("kernel/apparmor_restrict_unprivileged_userns", "1") && os.Getuid() != 0:
+	case holds("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n") && os.Getuid() != 0:
 		self, _ := os.Executable()
-		profile := fmt.Sprintf("abi <abi/4.0>,\nprofile ccc %q flags=(unconfined) {\n  userns,\n}\n", self)
-		hint = "printf " + shellQuote(strings.ReplaceAll(strings.ReplaceAll(profile, "%", "%%"), "\n", `\n`)) +
-			" | sudo tee /etc/apparmor.d/ccc && sudo apparmor_parser -r /etc/apparmor.d/ccc"
+		profile := fmt.Sprintf("abi <abi/4.0>, profile ccc %q flags=(unconfined) { userns, }", self)
+		hint = `printf '%s\n' ` + shellQuote(profile) + " | sudo tee /etc/apparmor.d/ccc && sudo apparmor_parser -r /etc/apparmor.d/ccc"
 	case strings.Contains(err.Error(), syscall.ENODEV.Error()):
 		hint = "sudo modprobe overlay"
-	case exists("/.dockerenv") || exists("/run/.containerenv"):
+	case holds("/.dockerenv", "") || holds("/run/.containerenv", ""):
 		hint = "start the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
 	default:
 		return err

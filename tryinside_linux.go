@@ -5,73 +5,56 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"syscall"
 	"unsafe"
 )
 
-// Process 1 is told by its arguments what to do. Its file 3 is a pipe that is open as long as the ccc outside
-// lives; to file 4 it writes tryStands, or why there is no copy.
+// Process 1 is told by its arguments what to do. Its file 3 is a socket that is open as long as the ccc outside
+// lives. To it, it writes tryStands, or why there is no copy.
 const tryStands = "the copy stands"
 
-// tryProcessOne is process 1 of a copy; startTry says what it is told.
+// tryProcessOne is process 1 of a copy: ccc in-copy SCRATCH DIR PROJECT WRITABLE... -- COMMAND...
 func tryProcessOne(args []string) int {
 	runtime.LockOSThread() // privileges are a thread's, and this one starts the command
-	syscall.CloseOnExec(3)
-	syscall.CloseOnExec(4)
-	alive, report := os.NewFile(3, "alive"), os.NewFile(4, "report")
-	b := &copyBuilder{room: copyRoom}
-	flags := flag.NewFlagSet(tryInsideSubcommand, flag.ContinueOnError)
-	flags.StringVar(&b.scratch, "scratch", "", "")
-	flags.StringVar(&b.dir, "dir", "", "")
-	flags.StringVar(&b.project, "project", "", "")
-	flags.Func("writable", "", func(dir string) error { b.writable = append(b.writable, dir); return nil })
-	if flags.Parse(args) != nil || flags.NArg() == 0 || os.Getpid() != 1 || alive == nil || report == nil {
+	end := slices.Index(args, "--")
+	if end < 3 || end+1 == len(args) || os.Getpid() != 1 {
 		fmt.Fprintln(os.Stderr, "ccc: "+tryInsideSubcommand+" is for ccc try only")
 		return 2
 	}
+	syscall.CloseOnExec(3)
+	parent := os.NewFile(3, "ccc")
 	go func() {
-		_, _ = alive.Read(make([]byte, 1)) // nothing is ever written: this returns when ccc is gone
+		_, _ = parent.Read(make([]byte, 1)) // nothing is ever written: this returns when ccc is gone
 		os.Exit(1)
 	}()
-	if err := enterCopy(b); err != nil {
-		fmt.Fprint(report, err)
-		return tryImpossible
+	plan := tryPlan{dir: args[1], project: args[2], writable: args[3:end], command: args[end+1:]}
+	b := &copyBuilder{scratch: args[0], tryPlan: plan, room: copyRoom}
+	for _, step := range []func() error{
+		// Not at the start of this process: an exec that raised capabilities clears it.
+		func() error { return prctl(syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL)) },
+		b.build,
+		raiseLoopback,
+		func() error { return os.Chdir(plan.dir) },
+		dropPrivileges,
+		filterCalls,
+	} {
+		if err := step(); err != nil {
+			fmt.Fprint(parent, err)
+			return tryImpossible
+		}
 	}
-	fmt.Fprint(report, tryStands)
-	report.Close()
+	fmt.Fprint(parent, tryStands)
 	if b.short {
 		fmt.Fprintln(os.Stderr, "ccc: try: not all files of other users or groups could be copied: writing to some of them fails")
 	}
-	return runAndReap(flags.Args())
-}
-
-// enterCopy makes this process one of the copy, without any privilege.
-func enterCopy(b *copyBuilder) error {
-	// An exec that raised capabilities clears both.
-	err := errors.Join(prctl(syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL)), prctl(syscall.PR_SET_DUMPABLE, 1))
-	if err == nil {
-		err = b.build()
-	}
-	if err == nil {
-		err = raiseLoopback()
-	}
-	if err == nil {
-		err = os.Chdir(b.dir)
-	}
-	if err == nil {
-		err = dropPrivileges()
-	}
-	if err == nil {
-		err = filterCalls()
-	}
-	return err
+	return runAndReap(plan.command)
 }
 
 // runAndReap runs command and returns its exit code when it has ended. What it left running ends with this process.
