@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -181,18 +182,16 @@ func (b *copyBuilder) split(path string, writable, wanted bool) {
 		b.mount(own, path, "", syscall.MS_BIND, "")
 		b.restrict(path, 0, closed&^syscall.MS_RDONLY)
 	}
-	entries, err := os.ReadDir(outside + path)
-	var names []string
+	names := map[string]bool{}
+	entries, _ := os.ReadDir(outside + path)
 	for _, entry := range entries {
-		names = append(names, entry.Name())
+		names[entry.Name()] = true
 	}
-	if err != nil { // where one may not look, one may still pass through
-		for _, dir := range slices.Concat(below(path, b.mounts), below(path, b.writable)) {
-			name, _, _ := strings.Cut(strings.TrimPrefix(dir[len(path):], "/"), "/")
-			names = append(names, name)
-		}
+	for _, dir := range slices.Concat(below(path, b.mounts), below(path, b.writable)) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(dir[len(path):], "/"), "/")
+		names[name] = true // where one may not look, one may still pass through
 	}
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		b.showEntry(filepath.Join(path, name), writable)
 	}
 }

@@ -209,14 +209,19 @@ func TestTryMountsBelow(t *testing.T) {
 			box.mounted(box.home+"/.cache", "tmpfs", "t", "", 0)
 			box.mounted(box.home+"/ro", "tmpfs", "t", "", 0)
 			box.mounted(box.base+"/tmp/inner", "tmpfs", "t", "", 0)
+			box.mounted(box.base+"/closed/a/one", "tmpfs", "t", "", 0)
+			box.mounted(box.base+"/closed/a/two", "tmpfs", "t", "", 0)
 			os.WriteFile(box.work+"/single", nil, 0o644)
 			box.put(map[string]string{"work/node_modules/m/f": "f\n", "work/sub/a/b/vol#u me/f": "f\n", "work/sub/a/own": "o\n", "home/.cache/f": "f\n", "home/ro/f": "f\n", "home/big": "b\n", "tmp/inner/f": "f\n"})
+			os.WriteFile(box.base+"/closed/a/f", []byte("c\n"), 0o644)
+			os.Chown(box.base+"/closed", 0, 0)
+			os.Chmod(box.base+"/closed", 0o711) // nothing to see, but two ways through
 			os.Symlink("notes", box.work+"/link")
 			syscall.Mount("", box.home+"/ro", "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "")
 			socket := listen(t, "unix", box.work+"/node_modules/socket")
 			direct := listen(t, "unix", box.work+"/socket")
 			box.unchanged(func() {
-				box.want("a note\nn\nf\nf\no\nf\nf\nb\nf\nok\n", `cat link; echo n >notes; cat link; cat node_modules/m/f "sub/a/b/vol#u me/f" sub/a/own ~/.cache/f ~/ro/f ~/big $TMPDIR/inner/f;
+				box.want("a note\nn\nf\nf\no\nf\nf\nb\nf\nc\nok\n", `cat link; echo n >notes; cat link; cat node_modules/m/f "sub/a/b/vol#u me/f" sub/a/own ~/.cache/f ~/ro/f ~/big $TMPDIR/inner/f ../closed/a/f;
 					echo >new && mv new newer && mkdir d && echo >d/x && rm -r d && echo >>~/big && echo >~/n && echo >sub/a/n && echo >$TMPDIR/n && mv sub/deep sub/deeper && rm link &&
 					echo >node_modules/m/n && echo >>node_modules/m/f && echo >>~/.cache/f && echo >>$TMPDIR/inner/f && echo ok`)
 				box.attack("connect", socket, direct)
