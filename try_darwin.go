@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"strings"
 )
 
 // seatbelt allows what a program needs that computes and writes to SCRATCH. All else is denied: network, services,
@@ -38,39 +38,25 @@ func startTry(plan *tryPlan, env []string) (*tryCopy, error) {
 	if lock == nil {
 		return nil, errors.New("no directory for it in /var/tmp")
 	}
-	cmd := &exec.Cmd{}
-	copied := &tryCopy{cmd: cmd, reason: func() error { return nil }}
-	copied.remove = func() {
+	copied := &tryCopy{reason: func() error { return nil }, remove: func() {
 		removeTree(scratch)
 		lock.Close()
-	}
-	scratch, err := filepath.EvalSymlinks(scratch)
-	clone := filepath.Join(scratch, "project")
-	for _, name := range []string{"home", "tmp"} {
-		if err == nil {
-			err = os.Mkdir(filepath.Join(scratch, name), 0o700)
-		}
-	}
+	}}
+	home, temp, clone := scratch+"/home", scratch+"/tmp", scratch+"/project"
+	err := errors.Join(os.Mkdir(home, 0o700), os.Mkdir(temp, 0o700))
 	if err == nil {
 		var said []byte
 		if said, err = exec.Command("/bin/cp", "-cRp", plan.project, clone).CombinedOutput(); err != nil {
 			err = fmt.Errorf("cloning %s: %w: %.200s", plan.project, err, said)
 		}
 	}
-	dir, below := plan.dir, ""
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
-	}
-	if err == nil {
-		below, err = filepath.Rel(plan.project, dir)
-	}
 	var hold *os.File
 	if err == nil {
-		cmd.Args = append([]string{"/usr/bin/sandbox-exec", "-p", seatbelt, "-D", "SCRATCH=" + scratch}, plan.command...)
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-		cmd.Dir = filepath.Join(clone, below)
-		cmd.Env = setEnv(setEnv(env, "HOME", filepath.Join(scratch, "home")), "TMPDIR", filepath.Join(scratch, "tmp"))
-		hold, err = startGuarded(cmd)
+		copied.cmd = exec.Command("/usr/bin/sandbox-exec", append([]string{"-p", seatbelt, "-D", "SCRATCH=" + scratch}, plan.command...)...)
+		copied.cmd.Stdin, copied.cmd.Stdout, copied.cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+		copied.cmd.Dir = clone + strings.TrimPrefix(resolved(plan.dir), plan.project)
+		copied.cmd.Env = setEnv(setEnv(env, "HOME", home), "TMPDIR", temp)
+		hold, err = startGuarded(copied.cmd)
 	}
 	if err != nil {
 		copied.remove()
