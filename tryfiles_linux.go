@@ -21,7 +21,7 @@ const (
 	workshop = "/.ccc-try"
 	outside  = workshop + "/outside" // the host's file system
 	disk     = workshop + "/disk"    // the scratch directory
-	memory   = workshop
+	memory   = workshop              // a tmpfs
 )
 
 // A copyBuilder builds the file system of a copy. Its methods are steps: after one that failed there are none.
@@ -46,15 +46,15 @@ func (b *copyBuilder) build() error {
 	b.mkdir(root + workshop)
 	b.mount("ccc-try", root+workshop, "tmpfs", 0, "mode=700")
 	b.mkdir(root + outside)
-	b.do("pivot_root", func() error { return syscall.PivotRoot(root, root+outside) })
-	b.do("chdir", func() error { return os.Chdir("/") })
+	b.do(func() error { return os.NewSyscallError("pivot_root", syscall.PivotRoot(root, root+outside)) })
+	b.do(func() error { return os.Chdir("/") })
 	b.chooseUpper()
 	b.show("/", false)
 	if parent := scratchParent(); parent != "" {
 		b.mount("ccc-try", parent, "tmpfs", closed, "mode=755")
 	}
-	b.do("umount", func() error { return syscall.Unmount(workshop, syscall.MNT_DETACH) })
-	b.do("rmdir", func() error { return syscall.Rmdir(workshop) })
+	b.do(func() error { return os.NewSyscallError("umount", syscall.Unmount(workshop, syscall.MNT_DETACH)) })
+	b.do(func() error { return os.Remove(workshop) })
 	if !slices.Contains(b.writable, "/") {
 		b.restrict("/", 0, closed)
 	}
@@ -84,26 +84,22 @@ func overlayOf(lower, upper string) string {
 	return "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + upper + "-work,userxattr,volatile,index=off,metacopy=off,xino=off"
 }
 
-// do is a step of the builder, as mount, mkdir and restrict are.
-func (b *copyBuilder) do(what string, step func() error) {
+func (b *copyBuilder) do(step func() error) {
 	if b.err == nil {
 		b.err = step()
-		if _, bare := b.err.(syscall.Errno); bare {
-			b.err = os.NewSyscallError(what, b.err)
-		}
 	}
 }
 
 func (b *copyBuilder) mkdir(path string) {
-	b.do("", func() error { return os.Mkdir(path, 0o755) })
+	b.do(func() error { return os.Mkdir(path, 0o755) })
 }
 
 func (b *copyBuilder) mount(source, target, kind string, flags uintptr, options string) {
-	b.do("", func() error { return mount(source, target, kind, flags, options) })
+	b.do(func() error { return mount(source, target, kind, flags, options) })
 }
 
 func (b *copyBuilder) restrict(path string, depth, attributes uintptr) {
-	b.do("", func() error { return restrict(path, depth, attributes) })
+	b.do(func() error { return restrict(path, depth, attributes) })
 }
 
 // show makes the directory at path outside appear at path in the copy, where an empty one is.
@@ -122,7 +118,7 @@ func (b *copyBuilder) show(path string, writable bool) {
 	case len(below(path, b.mounts)) > 0:
 		b.split(path, writable, wanted)
 	case wanted:
-		b.do("", func() error { return b.overlay(path, true) })
+		b.do(func() error { return b.overlay(path, true) })
 	case !writable || b.overlay(path, true) != nil: // what can't be a copy can be read, at least
 		_ = b.overlay(path, false)
 		for _, dir := range below(path, b.writable) {
@@ -204,7 +200,7 @@ func (b *copyBuilder) showEntry(path string, writable bool) {
 	}
 	switch mode := info.Mode(); {
 	case mode.IsDir():
-		b.do("", func() error { return os.MkdirAll(path, mode&(os.ModePerm|os.ModeSticky)) })
+		b.do(func() error { return os.MkdirAll(path, mode&(os.ModePerm|os.ModeSticky)) })
 		b.show(path, writable)
 	case mode&os.ModeSymlink != 0:
 		_ = b.copyFile(outside+path, path, info)
@@ -217,7 +213,7 @@ func (b *copyBuilder) showEntry(path string, writable bool) {
 
 // bind shows the file at path as it is outside. One that can't be shown stays empty.
 func (b *copyBuilder) bind(path string, attributes uintptr) {
-	b.do("", func() error { return os.WriteFile(path, nil, 0o644) })
+	b.do(func() error { return os.WriteFile(path, nil, 0o644) })
 	if b.err == nil && mount(outside+path, path, "", syscall.MS_BIND, "") == nil {
 		b.restrict(path, 0, attributes)
 	}
@@ -228,7 +224,7 @@ func (b *copyBuilder) bind(path string, attributes uintptr) {
 func (b *copyBuilder) showProc() {
 	b.mount("proc", "/proc", "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "")
 	// In a user namespace of its own the command would have capabilities again.
-	b.do("", func() error { return os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0) })
+	b.do(func() error { return os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0) })
 	b.restrict("/proc", 0, closed)
 }
 
@@ -245,7 +241,7 @@ func (b *copyBuilder) showDev() {
 	}
 	for _, link := range []string{"ptmx pts/ptmx", "fd /proc/self/fd", "stdin fd/0", "stdout fd/1", "stderr fd/2"} {
 		name, target, _ := strings.Cut(link, " ")
-		b.do("", func() error { return os.Symlink(target, "/dev/"+name) })
+		b.do(func() error { return os.Symlink(target, "/dev/"+name) })
 	}
 	b.showEntry("/dev/shm", true)
 	b.restrict("/dev", 0, closed)
@@ -259,8 +255,8 @@ const (
 )
 
 // adopt copies into the upper directory top of dir, which is the current one, what the kernel can't copy there when
-// it is written to. In the project it looks at everything, unless that is much and the first of it is all the user's;
-// of other directories at the entries.
+// it is written to. In the project it looks at everything, unless that is much and the first of it is all the
+// user's; of other directories at the entries.
 func (b *copyBuilder) adopt(dir, top string) {
 	queue, looked, most := []string{"."}, 0, adoptFirst
 	if project, err := filepath.Rel(dir, b.project); err == nil && project != "." && inside(b.project, dir) {
