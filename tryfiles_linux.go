@@ -259,7 +259,8 @@ const (
 // user's; of other directories at the entries.
 func (b *copyBuilder) adopt(dir, top string) {
 	queue, looked, most := []string{"."}, 0, adoptFirst
-	if project, err := filepath.Rel(dir, b.project); err == nil && project != "." && inside(b.project, dir) {
+	project, _ := filepath.Rel(dir, b.project)
+	if project != "." && inside(b.project, dir) {
 		queue = append(queue, project)
 	}
 	for ; len(queue) > 0; queue = queue[1:] {
@@ -282,7 +283,7 @@ func (b *copyBuilder) adopt(dir, top string) {
 			if err != nil {
 				continue
 			}
-			if info.IsDir() && inside(filepath.Join(dir, path), b.project) {
+			if info.IsDir() && path != project && inside(filepath.Join(dir, path), b.project) {
 				queue = append(queue, path)
 			}
 			foreign := isForeign(info)
