@@ -239,7 +239,7 @@ func recordProvider(d dirs, name string) error {
 		return err
 	}
 	root, err := parseJSON(text)
-	if err != nil || stringAt(text, root.member("current_provider")) == name {
+	if err != nil || root.member("current_provider").str() == name {
 		return err
 	}
 	value := encodeJSON(name)

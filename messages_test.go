@@ -94,7 +94,7 @@ func TestLanguageUnknown(t *testing.T) {
 // What ccc says in Chinese stands in messages_zh.go and the Chinese prompt. What
 // it reads may stand elsewhere: punctuation, and words for on, off, yes and no.
 func TestLanguageInOnePlace(t *testing.T) {
-	reads := []string{"switch.go", "verdict.go", "loosejson.go", "screen.go", "messages_zh.go"}
+	reads := []string{"switch.go", "verdict.go", "json.go", "screen.go", "messages_zh.go"}
 	for _, path := range slices.Concat(house, []string{"usage.txt", "supervisor_prompt_default_en.md"}) {
 		text, err := os.ReadFile(path)
 		if err != nil {

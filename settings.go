@@ -202,7 +202,7 @@ func (e *settingsEditor) addHook(wanted wantedHook) {
 	found := false
 	for i, own := range e.ownEntries(wanted.event) {
 		found = found || reaches(own.matcher, wanted.matcher)
-		command := stringAt(e.text, own.entry.member("command"))
+		command := own.entry.member("command").str()
 		for _, m := range entry.members {
 			value := wanted.entry[m.value.start:m.value.end]
 			if m.key == "command" {
@@ -232,8 +232,8 @@ func (e *settingsEditor) ownEntries(event string) (own []ownEntry) {
 	for g, group := range e.at("hooks", event).items() {
 		hooks := group.value.member("hooks")
 		for i, entry := range hooks.items() {
-			if isOwnCommand(stringAt(e.text, entry.value.member("command")), e.self) {
-				own = append(own, ownEntry{stringAt(e.text, group.value.member("matcher")), g, i, hooks, entry.value})
+			if isOwnCommand(entry.value.member("command").str(), e.self) {
+				own = append(own, ownEntry{group.value.member("matcher").str(), g, i, hooks, entry.value})
 			}
 		}
 	}
@@ -349,7 +349,7 @@ func installedHooks(text []byte, self string) (programs, missing []string, err e
 		found := false
 		for _, own := range e.ownEntries(wanted.event) {
 			found = found || reaches(own.matcher, wanted.matcher)
-			if program := hookProgram(stringAt(e.text, own.entry.member("command")), e.self); program != "" {
+			if program := hookProgram(own.entry.member("command").str(), e.self); program != "" {
 				programs = append(programs, program)
 			}
 		}
@@ -415,7 +415,7 @@ func apiSettings(text []byte) map[string]string {
 		settings["env."+name] = value
 	}
 	if root, err := parseJSON(text); err == nil && root.member(helperKey) != nil {
-		settings[helperKey] = stringAt(text, root.member(helperKey))
+		settings[helperKey] = root.member(helperKey).str()
 	}
 	return settings
 }
@@ -436,7 +436,7 @@ func envIn(text []byte) map[string]string {
 	for _, m := range root.member("env").members {
 		env[m.key] = string(text[m.value.start:m.value.end])
 		if m.value.kind == '"' {
-			env[m.key] = stringAt(text, m.value)
+			env[m.key] = m.value.str()
 		}
 	}
 	return env

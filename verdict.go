@@ -148,28 +148,25 @@ func findVerdict(text string) (decided verdict, feedback string) {
 // readVerdict reads an object that is a verdict, or has one as its member verdict. key is what names the decision in it,
 // "" for an object that is none; decided is "" where the decision is neither yes nor no. An object with completed among
 // members that no verdict has is somebody's data.
-func readVerdict(v looseValue) (decided verdict, feedback, key string) {
-	if inner, ok := v.member("verdict"); ok && !v.has(allowKeys...) {
+func readVerdict(v *jsonValue) (decided verdict, feedback, key string) {
+	isNamed := func(key string) bool { return v.member(key) != nil }
+	if inner := v.member("verdict"); inner != nil && !slices.ContainsFunc(allowKeys, isNamed) {
 		v = inner
 	}
-	for _, name := range slices.Backward(allowKeys) {
-		if v.has(name) {
-			key = name
-		}
+	if i := slices.IndexFunc(allowKeys, isNamed); i >= 0 {
+		key = allowKeys[i]
 	}
-	foreign := func(m looseMember) bool { return m.key != key && m.key != "feedback" }
+	foreign := func(m jsonMember) bool { return m.key != key && m.key != "feedback" }
 	if key == "" || key == completedKey && slices.ContainsFunc(v.members, foreign) {
 		return "", "", ""
 	}
-	allow, _ := v.member(key)
-	switch word := strings.ToLower(strings.TrimSpace(allow.text)); {
+	switch word := strings.ToLower(strings.TrimSpace(v.member(key).text)); {
 	case slices.Contains(yesWords, word):
 		decided = verdictAllow
 	case slices.Contains(noWords, word):
 		decided = verdictBlock
 	}
-	said, _ := v.member("feedback")
-	return decided, strings.Join(said.texts(), "\n"), key
+	return decided, strings.Join(v.member("feedback").texts(), "\n"), key
 }
 
 // brokenExtent is the length of the broken object that text begins with: up to the brace that closes it, strings
