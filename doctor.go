@@ -302,7 +302,8 @@ func (c *checkup) isFirst() bool {
 func (c *checkup) checkMuting() {
 	before := c.problems
 	path, args := c.dirs.settingsFile(), c.config.ClaudeArgs
-	keys := mutedBy(path)
+	there, _ := readSettings(path)
+	keys := there.muting()
 	for _, key := range keys {
 		if c.isFirst() {
 			c.ok("muting: %s: %s is true; the first ccc --supervisor sets it to false", path, key)
@@ -336,7 +337,8 @@ func (c *checkup) checkBlockCap() {
 		check(value, "the environment", "unset "+blockCapVariable)
 	}
 	for _, path := range c.dirs.settingsFiles() {
-		if value, ok := settingsEnv(path)[blockCapVariable]; ok {
+		there, _ := readSettings(path)
+		if value, ok := there["env."+blockCapVariable]; ok {
 			check(value, path, change(path, "env."+blockCapVariable, strconv.Quote(strconv.Itoa(limit))))
 		}
 	}

@@ -36,27 +36,27 @@ func hookless(d dirs, args, env []string, added []byte) (causes []failure) {
 	if sources, ok := lastValue(args, "--setting-sources"); ok && !slices.Contains(strings.Split(strings.ReplaceAll(sources, " ", ""), ","), "user") {
 		cause(2, "", "--supervisor with --setting-sources %s, without user", sources)
 	}
-	if settings, ok := lastValue(args, "--settings"); ok {
-		text, _, _ := settingsArgument(settings) // Claude Code itself complains of a missing one
-		for _, key := range mutedIn(text) {
-			cause(2, "", "--supervisor with --settings, where %s is true", key)
-		}
-		for _, name := range append(slices.Clone(hooklessVariables), ownVariables...) {
-			if value, set := envIn(text)[name]; isTrue(value) || set && slices.Contains(ownVariables, name) {
-				cause(2, "", "--supervisor with --settings, where env.%s is set", name)
-			}
+	given := givenSettings(args)
+	for _, key := range given.muting() {
+		cause(2, "", "--supervisor with --settings, where %s is true", key)
+	}
+	for _, name := range append(slices.Clone(hooklessVariables), ownVariables...) {
+		if value, set := given["env."+name]; isTrue(value) || set && slices.Contains(ownVariables, name) {
+			cause(2, "", "--supervisor with --settings, where env.%s is set", name)
 		}
 	}
 	// These are ccc's own: in a settings file they override what the launch gives to the hooks.
 	for _, path := range append(d.settingsFiles(), managedFiles()...) {
+		there, _ := readSettings(path)
 		for _, name := range ownVariables {
-			if _, set := settingsEnv(path)[name]; set {
+			if _, set := there["env."+name]; set {
 				cause(1, change(path, "env."+name, "remove it"), "%s: env.%s is set", path, name)
 			}
 		}
 	}
 	for _, path := range append(d.settingsFiles()[1:], managedFiles()...) {
-		for _, key := range mutedBy(path) {
+		there, _ := readSettings(path)
+		for _, key := range there.muting() {
 			cause(1, change(path, key, "false"), "%s: %s is true", path, key)
 		}
 	}
@@ -65,11 +65,11 @@ func hookless(d dirs, args, env []string, added []byte) (causes []failure) {
 			cause(1, "unset "+name, "%s is set", name)
 		}
 		for _, path := range d.settingsFiles() {
-			if isTrue(settingsEnv(path)[name]) {
+			if there, _ := readSettings(path); isTrue(there["env."+name]) {
 				cause(1, change(path, "env."+name, "remove it"), "%s: env.%s is set", path, name)
 			}
 		}
-		if isTrue(envIn(added)[name]) {
+		if s, _ := settingsIn(added); isTrue(s["env."+name]) {
 			cause(1, change(d.configFile(), "settings.env."+name, "remove it"), "%s: settings.env.%s is set", d.configFile(), name)
 		}
 	}

@@ -2,7 +2,7 @@ package main
 
 // The environment of claude: the one ccc was started in, with a provider's values laid over it, so that two
 // terminals can use two providers at once. And what in Claude Code's settings files would keep those values from
-// counting.
+// counting, or pays for a session: a key or a token, or the login of a subscription.
 
 import (
 	"encoding/json"
@@ -161,34 +161,30 @@ func (c conflict) Error() string {
 // providerConflicts returns what in the settings files that count here, in the --settings of args or in the settings
 // that ccc.json would add, overrides p or goes to it without being p's. values are p's; no value is shown.
 func providerConflicts(d dirs, c *config, p *provider, args []string, values map[string]string) (conflicts []conflict) {
-	check := func(path, prefix string, settings map[string]string) {
-		for _, key := range slices.Sorted(maps.Keys(settings)) {
+	check := func(path, prefix string, s settings) {
+		for _, key := range slices.Sorted(maps.Keys(s)) {
 			name, isVariable := strings.CutPrefix(key, "env.")
 			value, ok := values[name]
 			// What apiKeyHelper prints is sent to whatever URL is set, beside the provider's own token.
-			helps := !isVariable && settings[key] != ""
-			if helps || isVariable && (ok && value != settings[key] || !ok && isAPIVariable(name)) {
+			helps := key == helperKey && s[key] != ""
+			if helps || isVariable && (ok && value != s[key] || !ok && isAPIVariable(name)) {
 				fault := "overrides the provider " + p.name + ", or sends it what is yours"
 				conflicts = append(conflicts, conflict{path, prefix + key, fault, "remove it"})
 			}
 		}
 	}
-	if given, ok := lastValue(untilDashes(args), "--settings"); ok {
-		text, _, _ := settingsArgument(given) // Claude Code itself complains of what can't be read
-		check("--settings", "", apiSettings(unmarked(text)))
-	}
+	check("--settings", "", givenSettings(args))
 	for _, path := range append(d.settingsFiles(), managedFiles()...) {
-		text, err := readSettings(path)
+		s, err := readSettings(path)
 		if err != nil {
 			mend := "correct it: it may override the provider " + p.name
 			conflicts = append(conflicts, conflict{path: path, fault: err.Error(), mend: mend})
-			continue
 		}
-		check(path, "", apiSettings(text))
+		check(path, "", s)
 	}
 	check(d.configFile(), "settings.", addedSettings(d, c))
 	account := readAccount(d)
-	env := map[string]string{}
+	env := settings{}
 	for name, value := range account.Env {
 		env["env."+name] = string(value)
 	}
@@ -212,20 +208,11 @@ func managedFiles() []string {
 	return append([]string{managedSettings}, more...)
 }
 
-// settingsArgument returns the text of settings that --settings names, which is JSON itself or a file.
-func settingsArgument(value string) (text []byte, isFile bool, err error) {
-	if strings.HasPrefix(strings.TrimSpace(value), "{") {
-		return []byte(value), false, nil
-	}
-	text, err = os.ReadFile(value)
-	return text, true, err
-}
-
-// addedSettings are those apiSettings that ccc.json has and a launch adds to settings.json, or has added. Of what is
-// there with another value a launch changes nothing.
-func addedSettings(d dirs, c *config) map[string]string {
-	text, _ := readSettings(d.settingsFile())
-	there, added := apiSettings(text), apiSettings(c.Settings)
+// addedSettings are those that ccc.json has and a launch adds to settings.json, or has added. Of what is there with
+// another value a launch changes nothing.
+func addedSettings(d dirs, c *config) settings {
+	there, _ := readSettings(d.settingsFile())
+	added, _ := settingsIn(c.Settings)
 	maps.DeleteFunc(added, func(key, value string) bool { other, ok := there[key]; return ok && other != value })
 	return added
 }
@@ -278,4 +265,46 @@ func readAccount(d dirs) (a account) {
 // does not ask.
 func (a account) allows(key string) bool {
 	return slices.Contains(a.CustomAPIKeyResponses.Approved, key[max(0, len(key)-20):])
+}
+
+// paysByKey tells whether a session with this environment and these arguments of claude's carries a key or a token to
+// the API, or goes to a cloud that knows no such login.
+func paysByKey(d dirs, c *config, env, args []string) bool {
+	sources := []settings{addedSettings(d, c)}
+	for _, path := range append(d.settingsFiles(), managedFiles()...) {
+		s, _ := readSettings(path)
+		sources = append(sources, s)
+	}
+	value := func(key string) string {
+		value := lookupEnv(env, strings.TrimPrefix(key, "env."))
+		for _, s := range sources { // the last one counts, as in Claude Code
+			if set, ok := s[key]; ok {
+				value = set
+			}
+		}
+		return value
+	}
+	isSet := func(name string) bool { return isTrue(value("env." + name)) }
+	key := value("env." + keyVariable)
+	return value("env."+tokenVariable) != "" || value(helperKey) != "" || slices.ContainsFunc(cloudVariables, isSet) ||
+		key != "" && (isPrinted(args) || readAccount(d).allows(key))
+}
+
+var cloudVariables = []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"}
+
+// isTrue tells whether Claude Code takes the value of a variable for true.
+func isTrue(value string) bool {
+	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
+}
+
+// withoutRefusedKey is the environment of a hook without a key that the user keeps from interactive sessions, if the
+// hook is of one and the key is not the session's provider's: with --print Claude Code does not ask, and the reviews of a session that a login pays for would be
+// paid by that key.
+func withoutRefusedKey(d dirs, env []string) []string {
+	key := lookupEnv(env, keyVariable)
+	ofProvider := lookupEnv(env, providerVariable) != ""
+	if key == "" || ofProvider || lookupEnv(env, "CLAUDE_CODE_ENTRYPOINT") != "cli" || readAccount(d).allows(key) {
+		return env
+	}
+	return setEnv(env, keyVariable, "")
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 )
 
 // mutingKeys keep every hook, or every hook of the user's, from running when one of them is true. Supervisor Mode
@@ -366,78 +367,70 @@ var managedSettings = map[string]string{
 	"linux":  "/etc/claude-code/managed-settings.json",
 }[runtime.GOOS]
 
-// mutedBy returns the muting keys that are true in the settings file at path.
-func mutedBy(path string) []string {
-	text, _ := os.ReadFile(path) // without a file nothing is muted
-	return mutedIn(text)
-}
-
-// mutedIn returns the muting keys that are true in text, the text of a settings file; one that Claude Code can't read
-// has none.
-func mutedIn(text []byte) (keys []string) {
-	root, err := parseJSON(text)
-	if err != nil {
-		return nil
-	}
-	for _, key := range mutingKeys {
-		if v := root.member(key); v != nil && v.kind == 't' {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
-// readSettings returns the text of the settings file at path, nil for a missing or a blank one, and an error for one
-// that is not a JSON object.
-func readSettings(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(bytes.TrimSpace(unmarked(text))) == 0 {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	root, err := parseJSON(text)
-	if err != nil {
-		return nil, err
-	}
-	return text, expectKind(text, root, '{', "the file")
-}
-
 // helperKey names the program whose output Claude Code sends as key and as token.
 const helperKey = "apiKeyHelper"
 
-// apiSettings returns what of text, the text of a settings file, can say which API is called and with what key, by the
-// path of keys: env.NAME, and apiKeyHelper.
-func apiSettings(text []byte) map[string]string {
-	settings := map[string]string{}
-	for name, value := range envIn(text) {
-		settings["env."+name] = value
-	}
-	if root, err := parseJSON(text); err == nil && root.member(helperKey) != nil {
-		settings[helperKey] = root.member(helperKey).str()
-	}
-	return settings
+// settings are what ccc reads of a settings file, by the path of keys: env.NAME, apiKeyHelper, and those of the muting
+// keys that are true.
+type settings map[string]string
+
+// muting returns the muting keys that are true.
+func (s settings) muting() []string {
+	return slices.DeleteFunc(slices.Clone(mutingKeys), func(key string) bool { return s[key] == "" })
 }
 
-// settingsEnv returns the env of the settings file at path, none without one.
-func settingsEnv(path string) map[string]string {
-	text, _ := os.ReadFile(path)
-	return envIn(text)
+// readSettings reads the settings file at path. A missing or a blank one says nothing, nor does one that is not a JSON
+// object, which is an error.
+func readSettings(path string) (settings, error) {
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return settingsIn(text)
 }
 
-// envIn returns the env of text, the text of a settings file; one that Claude Code can't read has none.
-func envIn(text []byte) map[string]string {
-	env := map[string]string{}
+// settingsIn is readSettings for the text of a settings file.
+func settingsIn(text []byte) (settings, error) {
+	if len(bytes.TrimSpace(unmarked(text))) == 0 {
+		return nil, nil
+	}
 	root, err := parseJSON(text)
-	if err != nil || root.member("env") == nil {
-		return env
+	if err == nil {
+		err = expectKind(text, root, '{', "the file")
 	}
-	for _, m := range root.member("env").members {
-		env[m.key] = string(text[m.value.start:m.value.end])
-		if m.value.kind == '"' {
-			env[m.key] = m.value.str()
+	if err != nil {
+		return nil, err
+	}
+	s := settings{}
+	for _, key := range mutingKeys {
+		if v := root.member(key); v != nil && v.kind == 't' {
+			s[key] = v.text
 		}
 	}
-	return env
+	if v := root.member(helperKey); v != nil {
+		s[helperKey] = v.str()
+	}
+	if env := root.member("env"); env != nil {
+		for _, m := range env.members {
+			s["env."+m.key] = m.value.text
+		}
+	}
+	return s, nil
+}
+
+// settingsArgument returns the text of settings that --settings names, which is JSON itself or a file.
+func settingsArgument(value string) (text []byte, isFile bool, err error) {
+	if strings.HasPrefix(strings.TrimSpace(value), "{") {
+		return []byte(value), false, nil
+	}
+	text, err = os.ReadFile(value)
+	return text, true, err
+}
+
+// givenSettings are those of --settings in args. Claude Code itself complains of what can't be read.
+func givenSettings(args []string) settings {
+	given, _ := lastValue(untilDashes(args), "--settings")
+	text, _, _ := settingsArgument(given)
+	s, _ := settingsIn(text)
+	return s
 }
