@@ -74,9 +74,9 @@ func (in *installation) note(edits []settingsEdit) {
 }
 
 // sumJSON is a checksum that is the same for two texts of a value that differ in white space only.
-func sumJSON(value []byte) string {
+func sumJSON(value string) string {
 	var compact bytes.Buffer
-	_ = json.Compact(&compact, value)
+	_ = json.Compact(&compact, []byte(value))
 	return checksum(compact.Bytes())
 }
 

@@ -72,10 +72,8 @@ func (p settingsPlan) apply(text []byte) ([]byte, []settingsEdit, error) {
 		return nil, nil, err
 	}
 	before := e.text
-	if wanted, err := parseJSON(p.defaults); p.defaults != nil && err != nil {
-		return nil, nil, err
-	} else if p.defaults != nil {
-		e.fill(nil, p.defaults, wanted)
+	if wanted, _ := parseJSON(p.defaults); wanted != nil {
+		e.fill(nil, wanted)
 	}
 	if p.self != "" {
 		for _, key := range mutingKeys {
@@ -115,24 +113,22 @@ func newSettingsEditor(text []byte, self string) (e *settingsEditor, err error) 
 	for _, wanted := range wantedHooks("", 0) {
 		errs = append(errs, expectKind(e.text, e.at("hooks", wanted.event), '[', "hooks."+wanted.event))
 	}
+	var before *string // nil without a file
+	if file := string(text); text != nil {
+		before = &file
+	}
 	if e.root.isEmpty() {
-		e.note([]string{}, text, "")
+		e.note([]string{}, before, "")
 	}
 	return e, cmp.Or(errs...)
 }
 
-// note records that what stands under path is replaced or added to: before, nil for nothing, and what ccc puts
-// there, "" for a container. The first note of a path counts.
-func (e *settingsEditor) note(path []string, before []byte, wrote string) {
-	if slices.ContainsFunc(e.edits, func(edit settingsEdit) bool { return slices.Equal(edit.Path, path) }) {
-		return
+// note records that what stands under path is replaced or added to: before, nil for nothing, and the checksum of what
+// ccc puts there, "" for a container. The first note of a path counts.
+func (e *settingsEditor) note(path []string, before *string, wrote string) {
+	if !slices.ContainsFunc(e.edits, func(edit settingsEdit) bool { return slices.Equal(edit.Path, path) }) {
+		e.edits = append(e.edits, settingsEdit{path, before, wrote})
 	}
-	edit := settingsEdit{Path: path, Wrote: wrote}
-	if before != nil {
-		text := string(before)
-		edit.Before = &text
-	}
-	e.edits = append(e.edits, edit)
 }
 
 // replace makes text, which is JSON as before, the text of the editor.
@@ -155,34 +151,34 @@ func (e *settingsEditor) set(path []string, value string) {
 	last := len(path) - 1
 	parent := e.at(path[:last]...)
 	if parent.isEmpty() {
-		e.note(path[:last], e.text[parent.start:parent.end], "")
+		e.note(path[:last], &parent.raw, "")
 	}
-	var before []byte
+	var before *string
 	if old := e.at(path...); old != nil {
-		before = e.text[old.start:old.end]
+		before = &old.raw
 	}
 	wrote := ""
 	if value != "{}" && value != "[]" {
-		wrote = sumJSON([]byte(value))
+		wrote = sumJSON(value)
 	}
 	e.note(path, before, wrote)
 	e.replace(setMember(e.text, parent, path[last], []byte(value)))
 }
 
-// fill adds the members of wanted, an object of the text defaults, that the object under path lacks. Objects are
-// merged; what is there stays as it is.
-func (e *settingsEditor) fill(path []string, defaults []byte, wanted *jsonValue) {
+// fill adds the members of wanted, an object, that the object under path lacks. Objects are merged; what is there
+// stays as it is.
+func (e *settingsEditor) fill(path []string, wanted *jsonValue) {
 	for _, m := range wanted.members {
 		at := append(slices.Clone(path), m.key)
-		value := string(defaults[m.value.start:m.value.end])
-		if m.value.kind == '{' {
-			value = "{}"
-		}
-		if e.at(at...) == nil {
-			e.set(at, value)
-		}
-		if m.value.kind == '{' && e.at(at...).kind == '{' {
-			e.fill(at, defaults, m.value)
+		isObject, there := m.value.kind == '{', e.at(at...)
+		switch {
+		case there == nil && !isObject:
+			e.set(at, m.value.raw)
+		case there == nil:
+			e.set(at, "{}")
+			e.fill(at, m.value)
+		case isObject && there.kind == '{':
+			e.fill(at, m.value)
 		}
 	}
 }
@@ -197,7 +193,7 @@ func (e *settingsEditor) addHook(wanted wantedHook) {
 		e.set([]string{"hooks", wanted.event}, "[]")
 	}
 	if groups := e.at("hooks", wanted.event); groups.isEmpty() {
-		e.note([]string{"hooks", wanted.event}, e.text[groups.start:groups.end], "")
+		e.note([]string{"hooks", wanted.event}, &groups.raw, "")
 	}
 	entry, _ := parseJSON(wanted.entry)
 	found := false
@@ -205,12 +201,12 @@ func (e *settingsEditor) addHook(wanted wantedHook) {
 		found = found || reaches(own.matcher, wanted.matcher)
 		command := own.entry.member("command").str()
 		for _, m := range entry.members {
-			value := wanted.entry[m.value.start:m.value.end]
+			value := []byte(m.value.raw)
 			if m.key == "command" {
 				value = encodeJSON(currentCommand(command, e.self))
 			}
 			entry := e.ownEntries(wanted.event)[i].entry // each edit moves them
-			if old := entry.member(m.key); old == nil || !sameJSON(e.text[old.start:old.end], value) {
+			if old := entry.member(m.key); old == nil || !sameJSON([]byte(old.raw), value) {
 				e.replace(setMember(e.text, entry, m.key, value))
 			}
 		}
@@ -290,7 +286,7 @@ func withoutSettings(text []byte, edits []settingsEdit, self string) ([]byte, er
 		e.note([]string{"hooks", wanted.event}, nil, "")
 		for _, key := range mutingKeys {
 			if len(edits) == 0 {
-				e.note([]string{key}, nil, sumJSON([]byte("false")))
+				e.note([]string{key}, nil, sumJSON("false"))
 			}
 		}
 	}
@@ -298,7 +294,7 @@ func withoutSettings(text []byte, edits []settingsEdit, self string) ([]byte, er
 	for _, edit := range slices.Backward(e.edits) {
 		v := e.at(edit.Path...)
 		switch {
-		case v == nil || edit.Wrote == "" && !v.isEmpty() || edit.Wrote != "" && edit.Wrote != sumJSON(e.text[v.start:v.end]):
+		case v == nil || edit.Wrote == "" && !v.isEmpty() || edit.Wrote != "" && edit.Wrote != sumJSON(v.raw):
 		case len(edit.Path) > 0:
 			e.undo(edit)
 		case edit.Before == nil:
