@@ -59,7 +59,7 @@ func readConversation(path string) (c conversation, err error) {
 			t, e, passed = other, other.entries[id], map[string]bool{}
 		}
 		if !read[id] {
-			c.add(id, e)
+			c.add(id, e, t.attached)
 		}
 		read[id], passed[id] = true, true
 		id = e.parent
@@ -68,10 +68,11 @@ func readConversation(path string) (c conversation, err error) {
 	return c, nil
 }
 
-// add takes an entry, the newest first.
-func (c *conversation) add(id string, e entry) {
+// add takes an entry, the newest first. What an attachment holds counts there, and not as typed.
+func (c *conversation) add(id string, e entry, attached map[string]bool) {
 	c.model = cmp.Or(c.model, e.model)
-	for _, request := range slices.Backward(append([]string{e.request}, e.typed...)) {
+	typed := slices.DeleteFunc(slices.Clone(e.typed), func(words string) bool { return attached[words] })
+	for _, request := range slices.Backward(append([]string{e.request}, typed...)) {
 		if request == "" {
 			continue
 		}
@@ -127,13 +128,13 @@ func findEntry(paths *[]string, id string, deadline time.Time) *transcript {
 
 // A transcript is one in the reading.
 type transcript struct {
-	entries map[string]entry  // by id
-	parents map[string]bool   // the ids of entries that others follow
-	leaf    string            // the last entry of the user's or the agent's
-	said    string            // see conversation.last
-	queue   []string          // typed while the agent worked, and not taken up yet
-	taken   map[string]string // such words that were taken up, and the entry they came after, until an attachment holds them
-	version string            // of the last entry that tells one
+	entries  map[string]entry // by id
+	parents  map[string]bool  // the ids of entries that others follow
+	leaf     string           // the last entry of the user's or the agent's
+	said     string           // see conversation.last
+	queue    []string         // typed while the agent worked, and not taken up yet
+	attached map[string]bool  // such words that an attachment holds
+	version  string           // of the last entry that tells one
 }
 
 // An entry is what ccc keeps of one.
@@ -147,7 +148,7 @@ type entry struct {
 }
 
 func readTranscript(path string) (*transcript, error) {
-	t := &transcript{entries: map[string]entry{}, parents: map[string]bool{}, taken: map[string]string{}}
+	t := &transcript{entries: map[string]entry{}, parents: map[string]bool{}, attached: map[string]bool{}}
 	return t, readLines(path, t.line) // the last line may still be on its way; then it is not JSON yet
 }
 
@@ -169,19 +170,22 @@ func (t *transcript) line(line []byte) {
 	case e.Type == "queue-operation":
 		t.queued(e.Operation, string(e.Content))
 	case e.UUID != "":
-		next := entry{parent: cmp.Or(e.CompactMetadata.PreservedSegment.TailUUID, e.ParentUUID, e.LogicalParentUUID), request: e.request(), model: e.model()}
+		next := entry{parent: cmp.Or(e.CompactMetadata.PreservedSegment.TailUUID, e.ParentUUID, e.LogicalParentUUID), request: e.request()}
 		if t.entries[next.parent].result && strings.HasPrefix(next.request, "/") && e.Attachment.Type == "" {
 			next.request = "" // a command that the agent called, with 2.0's SlashCommand
 		}
 		if next.request != "" {
 			next.cwd = e.Cwd
 		}
+		if e.Type == "assistant" && e.Message.Model != "<synthetic>" { // which writes Claude Code's own error messages
+			next.model = e.Message.Model
+		}
 		t.add(e.UUID, next, e.Type == "user" || e.Type == "assistant")
 		if e.Type == "assistant" && t.leaf == e.UUID {
 			t.said = string(e.Message.Content)
 		}
 		if e.Type == "attachment" {
-			t.forget(next.request)
+			t.attached[next.request] = true
 		}
 	}
 }
@@ -221,42 +225,37 @@ func (t *transcript) queued(operation, words string) {
 		words, t.queue = t.queue[0], t.queue[1:]
 		if e := t.entries[t.leaf]; operation == "remove" && isUsers(words) {
 			e.typed = append(e.typed, words)
-			t.entries[t.leaf], t.taken[words] = e, t.leaf
+			t.entries[t.leaf] = e
 		}
 	}
 }
 
-// forget drops what was taken up as typed, now that an attachment holds it.
-func (t *transcript) forget(words string) {
-	id, ok := t.taken[words]
-	if !ok {
-		return
-	}
-	delete(t.taken, words)
-	e := t.entries[id]
-	e.typed = slices.DeleteFunc(slices.Clone(e.typed), func(typed string) bool { return typed == words })
-	t.entries[id] = e
-}
-
 // A transcriptEntry is one line of a transcript. Members of another shape than here are left empty.
 type transcriptEntry struct {
-	Type              string          `json:"type"`
-	UUID              string          `json:"uuid"`
-	ParentUUID        string          `json:"parentUuid"`
-	LogicalParentUUID string          `json:"logicalParentUuid"` // across a compaction
-	Version           string          `json:"version"`
-	IsSidechain       bool            `json:"isSidechain"`
-	IsMeta            bool            `json:"isMeta"`
-	IsCompactSummary  bool            `json:"isCompactSummary"`
-	PromptSource      string          `json:"promptSource"`
-	TurnOrigin        string          `json:"turnOrigin"`
-	Origin            entryOrigin     `json:"origin"`
-	Message           entryMessage    `json:"message"`
-	Attachment        entryAttachment `json:"attachment"`
-	Operation         string          `json:"operation"` // of a queue-operation
-	Content           blockText       `json:"content"`   // of a queue-operation
-	Cwd               string          `json:"cwd"`
-	CompactMetadata   struct {
+	Type              string      `json:"type"`
+	UUID              string      `json:"uuid"`
+	ParentUUID        string      `json:"parentUuid"`
+	LogicalParentUUID string      `json:"logicalParentUuid"` // across a compaction
+	Version           string      `json:"version"`
+	IsSidechain       bool        `json:"isSidechain"`
+	IsMeta            bool        `json:"isMeta"`
+	IsCompactSummary  bool        `json:"isCompactSummary"`
+	PromptSource      string      `json:"promptSource"`
+	TurnOrigin        string      `json:"turnOrigin"`
+	Origin            entryOrigin `json:"origin"`
+	Cwd               string      `json:"cwd"`
+	Operation         string      `json:"operation"` // of a queue-operation
+	Content           blockText   `json:"content"`   // of a queue-operation
+	Message           struct {
+		Model   string    `json:"model"`
+		Content blockText `json:"content"`
+	} `json:"message"`
+	Attachment struct {
+		Type   string      `json:"type"`
+		Prompt blockText   `json:"prompt"`
+		Origin entryOrigin `json:"origin"`
+	} `json:"attachment"`
+	CompactMetadata struct {
 		PreservedSegment struct {
 			TailUUID string `json:"tailUuid"` // the last entry that a partial compaction left as it was
 		} `json:"preservedSegment"`
@@ -265,17 +264,6 @@ type transcriptEntry struct {
 
 type entryOrigin struct {
 	Kind string `json:"kind"`
-}
-
-type entryMessage struct {
-	Model   string    `json:"model"`
-	Content blockText `json:"content"`
-}
-
-type entryAttachment struct {
-	Type   string      `json:"type"`
-	Prompt blockText   `json:"prompt"`
-	Origin entryOrigin `json:"origin"`
 }
 
 // blockText is a text, or the texts and the ids of calls of a list of blocks.
@@ -302,14 +290,6 @@ func (w *blockText) UnmarshalJSON(raw []byte) error {
 	}
 	*w = blockText(strings.Join(texts, "\n"))
 	return nil
-}
-
-// model is the model that wrote the entry; Claude Code's own error messages have none.
-func (e transcriptEntry) model() string {
-	if e.Type != "assistant" || e.Message.Model == "<synthetic>" {
-		return ""
-	}
-	return e.Message.Model
 }
 
 // notUsers are what newer versions write, in one place or another, of what they submit themselves. The user's own are
