@@ -150,6 +150,11 @@ func (f failure) Unwrap() error { return f.err }
 
 func withHint(err error, hint string) error { return failure{code: 1, err: err, hint: hint} }
 
+// change and edit are hints: what to do with a key of the file at path, and that the file is for its owner to mend.
+func change(path, key, to string) string { return fmt.Sprintf("in %s: %s: %s", path, key, to) }
+
+func edit(path string) string { return "${EDITOR:-vi} " + shellQuote(path) }
+
 // usageError is an error in the arguments of a subcommand.
 func usageError(name, format string, args ...any) error {
 	return failure{code: 2, err: fmt.Errorf("%s: %w\n%s", name, fmt.Errorf(format, args...), strings.TrimSpace(helpFor(name)))}

@@ -74,8 +74,6 @@ func (c *checkup) relaunch() string {
 	return name + " --supervisor -- --version"
 }
 
-func edit(path string) string { return "${EDITOR:-vi} " + shellQuote(path) }
-
 // allow is the command that lets ccc read and write what stands at path; "" where none would, as on a read-only
 // file system.
 func allow(path string) string {
@@ -236,11 +234,7 @@ func (c *checkup) checkProviders() {
 		}
 		conflicts := providerConflicts(c.dirs, c.config, p, slices.Concat(c.config.ClaudeArgs, p.ClaudeArgs), values)
 		for _, conflict := range conflicts {
-			fix := change(conflict.path, conflict.key, conflict.mend)
-			if conflict.key == "" {
-				fix = edit(conflict.path)
-			}
-			c.problem(fix, "provider: %v", conflict)
+			c.problem(conflict.hint, "provider: %v", conflict.err)
 		}
 		if len(conflicts) == 0 {
 			c.ok("provider: %s", name)

@@ -75,6 +75,3 @@ func hookless(d dirs, args, env []string, added []byte) (causes []failure) {
 	}
 	return causes
 }
-
-// change says what to do with a key of the file at path.
-func change(path, key, to string) string { return fmt.Sprintf("in %s: %s: %s", path, key, to) }

@@ -144,23 +144,13 @@ func setEnv(env []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
-// A conflict is what in the file at path keeps a provider from being used, or would send what is the user's own to it.
-type conflict struct {
-	path, key string // no key: the file can't be read
-	fault     string
-	mend      string
-}
-
-func (c conflict) Error() string {
-	if c.key == "" {
-		return fmt.Sprintf("%s: %s: %s", c.path, c.fault, c.mend)
-	}
-	return fmt.Sprintf("%s: %s %s: %s", c.path, c.key, c.fault, c.mend)
-}
-
 // providerConflicts returns what in the settings files that count here, in the --settings of args or in the settings
 // that ccc.json would add, overrides p or goes to it without being p's. values are p's; no value is shown.
-func providerConflicts(d dirs, c *config, p *provider, args []string, values map[string]string) (conflicts []conflict) {
+func providerConflicts(d dirs, c *config, p *provider, args []string, values map[string]string) (conflicts []failure) {
+	conflict := func(path, key, fault, mend string) {
+		err := fmt.Errorf("%s: %s %s: %s", path, key, fault, mend)
+		conflicts = append(conflicts, failure{1, err, change(path, key, mend)})
+	}
 	check := func(path, prefix string, s settings) {
 		for _, key := range slices.Sorted(maps.Keys(s)) {
 			name, isVariable := strings.CutPrefix(key, "env.")
@@ -168,8 +158,7 @@ func providerConflicts(d dirs, c *config, p *provider, args []string, values map
 			// What apiKeyHelper prints is sent to whatever URL is set, beside the provider's own token.
 			helps := key == helperKey && s[key] != ""
 			if helps || isVariable && (ok && value != s[key] || !ok && isAPIVariable(name)) {
-				fault := "overrides the provider " + p.name + ", or sends it what is yours"
-				conflicts = append(conflicts, conflict{path, prefix + key, fault, "remove it"})
+				conflict(path, prefix+key, "overrides the provider "+p.name+", or sends it what is yours", "remove it")
 			}
 		}
 	}
@@ -177,8 +166,8 @@ func providerConflicts(d dirs, c *config, p *provider, args []string, values map
 	for _, path := range append(d.settingsFiles(), managedFiles()...) {
 		s, err := readSettings(path)
 		if err != nil {
-			mend := "correct it: it may override the provider " + p.name
-			conflicts = append(conflicts, conflict{path: path, fault: err.Error(), mend: mend})
+			err = fmt.Errorf("%s: %w: correct it: it may override the provider %s", path, err, p.name)
+			conflicts = append(conflicts, failure{1, err, edit(path)})
 		}
 		check(path, "", s)
 	}
@@ -191,13 +180,13 @@ func providerConflicts(d dirs, c *config, p *provider, args []string, values map
 	check(d.clientFile(), "", env)
 	// An interactive session asks whether to use a key of the environment, and else sends the user's login.
 	if key := values[keyVariable]; key != "" && values[tokenVariable] == "" && !isPrinted(args) && !account.allows(key) && hasLogin(d) {
-		conflicts = append(conflicts, conflict{d.configFile(), "providers." + p.name + ".env." + keyVariable, "may go unused, and your login be sent instead",
-			"name it " + tokenVariable + ", or let Claude Code use the key (customApiKeyResponses.approved in " + d.clientFile() + ")"})
+		conflict(d.configFile(), "providers."+p.name+".env."+keyVariable, "may go unused, and your login be sent instead",
+			"name it "+tokenVariable+", or let Claude Code use the key (customApiKeyResponses.approved in "+d.clientFile()+")")
 	}
 	// The key that a login to the Console has left goes along with a token, but not with another key.
 	if values["ANTHROPIC_BASE_URL"] != "" && values[keyVariable] == "" && account.PrimaryAPIKey != "" {
-		conflicts = append(conflicts, conflict{d.clientFile(), "primaryApiKey", "is sent to the provider " + p.name + " too",
-			"give that an ANTHROPIC_API_KEY of its own in " + d.configFile() + ", or log out of Claude Code"})
+		conflict(d.clientFile(), "primaryApiKey", "is sent to the provider "+p.name+" too",
+			"give that an ANTHROPIC_API_KEY of its own in "+d.configFile()+", or log out of Claude Code")
 	}
 	return conflicts
 }
@@ -239,7 +228,7 @@ func checkProvider(d dirs, c *config, env, args []string, p *provider) error {
 	}
 	var errs []error
 	for _, conflict := range providerConflicts(d, c, p, args, values) {
-		errs = append(errs, conflict)
+		errs = append(errs, conflict.err)
 	}
 	return errors.Join(errs...)
 }
