@@ -39,8 +39,7 @@ func cutMiddle(text string, keep int) string {
 	return fmt.Sprintf("%s\n%s\n%s", string(runes[:half]), lang.leftOut(len(runes)-2*half), string(runes[len(runes)-half:]))
 }
 
-// A messages is a language. What two values are returned of is a section of the request: its title and its text,
-// which is "" where there is nothing to say.
+// A messages is a language. What two values are returned of is a section of the request: its title and its text.
 type messages interface {
 	name() string // as language of ccc.json has it
 
@@ -86,12 +85,12 @@ type messages interface {
 	requestsUnconfirmed() string
 	requestsIncomplete() string
 	questionEvent() (title, text string)
-	openQuestion(input string) (title, text string)
+	openQuestion() (title string)
 	stopEvent() (title, text string)
 	place(tree, project, here string) (title, text string)
-	lastMessage(message string) (title, text string)
+	lastMessage() (title string)
 	tasks(list string) (title, text string)
-	lastFeedback(feedback string) (title, text string)
+	lastFeedback() (title string)
 	round(iteration, limit int) (title, text string)
 	// The form of the verdict.
 	schemaAllowStop() string
@@ -100,11 +99,8 @@ type messages interface {
 
 	// Sessions on a line.
 	noSessions(state string) string
-	statusHeads() [8]string // session, mode, round, verdict, when, reviews, cost, project
-	verdictBlock() string
-	verdictAllow() string
-	verdictFailed() string
-	verdictLimit() string
+	statusHeads() [8]string  // session, mode, round, verdict, when, reviews, cost, project
+	verdictNames() [4]string // block, allow, failed, limit
 	justNow() string
 	minutesAgo(n int) string
 	hoursAgo(n int) string

@@ -159,7 +159,7 @@ func (english) questionEvent() (title, text string) {
 		"allow_stop=true puts the question to the user; with false it is not asked, and the agent goes on by your feedback."
 }
 
-func (english) openQuestion(input string) (title, text string) { return "The open question", input }
+func (english) openQuestion() string { return "The open question" }
 
 func (english) stopEvent() (title, text string) { return "Event: Stop", "The agent wants to stop." }
 
@@ -172,17 +172,12 @@ func (english) place(tree, project, here string) (title, text string) {
 		tree, here, project)
 }
 
-func (english) lastMessage(message string) (title, text string) {
-	return "The agent's last message", message
-}
+func (english) lastMessage() string  { return "The agent's last message" }
+func (english) lastFeedback() string { return "Previous feedback" }
 
 func (english) tasks(list string) (title, text string) {
 	return "Running background tasks", list + "\nThese tasks still run in the agent's session, and wake the agent when they end. " +
 		"If the conversation calls them stopped, that is only because you see a fork of the session, which does not have them."
-}
-
-func (english) lastFeedback(feedback string) (title, text string) {
-	return "Previous feedback", feedback
 }
 
 func (english) round(iteration, limit int) (title, text string) {
@@ -209,10 +204,9 @@ func (english) statusHeads() [8]string {
 	return [...]string{"Session", "On", "Round", "Result", "When", "Reviews", "Cost", "Project"}
 }
 
-func (english) verdictBlock() string  { return "sent back" }
-func (english) verdictAllow() string  { return "approved" }
-func (english) verdictFailed() string { return "failed" }
-func (english) verdictLimit() string  { return "limit" }
+func (english) verdictNames() [4]string {
+	return [...]string{"sent back", "approved", "failed", "limit"}
+}
 
 func (english) justNow() string         { return "just now" }
 func (english) minutesAgo(n int) string { return fmt.Sprintf("%d min ago", n) }
@@ -251,7 +245,7 @@ func (english) byAgent() string     { return "the agent (ccc supervisor-mode)" }
 func (english) review() string           { return "Review" }
 func (english) reviewOfQuestion() string { return "Review of a question" }
 
-func (english) took(seconds float64) string { return durationEnglish(seconds) }
+func (english) took(seconds float64) string { return duration(seconds, "%.1fs", "%dm%02ds") }
 
 func (english) tokensUsed(fresh, cached, output string) string {
 	return fmt.Sprintf("tokens: %s new, %s cached, %s out", fresh, cached, output)
@@ -276,7 +270,7 @@ func (english) cacheAdvice(kept, fresh string) string {
 func (english) reviewUnderWay() string { return "Review under way..." }
 
 func (english) ran(command string, exitCode int, seconds float64) string {
-	return fmt.Sprintf("%s → exit code %d, %s", command, exitCode, durationEnglish(seconds))
+	return fmt.Sprintf("%s → exit code %d, %s", command, exitCode, duration(seconds, "%.1fs", "%dm%02ds"))
 }
 
 func (english) stoppedUnreviewed() string { return "There was no review; the agent may stop" }
@@ -292,14 +286,6 @@ func (english) leadRan() string      { return "ran      " }
 func (english) leadNoCopy() string   { return "ran      nothing: " }
 func (english) leadFeedback() string { return "feedback " }
 func (english) leadReason() string   { return "reason   " }
-
-// durationEnglish writes seconds for people: 41.2s, 3m05s.
-func durationEnglish(seconds float64) string {
-	if seconds < 60 {
-		return fmt.Sprintf("%.1fs", seconds)
-	}
-	return fmt.Sprintf("%dm%02ds", int(seconds)/60, int(seconds)%60)
-}
 
 // count is n with what is counted: 1 review, 2 reviews.
 func count(n int, what string) string {

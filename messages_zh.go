@@ -151,7 +151,7 @@ func (chinese) questionEvent() (title, text string) {
 		"allow_stop=true 表示把问题交给用户，false 表示不提问，Agent 按照 feedback 自己继续。"
 }
 
-func (chinese) openQuestion(input string) (title, text string) { return "等待回答的问题", input }
+func (chinese) openQuestion() string { return "等待回答的问题" }
 
 func (chinese) stopEvent() (title, text string) { return "事件：Stop", "Agent 想结束工作。" }
 
@@ -163,17 +163,12 @@ func (chinese) place(tree, project, here string) (title, text string) {
 		"对话显示 Agent 在那里也有改动时，一并检查。", tree, here, project)
 }
 
-func (chinese) lastMessage(message string) (title, text string) {
-	return "Agent 的最后一条消息", message
-}
+func (chinese) lastMessage() string  { return "Agent 的最后一条消息" }
+func (chinese) lastFeedback() string { return "上一次审查的要求" }
 
 func (chinese) tasks(list string) (title, text string) {
 	return "正在运行的后台任务", list + "\n这些任务在 Agent 的会话里仍在运行，结束时会唤醒 Agent。" +
 		"对话里若说它们已经停止（stopped），那只是因为你看到的是会话的分叉，分叉里没有这些任务。"
-}
-
-func (chinese) lastFeedback(feedback string) (title, text string) {
-	return "上一次审查的要求", feedback
 }
 
 func (chinese) round(iteration, limit int) (title, text string) {
@@ -200,10 +195,9 @@ func (chinese) statusHeads() [8]string {
 	return [...]string{"会话", "监督", "次数", "结果", "时间", "审查", "花费", "项目"}
 }
 
-func (chinese) verdictBlock() string  { return "退回" }
-func (chinese) verdictAllow() string  { return "通过" }
-func (chinese) verdictFailed() string { return "失败" }
-func (chinese) verdictLimit() string  { return "上限" }
+func (chinese) verdictNames() [4]string {
+	return [...]string{"退回", "通过", "失败", "上限"}
+}
 
 func (chinese) justNow() string         { return "刚刚" }
 func (chinese) minutesAgo(n int) string { return fmt.Sprintf("%d分钟前", n) }
@@ -242,7 +236,9 @@ func (chinese) byAgent() string     { return "Agent（ccc supervisor-mode）" }
 func (chinese) review() string           { return "审查" }
 func (chinese) reviewOfQuestion() string { return "审查提问" }
 
-func (chinese) took(seconds float64) string { return "用时 " + durationChinese(seconds) }
+func (chinese) took(seconds float64) string {
+	return "用时 " + duration(seconds, "%.1f秒", "%d分%02d秒")
+}
 
 func (chinese) tokensUsed(fresh, cached, output string) string {
 	return fmt.Sprintf("token: 新 %s，缓存 %s，输出 %s", fresh, cached, output)
@@ -266,7 +262,7 @@ func (chinese) cacheAdvice(kept, fresh string) string {
 func (chinese) reviewUnderWay() string { return "审查进行中……" }
 
 func (chinese) ran(command string, exitCode int, seconds float64) string {
-	return fmt.Sprintf("%s → 退出码 %d，%s", command, exitCode, durationChinese(seconds))
+	return fmt.Sprintf("%s → 退出码 %d，%s", command, exitCode, duration(seconds, "%.1f秒", "%d分%02d秒"))
 }
 
 func (chinese) stoppedUnreviewed() string { return "没有进行审查，Agent 可以停止" }
@@ -282,11 +278,3 @@ func (chinese) leadRan() string      { return "实测 " }
 func (chinese) leadNoCopy() string   { return "不能实测 " }
 func (chinese) leadFeedback() string { return "反馈 " }
 func (chinese) leadReason() string   { return "原因 " }
-
-// durationChinese writes seconds for people: 41.2秒, 3分05秒.
-func durationChinese(seconds float64) string {
-	if seconds < 60 {
-		return fmt.Sprintf("%.1f秒", seconds)
-	}
-	return fmt.Sprintf("%d分%02d秒", int(seconds)/60, int(seconds)%60)
-}

@@ -101,16 +101,16 @@ func (r reviewRequest) text() string {
 	}
 	if r.question != nil {
 		section(lang.questionEvent())
-		section(lang.openQuestion(string(r.question)))
+		section(lang.openQuestion(), string(r.question))
 	} else {
 		section(lang.stopEvent())
 	}
 	section(lang.place(r.tree, r.project, r.here))
-	section(lang.lastMessage(cutMiddle(r.lastMessage, lastMessageKeep)))
+	section(lang.lastMessage(), cutMiddle(r.lastMessage, lastMessageKeep))
 	if tasks := strings.TrimSpace(string(r.tasks)); tasks != "" && tasks != "null" && tasks != "[]" {
 		section(lang.tasks(cutMiddle(tasks, userPromptKeep)))
 	}
-	section(lang.lastFeedback(r.lastFeedback))
+	section(lang.lastFeedback(), r.lastFeedback)
 	section(lang.round(r.iteration, r.limit))
 	return b.String()
 }

@@ -264,15 +264,8 @@ func (s summary) when() string {
 }
 
 func verdictName(v verdict) string {
-	switch v {
-	case verdictBlock:
-		return lang.verdictBlock()
-	case verdictAllow:
-		return lang.verdictAllow()
-	case verdictFailed:
-		return lang.verdictFailed()
-	case verdictLimit:
-		return lang.verdictLimit()
+	if i := slices.Index([]verdict{verdictBlock, verdictAllow, verdictFailed, verdictLimit}, v); i >= 0 {
+		return lang.verdictNames()[i]
 	}
 	return string(v)
 }

@@ -112,6 +112,14 @@ func dollars(usd float64) string {
 	return fmt.Sprintf("$%.2f", usd)
 }
 
+// duration writes seconds in the format of a language's: below a minute, and from there on.
+func duration(seconds float64, short, long string) string {
+	if seconds < 60 {
+		return fmt.Sprintf(short, seconds)
+	}
+	return fmt.Sprintf(long, int(seconds)/60, int(seconds)%60)
+}
+
 // grouped writes n with commas: 1,234,567.
 func grouped(n int) string {
 	text := strconv.Itoa(n)
