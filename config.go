@@ -259,6 +259,14 @@ func (c *config) findProvider(name string) *provider {
 	return &p
 }
 
+// claudeArgs are the arguments that ccc.json has for claude, with those for p, which may be nil.
+func (c *config) claudeArgs(p *provider) []string {
+	if p == nil {
+		return c.ClaudeArgs
+	}
+	return slices.Concat(c.ClaudeArgs, p.ClaudeArgs)
+}
+
 // providerNames lists the providers as a message shows them.
 func (c *config) providerNames() string {
 	if len(c.Providers) == 0 {

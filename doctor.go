@@ -107,12 +107,6 @@ func mend(path string) string {
 	return edit(path)
 }
 
-// The modes of access(2).
-const (
-	readable = 4
-	writable = 2
-)
-
 // another is what to do about a claude that is found and can't be used.
 func another() string {
 	if os.Getenv(claudeVariable) != "" {
@@ -165,7 +159,8 @@ func (c *checkup) checkClaude() {
 // not know. All versions from 2.0.60 to 2.1.329 do; their --help leaves some flags out.
 func (c *checkup) checkFlags(claude string) {
 	const nobodys = "--ccc-doctor"
-	flags := append(reviewerFlags("x", "", "x", c.config.Supervisor.Model, "", nil, c.config.Supervisor), reviewerFlag{nobodys})
+	r := review{session: "x", prompt: "x", model: c.config.Supervisor.Model, config: c.config.Supervisor}
+	flags := append(r.flags(), reviewerFlag{nobodys})
 	var lacking []string
 	for {
 		_, complaint := ask(claude, slices.Concat(flags...)...)
@@ -232,7 +227,7 @@ func (c *checkup) checkProviders() {
 			c.problem("read -r "+unset.name+"; export "+unset.name, "provider: %v", err)
 			continue
 		}
-		conflicts := providerConflicts(c.dirs, c.config, p, slices.Concat(c.config.ClaudeArgs, p.ClaudeArgs), values)
+		conflicts := providerConflicts(c.dirs, c.config, p, c.config.claudeArgs(p), values)
 		for _, conflict := range conflicts {
 			c.problem(conflict.hint, "provider: %v", conflict.err)
 		}
@@ -295,7 +290,7 @@ func (c *checkup) isFirst() bool {
 // checkMuting looks for what keeps every session here from running hooks.
 func (c *checkup) checkMuting() {
 	before := c.problems
-	path, args := c.dirs.settingsFile(), c.config.ClaudeArgs
+	path := c.dirs.settingsFile()
 	there, _ := readSettings(path)
 	keys := there.muting()
 	for _, key := range keys {
@@ -305,9 +300,7 @@ func (c *checkup) checkMuting() {
 			c.problem(c.relaunch(), "muting: %s: %s is true: no hook runs here", path, key)
 		}
 	}
-	if p := c.config.findProvider(c.config.CurrentProvider); p != nil {
-		args = slices.Concat(args, p.ClaudeArgs)
-	}
+	args := c.config.claudeArgs(c.config.findProvider(c.config.CurrentProvider))
 	for _, cause := range hookless(c.dirs, args, os.Environ(), c.config.Settings) {
 		c.problem(cmp.Or(cause.hint, change(c.dirs.configFile(), "claude_args", "take it out")), "muting: %v", cause.err)
 	}

@@ -64,7 +64,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	}
 	h := &hook{event: event, dirs: d, stateDir: stateDir(d.state), stderr: stderr}
 	operand, isCommand := slashCommand(event.Prompt)
-	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, cmp.Or(os.Getenv(projectVariable), event.Cwd))
+	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project())
 	_, err = os.Stat(h.stateDir.clientsFile())
 	if isCommand || os.Getenv(supervisorVariable) == "1" || err == nil { // on macOS asking costs time
 		h.client = hookClient()

@@ -71,7 +71,7 @@ func planLaunch(args []string) (l *launch, err error) {
 	if l.env, err = countStart(l.env, l.claude); err != nil {
 		return nil, err
 	}
-	l.command = l.claudeArgs()
+	l.command = slices.Concat(l.config.claudeArgs(l.provider), l.args)
 	if err := checkProvider(l.dirs, l.config, os.Environ(), l.command, l.provider); err != nil {
 		return nil, err
 	}
@@ -231,7 +231,8 @@ func (l *launch) addDirs() (dirs []string) {
 func (l *launch) write() error {
 	d, state := l.dirs, stateDir(l.dirs.state)
 	if l.supervisor {
-		if err := errors.Join(state.create(), state.createLog()); err != nil {
+		// The log is there from the beginning, so that `tail -f` works at once.
+		if err := errors.Join(state.create(), appendFile(state.logFile(), nil)); err != nil {
 			return fmt.Errorf("creating the state directory: %w", err)
 		}
 		if err := state.sweep(); err != nil {
@@ -250,7 +251,8 @@ func (l *launch) write() error {
 	}
 	l.remember()
 	if l.supervisor {
-		announceSupervision(state)
+		log := state.logFile()
+		fmt.Fprint(os.Stderr, lang.announcement(l.dirs.state, log, state.outputFile("<session>"), shellQuote(log)))
 	}
 	if !slices.Contains([]string{"", "0", "1"}, os.Getenv(supervisorVariable)) {
 		fmt.Fprintf(os.Stderr, "ccc: warning: %s is set to neither 0 nor 1, and counts as 0: use 1, or --supervisor\n", supervisorVariable)
@@ -295,20 +297,6 @@ func (l *launch) install(in *installation) error {
 		}
 	}
 	return l.settings.install(d, in)
-}
-
-// announceSupervision says where a supervised session can be watched.
-func announceSupervision(state stateDir) {
-	fmt.Fprint(os.Stderr, lang.announcement(string(state), state.logFile(), state.outputFile("<session>"), shellQuote(state.logFile())))
-}
-
-// claudeArgs are the arguments of claude: those of ccc.json, of the provider, of the user.
-func (l *launch) claudeArgs() []string {
-	args := l.config.ClaudeArgs
-	if l.provider != nil {
-		args = slices.Concat(args, l.provider.ClaudeArgs)
-	}
-	return slices.Concat(args, l.args)
 }
 
 // exec becomes claude.

@@ -48,7 +48,7 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 	if err != nil {
 		return found, err
 	}
-	flags := reviewerFlags(r.session, r.version, r.prompt, r.model, r.try, r.addDirs, r.config)
+	flags := r.flags()
 	for dirs := r.dirs; ; {
 		stream := newStream(r.output, r.progress, r.warn)
 		stderr, err := r.call(ctx, dirs[0], slices.Concat([]string{claude}, slices.Concat(flags...)), stream)
@@ -113,26 +113,25 @@ var optionalFlags = []string{"--system-prompt-snapshot", persistenceFlag, "--max
 
 const persistenceFlag = "--no-session-persistence"
 
-// reviewerFlags is the command line of a review. It is the same, byte for byte, for every review of a session, as
-// the prompt cache wants it. Values are not checked here. version is the Claude Code's, "" where it is not known; prompt
-// is not used where the config keeps the cache; try is the command line that makes a copy to run things in, "" for none.
-func reviewerFlags(session, version, prompt, model, try string, addDirs []string, config supervisorConfig) []reviewerFlag {
-	allowed, excluded := config.AllowedTools, try
+// flags is the command line of the review. It is the same, byte for byte, for every review of a session, as the
+// prompt cache wants it.
+func (r *review) flags() []reviewerFlag {
+	config, allowed, excluded := r.config, r.config.AllowedTools, r.try
 	withMCP := slices.ContainsFunc(allowed, func(tool string) bool { return strings.HasPrefix(tool, "mcp__") })
-	if try != "" {
-		allowed = append(slices.Clone(allowed), "Bash("+try+":*)")
+	if r.try != "" {
+		allowed = append(slices.Clone(allowed), "Bash("+r.try+":*)")
 	}
-	if olderThan(version, "2.1.329") { // 2.0.60 and 2.1.30 let a whole line out of the sandbox that begins with such a command
+	if olderThan(r.version, "2.1.329") { // 2.0.60 and 2.1.30 let a whole line out of the sandbox that begins with such a command
 		excluded = ""
 	}
 	flags := []reviewerFlag{
-		{"--print"}, {"--fork-session"}, {"--resume", session},
+		{"--print"}, {"--fork-session"}, {"--resume", r.session},
 		{"--verbose"}, {"--output-format", "stream-json"},
 	}
 	if !config.KeepCache {
 		flags = append(flags,
 			reviewerFlag{"--json-schema", verdictSchema()},
-			reviewerFlag{"--system-prompt", prompt},
+			reviewerFlag{"--system-prompt", r.prompt},
 			// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
 			reviewerFlag{"--system-prompt-snapshot", "off"})
 	}
@@ -141,14 +140,14 @@ func reviewerFlags(session, version, prompt, model, try string, addDirs []string
 		reviewerFlag{"--settings", reviewerSettings(excluded, withMCP)},
 		reviewerFlag{"--permission-mode", config.PermissionMode})
 	// A server of the user's would be started for each review, and a rule of the user's may let its tools write.
-	if !withMCP && (!config.KeepCache || olderThan(cmp.Or(version, "0"), "2.1.200")) {
+	if !withMCP && (!config.KeepCache || olderThan(cmp.Or(r.version, "0"), "2.1.200")) {
 		flags = append(flags, reviewerFlag{"--strict-mcp-config"})
 	}
-	if model != "" {
-		flags = append(flags, reviewerFlag{"--model", model})
+	if r.model != "" {
+		flags = append(flags, reviewerFlag{"--model", r.model})
 	}
-	if len(addDirs) > 0 {
-		flags = append(flags, append(reviewerFlag{"--add-dir"}, addDirs...))
+	if len(r.addDirs) > 0 {
+		flags = append(flags, append(reviewerFlag{"--add-dir"}, r.addDirs...))
 	}
 	if len(allowed) > 0 {
 		flags = append(flags, append(reviewerFlag{"--allowedTools"}, allowed...))

@@ -55,13 +55,8 @@ func validSession(id string) bool {
 // create makes the directory, which everything else here expects.
 func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
 
-// createLog makes the empty log, so that `tail -f` works at once.
-func (d stateDir) createLog() error { return appendFile(d.logFile(), nil) }
-
-// openOutput opens the file that mirrors the reviewers' streams.
-func (d stateDir) openOutput(session string) (*os.File, error) {
-	return openAppend(d.outputFile(session))
-}
+// The modes of access(2).
+const readable, writable = 4, 2
 
 // check tells whether hooks can write to the directory, and make it where it is not there yet; path is what they
 // can't write to.
@@ -70,7 +65,6 @@ func (d stateDir) check() (path string, err error) {
 	for path = string(d); err != nil && path != filepath.Dir(path); info, err = os.Stat(path) {
 		path = filepath.Dir(path)
 	}
-	const writable = 2 // W_OK of access(2)
 	switch {
 	case err != nil:
 		return path, err

@@ -153,7 +153,7 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 	if r.model == "" && config.Supervisor.Provider == "" && olderThan(h.talk.version, "2.1.200") {
 		r.model = h.talk.model
 	}
-	if output, err := h.stateDir.openOutput(h.event.SessionID); err != nil {
+	if output, err := openAppend(h.stateDir.outputFile(h.event.SessionID)); err != nil {
 		h.warn("opening the reviewer's output", err)
 	} else {
 		defer output.Close()
