@@ -18,21 +18,12 @@ import (
 	"strings"
 )
 
-// launchEnv is the environment of the agent's claude: env with each variable once, the last of several counts, and
-// p's values, if p is not nil.
+// launchEnv is the environment of the agent's claude: env with each variable once, the last of several counts, with
+// absolute paths in ccc's variables, as hooks run in other directories, and with p's values, if p is not nil.
 func launchEnv(env []string, p *provider) ([]string, error) {
-	env, err := absoluteEnv((&exec.Cmd{Env: env}).Environ())
-	if err != nil {
-		return nil, err
-	}
-	return withProvider(env, p)
-}
-
-// absoluteEnv returns env with the directories and programs in ccc's variables made absolute: hooks run in other
-// directories than the launch.
-func absoluteEnv(env []string) ([]string, error) {
+	env = (&exec.Cmd{Env: env}).Environ()
 	for _, name := range []string{configDirVariable, workDirVariable, claudeDirVariable, claudeVariable} {
-		value := os.Getenv(name)
+		value := lookupEnv(env, name)
 		if value == "" || filepath.IsAbs(value) || !strings.Contains(value, "/") && name == claudeVariable {
 			continue
 		}
@@ -42,7 +33,7 @@ func absoluteEnv(env []string) ([]string, error) {
 		}
 		env = setEnv(env, name, absolute)
 	}
-	return env, nil
+	return withProvider(env, p)
 }
 
 // supervisedEnv adds what the claude of a supervised session needs. What the user has set stays. paid tells that it
@@ -96,12 +87,8 @@ func withProvider(env []string, p *provider) ([]string, error) {
 
 // isAPIVariable tells whether a variable says which API is called, with what model, key, login, headers and body.
 func isAPIVariable(name string) bool {
-	for _, prefix := range []string{"ANTHROPIC_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_API_KEY_", "CLAUDE_CODE_OAUTH_", "CLAUDE_CODE_EXTRA_BODY"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+	prefixes := []string{"ANTHROPIC_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_API_KEY_", "CLAUDE_CODE_OAUTH_", "CLAUDE_CODE_EXTRA_BODY"}
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // values returns p's variables, a value that is wholly ${NAME} taken from env. The error is an unsetError.

@@ -23,7 +23,6 @@ type hookEvent struct {
 	SessionID            string          `json:"session_id"`
 	TranscriptPath       string          `json:"transcript_path"`
 	Cwd                  string          `json:"cwd"`
-	PermissionMode       string          `json:"permission_mode"`
 	HookEventName        string          `json:"hook_event_name"`
 	StopHookActive       bool            `json:"stop_hook_active"`       // this stop follows one that a hook blocked
 	LastAssistantMessage json.RawMessage `json:"last_assistant_message"` // a string, or whatever a later version makes of it

@@ -3,6 +3,7 @@ package main
 // From the reviewer's result line to the verdict, or to the error that says that there was no review.
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -25,15 +26,12 @@ type resultLine struct {
 	Turns            *int            `json:"num_turns"`
 
 	malformed error
-	costs     resultCosts
-}
-
-type resultCosts struct {
-	TotalUSD  float64 `json:"total_cost_usd"`
-	Usage     tokens  `json:"usage"` // of this review alone
-	SinceLast map[string]struct {
-		CostUSD float64 `json:"costUSD"`
-	} `json:"model_usage_since_last_result"`
+	costs     struct {
+		Usage     tokens `json:"usage"` // of this review alone
+		SinceLast map[string]struct {
+			CostUSD float64 `json:"costUSD"`
+		} `json:"model_usage_since_last_result"`
+	}
 }
 
 // parseResult reads line, which is valid JSON.
@@ -48,7 +46,7 @@ func parseResult(line []byte) *resultLine {
 // that stands there. A result that says it failed is no review, whatever its text looks like: an API error comes as
 // subtype success with is_error.
 func (r *resultLine) judge() (decided verdict, feedback string, err error) {
-	text, _ := r.text()
+	text, holder := r.text(), ""
 	switch {
 	case r.malformed != nil:
 		return "", "", fmt.Errorf("the reviewer's result is malformed: %w", r.malformed)
@@ -56,13 +54,11 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 		said := strings.TrimSpace(text + " " + string(r.Errors))
 		return "", "", fmt.Errorf("the reviewer failed (%s): %s", r.Subtype, cutMiddle(said, 500))
 	case isObject(r.StructuredOutput):
-		decided, feedback = findVerdict(string(r.StructuredOutput))
+		holder = string(r.StructuredOutput)
 	case isObject(r.Result):
-		decided, feedback = findVerdict(string(r.Result))
-	default:
-		decided, feedback = findVerdict(text)
+		holder = string(r.Result)
 	}
-	if decided == "" {
+	if decided, feedback = findVerdict(cmp.Or(holder, text)); decided == "" {
 		feedback = text
 	}
 	return decided, strings.TrimSpace(feedback), nil
@@ -71,14 +67,14 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 // isOfNoTurn tells whether the result is of a prompt that reached no model: from 2.1.200 on, a fork of a session with a
 // background task first submits that the task has stopped, which ends with such a line, and then the request.
 func (r *resultLine) isOfNoTurn() bool {
-	text, _ := r.text()
-	return r.malformed == nil && !r.IsError && r.Turns != nil && *r.Turns == 0 && text == "" && !isObject(r.StructuredOutput) && !isObject(r.Result)
+	return r.malformed == nil && !r.IsError && r.Turns != nil && *r.Turns == 0 && r.text() == "" &&
+		!isObject(r.StructuredOutput) && !isObject(r.Result)
 }
 
-// text returns the result's text.
-func (r *resultLine) text() (text string, ok bool) {
-	ok = json.Unmarshal(r.Result, &text) == nil
-	return text, ok
+// text returns the result's text, "" where it is an object.
+func (r *resultLine) text() (text string) {
+	_ = json.Unmarshal(r.Result, &text)
+	return text
 }
 
 // ownCost is what this review cost in US dollars. The total of a fork includes what the session had cost before;
@@ -97,11 +93,11 @@ const completedKey = "completed" // an older one
 
 var allowKeys = []string{"allow_stop", "allowStop", completedKey}
 
-// The words for yes and no that models write, in lower case.
-var (
-	yesWords = []string{"true", "yes", "是"}
-	noWords  = []string{"false", "no", "否"}
-)
+// decisions are the words for yes and no that models write, in lower case.
+var decisions = map[string]verdict{
+	"true": verdictAllow, "yes": verdictAllow, "是": verdictAllow,
+	"false": verdictBlock, "no": verdictBlock, "否": verdictBlock,
+}
 
 // meantKey is a member of what was meant as a verdict. It is compiled when it is needed: no unsupervised hook needs it.
 var meantKey = sync.OnceValue(func() *regexp.Regexp {
@@ -160,12 +156,7 @@ func readVerdict(v *jsonValue) (decided verdict, feedback, key string) {
 	if key == "" || key == completedKey && slices.ContainsFunc(v.members, foreign) {
 		return "", "", ""
 	}
-	switch word := strings.ToLower(strings.TrimSpace(v.member(key).text)); {
-	case slices.Contains(yesWords, word):
-		decided = verdictAllow
-	case slices.Contains(noWords, word):
-		decided = verdictBlock
-	}
+	decided = decisions[strings.ToLower(strings.TrimSpace(v.member(key).text))]
 	return decided, strings.Join(v.member("feedback").texts(), "\n"), key
 }
 
