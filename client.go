@@ -116,8 +116,9 @@ type clientRecords struct {
 
 // clients returns what is known of clients; a file that can't be read knows none.
 func (d stateDir) clients() (r clientRecords) {
-	if text, err := os.ReadFile(d.clientsFile()); err != nil || json.Unmarshal(text, &r) != nil {
-		return clientRecords{}
+	text, err := os.ReadFile(d.clientsFile())
+	if err != nil || json.Unmarshal(text, &r) != nil || r.Switches == nil || r.Launches == nil {
+		return clientRecords{map[string]*modeSwitch{}, map[string]string{}}
 	}
 	return r
 }
@@ -132,12 +133,6 @@ func (d stateDir) updateClients(change func(*clientRecords)) error {
 	r := d.clients()
 	maps.DeleteFunc(r.Switches, func(c string, _ *modeSwitch) bool { return !isRunning(c) })
 	maps.DeleteFunc(r.Launches, func(_, c string) bool { return !isRunning(c) })
-	if r.Switches == nil {
-		r.Switches = map[string]*modeSwitch{}
-	}
-	if r.Launches == nil {
-		r.Launches = map[string]string{}
-	}
 	change(&r)
 	return replaceFile(d.clientsFile(), encodeJSON(r), false)
 }

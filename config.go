@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,33 +126,33 @@ func defaultConfig() *config {
 	return &config{Supervisor: supervisorConfig{MaxIterations: 10, TimeoutSeconds: 540, PermissionMode: "dontAsk", Try: true}}
 }
 
-// loadConfig reads ccc.json; a missing file gives the defaults. The error names file, key or position, and what is
-// expected there, never a value.
+// loadConfig reads ccc.json; a missing file gives the defaults, and so does an error, which names file, key or
+// position, and what is expected there, never a value.
 func loadConfig(d dirs) (*config, error) {
-	path, c := d.configFile(), defaultConfig()
+	path, defaults, c := d.configFile(), defaultConfig(), defaultConfig()
 	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil
+		return defaults, nil
 	}
 	if err != nil {
-		return nil, err
+		return defaults, err
 	}
 	if len(bytes.TrimSpace(unmarked(content))) == 0 {
-		return nil, withHint(fmt.Errorf("%s is empty: expected a JSON object", path), "remove it, or put {} in it")
+		return defaults, withHint(fmt.Errorf("%s is empty: expected a JSON object", path), "remove it, or put {} in it")
 	}
 	root, err := parseJSON(content)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return defaults, fmt.Errorf("%s: %w", path, err)
 	}
 	check := configCheck{path, content}
 	if err := check.value("", "", root); err != nil {
-		return nil, err
+		return defaults, err
 	}
 	if err := json.Unmarshal(unmarked(content), c); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return defaults, fmt.Errorf("%s: %w", path, err)
 	}
 	if name := c.Supervisor.Provider; name != "" && c.findProvider(name) == nil {
-		return nil, check.fail(root.member("supervisor").member("provider"), "supervisor.provider", "one of the providers ("+c.providerNames()+")")
+		return defaults, check.fail(root.member("supervisor").member("provider"), "supervisor.provider", "one of the providers ("+c.providerNames()+")")
 	}
 	return c, nil
 }
@@ -159,10 +160,7 @@ func loadConfig(d dirs) (*config, error) {
 // speak sets the language of this process: the one that ccc.json names, or, where it can't be read or names none, the
 // locale's.
 func speak(d dirs) {
-	c, err := loadConfig(d)
-	if err != nil {
-		c = defaultConfig()
-	}
+	c, _ := loadConfig(d)
 	lang = languageFor(c.Language)
 }
 
@@ -175,7 +173,7 @@ type configCheck struct {
 // value checks v, which stands under key, as the user would write the path to it, and under pattern in configKeys.
 func (c configCheck) value(key, pattern string, v *jsonValue) error {
 	want := configKeys[pattern]
-	if !want.met(string(c.text[v.start:v.end])) {
+	if !want.met(v.raw) {
 		return c.fail(v, key, want.words)
 	}
 	if v.kind != '{' || pattern == "settings" {
@@ -219,11 +217,8 @@ func keysBelow(pattern string) (keys []string) {
 }
 
 func (c configCheck) fail(v *jsonValue, key, want string) error {
-	if key == "" {
-		key = "the file"
-	}
 	line, _ := position(c.text, v.start)
-	return fmt.Errorf("%s: line %d: %s: expected %s", c.path, line, key, want)
+	return fmt.Errorf("%s: line %d: %s: expected %s", c.path, line, cmp.Or(key, "the file"), want)
 }
 
 // recordProvider makes name, "" for none, the current_provider of ccc.json and changes nothing else there.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -54,7 +55,7 @@ func findDirs(state string) (dirs, error) {
 	if err != nil {
 		return dirs{}, fmt.Errorf("finding ccc itself: %w", err)
 	}
-	d := dirs{self: self, claude: os.Getenv(claudeDirVariable), ccc: os.Getenv(configDirVariable), state: state}
+	d := dirs{self: self, claude: os.Getenv(claudeDirVariable)}
 	if d.claude == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
@@ -62,14 +63,8 @@ func findDirs(state string) (dirs, error) {
 		}
 		d.claude = filepath.Join(home, ".claude")
 	}
-	if d.ccc == "" {
-		d.ccc = d.claude
-	}
-	if work := os.Getenv(workDirVariable); d.state == "" && work != "" {
-		d.state = filepath.Join(work, "ccc")
-	} else if d.state == "" {
-		d.state = filepath.Join(d.ccc, "ccc")
-	}
+	d.ccc = cmp.Or(os.Getenv(configDirVariable), d.claude)
+	d.state = cmp.Or(state, filepath.Join(cmp.Or(os.Getenv(workDirVariable), d.ccc), "ccc"))
 	for _, dir := range []*string{&d.claude, &d.ccc, &d.state} {
 		if *dir, err = filepath.Abs(*dir); err != nil {
 			return d, err
@@ -183,11 +178,7 @@ const installClaude = "npm install -g @anthropic-ai/claude-code"
 // findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. ccc itself, as a
 // link or a copy, is none.
 func findClaude() (string, error) {
-	name := os.Getenv(claudeVariable)
-	if name == "" {
-		name = "claude"
-	}
-	path, err := exec.LookPath(name)
+	path, err := exec.LookPath(cmp.Or(os.Getenv(claudeVariable), "claude"))
 	if err != nil {
 		return "", failure{code: 127, err: fmt.Errorf("finding claude: %w", err), hint: installClaude}
 	}

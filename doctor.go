@@ -137,7 +137,7 @@ func ask(claude string, args ...string) (answer, complaint string) {
 func (c *checkup) checkClaude() {
 	claude, err := findClaude()
 	if err != nil {
-		fix := "unset " + claudeVariable
+		fix := another()
 		if found := (failure{}); os.Getenv(claudeVariable) == "" && errors.As(err, &found) {
 			fix = found.hint
 		}
@@ -193,7 +193,6 @@ func (c *checkup) checkConfig() (usable bool) {
 	path := c.dirs.configFile()
 	var err error
 	if c.config, err = loadConfig(c.dirs); err != nil {
-		c.config = defaultConfig()
 		c.problem(mend(path), "configuration: %v", err)
 		return false
 	}

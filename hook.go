@@ -227,12 +227,8 @@ func (h *hook) prompt() any {
 			last = r
 		}
 	})
-	if err != nil {
-		h.warn("reading the timeline", err)
-	}
-	if err := h.update(func(s *sessionState) { s.Count = 0 }); err != nil {
-		h.warn("resetting the count", err)
-	}
+	h.warn("reading the timeline", err)
+	h.warn("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
 	h.record(record{Event: eventPrompt, Prompt: h.event.Prompt})
 	h.keepInstructions()
 	switch {
@@ -250,9 +246,6 @@ func (h *hook) prompt() any {
 
 // introduction tells that the session is supervised: the newest clients hide what was printed before they started.
 func (h *hook) introduction() any {
-	limit := defaultConfig().Supervisor.MaxIterations
-	if config, err := loadConfig(h.dirs); err == nil {
-		limit = config.Supervisor.MaxIterations
-	}
-	return systemMessage(lang.introduction(limit, os.Getenv(providerVariable)))
+	config, _ := loadConfig(h.dirs)
+	return systemMessage(lang.introduction(config.Supervisor.MaxIterations, os.Getenv(providerVariable)))
 }

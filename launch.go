@@ -85,7 +85,7 @@ func planLaunch(args []string) (l *launch, err error) {
 			return nil, err
 		}
 	}
-	return l, l.settings.check(l.dirs)
+	return l, l.settings.install(l.dirs, nil) // nothing is written yet
 }
 
 // parse splits the command line into ccc's part and claude's. A first word with white space in it is a prompt.

@@ -5,6 +5,7 @@ package main
 // counting, or pays for a session: a key or a token, or the login of a subscription.
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,9 +41,7 @@ func launchEnv(env []string, p *provider) ([]string, error) {
 // pays by key.
 func supervisedEnv(env []string, config supervisorConfig, paid bool) []string {
 	env = setEnv(env, supervisorVariable, "1")
-	if lookupEnv(env, blockCapVariable) == "" {
-		env = setEnv(env, blockCapVariable, strconv.Itoa(config.MaxIterations))
-	}
+	env = setEnv(env, blockCapVariable, cmp.Or(lookupEnv(env, blockCapVariable), strconv.Itoa(config.MaxIterations)))
 	if config.KeepCache && paid && lookupEnv(env, attributionVariable) == "" {
 		env = setEnv(env, attributionVariable, "0")
 	}

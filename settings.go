@@ -27,38 +27,27 @@ type settingsPlan struct {
 	defaults      []byte
 }
 
-// check returns the error that install would refuse settings.json with.
-func (p settingsPlan) check(d dirs) error {
-	_, _, _, err := p.edit(d)
-	return err
-}
-
-// install makes settings.json hold what is planned. A file that needs no change is not written.
+// install makes settings.json hold what is planned, and in know of it. A file that needs no change is not written;
+// without in none is, and the error is the one that install would refuse it with.
 func (p settingsPlan) install(d dirs, in *installation) error {
-	text, edited, edits, err := p.edit(d)
-	if err != nil || bytes.Equal(edited, text) {
+	path := d.settingsFile()
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	edited, edits, err := p.apply(text)
+	if err != nil {
+		return withHint(fmt.Errorf("%s: %w", path, err), "ccc left the file as it was; correct it and start again")
+	}
+	if in == nil || bytes.Equal(edited, text) {
+		return nil
 	}
 	// The record comes first: one of edits that were not made undoes nothing.
 	in.note(edits)
 	if err := in.write(d); err != nil {
 		return err
 	}
-	return replaceFile(d.settingsFile(), edited, true)
-}
-
-// edit returns the text of settings.json, nil if it is missing, and what install makes of it.
-func (p settingsPlan) edit(d dirs) (text, edited []byte, edits []settingsEdit, err error) {
-	path := d.settingsFile()
-	text, err = os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil, err
-	}
-	edited, edits, err = p.apply(text)
-	if err != nil {
-		err = withHint(fmt.Errorf("%s: %w", path, err), "ccc left the file as it was; correct it and start again")
-	}
-	return text, edited, edits, err
+	return replaceFile(path, edited, true)
 }
 
 // apply returns text, a settings.json (nil for a missing file), with what is planned in it, and what was edited
@@ -186,12 +175,8 @@ func (e *settingsEditor) fill(path []string, wanted *jsonValue) {
 // addHook brings every entry of ccc's under the wanted event up to date, in place, and adds the wanted one where
 // there is none.
 func (e *settingsEditor) addHook(wanted wantedHook) {
-	if e.at("hooks") == nil {
-		e.set([]string{"hooks"}, "{}")
-	}
-	if e.at("hooks", wanted.event) == nil {
-		e.set([]string{"hooks", wanted.event}, "[]")
-	}
+	place, _ := parseJSON(fmt.Appendf(nil, `{"hooks":{"%s":[]}}`, wanted.event))
+	e.fill(nil, place)
 	if groups := e.at("hooks", wanted.event); groups.isEmpty() {
 		e.note([]string{"hooks", wanted.event}, &groups.raw, "")
 	}

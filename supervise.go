@@ -270,9 +270,7 @@ func (h *hook) keepInstructions() {
 		h.warn("reading the reviewer's prompt", err)
 		in = nil
 	}
-	if err := h.stateDir.keepInstructions(h.event.SessionID, in); err != nil {
-		h.warn("keeping the reviewer's prompt", err)
-	}
+	h.warn("keeping the reviewer's prompt", h.stateDir.keepInstructions(h.event.SessionID, in))
 }
 
 // request is what the reviewer is told of the event. The transcript says which requests stand; the timeline is the
@@ -298,9 +296,7 @@ func (h *hook) request() (r reviewRequest) {
 			r.lastFeedback = past.Feedback
 		}
 	})
-	if err != nil {
-		h.warn("reading the timeline", err)
-	}
+	h.warn("reading the timeline", err)
 	h.talk, err = h.conversation(prompts)
 	r.requests, r.incomplete = h.talk.requests, h.talk.broken
 	if err != nil {
@@ -384,12 +380,8 @@ func (h *hook) failed(entry record, err error) outcome {
 // record completes entry and adds it to the timeline and, without prompt and feedback, to the log.
 func (h *hook) record(entry record) {
 	entry.Time, entry.Project = now(), h.project()
-	if entry.Event == "" {
-		entry.Event = h.event.HookEventName
-	}
-	if err := h.stateDir.append(h.event.SessionID, entry); err != nil {
-		h.warn("writing the timeline", err)
-	}
+	entry.Event = cmp.Or(entry.Event, h.event.HookEventName)
+	h.warn("writing the timeline", h.stateDir.append(h.event.SessionID, entry))
 	if entry.Verdict == "" {
 		return
 	}
@@ -413,8 +405,11 @@ func (h *hook) update(change func(*sessionState)) error {
 // say writes progress for people to stderr.
 func (h *hook) say(format string, args ...any) { fmt.Fprintf(h.stderr, format, args...) }
 
-// warn tells of a fault that does not change the decision.
+// warn tells of a fault, if there is one, that does not change the decision.
 func (h *hook) warn(doing string, err error) {
+	if err == nil {
+		return
+	}
 	fmt.Fprintf(h.stderr, "ccc: %s: %s\n", doing, printable(err.Error()))
 	h.log("warning", "during", doing, "error", err)
 }
