@@ -56,15 +56,15 @@ func launchToken(background bool) string {
 // nested is in the environment of what an agent's tools start.
 const nested = "CLAUDECODE=1"
 
-// launchOf tells whether c is what a supervised launch became, and when that was. A launch is about one client:
-// those that the agent calls inherit its variables, and are not meant; nor are the background sessions of a service
-// that one of these has started. The launched process may be a wrapper around claude; the first client below it
-// that comes by then is the launched one, because no agent can call another before its own client has had a prompt. When
-// that one has ended, the next may be. A background session has its token by its settings, and so not in the environment
-// that its process was started with, as the clients have that its agent calls.
-func launchOf(c client, d stateDir) (at time.Time, launched bool) {
+// launchOf tells whether c is what a supervised launch became, which switched supervision on, and when that was. A
+// launch is about one client: those that the agent calls inherit its variables, and are not meant; nor are the
+// background sessions of a service that one of these has started. The launched process may be a wrapper around claude;
+// the first client below it that comes by then is the launched one, because no agent can call another before its own
+// client has had a prompt. When that one has ended, the next may be. A background session has its token by its settings,
+// and so not in the environment that its process was started with, as the clients have that its agent calls.
+func launchOf(c client, d stateDir) (launch modeSwitch) {
 	if os.Getenv(supervisorVariable) != "1" {
-		return at, false
+		return launch
 	}
 	token := os.Getenv(launchVariable)
 	ofProcess, background := strings.CutPrefix(token, backgroundPrefix)
@@ -73,18 +73,18 @@ func launchOf(c client, d stateDir) (at time.Time, launched bool) {
 	millis, timeErr := strconv.ParseInt(second, 10, 64)
 	switch {
 	case pidErr != nil || timeErr != nil: // the user set the variable, and ccc started nothing
-		return at, !processHas(c.pid, nested)
+		return modeSwitch{On: !processHas(c.pid, nested)}
 	case background:
-		launched = !processHas(c.pid, launchVariable+"="+token)
+		launch.On = !processHas(c.pid, launchVariable+"="+token)
 	case c.pid == pid || c.start == "":
-		launched = true
+		launch.On = true
 	case descends(c.pid, pid) && (!processHas(c.pid, nested) || processHas(pid, nested)):
-		launched = d.claim(token, c.String())
+		launch.On = d.claim(token, c.String())
 	}
-	if launched {
-		at = time.UnixMilli(millis).UTC()
+	if launch.On {
+		launch.At = time.UnixMilli(millis).UTC()
 	}
-	return at, launched
+	return launch
 }
 
 // descends tells whether the process ancestor is above pid.
@@ -95,17 +95,17 @@ func descends(pid, ancestor int) bool {
 	return pid == ancestor
 }
 
-// supervised tells whether a session in client c is supervised: the later of a supervised launch and a switch, of the
-// session or the client, counts. launched tells whether there was such a launch, at that time, or what holds otherwise.
-func (d stateDir) supervised(session string, c client, at time.Time, launched bool) (on bool) {
-	on = launched
+// supervised tells whether a session in client c is supervised: the latest of its launch and the switches of the
+// session and of the client counts.
+func (d stateDir) supervised(session string, c client, launch modeSwitch) bool {
+	latest := launch
 	state, _ := d.read(session) // a state that can't be read switches nothing
 	for _, s := range []*modeSwitch{state.Switch, d.clients().Switches[c.String()]} {
-		if s != nil && !s.At.Before(at) {
-			on, at = s.On, s.At
+		if s != nil && !s.At.Before(latest.At) {
+			latest = *s
 		}
 	}
-	return on
+	return latest.On
 }
 
 // clientRecords are what clients.json holds of the clients that run.

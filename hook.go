@@ -69,8 +69,8 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	if isCommand || os.Getenv(supervisorVariable) == "1" || err == nil { // on macOS asking costs time
 		h.client = hookClient()
 	}
-	h.launchedAt, h.launched = launchOf(h.client, h.stateDir)
-	h.launched = h.launched || !inSession() && os.Getenv(supervisorVariable) == "" // a person who runs the hook means it
+	h.launch = launchOf(h.client, h.stateDir)
+	h.launch.On = h.launch.On || !inSession() && os.Getenv(supervisorVariable) == "" // a person who runs the hook means it
 	supervised := h.isSupervised()
 	if !supervised && !isCommand {
 		return nil, nil

@@ -300,8 +300,7 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	}
 	s, err := summarize(d, input.SessionID)
 	c, state := hookClient(), stateDir(d.state)
-	at, launched := launchOf(c, state)
-	switch on := state.supervised(input.SessionID, c, at, launched); {
+	switch on := state.supervised(input.SessionID, c, launchOf(c, state)); {
 	case !on && s.switched:
 		return lang.supervisionIsOff(), err
 	case !on:

@@ -37,14 +37,13 @@ type hookEvent struct {
 
 // A hook is the answer to one event.
 type hook struct {
-	event      *hookEvent
-	dirs       dirs
-	stateDir   stateDir
-	stderr     io.Writer
-	client     client
-	launchedAt time.Time // of the supervised launch that the client is of
-	launched   bool      // there was one, or the hook is run by hand and meant
-	talk       conversation
+	event    *hookEvent
+	dirs     dirs
+	stateDir stateDir
+	stderr   io.Writer
+	client   client
+	launch   modeSwitch // on for a supervised launch of the client, and for a hook that is run by hand and meant
+	talk     conversation
 }
 
 func (h *hook) project() string { return cmp.Or(os.Getenv(projectVariable), h.event.Cwd) }
@@ -73,7 +72,7 @@ func (h *hook) isScheduled() bool {
 
 // isSupervised tells whether the session is supervised as of now.
 func (h *hook) isSupervised() bool {
-	return h.stateDir.supervised(h.event.SessionID, h.client, h.launchedAt, h.launched)
+	return h.stateDir.supervised(h.event.SessionID, h.client, h.launch)
 }
 
 // inSession tells whether Claude Code runs the hook, and not a person or a script.
@@ -397,7 +396,7 @@ func (h *hook) record(entry record) {
 // update changes the session's state, and notes the client and its launch in it.
 func (h *hook) update(change func(*sessionState)) error {
 	return h.stateDir.update(h.event.SessionID, func(s *sessionState) {
-		s.Client, s.LaunchedAt = h.client.String(), h.launchedAt
+		s.Client, s.LaunchedAt = h.client.String(), h.launch.At
 		change(s)
 	})
 }
