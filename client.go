@@ -1,7 +1,7 @@
 package main
 
-// Who is supervised: which client runs a hook, whether it is the one that a launch became, and what it and its session
-// were switched to.
+// Who is supervised: which client runs a hook, whether it is the one that a launch became, and what it and its
+// session were switched to.
 
 import (
 	"cmp"
@@ -30,8 +30,8 @@ func (c client) String() string {
 	return fmt.Sprintf("%d.%s", c.pid, c.start)
 }
 
-// hookClient returns the client that runs this hook. Claude Code starts a hook with `sh -c`; some shells then become
-// the hook, others stay between.
+// hookClient returns the client that runs this hook. Claude Code starts a hook with `sh -c`; some shells then
+// become the hook, others stay between.
 func hookClient() (c client) {
 	c.pid = os.Getppid()
 	parent, start, name := processInfo(c.pid)
@@ -56,12 +56,12 @@ func launchToken(background bool) string {
 // nested is in the environment of what an agent's tools start.
 const nested = "CLAUDECODE=1"
 
-// launchOf tells whether c is what a supervised launch became, which switched supervision on, and when that was. A
-// launch is about one client: those that the agent calls inherit its variables, and are not meant; nor are the
-// background sessions of a service that one of these has started. The launched process may be a wrapper around claude;
-// the first client below it that comes by then is the launched one, because no agent can call another before its own
-// client has had a prompt. When that one has ended, the next may be. A background session has its token by its settings,
-// and so not in the environment that its process was started with, as the clients have that its agent calls.
+// launchOf returns the switch to on that a supervised launch was, if c is what it became. A launch is about one
+// client: those that the agent calls inherit its variables and are not meant, nor are the background sessions of a
+// service that one of them has started. The launched process may be a wrapper around claude: then the first client
+// below it counts, because no agent can call another before its own client has had a prompt, and when that one has
+// ended, the next may. A background session has its token by its settings, and so not in the environment that its
+// process was started with; the clients that its agent calls have it there.
 func launchOf(c client, d stateDir) (launch modeSwitch) {
 	if os.Getenv(supervisorVariable) != "1" {
 		return launch
@@ -158,8 +158,8 @@ func (d stateDir) claim(token, c string) (is bool) {
 	return is || err != nil
 }
 
-// switchMode turns supervision of session on or off, and of the client that it runs in, for what /clear makes of it. c
-// is that client, "" where only the session's last hook knows it.
+// switchMode turns supervision of session on or off, and of the client that it runs in, for what /clear makes of
+// it. c is that client, "" where only the session's last hook knows it.
 func (d stateDir) switchMode(session string, c string, on bool) error {
 	s := &modeSwitch{On: on, At: now()}
 	if c == "" {

@@ -61,9 +61,9 @@ func (t *envText) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(t))
 }
 
-// configKeys are the keys that ccc.json may hold, with what is expected there; * stands for any name. The permission
-// modes are those that any of the tested versions of Claude Code knows: auto since 2.1.120, delegate only about 2.1.30,
-// manual since 2.1.200.
+// configKeys are the keys that ccc.json may hold, with what is expected there; * stands for any name. The
+// permission modes are those of any tested Claude Code: auto since 2.1.120, delegate only about 2.1.30, manual
+// since 2.1.200.
 var configKeys = map[string]expectation{
 	"":                           wantObject,
 	"supervisor":                 wantObject,
@@ -157,8 +157,7 @@ func loadConfig(d dirs) (*config, error) {
 	return c, nil
 }
 
-// speak sets the language of this process: the one that ccc.json names, or, where it can't be read or names none, the
-// locale's.
+// speak sets the language of this process: that of ccc.json or, where it names none or can't be read, the locale's.
 func speak(d dirs) {
 	c, _ := loadConfig(d)
 	lang = languageFor(c.Language)

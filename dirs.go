@@ -35,8 +35,8 @@ const (
 	// otherwise.
 	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 	// Claude Code puts a line at the head of the system prompt that differs between an interactive session and a
-	// reviewer, and with it all that follows in the prompt cache; "0" leaves the line out of both. A subscription is
-	// billed by that line.
+	// reviewer, and with it all that follows in the prompt cache; "0" leaves the line out of both. A subscription
+	// is billed by that line.
 	attributionVariable = "CLAUDE_CODE_ATTRIBUTION_HEADER"
 )
 
@@ -101,8 +101,8 @@ func (d dirs) lockFile() string       { return filepath.Join(d.claude, lockName)
 func (d dirs) configLockFile() string { return filepath.Join(d.ccc, lockName) }
 
 // settingsFiles are those of Claude Code's settings files that count in the current directory, the user's first. In
-// the home directory the project's file may be the user's. The local settings of a git repository's main working tree
-// count in all its directories and trees (2.1.329), its shared ones do not.
+// the home directory the project's file may be the user's. The local settings of a git repository's main working
+// tree count in all its directories and trees (2.1.329), its shared ones do not.
 func (d dirs) settingsFiles() []string {
 	const local = ".claude/settings.local.json"
 	files := []string{d.settingsFile(), filepath.Join(d.here, ".claude/settings.json")}

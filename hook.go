@@ -127,8 +127,8 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 	return event, nil
 }
 
-// blocked is the decision that sends the agent on, or keeps a prompt from it. JSON members come in the order of their
-// names, here as in the others.
+// blocked is the decision that sends the agent on, or keeps a prompt from it. JSON members come in the order of
+// their names, here as in the others.
 func blocked(reason string) any { return map[string]string{"decision": "block", "reason": reason} }
 
 // toolDecision is the decision, allow or deny, about a call of a tool.
@@ -142,8 +142,9 @@ func systemMessage(text string) any {
 	return map[string]string{"systemMessage": "[SUPERVISOR] " + text}
 }
 
-// decision is what Claude Code is told of a stop or a question: nothing, where the agent may stop or the question goes
-// to the user anyway. What the reviewer leaves to the user is shown, in a session also a failed review and the limit.
+// decision is what Claude Code is told of a stop or a question: nothing, where the agent may stop or the question
+// goes to the user anyway. What the reviewer leaves to the user is shown, in a session a failed review and the
+// limit too.
 func (h *hook) decision(found outcome) any {
 	feedback, isStop := h.cutFeedback(found.Feedback), h.event.HookEventName == eventStop
 	switch {
@@ -213,9 +214,9 @@ func (h *hook) command(operand string, supervised bool) any {
 	return h.prompt()
 }
 
-// prompt notes a new request of the user's, which has its own budget, and what the reviewer is told at this time. The
-// answer tells, once, what became of the last review if that could not be told before; the first of a session tells
-// that the session is supervised. What Claude Code submits itself is no request.
+// prompt notes a new request of the user's, which has its own budget, and what the reviewer is told at this time.
+// The answer tells, once, what became of the last review if that could not be told before; the first of a session
+// tells that the session is supervised. What Claude Code submits itself is no request.
 func (h *hook) prompt() any {
 	if h.event.Prompt != "" && !isUsers(h.event.Prompt) || h.isScheduled() {
 		return nil

@@ -18,9 +18,9 @@ var (
 // ownVariables are those of ccc's that say whether a session is supervised.
 var ownVariables = []string{supervisorVariable, reviewerVariable, launchVariable}
 
-// hookless returns what would keep a session with these arguments of claude's, this environment and these settings
-// from ccc.json from running hooks, each with what mends it. The user's own muting keys are none: a launch sets
-// them right.
+// hookless returns what would keep a session with these arguments, this environment and these settings from
+// ccc.json from running hooks, each with what mends it. A launch sets the user's own muting keys right: they are
+// none.
 func hookless(d dirs, args, env []string, added []byte) (causes []failure) {
 	cause := func(code int, hint, format string, values ...any) {
 		err := fmt.Errorf(format+": claude would run no hooks, so nothing would be reviewed", values...)

@@ -88,8 +88,8 @@ func unmarked(text []byte) []byte {
 	return text
 }
 
-// parseJSON reads text, which must hold exactly one JSON value, behind a byte order mark or not. The error names line
-// and column of the fault, both counted from 1, columns in bytes.
+// parseJSON reads text, which must hold exactly one JSON value, behind a byte order mark or not. The error names
+// line and column of the fault, both counted from 1, columns in bytes.
 func parseJSON(text []byte) (*jsonValue, error) {
 	plain := unmarked(text)
 	if err := json.Unmarshal(plain, new(json.RawMessage)); err != nil {

@@ -1,7 +1,7 @@
 package main
 
-// A JSON text is edited in place: setMember, appendItem, removeMember and removeItem change one value and leave every
-// other byte alone, in the indentation that the text already has.
+// A JSON text is edited in place: setMember, appendItem, removeMember and removeItem change one value and leave
+// every other byte alone, in the indentation that the text already has.
 
 import (
 	"bytes"

@@ -1,7 +1,7 @@
 package main
 
-// One start of claude: what the command line asks for, what could refuse it, and what is written before claude takes
-// ccc's place.
+// One start of claude: what the command line asks for, what could refuse it, and what is written before claude
+// takes ccc's place.
 
 import (
 	"errors"
@@ -43,7 +43,8 @@ func startClaude(args []string) error {
 	if err := l.write(); err != nil {
 		return err
 	}
-	return l.exec()
+	err = syscall.Exec(l.claude, append([]string{l.claude}, l.command...), l.env)
+	return failure{code: 126, err: fmt.Errorf("starting %s: %w", l.claude, err)}
 }
 
 // planLaunch finds out what the command line asks for and whether it can be done.
@@ -263,8 +264,8 @@ func (l *launch) write() error {
 	return nil
 }
 
-// remember records a provider that was named, and names one that was remembered. A ccc.json that can't be written, as
-// where a package manager owns it, keeps nobody from working.
+// remember records a provider that was named, and names one that was remembered. A ccc.json that can't be written,
+// as where a package manager owns it, keeps nobody from working.
 func (l *launch) remember() {
 	name := ""
 	if l.provider != nil {
@@ -297,10 +298,4 @@ func (l *launch) install(in *installation) error {
 		}
 	}
 	return l.settings.install(d, in)
-}
-
-// exec becomes claude.
-func (l *launch) exec() error {
-	err := syscall.Exec(l.claude, append([]string{l.claude}, l.command...), l.env)
-	return failure{code: 126, err: fmt.Errorf("starting %s: %w", l.claude, err)}
 }

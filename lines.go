@@ -135,8 +135,8 @@ func (r *lineReader) close() {
 // patientLimit is in bytes.
 const patientLimit = 4 << 20
 
-// A patientWriter passes on what is written to it and never makes its writer wait: of what a reader that does not read
-// leaves, it holds patientLimit, and drops the rest.
+// A patientWriter passes on what is written to it and never makes its writer wait: of what a reader that does not
+// read leaves, it holds patientLimit, and drops the rest.
 type patientWriter struct {
 	w      io.Writer
 	start  sync.Once

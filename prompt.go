@@ -75,8 +75,8 @@ type reviewRequest struct {
 	noCopy       string // why not
 }
 
-// text is the message that asks for the review. What stays the same from one review to the next comes first, so that
-// the prompt cache of the API can serve it; what varies comes last.
+// text is the message that asks for the review. What stays the same from one review to the next comes first, so
+// that the prompt cache of the API can serve it; what varies comes last.
 func (r reviewRequest) text() string {
 	var b strings.Builder
 	section := func(title, text string) {

@@ -130,8 +130,8 @@ func setEnv(env []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
-// providerConflicts returns what in the settings files that count here, in the --settings of args or in the settings
-// that ccc.json would add, overrides p or goes to it without being p's. values are p's; no value is shown.
+// providerConflicts returns what in the settings files that count here, in the --settings of args or in the
+// settings that ccc.json would add, overrides p or goes to it without being p's. values are p's; no value is shown.
 func providerConflicts(d dirs, c *config, p *provider, args []string, values map[string]string) (conflicts []failure) {
 	conflict := func(path, key, fault, mend string) {
 		err := fmt.Errorf("%s: %s %s: %s", path, key, fault, mend)
@@ -197,7 +197,7 @@ func isPrinted(args []string) bool {
 	return slices.Contains(args, "-p") || slices.Contains(args, "--print")
 }
 
-// hasLogin tells whether Claude Code has left the login of a subscription in its directory. macOS keeps it elsewhere.
+// hasLogin tells whether Claude Code has left the login of a subscription here. macOS keeps it elsewhere.
 func hasLogin(d dirs) bool {
 	_, err := os.Stat(filepath.Join(d.claude, ".credentials.json"))
 	return err == nil || runtime.GOOS == "darwin"
@@ -236,14 +236,13 @@ func readAccount(d dirs) (a account) {
 	return a
 }
 
-// allows tells whether the user has let interactive sessions use that key of the environment. With --print Claude Code
-// does not ask.
+// allows tells whether the user lets interactive sessions use that key. With --print Claude Code does not ask.
 func (a account) allows(key string) bool {
 	return slices.Contains(a.CustomAPIKeyResponses.Approved, key[max(0, len(key)-20):])
 }
 
-// paysByKey tells whether a session with this environment and these arguments of claude's carries a key or a token to
-// the API, or goes to a cloud that knows no such login.
+// paysByKey tells whether a session with this environment and these arguments of claude's carries a key or a token
+// to the API, or goes to a cloud that knows no such login.
 func paysByKey(d dirs, c *config, env, args []string) bool {
 	sources := []settings{addedSettings(d, c)}
 	for _, path := range append(d.settingsFiles(), managedFiles()...) {
@@ -272,9 +271,9 @@ func isTrue(value string) bool {
 	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
 }
 
-// withoutRefusedKey is the environment of a hook without a key that the user keeps from interactive sessions, if the
-// hook is of one and the key is not the session's provider's: with --print Claude Code does not ask, and the reviews of a session that a login pays for would be
-// paid by that key.
+// withoutRefusedKey is the environment of a hook without a key that the user keeps from interactive sessions, if
+// the hook is of one and the key is not the session's provider's: with --print Claude Code does not ask, and the
+// reviews of a session that a login pays for would be paid by that key.
 func withoutRefusedKey(d dirs, env []string) []string {
 	key := lookupEnv(env, keyVariable)
 	ofProvider := lookupEnv(env, providerVariable) != ""

@@ -82,8 +82,8 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 type reviewerFlag []string
 
 // askedTools would change something, if only what Claude Code does later: a rule to ask for them refuses them in a
-// review, where nobody answers, and leaves them on the list of tools, which the prompt cache wants. So do MCP tools that a
-// rule of the user's allows, from 2.1.200 on; older versions do not know the asterisk.
+// review, where nobody answers, and leaves them on the list of tools, which the prompt cache wants. So do MCP tools
+// that a rule of the user's allows, from 2.1.200 on; older versions do not know the asterisk.
 var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWorktree", "Monitor", "ScheduleWakeup", "SendMessage", "Workflow"}
 
 // reviewerSettings go to the reviewer's claude alone: no hook runs in it, ours included, and no tool of its own
@@ -115,8 +115,8 @@ const persistenceFlag = "--no-session-persistence"
 
 // flags is the command line of the review. It is the same, byte for byte, for every review of a session, as the
 // prompt cache wants it.
-func (r *review) flags() []reviewerFlag {
-	config, allowed, excluded := r.config, r.config.AllowedTools, r.try
+func (r *review) flags() (flags []reviewerFlag) {
+	allowed, excluded := r.config.AllowedTools, r.try
 	withMCP := slices.ContainsFunc(allowed, func(tool string) bool { return strings.HasPrefix(tool, "mcp__") })
 	if r.try != "" {
 		allowed = append(slices.Clone(allowed), "Bash("+r.try+":*)")
@@ -124,47 +124,36 @@ func (r *review) flags() []reviewerFlag {
 	if olderThan(r.version, "2.1.329") { // 2.0.60 and 2.1.30 let a whole line out of the sandbox that begins with such a command
 		excluded = ""
 	}
-	flags := []reviewerFlag{
-		{"--print"}, {"--fork-session"}, {"--resume", r.session},
-		{"--verbose"}, {"--output-format", "stream-json"},
-	}
-	if !config.KeepCache {
-		flags = append(flags,
-			reviewerFlag{"--json-schema", verdictSchema()},
-			reviewerFlag{"--system-prompt", r.prompt},
-			// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
-			reviewerFlag{"--system-prompt-snapshot", "off"})
-	}
-	flags = append(flags,
-		reviewerFlag{persistenceFlag},
-		reviewerFlag{"--settings", reviewerSettings(excluded, withMCP)},
-		reviewerFlag{"--permission-mode", config.PermissionMode})
-	// A server of the user's would be started for each review, and a rule of the user's may let its tools write.
-	if !withMCP && (!config.KeepCache || olderThan(cmp.Or(r.version, "0"), "2.1.200")) {
-		flags = append(flags, reviewerFlag{"--strict-mcp-config"})
-	}
-	if r.model != "" {
-		flags = append(flags, reviewerFlag{"--model", r.model})
-	}
-	if len(r.addDirs) > 0 {
-		flags = append(flags, append(reviewerFlag{"--add-dir"}, r.addDirs...))
-	}
-	if len(allowed) > 0 {
-		flags = append(flags, append(reviewerFlag{"--allowedTools"}, allowed...))
-	}
-	if budget := config.MaxBudgetUSD; budget > 0 {
-		flags = append(flags, reviewerFlag{"--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64)})
+	prompted, budget := !r.config.KeepCache, r.config.MaxBudgetUSD
+	for _, f := range []struct {
+		wanted bool
+		flag   reviewerFlag
+	}{
+		{true, reviewerFlag{"--print"}},
+		{true, reviewerFlag{"--fork-session"}},
+		{true, reviewerFlag{"--resume", r.session}},
+		{true, reviewerFlag{"--verbose"}},
+		{true, reviewerFlag{"--output-format", "stream-json"}},
+		{prompted, reviewerFlag{"--json-schema", verdictSchema()}},
+		{prompted, reviewerFlag{"--system-prompt", r.prompt}},
+		// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
+		{prompted, reviewerFlag{"--system-prompt-snapshot", "off"}},
+		{true, reviewerFlag{persistenceFlag}},
+		{true, reviewerFlag{"--settings", reviewerSettings(excluded, withMCP)}},
+		{true, reviewerFlag{"--permission-mode", r.config.PermissionMode}},
+		// A server of the user's would be started for each review, and a rule of the user's may let its tools
+		// write.
+		{!withMCP && (prompted || olderThan(cmp.Or(r.version, "0"), "2.1.200")), reviewerFlag{"--strict-mcp-config"}},
+		{r.model != "", reviewerFlag{"--model", r.model}},
+		{len(r.addDirs) > 0, slices.Concat(reviewerFlag{"--add-dir"}, r.addDirs)},
+		{len(allowed) > 0, slices.Concat(reviewerFlag{"--allowedTools"}, allowed)},
+		{budget > 0, reviewerFlag{"--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64)}},
+	} {
+		if f.wanted {
+			flags = append(flags, f.flag)
+		}
 	}
 	return flags
-}
-
-// input is what the reviewer reads on stdin. Where the prompt cache is to be kept, flags can't carry the prompt and
-// the form of the verdict.
-func (r *review) input() string {
-	if r.config.KeepCache {
-		return r.prompt + "\n\n" + lang.verdictForm() + "\n\n" + r.request
-	}
-	return r.request
 }
 
 // unknownOption returns the option that claude says it does not know, or "".
@@ -178,14 +167,17 @@ func unknownOption(stderr string) string {
 // is busy beyond measure.
 const pipePatience = 3 * time.Second
 
-// call runs the command line in dir under a guard (guard.go) with the request on stdin and its stdout going to stream. It
-// returns when the reviewer has ended, a moment after its result, or when ctx ends, and nothing of it runs any more
-// then. stderr is the end of what the reviewer said there, on one line.
+// call runs the command line in dir under a guard (guard.go) with the request on stdin and its stdout going to
+// stream. It returns when the reviewer has ended, a moment after its result, or when ctx ends, and nothing of it
+// runs any more then. stderr is the end of what the reviewer said there, on one line.
 func (r *review) call(ctx context.Context, dir string, command []string, stream *stream) (stderr string, err error) {
-	complaints := &tail{limit: 2000}
+	complaints, input := &tail{limit: 2000}, r.request
+	if r.config.KeepCache { // no flag may carry the prompt and the form of the verdict
+		input = r.prompt + "\n\n" + lang.verdictForm() + "\n\n" + input
+	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir, cmd.Env = dir, r.env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(r.input()), stream, complaints
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), stream, complaints
 	cmd.WaitDelay = pipePatience
 	lifeline, err := startGuarded(cmd)
 	if err != nil {

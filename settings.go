@@ -112,8 +112,8 @@ func newSettingsEditor(text []byte, self string) (e *settingsEditor, err error) 
 	return e, cmp.Or(errs...)
 }
 
-// note records that what stands under path is replaced or added to: before, nil for nothing, and the checksum of what
-// ccc puts there, "" for a container. The first note of a path counts.
+// note records that what stands under path is replaced or added to: before, nil for nothing, and the checksum of
+// what ccc puts there, "" for a container. The first note of a path counts.
 func (e *settingsEditor) note(path []string, before *string, wrote string) {
 	if !slices.ContainsFunc(e.edits, func(edit settingsEdit) bool { return slices.Equal(edit.Path, path) }) {
 		e.edits = append(e.edits, settingsEdit{path, before, wrote})
@@ -351,8 +351,8 @@ var managedSettings = map[string]string{
 // helperKey names the program whose output Claude Code sends as key and as token.
 const helperKey = "apiKeyHelper"
 
-// settings are what ccc reads of a settings file, by the path of keys: env.NAME, apiKeyHelper, and those of the muting
-// keys that are true.
+// settings are what ccc reads of a settings file, by the path of keys: env.NAME, apiKeyHelper, and those of the
+// muting keys that are true.
 type settings map[string]string
 
 // muting returns the muting keys that are true.
@@ -360,8 +360,8 @@ func (s settings) muting() []string {
 	return slices.DeleteFunc(slices.Clone(mutingKeys), func(key string) bool { return s[key] == "" })
 }
 
-// readSettings reads the settings file at path. A missing or a blank one says nothing, nor does one that is not a JSON
-// object, which is an error.
+// readSettings reads the settings file at path. A missing or a blank one says nothing; what is no JSON object is an
+// error.
 func readSettings(path string) (settings, error) {
 	text, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -1,9 +1,9 @@
 package main
 
-// The state directory: what ccc remembers of sessions, the log, and what is forgotten. For a session abc123 it holds
-// supervisor-abc123.json (the count), supervisor-abc123-output.jsonl (what the reviewers wrote, as they wrote it),
-// supervisor-abc123-events.jsonl (the timeline) and supervisor-abc123-prompt (what the reviewer is told); for all
-// sessions together hook-invocation.log, clients.json (client.go) and the lock.
+// The state directory: what ccc remembers of sessions, the log, and what is forgotten. For a session abc123 it
+// holds supervisor-abc123.json (the count), supervisor-abc123-output.jsonl (what the reviewers wrote, as they wrote
+// it), supervisor-abc123-events.jsonl (the timeline) and supervisor-abc123-prompt (what the reviewer is told); for
+// all sessions together hook-invocation.log, clients.json (client.go) and the lock.
 
 import (
 	"cmp"
@@ -144,9 +144,9 @@ func (d stateDir) update(session string, change func(*sessionState)) error {
 	return errors.Join(err, replaceFile(path, append(encodeJSON(state), '\n'), false))
 }
 
-// nextIteration counts one more review and returns its number, from 1; at the limit it counts nothing and returns 0.
-// request tells the user's newest request from every other, "" where that is not known: a new one has a fresh budget,
-// and one that is still the same goes on with its own, even if Claude Code has submitted a prompt since.
+// nextIteration counts one more review and returns its number, from 1; at the limit it counts nothing and returns
+// 0. request tells the user's newest request from every other, "" where that is not known: a new one has a fresh
+// budget, and one that is still the same goes on with its own, even if Claude Code has submitted a prompt since.
 func (s *sessionState) nextIteration(limit int, request string) (iteration int) {
 	if request != "" && request == s.Request {
 		s.Count = max(s.Count, s.Spent)
@@ -261,8 +261,8 @@ const (
 	logLimit = 5 << 20
 )
 
-// sweep removes the files of sessions and launches untouched for longer than retention, and puts a log that has grown over
-// logLimit aside.
+// sweep removes the files of sessions and launches untouched for longer than retention, and puts a log that has
+// grown over logLimit aside.
 func (d stateDir) sweep() error {
 	unlock, err := lockFile(d.lockFile())
 	if err != nil {

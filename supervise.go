@@ -1,6 +1,7 @@
 package main
 
-// One event of a supervised session: count a stop or a question, have it reviewed, tell and record what became of it.
+// One event of a supervised session: count a stop or a question, have it reviewed, tell and record what became of
+// it.
 
 import (
 	"cmp"
@@ -60,8 +61,8 @@ func (e *hookEvent) scheduled() (prompts []string) {
 	return prompts
 }
 
-// isScheduled tells whether the event's prompt is one that the agent has scheduled, as of the session's last stop. A long
-// one is told clipped.
+// isScheduled tells whether the event's prompt is one that the agent has scheduled, as of the session's last stop.
+// A long one is told clipped.
 func (h *hook) isScheduled() bool {
 	state, _ := h.stateDir.read(h.event.SessionID)
 	return slices.ContainsFunc(state.Scheduled, func(prompt string) bool {
@@ -183,8 +184,8 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 	return entry.outcome
 }
 
-// environment is the reviewer's. The settings files are checked again: they may have changed since the launch, or the
-// session was not launched as supervised.
+// environment is the reviewer's. The settings files are checked again: they may have changed since the launch, or
+// the session was not launched as supervised.
 func (h *hook) environment(config *config) ([]string, error) {
 	d, env := h.dirs, os.Environ()
 	d.here = cmp.Or(h.project(), d.here)
@@ -198,8 +199,8 @@ func (h *hook) environment(config *config) ([]string, error) {
 	return reviewerEnv(env, p)
 }
 
-// offerCopy lets the reviewer run commands in a throw-away copy, if one can be made and holds, and says so in request;
-// else why not.
+// offerCopy lets the reviewer run commands in a throw-away copy, if one can be made and holds; request says so, or
+// why not.
 func (h *hook) offerCopy(ctx context.Context, r *review, request *reviewRequest) (noCopy string) {
 	err := errors.New("supervisor.try is false in ccc.json")
 	if r.config.Try {
@@ -225,8 +226,8 @@ var (
 	errToldToEnd   = errors.New("the hook was told to end")
 )
 
-// untilEnded returns a context that ends after timeout, when ccc is told to end, or when the session is switched off;
-// its cause says which.
+// untilEnded returns a context that ends after timeout, when ccc is told to end, or when the session is switched
+// off; its cause says which.
 func (h *hook) untilEnded(timeout time.Duration) (context.Context, context.CancelFunc) {
 	late := fmt.Errorf("the reviewer gave no verdict within %s", timeout)
 	timed, stop := context.WithTimeoutCause(context.Background(), timeout, late)
@@ -250,8 +251,8 @@ func (h *hook) untilEnded(timeout time.Duration) (context.Context, context.Cance
 	return ctx, func() { signal.Stop(signals); cancel(nil); stop() }
 }
 
-// instructions returns what the reviewer is told and where it is from: what held when the user submitted the request,
-// so that the agent can't replace it. kept tells that it reads differently now.
+// instructions returns what the reviewer is told and where it is from: what held when the user submitted the
+// request, so that the agent can't replace it. kept tells that it reads differently now.
 func (h *hook) instructions() (prompt, source string, kept bool, err error) {
 	prompt, source, err = supervisorPrompt(h.project(), h.dirs.ccc)
 	if earlier, ok := h.stateDir.readInstructions(h.event.SessionID); ok {
@@ -308,8 +309,8 @@ func (h *hook) request() (r reviewRequest) {
 // transcriptPatience is for the last entries to arrive in the transcript, which Claude Code writes a moment later.
 const transcriptPatience = 2 * time.Second
 
-// conversation reads the transcript, once the last of prompts is in it, and what the agent said or asked last: what the
-// user typed while the agent worked comes before that.
+// conversation reads the transcript, once the last of prompts is in it, and what the agent said or asked last: what
+// the user typed while the agent worked comes before that.
 func (h *hook) conversation(prompts []string) (talk conversation, err error) {
 	if h.event.TranscriptPath == "" {
 		return talk, errors.New("the event names none")
@@ -325,8 +326,8 @@ func (h *hook) conversation(prompts []string) (talk conversation, err error) {
 	}
 }
 
-// saysLast tells whether words, the agent's last in the transcript, are those of the event. Versions up to 2.1.30 do not
-// tell the event's.
+// saysLast tells whether words, the agent's last in the transcript, are those of the event. Versions up to 2.1.30
+// do not tell the event's.
 func (h *hook) saysLast(words string) bool {
 	if h.event.HookEventName == eventPreToolUse {
 		return h.event.ToolUseID == "" || words == toolUse+h.event.ToolUseID
@@ -340,8 +341,8 @@ func (h *hook) saysLast(words string) bool {
 	return words != "" && (strings.Contains(said, words) || strings.Contains(words, said))
 }
 
-// addDirs are the directories that the reviewer may read besides the one it stands in: those of the session, and where
-// the agent is in another tree than the project's, both.
+// addDirs are the directories that the reviewer may read besides the one it stands in: those of the session, and
+// where the agent is in another tree than the project's, both.
 func (h *hook) addDirs(r reviewRequest) (dirs []string) {
 	candidates := slices.Concat(strings.Split(os.Getenv(addDirsVariable), "\n"), h.talk.dirs)
 	if r.tree != r.project {

@@ -36,8 +36,8 @@ func nearMode(operand string) bool {
 	return operand != "on" && operand != "off" && slices.Contains(nearModes, word)
 }
 
-// commandIsTheirs tells whether /supervisor is a command or a skill of the user's own, in Claude Code's directory or in
-// the project. Then ccc leaves it alone.
+// commandIsTheirs tells whether /supervisor is a command or a skill of the user's own, in Claude Code's directory
+// or in the project. Then ccc leaves it alone.
 func commandIsTheirs(d dirs, project string) bool {
 	for _, dir := range []string{d.claude, filepath.Join(project, ".claude")} {
 		if _, err := os.Stat(filepath.Join(dir, "skills", "supervisor", "SKILL.md")); err == nil {
@@ -102,8 +102,8 @@ func supervisorMode(c *call, d dirs) error {
 	return nil
 }
 
-// calledByAgent tells whether a tool of an agent's runs this ccc: Claude Code marks the environment of its tools. Where
-// ccc's own environment was cleaned, that of a process above it still has the mark.
+// calledByAgent tells whether a tool of an agent's runs this ccc: Claude Code marks the environment of its tools.
+// Where ccc's own environment was cleaned, that of a process above it still has the mark.
 func calledByAgent() bool {
 	for pid := os.Getpid(); pid > 1; pid, _, _ = processInfo(pid) {
 		if processHas(pid, nested) {

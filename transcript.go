@@ -1,7 +1,7 @@
 package main
 
-// Whose words: what a session's transcript says of the user's requests that stand in the conversation, of the model at
-// work and of the directories that were added.
+// Whose words: what a session's transcript says of the user's requests that stand in the conversation, of the model
+// at work and of the directories that were added.
 
 import (
 	"bytes"
@@ -29,10 +29,10 @@ type conversation struct {
 // toolUse stands before the id of a call of a tool.
 const toolUse = "tool_use "
 
-// readConversation follows the transcript at path from its newest entry to its root. Each entry names its parent; what
-// the user withdrew or took back is in the file, but not on this way. A fork begins where its original was compacted
-// last: what came before stands in another transcript of the same directory. An error means that the transcript can't
-// be read or holds no conversation.
+// readConversation follows the transcript at path from its newest entry to its root. Each entry names its parent;
+// what the user withdrew or took back is in the file, but not on this way. A fork begins where its original was
+// compacted last: what came before stands in another transcript of the same directory. An error means that the
+// transcript can't be read or holds no conversation.
 func readConversation(path string) (c conversation, err error) {
 	t, err := readTranscript(path)
 	if err != nil {
@@ -104,8 +104,8 @@ func otherTranscripts(path string) []string {
 // otherPatience bounds the search for what came before a fork, in a directory that may hold years of transcripts.
 const otherPatience = 2 * time.Second
 
-// findEntry reads the first of the transcripts at paths that holds the entry of that id, and takes it off the list; nil
-// if none is found before the deadline.
+// findEntry reads the first of the transcripts at paths that holds the entry of that id, and takes it off the list;
+// nil if none is found before the deadline.
 func findEntry(paths *[]string, id string, deadline time.Time) *transcript {
 	mark := []byte(`"uuid":"` + id + `"`)
 	for i, path := range *paths {
@@ -153,8 +153,8 @@ func readTranscript(path string) (*transcript, error) {
 }
 
 // line takes one line. Those that hold tool results, which are most of a transcript, are not parsed, so that 200 MB
-// take less than a second: their ids alone are looked for. A quote inside a string is escaped, so that a key with its
-// quotes is a key, and one that occurs once is the entry's own.
+// take less than a second: their ids alone are looked for. A quote inside a string is escaped, so that a key with
+// its quotes is a key, and one that occurs once is the entry's own.
 func (t *transcript) line(line []byte) {
 	if id, parent := onlyMember(line, "uuid"), onlyMember(line, "parentUuid"); id != "" && parent != "" &&
 		bytes.Contains(line, []byte(`"type":"tool_result"`)) && !bytes.Contains(line, []byte(`"isSidechain":true`)) {
@@ -292,9 +292,10 @@ func (w *blockText) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// notUsers are what newer versions write, in one place or another, of what they submit themselves. The user's own are
-// typed, queued, suggestion_accepted and sdk (claude -p) as promptSource, human, sdk and unknown as turnOrigin, human as
-// origin (2.1.329). Of a later version's words the text decides, as it does for older ones, which say nothing.
+// notUsers are what newer versions write, in one place or another, of what they submit themselves. The user's own
+// are typed, queued, suggestion_accepted and sdk (claude -p) as promptSource, human, sdk and unknown as turnOrigin,
+// human as origin (2.1.329). Of a later version's words the text decides, as it does for older ones, which say
+// nothing.
 var notUsers = []string{"system", "task_notification", "task-notification", "scheduled", "scheduled-trigger", "auto_continuation", "auto-continuation",
 	"peer", "host_synthetic", "channel", "coordinator", "observer-activity"}
 
@@ -318,16 +319,13 @@ func (e transcriptEntry) request() string {
 	return text
 }
 
-// isUsers tells whether a submitted text can be the user's own: not what Claude Code submits itself, nor the output of
-// a command that the user ran in the client, nor the mark of an interruption.
+// isUsers tells whether a submitted text can be the user's own: not what Claude Code submits itself, nor the output
+// of a command that the user ran in the client, nor the mark of an interruption.
 func isUsers(text string) bool {
-	for _, mark := range []string{"<task-notification>", "<system-reminder>", "<local-command-", "<bash-input>", "<bash-stdout>",
-		"<bash-stderr>", "[Request interrupted by user"} {
-		if strings.HasPrefix(strings.TrimSpace(text), mark) {
-			return false
-		}
-	}
-	return strings.TrimSpace(text) != ""
+	marks := []string{"<task-notification>", "<system-reminder>", "<local-command-", "<bash-input>", "<bash-stdout>",
+		"<bash-stderr>", "[Request interrupted by user"}
+	text = strings.TrimSpace(text)
+	return text != "" && !slices.ContainsFunc(marks, func(mark string) bool { return strings.HasPrefix(text, mark) })
 }
 
 // tagged returns what stands between <tag> and </tag> in a text that begins with a tag of a command.

@@ -12,8 +12,8 @@ import (
 	"sync"
 )
 
-// completedMarker on a line of its own, in a text without a verdict, is an older form of approval. In a sentence it is
-// a mention.
+// completedMarker on a line of its own, in a text without a verdict, is an older form of approval. In a sentence it
+// is a mention.
 const completedMarker = "[TASK_COMPLETED]"
 
 // A resultLine is the message that ends a reviewer's stream.
@@ -42,9 +42,9 @@ func parseResult(line []byte) *resultLine {
 	return r
 }
 
-// judge returns the verdict, allow or block, and the feedback. Without a verdict, decided is "" and feedback the text
-// that stands there. A result that says it failed is no review, whatever its text looks like: an API error comes as
-// subtype success with is_error.
+// judge returns the verdict, allow or block, and the feedback. Without a verdict, decided is "" and feedback the
+// text that stands there. A result that says it failed is no review, whatever its text looks like: an API error
+// comes as subtype success with is_error.
 func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	text, holder := r.text(), ""
 	switch {
@@ -64,8 +64,9 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	return decided, strings.TrimSpace(feedback), nil
 }
 
-// isOfNoTurn tells whether the result is of a prompt that reached no model: from 2.1.200 on, a fork of a session with a
-// background task first submits that the task has stopped, which ends with such a line, and then the request.
+// isOfNoTurn tells whether the result is of a prompt that reached no model: from 2.1.200 on, a fork of a session
+// with a background task first submits that the task has stopped, which ends with such a line, and then the
+// request.
 func (r *resultLine) isOfNoTurn() bool {
 	return r.malformed == nil && !r.IsError && r.Turns != nil && *r.Turns == 0 && r.text() == "" &&
 		!isObject(r.StructuredOutput) && !isObject(r.Result)
@@ -99,7 +100,8 @@ var decisions = map[string]verdict{
 	"false": verdictBlock, "no": verdictBlock, "否": verdictBlock,
 }
 
-// meantKey is a member of what was meant as a verdict. It is compiled when it is needed: no unsupervised hook needs it.
+// meantKey is a member of what was meant as a verdict. It is compiled when it is needed: no unsupervised hook needs
+// it.
 var meantKey = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("[\"'“”‘’]?(allow_stop|allowStop|feedback)[\"'“”‘’]?\\s*[:：]|[\"'“”‘’]completed[\"'“”‘’]\\s*[:：]")
 })
@@ -107,8 +109,8 @@ var meantKey = sync.OnceValue(func() *regexp.Regexp {
 // verdictEffort is in bytes, of text that is read in vain: a text of many braces that open nothing is given up.
 const verdictEffort = 8 << 20
 
-// findVerdict looks for the last verdict in text, which may be prose around JSON. Where a later object was meant as a
-// verdict and can't be read, there is none: what the reviewer decided is not known.
+// findVerdict looks for the last verdict in text, which may be prose around JSON. Where a later object was meant as
+// a verdict and can't be read, there is none: what the reviewer decided is not known.
 func findVerdict(text string) (decided verdict, feedback string) {
 	unread, effort, present := false, 0, false // present: one by its present name was there
 	for rest := text; effort < verdictEffort; {
@@ -141,9 +143,9 @@ func findVerdict(text string) (decided verdict, feedback string) {
 	return decided, feedback
 }
 
-// readVerdict reads an object that is a verdict, or has one as its member verdict. key is what names the decision in it,
-// "" for an object that is none; decided is "" where the decision is neither yes nor no. An object with completed among
-// members that no verdict has is somebody's data.
+// readVerdict reads an object that is a verdict, or has one as its member verdict. key is what names the decision
+// in it, "" for an object that is none; decided is "" where the decision is neither yes nor no. An object with
+// completed among members that no verdict has is somebody's data.
 func readVerdict(v *jsonValue) (decided verdict, feedback, key string) {
 	isNamed := func(key string) bool { return v.member(key) != nil }
 	if inner := v.member("verdict"); inner != nil && !slices.ContainsFunc(allowKeys, isNamed) {
@@ -161,8 +163,8 @@ func readVerdict(v *jsonValue) (decided verdict, feedback, key string) {
 }
 
 // brokenExtent is the length of the broken object that text begins with: up to the brace that closes it, strings
-// taken into account, or all of text. own is what stands in it and in no brace inside it, which tells what it was meant
-// as; what is in a string of it is never taken for a verdict.
+// taken into account, or all of text. own is what stands in it and in no brace inside it, which tells what it was
+// meant as; what is in a string of it is never taken for a verdict.
 func brokenExtent(text string) (length int, own string) {
 	var b strings.Builder
 	depth, inString := 0, false
