@@ -34,7 +34,7 @@ func supervisorHook(args []string) (code int) {
 		return 0
 	}
 	signal.Ignore(syscall.SIGQUIT, syscall.SIGABRT) // a review that runs is ended by them (untilEnded)
-	stderr := &patientWriter{w: os.Stderr}
+	stderr := newPatientWriter(os.Stderr)
 	defer stderr.close()
 	defer func() {
 		if fault := recover(); fault != nil {

@@ -11,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -138,18 +137,24 @@ const patientLimit = 4 << 20
 // A patientWriter passes on what is written to it and never makes its writer wait: of what a reader that does not
 // read leaves, it holds patientLimit, and drops the rest.
 type patientWriter struct {
-	w      io.Writer
-	start  sync.Once
-	pieces chan []byte // nil until the first is written; a nil piece is the end
+	pieces chan []byte // a nil piece is the end
 	done   chan struct{}
 	held   atomic.Int64 // bytes in pieces
 }
 
+func newPatientWriter(w io.Writer) *patientWriter {
+	p := &patientWriter{pieces: make(chan []byte, 1000), done: make(chan struct{})}
+	go func() {
+		for piece := <-p.pieces; piece != nil; piece = <-p.pieces {
+			_, _ = w.Write(piece)
+			p.held.Add(-int64(len(piece)))
+		}
+		close(p.done)
+	}()
+	return p
+}
+
 func (p *patientWriter) Write(piece []byte) (int, error) {
-	p.start.Do(func() {
-		p.pieces, p.done = make(chan []byte, 1000), make(chan struct{})
-		go p.passOn()
-	})
 	if len(piece) > 0 && p.held.Load()+int64(len(piece)) <= patientLimit {
 		select {
 		case p.pieces <- bytes.Clone(piece):
@@ -160,22 +165,8 @@ func (p *patientWriter) Write(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-func (p *patientWriter) passOn() {
-	defer close(p.done)
-	for piece := range p.pieces {
-		if piece == nil {
-			return
-		}
-		_, _ = p.w.Write(piece)
-		p.held.Add(-int64(len(piece)))
-	}
-}
-
 // close waits a moment for the reader to take what there is. What is written after it is lost.
 func (p *patientWriter) close() {
-	if p.pieces == nil {
-		return
-	}
 	late := time.After(200 * time.Millisecond)
 	select {
 	case p.pieces <- nil:

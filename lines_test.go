@@ -41,7 +41,7 @@ func TestLinesReader(t *testing.T) {
 // A reader that does not read costs no more than patientLimit, and what is written after close is dropped.
 func TestLinesPatientWriter(t *testing.T) {
 	read, write := io.Pipe()
-	p := &patientWriter{w: write}
+	p := newPatientWriter(write)
 	start := time.Now()
 	for range 100 {
 		if n, err := p.Write(make([]byte, 1<<20)); n != 1<<20 || err != nil {
@@ -57,7 +57,7 @@ func TestLinesPatientWriter(t *testing.T) {
 	}
 	read.Close()
 	var b strings.Builder
-	p = &patientWriter{w: &b}
+	p = newPatientWriter(&b)
 	for range 10 {
 		io.WriteString(p, "word ")
 	}

@@ -39,7 +39,7 @@ func cutMiddle(text string, keep int) string {
 	return fmt.Sprintf("%s\n%s\n%s", string(runes[:half]), lang.leftOut(len(runes)-2*half), string(runes[len(runes)-half:]))
 }
 
-// A messages is a language. What two values are returned of is a section of the request: its title and its text.
+// A messages is a language. A method that returns two values has a section of the request: its title and its text.
 type messages interface {
 	name() string // as language of ccc.json has it
 

@@ -1,7 +1,7 @@
 package main
 
-// Whose words: what a session's transcript says of the user's requests that stand in the conversation, of the model
-// at work and of the directories that were added.
+// What a session's transcript says: which of the user's requests stand in the conversation, the model at work, the
+// directories that were added.
 
 import (
 	"bytes"
