@@ -334,12 +334,12 @@ func (c *checkup) checkBlockCap() {
 }
 
 func (c *checkup) checkPrompt() {
-	prompt, source, err := supervisorPrompt(c.dirs.here, c.dirs.ccc)
+	prompt, err := supervisorPrompt(c.dirs.here, c.dirs.ccc)
 	if err != nil {
-		c.problem(mend(source), "prompt: %v", err)
+		c.problem(mend(prompt.Source), "prompt: %v", err)
 		return
 	}
-	c.ok("prompt: %s, %d bytes", source, len(prompt))
+	c.ok("prompt: %s, %d bytes", prompt.Source, len(prompt.Text))
 }
 
 func setAside(path string) string {

@@ -191,7 +191,7 @@ func (l *launch) planSupervision() (err error) {
 	if err := checkProvider(l.dirs, l.config, l.env, []string{"--print"}, l.config.findProvider(supervisor.Provider)); err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
-	if _, _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
+	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
 		return err // better said now than at the first review
 	}
 	if causes := hookless(l.dirs, l.command, l.env, l.config.Settings); len(causes) > 0 {

@@ -21,9 +21,9 @@ const supervisorPromptLimit = 100 << 10
 const builtinSource = "built-in"
 
 // supervisorPrompt returns the first prompt that exists and is not blank: the project's, the one in ccc's
-// directory, the built-in one; and where it is from. With an error, source is the file that can't be used. Only a
-// regular file is read, so that a FIFO or a device in a project can't hold the hook up.
-func supervisorPrompt(project, cccDir string) (prompt, source string, err error) {
+// directory, the built-in one. With an error, its source is the file that can't be used. Only a regular file is
+// read, so that a FIFO or a device in a project can't hold the hook up.
+func supervisorPrompt(project, cccDir string) (*instructions, error) {
 	for _, dir := range []string{project, cccDir} {
 		path := filepath.Join(dir, promptName)
 		info, err := os.Stat(path)
@@ -40,10 +40,10 @@ func supervisorPrompt(project, cccDir string) (prompt, source string, err error)
 			text, err = os.ReadFile(path)
 		}
 		if err != nil || len(bytes.TrimSpace(text)) > 0 {
-			return string(text), path, err
+			return &instructions{path, string(text)}, err
 		}
 	}
-	return lang.defaultPrompt(), builtinSource, nil
+	return &instructions{builtinSource, lang.defaultPrompt()}, nil
 }
 
 // keptPrompt is the built-in prompt, in ccc's directory for the user to edit.

@@ -189,9 +189,13 @@ func (d stateDir) keepInstructions(session string, in *instructions) error {
 	return replaceFile(d.promptFile(session), encodeJSON(in), false)
 }
 
-func (d stateDir) readInstructions(session string) (in instructions, ok bool) {
-	text, err := os.ReadFile(d.promptFile(session))
-	return in, err == nil && json.Unmarshal(text, &in) == nil
+// readInstructions returns what was kept, nil for nothing.
+func (d stateDir) readInstructions(session string) *instructions {
+	in := new(instructions)
+	if text, err := os.ReadFile(d.promptFile(session)); err != nil || json.Unmarshal(text, in) != nil {
+		return nil
+	}
+	return in
 }
 
 // sessions returns the ids of the sessions that have left something here.

@@ -118,11 +118,11 @@ var rule = strings.Repeat("─", 60)
 
 // review runs the reviewer and tells, records and returns what it decided.
 func (h *hook) review(ctx context.Context, config *config, entry record, request reviewRequest) outcome {
-	prompt, source, kept, err := h.instructions()
+	prompt, kept, err := h.instructions()
 	if err != nil {
 		return h.failed(entry, err)
 	}
-	entry.PromptSource, entry.PromptKept = source, kept
+	entry.PromptSource, entry.PromptKept = prompt.Source, kept
 	entry.CacheSplit = config.Supervisor.KeepCache && config.Supervisor.Provider == "" &&
 		os.Getenv(attributionVariable) != "0" && !olderThan(h.talk.version, "2.1.30") // 2.0.60 has no such line
 	entry.CacheSettled = config.Supervisor.KeepCache || config.Supervisor.Provider != "" || config.Supervisor.Model != ""
@@ -131,7 +131,7 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 		return h.failed(entry, err)
 	}
 	h.say("%s\n%s\n", lang.reviewing(), lang.detailsIn(h.stateDir.outputFile(h.event.SessionID)))
-	h.log("review started", "iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit), "prompt_source", source)
+	h.log("review started", "iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit), "prompt_source", prompt.Source)
 	request.iteration, request.limit, request.keepCache = entry.Iteration, entry.Limit, config.Supervisor.KeepCache
 	r := &review{
 		session:  h.event.SessionID,
@@ -139,7 +139,7 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 		addDirs:  h.addDirs(request),
 		version:  h.talk.version,
 		model:    config.Supervisor.Model,
-		prompt:   prompt,
+		prompt:   prompt.Text,
 		config:   config.Supervisor,
 		env:      env,
 		output:   io.Discard,
@@ -251,21 +251,19 @@ func (h *hook) untilEnded(timeout time.Duration) (context.Context, context.Cance
 	return ctx, func() { signal.Stop(signals); cancel(nil); stop() }
 }
 
-// instructions returns what the reviewer is told and where it is from: what held when the user submitted the
-// request, so that the agent can't replace it. kept tells that it reads differently now.
-func (h *hook) instructions() (prompt, source string, kept bool, err error) {
-	prompt, source, err = supervisorPrompt(h.project(), h.dirs.ccc)
-	if earlier, ok := h.stateDir.readInstructions(h.event.SessionID); ok {
-		kept = err != nil || earlier.Text != prompt
-		prompt, source, err = earlier.Text, earlier.Source, nil
+// instructions returns what the reviewer is told: what held when the user submitted the request, so that the agent
+// can't replace it. kept tells that it reads differently now.
+func (h *hook) instructions() (in *instructions, kept bool, err error) {
+	in, err = supervisorPrompt(h.project(), h.dirs.ccc)
+	if earlier := h.stateDir.readInstructions(h.event.SessionID); earlier != nil {
+		return earlier, err != nil || earlier.Text != in.Text, nil
 	}
-	return prompt, source, kept, err
+	return in, false, err
 }
 
 // keepInstructions notes what the reviewer is told as of now.
 func (h *hook) keepInstructions() {
-	prompt, source, err := supervisorPrompt(h.project(), h.dirs.ccc)
-	in := &instructions{source, prompt}
+	in, err := supervisorPrompt(h.project(), h.dirs.ccc)
 	if err != nil { // what was kept for an earlier request must not count; the review will say what is wrong
 		h.warn("reading the reviewer's prompt", err)
 		in = nil
