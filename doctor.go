@@ -322,7 +322,7 @@ func (c *checkup) checkBlockCap() {
 	if value := os.Getenv(blockCapVariable); value != "" {
 		check(value, "the environment", "unset "+blockCapVariable)
 	}
-	for _, path := range c.dirs.settingsFiles() {
+	for _, path := range append(c.dirs.settingsFiles(), managedFiles()...) {
 		there, _ := readSettings(path)
 		if value, ok := there["env."+blockCapVariable]; ok {
 			check(value, path, change(path, "env."+blockCapVariable, strconv.Quote(strconv.Itoa(limit))))

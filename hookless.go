@@ -46,7 +46,8 @@ func hookless(d dirs, args, env []string, added []byte) (causes []failure) {
 		}
 	}
 	// These are ccc's own: in a settings file they override what the launch gives to the hooks.
-	for _, path := range append(d.settingsFiles(), managedFiles()...) {
+	files := append(d.settingsFiles(), managedFiles()...)
+	for _, path := range files {
 		there, _ := readSettings(path)
 		for _, name := range ownVariables {
 			if _, set := there["env."+name]; set {
@@ -54,7 +55,7 @@ func hookless(d dirs, args, env []string, added []byte) (causes []failure) {
 			}
 		}
 	}
-	for _, path := range append(d.settingsFiles()[1:], managedFiles()...) {
+	for _, path := range files[1:] { // in the user's own a launch sets them to false
 		there, _ := readSettings(path)
 		for _, key := range there.muting() {
 			cause(1, change(path, key, "false"), "%s: %s is true", path, key)
@@ -64,7 +65,7 @@ func hookless(d dirs, args, env []string, added []byte) (causes []failure) {
 		if isTrue(lookupEnv(env, name)) {
 			cause(1, "unset "+name, "%s is set", name)
 		}
-		for _, path := range d.settingsFiles() {
+		for _, path := range files {
 			if there, _ := readSettings(path); isTrue(there["env."+name]) {
 				cause(1, change(path, "env."+name, "remove it"), "%s: env.%s is set", path, name)
 			}

@@ -47,9 +47,12 @@ func withInstallation(d dirs, use func(in *installation) error) error {
 
 // readInstallation returns the record; one that can't be read is as good as none.
 func readInstallation(d dirs) *installation {
-	in := &installation{Files: map[string]string{}}
+	in := new(installation)
 	if text, err := os.ReadFile(d.installedFile()); err == nil && json.Unmarshal(text, in) != nil {
-		in = &installation{Files: map[string]string{}}
+		in = new(installation)
+	}
+	if in.Files == nil {
+		in.Files = map[string]string{}
 	}
 	return in
 }

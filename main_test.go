@@ -445,7 +445,7 @@ func expectLinks(t *testing.T, page string) {
 		}
 		anchors := []string{""}
 		for _, title := range heading.FindAllStringSubmatch(readPage(t, file), -1) {
-			title := regexp.MustCompile("[^\\pL\\pN _-]").ReplaceAllString(strings.ToLower(title[1]), "")
+			title := regexp.MustCompile(`[^\pL\pN _-]`).ReplaceAllString(strings.ToLower(title[1]), "")
 			anchors = append(anchors, strings.ReplaceAll(title, " ", "-"))
 		}
 		if !slices.Contains(anchors, anchor) {

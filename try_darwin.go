@@ -38,10 +38,7 @@ func startTry(plan *tryPlan, env []string) (*tryCopy, error) {
 	if lock == nil {
 		return nil, errors.New("no directory for it in /var/tmp")
 	}
-	copied := &tryCopy{reason: func() error { return nil }, remove: func() {
-		removeTree(scratch)
-		lock.Close()
-	}}
+	copied := &tryCopy{reason: func() error { return nil }, remove: func() { removeScratch(scratch, lock) }}
 	home, temp, clone := scratch+"/home", scratch+"/tmp", scratch+"/project"
 	err := errors.Join(os.Mkdir(home, 0o700), os.Mkdir(temp, 0o700))
 	if err == nil {

@@ -48,8 +48,9 @@ func startTry(plan *tryPlan, env []string) (*tryCopy, error) {
 		},
 		remove: func() {
 			<-swept
-			removeTree(scratch)
-			lock.Close()
+			if lock != nil {
+				removeScratch(scratch, lock)
+			}
 			heard.Close()
 		},
 	}

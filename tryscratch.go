@@ -25,17 +25,22 @@ func scratchParent() string {
 
 // newScratch makes a scratch directory, locked until this process ends. The path is "" where none can be.
 func newScratch() (path string, lock *os.File) {
-	parent := scratchParent()
-	for try := 0; try < 3 && parent != ""; try++ {
-		path, err := os.MkdirTemp(parent, "")
-		if err != nil {
-			break
+	for range 3 { // the parent may go with another's last directory, and what nobody has locked yet be swept
+		if parent := scratchParent(); parent != "" {
+			path, _ = os.MkdirTemp(parent, "")
 		}
-		if lock = lockScratch(path); lock != nil { // nil: swept, as nobody had locked it
+		if lock = lockScratch(path); lock != nil {
 			return path, lock
 		}
 	}
 	return "", nil
+}
+
+// removeScratch removes what newScratch made, and the parent with the last.
+func removeScratch(path string, lock *os.File) {
+	removeTree(path)
+	lock.Close()
+	_ = os.Remove(filepath.Dir(path))
 }
 
 // lockScratch locks the scratch directory at path. It returns nil for one that belongs to another process.
@@ -57,15 +62,14 @@ func sweepScratch() {
 	entries, _ := os.ReadDir(parent) // none where parent is ""
 	for _, entry := range entries {
 		if lock := lockScratch(filepath.Join(parent, entry.Name())); lock != nil {
-			removeTree(lock.Name())
-			lock.Close()
+			removeScratch(lock.Name(), lock)
 		}
 	}
 }
 
 // removeTree removes dir. Overlays and commands leave directories in it that nobody may enter.
 func removeTree(dir string) {
-	if dir != "" && os.RemoveAll(dir) != nil {
+	if os.RemoveAll(dir) != nil {
 		makeEnterable(dir)
 		_ = os.RemoveAll(dir)
 	}
