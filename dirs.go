@@ -178,7 +178,11 @@ const installClaude = "npm install -g @anthropic-ai/claude-code"
 // findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. ccc itself, as a
 // link or a copy, is none.
 func findClaude() (string, error) {
-	path, err := exec.LookPath(cmp.Or(os.Getenv(claudeVariable), "claude"))
+	named := os.Getenv(claudeVariable)
+	path, err := exec.LookPath(cmp.Or(named, "claude"))
+	if err != nil && named != "" {
+		return "", failure{code: 127, err: fmt.Errorf("finding claude: %s: %w", claudeVariable, err), hint: "unset " + claudeVariable + "; command -v claude || " + installClaude}
+	}
 	if err != nil {
 		return "", failure{code: 127, err: fmt.Errorf("finding claude: %w", err), hint: installClaude}
 	}

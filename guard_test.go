@@ -105,11 +105,11 @@ func TestReviewEnded(t *testing.T) {
 		stderr string
 	}{
 		{name: "deadline", stderr: "no verdict within 10s"},
-		{name: "sigterm", signal: syscall.SIGTERM, stderr: "told to end"},
-		{name: "sigint", signal: syscall.SIGINT, stderr: "told to end"},
-		{name: "sighup", signal: syscall.SIGHUP, stderr: "told to end"},
-		{name: "sigquit", signal: syscall.SIGQUIT, stderr: "told to end"},
-		{name: "sigabrt", signal: syscall.SIGABRT, stderr: "told to end"},
+		{name: "sigterm", signal: syscall.SIGTERM, stderr: "it was interrupted"},
+		{name: "sigint", signal: syscall.SIGINT, stderr: "it was interrupted"},
+		{name: "sighup", signal: syscall.SIGHUP, stderr: "it was interrupted"},
+		{name: "sigquit", signal: syscall.SIGQUIT, stderr: "it was interrupted"},
+		{name: "sigabrt", signal: syscall.SIGABRT, stderr: "it was interrupted"},
 		{name: "sigkill", signal: syscall.SIGKILL},
 		{name: "verdict_then_hang", first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
 	}

@@ -73,7 +73,7 @@ func TestHook(t *testing.T) {
 		{name: "question_allowed", event: "PreToolUse", members: asked, review: allows("fine"),
 			files: reviewed, stdout: toolOutput("allow", "fine")},
 		{name: "question_at_limit", event: "PreToolUse", members: asked, state: stateText(testSession, 10, ""),
-			files: unreviewed, stdout: toolOutput("allow", "已达到审查次数上限（10 次），不再审查")},
+			files: unreviewed, stdout: toolOutput("allow", "本请求的审查次数已用完（10 次）")},
 		{name: "question_unanswered", event: "PreToolUse", members: asked, review: fakeReview{answers("I can't say.")},
 			files: reviewed, stderr: []string{"no verdict: I can't say."}},
 		{name: "question_failed", event: "PreToolUse", members: asked, review: fails("API Error: 401"),
@@ -186,7 +186,7 @@ func TestHookNotes(t *testing.T) {
 		t.Errorf("review record %+v %+v", r, r.Tokens)
 	}
 	request := box.read("../fake/reviewer-2/stdin")
-	for _, want := range []string{"[1] fix it", "事件：Stop", "上一次审查的要求\nnot yet", "第 2 轮，最多 10 轮"} {
+	for _, want := range []string{"[1] fix it", "事件：Stop", "上次反馈\nnot yet", "第 2 轮，最多 10 轮"} {
 		if !strings.Contains(request, want) {
 			t.Errorf("the request lacks %q:\n%s", want, request)
 		}

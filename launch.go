@@ -121,7 +121,8 @@ func (l *launch) parse(args []string) error {
 	}
 	if name := l.config.CurrentProvider; !l.named && name != "" {
 		if l.provider = l.config.findProvider(name); l.provider == nil {
-			return fmt.Errorf("current_provider %q of ccc.json is not among its providers (%s)", name, l.config.providerNames())
+			return withHint(fmt.Errorf("current_provider %q of ccc.json is not among its providers (%s)", name, l.config.providerNames()),
+				"to go without one: ccc default")
 		}
 	}
 	return nil

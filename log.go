@@ -282,14 +282,18 @@ func (s *story) review(r record) {
 	if r.CacheSplit {
 		s.block("    ", lang.cacheSplit())
 	}
-	s.block("    ", s.cacheAdvice(r))
 	s.block("    "+lang.leadTools(), oneLine(strings.Join(s.looks(r), " · ")))
 	for _, run := range s.runs {
 		s.block("    "+lang.leadRan(), ran(run))
 	}
 	s.block("    "+lang.leadNoCopy(), r.NoCopy)
-	s.block("    "+lang.leadFeedback(), r.Feedback)
+	if r.Verdict == verdictAllow {
+		s.block("    "+lang.leadForUser(), r.Feedback)
+	} else {
+		s.block("    "+lang.leadFeedback(), r.Feedback)
+	}
 	s.block("    "+lang.leadReason(), r.Error)
+	s.block("    "+lang.leadAdvice(), s.cacheAdvice(r))
 	switch r.Verdict {
 	case verdictFailed:
 		s.block("    ", lang.stoppedUnreviewed())

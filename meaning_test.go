@@ -78,7 +78,7 @@ func TestRealClientNotification(t *testing.T) {
 			t.Errorf("%d reviews of one request, want 2", n)
 		}
 		request := api.lastReview(t)
-		if got := requestsOf(t, request); !slices.Equal(got, []string{"the one request"}) || !strings.Contains(request, "上一次审查的要求\nshow the tests") {
+		if got := requestsOf(t, request); !slices.Equal(got, []string{"the one request"}) || !strings.Contains(request, "上次反馈\nshow the tests") {
 			t.Errorf("the request is %s", request)
 		}
 		if n := strings.Count(strings.Join(api.agentsUserTexts(), "\n"), "<task-notification>"); n == 0 {
@@ -389,7 +389,7 @@ func TestRealClientSwitchKept(t *testing.T) {
 				}
 				tty := box.open(command...)
 				tty.prompt("/supervisor " + mode)
-				tty.waitFor("Supervisor 模式已", 90*time.Second)
+				tty.waitFor("监督已", 90*time.Second)
 				tty.prompt("/clear")
 				time.Sleep(1500 * time.Millisecond)
 				tty.prompt("hello")
@@ -479,12 +479,12 @@ func TestRealClientShown(t *testing.T) {
 		tty.waitFor("rotate the key yourself", 90*time.Second)
 		box.awaitVerdicts(1)
 		tty.prompt("second request")
-		tty.waitFor("审查没有进行", 90*time.Second)
+		tty.waitFor("审查失败", 90*time.Second)
 		tty.waitFor("the key is gone", 90*time.Second)
 		box.awaitVerdicts(2)
 		tty.prompt("third request")
 		tty.waitFor("已达到审查次数上限", 90*time.Second)
-		if screen := tty.screen(); strings.Contains(screen, "上一次审查没有进行") || strings.Count(screen, "本会话受监督") > 1 {
+		if screen := tty.screen(); strings.Contains(screen, "上一次审查失败") || strings.Count(screen, "本会话受监督") > 1 {
 			t.Errorf("told twice:\n%s", screen)
 		}
 	})

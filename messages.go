@@ -142,4 +142,6 @@ type messages interface {
 	leadNoCopy() string
 	leadFeedback() string
 	leadReason() string
+	leadAdvice() string
+	leadForUser() string
 }

@@ -263,8 +263,8 @@ func (english) cacheSplit() string {
 }
 
 func (english) cacheAdvice(kept, fresh string) string {
-	return fmt.Sprintf(`with "keep_cache": true about %s of these %s new tokens would have come from the agent's cache, at a tenth `+
-		"of the price, where a key or a token pays: see What a review costs in README", kept, fresh)
+	return fmt.Sprintf(`with "keep_cache": true in ccc.json about %s of these %s new tokens would have come from the agent's cache, `+
+		"at a tenth of the price where a key or a token pays", kept, fresh)
 }
 
 func (english) reviewUnderWay() string { return "Review under way..." }
@@ -280,12 +280,14 @@ func (english) stoppedAtLimit(limit int) string {
 }
 
 func (english) leadBy() string       { return "by " }
-func (english) leadBasis() string    { return "prompt   " }
+func (english) leadBasis() string    { return "rules    " }
 func (english) leadTools() string    { return "looked   " }
 func (english) leadRan() string      { return "ran      " }
 func (english) leadNoCopy() string   { return "ran      nothing: " }
 func (english) leadFeedback() string { return "feedback " }
 func (english) leadReason() string   { return "reason   " }
+func (english) leadAdvice() string   { return "advice   " }
+func (english) leadForUser() string  { return "for you  " }
 
 // count is n with what is counted: 1 review, 2 reviews.
 func count(n int, what string) string {

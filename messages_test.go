@@ -35,7 +35,7 @@ func chineseIn(text string) string {
 // ccc.json comes before the locale, LC_ALL before LC_MESSAGES before LANG; an
 // empty variable counts as none.
 func TestLanguage(t *testing.T) {
-	const chineseHead, englishHead = "还没有被监督过的会话", "No session has been supervised yet"
+	const chineseHead, englishHead = "还没有受监督的会话", "No session has been supervised yet"
 	tests := []struct {
 		config string // language in ccc.json, "" for no file
 		vars   string
@@ -113,7 +113,7 @@ func TestPlural(t *testing.T) {
 		english{}.hoursAgo(2):              "2 h ago",
 		english{}.took(185.4):              "3m05s",
 		english{}.took(41.237):             "41.2s",
-		chinese{}.took(185.4):              "用时 3分05秒",
+		chinese{}.took(185.4):              "用时 3 分 05 秒",
 		english{}.introduction(1, ""):      "This session is supervised: at most 1 review a request. To watch: ccc log -f",
 		english{}.introduction(10, "kimi"): "This session is supervised: at most 10 reviews a request, provider: kimi. To watch: ccc log -f",
 	} {
@@ -203,7 +203,7 @@ func TestLanguageOfSession(t *testing.T) {
 		{"Supervisor mode enabled", "Supervisor mode enabled"},
 		{"[Supervisor Mode] 日志文件:", "[Supervisor Mode] Log files:"},
 		{"提供商 kimi（沿用上次启动的选择；ccc default 不用提供商）", "provider kimi, remembered from an earlier launch; ccc default goes without one"},
-		{"[SUPERVISOR] 本会话受监督：每个请求最多审查 4 次，提供商: kimi。实时查看: ccc log -f", "[SUPERVISOR] This session is supervised: at most 4 reviews a request, provider: kimi. To watch: ccc log -f"},
+		{"[SUPERVISOR] 本会话受监督：每个请求最多审查 4 次，提供商：kimi。实时查看: ccc log -f", "[SUPERVISOR] This session is supervised: at most 4 reviews a request, provider: kimi. To watch: ccc log -f"},
 		{"\"statusMessage\": \"[SUPERVISOR] 正在审查工作...\"", "\"statusMessage\": \"[SUPERVISOR] Reviewing the work...\""},
 		{"[SUPERVISOR HOOK] 开始执行\n", "[SUPERVISOR HOOK] Started\n"},
 		{"[SUPERVISOR] 正在审查工作...\n请在新窗口查看日志文件了解详情: ", "[SUPERVISOR] Reviewing the work...\nFor details, follow this log file in another window: "},
@@ -214,10 +214,10 @@ func TestLanguageOfSession(t *testing.T) {
 		{"……（反馈过长，全文见 ", "... (too long; the whole feedback is in "},
 		{"个字符）……", " characters left out) ..."},
 		{"[SUPERVISOR] 审查通过。审查者留给你的话：rotate the key", "[SUPERVISOR] Approved. The reviewer leaves this to you: rotate the key"},
-		{"[SUPERVISOR] 审查没有进行", "[SUPERVISOR] There was no review"},
-		{"[SUPERVISOR] 上一次审查没有进行", "[SUPERVISOR] The last review did not take place"},
-		{"[SUPERVISOR] 已达到审查次数上限（4 次），不再审查，这次停止未经审查", "[SUPERVISOR] The limit of 4 reviews is reached; there are no more for this request. This stop was not reviewed"},
-		{"[SUPERVISOR] 上一个任务已达到审查次数上限（4 次）", "[SUPERVISOR] The last request reached the limit of 4 reviews"},
+		{"[SUPERVISOR] 审查失败", "[SUPERVISOR] There was no review"},
+		{"[SUPERVISOR] 上一次审查失败", "[SUPERVISOR] The last review did not take place"},
+		{"[SUPERVISOR] 本请求的审查次数已用完（4 次），这次停下未经审查", "[SUPERVISOR] The limit of 4 reviews is reached; there are no more for this request. This stop was not reviewed"},
+		{"[SUPERVISOR] 上一个请求的审查次数已用完（4 次）", "[SUPERVISOR] The last request reached the limit of 4 reviews"},
 		{"是否允许 Agent 停止工作（true = 工作达到无可挑剔状态，false = 需要继续改进）", "Whether the agent may stop working (true = the work is impeccable, false = it needs further improvement)"},
 		{"当 allow_stop 为 false 时，提供具体的、可执行的、包含足够细节的改进指令", "When allow_stop is false: specific, actionable instructions for improvement, in enough detail"},
 		{"严格的任务审查者", "strict task reviewer"},
@@ -229,24 +229,24 @@ func TestLanguageOfSession(t *testing.T) {
 		{"\n## 工作目录\n", "\n## Working directory\n"},
 		{"\n## Agent 的最后一条消息\n", "\n## The agent's last message\n"},
 		{"\n## 正在运行的后台任务\n", "\n## Running background tasks\n"},
-		{"\n## 上一次审查的要求\n", "\n## Previous feedback\n"},
+		{"\n## 上次反馈\n", "\n## Previous feedback\n"},
 		{"\n## 审查轮数\n第 2 轮，最多 4 轮。\n", "\n## Round\nRound 2 of at most 4.\n"},
 		{"最后只输出一个 JSON 对象", "End with one JSON object"},
-		{"Supervisor 模式: on", "Supervisor mode: on"},
-		{"不明白 /supervisor status", "What does /supervisor status mean?"},
-		{"Supervisor 模式已打开", "Supervisor mode is on"},
-		{"Supervisor 模式已关闭", "Supervisor mode is off"},
+		{"监督：on", "Supervisor mode: on"},
+		{"不明白“/supervisor status”", "What does /supervisor status mean?"},
+		{"监督已打开：Agent", "Supervisor mode is on"},
+		{"监督已关闭：Agent", "Supervisor mode is off"},
 		{"description: 监督本会话", "description: \"Supervise this session"},
-		{"监督中 0/4 · 上次: 退回 刚刚", "supervised 0/4 · last: sent back just now"},
+		{"监督中 0/4 · 上次：退回 刚刚", "supervised 0/4 · last: sent back just now"},
 		{"\n监督已关闭\n", "\nsupervision is off\n"},
-		{"会话      监督  次数", "Session   On  Round"},
-		{"还没有被监督过的会话", "No session has been supervised yet"},
+		{"会话      监督  轮数", "Session   On  Round"},
+		{"还没有受监督的会话", "No session has been supervised yet"},
 		{"等待第一个会话……", "Waiting for the first session..."},
 		{"（当前项目最新的会话）", " (the newest of this project)"},
 		{"审查进行中……", "Review under way..."},
-		{"审查提问 2/4 退回", "Review of a question 2/4 sent back"},
+		{"提问审查 2/4 退回", "Review of a question 2/4 sent back"},
 		{"审查 1/4 通过", "Review 1/4 approved"},
-		{"    依据 ", "    prompt   "},
+		{"    依据 ", "    rules    "},
 		{"keep_cache 用处不大", "keep_cache gains little"},
 		{"请求提交之后改动过", "changed since the request"},
 	} {

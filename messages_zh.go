@@ -41,29 +41,29 @@ $ARGUMENTS
 
 func (chinese) introduction(limit int, provider string) string {
 	if provider != "" {
-		provider = "，提供商: " + provider
+		provider = "，提供商：" + provider
 	}
 	return fmt.Sprintf("本会话受监督：每个请求最多审查 %d 次%s。实时查看: ccc log -f", limit, provider)
 }
 
 func (chinese) noReview(why, log string) string {
-	return fmt.Sprintf("审查没有进行，Agent 的工作未经审查：%s（日志: %s）", why, log)
+	return fmt.Sprintf("审查失败，Agent 的工作未经审查：%s（日志: %s）", why, log)
 }
 
 func (chinese) earlierNoReview(why, log string) string {
-	return fmt.Sprintf("上一次审查没有进行，Agent 的工作未经审查：%s（日志: %s）", why, log)
+	return fmt.Sprintf("上一次审查失败，Agent 的工作未经审查：%s（日志: %s）", why, log)
 }
 
 func (chinese) limitReached(limit int) string {
-	return fmt.Sprintf("已达到审查次数上限（%d 次），不再审查", limit)
+	return fmt.Sprintf("本请求的审查次数已用完（%d 次）", limit)
 }
 
 func (chinese) limitStop(limitReached, log string) string {
-	return fmt.Sprintf("%s，这次停止未经审查（日志: %s）", limitReached, log)
+	return fmt.Sprintf("%s，这次停下未经审查；你的下一条提示重新计数（日志: %s）", limitReached, log)
 }
 
 func (chinese) earlierLimit(limit int, log string) string {
-	return fmt.Sprintf("上一个任务已达到审查次数上限（%d 次），最后一次停止未经审查（日志: %s）", limit, log)
+	return fmt.Sprintf("上一个请求的审查次数已用完（%d 次），最后一次停下未经审查（日志: %s）", limit, log)
 }
 
 func (chinese) approved(forUser string) string {
@@ -81,24 +81,24 @@ func (chinese) leftOut(characters int) string {
 }
 
 func (chinese) modeIs(mode string) string {
-	return fmt.Sprintf("Supervisor 模式: %s（/supervisor on 打开，/supervisor off 关闭）", mode)
+	return fmt.Sprintf("监督：%s（/supervisor on 打开，/supervisor off 关闭）", mode)
 }
 
 func (chinese) modeUnclear(operand string) string {
-	return fmt.Sprintf("不明白 /supervisor %s。可用: /supervisor on、/supervisor off、/supervisor（查询）、/supervisor 任务内容", operand)
+	return fmt.Sprintf("不明白“/supervisor %s”。可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor（显示当前状态）、/supervisor 加上任务内容", operand)
 }
 
 func (chinese) modeNotForAgent() string {
 	return "关闭监督由用户决定，不由 Agent 决定。"
 }
 
-func (chinese) modeFailed(why string) string { return "无法切换 Supervisor 模式: " + why }
+func (chinese) modeFailed(why string) string { return "无法切换监督：" + why }
 
 func (chinese) modeOn() string {
-	return "Supervisor 模式已打开：Agent 停下之前会先审查。"
+	return "监督已打开：Agent 每次停下之前都要先经过审查。"
 }
 
-func (chinese) modeOff() string { return "Supervisor 模式已关闭：Agent 可以直接停下。" }
+func (chinese) modeOff() string { return "监督已关闭：Agent 停下时不再审查。" }
 
 func (chinese) begun() string { return "[SUPERVISOR HOOK] 开始执行" }
 
@@ -121,7 +121,7 @@ func (chinese) limitSkipped(limit int) string {
 func (chinese) opening(promptAbove bool) string {
 	where := "系统提示词"
 	if promptAbove {
-		where = "上面的审查提示词"
+		where = "上面的审查守则"
 	}
 	return fmt.Sprintf("你现在不是 Agent，而是审查者。以上是 Agent 与用户的完整对话。请按照%s审查 Agent 的工作，检查真实的文件和结果，然后给出判定。", where)
 }
@@ -164,7 +164,7 @@ func (chinese) place(tree, project, here string) (title, text string) {
 }
 
 func (chinese) lastMessage() string  { return "Agent 的最后一条消息" }
-func (chinese) lastFeedback() string { return "上一次审查的要求" }
+func (chinese) lastFeedback() string { return "上次反馈" }
 
 func (chinese) tasks(list string) (title, text string) {
 	return "正在运行的后台任务", list + "\n这些任务在 Agent 的会话里仍在运行，结束时会唤醒 Agent。" +
@@ -188,11 +188,11 @@ func (chinese) verdictForm() string {
 }
 
 func (chinese) noSessions(state string) string {
-	return "还没有被监督过的会话（" + state + "）\n开始一个: ccc --supervisor"
+	return "还没有受监督的会话（" + state + "）\n要开始: ccc --supervisor"
 }
 
 func (chinese) statusHeads() [8]string {
-	return [...]string{"会话", "监督", "次数", "结果", "时间", "审查", "花费", "项目"}
+	return [...]string{"会话", "监督", "轮数", "结果", "时间", "审查", "花费", "项目"}
 }
 
 func (chinese) verdictNames() [4]string {
@@ -200,13 +200,13 @@ func (chinese) verdictNames() [4]string {
 }
 
 func (chinese) justNow() string         { return "刚刚" }
-func (chinese) minutesAgo(n int) string { return fmt.Sprintf("%d分钟前", n) }
-func (chinese) hoursAgo(n int) string   { return fmt.Sprintf("%d小时前", n) }
-func (chinese) daysAgo(n int) string    { return fmt.Sprintf("%d天前", n) }
+func (chinese) minutesAgo(n int) string { return fmt.Sprintf("%d 分钟前", n) }
+func (chinese) hoursAgo(n int) string   { return fmt.Sprintf("%d 小时前", n) }
+func (chinese) daysAgo(n int) string    { return fmt.Sprintf("%d 天前", n) }
 
 func (chinese) supervised(budget string) string { return "监督中 " + budget }
 
-func (chinese) supervisedLast(verdict, when string) string { return "上次: " + verdict + " " + when }
+func (chinese) supervisedLast(verdict, when string) string { return "上次：" + verdict + " " + when }
 
 func (chinese) supervisionIsOff() string { return "监督已关闭" }
 
@@ -230,21 +230,21 @@ func (chinese) user() string        { return "用户" }
 func (chinese) switchedOn() string  { return "监督已打开" }
 func (chinese) switchedOff() string { return "监督已关闭" }
 func (chinese) byUser() string      { return "用户（/supervisor）" }
-func (chinese) byOutside() string   { return "会话之外的 ccc supervisor-mode" }
+func (chinese) byOutside() string   { return "会话之外（ccc supervisor-mode）" }
 func (chinese) byAgent() string     { return "Agent（ccc supervisor-mode）" }
 
 func (chinese) review() string           { return "审查" }
-func (chinese) reviewOfQuestion() string { return "审查提问" }
+func (chinese) reviewOfQuestion() string { return "提问审查" }
 
 func (chinese) took(seconds float64) string {
-	return "用时 " + duration(seconds, "%.1f秒", "%d分%02d秒")
+	return "用时 " + duration(seconds, "%.1f 秒", "%d 分 %02d 秒")
 }
 
 func (chinese) tokensUsed(fresh, cached, output string) string {
-	return fmt.Sprintf("token: 新 %s，缓存 %s，输出 %s", fresh, cached, output)
+	return fmt.Sprintf("token：新 %s，缓存 %s，输出 %s", fresh, cached, output)
 }
 
-func (chinese) builtinPrompt() string { return "内置的审查提示" }
+func (chinese) builtinPrompt() string { return "内置的审查提示词" }
 
 func (chinese) promptChanged() string {
 	return "（请求提交之后改动过：这次仍按提交时的内容审查，改动从用户的下一条提示起生效）"
@@ -255,26 +255,28 @@ func (chinese) cacheSplit() string {
 }
 
 func (chinese) cacheAdvice(kept, fresh string) string {
-	return fmt.Sprintf(`若设 "keep_cache": true，这 %[2]s 个新 token 中约 %[1]s 个会取自 Agent 的缓存，价格约为十分之一（以密钥或令牌付费时）：`+
-		"见 README-CN 的“一次审查的花费”", kept, fresh)
+	return fmt.Sprintf(`在 ccc.json 里设 "keep_cache": true，这 %[2]s 个新 token 中约 %[1]s 个本可取自 Agent 的缓存；由密钥或令牌付费时，价格约为十分之一`,
+		kept, fresh)
 }
 
 func (chinese) reviewUnderWay() string { return "审查进行中……" }
 
 func (chinese) ran(command string, exitCode int, seconds float64) string {
-	return fmt.Sprintf("%s → 退出码 %d，%s", command, exitCode, duration(seconds, "%.1f秒", "%d分%02d秒"))
+	return fmt.Sprintf("%s → 退出码 %d，%s", command, exitCode, duration(seconds, "%.1f 秒", "%d 分 %02d 秒"))
 }
 
-func (chinese) stoppedUnreviewed() string { return "没有进行审查，Agent 可以停止" }
+func (chinese) stoppedUnreviewed() string { return "审查没有得出判定，Agent 可以停下" }
 
 func (chinese) stoppedAtLimit(limit int) string {
-	return fmt.Sprintf("已达到审查次数上限（%d 次），不再审查，Agent 可以停止", limit)
+	return fmt.Sprintf("本请求的审查次数已用完（%d 次），Agent 可以停下", limit)
 }
 
-func (chinese) leadBy() string       { return "由 " }
+func (chinese) leadBy() string       { return "来自 " }
 func (chinese) leadBasis() string    { return "依据 " }
 func (chinese) leadTools() string    { return "查看 " }
 func (chinese) leadRan() string      { return "实测 " }
 func (chinese) leadNoCopy() string   { return "不能实测 " }
 func (chinese) leadFeedback() string { return "反馈 " }
 func (chinese) leadReason() string   { return "原因 " }
+func (chinese) leadAdvice() string   { return "建议 " }
+func (chinese) leadForUser() string  { return "留言 " }

@@ -55,7 +55,7 @@ func TestRealClientLoop(t *testing.T) {
 				}
 			}
 		}
-		if last := reviews[len(reviews)-1].text(); !strings.Contains(last, "assistant: second answer") || !strings.Contains(last, "上一次审查的要求\n"+feedback) {
+		if last := reviews[len(reviews)-1].text(); !strings.Contains(last, "assistant: second answer") || !strings.Contains(last, "上次反馈\n"+feedback) {
 			t.Errorf("the second review does not see the second answer and the last feedback")
 		}
 		entries, _ := os.ReadDir(box.work)
@@ -281,7 +281,7 @@ func TestRealClientInterrupted(t *testing.T) {
 				}
 			}
 		}, "no verdict within 20s"},
-		{"sigterm", func(t *testing.T, hook int) { syscall.Kill(hook, syscall.SIGTERM) }, "told to end"},
+		{"sigterm", func(t *testing.T, hook int) { syscall.Kill(hook, syscall.SIGTERM) }, "it was interrupted"},
 		{"sigkill", func(t *testing.T, hook int) { syscall.Kill(hook, syscall.SIGKILL) }, ""},
 	}
 	for _, test := range tests {
@@ -368,7 +368,7 @@ func TestRealClientSwitched(t *testing.T) {
 			time.Sleep(1500 * time.Millisecond)
 		}
 		tty.prompt("/supervisor off")
-		tty.waitFor("Supervisor 模式已关闭", 90*time.Second)
+		tty.waitFor("监督已关闭：Agent", 90*time.Second)
 		if n := len(api.requests("agent")); n != 0 {
 			t.Errorf("switching off took %d model calls", n)
 		}
@@ -396,7 +396,7 @@ func TestRealClientSwitched(t *testing.T) {
 			t.Errorf("%d reviews after the switch from outside, want 1", n)
 		}
 		tty.prompt("/supervisor")
-		tty.waitFor("Supervisor 模式: off", 90*time.Second)
+		tty.waitFor("监督：off", 90*time.Second)
 	})
 }
 
@@ -422,10 +422,10 @@ func TestRealClientFreshBudget(t *testing.T) {
 		if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictBlock, verdictLimit, verdictAllow, verdictFailed}) {
 			t.Errorf("verdicts %q", got)
 		}
-		tty.waitFor("审查没有进行", 90*time.Second)
+		tty.waitFor("审查失败", 90*time.Second)
 		tty.prompt("fourth request")
 		box.awaitVerdicts(5)
-		if screen := tty.screen(); strings.Contains(screen, "上一次审查没有进行") {
+		if screen := tty.screen(); strings.Contains(screen, "上一次审查失败") {
 			t.Errorf("told again:\n%s", screen)
 		}
 	})

@@ -197,7 +197,7 @@ func TestStatusJSON(t *testing.T) {
 func TestShowNothing(t *testing.T) {
 	box := newShowBox(t, 80)
 	for _, command := range []string{"status", "log"} {
-		if got := box.ccc(command); !strings.Contains(got, "还没有被监督过的会话") || !strings.Contains(got, "ccc --supervisor") {
+		if got := box.ccc(command); !strings.Contains(got, "还没有受监督的会话") || !strings.Contains(got, "ccc --supervisor") {
 			t.Errorf("%s: %s", command, got)
 		}
 	}
@@ -437,11 +437,12 @@ func TestLogFollowOver(t *testing.T) {
 	box.timelineOf("elsewhere", at("/elsewhere", "far away"))
 	box.timelineOf("earlier", at(box.work, "an earlier one"), at(box.work, "goes on"))
 	time.Sleep(3 * pollInterval)
-	box.timelineOf("new", at(box.work, "after /clear"))
+	first := at(box.work, "after /clear")
+	box.timelineOf("new", first)
 	await(t, output, "the present one\n\n会话 new（当前项目新开始的会话）\n\n── ")
 	await(t, output, "用户\n    after /clear\n")
 	await(t, raw, "会话 new（当前项目新开始的会话）\n{\"session_id\":\"new\",\"time\":")
-	box.timelineOf("new", at(box.work, "after /clear"), at(box.work, "and more"))
+	box.timelineOf("new", first, at(box.work, "and more"))
 	await(t, output, "and more")
 	await(t, raw, "and more")
 	time.Sleep(2 * pollInterval)
@@ -476,9 +477,9 @@ func TestLogTellsSwitch(t *testing.T) {
 	got := box.ccc("log", testSession)
 	for _, want := range []string{
 		"\n    依据 " + box.home + "/.claude/SUPERVISOR.md（请求提交之后改动过",
-		" 监督已关闭\n    由 用户（/supervisor）\n",
-		" 监督已打开\n    由 会话之外的 ccc supervisor-mode\n",
-		" 监督已打开\n    由 Agent（ccc supervisor-mode）\n",
+		" 监督已关闭\n    来自 用户（/supervisor）\n",
+		" 监督已打开\n    来自 会话之外（ccc supervisor-mode）\n",
+		" 监督已打开\n    来自 Agent（ccc supervisor-mode）\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the log lacks %q:\n%s", want, got)
@@ -514,7 +515,7 @@ func TestLogCacheAdvice(t *testing.T) {
 		box.vars = append(box.vars, "LANG=en_US.UTF-8")
 		box.timelineOf(testSession, test.reviews...)
 		var got []string
-		for _, match := range regexp.MustCompile(`keep_cache": true about (.*) new tokens`).FindAllStringSubmatch(box.ccc("log", testSession), -1) {
+		for _, match := range regexp.MustCompile(`keep_cache": true in ccc.json about (.*) new tokens`).FindAllStringSubmatch(box.ccc("log", testSession), -1) {
 			got = append(got, match[1])
 		}
 		if !slices.Equal(got, test.want) {
@@ -675,9 +676,9 @@ func TestStatusline(t *testing.T) {
 	}{
 		{"blocked", known, "CCC_SUPERVISOR=1", state(""),
 			[]any{review(time.Hour, verdictAllow, 0.02), review(210*time.Second, verdictBlock, 0.1)},
-			"监督中 2/20 · 上次: 退回 3分钟前 · $0.12\n", ""},
+			"监督中 2/20 · 上次：退回 3 分钟前 · $0.12\n", ""},
 		{"failed", known, "CCC_SUPERVISOR=1", state(""),
-			[]any{review(time.Second, verdictFailed, 0)}, "监督中 2/20 · 上次: 失败 刚刚\n", ""},
+			[]any{review(time.Second, verdictFailed, 0)}, "监督中 2/20 · 上次：失败 刚刚\n", ""},
 		{"new", known, "CCC_SUPERVISOR=1", "", nil, "监督中 0/10\n", ""},
 		{"switched_on", known, "CCC_SUPERVISOR=0", state(`,"enabled":true`), nil, "监督中 2/10\n", ""},
 		{"switched_off", known, "CCC_SUPERVISOR=1", state(`,"enabled":false`),
@@ -685,7 +686,7 @@ func TestStatusline(t *testing.T) {
 		{"unsupervised", known, "", state(""), []any{review(0, verdictBlock, 1)}, "", ""},
 		{"long", known, "CCC_SUPERVISOR=1", state(""),
 			[]any{review(time.Hour, verdictBlock, 5), strings.Repeat("x", 2<<20) + "\n", review(time.Hour, verdictBlock, 1)},
-			"监督中 2/20 · 上次: 退回 1小时前 · $6.00\n", ""},
+			"监督中 2/20 · 上次：退回 1 小时前 · $6.00\n", ""},
 		{"state_corrupt", known, "CCC_SUPERVISOR=1", "{", nil, "监督中 0/10\n", "ccc: "},
 		{"empty", "", "CCC_SUPERVISOR=1", "", nil, "", "ccc: reading Claude Code's status: EOF\n"},
 		{"not_json", "hello", "CCC_SUPERVISOR=1", "",

@@ -223,7 +223,7 @@ func (h *hook) offerCopy(ctx context.Context, r *review, request *reviewRequest)
 
 var (
 	errSwitchedOff = errors.New("supervision was switched off during the review")
-	errToldToEnd   = errors.New("the hook was told to end")
+	errToldToEnd   = errors.New("it was interrupted, by Esc or because Claude Code ended")
 )
 
 // untilEnded returns a context that ends after timeout, when ccc is told to end, or when the session is switched

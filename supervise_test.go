@@ -73,8 +73,8 @@ func TestShown(t *testing.T) {
 	}{
 		{"approved", "", allows(""), ""},
 		{"left_to_the_user", "", allows("rotate the key"), "审查通过。审查者留给你的话：rotate the key"},
-		{"failed", "", fails("API Error: 529"), "审查没有进行，Agent 的工作未经审查：the reviewer failed"},
-		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 已达到审查次数上限（10 次），不再审查，这次停止未经审查（日志: `},
+		{"failed", "", fails("API Error: 529"), "审查失败，Agent 的工作未经审查：the reviewer failed"},
+		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 本请求的审查次数已用完（10 次），这次停下未经审查；你的下一条提示重新计数（日志: `},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestIntroduced(t *testing.T) {
 	box.inSession()
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.vars = append(box.vars, "CCC_PROVIDER=kimi")
-	const want = `{"systemMessage":"[SUPERVISOR] 本会话受监督：每个请求最多审查 3 次，提供商: kimi。实时查看: ccc log -f"}` + "\n"
+	const want = `{"systemMessage":"[SUPERVISOR] 本会话受监督：每个请求最多审查 3 次，提供商：kimi。实时查看: ccc log -f"}` + "\n"
 	if got := box.submit("hello"); got.stdout != want {
 		t.Errorf("got %+v", got)
 	}
@@ -135,7 +135,7 @@ func TestNotification(t *testing.T) {
 		lines = append(lines, userLine("n"+id, "2", "<task-notification>\n<task-id>x</task-id>"), agentLine("a"+id, "n"+id, "done"))
 	}
 	request := box.read("../fake/reviewer-2/stdin")
-	if !strings.Contains(request, "\n[1] fix it\n") || strings.Contains(request, "task-id") || !strings.Contains(request, "上一次审查的要求\nnot yet") {
+	if !strings.Contains(request, "\n[1] fix it\n") || strings.Contains(request, "task-id") || !strings.Contains(request, "上次反馈\nnot yet") {
 		t.Errorf("the request is %s", request)
 	}
 	// The same holds where the notification is one that ccc does not know: the transcript says what is new.

@@ -27,8 +27,9 @@ func slashCommand(prompt string) (operand string, ok bool) {
 }
 
 // nearModes are words that mean a mode, and no task.
-var nearModes = []string{"on", "off", "enable", "enabled", "disable", "disabled", "start", "stop", "pause", "status", "state", "mode", "query",
-	"toggle", "true", "false", "yes", "no", "help", "", "打开", "开启", "开", "关闭", "关", "停止", "暂停", "状态", "帮助"}
+var nearModes = []string{"on", "off", "of", "enable", "enabled", "disable", "disabled", "start", "stop", "pause", "status", "state", "mode",
+	"query", "toggle", "true", "false", "yes", "no", "help", "", "打开", "开启", "开", "启用", "启动", "开始", "关闭", "关", "关掉", "禁用", "停用", "停止", "停",
+	"结束", "取消", "暂停", "状态", "查询", "查看", "帮助", "打开监督", "开启监督", "开始监督", "关闭监督", "停止监督", "结束监督", "取消监督"}
 
 // nearMode tells whether the whole of operand is such a word, or on or off with something around it.
 func nearMode(operand string) bool {
@@ -69,7 +70,7 @@ func supervisorMode(c *call, d dirs) error {
 	case err != nil:
 		return err
 	case session == "":
-		return usageError("supervisor-mode", "which session? %s is not set", sessionVariable)
+		return usageError("supervisor-mode", "which session? Name one, as ccc status lists them: %s is not set", sessionVariable)
 	case !validSession(session):
 		return usageError("supervisor-mode", "%q is not a session id", session)
 	case mode == "off" && calledByAgent():

@@ -19,15 +19,15 @@ func TestSwitchCommand(t *testing.T) {
 			enabled: `"enabled":true`, recorded: `"mode":"on"`},
 		{name: "off", prompt: " /supervisor OFF ", vars: "CCC_SUPERVISOR=1", blocked: "已关闭",
 			enabled: `"enabled":false`, recorded: `"mode":"off"`},
-		{name: "query_off", prompt: "/supervisor", vars: "CLAUDE_PROJECT_DIR=.", blocked: "Supervisor 模式: off"},
-		{name: "query_on", prompt: "/supervisor", vars: "CCC_SUPERVISOR=1", blocked: "Supervisor 模式: on"},
+		{name: "query_off", prompt: "/supervisor", vars: "CLAUDE_PROJECT_DIR=.", blocked: "监督：off"},
+		{name: "query_on", prompt: "/supervisor", vars: "CCC_SUPERVISOR=1", blocked: "监督：on"},
 		{name: "task", prompt: "/supervisor fix <it>", vars: "CLAUDE_PROJECT_DIR=.", enabled: `"enabled":true`,
 			recorded: `"prompt":"fix <it>"`},
 		{name: "task_on_next_line", prompt: "/supervisor\nfix it", vars: "CLAUDE_PROJECT_DIR=.", enabled: `"enabled":true`,
 			recorded: `"prompt":"fix it"`},
 		{name: "task_of_one_word", prompt: "/supervisor refactor", vars: "CLAUDE_PROJECT_DIR=.", enabled: `"enabled":true`,
 			recorded: `"prompt":"refactor"`},
-		{name: "near_off", prompt: "/supervisor off.", vars: "CLAUDE_PROJECT_DIR=.", blocked: "不明白 /supervisor off."},
+		{name: "near_off", prompt: "/supervisor off.", vars: "CLAUDE_PROJECT_DIR=.", blocked: "不明白“/supervisor off.”"},
 		{name: "near_disable", prompt: "/supervisor Disable", vars: "CLAUDE_PROJECT_DIR=.", blocked: "/supervisor off"},
 		{name: "near_status", prompt: "/supervisor status", vars: "CCC_SUPERVISOR=1", blocked: "不明白"},
 		{name: "near_dashes", prompt: "/supervisor --off", vars: "CCC_SUPERVISOR=1", blocked: "不明白"},
@@ -131,7 +131,7 @@ func TestHookTellsOnce(t *testing.T) {
 		}
 		return got.stdout
 	}
-	for name, want := range map[string]string{"failed": "API Error: overloaded", "limit": "审查次数上限（10 次）"} {
+	for name, want := range map[string]string{"failed": "API Error: overloaded", "limit": "审查次数已用完（10 次）"} {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
 			box.reviews(fails("API Error: overloaded"))

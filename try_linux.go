@@ -146,7 +146,7 @@ func hinted(err error) error {
 	case major < 5 || major == 5 && minor < 12:
 		hint = "use Linux 5.12 or newer"
 	case holds("/proc/sys/user/max_user_namespaces", "0\n"):
-		hint = "sudo sysctl user.max_user_namespaces=15000 (in a copy of ccc try there is no other)"
+		hint = "sudo sysctl user.max_user_namespaces=15000 # no use in a copy, which has no other in it"
 	case holds("/proc/sys/kernel/unprivileged_userns_clone", "0\n"):
 		hint = "sudo sysctl kernel.unprivileged_userns_clone=1"
 	case holds("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n") && os.Getuid() != 0:

@@ -273,7 +273,7 @@ func TestUninstallPurge(t *testing.T) {
 	if want := []string{".claude/SUPERVISOR.md", ".claude/ccc/notes.txt"}; !slices.Equal(box.files(), want) {
 		t.Errorf("left %q, want %q", box.files(), want)
 	}
-	for _, want := range []string{"SUPERVISOR.md: kept: ", fmt.Sprintf("%s: %d files removed, 1 that are not ccc's kept", state, len(own))} {
+	for _, want := range []string{"SUPERVISOR.md: kept: ", fmt.Sprintf("%s: %d files of ccc's removed, 1 of others kept", state, len(own))} {
 		if !strings.Contains(output, want) {
 			t.Errorf("it does not say %q:\n%s", want, output)
 		}

@@ -22,7 +22,7 @@ type resultLine struct {
 	IsError          bool            `json:"is_error"`
 	Result           json.RawMessage `json:"result"`
 	StructuredOutput json.RawMessage `json:"structured_output"`
-	Errors           json.RawMessage `json:"errors"`
+	Errors           texts           `json:"errors"`
 	Turns            *int            `json:"num_turns"`
 
 	malformed error
@@ -32,6 +32,16 @@ type resultLine struct {
 			CostUSD float64 `json:"costUSD"`
 		} `json:"model_usage_since_last_result"`
 	}
+}
+
+// texts is a list of texts; of anything else it is the JSON text.
+type texts []string
+
+func (t *texts) UnmarshalJSON(raw []byte) error {
+	if json.Unmarshal(raw, (*[]string)(t)) != nil {
+		*t = texts{string(raw)}
+	}
+	return nil
 }
 
 // parseResult reads line, which is valid JSON.
@@ -51,8 +61,9 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	case r.malformed != nil:
 		return "", "", fmt.Errorf("the reviewer's result is malformed: %w", r.malformed)
 	case r.IsError || r.Subtype != "" && r.Subtype != "success":
-		said := strings.TrimSpace(text + " " + string(r.Errors))
-		return "", "", fmt.Errorf("the reviewer failed (%s): %s", r.Subtype, cutMiddle(said, 500))
+		kind := map[bool]string{true: " (" + r.Subtype + ")"}[r.Subtype != "" && r.Subtype != "success"]
+		said := append([]string{text}, r.Errors...)
+		return "", "", fmt.Errorf("the reviewer failed%s: %s", kind, cutMiddle(strings.TrimSpace(strings.Join(said, " ")), 500))
 	case isObject(r.StructuredOutput):
 		holder = string(r.StructuredOutput)
 	case isObject(r.Result):
