@@ -183,7 +183,7 @@ func TestLaunch(t *testing.T) {
 		{name: "supervisor_limit", args: "--supervisor -p hi", config: `{"supervisor":{"max_iterations":20}}`,
 			passed: "-p hi", env: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=20", files: supervised},
 		{name: "no_claude", args: "--supervisor", vars: "CCC_CLAUDE=no-such-claude", code: 127,
-			stderr: "no-such-claude|npm install -g @anthropic-ai/claude-code"},
+			stderr: "CCC_CLAUDE: exec: \"no-such-claude\"|unset CCC_CLAUDE; command -v claude || npm install -g @anthropic-ai/claude-code"},
 		{name: "config_broken", args: "--supervisor", config: "{\n  \"supervisor\": {},\n}", code: 1,
 			stderr: "ccc.json: line 3, column 1: "},
 		{name: "config_unknown_key", config: "{\"supervisor\":\n{\"max_iteration\":3}}", code: 1,

@@ -297,7 +297,7 @@ func TestProviderErrors(t *testing.T) {
 		{"near_miss_swapped", `{"providers":{"glm":{},"kimi":{}}}`, "gml", 2, "did you mean glm?"},
 		{"no_near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "deepseek", 2, "a provider (providers: glm, kimi)"},
 		{"unknown_current", `{"current_provider":"gone","providers":{"glm":{}}}`, "-p x", 1,
-			`current_provider "gone"|glm`},
+			`current_provider "gone"|glm|to go without one: ccc default`},
 		{"unknown_reviewers", `{"supervisor":{"provider":"gone"},"providers":{"glm":{}}}`, "-p x", 1,
 			"supervisor.provider|glm"},
 	}

@@ -534,13 +534,14 @@ func TestHookless(t *testing.T) {
 		{name: "own_variable_of_settings", args: []string{"--settings", `{"env":{"CCC_SUPERVISOR_HOOK":"1"}}`}, code: 2, names: "env.CCC_SUPERVISOR_HOOK"},
 		{name: "variable_of_settings", args: []string{"--settings", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`}, code: 2, names: "env.CLAUDE_CODE_SIMPLE"},
 		{name: "safe_mode_of_a_file", file: ".claude/settings.json", content: `{"env":{"CLAUDE_CODE_SAFE_MODE":"true"}}`, code: 1, names: "env.CLAUDE_CODE_SAFE_MODE"},
+		{name: "simple_of_the_administrator", file: "managed.json", content: `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, code: 1, names: "managed.json: env.CLAUDE_CODE_SIMPLE"},
 		{name: "restricted_of_ccc_json", file: ".claude/ccc.json", content: `{"settings":{"env":{"CLAUDE_CODE_RESTRICTED":"1"}}}`, code: 1, names: "settings.env.CLAUDE_CODE_RESTRICTED"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			box := newFakeBox(t)
 			box.claudeIs("echo started")
-			box.vars = append(box.vars, test.variable)
+			box.vars = append(box.vars, test.variable, testManagedVariable+"="+filepath.Join(box.home, "managed.json"))
 			if test.file != "" {
 				box.write(test.file, 0o600, test.content)
 			}

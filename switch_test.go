@@ -30,6 +30,8 @@ func TestSwitchCommand(t *testing.T) {
 		{name: "near_off", prompt: "/supervisor off.", vars: "CLAUDE_PROJECT_DIR=.", blocked: "不明白“/supervisor off.”"},
 		{name: "near_disable", prompt: "/supervisor Disable", vars: "CLAUDE_PROJECT_DIR=.", blocked: "/supervisor off"},
 		{name: "near_status", prompt: "/supervisor status", vars: "CCC_SUPERVISOR=1", blocked: "不明白"},
+		{name: "near_chinese", prompt: "/supervisor 查询", vars: "CLAUDE_PROJECT_DIR=.", blocked: "不明白"},
+		{name: "near_chinese_off", prompt: "/supervisor 关闭监督。", vars: "CCC_SUPERVISOR=1", blocked: "不明白"},
 		{name: "near_dashes", prompt: "/supervisor --off", vars: "CCC_SUPERVISOR=1", blocked: "不明白"},
 		{name: "other_command", prompt: "/supervisors on", vars: "CLAUDE_PROJECT_DIR=."},
 	}

@@ -168,6 +168,11 @@ func TestUninstallAfterEdits(t *testing.T) {
 			func(box *sandbox) { os.Remove(filepath.Join(box.home, ".claude/.ccc-installed.json")) }, "{}\n"},
 		{"record_broken", "{\n  \"a\": 1\n}\n",
 			func(box *sandbox) { box.write(".claude/.ccc-installed.json", 0o600, "{") }, "{\n  \"a\": 1\n}\n"},
+		{"record_of_nothing", "{\n  \"a\": 1\n}\n", func(box *sandbox) {
+			box.write(".claude/.ccc-installed.json", 0o600, `{"files":null}`)
+			os.Remove(filepath.Join(box.home, ".claude/SUPERVISOR.md"))
+			box.launch()
+		}, "{\n  \"a\": 1\n}\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
