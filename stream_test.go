@@ -64,7 +64,7 @@ func TestStreamOutcome(t *testing.T) {
 	s, _, _ := readStream(`{"type":"system","subtype":"init","session_id":"abc"}
 {"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":4},"content":[{"type":"tool_use","name":"Bash","input":{"command":"git  status\n-s"}}]}}
 {"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":9},"content":[{"type":"tool_use","name":"Read","input":{"file_path":"a.go"}}]}}
-{"type":"assistant","message":{"id":"m2","usage":{"input_tokens":10},"content":[{"type":"tool_use","name":"StructuredOutput","input":{}},{"type":"text","text":"x"}]}}
+{"type":"assistant","message":{"id":"m2","usage":{"input_tokens":10},"content":[{"type":"tool_use","name":"StructuredOutput","input":{}},{"type":"text","text":"x"},{"type":"tool_use","name":"Grep","input":{"pattern":"TODO","path":"sub"}},{"type":"tool_use","name":"LS","input":{"path":"sub"}},{"type":"tool_use","name":"Task","input":{"n":1}}]}}
 {"type":"result","subtype":"success","result":"{\"allow_stop\":true}"}
 {"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"last\"}","usage":{"input_tokens":12,"output_tokens":90}}
 `, 5)
@@ -74,7 +74,7 @@ func TestStreamOutcome(t *testing.T) {
 	if s.outcome.FirstFresh != 4 {
 		t.Errorf("%d fresh tokens of the first request, want 4", s.outcome.FirstFresh)
 	}
-	if got := strings.Join(s.outcome.Tools, " "); got != "Bash(git status -s) Read(a.go)" {
+	if got := strings.Join(s.outcome.Tools, " "); got != "Bash(git status -s) Read(a.go) Grep(TODO) LS(sub) Task" {
 		t.Errorf("tools %q", got)
 	}
 	if s.outcome.ReviewerSession != "abc" || s.result == nil {
@@ -182,6 +182,16 @@ func FuzzStreamLines(f *testing.F) {
 			t.Errorf("got %q, want %q", got.String(), want)
 		}
 	})
+}
+
+// What only looks like that line is a result: one that does not tell of turns, failed, or has words or a verdict.
+func TestStreamNoNotice(t *testing.T) {
+	for _, members := range []string{`"result":""`, `"num_turns":1,"result":""`, `"num_turns":0,"is_error":true,"result":""`, `"num_turns":0,"result":"done"`,
+		`"num_turns":0,"result":{"allow_stop":true}`, `"num_turns":0,"result":"","structured_output":{"allow_stop":true}`} {
+		if s, _, _ := readStream(`{"type":"result","subtype":"success",`+members+"}\n", 64); s.result == nil {
+			t.Errorf("%s: no result", members)
+		}
+	}
 }
 
 // The line that ends the notice of a stopped task is no result of the review: the request comes after it.

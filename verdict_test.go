@@ -72,6 +72,9 @@ func TestVerdict(t *testing.T) {
 		{"comments", text("{ // done\n\"allow_stop\": true, /* nothing\nleft */ \"feedback\": \"\" }"), allow, ""},
 		{"single_quotes", text(`{'allow_stop': false, 'feedback': 'run "go test"'}`), block, `run "go test"`},
 		{"typographic_quotes", text(`{“allow_stop”: false, “feedback”: “run "go test"”}`), block, `run "go test"`},
+		{"typographic_quotes_single", text(`{‘allow_stop’: false, ‘feedback’: ‘run "go test"’}`), block, `run "go test"`},
+		{"typographic_quotes_turned", text(`{”allow_stop“: false, ’feedback‘: ”x“}`), block, "x"},
+		{"full_width", text("{\"allow_stop\"：false，\u3000\"feedback\"：\u00a0\"x\"，}"), block, "x"},
 		{"no_quotes", text(`{allow_stop: true, feedback: ""}`), allow, ""},
 		{"escapes", text(`{"allow_stop":false,"feedback":"\u4e2d \ud83d\ude00 \t \"x\" \\ \q"}`), block, "中 😀 \t \"x\" \\ q"},
 
@@ -111,6 +114,9 @@ func TestVerdict(t *testing.T) {
 		unread("broken_apostrophe", `{'allow_stop': true, 'feedback': 'don't'}`),
 		unread("broken_after_whole", `{"allow_stop":true} {allow_stop: false`),
 		unread("no_quotes_after_whole", `{"allow_stop":true} {allow_stop: maybe}`),
+		unread("broken_camel_after_whole", `{"allow_stop":true} {"allowStop": false`),
+		unread("broken_older_after_whole", `{"allow_stop":true} {“completed”：false`),
+		unread("broken_feedback_after_whole", `{"allow_stop":true} {feedback: "fix it`),
 
 		{"marker", text("All done.\n [TASK_COMPLETED] \n"), allow, ""},
 		unread("marker_in_sentence", "All done. [TASK_COMPLETED]"),
