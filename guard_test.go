@@ -101,6 +101,7 @@ func TestReviewEnded(t *testing.T) {
 		name   string
 		signal syscall.Signal // 0: wait for the deadline
 		first  fakeReview     // what the reviewer does before it hangs
+		stuck  bool           // the guard is stopped, and the hook has to end its group
 		stdout string
 		stderr string
 	}{
@@ -111,6 +112,7 @@ func TestReviewEnded(t *testing.T) {
 		{name: "sigquit", signal: syscall.SIGQUIT, stderr: "it was interrupted"},
 		{name: "sigabrt", signal: syscall.SIGABRT, stderr: "it was interrupted"},
 		{name: "sigkill", signal: syscall.SIGKILL},
+		{name: "guard_stopped", signal: syscall.SIGTERM, stuck: true, stderr: "told to end"},
 		{name: "verdict_then_hang", first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
 	}
 	for _, test := range tests {
@@ -119,6 +121,9 @@ func TestReviewEnded(t *testing.T) {
 			box := newHookBox(t)
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
 			holding := strings.Replace(daemon(box), ">"+box.home, "2>&1 | tee "+box.home, 1) // the reviewer's stdout
+			if test.stuck {
+				holding = `kill -STOP "$PPID"; echo ready >"$HOME/daemon"`
+			}
 			box.reviews(slices.Concat(fakeReview{runs("trap '' TERM"), runs(holding)}, test.first, fakeReview{runs("sleep 100")}))
 			var stdout, stderr strings.Builder
 			cmd := box.command("ccc", "supervisor-hook")

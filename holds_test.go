@@ -64,7 +64,7 @@ func TestLaunchRelativeWorkDir(t *testing.T) {
 
 // Every optional flag may be missing.
 func TestHookEachOptionalFlag(t *testing.T) {
-	for _, flag := range optionalFlags {
+	for _, flag := range []string{"--system-prompt-snapshot", "--no-session-persistence", "--max-budget-usd"} {
 		box := newHookBox(t)
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
 		box.claudeIs(fmt.Sprintf("case \" $* \" in *' %s '*) echo \"error: unknown option '%[1]s'\" >&2; exit 1 ;; esac\nexec %s \"$@\"\n", flag, fakeClaude()))
@@ -139,7 +139,10 @@ func TestProviderOwnThings(t *testing.T) {
 		{name: "harmless_settings", provider: withToken, args: []string{"--settings", `{"model":"opus"}`}},
 		{name: "older_file", provider: withToken, file: ".claude/.config.json", content: `{"primaryApiKey":"mine"}`, names: "primaryApiKey"},
 		{name: "key_beside_a_login", provider: withKey, file: ".claude/.credentials.json", content: `{}`, names: "providers.x.env.ANTHROPIC_API_KEY"},
+		{name: "key_beside_a_console_login", provider: withKey, file: ".claude.json", content: `{"primaryApiKey":"mine"}`},
+		{name: "token_beside_a_console_login", provider: withToken, file: ".claude.json", content: `{"primaryApiKey":"mine"}`, names: "primaryApiKey"},
 		{name: "key_printed", provider: withKey, file: ".claude/.credentials.json", content: `{}`, args: []string{"-p"}},
+		{name: "key_printed_long", provider: withKey, file: ".claude/.credentials.json", content: `{}`, args: []string{"--print"}},
 		{name: "key_without_login", provider: withKey},
 	}
 	for _, test := range tests {

@@ -206,6 +206,10 @@ func TestHookNotes(t *testing.T) {
 	if s := state(); s.Count != 0 {
 		t.Errorf("count %d after a new prompt", s.Count)
 	}
+	box.stop("")
+	if request := box.read("../fake/reviewer-3/stdin"); strings.Contains(request, "上一次审查的要求") || !strings.Contains(request, "第 1 轮，最多 10 轮") {
+		t.Errorf("the request of the new prompt has feedback of the one before:\n%s", request)
+	}
 	filepath.Walk(filepath.Join(box.home, ".claude/ccc"), func(path string, info os.FileInfo, err error) error {
 		if want := map[bool]os.FileMode{true: 0o700, false: 0o600}[info.IsDir()]; info.Mode().Perm() != want {
 			t.Errorf("%s has mode %v, want %v", path, info.Mode().Perm(), want)
@@ -266,6 +270,39 @@ func TestHookUnknownFlags(t *testing.T) {
 	}
 	if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "第 1 轮，最多 10 轮") {
 		t.Errorf("the request that was answered is %q", request)
+	}
+	for _, flag := range []string{"--json-schema", "--system-prompt", "--settings", "--permission-mode", "--strict-mcp-config"} {
+		box.claudeIs(fmt.Sprintf("case \" $* \" in *' %s '*) echo \"error: unknown option '%[1]s'\" >&2; exit 1 ;; esac\nexec %s \"$@\"\n", flag, fakeClaude()))
+		if got := box.stop(""); got.stdout != "" || !strings.Contains(got.stderr, "no review: ") || !strings.Contains(got.stderr, flag) {
+			t.Errorf("%s: %+v", flag, got)
+		}
+	}
+}
+
+// What the reviewer's settings forbid, word by word: some versions heed only one of the two rules against edits.
+func TestHookReviewersSettings(t *testing.T) {
+	const common = `{"disableAllHooks":true,"permissions":{"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor","ScheduleWakeup","SendMessage","Workflow"%s],` +
+		`"deny":["Edit(//**)","Edit(//**/*)"]}%s}`
+	for want, got := range map[string]string{
+		fmt.Sprintf(common, `,"mcp__*"`, ""): reviewerSettings("", false),
+		fmt.Sprintf(common, "", ""):          reviewerSettings("", true),
+		fmt.Sprintf(common, `,"mcp__*"`, `,"sandbox":{"autoAllowBashIfSandboxed":false,"excludedCommands":["ccc try:*"]}`): reviewerSettings("ccc try", false),
+	} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// A claude that finds the session nowhere is a failed review.
+func TestHookSessionNowhere(t *testing.T) {
+	box := newHookBox(t)
+	box.claudeIs("echo 'No conversation found with session ID: x' >&2; exit 1")
+	if got := box.stop(""); got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "no review: ") || !strings.Contains(got.stderr, "No conversation found") {
+		t.Errorf("%+v", got)
+	}
+	if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictFailed}) {
+		t.Errorf("verdicts %q", got)
 	}
 }
 

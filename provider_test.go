@@ -195,7 +195,9 @@ func TestProviderWithoutToken(t *testing.T) {
 		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"t"`:                       {"t"},
 		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_API_KEY":"k"`:                          nil,
 		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_CUSTOM_HEADERS":"Authorization: mine"`: nil,
-		`"ANTHROPIC_MODEL":"m"`:                                                             nil,
+		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_CUSTOM_HEADERS":"X-Api-Key: mine"`:     nil,
+		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_CUSTOM_HEADERS":"X-Team: mine"`:        {"none"},
+		`"ANTHROPIC_MODEL":"m"`: nil,
 	} {
 		box := newFakeBox(t)
 		box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{"env":{`+env+`}}}}`)
@@ -223,6 +225,8 @@ func TestAttribution(t *testing.T) {
 		"token_taken_away":    {env: "ANTHROPIC_AUTH_TOKEN=t", settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":""}}`},
 		"token_in_ccc_json":   {config: `,"settings":{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, want: []string{"0"}},
 		"bedrock":             {env: "CLAUDE_CODE_USE_BEDROCK=1", want: []string{"0"}},
+		"vertex":              {env: "CLAUDE_CODE_USE_VERTEX=on", want: []string{"0"}},
+		"foundry":             {env: "CLAUDE_CODE_USE_FOUNDRY=Yes", want: []string{"0"}},
 		"bedrock_off":         {env: "CLAUDE_CODE_USE_BEDROCK=0"},
 		"helper":              {settings: `{"apiKeyHelper":"x"}`, want: []string{"0"}},
 		"key_allowed":         {env: "ANTHROPIC_API_KEY=" + key, account: allowed, want: []string{"0"}},
@@ -262,6 +266,12 @@ func TestProviderSettingsFilled(t *testing.T) {
 		if text := box.read(".claude/settings.json"); text != want {
 			t.Errorf("settings.json is\n%s\nwant\n%s", text, want)
 		}
+	}
+	// What the user has there wins, of whatever type it is.
+	const mine = `{"permissions": "none", "model": null, "n": [], "env": 1}`
+	box.setSettings(mine)
+	if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 || box.settings() != mine {
+		t.Errorf("got %+v, settings.json is %s", got, box.settings())
 	}
 }
 
@@ -349,6 +359,8 @@ func TestProviderReadableToken(t *testing.T) {
 // The reviewer's own provider: its values, and nothing of the session's.
 func TestProviderOfReviewer(t *testing.T) {
 	box := newFakeBox(t)
+	box.write(".claude/.credentials.json", 0o600, `{}`) // a key alone is enough for a reviewer, beside a login too: nobody is asked
+	box.write("../work/sub/x", 0o600, "")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b","model":"m"},"providers":{
 		"a":{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"TOKEN-A"}},
 		"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_API_KEY":"${KEY_B}"}}}}`)
@@ -370,6 +382,12 @@ func TestProviderOfReviewer(t *testing.T) {
 	if !strings.Contains(got.stderr, "no review: "+filepath.Join(box.work, ".claude/settings.json")+": apiKeyHelper") || box.read("../fake/reviewer-2/env") != "" {
 		t.Errorf("got %+v", got)
 	}
+	// They are the project's, wherever the agent's current directory is.
+	box.inSession()
+	got = box.run(10*time.Second, `{"session_id":"`+testSession+`","hook_event_name":"Stop"}`, "sh", "-c", "cd sub && exec ccc supervisor-hook")
+	if !strings.Contains(got.stderr, "no review: "+filepath.Join(box.work, ".claude/settings.json")+": apiKeyHelper") || box.read("../fake/reviewer-2/env") != "" {
+		t.Errorf("in a subdirectory: got %+v", got)
+	}
 	if strings.Contains(env, "TOKEN-A") || !strings.Contains(box.read("../fake/agent-1/env"), "ANTHROPIC_AUTH_TOKEN=TOKEN-A") {
 		t.Error("the session's token reached the reviewer, or not the agent")
 	}
@@ -381,14 +399,16 @@ func TestProviderRefusedKey(t *testing.T) {
 	for _, test := range []struct {
 		entrypoint, account string
 		passed              bool
+		provider            string // of the session, whose key it is
 	}{
-		{"cli", `{"customApiKeyResponses":{"approved":["3456789-0123456789-x"]}}`, true},
-		{"cli", `{"customApiKeyResponses":{"approved":[],"rejected":["3456789-0123456789-x"]}}`, false},
-		{"cli", ``, false},
-		{"sdk-cli", ``, true},
+		{"cli", `{"customApiKeyResponses":{"approved":["3456789-0123456789-x"]}}`, true, ""},
+		{"cli", `{"customApiKeyResponses":{"approved":[],"rejected":["3456789-0123456789-x"]}}`, false, ""},
+		{"cli", ``, false, ""},
+		{"sdk-cli", ``, true, ""},
+		{"cli", ``, true, "kimi"},
 	} {
 		box := newHookBox(t)
-		box.vars = append(box.vars, "ANTHROPIC_API_KEY=sk-ant-0123456789-0123456789-x", "CLAUDE_CODE_ENTRYPOINT="+test.entrypoint)
+		box.vars = append(box.vars, "ANTHROPIC_API_KEY=sk-ant-0123456789-0123456789-x", "CLAUDE_CODE_ENTRYPOINT="+test.entrypoint, "CCC_PROVIDER="+test.provider)
 		box.write(".claude.json", 0o600, test.account)
 		box.stop(`"stop_hook_active":false`)
 		env := box.read("../fake/reviewer-1/env")

@@ -327,6 +327,13 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 			t.Errorf("%s: arguments %s", version, args)
 		}
 	}
+	// Another provider does not know the model.
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
+	lines := strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.329", "2.1.120")
+	box.stop(box.transcript(strings.Split(lines, "\n")...))
+	if args := box.read("../fake/reviewer-3/args"); args == "" || strings.Contains(args, "--model") {
+		t.Errorf("with another provider: arguments %s", args)
+	}
 }
 
 // A launch passes its --add-dir on.
@@ -378,6 +385,12 @@ func TestForkRemoved(t *testing.T) {
 	box.stop(box.transcript(userLine("1", "", "fix it"), agentLine("2", "1", "done")))
 	if box.read("projects/x/"+testReviewer+".jsonl") != "" || box.read("projects/x/"+testSession+".jsonl") == "" {
 		t.Error("the fork is there, or the session is not")
+	}
+	// A reviewer that names the session itself has forked nothing.
+	box.write("../fake/review", 0o600, fmt.Sprintf(`{"type":"system","session_id":%q}`+"\n"+`{"type":"result","subtype":"success","result":"{\"allow_stop\":true}"}`+"\n", testSession))
+	box.stop(box.transcript(userLine("1", "", "fix it"), agentLine("2", "1", "done")))
+	if box.read("projects/x/"+testSession+".jsonl") == "" {
+		t.Error("the session is gone")
 	}
 }
 
@@ -488,6 +501,9 @@ func TestSwitchOfClient(t *testing.T) {
 	if got := box.stop(""); got.stderr == "" {
 		t.Errorf("a later launch does not count: %+v", got)
 	}
+	if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession); got.stdout != "on\n" {
+		t.Errorf("from outside it is %+v", got)
+	}
 }
 
 // /supervisor is the user's where they have a command or a skill of that name.
@@ -528,6 +544,13 @@ func TestHookless(t *testing.T) {
 		{name: "project", file: "../work/.claude/settings.json", content: `{"disableAllHooks":true}`, code: 1, names: ".claude/settings.json: disableAllHooks"},
 		{name: "local", file: "../work/.claude/settings.local.json", content: `{"disableAllHooks":true}`, code: 1, names: ".claude/settings.local.json: disableAllHooks"},
 		{name: "local_false", file: "../work/.claude/settings.local.json", content: `{"disableAllHooks":false}`},
+		{name: "administrators", file: "managed.json", content: `{"disableAllHooks":true}`, code: 1, names: "managed.json: disableAllHooks"},
+		{name: "administrators_only", file: "managed.json", content: `{"allowManagedHooksOnly":true}`, code: 1, names: "managed.json: allowManagedHooksOnly"},
+		{name: "only_of_project", file: "../work/.claude/settings.json", content: `{"allowManagedHooksOnly":true}`, code: 1, names: "settings.json: allowManagedHooksOnly"},
+		{name: "remote", args: []string{"--remote"}, code: 2, names: "--remote"},
+		{name: "safe_mode_variable", variable: "CLAUDE_CODE_SAFE_MODE=On", code: 1, names: "CLAUDE_CODE_SAFE_MODE"},
+		{name: "restricted_variable", variable: "CLAUDE_CODE_RESTRICTED=yes", code: 1, names: "CLAUDE_CODE_RESTRICTED"},
+		{name: "own_variable_of_administrators", file: "managed.json", content: `{"env":{"CCC_LAUNCH":""}}`, code: 1, names: "managed.json: env.CCC_LAUNCH"},
 		{name: "simple", variable: "CLAUDE_CODE_SIMPLE=1", code: 1, names: "CLAUDE_CODE_SIMPLE"},
 		{name: "simple_off", variable: "CLAUDE_CODE_SIMPLE=0"},
 		{name: "own_variable", file: "../work/.claude/settings.json", content: `{"env":{"CCC_SUPERVISOR":""}}`, code: 1, names: "settings.json: env.CCC_SUPERVISOR"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -133,7 +134,7 @@ func TestHookTellsOnce(t *testing.T) {
 		}
 		return got.stdout
 	}
-	for name, want := range map[string]string{"failed": "API Error: overloaded", "limit": "审查次数已用完（10 次）"} {
+	for name, want := range map[string]string{"failed": "API Error: overloaded", "limit": "审查次数已用完（10 次）", "switched": "API Error: overloaded"} {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
 			box.reviews(fails("API Error: overloaded"))
@@ -141,6 +142,10 @@ func TestHookTellsOnce(t *testing.T) {
 				box.write(statePath, 0o600, stateText(testSession, 10, ""))
 			}
 			box.stop("")
+			if name == "switched" { // meanwhile
+				box.submit("/supervisor off")
+				box.submit("/supervisor on")
+			}
 			first, second := prompt(box), prompt(box)
 			if !strings.HasPrefix(first, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(first, want) || !strings.Contains(first, "hook-invocation.log") {
 				t.Errorf("first answer %q", first)
@@ -152,5 +157,29 @@ func TestHookTellsOnce(t *testing.T) {
 				t.Errorf("state %s", state)
 			}
 		})
+	}
+}
+
+// Whoever ends the review with Esc does not hear its end: the next prompt says what became of it.
+func TestHookInterruptedTold(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.submit("fix it")
+	box.reviews(fakeReview{runs(`echo x >"$FAKE_CLAUDE_DIR/runs"; sleep 300`)})
+	cmd := box.command("ccc", "supervisor-hook")
+	cmd.Stdin = strings.NewReader(box.event(eventStop, ""))
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); box.read("../fake/runs") == "" && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	cmd.Process.Signal(syscall.SIGTERM)
+	cmd.Wait()
+	if got := box.submit("and now?"); !strings.Contains(got.stdout, errToldToEnd.Error()) {
+		t.Errorf("the next prompt is answered with %q", got.stdout)
+	}
+	if got := box.submit("and now?"); got.stdout != "" {
+		t.Errorf("the one after with %q", got.stdout)
 	}
 }
