@@ -106,6 +106,57 @@ func TestLanguageInOnePlace(t *testing.T) {
 	}
 }
 
+// Each language passes on what it is given, all of it.
+func TestLanguageComplete(t *testing.T) {
+	both := func(title, text string) string { return title + "\n" + text }
+	for _, l := range languages {
+		for _, test := range []struct{ got, given string }{ // given: in this order
+			{l.announcement("1a", "2b", "3c", "4d"), "1a 2b 3c 4d"},
+			{l.remembered("1a", "2b"), "1a 2b"},
+			{l.introduction(71, "1a"), "71 1a"},
+			{l.noReview("1a", "2b"), "1a 2b"},
+			{l.earlierNoReview("1a", "2b"), "1a 2b"},
+			{l.limitReached(71), "71"},
+			{l.limitStop("1a", "2b"), "1a 2b"},
+			{l.earlierLimit(71, "1a"), "71 1a"},
+			{l.approved("1a"), "1a"},
+			{l.feedbackCut("1a"), "1a"},
+			{l.leftOut(71), "71"},
+			{l.modeIs("1a"), "1a"},
+			{l.modeUnclear("1a"), "1a"},
+			{l.modeFailed("1a"), "1a"},
+			{l.detailsIn("1a"), "1a"},
+			{l.unfinished("1a"), "1a"},
+			{l.limitSkipped(71), "71/71"},
+			{both(l.running("1a", "")), "1a"},
+			{both(l.running("", "1a")), "1a"},
+			{both(l.openQuestion("1a")), "1a"},
+			{both(l.place("1a", "1a", "1a")), "1a"},
+			{both(l.place("1a", "2b", "3c")), "1a 3c 2b"},
+			{both(l.lastMessage("1a")), "1a"},
+			{both(l.tasks("1a")), "1a"},
+			{both(l.lastFeedback("1a")), "1a"},
+			{both(l.round(71, 72)), "71 72"},
+			{l.noSessions("1a"), "1a"},
+			{l.supervised("1a"), "1a"},
+			{l.supervisedLast("1a", "2b"), "1a 2b"},
+			{l.sessionTitle("1a", "2b"), "1a 2b"},
+			{l.tokensUsed("1a", "2b", "3c"), "1a 2b 3c"},
+			{l.ran("1a", 71, 1), "1a 71"},
+			{l.stoppedAtLimit(71), "71"},
+		} {
+			rest := test.got
+			for _, want := range strings.Fields(test.given) {
+				_, behind, found := strings.Cut(rest, want)
+				if !found {
+					t.Errorf("%s: no %s where it belongs in %s", l.name(), want, test.got)
+				}
+				rest = behind
+			}
+		}
+	}
+}
+
 func TestPlural(t *testing.T) {
 	for got, want := range map[string]string{
 		english{}.daysAgo(1):               "1 day ago",

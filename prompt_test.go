@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -319,6 +321,20 @@ func promptVerdicts(t *testing.T, w promptWords) (verdicts []exampleVerdict) {
 		verdicts = append(verdicts, v)
 	}
 	return verdicts
+}
+
+// 100 KiB are fine, one byte more is not; a blank one does not count.
+func TestPromptSize(t *testing.T) {
+	project, cccDir := t.TempDir(), t.TempDir()
+	path := filepath.Join(project, promptName)
+	for size, fine := range map[int]bool{100 << 10: true, 100<<10 + 1: false} {
+		if err := os.WriteFile(path, bytes.Repeat([]byte("x"), size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if text, source, err := supervisorPrompt(project, cccDir); (err == nil) != fine || fine && len(text) != size || source != path {
+			t.Errorf("%d bytes: %d of %s, %v", size, len(text), source, err)
+		}
+	}
 }
 
 func TestPromptStructure(t *testing.T) {

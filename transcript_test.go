@@ -80,6 +80,15 @@ func TestTranscriptRequests(t *testing.T) {
 			`{"type":"queue-operation","operation":"remove"}`, queuedLine("4", "3", "and quickly", ""), agentLine("5", "4", "done")}, want: []string{"fix it", "and quickly"}, last: "done"},
 		{name: "queued_and_taken_back", lines: []string{userLine("1", "", "fix it"), fmt.Sprintf(queue, "enqueue", "no"), `{"type":"queue-operation","operation":"popAll"}`, agentLine("2", "1", "done")},
 			want: []string{"fix it"}, last: "done"},
+		{name: "taken_back_and_typed_anew", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), fmt.Sprintf(queue, "enqueue", "no"), `{"type":"queue-operation","operation":"popAll"}`,
+			fmt.Sprintf(queue, "enqueue", "and quickly"), outputLine("3", "2", "t1", "ok"), `{"type":"queue-operation","operation":"remove"}`, agentLine("4", "3", "done")},
+			want: []string{"fix it", "and quickly"}, last: "done"},
+		{name: "notification_in_the_queue", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), fmt.Sprintf(queue, "enqueue", "<task-notification>x"), outputLine("3", "2", "t1", "ok"),
+			`{"type":"queue-operation","operation":"remove"}`, agentLine("4", "3", "done")}, want: []string{"fix it"}, last: "done"},
+		{name: "command_typed_while_working", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok"), queuedLine("4", "3", "/tidy up", ""), agentLine("5", "4", "done")},
+			want: []string{"fix it", "/tidy up"}, last: "done"},
+		{name: "error_of_the_clients", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), strings.Replace(agentLine("3", "2", "API Error"), "m-1", "<synthetic>", 1)},
+			want: []string{"fix it"}, last: "API Error"},
 		{name: "compacted", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"),
 			`{"parentUuid":null,"logicalParentUuid":"2","type":"system","subtype":"compact_boundary","uuid":"3"}`,
 			userLine("4", "3", "This session is continued", `,"isCompactSummary":true`), userLine("5", "4", "add tests"), agentLine("6", "5", "added")}, want: []string{"fix it", "add tests"}, last: "added"},
@@ -113,7 +122,7 @@ func TestTranscriptRequests(t *testing.T) {
 		{name: "commands", lines: []string{userLine("1", "", "<command-name>/add-dir</command-name>\n<command-message>add-dir</command-message>\n<command-args>../other</command-args>"),
 			userLine("2", "1", "<local-command-stdout>Added</local-command-stdout>"), userLine("3", "2", "<command-message>review</command-message>\n<command-name>/review</command-name>"),
 			userLine("4", "3", "what the file says", `,"isMeta":true`), agentLine("5", "4", "done")}, want: []string{"/add-dir ../other", "/review"}, last: "done", dirs: []string{"/other"}},
-		{name: "shell_mode", lines: []string{userLine("1", "", "fix it"), userLine("2", "1", "<bash-input>ls</bash-input>"), userLine("3", "2", "<bash-stdout>x</bash-stdout>"), agentLine("4", "3", "done")},
+		{name: "shell_mode", lines: []string{userLine("1", "", "fix it"), userLine("2", "1", "<bash-input>ls</bash-input>"), userLine("3", "2", "<bash-stdout>x</bash-stdout>"), userLine("4", "3", "<bash-stderr>x</bash-stderr>"), agentLine("5", "4", "done")},
 			want: []string{"fix it"}, last: "done"},
 		{name: "interrupted", lines: []string{userLine("1", "", "fix it"), userLine("2", "1", "[Request interrupted by user]"), userLine("3", "2", "no: add tests"), agentLine("4", "3", "added")},
 			want: []string{"fix it", "no: add tests"}, last: "added"},
@@ -151,6 +160,28 @@ func TestTranscriptRequests(t *testing.T) {
 				t.Errorf("model %q, version %q", got.model, got.version)
 			}
 		})
+	}
+}
+
+// Where it says who submitted a prompt, each word that is not for the user counts, in each of the three places; those
+// for the user and unknown ones do not.
+func TestTranscriptSources(t *testing.T) {
+	others := []string{"system", "task_notification", "task-notification", "scheduled", "scheduled-trigger", "auto_continuation", "auto-continuation", "peer",
+		"host_synthetic", "channel", "coordinator", "observer-activity"}
+	users := []string{"typed", "queued", "suggestion_accepted", "sdk", "human", "unknown", "of a later version"}
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	for _, place := range []string{`"promptSource":%q`, `"turnOrigin":%q`, `"origin":{"kind":%q}`} {
+		for _, word := range append(others, users...) {
+			said := fmt.Sprintf(","+place, word)
+			lines := userLine("1", "", "fix it") + "\n" + userLine("2", "1", "go on", said) + "\n" + agentLine("3", "2", "done") + "\n"
+			if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := readConversation(path)
+			if isUsers := slices.Contains(got.requests, "go on"); err != nil || isUsers != slices.Contains(users, word) {
+				t.Errorf("%s: the user's: %v, %v", said, isUsers, err)
+			}
+		}
 	}
 }
 
