@@ -69,7 +69,13 @@ func withStop(groups ...string) string {
 	return `{` + unmuted + `,"hooks":{"Stop":[` + strings.Join(groups, ",") + `],` + otherHooks + `}}`
 }
 
+// withQuestion is settings.json with these groups under PreToolUse.
+func withQuestion(groups ...string) string {
+	return `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],"PreToolUse":[` + strings.Join(groups, ",") + `],"UserPromptSubmit":[` + promptGroup + `]}}`
+}
+
 func TestSettingsHooks(t *testing.T) {
+	bashGroup := strings.Replace(askGroup, "AskUserQuestion", "Bash", 1)
 	const (
 		ownKeys      = "{\n  \"z\": 12345678901234567890.50e+3,\n  \"a\" :  \"<&>\\u00e9\\/\""
 		sayDone      = `{"hooks":[{"type":"command","command":"say done"}]}`
@@ -94,6 +100,12 @@ func TestSettingsHooks(t *testing.T) {
 			"{\r\n  \"a\": 1,\r\n" + strings.ReplaceAll(ownHooks, "\n", "\r\n") + "}\r\n"},
 		{"one_line", `{"a":1}`, `{"a":1,` + strings.TrimPrefix(compact, "{")},
 		{"muted", strings.ReplaceAll(compact, "false", "true"), compact},
+		{"muted_strangely", strings.Replace(strings.Replace(compact, "false", "null", 1), "false", `"no"`, 1), compact},
+		{"question_elsewhere", withQuestion(bashGroup), withQuestion(bashGroup, askGroup)},
+		{"question_among_others", withQuestion(strings.Replace(askGroup, `"AskUserQuestion"`, `"Bash|AskUserQuestion"`, 1)),
+			withQuestion(strings.Replace(askGroup, `"AskUserQuestion"`, `"Bash|AskUserQuestion"`, 1))},
+		{"question_of_all", withQuestion(strings.Replace(askGroup, "AskUserQuestion", "*", 1)), withQuestion(strings.Replace(askGroup, "AskUserQuestion", "*", 1))},
+		{"question_without_matcher", withQuestion(stopGroup), withQuestion(stopGroup)},
 		{"other_hooks_kept", withStop(sayDone), withStop(sayDone, stopGroup)},
 		{"empty_events", `{` + unmuted + `,"hooks":{"Stop":[],"PreToolUse":[],"UserPromptSubmit":[]}}`, compact},
 		{"older_path", strings.ReplaceAll(compact, "/bin/ccc", "/old/go/bin/ccc"), compact},
@@ -134,6 +146,8 @@ func TestSettingsRefused(t *testing.T) {
 		{"hooks_array", "{\n \"hooks\": []}", "line 2, column 11: hooks is not an object"},
 		{"hooks_null", `{"hooks":null}`, "hooks is not an object"},
 		{"event_object", `{"hooks":{"Stop":{}}}`, "hooks.Stop is not an array"},
+		{"second_event_null", `{"hooks":{"Stop":[],"PreToolUse":null}}`, "hooks.PreToolUse is not an array"},
+		{"third_event_string", `{"hooks":{"UserPromptSubmit":"x"}}`, "hooks.UserPromptSubmit is not an array"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -263,6 +277,35 @@ func TestSettingsInstallRefusedFileUntouched(t *testing.T) {
 	text, _ := os.ReadFile(path)
 	if !after.ModTime().Equal(before.ModTime()) || string(text) != `{"hooks":[],}` {
 		t.Errorf("the file was touched: %s", text)
+	}
+}
+
+// A launch that will be refused writes nothing before, supervised or not.
+func TestSettingsRefusedLaunch(t *testing.T) {
+	for _, args := range [][]string{{"--supervisor", "-p", "hi"}, {"kimi", "-p", "hi"}} {
+		box := newFakeBox(t)
+		const config = `{"settings":{"model":"m"},"providers":{"kimi":{"env":{"TIMEOUT_MS":1}}}}`
+		box.write(".claude/ccc.json", 0o600, config)
+		box.setSettings(`{"hooks": "mine"}`)
+		got := box.run(10*time.Second, "", append([]string{"ccc"}, args...)...)
+		if got.code != 1 || !strings.Contains(got.stderr, "settings.json: line 1, column 11: hooks is not an object") || strings.Contains(got.stderr, "enabled") {
+			t.Errorf("%q: %+v", args, got)
+		}
+		if len(box.files()) != 2 || box.read(".claude/ccc.json") != config || box.read("../fake/agent-1/args") != "" {
+			t.Errorf("%q: claude was started, or something written: %q", args, box.files())
+		}
+	}
+}
+
+// Without a record of it nothing is changed: uninstall could not undo it.
+func TestSettingsRecordFirst(t *testing.T) {
+	p, path := installIn(t, []byte(`{"a":1}`))
+	if err := os.MkdirAll(filepath.Join(temporaryFor(p.installedFile()), "x"), 0o700); err != nil { // nothing can be put beside it
+		t.Fatal(err)
+	}
+	err := installHooks(p, 540)
+	if text, _ := os.ReadFile(path); err == nil || string(text) != `{"a":1}` {
+		t.Errorf("%v: %s", err, text)
 	}
 }
 

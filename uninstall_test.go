@@ -302,6 +302,34 @@ func TestUninstallOlderPrompt(t *testing.T) {
 	}
 }
 
+// A purge that fails says so.
+func TestUninstallPurgeFails(t *testing.T) {
+	box := newFakeBox(t)
+	box.write(".claude/ccc", 0o600, "") // no directory
+	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge"); got.code != 1 || !strings.Contains(got.stderr, "ccc: ") || !strings.Contains(got.stderr, "not a directory") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The user's directories stay, empty as they were; commands/, which ccc made, goes.
+func TestUninstallDirectoriesStay(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "CCC_CONFIG_DIR="+box.home+"/own", "CCC_WORK_DIR="+box.home+"/work")
+	for _, dir := range []string{"own", ".claude"} {
+		if err := os.Mkdir(filepath.Join(box.home, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	box.launch()
+	box.uninstall("--purge")
+	for dir, want := range map[string]bool{"own": true, ".claude": true, ".claude/commands": false, "work/ccc": false} {
+		entries, err := os.ReadDir(filepath.Join(box.home, dir))
+		if (err == nil) != want || dir == "own" && len(entries) != 0 {
+			t.Errorf("%s: %v, holds %v", dir, err, entries)
+		}
+	}
+}
+
 func TestUninstallNothing(t *testing.T) {
 	box := newFakeBox(t)
 	if output := box.uninstall("--purge"); output != filepath.Join(box.home, ".claude/settings.json")+": "+nothingThere+"\n" {
