@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"unsafe"
 )
 
 // mountState puts a small file system of its own under the state directory.
@@ -43,6 +46,49 @@ func TestFaultDiskFull(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	box.expectBounded(1)
+}
+
+// A disk that can't take what was written to it costs the user's file nothing: it is replaced after the sync, not
+// before. A filter of system calls plays such a disk, for one thread.
+func TestFaultSync(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "settings.json")
+	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const number, noNewPrivileges, filterMode = 0, 38, 2
+	program := []syscall.SockFilter{
+		{Code: syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS, K: number},
+		{Code: syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K, K: syscall.SYS_FSYNC, Jf: 1},
+		{Code: syscall.BPF_RET | syscall.BPF_K, K: 0x00050000 | uint32(syscall.EIO)},
+		{Code: syscall.BPF_RET | syscall.BPF_K, K: 0x7fff0000},
+	}
+	filter := syscall.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	var filterErr, durable, quick error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		if filterErr = prctl(noNewPrivileges, 1); filterErr != nil {
+			return
+		}
+		_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_SECCOMP, filterMode, uintptr(unsafe.Pointer(&filter)))
+		if filterErr = failed("seccomp", errno); filterErr != nil {
+			return
+		}
+		durable = replaceFile(path, []byte("new"), true)
+		text, _ := os.ReadFile(path)
+		if left, _ := os.ReadDir(filepath.Dir(path)); string(text) != "old" || len(left) != 1 {
+			t.Errorf("the file holds %s, beside it %v", text, left)
+		}
+		quick = replaceFile(path, []byte("new"), false) // a counter does not wait for the disk
+	}()
+	<-done
+	if filterErr != nil {
+		t.Skip("no filter of system calls: ", filterErr)
+	}
+	if text, _ := os.ReadFile(path); !errors.Is(durable, syscall.EIO) || quick != nil || string(text) != "new" {
+		t.Errorf("%v, %v: the file holds %s", durable, quick, text)
+	}
 }
 
 type zeros struct{}
