@@ -48,6 +48,8 @@ func TestHookCommands(t *testing.T) {
 		{`$(brew --prefix)/bin/ccc supervisor-hook`, left},
 		{"`which ccc` supervisor-hook", left},
 		{"wrap /bin/ccc supervisor-hook", ""},
+		{"wrap env /bin/ccc supervisor-hook", ""},
+		{"command /old/ccc supervisor-hook", "command SELF supervisor-hook"},
 		{"/bin/other supervisor-hook", ""},
 		{"/bin/ccc status", ""},
 		{"echo 'ccc supervisor-hook'", ""},
@@ -70,6 +72,9 @@ func TestHookCommands(t *testing.T) {
 		if got := currentCommand(test.command, self); got != want {
 			t.Errorf("%s: got %s, want %s", test.command, got, want)
 		}
+	}
+	if command := hookCommand("/opt/my review"); !isOwnCommand(command, "/opt/my review") || isOwnCommand(command, self) {
+		t.Error("a ccc of another name is known by its own path only")
 	}
 }
 

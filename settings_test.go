@@ -83,7 +83,7 @@ func TestSettingsHooks(t *testing.T) {
 			`"timeout":600,"statusMessage":"[SUPERVISOR] 正在审查工作..."}]}`
 		someoneElses = `{"hooks":[{"type":"command","command":"wrap /bin/ccc supervisor-hook"},` +
 			`{"type":"command","command":"/bin/other supervisor-hook"}]}`
-		oddShapes = `1,{"hooks":{}},{"hooks":[null,{"command":5}]}`
+		oddShapes = `1,{"hooks":{}},{"hooks":[null,{"command":5}]},{"hooks":{"a":{"command":"/old/ccc supervisor-hook"}}}`
 	)
 	tests := []struct{ name, before, after string }{
 		{"missing", "", "{\n" + ownHooks + "}\n"},
