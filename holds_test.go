@@ -196,6 +196,26 @@ func TestConfigRanges(t *testing.T) {
 	}
 }
 
+// What is not needed may be named: no limit, no text, nothing allowed.
+func TestConfigNothing(t *testing.T) {
+	box := newFakeBox(t)
+	box.claudeIs("exit 0")
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":0,"model":"","provider":"","allowed_tools":[],"keep_cache":false,"try":true},
+		"settings":{},"claude_args":[],"current_provider":null,"providers":{}}`)
+	if got := box.run(10*time.Second, "", "ccc", "-p", "x"); got.code != 0 || got.stderr != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// claude may be named without its path, and is found in PATH by hooks as well.
+func TestLaunchNamedClaude(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "CCC_CLAUDE=claude")
+	if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello"); got.code != 0 || fmt.Sprint(box.timelineVerdicts()) != "[allow]" {
+		t.Errorf("%+v, verdicts %v", got, box.timelineVerdicts())
+	}
+}
+
 // Numbers are read as they are checked.
 func TestConfigNumbers(t *testing.T) {
 	for _, value := range []string{`"timeout_seconds":1e2`, `"max_iterations":1.0`, `"max_budget_usd":1e999`, `"max_budget_usd":-1`} {

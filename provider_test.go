@@ -213,9 +213,9 @@ func TestAttribution(t *testing.T) {
 	const key = "sk-ant-0123456789-0123456789-0123456789"
 	allowed := fmt.Sprintf(`{"customApiKeyResponses":{"approved":[%q]}}`, key[len(key)-20:])
 	for name, test := range map[string]struct {
-		env, settings, account, config string
-		args                           []string
-		want                           []string
+		env, settings, project, account, config string
+		args                                    []string
+		want                                    []string
 	}{
 		"login":               {},
 		"login_user_set_it":   {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0", want: []string{"0"}},
@@ -228,7 +228,8 @@ func TestAttribution(t *testing.T) {
 		"vertex":              {env: "CLAUDE_CODE_USE_VERTEX=on", want: []string{"0"}},
 		"foundry":             {env: "CLAUDE_CODE_USE_FOUNDRY=Yes", want: []string{"0"}},
 		"bedrock_off":         {env: "CLAUDE_CODE_USE_BEDROCK=0"},
-		"helper":              {settings: `{"apiKeyHelper":"x"}`, want: []string{"0"}},
+		"helper":              {settings: `{"apiKeyHelper":"x"}`, project: `{"model":"m"}`, want: []string{"0"}},
+		"helper_taken_away":   {settings: `{"apiKeyHelper":"x"}`, project: `{"apiKeyHelper":""}`},
 		"key_allowed":         {env: "ANTHROPIC_API_KEY=" + key, account: allowed, want: []string{"0"}},
 		"key_not_allowed":     {env: "ANTHROPIC_API_KEY=" + key, account: `{"customApiKeyResponses":{"rejected":["x"]}}`},
 		"key_in_print_mode":   {env: "ANTHROPIC_API_KEY=" + key, args: []string{"-p"}, want: []string{"0"}},
@@ -241,6 +242,7 @@ func TestAttribution(t *testing.T) {
 			box.vars = append(box.vars, strings.Fields(test.env)...)
 			box.write(".claude.json", 0o600, test.account)
 			box.write(".claude/settings.json", 0o600, test.settings)
+			box.write("../work/.claude/settings.json", 0o600, test.project)
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"keep_cache":true}`+test.config+`}`)
 			got := box.run(30*time.Second, "", slices.Concat([]string{"ccc", "--supervisor"}, test.args, []string{"--", "hi"})...)
 			if value := box.agentEnv("CLAUDE_CODE_ATTRIBUTION_HEADER"); got.code != 0 || !slices.Equal(value, test.want) {
@@ -294,6 +296,9 @@ func TestProviderErrors(t *testing.T) {
 			"providers.kimi.claude_args|an array of strings"},
 		{"bad_variable", `{"providers":{"kimi":{"env":{"A=B":"x"}}}}`, "kimi", 1,
 			"the name of an environment variable"},
+		{"variable_digit", `{"providers":{"kimi":{"env":{"0A":"x"}}}}`, "kimi", 1, "providers.kimi.env.0A|the name of an environment variable"},
+		{"variable_last_digit", `{"providers":{"kimi":{"env":{"9A":"x"}}}}`, "kimi", 1, "providers.kimi.env.9A|the name of an environment variable"},
+		{"variable_empty", `{"providers":{"kimi":{"env":{"":"x"}}}}`, "kimi", 1, "the name of an environment variable"},
 		{"unset_name", `{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${NO_SUCH_TOKEN}"}}}}`, "kimi", 1,
 			"providers.kimi.env.ANTHROPIC_AUTH_TOKEN|${NO_SUCH_TOKEN}|not set"},
 		{"subcommand_name", `{"providers":{"supervisor-mode":{}}}`, "x", 1,
@@ -336,9 +341,12 @@ func TestProviderErrors(t *testing.T) {
 
 func TestProviderReadableToken(t *testing.T) {
 	for config, warned := range map[string]bool{
-		`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"SECRET"}}}}`:   true,
-		`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${TOKEN}"}}}}`: false,
-		`{"providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"k2"}}}}`:            false,
+		`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"SECRET"}}}}`:                       true,
+		`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${TOKEN}"}}}}`:                     false,
+		`{"providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"k2"}}}}`:                                false,
+		`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":""}}}}`:                             false,
+		`{"providers":{"glm":{},"kimi":{"env":{"ANTHROPIC_MODEL":"k2","AWS_SECRET":"SECRET"}}}}`: true,
+		`{"providers":{"kimi":{"env":{"ANTHROPIC_API_KEY":"SECRET"}}}}`:                          true,
 	} {
 		box := newFakeBox(t)
 		box.vars = append(box.vars, "TOKEN=SECRET")

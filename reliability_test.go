@@ -259,6 +259,7 @@ func TestFaultHostilePrompt(t *testing.T) {
 		"huge": {func(path string) error { return os.WriteFile(path, make([]byte, 10<<20), 0o600) },
 			"larger than 100 KiB"},
 		"fifo":     {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "not a regular file"},
+		"loop":     {func(path string) error { return os.Symlink(path, path) }, "too many levels of symbolic links"},
 		"dev_zero": {func(path string) error { return os.Symlink("/dev/zero", path) }, "not a regular file"},
 	}
 	for name, test := range tests {

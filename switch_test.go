@@ -20,6 +20,8 @@ func TestSwitchCommand(t *testing.T) {
 			enabled: `"enabled":true`, recorded: `"mode":"on"`},
 		{name: "off", prompt: " /supervisor OFF ", vars: "CCC_SUPERVISOR=1", blocked: "已关闭",
 			enabled: `"enabled":false`, recorded: `"mode":"off"`},
+		{name: "on_in_capitals", prompt: "/supervisor\tOn\n", vars: "CLAUDE_PROJECT_DIR=.", blocked: "已打开",
+			enabled: `"enabled":true`, recorded: `"mode":"on"`},
 		{name: "query_off", prompt: "/supervisor", vars: "CLAUDE_PROJECT_DIR=.", blocked: "监督：off"},
 		{name: "query_on", prompt: "/supervisor", vars: "CCC_SUPERVISOR=1", blocked: "监督：on"},
 		{name: "task", prompt: "/supervisor fix <it>", vars: "CLAUDE_PROJECT_DIR=.", enabled: `"enabled":true`,
@@ -52,6 +54,25 @@ func TestSwitchCommand(t *testing.T) {
 				t.Errorf("timeline %q, want %q", events, test.recorded)
 			}
 		})
+	}
+}
+
+// A word that means a mode is no task, whatever stands around it; the modes themselves, and what only begins like one, are.
+func TestSwitchNearModes(t *testing.T) {
+	for word := range strings.FieldsSeq("enable enabled disable disabled start stop pause status state mode query toggle true false yes no help 打开 开启 开 关闭 关 停止 暂停 状态 帮助") {
+		for _, operand := range []string{word, strings.ToUpper(word), "--" + word, word + "!", word + "。"} {
+			if !nearMode(operand) {
+				t.Errorf("%s is taken for a task", operand)
+			}
+		}
+		if nearMode(word + " it") {
+			t.Errorf("%s it is no task", word)
+		}
+	}
+	for operand, near := range map[string]bool{"on": false, "off": false, "On.": true, "off。": true, "?": true, "offline": false, "turn it off": false} {
+		if nearMode(operand) != near {
+			t.Errorf("%s: %v", operand, !near)
+		}
 	}
 }
 

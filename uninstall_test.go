@@ -302,6 +302,21 @@ func TestUninstallOlderPrompt(t *testing.T) {
 	}
 }
 
+// A link is the user's, whatever it leads to.
+func TestUninstallLinkedPrompt(t *testing.T) {
+	box := newFakeBox(t)
+	box.launch()
+	path := filepath.Join(box.home, ".claude/SUPERVISOR.md")
+	box.write("dotfiles/SUPERVISOR.md", 0o600, defaultPrompt)
+	os.Remove(path)
+	if err := os.Symlink("../dotfiles/SUPERVISOR.md", path); err != nil {
+		t.Fatal(err)
+	}
+	if output := box.uninstall(); box.read(".claude/SUPERVISOR.md") != defaultPrompt || !strings.Contains(output, path+": kept") {
+		t.Errorf("it says\n%s", output)
+	}
+}
+
 // A purge that fails says so.
 func TestUninstallPurgeFails(t *testing.T) {
 	box := newFakeBox(t)
