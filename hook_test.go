@@ -112,6 +112,11 @@ func TestHook(t *testing.T) {
 		{name: "session_number", stdin: `{"session_id":5}`, stderr: []string{"session_id"}},
 		{name: "session_path", stdin: `{"session_id":"../../x"}`, stderr: []string{"session_id"}},
 		{name: "session_flag", stdin: `{"session_id":"-x"}`, stderr: []string{"session_id"}},
+		{name: "session_path_inside", stdin: `{"session_id":"a/../../x"}`, stderr: []string{"session_id"}},
+		{name: "session_blank", stdin: `{"session_id":"a b"}`, stderr: []string{"session_id"}},
+		{name: "session_dot", stdin: `{"session_id":".a"}`, stderr: []string{"session_id"}},
+		{name: "session_of_129", stdin: `{"session_id":"` + strings.Repeat("a", 129) + `"}`, stderr: []string{"session_id"}},
+		{name: "session_of_128", stdin: `{"session_id":"` + strings.Repeat("a", 126) + `_.","hook_event_name":"SessionEnd"}`, files: []string{logPath}, silent: true},
 		{name: "session_long", stdin: `{"session_id":"` + strings.Repeat("a", 10000) + `"}`,
 			stderr: []string{"session_id"}},
 

@@ -36,6 +36,7 @@ func TestSwitchCommand(t *testing.T) {
 		{name: "near_chinese", prompt: "/supervisor 查询", vars: "CLAUDE_PROJECT_DIR=.", blocked: "不明白"},
 		{name: "near_chinese_off", prompt: "/supervisor 关闭监督。", vars: "CCC_SUPERVISOR=1", blocked: "不明白"},
 		{name: "near_dashes", prompt: "/supervisor --off", vars: "CCC_SUPERVISOR=1", blocked: "不明白"},
+		{name: "no_command", prompt: " fix it \n", vars: "CLAUDE_PROJECT_DIR=."},
 		{name: "other_command", prompt: "/supervisors on", vars: "CLAUDE_PROJECT_DIR=."},
 	}
 	for _, test := range tests {

@@ -159,6 +159,10 @@ func TestUninstallAfterEdits(t *testing.T) {
 			box.setSettings(`{"a":1}`)
 			box.launch()
 		}, `{"a":1}`},
+		{"emptied_between_launches", noFile, func(box *sandbox) {
+			box.setSettings("{ }")
+			box.launch()
+		}, "{ }"},
 		{"removed_by_hand", `{"hooks":{"Stop":[]}}`,
 			func(box *sandbox) { os.Remove(filepath.Join(box.home, ".claude/settings.json")) }, noFile},
 		{"emptied_by_hand", `{"a":1}`, func(box *sandbox) { box.setSettings("") }, ""},
