@@ -112,7 +112,7 @@ func TestReviewEnded(t *testing.T) {
 		{name: "sigquit", signal: syscall.SIGQUIT, stderr: "it was interrupted"},
 		{name: "sigabrt", signal: syscall.SIGABRT, stderr: "it was interrupted"},
 		{name: "sigkill", signal: syscall.SIGKILL},
-		{name: "guard_stopped", signal: syscall.SIGTERM, stuck: true, stderr: "told to end"},
+		{name: "guard_stopped", signal: syscall.SIGTERM, stuck: true, stderr: "it was interrupted"},
 		{name: "verdict_then_hang", first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
 	}
 	for _, test := range tests {

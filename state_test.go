@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -46,5 +47,20 @@ func TestStateSweep(t *testing.T) {
 	}
 	if info, err := os.Stat(d.logFile() + ".1"); err != nil || info.Size() != logLimit+1 {
 		t.Errorf("the older log: %v", err)
+	}
+}
+
+// Whatever a value is, a record of the log stays on its line, and the value can be told from what is around it.
+func TestStateLog(t *testing.T) {
+	d := stateDir(t.TempDir())
+	for value, want := range map[string]string{"plain-1/2": "plain-1/2", "": `""`, "a b": `"a b"`, "a\nb": `"a\nb"`, `a"b`: `"a\"b"`, "a\u2028b": `"a\u2028b"`, "a\x7fb": `"a\x7fb"`, "审查": "审查"} {
+		os.Remove(d.logFile())
+		if err := d.log("event", "first", value, "second", 2); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := os.ReadFile(d.logFile())
+		if _, line, _ := strings.Cut(string(text), " "); line != "event first="+want+" second=2\n" {
+			t.Errorf("%q is logged as %s", value, line)
+		}
 	}
 }

@@ -89,6 +89,10 @@ func TestStreamOldSessionID(t *testing.T) {
 	if s, _, _ := readStream(`{"type":"system","sessionId":"old-1"}`, 9); s.outcome.ReviewerSession != "old-1" {
 		t.Errorf("session %q", s.outcome.ReviewerSession)
 	}
+	// It becomes a file name.
+	if s, _, _ := readStream(`{"type":"system","session_id":"../x"}`+"\n"+`{"type":"user","session_id":"y"}`, 9); s.outcome.ReviewerSession != "y" {
+		t.Errorf("session %q", s.outcome.ReviewerSession)
+	}
 }
 
 // A panic while reading must not reach the goroutine that reads.

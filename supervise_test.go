@@ -189,6 +189,13 @@ func TestScheduledPrompt(t *testing.T) {
 	if !strings.Contains(box.read("../fake/reviewer-3/args"), "MILD ONES") {
 		t.Error("a prompt of the user's did not count")
 	}
+	// One that only begins like a scheduled one is the user's.
+	box.stop(`"session_crons":` + crons)
+	box.submit("go on, and add tests")
+	box.stop("")
+	if request := box.read("../fake/reviewer-5/stdin"); !strings.Contains(request, "go on, and add tests") || !strings.Contains(request, "第 1 轮") {
+		t.Errorf("the request is %s", request)
+	}
 }
 
 // Only what stands in the transcript is told; without one the request says that this is not known.
@@ -287,6 +294,12 @@ func TestWorktree(t *testing.T) {
 			}
 			if args := box.read(call + "args"); !strings.Contains(args, "--add-dir\n"+tree+"\n"+box.work+"\n") {
 				t.Errorf("arguments %s", args)
+			}
+			if version == "2.1.329" { // another failure is no reason to pay for a second call
+				box.reviews(fails("API Error: 529"))
+				if got := box.hook(event); !strings.Contains(got.stderr, "API Error: 529") || box.read("../fake/reviewer-3/args") != "" {
+					t.Errorf("%+v", got)
+				}
 			}
 		})
 	}
@@ -406,27 +419,36 @@ func TestQuestionOfOldVersion(t *testing.T) {
 		if got.stdout != want {
 			t.Errorf("%s: %+v", version, got)
 		}
+		// A stop is none.
+		box.reviews(allows("rotate the key"))
+		lines = userLine("1", "", "fix it") + "\n" + agentLine("2", "1", "done")
+		got = box.stop(box.transcript(strings.Split(strings.ReplaceAll(lines, "2.1.329", version), "\n")...))
+		if !strings.HasPrefix(got.stdout, `{"systemMessage":`) || !strings.Contains(got.stdout, "rotate the key") {
+			t.Errorf("%s: a stop: %+v", version, got)
+		}
 	}
 }
 
 // Off takes effect at once: the review ends, and decides nothing, of a stop or of a question.
 func TestSwitchedOffDuringReview(t *testing.T) {
 	t.Parallel()
-	for _, members := range []string{"", asked} {
-		t.Run(map[bool]string{true: "stop", false: "question"}[members == ""], func(t *testing.T) {
+	for name, members := range map[string]string{"stop": "", "question": asked, "by_hand": ""} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			switchOffDuringReview(t, members)
+			switchOffDuringReview(t, members, name != "by_hand")
 		})
 	}
 }
 
-func switchOffDuringReview(t *testing.T, members string) {
+func switchOffDuringReview(t *testing.T, members string, inSession bool) {
 	box := newHookBox(t)
 	event := box.event(eventStop, "")
 	if members != "" {
 		event = box.event(eventPreToolUse, members)
 	}
-	box.inSession()
+	if inSession {
+		box.inSession()
+	}
 	box.submit("fix it")
 	box.reviews(fakeReview{runs(`echo $$ >"$FAKE_CLAUDE_DIR/runs"; sleep 300`), decides(false, "not yet")})
 	done := make(chan commandResult, 1)
@@ -446,6 +468,11 @@ func switchOffDuringReview(t *testing.T, members string) {
 	records := box.timeline(testSession)
 	if last, before := records[len(records)-1], records[len(records)-2]; last.Verdict != verdictFailed || before.Event != eventSwitch || before.Mode != "off" {
 		t.Errorf("the timeline ends in %+v, %+v", before, last)
+	}
+	// Whoever switched it off need not be told.
+	box.submit("/supervisor on")
+	if got := box.submit("go on"); got.stdout != "" {
+		t.Errorf("the next prompt is answered with %s", got.stdout)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,6 +38,7 @@ func TestSwitchCommand(t *testing.T) {
 		{name: "near_chinese_off", prompt: "/supervisor 关闭监督。", vars: "CCC_SUPERVISOR=1", blocked: "不明白"},
 		{name: "near_dashes", prompt: "/supervisor --off", vars: "CCC_SUPERVISOR=1", blocked: "不明白"},
 		{name: "no_command", prompt: " fix it \n", vars: "CLAUDE_PROJECT_DIR=."},
+		{name: "nothing", prompt: " ", vars: "CLAUDE_PROJECT_DIR=."},
 		{name: "other_command", prompt: "/supervisors on", vars: "CLAUDE_PROJECT_DIR=."},
 	}
 	for _, test := range tests {
@@ -129,11 +131,21 @@ func TestSwitchOutside(t *testing.T) {
 	if events := box.read(eventsPath); strings.Count(events, `"event":"switch"`) != 5 {
 		t.Errorf("switches leave %s", events)
 	}
+	if got := newBrokenBox(t).run(10*time.Second, "", "ccc", "supervisor-mode", "off", testSession); got.code != 1 || !strings.Contains(got.stderr, "not a directory") {
+		t.Errorf("where no state can be: %+v", got)
+	}
 	// What was switched from outside counts for the next stop.
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
 	if got := box.stop(""); got.stdout != "" || got.stderr != "" {
 		t.Errorf("switched off, but %+v", got)
 	}
+}
+
+// newBrokenBox has a file in the place of the state directory.
+func newBrokenBox(t *testing.T) *sandbox {
+	box := newFakeBox(t)
+	box.write(".claude/ccc", 0o600, "")
+	return box
 }
 
 // A session that was supervised by its launch says so, without a switch.
@@ -156,7 +168,7 @@ func TestHookTellsOnce(t *testing.T) {
 		}
 		return got.stdout
 	}
-	for name, want := range map[string]string{"failed": "API Error: overloaded", "limit": "审查次数已用完（10 次）", "switched": "API Error: overloaded"} {
+	for name, want := range map[string]string{"failed": "API Error: overloaded", "limit": "审查次数已用完（10 次）", "switched": "API Error: overloaded", "tried": "API Error: overloaded"} {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
 			box.reviews(fails("API Error: overloaded"))
@@ -167,6 +179,11 @@ func TestHookTellsOnce(t *testing.T) {
 			if name == "switched" { // meanwhile
 				box.submit("/supervisor off")
 				box.submit("/supervisor on")
+			}
+			if name == "tried" { // a command of the review that outlasted it
+				if err := stateDir(filepath.Join(box.home, ".claude/ccc")).append(testSession, record{Time: now(), Event: eventTry, Command: "x"}); err != nil {
+					t.Fatal(err)
+				}
 			}
 			first, second := prompt(box), prompt(box)
 			if !strings.HasPrefix(first, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(first, want) || !strings.Contains(first, "hook-invocation.log") {
