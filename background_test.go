@@ -97,6 +97,13 @@ func TestBackgroundLaunch(t *testing.T) {
 			}
 		})
 	}
+	paid := newFakeBox(t)
+	paid.claudeIs(`printf '%s\n' "$@" >"$HOME/args"`)
+	paid.vars = append(paid.vars, "ANTHROPIC_AUTH_TOKEN=t")
+	paid.write(".claude/ccc.json", 0o600, `{"supervisor":{"keep_cache":true}}`)
+	if got := paid.run(30*time.Second, "", "ccc", "--supervisor", "--bg", "x"); got.code != 0 || !strings.Contains(paid.read("args"), `"CLAUDE_CODE_ATTRIBUTION_HEADER": "0"`) {
+		t.Errorf("%+v, arguments %s", got, paid.read("args"))
+	}
 	box := newFakeBox(t) // its service would pass the provider's token on, and another's URL
 	box.write(".claude/ccc.json", 0o600, twoProviders)
 	before := box.files()

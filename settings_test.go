@@ -102,6 +102,7 @@ func TestSettingsHooks(t *testing.T) {
 		{"muted", strings.ReplaceAll(compact, "false", "true"), compact},
 		{"muted_strangely", strings.Replace(strings.Replace(compact, "false", "null", 1), "false", `"no"`, 1), compact},
 		{"question_elsewhere", withQuestion(bashGroup), withQuestion(bashGroup, askGroup)},
+		{"question_first_of_two", withQuestion(askGroup, bashGroup), withQuestion(askGroup, bashGroup)},
 		{"question_among_others", withQuestion(strings.Replace(askGroup, `"AskUserQuestion"`, `"Bash|AskUserQuestion"`, 1)),
 			withQuestion(strings.Replace(askGroup, `"AskUserQuestion"`, `"Bash|AskUserQuestion"`, 1))},
 		{"question_of_all", withQuestion(strings.Replace(askGroup, "AskUserQuestion", "*", 1)), withQuestion(strings.Replace(askGroup, "AskUserQuestion", "*", 1))},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -519,6 +520,15 @@ func TestSwitchOfClient(t *testing.T) {
 	if got := stopOther(); got.stdout != "" || got.stderr != "" {
 		t.Errorf("the client's next session is reviewed: %+v", got)
 	}
+	for _, shell := range []string{"sh", "bash", "dash", "zsh", "ash", "ksh"} { // one that stays between is no client
+		if _, err := exec.LookPath(shell); err != nil {
+			continue
+		}
+		event := strings.Replace(box.event(eventStop, ""), testSession, other, 1)
+		if got := box.run(60*time.Second, event, shell, "-c", "ccc supervisor-hook; exit $?"); got.code != 0 || got.stdout+got.stderr != "" {
+			t.Errorf("run by %s: %+v", shell, got)
+		}
+	}
 	wrapped := box.command("sh", "-c", "sh -c 'ccc supervisor-hook; exit $?'; exit $?") // another client
 	wrapped.Stdin = strings.NewReader(strings.Replace(box.event(eventStop, ""), testSession, other, 1))
 	if output, err := wrapped.CombinedOutput(); err != nil || !strings.Contains(string(output), "开始执行") {
@@ -583,6 +593,7 @@ func TestHookless(t *testing.T) {
 		{name: "own_variable", file: "../work/.claude/settings.json", content: `{"env":{"CCC_SUPERVISOR":""}}`, code: 1, names: "settings.json: env.CCC_SUPERVISOR"},
 		{name: "own_variable_of_settings", args: []string{"--settings", `{"env":{"CCC_SUPERVISOR_HOOK":"1"}}`}, code: 2, names: "env.CCC_SUPERVISOR_HOOK"},
 		{name: "variable_of_settings", args: []string{"--settings", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`}, code: 2, names: "env.CLAUDE_CODE_SIMPLE"},
+		{name: "variable_of_settings_off", args: []string{"--settings", `{"env":{"CLAUDE_CODE_SIMPLE":"0","MINE":"1"}}`}},
 		{name: "safe_mode_of_a_file", file: ".claude/settings.json", content: `{"env":{"CLAUDE_CODE_SAFE_MODE":"true"}}`, code: 1, names: "env.CLAUDE_CODE_SAFE_MODE"},
 		{name: "simple_of_the_administrator", file: "managed.json", content: `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, code: 1, names: "managed.json: env.CLAUDE_CODE_SIMPLE"},
 		{name: "restricted_of_ccc_json", file: ".claude/ccc.json", content: `{"settings":{"env":{"CLAUDE_CODE_RESTRICTED":"1"}}}`, code: 1, names: "settings.env.CLAUDE_CODE_RESTRICTED"},

@@ -148,6 +148,15 @@ func newBrokenBox(t *testing.T) *sandbox {
 	return box
 }
 
+// What could not be switched is said.
+func TestSwitchFails(t *testing.T) {
+	box := newHookBox(t)
+	box.write(statePath+"/x", 0o600, "") // a directory in the place of the file
+	if got := box.submit("/supervisor off"); !strings.Contains(got.stdout, "无法切换 Supervisor 模式") {
+		t.Errorf("%+v", got)
+	}
+}
+
 // A session that was supervised by its launch says so, without a switch.
 func TestSwitchModeOfLaunch(t *testing.T) {
 	box := newFakeBox(t)

@@ -119,6 +119,8 @@ func TestTranscriptRequests(t *testing.T) {
 			want: []string{"fix it", "add tests", "go on"}, last: "gone"},
 		{name: "command_that_the_agent_called", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "Launching"),
 			userLine("4", "3", "<command-message>tidy</command-message>\n<command-name>/tidy</command-name>"), agentLine("5", "4", "done")}, want: []string{"fix it"}, last: "done"},
+		{name: "typed_after_a_tools_output", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "rejected"), userLine("4", "3", "no: add tests"), agentLine("5", "4", "added")},
+			want: []string{"fix it", "no: add tests"}, last: "added"},
 		{name: "commands", lines: []string{userLine("1", "", "<command-name>/add-dir</command-name>\n<command-message>add-dir</command-message>\n<command-args>../other</command-args>"),
 			userLine("2", "1", "<local-command-stdout>Added</local-command-stdout>"), userLine("3", "2", "<command-message>review</command-message>\n<command-name>/review</command-name>"),
 			userLine("4", "3", "what the file says", `,"isMeta":true`), agentLine("5", "4", "done")}, want: []string{"/add-dir ../other", "/review"}, last: "done", dirs: []string{"/other"}},

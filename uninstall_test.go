@@ -227,6 +227,20 @@ func TestUninstallFilled(t *testing.T) {
 	}
 }
 
+// A container that ccc filled in and the user has made a value of is the user's.
+func TestUninstallFilledReplaced(t *testing.T) {
+	box := newFakeBox(t)
+	box.setSettings("{}\n")
+	box.write(".claude/ccc.json", 0o600, `{"settings":{"statusLine":{},"permissions":{"allow":[]}}}`)
+	box.launch()
+	text := strings.NewReplacer(`"statusLine": {}`, `"statusLine": false`, `"allow": []`, `"allow": "none"`).Replace(box.settings())
+	box.setSettings(text)
+	box.uninstall()
+	if got := strings.Join(strings.Fields(box.settings()), ""); got != `{"statusLine":false,"permissions":{"allow":"none"}}` {
+		t.Errorf("settings.json is %s", got)
+	}
+}
+
 func TestUninstallLink(t *testing.T) {
 	for _, before := range []string{noFile, "{}\n"} {
 		box := newFakeBox(t)
