@@ -276,6 +276,11 @@ func TestHookUnknownFlags(t *testing.T) {
 	if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "第 1 轮，最多 10 轮") {
 		t.Errorf("the request that was answered is %q", request)
 	}
+	// What is said once the review has begun is about something else.
+	box.reviews(fakeReview{runs(`echo "error: unknown option '--max-budget-usd'" >&2`), decides(false, "not yet")})
+	if got := box.stop(""); got.stdout != blockNotYet || strings.Contains(got.stderr, "--max-budget-usd: going on") || box.read("../fake/reviewer-3/args") != "" {
+		t.Errorf("got %+v", got)
+	}
 	for _, flag := range []string{"--json-schema", "--system-prompt", "--settings", "--permission-mode", "--strict-mcp-config"} {
 		box.claudeIs(fmt.Sprintf("case \" $* \" in *' %s '*) echo \"error: unknown option '%[1]s'\" >&2; exit 1 ;; esac\nexec %s \"$@\"\n", flag, fakeClaude()))
 		if got := box.stop(""); got.stdout != "" || !strings.Contains(got.stderr, "no review: ") || !strings.Contains(got.stderr, flag) {

@@ -142,6 +142,19 @@ func TestProviderConflicts(t *testing.T) {
 	}
 }
 
+// One that can't be read is no free pass either.
+func TestProviderConflictsUnreadable(t *testing.T) {
+	for _, file := range []string{".claude/settings.json", "../work/.claude/settings.json", "../work/.claude/settings.local.json"} {
+		box := newFakeBox(t)
+		box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
+		box.write(".claude/ccc.json", 0o600, twoProviders)
+		box.write(file+"/x", 0o600, "") // a directory
+		if got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi"); got.code != 1 || !strings.Contains(got.stderr, "is a directory") || got.stdout != "" {
+			t.Errorf("%s: got %+v", file, got)
+		}
+	}
+}
+
 // The local settings of a repository's main working tree count in its directories
 // and in its other trees.
 func TestProviderConflictsOfRepository(t *testing.T) {
@@ -270,10 +283,12 @@ func TestProviderSettingsFilled(t *testing.T) {
 		}
 	}
 	// What the user has there wins, of whatever type it is.
-	const mine = `{"permissions": "none", "model": null, "n": [], "env": 1}`
-	box.setSettings(mine)
-	if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 || box.settings() != mine {
-		t.Errorf("got %+v, settings.json is %s", got, box.settings())
+	for _, mine := range []string{`{"permissions": "none", "model": null, "n": [], "env": 1}`,
+		`{"permissions": {"allow": {}, "defaultMode": []}, "model": {}, "n": {}, "env": {"A": {}}}`} {
+		box.setSettings(mine)
+		if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 || box.settings() != mine {
+			t.Errorf("got %+v, settings.json is %s", got, box.settings())
+		}
 	}
 }
 
@@ -286,6 +301,7 @@ func TestProviderErrors(t *testing.T) {
 		{"no_file", "", "kimi", 2, `"kimi" is neither a subcommand nor a provider|none configured|ccc --supervisor -- kimi`},
 		{"empty_file", "\n", "kimi", 1, "ccc.json is empty|put {} in it"},
 		{"trailing_comma", "{\n  \"providers\": {},\n}", "kimi", 1, "ccc.json: line 3, column 1:"},
+		{"unknown_key", `{"provider":{}}`, "kimi", 1, "line 1: provider: expected one of claude_args, current_provider, language, providers, settings, supervisor\n"},
 		{"unknown_supervisor_key", `{"supervisor":{"max_iteration":3}}`, "kimi", 1,
 			"supervisor.max_iteration|max_iterations"},
 		{"unknown_provider_key", `{"providers":{"kimi":{"environment":{}}}}`, "kimi", 1,

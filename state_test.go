@@ -21,7 +21,7 @@ func TestStateSweep(t *testing.T) {
 		os.Chtimes(d.file(name), at, at)
 	}
 	for _, name := range []string{"supervisor-a.json", "supervisor-a-output.jsonl", "supervisor-a-events.jsonl", "supervisor-a.json.bad",
-		"background-12-345-settings.json", "background-notes-settings.json", "client-list.txt", "supervisor-b.json", "mine.json", "written.json", "hook-invocation.log"} {
+		"background-12-345-settings.json", "background-12-345", "12-345-settings.json", "background-notes-settings.json", "client-list.txt", "supervisor-b.json", "mine.json", "written.json", "hook-invocation.log"} {
 		touch(name, old)
 	}
 	touch("supervisor-b-events.jsonl", time.Now())
@@ -34,7 +34,7 @@ func TestStateSweep(t *testing.T) {
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	want := []string{"background-notes-settings.json", "client-list.txt", "hook-invocation.log", "mine.json", "state.lock", "supervisor-b-events.jsonl", "supervisor-b.json", "supervisor-c.json", "written.json"}
+	want := []string{"12-345-settings.json", "background-12-345", "background-notes-settings.json", "client-list.txt", "hook-invocation.log", "mine.json", "state.lock", "supervisor-b-events.jsonl", "supervisor-b.json", "supervisor-c.json", "written.json"}
 	if !slices.Equal(names, want) {
 		t.Errorf("left %q, want %q", names, want)
 	}

@@ -90,7 +90,7 @@ func TestStreamOldSessionID(t *testing.T) {
 		t.Errorf("session %q", s.outcome.ReviewerSession)
 	}
 	// It becomes a file name.
-	if s, _, _ := readStream(`{"type":"system","session_id":"../x"}`+"\n"+`{"type":"user","session_id":"y"}`, 9); s.outcome.ReviewerSession != "y" {
+	if s, _, _ := readStream(`{"type":"system","session_id":"../x"}`+"\n"+`{"type":"user","session_id":"y"}`+"\n"+`{"type":"user","session_id":"z"}`, 9); s.outcome.ReviewerSession != "y" {
 		t.Errorf("session %q", s.outcome.ReviewerSession)
 	}
 }

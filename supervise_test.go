@@ -328,13 +328,13 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 		box.write(name+"/x", 0o600, "")
 	}
 	dir := func(name string) string { return filepath.Join(filepath.Dir(box.home), name) }
-	box.vars = append(box.vars, "CCC_ADD_DIRS="+dir("launch")+"\n"+dir("gone"))
+	box.vars = append(box.vars, "CCC_ADD_DIRS="+dir("launch")+"\n"+dir("gone")+"\n"+dir("launch/x")+"\nrelative")
 	command := userLine("1", "", "<command-name>/add-dir</command-name><command-args>"+dir("typed")+"</command-args>")
 	for i, version := range []string{"2.1.329", "2.1.120"} {
 		lines := []string{command, userLine("2", "1", "fix it"), agentLine("3", "2", "done")}
 		box.stop(box.transcript(strings.Split(strings.ReplaceAll(strings.Join(lines, "\n"), "2.1.329", version), "\n")...))
 		args := box.read(fmt.Sprintf("../fake/reviewer-%d/args", i+1))
-		if !strings.Contains(args, "--add-dir\n"+dir("launch")+"\n"+dir("typed")+"\n") || strings.Contains(args, dir("gone")) {
+		if !strings.Contains(args, "--add-dir\n"+dir("launch")+"\n"+dir("typed")+"\n") || strings.Contains(args, dir("gone")) || strings.Contains(args, dir("launch/x")) || strings.Contains(args, "relative\n") {
 			t.Errorf("%s: arguments %s", version, args)
 		}
 		if strings.Contains(args, "--model\nm-1\n") != (version == "2.1.120") {
@@ -342,11 +342,14 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 		}
 	}
 	// Another provider does not know the model.
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b","keep_cache":true},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
 	lines := strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.329", "2.1.120")
 	box.stop(box.transcript(strings.Split(lines, "\n")...))
 	if args := box.read("../fake/reviewer-3/args"); args == "" || strings.Contains(args, "--model") {
 		t.Errorf("with another provider: arguments %s", args)
+	}
+	if records := box.timeline(testSession); records[len(records)-1].CacheSplit { // nor has its cache anything of the session's
+		t.Error("the record tells of a cache that is parted by a line")
 	}
 }
 

@@ -165,6 +165,7 @@ func TestUninstallAfterEdits(t *testing.T) {
 		}, "{ }"},
 		{"removed_by_hand", `{"hooks":{"Stop":[]}}`,
 			func(box *sandbox) { os.Remove(filepath.Join(box.home, ".claude/settings.json")) }, noFile},
+		{"replaced_by_hand", `{"hooks":{"Stop":[]}}`, func(box *sandbox) { box.setSettings(`{"a": 1}`) }, `{"a": 1}`},
 		{"emptied_by_hand", `{"a":1}`, func(box *sandbox) { box.setSettings("") }, ""},
 		{"rewritten", `{"disableAllHooks":true,"a":[1],"hooks":{}}`, rewrite,
 			"{\n  \"disableAllHooks\": true,\n  \"a\": [\n    1\n  ],\n  \"hooks\": {}\n}"},
@@ -287,6 +288,8 @@ func TestUninstallPurge(t *testing.T) {
 	box.write(".claude/ccc/supervisor-x.json.bad", 0o600, "{")
 	box.write(".claude/ccc/hook-invocation.log.1", 0o600, "")
 	box.write(".claude/ccc/.supervisor-x.json.ccc-tmp", 0o600, "")
+	box.write(".claude/ccc/written.json", 0o600, "{}")
+	box.write(".claude/ccc/clients.json", 0o600, "{}")
 	box.write(".claude/ccc/notes.txt", 0o600, "mine")
 	state := filepath.Join(box.home, ".claude/ccc")
 	own := slices.DeleteFunc(box.files(), func(name string) bool {
