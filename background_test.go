@@ -104,6 +104,11 @@ func TestBackgroundLaunch(t *testing.T) {
 	if got := paid.run(30*time.Second, "", "ccc", "--supervisor", "--bg", "x"); got.code != 0 || !strings.Contains(paid.read("args"), `"CLAUDE_CODE_ATTRIBUTION_HEADER": "0"`) {
 		t.Errorf("%+v, arguments %s", got, paid.read("args"))
 	}
+	// What the user's own --settings say of Claude Code's variables wins.
+	if got := paid.run(30*time.Second, "", "ccc", "--supervisor", "--settings", `{"env":{"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP":"3"}}`, "--bg", "x"); got.code != 0 ||
+		!strings.Contains(paid.read("args"), `"CLAUDE_CODE_STOP_HOOK_BLOCK_CAP":"3"`) {
+		t.Errorf("%+v, arguments %s", got, paid.read("args"))
+	}
 	box := newFakeBox(t) // its service would pass the provider's token on, and another's URL
 	box.write(".claude/ccc.json", 0o600, twoProviders)
 	before := box.files()

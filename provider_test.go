@@ -514,6 +514,20 @@ func TestProviderDefault(t *testing.T) {
 	launch("", "", "default", "-p", "hi")
 }
 
+// One that somebody is editing meanwhile is left alone.
+func TestProviderRecordBroken(t *testing.T) {
+	d := dirs{ccc: t.TempDir()}
+	for _, text := range []string{`{"providers":`, ""} {
+		if err := os.WriteFile(d.configFile(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := recordProvider(d, "kimi")
+		if got, _ := os.ReadFile(d.configFile()); err == nil || string(got) != text {
+			t.Errorf("%v: %s", err, got)
+		}
+	}
+}
+
 // A ccc.json that can't be written keeps nobody from using a provider.
 func TestProviderNotRecorded(t *testing.T) {
 	box := newFakeBox(t)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -362,6 +361,11 @@ func TestLaunchAddDirs(t *testing.T) {
 	if args := box.read("../fake/reviewer-1/args"); !strings.Contains(args, "--add-dir\n"+other+"\n") {
 		t.Errorf("arguments %s", args)
 	}
+	box.claudeIs(`printf %s "$CCC_ADD_DIRS" >"$HOME/dirs"`)
+	box.run(30*time.Second, "", "ccc", "--supervisor", "--", "a", "--add-dir", "../other", "/b", "--verbose", "c", "--add-dir=/d", "e", "--", "--add-dir", "/f")
+	if got := box.read("dirs"); got != other+"\n/b\n/d" {
+		t.Errorf("directories %q", got)
+	}
 }
 
 // What a user's rules let MCP servers do, they do not in a review: they are kept out, or asked for where the list of
@@ -506,8 +510,20 @@ func TestAgentCannotSwitchOff(t *testing.T) {
 	}
 	agents := box.command("ccc", "supervisor-mode", "on", testSession)
 	agents.Env = append(agents.Env, "CLAUDECODE=1")
+	box.write("../work/SUPERVISOR.md", 0o600, "MILD ONES")
 	if output, err := agents.CombinedOutput(); err != nil || string(output) != "on\n" {
 		t.Errorf("on: %v %s", err, output)
+	}
+	// To switch it on is no way to instructions of the agent's own.
+	box.stop("")
+	if args := box.read("../fake/reviewer-2/args"); args == "" || strings.Contains(args, "MILD ONES") {
+		t.Errorf("the reviewer is told %s", args)
+	}
+	// For a person it is.
+	box.run(10*time.Second, "", "ccc", "supervisor-mode", "on", testSession)
+	box.stop("")
+	if args := box.read("../fake/reviewer-3/args"); !strings.Contains(args, "MILD ONES") {
+		t.Errorf("after a person's switch the reviewer is told %s", args)
 	}
 }
 
@@ -524,8 +540,8 @@ func TestSwitchOfClient(t *testing.T) {
 		t.Errorf("the client's next session is reviewed: %+v", got)
 	}
 	for _, shell := range []string{"sh", "bash", "dash", "zsh", "ash", "ksh"} { // one that stays between is no client
-		if _, err := exec.LookPath(shell); err != nil {
-			continue
+		if err := os.Symlink("/bin/sh", filepath.Join(filepath.Dir(box.program()), shell)); err != nil {
+			t.Fatal(err)
 		}
 		event := strings.Replace(box.event(eventStop, ""), testSession, other, 1)
 		if got := box.run(60*time.Second, event, shell, "-c", "ccc supervisor-hook; exit $?"); got.code != 0 || got.stdout+got.stderr != "" {

@@ -155,6 +155,30 @@ func TestSwitchFails(t *testing.T) {
 	if got := box.submit("/supervisor off"); !strings.Contains(got.stdout, "无法切换 Supervisor 模式") {
 		t.Errorf("%+v", got)
 	}
+	// A corrupt state is replaced, and the switch counts, for the client's next session too.
+	box = newHookBox(t)
+	box.inSession()
+	box.write(statePath, 0o600, "{")
+	if got := box.submit("/supervisor off"); !strings.Contains(got.stdout, "已关闭") {
+		t.Errorf("%+v", got)
+	}
+	next := strings.Replace(box.event(eventStop, ""), testSession, "1"+testSession[1:], 1)
+	for _, event := range []string{box.event(eventStop, ""), next} {
+		if got := box.hook(event); got.stdout+got.stderr != "" {
+			t.Errorf("switched off, but %+v", got)
+		}
+	}
+}
+
+// A switch of a session whose client nobody knows is of no client.
+func TestSwitchOfNoClient(t *testing.T) {
+	d := stateDir(t.TempDir())
+	if err := d.switchMode("a", "", false); err != nil {
+		t.Fatal(err)
+	}
+	if d.supervised("a", client{}, time.Time{}, true) || !d.supervised("b", client{}, time.Time{}, true) {
+		t.Error("it counts for another session, or not for its own")
+	}
 }
 
 // A session that was supervised by its launch says so, without a switch.
