@@ -85,8 +85,8 @@ func TestReviewByItself(t *testing.T) {
 // Where it can't be noted which client a launch became, it is supervised all the same.
 func TestLaunchNotClaimed(t *testing.T) {
 	box := newFakeBox(t)
-	box.claudeIs(`"` + fakeClaude() + `" "$@"; exit $?`)
-	box.write(".claude/ccc/clients.json/x", 0o600, "") // a directory in the place of the file
+	// A directory in the place of the lock.
+	box.claudeIs(`cd "$HOME/.claude/ccc" && rm -f state.lock && mkdir -p state.lock; cd - >/dev/null; "` + fakeClaude() + `" "$@"; exit $?`)
 	got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hi")
 	if got.code != 0 || len(box.timelineVerdicts()) != 1 {
 		t.Errorf("%+v, verdicts %v", got, box.timelineVerdicts())
