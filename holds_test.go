@@ -201,9 +201,22 @@ func TestConfigNothing(t *testing.T) {
 	box := newFakeBox(t)
 	box.claudeIs("exit 0")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":0,"model":"","provider":"","allowed_tools":[],"keep_cache":false,"try":true},
-		"settings":{},"claude_args":[],"current_provider":null,"providers":{}}`)
+		"settings":{},"claude_args":[],"current_provider":null,"providers":{"my-kimi.v2":{},"glm 4":{"env":{}}}}`)
 	if got := box.run(10*time.Second, "", "ccc", "-p", "x"); got.code != 0 || got.stderr != "" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Only what is wholly the name of a variable is one.
+func TestProviderLiteral(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "A=1")
+	box.write(".claude/ccc.json", 0o600, `{"providers":{"x":{"env":{"V1":"${A-B}","V2":"${}","V3":"${A","V4":"A}","V5":"${A} ","V6":"${A}","V7":"$A"}}}}`)
+	got := box.run(10*time.Second, "", "ccc", "x", "-p", "hi")
+	for name, want := range map[string]string{"V1": "${A-B}", "V2": "${}", "V3": "${A", "V4": "A}", "V5": "${A} ", "V6": "1", "V7": "$A"} {
+		if values := box.agentEnv(name); got.code != 0 || len(values) != 1 || values[0] != want {
+			t.Errorf("%+v: %s is %q, want %q", got, name, values, want)
+		}
 	}
 }
 

@@ -335,6 +335,27 @@ func TestPromptSize(t *testing.T) {
 			t.Errorf("%d bytes: %d of %s, %v", size, len(text), source, err)
 		}
 	}
+	global := filepath.Join(cccDir, promptName)
+	for _, blank := range []string{"", " \n\t"} {
+		for want, text := range map[string]string{global: "mine", builtinSource: blank} {
+			if err := errors.Join(os.WriteFile(path, []byte(blank), 0o600), os.WriteFile(global, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			if _, source, err := supervisorPrompt(project, cccDir); err != nil || source != want {
+				t.Errorf("%q and %q: %s, %v", blank, text, source, err)
+			}
+		}
+	}
+}
+
+// Only tasks that run are told of.
+func TestPromptTasks(t *testing.T) {
+	title, _ := lang.tasks("x")
+	for tasks, told := range map[string]bool{"": false, "null": false, "[]": false, " [] ": false, `[{"id":"b1"}]`: true} {
+		if text := (reviewRequest{tasks: json.RawMessage(tasks)}).text(); strings.Contains(text, title) != told {
+			t.Errorf("%s: %s", tasks, text)
+		}
+	}
 }
 
 func TestPromptStructure(t *testing.T) {

@@ -231,6 +231,7 @@ func TestAttribution(t *testing.T) {
 		want                                    []string
 	}{
 		"login":               {},
+		"login_in_print_mode": {args: []string{"-p"}},
 		"login_user_set_it":   {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0", want: []string{"0"}},
 		"token":               {env: "ANTHROPIC_AUTH_TOKEN=t", want: []string{"0"}},
 		"token_user_keeps_it": {env: "ANTHROPIC_AUTH_TOKEN=t CLAUDE_CODE_ATTRIBUTION_HEADER=1", want: []string{"1"}},
@@ -310,6 +311,8 @@ func TestProviderErrors(t *testing.T) {
 			"providers.kimi.env.A|a string, a number or a boolean"},
 		{"wrong_arguments", `{"providers":{"kimi":{"claude_args":"--verbose"}}}`, "kimi", 1,
 			"providers.kimi.claude_args|an array of strings"},
+		{"arguments_null", `{"claude_args":null}`, "kimi", 1, "line 1: claude_args: expected an array of strings"},
+		{"arguments_numbers", `{"supervisor":{"allowed_tools":["a",1]}}`, "kimi", 1, "line 1: supervisor.allowed_tools: expected an array of strings"},
 		{"bad_variable", `{"providers":{"kimi":{"env":{"A=B":"x"}}}}`, "kimi", 1,
 			"the name of an environment variable"},
 		{"variable_digit", `{"providers":{"kimi":{"env":{"0A":"x"}}}}`, "kimi", 1, "providers.kimi.env.0A|the name of an environment variable"},

@@ -85,6 +85,15 @@ func TestStreamOutcome(t *testing.T) {
 	}
 }
 
+// A tool call is shown in 80 characters at most.
+func TestStreamToolCut(t *testing.T) {
+	for n, want := range map[int]string{80: strings.Repeat("长", 80), 81: strings.Repeat("长", 79) + "…"} {
+		if got := describeTool("Bash", []byte(`{"command":"`+strings.Repeat("长", n)+`"}`)); got != "Bash("+want+")" {
+			t.Errorf("%d characters are shown as %s", n, got)
+		}
+	}
+}
+
 func TestStreamOldSessionID(t *testing.T) {
 	if s, _, _ := readStream(`{"type":"system","sessionId":"old-1"}`, 9); s.outcome.ReviewerSession != "old-1" {
 		t.Errorf("session %q", s.outcome.ReviewerSession)
@@ -190,7 +199,7 @@ func FuzzStreamLines(f *testing.F) {
 
 // What only looks like that line is a result: one that does not tell of turns, failed, or has words or a verdict.
 func TestStreamNoNotice(t *testing.T) {
-	for _, members := range []string{`"result":""`, `"num_turns":1,"result":""`, `"num_turns":0,"is_error":true,"result":""`, `"num_turns":0,"result":"done"`,
+	for _, members := range []string{`"result":""`, `"num_turns":1,"result":""`, `"num_turns":0,"is_error":true,"result":""`, `"num_turns":0,"result":"done"`, `"num_turns":0,"is_error":"no","result":""`,
 		`"num_turns":0,"result":{"allow_stop":true}`, `"num_turns":0,"result":"","structured_output":{"allow_stop":true}`} {
 		if s, _, _ := readStream(`{"type":"result","subtype":"success",`+members+"}\n", 64); s.result == nil {
 			t.Errorf("%s: no result", members)

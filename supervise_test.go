@@ -611,6 +611,7 @@ func TestHookless(t *testing.T) {
 		{name: "simple_off", variable: "CLAUDE_CODE_SIMPLE=0"},
 		{name: "own_variable", file: "../work/.claude/settings.json", content: `{"env":{"CCC_SUPERVISOR":""}}`, code: 1, names: "settings.json: env.CCC_SUPERVISOR"},
 		{name: "own_variable_of_settings", args: []string{"--settings", `{"env":{"CCC_SUPERVISOR_HOOK":"1"}}`}, code: 2, names: "env.CCC_SUPERVISOR_HOOK"},
+		{name: "own_empty_variable_of_settings", args: []string{"--settings", `{"env":{"CCC_SUPERVISOR":""}}`}, code: 2, names: "env.CCC_SUPERVISOR"},
 		{name: "variable_of_settings", args: []string{"--settings", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`}, code: 2, names: "env.CLAUDE_CODE_SIMPLE"},
 		{name: "variable_of_settings_off", args: []string{"--settings", `{"env":{"CLAUDE_CODE_SIMPLE":"0","MINE":"1"}}`}},
 		{name: "safe_mode_of_a_file", file: ".claude/settings.json", content: `{"env":{"CLAUDE_CODE_SAFE_MODE":"true"}}`, code: 1, names: "env.CLAUDE_CODE_SAFE_MODE"},

@@ -83,6 +83,9 @@ func TestVerdict(t *testing.T) {
 		{"escape_at_the_quote", text(`{'feedback': 'a\n', 'allow_stop': true}`), allow, "a"},
 		{"chinese_words", text(`{"allow_stop":"否","feedback":"x"} {"allow_stop":"是"}`), allow, ""},
 
+		{"chinese_no", text(`{"allow_stop":"否","feedback":"x"}`), block, "x"},
+		{"verdict_inside_verdict", text(`{"allow_stop":false,"feedback":"x","verdict":{"allow_stop":true}}`), block, "x"},
+
 		{"prose_before", text("Looked at it all.\n" + `{"allow_stop":true,"feedback":""}`), allow, ""},
 		{"prose_after", text(`{"allow_stop":false,"feedback":"x"}` + "\nThat is all {really}."), block, "x"},
 		{"prose_after_approval", text(`{"allow_stop":true,"feedback":""}` + "\nThat is all {really}, { \"a\": and {'b'."), allow, ""},
