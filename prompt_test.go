@@ -331,8 +331,8 @@ func TestPromptSize(t *testing.T) {
 		if err := os.WriteFile(path, bytes.Repeat([]byte("x"), size), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if text, source, err := supervisorPrompt(project, cccDir); (err == nil) != fine || fine && len(text) != size || source != path {
-			t.Errorf("%d bytes: %d of %s, %v", size, len(text), source, err)
+		if got, err := supervisorPrompt(project, cccDir); (err == nil) != fine || fine && len(got.Text) != size || got.Source != path {
+			t.Errorf("%d bytes: %d of %s, %v", size, len(got.Text), got.Source, err)
 		}
 	}
 	global := filepath.Join(cccDir, promptName)
@@ -341,8 +341,8 @@ func TestPromptSize(t *testing.T) {
 			if err := errors.Join(os.WriteFile(path, []byte(blank), 0o600), os.WriteFile(global, []byte(text), 0o600)); err != nil {
 				t.Fatal(err)
 			}
-			if _, source, err := supervisorPrompt(project, cccDir); err != nil || source != want {
-				t.Errorf("%q and %q: %s, %v", blank, text, source, err)
+			if got, err := supervisorPrompt(project, cccDir); err != nil || got.Source != want {
+				t.Errorf("%q and %q: %s, %v", blank, text, got.Source, err)
 			}
 		}
 	}

@@ -176,7 +176,7 @@ func TestSwitchOfNoClient(t *testing.T) {
 	if err := d.switchMode("a", "", false); err != nil {
 		t.Fatal(err)
 	}
-	if d.supervised("a", client{}, time.Time{}, true) || !d.supervised("b", client{}, time.Time{}, true) {
+	if d.supervised("a", client{}, modeSwitch{On: true}) || !d.supervised("b", client{}, modeSwitch{On: true}) {
 		t.Error("it counts for another session, or not for its own")
 	}
 }
