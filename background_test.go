@@ -16,6 +16,7 @@ import (
 // What a launch has to say to a background session is in its --settings, and no
 // more in the environment that its service would pass on to every other session.
 func TestBackgroundLaunch(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		args []string // FILE is a settings file of the user's

@@ -208,6 +208,7 @@ func fakeUsage(messages int) string {
 // The transcript is a chain, and tells by version who submitted what. A prompt
 // that a hook blocked is none of the user's.
 func TestFakeTranscript(t *testing.T) {
+	t.Parallel()
 	const (
 		feedback = "Stop hook feedback:\nnot \"yet\" (meta)"
 		note     = "<task-notification>\n<task-id>1</task-id>"
@@ -284,6 +285,7 @@ func (box *sandbox) userEntries() (texts []string) {
 
 // A hook's answers, those among them that Claude Code does not accept.
 func TestFakeHook(t *testing.T) {
+	t.Parallel()
 	const overriding = "A hook blocked the turn from ending 9 consecutive times—overriding and ending turn.\n"
 	for answer, want := range map[string]string{
 		``:                                    "Done.\n",

@@ -64,6 +64,7 @@ func TestLaunchRelativeWorkDir(t *testing.T) {
 
 // Every optional flag may be missing.
 func TestHookEachOptionalFlag(t *testing.T) {
+	t.Parallel()
 	for _, flag := range []string{"--system-prompt-snapshot", "--no-session-persistence", "--max-budget-usd"} {
 		box := newHookBox(t)
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
@@ -127,6 +128,7 @@ func TestProviderReadable(t *testing.T) {
 // Nothing of the user's goes to a provider by the command line, an older file of Claude Code's, a variable, or a key that
 // an interactive session may be refused.
 func TestProviderOwnThings(t *testing.T) {
+	t.Parallel()
 	const withToken = `{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"t"}}`
 	const withKey = `{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_API_KEY":"key-of-the-provider-0123456789"}}`
 	tests := []struct {

@@ -163,6 +163,7 @@ func TestHook(t *testing.T) {
 }
 
 func TestHookNotes(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	state := func() (s sessionState) {
 		t.Helper()
@@ -259,6 +260,7 @@ func TestHookLongFeedback(t *testing.T) {
 // A claude that lacks an optional flag is called again without it; any other
 // unknown flag is a failed review.
 func TestHookUnknownFlags(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.0.60")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
@@ -463,6 +465,7 @@ func FuzzHookEvent(f *testing.F) {
 // Two reviews of one session have the same flags, prompt and opening of the
 // request, byte for byte, so that the second finds the first in the cache.
 func TestHookReviewsAlike(t *testing.T) {
+	t.Parallel()
 	for _, config := range []string{`{}`, `{"supervisor":{"keep_cache":true}}`} {
 		box := newHookBox(t)
 		keep := strings.Contains(config, "true")

@@ -112,6 +112,7 @@ func TestHookNotDoubled(t *testing.T) {
 // An upgrade as Homebrew makes it: the link in PATH moves, and the old folder
 // goes. Hooks go on, and a path that a former ccc resolved is mended.
 func TestHookSurvivesUpgrade(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	prefix := filepath.Dir(box.home)
 	link := box.program()
@@ -162,6 +163,7 @@ func TestHookSurvivesUpgrade(t *testing.T) {
 // A program that go run has built is gone soon: it starts no supervised session,
 // and writes nothing.
 func TestHookWillVanish(t *testing.T) {
+	t.Parallel()
 	const hash = "9a1d7bade8cbf5fa1bc4726543aff174f08c418c9705cf51caa75417053b0e4d"
 	for path, want := range map[string]bool{
 		"/tmp/go-build2937241815/b001/exe/ccc": true, "/root/.cache/go-build/9a/" + hash + "-d/ccc": true, "/cache/9a/" + hash + "-d/ccc": true,

@@ -95,6 +95,7 @@ func TestReplacedOwner(t *testing.T) {
 
 // A lock whose file its holder removes is still held by one at a time.
 func TestLockRemoved(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	var holders, most atomic.Int32
 	var group sync.WaitGroup

@@ -275,8 +275,8 @@ func (l *launch) remember() {
 	switch {
 	case !l.named && name != "":
 		fmt.Fprintln(os.Stderr, "ccc:", lang.remembered(printable(name), noProvider))
-	case l.named && name != l.config.CurrentProvider:
-		if err := recordProvider(l.dirs, name); err != nil {
+	case l.named && name+l.config.CurrentProvider != "": // also what is recorded, for what a killed launch left there
+		if err := recordProvider(l.dirs, name); err != nil && name != l.config.CurrentProvider {
 			fmt.Fprintf(os.Stderr, "ccc: warning: the provider counts for this session only: recording it in %s: %v\n", l.dirs.configFile(), err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 // A claude that is ccc, or calls it, is told of, once and at once.
 func TestLaunchOfItself(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		claude string // a shell script; LINK and COPY are no script
@@ -62,6 +63,7 @@ func TestLaunchOfItself(t *testing.T) {
 
 // A review ends as well, and the agent is not told a word of it.
 func TestReviewByItself(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{"exec": `exec ccc "$@"`, "child": `ccc "$@"`, "exec_supervised": `exec ccc --supervisor -- "$@"`} {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
@@ -95,6 +97,7 @@ func TestLaunchNotClaimed(t *testing.T) {
 
 // A wrapper that calls the real claude is a claude, and an agent may call ccc.
 func TestLaunchOfWrapper(t *testing.T) {
+	t.Parallel()
 	for name, script := range map[string]string{
 		"exec": `exec "` + fakeClaude() + `" "$@"`, "child": `"` + fakeClaude() + `" "$@"; exit $?`,
 		"asks_ccc": `ccc --version >/dev/null; ccc status >/dev/null; exec "` + fakeClaude() + `" "$@"`,

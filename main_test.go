@@ -59,6 +59,7 @@ const introduced = "UserPromptSubmit says: [SUPERVISOR] 本会话受监督：每
 // TestSession is a whole supervised session of the built program: launch, a
 // stop that is sent back, a stop that is approved.
 func TestSession(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	box.turns("sh cd sub\nI think it is done.", "Now it is tested.")
 	box.reviews(blocks("run the <tests>"), allows(""))
@@ -105,6 +106,7 @@ func TestSession(t *testing.T) {
 
 // The limit is ccc's, not the client's own of eight.
 func TestSessionLimit(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	box.reviews(blocks("not yet"))
 	got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "fix it")
@@ -117,6 +119,7 @@ func TestSessionLimit(t *testing.T) {
 }
 
 func TestSessionQuestion(t *testing.T) {
+	t.Parallel()
 	for want, review := range map[string]fakeReview{
 		"AskUserQuestion denied: use SQLite\nI chose SQLite.\n": blocks("use SQLite"),
 		"DIALOG: Which database?\n":                             allows(""),
@@ -277,6 +280,7 @@ func TestLaunchOutput(t *testing.T) {
 // Of every subcommand: --help and `ccc help NAME` print its part on stdout; a wrong call is an error of six lines at
 // most that ends with that part.
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	names := subcommands()
 	if len(names) < 10 || !slices.Contains(names, "verdict") || slices.Contains(names, "ccc") {
@@ -308,6 +312,7 @@ func TestUsage(t *testing.T) {
 
 // A first word with white space in it is a prompt, and the lines that ccc proposes work as they stand.
 func TestLaunchPrompt(t *testing.T) {
+	t.Parallel()
 	for _, prompt := range []string{"fix the bug", "fix\nit", "修复\u3000它"} {
 		for _, args := range [][]string{{prompt}, {"--supervisor", prompt}, {prompt, "-p"}, {"--supervisor", "--", prompt}} {
 			box := newFakeBox(t)
@@ -335,6 +340,7 @@ func TestLaunchPrompt(t *testing.T) {
 // Relative directories in the environment mean the same in the hook, which runs
 // elsewhere.
 func TestLaunchPlaces(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "CCC_CONFIG_DIR=conf", "CLAUDE_CONFIG_DIR=claude", "CCC_CLAUDE=../bin/claude")
 	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)

@@ -35,6 +35,7 @@ func chineseIn(text string) string {
 // ccc.json comes before the locale, LC_ALL before LC_MESSAGES before LANG; an
 // empty variable counts as none.
 func TestLanguage(t *testing.T) {
+	t.Parallel()
 	const chineseHead, englishHead = "还没有受监督的会话", "No session has been supervised yet"
 	tests := []struct {
 		config string // language in ccc.json, "" for no file
@@ -242,6 +243,7 @@ func wholeSession(t *testing.T, locale string) (written string) {
 // A whole session in English has no Chinese character in it, and one in Chinese
 // has the literals of the contract.
 func TestLanguageOfSession(t *testing.T) {
+	t.Parallel()
 	english := wholeSession(t, "en_US.UTF-8")
 	if found := chineseIn(english); found != "" {
 		t.Errorf("Chinese in an English session: %s", found)

@@ -89,6 +89,7 @@ func TestProviderNone(t *testing.T) {
 
 // A settings file whose env would win over the provider stops the launch.
 func TestProviderConflicts(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ name, file, text, want string }{
 		{"user_other_value", "../home/.claude/settings.json", `{"env":{"ANTHROPIC_BASE_URL":"https://SECRET"}}`,
 			"env.ANTHROPIC_BASE_URL"},
@@ -177,6 +178,7 @@ func TestProviderConflictsOfRepository(t *testing.T) {
 // What ccc.json itself would put into settings.json is asked before it does, and
 // ccc.json is named, also where it has done so.
 func TestProviderConflictsOfConfig(t *testing.T) {
+	t.Parallel()
 	for _, settings := range []string{`{"env":{"ANTHROPIC_BASE_URL":"https://SECRET"}}`, `{"apiKeyHelper":"echo SECRET"}`} {
 		box := newFakeBox(t)
 		config := `{"settings":` + settings + `,"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}}}}`
@@ -202,6 +204,7 @@ func TestProviderConflictsOfConfig(t *testing.T) {
 
 // A provider that names no token gets no login either.
 func TestProviderWithoutToken(t *testing.T) {
+	t.Parallel()
 	for env, want := range map[string][]string{
 		`"ANTHROPIC_BASE_URL":"https://a"`:                                                  {"none"},
 		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":""`:                        {"none"},
@@ -359,6 +362,7 @@ func TestProviderErrors(t *testing.T) {
 }
 
 func TestProviderReadableToken(t *testing.T) {
+	t.Parallel()
 	for config, warned := range map[string]bool{
 		`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"SECRET"}}}}`:                       true,
 		`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${TOKEN}"}}}}`:                     false,
@@ -385,6 +389,7 @@ func TestProviderReadableToken(t *testing.T) {
 
 // The reviewer's own provider: its values, and nothing of the session's.
 func TestProviderOfReviewer(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	box.write(".claude/.credentials.json", 0o600, `{}`) // a key alone is enough for a reviewer, beside a login too: nobody is asked
 	box.write("../work/sub/x", 0o600, "")
@@ -423,6 +428,7 @@ func TestProviderOfReviewer(t *testing.T) {
 // Reviews are paid as their session is: not by a key that the user keeps from
 // interactive sessions.
 func TestProviderRefusedKey(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		entrypoint, account string
 		passed              bool
@@ -448,6 +454,7 @@ func TestProviderRefusedKey(t *testing.T) {
 // A secret shows up nowhere that ccc writes: no file but the user's own, no
 // argument, no output.
 func TestProviderSecrets(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET-ENV", "FAKE_CLAUDE_SESSION="+testSession)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"glm"},"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${KIMI_TOKEN}"}},"glm":{"env":{"ANTHROPIC_AUTH_TOKEN":"SECRET-CONFIG"}}}}`)
@@ -480,6 +487,7 @@ func TestProviderSecrets(t *testing.T) {
 
 // A remembered provider is named, and ccc default leads back.
 func TestProviderDefault(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
 	config := "\ufeff" + twoProviders
@@ -533,6 +541,7 @@ func TestProviderRecordBroken(t *testing.T) {
 
 // A ccc.json that can't be written keeps nobody from using a provider.
 func TestProviderNotRecorded(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
 	box.write("store/ccc.json", 0o600, twoProviders)

@@ -88,6 +88,7 @@ func TestFaultConfigBrokenInSession(t *testing.T) {
 
 // 64 hooks on as many sessions: each is reviewed, no line of the log is torn.
 func TestFaultManySessions(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	projects, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*"))
 	results := make(chan commandResult, 64)

@@ -526,6 +526,7 @@ func TestLogCacheAdvice(t *testing.T) {
 
 // What ccc log says of the cache is known from the review.
 func TestReviewTellsOfCache(t *testing.T) {
+	t.Parallel()
 	for supervisor, settled := range map[string]bool{
 		`{"model": ""}`: false, `{"keep_cache": true}`: true, `{"model": "opus"}`: true, `{"provider": "kimi"}`: true,
 	} {
@@ -616,6 +617,7 @@ func TestVerdictCommandSession(t *testing.T) {
 
 // As in a script, with a session that has just ended, and during its review.
 func TestVerdictCommandInScript(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	box.reviews(blocks("not yet"), allows(""))
 	if got := box.run(60*time.Second, "", "sh", "-c", `ccc --supervisor -p "fix it" >/dev/null 2>&1 && ccc verdict`); got.code != 0 || got.stdout != "allow\n" {

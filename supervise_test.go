@@ -28,6 +28,7 @@ func (box *sandbox) transcript(lines ...string) string {
 
 // A client that the agent calls is not supervised, whatever variables it inherits, and ccc's launch is not about a wrapper.
 func TestNested(t *testing.T) {
+	t.Parallel()
 	for _, wrapped := range []bool{false, true} {
 		t.Run(fmt.Sprintf("wrapped_%v", wrapped), func(t *testing.T) {
 			box := newFakeBox(t)
@@ -55,6 +56,7 @@ func TestNested(t *testing.T) {
 
 // A wrapper that starts claude again when it has ended has both supervised.
 func TestStartedAgain(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	box.reviews(blocks("not yet"), allows(""), blocks("not yet"), allows(""))
 	box.claudeIs(`case "$*" in *--fork-session*) exec ` + fakeClaude() + ` "$@" ;; esac` + "\nfor prompt in one two; do " + fakeClaude() + ` -p $prompt </dev/null` + "; done\nexit 0\n")
@@ -66,6 +68,7 @@ func TestStartedAgain(t *testing.T) {
 
 // What is told in a session. By hand, with nobody to show it, a failed review and the limit leave stdout empty.
 func TestShown(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, state string
 		review      fakeReview
@@ -122,6 +125,7 @@ func TestIntroduced(t *testing.T) {
 // A notification of Claude Code's refills no budget, takes no feedback away and is no request; nor does anything else
 // that is not the user's.
 func TestNotification(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 	lines := []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")}
@@ -167,6 +171,7 @@ func TestQueuedPrompt(t *testing.T) {
 
 // What the agent has scheduled is no prompt of the user's: it changes no instructions, refills nothing, switches nothing.
 func TestScheduledPrompt(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	long := strings.Repeat("long ", 300)
 	crons := string(encodeJSON([]map[string]string{{"prompt": "go on"}, {"prompt": "/supervisor off"}, {"prompt": long[:1000] + "… [+500 chars]"}}))
@@ -200,6 +205,7 @@ func TestScheduledPrompt(t *testing.T) {
 
 // Only what stands in the transcript is told; without one the request says that this is not known.
 func TestRequests(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	box.submit("drop the table")
 	box.submit("fix it")
@@ -234,6 +240,7 @@ func TestTranscriptArrivesLate(t *testing.T) {
 
 // The instructions are those that held at the user's prompt.
 func TestInstructionsHold(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	said := func(n int) string { return box.read(fmt.Sprintf("../fake/reviewer-%d/args", n)) }
 	box.write("../work/SUPERVISOR.md", 0o600, "STRICT ONES")
@@ -268,6 +275,7 @@ func TestInstructionsHold(t *testing.T) {
 // The reviewer stands in the worktree that the agent works in, and may read the main checkout; it is told which is
 // which. A version that does not find the session there runs in the project.
 func TestWorktree(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"2.1.329", "2.1.120"} {
 		t.Run(version, func(t *testing.T) {
 			box := newHookBox(t)
@@ -322,6 +330,7 @@ func TestLinkedProject(t *testing.T) {
 
 // The session's directories go to the reviewer, and up to 2.1.120 its model.
 func TestSessionsModelAndDirectories(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	for _, name := range []string{"../launch", "../typed"} {
 		box.write(name+"/x", 0o600, "")
@@ -371,6 +380,7 @@ func TestLaunchAddDirs(t *testing.T) {
 // What a user's rules let MCP servers do, they do not in a review: they are kept out, or asked for where the list of
 // tools must stay and the version can.
 func TestReviewersServers(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		config, version string
 		strict, asks    bool
@@ -399,6 +409,7 @@ func TestReviewersServers(t *testing.T) {
 
 // The fork that an old reviewer leaves is removed; the session stays.
 func TestForkRemoved(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	box.write("projects/x/"+testReviewer+".jsonl", 0o600, "{}\n")
 	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.0.60")
@@ -417,6 +428,7 @@ func TestForkRemoved(t *testing.T) {
 
 // In 2.0 a permission answers the question with nothing, so there is none.
 func TestQuestionOfOldVersion(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"2.0.60", "2.1.30"} {
 		box := newHookBox(t)
 		box.reviews(allows("fine"))
@@ -486,6 +498,7 @@ func switchOffDuringReview(t *testing.T, members string, inSession bool) {
 
 // The agent's tools can't dismiss the reviewer, even with a cleaned environment; a person in another terminal can.
 func TestAgentCannotSwitchOff(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	box.submit("fix it")
 	for _, command := range []string{"ccc supervisor-mode off %s", "env -u CLAUDECODE ccc supervisor-mode off %s", "env -i HOME=$HOME PATH=$PATH CCC_TEST_MAIN=$CCC_TEST_MAIN ccc supervisor-mode off %s",
@@ -529,6 +542,7 @@ func TestAgentCannotSwitchOff(t *testing.T) {
 
 // A switch stays with the client that /clear gives a new session, and with no other; a launch later than it counts more.
 func TestSwitchOfClient(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	box.inSession()
 	other := "1b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10"
@@ -564,6 +578,7 @@ func TestSwitchOfClient(t *testing.T) {
 
 // /supervisor is the user's where they have a command or a skill of that name.
 func TestUsersOwnCommand(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{".claude/commands/supervisor.md", "../work/.claude/commands/supervisor.md", ".claude/skills/supervisor/SKILL.md"} {
 		box := newFakeBox(t)
 		box.write(name, 0o600, "mine: $ARGUMENTS\n")
@@ -580,6 +595,7 @@ func TestUsersOwnCommand(t *testing.T) {
 
 // Launches that would run no hooks are refused before anything is written; what only looks like one is not.
 func TestHookless(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, file, content, variable string
 		args                          []string

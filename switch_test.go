@@ -82,6 +82,7 @@ func TestSwitchNearModes(t *testing.T) {
 // In a session: off answers at once and the stop is not reviewed; a task turns
 // supervision on again.
 func TestSwitchInSession(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	box.prompts("do more", "/supervisor finish it")
 	box.reviews(blocks("add tests"), allows(""))
@@ -152,7 +153,7 @@ func newBrokenBox(t *testing.T) *sandbox {
 func TestSwitchFails(t *testing.T) {
 	box := newHookBox(t)
 	box.write(statePath+"/x", 0o600, "") // a directory in the place of the file
-	if got := box.submit("/supervisor off"); !strings.Contains(got.stdout, "无法切换 Supervisor 模式") {
+	if got := box.submit("/supervisor off"); !strings.Contains(got.stdout, "无法切换监督") {
 		t.Errorf("%+v", got)
 	}
 	// A corrupt state is replaced, and the switch counts, for the client's next session too.
@@ -194,6 +195,7 @@ func TestSwitchModeOfLaunch(t *testing.T) {
 // After a failed review or the limit the next prompt says so, once, and has its
 // own budget.
 func TestHookTellsOnce(t *testing.T) {
+	t.Parallel()
 	prompt := func(box *sandbox) string {
 		got := box.submit("and now?")
 		if got.code != 0 || got.stderr != "" {

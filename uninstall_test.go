@@ -196,6 +196,7 @@ func TestUninstallAfterEdits(t *testing.T) {
 
 // The settings that ccc.json fills in are ccc's too, until they are changed.
 func TestUninstallFilled(t *testing.T) {
+	t.Parallel()
 	const config = `{"settings":{"permissions":{"defaultMode":"acceptEdits","allow":["Read"]},"model":"m","env":{"TOKEN":"SECRET"},"statusLine":{}}}`
 	for before, change := range map[string]struct{ old, new, want string }{
 		"{}\n":                     {"", "", "{}\n"},
