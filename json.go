@@ -239,7 +239,7 @@ func (p *jsonParser) word() (text string, kind byte) {
 		if strings.ContainsRune(closers[quote], r) {
 			return b.String(), '"'
 		}
-		b.WriteString(p.text[p.at-size : p.at])
+		b.WriteRune(r) // for a byte that is no UTF-8, the replacement character, as in encoding/json
 	}
 	return "", 0
 }

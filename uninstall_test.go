@@ -408,6 +408,7 @@ func TestUninstallFilledWithNothing(t *testing.T) {
 // is on disk. White space in a container that was empty may differ.
 func FuzzUninstall(f *testing.F) {
 	f.Add("", "{}")
+	f.Add(noFile, "{\"a\":{},\"hoo\xe3\xe3ks\":{\"Stop\":[]}}") // keys that are no UTF-8
 	for _, text := range settingsFiles {
 		f.Add(text, `{"permissions":{"defaultMode":"x","allow":[]},"b":{},"hooks":{"Stop":[]}}`)
 	}
