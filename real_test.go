@@ -412,11 +412,11 @@ func TestRealClientFreshBudget(t *testing.T) {
 		tty.prompt("first request")
 		box.awaitVerdicts(2)
 		tty.prompt("second request")
-		tty.waitFor("已达到审查次数上限", 90*time.Second)
+		tty.waitFor("审查次数已用完", 90*time.Second)
 		box.awaitVerdicts(3)
 		tty.prompt("third request")
 		box.awaitVerdicts(4)
-		if screen := tty.screen(); strings.Count(screen, "已达到审查次数上限") != 1 {
+		if screen := tty.screen(); strings.Count(unspaced(screen), "审查次数已用完") != 1 {
 			t.Errorf("told more than once:\n%s", screen)
 		}
 		if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictBlock, verdictLimit, verdictAllow, verdictFailed}) {
@@ -425,7 +425,7 @@ func TestRealClientFreshBudget(t *testing.T) {
 		tty.waitFor("审查失败", 90*time.Second)
 		tty.prompt("fourth request")
 		box.awaitVerdicts(5)
-		if screen := tty.screen(); strings.Contains(screen, "上一次审查失败") {
+		if screen := tty.screen(); strings.Contains(unspaced(screen), "上一次审查失败") {
 			t.Errorf("told again:\n%s", screen)
 		}
 	})

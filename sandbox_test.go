@@ -480,12 +480,15 @@ func (tty *terminal) screen() string {
 	return tty.tmux("capture-pane", "-p", "-J").stdout
 }
 
-// waitFor waits until the screen contains text, and fails the test when that
-// takes longer than timeout.
+// waitFor waits until the screen contains text, wherever claude broke its
+// lines, and fails the test when that takes longer than timeout.
 func (tty *terminal) waitFor(text string, timeout time.Duration) {
 	tty.box.t.Helper()
-	tty.waitUntil(text, timeout, func(screen string) bool { return strings.Contains(screen, text) })
+	tty.waitUntil(text, timeout, func(screen string) bool { return strings.Contains(unspaced(screen), unspaced(text)) })
 }
+
+// unspaced is a text without its white space.
+func unspaced(text string) string { return strings.Join(strings.Fields(text), "") }
 
 // waitUntil is waitFor for what is more than a text.
 func (tty *terminal) waitUntil(what string, timeout time.Duration, there func(screen string) bool) {
