@@ -74,6 +74,7 @@ func TestDoctorWell(t *testing.T) {
 // Each check is seen to fail, and to pass once the command was run that doctor
 // prints on the next line, in the same shell.
 func TestDoctorMends(t *testing.T) {
+	t.Parallel()
 	const home, relaunch = ".claude/", "ccc --supervisor -- --version"
 	tests := []struct {
 		name    string

@@ -97,6 +97,7 @@ func TestGuardNotStarted(t *testing.T) {
 // However a hook ends in the middle of a review, nothing of the review is left
 // a second later.
 func TestReviewEnded(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		signal syscall.Signal // 0: wait for the deadline

@@ -226,6 +226,7 @@ func TestProviderWithoutToken(t *testing.T) {
 // Only where a key or a token pays for the session is the line left out that a
 // subscription is billed by.
 func TestAttribution(t *testing.T) {
+	t.Parallel()
 	const key = "sk-ant-0123456789-0123456789-0123456789"
 	allowed := fmt.Sprintf(`{"customApiKeyResponses":{"approved":[%q]}}`, key[len(key)-20:])
 	for name, test := range map[string]struct {

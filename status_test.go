@@ -364,6 +364,7 @@ func hookAsync(box *sandbox, event string) (done chan commandResult) {
 
 // A reader who is there before the first session sees a review as it goes.
 func TestLogFollow(t *testing.T) {
+	t.Parallel()
 	box := newShowBox(t, 80)
 	box.reviews(runningReview)
 	output, end := follow(t, box, "-f")
@@ -420,6 +421,7 @@ func TestLogFollowRunning(t *testing.T) {
 // Without a session named, -f goes over to one that begins in the project, once, and says so; one that begins elsewhere,
 // or goes on, is passed over. The records of --json say whose they are.
 func TestLogFollowOver(t *testing.T) {
+	t.Parallel()
 	box := newShowBox(t, 80)
 	at := func(project, prompt string) record {
 		return record{Time: ago(0), Event: eventPrompt, Project: project, Prompt: prompt}
@@ -646,6 +648,7 @@ func TestVerdictCommandInScript(t *testing.T) {
 
 // A record that is half written waits for its other half.
 func TestLogFollowPartial(t *testing.T) {
+	t.Parallel()
 	box := newShowBox(t, 80)
 	box.timelineOf(testSession, record{Time: ago(0), Event: eventPrompt, Prompt: "first"})
 	output, end := follow(t, box, "-f", testSession)

@@ -714,6 +714,7 @@ func TestFaultStderrUnread(t *testing.T) {
 
 // Go ends on SIGQUIT with 2, which Claude Code takes for "block".
 func TestFaultQuit(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGABRT} {
 		box := newHookBox(t)
 		box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work)

@@ -182,6 +182,7 @@ func (box *tryBox) snapshot() string {
 }
 
 func TestTryExit(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		os.WriteFile(box.base+"/work/script", []byte("#!/no/such/interpreter\n"), 0o755)
 		os.WriteFile(box.base+"/work/data", nil, 0o644)
@@ -225,6 +226,7 @@ func TestTryExit(t *testing.T) {
 
 // The command sees what it wrote, and nobody else ever does.
 func TestTryWrites(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		before := box.snapshot()
 		name := filepath.Base(box.base)
@@ -246,6 +248,7 @@ func TestTryWrites(t *testing.T) {
 
 // What the environment says of Claude Code, ccc and its providers stays outside.
 func TestTryEnvironment(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		os.Mkdir(box.home+"/.claude", 0o755)
 		os.WriteFile(box.home+"/.claude/ccc.json", []byte(`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${KIMI_TOKEN}"}}}}`), 0o644)
@@ -346,6 +349,7 @@ func TestTrySwept(t *testing.T) {
 
 // Killed at any moment of its short life, it leaves no process and no mount, and what it wrote is swept.
 func TestTryKilledAnytime(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		const rounds = 40
 		box.unchanged(func() {
@@ -372,6 +376,7 @@ func TestTryKilledAnytime(t *testing.T) {
 // Nobody reads what the command writes into a socket: the timeout ends it all the same. And a command that asks to be
 // traced and stops has not ended.
 func TestTryUnread(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 		if err != nil {

@@ -41,6 +41,7 @@ func (box *tryBox) unchanged(do func()) {
 }
 
 func TestTryConcurrent(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		box.unchanged(func() {
 			var all sync.WaitGroup
@@ -58,6 +59,7 @@ func TestTryConcurrent(t *testing.T) {
 
 // The characters that separate options of mount, quote, or mean something to a shell are nothing special in a path.
 func TestTryAwkwardPaths(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		for _, name := range []string{"with blank", "a,b", "a:b", `a\b`, `a\\`, `q"q'q`, "-dash", "nl\nnl", "tab\t", "$HOME", "per%cent", "[a]*?", "ünïcödé", "latin\xe9", "=", ",upperdir=x", strings.Repeat("l", 200) + "/" + strings.Repeat("m", 200)} {
 			box.put(map[string]string{name + "/project/.git/HEAD": "", name + "/project/file": "x\n", name + "/home/mine": "h\n", name + "/temp/t": "t\n"})
@@ -72,6 +74,7 @@ func TestTryAwkwardPaths(t *testing.T) {
 }
 
 func TestTryPlaces(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		box.put(map[string]string{"home/inner/.git/HEAD": "", "home/inner/a/b/f": "f\n", "plain/f": "f\n", "home/f": "f\n"})
 		os.Symlink("work", box.base+"/link")
@@ -119,6 +122,7 @@ func TestTryPlaces(t *testing.T) {
 // git works in a copy, in a linked worktree and in a submodule too, whose data is elsewhere, and changes nothing
 // outside.
 func TestTryGit(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		skipTry(t, err.Error())
 	}
@@ -147,6 +151,7 @@ func TestTryGit(t *testing.T) {
 // Files that the kernel can't copy up, because the user namespace does not know their group, can be changed
 // nonetheless.
 func TestTryForeignFiles(t *testing.T) {
+	t.Parallel()
 	onlyRoot(t)
 	const group, stranger = 54399, 54398
 	for _, uid := range []int{0, madeUpUser} {
@@ -199,6 +204,7 @@ func (box *tryBox) mounted(path, kind, source, options string, flags uintptr) {
 // Where something is mounted below project or HOME, an overlay can't be laid over the whole. The parts are copies
 // just the same.
 func TestTryMountsBelow(t *testing.T) {
+	t.Parallel()
 	onlyRoot(t)
 	for _, uid := range []int{0, madeUpUser} {
 		t.Run("uid_"+strconv.Itoa(uid), func(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 
 // Everything else is read-only, by whatever way.
 func TestTryReadOnly(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		for _, dir := range []string{box.base, box.base + "/bin", "/", "/usr", "/etc", "/opt", "/var", "/var/lib", "/run", "/dev", "/dev/pts", "/sys", "/proc", "/proc/sys", "/home", "/mnt"} {
 			if _, err := os.Stat(dir); err != nil {
@@ -39,6 +40,7 @@ func TestTryReadOnly(t *testing.T) {
 }
 
 func TestTryPrivileges(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		const none = "0000000000000000"
 		got := box.try("cat /proc/self/status")
@@ -80,6 +82,7 @@ func TestTryPrivileges(t *testing.T) {
 // No socket and no named pipe of the host can be reached, wherever it is, and whether it is older than the copy or
 // younger.
 func TestTrySockets(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		name := "/ccc-" + strconv.Itoa(os.Getpid()) + "-" + strconv.Itoa(box.uid)
 		addresses := []string{listen(t, "tcp4", ""), listen(t, "unix", "@"+name)}
@@ -125,6 +128,7 @@ func TestTrySockets(t *testing.T) {
 
 // Processes outside can't be seen or signalled, nor their memory be shared.
 func TestTryProcesses(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		other := box.cmd([]string{"sh", "-c", "sleep 100; : ccc-test-outside"})
 		if err := other.Start(); err != nil {
@@ -149,6 +153,7 @@ func TestTryProcesses(t *testing.T) {
 
 // What the caller has open is no way out.
 func TestTryDescriptors(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		before := box.snapshot()
 		file, err := os.OpenFile(box.base+"/bin", 0, 0)
@@ -213,6 +218,7 @@ func TestTryDescriptors(t *testing.T) {
 
 // On a terminal a command looks like one on a terminal, but can't type into it. Ctrl-C ends it.
 func TestTryTerminal(t *testing.T) {
+	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		const unlock, number = 0x40045431, 0x80045430
 		master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -280,6 +286,7 @@ func TestTryProbe(t *testing.T) {
 
 // A review where no copy can be made, as in a copy: the reviewer is told so, and so are people.
 func TestTryNoCopy(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	needCopy(t, box)
 	box.write("event", 0o600, box.event(eventStop, ""))
