@@ -31,19 +31,19 @@ func buildProgram(b *testing.B, dir string) string {
 	return path
 }
 
-// benchEvent is a stop of a session of its own, so that no limit is reached.
-func benchEvent(n int) string {
-	return fmt.Sprintf(`{"session_id":"bench-%d","hook_event_name":"Stop","cwd":"/tmp"}`, n)
+// benchEvent is a stop in project of a session of its own, so that no limit is reached.
+func benchEvent(n int, project string) string {
+	return fmt.Sprintf(`{"session_id":"bench-%d","hook_event_name":"Stop","cwd":%q}`, n, project)
 }
 
 func benchCommand(b *testing.B, env []string, argv ...string) {
 	b.Helper()
 	env = append(env, "PATH="+os.Getenv("PATH"))
-	n := 0
+	n, project := 0, b.TempDir()
 	for b.Loop() {
 		n++
 		cmd := exec.Command(argv[0], argv[1:]...)
-		cmd.Env, cmd.Stdin = env, strings.NewReader(benchEvent(n))
+		cmd.Env, cmd.Stdin = env, strings.NewReader(benchEvent(n, project))
 		if err := cmd.Run(); err != nil {
 			b.Fatal(err)
 		}
