@@ -128,7 +128,7 @@ func TestRealClientRequests(t *testing.T) {
 		tty.waitFor("kept out", 90*time.Second)
 		tty.clear() // the newest clients give it back
 		submit(2, "taken back")
-		tty.rewind()
+		tty.rewind("taken back")
 		tty.keys("-l", "--", "second request with a tool")
 		time.Sleep(300 * time.Millisecond)
 		tty.keys("Enter")
@@ -200,8 +200,9 @@ func TestRealClientQueued(t *testing.T) {
 	})
 }
 
-// rewind takes the last prompt back.
-func (tty *terminal) rewind() {
+// rewind takes the last prompt back, and empties the input line, to which it
+// comes some time after the menu is gone (2.1.120 forgets it).
+func (tty *terminal) rewind(prompt string) {
 	tty.box.t.Helper()
 	tty.keys("Escape")
 	time.Sleep(150 * time.Millisecond)
@@ -212,8 +213,14 @@ func (tty *terminal) rewind() {
 	tty.keys("Enter")
 	tty.waitFor("Restore conversation", 90*time.Second)
 	tty.keys("Enter")
-	time.Sleep(1500 * time.Millisecond)
-	tty.clear()
+	for range 10 {
+		time.Sleep(500 * time.Millisecond)
+		screen := tty.screen()
+		if strings.Contains(inputLine(screen), prompt) && !strings.Contains(screen, "Restore conversation") {
+			tty.clear()
+			return
+		}
+	}
 }
 
 // clear empties the input line.
