@@ -90,8 +90,9 @@ type keptFile struct {
 	in   func(messages) string // its text in a language
 }
 
-// shippedBefore are the checksums of the texts of ccc 1.0.0, which recorded them in the state directory.
-var shippedBefore = []string{"ab81fdc77ef2f1b91a5e07f8adfc94ce", "3c4a30457625ef485ada14a6e37eb547"}
+// shippedBefore are the checksums of the texts of ccc 1.0.0, SUPERVISOR.md and /supervisor, which recorded them in
+// the state directory.
+var shippedBefore = []string{"ab81fdc77ef2f1b91a5e07f8adfc94ce", "81466e5a8fa0ed81b0b6f058c0c34057"}
 
 // isOurs tells whether content, found at the file's path, is what a ccc wrote.
 func (f keptFile) isOurs(in *installation, content []byte) bool {

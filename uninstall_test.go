@@ -324,6 +324,24 @@ func TestUninstallOlderPrompt(t *testing.T) {
 	}
 }
 
+// The /supervisor of ccc 1.0.0 is ccc's: it follows the language, and goes.
+func TestUninstallFirstCommand(t *testing.T) {
+	const first = "---\ndescription: 监督本会话：on 打开，off 关闭，也可以直接给出任务\nargument-hint: on | off | 任务\n---\n\n$ARGUMENTS\n"
+	for _, launched := range []bool{false, true} {
+		box := newFakeBox(t)
+		box.write(".claude/commands/supervisor.md", 0o600, first)
+		if launched {
+			box.launch()
+			if text := box.read(".claude/commands/supervisor.md"); text != (chinese{}).commandFile() {
+				t.Errorf("a launch left %q", text)
+			}
+		}
+		if output := box.uninstall(); box.read(".claude/commands/supervisor.md") != "" {
+			t.Errorf("it is left:\n%s", output)
+		}
+	}
+}
+
 // A link is the user's, whatever it leads to.
 func TestUninstallLinkedPrompt(t *testing.T) {
 	box := newFakeBox(t)
