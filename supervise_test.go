@@ -313,6 +313,18 @@ func TestWorktree(t *testing.T) {
 	}
 }
 
+// Where the agent stands in another repository, the project is reviewed all the same.
+func TestOtherRepository(t *testing.T) {
+	box := newHookBox(t)
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
+	box.write("../work/.git/HEAD", 0o600, "")
+	box.write("../other/.git/HEAD", 0o600, "")
+	box.hook(strings.Replace(box.event("Stop", ""), box.work, filepath.Join(filepath.Dir(box.home), "other"), 1))
+	if cwd := strings.TrimSpace(box.read("../fake/reviewer-1/cwd")); cwd != box.work {
+		t.Errorf("ran in %s, want %s", cwd, box.work)
+	}
+}
+
 // A link to the project is no other tree.
 func TestLinkedProject(t *testing.T) {
 	box := newHookBox(t)
@@ -349,11 +361,17 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 			t.Errorf("%s: arguments %s", version, args)
 		}
 	}
+	lines := strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.329", "2.1.120")
+	// The model of ccc.json comes before the session's.
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"model":"chosen"}}`)
+	box.stop(box.transcript(strings.Split(lines, "\n")...))
+	if args := box.read("../fake/reviewer-3/args"); !strings.Contains(args, "--model\nchosen\n") {
+		t.Errorf("with a model in ccc.json: arguments %s", args)
+	}
 	// Another provider does not know the model.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b","keep_cache":true},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
-	lines := strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.329", "2.1.120")
 	box.stop(box.transcript(strings.Split(lines, "\n")...))
-	if args := box.read("../fake/reviewer-3/args"); args == "" || strings.Contains(args, "--model") {
+	if args := box.read("../fake/reviewer-4/args"); args == "" || strings.Contains(args, "--model") {
 		t.Errorf("with another provider: arguments %s", args)
 	}
 	if records := box.timeline(testSession); records[len(records)-1].CacheSplit { // nor has its cache anything of the session's
