@@ -128,6 +128,7 @@ func TestRealClientRequests(t *testing.T) {
 		tty.waitFor("kept out", 90*time.Second)
 		tty.clear() // the newest clients give it back
 		submit(2, "taken back")
+		box.awaitVerdicts(2) // Esc would end the review
 		tty.rewind("taken back")
 		tty.keys("-l", "--", "second request with a tool")
 		time.Sleep(300 * time.Millisecond)
@@ -204,10 +205,17 @@ func TestRealClientQueued(t *testing.T) {
 // comes some time after the menu is gone (2.1.120 forgets it).
 func (tty *terminal) rewind(prompt string) {
 	tty.box.t.Helper()
-	tty.keys("Escape")
-	time.Sleep(150 * time.Millisecond)
-	tty.keys("Escape")
-	tty.waitFor("Restore the code", 90*time.Second)
+	for tries := 0; !strings.Contains(tty.screen(), "Restore the code"); tries++ {
+		if tries == 5 {
+			tty.box.t.Fatalf("Esc Esc shows no menu:\n%s", tty.screen())
+		}
+		tty.keys("Escape")
+		time.Sleep(150 * time.Millisecond)
+		tty.keys("Escape")
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && !strings.Contains(tty.screen(), "Restore the code"); {
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
 	tty.keys("Up")
 	time.Sleep(500 * time.Millisecond)
 	tty.keys("Enter")
