@@ -158,6 +158,24 @@ func (d stateDir) claim(token, c string) (is bool) {
 	return is || err != nil
 }
 
+// calledByAgent tells whether a tool of an agent's runs the process: Claude Code marks the environment of its tools.
+// Where the process's own environment was cleaned, that of one above it still has the mark.
+func calledByAgent(pid int) bool {
+	for ; pid > 1; pid, _, _ = processInfo(pid) {
+		if processHas(pid, nested) {
+			return true
+		}
+	}
+	return false
+}
+
+// isGuest tells whether c is a claude that an agent calls to go on with a session that another client has open, as
+// the agent's own: what it submits there is not the user's, and its stops are not the agent's.
+func (d stateDir) isGuest(c client, session string) bool {
+	state, _ := d.read(session)
+	return state.Client != c.String() && isRunning(state.Client) && calledByAgent(c.pid)
+}
+
 // switchMode turns supervision of session on or off, and of the client that it runs in, for what /clear makes of
 // it. c is that client, "" where only the session's last hook knows it.
 func (d stateDir) switchMode(session string, c string, on bool) error {

@@ -76,6 +76,12 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 		return nil, nil
 	}
 	speak(d)
+	if h.stateDir.isGuest(h.client, event.SessionID) {
+		if isCommand {
+			return blocked(lang.modeNotForAgent()), nil
+		}
+		return nil, nil
+	}
 	// A closed stderr must not end the hook in the middle of a review.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if err := h.stateDir.create(); err != nil {
@@ -205,7 +211,9 @@ func (h *hook) command(operand string, supervised bool) any {
 	h.record(record{Event: eventSwitch, Mode: modeWord(on), By: switchedInSession})
 	switch operand {
 	case "on":
-		h.keepInstructions()
+		if !h.isScheduled() {
+			h.keepInstructions()
+		}
 		return blocked(lang.modeOn())
 	case "off":
 		return blocked(lang.modeOff())

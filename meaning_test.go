@@ -372,6 +372,43 @@ func TestRealClientNested(t *testing.T) {
 	}
 }
 
+// Nor does such a claude speak for the user where it goes on with the agent's own session.
+func TestRealClientNestedInSession(t *testing.T) {
+	const calls = `echo MILD >SUPERVISOR.md; for p in '/supervisor on' '/supervisor NESTED task' 'NESTED words'; do ` +
+		`claude -p --resume "$(ls ../home/.claude/ccc | sed -n 's/^supervisor-\(.*\)-events.jsonl$/\1/p')" "$p" </dev/null; done >nested.txt 2>&1; cat nested.txt`
+	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		api := newAnsweringAPI(t, "", byIteration(func(r apiRequest) apiReply {
+			switch last := r.last("user"); {
+			case strings.Contains(last, "NESTED words"):
+				return replyText("answer of the nested one")
+			case strings.Contains(last, "the outer request"):
+				return replyTool("Bash", string(encodeJSON(map[string]string{"command": calls, "description": "ask"})))
+			}
+			return replyText("done")
+		}, replyVerdict(false, "not yet"), replyVerdict(true, "")))
+		box.use(api)
+		box.write("../work/SUPERVISOR.md", 0o600, "STRICT")
+		got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "the outer request")
+		verdicts := []verdict{verdictBlock, verdictAllow}
+		if olderThan(client.version, "2.1.120") && len(box.timelineVerdicts()) == 3 {
+			verdicts = slices.Insert(verdicts, 0, verdictBlock) // what was said last is not told there: the nested one's may be taken for it, once
+		}
+		expectRun(t, box, got, "done", verdicts...)
+		if requests := requestsOf(t, api.lastReview(t)); !slices.Equal(requests, []string{"the outer request"}) {
+			t.Errorf("the requests are %q", requests)
+		}
+		for _, review := range api.requests("review") {
+			if !strings.Contains(review.System, "STRICT") {
+				t.Errorf("the reviewer was told %s", review.System)
+			}
+		}
+		text, _ := os.ReadFile(filepath.Join(box.work, "nested.txt"))
+		if strings.Count(string(text), "answer of the nested one") != 1 {
+			t.Errorf("the nested claudes answered %s", text)
+		}
+	})
+}
+
 // The later of a launch and a switch counts, and a switch stays with the client
 // over /clear.
 func TestRealClientSwitchKept(t *testing.T) {

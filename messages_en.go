@@ -90,7 +90,7 @@ func (english) modeUnclear(operand string) string {
 }
 
 func (english) modeNotForAgent() string {
-	return "Ending the supervision is for the user, not for the agent."
+	return "Switching the supervision is for the user, not for the agent."
 }
 
 func (english) modeFailed(why string) string { return "Supervisor mode could not be switched: " + why }

@@ -89,7 +89,7 @@ func (chinese) modeUnclear(operand string) string {
 }
 
 func (chinese) modeNotForAgent() string {
-	return "关闭监督由用户决定，不由 Agent 决定。"
+	return "开关监督由用户决定，不由 Agent 决定。"
 }
 
 func (chinese) modeFailed(why string) string { return "无法切换监督：" + why }

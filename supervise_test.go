@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -174,11 +175,11 @@ func TestScheduledPrompt(t *testing.T) {
 	t.Parallel()
 	box := newHookBox(t)
 	long := strings.Repeat("long ", 300)
-	crons := string(encodeJSON([]map[string]string{{"prompt": "go on"}, {"prompt": "/supervisor off"}, {"prompt": long[:1000] + "… [+500 chars]"}}))
+	crons := string(encodeJSON([]map[string]string{{"prompt": "go on"}, {"prompt": "/supervisor off"}, {"prompt": "/supervisor on"}, {"prompt": long[:1000] + "… [+500 chars]"}}))
 	box.submit("fix it")
 	box.stop(`"session_crons":` + crons)
 	box.write("../work/SUPERVISOR.md", 0o600, "MILD ONES")
-	for _, prompt := range []string{"go on", "/supervisor off", long} {
+	for _, prompt := range []string{"go on", "/supervisor off", "/supervisor on", long} {
 		if got := box.submit(prompt); got.code != 0 || strings.Contains(got.stdout, "已关闭") {
 			t.Errorf("%+v", got)
 		}
@@ -225,16 +226,44 @@ func TestRequests(t *testing.T) {
 
 // The last entries may be on their way when the hook begins.
 func TestTranscriptArrivesLate(t *testing.T) {
-	box := newHookBox(t)
-	before := []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok")}
-	member := box.transcript(before...)
-	go func() {
-		time.Sleep(100 * time.Millisecond)
-		box.transcript(append(before, queuedLine("4", "3", "and quickly", ""), agentLine("5", "4", "all done"))...)
-	}()
-	box.stop(member + `,"last_assistant_message":"all done"`)
-	if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "[2] and quickly\n") {
-		t.Errorf("the request is %s", request)
+	t.Parallel()
+	tests := []struct {
+		name         string
+		prompts      []string // the timeline's
+		before, late []string
+		event        string
+		members      string
+	}{
+		{"typed_while_the_agent_worked", nil, []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok")},
+			[]string{queuedLine("4", "3", "and quickly", ""), agentLine("5", "4", "all done")}, eventStop, `"last_assistant_message":"all done"`},
+		{"words_not_told", nil, []string{userLine("1", "", "fix it"), callLine("2", "1", "t1")}, // 2.1.30 and older
+			[]string{outputLine("3", "2", "t1", "ok"), queuedLine("4", "3", "and quickly", ""), agentLine("5", "4", "all done")}, eventStop, ""},
+		{"the_same_words_again", []string{"fix it", "and quickly"}, []string{userLine("1", "", "fix it"), agentLine("2", "1", "all done")},
+			[]string{userLine("3", "2", "and quickly"), agentLine("4", "3", "all done")}, eventStop, `"last_assistant_message":"all done"`},
+		{"question", nil, []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok")},
+			[]string{queuedLine("4", "3", "and quickly", ""), callLine("5", "4", "t2")}, eventPreToolUse,
+			`"tool_name":"AskUserQuestion","tool_use_id":"t2","tool_input":{"questions":[]}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			box := newHookBox(t)
+			for _, prompt := range test.prompts {
+				box.submit(prompt)
+			}
+			member := box.transcript(test.before...)
+			go func() {
+				time.Sleep(100 * time.Millisecond)
+				box.transcript(slices.Concat(test.before, test.late)...)
+			}()
+			if test.members != "" {
+				member += "," + test.members
+			}
+			box.hook(box.event(test.event, member))
+			if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "[2] and quickly\n") {
+				t.Errorf("the request is %s", request)
+			}
+		})
 	}
 }
 
@@ -377,6 +406,16 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 	if records := box.timeline(testSession); records[len(records)-1].CacheSplit { // nor has its cache anything of the session's
 		t.Error("the record tells of a cache that is parted by a line")
 	}
+	for _, test := range []struct {
+		version     string
+		keep, split bool
+	}{{"2.0.60", true, false}, {"2.1.30", true, true}, {"2.1.30", false, false}} { // 2.0.60 has no line that parts the caches
+		box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, test.keep))
+		box.stop(box.transcript(strings.Split(strings.ReplaceAll(lines, "2.1.120", test.version), "\n")...))
+		if records := box.timeline(testSession); records[len(records)-1].CacheSplit != test.split {
+			t.Errorf("%+v: the record tells of a cache that is parted by a line: %v", test, !test.split)
+		}
+	}
 }
 
 // A launch passes its --add-dir on.
@@ -435,6 +474,15 @@ func TestForkRemoved(t *testing.T) {
 	box.stop(box.transcript(userLine("1", "", "fix it"), agentLine("2", "1", "done")))
 	if box.read("projects/x/"+testReviewer+".jsonl") != "" || box.read("projects/x/"+testSession+".jsonl") == "" {
 		t.Error("the fork is there, or the session is not")
+	}
+	// The same, with one more option that this claude does not know.
+	box.write("projects/x/"+testReviewer+".jsonl", 0o600, "{}\n")
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
+	box.claudeIs(`case " $* " in *' --no-session-persistence '*) ;; *' --max-budget-usd '*) echo "error: unknown option '--max-budget-usd'" >&2; exit 1 ;; esac` +
+		"\nexec " + fakeClaude() + ` "$@"` + "\n")
+	box.reviews(blocks("not yet"))
+	if got := box.stop(box.transcript(userLine("1", "", "fix it"), agentLine("2", "1", "done"))); box.read("projects/x/"+testReviewer+".jsonl") != "" || got.stdout != blockNotYet {
+		t.Errorf("the fork is there: %+v", got)
 	}
 	// A reviewer that names the session itself has forked nothing.
 	box.write("../fake/review", 0o600, fmt.Sprintf(`{"type":"system","session_id":%q}`+"\n"+`{"type":"result","subtype":"success","result":"{\"allow_stop\":true}"}`+"\n", testSession))
@@ -518,6 +566,7 @@ func switchOffDuringReview(t *testing.T, members string, inSession bool) {
 func TestAgentCannotSwitchOff(t *testing.T) {
 	t.Parallel()
 	box := newHookBox(t)
+	box.inSession()
 	box.submit("fix it")
 	for _, command := range []string{"ccc supervisor-mode off %s", "env -u CLAUDECODE ccc supervisor-mode off %s", "env -i HOME=$HOME PATH=$PATH CCC_TEST_MAIN=$CCC_TEST_MAIN ccc supervisor-mode off %s",
 		"setsid -w env -u CLAUDECODE ccc supervisor-mode off %s"} {
@@ -532,12 +581,39 @@ func TestAgentCannotSwitchOff(t *testing.T) {
 	if got := box.stop(""); got.stdout != blockNotYet {
 		t.Errorf("%+v", got)
 	}
-	// Nor can a claude that it calls.
-	nestedClient := box.command("sh", "-c", "sh -c 'ccc supervisor-hook; exit $?'; exit $?")
-	nestedClient.Env = append(nestedClient.Env, "CLAUDECODE=1", "CLAUDE_PROJECT_DIR="+box.work)
-	nestedClient.Stdin = strings.NewReader(box.event(eventPrompt, `"prompt":"/supervisor off"`))
-	if output, err := nestedClient.CombinedOutput(); err != nil || !strings.Contains(string(output), "由用户决定") || strings.Contains(box.read(eventsPath), `"mode":"off"`) {
-		t.Errorf("a nested client: %v %s", err, output)
+	// Nor can a claude that it calls, which in the agent's session speaks for nobody.
+	nestedClient := func(event string) string {
+		cmd := box.command("sh", "-c", "env -u CLAUDECODE sh -c 'ccc supervisor-hook; exit $?'; exit $?")
+		cmd.Env = append(cmd.Env, "CLAUDECODE=1", "CLAUDE_PROJECT_DIR="+box.work)
+		cmd.Stdin = strings.NewReader(event)
+		output, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Error(err)
+		}
+		return string(output)
+	}
+	box.submit("/supervisor on") // the session, and not a launch
+	before := box.read(eventsPath)
+	for prompt, want := range map[string]string{"/supervisor off": "由用户决定", "/supervisor on": "由用户决定", "/supervisor fix": "由用户决定", "words": ""} {
+		if got := nestedClient(box.event(eventPrompt, fmt.Sprintf(`"prompt":%q`, prompt))); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s of a nested client: %s", prompt, got)
+		}
+	}
+	if got := nestedClient(box.event(eventStop, "")); got != "" || box.read(eventsPath) != before {
+		t.Errorf("the stop of a nested client: %s; the timeline is\n%s", got, box.read(eventsPath))
+	}
+	box.write("own", 0o600, strings.Replace(box.event(eventPrompt, `"prompt":"/supervisor fix it"`), testSession, "its-own", 1))
+	cmd := box.command("sh", "-c", "sh -c 'for n in 1 2; do ccc supervisor-hook <$HOME/own; done'; exit $?")
+	cmd.Env = append(cmd.Env, "CLAUDECODE=1")
+	if output, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(output), "由用户决定") ||
+		strings.Count(box.read(".claude/ccc/supervisor-its-own-events.jsonl"), `"prompt":"fix it"`) != 2 {
+		t.Errorf("in a session of its own: %v %s", err, output)
+	}
+	// A second terminal is the user's.
+	terminal := box.command("sh", "-c", "sh -c 'ccc supervisor-hook; exit $?'; exit $?")
+	terminal.Stdin = strings.NewReader(box.event(eventPrompt, `"prompt":"and quickly"`))
+	if output, err := terminal.CombinedOutput(); err != nil || !strings.Contains(box.read(eventsPath), `"prompt":"and quickly"`) {
+		t.Errorf("in a second terminal: %v %s", err, output)
 	}
 	agents := box.command("ccc", "supervisor-mode", "on", testSession)
 	agents.Env = append(agents.Env, "CLAUDECODE=1")
@@ -591,6 +667,40 @@ func TestSwitchOfClient(t *testing.T) {
 	}
 	if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession); got.stdout != "on\n" {
 		t.Errorf("from outside it is %+v", got)
+	}
+}
+
+// From outside, a session is switched in the client that it runs in, unless that has gone on to another session.
+func TestSwitchOfClientOutside(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	box.inSession()
+	second, third := "1b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", "2c6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10"
+	isReviewed := func(session string) bool {
+		return box.hook(strings.Replace(box.event(eventStop, ""), testSession, session, 1)).stderr != ""
+	}
+	switchTo := func(mode, session string) {
+		t.Helper()
+		if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", mode, session); got.code != 0 {
+			t.Errorf("%+v", got)
+		}
+	}
+	elsewhere := box.command("sh", "-c", "sh -c 'ccc supervisor-hook; exit $?'; exit $?") // the later hook of another client
+	elsewhere.Stdin = strings.NewReader(strings.Replace(box.event(eventStop, ""), testSession, "3d", 1))
+	if !isReviewed(testSession) || elsewhere.Run() != nil {
+		t.Fatal("no review")
+	}
+	switchTo("off", testSession)
+	if isReviewed(second) {
+		t.Error("the client's next session is reviewed")
+	}
+	switchTo("on", testSession)
+	if !isReviewed(second) {
+		t.Error("the client's next session is not reviewed")
+	}
+	switchTo("off", testSession)
+	if !isReviewed(third) {
+		t.Error("a session that the client has left switches the client")
 	}
 }
 

@@ -73,12 +73,12 @@ func supervisorMode(c *call, d dirs) error {
 		return usageError("supervisor-mode", "which session? Name one, as ccc status lists them: %s is not set", sessionVariable)
 	case !validSession(session):
 		return usageError("supervisor-mode", "%q is not a session id", session)
-	case mode == "off" && calledByAgent():
+	case mode == "off" && calledByAgent(os.Getpid()):
 		return withHint(errors.New("supervisor-mode: off is for the user, not for the agent"), "the user can type /supervisor off")
 	}
 	if mode != "" {
 		by := switchedOutside
-		if calledByAgent() {
+		if calledByAgent(os.Getpid()) {
 			by = switchedByAgent
 		}
 		err = errors.Join(state.create(), state.switchMode(session, "", mode == "on"))
@@ -101,15 +101,4 @@ func supervisorMode(c *call, d dirs) error {
 	}
 	fmt.Println(modeWord(present.on()))
 	return nil
-}
-
-// calledByAgent tells whether a tool of an agent's runs this ccc: Claude Code marks the environment of its tools.
-// Where ccc's own environment was cleaned, that of a process above it still has the mark.
-func calledByAgent() bool {
-	for pid := os.Getpid(); pid > 1; pid, _, _ = processInfo(pid) {
-		if processHas(pid, nested) {
-			return true
-		}
-	}
-	return false
 }
