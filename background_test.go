@@ -88,6 +88,9 @@ func TestBackgroundLaunch(t *testing.T) {
 					t.Errorf("%s is %q, %v", name, got, ok)
 				}
 			}
+			if _, ok := settings.Env[attributionVariable]; ok {
+				t.Errorf("what nobody has set is set: %v", settings.Env)
+			}
 			if !strings.HasPrefix(settings.Env[launchVariable], backgroundPrefix) || test.name == "own" && settings.Env["MINE"] != "1" {
 				t.Errorf("env %v", settings.Env)
 			}
@@ -115,6 +118,11 @@ func TestBackgroundLaunch(t *testing.T) {
 	before := box.files()
 	if got := box.run(30*time.Second, "", "ccc", "glm", "--bg", "x"); got.code != 2 || !strings.Contains(got.stderr, "glm") || !slices.Equal(box.files(), before) {
 		t.Errorf("%+v, files %v", got, box.files())
+	}
+	box = newFakeBox(t)
+	box.claudeIs(`printf '%s\n' "$@" >"$HOME/args"`)
+	if got := box.run(30*time.Second, "", "ccc", "--supervisor", "--bg", "--settings"); got.code != 0 || !strings.HasSuffix(box.read("args"), "--bg\n--settings\n") {
+		t.Errorf("--settings without a value, which claude complains of: %+v, arguments %s", got, box.read("args"))
 	}
 	for _, settings := range []string{"no such file", "{bad", `{"env":[]}`} {
 		box := newFakeBox(t)

@@ -356,7 +356,7 @@ func TestHookReviewersCall(t *testing.T) {
 // Without a state that can be kept, one review per stop of the user's is all.
 func TestHookStateBroken(t *testing.T) {
 	for _, text := range []string{"", "{", "\x00\x01", "[]", `{"count":"3"}`, `{"session_id":"` + testSession + `","count":-1}`,
-		`{"session_id":"` + testSession + `","count":99999999999999999999}`} {
+		`{"session_id":"` + testSession + `","count":99999999999999999999}`, `{"session_id":"another","count":9}`} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			box := newHookBox(t)

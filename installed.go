@@ -139,7 +139,7 @@ func (f keptFile) remove(d dirs, in *installation) (done string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if content == nil || !f.isOurs(in, content) {
+	if !f.isOurs(in, content) {
 		return "kept: it is not as ccc wrote it", nil
 	}
 	if err := os.Remove(f.path); err != nil {

@@ -609,11 +609,16 @@ func TestVerdictCommandSession(t *testing.T) {
 	box.timelineOf("aa-elsewhere", stop("/elsewhere", 0, verdictAllow))
 	expect("", "", "ccc: no session of this project\n", 2)
 	expect("aa-elsewhere", "allow\n", "", 0)
+	if got := box.run(10*time.Second, "", "ccc", "verdict", ""); got.code != 2 || !strings.HasPrefix(got.stderr, "ccc: no session \"\"\n") {
+		t.Errorf("verdict of a session without a name: %+v", got)
+	}
 	box.timelineOf("aa-old", stop(box.work, time.Hour, verdictAllow))
 	box.timelineOf("new", stop(box.work, time.Minute, verdictBlock))
 	expect("", "block\n", "", 1)
 	expect("aa-o", "allow\n", "", 0)
 	expect("aa", "", "ccc: \"aa\" is the beginning of 2 sessions\n", 2)
+	box.timelineOf("aa-older", stop(box.work, time.Hour, verdictBlock))
+	expect("aa-old", "allow\n", "", 0) // the whole name of one, the beginning of another
 	expect("a b", "", "ccc: verdict: unexpected argument", 2)
 }
 

@@ -29,12 +29,13 @@ func slashCommand(prompt string) (operand string, ok bool) {
 // nearModes are words that mean a mode, and no task.
 var nearModes = []string{"on", "off", "of", "enable", "enabled", "disable", "disabled", "start", "stop", "pause", "status", "state", "mode",
 	"query", "toggle", "true", "false", "yes", "no", "help", "", "打开", "开启", "开", "启用", "启动", "开始", "关闭", "关", "关掉", "禁用", "停用", "停止", "停",
-	"结束", "取消", "暂停", "状态", "查询", "查看", "帮助", "打开监督", "开启监督", "开始监督", "关闭监督", "停止监督", "结束监督", "取消监督"}
+	"结束", "取消", "暂停", "状态", "查询", "查看", "帮助"}
 
-// nearMode tells whether the whole of operand is such a word, or on or off with something around it.
+// nearMode tells whether the whole of operand is such a word, of supervision (监督) too, or on or off with something
+// around it.
 func nearMode(operand string) bool {
 	word := strings.ToLower(strings.Trim(operand, " .,;:!?-/\"'`，。；：！？"))
-	return operand != "on" && operand != "off" && slices.Contains(nearModes, word)
+	return operand != "on" && operand != "off" && slices.Contains(nearModes, strings.TrimSuffix(word, "监督"))
 }
 
 // commandIsTheirs tells whether /supervisor is a command or a skill of the user's own, in Claude Code's directory
@@ -44,8 +45,8 @@ func commandIsTheirs(d dirs, project string) bool {
 		if _, err := os.Stat(filepath.Join(dir, "skills", "supervisor", "SKILL.md")); err == nil {
 			return true
 		}
-		path := filepath.Join(dir, "commands", "supervisor.md")
-		if content, err := os.ReadFile(path); err == nil && (path != d.commandFile() || !keptCommand(d).isOurs(readInstallation(d), content)) {
+		content, err := os.ReadFile(filepath.Join(dir, "commands", "supervisor.md"))
+		if err == nil && !keptCommand(d).isOurs(readInstallation(d), content) {
 			return true
 		}
 	}

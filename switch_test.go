@@ -62,7 +62,8 @@ func TestSwitchCommand(t *testing.T) {
 
 // A word that means a mode is no task, whatever stands around it; the modes themselves, and what only begins like one, are.
 func TestSwitchNearModes(t *testing.T) {
-	for word := range strings.FieldsSeq("enable enabled disable disabled start stop pause status state mode query toggle true false yes no help 打开 开启 开 关闭 关 停止 暂停 状态 帮助") {
+	for word := range strings.FieldsSeq("enable enabled disable disabled start stop pause status state mode query toggle true false yes no help of 打开 开启 开 启用 启动 开始 关闭 关 关掉 " +
+		"禁用 停用 停止 停 结束 取消 暂停 状态 查询 查看 帮助 打开监督 停止监督 监督") {
 		for _, operand := range []string{word, strings.ToUpper(word), "--" + word, word + "!", word + "。"} {
 			if !nearMode(operand) {
 				t.Errorf("%s is taken for a task", operand)

@@ -121,6 +121,7 @@ func TestVerdict(t *testing.T) {
 		unread("broken_camel_after_whole", `{"allow_stop":true} {"allowStop": false`),
 		unread("broken_older_after_whole", `{"allow_stop":true} {“completed”：false`),
 		unread("broken_feedback_after_whole", `{"allow_stop":true} {feedback: "fix it`),
+		unread("too_many_braces_after_whole", `{"allow_stop":true} `+strings.Repeat("{", 5000)),
 
 		{"marker", text("All done.\n [TASK_COMPLETED] \n"), allow, ""},
 		unread("marker_in_sentence", "All done. [TASK_COMPLETED]"),
