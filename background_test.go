@@ -88,6 +88,11 @@ func TestBackgroundLaunch(t *testing.T) {
 					t.Errorf("%s is %q, %v", name, got, ok)
 				}
 			}
+			for _, name := range []string{addDirsVariable, workDirVariable, claudeVariable} { // empty, another launch's do not count
+				if _, ok := settings.Env[name]; !ok {
+					t.Errorf("%s is not passed on", name)
+				}
+			}
 			if _, ok := settings.Env[attributionVariable]; ok {
 				t.Errorf("what nobody has set is set: %v", settings.Env)
 			}

@@ -199,8 +199,11 @@ func (h *hook) command(operand string, supervised bool) any {
 	case nearMode(operand):
 		return blocked(lang.modeUnclear(operand))
 	}
-	on := operand != "off"
-	if !on && (processHas(h.client.pid, nested) || h.isScheduled()) {
+	on, task := operand != "off", operand != "on" && operand != "off"
+	switch scheduled := h.isScheduled(); {
+	case scheduled && task: // it goes on as it is, like every prompt that the agent has scheduled
+		return nil
+	case scheduled, !on && processHas(h.client.pid, nested):
 		return blocked(lang.modeNotForAgent())
 	}
 	if err := h.stateDir.switchMode(h.event.SessionID, h.client.String(), on); err != nil {
@@ -211,9 +214,7 @@ func (h *hook) command(operand string, supervised bool) any {
 	h.record(record{Event: eventSwitch, Mode: modeWord(on), By: switchedInSession})
 	switch operand {
 	case "on":
-		if !h.isScheduled() {
-			h.keepInstructions()
-		}
+		h.keepInstructions()
 		return blocked(lang.modeOn())
 	case "off":
 		return blocked(lang.modeOff())

@@ -276,6 +276,11 @@ func TestHookUnknownFlags(t *testing.T) {
 	if strings.Contains(args, "snapshot") || strings.Contains(args, "persistence") || !strings.Contains(args, "--settings\n"+reviewerSettings("", false)) {
 		t.Errorf("arguments %s", args)
 	}
+	for _, flag := range []string{"--max-budget-usd", "--allowedTools", "--add-dir", "--model"} { // with nothing to say
+		if strings.Contains(args, flag+"\n") {
+			t.Errorf("%s is given: arguments %s", flag, args)
+		}
+	}
 	if got := strings.Count(box.log(), " review started "); got != 1 {
 		t.Errorf("begun %d times, want once", got)
 	}

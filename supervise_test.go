@@ -175,19 +175,23 @@ func TestScheduledPrompt(t *testing.T) {
 	t.Parallel()
 	box := newHookBox(t)
 	long := strings.Repeat("long ", 300)
-	crons := string(encodeJSON([]map[string]string{{"prompt": "go on"}, {"prompt": "/supervisor off"}, {"prompt": "/supervisor on"}, {"prompt": long[:1000] + "… [+500 chars]"}}))
+	crons := string(encodeJSON([]map[string]string{{"prompt": "go on"}, {"prompt": "/supervisor off"}, {"prompt": "/supervisor on"}, {"prompt": "/supervisor carry on"}, {"prompt": long[:1000] + "… [+500 chars]"}}))
 	box.submit("fix it")
 	box.stop(`"session_crons":` + crons)
 	box.write("../work/SUPERVISOR.md", 0o600, "MILD ONES")
-	for _, prompt := range []string{"go on", "/supervisor off", "/supervisor on", long} {
-		if got := box.submit(prompt); got.code != 0 || strings.Contains(got.stdout, "已关闭") {
-			t.Errorf("%+v", got)
+	for _, prompt := range []string{"go on", "/supervisor off", "/supervisor on", "/supervisor carry on", long} {
+		refused := prompt == "/supervisor off" || prompt == "/supervisor on"
+		if got := box.submit(prompt); got.code != 0 || strings.Contains(got.stdout, "由用户决定") != refused || !refused && got.stdout != "" {
+			t.Errorf("%s: %+v", prompt, got)
 		}
+	}
+	if strings.Contains(box.read(eventsPath), `"event":"switch"`) {
+		t.Error("what the agent has scheduled switches the supervision")
 	}
 	if got := box.stop(`"session_crons":[]`); got.stdout != blockNotYet || strings.Contains(box.read("../fake/reviewer-2/args"), "MILD ONES") {
 		t.Errorf("%+v", got)
 	}
-	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "第 2 轮") || strings.Contains(request, "go on") {
+	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "第 2 轮") || strings.Contains(request, "go on") || strings.Contains(request, "carry on") {
 		t.Errorf("the request is %s", request)
 	}
 	box.submit("go on") // the user's now
@@ -647,7 +651,7 @@ func TestSwitchOfClient(t *testing.T) {
 	if got := stopOther(); got.stdout != "" || got.stderr != "" {
 		t.Errorf("the client's next session is reviewed: %+v", got)
 	}
-	for _, shell := range []string{"sh", "bash", "dash", "zsh", "ash", "ksh"} { // one that stays between is no client
+	for _, shell := range []string{"sh", "bash", "dash", "zsh", "ash", "ksh", "busybox"} { // one that stays between is no client
 		if err := os.Symlink("/bin/sh", filepath.Join(filepath.Dir(box.program()), shell)); err != nil {
 			t.Fatal(err)
 		}

@@ -289,6 +289,7 @@ func TestUninstallPurge(t *testing.T) {
 	box.write(".claude/ccc/supervisor-x.json.bad", 0o600, "{")
 	box.write(".claude/ccc/hook-invocation.log.1", 0o600, "")
 	box.write(".claude/ccc/.supervisor-x.json.ccc-tmp", 0o600, "")
+	box.write(promptPath, 0o600, "{}")
 	box.write(".claude/ccc/written.json", 0o600, "{}")
 	box.write(".claude/ccc/clients.json", 0o600, "{}")
 	box.write(".claude/ccc/notes.txt", 0o600, "mine")

@@ -48,6 +48,7 @@ func TestVerdict(t *testing.T) {
 		{"text_string_yes", text(`{"allow_stop":"yes"}`), allow, ""},
 		{"text_string_no", text(`{"allow_stop":" No","feedback":"x"}`), block, "x"},
 		{"text_python", text(`{"allow_stop": True, "feedback": None}`), allow, ""},
+		{"text_feedback_word", text(`{"allow_stop":false,"feedback":"null"}`), block, "null"},
 		{"text_feedback_null", text(`{"allow_stop":true,"feedback":null}`), allow, ""},
 		{"text_python_false", text(`{"allow_stop": False, "feedback": "x"}`), block, "x"},
 		unread("text_number", `{"allow_stop":1}`),
