@@ -183,6 +183,32 @@ func TestSwitchOfNoClient(t *testing.T) {
 	}
 }
 
+// Switched on in a session that was not launched for it, the client's next one is supervised too.
+func TestSwitchOfClientUnlaunched(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work)
+	next := strings.Replace(box.event(eventStop, ""), testSession, "after-clear", 1)
+	if got := box.hook(next); got.stdout+got.stderr != "" {
+		t.Errorf("supervised before: %+v", got)
+	}
+	box.submit("/supervisor on")
+	if got := box.hook(next); !strings.Contains(got.stderr, "开始执行") {
+		t.Errorf("after /clear: %+v", got)
+	}
+}
+
+// A prompt without words, as of an image alone, is the user's.
+func TestPromptWithoutWords(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	box.write(statePath, 0o600, stateText(testSession, 10, ""))
+	box.submit("")
+	if got := box.stop(""); got.stdout != blockNotYet {
+		t.Errorf("it has no budget of its own: %+v", got)
+	}
+}
+
 // A session that was supervised by its launch says so, without a switch.
 func TestSwitchModeOfLaunch(t *testing.T) {
 	box := newFakeBox(t)
