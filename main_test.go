@@ -270,6 +270,11 @@ func TestLaunchOutput(t *testing.T) {
 			t.Errorf("%s: %+v", line, got)
 		}
 	}
+	for _, value := range []string{"", "0", "1"} {
+		if got := box.run(30*time.Second, "", "env", "CCC_SUPERVISOR="+value, "ccc", "-p", "hi"); got.code != 0 || strings.Contains(got.stderr, "warning") {
+			t.Errorf("CCC_SUPERVISOR=%s: %+v", value, got)
+		}
+	}
 	// What ccc says at launch must not come between claude and a pipe.
 	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "--output-format", "json", "hi")
 	if _, err := parseJSON([]byte(got.stdout)); err != nil {

@@ -94,13 +94,13 @@ func TestShown(t *testing.T) {
 				t.Errorf("by hand: %+v", got)
 			}
 			box.inSession()
+			box.submit("before")
 			prepare()
 			got := box.stop("")
 			if message := strings.HasPrefix(got.stdout, `{"systemMessage":"[SUPERVISOR] `); got.code != 0 || message != (test.shown != "") || !strings.Contains(got.stdout, test.shown) {
 				t.Errorf("in a session: %+v", got)
 			}
 			// Told at once, it is not told again; the prompt is not the first.
-			box.submit("before")
 			if got := box.submit("next"); got.stdout != "" {
 				t.Errorf("told again: %+v", got)
 			}

@@ -192,6 +192,7 @@ func TestSwitchOfClientUnlaunched(t *testing.T) {
 	if got := box.hook(next); got.stdout+got.stderr != "" {
 		t.Errorf("supervised before: %+v", got)
 	}
+	box.write(".claude/ccc/clients.json", 0o600, `{"launches":{}}`) // damaged
 	box.submit("/supervisor on")
 	if got := box.hook(next); !strings.Contains(got.stderr, "开始执行") {
 		t.Errorf("after /clear: %+v", got)
