@@ -339,6 +339,24 @@ func TestRealClientVerdictInText(t *testing.T) {
 	})
 }
 
+const nestedAnswer = "answer of the nested one"
+
+// useNested has the agent run a shell command for "the outer request", answers the claudes that this calls with
+// "NESTED words", and sends the agent back once.
+func (box *sandbox) useNested(command string) *scriptedAPI {
+	api := newAnsweringAPI(box.t, "", byIteration(func(r apiRequest) apiReply {
+		switch last := r.last("user"); {
+		case strings.Contains(last, "NESTED words"):
+			return replyText(nestedAnswer)
+		case strings.Contains(last, "the outer request"):
+			return replyTool("Bash", string(encodeJSON(map[string]string{"command": command, "description": "ask"})))
+		}
+		return replyText("done")
+	}, replyVerdict(false, "not yet"), replyVerdict(true, "")))
+	box.use(api)
+	return api
+}
+
 // A claude that the agent calls is not supervised: its answer is its own. That
 // holds where a wrapper stands between ccc and claude, too.
 func TestRealClientNested(t *testing.T) {
@@ -349,22 +367,13 @@ func TestRealClientNested(t *testing.T) {
 				on = forNewest
 			}
 			on(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-				api := newAnsweringAPI(t, "", byIteration(func(r apiRequest) apiReply {
-					switch last := r.last("user"); {
-					case strings.Contains(last, "NESTED"):
-						return replyText("answer of the nested one")
-					case strings.Contains(last, "the outer request"):
-						return replyTool("Bash", `{"command":"claude -p NESTED </dev/null >nested.txt 2>&1; cat nested.txt","description":"ask"}`)
-					}
-					return replyText("done")
-				}, replyVerdict(false, "not yet"), replyVerdict(true, "")))
-				box.use(api)
+				box.useNested("claude -p 'NESTED words' </dev/null >nested.txt 2>&1; cat nested.txt")
 				if wrapped {
 					box.claudeIs(client.path + ` "$@"` + "\nexit $?\n")
 				}
 				got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "the outer request")
 				expectRun(t, box, got, "done", verdictBlock, verdictAllow)
-				if text, _ := os.ReadFile(filepath.Join(box.work, "nested.txt")); strings.TrimSpace(string(text)) != "answer of the nested one" {
+				if text, _ := os.ReadFile(filepath.Join(box.work, "nested.txt")); strings.TrimSpace(string(text)) != nestedAnswer {
 					t.Errorf("the nested claude answered %q", text)
 				}
 			})
@@ -377,16 +386,7 @@ func TestRealClientNestedInSession(t *testing.T) {
 	const calls = `echo MILD >SUPERVISOR.md; for p in '/supervisor on' '/supervisor NESTED task' 'NESTED words'; do ` +
 		`claude -p --resume "$(ls ../home/.claude/ccc | sed -n 's/^supervisor-\(.*\)-events.jsonl$/\1/p')" "$p" </dev/null; done >nested.txt 2>&1; cat nested.txt`
 	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := newAnsweringAPI(t, "", byIteration(func(r apiRequest) apiReply {
-			switch last := r.last("user"); {
-			case strings.Contains(last, "NESTED words"):
-				return replyText("answer of the nested one")
-			case strings.Contains(last, "the outer request"):
-				return replyTool("Bash", string(encodeJSON(map[string]string{"command": calls, "description": "ask"})))
-			}
-			return replyText("done")
-		}, replyVerdict(false, "not yet"), replyVerdict(true, "")))
-		box.use(api)
+		api := box.useNested(calls)
 		box.write("../work/SUPERVISOR.md", 0o600, "STRICT")
 		got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "the outer request")
 		verdicts := []verdict{verdictBlock, verdictAllow}
@@ -403,7 +403,7 @@ func TestRealClientNestedInSession(t *testing.T) {
 			}
 		}
 		text, _ := os.ReadFile(filepath.Join(box.work, "nested.txt"))
-		if strings.Count(string(text), "answer of the nested one") != 1 {
+		if strings.Count(string(text), nestedAnswer) != 1 {
 			t.Errorf("the nested claudes answered %s", text)
 		}
 	})
