@@ -728,6 +728,49 @@ func TestRealClientAgentsTricks(t *testing.T) {
 	})
 }
 
+// What the agent has scheduled is no request, switches nothing and brings no instructions. Claude Code submits it at
+// the next full minute.
+func TestRealClientScheduled(t *testing.T) {
+	forNewest(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		calls := []apiReply{replyTool("Bash", `{"command":"echo MILD >SUPERVISOR.md","description":"x"}`)}
+		for _, prompt := range []string{"/supervisor off", "/supervisor on", "/supervisor carry on"} {
+			calls = append(calls, replyTool("CronCreate", `{"cron":"* * * * *","prompt":"`+prompt+`","recurring":false}`))
+		}
+		api := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
+			if r.Kind == "review" {
+				return replyVerdict(true, "")
+			}
+			if len(calls) == 0 || r.Kind != "agent" {
+				return replyText("done")
+			}
+			call := calls[0]
+			calls = calls[1:]
+			return call
+		})
+		box.use(api)
+		box.write("../work/SUPERVISOR.md", 0o600, "STRICT")
+		tty := box.start("--permission-mode", "bypassPermissions")
+		tty.prompt("the request")
+		box.awaitVerdicts(1)
+		tty.waitFor("由用户决定", 100*time.Second)
+		box.awaitVerdicts(2)
+		for deadline := time.Now().Add(60 * time.Second); strings.Count(box.log(), "event=UserPromptSubmit") < 4 && time.Now().Before(deadline); {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if requests := requestsOf(t, api.lastReview(t)); !slices.Equal(requests, []string{"the request"}) {
+			t.Errorf("the requests are %q", requests)
+		}
+		for i, review := range api.requests("review") {
+			if !strings.Contains(review.System, "STRICT") || !strings.Contains(review.text(), fmt.Sprintf("第 %d 轮", i+1)) {
+				t.Errorf("review %d was told %s\n%s", i+1, review.System, review.text())
+			}
+		}
+		if log := box.log(); strings.Contains(log, " switched ") || strings.Count(log, "event=UserPromptSubmit") != 4 {
+			t.Errorf("the log is %s", log)
+		}
+	})
+}
+
 // claude --continue goes on with the session, not with a fork of the reviewer's.
 func TestRealClientContinued(t *testing.T) {
 	forClients(t, func() script {
