@@ -83,7 +83,8 @@ func prepareDemo(dir, self string) error {
 	}
 	claude := filepath.Join(dir, "testdata", "claude")
 	err = errors.Join(os.Chmod(claude, 0o700), os.MkdirAll(filepath.Join(dir, "home", ".claude"), 0o700),
-		os.Mkdir(filepath.Join(dir, "project"), 0o700))
+		os.Mkdir(filepath.Join(dir, "project"), 0o700),
+		os.WriteFile(filepath.Join(dir, "home", ".claude", "ccc.json"), fmt.Appendf(nil, `{"language":%q}`, lang.name()), 0o600))
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,6 @@ func demoEnv(env []string, dir string) []string {
 	home := filepath.Join(dir, "home")
 	for name, value := range map[string]string{
 		"HOME": home, "TMPDIR": dir, claudeDirVariable: filepath.Join(home, ".claude"), claudeVariable: filepath.Join(dir, "testdata", "claude"),
-		languageVariable:  lang.name(),
 		"FAKE_CLAUDE_DIR": filepath.Join(dir, "testdata", "demo"), "FAKE_CLAUDE_SESSION": demoSession,
 	} {
 		env = setEnv(env, name, value)

@@ -3,7 +3,6 @@ package main
 // The directories that ccc works in, the names of files in them and of environment variables, and where claude is.
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"os"
@@ -17,17 +16,17 @@ import (
 const (
 	supervisorVariable = "CCC_SUPERVISOR"      // "1": the session is supervised
 	reviewerVariable   = "CCC_SUPERVISOR_HOOK" // "1": this claude is a reviewer's
-	launchVariable     = "CCC_LAUNCH"          // which launch it was; see client.go
-	startsVariable     = "CCC_STARTS"          // that ccc has started a claude; see countStart in launch.go
+	launchVariable     = "CCC_LAUNCH"          // the last supervised launch; see client.go
+	startsVariable     = "CCC_STARTS"          // how many claudes ccc has started in one another; see countStart in launch.go
 	providerVariable   = "CCC_PROVIDER"        // the provider that the session was started with
 	addDirsVariable    = "CCC_ADD_DIRS"        // its --add-dir directories, one on each line
 	tryVariable        = "CCC_TRY_TIMELINE"    // a reviewer's: DIR/SESSION, where ccc try records its runs
-	languageVariable   = "CCC_LANGUAGE"        // of a background session: the language that it was launched in
 	claudeVariable     = "CCC_CLAUDE"
 	configDirVariable  = "CCC_CONFIG_DIR"
 	workDirVariable    = "CCC_WORK_DIR"
 	claudeDirVariable  = "CLAUDE_CONFIG_DIR"
 	projectVariable    = "CLAUDE_PROJECT_DIR" // set for hooks: where the session was started
+	toolVariable       = "CLAUDECODE"         // set by Claude Code for what its tools and hooks start
 	sessionVariable    = "CLAUDE_CODE_SESSION_ID"
 	tokenVariable      = "ANTHROPIC_AUTH_TOKEN"
 	keyVariable        = "ANTHROPIC_API_KEY"
@@ -73,6 +72,9 @@ func findDirs(state string) (dirs, error) {
 	d.here, _ = os.Getwd()
 	return d, nil
 }
+
+// inSession tells whether Claude Code runs the hook, and not a person or a script.
+func inSession() bool { return os.Getenv(projectVariable) != "" }
 
 // promptName is the file, in the project or in ccc's directory, that replaces the built-in prompt.
 const promptName = "SUPERVISOR.md"
@@ -175,8 +177,8 @@ func absoluteIn(dir, path string) string {
 
 const installClaude = "npm install -g @anthropic-ai/claude-code"
 
-// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. ccc itself, as a
-// link or a copy, is none.
+// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. A link to ccc
+// itself is none.
 func findClaude() (string, error) {
 	named := os.Getenv(claudeVariable)
 	path, err := exec.LookPath(cmp.Or(named, "claude"))
@@ -186,29 +188,16 @@ func findClaude() (string, error) {
 	if err != nil {
 		return "", failure{code: 127, err: fmt.Errorf("finding claude: %w", err), hint: installClaude}
 	}
-	if path, err = filepath.Abs(path); err == nil && isThisProgram(path) {
+	if path, err = filepath.Abs(path); err != nil {
+		return "", err
+	}
+	if self, err := os.Executable(); err == nil && sameFile(path, self) {
 		return "", notClaude(path, "is ccc itself")
 	}
-	return path, err
+	return path, nil
 }
 
 // notClaude is the error about a claude that would only start ccc again.
 func notClaude(path, what string) error {
 	return failure{code: 126, err: fmt.Errorf("finding claude: %s %s", path, what), hint: "let " + claudeVariable + " name Claude Code's own program"}
-}
-
-// isThisProgram tells whether path is ccc's own program or a copy of it.
-func isThisProgram(path string) bool {
-	self, err := os.Executable()
-	if err != nil || sameFile(path, self) {
-		return err == nil
-	}
-	a, errA := os.Stat(path)
-	b, errB := os.Stat(self)
-	if errA != nil || errB != nil || a.Size() != b.Size() {
-		return false
-	}
-	theirs, errA := os.ReadFile(path)
-	own, errB := os.ReadFile(self)
-	return errA == nil && errB == nil && bytes.Equal(theirs, own)
 }

@@ -65,27 +65,23 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	h := &hook{event: event, dirs: d, stateDir: stateDir(d.state), stderr: stderr}
 	operand, isCommand := slashCommand(event.Prompt)
 	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project())
-	_, err = os.Stat(h.stateDir.clientsFile())
-	if isCommand || os.Getenv(supervisorVariable) == "1" || err == nil { // on macOS asking costs time
-		h.client = hookClient()
+	chain := ancestry(os.Getpid())
+	if inSession() {
+		chain = clientAncestry()
 	}
-	h.launch = launchOf(h.client, h.stateDir)
-	h.launch.On = h.launch.On || !inSession() && os.Getenv(supervisorVariable) == "" // a person who runs the hook means it
+	h.caller = h.stateDir.callerOf(chain)
 	supervised := h.isSupervised()
 	if !supervised && !isCommand {
 		return nil, nil
 	}
 	speak(d)
-	if h.stateDir.isGuest(h.client, event.SessionID) {
-		if isCommand {
-			return blocked(lang.modeNotForAgent()), nil
-		}
-		return nil, nil
+	if h.caller.agents {
+		return blocked(lang.modeNotForAgent()), nil
 	}
 	// A closed stderr must not end the hook in the middle of a review.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	if err := h.stateDir.create(); err != nil {
-		fmt.Fprintln(stderr, "ccc: creating the state directory:", err)
+	if err := errors.Join(h.stateDir.create(), h.stateDir.noteClient(h.caller.client)); err != nil {
+		fmt.Fprintln(stderr, "ccc: writing to the state directory:", err)
 	}
 	h.log(hookSubcommand+" invoked", "event", event.HookEventName)
 	switch {
@@ -101,12 +97,8 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	return nil, nil
 }
 
-const (
-	// Claude Code writes the event at once; a caller that has not done so in this time never will.
-	inputPatience = 5 * time.Second
-	// inputLimit is in bytes. An event holds one message of the agent's or one prompt of the user's.
-	inputLimit = 64 << 20
-)
+// Claude Code writes the event at once; a caller that has not done so in this time never will.
+const inputPatience = 5 * time.Second
 
 // readEvent reads one event from stdin. It does not wait for the end of stdin.
 func readEvent(stdin io.Reader) (*hookEvent, error) {
@@ -203,10 +195,10 @@ func (h *hook) command(operand string, supervised bool) any {
 	switch scheduled := h.isScheduled(); {
 	case scheduled && task: // it goes on as it is, like every prompt that the agent has scheduled
 		return nil
-	case scheduled, !on && processHas(h.client.pid, nested):
+	case scheduled:
 		return blocked(lang.modeNotForAgent())
 	}
-	if err := h.stateDir.switchMode(h.event.SessionID, h.client.String(), on); err != nil {
+	if err := h.stateDir.switchMode(h.event.SessionID, h.caller.client, on); err != nil {
 		h.warn("switching the mode", err)
 		return blocked(lang.modeFailed(err.Error()))
 	}

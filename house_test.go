@@ -18,10 +18,10 @@ var house = []string{
 	"text.go", "lines.go", "json.go", "jsonedit.go", "file.go", "cli.go",
 	"dirs.go", "messages_zh.go", "messages_en.go", "messages.go",
 	"config.go", "state.go", "timeline.go", "transcript.go",
-	"installed.go", "hooks.go", "settings.go", "provider.go", "hookless.go", "background.go", "process_linux.go", "process_darwin.go", "guard.go", "client.go",
+	"installed.go", "hooks.go", "settings.go", "provider.go", "hookless.go", "process_linux.go", "process_darwin.go", "guard.go", "client.go",
 	"tryplan.go", "tryscratch.go", "trymounts_linux.go", "tryfiles_linux.go", "tryinside_linux.go", "try_linux.go", "try_darwin.go", "try.go",
 	"verdict.go", "stream.go", "prompt.go", "review.go",
-	"switch.go", "supervise.go", "hook.go", "screen.go", "status.go", "log.go",
+	"screen.go", "status.go", "switch.go", "supervise.go", "hook.go", "log.go",
 	"doctor.go", "uninstall.go", "demo.go",
 	"launch.go", "main.go",
 }

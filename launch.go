@@ -28,8 +28,6 @@ type launch struct {
 	command    []string  // claude's arguments, all of them
 	env        []string
 	settings   settingsPlan
-	copied     []byte // the user's own --settings for a background session, nil for none
-	copyAt     string
 }
 
 // startClaude replaces ccc with claude; it returns only with an error. The order of the steps has a meaning: first
@@ -66,11 +64,12 @@ func planLaunch(args []string) (l *launch, err error) {
 	if l.env, err = launchEnv(os.Environ(), l.provider); err != nil {
 		return nil, err
 	}
-	if !l.supervisor && lookupEnv(l.env, launchVariable) != "" {
-		l.env = setEnv(setEnv(l.env, supervisorVariable, ""), launchVariable, "")
-	}
 	if l.env, err = countStart(l.env, l.claude); err != nil {
 		return nil, err
+	}
+	l.env = setEnv(l.env, toolVariable, "") // what an agent's tool once started may be the user's terminal now
+	if !l.supervisor && lookupEnv(l.env, launchVariable) != "" {
+		l.env = setEnv(setEnv(l.env, supervisorVariable, ""), launchVariable, "")
 	}
 	l.command = slices.Concat(l.config.claudeArgs(l.provider), l.args)
 	if err := checkProvider(l.dirs, l.config, os.Environ(), l.command, l.provider); err != nil {
@@ -154,23 +153,22 @@ func misplacedFlag(own, args []string) error {
 	}
 }
 
-// startsLimit is how many claudes may be started inside one another by ccc: agents that call ccc are few, and a
-// claude that calls ccc again never ends.
-const startsLimit = 10
+// startsLimit is how many claudes ccc may start in one another without an agent between them, whose tools begin to
+// count anew: a wrapper around claude may call ccc once by mistake of its setting, and one that calls ccc each time
+// never ends.
+const startsLimit = 3
 
-// countStart adds to env, which claude is started with, that ccc has started it: startsVariable is the process that
-// becomes claude and how many were started before. It refuses where that shows a claude that called ccc again: by
-// exec, in the same process; as its child, without what Claude Code sets for its children; as a reviewer; or in any
-// other way, the limit ends that.
+// countStart counts in env, which claude is started with, the starts of claude in one another. It refuses where a
+// claude calls ccc again and again.
 func countStart(env []string, claude string) ([]string, error) {
-	process, count, _ := strings.Cut(lookupEnv(env, startsVariable), "-")
-	pid, _ := strconv.Atoi(process)
-	starts, _ := strconv.Atoi(count)
-	asChild := pid > 0 && pid == os.Getppid() && lookupEnv(env, "CLAUDECODE") == "" // 0 is the parent in a container
-	if pid == os.Getpid() || asChild || lookupEnv(env, reviewerVariable) == "1" || starts >= startsLimit {
+	starts, _ := strconv.Atoi(lookupEnv(env, startsVariable))
+	if lookupEnv(env, toolVariable) != "" {
+		starts = 0
+	}
+	if starts >= startsLimit {
 		return nil, notClaude(claude, "calls ccc again")
 	}
-	return setEnv(env, startsVariable, fmt.Sprintf("%d-%d", os.Getpid(), starts+1)), nil
+	return setEnv(env, startsVariable, strconv.Itoa(starts+1)), nil
 }
 
 // commandLine is a call of ccc with these arguments, as one writes it in a shell.
@@ -185,6 +183,10 @@ func commandLine(args ...[]string) string {
 // planSupervision adds to the launch what a supervised session needs.
 func (l *launch) planSupervision() (err error) {
 	supervisor := l.config.Supervisor
+	if isBackground(l.command) {
+		return failure{code: 2, err: errors.New("--supervisor with --bg: a background session has the environment of its service, not of this launch"),
+			hint: l.backgroundHint()}
+	}
 	self := l.dirs.hookPath()
 	if willVanish(self) {
 		return withHint(fmt.Errorf("hooks would call %s, and what go run builds does not last", self), "go install, then ccc --supervisor")
@@ -198,20 +200,30 @@ func (l *launch) planSupervision() (err error) {
 	if causes := hookless(l.dirs, l.command, l.env, l.config.Settings); len(causes) > 0 {
 		return causes[0]
 	}
-	background := isBackground(l.command)
-	token := launchToken(background)
-	l.env = setEnv(supervisedEnv(l.env, supervisor, paysByKey(l.dirs, l.config, l.env, l.command)), launchVariable, token)
+	l.env = setEnv(supervisedEnv(l.env, supervisor, paysByKey(l.dirs, l.config, l.env, l.command)), launchVariable, launchToken())
 	l.env = setEnv(l.env, addDirsVariable, strings.Join(l.addDirs(), "\n"))
 	l.env = setEnv(l.env, providerVariable, "")
 	if l.provider != nil {
 		l.env = setEnv(l.env, providerVariable, l.provider.name)
 	}
 	l.settings.reviewSeconds, l.settings.self = supervisor.TimeoutSeconds, self
-	if background {
-		l.copyAt = stateDir(l.dirs.state).settingsFile(token)
-		l.command, l.env, l.copied, err = inBackground(l.command, l.env, l.copyAt)
+	return nil
+}
+
+// isBackground tells whether claude starts a background session with these arguments.
+func isBackground(args []string) bool {
+	options := untilDashes(args)
+	return slices.Contains(options, "--bg") || slices.Contains(options, "--background")
+}
+
+// backgroundHint is the way that works: /supervisor in the session, which needs ccc's hooks.
+func (l *launch) backgroundHint() string {
+	there, _ := os.ReadFile(l.dirs.settingsFile())
+	hint := "start it without --supervisor, then type /supervisor on in that session"
+	if !strings.Contains(string(there), hookSubcommand) {
+		hint = "once ccc --supervisor, which installs the hooks; then " + hint
 	}
-	return err
+	return hint
 }
 
 // addDirs are the directories that --add-dir gives to the session. It takes all values up to the next flag.
@@ -239,11 +251,6 @@ func (l *launch) write() error {
 		}
 		if err := state.sweep(); err != nil {
 			return fmt.Errorf("tidying the state directory: %w", err)
-		}
-	}
-	if l.copied != nil {
-		if err := replaceFile(l.copyAt, l.copied, true); err != nil {
-			return fmt.Errorf("copying the file of --settings: %w", err)
 		}
 	}
 	if l.supervisor || l.settings.defaults != nil {

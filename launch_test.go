@@ -10,24 +10,22 @@ import (
 	"time"
 )
 
-// A claude that is ccc, or calls it, is told of, once and at once.
+// A claude that is ccc, or calls it again and again, is told of, once.
 func TestLaunchOfItself(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
-		claude string // a shell script; LINK and COPY are no script
+		claude string // a shell script, or LINK
 		vars   string
-		most   int // starts
 	}{
 		{name: "link", claude: "LINK"},
-		{name: "copy", claude: "COPY"},
 		{name: "named", claude: "exit 7", vars: "CCC_CLAUDE=ccc"},
-		{name: "exec", claude: `exec ccc "$@"`, most: 1},
-		{name: "exec_supervised", claude: `exec ccc --supervisor -- "$@"`, most: 1},
-		{name: "child", claude: `ccc "$@"`, most: 1},
-		{name: "child_of_child", claude: `sh -c 'ccc "$@"; exit $?' sh "$@"`, most: startsLimit},
-		{name: "exec_in_agent", claude: `exec ccc "$@"`, vars: "CLAUDECODE=1", most: 1},
-		{name: "child_in_agent", claude: `ccc "$@"`, vars: "CLAUDECODE=1", most: startsLimit},
+		{name: "exec", claude: `exec ccc "$@"`},
+		{name: "exec_supervised", claude: `exec ccc --supervisor -- "$@"`},
+		{name: "child", claude: `ccc "$@"`},
+		{name: "child_of_child", claude: `sh -c 'ccc "$@"; exit $?' sh "$@"`},
+		{name: "exec_in_agent", claude: `exec ccc "$@"`, vars: "CLAUDECODE=1"},
+		{name: "child_in_agent", claude: `ccc "$@"`, vars: "CLAUDECODE=1"},
 	}
 	for _, test := range tests {
 		for _, flag := range []string{"-p", "--supervisor"} {
@@ -35,11 +33,10 @@ func TestLaunchOfItself(t *testing.T) {
 				box := newFakeBox(t)
 				path := filepath.Join(filepath.Dir(box.home), "bin/claude")
 				switch self, _ := os.Executable(); test.claude {
-				case "LINK", "COPY":
+				case "LINK":
 					os.Remove(path)
-					command := map[string]string{"LINK": "ln -s", "COPY": "cp"}[test.claude]
-					if got := box.run(30*time.Second, "", "sh", "-c", command+` "$1" "$2"`, "sh", self, path); got.code != 0 {
-						t.Fatalf("%+v", got)
+					if err := os.Symlink(self, path); err != nil {
+						t.Fatal(err)
 					}
 				default:
 					box.claudeIs(`echo start >>"$HOME/starts"` + "\n" + test.claude)
@@ -50,10 +47,10 @@ func TestLaunchOfItself(t *testing.T) {
 				if got.code != 126 || got.timedOut || got.stdout != "" || !said || strings.Count(got.stderr, "ccc: ") != 1 {
 					t.Errorf("%+v", got)
 				}
-				if starts := strings.Count(box.read("starts"), "start"); starts > test.most {
-					t.Errorf("%d starts, at most %d", starts, test.most)
+				if starts := strings.Count(box.read("starts"), "start"); starts > startsLimit {
+					t.Errorf("%d starts, at most %d", starts, startsLimit)
 				}
-				if test.most == 0 && len(box.files()) != 0 {
+				if strings.Contains(got.stderr, "ccc itself") && len(box.files()) != 0 {
 					t.Errorf("files %v", box.files())
 				}
 			})
@@ -69,11 +66,11 @@ func TestReviewByItself(t *testing.T) {
 			box := newHookBox(t)
 			box.claudeIs(`echo start >>"$HOME/starts"` + "\n" + script)
 			got := box.stop("")
-			if got.code != 0 || got.timedOut || got.stdout != "" || !strings.Contains(got.stderr, "calls ccc again") {
+			if got.code != 0 || got.timedOut || got.stdout != "" || !strings.Contains(got.stderr, "no review: ") {
 				t.Errorf("%+v", got)
 			}
-			if starts := box.read("starts"); starts != "start\n" {
-				t.Errorf("starts: %q", starts)
+			if starts := strings.Count(box.read("starts"), "start"); starts > 1+startsLimit {
+				t.Errorf("%d starts", starts)
 			}
 		})
 	}
@@ -84,8 +81,8 @@ func TestReviewByItself(t *testing.T) {
 	}
 }
 
-// Where it can't be noted which client a launch became, it is supervised all the same.
-func TestLaunchNotClaimed(t *testing.T) {
+// Where nothing can be written into the state directory, a launch is supervised all the same.
+func TestLaunchNotNoted(t *testing.T) {
 	box := newFakeBox(t)
 	// A directory in the place of the lock.
 	box.claudeIs(`cd "$HOME/.claude/ccc" && rm -f state.lock && mkdir -p state.lock; cd - >/dev/null; "` + fakeClaude() + `" "$@"; exit $?`)
@@ -111,5 +108,25 @@ func TestLaunchOfWrapper(t *testing.T) {
 				t.Errorf("%+v, again: %q", got, box.read("again"))
 			}
 		})
+	}
+}
+
+// A supervised background session is refused with the way that works: where the hooks are missing, they come first.
+func TestLaunchBackground(t *testing.T) {
+	box := newFakeBox(t)
+	for _, hint := range []string{"once ccc --supervisor", "start it without --supervisor"} {
+		for _, flag := range []string{"--bg", "--background"} {
+			got := box.run(30*time.Second, "", "ccc", "--supervisor", "--", flag, "x")
+			if got.code != 2 || !strings.Contains(got.stderr, "\n     "+hint) || !strings.Contains(got.stderr, "/supervisor on") || box.read("../fake/agent-1/args") != "" {
+				t.Errorf("%+v, want a hint at %q", got, hint)
+			}
+		}
+		if hint != "start it without --supervisor" {
+			box.launch()
+			os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
+		}
+	}
+	if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "--", "--bg"); got.code != 0 {
+		t.Errorf("behind --: %+v", got)
 	}
 }

@@ -17,10 +17,9 @@ var lang messages = chinese{}
 // languages are all there are, for what has to be known again in any of them.
 var languages = []messages{chinese{}, english{}}
 
-// languageFor returns the language that ccc.json names, "" for none, else the one of the locale; the locale of a
-// background session is not its service's, but that of its launch.
+// languageFor returns the language that ccc.json names, "" for none, else the one of the locale.
 func languageFor(configured string) messages {
-	locale := cmp.Or(configured, os.Getenv(languageVariable), os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG"), "C")
+	locale := cmp.Or(configured, os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG"), "C")
 	name, _, _ := strings.Cut(locale, ".")
 	if name == "C" || name == "POSIX" || strings.HasPrefix(strings.ToLower(name), "zh") {
 		return chinese{}

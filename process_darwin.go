@@ -38,19 +38,20 @@ func processParents(leader int) map[int]int {
 	return parents
 }
 
-// processInfo returns the parent of the process pid, 0 when there is no such process, what tells the process from a
-// later one of that number, and the name of its program.
-func processInfo(pid int) (parent int, start, name string) {
+// processInfo returns the number of the parent of the process pid, a name that no other process has, the path of its
+// executable, and what it goes by. All are empty when there is no such process. macOS tells the start as a date.
+func processInfo(pid int) (parent int, name, program, title string) {
 	cmd := exec.Command("/bin/ps", "-o", "ppid=,lstart=,comm=", "-p", strconv.Itoa(pid))
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC") // both change how the start is written
 	out, err := cmd.Output()
 	fields := strings.Fields(string(out)) // in this locale: 501 Sat Nov 21 20:25:11 2026 /bin/sh
 	if err != nil || len(fields) < 7 {
-		return 0, "", ""
+		return 0, "", "", ""
 	}
 	parent, _ = strconv.Atoi(fields[0])
-	start = strings.ReplaceAll(strings.Join(fields[2:6], ""), ":", "")
-	return parent, start, filepath.Base(strings.Join(fields[6:], " "))
+	start := strings.ReplaceAll(strings.Join(fields[2:6], ""), ":", "")
+	program = strings.Join(fields[6:], " ")
+	return parent, fmt.Sprintf("%d-%s", pid, start), program, filepath.Base(program)
 }
 
 // processHas tells whether the environment with which the process pid was started has that entry, NAME=VALUE.

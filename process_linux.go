@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -25,21 +28,21 @@ func processParents(int) map[int]int {
 	parents := make(map[int]int, len(paths))
 	for _, path := range paths {
 		if pid, err := strconv.Atoi(filepath.Base(path)); err == nil {
-			parents[pid], _, _ = processInfo(pid)
+			parents[pid], _, _ = readStat(pid)
 		}
 	}
 	return parents
 }
 
-// processInfo returns the parent of the process pid, 0 when there is no such process, what tells the process from a
-// later one of that number, and the name of its program.
-func processInfo(pid int) (parent int, start, name string) {
-	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+// readStat returns the parent of the process pid, 0 when there is no such process, its start in ticks since the
+// boot, and what it goes by.
+func readStat(pid int) (parent int, start, title string) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if err != nil || open < 0 || end < open {
 		return 0, "", ""
 	}
-	// pid (name) state parent ... start, which is the 22nd; the name may hold anything.
+	// pid (title) state parent ... start, which is the 22nd; the title may hold anything.
 	fields := bytes.Fields(stat[end+1:])
 	if len(fields) < 20 {
 		return 0, "", ""
@@ -48,10 +51,31 @@ func processInfo(pid int) (parent int, start, name string) {
 	return parent, string(fields[19]), string(stat[open+1 : end])
 }
 
+// processInfo returns the number of the parent of the process pid, a name that no other process has, the path of its
+// executable, "" where the system does not tell, and what it goes by: for a script, the script's name. All are empty
+// when there is no such process. A number and a start are unique in one boot and one PID namespace: a container may
+// share the home with its host.
+func processInfo(pid int) (parent int, name, program, title string) {
+	parent, start, title := readStat(pid)
+	if start == "" {
+		return 0, "", "", ""
+	}
+	program, _ = os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	program = strings.TrimSuffix(program, " (deleted)") // an update has replaced it
+	return parent, fmt.Sprintf("%d-%s-%s", pid, start, processSpace()), program, title
+}
+
+// processSpace names the boot and the PID namespace of this process.
+var processSpace = sync.OnceValue(func() string {
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	space, _ := os.Readlink("/proc/self/ns/pid") // pid:[4026531836]
+	return string(boot[:min(8, len(boot))]) + "-" + strings.Trim(space, "pid:[]")
+})
+
 // processHas tells whether the environment with which the process pid was started has that entry, NAME=VALUE.
 func processHas(pid int, entry string) bool {
-	environ, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
-	return bytes.Contains(append([]byte{0}, environ...), append([]byte{0}, entry+"\x00"...))
+	environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return slices.Contains(strings.Split(string(environ), "\x00"), entry)
 }
 
 // makeEnterable gives the user all permissions on dir and the directories below it. It follows no link, for the

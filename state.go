@@ -3,7 +3,7 @@ package main
 // The state directory: what ccc remembers of sessions, the log, and what is forgotten. For a session abc123 it
 // holds supervisor-abc123.json (the count), supervisor-abc123-output.jsonl (what the reviewers wrote, as they wrote
 // it), supervisor-abc123-events.jsonl (the timeline) and supervisor-abc123-prompt (what the reviewer is told); for
-// all sessions together hook-invocation.log, clients.json (client.go) and the lock.
+// all sessions together hook-invocation.log and the lock; and for a client 12-34-5 client-12-34-5.json (client.go).
 
 import (
 	"cmp"
@@ -31,19 +31,19 @@ const (
 	eventsSuffix  = "-events.jsonl"
 	promptSuffix  = "-prompt" // what the reviewer is told, as of the user's last prompt
 	corruptSuffix = ".bad"    // behind the name of a state that can't be read
-	// Before and behind the token of a background session's launch: the settings that it was given.
-	backgroundPrefix, settingsSuffix = "background-", "-settings.json"
+	clientPrefix  = "client-" // before the name of a client
 )
 
-func (d stateDir) file(name string) string          { return filepath.Join(string(d), name) }
-func (d stateDir) stateFile(id string) string       { return d.file(sessionPrefix + id + stateSuffix) }
-func (d stateDir) outputFile(id string) string      { return d.file(sessionPrefix + id + outputSuffix) }
-func (d stateDir) timelineFile(id string) string    { return d.file(sessionPrefix + id + eventsSuffix) }
-func (d stateDir) promptFile(id string) string      { return d.file(sessionPrefix + id + promptSuffix) }
-func (d stateDir) settingsFile(token string) string { return d.file(token + settingsSuffix) }
-func (d stateDir) clientsFile() string              { return d.file("clients.json") }
-func (d stateDir) logFile() string                  { return d.file("hook-invocation.log") }
-func (d stateDir) lockFile() string                 { return d.file("state.lock") }
+func (d stateDir) file(name string) string       { return filepath.Join(string(d), name) }
+func (d stateDir) stateFile(id string) string    { return d.file(sessionPrefix + id + stateSuffix) }
+func (d stateDir) outputFile(id string) string   { return d.file(sessionPrefix + id + outputSuffix) }
+func (d stateDir) timelineFile(id string) string { return d.file(sessionPrefix + id + eventsSuffix) }
+func (d stateDir) promptFile(id string) string   { return d.file(sessionPrefix + id + promptSuffix) }
+func (d stateDir) clientFile(client string) string {
+	return d.file(clientPrefix + client + stateSuffix)
+}
+func (d stateDir) logFile() string  { return d.file("hook-invocation.log") }
+func (d stateDir) lockFile() string { return d.file("state.lock") }
 
 // validSession tells whether id may become part of a file name and an argument: [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
 // To compile that as a regexp would cost an unsupervised hook as much time as everything else that it does.
@@ -89,7 +89,7 @@ type sessionState struct {
 	Switch     *modeSwitch `json:"switch,omitempty"`     // set once the session was switched on or off
 	Scheduled  []string    `json:"scheduled,omitempty"`  // prompts that the agent had scheduled by its last stop
 	Client     string      `json:"client,omitempty"`     // the one that ran its last hook
-	LaunchedAt time.Time   `json:"launched_at,omitzero"` // of a supervised launch
+	LaunchedAt time.Time   `json:"launched_at,omitzero"` // of its last supervised launch
 	CreatedAt  time.Time   `json:"created_at"`
 	UpdatedAt  time.Time   `json:"updated_at"`
 }
@@ -181,12 +181,17 @@ func (d stateDir) keepInstructions(session string, in *instructions) error {
 	if in == nil {
 		return removeFile(d.promptFile(session))
 	}
+	return d.replace(d.promptFile(session), encodeJSON(in))
+}
+
+// replace puts data in the place of one of the directory's files, under the lock.
+func (d stateDir) replace(path string, data []byte) error {
 	unlock, err := lockFile(d.lockFile())
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return replaceFile(d.promptFile(session), encodeJSON(in), false)
+	return replaceFile(path, data, false)
 }
 
 // readInstructions returns what was kept, nil for nothing.
@@ -265,7 +270,7 @@ const (
 	logLimit = 5 << 20
 )
 
-// sweep removes the files of sessions and launches untouched for longer than retention, and puts a log that has
+// sweep removes the files of sessions and clients untouched for longer than retention, and puts a log that has
 // grown over logLimit aside.
 func (d stateDir) sweep() error {
 	unlock, err := lockFile(d.lockFile())
@@ -289,7 +294,7 @@ func (d stateDir) sweep() error {
 			os.Remove(d.file(name)) // of a process that was killed: the lock is ours
 		}
 		owner, ok := sessionOf(name)
-		if !ok && isLaunchSettings(name) {
+		if !ok && matches(passingFiles, name) {
 			owner, ok = name, true
 		}
 		if ok && !entry.IsDir() {
@@ -319,19 +324,21 @@ func sessionOf(name string) (session string, ok bool) {
 	return "", false
 }
 
-// isLaunchSettings tells whether the file name is that of a background session's settings.
-func isLaunchSettings(name string) bool {
-	name, isLaunch := strings.CutPrefix(name, backgroundPrefix)
-	name, isSettings := strings.CutSuffix(name, settingsSuffix)
-	return isLaunch && isSettings && name != "" && strings.Trim(name, digits+"-") == ""
+// The patterns of the directory's other files: those that go when nothing has touched them for long, of clients and
+// of the background sessions of ccc 1.1, and those that stay. written.json was ccc 1.0's, clients.json 1.1's.
+var (
+	passingFiles = []string{clientPrefix + "[0-9]*" + stateSuffix, "background-[0-9]*-settings.json"}
+	lastingFiles = []string{"hook-invocation.log", "hook-invocation.log.1", "state.lock", "*" + temporarySuffix, "written.json", "clients.json"}
+)
+
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { ok, _ := filepath.Match(pattern, name); return ok })
 }
 
-// owns tells whether the file name is one that ccc makes, or what a killed process left of one. written.json is ccc
-// 1.0.0's.
-func (d stateDir) owns(name string) bool {
+// owns tells whether the file name is one that ccc makes, or what a killed process left of one.
+func owns(name string) bool {
 	_, ofSession := sessionOf(name)
-	return ofSession || isLaunchSettings(name) || strings.HasSuffix(name, temporarySuffix) ||
-		slices.Contains([]string{d.logFile(), d.logFile() + ".1", d.lockFile(), d.clientsFile(), d.file("written.json")}, d.file(name))
+	return ofSession || matches(passingFiles, name) || matches(lastingFiles, name)
 }
 
 // purge removes ccc's files, and the directory if nothing else is in it. It returns how many of either there were.
@@ -341,7 +348,7 @@ func (d stateDir) purge() (removed, others int, err error) {
 		return 0, 0, nil
 	}
 	for _, entry := range entries {
-		if entry.IsDir() || !d.owns(entry.Name()) {
+		if entry.IsDir() || !owns(entry.Name()) {
 			others++
 			continue
 		}

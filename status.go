@@ -123,6 +123,15 @@ func newestSession(d dirs, stderr io.Writer) (session string, isHere bool, err e
 	return sessions[0].Session, false, nil
 }
 
+// presentSession returns the newest session of the current directory's project.
+func presentSession(d dirs) (string, error) {
+	session, isHere, err := newestSession(d, io.Discard)
+	if err == nil && !isHere {
+		err = withHint(errors.New("no session of this project"), "name one, as ccc status lists them")
+	}
+	return session, err
+}
+
 // isHere tells whether the current directory is in the session's project.
 func (s summary) isHere(d dirs) bool {
 	here, project := resolved(d.here), resolved(s.Project)
@@ -135,10 +144,8 @@ func showVerdict(c *call, d dirs) (err error) {
 	session := ""
 	if len(c.operands) > 0 {
 		session, err = stateDir(d.state).findSession(c.operands[0])
-	} else if newest, isHere, newestErr := newestSession(d, io.Discard); newestErr != nil || isHere {
-		session, err = newest, newestErr
 	} else {
-		err = withHint(errors.New("no session of this project"), "ccc verdict SESSION; ccc status lists them")
+		session, err = presentSession(d)
 	}
 	if f := (failure{}); errors.As(err, &f) {
 		return failure{code: 2, err: f.err, hint: f.hint}
@@ -299,8 +306,8 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 		return "", fmt.Errorf("reading Claude Code's status: %w", err)
 	}
 	s, err := summarize(d, input.SessionID)
-	c, state := hookClient(), stateDir(d.state)
-	switch on := state.supervised(input.SessionID, c, launchOf(c, state)); {
+	state := stateDir(d.state)
+	switch on := state.supervised(input.SessionID, state.callerOf(clientAncestry())); {
 	case !on && s.switched:
 		return lang.supervisionIsOff(), err
 	case !on:

@@ -42,8 +42,7 @@ type hook struct {
 	dirs     dirs
 	stateDir stateDir
 	stderr   io.Writer
-	client   client
-	launch   modeSwitch // on for a supervised launch of the client, and for a hook that is run by hand and meant
+	caller   caller
 	talk     conversation
 }
 
@@ -73,11 +72,8 @@ func (h *hook) isScheduled() bool {
 
 // isSupervised tells whether the session is supervised as of now.
 func (h *hook) isSupervised() bool {
-	return h.stateDir.supervised(h.event.SessionID, h.client, h.launch)
+	return h.stateDir.supervised(h.event.SessionID, h.caller)
 }
-
-// inSession tells whether Claude Code runs the hook, and not a person or a script.
-func inSession() bool { return os.Getenv(projectVariable) != "" }
 
 // supervise counts the event and has it reviewed.
 func (h *hook) supervise() outcome {
@@ -392,10 +388,13 @@ func (h *hook) record(entry record) {
 	h.log("review ended", pairs...)
 }
 
-// update changes the session's state, and notes the client and its launch in it.
+// update changes the session's state, and notes the client and, if there was one, its supervised launch in it.
 func (h *hook) update(change func(*sessionState)) error {
 	return h.stateDir.update(h.event.SessionID, func(s *sessionState) {
-		s.Client, s.LaunchedAt = h.client.String(), h.launch.At
+		s.Client = cmp.Or(h.caller.client, s.Client)
+		if h.caller.launched.After(s.LaunchedAt) {
+			s.LaunchedAt = h.caller.launched
+		}
 		change(s)
 	})
 }

@@ -63,23 +63,30 @@ func supervisorMode(c *call, d dirs) error {
 		return usageError("supervisor-mode", "%q is neither on nor off", operands[0])
 	}
 	state := stateDir(d.state)
-	session, err := os.Getenv(sessionVariable), error(nil)
-	if len(operands) > 0 {
+	caller := state.callerOf(ancestry(os.Getpid()))
+	session, err := "", error(nil)
+	switch {
+	case len(operands) > 0:
 		session, err = state.findSession(operands[0])
+	case caller.agents:
+		session = os.Getenv(sessionVariable)
+	default:
+		if session, err = presentSession(d); err == nil {
+			fmt.Fprintf(os.Stderr, "ccc: %s: %s\n", lang.newestHere(), session)
+		}
 	}
 	switch {
 	case err != nil:
 		return err
-	case session == "":
-		return usageError("supervisor-mode", "which session? Name one, as ccc status lists them: %s is not set", sessionVariable)
 	case !validSession(session):
-		return usageError("supervisor-mode", "%q is not a session id", session)
-	case mode == "off" && calledByAgent(os.Getpid()):
-		return withHint(errors.New("supervisor-mode: off is for the user, not for the agent"), "the user can type /supervisor off")
+		return usageError("supervisor-mode", "which session? Name one, as ccc status lists them")
+	case mode == "off" && caller.agents:
+		return withHint(errors.New("supervisor-mode: off is for the user, not for the agent"),
+			"the user can type /supervisor off, or call this in a terminal of their own")
 	}
 	if mode != "" {
 		by := switchedOutside
-		if calledByAgent(os.Getpid()) {
+		if caller.agents {
 			by = switchedByAgent
 		}
 		err = errors.Join(state.create(), state.switchMode(session, "", mode == "on"))

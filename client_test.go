@@ -1,0 +1,256 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// through are the words of a program that stays between the test and the command behind them, as a client does.
+var through = []string{"find", ".", "-prune", "-exec"}
+
+// another has ccc answer the event in a client of its own, with more variables.
+func (box *sandbox) another(event string, vars ...string) commandResult {
+	box.t.Helper()
+	plain := box.vars
+	defer func() { box.vars = plain }()
+	box.vars = append(append([]string{}, plain...), vars...)
+	return box.run(60*time.Second, event, append(append([]string{}, through...), "ccc", "supervisor-hook", ";")...)
+}
+
+// ofSession is the event of testSession as one of another session.
+func ofSession(session, event string) string { return strings.Replace(event, testSession, session, 1) }
+
+// What is met first decides: the launch, or what a tool started below a living Claude Code.
+func TestCaller(t *testing.T) {
+	const launched, known = "10-1-boot-1", "20-1-boot-1"
+	d := stateDir(t.TempDir())
+	if err := d.noteClient(known); err != nil {
+		t.Fatal(err)
+	}
+	installed := filepath.Join(t.TempDir(), "2.1.330")
+	if err := os.WriteFile(installed, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(claudeVariable, installed)
+	t.Setenv(launchVariable, launched+".1700000000000")
+	launch, plain, tool := process{name: launched}, process{name: "1-1-boot-1", program: "/bin/bash"}, process{name: "2-1-boot-1", marked: true}
+	for name, test := range map[string]struct {
+		chain            []process
+		launched, agents bool
+	}{
+		"launched":                   {[]process{launch, plain}, true, false},
+		"wrapped":                    {[]process{plain, plain, launch}, true, false},
+		"launched_in_marked":         {[]process{launch, tool, {name: known}}, true, false}, // ccc, called by an agent
+		"nobody":                     {[]process{plain, plain}, false, false},
+		"nothing_known":              {nil, false, false},
+		"inherited_mark":             {[]process{tool, {name: "3-1-boot-1", program: "/usr/bin/tmux", marked: true}}, false, false},
+		"inherited_mark_and_shim":    {[]process{tool, {name: "3-1-boot-1", program: "/bin/sh", title: "claude", marked: true}}, false, false},
+		"tool_of_launched":           {[]process{tool, launch}, false, true},
+		"cleaned_below_tool":         {[]process{plain, tool, launch}, false, true},
+		"tool_of_answered_client":    {[]process{tool, plain, {name: known}}, false, true},
+		"tool_of_installed_claude":   {[]process{tool, {name: "3-1-boot-1", program: installed}}, false, true},
+		"tool_of_some_claude":        {[]process{tool, {name: "3-1-boot-1", program: "/x/claude"}}, false, true},
+		"in_another_boot_of_that_id": {[]process{{name: "10-1-toob-1"}}, false, false},
+	} {
+		c := d.callerOf(test.chain)
+		if !c.launched.IsZero() != test.launched || c.agents != test.agents || len(test.chain) > 0 && c.client != test.chain[0].name {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	t.Setenv(launchVariable, "1-1")
+	if c := d.callerOf([]process{{name: ""}, launch}); !c.launched.IsZero() {
+		t.Errorf("with no token of ccc's: %+v", c)
+	}
+}
+
+// selfName is the name of the test's own process.
+func selfName() string {
+	_, name, _, _ := processInfo(os.Getpid())
+	return name
+}
+
+// A process is told from every other: of another boot or PID namespace, or of the same number later.
+func TestAncestry(t *testing.T) {
+	chain := ancestry(os.Getpid())
+	if len(chain) < 2 || chain[0].name == "" || chain[0].name != selfName() || chain[1].name == chain[0].name || strings.ContainsAny(chain[0].name, "./ ") {
+		t.Errorf("the ancestry is %+v", chain)
+	}
+	if none := ancestry(1 << 30); len(none) != 0 {
+		t.Errorf("a process that is none: %+v", none)
+	}
+}
+
+// What an agent's tool started speaks for nobody: it can't dismiss the reviewer, even with a cleaned environment, and a
+// claude of it is not supervised and says nothing for the user. A second terminal is the user's.
+func TestAgentSpeaksForNobody(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	box.inSession()
+	box.submit("fix it") // from here on this test is a client
+	for _, command := range []string{"ccc supervisor-mode off %s", "env -u CLAUDECODE ccc supervisor-mode off %s",
+		"env -i HOME=$HOME PATH=$PATH " + testMainVariable + "=1 ccc supervisor-mode off %s", "CLAUDE_CODE_SESSION_ID=%s ccc supervisor-mode off"} {
+		tool := box.command("sh", "-c", fmt.Sprintf(command, testSession)+"; exit $?")
+		tool.Env = append(tool.Env, toolMark)
+		if output, err := tool.CombinedOutput(); err == nil || !strings.Contains(string(output), "off is for the user") {
+			t.Errorf("%s: %v %s", command, err, output)
+		}
+	}
+	box.submit("/supervisor on") // the session, and not a launch
+	before := box.read(eventsPath)
+	for _, session := range []string{testSession, "its-own"} {
+		for prompt, want := range map[string]string{"/supervisor off": "由用户决定", "/supervisor on": "由用户决定", "/supervisor fix": "由用户决定", "words": ""} {
+			event := ofSession(session, box.event(eventPrompt, fmt.Sprintf(`"prompt":%q`, prompt)))
+			if got := box.another(event, toolMark); want == "" && got.stdout != "" || !strings.Contains(got.stdout, want) {
+				t.Errorf("%s of a nested client: %+v", prompt, got)
+			}
+		}
+		if got := box.another(ofSession(session, box.event(eventStop, "")), toolMark); got.stdout+got.stderr != "" {
+			t.Errorf("the stop of a nested client: %+v", got)
+		}
+	}
+	if after := box.read(eventsPath); after != before || box.read(".claude/ccc/supervisor-its-own.json") != "" {
+		t.Errorf("they left\n%s", after)
+	}
+	if box.another(box.event(eventPrompt, `"prompt":"and quickly"`)); !strings.Contains(box.read(eventsPath), `"prompt":"and quickly"`) {
+		t.Error("a second terminal is not the user's")
+	}
+	// The agent may switch supervision on, which is no way to instructions of its own.
+	box.write("../work/SUPERVISOR.md", 0o600, "MILD ONES")
+	for by, mild := range map[string]bool{toolMark: false, "": true} {
+		cmd := box.command("ccc", "supervisor-mode", "on", testSession)
+		cmd.Env = append(cmd.Env, by)
+		if output, err := cmd.CombinedOutput(); err != nil || string(output) != "on\n" {
+			t.Errorf("on: %v %s", err, output)
+		}
+		if !mild {
+			box.stop("")
+			if args := box.read("../fake/reviewer-1/args"); args == "" || strings.Contains(args, "MILD ONES") {
+				t.Errorf("after the agent's switch the reviewer is told %s", args)
+			}
+		}
+	}
+	box.run(10*time.Second, "", "ccc", "supervisor-mode", "on", testSession)
+	box.stop("")
+	if args := box.read("../fake/reviewer-2/args"); !strings.Contains(args, "MILD ONES") {
+		t.Errorf("after a person's switch the reviewer is told %s", args)
+	}
+}
+
+// In a terminal that has the mark and no living Claude Code above it, as in a tmux that an agent once started, all of
+// it is the user's: the session, both ways to switch, and a new launch, which does not pass the mark on.
+func TestInheritedMark(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	box.vars = append(box.vars, toolMark, "CLAUDE_CODE_SESSION_ID=the-agents", "CCC_SUPERVISOR=1", "CCC_LAUNCH=1-1-boot-1.1700000000000")
+	inside := "CLAUDE_PROJECT_DIR=" + box.work
+	prompt := func(words string) string { return box.event(eventPrompt, fmt.Sprintf(`"prompt":%q`, words)) }
+	if got := box.another(prompt("words"), inside); got.stdout+got.stderr != "" {
+		t.Errorf("a plain claude is supervised: %+v", got)
+	}
+	if got := box.another(prompt("/supervisor on"), inside); !strings.Contains(got.stdout, "已打开") {
+		t.Errorf("/supervisor on: %+v", got)
+	}
+	if got := box.another(prompt("/supervisor off"), inside); !strings.Contains(got.stdout, "已关闭") {
+		t.Errorf("/supervisor off: %+v", got)
+	}
+	for _, mode := range []string{"on", "off"} { // the newest session of the project, not the one in the variable
+		got := box.run(10*time.Second, "", "ccc", "supervisor-mode", mode)
+		if got.stdout != mode+"\n" || !strings.Contains(got.stderr, testSession) {
+			t.Errorf("%s: %+v", mode, got)
+		}
+	}
+	box.reviews(allows(""))
+	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+	if env := box.read("../fake/agent-1/env"); got.code != 0 || strings.Contains(env, "CLAUDECODE=") || !strings.Contains(box.log(), "verdict=allow") {
+		t.Errorf("%+v\n%s", got, env)
+	}
+}
+
+// A switch stays with the client that /clear gives a new session, and with no other; from outside the client of the
+// session's last hook is switched. A launch later than the switch counts more.
+func TestSwitchOfClient(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	box.inSession()
+	stops, isReviewed := 0, func(got commandResult) bool { return strings.Contains(got.stderr, "开始执行") }
+	next := func() string { // the client's session after /clear
+		stops++
+		return ofSession(fmt.Sprint("session-", stops), box.event(eventStop, ""))
+	}
+	box.submit("/supervisor off")
+	for _, shell := range []string{"sh", "bash", "dash", "zsh", "ash", "ksh", "busybox"} { // one that stays between is no client
+		if err := os.Symlink("/bin/sh", filepath.Join(filepath.Dir(box.program()), shell)); err != nil {
+			t.Fatal(err)
+		}
+		if got := box.run(60*time.Second, next(), shell, "-c", "ccc supervisor-hook; exit $?"); got.code != 0 || got.stdout+got.stderr != "" {
+			t.Errorf("run by %s: %+v", shell, got)
+		}
+	}
+	if got := box.hook(next()); isReviewed(got) {
+		t.Errorf("the client's next session is reviewed: %+v", got)
+	}
+	if got := box.another(next()); !isReviewed(got) {
+		t.Errorf("another client's session is not reviewed: %+v", got)
+	}
+	for mode, want := range map[string]bool{"on": true, "off": false} {
+		if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", mode, testSession); got.code != 0 || got.stdout != mode+"\n" {
+			t.Errorf("%+v", got)
+		}
+		if got := box.hook(next()); isReviewed(got) != want {
+			t.Errorf("from outside %s, then the client's next session: %+v", mode, got)
+		}
+	}
+	box.vars = append(box.vars, fmt.Sprintf("CCC_LAUNCH=%s.%d", selfName(), time.Now().Add(time.Second).UnixMilli()))
+	if got := box.stop(""); !isReviewed(got) {
+		t.Errorf("a later launch does not count: %+v", got)
+	}
+	if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession); got.stdout != "on\n" {
+		t.Errorf("from outside it is %+v", got)
+	}
+}
+
+// Switched on in a session that was not launched for it, the client's next one is supervised too; a file of the client's
+// that makes no sense, or was left by an older ccc, switches nothing.
+func TestSwitchOfClientUnlaunched(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work)
+	next := ofSession("after-clear", box.event(eventStop, ""))
+	box.write(".claude/ccc/client-"+selfName()+".json", 0o600, `{"on":tr`)
+	box.write(".claude/ccc/clients.json", 0o600, fmt.Sprintf(`{"switches":{%q:{"on":true,"at":"2026-01-01T00:00:00Z"}}}`, selfName()))
+	if got := box.hook(next); got.stdout+got.stderr != "" {
+		t.Errorf("supervised before: %+v", got)
+	}
+	box.submit("/supervisor on")
+	if got := box.hook(next); !strings.Contains(got.stderr, "开始执行") {
+		t.Errorf("after /clear: %+v", got)
+	}
+}
+
+// A session whose supervised launch ccc has seen stays supervised in a plain client, until it is switched off.
+func TestLaunchedSessionResumed(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	launched := fmt.Sprintf("CCC_LAUNCH=%s.%d", selfName(), time.Now().UnixMilli())
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work)
+	plain := box.vars
+	box.vars = append(append([]string{}, plain...), "CCC_SUPERVISOR=1", launched)
+	if got := box.stop(""); got.stdout != blockNotYet {
+		t.Fatalf("%+v", got)
+	}
+	box.vars = plain
+	if got := box.another(box.event(eventStop, "")); got.stdout != blockNotYet {
+		t.Errorf("resumed: %+v", got)
+	}
+	if got := box.another(ofSession("of-its-own", box.event(eventStop, ""))); got.stdout+got.stderr != "" {
+		t.Errorf("a session that nobody launched: %+v", got)
+	}
+	box.another(box.event(eventPrompt, `"prompt":"/supervisor off"`))
+	if got := box.another(box.event(eventStop, "")); got.stdout+got.stderr != "" {
+		t.Errorf("switched off: %+v", got)
+	}
+}
