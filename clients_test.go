@@ -21,7 +21,7 @@ import (
 type realClient struct{ path, version string }
 
 // realClients returns the clients that CCC_REAL_CLAUDE lists, separated by
-// commas: versions or tags on npm (2.1.30, latest), or paths (the native binary,
+// commas: versions or tags on npm (2.1.200, latest), or paths (the native binary,
 // or the cli.js of an older version). pinned stands for those of testdata/clients.
 // It skips the test when the variable is not set.
 func realClients(t *testing.T) []realClient {

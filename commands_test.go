@@ -10,7 +10,7 @@ import (
 )
 
 // What `ccc --supervisor PROMPT -p && ccc verdict` says of each end that a session can have. The prompt, which
-// comes first, names the end; a turn that an API error ends has no stop, but up to 2.1.30, where it is reviewed.
+// comes first, names the end; a turn that an API error ends has no stop.
 func TestRealClientVerdict(t *testing.T) {
 	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
@@ -28,9 +28,6 @@ func TestRealClientVerdict(t *testing.T) {
 		box.use(api)
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 		for end, code := range map[string]int{"allow": 0, "block": 1, "failed": 1, "limit": 1, "none": 3} {
-			if olderThan(client.version, "2.1.120") && (end == "block" || end == "none") {
-				continue
-			}
 			run := box.run(90*time.Second, "", "ccc", "--supervisor", "it shall end with "+end+".", "-p")
 			got := box.run(10*time.Second, "", "ccc", "verdict")
 			if got.code != code || got.stdout != end+"\n" || got.stderr != "" {

@@ -175,7 +175,11 @@ func absoluteIn(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-const installClaude = "npm install -g @anthropic-ai/claude-code"
+// oldestClaude is the first version that is tested; reviews of sessions of older ones fail.
+const oldestClaude = "2.1.120"
+
+// installClaude names the newest version: npm gives an old Node.js an old one otherwise.
+const installClaude = "npm install -g @anthropic-ai/claude-code@latest"
 
 // findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. A link to ccc
 // itself is none.

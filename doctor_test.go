@@ -97,7 +97,7 @@ func TestDoctorMends(t *testing.T) {
 			}},
 		{name: "claude_variable_old", finding: "warning  flags: ", names: "claude lacks", mend: "unset CCC_CLAUDE",
 			damage: func(box *sandbox) {
-				box.write("other", 0o700, "#!/bin/sh\nFAKE_CLAUDE_VERSION=2.0.60 exec "+fakeClaude()+` "$@"`)
+				box.write("other", 0o700, "#!/bin/sh\nFAKE_CLAUDE_VERSION=2.1.120 exec "+fakeClaude()+` "$@"`)
 				box.vars = append(box.vars, "CCC_CLAUDE="+filepath.Join(box.home, "other"))
 			}},
 		{name: "claude_without_version", finding: "problem  claude: ", names: "does not tell a version",
@@ -105,7 +105,7 @@ func TestDoctorMends(t *testing.T) {
 			damage: func(box *sandbox) { box.claudeIs("echo hello") }},
 		{name: "flags_optional", finding: "warning  flags: ",
 			names: "--system-prompt-snapshot, --no-session-persistence;", mend: installClaude,
-			damage: func(box *sandbox) { box.claudeIs("FAKE_CLAUDE_VERSION=2.0.60 exec " + fakeClaude() + ` "$@"`) }},
+			damage: func(box *sandbox) { box.claudeIs("FAKE_CLAUDE_VERSION=2.1.120 exec " + fakeClaude() + ` "$@"`) }},
 		{name: "flags_needed", finding: "problem  flags: ", names: "--json-schema", mend: installClaude,
 			damage: func(box *sandbox) {
 				box.claudeIs(`case $1 in --version) echo "1.0.0 (Claude Code)" ;; *) echo "error: unknown option '--json-schema'" >&2; exit 1 ;; esac`)

@@ -220,7 +220,7 @@ func TestFakeTranscript(t *testing.T) {
 		version, args string
 		want          []string // of each user entry its text, promptSource and turnOrigin
 	}{
-		{"2.0.60", "", []string{"fix it", feedback, note, command, expanded}},
+		{"2.1.120", "", []string{"fix it", feedback, note, command, expanded}},
 		{"2.1.200", "", []string{"fix it typed", feedback, note + " system", command, expanded}},
 		{"2.1.280", "",
 			[]string{"fix it typed human", feedback, note + " system task_notification", command + " human", expanded}},

@@ -156,8 +156,6 @@ func (h *hook) decision(found outcome) any {
 		return systemMessage(lang.noReview(cutMiddle(found.Error, 200), h.stateDir.logFile()))
 	case found.Verdict == verdictFailed:
 		return nil
-	case !isStop && olderThan(h.talk.version, "2.1.0"): // there a permission is the answer to the question
-		return nil
 	case !isStop:
 		return toolDecision("allow", feedback)
 	case found.Verdict == verdictLimit && inSession():

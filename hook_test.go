@@ -266,14 +266,14 @@ func TestHookLongFeedback(t *testing.T) {
 func TestHookUnknownFlags(t *testing.T) {
 	t.Parallel()
 	box := newHookBox(t)
-	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.0.60")
+	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.1.120")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
 	box.reviews(blocks("not yet"))
 	if got := box.stop(""); got.stdout != blockNotYet {
 		t.Errorf("got %+v", got)
 	}
 	args := box.read("../fake/reviewer-1/args")
-	if strings.Contains(args, "snapshot") || strings.Contains(args, "persistence") || !strings.Contains(args, "--settings\n"+reviewerSettings("", false)) {
+	if strings.Contains(args, "snapshot") || !strings.Contains(args, "--settings\n"+reviewerSettings("", false)) {
 		t.Errorf("arguments %s", args)
 	}
 	for _, flag := range []string{"--max-budget-usd", "--allowedTools", "--add-dir", "--model"} { // with nothing to say

@@ -70,9 +70,6 @@ func TestRealClientOwnLogin(t *testing.T) {
 		if n := len(a.requests("agent")); got.code != 0 || n == 0 || sent(a.requests("")) || len(api.requests("")) > 0 {
 			t.Errorf("got %+v, %d requests, the login was sent: %v", got, n, sent(a.requests("")))
 		}
-		if olderThan(client.version, "2.1.30") {
-			return // it does not start with such a login
-		}
 		box.vars = append(box.vars, "ANTHROPIC_BASE_URL="+a.URL, "ANTHROPIC_API_KEY=")
 		box.run(60*time.Second, "", "claude", "-p", "x")
 		if !sent(a.requests("")) {
@@ -90,10 +87,9 @@ func (box *sandbox) login() {
 // Reviews are paid as their session is: a key that the user keeps from
 // interactive sessions does not pay for their reviews.
 func TestRealClientRefusedKey(t *testing.T) {
-	clients := slices.DeleteFunc(slices.Clone(realClients(t)), func(c realClient) bool { return olderThan(c.version, "2.1.30") }) // it does not start with such a login
 	for _, refused := range []bool{true, false} {
 		t.Run(fmt.Sprintf("refused_%v", refused), func(t *testing.T) {
-			runOn(t, clients, func() script { return script{reviewer: []apiReply{replyVerdict(true, "")}} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+			forClients(t, func() script { return script{reviewer: []apiReply{replyVerdict(true, "")}} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.login()
 				if refused {
 					box.edit(".claude.json", `"approved"`, `"rejected"`)
@@ -116,8 +112,7 @@ func TestRealClientRefusedKey(t *testing.T) {
 func TestRealClientAttribution(t *testing.T) {
 	for _, login := range []bool{true, false} {
 		t.Run(fmt.Sprintf("login_%v", login), func(t *testing.T) {
-			clients := slices.DeleteFunc(slices.Clone(realClients(t)), func(c realClient) bool { return olderThan(c.version, "2.1.30") }) // it has no such line
-			runOn(t, clients, func() script {
+			forClients(t, func() script {
 				return script{marker: lang.verdictForm(), reviewer: []apiReply{replyText(`{"allow_stop": true, "feedback": ""}`)}}
 			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"keep_cache":true}}`)
@@ -144,8 +139,7 @@ func TestRealClientAttribution(t *testing.T) {
 // A settings file behind a byte order mark counts for Claude Code (2.0.60 passes
 // over it), for ccc too, and keeps its mark.
 func TestRealClientByteOrderMark(t *testing.T) {
-	clients := slices.DeleteFunc(slices.Clone(realClients(t)), func(c realClient) bool { return olderThan(c.version, "2.1.30") })
-	runOn(t, clients, func() script {
+	forClients(t, func() script {
 		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.setSettings("\ufeff{\n  \"env\": {\"MINE\": \"1\"}\n}\n")

@@ -53,9 +53,7 @@ func (box *sandbox) reviewed() int { return strings.Count(box.log(), " review st
 // What Claude Code submits when a background task ends is no request: it has no
 // budget, is not listed, and what was asked for last stays.
 func TestRealClientNotification(t *testing.T) {
-	clients := realClients(t)
-	clients = slices.DeleteFunc(slices.Clone(clients), func(c realClient) bool { return olderThan(c.version, "2.1.0") }) // it tells of no task
-	runOn(t, clients, func() script {
+	forClients(t, func() script {
 		task := replyTool("Bash", `{"command":"sleep 1","run_in_background":true,"description":"wait"}`)
 		s := script{reviewer: []apiReply{replyVerdict(false, "show the tests")}}
 		for range 8 {
@@ -139,9 +137,6 @@ func TestRealClientRequests(t *testing.T) {
 		tty.keys("Enter")
 		api.await(t, "review", 3, 120*time.Second)
 		time.Sleep(1500 * time.Millisecond)
-		if olderThan(client.version, "2.1.0") { // 2.0.60 takes it up in a turn of its own
-			api.await(t, "review", 4, 120*time.Second)
-		}
 		want := []string{"first request", "second request with a tool", "typed meanwhile"}
 		if got := requestsOf(t, api.lastReview(t)); !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
@@ -246,8 +241,7 @@ func (tty *terminal) clear() {
 // After EnterWorktree the reviewer stands in the worktree, or is told of it where
 // its claude finds the session in the main checkout only.
 func TestRealClientWorktree(t *testing.T) {
-	clients := slices.DeleteFunc(slices.Clone(realClients(t)), func(c realClient) bool { return olderThan(c.version, "2.1.120") }) // no such tool
-	runOn(t, clients, func() script {
+	forClients(t, func() script {
 		return script{
 			agent: []apiReply{
 				replyTool("EnterWorktree", `{"name":"feature"}`),

@@ -75,7 +75,7 @@ func TestRealClientLoop(t *testing.T) {
 		if ran := box.read("user-hooks"); ran != "hook=\nhook=\n" {
 			t.Errorf("the user's hook ran %q, want twice for the agent, never in the reviewer", ran)
 		}
-		if sessions, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*-*-*-*-*.jsonl")); len(sessions) != 1 && !olderThan(client.version, "2.1.0") {
+		if sessions, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*-*-*-*-*.jsonl")); len(sessions) != 1 {
 			t.Errorf("the reviewer left session files: %q", sessions)
 		}
 	})

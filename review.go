@@ -31,8 +31,6 @@ type review struct {
 	output   io.Writer   // takes each valid line of the stream, unchanged
 	progress io.Writer   // takes the reviewer's text, for people
 	warn     func(error) // told of what goes wrong without ending the review
-
-	persisted bool // the fork was left behind, by a claude that knows no --no-session-persistence
 }
 
 // The reviewer ends by itself about 0.1 s after its result line; what takes longer has only cleaning up left to do
@@ -55,7 +53,6 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 		found = stream.outcome
 		if name := unknownOption(stderr); stream.lines == 0 && ctx.Err() == nil && slices.Contains(optionalFlags, name) {
 			r.warn(fmt.Errorf("this claude does not know %s: going on without it", name))
-			r.persisted = r.persisted || name == persistenceFlag
 			flags = slices.DeleteFunc(flags, func(f reviewerFlag) bool { return f[0] == name })
 			continue
 		}
@@ -109,9 +106,7 @@ func reviewerSettings(command string, withMCP bool) string {
 }
 
 // optionalFlags may be dropped for a claude that does not know them.
-var optionalFlags = []string{"--system-prompt-snapshot", persistenceFlag, "--max-budget-usd"}
-
-const persistenceFlag = "--no-session-persistence"
+var optionalFlags = []string{"--system-prompt-snapshot", "--max-budget-usd"}
 
 // flags is the command line of the review. It is the same, byte for byte, for every review of a session, as the
 // prompt cache wants it.
@@ -121,7 +116,7 @@ func (r *review) flags() (flags []reviewerFlag) {
 	if r.try != "" {
 		allowed = append(slices.Clone(allowed), "Bash("+r.try+":*)")
 	}
-	if olderThan(r.version, "2.1.329") { // 2.0.60 and 2.1.30 let a whole line out of the sandbox that begins with such a command
+	if olderThan(r.version, "2.1.329") { // not seen to work there
 		excluded = ""
 	}
 	prompted, budget := !r.config.KeepCache, r.config.MaxBudgetUSD
@@ -138,7 +133,7 @@ func (r *review) flags() (flags []reviewerFlag) {
 		{prompted, reviewerFlag{"--system-prompt", r.prompt}},
 		// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
 		{prompted, reviewerFlag{"--system-prompt-snapshot", "off"}},
-		{true, reviewerFlag{persistenceFlag}},
+		{true, reviewerFlag{"--no-session-persistence"}},
 		{true, reviewerFlag{"--settings", reviewerSettings(excluded, withMCP)}},
 		{true, reviewerFlag{"--permission-mode", r.config.PermissionMode}},
 		// A server of the user's would be started for each review, and a rule of the user's may let its tools

@@ -114,13 +114,16 @@ var rule = strings.Repeat("─", 60)
 
 // review runs the reviewer and tells, records and returns what it decided.
 func (h *hook) review(ctx context.Context, config *config, entry record, request reviewRequest) outcome {
+	if olderThan(h.talk.version, oldestClaude) {
+		return h.failed(entry, fmt.Errorf("Claude Code %s is older than %s: %s", h.talk.version, oldestClaude, installClaude))
+	}
 	prompt, kept, err := h.instructions()
 	if err != nil {
 		return h.failed(entry, err)
 	}
 	entry.PromptSource, entry.PromptKept = prompt.Source, kept
 	entry.CacheSplit = config.Supervisor.KeepCache && config.Supervisor.Provider == "" &&
-		os.Getenv(attributionVariable) != "0" && !olderThan(h.talk.version, "2.1.30") // 2.0.60 has no such line
+		os.Getenv(attributionVariable) != "0"
 	entry.CacheSettled = config.Supervisor.KeepCache || config.Supervisor.Provider != "" || config.Supervisor.Model != ""
 	env, err := h.environment(config)
 	if err != nil {
@@ -155,9 +158,6 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 		r.output = output
 	}
 	entry.outcome, err = r.run(ctx)
-	if r.persisted {
-		h.removeFork(entry.ReviewerSession)
-	}
 	switch {
 	case err != nil:
 	case !h.isSupervised():
@@ -320,8 +320,7 @@ func (h *hook) conversation(prompts []string) (talk conversation, err error) {
 	}
 }
 
-// saysLast tells whether words, the agent's last in the transcript, are those of the event. Versions up to 2.1.30
-// do not tell the event's.
+// saysLast tells whether words, the agent's last in the transcript, are those of the event, if it has any.
 func (h *hook) saysLast(words string) bool {
 	if h.event.HookEventName == eventPreToolUse {
 		return h.event.ToolUseID == "" || words == toolUse+h.event.ToolUseID
@@ -348,14 +347,6 @@ func (h *hook) addDirs(r reviewRequest) (dirs []string) {
 		}
 	}
 	return dirs
-}
-
-// removeFork removes the transcript that a reviewer left whose claude knows no --no-session-persistence: `claude
-// --continue` would go on with it.
-func (h *hook) removeFork(session string) {
-	if session != "" && session != h.event.SessionID && h.event.TranscriptPath != "" {
-		_ = removeFile(filepath.Join(filepath.Dir(h.event.TranscriptPath), session+".jsonl"))
-	}
 }
 
 // failed is the one place that decides that no review took place: the agent stops, a question goes to the user, and

@@ -59,7 +59,7 @@ func readConversation(path string) (c conversation, err error) {
 			t, e, passed = other, other.entries[id], map[string]bool{}
 		}
 		if !read[id] {
-			c.add(id, e, t.attached)
+			c.add(id, e)
 		}
 		read[id], passed[id] = true, true
 		id = e.parent
@@ -68,23 +68,20 @@ func readConversation(path string) (c conversation, err error) {
 	return c, nil
 }
 
-// add takes an entry, the newest first. What an attachment holds counts there, and not as typed.
-func (c *conversation) add(id string, e entry, attached map[string]bool) {
+// add takes an entry, the newest first.
+func (c *conversation) add(id string, e entry) {
 	c.model = cmp.Or(c.model, e.model)
-	typed := slices.DeleteFunc(slices.Clone(e.typed), func(words string) bool { return attached[words] })
-	for _, request := range slices.Backward(append([]string{e.request}, typed...)) {
-		if request == "" {
-			continue
+	if e.request == "" {
+		return
+	}
+	c.newest = cmp.Or(c.newest, id)
+	c.requests = append(c.requests, e.request)
+	if dir, ok := strings.CutPrefix(e.request, "/add-dir "); ok {
+		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+			home, _ := os.UserHomeDir()
+			dir = filepath.Join(home, rest)
 		}
-		c.newest = cmp.Or(c.newest, id)
-		c.requests = append(c.requests, request)
-		if dir, ok := strings.CutPrefix(request, "/add-dir "); ok {
-			if rest, ok := strings.CutPrefix(dir, "~/"); ok {
-				home, _ := os.UserHomeDir()
-				dir = filepath.Join(home, rest)
-			}
-			c.dirs = append(c.dirs, absoluteIn(e.cwd, dir))
-		}
+		c.dirs = append(c.dirs, absoluteIn(e.cwd, dir))
 	}
 }
 
@@ -128,27 +125,23 @@ func findEntry(paths *[]string, id string, deadline time.Time) *transcript {
 
 // A transcript is one in the reading.
 type transcript struct {
-	entries  map[string]entry // by id
-	parents  map[string]bool  // the ids of entries that others follow
-	leaf     string           // the last entry of the user's or the agent's
-	said     string           // see conversation.last
-	queue    []string         // typed while the agent worked, and not taken up yet
-	attached map[string]bool  // such words that an attachment holds
-	version  string           // of the last entry that tells one
+	entries map[string]entry // by id
+	leaf    string           // the last entry of the user's or the agent's
+	said    string           // see conversation.last
+	version string           // of the last entry that tells one
 }
 
 // An entry is what ccc keeps of one.
 type entry struct {
 	parent  string
-	request string   // the user's words, if it holds any
-	typed   []string // what the user typed while the agent worked, taken up after this entry
+	request string // the user's words, if it holds any
 	model   string
 	cwd     string // of an entry with a request
 	result  bool   // of a tool's call
 }
 
 func readTranscript(path string) (*transcript, error) {
-	t := &transcript{entries: map[string]entry{}, parents: map[string]bool{}, attached: map[string]bool{}}
+	t := &transcript{entries: map[string]entry{}}
 	return t, readLines(path, t.line) // the last line may still be on its way; then it is not JSON yet
 }
 
@@ -166,13 +159,10 @@ func (t *transcript) line(line []byte) {
 		return
 	}
 	t.version = cmp.Or(e.Version, t.version)
-	switch {
-	case e.Type == "queue-operation":
-		t.queued(e.Operation, string(e.Content))
-	case e.UUID != "":
+	if e.UUID != "" {
 		next := entry{parent: cmp.Or(e.CompactMetadata.PreservedSegment.TailUUID, e.ParentUUID, e.LogicalParentUUID), request: e.request()}
 		if t.entries[next.parent].result && strings.HasPrefix(next.request, "/") && e.Attachment.Type == "" {
-			next.request = "" // a command that the agent called, with 2.0's SlashCommand
+			next.request = "" // a command that the agent called by a tool
 		}
 		if next.request != "" {
 			next.cwd = e.Cwd
@@ -184,9 +174,6 @@ func (t *transcript) line(line []byte) {
 		if e.Type == "assistant" && t.leaf == e.UUID {
 			t.said = string(e.Message.Content)
 		}
-		if e.Type == "attachment" {
-			t.attached[next.request] = true
-		}
 	}
 }
 
@@ -194,8 +181,7 @@ func (t *transcript) add(id string, e entry, spoken bool) {
 	if _, known := t.entries[id]; !known { // a compaction may write an entry again, with another parent
 		t.entries[id] = e
 	}
-	t.parents[e.parent] = true
-	if spoken && !t.parents[id] { // 2.1.30 may write a child before its parent
+	if spoken {
 		t.leaf, t.said = id, ""
 	}
 }
@@ -208,26 +194,6 @@ func onlyMember(line []byte, key string) string {
 		return ""
 	}
 	return string(value)
-}
-
-// queued follows what the user types while the agent works. Up to 2.1.30 this is the only trace of it; later an
-// attachment holds it too, when the agent takes it up.
-func (t *transcript) queued(operation, words string) {
-	switch operation {
-	case "enqueue":
-		t.queue = append(t.queue, words)
-	case "popAll": // the user has it back in the input line
-		t.queue = nil
-	case "dequeue", "remove": // submitted as a prompt of its own, or taken up by the agent at work
-		if len(t.queue) == 0 {
-			return
-		}
-		words, t.queue = t.queue[0], t.queue[1:]
-		if e := t.entries[t.leaf]; operation == "remove" && isUsers(words) {
-			e.typed = append(e.typed, words)
-			t.entries[t.leaf] = e
-		}
-	}
 }
 
 // A transcriptEntry is one line of a transcript. Members of another shape than here are left empty.
@@ -244,8 +210,6 @@ type transcriptEntry struct {
 	TurnOrigin        string      `json:"turnOrigin"`
 	Origin            entryOrigin `json:"origin"`
 	Cwd               string      `json:"cwd"`
-	Operation         string      `json:"operation"` // of a queue-operation
-	Content           blockText   `json:"content"`   // of a queue-operation
 	Message           struct {
 		Model   string    `json:"model"`
 		Content blockText `json:"content"`

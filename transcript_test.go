@@ -40,7 +40,7 @@ func outputLine(id, parent, call, output string) string {
 	return entryLine(id, parent, "user", `"message":{"role":"user","content":[{"tool_use_id":"`+call+`","type":"tool_result","content":`+string(encodeJSON(output))+`}]}`)
 }
 
-// queuedLine is what a version from 2.1.120 on writes of words typed while the agent works.
+// queuedLine is what Claude Code writes of words typed while the agent works.
 func queuedLine(id, parent, words, more string) string {
 	return entryLine(id, parent, "attachment", `"attachment":{"type":"queued_command","prompt":`+string(encodeJSON(words))+more+`}`)
 }
@@ -48,7 +48,6 @@ func queuedLine(id, parent, words, more string) string {
 // TestTranscriptRequests: exactly the requests that stand.
 func TestTranscriptRequests(t *testing.T) {
 	const human = `,"promptSource":"typed","turnOrigin":"human","origin":{"kind":"human"}`
-	const queue = `{"type":"queue-operation","operation":%q,"content":%q}`
 	tests := []struct {
 		name   string
 		lines  []string
@@ -74,17 +73,6 @@ func TestTranscriptRequests(t *testing.T) {
 		{name: "all_taken_back", lines: []string{userLine("1", "", "drop it"), agentLine("2", "1", "dropped"), userLine("3", "", "keep it")}, want: []string{"keep it"}},
 		{name: "typed_while_working", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok"), queuedLine("4", "3", "and quickly", ""), agentLine("5", "4", "done")},
 			want: []string{"fix it", "and quickly"}, last: "done"},
-		{name: "typed_while_working_before_attachments", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), fmt.Sprintf(queue, "enqueue", "and quickly"),
-			outputLine("3", "2", "t1", "ok"), `{"type":"queue-operation","operation":"remove"}`, agentLine("5", "3", "done")}, want: []string{"fix it", "and quickly"}, last: "done"},
-		{name: "queue_and_attachment", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), fmt.Sprintf(queue, "enqueue", "and quickly"), outputLine("3", "2", "t1", "ok"),
-			`{"type":"queue-operation","operation":"remove"}`, queuedLine("4", "3", "and quickly", ""), agentLine("5", "4", "done")}, want: []string{"fix it", "and quickly"}, last: "done"},
-		{name: "queued_and_taken_back", lines: []string{userLine("1", "", "fix it"), fmt.Sprintf(queue, "enqueue", "no"), `{"type":"queue-operation","operation":"popAll"}`, agentLine("2", "1", "done")},
-			want: []string{"fix it"}, last: "done"},
-		{name: "taken_back_and_typed_anew", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), fmt.Sprintf(queue, "enqueue", "no"), `{"type":"queue-operation","operation":"popAll"}`,
-			fmt.Sprintf(queue, "enqueue", "and quickly"), outputLine("3", "2", "t1", "ok"), `{"type":"queue-operation","operation":"remove"}`, agentLine("4", "3", "done")},
-			want: []string{"fix it", "and quickly"}, last: "done"},
-		{name: "notification_in_the_queue", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), fmt.Sprintf(queue, "enqueue", "<task-notification>x"), outputLine("3", "2", "t1", "ok"),
-			`{"type":"queue-operation","operation":"remove"}`, agentLine("4", "3", "done")}, want: []string{"fix it"}, last: "done"},
 		{name: "command_typed_while_working", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok"), queuedLine("4", "3", "/tidy up", ""), agentLine("5", "4", "done")},
 			want: []string{"fix it", "/tidy up"}, last: "done"},
 		{name: "error_of_the_clients", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), strings.Replace(agentLine("3", "2", "API Error"), "m-1", "<synthetic>", 1)},
@@ -103,8 +91,6 @@ func TestTranscriptRequests(t *testing.T) {
 		{name: "subagents_last_words", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"),
 			strings.Replace(userLine("8", "2", "you are a subagent"), `"isSidechain":false`, `"isSidechain":true`, 1),
 			strings.Replace(outputLine("9", "8", "t1", "ok"), `"isSidechain":false`, `"isSidechain":true`, 1)}, want: []string{"fix it"}, last: "done"},
-		{name: "taken_from_the_queue", lines: []string{userLine("1", "", "fix it"), fmt.Sprintf(queue, "enqueue", "add tests"), agentLine("2", "1", "done"),
-			`{"type":"queue-operation","operation":"dequeue"}`, userLine("3", "2", "add tests"), agentLine("4", "3", "added")}, want: []string{"fix it", "add tests"}, last: "added"},
 		{name: "fork_that_leads_back_to_itself", // 2.1.329
 			other: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("4", "2", "add tests"), agentLine("5", "4", "added")},
 			lines: []string{userLine("4", "3", "add tests"), agentLine("5", "4", "added"),
@@ -285,7 +271,7 @@ func BenchmarkTranscript(b *testing.B) {
 func FuzzTranscript(f *testing.F) {
 	f.Add([]byte(userLine("1", "", "fix it") + "\n" + agentLine("2", "1", "done")))
 	f.Add([]byte(userLine("1", "2", "fix it") + "\n" + userLine("2", "1", "round")))
-	f.Add([]byte(`{"type":"queue-operation","operation":"remove"}` + "\n" + outputLine("1", "", "t", "x")))
+	f.Add([]byte(outputLine("1", "", "t", "x")))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
 		if err := os.WriteFile(path, text, 0o600); err != nil {
