@@ -1,7 +1,6 @@
 package main
 
-// JSON, read with the place of each value: as programs write it, and as models do, with raw newlines in strings,
-// single and typographic quotes, bare words, comments, a trailing comma.
+// JSON, read with the place of each value, so that a file can be edited and a fault in it named.
 
 import (
 	"bytes"
@@ -10,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // A jsonValue is one value and its place: text[start:end].
@@ -63,20 +61,6 @@ func (v *jsonValue) str() string {
 	return v.text
 }
 
-// texts are the texts of v and of what is inside it, in order; null has an empty one.
-func (v *jsonValue) texts() (texts []string) {
-	switch {
-	case v == nil || v.kind != '"' && (v.text == "null" || v.text == "None"):
-		return []string{""}
-	case v.kind != '{' && v.kind != '[':
-		return []string{v.text}
-	}
-	for _, m := range v.members {
-		texts = append(texts, m.value.texts()...)
-	}
-	return texts
-}
-
 // byteOrderMark begins files that some editors write. It is no part of the JSON, and stays where it is.
 var byteOrderMark = []byte("\ufeff")
 
@@ -104,17 +88,8 @@ func parseJSON(text []byte) (*jsonValue, error) {
 		line, column := position(text, offset)
 		return nil, fmt.Errorf("line %d, column %d: %s", line, column, syntax)
 	}
-	p := jsonParser{text: string(plain), depth: len(plain)} // encoding/json has a limit of its own
-	v, _ := p.value()
-	return v, nil
-}
-
-// parseLoose reads the value that text, a model's, begins with and returns what follows it; ok is false if there is
-// none that can be read whole. Nesting is bounded, so that a text made of brackets can't exhaust the stack.
-func parseLoose(text string) (v *jsonValue, rest string, ok bool) {
-	p := jsonParser{text: text, depth: 100}
-	v, ok = p.value()
-	return v, text[p.at:], ok
+	p := jsonParser{text: string(plain)}
+	return p.value(), nil
 }
 
 // position returns line and column, from 1, of text[offset].
@@ -133,127 +108,58 @@ func expectKind(text []byte, v *jsonValue, kind byte, name string) error {
 	return fmt.Errorf("line %d, column %d: %s is not %s", line, column, name, want)
 }
 
+// A jsonParser reads a text that is known to be JSON.
 type jsonParser struct {
-	text  string
-	at    int // what comes next
-	depth int // how many more levels a value may have
+	text string
+	at   int // what comes next
 }
 
-// skip passes over white space and comments.
-func (p *jsonParser) skip() {
-	for {
-		rest := strings.TrimLeft(p.text[p.at:], " \t\r\n\u00a0\u3000")
-		behind := rest
-		switch {
-		case strings.HasPrefix(rest, "//"):
-			_, behind, _ = strings.Cut(rest, "\n")
-		case strings.HasPrefix(rest, "/*"):
-			_, behind, _ = strings.Cut(rest, "*/")
-		}
-		p.at = len(p.text) - len(behind)
-		if len(behind) == len(rest) {
-			return
-		}
-	}
+// skip passes over white space and marks, each of which has one meaning where it may stand.
+func (p *jsonParser) skip(marks string) {
+	p.at = len(p.text) - len(strings.TrimLeft(p.text[p.at:], " \t\r\n"+marks))
 }
 
-// take passes over the first of the marks that come next and returns it, "" for none.
-func (p *jsonParser) take(marks ...string) string {
-	p.skip()
-	for _, mark := range marks {
-		if strings.HasPrefix(p.text[p.at:], mark) {
-			p.at += len(mark)
-			return mark
+func (p *jsonParser) value() *jsonValue {
+	p.skip("")
+	v := &jsonValue{start: p.at, kind: p.text[p.at]}
+	switch v.kind {
+	case '{', '[':
+		p.at++
+		for p.skip(","); p.text[p.at] != v.kind+2; p.skip(",") { // in ASCII the closing bracket is two behind
+			m := jsonMember{start: p.at}
+			if v.kind == '{' {
+				m.key = p.word()
+				m.end = p.at
+				p.skip(":")
+			}
+			m.value = p.value()
+			v.members = append(v.members, m)
 		}
-	}
-	return ""
-}
-
-func (p *jsonParser) value() (v *jsonValue, ok bool) {
-	if p.depth--; p.depth < 0 {
-		return nil, false
-	}
-	defer func() { p.depth++ }()
-	p.skip()
-	v = &jsonValue{start: p.at}
-	switch p.take("{", "[") {
-	case "{":
-		v.kind = '{'
-		ok = p.list(v, "}")
-	case "[":
-		v.kind = '['
-		ok = p.list(v, "]")
+		p.at++
 	default:
-		v.text, v.kind = p.word()
-		ok = v.kind != 0
+		v.text = p.word()
 	}
 	v.end = p.at
 	v.raw = p.text[v.start:v.end]
-	return v, ok
+	return v
 }
 
-// list reads the members or items of v up to the closing bracket.
-func (p *jsonParser) list(v *jsonValue, closing string) (ok bool) {
-	for p.take(closing) == "" {
-		m := jsonMember{start: p.at}
-		if v.kind == '{' {
-			var kind byte
-			m.key, kind = p.word()
-			if m.end = p.at; kind == 0 || p.take(":", "：") == "" {
-				return false
-			}
+// word reads a string or a bare word.
+func (p *jsonParser) word() (text string) {
+	start := p.at
+	if p.text[start] != '"' {
+		p.at += len(p.text[start:])
+		if end := strings.IndexAny(p.text[start:], " \t\r\n,:{}[]"); end >= 0 {
+			p.at = start + end
 		}
-		if m.value, ok = p.value(); !ok {
-			return false
-		}
-		v.members = append(v.members, m)
-		if p.take(",", "，") == "" && !strings.HasPrefix(p.text[p.at:], closing) {
-			return false
+		return p.text[start:p.at]
+	}
+	for p.at++; p.text[p.at] != '"'; p.at++ {
+		if p.text[p.at] == '\\' {
+			p.at++
 		}
 	}
-	return true
-}
-
-// closers are what may end a string, by what begins it.
-var closers = map[string]string{`"`: `"`, "'": "'", "“": "”“", "”": "”“", "‘": "’‘", "’": "’‘"}
-
-// word reads a string or a bare word; kind is 0 if there is neither.
-func (p *jsonParser) word() (text string, kind byte) {
-	quote := p.take(`"`, "'", "“", "”", "‘", "’")
-	if quote == "" {
-		text = p.text[p.at:]
-		if end := strings.IndexAny(text, " \t\r\n,，:：{}[]\"'/“”‘’"); end >= 0 {
-			text = text[:end]
-		}
-		p.at += len(text)
-		return text, (text + "\x00")[0]
-	}
-	var b strings.Builder
-	for p.at < len(p.text) {
-		r, size := utf8.DecodeRuneInString(p.text[p.at:])
-		if r == '\\' {
-			b.WriteString(p.escape())
-			continue
-		}
-		p.at += size
-		if strings.ContainsRune(closers[quote], r) {
-			return b.String(), '"'
-		}
-		b.WriteRune(r) // for a byte that is no UTF-8, the replacement character, as in encoding/json
-	}
-	return "", 0
-}
-
-// escape reads an escape sequence; one that JSON does not know stands for the character behind the backslash.
-func (p *jsonParser) escape() (s string) {
-	rest := p.text[p.at:]
-	for _, length := range []int{12, 6, 2} { // a surrogate pair, \u0041, \n
-		if length <= len(rest) && json.Unmarshal([]byte(`"`+rest[:length]+`"`), &s) == nil && (length == 2 || utf8.RuneCountInString(s) == 1) {
-			p.at += length
-			return s
-		}
-	}
-	_, size := utf8.DecodeRuneInString(rest[1:])
-	p.at += 1 + size
-	return rest[1 : 1+size]
+	p.at++
+	_ = json.Unmarshal([]byte(p.text[start:p.at]), &text) // it is a JSON string
+	return text
 }

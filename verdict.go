@@ -3,17 +3,17 @@ package main
 // From the reviewer's result line to the verdict, or to the error that says that there was no review.
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
-// completedMarker on a line of its own, in a text without a verdict, is an older form of approval. In a sentence it
-// is a mention.
+// completedMarker as the last line of a text without a verdict is an older form of approval. Anywhere else it is a
+// mention.
 const completedMarker = "[TASK_COMPLETED]"
 
 // A resultLine is the message that ends a reviewer's stream.
@@ -56,7 +56,7 @@ func parseResult(line []byte) *resultLine {
 // text that stands there. A result that says it failed is no review, whatever its text looks like: an API error
 // comes as subtype success with is_error.
 func (r *resultLine) judge() (decided verdict, feedback string, err error) {
-	text, holder := r.text(), ""
+	text := r.text()
 	switch {
 	case r.malformed != nil:
 		return "", "", fmt.Errorf("the reviewer's result is malformed: %w", r.malformed)
@@ -65,11 +65,13 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 		said := append([]string{text}, r.Errors...)
 		return "", "", fmt.Errorf("the reviewer failed%s: %s", kind, cutMiddle(strings.TrimSpace(strings.Join(said, " ")), 500))
 	case isObject(r.StructuredOutput):
-		holder = string(r.StructuredOutput)
+		decided, feedback, _ = readVerdict(r.StructuredOutput, true)
 	case isObject(r.Result):
-		holder = string(r.Result)
+		decided, feedback, _ = readVerdict(r.Result, true)
+	default:
+		decided, feedback = findVerdict(text)
 	}
-	if decided, feedback = findVerdict(cmp.Or(holder, text)); decided == "" {
+	if decided == "" {
 		feedback = text
 	}
 	return decided, strings.TrimSpace(feedback), nil
@@ -100,103 +102,203 @@ func (r *resultLine) ownCost() (sum float64) {
 
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// The names that models give to the members of a verdict.
-const completedKey = "completed" // an older one
-
-var allowKeys = []string{"allow_stop", "allowStop", completedKey}
-
 // decisions are the words for yes and no that models write, in lower case.
 var decisions = map[string]verdict{
 	"true": verdictAllow, "yes": verdictAllow, "是": verdictAllow,
 	"false": verdictBlock, "no": verdictBlock, "否": verdictBlock,
 }
 
-// meantKey is a member of what was meant as a verdict. It is compiled when it is needed: no unsupervised hook needs
-// it.
-var meantKey = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("[\"'“”‘’]?(allow_stop|allowStop|feedback)[\"'“”‘’]?\\s*[:：]|[\"'“”‘’]completed[\"'“”‘’]\\s*[:：]")
-})
+// verdictMember is a member that only a verdict has, and allowKey names the decision in it.
+var (
+	verdictMember = lazyRegexp("(?:[{,]\\s*|[\"'“”‘’])(?:allow_stop|allowStop|feedback)[\"'“”‘’]?\\s*[:：]")
+	allowKey      = lazyRegexp("allow_stop|allowStop")
+)
 
-// verdictEffort is in bytes, of text that is read in vain: a text of many braces that open nothing is given up.
-const verdictEffort = 8 << 20
+// lazyRegexp compiles pattern when it is needed: no unsupervised hook needs it.
+func lazyRegexp(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
-// findVerdict looks for the last verdict in text, which may be prose around JSON. Where a later object was meant as
-// a verdict and can't be read, there is none: what the reviewer decided is not known.
+// findVerdict looks for the last verdict in text, which may be prose around JSON. What stands inside a broken object
+// is never a verdict. Where something that was meant as a verdict stands behind the last one, there is none: what
+// the reviewer decided is not known.
 func findVerdict(text string) (decided verdict, feedback string) {
-	unread, effort, present := false, 0, false // present: one by its present name was there
-	for rest := text; effort < verdictEffort; {
-		_, behind, found := strings.Cut(rest, "{")
-		if !found {
+	text = unfenced(text)
+	found, behind := false, text // behind the last verdict
+	for rest := text; ; {
+		start := strings.IndexByte(rest, '{')
+		if start < 0 {
 			break
 		}
-		rest = rest[len(rest)-len(behind)-1:]
-		v, after, whole := parseLoose(rest)
-		if whole {
-			if d, f, key := readVerdict(v); key != "" && (key != completedKey || !present) {
-				decided, feedback, unread = d, f, d == ""
-				present = key != completedKey
-			}
-			rest = after
+		mended, length := mendObject(rest[start:])
+		written := rest[start : start+length]
+		rest = rest[start+length:]
+		object := []byte(written)
+		exact := json.Valid(object)
+		if !exact {
+			object = mended
+		}
+		d, f, ok := readVerdict(object, written == text)
+		if !ok {
 			continue
 		}
-		extent, own := brokenExtent(rest)
-		effort += len(rest) - len(after) + extent
-		if effort >= verdictEffort || meantKey().MatchString(own) {
-			decided, feedback, unread = "", "", true
-			behind = rest[extent:]
+		if !exact && d == verdictAllow && len(allowKey().FindAllString(written, 2)) != 1 {
+			d = "" // a quotation in the feedback may have been taken for the decision
 		}
-		rest = behind
+		decided, feedback, found, behind = d, f, true, rest
 	}
-	isMarker := func(line string) bool { return strings.TrimSpace(line) == completedMarker }
-	if decided == "" && !unread && slices.ContainsFunc(strings.Split(text, "\n"), isMarker) {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	switch {
+	case verdictMember().MatchString(behind), decided == verdictAllow && closesBrace(behind):
+		return "", ""
+	case !found && strings.TrimSpace(lines[len(lines)-1]) == completedMarker:
 		return verdictAllow, ""
 	}
 	return decided, feedback
 }
 
-// readVerdict reads an object that is a verdict, or has one as its member verdict. key is what names the decision
-// in it, "" for an object that is none; decided is "" where the decision is neither yes nor no. An object with
-// completed among members that no verdict has is somebody's data.
-func readVerdict(v *jsonValue) (decided verdict, feedback, key string) {
-	isNamed := func(key string) bool { return v.member(key) != nil }
-	if inner := v.member("verdict"); inner != nil && !slices.ContainsFunc(allowKeys, isNamed) {
-		v = inner
+// unfenced is text without white space and a Markdown fence around the whole of it.
+func unfenced(text string) string {
+	text = strings.TrimSpace(text)
+	_, inside, isBlock := strings.Cut(text, "\n")
+	inside, isClosed := strings.CutSuffix(inside, "```")
+	if isBlock && isClosed && strings.HasPrefix(text, "```") {
+		return strings.TrimSpace(inside)
 	}
-	if i := slices.IndexFunc(allowKeys, isNamed); i >= 0 {
-		key = allowKeys[i]
-	}
-	foreign := func(m jsonMember) bool { return m.key != key && m.key != "feedback" }
-	if key == "" || key == completedKey && slices.ContainsFunc(v.members, foreign) {
-		return "", "", ""
-	}
-	decided = decisions[strings.ToLower(strings.TrimSpace(v.member(key).text))]
-	return decided, strings.Join(v.member("feedback").texts(), "\n"), key
+	return text
 }
 
-// brokenExtent is the length of the broken object that text begins with: up to the brace that closes it, strings
-// taken into account, or all of text. own is what stands in it and in no brace inside it, which tells what it was
-// meant as; what is in a string of it is never taken for a verdict.
-func brokenExtent(text string) (length int, own string) {
-	var b strings.Builder
-	depth, inString := 0, false
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if depth == 1 {
-			b.WriteByte(c)
-		}
-		switch {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{':
+// closesBrace tells whether text closes a brace that was opened before it.
+func closesBrace(text string) bool {
+	depth := 0
+	for _, c := range text {
+		switch c {
+		case '{':
 			depth++
-		case c == '}':
-			if depth--; depth == 0 {
-				return i + 1, b.String()
-			}
+		case '}':
+			depth--
+		}
+		if depth < 0 {
+			return true
 		}
 	}
-	return len(text), b.String()
+	return false
+}
+
+// readVerdict reads a JSON object that is a verdict, or has one as its member verdict; ok is false for any other.
+// decided is "" where the decision is neither yes nor no. completed, an older name of the decision, counts only
+// where the object is the whole result and has no member that no verdict has; else it is data that the reviewer
+// quotes.
+func readVerdict(object []byte, isWhole bool) (decided verdict, feedback string, ok bool) {
+	var members map[string]json.RawMessage // of two with one name the last counts; a struct would not heed the case
+	_ = json.Unmarshal(object, &members)
+	_, hasFeedback := members["feedback"]
+	older := isWhole && (len(members) == 1 || len(members) == 2 && hasFeedback)
+	for _, key := range []string{"allow_stop", "allowStop", "completed"} {
+		if decision, found := members[key]; found && (key != "completed" || older) {
+			word := strings.ToLower(strings.TrimSpace(scalarText(decision)))
+			return decisions[word], strings.Join(textsIn(members["feedback"]), "\n"), true
+		}
+	}
+	if inner := members["verdict"]; isObject(inner) {
+		return readVerdict(inner, isWhole)
+	}
+	return "", "", false
+}
+
+// textsIn are the texts of value, JSON, and of what is inside it, in order; null has an empty one.
+func textsIn(value json.RawMessage) (texts []string) {
+	if len(value) == 0 || value[0] != '{' && value[0] != '[' {
+		return []string{scalarText(value)}
+	}
+	items := json.NewDecoder(bytes.NewReader(value))
+	for _, _ = items.Token(); items.More(); {
+		if value[0] == '{' {
+			_, _ = items.Token() // the key
+		}
+		var item json.RawMessage
+		_ = items.Decode(&item) // value is valid JSON
+		texts = append(texts, textsIn(item)...)
+	}
+	return texts
+}
+
+// scalarText is the text of a JSON string, nothing for null, and any other value as it is written.
+func scalarText(value json.RawMessage) (text string) {
+	if json.Unmarshal(value, &text) != nil {
+		text = string(value)
+	}
+	return text
+}
+
+// looseToken matches what an object that a model wrote begins with: space or a comment, a mark, a string, a bare
+// word, or a character that belongs to none of them.
+var looseToken = lazyRegexp("^(?s:([\\s\u00a0\u3000]+|//[^\n]*|/\\*.*?\\*/)|([{}\\[\\]])|([,，])|([:：])" +
+	`|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[“”](?:[^“”\\]|\\.)*[“”]|[‘’](?:[^‘’\\]|\\.)*[‘’])` +
+	"|([^\\s\u00a0\u3000,，:：{}\\[\\]\"'/“”‘’]+)|.)")
+
+// mendObject writes the object that text begins with as JSON: with double quotes around strings and bare words, escapes
+// for raw newlines, and without comments and trailing commas. It does no more than that; encoding/json tells whether
+// the outcome is JSON. length is the object's, up to the brace that closes it, or all of text. A brace without a key
+// and a colon behind it is prose or code: there length is the brace's own.
+func mendObject(text string) (mended []byte, length int) {
+	depth, tokens, comma, broken := 0, 0, false, false
+	for length < len(text) {
+		token := looseToken().FindStringSubmatch(text[length:])
+		length += len(token[0])
+		if token[1] != "" { // space or a comment
+			continue
+		}
+		bracket, isComma, isColon, quoted, bare := token[2], token[3] != "", token[4] != "", token[5], token[6]
+		if comma && bracket != "}" && bracket != "]" {
+			mended = append(mended, ',')
+		}
+		comma = isComma
+		switch {
+		case bracket == "{" || bracket == "[":
+			depth++
+			mended = append(mended, bracket...)
+		case bracket != "":
+			depth--
+			mended = append(mended, bracket...)
+		case isColon:
+			mended = append(mended, ':')
+		case quoted != "":
+			_, first := utf8.DecodeRuneInString(quoted)
+			_, last := utf8.DecodeLastRuneInString(quoted)
+			mended = append(mended, jsonString(quoted[first:len(quoted)-last])...)
+		case bare == "null" || bare == "None":
+			mended = append(mended, "null"...)
+		case bare != "":
+			mended = append(mended, encodeJSON(bare)...)
+		default:
+			broken = broken || !isComma
+		}
+		tokens++
+		if tokens == 2 && quoted == "" && bare == "" || tokens == 3 && !isColon {
+			return nil, 1
+		}
+		if depth == 0 {
+			break
+		}
+	}
+	if broken || tokens < 3 {
+		mended = nil
+	}
+	return mended, length
+}
+
+// needsCare matches what may not stand in a JSON string as it is.
+var needsCare = lazyRegexp(`(?s)\\u[0-9a-fA-F]{4}|\\.|["\x00-\x1f]`)
+
+// jsonString is a JSON string of what a model wrote between quotes. An escape that JSON does not know stands for
+// the character behind the backslash.
+func jsonString(content string) string {
+	return `"` + needsCare().ReplaceAllStringFunc(content, func(s string) string {
+		if json.Valid([]byte(`"` + s + `"`)) {
+			return s
+		}
+		quoted := string(encodeJSON(strings.TrimPrefix(s, `\`)))
+		return quoted[1 : len(quoted)-1]
+	}) + `"`
 }
