@@ -4,15 +4,11 @@ package main
 // exit code 0: Claude Code takes 2, and so Go's code for a panic or SIGQUIT, as "block".
 
 import (
-	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 )
 
 // reviewersOwn answers the hook of a reviewer's own claude. Claude Code takes it for no decision.
@@ -84,6 +80,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 		fmt.Fprintln(stderr, "ccc: writing to the state directory:", err)
 	}
 	h.log(hookSubcommand+" invoked", "event", event.HookEventName)
+	h.warn("reading the hook event", event.oddity())
 	switch {
 	case event.AgentID != "":
 		return nil, nil
@@ -95,34 +92,6 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 		return h.decision(h.supervise()), nil
 	}
 	return nil, nil
-}
-
-// Claude Code writes the event at once; a caller that has not done so in this time never will.
-const inputPatience = 5 * time.Second
-
-// readEvent reads one event from stdin. It does not wait for the end of stdin.
-func readEvent(stdin io.Reader) (*hookEvent, error) {
-	event, read := new(hookEvent), make(chan error, 1)
-	go func() { read <- json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(event) }()
-	var err error
-	select {
-	case err = <-read:
-	case <-time.After(inputPatience):
-		return nil, fmt.Errorf("reading the hook event: nothing complete on stdin after %s", inputPatience)
-	}
-	switch {
-	case errors.Is(err, io.EOF):
-		err = errors.New("stdin is empty")
-	case err == nil && event.SessionID == "":
-		err = errors.New("it has no session_id")
-	case err == nil && !validSession(event.SessionID):
-		err = errors.New("its session_id is not one")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the hook event: %w", err)
-	}
-	event.HookEventName = cmp.Or(event.HookEventName, eventStop)
-	return event, nil
 }
 
 // blocked is the decision that sends the agent on, or keeps a prompt from it. JSON members come in the order of

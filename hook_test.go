@@ -453,24 +453,6 @@ func TestHookConcurrent(t *testing.T) {
 	}
 }
 
-// FuzzHookEvent: an event that is taken has a session id that is safe as a file
-// name and an argument, and a name.
-func FuzzHookEvent(f *testing.F) {
-	for _, seed := range []string{"", "{}", `{"session_id":"a"}`, `{"session_id":"-x","hook_event_name":1}`, `{"session_id":"a","tool_input":{"questions":[{}]},"last_assistant_message":{}} x`,
-		`{"session_id":"a","SESSION_ID":"../x"}`, `{"session_id":"a","background_tasks":"\ud800"}`} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, input string) {
-		event, err := readEvent(strings.NewReader(input))
-		if err != nil {
-			return
-		}
-		if !validSession(event.SessionID) || event.HookEventName == "" || filepath.Base(event.SessionID) != event.SessionID || strings.HasPrefix(event.SessionID, "-") {
-			t.Errorf("took %+v", event)
-		}
-	})
-}
-
 // Two reviews of one session have the same flags, prompt and opening of the
 // request, byte for byte, so that the second finds the first in the cache.
 func TestHookReviewsAlike(t *testing.T) {

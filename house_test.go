@@ -21,7 +21,7 @@ var house = []string{
 	"installed.go", "hooks.go", "settings.go", "provider.go", "hookless.go", "process_linux.go", "process_darwin.go", "guard.go", "client.go",
 	"tryplan.go", "tryscratch.go", "trymounts_linux.go", "tryfiles_linux.go", "tryinside_linux.go", "try_linux.go", "try_darwin.go", "try.go",
 	"verdict.go", "stream.go", "prompt.go", "review.go",
-	"screen.go", "status.go", "switch.go", "supervise.go", "hook.go", "log.go",
+	"event.go", "screen.go", "status.go", "switch.go", "supervise.go", "hook.go", "log.go",
 	"doctor.go", "uninstall.go", "demo.go",
 	"launch.go", "main.go",
 }

@@ -15,10 +15,6 @@ import (
 	"time"
 )
 
-// inputLimit is in bytes, of what Claude Code writes to a hook or a status line. An event holds one message of the
-// agent's or one prompt of the user's.
-const inputLimit = 64 << 20
-
 // A tail keeps the last limit bytes of what is written to it.
 type tail struct {
 	limit int

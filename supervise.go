@@ -19,23 +19,6 @@ import (
 	"time"
 )
 
-// A hookEvent is what Claude Code tells a hook.
-type hookEvent struct {
-	SessionID            string          `json:"session_id"`
-	TranscriptPath       string          `json:"transcript_path"`
-	Cwd                  string          `json:"cwd"`
-	HookEventName        string          `json:"hook_event_name"`
-	StopHookActive       bool            `json:"stop_hook_active"`       // this stop follows one that a hook blocked
-	LastAssistantMessage json.RawMessage `json:"last_assistant_message"` // a string, or whatever a later version makes of it
-	BackgroundTasks      json.RawMessage `json:"background_tasks"`
-	SessionCrons         json.RawMessage `json:"session_crons"` // prompts that the agent has scheduled
-	ToolName             string          `json:"tool_name"`
-	ToolInput            json.RawMessage `json:"tool_input"`
-	ToolUseID            string          `json:"tool_use_id"`
-	Prompt               string          `json:"prompt"`
-	AgentID              string          `json:"agent_id"` // set when a subagent, not the session's own agent, is at work
-}
-
 // A hook is the answer to one event.
 type hook struct {
 	event    *hookEvent
@@ -47,18 +30,6 @@ type hook struct {
 }
 
 func (h *hook) project() string { return cmp.Or(os.Getenv(projectVariable), h.event.Cwd) }
-
-// scheduled are the prompts that Claude Code will submit by itself, as the event of a stop tells.
-func (e *hookEvent) scheduled() (prompts []string) {
-	var crons []struct {
-		Prompt string `json:"prompt"`
-	}
-	_ = json.Unmarshal(e.SessionCrons, &crons) // another shape tells of none
-	for _, cron := range crons {
-		prompts = append(prompts, cron.Prompt)
-	}
-	return prompts
-}
 
 // isScheduled tells whether the event's prompt is one that the agent has scheduled, as of the session's last stop.
 // A long one is told clipped.
@@ -276,10 +247,9 @@ func (h *hook) request() (r reviewRequest) {
 			r.tree = top
 		}
 	}
-	r.here, r.tasks, r.lastMessage = h.event.Cwd, h.event.BackgroundTasks, string(h.event.LastAssistantMessage)
-	_ = json.Unmarshal(h.event.LastAssistantMessage, &r.lastMessage) // anything but a string stays as it is
+	r.here, r.tasks, r.lastMessage = h.event.Cwd, h.event.BackgroundTasks, h.event.LastAssistantMessage
 	if h.event.HookEventName == eventPreToolUse {
-		r.question = h.event.ToolInput
+		r.question = append(json.RawMessage{}, h.event.ToolInput...) // a question even if it does not say which
 	}
 	var prompts []string
 	err := h.stateDir.readTimeline(h.event.SessionID, func(past record) {
@@ -314,24 +284,10 @@ func (h *hook) conversation(prompts []string) (talk conversation, err error) {
 		arrived := len(prompts) == 0 || slices.ContainsFunc(talk.requests, func(request string) bool {
 			return strings.HasSuffix(request, strings.TrimSpace(prompts[len(prompts)-1]))
 		})
-		if err == nil && arrived && h.saysLast(talk.last) || time.Now().After(deadline) {
+		if err == nil && arrived && h.event.saysLast(talk.last) || time.Now().After(deadline) {
 			return talk, err
 		}
 	}
-}
-
-// saysLast tells whether words, the agent's last in the transcript, are those of the event, if it has any.
-func (h *hook) saysLast(words string) bool {
-	if h.event.HookEventName == eventPreToolUse {
-		return h.event.ToolUseID == "" || words == toolUse+h.event.ToolUseID
-	}
-	var said string
-	_ = json.Unmarshal(h.event.LastAssistantMessage, &said) // not a string: not told
-	said, words = strings.TrimSpace(said), strings.TrimSpace(words)
-	if said == "" {
-		return words != "" && !strings.HasPrefix(words, toolUse)
-	}
-	return words != "" && (strings.Contains(said, words) || strings.Contains(words, said))
 }
 
 // addDirs are the directories that the reviewer may read besides the one it stands in: those of the session, and
