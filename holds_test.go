@@ -65,9 +65,8 @@ func TestLaunchRelativeWorkDir(t *testing.T) {
 // Every optional flag may be missing.
 func TestHookEachOptionalFlag(t *testing.T) {
 	t.Parallel()
-	for _, flag := range []string{"--system-prompt-snapshot", "--no-session-persistence", "--max-budget-usd"} {
+	for _, flag := range []string{"--system-prompt-snapshot", "--no-session-persistence"} {
 		box := newHookBox(t)
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
 		box.claudeIs(fmt.Sprintf("case \" $* \" in *' %s '*) echo \"error: unknown option '%[1]s'\" >&2; exit 1 ;; esac\nexec %s \"$@\"\n", flag, fakeClaude()))
 		if got := box.stop(""); got.stdout != blockNotYet || !strings.Contains(got.stderr, flag) {
 			t.Errorf("%s: %+v", flag, got)

@@ -4,6 +4,7 @@ package main
 // exit code 0: Claude Code takes 2, and so Go's code for a panic or SIGQUIT, as "block".
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"

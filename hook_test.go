@@ -292,10 +292,28 @@ func TestHookUnknownFlags(t *testing.T) {
 	if got := box.stop(""); got.stdout != blockNotYet || strings.Contains(got.stderr, "--max-budget-usd: going on") || box.read("../fake/reviewer-3/args") != "" {
 		t.Errorf("got %+v", got)
 	}
-	for _, flag := range []string{"--json-schema", "--system-prompt", "--settings", "--permission-mode", "--strict-mcp-config"} {
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
+	for _, flag := range []string{"--json-schema", "--system-prompt", "--settings", "--permission-mode", "--strict-mcp-config", "--max-budget-usd"} {
 		box.claudeIs(fmt.Sprintf("case \" $* \" in *' %s '*) echo \"error: unknown option '%[1]s'\" >&2; exit 1 ;; esac\nexec %s \"$@\"\n", flag, fakeClaude()))
 		if got := box.stop(""); got.stdout != "" || !strings.Contains(got.stderr, "no review: ") || !strings.Contains(got.stderr, flag) {
 			t.Errorf("%s: %+v", flag, got)
+		}
+	}
+}
+
+// A claude, or a wrapper, that rejects an optional flag again and again, or one that ccc did not pass, is called again once at most.
+func TestHookFlagRejectedAgain(t *testing.T) {
+	t.Parallel()
+	for flag, want := range map[string]int{"--system-prompt-snapshot": 2, "--max-budget-usd": 1} {
+		box := newHookBox(t)
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
+		box.claudeIs(fmt.Sprintf(`echo called >>"$HOME/calls"; echo "error: unknown option '%s'" >&2; exit 1`, flag))
+		got := box.stop("")
+		if got.stdout != "" || !strings.Contains(got.stderr, "no review: ") || !strings.Contains(got.stderr, flag) || strings.Contains(got.stderr, "no verdict within") {
+			t.Errorf("%s: %+v", flag, got)
+		}
+		if calls := strings.Count(box.read("calls"), "called"); calls != want {
+			t.Errorf("%s: called %d times, want %d", flag, calls, want)
 		}
 	}
 }

@@ -51,12 +51,17 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 		stream := newStream(r.output, r.progress, r.warn)
 		stderr, err := r.call(ctx, dirs[0], slices.Concat([]string{claude}, slices.Concat(flags...)), stream)
 		found = stream.outcome
-		if name := unknownOption(stderr); stream.lines == 0 && ctx.Err() == nil && slices.Contains(optionalFlags, name) {
+		name := unknownOption(stderr)
+		isIt := func(f reviewerFlag) bool { return f[0] == name }
+		isPassed := stream.lines == 0 && ctx.Err() == nil && slices.ContainsFunc(flags, isIt)
+		if isPassed && slices.Contains(optionalFlags, name) {
 			r.warn(fmt.Errorf("this claude does not know %s: going on without it", name))
-			flags = slices.DeleteFunc(flags, func(f reviewerFlag) bool { return f[0] == name })
+			flags = slices.DeleteFunc(flags, isIt)
 			continue
 		}
 		switch {
+		case isPassed && name == budgetFlag:
+			err = fmt.Errorf("this claude does not know %s: update it, or take max_budget_usd out of ccc.json", name)
 		case stream.result != nil:
 			found.Verdict, found.Feedback, err = stream.result.judge()
 		case ctx.Err() != nil:
@@ -105,8 +110,10 @@ func reviewerSettings(command string, withMCP bool) string {
 	return string(encodeJSON(settings))
 }
 
-// optionalFlags may be dropped for a claude that does not know them.
-var optionalFlags = []string{"--system-prompt-snapshot", "--max-budget-usd"}
+// optionalFlags may be dropped for a claude that does not know them. A spending limit is not optional.
+var optionalFlags = []string{"--system-prompt-snapshot"}
+
+const budgetFlag = "--max-budget-usd"
 
 // flags is the command line of the review. It is the same, byte for byte, for every review of a session, as the
 // prompt cache wants it.
@@ -142,7 +149,7 @@ func (r *review) flags() (flags []reviewerFlag) {
 		{r.model != "", reviewerFlag{"--model", r.model}},
 		{len(r.addDirs) > 0, slices.Concat(reviewerFlag{"--add-dir"}, r.addDirs)},
 		{len(allowed) > 0, slices.Concat(reviewerFlag{"--allowedTools"}, allowed)},
-		{budget > 0, reviewerFlag{"--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64)}},
+		{budget > 0, reviewerFlag{budgetFlag, strconv.FormatFloat(budget, 'f', -1, 64)}},
 	} {
 		if f.wanted {
 			flags = append(flags, f.flag)
