@@ -42,6 +42,7 @@ func startGuarded(cmd *exec.Cmd) (lifeline *os.File, err error) {
 	cmd.Path, cmd.Args = self, append([]string{self, guardSubcommand}, cmd.Args...)
 	cmd.ExtraFiles = []*os.File{guards}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a signal to this process's group spares the guard
+	adoptOrphans()                                       // those of a guard that is killed
 	if err := cmd.Start(); err != nil {
 		lifeline.Close()
 		return nil, err
@@ -49,15 +50,23 @@ func startGuarded(cmd *exec.Cmd) (lifeline *os.File, err error) {
 	return lifeline, nil
 }
 
-// endGuard waits for a guard whose lifeline is cut, and kills its process group when it is stuck itself.
-func endGuard(cmd *exec.Cmd, exited <-chan error) error {
+// endGuard waits for a guard whose lifeline is cut, and kills its process group when it is stuck itself. What a
+// guard that was killed has left behind, as the kernel does for want of memory, is killed too.
+func endGuard(cmd *exec.Cmd, exited <-chan error) (err error) {
 	select {
-	case err := <-exited:
-		return err
+	case err = <-exited:
 	case <-time.After(guardPatience):
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		return <-exited
+		err = <-exited
 	}
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+		if adoptOrphans() {
+			endDescendants(os.Getpid(), nil, true)
+		}
+		err = fmt.Errorf("the guard of the reviewer was killed: %w", err)
+	}
+	return err
 }
 
 // guardReviewer runs the command in args and returns its exit code, or 128 plus the signal that ended it, after

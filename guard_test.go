@@ -102,7 +102,7 @@ func TestReviewEnded(t *testing.T) {
 		name   string
 		signal syscall.Signal // 0: wait for the deadline
 		first  fakeReview     // what the reviewer does before it hangs
-		stuck  bool           // the guard is stopped, and the hook has to end its group
+		guard  string         // the signal that the guard gets, so that the hook has to end what is below it
 		stdout string
 		stderr string
 	}{
@@ -110,10 +110,9 @@ func TestReviewEnded(t *testing.T) {
 		{name: "sigterm", signal: syscall.SIGTERM, stderr: "it was interrupted"},
 		{name: "sigint", signal: syscall.SIGINT, stderr: "it was interrupted"},
 		{name: "sighup", signal: syscall.SIGHUP, stderr: "it was interrupted"},
-		{name: "sigquit", signal: syscall.SIGQUIT, stderr: "it was interrupted"},
-		{name: "sigabrt", signal: syscall.SIGABRT, stderr: "it was interrupted"},
 		{name: "sigkill", signal: syscall.SIGKILL},
-		{name: "guard_stopped", signal: syscall.SIGTERM, stuck: true, stderr: "it was interrupted"},
+		{name: "guard_stopped", signal: syscall.SIGTERM, guard: "STOP", stderr: "it was interrupted"},
+		{name: "guard_killed", guard: "KILL", stderr: "the guard of the reviewer was killed"},
 		{name: "verdict_then_hang", first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
 	}
 	for _, test := range tests {
@@ -122,8 +121,8 @@ func TestReviewEnded(t *testing.T) {
 			box := newHookBox(t)
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
 			holding := strings.Replace(daemon(box), ">"+box.home, "2>&1 | tee "+box.home, 1) // the reviewer's stdout
-			if test.stuck {
-				holding = `kill -STOP "$PPID"; echo ready >"$HOME/daemon"`
+			if test.guard != "" {
+				holding = `kill -` + test.guard + ` "$PPID"` + "\n" + holding
 			}
 			box.reviews(slices.Concat(fakeReview{runs("trap '' TERM"), runs(holding)}, test.first, fakeReview{runs("sleep 100")}))
 			var stdout, stderr strings.Builder
@@ -142,8 +141,11 @@ func TestReviewEnded(t *testing.T) {
 			}
 			cmd.Wait()
 			took := time.Since(start)
-			if test.signal == 0 && test.first == nil {
+			if test.name == "deadline" {
 				took -= 10 * time.Second
+			}
+			if test.guard == "KILL" {
+				took -= pipePatience
 			}
 			if left := box.quiet(time.Second); len(left) != 0 {
 				t.Errorf("left a second later: %q", left)

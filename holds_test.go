@@ -62,21 +62,6 @@ func TestLaunchRelativeWorkDir(t *testing.T) {
 	}
 }
 
-// Every optional flag may be missing.
-func TestHookEachOptionalFlag(t *testing.T) {
-	t.Parallel()
-	for _, flag := range []string{"--system-prompt-snapshot", "--no-session-persistence"} {
-		box := newHookBox(t)
-		box.claudeIs(fmt.Sprintf("case \" $* \" in *' %s '*) echo \"error: unknown option '%[1]s'\" >&2; exit 1 ;; esac\nexec %s \"$@\"\n", flag, fakeClaude()))
-		if got := box.stop(""); got.stdout != blockNotYet || !strings.Contains(got.stderr, flag) {
-			t.Errorf("%s: %+v", flag, got)
-		}
-		if args := box.read("../fake/reviewer-1/args"); strings.Contains(args, flag) || args == "" {
-			t.Errorf("%s: arguments %s", flag, args)
-		}
-	}
-}
-
 // Of two members with one name the last counts, as it does for Claude Code: that is the one that ccc edits.
 func TestSettingsTwice(t *testing.T) {
 	box := newFakeBox(t)

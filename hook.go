@@ -1,7 +1,7 @@
 package main
 
 // One hook event in on stdin, one decision out on stdout. Whatever goes wrong on the way ends as "no decision" and
-// exit code 0: Claude Code takes 2, and so Go's code for a panic or SIGQUIT, as "block".
+// exit code 0: Claude Code takes 2, and so Go's code for a panic, as "block".
 
 import (
 	"errors"
@@ -30,7 +30,6 @@ func supervisorHook(args []string) (code int) {
 		fmt.Print(helpFor(hookSubcommand))
 		return 0
 	}
-	signal.Ignore(syscall.SIGQUIT, syscall.SIGABRT) // a review that runs is ended by them (untilEnded)
 	stderr := newPatientWriter(os.Stderr)
 	defer stderr.close()
 	defer func() {

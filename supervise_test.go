@@ -648,31 +648,6 @@ func TestFaultStderrUnread(t *testing.T) {
 	}
 }
 
-// Go ends on SIGQUIT with 2, which Claude Code takes for "block".
-func TestFaultQuit(t *testing.T) {
-	t.Parallel()
-	for _, signal := range []syscall.Signal{syscall.SIGQUIT, syscall.SIGABRT} {
-		box := newHookBox(t)
-		box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work)
-		read, write, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := box.command("ccc", "supervisor-hook")
-		cmd.Stdin = read
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(500 * time.Millisecond)
-		cmd.Process.Signal(signal)
-		write.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("%v: %v", signal, err)
-		}
-		read.Close()
-	}
-}
-
 // A session of a Claude Code that is too old is not reviewed, and the way out is named.
 func TestReviewOfOldClient(t *testing.T) {
 	box := newHookBox(t)
