@@ -145,9 +145,21 @@ func removeFile(path string) error {
 	return nil
 }
 
-// openAppend opens the file at path for appending, and makes it where there is none.
+// openAppend opens the file at path for appending lines, and makes it where there is none. A last line that a full
+// disk or a crash left torn is ended, so that it does not take the next one with it.
 func openAppend(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	last := []byte{'\n'}
+	if info, err := file.Stat(); err == nil && info.Size() > 0 {
+		_, _ = file.ReadAt(last, info.Size()-1)
+	}
+	if last[0] != '\n' {
+		_, _ = file.Write([]byte{'\n'})
+	}
+	return file, nil
 }
 
 // appendFile adds data to the file at path in a single write, which the kernel does not tear when several processes

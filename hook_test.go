@@ -244,6 +244,27 @@ func TestHookOutputIsTheStream(t *testing.T) {
 	}
 }
 
+// The file of the reviewer's output holds the reviews of the present request.
+func TestHookOutputOfRequest(t *testing.T) {
+	box := newHookBox(t)
+	box.reviews(blocks("one"), blocks("two"), blocks("three"))
+	for i, want := range []string{"one", "one two", "three"} {
+		if i != 1 {
+			box.submit(fmt.Sprint("request ", i))
+		}
+		box.stop("")
+		output, held := box.read(outputPath), ""
+		for _, feedback := range []string{"one", "two", "three"} {
+			if strings.Contains(output, `\"feedback\":\"`+feedback) {
+				held += " " + feedback
+			}
+		}
+		if strings.TrimSpace(held) != want {
+			t.Errorf("after review %d the file holds those of%s, want %s:\n%s", i+1, held, want, output)
+		}
+	}
+}
+
 func TestHookLongFeedback(t *testing.T) {
 	box := newHookBox(t)
 	box.reviews(blocks(strings.Repeat("长", 9000)))

@@ -94,7 +94,8 @@ type lineReader struct {
 	file  *os.File
 }
 
-// read passes on what is there by now; a line without its newline has to wait.
+// read passes on what is there by now; a line without its newline has to wait. A file that has become shorter was
+// begun anew.
 func (r *lineReader) read() (err error) {
 	if r.file == nil {
 		if r.file, err = os.Open(r.path); err != nil {
@@ -108,6 +109,11 @@ func (r *lineReader) read() (err error) {
 			r.lines.skip = true // from the byte before, so that a line that begins right there counts
 			_, _ = r.file.Seek(info.Size()-r.last-1, io.SeekStart)
 		}
+	}
+	info, err := r.file.Stat()
+	if at, _ := r.file.Seek(0, io.SeekCurrent); err == nil && info.Size() < at {
+		r.lines.part, r.lines.skip = nil, false
+		_, _ = r.file.Seek(0, io.SeekStart)
 	}
 	_, err = io.Copy(&r.lines, r.file)
 	return err

@@ -1,9 +1,9 @@
 package main
 
 // The state directory: what ccc remembers of sessions, the log, and what is forgotten. For a session abc123 it
-// holds supervisor-abc123.json (the count), supervisor-abc123-output.jsonl (what the reviewers wrote, as they wrote
-// it), supervisor-abc123-events.jsonl (the timeline) and supervisor-abc123-prompt (what the reviewer is told); for
-// all sessions together hook-invocation.log and the lock; and for a client 12-34-5 client-12-34-5.json (client.go).
+// holds supervisor-abc123.json (the count), supervisor-abc123-output.jsonl (what the reviewers of the present request
+// wrote, as they wrote it), supervisor-abc123-events.jsonl (the timeline) and supervisor-abc123-prompt (what the
+// reviewer is told); for all sessions together hook-invocation.log and the lock; for a client client-NAME.json.
 
 import (
 	"cmp"

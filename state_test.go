@@ -64,3 +64,21 @@ func TestStateLog(t *testing.T) {
 		}
 	}
 }
+
+// A line that a full disk or a crash left torn takes no other with it.
+func TestStateTornLine(t *testing.T) {
+	box := newHookBox(t)
+	for _, name := range []string{eventsPath, outputPath, logPath} {
+		box.write(name, 0o600, `{"time":"2026-01-02T03:04:05Z","event":"Stop","verdict":"blo`)
+	}
+	box.write(statePath, 0o600, stateText(testSession, 1, "")) // the second review of a request
+	box.stop("")
+	if got := box.run(10*time.Second, "", "ccc", "verdict", testSession); got.code != 1 || got.stdout != "block\n" {
+		t.Errorf("ccc verdict: %+v", got)
+	}
+	for _, name := range []string{outputPath, logPath} {
+		if lines := strings.Split(box.read(name), "\n"); !strings.HasSuffix(lines[0], "blo") || len(lines) < 3 {
+			t.Errorf("%s: %q", name, lines)
+		}
+	}
+}

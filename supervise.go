@@ -122,7 +122,11 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 	if r.model == "" && config.Supervisor.Provider == "" && olderThan(h.talk.version, "2.1.200") {
 		r.model = h.talk.model
 	}
-	if output, err := openAppend(h.stateDir.outputFile(h.event.SessionID)); err != nil {
+	path := h.stateDir.outputFile(h.event.SessionID)
+	if entry.Iteration == 1 { // the file holds the reviews of the present request
+		_ = os.Truncate(path, 0) // opening it says what is wrong
+	}
+	if output, err := openAppend(path); err != nil {
 		h.warn("opening the reviewer's output", err)
 	} else {
 		defer output.Close()
