@@ -59,15 +59,18 @@ func supervisorMode(c *call, d dirs) error {
 	if len(operands) > 0 && (operands[0] == "on" || operands[0] == "off") {
 		mode, operands = operands[0], operands[1:]
 	}
-	if len(operands) > 1 {
-		return usageError("supervisor-mode", "%q is neither on nor off", operands[0])
-	}
 	state := stateDir(d.state)
 	caller := state.callerOf(ancestry(os.Getpid()))
 	session, err := "", error(nil)
 	switch {
 	case len(operands) > 0:
 		session, err = state.findSession(operands[0])
+		switch meant := nearest(operands[0], []string{"off", "on"}); {
+		case err != nil && meant != "":
+			return usageError("supervisor-mode", "%q is neither on nor off: did you mean %s?", operands[0], meant)
+		case len(operands) > 1:
+			return usageError("supervisor-mode", "%q is neither on nor off", operands[0])
+		}
 	case caller.agents:
 		session = os.Getenv(sessionVariable)
 	default:
