@@ -6,6 +6,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 // mutingKeys keep every hook, or every hook of the user's, from running when one of them is true. Supervisor Mode
@@ -340,6 +342,23 @@ func installedHooks(text []byte, self string) (programs, missing []string, err e
 		}
 	}
 	return programs, missing, nil
+}
+
+// installedTimeout is the least timeout of ccc's entries for event in text, a settings.json; 0 where none is to be
+// found.
+func installedTimeout(text []byte, self, event string) (least time.Duration) {
+	e, err := newSettingsEditor(text, self)
+	if err != nil {
+		return 0
+	}
+	for _, own := range e.ownEntries(event) {
+		var seconds float64
+		if v := own.entry.member("timeout"); v != nil && json.Unmarshal([]byte(v.raw), &seconds) == nil && seconds > 0 {
+			timeout := time.Duration(seconds * float64(time.Second))
+			least = min(cmp.Or(least, timeout), timeout)
+		}
+	}
+	return least
 }
 
 // managedSettings is the file by which an administrator overrides all others.

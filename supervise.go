@@ -52,7 +52,7 @@ func (h *hook) supervise() outcome {
 	if err != nil {
 		return h.failed(record{}, err)
 	}
-	ctx, cancel := h.untilEnded(time.Duration(config.Supervisor.TimeoutSeconds) * time.Second)
+	ctx, cancel := h.untilEnded(h.patience(config))
 	defer cancel()
 	request := h.request()
 	entry := record{Limit: config.Supervisor.MaxIterations}
@@ -197,10 +197,27 @@ var (
 	errToldToEnd   = errors.New("it was interrupted, by Esc or because Claude Code ended")
 )
 
+// endingTime is how long before Claude Code would end the hook the review is given up: the guard takes up to a
+// second, and what a killed guard left in its pipes up to pipePatience.
+const endingTime = 5 * time.Second
+
+// patience is how long the review may take, and what is wrong with one that takes longer. Claude Code ends the hook
+// at the timeout that a launch has put into settings.json, whatever ccc.json says since.
+func (h *hook) patience(config *config) (timeout time.Duration, late error) {
+	timeout = time.Duration(config.Supervisor.TimeoutSeconds) * time.Second
+	text, _ := os.ReadFile(h.dirs.settingsFile()) // without one there is no timeout
+	installed := installedTimeout(text, h.dirs.hookPath(), h.event.HookEventName)
+	if !inSession() || installed == 0 || timeout+endingTime <= installed {
+		return timeout, fmt.Errorf("the reviewer gave no verdict within %s", timeout)
+	}
+	ended := max(installed-endingTime, time.Second)
+	return ended, fmt.Errorf("the reviewer gave no verdict within %s: Claude Code ends the hook after %s, as settings.json says; ccc --supervisor makes that fit timeout_seconds, %d",
+		ended, installed, config.Supervisor.TimeoutSeconds)
+}
+
 // untilEnded returns a context that ends after timeout, when ccc is told to end, or when the session is switched
-// off; its cause says which.
-func (h *hook) untilEnded(timeout time.Duration) (context.Context, context.CancelFunc) {
-	late := fmt.Errorf("the reviewer gave no verdict within %s", timeout)
+// off; its cause says which, late the first.
+func (h *hook) untilEnded(timeout time.Duration, late error) (context.Context, context.CancelFunc) {
 	timed, stop := context.WithTimeoutCause(context.Background(), timeout, late)
 	ctx, cancel := context.WithCancelCause(timed)
 	signals := make(chan os.Signal, 1)

@@ -657,3 +657,23 @@ func TestReviewOfOldClient(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Claude Code ends the hook at the timeout in settings.json. Where timeout_seconds was raised since the launch, the
+// review is given up before, and the user is told why.
+func TestHooksTimeoutInSettings(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	box.launch()
+	box.setSettings(strings.ReplaceAll(box.settings(), `"timeout": 600`, `"timeout": 7`))
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":1800}}`)
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
+	box.reviews(fakeReview{runs("sleep 100")})
+	const why = "no verdict within 2s: Claude Code ends the hook after 7s, as settings.json says"
+	got := box.stop("")
+	if got.code != 0 || !strings.Contains(got.stdout, why) || got.took > 6*time.Second {
+		t.Errorf("got %+v", got)
+	}
+	if r := box.timeline(testSession); len(r) != 1 || r[0].Verdict != verdictFailed || !strings.Contains(r[0].Error, why) {
+		t.Errorf("timeline %+v", r)
+	}
+}
