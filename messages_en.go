@@ -135,11 +135,15 @@ func (english) running(tryCommand, noCopy string) (title, text string) {
 		return "Running commands", "Besides what the user's permission rules allow, nothing can be run here, because no throw-away copy can be made: " +
 			noCopy + ". Go by the files, and by the output in the conversation."
 	}
-	return "Running commands", "Tests, examples, any command can be run in a throw-away copy, in this form only:\n\n    " + tryCommand + " 'COMMAND'\n\n" +
-		"Inside the quotes stands one line for sh. Paths are the same in the copy. It may write to the project, HOME and the temporary " +
-		"directories; what it writes lasts for that one run and is not seen outside. There is no network. After five minutes it is ended " +
-		"(--timeout 10m gives it more); give Bash a long enough timeout, too. Exit code 125 means that no copy could be made: that says " +
-		"something of this machine, nothing of the agent's work."
+	return "Running commands", "Run tests, examples and whatever executes code or writes files in this one form, with as many lines inside the " +
+		"quotes as you like:\n\n```sh\n" + tryExample(tryCommand) + "\n```\n\n" +
+		"Between the single quotes stands a script for sh, with no other single quote in it: put strings in double quotes; where nothing else " +
+		`will do, write \047 in printf and \x27 in code. No line begins with #: write no comments. Pipes, redirections, &&, $? and ` +
+		"here-documents all go inside the quotes, and nothing follows them: an exit code other than 0 is shown anyway. If Claude Code refuses a command, its form is most likely wrong: repeat it in " +
+		"this form. Paths are the same in the copy. It may write to the project, HOME and the temporary directories; what it writes lasts for " +
+		"that one run and is not seen outside. Probes go into a directory of mktemp -d. There is no network. After five minutes it is ended " +
+		"(--timeout 10m behind try gives it more); give Bash a long enough timeout, too. Exit code 125 means that no copy could be made: that " +
+		"says something of this machine, nothing of the agent's work."
 }
 
 func (english) requests() string { return "The user's requests (in order, verbatim)" }

@@ -74,7 +74,7 @@ type promptWords struct {
 var promptLanguages = map[string]promptWords{
 	"zh": {
 		text:      defaultPrompt,
-		sizeLimit: 30 << 10,
+		sizeLimit: 31 << 10,
 		headings: [promptHeadings]string{
 			promptTitle:       "# 审查守则",
 			promptRole:        "## 角色：严格的任务审查者",

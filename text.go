@@ -128,3 +128,14 @@ func grouped(n int) string {
 	}
 	return text
 }
+
+// tryExample is the one form in which Claude Code lets whatever a reviewer runs through: between single quotes, with no
+// other single quote and nothing behind them. The guides hold it too.
+func tryExample(tryCommand string) string {
+	return tryCommand + ` 'dir=$(mktemp -d)
+cat > "$dir/probe.py" <<"EOF"
+import json
+print(json.dumps({"name": "it\x27s", "days": [30, 31]}))
+EOF
+python3 "$dir/probe.py" && printf "it\047s fine\n"'`
+}

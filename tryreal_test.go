@@ -40,15 +40,57 @@ func (box *sandbox) ranCommands() (ran []string) {
 	return ran
 }
 
-// In dontAsk the command line of the request goes through, in each of the forms that the prompt teaches, and no other
-// that writes. What was run changed nothing.
+// shownExample is the command of many lines that text, a request or a guide, shows: what stands behind its ccc try.
+func shownExample(t *testing.T, text, ccc string) string {
+	t.Helper()
+	_, example, found := strings.Cut(text, "```sh\n"+ccc+" ")
+	example, _, ended := strings.Cut(example, "\n```\n")
+	if !found || !ended {
+		t.Fatalf("no example in %s", text)
+	}
+	return example
+}
+
+// probesInCode is what reviewers write: Go, JSON, a shell function, braces, quotes and dollars.
+const probesInCode = `dir=$(mktemp -d) && cd "$dir"
+cat > case.json <<"J"
+{"name": "it is", "items": [{"a": 1, "b": "two"}, {"a": 2, "b": "${HOME}"}]}
+J
+cat > main.go <<"G"
+package main
+
+import ("encoding/json"; "fmt"; "os")
+
+type item struct { A int; B string }
+
+func main() {
+	var c struct { Name string; Items []item }
+	text, _ := os.ReadFile("case.json")
+	if err := json.Unmarshal(text, &c); err != nil { panic(err) }
+	fmt.Println(map[string]int{"it\x27s": 1, "two": 2}["it\x27s"] + len(c.Name), len(c.Items), c.Items[1].B)
+}
+G
+check() { for n in 1 2; do go run "$1" | grep "$2" || return $?; done; }
+check main.go "6 2 .{HOME}"; printf "rc=%d it\047s\n" "$?"
+check main.go absent`
+
+// In dontAsk the example that the request and the guides show goes through as it stands there, and so does all else in
+// that form; what would write outside of a copy does not. What was run changed nothing.
 func TestRealClientCopy(t *testing.T) {
 	try := tryCommand()
+	example := shownExample(t, defaultPrompt, "ccc try")
+	if other := shownExample(t, defaultPromptEnglish, "ccc try"); other != example {
+		t.Errorf("the guides show %s and %s", example, other)
+	}
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	through := []string{
+		try + " " + example,
+		try + " '" + probesInCode + "'",
 		try + ` 'echo one; touch made; cat notes.txt && pwd | wc -l'`,
-		try + ` sh -c 'echo "two $0"' x`,
 		"cd sub && " + try + ` 'ls ../notes.txt; exit 4'`,
-		try + " sh <<'EOF'\ncat notes.txt\necho three\nEOF", // up to 2.1.30 without redirections
 	}
 	refused := []string{
 		try + ` 'true'; touch made`,
@@ -68,17 +110,18 @@ func TestRealClientCopy(t *testing.T) {
 		return s
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		needCopy(t, box)
+		box.vars = append(box.vars, "GOCACHE="+strings.TrimSpace(string(cache))) // one that is warm
 		os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
-		got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "do it")
+		got := box.run(240*time.Second, "", "ccc", "--supervisor", "-p", "do it")
 		expectRun(t, box, got, "done", verdictAllow)
-		if text := api.requests("review")[0].last("user"); !strings.Contains(text, try+" '命令'") {
-			t.Errorf("the request is %s", text)
+		if shown := shownExample(t, api.requests("review")[0].last("user"), try); shown != example {
+			t.Errorf("the request shows %s", shown)
 		}
 		results := api.results()
 		if len(results) < len(through)+len(refused) {
 			t.Fatalf("results %q", results)
 		}
-		for i, want := range []string{"one\na note\n1", "two x", "../notes.txt", "a note\nthree"} {
+		for i, want := range []string{`{"name": "it's", "days": [30, 31]}` + "\nit's fine", "6 2 ${HOME}\n6 2 ${HOME}\nrc=0 it's", "one\na note\n1", "../notes.txt"} {
 			if !strings.Contains(results[i], want) {
 				t.Errorf("%s: %q", through[i], results[i])
 			}
@@ -88,7 +131,7 @@ func TestRealClientCopy(t *testing.T) {
 				t.Errorf("%s was not refused: %q", command, result)
 			}
 		}
-		want := []string{"echo one; touch made; cat notes.txt && pwd | wc -l → 0", `sh -c 'echo "two $0"' x → 0`, "ls ../notes.txt; exit 4 → 4", "sh → 0"}
+		want := []string{strings.Trim(example, "'") + " → 0", probesInCode + " → 1", "echo one; touch made; cat notes.txt && pwd | wc -l → 0", "ls ../notes.txt; exit 4 → 4"}
 		if ran := box.ranCommands(); !slices.Equal(ran, want) {
 			t.Errorf("ran %q", ran)
 		}

@@ -42,7 +42,7 @@ func TestTryOffered(t *testing.T) {
 	if !strings.Contains(args, "--allowedTools\nRead\nBash("+try+":*)\n") || !strings.Contains(args, reviewerSettings(try, false)) {
 		t.Errorf("arguments %s", args)
 	}
-	if !strings.Contains(request, try+" '命令'") || strings.Contains(request, "什么也不能运行") {
+	if !strings.Contains(request, "```sh\n"+tryExample(try)+"\n```") || strings.Contains(request, "什么也不能运行") {
 		t.Errorf("request %s", request)
 	}
 	if ran := box.read("../fake/ran"); ran != "a note\n" {
