@@ -243,6 +243,19 @@ func recordProvider(d dirs, name string) error {
 	return replaceFile(d.configFile(), setMember(text, root, "current_provider", value), true)
 }
 
+// limitUnder is how many reviews a request has where blockCapVariable has that value: limit, or fewer where Claude Code
+// would end the turn by force before. It takes 8 for a value that is no number, and 0 for no cap (2.1.200, 2.1.330).
+func limitUnder(limit int, blockCap string) int {
+	n, err := strconv.Atoi(blockCap)
+	if err != nil {
+		n = 8
+	}
+	if n <= 0 {
+		return limit
+	}
+	return min(n, limit)
+}
+
 // findProvider returns the provider of that name, nil for none.
 func (c *config) findProvider(name string) *provider {
 	p, ok := c.Providers[name]

@@ -30,8 +30,7 @@ const (
 	sessionVariable    = "CLAUDE_CODE_SESSION_ID"
 	tokenVariable      = "ANTHROPIC_AUTH_TOKEN"
 	keyVariable        = "ANTHROPIC_API_KEY"
-	// Claude Code (from 2.1.143) ends a turn by force after this many blocked stops in a row, 8 unless told
-	// otherwise.
+	// Claude Code (from 2.1.143) ends a turn by force after this many blocked stops in a row; see limitUnder.
 	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 	// Claude Code puts a line at the head of the system prompt that differs between an interactive session and a
 	// reviewer, and with it all that follows in the prompt cache; "0" leaves the line out of both. A subscription

@@ -314,9 +314,9 @@ func (c *checkup) checkBlockCap() {
 	limit := c.config.Supervisor.MaxIterations
 	found := false
 	check := func(value, where, fix string) {
-		if n, err := strconv.Atoi(value); err != nil || n < limit {
+		if n := limitUnder(limit, value); n < limit {
 			found = true
-			c.warning(fix, "block cap: %s in %s ends a turn before max_iterations, %d, reviews", blockCapVariable, where, limit)
+			c.warning(fix, "block cap: %s in %s leaves a request %d reviews of max_iterations, %d", blockCapVariable, where, n, limit)
 		}
 	}
 	if value := os.Getenv(blockCapVariable); value != "" {
@@ -329,7 +329,8 @@ func (c *checkup) checkBlockCap() {
 		}
 	}
 	if !found {
-		c.ok("block cap: allows max_iterations, %d, reviews", limit)
+		c.ok("block cap: allows max_iterations, %d, reviews; %d where /supervisor on switched on what ccc did not launch",
+			limit, limitUnder(limit, ""))
 	}
 }
 

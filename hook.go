@@ -170,11 +170,13 @@ func (h *hook) command(operand string, supervised bool) any {
 		return blocked(lang.modeFailed(err.Error()))
 	}
 	h.log("switched", "mode", modeWord(on), "by", switchedInSession)
-	h.record(record{Event: eventSwitch, Mode: modeWord(on), By: switchedInSession})
+	config, _ := loadConfig(h.dirs)
+	limit := reviewLimit(config)
+	h.record(record{Event: eventSwitch, Mode: modeWord(on), By: switchedInSession, Limit: limit})
 	switch operand {
 	case "on":
 		h.keepInstructions()
-		return blocked(lang.modeOn())
+		return blocked(lang.modeOn(limit))
 	case "off":
 		return blocked(lang.modeOff())
 	}
@@ -216,5 +218,5 @@ func (h *hook) prompt() any {
 // introduction tells that the session is supervised: the newest clients hide what was printed before they started.
 func (h *hook) introduction() any {
 	config, _ := loadConfig(h.dirs)
-	return systemMessage(lang.introduction(config.Supervisor.MaxIterations, os.Getenv(providerVariable)))
+	return systemMessage(lang.introduction(reviewLimit(config), os.Getenv(providerVariable)))
 }

@@ -66,7 +66,7 @@ type messages interface {
 	modeUnclear(operand string) string
 	modeNotForAgent() string
 	modeFailed(why string) string
-	modeOn() string
+	modeOn(limit int) string
 	modeOff() string
 
 	// The hook's progress, in whole lines.

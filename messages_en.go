@@ -95,8 +95,8 @@ func (english) modeNotForAgent() string {
 
 func (english) modeFailed(why string) string { return "Supervisor mode could not be switched: " + why }
 
-func (english) modeOn() string {
-	return "Supervisor mode is on: the agent is reviewed before it stops."
+func (english) modeOn(limit int) string {
+	return fmt.Sprintf("Supervisor mode is on: the agent is reviewed before it stops, at most %s a request.", count(limit, "review"))
 }
 
 func (english) modeOff() string {

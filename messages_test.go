@@ -126,6 +126,7 @@ func TestLanguageComplete(t *testing.T) {
 			{l.modeIs("1a"), "1a"},
 			{l.modeUnclear("1a"), "1a"},
 			{l.modeFailed("1a"), "1a"},
+			{l.modeOn(71), "71"},
 			{l.detailsIn("1a"), "1a"},
 			{l.unfinished("1a"), "1a"},
 			{l.limitSkipped(71), "71/71"},

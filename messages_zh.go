@@ -94,8 +94,8 @@ func (chinese) modeNotForAgent() string {
 
 func (chinese) modeFailed(why string) string { return "无法切换监督：" + why }
 
-func (chinese) modeOn() string {
-	return "监督已打开：Agent 每次停下之前都要先经过审查。"
+func (chinese) modeOn(limit int) string {
+	return fmt.Sprintf("监督已打开：Agent 每次停下之前都要先经过审查，每个请求最多 %d 次。", limit)
 }
 
 func (chinese) modeOff() string { return "监督已关闭：Agent 停下时不再审查。" }

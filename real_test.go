@@ -100,6 +100,25 @@ func TestRealClientTenRejections(t *testing.T) {
 	})
 }
 
+// In a session that ccc did not launch the client's own limit holds, eight; the turn ends by ccc's, with its message,
+// and not by force.
+func TestRealClientUnlaunchedLimit(t *testing.T) {
+	forClients(t, func() script {
+		s := script{reviewer: []apiReply{replyVerdict(false, "not yet")}}
+		for i := range 12 {
+			s.agent = append(s.agent, replyText(fmt.Sprint("answer ", i+1)))
+		}
+		return s
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.launch() // of another session, which leaves the hooks
+		got := box.run(120*time.Second, "", "claude", "-p", "/supervisor do it", "--output-format", "stream-json", "--verbose")
+		want := append(slices.Repeat([]verdict{verdictBlock}, 8), verdictLimit)
+		if verdicts := box.timelineVerdicts(); !slices.Equal(verdicts, want) || !strings.Contains(got.stdout, `"result":"answer 9"`) || strings.Contains(got.stdout, "blocked the turn from ending") {
+			t.Errorf("verdicts %q, %.2000s", verdicts, got.stdout)
+		}
+	})
+}
+
 func TestRealClientQuestion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs tmux")

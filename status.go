@@ -94,10 +94,11 @@ func (s *summary) add(r record) {
 	if r.Time.After(s.UpdatedAt) {
 		s.UpdatedAt = r.Time
 	}
+	s.Limit = cmp.Or(r.Limit, s.Limit)
 	if r.Verdict == "" {
 		return
 	}
-	s.Verdict, s.VerdictAt, s.Limit = r.Verdict, &r.Time, cmp.Or(r.Limit, s.Limit)
+	s.Verdict, s.VerdictAt = r.Verdict, &r.Time
 	s.CostUSD += r.CostUSD
 	if r.Tokens != nil {
 		s.Tokens.add(*r.Tokens)

@@ -46,6 +46,15 @@ func (h *hook) isSupervised() bool {
 	return h.stateDir.supervised(h.event.SessionID, h.caller)
 }
 
+// reviewLimit is how many reviews a request has. In a session Claude Code's own limit counts too: a launch raises it,
+// and the hook's environment tells what it is, whoever started the session.
+func reviewLimit(config *config) int {
+	if !inSession() {
+		return config.Supervisor.MaxIterations
+	}
+	return limitUnder(config.Supervisor.MaxIterations, os.Getenv(blockCapVariable))
+}
+
 // supervise counts the event and has it reviewed.
 func (h *hook) supervise() outcome {
 	config, err := loadConfig(h.dirs)
@@ -55,7 +64,7 @@ func (h *hook) supervise() outcome {
 	ctx, cancel := h.untilEnded(h.patience(config))
 	defer cancel()
 	request := h.request()
-	entry := record{Limit: config.Supervisor.MaxIterations}
+	entry := record{Limit: reviewLimit(config)}
 	err = h.update(func(s *sessionState) {
 		entry.Iteration = s.nextIteration(entry.Limit, h.talk.newest)
 		if h.event.HookEventName == eventStop {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -174,6 +176,45 @@ func TestSwitchFails(t *testing.T) {
 		if got := box.hook(event); got.stdout+got.stderr != "" {
 			t.Errorf("switched off, but %+v", got)
 		}
+	}
+}
+
+// In a session of Claude Code's a request has no more reviews than Claude Code lets a turn be sent back; the answer, the
+// introduction, ccc status and the reviews name the number, and the stop behind the last one is told.
+func TestSwitchLimit(t *testing.T) {
+	for _, test := range []struct {
+		blockCap string // of Claude Code, as the hook's environment has it
+		session  bool   // and not a hook that is run by hand
+		limit    string
+	}{
+		{"", true, "8"}, {"x", true, "8"}, {"3", true, "3"}, {"40", true, "9"}, {"0", true, "9"}, {"", false, "9"},
+	} {
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
+			t.Parallel()
+			box := newHookBox(t)
+			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":9}}`)
+			if test.session {
+				box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, blockCapVariable+"="+test.blockCap)
+				if got := box.submit("/supervisor on"); !strings.Contains(got.stdout, "最多 "+test.limit+" 次") {
+					t.Errorf("on: %+v", got)
+				}
+				if got := box.run(10*time.Second, "", "ccc", "status"); !strings.Contains(got.stdout, " 0/"+test.limit+" ") {
+					t.Errorf("status: %+v", got)
+				}
+				if got := box.submit("words"); !strings.Contains(got.stdout, "最多审查 "+test.limit+" 次") {
+					t.Errorf("introduction: %+v", got)
+				}
+			}
+			n, _ := strconv.Atoi(test.limit)
+			box.write(statePath, 0o600, stateText(testSession, n-1, `,"enabled":true`))
+			if got := box.stop(""); got.stdout != blockNotYet || !strings.Contains(got.stderr, fmt.Sprintf("iteration %d/%[1]d", n)) {
+				t.Errorf("the last review: %+v", got)
+			}
+			if got := box.stop(""); strings.Contains(got.stdout, "block") || !strings.Contains(got.stderr, "上限 "+test.limit+"/"+test.limit) ||
+				test.session != strings.Contains(got.stdout, "（"+test.limit+" 次）") {
+				t.Errorf("behind it: %+v", got)
+			}
+		})
 	}
 }
 
