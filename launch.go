@@ -80,10 +80,11 @@ func planLaunch(args []string) (l *launch, err error) {
 		err := fmt.Errorf("a background session calls the API that its service was started with, not that of %s", l.provider.name)
 		return nil, failure{code: 2, err: err, hint: "start it without --bg, or without a provider"}
 	}
-	if l.supervisor {
-		if err := l.planSupervision(); err != nil {
-			return nil, err
-		}
+	if !l.supervisor {
+		return l, nil
+	}
+	if err := l.planSupervision(); err != nil {
+		return nil, err
 	}
 	return l, l.settings.install(l.dirs, nil) // nothing is written yet
 }
@@ -254,8 +255,12 @@ func (l *launch) write() error {
 		}
 	}
 	if l.supervisor || l.settings.defaults != nil {
-		if err := withInstallation(d, l.install); err != nil {
+		err := withInstallation(d, l.install)
+		if l.supervisor && err != nil {
 			return err
+		}
+		if err != nil { // settings.json is Claude Code's to judge where ccc does not need it
+			fmt.Fprintln(os.Stderr, "ccc: warning: going on without the settings of ccc.json:", err)
 		}
 	}
 	l.remember()

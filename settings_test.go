@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -281,20 +283,38 @@ func TestSettingsInstallRefusedFileUntouched(t *testing.T) {
 	}
 }
 
-// A launch that will be refused writes nothing before, supervised or not.
+// Where settings.json can't be edited, a supervised launch is refused before anything is written, and any other starts
+// claude; what ccc.json would add is missed with a warning.
 func TestSettingsRefusedLaunch(t *testing.T) {
-	for _, args := range [][]string{{"--supervisor", "-p", "hi"}, {"kimi", "-p", "hi"}} {
-		box := newFakeBox(t)
-		const config = `{"settings":{"model":"m"},"providers":{"kimi":{"env":{"TIMEOUT_MS":1}}}}`
-		box.write(".claude/ccc.json", 0o600, config)
-		box.setSettings(`{"hooks": "mine"}`)
-		got := box.run(10*time.Second, "", append([]string{"ccc"}, args...)...)
-		if got.code != 1 || !strings.Contains(got.stderr, "settings.json: line 1, column 11: hooks is not an object") || strings.Contains(got.stderr, "enabled") {
-			t.Errorf("%q: %+v", args, got)
-		}
-		if len(box.files()) != 2 || box.read(".claude/ccc.json") != config || box.read("../fake/agent-1/args") != "" {
-			t.Errorf("%q: claude was started, or something written: %q", args, box.files())
-		}
+	const added = `{"settings":{"model":"m"}}`
+	for _, test := range []struct{ flag, settings, config, code, stderr string }{
+		{"--supervisor", `{"hooks": "mine"}`, added, "1", "settings.json: line 1, column 11: hooks is not an object"},
+		{"--supervisor", "a directory", "{}", "1", "settings.json: is a directory"},
+		{"", `{"hooks": "mine"}`, added, "0", "warning: going on without the settings of ccc.json: "},
+		{"", "a directory", added, "0", "warning: going on without the settings of ccc.json: "},
+		{"", "a directory", "{}", "0", ""},
+		{"", "{", "{}", "0", ""},
+	} {
+		t.Run(fmt.Sprint(test), func(t *testing.T) {
+			box := newFakeBox(t)
+			box.write(".claude/ccc.json", 0o600, test.config)
+			if test.settings == "a directory" {
+				box.write(".claude/settings.json/file", 0o600, "")
+			} else {
+				box.setSettings(test.settings)
+			}
+			got := box.run(10*time.Second, "", "sh", "-c", "ccc "+test.flag+" -p hi")
+			if fmt.Sprint(got.code) != test.code || !strings.Contains(got.stderr, test.stderr) || (got.stderr == "") != (test.stderr == "") {
+				t.Errorf("%+v", got)
+			}
+			if started := box.read("../fake/agent-1/args") != ""; started != (test.code == "0") {
+				t.Errorf("claude was started: %v", started)
+			}
+			files := slices.DeleteFunc(box.files(), func(name string) bool { return strings.HasSuffix(name, lockName) })
+			if len(files) != 2 || box.read(".claude/ccc.json") != test.config {
+				t.Errorf("something was written: %q", files)
+			}
+		})
 	}
 }
 
