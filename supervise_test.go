@@ -78,7 +78,7 @@ func TestShown(t *testing.T) {
 		{"approved", "", allows(""), ""},
 		{"left_to_the_user", "", allows("rotate the key"), "审查通过。审查者留给你的话：rotate the key"},
 		{"failed", "", fails("API Error: 529"), "审查失败，Agent 的工作未经审查：the reviewer failed"},
-		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 本请求的审查次数已用完（10 次），这次停下未经审查；你的下一条提示重新计数（日志: `},
+		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 本请求的审查次数已用完（8 次），这次停下未经审查；你的下一条提示重新计数（日志: `},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
