@@ -70,7 +70,7 @@ func TestRealClientCache(t *testing.T) {
 	for _, keep := range []bool{false, true} {
 		t.Run(fmt.Sprintf("keep_cache_%v", keep), func(t *testing.T) {
 			forNewest(t, func() script {
-				s := script{marker: lang.verdictForm()}
+				s := script{marker: say(verdictForm)}
 				verdict := func(allow bool, feedback string) apiReply {
 					if keep {
 						return replyText(fmt.Sprintf("I looked.\n```json\n{\"allow_stop\": %v, \"feedback\": %q}\n```", allow, feedback))

@@ -165,7 +165,7 @@ func (r *resultTable) String() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "| | %s |\n|---|%s\n", strings.Join(r.versions, " | "), strings.Repeat("---|", len(r.versions)))
 	for _, test := range r.tests {
-		fmt.Fprintf(&text, "| %s |", words(test))
+		fmt.Fprintf(&text, "| %s |", inWords(test))
 		for _, version := range r.versions {
 			cell := ""
 			if passed, ran := r.passed[[2]string{test, version}]; ran {
@@ -178,8 +178,8 @@ func (r *resultTable) String() string {
 	return text.String()
 }
 
-// words writes a name like TenRejections as ten rejections.
-func words(name string) string {
+// inWords writes a name like TenRejections as ten rejections.
+func inWords(name string) string {
 	var text strings.Builder
 	for i, r := range name {
 		if i > 0 && unicode.IsUpper(r) {

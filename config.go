@@ -87,7 +87,7 @@ var configKeys = map[string]expectation{
 	"providers.*.env":         wantObject,
 	"providers.*.env.*":       begins(`"tf-`+digits, "a string, a number or a boolean"),
 	"providers.*.claude_args": wantStrings,
-	"language":                oneOf(chinese{}.name(), english{}.name()),
+	"language":                oneOf(chinese, english),
 }
 
 // An expectation is what a value of ccc.json has to be, in words and as a test of its text.

@@ -59,7 +59,7 @@ func demo(_ *call, d dirs) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	lang = english{}
+	lang = english
 	if err := prepareDemo(dir, d.self); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func prepareDemo(dir, self string) error {
 	claude := filepath.Join(dir, "testdata", "claude")
 	err = errors.Join(os.Chmod(claude, 0o700), os.MkdirAll(filepath.Join(dir, "home", ".claude"), 0o700),
 		os.Mkdir(filepath.Join(dir, "project"), 0o700),
-		os.WriteFile(filepath.Join(dir, "home", ".claude", "ccc.json"), fmt.Appendf(nil, `{"language":%q}`, lang.name()), 0o600))
+		os.WriteFile(filepath.Join(dir, "home", ".claude", "ccc.json"), fmt.Appendf(nil, `{"language":%q}`, lang), 0o600))
 	if err != nil {
 		return err
 	}

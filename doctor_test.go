@@ -58,7 +58,7 @@ func TestDoctorWell(t *testing.T) {
 	if !slices.Equal(subjects, want) || strings.Contains(got.stdout, "SECRET") {
 		t.Errorf("it says\n%s", got.stdout)
 	}
-	for _, want := range []string{"version 2.1.329", fmt.Sprintf("SUPERVISOR.md, %d bytes", len(defaultPrompt)), "12, reviews; 8 where"} {
+	for _, want := range []string{"version 2.1.329", fmt.Sprintf("SUPERVISOR.md, %d bytes", len(defaultPrompt.zh)), "12, reviews; 8 where"} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("it lacks %q:\n%s", want, got.stdout)
 		}

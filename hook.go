@@ -72,7 +72,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	}
 	speak(d)
 	if h.caller.agents {
-		return blocked(lang.modeNotForAgent()), nil
+		return blocked(say(modeNotForAgent)), nil
 	}
 	// A closed stderr must not end the hook in the middle of a review.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
@@ -122,15 +122,15 @@ func (h *hook) decision(found outcome) any {
 	case found.Verdict == verdictBlock:
 		return toolDecision("deny", feedback)
 	case found.Verdict == verdictFailed && inSession():
-		return systemMessage(lang.noReview(cutMiddle(found.Error, 200), h.stateDir.logFile()))
+		return systemMessage(say(reviewFailed, cutMiddle(found.Error, 200), h.stateDir.logFile()))
 	case found.Verdict == verdictFailed:
 		return nil
 	case !isStop:
 		return toolDecision("allow", feedback)
 	case found.Verdict == verdictLimit && inSession():
-		return systemMessage(lang.limitStop(found.Feedback, h.stateDir.logFile()))
+		return systemMessage(say(limitStop, found.Feedback, h.stateDir.logFile()))
 	case found.Verdict == verdictAllow && feedback != "":
-		return systemMessage(lang.approved(feedback))
+		return systemMessage(say(approved, feedback))
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (h *hook) cutFeedback(feedback string) string {
 	if len(runes) <= feedbackLimit {
 		return feedback
 	}
-	note := "\n" + lang.feedbackCut(h.stateDir.timelineFile(h.event.SessionID))
+	note := "\n" + say(feedbackCut, h.stateDir.timelineFile(h.event.SessionID))
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
@@ -154,20 +154,20 @@ func (h *hook) cutFeedback(feedback string) string {
 func (h *hook) command(operand string, supervised bool) any {
 	switch {
 	case operand == "":
-		return blocked(lang.modeIs(modeWord(supervised)))
+		return blocked(say(modeIs, modeWord(supervised)))
 	case nearMode(operand):
-		return blocked(lang.modeUnclear(operand))
+		return blocked(say(modeUnclear, operand))
 	}
 	on, task := operand != "off", operand != "on" && operand != "off"
 	switch scheduled := h.isScheduled(); {
 	case scheduled && task: // it goes on as it is, like every prompt that the agent has scheduled
 		return nil
 	case scheduled:
-		return blocked(lang.modeNotForAgent())
+		return blocked(say(modeNotForAgent))
 	}
 	if err := h.stateDir.switchMode(h.event.SessionID, h.caller.client, on); err != nil {
 		h.warn("switching the mode", err)
-		return blocked(lang.modeFailed(err.Error()))
+		return blocked(say(modeFailed, err.Error()))
 	}
 	h.log("switched", "mode", modeWord(on), "by", switchedInSession)
 	config, _ := loadConfig(h.dirs)
@@ -176,9 +176,9 @@ func (h *hook) command(operand string, supervised bool) any {
 	switch operand {
 	case "on":
 		h.keepInstructions()
-		return blocked(lang.modeOn(limit))
+		return blocked(say(modeOn, count(limit, reviews)))
 	case "off":
-		return blocked(lang.modeOff())
+		return blocked(say(modeOff))
 	}
 	h.event.Prompt = operand
 	return h.prompt()
@@ -205,9 +205,9 @@ func (h *hook) prompt() any {
 	switch {
 	case last.Told:
 	case last.Verdict == verdictFailed:
-		return systemMessage(lang.earlierNoReview(cutMiddle(last.Error, 200), h.stateDir.logFile()))
+		return systemMessage(say(earlierFailed, cutMiddle(last.Error, 200), h.stateDir.logFile()))
 	case last.Verdict == verdictLimit:
-		return systemMessage(lang.earlierLimit(last.Limit, h.stateDir.logFile()))
+		return systemMessage(say(earlierLimit, count(last.Limit, reviews), h.stateDir.logFile()))
 	}
 	if first && inSession() {
 		return h.introduction()
@@ -218,5 +218,9 @@ func (h *hook) prompt() any {
 // introduction tells that the session is supervised: the newest clients hide what was printed before they started.
 func (h *hook) introduction() any {
 	config, _ := loadConfig(h.dirs)
-	return systemMessage(lang.introduction(reviewLimit(config), os.Getenv(providerVariable)))
+	provider := os.Getenv(providerVariable)
+	if provider != "" {
+		provider = say(introducedProvider, provider)
+	}
+	return systemMessage(say(introduction, count(reviewLimit(config), reviews), provider))
 }

@@ -520,7 +520,7 @@ func TestHookReviewsAlike(t *testing.T) {
 		}
 		first, _, found := strings.Cut(box.read("../fake/reviewer-1/stdin"), "attempt 0")
 		second, _, _ := strings.Cut(box.read("../fake/reviewer-2/stdin"), "attempt 1")
-		if !found || first != second || strings.Contains(first, defaultPrompt) != keep || strings.Contains(first, lang.verdictForm()) != keep || !strings.Contains(first, "[1] fix it") {
+		if !found || first != second || strings.Contains(first, defaultPrompt.zh) != keep || strings.Contains(first, say(verdictForm)) != keep || !strings.Contains(first, "[1] fix it") {
 			t.Errorf("%s: the requests open with\n%s\nand\n%s", config, first, second)
 		}
 	}

@@ -32,7 +32,7 @@ func wantedHooks(command string, reviewSeconds int) []wantedHook {
 	entry := func(seconds int, more string) []byte {
 		return fmt.Appendf(nil, `{"type":"command","command":%s,"timeout":%d%s}`, encodeJSON(command), seconds, more)
 	}
-	review := entry(max(600, reviewSeconds+60), `,"statusMessage":`+string(encodeJSON(lang.reviewing())))
+	review := entry(max(600, reviewSeconds+60), `,"statusMessage":`+string(encodeJSON(say(reviewing))))
 	return []wantedHook{
 		{event: eventStop, entry: review},
 		{event: eventPreToolUse, matcher: askUserQuestion, entry: review},
@@ -118,4 +118,49 @@ func hookProgram(command, self string) string {
 // none.
 func reaches(matcher, tool string) bool {
 	return tool == "" || matcher == "" || matcher == "*" || slices.Contains(strings.Split(matcher, "|"), tool)
+}
+
+// A shellWord is one word of a shell's command line.
+type shellWord struct {
+	start, end int    // its place
+	text       string // without its quotes
+	first      bool   // of a command
+	expands    bool   // it has a ~ or a variable that the shell replaces
+}
+
+// shellWords splits a command line, up to a comment, as a POSIX shell would; operators and redirections end a word
+// and are left out.
+func shellWords(line string) (words []shellWord) {
+	quote, inWord, first := byte(0), false, true
+	for i := 0; i <= len(line); i++ {
+		if i == len(line) || quote == 0 && strings.IndexByte(" \t\r\n;&|<>", line[i]) >= 0 {
+			if inWord {
+				words[len(words)-1].end = i
+			}
+			inWord, first = false, first || i < len(line) && strings.IndexByte(";&|\n", line[i]) >= 0
+			continue
+		}
+		c := line[i]
+		if !inWord {
+			if c == '#' {
+				break
+			}
+			words = append(words, shellWord{start: i, first: first, expands: c == '~'})
+			inWord, first = true, false
+		}
+		word := &words[len(words)-1]
+		switch {
+		case c == '\\' && quote != '\'' && i+1 < len(line):
+			i++
+			word.text += line[i : i+1]
+		case c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		default:
+			word.expands = word.expands || c == '$' && quote != '\''
+			word.text += line[i : i+1]
+		}
+	}
+	return words
 }

@@ -87,7 +87,7 @@ func sumJSON(value string) string {
 // as long as the user has not.
 type keptFile struct {
 	path string
-	in   func(messages) string // its text in a language
+	text words
 }
 
 // shippedBefore are the checksums of the texts of ccc 1.0.0, SUPERVISOR.md and /supervisor, which recorded them in
@@ -97,8 +97,7 @@ var shippedBefore = []string{"ab81fdc77ef2f1b91a5e07f8adfc94ce", "81466e5a8fa0ed
 // isOurs tells whether content, found at the file's path, is what a ccc wrote.
 func (f keptFile) isOurs(in *installation, content []byte) bool {
 	sum := checksum(content)
-	isIn := func(language messages) bool { return string(content) == f.in(language) }
-	return slices.ContainsFunc(languages, isIn) || in.Files[f.path] == sum || slices.Contains(shippedBefore, sum)
+	return string(content) == f.text.zh || string(content) == f.text.en || in.Files[f.path] == sum || slices.Contains(shippedBefore, sum)
 }
 
 // keep writes the file if there is none, or if the one there is ccc's and of another text. One that the user has
@@ -112,7 +111,7 @@ func (f keptFile) keep(d dirs, in *installation) error {
 	if err != nil || !missing && !f.isOurs(in, content) {
 		return err
 	}
-	text := []byte(f.in(lang))
+	text := []byte(say(f.text))
 	if missing || !bytes.Equal(content, text) {
 		if err := replaceFile(f.path, text, true); err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 
 // keepFile does what a launch does to a file that the user may edit.
 func keepFile(d dirs, path, text string) error {
-	return withInstallation(d, func(in *installation) error { return keptFile{path, func(messages) string { return text }}.keep(d, in) })
+	return withInstallation(d, func(in *installation) error { return keptFile{path, words{text, text}}.keep(d, in) })
 }
 
 // A file that ccc made follows a newer ccc until the user touches it.

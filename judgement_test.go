@@ -50,16 +50,15 @@ type judgementTurn struct {
 	Output string `json:"output,omitempty"`
 }
 
-// judgeWords is what a language has of its own in a judgement: its messages, the prompt and the request among them, and
-// the words around the conversation.
+// judgeWords is a language, and what it has of its own in a judgement: the words around the conversation.
 type judgeWords struct {
-	in                       messages
+	in                       string
 	begin, tool, result, end string
 }
 
 var judgeLanguages = map[string]judgeWords{
-	"zh": {chinese{}, "以下是 Agent 与用户的对话：", "工具", "结果", "对话到此为止。"},
-	"en": {english{}, "This is the conversation of the agent and the user:", "tool", "result", "The conversation ends here."},
+	"zh": {chinese, "以下是 Agent 与用户的对话：", "工具", "结果", "对话到此为止。"},
+	"en": {english, "This is the conversation of the agent and the user:", "tool", "result", "The conversation ends here."},
 }
 
 // readJudgements returns the cases by file name.
@@ -138,7 +137,7 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string, words ju
 	stream := newStream(io.Discard, io.Discard, func(err error) { t.Log(err) })
 	complaints := &tail{limit: 2000}
 	args := []string{"--print", "--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema(),
-		"--system-prompt", words.in.defaultPrompt(), "--settings", reviewerSettings(c.tryCommand(), false), "--permission-mode", "dontAsk"}
+		"--system-prompt", defaultPrompt.in(words.in), "--settings", reviewerSettings(c.tryCommand(), false), "--permission-mode", "dontAsk"}
 	if try := c.tryCommand(); try != "" {
 		args = append(args, "--allowedTools", "Bash("+try+":*)")
 	}
@@ -206,9 +205,9 @@ func TestRealClientJudgements(t *testing.T) {
 				t.Errorf("%d of %d, want half", right, all)
 			}
 			for _, r := range api.requests("review") {
-				title, _ := words.in.round(1, 10)
-				asked := strings.Contains(r.last("user"), words.end) && strings.Contains(r.last("user"), "\n## "+title+"\n")
-				if !strings.Contains(r.System, strings.TrimSpace(words.in.defaultPrompt())) || !asked {
+				title, _, _ := strings.Cut(sectionRound.in(words.in), "\n")
+				asked := strings.Contains(r.last("user"), words.end) && strings.Contains(r.last("user"), "\n"+title+"\n")
+				if !strings.Contains(r.System, strings.TrimSpace(defaultPrompt.in(words.in))) || !asked {
 					t.Errorf("the model was asked %.200q", r.last("user"))
 				}
 			}

@@ -113,7 +113,7 @@ func TestRealClientAttribution(t *testing.T) {
 	for _, login := range []bool{true, false} {
 		t.Run(fmt.Sprintf("login_%v", login), func(t *testing.T) {
 			forClients(t, func() script {
-				return script{marker: lang.verdictForm(), reviewer: []apiReply{replyText(`{"allow_stop": true, "feedback": ""}`)}}
+				return script{marker: say(verdictForm), reviewer: []apiReply{replyText(`{"allow_stop": true, "feedback": ""}`)}}
 			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"keep_cache":true}}`)
 				if login {

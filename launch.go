@@ -266,7 +266,7 @@ func (l *launch) write() error {
 	l.remember()
 	if l.supervisor {
 		log := state.logFile()
-		fmt.Fprint(os.Stderr, lang.announcement(l.dirs.state, log, state.outputFile("<session>"), shellQuote(log)))
+		fmt.Fprint(os.Stderr, say(announcement, l.dirs.state, log, state.outputFile("<session>"), shellQuote(log)))
 	}
 	if !slices.Contains([]string{"", "0", "1"}, os.Getenv(supervisorVariable)) {
 		fmt.Fprintf(os.Stderr, "ccc: warning: %s is set to neither 0 nor 1, and counts as 0: use 1, or --supervisor\n", supervisorVariable)
@@ -286,7 +286,7 @@ func (l *launch) remember() {
 	}
 	switch {
 	case !l.named && name != "":
-		fmt.Fprintln(os.Stderr, "ccc:", lang.remembered(printable(name), noProvider))
+		fmt.Fprintln(os.Stderr, "ccc:", say(remembered, printable(name), noProvider))
 	case l.named && name+l.config.CurrentProvider != "": // also what is recorded, for what a killed launch left there
 		if err := recordProvider(l.dirs, name); err != nil && name != l.config.CurrentProvider {
 			fmt.Fprintf(os.Stderr, "ccc: warning: the provider counts for this session only: recording it in %s: %v\n", l.dirs.configFile(), err)

@@ -36,7 +36,7 @@ func showLog(c *call, d dirs) (err error) {
 		begun = newcomers(d) // before the first look, so that none is missed
 		err = s.choose(d, os.Stderr)
 		if err == nil && s.session == "" && follow {
-			fmt.Fprintln(os.Stderr, noSessions(d)+"\n"+lang.waiting())
+			fmt.Fprintln(os.Stderr, noSessions(d)+"\n"+say(waitingForFirst))
 		}
 		for err == nil && s.session == "" && follow && pause(ctx) {
 			err = s.choose(d, io.Discard) // its complaints were made once
@@ -58,8 +58,8 @@ func showLog(c *call, d dirs) (err error) {
 func (s *story) choose(d dirs, stderr io.Writer) (err error) {
 	isHere := false
 	s.session, isHere, err = newestSession(d, stderr)
-	if s.chosen = lang.newestOfAll(); isHere {
-		s.chosen = lang.newestHere()
+	if s.chosen = say(newestOfAll); isHere {
+		s.chosen = say(newestHere)
 	}
 	return err
 }
@@ -137,7 +137,7 @@ func (s *story) tellAll(ctx context.Context, follow bool, begun func() string) (
 	s.title()
 	if s.tellLines(); !follow || err != nil {
 		if !s.raw && s.date == "" {
-			s.block("", lang.noRecords())
+			s.block("", say(noRecords))
 		}
 		return "", err
 	}
@@ -172,7 +172,7 @@ func (s *story) goOver(next string) *story {
 	if next != "" && !s.raw {
 		fmt.Fprintln(s)
 	}
-	return &story{screen: s.screen, state: s.state, session: next, chosen: lang.newcomer(), raw: s.raw}
+	return &story{screen: s.screen, state: s.state, session: next, chosen: say(newcomer), raw: s.raw}
 }
 
 // isPast tells whether the review that wrote its last output at that time is over: there is a verdict since (its
@@ -194,7 +194,11 @@ func (s *story) tellLines() {
 
 // title says which session this is.
 func (s *story) title() {
-	what := lang.sessionTitle(s.session, s.chosen)
+	chosen := s.chosen
+	if chosen != "" {
+		chosen = say(sessionChosen, chosen)
+	}
+	what := say(sessionTitle, s.session, chosen)
 	if !s.raw {
 		s.block("", what)
 	} else if s.chosen != "" {
@@ -224,12 +228,11 @@ func (s *story) tell(r record) {
 		s.review(r)
 		s.runs = nil
 	case r.Event == eventSwitch:
-		fmt.Fprintln(s, s.paint(bold, map[string]string{modeWord(true): lang.switchedOn(), modeWord(false): lang.switchedOff()}[r.Mode]))
-		s.block("    "+lang.leadBy(), map[string]string{switchedInSession: lang.byUser(), switchedOutside: lang.byOutside(),
-			switchedByAgent: lang.byAgent()}[r.By])
+		fmt.Fprintln(s, s.paint(bold, say(map[string]words{modeWord(true): switchedOn, modeWord(false): switchedOff}[r.Mode])))
+		s.block("    "+say(leadBy), say(map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]))
 	default:
 		s.runs = nil
-		fmt.Fprintln(s, s.paint(bold, lang.user()))
+		fmt.Fprintln(s, s.paint(bold, say(titleUser)))
 		s.block("    ", cutMiddle(r.Prompt, enough))
 	}
 }
@@ -249,19 +252,19 @@ var tryCall = regexp.MustCompile(`^Bash\(\S*/ccc try `)
 func basis(r record) string {
 	source := oneLine(r.PromptSource)
 	if source == builtinSource {
-		source = lang.builtinPrompt()
+		source = say(builtinPrompt)
 	}
 	if r.PromptKept {
-		source += lang.promptChanged()
+		source += say(promptChanged)
 	}
 	return source
 }
 
 // review tells what became of a stop or a question.
 func (s *story) review(r record) {
-	what := map[string]string{eventStop: lang.review(), eventPreToolUse: lang.reviewOfQuestion()}[r.Event]
+	what := say(map[string]words{eventStop: titleReview, eventPreToolUse: titleQuestion}[r.Event])
 	if what == "" {
-		what = lang.review() + " " + oneLine(r.Event)
+		what = say(titleReview) + " " + oneLine(r.Event)
 	}
 	if r.Iteration > 0 {
 		what += fmt.Sprintf(" %d/%d", r.Iteration, r.Limit)
@@ -269,36 +272,36 @@ func (s *story) review(r record) {
 	fmt.Fprintln(s, s.paint(bold, what), s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict))))
 	var facts []string
 	if r.DurationSeconds > 0 {
-		facts = append(facts, lang.took(r.DurationSeconds))
+		facts = append(facts, say(took, duration(r.DurationSeconds)))
 	}
 	if r.CostUSD > 0 {
 		facts = append(facts, dollars(r.CostUSD))
 	}
 	if t := r.Tokens; t != nil && *t != (tokens{}) {
-		facts = append(facts, lang.tokensUsed(grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output)))
+		facts = append(facts, say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output)))
 	}
 	s.block("    ", strings.Join(facts, " · "))
-	s.block("    "+lang.leadBasis(), basis(r))
+	s.block("    "+say(leadBasis), basis(r))
 	if r.CacheSplit {
-		s.block("    ", lang.cacheSplit())
+		s.block("    ", say(cacheSplit))
 	}
-	s.block("    "+lang.leadTools(), oneLine(strings.Join(s.looks(r), " · ")))
+	s.block("    "+say(leadTools), oneLine(strings.Join(s.looks(r), " · ")))
 	for _, run := range s.runs {
-		s.block("    "+lang.leadRan(), ran(run))
+		s.block("    "+say(leadRan), ran(run))
 	}
-	s.block("    "+lang.leadNoCopy(), r.NoCopy)
+	s.block("    "+say(leadNoCopy), r.NoCopy)
 	if r.Verdict == verdictAllow {
-		s.block("    "+lang.leadForUser(), r.Feedback)
+		s.block("    "+say(leadForUser), r.Feedback)
 	} else {
-		s.block("    "+lang.leadFeedback(), r.Feedback)
+		s.block("    "+say(leadFeedback), r.Feedback)
 	}
-	s.block("    "+lang.leadReason(), r.Error)
-	s.block("    "+lang.leadAdvice(), s.cacheAdvice(r))
+	s.block("    "+say(leadReason), r.Error)
+	s.block("    "+say(leadAdvice), s.cacheAdvice(r))
 	switch r.Verdict {
 	case verdictFailed:
-		s.block("    ", lang.stoppedUnreviewed())
+		s.block("    ", say(stoppedUnreviewed))
 	case verdictLimit:
-		s.block("    ", lang.stoppedAtLimit(r.Limit))
+		s.block("    ", say(stoppedAtLimit, count(r.Limit, reviews)))
 	}
 }
 
@@ -321,7 +324,7 @@ func (s *story) cacheAdvice(r record) string {
 		return ""
 	}
 	s.advised = true
-	return lang.cacheAdvice(grouped(kept), grouped(r.Tokens.fresh()))
+	return say(cacheAdvice, grouped(kept), grouped(r.Tokens.fresh()))
 }
 
 // step notes a line of the reviewer's output. Where a review begins, those before it are history.
@@ -357,14 +360,14 @@ func (s *story) tellSteps() {
 func (s *story) watch() {
 	if !s.watching {
 		s.watching = true
-		fmt.Fprintf(s, "\n%s\n", s.paint(bold, lang.reviewUnderWay()))
+		fmt.Fprintf(s, "\n%s\n", s.paint(bold, say(reviewUnderWay)))
 	}
 }
 
 func (s *story) tellRuns(runs []record) {
 	for _, run := range runs {
 		s.watch()
-		s.block("    · "+strings.TrimRight(lang.leadRan(), " ")+" ", ran(run))
+		s.block("    · "+strings.TrimRight(say(leadRan), " ")+" ", ran(run))
 	}
 }
 
@@ -374,5 +377,5 @@ func ran(r record) string {
 	if r.ExitCode != nil {
 		code = *r.ExitCode
 	}
-	return lang.ran(cutMiddle(oneLine(r.Command), 300), code, r.DurationSeconds)
+	return say(commandRan, cutMiddle(oneLine(r.Command), 300), code, duration(r.DurationSeconds))
 }

@@ -88,7 +88,7 @@ func TestSession(t *testing.T) {
 			t.Errorf("the environment lacks %q", want)
 		}
 	}
-	if prompt := box.read(".claude/SUPERVISOR.md"); prompt != defaultPrompt {
+	if prompt := box.read(".claude/SUPERVISOR.md"); prompt != defaultPrompt.zh {
 		t.Errorf("SUPERVISOR.md is not the default: %.80q", prompt)
 	}
 	for n, want := range []string{"", "I think it is done.", "Now it is tested."} {
@@ -380,10 +380,11 @@ var pages = [][2]string{
 // Both READMEs quote what ccc says in their language, and name its subcommands and the test command.
 func TestReadme(t *testing.T) {
 	const state = "/home/you/.claude/ccc"
-	for i, language := range []messages{english{}, chinese{}} {
+	for i, language := range []string{english, chinese} {
+		speakIn(t, language)
 		readme := readPage(t, pages[0][i])
-		for _, said := range []string{language.announcement(state, state+"/hook-invocation.log", state+"/supervisor-<session>-output.jsonl",
-			state+"/hook-invocation.log"), "[SUPERVISOR] " + language.introduction(10, ""), "`" + language.reviewing() + "`", "```sh\ngo test ./...\n```"} {
+		for _, said := range []string{say(announcement, state, state+"/hook-invocation.log", state+"/supervisor-<session>-output.jsonl",
+			state+"/hook-invocation.log"), "[SUPERVISOR] " + say(introduction, count(10, reviews), ""), "`" + say(reviewing) + "`", "```sh\ngo test ./...\n```"} {
 			if !strings.Contains(readme, said) {
 				t.Errorf("%s lacks: %s", pages[0][i], said)
 			}
@@ -477,8 +478,8 @@ func TestVersionsListed(t *testing.T) {
 			t.Errorf("%s: the table is not that of %q", page, versions)
 		}
 		for _, test := range realClientTests(t) {
-			if !strings.Contains(text, "\n| "+words(test)+" | ") {
-				t.Errorf("%s: the table lacks %q", page, words(test))
+			if !strings.Contains(text, "\n| "+inWords(test)+" | ") {
+				t.Errorf("%s: the table lacks %q", page, inWords(test))
 			}
 		}
 	}

@@ -428,7 +428,7 @@ func TestRealClientTools(t *testing.T) {
 					verdict = replyText(`{"allow_stop":true,"feedback":""}`)
 				}
 				return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyTool("mcp__x__write", `{}`), replyTool("EnterWorktree", `{"name":"rv"}`),
-					replyTool("CronCreate", `{"cron":"*/5 * * * *","prompt":"x","durable":true,"recurring":true}`), verdict}, marker: lang.verdictForm()}
+					replyTool("CronCreate", `{"cron":"*/5 * * * *","prompt":"x","durable":true,"recurring":true}`), verdict}, marker: say(verdictForm)}
 			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, keep))
 				box.mcpServer(server)
@@ -679,7 +679,7 @@ func TestRealClientLanguage(t *testing.T) {
 				t.Errorf("the request lacks %q:\n%s", want, request)
 			}
 		}
-		if r := api.requests("review")[0]; !strings.Contains(r.System, strings.TrimSpace(defaultPromptEnglish)) || !strings.Contains(string(r.Body), "the work is impeccable") {
+		if r := api.requests("review")[0]; !strings.Contains(r.System, strings.TrimSpace(defaultPrompt.en)) || !strings.Contains(string(r.Body), "the work is impeccable") {
 			t.Errorf("the reviewer was told %.300s", r.System)
 		}
 		tty.prompt("/supervisor")

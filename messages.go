@@ -1,30 +1,68 @@
 package main
 
-// The languages that ccc speaks. What people, the agent and the reviewer read stands in messages_zh.go and
-// messages_en.go, and nowhere else; a text that one of them lacks does not compile. Errors, warnings, --help,
+// Every text of ccc's for people, the agent and the reviewer, in the languages that it speaks. Errors, warnings, --help,
 // doctor, uninstall and demo are English in every language, and so are records that programs read.
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"os"
 	"strings"
 )
 
-// lang is the language of this process. It is set once, by speak, before anything is said.
-var lang messages = chinese{}
+const (
+	chinese = "zh" // as language of ccc.json has it
+	english = "en"
+)
 
-// languages are all there are, for what has to be known again in any of them.
-var languages = []messages{chinese{}, english{}}
+// lang is the language of this process. It is set once, before anything is said.
+var lang = chinese
 
 // languageFor returns the language that ccc.json names, "" for none, else the one of the locale.
-func languageFor(configured string) messages {
+func languageFor(configured string) string {
 	locale := cmp.Or(configured, os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG"), "C")
 	name, _, _ := strings.Cut(locale, ".")
-	if name == "C" || name == "POSIX" || strings.HasPrefix(strings.ToLower(name), "zh") {
-		return chinese{}
+	if name == "C" || name == "POSIX" || strings.HasPrefix(strings.ToLower(name), chinese) {
+		return chinese
 	}
-	return english{}
+	return english
+}
+
+// words are one text in both languages. They are written without field names: with one missing they do not compile.
+type words struct{ zh, en string }
+
+func (w words) in(language string) string {
+	if language == english {
+		return w.en
+	}
+	return w.zh
+}
+
+// say returns text in the language of this process. Where there are values, they replace its verbs, as in fmt;
+// without any, a % is a %.
+func say(text words, values ...any) string {
+	if len(values) == 0 {
+		return text.in(lang)
+	}
+	return fmt.Sprintf(text.in(lang), values...)
+}
+
+// count is n with what is counted: 1 review, 2 reviews, 2 次.
+func count(n int, what words) string {
+	text := fmt.Sprint(n, " ", say(what))
+	if lang == english && n != 1 {
+		text += "s"
+	}
+	return text
+}
+
+// duration writes seconds, from a minute on with minutes.
+func duration(seconds float64) string {
+	if seconds < 60 {
+		return say(inSeconds, seconds)
+	}
+	return say(inMinutes, int(seconds)/60, int(seconds)%60)
 }
 
 // cutMiddle leaves the first and last characters of a text longer than keep characters, about keep of them in all,
@@ -35,112 +73,279 @@ func cutMiddle(text string, keep int) string {
 		return text
 	}
 	half := keep / 2
-	return fmt.Sprintf("%s\n%s\n%s", string(runes[:half]), lang.leftOut(len(runes)-2*half), string(runes[len(runes)-half:]))
+	return fmt.Sprintf("%s\n%s\n%s", string(runes[:half]), say(leftOut, count(len(runes)-2*half, characters)), string(runes[len(runes)-half:]))
 }
 
-// A messages is a language. A method that returns two values has a section of the request: its title and its text.
-type messages interface {
-	name() string // as language of ccc.json has it
+// What several of the others use.
+var (
+	reviews    = words{"次", "review"}
+	characters = words{"个字符", "character"}
+	days       = words{"天", "day"}
+	inSeconds  = words{"%.1f 秒", "%.1fs"}
+	inMinutes  = words{"%d 分 %02d 秒", "%dm%02ds"}
+	leftOut    = words{"……（省略 %s）……", "... (%s left out) ..."}
+)
 
-	// The launch.
-	announcement(state, log, output, follow string) string
-	remembered(provider, none string) string
-	// What is kept for the user: SUPERVISOR.md, and the file that makes /supervisor known.
-	defaultPrompt() string
-	commandFile() string
+// The launch.
+var (
+	announcement = words{ // state directory, log, output, log as a word of a shell's
+		`Supervisor mode enabled
+[Supervisor Mode] 日志文件:
+  状态目录: %s
+  Hook 日志: %s
+  审查输出: %s
+查看日志: tail -f %s
+`,
+		`Supervisor mode enabled
+[Supervisor Mode] Log files:
+  State directory: %s
+  Hook log: %s
+  Reviewer's output: %s
+To follow the log: tail -f %s
+`,
+	}
+	remembered = words{ // provider, the word for none
+		"提供商 %s（沿用上次启动的选择；ccc %s 不用提供商）",
+		"provider %s, remembered from an earlier launch; ccc %s goes without one",
+	}
+)
 
-	// The hook's answers. Each stands behind [SUPERVISOR].
-	introduction(limit int, provider string) string
-	noReview(why, log string) string
-	earlierNoReview(why, log string) string
-	limitReached(limit int) string
-	limitStop(limitReached, log string) string
-	earlierLimit(limit int, log string) string
-	approved(forUser string) string
+//go:embed supervisor_prompt_default.md
+var promptChinese string
+
+//go:embed supervisor_prompt_default_en.md
+var promptEnglish string
+
+// What is kept for the user: SUPERVISOR.md, and the file that makes /supervisor known.
+var (
+	defaultPrompt = words{promptChinese, promptEnglish}
+	commandFile   = words{
+		`---
+description: 监督本会话：on 打开，off 关闭，也可以直接给出任务
+argument-hint: on | off | 任务
+---
+$ARGUMENTS
+`,
+		`---
+description: "Supervise this session: on, off, or a task to begin with"
+argument-hint: on | off | task
+---
+$ARGUMENTS
+`,
+	}
+)
+
+// The hook's answers. Each stands behind [SUPERVISOR].
+var (
+	introduction = words{ // count of reviews, introducedProvider or nothing
+		"本会话受监督：每个请求最多审查 %s%s。实时查看: ccc log -f",
+		"This session is supervised: at most %s a request%s. To watch: ccc log -f",
+	}
+	introducedProvider = words{"，提供商：%s", ", provider: %s"}
+	reviewFailed       = words{ // cause, log
+		"审查失败，Agent 的工作未经审查：%s（日志: %s）",
+		"There was no review, so the agent's work stands unchecked. Cause: %s (log: %s)",
+	}
+	earlierFailed = words{ // cause, log
+		"上一次审查失败，Agent 的工作未经审查：%s（日志: %s）",
+		"The last review did not take place, so the agent's work stands unchecked. Cause: %s (log: %s)",
+	}
+	limitReached = words{ // count of reviews
+		"本请求的审查次数已用完（%s）",
+		"The limit of %s is reached; there are no more for this request",
+	}
+	limitStop = words{ // limitReached, log
+		"%s，这次停下未经审查；你的下一条提示重新计数（日志: %s）",
+		"%s. This stop was not reviewed (log: %s)",
+	}
+	earlierLimit = words{ // count of reviews, log
+		"上一个请求的审查次数已用完（%s），最后一次停下未经审查（日志: %s）",
+		"The last request reached the limit of %s; its last stop was not reviewed (log: %s)",
+	}
+	approved = words{"审查通过。审查者留给你的话：%s", "Approved. The reviewer leaves this to you: %s"}
 	// What the agent reads.
-	defaultFeedback() string
-	feedbackCut(path string) string
-	leftOut(characters int) string
+	defaultFeedback = words{"请继续完成任务", "Please go on until the task is done."}
+	feedbackCut     = words{"……（反馈过长，全文见 %s）", "... (too long; the whole feedback is in %s)"}
 	// /supervisor.
-	modeIs(mode string) string
-	modeUnclear(operand string) string
-	modeNotForAgent() string
-	modeFailed(why string) string
-	modeOn(limit int) string
-	modeOff() string
+	modeIs = words{
+		"监督：%s（/supervisor on 打开，/supervisor off 关闭）",
+		"Supervisor mode: %s (/supervisor on and /supervisor off switch it)",
+	}
+	modeUnclear = words{
+		"不明白“/supervisor %s”。可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor（显示当前状态）、/supervisor 加上任务内容",
+		"What does /supervisor %s mean? There are: /supervisor on, /supervisor off, /supervisor (how it stands), /supervisor some task",
+	}
+	modeNotForAgent = words{"开关监督由用户决定，不由 Agent 决定。", "Switching the supervision is for the user, not for the agent."}
+	modeFailed      = words{"无法切换监督：%s", "Supervisor mode could not be switched: %s"}
+	modeOn          = words{ // count of reviews
+		"监督已打开：Agent 每次停下之前都要先经过审查，每个请求最多 %s。",
+		"Supervisor mode is on: the agent is reviewed before it stops, at most %s a request.",
+	}
+	modeOff = words{"监督已关闭：Agent 停下时不再审查。", "Supervisor mode is off: the agent stops without a review."}
+)
 
-	// The hook's progress, in whole lines.
-	begun() string
-	reviewing() string // also the spinner's text
-	detailsIn(path string) string
-	finished() string
-	unfinished(feedback string) string
-	limitSkipped(limit int) string
+// The hook's progress, in whole lines.
+var (
+	hookBegun    = words{"[SUPERVISOR HOOK] 开始执行", "[SUPERVISOR HOOK] Started"}
+	reviewing    = words{"[SUPERVISOR] 正在审查工作...", "[SUPERVISOR] Reviewing the work..."} // also the spinner's text
+	detailsIn    = words{"请在新窗口查看日志文件了解详情: %s", "For details, follow this log file in another window: %s"}
+	finished     = words{"[SUPERVISOR] 任务已完成\n允许停止", "[SUPERVISOR] Task finished\nThe agent may stop"}
+	unfinished   = words{"[SUPERVISOR] 任务未完成\n%s\nAgent 将根据反馈继续工作", "[SUPERVISOR] Task not finished\n%s\nThe agent goes on with this feedback"}
+	limitSkipped = words{"[SUPERVISOR] 已达到审查次数上限 %d/%[1]d，允许停止", "[SUPERVISOR] Limit of reviews reached, %d/%[1]d: the agent may stop"}
+)
 
-	// The request for a review.
-	opening(promptAbove bool) string
-	running(tryCommand, noCopy string) (title, text string)
-	requests() (title string)
-	requestsUnconfirmed() string
-	requestsIncomplete() string
-	questionEvent() (title, text string)
-	openQuestion() (title string)
-	stopEvent() (title, text string)
-	place(tree, project, here string) (title, text string)
-	lastMessage() (title string)
-	tasks(list string) (title, text string)
-	lastFeedback() (title string)
-	round(iteration, limit int) (title, text string)
+// The request for a review.
+var (
+	opening = words{ // bySystemPrompt or byGuideAbove
+		"你现在不是 Agent，而是审查者。以上是 Agent 与用户的完整对话。请按照%s审查 Agent 的工作，检查真实的文件和结果，然后给出判定。",
+		"You are not the agent now but its reviewer. Above is the whole conversation of the agent and the user. " +
+			"Review the agent's work as %s: check the real files and results, then give your verdict.",
+	}
+	bySystemPrompt = words{"系统提示词", "your system prompt says"}
+	byGuideAbove   = words{"上面的审查守则", "the review guide above says"}
+	sectionRunning = words{ // tryExample
+		"## 运行命令\n运行测试、例子和任何会执行代码或写文件的命令，用这一种写法，单引号里可以有很多行：\n\n```sh\n%s\n```\n\n" +
+			`单引号里是一段 sh 脚本，里面不能再有单引号：字符串用双引号，非要不可时 printf 里写 \047、代码里写 \x27。任何一行都不能以 # 开头：不写注释。` +
+			"管道、重定向、&&、$?、here-document 都写在引号里，引号后面什么也不加：退出码不是 0 时会自动显示。被 Claude Code 拒绝多半是写法不对，改成这种写法再跑。" +
+			"副本里路径不变，可以写项目、HOME 和临时目录，写下的东西只在这一次运行里，外面看不到；探针放进 mktemp -d 的目录；副本没有网络。" +
+			"五分钟后会被结束（try 后面加 --timeout 10m 可以改），Bash 自己的 timeout 也要给够。退出码 125 是副本没做成，只说明这台机器，不说明 Agent 的工作。",
+		"## Running commands\nRun tests, examples and whatever executes code or writes files in this one form, with as many lines inside the " +
+			"quotes as you like:\n\n```sh\n%s\n```\n\n" +
+			"Between the single quotes stands a script for sh, with no other single quote in it: put strings in double quotes; where nothing else " +
+			`will do, write \047 in printf and \x27 in code. No line begins with #: write no comments. Pipes, redirections, &&, $? and ` +
+			"here-documents all go inside the quotes, and nothing follows them: an exit code other than 0 is shown anyway. If Claude Code refuses a command, its form is most likely wrong: repeat it in " +
+			"this form. Paths are the same in the copy. It may write to the project, HOME and the temporary directories; what it writes lasts for " +
+			"that one run and is not seen outside. Probes go into a directory of mktemp -d. There is no network. After five minutes it is ended " +
+			"(--timeout 10m behind try gives it more); give Bash a long enough timeout, too. Exit code 125 means that no copy could be made: that " +
+			"says something of this machine, nothing of the agent's work.",
+	}
+	sectionNoCopy = words{ // why there is none
+		"## 运行命令\n除了用户的权限规则放行的命令，这里什么也不能运行，因为做不了一次性的副本：%s。只能看文件，和对话里的输出。",
+		"## Running commands\nBesides what the user's permission rules allow, nothing can be run here, because no throw-away copy can be made: " +
+			"%s. Go by the files, and by the output in the conversation.",
+	}
+	sectionRequests     = words{"## 用户的要求（按时间顺序，原文）", "## The user's requests (in order, verbatim)"}
+	requestsUnconfirmed = words{
+		"会话记录无法读取，以下是提交过的要求：其中可能有用户撤回的，也可能缺少 Agent 工作时输入的。请与对话核对。",
+		"The session's transcript can't be read. These are the requests that were submitted: the user may have withdrawn some of them, " +
+			"and what was typed while the agent worked may be missing. Compare them with the conversation.",
+	}
+	requestsIncomplete = words{
+		"会话记录不完整：更早的要求可能不在下面。请与对话核对。",
+		"The session's transcript is incomplete: earlier requests may be missing below. Compare them with the conversation.",
+	}
+	sectionQuestion = words{
+		"## 事件：AskUserQuestion\nAgent 想向用户提出下面的问题。问题还没有显示给用户，也没有得到回答；" +
+			"对话末尾的 \"[Tool call interrupted]\" 和 \"No response requested.\" 不是用户的回答。\n" +
+			"allow_stop=true 表示把问题交给用户，false 表示不提问，Agent 按照 feedback 自己继续。",
+		"## Event: AskUserQuestion\nThe agent wants to put the question below to the user. The user has neither seen nor answered it yet: " +
+			"\"[Tool call interrupted]\" and \"No response requested.\" at the end of the conversation are not the user's answer.\n" +
+			"allow_stop=true puts the question to the user; with false it is not asked, and the agent goes on by your feedback.",
+	}
+	sectionOpenQuestion = words{"## 等待回答的问题\n%s", "## The open question\n%s"}
+	sectionStop         = words{"## 事件：Stop\nAgent 想结束工作。", "## Event: Stop\nThe agent wants to stop."}
+	sectionPlace        = words{"## 工作目录\nAgent 的当前目录: %s", "## Working directory\nThe agent's current directory: %s"}
+	sectionWorktree     = words{ // the worktree, current directory, project
+		"## 工作目录\nAgent 在另一个 worktree 里工作: %s（当前目录: %s）。先检查那里的文件；项目的主目录 %s 是另一个工作树，" +
+			"对话显示 Agent 在那里也有改动时，一并检查。",
+		"## Working directory\nThe agent works in another worktree: %s (current directory: %s). Check the files there first. " +
+			"The project's main directory, %s, is another working tree; where the conversation shows changes of the agent's there, check them too.",
+	}
+	sectionLastMessage = words{"## Agent 的最后一条消息\n%s", "## The agent's last message\n%s"}
+	sectionTasks       = words{
+		"## 正在运行的后台任务\n%s\n这些任务在 Agent 的会话里仍在运行，结束时会唤醒 Agent。" +
+			"对话里若说它们已经停止（stopped），那只是因为你看到的是会话的分叉，分叉里没有这些任务。",
+		"## Running background tasks\n%s\nThese tasks still run in the agent's session, and wake the agent when they end. " +
+			"If the conversation calls them stopped, that is only because you see a fork of the session, which does not have them.",
+	}
+	sectionLastFeedback = words{"## 上次反馈\n%s", "## Previous feedback\n%s"}
+	sectionRound        = words{"## 审查轮数\n第 %d 轮，最多 %d 轮。", "## Round\nRound %d of at most %d."}
 	// The form of the verdict.
-	schemaAllowStop() string
-	schemaFeedback() string
-	verdictForm() string
+	schemaAllowStop = words{
+		"是否允许 Agent 停止工作（true = 工作达到无可挑剔状态，false = 需要继续改进）",
+		"Whether the agent may stop working (true = the work is impeccable, false = it needs further improvement)",
+	}
+	schemaFeedback = words{
+		"当 allow_stop 为 false 时，提供具体的、可执行的、包含足够细节的改进指令",
+		"When allow_stop is false: specific, actionable instructions for improvement, in enough detail",
+	}
+	verdictForm = words{
+		`最后只输出一个 JSON 对象，之后不再输出任何内容：{"allow_stop": true 或 false, "feedback": "..."}`,
+		`End with one JSON object, and nothing after it: {"allow_stop": true or false, "feedback": "..."}`,
+	}
+)
 
-	// Sessions on a line.
-	noSessions(state string) string
-	statusHeads() [8]string  // session, mode, round, verdict, when, reviews, cost, project
-	verdictNames() [4]string // block, allow, failed, limit
-	justNow() string
-	minutesAgo(n int) string
-	hoursAgo(n int) string
-	daysAgo(n int) string
-	supervised(budget string) string
-	supervisedLast(verdict, when string) string
-	supervisionIsOff() string
+// Sessions on a line.
+var (
+	noSessionYet = words{ // state directory
+		"还没有受监督的会话（%s）\n要开始: ccc --supervisor",
+		"No session has been supervised yet (%s)\nTo begin one: ccc --supervisor",
+	}
+	statusHeads = [...]words{
+		{"会话", "Session"}, {"监督", "On"}, {"轮数", "Round"}, {"结果", "Result"},
+		{"时间", "When"}, {"审查", "Reviews"}, {"花费", "Cost"}, {"项目", "Project"},
+	}
+	verdictNames = map[string]words{
+		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"失败", "failed"}, "limit": {"上限", "limit"},
+	}
+	justNow          = words{"刚刚", "just now"}
+	minutesAgo       = words{"%d 分钟前", "%d min ago"}
+	hoursAgo         = words{"%d 小时前", "%d h ago"}
+	daysAgo          = words{"%s前", "%s ago"} // count of days
+	supervisedNow    = words{"监督中 %s", "supervised %s"}
+	supervisedLast   = words{"上次：%s %s", "last: %s %s"} // verdict, when
+	supervisionIsOff = words{"监督已关闭", "supervision is off"}
+)
 
-	// A session as a story.
-	waiting() string
-	sessionTitle(session, chosen string) string
-	newestHere() string
-	newestOfAll() string
-	newcomer() string
-	noRecords() string
-	user() string
-	switchedOn() string
-	switchedOff() string
-	byUser() string
-	byOutside() string
-	byAgent() string
-	review() string
-	reviewOfQuestion() string
-	took(seconds float64) string
-	tokensUsed(fresh, cached, output string) string
-	builtinPrompt() string
-	promptChanged() string
-	cacheSplit() string
-	cacheAdvice(kept, fresh string) string
-	reviewUnderWay() string
-	ran(command string, exitCode int, seconds float64) string
-	stoppedUnreviewed() string
-	stoppedAtLimit(limit int) string
+// A session as a story.
+var (
+	waitingForFirst = words{"等待第一个会话……", "Waiting for the first session..."}
+	sessionTitle    = words{"会话 %s%s", "Session %s%s"} // session, sessionChosen or nothing
+	sessionChosen   = words{"（%s）", " (%s)"}
+	newestHere      = words{"当前项目最新的会话", "the newest of this project"}
+	newestOfAll     = words{"当前目录没有会话，这是所有会话中最新的", "the newest of all; this directory has none"}
+	newcomer        = words{"当前项目新开始的会话", "it has just begun in this project"}
+	noRecords       = words{"还没有记录", "Nothing is recorded yet"}
+	titleUser       = words{"用户", "User"}
+	switchedOn      = words{"监督已打开", "Supervision switched on"}
+	switchedOff     = words{"监督已关闭", "Supervision switched off"}
+	byUser          = words{"用户（/supervisor）", "the user (/supervisor)"}
+	byOutside       = words{"会话之外（ccc supervisor-mode）", "ccc supervisor-mode, outside the session"}
+	byAgent         = words{"Agent（ccc supervisor-mode）", "the agent (ccc supervisor-mode)"}
+	titleReview     = words{"审查", "Review"}
+	titleQuestion   = words{"提问审查", "Review of a question"}
+	took            = words{"用时 %s", "%s"}
+	tokensUsed      = words{"token：新 %s，缓存 %s，输出 %s", "tokens: %s new, %s cached, %s out"}
+	builtinPrompt   = words{"内置的审查提示词", "the built-in prompt"}
+	promptChanged   = words{
+		"（请求提交之后改动过：这次仍按提交时的内容审查，改动从用户的下一条提示起生效）",
+		" (changed since the request: this review still goes by what it said then; the change counts from the user's next prompt on)",
+	}
+	cacheSplit = words{
+		"keep_cache 用处不大：本会话保留 Claude Code 的归属行（订阅按它计费），审查从缓存只能取到工具列表，取不到对话",
+		"keep_cache gains little: this session keeps Claude Code's attribution line, by which a subscription is billed, " +
+			"so a review finds only the list of tools in the cache, and nothing of the conversation",
+	}
+	cacheAdvice = words{ // tokens that would have been cached, new tokens
+		`在 ccc.json 里设 "keep_cache": true，这 %[2]s 个新 token 中约 %[1]s 个本可取自 Agent 的缓存；由密钥或令牌付费时，价格约为十分之一`,
+		`with "keep_cache": true in ccc.json about %s of these %s new tokens would have come from the agent's cache, ` +
+			"at a tenth of the price where a key or a token pays",
+	}
+	reviewUnderWay    = words{"审查进行中……", "Review under way..."}
+	commandRan        = words{"%s → 退出码 %d，%s", "%s → exit code %d, %s"} // command, exit code, duration
+	stoppedUnreviewed = words{"审查没有得出判定，Agent 可以停下", "There was no review; the agent may stop"}
+	stoppedAtLimit    = words{ // count of reviews
+		"本请求的审查次数已用完（%s），Agent 可以停下",
+		"The limit of %s is reached; the agent may stop without another",
+	}
 	// What leads the facts of a review, with a blank behind it.
-	leadBy() string
-	leadBasis() string
-	leadTools() string
-	leadRan() string
-	leadNoCopy() string
-	leadFeedback() string
-	leadReason() string
-	leadAdvice() string
-	leadForUser() string
-}
+	leadBy       = words{"来自 ", "by "}
+	leadBasis    = words{"依据 ", "rules    "}
+	leadTools    = words{"查看 ", "looked   "}
+	leadRan      = words{"实测 ", "ran      "}
+	leadNoCopy   = words{"不能实测 ", "ran      nothing: "}
+	leadFeedback = words{"反馈 ", "feedback "}
+	leadReason   = words{"原因 ", "reason   "}
+	leadAdvice   = words{"建议 ", "advice   "}
+	leadForUser  = words{"留言 ", "for you  "}
+)

@@ -1,10 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,7 +22,7 @@ import (
 )
 
 // speakIn makes the process of the test speak a language until the test ends.
-func speakIn(t *testing.T, language messages) {
+func speakIn(t *testing.T, language string) {
 	t.Helper()
 	was := lang
 	lang = language
@@ -35,48 +44,50 @@ func chineseIn(text string) string {
 // ccc.json comes before the locale, LC_ALL before LC_MESSAGES before LANG; an
 // empty variable counts as none.
 func TestLanguage(t *testing.T) {
-	t.Parallel()
-	const chineseHead, englishHead = "还没有受监督的会话", "No session has been supervised yet"
 	tests := []struct {
-		config string // language in ccc.json, "" for no file
+		config string // ccc.json, "" for an empty one
 		vars   string
 		want   string
 	}{
-		{"", "LANG=", chineseHead},
-		{"", "LANG=C", chineseHead},
-		{"", "LANG=C.UTF-8", chineseHead},
-		{"", "LANG=POSIX", chineseHead},
-		{"", "LANG=zh", chineseHead},
-		{"", "LANG=zh_CN.UTF-8", chineseHead},
-		{"", "LANG=zh_TW.UTF-8", chineseHead},
-		{"", "LANG=ZH_tw", chineseHead},
-		{"", "LANG=zh_CN@pinyin", chineseHead},
-		{"", "LANG=en_US.UTF-8", englishHead},
-		{"", "LANG=de_DE.UTF-8", englishHead},
-		{"", "LANG=ca_ES", englishHead},
-		{"", "LANG=zh_CN.UTF-8 LC_MESSAGES=en_US.UTF-8", englishHead},
-		{"", "LANG=en_US.UTF-8 LC_MESSAGES=zh_CN.UTF-8", chineseHead},
-		{"", "LANG=zh_CN.UTF-8 LC_MESSAGES=zh_CN.UTF-8 LC_ALL=en_GB.UTF-8", englishHead},
-		{"", "LANG=en_US.UTF-8 LC_ALL=C.UTF-8", chineseHead},
-		{"", "LANG=en_US.UTF-8 LC_ALL= LC_MESSAGES=", englishHead},
-		{"", "LANG=zh_CN.UTF-8 LC_ALL=zh_CN.UTF-8 CCC_LANGUAGE=en", englishHead}, // in a background session
-		{`{"language":"zh"}`, "LANG=en_US.UTF-8 CCC_LANGUAGE=en", chineseHead},
-		{"", "LANG=zh_CN.UTF-8 LC_CTYPE=en_US.UTF-8 LANGUAGE=en", chineseHead},
-		{`{"language":"en"}`, "LANG=zh_CN.UTF-8", englishHead},
-		{`{"language":"zh"}`, "LANG=en_US.UTF-8 LC_ALL=en_US.UTF-8", chineseHead},
-		{`{"supervisor":{}}`, "LANG=en_US.UTF-8", englishHead},
-		{`{"language":"en","nonsense":1}`, "LANG=zh_CN.UTF-8", chineseHead}, // broken: the locale
-		{`{"language":"zh"`, "LANG=en_US.UTF-8", englishHead},
+		{"", "LANG=", chinese},
+		{"", "LANG=C", chinese},
+		{"", "LANG=C.UTF-8", chinese},
+		{"", "LANG=POSIX", chinese},
+		{"", "LANG=zh", chinese},
+		{"", "LANG=zh_CN.UTF-8", chinese},
+		{"", "LANG=zh_TW.UTF-8", chinese},
+		{"", "LANG=ZH_tw", chinese},
+		{"", "LANG=zh_CN@pinyin", chinese},
+		{"", "LANG=en_US.UTF-8", english},
+		{"", "LANG=de_DE.UTF-8", english},
+		{"", "LANG=ca_ES", english},
+		{"", "LANG=zh_CN.UTF-8 LC_MESSAGES=en_US.UTF-8", english},
+		{"", "LANG=en_US.UTF-8 LC_MESSAGES=zh_CN.UTF-8", chinese},
+		{"", "LANG=zh_CN.UTF-8 LC_MESSAGES=zh_CN.UTF-8 LC_ALL=en_GB.UTF-8", english},
+		{"", "LANG=en_US.UTF-8 LC_ALL=C.UTF-8", chinese},
+		{"", "LANG=en_US.UTF-8 LC_ALL= LC_MESSAGES=", english},
+		{"", "LANG=zh_CN.UTF-8 LC_CTYPE=en_US.UTF-8 LANGUAGE=en", chinese},
+		{`{"language":"en"}`, "LANG=zh_CN.UTF-8", english},
+		{`{"language":"zh"}`, "LANG=en_US.UTF-8 LC_ALL=en_US.UTF-8", chinese},
+		{`{"supervisor":{}}`, "LANG=en_US.UTF-8", english},
+		{`{"language":"en","nonsense":1}`, "LANG=zh_CN.UTF-8", chinese}, // broken: the locale
+		{`{"language":"zh"`, "LANG=en_US.UTF-8", english},
 	}
+	speakIn(t, lang)
 	for _, test := range tests {
-		box := newFakeBox(t)
-		box.vars = slices.DeleteFunc(box.vars, func(v string) bool { return strings.HasPrefix(v, "LANG=") })
-		box.vars = append(box.vars, strings.Fields(test.vars)...)
-		if test.config != "" {
-			box.write(".claude/ccc.json", 0o600, test.config)
+		for _, name := range []string{"LANG", "LC_ALL", "LC_MESSAGES"} {
+			t.Setenv(name, "")
 		}
-		if got := box.run(10*time.Second, "", "ccc", "status"); !strings.HasPrefix(got.stdout, test.want) || got.code != 0 {
-			t.Errorf("%s %s: got %+v, want %s", test.config, test.vars, got, test.want)
+		for _, v := range strings.Fields(test.vars) {
+			name, value, _ := strings.Cut(v, "=")
+			t.Setenv(name, value)
+		}
+		d := dirs{ccc: t.TempDir()}
+		if err := os.WriteFile(d.configFile(), []byte(cmp.Or(test.config, "{}")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if speak(d); lang != test.want {
+			t.Errorf("%s %s: %s, want %s", test.config, test.vars, lang, test.want)
 		}
 	}
 }
@@ -92,10 +103,10 @@ func TestLanguageUnknown(t *testing.T) {
 	}
 }
 
-// What ccc says in Chinese stands in messages_zh.go and the Chinese prompt. What
-// it reads may stand elsewhere: punctuation, and words for on, off, yes and no.
+// What ccc says in Chinese stands in messages.go and the Chinese prompt. What it
+// reads may stand elsewhere: punctuation, and words for on, off, yes and no.
 func TestLanguageInOnePlace(t *testing.T) {
-	reads := []string{"switch.go", "verdict.go", "json.go", "screen.go", "messages_zh.go"}
+	reads := []string{"switch.go", "verdict.go", "json.go", "screen.go", "messages.go"}
 	for _, path := range slices.Concat(house, []string{"usage.txt", "supervisor_prompt_default_en.md"}) {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -107,68 +118,87 @@ func TestLanguageInOnePlace(t *testing.T) {
 	}
 }
 
-// Each language passes on what it is given, all of it.
-func TestLanguageComplete(t *testing.T) {
-	both := func(title, text string) string { return title + "\n" + text }
-	for _, l := range languages {
-		for _, test := range []struct{ got, given string }{ // given: in this order
-			{l.announcement("1a", "2b", "3c", "4d"), "1a 2b 3c 4d"},
-			{l.remembered("1a", "2b"), "1a 2b"},
-			{l.introduction(71, "1a"), "71 1a"},
-			{l.noReview("1a", "2b"), "1a 2b"},
-			{l.earlierNoReview("1a", "2b"), "1a 2b"},
-			{l.limitReached(71), "71"},
-			{l.limitStop("1a", "2b"), "1a 2b"},
-			{l.earlierLimit(71, "1a"), "71 1a"},
-			{l.approved("1a"), "1a"},
-			{l.feedbackCut("1a"), "1a"},
-			{l.leftOut(71), "71"},
-			{l.modeIs("1a"), "1a"},
-			{l.modeUnclear("1a"), "1a"},
-			{l.modeFailed("1a"), "1a"},
-			{l.modeOn(71), "71"},
-			{l.detailsIn("1a"), "1a"},
-			{l.unfinished("1a"), "1a"},
-			{l.limitSkipped(71), "71/71"},
-			{both(l.running("1a", "")), "1a"},
-			{both(l.running("", "1a")), "1a"},
-			{both(l.place("1a", "1a", "1a")), "1a"},
-			{both(l.place("1a", "2b", "3c")), "1a 3c 2b"},
-			{both(l.tasks("1a")), "1a"},
-			{both(l.round(71, 72)), "71 72"},
-			{l.noSessions("1a"), "1a"},
-			{l.supervised("1a"), "1a"},
-			{l.supervisedLast("1a", "2b"), "1a 2b"},
-			{l.sessionTitle("1a", "2b"), "1a 2b"},
-			{l.tokensUsed("1a", "2b", "3c"), "1a 2b 3c"},
-			{l.ran("1a", 71, 1), "1a 71"},
-			{l.stoppedAtLimit(71), "71"},
-		} {
-			rest := test.got
-			for _, want := range strings.Fields(test.given) {
-				_, behind, found := strings.Cut(rest, want)
-				if !found {
-					t.Errorf("%s: no %s where it belongs in %s", l.name(), want, test.got)
+// verbs returns what fmt fills in: for each value, by its number, how.
+func verbs(text string) map[int]string {
+	found, next := map[int]string{}, 1
+	for _, verb := range regexp.MustCompile(`%(?:\[(\d+)\])?[-+# 0]*[\d.]*([a-zA-Z])`).FindAllStringSubmatch(text, -1) {
+		if n, err := strconv.Atoi(verb[1]); err == nil {
+			next = n
+		}
+		found[next] = verb[2]
+		next++
+	}
+	return found
+}
+
+// No text is empty or in the wrong language; both languages fill in the same values, and every caller gives as many.
+func TestWords(t *testing.T) {
+	given, texts, calls := map[string]map[int]string{}, 0, 0
+	source, err := os.ReadFile("messages.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := ""
+	inspect(t, "messages.go", func(node ast.Node) {
+		switch n := node.(type) {
+		case *ast.ValueSpec:
+			name = n.Names[0].Name
+		case *ast.CompositeLit:
+			if kind, _ := n.Type.(*ast.Ident); n.Type != nil && (kind == nil || kind.Name != "words") || name == "defaultPrompt" {
+				return // a list of texts, or files, in which nothing is filled in
+			}
+			text := func(i int) string {
+				value, err := types.Eval(token.NewFileSet(), nil, token.NoPos, string(source[n.Elts[i].Pos()-1:n.Elts[i].End()-1]))
+				if err != nil {
+					t.Fatal(name, err)
 				}
-				rest = behind
+				return constant.StringVal(value.Value)
+			}
+			zh, en := text(0), text(1)
+			texts++
+			if given[name] = verbs(zh); zh == "" || en == "" || chineseIn(en) != "" || !maps.Equal(verbs(zh), verbs(en)) {
+				t.Errorf("%s: one is empty, not in its language, or has other verbs: %q, %q", name, zh, en)
 			}
 		}
+	})
+	for _, path := range house {
+		inspect(t, path, func(node ast.Node) {
+			if call, isCall := node.(*ast.CallExpr); isCall {
+				if f, _ := call.Fun.(*ast.Ident); f != nil && f.Name == "say" {
+					calls++
+					if text, _ := call.Args[0].(*ast.Ident); text != nil && len(given[text.Name]) != len(call.Args)-1 {
+						t.Errorf("%s: say(%s) is given %d values, want %d", path, text.Name, len(call.Args)-1, len(given[text.Name]))
+					}
+				}
+			}
+		})
+	}
+	if texts < 100 || calls < 80 {
+		t.Errorf("only %d texts and %d calls were found", texts, calls)
 	}
 }
 
-func TestPlural(t *testing.T) {
-	for got, want := range map[string]string{
-		english{}.daysAgo(1):               "1 day ago",
-		english{}.daysAgo(2):               "2 days ago",
-		english{}.hoursAgo(2):              "2 h ago",
-		english{}.took(185.4):              "3m05s",
-		english{}.took(41.237):             "41.2s",
-		chinese{}.took(185.4):              "用时 3 分 05 秒",
-		english{}.introduction(1, ""):      "This session is supervised: at most 1 review a request. To watch: ccc log -f",
-		english{}.introduction(10, "kimi"): "This session is supervised: at most 10 reviews a request, provider: kimi. To watch: ccc log -f",
+// inspect goes over all that a file of source holds.
+func inspect(t *testing.T, path string, look func(ast.Node)) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(node ast.Node) bool { look(node); return true })
+}
+
+func TestWordsFilledIn(t *testing.T) {
+	for language, want := range map[string][]string{
+		english: {"1 day ago", "2 days ago", "3m05s", "41.2s", "a\n... (1 character left out) ...\nc", "about 1 of these 2 new tokens"},
+		chinese: {"1 天前", "2 天前", "3 分 05 秒", "41.2 秒", "a\n……（省略 1 个字符）……\nc", "这 2 个新 token 中约 1 个"},
 	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
+		speakIn(t, language)
+		for i, got := range []string{say(daysAgo, count(1, days)), say(daysAgo, count(2, days)), duration(185.4), duration(41.237),
+			cutMiddle("abc", 2), say(cacheAdvice, "1", "2")} {
+			if !strings.Contains(got, want[i]) {
+				t.Errorf("got %q, want %q", got, want[i])
+			}
 		}
 	}
 }
@@ -176,7 +206,7 @@ func TestPlural(t *testing.T) {
 // wholeSession plays all that a supervised session can come to, and returns what
 // ccc wrote: to stdout and stderr, to files, to Claude Code and to the reviewer.
 func wholeSession(t *testing.T, locale string) (written string) {
-	box := newShowBox(t, 100)
+	box := newShowBox(t, 300)
 	box.vars = append(box.vars, "LANG="+locale, "FAKE_CLAUDE_SESSION="+testSession)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":4,"try":false},"current_provider":"kimi",
 		"providers":{"kimi":{"env":{"ANTHROPIC_BASE_URL":"https://kimi.example","ANTHROPIC_AUTH_TOKEN":"t"}}}}`)
@@ -241,72 +271,33 @@ func wholeSession(t *testing.T, locale string) (written string) {
 	return written
 }
 
-// A whole session in English has no Chinese character in it, and one in Chinese
-// has the literals of the contract.
+// A whole session in English has no Chinese character in it, and in both languages the same is said.
 func TestLanguageOfSession(t *testing.T) {
 	t.Parallel()
-	english := wholeSession(t, "en_US.UTF-8")
-	if found := chineseIn(english); found != "" {
+	written := map[string]string{english: wholeSession(t, "en_US.UTF-8"), chinese: wholeSession(t, "C.UTF-8")}
+	if found := chineseIn(written[english]); found != "" {
 		t.Errorf("Chinese in an English session: %s", found)
 	}
-	chinese := wholeSession(t, "C.UTF-8")
-	for _, pair := range [][2]string{
-		{"Supervisor mode enabled", "Supervisor mode enabled"},
-		{"[Supervisor Mode] 日志文件:", "[Supervisor Mode] Log files:"},
-		{"提供商 kimi（沿用上次启动的选择；ccc default 不用提供商）", "provider kimi, remembered from an earlier launch; ccc default goes without one"},
-		{"[SUPERVISOR] 本会话受监督：每个请求最多审查 4 次，提供商：kimi。实时查看: ccc log -f", "[SUPERVISOR] This session is supervised: at most 4 reviews a request, provider: kimi. To watch: ccc log -f"},
-		{"\"statusMessage\": \"[SUPERVISOR] 正在审查工作...\"", "\"statusMessage\": \"[SUPERVISOR] Reviewing the work...\""},
-		{"[SUPERVISOR HOOK] 开始执行\n", "[SUPERVISOR HOOK] Started\n"},
-		{"[SUPERVISOR] 正在审查工作...\n请在新窗口查看日志文件了解详情: ", "[SUPERVISOR] Reviewing the work...\nFor details, follow this log file in another window: "},
-		{"[SUPERVISOR] 任务未完成\n", "[SUPERVISOR] Task not finished\n"},
-		{"\nAgent 将根据反馈继续工作\n", "\nThe agent goes on with this feedback\n"},
-		{"[SUPERVISOR] 任务已完成\n允许停止\n", "[SUPERVISOR] Task finished\nThe agent may stop\n"},
-		{"\"reason\":\"请继续完成任务\"", "\"reason\":\"Please go on until the task is done.\""},
-		{"……（反馈过长，全文见 ", "... (too long; the whole feedback is in "},
-		{"个字符）……", " characters left out) ..."},
-		{"[SUPERVISOR] 审查通过。审查者留给你的话：rotate the key", "[SUPERVISOR] Approved. The reviewer leaves this to you: rotate the key"},
-		{"[SUPERVISOR] 审查失败", "[SUPERVISOR] There was no review"},
-		{"[SUPERVISOR] 上一次审查失败", "[SUPERVISOR] The last review did not take place"},
-		{"[SUPERVISOR] 本请求的审查次数已用完（4 次），这次停下未经审查", "[SUPERVISOR] The limit of 4 reviews is reached; there are no more for this request. This stop was not reviewed"},
-		{"[SUPERVISOR] 上一个请求的审查次数已用完（4 次）", "[SUPERVISOR] The last request reached the limit of 4 reviews"},
-		{"是否允许 Agent 停止工作（true = 工作达到无可挑剔状态，false = 需要继续改进）", "Whether the agent may stop working (true = the work is impeccable, false = it needs further improvement)"},
-		{"当 allow_stop 为 false 时，提供具体的、可执行的、包含足够细节的改进指令", "When allow_stop is false: specific, actionable instructions for improvement, in enough detail"},
-		{"严格的任务审查者", "strict task reviewer"},
-		{"\n## 运行命令\n", "\n## Running commands\n"},
-		{"\n## 用户的要求（按时间顺序，原文）\n", "\n## The user's requests (in order, verbatim)\n"},
-		{"\n## 事件：Stop\n", "\n## Event: Stop\n"},
-		{"\n## 事件：AskUserQuestion\n", "\n## Event: AskUserQuestion\n"},
-		{"\n## 等待回答的问题\n", "\n## The open question\n"},
-		{"\n## 工作目录\n", "\n## Working directory\n"},
-		{"\n## Agent 的最后一条消息\n", "\n## The agent's last message\n"},
-		{"\n## 正在运行的后台任务\n", "\n## Running background tasks\n"},
-		{"\n## 上次反馈\n", "\n## Previous feedback\n"},
-		{"\n## 审查轮数\n第 2 轮，最多 4 轮。\n", "\n## Round\nRound 2 of at most 4.\n"},
-		{"最后只输出一个 JSON 对象", "End with one JSON object"},
-		{"监督：on", "Supervisor mode: on"},
-		{"不明白“/supervisor status”", "What does /supervisor status mean?"},
-		{"监督已打开：Agent", "Supervisor mode is on"},
-		{"监督已关闭：Agent", "Supervisor mode is off"},
-		{"description: 监督本会话", "description: \"Supervise this session"},
-		{"监督中 0/4 · 上次：退回 刚刚", "supervised 0/4 · last: sent back just now"},
-		{"\n监督已关闭\n", "\nsupervision is off\n"},
-		{"会话      监督  轮数", "Session   On  Round"},
-		{"还没有受监督的会话", "No session has been supervised yet"},
-		{"等待第一个会话……", "Waiting for the first session..."},
-		{"（当前项目最新的会话）", " (the newest of this project)"},
-		{"审查进行中……", "Review under way..."},
-		{"提问审查 2/4 退回", "Review of a question 2/4 sent back"},
-		{"审查 1/4 通过", "Review 1/4 approved"},
-		{"    依据 ", "    rules    "},
-		{"keep_cache 用处不大", "keep_cache gains little"},
-		{"请求提交之后改动过", "changed since the request"},
-	} {
-		if !strings.Contains(chinese, pair[0]) {
-			t.Errorf("the Chinese session lacks %q", pair[0])
+	for _, text := range []words{announcement, remembered, introduction, introducedProvider, hookBegun, reviewing, detailsIn, finished, unfinished,
+		limitSkipped, defaultFeedback, feedbackCut, leftOut, approved, reviewFailed, earlierFailed, limitReached, limitStop, earlierLimit,
+		defaultPrompt, commandFile, schemaAllowStop, schemaFeedback, verdictForm, opening, sectionNoCopy, sectionRequests, sectionStop,
+		sectionQuestion, sectionOpenQuestion, sectionPlace, sectionLastMessage, sectionTasks, sectionLastFeedback, sectionRound,
+		modeIs, modeUnclear, modeOn, modeOff, statusHeads[2], verdictNames["allow"], verdictNames["block"], justNow, supervisedNow, supervisedLast,
+		supervisionIsOff, noSessionYet, waitingForFirst, newestHere, reviewUnderWay, titleReview, titleQuestion, leadBasis, promptChanged, cacheSplit} {
+		for language, all := range written {
+			part := "" // the longest that is written as it stands here, whatever is filled in
+			for _, fixed := range regexp.MustCompile(`%(\[\d\])?[a-z]|[\n"]`).Split(text.in(language), -1) {
+				if len(fixed) > len(part) {
+					part = fixed
+				}
+			}
+			if !strings.Contains(all, part) {
+				t.Errorf("%s: the session lacks %q", language, part)
+			}
 		}
-		if !strings.Contains(english, pair[1]) {
-			t.Errorf("the English session lacks %q", pair[1])
-		}
+	}
+	if bad := regexp.MustCompile(`.*%!.*`).FindString(written[english] + written[chinese]); bad != "" {
+		t.Errorf("a value of the wrong kind was filled in: %s", bad)
 	}
 }
 
@@ -316,7 +307,7 @@ func TestLanguageFollows(t *testing.T) {
 	const spinner = `"statusMessage"`
 	for _, recorded := range []bool{true, false} {
 		box := newFakeBox(t)
-		launch := func(language string, want messages) {
+		launch := func(language string) {
 			t.Helper()
 			box.write(".claude/ccc.json", 0o600, `{"language":"`+language+`"}`)
 			if !recorded {
@@ -324,26 +315,26 @@ func TestLanguageFollows(t *testing.T) {
 			}
 			box.launch()
 			settings := box.settings()
-			if box.read(".claude/SUPERVISOR.md") != want.defaultPrompt() || box.read(".claude/commands/supervisor.md") != want.commandFile() {
+			if box.read(".claude/SUPERVISOR.md") != defaultPrompt.in(language) || box.read(".claude/commands/supervisor.md") != commandFile.in(language) {
 				t.Errorf("recorded %v: the files are not in %s", recorded, language)
 			}
-			if strings.Count(settings, spinner) != 2 || strings.Count(settings, want.reviewing()) != 2 || strings.Count(settings, "supervisor-hook") != 3 {
+			if strings.Count(settings, spinner) != 2 || strings.Count(settings, reviewing.in(language)) != 2 || strings.Count(settings, "supervisor-hook") != 3 {
 				t.Errorf("settings.json in %s: %s", language, settings)
 			}
 		}
-		launch("zh", chinese{})
-		launch("en", english{})
-		launch("zh", chinese{})
-		launch("en", english{})
-		box.write(".claude/SUPERVISOR.md", 0o600, defaultPromptEnglish+"And be kind.\n")
+		launch(chinese)
+		launch(english)
+		launch(chinese)
+		launch(english)
+		box.write(".claude/SUPERVISOR.md", 0o600, defaultPrompt.en+"And be kind.\n")
 		box.write(".claude/commands/supervisor.md", 0o600, "mine")
 		box.write(".claude/ccc.json", 0o600, `{"language":"zh"}`)
 		box.launch()
-		if box.read(".claude/SUPERVISOR.md") != defaultPromptEnglish+"And be kind.\n" || box.read(".claude/commands/supervisor.md") != "mine" {
+		if box.read(".claude/SUPERVISOR.md") != defaultPrompt.en+"And be kind.\n" || box.read(".claude/commands/supervisor.md") != "mine" {
 			t.Error("an edited file was changed")
 		}
 		// What is not edited goes with ccc uninstall, in whatever language.
-		box.write(".claude/SUPERVISOR.md", 0o600, defaultPromptEnglish)
+		box.write(".claude/SUPERVISOR.md", 0o600, defaultPrompt.en)
 		got := box.run(10*time.Second, "", "ccc", "uninstall")
 		if got.code != 0 || box.read(".claude/SUPERVISOR.md") != "" || box.read(".claude/commands/supervisor.md") != "mine" || chineseIn(got.stdout) != "" {
 			t.Errorf("uninstall: %+v", got)

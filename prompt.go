@@ -43,17 +43,17 @@ func supervisorPrompt(project, cccDir string) (*instructions, error) {
 			return &instructions{path, string(text)}, err
 		}
 	}
-	return &instructions{builtinSource, lang.defaultPrompt()}, nil
+	return &instructions{builtinSource, say(defaultPrompt)}, nil
 }
 
 // keptPrompt is the built-in prompt, in ccc's directory for the user to edit.
-func keptPrompt(d dirs) keptFile { return keptFile{d.promptFile(), messages.defaultPrompt} }
+func keptPrompt(d dirs) keptFile { return keptFile{d.promptFile(), defaultPrompt} }
 
 // verdictSchema is the JSON schema of the verdict, as --json-schema takes it.
 func verdictSchema() string {
 	return fmt.Sprintf(`{"type":"object","properties":{"allow_stop":{"type":"boolean","description":%s},`+
 		`"feedback":{"type":"string","description":%s}},"required":["allow_stop","feedback"]}`,
-		encodeJSON(lang.schemaAllowStop()), encodeJSON(lang.schemaFeedback()))
+		encodeJSON(say(schemaAllowStop)), encodeJSON(say(schemaFeedback)))
 }
 
 // A reviewRequest is what the reviewer is told of one stop or question.
@@ -79,20 +79,24 @@ type reviewRequest struct {
 // that the prompt cache of the API can serve it; what varies comes last.
 func (r reviewRequest) text() string {
 	var b strings.Builder
-	section := func(title, text string) {
-		if text != "" {
-			fmt.Fprintf(&b, "\n## %s\n%s\n", title, text)
-		}
+	section := func(text string) { b.WriteString("\n" + text + "\n") }
+	by := bySystemPrompt
+	if r.keepCache {
+		by = byGuideAbove
 	}
-	b.WriteString(lang.opening(r.keepCache) + "\n")
-	section(lang.running(r.tryCommand, r.noCopy)) // all that a SUPERVISOR.md of the user's own may say nothing of
+	b.WriteString(say(opening, say(by)) + "\n")
+	if r.tryCommand != "" { // all that a SUPERVISOR.md of the user's own may say nothing of
+		section(say(sectionRunning, tryExample(r.tryCommand)))
+	} else {
+		section(say(sectionNoCopy, r.noCopy))
+	}
 	if len(r.requests) > 0 {
-		b.WriteString("\n## " + lang.requests() + "\n")
+		section(say(sectionRequests))
 		if r.unconfirmed {
-			b.WriteString(lang.requestsUnconfirmed() + "\n")
+			b.WriteString(say(requestsUnconfirmed) + "\n")
 		}
 		if r.incomplete {
-			b.WriteString(lang.requestsIncomplete() + "\n")
+			b.WriteString(say(requestsIncomplete) + "\n")
 		}
 		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.requests)))
 		for i, prompt := range r.requests {
@@ -100,19 +104,38 @@ func (r reviewRequest) text() string {
 		}
 	}
 	if r.question != nil {
-		section(lang.questionEvent())
-		section(lang.openQuestion(), string(r.question))
+		section(say(sectionQuestion))
+		section(say(sectionOpenQuestion, r.question))
 	} else {
-		section(lang.stopEvent())
+		section(say(sectionStop))
 	}
-	section(lang.place(r.tree, r.project, r.here))
-	section(lang.lastMessage(), cutMiddle(r.lastMessage, lastMessageKeep))
+	if r.tree == r.project {
+		section(say(sectionPlace, r.here))
+	} else {
+		section(say(sectionWorktree, r.tree, r.here, r.project))
+	}
+	if r.lastMessage != "" {
+		section(say(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
+	}
 	if tasks := strings.TrimSpace(string(r.tasks)); tasks != "" && tasks != "null" && tasks != "[]" {
-		section(lang.tasks(cutMiddle(tasks, userPromptKeep)))
+		section(say(sectionTasks, cutMiddle(tasks, userPromptKeep)))
 	}
-	section(lang.lastFeedback(), r.lastFeedback)
-	section(lang.round(r.iteration, r.limit))
+	if r.lastFeedback != "" {
+		section(say(sectionLastFeedback, r.lastFeedback))
+	}
+	section(say(sectionRound, r.iteration, r.limit))
 	return b.String()
+}
+
+// tryExample is the one form in which Claude Code lets whatever a reviewer runs through: between single quotes, with no
+// other single quote and nothing behind them. The guides hold it too.
+func tryExample(tryCommand string) string {
+	return tryCommand + ` 'dir=$(mktemp -d)
+cat > "$dir/probe.py" <<"EOF"
+import json
+print(json.dumps({"name": "it\x27s", "days": [30, 31]}))
+EOF
+python3 "$dir/probe.py" && printf "it\047s fine\n"'`
 }
 
 // In characters: prompts of the user's are kept whole up to userPromptKeep each, as long as all of them together

@@ -73,7 +73,7 @@ type promptWords struct {
 
 var promptLanguages = map[string]promptWords{
 	"zh": {
-		text:      defaultPrompt,
+		text:      defaultPrompt.zh,
 		sizeLimit: 31 << 10,
 		headings: [promptHeadings]string{
 			promptTitle:       "# 审查守则",
@@ -119,7 +119,7 @@ var promptLanguages = map[string]promptWords{
 		last:       "不再说话",
 	},
 	"en": {
-		text:      defaultPromptEnglish,
+		text:      defaultPrompt.en,
 		sizeLimit: 36 << 10,
 		headings: [promptHeadings]string{
 			promptTitle:       "# Review guide",
@@ -350,7 +350,7 @@ func TestPromptSize(t *testing.T) {
 
 // Only tasks that run are told of.
 func TestPromptTasks(t *testing.T) {
-	title, _ := lang.tasks("x")
+	title, _, _ := strings.Cut(say(sectionTasks, "x"), "\n")
 	for tasks, told := range map[string]bool{"": false, "null": false, "[]": false, " [] ": false, `[{"id":"b1"}]`: true} {
 		if text := (reviewRequest{tasks: json.RawMessage(tasks)}).text(); strings.Contains(text, title) != told {
 			t.Errorf("%s: %s", tasks, text)

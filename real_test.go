@@ -46,7 +46,7 @@ func TestRealClientLoop(t *testing.T) {
 			t.Errorf("the agent got %q", text)
 		}
 		for i, r := range reviews {
-			if !strings.Contains(r.System, strings.TrimSpace(defaultPrompt)) {
+			if !strings.Contains(r.System, strings.TrimSpace(defaultPrompt.zh)) {
 				t.Errorf("review request %d lacks the prompt in its system prompt", i)
 			}
 			for _, want := range []string{"fix the <bug>", "assistant: first answer"} {

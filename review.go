@@ -175,7 +175,7 @@ const pipePatience = 3 * time.Second
 func (r *review) call(ctx context.Context, dir string, command []string, stream *stream) (stderr string, err error) {
 	complaints, input := &tail{limit: 2000}, r.request
 	if r.config.KeepCache { // no flag may carry the prompt and the form of the verdict
-		input = r.prompt + "\n\n" + lang.verdictForm() + "\n\n" + input
+		input = r.prompt + "\n\n" + say(verdictForm) + "\n\n" + input
 	}
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Dir, cmd.Env = dir, r.env
@@ -203,4 +203,16 @@ func (r *review) call(ctx context.Context, dir string, command []string, stream 
 	err = endGuard(cmd, exited)
 	stream.close()
 	return complaints.line(), err
+}
+
+// olderThan compares versions such as 2.1.30; of an unknown one, "", nothing is said.
+func olderThan(version, other string) bool {
+	number := func(v string) (n int) {
+		for _, part := range strings.SplitN(v, ".", 3) {
+			digits, _ := strconv.Atoi(part)
+			n = n*10000 + digits
+		}
+		return n
+	}
+	return version != "" && number(version) < number(other)
 }

@@ -1,6 +1,7 @@
 package main
 
-// Text on a terminal: how wide it is there, where a line may be broken, which colour it has.
+// Text for a terminal: control characters made visible, words quoted for a shell, figures; how wide it is, where a line
+// may be broken, which colour it has.
 
 import (
 	"bufio"
@@ -17,6 +18,62 @@ import (
 	"unicode/utf8"
 	"unsafe"
 )
+
+const (
+	letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits  = "0123456789"
+)
+
+// printable makes text safe for a terminal: control characters other than newline and tab are shown as pictures of
+// themselves, not obeyed.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < ' ':
+			return 0x2400 + r // the block of control pictures
+		case r == 0x7f:
+			return 0x2421
+		case r == '\u200c' || r == '\u200d': // parts of words and of emojis, and obeyed by nothing
+			return r
+		case r > 0x7f && !strconv.IsPrint(r) && !strconv.IsGraphic(r):
+			return '\uFFFD'
+		}
+		return r
+	}, text)
+}
+
+// oneLine is printable for what has to stay on one line: white space of any kind and length becomes one blank.
+func oneLine(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
+
+// shellQuote writes word so that a POSIX shell reads it back as one word.
+func shellQuote(word string) string {
+	if word != "" && strings.Trim(word, letters+digits+"_@%+=:,./-") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// dollars writes a cost; 0 is one that claude did not tell, and gives "".
+func dollars(usd float64) string {
+	switch {
+	case usd <= 0:
+		return ""
+	case usd < 0.1:
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+// grouped writes n with commas: 1,234,567.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
 
 // A screen is stdout for people.
 type screen struct {
@@ -127,48 +184,30 @@ func displayWidth(text string) (columns int) {
 	return columns
 }
 
-const (
-	joiner        = '\u200d' // ZERO WIDTH JOINER: what stands on both sides of it is one emoji
-	emojiSelector = '\ufe0f' // VARIATION SELECTOR-16: what stands before it is an emoji
-)
-
-// character returns the length of text's first character with all that a terminal draws in the same place (accents,
-// the rest of an emoji, the other half of a flag), and the columns that it takes. Older terminals draw some emojis
-// as their parts.
+// character returns the length of text's first character with the marks that a terminal draws in the same place, and
+// the columns that it takes. An emoji of several parts counts as its parts, as older terminals draw it.
 func character(text string) (size, columns int) {
-	if text[0] < utf8.RuneSelf && (len(text) == 1 || text[1] < utf8.RuneSelf) {
-		return 1, 1
-	}
-	first, size := utf8.DecodeRuneInString(text)
-	columns = runeWidth(first)
-	for last := first; size < len(text); {
+	const emojiSelector = '\ufe0f' // what stands before it is drawn as an emoji, two columns wide
+	for size < len(text) {
 		r, length := utf8.DecodeRuneInString(text[size:])
-		isFlag := unicode.Is(unicode.Regional_Indicator, first) && unicode.Is(unicode.Regional_Indicator, r) && last == first && size == length
-		switch {
-		case r == emojiSelector && columns == 1,
-			isFlag,
-			(last == joiner || r >= 0x1f3fb && r <= 0x1f3ff) && isPicture(first) && isPicture(r): // skin tones
-			columns = 2
-		case runeWidth(r) > 0:
-			return size, columns
+		wide := runeWidth(r)
+		if size > 0 && wide > 0 {
+			break
 		}
-		size, last = size+length, r
+		if size, columns = size+length, columns+wide; r == emojiSelector {
+			columns = 2
+		}
 	}
 	return size, columns
 }
 
-// isPicture tells whether r can be part of an emoji.
-func isPicture(r rune) bool { return unicode.In(r, unicode.So, unicode.Sm, unicode.Sk) }
-
-// runeWidth is the columns that r takes by itself: two for those that are wide or fullwidth in Unicode's East Asian
-// Width, none for marks and for the vowels and finals of a Hangul syllable.
+// runeWidth is the columns that r takes by itself: two in wideRanges, none for marks, joiners, and the vowels and finals
+// of a Hangul syllable.
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x300:
 		return 1
-	case r >= 0x4e00 && r < 0xa000: // nearly all there are: no need to search
-		return 2
-	case r >= 0x1160 && r < 0x1200, r >= 0xd7b0 && r < 0xd800, r == joiner, r == '\u200c', unicode.In(r, unicode.Mn, unicode.Me):
+	case r >= 0x1160 && r < 0x1200, r == '\u200c', r == '\u200d', unicode.In(r, unicode.Mn, unicode.Me):
 		return 0
 	}
 	if i, found := slices.BinarySearch(wideRanges, r); found || i%2 == 1 {
@@ -177,8 +216,8 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// wideRanges are the first and the last of each range of Unicode 15.0 (the unicode package's version) that is W or
-// F in its EastAsianWidth.txt. What is not assigned between two ranges is taken with them.
+// wideRanges are the first and the last of each range that is W or F in Unicode's EastAsianWidth.txt. What stands
+// between the wide pictures from 0x1f200 on is taken with them.
 var wideRanges = []rune{
 	0x1100, 0x115f, 0x231a, 0x231b, 0x2329, 0x232a, 0x23e9, 0x23ec, 0x23f0, 0x23f0, 0x23f3, 0x23f3,
 	0x25fd, 0x25fe, 0x2614, 0x2615, 0x2648, 0x2653, 0x267f, 0x267f, 0x2693, 0x2693, 0x26a1, 0x26a1,
@@ -188,10 +227,6 @@ var wideRanges = []rune{
 	0x27b0, 0x27b0, 0x27bf, 0x27bf, 0x2b1b, 0x2b1c, 0x2b50, 0x2b50, 0x2b55, 0x2b55, 0x2e80, 0x303e,
 	0x3041, 0x3247, 0x3250, 0x4dbf, 0x4e00, 0xa4c6, 0xa960, 0xa97c, 0xac00, 0xd7a3, 0xf900, 0xfaff,
 	0xfe10, 0xfe19, 0xfe30, 0xfe6b, 0xff01, 0xff60, 0xffe0, 0xffe6, 0x16fe0, 0x1b2fb, 0x1f004, 0x1f004,
-	0x1f0cf, 0x1f0cf, 0x1f18e, 0x1f18e, 0x1f191, 0x1f19a, 0x1f200, 0x1f320, 0x1f32d, 0x1f335, 0x1f337, 0x1f37c,
-	0x1f37e, 0x1f393, 0x1f3a0, 0x1f3ca, 0x1f3cf, 0x1f3d3, 0x1f3e0, 0x1f3f0, 0x1f3f4, 0x1f3f4, 0x1f3f8, 0x1f43e,
-	0x1f440, 0x1f440, 0x1f442, 0x1f4fc, 0x1f4ff, 0x1f53d, 0x1f54b, 0x1f54e, 0x1f550, 0x1f567, 0x1f57a, 0x1f57a,
-	0x1f595, 0x1f596, 0x1f5a4, 0x1f5a4, 0x1f5fb, 0x1f64f, 0x1f680, 0x1f6c5, 0x1f6cc, 0x1f6cc, 0x1f6d0, 0x1f6d2,
-	0x1f6d5, 0x1f6df, 0x1f6eb, 0x1f6ec, 0x1f6f4, 0x1f6fc, 0x1f7e0, 0x1f7f0, 0x1f90c, 0x1f93a, 0x1f93c, 0x1f945,
-	0x1f947, 0x1f9ff, 0x1fa70, 0x1faf8, 0x20000, 0x3ffff,
+	0x1f0cf, 0x1f0cf, 0x1f18e, 0x1f18e, 0x1f191, 0x1f19a, 0x1f200, 0x1f64f, 0x1f680, 0x1f6ff, 0x1f7e0, 0x1f7f0,
+	0x1f900, 0x1faff, 0x20000, 0x3ffff,
 }

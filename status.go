@@ -35,7 +35,7 @@ func showStatus(c *call, d dirs) error {
 }
 
 func noSessions(d dirs) string {
-	return lang.noSessions(d.state)
+	return say(noSessionYet, d.state)
 }
 
 // A summary is a session on one line. Its JSON is what scripts read.
@@ -194,8 +194,11 @@ func lastStop(state stateDir, session string) (last verdict, err error) {
 func showTable(s *screen, sessions []summary) {
 	const verdictColumn, gap, projectLeast = 3, "  ", 20
 	short := shortLength(sessions)
-	heads := lang.statusHeads()
-	rows := [][]string{heads[:]}
+	heads := []string{}
+	for _, head := range statusHeads {
+		heads = append(heads, say(head))
+	}
+	rows := [][]string{heads}
 	for _, one := range sessions {
 		row := []string{one.Session[:min(short, len(one.Session))], one.Mode, one.budget(), verdictName(one.Verdict),
 			one.when(), strconv.Itoa(one.Reviews), dollars(one.CostUSD), one.Project}
@@ -260,20 +263,20 @@ func (s summary) when() string {
 	}
 	switch ago := time.Since(*s.VerdictAt); {
 	case ago < time.Minute:
-		return lang.justNow()
+		return say(justNow)
 	case ago < time.Hour:
-		return lang.minutesAgo(int(ago / time.Minute))
+		return say(minutesAgo, int(ago/time.Minute))
 	case ago < 24*time.Hour:
-		return lang.hoursAgo(int(ago / time.Hour))
+		return say(hoursAgo, int(ago/time.Hour))
 	case ago < 100*24*time.Hour:
-		return lang.daysAgo(int(ago / (24 * time.Hour)))
+		return say(daysAgo, count(int(ago/(24*time.Hour)), days))
 	}
 	return s.VerdictAt.Local().Format(time.DateOnly)
 }
 
 func verdictName(v verdict) string {
-	if i := slices.Index([]verdict{verdictBlock, verdictAllow, verdictFailed, verdictLimit}, v); i >= 0 {
-		return lang.verdictNames()[i]
+	if name, known := verdictNames[string(v)]; known {
+		return say(name)
 	}
 	return string(v)
 }
@@ -310,13 +313,13 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	state := stateDir(d.state)
 	switch on := state.supervised(input.SessionID, state.callerOf(clientAncestry())); {
 	case !on && s.switched:
-		return lang.supervisionIsOff(), err
+		return say(supervisionIsOff), err
 	case !on:
 		return "", err
 	}
-	parts := []string{lang.supervised(s.budget())}
+	parts := []string{say(supervisedNow, s.budget())}
 	if s.Verdict != "" {
-		parts = append(parts, lang.supervisedLast(oneLine(verdictName(s.Verdict)), s.when()))
+		parts = append(parts, say(supervisedLast, oneLine(verdictName(s.Verdict)), s.when()))
 	}
 	if cost := dollars(s.CostUSD); cost != "" {
 		parts = append(parts, cost)

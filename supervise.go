@@ -81,12 +81,12 @@ func (h *hook) supervise() outcome {
 	}
 	if entry.Iteration == 0 {
 		entry.Verdict, entry.Told = verdictLimit, inSession() && h.event.HookEventName == eventStop
-		h.say("%s\n", lang.limitSkipped(entry.Limit))
+		h.print(say(limitSkipped, entry.Limit))
 		h.record(entry)
-		return outcome{Verdict: verdictLimit, Feedback: lang.limitReached(entry.Limit)}
+		return outcome{Verdict: verdictLimit, Feedback: say(limitReached, count(entry.Limit, reviews))}
 	}
-	h.say("%s\n%s\nsession: %s  event: %s  iteration %d/%d\n%[1]s\n", rule, lang.begun(),
-		h.event.SessionID, h.event.HookEventName, entry.Iteration, entry.Limit)
+	h.print(rule, say(hookBegun),
+		fmt.Sprintf("session: %s  event: %s  iteration %d/%d", h.event.SessionID, h.event.HookEventName, entry.Iteration, entry.Limit), rule)
 	return h.review(ctx, config, entry, request)
 }
 
@@ -109,7 +109,7 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 	if err != nil {
 		return h.failed(entry, err)
 	}
-	h.say("%s\n%s\n", lang.reviewing(), lang.detailsIn(h.stateDir.outputFile(h.event.SessionID)))
+	h.print(say(reviewing), say(detailsIn, h.stateDir.outputFile(h.event.SessionID)))
 	h.log("review started", "iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit), "prompt_source", prompt.Source)
 	request.iteration, request.limit, request.keepCache = entry.Iteration, entry.Limit, config.Supervisor.KeepCache
 	r := &review{
@@ -155,10 +155,10 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 		return h.failed(entry, err)
 	}
 	if entry.Verdict == verdictAllow {
-		h.say("%s\n", lang.finished())
+		h.print(say(finished))
 	} else {
-		entry.Feedback = cmp.Or(entry.Feedback, lang.defaultFeedback()) // a reviewer that refuses may not say why
-		h.say("%s\n", lang.unfinished(printable(entry.Feedback)))
+		entry.Feedback = cmp.Or(entry.Feedback, say(defaultFeedback)) // a reviewer that refuses may not say why
+		h.print(say(unfinished, printable(entry.Feedback)))
 	}
 	h.record(entry)
 	return entry.outcome
@@ -377,7 +377,7 @@ func (h *hook) update(change func(*sessionState)) error {
 }
 
 // say writes progress for people to stderr.
-func (h *hook) say(format string, args ...any) { fmt.Fprintf(h.stderr, format, args...) }
+func (h *hook) print(lines ...string) { fmt.Fprintln(h.stderr, strings.Join(lines, "\n")) }
 
 // warn tells of a fault, if there is one, that does not change the decision.
 func (h *hook) warn(doing string, err error) {

@@ -13,7 +13,7 @@ import (
 
 // keptCommand is the file that makes /supervisor known to Claude Code. ccc's hook answers on, off and the bare
 // word; a task goes through as it is.
-func keptCommand(d dirs) keptFile { return keptFile{d.commandFile(), messages.commandFile} }
+func keptCommand(d dirs) keptFile { return keptFile{d.commandFile(), commandFile} }
 
 // slashCommand returns what follows /supervisor in prompt; ok is false for any other prompt.
 func slashCommand(prompt string) (operand string, ok bool) {
@@ -75,7 +75,7 @@ func supervisorMode(c *call, d dirs) error {
 		session = os.Getenv(sessionVariable)
 	default:
 		if session, err = presentSession(d); err == nil {
-			fmt.Fprintf(os.Stderr, "ccc: %s: %s\n", lang.newestHere(), session)
+			fmt.Fprintf(os.Stderr, "ccc: %s: %s\n", say(newestHere), session)
 		}
 	}
 	switch {

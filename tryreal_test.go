@@ -78,8 +78,8 @@ check main.go absent`
 // that form; what would write outside of a copy does not. What was run changed nothing.
 func TestRealClientCopy(t *testing.T) {
 	try := tryCommand()
-	example := shownExample(t, defaultPrompt, "ccc try")
-	if other := shownExample(t, defaultPromptEnglish, "ccc try"); other != example {
+	example := shownExample(t, defaultPrompt.zh, "ccc try")
+	if other := shownExample(t, defaultPrompt.en, "ccc try"); other != example {
 		t.Errorf("the guides show %s and %s", example, other)
 	}
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()

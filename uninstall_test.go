@@ -285,7 +285,7 @@ func TestUninstallRefused(t *testing.T) {
 func TestUninstallPurge(t *testing.T) {
 	box := newFakeBox(t)
 	box.launch()
-	box.write(".claude/SUPERVISOR.md", 0o600, defaultPrompt+"and be kind\n")
+	box.write(".claude/SUPERVISOR.md", 0o600, defaultPrompt.zh+"and be kind\n")
 	box.write(".claude/ccc/supervisor-x.json.bad", 0o600, "{")
 	box.write(".claude/ccc/hook-invocation.log.1", 0o600, "")
 	box.write(".claude/ccc/.supervisor-x.json.ccc-tmp", 0o600, "")
@@ -333,7 +333,7 @@ func TestUninstallFirstCommand(t *testing.T) {
 		box.write(".claude/commands/supervisor.md", 0o600, first)
 		if launched {
 			box.launch()
-			if text := box.read(".claude/commands/supervisor.md"); text != (chinese{}).commandFile() {
+			if text := box.read(".claude/commands/supervisor.md"); text != commandFile.zh {
 				t.Errorf("a launch left %q", text)
 			}
 		}
@@ -348,12 +348,12 @@ func TestUninstallLinkedPrompt(t *testing.T) {
 	box := newFakeBox(t)
 	box.launch()
 	path := filepath.Join(box.home, ".claude/SUPERVISOR.md")
-	box.write("dotfiles/SUPERVISOR.md", 0o600, defaultPrompt)
+	box.write("dotfiles/SUPERVISOR.md", 0o600, defaultPrompt.zh)
 	os.Remove(path)
 	if err := os.Symlink("../dotfiles/SUPERVISOR.md", path); err != nil {
 		t.Fatal(err)
 	}
-	if output := box.uninstall(); box.read(".claude/SUPERVISOR.md") != defaultPrompt || !strings.Contains(output, path+": kept") {
+	if output := box.uninstall(); box.read(".claude/SUPERVISOR.md") != defaultPrompt.zh || !strings.Contains(output, path+": kept") {
 		t.Errorf("it says\n%s", output)
 	}
 }
