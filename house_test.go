@@ -17,11 +17,11 @@ import (
 var house = []string{
 	"screen.go", "lines.go", "json.go", "jsonedit.go", "file.go", "cli.go",
 	"dirs.go", "messages.go",
-	"config.go", "state.go", "timeline.go", "transcript.go",
+	"config.go", "state.go", "transcript.go",
 	"installed.go", "hooks.go", "settings.go", "provider.go", "hookless.go", "process_linux.go", "process_darwin.go", "guard.go", "client.go",
 	"tryplan.go", "tryscratch.go", "trymounts_linux.go", "tryfiles_linux.go", "tryinside_linux.go", "try_linux.go", "try_darwin.go", "try.go",
-	"verdict.go", "stream.go", "prompt.go", "review.go",
-	"event.go", "status.go", "switch.go", "supervise.go", "hook.go", "log.go",
+	"verdict.go", "prompt.go", "review.go",
+	"event.go", "status.go", "switch.go", "stop.go", "hook.go", "log.go",
 	"doctor.go", "uninstall.go", "demo.go",
 	"launch.go", "main.go",
 }
