@@ -107,9 +107,9 @@ func BenchmarkShow(b *testing.B) {
 	review := append(encodeJSON(record{Time: now(), Event: eventStop, Project: "/tmp", Iteration: 1, Limit: 10, outcome: outcome{
 		Verdict: verdictBlock, Feedback: strings.Repeat("main.go:12 没有处理错误。\n", 20), CostUSD: 0.1, Tools: []string{"Bash(git status)"}}}), '\n')
 	for n := range 1000 {
-		appendFile(d.timelineFile(fmt.Sprintf("s%d", n)), bytes.Repeat(review, 100))
+		appendFile(d.session(fmt.Sprintf("s%d", n)).timelineFile(), bytes.Repeat(review, 100))
 	}
-	appendFile(d.timelineFile("long"), bytes.Repeat(review, 100e6/len(review)))
+	appendFile(d.session("long").timelineFile(), bytes.Repeat(review, 100e6/len(review)))
 	env := []string{"HOME=" + home}
 	show := func(name string, argv ...string) {
 		b.Run(name, func(b *testing.B) {
@@ -120,9 +120,9 @@ func BenchmarkShow(b *testing.B) {
 		})
 	}
 	show("status/ccc", program, "status")
-	show("status/sh_jq", "sh", "-c", "cat "+d.timelineFile("s*")+` | jq -r '[.time, .project, .verdict, .cost_usd] | @tsv'`)
+	show("status/sh_jq", "sh", "-c", "cat "+d.session("s*").timelineFile()+` | jq -r '[.time, .project, .verdict, .cost_usd] | @tsv'`)
 	show("log/ccc", program, "log", "long")
-	show("log/jq", "jq", "-r", ".time, .verdict, .feedback", d.timelineFile("long"))
+	show("log/jq", "jq", "-r", ".time, .verdict, .feedback", d.session("long").timelineFile())
 }
 
 // BenchmarkStream mirrors 1 GiB of stream-json to a file, in turns text of the

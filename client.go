@@ -57,6 +57,7 @@ type caller struct {
 	client   string    // the name of the client's process, "" where none is known
 	agents   bool      // a tool of an agent's started it: it speaks for nobody
 	launched time.Time // when ccc launched the client supervised; zero: it did not
+	byHand   bool      // a hook that Claude Code does not run is meant
 }
 
 // callerOf walks up the chain. It meets the supervised launch that CCC_LAUNCH names: then the session is the user's.
@@ -102,19 +103,19 @@ func parseLaunchToken(token string) (name string, at time.Time) {
 	return name, time.UnixMilli(n).UTC()
 }
 
-// supervised tells whether session is supervised in a client of c's: the latest of its supervised launches and of
+// supervised tells whether the session is supervised in a client of c's: the latest of its supervised launches and of
 // the switches of the session and of the client counts. Without any of them, CCC_SUPERVISOR decides where no launch
 // has set it.
-func (d stateDir) supervised(session string, c caller) bool {
+func (s session) supervised(c caller) bool {
 	if c.agents {
 		return false
 	}
 	variable := os.Getenv(supervisorVariable)
-	latest := modeSwitch{On: variable == "1" && os.Getenv(launchVariable) == "" || variable == "" && !inSession()}
-	state, _ := d.read(session) // a state that can't be read switches nothing
-	for _, s := range []*modeSwitch{launchAt(state.LaunchedAt), launchAt(c.launched), state.Switch, d.clientSwitch(c.client)} {
-		if s != nil && !s.At.Before(latest.At) {
-			latest = *s
+	latest := modeSwitch{On: variable == "1" && os.Getenv(launchVariable) == "" || variable == "" && c.byHand}
+	state, _ := s.state() // one that can't be read switches nothing
+	for _, change := range []*modeSwitch{launchAt(state.LaunchedAt), launchAt(c.launched), state.Switch, s.dir.clientSwitch(c.client)} {
+		if change != nil && !change.At.Before(latest.At) {
+			latest = *change
 		}
 	}
 	return latest.On
@@ -149,18 +150,16 @@ func (d stateDir) noteClient(client string) error {
 	return err
 }
 
-// switchMode turns supervision of session on or off, and of its client, which may give the session another id
+// switchTo turns supervision of the session on or off, and of its client, which may give the session another id
 // (/clear). client is "" where only the record of the session's last hook knows it.
-func (d stateDir) switchMode(session, client string, on bool) error {
-	s := &modeSwitch{On: on, At: now()}
-	err := d.update(session, func(state *sessionState) {
-		if client == "" {
-			client = state.Client
-		}
-		state.Switch, state.Enabled, state.Client = s, &on, client
+func (s session) switchTo(on bool, client string) error {
+	change := &modeSwitch{On: on, At: now()}
+	err := s.update(func(state *sessionState) {
+		client = cmp.Or(client, state.Client)
+		state.Switch, state.Enabled, state.Client = change, &on, client
 	})
 	if err != nil && !errors.Is(err, errCorrupt) || client == "" { // a corrupt state is kept aside, and a new one was written
 		return err
 	}
-	return d.replace(d.clientFile(client), encodeJSON(s))
+	return s.dir.replace(s.dir.clientFile(client), encodeJSON(change))
 }

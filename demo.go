@@ -108,8 +108,8 @@ func playDemo(ctx context.Context, dir string) error {
 	telling, ended := context.WithCancel(ctx)
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait(); ended() }()
-	state := stateDir(filepath.Join(dir, "home/.claude/ccc"))
-	_, told := (&story{screen: newScreen(os.Stdout), state: state, session: demoSession}).tellAll(telling, true, func() string { return "" })
+	session := stateDir(filepath.Join(dir, "home/.claude/ccc")).session(demoSession)
+	_, told := (&story{screen: newScreen(os.Stdout), session: session}).tellAll(telling, true, func() string { return "" })
 	lifeline.Close() // if the session still runs, it ends now
 	exit := <-exited
 	switch {

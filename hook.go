@@ -58,14 +58,15 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	if err != nil {
 		return nil, err
 	}
-	h := &hook{event: event, dirs: d, stateDir: stateDir(d.state), stderr: stderr}
+	h := &hook{event: event, dirs: d, session: stateDir(d.state).session(event.SessionID), stderr: stderr}
 	operand, isCommand := slashCommand(event.Prompt)
 	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project())
-	chain := ancestry(os.Getpid())
 	if inSession() {
-		chain = clientAncestry()
+		h.caller = h.session.dir.callerOf(clientAncestry())
+	} else { // a person or a script runs the hook by hand, and there is no client
+		h.caller = h.session.dir.callerOf(ancestry(os.Getpid()))
+		h.caller.client, h.caller.byHand = "", true
 	}
-	h.caller = h.stateDir.callerOf(chain)
 	supervised := h.isSupervised()
 	if !supervised && !isCommand {
 		return nil, nil
@@ -76,7 +77,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	}
 	// A closed stderr must not end the hook in the middle of a review.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	if err := errors.Join(h.stateDir.create(), h.stateDir.noteClient(h.caller.client)); err != nil {
+	if err := errors.Join(h.session.dir.create(), h.session.dir.noteClient(h.caller.client)); err != nil {
 		fmt.Fprintln(stderr, "ccc: writing to the state directory:", err)
 	}
 	h.log(hookSubcommand+" invoked", "event", event.HookEventName)
@@ -122,13 +123,13 @@ func (h *hook) decision(found outcome) any {
 	case found.Verdict == verdictBlock:
 		return toolDecision("deny", feedback)
 	case found.Verdict == verdictFailed && inSession():
-		return systemMessage(say(reviewFailed, cutMiddle(found.Error, 200), h.stateDir.logFile()))
+		return systemMessage(say(reviewFailed, cutMiddle(found.Error, 200), h.session.dir.logFile()))
 	case found.Verdict == verdictFailed:
 		return nil
 	case !isStop:
 		return toolDecision("allow", feedback)
 	case found.Verdict == verdictLimit && inSession():
-		return systemMessage(say(limitStop, found.Feedback, h.stateDir.logFile()))
+		return systemMessage(say(limitStop, found.Feedback, h.session.dir.logFile()))
 	case found.Verdict == verdictAllow && feedback != "":
 		return systemMessage(say(approved, feedback))
 	}
@@ -145,7 +146,7 @@ func (h *hook) cutFeedback(feedback string) string {
 	if len(runes) <= feedbackLimit {
 		return feedback
 	}
-	note := "\n" + say(feedbackCut, h.stateDir.timelineFile(h.event.SessionID))
+	note := "\n" + say(feedbackCut, h.session.timelineFile())
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
@@ -165,7 +166,7 @@ func (h *hook) command(operand string, supervised bool) any {
 	case scheduled:
 		return blocked(say(modeNotForAgent))
 	}
-	if err := h.stateDir.switchMode(h.event.SessionID, h.caller.client, on); err != nil {
+	if err := h.session.switchTo(on, h.caller.client); err != nil {
 		h.warn("switching the mode", err)
 		return blocked(say(modeFailed, err.Error()))
 	}
@@ -193,7 +194,7 @@ func (h *hook) prompt() any {
 	}
 	var last record
 	first := true
-	err := h.stateDir.readTimeline(h.event.SessionID, func(r record) {
+	err := h.session.readTimeline(func(r record) {
 		if first = first && r.Event != eventPrompt; r.Event != eventSwitch && r.Event != eventTry {
 			last = r
 		}
@@ -205,9 +206,9 @@ func (h *hook) prompt() any {
 	switch {
 	case last.Told:
 	case last.Verdict == verdictFailed:
-		return systemMessage(say(earlierFailed, cutMiddle(last.Error, 200), h.stateDir.logFile()))
+		return systemMessage(say(earlierFailed, cutMiddle(last.Error, 200), h.session.dir.logFile()))
 	case last.Verdict == verdictLimit:
-		return systemMessage(say(earlierLimit, count(last.Limit, reviews), h.stateDir.logFile()))
+		return systemMessage(say(earlierLimit, count(last.Limit, reviews), h.session.dir.logFile()))
 	}
 	if first && inSession() {
 		return h.introduction()

@@ -266,7 +266,7 @@ func (l *launch) write() error {
 	l.remember()
 	if l.supervisor {
 		log := state.logFile()
-		fmt.Fprint(os.Stderr, say(announcement, l.dirs.state, log, state.outputFile("<session>"), shellQuote(log)))
+		fmt.Fprint(os.Stderr, say(announcement, l.dirs.state, log, state.session("<session>").outputFile(), shellQuote(log)))
 	}
 	if !slices.Contains([]string{"", "0", "1"}, os.Getenv(supervisorVariable)) {
 		fmt.Fprintf(os.Stderr, "ccc: warning: %s is set to neither 0 nor 1, and counts as 0: use 1, or --supervisor\n", supervisorVariable)

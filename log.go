@@ -28,27 +28,27 @@ func showLog(c *call, d dirs) (err error) {
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 		defer stop()
 	}
-	s := &story{screen: newScreen(os.Stdout), state: stateDir(d.state), raw: c.has("--json")}
+	s := &story{screen: newScreen(os.Stdout), session: stateDir(d.state).session(""), raw: c.has("--json")}
 	begun := func() string { return "" }
 	if len(c.operands) > 0 {
-		s.session, err = s.state.findSession(c.operands[0])
+		s.session.id, err = s.session.dir.findSession(c.operands[0])
 	} else {
 		begun = newcomers(d) // before the first look, so that none is missed
 		err = s.choose(d, os.Stderr)
-		if err == nil && s.session == "" && follow {
+		if err == nil && s.session.id == "" && follow {
 			fmt.Fprintln(os.Stderr, noSessions(d)+"\n"+say(waitingForFirst))
 		}
-		for err == nil && s.session == "" && follow && pause(ctx) {
+		for err == nil && s.session.id == "" && follow && pause(ctx) {
 			err = s.choose(d, io.Discard) // its complaints were made once
 		}
 	}
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
-	if s.session == "" && !s.raw {
+	if s.session.id == "" && !s.raw {
 		s.block("", noSessions(d))
 	}
-	for next := ""; err == nil && s.session != ""; s = s.goOver(next) {
+	for next := ""; err == nil && s.session.id != ""; s = s.goOver(next) {
 		next, err = s.tellAll(ctx, follow, begun)
 	}
 	return cmp.Or(err, s.Flush())
@@ -57,7 +57,7 @@ func showLog(c *call, d dirs) (err error) {
 // choose makes the newest session the one to tell, if there is any.
 func (s *story) choose(d dirs, stderr io.Writer) (err error) {
 	isHere := false
-	s.session, isHere, err = newestSession(d, stderr)
+	s.session.id, isHere, err = newestSession(d, stderr)
 	if s.chosen = say(newestOfAll); isHere {
 		s.chosen = say(newestHere)
 	}
@@ -70,7 +70,7 @@ func newcomers(d dirs) func() string {
 	state, known := stateDir(d.state), map[string]bool{}
 	ids, _ := state.sessions()
 	for _, id := range ids {
-		_, err := os.Stat(state.timelineFile(id))
+		_, err := os.Stat(state.session(id).timelineFile())
 		known[id] = err == nil
 	}
 	return func() (newest string) {
@@ -107,10 +107,9 @@ func pause(ctx context.Context) bool {
 // A story is a session told from its timeline and, while a review runs, from what the reviewer writes.
 type story struct {
 	*screen
-	state   stateDir
-	session string
-	chosen  string // how, if the user did not name it
-	raw     bool   // the records as they are, with the session's id, as JSON lines
+	session session // without an id: none yet
+	chosen  string  // how, if the user did not name it
+	raw     bool    // the records as they are, with the session's id, as JSON lines
 
 	lines    [][]byte       // of the timeline, not told yet
 	date     string         // of the last record
@@ -129,7 +128,7 @@ const recentOutput = 1 << 20
 // tellAll tells the session so far and, to follow it, goes on until ctx ends or begun returns the session to go
 // over to.
 func (s *story) tellAll(ctx context.Context, follow bool, begun func() string) (next string, err error) {
-	timeline := s.state.followTimeline(s.session, func(line []byte) { s.lines = append(s.lines, bytes.Clone(line)) })
+	timeline := s.session.followTimeline(func(line []byte) { s.lines = append(s.lines, bytes.Clone(line)) })
 	err = timeline.read()
 	if !follow {
 		timeline.close()
@@ -142,7 +141,7 @@ func (s *story) tellAll(ctx context.Context, follow bool, begun func() string) (
 		return "", err
 	}
 	defer timeline.close()
-	output := s.state.followOutput(s.session, recentOutput, s.step)
+	output := s.session.followOutput(recentOutput, s.step)
 	defer output.close()
 	for first, over := true, false; ; first = false {
 		if err = timeline.read(); err == nil && !s.raw {
@@ -160,7 +159,7 @@ func (s *story) tellAll(ctx context.Context, follow bool, begun func() string) (
 		if err = cmp.Or(err, s.Flush()); err != nil || over || next != "" {
 			return next, err
 		}
-		if next = begun(); next == s.session {
+		if next = begun(); next == s.session.id {
 			next = ""
 		}
 		over = !pause(ctx) // what came before the end is told too
@@ -172,7 +171,7 @@ func (s *story) goOver(next string) *story {
 	if next != "" && !s.raw {
 		fmt.Fprintln(s)
 	}
-	return &story{screen: s.screen, state: s.state, session: next, chosen: say(newcomer), raw: s.raw}
+	return &story{screen: s.screen, session: s.session.dir.session(next), chosen: say(newcomer), raw: s.raw}
 }
 
 // isPast tells whether the review that wrote its last output at that time is over: there is a verdict since (its
@@ -184,7 +183,7 @@ func (s *story) isPast(written time.Time) bool {
 func (s *story) tellLines() {
 	for _, line := range s.lines {
 		if r, ok := parseRecord(line); ok && s.raw {
-			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session, bytes.TrimLeft(line, " \t{")) // a record has members
+			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(line, " \t{")) // a record has members
 		} else if ok {
 			s.tell(r)
 		}
@@ -198,7 +197,7 @@ func (s *story) title() {
 	if chosen != "" {
 		chosen = say(sessionChosen, chosen)
 	}
-	what := say(sessionTitle, s.session, chosen)
+	what := say(sessionTitle, s.session.id, chosen)
 	if !s.raw {
 		s.block("", what)
 	} else if s.chosen != "" {

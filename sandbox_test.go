@@ -301,7 +301,7 @@ func (box *sandbox) log() string { return box.read(logPath) }
 // timeline returns the records of a session.
 func (box *sandbox) timeline(session string) (records []record) {
 	box.t.Helper()
-	err := stateDir(filepath.Join(box.home, ".claude/ccc")).readTimeline(session, func(r record) { records = append(records, r) })
+	err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(session).readTimeline(func(r record) { records = append(records, r) })
 	if err != nil {
 		box.t.Fatal(err)
 	}

@@ -23,6 +23,14 @@ import (
 // stateDir is the path of the state directory.
 type stateDir string
 
+// A session is one of Claude Code's sessions, as far as the state directory knows it.
+type session struct {
+	dir stateDir
+	id  string // see validSession
+}
+
+func (d stateDir) session(id string) session { return session{d, id} }
+
 // The names of a session's files: before and behind its id.
 const (
 	sessionPrefix = "supervisor-"
@@ -34,11 +42,11 @@ const (
 	clientPrefix  = "client-" // before the name of a client
 )
 
-func (d stateDir) file(name string) string       { return filepath.Join(string(d), name) }
-func (d stateDir) stateFile(id string) string    { return d.file(sessionPrefix + id + stateSuffix) }
-func (d stateDir) outputFile(id string) string   { return d.file(sessionPrefix + id + outputSuffix) }
-func (d stateDir) timelineFile(id string) string { return d.file(sessionPrefix + id + eventsSuffix) }
-func (d stateDir) promptFile(id string) string   { return d.file(sessionPrefix + id + promptSuffix) }
+func (d stateDir) file(name string) string { return filepath.Join(string(d), name) }
+func (s session) stateFile() string        { return s.dir.file(sessionPrefix + s.id + stateSuffix) }
+func (s session) outputFile() string       { return s.dir.file(sessionPrefix + s.id + outputSuffix) }
+func (s session) timelineFile() string     { return s.dir.file(sessionPrefix + s.id + eventsSuffix) }
+func (s session) promptFile() string       { return s.dir.file(sessionPrefix + s.id + promptSuffix) }
 func (d stateDir) clientFile(client string) string {
 	return d.file(clientPrefix + client + stateSuffix)
 }
@@ -102,11 +110,11 @@ type modeSwitch struct {
 
 var errCorrupt = errors.New("the file is corrupt")
 
-// read returns the state of session; one that has none yet gets a new one. With an error, which is errCorrupt for a
-// file that makes no sense, the state is new.
-func (d stateDir) read(session string) (sessionState, error) {
-	fresh := sessionState{SessionID: session, CreatedAt: now()}
-	path := d.stateFile(session)
+// state returns the state of the session; one that has none yet gets a new one. With an error, which is errCorrupt for
+// a file that makes no sense, the state is new.
+func (s session) state() (sessionState, error) {
+	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
+	path := s.stateFile()
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fresh, nil
@@ -115,7 +123,7 @@ func (d stateDir) read(session string) (sessionState, error) {
 		return fresh, err
 	}
 	var state sessionState
-	if json.Unmarshal(text, &state) != nil || state.SessionID != session || state.Count < 0 {
+	if json.Unmarshal(text, &state) != nil || state.SessionID != s.id || state.Count < 0 {
 		return fresh, fmt.Errorf("%s: %w", path, errCorrupt)
 	}
 	if state.Enabled != nil && state.Switch == nil { // of ccc 1.0.0
@@ -124,16 +132,16 @@ func (d stateDir) read(session string) (sessionState, error) {
 	return state, nil
 }
 
-// update changes the state of session under the lock. A corrupt file is kept as .bad and the session starts anew;
+// update changes the state of the session under the lock. A corrupt file is kept as .bad and the session starts anew;
 // update then still returns the error.
-func (d stateDir) update(session string, change func(*sessionState)) error {
-	unlock, err := lockFile(d.lockFile())
+func (s session) update(change func(*sessionState)) error {
+	unlock, err := lockFile(s.dir.lockFile())
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	path := d.stateFile(session)
-	state, err := d.read(session)
+	path := s.stateFile()
+	state, err := s.state()
 	if errors.Is(err, errCorrupt) {
 		err = errors.Join(fmt.Errorf("%w, kept as %s", err, path+corruptSuffix), os.Rename(path, path+corruptSuffix))
 	} else if err != nil {
@@ -177,11 +185,11 @@ type instructions struct {
 }
 
 // keepInstructions keeps in for the session's next reviews; nil forgets what was kept.
-func (d stateDir) keepInstructions(session string, in *instructions) error {
+func (s session) keepInstructions(in *instructions) error {
 	if in == nil {
-		return removeFile(d.promptFile(session))
+		return removeFile(s.promptFile())
 	}
-	return d.replace(d.promptFile(session), encodeJSON(in))
+	return s.dir.replace(s.promptFile(), encodeJSON(in))
 }
 
 // replace puts data in the place of one of the directory's files, under the lock.
@@ -194,10 +202,10 @@ func (d stateDir) replace(path string, data []byte) error {
 	return replaceFile(path, data, false)
 }
 
-// readInstructions returns what was kept, nil for nothing.
-func (d stateDir) readInstructions(session string) *instructions {
+// keptInstructions returns what was kept, nil for nothing.
+func (s session) keptInstructions() *instructions {
 	in := new(instructions)
-	if text, err := os.ReadFile(d.promptFile(session)); err != nil || json.Unmarshal(text, in) != nil {
+	if text, err := os.ReadFile(s.promptFile()); err != nil || json.Unmarshal(text, in) != nil {
 		return nil
 	}
 	return in
@@ -434,15 +442,15 @@ const (
 	eventTry          = "try"
 )
 
-// append adds r to the timeline of session.
-func (d stateDir) append(session string, r record) error {
-	return appendFile(d.timelineFile(session), append(encodeJSON(r), '\n'))
+// append adds r to the session's timeline.
+func (s session) append(r record) error {
+	return appendFile(s.timelineFile(), append(encodeJSON(r), '\n'))
 }
 
-// readTimeline passes on the records of session, oldest first. Lines that a full disk or a crash left broken are
-// passed over.
-func (d stateDir) readTimeline(session string, each func(record)) error {
-	r := d.followTimeline(session, func(line []byte) {
+// readTimeline passes on the session's records, oldest first. Lines that a full disk or a crash left broken are passed
+// over.
+func (s session) readTimeline(each func(record)) error {
+	r := s.followTimeline(func(line []byte) {
 		if r, ok := parseRecord(line); ok {
 			each(r)
 		}
@@ -451,14 +459,14 @@ func (d stateDir) readTimeline(session string, each func(record)) error {
 	return r.read()
 }
 
-// followTimeline and followOutput return readers of session's timeline and of the last bytes of its reviewers'
+// followTimeline and followOutput return readers of the session's timeline and of the last bytes of its reviewers'
 // output.
-func (d stateDir) followTimeline(session string, line func([]byte)) *lineReader {
-	return &lineReader{path: d.timelineFile(session), lines: lineWriter{line: line}}
+func (s session) followTimeline(line func([]byte)) *lineReader {
+	return &lineReader{path: s.timelineFile(), lines: lineWriter{line: line}}
 }
 
-func (d stateDir) followOutput(session string, last int64, line func([]byte)) *lineReader {
-	return &lineReader{path: d.outputFile(session), last: last, lines: lineWriter{line: line}}
+func (s session) followOutput(last int64, line func([]byte)) *lineReader {
+	return &lineReader{path: s.outputFile(), last: last, lines: lineWriter{line: line}}
 }
 
 // parseRecord reads a line of a timeline; ok is false for what is not one.

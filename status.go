@@ -74,14 +74,15 @@ func summarizeAll(d dirs, stderr io.Writer) ([]summary, error) {
 	return all, nil
 }
 
-// summarize reads session's state and timeline. With an error the summary holds what could be read.
-func summarize(d dirs, session string) (summary, error) {
-	state, stateErr := stateDir(d.state).read(session)
-	s := summary{Session: session, Count: state.Count, UpdatedAt: state.UpdatedAt}
+// summarize reads the state and timeline. With an error the summary holds what could be read.
+func summarize(d dirs, id string) (summary, error) {
+	known := stateDir(d.state).session(id)
+	state, stateErr := known.state()
+	s := summary{Session: id, Count: state.Count, UpdatedAt: state.UpdatedAt}
 	if !state.UpdatedAt.IsZero() {
 		s.Mode, s.switched = modeWord(state.on()), state.Switch != nil
 	}
-	err := stateDir(d.state).readTimeline(session, s.add)
+	err := known.readTimeline(s.add)
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
 	if config, err := loadConfig(d); err == nil { // a broken ccc.json is no reason not to show the rest
 		s.Limit = cmp.Or(s.Limit, config.Supervisor.MaxIterations)
@@ -154,7 +155,7 @@ func showVerdict(c *call, d dirs) (err error) {
 	if err != nil {
 		return err
 	}
-	last, err := lastStop(stateDir(d.state), session)
+	last, err := lastStop(stateDir(d.state).session(session))
 	if err != nil {
 		return err
 	}
@@ -171,9 +172,9 @@ func showVerdict(c *call, d dirs) (err error) {
 // lastStop returns what became of the session's last stop since the user's last prompt; "" where it was not
 // reviewed, or is being reviewed: then the state counts a review that the timeline does not have yet. Once
 // supervision is switched off, stops and prompts leave no record.
-func lastStop(state stateDir, session string) (last verdict, err error) {
+func lastStop(s session) (last verdict, err error) {
 	counted := 0
-	err = state.readTimeline(session, func(r record) {
+	err = s.readTimeline(func(r record) {
 		switch {
 		case r.Event == eventPrompt || r.Event == eventSwitch && r.Mode == modeWord(false):
 			last, counted = "", 0
@@ -182,7 +183,7 @@ func lastStop(state stateDir, session string) (last verdict, err error) {
 		}
 		counted = cmp.Or(r.Iteration, counted)
 	})
-	now, stateErr := state.read(session)
+	now, stateErr := s.state()
 	if stateErr == nil && now.Count > 0 && now.Count != counted && last != verdictLimit {
 		last = ""
 	}
@@ -311,7 +312,7 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	}
 	s, err := summarize(d, input.SessionID)
 	state := stateDir(d.state)
-	switch on := state.supervised(input.SessionID, state.callerOf(clientAncestry())); {
+	switch on := state.session(input.SessionID).supervised(state.callerOf(clientAncestry())); {
 	case !on && s.switched:
 		return say(supervisionIsOff), err
 	case !on:

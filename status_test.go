@@ -474,7 +474,8 @@ func TestLogTellsSwitch(t *testing.T) {
 	box.stop("")
 	box.submit("/supervisor off")
 	box.ccc("supervisor-mode", "on", testSession)
-	box.vars = append(box.vars, "CLAUDECODE=1")
+	box.vars = append(box.vars, toolMark)
+	box.write(".claude/ccc/client-"+selfName()+".json", 0o600, "") // the test is a client, whose tool runs the command
 	box.ccc("supervisor-mode", "on", testSession)
 	got := box.ccc("log", testSession)
 	for _, want := range []string{

@@ -21,12 +21,12 @@ import (
 
 // A hook is the answer to one event.
 type hook struct {
-	event    *hookEvent
-	dirs     dirs
-	stateDir stateDir
-	stderr   io.Writer
-	caller   caller
-	talk     conversation
+	event   *hookEvent
+	dirs    dirs
+	session session
+	stderr  io.Writer
+	caller  caller
+	talk    conversation
 }
 
 func (h *hook) project() string { return cmp.Or(os.Getenv(projectVariable), h.event.Cwd) }
@@ -34,7 +34,7 @@ func (h *hook) project() string { return cmp.Or(os.Getenv(projectVariable), h.ev
 // isScheduled tells whether the event's prompt is one that the agent has scheduled, as of the session's last stop.
 // A long one is told clipped.
 func (h *hook) isScheduled() bool {
-	state, _ := h.stateDir.read(h.event.SessionID)
+	state, _ := h.session.state()
 	return slices.ContainsFunc(state.Scheduled, func(prompt string) bool {
 		start, _, clipped := strings.Cut(prompt, "… [+")
 		return prompt == h.event.Prompt || clipped && strings.HasPrefix(h.event.Prompt, start)
@@ -43,7 +43,7 @@ func (h *hook) isScheduled() bool {
 
 // isSupervised tells whether the session is supervised as of now.
 func (h *hook) isSupervised() bool {
-	return h.stateDir.supervised(h.event.SessionID, h.caller)
+	return h.session.supervised(h.caller)
 }
 
 // reviewLimit is how many reviews a request has. In a session Claude Code's own limit counts too: a launch raises it,
@@ -109,7 +109,7 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 	if err != nil {
 		return h.failed(entry, err)
 	}
-	h.print(say(reviewing), say(detailsIn, h.stateDir.outputFile(h.event.SessionID)))
+	h.print(say(reviewing), say(detailsIn, h.session.outputFile()))
 	h.log("review started", "iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit), "prompt_source", prompt.Source)
 	request.iteration, request.limit, request.keepCache = entry.Iteration, entry.Limit, config.Supervisor.KeepCache
 	r := &review{
@@ -131,7 +131,7 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 	if r.model == "" && config.Supervisor.Provider == "" && olderThan(h.talk.version, "2.1.200") {
 		r.model = h.talk.model
 	}
-	path := h.stateDir.outputFile(h.event.SessionID)
+	path := h.session.outputFile()
 	if entry.Iteration == 1 { // the file holds the reviews of the present request
 		_ = os.Truncate(path, 0) // opening it says what is wrong
 	}
@@ -197,7 +197,7 @@ func (h *hook) offerCopy(ctx context.Context, r *review, request *reviewRequest)
 	}
 	r.try = shellQuote(h.dirs.self) + " " + trySubcommand
 	request.tryCommand = r.try
-	r.env = setEnv(r.env, tryVariable, filepath.Join(string(h.stateDir), h.event.SessionID))
+	r.env = setEnv(r.env, tryVariable, filepath.Join(string(h.session.dir), h.session.id))
 	return ""
 }
 
@@ -252,7 +252,7 @@ func (h *hook) untilEnded(timeout time.Duration, late error) (context.Context, c
 // can't replace it. kept tells that it reads differently now.
 func (h *hook) instructions() (in *instructions, kept bool, err error) {
 	in, err = supervisorPrompt(h.project(), h.dirs.ccc)
-	if earlier := h.stateDir.readInstructions(h.event.SessionID); earlier != nil {
+	if earlier := h.session.keptInstructions(); earlier != nil {
 		return earlier, err != nil || earlier.Text != in.Text, nil
 	}
 	return in, false, err
@@ -265,7 +265,7 @@ func (h *hook) keepInstructions() {
 		h.warn("reading the reviewer's prompt", err)
 		in = nil
 	}
-	h.warn("keeping the reviewer's prompt", h.stateDir.keepInstructions(h.event.SessionID, in))
+	h.warn("keeping the reviewer's prompt", h.session.keepInstructions(in))
 }
 
 // request is what the reviewer is told of the event. The transcript says which requests stand; the timeline is the
@@ -282,7 +282,7 @@ func (h *hook) request() (r reviewRequest) {
 		r.question = append(json.RawMessage{}, h.event.ToolInput...) // a question even if it does not say which
 	}
 	var prompts []string
-	err := h.stateDir.readTimeline(h.event.SessionID, func(past record) {
+	err := h.session.readTimeline(func(past record) {
 		switch {
 		case past.Prompt != "":
 			prompts, r.lastFeedback = append(prompts, past.Prompt), ""
@@ -352,7 +352,7 @@ func (h *hook) failed(entry record, err error) outcome {
 func (h *hook) record(entry record) {
 	entry.Time, entry.Project = now(), h.project()
 	entry.Event = cmp.Or(entry.Event, h.event.HookEventName)
-	h.warn("writing the timeline", h.stateDir.append(h.event.SessionID, entry))
+	h.warn("writing the timeline", h.session.append(entry))
 	if entry.Verdict == "" {
 		return
 	}
@@ -367,7 +367,7 @@ func (h *hook) record(entry record) {
 
 // update changes the session's state, and notes the client and, if there was one, its supervised launch in it.
 func (h *hook) update(change func(*sessionState)) error {
-	return h.stateDir.update(h.event.SessionID, func(s *sessionState) {
+	return h.session.update(func(s *sessionState) {
 		s.Client = cmp.Or(h.caller.client, s.Client)
 		if h.caller.launched.After(s.LaunchedAt) {
 			s.LaunchedAt = h.caller.launched
@@ -390,7 +390,7 @@ func (h *hook) warn(doing string, err error) {
 
 func (h *hook) log(what string, pairs ...any) {
 	pairs = append([]any{"session_id", h.event.SessionID}, pairs...)
-	if err := h.stateDir.log(what, pairs...); err != nil {
+	if err := h.session.dir.log(what, pairs...); err != nil {
 		fmt.Fprintln(h.stderr, "ccc: writing the log:", err)
 	}
 }

@@ -87,17 +87,18 @@ func supervisorMode(c *call, d dirs) error {
 		return withHint(errors.New("supervisor-mode: off is for the user, not for the agent"),
 			"the user can type /supervisor off, or call this in a terminal of their own")
 	}
+	known := state.session(session)
 	if mode != "" {
 		by := switchedOutside
 		if caller.agents {
 			by = switchedByAgent
 		}
-		err = errors.Join(state.create(), state.switchMode(session, "", mode == "on"))
+		err = errors.Join(state.create(), known.switchTo(mode == "on", ""))
 		if err == nil && by == switchedOutside {
-			err = state.keepInstructions(session, nil) // a person's switch: what holds now counts
+			err = known.keepInstructions(nil) // a person's switch: what holds now counts
 		}
 		if err == nil {
-			err = state.append(session, record{Time: now(), Event: eventSwitch, Mode: mode, By: by})
+			err = known.append(record{Time: now(), Event: eventSwitch, Mode: mode, By: by})
 		}
 		if err == nil {
 			err = state.log("switched", "session_id", session, "mode", mode, "by", by)
@@ -106,7 +107,7 @@ func supervisorMode(c *call, d dirs) error {
 			return err
 		}
 	}
-	present, err := state.read(session)
+	present, err := known.state()
 	if err != nil {
 		return err
 	}

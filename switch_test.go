@@ -263,7 +263,7 @@ func TestHookTellsOnce(t *testing.T) {
 				box.submit("/supervisor on")
 			}
 			if name == "tried" { // a command of the review that outlasted it
-				if err := stateDir(filepath.Join(box.home, ".claude/ccc")).append(testSession, record{Time: now(), Event: eventTry, Command: "x"}); err != nil {
+				if err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).append(record{Time: now(), Event: eventTry, Command: "x"}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -127,7 +127,6 @@ func TestTranscriptRequests(t *testing.T) {
 			want: []string{"fix it"}, last: "done"},
 		{name: "feedback_of_a_hook", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("3", "2", "Stop hook feedback:\nadd tests", `,"isMeta":true`), agentLine("4", "3", "added")},
 			want: []string{"fix it"}, last: "added"},
-		{name: "child_before_parent", lines: []string{userLine("1", "", "fix it"), agentLine("3", "2", "done"), userLine("2", "1", "add tests")}, want: []string{"fix it", "add tests"}, last: "done"},
 		{name: "half_a_line", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), `{"parentUuid":"2","type":"user","message":{"content":"half`}, want: []string{"fix it"}, last: "done"},
 		{name: "marks_in_a_tools_output", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"),
 			outputLine("3", "2", "t1", `{"uuid":"1","parentUuid":"9","type":"user","message":{"content":"not the user's"}}`), agentLine("4", "3", "done")}, want: []string{"fix it"}, last: "done"},

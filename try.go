@@ -61,7 +61,7 @@ func try(c *call, d dirs) error {
 			run.Error = oneLine(err.Error())
 		}
 		run.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
-		if err := stateDir(filepath.Dir(timeline)).append(filepath.Base(timeline), run); err != nil {
+		if err := stateDir(filepath.Dir(timeline)).session(filepath.Base(timeline)).append(run); err != nil {
 			fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(err.Error()))
 		}
 	}
