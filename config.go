@@ -61,66 +61,33 @@ func (t *envText) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(t))
 }
 
-// configKeys are the keys that ccc.json may hold, with what is expected there; * stands for any name. The
-// permission modes are those of any tested Claude Code: auto since 2.1.120, delegate only about 2.1.30, manual
-// since 2.1.200.
-var configKeys = map[string]expectation{
-	"":                           wantObject,
-	"supervisor":                 wantObject,
-	"supervisor.max_iterations":  wholeNumber(1, 100),
-	"supervisor.timeout_seconds": wholeNumber(10, 3600),
-	"supervisor.model":           wantString,
-	"supervisor.provider":        wantString,
-	"supervisor.permission_mode": oneOf("acceptEdits", "auto", "bypassPermissions", "default", "delegate", "dontAsk", "manual", "plan"),
-	"supervisor.allowed_tools":   wantStrings,
-	"supervisor.keep_cache":      begins("tf", "true or false"),
-	"supervisor.max_budget_usd": expectation{"a number from 0 up", func(raw string) bool {
-		n, err := strconv.ParseFloat(raw, 64)
-		return err == nil && n >= 0
-	}},
-	"supervisor.try":          begins("tf", "true or false"),
-	"settings":                wantObject,
-	"claude_args":             wantStrings,
-	"current_provider":        begins(`"n`, "a string or null"),
-	"providers":               wantObject,
-	"providers.*":             wantObject,
-	"providers.*.env":         wantObject,
-	"providers.*.env.*":       begins(`"tf-`+digits, "a string, a number or a boolean"),
-	"providers.*.claude_args": wantStrings,
-	"language":                oneOf(chinese, english),
+// configKeys are the paths that ccc.json may hold, with what is expected there; * stands for any name. What is below
+// settings is Claude Code's.
+var configKeys = map[string]string{
+	"":                           "an object",
+	"supervisor":                 "an object",
+	"supervisor.max_iterations":  "a whole number from 1 to 100",
+	"supervisor.timeout_seconds": "a whole number from 10 to 3600",
+	"supervisor.model":           "a string",
+	"supervisor.provider":        "one of the providers",
+	"supervisor.permission_mode": "one of " + strings.Join(permissionModes, ", "),
+	"supervisor.allowed_tools":   "an array of strings",
+	"supervisor.keep_cache":      "true or false",
+	"supervisor.max_budget_usd":  "a number from 0 up",
+	"supervisor.try":             "true or false",
+	"language":                   "one of zh, en",
+	"settings":                   "an object",
+	"claude_args":                "an array of strings",
+	"current_provider":           "a string or null",
+	"providers":                  "an object",
+	"providers.*":                "an object",
+	"providers.*.env":            "an object",
+	"providers.*.env.*":          "a string, a number or a boolean",
+	"providers.*.claude_args":    "an array of strings",
 }
 
-// An expectation is what a value of ccc.json has to be, in words and as a test of its text.
-type expectation struct {
-	words string
-	met   func(raw string) bool
-}
-
-var (
-	wantObject  = begins("{", "an object")
-	wantString  = begins(`"`, "a string")
-	wantStrings = expectation{"an array of strings", func(raw string) bool {
-		return raw[0] == '[' && json.Unmarshal([]byte(raw), new([]string)) == nil
-	}}
-)
-
-func begins(with, words string) expectation {
-	return expectation{words, func(raw string) bool { return strings.IndexByte(with, raw[0]) >= 0 }}
-}
-
-func oneOf(words ...string) expectation {
-	return expectation{"one of " + strings.Join(words, ", "), func(raw string) bool {
-		var word string
-		return json.Unmarshal([]byte(raw), &word) == nil && slices.Contains(words, word)
-	}}
-}
-
-func wholeNumber(least, most int) expectation {
-	return expectation{fmt.Sprintf("a whole number from %d to %d", least, most), func(raw string) bool {
-		n, err := strconv.Atoi(raw)
-		return err == nil && least <= n && n <= most
-	}}
-}
+// permissionModes are those of any supported Claude Code: all but manual since 2.1.120, manual since 2.1.200.
+var permissionModes = []string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"}
 
 func defaultConfig() *config {
 	return &config{Supervisor: supervisorConfig{MaxIterations: 10, TimeoutSeconds: 540, PermissionMode: "dontAsk", Try: true}}
@@ -144,80 +111,91 @@ func loadConfig(d dirs) (*config, error) {
 	if err != nil {
 		return defaults, fmt.Errorf("%s: %w", path, err)
 	}
-	check := configCheck{path, content}
-	if err := check.value("", "", root); err != nil {
-		return defaults, err
+	err = json.Unmarshal(unmarked(content), c) // a value of the wrong type is left out, and the rest decoded
+	values, wrong := configValue{jsonValue: root}.withValuesBelow(), -1
+	if mistyped := (*json.UnmarshalTypeError)(nil); errors.As(err, &mistyped) {
+		for i, v := range values { // the innermost value counts
+			if v.start < int(mistyped.Offset) && int(mistyped.Offset) <= v.end {
+				wrong = i
+			}
+		}
 	}
-	if err := json.Unmarshal(unmarked(content), c); err != nil {
-		return defaults, fmt.Errorf("%s: %w", path, err)
+	for i, v := range values {
+		if fault := c.fault(v, i == wrong); fault != "" {
+			line, _ := position(content, v.start)
+			return defaults, fmt.Errorf("%s: line %d: %s: %s", path, line, cmp.Or(v.path, "the file"), fault)
+		}
 	}
-	if name := c.Supervisor.Provider; name != "" && c.findProvider(name) == nil {
-		return defaults, check.fail(root.member("supervisor").member("provider"), "supervisor.provider", "one of the providers ("+c.providerNames()+")")
-	}
-	return c, nil
+	return c, err
 }
 
-// speak sets the language of this process: that of ccc.json or, where it names none or can't be read, the locale's.
-func speak(d dirs) {
+// setLanguage sets the language of this process: that of ccc.json or, where it names none or can't be read, the locale's.
+func setLanguage(d dirs) {
 	c, _ := loadConfig(d)
 	lang = languageFor(c.Language)
 }
 
-// A configCheck holds the values of ccc.json against configKeys.
-type configCheck struct {
-	path string
-	text []byte
+// A configValue is a value of ccc.json, its key, the path to it, and that path as configKeys has it.
+type configValue struct {
+	*jsonValue
+	key, path, pattern string
 }
 
-// value checks v, which stands under key, as the user would write the path to it, and under pattern in configKeys.
-func (c configCheck) value(key, pattern string, v *jsonValue) error {
-	want := configKeys[pattern]
-	if !want.met(v.raw) {
-		return c.fail(v, key, want.words)
-	}
-	if v.kind != '{' || pattern == "settings" {
-		return nil
-	}
+// withValuesBelow lists v and what is below it, but for keys that are nobody's ($schema) and those of Claude Code.
+func (v configValue) withValuesBelow() []configValue {
+	values := []configValue{v}
+	_, anyName := configKeys[joinKeys(v.pattern, "*")]
 	for _, m := range v.members {
-		key, child := join(key, m.key), join(pattern, m.key)
-		if _, any := configKeys[join(pattern, "*")]; any {
-			child = join(pattern, "*")
-		}
-		_, known := configKeys[child]
-		switch {
-		case strings.HasPrefix(m.key, "$"): // such as $schema
+		if v.kind != '{' || v.pattern == "settings" || strings.HasPrefix(m.key, "$") {
 			continue
-		case !known:
-			return c.fail(m.value, key, "one of "+strings.Join(keysBelow(pattern), ", "))
-		case pattern == "providers" && isSubcommand(m.key):
-			return c.fail(m.value, key, "a name that is not a subcommand of ccc")
-		case pattern == "providers" && m.key == noProvider:
-			return c.fail(m.value, key, "another name than "+noProvider+", which stands for no provider")
-		case pattern == "providers.*.env" && !isVariable(m.key):
-			return c.fail(m.value, key, "the name of an environment variable")
 		}
-		if err := c.value(key, child, m.value); err != nil {
-			return err
+		below := configValue{m.value, m.key, joinKeys(v.path, m.key), joinKeys(v.pattern, m.key)}
+		if anyName {
+			below.pattern = joinKeys(v.pattern, "*")
 		}
+		values = append(values, below.withValuesBelow()...)
 	}
-	return nil
+	return values
 }
 
-func join(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
+func joinKeys(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
 
-// keysBelow returns the keys that configKeys has right below pattern.
-func keysBelow(pattern string) (keys []string) {
+// fault tells what is wrong with v, "" for nothing; mistyped tells that its type is.
+func (c *config) fault(v configValue, mistyped bool) string {
+	s, want := c.Supervisor, configKeys[v.pattern]
+	outside := map[string]bool{
+		"supervisor.max_iterations":  s.MaxIterations < 1 || s.MaxIterations > 100,
+		"supervisor.timeout_seconds": s.TimeoutSeconds < 10 || s.TimeoutSeconds > 3600,
+		"supervisor.provider":        s.Provider != "" && c.findProvider(s.Provider) == nil,
+		"supervisor.permission_mode": !slices.Contains(permissionModes, s.PermissionMode),
+		"supervisor.max_budget_usd":  s.MaxBudgetUSD < 0,
+		"language":                   c.Language != "zh" && c.Language != "en",
+		"settings":                   v.kind != '{',
+		"providers.*.env.*":          v.kind == '{' || v.kind == '[',
+	}
+	switch {
+	case want == "":
+		return v.unknown()
+	case v.pattern == "providers.*" && (isSubcommand(v.key) || v.key == noProvider):
+		return "expected a name that is not a subcommand of ccc, nor " + noProvider + ", which stands for no provider"
+	case mistyped, outside[v.pattern], v.raw == "null" && v.pattern != "current_provider":
+		return "expected " + want
+	}
+	return ""
+}
+
+// unknown tells which keys there are in v's place.
+func (v configValue) unknown() string {
+	var keys []string
 	for _, path := range slices.Sorted(maps.Keys(configKeys)) {
-		if key := path[strings.LastIndexByte(path, '.')+1:]; key != "" && join(pattern, key) == path {
+		if key, here := strings.CutPrefix(path, strings.TrimSuffix(v.pattern, v.key)); here && key != "" && !strings.Contains(key, ".") {
 			keys = append(keys, key)
 		}
 	}
-	return keys
-}
-
-func (c configCheck) fail(v *jsonValue, key, want string) error {
-	line, _ := position(c.text, v.start)
-	return fmt.Errorf("%s: line %d: %s: expected %s", c.path, line, cmp.Or(key, "the file"), want)
+	if name := nearest(v.key, keys); name != "" {
+		return "no such key: did you mean " + name + "?"
+	}
+	return "expected one of " + strings.Join(keys, ", ")
 }
 
 // recordProvider makes name, "" for none, the current_provider of ccc.json and changes nothing else there.
@@ -303,10 +281,5 @@ func (c *config) exposesToken(d dirs) bool {
 func variableIn(value envText) (name string, ok bool) {
 	name, begins := strings.CutPrefix(string(value), "${")
 	name, ends := strings.CutSuffix(name, "}")
-	return name, begins && ends && isVariable(name)
-}
-
-// isVariable tells whether name can be the name of an environment variable.
-func isVariable(name string) bool {
-	return name != "" && (name[0] < '0' || name[0] > '9') && strings.Trim(name, letters+digits+"_") == ""
+	return name, begins && ends && name != "" && strings.Trim(name, letters+digits+"_") == ""
 }

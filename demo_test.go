@@ -129,13 +129,4 @@ func TestDemoEndedEarly(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
-	t.Run("usage", func(t *testing.T) {
-		box := newFakeBox(t)
-		for _, args := range [][]string{{"--fast"}, {"now"}} {
-			got := box.run(30*time.Second, "", append([]string{"ccc", "demo"}, args...)...)
-			if got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "usage:") {
-				t.Errorf("%q: %+v", args, got)
-			}
-		}
-	})
 }

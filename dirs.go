@@ -142,9 +142,9 @@ func gitTree(dir string) (top, common string) {
 			return top, resolved(common)
 		}
 		// In a worktree .git is a file that names a directory of its own, which names the common one.
-		if text, err := readGitFile(common); err == nil {
+		if text, err := os.ReadFile(common); err == nil {
 			own := absoluteIn(top, strings.TrimPrefix(strings.TrimSpace(string(text)), "gitdir: "))
-			if text, err = readGitFile(filepath.Join(own, "commondir")); err == nil {
+			if text, err = os.ReadFile(filepath.Join(own, "commondir")); err == nil {
 				own = absoluteIn(own, strings.TrimSpace(string(text)))
 			}
 			return top, resolved(own)
@@ -153,18 +153,6 @@ func gitTree(dir string) (top, common string) {
 			return "", ""
 		}
 	}
-}
-
-// readGitFile reads a file of git's that holds one path. A named pipe or a huge file in its place holds nobody up.
-func readGitFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err == nil && (!info.Mode().IsRegular() || info.Size() > 1<<16) {
-		err = fmt.Errorf("%s is no file of git's", path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return os.ReadFile(path)
 }
 
 func absoluteIn(dir, path string) string {
@@ -180,24 +168,25 @@ const oldestClaude = "2.1.120"
 // installClaude names the newest version: npm gives an old Node.js an old one otherwise.
 const installClaude = "npm install -g @anthropic-ai/claude-code@latest"
 
-// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. A link to ccc
-// itself is none.
+// otherClaude is the command that gets another claude than one that is not there or can't be used.
+func otherClaude() string {
+	if os.Getenv(claudeVariable) != "" {
+		return "unset " + claudeVariable + "; command -v claude || " + installClaude
+	}
+	return installClaude
+}
+
+// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. A link to ccc itself is
+// none.
 func findClaude() (string, error) {
-	named := os.Getenv(claudeVariable)
-	path, err := exec.LookPath(cmp.Or(named, "claude"))
-	if err != nil && named != "" {
-		return "", failure{code: 127, err: fmt.Errorf("finding claude: %s: %w", claudeVariable, err), hint: "unset " + claudeVariable + "; command -v claude || " + installClaude}
-	}
+	path, err := exec.LookPath(cmp.Or(os.Getenv(claudeVariable), "claude"))
 	if err != nil {
-		return "", failure{code: 127, err: fmt.Errorf("finding claude: %w", err), hint: installClaude}
-	}
-	if path, err = filepath.Abs(path); err != nil {
-		return "", err
+		return "", failure{code: 127, err: fmt.Errorf("finding claude: %w", err), hint: otherClaude()}
 	}
 	if self, err := os.Executable(); err == nil && sameFile(path, self) {
 		return "", notClaude(path, "is ccc itself")
 	}
-	return path, nil
+	return filepath.Abs(path)
 }
 
 // notClaude is the error about a claude that would only start ccc again.

@@ -16,368 +16,271 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
-// A checkup is one run of ccc doctor in a project.
+// A checkup is one run of ccc doctor in a project. Each of its methods looks at one subject and returns what to say
+// where it is well, or what is wrong: a failure with exit code 0 is a warning.
 type checkup struct {
-	dirs     dirs
-	config   *config // the defaults, where ccc.json can't be used
-	problems int
+	dirs
+	config *config // the defaults, where ccc.json can't be used
+	err    error   // why it can't be
 }
 
 // doctor is ccc doctor. The error counts the problems.
 func doctor(_ *call, d dirs) error {
-	c := &checkup{dirs: d}
-	if c.checkConfig() {
-		c.checkProviders()
+	c := checkup{dirs: d}
+	c.config, c.err = loadConfig(d)
+	problems := 0
+	for _, check := range []struct {
+		subject string
+		look    func() (well string, faults []failure)
+	}{
+		{"configuration:", c.configuration}, {"provider:", c.providers}, {"claude:", c.claude}, {"flags:", c.flags}, {"hooks:", c.hooks},
+		{"hooks disabled?", c.disabled}, {"stop-hook limit:", c.limit}, {"prompt:", c.prompt}, {"state directory:", c.stateDirectory},
+		{"copies:", c.copies},
+	} {
+		well, faults := check.look()
+		if len(faults) == 0 && well != "" {
+			fmt.Printf("ok       %s %s\n", check.subject, oneLine(well))
+		}
+		for _, f := range faults {
+			level := "warning"
+			if f.code != 0 {
+				level = "problem"
+				problems++
+			}
+			fmt.Printf("%-8s %s %s\n", level, check.subject, oneLine(f.err.Error()))
+			if f.hint != "" {
+				fmt.Printf("         %s\n", f.hint)
+			}
+		}
 	}
-	c.checkClaude()
-	c.checkHooks()
-	c.checkMuting()
-	c.checkBlockCap()
-	c.checkPrompt()
-	c.checkState()
-	c.checkTry()
-	if c.problems > 0 {
-		return fmt.Errorf("problems: %d", c.problems)
+	if problems > 0 {
+		return fmt.Errorf("problems: %d", problems)
 	}
 	return nil
 }
 
-func (c *checkup) ok(format string, args ...any) { c.tell("ok", "", format, args...) }
-
-func (c *checkup) warning(fix, format string, args ...any) { c.tell("warning", fix, format, args...) }
-
-func (c *checkup) problem(fix, format string, args ...any) {
-	c.problems++
-	c.tell("problem", fix, format, args...)
+func warning(fix, format string, args ...any) []failure {
+	return []failure{{0, fmt.Errorf(format, args...), fix}}
 }
 
-func (c *checkup) tell(level, fix, format string, args ...any) {
-	fmt.Printf("%-8s %s\n", level, oneLine(fmt.Sprintf(format, args...)))
-	if fix != "" {
-		fmt.Printf("         %s\n", fix)
-	}
+func problem(fix, format string, args ...any) []failure {
+	return []failure{{1, fmt.Errorf(format, args...), fix}}
 }
 
-// relaunch is the command that writes the hooks of this ccc anew: a supervised launch of a claude that only tells
-// its version.
-func (c *checkup) relaunch() string {
-	name := shellQuote(c.dirs.self)
-	if path, err := exec.LookPath("ccc"); err == nil && sameFile(path, c.dirs.self) {
-		name = "ccc"
-	} else if willVanish(c.dirs.self) {
-		name = "go install, then ccc"
+// fixFor is what to do about a file at path that can't be used because of err: about itself or, where it is not there,
+// about the nearest directory that is.
+func fixFor(path string, err error) string {
+	info, statErr := os.Stat(path)
+	there := statErr == nil
+	for ; statErr != nil && path != filepath.Dir(path); info, statErr = os.Stat(path) {
+		path = filepath.Dir(path)
 	}
-	return name + " --supervisor -- --version"
-}
-
-// allow is the command that lets ccc read and write what stands at path; "" where none would, as on a read-only
-// file system.
-func allow(path string) string {
-	path = resolved(path)
-	info, err := os.Stat(path)
-	if err != nil {
-		return ""
-	}
-	owners := map[bool]fs.FileMode{false: 0o600, true: 0o700}[info.IsDir()]
-	switch owner, known := info.Sys().(*syscall.Stat_t); {
-	case known && int(owner.Uid) != os.Getuid():
-		return `sudo chown -R "$(id -un)" ` + shellQuote(path)
-	case info.Mode()&owners != owners:
-		return "chmod -R u+rwX " + shellQuote(path)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %[1]s`, shellQuote(resolved(path)))
+	case statErr == nil && info.Mode().IsRegular() != there: // a file in the place of a directory, or the other way round
+		return fmt.Sprintf("mv %s %s", shellQuote(path), shellQuote(path+".old"))
+	case there:
+		return editHint(path)
 	}
 	return ""
 }
 
-// mend is what to do about a file that can't be used: let ccc read it, put it aside where it is no file, or edit
-// it.
-func mend(path string) string {
-	info, err := os.Stat(path)
+func (c checkup) configuration() (string, []failure) {
+	path := c.configFile()
+	_, err := os.Stat(path)
 	switch {
+	case c.err != nil:
+		return "", problem(fixFor(path, c.err), "%w", c.err)
 	case err != nil:
-		return allow(filepath.Dir(path))
-	case !info.Mode().IsRegular():
-		return setAside(path)
-	case syscall.Access(path, readable) != nil:
-		return allow(path)
+		return "no " + path + ", using defaults", nil
+	case c.config.exposesToken(c.dirs):
+		return "", warning("chmod 600 "+shellQuote(path), "%s holds a token and others can read it", path)
 	}
-	return edit(path)
+	return path, nil
 }
 
-// another is what to do about a claude that is found and can't be used.
-func another() string {
-	if os.Getenv(claudeVariable) != "" {
-		return "unset " + claudeVariable
+// providers looks at the provider that the next launch uses and at the reviewer's own.
+func (c checkup) providers() (well string, faults []failure) {
+	for _, name := range slices.Compact([]string{c.config.CurrentProvider, c.config.Supervisor.Provider}) {
+		if name == "" {
+			continue
+		}
+		well = name
+		p := c.config.findProvider(name)
+		if p == nil {
+			faults = append(faults, problem(editHint(c.configFile()), "%s is not among those in %s (%s)", name, c.configFile(), c.config.providerNames())...)
+			continue
+		}
+		values, err := p.values(os.Environ())
+		if unset := (unsetError{}); errors.As(err, &unset) {
+			faults = append(faults, problem("read -r "+unset.name+"; export "+unset.name, "%w", err)...)
+			continue
+		}
+		faults = append(faults, providerConflicts(c.dirs, c.config, p, c.config.claudeArgs(p), values)...)
 	}
-	return installClaude
+	return well, faults
 }
 
 // The slowest start of a claude that was measured, 2.1.30 on a busy machine, took 2.5 s.
 const claudePatience = 10 * time.Second
 
-// ask runs claude and returns what it says on stdout and stderr; a failure comes as the latter.
-func ask(claude string, args ...string) (answer, complaint string) {
+// askClaude runs claude and returns all it says, or why it says nothing.
+func askClaude(claude string, args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), claudePatience)
 	defer cancel()
-	stdout, stderr := &tail{limit: 2000}, &tail{limit: 2000}
 	cmd := exec.CommandContext(ctx, claude, args...)
-	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.Env, _ = reviewerEnv(os.Environ(), nil) // some versions refuse to run inside another claude
 	cmd.WaitDelay = 100 * time.Millisecond
-	err := cmd.Run()
-	if complaint = stderr.line(); err != nil && complaint == "" {
-		complaint = err.Error()
+	said, err := cmd.CombinedOutput()
+	if err != nil && len(said) == 0 {
+		return err.Error()
 	}
-	return stdout.line(), complaint
+	return oneLine(string(said))
 }
 
-func (c *checkup) checkClaude() {
+func (c checkup) claude() (string, []failure) {
 	claude, err := findClaude()
 	if err != nil {
-		fix := another()
-		if found := (failure{}); os.Getenv(claudeVariable) == "" && errors.As(err, &found) {
-			fix = found.hint
-		}
-		c.problem(fix, "claude: %v", errors.Unwrap(err))
-		return
+		f := failure{code: 1, err: err}
+		errors.As(err, &f)
+		return "", []failure{f}
 	}
-	answer, complaint := ask(claude, "--version")
+	answer := askClaude(claude, "--version")
 	version, _, told := strings.Cut(answer, " (Claude Code)")
-	if !told {
-		c.problem(another(), "claude: %s --version does not tell a version: %s %s", claude, answer, complaint)
-		return
+	version = version[strings.LastIndexByte(version, ' ')+1:]
+	switch {
+	case !told:
+		return "", problem(otherClaude(), "%s --version does not tell a version: %s", claude, answer)
+	case olderThan(version, oldestClaude):
+		return "", problem(otherClaude(), "%s, version %s, is older than %s", claude, version, oldestClaude)
 	}
-	c.ok("claude: %s, version %s", claude, version)
-	c.checkFlags(claude)
+	return claude + ", version " + version, nil
 }
 
-// checkFlags asks claude which of a review's flags it lacks. The last flag is one that no claude has, so that each
-// call ends as an unknown option, in 0.2 s and before claude begins anything; it names the first flag that it does
-// not know. All versions from 2.0.60 to 2.1.329 do; their --help leaves some flags out.
-func (c *checkup) checkFlags(claude string) {
+// flags asks claude whether it knows the flags of a review. The last flag is one that no claude has, so that the call
+// ends as an unknown option, in 0.2 s and before claude begins anything; it names the first flag that it does not
+// know. Its --help leaves some flags out.
+func (c checkup) flags() (string, []failure) {
 	const nobodys = "--ccc-doctor"
+	claude, err := findClaude()
+	if err != nil {
+		return "", nil
+	}
 	r := review{session: "x", prompt: "x", model: c.config.Supervisor.Model, config: c.config.Supervisor}
-	flags := append(r.flags(), reviewerFlag{nobodys})
-	var lacking []string
-	for {
-		_, complaint := ask(claude, slices.Concat(flags...)...)
-		name := unknownOption(complaint)
-		i := slices.IndexFunc(flags, func(f reviewerFlag) bool { return f[0] == name })
-		switch {
-		case name == nobodys && len(lacking) == 0:
-			c.ok("flags: claude knows all that reviews use")
-			return
-		case name == nobodys:
-			c.warning(another(), "flags: claude lacks %s; reviews go on without", strings.Join(lacking, ", "))
-			return
-		case strings.Contains(complaint, "--permission-mode"):
-			c.problem(change(c.dirs.configFile(), "supervisor.permission_mode", `"dontAsk"`), "flags: reviews fail: %s", complaint)
-			return
-		case i < 0:
-			c.warning(another(), "flags: claude does not tell which it knows: %s", complaint)
-			return
-		case !slices.Contains(optionalFlags, name):
-			c.problem(another(), "flags: claude lacks %s, which reviews need: it is too old", name)
-			return
-		}
-		lacking = append(lacking, name)
-		flags = slices.Delete(flags, i, i+1)
+	complaint := askClaude(claude, slices.Concat(append(r.flags(), reviewerFlag{nobodys})...)...)
+	switch name := unknownOption(complaint); {
+	case name == nobodys:
+		return "claude knows all that reviews use", nil
+	case slices.Contains(optionalFlags, name):
+		return "", warning(otherClaude(), "claude lacks %s; reviews go on without", name)
+	case name != "":
+		return "", problem(otherClaude(), "claude lacks %s, which reviews need: it is too old", name)
+	case strings.Contains(complaint, "--permission-mode"):
+		return "", problem(keyHint(c.configFile(), "supervisor.permission_mode", `"dontAsk"`), "reviews fail: %s", complaint)
 	}
+	return "", warning(otherClaude(), "claude does not tell which it knows: %s", complaint)
 }
 
-// checkConfig tells whether ccc.json can be used.
-func (c *checkup) checkConfig() (usable bool) {
-	path := c.dirs.configFile()
-	var err error
-	if c.config, err = loadConfig(c.dirs); err != nil {
-		c.problem(mend(path), "configuration: %v", err)
-		return false
-	}
-	_, err = os.Stat(path)
-	switch {
-	case err != nil:
-		c.ok("configuration: no %s, the defaults count", path)
-	case c.config.exposesToken(c.dirs) && syscall.Access(path, writable) != nil: // another's, or a package manager's
-		c.warning("let the values of providers be ${NAME} there, and set NAME in the environment", "configuration: %s holds a token and others can read it", path)
-	case c.config.exposesToken(c.dirs):
-		c.warning("chmod 600 "+shellQuote(path), "configuration: %s holds a token and others can read it", path)
-	default:
-		c.ok("configuration: %s", path)
-	}
-	return true
-}
-
-// checkProviders looks at the provider that the next launch uses and at the reviewer's own.
-func (c *checkup) checkProviders() {
-	for _, name := range slices.Compact([]string{c.config.CurrentProvider, c.config.Supervisor.Provider}) {
-		if name == "" {
-			continue
-		}
-		p := c.config.findProvider(name)
-		if p == nil {
-			c.problem(edit(c.dirs.configFile()), "provider: %s is not among those in %s (%s)", name, c.dirs.configFile(), c.config.providerNames())
-			continue
-		}
-		values, err := p.values(os.Environ())
-		if unset := (unsetError{}); errors.As(err, &unset) {
-			c.problem("read -r "+unset.name+"; export "+unset.name, "provider: %v", err)
-			continue
-		}
-		conflicts := providerConflicts(c.dirs, c.config, p, c.config.claudeArgs(p), values)
-		for _, conflict := range conflicts {
-			c.problem(conflict.hint, "provider: %v", conflict.err)
-		}
-		if len(conflicts) == 0 {
-			c.ok("provider: %s", name)
-		}
-	}
-}
-
-func (c *checkup) checkHooks() {
-	path := c.dirs.settingsFile()
-	target, _ := followLinks(path)
-	place, unwritable := stateDir(filepath.Dir(target)).check()
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		fix := mend(path)
-		if unwritable != nil {
-			fix = mendPlace(place)
-		}
-		c.problem(fix, "hooks: %v", err)
-		return
-	}
-	programs, missing, err := installedHooks(text, c.dirs.hookPath())
-	switch {
-	case err != nil:
-		c.problem(edit(path), "hooks: %s: %v", path, err)
-		return
-	case len(missing) > 0 && unwritable != nil && target != path: // whoever keeps the file elsewhere has to change it
-		c.problem(fmt.Sprintf("let ccc write to %s, or keep the file itself at %s", filepath.Dir(target), path),
-			"hooks: %s has none of ccc's for %s: %v", path, strings.Join(missing, ", "), unwritable)
-		return
-	case len(missing) > 0 && unwritable != nil:
-		c.problem(mendPlace(place), "hooks: %v", unwritable)
-		return
-	case len(programs) == 0 && c.isFirst():
-		c.ok("hooks: none yet; the first ccc --supervisor puts ccc's into %s", path)
-		return
-	case len(missing) > 0:
-		c.problem(c.relaunch(), "hooks: %s has none of ccc's for %s", path, strings.Join(missing, ", "))
-		return
-	}
-	for _, program := range programs {
-		if found, err := exec.LookPath(program); err != nil {
-			c.problem(c.relaunch(), "hooks: %s calls a program that can't be run: %v", path, err)
-			return
-		} else if !sameFile(found, c.dirs.self) {
-			c.warning(c.relaunch(), "hooks: %s calls another ccc, %s, than this one, %s", path, program, c.dirs.self)
-			return
-		}
-	}
-	c.ok("hooks: %s calls %s", path, append(programs, "a ccc that only a shell can find")[0])
-}
+// relaunch is the command that writes the hooks of this ccc anew: a supervised launch of a claude that only tells
+// its version.
+func (c checkup) relaunch() string { return shellQuote(c.hookPath()) + " --supervisor -- --version" }
 
 // isFirst tells whether ccc was never launched with supervision here, so that a launch has its work still to do.
-func (c *checkup) isFirst() bool {
-	_, err := os.Stat(c.dirs.installedFile())
+func (c checkup) isFirst() bool {
+	_, err := os.Stat(c.installedFile())
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-// checkMuting looks for what keeps every session here from running hooks.
-func (c *checkup) checkMuting() {
-	before := c.problems
-	path := c.dirs.settingsFile()
+func (c checkup) hooks() (string, []failure) {
+	path := c.settingsFile()
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", problem(fixFor(path, err), "%w", err)
+	}
+	programs, missing, err := installedHooks(text, c.hookPath())
+	switch {
+	case err != nil:
+		return "", problem(editHint(path), "%s: %w", path, err)
+	case len(programs) == 0 && c.isFirst():
+		return "none yet; the first ccc --supervisor puts ccc's into " + path, nil
+	case len(missing) > 0:
+		return "", problem(c.relaunch(), "%s has none of ccc's for %s", path, strings.Join(missing, ", "))
+	}
+	for _, program := range programs {
+		if found, err := exec.LookPath(program); err != nil {
+			return "", problem(c.relaunch(), "%s calls a program that can't be run: %w", path, err)
+		} else if !sameFile(found, c.self) {
+			return "", warning(c.relaunch(), "%s calls another ccc, %s, than this one, %s", path, program, c.self)
+		}
+	}
+	return path + " calls " + append(programs, "a ccc that only a shell can find")[0], nil
+}
+
+// disabled looks for what keeps every session here from running hooks. A first launch sets the user's own keys right.
+func (c checkup) disabled() (well string, faults []failure) {
+	well = "no"
+	path := c.settingsFile()
 	there, _ := readSettings(path)
-	keys := there.muting()
-	for _, key := range keys {
+	for _, key := range there.muting() {
 		if c.isFirst() {
-			c.ok("muting: %s: %s is true; the first ccc --supervisor sets it to false", path, key)
+			well = fmt.Sprintf("%s: %s is true; the first ccc --supervisor sets it to false", path, key)
 		} else {
-			c.problem(c.relaunch(), "muting: %s: %s is true: no hook runs here", path, key)
+			faults = append(faults, problem(c.relaunch(), "%s: %s is true: no hook runs here", path, key)...)
 		}
 	}
 	args := c.config.claudeArgs(c.config.findProvider(c.config.CurrentProvider))
 	for _, cause := range hookless(c.dirs, args, os.Environ(), c.config.Settings) {
-		c.problem(cmp.Or(cause.hint, change(c.dirs.configFile(), "claude_args", "take it out")), "muting: %v", cause.err)
+		faults = append(faults, problem(cmp.Or(cause.hint, keyHint(c.configFile(), "claude_args", "take it out")), "%w", cause.err)...)
 	}
-	if c.problems == before && len(keys) == 0 {
-		c.ok("muting: nothing keeps hooks from running")
-	}
+	return well, faults
 }
 
-// checkBlockCap looks for a cap that ends a turn before the reviews are used up. A launch sets it only where the
-// user has not.
-func (c *checkup) checkBlockCap() {
-	limit := c.config.Supervisor.MaxIterations
-	found := false
+// limit looks for one that ends a turn before the reviews are used up. A launch sets it only where the user has not.
+func (c checkup) limit() (well string, faults []failure) {
+	most := c.config.Supervisor.MaxIterations
 	check := func(value, where, fix string) {
-		if n := limitUnder(limit, value); n < limit {
-			found = true
-			c.warning(fix, "block cap: %s in %s leaves a request %d reviews of max_iterations, %d", blockCapVariable, where, n, limit)
+		if n := limitUnder(most, value); value != "" && n < most {
+			faults = append(faults, warning(fix, "%s in %s leaves a request %d reviews of max_iterations, %d", blockCapVariable, where, n, most)...)
 		}
 	}
-	if value := os.Getenv(blockCapVariable); value != "" {
-		check(value, "the environment", "unset "+blockCapVariable)
-	}
-	for _, path := range append(c.dirs.settingsFiles(), managedFiles()...) {
+	check(os.Getenv(blockCapVariable), "the environment", "unset "+blockCapVariable)
+	for _, path := range append(c.settingsFiles(), managedFiles()...) {
 		there, _ := readSettings(path)
-		if value, ok := there["env."+blockCapVariable]; ok {
-			check(value, path, change(path, "env."+blockCapVariable, strconv.Quote(strconv.Itoa(limit))))
-		}
+		check(there["env."+blockCapVariable], path, keyHint(path, "env."+blockCapVariable, strconv.Quote(strconv.Itoa(most))))
 	}
-	if !found {
-		c.ok("block cap: allows max_iterations, %d, reviews; %d where /supervisor on switched on what ccc did not launch",
-			limit, limitUnder(limit, ""))
-	}
+	return fmt.Sprintf("allows max_iterations, %d, reviews; %d where /supervisor on switched on what ccc did not launch", most, limitUnder(most, "")), faults
 }
 
-func (c *checkup) checkPrompt() {
-	prompt, err := supervisorPrompt(c.dirs.here, c.dirs.ccc)
+func (c checkup) prompt() (string, []failure) {
+	prompt, err := supervisorPrompt(c.here, c.ccc)
 	if err != nil {
-		c.problem(mend(prompt.Source), "prompt: %v", err)
-		return
+		return "", problem(fixFor(prompt.Source, err), "%w", err)
 	}
-	c.ok("prompt: %s, %d bytes", prompt.Source, len(prompt.Text))
+	return fmt.Sprintf("%s, %d bytes", prompt.Source, len(prompt.Text)), nil
 }
 
-func setAside(path string) string {
-	return fmt.Sprintf("mv %s %s", shellQuote(path), shellQuote(path+".old"))
+func (c checkup) stateDirectory() (string, []failure) {
+	if path, err := stateDir(c.state).check(); err != nil {
+		return "", problem(fixFor(filepath.Join(path, "file"), err), "%w", err)
+	}
+	return c.state, nil
 }
 
-// checkTry tries to break out of a copy, as each review does before it offers one to the reviewer.
-func (c *checkup) checkTry() {
+// copies tries to break out of a copy, as each review does before it offers one to the reviewer.
+func (c checkup) copies() (string, []failure) {
+	if !c.config.Supervisor.Try {
+		return "switched off by supervisor.try; the reviewer runs no commands", nil
+	}
 	env, _ := reviewerEnv(os.Environ(), nil)
-	err := tryProbe(context.Background(), c.dirs.self, c.dirs.here, env)
-	var f failure
-	switch {
-	case !c.config.Supervisor.Try:
-		c.ok("copies: switched off by supervisor.try; the reviewer runs no commands")
-	case errors.As(err, &f):
-		c.warning(f.hint, "copies: %v; the reviewer runs no commands", f.err)
-	case err != nil:
-		c.warning("", "copies: %v; the reviewer runs no commands", err)
-	default:
-		c.ok("copies: the reviewer runs commands in a throw-away copy, and trying to break out of one failed")
-	}
-}
-
-func (c *checkup) checkState() {
-	path, err := stateDir(c.dirs.state).check()
+	err := tryProbe(context.Background(), c.self, c.here, env)
 	if err == nil {
-		c.ok("state directory: %s", c.dirs.state)
-		return
+		return "isolation check passed; the reviewer runs commands in a throw-away copy", nil
 	}
-	c.problem(mendPlace(path), "state directory: %v", err)
-}
-
-// mendPlace is what to do about a path at which ccc can't write: a directory or a file of its own, or a file in the
-// place of a directory.
-func mendPlace(path string) string {
-	if info, err := os.Stat(path); err == nil && !info.IsDir() && syscall.Access(path, writable) == nil {
-		return setAside(path)
-	}
-	return allow(path)
+	f := failure{err: err}
+	errors.As(err, &f)
+	return "", warning(f.hint, "%w; the reviewer runs no commands", f.err)
 }

@@ -15,27 +15,17 @@ import (
 // reviewersOwn answers the hook of a reviewer's own claude. Claude Code takes it for no decision.
 const reviewersOwn = `{"decision":"","":""}` + "\n"
 
-// supervisorHook answers the event on stdin. The exit code is 0 but for a command line that is wrong.
-func supervisorHook(args []string) (code int) {
+// supervisorHook answers the event on stdin. It reports what goes wrong itself, and the exit code is 0.
+func supervisorHook(c *call) error {
 	if os.Getenv(reviewerVariable) == "1" {
 		fmt.Print(reviewersOwn)
-		return 0
-	}
-	c, err := parseCall(hookSubcommand, args)
-	if err != nil {
-		reportError(os.Stderr, err)
-		return 1 // 2 would block
-	}
-	if c.has("--help") || c.has("-h") {
-		fmt.Print(helpFor(hookSubcommand))
-		return 0
+		return nil
 	}
 	stderr := newPatientWriter(os.Stderr)
 	defer stderr.close()
 	defer func() {
 		if fault := recover(); fault != nil {
 			fmt.Fprintln(stderr, "ccc: panic:", fault)
-			code = 0
 		}
 	}()
 	decision, err := decide(c.flags["--state-dir"], os.Stdin, stderr)
@@ -45,7 +35,7 @@ func supervisorHook(args []string) (code int) {
 		}
 	}
 	reportError(stderr, err)
-	return 0
+	return nil
 }
 
 // decide reads the event and returns the decision, nil for none. state is the --state-dir flag, or "".
@@ -71,7 +61,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	if !supervised && !isCommand {
 		return nil, nil
 	}
-	speak(d)
+	setLanguage(d)
 	if h.caller.agents {
 		return blocked(say(modeNotForAgent)), nil
 	}

@@ -127,7 +127,6 @@ func TestHook(t *testing.T) {
 		{name: "unknown_flag", args: []string{"--nonsense"}, stdin: "{}",
 			stderr: []string{"nonsense", "usage:"}, code: 1},
 		{name: "operand", args: []string{"x"}, stdin: "{}", stderr: []string{`"x"`, "usage:"}, code: 1},
-		{name: "help", args: []string{"--help"}, stdin: "{}", stdout: helpFor(hookSubcommand), silent: true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -51,14 +51,14 @@ func hookless(d dirs, args, env []string, added []byte) (causes []failure) {
 		there, _ := readSettings(path)
 		for _, name := range ownVariables {
 			if _, set := there["env."+name]; set {
-				cause(1, change(path, "env."+name, "remove it"), "%s: env.%s is set", path, name)
+				cause(1, keyHint(path, "env."+name, "remove it"), "%s: env.%s is set", path, name)
 			}
 		}
 	}
 	for _, path := range files[1:] { // in the user's own a launch sets them to false
 		there, _ := readSettings(path)
 		for _, key := range there.muting() {
-			cause(1, change(path, key, "false"), "%s: %s is true", path, key)
+			cause(1, keyHint(path, key, "false"), "%s: %s is true", path, key)
 		}
 	}
 	for _, name := range hooklessVariables {
@@ -67,11 +67,11 @@ func hookless(d dirs, args, env []string, added []byte) (causes []failure) {
 		}
 		for _, path := range files {
 			if there, _ := readSettings(path); isTrue(there["env."+name]) {
-				cause(1, change(path, "env."+name, "remove it"), "%s: env.%s is set", path, name)
+				cause(1, keyHint(path, "env."+name, "remove it"), "%s: env.%s is set", path, name)
 			}
 		}
 		if s, _ := settingsIn(added); isTrue(s["env."+name]) {
-			cause(1, change(d.configFile(), "settings.env."+name, "remove it"), "%s: settings.env.%s is set", d.configFile(), name)
+			cause(1, keyHint(d.configFile(), "settings.env."+name, "remove it"), "%s: settings.env.%s is set", d.configFile(), name)
 		}
 	}
 	return causes

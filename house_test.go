@@ -15,7 +15,7 @@ import (
 // house lists the files from the ground up. Each knows only files before it, so
 // that no two know each other.
 var house = []string{
-	"screen.go", "lines.go", "json.go", "jsonedit.go", "file.go", "cli.go",
+	"screen.go", "cli.go", "lines.go", "json.go", "jsonedit.go", "file.go",
 	"dirs.go", "messages.go",
 	"config.go", "state.go", "transcript.go",
 	"installed.go", "hooks.go", "settings.go", "provider.go", "hookless.go", "process_linux.go", "process_darwin.go", "guard.go", "client.go",

@@ -162,14 +162,14 @@ func TestRealClientPermissionModes(t *testing.T) {
 			t.Fatalf("got %+v", got)
 		}
 		for mode := range strings.SplitSeq(strings.TrimSuffix(strings.TrimSpace(list), "."), ", ") {
-			if !configKeys["supervisor.permission_mode"].met(string(encodeJSON(mode))) {
+			if !slices.Contains(permissionModes, mode) {
 				t.Errorf("ccc.json refuses %s", mode)
 			}
 		}
 		// doctor knows what this client knows.
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"permission_mode":"delegate"}}`)
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"permission_mode":"manual"}}`)
 		doctor := box.run(60*time.Second, "", "ccc", "doctor")
-		if told := strings.Contains(doctor.stdout, "supervisor.permission_mode"); told == strings.Contains(list, "delegate") {
+		if told := strings.Contains(doctor.stdout, "supervisor.permission_mode"); told == strings.Contains(list, "manual") {
 			t.Errorf("known: %s\n%s", list, doctor.stdout)
 		}
 	})

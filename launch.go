@@ -131,7 +131,7 @@ func (l *launch) parse(args []string) error {
 // unknownWord refuses rest, which begins with a word that says nothing to ccc; own is what stands before it.
 func unknownWord(own, rest []string, c *config) error {
 	word, question := rest[0], ""
-	if name := nearest(word, append(subcommands(), slices.Sorted(maps.Keys(c.Providers))...)); name != "" {
+	if name := nearest(word, slices.Concat(subcommands, slices.Sorted(maps.Keys(c.Providers)))); name != "" {
 		question = fmt.Sprintf(": did you mean %s?", name)
 	}
 	err := fmt.Errorf("%q is neither a subcommand nor a provider%s (providers: %s)", word, question, c.providerNames())

@@ -1,14 +1,112 @@
-// ccc supervises Claude Code: an agent that wants to stop is sent back to work until a strict reviewer finds the
-// work done. The manual is usage.txt, which --help prints. The first sentence of each file
-// says what it promises; house_test.go lists them from the ground up.
+// Command ccc supervises Claude Code: an agent that wants to stop is sent back to work until a strict reviewer finds
+// the work done.
+//
+// A supervised launch (launch.go) writes hooks into Claude Code's settings (settings.go) and becomes claude. Each time
+// the agent wants to stop, or to put a question to the user, Claude Code runs ccc supervisor-hook (hook.go), which
+// forks the session for a reviewer (review.go) and turns its verdict into the hook's decision. What the reviewer wants
+// to run it runs by ccc try, in a throw-away copy of the machine (try.go).
+//
+// The first word of the command line says what ccc does: it is one of the commands below, or else claude is started.
+// Flags of a command may stand behind its operands, and -- ends them. What was asked for goes to stdout, everything else
+// to stderr. The exit code is 0, 1 for an error, and 2 for a wrong command line; where claude can't be started it is 126
+// or 127, and what else a command has is in its help.
+//
+// ccc help prints the commands, the files and the environment. house_test.go lists the source files from the ground up,
+// and the first sentence of each says what it promises.
 package main
 
 import (
+	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 )
+
+// A command is a word that ccc answers to.
+type command struct {
+	name     string
+	flags    []string // such as "--json", or "--timeout DURATION" for one with a value
+	operands string   // a word for each, the last with ... for any number; then the first operand ends the flags
+	run      func(c *call) error
+	help     string
+}
+
+// commands is the table of ccc's commands, in the order of the usage text.
+func commands() []command {
+	return []command{
+		{"demo", nil, "", inPlaces(demo), `
+			Play a supervised session in a temporary home: no network, no key.`},
+		{"status", []string{"--json"}, "", inPlaces(showStatus), `
+			List the sessions, newest first.`},
+		{"log", []string{"-f", "--json"}, "[SESSION]", inPlaces(showLog), `
+			Tell a session's prompts and reviews; -f goes on with what comes (default:
+			the newest session of this project, and with -f the one that begins next).
+			The beginning of an id will do.`},
+		{"verdict", nil, "[SESSION]", inPlaces(showVerdict), `
+			Print what became of a session's last stop, for scripts: allow (exit code
+			0), block, failed or limit (1), or none since the last prompt (3). Default:
+			the newest session of this project; exit code 2 without one.`},
+		{"statusline", nil, "", inPlaces(showStatusline), `
+			Print one line about a session, for Claude Code's statusLine setting.`},
+		{"supervisor-mode", nil, "[on|off] [SESSION]", inPlaces(supervisorMode), `
+			Print whether a session is supervised, or switch it (default: the session
+			ccc runs in). Inside Claude Code: /supervisor, /supervisor on,
+			/supervisor off, /supervisor some task.`},
+		{trySubcommand, []string{"--timeout DURATION"}, "COMMAND [ARG...]", inPlaces(try), `
+			Run a command in a throw-away copy: it may write to the project, to HOME
+			and to the temporary directories, it alone sees what it wrote, and it
+			reaches nobody. One argument is a shell command line. Exit code: the
+			command's; 124 at the timeout (5m); 125 where no copy can be made.`},
+		{"doctor", nil, "", inPlaces(doctor), `
+			Check what Supervisor Mode needs, with the command that mends each fault.`},
+		{"uninstall", []string{"--purge"}, "", inPlaces(uninstall), `
+			Take out what ccc put into Claude Code's settings; --purge: the state too.`},
+		{hookSubcommand, []string{"--state-dir DIR"}, "", supervisorHook, `
+			Answer one Claude Code hook event: JSON on stdin, decision on stdout.`},
+		{"version", nil, "", showVersion, `
+			Print ccc's version, as --version and -v do.`},
+		{"help", nil, "[SUBCOMMAND]", showHelp, `
+			Print this or the part about a subcommand, as --help and -h do.`},
+	}
+}
+
+const (
+	usageOfLaunch = `usage:
+  ccc [--supervisor] [provider] [claude arguments...]
+      Start Claude Code, against a provider of ccc.json: the one named, or the
+      one named last; default stands for none. With --supervisor (or
+      CCC_SUPERVISOR=1) a reviewer checks the work each time the agent wants to
+      stop. ccc's part ends at the first argument that is not ccc's, or at --:
+      ccc "fix the bug", ccc -- fix, ccc -- --version.
+`
+	usageOfPlaces = `
+files:
+  ~/.claude/settings.json   the hooks that Supervisor Mode needs are added here
+  ~/.claude/ccc.json        configuration, optional
+  ~/.claude/SUPERVISOR.md   what the reviewer is told; SUPERVISOR.md in the
+                            project comes first
+  ~/.claude/ccc/            state, reviewers' output and hook-invocation.log
+
+environment:
+  CCC_SUPERVISOR=1    the same as --supervisor
+  CCC_CLAUDE          the claude to run (default: the one in PATH)
+  CCC_CONFIG_DIR      where ccc.json and SUPERVISOR.md are
+  CCC_WORK_DIR        where the state directory, ccc/, is
+  CLAUDE_CONFIG_DIR   Claude Code's directory instead of ~/.claude
+  NO_COLOR            no colours
+`
+)
+
+func init() {
+	subcommands = []string{guardSubcommand, tryInsideSubcommand}
+	for _, c := range commands() {
+		subcommands = append(subcommands, c.name)
+	}
+}
 
 func main() {
 	os.Exit(run(os.Args[1:]))
@@ -16,79 +114,142 @@ func main() {
 
 // run is main with the exit code returned.
 func run(args []string) int {
-	args = plainWords(args)
-	switch {
-	case len(args) == 0 || !isSubcommand(args[0]):
-		return reportError(os.Stderr, startClaude(args))
-	case args[0] == guardSubcommand:
+	first := args // of ccc's own words; help and version are asked for as of every program, behind --supervisor too
+	for len(first) > 1 && first[0] == "--supervisor" {
+		first = first[1:]
+	}
+	if len(args) == 0 {
+		return reportError(os.Stderr, startClaude(nil))
+	}
+	switch first[0] {
+	case "--version", "-v", "version":
+		args = append([]string{"version"}, first[1:]...)
+	case "--help", "-h", "help":
+		args = append([]string{"help"}, first[1:]...)
+	}
+	switch name := args[0]; {
+	case name == guardSubcommand:
 		return guardReviewer(args[1:])
-	case args[0] == tryInsideSubcommand:
+	case name == tryInsideSubcommand:
 		return tryInside(args[1:])
-	case args[0] == hookSubcommand:
-		return supervisorHook(args[1:])
+	case isSubcommand(name):
+		return reportError(os.Stderr, commandNamed(name).start(args[1:]))
 	}
-	return reportError(os.Stderr, runSubcommand(args[0], args[1:]))
+	return reportError(os.Stderr, startClaude(args))
 }
 
-// plainWords returns args with version or help in front where they ask for that, also behind --supervisor, in the
-// way that every program is asked.
-func plainWords(args []string) []string {
-	for i, arg := range args {
-		switch arg {
-		case "--supervisor":
-			continue
-		case "--version", "-v", "version":
-			return append([]string{"version"}, args[i+1:]...)
-		case "--help", "-h", "help":
-			return append([]string{"help"}, args[i+1:]...)
+// commandNamed returns the command of that name, an empty one for any other word.
+func commandNamed(name string) (found command) {
+	for _, c := range commands() {
+		if c.name == name {
+			found = c
 		}
-		break
 	}
-	return args
+	return found
 }
 
-func runSubcommand(name string, args []string) error {
-	c, err := parseCall(name, args)
-	switch {
-	case err != nil:
-		return err
-	case c.has("--help") || c.has("-h"):
-		fmt.Print(helpFor(name))
-		return nil
-	case name == "help":
-		return help(c)
-	case name == "version":
-		fmt.Println("ccc", version())
+// start runs the command with args.
+func (c command) start(args []string) error {
+	call, err := c.parse(args)
+	if errors.Is(err, flag.ErrHelp) {
+		fmt.Print("usage: ccc ", c.usage())
 		return nil
 	}
-	d, err := findDirs("")
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.run(call)
 	}
-	speak(d)
-	return map[string]func(*call, dirs) error{
-		"demo": demo, "doctor": doctor, "log": showLog, "status": showStatus, "statusline": showStatusline,
-		"supervisor-mode": supervisorMode, trySubcommand: try, "uninstall": uninstall, "verdict": showVerdict,
-	}[name](c, d)
+	if m := (misuse{}); errors.As(err, &m) {
+		code := 2
+		if c.name == hookSubcommand {
+			code = 1 // Claude Code takes 2 from a hook as "block"
+		}
+		return failure{code: code, err: fmt.Errorf("%w\nusage: ccc %s", m, strings.TrimSpace(c.usage()))}
+	}
+	return err
 }
 
-// help is ccc help [SUBCOMMAND].
-func help(c *call) error {
-	name := ""
+// parse reads args by the command's flags and operands.
+func (c command) parse(args []string) (*call, error) {
+	given := &call{flags: map[string]string{}}
+	set := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	for _, f := range c.flags {
+		name, _, valued := strings.Cut(f, " ")
+		keep := func(value string) error { given.flags[name] = value; return nil }
+		if bare := strings.TrimLeft(name, "-"); valued {
+			set.Func(bare, "", keep)
+		} else {
+			set.BoolFunc(bare, "", keep)
+		}
+	}
+	takesAll := strings.Contains(c.operands, "...")
+	for len(args) > 0 {
+		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		} else if err != nil {
+			return nil, usageError(c.name, "%w", err)
+		}
+		rest := set.Args()
+		if takesAll || len(rest) == 0 || slices.Contains(args[:len(args)-len(rest)], "--") {
+			given.operands = append(given.operands, rest...)
+			break
+		}
+		given.operands, args = append(given.operands, rest[0]), rest[1:]
+	}
+	if most := len(strings.Fields(c.operands)); len(given.operands) > most && !takesAll {
+		return nil, usageError(c.name, "unexpected argument %q", given.operands[most])
+	}
+	return given, nil
+}
+
+// usage is the command's part of the usage text, from its name on.
+func (c command) usage() string {
+	line := c.name
+	for _, f := range c.flags {
+		line += " [" + f + "]"
+	}
+	if c.operands != "" {
+		line += " " + c.operands
+	}
+	return line + strings.ReplaceAll(c.help, "\n\t\t\t", "\n      ") + "\n"
+}
+
+// inPlaces is what runs a command that works in ccc's directories and speaks the user's language.
+func inPlaces(run func(*call, dirs) error) func(*call) error {
+	return func(c *call) error {
+		d, err := findDirs("")
+		if err != nil {
+			return err
+		}
+		setLanguage(d)
+		return run(c, d)
+	}
+}
+
+// showHelp is ccc help [SUBCOMMAND].
+func showHelp(c *call) error {
 	if len(c.operands) > 0 {
-		name = c.operands[0]
-		if synopsis(name) == "" {
-			return usageError("help", "no subcommand %q (there are: %s)", name, strings.Join(subcommands(), ", "))
+		one := commandNamed(c.operands[0])
+		if one.name == "" {
+			return usageError("help", "no subcommand %q: ccc help lists them", c.operands[0])
 		}
+		fmt.Print("usage: ccc ", one.usage())
+		return nil
 	}
-	fmt.Print(helpFor(name))
+	text := usageOfLaunch
+	for _, one := range commands() {
+		text += "  ccc " + one.usage()
+	}
+	fmt.Print(text + usageOfPlaces)
 	return nil
 }
 
-// version is the module version that go install records, or what the source tree's revision is called.
-func version() string {
+// showVersion prints the module version that go install records, or what the source tree's revision is called.
+func showVersion(*call) error {
+	version := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
+		version = info.Main.Version
 	}
-	return "(devel)"
+	fmt.Println("ccc", version)
+	return nil
 }

@@ -186,24 +186,7 @@ func TestLaunch(t *testing.T) {
 		{name: "supervisor_limit", args: "--supervisor -p hi", config: `{"supervisor":{"max_iterations":20}}`,
 			passed: "-p hi", env: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=20", files: supervised},
 		{name: "no_claude", args: "--supervisor", vars: "CCC_CLAUDE=no-such-claude", code: 127,
-			stderr: "CCC_CLAUDE: exec: \"no-such-claude\"|unset CCC_CLAUDE; command -v claude || npm install -g @anthropic-ai/claude-code"},
-		{name: "config_broken", args: "--supervisor", config: "{\n  \"supervisor\": {},\n}", code: 1,
-			stderr: "ccc.json: line 3, column 1: "},
-		{name: "config_unknown_key", config: "{\"supervisor\":\n{\"max_iteration\":3}}", code: 1,
-			stderr: "ccc.json: line 2: supervisor.max_iteration: expected one of allowed_tools, keep_cache, max_budget_usd, max_iterations"},
-		{name: "config_wrong_type", config: `{"supervisor":{"max_iterations":"3"}}`, code: 1,
-			stderr: "expected a whole number from 1 to 100"},
-		{name: "config_out_of_range", config: `{"supervisor":{"timeout_seconds":5}}`, code: 1,
-			stderr: "expected a whole number from 10 to 3600"},
-		{name: "config_fraction", config: `{"supervisor":{"max_iterations":1.5}}`, code: 1,
-			stderr: "expected a whole number"},
-		{name: "config_subcommand", config: `{"providers":{"supervisor-hook":{}}}`, code: 1,
-			stderr: "not a subcommand"},
-		{name: "config_not_an_object", config: `[]`, code: 1, stderr: "expected an object"},
-		{name: "help", args: "--help"},
-		{name: "version", args: "--version"},
-		{name: "help_supervised", args: "--supervisor --help"},
-		{name: "version_supervised", args: "--supervisor -v"},
+			stderr: "exec: \"no-such-claude\"|unset CCC_CLAUDE; command -v claude || npm install -g @anthropic-ai/claude-code"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -222,7 +205,10 @@ func TestLaunch(t *testing.T) {
 					t.Errorf("stderr lacks %q:\n%s", want, got.stderr)
 				}
 			}
-			call := map[bool]string{true: "version-1", false: "refused-1"}[test.code == 0]
+			call := "refused-1"
+			if test.code == 0 {
+				call = "version-1"
+			}
 			if box.read("../fake/agent-1/env") != "" {
 				call = "agent-1"
 			}
@@ -239,9 +225,14 @@ func TestLaunch(t *testing.T) {
 			var files []string
 			entries, _ := os.ReadDir(filepath.Join(box.home, ".claude"))
 			for _, entry := range entries {
-				if name := entry.Name(); !slices.Contains([]string{"projects", ".ccc.lock", ".ccc-installed.json", "commands"}, name) {
-					files = append(files, name+map[bool]string{true: "/"}[entry.IsDir()])
+				name := entry.Name()
+				if slices.Contains([]string{"projects", ".ccc.lock", ".ccc-installed.json", "commands"}, name) {
+					continue
 				}
+				if entry.IsDir() {
+					name += "/"
+				}
+				files = append(files, name)
 			}
 			want := strings.Fields(test.files)
 			if test.config != "" {
@@ -258,18 +249,6 @@ func TestLaunch(t *testing.T) {
 
 func TestLaunchOutput(t *testing.T) {
 	box := newFakeBox(t)
-	for _, line := range []string{"--help", "-h", "help", "--supervisor --help", "--supervisor help", "help --help", "--help -h"} {
-		got := box.run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
-		if want := map[bool]string{true: usage, false: helpFor("help")}[!strings.Contains(line, " -h") && line != "help --help"]; got.stdout != want || got.stderr != "" || got.code != 0 {
-			t.Errorf("%s: %+v", line, got)
-		}
-	}
-	for _, line := range []string{"--version", "-v", "version", "--supervisor --version", "--supervisor -v"} {
-		got := box.run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
-		if !strings.HasPrefix(got.stdout, "ccc ") || strings.Count(got.stdout, "\n") != 1 || got.stderr != "" || got.code != 0 {
-			t.Errorf("%s: %+v", line, got)
-		}
-	}
 	for _, value := range []string{"", "0", "1"} {
 		if got := box.run(30*time.Second, "", "env", "CCC_SUPERVISOR="+value, "ccc", "-p", "hi"); got.code != 0 || strings.Contains(got.stderr, "warning") {
 			t.Errorf("CCC_SUPERVISOR=%s: %+v", value, got)
@@ -282,36 +261,82 @@ func TestLaunchOutput(t *testing.T) {
 	}
 }
 
+// Help and version are asked for as of every program, behind --supervisor too.
+func TestHelp(t *testing.T) {
+	box := newFakeBox(t)
+	for line, want := range map[string]string{
+		"--help": "usage:\n  ccc [--supervisor] ", "-h": "usage:\n", "help": "usage:\n", "--supervisor --help": "usage:\n", "--supervisor help": "usage:\n",
+		"help --help": "usage: ccc help ", "--help -h": "usage: ccc help ",
+		"--version": "ccc ", "-v": "ccc ", "version": "ccc ", "--supervisor --version": "ccc ", "--supervisor -v": "ccc ",
+	} {
+		got := box.run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
+		if !strings.HasPrefix(got.stdout, want) || got.stderr != "" || got.code != 0 {
+			t.Errorf("%s: %+v", line, got)
+		}
+		for _, c := range commands() {
+			if want == "usage:\n" && !strings.Contains(got.stdout, "\n  ccc "+c.usage()) {
+				t.Errorf("%s lacks %s", line, c.name)
+			}
+		}
+	}
+	if files := box.files(); len(files) > 0 {
+		t.Errorf("files %q", files)
+	}
+}
+
 // Of every subcommand: --help and `ccc help NAME` print its part on stdout; a wrong call is an error of six lines at
 // most that ends with that part.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	box := newFakeBox(t)
-	names := subcommands()
-	if len(names) < 10 || !slices.Contains(names, "verdict") || slices.Contains(names, "ccc") {
-		t.Fatalf("subcommands %q", names)
-	}
-	for _, name := range names {
-		part := helpFor(name)
-		if !strings.HasPrefix(part, "usage: ccc "+name) || strings.Count(part, "\n") > 5 {
-			t.Errorf("%s: %q", name, part)
-		}
-		for _, args := range [][]string{{name, "--help"}, {name, "-h"}, {"help", name}, {"--help", name}} {
+	for _, c := range commands() {
+		part := "usage: ccc " + c.usage()
+		for _, args := range [][]string{{c.name, "--help"}, {c.name, "-h"}, {"help", c.name}, {"--help", c.name}} {
 			if got := box.run(10*time.Second, "", append([]string{"ccc"}, args...)...); got.stdout != part || got.stderr != "" || got.code != 0 {
 				t.Errorf("%q: %+v", args, got)
 			}
 		}
-		got := box.run(10*time.Second, "", "ccc", name, "--nonsense")
-		if code := map[bool]int{true: 1, false: 2}[name == hookSubcommand]; got.code != code || got.stdout != "" ||
-			strings.Count(got.stderr, "\n") > 6 || !strings.HasSuffix(got.stderr, part) || !strings.Contains(got.stderr, "--nonsense") {
-			t.Errorf("%s --nonsense: %+v", name, got)
+		code := 2
+		if c.name == hookSubcommand {
+			code = 1
+		}
+		got := box.run(10*time.Second, "", "ccc", c.name, "--nonsense")
+		if got.code != code || got.stdout != "" || strings.Count(got.stderr, "\n") > 6 || !strings.HasSuffix(got.stderr, part) || !strings.Contains(got.stderr, "-nonsense") {
+			t.Errorf("%s --nonsense: %+v", c.name, got)
 		}
 	}
-	if got := box.run(10*time.Second, "", "ccc", "help", "statu"); got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "status") {
+	if got := box.run(10*time.Second, "", "ccc", "help", "statu"); got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, `no subcommand "statu"`) {
 		t.Errorf("help statu: %+v", got)
 	}
-	if files := box.files(); len(files) > 0 {
-		t.Errorf("files %q", files)
+}
+
+func TestParse(t *testing.T) {
+	c := command{name: "x", flags: []string{"-f", "--json", "--dir DIR"}, operands: "[A] [B]"}
+	all := command{name: "y", flags: []string{"--dir DIR"}, operands: "A [B...]"}
+	for _, test := range []struct {
+		command command
+		line    string
+		want    string // flags and operands; "" for an error
+	}{
+		{c, "", "map[] []"},
+		{c, "-f a --json b", "map[--json:true -f:true] [a b]"},
+		{c, "--dir d a --dir=e", "map[--dir:e] [a]"},
+		{c, "a -- -f", "map[] [a -f]"},
+		{c, "-- --help", "map[] [--help]"},
+		{c, "a b c", ""},
+		{c, "--nonsense", ""},
+		{c, "a --dir", ""},
+		{all, "--dir d a --dir e -- -x", "map[--dir:d] [a --dir e -- -x]"},
+		{all, "-- --dir e", "map[] [--dir e]"},
+	} {
+		got := ""
+		call, err := test.command.parse(strings.Fields(test.line))
+		if err == nil {
+			got = fmt.Sprint(call.flags, call.operands)
+		}
+		if got != test.want {
+			t.Errorf("%s %s: %s, %v, want %s", test.command.name, test.line, got, err, test.want)
+		}
 	}
 }
 
@@ -396,9 +421,14 @@ func TestReadme(t *testing.T) {
 		if c, err := loadConfig(d); err != nil || len(c.Providers) != 2 {
 			t.Errorf("the example of ccc.json in %s: %+v, %v", pages[0][i], c, err)
 		}
-		for _, name := range subcommands() {
-			if name != "supervisor-hook" && name != "version" && !strings.Contains(readme, "ccc "+name) && !strings.Contains(readme, "`"+name) {
-				t.Errorf("%s does not name ccc %s", pages[0][i], name)
+		for _, c := range commands() {
+			if c.name != hookSubcommand && c.name != "version" && c.name != "help" && !strings.Contains(readme, "ccc "+c.name) {
+				t.Errorf("%s does not name ccc %s", pages[0][i], c.name)
+			}
+		}
+		for _, match := range regexp.MustCompile("(?m)`ccc ([a-z-]+)[^`]*` \\|").FindAllStringSubmatch(readme, -1) {
+			if !isSubcommand(match[1]) {
+				t.Errorf("%s has a command that ccc does not: %s", pages[0][i], match[1])
 			}
 		}
 	}

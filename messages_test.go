@@ -86,7 +86,7 @@ func TestLanguage(t *testing.T) {
 		if err := os.WriteFile(d.configFile(), []byte(cmp.Or(test.config, "{}")), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if speak(d); lang != test.want {
+		if setLanguage(d); lang != test.want {
 			t.Errorf("%s %s: %s, want %s", test.config, test.vars, lang, test.want)
 		}
 	}
@@ -107,7 +107,7 @@ func TestLanguageUnknown(t *testing.T) {
 // reads may stand elsewhere: punctuation, and words for on, off, yes and no.
 func TestLanguageInOnePlace(t *testing.T) {
 	reads := []string{"switch.go", "verdict.go", "json.go", "screen.go", "messages.go"}
-	for _, path := range slices.Concat(house, []string{"usage.txt", "supervisor_prompt_default_en.md"}) {
+	for _, path := range append(slices.Clone(house), "supervisor_prompt_default_en.md") {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -135,7 +135,7 @@ func setEnv(env []string, name, value string) []string {
 func providerConflicts(d dirs, c *config, p *provider, args []string, values map[string]string) (conflicts []failure) {
 	conflict := func(path, key, fault, mend string) {
 		err := fmt.Errorf("%s: %s %s: %s", path, key, fault, mend)
-		conflicts = append(conflicts, failure{1, err, change(path, key, mend)})
+		conflicts = append(conflicts, failure{1, err, keyHint(path, key, mend)})
 	}
 	check := func(path, prefix string, s settings) {
 		for _, key := range slices.Sorted(maps.Keys(s)) {
@@ -153,7 +153,7 @@ func providerConflicts(d dirs, c *config, p *provider, args []string, values map
 		s, err := readSettings(path)
 		if err != nil {
 			err = fmt.Errorf("%s: %w: correct it: it may override the provider %s", path, err, p.name)
-			conflicts = append(conflicts, failure{1, err, edit(path)})
+			conflicts = append(conflicts, failure{1, err, editHint(path)})
 		}
 		check(path, "", s)
 	}

@@ -43,38 +43,6 @@ func TestProviderEnvironment(t *testing.T) {
 	}
 }
 
-// current_provider is remembered and used; nothing else of the file changes,
-// nor its mode, nor that it is a link.
-func TestProviderRecorded(t *testing.T) {
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
-	box.write("dotfiles/ccc.json", 0o640, twoProviders)
-	box.write(".claude/x", 0o600, "")
-	link := filepath.Join(box.home, ".claude/ccc.json")
-	if err := os.Symlink("../dotfiles/ccc.json", link); err != nil {
-		t.Fatal(err)
-	}
-	if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 || !slices.Equal(box.agentEnv("ANTHROPIC_BASE_URL"), []string{"https://glm.example"}) {
-		t.Errorf("the current provider was not used: %+v", got)
-	}
-	if got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi"); got.code != 0 {
-		t.Errorf("got %+v", got)
-	}
-	want := strings.Replace(twoProviders, `"current_provider" :  "glm"`, `"current_provider" :  "kimi"`, 1)
-	if text := box.read("dotfiles/ccc.json"); text != want {
-		t.Errorf("ccc.json is\n%s\nwant\n%s", text, want)
-	}
-	if target, err := os.Readlink(link); err != nil || target != "../dotfiles/ccc.json" {
-		t.Errorf("the link is %q, %v", target, err)
-	}
-	if info, err := os.Stat(link); err != nil || info.Mode().Perm() != 0o640 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
-	if text := box.read(".claude/settings.json"); text != "" {
-		t.Errorf("settings.json was written: %s", text)
-	}
-}
-
 func TestProviderNone(t *testing.T) {
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "ANTHROPIC_API_KEY=mine")
@@ -306,40 +274,13 @@ func TestProviderErrors(t *testing.T) {
 		want               string // separated by |
 	}{
 		{"no_file", "", "kimi", 2, `"kimi" is neither a subcommand nor a provider|none configured|ccc --supervisor -- kimi`},
-		{"empty_file", "\n", "kimi", 1, "ccc.json is empty|put {} in it"},
-		{"trailing_comma", "{\n  \"providers\": {},\n}", "kimi", 1, "ccc.json: line 3, column 1:"},
-		{"unknown_key", `{"provider":{}}`, "kimi", 1, "line 1: provider: expected one of claude_args, current_provider, language, providers, settings, supervisor\n"},
-		{"unknown_supervisor_key", `{"supervisor":{"max_iteration":3}}`, "kimi", 1,
-			"supervisor.max_iteration|max_iterations"},
-		{"unknown_provider_key", `{"providers":{"kimi":{"environment":{}}}}`, "kimi", 1,
-			"providers.kimi.environment|claude_args, env"},
-		{"wrong_type", `{"providers":{"kimi":{"env":{"A":null}}}}`, "kimi", 1,
-			"providers.kimi.env.A|a string, a number or a boolean"},
-		{"wrong_arguments", `{"providers":{"kimi":{"claude_args":"--verbose"}}}`, "kimi", 1,
-			"providers.kimi.claude_args|an array of strings"},
-		{"arguments_null", `{"claude_args":null}`, "kimi", 1, "line 1: claude_args: expected an array of strings"},
-		{"arguments_numbers", `{"supervisor":{"allowed_tools":["a",1]}}`, "kimi", 1, "line 1: supervisor.allowed_tools: expected an array of strings"},
-		{"bad_variable", `{"providers":{"kimi":{"env":{"A=B":"x"}}}}`, "kimi", 1,
-			"the name of an environment variable"},
-		{"variable_digit", `{"providers":{"kimi":{"env":{"0A":"x"}}}}`, "kimi", 1, "providers.kimi.env.0A|the name of an environment variable"},
-		{"variable_last_digit", `{"providers":{"kimi":{"env":{"9A":"x"}}}}`, "kimi", 1, "providers.kimi.env.9A|the name of an environment variable"},
-		{"variable_empty", `{"providers":{"kimi":{"env":{"":"x"}}}}`, "kimi", 1, "the name of an environment variable"},
 		{"unset_name", `{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${NO_SUCH_TOKEN}"}}}}`, "kimi", 1,
 			"providers.kimi.env.ANTHROPIC_AUTH_TOKEN|${NO_SUCH_TOKEN}|not set"},
-		{"subcommand_name", `{"providers":{"supervisor-mode":{}}}`, "x", 1,
-			"providers.supervisor-mode|not a subcommand"},
-		{"default_name", `{"providers":{"default":{}}}`, "x", 1, "providers.default|no provider"},
-		{"no_such_mode", `{"supervisor":{"permission_mode":"dontask"}}`, "-p x", 1,
-			"line 1: supervisor.permission_mode|acceptEdits, auto, bypassPermissions, default, delegate, dontAsk, manual, plan"},
-		{"mode_of_another_type", `{"supervisor":{"permission_mode":null}}`, "-p x", 1, "supervisor.permission_mode"},
-		{"mark_and_fault", "\ufeff{\"a\" 1}", "kimi", 1, "ccc.json: line 1, column 6:"},
 		{"near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "kmi", 2, "did you mean kimi?|glm, kimi|ccc --supervisor -- kmi"},
 		{"near_miss_swapped", `{"providers":{"glm":{},"kimi":{}}}`, "gml", 2, "did you mean glm?"},
 		{"no_near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "deepseek", 2, "a provider (providers: glm, kimi)"},
 		{"unknown_current", `{"current_provider":"gone","providers":{"glm":{}}}`, "-p x", 1,
 			`current_provider "gone"|glm|to go without one: ccc default`},
-		{"unknown_reviewers", `{"supervisor":{"provider":"gone"},"providers":{"glm":{}}}`, "-p x", 1,
-			"supervisor.provider|glm"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -361,32 +302,6 @@ func TestProviderErrors(t *testing.T) {
 				t.Errorf("written: %q", files)
 			}
 		})
-	}
-}
-
-func TestProviderReadableToken(t *testing.T) {
-	t.Parallel()
-	for config, warned := range map[string]bool{
-		`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"SECRET"}}}}`:                       true,
-		`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${TOKEN}"}}}}`:                     false,
-		`{"providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"k2"}}}}`:                                false,
-		`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":""}}}}`:                             false,
-		`{"providers":{"glm":{},"kimi":{"env":{"ANTHROPIC_MODEL":"k2","AWS_SECRET":"SECRET"}}}}`: true,
-		`{"providers":{"kimi":{"env":{"ANTHROPIC_API_KEY":"SECRET"}}}}`:                          true,
-	} {
-		box := newFakeBox(t)
-		box.vars = append(box.vars, "TOKEN=SECRET")
-		box.write(".claude/ccc.json", 0o600, config)
-		path := filepath.Join(box.home, ".claude/ccc.json")
-		os.Chmod(path, 0o644)
-		got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi")
-		if got.code != 0 || strings.Contains(got.stderr, "chmod 600 "+path) != warned || strings.Contains(got.stderr, "SECRET") {
-			t.Errorf("%s: %+v", config, got)
-		}
-		os.Chmod(path, 0o600)
-		if got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi"); got.stderr != "" {
-			t.Errorf("%s: with mode 0600: %+v", config, got)
-		}
 	}
 }
 
@@ -486,118 +401,4 @@ func TestProviderSecrets(t *testing.T) {
 			t.Errorf("%s holds a secret", path)
 		}
 	}
-}
-
-// A remembered provider is named, and ccc default leads back.
-func TestProviderDefault(t *testing.T) {
-	t.Parallel()
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
-	config := "\ufeff" + twoProviders
-	box.write(".claude/ccc.json", 0o600, config)
-	launch := func(base, said string, args ...string) {
-		t.Helper()
-		os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
-		got := box.run(10*time.Second, "", append([]string{"ccc"}, args...)...)
-		if got.code != 0 || strings.Join(box.agentEnv("ANTHROPIC_BASE_URL"), " ") != base || !strings.Contains(got.stderr, said) || said == "" && got.stderr != "" {
-			t.Errorf("%q: got %+v, URL %q", args, got, box.agentEnv("ANTHROPIC_BASE_URL"))
-		}
-	}
-	recorded := func(value string) {
-		t.Helper()
-		if want := strings.Replace(config, `:  "glm"`, `:  `+value, 1); box.read(".claude/ccc.json") != want {
-			t.Errorf("ccc.json is\n%s\nwant\n%s", box.read(".claude/ccc.json"), want)
-		}
-	}
-	launch("https://glm.example", "提供商 glm", "-p", "hi")
-	launch("https://kimi.example", "", "kimi", "-p", "hi")
-	recorded(`"kimi"`)
-	launch("https://kimi.example", "提供商 kimi", "-p", "hi")
-	launch("", "", "default", "-p", "hi")
-	recorded("null")
-	launch("", "", "-p", "hi")
-	launch("", "Supervisor mode enabled", "--supervisor", "default", "-p", "hi")
-	recorded("null")
-	box.write(".claude/ccc.json", 0o600, `{"current_provider":"","providers":{"a":{}}}`)
-	launch("", "", "-p", "hi")
-	launch("", "", "default", "--", "hi")
-	if text := box.read(".claude/ccc.json"); !strings.Contains(text, `"current_provider":""`) {
-		t.Errorf("ccc.json is %s", text)
-	}
-	os.Remove(filepath.Join(box.home, ".claude/ccc.json"))
-	launch("", "", "default", "-p", "hi")
-}
-
-// One that somebody is editing meanwhile is left alone.
-func TestProviderRecordBroken(t *testing.T) {
-	d := dirs{ccc: t.TempDir()}
-	for _, text := range []string{`{"providers":`, ""} {
-		if err := os.WriteFile(d.configFile(), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		err := recordProvider(d, "kimi")
-		if got, _ := os.ReadFile(d.configFile()); err == nil || string(got) != text {
-			t.Errorf("%v: %s", err, got)
-		}
-	}
-}
-
-// A ccc.json that can't be written keeps nobody from using a provider.
-func TestProviderNotRecorded(t *testing.T) {
-	t.Parallel()
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
-	box.write("store/ccc.json", 0o600, twoProviders)
-	box.write("store/.ccc.json.ccc-tmp/x", 0o600, "") // nothing can be put beside it, by root neither
-	box.write(".claude/x", 0o600, "")
-	if err := os.Symlink("../store/ccc.json", filepath.Join(box.home, ".claude/ccc.json")); err != nil {
-		t.Fatal(err)
-	}
-	for word, base := range map[string]string{"kimi": "https://kimi.example", "default": ""} {
-		got := box.run(10*time.Second, "", "ccc", word, "--supervisor", "-p", "hi")
-		if got.code != 0 || strings.Count(got.stderr, "ccc: warning: the provider counts for this session only") != 1 ||
-			strings.Join(box.agentEnv("ANTHROPIC_BASE_URL"), "") != base {
-			t.Errorf("%s: got %+v", word, got)
-		}
-		if box.read("store/ccc.json") != twoProviders {
-			t.Errorf("ccc.json is %s", box.read("store/ccc.json"))
-		}
-		os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
-	}
-}
-
-// FuzzConfig: a ccc.json that is taken is within the limits, and recording a
-// provider in it changes that value alone.
-func FuzzConfig(f *testing.F) {
-	for _, seed := range []string{"", "{}", twoProviders, "\ufeff" + twoProviders, `{"supervisor":{"max_iterations":3,"allowed_tools":["a"],"max_budget_usd":0.5}}`, `{"current_provider":1}`, `{"providers":{"a":{"env":{"A":1e400}}}}`} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		p := dirs{claude: t.TempDir()}
-		p.ccc = p.claude
-		if err := os.WriteFile(p.configFile(), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		c, err := loadConfig(p)
-		if err != nil {
-			return
-		}
-		if s := c.Supervisor; s.MaxIterations < 1 || s.MaxIterations > 100 || s.TimeoutSeconds < 10 || s.TimeoutSeconds > 3600 || s.MaxBudgetUSD < 0 {
-			t.Errorf("took %+v", s)
-		}
-		if err := recordProvider(p, "<new>"); err != nil {
-			t.Fatal(err)
-		}
-		again, err := loadConfig(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again.CurrentProvider != "<new>" {
-			t.Errorf("recorded %q", again.CurrentProvider)
-		}
-		again.CurrentProvider, again.Settings, c.Settings = c.CurrentProvider, nil, nil
-		if fmt.Sprint(again) != fmt.Sprint(c) {
-			t.Errorf("it was %+v and is %+v", c, again)
-		}
-	})
 }

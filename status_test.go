@@ -213,20 +213,6 @@ func TestShowNothing(t *testing.T) {
 	}
 }
 
-func TestShowUsage(t *testing.T) {
-	for line, want := range map[string]int{"status --nonsense": 2, "status x": 2, "log --nonsense": 2, "log a b": 2, "statusline x": 2,
-		"status --help": 0, "log --help": 0, "statusline --help": 0} {
-		got := newShowBox(t, 80).run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
-		help, silent := got.stdout, got.stderr
-		if want == 2 {
-			help, silent = got.stderr, got.stdout
-		}
-		if got.code != want || !strings.Contains(help, synopsis(strings.Fields(line)[0])) || silent != "" {
-			t.Errorf("%s: got exit %d\nstdout %s\nstderr %s", line, got.code, got.stdout, got.stderr)
-		}
-	}
-}
-
 func TestLogSession(t *testing.T) {
 	box := newShowBox(t, 100)
 	at := func(project string, age time.Duration) record {

@@ -128,8 +128,6 @@ func TestSwitchOutside(t *testing.T) {
 		{args: "of", code: 2, stderr: "did you mean off?"},
 		{args: "offf " + testSession, code: 2, stderr: "did you mean off?"},
 		{args: "on a b", code: 2, stderr: "usage:"},
-		{args: "--loud", code: 2, stderr: "usage:"},
-		{args: "--help", stdout: helpFor("supervisor-mode")},
 	}
 	for _, test := range tests {
 		got := box.run(10*time.Second, "", append([]string{"ccc", "supervisor-mode"}, strings.Fields(test.args)...)...)

@@ -395,15 +395,6 @@ func TestUninstallNothing(t *testing.T) {
 	if len(entries) != 0 {
 		t.Errorf("it made %v", entries)
 	}
-	for _, args := range [][]string{{"--nonsense"}, {"now"}} {
-		got := box.run(30*time.Second, "", append([]string{"ccc", "uninstall"}, args...)...)
-		if got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "usage:") {
-			t.Errorf("%q: %+v", args, got)
-		}
-	}
-	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--help"); got.code != 0 || got.stdout != helpFor("uninstall") {
-		t.Errorf("--help: %+v", got)
-	}
 }
 
 // ccc.json may fill in nothing, which yet makes a file.

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// configOf loads a ccc.json that holds text; noFile stands for none.
+func configOf(t *testing.T, text string) (*config, error) {
+	t.Helper()
+	d := dirs{ccc: t.TempDir()}
+	if text != noFile {
+		if err := os.WriteFile(d.configFile(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := loadConfig(d)
+	if err != nil && !strings.HasPrefix(err.Error(), d.configFile()) {
+		t.Errorf("%s: the file is not named: %v", text, err)
+	}
+	return c, err
+}
+
+// A fault is told in one line that names the file, the line, the key and what is expected, and nothing else.
+func TestConfigFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"\n":                                                        " is empty: expected a JSON object\n     remove it, or put {} in it",
+		"{\n  \"providers\": {},\n}":                                ": line 3, column 1: invalid character '}' looking for beginning of object key string",
+		"\ufeff{\"a\" 1}":                                           ": line 1, column 6: invalid character '1' after object key",
+		`[]`:                                                        ": line 1: the file: expected an object",
+		`{"supervisor":[]}`:                                         ": line 1: supervisor: expected an object",
+		`{"settings":[]}`:                                           ": line 1: settings: expected an object",
+		`{"claude_args":"--verbose"}`:                               ": line 1: claude_args: expected an array of strings",
+		`{"claude_args":null}`:                                      ": line 1: claude_args: expected an array of strings",
+		`{"language":"SECRET"}`:                                     ": line 1: language: expected one of zh, en",
+		`{"language":null}`:                                         ": line 1: language: expected one of zh, en",
+		`{"current_provider":1}`:                                    ": line 1: current_provider: expected a string or null",
+		`{"provider":{}}`:                                           ": line 1: provider: no such key: did you mean providers?",
+		`{"permissions.defaultMode":1}`:                             ": line 1: permissions.defaultMode: expected one of claude_args, current_provider, language, providers, settings, supervisor",
+		"{\"supervisor\":\n{\"max_iteration\":3}}":                  ": line 2: supervisor.max_iteration: no such key: did you mean max_iterations?",
+		`{"supervisor":{"Model":"SECRET"}}`:                         ": line 1: supervisor.Model: no such key: did you mean model?",
+		`{"supervisor":{"max_iterations":"SECRET"}}`:                ": line 1: supervisor.max_iterations: expected a whole number from 1 to 100",
+		`{"supervisor":{"max_iterations":1.5}}`:                     ": line 1: supervisor.max_iterations: expected a whole number from 1 to 100",
+		`{"supervisor":{"max_iterations":0}}`:                       ": line 1: supervisor.max_iterations: expected a whole number from 1 to 100",
+		`{"supervisor":{"max_iterations":101}}`:                     ": line 1: supervisor.max_iterations: expected a whole number from 1 to 100",
+		`{"supervisor":{"timeout_seconds":9}}`:                      ": line 1: supervisor.timeout_seconds: expected a whole number from 10 to 3600",
+		`{"supervisor":{"timeout_seconds":3601}}`:                   ": line 1: supervisor.timeout_seconds: expected a whole number from 10 to 3600",
+		`{"supervisor":{"max_budget_usd":1e999}}`:                   ": line 1: supervisor.max_budget_usd: expected a number from 0 up",
+		`{"supervisor":{"max_budget_usd":-1}}`:                      ": line 1: supervisor.max_budget_usd: expected a number from 0 up",
+		`{"supervisor":{"try":1}}`:                                  ": line 1: supervisor.try: expected true or false",
+		`{"supervisor":{"allowed_tools":["a",1]}}`:                  ": line 1: supervisor.allowed_tools: expected an array of strings",
+		`{"supervisor":{"permission_mode":"dontask"}}`:              ": line 1: supervisor.permission_mode: expected one of " + strings.Join(permissionModes, ", "),
+		`{"supervisor":{"permission_mode":null}}`:                   ": line 1: supervisor.permission_mode: expected one of " + strings.Join(permissionModes, ", "),
+		`{"providers":{"a":{}},"supervisor":{"provider":"SECRET"}}`: ": line 1: supervisor.provider: expected one of the providers",
+		`{"providers":{"a":3}}`:                                     ": line 1: providers.a: expected an object",
+		`{"providers":{"a":{"environment":{}}}}`:                    ": line 1: providers.a.environment: expected one of claude_args, env",
+		`{"providers":{"a.b":{"claude_args":["-x",{}]}}}`:           ": line 1: providers.a.b.claude_args: expected an array of strings",
+		`{"providers":{"a":{},"b":{"env":[]}}}`:                     ": line 1: providers.b.env: expected an object",
+		`{"providers":{"a":{"env":{"A":null}}}}`:                    ": line 1: providers.a.env.A: expected a string, a number or a boolean",
+		`{"providers":{"a":{"env":{"A":{"B":1}}}}}`:                 ": line 1: providers.a.env.A: expected a string, a number or a boolean",
+		`{"providers":{"supervisor-mode":{}}}`:                      ": line 1: providers.supervisor-mode: expected a name that is not a subcommand of ccc",
+		`{"providers":{"default":{}}}`:                              ": line 1: providers.default: expected a name that is not a subcommand of ccc, nor default",
+	} {
+		if c, err := configOf(t, text); err == nil || !strings.Contains(err.Error(), "ccc.json"+want) || strings.Contains(err.Error(), "SECRET") || c.Supervisor.MaxIterations != 10 {
+			t.Errorf("%s:\n got %v\nwant ...%s", text, err, want)
+		}
+	}
+}
+
+func TestConfigTaken(t *testing.T) {
+	for _, text := range []string{noFile, "{}", "\ufeff{}", twoProviders,
+		`{"$schema":["x"],"supervisor":{"$comment":1},"settings":{"anything":[1,{}]}}`,
+		`{"supervisor":{"max_iterations":1,"timeout_seconds":10}}`, `{"supervisor":{"max_iterations":100,"timeout_seconds":3600}}`,
+		`{"supervisor":{"max_budget_usd":0,"model":"","provider":"","allowed_tools":[],"keep_cache":false,"try":true},
+			"settings":{},"claude_args":[],"current_provider":null,"providers":{"my-kimi.v2":{},"glm 4":{"env":{}}}}`,
+	} {
+		if _, err := configOf(t, text); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	c, _ := configOf(t, noFile)
+	if s := c.Supervisor; s.MaxIterations != 10 || s.TimeoutSeconds != 540 || s.PermissionMode != "dontAsk" || !s.Try {
+		t.Errorf("the defaults are %+v", s)
+	}
+}
+
+// A launch with a faulty ccc.json says so in one line and writes nothing.
+func TestConfigRefused(t *testing.T) {
+	box := newFakeBox(t)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iteration":3}}`)
+	got := box.run(10*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+	if got.code != 1 || got.stdout != "" || !strings.HasPrefix(got.stderr, "ccc: "+box.home+"/.claude/ccc.json: line 1: ") || strings.Count(got.stderr, "\n") != 1 {
+		t.Errorf("%+v", got)
+	}
+	if files := box.files(); !slices.Equal(files, []string{".claude/ccc.json"}) {
+		t.Errorf("written: %q", files)
+	}
+}
+
+// Only what is wholly ${NAME} stands for a variable.
+func TestConfigVariable(t *testing.T) {
+	for value, want := range map[envText]string{"${A-B}": "", "${}": "", "${A": "", "A}": "", "${A} ": "", "$A": "", "a ${A}": "", "${A}": "A", "${A_1}": "A_1"} {
+		if name, ok := variableIn(value); ok != (want != "") || ok && name != want {
+			t.Errorf("%s: %q, %v", value, name, ok)
+		}
+	}
+}
+
+// A token that is written out is told of where anybody else can read it, the group too.
+func TestConfigReadableToken(t *testing.T) {
+	const token = `{"ANTHROPIC_AUTH_TOKEN":"SECRET"}`
+	for _, test := range []struct {
+		env    string
+		mode   os.FileMode
+		warned bool
+	}{
+		{token, 0o644, true}, {token, 0o640, true}, {token, 0o604, true}, {token, 0o620, true}, {token, 0o600, false}, {token, 0o400, false},
+		{`{"ANTHROPIC_AUTH_TOKEN":"${TOKEN}"}`, 0o644, false}, {`{"ANTHROPIC_AUTH_TOKEN":""}`, 0o644, false}, {`{"ANTHROPIC_MODEL":"k2"}`, 0o644, false},
+		{`{"ANTHROPIC_API_KEY":"SECRET"}`, 0o644, true}, {`{"ANTHROPIC_MODEL":"k2","AWS_SECRET":"SECRET"}`, 0o644, true},
+	} {
+		box := newFakeBox(t)
+		box.vars = append(box.vars, "TOKEN=SECRET")
+		box.write(".claude/ccc.json", test.mode, `{"providers":{"glm":{},"kimi":{"env":`+test.env+`}}}`)
+		path := filepath.Join(box.home, ".claude/ccc.json")
+		os.Chmod(path, test.mode)
+		got := box.run(10*time.Second, "", "ccc", "kimi", "--", "--version")
+		if got.code != 0 || strings.Contains(got.stderr, "chmod 600 "+path) != test.warned || !test.warned && got.stderr != "" || strings.Contains(got.stderr, "SECRET") {
+			t.Errorf("%s %o: %+v", test.env, test.mode, got)
+		}
+	}
+}
+
+// current_provider is remembered and used; nothing else of the file changes,
+// nor its mode, nor that it is a link.
+func TestProviderRecorded(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
+	box.write("dotfiles/ccc.json", 0o640, twoProviders)
+	box.write(".claude/x", 0o600, "")
+	link := filepath.Join(box.home, ".claude/ccc.json")
+	if err := os.Symlink("../dotfiles/ccc.json", link); err != nil {
+		t.Fatal(err)
+	}
+	if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 || !slices.Equal(box.agentEnv("ANTHROPIC_BASE_URL"), []string{"https://glm.example"}) {
+		t.Errorf("the current provider was not used: %+v", got)
+	}
+	if got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi"); got.code != 0 {
+		t.Errorf("got %+v", got)
+	}
+	want := strings.Replace(twoProviders, `"current_provider" :  "glm"`, `"current_provider" :  "kimi"`, 1)
+	if text := box.read("dotfiles/ccc.json"); text != want {
+		t.Errorf("ccc.json is\n%s\nwant\n%s", text, want)
+	}
+	if target, err := os.Readlink(link); err != nil || target != "../dotfiles/ccc.json" {
+		t.Errorf("the link is %q, %v", target, err)
+	}
+	if info, err := os.Stat(link); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if text := box.read(".claude/settings.json"); text != "" {
+		t.Errorf("settings.json was written: %s", text)
+	}
+}
+
+// A remembered provider is named, and ccc default leads back.
+func TestProviderDefault(t *testing.T) {
+	t.Parallel()
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
+	config := "\ufeff" + twoProviders
+	box.write(".claude/ccc.json", 0o600, config)
+	launch := func(base, said string, args ...string) {
+		t.Helper()
+		os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
+		got := box.run(10*time.Second, "", append([]string{"ccc"}, args...)...)
+		if got.code != 0 || strings.Join(box.agentEnv("ANTHROPIC_BASE_URL"), " ") != base || !strings.Contains(got.stderr, said) || said == "" && got.stderr != "" {
+			t.Errorf("%q: got %+v, URL %q", args, got, box.agentEnv("ANTHROPIC_BASE_URL"))
+		}
+	}
+	recorded := func(value string) {
+		t.Helper()
+		if want := strings.Replace(config, `:  "glm"`, `:  `+value, 1); box.read(".claude/ccc.json") != want {
+			t.Errorf("ccc.json is\n%s\nwant\n%s", box.read(".claude/ccc.json"), want)
+		}
+	}
+	launch("https://glm.example", "提供商 glm", "-p", "hi")
+	launch("https://kimi.example", "", "kimi", "-p", "hi")
+	recorded(`"kimi"`)
+	launch("https://kimi.example", "提供商 kimi", "-p", "hi")
+	launch("", "", "default", "-p", "hi")
+	recorded("null")
+	launch("", "", "-p", "hi")
+	launch("", "Supervisor mode enabled", "--supervisor", "default", "-p", "hi")
+	recorded("null")
+	box.write(".claude/ccc.json", 0o600, `{"current_provider":"","providers":{"a":{}}}`)
+	launch("", "", "-p", "hi")
+	launch("", "", "default", "--", "hi")
+	if text := box.read(".claude/ccc.json"); !strings.Contains(text, `"current_provider":""`) {
+		t.Errorf("ccc.json is %s", text)
+	}
+	os.Remove(filepath.Join(box.home, ".claude/ccc.json"))
+	launch("", "", "default", "-p", "hi")
+}
+
+// One that somebody is editing meanwhile is left alone.
+func TestProviderRecordBroken(t *testing.T) {
+	d := dirs{ccc: t.TempDir()}
+	for _, text := range []string{`{"providers":`, ""} {
+		if err := os.WriteFile(d.configFile(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := recordProvider(d, "kimi")
+		if got, _ := os.ReadFile(d.configFile()); err == nil || string(got) != text {
+			t.Errorf("%v: %s", err, got)
+		}
+	}
+}
+
+// A ccc.json that can't be written keeps nobody from using a provider.
+func TestProviderNotRecorded(t *testing.T) {
+	t.Parallel()
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
+	box.write("store/ccc.json", 0o600, twoProviders)
+	box.write("store/.ccc.json.ccc-tmp/x", 0o600, "") // nothing can be put beside it, by root neither
+	box.write(".claude/x", 0o600, "")
+	if err := os.Symlink("../store/ccc.json", filepath.Join(box.home, ".claude/ccc.json")); err != nil {
+		t.Fatal(err)
+	}
+	for word, base := range map[string]string{"kimi": "https://kimi.example", "default": ""} {
+		got := box.run(10*time.Second, "", "ccc", word, "--supervisor", "-p", "hi")
+		if got.code != 0 || strings.Count(got.stderr, "ccc: warning: the provider counts for this session only") != 1 ||
+			strings.Join(box.agentEnv("ANTHROPIC_BASE_URL"), "") != base {
+			t.Errorf("%s: got %+v", word, got)
+		}
+		if box.read("store/ccc.json") != twoProviders {
+			t.Errorf("ccc.json is %s", box.read("store/ccc.json"))
+		}
+		os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
+	}
+}
+
+// FuzzConfig: a ccc.json that is taken is within the limits, and recording a
+// provider in it changes that value alone.
+func FuzzConfig(f *testing.F) {
+	for _, seed := range []string{"", "{}", twoProviders, "\ufeff" + twoProviders, `{"supervisor":{"max_iterations":3,"allowed_tools":["a"],"max_budget_usd":0.5}}`, `{"current_provider":1}`, `{"providers":{"a":{"env":{"A":1e400}}}}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p := dirs{claude: t.TempDir()}
+		p.ccc = p.claude
+		if err := os.WriteFile(p.configFile(), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := loadConfig(p)
+		if err != nil {
+			return
+		}
+		if s := c.Supervisor; s.MaxIterations < 1 || s.MaxIterations > 100 || s.TimeoutSeconds < 10 || s.TimeoutSeconds > 3600 || s.MaxBudgetUSD < 0 {
+			t.Errorf("took %+v", s)
+		}
+		if err := recordProvider(p, "<new>"); err != nil {
+			t.Fatal(err)
+		}
+		again, err := loadConfig(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.CurrentProvider != "<new>" {
+			t.Errorf("recorded %q", again.CurrentProvider)
+		}
+		again.CurrentProvider, again.Settings, c.Settings = c.CurrentProvider, nil, nil
+		if fmt.Sprint(again) != fmt.Sprint(c) {
+			t.Errorf("it was %+v and is %+v", c, again)
+		}
+	})
+}
