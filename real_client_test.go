@@ -96,9 +96,9 @@ func TestRealClientInheritedMark(t *testing.T) {
 			case r.Kind == "review":
 				return replyVerdict(true, "")
 			case strings.Contains(r.last("user"), "open a terminal"):
-				return replyTool("Bash", string(encodeJSON(map[string]string{"command": "tmux -S " + inner.socket + " -f /dev/null new-session -d -x 120 -y 40", "description": "x"})))
+				return replyTool("Bash", string(encodeJSON(map[string]string{"command": "tmux -S " + inner.socket + " -f /dev/null new-session -d -x 120 -y 40 sh", "description": "x"})))
 			}
-			return replyText("answer to " + r.last("user"))
+			return replyText("here is the answer")
 		}))
 		outer := box.start("--permission-mode", "bypassPermissions")
 		t.Cleanup(func() { inner.tmux("kill-server") })
@@ -116,7 +116,7 @@ func TestRealClientInheritedMark(t *testing.T) {
 		}
 		begin("claude")
 		inner.prompt("unsupervised words")
-		inner.waitFor("answer to unsupervised", 60*time.Second)
+		inner.waitFor("here is the answer", 60*time.Second)
 		inner.prompt("/supervisor on")
 		inner.waitFor("监督已打开", 60*time.Second)
 		reviewsAre(1)
