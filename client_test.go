@@ -120,18 +120,14 @@ func TestAgentSpeaksForNobody(t *testing.T) {
 	}
 	// The agent may switch supervision on, which is no way to instructions of its own.
 	box.write("../work/SUPERVISOR.md", 0o600, "MILD ONES")
-	for by, mild := range map[string]bool{toolMark: false, "": true} {
-		cmd := box.command("ccc", "supervisor-mode", "on", testSession)
-		cmd.Env = append(cmd.Env, by)
-		if output, err := cmd.CombinedOutput(); err != nil || string(output) != "on\n" {
-			t.Errorf("on: %v %s", err, output)
-		}
-		if !mild {
-			box.stop("")
-			if args := box.read("../fake/reviewer-1/args"); args == "" || strings.Contains(args, "MILD ONES") {
-				t.Errorf("after the agent's switch the reviewer is told %s", args)
-			}
-		}
+	tool := box.command("ccc", "supervisor-mode", "on", testSession)
+	tool.Env = append(tool.Env, toolMark)
+	if output, err := tool.CombinedOutput(); err != nil || string(output) != "on\n" {
+		t.Errorf("on: %v %s", err, output)
+	}
+	box.stop("")
+	if args := box.read("../fake/reviewer-1/args"); args == "" || strings.Contains(args, "MILD ONES") {
+		t.Errorf("after the agent's switch the reviewer is told %s", args)
 	}
 	box.run(10*time.Second, "", "ccc", "supervisor-mode", "on", testSession)
 	box.stop("")

@@ -13,7 +13,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -200,34 +199,28 @@ func (v configValue) unknown() string {
 
 // recordProvider makes name, "" for none, the current_provider of ccc.json and changes nothing else there.
 func recordProvider(d dirs, name string) error {
-	unlock, err := lockFile(d.configLockFile())
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	sweepTemporary(d.configFile())
-	text, err := os.ReadFile(d.configFile())
-	if err != nil {
-		return err
-	}
-	root, err := parseJSON(text)
-	if err != nil || root.member("current_provider").str() == name {
-		return err
-	}
-	value := encodeJSON(name)
-	if name == "" {
-		value = []byte("null")
-	}
-	return replaceFile(d.configFile(), setMember(text, root, "current_provider", value), true)
+	return withUserFiles(d, func(*installation) error {
+		text, err := os.ReadFile(d.configFile())
+		if err != nil {
+			return err
+		}
+		root, err := parseJSON(text)
+		if err != nil || root.member("current_provider").str() == name {
+			return err
+		}
+		value := encodeJSON(name)
+		if name == "" {
+			value = []byte("null")
+		}
+		return replaceFile(d.configFile(), setMember(text, root, "current_provider", value), true)
+	})
 }
 
 // limitUnder is how many reviews a request has where blockCapVariable has that value: limit, or fewer where Claude Code
 // would end the turn by force before. It takes 8 for a value that is no number, and 0 for no cap (2.1.200, 2.1.330).
 func limitUnder(limit int, blockCap string) int {
-	n, err := strconv.Atoi(blockCap)
-	if err != nil {
-		n = 8
-	}
+	n := 8
+	_, _ = fmt.Sscan(blockCap, &n) // the digits that it begins with, as Claude Code reads it
 	if n <= 0 {
 		return limit
 	}

@@ -1,6 +1,7 @@
 package main
 
-// The directories that ccc works in, the names of files in them and of environment variables, and where claude is.
+// The directories that ccc works in, the names of files in them and of environment variables, the record of what ccc put
+// into those of Claude Code and its own, and where claude is.
 
 import (
 	"cmp"
@@ -91,15 +92,14 @@ func (d dirs) clientFile() string {
 	return filepath.Join(d.claude, ".claude.json")
 }
 
-// installedFile records what ccc put into Claude Code's directory and its own (installed.go). It stands beside
+// installedFile records what ccc put into Claude Code's directory and its own. It stands beside
 // settings.json, whichever state directory a launch had.
 func (d dirs) installedFile() string { return filepath.Join(d.claude, ".ccc-installed.json") }
 
-// lockName is the lock on the user's files in a directory.
+// lockName is the lock on the files of the user's that ccc changes, wherever they are.
 const lockName = ".ccc.lock"
 
-func (d dirs) lockFile() string       { return filepath.Join(d.claude, lockName) }
-func (d dirs) configLockFile() string { return filepath.Join(d.ccc, lockName) }
+func (d dirs) lockFile() string { return filepath.Join(d.claude, lockName) }
 
 // settingsFiles are those of Claude Code's settings files that count in the current directory, the user's first. In
 // the home directory the project's file may be the user's. The local settings of a git repository's main working
@@ -123,11 +123,10 @@ func (d dirs) hookPath() string {
 	return d.self
 }
 
-// willVanish tells whether path is where `go run` puts a program: in a folder go-buildN for its time, or in the
-// build cache, as HASH-d/NAME, for some days (from Go 1.24 on).
+// willVanish tells whether path is where `go run` puts a program: in a folder go-buildN for its time, or in the build
+// cache, go-build, for some days (from Go 1.24 on).
 func willVanish(path string) bool {
-	hash, cached := strings.CutSuffix(filepath.Base(filepath.Dir(path)), "-d")
-	return cached && len(hash) == 64 || slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool {
+	return slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool {
 		rest, ok := strings.CutPrefix(name, "go-build")
 		return ok && strings.Trim(rest, digits) == ""
 	})

@@ -120,7 +120,8 @@ func (c checkup) providers() (well string, faults []failure) {
 			faults = append(faults, problem("read -r "+unset.name+"; export "+unset.name, "%w", err)...)
 			continue
 		}
-		faults = append(faults, providerConflicts(c.dirs, c.config, p, c.config.claudeArgs(p), values)...)
+		args := c.config.claudeArgs(p)
+		faults = append(faults, providerConflicts(c.dirs, sources(c.dirs, c.config, args), p, args, values)...)
 	}
 	return well, faults
 }
@@ -223,20 +224,29 @@ func (c checkup) hooks() (string, []failure) {
 // disabled looks for what keeps every session here from running hooks. A first launch sets the user's own keys right.
 func (c checkup) disabled() (well string, faults []failure) {
 	well = "no"
-	path := c.settingsFile()
-	there, _ := readSettings(path)
-	for _, key := range there.muting() {
-		if c.isFirst() {
-			well = fmt.Sprintf("%s: %s is true; the first ccc --supervisor sets it to false", path, key)
-		} else {
-			faults = append(faults, problem(c.relaunch(), "%s: %s is true: no hook runs here", path, key)...)
+	sources, args := c.sources()
+	for _, s := range sources {
+		for _, key := range s.muting() {
+			if s.name != c.settingsFile() {
+				continue
+			}
+			if c.isFirst() {
+				well = fmt.Sprintf("%s: %s is true; the first ccc --supervisor sets it to false", s.name, key)
+			} else {
+				faults = append(faults, problem(c.relaunch(), "%s: %s is true: no hook runs here", s.name, key)...)
+			}
 		}
 	}
-	args := c.config.claudeArgs(c.config.findProvider(c.config.CurrentProvider))
-	for _, cause := range hookless(c.dirs, args, os.Environ(), c.config.Settings) {
+	for _, cause := range hookless(c.dirs, sources, args, os.Environ()) {
 		faults = append(faults, problem(cmp.Or(cause.hint, keyHint(c.configFile(), "claude_args", "take it out")), "%w", cause.err)...)
 	}
 	return well, faults
+}
+
+// sources are the settings that count for a launch without arguments, and the arguments that it has nevertheless.
+func (c checkup) sources() ([]source, []string) {
+	args := c.config.claudeArgs(c.config.findProvider(c.config.CurrentProvider))
+	return sources(c.dirs, c.config, args), args
 }
 
 // limit looks for one that ends a turn before the reviews are used up. A launch sets it only where the user has not.
@@ -248,9 +258,9 @@ func (c checkup) limit() (well string, faults []failure) {
 		}
 	}
 	check(os.Getenv(blockCapVariable), "the environment", "unset "+blockCapVariable)
-	for _, path := range append(c.settingsFiles(), managedFiles()...) {
-		there, _ := readSettings(path)
-		check(there["env."+blockCapVariable], path, keyHint(path, "env."+blockCapVariable, strconv.Quote(strconv.Itoa(most))))
+	sources, _ := c.sources()
+	for _, s := range sources {
+		check(s.values["env."+blockCapVariable], s.name, s.fault("env."+blockCapVariable, "", strconv.Quote(strconv.Itoa(most))).hint)
 	}
 	return fmt.Sprintf("allows max_iterations, %d, reviews; %d where /supervisor on switched on what ccc did not launch", most, limitUnder(most, "")), faults
 }

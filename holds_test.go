@@ -191,5 +191,5 @@ func TestUninstallConfigDir(t *testing.T) {
 // mutedIn returns the muting keys that are true in text, a settings.json.
 func mutedIn(text string) []string {
 	s, _ := settingsIn([]byte(text))
-	return s.muting()
+	return (source{values: s}).muting()
 }

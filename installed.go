@@ -1,7 +1,6 @@
 package main
 
-// What ccc has put into Claude Code's directory and its own: the record of it (.ccc-installed.json), by which
-// uninstall takes out exactly that, and the two files that ccc creates for the user.
+// What ccc has installed: the record of it, and the files that it keeps for the user to edit.
 
 import (
 	"bytes"
@@ -13,26 +12,43 @@ import (
 	"slices"
 )
 
-// An installation is the record of what ccc has put there. No value that could be secret is in it.
+// An installation is the record (.ccc-installed.json) of what ccc has put into Claude Code's directory and its own. No
+// value that could be secret is in it.
 type installation struct {
 	Edits []settingsEdit    `json:"places"` // of settings.json, one for each path, the latest last
 	Files map[string]string `json:"files"`  // by path: the checksum of what ccc wrote there
 }
 
-// A settingsEdit is one place of settings.json that ccc set.
+// A settingsEdit is one place of settings.json: a value that ccc set, or a container that it put things into.
 type settingsEdit struct {
-	// Path is the keys that lead to it. The empty path is the whole file, which was missing or held no member.
-	Path []string `json:"path"`
-	// Before is the text that was there, null for none.
-	Before *string `json:"raw"`
-	// Wrote is the checksum of the value that ccc put there. Without it the value is an object or an array that ccc
-	// put things into.
-	Wrote string `json:"wrote,omitempty"`
+	Path   []string `json:"path"`            // the keys that lead to it; none: the whole file, which ccc made
+	Before *string  `json:"raw"`             // the text that was there, null for none; of a container, that it was there and empty
+	Wrote  string   `json:"wrote,omitempty"` // the checksum of the value that ccc set; "" for a container
 }
 
-// withInstallation calls use with the record of the launches so far, under the lock on Claude Code's directory,
-// which it makes. A record that can't be read is as good as none.
-func withInstallation(d dirs, use func(in *installation) error) error {
+func (e settingsEdit) samePath(other settingsEdit) bool { return slices.Equal(e.Path, other.Path) }
+
+// wasThere tells whether it is a container that was there, and empty.
+func (e settingsEdit) wasThere() bool { return e.Wrote == "" && e.Before != nil }
+
+// note adds edits to the record. A place that was set again is now known by what stood there the last time; but a
+// container that ccc made and that is empty again is still ccc's.
+func (in *installation) note(edits []settingsEdit) {
+	for _, edit := range edits {
+		i := slices.IndexFunc(in.Edits, edit.samePath)
+		switch {
+		case i >= 0 && edit.wasThere() && in.Edits[i].Before == nil:
+			continue
+		case i >= 0:
+			in.Edits = slices.Delete(in.Edits, i, i+1)
+		}
+		in.Edits = append(in.Edits, edit)
+	}
+}
+
+// withUserFiles calls use with the record of the launches so far, under the lock on the user's files. It makes Claude
+// Code's directory, and removes what a killed launch has left beside the files.
+func withUserFiles(d dirs, use func(in *installation) error) error {
 	if err := os.MkdirAll(d.claude, 0o700); err != nil {
 		return err
 	}
@@ -41,7 +57,7 @@ func withInstallation(d dirs, use func(in *installation) error) error {
 		return err
 	}
 	defer unlock()
-	sweepTemporary(d.installedFile(), d.settingsFile(), d.promptFile(), d.commandFile())
+	sweepTemporary(d.installedFile(), d.settingsFile(), d.promptFile(), d.commandFile(), d.configFile())
 	return use(readInstallation(d))
 }
 
@@ -59,21 +75,6 @@ func readInstallation(d dirs) *installation {
 
 func (in *installation) write(d dirs) error {
 	return replaceFile(d.installedFile(), append(encodeJSON(in), '\n'), true)
-}
-
-// note adds edits to the record. A place that was set again is now known by what stood there the last time; but a
-// container that ccc made and that is empty again is still ccc's.
-func (in *installation) note(edits []settingsEdit) {
-	for _, edit := range edits {
-		i := slices.IndexFunc(in.Edits, func(e settingsEdit) bool { return slices.Equal(e.Path, edit.Path) })
-		if i >= 0 {
-			if len(edit.Path) > 0 && edit.Before != nil && edit.Wrote == "" && in.Edits[i].Wrote == "" {
-				continue
-			}
-			in.Edits = slices.Delete(in.Edits, i, i+1)
-		}
-		in.Edits = append(in.Edits, edit)
-	}
 }
 
 // sumJSON is a checksum that is the same for two texts of a value that differ in white space only.
@@ -149,3 +150,10 @@ func (f keptFile) remove(d dirs, in *installation) (done string, err error) {
 	}
 	return "removed", nil
 }
+
+// keptPrompt is the built-in prompt, in ccc's directory for the user to edit.
+func keptPrompt(d dirs) keptFile { return keptFile{d.promptFile(), defaultPrompt} }
+
+// keptCommand is the file that makes /supervisor known to Claude Code. ccc's hook answers on, off and the bare
+// word; a task goes through as it is.
+func keptCommand(d dirs) keptFile { return keptFile{d.commandFile(), commandFile} }

@@ -1,12 +1,14 @@
 package main
 
-// JSON, read with the place of each value, so that a file can be edited and a fault in it named.
+// JSON, read with the place of each value, so that a file can be edited in place, in the indentation that the text has,
+// and a fault in it named.
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -51,7 +53,9 @@ func (v *jsonValue) items() []jsonMember {
 }
 
 // isEmpty tells whether v is an object or an array with nothing in it.
-func (v *jsonValue) isEmpty() bool { return (v.kind == '{' || v.kind == '[') && len(v.members) == 0 }
+func (v *jsonValue) isEmpty() bool {
+	return v != nil && (v.kind == '{' || v.kind == '[') && len(v.members) == 0
+}
 
 // str returns the text of a string, "" for anything else.
 func (v *jsonValue) str() string {
@@ -162,4 +166,118 @@ func (p *jsonParser) word() (text string) {
 	p.at++
 	_ = json.Unmarshal([]byte(p.text[start:p.at]), &text) // it is a JSON string
 	return text
+}
+
+// setMember returns text with value, a JSON text, under key of object, which is a value of text: an existing value
+// is replaced, a new member comes last. Every other byte stays as it is.
+func setMember(text []byte, object *jsonValue, key string, value []byte) []byte {
+	if old := object.member(key); old != nil {
+		return splice(text, old.start, old.end, value)
+	}
+	l := layoutOf(text, object)
+	return insertLast(text, object, slices.Concat(encodeJSON(key), []byte(l.colon), l.indented(value)))
+}
+
+// setItem is setMember for the item at index of array.
+func setItem(text []byte, array *jsonValue, index int, value []byte) []byte {
+	old := array.members[index].value
+	return splice(text, old.start, old.end, layoutOf(text, array).indented(value))
+}
+
+// appendItem returns text with value, a JSON text, as the last item of array.
+func appendItem(text []byte, array *jsonValue, value []byte) []byte {
+	return insertLast(text, array, layoutOf(text, array).indented(value))
+}
+
+func insertLast(text []byte, container *jsonValue, content []byte) []byte {
+	l := layoutOf(text, container)
+	if n := len(container.members); n > 0 {
+		last := container.members[n-1].value.end
+		return splice(text, last, last, slices.Concat([]byte(","+l.gap), content))
+	}
+	return splice(text, container.start+1, container.end-1, slices.Concat([]byte(l.gap), content, []byte(l.closing)))
+}
+
+// removeMember returns text without the member under key of object.
+func removeMember(text []byte, object *jsonValue, key string) []byte {
+	for i, m := range slices.Backward(object.members) {
+		if m.key == key {
+			return removeItem(text, object, i)
+		}
+	}
+	return text
+}
+
+// removeItem returns text without the member or item at index of container, with the comma and the white space that
+// came with it.
+func removeItem(text []byte, container *jsonValue, index int) []byte {
+	m := container.members
+	switch {
+	case index > 0:
+		return splice(text, m[index-1].value.end, m[index].value.end, nil)
+	case len(m) > 1:
+		return splice(text, m[0].start, m[1].start, nil)
+	}
+	return splice(text, container.start+1, container.end-1, nil)
+}
+
+// splice returns a copy of text with text[start:end] replaced.
+func splice(text []byte, start, end int, content []byte) []byte {
+	return slices.Concat(text[:start], content, text[end:])
+}
+
+// A layout is how a container of a text is written, for one more member in it.
+type layout struct {
+	gap     string // white space before each member or item
+	closing string // white space before the closing bracket
+	colon   string // between key and value
+	unit    string // one step of indentation
+}
+
+// layoutOf reads the layout of container off text: its gap off its first member, or else off its line and the first
+// member of the text. An empty text is written with two spaces.
+func layoutOf(text []byte, container *jsonValue) layout {
+	unit := "  "
+	if root, err := parseJSON(text); err == nil && len(root.members) > 0 {
+		gap := string(text[root.start+1 : root.members[0].start])
+		if unit = gap[strings.LastIndexByte(gap, '\n')+1:]; unit == gap {
+			return layout{colon: ":"} // a text of one line
+		}
+	}
+	line := text[bytes.LastIndexByte(text[:container.start], '\n')+1 : container.start]
+	l := layout{closing: "\n" + string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))]), colon: ": ", unit: unit}
+	l.gap = l.closing + unit
+	if len(container.members) > 0 {
+		l.gap = string(text[container.start+1 : container.members[0].start])
+	}
+	return l
+}
+
+// indented writes value, a JSON text, as it stands behind the layout's gap.
+func (l layout) indented(value []byte) []byte {
+	var out bytes.Buffer
+	i := strings.LastIndexByte(l.gap, '\n')
+	if i < 0 {
+		_ = json.Compact(&out, value) // it is valid JSON
+		return out.Bytes()
+	}
+	_ = json.Indent(&out, value, l.gap[i+1:], l.unit)
+	return out.Bytes()
+}
+
+// encodeJSON is json.Marshal without the escaping of <, > and &, for values that always can be encoded.
+func encodeJSON(v any) []byte {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		panic(err)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// sameJSON compares by value, so that an escaped letter is no change.
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }

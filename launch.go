@@ -26,6 +26,7 @@ type launch struct {
 	claude     string    // the program
 	args       []string  // the user's, for claude
 	command    []string  // claude's arguments, all of them
+	sources    []source  // of settings, for those
 	env        []string
 	settings   settingsPlan
 }
@@ -72,7 +73,8 @@ func planLaunch(args []string) (l *launch, err error) {
 		l.env = setEnv(setEnv(l.env, supervisorVariable, ""), launchVariable, "")
 	}
 	l.command = slices.Concat(l.config.claudeArgs(l.provider), l.args)
-	if err := checkProvider(l.dirs, l.config, os.Environ(), l.command, l.provider); err != nil {
+	l.sources = sources(l.dirs, l.config, l.command)
+	if err := checkProvider(l.dirs, l.sources, os.Environ(), l.command, l.provider); err != nil {
 		return nil, err
 	}
 	l.settings.defaults = l.config.Settings
@@ -192,16 +194,17 @@ func (l *launch) planSupervision() (err error) {
 	if willVanish(self) {
 		return withHint(fmt.Errorf("hooks would call %s, and what go run builds does not last", self), "go install, then ccc --supervisor")
 	}
-	if err := checkProvider(l.dirs, l.config, l.env, []string{"--print"}, l.config.findProvider(supervisor.Provider)); err != nil {
+	reviewers := sources(l.dirs, l.config, nil) // it is not given the --settings of the session
+	if err := checkProvider(l.dirs, reviewers, l.env, []string{"--print"}, l.config.findProvider(supervisor.Provider)); err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
 		return err // better said now than at the first review
 	}
-	if causes := hookless(l.dirs, l.command, l.env, l.config.Settings); len(causes) > 0 {
+	if causes := hookless(l.dirs, l.sources, l.command, l.env); len(causes) > 0 {
 		return causes[0]
 	}
-	l.env = setEnv(supervisedEnv(l.env, supervisor, paysByKey(l.dirs, l.config, l.env, l.command)), launchVariable, launchToken())
+	l.env = setEnv(supervisedEnv(l.env, supervisor, paysByKey(l.dirs, l.sources, l.env, l.command)), launchVariable, launchToken())
 	l.env = setEnv(l.env, addDirsVariable, strings.Join(l.addDirs(), "\n"))
 	l.env = setEnv(l.env, providerVariable, "")
 	if l.provider != nil {
@@ -255,7 +258,7 @@ func (l *launch) write() error {
 		}
 	}
 	if l.supervisor || l.settings.defaults != nil {
-		err := withInstallation(d, l.install)
+		err := withUserFiles(d, l.install)
 		if l.supervisor && err != nil {
 			return err
 		}

@@ -187,7 +187,7 @@ var (
 // The hook's progress, in whole lines.
 var (
 	hookBegun    = words{"[SUPERVISOR HOOK] 开始执行", "[SUPERVISOR HOOK] Started"}
-	reviewing    = words{"[SUPERVISOR] 正在审查工作...", "[SUPERVISOR] Reviewing the work..."} // also the spinner's text
+	reviewing    = words{"[SUPERVISOR] 正在审查工作", "[SUPERVISOR] Reviewing the work"} // also the spinner's text
 	detailsIn    = words{"请在新窗口查看日志文件了解详情: %s", "For details, follow this log file in another window: %s"}
 	finished     = words{"[SUPERVISOR] 任务已完成\n允许停止", "[SUPERVISOR] Task finished\nThe agent may stop"}
 	unfinished   = words{"[SUPERVISOR] 任务未完成\n%s\nAgent 将根据反馈继续工作", "[SUPERVISOR] Task not finished\n%s\nThe agent goes on with this feedback"}

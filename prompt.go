@@ -46,9 +46,6 @@ func supervisorPrompt(project, cccDir string) (*instructions, error) {
 	return &instructions{builtinSource, say(defaultPrompt)}, nil
 }
 
-// keptPrompt is the built-in prompt, in ccc's directory for the user to edit.
-func keptPrompt(d dirs) keptFile { return keptFile{d.promptFile(), defaultPrompt} }
-
 // verdictSchema is the JSON schema of the verdict, as --json-schema takes it.
 func verdictSchema() string {
 	return fmt.Sprintf(`{"type":"object","properties":{"allow_stop":{"type":"boolean","description":%s},`+

@@ -1,10 +1,12 @@
 package main
 
 // The environment of claude: the one ccc was started in, with a provider's values laid over it, so that two
-// terminals can use two providers at once. And what in Claude Code's settings files would keep those values from
-// counting, or pays for a session: a key or a token, or the login of a subscription.
+// terminals can use two providers at once. And what Claude Code's settings say beside it: all of them read once, into
+// sources, which tell what would keep those values from counting, what pays for a session, and what keeps hooks from
+// running.
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -130,66 +132,36 @@ func setEnv(env []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
-// providerConflicts returns what in the settings files that count here, in the --settings of args or in the
-// settings that ccc.json would add, overrides p or goes to it without being p's. values are p's; no value is shown.
-func providerConflicts(d dirs, c *config, p *provider, args []string, values map[string]string) (conflicts []failure) {
-	conflict := func(path, key, fault, mend string) {
-		err := fmt.Errorf("%s: %s %s: %s", path, key, fault, mend)
-		conflicts = append(conflicts, failure{1, err, keyHint(path, key, mend)})
-	}
-	check := func(path, prefix string, s settings) {
-		for _, key := range slices.Sorted(maps.Keys(s)) {
+// providerConflicts returns what in the sources overrides p or goes to it without being p's, for a claude with args.
+// values are p's; no value is shown.
+func providerConflicts(d dirs, sources []source, p *provider, args []string, values map[string]string) (conflicts []failure) {
+	for _, s := range sources {
+		if s.err != nil {
+			err := fmt.Errorf("%s: %w: correct it: it may override the provider %s", s.name, s.err, p.name)
+			conflicts = append(conflicts, failure{1, err, editHint(s.name)})
+		}
+		for _, key := range slices.Sorted(maps.Keys(s.values)) {
 			name, isVariable := strings.CutPrefix(key, "env.")
 			value, ok := values[name]
 			// What apiKeyHelper prints is sent to whatever URL is set, beside the provider's own token.
-			helps := key == helperKey && s[key] != ""
-			if helps || isVariable && (ok && value != s[key] || !ok && isAPIVariable(name)) {
-				conflict(path, prefix+key, "overrides the provider "+p.name+", or sends it what is yours", "remove it")
+			helps := key == helperKey && s.values[key] != ""
+			if helps || isVariable && (ok && value != s.values[key] || !ok && isAPIVariable(name)) {
+				conflicts = append(conflicts, s.fault(key, "overrides the provider "+p.name+", or sends it what is yours: remove it", "remove it"))
 			}
 		}
 	}
-	check("--settings", "", givenSettings(args))
-	for _, path := range append(d.settingsFiles(), managedFiles()...) {
-		s, err := readSettings(path)
-		if err != nil {
-			err = fmt.Errorf("%s: %w: correct it: it may override the provider %s", path, err, p.name)
-			conflicts = append(conflicts, failure{1, err, editHint(path)})
-		}
-		check(path, "", s)
-	}
-	check(d.configFile(), "settings.", addedSettings(d, c))
 	account := readAccount(d)
-	env := settings{}
-	for name, value := range account.Env {
-		env["env."+name] = string(value)
-	}
-	check(d.clientFile(), "", env)
 	// An interactive session asks whether to use a key of the environment, and else sends the user's login.
 	if key := values[keyVariable]; key != "" && values[tokenVariable] == "" && !isPrinted(args) && !account.allows(key) && hasLogin(d) {
-		conflict(d.configFile(), "providers."+p.name+".env."+keyVariable, "may go unused, and your login be sent instead",
-			"name it "+tokenVariable+", or let Claude Code use the key (customApiKeyResponses.approved in "+d.clientFile()+")")
+		mend := "name it " + tokenVariable + ", or let Claude Code use the key (customApiKeyResponses.approved in " + d.clientFile() + ")"
+		conflicts = append(conflicts, source{name: d.configFile()}.fault("providers."+p.name+".env."+keyVariable, "may go unused, and your login be sent instead: "+mend, mend))
 	}
 	// The key that a login to the Console has left goes along with a token, but not with another key.
 	if values["ANTHROPIC_BASE_URL"] != "" && values[keyVariable] == "" && account.PrimaryAPIKey != "" {
-		conflict(d.clientFile(), "primaryApiKey", "is sent to the provider "+p.name+" too",
-			"give that an ANTHROPIC_API_KEY of its own in "+d.configFile()+", or log out of Claude Code")
+		mend := "give that an ANTHROPIC_API_KEY of its own in " + d.configFile() + ", or log out of Claude Code"
+		conflicts = append(conflicts, source{name: d.clientFile()}.fault("primaryApiKey", "is sent to the provider "+p.name+" too: "+mend, mend))
 	}
 	return conflicts
-}
-
-// managedFiles are those by which an administrator overrides all others.
-func managedFiles() []string {
-	more, _ := filepath.Glob(strings.TrimSuffix(managedSettings, ".json") + ".d/*.json")
-	return append([]string{managedSettings}, more...)
-}
-
-// addedSettings are those that ccc.json has and a launch adds to settings.json, or has added. Of what is there with
-// another value a launch changes nothing.
-func addedSettings(d dirs, c *config) settings {
-	there, _ := readSettings(d.settingsFile())
-	added, _ := settingsIn(c.Settings)
-	maps.DeleteFunc(added, func(key, value string) bool { other, ok := there[key]; return ok && other != value })
-	return added
 }
 
 // isPrinted tells whether claude is to print an answer and end.
@@ -203,8 +175,9 @@ func hasLogin(d dirs) bool {
 	return err == nil || runtime.GOOS == "darwin"
 }
 
-// checkProvider tells why claude could not be run with args against p, which may be nil, with env.
-func checkProvider(d dirs, c *config, env, args []string, p *provider) error {
+// checkProvider tells why claude could not be run with these sources, environment and arguments against p, which may be
+// nil.
+func checkProvider(d dirs, sources []source, env, args []string, p *provider) error {
 	if p == nil {
 		return nil
 	}
@@ -213,7 +186,7 @@ func checkProvider(d dirs, c *config, env, args []string, p *provider) error {
 		return err
 	}
 	var errs []error
-	for _, conflict := range providerConflicts(d, c, p, args, values) {
+	for _, conflict := range providerConflicts(d, sources, p, args, values) {
 		errs = append(errs, conflict.err)
 	}
 	return errors.Join(errs...)
@@ -243,16 +216,11 @@ func (a account) allows(key string) bool {
 
 // paysByKey tells whether a session with this environment and these arguments of claude's carries a key or a token
 // to the API, or goes to a cloud that knows no such login.
-func paysByKey(d dirs, c *config, env, args []string) bool {
-	sources := []settings{addedSettings(d, c)}
-	for _, path := range append(d.settingsFiles(), managedFiles()...) {
-		s, _ := readSettings(path)
-		sources = append(sources, s)
-	}
+func paysByKey(d dirs, sources []source, env, args []string) bool {
 	value := func(key string) string {
 		value := lookupEnv(env, strings.TrimPrefix(key, "env."))
-		for _, s := range sources { // the last one counts, as in Claude Code
-			if set, ok := s[key]; ok {
+		for _, s := range sources { // the last one counts
+			if set, ok := s.values[key]; ok {
 				value = set
 			}
 		}
@@ -281,4 +249,162 @@ func withoutRefusedKey(d dirs, env []string) []string {
 		return env
 	}
 	return setEnv(env, keyVariable, "")
+}
+
+// managedSettings is the file by which an administrator overrides all others.
+var managedSettings = map[string]string{
+	"darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
+	"linux":  "/etc/claude-code/managed-settings.json",
+}[runtime.GOOS]
+
+// helperKey names the program whose output Claude Code sends as key and as token.
+const helperKey = "apiKeyHelper"
+
+// A source is one of the places where Claude Code finds settings, with what ccc reads of it.
+type source struct {
+	name   string            // a path, or --settings
+	prefix string            // of the keys there: in ccc.json "settings."
+	values map[string]string // env.NAME, apiKeyHelper, and those of the muting keys that are true
+	err    error             // why it can't be read, or is no JSON object
+}
+
+// argumentSource is the name of a source on claude's command line.
+const argumentSource = "--settings"
+
+// sources are those that count in the current directory for a claude with args, in Claude Code's order: of two that set
+// a value the later counts. What ccc.json adds, or has added, to the user's own is a source behind that.
+func sources(d dirs, c *config, args []string) []source {
+	account := source{name: d.clientFile(), values: map[string]string{}}
+	for name, value := range readAccount(d).Env {
+		account.values["env."+name] = string(value)
+	}
+	list := []source{account}
+	add := func(name, prefix string, text []byte, err error) {
+		s := source{name: name, prefix: prefix, err: err}
+		if err == nil {
+			s.values, s.err = settingsIn(text)
+		}
+		list = append(list, s)
+	}
+	read := func(path string) {
+		text, err := readUserFile(path)
+		add(path, "", text, err)
+	}
+	files := d.settingsFiles()
+	read(files[0])
+	user := list[1].values
+	add(d.configFile(), "settings.", c.Settings, nil)
+	maps.DeleteFunc(list[2].values, func(key, value string) bool { other, ok := user[key]; return ok && other != value })
+	for _, path := range files[1:] {
+		read(path)
+	}
+	if given, ok := lastValue(untilDashes(args), argumentSource); ok { // what can't be read is Claude Code's to complain of
+		text, _ := settingsArgument(given)
+		values, _ := settingsIn(text)
+		list = append(list, source{name: argumentSource, values: values})
+	}
+	more, _ := filepath.Glob(strings.TrimSuffix(managedSettings, ".json") + ".d/*.json")
+	for _, path := range append([]string{managedSettings}, more...) {
+		read(path)
+	}
+	return list
+}
+
+// muting returns the muting keys that are true there.
+func (s source) muting() []string {
+	return slices.DeleteFunc(slices.Clone(mutingKeys), func(key string) bool { return s.values[key] == "" })
+}
+
+// fault is a refusal for what stands under key there, and what mends it.
+func (s source) fault(key, fault, mend string) failure {
+	err := fmt.Errorf("%s: %s%s %s", s.name, s.prefix, key, fault)
+	if s.name == argumentSource {
+		return failure{2, err, ""}
+	}
+	return failure{1, err, keyHint(s.name, s.prefix+key, mend)}
+}
+
+// settingsIn returns what ccc reads of the text of a settings file. A blank one says nothing; what is no JSON object
+// is an error.
+func settingsIn(text []byte) (map[string]string, error) {
+	if len(bytes.TrimSpace(unmarked(text))) == 0 {
+		return nil, nil
+	}
+	root, err := parseJSON(text)
+	if err == nil {
+		err = expectKind(text, root, '{', "the file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]string{}
+	for _, key := range mutingKeys {
+		if v := root.member(key); v != nil && v.kind == 't' {
+			values[key] = v.text
+		}
+	}
+	if v := root.member(helperKey); v != nil {
+		values[helperKey] = v.str()
+	}
+	if env := root.member("env"); env != nil {
+		for _, m := range env.members {
+			values["env."+m.key] = m.value.text
+		}
+	}
+	return values, nil
+}
+
+// settingsArgument returns the text of settings that --settings names, which is JSON itself or a file.
+func settingsArgument(value string) ([]byte, error) {
+	if strings.HasPrefix(strings.TrimSpace(value), "{") {
+		return []byte(value), nil
+	}
+	return os.ReadFile(value)
+}
+
+// hooklessFlags are the flags with which Claude Code (seen on 2.1.329) runs no hook of settings.json;
+// hooklessVariables mean the same.
+var (
+	hooklessFlags     = []string{"--bare", "--safe-mode", "--restricted", "--cloud", "--remote"}
+	hooklessVariables = []string{"CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_RESTRICTED"}
+)
+
+// ownVariables are those of ccc's that say whether a session is supervised.
+var ownVariables = []string{supervisorVariable, reviewerVariable, launchVariable}
+
+// hookless returns what would keep a session with these sources, arguments and environment from running hooks, each with
+// what mends it. The muting keys of the user's own settings.json are none: a launch sets them right.
+func hookless(d dirs, sources []source, args, env []string) (causes []failure) {
+	cause := func(f failure) {
+		f.err = fmt.Errorf("%w: claude would run no hooks, so nothing would be reviewed", f.err)
+		causes = append(causes, f)
+	}
+	args = untilDashes(args)
+	for _, arg := range args {
+		if flag, _, _ := strings.Cut(arg, "="); slices.Contains(hooklessFlags, flag) {
+			cause(failure{2, fmt.Errorf("--supervisor with %s", flag), ""})
+		}
+	}
+	if of, ok := lastValue(args, "--setting-sources"); ok && !slices.Contains(strings.Split(strings.ReplaceAll(of, " ", ""), ","), "user") {
+		cause(failure{2, fmt.Errorf("--supervisor with --setting-sources %s, without user", of), ""})
+	}
+	for _, name := range hooklessVariables {
+		if isTrue(lookupEnv(env, name)) {
+			cause(failure{1, fmt.Errorf("%s is set", name), "unset " + name})
+		}
+	}
+	for _, s := range sources {
+		for _, key := range s.muting() {
+			if s.name != d.settingsFile() && s.name != d.configFile() {
+				cause(s.fault(key, "is true", "false"))
+			}
+		}
+		// Of ccc's own variables any value overrides what the launch gives to the hooks.
+		for _, name := range slices.Concat(hooklessVariables, ownVariables) {
+			if value, set := s.values["env."+name]; isTrue(value) || set && slices.Contains(ownVariables, name) {
+				cause(s.fault("env."+name, "is set", "remove it"))
+			}
+		}
+	}
+	return causes
 }

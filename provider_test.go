@@ -211,6 +211,9 @@ func TestAttribution(t *testing.T) {
 		"token_in_settings":    {settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, want: []string{"0"}},
 		"token_taken_away":     {env: "ANTHROPIC_AUTH_TOKEN=t", settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":""}}`},
 		"token_in_ccc_json":    {config: `,"settings":{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, want: []string{"0"}},
+		"token_in_argument":    {args: []string{"--settings", `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`}, want: []string{"0"}},
+		"token_of_account":     {account: `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, settings: `{"model":"m"}`, want: []string{"0"}},
+		"argument_over_files":  {settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, args: []string{"--settings", `{"env":{"ANTHROPIC_AUTH_TOKEN":""}}`}},
 		"bedrock":              {env: "CLAUDE_CODE_USE_BEDROCK=1", want: []string{"0"}},
 		"vertex":               {env: "CLAUDE_CODE_USE_VERTEX=on", want: []string{"0"}},
 		"foundry":              {env: "CLAUDE_CODE_USE_FOUNDRY=Yes", want: []string{"0"}},
@@ -248,7 +251,7 @@ func TestProviderSettingsFilled(t *testing.T) {
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"settings":{"permissions":{"defaultMode":"acceptEdits","allow":["Read"]},"model":"m","n":600000000,"env":{"A":"<&>"}}}`)
 	box.setSettings("{\n  \"model\" : \"mine\",\n  \"permissions\": {\n    \"allow\": []\n  }\n}\n")
-	want := "{\n  \"model\" : \"mine\",\n  \"permissions\": {\n    \"allow\": [],\n    \"defaultMode\" : \"acceptEdits\"\n  },\n  \"n\" : 600000000,\n  \"env\" : {\n    \"A\" : \"<&>\"\n  }\n}\n"
+	want := "{\n  \"model\" : \"mine\",\n  \"permissions\": {\n    \"allow\": [],\n    \"defaultMode\": \"acceptEdits\"\n  },\n  \"n\": 600000000,\n  \"env\": {\n    \"A\": \"<&>\"\n  }\n}\n"
 	for range 2 {
 		if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 {
 			t.Errorf("got %+v", got)

@@ -109,8 +109,7 @@ func TestRealClientInheritedMark(t *testing.T) {
 			inner.waitUntil(fmt.Sprintf("%d reviews", n), 60*time.Second, func(string) bool { return strings.Count(box.log(), "review ended") == n })
 		}
 		begin := func(command string) {
-			inner.keys("-l", "--", "clear; "+command)
-			inner.keys("Enter")
+			inner.tmux("respawn-pane", "-k", command)
 			inner.waitUntil("an input line", 60*time.Second, func(screen string) bool { return inputLine(screen) != "" })
 			time.Sleep(time.Second)
 		}
@@ -129,8 +128,6 @@ func TestRealClientInheritedMark(t *testing.T) {
 		}
 		inner.prompt("/supervisor off")
 		inner.waitFor("监督已关闭", 60*time.Second)
-		inner.prompt("/exit")
-		inner.waitUntil("the shell", 60*time.Second, func(screen string) bool { return inputLine(screen) == "" })
 		begin("ccc --supervisor")
 		inner.prompt("launched words")
 		reviewsAre(3)

@@ -1,7 +1,7 @@
 package main
 
-// Claude Code's settings.json: putting ccc's part into it and taking it out again, and what the settings files say
-// that matters to ccc. Bytes that are not ccc's stay as they are.
+// Claude Code's settings.json: what a launch puts in and uninstall takes out again. Bytes that are not ccc's stay as
+// they are.
 
 import (
 	"bytes"
@@ -11,15 +11,91 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
 
+// The events that ccc answers, and the one tool.
+const (
+	eventStop       = "Stop"
+	eventPreToolUse = "PreToolUse"
+	eventPrompt     = "UserPromptSubmit"
+	askUserQuestion = "AskUserQuestion"
+)
+
 // mutingKeys keep every hook, or every hook of the user's, from running when one of them is true. Supervisor Mode
 // keeps them false.
 var mutingKeys = []string{"disableAllHooks", "allowManagedHooksOnly"}
+
+// A wantedHook is one entry that Supervisor Mode keeps in settings.json.
+type wantedHook struct {
+	event   string
+	matcher string // "" matches everything
+	timeout int    // in seconds: Claude Code ends the hook then
+	message string // what the spinner says; "": what it says anyway
+}
+
+// wantedHooks returns the entries for reviews of that many seconds. A reviewing hook gets a minute more, and never less
+// than 600 seconds; recording a prompt takes milliseconds. Claude Code puts dots of its own behind a message.
+func wantedHooks(reviewSeconds int) []wantedHook {
+	timeout, message := max(600, reviewSeconds+60), say(reviewing)
+	return []wantedHook{{eventStop, "", timeout, message}, {eventPreToolUse, askUserQuestion, timeout, message}, {eventPrompt, "", 10, ""}}
+}
+
+// entry is the entry with that command, a JSON object.
+func (w wantedHook) entry(command string) []byte {
+	entry := fmt.Appendf(nil, `{"type":"command","command":%s,"timeout":%d`, encodeJSON(command), w.timeout)
+	if w.message != "" {
+		entry = fmt.Appendf(entry, `,"statusMessage":%s`, encodeJSON(w.message))
+	}
+	return append(entry, '}')
+}
+
+// group is the entry as an item of the event's array.
+func (w wantedHook) group(command string) []byte {
+	matcher := ""
+	if w.matcher != "" {
+		matcher = fmt.Sprintf(`"matcher":"%s",`, w.matcher)
+	}
+	return fmt.Appendf(nil, `{%s"hooks":[%s]}`, matcher, w.entry(command))
+}
+
+// hookCommand is the shell command line that calls self as a hook.
+func hookCommand(self string) string { return shellQuote(self) + " " + hookSubcommand }
+
+// hookCall finds the word before supervisor-hook, in its quotes: the program.
+var hookCall = regexp.MustCompile(`("[^"]*"|'[^']*'|\S+)\s+["']?` + hookSubcommand + `\b`)
+
+// ownProgram returns the program that a hook command calls if it is one of ccc's: self, or one whose name begins with
+// ccc, wherever it is and whatever stands around the call. computed tells that the user has written it with a variable
+// or a ~, which program has no more.
+func ownProgram(command, self string) (program string, computed, ok bool) {
+	call := hookCall.FindStringSubmatch(command)
+	switch {
+	case command == hookCommand(self):
+		return self, false, true
+	case call == nil:
+		return "", false, false
+	}
+	word := strings.Trim(call[1], `"'`)
+	program = word
+	if call[1][0] != '\'' {
+		if rest, ok := strings.CutPrefix(word, "~/"); ok {
+			program = "$HOME/" + rest
+		}
+		program = os.ExpandEnv(program)
+	}
+	return program, program != word, strings.HasPrefix(filepath.Base(word), "ccc")
+}
+
+// reaches tells whether a matcher of Claude Code's lets calls of the tool through; events without a tool, "", have
+// none.
+func reaches(matcher, tool string) bool {
+	return tool == "" || matcher == "" || matcher == "*" || slices.Contains(strings.Split(matcher, "|"), tool)
+}
 
 // A settingsPlan is what settings.json is to hold: ccc's hooks for the program self, if one is given, nothing that
 // mutes them, and what it lacks of defaults, the settings of ccc.json (a JSON object, or nil).
@@ -33,8 +109,8 @@ type settingsPlan struct {
 // without in none is, and the error is the one that install would refuse it with.
 func (p settingsPlan) install(d dirs, in *installation) error {
 	path := d.settingsFile()
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	text, err := readUserFile(path)
+	if err != nil {
 		return err
 	}
 	edited, edits, err := p.apply(text)
@@ -44,12 +120,21 @@ func (p settingsPlan) install(d dirs, in *installation) error {
 	if in == nil || bytes.Equal(edited, text) {
 		return nil
 	}
-	// The record comes first: one of edits that were not made undoes nothing.
+	// The record is written before the file: if ccc dies in between, uninstall skips the edits that did not happen.
 	in.note(edits)
 	if err := in.write(d); err != nil {
 		return err
 	}
 	return replaceFile(path, edited, true)
+}
+
+// readUserFile returns nil for a file that is not there.
+func readUserFile(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return text, err
 }
 
 // apply returns text, a settings.json (nil for a missing file), with what is planned in it, and what was edited
@@ -58,22 +143,25 @@ func (p settingsPlan) apply(text []byte) ([]byte, []settingsEdit, error) {
 	if p.self == "" && p.defaults == nil {
 		return text, nil, nil
 	}
-	e, err := newSettingsEditor(text, p.self)
+	e, err := editSettings(text)
 	if err != nil {
 		return nil, nil, err
 	}
 	before := e.text
+	if text == nil {
+		e.note(settingsEdit{Path: []string{}})
+	}
 	if wanted, _ := parseJSON(p.defaults); wanted != nil {
 		e.fill(nil, wanted)
 	}
 	if p.self != "" {
 		for _, key := range mutingKeys {
 			if v := e.root.member(key); v == nil || v.kind != 'f' {
-				e.set([]string{key}, "false")
+				e.set([]string{key}, "false", sumJSON("false"))
 			}
 		}
-		for _, wanted := range wantedHooks(hookCommand(e.self), p.reviewSeconds) {
-			e.addHook(wanted)
+		for _, wanted := range wantedHooks(p.reviewSeconds) {
+			e.addHook(wanted, p.self)
 		}
 	}
 	if bytes.Equal(e.text, before) {
@@ -86,14 +174,12 @@ func (p settingsPlan) apply(text []byte) ([]byte, []settingsEdit, error) {
 type settingsEditor struct {
 	text  []byte
 	root  *jsonValue // of text
-	self  string     // the program of the hook command of this ccc
 	edits []settingsEdit
 }
 
-// newSettingsEditor takes a settings.json whose shape can be edited. A blank one counts as {}, as it does for
-// Claude Code.
-func newSettingsEditor(text []byte, self string) (e *settingsEditor, err error) {
-	e = &settingsEditor{text: text, self: self}
+// editSettings takes a settings.json whose shape can be edited. A blank one counts as {}, as it does for Claude Code.
+func editSettings(text []byte) (e *settingsEditor, err error) {
+	e = &settingsEditor{text: text}
 	if len(bytes.TrimSpace(unmarked(text))) == 0 {
 		e.text = slices.Concat(bytes.TrimSpace(text), []byte("{}\n")) // behind a byte order mark, if there is one
 	}
@@ -101,24 +187,16 @@ func newSettingsEditor(text []byte, self string) (e *settingsEditor, err error) 
 		return nil, err
 	}
 	errs := []error{expectKind(e.text, e.root, '{', "the file"), expectKind(e.text, e.at("hooks"), '{', "hooks")}
-	for _, wanted := range wantedHooks("", 0) {
+	for _, wanted := range wantedHooks(0) {
 		errs = append(errs, expectKind(e.text, e.at("hooks", wanted.event), '[', "hooks."+wanted.event))
-	}
-	var before *string // nil without a file
-	if file := string(text); text != nil {
-		before = &file
-	}
-	if e.root.isEmpty() {
-		e.note([]string{}, before, "")
 	}
 	return e, cmp.Or(errs...)
 }
 
-// note records that what stands under path is replaced or added to: before, nil for nothing, and the checksum of
-// what ccc puts there, "" for a container. The first note of a path counts.
-func (e *settingsEditor) note(path []string, before *string, wrote string) {
-	if !slices.ContainsFunc(e.edits, func(edit settingsEdit) bool { return slices.Equal(edit.Path, path) }) {
-		e.edits = append(e.edits, settingsEdit{path, before, wrote})
+// note records an edit. The first one of a path counts.
+func (e *settingsEditor) note(edit settingsEdit) {
+	if !slices.ContainsFunc(e.edits, edit.samePath) {
+		e.edits = append(e.edits, edit)
 	}
 }
 
@@ -137,23 +215,23 @@ func (e *settingsEditor) at(path ...string) *jsonValue {
 	return v
 }
 
-// set puts value under path, whose parent is an object, and records that.
-func (e *settingsEditor) set(path []string, value string) {
+// set puts value under path, whose parent is an object, and records that, with wrote as settingsEdit has it.
+func (e *settingsEditor) set(path []string, value, wrote string) {
 	last := len(path) - 1
-	parent := e.at(path[:last]...)
-	if parent.isEmpty() {
-		e.note(path[:last], &parent.raw, "")
-	}
-	var before *string
+	e.noteEmpty(path[:last])
+	edit := settingsEdit{Path: path, Wrote: wrote}
 	if old := e.at(path...); old != nil {
-		before = &old.raw
+		edit.Before = &old.raw
 	}
-	wrote := ""
-	if value != "{}" && value != "[]" {
-		wrote = sumJSON(value)
+	e.note(edit)
+	e.replace(setMember(e.text, e.at(path[:last]...), path[last], []byte(value)))
+}
+
+// noteEmpty records a container that was there and empty before ccc puts something into it.
+func (e *settingsEditor) noteEmpty(path []string) {
+	if v := e.at(path...); len(path) > 0 && v.isEmpty() {
+		e.note(settingsEdit{Path: path, Before: &v.raw})
 	}
-	e.note(path, before, wrote)
-	e.replace(setMember(e.text, parent, path[last], []byte(value)))
 }
 
 // fill adds the members of wanted, an object, that the object under path lacks. Objects are merged; what is there
@@ -161,45 +239,45 @@ func (e *settingsEditor) set(path []string, value string) {
 func (e *settingsEditor) fill(path []string, wanted *jsonValue) {
 	for _, m := range wanted.members {
 		at := append(slices.Clone(path), m.key)
-		isObject, there := m.value.kind == '{', e.at(at...)
+		nested := m.value.kind == '{' && !m.value.isEmpty()
+		there := e.at(at...)
 		switch {
-		case there == nil && !isObject:
-			e.set(at, m.value.raw)
+		case there == nil && !nested:
+			e.set(at, m.value.raw, sumJSON(m.value.raw))
 		case there == nil:
-			e.set(at, "{}")
+			e.set(at, "{}", "")
 			e.fill(at, m.value)
-		case isObject && there.kind == '{':
+		case nested && there.kind == '{':
 			e.fill(at, m.value)
 		}
 	}
 }
 
-// addHook brings every entry of ccc's under the wanted event up to date, in place, and adds the wanted one where
-// there is none.
-func (e *settingsEditor) addHook(wanted wantedHook) {
-	place, _ := parseJSON(fmt.Appendf(nil, `{"hooks":{"%s":[]}}`, wanted.event))
-	e.fill(nil, place)
-	if groups := e.at("hooks", wanted.event); groups.isEmpty() {
-		e.note([]string{"hooks", wanted.event}, &groups.raw, "")
+// addHook puts the wanted entry in the place of every entry of ccc's under its event, and adds it where there is none.
+// An entry whose program the user has written with a variable keeps its command as long as that leads to self.
+func (e *settingsEditor) addHook(wanted wantedHook, self string) {
+	if e.at("hooks") == nil {
+		e.set([]string{"hooks"}, "{}", "")
 	}
-	entry, _ := parseJSON(wanted.entry)
+	path := []string{"hooks", wanted.event}
+	if e.at(path...) == nil {
+		e.set(path, "[]", "")
+	}
 	found := false
-	for i, own := range e.ownEntries(wanted.event) {
+	for i := range e.ownEntries(wanted.event, self) {
+		own := e.ownEntries(wanted.event, self)[i] // each edit moves them
 		found = found || reaches(own.matcher, wanted.matcher)
-		command := own.entry.member("command").str()
-		for _, m := range entry.members {
-			value := []byte(m.value.raw)
-			if m.key == "command" {
-				value = encodeJSON(currentCommand(command, e.self))
-			}
-			entry := e.ownEntries(wanted.event)[i].entry // each edit moves them
-			if old := entry.member(m.key); old == nil || !sameJSON([]byte(old.raw), value) {
-				e.replace(setMember(e.text, entry, m.key, value))
-			}
+		command := hookCommand(self)
+		if own.computed && sameFile(own.program, self) {
+			command = own.command
+		}
+		if entry := wanted.entry(command); !sameJSON([]byte(own.hooks.members[own.index].value.raw), entry) {
+			e.replace(setItem(e.text, own.hooks, own.index, entry))
 		}
 	}
 	if !found {
-		e.replace(appendItem(e.text, e.at("hooks", wanted.event), wanted.group()))
+		e.noteEmpty(path)
+		e.replace(appendItem(e.text, e.at(path...), wanted.group(hookCommand(self))))
 	}
 }
 
@@ -207,135 +285,38 @@ func (e *settingsEditor) addHook(wanted wantedHook) {
 // event's array.
 type ownEntry struct {
 	matcher           string
+	command, program  string
+	computed          bool // the command, as ownProgram has it
 	groupIndex, index int
 	hooks, entry      *jsonValue
 }
 
 // ownEntries finds ccc's hook entries among the matcher groups of event.
-func (e *settingsEditor) ownEntries(event string) (own []ownEntry) {
+func (e *settingsEditor) ownEntries(event, self string) (own []ownEntry) {
 	for g, group := range e.at("hooks", event).items() {
 		hooks := group.value.member("hooks")
 		for i, entry := range hooks.items() {
-			if isOwnCommand(entry.value.member("command").str(), e.self) {
-				own = append(own, ownEntry{group.value.member("matcher").str(), g, i, hooks, entry.value})
+			command := entry.value.member("command").str()
+			if program, computed, ok := ownProgram(command, self); ok {
+				own = append(own, ownEntry{group.value.member("matcher").str(), command, program, computed, g, i, hooks, entry.value})
 			}
 		}
 	}
 	return own
 }
 
-const nothingThere = "holds nothing of ccc's"
-
-// removeSettings takes ccc's edits out of settings.json and returns what became of the file, for people.
-func removeSettings(d dirs, in *installation) (done string, err error) {
-	path := d.settingsFile()
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nothingThere, nil
-	}
-	if err != nil {
-		return "", err
-	}
-	edited, err := withoutSettings(text, in.Edits, d.hookPath())
-	switch {
-	case err != nil:
-		return "", withHint(fmt.Errorf("%s: %w", path, err), "ccc left the file as it was; correct it and try again")
-	case edited == nil:
-		target, err := followLinks(path)
-		if err != nil {
-			return "", err
-		}
-		return "removed: ccc made it, and nothing else is in it", os.Remove(target)
-	case bytes.Equal(edited, text):
-		return nothingThere, nil
-	}
-	return "ccc's part taken out", replaceFile(path, edited, true)
-}
-
-// withoutSettings takes ccc's entries out of text and puts back what edits know to have been in the places that ccc
-// set, unless somebody has put another thing there since. nil means that there was no file.
-func withoutSettings(text []byte, edits []settingsEdit, self string) ([]byte, error) {
-	if len(bytes.TrimSpace(unmarked(text))) == 0 {
-		return text, nil
-	}
-	e, err := newSettingsEditor(text, self)
-	if err != nil {
-		return nil, err
-	}
-	e.edits = slices.Clone(edits)
-	for _, wanted := range wantedHooks("", 0) {
-		if !e.removeHooks(wanted.event) {
-			continue
-		}
-		// Of what is not recorded: a container that is empty now is nobody's, and false is what the muting keys are
-		// without being set.
-		e.note([]string{"hooks"}, nil, "")
-		e.note([]string{"hooks", wanted.event}, nil, "")
-		for _, key := range mutingKeys {
-			if len(edits) == 0 {
-				e.note([]string{key}, nil, sumJSON("false"))
-			}
-		}
-	}
-	// In reverse: what was put into a container goes before the container.
-	for _, edit := range slices.Backward(e.edits) {
-		v := e.at(edit.Path...)
-		switch {
-		case v == nil || edit.Wrote == "" && !v.isEmpty() || edit.Wrote != "" && edit.Wrote != sumJSON(v.raw):
-		case len(edit.Path) > 0:
-			e.undo(edit)
-		case edit.Before == nil:
-			return nil, nil
-		default:
-			return []byte(*edit.Before), nil
-		}
-	}
-	return e.text, nil
-}
-
-// undo puts back what was there before edit.
-func (e *settingsEditor) undo(edit settingsEdit) {
-	last := len(edit.Path) - 1
-	parent, key := e.at(edit.Path[:last]...), edit.Path[last]
-	if edit.Before == nil {
-		e.replace(removeMember(e.text, parent, key))
-		return
-	}
-	v := parent.member(key)
-	e.replace(splice(e.text, v.start, v.end, []byte(*edit.Before)))
-}
-
-// removeHooks takes ccc's entries out of the array of event, with the matcher groups that hold nothing else, and
-// tells whether there were any.
-func (e *settingsEditor) removeHooks(event string) (removed bool) {
-	for {
-		own := e.ownEntries(event)
-		if len(own) == 0 {
-			return removed
-		}
-		removed = true
-		if last := own[len(own)-1]; len(last.hooks.members) > 1 {
-			e.replace(removeItem(e.text, last.hooks, last.index))
-		} else {
-			e.replace(removeItem(e.text, e.at("hooks", event), last.groupIndex))
-		}
-	}
-}
-
 // installedHooks returns the programs that ccc's entries in text, a settings.json, call, and the events for which
 // none of the wanted entries is there.
 func installedHooks(text []byte, self string) (programs, missing []string, err error) {
-	e, err := newSettingsEditor(text, self)
+	e, err := editSettings(text)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, wanted := range wantedHooks("", 0) {
+	for _, wanted := range wantedHooks(0) {
 		found := false
-		for _, own := range e.ownEntries(wanted.event) {
+		for _, own := range e.ownEntries(wanted.event, self) {
 			found = found || reaches(own.matcher, wanted.matcher)
-			if program := hookProgram(own.entry.member("command").str(), e.self); program != "" {
-				programs = append(programs, program)
-			}
+			programs = append(programs, own.program)
 		}
 		if !found {
 			missing = append(missing, wanted.event)
@@ -347,13 +328,13 @@ func installedHooks(text []byte, self string) (programs, missing []string, err e
 // installedTimeout is the least timeout of ccc's entries for event in text, a settings.json; 0 where none is to be
 // found.
 func installedTimeout(text []byte, self, event string) (least time.Duration) {
-	e, err := newSettingsEditor(text, self)
+	e, err := editSettings(text)
 	if err != nil {
 		return 0
 	}
-	for _, own := range e.ownEntries(event) {
+	for _, own := range e.ownEntries(event, self) {
 		var seconds float64
-		if v := own.entry.member("timeout"); v != nil && json.Unmarshal([]byte(v.raw), &seconds) == nil && seconds > 0 {
+		if v := own.entry.member("timeout"); v != nil && json.Unmarshal([]byte(v.raw), &seconds) == nil && seconds > 0 && seconds < 1e6 { // more is no limit
 			timeout := time.Duration(seconds * float64(time.Second))
 			least = min(cmp.Or(least, timeout), timeout)
 		}
@@ -361,76 +342,135 @@ func installedTimeout(text []byte, self, event string) (least time.Duration) {
 	return least
 }
 
-// managedSettings is the file by which an administrator overrides all others.
-var managedSettings = map[string]string{
-	"darwin": "/Library/Application Support/ClaudeCode/managed-settings.json",
-	"linux":  "/etc/claude-code/managed-settings.json",
-}[runtime.GOOS]
+const nothingThere = "holds nothing of ccc's"
 
-// helperKey names the program whose output Claude Code sends as key and as token.
-const helperKey = "apiKeyHelper"
-
-// settings are what ccc reads of a settings file, by the path of keys: env.NAME, apiKeyHelper, and those of the
-// muting keys that are true.
-type settings map[string]string
-
-// muting returns the muting keys that are true.
-func (s settings) muting() []string {
-	return slices.DeleteFunc(slices.Clone(mutingKeys), func(key string) bool { return s[key] == "" })
-}
-
-// readSettings reads the settings file at path. A missing or a blank one says nothing; what is no JSON object is an
-// error.
-func readSettings(path string) (settings, error) {
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+// removeSettings takes ccc's edits out of settings.json and returns what became of the file, for people.
+func removeSettings(d dirs, in *installation) (done string, err error) {
+	path := d.settingsFile()
+	text, err := readUserFile(path)
+	if err != nil {
+		return "", err
 	}
-	return settingsIn(text)
+	edited, err := withoutSettings(text, in.Edits, d.hookPath())
+	switch {
+	case err != nil:
+		return "", withHint(fmt.Errorf("%s: %w", path, err), "ccc left the file as it was; correct it and try again")
+	case bytes.Equal(edited, text):
+		return nothingThere, nil
+	case edited == nil:
+		target, err := followLinks(path)
+		if err != nil {
+			return "", err
+		}
+		return "removed: ccc made it, and nothing else is in it", os.Remove(target)
+	}
+	return "ccc's part taken out", replaceFile(path, edited, true)
 }
 
-// settingsIn is readSettings for the text of a settings file.
-func settingsIn(text []byte) (settings, error) {
+// withoutSettings takes ccc's entries out of text and puts back what edits know to have been in the places that ccc
+// set, unless somebody has put another thing there since. What is empty then goes, unless it was there before. nil
+// means that there was no file.
+func withoutSettings(text []byte, edits []settingsEdit, self string) ([]byte, error) {
 	if len(bytes.TrimSpace(unmarked(text))) == 0 {
-		return nil, nil
+		return text, nil
 	}
-	root, err := parseJSON(text)
-	if err == nil {
-		err = expectKind(text, root, '{', "the file")
-	}
+	e, err := editSettings(text)
 	if err != nil {
 		return nil, err
 	}
-	s := settings{}
-	for _, key := range mutingKeys {
-		if v := root.member(key); v != nil && v.kind == 't' {
-			s[key] = v.text
+	e.edits = edits
+	for _, wanted := range wantedHooks(0) {
+		if e.removeHooks(wanted.event, self) && len(edits) == 0 { // the record is lost: false is what the keys are unset
+			for _, key := range mutingKeys {
+				e.note(settingsEdit{Path: []string{key}, Wrote: sumJSON("false")})
+			}
 		}
 	}
-	if v := root.member(helperKey); v != nil {
-		s[helperKey] = v.str()
-	}
-	if env := root.member("env"); env != nil {
-		for _, m := range env.members {
-			s["env."+m.key] = m.value.text
+	for _, edit := range slices.Backward(e.edits) {
+		v, last := e.at(edit.Path...), len(edit.Path)-1
+		switch {
+		case v == nil || edit.Wrote == "" || edit.Wrote != sumJSON(v.raw):
+		case edit.Before != nil:
+			e.replace(splice(e.text, v.start, v.end, []byte(*edit.Before)))
+		default:
+			e.replace(removeMember(e.text, e.at(edit.Path[:last]...), edit.Path[last]))
+			e.prune(edit.Path[:last])
 		}
 	}
-	return s, nil
-}
-
-// settingsArgument returns the text of settings that --settings names, which is JSON itself or a file.
-func settingsArgument(value string) (text []byte, isFile bool, err error) {
-	if strings.HasPrefix(strings.TrimSpace(value), "{") {
-		return []byte(value), false, nil
+	made := slices.ContainsFunc(edits, func(edit settingsEdit) bool { return len(edit.Path) == 0 && edit.Before == nil })
+	if made && e.root.isEmpty() {
+		return nil, nil
 	}
-	text, err = os.ReadFile(value)
-	return text, true, err
+	return e.text, nil
 }
 
-// givenSettings are those of --settings in args. Claude Code itself complains of what can't be read.
-func givenSettings(args []string) settings {
-	given, _ := lastValue(untilDashes(args), "--settings")
-	text, _, _ := settingsArgument(given)
-	s, _ := settingsIn(text)
-	return s
+// removeHooks takes ccc's entries out of the array of event, with the matcher groups that hold nothing else, and
+// tells whether there were any.
+func (e *settingsEditor) removeHooks(event, self string) (removed bool) {
+	for {
+		own := e.ownEntries(event, self)
+		if len(own) == 0 {
+			return removed
+		}
+		removed = true
+		if last := own[len(own)-1]; len(last.hooks.members) > 1 {
+			e.replace(removeItem(e.text, last.hooks, last.index))
+		} else {
+			e.replace(removeItem(e.text, e.at("hooks", event), last.groupIndex))
+			e.prune([]string{"hooks", event})
+		}
+	}
+}
+
+// prune removes the container under path if it is empty and was not so before ccc came, and then what holds it.
+func (e *settingsEditor) prune(path []string) {
+	for ; len(path) > 0 && e.at(path...).isEmpty(); path = path[:len(path)-1] {
+		at := settingsEdit{Path: path}
+		if slices.ContainsFunc(e.edits, func(edit settingsEdit) bool { return at.samePath(edit) && edit.wasThere() }) {
+			return
+		}
+		e.replace(removeMember(e.text, e.at(path[:len(path)-1]...), path[len(path)-1]))
+	}
+}
+
+// uninstall is ccc uninstall [--purge]. It says what became of each file. State is the user's history: only --purge
+// removes it.
+func uninstall(c *call, d dirs) error {
+	remove := func(in *installation) error { return removeInstallation(d, in) }
+	if _, err := os.Stat(d.claude); errors.Is(err, fs.ErrNotExist) {
+		// Without Claude Code's directory there is nothing to lock, and the rest is soon done.
+		if err := remove(&installation{}); err != nil {
+			return err
+		}
+	} else if err := withUserFiles(d, remove); err != nil {
+		return err
+	}
+	_, statErr := os.Stat(d.state)
+	switch {
+	case statErr != nil:
+	case c.has("--purge"):
+		removed, others, err := stateDir(d.state).purge()
+		fmt.Printf("%s: %d files of ccc's removed, %d of others kept\n", d.state, removed, others)
+		return err
+	default:
+		fmt.Printf("%s: kept; to remove it too: ccc uninstall --purge\n", d.state)
+	}
+	return nil
+}
+
+// removeInstallation takes out what launches put there, and last the record of it and the lock.
+func removeInstallation(d dirs, in *installation) error {
+	done, err := removeSettings(d, in)
+	if err != nil {
+		return fmt.Errorf("removing the hooks: %w", err)
+	}
+	fmt.Printf("%s: %s\n", d.settingsFile(), done)
+	for _, file := range []keptFile{keptPrompt(d), keptCommand(d)} {
+		if done, err = file.remove(d, in); err != nil {
+			return fmt.Errorf("removing %s: %w", file.path, err)
+		} else if done != "" {
+			fmt.Printf("%s: %s\n", file.path, done)
+		}
+	}
+	return errors.Join(removeFile(d.installedFile()), removeFile(d.lockFile()))
 }

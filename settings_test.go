@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 const ownHooks = `  "disableAllHooks": false,
@@ -23,7 +26,7 @@ const ownHooks = `  "disableAllHooks": false,
             "type": "command",
             "command": "/bin/ccc supervisor-hook",
             "timeout": 600,
-            "statusMessage": "[SUPERVISOR] 正在审查工作..."
+            "statusMessage": "[SUPERVISOR] 正在审查工作"
           }
         ]
       }
@@ -36,7 +39,7 @@ const ownHooks = `  "disableAllHooks": false,
             "type": "command",
             "command": "/bin/ccc supervisor-hook",
             "timeout": 600,
-            "statusMessage": "[SUPERVISOR] 正在审查工作..."
+            "statusMessage": "[SUPERVISOR] 正在审查工作"
           }
         ]
       }
@@ -56,7 +59,7 @@ const ownHooks = `  "disableAllHooks": false,
 `
 
 const (
-	stopEntry   = `{"type":"command","command":"/bin/ccc supervisor-hook","timeout":600,"statusMessage":"[SUPERVISOR] 正在审查工作..."}`
+	stopEntry   = `{"type":"command","command":"/bin/ccc supervisor-hook","timeout":600,"statusMessage":"[SUPERVISOR] 正在审查工作"}`
 	stopGroup   = `{"hooks":[` + stopEntry + `]}`
 	askGroup    = `{"matcher":"AskUserQuestion","hooks":[` + stopEntry + `]}`
 	promptGroup = `{"hooks":[{"type":"command","command":"/bin/ccc supervisor-hook","timeout":10}]}`
@@ -81,11 +84,9 @@ func TestSettingsHooks(t *testing.T) {
 	const (
 		ownKeys      = "{\n  \"z\": 12345678901234567890.50e+3,\n  \"a\" :  \"<&>\\u00e9\\/\""
 		sayDone      = `{"hooks":[{"type":"command","command":"say done"}]}`
-		besideOthers = `{"hooks":[{"command":"a","type":"command"},{"command":"/bin/ccc supervisor-hook","x":1,"type":"command",` +
-			`"timeout":600,"statusMessage":"[SUPERVISOR] 正在审查工作..."}]}`
-		someoneElses = `{"hooks":[{"type":"command","command":"wrap /bin/ccc supervisor-hook"},` +
-			`{"type":"command","command":"/bin/other supervisor-hook"}]}`
-		oddShapes = `1,{"hooks":{}},{"hooks":[null,{"command":5}]},{"hooks":{"a":{"command":"/old/ccc supervisor-hook"}}}`
+		besideOthers = `{"hooks":[{"command":"a","type":"command"},` + stopEntry + `]}`
+		someoneElses = `{"hooks":[{"type":"command","command":"/bin/ccc status"},{"type":"command","command":"/bin/other supervisor-hook"}]}`
+		oddShapes    = `1,{"hooks":{}},{"hooks":[null,{"command":5}]},{"hooks":{"a":{"command":"/old/ccc supervisor-hook"}}}`
 	)
 	tests := []struct{ name, before, after string }{
 		{"missing", "", "{\n" + ownHooks + "}\n"},
@@ -98,8 +99,6 @@ func TestSettingsHooks(t *testing.T) {
 		{"tabs", "{\n\t\"a\": 1\n}\n", "{\n\t\"a\": 1,\n" + strings.ReplaceAll(ownHooks, "  ", "\t") + "}\n"},
 		{"four_spaces", "{\n    \"a\": 1\n}\n",
 			"{\n    \"a\": 1,\n" + strings.ReplaceAll(ownHooks, "  ", "    ") + "}\n"},
-		{"crlf", "{\r\n  \"a\": 1\r\n}\r\n",
-			"{\r\n  \"a\": 1,\r\n" + strings.ReplaceAll(ownHooks, "\n", "\r\n") + "}\r\n"},
 		{"one_line", `{"a":1}`, `{"a":1,` + strings.TrimPrefix(compact, "{")},
 		{"muted", strings.ReplaceAll(compact, "false", "true"), compact},
 		{"muted_strangely", strings.Replace(strings.Replace(compact, "false", "null", 1), "false", `"no"`, 1), compact},
@@ -115,8 +114,8 @@ func TestSettingsHooks(t *testing.T) {
 		{"older_quoted_path", strings.ReplaceAll(compact, "/bin/ccc", "'/old place/ccc'"), compact},
 		{"older_timeout", strings.Replace(compact, `"timeout":600`, `"timeout":60`, 1), compact},
 		{"older_without_status",
-			strings.ReplaceAll(compact, `,"statusMessage":"[SUPERVISOR] 正在审查工作..."`, ``), compact},
-		{"older_beside_others", withStop(strings.Replace(besideOthers, "/bin/", "/o/", 1)), withStop(besideOthers)},
+			strings.ReplaceAll(compact, `,"statusMessage":"[SUPERVISOR] 正在审查工作"`, ``), compact},
+		{"older_beside_others", withStop(strings.Replace(besideOthers, `"type":"command","command":"/bin/`, `"x":1,"command":"/o/`, 1)), withStop(besideOthers)},
 		{"escapes_are_no_change", strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`),
 			strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`)},
 		{"someone_elses_hook_kept", withStop(someoneElses, stopGroup), withStop(someoneElses, stopGroup)},
@@ -176,8 +175,8 @@ func TestSettingsShellQuote(t *testing.T) {
 		if got := shellQuote(word); got != want {
 			t.Errorf("shellQuote(%q) = %s, want %s", word, got, want)
 		}
-		if command := hookCommand(word); filepath.Base(word) == "ccc" && !isOwnCommand(command, "") {
-			t.Errorf("%s is not recognized", command)
+		if _, _, own := ownProgram(hookCommand(word), "/bin/x"); own != (filepath.Base(word) == "ccc") {
+			t.Errorf("%s: ccc's: %v", hookCommand(word), own)
 		}
 	}
 }
@@ -188,7 +187,7 @@ func hooksPlan(reviewSeconds int) settingsPlan {
 
 // installHooks does what a launch does to settings.json.
 func installHooks(d dirs, reviewSeconds int) error {
-	return withInstallation(d, func(in *installation) error { return hooksPlan(reviewSeconds).install(d, in) })
+	return withUserFiles(d, func(in *installation) error { return hooksPlan(reviewSeconds).install(d, in) })
 }
 
 // withHooks returns what a launch makes of a settings.json.
@@ -211,6 +210,13 @@ func installIn(t *testing.T, text []byte) (dirs, string) {
 }
 
 func TestSettingsInstallFile(t *testing.T) {
+	fresh, made := installIn(t, nil)
+	if err := installHooks(fresh, 540); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(made); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("a new file: mode %v, %v, want 0600", info.Mode(), err)
+	}
 	p, path := installIn(t, []byte(`{"a":1}`))
 	if err := installHooks(p, 540); err != nil {
 		t.Fatal(err)
@@ -228,58 +234,6 @@ func TestSettingsInstallFile(t *testing.T) {
 	}
 	if info, _ := os.Stat(path); !info.ModTime().Equal(long.Truncate(time.Nanosecond)) {
 		t.Errorf("a launch without a change wrote the file at %v", info.ModTime())
-	}
-}
-
-func TestSettingsInstallNewFile(t *testing.T) {
-	p, path := installIn(t, nil)
-	if err := installHooks(p, 540); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v, want 0600", info.Mode(), err)
-	}
-}
-
-func TestSettingsInstallLink(t *testing.T) {
-	p, path := installIn(t, nil)
-	dotfiles := t.TempDir()
-	for _, exists := range []bool{false, true} {
-		target := filepath.Join(dotfiles, "claude.json")
-		os.Remove(path)
-		os.Remove(target)
-		if err := os.Symlink(target, path); err != nil {
-			t.Fatal(err)
-		}
-		if exists {
-			if err := os.WriteFile(target, []byte(`{"mine":true}`), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := installHooks(p, 540); err != nil {
-			t.Fatal(err)
-		}
-		if link, err := os.Readlink(path); err != nil || link != target {
-			t.Errorf("the link is now %q, %v", link, err)
-		}
-		text, err := os.ReadFile(target)
-		if err != nil || !strings.Contains(string(text), "supervisor-hook") || strings.Contains(string(text), "mine") != exists {
-			t.Errorf("the target holds %s, %v", text, err)
-		}
-	}
-}
-
-func TestSettingsInstallRefusedFileUntouched(t *testing.T) {
-	p, path := installIn(t, []byte(`{"hooks":[],}`))
-	before, _ := os.Stat(path)
-	err := installHooks(p, 540)
-	if err == nil || !strings.Contains(err.Error(), path+": line 1, column 13: ") {
-		t.Errorf("got %v", err)
-	}
-	after, _ := os.Stat(path)
-	text, _ := os.ReadFile(path)
-	if !after.ModTime().Equal(before.ModTime()) || string(text) != `{"hooks":[],}` {
-		t.Errorf("the file was touched: %s", text)
 	}
 }
 
@@ -379,4 +333,691 @@ func FuzzSettingsHooks(f *testing.F) {
 			}
 		}
 	})
+}
+
+// An entry of ccc's is known however its program is written. It is replaced, but for a command with a variable that leads
+// to this ccc.
+func TestHookCommands(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	self := filepath.Join(home, "bin/ccc")
+	if err := os.MkdirAll(filepath.Dir(self), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(self, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ become, commands string }{ // one on each line
+		{"replaced", `/old/ccc supervisor-hook
+			ccc supervisor-hook
+			'/old place/ccc' supervisor-hook
+			"/old/ccc" supervisor-hook
+			/old\ place/ccc  supervisor-hook
+			/old/ccc-linux-amd64 supervisor-hook
+			/old/ccc supervisor-hook --state-dir '/my state'
+			/old/ccc 'supervisor-hook' 2>>/tmp/log || true
+			CCC_WORK_DIR=/w LANG="C" exec /old/ccc supervisor-hook
+			cd /tmp && /old/ccc supervisor-hook
+			$HOME/gone/ccc supervisor-hook
+			~/gone/ccc supervisor-hook --state-dir /x
+			'$HOME/bin/ccc' supervisor-hook
+			$(brew --prefix)/bin/ccc supervisor-hook
+			wrap /bin/ccc supervisor-hook`},
+		{"kept", `$HOME/bin/ccc supervisor-hook
+			"${HOME}/bin/ccc" supervisor-hook --state-dir /x
+			A="b" ~/bin/ccc supervisor-hook`},
+		{"not ccc's", `/bin/other supervisor-hook
+			/bin/ccc status
+			/bin/ccc supervisor-mode # supervisor-hook
+			ccc > supervisor-hook-log`},
+	} {
+		for command := range strings.Lines(test.commands) {
+			command = strings.TrimSpace(command)
+			program, computed, own := ownProgram(command, self)
+			become := map[bool]string{false: "not ccc's", true: "replaced"}[own]
+			if own && computed && sameFile(program, self) {
+				become = "kept"
+			}
+			if become != test.become {
+				t.Errorf("%s is %s, want %s", command, become, test.become)
+			}
+		}
+	}
+	if _, _, own := ownProgram(hookCommand("/opt/my review"), "/opt/my review"); !own {
+		t.Error("a ccc of another name does not know its own")
+	}
+}
+
+// Whatever form the user has given to the entries, a launch does not double them,
+// and uninstall finds them.
+func TestHookNotDoubled(t *testing.T) {
+	for name, command := range map[string]string{
+		"home": "$HOME/bin/ccc supervisor-hook", "tilde": "~/bin/ccc supervisor-hook", "quoted": `\"$HOME/bin/ccc\" supervisor-hook`,
+		"state_dir": "$HOME/bin/ccc supervisor-hook --state-dir /nowhere", "variable": "A=b ~/bin/ccc supervisor-hook", "gone": "/gone/ccc supervisor-hook --state-dir x",
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.write("bin/README", 0o600, "")
+			if err := os.Symlink(box.program(), filepath.Join(box.home, "bin/ccc")); err != nil {
+				t.Fatal(err)
+			}
+			entry := `[{"type":"command","command":"` + command + `"}]`
+			box.setSettings(`{"hooks":{"Stop":[{"hooks":` + entry + `}],"PreToolUse":[{"matcher":"AskUserQuestion|Bash","hooks":` + entry +
+				`}],"UserPromptSubmit":[{"hooks":` + entry + `}]}}`)
+			box.launch()
+			text := box.settings()
+			if name != "gone" && strings.Count(text, command) != 3 {
+				t.Errorf("not left as it was:\n%s", text)
+			}
+			if strings.Count(text, "supervisor-hook") != 3 || strings.Contains(text, "/gone/") {
+				t.Errorf("doubled or not mended:\n%s", text)
+			}
+			if got := box.run(30*time.Second, "", "ccc", "uninstall"); got.code != 0 || strings.Contains(box.settings(), "supervisor-hook") {
+				t.Errorf("%+v\n%s", got, box.settings())
+			}
+		})
+	}
+}
+
+// An upgrade as Homebrew makes it: the link in PATH moves, and the old folder
+// goes. Hooks go on, and a path that a former ccc resolved is mended.
+func TestHookSurvivesUpgrade(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	prefix := filepath.Dir(box.home)
+	link := box.program()
+	install := func(version string) (program string) {
+		t.Helper()
+		program = filepath.Join(prefix, "Cellar", version, "bin/ccc")
+		if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := box.run(30*time.Second, "", "cp", self, program); got.code != 0 {
+			t.Fatalf("%+v", got)
+		}
+		os.Remove(link)
+		if err := os.Symlink(filepath.Join("../Cellar", version, "bin/ccc"), link); err != nil {
+			t.Fatal(err)
+		}
+		return program
+	}
+	old := install("1.0")
+	resolved := hookCommand(old)
+	box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"` + resolved + `"}]}]}}`)
+	box.launch()
+	text := box.settings()
+	if strings.Count(text, `"`+hookCommand(link)+`"`) != 3 || strings.Contains(text, "Cellar") {
+		t.Fatalf("the hooks do not call the link:\n%s", text)
+	}
+	install("1.1")
+	if err := os.RemoveAll(filepath.Join(prefix, "Cellar/1.0")); err != nil {
+		t.Fatal(err)
+	}
+	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
+	if got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", hookCommand(link)); got.code != 0 || got.stdout != blockNotYet {
+		t.Errorf("after the upgrade: %+v", got)
+	}
+	box.launch()
+	if again := box.settings(); again != text {
+		t.Errorf("the next launch wrote\n%s", again)
+	}
+	if got := box.run(60*time.Second, "", "ccc", "doctor"); !strings.Contains(got.stdout, "ok       hooks: ") {
+		t.Errorf("doctor: %+v", got)
+	}
+}
+
+// A program that go run has built is gone soon: it starts no supervised session,
+// and writes nothing.
+func TestHookWillVanish(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{
+		"/tmp/go-build2937241815/b001/exe/ccc": true, "/root/.cache/go-build/9a/9a1d7b-d/ccc": true,
+		"/home/u/go/bin/ccc": false, "/home/u/go-builder/ccc": false, "/opt/ccc-d/ccc": false,
+	} {
+		if got := willVanish(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	box := newFakeBox(t)
+	os.Remove(box.program())
+	program := filepath.Join(box.home, "../tmp/go-build1/b001/exe/ccc")
+	self, _ := os.Executable()
+	if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("cp", self, program).CombinedOutput(); err != nil {
+		t.Fatalf("%s", out)
+	}
+	got := box.run(30*time.Second, "", program, "--supervisor", "-p", "hi")
+	if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "go install") || len(box.files()) != 0 {
+		t.Errorf("%+v, files %v", got, box.files())
+	}
+	if got := box.run(90*time.Second, "", program, "demo"); got.code != 0 || !strings.Contains(got.stdout, "Review 2/10 approved") {
+		t.Errorf("the demo: %+v", got)
+	}
+	if got := box.run(30*time.Second, "", program, "-p", "hi"); got.code != 0 {
+		t.Errorf("in normal mode: %+v", got)
+	}
+}
+
+// A relative link in a linked directory counts from where it stands.
+func TestSettingsLinkInLinkedDirectory(t *testing.T) {
+	box := newFakeBox(t)
+	const mine = "{\n  \"mine\": true\n}\n"
+	box.write("dotfiles/shared/settings.json", 0o640, mine)
+	box.write("dotfiles/claude/commands/own.md", 0o600, "")
+	box.write("shared/settings.json", 0o600, mine) // where the link leads by its text
+	for link, target := range map[string]string{".claude": "dotfiles/claude", "dotfiles/claude/settings.json": "../shared/settings.json"} {
+		if err := os.Symlink(target, filepath.Join(box.home, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	box.launch()
+	if got := box.read("shared/settings.json"); got != mine {
+		t.Errorf("another file was edited:\n%s", got)
+	}
+	if got := box.read("dotfiles/shared/settings.json"); strings.Count(got, "supervisor-hook") != 3 {
+		t.Errorf("the file has no hooks:\n%s", got)
+	}
+	if got := box.run(30*time.Second, "", "ccc", "uninstall"); got.code != 0 || box.read("dotfiles/shared/settings.json") != mine {
+		t.Errorf("%+v\n%s", got, box.read("dotfiles/shared/settings.json"))
+	}
+	if target, err := os.Readlink(filepath.Join(box.home, "dotfiles/claude/settings.json")); err != nil || target != "../shared/settings.json" {
+		t.Errorf("the link: %q, %v", target, err)
+	}
+}
+
+// keepFile does what a launch does to a file that the user may edit.
+func keepFile(d dirs, path, text string) error {
+	return withUserFiles(d, func(in *installation) error { return keptFile{path, words{text, text}}.keep(d, in) })
+}
+
+// A file that ccc made follows a newer ccc until the user touches it.
+func TestInstalledKeep(t *testing.T) {
+	d := dirs{claude: t.TempDir()}
+	path := filepath.Join(t.TempDir(), "sub", "SUPERVISOR.md")
+	expect := func(want string) {
+		t.Helper()
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	keep := func(text string) {
+		t.Helper()
+		if err := keepFile(d, path, text); err != nil {
+			t.Error(err)
+		}
+	}
+	keep("one")
+	expect("one")
+	keep("two")
+	expect("two")
+	os.WriteFile(path, []byte("mine"), 0o600)
+	keep("three")
+	expect("mine")
+	os.WriteFile(path, nil, 0o600)
+	keep("four")
+	expect("")
+	os.WriteFile(path, []byte("five"), 0o600)
+	keep("five") // the user's own, by chance the same
+	keep("six")
+	expect("six")
+	os.Remove(path)
+	keep("seven")
+	expect("seven")
+}
+
+// What a killed launch left beside any of its files, the next sweeps up.
+func TestInstalledSwept(t *testing.T) {
+	box := newFakeBox(t)
+	d := dirs{claude: filepath.Join(box.home, ".claude"), ccc: filepath.Join(box.home, ".claude")}
+	var left []string
+	for _, path := range []string{d.settingsFile(), d.installedFile(), d.promptFile(), d.commandFile()} {
+		name, _ := filepath.Rel(box.home, temporaryFor(path))
+		left = append(left, name)
+	}
+	for _, written := range []bool{true, false} { // and where the launch has nothing to write
+		for _, name := range left {
+			box.write(name, 0o600, "half a fi")
+		}
+		box.launch()
+		for _, name := range left {
+			if box.read(name) != "" {
+				t.Errorf("the first launch: %v, %s is left", written, name)
+			}
+		}
+	}
+}
+
+// uninstall runs ccc uninstall, which must succeed without a complaint.
+func (box *sandbox) uninstall(args ...string) string {
+	box.t.Helper()
+	got := box.run(30*time.Second, "", append([]string{"ccc", "uninstall"}, args...)...)
+	if got.code != 0 || got.stderr != "" {
+		box.t.Fatalf("uninstall: %+v", got)
+	}
+	return got.stdout
+}
+
+// settingsFiles are what a user may have before the first launch.
+var settingsFiles = map[string]string{
+	"absent":           noFile,
+	"blank":            " \n\n",
+	"empty_lines":      "\n{\n\n}\n\n",
+	"own_keys":         "{\n  \"model\": \"opus\",\n  \"z\": 12345678901234567890.50e+3,\n  \"a\" :  \"<&>\\u00e9\\/\"\n}\n",
+	"own_hooks":        "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}\n    ]\n  },\n  \"model\": \"opus\"\n}\n",
+	"own_question":     `{"hooks":{"PreToolUse":[{"matcher":"AskUserQuestion","hooks":[]}], "Notification" : [ ]}}`,
+	"muted":            "{\n  \"disableAllHooks\": true,\n  \"allowManagedHooksOnly\":  true\n}\n",
+	"muted_strangely":  `{"disableAllHooks":{ "a":[1, 2] },"allowManagedHooksOnly":null}`,
+	"empty_hooks_wide": "{\"hooks\": {\n\t}, \"x\": 1}",
+	"empty_stop":       "{\n    \"hooks\": {\n        \"Stop\": [],\n        \"PreToolUse\": [ ],\n        \"UserPromptSubmit\": [\n\n]\n    }\n}",
+	"one_line":         `{ "a": 1, "b": [1,2], "c": {} }`,
+	"tabs_crlf":        "{\r\n\t\"a\": 1,\r\n\t\"hooks\": {\r\n\t}\r\n}",
+	"mark":             "\ufeff{\n  \"a\": {}\n}\n",
+	"mark_blank":       "\ufeff\n",
+	"duplicate_keys":   `{"hooks":{"Stop":[]},"disableAllHooks":true,"hooks":{},"disableAllHooks":true}`,
+	"older_ccc":        `{"hooks":{"Stop":[{"hooks":[{"command":"/old/ccc supervisor-hook","x":1,"type":"command","timeout": 60}]}]}}`,
+	"older_beside_own": "{\n \"hooks\": {\n  \"Stop\": [ {\"hooks\": [\n{\"type\":\"command\",\"command\":\"true\"},\n{\"type\":\"command\",\"command\":\"'/old place/ccc' supervisor-hook\"} ]} ]}}\n",
+}
+
+// Whatever settings.json was, a launch and an uninstall leave it so, and nothing
+// of ccc's beside it but the state.
+func TestUninstall(t *testing.T) {
+	for name, before := range settingsFiles {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			box := newFakeBox(t)
+			box.setSettings(before)
+			os.Chmod(filepath.Join(box.home, ".claude/settings.json"), 0o640)
+			box.launch()
+			output := box.uninstall()
+			older := strings.Contains(before, "supervisor-hook")
+			if after := box.settings(); !sameBut(after, before) && !older {
+				t.Errorf("before\n%q\nafter\n%q", before, after)
+			}
+			// An older ccc's entries are ccc's.
+			if older && (strings.Contains(box.settings(), "supervisor-hook") || strings.Contains(box.settings(), "[]") ||
+				strings.Contains(box.settings(), `"true"`) != strings.Contains(before, `"true"`)) {
+				t.Errorf("before\n%q\nafter\n%q", before, box.settings())
+			}
+			if info, err := os.Stat(filepath.Join(box.home, ".claude/settings.json")); err == nil && info.Mode().Perm() != 0o640 {
+				t.Errorf("mode %v", info.Mode())
+			}
+			var left []string
+			for _, file := range box.files() {
+				if !strings.HasPrefix(file, ".claude/ccc/") && file != ".claude/settings.json" {
+					left = append(left, file)
+				}
+			}
+			if len(left) != 0 || !strings.Contains(output, ".claude/ccc: kept; to remove it too: ccc uninstall --purge\n") {
+				t.Errorf("left %q\n%s", left, output)
+			}
+			if _, err := os.Stat(filepath.Join(box.home, ".claude/commands")); err == nil {
+				t.Error("commands/ is left")
+			}
+			// A second time finds nothing.
+			after := box.settings()
+			if output = box.uninstall(); box.settings() != after || !strings.Contains(output, nothingThere) {
+				t.Errorf("a second time: %s\n%q", output, box.settings())
+			}
+		})
+	}
+}
+
+// What happens to settings.json between the launch and the uninstall stays,
+// unless it is ccc's doing.
+func TestUninstallAfterEdits(t *testing.T) {
+	replace := func(old, new string) func(*sandbox) {
+		return func(box *sandbox) {
+			box.t.Helper()
+			text := box.settings()
+			if !strings.Contains(text, old) {
+				box.t.Fatalf("no %q in\n%s", old, text)
+			}
+			box.setSettings(strings.ReplaceAll(text, old, new))
+		}
+	}
+	// As Claude Code does when it changes a setting of its own.
+	rewrite := func(box *sandbox) {
+		var out bytes.Buffer
+		if err := json.Indent(&out, []byte(box.settings()), "", "  "); err != nil {
+			box.t.Fatal(err)
+		}
+		box.setSettings(out.String())
+	}
+	moved := func(box *sandbox) { replace(box.program()+" ", "'/old place/ccc' ")(box) }
+	tests := []struct {
+		name, before string
+		between      func(*sandbox)
+		want         string
+	}{
+		{"launched_by_older", "{}\n", func(box *sandbox) {
+			moved(box)
+			replace(`"timeout": 600`, `"timeout": 60`)(box)
+			box.launch()
+		}, "{}\n"},
+		{"other_ccc_uninstalls", "{}\n", moved, "{}\n"},
+		{"own_hook_beside", noFile, replace(`"Stop": [`, `"Stop": [{"hooks": []},`),
+			"{\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": []}\n    ]\n  }\n}\n"},
+		{"own_hook_in_our_group", "{}",
+			replace(`"UserPromptSubmit": [
+      {
+        "hooks": [`, `"UserPromptSubmit": [
+      {
+        "hooks": [
+          {"type": "command", "command": "true"},`),
+			"{\n  \"hooks\": {\n    \"UserPromptSubmit\": [\n      {\n        \"hooks\": [\n          {\"type\": \"command\", \"command\": \"true\"}\n        ]\n      }\n    ]\n  }\n}"},
+		{"own_key_first", noFile, replace("{\n  \"disable", "{\n  \"model\": \"opus\",\n  \"disable"),
+			"{\n  \"model\": \"opus\"\n}\n"},
+		{"muted_since", "{}", replace(`"disableAllHooks": false`, `"disableAllHooks": true`),
+			"{\n  \"disableAllHooks\": true\n}"},
+		{"muted_between_launches", "{}", func(box *sandbox) {
+			replace(`"disableAllHooks": false`, `"disableAllHooks": true`)(box)
+			box.launch()
+		}, "{\n  \"disableAllHooks\": true\n}"},
+		{"hooks_removed_between_launches", `{"disableAllHooks":true,"hooks":{}}`, func(box *sandbox) {
+			box.setSettings(`{"a":1}`)
+			box.launch()
+		}, `{"a":1}`},
+		{"rewritten", `{"disableAllHooks":true,"a":[1],"hooks":{}}`, rewrite,
+			"{\n  \"disableAllHooks\": true,\n  \"a\": [\n    1\n  ],\n  \"hooks\": {}\n}"},
+		{"record_lost", "{}\n",
+			func(box *sandbox) { os.Remove(filepath.Join(box.home, ".claude/.ccc-installed.json")) }, "{}\n"},
+		{"record_broken", "{\n  \"a\": 1\n}\n",
+			func(box *sandbox) { box.write(".claude/.ccc-installed.json", 0o600, "{") }, "{\n  \"a\": 1\n}\n"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			box := newFakeBox(t)
+			box.setSettings(test.before)
+			box.launch()
+			test.between(box)
+			output := box.uninstall()
+			if got := box.settings(); got != test.want {
+				t.Errorf("got\n%s\nwant\n%s\n%s", got, test.want, output)
+			}
+		})
+	}
+}
+
+// The record of ccc 1.1 counts, whether a launch came after it or not.
+func TestUninstallOlderRecord(t *testing.T) {
+	for _, launched := range []bool{false, true} {
+		box := newFakeBox(t)
+		box.setSettings(`{"disableAllHooks":false,"model":"m","hooks":{"Stop":[{"hooks":[{"type":"command","command":"/old/ccc supervisor-hook"}]}],"PreToolUse":[]}}`)
+		box.write(".claude/.ccc-installed.json", 0o600, fmt.Sprintf(`{"places":[{"path":["model"],"raw":null,"wrote":%q},{"path":["disableAllHooks"],"raw":"true","wrote":%q},`+
+			`{"path":["hooks"],"raw":null},{"path":["hooks","Stop"],"raw":null},{"path":["hooks","PreToolUse"],"raw":"[ ]"}],"files":{}}`, sumJSON(`"m"`), sumJSON("false")))
+		if launched {
+			box.launch()
+		}
+		if box.uninstall(); box.settings() != `{"disableAllHooks":true,"hooks":{"PreToolUse":[]}}` {
+			t.Errorf("launched: %v, it is %s", launched, box.settings())
+		}
+	}
+}
+
+// The settings that ccc.json fills in are ccc's too, until they are changed.
+func TestUninstallFilled(t *testing.T) {
+	t.Parallel()
+	const config = `{"settings":{"permissions":{"defaultMode":"acceptEdits","allow":["Read"]},"model":"m","env":{"TOKEN":"SECRET"},"statusLine":{}}}`
+	for before, change := range map[string]struct{ old, new, want string }{
+		"{}\n":                     {"", "", "{}\n"},
+		noFile:                     {"", "", noFile},
+		"{\"permissions\": { }}":   {"", "", "{\"permissions\": { }}"},
+		"{\"permissions\": {} }":   {`["Read"]`, `["Read", "Edit"]`, "{\"permissions\": {\"allow\":[\"Read\", \"Edit\"]} }"},
+		"{ \"env\": {\"A\":\"\"}}": {`"m"`, `"n"`, "{ \"env\": {\"A\":\"\"},\"model\":\"n\"}"},
+	} {
+		box := newFakeBox(t)
+		box.setSettings(before)
+		box.write(".claude/ccc.json", 0o600, config)
+		box.run(30*time.Second, "", "ccc", "--", "--version")
+		box.launch()
+		if text := box.settings(); !strings.Contains(text, "SECRET") || !strings.Contains(text, change.old) {
+			t.Fatalf("not filled: %s", text)
+		} else if change.old != "" {
+			box.setSettings(strings.Replace(text, change.old, change.new, 1))
+		}
+		for _, file := range box.files() {
+			if file != ".claude/settings.json" && file != ".claude/ccc.json" && strings.Contains(box.read(file), "SECRET") {
+				t.Errorf("%s holds a value of the user's", file)
+			}
+		}
+		if output := box.uninstall(); !sameBut(box.settings(), change.want) || strings.Contains(output, "SECRET") {
+			t.Errorf("got\n%s\nwant\n%s\n%s", box.settings(), change.want, output)
+		}
+		if box.read(".claude/ccc.json") != config {
+			t.Error("ccc.json was changed")
+		}
+	}
+}
+
+func TestUninstallLink(t *testing.T) {
+	for _, before := range []string{noFile, "{}\n"} {
+		box := newFakeBox(t)
+		target := filepath.Join(box.home, "dotfiles/claude.json")
+		if before != noFile {
+			box.write("dotfiles/claude.json", 0o600, before)
+		}
+		box.write("dotfiles/keep", 0o600, "")
+		os.Mkdir(filepath.Join(box.home, ".claude"), 0o700)
+		link := filepath.Join(box.home, ".claude/settings.json")
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+		box.launch()
+		box.uninstall()
+		if got, err := os.Readlink(link); err != nil || got != target {
+			t.Errorf("the link is %q, %v", got, err)
+		}
+		if text, err := os.ReadFile(target); string(text) != strings.TrimPrefix(before, noFile) || (err != nil) != (before == noFile) {
+			t.Errorf("the target holds %q, %v; before %q", text, err, before)
+		}
+	}
+}
+
+// A settings.json that can't be edited stops the uninstall before anything is done.
+func TestUninstallRefused(t *testing.T) {
+	box := newFakeBox(t)
+	box.launch()
+	box.setSettings("{\n  \"hooks\": {},\n}")
+	before := box.files()
+	got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge")
+	if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "settings.json: line 3, column 1: ") || !strings.Contains(got.stderr, "correct it") {
+		t.Errorf("got %+v", got)
+	}
+	if after := box.files(); !slices.Equal(after, before) {
+		t.Errorf("files %q, were %q", after, before)
+	}
+}
+
+func TestUninstallPurge(t *testing.T) {
+	box := newFakeBox(t)
+	box.launch()
+	box.write(".claude/SUPERVISOR.md", 0o600, defaultPrompt.zh+"and be kind\n")
+	box.write(".claude/ccc/supervisor-x.json.bad", 0o600, "{")
+	box.write(".claude/ccc/hook-invocation.log.1", 0o600, "")
+	box.write(".claude/ccc/.supervisor-x.json.ccc-tmp", 0o600, "")
+	box.write(promptPath, 0o600, "{}")
+	box.write(".claude/ccc/written.json", 0o600, "{}")
+	box.write(".claude/ccc/clients.json", 0o600, "{}")
+	box.write(".claude/ccc/notes.txt", 0o600, "mine")
+	state := filepath.Join(box.home, ".claude/ccc")
+	own := slices.DeleteFunc(box.files(), func(name string) bool {
+		return filepath.Dir(name) != ".claude/ccc" || strings.HasSuffix(name, "notes.txt")
+	})
+	output := box.uninstall("--purge")
+	if want := []string{".claude/SUPERVISOR.md", ".claude/ccc/notes.txt"}; !slices.Equal(box.files(), want) {
+		t.Errorf("left %q, want %q", box.files(), want)
+	}
+	for _, want := range []string{"SUPERVISOR.md: kept: ", fmt.Sprintf("%s: %d files of ccc's removed, 1 of others kept", state, len(own))} {
+		if !strings.Contains(output, want) {
+			t.Errorf("it does not say %q:\n%s", want, output)
+		}
+	}
+	os.Remove(filepath.Join(state, "notes.txt"))
+	box.uninstall("--purge")
+	if _, err := os.Stat(state); err == nil {
+		t.Error("the state directory is left")
+	}
+}
+
+// The /supervisor of ccc 1.0.0 is ccc's: it follows the language, and goes.
+func TestUninstallFirstCommand(t *testing.T) {
+	const first = "---\ndescription: 监督本会话：on 打开，off 关闭，也可以直接给出任务\nargument-hint: on | off | 任务\n---\n\n$ARGUMENTS\n"
+	for _, launched := range []bool{false, true} {
+		box := newFakeBox(t)
+		box.write(".claude/commands/supervisor.md", 0o600, first)
+		if launched {
+			box.launch()
+			if text := box.read(".claude/commands/supervisor.md"); text != commandFile.zh {
+				t.Errorf("a launch left %q", text)
+			}
+		}
+		if output := box.uninstall(); box.read(".claude/commands/supervisor.md") != "" {
+			t.Errorf("it is left:\n%s", output)
+		}
+	}
+}
+
+// A link is the user's, whatever it leads to.
+func TestUninstallLinkedPrompt(t *testing.T) {
+	box := newFakeBox(t)
+	box.launch()
+	path := filepath.Join(box.home, ".claude/SUPERVISOR.md")
+	box.write("dotfiles/SUPERVISOR.md", 0o600, defaultPrompt.zh)
+	os.Remove(path)
+	if err := os.Symlink("../dotfiles/SUPERVISOR.md", path); err != nil {
+		t.Fatal(err)
+	}
+	if output := box.uninstall(); box.read(".claude/SUPERVISOR.md") != defaultPrompt.zh || !strings.Contains(output, path+": kept") {
+		t.Errorf("it says\n%s", output)
+	}
+}
+
+// A purge that fails says so.
+func TestUninstallPurgeFails(t *testing.T) {
+	box := newFakeBox(t)
+	box.write(".claude/ccc", 0o600, "") // no directory
+	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge"); got.code != 1 || !strings.Contains(got.stderr, "ccc: ") || !strings.Contains(got.stderr, "not a directory") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The user's directories stay, empty as they were; commands/, which ccc made, goes.
+func TestUninstallDirectoriesStay(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "CCC_CONFIG_DIR="+box.home+"/own", "CCC_WORK_DIR="+box.home+"/work")
+	for _, dir := range []string{"own", ".claude"} {
+		if err := os.Mkdir(filepath.Join(box.home, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	box.launch()
+	box.uninstall("--purge")
+	for dir, want := range map[string]bool{"own": true, ".claude": true, ".claude/commands": false, "work/ccc": false} {
+		entries, err := os.ReadDir(filepath.Join(box.home, dir))
+		if (err == nil) != want || dir == "own" && len(entries) != 0 {
+			t.Errorf("%s: %v, holds %v", dir, err, entries)
+		}
+	}
+}
+
+func TestUninstallNothing(t *testing.T) {
+	box := newFakeBox(t)
+	if output := box.uninstall("--purge"); output != filepath.Join(box.home, ".claude/settings.json")+": "+nothingThere+"\n" {
+		t.Errorf("it says %q", output)
+	}
+	entries, _ := os.ReadDir(box.home)
+	if len(entries) != 0 {
+		t.Errorf("it made %v", entries)
+	}
+}
+
+// FuzzUninstall: what launches do to a text, uninstall undoes, by a record as it
+// is on disk. White space in a container that was empty may differ.
+func FuzzUninstall(f *testing.F) {
+	f.Add("", "{}")
+	f.Add(noFile, "{\"a\":{},\"hoo\xe3\xe3ks\":{\"Stop\":[]}}") // keys that are no UTF-8
+	for _, text := range settingsFiles {
+		f.Add(text, `{"permissions":{"defaultMode":"x","allow":[]},"b":{},"hooks":{"Stop":[]}}`)
+	}
+	f.Fuzz(func(t *testing.T, text, defaults string) {
+		if !utf8.ValidString(text) {
+			return // JSON is UTF-8; the record could not hold it
+		}
+		before, in := []byte(text), new(installation)
+		if text == noFile {
+			before = nil
+		}
+		now := before
+		step := func(plan settingsPlan) {
+			edited, edits, err := plan.apply(now)
+			if err != nil || bytes.Equal(edited, now) {
+				return
+			}
+			in.note(edits)
+			record := encodeJSON(in)
+			in, now = new(installation), edited
+			if err := json.Unmarshal(record, in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		root, err := parseJSON([]byte(defaults))
+		if err == nil && root.kind == '{' && !hasKeyTwice(root) && !strings.Contains(defaults, "supervisor-hook") {
+			step(settingsPlan{defaults: []byte(defaults)})
+		}
+		if _, err := editSettings(now); err != nil {
+			return // a ccc.json that fills in hooks of another shape: refused from now on
+		}
+		if strings.Contains(text, "supervisor-hook") {
+			return // an older ccc's entries go too
+		}
+		for _, self := range []string{"/old/ccc", "/bin/ccc"} {
+			step(settingsPlan{self: self, reviewSeconds: 540})
+		}
+		if bytes.Equal(now, before) {
+			return
+		}
+		after, err := withoutSettings(now, in.Edits, "/bin/ccc")
+		if err != nil || !sameBut(string(after), string(before)) || (after == nil) != (before == nil) {
+			t.Fatalf("%v\n%q was\n%q\nedited\n%q", err, after, before, now)
+		}
+	})
+}
+
+// sameBut tells whether two settings files are the same but for white space in containers that are empty; a blank file
+// counts as {}.
+func sameBut(a, b string) bool {
+	plain := func(text string) string {
+		if text == noFile {
+			return text
+		}
+		mark := ""
+		if strings.HasPrefix(text, "\ufeff") {
+			mark, text = "\ufeff", strings.TrimPrefix(text, "\ufeff")
+		}
+		if strings.TrimSpace(text) == "" {
+			text = "{}\n"
+		}
+		return mark + regexp.MustCompile(`([{\[])[ \t\r\n]+([}\]])`).ReplaceAllString(text, "$1$2")
+	}
+	return plain(a) == plain(b)
+}
+
+// hasKeyTwice tells whether an object in v has a key twice. Filled in from such a
+// ccc.json, the last of the two is all that is known of it.
+func hasKeyTwice(v *jsonValue) bool {
+	seen := map[string]bool{}
+	for _, m := range v.members {
+		if v.kind == '{' && seen[m.key] || hasKeyTwice(m.value) {
+			return true
+		}
+		seen[m.key] = true
+	}
+	return false
 }

@@ -37,7 +37,7 @@ func (h *hook) isScheduled() bool {
 	state, _ := h.session.state()
 	return slices.ContainsFunc(state.Scheduled, func(prompt string) bool {
 		start, _, clipped := strings.Cut(prompt, "… [+")
-		return prompt == h.event.Prompt || clipped && strings.HasPrefix(h.event.Prompt, start)
+		return prompt == h.event.Prompt || clipped && start != "" && strings.HasPrefix(h.event.Prompt, start)
 	})
 }
 
@@ -95,7 +95,7 @@ var rule = strings.Repeat("─", 60)
 // review runs the reviewer and tells, records and returns what it decided.
 func (h *hook) review(ctx context.Context, config *config, entry record, request reviewRequest) outcome {
 	if olderThan(h.talk.version, oldestClaude) {
-		return h.failed(entry, fmt.Errorf("Claude Code %s is older than %s: %s", h.talk.version, oldestClaude, installClaude))
+		return h.failed(entry, fmt.Errorf("version %s of Claude Code is older than %s: %s", h.talk.version, oldestClaude, installClaude))
 	}
 	prompt, kept, err := h.instructions()
 	if err != nil {
@@ -109,7 +109,7 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 	if err != nil {
 		return h.failed(entry, err)
 	}
-	h.print(say(reviewing), say(detailsIn, h.session.outputFile()))
+	h.print(say(reviewing)+"...", say(detailsIn, h.session.outputFile()))
 	h.log("review started", "iteration", fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit), "prompt_source", prompt.Source)
 	request.iteration, request.limit, request.keepCache = entry.Iteration, entry.Limit, config.Supervisor.KeepCache
 	r := &review{
@@ -173,7 +173,7 @@ func (h *hook) environment(config *config) ([]string, error) {
 	if p == nil {
 		return reviewerEnv(withoutRefusedKey(d, env), nil)
 	}
-	if err := checkProvider(d, config, env, []string{"--print"}, p); err != nil {
+	if err := checkProvider(d, sources(d, config, nil), env, []string{"--print"}, p); err != nil {
 		return nil, err
 	}
 	return reviewerEnv(env, p)

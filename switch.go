@@ -11,10 +11,6 @@ import (
 	"strings"
 )
 
-// keptCommand is the file that makes /supervisor known to Claude Code. ccc's hook answers on, off and the bare
-// word; a task goes through as it is.
-func keptCommand(d dirs) keptFile { return keptFile{d.commandFile(), commandFile} }
-
 // slashCommand returns what follows /supervisor in prompt; ok is false for any other prompt.
 func slashCommand(prompt string) (operand string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "/supervisor")
