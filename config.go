@@ -96,9 +96,15 @@ func defaultConfig() *config {
 // position, and what is expected there, never a value.
 func loadConfig(d dirs) (*config, error) {
 	path, defaults, c := d.configFile(), defaultConfig(), defaultConfig()
-	content, err := os.ReadFile(path)
+	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return defaults, nil
+	}
+	var content []byte
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() { // a named pipe would hold everything up
+		err = fmt.Errorf("%s is not a regular file", path)
+	} else if err == nil {
+		content, err = os.ReadFile(path)
 	}
 	if err != nil {
 		return defaults, err

@@ -286,7 +286,7 @@ func (c checkup) copies() (string, []failure) {
 		return "switched off by supervisor.try; the reviewer runs no commands", nil
 	}
 	env, _ := reviewerEnv(os.Environ(), nil)
-	err := tryProbe(context.Background(), c.self, c.here, env)
+	_, err := tryProbe(context.Background(), c.here, env)
 	if err == nil {
 		return "isolation check passed; the reviewer runs commands in a throw-away copy", nil
 	}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -135,6 +136,11 @@ func resolved(path string) string {
 		return real
 	}
 	return path
+}
+
+// inside tells whether path is dir or below it; both are clean and absolute.
+func inside(path, dir string) bool {
+	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
 // removeFile removes the file at path if there is one.

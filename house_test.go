@@ -19,7 +19,7 @@ var house = []string{
 	"dirs.go", "messages.go",
 	"installed.go", "config.go", "state.go", "transcript.go",
 	"settings.go", "provider.go", "process_linux.go", "process_darwin.go", "guard.go", "client.go",
-	"tryplan.go", "tryscratch.go", "trymounts_linux.go", "tryfiles_linux.go", "tryinside_linux.go", "try_linux.go", "try_darwin.go", "try.go",
+	"try.go", "tryfiles_linux.go", "try_linux.go", "try_darwin.go",
 	"verdict.go", "prompt.go", "review.go",
 	"event.go", "status.go", "switch.go", "stop.go", "hook.go", "log.go",
 	"doctor.go", "demo.go",

@@ -56,7 +56,7 @@ func commands() []command {
 			Print whether a session is supervised, or switch it (default: the session
 			ccc runs in). Inside Claude Code: /supervisor, /supervisor on,
 			/supervisor off, /supervisor some task.`},
-		{trySubcommand, []string{"--timeout DURATION"}, "COMMAND [ARG...]", inPlaces(try), `
+		{trySubcommand, []string{"--timeout DURATION"}, "COMMAND [ARG...]", try, `
 			Run a command in a throw-away copy: it may write to the project, to HOME
 			and to the temporary directories, it alone sees what it wrote, and it
 			reaches nobody. One argument is a shell command line. Exit code: the
@@ -131,7 +131,7 @@ func run(args []string) int {
 	case name == guardSubcommand:
 		return guardReviewer(args[1:])
 	case name == tryInsideSubcommand:
-		return tryInside(args[1:])
+		return tryProcessOne(args[1:])
 	case isSubcommand(name):
 		return reportError(os.Stderr, commandNamed(name).start(args[1:]))
 	}

@@ -208,7 +208,8 @@ var (
 			`单引号里是一段 sh 脚本，里面不能再有单引号：字符串用双引号，非要不可时 printf 里写 \047、代码里写 \x27。任何一行都不能以 # 开头：不写注释。` +
 			"管道、重定向、&&、$?、here-document 都写在引号里，引号后面什么也不加：退出码不是 0 时会自动显示。被 Claude Code 拒绝多半是写法不对，改成这种写法再跑。" +
 			"副本里路径不变，可以写项目、HOME 和临时目录，写下的东西只在这一次运行里，外面看不到；探针放进 mktemp -d 的目录；副本没有网络。" +
-			"五分钟后会被结束（try 后面加 --timeout 10m 可以改），Bash 自己的 timeout 也要给够。退出码 125 是副本没做成，只说明这台机器，不说明 Agent 的工作。",
+			"五分钟后会被结束（try 后面加 --timeout 10m 可以改），Bash 自己的 timeout 也要给够。退出码 125 是副本没做成，只说明这台机器，不说明 Agent 的工作。" +
+			"副本里 /tmp 与项目之间的 rename 会得到 EXDEV，chgrp 到附加组会失败，Agent 的后台任务这时改动的文件看得到。",
 		"## Running commands\nRun tests, examples and whatever executes code or writes files in this one form, with as many lines inside the " +
 			"quotes as you like:\n\n```sh\n%s\n```\n\n" +
 			"Between the single quotes stands a script for sh, with no other single quote in it: put strings in double quotes; where nothing else " +
@@ -217,7 +218,13 @@ var (
 			"this form. Paths are the same in the copy. It may write to the project, HOME and the temporary directories; what it writes lasts for " +
 			"that one run and is not seen outside. Probes go into a directory of mktemp -d. There is no network. After five minutes it is ended " +
 			"(--timeout 10m behind try gives it more); give Bash a long enough timeout, too. Exit code 125 means that no copy could be made: that " +
-			"says something of this machine, nothing of the agent's work.",
+			"says something of this machine, nothing of the agent's work. A rename between /tmp and the project fails there with EXDEV, chgrp to a " +
+			"supplementary group fails, and what the agent's background tasks change meanwhile is seen.",
+	}
+	unchangeable = words{ // a file, with its group
+		"副本里改不了属于其他组的文件，例如 %s：“Value too large for defined data type”不说明 Agent 的工作。",
+		"Files of a group other than the user's own can't be changed in the copy, such as %s: " +
+			"\"Value too large for defined data type\" says nothing of the agent's work.",
 	}
 	sectionNoCopy = words{ // why there is none
 		"## 运行命令\n除了用户的权限规则放行的命令，这里什么也不能运行，因为做不了一次性的副本：%s。只能看文件，和对话里的输出。",

@@ -1,6 +1,6 @@
 package main
 
-// What macOS tells of processes, and how it opens directories that nobody may enter.
+// What macOS tells of processes, and how it removes what nobody may enter.
 
 import (
 	"bytes"
@@ -60,12 +60,13 @@ func processHas(pid int, entry string) bool {
 	return strings.Contains(string(out)+" ", " "+entry+" ")
 }
 
-// makeEnterable gives the user all permissions on dir and the directories below it.
-func makeEnterable(dir string) {
+// removeTree removes dir, with what nobody may enter.
+func removeTree(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
 			_ = os.Chmod(path, 0o700) // before it is read
 		}
 		return nil
 	})
+	_ = os.RemoveAll(dir)
 }

@@ -1,6 +1,6 @@
 package main
 
-// What Linux tells of processes, and how it opens directories that nobody may enter.
+// What Linux tells of processes and mounts, and how it removes what nobody may enter.
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"unsafe"
 )
 
 // adoptOrphans makes this process the parent of every orphan below it (a child subreaper, Linux 3.4), so that no
@@ -78,28 +79,97 @@ func processHas(pid int, entry string) bool {
 	return slices.Contains(strings.Split(string(environ), "\x00"), entry)
 }
 
-// makeEnterable gives the user all permissions on dir and the directories below it. It follows no link, for the
-// last process of a killed copy may still run.
-func makeEnterable(dir string) {
-	var enter func(parent int, name string)
-	enter = func(parent int, name string) {
-		const pathOnly = 0x200000 // O_PATH
-		fd, err := syscall.Openat(parent, name, pathOnly|syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
-		if err != nil {
-			return // no directory
-		}
-		_ = os.Chmod(fmt.Sprintf("/proc/self/fd/%d", fd), 0o700)
-		_ = syscall.Close(fd)
-		fd, err = syscall.Openat(parent, name, syscall.O_DIRECTORY|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0)
-		if err != nil {
-			return
-		}
-		opened := os.NewFile(uintptr(fd), name)
-		defer opened.Close()
-		names, _ := opened.Readdirnames(-1)
-		for _, below := range names {
-			enter(fd, below)
+// A mountPoint is where something is mounted, and what: a directory of a file system.
+type mountPoint struct{ device, root, path string }
+
+func mountPoints() (mounts []mountPoint, err error) {
+	text, err := os.ReadFile("/proc/thread-self/mountinfo")
+	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\043`, "#", `\134`, `\`)
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 4 {
+			mounts = append(mounts, mountPoint{fields[2], unescape.Replace(fields[3]), unescape.Replace(fields[4])})
 		}
 	}
-	enter(-1, dir) // dir is absolute
+	return mounts, err
+}
+
+// aliases returns the paths that lead to the directory at path by all mounts.
+func aliases(path string, mounts []mountPoint) (paths []string) {
+	var on mountPoint
+	for _, m := range mounts {
+		if inside(path, m.path) && len(m.path) >= len(on.path) {
+			on = m
+		}
+	}
+	place := filepath.Join(on.root, strings.TrimPrefix(path, on.path)) // in its file system
+	for _, m := range mounts {
+		if m.device == on.device && inside(place, m.root) {
+			paths = append(paths, filepath.Join(m.path, strings.TrimPrefix(place, m.root)))
+		}
+	}
+	return paths
+}
+
+// removeTree removes dir, however deep it is, with what nobody may enter. It follows no link, for the last process of a
+// killed copy may still run, and enters nothing that is mounted below dir. Directories are moved up to dir first, so
+// that neither paths nor open files grow.
+func removeTree(dir string) {
+	const (
+		openat2, currentDirectory                   = 437, -100
+		pathOnly, ownMountOnly, noMagicLink, noLink = 0x200000, 1, 2, 4
+	)
+	// enter opens a directory that stands in parent, for whatever the user needs, and returns a path to it.
+	enter := func(parent int, name string, resolve uint64) (opened *os.File, path string) {
+		zeroed, err := syscall.BytePtrFromString(name)
+		if err != nil {
+			return nil, ""
+		}
+		for _, flags := range []uint64{pathOnly, syscall.O_RDONLY} {
+			how := struct{ flags, mode, resolve uint64 }{flags | syscall.O_DIRECTORY | syscall.O_NOFOLLOW | syscall.O_CLOEXEC, 0, resolve}
+			fd, _, errno := syscall.Syscall6(openat2, uintptr(parent), uintptr(unsafe.Pointer(zeroed)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
+			if errno != 0 {
+				return nil, ""
+			}
+			opened, path = os.NewFile(fd, name), fmt.Sprintf("/proc/self/fd/%d/", fd)
+			if flags == pathOnly {
+				_ = os.Chmod(path, 0o700)
+				opened.Close()
+			}
+		}
+		return opened, path
+	}
+	for moved, progress := 0, true; progress; {
+		progress = false
+		top, topPath := enter(currentDirectory, dir, 0)
+		if top == nil {
+			return
+		}
+		names, _ := top.Readdirnames(-1)
+		for _, name := range names {
+			if inner, innerPath := enter(int(top.Fd()), name, ownMountOnly|noMagicLink|noLink); inner != nil {
+				below, _ := inner.Readdirnames(-1)
+				for _, name := range below {
+					if os.Remove(innerPath+name) == nil {
+						continue
+					}
+					if file, _ := enter(int(inner.Fd()), name, ownMountOnly|noMagicLink|noLink); file != nil {
+						file.Close() // a directory that is moved is written to
+						moved++
+						_ = os.Rename(innerPath+name, fmt.Sprintf("%s.%d", topPath, moved))
+					}
+				}
+				inner.Close()
+			}
+			progress = os.Remove(topPath+name) == nil || progress
+		}
+		top.Close()
+	}
+	_ = os.Remove(dir)
+}
+
+func failed(call string, errno syscall.Errno) error {
+	if errno == 0 {
+		return nil
+	}
+	return os.NewSyscallError(call, errno)
 }

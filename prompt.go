@@ -70,6 +70,7 @@ type reviewRequest struct {
 	keepCache    bool   // the instructions stand above the request, not in a system prompt
 	tryCommand   string // what runs a command in a throw-away copy; "": nothing does
 	noCopy       string // why not
+	unchangeable string // a file that no command can change there, with its group
 }
 
 // text is the message that asks for the review. What stays the same from one review to the next comes first, so
@@ -84,6 +85,9 @@ func (r reviewRequest) text() string {
 	b.WriteString(say(opening, say(by)) + "\n")
 	if r.tryCommand != "" { // all that a SUPERVISOR.md of the user's own may say nothing of
 		section(say(sectionRunning, tryExample(r.tryCommand)))
+		if r.unchangeable != "" {
+			b.WriteString(say(unchangeable, r.unchangeable) + "\n")
+		}
 	} else {
 		section(say(sectionNoCopy, r.noCopy))
 	}

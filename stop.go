@@ -184,7 +184,7 @@ func (h *hook) environment(config *config) ([]string, error) {
 func (h *hook) offerCopy(ctx context.Context, r *review, request *reviewRequest) (noCopy string) {
 	err := errors.New("supervisor.try is false in ccc.json")
 	if r.config.Try {
-		err = tryProbe(ctx, h.dirs.self, r.dirs[0], r.env)
+		request.unchangeable, err = tryProbe(ctx, r.dirs[0], r.env)
 	}
 	var f failure
 	if errors.As(err, &f) {

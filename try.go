@@ -1,18 +1,23 @@
 package main
 
 // ccc try runs a command in a throw-away copy of the machine: it may write to the project, to HOME and to the
-// temporary directories, it alone sees what it wrote, and it reaches nobody. And the probe, which tries to break out
-// of a copy before ccc offers one to a reviewer.
+// temporary directories, it alone sees what it wrote, and it reaches nobody. Here is what the copy is to be, which is
+// decided outside of it, its scratch directory, and the probe, which tries to break out of a copy before ccc offers
+// one to a reviewer.
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -24,13 +29,31 @@ const (
 	// tryGrace is for last words, where ccc is told to end. All has to be gone within a second, and to kill thousands
 	// of processes takes most of it.
 	tryGrace = 200 * time.Millisecond
+	// tryPatience is what a copy may take to stand, beyond the command's time, on a machine that is busy beyond measure.
+	tryPatience = time.Second
 	// tryProbeTimeout is far above the 30 ms that a probe takes: a file system that does not answer must not hold up a
 	// review.
 	tryProbeTimeout = 10 * time.Second
 )
 
+// The exit codes that are not the command's own are those of timeout(1) and of the shells.
+const (
+	tryTimedOut    = 124
+	tryImpossible  = 125
+	tryNotRunnable = 126
+	tryNotFound    = 127
+)
+
+// toMend stands between why there is no copy and what mends it.
+const toMend = "; to mend it: "
+
 // try is ccc try. The error is the command's exit code, where that is not 0.
-func try(c *call, d dirs) error {
+func try(c *call) error {
+	d, err := findDirs("")
+	if err != nil {
+		return failure{code: tryImpossible, err: fmt.Errorf("%s: no copy can be made: %w", trySubcommand, err)}
+	}
+	setLanguage(d)
 	timeout := tryTimeout
 	if text, ok := c.flags["--timeout"]; ok {
 		var err error
@@ -43,7 +66,7 @@ func try(c *call, d dirs) error {
 	case 0:
 		return usageError(trySubcommand, "no command")
 	case 1:
-		command, line = []string{"/bin/sh", "-c", command[0]}, command[0]
+		command, line = []string{"/bin/sh", "-c", "--", command[0]}, command[0]
 	default:
 		for _, word := range command {
 			line += " " + shellQuote(word)
@@ -51,7 +74,24 @@ func try(c *call, d dirs) error {
 		line = line[1:]
 	}
 	start := time.Now()
-	code, err := runTry(command, d, timeout)
+	code, err := runCopy(untilTold(), timeout, func() (*tryPlan, error) {
+		config, err := loadConfig(d)
+		if err != nil {
+			return nil, err // it is not known which variables to keep from the command
+		}
+		dir, err := os.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		plan, err := newTryPlan(dir, tryEnv(os.Environ(), config))
+		if err == nil && plan.foreign != "" {
+			fmt.Fprintf(os.Stderr, "ccc: try: files of a group other than yours can't be changed in the copy, such as %s\n", printable(plan.foreign))
+		}
+		if err == nil {
+			plan.command = command
+		}
+		return plan, err
+	})
 	if timeline := os.Getenv(tryVariable); timeline != "" {
 		run := record{Time: now(), Event: eventTry, Command: line, ExitCode: &code}
 		switch { // a command can end with these codes itself
@@ -67,130 +107,184 @@ func try(c *call, d dirs) error {
 	}
 	switch {
 	case err != nil:
-		return failure{code: code, err: errors.New("try: " + oneLine(err.Error()))}
+		return failure{code: code, err: errors.New(trySubcommand + ": " + oneLine(err.Error()))}
 	case code != 0:
 		return failure{code: code}
 	}
 	return nil
 }
 
-// runTry runs command in a copy and returns its exit code. The error says why there is no copy, or that the command
-// was ended.
-func runTry(command []string, d dirs, timeout time.Duration) (code int, err error) {
-	impossible := func(err error) (int, error) {
-		return tryImpossible, fmt.Errorf("no copy can be made: %w", err)
-	}
-	config, err := loadConfig(d)
-	if err != nil {
-		return impossible(err) // it is not known which variables to keep from the command
-	}
-	plan, err := newTryPlan(command)
-	if err != nil {
-		return impossible(err)
-	}
-	ended := make(chan os.Signal, 1)
+// toldToEnd is the signal by which somebody told ccc to end.
+type toldToEnd struct{ syscall.Signal }
+
+func (s toldToEnd) Error() string { return "ended by " + s.Signal.String() }
+
+// untilTold returns a context that ends when ccc is told to end, with a toldToEnd as cause.
+func untilTold() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	told := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(s) {
-			signal.Notify(ended, s)
+			signal.Notify(told, s)
 		}
 	}
-	// On Linux the copy ends with the thread that started it.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	copied, err := startTry(plan, tryEnv(os.Environ(), config))
-	if err != nil {
-		return impossible(err)
-	}
-	defer copied.remove()
-	done := make(chan error, 1)
-	go func() { done <- copied.cmd.Wait() }()
-	select {
-	case err = <-done:
-		if reason := copied.reason(); reason != nil {
-			return impossible(reason)
-		}
-		return exitCode(err), nil
-	case s := <-ended:
-		// The command may say its last words; what it would tidy up goes anyway.
-		_ = copied.cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-done:
-		case <-time.After(tryGrace):
-			copied.end(done)
-		}
-		return 128 + int(s.(syscall.Signal)), nil
-	case <-time.After(timeout):
-		copied.end(done)
-		return tryTimedOut, fmt.Errorf("ended at the timeout of %v", timeout)
-	}
+	// A reader of the output that goes must not end ccc, which has yet to tidy up.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	go func() { cancel(toldToEnd{(<-told).(syscall.Signal)}) }()
+	return ctx
 }
 
-// end kills the copy and waits for it, but not for whoever does not read what it has written.
-func (copied *tryCopy) end(done <-chan error) {
+// A tryCopy is a copy in which a command runs.
+type tryCopy struct {
+	cmd       *exec.Cmd
+	stands    <-chan error // gets nil once the copy stands, or why it does not
+	terminate func()       // tells the command to end
+	kill      func()       // ends every process of it
+	remove    func()       // after its end: removes what was written in it
+}
+
+// runCopy makes the copy that the plan describes, and returns the exit code of what runs in it. ctx ends it, and the
+// timeout, from when the copy stands. The error says why there is no copy, or that the command was ended.
+func runCopy(ctx context.Context, timeout time.Duration, makePlan func() (*tryPlan, error)) (code int, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	late := time.AfterFunc(timeout+tryPatience, func() { cancel(fmt.Errorf("ended at the timeout of %v", timeout)) })
+	defer late.Stop()
+	type end struct {
+		code   int
+		err    error
+		copied *tryCopy
+	}
+	begun, ended := make(chan bool), make(chan end, 1)
+	go func() {
+		// This thread is never unlocked. On Linux the copy ends with it, and as root it has mounts of its own.
+		runtime.LockOSThread()
+		var e end
+		plan, err := makePlan()
+		if err == nil {
+			e.copied, err = plan.start()
+		}
+		close(begun)
+		if e.code, e.err = tryImpossible, err; err == nil {
+			e.code, e.err = e.copied.wait(ctx, func() { late.Reset(timeout) })
+		}
+		ended <- e
+	}()
+	select {
+	case <-begun:
+		e := <-ended
+		if code, err = e.code, e.err; e.copied != nil {
+			e.copied.remove() // not on that thread, which may see the host's files elsewhere than they are
+		}
+	case <-ctx.Done(): // a file system outside does not answer
+		code, err = cutShort(ctx, false)
+	}
+	if err != nil && code == tryImpossible {
+		err = fmt.Errorf("no copy can be made: %w", err)
+	}
+	return code, err
+}
+
+// wait returns the exit code of what runs in the copy. When ctx ends before, it ends the copy, but does not wait for
+// whoever does not read what was written in it.
+func (copied *tryCopy) wait(ctx context.Context, stood func()) (code int, err error) {
+	done := make(chan error, 1)
+	go func() { done <- copied.cmd.Wait() }()
+	stands := false
+	select {
+	case problem := <-copied.stands: // which it says before it ends
+		if problem != nil {
+			copied.kill()
+			<-done
+			return tryImpossible, problem
+		}
+		stands = true
+		stood()
+	case <-ctx.Done():
+	}
+	select {
+	case err = <-done:
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) && !errors.Is(err, syscall.EPIPE) { // a reader that went is no failure
+			return 1, fmt.Errorf("passing on the output: %w", err)
+		}
+		if exit == nil {
+			return 0, nil
+		}
+		return exitCode(err), nil
+	case <-ctx.Done():
+	}
+	code, err = cutShort(ctx, stands)
+	if err == nil { // ccc was told to end: the command may say its last words; what it would tidy up goes anyway
+		copied.terminate()
+		select {
+		case <-done:
+			return code, nil
+		case <-time.After(tryGrace):
+		}
+	}
 	copied.kill()
 	select {
 	case <-done:
 	case <-time.After(guardPatience):
 	}
+	return code, err
 }
 
-// tryProbe makes a copy in dir, the way a reviewer with env does, and tries to break out of it. It returns nil when
-// the copy holds, else why none can be made or trusted here: where it is known what mends that, a failure with it as
-// hint.
-func tryProbe(ctx context.Context, self, dir string, env []string) error {
+// cutShort returns the exit code of a copy that ctx ends, and why, but for somebody who told ccc to end.
+func cutShort(ctx context.Context, stood bool) (code int, err error) {
+	cause := context.Cause(ctx)
+	var s toldToEnd
+	switch {
+	case errors.As(cause, &s):
+		return 128 + int(s.Signal), nil
+	case !stood:
+		return tryImpossible, fmt.Errorf("it did not stand yet: %w", cause)
+	}
+	return tryTimedOut, cause
+}
+
+// tryProbe makes a copy in dir, the way a reviewer with env does, and tries to break out of it. The error is nil when
+// the copy holds, else it says why none can be made or trusted here: where it is known what mends that, a failure with
+// it as hint. foreign is a file that can't be changed in it.
+func tryProbe(ctx context.Context, dir string, env []string) (foreign string, err error) {
 	listener, port, err := listenOnLoopback()
 	if err != nil {
-		return fmt.Errorf("listening on the loopback: %w", err)
+		return "", fmt.Errorf("listening on the loopback: %w", err)
 	}
 	defer syscall.Close(listener)
-	ctx, cancel := context.WithTimeout(ctx, tryProbeTimeout)
-	defer cancel()
-	file := filepath.Join(dir, fmt.Sprintf(".ccc-try-%d-%d", os.Getpid(), time.Now().UnixNano()))
-	cmd := exec.CommandContext(ctx, self, trySubcommand, self, tryInsideSubcommand, file, strconv.Itoa(port))
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = guardPatience
-	cmd.Dir, cmd.Env = dir, setEnv(env, tryVariable, "")
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	said, err := cmd.Output()
+	file := fmt.Sprintf(".ccc-try-%d-%d", os.Getpid(), time.Now().UnixNano())
+	code, err := runCopy(ctx, tryProbeTimeout, func() (*tryPlan, error) {
+		plan, err := newTryPlan(dir, env)
+		if err == nil {
+			plan.probe, plan.command, foreign = true, []string{file, strconv.Itoa(port)}, plan.foreign
+		}
+		return plan, err
+	})
 	switch {
-	case os.Remove(file) == nil:
-		return fmt.Errorf("what was written in the copy was written to %s", dir)
-	case ctx.Err() != nil:
-		return fmt.Errorf("trying to break out of a copy: %w", ctx.Err())
-	case err == nil && string(said) == tryHolds:
-		return nil
-	case err == nil && len(said) > 0:
-		return errors.New(string(said))
+	case os.Remove(filepath.Join(dir, file)) == nil:
+		return "", fmt.Errorf("what was written in the copy was written to %s", dir)
+	case err != nil:
+		reason, hint, _ := strings.Cut(err.Error(), toMend)
+		return "", withHint(errors.New(reason), hint)
+	case code != 0:
+		return "", fmt.Errorf("trying to break out of a copy: exit code %d", code)
 	}
-	if line, ok := strings.CutPrefix(stderr.String(), "ccc: try: "); ok {
-		reason, hint, _ := strings.Cut(strings.TrimSpace(line), toMend)
-		return withHint(errors.New(reason), hint)
-	}
-	return fmt.Errorf("trying to break out of a copy: %w", err)
+	return foreign, nil
 }
 
-// tryHolds is what tryInside says when it could not break out.
-const tryHolds = "the copy holds"
-
-// tryInside is ccc in-copy, which is process 1 of a copy or, with two arguments, tries to break out of one. For
-// that it writes the file args[0], which must work in a copy, and connects to the port args[1] of the loopback, which
-// must not.
-func tryInside(args []string) int {
-	if len(args) != 2 {
-		return tryProcessOne(args)
-	}
-	said := tryHolds
-	port, _ := strconv.Atoi(args[1])
+// breakOut is the probe inside a copy. It writes the file, which must work in a copy and not be seen outside, and
+// connects to the port of the loopback, which must not.
+func breakOut(file, port string) error {
+	number, _ := strconv.Atoi(port)
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err == nil && syscall.Connect(fd, loopback(port)) == nil {
-		said = "the command reached a listener outside the copy"
+	if err == nil && syscall.Connect(fd, loopback(number)) == nil {
+		return errors.New("a command reached a listener outside the copy")
 	}
-	if err := os.WriteFile(args[0], nil, 0o600); err != nil {
-		said = "the copy can't be written to: " + err.Error()
+	made, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("the copy can't be written to: %w", err)
 	}
-	fmt.Print(said)
-	return 0
+	return made.Close()
 }
 
 func loopback(port int) *syscall.SockaddrInet4 {
@@ -215,4 +309,167 @@ func listenOnLoopback() (fd, port int, err error) {
 		return 0, 0, err
 	}
 	return fd, address.(*syscall.SockaddrInet4).Port, nil
+}
+
+// A tryPlan says what a copy is to be.
+type tryPlan struct {
+	command  []string // program and arguments; for a probe the file to write and the port to reach
+	probe    bool
+	env      []string
+	dir      string   // the current directory, by the name that the caller has for it
+	needed   []string // the project, which is the working tree that holds dir, and HOME: what must be writable
+	writable []string // what the command may write to, links resolved, none inside another; some are still to be made
+	foreign  string   // a file there that the kernel can't copy for this user, "" if none was seen
+}
+
+// newTryPlan finds out what a copy must hold for a command to run in dir with env. The git data of a linked worktree
+// or a submodule is outside its tree. A directory that a variable names is for writing to, if it is the user's.
+func newTryPlan(dir string, env []string) (*tryPlan, error) {
+	project, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, err
+	}
+	home := lookupEnv(env, "HOME")
+	if home == "" {
+		return nil, errors.New("HOME is not set")
+	}
+	top, common := gitTree(project)
+	if top != "" {
+		project = top
+	}
+	plan := &tryPlan{env: env, dir: dir, needed: []string{project, resolved(home)}}
+	places := []string{project, home, common, cmp.Or(lookupEnv(env, "TMPDIR"), "/tmp"), "/tmp", "/var/tmp", "/dev/shm"}
+	places = slices.DeleteFunc(places, func(path string) bool { return !isPlace(path, mayEnter) })
+	for _, entry := range env {
+		name, path, _ := strings.Cut(entry, "=")
+		above := func(dir string) bool { return inside(dir, resolved(path)) }
+		named := name != "PWD" && name != "OLDPWD" && (isPlace(path, mayEnter|mayWrite) || isToBeMade(name, path))
+		if named && !slices.ContainsFunc(plan.needed, above) {
+			places = append(places, path)
+		}
+	}
+	for i, path := range places { // one that is still to be made has links in its parent only
+		path = filepath.Clean(path)
+		places[i] = resolved(filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path)))
+	}
+	plan.writable = outermost(places)
+	plan.findForeign()
+	return plan, nil
+}
+
+const mayEnter, mayWrite = 1, 2 // for access(2)
+
+// isPlace tells whether path is a directory with these permissions. What the kernel makes up has no copies.
+func isPlace(path string, permissions uint32) bool {
+	if !filepath.IsAbs(path) {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir() && !isKernels(resolved(path)) && syscall.Access(path, permissions) == nil
+}
+
+// namesFile are variables that name files.
+var namesFile = regexp.MustCompile(`(FILE|SOCK|CONFIG)=|[^/]\.[^/]*$`)
+
+// isToBeMade tells whether path, which a variable names, is a directory that the user's programs make where there is
+// none.
+func isToBeMade(name, path string) bool {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) || namesFile.MatchString(name+"="+path) {
+		return false
+	}
+	parent := filepath.Dir(filepath.Clean(path))
+	info, err := os.Stat(parent)
+	return isPlace(parent, mayEnter|mayWrite) && err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == os.Getuid()
+}
+
+// isKernels tells whether path is of the files that the kernel makes up.
+func isKernels(path string) bool {
+	return inside(path, "/proc") || inside(path, "/sys") || inside(path, "/dev") && !inside(path, "/dev/shm")
+}
+
+// outermost returns those of paths that are in no other, the shortest first.
+func outermost(paths []string) (outer []string) {
+	paths = slices.Clone(paths)
+	slices.SortFunc(paths, func(a, b string) int { return len(a) - len(b) })
+	for _, path := range paths {
+		if !slices.ContainsFunc(outer, func(dir string) bool { return inside(path, dir) }) {
+			outer = append(outer, path)
+		}
+	}
+	return outer
+}
+
+// notForCopies are the variables of Claude Code and ccc, and the keys of the clouds that Claude Code can be pointed at.
+var notForCopies = regexp.MustCompile(`^(ANTHROPIC_|CLAUDE|CCC_|(AWS|AZURE|CLOUDSDK|GCLOUD|GOOGLE)_.*(KEY|SECRET|TOKEN|CREDENTIAL|PASSW))`)
+
+// tryEnv is env without those variables, and without what the providers of c set or take tokens from.
+func tryEnv(env []string, c *config) []string {
+	secret := map[string]bool{}
+	for _, p := range c.Providers {
+		for name, value := range p.Env {
+			from, _ := variableIn(value)
+			secret[name], secret[from] = true, true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return notForCopies.MatchString(name) || secret[name]
+	})
+}
+
+// scratchParent returns the directory that holds the scratch directories of this user, "" if it can't be made or
+// others can write to it. It is on disk, as a build writes more than memory should hold. A copy does not see it, so
+// that none reads what is written in another.
+func scratchParent() string {
+	path := filepath.Join(resolved("/var/tmp"), ".ccc-try-"+strconv.Itoa(os.Getuid()))
+	_ = os.Mkdir(path, 0o700)
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 || int(info.Sys().(*syscall.Stat_t).Uid) != os.Getuid() {
+		return ""
+	}
+	return path
+}
+
+// newScratch makes a scratch directory, locked until this process ends. The path is "" where none can be.
+func newScratch() (path string, lock *os.File) {
+	for range 3 { // the parent may go with another's last directory, and what nobody has locked yet be swept
+		if parent := scratchParent(); parent != "" {
+			path, _ = os.MkdirTemp(parent, "")
+		}
+		if lock = lockScratch(path); lock != nil {
+			return path, lock
+		}
+	}
+	return "", nil
+}
+
+// removeScratch removes what newScratch made, and the parent with the last.
+func removeScratch(path string, lock *os.File) {
+	removeTree(path)
+	lock.Close()
+	_ = os.Remove(filepath.Dir(path))
+}
+
+// lockScratch locks the scratch directory at path. It returns nil for one that belongs to another process.
+func lockScratch(path string) *os.File {
+	file, err := os.OpenFile(path, syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil
+	}
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !isFileAt(path, file) {
+		file.Close()
+		return nil
+	}
+	return file
+}
+
+// sweepScratch removes the scratch directories of processes that were killed.
+func sweepScratch() {
+	parent := scratchParent()
+	entries, _ := os.ReadDir(parent) // none where parent is ""
+	for _, entry := range entries {
+		if lock := lockScratch(filepath.Join(parent, entry.Name())); lock != nil {
+			removeScratch(lock.Name(), lock)
+		}
+	}
 }

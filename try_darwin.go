@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"syscall"
 )
 
 // seatbelt allows what a program needs that computes and writes to SCRATCH. All else is denied: network, services,
@@ -31,28 +33,35 @@ const seatbelt = `(version 1)
 (allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))
 `
 
-// startTry starts the command of plan in a copy, with env.
-func startTry(plan *tryPlan, env []string) (*tryCopy, error) {
+// start starts what plan says in a copy.
+func (plan *tryPlan) start() (*tryCopy, error) {
 	sweepScratch()
 	scratch, lock := newScratch()
 	if lock == nil {
 		return nil, errors.New("no directory for it in /var/tmp")
 	}
-	copied := &tryCopy{reason: func() error { return nil }, remove: func() { removeScratch(scratch, lock) }}
+	stands := make(chan error, 1)
+	stands <- nil
+	copied := &tryCopy{stands: stands, remove: func() { removeScratch(scratch, lock) }}
 	home, temp, clone := scratch+"/home", scratch+"/tmp", scratch+"/project"
 	err := errors.Join(os.Mkdir(home, 0o700), os.Mkdir(temp, 0o700))
 	if err == nil {
 		var said []byte
-		if said, err = exec.Command("/bin/cp", "-cRp", plan.project, clone).CombinedOutput(); err != nil {
-			err = fmt.Errorf("cloning %s: %w: %.200s", plan.project, err, said)
+		if said, err = exec.Command("/bin/cp", "-cRp", plan.needed[0], clone).CombinedOutput(); err != nil {
+			err = fmt.Errorf("cloning %s: %w: %.200s", plan.needed[0], err, said)
 		}
 	}
 	var hold *os.File
 	if err == nil {
 		copied.cmd = exec.Command("/usr/bin/sandbox-exec", append([]string{"-p", seatbelt, "-D", "SCRATCH=" + scratch}, plan.command...)...)
-		copied.cmd.Stdin, copied.cmd.Stdout, copied.cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-		copied.cmd.Dir = clone + strings.TrimPrefix(resolved(plan.dir), plan.project)
-		copied.cmd.Env = setEnv(setEnv(env, "HOME", home), "TMPDIR", temp)
+		if plan.probe {
+			self, _ := os.Executable()
+			copied.cmd.Args = append(copied.cmd.Args[:len(copied.cmd.Args)-len(plan.command)], slices.Concat([]string{self, tryInsideSubcommand}, plan.command)...)
+		} else {
+			copied.cmd.Stdin, copied.cmd.Stdout, copied.cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+		}
+		copied.cmd.Dir = clone + strings.TrimPrefix(resolved(plan.dir), plan.needed[0])
+		copied.cmd.Env = setEnv(setEnv(plan.env, "HOME", home), "TMPDIR", temp)
 		hold, err = startGuarded(copied.cmd)
 	}
 	if err != nil {
@@ -60,8 +69,17 @@ func startTry(plan *tryPlan, env []string) (*tryCopy, error) {
 		return nil, err
 	}
 	copied.kill = func() { hold.Close() } // the guard ends the whole tree
+	copied.terminate = func() { _ = copied.cmd.Process.Signal(syscall.SIGTERM) }
 	return copied, nil
 }
 
-// tryProcessOne is for Linux.
-func tryProcessOne([]string) int { return 2 }
+// tryProcessOne is the probe in a copy; others may start it for nothing else than a new file.
+func tryProcessOne(args []string) int {
+	if len(args) != 2 || breakOut(args[0], args[1]) != nil {
+		return 2
+	}
+	return 0
+}
+
+// findForeign is for Linux, where the kernel copies: cp copies all that can be read.
+func (plan *tryPlan) findForeign() {}

@@ -1,67 +1,100 @@
 package main
 
 // On Linux a copy is made of namespaces, which need no helper program and no privilege. ccc starts itself again as
-// process 1 of new user, mount, process, network, IPC and UTS namespaces; tryinside_linux.go goes on there. What is
-// written in the copy goes to a scratch directory.
+// process 1 of new user, mount, process, network, IPC and UTS namespaces. Process 1 builds the file system that the
+// command sees (tryfiles_linux.go), gives up privileges, starts the command and reaps until the command has ended.
+// What is written in the copy goes to a scratch directory.
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 )
 
-// startTry starts the command of plan in a copy, with env.
-func startTry(plan *tryPlan, env []string) (*tryCopy, error) {
+// What package syscall lacks; the numbers are the same on amd64 and arm64.
+const (
+	sysIOUringSetup = 425
+	sysCloseRange   = 436
+)
+
+// ccc and process 1 of a copy share a socket, which is open as long as both live. On it ccc greets with its own
+// namespaces and asks with any byte for the end of the command; process 1 says once that the copy stands, or why not.
+const (
+	greetedBy = 3 // the socket's descriptor in process 1
+	tryStands = "the copy stands"
+)
+
+// start starts what plan says in a copy. The caller's thread is locked.
+func (plan *tryPlan) start() (*tryCopy, error) {
 	// A descriptor that ccc's own caller left open would lead out of the copy.
 	const closeOnExec = 4
 	if _, _, errno := syscall.Syscall(sysCloseRange, 3, 1<<32-1, closeOnExec); errno != 0 {
 		return nil, hinted(os.NewSyscallError("close_range", errno))
 	}
-	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
-	heard, theirs := os.NewFile(uintptr(ends[0]), "heard"), os.NewFile(uintptr(ends[1]), "theirs")
+	ours, theirs := os.NewFile(uintptr(ends[0]), "process 1"), os.NewFile(uintptr(ends[1]), "ccc")
 	swept := make(chan bool)
 	go func() { sweepScratch(); close(swept) }()
 	scratch, lock := newScratch()
-	cmd := &exec.Cmd{Path: "/proc/self/exe", Env: env, ExtraFiles: []*os.File{theirs}, SysProcAttr: newNamespaces()}
-	cmd.Args = slices.Concat([]string{"ccc", tryInsideSubcommand, scratch, plan.dir, plan.project}, plan.writable, []string{"--"}, plan.command)
+	partMounts(scratch)
+	mode := "run"
+	if plan.probe {
+		mode = "probe"
+	}
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Env: plan.env, ExtraFiles: []*os.File{theirs}, SysProcAttr: newNamespaces()}
+	cmd.Args = slices.Concat([]string{"ccc", tryInsideSubcommand, mode, scratch, plan.dir}, plan.needed, plan.writable, []string{"--"}, plan.command)
+	stands := make(chan error, 1)
+	restore := func() {}
 	copied := &tryCopy{
-		cmd:  cmd,
-		kill: func() { _ = cmd.Process.Kill() }, // and with process 1 the kernel kills the others
-		reason: func() error {
-			switch said, _ := io.ReadAll(heard); string(said) {
-			case tryStands:
-				return nil
-			case "":
-				return hinted(errors.New("process 1 of it ended too early"))
-			default:
-				return hinted(errors.New(string(said)))
-			}
-		},
+		cmd:       cmd,
+		stands:    stands,
+		terminate: func() { _, _ = ours.Write([]byte{1}) },
+		kill:      func() { _ = cmd.Process.Kill() }, // and with process 1 the kernel kills the others
 		remove: func() {
+			restore()
 			<-swept
 			if lock != nil {
 				removeScratch(scratch, lock)
 			}
-			heard.Close()
+			ours.Close()
 		},
 	}
-	if err = handOver(cmd); err == nil {
+	if !plan.probe {
+		restore, err = handOver(cmd)
+	}
+	if err == nil {
+		_, err = ours.WriteString(strings.Join(namespaces(), " "))
+	}
+	if err == nil {
 		err = cmd.Start()
 	}
 	theirs.Close()
 	if err != nil {
-		copied.remove()
-		return nil, hinted(fmt.Errorf("starting a process in new namespaces: %w", err))
+		return copied, hinted(fmt.Errorf("starting a process in new namespaces: %w", err))
 	}
+	go func() {
+		said := make([]byte, 4096)
+		switch n, _ := ours.Read(said); string(said[:n]) {
+		case tryStands:
+			stands <- nil
+		case "":
+			stands <- hinted(errors.New("process 1 of it ended too early"))
+		default:
+			stands <- hinted(errors.New(string(said[:n])))
+		}
+	}()
 	return copied, nil
 }
 
@@ -99,37 +132,71 @@ func allIDs(path string) (ids []syscall.SysProcIDMap) {
 	return ids
 }
 
-// handOver gives cmd the caller's stdin, stdout and stderr. Terminals and pipes it gets themselves. Anything else
-// would be a way out, and it gets a pipe instead: a file can be opened anew through /proc/self/fd, for writing, a
-// device be changed, a directory be walked up from, a socket be connected to something else.
-func handOver(cmd *exec.Cmd) error {
-	harmless := func(file *os.File) bool {
-		var terminal [64]byte // more than a struct termios
-		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, file.Fd(), syscall.TCGETS, uintptr(unsafe.Pointer(&terminal)))
-		name, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
-		return errno == 0 || strings.HasPrefix(name, "pipe:[")
+// namespaces names those of this process that a copy has of its own.
+func namespaces() (names []string) {
+	for _, kind := range []string{"user", "mnt", "pid", "net", "ipc", "uts"} {
+		name, _ := os.Readlink("/proc/thread-self/ns/" + kind)
+		names = append(names, name)
+	}
+	return names
+}
+
+// handOver connects stdin, stdout and stderr of cmd with the caller's through pipes. What the caller has could be
+// opened anew through /proc/self/fd, for writing, changed, walked up from, or connected to something else. Only the
+// caller's own terminal is handed in, opened anew, as a program may ask for one: nothing can be typed into a terminal
+// of another session. restore gives it the mode back that it had.
+func handOver(cmd *exec.Cmd) (restore func(), err error) {
+	restore = func() {}
+	terminal, _ := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if terminal != nil {
+		restore = keepMode(terminal)
+	}
+	session, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
+	onTerminal := func(file *os.File) bool {
+		var itsSession int32
+		return terminal != nil && ioctl(file, syscall.TIOCGSID, unsafe.Pointer(&itsSession)) == nil && int(itsSession) == int(session)
 	}
 	type piped struct{ io.Writer }
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if !harmless(os.Stdout) {
-		cmd.Stdout = piped{os.Stdout}
+	cmd.Stdout, cmd.Stderr = piped{os.Stdout}, piped{os.Stderr}
+	if sameFile("/proc/self/fd/1", "/proc/self/fd/2") {
+		cmd.Stderr = cmd.Stdout // one pipe, which keeps the order
 	}
-	if !harmless(os.Stderr) {
-		cmd.Stderr = piped{os.Stderr}
-		if sameFile("/proc/self/fd/1", "/proc/self/fd/2") {
-			cmd.Stderr = cmd.Stdout // one pipe, which keeps the order
-		}
+	if onTerminal(os.Stdout) {
+		cmd.Stdout = terminal
 	}
-	if harmless(os.Stdin) {
-		return nil
+	if onTerminal(os.Stderr) {
+		cmd.Stderr = terminal
 	}
-	cmd.Stdin = nil
+	if onTerminal(os.Stdin) {
+		cmd.Stdin = terminal
+		return restore, nil
+	}
 	input, err := cmd.StdinPipe() // for this pipe Wait does not wait
 	go func() {
 		_, _ = io.Copy(input, os.Stdin)
 		input.Close()
 	}()
-	return err
+	return restore, err
+}
+
+// keepMode returns what gives the terminal back the mode that it has now, and closes it. While another job is in the
+// foreground, the mode is that job's.
+func keepMode(terminal *os.File) (restore func()) {
+	var before, after [64]byte // more than a struct termios
+	err := ioctl(terminal, syscall.TCGETS, unsafe.Pointer(&before))
+	return func() {
+		var foreground int32
+		if err == nil && ioctl(terminal, syscall.TIOCGPGRP, unsafe.Pointer(&foreground)) == nil && int(foreground) == syscall.Getpgrp() &&
+			ioctl(terminal, syscall.TCGETS, unsafe.Pointer(&after)) == nil && after != before {
+			_ = ioctl(terminal, syscall.TCSETS, unsafe.Pointer(&before))
+		}
+		terminal.Close()
+	}
+}
+
+func ioctl(file *os.File, request uintptr, argument unsafe.Pointer) error {
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, file.Fd(), request, uintptr(argument))
+	return failed("ioctl", errno)
 }
 
 // hinted adds to err what mends it, as far as that can be told.
@@ -145,6 +212,8 @@ func hinted(err error) error {
 	switch {
 	case major < 5 || major == 5 && minor < 12:
 		hint = "use Linux 5.12 or newer"
+	case strings.Contains(err.Error(), crashHandler):
+		hint = "sudo sysctl kernel.core_pattern=core"
 	case holds("/proc/sys/user/max_user_namespaces", "0\n"):
 		hint = "sudo sysctl user.max_user_namespaces=15000 # no use in a copy, which has no other in it"
 	case holds("/proc/sys/kernel/unprivileged_userns_clone", "0\n"):
@@ -161,4 +230,239 @@ func hinted(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w%s%s", err, toMend, hint)
+}
+
+// tryProcessOne is process 1 of a copy: ccc in-copy MODE SCRATCH DIR PROJECT HOME WRITABLE... -- COMMAND...
+func tryProcessOne(args []string) int {
+	runtime.LockOSThread() // privileges are a thread's, and this one starts the command
+	syscall.CloseOnExec(greetedBy)
+	ccc, end := os.NewFile(greetedBy, "ccc"), slices.Index(args, "--")
+	if end < 5 || end+2 > len(args) || os.Getpid() != 1 || !isGreeted(ccc) {
+		fmt.Fprintln(os.Stderr, "ccc: "+tryInsideSubcommand+" is for ccc try only")
+		return 2
+	}
+	var command atomic.Int32 // its process group, once there is one
+	go func() {
+		for {
+			if n, _ := ccc.Read(make([]byte, 1)); n == 0 { // ccc is gone
+				os.Exit(1)
+			}
+			if group := command.Load(); group > 0 {
+				_ = syscall.Kill(-int(group), syscall.SIGTERM)
+			}
+		}
+	}()
+	b := &copyBuilder{scratch: args[1], needed: args[3:5], writable: args[5:end]}
+	for _, step := range []func() error{
+		// Not at the start of this process: an exec that raised capabilities clears it.
+		func() error { return prctl(syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL)) },
+		b.build,
+		raiseLoopback,
+		func() error { return os.Chdir(args[2]) },
+		keepFromCrashHandlers,
+		dropPrivileges,
+		filterCalls,
+		heedNoSignal,
+	} {
+		if err := step(); err != nil {
+			fmt.Fprint(ccc, err)
+			return tryImpossible
+		}
+	}
+	if args[0] == "probe" {
+		if err := breakOut(args[end+1], args[len(args)-1]); err != nil {
+			fmt.Fprint(ccc, err)
+			return tryImpossible
+		}
+		fmt.Fprint(ccc, tryStands)
+		return 0
+	}
+	fmt.Fprint(ccc, tryStands)
+	for _, line := range b.said {
+		fmt.Fprintln(os.Stderr, "ccc: try:", printable(line))
+	}
+	return runAndReap(args[end+1:], &command)
+}
+
+// isGreeted tells whether the ccc that this process belongs to is at the other end of the socket, and this process in
+// namespaces of its own: what process 1 does to its file system must not happen to the host's.
+func isGreeted(ccc *os.File) bool {
+	if ccc == nil {
+		return false
+	}
+	if kind, err := syscall.GetsockoptInt(greetedBy, syscall.SOL_SOCKET, syscall.SO_TYPE); err != nil || kind != syscall.SOCK_SEQPACKET {
+		return false
+	}
+	greeting := make([]byte, 4096)
+	n, _ := ccc.Read(greeting)
+	theirs, own := strings.Fields(string(greeting[:n])), namespaces()
+	for i, name := range own {
+		if len(theirs) != len(own) || name == "" || theirs[i] == name {
+			return false
+		}
+	}
+	return true
+}
+
+// runAndReap runs command and returns its exit code when it has ended. What it left running ends with this process.
+func runAndReap(command []string, group *atomic.Int32) int {
+	pid := 0
+	path, err := exec.LookPath(command[0])
+	if err == nil {
+		pid, err = syscall.ForkExec(path, command, &syscall.ProcAttr{
+			Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true}})
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "ccc: try: %s: %v\n", printable(command[0]), err)
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
+			return tryNotFound
+		}
+		return tryNotRunnable
+	}
+	group.Store(int32(pid))
+	for {
+		var status syscall.WaitStatus
+		ended, err := syscall.Wait4(-1, &status, 0, nil)
+		switch {
+		case err != nil && err != syscall.EINTR:
+			return tryImpossible
+		case ended == pid && status.Signaled():
+			return 128 + int(status.Signal())
+		case ended == pid && status.Exited():
+			return status.ExitStatus()
+		}
+	}
+}
+
+// raiseLoopback makes the loopback of a new network work.
+func raiseLoopback() error {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("socket", err)
+	}
+	defer syscall.Close(fd)
+	request := struct {
+		name  [syscall.IFNAMSIZ]byte
+		flags uint16
+		_     [22]byte
+	}{[syscall.IFNAMSIZ]byte{'l', 'o'}, syscall.IFF_UP | syscall.IFF_RUNNING, [22]byte{}}
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request)))
+	return failed("raising the loopback", errno)
+}
+
+func prctl(option, argument uintptr) error {
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, option, argument, 0, 0, 0, 0)
+	return failed("prctl", errno)
+}
+
+// crashHandler is what is said where a crash in the copy would not stay in it.
+const crashHandler = "a crash in the copy would reach the host's crash handler"
+
+// keepFromCrashHandlers keeps crashes from a handler, which runs outside. A core size of 1 is the only limit that does,
+// and filterCalls keeps it as it is. A handler that listens on a socket heeds no limit.
+func keepFromCrashHandlers() error {
+	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{Cur: 1, Max: 1})
+	var limit syscall.Rlimit
+	err := syscall.Getrlimit(syscall.RLIMIT_CORE, &limit)
+	pattern, _ := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if pattern = append(pattern, 0); pattern[0] == '@' || pattern[0] == '|' && (err != nil || limit.Cur != 1) {
+		return errors.New(crashHandler)
+	}
+	return nil
+}
+
+// dropPrivileges leaves this process without capabilities and the command without a way to get any. Root keeps those
+// that concern files and low ports: what root may write to in a copy is thrown away.
+func dropPrivileges() error {
+	const (
+		joinSessionKeyring = 1
+		noNewPrivileges    = 38
+		version3           = 0x20080522
+	)
+	var kept uint32
+	if os.Getuid() == 0 {
+		kept = 1<<0 | 1<<1 | 1<<3 | 1<<4 | 1<<10 // CHOWN, DAC_OVERRIDE, FOWNER, FSETID, NET_BIND_SERVICE
+	}
+	// A kernel without keyrings has none to leave.
+	_, _, _ = syscall.RawSyscall(syscall.SYS_KEYCTL, joinSessionKeyring, 0, 0)
+	for capability := 0; ; capability++ {
+		if kept>>capability&1 == 0 && prctl(syscall.PR_CAPBSET_DROP, uintptr(capability)) != nil {
+			break // there are no more
+		}
+	}
+	type capabilities struct{ effective, permitted, _ uint32 }
+	header := struct{ version, pid int32 }{version: version3}
+	sets := [2]capabilities{{effective: kept, permitted: kept}}
+	// The ambient set empties itself with the others.
+	_, _, errno := syscall.AllThreadsSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0)
+	if errno == syscall.ENOTSUP { // with cgo, as in the race detector's binaries
+		_, _, errno = syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0)
+	}
+	return errors.Join(failed("capset", errno),
+		prctl(noNewPrivileges, 1),
+		prctl(syscall.PR_SET_DUMPABLE, 0)) // no look into this process, which knows the outside
+}
+
+// heedNoSignal gives every signal its default action: from inside a process namespace the kernel delivers none of
+// those to process 1, whichever way they are sent. Go's own handlers would end it with a traceback.
+func heedNoSignal() error {
+	var action [4]uintptr // a kernel's struct sigaction, on amd64 and arm64
+	for s := syscall.Signal(1); s < 65; s++ {
+		// The kernel refuses SIGKILL and SIGSTOP, which need it least.
+		_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
+	}
+	return nil
+}
+
+// filterCalls forbids this thread and the command the calls that lead past namespaces: sockets other than local, IP
+// and netlink ones (AF_VSOCK reaches the host of a virtual machine), io_uring (its sockets pass no filter), the
+// user's keyrings, BPF objects of others, performance counters, typing into terminals, and limits of other processes,
+// by which process 1 could be ended. To change the limit that keepFromCrashHandlers set does nothing: some programs
+// end when they may not.
+func filterCalls() error {
+	const (
+		load, answer         = syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS, syscall.BPF_RET | syscall.BPF_K
+		equal, atLeast       = syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K, syscall.BPF_JMP | syscall.BPF_JGE | syscall.BPF_K
+		number, arch         = 0, 4                   // offsets of the call and its architecture
+		first, second, third = 16, 24, 32             // and of its arguments, the lower half of each first
+		allow, refuse        = 0x7fff0000, 0x00050000 // the latter with an error, which may be none
+		noCall, noFamily     = refuse | uint32(syscall.ENOSYS), refuse | uint32(syscall.EAFNOSUPPORT)
+		filterMode           = 2
+	)
+	own, ok := map[string]struct{ arch, bpf uint32 }{"amd64": {0xc000003e, 321}, "arm64": {0xc00000b7, 280}}[runtime.GOARCH]
+	if !ok {
+		return errors.New("no filter of system calls for " + runtime.GOARCH)
+	}
+	type instructions = []syscall.SockFilter
+	program := instructions{
+		// Calls of 32-bit programs and of x32 have other numbers.
+		{Code: load, K: arch}, {Code: equal, K: own.arch, Jt: 1}, {Code: answer, K: noCall},
+		{Code: load, K: number}, {Code: atLeast, K: 1 << 30, Jf: 1}, {Code: answer, K: noCall},
+	}
+	// when answers where the value that was loaded is this one.
+	when := func(value, then uint32) instructions {
+		return instructions{{Code: equal, K: value, Jf: 1}, {Code: answer, K: then}}
+	}
+	// on judges a call by its arguments, as the parts say.
+	on := func(call uint32, parts ...instructions) {
+		body := slices.Concat(parts...)
+		program = append(append(program, syscall.SockFilter{Code: equal, K: call, Jf: uint8(len(body))}), body...)
+	}
+	get := func(argument uint32) instructions { return instructions{{Code: load, K: argument}} }
+	always := func(then uint32) instructions { return instructions{{Code: answer, K: then}} }
+	for _, call := range []uint32{own.bpf, sysIOUringSetup, syscall.SYS_KEYCTL, syscall.SYS_ADD_KEY, syscall.SYS_REQUEST_KEY, syscall.SYS_PERF_EVENT_OPEN} {
+		on(call, always(noCall))
+	}
+	on(syscall.SYS_SOCKET, get(first), when(syscall.AF_UNIX, allow), when(syscall.AF_INET, allow), when(syscall.AF_INET6, allow),
+		when(syscall.AF_NETLINK, allow), always(noFamily))
+	on(syscall.SYS_IOCTL, get(second), when(syscall.TIOCSTI, refuse|uint32(syscall.EPERM)), always(allow))
+	on(syscall.SYS_SETRLIMIT, get(first), when(syscall.RLIMIT_CORE, refuse), always(allow))
+	on(syscall.SYS_PRLIMIT64,
+		get(third), instructions{{Code: equal, K: 0, Jf: 3}}, get(third+4), when(0, allow), // no new limit: it only asks
+		get(first), instructions{{Code: equal, K: 0, Jt: 1}}, always(refuse|uint32(syscall.EPERM)),
+		get(second), when(syscall.RLIMIT_CORE, refuse), always(allow))
+	program = append(program, syscall.SockFilter{Code: answer, K: allow})
+	filter := syscall.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
+	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_SECCOMP, filterMode, uintptr(unsafe.Pointer(&filter)))
+	return failed("seccomp", errno)
 }

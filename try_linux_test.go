@@ -1,12 +1,19 @@
 package main
 
+// Who is in a copy reaches nothing outside, and all of it ends. The attacks run in a copy; each prints what it achieved, which must be
+// nothing.
+
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +21,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 )
 
 func onlyRoot(t *testing.T) {
@@ -392,5 +400,869 @@ func TestTryUnread(t *testing.T) {
 		if code := cmd.ProcessState.ExitCode(); code != 124 || time.Since(start) > 10*time.Second {
 			t.Errorf("exit code %d after %v: %v", code, time.Since(start), err)
 		}
+	})
+}
+
+func init() {
+	switch os.Getenv(testMainVariable) {
+	case "attack":
+		attacks[os.Args[1]](os.Args[2:])
+	case "ccc_without_walls": // a process 1 that builds nothing: ccc in-copy probe SCRATCH DIR ... FILE PORT
+		os.WriteFile(filepath.Join(os.Args[4], os.Args[len(os.Args)-2]), nil, 0o600)
+		fmt.Fprint(os.NewFile(greetedBy, "ccc"), tryStands)
+	case "ccc_that_fails":
+		os.Exit(3)
+	case "ccc_that_hangs":
+		time.Sleep(time.Minute)
+	default:
+		return
+	}
+	os.Exit(0)
+}
+
+// attack runs an attack in a copy; nothing of it may succeed.
+func (box *tryBox) attack(name string, args ...string) {
+	box.t.Helper()
+	box.attackWith(box.cmd(append([]string{"ccc", "try", "env", testMainVariable + "=attack", "ccc", name}, args...)))
+}
+
+func (box *tryBox) attackWith(cmd *exec.Cmd) {
+	box.t.Helper()
+	if got := box.finish(cmd); got.code != 0 || got.stdout != "" || got.stderr != "" {
+		box.t.Errorf("%q: %+v", cmd.Args[5:], got)
+	}
+}
+
+// achieved tells what an attack got.
+func achieved(what string, err error) {
+	if err == nil {
+		fmt.Println("achieved:", what)
+	}
+}
+
+func rawCall(number uintptr, args ...uintptr) error {
+	var a [6]uintptr
+	copy(a[:], args)
+	_, _, errno := syscall.Syscall6(number, a[0], a[1], a[2], a[3], a[4], a[5])
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// What package syscall lacks.
+const (
+	pidfdSendSignal, pidfdOpen = 424, 434
+	fSetSignal                 = 10
+)
+
+var attacks = map[string]func(args []string){
+	"mounts": func([]string) {
+		for _, dir := range []string{"/", "/usr", "/etc", "/var", "/proc/sys", "/dev", "/sys", os.Getenv("HOME")} {
+			achieved("remount "+dir, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_BIND, ""))
+			achieved("mount over "+dir, syscall.Mount("x", dir, "tmpfs", 0, ""))
+			achieved("bind "+dir, syscall.Mount(dir, "/tmp", "", syscall.MS_BIND, ""))
+			achieved("move "+dir, syscall.Mount(dir, "/tmp", "", syscall.MS_MOVE, ""))
+			achieved("umount "+dir, syscall.Unmount(dir, syscall.MNT_DETACH))
+			achieved("mount_setattr "+dir, restrict(dir, 0))
+		}
+		achieved("pivot_root", syscall.PivotRoot("/tmp", "/tmp"))
+		achieved("chroot", syscall.Chroot("/tmp"))
+		const openTree, fsopen, clone = 428, 430, 1
+		root := []byte("/usr\x00")
+		achieved("open_tree", rawCall(openTree, currentDirectory, uintptr(unsafe.Pointer(&root[0])), clone))
+		kind := []byte("tmpfs\x00")
+		achieved("fsopen", rawCall(fsopen, uintptr(unsafe.Pointer(&kind[0])), 0))
+		achieved("the workshop", exec.Command("ls", workshop).Run())
+	},
+	"devices": func([]string) {
+		for _, dir := range []string{os.Getenv("HOME"), "/tmp", "/dev", "/dev/shm"} {
+			achieved("mknod in "+dir, syscall.Mknod(filepath.Join(dir, "node"), syscall.S_IFBLK|0o600, 8<<8))
+			achieved("mknod null in "+dir, syscall.Mknod(filepath.Join(dir, "node"), syscall.S_IFCHR|0o600, 1<<8|3))
+		}
+		achieved("chmod /dev/null", os.Chmod("/dev/null", 0o666))
+		achieved("utimes /dev/null", os.Chtimes("/dev/null", time.Now(), time.Now()))
+		entries, _ := os.ReadDir("/dev")
+		for _, entry := range entries {
+			if !strings.Contains(" null zero full random urandom tty ptmx pts shm fd stdin stdout stderr ", " "+entry.Name()+" ") {
+				achieved("/dev/"+entry.Name(), nil)
+			}
+		}
+		_, err := os.Open("/dev/tty")
+		achieved("the terminal", err)
+	},
+	"kernel": func([]string) {
+		for path, text := range map[string]string{"/proc/sys/kernel/core_pattern": "core", "/proc/sysrq-trigger": "h", "/proc/sys/user/max_user_namespaces": "9",
+			"/proc/sys/vm/drop_caches": "1", "/sys/power/state": "", "/sys/kernel/uevent_helper": "", "/sys/fs/cgroup/cgroup.procs": "1",
+			"/sys/fs/cgroup/unified/cgroup.procs": "1", "/proc/irq/default_smp_affinity": "1", "/proc/mtrr": ""} {
+			file, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err == nil {
+				_, err = file.WriteString(text)
+			}
+			achieved(path, err)
+		}
+		const addKey, requestKey, keyctl, bpf, ioUring = syscall.SYS_ADD_KEY, syscall.SYS_REQUEST_KEY, syscall.SYS_KEYCTL, 321, sysIOUringSetup
+		achieved("keyctl", rawCall(keyctl, 0, ^uintptr(3), 0))
+		achieved("io_uring", rawCall(ioUring, 1, uintptr(unsafe.Pointer(&make([]byte, 120)[0]))))
+		for _, number := range []uintptr{addKey, requestKey, bpf, ioUring, 1<<30 | syscall.SYS_GETPID} {
+			if err := rawCall(number); err != syscall.ENOSYS {
+				achieved(fmt.Sprintf("call %d (%v)", number, err), nil)
+			}
+		}
+		const vsock, alg, packet = 40, 38, 17
+		for _, family := range []int{vsock, alg, packet} {
+			_, err := syscall.Socket(family, syscall.SOCK_STREAM, 0)
+			achieved(fmt.Sprintf("a socket of family %d", family), err)
+		}
+		if err := rawCall(syscall.SYS_PERF_EVENT_OPEN, uintptr(unsafe.Pointer(&make([]byte, 128)[0])), 0, ^uintptr(0), ^uintptr(0), 0); err != syscall.ENOSYS {
+			achieved(fmt.Sprintf("performance counters (%v)", err), nil)
+		}
+		achieved("sethostname", syscall.Sethostname([]byte("x")))
+		achieved("settimeofday", syscall.Settimeofday(&syscall.Timeval{}))
+		achieved("reboot", syscall.Reboot(0))
+	},
+	"namespaces": func([]string) {
+		for name, flag := range map[string]uintptr{"user": syscall.CLONE_NEWUSER, "mount": syscall.CLONE_NEWNS, "net": syscall.CLONE_NEWNET, "pid": syscall.CLONE_NEWPID,
+			"user+all": syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWPID | 0x02000000} {
+			cmd := exec.Command("true")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: flag}
+			achieved("clone "+name, cmd.Run())
+			cmd = exec.Command("true")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: flag}
+			achieved("unshare "+name, cmd.Run())
+		}
+		achieved("setuid", syscall.Setuid(os.Getuid()+1))
+		achieved("setgid", syscall.Setgid(os.Getgid()+1))
+		achieved("setgroups", syscall.Setgroups([]int{0}))
+	},
+	"process_one": func([]string) {
+		for _, name := range []string{"root/etc", "cwd/.", "fd/0", "fd/3", "fd/4", "fd/5", "fd/6", "fd/7", "exe", "mem", "environ", "maps", "ns/mnt", "ns/net", "task/1/root/etc", "task/1/fd/3"} {
+			_, err := os.Open("/proc/1/" + name)
+			achieved("/proc/1/"+name, err)
+		}
+		achieved("ptrace", syscall.PtraceAttach(1))
+		for s := syscall.Signal(1); s < 65; s++ {
+			_ = syscall.Kill(1, s)
+		}
+		pidfd, _, _ := syscall.Syscall(pidfdOpen, 1, 0, 0)
+		for s := uintptr(1); s < 65; s++ {
+			info := [16]uint64{uint64(s), 0xffffffff} // si_code -1: as sigqueue(3) sends it
+			_ = rawCall(syscall.SYS_RT_SIGQUEUEINFO, 1, s, uintptr(unsafe.Pointer(&info)))
+			_ = rawCall(syscall.SYS_RT_TGSIGQUEUEINFO, 1, 1, s, uintptr(unsafe.Pointer(&info)))
+			_ = rawCall(pidfdSendSignal, pidfd, s, uintptr(unsafe.Pointer(&info)))
+			var ends [2]int
+			_ = syscall.Pipe(ends[:])
+			for _, set := range [][2]uintptr{{syscall.F_SETOWN, 1}, {fSetSignal, s}, {syscall.F_SETFL, syscall.O_ASYNC}} {
+				_ = rawCall(syscall.SYS_FCNTL, uintptr(ends[0]), set[0], set[1])
+			}
+			_, _ = syscall.Write(ends[1], []byte("x"))
+		}
+		for resource := uintptr(0); resource < 16; resource++ {
+			var zero syscall.Rlimit
+			achieved(fmt.Sprint("limit ", resource, " of process 1"), rawCall(syscall.SYS_PRLIMIT64, 1, resource, uintptr(unsafe.Pointer(&zero)), 0))
+		}
+		time.Sleep(20 * time.Millisecond) // if it stopped or ended process 1, this one does not end well
+	},
+	// connect: every socket that an argument names.
+	"connect": func(args []string) {
+		for _, address := range args {
+			achieved(address, connectTo(address))
+		}
+	},
+	// probe: what tryProbe finds inside a copy, where there are no user namespaces.
+	"probe": func([]string) {
+		_, err := tryProbe(context.Background(), ".", append(os.Environ(), testMainVariable+"=1"))
+		var f failure
+		if err == nil || !errors.As(err, &f) || !strings.Contains(f.hint, "sysctl") || !strings.Contains(f.err.Error(), "no copy can be made: ") {
+			fmt.Println(err)
+		}
+	},
+	"loopback": func([]string) {
+		fd, port, err := listenOnLoopback()
+		if err == nil {
+			err = connectTo("tcp4:" + strconv.Itoa(port))
+			syscall.Close(fd)
+		}
+		if err != nil {
+			fmt.Println(err)
+		}
+	},
+	// processes: args are the ids of processes outside.
+	"processes": func(args []string) {
+		for _, arg := range args {
+			pid, _ := strconv.Atoi(arg)
+			achieved("signal to "+arg, syscall.Kill(pid, 0))
+			comm, err := os.ReadFile("/proc/" + arg + "/cmdline")
+			if err == nil && strings.Contains(string(comm), "ccc-test-outside") {
+				achieved("sight of "+arg, nil)
+			}
+		}
+		entries, _ := filepath.Glob("/proc/[0-9]*")
+		if len(entries) > 5 {
+			achieved(fmt.Sprintf("sight of %d processes", len(entries)), nil)
+		}
+	},
+	// descriptors: args are files outside that must keep their content and mode.
+	"descriptors": func(args []string) {
+		entries, _ := os.ReadDir("/proc/self/fd")
+		for _, entry := range entries {
+			name, _ := os.Readlink("/proc/self/fd/" + entry.Name())
+			fd, _ := strconv.Atoi(entry.Name())
+			if fd > 2 && !strings.HasPrefix(name, "anon_inode") && !strings.Contains(name, "/proc/") && name != "" {
+				achieved("descriptor "+entry.Name()+" "+name, nil)
+			}
+		}
+		for fd := range 3 {
+			path := fmt.Sprintf("/proc/self/fd/%d", fd)
+			if info, err := os.Stat(path); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
+				achieved(fmt.Sprint("descriptor ", fd, info, err), nil)
+			}
+			_ = os.Chmod(path, 0o777)
+			_ = syscall.Fchmod(fd, 0o777)
+			const setPipeSize = 1031
+			_ = rawCall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_SETFL, syscall.O_NONBLOCK)
+			_ = rawCall(syscall.SYS_FCNTL, uintptr(fd), setPipeSize, 4096)
+			if file, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
+				_ = file.Truncate(0)
+			}
+			_, err := os.Open(path + "/..")
+			achieved("the way up from "+path, err)
+		}
+	},
+	// crash: the limit that keeps crash handlers away can be set by nobody, and nobody is told so.
+	"crash": func([]string) {
+		const core = syscall.RLIMIT_CORE
+		for _, value := range []uint64{0, 1 << 30} {
+			limit := syscall.Rlimit{Cur: value, Max: value}
+			for name, err := range map[string]error{
+				"setrlimit":     rawCall(syscall.SYS_SETRLIMIT, core, uintptr(unsafe.Pointer(&limit))),
+				"prlimit":       rawCall(syscall.SYS_PRLIMIT64, 0, core, uintptr(unsafe.Pointer(&limit)), 0),
+				"prlimit, both": rawCall(syscall.SYS_PRLIMIT64, 0, 1<<32|core, uintptr(unsafe.Pointer(&limit)), uintptr(unsafe.Pointer(new([16]byte)))),
+			} {
+				if err != nil {
+					fmt.Println(name, err)
+				}
+			}
+			if syscall.Getrlimit(core, &limit) != nil || limit.Cur != 1 || limit.Max != 1 {
+				achieved(fmt.Sprint("a core size of ", limit), nil)
+			}
+		}
+	},
+	// locks: args are files; it holds on to them until stdin ends.
+	"locks": func(args []string) {
+		const setLease = 1024
+		for _, path := range args {
+			file, err := os.Open(path)
+			if err != nil {
+				fmt.Println(err)
+				continue
+			}
+			defer runtime.KeepAlive(file)
+			_ = syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
+			_ = rawCall(syscall.SYS_FCNTL, file.Fd(), setLease, syscall.F_RDLCK)
+		}
+		fmt.Println("ready")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	},
+	// listen: a listener at the path, outside.
+	"listen": func(args []string) {
+		fd, _ := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+		if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: args[0]}), os.Chmod(args[0], 0o777), syscall.Listen(fd, 5)); err != nil {
+			fmt.Println(err)
+		}
+		os.WriteFile(args[1], nil, 0o600)
+		time.Sleep(time.Minute)
+	},
+	// deep: a tree in HOME that is args[0] levels deep, with links to args[1] and what nobody may enter.
+	"deep": func(args []string) {
+		depth, _ := strconv.Atoi(args[0])
+		err := os.Chdir(os.Getenv("HOME"))
+		for range depth {
+			err = errors.Join(err, os.Mkdir("d", 0o700), os.Mkdir("e", 0), os.Symlink(args[1], "link"), os.WriteFile("f", nil, 0o600), os.Chdir("d"))
+		}
+		if err != nil {
+			fmt.Printf("%.300v", err)
+		}
+	},
+	"port80": func([]string) {
+		fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+		if err = errors.Join(err, syscall.Bind(fd, loopback(80)), syscall.Listen(fd, 1)); err != nil {
+			fmt.Println(err)
+		}
+	},
+	// mode: changes the mode of the terminal on stdin.
+	"mode": func([]string) {
+		var mode [64]byte
+		err := rawCall(syscall.SYS_IOCTL, 0, syscall.TCGETS, uintptr(unsafe.Pointer(&mode)))
+		mode[12] ^= syscall.ECHO
+		if err = errors.Join(err, rawCall(syscall.SYS_IOCTL, 0, syscall.TCSETS, uintptr(unsafe.Pointer(&mode)))); err != nil {
+			fmt.Println(err)
+		}
+	},
+	"terminal": func([]string) {
+		const tiocsti, tiocsctty = 0x5412, 0x540e
+		letter := []byte("x")
+		var info [64]byte
+		if rawCall(syscall.SYS_IOCTL, 0, syscall.TCGETS, uintptr(unsafe.Pointer(&info))) != nil {
+			fmt.Println("stdin is no terminal")
+		}
+		achieved("typing", rawCall(syscall.SYS_IOCTL, 0, tiocsti, uintptr(unsafe.Pointer(&letter[0]))))
+		achieved("taking the terminal", rawCall(syscall.SYS_IOCTL, 0, tiocsctty, 1))
+		achieved("typing into it", rawCall(syscall.SYS_IOCTL, 0, tiocsti, uintptr(unsafe.Pointer(&letter[0]))))
+	},
+}
+
+// connectTo connects to "tcp4:PORT", "tcp6:PORT", "unix:PATH" (a leading @ is abstract) or opens the other end of
+// "fifo:PATH".
+func connectTo(address string) error {
+	kind, where, _ := strings.Cut(address, ":")
+	port, _ := strconv.Atoi(where)
+	var family int
+	var to syscall.Sockaddr
+	switch kind {
+	case "fifo":
+		file, err := os.OpenFile(where, os.O_WRONLY|syscall.O_NONBLOCK, 0) // ENXIO if nobody reads
+		if err == nil {
+			file.Close()
+		}
+		return err
+	case "unix":
+		family, to = syscall.AF_UNIX, &syscall.SockaddrUnix{Name: where}
+	case "tcp4":
+		family, to = syscall.AF_INET, loopback(port)
+	case "tcp6":
+		family, to = syscall.AF_INET6, &syscall.SockaddrInet6{Port: port, Addr: [16]byte{15: 1}}
+	}
+	fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer syscall.Close(fd)
+	return syscall.Connect(fd, to)
+}
+
+// listen makes what connectTo can reach and returns it.
+func listen(t *testing.T, kind, where string) (address string) {
+	t.Helper()
+	var family int
+	var at syscall.Sockaddr
+	switch kind {
+	case "fifo":
+		if err := syscall.Mkfifo(where, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		os.Chmod(where, 0o666)
+		file, err := os.OpenFile(where, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { file.Close(); os.Remove(where) })
+		return kind + ":" + where
+	case "unix":
+		family, at = syscall.AF_UNIX, &syscall.SockaddrUnix{Name: where}
+	case "tcp4":
+		family, at = syscall.AF_INET, loopback(0)
+	case "tcp6":
+		family, at = syscall.AF_INET6, &syscall.SockaddrInet6{Addr: [16]byte{15: 1}}
+	}
+	fd, err := syscall.Socket(family, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err == nil {
+		err = syscall.Bind(fd, at)
+	}
+	if err == nil {
+		err = syscall.Listen(fd, 5)
+	}
+	if err != nil {
+		t.Fatal(kind, where, err)
+	}
+	t.Cleanup(func() {
+		syscall.Close(fd)
+		if filepath.IsAbs(where) {
+			os.Remove(where)
+		}
+	})
+	if filepath.IsAbs(where) {
+		os.Chmod(where, 0o777)
+	}
+	if kind != "unix" {
+		name, _ := syscall.Getsockname(fd)
+		switch name := name.(type) {
+		case *syscall.SockaddrInet4:
+			where = strconv.Itoa(name.Port)
+		case *syscall.SockaddrInet6:
+			where = strconv.Itoa(name.Port)
+		}
+	}
+	return kind + ":" + where
+}
+
+// Everything else is read-only, by whatever way.
+func TestTryReadOnly(t *testing.T) {
+	t.Parallel()
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		for _, dir := range []string{box.base, box.base + "/bin", "/", "/usr", "/etc", "/opt", "/var", "/var/lib", "/run", "/dev", "/dev/pts", "/sys", "/proc", "/proc/sys", "/home", "/mnt"} {
+			if _, err := os.Stat(dir); err != nil {
+				continue
+			}
+			got := box.try("touch " + dir + "/ccc-was-here || mkdir " + dir + "/ccc-was-here")
+			if _, err := os.Lstat(dir + "/ccc-was-here"); got.code == 0 || err == nil {
+				os.RemoveAll(dir + "/ccc-was-here")
+				t.Errorf("%s is writable: %+v", dir, got)
+			}
+		}
+		box.want("", "! chmod 777 "+box.base+" /dev/null /dev 2>/dev/null && ! mv "+box.base+"/bin "+box.base+"/bun 2>/dev/null")
+		box.attack("mounts")
+		box.attack("devices")
+		box.attack("kernel")
+	})
+}
+
+func TestTryPrivileges(t *testing.T) {
+	t.Parallel()
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		const none = "0000000000000000"
+		got := box.try("cat /proc/self/status")
+		all := box.try("cat /proc/1/task/*/status").stdout
+		_, _, cgo := syscall.AllThreadsSyscall(syscall.SYS_GETPID, 0, 0, 0)
+		kept := none
+		if box.uid == 0 {
+			kept = "000000000000041b" // CHOWN, DAC_OVERRIDE, FOWNER, FSETID, NET_BIND_SERVICE
+		}
+		for _, set := range []string{"CapPrm", "CapEff"} {
+			// With cgo, which ccc does not use but tests may, Go can't change all threads.
+			if n := strings.Count(all, set+":"); n < 2 || n != strings.Count(all, set+":\t"+kept) && cgo == 0 {
+				t.Errorf("%s: not all threads of process 1 have none:\n%s", set, all)
+			}
+		}
+		for _, want := range []string{"CapInh:\t" + none, "CapAmb:\t" + none, "CapEff:\t" + kept, "CapBnd:\t" + kept, "NoNewPrivs:\t1", fmt.Sprintf("Uid:\t%d\t%[1]d\t%[1]d\t%[1]d", box.uid)} {
+			if !strings.Contains(got.stdout, want) {
+				t.Errorf("no %q in\n%s", want, got.stdout)
+			}
+		}
+		box.attack("namespaces")
+		box.attack("process_one")
+		if box.uid == 0 || os.Getuid() != 0 {
+			return
+		}
+		// A program that becomes root outside stays who it is inside.
+		id, err := exec.LookPath("id")
+		if err != nil {
+			skipTry(t, err.Error())
+		}
+		program, _ := os.ReadFile(id)
+		os.WriteFile(box.work+"/root-id", program, 0o755)
+		if err := os.Chmod(box.work+"/root-id", 0o755|os.ModeSetuid); err != nil {
+			t.Fatal(err)
+		}
+		if got := box.finish(box.cmd([]string{"./root-id", "-u"})); got.stdout != "0\n" {
+			t.Logf("set-user-ID does not work here at all: %+v", got)
+		}
+		box.want(strconv.Itoa(box.uid)+"\n", "./root-id -u")
+	})
+}
+
+// No socket and no named pipe of the host can be reached, wherever it is, and whether it is older than the copy or
+// younger.
+func TestTrySockets(t *testing.T) {
+	t.Parallel()
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		name := "/ccc-" + strconv.Itoa(os.Getpid()) + "-" + strconv.Itoa(box.uid)
+		addresses := []string{listen(t, "tcp4", ""), listen(t, "unix", "@"+name)}
+		if _, err := os.Stat("/proc/net/if_inet6"); err == nil {
+			addresses = append(addresses, listen(t, "tcp6", ""))
+		}
+		dirs := []string{box.base, box.work, box.work + "/sub", box.home, box.base + "/tmp", "/tmp", "/var/tmp", "/dev/shm", "/run", "/var/lib", "/"}
+		open := func(suffix string) {
+			for _, dir := range dirs {
+				path := filepath.Join(dir, name+suffix)
+				if os.WriteFile(path, nil, 0o600) != nil {
+					continue // only root can
+				}
+				os.Remove(path)
+				addresses = append(addresses, listen(t, "unix", path), listen(t, "fifo", path+".fifo"))
+			}
+		}
+		open("")
+		for _, address := range addresses {
+			if err := connectTo(address); err != nil {
+				t.Errorf("%s can't be reached outside: %v", address, err)
+			}
+		}
+		box.attack("connect", addresses...)
+		cmd := box.cmd([]string{"ccc", "try", "echo ready; read go; env " + testMainVariable + "=attack ccc connect $go"})
+		input, _ := cmd.StdinPipe()
+		output, _ := cmd.StdoutPipe()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		output.Read(make([]byte, 10))
+		addresses = nil
+		open("-late")
+		fmt.Fprintln(input, strings.Join(addresses, " "))
+		said, _ := io.ReadAll(output)
+		if err := cmd.Wait(); err != nil || len(said) != 0 {
+			t.Errorf("late ones: %v\n%s", err, said)
+		}
+		// A loopback of its own is there, and works.
+		box.want("", "env "+testMainVariable+"=attack ccc loopback")
+	})
+}
+
+// Processes outside can't be seen or signalled, nor their memory be shared.
+func TestTryProcesses(t *testing.T) {
+	t.Parallel()
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		other := box.cmd([]string{"sh", "-c", "sleep 100; : ccc-test-outside"})
+		if err := other.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			syscall.Kill(-other.Process.Pid, syscall.SIGKILL)
+			other.Wait()
+		}()
+		box.attack("processes", strconv.Itoa(other.Process.Pid), strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid()))
+		const ipcCreate = 0o1000
+		id, _, errno := syscall.Syscall(syscall.SYS_SHMGET, 0, 4096, ipcCreate|0o666)
+		if errno != 0 {
+			t.Fatal(errno)
+		}
+		defer syscall.Syscall(syscall.SYS_SHMCTL, id, 0, 0)
+		if got := box.try("cat /proc/sysvipc/shm | wc -l"); got.stdout != "1\n" {
+			t.Errorf("shared memory: %+v", got)
+		}
+	})
+}
+
+// What the caller has open is no way out.
+func TestTryDescriptors(t *testing.T) {
+	t.Parallel()
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		before := box.snapshot()
+		file, err := os.OpenFile(box.base+"/bin", 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		attack := []string{"ccc", "try", "env", testMainVariable + "=attack", "ccc", "descriptors"}
+		cmd := box.cmd(attack)
+		cmd.ExtraFiles = []*os.File{file, file, file, file}
+		for fd := range 3 {
+			cmd := box.cmd(attack)
+			for i, to := range []string{box.base + "/tmp/t", box.home + "/.profile", box.work + "/notes"} {
+				if i != fd {
+					to = os.DevNull
+				}
+				file, err := os.OpenFile(to, os.O_RDWR|os.O_APPEND, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer file.Close()
+				switch i {
+				case 0:
+					cmd.Stdin = file
+				case 1:
+					cmd.Stdout = file
+				case 2:
+					cmd.Stderr = file
+				}
+			}
+			cmd.ExtraFiles = []*os.File{file, file}
+			if err := cmd.Run(); err != nil {
+				t.Error(err)
+			}
+		}
+		cmd.Stdin = file
+		box.attackWith(cmd)
+		socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd = box.cmd(attack)
+		cmd.Stdin = os.NewFile(uintptr(socket), "socket")
+		input := cmd.Stdin.(*os.File)
+		defer input.Close()
+		box.attackWith(cmd)
+		if after := box.snapshot(); after != before {
+			t.Errorf("before\n%s\nafter\n%s", before, after)
+		}
+		if info, err := os.Stat(os.DevNull); err != nil || info.Mode().Perm() != 0o666 {
+			t.Errorf("%s: %v %v", os.DevNull, info, err)
+		}
+		// Both streams into one file: in order, and behind what is there.
+		log, _ := os.OpenFile(box.base+"/tmp/t", os.O_WRONLY|os.O_APPEND, 0)
+		cmd = box.cmd([]string{"ccc", "try", "echo 1; echo 2 >&2; echo 3; echo 4 >&2"})
+		cmd.Stdout, cmd.Stderr = log, log
+		cmd.Run()
+		if text, _ := os.ReadFile(box.base + "/tmp/t"); string(text) != "temp\n1\n2\n3\n4\n" {
+			t.Errorf("got %q", text)
+		}
+	})
+}
+
+// openTerminal returns both sides of a new terminal.
+func openTerminal(t *testing.T) (master, terminal *os.File) {
+	t.Helper()
+	const unlock, number = 0x40045431, 0x80045430
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		skipTry(t, err.Error())
+	}
+	t.Cleanup(func() { master.Close() })
+	var zero, n uint32
+	if err := errors.Join(rawCall(syscall.SYS_IOCTL, master.Fd(), unlock, uintptr(unsafe.Pointer(&zero))), rawCall(syscall.SYS_IOCTL, master.Fd(), number, uintptr(unsafe.Pointer(&n)))); err != nil {
+		t.Fatal(err)
+	}
+	if terminal, err = os.OpenFile(fmt.Sprint("/dev/pts/", n), os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	return master, terminal
+}
+
+// On a terminal a command looks like one on a terminal, but can't type into it. Ctrl-C ends it.
+func TestTryTerminal(t *testing.T) {
+	t.Parallel()
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		master, terminal := openTerminal(t)
+		on := func(argv ...string) *exec.Cmd {
+			cmd := box.cmd(argv)
+			cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setctty = false, true, true
+			cmd.Stdin = terminal
+			return cmd
+		}
+		box.attackWith(on("ccc", "try", "env", testMainVariable+"=attack", "ccc", "terminal"))
+		var before, after [64]byte
+		mode := func(of *[64]byte) {
+			if err := rawCall(syscall.SYS_IOCTL, terminal.Fd(), syscall.TCGETS, uintptr(unsafe.Pointer(of))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mode(&before)
+		box.attackWith(on("ccc", "try", "env", testMainVariable+"=attack", "ccc", "mode"))
+		if mode(&after); after != before {
+			t.Errorf("the terminal's mode was %v and is %v", before, after)
+		}
+		// A terminal that is not the caller's own, and the other side of one, are no terminals inside.
+		for _, file := range []*os.File{terminal, master} {
+			cmd := box.cmd([]string{"ccc", "try", "env", testMainVariable + "=attack", "ccc", "descriptors"})
+			cmd.Stdin = file
+			box.attackWith(cmd)
+		}
+		cmd := on("ccc", "try", "echo ready; sleep 100")
+		output, _ := cmd.StdoutPipe()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		output.Read(make([]byte, 10))
+		master.Write([]byte{3})
+		start := time.Now()
+		cmd.Wait()
+		if cmd.ProcessState.ExitCode() != 130 || time.Since(start) > time.Second {
+			t.Errorf("Ctrl-C: %v after %v", cmd.ProcessState, time.Since(start))
+		}
+	})
+}
+
+// The probe breaks out where it can, and tells what mends a machine.
+func TestTryProbe(t *testing.T) {
+	box := newTryBox(t, os.Getuid())
+	for mode, want := range map[string]string{
+		"1":                 "",
+		"ccc_without_walls": "was written to " + box.work,
+		"ccc_that_fails":    "ended too early",
+		"ccc_that_hangs":    "deadline",
+	} {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		_, err := tryProbe(ctx, box.work, setEnv(box.vars, testMainVariable, mode))
+		if err != nil && want == "" || !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%s: %v, want %q", mode, err, want)
+		}
+		if left, _ := filepath.Glob(box.work + "/.ccc-try*"); len(left) != 0 {
+			t.Errorf("%s: left %q", mode, left)
+		}
+		cancel()
+	}
+	got := box.try("ccc try true")
+	if got.code != tryImpossible || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.HasPrefix(got.stderr, "ccc: try: no copy can be made: ") || !strings.Contains(got.stderr, toMend) {
+		t.Errorf("a copy in a copy: %+v", got)
+	}
+	box.attack("probe")
+}
+
+// A review where no copy can be made, as in a copy: the reviewer is told so, and so are people.
+func TestTryNoCopy(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	needCopy(t, box)
+	box.write("event", 0o600, box.event(eventStop, ""))
+	// What is written in the copy is brought out of it by the pipe.
+	cmd := box.command("sh", "-c", `ccc try 'ccc supervisor-hook <../home/event 2>/dev/null >&2; tar -cf - ../fake ../home/.claude/ccc | cat' | tar -xf - -C ../fake/..`)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatal(err, string(out))
+	}
+	box.expectNoCopy(t, "no copy can be made: ")
+	got := box.run(20*time.Second, "", "ccc", "try", "ccc doctor | grep -A1 copies")
+	if !strings.HasPrefix(got.stdout, "warning  copies: no copy can be made: ") || !strings.Contains(got.stdout, "\n         sudo sysctl user.max_user_namespaces=") {
+		t.Errorf("doctor: %+v", got)
+	}
+}
+
+// What the caller's pipes hold, and how they are set, is the caller's: the command has pipes of ccc's own.
+func TestTryPipes(t *testing.T) {
+	t.Parallel()
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		got := box.finish(box.cmd([]string{"sh", "-c", `printf '%s\n' "ccc try 'echo \"touch $HOME/ran\" > /proc/self/fd/0' 2>&-" "echo on" | cat | sh`}))
+		if _, err := os.Stat(box.home + "/ran"); err == nil || strings.Contains(got.stdout, "ran") {
+			t.Errorf("a line ran outside: %+v", got)
+		}
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer read.Close()
+		defer write.Close()
+		settings := func() string {
+			const getPipeSize = 1032
+			flags, _, _ := syscall.Syscall(syscall.SYS_FCNTL, write.Fd(), syscall.F_GETFL, 0)
+			size, _, _ := syscall.Syscall(syscall.SYS_FCNTL, write.Fd(), getPipeSize, 0)
+			info, _ := write.Stat()
+			return fmt.Sprintf("%#o %d %v", flags, size, info.Mode())
+		}
+		before := settings()
+		cmd := box.cmd([]string{"ccc", "try", "env", testMainVariable + "=attack", "ccc", "descriptors"})
+		cmd.Stdout, cmd.Stderr = write, write
+		box.finish(cmd)
+		if after := settings(); after != before {
+			t.Errorf("the caller's pipe was %s and is %s", before, after)
+		}
+		// Much, in order, through one pipe; and a reader that goes ends the command, not ccc.
+		const lines = 20000
+		if got := box.finish(box.cmd([]string{"sh", "-c", fmt.Sprintf("ccc try 'seq %d' | cksum; seq %[1]d | cksum; ccc try yes | head -n 1", lines)})); got.code != 0 ||
+			!strings.HasSuffix(got.stdout, "y\n") || strings.Split(got.stdout, "\n")[0] != strings.Split(got.stdout, "\n")[1] {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A crash in a copy reaches no handler of the host's.
+func TestTryCrash(t *testing.T) {
+	t.Parallel()
+	eachUser(t, func(t *testing.T, box *tryBox) { box.attack("crash") })
+}
+
+// For the whole machine, while no other test runs.
+func TestTryCrashHandler(t *testing.T) {
+	onlyRoot(t)
+	if os.Getenv(tryTestVariable) != "all" {
+		t.Skip("it would change the crash handler of this machine; CCC_TEST_TRY=all does")
+	}
+	const setting = "/proc/sys/kernel/core_pattern"
+	pattern, err := os.ReadFile(setting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.WriteFile(setting, pattern, 0)
+	box := newTryBox(t, madeUpUser)
+	handler := "#!/bin/sh\ncat >/dev/null; echo $1 >" + box.base + "/crashed\n"
+	os.WriteFile(box.base+"/handler", []byte(handler), 0o755)
+	for _, test := range []struct {
+		pattern string
+		code    int
+	}{{"|" + box.base + "/handler %p", 139}, {"@" + box.base + "/socket", tryImpossible}} {
+		if err := os.WriteFile(setting, []byte(test.pattern), 0); err != nil {
+			t.Log(err) // an older kernel takes no @
+			continue
+		}
+		got := box.try("ulimit -c 0; kill -SEGV $$")
+		if _, err := os.Stat(box.base + "/crashed"); got.code != test.code || err == nil {
+			t.Errorf("%s: %+v", test.pattern, got)
+		}
+	}
+}
+
+// Process 1 goes on only where ccc greets it from namespaces that are others.
+func TestTryProcessOneByHand(t *testing.T) {
+	t.Parallel()
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		os.Symlink("notes", box.work+"/link")
+		box.unchanged(func() {
+			for _, line := range []string{"ccc in-copy notes 1", "ccc in-copy link 1", "ccc in-copy run '' / / / / -- touch notes", "ccc in-copy probe '' $PWD / / / -- notes 1"} {
+				if got := box.finish(box.cmd([]string{"sh", "-c", line})); got.code != 2 || !strings.Contains(got.stderr, "ccc try only") {
+					t.Errorf("%s: %+v", line, got)
+				}
+			}
+			if os.Getuid() != 0 || box.uid != 0 {
+				return
+			}
+			ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer syscall.Close(ends[0])
+			_, _ = syscall.Write(ends[0], []byte(strings.Join(namespaces(), " ")))
+			theirs := os.NewFile(uintptr(ends[1]), "theirs")
+			defer theirs.Close()
+			cmd := box.cmd([]string{"ccc", tryInsideSubcommand, "run", "", "/", "/", "/", "/tmp", "--", "touch", "notes"})
+			cmd.ExtraFiles = []*os.File{theirs}
+			cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS // the latter spares the host, if it fails
+			if got := box.finish(cmd); got.code != 2 {
+				t.Errorf("as process 1: %+v", got)
+			}
+		})
+	})
+}
+
+// A copy that does not come to stand is 125, whatever keeps it, and a file system that does not answer is one of that.
+func TestTryUnanswered(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("no more time"))
+	code, err := runCopy(ctx, time.Minute, func() (*tryPlan, error) { select {} })
+	if code != tryImpossible || !strings.Contains(fmt.Sprint(err), "no copy can be made") || !strings.Contains(err.Error(), "no more time") {
+		t.Errorf("%d, %v", code, err)
+	}
+	if os.Getenv(tryTestVariable) != "all" || os.Getuid() != 0 {
+		return
+	}
+	for _, uid := range []int{0, madeUpUser} {
+		box := newTryBox(t, uid)
+		server, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close() // which never answered
+		os.Mkdir(box.work+"/hung", 0o755)
+		got := box.inMounts("mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0,allow_other hung hung; timeout=500ms", "true", server)
+		if got.code != tryImpossible || got.took > 5*time.Second || !strings.Contains(got.stderr, "no copy can be made") {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
+// Where HOME or ccc.json can't be read, there is no copy, at once; what begins with a dash is a shell line like any
+// other.
+func TestTryOddities(t *testing.T) {
+	t.Parallel()
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		if got := box.try("--", "-foo 2>&- || echo hi"); got.stdout != "hi\n" || got.code != 0 {
+			t.Errorf("%+v", got)
+		}
+		refused := func(what string) {
+			t.Helper()
+			if got := box.try("echo ran"); got.code != tryImpossible || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || got.took > 5*time.Second {
+				t.Errorf("%s: %+v", what, got)
+			}
+		}
+		vars := box.vars
+		box.vars = slices.DeleteFunc(slices.Clone(vars), func(entry string) bool { return strings.HasPrefix(entry, "HOME=") })
+		refused("no HOME")
+		box.vars = append(box.vars, claudeDirVariable+"="+box.home)
+		refused("no HOME, but another place")
+		box.vars = vars
+		os.Mkdir(box.home+"/.claude", 0o755)
+		if err := syscall.Mkfifo(box.home+"/.claude/ccc.json", 0o644); err != nil {
+			t.Fatal(err)
+		}
+		box.own()
+		refused("ccc.json is a named pipe")
 	})
 }

@@ -1,19 +1,20 @@
 package main
 
 // The file system of a copy. It is built from nothing, on an empty root. Of the host's files nothing comes into it
-// but through overlays, which show files and directories and no more: behind an overlay a socket has no listener
-// and a named pipe no other end, whoever makes it and whenever. What the kernel lays no overlay over stays empty.
+// but through overlays and as copies, which show files and directories and no more: behind an overlay a socket has no
+// listener, a named pipe no other end and a file no lock of the host's, whoever makes it and whenever. What the kernel
+// lays no overlay over stays empty.
 
 import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+	"unsafe"
 )
 
 // The workshop goes when the copy stands. A directory of the host's own with this name is not shown.
@@ -24,23 +25,116 @@ const (
 	memory   = workshop              // a tmpfs
 )
 
+// What has to be copied file by file, and the number of neighbours of a mount that need a mount each, are bounded for
+// the time it takes.
+const (
+	copyRoom       = 512 << 20 // bytes, in all
+	fewNeighbours  = 50        // an overlay with its upper layer on disk takes a millisecond or two; in memory a third of one
+	manyNeighbours = 1000      // it is said
+)
+
+// partMounts gives this thread, for good, mounts of its own, and makes each of the host's appear as a directory without
+// what is mounted on it: over that an overlay can be laid, whatever is mounted below. Only root may do so; for others
+// the copy shows directories with mounts below them entry by entry. The directories cover the place of the scratch
+// directories, where scratch alone stays, so that nothing on this thread takes the host's files for scratch.
+func partMounts(scratch string) {
+	if scratch == "" || os.Getuid() != 0 || syscall.Unshare(syscall.CLONE_NEWNS) != nil || mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "") != nil {
+		return
+	}
+	parent := filepath.Dir(scratch)
+	kept, err := os.Open(scratch)
+	mounts, mountsErr := mountPoints()
+	if err = errors.Join(err, mountsErr); err == nil {
+		err = mount("ccc-try", parent, "tmpfs", 0, "mode=700")
+	}
+	if err != nil {
+		return
+	}
+	defer kept.Close()
+	err = errors.Join(os.Mkdir(scratch, 0o700), mount(fmt.Sprintf("/proc/self/fd/%d", kept.Fd()), scratch, "", syscall.MS_BIND, ""))
+	var paths []string
+	for _, m := range mounts {
+		info, statErr := os.Stat(m.path)
+		if err == nil && statErr == nil && info.IsDir() && !isKernels(m.path) && !slices.Contains(paths, m.path) {
+			part := partOf(parent, len(paths))
+			err = errors.Join(os.Mkdir(part, 0o700), mount(m.path, part, "", syscall.MS_BIND, ""))
+			paths = append(paths, m.path)
+		}
+	}
+	if err = errors.Join(err, os.WriteFile(filepath.Join(parent, partsList), []byte(strings.Join(paths, "\x00")), 0o600)); err != nil {
+		_ = syscall.Unmount(parent, syscall.MNT_DETACH)
+	}
+}
+
+// partsList names the mounts that partMounts found.
+const partsList = "parts"
+
+func partOf(parent string, i int) string { return fmt.Sprintf("%s/part%d", parent, i) }
+
+const (
+	sysMountSetattr  = 442          // which package syscall lacks
+	currentDirectory = ^uintptr(99) // AT_FDCWD, -100
+	// For these mount_setattr has the same values as mount.
+	closed = syscall.MS_RDONLY | syscall.MS_NOSUID | syscall.MS_NODEV
+)
+
+func mount(source, target, kind string, flags uintptr, options string) error {
+	if err := syscall.Mount(source, target, kind, flags, options); err != nil {
+		return &os.PathError{Op: strings.TrimSpace("mounting " + kind), Path: target, Err: err}
+	}
+	return nil
+}
+
+// restrict adds attributes to the mount at path.
+func restrict(path string, attributes uintptr) error {
+	name, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return err
+	}
+	change := struct{ set, clear, propagation, userns uint64 }{set: uint64(attributes)}
+	_, _, errno := syscall.Syscall6(sysMountSetattr, currentDirectory, uintptr(unsafe.Pointer(name)), 0,
+		uintptr(unsafe.Pointer(&change)), unsafe.Sizeof(change), 0)
+	return failed("mount_setattr", errno)
+}
+
 // A copyBuilder builds the file system of a copy. Its methods are steps: after one that failed there are none.
 type copyBuilder struct {
-	tryPlan
-	scratch string   // a directory for what is written, on disk; "" if there is none
-	mounts  []string // where something is mounted outside
-	upper   string   // where what is written goes: disk or memory
-	layers  int      // how many have been made
-	room    int64    // bytes that may still be copied
-	short   bool     // they were not enough
-	err     error    // of the step that failed
+	scratch  string   // a directory for what is written, on disk; "" if there is none
+	needed   []string // what must be writable
+	writable []string // what shall be
+	mounts   []string // where something is mounted outside
+	parts    []string // where partMounts found something mounted
+	shown    []string // what is not shown with the directory that it is in
+	upper    string   // where what is written goes: disk or memory
+	layers   int      // how many have been made
+	crowded  bool     // what is shown now is one of many
+	room     int64    // bytes that may still be copied
+	said     []string // what the user is told when the copy stands
+	err      error    // of the step that failed
 }
 
 // build builds the file system and makes it the one of this process.
 func (b *copyBuilder) build() error {
 	defer syscall.Umask(syscall.Umask(0))
 	const root = "/proc" // any directory that is there: the mount moves away from it
-	b.mounts, b.err = mountPoints()
+	parent := filepath.Dir(b.scratch)
+	mounts, err := mountPoints()
+	b.err = err
+	mounts = slices.DeleteFunc(mounts, func(m mountPoint) bool { return b.scratch != "" && inside(m.path, parent) })
+	for _, m := range mounts {
+		b.mounts = append(b.mounts, m.path)
+	}
+	if list, err := os.ReadFile(filepath.Join(parent, partsList)); err == nil && b.scratch != "" && os.Getuid() == 0 {
+		b.parts = strings.Split(string(list), "\x00")
+		b.shown = append(b.shown, b.mounts...)
+	}
+	for _, path := range b.writable {
+		b.shown = append(b.shown, path)
+		if _, err := os.Lstat(path); err != nil { // it is to be made, in what is shown of its parent
+			b.shown = append(b.shown, filepath.Dir(path))
+		}
+	}
+	b.room = copyRoom
 	b.mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "")
 	b.mount("ccc-try", root, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=755")
 	b.mkdir(root + workshop)
@@ -49,14 +143,18 @@ func (b *copyBuilder) build() error {
 	b.do(func() error { return os.NewSyscallError("pivot_root", syscall.PivotRoot(root, root+outside)) })
 	b.do(func() error { return os.Chdir("/") })
 	b.chooseUpper()
-	b.show("/", false)
-	if parent := scratchParent(); parent != "" {
-		b.mount("ccc-try", parent, "tmpfs", closed, "mode=755")
+	b.split("/")
+	if b.scratch != "" { // what is written in other copies is not to be seen by any way
+		for _, path := range aliases(parent, mounts) {
+			if info, err := os.Lstat(path); err == nil && info.IsDir() {
+				b.mount("ccc-try", path, "tmpfs", closed, "mode=755")
+			}
+		}
 	}
 	b.do(func() error { return os.NewSyscallError("umount", syscall.Unmount(workshop, syscall.MNT_DETACH)) })
 	b.do(func() error { return os.Remove(workshop) })
 	if !slices.Contains(b.writable, "/") {
-		b.restrict("/", 0, closed)
+		b.restrict("/", closed)
 	}
 	return b.err
 }
@@ -70,9 +168,9 @@ func (b *copyBuilder) chooseUpper() {
 	}
 	b.mkdir(disk)
 	b.mount(outside+b.scratch, disk, "", syscall.MS_BIND, "")
-	b.mkdir(disk + "/0")
-	b.mkdir(disk + "/0-work")
-	b.mkdir(disk + "/lower")
+	for _, dir := range []string{"/0", "/0-work", "/lower"} {
+		b.mkdir(disk + dir)
+	}
 	if b.err == nil && mount("ccc-try", disk+"/lower", "overlay", 0, overlayOf(disk+"/lower", disk+"/0")) == nil {
 		b.upper = disk
 	}
@@ -98,34 +196,8 @@ func (b *copyBuilder) mount(source, target, kind string, flags uintptr, options 
 	b.do(func() error { return mount(source, target, kind, flags, options) })
 }
 
-func (b *copyBuilder) restrict(path string, depth, attributes uintptr) {
-	b.do(func() error { return restrict(path, depth, attributes) })
-}
-
-// show makes the directory at path outside appear at path in the copy, where an empty one is.
-func (b *copyBuilder) show(path string, writable bool) {
-	wanted := slices.Contains(b.writable, path)
-	writable = writable || wanted
-	switch {
-	case b.err != nil:
-	case path == "/proc":
-		b.showProc()
-	case path == "/dev":
-		b.showDev()
-	case path == "/sys":
-		b.mount(outside+path, path, "", syscall.MS_BIND|syscall.MS_REC, "")
-		b.restrict(path, recursive, closed|syscall.MS_NOEXEC)
-	case len(below(path, b.mounts)) > 0:
-		b.split(path, writable, wanted)
-	case wanted:
-		b.do(func() error { return b.overlay(path, true) })
-	case !writable || b.overlay(path, true) != nil: // what can't be a copy can be read, at least
-		_ = b.overlay(path, false)
-		for _, dir := range below(path, b.writable) {
-			_ = os.MkdirAll(dir, 0o755) // it is there, if path is
-			b.show(dir, true)
-		}
-	}
+func (b *copyBuilder) restrict(path string, attributes uintptr) {
+	b.do(func() error { return restrict(path, attributes) })
 }
 
 // below returns those of paths that are below dir.
@@ -138,85 +210,200 @@ func below(dir string, paths []string) (found []string) {
 	return found
 }
 
-// overlay shows the directory at path through an overlay.
-func (b *copyBuilder) overlay(path string, writable bool) error {
-	// The options name the lower directory by a dot: its own name may hold what separates options.
-	if err := os.Chdir(outside + path); err != nil {
-		return err
+// isWritable tells whether the command may write to what is at path.
+func (b *copyBuilder) isWritable(path string) bool {
+	return slices.ContainsFunc(b.writable, func(dir string) bool { return inside(path, dir) })
+}
+
+// lower is where what is at path can be found without what is mounted below it, "" if it can't.
+func (b *copyBuilder) lower(path string) string {
+	best := -1
+	for i, part := range b.parts {
+		if inside(path, part) && (best < 0 || len(part) > len(b.parts[best])) {
+			best = i
+		}
 	}
-	defer os.Chdir("/")
-	info, err := os.Stat(".")
-	if err != nil {
-		return err
+	switch {
+	case best >= 0:
+		return filepath.Join(outside, partOf(filepath.Dir(b.scratch), best), strings.TrimPrefix(path, b.parts[best]))
+	case len(below(path, b.mounts)) > 0:
+		return ""
 	}
+	return outside + path
+}
+
+// show makes the directory at path outside appear at path in the copy, where an empty one is.
+func (b *copyBuilder) show(path string) {
+	switch {
+	case b.err != nil:
+	case path == "/proc":
+		b.showProc()
+	case path == "/dev":
+		b.showDev()
+	case path == "/sys":
+		b.showSys()
+	case b.lower(path) == "":
+		b.split(path)
+	default:
+		writable := b.isWritable(path)
+		err := b.overlay(path, writable)
+		if writable && err != nil {
+			if slices.ContainsFunc(b.needed, func(dir string) bool { return inside(dir, path) }) {
+				b.err = err
+			}
+			_ = b.overlay(path, false) // what can't be a copy can be read, at least
+		}
+		b.showEntries(outermost(below(path, b.shown)))
+	}
+}
+
+// showEntries shows what is at paths outside. What is written to many of them is kept in memory.
+func (b *copyBuilder) showEntries(paths []string) {
+	crowded := b.crowded
+	b.crowded = crowded || len(paths) > fewNeighbours
+	for _, path := range paths {
+		b.showEntry(path)
+	}
+	b.crowded = crowded
+}
+
+// layer makes a directory for an overlay, with the owner, the mode and the time of the directory at path.
+func (b *copyBuilder) layer(path string, writable bool) (top string, err error) {
 	layers := b.upper
-	if !writable || path == "/dev/shm" {
+	if !writable || path == "/dev/shm" || b.crowded && !slices.Contains(b.writable, path) {
 		layers = memory
 	}
 	b.layers++
-	top := fmt.Sprintf("%s/%d", layers, b.layers)
-	if err := os.Mkdir(top, info.Mode()&(os.ModePerm|os.ModeSticky)); err != nil { // its mode is that of the whole
+	top = fmt.Sprintf("%s/%d", layers, b.layers)
+	err = os.Mkdir(top, 0o755)
+	if info, statErr := os.Stat(outside + path); err == nil && statErr == nil { // else it is to be made
+		err = likeOutside(top, info)
+	}
+	return top, err
+}
+
+// likeOutside gives what is at path the owner, as far as this user can, the mode and the time of info.
+func likeOutside(path string, info os.FileInfo) error {
+	stat := info.Sys().(*syscall.Stat_t)
+	_ = os.Lchown(path, int(stat.Uid), int(stat.Gid))
+	if info.Mode()&os.ModeSymlink != 0 {
+		return nil
+	}
+	return errors.Join(os.Chmod(path, info.Mode()), os.Chtimes(path, info.ModTime(), info.ModTime()))
+}
+
+// overlay shows the directory at path through an overlay.
+func (b *copyBuilder) overlay(path string, writable bool) error {
+	// The options name the lower directory by a dot: its own name may hold what separates options.
+	if err := os.Chdir(b.lower(path)); err != nil {
 		return err
 	}
-	if !writable {
-		return mount("ccc-try", path, "overlay", closed, "lowerdir="+top+":.") // top stays empty
-	}
-	if err := os.Mkdir(top+"-work", 0o700); err != nil {
+	defer os.Chdir("/")
+	top, err := b.layer(path, writable)
+	if err != nil {
 		return err
 	}
-	b.adopt(path, top)
-	return mount("ccc-try", path, "overlay", closed&^syscall.MS_RDONLY, overlayOf(".", top))
+	if writable {
+		if err := os.Mkdir(top+"-work", 0o700); err != nil {
+			return err
+		}
+		return mount("ccc-try", path, "overlay", closed&^syscall.MS_RDONLY, overlayOf(".", top))
+	}
+	for _, dir := range b.writable {
+		if filepath.Dir(dir) == path {
+			_ = os.Mkdir(filepath.Join(top, filepath.Base(dir)), 0o755) // where it is still to be made
+		}
+	}
+	return mount("ccc-try", path, "overlay", closed, "lowerdir="+top+":.")
 }
 
 // split shows a directory entry by entry. That is for one with mounts below it, over which a user namespace can lay
-// no overlay.
-func (b *copyBuilder) split(path string, writable, wanted bool) {
-	if wanted && path != "/" {
-		b.layers++
-		own := fmt.Sprintf("%s/%d", b.upper, b.layers)
-		b.mkdir(own)
-		b.mount(own, path, "", syscall.MS_BIND, "")
-		b.restrict(path, 0, closed&^syscall.MS_RDONLY)
+// no overlay, for one that is still to be made, and for the root.
+func (b *copyBuilder) split(path string) {
+	if path != "/" && slices.Contains(b.writable, path) {
+		top, err := b.layer(path, true)
+		b.do(func() error { return err })
+		b.mount(top, path, "", syscall.MS_BIND, "")
+		b.restrict(path, closed&^syscall.MS_RDONLY)
 	}
-	names := map[string]bool{}
 	entries, _ := os.ReadDir(outside + path)
+	if len(entries) >= manyNeighbours {
+		b.said = append(b.said, fmt.Sprintf("something is mounted below %s: its %d entries are shown one by one, which takes time for each run", path, len(entries)))
+	}
+	var paths []string
 	for _, entry := range entries {
-		names[entry.Name()] = true
+		paths = append(paths, filepath.Join(path, entry.Name()))
 	}
-	for _, dir := range slices.Concat(below(path, b.mounts), below(path, b.writable)) {
+	for _, dir := range slices.Concat(below(path, b.mounts), below(path, b.shown)) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(dir[len(path):], "/"), "/")
-		names[name] = true // where one may not look, one may still pass through
+		paths = append(paths, filepath.Join(path, name)) // where one may not look, one may still pass through
 	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		b.showEntry(filepath.Join(path, name), writable)
-	}
+	slices.Sort(paths)
+	b.showEntries(slices.Compact(paths))
 }
 
 // showEntry shows what is at path outside. Sockets, named pipes and devices it leaves out.
-func (b *copyBuilder) showEntry(path string, writable bool) {
+func (b *copyBuilder) showEntry(path string) {
 	info, err := os.Lstat(outside + path)
-	if err != nil || b.err != nil || path == workshop {
-		return
-	}
-	switch mode := info.Mode(); {
-	case mode.IsDir():
-		b.do(func() error { return os.MkdirAll(path, mode&(os.ModePerm|os.ModeSticky)) })
-		b.show(path, writable)
-	case mode&os.ModeSymlink != 0:
-		_ = b.copyFile(outside+path, path, info)
-	case mode.IsRegular():
-		if !writable || b.copyFile(outside+path, path, info) != nil {
-			b.bind(path, closed)
+	switch {
+	case b.err != nil || path == workshop:
+	case err != nil:
+		if slices.Contains(b.writable, path) {
+			_ = os.MkdirAll(path, 0o755)
+			b.split(path)
 		}
+	case info.IsDir():
+		_ = os.MkdirAll(path, info.Mode()&(os.ModePerm|os.ModeSticky)) // where it can't be made it is there
+		b.show(path)
+	case info.Mode()&os.ModeSymlink != 0:
+		if to, err := os.Readlink(outside + path); err == nil && os.Symlink(to, path) == nil {
+			_ = likeOutside(path, info)
+		}
+	case info.Mode().IsRegular():
+		b.showFile(path, info)
 	}
 }
 
-// bind shows the file at path as it is outside. One that can't be shown stays empty.
-func (b *copyBuilder) bind(path string, attributes uintptr) {
-	b.do(func() error { return os.WriteFile(path, nil, 0o644) })
-	if b.err == nil && mount(outside+path, path, "", syscall.MS_BIND, "") == nil {
-		b.restrict(path, 0, attributes)
+// showFile shows a copy of the file at path: the file itself would carry locks and leases to the host. What can't be
+// copied can't be read.
+func (b *copyBuilder) showFile(path string, info os.FileInfo) {
+	target := path
+	if _, err := os.Lstat(path); err == nil { // it is mounted over another, in a directory that is an overlay
+		b.layers++
+		target = fmt.Sprintf("%s/%d", memory, b.layers)
 	}
+	if b.room < info.Size() {
+		b.said = append(b.said, fmt.Sprintf("%s is too large to be copied, and can't be read", path))
+	} else if copyFile(outside+path, target) == nil {
+		b.room -= info.Size()
+		b.do(func() error { return likeOutside(target, info) })
+	}
+	if b.do(func() error { return appendFile(target, nil) }); target != path {
+		b.mount(target, path, "", syscall.MS_BIND, "")
+		attributes := uintptr(closed)
+		if b.isWritable(path) {
+			attributes &^= syscall.MS_RDONLY
+		}
+		b.restrict(path, attributes)
+	}
+}
+
+// copyFile makes a copy of the file source, or none.
+func copyFile(source, target string) error {
+	from, err := os.Open(source)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Close()); err != nil {
+		os.Remove(target)
+	}
+	return err
 }
 
 // showProc mounts /proc for the processes of the copy. It is read-only: root needs no capability to write to
@@ -225,7 +412,21 @@ func (b *copyBuilder) showProc() {
 	b.mount("proc", "/proc", "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "")
 	// In a user namespace of its own the command would have capabilities again.
 	b.do(func() error { return os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0) })
-	b.restrict("/proc", 0, closed)
+	b.restrict("/proc", closed)
+}
+
+// showSys mounts a /sys of the copy's own: on the host's there may be mounts in which somebody listens. Where the kernel
+// refuses one, as in some containers, there is none. The limits of a container are in the unified control groups.
+func (b *copyBuilder) showSys() {
+	const unified = 0x63677270 // as statfs names it
+	const groups = "/sys/fs/cgroup"
+	if mount("sysfs", "/sys", "sysfs", closed|syscall.MS_NOEXEC, "") != nil {
+		return
+	}
+	var kind syscall.Statfs_t
+	if syscall.Statfs(outside+groups, &kind) == nil && kind.Type == unified && mount(outside+groups, groups, "", syscall.MS_BIND, "") == nil {
+		b.restrict(groups, closed|syscall.MS_NOEXEC)
+	}
 }
 
 // showDev makes a /dev of harmless devices. They are read-only, as far as that goes for devices: root could change
@@ -236,129 +437,43 @@ func (b *copyBuilder) showDev() {
 	b.mount("devpts", "/dev/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
 	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
 		if info, err := os.Stat(outside + "/dev/" + name); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			b.bind("/dev/"+name, closed&^syscall.MS_NODEV)
+			b.do(func() error { return appendFile("/dev/"+name, nil) })
+			b.mount(outside+"/dev/"+name, "/dev/"+name, "", syscall.MS_BIND, "")
+			b.restrict("/dev/"+name, closed&^syscall.MS_NODEV)
 		}
 	}
 	for _, link := range []string{"ptmx pts/ptmx", "fd /proc/self/fd", "stdin fd/0", "stdout fd/1", "stderr fd/2"} {
 		name, target, _ := strings.Cut(link, " ")
 		b.do(func() error { return os.Symlink(target, "/dev/"+name) })
 	}
-	b.showEntry("/dev/shm", true)
-	b.restrict("/dev", 0, closed)
+	b.showEntry("/dev/shm")
+	b.restrict("/dev", closed)
 }
 
-// What has to be copied file by file is bounded, for the time it takes.
-const (
-	copyRoom   = 512 << 20 // bytes, in all
-	adoptFirst = 1000      // entries of a project that are looked at: a millisecond or two;
-	adoptMost  = 50000     // if one of these is to be adopted
-)
-
-// adopt copies into the upper directory top of dir, which is the current one, what the kernel can't copy there when
-// it is written to. In the project it looks at everything, unless that is much and the first of it is all the
-// user's; of other directories at the entries.
-func (b *copyBuilder) adopt(dir, top string) {
-	queue, looked, most := []string{"."}, 0, adoptFirst
-	project, _ := filepath.Rel(dir, b.project)
-	if project != "." && inside(b.project, dir) {
-		queue = append(queue, project)
-	}
-	for ; len(queue) > 0; queue = queue[1:] {
-		parent := queue[0]
-		opened, err := os.Open(parent)
-		if err != nil {
+// findForeign looks for a file that the user can write to and the kernel can't copy up, since a user namespace of the
+// user's does not know its group: at the top of what is writable and of ~/.cache, among the first entries.
+func (plan *tryPlan) findForeign() {
+	const first, openToAll = 1000, 0o002 // the former take a millisecond or two; the latter is /tmp, where nothing is looked for
+	for _, dir := range append(slices.Clone(plan.writable), filepath.Join(plan.needed[1], ".cache")) {
+		opened, err := os.Open(dir)
+		if err != nil || os.Getuid() == 0 {
 			continue
 		}
-		info, err := opened.Stat()
-		inForeign := parent != "." && err == nil && isForeign(info)
-		names, _ := opened.Readdirnames(most)
+		names, _ := opened.Readdirnames(first)
 		opened.Close()
-		for _, name := range names {
-			if looked++; looked > most {
-				b.short = b.short || most == adoptMost
-				return
-			}
-			path := filepath.Join(parent, name)
+		for _, name := range append([]string{"."}, names...) {
+			path := filepath.Join(dir, name)
 			info, err := os.Lstat(path)
-			if err != nil {
+			if err != nil || !info.IsDir() && !info.Mode().IsRegular() || info.Mode()&openToAll != 0 {
+				if name == "." {
+					break
+				}
 				continue
 			}
-			if info.IsDir() && path != project && inside(filepath.Join(dir, path), b.project) {
-				queue = append(queue, path)
-			}
-			foreign := isForeign(info)
-			if !foreign && !inForeign || !canWrite(path, info) {
-				continue
-			}
-			most = adoptMost
-			if info.IsDir() {
-				copyDirs(path, top)
-				continue
-			}
-			copyDirs(parent, top)
-			if foreign {
-				_ = b.copyFile(path, filepath.Join(top, path), info)
+			if group := int(info.Sys().(*syscall.Stat_t).Gid); group != os.Getgid() && syscall.Access(path, mayWrite) == nil {
+				plan.foreign = fmt.Sprintf("%s (group %d)", path, group)
+				return
 			}
 		}
 	}
-}
-
-// isForeign tells whether the command could not write to a file as its owner: the user namespace does not know its
-// owner or group, so that a copy would have another (EOVERFLOW), or it is another user's, and root has no
-// capabilities.
-func isForeign(info os.FileInfo) bool {
-	const unknown = 65534
-	stat := info.Sys().(*syscall.Stat_t)
-	return int(stat.Uid) != os.Getuid() || int(stat.Gid) != os.Getgid() && (os.Getuid() != 0 || stat.Gid == unknown)
-}
-
-// canWrite tells whether the user can write to a file or a directory, or rename a link.
-func canWrite(path string, info os.FileInfo) bool {
-	const writable = 2
-	switch mode := info.Mode(); {
-	case mode&os.ModeSymlink != 0:
-		path = filepath.Dir(path)
-	case !mode.IsRegular() && !mode.IsDir() || mode&0o222 == 0:
-		return false
-	}
-	return syscall.Access(path, writable) == nil
-}
-
-// copyDirs makes the directory at path below top, and those that lead to it, with their modes.
-func copyDirs(path, top string) {
-	target := filepath.Join(top, path)
-	if _, err := os.Lstat(target); err == nil {
-		return
-	}
-	copyDirs(filepath.Dir(path), top)
-	if info, err := os.Lstat(path); err == nil {
-		_ = os.Mkdir(target, info.Mode()&(os.ModePerm|os.ModeSticky))
-	}
-}
-
-// copyFile copies a symbolic link, or a file with mode and time as long as there is room.
-func (b *copyBuilder) copyFile(source, target string, info os.FileInfo) error {
-	if info.Mode()&os.ModeSymlink != 0 {
-		to, err := os.Readlink(source)
-		return errors.Join(err, os.Symlink(to, target))
-	}
-	if b.room < info.Size() {
-		b.short = true
-		return syscall.ENOSPC
-	}
-	b.room -= info.Size()
-	from, err := os.Open(source)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	to, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Close(), os.Chtimes(target, info.ModTime(), info.ModTime())); err != nil {
-		os.Remove(target) // half of it is worse than none
-	}
-	return err
 }

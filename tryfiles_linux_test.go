@@ -3,6 +3,7 @@ package main
 // Copies of unusual places: what is where, of whom, and mounted how.
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -148,49 +149,6 @@ func TestTryGit(t *testing.T) {
 	})
 }
 
-// Files that the kernel can't copy up, because the user namespace does not know their group, can be changed
-// nonetheless.
-func TestTryForeignFiles(t *testing.T) {
-	t.Parallel()
-	onlyRoot(t)
-	const group, stranger = 54399, 54398
-	for _, uid := range []int{0, madeUpUser} {
-		t.Run("uid_"+strconv.Itoa(uid), func(t *testing.T) {
-			t.Parallel()
-			box := newTryBox(t, uid)
-			box.put(map[string]string{"work/g/d/f": "f\n", "work/g/d/ro": "r\n", "work/g/x": "x\n", "work/own": "o\n", "home/g/f": "f\n", "work/s/f": "s\n", "work/t/u/f": "t\n"})
-			os.Symlink("f", box.work+"/g/d/l")
-			for _, path := range []string{"work/g", "work/g/d", "work/g/d/f", "work/g/d/ro", "work/g/d/l", "work/g/x", "work/notes", "home/g", "home/g/f"} {
-				owner := uid
-				if uid == 0 {
-					owner = stranger // to root without capabilities these are no different
-				}
-				os.Lchown(filepath.Join(box.base, path), owner, group)
-			}
-			for _, path := range []string{"work/g", "work/g/d", "home/g"} {
-				os.Chmod(filepath.Join(box.base, path), 0o775|os.ModeSetgid)
-			}
-			os.Chmod(box.work+"/g/d/ro", 0o444)
-			for _, path := range []string{"work/s", "work/s/f"} { // another user's, open to the group
-				os.Lchown(filepath.Join(box.base, path), stranger, group)
-				os.Chmod(filepath.Join(box.base, path), 0o775)
-			}
-			for _, path := range []string{"work/t", "work/t/u"} { // another user's, with a file of one's own
-				os.Lchown(filepath.Join(box.base, path), stranger, stranger)
-			}
-			os.Chmod(box.work+"/notes", 0o664)
-			box.unchanged(func() {
-				cmd := box.cmd([]string{"ccc", "try", `set -e; echo 2 >>notes; cat notes; cd g; echo 2 >>d/f; cat d/f; echo n >d/new; mv d/f d/moved; mv d/l d/m; rm d/ro;
-					mkdir d/e; echo >d/e/x; mv d/moved .; cat moved; rm -r d; ls; echo 2 >>../s/f; echo >../s/n; cat ../s/f; echo 2 >>../t/u/f; cat ../t/u/f; echo o >>../own; echo >~/g/n; touch -r x ../own`}, group)
-				want := "a note\n2\nf\n2\nf\n2\nmoved\nx\ns\n2\nt\n2\n"
-				if got := box.finish(cmd); got.code != 0 || got.stdout != want || got.stderr != "" {
-					t.Errorf("%+v, want %q", got, want)
-				}
-			})
-		})
-	}
-}
-
 // mounted mounts something at path for the time of the test.
 func (box *tryBox) mounted(path, kind, source, options string, flags uintptr) {
 	box.t.Helper()
@@ -298,5 +256,221 @@ func TestTryScratchRefused(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// What root may do to files outside it may do in a copy, whoever they belong to.
+func TestTryRootsFiles(t *testing.T) {
+	t.Parallel()
+	onlyRoot(t)
+	const stranger = 54398
+	box := newTryBox(t, 0)
+	box.put(map[string]string{"work/s/f": "f\n", "work/closed": "c\n", "work/d/e/g": "g\n"})
+	for _, path := range []string{"work", "work/s", "work/s/f", "work/d", "work/d/e", "work/d/e/g"} {
+		os.Lchown(filepath.Join(box.base, path), stranger, stranger)
+	}
+	os.Chmod(box.work+"/closed", 0)
+	os.Chmod(box.work+"/d", 0o700)
+	box.unchanged(func() {
+		box.want("f\n2\nc\ng\n54398\n7:8\n", `set -e; echo 2 >>s/f; cat s/f closed d/e/g; rm d/e/g; mv s t; stat -c %u .; touch new; chown 7:8 new; tar cf a.tar new; rm new; tar xf a.tar; stat -c %u:%g new; chmod 4755 new`)
+		box.want("", "env "+testMainVariable+"=attack ccc port80")
+	})
+}
+
+// An ordinary user is told of files that the kernel can't copy, since the user namespace does not know their group.
+func TestTryForeignFiles(t *testing.T) {
+	t.Parallel()
+	onlyRoot(t)
+	const group = 54399
+	for _, path := range []string{"work/notes", "home/.profile", "home/.cache/f", "cache/f"} {
+		t.Run(strings.ReplaceAll(path, "/", "_"), func(t *testing.T) {
+			t.Parallel()
+			box := newTryBox(t, madeUpUser)
+			box.put(map[string]string{"home/.cache/f": "", "cache/f": ""})
+			box.vars = append(box.vars, "XDG_CACHE_HOME="+box.base+"/cache")
+			os.Lchown(filepath.Join(box.base, path), box.uid, group)
+			got := box.try("echo >>sub/deep && cat notes")
+			want := fmt.Sprintf("ccc: try: files of a group other than yours can't be changed in the copy, such as %s/%s (group %d)\n", box.base, path, group)
+			if got.code != 0 || got.stdout != "a note\n" || got.stderr != want {
+				t.Errorf("%+v, want %s", got, want)
+			}
+		})
+	}
+}
+
+// A directory that a variable names is for writing to, also where it is still to be made.
+func TestTryNamedDirectories(t *testing.T) {
+	t.Parallel()
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		box.put(map[string]string{"caches/go/f": "f\n", "caches/side": "s\n", "other/f": "o\n"})
+		os.Symlink("caches", box.base+"/link")
+		box.unchanged(func() {
+			box.vars = append(box.vars, "GOCACHE="+box.base+"/caches/go", "npm_config_cache="+box.base+"/made", "CARGO_HOME="+box.base+"/link/made", "ABOVE="+box.base,
+				"OLDPWD="+box.base+"/other", "LIST="+box.base+"/other:/usr", "KEY_FILE="+box.base+"/none", "CERT="+box.base+"/none.pem")
+			box.want("f\nn\n", `set -e; cat $GOCACHE/f; echo n >>$GOCACHE/f; mv $GOCACHE/f $GOCACHE/g; touch $npm_config_cache/x $CARGO_HOME/x; tail -n 1 $GOCACHE/g; ls $LIST 2>&- || :
+				for f in $ABOVE/x $OLDPWD/x $ABOVE/caches/x; do ! touch $f 2>&-; done; test ! -e $KEY_FILE; test ! -e $CERT`)
+		})
+	})
+}
+
+// A file beside a mount carries no lock and no lease to the host.
+func TestTryLocks(t *testing.T) {
+	t.Parallel()
+	onlyRoot(t)
+	for _, uid := range []int{0, madeUpUser} {
+		t.Run("uid_"+strconv.Itoa(uid), func(t *testing.T) {
+			t.Parallel()
+			box := newTryBox(t, uid)
+			box.mounted(box.base+"/volume", "tmpfs", "t", "", 0)
+			box.mounted(box.home+"/volume", "tmpfs", "t", "", 0)
+			files := []string{box.base + "/file", box.home + "/.profile", box.work + "/notes"}
+			box.put(map[string]string{"file": "f\n"})
+			cmd := box.cmd(append([]string{"ccc", "try", "env", testMainVariable + "=attack", "ccc", "locks"}, files...))
+			input, _ := cmd.StdinPipe()
+			output, _ := cmd.StdoutPipe()
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if said, _ := bufio.NewReader(output).ReadString('\n'); said != "ready\n" {
+				t.Errorf("said %q", said)
+			}
+			for _, path := range files {
+				file, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
+				if err == nil {
+					err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+					file.Close()
+				}
+				if err != nil {
+					t.Errorf("%s: %v", path, err)
+				}
+			}
+			input.Close()
+			cmd.Wait()
+		})
+	}
+}
+
+// inMounts runs prepare in mounts of its own and then line in a copy, as the user of the box.
+func (box *tryBox) inMounts(prepare, line string, files ...*os.File) commandResult {
+	cmd := box.command("sh", "-c", "set -e; mount --make-rprivate /; setpriv=$(command -v setpriv); "+prepare+`; exec $setpriv --reuid $2 --regid $2 --clear-groups ccc try --timeout ${timeout:-1m} "$1"`,
+		"sh", line, strconv.Itoa(box.uid))
+	cmd.ExtraFiles = files
+	cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
+	return box.finish(cmd)
+}
+
+// A listener on what is mounted below /sys is not reached, and no mount shows what is written in a copy.
+func TestTryOtherWays(t *testing.T) {
+	t.Parallel()
+	onlyRoot(t)
+	for _, uid := range []int{0, madeUpUser} {
+		t.Run("uid_"+strconv.Itoa(uid), func(t *testing.T) {
+			t.Parallel()
+			box := newTryBox(t, uid)
+			box.put(map[string]string{"a/f": "", "b/f": "", "c/f": "", "home/d/f": ""})
+			attack := "env " + testMainVariable + "=attack ccc "
+			got := box.inMounts("mount -t tmpfs t /sys/kernel/debug; "+attack+"listen /sys/kernel/debug/s "+box.base+"/listening >/dev/null 2>&1 & until [ -e "+box.base+"/listening ]; do sleep 0.01; done",
+				attack+"connect unix:/sys/kernel/debug/s; ls /sys/class/net")
+			if got.code != 0 || got.stdout != "lo\n" || got.stderr != "" {
+				t.Errorf("%+v", got)
+			}
+			box.kill()
+			base := box.base
+			got = box.inMounts(fmt.Sprintf("mount --bind /var/tmp %[1]s/a; mount --bind / %[1]s/b; mount --rbind /var %[1]s/c; mount --bind /var/tmp %[1]s/home/d", base),
+				fmt.Sprintf("ls -A %[1]s/a/.ccc-try-%[2]d %[1]s/b/var/tmp/.ccc-try-%[2]d %[1]s/c/tmp/.ccc-try-%[2]d ~/d/.ccc-try-%[2]d | grep -v '^/' | sort -u", base, uid))
+			if got.code != 0 || got.stdout != "\n" || got.stderr != "" {
+				t.Errorf("another copy's scratch: %+v", got)
+			}
+		})
+	}
+}
+
+// A tree deeper than the descriptors that ccc may open, and what nobody may enter, go; what a link or a mount leads to
+// stays.
+func TestTryDeep(t *testing.T) {
+	t.Parallel()
+	depth, limit := 200, 64
+	if os.Getenv(tryTestVariable) == "all" {
+		depth, limit = 5000, 1024
+	}
+	eachUser(t, func(t *testing.T, box *tryBox) {
+		line := fmt.Sprintf(`ulimit -n %d; exec ccc try env %s=attack ccc deep %d %s/work`, limit, testMainVariable, depth, box.base)
+		scratch := fmt.Sprintf("/var/tmp/.ccc-try-%d", box.uid)
+		before, _ := os.ReadDir(scratch)
+		box.unchanged(func() {
+			if got := box.finish(box.cmd([]string{"sh", "-c", line})); got.code != 0 || got.stderr != "" {
+				t.Errorf("%+v", got)
+			}
+		})
+		if left := box.deepest(scratch); left > 100 {
+			t.Errorf("%d levels are left (before: %d directories)", left, len(before))
+		}
+	})
+	dir := t.TempDir()
+	for _, path := range []string{"/tree/a/b", "/kept/sub"} {
+		if err := os.MkdirAll(dir+path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	os.WriteFile(dir+"/kept/f", nil, 0o600)
+	os.Symlink(dir+"/kept", dir+"/tree/a/link")
+	os.Symlink(dir+"/kept", dir+"/tree/link")
+	kept := []string{dir + "/kept/f", dir + "/kept/sub"}
+	if os.Getuid() == 0 && os.Mkdir(dir+"/tree/a/mount", 0o700) == nil && syscall.Mount(dir+"/kept", dir+"/tree/a/mount", "", syscall.MS_BIND, "") == nil {
+		before, _ := os.Stat(dir + "/kept")
+		removeTree(dir + "/tree")
+		syscall.Unmount(dir+"/tree/a/mount", syscall.MNT_DETACH)
+		if after, err := os.Stat(dir + "/kept"); err != nil || after.Mode() != before.Mode() {
+			t.Errorf("the mounted directory was changed: %v %v", after, err)
+		}
+	}
+	removeTree(dir + "/tree")
+	if _, err := os.Lstat(dir + "/tree"); err == nil {
+		t.Error("the tree is still there")
+	}
+	for _, path := range kept {
+		if _, err := os.Lstat(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// deepest returns how deep the tree at dir is.
+func (box *tryBox) deepest(dir string) (depth int) {
+	for level := []string{dir}; len(level) > 0 && depth <= 1000; depth++ {
+		var next []string
+		for _, parent := range level {
+			entries, _ := os.ReadDir(parent)
+			for _, entry := range entries {
+				if entry.IsDir() {
+					next = append(next, filepath.Join(parent, entry.Name()))
+				}
+			}
+		}
+		level = next
+	}
+	return depth
+}
+
+// A mount among many directories: those cost an ordinary user a mount each, root nothing, and it is said.
+func TestTryNeighbours(t *testing.T) {
+	t.Parallel()
+	onlyRoot(t)
+	many := 120
+	if os.Getenv(tryTestVariable) == "all" {
+		many = 4000
+	}
+	for _, uid := range []int{0, madeUpUser} {
+		t.Run("uid_"+strconv.Itoa(uid), func(t *testing.T) {
+			t.Parallel()
+			box := newTryBox(t, uid)
+			prepare := fmt.Sprintf(`mount -t tmpfs t %[1]s; cd %[1]s; mkdir .git volume; seq -f d%%g %d | xargs mkdir; echo f >d7/f; echo g >d8/f; mount -t tmpfs t volume; echo v >volume/f; chown -R $2:$2 .`, box.work, many)
+			got := box.inMounts(prepare, "cat volume/f d7/f; echo n >d7/f && mv d8/f d9/g && ls -d d* | wc -l")
+			said := uid != 0 && many >= manyNeighbours
+			if got.code != 0 || got.stdout != fmt.Sprintf("v\nf\n%d\n", many) || strings.Contains(got.stderr, box.work) != said || strings.Count(got.stderr, "\n") > 1 {
+				t.Errorf("%+v", got)
+			}
+			t.Logf("%d neighbours: %v", many, got.took)
+		})
 	}
 }
