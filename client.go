@@ -17,24 +17,14 @@ import (
 	"time"
 )
 
-// A process is ccc or one above it, as processInfo tells of it.
-type process struct {
-	name, program, title string
-	marked               bool // the environment that it was started with has toolMark
-}
-
-// toolMark is in the environment of what an agent's tools start. The processes below inherit it, also where no agent
-// is above them any more, as in a tmux that an agent once started.
-const toolMark = "CLAUDECODE=1"
-
 // ancestry returns the process pid and those above it, the nearest first, as far as the system tells of them.
 func ancestry(pid int) (chain []process) {
 	for pid > 0 && len(chain) < 1000 { // processes that end while they are asked for may show a circle
-		parent, name, program, title := processInfo(pid)
-		if name == "" {
+		parent, p := processInfo(pid)
+		if p.name == "" {
 			break
 		}
-		chain, pid = append(chain, process{name, program, title, processHas(pid, toolMark)}), parent
+		chain, pid = append(chain, p), parent
 	}
 	return chain
 }
@@ -60,9 +50,10 @@ type caller struct {
 	byHand   bool      // a hook that Claude Code does not run is meant
 }
 
-// callerOf walks up the chain. It meets the supervised launch that CCC_LAUNCH names: then the session is the user's.
-// Before that it meets a process that a tool started, with a living Claude Code above it: then it is the agent's.
-// The mark of the tool alone says nothing.
+// callerOf walks up the chain, and what it meets first decides: the supervised launch that CCC_LAUNCH names, then the
+// session is the user's; or a process with the mark of a tool. The mark alone does not tell, as whatever runs in a terminal
+// that an agent once opened has it. With a living Claude Code above it, or without a controlling terminal, it is the
+// agent's: Claude Code (2.1.120 to 2.1.330) runs tools without one, and what a tool leaves behind has none either.
 func (d stateDir) callerOf(chain []process) (c caller) {
 	launched, at := parseLaunchToken(os.Getenv(launchVariable))
 	claude, _ := exec.LookPath(cmp.Or(os.Getenv(claudeVariable), "claude"))
@@ -74,14 +65,18 @@ func (d stateDir) callerOf(chain []process) (c caller) {
 		c.client = chain[0].name
 	}
 	for i, p := range chain {
-		if p.name == launched {
+		switch {
+		case p.name == launched:
 			c.launched = at
-			break
+		case p.marked:
+			c.agents = !p.terminal || slices.ContainsFunc(chain[i+1:], isClaude)
+		default:
+			continue
 		}
-		if p.marked && slices.ContainsFunc(chain[i+1:], isClaude) {
-			c.agents = true
-			break
-		}
+		return c
+	}
+	if launched != "" && !isVisible(launched) { // from within a PID namespace, as of a claude in bubblewrap
+		c.launched = at
 	}
 	return c
 }
@@ -89,8 +84,8 @@ func (d stateDir) callerOf(chain []process) (c caller) {
 // launchToken is the value of CCC_LAUNCH: the name of this process, which becomes claude or a wrapper around it, and
 // the time. Every process below inherits it; only one with that process above it is meant.
 func launchToken() string {
-	_, self, _, _ := processInfo(os.Getpid())
-	return fmt.Sprintf("%s.%d", self, now().UnixMilli())
+	_, self := processInfo(os.Getpid())
+	return fmt.Sprintf("%s.%d", self.name, now().UnixMilli())
 }
 
 // parseLaunchToken returns the parts of a token, "" for what is none.

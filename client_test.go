@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,8 @@ func ofSession(session, event string) string { return strings.Replace(event, tes
 
 // What is met first decides: the launch, or what a tool started below a living Claude Code.
 func TestCaller(t *testing.T) {
-	const launched, known = "10-1-boot-1", "20-1-boot-1"
+	space := strings.SplitN(selfName(), "-", 3)[2]
+	launched, known := "10-1-"+space, "20-1-"+space
 	d := stateDir(t.TempDir())
 	if err := d.noteClient(known); err != nil {
 		t.Fatal(err)
@@ -37,24 +39,28 @@ func TestCaller(t *testing.T) {
 	}
 	t.Setenv(claudeVariable, installed)
 	t.Setenv(launchVariable, launched+".1700000000000")
-	launch, plain, tool := process{name: launched}, process{name: "1-1-boot-1", program: "/bin/bash"}, process{name: "2-1-boot-1", marked: true}
+	launch, plain := process{name: launched}, process{name: "1-1-" + space, program: "/bin/bash"}
+	tool, pane := process{name: "2-1-" + space, marked: true}, process{name: "2-1-" + space, marked: true, terminal: true}
+	server := process{name: "3-1-" + space, program: "/usr/bin/tmux", marked: true}
 	for name, test := range map[string]struct {
 		chain            []process
 		launched, agents bool
 	}{
-		"launched":                   {[]process{launch, plain}, true, false},
-		"wrapped":                    {[]process{plain, plain, launch}, true, false},
-		"launched_in_marked":         {[]process{launch, tool, {name: known}}, true, false}, // ccc, called by an agent
-		"nobody":                     {[]process{plain, plain}, false, false},
-		"nothing_known":              {nil, false, false},
-		"inherited_mark":             {[]process{tool, {name: "3-1-boot-1", program: "/usr/bin/tmux", marked: true}}, false, false},
-		"inherited_mark_and_shim":    {[]process{tool, {name: "3-1-boot-1", program: "/bin/sh", title: "claude", marked: true}}, false, false},
-		"tool_of_launched":           {[]process{tool, launch}, false, true},
-		"cleaned_below_tool":         {[]process{plain, tool, launch}, false, true},
-		"tool_of_answered_client":    {[]process{tool, plain, {name: known}}, false, true},
-		"tool_of_installed_claude":   {[]process{tool, {name: "3-1-boot-1", program: installed}}, false, true},
-		"tool_of_some_claude":        {[]process{tool, {name: "3-1-boot-1", program: "/x/claude"}}, false, true},
-		"in_another_boot_of_that_id": {[]process{{name: "10-1-toob-1"}}, false, false},
+		"launched":                 {[]process{launch, plain}, true, false},
+		"wrapped":                  {[]process{plain, plain, launch}, true, false},
+		"launched_in_marked":       {[]process{launch, tool, {name: known}}, true, false}, // ccc, called by an agent
+		"nobody":                   {[]process{plain, plain}, false, false},
+		"nothing_known":            {nil, false, false},
+		"inherited_mark":           {[]process{pane, server}, false, false},
+		"inherited_mark_and_shim":  {[]process{pane, {name: "3-1-" + space, program: "/bin/sh", title: "claude", marked: true, terminal: true}}, false, false},
+		"left_behind_by_a_tool":    {[]process{tool, plain}, false, true},
+		"terminal_below_a_client":  {[]process{pane, server, {name: known}}, false, true},
+		"tool_of_launched":         {[]process{tool, launch}, false, true},
+		"cleaned_below_tool":       {[]process{plain, tool, launch}, false, true},
+		"tool_of_answered_client":  {[]process{tool, plain, {name: known}}, false, true},
+		"tool_of_installed_claude": {[]process{tool, {name: "3-1-" + space, program: installed}}, false, true},
+		"tool_of_some_claude":      {[]process{tool, {name: "3-1-" + space, program: "/x/claude"}}, false, true},
+		"another_of_that_number":   {[]process{{name: "10-2-" + space}}, false, false},
 	} {
 		c := d.callerOf(test.chain)
 		if !c.launched.IsZero() != test.launched || c.agents != test.agents || len(test.chain) > 0 && c.client != test.chain[0].name {
@@ -62,15 +68,24 @@ func TestCaller(t *testing.T) {
 		}
 	}
 	t.Setenv(launchVariable, "1-1")
-	if c := d.callerOf([]process{{name: ""}, launch}); !c.launched.IsZero() {
+	if c := d.callerOf([]process{plain, launch}); !c.launched.IsZero() {
 		t.Errorf("with no token of ccc's: %+v", c)
+	}
+	if runtime.GOOS != "linux" {
+		return
+	}
+	t.Setenv(launchVariable, "10-1-boot-1.1700000000000") // of another PID namespace: claude is in a sandbox of its own
+	for name, chain := range map[string][]process{"sandboxed": {plain, plain}, "tool": {plain, tool}, "pane": {pane, server}} {
+		if c := d.callerOf(chain); c.launched.IsZero() != (name != "sandboxed") || c.agents != (name == "tool") {
+			t.Errorf("%s: %+v", name, c)
+		}
 	}
 }
 
 // selfName is the name of the test's own process.
 func selfName() string {
-	_, name, _, _ := processInfo(os.Getpid())
-	return name
+	_, self := processInfo(os.Getpid())
+	return self.name
 }
 
 // A process is told from every other: of another boot or PID namespace, or of the same number later.
@@ -139,8 +154,12 @@ func TestAgentSpeaksForNobody(t *testing.T) {
 // In a terminal that has the mark and no living Claude Code above it, as in a tmux that an agent once started, all of
 // it is the user's: the session, both ways to switch, and a new launch, which does not pass the mark on.
 func TestInheritedMark(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("terminals are made in Linux's way")
+	}
 	t.Parallel()
 	box := newHookBox(t)
+	box.terminalOf = func() *os.File { _, terminal := openTerminal(t, 80); return terminal }
 	box.vars = append(box.vars, toolMark, "CLAUDE_CODE_SESSION_ID=the-agents", "CCC_SUPERVISOR=1", "CCC_LAUNCH=1-1-boot-1.1700000000000")
 	inside := "CLAUDE_PROJECT_DIR=" + box.work
 	prompt := func(words string) string { return box.event(eventPrompt, fmt.Sprintf(`"prompt":%q`, words)) }

@@ -186,9 +186,9 @@ func commandLine(args ...[]string) string {
 // planSupervision adds to the launch what a supervised session needs.
 func (l *launch) planSupervision() (err error) {
 	supervisor := l.config.Supervisor
-	if isBackground(l.command) {
-		return failure{code: 2, err: errors.New("--supervisor with --bg: a background session has the environment of its service, not of this launch"),
-			hint: l.backgroundHint()}
+	if flag := runsElsewhere(l.command); flag != "" {
+		return failure{code: 2, err: fmt.Errorf("--supervisor with %s: that session does not run below this launch, and would not be supervised", flag),
+			hint: l.switchHint()}
 	}
 	self := l.dirs.hookPath()
 	if willVanish(self) {
@@ -216,12 +216,23 @@ func (l *launch) planSupervision() (err error) {
 
 // isBackground tells whether claude starts a background session with these arguments.
 func isBackground(args []string) bool {
-	options := untilDashes(args)
-	return slices.Contains(options, "--bg") || slices.Contains(options, "--background")
+	flag := runsElsewhere(args)
+	return flag == "--bg" || flag == "--background"
 }
 
-// backgroundHint is the way that works: /supervisor in the session, which needs ccc's hooks.
-func (l *launch) backgroundHint() string {
+// runsElsewhere returns the flag with which claude (2.1.330) has another process run the session: a service, or tmux; ""
+// for none.
+func runsElsewhere(args []string) string {
+	for _, arg := range untilDashes(args) {
+		if flag, _, _ := strings.Cut(arg, "="); flag == "--bg" || flag == "--background" || flag == "--tmux" {
+			return flag
+		}
+	}
+	return ""
+}
+
+// switchHint is the way that works: /supervisor in the session, which needs ccc's hooks.
+func (l *launch) switchHint() string {
 	there, _ := os.ReadFile(l.dirs.settingsFile())
 	hint := "start it without --supervisor, then type /supervisor on in that session"
 	if !strings.Contains(string(there), hookSubcommand) {

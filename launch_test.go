@@ -115,7 +115,7 @@ func TestLaunchOfWrapper(t *testing.T) {
 func TestLaunchBackground(t *testing.T) {
 	box := newFakeBox(t)
 	for _, hint := range []string{"once ccc --supervisor", "start it without --supervisor"} {
-		for _, flag := range []string{"--bg", "--background"} {
+		for _, flag := range []string{"--bg", "--background", "--tmux=classic"} {
 			got := box.run(30*time.Second, "", "ccc", "--supervisor", "--", flag, "x")
 			if got.code != 2 || !strings.Contains(got.stderr, "\n     "+hint) || !strings.Contains(got.stderr, "/supervisor on") || box.read("../fake/agent-1/args") != "" {
 				t.Errorf("%+v, want a hint at %q", got, hint)

@@ -38,27 +38,43 @@ func processParents(leader int) map[int]int {
 	return parents
 }
 
-// processInfo returns the number of the parent of the process pid, a name that no other process has, the path of its
-// executable, and what it goes by. All are empty when there is no such process. macOS tells the start as a date.
-func processInfo(pid int) (parent int, name, program, title string) {
-	cmd := exec.Command("/bin/ps", "-o", "ppid=,lstart=,comm=", "-p", strconv.Itoa(pid))
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC") // both change how the start is written
-	out, err := cmd.Output()
-	fields := strings.Fields(string(out)) // in this locale: 501 Sat Nov 21 20:25:11 2026 /bin/sh
-	if err != nil || len(fields) < 7 {
-		return 0, "", "", ""
-	}
-	parent, _ = strconv.Atoi(fields[0])
-	start := strings.ReplaceAll(strings.Join(fields[2:6], ""), ":", "")
-	program = strings.Join(fields[6:], " ")
-	return parent, fmt.Sprintf("%d-%s", pid, start), program, filepath.Base(program)
+// toolMark is in the environment of what an agent's tools start. The processes below inherit it, also where no agent
+// is above them any more, as in a tmux that an agent once started.
+const toolMark = "CLAUDECODE=1"
+
+// A process is one that runs, as the system tells of it.
+type process struct {
+	name     string // a name that no other process has
+	program  string // the path of its executable, "" where the system does not tell
+	title    string // what it goes by: for a script, the script's name
+	terminal bool   // it has a controlling one
+	marked   bool   // the environment that it was started with has toolMark
 }
 
-// processHas tells whether the environment with which the process pid was started has that entry, NAME=VALUE.
-func processHas(pid int, entry string) bool {
-	out, _ := exec.Command("/bin/ps", "eww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
-	return strings.Contains(string(out)+" ", " "+entry+" ")
+// processInfo returns the process pid and the number of its parent; it has no name when there is none. macOS tells the
+// start as a date, and has no PID namespaces.
+func processInfo(pid int) (parent int, p process) {
+	cmd := exec.Command("/bin/ps", "-o", "ppid=,tty=,lstart=,comm=", "-p", strconv.Itoa(pid))
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC") // both change how the start is written
+	out, err := cmd.Output()
+	fields := strings.Fields(string(out)) // in this locale: 501 ttys001 Sat Nov 21 20:25:11 2026 /bin/sh
+	if err != nil || len(fields) < 8 {
+		return 0, p
+	}
+	parent, _ = strconv.Atoi(fields[0])
+	start := strings.ReplaceAll(strings.Join(fields[3:7], ""), ":", "")
+	program := strings.Join(fields[7:], " ")
+	environ, _ := exec.Command("/bin/ps", "eww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
+	return parent, process{
+		name:     fmt.Sprintf("%d-%s", pid, start),
+		program:  program,
+		title:    filepath.Base(program),
+		terminal: fields[1] != "??",
+		marked:   strings.Contains(string(environ)+" ", " "+toolMark+" "),
+	}
 }
+
+func isVisible(string) bool { return true }
 
 // removeTree removes dir, with what nobody may enter.
 func removeTree(dir string) {

@@ -29,41 +29,61 @@ func processParents(int) map[int]int {
 	parents := make(map[int]int, len(paths))
 	for _, path := range paths {
 		if pid, err := strconv.Atoi(filepath.Base(path)); err == nil {
-			parents[pid], _, _ = readStat(pid)
+			if _, fields := readStat(pid); fields != nil {
+				parents[pid], _ = strconv.Atoi(fields[parentField])
+			}
 		}
 	}
 	return parents
 }
 
-// readStat returns the parent of the process pid, 0 when there is no such process, its start in ticks since the
-// boot, and what it goes by.
-func readStat(pid int) (parent int, start, title string) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-	if err != nil || open < 0 || end < open {
-		return 0, "", ""
-	}
-	// pid (title) state parent ... start, which is the 22nd; the title may hold anything.
-	fields := bytes.Fields(stat[end+1:])
-	if len(fields) < 20 {
-		return 0, "", ""
-	}
-	parent, _ = strconv.Atoi(string(fields[1]))
-	return parent, string(fields[19]), string(stat[open+1 : end])
+// toolMark is in the environment of what an agent's tools start. The processes below inherit it, also where no agent
+// is above them any more, as in a tmux that an agent once started.
+const toolMark = "CLAUDECODE=1"
+
+// A process is one that runs, as the system tells of it.
+type process struct {
+	name     string // a name that no other process has
+	program  string // the path of its executable, "" where the system does not tell
+	title    string // what it goes by: for a script, the script's name
+	terminal bool   // it has a controlling one
+	marked   bool   // the environment that it was started with has toolMark
 }
 
-// processInfo returns the number of the parent of the process pid, a name that no other process has, the path of its
-// executable, "" where the system does not tell, and what it goes by: for a script, the script's name. All are empty
-// when there is no such process. A number and a start are unique in one boot and one PID namespace: a container may
-// share the home with its host.
-func processInfo(pid int) (parent int, name, program, title string) {
-	parent, start, title := readStat(pid)
-	if start == "" {
-		return 0, "", "", ""
+// The fields of /proc/PID/stat that ccc reads, counted behind the title.
+const parentField, terminalField, startField = 1, 4, 19
+
+// readStat returns what /proc/PID/stat says of the process pid behind its title: state, parent, and so on; nil when there
+// is no such process.
+func readStat(pid int) (title string, fields []string) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')') // the title may hold anything
+	if err != nil || open < 0 || end < open {
+		return "", nil
 	}
-	program, _ = os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-	program = strings.TrimSuffix(program, " (deleted)") // an update has replaced it
-	return parent, fmt.Sprintf("%d-%s-%s", pid, start, processSpace()), program, title
+	if fields = strings.Fields(string(stat[end+1:])); len(fields) < 20 {
+		return "", nil
+	}
+	return string(stat[open+1 : end]), fields
+}
+
+// processInfo returns the process pid and the number of its parent; it has no name when there is none. A number and a
+// start are unique in one boot and one PID namespace: a container may share the home with its host.
+func processInfo(pid int) (parent int, p process) {
+	title, fields := readStat(pid)
+	if fields == nil {
+		return 0, p
+	}
+	parent, _ = strconv.Atoi(fields[parentField])
+	program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return parent, process{
+		name:     fmt.Sprintf("%d-%s-%s", pid, fields[startField], processSpace()),
+		program:  strings.TrimSuffix(program, " (deleted)"), // an update has replaced it
+		title:    title,
+		terminal: fields[terminalField] != "0",
+		marked:   slices.Contains(strings.Split(string(environ), "\x00"), toolMark),
+	}
 }
 
 // processSpace names the boot and the PID namespace of this process.
@@ -73,11 +93,8 @@ var processSpace = sync.OnceValue(func() string {
 	return string(boot[:min(8, len(boot))]) + "-" + strings.Trim(space, "pid:[]")
 })
 
-// processHas tells whether the environment with which the process pid was started has that entry, NAME=VALUE.
-func processHas(pid int, entry string) bool {
-	environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	return slices.Contains(strings.Split(string(environ), "\x00"), entry)
-}
+// isVisible tells whether a process of that name would be seen here, if it runs.
+func isVisible(name string) bool { return strings.HasSuffix(name, "-"+processSpace()) }
 
 // A mountPoint is where something is mounted, and what: a directory of a file system.
 type mountPoint struct{ device, root, path string }

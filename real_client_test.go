@@ -213,6 +213,41 @@ func TestRealClientContinued(t *testing.T) {
 	}
 }
 
+// A claude that a script puts into a PID namespace of its own is supervised, and what its agent calls there is not.
+func TestRealClientSandboxed(t *testing.T) {
+	forNewest(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		box.useNested("claude -p 'NESTED words' </dev/null >nested.txt 2>&1; cat nested.txt")
+		box.claudeIs("exec bwrap --bind / / --dev-bind /dev /dev --proc /proc --unshare-pid --die-with-parent -- " + client.path + ` "$@"` + "\n")
+		got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "the outer request")
+		expectRun(t, box, got, "done", verdictBlock, verdictAllow)
+		if text, _ := os.ReadFile(filepath.Join(box.work, "nested.txt")); strings.TrimSpace(string(text)) != nestedAnswer {
+			t.Errorf("the nested claude answered %q", text)
+		}
+	})
+}
+
+// What a tool leaves behind when it ends speaks for nobody either.
+func TestRealClientLeftBehind(t *testing.T) {
+	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		const calls = `(nohup claude -p --continue 'NESTED words' </dev/null >nested.txt 2>&1 &); ` +
+			`(setsid sh -c 'sleep 1; ccc supervisor-mode off' </dev/null >switched.txt 2>&1 &); for i in $(seq 100); do sleep 0.2; [ ! -s nested.txt ] || [ ! -s switched.txt ] || break; done`
+		api := box.useNested(calls)
+		got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "the outer request")
+		expectRun(t, box, got, "done", verdictBlock, verdictAllow)
+		for _, review := range api.requests("review") {
+			if strings.Contains(review.last("user"), "] NESTED") {
+				t.Errorf("the reviewer was told %s", review.last("user"))
+			}
+		}
+		if text, _ := os.ReadFile(filepath.Join(box.work, "switched.txt")); !strings.Contains(string(text), "off is for the user") {
+			t.Errorf("switching off said %q", text)
+		}
+		if text, _ := os.ReadFile(filepath.Join(box.work, "nested.txt")); !strings.Contains(string(text), nestedAnswer) {
+			t.Errorf("the nested claude answered %q", text)
+		}
+	})
+}
+
 // Two sessions at once have each their own reviews, and a plain one beside them has none.
 func TestRealClientTwoAtOnce(t *testing.T) {
 	forNewest(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {

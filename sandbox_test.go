@@ -21,10 +21,11 @@ const sandboxKey = "sk-dummy-000000000000000000000000"
 // sandbox is a home, a working directory and an environment made from nothing,
 // in which "claude" is the client under test.
 type sandbox struct {
-	t    *testing.T
-	home string
-	work string   // the project: no git repository, one file, notes.txt
-	vars []string // the environment; append to it, the last of a name counts
+	t          *testing.T
+	home       string
+	work       string          // the project: no git repository, one file, notes.txt
+	vars       []string        // the environment; append to it, the last of a name counts
+	terminalOf func() *os.File // if set, makes the controlling terminal of each command
 }
 
 // newSandbox makes a sandbox in which "claude" is the program at that path and
@@ -141,8 +142,12 @@ func (box *sandbox) command(argv ...string) *exec.Cmd {
 			box.t.Fatalf("%s is not in the PATH of the sandbox", argv[0])
 		}
 	}
-	return &exec.Cmd{Path: path, Args: argv, Dir: box.work, Env: box.vars,
-		SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+	cmd := &exec.Cmd{Path: path, Args: argv, Dir: box.work, Env: box.vars, SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+	if box.terminalOf != nil { // each command's process session gets it anew
+		const inChild = 3
+		cmd.ExtraFiles, cmd.SysProcAttr.Setctty, cmd.SysProcAttr.Ctty = []*os.File{box.terminalOf()}, true, inChild
+	}
+	return cmd
 }
 
 func (box *sandbox) getenv(name string) string {

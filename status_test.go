@@ -731,16 +731,15 @@ func TestShowColours(t *testing.T) {
 	}
 }
 
-// onTerminal runs cmd on a terminal of so many columns and returns what it
-// writes there.
-func onTerminal(t *testing.T, cmd *exec.Cmd, columns uint16) string {
+// openTerminal opens a pseudo-terminal, on Linux: the side of whoever types, and the other.
+func openTerminal(t *testing.T, columns uint16) (master, terminal *os.File) {
 	t.Helper()
 	const tiocgptn, tiocsptlck = 0x80045430, 0x40045431
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Skip(err)
 	}
-	defer master.Close()
+	t.Cleanup(func() { master.Close() })
 	var number, lock uint32
 	size := [4]uint16{24, columns}
 	for request, argument := range map[uintptr]unsafe.Pointer{tiocgptn: unsafe.Pointer(&number), tiocsptlck: unsafe.Pointer(&lock), syscall.TIOCSWINSZ: unsafe.Pointer(&size)} {
@@ -748,10 +747,19 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, columns uint16) string {
 			t.Fatal(errno)
 		}
 	}
-	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { terminal.Close() })
+	return master, terminal
+}
+
+// onTerminal runs cmd on a terminal of so many columns and returns what it
+// writes there.
+func onTerminal(t *testing.T, cmd *exec.Cmd, columns uint16) string {
+	t.Helper()
+	master, terminal := openTerminal(t, columns)
 	cmd.Stdout = terminal
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

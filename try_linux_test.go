@@ -998,31 +998,11 @@ func TestTryDescriptors(t *testing.T) {
 	})
 }
 
-// openTerminal returns both sides of a new terminal.
-func openTerminal(t *testing.T) (master, terminal *os.File) {
-	t.Helper()
-	const unlock, number = 0x40045431, 0x80045430
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		skipTry(t, err.Error())
-	}
-	t.Cleanup(func() { master.Close() })
-	var zero, n uint32
-	if err := errors.Join(rawCall(syscall.SYS_IOCTL, master.Fd(), unlock, uintptr(unsafe.Pointer(&zero))), rawCall(syscall.SYS_IOCTL, master.Fd(), number, uintptr(unsafe.Pointer(&n)))); err != nil {
-		t.Fatal(err)
-	}
-	if terminal, err = os.OpenFile(fmt.Sprint("/dev/pts/", n), os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { terminal.Close() })
-	return master, terminal
-}
-
 // On a terminal a command looks like one on a terminal, but can't type into it. Ctrl-C ends it.
 func TestTryTerminal(t *testing.T) {
 	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
-		master, terminal := openTerminal(t)
+		master, terminal := openTerminal(t, 80)
 		on := func(argv ...string) *exec.Cmd {
 			cmd := box.cmd(argv)
 			cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setctty = false, true, true
