@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -293,4 +294,27 @@ func (c checkup) copies() (string, []failure) {
 	f := failure{err: err}
 	errors.As(err, &f)
 	return "", warning(f.hint, "%w; the reviewer runs no commands", f.err)
+}
+
+const isWritable = 2 // of access(2)
+
+// check tells whether hooks can write to the directory, and make it where it is not there yet; path is what they
+// can't write to.
+func (d stateDir) check() (path string, err error) {
+	info, err := os.Stat(string(d))
+	for path = string(d); err != nil && path != filepath.Dir(path); info, err = os.Stat(path) {
+		path = filepath.Dir(path)
+	}
+	switch {
+	case err != nil:
+		return path, err
+	case !info.IsDir():
+		return path, fmt.Errorf("%s is not a directory", path)
+	}
+	for _, path = range []string{path, d.logFile()} {
+		if err := syscall.Access(path, isWritable); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return path, fmt.Errorf("writing to %s: %w", path, err)
+		}
+	}
+	return path, nil
 }

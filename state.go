@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -62,30 +61,6 @@ func validSession(id string) bool {
 
 // create makes the directory, which everything else here expects.
 func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
-
-// The modes of access(2).
-const readable, writable = 4, 2
-
-// check tells whether hooks can write to the directory, and make it where it is not there yet; path is what they
-// can't write to.
-func (d stateDir) check() (path string, err error) {
-	info, err := os.Stat(string(d))
-	for path = string(d); err != nil && path != filepath.Dir(path); info, err = os.Stat(path) {
-		path = filepath.Dir(path)
-	}
-	switch {
-	case err != nil:
-		return path, err
-	case !info.IsDir():
-		return path, fmt.Errorf("%s is not a directory", path)
-	}
-	for _, path = range []string{path, d.logFile()} {
-		if err := syscall.Access(path, writable); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return path, fmt.Errorf("writing to %s: %w", path, err)
-		}
-	}
-	return path, nil
-}
 
 // sessionState is what ccc remembers of a session between two hooks.
 type sessionState struct {
