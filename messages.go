@@ -175,9 +175,12 @@ var (
 		"不明白“/supervisor %s”。可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor（显示当前状态）、/supervisor 加上任务内容",
 		"What does /supervisor %s mean? There are: /supervisor on, /supervisor off, /supervisor (how it stands), /supervisor some task",
 	}
-	modeNotForAgent = words{"开关监督由用户决定，不由 Agent 决定。", "Switching the supervision is for the user, not for the agent."}
-	modeFailed      = words{"无法切换监督：%s", "Supervisor mode could not be switched: %s"}
-	modeOn          = words{ // count of reviews
+	modeNotForAgent = words{
+		"开关监督由用户决定，不由 Agent 决定。在你自己的终端里可以运行 ccc supervisor-mode off 或 on。",
+		"Switching the supervision is for the user, not for the agent. In a terminal of your own: ccc supervisor-mode off, or on",
+	}
+	modeFailed = words{"无法切换监督：%s", "Supervisor mode could not be switched: %s"}
+	modeOn     = words{ // count of reviews
 		"监督已打开：Agent 每次停下之前都要先经过审查，每个请求最多 %s。",
 		"Supervisor mode is on: the agent is reviewed before it stops, at most %s a request.",
 	}
