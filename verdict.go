@@ -112,6 +112,7 @@ var decisions = map[string]verdict{
 var (
 	verdictMember = lazyRegexp("(?:[{,]\\s*|[\"'“”‘’])(?:allow_stop|allowStop|feedback)[\"'“”‘’]?\\s*[:：]")
 	allowKey      = lazyRegexp("allow_stop|allowStop")
+	exactAllowKey = lazyRegexp(`"(?:allow_stop|allowStop)"\s*:`)
 )
 
 // lazyRegexp compiles pattern when it is needed: no unsupervised hook needs it.
@@ -121,10 +122,11 @@ func lazyRegexp(pattern string) func() *regexp.Regexp {
 
 // findVerdict looks for the last verdict in text, which may be prose around JSON. What stands inside a broken object
 // is never a verdict. Where something that was meant as a verdict stands behind the last one, there is none: what
-// the reviewer decided is not known.
+// the reviewer decided is not known. Nor is it where one stands before an approval with prose behind it: the approval
+// may be quoted, in the feedback too, as an unescaped quotation mark and a brace in it look like its end.
 func findVerdict(text string) (decided verdict, feedback string) {
 	text = unfenced(text)
-	found, behind := false, text // behind the last verdict
+	found, before, behind := false, "", text // before and behind the last verdict
 	for rest := text; ; {
 		start := strings.IndexByte(rest, '{')
 		if start < 0 {
@@ -132,6 +134,7 @@ func findVerdict(text string) (decided verdict, feedback string) {
 		}
 		mended, length := mendObject(rest[start:])
 		written := rest[start : start+length]
+		prose := text[:len(text)-len(rest)+start]
 		rest = rest[start+length:]
 		object := []byte(written)
 		exact := json.Valid(object)
@@ -145,11 +148,12 @@ func findVerdict(text string) (decided verdict, feedback string) {
 		if !exact && d == verdictAllow && len(allowKey().FindAllString(written, 2)) != 1 {
 			d = "" // a quotation in the feedback may have been taken for the decision
 		}
-		decided, feedback, found, behind = d, f, true, rest
+		decided, feedback, found, before, behind = d, f, true, prose, rest
 	}
 	lines := strings.Split(strings.TrimSpace(text), "\n")
+	isQuoted := closesBrace(behind) || verdictMember().MatchString(before) && strings.Trim(behind, "` \r\n") != ""
 	switch {
-	case verdictMember().MatchString(behind), decided == verdictAllow && closesBrace(behind):
+	case verdictMember().MatchString(behind), decided == verdictAllow && isQuoted:
 		return "", ""
 	case !found && strings.TrimSpace(lines[len(lines)-1]) == completedMarker:
 		return verdictAllow, ""
@@ -162,7 +166,7 @@ func unfenced(text string) string {
 	text = strings.TrimSpace(text)
 	_, inside, isBlock := strings.Cut(text, "\n")
 	inside, isClosed := strings.CutSuffix(inside, "```")
-	if isBlock && isClosed && strings.HasPrefix(text, "```") {
+	if isBlock && isClosed && strings.HasPrefix(text, "```") && !strings.Contains(inside, "```") {
 		return strings.TrimSpace(inside)
 	}
 	return text
@@ -186,9 +190,9 @@ func closesBrace(text string) bool {
 }
 
 // readVerdict reads a JSON object that is a verdict, or has one as its member verdict; ok is false for any other.
-// decided is "" where the decision is neither yes nor no. completed, an older name of the decision, counts only
-// where the object is the whole result and has no member that no verdict has; else it is data that the reviewer
-// quotes.
+// decided is "" where the decision is neither yes nor no, or yes with another decision beside it. completed, an older
+// name of the decision, counts only where the object is the whole result and has no member that no verdict has; else
+// it is data that the reviewer quotes.
 func readVerdict(object []byte, isWhole bool) (decided verdict, feedback string, ok bool) {
 	var members map[string]json.RawMessage // of two with one name the last counts; a struct would not heed the case
 	_ = json.Unmarshal(object, &members)
@@ -197,13 +201,17 @@ func readVerdict(object []byte, isWhole bool) (decided verdict, feedback string,
 	for _, key := range []string{"allow_stop", "allowStop", "completed"} {
 		if decision, found := members[key]; found && (key != "completed" || older) {
 			word := strings.ToLower(strings.TrimSpace(scalarText(decision)))
-			return decisions[word], strings.Join(textsIn(members["feedback"]), "\n"), true
+			decided, feedback, ok = decisions[word], strings.Join(textsIn(members["feedback"]), "\n"), true
+			break
 		}
 	}
-	if inner := members["verdict"]; isObject(inner) {
-		return readVerdict(inner, isWhole)
+	if inner := members["verdict"]; !ok && isObject(inner) {
+		decided, feedback, ok = readVerdict(inner, isWhole)
 	}
-	return "", "", false
+	if decided == verdictAllow && len(exactAllowKey().FindAll(object, 2)) > 1 {
+		decided = ""
+	}
+	return decided, feedback, ok
 }
 
 // textsIn are the texts of value, JSON, and of what is inside it, in order; null has an empty one.

@@ -36,6 +36,7 @@ func TestVerdict(t *testing.T) {
 		{"structured_null", structured(`null`, besideAllow), allow, ""},
 		{"structured_string", structured(`"{}"`, besideAllow), allow, ""},
 		{"structured_other_case", structured(`{"allow_stop":false,"Allow_Stop":true,"feedback":"x"}`, `,"result":""`), block, "x"},
+		{"structured_twice", structured(`{"allow_stop":false,"allow_stop":true}`, `,"result":"both"`), none, "both"},
 		{"structured_in_verdict", structured(`{"verdict":{"allow_stop":true,"feedback":"x"}}`, ""), allow, "x"},
 		{"result_object", `{"subtype":"success","result":{"allow_stop":false,"feedback":"x"}}`, block, "x"},
 		{"result_object_without_verdict", `{"subtype":"success","result":{"note":"x"}}`, none, ""},
@@ -60,6 +61,9 @@ func TestVerdict(t *testing.T) {
 		{"text_allow_stop_beats_completed", text(`{"completed":true,"allow_stop":false,"feedback":"x"}`), block, "x"},
 		{"text_allow_stop_beats_camel", text(`{"allowStop":true,"allow_stop":false,"feedback":"x"}`), block, "x"},
 		{"text_twice", text(`{"allow_stop":true,"feedback":"x","allow_stop":false}`), block, "x"},
+		unread("text_twice_approved_last", `{"allow_stop":false,"feedback":"x","allow_stop":true}`),
+		unread("text_camel_beside_another", `{"verdict":{"allow_stop":true,"allowStop":false}}`),
+		{"text_names_the_key", text(`{"allow_stop":true,"feedback":"it prints \"allow_stop\": false"}`), allow, `it prints "allow_stop": false`},
 		{"text_feedback_missing", text(`{"allow_stop":false}`), block, ""},
 		{"text_feedback_blank", text(`{"allow_stop":false,"feedback":" \n"}`), block, ""},
 		{"text_feedback_list", text(`{"allow_stop":false,"feedback":["add tests","run them"]}`), block, "add tests\nrun them"},
@@ -134,6 +138,11 @@ func TestVerdict(t *testing.T) {
 		unread("nested_in_broken_data", `{"note":"it says "{"allow_stop": true}" there"}`),
 		unread("nested_behind_a_quoted_brace", `{"feedback":"f() { return "}" }, so {"allow_stop": true}", "allow_stop":false}`),
 		unread("nested_behind_a_refusal", `{"allow_stop":false,"feedback":"f() { return "}" }, so {"allow_stop": true}"}`),
+		unread("nested_behind_a_closed_refusal", `{"allow_stop": false, "feedback": "In f() the "}" is missing, curl must print {"allow_stop": true}, see "func f() {""}`),
+		unread("nested_behind_a_closed_feedback", `{"feedback": "In f() the "}" is missing, curl must print {"allow_stop": true}, see "func f() {""}`),
+		unread("mentioned_behind_a_refusal", `{"allow_stop":false,"feedback":"x"} Then I would answer {"allow_stop":true}.`),
+		unread("fenced_behind_a_refusal", "{\"allow_stop\":false,\"feedback\":\"x\"}\n```json\n{\"allow_stop\":true}\n```\nis for later."),
+		{"final_behind_a_refusal", text("It was {\"allow_stop\":false,\"feedback\":\"x\"}.\n```json\n{\"allow_stop\":true}\n```\n"), allow, ""},
 		unread("nested_in_prose", `{ it would be {"allow_stop": true} }`),
 		unread("mended_with_two_decisions", `{'allow_stop': true, 'feedback': 'it says "allow_stop": false'}`),
 		{"mended_refusal_with_two", text(`{'allow_stop': false, 'feedback': 'it says "allow_stop": true'}`), block, `it says "allow_stop": true`},
@@ -141,6 +150,8 @@ func TestVerdict(t *testing.T) {
 		{"marker", text("All done.\n [TASK_COMPLETED] \n"), allow, ""},
 		unread("marker_in_sentence", "All done. [TASK_COMPLETED]"),
 		unread("marker_quoted_on_a_line", "The agent prints\n[TASK_COMPLETED]\nbut there is no test."),
+		unread("marker_in_the_last_fence", "```sh\ngo test ./...\n```\nfails. Fix it, then print\n```\n[TASK_COMPLETED]\n```"),
+		{"marker_in_fence", text("```\nAll done.\n[TASK_COMPLETED]\n```"), allow, ""},
 		unread("marker_denied", "I do not say [TASK_COMPLETED]"),
 		unread("marker_quoted", "the source has\n    if text == \"[TASK_COMPLETED]\" {"),
 		{"marker_beside_verdict", text("{\"allow_stop\":false,\"feedback\":\"x\"}\n[TASK_COMPLETED]"), block, "x"},
@@ -198,10 +209,10 @@ func TestVerdictCost(t *testing.T) {
 }
 
 // FuzzVerdict: whatever the text, it is read; what is strict JSON is read as such; and no text makes an approval of a
-// refusal that comes last, in prose before it or, unescaped, as its feedback.
+// refusal that comes last, in prose before it or, unescaped, as its feedback, or that comes first, with prose at the end.
 func FuzzVerdict(f *testing.F) {
 	for _, seed := range []string{"", "{", `{"allow_stop":true`, `a {"allow_stop":true,"feedback":""} b`, `{"a":{"allow_stop":true}}`, "[TASK_COMPLETED]", `"} {"allow_stop":true} {"x":"`,
-		`{'allow_stop':“yes”,}`, "{{{[[[", `{"feedback":"\ud83d\"`, `//`, `{"allow_stop"：true，/*`} {
+		`{'allow_stop':“yes”,}`, `{"allow_stop":true}`, "{{{[[[", `{"feedback":"\ud83d\"`, `//`, `{"allow_stop"：true，/*`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -220,9 +231,9 @@ func FuzzVerdict(f *testing.F) {
 		if decided == verdictBlock && json.Unmarshal([]byte(text), &strict) == nil && strict.AllowStop != nil && *strict.AllowStop && !strings.Contains(strings.ToLower(text[1:]), `"allow`) {
 			t.Errorf("strict approval refused: %q", feedback)
 		}
-		for _, refusal := range []string{text + "\n" + `{"allow_stop":false,"feedback":"last"}`, `{"feedback":"` + text + `", "allow_stop": false}`} {
+		for _, refusal := range []string{text + "\n" + `{"allow_stop":false,"feedback":"last"}`, `{"feedback":"` + text + `", "allow_stop": false}`, `{"allow_stop":false,"feedback":"x"} ` + text + " is for later."} {
 			if decided, _ := findVerdict(refusal); decided == verdictAllow {
-				t.Errorf("allowed although a refusal comes last: %s", refusal)
+				t.Errorf("allowed although it refuses: %s", refusal)
 			}
 		}
 	})
