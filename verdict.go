@@ -110,7 +110,7 @@ var decisions = map[string]verdict{
 
 // verdictMember is a member that only a verdict has, and allowKey names the decision in it.
 var (
-	verdictMember = lazyRegexp("(?:[{,]\\s*|[\"'“”‘’])(?:allow_stop|allowStop|feedback)[\"'“”‘’]?\\s*[:：]")
+	verdictMember = lazyRegexp("(?:(?:[{,]\\s*|[\"'“”‘’])(?:allow_stop|allowStop)|(?:{(?:[^}]*,)?\\s*|[\"'“”‘’])feedback)[\"'“”‘’]?\\s*[:：]")
 	allowKey      = lazyRegexp("allow_stop|allowStop")
 	exactAllowKey = lazyRegexp(`"(?:allow_stop|allowStop)"\s*:`)
 )
@@ -121,7 +121,8 @@ func lazyRegexp(pattern string) func() *regexp.Regexp {
 }
 
 // findVerdict looks for the last verdict in text, which may be prose around JSON. What stands inside a broken object
-// is never a verdict. Where something that was meant as a verdict stands behind the last one, there is none: what
+// is never a verdict; but one without a member of a verdict ends, as prose does, before a line that begins with a
+// brace. Where something that was meant as a verdict stands behind the last one, there is none: what
 // the reviewer decided is not known. Nor is it where one stands before an approval with prose behind it: the approval
 // may be quoted, in the feedback too, as an unescaped quotation mark and a brace in it look like its end.
 func findVerdict(text string) (decided verdict, feedback string) {
@@ -132,15 +133,18 @@ func findVerdict(text string) (decided verdict, feedback string) {
 		if start < 0 {
 			break
 		}
-		mended, length := mendObject(rest[start:])
-		written := rest[start : start+length]
-		prose := text[:len(text)-len(rest)+start]
-		rest = rest[start+length:]
-		object := []byte(written)
-		exact := json.Valid(object)
+		var object json.RawMessage
+		exact := json.NewDecoder(strings.NewReader(rest[start:])).Decode(&object) == nil
+		length := len(object)
 		if !exact {
-			object = mended
+			piece, _, _ := strings.Cut(rest[start:], "\n{")
+			if object, length = mendObject(piece); verdictMember().MatchString(piece[:length]) {
+				object, length = mendObject(rest[start:])
+			}
 		}
+		written := rest[start : start+length]
+		ahead := text[:len(text)-len(rest)+start]
+		rest = rest[start+length:]
 		d, f, ok := readVerdict(object, written == text)
 		if !ok {
 			continue
@@ -148,10 +152,11 @@ func findVerdict(text string) (decided verdict, feedback string) {
 		if !exact && d == verdictAllow && len(allowKey().FindAllString(written, 2)) != 1 {
 			d = "" // a quotation in the feedback may have been taken for the decision
 		}
-		decided, feedback, found, before, behind = d, f, true, prose, rest
+		decided, feedback, found, before, behind = d, f, true, ahead, rest
 	}
 	lines := strings.Split(strings.TrimSpace(text), "\n")
-	isQuoted := closesBrace(behind) || verdictMember().MatchString(before) && strings.Trim(behind, "` \r\n") != ""
+	isQuoted := strings.Contains(before, "{") && closesBrace(behind) ||
+		verdictMember().MatchString(before) && strings.Trim(behind, "` \r\n") != ""
 	switch {
 	case verdictMember().MatchString(behind), decided == verdictAllow && isQuoted:
 		return "", ""
