@@ -59,7 +59,8 @@ func endGuard(cmd *exec.Cmd, exited <-chan error) (err error) {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		err = <-exited
 	}
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() < 0 { // a signal ended it
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		if adoptOrphans() {
 			endDescendants(os.Getpid(), nil, true)

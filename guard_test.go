@@ -121,8 +121,11 @@ func TestReviewEnded(t *testing.T) {
 			box := newHookBox(t)
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
 			holding := strings.Replace(daemon(box), ">"+box.home, "2>&1 | tee "+box.home, 1) // the reviewer's stdout
-			if test.guard != "" {
-				holding = `kill -` + test.guard + ` "$PPID"` + "\n" + holding
+			switch test.guard {
+			case "STOP":
+				holding = `kill -STOP "$PPID"` + "\n" + holding
+			case "KILL":
+				holding += "\n" + `kill -KILL "$PPID"`
 			}
 			box.reviews(slices.Concat(fakeReview{runs("trap '' TERM"), runs(holding)}, test.first, fakeReview{runs("sleep 100")}))
 			var stdout, stderr strings.Builder
@@ -134,6 +137,11 @@ func TestReviewEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			awaitDaemon(t, box)
+			if test.guard == "KILL" { // the hook, which may be killed next, waits for nothing before it ends the rest
+				if left := box.quiet(pipePatience - time.Second); len(left) != 0 {
+					t.Errorf("left when the guard is gone: %q", left)
+				}
+			}
 			if test.signal != 0 {
 				start = time.Now()
 				// As Claude Code does: the whole group of the hook.
@@ -143,9 +151,6 @@ func TestReviewEnded(t *testing.T) {
 			took := time.Since(start)
 			if test.name == "deadline" {
 				took -= 10 * time.Second
-			}
-			if test.guard == "KILL" {
-				took -= pipePatience
 			}
 			if left := box.quiet(time.Second); len(left) != 0 {
 				t.Errorf("left a second later: %q", left)

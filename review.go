@@ -189,7 +189,13 @@ func (r *review) call(ctx context.Context, dir string, command []string, stream 
 		return "", fmt.Errorf("starting the reviewer: %w", err)
 	}
 	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait() }()
+	go func() {
+		state, err := cmd.Process.Wait() // cmd.Wait waits for the pipes too, which the orphans of a killed guard hold
+		if err == nil && !state.Success() {
+			err = &exec.ExitError{ProcessState: state}
+		}
+		exited <- err
+	}()
 	select {
 	case err = <-exited:
 		exited <- err
@@ -204,6 +210,7 @@ func (r *review) call(ctx context.Context, dir string, command []string, stream 
 	}
 	lifeline.Close()
 	err = endGuard(cmd, exited)
+	_ = cmd.Wait() // for what is left in the pipes; the process has been waited for
 	stream.close()
 	return complaints.line(), err
 }
