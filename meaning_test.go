@@ -221,6 +221,7 @@ func (tty *terminal) rewind(prompt string) {
 		screen := tty.screen()
 		if strings.Contains(inputLine(screen), prompt) && !strings.Contains(screen, "Restore conversation") {
 			tty.clear()
+			tty.waitUntil("an empty input line", 60*time.Second, func(screen string) bool { return !strings.Contains(inputLine(screen), prompt) })
 			return
 		}
 	}
