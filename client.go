@@ -156,5 +156,5 @@ func (s session) switchTo(on bool, client string) error {
 	if err != nil && !errors.Is(err, errCorrupt) || client == "" { // a corrupt state is kept aside, and a new one was written
 		return err
 	}
-	return s.dir.replace(s.dir.clientFile(client), encodeJSON(change))
+	return s.dir.replace(s.dir.clientFile(client), append(encodeJSON(change), '\n'))
 }

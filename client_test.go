@@ -229,14 +229,13 @@ func TestSwitchOfClient(t *testing.T) {
 }
 
 // Switched on in a session that was not launched for it, the client's next one is supervised too; a file of the client's
-// that makes no sense, or was left by an older ccc, switches nothing.
+// that makes no sense switches nothing.
 func TestSwitchOfClientUnlaunched(t *testing.T) {
 	t.Parallel()
 	box := newHookBox(t)
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work)
 	next := ofSession("after-clear", box.event(eventStop, ""))
 	box.write(".claude/ccc/client-"+selfName()+".json", 0o600, `{"on":tr`)
-	box.write(".claude/ccc/clients.json", 0o600, fmt.Sprintf(`{"switches":{%q:{"on":true,"at":"2026-01-01T00:00:00Z"}}}`, selfName()))
 	if got := box.hook(next); got.stdout+got.stderr != "" {
 		t.Errorf("supervised before: %+v", got)
 	}

@@ -131,7 +131,8 @@ func loadConfig(d dirs) (*config, error) {
 			return defaults, fmt.Errorf("%s: line %d: %s: %s", path, line, cmp.Or(v.path, "the file"), fault)
 		}
 	}
-	return c, err
+	maps.DeleteFunc(c.Providers, func(name string, _ provider) bool { return strings.HasPrefix(name, "$") }) // nobody's, and not checked
+	return c, nil
 }
 
 // setLanguage sets the language of this process: that of ccc.json or, where it names none or can't be read, the locale's.

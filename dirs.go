@@ -1,7 +1,6 @@
 package main
 
-// The directories that ccc works in, the names of files in them and of environment variables, the record of what ccc put
-// into those of Claude Code and its own, and where claude is.
+// The directories that ccc works in, the names of files in them and of environment variables, and where claude is.
 
 import (
 	"cmp"
@@ -38,6 +37,10 @@ const (
 	// is billed by that line.
 	attributionVariable = "CLAUDE_CODE_ATTRIBUTION_HEADER"
 )
+
+// toolMark is in the environment of what an agent's tools start. The processes below inherit it, also where no agent
+// is above them any more, as in a tmux that an agent once started.
+const toolMark = toolVariable + "=1"
 
 // dirs are the directories that ccc works in, and its own program, all absolute.
 type dirs struct {

@@ -106,7 +106,7 @@ func (c checkup) configuration() (string, []failure) {
 
 // providers looks at the provider that the next launch uses and at the reviewer's own.
 func (c checkup) providers() (well string, faults []failure) {
-	for _, name := range slices.Compact([]string{c.config.CurrentProvider, c.config.Supervisor.Provider}) {
+	for i, name := range []string{c.config.CurrentProvider, c.config.Supervisor.Provider} {
 		if name == "" {
 			continue
 		}
@@ -122,6 +122,9 @@ func (c checkup) providers() (well string, faults []failure) {
 			continue
 		}
 		args := c.config.claudeArgs(p)
+		if i == 1 { // as the launch asks for the reviewer's: it prints, and is given no arguments of ccc.json
+			args = []string{"--print"}
+		}
 		faults = append(faults, providerConflicts(c.dirs, sources(c.dirs, c.config, args), p, args, values)...)
 	}
 	return well, faults
@@ -199,8 +202,8 @@ func (c checkup) isFirst() bool {
 
 func (c checkup) hooks() (string, []failure) {
 	path := c.settingsFile()
-	text, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	text, err := readUserFile(path)
+	if err != nil {
 		return "", problem(fixFor(path, err), "%w", err)
 	}
 	programs, missing, err := installedHooks(text, c.hookPath())
@@ -296,8 +299,6 @@ func (c checkup) copies() (string, []failure) {
 	return "", warning(f.hint, "%w; the reviewer runs no commands", f.err)
 }
 
-const isWritable = 2 // of access(2)
-
 // check tells whether hooks can write to the directory, and make it where it is not there yet; path is what they
 // can't write to.
 func (d stateDir) check() (path string, err error) {
@@ -312,7 +313,7 @@ func (d stateDir) check() (path string, err error) {
 		return path, fmt.Errorf("%s is not a directory", path)
 	}
 	for _, path = range []string{path, d.logFile()} {
-		if err := syscall.Access(path, isWritable); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := syscall.Access(path, mayWrite); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return path, fmt.Errorf("writing to %s: %w", path, err)
 		}
 	}

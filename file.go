@@ -1,7 +1,7 @@
 package main
 
 // Locks, atomic replacement and appending. Every file that ccc changes is replaced whole, by replaceFile, while a
-// lock from lockFile is held; nothing else in ccc renames or locks.
+// lock from lockFile is held. Only a log that has grown, a corrupt state and a copy's scratch files are moved otherwise.
 
 import (
 	"errors"

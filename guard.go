@@ -77,7 +77,7 @@ func guardReviewer(args []string) int {
 	syscall.CloseOnExec(lifelineFD)
 	lifeline := os.NewFile(lifelineFD, "lifeline")
 	if len(args) == 0 || lifeline == nil {
-		fmt.Fprintln(os.Stderr, "ccc: "+guardSubcommand+" is started by "+hookSubcommand+" only")
+		fmt.Fprintln(os.Stderr, "ccc: "+guardSubcommand+" is started by ccc only")
 		return 1
 	}
 	self, adopted := os.Getpid(), adoptOrphans()
@@ -139,7 +139,10 @@ func endDescendants(self int, victims []int, adopted bool) {
 func exitCode(err error) int {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
-		return map[bool]int{true: 1}[err != nil]
+		if err != nil {
+			return 1
+		}
+		return 0
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())

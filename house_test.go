@@ -41,7 +41,7 @@ func TestHouse(t *testing.T) {
 		files[path] = file
 		for _, declaration := range file.Decls {
 			for _, name := range declared(declaration) {
-				if homes[name] == "" || path < homes[name] { // of the two guards either will do
+				if homes[name] == "" || path < homes[name] { // of two for different systems either will do
 					homes[name] = path
 				}
 			}

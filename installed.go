@@ -58,19 +58,27 @@ func withUserFiles(d dirs, use func(in *installation) error) error {
 	}
 	defer unlock()
 	sweepTemporary(d.installedFile(), d.settingsFile(), d.promptFile(), d.commandFile(), d.configFile())
-	return use(readInstallation(d))
+	in, err := readInstallation(d)
+	if err != nil { // without it uninstall would not know what stood there before
+		return err
+	}
+	return use(in)
 }
 
-// readInstallation returns the record; one that can't be read is as good as none.
-func readInstallation(d dirs) *installation {
+// readInstallation returns the record; one that is damaged is as good as none. With an error it is empty.
+func readInstallation(d dirs) (*installation, error) {
 	in := new(installation)
-	if text, err := os.ReadFile(d.installedFile()); err == nil && json.Unmarshal(text, in) != nil {
+	text, err := os.ReadFile(d.installedFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err == nil && json.Unmarshal(text, in) != nil {
 		in = new(installation)
 	}
 	if in.Files == nil {
 		in.Files = map[string]string{}
 	}
-	return in
+	return in, err
 }
 
 func (in *installation) write(d dirs) error {

@@ -233,9 +233,10 @@ func runsElsewhere(args []string) string {
 
 // switchHint is the way that works: /supervisor in the session, which needs ccc's hooks.
 func (l *launch) switchHint() string {
-	there, _ := os.ReadFile(l.dirs.settingsFile())
+	text, _ := readUserFile(l.dirs.settingsFile())
+	_, missing, err := installedHooks(text, l.dirs.hookPath())
 	hint := "start it without --supervisor, then type /supervisor on in that session"
-	if !strings.Contains(string(there), hookSubcommand) {
+	if err != nil || len(missing) > 0 {
 		hint = "once ccc --supervisor, which installs the hooks; then " + hint
 	}
 	return hint

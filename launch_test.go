@@ -81,17 +81,6 @@ func TestReviewByItself(t *testing.T) {
 	}
 }
 
-// Where nothing can be written into the state directory, a launch is supervised all the same.
-func TestLaunchNotNoted(t *testing.T) {
-	box := newFakeBox(t)
-	// A directory in the place of the lock.
-	box.claudeIs(`cd "$HOME/.claude/ccc" && rm -f state.lock && mkdir -p state.lock; cd - >/dev/null; "` + fakeClaude() + `" "$@"; exit $?`)
-	got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hi")
-	if got.code != 0 || len(box.timelineVerdicts()) != 1 {
-		t.Errorf("%+v, verdicts %v", got, box.timelineVerdicts())
-	}
-}
-
 // A wrapper that calls the real claude is a claude, and an agent may call ccc.
 func TestLaunchOfWrapper(t *testing.T) {
 	t.Parallel()

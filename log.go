@@ -376,5 +376,9 @@ func ran(r record) string {
 	if r.ExitCode != nil {
 		code = *r.ExitCode
 	}
-	return say(commandRan, cutMiddle(oneLine(r.Command), 300), code, duration(r.DurationSeconds))
+	told := say(commandRan, cutMiddle(oneLine(r.Command), 300), code, duration(r.DurationSeconds))
+	if why := cmp.Or(r.NoCopy, r.Error); why != "" { // ccc's own words, for 124 and 125
+		told += ": " + cutMiddle(oneLine(why), 200)
+	}
+	return told
 }

@@ -53,9 +53,9 @@ func commands() []command {
 		{"statusline", nil, "", inPlaces(showStatusline), `
 			Print one line about a session, for Claude Code's statusLine setting.`},
 		{"supervisor-mode", nil, "[on|off] [SESSION]", inPlaces(supervisorMode), `
-			Print whether a session is supervised, or switch it (default: the session
-			ccc runs in). Inside Claude Code: /supervisor, /supervisor on,
-			/supervisor off, /supervisor some task.`},
+			Print whether a session is supervised, or switch it (default: the newest
+			of this project, which is named; for an agent's tool its own). Inside
+			Claude Code: /supervisor, /supervisor on, off, or some task.`},
 		{trySubcommand, []string{"--timeout DURATION"}, "COMMAND [ARG...]", try, `
 			Run a command in a throw-away copy: it may write to the project, to HOME
 			and to the temporary directories, it alone sees what it wrote, and it

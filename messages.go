@@ -156,7 +156,7 @@ var (
 	}
 	limitStop = words{ // limitReached, log
 		"%s，这次停下未经审查；你的下一条提示重新计数（日志: %s）",
-		"%s. This stop was not reviewed (log: %s)",
+		"%s. This stop was not reviewed; your next prompt gives new reviews (log: %s)",
 	}
 	earlierLimit = words{ // count of reviews, log
 		"上一个请求的审查次数已用完（%s），最后一次停下未经审查（日志: %s）",

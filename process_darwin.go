@@ -38,10 +38,6 @@ func processParents(leader int) map[int]int {
 	return parents
 }
 
-// toolMark is in the environment of what an agent's tools start. The processes below inherit it, also where no agent
-// is above them any more, as in a tmux that an agent once started.
-const toolMark = "CLAUDECODE=1"
-
 // A process is one that runs, as the system tells of it.
 type process struct {
 	name     string // a name that no other process has

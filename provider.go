@@ -56,7 +56,7 @@ func reviewerEnv(env []string, p *provider) ([]string, error) {
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return strings.HasPrefix(name, "CLAUDE_CODE_MESSAGING_") || slices.Contains([]string{
-			"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_CHILD_SESSION", sessionVariable}, name)
+			toolVariable, "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_CHILD_SESSION", sessionVariable}, name)
 	})
 	return withProvider(setEnv(env, reviewerVariable, "1"), p)
 }
@@ -166,6 +166,7 @@ func providerConflicts(d dirs, sources []source, p *provider, args []string, val
 
 // isPrinted tells whether claude is to print an answer and end.
 func isPrinted(args []string) bool {
+	args = untilDashes(args)
 	return slices.Contains(args, "-p") || slices.Contains(args, "--print")
 }
 

@@ -450,7 +450,9 @@ func uninstall(c *call, d dirs) error {
 	case statErr != nil:
 	case c.has("--purge"):
 		removed, others, err := stateDir(d.state).purge()
-		fmt.Printf("%s: %d files of ccc's removed, %d of others kept\n", d.state, removed, others)
+		if removed+others > 0 || err == nil {
+			fmt.Printf("%s: %d files of ccc's removed, %d of others kept\n", d.state, removed, others)
+		}
 		return err
 	default:
 		fmt.Printf("%s: kept; to remove it too: ccc uninstall --purge\n", d.state)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -1020,4 +1021,38 @@ func hasKeyTwice(v *jsonValue) bool {
 		seen[m.key] = true
 	}
 	return false
+}
+
+// A record that can't be read stops launch and uninstall before they change anything.
+func TestInstalledUnreadable(t *testing.T) {
+	box := newFakeBox(t)
+	box.launch()
+	before := box.settings()
+	record := filepath.Join(box.home, ".claude/.ccc-installed.json")
+	if err := errors.Join(os.Remove(record), os.Mkdir(record, 0o700)); err != nil { // a directory can't be read by root either
+		t.Fatal(err)
+	}
+	for _, args := range []string{"uninstall", "--supervisor -p x"} {
+		got := box.run(30*time.Second, "", append([]string{"ccc"}, strings.Fields(args)...)...)
+		if got.code != 1 || !strings.Contains(got.stderr, ".ccc-installed.json") || box.settings() != before {
+			t.Errorf("%s: %+v\n%s", args, got, box.settings())
+		}
+	}
+}
+
+// What another ccc is writing is not removed under it.
+func TestUninstallPurgeLocked(t *testing.T) {
+	box := newFakeBox(t)
+	box.launch()
+	unlock, err := lockFile(filepath.Join(box.home, lockPath))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge"); got.code != 1 || !strings.Contains(got.stderr, "locking") {
+		t.Errorf("%+v", got)
+	}
+	if _, err := os.Stat(filepath.Join(box.home, logPath)); err != nil {
+		t.Error("the state is gone")
+	}
 }

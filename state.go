@@ -164,7 +164,7 @@ func (s session) keepInstructions(in *instructions) error {
 	if in == nil {
 		return removeFile(s.promptFile())
 	}
-	return s.dir.replace(s.promptFile(), encodeJSON(in))
+	return s.dir.replace(s.promptFile(), append(encodeJSON(in), '\n'))
 }
 
 // replace puts data in the place of one of the directory's files, under the lock.
@@ -308,10 +308,10 @@ func sessionOf(name string) (session string, ok bool) {
 }
 
 // The patterns of the directory's other files: those that go when nothing has touched them for long, of clients and
-// of the background sessions of ccc 1.1, and those that stay. written.json was ccc 1.0's, clients.json 1.1's.
+// of ccc 1.0 (written.json) and 1.1, and those that stay.
 var (
-	passingFiles = []string{clientPrefix + "[0-9]*" + stateSuffix, "background-[0-9]*-settings.json"}
-	lastingFiles = []string{"hook-invocation.log", "hook-invocation.log.1", "state.lock", "*" + temporarySuffix, "written.json", "clients.json"}
+	passingFiles = []string{clientPrefix + "[0-9]*" + stateSuffix, "background-[0-9]*-settings.json", "clients.json", "written.json"}
+	lastingFiles = []string{"hook-invocation.log", "hook-invocation.log.1", "state.lock", "*" + temporarySuffix}
 )
 
 func matches(patterns []string, name string) bool {
@@ -324,12 +324,15 @@ func owns(name string) bool {
 	return ofSession || matches(passingFiles, name) || matches(lastingFiles, name)
 }
 
-// purge removes ccc's files, and the directory if nothing else is in it. It returns how many of either there were.
+// purge removes ccc's files, the lock that it holds among them, and the directory if nothing else is in it. It returns
+// how many of either there were.
 func (d stateDir) purge() (removed, others int, err error) {
-	entries, err := os.ReadDir(string(d))
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, 0, nil
+	unlock, err := lockFile(d.lockFile())
+	if err != nil {
+		return 0, 0, err
 	}
+	defer unlock()
+	entries, err := os.ReadDir(string(d))
 	for _, entry := range entries {
 		if entry.IsDir() || !owns(entry.Name()) {
 			others++

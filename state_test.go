@@ -34,7 +34,7 @@ func TestStateSweep(t *testing.T) {
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	want := []string{"12-345-settings.json", "background-12-345", "background-notes-settings.json", "client-list.txt", "hook-invocation.log", "mine.json", "state.lock", "supervisor-b-events.jsonl", "supervisor-b.json", "supervisor-c.json", "written.json"}
+	want := []string{"12-345-settings.json", "background-12-345", "background-notes-settings.json", "client-list.txt", "hook-invocation.log", "mine.json", "state.lock", "supervisor-b-events.jsonl", "supervisor-b.json", "supervisor-c.json"}
 	if !slices.Equal(names, want) {
 		t.Errorf("left %q, want %q", names, want)
 	}

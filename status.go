@@ -53,6 +53,7 @@ type summary struct {
 	Tokens    tokens     `json:"tokens"`
 	UpdatedAt time.Time  `json:"updated_at"`
 	switched  bool
+	err       error // what of it can't be read
 }
 
 // summarizeAll returns the sessions, newest first. What can't be read of one session is told on stderr and does not
@@ -65,6 +66,7 @@ func summarizeAll(d dirs, stderr io.Writer) ([]summary, error) {
 	all := []summary{}
 	for _, id := range ids {
 		one, err := summarize(d, id)
+		one.err = err
 		reportError(stderr, err)
 		if !one.UpdatedAt.IsZero() {
 			all = append(all, one)
@@ -125,13 +127,23 @@ func newestSession(d dirs, stderr io.Writer) (session string, isHere bool, err e
 	return sessions[0].Session, false, nil
 }
 
-// presentSession returns the newest session of the current directory's project.
+// presentSession returns the newest session of the current directory's project. It passes over none that may be that and
+// can't be read: a script would take an older approval for its own.
 func presentSession(d dirs) (string, error) {
-	session, isHere, err := newestSession(d, io.Discard)
-	if err == nil && !isHere {
-		err = withHint(errors.New("no session of this project"), "name one, as ccc status lists them")
+	const hint = "name one, as ccc status lists them"
+	sessions, err := summarizeAll(d, io.Discard)
+	if err != nil {
+		return "", err
 	}
-	return session, err
+	for _, s := range sessions {
+		switch {
+		case s.isHere(d):
+			return s.Session, nil
+		case s.Project == "" && s.err != nil:
+			return "", withHint(fmt.Errorf("session %s may be the newest of this project: %w", s.Session, s.err), hint)
+		}
+	}
+	return "", withHint(errors.New("no session of this project"), hint)
 }
 
 // isHere tells whether the current directory is in the session's project.

@@ -770,3 +770,14 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, columns uint16) string {
 	cmd.Wait()
 	return output.String()
 }
+
+// A newest session that can't be read is not passed over for an older one's approval.
+func TestVerdictUnreadable(t *testing.T) {
+	box := newShowBox(t, 80)
+	box.timelineOf("older", record{Time: ago(time.Hour), Event: eventStop, Project: box.work, outcome: outcome{Verdict: verdictAllow}})
+	box.write(".claude/ccc/supervisor-newest.json", 0o600, strings.ReplaceAll(stateText("newest", 1, ""), "2026-01-02T03:04:05Z", now().Format(time.RFC3339)))
+	box.write(".claude/ccc/supervisor-newest-events.jsonl/x", 0o600, "") // a directory in the place of the file
+	if got := box.run(10*time.Second, "", "ccc", "verdict"); got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "session newest may be the newest") {
+		t.Errorf("%+v", got)
+	}
+}

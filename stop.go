@@ -376,7 +376,7 @@ func (h *hook) update(change func(*sessionState)) error {
 	})
 }
 
-// say writes progress for people to stderr.
+// print writes progress for people to stderr.
 func (h *hook) print(lines ...string) { fmt.Fprintln(h.stderr, strings.Join(lines, "\n")) }
 
 // warn tells of a fault, if there is one, that does not change the decision.

@@ -42,7 +42,8 @@ func commandIsTheirs(d dirs, project string) bool {
 			return true
 		}
 		content, err := os.ReadFile(filepath.Join(dir, "commands", "supervisor.md"))
-		if err == nil && !keptCommand(d).isOurs(readInstallation(d), content) {
+		in, _ := readInstallation(d) // without one ccc's own texts tell
+		if err == nil && !keptCommand(d).isOurs(in, content) {
 			return true
 		}
 	}
@@ -62,6 +63,8 @@ func supervisorMode(c *call, d dirs) error {
 	case len(operands) > 0:
 		session, err = state.findSession(operands[0])
 		switch meant := nearest(operands[0], []string{"off", "on"}); {
+		case err != nil && meant == operands[0]:
+			return usageError("supervisor-mode", "either on or off")
 		case err != nil && meant != "":
 			return usageError("supervisor-mode", "%q is neither on nor off: did you mean %s?", operands[0], meant)
 		case len(operands) > 1:

@@ -61,7 +61,10 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	case r.malformed != nil:
 		return "", "", fmt.Errorf("the reviewer's result is malformed: %w", r.malformed)
 	case r.IsError || r.Subtype != "" && r.Subtype != "success":
-		kind := map[bool]string{true: " (" + r.Subtype + ")"}[r.Subtype != "" && r.Subtype != "success"]
+		kind := ""
+		if r.Subtype != "" && r.Subtype != "success" {
+			kind = " (" + r.Subtype + ")"
+		}
 		said := append([]string{text}, r.Errors...)
 		return "", "", fmt.Errorf("the reviewer failed%s: %s", kind, cutMiddle(strings.TrimSpace(strings.Join(said, " ")), 500))
 	case isObject(r.StructuredOutput):
