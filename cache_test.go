@@ -79,7 +79,7 @@ func TestRealClientCache(t *testing.T) {
 				}
 				for i := range 3 {
 					s.agent = append(s.agent, replyTool("Read", `{"file_path":"notes.txt"}`),
-						replyText(fmt.Sprint("attempt ", i+1, " ", strings.Repeat("what I did and why. ", 300))), replyText(fmt.Sprint("answer ", i+1)))
+						replyText(fmt.Sprint("attempt ", i+1, " ", strings.Repeat("what I did and why. ", 900))), replyText(fmt.Sprint("answer ", i+1)))
 					s.reviewer = append(s.reviewer, replyTool("Write", `{"file_path":"reviewer.txt","content":"x"}`),
 						bash(tryCommand()+" 'cat notes.txt >reviewer.txt'"), verdict(false, "show the tests"), verdict(true, ""))
 				}

@@ -23,6 +23,7 @@ import (
 // What package syscall lacks; the numbers are the same on amd64 and arm64.
 const (
 	sysIOUringSetup = 425
+	sysClone3       = 435
 	sysCloseRange   = 436
 )
 
@@ -416,7 +417,8 @@ func heedNoSignal() error {
 
 // filterCalls forbids this thread and the command the calls that lead past namespaces: sockets other than local, IP
 // and netlink ones (AF_VSOCK reaches the host of a virtual machine), io_uring (its sockets pass no filter), the
-// user's keyrings, BPF objects of others, performance counters, typing into terminals, and limits of other processes,
+// user's keyrings, BPF objects of others, performance counters, clone3 (which starts a process in a cgroup of the host's;
+// C libraries go on with clone), typing into terminals, and limits of other processes,
 // by which process 1 could be ended. To change the limit that keepFromCrashHandlers set does nothing: some programs
 // end when they may not.
 func filterCalls() error {
@@ -450,7 +452,7 @@ func filterCalls() error {
 	}
 	get := func(argument uint32) instructions { return instructions{{Code: load, K: argument}} }
 	always := func(then uint32) instructions { return instructions{{Code: answer, K: then}} }
-	for _, call := range []uint32{own.bpf, sysIOUringSetup, syscall.SYS_KEYCTL, syscall.SYS_ADD_KEY, syscall.SYS_REQUEST_KEY, syscall.SYS_PERF_EVENT_OPEN} {
+	for _, call := range []uint32{own.bpf, sysIOUringSetup, syscall.SYS_KEYCTL, syscall.SYS_ADD_KEY, syscall.SYS_REQUEST_KEY, syscall.SYS_PERF_EVENT_OPEN, sysClone3} {
 		on(call, always(noCall))
 	}
 	on(syscall.SYS_SOCKET, get(first), when(syscall.AF_UNIX, allow), when(syscall.AF_INET, allow), when(syscall.AF_INET6, allow),

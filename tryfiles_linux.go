@@ -19,10 +19,11 @@ import (
 
 // The workshop goes when the copy stands. A directory of the host's own with this name is not shown.
 const (
-	workshop = "/.ccc-try"
-	outside  = workshop + "/outside" // the host's file system
-	disk     = workshop + "/disk"    // the scratch directory
-	memory   = workshop              // a tmpfs
+	workshop  = "/.ccc-try"
+	outside   = workshop + "/outside" // the host's file system
+	disk      = workshop + "/disk"    // the scratch directory
+	partsList = "parts"               // names the mounts that partMounts found
+	memory    = workshop              // a tmpfs
 )
 
 // What has to be copied file by file, and the number of neighbours of a mount that need a mount each, are bounded for
@@ -41,6 +42,8 @@ func partMounts(scratch string) {
 	if scratch == "" || os.Getuid() != 0 || syscall.Unshare(syscall.CLONE_NEWNS) != nil || mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "") != nil {
 		return
 	}
+	// Whoever has the terminal could change the mode of the host's /dev/tty, but not by a mount that is read-only.
+	_ = errors.Join(mount("/dev/tty", "/dev/tty", "", syscall.MS_BIND, ""), mount("", "/dev/tty", "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, ""))
 	parent := filepath.Dir(scratch)
 	kept, err := os.Open(scratch)
 	mounts, mountsErr := mountPoints()
@@ -65,9 +68,6 @@ func partMounts(scratch string) {
 		_ = syscall.Unmount(parent, syscall.MNT_DETACH)
 	}
 }
-
-// partsList names the mounts that partMounts found.
-const partsList = "parts"
 
 func partOf(parent string, i int) string { return fmt.Sprintf("%s/part%d", parent, i) }
 
@@ -454,7 +454,7 @@ func (b *copyBuilder) showDev() {
 // user's does not know its group: at the top of what is writable and of ~/.cache, among the first entries.
 func (plan *tryPlan) findForeign() {
 	const first, openToAll = 1000, 0o002 // the former take a millisecond or two; the latter is /tmp, where nothing is looked for
-	for _, dir := range append(slices.Clone(plan.writable), filepath.Join(plan.needed[1], ".cache")) {
+	for _, dir := range slices.Concat(plan.needed, plan.writable, []string{filepath.Join(plan.needed[1], ".cache")}) {
 		opened, err := os.Open(dir)
 		if err != nil || os.Getuid() == 0 {
 			continue
