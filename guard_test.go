@@ -89,7 +89,7 @@ func TestGuardTerminates(t *testing.T) {
 
 func TestGuardNotStarted(t *testing.T) {
 	box := newFakeBox(t)
-	if got := box.run(10*time.Second, "", "ccc", guardSubcommand); got.code != 1 || !strings.Contains(got.stderr, "supervisor-hook only") {
+	if got := box.run(10*time.Second, "", "ccc", guardSubcommand); got.code != 1 || !strings.Contains(got.stderr, "by ccc only") {
 		t.Errorf("without arguments: %+v", got)
 	}
 }
