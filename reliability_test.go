@@ -302,7 +302,7 @@ func TestFaultHostilePath(t *testing.T) {
 // Many stops in a row leave no process, no temporary file and no open file.
 func TestFaultSoak(t *testing.T) {
 	t.Parallel()
-	stops := 500
+	stops := 200
 	if testing.Short() || raceEnabled {
 		stops = 50
 	}
