@@ -152,20 +152,33 @@ func removeFile(path string) error {
 }
 
 // openAppend opens the file at path for appending lines, and makes it where there is none. A last line that a full
-// disk or a crash left torn is ended, so that it does not take the next one with it.
+// disk or a crash left torn is ended, so that it does not take the next one with it. One that another process is just
+// writing looks the same, for the kernel shows a write page by page: a torn one is no longer 50 ms later.
 func openAppend(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	last := []byte{'\n'}
-	if info, err := file.Stat(); err == nil && info.Size() > 0 {
-		_, _ = file.ReadAt(last, info.Size()-1)
-	}
-	if last[0] != '\n' {
-		_, _ = file.Write([]byte{'\n'})
+	if size := tornAt(file); size > 0 {
+		time.Sleep(50 * time.Millisecond)
+		if tornAt(file) == size {
+			_, _ = file.Write([]byte{'\n'})
+		}
 	}
 	return file, nil
+}
+
+// tornAt returns the size of a file that ends within a line, else 0.
+func tornAt(file *os.File) int64 {
+	info, err := file.Stat()
+	if err != nil || info.Size() == 0 {
+		return 0
+	}
+	last := []byte{'\n'}
+	if _, _ = file.ReadAt(last, info.Size()-1); last[0] == '\n' {
+		return 0
+	}
+	return info.Size()
 }
 
 // appendFile adds data to the file at path in a single write, which the kernel does not tear when several processes
