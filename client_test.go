@@ -268,3 +268,43 @@ func TestLaunchedSessionResumed(t *testing.T) {
 		t.Errorf("switched off: %+v", got)
 	}
 }
+
+// A client that the agent calls is not supervised, whatever variables it inherits, and ccc's launch is not about a wrapper.
+func TestNested(t *testing.T) {
+	t.Parallel()
+	for _, wrapped := range []bool{false, true} {
+		t.Run(fmt.Sprintf("wrapped_%v", wrapped), func(t *testing.T) {
+			box := newFakeBox(t)
+			box.reviews(blocks("not yet"), allows(""))
+			box.turns(`sh [ -n "$NESTED" ] || NESTED=1 claude -p nested >"$FAKE_CLAUDE_DIR/nested"` + "\n" +
+				`sh [ -n "$NESTED" ] || NESTED=1 ccc -p nested >"$FAKE_CLAUDE_DIR/nested-ccc"` + "\nDone.\n")
+			if wrapped {
+				box.claudeIs(fakeClaude() + ` "$@"` + "\nexit $?\n")
+			}
+			got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+			introduced, answer, _ := strings.Cut(got.stdout, "\n")
+			got.stdout = answer
+			expectRun(t, box, got, "Done.\nStop hook feedback: not yet\nDone.", verdictBlock, verdictAllow)
+			if !strings.Contains(introduced, "本会话受监督") {
+				t.Errorf("the first line is %q", introduced)
+			}
+			for _, name := range []string{"nested", "nested-ccc"} {
+				if answer := box.read("../fake/" + name); answer != "Done.\n" {
+					t.Errorf("%s answered %q", name, answer)
+				}
+			}
+		})
+	}
+}
+
+// A wrapper that starts claude again when it has ended has both supervised.
+func TestStartedAgain(t *testing.T) {
+	t.Parallel()
+	box := newFakeBox(t)
+	box.reviews(blocks("not yet"), allows(""), blocks("not yet"), allows(""))
+	box.claudeIs(`case "$*" in *--fork-session*) exec ` + fakeClaude() + ` "$@" ;; esac` + "\nfor prompt in one two; do " + fakeClaude() + ` -p $prompt </dev/null` + "; done\nexit 0\n")
+	got := box.run(30*time.Second, "", "ccc", "--supervisor")
+	if strings.Count(got.stdout, "Stop hook feedback: not yet") != 2 {
+		t.Errorf("%+v", got)
+	}
+}

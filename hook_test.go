@@ -525,3 +525,83 @@ func TestHookReviewsAlike(t *testing.T) {
 		}
 	}
 }
+
+// introduced is what the first prompt of a supervised session is answered with.
+const introduced = "UserPromptSubmit says: [SUPERVISOR] 本会话受监督：每个请求最多审查 10 次。实时查看: ccc log -f\n"
+
+// TestSession is a whole supervised session of the built program: launch, a
+// stop that is sent back, a stop that is approved.
+func TestSession(t *testing.T) {
+	t.Parallel()
+	box := newFakeBox(t)
+	box.turns("sh cd sub\nI think it is done.", "Now it is tested.")
+	box.reviews(blocks("run the <tests>"), allows(""))
+	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
+	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it", "--model", "m")
+	if want := introduced + "I think it is done.\nStop hook feedback: run the <tests>\nNow it is tested.\n"; got.code != 0 || got.stdout != want {
+		t.Errorf("got %+v, want %q", got, want)
+	}
+	state := filepath.Join(box.home, ".claude/ccc")
+	wantStderr := fmt.Sprintf(`Supervisor mode enabled
+[Supervisor Mode] 日志文件:
+  状态目录: %[1]s
+  Hook 日志: %[1]s/hook-invocation.log
+  审查输出: %[1]s/supervisor-<session>-output.jsonl
+查看日志: tail -f %[1]s/hook-invocation.log
+`, state)
+	if got.stderr != wantStderr {
+		t.Errorf("stderr\n%s\nwant\n%s", got.stderr, wantStderr)
+	}
+	if args := strings.TrimSpace(box.read("../fake/agent-1/args")); args != "-p\nfix it\n--model\nm" {
+		t.Errorf("claude got the arguments %q", args)
+	}
+	env := box.read("../fake/agent-1/env")
+	for _, want := range []string{"CCC_SUPERVISOR=1\n", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10\n"} {
+		if !strings.Contains(env, want) {
+			t.Errorf("the environment lacks %q", want)
+		}
+	}
+	if prompt := box.read(".claude/SUPERVISOR.md"); prompt != defaultPrompt.zh {
+		t.Errorf("SUPERVISOR.md is not the default: %.80q", prompt)
+	}
+	for n, want := range []string{"", "I think it is done.", "Now it is tested."} {
+		if request := box.read(fmt.Sprintf("../fake/reviewer-%d/stdin", n)); !strings.Contains(request, want) || n > 0 && !strings.Contains(request, "[1] fix it") {
+			t.Errorf("request %d: %s", n, request)
+		}
+	}
+	if box.read("../fake/reviewer-3/stdin") != "" {
+		t.Error("a third review ran")
+	}
+	if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictBlock, verdictAllow}) {
+		t.Errorf("verdicts %q", got)
+	}
+}
+
+// The limit is ccc's, not the client's own of eight.
+func TestSessionLimit(t *testing.T) {
+	t.Parallel()
+	box := newFakeBox(t)
+	box.reviews(blocks("not yet"))
+	got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "fix it")
+	if n := strings.Count(got.stdout, "Stop hook feedback: not yet"); got.code != 0 || n != 10 || strings.Contains(got.stdout, "overriding") {
+		t.Errorf("%d rejections: %+v", n, got)
+	}
+	if got := box.timelineVerdicts(); !slices.Equal(got, append(slices.Repeat([]verdict{verdictBlock}, 10), verdictLimit)) {
+		t.Errorf("verdicts %q", got)
+	}
+}
+
+func TestSessionQuestion(t *testing.T) {
+	t.Parallel()
+	for want, review := range map[string]fakeReview{
+		"AskUserQuestion denied: use SQLite\nI chose SQLite.\n": blocks("use SQLite"),
+		"DIALOG: Which database?\n":                             allows(""),
+	} {
+		box := newFakeBox(t)
+		box.turns("ask " + strings.ReplaceAll(question, "\n", "") + "\nI chose SQLite.")
+		box.reviews(review, allows(""))
+		if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it"); got.stdout != introduced+want || got.code != 0 {
+			t.Errorf("got %+v, want %q", got, want)
+		}
+	}
+}

@@ -3,8 +3,11 @@ package main
 // What ccc takes for claude.
 
 import (
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,5 +120,213 @@ func TestLaunchBackground(t *testing.T) {
 	}
 	if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "--", "--bg"); got.code != 0 {
 		t.Errorf("behind --: %+v", got)
+	}
+}
+
+// A relative CCC_WORK_DIR is about where ccc was launched, also for a hook in a subdirectory.
+func TestLaunchRelativeWorkDir(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "CCC_WORK_DIR=../state")
+	box.turns("sh mkdir -p deep/down && cd deep/down\nDone.\n")
+	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+	logs, _ := filepath.Glob(filepath.Join(filepath.Dir(box.home), "state/ccc/supervisor-*-events.jsonl"))
+	if got.code != 0 || len(logs) != 1 {
+		t.Errorf("%+v leaves %q", got, logs)
+	}
+	if _, err := os.Stat(filepath.Join(box.work, "deep/state")); err == nil {
+		t.Error("the hook had a state directory of its own")
+	}
+}
+
+// claude may be named without its path, and is found in PATH by hooks as well.
+func TestLaunchNamedClaude(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "CCC_CLAUDE=claude")
+	if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello"); got.code != 0 || fmt.Sprint(box.timelineVerdicts()) != "[allow]" {
+		t.Errorf("%+v, verdicts %v", got, box.timelineVerdicts())
+	}
+}
+
+func TestLaunch(t *testing.T) {
+	const config = `{"claude_args":["--verbose"],"providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"k2"},"claude_args":["--effort","high"]},"glm":{}}}`
+	const supervised = "SUPERVISOR.md ccc/ settings.json"
+	tests := []struct {
+		name   string
+		args   string // separated by blanks
+		vars   string
+		config string
+		passed string // claude's arguments; "" means that claude was not started
+		env    string // separated by blanks; ! is for what must not be there
+		code   int
+		stderr string // separated by |
+		files  string // what is in .claude at the end, besides the ccc.json of the row; separated by blanks
+	}{
+		{name: "normal", args: "-p hi", passed: "-p hi", env: "!CCC_SUPERVISOR= !CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"},
+		{name: "normal_by_variable", args: "-p hi", vars: "CCC_SUPERVISOR=0", passed: "-p hi"},
+		{name: "odd_variable", args: "-p hi", vars: "CCC_SUPERVISOR=true", passed: "-p hi",
+			stderr: "ccc: warning: CCC_SUPERVISOR is set to neither 0 nor 1, and counts as 0"},
+		{name: "separator", args: "-- -p fix", passed: "-p fix"},
+		{name: "separator_of_claudes", args: "-p -- fix", passed: "-p -- fix"},
+		{name: "separator_version", args: "-- --version", passed: "--version"},
+		{name: "separator_flag_is_claudes", args: "-- -p --supervisor hi", passed: "-p --supervisor hi", code: 1,
+			stderr: "unknown option '--supervisor'"},
+		{name: "supervisor_behind_separator_of_claudes", args: "-p -- --supervisor", passed: "-p -- --supervisor"},
+		{name: "supervisor_behind_flag", args: "-p --supervisor hi", code: 2, stderr: "\n     write: ccc --supervisor -p hi\n"},
+		{name: "supervisor_at_the_end", args: "kimi -p -- hi --supervisor", config: config,
+			passed: "--verbose --effort high -p -- hi --supervisor"},
+		{name: "supervisor_behind_provider_and_flag", args: "kimi --model m --supervisor -- --x", config: config, code: 2,
+			stderr: "write: ccc --supervisor kimi --model m -- --x\n"},
+		{name: "provider", args: "kimi -p hi", config: config, passed: "--verbose --effort high -p hi",
+			env: "ANTHROPIC_MODEL=k2"},
+		{name: "no_provider", args: "-p hi", config: config, passed: "--verbose -p hi", env: "!ANTHROPIC_MODEL"},
+		{name: "unknown_provider", args: "kmi -p hi", config: config, code: 2,
+			stderr: `"kmi" is neither a subcommand nor a provider: did you mean kimi?|glm, kimi|ccc -- kmi -p hi`},
+		{name: "unknown_word", args: "fix", code: 2, stderr: `"fix"|none configured|ccc -- fix`},
+		{name: "unknown_subcommand", args: "statu --json", code: 2, stderr: "did you mean status?|ccc -- statu --json\n"},
+		{name: "unknown_word_supervised", args: "--supervisor mcp list", code: 2, stderr: "claude: ccc --supervisor -- mcp list\n"},
+		{name: "subcommand_supervised", args: "--supervisor log -f", code: 2,
+			stderr: `"log" is a subcommand, and has to stand first: ccc log -f|ccc --supervisor -- log -f`},
+		{name: "second_provider_is_claudes", args: "kimi glm -p", config: config,
+			passed: "--verbose --effort high glm -p"},
+		{name: "supervisor", args: "--supervisor -p hi", passed: "-p hi",
+			env: "CCC_SUPERVISOR=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10", files: supervised,
+			stderr: "Supervisor mode enabled\n"},
+		{name: "supervisor_by_variable", args: "-p hi", vars: "CCC_SUPERVISOR=1", passed: "-p hi", files: supervised},
+		{name: "supervisor_after_provider", args: "kimi --supervisor -- -p hi", config: config,
+			passed: "--verbose --effort high -p hi", env: "CCC_SUPERVISOR=1 ANTHROPIC_MODEL=k2", files: supervised},
+		{name: "supervisor_cap_of_the_users", args: "--supervisor -p hi",
+			vars: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3", passed: "-p hi", env: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=3",
+			files: supervised},
+		{name: "supervisor_limit", args: "--supervisor -p hi", config: `{"supervisor":{"max_iterations":20}}`,
+			passed: "-p hi", env: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=20", files: supervised},
+		{name: "no_claude", args: "--supervisor", vars: "CCC_CLAUDE=no-such-claude", code: 127,
+			stderr: "exec: \"no-such-claude\"|unset CCC_CLAUDE; command -v claude || npm install -g @anthropic-ai/claude-code"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			box := newFakeBox(t)
+			box.vars = append(box.vars, strings.Fields(test.vars)...)
+			if test.config != "" {
+				box.write(".claude/ccc.json", 0o600, test.config)
+			}
+			got := box.run(30*time.Second, "", append([]string{"ccc"}, strings.Fields(test.args)...)...)
+			if got.code != test.code {
+				t.Errorf("got %+v, want exit %d", got, test.code)
+			}
+			for want := range strings.SplitSeq(test.stderr, "|") {
+				if !strings.Contains(got.stderr, want) {
+					t.Errorf("stderr lacks %q:\n%s", want, got.stderr)
+				}
+			}
+			call := "refused-1"
+			if test.code == 0 {
+				call = "version-1"
+			}
+			if box.read("../fake/agent-1/env") != "" {
+				call = "agent-1"
+			}
+			if passed := strings.Join(strings.Fields(box.read("../fake/"+call+"/args")), " "); passed != test.passed {
+				t.Errorf("claude got %q, want %q", passed, test.passed)
+			}
+			env := "\n" + box.read("../fake/"+call+"/env")
+			for _, want := range strings.Fields(test.env) {
+				name, unwanted := strings.CutPrefix(want, "!")
+				if strings.Contains(env, "\n"+name) == unwanted || strings.Count(env, "\n"+strings.SplitAfter(name, "=")[0]) > 1 {
+					t.Errorf("environment: want %s", want)
+				}
+			}
+			var files []string
+			entries, _ := os.ReadDir(filepath.Join(box.home, ".claude"))
+			for _, entry := range entries {
+				name := entry.Name()
+				if slices.Contains([]string{"projects", ".ccc.lock", ".ccc-installed.json", "commands"}, name) {
+					continue
+				}
+				if entry.IsDir() {
+					name += "/"
+				}
+				files = append(files, name)
+			}
+			want := strings.Fields(test.files)
+			if test.config != "" {
+				want = append(want, "ccc.json")
+			}
+			slices.Sort(files)
+			slices.Sort(want)
+			if !slices.Equal(files, want) {
+				t.Errorf("files %q, want %q", files, want)
+			}
+		})
+	}
+}
+
+func TestLaunchOutput(t *testing.T) {
+	box := newFakeBox(t)
+	for _, value := range []string{"", "0", "1"} {
+		if got := box.run(30*time.Second, "", "env", "CCC_SUPERVISOR="+value, "ccc", "-p", "hi"); got.code != 0 || strings.Contains(got.stderr, "warning") {
+			t.Errorf("CCC_SUPERVISOR=%s: %+v", value, got)
+		}
+	}
+	// What ccc says at launch must not come between claude and a pipe.
+	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "--output-format", "json", "hi")
+	if _, err := parseJSON([]byte(got.stdout)); err != nil {
+		t.Errorf("stdout is not claude's JSON alone: %v\n%s", err, got.stdout)
+	}
+}
+
+// A first word with white space in it is a prompt, and the lines that ccc proposes work as they stand.
+func TestLaunchPrompt(t *testing.T) {
+	t.Parallel()
+	for _, prompt := range []string{"fix the bug", "fix\nit", "修复\u3000它"} {
+		for _, args := range [][]string{{prompt}, {"--supervisor", prompt}, {prompt, "-p"}, {"--supervisor", "--", prompt}} {
+			box := newFakeBox(t)
+			got := box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
+			if passed := box.read("../fake/agent-1/args"); got.code != 0 || !strings.HasPrefix(passed, prompt+"\n") ||
+				strings.Contains(got.stderr, "Supervisor mode enabled") != (args[0] == "--supervisor") {
+				t.Errorf("%q: claude got %q: %+v", args, passed, got)
+			}
+		}
+	}
+	for _, args := range [][]string{{"fix it", "--supervisor"}, {"-p", "fix it", "--supervisor"}, {"--supervisor", "it's"}, {"-p", "--supervisor", "--", "it's"}} {
+		box := newFakeBox(t)
+		got := box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
+		_, line, proposed := strings.Cut(strings.TrimSpace(got.stderr), ": ccc --supervisor ")
+		if got.code != 2 || strings.Count(got.stderr, "\n") != 2 || !proposed {
+			t.Fatalf("%q: %+v", args, got)
+		}
+		got = box.run(30*time.Second, "", "sh", "-c", "ccc --supervisor "+line)
+		if passed := box.read("../fake/agent-1/args"); got.code != 0 || !strings.Contains(passed, "fix it\n") && !strings.Contains(passed, "it's\n") || !strings.Contains(got.stderr, "Supervisor mode enabled") {
+			t.Errorf("%s: claude got %q: %+v", line, passed, got)
+		}
+	}
+}
+
+// Relative directories in the environment mean the same in the hook, which runs
+// elsewhere.
+func TestLaunchPlaces(t *testing.T) {
+	t.Parallel()
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "CCC_CONFIG_DIR=conf", "CLAUDE_CONFIG_DIR=claude", "CCC_CLAUDE=../bin/claude")
+	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
+	box.turns("sh cd sub\nDone.")
+	box.reviews(blocks("not yet"), allows(""))
+	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it")
+	if got.code != 0 || !strings.Contains(got.stdout, "Stop hook feedback: not yet") {
+		t.Errorf("got %+v", got)
+	}
+	for _, name := range []string{"claude/settings.json", "conf/SUPERVISOR.md", "conf/ccc/hook-invocation.log"} {
+		if _, err := os.Stat(filepath.Join(box.work, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	filepath.WalkDir(filepath.Join(box.work, "sub"), func(path string, entry fs.DirEntry, err error) error {
+		if !entry.IsDir() {
+			t.Errorf("%s was written", path)
+		}
+		return nil
+	})
+	if files := box.files(); len(files) != 0 {
+		t.Errorf("written in the home: %q", files)
 	}
 }

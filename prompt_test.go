@@ -503,3 +503,37 @@ func TestPromptsAlike(t *testing.T) {
 		}
 	}
 }
+
+// The instructions are those that held at the user's prompt.
+func TestInstructionsHold(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	said := func(n int) string { return box.read(fmt.Sprintf("../fake/reviewer-%d/args", n)) }
+	box.write("../work/SUPERVISOR.md", 0o600, "STRICT ONES")
+	box.submit("fix it")
+	box.write("../work/SUPERVISOR.md", 0o600, "MILD ONES")
+	box.stop("")
+	if !strings.Contains(said(1), "STRICT ONES") || strings.Contains(said(1), "MILD ONES") {
+		t.Errorf("the agent's own instructions counted: %s", said(1))
+	}
+	os.Remove(filepath.Join(box.work, "SUPERVISOR.md"))
+	box.stop("")
+	if !strings.Contains(said(2), "STRICT ONES") {
+		t.Errorf("removing them was enough: %s", said(2))
+	}
+	box.write("../work/SUPERVISOR.md", 0o600, "MILD ONES")
+	box.submit("and now mildly")
+	box.stop("")
+	if !strings.Contains(said(3), "MILD ONES") {
+		t.Errorf("the user's did not count from the next prompt on: %s", said(3))
+	}
+	var kept []bool
+	for _, r := range box.timeline(testSession) {
+		if r.Event == eventStop {
+			kept = append(kept, r.PromptKept)
+		}
+	}
+	if fmt.Sprint(kept) != "[true true false]" {
+		t.Errorf("the timeline tells of kept instructions: %v", kept)
+	}
+}

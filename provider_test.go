@@ -405,3 +405,58 @@ func TestProviderSecrets(t *testing.T) {
 		}
 	}
 }
+
+// Nothing of the user's goes to a provider by the command line, an older file of Claude Code's, a variable, or a key that
+// an interactive session may be refused.
+func TestProviderOwnThings(t *testing.T) {
+	t.Parallel()
+	const withToken = `{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"t"}}`
+	const withKey = `{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_API_KEY":"key-of-the-provider-0123456789"}}`
+	const withModel = `{"env":{"ANTHROPIC_MODEL":"m"}}`
+	tests := []struct {
+		name, provider, file, content string
+		login                         bool
+		args                          []string
+		names                         string // in the refusal, "" for none
+	}{
+		{name: "helper_on_the_command_line", provider: withToken, args: []string{"--settings", `{"apiKeyHelper":"echo x"}`}, names: "--settings: apiKeyHelper"},
+		{name: "key_on_the_command_line", provider: withToken, args: []string{`--settings={"env":{"ANTHROPIC_API_KEY":"mine"}}`}, names: "--settings: env.ANTHROPIC_API_KEY"},
+		{name: "harmless_settings", provider: withToken, args: []string{"--settings", `{"model":"opus"}`}},
+		{name: "older_file", provider: withToken, file: ".claude/.config.json", content: `{"primaryApiKey":"mine"}`, names: "primaryApiKey"},
+		{name: "key_beside_a_login", provider: withKey, login: true, names: "providers.x.env.ANTHROPIC_API_KEY"},
+		{name: "key_beside_a_console_login", provider: withKey, file: ".claude.json", content: `{"primaryApiKey":"mine"}`},
+		{name: "token_beside_a_console_login", provider: withToken, file: ".claude.json", content: `{"primaryApiKey":"mine"}`, names: "primaryApiKey"},
+		{name: "key_printed", provider: withKey, login: true, args: []string{"-p"}},
+		{name: "key_printed_long", provider: withKey, login: true, args: []string{"--print"}},
+		{name: "key_without_login", provider: withKey},
+		{name: "key_and_token_beside_a_login", login: true,
+			provider: `{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_API_KEY":"k","ANTHROPIC_AUTH_TOKEN":"t"}}`},
+		{name: "key_allowed_beside_a_login", provider: withKey, login: true, file: ".claude.json",
+			content: `{"customApiKeyResponses":{"approved":["-provider-0123456789"]}}`},
+		{name: "model_beside_a_login", provider: withModel, login: true},
+		{name: "model_beside_a_console_login", provider: withModel, file: ".claude.json", content: `{"primaryApiKey":"mine"}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.claudeIs("echo started; env")
+			if test.login {
+				box.write(".claude/.credentials.json", 0o600, `{}`)
+			}
+			box.vars = append(box.vars, "CLAUDE_CODE_OAUTH_TOKEN=mine", "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR=7", "CLAUDE_CODE_EXTRA_BODY=mine")
+			box.write(".claude/ccc.json", 0o600, `{"providers":{"x":`+test.provider+`}}`)
+			if test.file != "" {
+				box.write(test.file, 0o600, test.content)
+			}
+			got := box.run(10*time.Second, "", append([]string{"ccc", "x"}, test.args...)...)
+			if test.names != "" && (got.code != 1 || !strings.Contains(got.stderr, test.names) || strings.Contains(got.stderr, "mine")) || test.names == "" && !strings.HasPrefix(got.stdout, "started") {
+				t.Errorf("%+v", got)
+			}
+			for _, name := range []string{"CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_API_KEY_FILE_DESCRIPTOR", "CLAUDE_CODE_EXTRA_BODY"} {
+				if strings.Contains(got.stdout, name) {
+					t.Errorf("claude has %s", name)
+				}
+			}
+		})
+	}
+}

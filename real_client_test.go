@@ -136,56 +136,6 @@ func TestRealClientInheritedMark(t *testing.T) {
 	})
 }
 
-// The later of a launch and a switch counts, and a switch stays with the client
-// over /clear.
-func TestRealClientSwitchKept(t *testing.T) {
-	answers := func() script {
-		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
-	}
-	t.Run("launched_again", func(t *testing.T) {
-		forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-			box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-			files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
-			session := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(files[0]), "supervisor-"), "-events.jsonl")
-			if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", session[:8]); got.stdout != "off\n" {
-				t.Fatalf("%+v", got)
-			}
-			if got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--resume", session, "more"); !strings.Contains(got.stderr, "enabled") {
-				t.Errorf("%+v", got)
-			}
-			if n := box.reviewed(); n != 2 {
-				t.Errorf("%d reviews, want 2", n)
-			}
-		})
-	})
-	for _, mode := range []string{"on", "off"} {
-		t.Run("clear_"+mode, func(t *testing.T) {
-			forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.launch()
-				command := []string{"ccc", "--supervisor"}
-				if mode == "on" {
-					command = []string{"claude"}
-				}
-				tty := box.open(command...)
-				tty.prompt("/supervisor " + mode)
-				tty.waitFor("监督已", 90*time.Second)
-				tty.prompt("/clear")
-				time.Sleep(1500 * time.Millisecond)
-				tty.prompt("hello")
-				if mode == "on" {
-					api.await(t, "review", 1, 120*time.Second)
-					return
-				}
-				tty.waitFor("the answer", 90*time.Second)
-				time.Sleep(2 * time.Second)
-				if n := box.reviewed(); n != 0 {
-					t.Errorf("%d reviews after off and /clear", n)
-				}
-			})
-		})
-	}
-}
-
 // A plain claude goes on with a session that was launched supervised, and not with a fork of the reviewer's: the
 // session is still supervised.
 func TestRealClientContinued(t *testing.T) {

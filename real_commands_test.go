@@ -3,6 +3,7 @@ package main
 // ccc's commands beside the real Claude Code.
 
 import (
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -73,5 +74,70 @@ func TestRealClientFollow(t *testing.T) {
 		if got := output(); strings.Count(got, "审查 1/10 通过\n") != 2 || strings.Count(got, "the first request") != 1 || strings.Count(got, "依据 "+box.home+"/.claude/SUPERVISOR.md\n") != 2 {
 			t.Errorf("it says\n%s", got)
 		}
+	})
+}
+
+// A session in English, by the locale: the spinner, what the user and the agent
+// are told, and what the reviewer is asked; the next launch in Chinese is Chinese.
+func TestRealClientLanguage(t *testing.T) {
+	forNewest(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		reviews := 0
+		api := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
+			switch {
+			case r.Kind != "review":
+				return replyText("the answer")
+			case strings.Contains(r.last("user"), "second request"):
+				return replyError(401, "authentication_error", "the key is gone")
+			}
+			time.Sleep(2 * time.Second) // for the spinner
+			if reviews++; reviews == 1 {
+				return replyVerdict(false, "")
+			}
+			return replyVerdict(true, "rotate the key yourself")
+		})
+		box.use(api)
+		box.vars = append(box.vars, "LANG=en_US.UTF-8")
+		tty := box.start()
+		tty.prompt("first request")
+		tty.waitFor("This session is supervised: at most 10 reviews a request. To watch: ccc log -f", 90*time.Second)
+		tty.waitFor("[SUPERVISOR] Reviewing the work", 90*time.Second)
+		tty.waitFor("Please go on until the task is done.", 90*time.Second)
+		tty.waitFor("The reviewer leaves this to you: rotate the key yourself", 90*time.Second)
+		box.awaitVerdicts(2)
+		request := api.lastReview(t)
+		for _, want := range []string{"\n## Running commands\n", "\n## The user's requests (in order, verbatim)\n\n[1] first request\n",
+			"\n## Previous feedback\nPlease go on until the task is done.\n", "\n## Round\nRound 2 of at most 10.\n"} {
+			if !strings.Contains(request, want) {
+				t.Errorf("the request lacks %q:\n%s", want, request)
+			}
+		}
+		if r := api.requests("review")[0]; !strings.Contains(r.System, strings.TrimSpace(defaultPrompt.en)) || !strings.Contains(string(r.Body), "the work is impeccable") {
+			t.Errorf("the reviewer was told %.300s", r.System)
+		}
+		tty.prompt("/supervisor")
+		tty.waitFor("Supervisor mode: on (/supervisor on and /supervisor off switch it)", 90*time.Second)
+		tty.prompt("second request")
+		tty.waitFor("There was no review, so the agent's work stands unchecked. Cause: the reviewer failed", 90*time.Second)
+		for what, text := range map[string]string{"the screen": tty.screen(), "the request": request, "settings.json": box.settings(),
+			"the command": box.read(".claude/commands/supervisor.md"), "log": box.ccc("log"), "status": box.ccc("status")} {
+			if found := chineseIn(text); found != "" {
+				t.Errorf("Chinese in %s: %s", what, found)
+			}
+		}
+		tty.tmux("kill-server")
+		for range 100 { // a server that is on its way out takes no session
+			if tty.tmux("list-sessions").code != 0 {
+				break
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		os.Remove(tty.socket)
+		time.Sleep(time.Second)
+		box.vars = append(box.vars, "LANG=zh_CN.UTF-8")
+		tty = box.start()
+		tty.prompt("first request")
+		tty.waitFor("本会话受监督：每个请求最多审查 10 次", 90*time.Second)
+		tty.waitFor("[SUPERVISOR] 正在审查工作", 90*time.Second)
+		tty.waitFor("审查通过。审查者留给你的话：rotate the key yourself", 90*time.Second)
 	})
 }

@@ -1056,3 +1056,143 @@ func TestUninstallPurgeLocked(t *testing.T) {
 		t.Error("the state is gone")
 	}
 }
+
+// Of two members with one name the last counts, as it does for Claude Code: that is the one that ccc edits.
+func TestSettingsTwice(t *testing.T) {
+	box := newFakeBox(t)
+	box.setSettings(`{"disableAllHooks": true, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "dead"}]}]},
+ "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}, "disableAllHooks": true}`)
+	box.launch()
+	text := box.settings()
+	if len(mutedIn(text)) != 0 || strings.Index(text, "supervisor-hook") < strings.Index(text, "mine") {
+		t.Errorf("settings.json is %s", text)
+	}
+	box.run(30*time.Second, "", "ccc", "uninstall")
+	if text = box.settings(); strings.Contains(text, "supervisor-hook") || len(mutedIn(text)) != 1 {
+		t.Errorf("after uninstall it is %s", text)
+	}
+}
+
+// What was filled in is forgotten with the file that held it.
+func TestUninstallEmptiedBetween(t *testing.T) {
+	box := newFakeBox(t)
+	box.setSettings(`{"model": "opus", "disableAllHooks": true}`)
+	box.write(".claude/ccc.json", 0o600, `{"settings":{"permissions":{"defaultMode":"plan"}}}`)
+	box.launch()
+	box.setSettings("{ }")
+	box.launch()
+	box.run(30*time.Second, "", "ccc", "uninstall")
+	if text := strings.Join(strings.Fields(box.settings()), ""); text != "{}" {
+		t.Errorf("settings.json is %s, was {}", box.settings())
+	}
+}
+
+// A CCC_CONFIG_DIR of its own is left as it was, but for what is the user's.
+func TestUninstallConfigDir(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "CCC_CONFIG_DIR="+box.home+"/own", "KIMI_TOKEN=x")
+	box.write("own/ccc.json", 0o600, twoProviders)
+	if got := box.run(30*time.Second, "", "ccc", "kimi", "--supervisor", "--", "--version"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	entries, _ := os.ReadDir(filepath.Join(box.home, "own"))
+	if len(entries) != 1 || entries[0].Name() != "ccc.json" {
+		t.Errorf("left: %v", entries)
+	}
+}
+
+// mutedIn returns the muting keys that are true in text, a settings.json.
+func mutedIn(text string) []string {
+	s, _ := settingsIn([]byte(text))
+	return (source{values: s}).muting()
+}
+
+// Launches that would run no hooks are refused before anything is written; what only looks like one is not.
+func TestHookless(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, file, content, variable string
+		args                          []string
+		code                          int
+		names                         string
+	}{
+		{name: "bare", args: []string{"--bare"}, code: 2, names: "--bare"},
+		{name: "safe_mode", args: []string{"--safe-mode"}, code: 2, names: "--safe-mode"},
+		{name: "restricted", args: []string{"--restricted"}, code: 2, names: "--restricted"},
+		{name: "cloud", args: []string{"--cloud=x"}, code: 2, names: "--cloud"},
+		{name: "sources", args: []string{"--setting-sources", "project, local"}, code: 2, names: "--setting-sources project, local"},
+		{name: "sources_with_user", args: []string{"--setting-sources=project,user"}},
+		{name: "settings", args: []string{"--settings", `{"disableAllHooks":true}`}, code: 2, names: "disableAllHooks"},
+		{name: "settings_file", args: []string{"--settings=../home/s.json"}, file: "s.json", content: `{"disableAllHooks":true}`, code: 2, names: "disableAllHooks"},
+		{name: "settings_harmless", args: []string{"--settings", `{"disableAllHooks":false}`}},
+		{name: "settings_last_counts", args: []string{"--settings", `{"disableAllHooks":true}`, "--settings", `{}`}},
+		{name: "a_prompt", args: []string{"--", "--bare"}},
+		{name: "project", file: "../work/.claude/settings.json", content: `{"disableAllHooks":true}`, code: 1, names: ".claude/settings.json: disableAllHooks"},
+		{name: "local", file: "../work/.claude/settings.local.json", content: `{"disableAllHooks":true}`, code: 1, names: ".claude/settings.local.json: disableAllHooks"},
+		{name: "local_false", file: "../work/.claude/settings.local.json", content: `{"disableAllHooks":false}`},
+		{name: "administrators", file: "managed.json", content: `{"disableAllHooks":true}`, code: 1, names: "managed.json: disableAllHooks"},
+		{name: "administrators_only", file: "managed.json", content: `{"allowManagedHooksOnly":true}`, code: 1, names: "managed.json: allowManagedHooksOnly"},
+		{name: "only_of_project", file: "../work/.claude/settings.json", content: `{"allowManagedHooksOnly":true}`, code: 1, names: "settings.json: allowManagedHooksOnly"},
+		{name: "remote", args: []string{"--remote"}, code: 2, names: "--remote"},
+		{name: "safe_mode_variable", variable: "CLAUDE_CODE_SAFE_MODE=On", code: 1, names: "CLAUDE_CODE_SAFE_MODE"},
+		{name: "restricted_variable", variable: "CLAUDE_CODE_RESTRICTED=yes", code: 1, names: "CLAUDE_CODE_RESTRICTED"},
+		{name: "own_variable_of_administrators", file: "managed.json", content: `{"env":{"CCC_LAUNCH":""}}`, code: 1, names: "managed.json: env.CCC_LAUNCH"},
+		{name: "simple", variable: "CLAUDE_CODE_SIMPLE=1", code: 1, names: "CLAUDE_CODE_SIMPLE"},
+		{name: "simple_off", variable: "CLAUDE_CODE_SIMPLE=0"},
+		{name: "own_variable", file: "../work/.claude/settings.json", content: `{"env":{"CCC_SUPERVISOR":""}}`, code: 1, names: "settings.json: env.CCC_SUPERVISOR"},
+		{name: "own_variable_of_settings", args: []string{"--settings", `{"env":{"CCC_SUPERVISOR_HOOK":"1"}}`}, code: 2, names: "env.CCC_SUPERVISOR_HOOK"},
+		{name: "own_empty_variable_of_settings", args: []string{"--settings", `{"env":{"CCC_SUPERVISOR":""}}`}, code: 2, names: "env.CCC_SUPERVISOR"},
+		{name: "variable_of_settings", args: []string{"--settings", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`}, code: 2, names: "env.CLAUDE_CODE_SIMPLE"},
+		{name: "variable_of_settings_off", args: []string{"--settings", `{"env":{"CLAUDE_CODE_SIMPLE":"0","MINE":"1"}}`}},
+		{name: "safe_mode_of_a_file", file: ".claude/settings.json", content: `{"env":{"CLAUDE_CODE_SAFE_MODE":"true"}}`, code: 1, names: "env.CLAUDE_CODE_SAFE_MODE"},
+		{name: "simple_of_the_administrator", file: "managed.json", content: `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, code: 1, names: "managed.json: env.CLAUDE_CODE_SIMPLE"},
+		{name: "restricted_of_ccc_json", file: ".claude/ccc.json", content: `{"settings":{"env":{"CLAUDE_CODE_RESTRICTED":"1"}}}`, code: 1, names: "settings.env.CLAUDE_CODE_RESTRICTED"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.claudeIs("echo started")
+			box.vars = append(box.vars, test.variable, testManagedVariable+"="+filepath.Join(box.home, "managed.json"))
+			if test.file != "" {
+				box.write(test.file, 0o600, test.content)
+			}
+			before := box.files()
+			got := box.run(30*time.Second, "", append([]string{"ccc", "--supervisor", "--", "-p"}, test.args...)...)
+			if test.code == 0 && got.stdout == "started\n" {
+				return
+			}
+			if got.code != test.code || test.code == 0 || !strings.Contains(got.stderr, test.names) || !strings.Contains(got.stderr, "nothing would be reviewed") || got.stdout != "" {
+				t.Errorf("got %+v", got)
+			}
+			if after := box.files(); fmt.Sprint(after) != fmt.Sprint(before) {
+				t.Errorf("a refused launch leaves %q, was %q", after, before)
+			}
+			if got := box.run(30*time.Second, "", append([]string{"ccc", "--", "-p"}, test.args...)...); got.stdout != "started\n" {
+				t.Errorf("without --supervisor: %+v", got)
+			}
+		})
+	}
+}
+
+// Claude Code ends the hook at the timeout in settings.json. Where timeout_seconds was raised since the launch, the
+// review is given up before, and the user is told why.
+func TestHooksTimeoutInSettings(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	box.launch()
+	box.setSettings(strings.ReplaceAll(box.settings(), `"timeout": 600`, `"timeout": 7`))
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":1800}}`)
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
+	box.reviews(fakeReview{runs("sleep 100")})
+	const why = "no verdict within 2s: Claude Code ends the hook after 7s, as settings.json says"
+	got := box.stop("")
+	if got.code != 0 || !strings.Contains(got.stdout, why) || got.took > 6*time.Second {
+		t.Errorf("got %+v", got)
+	}
+	if r := box.timeline(testSession); len(r) != 1 || r[0].Verdict != verdictFailed || !strings.Contains(r[0].Error, why) {
+		t.Errorf("timeline %+v", r)
+	}
+}

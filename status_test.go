@@ -1,100 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"reflect"
-	"regexp"
 	"runtime"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 )
 
 var update = flag.Bool("update", false, "write the golden files of testdata/show")
-
-// golden compares got with a file of testdata/show.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata/show", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
-	}
-}
-
-// newShowBox is a sandbox in UTC and of a terminal's width.
-func newShowBox(t *testing.T, columns int) *sandbox {
-	box := newHookBox(t)
-	box.vars = append(box.vars, "TZ=UTC", fmt.Sprintf("COLUMNS=%d", columns))
-	return box
-}
-
-// ccc runs ccc and expects exit code 0 and silence on stderr.
-func (box *sandbox) ccc(args ...string) string {
-	box.t.Helper()
-	got := box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
-	if got.code != 0 || got.stderr != "" {
-		box.t.Errorf("%q: got %+v", args, got)
-	}
-	return got.stdout
-}
-
-// timelineOf writes the timeline of a session: records or, as strings, lines.
-func (box *sandbox) timelineOf(session string, entries ...any) {
-	var text []byte
-	for _, entry := range entries {
-		if line, ok := entry.(string); ok {
-			text = append(text, line...)
-		} else {
-			text = append(append(text, encodeJSON(entry)...), '\n')
-		}
-	}
-	box.write(".claude/ccc/supervisor-"+session+"-events.jsonl", 0o600, string(text))
-}
-
-func testTimeline(t *testing.T) string {
-	text, err := os.ReadFile("testdata/show/timeline.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-// inLanguages calls show for a wide and a narrow screen in each language.
-func inLanguages(show func(columns int, suffix, locale string)) {
-	for _, columns := range []int{120, 60} {
-		show(columns, "", "LANG=C.UTF-8")
-		show(columns, "-en", "LANG=en_US.UTF-8")
-	}
-}
-
-func TestLogGolden(t *testing.T) {
-	inLanguages(func(columns int, suffix, locale string) {
-		box := newShowBox(t, columns)
-		box.vars = append(box.vars, locale)
-		box.timelineOf(testSession, testTimeline(t))
-		got := box.ccc("log", testSession)
-		golden(t, fmt.Sprintf("log-%d%s.txt", columns, suffix), got)
-		expectWidth(t, got, columns)
-	})
-}
 
 // expectWidth fails the test when a line is wider than columns. It counts in
 // its own way: what is not ASCII, dots and dashes aside, takes two.
@@ -213,51 +130,6 @@ func TestShowNothing(t *testing.T) {
 	}
 }
 
-func TestLogSession(t *testing.T) {
-	box := newShowBox(t, 100)
-	at := func(project string, age time.Duration) record {
-		return record{Time: ago(age), Event: eventPrompt, Project: project, Prompt: "in " + project}
-	}
-	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
-	os.Symlink(box.work, filepath.Join(box.home, "link"))
-	box.timelineOf("aa-elsewhere", at("/elsewhere", 0))
-	box.timelineOf("aa-beside", at(box.work[:len(box.work)-1], time.Minute))
-	box.timelineOf("aa-old", at(box.work, time.Hour))
-	box.timelineOf("ab-new", at(filepath.Join(box.home, "link"), 30*time.Minute))
-	tests := []struct {
-		args, dir, want, stderr string
-	}{
-		{"log", "sub", "会话 ab-new（当前项目最新的会话）", ""},
-		{"log", "", "会话 ab-new（", ""},
-		{"log", "/", "会话 aa-elsewhere（当前目录没有会话", ""},
-		{"log aa-o", "", "会话 aa-old\n", ""},
-		{"log aa-old", "", "会话 aa-old\n", ""},
-		{"log --json", "", `"prompt":"in ` + box.home, "会话 ab-new（当前项目最新的会话）\n"},
-		{"log aa", "", "",
-			"ccc: \"aa\" is the beginning of 3 sessions\n     they are: aa-beside, aa-elsewhere, aa-old\n"},
-		{"log zz", "", "", "ccc: no session \"zz\"\n     there are: aa-beside, aa-elsewhere, aa-old, ab-new\n"},
-		{"log ../x\x1b[31m", "", "", `ccc: no session "../x\x1b[31m"`},
-		{"log --", "", "会话 ab-new", ""},
-	}
-	for _, test := range tests {
-		cmd := box.command(append([]string{"ccc"}, strings.Fields(test.args)...)...)
-		cmd.Dir = filepath.Join(box.work, test.dir)
-		if test.dir == "/" {
-			cmd.Dir = "/"
-		}
-		var stdout, stderr strings.Builder
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		cmd.Run()
-		if code := cmd.ProcessState.ExitCode(); code != map[bool]int{true: 1}[test.want == ""] || !strings.Contains(stdout.String(), test.want) ||
-			(test.want == "") != (stdout.Len() == 0) || !strings.HasPrefix(stderr.String(), test.stderr) || (test.stderr == "") != (stderr.Len() == 0) {
-			t.Errorf("%s in %q: exit %d\nstdout %s\nstderr %s", test.args, test.dir, code, &stdout, &stderr)
-		}
-	}
-	if got := box.run(10*time.Second, "", "ccc", "log", ""); got.code != 1 || got.stdout != "" {
-		t.Errorf("an empty id: %+v", got)
-	}
-}
-
 // No byte of a file reaches the screen as a control character.
 func TestShowEscapes(t *testing.T) {
 	const evil = "\x1b[31m\x1b]0;title\a\u009b2J\r\b\x7f\u202e"
@@ -280,58 +152,6 @@ func TestShowEscapes(t *testing.T) {
 	}
 }
 
-func TestLogBroken(t *testing.T) {
-	box := newShowBox(t, 80)
-	whole := string(encodeJSON(record{Time: ago(0), Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: "a <b> \"c\" \\", CostUSD: 0.5}}))
-	box.timelineOf(testSession, whole+"\n", whole[:len(whole)/2]+"\n", "\n", "garbage\n", "3\n", "[]\n", "null\n", "{}\n", "\x00\x00\n", whole[:30], whole+"\n",
-		strings.ReplaceAll(whole, `,"`, ` , "`)+"\r\n", whole) // written by others, and without newline
-	if got := box.ccc("log"); strings.Count(got, "审查 1/10 退回") != 3 || strings.Count(got, `反馈 a <b> "c" \`+"\n") != 3 {
-		t.Errorf("log %s", got)
-	}
-	got := box.run(10*time.Second, "", "ccc", "log", "--json", testSession).stdout
-	if strings.Count(got, "\n") != 3 || !strings.HasPrefix(got, `{"session_id":"`+testSession+`",`+whole[1:]+"\n") {
-		t.Errorf("json %s", got)
-	}
-	if got := box.ccc("status", "--json"); !strings.Contains(got, `"reviews":3,`) || !strings.Contains(got, `"cost_usd":1.5,`) {
-		t.Errorf("status %s", got)
-	}
-	// A state that can't be read is told, and hides nothing.
-	box.write(statePath, 0o600, "{")
-	box.timelineOf("other", whole)
-	if got := box.run(10*time.Second, "", "ccc", "status"); got.code != 0 || !strings.Contains(got.stderr, "supervisor-"+testSession+".json: ") || strings.Count(got.stdout, "退回") != 2 {
-		t.Errorf("corrupt state: %+v", got)
-	}
-}
-
-// follow starts ccc log with args and returns what it has written so far, and
-// the function that sends it a signal and returns its exit code.
-func follow(t *testing.T, box *sandbox, args ...string) (output func() string, end func(syscall.Signal) int) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "out")
-	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	cmd := box.command(append([]string{"ccc", "log"}, args...)...)
-	cmd.Stdout, cmd.Stderr = file, file
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return func() string { text, _ := os.ReadFile(path); return string(text) },
-		func(s syscall.Signal) int { cmd.Process.Signal(s); cmd.Wait(); return cmd.ProcessState.ExitCode() }
-}
-
-// await waits until text is in the output.
-func await(t *testing.T, output func() string, text string) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(output(), text); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("no %q in\n%s", text, output())
-		}
-	}
-}
-
 // runningReview shows a step and waits for the file go before it goes on.
 var runningReview = fakeReview{
 	calls("Bash", `{"command":"git diff"}`, ""),
@@ -339,194 +159,6 @@ var runningReview = fakeReview{
 	runs(`until [ -f "$FAKE_CLAUDE_DIR/go" ]; do sleep 0.02; done`),
 	calls("Read", `{"file_path":"a_test.go"}`, ""),
 	decides(false, "not yet"),
-}
-
-// hookAsync runs the hook for an event, beside the test.
-func hookAsync(box *sandbox, event string) (done chan commandResult) {
-	done = make(chan commandResult, 1)
-	go func() { done <- box.hook(event) }()
-	return done
-}
-
-// A reader who is there before the first session sees a review as it goes.
-func TestLogFollow(t *testing.T) {
-	t.Parallel()
-	box := newShowBox(t, 80)
-	box.reviews(runningReview)
-	output, end := follow(t, box, "-f")
-	await(t, output, "等待第一个会话")
-	box.submit("mend it")
-	await(t, output, "用户\n    mend it\n")
-	done := hookAsync(box, box.event("Stop", ""))
-	await(t, output, "审查进行中……\n    · Bash(git diff)\n    I look at the tests.\n")
-	if strings.Contains(output(), "not yet") {
-		t.Errorf("the verdict before the review: %s", output())
-	}
-	box.write("../fake/go", 0o600, "")
-	await(t, output, "反馈 not yet\n")
-	<-done
-	if code := end(syscall.SIGINT); code != 0 {
-		t.Errorf("exit code %d after SIGINT", code)
-	}
-	got := output()
-	if strings.Count(got, "mend it") != 1 || strings.Count(got, "反馈 not yet") != 1 || strings.Count(got, "审查进行中") != 1 || strings.Count(got, "· Bash(git diff)\n") != 1 ||
-		strings.Index(got, "· Read(a_test.go)") > strings.Index(got, "审查 1/10") || strings.Contains(got, "StructuredOutput") {
-		t.Errorf("got %s", got)
-	}
-}
-
-// One who comes in the middle of a review sees its steps so far, and none of
-// the reviews before it.
-func TestLogFollowRunning(t *testing.T) {
-	box := newShowBox(t, 80)
-	box.reviews(fakeReview{says("from the first"), decides(false, "first")}, runningReview)
-	box.stop("")
-	output, end := follow(t, box, "-f", testSession[:4])
-	await(t, output, "反馈 first\n")
-	if code := end(syscall.SIGTERM); code != 0 || strings.Contains(output(), "审查进行中") {
-		t.Errorf("exit code %d, no review runs: %s", code, output())
-	}
-	done := hookAsync(box, box.event("Stop", ""))
-	outputFile := func() string { return box.read(outputPath) }
-	await(t, outputFile, "I look at the tests.")
-	output, end = follow(t, box, "-f", testSession)
-	await(t, output, "反馈 first\n\n审查进行中……\n    · Bash(git diff)\n    I look at the tests.\n")
-	raw, endRaw := follow(t, box, "-f", "--json", testSession)
-	await(t, raw, `"feedback":"first"`)
-	box.write("../fake/go", 0o600, "")
-	await(t, output, "反馈 not yet\n")
-	await(t, raw, `"feedback":"not yet"`)
-	<-done
-	end(syscall.SIGTERM)
-	endRaw(syscall.SIGTERM)
-	if strings.Contains(output(), "from the first") || strings.Count(raw(), "\n") != 2 {
-		t.Errorf("got %s\nraw %s", output(), raw())
-	}
-}
-
-// Without a session named, -f goes over to one that begins in the project, once, and says so; one that begins elsewhere,
-// or goes on, is passed over. The records of --json say whose they are.
-func TestLogFollowOver(t *testing.T) {
-	t.Parallel()
-	box := newShowBox(t, 80)
-	at := func(project, prompt string) record {
-		return record{Time: ago(0), Event: eventPrompt, Project: project, Prompt: prompt}
-	}
-	box.timelineOf("earlier", at(box.work, "an earlier one"))
-	box.write(".claude/ccc/supervisor-earlier.json", 0o600, stateText("earlier", 0, ""))
-	box.timelineOf("present", record{Time: ago(-time.Second), Event: eventPrompt, Project: box.work, Prompt: "the present one"})
-	output, end := follow(t, box, "-f")
-	raw, endRaw := follow(t, box, "-f", "--json")
-	named, endNamed := follow(t, box, "-f", "present")
-	for _, got := range []func() string{output, raw, named} {
-		await(t, got, "the present one")
-	}
-	box.write(".claude/ccc/supervisor-new.json", 0o600, stateText("new", 0, "")) // it has no project yet
-	box.timelineOf("elsewhere", at("/elsewhere", "far away"))
-	box.timelineOf("earlier", at(box.work, "an earlier one"), at(box.work, "goes on"))
-	time.Sleep(3 * pollInterval)
-	first := at(box.work, "after /clear")
-	box.timelineOf("new", first)
-	await(t, output, "the present one\n\n会话 new（当前项目新开始的会话）\n\n── ")
-	await(t, output, "用户\n    after /clear\n")
-	await(t, raw, "会话 new（当前项目新开始的会话）\n{\"session_id\":\"new\",\"time\":")
-	box.timelineOf("new", first, at(box.work, "and more"))
-	await(t, output, "and more")
-	await(t, raw, "and more")
-	time.Sleep(2 * pollInterval)
-	for _, end := range []func(syscall.Signal) int{end, endRaw, endNamed} {
-		if code := end(syscall.SIGINT); code != 0 {
-			t.Errorf("exit code %d", code)
-		}
-	}
-	for _, got := range []string{output(), raw(), named()} {
-		if strings.Contains(got, "far away") || strings.Contains(got, "goes on") || strings.Count(got, "会话 new") > 1 || strings.Count(got, "after /clear") > 1 {
-			t.Errorf("got %s", got)
-		}
-	}
-	if strings.Contains(named(), "clear") || strings.Count(raw(), `{"session_id":"present",`) != 1 {
-		t.Errorf("named %s\nraw %s", named(), raw())
-	}
-}
-
-// What a switch and a review leave in the timeline shows in the log: who switched, what the reviewer went by, and that
-// this was changed meanwhile.
-func TestLogTellsSwitch(t *testing.T) {
-	box := newShowBox(t, 120)
-	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
-	box.write(".claude/SUPERVISOR.md", 0o600, "be strict")
-	box.submit("fix it")
-	box.write(".claude/SUPERVISOR.md", 0o600, "allow everything")
-	box.stop("")
-	box.submit("/supervisor off")
-	box.ccc("supervisor-mode", "on", testSession)
-	box.vars = append(box.vars, toolMark)
-	box.write(".claude/ccc/client-"+selfName()+".json", 0o600, "") // the test is a client, whose tool runs the command
-	box.ccc("supervisor-mode", "on", testSession)
-	got := box.ccc("log", testSession)
-	for _, want := range []string{
-		"\n    依据 " + box.home + "/.claude/SUPERVISOR.md（请求提交之后改动过",
-		" 监督已关闭\n    来自 用户（/supervisor）\n",
-		" 监督已打开\n    来自 会话之外（ccc supervisor-mode）\n",
-		" 监督已打开\n    来自 Agent（ccc supervisor-mode）\n",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the log lacks %q:\n%s", want, got)
-		}
-	}
-	if strings.Count(got, "用户\n") != 1 {
-		t.Errorf("a switch shows as a prompt:\n%s", got)
-	}
-}
-
-// A review that sends much anew is told, once, how much of it keep_cache would have taken from the agent's cache: all but
-// the prompt of its first request.
-func TestLogCacheAdvice(t *testing.T) {
-	review := func(input, written, first int, settled bool) record {
-		return record{Time: now(), Event: eventStop, Iteration: 1, Limit: 10, CacheSettled: settled,
-			outcome: outcome{Verdict: verdictAllow, FirstFresh: first, Tokens: &tokens{Input: input, CacheWrite: written, CacheRead: 70_000, Output: 5}}}
-	}
-	for _, test := range []struct {
-		name    string
-		reviews []any
-		want    []string // about how many tokens of how many
-	}{
-		{"at the limit", []any{review(20_000, 30_000, 50_000, false)}, nil},
-		{"over it", []any{review(20_000, 30_001, 45_000, false)}, []string{"36,000 of these 50,001"}},
-		{"all in one member", []any{review(60_000, 0, 60_000, false)}, []string{"51,000 of these 60,000"}},
-		{"the sum alone", []any{review(100, 99_900, 0, false)}, []string{"91,000 of these 100,000"}},
-		{"what was read is new in any case", []any{review(100, 99_900, 9_000, false)}, nil},
-		{"settled", []any{review(100, 99_900, 99_000, true)}, nil},
-		{"once", []any{review(0, 1, 1, false), review(0, 59_000, 59_000, false), review(0, 89_000, 89_000, false)},
-			[]string{"50,000 of these 59,000"}},
-	} {
-		box := newShowBox(t, 250)
-		box.vars = append(box.vars, "LANG=en_US.UTF-8")
-		box.timelineOf(testSession, test.reviews...)
-		var got []string
-		for _, match := range regexp.MustCompile(`keep_cache": true in ccc.json about (.*) new tokens`).FindAllStringSubmatch(box.ccc("log", testSession), -1) {
-			got = append(got, match[1])
-		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%s: %q, want %q", test.name, got, test.want)
-		}
-	}
-}
-
-// What ccc log says of the cache is known from the review.
-func TestReviewTellsOfCache(t *testing.T) {
-	t.Parallel()
-	for supervisor, settled := range map[string]bool{
-		`{"model": ""}`: false, `{"keep_cache": true}`: true, `{"model": "opus"}`: true, `{"provider": "kimi"}`: true,
-	} {
-		box := newHookBox(t)
-		box.write(".claude/ccc.json", 0o600, `{"supervisor": `+supervisor+`, "providers": {"kimi": {"env": {"ANTHROPIC_AUTH_TOKEN": "x"}}}}`)
-		box.stop("")
-		got := box.timeline(testSession)
-		if len(got) != 1 || got[0].CacheSettled != settled || got[0].FirstFresh != 352 || got[0].Tokens.fresh() <= 352 {
-			t.Errorf("%s: %+v", supervisor, got)
-		}
-	}
 }
 
 // What became of the last stop since the last prompt.
@@ -638,28 +270,6 @@ func TestVerdictCommandInScript(t *testing.T) {
 	}
 }
 
-// A record that is half written waits for its other half.
-func TestLogFollowPartial(t *testing.T) {
-	t.Parallel()
-	box := newShowBox(t, 80)
-	box.timelineOf(testSession, record{Time: ago(0), Event: eventPrompt, Prompt: "first"})
-	output, end := follow(t, box, "-f", testSession)
-	await(t, output, "first")
-	file, err := openAppend(filepath.Join(box.home, eventsPath))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	line := string(encodeJSON(record{Time: ago(0), Event: eventPrompt, Prompt: "second"})) + "\n"
-	file.WriteString("broken\n" + line[:40])
-	time.Sleep(2 * pollInterval)
-	file.WriteString(line[40:])
-	await(t, output, "second")
-	if code := end(syscall.SIGINT); code != 0 || strings.Count(output(), "用户") != 2 {
-		t.Errorf("exit code %d: %s", code, output())
-	}
-}
-
 func TestStatusline(t *testing.T) {
 	review := func(age time.Duration, verdict verdict, cost float64) record {
 		return record{Time: ago(age), Event: eventStop, Project: "/p", Iteration: 2, Limit: 20, outcome: outcome{Verdict: verdict, CostUSD: cost}}
@@ -729,46 +339,6 @@ func TestShowColours(t *testing.T) {
 			expectWidth(t, strings.NewReplacer("\r", "", "\x1b[0m", "", "\x1b[1m", "", "\x1b[2m", "", "\x1b[31m", "", "\x1b[32m", "").Replace(got), 53)
 		}
 	}
-}
-
-// openTerminal opens a pseudo-terminal, on Linux: the side of whoever types, and the other.
-func openTerminal(t *testing.T, columns uint16) (master, terminal *os.File) {
-	t.Helper()
-	const tiocgptn, tiocsptlck = 0x80045430, 0x40045431
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() { master.Close() })
-	var number, lock uint32
-	size := [4]uint16{24, columns}
-	for request, argument := range map[uintptr]unsafe.Pointer{tiocgptn: unsafe.Pointer(&number), tiocsptlck: unsafe.Pointer(&lock), syscall.TIOCSWINSZ: unsafe.Pointer(&size)} {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(argument)); errno != 0 {
-			t.Fatal(errno)
-		}
-	}
-	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { terminal.Close() })
-	return master, terminal
-}
-
-// onTerminal runs cmd on a terminal of so many columns and returns what it
-// writes there.
-func onTerminal(t *testing.T, cmd *exec.Cmd, columns uint16) string {
-	t.Helper()
-	master, terminal := openTerminal(t, columns)
-	cmd.Stdout = terminal
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	terminal.Close()
-	var output bytes.Buffer
-	output.ReadFrom(master) // ends with an error when the last writer has closed
-	cmd.Wait()
-	return output.String()
 }
 
 // A newest session that can't be read is not passed over for an older one's approval.

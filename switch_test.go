@@ -302,3 +302,65 @@ func TestHookInterruptedTold(t *testing.T) {
 		t.Errorf("the one after with %q", got.stdout)
 	}
 }
+
+// A session is known from its first prompt on: it can be switched before any review.
+func TestSwitchBeforeReview(t *testing.T) {
+	box := newHookBox(t)
+	box.submit("fix it")
+	if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession[:8]); got.stdout != "on\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", testSession[:8]); got.stdout != "off\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := box.stop(""); got.stdout != "" || got.stderr != "" {
+		t.Errorf("switched off, but %+v", got)
+	}
+}
+
+// Off takes effect at once: the review ends, and decides nothing, of a stop or of a question.
+func TestSwitchedOffDuringReview(t *testing.T) {
+	t.Parallel()
+	for name, members := range map[string]string{"stop": "", "question": asked, "by_hand": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			switchOffDuringReview(t, members, name != "by_hand")
+		})
+	}
+}
+
+func switchOffDuringReview(t *testing.T, members string, inSession bool) {
+	box := newHookBox(t)
+	event := box.event(eventStop, "")
+	if members != "" {
+		event = box.event(eventPreToolUse, members)
+	}
+	if inSession {
+		box.inSession()
+	}
+	box.submit("fix it")
+	box.reviews(fakeReview{runs(`echo $$ >"$FAKE_CLAUDE_DIR/runs"; sleep 300`), decides(false, "not yet")})
+	done := make(chan commandResult, 1)
+	go func() { done <- box.hook(event) }()
+	for deadline := time.Now().Add(20 * time.Second); box.read("../fake/runs") == ""; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no review")
+		}
+	}
+	start := time.Now()
+	if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", testSession[:8]); got.stdout != "off\n" {
+		t.Fatalf("%+v", got)
+	}
+	if got := <-done; got.stdout != "" || time.Since(start) > 5*time.Second {
+		t.Errorf("after %v: %+v", time.Since(start), got)
+	}
+	records := box.timeline(testSession)
+	if last, before := records[len(records)-1], records[len(records)-2]; last.Verdict != verdictFailed || before.Event != eventSwitch || before.Mode != "off" {
+		t.Errorf("the timeline ends in %+v, %+v", before, last)
+	}
+	// Whoever switched it off need not be told.
+	box.submit("/supervisor on")
+	if got := box.submit("go on"); got.stdout != "" {
+		t.Errorf("the next prompt is answered with %s", got.stdout)
+	}
+}

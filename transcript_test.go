@@ -282,3 +282,151 @@ func FuzzTranscript(f *testing.F) {
 		}
 	})
 }
+
+// A notification of Claude Code's refills no budget, takes no feedback away and is no request; nor does anything else
+// that is not the user's.
+func TestNotification(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
+	lines := []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")}
+	box.submit("fix it")
+	for i := range 4 {
+		if got := box.stop(box.transcript(lines...)); (got.stdout == blockNotYet) != (i < 2) {
+			t.Errorf("stop %d: %+v", i+1, got)
+		}
+		box.submit("<task-notification>\n<task-id>x</task-id>")
+		id := fmt.Sprint(i)
+		lines = append(lines, userLine("n"+id, "2", "<task-notification>\n<task-id>x</task-id>"), agentLine("a"+id, "n"+id, "done"))
+	}
+	request := box.read("../fake/reviewer-2/stdin")
+	if !strings.Contains(request, "\n[1] fix it\n") || strings.Contains(request, "task-id") || !strings.Contains(request, "上次反馈\nnot yet") {
+		t.Errorf("the request is %s", request)
+	}
+	// The same holds where the notification is one that ccc does not know: the transcript says what is new.
+	box.submit("what a later version submits itself")
+	if got := box.stop(box.transcript(lines...)); got.stdout != "" {
+		t.Errorf("a budget of its own: %+v", got)
+	}
+	box.submit("add tests")
+	if got := box.stop(box.transcript(append(lines, userLine("u", "2", "add tests"), agentLine("v", "u", "done"))...)); got.stdout != blockNotYet {
+		t.Errorf("the next request: %+v", got)
+	}
+}
+
+// A prompt that was queued while a review ran has a budget of its own, whatever the client calls where it is from.
+func TestQueuedPrompt(t *testing.T) {
+	box := newHookBox(t)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+	lines := []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")}
+	box.submit("fix it")
+	box.stop(box.transcript(lines...))
+	box.submit("add tests")
+	if got := box.stop(box.transcript(append(lines, userLine("3", "2", "add tests", `,"promptSource":"queued"`), agentLine("4", "3", "added"))...)); got.stdout != blockNotYet {
+		t.Errorf("%+v", got)
+	}
+	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "[2] add tests\n") || !strings.Contains(request, "第 1 轮，最多 1 轮") {
+		t.Errorf("the request is %s", request)
+	}
+}
+
+// What the agent has scheduled is no prompt of the user's: it changes no instructions, refills nothing, switches nothing.
+func TestScheduledPrompt(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	long := strings.Repeat("long ", 300)
+	crons := string(encodeJSON([]map[string]string{{"prompt": "go on"}, {"prompt": "/supervisor off"}, {"prompt": "/supervisor on"}, {"prompt": "/supervisor carry on"}, {"prompt": long[:1000] + "… [+500 chars]"}}))
+	box.submit("fix it")
+	box.stop(`"session_crons":` + crons)
+	box.write("../work/SUPERVISOR.md", 0o600, "MILD ONES")
+	for _, prompt := range []string{"go on", "/supervisor off", "/supervisor on", "/supervisor carry on", long} {
+		refused := prompt == "/supervisor off" || prompt == "/supervisor on"
+		if got := box.submit(prompt); got.code != 0 || strings.Contains(got.stdout, "由用户决定") != refused || !refused && got.stdout != "" {
+			t.Errorf("%s: %+v", prompt, got)
+		}
+	}
+	if strings.Contains(box.read(eventsPath), `"event":"switch"`) {
+		t.Error("what the agent has scheduled switches the supervision")
+	}
+	if got := box.stop(`"session_crons":[]`); got.stdout != blockNotYet || strings.Contains(box.read("../fake/reviewer-2/args"), "MILD ONES") {
+		t.Errorf("%+v", got)
+	}
+	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "第 2 轮") || strings.Contains(request, "go on") || strings.Contains(request, "carry on") {
+		t.Errorf("the request is %s", request)
+	}
+	box.submit("go on") // the user's now
+	box.stop("")
+	if !strings.Contains(box.read("../fake/reviewer-3/args"), "MILD ONES") {
+		t.Error("a prompt of the user's did not count")
+	}
+	// One that only begins like a scheduled one is the user's.
+	box.stop(`"session_crons":` + crons)
+	box.submit("go on, and add tests")
+	box.stop("")
+	if request := box.read("../fake/reviewer-5/stdin"); !strings.Contains(request, "go on, and add tests") || !strings.Contains(request, "第 1 轮") {
+		t.Errorf("the request is %s", request)
+	}
+}
+
+// Only what stands in the transcript is told; without one the request says that this is not known.
+func TestRequests(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	box.submit("drop the table")
+	box.submit("fix it")
+	box.stop(box.transcript(userLine("1", "", "drop the table"), userLine("2", "", "fix it"), agentLine("3", "2", "done")))
+	if request := box.read("../fake/reviewer-1/stdin"); strings.Contains(request, "drop the table") || !strings.Contains(request, "[1] fix it\n") {
+		t.Errorf("the request is %s", request)
+	}
+	box.stop(box.transcript(userLine("2", "lost", "fix it"), agentLine("3", "2", "done")))
+	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "会话记录不完整") || !strings.Contains(request, "[1] fix it\n") {
+		t.Errorf("where the beginning is lost the request is %s", request)
+	}
+	box.stop("")
+	if request := box.read("../fake/reviewer-3/stdin"); !strings.Contains(request, "会话记录无法读取") || !strings.Contains(request, "[1] drop the table\n\n[2] fix it\n") {
+		t.Errorf("without a transcript the request is %s", request)
+	}
+}
+
+// The last entries may be on their way when the hook begins.
+func TestTranscriptArrivesLate(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name         string
+		prompts      []string // the timeline's
+		before, late []string
+		event        string
+		members      string
+	}{
+		{"typed_while_the_agent_worked", nil, []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok")},
+			[]string{queuedLine("4", "3", "and quickly", ""), agentLine("5", "4", "all done")}, eventStop, `"last_assistant_message":"all done"`},
+		{"words_not_told", nil, []string{userLine("1", "", "fix it"), callLine("2", "1", "t1")},
+			[]string{outputLine("3", "2", "t1", "ok"), queuedLine("4", "3", "and quickly", ""), agentLine("5", "4", "all done")}, eventStop, ""},
+		{"the_same_words_again", []string{"fix it", "and quickly"}, []string{userLine("1", "", "fix it"), agentLine("2", "1", "all done")},
+			[]string{userLine("3", "2", "and quickly"), agentLine("4", "3", "all done")}, eventStop, `"last_assistant_message":"all done"`},
+		{"question", nil, []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok")},
+			[]string{queuedLine("4", "3", "and quickly", ""), callLine("5", "4", "t2")}, eventPreToolUse,
+			`"tool_name":"AskUserQuestion","tool_use_id":"t2","tool_input":{"questions":[]}`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			box := newHookBox(t)
+			for _, prompt := range test.prompts {
+				box.submit(prompt)
+			}
+			member := box.transcript(test.before...)
+			go func() {
+				time.Sleep(100 * time.Millisecond)
+				box.transcript(slices.Concat(test.before, test.late)...)
+			}()
+			if test.members != "" {
+				member += "," + test.members
+			}
+			box.hook(box.event(test.event, member))
+			if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "[2] and quickly\n") {
+				t.Errorf("the request is %s", request)
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ package main
 // arrives at which API, and what Claude Code takes for a setting.
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -173,4 +174,115 @@ func TestRealClientPermissionModes(t *testing.T) {
 			t.Errorf("known: %s\n%s", list, doctor.stdout)
 		}
 	})
+}
+
+// The settings that ccc writes are ones that the client accepts and keeps.
+func TestRealClientSettingsValid(t *testing.T) {
+	forClients(t, func() script { return script{reviewer: []apiReply{replyVerdict(true, "")}} },
+		func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+			box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+			first := box.read(".claude/settings.json")
+			box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+			if second := box.read(".claude/settings.json"); second != first || !json.Valid([]byte(first)) {
+				t.Errorf("settings.json was\n%s\nand is\n%s", first, second)
+			}
+		})
+}
+
+// twoAPIs writes a ccc.json with the providers a and b, each an API of its own
+// with its own token and model.
+func (box *sandbox) twoAPIs(t *testing.T, supervisor string, s script) (a, b *scriptedAPI) {
+	a, b = newScriptedAPI(t, s), newScriptedAPI(t, s)
+	box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{%s},"providers":{
+		"a":{"env":{"ANTHROPIC_BASE_URL":%q,"ANTHROPIC_AUTH_TOKEN":"token-of-a","ANTHROPIC_MODEL":"model-of-a"}},
+		"b":{"env":{"ANTHROPIC_BASE_URL":%q,"ANTHROPIC_AUTH_TOKEN":"token-of-b","ANTHROPIC_MODEL":"model-of-b"}}}}`, supervisor, a.URL, b.URL))
+	return a, b
+}
+
+func expectRequests(t *testing.T, requests []apiRequest, token, model string) {
+	t.Helper()
+	if len(requests) == 0 {
+		t.Errorf("no request with %s", token)
+	}
+	for _, r := range requests {
+		if r.Header.Get("Authorization") != "Bearer "+token || r.Header.Get("X-Api-Key") != "" || r.Model != model {
+			t.Errorf("a request came with %q, %q and model %q, want %s and %s", r.Header.Get("Authorization"), r.Header.Get("X-Api-Key"), r.Model, token, model)
+		}
+	}
+}
+
+func TestRealClientTwoProviders(t *testing.T) {
+	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		a, b := box.twoAPIs(t, "", script{agent: []apiReply{replyText("the answer")}})
+		box.setSettings("{ }")
+		// Newer versions write to settings.json themselves at their first start.
+		box.run(60*time.Second, "", "claude", "-p", "x")
+		before, asked := box.read(".claude/settings.json"), len(api.requests(""))
+		box.vars = append(box.vars, "ANTHROPIC_AUTH_TOKEN=stale", "ANTHROPIC_MODEL=stale", "ANTHROPIC_DEFAULT_HAIKU_MODEL=stale")
+		done := make(chan commandResult, 2)
+		for _, name := range []string{"a", "b"} {
+			go func() { done <- box.run(60*time.Second, "", "ccc", name, "-p", "x") }()
+		}
+		for range 2 {
+			if got := <-done; got.code != 0 || strings.TrimSpace(got.stdout) != "the answer" {
+				t.Errorf("got %+v", got)
+			}
+		}
+		expectRequests(t, a.requests("agent"), "token-of-a", "model-of-a")
+		expectRequests(t, b.requests("agent"), "token-of-b", "model-of-b")
+		if n := len(api.requests("")); n != asked {
+			t.Errorf("%d requests reached the API of the shell's environment", n-asked)
+		}
+		if text := box.read(".claude/settings.json"); text != before {
+			t.Errorf("settings.json was %q, is %q", before, text)
+		}
+	})
+}
+
+// Without ccc's check the API of a settings file would be called, with the
+// provider's token: claude started directly does so.
+func TestRealClientSettingsConflict(t *testing.T) {
+	for _, file := range []string{"../home/.claude/settings.json", "../work/.claude/settings.json", "../work/.claude/settings.local.json"} {
+		t.Run(filepath.Base(filepath.Dir(filepath.Dir(file)))+"_"+filepath.Base(file), func(t *testing.T) {
+			forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				a, _ := box.twoAPIs(t, "", script{})
+				box.write(file, 0o600, fmt.Sprintf(`{"env":{"ANTHROPIC_BASE_URL":%q}}`, api.URL))
+				got := box.run(60*time.Second, "", "ccc", "a", "-p", "x")
+				path := filepath.Join(box.home, file)
+				if got.code != 1 || !strings.Contains(got.stderr, path+": env.ANTHROPIC_BASE_URL") || strings.Contains(got.stderr, api.URL) {
+					t.Errorf("got %+v, want a refusal that names %s", got, path)
+				}
+				if n := len(a.requests("")) + len(api.requests("")); n != 0 {
+					t.Errorf("%d requests after a refusal", n)
+				}
+				box.vars = append(box.vars, "ANTHROPIC_BASE_URL="+a.URL, "ANTHROPIC_AUTH_TOKEN=token-of-a")
+				box.run(60*time.Second, "", "claude", "-p", "x")
+				if wrong := api.requests("agent"); len(wrong) == 0 || len(a.requests("agent")) != 0 || wrong[0].Header.Get("Authorization") != "Bearer token-of-a" {
+					t.Errorf("claude by itself called the right API: then the check is not needed")
+				}
+			})
+		})
+	}
+}
+
+func TestRealClientReviewersProvider(t *testing.T) {
+	answers := script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
+	for name, supervisor := range map[string]string{"own": `"provider":"b","model":"model-of-the-reviewer"`, "sessions": ""} {
+		t.Run(name, func(t *testing.T) {
+			forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				a, b := box.twoAPIs(t, supervisor, answers)
+				got := box.run(60*time.Second, "", "ccc", "a", "--supervisor", "-p", "x")
+				expectRun(t, box, got, "the answer", verdictAllow)
+				expectRequests(t, a.requests("agent"), "token-of-a", "model-of-a")
+				if name == "own" {
+					expectRequests(t, b.requests("review"), "token-of-b", "model-of-the-reviewer")
+				} else {
+					expectRequests(t, a.requests("review"), "token-of-a", "model-of-a")
+				}
+				if n := len(api.requests("")) + len(a.requests("review")) + len(b.requests("review")) + len(b.requests("agent")); n == 0 || len(api.requests("")) > 0 || len(b.requests("agent")) > 0 {
+					t.Errorf("requests went elsewhere")
+				}
+			})
+		})
+	}
 }

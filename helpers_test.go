@@ -7,13 +7,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 )
+
+// raceEnabled tells whether this is the race detector's run: it multiplies memory and time.
+var raceEnabled = func() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}()
 
 // sandboxKey is not a key; the client only wants something that looks like one.
 const sandboxKey = "sk-dummy-000000000000000000000000"
@@ -507,4 +515,179 @@ func (tty *terminal) waitUntil(what string, timeout time.Duration, there func(sc
 			tty.box.t.Fatalf("no %q on the screen after %v:\n%s", what, timeout, screen)
 		}
 	}
+}
+
+// reviewed returns how many reviews the session log tells of.
+func (box *sandbox) reviewed() int { return strings.Count(box.log(), " review started ") }
+
+// rewind takes the last prompt back, and empties the input line, to which it
+// comes some time after the menu is gone (2.1.120 forgets it).
+func (tty *terminal) rewind(prompt string) {
+	tty.box.t.Helper()
+	for tries := 0; !strings.Contains(tty.screen(), "Restore the code"); tries++ {
+		if tries == 5 {
+			tty.box.t.Fatalf("Esc Esc shows no menu:\n%s", tty.screen())
+		}
+		tty.keys("Escape")
+		time.Sleep(150 * time.Millisecond)
+		tty.keys("Escape")
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && !strings.Contains(tty.screen(), "Restore the code"); {
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	tty.keys("Up")
+	time.Sleep(500 * time.Millisecond)
+	tty.keys("Enter")
+	tty.waitFor("Restore conversation", 90*time.Second)
+	tty.keys("Enter")
+	for range 10 {
+		time.Sleep(500 * time.Millisecond)
+		screen := tty.screen()
+		if strings.Contains(inputLine(screen), prompt) && !strings.Contains(screen, "Restore conversation") {
+			tty.clear()
+			tty.waitUntil("an empty input line", 60*time.Second, func(screen string) bool { return !strings.Contains(inputLine(screen), prompt) })
+			return
+		}
+	}
+}
+
+// clear empties the input line.
+func (tty *terminal) clear() {
+	tty.box.t.Helper()
+	time.Sleep(500 * time.Millisecond)
+	if strings.Trim(inputLine(tty.screen()), "❯> \u00a0") == "" {
+		return
+	}
+	tty.keys("C-e")
+	tty.keys("-N", "40", "BSpace")
+	time.Sleep(time.Second) // what comes in one piece with it would count as pasted
+}
+
+// repository makes the working directory a git repository with one commit.
+func (box *sandbox) repository() {
+	box.t.Helper()
+	for _, command := range []string{"init -q", "add .", "-c user.name=x -c user.email=x@x commit -qm x"} {
+		cmd := exec.Command("git", strings.Fields(command)...)
+		cmd.Dir, cmd.Env = box.work, append(os.Environ(), "HOME="+box.home)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			box.t.Fatal(err, string(out))
+		}
+	}
+}
+
+// golden compares got with a file of testdata/show.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata/show", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+// newShowBox is a sandbox in UTC and of a terminal's width.
+func newShowBox(t *testing.T, columns int) *sandbox {
+	box := newHookBox(t)
+	box.vars = append(box.vars, "TZ=UTC", fmt.Sprintf("COLUMNS=%d", columns))
+	return box
+}
+
+// ccc runs ccc and expects exit code 0 and silence on stderr.
+func (box *sandbox) ccc(args ...string) string {
+	box.t.Helper()
+	got := box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
+	if got.code != 0 || got.stderr != "" {
+		box.t.Errorf("%q: got %+v", args, got)
+	}
+	return got.stdout
+}
+
+// timelineOf writes the timeline of a session: records or, as strings, lines.
+func (box *sandbox) timelineOf(session string, entries ...any) {
+	var text []byte
+	for _, entry := range entries {
+		if line, ok := entry.(string); ok {
+			text = append(text, line...)
+		} else {
+			text = append(append(text, encodeJSON(entry)...), '\n')
+		}
+	}
+	box.write(".claude/ccc/supervisor-"+session+"-events.jsonl", 0o600, string(text))
+}
+
+func testTimeline(t *testing.T) string {
+	text, err := os.ReadFile("testdata/show/timeline.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// inLanguages calls show for a wide and a narrow screen in each language.
+func inLanguages(show func(columns int, suffix, locale string)) {
+	for _, columns := range []int{120, 60} {
+		show(columns, "", "LANG=C.UTF-8")
+		show(columns, "-en", "LANG=en_US.UTF-8")
+	}
+}
+
+// openTerminal opens a pseudo-terminal, on Linux: the side of whoever types, and the other.
+func openTerminal(t *testing.T, columns uint16) (master, terminal *os.File) {
+	t.Helper()
+	const tiocgptn, tiocsptlck = 0x80045430, 0x40045431
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { master.Close() })
+	var number, lock uint32
+	size := [4]uint16{24, columns}
+	for request, argument := range map[uintptr]unsafe.Pointer{tiocgptn: unsafe.Pointer(&number), tiocsptlck: unsafe.Pointer(&lock), syscall.TIOCSWINSZ: unsafe.Pointer(&size)} {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(argument)); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { terminal.Close() })
+	return master, terminal
+}
+
+// onTerminal runs cmd on a terminal of so many columns and returns what it
+// writes there.
+func onTerminal(t *testing.T, cmd *exec.Cmd, columns uint16) string {
+	t.Helper()
+	master, terminal := openTerminal(t, columns)
+	cmd.Stdout = terminal
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	terminal.Close()
+	var output bytes.Buffer
+	output.ReadFrom(master) // ends with an error when the last writer has closed
+	cmd.Wait()
+	return output.String()
+}
+
+// inSession gives the box the variables of a supervised session of Claude Code.
+func (box *sandbox) inSession() {
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
+}
+
+// transcript writes what the events of testSession name as their transcript, and returns that member of an event.
+func (box *sandbox) transcript(lines ...string) string {
+	box.t.Helper()
+	name := "projects/x/" + testSession + ".jsonl"
+	box.write(name, 0o600, strings.Join(lines, "\n")+"\n")
+	return fmt.Sprintf(`"transcript_path":%q`, filepath.Join(box.home, name))
 }

@@ -350,3 +350,63 @@ func sendJSON(w http.ResponseWriter, status int, value any) {
 	w.WriteHeader(status)
 	w.Write(data)
 }
+
+// requestsOf returns the user's requests as a review's request lists them.
+func requestsOf(t *testing.T, request string) (requests []string) {
+	t.Helper()
+	_, list, found := strings.Cut(request, "## 用户的要求")
+	list, _, _ = strings.Cut(list, "\n## ")
+	if !found || strings.Contains(list, "会话记录无法读取") {
+		t.Fatalf("the request does not list what the transcript says:\n%s", request)
+	}
+	for i := 1; ; i++ {
+		_, rest, found := strings.Cut(list, fmt.Sprintf("\n\n[%d] ", i))
+		if !found {
+			return requests
+		}
+		one, _, _ := strings.Cut(rest, fmt.Sprintf("\n\n[%d] ", i+1))
+		requests = append(requests, strings.TrimSpace(one))
+	}
+}
+
+// lastReview returns the request of the newest review.
+func (api *scriptedAPI) lastReview(t *testing.T) string {
+	t.Helper()
+	reviews := api.requests("review")
+	if len(reviews) == 0 {
+		t.Fatal("no review")
+	}
+	for _, m := range slices.Backward(reviews[len(reviews)-1].Messages) {
+		if m.Role == "user" && strings.Contains(m.Text, "## ") {
+			return m.Text
+		}
+	}
+	return ""
+}
+
+// agentsUserTexts are the texts of the agent's last request that are the user's.
+func (api *scriptedAPI) agentsUserTexts() (texts []string) {
+	requests := api.requests("agent")
+	for _, m := range requests[len(requests)-1].Messages {
+		if m.Role == "user" {
+			texts = append(texts, m.Text)
+		}
+	}
+	return texts
+}
+
+// byIteration answers reviews by their number for the present request, as the
+// request tells it, whatever else the client asks in between.
+func byIteration(agent func(apiRequest) apiReply, reviews ...apiReply) func(apiRequest) apiReply {
+	return func(r apiRequest) apiReply {
+		if r.Kind != "review" {
+			return agent(r)
+		}
+		for i := len(reviews); i > 1; i-- {
+			if strings.Contains(r.text(), fmt.Sprintf("第 %d 轮，最多", i)) {
+				return reviews[i-1]
+			}
+		}
+		return reviews[0]
+	}
+}

@@ -6,6 +6,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -368,5 +369,93 @@ func TestReliabilityListed(t *testing.T) {
 		if !defined[name] {
 			t.Errorf("RELIABILITY.md names %s, which does not exist", name)
 		}
+	}
+}
+
+// Whoever reads the hook's stderr may close it in the middle of a review: the decision is given.
+func TestFaultStderrClosed(t *testing.T) {
+	box := newHookBox(t)
+	box.reviews(fakeReview{runs(`echo x >"$FAKE_CLAUDE_DIR/runs"; while [ ! -e "$FAKE_CLAUDE_DIR/closed" ]; do sleep 0.05; done`),
+		says(strings.Repeat("what the reviewer thinks ", 10000)), says("more"), decides(false, "not yet")})
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := box.command("ccc", "supervisor-hook")
+	var stdout strings.Builder
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(box.event(eventStop, "")), &stdout, write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	for deadline := time.Now().Add(20 * time.Second); box.read("../fake/runs") == "" && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	read.Close()
+	box.write("../fake/closed", 0o600, "")
+	if err := cmd.Wait(); err != nil || stdout.String() != blockNotYet {
+		t.Errorf("%v: %q", err, stdout.String())
+	}
+}
+
+// Without a count nothing would bound the loop of a question: it goes to the user unreviewed.
+func TestFaultQuestionUncounted(t *testing.T) {
+	box := newHookBox(t)
+	box.write(statePath+"/x", 0o600, "") // a directory in the place of the file
+	got := box.hook(box.event(eventPreToolUse, asked))
+	if got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-1/args") != "" || !strings.Contains(got.stderr, "only the first stop is reviewed") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A reader of the hook's stderr that does not read delays neither decision, deadline nor signal.
+func TestFaultStderrUnread(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("what the reviewer thinks ", 4000)
+	tests := []struct {
+		name   string
+		review fakeReview
+		signal bool
+		stdout string
+	}{
+		{"decision", fakeReview{says(long), says(long), says(long), decides(false, "not yet")}, false, blockNotYet},
+		{"deadline", fakeReview{says(long), says(long), runs("sleep 300")}, false, ""},
+		{"signal", fakeReview{says(long), says(long), runs(`echo x >"$FAKE_CLAUDE_DIR/runs"; sleep 300`)}, true, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			box := newHookBox(t)
+			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
+			box.reviews(test.review)
+			read, write, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer read.Close()
+			cmd := box.command("ccc", "supervisor-hook")
+			cmd.Stdin, cmd.Stderr = strings.NewReader(box.event(eventStop, "")), write
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			write.Close()
+			for test.signal && box.read("../fake/runs") == "" && time.Since(start) < 8*time.Second {
+				time.Sleep(10 * time.Millisecond)
+			}
+			most := 14 * time.Second
+			if test.signal {
+				cmd.Process.Signal(syscall.SIGTERM)
+				start, most = time.Now(), 3*time.Second
+			}
+			text, _ := io.ReadAll(stdout)
+			if err := cmd.Wait(); err != nil || string(text) != test.stdout || time.Since(start) > most {
+				t.Errorf("%v after %v: %q", err, time.Since(start), text)
+			}
+		})
 	}
 }

@@ -1,6 +1,0 @@
-//go:build race
-
-package main
-
-// The race detector multiplies memory and time.
-const raceEnabled = true

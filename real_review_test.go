@@ -1,0 +1,287 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// blocks returns a request as the prompt cache sees it: tools, system, messages,
+// block by block, without the marks that say where to cache.
+func (r apiRequest) blocks(t *testing.T) (blocks []string) {
+	t.Helper()
+	var wire struct {
+		Tools    []any
+		System   any
+		Messages []struct {
+			Role    string
+			Content any
+		}
+	}
+	if err := json.Unmarshal(r.Body, &wire); err != nil {
+		t.Fatal(err)
+	}
+	add := func(role string, content any) {
+		list, ok := content.([]any)
+		if !ok {
+			list = []any{map[string]any{"type": "text", "text": content}}
+		}
+		for _, block := range list {
+			if members, ok := block.(map[string]any); ok {
+				delete(members, "cache_control")
+			}
+			blocks = append(blocks, role+string(encodeJSON(block)))
+		}
+	}
+	add("", wire.Tools)
+	add("", wire.System)
+	for _, m := range wire.Messages {
+		add(m.Role, m.Content)
+	}
+	return blocks
+}
+
+// share is how much of before, in bytes, after repeats from its start.
+func share(before, after []string) float64 {
+	same, all := 0, 0
+	for i, block := range before {
+		all += len(block)
+		if i < len(after) && after[i] == block && same == all-len(block) {
+			same += len(block)
+		}
+	}
+	return float64(same) / float64(all)
+}
+
+func TestCacheShare(t *testing.T) {
+	if got := share([]string{"aaaa", "bbbb", "cc"}, []string{"aaaa", "x", "cc"}); got != 0.4 {
+		t.Errorf("got %v, want 0.4", got)
+	}
+}
+
+// What a review can take from the prompt cache, on the newest client, in an
+// interactive session of three turns with two reviews each.
+func TestRealClientCache(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		t.Run(fmt.Sprintf("keep_cache_%v", keep), func(t *testing.T) {
+			forNewest(t, func() script {
+				s := script{marker: say(verdictForm)}
+				verdict := func(allow bool, feedback string) apiReply {
+					if keep {
+						return replyText(fmt.Sprintf("I looked.\n```json\n{\"allow_stop\": %v, \"feedback\": %q}\n```", allow, feedback))
+					}
+					return replyVerdict(allow, feedback)
+				}
+				for i := range 3 {
+					s.agent = append(s.agent, replyTool("Read", `{"file_path":"notes.txt"}`),
+						replyText(fmt.Sprint("attempt ", i+1, " ", strings.Repeat("what I did and why. ", 900))), replyText(fmt.Sprint("answer ", i+1)))
+					s.reviewer = append(s.reviewer, replyTool("Write", `{"file_path":"reviewer.txt","content":"x"}`),
+						bash(tryCommand()+" 'cat notes.txt >reviewer.txt'"), verdict(false, "show the tests"), verdict(true, ""))
+				}
+				return s
+			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				needCopy(t, box)
+				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, keep))
+				box.setSettings(`{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo x$CCC_SUPERVISOR_HOOK >>$HOME/user-hooks"}]}]}}`)
+				tty := box.start()
+				for i := range 3 {
+					tty.prompt(fmt.Sprint("request ", i+1))
+					tty.waitFor(fmt.Sprint("answer ", i+1), 40*time.Second)
+					api.await(t, "review", 4*(i+1), 120*time.Second)
+					time.Sleep(1500 * time.Millisecond)
+				}
+				measureShares(t, api.requests(""), keep)
+				if got := box.timelineVerdicts(); !slices.Equal(got, slices.Repeat([]verdict{verdictBlock, verdictAllow}, 3)) {
+					t.Errorf("verdicts %q", got)
+				}
+				for _, r := range box.onlyTimeline() {
+					if r.Verdict != "" && (r.FirstFresh != 10 || r.CacheSettled != keep) {
+						t.Errorf("%d fresh tokens of the first request, the cache settled: %v", r.FirstFresh, r.CacheSettled)
+					}
+				}
+				if ran := box.ranCommands(); !slices.Equal(ran, slices.Repeat([]string{"cat notes.txt >reviewer.txt → 0"}, 3)) {
+					t.Errorf("the reviewer ran %q", ran)
+				}
+				if _, err := os.Stat(filepath.Join(box.work, "reviewer.txt")); err == nil {
+					t.Error("the reviewer wrote a file")
+				}
+				if ran := box.read("user-hooks"); strings.Contains(ran, "x1") || strings.Count(ran, "x\n") != 6 {
+					t.Errorf("the user's hook ran %q", ran)
+				}
+				if sessions, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*-*-*-*-*.jsonl")); len(sessions) != 1 {
+					t.Errorf("session files: %q", sessions)
+				}
+			})
+		})
+	}
+}
+
+// measureShares prints and checks the shares of a run: each review's first
+// request against the agent's last one before it and against the review before
+// it, and each of the agent's requests against the one before.
+func measureShares(t *testing.T, requests []apiRequest, keep bool) {
+	t.Helper()
+	var agent, review []string
+	last := ""
+	for _, r := range requests {
+		blocks := r.blocks(t)
+		switch {
+		case r.Kind == "review" && last != "review":
+			toAgent, toReview := share(agent, blocks), share(review, blocks)
+			if review == nil {
+				toReview = 1
+			}
+			t.Logf("review: %.1f%% of the agent's last request, %.1f%% of the review before", 100*toAgent, 100*toReview)
+			if keep && toAgent < 0.95 || !keep && toReview < 0.95 {
+				t.Errorf("a review shares too little")
+			}
+			review = blocks
+		case r.Kind == "agent":
+			if agent != nil {
+				own := share(agent, blocks)
+				t.Logf("agent: %.1f%% of its last request", 100*own)
+				if own < 0.99 {
+					t.Errorf("the agent's next request does not repeat its last one")
+				}
+			}
+			agent = blocks
+		}
+		if r.Kind != "side" {
+			last = r.Kind
+		}
+	}
+}
+
+// Older versions find a session only from its project directory.
+func TestRealClientChangedDirectory(t *testing.T) {
+	forClients(t, func() script {
+		return script{
+			agent: []apiReply{
+				replyTool("Bash", `{"command":"mkdir -p sub/dir && cd sub/dir && pwd","description":"go"}`),
+				replyText("first answer"), replyText("second answer"),
+			},
+			reviewer: []apiReply{replyVerdict(false, "not yet"), replyVerdict(true, "")},
+		}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"pwd >>$HOME/cwd"}]}]}}`)
+		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "go there")
+		expectRun(t, box, got, "second answer", verdictBlock, verdictAllow)
+		if cwd := box.read("cwd"); !strings.Contains(cwd, "/sub/dir") {
+			t.Errorf("the agent's hooks ran in %q: the test shows nothing", cwd)
+		}
+	})
+}
+
+// After EnterWorktree the reviewer stands in the worktree, or is told of it where
+// its claude finds the session in the main checkout only.
+func TestRealClientWorktree(t *testing.T) {
+	forClients(t, func() script {
+		return script{
+			agent: []apiReply{
+				replyTool("EnterWorktree", `{"name":"feature"}`),
+				replyTool("Bash", `{"command":"pwd; echo new >new.txt","description":"write"}`),
+				replyText("done"),
+			},
+			reviewer: []apiReply{replyTool("Bash", `{"command":"ls"}`), replyVerdict(true, "")},
+		}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.repository()
+		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "work apart")
+		expectRun(t, box, got, "done", verdictAllow)
+		worktree := filepath.Join(box.work, ".claude/worktrees/feature")
+		if _, err := os.Stat(filepath.Join(worktree, "new.txt")); err != nil {
+			t.Fatal("the agent did not work in a worktree: the test shows nothing")
+		}
+		request := api.lastReview(t)
+		if !strings.Contains(request, "worktree 里工作: "+worktree) {
+			t.Errorf("the request does not name the tree:\n%s", request)
+		}
+		reviews := api.requests("review")
+		stands := strings.Contains(reviews[1].last("user"), "new.txt")
+		if older := olderThan(client.version, "2.1.200"); stands == older {
+			t.Errorf("the reviewer stands in the worktree: %v", stands)
+		}
+	})
+}
+
+// The user's MCP servers can't change anything in a review, although a rule of
+// the user's allows it, unless allowed_tools names them.
+func TestRealClientTools(t *testing.T) {
+	server, _ := filepath.Abs("testdata/mcp")
+	for _, keep := range []bool{false, true} {
+		t.Run(fmt.Sprintf("keep_cache_%v", keep), func(t *testing.T) {
+			forClients(t, func() script {
+				verdict := replyVerdict(true, "")
+				if keep {
+					verdict = replyText(`{"allow_stop":true,"feedback":""}`)
+				}
+				return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyTool("mcp__x__write", `{}`), replyTool("EnterWorktree", `{"name":"rv"}`),
+					replyTool("CronCreate", `{"cron":"*/5 * * * *","prompt":"x","durable":true,"recurring":true}`), verdict}, marker: say(verdictForm)}
+			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, keep))
+				box.mcpServer(server)
+				box.repository()
+				got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+				expectRun(t, box, got, "the answer", verdictAllow)
+				if reviews := api.requests("review"); len(reviews) < 4 || box.read("mcp.called") != "" {
+					t.Errorf("%d requests; the tool ran: %q", len(reviews), box.read("mcp.called"))
+				}
+				if _, err := os.Stat(filepath.Join(box.work, ".claude")); err == nil {
+					t.Error("the reviewer entered a worktree, or scheduled something")
+				}
+				if n := strings.Count(box.read("mcp.started"), "started"); n != 1 && (!keep || n == 0) {
+					t.Errorf("the server was started %d times, want 1: for the session, not for the review", n)
+				}
+			})
+		})
+	}
+	t.Run("allowed", func(t *testing.T) {
+		forNewest(t, func() script {
+			return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyTool("mcp__x__write", `{}`), replyVerdict(true, "")}}
+		}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"allowed_tools":["mcp__x"]}}`)
+			box.mcpServer(server)
+			box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+			if box.read("mcp.called") == "" {
+				t.Error("the tool did not run")
+			}
+		})
+	})
+}
+
+// mcpServer makes the program an MCP server of the user's whose tools a rule of
+// the user's allows.
+func (box *sandbox) mcpServer(program string) {
+	box.t.Helper()
+	state := strings.TrimSpace(box.read(".claude.json"))
+	box.write(".claude.json", 0o600, fmt.Sprintf(`{"mcpServers":{"x":{"command":%q,"args":[%q]}},`, program, filepath.Join(box.home, "mcp"))+state[1:])
+	box.setSettings(`{"permissions":{"allow":["mcp__x"]}}`)
+}
+
+// The reviewer has the session's model and its directories.
+func TestRealClientModelAndDirectories(t *testing.T) {
+	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		box.write("../other/far.txt", 0o600, "far away\n")
+		other := filepath.Join(filepath.Dir(box.home), "other")
+		api := newScriptedAPI(t, script{
+			agent:    []apiReply{replyText("the answer")},
+			reviewer: []apiReply{replyTool("Read", fmt.Sprintf(`{"file_path":%q}`, other+"/far.txt")), replyVerdict(true, "")},
+		})
+		box.use(api)
+		got := box.run(60*time.Second, "hello", "ccc", "--supervisor", "--", "-p", "--model", "haiku", "--add-dir", other)
+		expectRun(t, box, got, "the answer", verdictAllow)
+		for i, review := range api.requests("review") {
+			if model := api.requests("agent")[0].Model; review.Model != model || !strings.Contains(model, "haiku") {
+				t.Errorf("review request %d is for %s, the agent's is for %s", i, review.Model, model)
+			}
+		}
+		if text := api.requests("review")[1].last("user"); !strings.Contains(text, "far away") {
+			t.Errorf("the reviewer read %q", text)
+		}
+	})
+}
