@@ -118,7 +118,6 @@ type story struct {
 	watching bool           // steps of a review have been told, its record has not
 	runs     []record       // what ccc try ran since the last review
 	live     bool           // tell runs as they come
-	advised  bool           // keep_cache has been spoken of
 }
 
 // recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at large
@@ -295,35 +294,12 @@ func (s *story) review(r record) {
 		s.block("    "+say(leadFeedback), r.Feedback)
 	}
 	s.block("    "+say(leadReason), r.Error)
-	s.block("    "+say(leadAdvice), s.cacheAdvice(r))
 	switch r.Verdict {
 	case verdictFailed:
 		s.block("    ", say(stoppedUnreviewed))
 	case verdictLimit:
 		s.block("    ", say(stoppedAtLimit, count(r.Limit, reviews)))
 	}
-}
-
-// Figures of docs/cost.md: from muchFresh tokens on keep_cache is worth a word; the prompt, the request and the form of
-// the verdict, which no cache of the agent's holds, take about promptTokens.
-const (
-	muchFresh    = 50_000
-	promptTokens = 9_000
-)
-
-// cacheAdvice says, once in a story, what keep_cache would have made of a review that sent much anew. The agent's last
-// request is in the cache then, and all but the prompt of the reviewer's first request with it; what the reviewer read
-// stays new.
-func (s *story) cacheAdvice(r record) string {
-	if r.Tokens == nil || r.Tokens.fresh() <= muchFresh || r.CacheSettled || s.advised {
-		return ""
-	}
-	kept := cmp.Or(r.FirstFresh, r.Tokens.fresh()) - promptTokens // older records have the sum alone
-	if kept = kept / 1000 * 1000; kept <= 0 {
-		return ""
-	}
-	s.advised = true
-	return say(cacheAdvice, grouped(kept), grouped(r.Tokens.fresh()))
 }
 
 // step notes a line of the reviewer's output. Where a review begins, those before it are history.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -255,56 +253,6 @@ func TestLogTellsSwitch(t *testing.T) {
 	}
 	if strings.Count(got, "用户\n") != 1 {
 		t.Errorf("a switch shows as a prompt:\n%s", got)
-	}
-}
-
-// A review that sends much anew is told, once, how much of it keep_cache would have taken from the agent's cache: all but
-// the prompt of its first request.
-func TestLogCacheAdvice(t *testing.T) {
-	review := func(input, written, first int, settled bool) record {
-		return record{Time: now(), Event: eventStop, Iteration: 1, Limit: 10, CacheSettled: settled,
-			outcome: outcome{Verdict: verdictAllow, FirstFresh: first, Tokens: &tokens{Input: input, CacheWrite: written, CacheRead: 70_000, Output: 5}}}
-	}
-	for _, test := range []struct {
-		name    string
-		reviews []any
-		want    []string // about how many tokens of how many
-	}{
-		{"at the limit", []any{review(20_000, 30_000, 50_000, false)}, nil},
-		{"over it", []any{review(20_000, 30_001, 45_000, false)}, []string{"36,000 of these 50,001"}},
-		{"all in one member", []any{review(60_000, 0, 60_000, false)}, []string{"51,000 of these 60,000"}},
-		{"the sum alone", []any{review(100, 99_900, 0, false)}, []string{"91,000 of these 100,000"}},
-		{"what was read is new in any case", []any{review(100, 99_900, 9_000, false)}, nil},
-		{"settled", []any{review(100, 99_900, 99_000, true)}, nil},
-		{"once", []any{review(0, 1, 1, false), review(0, 59_000, 59_000, false), review(0, 89_000, 89_000, false)},
-			[]string{"50,000 of these 59,000"}},
-	} {
-		box := newShowBox(t, 250)
-		box.vars = append(box.vars, "LANG=en_US.UTF-8")
-		box.timelineOf(testSession, test.reviews...)
-		var got []string
-		for _, match := range regexp.MustCompile(`keep_cache": true in ccc.json about (.*) new tokens`).FindAllStringSubmatch(box.ccc("log", testSession), -1) {
-			got = append(got, match[1])
-		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%s: %q, want %q", test.name, got, test.want)
-		}
-	}
-}
-
-// What ccc log says of the cache is known from the review.
-func TestReviewTellsOfCache(t *testing.T) {
-	t.Parallel()
-	for supervisor, settled := range map[string]bool{
-		`{"model": ""}`: false, `{"keep_cache": true}`: true, `{"model": "opus"}`: true, `{"provider": "kimi"}`: true,
-	} {
-		box := newHookBox(t)
-		box.write(".claude/ccc.json", 0o600, `{"supervisor": `+supervisor+`, "providers": {"kimi": {"env": {"ANTHROPIC_AUTH_TOKEN": "x"}}}}`)
-		box.stop("")
-		got := box.timeline(testSession)
-		if len(got) != 1 || got[0].CacheSettled != settled || got[0].FirstFresh != 352 || got[0].Tokens.fresh() <= 352 {
-			t.Errorf("%s: %+v", supervisor, got)
-		}
 	}
 }
 

@@ -336,11 +336,6 @@ var (
 		"keep_cache gains little: this session keeps Claude Code's attribution line, by which a subscription is billed, " +
 			"so a review finds only the list of tools in the cache, and nothing of the conversation",
 	}
-	cacheAdvice = words{ // tokens that would have been cached, new tokens
-		`在 ccc.json 里设 "keep_cache": true，这 %[2]s 个新 token 中约 %[1]s 个本可取自 Agent 的缓存；由密钥或令牌付费时，价格约为十分之一`,
-		`with "keep_cache": true in ccc.json about %s of these %s new tokens would have come from the agent's cache, ` +
-			"at a tenth of the price where a key or a token pays",
-	}
 	reviewUnderWay    = words{"审查进行中……", "Review under way..."}
 	commandRan        = words{"%s → 退出码 %d，%s", "%s → exit code %d, %s"} // command, exit code, duration
 	stoppedUnreviewed = words{"审查没有得出判定，Agent 可以停下", "There was no review; the agent may stop"}
@@ -356,6 +351,5 @@ var (
 	leadNoCopy   = words{"不能实测 ", "ran      nothing: "}
 	leadFeedback = words{"反馈 ", "feedback "}
 	leadReason   = words{"原因 ", "reason   "}
-	leadAdvice   = words{"建议 ", "advice   "}
 	leadForUser  = words{"留言 ", "for you  "}
 )

@@ -190,12 +190,12 @@ func inspect(t *testing.T, path string, look func(ast.Node)) {
 
 func TestWordsFilledIn(t *testing.T) {
 	for language, want := range map[string][]string{
-		english: {"1 day ago", "2 days ago", "3m05s", "41.2s", "a\n... (1 character left out) ...\nc", "about 1 of these 2 new tokens"},
-		chinese: {"1 天前", "2 天前", "3 分 05 秒", "41.2 秒", "a\n……（省略 1 个字符）……\nc", "这 2 个新 token 中约 1 个"},
+		english: {"1 day ago", "2 days ago", "3m05s", "41.2s", "a\n... (1 character left out) ...\nc"},
+		chinese: {"1 天前", "2 天前", "3 分 05 秒", "41.2 秒", "a\n……（省略 1 个字符）……\nc"},
 	} {
 		speakIn(t, language)
 		for i, got := range []string{say(daysAgo, count(1, days)), say(daysAgo, count(2, days)), duration(185.4), duration(41.237),
-			cutMiddle("abc", 2), say(cacheAdvice, "1", "2")} {
+			cutMiddle("abc", 2)} {
 			if !strings.Contains(got, want[i]) {
 				t.Errorf("got %q, want %q", got, want[i])
 			}

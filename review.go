@@ -325,9 +325,6 @@ type contentBlock struct {
 }
 
 func (s *stream) assistant(m assistantMessage) {
-	if len(s.usage) == 0 {
-		s.outcome.FirstFresh = m.Usage.fresh()
-	}
 	s.usage[m.ID] = m.Usage
 	for _, block := range m.Content {
 		text, tool := block.shown()

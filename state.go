@@ -365,8 +365,7 @@ type outcome struct {
 	DurationSeconds float64  `json:"duration_seconds,omitempty"`
 	CostUSD         float64  `json:"cost_usd,omitempty"` // of this review alone
 	Tokens          *tokens  `json:"tokens,omitempty"`
-	FirstFresh      int      `json:"first_request_fresh_tokens,omitempty"` // what the first request had to send anew
-	Tools           []string `json:"tools,omitempty"`                      // as in Bash(git status)
+	Tools           []string `json:"tools,omitempty"` // as in Bash(git status)
 	ReviewerSession string   `json:"reviewer_session,omitempty"`
 }
 
@@ -400,13 +399,12 @@ type record struct {
 	Iteration    int       `json:"iteration,omitempty"`
 	Limit        int       `json:"max_iterations,omitempty"`
 	PromptSource string    `json:"prompt_source,omitempty"`
-	PromptKept   bool      `json:"prompt_kept,omitempty"`   // that file has changed since the user's prompt, and what it held then counted
-	CacheSplit   bool      `json:"cache_split,omitempty"`   // keep_cache, but the attribution line stands in the way: a login is billed by it
-	CacheSettled bool      `json:"cache_settled,omitempty"` // keep_cache is on, or can't help: the reviewer's model or provider is its own
-	Told         bool      `json:"told,omitempty"`          // the user was told at once that this stop was not reviewed
-	Command      string    `json:"command,omitempty"`       // what ccc try ran for a reviewer, with duration_seconds
-	ExitCode     *int      `json:"exit_code,omitempty"`     // of the command
-	NoCopy       string    `json:"no_copy,omitempty"`       // why the reviewer could run nothing
+	PromptKept   bool      `json:"prompt_kept,omitempty"` // that file has changed since the user's prompt, and what it held then counted
+	CacheSplit   bool      `json:"cache_split,omitempty"` // keep_cache, but the attribution line stands in the way: a login is billed by it
+	Told         bool      `json:"told,omitempty"`        // the user was told at once that this stop was not reviewed
+	Command      string    `json:"command,omitempty"`     // what ccc try ran for a reviewer, with duration_seconds
+	ExitCode     *int      `json:"exit_code,omitempty"`   // of the command
+	NoCopy       string    `json:"no_copy,omitempty"`     // why the reviewer could run nothing
 	outcome
 }
 

@@ -104,7 +104,6 @@ func (h *hook) review(ctx context.Context, config *config, entry record, request
 	entry.PromptSource, entry.PromptKept = prompt.Source, kept
 	entry.CacheSplit = config.Supervisor.KeepCache && config.Supervisor.Provider == "" &&
 		os.Getenv(attributionVariable) != "0"
-	entry.CacheSettled = config.Supervisor.KeepCache || config.Supervisor.Provider != "" || config.Supervisor.Model != ""
 	env, err := h.environment(config)
 	if err != nil {
 		return h.failed(entry, err)
