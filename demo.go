@@ -109,7 +109,7 @@ func playDemo(ctx context.Context, dir string) error {
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait(); ended() }()
 	session := stateDir(filepath.Join(dir, "home/.claude/ccc")).session(demoSession)
-	_, told := (&story{screen: newScreen(os.Stdout), session: session}).tellAll(telling, true, func() string { return "" })
+	_, told := (&story{screen: newScreen(os.Stdout), session: session}).tellAll(telling, func() string { return "" })
 	lifeline.Close() // if the session still runs, it ends now
 	exit := <-exited
 	switch {

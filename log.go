@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"regexp"
@@ -21,73 +20,41 @@ import (
 
 // showLog is ccc log [-f] [--json] [SESSION].
 func showLog(c *call, d dirs) (err error) {
-	follow := c.has("-f")
-	ctx := context.Background()
-	if follow {
+	ctx, seen := context.Background(), map[string]bool{}
+	s := &story{screen: newScreen(os.Stdout), session: stateDir(d.state).session(""), raw: c.has("--json")}
+	var next func() string
+	if c.has("-f") {
 		var stop context.CancelFunc
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 		defer stop()
+		next = func() string { return "" }
 	}
-	s := &story{screen: newScreen(os.Stdout), session: stateDir(d.state).session(""), raw: c.has("--json")}
-	begun := func() string { return "" }
 	if len(c.operands) > 0 {
 		s.session.id, err = s.session.dir.findSession(c.operands[0])
 	} else {
-		begun = newcomers(d) // before the first look, so that none is missed
-		err = s.choose(d, os.Stderr)
-		if err == nil && s.session.id == "" && follow {
-			fmt.Fprintln(os.Stderr, noSessions(d)+"\n"+say(waitingForFirst))
-		}
-		for err == nil && s.session.id == "" && follow && pause(ctx) {
-			err = s.choose(d, io.Discard) // its complaints were made once
+		s.chosen = say(newestHere)
+		s.session.id, err = newestSession(d, seen)
+		if next != nil {
+			next = func() string { id, _ := newestSession(d, seen); return id }
 		}
 	}
-	if err != nil || ctx.Err() != nil {
-		return err
-	}
-	if s.session.id == "" && !s.raw {
+	switch isNone := err == nil && s.session.id == ""; {
+	case isNone && next != nil:
+		fmt.Fprintln(os.Stderr, noSessions(d)+"\n"+say(waitingForFirst))
+		for s.session.id == "" && pause(ctx) {
+			s.session.id = next()
+		}
+	case isNone && !s.raw:
 		s.block("", noSessions(d))
 	}
-	for next := ""; err == nil && s.session.id != ""; s = s.goOver(next) {
-		next, err = s.tellAll(ctx, follow, begun)
+	for id := ""; err == nil && s.session.id != ""; {
+		id, err = s.tellAll(ctx, next)
+		if id != "" && !s.raw {
+			fmt.Fprintln(s)
+		}
+		s = &story{screen: s.screen, session: s.session.dir.session(id), chosen: say(newcomer), raw: s.raw}
 	}
 	return cmp.Or(err, s.Flush())
-}
-
-// choose makes the newest session the one to tell, if there is any.
-func (s *story) choose(d dirs, stderr io.Writer) (err error) {
-	isHere := false
-	s.session.id, isHere, err = newestSession(d, stderr)
-	if s.chosen = say(newestOfAll); isHere {
-		s.chosen = say(newestHere)
-	}
-	return err
-}
-
-// newcomers returns a function that returns the newest of the sessions that have begun in the current directory's
-// project since newcomers was called, and each of them once; "" for none.
-func newcomers(d dirs) func() string {
-	state, known := stateDir(d.state), map[string]bool{}
-	ids, _ := state.sessions()
-	for _, id := range ids {
-		_, err := os.Stat(state.session(id).timelineFile())
-		known[id] = err == nil
-	}
-	return func() (newest string) {
-		var at time.Time
-		ids, _ := state.sessions()
-		for _, id := range ids {
-			if known[id] {
-				continue
-			}
-			one, _ := summarize(d, id)
-			known[id] = one.Project != "" // which is in its first record
-			if one.isHere(d) && one.UpdatedAt.After(at) {
-				newest, at = id, one.UpdatedAt
-			}
-		}
-		return newest
-	}
 }
 
 // Poll: the standard library has no portable file watcher. Five looks a second cost nothing, and the steps of a
@@ -111,83 +78,58 @@ type story struct {
 	chosen  string  // how, if the user did not name it
 	raw     bool    // the records as they are, with the session's id, as JSON lines
 
-	lines    [][]byte       // of the timeline, not told yet
 	date     string         // of the last record
 	judgedAt time.Time      // the last verdict's time
 	steps    []contentBlock // of the running review, not told yet
 	watching bool           // steps of a review have been told, its record has not
 	runs     []record       // what ccc try ran since the last review
-	live     bool           // tell runs as they come
+	runsTold int            // how many of them were told as they came
 }
 
 // recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at large
 // files; then its latest steps.
 const recentOutput = 1 << 20
 
-// tellAll tells the session so far and, to follow it, goes on until ctx ends or begun returns the session to go
-// over to.
-func (s *story) tellAll(ctx context.Context, follow bool, begun func() string) (next string, err error) {
-	timeline := s.session.followTimeline(func(line []byte) { s.lines = append(s.lines, bytes.Clone(line)) })
-	err = timeline.read()
-	if !follow {
-		timeline.close()
-	}
-	s.title()
-	if s.tellLines(); !follow || err != nil {
-		if !s.raw && s.date == "" {
-			s.block("", say(noRecords))
-		}
-		return "", err
-	}
+// tellAll tells the session so far. With next it goes on until ctx ends or next names the session to go over to.
+func (s *story) tellAll(ctx context.Context, next func() string) (over string, err error) {
+	var lines [][]byte
+	timeline := s.session.followTimeline(func(line []byte) { lines = append(lines, bytes.Clone(line)) })
 	defer timeline.close()
 	output := s.session.followOutput(recentOutput, s.step)
 	defer output.close()
-	for first, over := true, false; ; first = false {
-		if err = timeline.read(); err == nil && !s.raw {
+	for first, ended := true, next == nil; ; first = false {
+		lines = nil
+		if err = timeline.read(); err == nil && next != nil && !s.raw {
 			err = output.read() // after the timeline: the steps of a review come before its record
 		}
-		if first && s.isPast(output.modified()) {
-			s.steps, s.runs = nil, nil
+		if first {
+			if ended {
+				timeline.close()
+			}
+			s.title()
+			s.tellLines(lines)
+			lines = nil
+			if s.isPast(output.modified()) {
+				s.steps, s.runs = nil, nil
+			}
+			if ended && err == nil && !s.raw && s.date == "" {
+				s.block("", say(noRecords))
+			}
 		}
 		s.tellSteps()
-		if first {
-			s.live = true
-			s.tellRuns(s.runs)
+		s.tellLines(lines)
+		s.tellRuns()
+		if err = cmp.Or(err, s.Flush()); err != nil || ended || over != "" {
+			return over, err
 		}
-		s.tellLines()
-		if err = cmp.Or(err, s.Flush()); err != nil || over || next != "" {
-			return next, err
-		}
-		if next = begun(); next == s.session.id {
-			next = ""
-		}
-		over = !pause(ctx) // what came before the end is told too
+		over, ended = next(), !pause(ctx) // what came before the end is told too
 	}
-}
-
-// goOver returns the story of the session next, nothing told yet.
-func (s *story) goOver(next string) *story {
-	if next != "" && !s.raw {
-		fmt.Fprintln(s)
-	}
-	return &story{screen: s.screen, session: s.session.dir.session(next), chosen: say(newcomer), raw: s.raw}
 }
 
 // isPast tells whether the review that wrote its last output at that time is over: there is a verdict since (its
 // time is cut to the millisecond), or it was longer ago than any review may take.
 func (s *story) isPast(written time.Time) bool {
 	return written.Before(s.judgedAt.Add(time.Millisecond)) || time.Since(written) > time.Hour
-}
-
-func (s *story) tellLines() {
-	for _, line := range s.lines {
-		if r, ok := parseRecord(line); ok && s.raw {
-			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(line, " \t{")) // a record has members
-		} else if ok {
-			s.tell(r)
-		}
-	}
-	s.lines = nil
 }
 
 // title says which session this is.
@@ -199,17 +141,25 @@ func (s *story) title() {
 	what := say(sessionTitle, s.session.id, chosen)
 	if !s.raw {
 		s.block("", what)
-	} else if s.chosen != "" {
+	} else if chosen != "" {
 		fmt.Fprintln(os.Stderr, what)
 	}
 }
 
+func (s *story) tellLines(lines [][]byte) {
+	for _, line := range lines {
+		if r, ok := parseRecord(line); ok && s.raw {
+			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(line, " \t{")) // a record has members
+		} else if ok {
+			s.tell(r)
+		}
+	}
+}
+
+// tell writes what the record says under its time. What ccc try ran is told with the review.
 func (s *story) tell(r record) {
 	if r.Event == eventTry {
 		s.runs = append(s.runs, r)
-		if s.live {
-			s.tellRuns([]record{r})
-		}
 		return
 	}
 	at := r.Time.Local()
@@ -218,33 +168,92 @@ func (s *story) tell(r record) {
 		s.date = date
 		fmt.Fprintf(s, "%s\n\n", s.paint(dim, "── "+date+" ──"))
 	}
-	fmt.Fprint(s, s.paint(dim, at.Format(time.TimeOnly)), " ")
+	title, facts := recordFacts(r, s.runs)
+	title = s.paint(bold, title)
+	if r.Verdict != "" {
+		title += " " + s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict)))
+		s.judgedAt, s.watching = r.Time, false
+	}
+	fmt.Fprintln(s, s.paint(dim, at.Format(time.TimeOnly)), title)
+	for _, f := range facts {
+		s.block("    "+f.lead, f.text)
+	}
+	if r.Event != eventSwitch {
+		s.runs, s.runsTold = nil, 0
+	}
+}
+
+// A fact is one of the things to be told of a record. Without text there is nothing to tell.
+type fact struct{ lead, text string }
+
+// recordFacts is what there is to tell of a record, for whoever shows it; its verdict stands beside the title. runs are the
+// records of what ccc try ran for a review.
+func recordFacts(r record, runs []record) (title string, facts []fact) {
 	const enough = 600 // characters: the user wrote it and knows how it goes on
 	switch {
 	case r.Verdict != "":
-		s.judgedAt, s.watching = r.Time, false
-		s.review(r)
-		s.runs = nil
+		return reviewFacts(r, runs)
 	case r.Event == eventSwitch:
-		fmt.Fprintln(s, s.paint(bold, say(map[string]words{modeWord(true): switchedOn, modeWord(false): switchedOff}[r.Mode])))
-		s.block("    "+say(leadBy), say(map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]))
+		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
+		title = say(map[string]words{modeWord(true): switchedOn, modeWord(false): switchedOff}[r.Mode])
+		return title, []fact{{say(leadBy), say(by)}}
+	}
+	return say(titleUser), []fact{{"", cutMiddle(r.Prompt, enough)}}
+}
+
+// reviewFacts tells what became of a stop or a question.
+func reviewFacts(r record, runs []record) (title string, facts []fact) {
+	switch r.Event {
+	case eventStop:
+		title = say(titleReview)
+	case eventPreToolUse:
+		title = say(titleQuestion)
 	default:
-		s.runs = nil
-		fmt.Fprintln(s, s.paint(bold, say(titleUser)))
-		s.block("    ", cutMiddle(r.Prompt, enough))
+		title = say(titleReview) + " " + oneLine(r.Event)
 	}
+	if r.Iteration > 0 {
+		title += fmt.Sprintf(" %d/%d", r.Iteration, r.Limit)
+	}
+	tell := func(lead words, text string) { facts = append(facts, fact{say(lead), text}) }
+	tell(words{}, spent(r))
+	tell(leadBasis, basis(r))
+	if r.CacheSplit {
+		tell(words{}, say(cacheSplit))
+	}
+	tell(leadTools, oneLine(strings.Join(looks(r, runs), " · ")))
+	for _, run := range runs {
+		tell(leadRan, ran(run))
+	}
+	tell(leadNoCopy, r.NoCopy)
+	lead := leadFeedback
+	if r.Verdict == verdictAllow {
+		lead = leadForUser
+	}
+	tell(lead, r.Feedback)
+	tell(leadReason, r.Error)
+	switch r.Verdict {
+	case verdictFailed:
+		tell(words{}, say(stoppedUnreviewed))
+	case verdictLimit:
+		tell(words{}, say(stoppedAtLimit, count(r.Limit, reviews)))
+	}
+	return title, facts
 }
 
-// looks are the tools that the reviewer used, without the calls of ccc try where the runs that are told account for them.
-func (s *story) looks(r record) []string {
-	others := slices.DeleteFunc(slices.Clone(r.Tools), tryCall.MatchString)
-	if len(r.Tools)-len(others) > len(s.runs) {
-		return r.Tools
+// spent is the time, money and tokens that a review took.
+func spent(r record) string {
+	var facts []string
+	if r.DurationSeconds > 0 {
+		facts = append(facts, say(took, duration(r.DurationSeconds)))
 	}
-	return others
+	if r.CostUSD > 0 {
+		facts = append(facts, dollars(r.CostUSD))
+	}
+	if t := r.Tokens; t != nil && *t != (tokens{}) {
+		facts = append(facts, say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output)))
+	}
+	return strings.Join(facts, " · ")
 }
-
-var tryCall = regexp.MustCompile(`^Bash\(\S*/ccc try `)
 
 // basis says what the reviewer was told to go by.
 func basis(r record) string {
@@ -258,48 +267,28 @@ func basis(r record) string {
 	return source
 }
 
-// review tells what became of a stop or a question.
-func (s *story) review(r record) {
-	what := say(map[string]words{eventStop: titleReview, eventPreToolUse: titleQuestion}[r.Event])
-	if what == "" {
-		what = say(titleReview) + " " + oneLine(r.Event)
+var tryCall = regexp.MustCompile(`^Bash\(\S*/ccc try `)
+
+// looks are the tools that the reviewer used, without the calls of ccc try where the runs account for them.
+func looks(r record, runs []record) []string {
+	others := slices.DeleteFunc(slices.Clone(r.Tools), tryCall.MatchString)
+	if len(r.Tools)-len(others) > len(runs) {
+		return r.Tools
 	}
-	if r.Iteration > 0 {
-		what += fmt.Sprintf(" %d/%d", r.Iteration, r.Limit)
+	return others
+}
+
+// ran tells of a command that the reviewer ran: what ccc try saw, not what the reviewer says.
+func ran(r record) string {
+	code := 0
+	if r.ExitCode != nil {
+		code = *r.ExitCode
 	}
-	fmt.Fprintln(s, s.paint(bold, what), s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict))))
-	var facts []string
-	if r.DurationSeconds > 0 {
-		facts = append(facts, say(took, duration(r.DurationSeconds)))
+	told := say(commandRan, cutMiddle(oneLine(r.Command), 300), code, duration(r.DurationSeconds))
+	if why := cmp.Or(r.NoCopy, r.Error); why != "" { // ccc's own words, for 124 and 125
+		told += ": " + cutMiddle(oneLine(why), 200)
 	}
-	if r.CostUSD > 0 {
-		facts = append(facts, dollars(r.CostUSD))
-	}
-	if t := r.Tokens; t != nil && *t != (tokens{}) {
-		facts = append(facts, say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output)))
-	}
-	s.block("    ", strings.Join(facts, " · "))
-	s.block("    "+say(leadBasis), basis(r))
-	if r.CacheSplit {
-		s.block("    ", say(cacheSplit))
-	}
-	s.block("    "+say(leadTools), oneLine(strings.Join(s.looks(r), " · ")))
-	for _, run := range s.runs {
-		s.block("    "+say(leadRan), ran(run))
-	}
-	s.block("    "+say(leadNoCopy), r.NoCopy)
-	if r.Verdict == verdictAllow {
-		s.block("    "+say(leadForUser), r.Feedback)
-	} else {
-		s.block("    "+say(leadFeedback), r.Feedback)
-	}
-	s.block("    "+say(leadReason), r.Error)
-	switch r.Verdict {
-	case verdictFailed:
-		s.block("    ", say(stoppedUnreviewed))
-	case verdictLimit:
-		s.block("    ", say(stoppedAtLimit, count(r.Limit, reviews)))
-	}
+	return told
 }
 
 // step notes a line of the reviewer's output. Where a review begins, those before it are history.
@@ -317,44 +306,28 @@ func (s *story) step(line []byte) {
 // tellSteps tells the steps noted since the last time.
 func (s *story) tellSteps() {
 	for _, step := range s.steps {
-		text, tool := step.shown()
-		if text+tool == "" {
-			continue
-		}
-		s.watch()
-		if tool != "" {
-			s.block("    · ", tool)
+		if text, tool := step.shown(); tool != "" {
+			s.tellLive("    · ", tool)
 		} else {
-			s.block("    ", text)
+			s.tellLive("    ", text)
 		}
 	}
 	s.steps = nil
 }
 
-// watch says, once, that a review is under way.
-func (s *story) watch() {
-	if !s.watching {
+// tellRuns tells the runs of a review that is under way, each once.
+func (s *story) tellRuns() {
+	for _, run := range s.runs[s.runsTold:] {
+		s.tellLive("    · "+strings.TrimRight(say(leadRan), " ")+" ", ran(run))
+	}
+	s.runsTold = len(s.runs)
+}
+
+// tellLive tells something of a review that is under way, before the first that it is.
+func (s *story) tellLive(lead, text string) {
+	if text != "" && !s.watching {
 		s.watching = true
 		fmt.Fprintf(s, "\n%s\n", s.paint(bold, say(reviewUnderWay)))
 	}
-}
-
-func (s *story) tellRuns(runs []record) {
-	for _, run := range runs {
-		s.watch()
-		s.block("    · "+strings.TrimRight(say(leadRan), " ")+" ", ran(run))
-	}
-}
-
-// ran tells of a command that the reviewer ran: what ccc try saw, not what the reviewer says.
-func ran(r record) string {
-	code := 0
-	if r.ExitCode != nil {
-		code = *r.ExitCode
-	}
-	told := say(commandRan, cutMiddle(oneLine(r.Command), 300), code, duration(r.DurationSeconds))
-	if why := cmp.Or(r.NoCopy, r.Error); why != "" { // ccc's own words, for 124 and 125
-		told += ": " + cutMiddle(oneLine(why), 200)
-	}
-	return told
+	s.block(lead, text)
 }

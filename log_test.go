@@ -37,7 +37,7 @@ func TestLogSession(t *testing.T) {
 	}{
 		{"log", "sub", "会话 ab-new（当前项目最新的会话）", ""},
 		{"log", "", "会话 ab-new（", ""},
-		{"log", "/", "会话 aa-elsewhere（当前目录没有会话", ""},
+		{"log", "/", "这里还没有受监督的会话", ""},
 		{"log aa-o", "", "会话 aa-old\n", ""},
 		{"log aa-old", "", "会话 aa-old\n", ""},
 		{"log --json", "", `"prompt":"in ` + box.home, "会话 ab-new（当前项目最新的会话）\n"},

@@ -288,8 +288,8 @@ var (
 // Sessions on a line.
 var (
 	noSessionYet = words{ // state directory
-		"还没有受监督的会话（%s）\n要开始: ccc --supervisor",
-		"No session has been supervised yet (%s)\nTo begin one: ccc --supervisor",
+		"这里还没有受监督的会话（%s）\n要开始: ccc --supervisor",
+		"No session has been supervised here yet (%s)\nTo begin one: ccc --supervisor",
 	}
 	statusHeads = [...]words{
 		{"会话", "Session"}, {"监督", "On"}, {"轮数", "Round"}, {"结果", "Result"},
@@ -313,7 +313,6 @@ var (
 	sessionTitle    = words{"会话 %s%s", "Session %s%s"} // session, sessionChosen or nothing
 	sessionChosen   = words{"（%s）", " (%s)"}
 	newestHere      = words{"当前项目最新的会话", "the newest of this project"}
-	newestOfAll     = words{"当前目录没有会话，这是所有会话中最新的", "the newest of all; this directory has none"}
 	newcomer        = words{"当前项目新开始的会话", "it has just begun in this project"}
 	noRecords       = words{"还没有记录", "Nothing is recorded yet"}
 	titleUser       = words{"用户", "User"}

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// showStatus is ccc status [--json].
+// showStatus is ccc status [--json]. What can't be read of one session does not hide the others.
 func showStatus(c *call, d dirs) error {
-	sessions, err := summarizeAll(d, os.Stderr)
+	sessions, err := summarizeAll(d, nil)
 	if err != nil {
 		return err
 	}
@@ -30,6 +30,9 @@ func showStatus(c *call, d dirs) error {
 		s.block("", noSessions(d))
 	default:
 		showTable(s, sessions)
+	}
+	for _, one := range sessions {
+		reportError(os.Stderr, one.err)
 	}
 	return s.Flush()
 }
@@ -52,28 +55,27 @@ type summary struct {
 	CostUSD   float64    `json:"cost_usd"`
 	Tokens    tokens     `json:"tokens"`
 	UpdatedAt time.Time  `json:"updated_at"`
+	counted   int        // the last review in the timeline
+	stop      verdict    // what became of the last stop since the user's last prompt; see add
 	switched  bool
 	err       error // what of it can't be read
 }
 
-// summarizeAll returns the sessions, newest first. What can't be read of one session is told on stderr and does not
-// hide the others.
-func summarizeAll(d dirs, stderr io.Writer) ([]summary, error) {
+// summarizeAll returns the sessions that are not among those seen, newest first.
+func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
 	ids, err := stateDir(d.state).sessions()
-	if err != nil {
-		return nil, err
-	}
 	all := []summary{}
 	for _, id := range ids {
-		one, err := summarize(d, id)
-		one.err = err
-		reportError(stderr, err)
-		if !one.UpdatedAt.IsZero() {
+		if seen[id] {
+			continue
+		}
+		if one, err := summarize(d, id); err != nil || !one.UpdatedAt.IsZero() {
+			one.err = err
 			all = append(all, one)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b summary) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
-	return all, nil
+	return all, err
 }
 
 // summarize reads the state and timeline. With an error the summary holds what could be read.
@@ -85,6 +87,9 @@ func summarize(d dirs, id string) (summary, error) {
 		s.Mode, s.switched = modeWord(state.on()), state.Switch != nil
 	}
 	err := known.readTimeline(s.add)
+	if s.Count > 0 && s.Count != s.counted && s.stop != verdictLimit {
+		s.stop = "" // it is being reviewed: the state counts a review that the timeline does not have yet
+	}
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
 	if config, err := loadConfig(d); err == nil { // a broken ccc.json is no reason not to show the rest
 		s.Limit = cmp.Or(s.Limit, config.Supervisor.MaxIterations)
@@ -98,6 +103,13 @@ func (s *summary) add(r record) {
 		s.UpdatedAt = r.Time
 	}
 	s.Limit = cmp.Or(r.Limit, s.Limit)
+	switch {
+	case r.Event == eventPrompt || r.Event == eventSwitch && r.Mode == modeWord(false): // once off, nothing leaves a record
+		s.stop, s.counted = "", 0
+	case r.Event == eventStop:
+		s.stop = r.Verdict
+	}
+	s.counted = cmp.Or(r.Iteration, s.counted)
 	if r.Verdict == "" {
 		return
 	}
@@ -114,42 +126,35 @@ func (s *summary) add(r record) {
 	}
 }
 
-// newestSession returns the newest session of the current directory's project, else the newest of all, and tells
-// which of the two it is.
-func newestSession(d dirs, stderr io.Writer) (session string, isHere bool, err error) {
-	sessions, err := summarizeAll(d, stderr)
-	if err != nil || len(sessions) == 0 {
-		return "", false, err
-	}
-	if here := slices.IndexFunc(sessions, func(s summary) bool { return s.isHere(d) }); here >= 0 {
-		return sessions[here].Session, true, nil
-	}
-	return sessions[0].Session, false, nil
-}
-
-// presentSession returns the newest session of the current directory's project. It passes over none that may be that and
-// can't be read: a script would take an older approval for its own.
-func presentSession(d dirs) (string, error) {
-	const hint = "name one, as ccc status lists them"
-	sessions, err := summarizeAll(d, io.Discard)
-	if err != nil {
-		return "", err
-	}
+// newestSession returns the newest session of the current directory's project that is not among those seen, "" for
+// none, and adds to them all whose project is known by now. It passes over none that may be the one and can't be read: a
+// script would take an older approval for its own.
+func newestSession(d dirs, seen map[string]bool) (newest string, err error) {
+	sessions, err := summarizeAll(d, seen)
+	here := resolved(d.here) + "/"
 	for _, s := range sessions {
-		switch {
-		case s.isHere(d):
-			return s.Session, nil
-		case s.Project == "" && s.err != nil:
-			return "", withHint(fmt.Errorf("session %s may be the newest of this project: %w", s.Session, s.err), hint)
+		switch isHere := strings.HasPrefix(here, strings.TrimSuffix(resolved(s.Project), "/")+"/"); {
+		case s.Project != "":
+			seen[s.Session] = true
+			if isHere && newest == "" {
+				newest = s.Session
+			}
+		case s.err != nil && newest == "":
+			return "", withHint(fmt.Errorf("session %s may be the newest of this project: %w", s.Session, s.err), nameSession)
 		}
 	}
-	return "", withHint(errors.New("no session of this project"), hint)
+	return newest, err
 }
 
-// isHere tells whether the current directory is in the session's project.
-func (s summary) isHere(d dirs) bool {
-	here, project := resolved(d.here), resolved(s.Project)
-	return s.Project != "" && (here == project || strings.HasPrefix(here, strings.TrimSuffix(project, "/")+"/"))
+const nameSession = "name one, as ccc status lists them"
+
+// presentSession is newestSession for a command that needs one.
+func presentSession(d dirs) (string, error) {
+	session, err := newestSession(d, map[string]bool{})
+	if err == nil && session == "" {
+		err = withHint(errors.New("no session of this project"), nameSession)
+	}
+	return session, err
 }
 
 // showVerdict is ccc verdict [SESSION]. Without a session the newest of the project counts; another project's would
@@ -167,12 +172,12 @@ func showVerdict(c *call, d dirs) (err error) {
 	if err != nil {
 		return err
 	}
-	last, err := lastStop(stateDir(d.state).session(session))
+	s, err := summarize(d, session)
 	if err != nil {
 		return err
 	}
-	fmt.Println(cmp.Or(last, "none"))
-	switch last {
+	fmt.Println(cmp.Or(s.stop, "none"))
+	switch s.stop {
 	case verdictAllow:
 		return nil
 	case "":
@@ -181,39 +186,17 @@ func showVerdict(c *call, d dirs) (err error) {
 	return failure{code: 1}
 }
 
-// lastStop returns what became of the session's last stop since the user's last prompt; "" where it was not
-// reviewed, or is being reviewed: then the state counts a review that the timeline does not have yet. Once
-// supervision is switched off, stops and prompts leave no record.
-func lastStop(s session) (last verdict, err error) {
-	counted := 0
-	err = s.readTimeline(func(r record) {
-		switch {
-		case r.Event == eventPrompt || r.Event == eventSwitch && r.Mode == modeWord(false):
-			last, counted = "", 0
-		case r.Event == eventStop:
-			last = r.Verdict
-		}
-		counted = cmp.Or(r.Iteration, counted)
-	})
-	now, stateErr := s.state()
-	if stateErr == nil && now.Count > 0 && now.Count != counted && last != verdictLimit {
-		last = ""
-	}
-	return last, err
-}
-
 // showTable writes the sessions as a table. The project comes last or, where the screen leaves no room for it, on a
 // line of its own.
 func showTable(s *screen, sessions []summary) {
 	const verdictColumn, gap, projectLeast = 3, "  ", 20
-	short := shortLength(sessions)
 	heads := []string{}
 	for _, head := range statusHeads {
 		heads = append(heads, say(head))
 	}
 	rows := [][]string{heads}
 	for _, one := range sessions {
-		row := []string{one.Session[:min(short, len(one.Session))], one.Mode, one.budget(), verdictName(one.Verdict),
+		row := []string{one.Session[:min(8, len(one.Session))], one.Mode, one.budget(), verdictName(one.Verdict),
 			one.when(), strconv.Itoa(one.Reviews), dollars(one.CostUSD), one.Project}
 		for i := range row {
 			row[i] = cmp.Or(oneLine(row[i]), "-")
@@ -247,18 +230,6 @@ func showTable(s *screen, sessions []summary) {
 		}
 		fmt.Fprintln(s, strings.TrimRight(line, " "))
 	}
-}
-
-// shortLength is how much of the ids to show: 8 characters, or all where these don't tell them apart.
-func shortLength(sessions []summary) int {
-	seen := map[string]bool{}
-	for _, one := range sessions {
-		seen[one.Session[:min(8, len(one.Session))]] = true
-	}
-	if len(seen) < len(sessions) {
-		return 128
-	}
-	return 8
 }
 
 // budget is the reviews for the present request of the user's, and the most.

@@ -139,7 +139,7 @@ func TestShowEscapes(t *testing.T) {
 		record{Time: ago(0), Event: "Stop" + evil, Project: "/p\n" + evil, outcome: outcome{Verdict: "odd" + evil, Feedback: "feedback" + evil, Error: "error" + evil, Tools: tools}})
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
 	line := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "ccc", "statusline")
-	log := box.ccc("log")
+	log := box.ccc("log", testSession)
 	for name, got := range map[string]string{"log": log, "status": box.ccc("status"), "statusline": line.stdout} {
 		if i := strings.IndexFunc(got, func(r rune) bool { return r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e) }); i >= 0 || got == "" {
 			t.Errorf("%s: %q at %d", name, got, i)
@@ -331,9 +331,9 @@ func TestShowColours(t *testing.T) {
 		box := newFakeBox(t)
 		box.vars = append(box.vars, strings.Fields(vars)...)
 		box.timelineOf(testSession, testTimeline(t))
-		for _, command := range []string{"status", "log"} {
-			got := onTerminal(t, box.command("ccc", command), 50)
-			if strings.Contains(got, "\x1b[33m退回") != (want && command == "log") || strings.Contains(got, "\x1b") != want {
+		for _, command := range []string{"status", "log " + testSession} {
+			got := onTerminal(t, box.command(append([]string{"ccc"}, strings.Fields(command)...)...), 50)
+			if strings.Contains(got, "\x1b[33m退回") != (want && command != "status") || strings.Contains(got, "\x1b") != want {
 				t.Errorf("%s, %s: %q", vars, command, got)
 			}
 			expectWidth(t, strings.NewReplacer("\r", "", "\x1b[0m", "", "\x1b[1m", "", "\x1b[2m", "", "\x1b[31m", "", "\x1b[32m", "").Replace(got), 53)
