@@ -15,7 +15,6 @@ import (
 	"sync"
 	"syscall"
 	"unicode"
-	"unicode/utf8"
 	"unsafe"
 )
 
@@ -138,16 +137,13 @@ var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // would begin with the wrong punctuation.
 func wrap(line string, width int) (rows []string) {
 	start, breakAt, used := 0, 0, 0
-	before, size := 1, 0 // the columns of the character before; 0 for a blank
-	for i := 0; i < len(line); i += size {
-		var columns int
-		size, columns = character(line[i:])
-		r, _ := utf8.DecodeRuneInString(line[i:])
-		isBlank := line[i:i+size] == " "
-		if before == 0 || (columns == 2 || before == 2) && !strings.ContainsRune("，。、；：！？）」』》】”,.;:!?)", r) {
+	before := 0 // the columns of the character before, 0 for a blank
+	for i, r := range line {
+		columns := runeWidth(r)
+		if before == 0 || columns > 0 && max(columns, before) == 2 && !strings.ContainsRune("，。、；：！？）」』》】”,.;:!?)", r) {
 			breakAt = i
 		}
-		for used+columns > width && !isBlank && i > start {
+		for used+columns > width && r != ' ' && i > start {
 			if breakAt <= start {
 				breakAt = i
 			}
@@ -155,9 +151,10 @@ func wrap(line string, width int) (rows []string) {
 			start = breakAt
 			used = displayWidth(line[start:i])
 		}
-		used += columns
-		if before = columns; isBlank {
+		if used += columns; r == ' ' {
 			before = 0
+		} else if columns > 0 {
+			before = columns
 		}
 	}
 	return append(rows, line[start:])
@@ -165,44 +162,26 @@ func wrap(line string, width int) (rows []string) {
 
 // fit makes text width columns wide: its beginning is cut off, or blanks are added behind.
 func fit(text string, width int) string {
-	columns := displayWidth(text)
-	if columns > width {
-		for columns > width-1 {
-			size, wide := character(text)
-			text, columns = text[size:], columns-wide
-		}
-		text, columns = "…"+text, columns+1
+	if columns := displayWidth(text); columns > width {
+		rest := strings.TrimLeftFunc(text, func(r rune) bool {
+			isCut := columns > width-1 || runeWidth(r) == 0
+			columns -= runeWidth(r)
+			return isCut
+		})
+		text = "…" + rest
 	}
-	return text + strings.Repeat(" ", width-columns)
+	return text + strings.Repeat(" ", width-displayWidth(text))
 }
 
 func displayWidth(text string) (columns int) {
-	for len(text) > 0 {
-		size, wide := character(text)
-		text, columns = text[size:], columns+wide
+	for _, r := range text {
+		columns += runeWidth(r)
 	}
 	return columns
 }
 
-// character returns the length of text's first character with the marks that a terminal draws in the same place, and
-// the columns that it takes. An emoji of several parts counts as its parts, as older terminals draw it.
-func character(text string) (size, columns int) {
-	const emojiSelector = '\ufe0f' // what stands before it is drawn as an emoji, two columns wide
-	for size < len(text) {
-		r, length := utf8.DecodeRuneInString(text[size:])
-		wide := runeWidth(r)
-		if size > 0 && wide > 0 {
-			break
-		}
-		if size, columns = size+length, columns+wide; r == emojiSelector {
-			columns = 2
-		}
-	}
-	return size, columns
-}
-
-// runeWidth is the columns that r takes by itself: two in wideRanges, none for marks, joiners, and the vowels and finals
-// of a Hangul syllable.
+// runeWidth is the columns that r takes: two in wideRanges, none for marks and joiners, which are drawn in the place of
+// what stands before, and for the vowels and finals of a Hangul syllable.
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x300:
