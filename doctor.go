@@ -20,114 +20,129 @@ import (
 	"time"
 )
 
-// A checkup is one run of ccc doctor in a project. Each of its methods looks at one subject and returns what to say
-// where it is well, or what is wrong: a failure with exit code 0 is a warning.
+// A checkup is one run of ccc doctor in a project. Each of its methods looks at one subject, tells what is wrong and
+// returns what to say if nothing is.
 type checkup struct {
 	dirs
-	config *config // the defaults, where ccc.json can't be used
-	err    error   // why it can't be
+	config   *config  // the defaults, where ccc.json can't be used
+	err      error    // why it can't be
+	args     []string // claude's, of a launch without arguments
+	sources  []source // of settings, for such a launch
+	program  string   // claude, "" for none
+	subject  string   // of the present check
+	faults   int      // found in it
+	problems int
 }
 
 // doctor is ccc doctor. The error counts the problems.
 func doctor(_ *call, d dirs) error {
-	c := checkup{dirs: d}
+	c := &checkup{dirs: d}
 	c.config, c.err = loadConfig(d)
-	problems := 0
+	c.args = c.config.claudeArgs(c.config.findProvider(c.config.CurrentProvider))
+	c.sources = sources(d, c.config, c.args)
 	for _, check := range []struct {
 		subject string
-		look    func() (well string, faults []failure)
+		look    func() (well string)
 	}{
 		{"configuration:", c.configuration}, {"provider:", c.providers}, {"claude:", c.claude}, {"flags:", c.flags}, {"hooks:", c.hooks},
 		{"hooks disabled?", c.disabled}, {"stop-hook limit:", c.limit}, {"prompt:", c.prompt}, {"state directory:", c.stateDirectory},
 		{"copies:", c.copies},
 	} {
-		well, faults := check.look()
-		if len(faults) == 0 && well != "" {
-			fmt.Printf("ok       %s %s\n", check.subject, oneLine(well))
-		}
-		for _, f := range faults {
-			level := "warning"
-			if f.code != 0 {
-				level = "problem"
-				problems++
-			}
-			fmt.Printf("%-8s %s %s\n", level, check.subject, oneLine(f.err.Error()))
-			if f.hint != "" {
-				fmt.Printf("         %s\n", f.hint)
-			}
+		c.subject, c.faults = check.subject, 0
+		if well := check.look(); well != "" && c.faults == 0 {
+			c.tell("ok", well, "")
 		}
 	}
-	if problems > 0 {
-		return fmt.Errorf("problems: %d", problems)
+	if c.problems > 0 {
+		return fmt.Errorf("problems: %d", c.problems)
 	}
 	return nil
 }
 
-func warning(fix, format string, args ...any) []failure {
-	return []failure{{0, fmt.Errorf(format, args...), fix}}
+func (c *checkup) tell(level, what, fix string) {
+	fmt.Printf("%-8s %s %s\n", level, c.subject, oneLine(what))
+	if fix != "" {
+		fmt.Printf("         %s\n", fix)
+	}
 }
 
-func problem(fix, format string, args ...any) []failure {
-	return []failure{{1, fmt.Errorf(format, args...), fix}}
+// What is wrong with a subject: reviews go on, or they don't.
+const warning, problem = "warning", "problem"
+
+// fault tells a warning or a problem, and what mends it; all is not well then.
+func (c *checkup) fault(level, fix, format string, args ...any) (well string) {
+	c.tell(level, fmt.Sprintf(format, args...), fix)
+	if c.faults++; level == problem {
+		c.problems++
+	}
+	return ""
+}
+
+// nearestThere returns the file at path or, where there is none, the nearest one above.
+func nearestThere(path string) (string, fs.FileInfo) {
+	for {
+		if info, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+			return path, info
+		}
+		path = filepath.Dir(path)
+	}
 }
 
 // fixFor is what to do about a file at path that can't be used because of err: about itself or, where it is not there,
 // about the nearest directory that is.
 func fixFor(path string, err error) string {
-	info, statErr := os.Stat(path)
-	there := statErr == nil
-	for ; statErr != nil && path != filepath.Dir(path); info, statErr = os.Stat(path) {
-		path = filepath.Dir(path)
-	}
+	nearest, info := nearestThere(path)
+	isThere := nearest == path
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %[1]s`, shellQuote(resolved(path)))
-	case statErr == nil && info.Mode().IsRegular() != there: // a file in the place of a directory, or the other way round
-		return fmt.Sprintf("mv %s %s", shellQuote(path), shellQuote(path+".old"))
-	case there:
+		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %[1]s`, shellQuote(resolved(nearest)))
+	case info.Mode().IsRegular() != isThere: // a file in the place of a directory, or the other way round
+		return fmt.Sprintf("mv %s %s", shellQuote(nearest), shellQuote(nearest+".old"))
+	case isThere:
 		return editHint(path)
 	}
 	return ""
 }
 
-func (c checkup) configuration() (string, []failure) {
+func (c *checkup) configuration() string {
 	path := c.configFile()
 	_, err := os.Stat(path)
 	switch {
 	case c.err != nil:
-		return "", problem(fixFor(path, c.err), "%w", c.err)
+		return c.fault(problem, fixFor(path, c.err), "%v", c.err)
 	case err != nil:
-		return "no " + path + ", using defaults", nil
+		return "no " + path + ", using defaults"
 	case c.config.exposesToken(c.dirs):
-		return "", warning("chmod 600 "+shellQuote(path), "%s holds a token and others can read it", path)
+		return c.fault(warning, "chmod 600 "+shellQuote(path), "%s holds a token and others can read it", path)
 	}
-	return path, nil
+	return path
 }
 
 // providers looks at the provider that the next launch uses and at the reviewer's own.
-func (c checkup) providers() (well string, faults []failure) {
-	for i, name := range []string{c.config.CurrentProvider, c.config.Supervisor.Provider} {
-		if name == "" {
-			continue
+func (c *checkup) providers() (well string) {
+	// A launch asks for the reviewer's as for one that prints, and is given no arguments of ccc.json.
+	own, printing := c.config.Supervisor.Provider, []string{"--print"}
+	c.provider(c.config.CurrentProvider, c.args, c.sources)
+	c.provider(own, printing, sources(c.dirs, c.config, printing))
+	return cmp.Or(own, c.config.CurrentProvider)
+}
+
+func (c *checkup) provider(name string, args []string, sources []source) {
+	p := c.config.findProvider(name)
+	if p == nil {
+		if name != "" {
+			c.fault(problem, editHint(c.configFile()), "%s is not among those in %s (%s)", name, c.configFile(), c.config.providerNames())
 		}
-		well = name
-		p := c.config.findProvider(name)
-		if p == nil {
-			faults = append(faults, problem(editHint(c.configFile()), "%s is not among those in %s (%s)", name, c.configFile(), c.config.providerNames())...)
-			continue
-		}
-		values, err := p.values(os.Environ())
-		if unset := (unsetError{}); errors.As(err, &unset) {
-			faults = append(faults, problem("read -r "+unset.name+"; export "+unset.name, "%w", err)...)
-			continue
-		}
-		args := c.config.claudeArgs(p)
-		if i == 1 { // as the launch asks for the reviewer's: it prints, and is given no arguments of ccc.json
-			args = []string{"--print"}
-		}
-		faults = append(faults, providerConflicts(c.dirs, sources(c.dirs, c.config, args), p, args, values)...)
+		return
 	}
-	return well, faults
+	values, err := p.values(os.Environ())
+	if unset := (unsetError{}); errors.As(err, &unset) {
+		c.fault(problem, "read -r "+unset.name+"; export "+unset.name, "%v", err)
+		return
+	}
+	for _, conflict := range providerConflicts(c.dirs, sources, p, args, values) {
+		c.fault(problem, conflict.hint, "%v", conflict.err)
+	}
 }
 
 // The slowest start of a claude that was measured, 2.1.30 on a busy machine, took 2.5 s.
@@ -147,175 +162,150 @@ func askClaude(claude string, args ...string) string {
 	return oneLine(string(said))
 }
 
-func (c checkup) claude() (string, []failure) {
+func (c *checkup) claude() string {
 	claude, err := findClaude()
 	if err != nil {
-		f := failure{code: 1, err: err}
+		f := failure{err: err}
 		errors.As(err, &f)
-		return "", []failure{f}
+		return c.fault(problem, f.hint, "%v", f.err)
 	}
+	c.program = claude
 	answer := askClaude(claude, "--version")
 	version, _, told := strings.Cut(answer, " (Claude Code)")
 	version = version[strings.LastIndexByte(version, ' ')+1:]
 	switch {
 	case !told:
-		return "", problem(otherClaude(), "%s --version does not tell a version: %s", claude, answer)
+		return c.fault(problem, otherClaude(), "%s --version does not tell a version: %s", claude, answer)
 	case olderThan(version, oldestClaude):
-		return "", problem(otherClaude(), "%s, version %s, is older than %s", claude, version, oldestClaude)
+		return c.fault(problem, otherClaude(), "%s, version %s, is older than %s", claude, version, oldestClaude)
 	}
-	return claude + ", version " + version, nil
+	return claude + ", version " + version
 }
 
 // flags asks claude whether it knows the flags of a review. The last flag is one that no claude has, so that the call
 // ends as an unknown option, in 0.2 s and before claude begins anything; it names the first flag that it does not
 // know. Its --help leaves some flags out.
-func (c checkup) flags() (string, []failure) {
+func (c *checkup) flags() string {
 	const nobodys = "--ccc-doctor"
-	claude, err := findClaude()
-	if err != nil {
-		return "", nil
+	if c.program == "" {
+		return ""
 	}
 	r := review{session: "x", prompt: "x", model: c.config.Supervisor.Model, config: c.config.Supervisor}
-	complaint := askClaude(claude, slices.Concat(append(r.flags(), reviewerFlag{nobodys})...)...)
+	complaint := askClaude(c.program, slices.Concat(append(r.flags(), reviewerFlag{nobodys})...)...)
 	switch name := unknownOption(complaint); {
 	case name == nobodys:
-		return "claude knows all that reviews use", nil
+		return "claude knows all that reviews use"
 	case slices.Contains(optionalFlags, name):
-		return "", warning(otherClaude(), "claude lacks %s; reviews go on without", name)
+		return c.fault(warning, otherClaude(), "claude lacks %s; reviews go on without", name)
 	case name != "":
-		return "", problem(otherClaude(), "claude lacks %s, which reviews need: it is too old", name)
-	case strings.Contains(complaint, "--permission-mode"):
-		return "", problem(keyHint(c.configFile(), "supervisor.permission_mode", `"dontAsk"`), "reviews fail: %s", complaint)
+		return c.fault(problem, otherClaude(), "claude lacks %s, which reviews need: it is too old", name)
 	}
-	return "", warning(otherClaude(), "claude does not tell which it knows: %s", complaint)
+	return c.fault(warning, otherClaude(), "claude does not tell which it knows: %s", complaint)
 }
 
 // relaunch is the command that writes the hooks of this ccc anew: a supervised launch of a claude that only tells
 // its version.
-func (c checkup) relaunch() string { return shellQuote(c.hookPath()) + " --supervisor -- --version" }
+func (c *checkup) relaunch() string { return shellQuote(c.hookPath()) + " --supervisor -- --version" }
 
 // isFirst tells whether ccc was never launched with supervision here, so that a launch has its work still to do.
-func (c checkup) isFirst() bool {
+func (c *checkup) isFirst() bool {
 	_, err := os.Stat(c.installedFile())
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-func (c checkup) hooks() (string, []failure) {
+func (c *checkup) hooks() string {
 	path := c.settingsFile()
 	text, err := readUserFile(path)
 	if err != nil {
-		return "", problem(fixFor(path, err), "%w", err)
+		return c.fault(problem, fixFor(path, err), "%v", err)
 	}
 	programs, missing, err := installedHooks(text, c.hookPath())
 	switch {
 	case err != nil:
-		return "", problem(editHint(path), "%s: %w", path, err)
+		return c.fault(problem, editHint(path), "%s: %v", path, err)
 	case len(programs) == 0 && c.isFirst():
-		return "none yet; the first ccc --supervisor puts ccc's into " + path, nil
+		return "none yet; the first ccc --supervisor puts ccc's into " + path
 	case len(missing) > 0:
-		return "", problem(c.relaunch(), "%s has none of ccc's for %s", path, strings.Join(missing, ", "))
+		return c.fault(problem, c.relaunch(), "%s has none of ccc's for %s", path, strings.Join(missing, ", "))
 	}
 	for _, program := range programs {
 		if found, err := exec.LookPath(program); err != nil {
-			return "", problem(c.relaunch(), "%s calls a program that can't be run: %w", path, err)
+			return c.fault(problem, c.relaunch(), "%s calls a program that can't be run: %v", path, err)
 		} else if !sameFile(found, c.self) {
-			return "", warning(c.relaunch(), "%s calls another ccc, %s, than this one, %s", path, program, c.self)
+			return c.fault(warning, c.relaunch(), "%s calls another ccc, %s, than this one, %s", path, program, c.self)
 		}
 	}
-	return path + " calls " + append(programs, "a ccc that only a shell can find")[0], nil
+	return path + " calls " + append(programs, "a ccc that only a shell can find")[0]
 }
 
 // disabled looks for what keeps every session here from running hooks. A first launch sets the user's own keys right.
-func (c checkup) disabled() (well string, faults []failure) {
+func (c *checkup) disabled() (well string) {
 	well = "no"
-	sources, args := c.sources()
-	for _, s := range sources {
+	for _, s := range c.sources {
+		if s.name != c.settingsFile() {
+			continue
+		}
 		for _, key := range s.muting() {
-			if s.name != c.settingsFile() {
-				continue
-			}
 			if c.isFirst() {
 				well = fmt.Sprintf("%s: %s is true; the first ccc --supervisor sets it to false", s.name, key)
 			} else {
-				faults = append(faults, problem(c.relaunch(), "%s: %s is true: no hook runs here", s.name, key)...)
+				c.fault(problem, c.relaunch(), "%s: %s is true: no hook runs here", s.name, key)
 			}
 		}
 	}
-	for _, cause := range hookless(c.dirs, sources, args, os.Environ()) {
-		faults = append(faults, problem(cmp.Or(cause.hint, keyHint(c.configFile(), "claude_args", "take it out")), "%w", cause.err)...)
+	for _, cause := range hookless(c.dirs, c.sources, c.args, os.Environ()) {
+		c.fault(problem, cmp.Or(cause.hint, keyHint(c.configFile(), "claude_args", "take it out")), "%v", cause.err)
 	}
-	return well, faults
-}
-
-// sources are the settings that count for a launch without arguments, and the arguments that it has nevertheless.
-func (c checkup) sources() ([]source, []string) {
-	args := c.config.claudeArgs(c.config.findProvider(c.config.CurrentProvider))
-	return sources(c.dirs, c.config, args), args
+	return well
 }
 
 // limit looks for one that ends a turn before the reviews are used up. A launch sets it only where the user has not.
-func (c checkup) limit() (well string, faults []failure) {
+func (c *checkup) limit() string {
 	most := c.config.Supervisor.MaxIterations
 	check := func(value, where, fix string) {
 		if n := limitUnder(most, value); value != "" && n < most {
-			faults = append(faults, warning(fix, "%s in %s leaves a request %d reviews of max_iterations, %d", blockCapVariable, where, n, most)...)
+			c.fault(warning, fix, "%s in %s leaves a request %d reviews of max_iterations, %d", blockCapVariable, where, n, most)
 		}
 	}
 	check(os.Getenv(blockCapVariable), "the environment", "unset "+blockCapVariable)
-	sources, _ := c.sources()
-	for _, s := range sources {
+	for _, s := range c.sources {
 		check(s.values["env."+blockCapVariable], s.name, s.fault("env."+blockCapVariable, "", strconv.Quote(strconv.Itoa(most))).hint)
 	}
-	return fmt.Sprintf("allows max_iterations, %d, reviews; %d where /supervisor on switched on what ccc did not launch", most, limitUnder(most, "")), faults
+	return fmt.Sprintf("allows max_iterations, %d, reviews; %d where /supervisor on switched on what ccc did not launch", most, limitUnder(most, ""))
 }
 
-func (c checkup) prompt() (string, []failure) {
+func (c *checkup) prompt() string {
 	prompt, err := supervisorPrompt(c.here, c.ccc)
 	if err != nil {
-		return "", problem(fixFor(prompt.Source, err), "%w", err)
+		return c.fault(problem, fixFor(prompt.Source, err), "%v", err)
 	}
-	return fmt.Sprintf("%s, %d bytes", prompt.Source, len(prompt.Text)), nil
+	return fmt.Sprintf("%s, %d bytes", prompt.Source, len(prompt.Text))
 }
 
-func (c checkup) stateDirectory() (string, []failure) {
-	if path, err := stateDir(c.state).check(); err != nil {
-		return "", problem(fixFor(filepath.Join(path, "file"), err), "%w", err)
+// stateDirectory tells whether hooks can write to it, and make it where it is not there yet.
+func (c *checkup) stateDirectory() string {
+	nearest, info := nearestThere(c.state)
+	if !info.IsDir() {
+		return c.fault(problem, fixFor(filepath.Join(c.state, "file"), nil), "%s is not a directory", nearest)
 	}
-	return c.state, nil
+	for _, path := range []string{nearest, stateDir(c.state).logFile()} {
+		if err := syscall.Access(path, mayWrite); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return c.fault(problem, fixFor(path, err), "writing to %s: %v", path, err)
+		}
+	}
+	return c.state
 }
 
 // copies tries to break out of a copy, as each review does before it offers one to the reviewer.
-func (c checkup) copies() (string, []failure) {
+func (c *checkup) copies() string {
 	if !c.config.Supervisor.Try {
-		return "switched off by supervisor.try; the reviewer runs no commands", nil
+		return "switched off by supervisor.try; the reviewer runs no commands"
 	}
 	env, _ := reviewerEnv(os.Environ(), nil)
-	_, err := tryProbe(context.Background(), c.here, env)
-	if err == nil {
-		return "isolation check passed; the reviewer runs commands in a throw-away copy", nil
+	if _, err := tryProbe(context.Background(), c.here, env); err != nil {
+		f := failure{err: err}
+		errors.As(err, &f)
+		return c.fault(warning, f.hint, "%v; the reviewer runs no commands", f.err)
 	}
-	f := failure{err: err}
-	errors.As(err, &f)
-	return "", warning(f.hint, "%w; the reviewer runs no commands", f.err)
-}
-
-// check tells whether hooks can write to the directory, and make it where it is not there yet; path is what they
-// can't write to.
-func (d stateDir) check() (path string, err error) {
-	info, err := os.Stat(string(d))
-	for path = string(d); err != nil && path != filepath.Dir(path); info, err = os.Stat(path) {
-		path = filepath.Dir(path)
-	}
-	switch {
-	case err != nil:
-		return path, err
-	case !info.IsDir():
-		return path, fmt.Errorf("%s is not a directory", path)
-	}
-	for _, path = range []string{path, d.logFile()} {
-		if err := syscall.Access(path, mayWrite); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return path, fmt.Errorf("writing to %s: %w", path, err)
-		}
-	}
-	return path, nil
+	return "isolation check passed; the reviewer runs commands in a throw-away copy"
 }

@@ -91,9 +91,8 @@ func summarize(d dirs, id string) (summary, error) {
 		s.stop = "" // it is being reviewed: the state counts a review that the timeline does not have yet
 	}
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
-	if config, err := loadConfig(d); err == nil { // a broken ccc.json is no reason not to show the rest
-		s.Limit = cmp.Or(s.Limit, config.Supervisor.MaxIterations)
-	}
+	config, _ := loadConfig(d) // a broken one is no reason not to show the rest
+	s.Limit = cmp.Or(s.Limit, config.Supervisor.MaxIterations)
 	return s, errors.Join(stateErr, err)
 }
 
@@ -190,13 +189,12 @@ func showVerdict(c *call, d dirs) (err error) {
 // line of its own.
 func showTable(s *screen, sessions []summary) {
 	const verdictColumn, gap, projectLeast = 3, "  ", 20
-	heads := []string{}
+	rows := make([][]string, 1, len(sessions)+1)
 	for _, head := range statusHeads {
-		heads = append(heads, say(head))
+		rows[0] = append(rows[0], say(head))
 	}
-	rows := [][]string{heads}
 	for _, one := range sessions {
-		row := []string{one.Session[:min(8, len(one.Session))], one.Mode, one.budget(), verdictName(one.Verdict),
+		row := []string{one.Session[:min(8, len(one.Session))], one.Mode, fmt.Sprintf("%d/%d", one.Count, one.Limit), verdictName(one.Verdict),
 			one.when(), strconv.Itoa(one.Reviews), dollars(one.CostUSD), one.Project}
 		for i := range row {
 			row[i] = cmp.Or(oneLine(row[i]), "-")
@@ -232,14 +230,6 @@ func showTable(s *screen, sessions []summary) {
 	}
 }
 
-// budget is the reviews for the present request of the user's, and the most.
-func (s summary) budget() string {
-	if s.Limit == 0 {
-		return strconv.Itoa(s.Count)
-	}
-	return fmt.Sprintf("%d/%d", s.Count, s.Limit)
-}
-
 // when is how long ago the last verdict was.
 func (s summary) when() string {
 	if s.VerdictAt == nil {
@@ -252,10 +242,9 @@ func (s summary) when() string {
 		return say(minutesAgo, int(ago/time.Minute))
 	case ago < 24*time.Hour:
 		return say(hoursAgo, int(ago/time.Hour))
-	case ago < 100*24*time.Hour:
+	default:
 		return say(daysAgo, count(int(ago/(24*time.Hour)), days))
 	}
-	return s.VerdictAt.Local().Format(time.DateOnly)
 }
 
 func verdictName(v verdict) string {
@@ -301,7 +290,7 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	case !on:
 		return "", err
 	}
-	parts := []string{say(supervisedNow, s.budget())}
+	parts := []string{say(supervisedNow, fmt.Sprintf("%d/%d", s.Count, s.Limit))}
 	if s.Verdict != "" {
 		parts = append(parts, say(supervisedLast, oneLine(verdictName(s.Verdict)), s.when()))
 	}
