@@ -240,15 +240,9 @@ func (c *checkup) hooks() string {
 
 // disabled looks for what keeps every session here from running hooks. A first launch sets the user's own keys right.
 func (c *checkup) disabled() (well string) {
-	well = "no"
 	for _, s := range c.sources {
-		if s.name != c.settingsFile() {
-			continue
-		}
-		for _, key := range s.muting() {
-			if c.isFirst() {
-				well = fmt.Sprintf("%s: %s is true; the first ccc --supervisor sets it to false", s.name, key)
-			} else {
+		if s.name == c.settingsFile() && !c.isFirst() {
+			for _, key := range s.muting() {
 				c.fault(problem, c.relaunch(), "%s: %s is true: no hook runs here", s.name, key)
 			}
 		}
@@ -256,7 +250,7 @@ func (c *checkup) disabled() (well string) {
 	for _, cause := range hookless(c.dirs, c.sources, c.args, os.Environ()) {
 		c.fault(problem, cmp.Or(cause.hint, keyHint(c.configFile(), "claude_args", "take it out")), "%v", cause.err)
 	}
-	return well
+	return "no"
 }
 
 // limit looks for one that ends a turn before the reviews are used up. A launch sets it only where the user has not.

@@ -20,8 +20,8 @@ import (
 
 // showLog is ccc log [-f] [--json] [SESSION].
 func showLog(c *call, d dirs) (err error) {
-	ctx, seen := context.Background(), map[string]bool{}
 	s := &story{screen: newScreen(os.Stdout), session: stateDir(d.state).session(""), raw: c.has("--json")}
+	ctx, seen := context.Background(), map[string]bool{}
 	var next func() string
 	if c.has("-f") {
 		var stop context.CancelFunc
@@ -38,23 +38,17 @@ func showLog(c *call, d dirs) (err error) {
 			next = func() string { id, _ := newestSession(d, seen); return id }
 		}
 	}
-	switch isNone := err == nil && s.session.id == ""; {
-	case isNone && next != nil:
-		fmt.Fprintln(os.Stderr, noSessions(d)+"\n"+say(waitingForFirst))
-		for s.session.id == "" && pause(ctx) {
-			s.session.id = next()
+	for err == nil {
+		var id string
+		if id, err = s.tellAll(ctx, next); id == "" {
+			break
 		}
-	case isNone && !s.raw:
-		s.block("", noSessions(d))
-	}
-	for id := ""; err == nil && s.session.id != ""; {
-		id, err = s.tellAll(ctx, next)
-		if id != "" && !s.raw {
+		if !s.raw {
 			fmt.Fprintln(s)
 		}
 		s = &story{screen: s.screen, session: s.session.dir.session(id), chosen: say(newcomer), raw: s.raw}
 	}
-	return cmp.Or(err, s.Flush())
+	return err
 }
 
 // Poll: the standard library has no portable file watcher. Five looks a second cost nothing, and the steps of a
@@ -106,14 +100,12 @@ func (s *story) tellAll(ctx context.Context, next func() string) (over string, e
 			if ended {
 				timeline.close()
 			}
-			s.title()
+			s.title(next != nil)
 			s.tellLines(lines)
 			lines = nil
-			if s.isPast(output.modified()) {
+			// There is a verdict since the last output (its time is cut to the millisecond), or no review takes as long.
+			if at := output.modified(); at.Before(s.judgedAt.Add(time.Millisecond)) || time.Since(at) > time.Hour {
 				s.steps, s.runs = nil, nil
-			}
-			if ended && err == nil && !s.raw && s.date == "" {
-				s.block("", say(noRecords))
 			}
 		}
 		s.tellSteps()
@@ -126,22 +118,20 @@ func (s *story) tellAll(ctx context.Context, next func() string) (over string, e
 	}
 }
 
-// isPast tells whether the review that wrote its last output at that time is over: there is a verdict since (its
-// time is cut to the millisecond), or it was longer ago than any review may take.
-func (s *story) isPast(written time.Time) bool {
-	return written.Before(s.judgedAt.Add(time.Millisecond)) || time.Since(written) > time.Hour
-}
-
 // title says which session this is.
-func (s *story) title() {
-	chosen := s.chosen
-	if chosen != "" {
-		chosen = say(sessionChosen, chosen)
+func (s *story) title(follow bool) {
+	what := say(sessionTitle, s.session.id, "")
+	switch {
+	case s.session.id == "" && follow:
+		what = say(noSessionYet, s.session.dir) + "\n" + say(waitingForFirst)
+	case s.session.id == "":
+		what = say(noSessionYet, s.session.dir)
+	case s.chosen != "":
+		what = say(sessionTitle, s.session.id, say(sessionChosen, s.chosen))
 	}
-	what := say(sessionTitle, s.session.id, chosen)
 	if !s.raw {
 		s.block("", what)
-	} else if chosen != "" {
+	} else if s.chosen != "" {
 		fmt.Fprintln(os.Stderr, what)
 	}
 }
@@ -216,7 +206,14 @@ func reviewFacts(r record, runs []record) (title string, facts []fact) {
 	}
 	tell := func(lead words, text string) { facts = append(facts, fact{say(lead), text}) }
 	tell(words{}, spent(r))
-	tell(leadBasis, basis(r))
+	source := oneLine(r.PromptSource)
+	if source == builtinSource {
+		source = say(builtinPrompt)
+	}
+	if r.PromptKept {
+		source += say(promptChanged)
+	}
+	tell(leadBasis, source)
 	if r.CacheSplit {
 		tell(words{}, say(cacheSplit))
 	}
@@ -253,18 +250,6 @@ func spent(r record) string {
 		facts = append(facts, say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output)))
 	}
 	return strings.Join(facts, " · ")
-}
-
-// basis says what the reviewer was told to go by.
-func basis(r record) string {
-	source := oneLine(r.PromptSource)
-	if source == builtinSource {
-		source = say(builtinPrompt)
-	}
-	if r.PromptKept {
-		source += say(promptChanged)
-	}
-	return source
 }
 
 var tryCall = regexp.MustCompile(`^Bash\(\S*/ccc try `)

@@ -104,10 +104,8 @@ var (
 To follow the log: tail -f %s
 `,
 	}
-	remembered = words{ // provider, the word for none
-		"提供商 %s（沿用上次启动的选择；ccc %s 不用提供商）",
-		"provider %s, remembered from an earlier launch; ccc %s goes without one",
-	}
+	remembered = words{"提供商 %s（沿用上次启动的选择；ccc %s 不用提供商）", // provider, the word for none
+		"provider %s, remembered from an earlier launch; ccc %s goes without one"}
 )
 
 //go:embed supervisor_prompt_default.md
@@ -137,40 +135,27 @@ $ARGUMENTS
 
 // The hook's answers. Each stands behind [SUPERVISOR].
 var (
-	introduction = words{ // count of reviews, introducedProvider or nothing
-		"本会话受监督：每个请求最多审查 %s%s。实时查看: ccc log -f",
-		"This session is supervised: at most %s a request%s. To watch: ccc log -f",
-	}
+	// count of reviews, introducedProvider or nothing
+	introduction = words{"本会话受监督：每个请求最多审查 %s%s。实时查看: ccc log -f",
+		"This session is supervised: at most %s a request%s. To watch: ccc log -f"}
 	introducedProvider = words{"，提供商：%s", ", provider: %s"}
-	reviewFailed       = words{ // cause, log
-		"审查失败，Agent 的工作未经审查：%s（日志: %s）",
-		"There was no review, so the agent's work stands unchecked. Cause: %s (log: %s)",
-	}
-	earlierFailed = words{ // cause, log
-		"上一次审查失败，Agent 的工作未经审查：%s（日志: %s）",
-		"The last review did not take place, so the agent's work stands unchecked. Cause: %s (log: %s)",
-	}
-	limitReached = words{ // count of reviews
-		"本请求的审查次数已用完（%s）",
-		"The limit of %s is reached; there are no more for this request",
-	}
-	limitStop = words{ // limitReached, log
-		"%s，这次停下未经审查；你的下一条提示重新计数（日志: %s）",
-		"%s. This stop was not reviewed; your next prompt gives new reviews (log: %s)",
-	}
-	earlierLimit = words{ // count of reviews, log
-		"上一个请求的审查次数已用完（%s），最后一次停下未经审查（日志: %s）",
-		"The last request reached the limit of %s; its last stop was not reviewed (log: %s)",
-	}
+	reviewFailed       = words{"审查失败，Agent 的工作未经审查：%s（日志: %s）", // cause, log
+		"There was no review, so the agent's work stands unchecked. Cause: %s (log: %s)"}
+	earlierFailed = words{"上一次审查失败，Agent 的工作未经审查：%s（日志: %s）", // cause, log
+		"The last review did not take place, so the agent's work stands unchecked. Cause: %s (log: %s)"}
+	limitReached = words{"本请求的审查次数已用完（%s）", // count of reviews
+		"The limit of %s is reached; there are no more for this request"}
+	limitStop = words{"%s，这次停下未经审查；你的下一条提示重新计数（日志: %s）", // limitReached, log
+		"%s. This stop was not reviewed; your next prompt gives new reviews (log: %s)"}
+	earlierLimit = words{"上一个请求的审查次数已用完（%s），最后一次停下未经审查（日志: %s）", // count of reviews, log
+		"The last request reached the limit of %s; its last stop was not reviewed (log: %s)"}
 	approved = words{"审查通过。审查者留给你的话：%s", "Approved. The reviewer leaves this to you: %s"}
 	// What the agent reads.
 	defaultFeedback = words{"请继续完成任务", "Please go on until the task is done."}
 	feedbackCut     = words{"……（反馈过长，全文见 %s）", "... (too long; the whole feedback is in %s)"}
 	// /supervisor.
-	modeIs = words{
-		"监督：%s（/supervisor on 打开，/supervisor off 关闭）",
-		"Supervisor mode: %s (/supervisor on and /supervisor off switch it)",
-	}
+	modeIs = words{"监督：%s（/supervisor on 打开，/supervisor off 关闭）",
+		"Supervisor mode: %s (/supervisor on and /supervisor off switch it)"}
 	modeUnclear = words{
 		"不明白“/supervisor %s”。可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor（显示当前状态）、/supervisor 加上任务内容",
 		"What does /supervisor %s mean? There are: /supervisor on, /supervisor off, /supervisor (how it stands), /supervisor some task",
@@ -180,10 +165,8 @@ var (
 		"Switching the supervision is for the user, not for the agent. In a terminal of your own: ccc supervisor-mode off, or on",
 	}
 	modeFailed = words{"无法切换监督：%s", "Supervisor mode could not be switched: %s"}
-	modeOn     = words{ // count of reviews
-		"监督已打开：Agent 每次停下之前都要先经过审查，每个请求最多 %s。",
-		"Supervisor mode is on: the agent is reviewed before it stops, at most %s a request.",
-	}
+	modeOn     = words{"监督已打开：Agent 每次停下之前都要先经过审查，每个请求最多 %s。", // count of reviews
+		"Supervisor mode is on: the agent is reviewed before it stops, at most %s a request."}
 	modeOff = words{"监督已关闭：Agent 停下时不再审查。", "Supervisor mode is off: the agent stops without a review."}
 )
 
@@ -240,10 +223,8 @@ var (
 		"The session's transcript can't be read. These are the requests that were submitted: the user may have withdrawn some of them, " +
 			"and what was typed while the agent worked may be missing. Compare them with the conversation.",
 	}
-	requestsIncomplete = words{
-		"会话记录不完整：更早的要求可能不在下面。请与对话核对。",
-		"The session's transcript is incomplete: earlier requests may be missing below. Compare them with the conversation.",
-	}
+	requestsIncomplete = words{"会话记录不完整：更早的要求可能不在下面。请与对话核对。",
+		"The session's transcript is incomplete: earlier requests may be missing below. Compare them with the conversation."}
 	sectionQuestion = words{
 		"## 事件：AskUserQuestion\nAgent 想向用户提出下面的问题。问题还没有显示给用户，也没有得到回答；" +
 			"对话末尾的 \"[Tool call interrupted]\" 和 \"No response requested.\" 不是用户的回答。\n" +
@@ -262,23 +243,17 @@ var (
 			"The project's main directory, %s, is another working tree; where the conversation shows changes of the agent's there, check them too.",
 	}
 	sectionLastMessage = words{"## Agent 的最后一条消息\n%s", "## The agent's last message\n%s"}
-	sectionTasks       = words{
-		"## 正在运行的后台任务\n%s\n这些任务在 Agent 的会话里仍在运行，结束时会唤醒 Agent。" +
-			"对话里若说它们已经停止（stopped），那只是因为你看到的是会话的分叉，分叉里没有这些任务。",
+	sectionTasks       = words{"## 正在运行的后台任务\n%s\n这些任务在 Agent 的会话里仍在运行，结束时会唤醒 Agent。" +
+		"对话里若说它们已经停止（stopped），那只是因为你看到的是会话的分叉，分叉里没有这些任务。",
 		"## Running background tasks\n%s\nThese tasks still run in the agent's session, and wake the agent when they end. " +
-			"If the conversation calls them stopped, that is only because you see a fork of the session, which does not have them.",
-	}
+			"If the conversation calls them stopped, that is only because you see a fork of the session, which does not have them."}
 	sectionLastFeedback = words{"## 上次反馈\n%s", "## Previous feedback\n%s"}
 	sectionRound        = words{"## 审查轮数\n第 %d 轮，最多 %d 轮。", "## Round\nRound %d of at most %d."}
 	// The form of the verdict.
-	schemaAllowStop = words{
-		"是否允许 Agent 停止工作（true = 工作达到无可挑剔状态，false = 需要继续改进）",
-		"Whether the agent may stop working (true = the work is impeccable, false = it needs further improvement)",
-	}
-	schemaFeedback = words{
-		"当 allow_stop 为 false 时，提供具体的、可执行的、包含足够细节的改进指令",
-		"When allow_stop is false: specific, actionable instructions for improvement, in enough detail",
-	}
+	schemaAllowStop = words{"是否允许 Agent 停止工作（true = 工作达到无可挑剔状态，false = 需要继续改进）",
+		"Whether the agent may stop working (true = the work is impeccable, false = it needs further improvement)"}
+	schemaFeedback = words{"当 allow_stop 为 false 时，提供具体的、可执行的、包含足够细节的改进指令",
+		"When allow_stop is false: specific, actionable instructions for improvement, in enough detail"}
 	verdictForm = words{
 		`最后只输出一个 JSON 对象，之后不再输出任何内容：{"allow_stop": true 或 false, "feedback": "..."}`,
 		`End with one JSON object, and nothing after it: {"allow_stop": true or false, "feedback": "..."}`,
@@ -287,10 +262,8 @@ var (
 
 // Sessions on a line.
 var (
-	noSessionYet = words{ // state directory
-		"这里还没有受监督的会话（%s）\n要开始: ccc --supervisor",
-		"No session has been supervised here yet (%s)\nTo begin one: ccc --supervisor",
-	}
+	noSessionYet = words{"这里还没有受监督的会话（%s）\n要开始: ccc --supervisor", // state directory
+		"No session has been supervised here yet (%s)\nTo begin one: ccc --supervisor"}
 	statusHeads = [...]words{
 		{"会话", "Session"}, {"监督", "On"}, {"轮数", "Round"}, {"结果", "Result"},
 		{"时间", "When"}, {"审查", "Reviews"}, {"花费", "Cost"}, {"项目", "Project"},
@@ -314,7 +287,6 @@ var (
 	sessionChosen   = words{"（%s）", " (%s)"}
 	newestHere      = words{"当前项目最新的会话", "the newest of this project"}
 	newcomer        = words{"当前项目新开始的会话", "it has just begun in this project"}
-	noRecords       = words{"还没有记录", "Nothing is recorded yet"}
 	titleUser       = words{"用户", "User"}
 	switchedOn      = words{"监督已打开", "Supervision switched on"}
 	switchedOff     = words{"监督已关闭", "Supervision switched off"}
@@ -326,10 +298,8 @@ var (
 	took            = words{"用时 %s", "%s"}
 	tokensUsed      = words{"token：新 %s，缓存 %s，输出 %s", "tokens: %s new, %s cached, %s out"}
 	builtinPrompt   = words{"内置的审查提示词", "the built-in prompt"}
-	promptChanged   = words{
-		"（请求提交之后改动过：这次仍按提交时的内容审查，改动从用户的下一条提示起生效）",
-		" (changed since the request: this review still goes by what it said then; the change counts from the user's next prompt on)",
-	}
+	promptChanged   = words{"（请求提交之后改动过：这次仍按提交时的内容审查，改动从用户的下一条提示起生效）",
+		" (changed since the request: this review still goes by what it said then; the change counts from the user's next prompt on)"}
 	cacheSplit = words{
 		"keep_cache 用处不大：本会话保留 Claude Code 的归属行（订阅按它计费），审查从缓存只能取到工具列表，取不到对话",
 		"keep_cache gains little: this session keeps Claude Code's attribution line, by which a subscription is billed, " +
@@ -338,10 +308,8 @@ var (
 	reviewUnderWay    = words{"审查进行中……", "Review under way..."}
 	commandRan        = words{"%s → 退出码 %d，%s", "%s → exit code %d, %s"} // command, exit code, duration
 	stoppedUnreviewed = words{"审查没有得出判定，Agent 可以停下", "There was no review; the agent may stop"}
-	stoppedAtLimit    = words{ // count of reviews
-		"本请求的审查次数已用完（%s），Agent 可以停下",
-		"The limit of %s is reached; the agent may stop without another",
-	}
+	stoppedAtLimit    = words{"本请求的审查次数已用完（%s），Agent 可以停下", // count of reviews
+		"The limit of %s is reached; the agent may stop without another"}
 	// What leads the facts of a review, with a blank behind it.
 	leadBy       = words{"来自 ", "by "}
 	leadBasis    = words{"依据 ", "rules    "}

@@ -27,7 +27,7 @@ func showStatus(c *call, d dirs) error {
 	case c.has("--json"):
 		s.Write(append(encodeJSON(sessions), '\n'))
 	case len(sessions) == 0:
-		s.block("", noSessions(d))
+		s.block("", say(noSessionYet, d.state))
 	default:
 		showTable(s, sessions)
 	}
@@ -35,10 +35,6 @@ func showStatus(c *call, d dirs) error {
 		reportError(os.Stderr, one.err)
 	}
 	return s.Flush()
-}
-
-func noSessions(d dirs) string {
-	return say(noSessionYet, d.state)
 }
 
 // A summary is a session on one line. Its JSON is what scripts read.
