@@ -6,13 +6,10 @@
 // forks the session for a reviewer (review.go) and turns its verdict into the hook's decision. What the reviewer wants
 // to run it runs by ccc try, in a throw-away copy of the machine (try.go).
 //
-// The first word of the command line says what ccc does: it is one of the commands below, or else claude is started.
-// Flags of a command may stand behind its operands, and -- ends them. What was asked for goes to stdout, everything else
-// to stderr. The exit code is 0, 1 for an error, and 2 for a wrong command line; where claude can't be started it is 126
-// or 127, and what else a command has is in its help.
-//
-// ccc help prints the commands, the files and the environment. house_test.go lists the source files from the ground up,
-// and the first sentence of each says what it promises.
+// The first word of the command line is one of the commands below, or else claude is started. What was asked for goes to
+// stdout, everything else to stderr. The exit code is 0, 1 for an error, and 2 for a wrong command line; where claude
+// can't be started it is 126 or 127, and what else a command has is in its help. house_test.go lists the source files
+// from the ground up.
 package main
 
 import (
