@@ -631,14 +631,6 @@ func testTimeline(t *testing.T) string {
 	return string(text)
 }
 
-// inLanguages calls show for a wide and a narrow screen in each language.
-func inLanguages(show func(columns int, suffix, locale string)) {
-	for _, columns := range []int{120, 60} {
-		show(columns, "", "LANG=C.UTF-8")
-		show(columns, "-en", "LANG=en_US.UTF-8")
-	}
-}
-
 // openTerminal opens a pseudo-terminal, on Linux: the side of whoever types, and the other.
 func openTerminal(t *testing.T, columns uint16) (master, terminal *os.File) {
 	t.Helper()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,17 +8,6 @@ import (
 	"testing"
 	"time"
 )
-
-func TestLogGolden(t *testing.T) {
-	inLanguages(func(columns int, suffix, locale string) {
-		box := newShowBox(t, columns)
-		box.vars = append(box.vars, locale)
-		box.timelineOf(testSession, testTimeline(t))
-		got := box.ccc("log", testSession)
-		golden(t, fmt.Sprintf("log-%d%s.txt", columns, suffix), got)
-		expectWidth(t, got, columns)
-	})
-}
 
 func TestLogSession(t *testing.T) {
 	box := newShowBox(t, 100)
