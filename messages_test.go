@@ -44,37 +44,24 @@ func chineseIn(text string) string {
 // ccc.json comes before the locale, LC_ALL before LC_MESSAGES before LANG; an
 // empty variable counts as none.
 func TestLanguage(t *testing.T) {
-	tests := []struct {
-		config string // ccc.json, "" for an empty one
-		vars   string
-		want   string
-	}{
+	speakIn(t, lang)
+	for _, test := range []struct{ config, vars, want string }{
 		{"", "LANG=", chinese},
-		{"", "LANG=C", chinese},
 		{"", "LANG=C.UTF-8", chinese},
 		{"", "LANG=POSIX", chinese},
-		{"", "LANG=zh", chinese},
 		{"", "LANG=zh_CN.UTF-8", chinese},
-		{"", "LANG=zh_TW.UTF-8", chinese},
 		{"", "LANG=ZH_tw", chinese},
-		{"", "LANG=zh_CN@pinyin", chinese},
 		{"", "LANG=en_US.UTF-8", english},
-		{"", "LANG=de_DE.UTF-8", english},
 		{"", "LANG=ca_ES", english},
 		{"", "LANG=zh_CN.UTF-8 LC_MESSAGES=en_US.UTF-8", english},
-		{"", "LANG=en_US.UTF-8 LC_MESSAGES=zh_CN.UTF-8", chinese},
 		{"", "LANG=zh_CN.UTF-8 LC_MESSAGES=zh_CN.UTF-8 LC_ALL=en_GB.UTF-8", english},
 		{"", "LANG=en_US.UTF-8 LC_ALL=C.UTF-8", chinese},
 		{"", "LANG=en_US.UTF-8 LC_ALL= LC_MESSAGES=", english},
-		{"", "LANG=zh_CN.UTF-8 LC_CTYPE=en_US.UTF-8 LANGUAGE=en", chinese},
 		{`{"language":"en"}`, "LANG=zh_CN.UTF-8", english},
 		{`{"language":"zh"}`, "LANG=en_US.UTF-8 LC_ALL=en_US.UTF-8", chinese},
-		{`{"supervisor":{}}`, "LANG=en_US.UTF-8", english},
 		{`{"language":"en","nonsense":1}`, "LANG=zh_CN.UTF-8", chinese}, // broken: the locale
 		{`{"language":"zh"`, "LANG=en_US.UTF-8", english},
-	}
-	speakIn(t, lang)
-	for _, test := range tests {
+	} {
 		for _, name := range []string{"LANG", "LC_ALL", "LC_MESSAGES"} {
 			t.Setenv(name, "")
 		}
@@ -92,21 +79,10 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-func TestLanguageUnknown(t *testing.T) {
-	for _, value := range []string{`"fr"`, `""`, `"EN"`, `1`, `null`} {
-		box := newFakeBox(t)
-		box.write(".claude/ccc.json", 0o600, `{"language":`+value+`}`)
-		got := box.run(10*time.Second, "", "ccc", "--supervisor")
-		if got.code != 1 || !strings.Contains(got.stderr, "ccc.json: line 1: language: expected one of zh, en") || box.settings() != noFile {
-			t.Errorf("%s: %+v", value, got)
-		}
-	}
-}
-
 // What ccc says in Chinese stands in messages.go and the Chinese prompt. What it
 // reads may stand elsewhere: punctuation, and words for on, off, yes and no.
 func TestLanguageInOnePlace(t *testing.T) {
-	reads := []string{"switch.go", "verdict.go", "json.go", "screen.go", "messages.go"}
+	reads := []string{"switch.go", "verdict.go", "screen.go", "messages.go"}
 	for _, path := range append(slices.Clone(house), "supervisor_prompt_default_en.md") {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -189,16 +165,14 @@ func inspect(t *testing.T, path string, look func(ast.Node)) {
 }
 
 func TestWordsFilledIn(t *testing.T) {
-	for language, want := range map[string][]string{
-		english: {"1 day ago", "2 days ago", "3m05s", "41.2s", "a\n... (1 character left out) ...\nc"},
-		chinese: {"1 天前", "2 天前", "3 分 05 秒", "41.2 秒", "a\n……（省略 1 个字符）……\nc"},
+	for language, want := range map[string]string{
+		english: "1 day ago, 2 days ago, 3m05s, 41.2s, a\n... (1 character left out) ...\nc",
+		chinese: "1 天前, 2 天前, 3 分 05 秒, 41.2 秒, a\n……（省略 1 个字符）……\nc",
 	} {
 		speakIn(t, language)
-		for i, got := range []string{say(daysAgo, count(1, days)), say(daysAgo, count(2, days)), duration(185.4), duration(41.237),
-			cutMiddle("abc", 2)} {
-			if !strings.Contains(got, want[i]) {
-				t.Errorf("got %q, want %q", got, want[i])
-			}
+		got := strings.Join([]string{say(daysAgo, count(1, days)), say(daysAgo, count(2, days)), duration(185.4), duration(41.237), cutMiddle("abc", 2)}, ", ")
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
@@ -278,12 +252,10 @@ func TestLanguageOfSession(t *testing.T) {
 	if found := chineseIn(written[english]); found != "" {
 		t.Errorf("Chinese in an English session: %s", found)
 	}
-	for _, text := range []words{announcement, remembered, introduction, introducedProvider, hookBegun, reviewing, detailsIn, finished, unfinished,
-		limitSkipped, defaultFeedback, feedbackCut, leftOut, approved, reviewFailed, earlierFailed, limitReached, limitStop, earlierLimit,
-		defaultPrompt, commandFile, schemaAllowStop, schemaFeedback, verdictForm, opening, sectionNoCopy, sectionRequests, sectionStop,
-		sectionQuestion, sectionOpenQuestion, sectionPlace, sectionLastMessage, sectionTasks, sectionLastFeedback, sectionRound,
-		modeIs, modeUnclear, modeOn, modeOff, statusHeads[2], verdictNames["allow"], verdictNames["block"], justNow, supervisedNow, supervisedLast,
-		supervisionIsOff, noSessionYet, waitingForFirst, newestHere, reviewUnderWay, titleReview, titleQuestion, leadBasis, promptChanged, cacheSplit} {
+	for _, text := range []words{announcement, remembered, introduction, introducedProvider, hookBegun, reviewing, finished, unfinished, limitSkipped,
+		defaultFeedback, feedbackCut, leftOut, approved, reviewFailed, earlierFailed, limitStop, earlierLimit, defaultPrompt, commandFile, schemaFeedback,
+		verdictForm, opening, sectionNoCopy, sectionQuestion, sectionTasks, sectionRound, modeIs, modeUnclear, modeOn, modeOff, supervisedLast,
+		supervisionIsOff, noSessionYet, waitingForFirst, newestHere, reviewUnderWay, titleQuestion, promptChanged, cacheSplit} {
 		for language, all := range written {
 			part := "" // the longest that is written as it stands here, whatever is filled in
 			for _, fixed := range regexp.MustCompile(`%(\[\d\])?[a-z]|[\n"]`).Split(text.in(language), -1) {
@@ -301,14 +273,12 @@ func TestLanguageOfSession(t *testing.T) {
 	}
 }
 
-// What ccc keeps for the user follows a change of the language, at the next
-// launch, as long as the user has not edited it; the spinner is updated in place.
+// What ccc keeps for the user follows a change of the language, at the next launch, as long as the user has not edited
+// it; the spinner is updated in place.
 func TestLanguageFollows(t *testing.T) {
-	const spinner = `"statusMessage"`
 	for _, recorded := range []bool{true, false} {
 		box := newFakeBox(t)
-		launch := func(language string) {
-			t.Helper()
+		for _, language := range []string{chinese, english, chinese, english} {
 			box.write(".claude/ccc.json", 0o600, `{"language":"`+language+`"}`)
 			if !recorded {
 				os.Remove(filepath.Join(box.home, ".claude/.ccc-installed.json"))
@@ -318,14 +288,10 @@ func TestLanguageFollows(t *testing.T) {
 			if box.read(".claude/SUPERVISOR.md") != defaultPrompt.in(language) || box.read(".claude/commands/supervisor.md") != commandFile.in(language) {
 				t.Errorf("recorded %v: the files are not in %s", recorded, language)
 			}
-			if strings.Count(settings, spinner) != 2 || strings.Count(settings, reviewing.in(language)) != 2 || strings.Count(settings, "supervisor-hook") != 3 {
+			if strings.Count(settings, `"statusMessage"`) != 2 || strings.Count(settings, reviewing.in(language)) != 2 || strings.Count(settings, "supervisor-hook") != 3 {
 				t.Errorf("settings.json in %s: %s", language, settings)
 			}
 		}
-		launch(chinese)
-		launch(english)
-		launch(chinese)
-		launch(english)
 		box.write(".claude/SUPERVISOR.md", 0o600, defaultPrompt.en+"And be kind.\n")
 		box.write(".claude/commands/supervisor.md", 0o600, "mine")
 		box.write(".claude/ccc.json", 0o600, `{"language":"zh"}`)
@@ -338,21 +304,6 @@ func TestLanguageFollows(t *testing.T) {
 		got := box.run(10*time.Second, "", "ccc", "uninstall")
 		if got.code != 0 || box.read(".claude/SUPERVISOR.md") != "" || box.read(".claude/commands/supervisor.md") != "mine" || chineseIn(got.stdout) != "" {
 			t.Errorf("uninstall: %+v", got)
-		}
-	}
-}
-
-// A hook that nobody asked for says nothing and does not read ccc.json.
-func TestLanguageUnsupervised(t *testing.T) {
-	box := newHookBox(t)
-	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "LANG=en_US.UTF-8")
-	path := filepath.Join(box.home, ".claude/ccc.json")
-	if err := syscall.Mkfifo(path, 0o600); err != nil { // whoever reads it waits
-		t.Fatal(err)
-	}
-	for _, got := range []commandResult{box.stop(""), box.submit("fix it")} {
-		if got.stdout+got.stderr != "" || got.code != 0 || got.timedOut || got.took > 5*time.Second {
-			t.Errorf("%+v", got)
 		}
 	}
 }
