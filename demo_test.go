@@ -67,66 +67,45 @@ func TestDemo(t *testing.T) {
 // However a demo ends, it leaves nothing behind.
 func TestDemoEndedEarly(t *testing.T) {
 	t.Parallel()
-	t.Run("signal", func(t *testing.T) {
-		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
-			box := newFakeBox(t)
-			var stdout, stderr strings.Builder
-			cmd := box.command("ccc", "demo")
-			read, write, err := os.Pipe()
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
+		box := newFakeBox(t)
+		var stdout, stderr strings.Builder
+		cmd := box.command("ccc", "demo")
+		read, write, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Stdout, cmd.Stderr = write, &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		write.Close()
+		buffer := make([]byte, 4096)
+		for !strings.Contains(stdout.String(), "Review under way") { // in the middle of the first review
+			n, err := read.Read(buffer)
 			if err != nil {
 				t.Fatal(err)
 			}
-			cmd.Stdout, cmd.Stderr = write, &stderr
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			write.Close()
-			buffer := make([]byte, 4096)
-			for !strings.Contains(stdout.String(), "Review under way") { // in the middle of the first review
-				n, err := read.Read(buffer)
-				if err != nil {
-					t.Fatal(err)
-				}
-				stdout.Write(buffer[:n])
-			}
-			cmd.Process.Signal(sig)
-			cmd.Wait()
-			read.Close()
-			if cmd.ProcessState.ExitCode() != 130 || stderr.String() != "ccc: interrupted\n" {
-				t.Errorf("%v: exit %d, %s", sig, cmd.ProcessState.ExitCode(), stderr.String())
-			}
-			if left := box.demoLeft(); len(left) != 0 {
-				t.Errorf("%v: left %q", sig, left)
-			}
+			stdout.Write(buffer[:n])
 		}
-	})
-	t.Run("closed_pipe", func(t *testing.T) {
-		box := newFakeBox(t)
-		got := box.run(90*time.Second, "", "sh", "-c", "{ ccc demo; echo $? >&2; } | head -n 1")
-		if !strings.HasPrefix(got.stdout, "This is a supervised session") || !strings.Contains(got.stderr, "broken pipe\n1\n") {
-			t.Errorf("%+v", got)
+		cmd.Process.Signal(sig)
+		cmd.Wait()
+		read.Close()
+		if left := box.demoLeft(); cmd.ProcessState.ExitCode() != 130 || stderr.String() != "ccc: interrupted\n" || len(left) != 0 {
+			t.Errorf("%v: %v, %s; left %q", sig, cmd.ProcessState, &stderr, left)
 		}
-		if left := box.demoLeft(); len(left) != 0 {
-			t.Errorf("left %q", left)
-		}
-	})
-	t.Run("session_fails", func(t *testing.T) {
-		box := newFakeBox(t)
+	}
+	for _, test := range []struct{ name, vars, command, stdout, stderr string }{
+		{"closed_pipe", "", "{ ccc demo; echo $? >&2; } | head -n 1", "This is a supervised session", "broken pipe\n1\n"},
 		// Without awk, mkdir and all the rest the stand-in can't play.
-		box.vars = append(box.vars, "PATH="+filepath.Join(filepath.Dir(box.home), "bin"))
-		got := box.run(90*time.Second, "", "ccc", "demo")
-		if got.code != 1 || !strings.Contains(got.stderr, "ccc: the session ended early") || !strings.Contains(got.stderr, "not found") {
-			t.Errorf("%+v", got)
-		}
-		if left := box.demoLeft(); len(left) != 0 {
-			t.Errorf("left %q", left)
-		}
-	})
-	t.Run("no_temporary_directory", func(t *testing.T) {
+		{"session_fails", "PATH=$PATH_OF_CCC", "ccc demo", "This is a supervised session", "ccc: the session ended early"},
+		{"no_temporary_directory", "TMPDIR=/no/such/directory", "ccc demo", "", "/no/such/directory"},
+	} {
 		box := newFakeBox(t)
-		box.vars = append(box.vars, "TMPDIR=/no/such/directory")
-		if got := box.run(90*time.Second, "", "ccc", "demo"); got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "/no/such/directory") {
-			t.Errorf("%+v", got)
+		box.vars = append(box.vars, strings.ReplaceAll(test.vars, "$PATH_OF_CCC", filepath.Join(filepath.Dir(box.home), "bin")))
+		got := box.run(90*time.Second, "", "/bin/sh", "-c", test.command)
+		if left := box.demoLeft(); !strings.HasPrefix(got.stdout, test.stdout) || !strings.Contains(got.stderr, test.stderr) || len(left) != 0 {
+			t.Errorf("%s: %+v; left %q", test.name, got, left)
 		}
-	})
+	}
 }

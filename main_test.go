@@ -52,52 +52,56 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// Help and version are asked for as of every program, behind --supervisor too.
+// Help and version are asked for as of every program, behind --supervisor too. Of every subcommand --help and `ccc help
+// NAME` print its part on stdout; a wrong call is an error of six lines at most that ends with that part.
 func TestHelp(t *testing.T) {
-	box := newFakeBox(t)
-	for line, want := range map[string]string{
-		"--help": "usage:\n  ccc [--supervisor] ", "-h": "usage:\n", "help": "usage:\n", "--supervisor --help": "usage:\n", "--supervisor help": "usage:\n",
-		"help --help": "usage: ccc help ", "--help -h": "usage: ccc help ",
-		"--version": "ccc ", "-v": "ccc ", "version": "ccc ", "--supervisor --version": "ccc ", "--supervisor -v": "ccc ",
-	} {
-		got := box.run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
-		if !strings.HasPrefix(got.stdout, want) || got.stderr != "" || got.code != 0 {
-			t.Errorf("%s: %+v", line, got)
-		}
-		for _, c := range commands() {
-			if want == "usage:\n" && !strings.Contains(got.stdout, "\n  ccc "+c.usage()) {
-				t.Errorf("%s lacks %s", line, c.name)
-			}
-		}
-	}
-	if files := box.files(); len(files) > 0 {
-		t.Errorf("files %q", files)
-	}
-}
-
-// Of every subcommand: --help and `ccc help NAME` print its part on stdout; a wrong call is an error of six lines at
-// most that ends with that part.
-func TestUsage(t *testing.T) {
 	t.Parallel()
 	box := newFakeBox(t)
+	run := func(line string) commandResult {
+		return box.run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
+	}
+	whole := run("help").stdout
+	for line, want := range map[string]string{
+		"--help": whole, "-h": whole, "--supervisor --help": whole, "--supervisor help": whole, "help --help": "usage: ccc help ", "--help -h": "usage: ccc help ",
+		"--version": "ccc ", "-v": "ccc ", "version": "ccc ", "--supervisor --version": "ccc ", "--supervisor -v": "ccc ",
+	} {
+		if got := run(line); !strings.HasPrefix(got.stdout, want) || got.stderr != "" || got.code != 0 {
+			t.Errorf("%s: %+v", line, got)
+		}
+	}
 	for _, c := range commands() {
 		part := "usage: ccc " + c.usage()
-		for _, args := range [][]string{{c.name, "--help"}, {c.name, "-h"}, {"help", c.name}, {"--help", c.name}} {
-			if got := box.run(10*time.Second, "", append([]string{"ccc"}, args...)...); got.stdout != part || got.stderr != "" || got.code != 0 {
-				t.Errorf("%q: %+v", args, got)
+		for _, line := range []string{c.name + " --help", "help " + c.name} {
+			if got := run(line); got.stdout != part || got.stderr != "" || got.code != 0 {
+				t.Errorf("%s: %+v", line, got)
 			}
 		}
 		code := 2
 		if c.name == hookSubcommand {
 			code = 1
 		}
-		got := box.run(10*time.Second, "", "ccc", c.name, "--nonsense")
+		got := run(c.name + " --nonsense")
 		if got.code != code || got.stdout != "" || strings.Count(got.stderr, "\n") > 6 || !strings.HasSuffix(got.stderr, part) || !strings.Contains(got.stderr, "-nonsense") {
 			t.Errorf("%s --nonsense: %+v", c.name, got)
 		}
+		if !strings.Contains(whole, "\n  ccc "+c.usage()) {
+			t.Errorf("the usage text lacks %s", c.name)
+		}
 	}
-	if got := box.run(10*time.Second, "", "ccc", "help", "statu"); got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, `no subcommand "statu"`) {
+	if got := run("help statu"); got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, `no subcommand "statu"`) {
 		t.Errorf("help statu: %+v", got)
+	}
+	if files := box.files(); len(files) > 0 {
+		t.Errorf("files %q", files)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	for word, want := range map[string]string{"statu": "status", "sttaus": "status", "statuss": "status", "stAtus": "status", "log": "log", "lo": "log",
+		"satsut": "", "stats": "status", "demolog": "", "": ""} {
+		if got := nearest(word, []string{"status", "log", "demo"}); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
 	}
 }
 
