@@ -136,13 +136,13 @@ func run(args []string) int {
 }
 
 // commandNamed returns the command of that name, an empty one for any other word.
-func commandNamed(name string) (found command) {
+func commandNamed(name string) command {
 	for _, c := range commands() {
 		if c.name == name {
-			found = c
+			return c
 		}
 	}
-	return found
+	return command{}
 }
 
 // start runs the command with args.

@@ -102,8 +102,7 @@ var (
   Hook log: %s
   Reviewer's output: %s
 To follow the log: tail -f %s
-`,
-	}
+`}
 	remembered = words{"提供商 %s（沿用上次启动的选择；ccc %s 不用提供商）", // provider, the word for none
 		"provider %s, remembered from an earlier launch; ccc %s goes without one"}
 )
@@ -129,8 +128,7 @@ description: "Supervise this session: on, off, or a task to begin with"
 argument-hint: on | off | task
 ---
 $ARGUMENTS
-`,
-	}
+`}
 )
 
 // The hook's answers. Each stands behind [SUPERVISOR].
@@ -158,12 +156,10 @@ var (
 		"Supervisor mode: %s (/supervisor on and /supervisor off switch it)"}
 	modeUnclear = words{
 		"不明白“/supervisor %s”。可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor（显示当前状态）、/supervisor 加上任务内容",
-		"What does /supervisor %s mean? There are: /supervisor on, /supervisor off, /supervisor (how it stands), /supervisor some task",
-	}
+		"What does /supervisor %s mean? There are: /supervisor on, /supervisor off, /supervisor (how it stands), /supervisor some task"}
 	modeNotForAgent = words{
 		"开关监督由用户决定，不由 Agent 决定。在你自己的终端里可以运行 ccc supervisor-mode off 或 on。",
-		"Switching the supervision is for the user, not for the agent. In a terminal of your own: ccc supervisor-mode off, or on",
-	}
+		"Switching the supervision is for the user, not for the agent. In a terminal of your own: ccc supervisor-mode off, or on"}
 	modeFailed = words{"无法切换监督：%s", "Supervisor mode could not be switched: %s"}
 	modeOn     = words{"监督已打开：Agent 每次停下之前都要先经过审查，每个请求最多 %s。", // count of reviews
 		"Supervisor mode is on: the agent is reviewed before it stops, at most %s a request."}
@@ -185,8 +181,7 @@ var (
 	opening = words{ // bySystemPrompt or byGuideAbove
 		"你现在不是 Agent，而是审查者。以上是 Agent 与用户的完整对话。请按照%s审查 Agent 的工作，检查真实的文件和结果，然后给出判定。",
 		"You are not the agent now but its reviewer. Above is the whole conversation of the agent and the user. " +
-			"Review the agent's work as %s: check the real files and results, then give your verdict.",
-	}
+			"Review the agent's work as %s: check the real files and results, then give your verdict."}
 	bySystemPrompt = words{"系统提示词", "your system prompt says"}
 	byGuideAbove   = words{"上面的审查守则", "the review guide above says"}
 	sectionRunning = words{ // tryExample
@@ -205,24 +200,20 @@ var (
 			"that one run and is not seen outside. Probes go into a directory of mktemp -d. There is no network. After five minutes it is ended " +
 			"(--timeout 10m behind try gives it more); give Bash a long enough timeout, too. Exit code 125 means that no copy could be made: that " +
 			"says something of this machine, nothing of the agent's work. A rename between /tmp and the project fails there with EXDEV, chgrp to a " +
-			"supplementary group fails, and what the agent's background tasks change meanwhile is seen.",
-	}
+			"supplementary group fails, and what the agent's background tasks change meanwhile is seen."}
 	unchangeable = words{ // a file, with its group
 		"副本里改不了属于其他组的文件，例如 %s：“Value too large for defined data type”不说明 Agent 的工作。",
 		"Files of a group other than the user's own can't be changed in the copy, such as %s: " +
-			"\"Value too large for defined data type\" says nothing of the agent's work.",
-	}
+			"\"Value too large for defined data type\" says nothing of the agent's work."}
 	sectionNoCopy = words{ // why there is none
 		"## 运行命令\n除了用户的权限规则放行的命令，这里什么也不能运行，因为做不了一次性的副本：%s。只能看文件，和对话里的输出。",
 		"## Running commands\nBesides what the user's permission rules allow, nothing can be run here, because no throw-away copy can be made: " +
-			"%s. Go by the files, and by the output in the conversation.",
-	}
+			"%s. Go by the files, and by the output in the conversation."}
 	sectionRequests     = words{"## 用户的要求（按时间顺序，原文）", "## The user's requests (in order, verbatim)"}
 	requestsUnconfirmed = words{
 		"会话记录无法读取，以下是提交过的要求：其中可能有用户撤回的，也可能缺少 Agent 工作时输入的。请与对话核对。",
 		"The session's transcript can't be read. These are the requests that were submitted: the user may have withdrawn some of them, " +
-			"and what was typed while the agent worked may be missing. Compare them with the conversation.",
-	}
+			"and what was typed while the agent worked may be missing. Compare them with the conversation."}
 	requestsIncomplete = words{"会话记录不完整：更早的要求可能不在下面。请与对话核对。",
 		"The session's transcript is incomplete: earlier requests may be missing below. Compare them with the conversation."}
 	sectionQuestion = words{
@@ -231,8 +222,7 @@ var (
 			"allow_stop=true 表示把问题交给用户，false 表示不提问，Agent 按照 feedback 自己继续。",
 		"## Event: AskUserQuestion\nThe agent wants to put the question below to the user. The user has neither seen nor answered it yet: " +
 			"\"[Tool call interrupted]\" and \"No response requested.\" at the end of the conversation are not the user's answer.\n" +
-			"allow_stop=true puts the question to the user; with false it is not asked, and the agent goes on by your feedback.",
-	}
+			"allow_stop=true puts the question to the user; with false it is not asked, and the agent goes on by your feedback."}
 	sectionOpenQuestion = words{"## 等待回答的问题\n%s", "## The open question\n%s"}
 	sectionStop         = words{"## 事件：Stop\nAgent 想结束工作。", "## Event: Stop\nThe agent wants to stop."}
 	sectionPlace        = words{"## 工作目录\nAgent 的当前目录: %s", "## Working directory\nThe agent's current directory: %s"}
@@ -240,8 +230,7 @@ var (
 		"## 工作目录\nAgent 在另一个 worktree 里工作: %s（当前目录: %s）。先检查那里的文件；项目的主目录 %s 是另一个工作树，" +
 			"对话显示 Agent 在那里也有改动时，一并检查。",
 		"## Working directory\nThe agent works in another worktree: %s (current directory: %s). Check the files there first. " +
-			"The project's main directory, %s, is another working tree; where the conversation shows changes of the agent's there, check them too.",
-	}
+			"The project's main directory, %s, is another working tree; where the conversation shows changes of the agent's there, check them too."}
 	sectionLastMessage = words{"## Agent 的最后一条消息\n%s", "## The agent's last message\n%s"}
 	sectionTasks       = words{"## 正在运行的后台任务\n%s\n这些任务在 Agent 的会话里仍在运行，结束时会唤醒 Agent。" +
 		"对话里若说它们已经停止（stopped），那只是因为你看到的是会话的分叉，分叉里没有这些任务。",
@@ -256,8 +245,7 @@ var (
 		"When allow_stop is false: specific, actionable instructions for improvement, in enough detail"}
 	verdictForm = words{
 		`最后只输出一个 JSON 对象，之后不再输出任何内容：{"allow_stop": true 或 false, "feedback": "..."}`,
-		`End with one JSON object, and nothing after it: {"allow_stop": true or false, "feedback": "..."}`,
-	}
+		`End with one JSON object, and nothing after it: {"allow_stop": true or false, "feedback": "..."}`}
 )
 
 // Sessions on a line.
@@ -303,8 +291,7 @@ var (
 	cacheSplit = words{
 		"keep_cache 用处不大：本会话保留 Claude Code 的归属行（订阅按它计费），审查从缓存只能取到工具列表，取不到对话",
 		"keep_cache gains little: this session keeps Claude Code's attribution line, by which a subscription is billed, " +
-			"so a review finds only the list of tools in the cache, and nothing of the conversation",
-	}
+			"so a review finds only the list of tools in the cache, and nothing of the conversation"}
 	reviewUnderWay    = words{"审查进行中……", "Review under way..."}
 	commandRan        = words{"%s → 退出码 %d，%s", "%s → exit code %d, %s"} // command, exit code, duration
 	stoppedUnreviewed = words{"审查没有得出判定，Agent 可以停下", "There was no review; the agent may stop"}

@@ -28,15 +28,13 @@ const (
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\t':
+		case r == '\n' || r == '\t' || r == '\u200c' || r == '\u200d': // joiners are parts of words
 			return r
 		case r < ' ':
 			return 0x2400 + r // the block of control pictures
 		case r == 0x7f:
 			return 0x2421
-		case r == '\u200c' || r == '\u200d': // parts of words and of emojis, and obeyed by nothing
-			return r
-		case r > 0x7f && !strconv.IsPrint(r) && !strconv.IsGraphic(r):
+		case !unicode.IsGraphic(r):
 			return '\uFFFD'
 		}
 		return r
