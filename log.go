@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -54,16 +52,6 @@ func showLog(c *call, d dirs) (err error) {
 // Poll: the standard library has no portable file watcher. Five looks a second cost nothing, and the steps of a
 // review are seconds apart.
 const pollInterval = 200 * time.Millisecond
-
-// pause waits for the time of the next look; false: ccc is told to end.
-func pause(ctx context.Context) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(pollInterval):
-		return true
-	}
-}
 
 // A story is a session told from its timeline and, while a review runs, from what the reviewer writes.
 type story struct {
@@ -114,7 +102,12 @@ func (s *story) tellAll(ctx context.Context, next func() string) (over string, e
 		if err = cmp.Or(err, s.Flush()); err != nil || ended || over != "" {
 			return over, err
 		}
-		over, ended = next(), !pause(ctx) // what came before the end is told too
+		over = next()
+		select {
+		case <-ctx.Done():
+			ended = true // what came before the end is told too
+		case <-time.After(pollInterval):
+		}
 	}
 }
 
@@ -158,122 +151,14 @@ func (s *story) tell(r record) {
 		s.date = date
 		fmt.Fprintf(s, "%s\n\n", s.paint(dim, "── "+date+" ──"))
 	}
-	title, facts := recordFacts(r, s.runs)
-	title = s.paint(bold, title)
+	fmt.Fprint(s, s.paint(dim, at.Format(time.TimeOnly)), " ")
+	showRecord(s.screen, r, s.runs)
 	if r.Verdict != "" {
-		title += " " + s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict)))
 		s.judgedAt, s.watching = r.Time, false
-	}
-	fmt.Fprintln(s, s.paint(dim, at.Format(time.TimeOnly)), title)
-	for _, f := range facts {
-		s.block("    "+f.lead, f.text)
 	}
 	if r.Event != eventSwitch {
 		s.runs, s.runsTold = nil, 0
 	}
-}
-
-// A fact is one of the things to be told of a record. Without text there is nothing to tell.
-type fact struct{ lead, text string }
-
-// recordFacts is what there is to tell of a record, for whoever shows it; its verdict stands beside the title. runs are the
-// records of what ccc try ran for a review.
-func recordFacts(r record, runs []record) (title string, facts []fact) {
-	const enough = 600 // characters: the user wrote it and knows how it goes on
-	switch {
-	case r.Verdict != "":
-		return reviewFacts(r, runs)
-	case r.Event == eventSwitch:
-		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
-		title = say(map[string]words{modeWord(true): switchedOn, modeWord(false): switchedOff}[r.Mode])
-		return title, []fact{{say(leadBy), say(by)}}
-	}
-	return say(titleUser), []fact{{"", cutMiddle(r.Prompt, enough)}}
-}
-
-// reviewFacts tells what became of a stop or a question.
-func reviewFacts(r record, runs []record) (title string, facts []fact) {
-	switch r.Event {
-	case eventStop:
-		title = say(titleReview)
-	case eventPreToolUse:
-		title = say(titleQuestion)
-	default:
-		title = say(titleReview) + " " + oneLine(r.Event)
-	}
-	if r.Iteration > 0 {
-		title += fmt.Sprintf(" %d/%d", r.Iteration, r.Limit)
-	}
-	tell := func(lead words, text string) { facts = append(facts, fact{say(lead), text}) }
-	tell(words{}, spent(r))
-	source := oneLine(r.PromptSource)
-	if source == builtinSource {
-		source = say(builtinPrompt)
-	}
-	if r.PromptKept {
-		source += say(promptChanged)
-	}
-	tell(leadBasis, source)
-	if r.CacheSplit {
-		tell(words{}, say(cacheSplit))
-	}
-	tell(leadTools, oneLine(strings.Join(looks(r, runs), " · ")))
-	for _, run := range runs {
-		tell(leadRan, ran(run))
-	}
-	tell(leadNoCopy, r.NoCopy)
-	lead := leadFeedback
-	if r.Verdict == verdictAllow {
-		lead = leadForUser
-	}
-	tell(lead, r.Feedback)
-	tell(leadReason, r.Error)
-	switch r.Verdict {
-	case verdictFailed:
-		tell(words{}, say(stoppedUnreviewed))
-	case verdictLimit:
-		tell(words{}, say(stoppedAtLimit, count(r.Limit, reviews)))
-	}
-	return title, facts
-}
-
-// spent is the time, money and tokens that a review took.
-func spent(r record) string {
-	var facts []string
-	if r.DurationSeconds > 0 {
-		facts = append(facts, say(took, duration(r.DurationSeconds)))
-	}
-	if r.CostUSD > 0 {
-		facts = append(facts, dollars(r.CostUSD))
-	}
-	if t := r.Tokens; t != nil && *t != (tokens{}) {
-		facts = append(facts, say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output)))
-	}
-	return strings.Join(facts, " · ")
-}
-
-var tryCall = regexp.MustCompile(`^Bash\(\S*/ccc try `)
-
-// looks are the tools that the reviewer used, without the calls of ccc try where the runs account for them.
-func looks(r record, runs []record) []string {
-	others := slices.DeleteFunc(slices.Clone(r.Tools), tryCall.MatchString)
-	if len(r.Tools)-len(others) > len(runs) {
-		return r.Tools
-	}
-	return others
-}
-
-// ran tells of a command that the reviewer ran: what ccc try saw, not what the reviewer says.
-func ran(r record) string {
-	code := 0
-	if r.ExitCode != nil {
-		code = *r.ExitCode
-	}
-	told := say(commandRan, cutMiddle(oneLine(r.Command), 300), code, duration(r.DurationSeconds))
-	if why := cmp.Or(r.NoCopy, r.Error); why != "" { // ccc's own words, for 124 and 125
-		told += ": " + cutMiddle(oneLine(why), 200)
-	}
-	return told
 }
 
 // step notes a line of the reviewer's output. Where a review begins, those before it are history.

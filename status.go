@@ -1,6 +1,7 @@
 package main
 
-// Supervised sessions on one line each: ccc status and ccc statusline; in one word: ccc verdict.
+// Supervised sessions on one line each: ccc status and ccc statusline; in one word: ccc verdict. And what there is to
+// tell of a record, for whoever shows one.
 
 import (
 	"cmp"
@@ -10,6 +11,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -252,6 +254,122 @@ func verdictName(v verdict) string {
 
 func verdictColour(v verdict) string {
 	return map[verdict]string{verdictBlock: yellow, verdictAllow: green, verdictFailed: red, verdictLimit: red}[v]
+}
+
+// showRecord writes a record: its title, with the verdict, and what there is to tell of it.
+func showRecord(s *screen, r record, runs []record) {
+	title, facts := recordFacts(r, runs)
+	title = s.paint(bold, title)
+	if r.Verdict != "" {
+		title += " " + s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict)))
+	}
+	fmt.Fprintln(s, title)
+	for _, f := range facts {
+		s.block("    "+f.lead, f.text)
+	}
+}
+
+// A fact is one of the things to be told of a record. Without text there is nothing to tell.
+type fact struct{ lead, text string }
+
+// recordFacts is what there is to tell of a record, for whoever shows it; its verdict stands beside the title. runs are the
+// records of what ccc try ran for a review.
+func recordFacts(r record, runs []record) (title string, facts []fact) {
+	const enough = 600 // characters: the user wrote it and knows how it goes on
+	switch {
+	case r.Verdict != "":
+		return reviewFacts(r, runs)
+	case r.Event == eventSwitch:
+		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
+		title = say(map[string]words{modeWord(true): switchedOn, modeWord(false): switchedOff}[r.Mode])
+		return title, []fact{{say(leadBy), say(by)}}
+	}
+	return say(titleUser), []fact{{"", cutMiddle(r.Prompt, enough)}}
+}
+
+// reviewFacts tells what became of a stop or a question.
+func reviewFacts(r record, runs []record) (title string, facts []fact) {
+	switch r.Event {
+	case eventStop:
+		title = say(titleReview)
+	case eventPreToolUse:
+		title = say(titleQuestion)
+	default:
+		title = say(titleReview) + " " + oneLine(r.Event)
+	}
+	if r.Iteration > 0 {
+		title += fmt.Sprintf(" %d/%d", r.Iteration, r.Limit)
+	}
+	tell := func(lead words, text string) { facts = append(facts, fact{say(lead), text}) }
+	tell(words{}, spent(r))
+	source := oneLine(r.PromptSource)
+	if source == builtinSource {
+		source = say(builtinPrompt)
+	}
+	if r.PromptKept {
+		source += say(promptChanged)
+	}
+	tell(leadBasis, source)
+	if r.CacheSplit {
+		tell(words{}, say(cacheSplit))
+	}
+	tell(leadTools, oneLine(strings.Join(looks(r, runs), " · ")))
+	for _, run := range runs {
+		tell(leadRan, ran(run))
+	}
+	tell(leadNoCopy, r.NoCopy)
+	lead := leadFeedback
+	if r.Verdict == verdictAllow {
+		lead = leadForUser
+	}
+	tell(lead, r.Feedback)
+	tell(leadReason, r.Error)
+	switch r.Verdict {
+	case verdictFailed:
+		tell(words{}, say(stoppedUnreviewed))
+	case verdictLimit:
+		tell(words{}, say(stoppedAtLimit, count(r.Limit, reviews)))
+	}
+	return title, facts
+}
+
+// spent is the time, money and tokens that a review took.
+func spent(r record) string {
+	var facts []string
+	if r.DurationSeconds > 0 {
+		facts = append(facts, say(took, duration(r.DurationSeconds)))
+	}
+	if r.CostUSD > 0 {
+		facts = append(facts, dollars(r.CostUSD))
+	}
+	if t := r.Tokens; t != nil && *t != (tokens{}) {
+		facts = append(facts, say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output)))
+	}
+	return strings.Join(facts, " · ")
+}
+
+var tryCall = regexp.MustCompile(`^Bash\(\S*/ccc try `)
+
+// looks are the tools that the reviewer used, without the calls of ccc try where the runs account for them.
+func looks(r record, runs []record) []string {
+	others := slices.DeleteFunc(slices.Clone(r.Tools), tryCall.MatchString)
+	if len(r.Tools)-len(others) > len(runs) {
+		return r.Tools
+	}
+	return others
+}
+
+// ran tells of a command that the reviewer ran: what ccc try saw, not what the reviewer says.
+func ran(r record) string {
+	code := 0
+	if r.ExitCode != nil {
+		code = *r.ExitCode
+	}
+	told := say(commandRan, cutMiddle(oneLine(r.Command), 300), code, duration(r.DurationSeconds))
+	if why := cmp.Or(r.NoCopy, r.Error); why != "" { // ccc's own words, for 124 and 125
+		told += ": " + cutMiddle(oneLine(why), 200)
+	}
+	return told
 }
 
 // showStatusline is ccc statusline. Whatever happens it ends with 0: for anything else Claude Code would take the
