@@ -199,6 +199,8 @@ func (c *checkup) flags() string {
 		return c.fault(warning, otherClaude(), "claude lacks %s; reviews go on without", name)
 	case name != "":
 		return c.fault(problem, otherClaude(), "claude lacks %s, which reviews need: it is too old", name)
+	case strings.Contains(complaint, "--permission-mode"):
+		return c.fault(problem, keyHint(c.configFile(), "supervisor.permission_mode", `"dontAsk"`), "reviews fail: %s", complaint)
 	}
 	return c.fault(warning, otherClaude(), "claude does not tell which it knows: %s", complaint)
 }

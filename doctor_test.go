@@ -97,6 +97,8 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  flags: ", "lacks --json-schema", installClaude,
 			`claude_is "case \$1 in --version) echo '2.1.120 (Claude Code)' ;; *) echo \"error: unknown option '--json-schema'\" >&2; exit 1 ;; esac"`},
 		{"warning  flags: ", "does not tell", installClaude, `claude_is "echo '3.0.0 (Claude Code)'"`},
+		{"problem  flags: ", "argument 'manual' is invalid", "in ", `replace "$config" '{"supervisor":{' '&"permission_mode":"manual",'
+			claude_is "case \"\$*\" in *'--permission-mode manual'*) echo \"error: option '--permission-mode <mode>' argument 'manual' is invalid.\" >&2; exit 1 ;; *) exec $FAKE \"\$@\" ;; esac"`},
 
 		{"problem  configuration: ", "ccc.json: line 1, column 11: ", edit, `echo '{"SECRET":,}' >$config`},
 		{"warning  configuration: ", "others can read it", "chmod 600 ", `replace $config ANTHROPIC_MODEL ANTHROPIC_AUTH_TOKEN; chmod 644 $config`},
