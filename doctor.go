@@ -175,7 +175,7 @@ func (c checkup) flags() (string, []failure) {
 	if err != nil {
 		return "", nil
 	}
-	r := review{session: "x", prompt: "x", model: c.config.Supervisor.Model, config: c.config.Supervisor}
+	r := review{session: "x", prompt: "x", config: c.config.Supervisor}
 	complaint := askClaude(claude, slices.Concat(append(r.flags(), reviewerFlag{nobodys})...)...)
 	switch name := unknownOption(complaint); {
 	case name == nobodys:

@@ -95,8 +95,8 @@ func (c judgementCase) request(words judgeWords) string {
 	}
 	b.WriteString("\n" + words.end + "\n\n")
 	request := reviewRequest{
+		conversation: conversation{requests: c.Prompts},
 		question:     c.Question,
-		requests:     c.Prompts,
 		tasks:        c.BackgroundTasks,
 		lastFeedback: c.LastFeedback,
 		iteration:    c.Iteration,
@@ -109,7 +109,7 @@ func (c judgementCase) request(words judgeWords) string {
 			request.lastMessage = turn.Text
 		}
 	}
-	b.WriteString(request.text())
+	b.WriteString(request.text(false))
 	return b.String()
 }
 

@@ -40,6 +40,10 @@ type lineWriter struct {
 	skip    bool              // drop what comes up to the next newline
 }
 
+// inputLimit is in bytes, of what Claude Code writes to stdin: an event holds one message of the agent's or one prompt
+// of the user's.
+const inputLimit = 64 << 20
+
 // lineLimit is in bytes. A tool result with images can have tens of MiB; a line of more than this is dropped
 // instead of held in memory.
 const lineLimit = 32 << 20

@@ -292,22 +292,6 @@ func TestLogCacheAdvice(t *testing.T) {
 	}
 }
 
-// What ccc log says of the cache is known from the review.
-func TestReviewTellsOfCache(t *testing.T) {
-	t.Parallel()
-	for supervisor, settled := range map[string]bool{
-		`{"model": ""}`: false, `{"keep_cache": true}`: true, `{"model": "opus"}`: true, `{"provider": "kimi"}`: true,
-	} {
-		box := newHookBox(t)
-		box.write(".claude/ccc.json", 0o600, `{"supervisor": `+supervisor+`, "providers": {"kimi": {"env": {"ANTHROPIC_AUTH_TOKEN": "x"}}}}`)
-		box.stop("")
-		got := box.timeline(testSession)
-		if len(got) != 1 || got[0].CacheSettled != settled || got[0].FirstFresh != 352 || got[0].Tokens.fresh() <= 352 {
-			t.Errorf("%s: %+v", supervisor, got)
-		}
-	}
-}
-
 // A record that is half written waits for its other half.
 func TestLogFollowPartial(t *testing.T) {
 	t.Parallel()

@@ -352,7 +352,7 @@ func TestPromptSize(t *testing.T) {
 func TestPromptTasks(t *testing.T) {
 	title, _, _ := strings.Cut(say(sectionTasks, "x"), "\n")
 	for tasks, told := range map[string]bool{"": false, "null": false, "[]": false, " [] ": false, `[{"id":"b1"}]`: true} {
-		if text := (reviewRequest{tasks: json.RawMessage(tasks)}).text(); strings.Contains(text, title) != told {
+		if text := (reviewRequest{tasks: json.RawMessage(tasks)}).text(false); strings.Contains(text, title) != told {
 			t.Errorf("%s: %s", tasks, text)
 		}
 	}

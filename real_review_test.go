@@ -99,11 +99,6 @@ func TestRealClientCache(t *testing.T) {
 				if got := box.timelineVerdicts(); !slices.Equal(got, slices.Repeat([]verdict{verdictBlock, verdictAllow}, 3)) {
 					t.Errorf("verdicts %q", got)
 				}
-				for _, r := range box.onlyTimeline() {
-					if r.Verdict != "" && (r.FirstFresh != 10 || r.CacheSettled != keep) {
-						t.Errorf("%d fresh tokens of the first request, the cache settled: %v", r.FirstFresh, r.CacheSettled)
-					}
-				}
 				if ran := box.ranCommands(); !slices.Equal(ran, slices.Repeat([]string{"cat notes.txt >reviewer.txt → 0"}, 3)) {
 					t.Errorf("the reviewer ran %q", ran)
 				}

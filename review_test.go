@@ -71,9 +71,6 @@ func TestStreamOutcome(t *testing.T) {
 	if want := (tokens{11, 2, 3, 90}); *s.outcome.Tokens != want {
 		t.Errorf("tokens %+v, want %+v", *s.outcome.Tokens, want)
 	}
-	if s.outcome.FirstFresh != 4 {
-		t.Errorf("%d fresh tokens of the first request, want 4", s.outcome.FirstFresh)
-	}
 	if got := strings.Join(s.outcome.Tools, " "); got != "Bash(git status -s) Read(a.go) Grep(TODO) LS(sub) Task" {
 		t.Errorf("tools %q", got)
 	}
