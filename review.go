@@ -282,7 +282,16 @@ func (s *stream) read(line []byte) {
 	}
 	switch l.Type {
 	case "assistant":
-		s.assistant(l.Message)
+		s.usage[l.Message.ID] = l.Message.Usage
+		for _, block := range l.Message.Content {
+			text, tool := block.shown()
+			if text != "" {
+				fmt.Fprintln(s.progress, printable(text))
+			}
+			if tool != "" {
+				s.outcome.Tools = append(s.outcome.Tools, tool)
+			}
+		}
 	case "result":
 		result := parseResult(line)
 		if result.isOfNoTurn() {
@@ -299,17 +308,15 @@ func (s *stream) read(line []byte) {
 // A streamLine is what ccc reads of a line. It is read in one go, as lines are long; where a member is of another
 // shape, the others still count.
 type streamLine struct {
-	Type         string           `json:"type"`
-	Subtype      string           `json:"subtype"`
-	SessionID    string           `json:"session_id"`
-	OldSessionID string           `json:"sessionId"`
-	Message      assistantMessage `json:"message"` // for type assistant
-}
-
-type assistantMessage struct {
-	ID      string         `json:"id"`
-	Usage   tokens         `json:"usage"`
-	Content []contentBlock `json:"content"`
+	Type         string   `json:"type"`
+	Subtype      string   `json:"subtype"`
+	SessionID    string   `json:"session_id"`
+	OldSessionID string   `json:"sessionId"`
+	Message      struct { // for type assistant
+		ID      string         `json:"id"`
+		Usage   tokens         `json:"usage"`
+		Content []contentBlock `json:"content"`
+	} `json:"message"`
 }
 
 type contentBlock struct {
@@ -317,19 +324,6 @@ type contentBlock struct {
 	Text  string          `json:"text"`
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
-}
-
-func (s *stream) assistant(m assistantMessage) {
-	s.usage[m.ID] = m.Usage
-	for _, block := range m.Content {
-		text, tool := block.shown()
-		if text != "" {
-			fmt.Fprintln(s.progress, printable(text))
-		}
-		if tool != "" {
-			s.outcome.Tools = append(s.outcome.Tools, tool)
-		}
-	}
 }
 
 // shown is what people see of the block: its text or its tool call, or neither.

@@ -173,18 +173,15 @@ func unfenced(text string) string {
 // closesBrace tells whether text closes a brace that was opened before it.
 func closesBrace(text string) bool {
 	depth := 0
-	for _, c := range text {
+	return strings.ContainsFunc(text, func(c rune) bool {
 		switch c {
 		case '{':
 			depth++
 		case '}':
 			depth--
 		}
-		if depth < 0 {
-			return true
-		}
-	}
-	return false
+		return depth < 0
+	})
 }
 
 // readVerdict reads a JSON object that is a verdict, or has one as its member verdict; ok is false for any other.
