@@ -51,16 +51,13 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 		stderr, err := r.call(ctx, dirs[0], slices.Concat([]string{claude}, slices.Concat(flags...)), stream)
 		found = stream.outcome
 		name := unknownOption(stderr)
-		isIt := func(f reviewerFlag) bool { return f[0] == name }
-		isPassed := stream.lines == 0 && ctx.Err() == nil && slices.ContainsFunc(flags, isIt)
-		if isPassed && slices.Contains(optionalFlags, name) {
+		isUnknown := func(f reviewerFlag) bool { return f[0] == name && slices.Contains(optionalFlags, name) }
+		if stream.result == nil && slices.ContainsFunc(flags, isUnknown) {
 			r.warn(fmt.Errorf("this claude does not know %s: going on without it", name))
-			flags = slices.DeleteFunc(flags, isIt)
+			flags = slices.DeleteFunc(flags, isUnknown)
 			continue
 		}
 		switch {
-		case isPassed && name == budgetFlag:
-			err = fmt.Errorf("this claude does not know %s: update it, or take max_budget_usd out of ccc.json", name)
 		case stream.result != nil:
 			found.Verdict, found.Feedback, err = stream.result.judge()
 		case ctx.Err() != nil:
@@ -112,8 +109,6 @@ func reviewerSettings(command string, withMCP bool) string {
 // optionalFlags may be dropped for a claude that does not know them. A spending limit is not optional.
 var optionalFlags = []string{"--system-prompt-snapshot"}
 
-const budgetFlag = "--max-budget-usd"
-
 // flags is the command line of the review. It is the same, byte for byte, for every review of a session, as the
 // prompt cache wants it.
 func (r *review) flags() (flags []reviewerFlag) {
@@ -148,7 +143,7 @@ func (r *review) flags() (flags []reviewerFlag) {
 		{r.config.Model != "", reviewerFlag{"--model", r.config.Model}},
 		{len(r.addDirs) > 0, slices.Concat(reviewerFlag{"--add-dir"}, r.addDirs)},
 		{len(allowed) > 0, slices.Concat(reviewerFlag{"--allowedTools"}, allowed)},
-		{budget > 0, reviewerFlag{budgetFlag, strconv.FormatFloat(budget, 'f', -1, 64)}},
+		{budget > 0, reviewerFlag{"--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64)}},
 	} {
 		if f.wanted {
 			flags = append(flags, f.flag)
@@ -227,7 +222,6 @@ type stream struct {
 	output   io.Writer         // takes each valid line, unchanged
 	progress io.Writer         // takes the reviewer's text, for people
 	warn     func(error)       // told of what goes wrong without ending the review
-	lines    int               // valid ones so far
 	outcome  outcome           // what is known so far, but for the verdict
 	result   *resultLine       // the last one
 	complete chan struct{}     // closed at the first result of a turn
@@ -272,7 +266,6 @@ func (s *stream) read(line []byte) {
 		}
 		return
 	}
-	s.lines++
 	if _, err := s.output.Write(line); err != nil {
 		s.warn(fmt.Errorf("writing the reviewer's output: %w", err))
 		s.output = io.Discard

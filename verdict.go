@@ -100,11 +100,10 @@ var decisions = map[string]verdict{
 	"false": verdictBlock, "no": verdictBlock, "否": verdictBlock,
 }
 
-// verdictMember is a member that only a verdict has, and allowKey names the decision in it.
+// verdictMember is a member that only a verdict has, and allowKey the decision in one that is JSON.
 var (
 	verdictMember = lazyRegexp("(?:(?:[{,]\\s*|[\"'“”‘’])(?:allow_stop|allowStop)|(?:{(?:[^}]*,)?\\s*|[\"'“”‘’])feedback)[\"'“”‘’]?\\s*[:：]")
-	allowKey      = lazyRegexp("allow_stop|allowStop")
-	exactAllowKey = lazyRegexp(`"(?:allow_stop|allowStop)"\s*:`)
+	allowKey      = lazyRegexp(`"(?:allow_stop|allowStop)"\s*:`)
 )
 
 // lazyRegexp compiles pattern when it is needed: no unsupervised hook needs it.
@@ -143,7 +142,8 @@ func findVerdict(text string) (decided verdict, feedback string) {
 		if !ok {
 			continue
 		}
-		if !exact && d == verdictAllow && len(allowKey().FindAllString(rest[:length], 2)) != 1 {
+		written := rest[:length]
+		if !exact && d == verdictAllow && strings.Count(written, "allow_stop")+strings.Count(written, "allowStop") != 1 {
 			d = "" // a quotation in the feedback may have been taken for the decision
 		}
 		decided, feedback, found, before, behind = d, f, true, ahead, rest[length:]
@@ -203,7 +203,7 @@ func readVerdict(object []byte, isWhole bool) (decided verdict, feedback string,
 	if inner := members["verdict"]; !ok && isObject(inner) {
 		decided, feedback, ok = readVerdict(inner, isWhole)
 	}
-	if decided == verdictAllow && len(exactAllowKey().FindAll(object, 2)) > 1 {
+	if decided == verdictAllow && len(allowKey().FindAll(object, 2)) > 1 {
 		decided = ""
 	}
 	return decided, feedback, ok
