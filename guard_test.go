@@ -47,6 +47,9 @@ func awaitDaemon(t *testing.T, box *sandbox) {
 }
 
 func TestGuardExit(t *testing.T) {
+	if got := newFakeBox(t).run(10*time.Second, "", "ccc", guardSubcommand); got.code != 1 || !strings.Contains(got.stderr, "by ccc only") {
+		t.Errorf("without arguments: %+v", got)
+	}
 	for script, want := range map[string]int{"exit 0": 0, "exit 3": 3, "kill -9 $$": 137} {
 		box := newFakeBox(t)
 		guard, _ := startGuard(t, box, daemon(box)+script)
@@ -82,13 +85,6 @@ func TestGuardLifelineCut(t *testing.T) {
 		if tidied != 0 && (guard.ProcessState.ExitCode() != tidied || box.read("tidy") == "") {
 			t.Errorf("exit code %d, %q", guard.ProcessState.ExitCode(), box.read("tidy"))
 		}
-	}
-}
-
-func TestGuardNotStarted(t *testing.T) {
-	box := newFakeBox(t)
-	if got := box.run(10*time.Second, "", "ccc", guardSubcommand); got.code != 1 || !strings.Contains(got.stderr, "by ccc only") {
-		t.Errorf("without arguments: %+v", got)
 	}
 }
 
