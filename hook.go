@@ -46,7 +46,8 @@ func supervisorHook(c *call) error {
 // A hook is the answer to one event.
 type hook struct {
 	supervision
-	event *hookEvent
+	event  *hookEvent
+	caller caller
 }
 
 // decide reads the event and returns the decision, nil for none. state is the --state-dir flag, or "".
@@ -59,7 +60,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	if err != nil {
 		return nil, err
 	}
-	h := &hook{supervision{dirs: d, stderr: stderr}, event}
+	h := &hook{supervision: supervision{dirs: d, stderr: stderr}, event: event}
 	h.session = stateDir(d.state).session(event.SessionID)
 	h.project = cmp.Or(os.Getenv(projectVariable), event.Cwd)
 	operand, isCommand := slashCommand(event.Prompt)
@@ -70,7 +71,8 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 		h.caller = h.session.dir.callerOf(ancestry(os.Getpid()))
 		h.caller.client, h.caller.byHand = "", true
 	}
-	supervised := h.session.supervised(h.caller)
+	h.isWanted = func() bool { return h.session.supervised(h.caller) }
+	supervised := h.isWanted()
 	if !supervised && !isCommand {
 		return nil, nil
 	}
@@ -135,6 +137,17 @@ func (h *hook) stop() outcome {
 	h.print(rule, say(hookBegun), fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, entry.Event, round(entry)), rule)
 	request.iteration, request.limit = entry.Iteration, entry.Limit
 	return h.review(ctx, config, entry, request)
+}
+
+// update changes the session's state, and notes the client and, if there was one, its supervised launch in it.
+func (h *hook) update(change func(*sessionState)) error {
+	return h.session.update(func(s *sessionState) {
+		s.Client = cmp.Or(h.caller.client, s.Client)
+		if h.caller.launched.After(s.LaunchedAt) {
+			s.LaunchedAt = h.caller.launched
+		}
+		change(s)
+	})
 }
 
 // request is what the reviewer is told of the event. The transcript says which of the user's requests stand; the

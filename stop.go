@@ -19,11 +19,11 @@ import (
 
 // A supervision is ccc at work on a session.
 type supervision struct {
-	dirs    dirs
-	session session
-	project string // where the session was started
-	caller  caller
-	stderr  io.Writer // takes what people are told as it happens
+	dirs     dirs
+	session  session
+	project  string      // where the session was started
+	isWanted func() bool // tells whether a review is still wanted, as of now
+	stderr   io.Writer   // takes what people are told as it happens
 }
 
 // reviewLimit is how many reviews a request has. In a session Claude Code's own limit counts too: a launch raises it,
@@ -67,7 +67,7 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	entry.outcome, err = r.run(ctx)
 	switch {
 	case err != nil:
-	case !s.session.supervised(s.caller):
+	case !s.isWanted():
 		err = errSwitchedOff
 	case entry.Verdict == "" && request.question != nil:
 		err = fmt.Errorf("the reviewer gave no verdict: %s", cutMiddle(entry.Feedback, 500))
@@ -229,7 +229,7 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 			case <-ctx.Done():
 				return
 			case <-look.C:
-				if !s.session.supervised(s.caller) {
+				if !s.isWanted() {
 					cancel(errSwitchedOff)
 				}
 			}
@@ -267,17 +267,6 @@ func (s *supervision) record(entry record) {
 		pairs = append(pairs, "error", entry.Error)
 	}
 	s.log("review ended", pairs...)
-}
-
-// update changes the session's state, and notes the client and, if there was one, its supervised launch in it.
-func (s *supervision) update(change func(*sessionState)) error {
-	return s.session.update(func(state *sessionState) {
-		state.Client = cmp.Or(s.caller.client, state.Client)
-		if s.caller.launched.After(state.LaunchedAt) {
-			state.LaunchedAt = s.caller.launched
-		}
-		change(state)
-	})
 }
 
 // print writes progress for people to stderr.
