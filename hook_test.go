@@ -295,21 +295,6 @@ func TestHookUnknownFlags(t *testing.T) {
 	}
 }
 
-// What the reviewer's settings forbid, word by word: some versions heed only one of the two rules against edits.
-func TestHookReviewersSettings(t *testing.T) {
-	const common = `{"disableAllHooks":true,"permissions":{"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor","ScheduleWakeup","SendMessage","Workflow"%s],` +
-		`"deny":["Edit(//**)","Edit(//**/*)"]}%s}`
-	for want, got := range map[string]string{
-		fmt.Sprintf(common, `,"mcp__*"`, ""): reviewerSettings("", false),
-		fmt.Sprintf(common, "", ""):          reviewerSettings("", true),
-		fmt.Sprintf(common, `,"mcp__*"`, `,"sandbox":{"autoAllowBashIfSandboxed":false,"excludedCommands":["ccc try:*"]}`): reviewerSettings("ccc try", false),
-	} {
-		if got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-}
-
 // What the reviewer is called with, and in: the flags in this order, the
 // variables of the parent session gone.
 func TestHookReviewersCall(t *testing.T) {
@@ -323,7 +308,9 @@ func TestHookReviewersCall(t *testing.T) {
 	box.hook(event)
 	want := strings.Join([]string{"--print", "--fork-session", "--resume", testSession, "--verbose", "--output-format", "stream-json",
 		"--json-schema", verdictSchema(), "--system-prompt", "judge it", "--system-prompt-snapshot", "off", "--no-session-persistence",
-		"--settings", reviewerSettings("", false), "--permission-mode", "plan", "--strict-mcp-config", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
+		// Word by word: some versions heed only one of the two rules against edits.
+		"--settings", `{"disableAllHooks":true,"permissions":{"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor","ScheduleWakeup","SendMessage","Workflow","mcp__*"],` +
+			`"deny":["Edit(//**)","Edit(//**/*)"]}}`, "--permission-mode", "plan", "--strict-mcp-config", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
 	if got := box.read("../fake/reviewer-1/args"); strings.TrimSpace(got) != strings.TrimSpace(want) {
 		t.Errorf("arguments\n%s\nwant\n%s", got, want)
 	}
