@@ -190,7 +190,7 @@ func (c *checkup) flags() string {
 	if c.program == "" {
 		return ""
 	}
-	r := review{session: "x", prompt: "x", model: c.config.Supervisor.Model, config: c.config.Supervisor}
+	r := review{session: "x", prompt: "x", config: c.config.Supervisor}
 	complaint := askClaude(c.program, slices.Concat(append(r.flags(), reviewerFlag{nobodys})...)...)
 	switch name := unknownOption(complaint); {
 	case name == nobodys:

@@ -5,10 +5,9 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,28 +16,21 @@ import (
 	"time"
 )
 
+// Without a count nothing but Claude Code's flag bounds a loop, which of another type counts as set, and nothing the loop
+// of a question.
 func TestFaultStateDirectoryInPlace(t *testing.T) {
 	box := newHookBox(t)
 	box.write(statePath+"/x", 0o600, "")
+	for _, event := range []string{box.event(eventPreToolUse, asked), box.event(eventStop, `"stop_hook_active":"no"`)} {
+		got := box.hook(event)
+		if got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-1/args") != "" || !strings.Contains(got.stderr, "only the first stop is reviewed") {
+			t.Errorf("%+v", got)
+		}
+	}
 	if got := box.stop(""); got.stdout != blockNotYet || !strings.Contains(got.stderr, "counting the iteration") {
 		t.Errorf("got %+v", got)
 	}
 	box.expectBounded(1)
-}
-
-func TestFaultStateCorruptEachTime(t *testing.T) {
-	t.Parallel()
-	box := newHookBox(t)
-	reviews := 0
-	for range 30 {
-		box.write(statePath, 0o600, "{")
-		if box.stop(`"stop_hook_active":true`).stdout != "" {
-			reviews++
-		}
-	}
-	if reviews != 0 {
-		t.Errorf("%d reviews of an active loop without a count", reviews)
-	}
 }
 
 // The lock held by a process that is stopped does not hold a hook for long.
@@ -84,35 +76,6 @@ func TestFaultConfigBrokenInSession(t *testing.T) {
 	}
 	if got := box.timelineVerdicts(); len(got) != 1 || got[0] != verdictFailed {
 		t.Errorf("verdicts %q", got)
-	}
-}
-
-// 64 hooks on as many sessions: each is reviewed, no line of the log is torn.
-func TestFaultManySessions(t *testing.T) {
-	t.Parallel()
-	box := newHookBox(t)
-	projects, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*"))
-	results := make(chan commandResult, 64)
-	for i := range 64 {
-		session := fmt.Sprintf("%s-%d", testSession, i)
-		os.WriteFile(filepath.Join(projects[0], session+".jsonl"), []byte("{}\n"), 0o600)
-		event := strings.Replace(box.event("Stop", ""), testSession, session, 1)
-		go func() { results <- box.hook(event) }()
-	}
-	for range 64 {
-		if got := <-results; got.stdout != blockNotYet {
-			t.Errorf("got %+v", got)
-		}
-	}
-	lines := strings.Split(strings.TrimSuffix(box.log(), "\n"), "\n")
-	whole := regexp.MustCompile(`^20\S+Z [a-z -]+ session_id=\S+`)
-	for _, line := range lines {
-		if !whole.MatchString(line) {
-			t.Errorf("torn: %q", line)
-		}
-	}
-	if n := strings.Count(box.log(), "verdict=block"); n != 64 {
-		t.Errorf("%d reviews in the log", n)
 	}
 }
 
@@ -196,6 +159,10 @@ func TestFaultReviewer(t *testing.T) {
 		{"exits_before_output", "exit 1", "", "exit status 1"},
 		{"exits_without_output", "exit 0", "", "without a result"},
 		{"dies_in_mid_line", `printf '{"type":"result","subtype":"succ'; kill -9 $$`, "", "dropped a line"},
+		{"never_reads_stdin", result, blockNotYet, ""},
+		{"no_last_newline", `printf %s "$(` + result + `)"`, blockNotYet, ""},
+		{"closes_stdout_early", result + "; exec >&-; sleep 0.2", blockNotYet, ""},
+		{"pipes_held_by_child", result + "; sleep 100 & exit 0", blockNotYet, ""},
 		{"floods_stderr", "head -c 100000000 /dev/zero | tr '\\0' x >&2\n" + result, blockNotYet, ""},
 		{"floods_stdout", "head -c 100000000 /dev/zero | tr '\\0' x; echo\n" + result, blockNotYet, "over 32 MiB"},
 		{"nul_and_bad_utf8", `printf '\000\377\n{"type":"\377"}\n'` + "\n" + result, blockNotYet, "dropped a line"},
@@ -209,7 +176,11 @@ func TestFaultReviewer(t *testing.T) {
 			box.claudeIs(test.script)
 			var stdout, stderr strings.Builder
 			cmd := box.command("ccc", "supervisor-hook")
-			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(box.event("Stop", "")), &stdout, &stderr
+			event := box.event(eventStop, "")
+			if test.name == "never_reads_stdin" { // more than a pipe holds
+				event = box.event(eventStop, `"last_assistant_message":"`+strings.Repeat("x", 300000)+`"`)
+			}
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(event), &stdout, &stderr
 			if err := cmd.Run(); err != nil || stdout.String() != test.stdout || !strings.Contains(stderr.String(), test.stderr) {
 				t.Errorf("%v, stdout %q, stderr %.500q", err, stdout.String(), stderr.String())
 			}
@@ -372,58 +343,25 @@ func TestReliabilityListed(t *testing.T) {
 	}
 }
 
-// Whoever reads the hook's stderr may close it in the middle of a review: the decision is given.
-func TestFaultStderrClosed(t *testing.T) {
-	box := newHookBox(t)
-	box.reviews(fakeReview{runs(`echo x >"$FAKE_CLAUDE_DIR/runs"; while [ ! -e "$FAKE_CLAUDE_DIR/closed" ]; do sleep 0.05; done`),
-		says(strings.Repeat("what the reviewer thinks ", 10000)), says("more"), decides(false, "not yet")})
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := box.command("ccc", "supervisor-hook")
-	var stdout strings.Builder
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(box.event(eventStop, "")), &stdout, write
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	write.Close()
-	for deadline := time.Now().Add(20 * time.Second); box.read("../fake/runs") == "" && time.Now().Before(deadline); {
-		time.Sleep(10 * time.Millisecond)
-	}
-	read.Close()
-	box.write("../fake/closed", 0o600, "")
-	if err := cmd.Wait(); err != nil || stdout.String() != blockNotYet {
-		t.Errorf("%v: %q", err, stdout.String())
-	}
-}
-
-// Without a count nothing would bound the loop of a question: it goes to the user unreviewed.
-func TestFaultQuestionUncounted(t *testing.T) {
-	box := newHookBox(t)
-	box.write(statePath+"/x", 0o600, "") // a directory in the place of the file
-	got := box.hook(box.event(eventPreToolUse, asked))
-	if got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-1/args") != "" || !strings.Contains(got.stderr, "only the first stop is reviewed") {
-		t.Errorf("%+v", got)
-	}
-}
-
-// A reader of the hook's stderr that does not read delays neither decision, deadline nor signal.
+// A reader of the hook's stderr that does not read, or closes it, delays neither decision, deadline nor signal.
 func TestFaultStderrUnread(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("what the reviewer thinks ", 4000)
-	tests := []struct {
-		name   string
+	runsOn := runs(`echo x >"$FAKE_CLAUDE_DIR/runs"; while [ ! -e "$FAKE_CLAUDE_DIR/end" ]; do sleep 0.05; done`)
+	long := says(strings.Repeat("what the reviewer thinks ", 4000))
+	for name, test := range map[string]struct {
 		review fakeReview
-		signal bool
+		meet   func(read *os.File, box *sandbox, cmd *exec.Cmd) // once the reviewer runs
 		stdout string
 	}{
-		{"decision", fakeReview{says(long), says(long), says(long), decides(false, "not yet")}, false, blockNotYet},
-		{"deadline", fakeReview{says(long), says(long), runs("sleep 300")}, false, ""},
-		{"signal", fakeReview{says(long), says(long), runs(`echo x >"$FAKE_CLAUDE_DIR/runs"; sleep 300`)}, true, ""},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+		"decision": {fakeReview{long, long, long, decides(false, "not yet")}, nil, blockNotYet},
+		"deadline": {fakeReview{long, long, runs("sleep 300")}, nil, ""},
+		"signal":   {fakeReview{long, long, runsOn}, func(_ *os.File, _ *sandbox, cmd *exec.Cmd) { cmd.Process.Signal(syscall.SIGTERM) }, ""},
+		"closed": {fakeReview{runsOn, long, long, decides(false, "not yet")}, func(read *os.File, box *sandbox, _ *exec.Cmd) {
+			read.Close()
+			box.write("../fake/end", 0o600, "")
+		}, blockNotYet},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			box := newHookBox(t)
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
@@ -434,27 +372,22 @@ func TestFaultStderrUnread(t *testing.T) {
 			}
 			defer read.Close()
 			cmd := box.command("ccc", "supervisor-hook")
-			cmd.Stdin, cmd.Stderr = strings.NewReader(box.event(eventStop, "")), write
-			stdout, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			start := time.Now()
+			var stdout strings.Builder
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(box.event(eventStop, "")), &stdout, write
+			start, most := time.Now(), 14*time.Second
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
 			write.Close()
-			for test.signal && box.read("../fake/runs") == "" && time.Since(start) < 8*time.Second {
-				time.Sleep(10 * time.Millisecond)
-			}
-			most := 14 * time.Second
-			if test.signal {
-				cmd.Process.Signal(syscall.SIGTERM)
+			if test.meet != nil {
+				for box.read("../fake/runs") == "" && time.Since(start) < 8*time.Second {
+					time.Sleep(10 * time.Millisecond)
+				}
+				test.meet(read, box, cmd)
 				start, most = time.Now(), 3*time.Second
 			}
-			text, _ := io.ReadAll(stdout)
-			if err := cmd.Wait(); err != nil || string(text) != test.stdout || time.Since(start) > most {
-				t.Errorf("%v after %v: %q", err, time.Since(start), text)
+			if err := cmd.Wait(); err != nil || stdout.String() != test.stdout || time.Since(start) > most {
+				t.Errorf("%v after %v: %q", err, time.Since(start), stdout.String())
 			}
 		})
 	}

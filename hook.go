@@ -4,12 +4,17 @@ package main
 // exit code 0: Claude Code takes 2, and so Go's code for a panic, as "block".
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // reviewersOwn answers the hook of a reviewer's own claude. Claude Code takes it for no decision.
@@ -38,6 +43,13 @@ func supervisorHook(c *call) error {
 	return nil
 }
 
+// A hook is the answer to one event.
+type hook struct {
+	supervision
+	event  *hookEvent
+	caller caller
+}
+
 // decide reads the event and returns the decision, nil for none. state is the --state-dir flag, or "".
 func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err error) {
 	event, err := readEvent(stdin)
@@ -48,16 +60,19 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	if err != nil {
 		return nil, err
 	}
-	h := &hook{event: event, dirs: d, session: stateDir(d.state).session(event.SessionID), stderr: stderr}
+	h := &hook{supervision: supervision{dirs: d, stderr: stderr}, event: event}
+	h.session = stateDir(d.state).session(event.SessionID)
+	h.project = cmp.Or(os.Getenv(projectVariable), event.Cwd)
 	operand, isCommand := slashCommand(event.Prompt)
-	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project())
+	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project)
 	if inSession() {
 		h.caller = h.session.dir.callerOf(clientAncestry())
 	} else { // a person or a script runs the hook by hand, and there is no client
 		h.caller = h.session.dir.callerOf(ancestry(os.Getpid()))
 		h.caller.client, h.caller.byHand = "", true
 	}
-	supervised := h.isSupervised()
+	h.isWanted = func() bool { return h.session.supervised(h.caller) }
+	supervised := h.isWanted()
 	if !supervised && !isCommand {
 		return nil, nil
 	}
@@ -71,18 +86,93 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 		fmt.Fprintln(stderr, "ccc: writing to the state directory:", err)
 	}
 	h.log(hookSubcommand+" invoked", "event", event.HookEventName)
-	h.warn("reading the hook event", event.oddity())
+	if len(event.odd) > 0 {
+		h.warn("reading the hook event", errors.New("of another type than expected: "+strings.Join(event.odd, ", ")))
+	}
 	switch {
 	case event.AgentID != "":
 		return nil, nil
 	case isCommand:
 		return h.command(operand, supervised), nil
 	case event.HookEventName == eventPrompt:
-		return h.prompt(), nil
-	case event.HookEventName == eventStop, event.HookEventName == eventPreToolUse && event.ToolName == askUserQuestion:
-		return h.decision(h.supervise()), nil
+		return h.prompt(event.Prompt), nil
+	case event.isStop(), event.HookEventName == eventPreToolUse && event.ToolName == askUserQuestion:
+		return h.decision(h.stop()), nil
 	}
 	return nil, nil
+}
+
+// stop counts a stop or a question and has it reviewed.
+func (h *hook) stop() outcome {
+	entry := record{Event: h.event.HookEventName}
+	config, err := loadConfig(h.dirs)
+	if err != nil {
+		return h.failed(entry, err)
+	}
+	ctx, cancel := h.untilEnded(h.patience(config, h.event.HookEventName))
+	defer cancel()
+	request := h.request()
+	entry.Limit = reviewLimit(config)
+	err = h.update(func(s *sessionState) {
+		entry.Iteration = s.nextIteration(entry.Limit, request.newest)
+		if h.event.isStop() {
+			s.Scheduled = h.event.scheduled()
+		}
+	})
+	if err != nil {
+		h.warn("counting the iteration", err)
+		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
+		if h.event.StopHookActive || !h.event.isStop() {
+			return h.failed(entry, errors.New("without a count only the first stop is reviewed"))
+		}
+		entry.Iteration = 1
+	}
+	if entry.Iteration == 0 {
+		entry.Verdict, entry.Told = verdictLimit, inSession() && h.event.isStop()
+		h.print(say(limitSkipped, entry.Limit))
+		h.record(entry)
+		return outcome{Verdict: verdictLimit, Feedback: say(limitReached, count(entry.Limit, reviews))}
+	}
+	rule := strings.Repeat("─", 60)
+	h.print(rule, say(hookBegun), fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, entry.Event, round(entry)), rule)
+	request.iteration, request.limit = entry.Iteration, entry.Limit
+	return h.review(ctx, config, entry, request)
+}
+
+// update changes the session's state, and notes the client and, if there was one, its supervised launch in it.
+func (h *hook) update(change func(*sessionState)) error {
+	return h.session.update(func(s *sessionState) {
+		s.Client = cmp.Or(h.caller.client, s.Client)
+		if h.caller.launched.After(s.LaunchedAt) {
+			s.LaunchedAt = h.caller.launched
+		}
+		change(s)
+	})
+}
+
+// request is what the reviewer is told of the event. The transcript says which of the user's requests stand; the
+// timeline is the fallback.
+func (h *hook) request() reviewRequest {
+	e := h.event
+	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, lastMessage: e.LastAssistantMessage}
+	if !e.isStop() {
+		r.question = append(json.RawMessage{}, e.ToolInput...) // a question even if it does not say which
+	}
+	var prompts []string
+	err := h.session.readTimeline(func(past record) {
+		switch {
+		case past.Prompt != "":
+			prompts, r.lastFeedback = append(prompts, past.Prompt), ""
+		case past.Verdict == verdictBlock:
+			r.lastFeedback = past.Feedback
+		}
+	})
+	h.warn("reading the timeline", err)
+	if r.conversation, err = e.conversation(prompts); err != nil {
+		h.warn("reading the transcript", err)
+		r.requests, r.unconfirmed = prompts, true
+	}
+	return r
 }
 
 // blocked is the decision that sends the agent on, or keeps a prompt from it. JSON members come in the order of
@@ -104,7 +194,7 @@ func systemMessage(text string) any {
 // goes to the user anyway. What the reviewer leaves to the user is shown, in a session a failed review and the
 // limit too.
 func (h *hook) decision(found outcome) any {
-	feedback, isStop := h.cutFeedback(found.Feedback), h.event.HookEventName == eventStop
+	feedback, isStop := h.cutFeedback(found.Feedback), h.event.isStop()
 	switch {
 	case found.Verdict == "":
 		return nil
@@ -150,7 +240,7 @@ func (h *hook) command(operand string, supervised bool) any {
 		return blocked(say(modeUnclear, operand))
 	}
 	on, task := operand != "off", operand != "on" && operand != "off"
-	switch scheduled := h.isScheduled(); {
+	switch scheduled := h.isScheduled(h.event.Prompt); {
 	case scheduled && task: // it goes on as it is, like every prompt that the agent has scheduled
 		return nil
 	case scheduled:
@@ -164,22 +254,31 @@ func (h *hook) command(operand string, supervised bool) any {
 	config, _ := loadConfig(h.dirs)
 	limit := reviewLimit(config)
 	h.record(record{Event: eventSwitch, Mode: modeWord(on), By: switchedInSession, Limit: limit})
-	switch operand {
-	case "on":
+	switch {
+	case task:
+		return h.prompt(operand)
+	case on:
 		h.keepInstructions()
 		return blocked(say(modeOn, count(limit, reviews)))
-	case "off":
-		return blocked(say(modeOff))
 	}
-	h.event.Prompt = operand
-	return h.prompt()
+	return blocked(say(modeOff))
+}
+
+// isScheduled tells whether the prompt is one that the agent has scheduled, as of the session's last stop. Its event
+// tells a long one clipped.
+func (h *hook) isScheduled(prompt string) bool {
+	state, _ := h.session.state()
+	return slices.ContainsFunc(state.Scheduled, func(scheduled string) bool {
+		start, _, clipped := strings.Cut(scheduled, "… [+")
+		return scheduled == prompt || clipped && start != "" && strings.HasPrefix(prompt, start)
+	})
 }
 
 // prompt notes a new request of the user's, which has its own budget, and what the reviewer is told at this time.
 // The answer tells, once, what became of the last review if that could not be told before; the first of a session
 // tells that the session is supervised. What Claude Code submits itself is no request.
-func (h *hook) prompt() any {
-	if h.event.Prompt != "" && !isUsers(h.event.Prompt) || h.isScheduled() {
+func (h *hook) prompt(text string) any {
+	if text != "" && !isUsers(text) || h.isScheduled(text) {
 		return nil
 	}
 	var last record
@@ -191,27 +290,154 @@ func (h *hook) prompt() any {
 	})
 	h.warn("reading the timeline", err)
 	h.warn("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
-	h.record(record{Event: eventPrompt, Prompt: h.event.Prompt})
+	h.record(record{Event: eventPrompt, Prompt: text})
 	h.keepInstructions()
 	switch {
-	case last.Told:
-	case last.Verdict == verdictFailed:
+	case last.Verdict == verdictFailed && !last.Told:
 		return systemMessage(say(earlierFailed, cutMiddle(last.Error, 200), h.session.dir.logFile()))
-	case last.Verdict == verdictLimit:
+	case last.Verdict == verdictLimit && !last.Told:
 		return systemMessage(say(earlierLimit, count(last.Limit, reviews), h.session.dir.logFile()))
+	case !first || !inSession():
+		return nil
 	}
-	if first && inSession() {
-		return h.introduction()
-	}
-	return nil
-}
-
-// introduction tells that the session is supervised: the newest clients hide what was printed before they started.
-func (h *hook) introduction() any {
+	// The newest clients hide what was printed before they started.
 	config, _ := loadConfig(h.dirs)
 	provider := os.Getenv(providerVariable)
 	if provider != "" {
 		provider = say(introducedProvider, provider)
 	}
 	return systemMessage(say(introduction, count(reviewLimit(config), reviews), provider))
+}
+
+// A hookEvent is what Claude Code tells a hook.
+type hookEvent struct {
+	SessionID            string
+	TranscriptPath       string
+	Cwd                  string
+	HookEventName        string
+	StopHookActive       bool // this stop follows one that a hook blocked
+	LastAssistantMessage string
+	BackgroundTasks      json.RawMessage // an array
+	SessionCrons         json.RawMessage // an array: prompts that the agent has scheduled
+	ToolName             string
+	ToolInput            json.RawMessage // an object
+	ToolUseID            string
+	Prompt               string
+	AgentID              string // set when a subagent, not the session's own agent, is at work
+
+	odd []string // the fields that were of another type than expected
+}
+
+// UnmarshalJSON reads an event. A field of another type than expected counts as absent, so that a release of Claude
+// Code that changes one does not end the reviews, unless absence would have ccc answer what is not for it or review
+// without a bound. Of a prompt or a message that comes as a list of blocks the texts count.
+func (e *hookEvent) UnmarshalJSON(text []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return err
+	}
+	const otherType = `"of another type"` // names no event that ccc answers, and an agent
+	for _, field := range []struct {
+		name, begins string // what a value of the right type begins with
+		value        any
+		otherwise    string // what is read instead of a value of another type
+	}{
+		{"session_id", `"`, &e.SessionID, ""},
+		{"transcript_path", `"`, &e.TranscriptPath, ""},
+		{"cwd", `"`, &e.Cwd, ""},
+		{"hook_event_name", `"`, &e.HookEventName, otherType},
+		{"stop_hook_active", "tf", &e.StopHookActive, "true"},
+		{"last_assistant_message", `"`, (*blockText)(&e.LastAssistantMessage), string(members["last_assistant_message"])},
+		{"background_tasks", "[", &e.BackgroundTasks, ""},
+		{"session_crons", "[", &e.SessionCrons, ""},
+		{"tool_name", `"`, &e.ToolName, ""},
+		{"tool_input", "{", &e.ToolInput, ""},
+		{"tool_use_id", `"`, &e.ToolUseID, ""},
+		{"prompt", `"`, (*blockText)(&e.Prompt), string(members["prompt"])},
+		{"agent_id", `"`, &e.AgentID, otherType},
+	} {
+		value := string(members[field.name])
+		if value == "" || value == "null" {
+			continue
+		}
+		if !strings.Contains(field.begins, value[:1]) {
+			e.odd = append(e.odd, field.name)
+			value = field.otherwise
+		}
+		_ = json.Unmarshal([]byte(value), field.value) // it is of that type, or empty
+	}
+	return nil
+}
+
+// inputPatience is for the event: Claude Code writes it at once, and a caller that has not done so in this time never
+// will.
+const inputPatience = 5 * time.Second
+
+// readEvent reads one event from stdin. It does not wait for the end of stdin. Only the session id is
+// indispensable.
+func readEvent(stdin io.Reader) (*hookEvent, error) {
+	event, read := new(hookEvent), make(chan error, 1)
+	go func() { read <- json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(event) }()
+	var err error
+	select {
+	case err = <-read:
+	case <-time.After(inputPatience):
+		return nil, fmt.Errorf("reading the hook event: nothing complete on stdin after %s", inputPatience)
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		err = errors.New("stdin is empty")
+	case err == nil && event.SessionID == "":
+		err = errors.New("it has no session_id")
+	case err == nil && !validSession(event.SessionID):
+		err = errors.New("its session_id is not one")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the hook event: %w", err)
+	}
+	event.HookEventName = cmp.Or(event.HookEventName, eventStop)
+	return event, nil
+}
+
+func (e *hookEvent) isStop() bool { return e.HookEventName == eventStop }
+
+// scheduled are the prompts that Claude Code will submit by itself, as the event of a stop tells.
+func (e *hookEvent) scheduled() (prompts []string) {
+	var crons []struct {
+		Prompt string `json:"prompt"`
+	}
+	_ = json.Unmarshal(e.SessionCrons, &crons) // another shape tells of none
+	for _, cron := range crons {
+		prompts = append(prompts, cron.Prompt)
+	}
+	return prompts
+}
+
+// transcriptPatience is for the last entries to arrive in the transcript, which Claude Code writes a moment later.
+const transcriptPatience = 2 * time.Second
+
+// conversation reads the transcript, once the last of prompts is in it, and what the agent said or asked last: what
+// the user typed while the agent worked comes before that.
+func (e *hookEvent) conversation(prompts []string) (talk conversation, err error) {
+	if e.TranscriptPath == "" {
+		return talk, errors.New("the event names none")
+	}
+	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
+		talk, err = readConversation(e.TranscriptPath)
+		arrived := len(prompts) == 0 || slices.ContainsFunc(talk.requests, func(request string) bool {
+			return strings.HasSuffix(request, strings.TrimSpace(prompts[len(prompts)-1]))
+		})
+		if err == nil && arrived && e.saysLast(talk.last) || time.Now().After(deadline) {
+			return talk, err
+		}
+	}
+}
+
+// saysLast tells whether words, the agent's last in the transcript, are those of the event.
+func (e *hookEvent) saysLast(words string) bool {
+	if !e.isStop() {
+		return e.ToolUseID == "" || words == toolUse+e.ToolUseID
+	}
+	said, words := strings.TrimSpace(e.LastAssistantMessage), strings.TrimSpace(words)
+	return words != "" && (strings.Contains(said, words) || strings.Contains(words, said))
 }

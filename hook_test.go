@@ -113,20 +113,16 @@ func TestHook(t *testing.T) {
 		{name: "stdin_array", stdin: "[]", stderr: []string{"reading the hook event"}},
 		{name: "stdin_truncated", stdin: `{"session_id":"a`, stderr: []string{"reading the hook event"}},
 		{name: "session_missing", stdin: `{}`, stderr: []string{"no session_id"}},
-		{name: "session_number", stdin: `{"session_id":5}`, stderr: []string{"session_id"}},
-		{name: "session_path", stdin: `{"session_id":"../../x"}`, stderr: []string{"session_id"}},
-		{name: "session_flag", stdin: `{"session_id":"-x"}`, stderr: []string{"session_id"}},
-		{name: "session_path_inside", stdin: `{"session_id":"a/../../x"}`, stderr: []string{"session_id"}},
-		{name: "session_blank", stdin: `{"session_id":"a b"}`, stderr: []string{"session_id"}},
-		{name: "session_dot", stdin: `{"session_id":".a"}`, stderr: []string{"session_id"}},
-		{name: "session_of_129", stdin: `{"session_id":"` + strings.Repeat("a", 129) + `"}`, stderr: []string{"session_id"}},
 		{name: "session_of_128", stdin: `{"session_id":"` + strings.Repeat("a", 126) + `_.","hook_event_name":"SessionEnd"}`, files: []string{logPath}, silent: true},
-		{name: "session_long", stdin: `{"session_id":"` + strings.Repeat("a", 10000) + `"}`,
-			stderr: []string{"session_id"}},
 
 		{name: "unknown_flag", args: []string{"--nonsense"}, stdin: "{}",
 			stderr: []string{"nonsense", "usage:"}, code: 1},
 		{name: "operand", args: []string{"x"}, stdin: "{}", stderr: []string{`"x"`, "usage:"}, code: 1},
+	}
+	for _, id := range []string{`5`, `"../../x"`, `"-x"`, `"a/../../x"`, `"a b"`, `".a"`, `"` + strings.Repeat("a", 129) + `"`} {
+		bad := tests[0]
+		bad.name, bad.stdin, bad.files, bad.stdout, bad.stderr = "session "+id[:min(len(id), 9)], `{"session_id":`+id+`}`, nil, "", []string{"session_id"}
+		tests = append(tests, bad)
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -228,22 +224,6 @@ func TestHookNotes(t *testing.T) {
 	})
 }
 
-func TestHookOutputIsTheStream(t *testing.T) {
-	box := newHookBox(t)
-	lines := `{"type":"system","session_id":"r-1"}` + "\n" + `{"a" : "<&>\u4e2d 中"}` + "\r\nwarning: not json\n" +
-		`{"type":"result","subtype":"success","structured_output":{"allow_stop":true,"feedback":""}}`
-	box.write("../fake/stream", 0o600, lines)
-	box.write("../fake/review", 0o600, `sh cat "$FAKE_CLAUDE_DIR/stream"`)
-	box.stop("")
-	want := strings.Replace(lines, "warning: not json\n", "", 1) + "\n"
-	if got := box.read(outputPath); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if log := box.log(); !strings.Contains(log, "warning") || !strings.Contains(log, "verdict=allow") {
-		t.Errorf("log %s", log)
-	}
-}
-
 // The file of the reviewer's output holds the reviews of the present request.
 func TestHookOutputOfRequest(t *testing.T) {
 	box := newHookBox(t)
@@ -282,22 +262,17 @@ func TestHookLongFeedback(t *testing.T) {
 	}
 }
 
-// A claude that lacks an optional flag is called again without it; any other
-// unknown flag is a failed review.
+// A claude that lacks an optional flag is called again without it, once; any other unknown flag is a failed review.
 func TestHookUnknownFlags(t *testing.T) {
 	t.Parallel()
 	box := newHookBox(t)
 	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.1.120")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
-	box.reviews(blocks("not yet"))
 	if got := box.stop(""); got.stdout != blockNotYet {
 		t.Errorf("got %+v", got)
 	}
 	args := box.read("../fake/reviewer-1/args")
-	if strings.Contains(args, "snapshot") || !strings.Contains(args, "--settings\n"+reviewerSettings("", false)) {
-		t.Errorf("arguments %s", args)
-	}
-	for _, flag := range []string{"--max-budget-usd", "--allowedTools", "--add-dir", "--model"} { // with nothing to say
+	for _, flag := range []string{"--system-prompt-snapshot", "--max-budget-usd", "--allowedTools", "--add-dir", "--model"} { // with nothing to say
 		if strings.Contains(args, flag+"\n") {
 			t.Errorf("%s is given: arguments %s", flag, args)
 		}
@@ -305,64 +280,18 @@ func TestHookUnknownFlags(t *testing.T) {
 	if got := strings.Count(box.log(), " review started "); got != 1 {
 		t.Errorf("begun %d times, want once", got)
 	}
-	if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "第 1 轮，最多 10 轮") {
-		t.Errorf("the request that was answered is %q", request)
-	}
 	// What is said once the review has begun is about something else.
 	box.reviews(fakeReview{runs(`echo "error: unknown option '--max-budget-usd'" >&2`), decides(false, "not yet")})
 	if got := box.stop(""); got.stdout != blockNotYet || strings.Contains(got.stderr, "--max-budget-usd: going on") || box.read("../fake/reviewer-3/args") != "" {
 		t.Errorf("got %+v", got)
 	}
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
-	for _, flag := range []string{"--json-schema", "--system-prompt", "--settings", "--permission-mode", "--strict-mcp-config", "--max-budget-usd"} {
-		box.claudeIs(fmt.Sprintf("case \" $* \" in *' %s '*) echo \"error: unknown option '%[1]s'\" >&2; exit 1 ;; esac\nexec %s \"$@\"\n", flag, fakeClaude()))
-		if got := box.stop(""); got.stdout != "" || !strings.Contains(got.stderr, "no review: ") || !strings.Contains(got.stderr, flag) {
-			t.Errorf("%s: %+v", flag, got)
-		}
-	}
-}
-
-// A claude, or a wrapper, that rejects an optional flag again and again, or one that ccc did not pass, is called again once at most.
-func TestHookFlagRejectedAgain(t *testing.T) {
-	t.Parallel()
-	for flag, want := range map[string]int{"--system-prompt-snapshot": 2, "--max-budget-usd": 1} {
-		box := newHookBox(t)
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
+	for flag, calls := range map[string]int{"--json-schema": 1, "--settings": 1, "--strict-mcp-config": 1, "--max-budget-usd": 1, "--system-prompt-snapshot": 2, "--not-passed": 1} {
 		box.claudeIs(fmt.Sprintf(`echo called >>"$HOME/calls"; echo "error: unknown option '%s'" >&2; exit 1`, flag))
-		got := box.stop("")
-		if got.stdout != "" || !strings.Contains(got.stderr, "no review: ") || !strings.Contains(got.stderr, flag) || strings.Contains(got.stderr, "no verdict within") {
-			t.Errorf("%s: %+v", flag, got)
+		box.write("calls", 0o600, "")
+		if got := box.stop(""); got.stdout != "" || !strings.Contains(got.stderr, "no review: ") || !strings.Contains(got.stderr, flag) || strings.Count(box.read("calls"), "called") != calls {
+			t.Errorf("%s: %+v, called %q", flag, got, box.read("calls"))
 		}
-		if calls := strings.Count(box.read("calls"), "called"); calls != want {
-			t.Errorf("%s: called %d times, want %d", flag, calls, want)
-		}
-	}
-}
-
-// What the reviewer's settings forbid, word by word: some versions heed only one of the two rules against edits.
-func TestHookReviewersSettings(t *testing.T) {
-	const common = `{"disableAllHooks":true,"permissions":{"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor","ScheduleWakeup","SendMessage","Workflow"%s],` +
-		`"deny":["Edit(//**)","Edit(//**/*)"]}%s}`
-	for want, got := range map[string]string{
-		fmt.Sprintf(common, `,"mcp__*"`, ""): reviewerSettings("", false),
-		fmt.Sprintf(common, "", ""):          reviewerSettings("", true),
-		fmt.Sprintf(common, `,"mcp__*"`, `,"sandbox":{"autoAllowBashIfSandboxed":false,"excludedCommands":["ccc try:*"]}`): reviewerSettings("ccc try", false),
-	} {
-		if got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-}
-
-// A claude that finds the session nowhere is a failed review.
-func TestHookSessionNowhere(t *testing.T) {
-	box := newHookBox(t)
-	box.claudeIs("echo 'No conversation found with session ID: x' >&2; exit 1")
-	if got := box.stop(""); got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "no review: ") || !strings.Contains(got.stderr, "No conversation found") {
-		t.Errorf("%+v", got)
-	}
-	if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictFailed}) {
-		t.Errorf("verdicts %q", got)
 	}
 }
 
@@ -379,7 +308,9 @@ func TestHookReviewersCall(t *testing.T) {
 	box.hook(event)
 	want := strings.Join([]string{"--print", "--fork-session", "--resume", testSession, "--verbose", "--output-format", "stream-json",
 		"--json-schema", verdictSchema(), "--system-prompt", "judge it", "--system-prompt-snapshot", "off", "--no-session-persistence",
-		"--settings", reviewerSettings("", false), "--permission-mode", "plan", "--strict-mcp-config", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
+		// Word by word: some versions heed only one of the two rules against edits.
+		"--settings", `{"disableAllHooks":true,"permissions":{"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor","ScheduleWakeup","SendMessage","Workflow","mcp__*"],` +
+			`"deny":["Edit(//**)","Edit(//**/*)"]}}`, "--permission-mode", "plan", "--strict-mcp-config", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
 	if got := box.read("../fake/reviewer-1/args"); strings.TrimSpace(got) != strings.TrimSpace(want) {
 		t.Errorf("arguments\n%s\nwant\n%s", got, want)
 	}
@@ -487,6 +418,12 @@ func TestHookConcurrent(t *testing.T) {
 		}
 	}
 	slices.Sort(iterations)
+	whole := regexp.MustCompile(`^20\S+Z [a-z -]+ session_id=\S+`)
+	for line := range strings.Lines(box.log()) {
+		if !whole.MatchString(line) {
+			t.Errorf("torn: %q", line)
+		}
+	}
 	if len(records) != hooks || blocked != 10 || !slices.Equal(iterations, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
 		t.Errorf("%d records, %d blocked, iterations %v", len(records), blocked, iterations)
 	}
@@ -604,4 +541,87 @@ func TestSessionQuestion(t *testing.T) {
 			t.Errorf("got %+v, want %q", got, want)
 		}
 	}
+}
+
+// A field of another type than expected, as a later release may send it, ends no review: it counts as absent, and
+// the log says so.
+func TestEventOfAnotherType(t *testing.T) {
+	for _, test := range []struct {
+		name, event, members string
+		field                string // the one that the warning names
+		stdout               string
+		request              string // a part of the reviewer's request
+		absent               string // what is in no request
+	}{
+		{name: "cwd", event: eventStop, members: `"cwd":["/x"]`, field: "cwd", stdout: blockNotYet},
+		{name: "transcript_path", event: eventStop, members: `"transcript_path":{"path":"/x"}`, field: "transcript_path", stdout: blockNotYet},
+		{name: "background_tasks", event: eventStop, members: `"background_tasks":{"odd":1}`, field: "background_tasks", stdout: blockNotYet, absent: "odd"},
+		{name: "session_crons", event: eventStop, members: `"session_crons":"none"`, field: "session_crons", stdout: blockNotYet},
+		{name: "last_assistant_message", event: eventStop, members: `"last_assistant_message":[{"type":"text","text":"All is done."}]`,
+			field: "last_assistant_message", stdout: blockNotYet, request: "All is done."},
+		{name: "last_assistant_message_number", event: eventStop, members: `"last_assistant_message":1234567`, field: "last_assistant_message", stdout: blockNotYet, absent: "1234567"},
+		{name: "stop_hook_active", event: eventStop, members: `"stop_hook_active":"no"`, field: "stop_hook_active", stdout: blockNotYet},
+		{name: "tool_input", event: eventPreToolUse, members: `"tool_name":"AskUserQuestion","tool_use_id":7,"tool_input":["odd"]`, field: "tool_input, tool_use_id",
+			stdout: toolOutput("deny", "not yet"), request: "事件：AskUserQuestion", absent: "odd"},
+		{name: "tool_name", event: eventPreToolUse, members: `"tool_name":{"name":"AskUserQuestion"}`, field: "tool_name"},
+		{name: "agent_id", event: eventStop, members: `"agent_id":{"id":1}`, field: "agent_id"},
+		{name: "hook_event_name", event: eventStop, members: `"hook_event_name":["Stop"]`, field: "hook_event_name"},
+		{name: "null", event: eventStop, members: `"agent_id":null,"cwd":null,"stop_hook_active":null`, stdout: blockNotYet},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			box := newHookBox(t)
+			answer := box.hook(box.event(test.event, test.members))
+			if answer.code != 0 || answer.stdout != test.stdout {
+				t.Errorf("got %+v, want stdout %q", answer, test.stdout)
+			}
+			warning := "of another type than expected: " + test.field
+			if log := box.log(); strings.Contains(log, warning) != (test.field != "") {
+				t.Errorf("the log does not warn of %q alone:\n%s", test.field, log)
+			}
+			if test.stdout == "" {
+				return
+			}
+			request := box.read("../fake/reviewer-1/stdin")
+			if !strings.Contains(request, test.request) || test.absent != "" && strings.Contains(request, test.absent) {
+				t.Errorf("want %q, not %q in the request:\n%s", test.request, test.absent, request)
+			}
+		})
+	}
+}
+
+// A prompt that comes as a list of blocks is read, recorded and obeyed.
+func TestEventPromptInBlocks(t *testing.T) {
+	box := newHookBox(t)
+	blocks := func(text string) string { return `"prompt":[{"type":"text","text":"` + text + `"},{"type":"image"}]` }
+	if got := box.hook(box.event(eventPrompt, blocks("fix it"))); got.code != 0 || got.stdout != "" {
+		t.Errorf("got %+v", got)
+	}
+	if r := box.onlyTimeline(); len(r) != 1 || r[0].Prompt != "fix it" {
+		t.Errorf("timeline %+v", r)
+	}
+	if got := box.hook(box.event(eventPrompt, blocks("/supervisor off"))); !strings.Contains(got.stdout, `"decision":"block"`) {
+		t.Errorf("got %+v", got)
+	}
+	if got := box.stop(""); got.stdout != "" {
+		t.Errorf("reviewed after /supervisor off: %+v", got)
+	}
+}
+
+// FuzzHookEvent: an event that is taken has a session id that is safe as a file
+// name and an argument, and a name.
+func FuzzHookEvent(f *testing.F) {
+	for _, seed := range []string{"", "{}", `{"session_id":"a"}`, `{"session_id":"-x","hook_event_name":1}`, `{"session_id":"a","tool_input":{"questions":[{}]},"last_assistant_message":{}} x`,
+		`{"session_id":"a","SESSION_ID":"../x"}`, `{"session_id":"a","background_tasks":"\ud800"}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, input string) {
+		event, err := readEvent(strings.NewReader(input))
+		if err != nil {
+			return
+		}
+		if !validSession(event.SessionID) || event.HookEventName == "" || filepath.Base(event.SessionID) != event.SessionID || strings.HasPrefix(event.SessionID, "-") {
+			t.Errorf("took %+v", event)
+		}
+	})
 }

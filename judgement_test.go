@@ -12,6 +12,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -50,11 +51,8 @@ type judgementTurn struct {
 	Output string `json:"output,omitempty"`
 }
 
-// judgeWords is a language, and what it has of its own in a judgement: the words around the conversation.
-type judgeWords struct {
-	in                       string
-	begin, tool, result, end string
-}
+// judgeWords is a language and its words around the conversation.
+type judgeWords struct{ in, begin, tool, result, end string }
 
 var judgeLanguages = map[string]judgeWords{
 	"zh": {chinese, "以下是 Agent 与用户的对话：", "工具", "结果", "对话到此为止。"},
@@ -95,30 +93,24 @@ func (c judgementCase) request(words judgeWords) string {
 	}
 	b.WriteString("\n" + words.end + "\n\n")
 	request := reviewRequest{
+		conversation: conversation{requests: c.Prompts},
 		question:     c.Question,
-		requests:     c.Prompts,
 		tasks:        c.BackgroundTasks,
 		lastFeedback: c.LastFeedback,
 		iteration:    c.Iteration,
 		limit:        10,
 		noCopy:       "supervisor.try is false in ccc.json",
-		tryCommand:   c.tryCommand(),
+	}
+	if c.Copy {
+		request.tryCommand = tryCommand()
 	}
 	for _, turn := range c.Conversation {
 		if turn.Role == "assistant" {
 			request.lastMessage = turn.Text
 		}
 	}
-	b.WriteString(request.text())
+	b.WriteString(request.text(false))
 	return b.String()
-}
-
-// tryCommand is what runs a command in a copy for the case, "" where nothing does.
-func (c judgementCase) tryCommand() string {
-	if c.Copy {
-		return tryCommand()
-	}
-	return ""
 }
 
 // judge has claude judge the case, in a directory with the files of the case.
@@ -127,19 +119,18 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string, words ju
 	dir := t.TempDir()
 	for name, content := range c.Files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	stream := newStream(io.Discard, io.Discard, func(err error) { t.Log(err) })
 	complaints := &tail{limit: 2000}
 	args := []string{"--print", "--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema(),
-		"--system-prompt", defaultPrompt.in(words.in), "--settings", reviewerSettings(c.tryCommand(), false), "--permission-mode", "dontAsk"}
-	if try := c.tryCommand(); try != "" {
-		args = append(args, "--allowedTools", "Bash("+try+":*)")
+		"--system-prompt", defaultPrompt.in(words.in), "--permission-mode", "dontAsk", "--settings"}
+	if c.Copy {
+		args = append(args, reviewerSettings(tryCommand(), false), "--allowedTools", "Bash("+tryCommand()+":*)")
+	} else {
+		args = append(args, reviewerSettings("", false))
 	}
 	cmd := exec.Command(claude, args...)
 	env = append(slices.Clone(env), testMainVariable+"=1") // the program of the test is ccc
@@ -219,80 +210,53 @@ func TestRealClientJudgements(t *testing.T) {
 
 func TestJudgementCases(t *testing.T) {
 	nameForm := regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
-	names := map[string]string{}
-	allowed, questions, later, background := 0, map[bool]int{}, map[bool]int{}, 0
-	for base, c := range readJudgements(t) {
-		bad := func(format string, args ...any) {
-			t.Helper()
-			t.Errorf(base+": "+format, args...)
-		}
-		if c.Name+".json" != base || !nameForm.MatchString(c.Name) {
-			bad("name %q: want category_point, as in the file name", c.Name)
-		}
-		if other, ok := names[c.Name]; ok {
-			bad("the name %q is taken by %s", c.Name, other)
-		}
-		names[c.Name] = base
-		if c.AllowStop == nil {
-			bad("allow_stop is missing")
-			continue
-		}
-		if strings.TrimSpace(c.Why) == "" {
-			bad("why is missing")
-		}
-		if len(c.Prompts) == 0 || len(c.Conversation) == 0 {
-			bad("prompts and conversation are required")
-		}
-		if (c.Event == "PreToolUse") != (c.Question != nil) || c.Event != "Stop" && c.Event != "PreToolUse" {
-			bad("event %q: want Stop, or PreToolUse with a question", c.Event)
-		}
-		if c.Question != nil {
-			questions[*c.AllowStop]++
-			if strings.Count(string(c.Question), `"question"`) < 1 || strings.Count(string(c.Question), `"label"`) < 2 {
-				bad("a question needs a text and two options")
-			}
-		}
-		if len(c.BackgroundTasks) > 0 {
-			background++
-		}
-		if c.Iteration < 1 || (c.Iteration == 1) != (c.LastFeedback == "") {
-			bad("iteration %d does not go with last_feedback %q", c.Iteration, c.LastFeedback)
-		}
-		if c.Iteration > 1 {
-			later[*c.AllowStop]++
-		}
+	allowed, background, kinds := 0, 0, map[string]int{}
+	cases := readJudgements(t)
+	for base, c := range cases {
 		said := map[string]bool{}
 		for i, turn := range c.Conversation {
-			message := (turn.Role == "user" || turn.Role == "assistant") && turn.Text != "" && turn.Input+turn.Output == ""
-			call := turn.Tool != "" && turn.Input != "" && turn.Text == ""
-			if message && turn.Tool != "" || call && turn.Role != "" || !message && !call {
-				bad("turn %d is neither a message nor a tool call", i+1)
+			message := (turn.Role == "user" || turn.Role == "assistant") && turn.Text != "" && turn.Tool+turn.Input+turn.Output == ""
+			call := turn.Tool != "" && turn.Input != "" && turn.Text+turn.Role == ""
+			if !message && !call {
+				t.Errorf("%s: turn %d is neither a message nor a tool call", base, i+1)
 			}
 			if turn.Role == "user" {
 				said[turn.Text] = true
 			}
 		}
-		for _, p := range c.Prompts {
-			if !said[p] {
-				bad("the recorded prompt %q is not in the conversation", p)
+		for fault, found := range map[string]bool{
+			"the name is not category_point, as in the file name": c.Name+".json" != base || !nameForm.MatchString(c.Name),
+			"allow_stop is missing":                               c.AllowStop == nil,
+			"why, prompts and conversation are required":          strings.TrimSpace(c.Why) == "" || len(c.Prompts) == 0 || len(c.Conversation) == 0,
+			"it is no Stop, nor PreToolUse with a question":       (c.Event == "PreToolUse") != (c.Question != nil) || c.Event != "Stop" && c.Event != "PreToolUse",
+			"a question needs a text and two options": c.Question != nil &&
+				(!strings.Contains(string(c.Question), `"question"`) || strings.Count(string(c.Question), `"label"`) < 2),
+			"iteration and last_feedback don't go together": c.Iteration < 1 || (c.Iteration == 1) != (c.LastFeedback == ""),
+			"a recorded prompt is not in the conversation":  slices.ContainsFunc(c.Prompts, func(prompt string) bool { return !said[prompt] }),
+			"the last feedback is not in the conversation":  c.LastFeedback != "" && !said["Stop hook feedback:\n"+c.LastFeedback],
+		} {
+			if found {
+				t.Errorf("%s: %s", base, fault)
 			}
 		}
-		if c.LastFeedback != "" && !said["Stop hook feedback:\n"+c.LastFeedback] {
-			bad("the last feedback is not in the conversation")
+		if c.AllowStop == nil {
+			continue
 		}
 		if *c.AllowStop {
 			allowed++
 		}
+		if len(c.BackgroundTasks) > 0 {
+			background++
+		}
+		kinds[fmt.Sprint("question ", c.Question != nil, *c.AllowStop)]++
+		kinds[fmt.Sprint("later ", c.Iteration > 1, *c.AllowStop)]++
 	}
-	if len(names) < 16 {
-		t.Errorf("%d cases, want at least 16", len(names))
+	if refused := len(cases) - allowed; len(cases) < 16 || allowed-refused > 2 || refused-allowed > 2 {
+		t.Errorf("%d of %d cases allow: want at least 16, half and half", allowed, len(cases))
 	}
-	if refused := len(names) - allowed; allowed-refused > 2 || refused-allowed > 2 {
-		t.Errorf("%d cases allow and %d refuse: want half and half", allowed, refused)
-	}
-	for _, verdict := range []bool{true, false} {
-		if questions[verdict] == 0 || later[verdict] == 0 {
-			t.Errorf("allow_stop=%v: want a question and a later iteration among the cases", verdict)
+	for _, kind := range []string{"question true true", "question true false", "later true true", "later true false"} {
+		if kinds[kind] == 0 {
+			t.Errorf("no case is a %s: want a question and a later iteration of each verdict: %v", kind, kinds)
 		}
 	}
 	if background == 0 {

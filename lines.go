@@ -10,8 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -28,9 +26,7 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 // line returns the text on one line.
-func (t *tail) line() string {
-	return strings.Join(strings.Fields(strings.ToValidUTF8(string(t.text), "")), " ")
-}
+func (t *tail) line() string { return oneLine(string(t.text)) }
 
 // A lineWriter splits what is written to it into lines.
 type lineWriter struct {
@@ -39,6 +35,10 @@ type lineWriter struct {
 	part    []byte            // the beginning of a line that is not complete yet
 	skip    bool              // drop what comes up to the next newline
 }
+
+// inputLimit is in bytes, of what Claude Code writes to stdin: an event holds one message of the agent's or one prompt
+// of the user's.
+const inputLimit = 64 << 20
 
 // lineLimit is in bytes. A tool result with images can have tens of MiB; a line of more than this is dropped
 // instead of held in memory.
@@ -137,15 +137,11 @@ func (r *lineReader) close() {
 	}
 }
 
-// patientLimit is in bytes.
-const patientLimit = 4 << 20
-
-// A patientWriter passes on what is written to it and never makes its writer wait: of what a reader that does not
-// read leaves, it holds patientLimit, and drops the rest.
+// A patientWriter passes on what is written to it and never makes its writer wait: it drops what comes while a reader
+// that does not read has left a thousand pieces.
 type patientWriter struct {
 	pieces chan []byte // a nil piece is the end
 	done   chan struct{}
-	held   atomic.Int64 // bytes in pieces
 }
 
 func newPatientWriter(w io.Writer) *patientWriter {
@@ -153,7 +149,6 @@ func newPatientWriter(w io.Writer) *patientWriter {
 	go func() {
 		for piece := <-p.pieces; piece != nil; piece = <-p.pieces {
 			_, _ = w.Write(piece)
-			p.held.Add(-int64(len(piece)))
 		}
 		close(p.done)
 	}()
@@ -161,12 +156,9 @@ func newPatientWriter(w io.Writer) *patientWriter {
 }
 
 func (p *patientWriter) Write(piece []byte) (int, error) {
-	if len(piece) > 0 && p.held.Load()+int64(len(piece)) <= patientLimit {
-		select {
-		case p.pieces <- bytes.Clone(piece):
-			p.held.Add(int64(len(piece)))
-		default:
-		}
+	select {
+	case p.pieces <- append([]byte{}, piece...): // never nil
+	default:
 	}
 	return len(piece), nil
 }

@@ -55,31 +55,32 @@ func verdictSchema() string {
 
 // A reviewRequest is what the reviewer is told of one stop or question.
 type reviewRequest struct {
-	requests     []string        // the user's, oldest first
-	unconfirmed  bool            // they are those that were submitted: which of them stand is not known
-	incomplete   bool            // what came before the first was not found
+	conversation
+	unconfirmed  bool            // its requests are those that were submitted: which of them stand is not known
 	question     json.RawMessage // the input of AskUserQuestion; nil for a stop
 	lastMessage  string          // the agent's
-	here         string          // the agent's current directory
-	tree         string          // the working tree that the agent works in
-	project      string          // where the session was started
 	tasks        json.RawMessage // background tasks, as Claude Code lists them
+	here         string          // the agent's current directory
 	lastFeedback string          // of the review before, for the same request
 	iteration    int             // from 1
 	limit        int
-	keepCache    bool   // the instructions stand above the request, not in a system prompt
+
+	// What the plan of the review adds.
+	project      string // where the session was started
+	tree         string // the working tree that the agent works in
 	tryCommand   string // what runs a command in a throw-away copy; "": nothing does
 	noCopy       string // why not
 	unchangeable string // a file that no command can change there, with its group
 }
 
 // text is the message that asks for the review. What stays the same from one review to the next comes first, so
-// that the prompt cache of the API can serve it; what varies comes last.
-func (r reviewRequest) text() string {
+// that the prompt cache of the API can serve it; what varies comes last. With keepCache the instructions stand above
+// it, not in a system prompt.
+func (r reviewRequest) text(keepCache bool) string {
 	var b strings.Builder
 	section := func(text string) { b.WriteString("\n" + text + "\n") }
 	by := bySystemPrompt
-	if r.keepCache {
+	if keepCache {
 		by = byGuideAbove
 	}
 	b.WriteString(say(opening, say(by)) + "\n")
@@ -96,7 +97,7 @@ func (r reviewRequest) text() string {
 		if r.unconfirmed {
 			b.WriteString(say(requestsUnconfirmed) + "\n")
 		}
-		if r.incomplete {
+		if r.broken {
 			b.WriteString(say(requestsIncomplete) + "\n")
 		}
 		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.requests)))

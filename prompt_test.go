@@ -12,159 +12,36 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
 
-// The headings that every prompt has, in this order; the examples are between promptExamples and promptChecklist.
-const (
-	promptTitle = iota
-	promptRole
-	promptMaterials
-	promptStep1
-	promptStep2
-	promptRunFirst
-	promptCopy
-	promptNoCopy
-	promptStep3
-	promptTrap1
-	promptTrap2
-	promptTrap3
-	promptTrap4
-	promptTrap5
-	promptStep4
-	promptStep5
-	promptStops
-	promptConditions
-	promptSituations
-	promptQuestions
-	promptLaterRounds
-	promptStep6
-	promptQuality
-	promptTemplates
-	promptForbidden
-	promptExamples
-	promptChecklist
-	promptOutput
-	promptHeadings
-)
-
 // promptWords is what differs by language between the default prompts.
 type promptWords struct {
 	text       string
-	sizeLimit  int // bytes
-	headings   [promptHeadings]string
-	notAgent   string   // says that the reviewer is no longer the agent
-	trapParts  []string // each once in each trap
-	example    string   // the heading of example %d begins with it
-	parts      []string // each once in each example
-	stop       string   // begins the line of each legitimate way to stop
-	phrase     string   // encloses each forbidden phrase
-	language   string   // a rule: feedback is in the user's language
-	user       string   // what the feedback of an allow speaks of
-	length     func(feedback string) int
-	longest    int    // of a feedback, as length counts and as the prompt says
-	longestSay string // as the prompt says it
-	last       string // says that nothing follows the verdict
-	foreign    string // a regular expression of what must not occur; "": nothing
+	sizeLimit  int                       // bytes
+	example    string                    // the heading of example %d begins with it
+	phrase     string                    // encloses each forbidden phrase
+	user       string                    // what the feedback of an allow speaks of
+	length     func(feedback string) int // as the prompt counts
+	longest    int                       // of a feedback, as length counts
+	longestSay string                    // as the prompt says it
+	says       []string                  // rules that no structure shows
+	foreign    string                    // a regular expression of what must not occur; "": nothing
 }
 
 var promptLanguages = map[string]promptWords{
 	"zh": {
-		text:      defaultPrompt.zh,
-		sizeLimit: 31 << 10,
-		headings: [promptHeadings]string{
-			promptTitle:       "# 审查守则",
-			promptRole:        "## 角色：严格的任务审查者",
-			promptMaterials:   "## 你手里的材料",
-			promptStep1:       "## 第一步：理解用户需求",
-			promptStep2:       "## 第二步：检查实际工作",
-			promptRunFirst:    "### 怎么查：先跑，再读",
-			promptCopy:        "### 副本的用法",
-			promptNoCopy:      "### 没有副本的时候",
-			promptStep3:       "## 第三步：检查常见陷阱",
-			promptTrap1:       "### 陷阱一：只问不做",
-			promptTrap2:       "### 陷阱二：测试循环",
-			promptTrap3:       "### 陷阱三：虚假完成",
-			promptTrap4:       "### 陷阱四：缺少验证",
-			promptTrap5:       "### 陷阱五：错误放弃",
-			promptStep4:       "## 第四步：评估完成质量",
-			promptStep5:       "## 第五步：判断完成状态",
-			promptStops:       "### 六种正当的停法",
-			promptConditions:  "### allow_stop=true 的 5 个必要条件",
-			promptSituations:  "### allow_stop=false 的 7 种情形",
-			promptQuestions:   "### 提问事件（AskUserQuestion）的规矩",
-			promptLaterRounds: "### 第二轮起的规矩",
-			promptStep6:       "## 第六步：提供反馈",
-			promptQuality:     "### 反馈质量要求",
-			promptTemplates:   "### 反馈模板",
-			promptForbidden:   "### 禁止的反馈写法",
-			promptExamples:    "## 示例",
-			promptChecklist:   "## 快速检查清单",
-			promptOutput:      "## 输出格式",
-		},
-		notAgent:   "不再是上面对话里的 Agent",
-		trapParts:  []string{"- **样子**：", "- **查法**：", "- **无辜的情形**："},
-		example:    "示例 %d：",
-		parts:      []string{"**场景**：", "**判断**："},
-		stop:       `- \*\*[甲乙丙丁戊己]、`,
-		phrase:     `「([^」]+)」`,
-		language:   "用**用户的语言**",
-		user:       "用户",
-		length:     utf8.RuneCountInString,
-		longest:    300,
-		longestSay: "三百字",
-		last:       "不再说话",
+		text: defaultPrompt.zh, sizeLimit: 31 << 10, example: "示例 %d：", phrase: `「([^」]+)」`, user: "用户",
+		length: utf8.RuneCountInString, longest: 300, longestSay: "三百字",
+		says: []string{"不再是上面对话里的 Agent", "用**用户的语言**", "不再说话"},
 	},
 	"en": {
-		text:      defaultPrompt.en,
-		sizeLimit: 36 << 10,
-		headings: [promptHeadings]string{
-			promptTitle:       "# Review guide",
-			promptRole:        "## Role: strict task reviewer",
-			promptMaterials:   "## What you have in hand",
-			promptStep1:       "## Step 1: Understand what the user asked for",
-			promptStep2:       "## Step 2: Inspect the actual work",
-			promptRunFirst:    "### How to look: run first, then read",
-			promptCopy:        "### Using a copy",
-			promptNoCopy:      "### When there is no copy",
-			promptStep3:       "## Step 3: Check for common traps",
-			promptTrap1:       "### Trap 1: Asking instead of doing",
-			promptTrap2:       "### Trap 2: Test loop",
-			promptTrap3:       "### Trap 3: Fake completion",
-			promptTrap4:       "### Trap 4: Missing verification",
-			promptTrap5:       "### Trap 5: Giving up too early",
-			promptStep4:       "## Step 4: Assess the quality of the work",
-			promptStep5:       "## Step 5: Decide whether the work is finished",
-			promptStops:       "### Six legitimate ways to stop",
-			promptConditions:  "### The 5 necessary conditions for allow_stop=true",
-			promptSituations:  "### The 7 situations for allow_stop=false",
-			promptQuestions:   "### Question events (AskUserQuestion)",
-			promptLaterRounds: "### From the second round on",
-			promptStep6:       "## Step 6: Write the feedback",
-			promptQuality:     "### What good feedback contains",
-			promptTemplates:   "### Feedback templates",
-			promptForbidden:   "### Forbidden feedback",
-			promptExamples:    "## Examples",
-			promptChecklist:   "## Quick checklist",
-			promptOutput:      "## Output format",
-		},
-		notAgent:   "no longer the agent in the conversation above",
-		trapParts:  []string{"- **Signs**: ", "- **How to check**: ", "- **Innocent cases**: "},
-		example:    "Example %d: ",
-		parts:      []string{"**Scenario**: ", "**Judgement**: "},
-		stop:       `- \*\*[A-F]: `,
-		phrase:     `"([^"]+)"`,
-		language:   "**the user's language**",
-		user:       "user",
-		length:     func(feedback string) int { return len(strings.Fields(feedback)) },
-		longest:    180,
-		longestSay: "180 words",
-		last:       "say nothing more",
-		// Chinese characters, and the punctuation that goes with them.
-		foreign: `[\p{Han}\x{3000}-\x{303f}\x{ff00}-\x{ffef}]`,
+		text: defaultPrompt.en, sizeLimit: 36 << 10, example: "Example %d: ", phrase: `"([^"]+)"`, user: "user",
+		length: func(feedback string) int { return len(strings.Fields(feedback)) }, longest: 180, longestSay: "180 words",
+		says:    []string{"no longer the agent in the conversation above", "**the user's language**", "say nothing more"},
+		foreign: `[\p{Han}\x{3000}-\x{303f}\x{ff00}-\x{ffef}]`, // Chinese characters and their punctuation
 	},
 }
 
@@ -200,25 +77,6 @@ func promptSections(text string) []promptSection {
 		}
 	}
 	return all
-}
-
-// numberedItems returns the top-level "1. " items of a section and fails the test unless they are numbered 1, 2, 3
-// and so on.
-func numberedItems(t *testing.T, s promptSection) []string {
-	t.Helper()
-	item := regexp.MustCompile(`^(\d+)\. (.*)`)
-	var got []string
-	for _, line := range s.lines {
-		m := item.FindStringSubmatch(line)
-		if m == nil {
-			continue
-		}
-		got = append(got, m[2])
-		if want := strconv.Itoa(len(got)); m[1] != want {
-			t.Errorf("%s: item numbered %s, want %s", s.title, m[1], want)
-		}
-	}
-	return got
 }
 
 // exampleVerdict is the reviewer's answer; a missing or non-boolean allow_stop is told apart from false.
@@ -290,33 +148,19 @@ func decodeStrict(data []byte, v any) error {
 // promptVerdicts returns what the examples of a prompt decide, and fails the test where one has no verdict.
 func promptVerdicts(t *testing.T, w promptWords) (verdicts []exampleVerdict) {
 	t.Helper()
-	block := regexp.MustCompile("(?s)```json\n(.*?)\n```")
+	block := regexp.MustCompile("(?s)```json\n(.*?)\n```\n*$")
 	word, _, _ := strings.Cut(w.example, "%d")
 	for _, s := range promptSections(w.text) {
 		if !strings.HasPrefix(s.title, word) {
 			continue
 		}
-		if title := fmt.Sprintf(w.example, len(verdicts)+1); !strings.HasPrefix(s.title, title) || s.title == title || s.level != 3 {
+		if title := fmt.Sprintf(w.example, len(verdicts)+1); !strings.HasPrefix(s.title, title) || s.level != 3 {
 			t.Errorf("%q: want the heading ### %s...", s.title, title)
 		}
-		for _, part := range w.parts {
-			if strings.Count(s.text(), part) != 1 {
-				t.Errorf("%s: want one %q", s.title, part)
-			}
-		}
-		if !strings.HasSuffix(strings.TrimSpace(s.text()), "```") {
-			t.Errorf("%s: text after the verdict", s.title)
-		}
-		found := block.FindAllStringSubmatch(s.text(), -1)
-		if len(found) != 1 {
-			t.Fatalf("%s: %d JSON blocks, want 1", s.title, len(found))
-		}
 		var v exampleVerdict
-		if err := decodeStrict([]byte(found[0][1]), &v); err != nil {
-			t.Fatalf("%s: %v", s.title, err)
-		}
-		if v.AllowStop == nil || v.Feedback == nil {
-			t.Fatalf("%s: allow_stop and feedback are both required", s.title)
+		found := block.FindStringSubmatch(s.text())
+		if found == nil || decodeStrict([]byte(found[1]), &v) != nil || v.AllowStop == nil || v.Feedback == nil {
+			t.Fatalf("%s: it does not end with a verdict: %q", s.title, found)
 		}
 		verdicts = append(verdicts, v)
 	}
@@ -352,24 +196,51 @@ func TestPromptSize(t *testing.T) {
 func TestPromptTasks(t *testing.T) {
 	title, _, _ := strings.Cut(say(sectionTasks, "x"), "\n")
 	for tasks, told := range map[string]bool{"": false, "null": false, "[]": false, " [] ": false, `[{"id":"b1"}]`: true} {
-		if text := (reviewRequest{tasks: json.RawMessage(tasks)}).text(); strings.Contains(text, title) != told {
+		if text := (reviewRequest{tasks: json.RawMessage(tasks)}).text(false); strings.Contains(text, title) != told {
 			t.Errorf("%s: %s", tasks, text)
 		}
 	}
 }
 
+// What the Chinese prompt has, and, as TestPromptsAlike says, the English one with it.
 func TestPromptStructure(t *testing.T) {
+	sections := map[string]string{}
+	for _, s := range promptSections(defaultPrompt.zh) {
+		if sections[s.title] = s.text(); strings.TrimSpace(s.text()) == "" {
+			t.Errorf("heading %q has no text", s.title)
+		}
+	}
+	for _, title := range []string{"角色：严格的任务审查者", "第一步：理解用户需求", "第二步：检查实际工作", "第四步：评估完成质量", "第五步：判断完成状态", "第六步：提供反馈", "示例"} {
+		if sections[title] == "" {
+			t.Errorf("no heading %q", title)
+		}
+	}
+	const trap = `- \*\*(样子|查法|无辜的情形)\*\*：`
+	for _, test := range []struct {
+		title, form string // of what
+		least, most int
+	}{
+		{"陷阱一：只问不做", trap, 3, 3}, {"陷阱二：测试循环", trap, 3, 3}, {"陷阱三：虚假完成", trap, 3, 3},
+		{"陷阱四：缺少验证", trap, 3, 3}, {"陷阱五：错误放弃", trap, 3, 3},
+		{"六种正当的停法", `- \*\*[甲乙丙丁戊己]、`, 6, 6},
+		{"allow_stop=true 的 5 个必要条件", `\d+\. `, 5, 5},
+		{"allow_stop=false 的 7 种情形", `\d+\. `, 7, 7},
+		{"反馈模板", `> `, 4, 20},
+		{"快速检查清单", `- \[ \] `, 5, 20},
+		{"输出格式", `.*(allow_stop|feedback|StructuredOutput)`, 3, 20},
+	} {
+		if n := len(regexp.MustCompile(`(?m)^`+test.form).FindAllString(sections[test.title], -1)); n < test.least || n > test.most {
+			t.Errorf("%s: %d of %s, want %d to %d", test.title, n, test.form, test.least, test.most)
+		}
+	}
 	for language, w := range promptLanguages {
 		t.Run(language, func(t *testing.T) { checkPrompt(t, w) })
 	}
 }
 
 func checkPrompt(t *testing.T, w promptWords) {
-	if !utf8.ValidString(w.text) || strings.Contains(w.text, "\r") {
-		t.Error("the prompt must be UTF-8 with Unix line ends")
-	}
-	if !strings.HasSuffix(w.text, "\n") {
-		t.Error("the last line has no line end")
+	if !utf8.ValidString(w.text) || strings.Contains(w.text, "\r") || !strings.HasSuffix(w.text, "\n") {
+		t.Error("the prompt must be UTF-8 with Unix line ends, the last one too")
 	}
 	if n := strings.Count(w.text, "\n"); n < 400 || n > 500 {
 		t.Errorf("%d lines, want 400 to 500", n)
@@ -377,9 +248,6 @@ func checkPrompt(t *testing.T, w promptWords) {
 	// It travels with every review, so it stays far below the limit of 100 KiB.
 	if n := len(w.text); n > w.sizeLimit {
 		t.Errorf("%d bytes, want at most %d", n, w.sizeLimit)
-	}
-	if n := strings.Count(w.text, "```"); n%2 != 0 {
-		t.Error("a fenced block is not closed")
 	}
 	// The file is sent byte for byte: nothing may wait to be filled in.
 	if m := regexp.MustCompile(`\{\{|\$\{|%[sdv]`).FindString(w.text); m != "" {
@@ -390,62 +258,17 @@ func checkPrompt(t *testing.T, w promptWords) {
 			t.Errorf("another language's character in %q", m)
 		}
 	}
-
-	var headings []string
-	bySection := map[string]promptSection{}
-	word, _, _ := strings.Cut(w.example, "%d")
-	for _, s := range promptSections(w.text) {
-		if strings.TrimSpace(s.text()) == "" {
-			t.Errorf("heading %q has no text", s.title)
-		}
-		if !strings.HasPrefix(s.title, word) {
-			heading := strings.Repeat("#", s.level) + " " + s.title
-			headings = append(headings, heading)
-			bySection[heading] = s
+	for _, rule := range append(w.says, w.longestSay) {
+		if !strings.Contains(w.text, rule) {
+			t.Errorf("it does not say %q", rule)
 		}
 	}
-	if !slices.Equal(headings, w.headings[:]) {
-		t.Fatalf("headings\n%q, want\n%q", headings, w.headings)
-	}
-	section := func(heading int) promptSection { return bySection[w.headings[heading]] }
-	has := func(heading int, text string) {
-		t.Helper()
-		if !strings.Contains(section(heading).text(), text) {
-			t.Errorf("%s: does not say %q", w.headings[heading], text)
-		}
-	}
-
-	has(promptRole, w.notAgent)
-	for heading := promptTrap1; heading <= promptTrap5; heading++ {
-		for _, part := range w.trapParts {
-			if strings.Count(section(heading).text(), "\n"+part) != 1 {
-				t.Errorf("%s: want one %q", w.headings[heading], part)
-			}
-		}
-	}
-	if n := len(regexp.MustCompile(`(?m)^`+w.stop).FindAllString(section(promptStops).text(), -1)); n != 6 {
-		t.Errorf("%d ways to stop, want 6", n)
-	}
-	if got := numberedItems(t, section(promptConditions)); len(got) != 5 {
-		t.Errorf("%d conditions for allow_stop=true, want 5", len(got))
-	}
-	if got := numberedItems(t, section(promptSituations)); len(got) != 7 {
-		t.Errorf("%d situations for allow_stop=false, want 7", len(got))
-	}
-	has(promptQuality, w.language)
-	has(promptQuality, w.longestSay)
-	if n := strings.Count(section(promptTemplates).text(), "\n> "); n < 4 {
-		t.Errorf("%d feedback templates, want at least 4", n)
-	}
-	if n := strings.Count(section(promptChecklist).text(), "- [ ] "); n < 5 {
-		t.Errorf("%d points in the checklist, want at least 5", n)
-	}
-	for _, text := range []string{"`allow_stop`", "`feedback`", "StructuredOutput", w.last} {
-		has(promptOutput, text)
-	}
-
+	// The section of forbidden feedback is the one before the examples.
 	var forbidden []string
-	for _, m := range regexp.MustCompile(w.phrase).FindAllStringSubmatch(section(promptForbidden).text(), -1) {
+	sections := promptSections(w.text)
+	word, _, _ := strings.Cut(w.example, "%d")
+	first := slices.IndexFunc(sections, func(s promptSection) bool { return strings.HasPrefix(s.title, word) })
+	for _, m := range regexp.MustCompile(w.phrase).FindAllStringSubmatch(sections[first-2].text(), -1) {
 		forbidden = append(forbidden, strings.ToLower(m[1]))
 	}
 	if len(forbidden) < 10 {
@@ -463,23 +286,13 @@ func checkPrompt(t *testing.T, w promptWords) {
 		} else if w.length(feedback) < 30 {
 			t.Errorf("%s a refusal without usable feedback: %q", name, feedback)
 		}
-		if n := w.length(feedback); n > w.longest {
-			t.Errorf("%s feedback of %d, the prompt allows %s", name, n, w.longestSay)
-		}
-		for _, phrase := range forbidden {
-			if strings.Contains(strings.ToLower(feedback), phrase) {
-				t.Errorf("%s feedback holds the forbidden %q", name, phrase)
-			}
-		}
-		if strings.ContainsAny(feedback, "?？") {
-			t.Errorf("%s feedback asks a question", name)
+		holds := func(phrase string) bool { return strings.Contains(strings.ToLower(feedback), phrase) }
+		if n := w.length(feedback); n > w.longest || strings.ContainsAny(feedback, "?？") || slices.ContainsFunc(forbidden, holds) {
+			t.Errorf("%s feedback of %d, the prompt allows %s, no question and no forbidden phrase: %s", name, n, w.longestSay, feedback)
 		}
 	}
-	if len(verdicts) < 10 {
-		t.Errorf("%d examples, want at least 10", len(verdicts))
-	}
-	if refused := len(verdicts) - allowed; allowed*3 < len(verdicts) || refused*3 < len(verdicts) {
-		t.Errorf("%d of %d examples allow: want at least a third of each verdict", allowed, len(verdicts))
+	if refused := len(verdicts) - allowed; len(verdicts) < 10 || allowed*3 < len(verdicts) || refused*3 < len(verdicts) {
+		t.Errorf("%d of %d examples allow: want at least ten, and a third of each verdict", allowed, len(verdicts))
 	}
 }
 

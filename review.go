@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -24,11 +23,8 @@ type review struct {
 	session  string   // the session to fork
 	dirs     []string // where the reviewer may run, the best first: older versions find a session only in its project
 	addDirs  []string // what else it may read
-	version  string   // of the Claude Code that wrote the transcript, "" if it is not known
-	model    string   // "" for the one that claude chooses
 	prompt   string
-	request  string
-	try      string // the command line that makes a copy to run things in, "" for none
+	request  reviewRequest
 	config   supervisorConfig
 	env      []string
 	output   io.Writer   // takes each valid line of the stream, unchanged
@@ -55,16 +51,13 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 		stderr, err := r.call(ctx, dirs[0], slices.Concat([]string{claude}, slices.Concat(flags...)), stream)
 		found = stream.outcome
 		name := unknownOption(stderr)
-		isIt := func(f reviewerFlag) bool { return f[0] == name }
-		isPassed := stream.lines == 0 && ctx.Err() == nil && slices.ContainsFunc(flags, isIt)
-		if isPassed && slices.Contains(optionalFlags, name) {
+		isUnknown := func(f reviewerFlag) bool { return f[0] == name && slices.Contains(optionalFlags, name) }
+		if stream.result == nil && slices.ContainsFunc(flags, isUnknown) {
 			r.warn(fmt.Errorf("this claude does not know %s: going on without it", name))
-			flags = slices.DeleteFunc(flags, isIt)
+			flags = slices.DeleteFunc(flags, isUnknown)
 			continue
 		}
 		switch {
-		case isPassed && name == budgetFlag:
-			err = fmt.Errorf("this claude does not know %s: update it, or take max_budget_usd out of ccc.json", name)
 		case stream.result != nil:
 			found.Verdict, found.Feedback, err = stream.result.judge()
 		case ctx.Err() != nil:
@@ -116,18 +109,16 @@ func reviewerSettings(command string, withMCP bool) string {
 // optionalFlags may be dropped for a claude that does not know them. A spending limit is not optional.
 var optionalFlags = []string{"--system-prompt-snapshot"}
 
-const budgetFlag = "--max-budget-usd"
-
 // flags is the command line of the review. It is the same, byte for byte, for every review of a session, as the
 // prompt cache wants it.
 func (r *review) flags() (flags []reviewerFlag) {
-	allowed, excluded := r.config.AllowedTools, r.try
+	allowed, version, unsandboxed := r.config.AllowedTools, r.request.version, r.request.tryCommand
 	withMCP := slices.ContainsFunc(allowed, func(tool string) bool { return strings.HasPrefix(tool, "mcp__") })
-	if r.try != "" {
-		allowed = append(slices.Clone(allowed), "Bash("+r.try+":*)")
+	if unsandboxed != "" {
+		allowed = append(slices.Clone(allowed), "Bash("+unsandboxed+":*)")
 	}
-	if olderThan(r.version, "2.1.329") { // not seen to work there
-		excluded = ""
+	if olderThan(version, "2.1.329") { // not seen to work there
+		unsandboxed = ""
 	}
 	prompted, budget := !r.config.KeepCache, r.config.MaxBudgetUSD
 	for _, f := range []struct {
@@ -144,15 +135,15 @@ func (r *review) flags() (flags []reviewerFlag) {
 		// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
 		{prompted, reviewerFlag{"--system-prompt-snapshot", "off"}},
 		{true, reviewerFlag{"--no-session-persistence"}},
-		{true, reviewerFlag{"--settings", reviewerSettings(excluded, withMCP)}},
+		{true, reviewerFlag{"--settings", reviewerSettings(unsandboxed, withMCP)}},
 		{true, reviewerFlag{"--permission-mode", r.config.PermissionMode}},
 		// A server of the user's would be started for each review, and a rule of the user's may let its tools
 		// write.
-		{!withMCP && (prompted || olderThan(cmp.Or(r.version, "0"), "2.1.200")), reviewerFlag{"--strict-mcp-config"}},
-		{r.model != "", reviewerFlag{"--model", r.model}},
+		{!withMCP && (prompted || olderThan(cmp.Or(version, "0"), "2.1.200")), reviewerFlag{"--strict-mcp-config"}},
+		{r.config.Model != "", reviewerFlag{"--model", r.config.Model}},
 		{len(r.addDirs) > 0, slices.Concat(reviewerFlag{"--add-dir"}, r.addDirs)},
 		{len(allowed) > 0, slices.Concat(reviewerFlag{"--allowedTools"}, allowed)},
-		{budget > 0, reviewerFlag{budgetFlag, strconv.FormatFloat(budget, 'f', -1, 64)}},
+		{budget > 0, reviewerFlag{"--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64)}},
 	} {
 		if f.wanted {
 			flags = append(flags, f.flag)
@@ -176,7 +167,7 @@ const pipePatience = 3 * time.Second
 // stream. It returns when the reviewer has ended, a moment after its result, or when ctx ends, and nothing of it
 // runs any more then. stderr is the end of what the reviewer said there, on one line.
 func (r *review) call(ctx context.Context, dir string, command []string, stream *stream) (stderr string, err error) {
-	complaints, input := &tail{limit: 2000}, r.request
+	complaints, input := &tail{limit: 2000}, r.request.text(r.config.KeepCache)
 	if r.config.KeepCache { // no flag may carry the prompt and the form of the verdict
 		input = r.prompt + "\n\n" + say(verdictForm) + "\n\n" + input
 	}
@@ -189,22 +180,20 @@ func (r *review) call(ctx context.Context, dir string, command []string, stream 
 		return "", fmt.Errorf("starting the reviewer: %w", err)
 	}
 	exited := make(chan error, 1)
+	running, ended := context.WithCancel(ctx)
 	go func() {
 		state, err := cmd.Process.Wait() // cmd.Wait waits for the pipes too, which the orphans of a killed guard hold
 		if err == nil && !state.Success() {
 			err = &exec.ExitError{ProcessState: state}
 		}
 		exited <- err
+		ended()
 	}()
 	select {
-	case err = <-exited:
-		exited <- err
-	case <-ctx.Done():
+	case <-running.Done():
 	case <-stream.complete:
 		select {
-		case err = <-exited:
-			exited <- err
-		case <-ctx.Done():
+		case <-running.Done():
 		case <-time.After(resultGrace):
 		}
 	}
@@ -215,7 +204,7 @@ func (r *review) call(ctx context.Context, dir string, command []string, stream 
 	return complaints.line(), err
 }
 
-// olderThan compares versions such as 2.1.30; of an unknown one, "", nothing is said.
+// olderThan compares versions such as 2.1.120; of an unknown one, "", nothing is said.
 func olderThan(version, other string) bool {
 	number := func(v string) (n int) {
 		for _, part := range strings.SplitN(v, ".", 3) {
@@ -230,14 +219,12 @@ func olderThan(version, other string) bool {
 // A stream reads the reviewer's stdout, which is written to it.
 type stream struct {
 	lineWriter
-	output   io.Writer     // takes each valid line, unchanged
-	progress io.Writer     // takes the reviewer's text, for people
-	warn     func(error)   // told of what goes wrong without ending the review
-	lines    int           // valid ones so far
-	outcome  outcome       // what is known so far, but for the verdict
-	result   *resultLine   // the last one
-	complete chan struct{} // closed at the first result of a turn
-	once     sync.Once
+	output   io.Writer         // takes each valid line, unchanged
+	progress io.Writer         // takes the reviewer's text, for people
+	warn     func(error)       // told of what goes wrong without ending the review
+	outcome  outcome           // what is known so far, but for the verdict
+	result   *resultLine       // the last one
+	complete chan struct{}     // closed at the first result of a turn
 	usage    map[string]tokens // by message: one message comes in several lines
 }
 
@@ -257,7 +244,7 @@ func (s *stream) close() {
 	for _, u := range s.usage {
 		s.outcome.Tokens.add(u)
 	}
-	if s.result != nil { // from 2.1.30 on messages tell what was sent, but of the answer its first tokens alone
+	if s.result != nil { // messages tell all that was sent, but of the answer its first tokens alone
 		s.outcome.Tokens.Output = max(s.outcome.Tokens.Output, s.result.costs.Usage.Output)
 	}
 }
@@ -279,7 +266,6 @@ func (s *stream) read(line []byte) {
 		}
 		return
 	}
-	s.lines++
 	if _, err := s.output.Write(line); err != nil {
 		s.warn(fmt.Errorf("writing the reviewer's output: %w", err))
 		s.output = io.Discard
@@ -289,32 +275,41 @@ func (s *stream) read(line []byte) {
 	}
 	switch l.Type {
 	case "assistant":
-		s.assistant(l.Message)
+		s.usage[l.Message.ID] = l.Message.Usage
+		for _, block := range l.Message.Content {
+			text, tool := block.shown()
+			if text != "" {
+				fmt.Fprintln(s.progress, printable(text))
+			}
+			if tool != "" {
+				s.outcome.Tools = append(s.outcome.Tools, tool)
+			}
+		}
 	case "result":
 		result := parseResult(line)
 		if result.isOfNoTurn() {
 			return
 		}
+		if s.result == nil {
+			close(s.complete)
+		}
 		s.result = result
 		s.outcome.CostUSD = s.result.ownCost()
-		s.once.Do(func() { close(s.complete) })
 	}
 }
 
 // A streamLine is what ccc reads of a line. It is read in one go, as lines are long; where a member is of another
 // shape, the others still count.
 type streamLine struct {
-	Type         string           `json:"type"`
-	Subtype      string           `json:"subtype"`
-	SessionID    string           `json:"session_id"`
-	OldSessionID string           `json:"sessionId"`
-	Message      assistantMessage `json:"message"` // for type assistant
-}
-
-type assistantMessage struct {
-	ID      string         `json:"id"`
-	Usage   tokens         `json:"usage"`
-	Content []contentBlock `json:"content"`
+	Type         string   `json:"type"`
+	Subtype      string   `json:"subtype"`
+	SessionID    string   `json:"session_id"`
+	OldSessionID string   `json:"sessionId"`
+	Message      struct { // for type assistant
+		ID      string         `json:"id"`
+		Usage   tokens         `json:"usage"`
+		Content []contentBlock `json:"content"`
+	} `json:"message"`
 }
 
 type contentBlock struct {
@@ -322,19 +317,6 @@ type contentBlock struct {
 	Text  string          `json:"text"`
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
-}
-
-func (s *stream) assistant(m assistantMessage) {
-	s.usage[m.ID] = m.Usage
-	for _, block := range m.Content {
-		text, tool := block.shown()
-		if text != "" {
-			fmt.Fprintln(s.progress, printable(text))
-		}
-		if tool != "" {
-			s.outcome.Tools = append(s.outcome.Tools, tool)
-		}
-	}
 }
 
 // shown is what people see of the block: its text or its tool call, or neither.

@@ -64,14 +64,14 @@ func TestStreamOutcome(t *testing.T) {
 	s, _, _ := readStream(`{"type":"system","subtype":"init","session_id":"abc"}
 {"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":4},"content":[{"type":"tool_use","name":"Bash","input":{"command":"git  status\n-s"}}]}}
 {"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":9},"content":[{"type":"tool_use","name":"Read","input":{"file_path":"a.go"}}]}}
-{"type":"assistant","message":{"id":"m2","usage":{"input_tokens":10},"content":[{"type":"tool_use","name":"StructuredOutput","input":{}},{"type":"text","text":"x"},{"type":"tool_use","name":"Grep","input":{"pattern":"TODO","path":"sub"}},{"type":"tool_use","name":"LS","input":{"path":"sub"}},{"type":"tool_use","name":"Task","input":{"n":1}}]}}
+{"type":"assistant","message":{"id":"m2","usage":{"input_tokens":10},"content":[{"type":"tool_use","name":"StructuredOutput","input":{}},{"type":"text","text":"x"},{"type":"tool_use","name":"Grep","input":{"pattern":"TODO","path":"sub"}},{"type":"tool_use","name":"LS","input":{"path":"`+strings.Repeat("长", 81)+`"}},{"type":"tool_use","name":"Task","input":{"n":1}}]}}
 {"type":"result","subtype":"success","result":"{\"allow_stop\":true}"}
 {"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"last\"}","usage":{"input_tokens":12,"output_tokens":90}}
 `, 5)
 	if want := (tokens{11, 2, 3, 90}); *s.outcome.Tokens != want {
 		t.Errorf("tokens %+v, want %+v", *s.outcome.Tokens, want)
 	}
-	if got := strings.Join(s.outcome.Tools, " "); got != "Bash(git status -s) Read(a.go) Grep(TODO) LS(sub) Task" {
+	if got := strings.Join(s.outcome.Tools, " "); got != "Bash(git status -s) Read(a.go) Grep(TODO) LS("+strings.Repeat("长", 79)+"…) Task" {
 		t.Errorf("tools %q", got)
 	}
 	if s.outcome.ReviewerSession != "abc" || s.result == nil {
@@ -82,22 +82,15 @@ func TestStreamOutcome(t *testing.T) {
 	}
 }
 
-// A tool call is shown in 80 characters at most.
-func TestStreamToolCut(t *testing.T) {
-	for n, want := range map[int]string{80: strings.Repeat("长", 80), 81: strings.Repeat("长", 79) + "…"} {
-		if got := describeTool("Bash", []byte(`{"command":"`+strings.Repeat("长", n)+`"}`)); got != "Bash("+want+")" {
-			t.Errorf("%d characters are shown as %s", n, got)
+// A session's id may become a file name.
+func TestStreamSessionID(t *testing.T) {
+	for lines, want := range map[string]string{
+		`{"type":"system","sessionId":"old-1"}`: "old-1",
+		`{"type":"system","session_id":"../x"}` + "\n" + `{"type":"user","session_id":"y"}` + "\n" + `{"type":"user","session_id":"z"}`: "y",
+	} {
+		if s, _, _ := readStream(lines, 9); s.outcome.ReviewerSession != want {
+			t.Errorf("%s: session %q", lines, s.outcome.ReviewerSession)
 		}
-	}
-}
-
-func TestStreamOldSessionID(t *testing.T) {
-	if s, _, _ := readStream(`{"type":"system","sessionId":"old-1"}`, 9); s.outcome.ReviewerSession != "old-1" {
-		t.Errorf("session %q", s.outcome.ReviewerSession)
-	}
-	// It becomes a file name.
-	if s, _, _ := readStream(`{"type":"system","session_id":"../x"}`+"\n"+`{"type":"user","session_id":"y"}`+"\n"+`{"type":"user","session_id":"z"}`, 9); s.outcome.ReviewerSession != "y" {
-		t.Errorf("session %q", s.outcome.ReviewerSession)
 	}
 }
 
@@ -116,51 +109,33 @@ func TestStreamPanic(t *testing.T) {
 	}
 }
 
-// countingWriter keeps nothing.
-type countingWriter struct{ n int64 }
-
-func (w *countingWriter) Write(p []byte) (int, error) { w.n += int64(len(p)); return len(p), nil }
-
 func TestStreamMemory(t *testing.T) {
-	tests := []struct {
-		name        string
-		line, lines int
-		dropped     bool
-		most        uint64
-	}{
-		{"lines_of_10MB", 10 << 20, 8, false, 50 << 20},
-		{"line_of_20MiB", 20 << 20, 1, false, 50 << 20},
-		{"endless_line", 200 << 20, 1, true, 50 << 20},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			var mirror countingWriter
-			var warnings int
-			s := newStream(&mirror, io.Discard, func(error) { warnings++ })
-			runtime.GC()
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			piece := bytes.Repeat([]byte("x"), 32<<10)
-			for range test.lines {
-				s.Write([]byte(`{"type":"user","text":"`))
-				for n := 0; n < test.line; n += len(piece) {
-					s.Write(piece)
-				}
-				s.Write([]byte("\"}\n"))
+	for name, test := range map[string]struct{ line, lines, warnings int }{
+		"lines of 10 MB":  {10 << 20, 8, 0},
+		"an endless line": {200 << 20, 1, 1},
+	} {
+		mirrored, warnings := 0, 0
+		mirror := &lineWriter{line: func(line []byte) { mirrored++ }}
+		s := newStream(mirror, io.Discard, func(error) { warnings++ })
+		runtime.GC()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		piece := bytes.Repeat([]byte("x"), 32<<10)
+		for range test.lines {
+			s.Write([]byte(`{"type":"user","text":"`))
+			for n := 0; n < test.line; n += len(piece) {
+				s.Write(piece)
 			}
-			s.Write([]byte("{}\n"))
-			runtime.ReadMemStats(&after)
-			if got := after.HeapSys - min(after.HeapSys, before.HeapSys); got > test.most {
-				t.Errorf("the heap grew by %d MiB", got>>20)
-			}
-			want := int64(test.lines)*int64((test.line+len(piece)-1)/len(piece)*len(piece)+len("{\"type\":\"user\",\"text\":\"\"}\n")) + 3
-			if test.dropped {
-				want = 3
-			}
-			if mirror.n != want || (warnings > 0) != test.dropped {
-				t.Errorf("mirrored %d bytes with %d warnings, want %d", mirror.n, warnings, want)
-			}
-		})
+			s.Write([]byte("\"}\n"))
+		}
+		s.Write([]byte("{}\n"))
+		runtime.ReadMemStats(&after)
+		if got := after.HeapSys - min(after.HeapSys, before.HeapSys); got > 50<<20 {
+			t.Errorf("%s: the heap grew by %d MiB", name, got>>20)
+		}
+		if warnings != test.warnings || mirrored != test.lines-test.warnings+1 {
+			t.Errorf("%s: mirrored %d lines with %d warnings", name, mirrored, warnings)
+		}
 	}
 }
 
@@ -194,31 +169,29 @@ func FuzzStreamLines(f *testing.F) {
 	})
 }
 
-// What only looks like that line is a result: one that does not tell of turns, failed, or has words or a verdict.
-func TestStreamNoNotice(t *testing.T) {
-	for _, members := range []string{`"result":""`, `"num_turns":1,"result":""`, `"num_turns":0,"is_error":true,"result":""`, `"num_turns":0,"result":"done"`, `"num_turns":0,"is_error":"no","result":""`,
-		`"num_turns":0,"result":{"allow_stop":true}`, `"num_turns":0,"result":"","structured_output":{"allow_stop":true}`} {
-		if s, _, _ := readStream(`{"type":"result","subtype":"success",`+members+"}\n", 64); s.result == nil {
-			t.Errorf("%s: no result", members)
-		}
-	}
-}
-
-// The line that ends the notice of a stopped task is no result of the review: the request comes after it.
-func TestStreamNoticeFirst(t *testing.T) {
+// The line that ends the notice of a stopped task is no result of the review, which comes after it; one that does not
+// tell of turns, failed, or has words or a verdict, is.
+func TestStreamNotice(t *testing.T) {
 	s := newStream(io.Discard, io.Discard, func(err error) { t.Error(err) })
-	io.WriteString(s, `{"type":"result","subtype":"success","is_error":false,"num_turns":0,"result":""}`+"\n")
+	write := func(s *stream, members string) {
+		fmt.Fprintf(s, `{"type":"result","subtype":"success",%s}`+"\n", members)
+	}
+	write(s, `"is_error":false,"num_turns":0,"result":""`)
 	select {
 	case <-s.complete:
 		t.Error("the review is over")
 	default:
 	}
-	if s.result != nil {
-		t.Errorf("it has the result %+v", s.result)
-	}
-	io.WriteString(s, `{"type":"result","subtype":"success","is_error":false,"num_turns":2,"structured_output":{"allow_stop":true,"feedback":""}}`+"\n")
+	write(s, `"is_error":false,"num_turns":2,"structured_output":{"allow_stop":true,"feedback":""}`)
 	<-s.complete
 	if decided, _, err := s.result.judge(); decided != verdictAllow || err != nil {
 		t.Errorf("judged %q, %v", decided, err)
+	}
+	for _, members := range []string{`"result":""`, `"num_turns":1,"result":""`, `"num_turns":0,"is_error":true,"result":""`, `"num_turns":0,"result":"done"`, `"num_turns":0,"is_error":"no","result":""`,
+		`"num_turns":0,"result":{"allow_stop":true}`, `"num_turns":0,"result":"","structured_output":{"allow_stop":true}`} {
+		s := newStream(io.Discard, io.Discard, func(err error) { t.Error(err) })
+		if write(s, members); s.result == nil {
+			t.Errorf("%s: no result", members)
+		}
 	}
 }

@@ -108,30 +108,24 @@ func TestWorktree(t *testing.T) {
 	}
 }
 
-// Where the agent stands in another repository, the project is reviewed all the same.
-func TestOtherRepository(t *testing.T) {
-	box := newHookBox(t)
-	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
-	box.write("../work/.git/HEAD", 0o600, "")
-	box.write("../other/.git/HEAD", 0o600, "")
-	box.hook(strings.Replace(box.event("Stop", ""), box.work, filepath.Join(filepath.Dir(box.home), "other"), 1))
-	if cwd := strings.TrimSpace(box.read("../fake/reviewer-1/cwd")); cwd != box.work {
-		t.Errorf("ran in %s, want %s", cwd, box.work)
-	}
-}
-
-// A link to the project is no other tree.
-func TestLinkedProject(t *testing.T) {
-	box := newHookBox(t)
-	box.write("../work/.git/HEAD", 0o600, "")
-	link := filepath.Join(filepath.Dir(box.home), "link")
-	if err := os.Symlink(box.work, link); err != nil {
-		t.Fatal(err)
-	}
-	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+link, "CCC_SUPERVISOR=1")
-	box.stop("")
-	if request := box.read("../fake/reviewer-1/stdin"); strings.Contains(request, "worktree") || !strings.Contains(request, "Agent 的当前目录") {
-		t.Errorf("the request is %s", request)
+// Where the agent stands in another repository, or the project is named by a link, the project is reviewed.
+func TestNoWorktree(t *testing.T) {
+	for project, cwd := range map[string]string{"work": "other", "link": "work"} {
+		box := newHookBox(t)
+		root := filepath.Dir(box.home)
+		box.write("../work/.git/HEAD", 0o600, "")
+		box.write("../other/.git/HEAD", 0o600, "")
+		if err := os.Symlink(box.work, filepath.Join(root, "link")); err != nil {
+			t.Fatal(err)
+		}
+		box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+filepath.Join(root, project), "CCC_SUPERVISOR=1")
+		box.hook(strings.Replace(box.event("Stop", ""), box.work, filepath.Join(root, cwd), 1))
+		if cwd := strings.TrimSpace(box.read("../fake/reviewer-1/cwd")); cwd != box.work {
+			t.Errorf("%s: ran in %s", project, cwd)
+		}
+		if request := box.read("../fake/reviewer-1/stdin"); strings.Contains(request, "worktree") || !strings.Contains(request, "Agent 的当前目录") {
+			t.Errorf("%s: the request is %s", project, request)
+		}
 	}
 }
 
@@ -157,26 +151,20 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 		}
 	}
 	lines := strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.329", "2.1.120")
-	// The model of ccc.json comes before the session's.
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"model":"chosen"}}`)
-	box.stop(box.transcript(strings.Split(lines, "\n")...))
-	if args := box.read("../fake/reviewer-3/args"); !strings.Contains(args, "--model\nchosen\n") {
-		t.Errorf("with a model in ccc.json: arguments %s", args)
-	}
-	// Another provider does not know the model.
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b","keep_cache":true},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
-	box.stop(box.transcript(strings.Split(lines, "\n")...))
-	if args := box.read("../fake/reviewer-4/args"); args == "" || strings.Contains(args, "--model") {
-		t.Errorf("with another provider: arguments %s", args)
-	}
-	if records := box.timeline(testSession); records[len(records)-1].CacheSplit { // nor has its cache anything of the session's
-		t.Error("the record tells of a cache that is parted by a line")
-	}
-	for _, keep := range []bool{true, false} {
-		box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, keep))
+	for i, test := range []struct {
+		config, model string
+		split         bool // the record tells of a cache that is parted by a line
+	}{
+		{`{"supervisor":{"model":"chosen"}}`, "--model\nchosen\n", false}, // the model of ccc.json comes before the session's
+		// Another provider does not know the model, nor has its cache anything of the session's.
+		{`{"supervisor":{"provider":"b","keep_cache":true},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`, "", false},
+		{`{"supervisor":{"keep_cache":true}}`, "--model\nm-1\n", true},
+	} {
+		box.write(".claude/ccc.json", 0o600, test.config)
 		box.stop(box.transcript(strings.Split(lines, "\n")...))
-		if records := box.timeline(testSession); records[len(records)-1].CacheSplit != keep {
-			t.Errorf("keep_cache %v: the record tells of a cache that is parted by a line: %v", keep, !keep)
+		args, records := box.read(fmt.Sprintf("../fake/reviewer-%d/args", i+3)), box.timeline(testSession)
+		if args == "" || !strings.Contains(args, test.model) || strings.Contains(args, "--model") != (test.model != "") || records[len(records)-1].CacheSplit != test.split {
+			t.Errorf("%s: arguments %s, %+v", test.config, args, records)
 		}
 	}
 }
@@ -221,7 +209,8 @@ func TestReviewersServers(t *testing.T) {
 		}
 		box.stop(member)
 		args := box.read("../fake/reviewer-1/args")
-		if strings.Contains(args, "--strict-mcp-config\n") != test.strict || strings.Contains(args, `"mcp__*"`) != test.asks || !strings.Contains(args, `"ask":["CronCreate",`) {
+		if strings.Contains(args, "--strict-mcp-config\n") != test.strict || strings.Contains(args, `"mcp__*"`) != test.asks || !strings.Contains(args, `"ask":["CronCreate",`) ||
+			!strings.Contains(args, `,"sandbox":{"autoAllowBashIfSandboxed":false,"excludedCommands":["`) == (test.version == "2.1.329" || test.version == "") {
 			t.Errorf("%+v: arguments %s", test, args)
 		}
 	}

@@ -22,7 +22,7 @@ type resultLine struct {
 	IsError          bool            `json:"is_error"`
 	Result           json.RawMessage `json:"result"`
 	StructuredOutput json.RawMessage `json:"structured_output"`
-	Errors           texts           `json:"errors"`
+	Errors           json.RawMessage `json:"errors"`
 	Turns            *int            `json:"num_turns"`
 
 	malformed error
@@ -32,16 +32,6 @@ type resultLine struct {
 			CostUSD float64 `json:"costUSD"`
 		} `json:"model_usage_since_last_result"`
 	}
-}
-
-// texts is a list of texts; of anything else it is the JSON text.
-type texts []string
-
-func (t *texts) UnmarshalJSON(raw []byte) error {
-	if json.Unmarshal(raw, (*[]string)(t)) != nil {
-		*t = texts{string(raw)}
-	}
-	return nil
 }
 
 // parseResult reads line, which is valid JSON.
@@ -56,17 +46,16 @@ func parseResult(line []byte) *resultLine {
 // text that stands there. A result that says it failed is no review, whatever its text looks like: an API error
 // comes as subtype success with is_error.
 func (r *resultLine) judge() (decided verdict, feedback string, err error) {
-	text := r.text()
+	text, kind := r.text(), ""
+	if r.Subtype != "" && r.Subtype != "success" {
+		kind = " (" + r.Subtype + ")"
+	}
 	switch {
 	case r.malformed != nil:
 		return "", "", fmt.Errorf("the reviewer's result is malformed: %w", r.malformed)
-	case r.IsError || r.Subtype != "" && r.Subtype != "success":
-		kind := ""
-		if r.Subtype != "" && r.Subtype != "success" {
-			kind = " (" + r.Subtype + ")"
-		}
-		said := append([]string{text}, r.Errors...)
-		return "", "", fmt.Errorf("the reviewer failed%s: %s", kind, cutMiddle(strings.TrimSpace(strings.Join(said, " ")), 500))
+	case r.IsError || kind != "":
+		said := strings.Join(append([]string{text}, textsIn(r.Errors)...), " ")
+		return "", "", fmt.Errorf("the reviewer failed%s: %s", kind, cutMiddle(strings.TrimSpace(said), 500))
 	case isObject(r.StructuredOutput):
 		decided, feedback, _ = readVerdict(r.StructuredOutput, true)
 	case isObject(r.Result):
@@ -111,17 +100,19 @@ var decisions = map[string]verdict{
 	"false": verdictBlock, "no": verdictBlock, "否": verdictBlock,
 }
 
-// verdictMember is a member that only a verdict has, and allowKey names the decision in it.
+// verdictMember is a member that only a verdict has, and allowKey the decision in one that is JSON.
 var (
 	verdictMember = lazyRegexp("(?:(?:[{,]\\s*|[\"'“”‘’])(?:allow_stop|allowStop)|(?:{(?:[^}]*,)?\\s*|[\"'“”‘’])feedback)[\"'“”‘’]?\\s*[:：]")
-	allowKey      = lazyRegexp("allow_stop|allowStop")
-	exactAllowKey = lazyRegexp(`"(?:allow_stop|allowStop)"\s*:`)
+	allowKey      = lazyRegexp(`"(?:allow_stop|allowStop)"\s*:`)
 )
 
 // lazyRegexp compiles pattern when it is needed: no unsupervised hook needs it.
 func lazyRegexp(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
+
+// objectStart is a brace with a key and a colon behind it; any other is prose or code.
+var objectStart = lazyRegexp(`{(?:` + looseSpace + `)*(?:` + looseString + `|` + looseWord + `)(?:` + looseSpace + `)*[:：]`)
 
 // findVerdict looks for the last verdict in text, which may be prose around JSON. What stands inside a broken object
 // is never a verdict; but one without a member of a verdict ends, as prose does, before a line that begins with a
@@ -131,39 +122,38 @@ func lazyRegexp(pattern string) func() *regexp.Regexp {
 func findVerdict(text string) (decided verdict, feedback string) {
 	text = unfenced(text)
 	found, before, behind := false, "", text // before and behind the last verdict
-	for rest := text; ; {
-		start := strings.IndexByte(rest, '{')
-		if start < 0 {
+	for at := 0; ; {
+		start := objectStart().FindStringIndex(text[at:])
+		if start == nil {
 			break
 		}
+		ahead, rest := text[:at+start[0]], text[at+start[0]:]
 		var object json.RawMessage
-		exact := json.NewDecoder(strings.NewReader(rest[start:])).Decode(&object) == nil
+		exact := json.NewDecoder(strings.NewReader(rest)).Decode(&object) == nil
 		length := len(object)
 		if !exact {
-			piece, _, _ := strings.Cut(rest[start:], "\n{")
+			piece, _, _ := strings.Cut(rest, "\n{")
 			if object, length = mendObject(piece); verdictMember().MatchString(piece[:length]) {
-				object, length = mendObject(rest[start:])
+				object, length = mendObject(rest)
 			}
 		}
-		written := rest[start : start+length]
-		ahead := text[:len(text)-len(rest)+start]
-		rest = rest[start+length:]
-		d, f, ok := readVerdict(object, written == text)
+		at = len(ahead) + length
+		d, f, ok := readVerdict(object, length == len(text))
 		if !ok {
 			continue
 		}
-		if !exact && d == verdictAllow && len(allowKey().FindAllString(written, 2)) != 1 {
+		written := rest[:length]
+		if !exact && d == verdictAllow && strings.Count(written, "allow_stop")+strings.Count(written, "allowStop") != 1 {
 			d = "" // a quotation in the feedback may have been taken for the decision
 		}
-		decided, feedback, found, before, behind = d, f, true, ahead, rest
+		decided, feedback, found, before, behind = d, f, true, ahead, rest[length:]
 	}
-	lines := strings.Split(strings.TrimSpace(text), "\n")
 	isQuoted := strings.Contains(before, "{") && closesBrace(behind) ||
 		verdictMember().MatchString(before) && strings.Trim(behind, "` \r\n") != ""
 	switch {
 	case verdictMember().MatchString(behind), decided == verdictAllow && isQuoted:
 		return "", ""
-	case !found && strings.TrimSpace(lines[len(lines)-1]) == completedMarker:
+	case !found && strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]) == completedMarker:
 		return verdictAllow, ""
 	}
 	return decided, feedback
@@ -183,18 +173,15 @@ func unfenced(text string) string {
 // closesBrace tells whether text closes a brace that was opened before it.
 func closesBrace(text string) bool {
 	depth := 0
-	for _, c := range text {
+	return strings.ContainsFunc(text, func(c rune) bool {
 		switch c {
 		case '{':
 			depth++
 		case '}':
 			depth--
 		}
-		if depth < 0 {
-			return true
-		}
-	}
-	return false
+		return depth < 0
+	})
 }
 
 // readVerdict reads a JSON object that is a verdict, or has one as its member verdict; ok is false for any other.
@@ -216,7 +203,7 @@ func readVerdict(object []byte, isWhole bool) (decided verdict, feedback string,
 	if inner := members["verdict"]; !ok && isObject(inner) {
 		decided, feedback, ok = readVerdict(inner, isWhole)
 	}
-	if decided == verdictAllow && len(exactAllowKey().FindAll(object, 2)) > 1 {
+	if decided == verdictAllow && len(allowKey().FindAll(object, 2)) > 1 {
 		decided = ""
 	}
 	return decided, feedback, ok
@@ -247,37 +234,39 @@ func scalarText(value json.RawMessage) (text string) {
 	return text
 }
 
-// looseToken matches what an object that a model wrote begins with: space or a comment, a mark, a string, a bare
-// word, or a character that belongs to none of them.
-var looseToken = lazyRegexp("^(?s:([\\s\u00a0\u3000]+|//[^\n]*|/\\*.*?\\*/)|([{}\\[\\]])|([,，])|([:：])" +
-	`|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[“”](?:[^“”\\]|\\.)*[“”]|[‘’](?:[^‘’\\]|\\.)*[‘’])` +
-	"|([^\\s\u00a0\u3000,，:：{}\\[\\]\"'/“”‘’]+)|.)")
+// What an object that a model wrote is made of.
+const (
+	looseSpace  = "[\\s\u00a0\u3000]+|//[^\n]*(?:\n|\\z)|/\\*(?:[^*]|\\*+[^*/])*\\*+/" // and comments
+	looseString = `"(?:[^"\\]|\\(?s:.))*"|'(?:[^'\\]|\\(?s:.))*'|[“”](?:[^“”\\]|\\(?s:.))*[“”]|[‘’](?:[^‘’\\]|\\(?s:.))*[‘’]`
+	looseWord   = "[^\\s\u00a0\u3000,，:：{}\\[\\]\"'/“”‘’]+"
+)
+
+// looseToken matches one part of an object: space, a mark, a string, a bare word, or a character that belongs to none
+// of them.
+var looseToken = lazyRegexp("^(?:(" + looseSpace + ")|([{}\\[\\],，:：])|(" + looseString + ")|(" + looseWord + ")|(?s:.))")
 
 // mendObject writes the object that text begins with as JSON: with double quotes around strings and bare words, escapes
 // for raw newlines, and without comments and trailing commas. It does no more than that; encoding/json tells whether
-// the outcome is JSON. length is the object's, up to the brace that closes it, or all of text. A brace without a key
-// and a colon behind it is prose or code: there length is the brace's own.
+// the outcome is JSON. length is the object's, up to the brace that closes it, or all of text.
 func mendObject(text string) (mended []byte, length int) {
-	depth, tokens, comma, broken := 0, 0, false, false
-	for length < len(text) {
+	for depth := 0; length < len(text); {
 		token := looseToken().FindStringSubmatch(text[length:])
 		length += len(token[0])
-		if token[1] != "" { // space or a comment
-			continue
-		}
-		bracket, isComma, isColon, quoted, bare := token[2], token[3] != "", token[4] != "", token[5], token[6]
-		if comma && bracket != "}" && bracket != "]" {
-			mended = append(mended, ',')
-		}
-		comma = isComma
+		space, mark, quoted, bare := token[1], token[2], token[3], token[4]
 		switch {
-		case bracket == "{" || bracket == "[":
+		case space != "":
+		case mark == "{" || mark == "[":
 			depth++
-			mended = append(mended, bracket...)
-		case bracket != "":
+			mended = append(mended, mark...)
+		case mark == "}" || mark == "]":
 			depth--
-			mended = append(mended, bracket...)
-		case isColon:
+			mended = append(bytes.TrimSuffix(mended, []byte(",")), mark...)
+			if depth == 0 {
+				return mended, length
+			}
+		case mark == "," || mark == "，":
+			mended = append(mended, ',')
+		case mark != "":
 			mended = append(mended, ':')
 		case quoted != "":
 			_, first := utf8.DecodeRuneInString(quoted)
@@ -288,20 +277,10 @@ func mendObject(text string) (mended []byte, length int) {
 		case bare != "":
 			mended = append(mended, encodeJSON(bare)...)
 		default:
-			broken = broken || !isComma
-		}
-		tokens++
-		if tokens == 2 && quoted == "" && bare == "" || tokens == 3 && !isColon {
-			return nil, 1
-		}
-		if depth == 0 {
-			break
+			mended = append(mended, '!') // stands in no JSON outside a string
 		}
 	}
-	if broken || tokens < 3 {
-		mended = nil
-	}
-	return mended, length
+	return nil, length
 }
 
 // needsCare matches what may not stand in a JSON string as it is.
