@@ -212,14 +212,15 @@ func recordProvider(d dirs, name string) error {
 			return err
 		}
 		root, err := parseJSON(text)
-		if err != nil || root.member("current_provider").str() == name {
+		if err != nil || root.at("current_provider").str() == name {
 			return err
 		}
-		value := encodeJSON(name)
-		if name == "" {
-			value = []byte("null")
+		value := "null"
+		if name != "" {
+			value = string(encodeJSON(name))
 		}
-		return replaceFile(d.configFile(), setMember(text, root, "current_provider", value), true)
+		root.set("current_provider", value)
+		return replaceFile(d.configFile(), root.in(text), true)
 	})
 }
 

@@ -143,6 +143,15 @@ func inside(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
+// readUserFile returns nil for a file that is not there.
+func readUserFile(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return text, err
+}
+
 // removeFile removes the file at path if there is one.
 func removeFile(path string) error {
 	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {

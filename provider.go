@@ -340,14 +340,14 @@ func settingsIn(text []byte) (map[string]string, error) {
 	}
 	values := map[string]string{}
 	for _, key := range mutingKeys {
-		if v := root.member(key); v != nil && v.kind == 't' {
+		if v := root.at(key); v != nil && v.kind == 't' {
 			values[key] = v.text
 		}
 	}
-	if v := root.member(helperKey); v != nil {
+	if v := root.at(helperKey); v != nil {
 		values[helperKey] = v.str()
 	}
-	if env := root.member("env"); env != nil {
+	if env := root.at("env"); env != nil {
 		for _, m := range env.members {
 			values["env."+m.key] = m.value.text
 		}

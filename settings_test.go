@@ -176,8 +176,8 @@ func TestSettingsShellQuote(t *testing.T) {
 		if got := shellQuote(word); got != want {
 			t.Errorf("shellQuote(%q) = %s, want %s", word, got, want)
 		}
-		if _, _, own := ownProgram(hookCommand(word), "/bin/x"); own != (filepath.Base(word) == "ccc") {
-			t.Errorf("%s: ccc's: %v", hookCommand(word), own)
+		if program, _ := ownProgram(hookCommand(word), "/bin/x"); (program != "") != (filepath.Base(word) == "ccc") {
+			t.Errorf("%s: ccc's: %q", hookCommand(word), program)
 		}
 	}
 }
@@ -193,7 +193,7 @@ func installHooks(d dirs, reviewSeconds int) error {
 
 // withHooks returns what a launch makes of a settings.json.
 func withHooks(text []byte, reviewSeconds int) ([]byte, error) {
-	edited, _, err := hooksPlan(reviewSeconds).apply(text)
+	edited, _, err := hooksPlan(reviewSeconds).apply(text, nil)
 	return edited, err
 }
 
@@ -374,9 +374,11 @@ func TestHookCommands(t *testing.T) {
 	} {
 		for command := range strings.Lines(test.commands) {
 			command = strings.TrimSpace(command)
-			program, computed, own := ownProgram(command, self)
-			become := map[bool]string{false: "not ccc's", true: "replaced"}[own]
-			if own && computed && sameFile(program, self) {
+			program, stays := ownProgram(command, self)
+			become := "replaced"
+			if program == "" {
+				become = "not ccc's"
+			} else if stays {
 				become = "kept"
 			}
 			if become != test.become {
@@ -384,7 +386,7 @@ func TestHookCommands(t *testing.T) {
 			}
 		}
 	}
-	if _, _, own := ownProgram(hookCommand("/opt/my review"), "/opt/my review"); !own {
+	if program, _ := ownProgram(hookCommand("/opt/my review"), "/opt/my review"); program == "" {
 		t.Error("a ccc of another name does not know its own")
 	}
 }
@@ -613,7 +615,7 @@ var settingsFiles = map[string]string{
 	"own_hooks":        "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}\n    ]\n  },\n  \"model\": \"opus\"\n}\n",
 	"own_question":     `{"hooks":{"PreToolUse":[{"matcher":"AskUserQuestion","hooks":[]}], "Notification" : [ ]}}`,
 	"muted":            "{\n  \"disableAllHooks\": true,\n  \"allowManagedHooksOnly\":  true\n}\n",
-	"muted_strangely":  `{"disableAllHooks":{ "a":[1, 2] },"allowManagedHooksOnly":null}`,
+	"muted_strangely":  `{"disableAllHooks":"no","allowManagedHooksOnly":null}`,
 	"empty_hooks_wide": "{\"hooks\": {\n\t}, \"x\": 1}",
 	"empty_stop":       "{\n    \"hooks\": {\n        \"Stop\": [],\n        \"PreToolUse\": [ ],\n        \"UserPromptSubmit\": [\n\n]\n    }\n}",
 	"one_line":         `{ "a": 1, "b": [1,2], "c": {} }`,
@@ -771,7 +773,7 @@ func TestUninstallFilled(t *testing.T) {
 		noFile:                     {"", "", noFile},
 		"{\"permissions\": { }}":   {"", "", "{\"permissions\": { }}"},
 		"{\"permissions\": {} }":   {`["Read"]`, `["Read", "Edit"]`, "{\"permissions\": {\"allow\":[\"Read\", \"Edit\"]} }"},
-		"{ \"env\": {\"A\":\"\"}}": {`"m"`, `"n"`, "{ \"env\": {\"A\":\"\"},\"model\":\"n\"}"},
+		"{ \"env\": {\"A\":\"\"}}": {`"m"`, `"n"`, "{ \"env\": {\"A\":\"\"}, \"model\":\"n\"}"},
 	} {
 		box := newFakeBox(t)
 		box.setSettings(before)
@@ -957,11 +959,11 @@ func FuzzUninstall(f *testing.F) {
 		}
 		now := before
 		step := func(plan settingsPlan) {
-			edited, edits, err := plan.apply(now)
+			edited, edits, err := plan.apply(now, in.Edits)
 			if err != nil || bytes.Equal(edited, now) {
 				return
 			}
-			in.note(edits)
+			in.Edits = edits
 			record := encodeJSON(in)
 			in, now = new(installation), edited
 			if err := json.Unmarshal(record, in); err != nil {
