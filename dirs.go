@@ -87,8 +87,8 @@ func (d dirs) commandFile() string  { return filepath.Join(d.claude, "commands",
 func (d dirs) configFile() string   { return filepath.Join(d.ccc, "ccc.json") }
 func (d dirs) promptFile() string   { return filepath.Join(d.ccc, promptName) }
 
-// clientFile is where Claude Code keeps what it knows of the user.
-func (d dirs) clientFile() string {
+// accountFile is where Claude Code keeps what it knows of the user.
+func (d dirs) accountFile() string {
 	if os.Getenv(claudeDirVariable) == "" {
 		return filepath.Join(filepath.Dir(d.claude), ".claude.json")
 	}

@@ -1108,8 +1108,7 @@ func TestUninstallConfigDir(t *testing.T) {
 
 // mutedIn returns the muting keys that are true in text, a settings.json.
 func mutedIn(text string) []string {
-	s, _ := settingsIn([]byte(text))
-	return (source{values: s}).muting()
+	return sourceOf("", "", []byte(text), nil).muting()
 }
 
 // Launches that would run no hooks are refused before anything is written; what only looks like one is not.
