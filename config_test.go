@@ -29,7 +29,7 @@ func configOf(t *testing.T, text string) (*config, error) {
 // A fault is told in one line that names the file, the line, the key and what is expected, and nothing else.
 func TestConfigFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"\n":                                                        " is empty: expected a JSON object\n     remove it, or put {} in it",
+		"\n":                                                        ": line 2, column 1: unexpected end of JSON input",
 		"{\n  \"providers\": {},\n}":                                ": line 3, column 1: invalid character '}' looking for beginning of object key string",
 		"\ufeff{\"a\" 1}":                                           ": line 1, column 6: invalid character '1' after object key",
 		`[]`:                                                        ": line 1: the file: expected an object",

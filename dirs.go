@@ -42,6 +42,11 @@ const (
 // is above them any more, as in a tmux that an agent once started.
 const toolMark = toolVariable + "=1"
 
+// isSecretName tells whether a variable of that name holds a secret.
+func isSecretName(name string) bool {
+	return slices.ContainsFunc([]string{"TOKEN", "KEY", "SECRET", "PASSW"}, func(part string) bool { return strings.Contains(name, part) })
+}
+
 // dirs are the directories that ccc works in, and its own program, all absolute.
 type dirs struct {
 	self   string

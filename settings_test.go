@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -120,6 +119,8 @@ func TestSettingsHooks(t *testing.T) {
 		{"escapes_are_no_change", strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`),
 			strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`)},
 		{"someone_elses_hook_kept", withStop(someoneElses, stopGroup), withStop(someoneElses, stopGroup)},
+		{"twice_the_last_counts", strings.Replace(compact, `"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":true,"hooks"`, 1),
+			strings.Replace(compact, `"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":false,"hooks"`, 1)},
 		{"odd_shapes_beside_kept", withStop(oddShapes, stopGroup), withStop(oddShapes, stopGroup)},
 	}
 	for _, test := range tests {
@@ -210,31 +211,21 @@ func installIn(t *testing.T, text []byte) (dirs, string) {
 	return p, p.settingsFile()
 }
 
+// A new file is the user's alone, an old one keeps its mode, and a launch without a change does not write it.
 func TestSettingsInstallFile(t *testing.T) {
-	fresh, made := installIn(t, nil)
-	if err := installHooks(fresh, 540); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(made); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("a new file: mode %v, %v, want 0600", info.Mode(), err)
-	}
-	p, path := installIn(t, []byte(`{"a":1}`))
-	if err := installHooks(p, 540); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o640 {
-		t.Errorf("mode %v, %v: the user's 0640 must stay", info.Mode(), err)
-	}
 	long := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(path, long, long); err != nil {
-		t.Fatal(err)
-	}
-	if err := installHooks(p, 540); err != nil {
-		t.Fatal(err)
-	}
-	if info, _ := os.Stat(path); !info.ModTime().Equal(long.Truncate(time.Nanosecond)) {
-		t.Errorf("a launch without a change wrote the file at %v", info.ModTime())
+	for mode, text := range map[os.FileMode][]byte{0o600: nil, 0o640: []byte(`{"a":1}`)} {
+		d, path := installIn(t, text)
+		for launch := range 2 {
+			if err := installHooks(d, 540); err != nil {
+				t.Fatal(err)
+			}
+			info, err := os.Stat(path)
+			if err != nil || info.Mode().Perm() != mode || launch == 1 && !info.ModTime().Equal(long) {
+				t.Errorf("launch %d: %v, mode %v, written at %v", launch, err, info.Mode(), info.ModTime())
+			}
+			os.Chtimes(path, long, long)
+		}
 	}
 }
 
@@ -283,57 +274,6 @@ func TestSettingsRecordFirst(t *testing.T) {
 	if text, _ := os.ReadFile(path); err == nil || string(text) != `{"a":1}` {
 		t.Errorf("%v: %s", err, text)
 	}
-}
-
-func TestSettingsInstallConcurrent(t *testing.T) {
-	p, path := installIn(t, []byte("{\n  \"a\": 1\n}\n"))
-	var group sync.WaitGroup
-	for i := range 16 {
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			if err := installHooks(p, 540+60*(i%2)); err != nil {
-				t.Error(err)
-			}
-		}()
-	}
-	group.Wait()
-	text, err := os.ReadFile(path)
-	if err != nil || !json.Valid(text) || strings.Count(string(text), "supervisor-hook") != 3 {
-		t.Errorf("%v\n%s", err, text)
-	}
-	left, _ := filepath.Glob(filepath.Join(p.claude, ".*tmp*"))
-	if len(left) != 0 {
-		t.Errorf("left behind: %q", left)
-	}
-}
-
-// FuzzSettingsHooks: what ccc did not put there stays, and a second time changes nothing.
-func FuzzSettingsHooks(f *testing.F) {
-	for _, seed := range []string{"", "{}", compact, "{\n" + ownHooks + "}", `{"hooks":{"Stop":[{"hooks":[]}]},"hooks":{}}`, "{\r\n\t\"a\" : [ ]}"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got, err := withHooks([]byte(text), 540)
-		if err != nil {
-			return
-		}
-		if !json.Valid(got) {
-			t.Fatalf("not JSON: %q", got)
-		}
-		again, err := withHooks(got, 540)
-		if err != nil || !bytes.Equal(again, got) {
-			t.Fatalf("a second time: %v\n%q\n%q", err, got, again)
-		}
-		var before, after map[string]json.RawMessage
-		json.Unmarshal([]byte(text), &before)
-		json.Unmarshal(got, &after)
-		for key, value := range before {
-			if key != "hooks" && key != "disableAllHooks" && key != "allowManagedHooksOnly" && !bytes.Equal(value, after[key]) {
-				t.Errorf("%q was %s, is %s", key, value, after[key])
-			}
-		}
-	})
 }
 
 // An entry of ccc's is known however its program is written. It is replaced, but for a command with a variable that leads
@@ -572,28 +512,6 @@ func TestInstalledKeep(t *testing.T) {
 	os.Remove(path)
 	keep("seven")
 	expect("seven")
-}
-
-// What a killed launch left beside any of its files, the next sweeps up.
-func TestInstalledSwept(t *testing.T) {
-	box := newFakeBox(t)
-	d := dirs{claude: filepath.Join(box.home, ".claude"), ccc: filepath.Join(box.home, ".claude")}
-	var left []string
-	for _, path := range []string{d.settingsFile(), d.installedFile(), d.promptFile(), d.commandFile()} {
-		name, _ := filepath.Rel(box.home, temporaryFor(path))
-		left = append(left, name)
-	}
-	for _, written := range []bool{true, false} { // and where the launch has nothing to write
-		for _, name := range left {
-			box.write(name, 0o600, "half a fi")
-		}
-		box.launch()
-		for _, name := range left {
-			if box.read(name) != "" {
-				t.Errorf("the first launch: %v, %s is left", written, name)
-			}
-		}
-	}
 }
 
 // uninstall runs ccc uninstall, which must succeed without a complaint.
@@ -902,31 +820,22 @@ func TestUninstallLinkedPrompt(t *testing.T) {
 	}
 }
 
-// A purge that fails says so.
-func TestUninstallPurgeFails(t *testing.T) {
-	box := newFakeBox(t)
-	box.write(".claude/ccc", 0o600, "") // no directory
-	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge"); got.code != 1 || !strings.Contains(got.stderr, "ccc: ") || !strings.Contains(got.stderr, "not a directory") {
-		t.Errorf("%+v", got)
-	}
-}
-
-// The user's directories stay, empty as they were; commands/, which ccc made, goes.
+// The user's directories stay, with what is the user's; commands/, which ccc made, goes.
 func TestUninstallDirectoriesStay(t *testing.T) {
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "CCC_CONFIG_DIR="+box.home+"/own", "CCC_WORK_DIR="+box.home+"/work")
-	for _, dir := range []string{"own", ".claude"} {
-		if err := os.Mkdir(filepath.Join(box.home, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
+	box.write("own/ccc.json", 0o600, "{}")
+	box.write(".claude/x", 0o600, "")
+	os.Remove(filepath.Join(box.home, ".claude/x"))
 	box.launch()
 	box.uninstall("--purge")
 	for dir, want := range map[string]bool{"own": true, ".claude": true, ".claude/commands": false, "work/ccc": false} {
-		entries, err := os.ReadDir(filepath.Join(box.home, dir))
-		if (err == nil) != want || dir == "own" && len(entries) != 0 {
-			t.Errorf("%s: %v, holds %v", dir, err, entries)
+		if _, err := os.Stat(filepath.Join(box.home, dir)); (err == nil) != want {
+			t.Errorf("%s: %v", dir, err)
 		}
+	}
+	if files := box.files(); !slices.Equal(files, []string{"own/ccc.json"}) {
+		t.Errorf("left: %v", files)
 	}
 }
 
@@ -941,8 +850,8 @@ func TestUninstallNothing(t *testing.T) {
 	}
 }
 
-// FuzzUninstall: what launches do to a text, uninstall undoes, by a record as it
-// is on disk. White space in a container that was empty may differ.
+// FuzzUninstall: what launches do to a text is no more the second time, and uninstall undoes it, by a record as it is
+// on disk. White space in a container that was empty may differ.
 func FuzzUninstall(f *testing.F) {
 	f.Add("", "{}")
 	f.Add(noFile, "{\"a\":{},\"hoo\xe3\xe3ks\":{\"Stop\":[]}}") // keys that are no UTF-8
@@ -982,6 +891,9 @@ func FuzzUninstall(f *testing.F) {
 		}
 		for _, self := range []string{"/old/ccc", "/bin/ccc"} {
 			step(settingsPlan{self: self, reviewSeconds: 540})
+		}
+		if again, err := withHooks(now, 540); err != nil || !bytes.Equal(again, now) {
+			t.Fatalf("a second time: %v\n%q\n%q", err, now, again)
 		}
 		if bytes.Equal(now, before) {
 			return
@@ -1056,53 +968,6 @@ func TestUninstallPurgeLocked(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(box.home, logPath)); err != nil {
 		t.Error("the state is gone")
-	}
-}
-
-// Of two members with one name the last counts, as it does for Claude Code: that is the one that ccc edits.
-func TestSettingsTwice(t *testing.T) {
-	box := newFakeBox(t)
-	box.setSettings(`{"disableAllHooks": true, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "dead"}]}]},
- "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}, "disableAllHooks": true}`)
-	box.launch()
-	text := box.settings()
-	if len(mutedIn(text)) != 0 || strings.Index(text, "supervisor-hook") < strings.Index(text, "mine") {
-		t.Errorf("settings.json is %s", text)
-	}
-	box.run(30*time.Second, "", "ccc", "uninstall")
-	if text = box.settings(); strings.Contains(text, "supervisor-hook") || len(mutedIn(text)) != 1 {
-		t.Errorf("after uninstall it is %s", text)
-	}
-}
-
-// What was filled in is forgotten with the file that held it.
-func TestUninstallEmptiedBetween(t *testing.T) {
-	box := newFakeBox(t)
-	box.setSettings(`{"model": "opus", "disableAllHooks": true}`)
-	box.write(".claude/ccc.json", 0o600, `{"settings":{"permissions":{"defaultMode":"plan"}}}`)
-	box.launch()
-	box.setSettings("{ }")
-	box.launch()
-	box.run(30*time.Second, "", "ccc", "uninstall")
-	if text := strings.Join(strings.Fields(box.settings()), ""); text != "{}" {
-		t.Errorf("settings.json is %s, was {}", box.settings())
-	}
-}
-
-// A CCC_CONFIG_DIR of its own is left as it was, but for what is the user's.
-func TestUninstallConfigDir(t *testing.T) {
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "CCC_CONFIG_DIR="+box.home+"/own", "KIMI_TOKEN=x")
-	box.write("own/ccc.json", 0o600, twoProviders)
-	if got := box.run(30*time.Second, "", "ccc", "kimi", "--supervisor", "--", "--version"); got.code != 0 {
-		t.Fatalf("%+v", got)
-	}
-	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge"); got.code != 0 {
-		t.Fatalf("%+v", got)
-	}
-	entries, _ := os.ReadDir(filepath.Join(box.home, "own"))
-	if len(entries) != 1 || entries[0].Name() != "ccc.json" {
-		t.Errorf("left: %v", entries)
 	}
 }
 
