@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -129,9 +128,6 @@ func (p settingsPlan) install(d dirs, in *installation) error {
 // apply returns text, a settings.json (nil for a missing file), with what is planned in it, and edits with those that
 // this took, but for ccc's own entries. It refuses a text that is not JSON or whose shape leaves no safe place.
 func (p settingsPlan) apply(text []byte, edits []settingsEdit) ([]byte, []settingsEdit, error) {
-	if p.self == "" && p.defaults == nil {
-		return text, edits, nil
-	}
 	e, err := editSettings(text)
 	if err != nil {
 		return nil, nil, err
@@ -259,10 +255,10 @@ func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 		found = found || reaches(own.matcher, wanted.matcher)
 		entry := wanted.entry
 		if own.stays {
-			entry.Command = own.command
+			entry.Command = own.Command
 		}
-		if text := string(encodeJSON(entry)); !sameJSON(own.hooks.members[own.index].value.String(), text) {
-			own.hooks.replace(own.index, text)
+		if entry != own.hookEntry {
+			own.hooks.replace(own.index, string(encodeJSON(entry)))
 		}
 	}
 	group := string(encodeJSON(hookGroup{wanted.matcher, []hookEntry{wanted.entry}}))
@@ -277,34 +273,30 @@ func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 	}
 }
 
-// sameJSON compares by value, so that an escaped letter is no change.
-func sameJSON(a, b string) bool {
-	var x, y any
-	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
-}
-
 // An ownEntry is an entry of ccc's: the item at index of hooks, the array of the matcher group at groupIndex of an
 // event's array.
 type ownEntry struct {
+	hookEntry
+	program           string
+	stays             bool // as ownProgram has it
 	matcher           string
-	command, program  string
-	stays             bool // the command, as ownProgram has it
 	groupIndex, index int
 	hooks             *jsonValue
 }
 
 // ownEntries finds ccc's hook entries among the matcher groups of event.
-func (e *settingsEditor) ownEntries(event, self string) (own []ownEntry) {
+func (e *settingsEditor) ownEntries(event, self string) (entries []ownEntry) {
 	for g, group := range e.root.at("hooks", event).items() {
 		hooks := group.value.at("hooks")
-		for i, entry := range hooks.items() {
-			command := entry.value.at("command").str()
-			if program, stays := ownProgram(command, self); program != "" {
-				own = append(own, ownEntry{group.value.at("matcher").str(), command, program, stays, g, i, hooks})
+		for i, item := range hooks.items() {
+			own := ownEntry{matcher: group.value.at("matcher").str(), groupIndex: g, index: i, hooks: hooks}
+			_ = json.Unmarshal([]byte(item.value.String()), &own.hookEntry) // what is of another type counts as absent
+			if own.program, own.stays = ownProgram(own.Command, self); own.program != "" {
+				entries = append(entries, own)
 			}
 		}
 	}
-	return own
+	return entries
 }
 
 // installedHooks returns the programs that ccc's entries in text, a settings.json, call, and the events for which
@@ -335,10 +327,8 @@ func installedTimeout(text []byte, self, event string) (least time.Duration) {
 		return 0
 	}
 	for _, own := range e.ownEntries(event, self) {
-		if v := own.hooks.members[own.index].value.at("timeout"); v != nil {
-			if timeout, err := time.ParseDuration(v.raw + "s"); err == nil && timeout > 0 {
-				least = min(cmp.Or(least, timeout), timeout)
-			}
+		if timeout := time.Duration(min(own.Timeout, 1e6)) * time.Second; timeout > 0 { // more is no limit
+			least = min(cmp.Or(least, timeout), timeout)
 		}
 	}
 	return least
@@ -390,11 +380,6 @@ func withoutSettings(text []byte, edits []settingsEdit, self string) ([]byte, er
 		}
 		if len(own) > 0 {
 			e.prune("hooks", wanted.event)
-		}
-		if len(own) > 0 && len(edits) == 0 { // the record is lost: false is what the keys are unset
-			for _, key := range mutingKeys {
-				e.note(settingsEdit{Path: []string{key}, Wrote: sumJSON("false")})
-			}
 		}
 	}
 	for _, edit := range slices.Backward(e.edits) {

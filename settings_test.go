@@ -646,10 +646,9 @@ func TestUninstallAfterEdits(t *testing.T) {
 		}, `{"a":1}`},
 		{"rewritten", `{"disableAllHooks":true,"a":[1],"hooks":{}}`, rewrite,
 			"{\n  \"disableAllHooks\": true,\n  \"a\": [\n    1\n  ],\n  \"hooks\": {}\n}"},
-		{"record_lost", "{}\n",
-			func(box *sandbox) { os.Remove(filepath.Join(box.home, ".claude/.ccc-installed.json")) }, "{}\n"},
 		{"record_broken", "{\n  \"a\": 1\n}\n",
-			func(box *sandbox) { box.write(".claude/.ccc-installed.json", 0o600, "{") }, "{\n  \"a\": 1\n}\n"},
+			func(box *sandbox) { box.write(".claude/.ccc-installed.json", 0o600, "{") },
+			"{\n  \"a\": 1,\n  \"disableAllHooks\": false,\n  \"allowManagedHooksOnly\": false\n}\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
