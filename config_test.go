@@ -135,45 +135,19 @@ func TestConfigReadableToken(t *testing.T) {
 	}
 }
 
-// current_provider is remembered and used; nothing else of the file changes,
-// nor its mode, nor that it is a link.
-func TestProviderRecorded(t *testing.T) {
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
-	box.write("dotfiles/ccc.json", 0o640, twoProviders)
-	box.write(".claude/x", 0o600, "")
-	link := filepath.Join(box.home, ".claude/ccc.json")
-	if err := os.Symlink("../dotfiles/ccc.json", link); err != nil {
-		t.Fatal(err)
-	}
-	if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 || !slices.Equal(box.agentEnv("ANTHROPIC_BASE_URL"), []string{"https://glm.example"}) {
-		t.Errorf("the current provider was not used: %+v", got)
-	}
-	if got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi"); got.code != 0 {
-		t.Errorf("got %+v", got)
-	}
-	want := strings.Replace(twoProviders, `"current_provider" :  "glm"`, `"current_provider" :  "kimi"`, 1)
-	if text := box.read("dotfiles/ccc.json"); text != want {
-		t.Errorf("ccc.json is\n%s\nwant\n%s", text, want)
-	}
-	if target, err := os.Readlink(link); err != nil || target != "../dotfiles/ccc.json" {
-		t.Errorf("the link is %q, %v", target, err)
-	}
-	if info, err := os.Stat(link); err != nil || info.Mode().Perm() != 0o640 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
-	if text := box.read(".claude/settings.json"); text != "" {
-		t.Errorf("settings.json was written: %s", text)
-	}
-}
-
-// A remembered provider is named, and ccc default leads back.
+// A provider that was named is recorded, and nothing else of the file changes, nor its mode, nor that it is a link. The
+// next launch uses and names it, and ccc default leads back.
 func TestProviderDefault(t *testing.T) {
 	t.Parallel()
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
 	config := "\ufeff" + twoProviders
-	box.write(".claude/ccc.json", 0o600, config)
+	box.write("dotfiles/ccc.json", 0o640, config)
+	box.write(".claude/x", 0o600, "")
+	link := filepath.Join(box.home, ".claude/ccc.json")
+	if err := os.Symlink("../dotfiles/ccc.json", link); err != nil {
+		t.Fatal(err)
+	}
 	launch := func(base, said string, args ...string) {
 		t.Helper()
 		os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
@@ -184,8 +158,12 @@ func TestProviderDefault(t *testing.T) {
 	}
 	recorded := func(value string) {
 		t.Helper()
-		if want := strings.Replace(config, `:  "glm"`, `:  `+value, 1); box.read(".claude/ccc.json") != want {
-			t.Errorf("ccc.json is\n%s\nwant\n%s", box.read(".claude/ccc.json"), want)
+		if want := strings.Replace(config, `:  "glm"`, `:  `+value, 1); box.read("dotfiles/ccc.json") != want {
+			t.Errorf("ccc.json is\n%s\nwant\n%s", box.read("dotfiles/ccc.json"), want)
+		}
+		target, err := os.Readlink(link)
+		if info, statErr := os.Stat(link); err != nil || target != "../dotfiles/ccc.json" || statErr != nil || info.Mode().Perm() != 0o640 {
+			t.Errorf("the link is %q, %v, the mode %v", target, err, info.Mode())
 		}
 	}
 	launch("https://glm.example", "提供商 glm", "-p", "hi")
@@ -194,6 +172,9 @@ func TestProviderDefault(t *testing.T) {
 	launch("https://kimi.example", "提供商 kimi", "-p", "hi")
 	launch("", "", "default", "-p", "hi")
 	recorded("null")
+	if box.settings() != noFile {
+		t.Errorf("settings.json was written: %s", box.settings())
+	}
 	launch("", "", "-p", "hi")
 	launch("", "Supervisor mode enabled", "--supervisor", "default", "-p", "hi")
 	recorded("null")

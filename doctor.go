@@ -116,16 +116,11 @@ func (c checkup) providers() (well string, faults []failure) {
 			faults = append(faults, problem(editHint(c.configFile()), "%s is not among those in %s (%s)", name, c.configFile(), c.config.providerNames())...)
 			continue
 		}
-		values, err := p.values(os.Environ())
-		if unset := (unsetError{}); errors.As(err, &unset) {
-			faults = append(faults, problem("read -r "+unset.name+"; export "+unset.name, "%w", err)...)
-			continue
-		}
 		args := c.config.claudeArgs(p)
 		if i == 1 { // as the launch asks for the reviewer's: it prints, and is given no arguments of ccc.json
 			args = []string{"--print"}
 		}
-		faults = append(faults, providerConflicts(c.dirs, sources(c.dirs, c.config, args), p, args, values)...)
+		faults = append(faults, providerConflicts(c.dirs, sources(c.dirs, c.config, args), os.Environ(), args, p)...)
 	}
 	return well, faults
 }

@@ -92,8 +92,8 @@ func (v *jsonValue) in(text []byte) []byte {
 	return slices.Concat(text[:v.start], []byte(v.String()), text[v.end:])
 }
 
-// add puts value, a JSON text, last into v, laid out like what is there, and returns it. In an array key is "".
-func (v *jsonValue) add(key, value string) *jsonValue {
+// add puts value, a JSON text, last into v, laid out like what is there. In an array key is "".
+func (v *jsonValue) add(key, value string) {
 	m := jsonMember{key: key}
 	switch {
 	case len(v.members) > 0:
@@ -108,11 +108,11 @@ func (v *jsonValue) add(key, value string) *jsonValue {
 		}
 	}
 	v.members = append(v.members, m)
-	return v.replace(len(v.members)-1, value)
+	v.replace(len(v.members)-1, value)
 }
 
-// replace puts value, a JSON text, in the place of the member at index, and returns it.
-func (v *jsonValue) replace(index int, value string) *jsonValue {
+// replace puts value, a JSON text, laid out, in the place of the member at index.
+func (v *jsonValue) replace(index int, value string) {
 	m, out := &v.members[index], new(bytes.Buffer)
 	line := lineOf(m.gap)
 	if line == "" {
@@ -121,15 +121,16 @@ func (v *jsonValue) replace(index int, value string) *jsonValue {
 		_ = json.Indent(out, []byte(value), line[1:], strings.TrimPrefix(line, v.line))
 	}
 	m.value = newJSONParser(out.String()).value(line)
-	return m.value
 }
 
-// set puts value under key of v, an object: an old one is replaced, a new one comes last.
-func (v *jsonValue) set(key, value string) *jsonValue {
-	if i := v.find(key); i >= 0 {
-		return v.replace(i, value)
+// set puts value under key of v, an object: in the place of an old one as it is, or last, laid out.
+func (v *jsonValue) set(key, value string) {
+	i := v.find(key)
+	if i < 0 {
+		v.add(key, value)
+		return
 	}
-	return v.add(key, value)
+	v.members[i].value = newJSONParser(value).value(lineOf(v.members[i].gap))
 }
 
 // drop removes the member under key of v.

@@ -73,7 +73,7 @@ func withProvider(env []string, p *provider) ([]string, error) {
 	for name, value := range values {
 		env = setEnv(env, name, value)
 	}
-	// Where nothing says who is calling, Claude Code (seen from 2.1.30 on) sends the login that the user has for
+	// Where nothing says who is calling, Claude Code sends the login that the user has for
 	// Anthropic. It sends this instead.
 	given := func(name string) bool { return strings.TrimSpace(values[name]) != "" }
 	headers := strings.ToLower(values["ANTHROPIC_CUSTOM_HEADERS"])
@@ -90,25 +90,19 @@ func isAPIVariable(name string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// values returns p's variables, a value that is wholly ${NAME} taken from env. The error is an unsetError.
+// values returns p's variables, a value that is wholly ${NAME} taken from env.
 func (p *provider) values(env []string) (map[string]string, error) {
 	values := map[string]string{}
 	for variable, value := range p.Env {
 		values[variable] = string(value)
 		if name, ok := variableIn(value); ok {
 			if values[variable] = lookupEnv(env, name); values[variable] == "" {
-				return nil, unsetError{"providers." + p.name + ".env." + variable, name}
+				err := fmt.Errorf("providers.%s.env.%s is ${%s}, which is not set", p.name, variable, name)
+				return nil, withHint(err, "read -r "+name+"; export "+name)
 			}
 		}
 	}
 	return values, nil
-}
-
-// An unsetError says that the value of key is ${name}, and that there is no such variable.
-type unsetError struct{ key, name string }
-
-func (e unsetError) Error() string {
-	return fmt.Sprintf("%s is ${%s}, which is not set", e.key, e.name)
 }
 
 // lookupEnv returns the value of name in env, "" when it has none.
@@ -130,9 +124,13 @@ func setEnv(env []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
-// providerConflicts returns what in the sources overrides p or goes to it without being p's, for a claude with args.
-// values are p's; no value is shown.
-func providerConflicts(d dirs, sources []source, p *provider, args []string, values map[string]string) (conflicts []failure) {
+// providerConflicts returns what keeps a claude with these sources, environment and arguments from being run against p:
+// what is missing, what overrides p, and what would go to it without being p's. No value is shown.
+func providerConflicts(d dirs, sources []source, env, args []string, p *provider) (conflicts []failure) {
+	values, err := p.values(env)
+	if f := (failure{}); errors.As(err, &f) {
+		return []failure{f}
+	}
 	for _, s := range sources {
 		if s.err != nil {
 			err := fmt.Errorf("%s: %w: correct it: it may override the provider %s", s.name, s.err, p.name)
@@ -181,18 +179,13 @@ func hasLogin(d dirs) bool {
 	return err == nil || runtime.GOOS == "darwin"
 }
 
-// checkProvider tells why claude could not be run with these sources, environment and arguments against p, which may be
-// nil.
+// checkProvider is the error of all conflicts with p, which may be nil.
 func checkProvider(d dirs, sources []source, env, args []string, p *provider) error {
 	if p == nil {
 		return nil
 	}
-	values, err := p.values(env)
-	if err != nil {
-		return err
-	}
 	var errs []error
-	for _, conflict := range providerConflicts(d, sources, p, args, values) {
+	for _, conflict := range providerConflicts(d, sources, env, args, p) {
 		errs = append(errs, conflict.err)
 	}
 	return errors.Join(errs...)

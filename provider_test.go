@@ -43,18 +43,6 @@ func TestProviderEnvironment(t *testing.T) {
 	}
 }
 
-func TestProviderNone(t *testing.T) {
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "ANTHROPIC_API_KEY=mine")
-	box.write(".claude/ccc.json", 0o600, `{"providers":{"kimi":{"env":{"ANTHROPIC_API_KEY":"x"}}}}`)
-	if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 || !slices.Equal(box.agentEnv("ANTHROPIC_API_KEY"), []string{"mine"}) {
-		t.Errorf("without a current provider none is to be used: %+v", got)
-	}
-	if text := box.read(".claude/ccc.json"); strings.Contains(text, "current_provider") {
-		t.Errorf("recorded: %s", text)
-	}
-}
-
 // A settings file whose env would win over the provider stops the launch.
 func TestProviderConflicts(t *testing.T) {
 	t.Parallel()
@@ -261,44 +249,6 @@ func TestProviderSettingsFilled(t *testing.T) {
 		if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 || box.settings() != mine {
 			t.Errorf("got %+v, settings.json is %s", got, box.settings())
 		}
-	}
-}
-
-func TestProviderErrors(t *testing.T) {
-	tests := []struct {
-		name, config, args string
-		code               int
-		want               string // separated by |
-	}{
-		{"no_file", "", "kimi", 2, `"kimi" is neither a subcommand nor a provider|none configured|ccc --supervisor -- kimi`},
-		{"unset_name", `{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${NO_SUCH_TOKEN}"}}}}`, "kimi", 1,
-			"providers.kimi.env.ANTHROPIC_AUTH_TOKEN|${NO_SUCH_TOKEN}|not set"},
-		{"near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "kmi", 2, "did you mean kimi?|glm, kimi|ccc --supervisor -- kmi"},
-		{"near_miss_swapped", `{"providers":{"glm":{},"kimi":{}}}`, "gml", 2, "did you mean glm?"},
-		{"no_near_miss", `{"providers":{"glm":{},"kimi":{}}}`, "deepseek", 2, "a provider (providers: glm, kimi)"},
-		{"unknown_current", `{"current_provider":"gone","providers":{"glm":{}}}`, "-p x", 1,
-			`current_provider "gone"|glm|to go without one: ccc default`},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			box := newFakeBox(t)
-			if test.config != "" {
-				box.write(".claude/ccc.json", 0o600, test.config)
-			}
-			got := box.run(10*time.Second, "", append([]string{"ccc", "--supervisor"}, strings.Fields(test.args)...)...)
-			if got.code != test.code || got.stdout != "" || !strings.HasPrefix(got.stderr, "ccc: ") || strings.Count(got.stderr, "\n") > 2 {
-				t.Errorf("got %+v, want exit %d and one line", got, test.code)
-			}
-			for want := range strings.SplitSeq(test.want, "|") {
-				if !strings.Contains(got.stderr, want) {
-					t.Errorf("stderr lacks %q: %s", want, got.stderr)
-				}
-			}
-			if files := box.files(); len(files) > 1 || len(files) == 1 && files[0] != ".claude/ccc.json" {
-				t.Errorf("written: %q", files)
-			}
-		})
 	}
 }
 
