@@ -102,15 +102,6 @@ func TestConfigRefused(t *testing.T) {
 	}
 }
 
-// Only what is wholly ${NAME} stands for a variable.
-func TestConfigVariable(t *testing.T) {
-	for value, want := range map[envText]string{"${A-B}": "", "${}": "", "${A": "", "A}": "", "${A} ": "", "$A": "", "a ${A}": "", "${A}": "A", "${A_1}": "A_1"} {
-		if name, ok := variableIn(value); ok != (want != "") || ok && name != want {
-			t.Errorf("%s: %q, %v", value, name, ok)
-		}
-	}
-}
-
 // A token that is written out is told of where anybody else can read it, the group too.
 func TestConfigReadableToken(t *testing.T) {
 	const token = `{"ANTHROPIC_AUTH_TOKEN":"SECRET"}`
@@ -186,20 +177,6 @@ func TestProviderDefault(t *testing.T) {
 	}
 	os.Remove(filepath.Join(box.home, ".claude/ccc.json"))
 	launch("", "", "default", "-p", "hi")
-}
-
-// One that somebody is editing meanwhile is left alone.
-func TestProviderRecordBroken(t *testing.T) {
-	d := dirs{ccc: t.TempDir()}
-	for _, text := range []string{`{"providers":`, ""} {
-		if err := os.WriteFile(d.configFile(), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		err := recordProvider(d, "kimi")
-		if got, _ := os.ReadFile(d.configFile()); err == nil || string(got) != text {
-			t.Errorf("%v: %s", err, got)
-		}
-	}
 }
 
 // A ccc.json that can't be written keeps nobody from using a provider.

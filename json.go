@@ -84,7 +84,7 @@ func (v *jsonValue) String() string {
 	for _, m := range v.members {
 		out.WriteString(m.gap + m.name + m.value.String())
 	}
-	return out.String() + v.tail + string(v.kind+2) // in ASCII the closing bracket is two behind
+	return out.String() + v.tail + string(v.kind+2)
 }
 
 // in returns text, which v was read from, with v in its place as it is now.
@@ -120,7 +120,7 @@ func (v *jsonValue) replace(index int, value string) {
 	} else {
 		_ = json.Indent(out, []byte(value), line[1:], strings.TrimPrefix(line, v.line))
 	}
-	m.value = newJSONParser(out.String()).value(line)
+	m.value = (&jsonParser{text: out.String()}).value(line)
 }
 
 // set puts value under key of v, an object: in the place of an old one as it is, or last, laid out.
@@ -130,7 +130,7 @@ func (v *jsonValue) set(key, value string) {
 		v.add(key, value)
 		return
 	}
-	v.members[i].value = newJSONParser(value).value(lineOf(v.members[i].gap))
+	v.members[i].value = (&jsonParser{text: value}).value(lineOf(v.members[i].gap))
 }
 
 // drop removes the member under key of v.
@@ -176,7 +176,7 @@ func parseJSON(text []byte) (*jsonValue, error) {
 		line, column := position(text, offset)
 		return nil, fmt.Errorf("line %d, column %d: %s", line, column, syntax)
 	}
-	return newJSONParser(string(plain)).value("\n"), nil
+	return (&jsonParser{text: string(plain)}).value("\n"), nil
 }
 
 // position returns line and column, from 1, of text[offset].
@@ -195,48 +195,63 @@ func expectKind(text []byte, v *jsonValue, kind byte, name string) error {
 	return fmt.Errorf("line %d, column %d: %s is not %s", line, column, name, want)
 }
 
-// A jsonParser reads a text that is known to be JSON.
+// A jsonParser reads a text that is known to be JSON. With the tokens of encoding/json it would take several times as
+// long, at each start of ccc.
 type jsonParser struct {
-	*json.Decoder
 	text string
+	at   int // what comes next
 }
 
-func newJSONParser(text string) *jsonParser {
-	p := &jsonParser{json.NewDecoder(strings.NewReader(text)), text}
-	p.UseNumber()
-	return p
-}
-
-// next is where the next value or key begins.
+// next moves on to the next value, key or bracket. What is passed over has one meaning where it may stand.
 func (p *jsonParser) next() int {
-	return len(p.text) - len(strings.TrimLeft(p.text[p.InputOffset():], " \t\r\n,:"))
+	p.at = len(p.text) - len(strings.TrimLeft(p.text[p.at:], " \t\r\n,:"))
+	return p.at
+}
+
+// word reads a string or a bare word, and what it means.
+func (p *jsonParser) word() (raw, text string) {
+	start := p.at
+	if p.text[start] != '"' {
+		p.at = len(p.text)
+		if end := strings.IndexAny(p.text[start:], " \t\r\n,:{}[]"); end >= 0 {
+			p.at = start + end
+		}
+		return p.text[start:p.at], p.text[start:p.at]
+	}
+	for p.at++; p.text[p.at] != '"'; p.at++ {
+		if p.text[p.at] == '\\' {
+			p.at++
+		}
+	}
+	p.at++
+	_ = json.Unmarshal([]byte(p.text[start:p.at]), &text) // it is a JSON string
+	return p.text[start:p.at], text
 }
 
 // value reads the next value; line is its own.
 func (p *jsonParser) value(line string) *jsonValue {
 	v := &jsonValue{start: p.next(), line: line}
-	v.kind = p.text[v.start]
-	token, _ := p.Token()
-	end := int(p.InputOffset())
-	for v.isContainer() && p.More() {
-		start := p.next()
-		m := jsonMember{gap: p.text[end:start]}
-		if v.kind == '{' {
-			key, _ := p.Token()
-			m.key, m.name = key.(string), p.text[start:p.next()]
-		}
-		m.value = p.value(lineOf(m.gap))
-		v.members, end = append(v.members, m), m.value.end
-	}
+	v.kind = p.text[p.at]
 	if v.isContainer() {
-		_, _ = p.Token()
-		v.tail = p.text[end : p.InputOffset()-1]
+		p.at++
+		end := p.at
+		for p.next(); p.text[p.at] != v.kind+2; p.next() { // in ASCII the closing bracket is two behind
+			start := p.at
+			m := jsonMember{gap: p.text[end:start]}
+			if v.kind == '{' {
+				_, m.key = p.word()
+				m.name = p.text[start:p.next()]
+			}
+			m.value = p.value(lineOf(m.gap))
+			v.members, end = append(v.members, m), p.at
+		}
+		v.tail = p.text[end:p.at]
+		p.at++
+		v.raw = p.text[v.start:p.at]
+	} else {
+		v.raw, v.text = p.word()
 	}
-	v.end = int(p.InputOffset())
-	v.raw = p.text[v.start:v.end]
-	if v.text = v.raw; v.kind == '"' {
-		v.text = token.(string)
-	}
+	v.end = p.at
 	return v
 }
 

@@ -7,6 +7,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -313,31 +314,34 @@ func sourceOf(name, prefix string, text []byte, err error) source {
 	if err != nil || isBlank(text) {
 		return s
 	}
-	root, err := parseJSON(text)
-	if err == nil {
-		err = expectKind(text, root, '{', "the file")
-	}
-	if s.err = err; err != nil {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(unmarked(text), &members) != nil {
+		root, err := parseJSON(text) // which tells the place
+		s.err = cmp.Or(err, expectKind(text, root, '{', "the file"))
 		return s
 	}
 	s.values = map[string]string{}
 	for _, key := range []string{helperKey, primaryKey} {
-		if v := root.at(key); v != nil {
-			s.values[key] = v.str()
+		if raw, ok := members[key]; ok {
+			var value string
+			_ = json.Unmarshal(raw, &value) // of another type it says nothing
+			s.values[key] = value
 		}
 	}
 	for _, key := range mutingKeys {
-		if v := root.at(key); v != nil && v.kind == 't' {
-			s.values[key] = v.text
+		if value := string(members[key]); value == "true" {
+			s.values[key] = value
 		}
 	}
-	for _, item := range root.at("customApiKeyResponses", "approved").items() {
-		s.values["allowed."+item.value.str()] = "true"
+	var responses struct{ Approved []string }
+	_ = json.Unmarshal(members["customApiKeyResponses"], &responses)
+	for _, key := range responses.Approved {
+		s.values["allowed."+key] = "true"
 	}
-	if env := root.at("env"); env != nil {
-		for _, m := range env.members {
-			s.values["env."+m.key] = m.value.text
-		}
+	var env map[string]envText
+	_ = json.Unmarshal(members["env"], &env)
+	for name, value := range env {
+		s.values["env."+name] = string(value)
 	}
 	return s
 }
