@@ -143,13 +143,16 @@ func inside(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
-// readUserFile returns nil for a file that is not there.
+// readUserFile returns nil for a file that is not there. A named pipe would hold a launch or a hook up for ever.
 func readUserFile(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err == nil && !info.Mode().IsRegular() && !info.IsDir():
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
-	return text, err
+	return os.ReadFile(path)
 }
 
 // removeFile removes the file at path if there is one.

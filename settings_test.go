@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -225,6 +226,7 @@ func TestSettingsRefusedLaunch(t *testing.T) {
 	for _, test := range []struct{ flag, settings, config, code, stderr string }{
 		{"--supervisor", `{"hooks": "mine"}`, added, "1", "settings.json: line 1, column 11: hooks is not an object"},
 		{"--supervisor", "a directory", "{}", "1", "settings.json: is a directory"},
+		{"--supervisor", "a named pipe", "{}", "1", "settings.json is not a regular file"},
 		{"", `{"hooks": "mine"}`, added, "0", "warning: going on without the settings of ccc.json: "},
 		{"", "a directory", added, "0", "warning: going on without the settings of ccc.json: "},
 		{"", "a directory", "{}", "0", ""},
@@ -233,9 +235,12 @@ func TestSettingsRefusedLaunch(t *testing.T) {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
 			box := newFakeBox(t)
 			box.write(".claude/ccc.json", 0o600, test.config)
-			if test.settings == "a directory" {
+			switch test.settings {
+			case "a directory":
 				box.write(".claude/settings.json/file", 0o600, "")
-			} else {
+			case "a named pipe":
+				syscall.Mkfifo(filepath.Join(box.home, ".claude/settings.json"), 0o600)
+			default:
 				box.setSettings(test.settings)
 			}
 			got := box.run(10*time.Second, "", "sh", "-c", "ccc "+test.flag+" -p hi")
