@@ -4,12 +4,10 @@ package main
 // provider in it.
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -96,21 +94,9 @@ func defaultConfig() *config {
 // position, and what is expected there, never a value.
 func loadConfig(d dirs) (*config, error) {
 	path, defaults, c := d.configFile(), defaultConfig(), defaultConfig()
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return defaults, nil
-	}
-	var content []byte
-	if err == nil && !info.Mode().IsRegular() && !info.IsDir() { // a named pipe would hold everything up
-		err = fmt.Errorf("%s is not a regular file", path)
-	} else if err == nil {
-		content, err = os.ReadFile(path)
-	}
-	if err != nil {
+	content, err := readUserFile(path)
+	if err != nil || content == nil {
 		return defaults, err
-	}
-	if len(bytes.TrimSpace(unmarked(content))) == 0 {
-		return defaults, withHint(fmt.Errorf("%s is empty: expected a JSON object", path), "remove it, or put {} in it")
 	}
 	root, err := parseJSON(content)
 	if err != nil {
@@ -212,14 +198,15 @@ func recordProvider(d dirs, name string) error {
 			return err
 		}
 		root, err := parseJSON(text)
-		if err != nil || root.member("current_provider").str() == name {
+		if err != nil || root.at("current_provider").str() == name {
 			return err
 		}
-		value := encodeJSON(name)
-		if name == "" {
-			value = []byte("null")
+		value := "null"
+		if name != "" {
+			value = string(encodeJSON(name))
 		}
-		return replaceFile(d.configFile(), setMember(text, root, "current_provider", value), true)
+		root.set("current_provider", value)
+		return replaceFile(d.configFile(), root.in(text), true)
 	})
 }
 
@@ -268,8 +255,7 @@ func (c *config) exposesToken(d dirs) bool {
 	}
 	for _, p := range c.Providers {
 		for name, value := range p.Env {
-			secret := strings.Contains(name, "TOKEN") || strings.Contains(name, "KEY") || strings.Contains(name, "SECRET")
-			if _, named := variableIn(value); secret && value != "" && !named {
+			if _, named := variableIn(value); isSecretName(name) && value != "" && !named {
 				return true
 			}
 		}

@@ -29,7 +29,7 @@ func configOf(t *testing.T, text string) (*config, error) {
 // A fault is told in one line that names the file, the line, the key and what is expected, and nothing else.
 func TestConfigFaults(t *testing.T) {
 	for text, want := range map[string]string{
-		"\n":                                                        " is empty: expected a JSON object\n     remove it, or put {} in it",
+		"\n":                                                        ": line 2, column 1: unexpected end of JSON input",
 		"{\n  \"providers\": {},\n}":                                ": line 3, column 1: invalid character '}' looking for beginning of object key string",
 		"\ufeff{\"a\" 1}":                                           ": line 1, column 6: invalid character '1' after object key",
 		`[]`:                                                        ": line 1: the file: expected an object",
@@ -102,15 +102,6 @@ func TestConfigRefused(t *testing.T) {
 	}
 }
 
-// Only what is wholly ${NAME} stands for a variable.
-func TestConfigVariable(t *testing.T) {
-	for value, want := range map[envText]string{"${A-B}": "", "${}": "", "${A": "", "A}": "", "${A} ": "", "$A": "", "a ${A}": "", "${A}": "A", "${A_1}": "A_1"} {
-		if name, ok := variableIn(value); ok != (want != "") || ok && name != want {
-			t.Errorf("%s: %q, %v", value, name, ok)
-		}
-	}
-}
-
 // A token that is written out is told of where anybody else can read it, the group too.
 func TestConfigReadableToken(t *testing.T) {
 	const token = `{"ANTHROPIC_AUTH_TOKEN":"SECRET"}`
@@ -135,45 +126,19 @@ func TestConfigReadableToken(t *testing.T) {
 	}
 }
 
-// current_provider is remembered and used; nothing else of the file changes,
-// nor its mode, nor that it is a link.
-func TestProviderRecorded(t *testing.T) {
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
-	box.write("dotfiles/ccc.json", 0o640, twoProviders)
-	box.write(".claude/x", 0o600, "")
-	link := filepath.Join(box.home, ".claude/ccc.json")
-	if err := os.Symlink("../dotfiles/ccc.json", link); err != nil {
-		t.Fatal(err)
-	}
-	if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 || !slices.Equal(box.agentEnv("ANTHROPIC_BASE_URL"), []string{"https://glm.example"}) {
-		t.Errorf("the current provider was not used: %+v", got)
-	}
-	if got := box.run(10*time.Second, "", "ccc", "kimi", "-p", "hi"); got.code != 0 {
-		t.Errorf("got %+v", got)
-	}
-	want := strings.Replace(twoProviders, `"current_provider" :  "glm"`, `"current_provider" :  "kimi"`, 1)
-	if text := box.read("dotfiles/ccc.json"); text != want {
-		t.Errorf("ccc.json is\n%s\nwant\n%s", text, want)
-	}
-	if target, err := os.Readlink(link); err != nil || target != "../dotfiles/ccc.json" {
-		t.Errorf("the link is %q, %v", target, err)
-	}
-	if info, err := os.Stat(link); err != nil || info.Mode().Perm() != 0o640 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
-	}
-	if text := box.read(".claude/settings.json"); text != "" {
-		t.Errorf("settings.json was written: %s", text)
-	}
-}
-
-// A remembered provider is named, and ccc default leads back.
+// A provider that was named is recorded, and nothing else of the file changes, nor its mode, nor that it is a link. The
+// next launch uses and names it, and ccc default leads back.
 func TestProviderDefault(t *testing.T) {
 	t.Parallel()
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
 	config := "\ufeff" + twoProviders
-	box.write(".claude/ccc.json", 0o600, config)
+	box.write("dotfiles/ccc.json", 0o640, config)
+	box.write(".claude/x", 0o600, "")
+	link := filepath.Join(box.home, ".claude/ccc.json")
+	if err := os.Symlink("../dotfiles/ccc.json", link); err != nil {
+		t.Fatal(err)
+	}
 	launch := func(base, said string, args ...string) {
 		t.Helper()
 		os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
@@ -184,8 +149,12 @@ func TestProviderDefault(t *testing.T) {
 	}
 	recorded := func(value string) {
 		t.Helper()
-		if want := strings.Replace(config, `:  "glm"`, `:  `+value, 1); box.read(".claude/ccc.json") != want {
-			t.Errorf("ccc.json is\n%s\nwant\n%s", box.read(".claude/ccc.json"), want)
+		if want := strings.Replace(config, `:  "glm"`, `:  `+value, 1); box.read("dotfiles/ccc.json") != want {
+			t.Errorf("ccc.json is\n%s\nwant\n%s", box.read("dotfiles/ccc.json"), want)
+		}
+		target, err := os.Readlink(link)
+		if info, statErr := os.Stat(link); err != nil || target != "../dotfiles/ccc.json" || statErr != nil || info.Mode().Perm() != 0o640 {
+			t.Errorf("the link is %q, %v, the mode %v", target, err, info.Mode())
 		}
 	}
 	launch("https://glm.example", "提供商 glm", "-p", "hi")
@@ -194,6 +163,9 @@ func TestProviderDefault(t *testing.T) {
 	launch("https://kimi.example", "提供商 kimi", "-p", "hi")
 	launch("", "", "default", "-p", "hi")
 	recorded("null")
+	if box.settings() != noFile {
+		t.Errorf("settings.json was written: %s", box.settings())
+	}
 	launch("", "", "-p", "hi")
 	launch("", "Supervisor mode enabled", "--supervisor", "default", "-p", "hi")
 	recorded("null")
@@ -205,20 +177,6 @@ func TestProviderDefault(t *testing.T) {
 	}
 	os.Remove(filepath.Join(box.home, ".claude/ccc.json"))
 	launch("", "", "default", "-p", "hi")
-}
-
-// One that somebody is editing meanwhile is left alone.
-func TestProviderRecordBroken(t *testing.T) {
-	d := dirs{ccc: t.TempDir()}
-	for _, text := range []string{`{"providers":`, ""} {
-		if err := os.WriteFile(d.configFile(), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		err := recordProvider(d, "kimi")
-		if got, _ := os.ReadFile(d.configFile()); err == nil || string(got) != text {
-			t.Errorf("%v: %s", err, got)
-		}
-	}
 }
 
 // A ccc.json that can't be written keeps nobody from using a provider.

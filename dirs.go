@@ -42,6 +42,11 @@ const (
 // is above them any more, as in a tmux that an agent once started.
 const toolMark = toolVariable + "=1"
 
+// isSecretName tells whether a variable of that name holds a secret.
+func isSecretName(name string) bool {
+	return slices.ContainsFunc([]string{"TOKEN", "KEY", "SECRET", "PASSW"}, func(part string) bool { return strings.Contains(name, part) })
+}
+
 // dirs are the directories that ccc works in, and its own program, all absolute.
 type dirs struct {
 	self   string
@@ -87,8 +92,8 @@ func (d dirs) commandFile() string  { return filepath.Join(d.claude, "commands",
 func (d dirs) configFile() string   { return filepath.Join(d.ccc, "ccc.json") }
 func (d dirs) promptFile() string   { return filepath.Join(d.ccc, promptName) }
 
-// clientFile is where Claude Code keeps what it knows of the user.
-func (d dirs) clientFile() string {
+// accountFile is where Claude Code keeps what it knows of the user.
+func (d dirs) accountFile() string {
 	if os.Getenv(claudeDirVariable) == "" {
 		return filepath.Join(filepath.Dir(d.claude), ".claude.json")
 	}

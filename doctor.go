@@ -135,12 +135,7 @@ func (c *checkup) provider(name string, args []string, sources []source) {
 		}
 		return
 	}
-	values, err := p.values(os.Environ())
-	if unset := (unsetError{}); errors.As(err, &unset) {
-		c.fault(problem, "read -r "+unset.name+"; export "+unset.name, "%v", err)
-		return
-	}
-	for _, conflict := range providerConflicts(c.dirs, sources, p, args, values) {
+	for _, conflict := range providerConflicts(c.dirs, sources, os.Environ(), args, p) {
 		c.fault(problem, conflict.hint, "%v", conflict.err)
 	}
 }

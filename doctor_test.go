@@ -187,19 +187,18 @@ func (box *sandbox) change(mend string) (command string) {
 	if err != nil {
 		box.t.Fatal(err)
 	}
-	at, err := parseJSON(text)
+	root, err := parseJSON(text)
 	if err != nil {
 		box.t.Fatal(err)
 	}
-	for name, rest, nested := strings.Cut(key, "."); nested; name, rest, nested = strings.Cut(rest, ".") {
-		at, key = at.member(name), rest
-	}
-	if value == "remove it" || value == "take it out" {
-		text = removeMember(text, at, key)
+	keys := strings.Split(key, ".")
+	last := len(keys) - 1
+	if at := root.at(keys[:last]...); value == "remove it" || value == "take it out" {
+		at.drop(keys[last])
 	} else {
-		text = setMember(text, at, key, []byte(value))
+		at.set(keys[last], value)
 	}
-	os.WriteFile(path, text, 0o600)
+	os.WriteFile(path, root.in(text), 0o600)
 	return ""
 }
 

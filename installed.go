@@ -19,32 +19,15 @@ type installation struct {
 	Files map[string]string `json:"files"`  // by path: the checksum of what ccc wrote there
 }
 
-// A settingsEdit is one place of settings.json: a value that ccc set, or a container that it put things into.
+// A settingsEdit is one place of settings.json: a value that ccc set, or a container that was empty before.
 type settingsEdit struct {
 	Path   []string `json:"path"`            // the keys that lead to it; none: the whole file, which ccc made
-	Before *string  `json:"raw"`             // the text that was there, null for none; of a container, that it was there and empty
+	Before *string  `json:"raw"`             // what was there, null for nothing
 	Wrote  string   `json:"wrote,omitempty"` // the checksum of the value that ccc set; "" for a container
 }
 
-func (e settingsEdit) samePath(other settingsEdit) bool { return slices.Equal(e.Path, other.Path) }
-
 // wasThere tells whether it is a container that was there, and empty.
 func (e settingsEdit) wasThere() bool { return e.Wrote == "" && e.Before != nil }
-
-// note adds edits to the record. A place that was set again is now known by what stood there the last time; but a
-// container that ccc made and that is empty again is still ccc's.
-func (in *installation) note(edits []settingsEdit) {
-	for _, edit := range edits {
-		i := slices.IndexFunc(in.Edits, edit.samePath)
-		switch {
-		case i >= 0 && edit.wasThere() && in.Edits[i].Before == nil:
-			continue
-		case i >= 0:
-			in.Edits = slices.Delete(in.Edits, i, i+1)
-		}
-		in.Edits = append(in.Edits, edit)
-	}
-}
 
 // withUserFiles calls use with the record of the launches so far, under the lock on the user's files. It makes Claude
 // Code's directory, and removes what a killed launch has left beside the files.
@@ -68,11 +51,8 @@ func withUserFiles(d dirs, use func(in *installation) error) error {
 // readInstallation returns the record; one that is damaged is as good as none. With an error it is empty.
 func readInstallation(d dirs) (*installation, error) {
 	in := new(installation)
-	text, err := os.ReadFile(d.installedFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if err == nil && json.Unmarshal(text, in) != nil {
+	text, err := readUserFile(d.installedFile())
+	if json.Unmarshal(text, in) != nil {
 		in = new(installation)
 	}
 	if in.Files == nil {

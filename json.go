@@ -1,47 +1,58 @@
 package main
 
-// JSON, read with the place of each value, so that a file can be edited in place, in the indentation that the text has,
-// and a fault in it named.
+// JSON, read with the white space in it, so that a file can be changed with every other byte as it was, and a fault in
+// it named by its place.
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 )
 
-// A jsonValue is one value and its place: text[start:end].
+// A jsonValue is one value of a text, in which it stood at text[start:end].
 type jsonValue struct {
 	start, end int
 	kind       byte         // '{', '[', '"', or the first byte of a bare word such as true, null or 12
-	raw        string       // the value as it is written
-	text       string       // of a string or a bare word
+	raw        string       // a string or a bare word as it is written
+	text       string       // what that means
 	members    []jsonMember // of an object or an array
+	tail       string       // white space before the closing bracket
+	line       string       // if it begins a line, newline and indentation of that
 }
 
-// jsonMember is one member of an object, whose key token is text[start:end], or one item of an array, whose key is
-// "" and which starts where its value starts.
+// A jsonMember is one member of an object, or one item of an array, which has no key.
 type jsonMember struct {
-	key        string
-	start, end int
-	value      *jsonValue
+	key       string
+	gap, name string // what stands before the value: comma and white space, and the key with its colon
+	value     *jsonValue
 }
 
-// member returns the value under key of an object, or nil, which has no members either. Of two members with the
-// same key the last counts, as in Claude Code.
-func (v *jsonValue) member(key string) *jsonValue {
-	if v == nil || v.kind != '{' {
-		return nil
-	}
-	for _, m := range slices.Backward(v.members) {
-		if m.key == key {
-			return m.value
+// find returns the place of key among the members of v, -1 for none. Of two with the same key the last counts, as in
+// Claude Code.
+func (v *jsonValue) find(key string) int {
+	if v != nil && v.kind == '{' {
+		for i, m := range slices.Backward(v.members) {
+			if m.key == key {
+				return i
+			}
 		}
 	}
-	return nil
+	return -1
+}
+
+// at returns the value that keys lead to, or nil, which has no members either.
+func (v *jsonValue) at(keys ...string) *jsonValue {
+	for _, key := range keys {
+		i := v.find(key)
+		if i < 0 {
+			return nil
+		}
+		v = v.members[i].value
+	}
+	return v
 }
 
 // items returns the items of an array, none for anything else.
@@ -52,10 +63,8 @@ func (v *jsonValue) items() []jsonMember {
 	return v.members
 }
 
-// isEmpty tells whether v is an object or an array with nothing in it.
-func (v *jsonValue) isEmpty() bool {
-	return v != nil && (v.kind == '{' || v.kind == '[') && len(v.members) == 0
-}
+// isContainer tells whether v is an object or an array.
+func (v *jsonValue) isContainer() bool { return v.kind == '{' || v.kind == '[' }
 
 // str returns the text of a string, "" for anything else.
 func (v *jsonValue) str() string {
@@ -63,6 +72,78 @@ func (v *jsonValue) str() string {
 		return ""
 	}
 	return v.text
+}
+
+// String is v as it is written.
+func (v *jsonValue) String() string {
+	if !v.isContainer() {
+		return v.raw
+	}
+	var out strings.Builder
+	out.WriteByte(v.kind)
+	for _, m := range v.members {
+		out.WriteString(m.gap + m.name + m.value.String())
+	}
+	return out.String() + v.tail + string(v.kind+2)
+}
+
+// in returns text, which v was read from, with v in its place as it is now.
+func (v *jsonValue) in(text []byte) []byte {
+	return slices.Concat(text[:v.start], []byte(v.String()), text[v.end:])
+}
+
+// add puts value, a JSON text, last into v, laid out like what is there. In an array key is "".
+func (v *jsonValue) add(key, value string) {
+	m := jsonMember{key: key}
+	switch {
+	case len(v.members) > 0:
+		m.gap = "," + v.members[0].gap
+	case v.line != "":
+		m.gap, v.tail = v.line+"  ", v.line // as Claude Code writes it
+	}
+	if v.kind == '{' {
+		m.name = string(encodeJSON(key)) + ":"
+		if lineOf(m.gap) != "" {
+			m.name += " "
+		}
+	}
+	v.members = append(v.members, m)
+	v.replace(len(v.members)-1, value)
+}
+
+// replace puts value, a JSON text, laid out, in the place of the member at index.
+func (v *jsonValue) replace(index int, value string) {
+	m, out := &v.members[index], new(bytes.Buffer)
+	line := lineOf(m.gap)
+	if line == "" {
+		_ = json.Compact(out, []byte(value)) // it is valid JSON
+	} else {
+		_ = json.Indent(out, []byte(value), line[1:], strings.TrimPrefix(line, v.line))
+	}
+	m.value = (&jsonParser{text: out.String()}).value(line)
+}
+
+// set puts value under key of v, an object: in the place of an old one as it is, or last, laid out.
+func (v *jsonValue) set(key, value string) {
+	i := v.find(key)
+	if i < 0 {
+		v.add(key, value)
+		return
+	}
+	v.members[i].value = (&jsonParser{text: value}).value(lineOf(v.members[i].gap))
+}
+
+// drop removes the member under key of v.
+func (v *jsonValue) drop(key string) { v.remove(v.find(key)) }
+
+// remove takes the member at index out, with the comma and the white space that came with it.
+func (v *jsonValue) remove(index int) {
+	if index == 0 && len(v.members) > 1 {
+		v.members[1].gap = v.members[0].gap
+	}
+	if v.members = slices.Delete(v.members, index, index+1); len(v.members) == 0 {
+		v.tail = ""
+	}
 }
 
 // byteOrderMark begins files that some editors write. It is no part of the JSON, and stays where it is.
@@ -75,6 +156,9 @@ func unmarked(text []byte) []byte {
 	}
 	return text
 }
+
+// isBlank tells whether text, a file's, holds nothing. For Claude Code that counts as {}.
+func isBlank(text []byte) bool { return len(bytes.TrimSpace(unmarked(text))) == 0 }
 
 // parseJSON reads text, which must hold exactly one JSON value, behind a byte order mark or not. The error names
 // line and column of the fault, both counted from 1, columns in bytes.
@@ -92,8 +176,7 @@ func parseJSON(text []byte) (*jsonValue, error) {
 		line, column := position(text, offset)
 		return nil, fmt.Errorf("line %d, column %d: %s", line, column, syntax)
 	}
-	p := jsonParser{text: string(plain)}
-	return p.value(), nil
+	return (&jsonParser{text: string(plain)}).value("\n"), nil
 }
 
 // position returns line and column, from 1, of text[offset].
@@ -112,51 +195,28 @@ func expectKind(text []byte, v *jsonValue, kind byte, name string) error {
 	return fmt.Errorf("line %d, column %d: %s is not %s", line, column, name, want)
 }
 
-// A jsonParser reads a text that is known to be JSON.
+// A jsonParser reads a text that is known to be JSON. With the tokens of encoding/json it would take several times as
+// long, at each start of ccc.
 type jsonParser struct {
 	text string
 	at   int // what comes next
 }
 
-// skip passes over white space and marks, each of which has one meaning where it may stand.
-func (p *jsonParser) skip(marks string) {
-	p.at = len(p.text) - len(strings.TrimLeft(p.text[p.at:], " \t\r\n"+marks))
+// next moves on to the next value, key or bracket. What is passed over has one meaning where it may stand.
+func (p *jsonParser) next() int {
+	p.at = len(p.text) - len(strings.TrimLeft(p.text[p.at:], " \t\r\n,:"))
+	return p.at
 }
 
-func (p *jsonParser) value() *jsonValue {
-	p.skip("")
-	v := &jsonValue{start: p.at, kind: p.text[p.at]}
-	switch v.kind {
-	case '{', '[':
-		p.at++
-		for p.skip(","); p.text[p.at] != v.kind+2; p.skip(",") { // in ASCII the closing bracket is two behind
-			m := jsonMember{start: p.at}
-			if v.kind == '{' {
-				m.key = p.word()
-				m.end = p.at
-				p.skip(":")
-			}
-			m.value = p.value()
-			v.members = append(v.members, m)
-		}
-		p.at++
-	default:
-		v.text = p.word()
-	}
-	v.end = p.at
-	v.raw = p.text[v.start:v.end]
-	return v
-}
-
-// word reads a string or a bare word.
-func (p *jsonParser) word() (text string) {
+// word reads a string or a bare word, and what it means.
+func (p *jsonParser) word() (raw, text string) {
 	start := p.at
 	if p.text[start] != '"' {
-		p.at += len(p.text[start:])
+		p.at = len(p.text)
 		if end := strings.IndexAny(p.text[start:], " \t\r\n,:{}[]"); end >= 0 {
 			p.at = start + end
 		}
-		return p.text[start:p.at]
+		return p.text[start:p.at], p.text[start:p.at]
 	}
 	for p.at++; p.text[p.at] != '"'; p.at++ {
 		if p.text[p.at] == '\\' {
@@ -165,104 +225,42 @@ func (p *jsonParser) word() (text string) {
 	}
 	p.at++
 	_ = json.Unmarshal([]byte(p.text[start:p.at]), &text) // it is a JSON string
-	return text
+	return p.text[start:p.at], text
 }
 
-// setMember returns text with value, a JSON text, under key of object, which is a value of text: an existing value
-// is replaced, a new member comes last. Every other byte stays as it is.
-func setMember(text []byte, object *jsonValue, key string, value []byte) []byte {
-	if old := object.member(key); old != nil {
-		return splice(text, old.start, old.end, value)
-	}
-	l := layoutOf(text, object)
-	return insertLast(text, object, slices.Concat(encodeJSON(key), []byte(l.colon), l.indented(value)))
-}
-
-// setItem is setMember for the item at index of array.
-func setItem(text []byte, array *jsonValue, index int, value []byte) []byte {
-	old := array.members[index].value
-	return splice(text, old.start, old.end, layoutOf(text, array).indented(value))
-}
-
-// appendItem returns text with value, a JSON text, as the last item of array.
-func appendItem(text []byte, array *jsonValue, value []byte) []byte {
-	return insertLast(text, array, layoutOf(text, array).indented(value))
-}
-
-func insertLast(text []byte, container *jsonValue, content []byte) []byte {
-	l := layoutOf(text, container)
-	if n := len(container.members); n > 0 {
-		last := container.members[n-1].value.end
-		return splice(text, last, last, slices.Concat([]byte(","+l.gap), content))
-	}
-	return splice(text, container.start+1, container.end-1, slices.Concat([]byte(l.gap), content, []byte(l.closing)))
-}
-
-// removeMember returns text without the member under key of object.
-func removeMember(text []byte, object *jsonValue, key string) []byte {
-	for i, m := range slices.Backward(object.members) {
-		if m.key == key {
-			return removeItem(text, object, i)
+// value reads the next value; line is its own.
+func (p *jsonParser) value(line string) *jsonValue {
+	v := &jsonValue{start: p.next(), line: line}
+	v.kind = p.text[p.at]
+	if v.isContainer() {
+		p.at++
+		end := p.at
+		for p.next(); p.text[p.at] != v.kind+2; p.next() { // in ASCII the closing bracket is two behind
+			start := p.at
+			m := jsonMember{gap: p.text[end:start]}
+			if v.kind == '{' {
+				_, m.key = p.word()
+				m.name = p.text[start:p.next()]
+			}
+			m.value = p.value(lineOf(m.gap))
+			v.members, end = append(v.members, m), p.at
 		}
+		v.tail = p.text[end:p.at]
+		p.at++
+		v.raw = p.text[v.start:p.at]
+	} else {
+		v.raw, v.text = p.word()
 	}
-	return text
+	v.end = p.at
+	return v
 }
 
-// removeItem returns text without the member or item at index of container, with the comma and the white space that
-// came with it.
-func removeItem(text []byte, container *jsonValue, index int) []byte {
-	m := container.members
-	switch {
-	case index > 0:
-		return splice(text, m[index-1].value.end, m[index].value.end, nil)
-	case len(m) > 1:
-		return splice(text, m[0].start, m[1].start, nil)
+// lineOf is the newline and the indentation at the end of gap, "" if no line begins there.
+func lineOf(gap string) string {
+	if i := strings.LastIndexByte(gap, '\n'); i >= 0 {
+		return gap[i:]
 	}
-	return splice(text, container.start+1, container.end-1, nil)
-}
-
-// splice returns a copy of text with text[start:end] replaced.
-func splice(text []byte, start, end int, content []byte) []byte {
-	return slices.Concat(text[:start], content, text[end:])
-}
-
-// A layout is how a container of a text is written, for one more member in it.
-type layout struct {
-	gap     string // white space before each member or item
-	closing string // white space before the closing bracket
-	colon   string // between key and value
-	unit    string // one step of indentation
-}
-
-// layoutOf reads the layout of container off text: its gap off its first member, or else off its line and the first
-// member of the text. An empty text is written with two spaces.
-func layoutOf(text []byte, container *jsonValue) layout {
-	unit := "  "
-	if root, err := parseJSON(text); err == nil && len(root.members) > 0 {
-		gap := string(text[root.start+1 : root.members[0].start])
-		if unit = gap[strings.LastIndexByte(gap, '\n')+1:]; unit == gap {
-			return layout{colon: ":"} // a text of one line
-		}
-	}
-	line := text[bytes.LastIndexByte(text[:container.start], '\n')+1 : container.start]
-	l := layout{closing: "\n" + string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))]), colon: ": ", unit: unit}
-	l.gap = l.closing + unit
-	if len(container.members) > 0 {
-		l.gap = string(text[container.start+1 : container.members[0].start])
-	}
-	return l
-}
-
-// indented writes value, a JSON text, as it stands behind the layout's gap.
-func (l layout) indented(value []byte) []byte {
-	var out bytes.Buffer
-	i := strings.LastIndexByte(l.gap, '\n')
-	if i < 0 {
-		_ = json.Compact(&out, value) // it is valid JSON
-		return out.Bytes()
-	}
-	_ = json.Indent(&out, value, l.gap[i+1:], l.unit)
-	return out.Bytes()
+	return ""
 }
 
 // encodeJSON is json.Marshal without the escaping of <, > and &, for values that always can be encoded.
@@ -274,10 +272,4 @@ func encodeJSON(v any) []byte {
 		panic(err)
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
-}
-
-// sameJSON compares by value, so that an escaped letter is no change.
-func sameJSON(a, b []byte) bool {
-	var x, y any
-	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }

@@ -78,7 +78,7 @@ func planLaunch(args []string) (l *launch, err error) {
 		return nil, err
 	}
 	l.settings.defaults = l.config.Settings
-	if l.provider != nil && isBackground(l.command) {
+	if l.provider != nil && givenFlag(l.command, "--bg", "--background") != "" {
 		err := fmt.Errorf("a background session calls the API that its service was started with, not that of %s", l.provider.name)
 		return nil, failure{code: 2, err: err, hint: "start it without --bg, or without a provider"}
 	}
@@ -186,7 +186,8 @@ func commandLine(args ...[]string) string {
 // planSupervision adds to the launch what a supervised session needs.
 func (l *launch) planSupervision() (err error) {
 	supervisor := l.config.Supervisor
-	if flag := runsElsewhere(l.command); flag != "" {
+	// Claude Code (2.1.330) has another process run the session: a service, or tmux.
+	if flag := givenFlag(l.command, "--bg", "--background", "--tmux"); flag != "" {
 		return failure{code: 2, err: fmt.Errorf("--supervisor with %s: that session does not run below this launch, and would not be supervised", flag),
 			hint: l.switchHint()}
 	}
@@ -194,7 +195,8 @@ func (l *launch) planSupervision() (err error) {
 	if willVanish(self) {
 		return withHint(fmt.Errorf("hooks would call %s, and what go run builds does not last", self), "go install, then ccc --supervisor")
 	}
-	reviewers := sources(l.dirs, l.config, nil) // it is not given the --settings of the session
+	// It is not given the --settings of the session.
+	reviewers := slices.DeleteFunc(slices.Clone(l.sources), func(s source) bool { return s.name == argumentSource })
 	if err := checkProvider(l.dirs, reviewers, l.env, []string{"--print"}, l.config.findProvider(supervisor.Provider)); err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
@@ -204,7 +206,7 @@ func (l *launch) planSupervision() (err error) {
 	if causes := hookless(l.dirs, l.sources, l.command, l.env); len(causes) > 0 {
 		return causes[0]
 	}
-	l.env = setEnv(supervisedEnv(l.env, supervisor, paysByKey(l.dirs, l.sources, l.env, l.command)), launchVariable, launchToken())
+	l.env = setEnv(supervisedEnv(l.env, supervisor, paysByKey(l.sources, l.env, l.command)), launchVariable, launchToken())
 	l.env = setEnv(l.env, addDirsVariable, strings.Join(l.addDirs(), "\n"))
 	l.env = setEnv(l.env, providerVariable, "")
 	if l.provider != nil {
@@ -212,23 +214,6 @@ func (l *launch) planSupervision() (err error) {
 	}
 	l.settings.reviewSeconds, l.settings.self = supervisor.TimeoutSeconds, self
 	return nil
-}
-
-// isBackground tells whether claude starts a background session with these arguments.
-func isBackground(args []string) bool {
-	flag := runsElsewhere(args)
-	return flag == "--bg" || flag == "--background"
-}
-
-// runsElsewhere returns the flag with which claude (2.1.330) has another process run the session: a service, or tmux; ""
-// for none.
-func runsElsewhere(args []string) string {
-	for _, arg := range untilDashes(args) {
-		if flag, _, _ := strings.Cut(arg, "="); flag == "--bg" || flag == "--background" || flag == "--tmux" {
-			return flag
-		}
-	}
-	return ""
 }
 
 // switchHint is the way that works: /supervisor in the session, which needs ccc's hooks.

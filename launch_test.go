@@ -3,7 +3,6 @@ package main
 // What ccc takes for claude.
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -123,27 +122,19 @@ func TestLaunchBackground(t *testing.T) {
 	}
 }
 
-// A relative CCC_WORK_DIR is about where ccc was launched, also for a hook in a subdirectory.
+// A relative CCC_WORK_DIR is about where ccc was launched, also for a hook in a subdirectory, which finds a claude that is
+// named without its path.
 func TestLaunchRelativeWorkDir(t *testing.T) {
 	box := newFakeBox(t)
-	box.vars = append(box.vars, "CCC_WORK_DIR=../state")
+	box.vars = append(box.vars, "CCC_WORK_DIR=../state", "CCC_CLAUDE=claude")
 	box.turns("sh mkdir -p deep/down && cd deep/down\nDone.\n")
 	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
 	logs, _ := filepath.Glob(filepath.Join(filepath.Dir(box.home), "state/ccc/supervisor-*-events.jsonl"))
-	if got.code != 0 || len(logs) != 1 {
+	if got.code != 0 || len(logs) != 1 || box.read("../fake/reviewer-1/args") == "" {
 		t.Errorf("%+v leaves %q", got, logs)
 	}
 	if _, err := os.Stat(filepath.Join(box.work, "deep/state")); err == nil {
 		t.Error("the hook had a state directory of its own")
-	}
-}
-
-// claude may be named without its path, and is found in PATH by hooks as well.
-func TestLaunchNamedClaude(t *testing.T) {
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "CCC_CLAUDE=claude")
-	if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello"); got.code != 0 || fmt.Sprint(box.timelineVerdicts()) != "[allow]" {
-		t.Errorf("%+v, verdicts %v", got, box.timelineVerdicts())
 	}
 }
 
@@ -181,6 +172,10 @@ func TestLaunch(t *testing.T) {
 		{name: "no_provider", args: "-p hi", config: config, passed: "--verbose -p hi", env: "!ANTHROPIC_MODEL"},
 		{name: "unknown_provider", args: "kmi -p hi", config: config, code: 2,
 			stderr: `"kmi" is neither a subcommand nor a provider: did you mean kimi?|glm, kimi|ccc -- kmi -p hi`},
+		{name: "unset_variable", args: "--supervisor a", config: `{"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"${NO_SUCH_TOKEN}"}}}}`, code: 1,
+			stderr: "providers.a.env.ANTHROPIC_AUTH_TOKEN is ${NO_SUCH_TOKEN}, which is not set\n     read -r NO_SUCH_TOKEN; export NO_SUCH_TOKEN\n"},
+		{name: "unknown_current", args: "-p x", config: `{"current_provider":"gone","providers":{"glm":{}}}`, code: 1,
+			stderr: `current_provider "gone"|glm|to go without one: ccc default`},
 		{name: "unknown_word", args: "fix", code: 2, stderr: `"fix"|none configured|ccc -- fix`},
 		{name: "unknown_subcommand", args: "statu --json", code: 2, stderr: "did you mean status?|ccc -- statu --json\n"},
 		{name: "unknown_word_supervised", args: "--supervisor mcp list", code: 2, stderr: "claude: ccc --supervisor -- mcp list\n"},

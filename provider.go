@@ -6,7 +6,6 @@ package main
 // running.
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -75,7 +74,7 @@ func withProvider(env []string, p *provider) ([]string, error) {
 	for name, value := range values {
 		env = setEnv(env, name, value)
 	}
-	// Where nothing says who is calling, Claude Code (seen from 2.1.30 on) sends the login that the user has for
+	// Where nothing says who is calling, Claude Code sends the login that the user has for
 	// Anthropic. It sends this instead.
 	given := func(name string) bool { return strings.TrimSpace(values[name]) != "" }
 	headers := strings.ToLower(values["ANTHROPIC_CUSTOM_HEADERS"])
@@ -92,25 +91,19 @@ func isAPIVariable(name string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// values returns p's variables, a value that is wholly ${NAME} taken from env. The error is an unsetError.
+// values returns p's variables, a value that is wholly ${NAME} taken from env.
 func (p *provider) values(env []string) (map[string]string, error) {
 	values := map[string]string{}
 	for variable, value := range p.Env {
 		values[variable] = string(value)
 		if name, ok := variableIn(value); ok {
 			if values[variable] = lookupEnv(env, name); values[variable] == "" {
-				return nil, unsetError{"providers." + p.name + ".env." + variable, name}
+				err := fmt.Errorf("providers.%s.env.%s is ${%s}, which is not set", p.name, variable, name)
+				return nil, withHint(err, "read -r "+name+"; export "+name)
 			}
 		}
 	}
 	return values, nil
-}
-
-// An unsetError says that the value of key is ${name}, and that there is no such variable.
-type unsetError struct{ key, name string }
-
-func (e unsetError) Error() string {
-	return fmt.Sprintf("%s is ${%s}, which is not set", e.key, e.name)
 }
 
 // lookupEnv returns the value of name in env, "" when it has none.
@@ -132,9 +125,13 @@ func setEnv(env []string, name, value string) []string {
 	return append(env, name+"="+value)
 }
 
-// providerConflicts returns what in the sources overrides p or goes to it without being p's, for a claude with args.
-// values are p's; no value is shown.
-func providerConflicts(d dirs, sources []source, p *provider, args []string, values map[string]string) (conflicts []failure) {
+// providerConflicts returns what keeps a claude with these sources, environment and arguments from being run against p:
+// what is missing, what overrides p, and what would go to it without being p's. No value is shown.
+func providerConflicts(d dirs, sources []source, env, args []string, p *provider) (conflicts []failure) {
+	values, err := p.values(env)
+	if f := (failure{}); errors.As(err, &f) {
+		return []failure{f}
+	}
 	for _, s := range sources {
 		if s.err != nil {
 			err := fmt.Errorf("%s: %w: correct it: it may override the provider %s", s.name, s.err, p.name)
@@ -150,24 +147,31 @@ func providerConflicts(d dirs, sources []source, p *provider, args []string, val
 			}
 		}
 	}
-	account := readAccount(d)
+	account := sources[0]
 	// An interactive session asks whether to use a key of the environment, and else sends the user's login.
 	if key := values[keyVariable]; key != "" && values[tokenVariable] == "" && !isPrinted(args) && !account.allows(key) && hasLogin(d) {
-		mend := "name it " + tokenVariable + ", or let Claude Code use the key (customApiKeyResponses.approved in " + d.clientFile() + ")"
+		mend := "name it " + tokenVariable + ", or let Claude Code use the key (customApiKeyResponses.approved in " + account.name + ")"
 		conflicts = append(conflicts, source{name: d.configFile()}.fault("providers."+p.name+".env."+keyVariable, "may go unused, and your login be sent instead: "+mend, mend))
 	}
 	// The key that a login to the Console has left goes along with a token, but not with another key.
-	if values["ANTHROPIC_BASE_URL"] != "" && values[keyVariable] == "" && account.PrimaryAPIKey != "" {
+	if values["ANTHROPIC_BASE_URL"] != "" && values[keyVariable] == "" && account.values[primaryKey] != "" {
 		mend := "give that an ANTHROPIC_API_KEY of its own in " + d.configFile() + ", or log out of Claude Code"
-		conflicts = append(conflicts, source{name: d.clientFile()}.fault("primaryApiKey", "is sent to the provider "+p.name+" too: "+mend, mend))
+		conflicts = append(conflicts, account.fault(primaryKey, "is sent to the provider "+p.name+" too: "+mend, mend))
 	}
 	return conflicts
 }
 
 // isPrinted tells whether claude is to print an answer and end.
-func isPrinted(args []string) bool {
-	args = untilDashes(args)
-	return slices.Contains(args, "-p") || slices.Contains(args, "--print")
+func isPrinted(args []string) bool { return givenFlag(args, "-p", "--print") != "" }
+
+// givenFlag returns the first of these flags that stands in args, with a value or without; "" for none.
+func givenFlag(args []string, names ...string) string {
+	for _, arg := range untilDashes(args) {
+		if flag, _, _ := strings.Cut(arg, "="); slices.Contains(names, flag) {
+			return flag
+		}
+	}
+	return ""
 }
 
 // hasLogin tells whether Claude Code has left the login of a subscription here. macOS keeps it elsewhere.
@@ -176,48 +180,21 @@ func hasLogin(d dirs) bool {
 	return err == nil || runtime.GOOS == "darwin"
 }
 
-// checkProvider tells why claude could not be run with these sources, environment and arguments against p, which may be
-// nil.
+// checkProvider is the error of all conflicts with p, which may be nil.
 func checkProvider(d dirs, sources []source, env, args []string, p *provider) error {
 	if p == nil {
 		return nil
 	}
-	values, err := p.values(env)
-	if err != nil {
-		return err
-	}
 	var errs []error
-	for _, conflict := range providerConflicts(d, sources, p, args, values) {
+	for _, conflict := range providerConflicts(d, sources, env, args, p) {
 		errs = append(errs, conflict.err)
 	}
 	return errors.Join(errs...)
 }
 
-// An account is what Claude Code's own record of the user (~/.claude.json) says of keys and of the environment.
-type account struct {
-	PrimaryAPIKey         string // of a login to the Console
-	CustomAPIKeyResponses struct{ Approved []string }
-	Env                   map[string]envText
-}
-
-// readAccount returns an empty account where there is none that can be read.
-func readAccount(d dirs) (a account) {
-	text, err := os.ReadFile(filepath.Join(d.claude, ".config.json")) // an older name, which comes first where it is there
-	if err != nil {
-		text, _ = os.ReadFile(d.clientFile())
-	}
-	_ = json.Unmarshal(unmarked(text), &a)
-	return a
-}
-
-// allows tells whether the user lets interactive sessions use that key. With --print Claude Code does not ask.
-func (a account) allows(key string) bool {
-	return slices.Contains(a.CustomAPIKeyResponses.Approved, key[max(0, len(key)-20):])
-}
-
 // paysByKey tells whether a session with this environment and these arguments of claude's carries a key or a token
 // to the API, or goes to a cloud that knows no such login.
-func paysByKey(d dirs, sources []source, env, args []string) bool {
+func paysByKey(sources []source, env, args []string) bool {
 	value := func(key string) string {
 		value := lookupEnv(env, strings.TrimPrefix(key, "env."))
 		for _, s := range sources { // the last one counts
@@ -230,7 +207,7 @@ func paysByKey(d dirs, sources []source, env, args []string) bool {
 	isSet := func(name string) bool { return isTrue(value("env." + name)) }
 	key := value("env." + keyVariable)
 	return value("env."+tokenVariable) != "" || value(helperKey) != "" || slices.ContainsFunc(cloudVariables, isSet) ||
-		key != "" && (isPrinted(args) || readAccount(d).allows(key))
+		key != "" && (isPrinted(args) || sources[0].allows(key))
 }
 
 var cloudVariables = []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"}
@@ -246,7 +223,7 @@ func isTrue(value string) bool {
 func withoutRefusedKey(d dirs, env []string) []string {
 	key := lookupEnv(env, keyVariable)
 	ofProvider := lookupEnv(env, providerVariable) != ""
-	if key == "" || ofProvider || lookupEnv(env, "CLAUDE_CODE_ENTRYPOINT") != "cli" || readAccount(d).allows(key) {
+	if key == "" || ofProvider || lookupEnv(env, "CLAUDE_CODE_ENTRYPOINT") != "cli" || accountSource(d).allows(key) {
 		return env
 	}
 	return setEnv(env, keyVariable, "")
@@ -258,14 +235,15 @@ var managedSettings = map[string]string{
 	"linux":  "/etc/claude-code/managed-settings.json",
 }[runtime.GOOS]
 
-// helperKey names the program whose output Claude Code sends as key and as token.
-const helperKey = "apiKeyHelper"
+// helperKey names the program whose output Claude Code sends as key and as token, primaryKey the key of a login to the
+// Console.
+const helperKey, primaryKey = "apiKeyHelper", "primaryApiKey"
 
 // A source is one of the places where Claude Code finds settings, with what ccc reads of it.
 type source struct {
 	name   string            // a path, or --settings
 	prefix string            // of the keys there: in ccc.json "settings."
-	values map[string]string // env.NAME, apiKeyHelper, and those of the muting keys that are true
+	values map[string]string // env.NAME, helperKey, primaryKey, allowed.KEY's end, and those of the muting keys that are true
 	err    error             // why it can't be read, or is no JSON object
 }
 
@@ -273,43 +251,47 @@ type source struct {
 const argumentSource = "--settings"
 
 // sources are those that count in the current directory for a claude with args, in Claude Code's order: of two that set
-// a value the later counts. What ccc.json adds, or has added, to the user's own is a source behind that.
+// a value the later counts. The first is its own record of the user. What ccc.json adds, or has added, to the user's
+// own is a source behind that.
 func sources(d dirs, c *config, args []string) []source {
-	account := source{name: d.clientFile(), values: map[string]string{}}
-	for name, value := range readAccount(d).Env {
-		account.values["env."+name] = string(value)
-	}
-	list := []source{account}
-	add := func(name, prefix string, text []byte, err error) {
-		s := source{name: name, prefix: prefix, err: err}
-		if err == nil {
-			s.values, s.err = settingsIn(text)
-		}
-		list = append(list, s)
-	}
-	read := func(path string) {
-		text, err := readUserFile(path)
-		add(path, "", text, err)
-	}
 	files := d.settingsFiles()
-	read(files[0])
-	user := list[1].values
-	add(d.configFile(), "settings.", c.Settings, nil)
-	maps.DeleteFunc(list[2].values, func(key, value string) bool { other, ok := user[key]; return ok && other != value })
+	user, added := readSource(files[0]), sourceOf(d.configFile(), "settings.", c.Settings, nil)
+	maps.DeleteFunc(added.values, func(key, value string) bool { other, ok := user.values[key]; return ok && other != value })
+	list := []source{accountSource(d), user, added}
 	for _, path := range files[1:] {
-		read(path)
+		list = append(list, readSource(path))
 	}
 	if given, ok := lastValue(untilDashes(args), argumentSource); ok { // what can't be read is Claude Code's to complain of
-		text, _ := settingsArgument(given)
-		values, _ := settingsIn(text)
-		list = append(list, source{name: argumentSource, values: values})
+		text := []byte(given)
+		if !strings.HasPrefix(strings.TrimSpace(given), "{") {
+			text, _ = os.ReadFile(given)
+		}
+		s := sourceOf(argumentSource, "", text, nil)
+		s.err = nil
+		list = append(list, s)
 	}
 	more, _ := filepath.Glob(strings.TrimSuffix(managedSettings, ".json") + ".d/*.json")
 	for _, path := range append([]string{managedSettings}, more...) {
-		read(path)
+		list = append(list, readSource(path))
 	}
 	return list
 }
+
+func readSource(path string) source {
+	text, err := readUserFile(path)
+	return sourceOf(path, "", text, err)
+}
+
+// accountSource is Claude Code's own record of the user, which also has an older name that comes first.
+func accountSource(d dirs) source {
+	if s := readSource(filepath.Join(d.claude, ".config.json")); s.values != nil || s.err != nil {
+		return s
+	}
+	return readSource(d.accountFile())
+}
+
+// allows tells whether the user lets interactive sessions use that key. With --print Claude Code does not ask.
+func (s source) allows(key string) bool { return s.values["allowed."+key[max(0, len(key)-20):]] != "" }
 
 // muting returns the muting keys that are true there.
 func (s source) muting() []string {
@@ -325,42 +307,43 @@ func (s source) fault(key, fault, mend string) failure {
 	return failure{1, err, keyHint(s.name, s.prefix+key, mend)}
 }
 
-// settingsIn returns what ccc reads of the text of a settings file. A blank one says nothing; what is no JSON object
-// is an error.
-func settingsIn(text []byte) (map[string]string, error) {
-	if len(bytes.TrimSpace(unmarked(text))) == 0 {
-		return nil, nil
+// sourceOf is the source that holds text, or can't be read because of err. A blank one says nothing; what is no JSON
+// object is an error.
+func sourceOf(name, prefix string, text []byte, err error) source {
+	s := source{name: name, prefix: prefix, err: err}
+	if err != nil || isBlank(text) {
+		return s
 	}
-	root, err := parseJSON(text)
-	if err == nil {
-		err = expectKind(text, root, '{', "the file")
+	var members map[string]json.RawMessage
+	if json.Unmarshal(unmarked(text), &members) != nil {
+		root, err := parseJSON(text) // which tells the place
+		s.err = cmp.Or(err, expectKind(text, root, '{', "the file"))
+		return s
 	}
-	if err != nil {
-		return nil, err
+	s.values = map[string]string{}
+	for _, key := range []string{helperKey, primaryKey} {
+		if raw, ok := members[key]; ok {
+			var value string
+			_ = json.Unmarshal(raw, &value) // of another type it says nothing
+			s.values[key] = value
+		}
 	}
-	values := map[string]string{}
 	for _, key := range mutingKeys {
-		if v := root.member(key); v != nil && v.kind == 't' {
-			values[key] = v.text
+		if value := string(members[key]); value == "true" {
+			s.values[key] = value
 		}
 	}
-	if v := root.member(helperKey); v != nil {
-		values[helperKey] = v.str()
+	var responses struct{ Approved []string }
+	_ = json.Unmarshal(members["customApiKeyResponses"], &responses)
+	for _, key := range responses.Approved {
+		s.values["allowed."+key] = "true"
 	}
-	if env := root.member("env"); env != nil {
-		for _, m := range env.members {
-			values["env."+m.key] = m.value.text
-		}
+	var env map[string]envText
+	_ = json.Unmarshal(members["env"], &env)
+	for name, value := range env {
+		s.values["env."+name] = string(value)
 	}
-	return values, nil
-}
-
-// settingsArgument returns the text of settings that --settings names, which is JSON itself or a file.
-func settingsArgument(value string) ([]byte, error) {
-	if strings.HasPrefix(strings.TrimSpace(value), "{") {
-		return []byte(value), nil
-	}
-	return os.ReadFile(value)
+	return s
 }
 
 // hooklessFlags are the flags with which Claude Code (seen on 2.1.329) runs no hook of settings.json;
@@ -380,13 +363,10 @@ func hookless(d dirs, sources []source, args, env []string) (causes []failure) {
 		f.err = fmt.Errorf("%w: claude would run no hooks, so nothing would be reviewed", f.err)
 		causes = append(causes, f)
 	}
-	args = untilDashes(args)
-	for _, arg := range args {
-		if flag, _, _ := strings.Cut(arg, "="); slices.Contains(hooklessFlags, flag) {
-			cause(failure{2, fmt.Errorf("--supervisor with %s", flag), ""})
-		}
+	if flag := givenFlag(args, hooklessFlags...); flag != "" {
+		cause(failure{2, fmt.Errorf("--supervisor with %s", flag), ""})
 	}
-	if of, ok := lastValue(args, "--setting-sources"); ok && !slices.Contains(strings.Split(strings.ReplaceAll(of, " ", ""), ","), "user") {
+	if of, ok := lastValue(untilDashes(args), "--setting-sources"); ok && !slices.Contains(strings.Split(strings.ReplaceAll(of, " ", ""), ","), "user") {
 		cause(failure{2, fmt.Errorf("--supervisor with --setting-sources %s, without user", of), ""})
 	}
 	for _, name := range hooklessVariables {

@@ -30,37 +30,31 @@ const (
 // keeps them false.
 var mutingKeys = []string{"disableAllHooks", "allowManagedHooksOnly"}
 
+// A hookGroup is an item of an event's array in settings.json, and a hookEntry one of its hooks.
+type hookGroup struct {
+	Matcher string      `json:"matcher,omitempty"` // none matches everything
+	Hooks   []hookEntry `json:"hooks"`
+}
+
+type hookEntry struct {
+	Type    string `json:"type"`
+	Command string `json:"command"`
+	Timeout int    `json:"timeout"`                 // in seconds: Claude Code ends the hook then
+	Message string `json:"statusMessage,omitempty"` // what the spinner says
+}
+
 // A wantedHook is one entry that Supervisor Mode keeps in settings.json.
 type wantedHook struct {
-	event   string
-	matcher string // "" matches everything
-	timeout int    // in seconds: Claude Code ends the hook then
-	message string // what the spinner says; "": what it says anyway
+	event, matcher string
+	entry          hookEntry
 }
 
-// wantedHooks returns the entries for reviews of that many seconds. A reviewing hook gets a minute more, and never less
-// than 600 seconds; recording a prompt takes milliseconds. Claude Code puts dots of its own behind a message.
-func wantedHooks(reviewSeconds int) []wantedHook {
-	timeout, message := max(600, reviewSeconds+60), say(reviewing)
-	return []wantedHook{{eventStop, "", timeout, message}, {eventPreToolUse, askUserQuestion, timeout, message}, {eventPrompt, "", 10, ""}}
-}
-
-// entry is the entry with that command, a JSON object.
-func (w wantedHook) entry(command string) []byte {
-	entry := fmt.Appendf(nil, `{"type":"command","command":%s,"timeout":%d`, encodeJSON(command), w.timeout)
-	if w.message != "" {
-		entry = fmt.Appendf(entry, `,"statusMessage":%s`, encodeJSON(w.message))
-	}
-	return append(entry, '}')
-}
-
-// group is the entry as an item of the event's array.
-func (w wantedHook) group(command string) []byte {
-	matcher := ""
-	if w.matcher != "" {
-		matcher = fmt.Sprintf(`"matcher":"%s",`, w.matcher)
-	}
-	return fmt.Appendf(nil, `{%s"hooks":[%s]}`, matcher, w.entry(command))
+// wantedHooks returns the entries with that command for reviews of that many seconds. A reviewing hook gets a minute
+// more, and never less than 600 seconds; recording a prompt takes milliseconds. Claude Code puts dots of its own behind
+// a message.
+func wantedHooks(command string, reviewSeconds int) []wantedHook {
+	review := hookEntry{"command", command, max(600, reviewSeconds+60), say(reviewing)}
+	return []wantedHook{{eventStop, "", review}, {eventPreToolUse, askUserQuestion, review}, {eventPrompt, "", hookEntry{"command", command, 10, ""}}}
 }
 
 // hookCommand is the shell command line that calls self as a hook.
@@ -70,17 +64,20 @@ func hookCommand(self string) string { return shellQuote(self) + " " + hookSubco
 var hookCall = regexp.MustCompile(`("[^"]*"|'[^']*'|\S+)\s+["']?` + hookSubcommand + `\b`)
 
 // ownProgram returns the program that a hook command calls if it is one of ccc's: self, or one whose name begins with
-// ccc, wherever it is and whatever stands around the call. computed tells that the user has written it with a variable
-// or a ~, which program has no more.
-func ownProgram(command, self string) (program string, computed, ok bool) {
+// ccc, wherever it is and whatever stands around the call; else "". stays tells that the user has written it with a
+// variable or a ~, and that it leads to self.
+func ownProgram(command, self string) (program string, stays bool) {
 	call := hookCall.FindStringSubmatch(command)
 	switch {
 	case command == hookCommand(self):
-		return self, false, true
+		return self, true
 	case call == nil:
-		return "", false, false
+		return "", false
 	}
 	word := strings.Trim(call[1], `"'`)
+	if !strings.HasPrefix(filepath.Base(word), "ccc") {
+		return "", false
+	}
 	program = word
 	if call[1][0] != '\'' {
 		if rest, ok := strings.CutPrefix(word, "~/"); ok {
@@ -88,7 +85,7 @@ func ownProgram(command, self string) (program string, computed, ok bool) {
 		}
 		program = os.ExpandEnv(program)
 	}
-	return program, program != word, strings.HasPrefix(filepath.Base(word), "ccc")
+	return program, program != word && sameFile(program, self)
 }
 
 // reaches tells whether a matcher of Claude Code's lets calls of the tool through; events without a tool, "", have
@@ -108,12 +105,12 @@ type settingsPlan struct {
 // install makes settings.json hold what is planned, and in know of it. A file that needs no change is not written;
 // without in none is, and the error is the one that install would refuse it with.
 func (p settingsPlan) install(d dirs, in *installation) error {
-	path := d.settingsFile()
+	path, known := d.settingsFile(), cmp.Or(in, new(installation))
 	text, err := readUserFile(path)
 	if err != nil {
 		return err
 	}
-	edited, edits, err := p.apply(text)
+	edited, edits, err := p.apply(text, known.Edits)
 	if err != nil {
 		return withHint(fmt.Errorf("%s: %w", path, err), "ccc left the file as it was; correct it and start again")
 	}
@@ -121,188 +118,185 @@ func (p settingsPlan) install(d dirs, in *installation) error {
 		return nil
 	}
 	// The record is written before the file: if ccc dies in between, uninstall skips the edits that did not happen.
-	in.note(edits)
+	in.Edits = edits
 	if err := in.write(d); err != nil {
 		return err
 	}
 	return replaceFile(path, edited, true)
 }
 
-// readUserFile returns nil for a file that is not there.
-func readUserFile(path string) ([]byte, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return text, err
-}
-
-// apply returns text, a settings.json (nil for a missing file), with what is planned in it, and what was edited
-// besides ccc's own entries. It refuses a text that is not JSON or whose shape leaves no safe place.
-func (p settingsPlan) apply(text []byte) ([]byte, []settingsEdit, error) {
-	if p.self == "" && p.defaults == nil {
-		return text, nil, nil
-	}
+// apply returns text, a settings.json (nil for a missing file), with what is planned in it, and edits with those that
+// this took, but for ccc's own entries. It refuses a text that is not JSON or whose shape leaves no safe place.
+func (p settingsPlan) apply(text []byte, edits []settingsEdit) ([]byte, []settingsEdit, error) {
 	e, err := editSettings(text)
 	if err != nil {
 		return nil, nil, err
 	}
-	before := e.text
+	e.edits = slices.Clone(edits)
 	if text == nil {
 		e.note(settingsEdit{Path: []string{}})
 	}
 	if wanted, _ := parseJSON(p.defaults); wanted != nil {
-		e.fill(nil, wanted)
+		e.fill(wanted)
 	}
 	if p.self != "" {
 		for _, key := range mutingKeys {
-			if v := e.root.member(key); v == nil || v.kind != 'f' {
-				e.set([]string{key}, "false", sumJSON("false"))
+			if v := e.root.at(key); v == nil || v.kind != 'f' {
+				e.set("false", key)
 			}
 		}
-		for _, wanted := range wantedHooks(p.reviewSeconds) {
+		for _, wanted := range wantedHooks(hookCommand(p.self), p.reviewSeconds) {
 			e.addHook(wanted, p.self)
 		}
 	}
-	if bytes.Equal(e.text, before) {
-		return text, nil, nil
+	if edited := e.root.in(e.text); !bytes.Equal(edited, e.text) {
+		return edited, e.edits, nil
 	}
-	return e.text, e.edits, nil
+	return text, edits, nil
 }
 
 // A settingsEditor is a settings.json that is being edited.
 type settingsEditor struct {
-	text  []byte
-	root  *jsonValue // of text
+	text  []byte     // before
+	root  *jsonValue // now
 	edits []settingsEdit
 }
 
 // editSettings takes a settings.json whose shape can be edited. A blank one counts as {}, as it does for Claude Code.
 func editSettings(text []byte) (e *settingsEditor, err error) {
 	e = &settingsEditor{text: text}
-	if len(bytes.TrimSpace(unmarked(text))) == 0 {
+	if isBlank(text) {
 		e.text = slices.Concat(bytes.TrimSpace(text), []byte("{}\n")) // behind a byte order mark, if there is one
 	}
 	if e.root, err = parseJSON(e.text); err != nil {
 		return nil, err
 	}
-	errs := []error{expectKind(e.text, e.root, '{', "the file"), expectKind(e.text, e.at("hooks"), '{', "hooks")}
-	for _, wanted := range wantedHooks(0) {
-		errs = append(errs, expectKind(e.text, e.at("hooks", wanted.event), '[', "hooks."+wanted.event))
+	errs := []error{expectKind(e.text, e.root, '{', "the file"), expectKind(e.text, e.root.at("hooks"), '{', "hooks")}
+	for _, wanted := range wantedHooks("", 0) {
+		errs = append(errs, expectKind(e.text, e.root.at("hooks", wanted.event), '[', "hooks."+wanted.event))
 	}
 	return e, cmp.Or(errs...)
 }
 
-// note records an edit. The first one of a path counts.
+// known returns the index of the edit of a path, -1 for none.
+func (e *settingsEditor) known(path []string) int {
+	return slices.IndexFunc(e.edits, func(edit settingsEdit) bool { return slices.Equal(edit.Path, path) })
+}
+
+// forget removes the edit of a path.
+func (e *settingsEditor) forget(path []string) {
+	if i := e.known(path); i >= 0 {
+		e.edits = slices.Delete(e.edits, i, i+1)
+	}
+}
+
+// note records an edit, in the place of an older one of its path.
 func (e *settingsEditor) note(edit settingsEdit) {
-	if !slices.ContainsFunc(e.edits, edit.samePath) {
-		e.edits = append(e.edits, edit)
-	}
+	e.forget(edit.Path)
+	e.edits = append(e.edits, edit)
 }
 
-// replace makes text, which is JSON as before, the text of the editor.
-func (e *settingsEditor) replace(text []byte) {
-	e.text = text
-	e.root, _ = parseJSON(text)
-}
-
-// at returns the value under path, nil for none.
-func (e *settingsEditor) at(path ...string) *jsonValue {
-	v := e.root
-	for _, key := range path {
-		v = v.member(key)
-	}
-	return v
-}
-
-// set puts value under path, whose parent is an object, and records that, with wrote as settingsEdit has it.
-func (e *settingsEditor) set(path []string, value, wrote string) {
-	last := len(path) - 1
-	e.noteEmpty(path[:last])
-	edit := settingsEdit{Path: path, Wrote: wrote}
-	if old := e.at(path...); old != nil {
-		edit.Before = &old.raw
-	}
-	e.note(edit)
-	e.replace(setMember(e.text, e.at(path[:last]...), path[last], []byte(value)))
-}
-
-// noteEmpty records a container that was there and empty before ccc puts something into it.
-func (e *settingsEditor) noteEmpty(path []string) {
-	if v := e.at(path...); len(path) > 0 && v.isEmpty() {
+// noteEmpty records that v, a container under path, was there and empty, so that uninstall leaves it.
+func (e *settingsEditor) noteEmpty(v *jsonValue, path []string) {
+	if len(v.members) == 0 && e.known(path) < 0 {
 		e.note(settingsEdit{Path: path, Before: &v.raw})
 	}
 }
 
+// put puts value under path, whose parents are objects, or missing and made.
+func (e *settingsEditor) put(value string, path ...string) {
+	parent, depth := e.root, 0
+	for below := e.root.at(path[0]); below != nil && depth < len(path)-1; below = parent.at(path[depth]) {
+		parent, depth = below, depth+1
+		e.noteEmpty(parent, path[:depth])
+	}
+	for i := len(path) - 1; i > depth; i-- {
+		value = fmt.Sprintf("{%s:%s}", encodeJSON(path[i]), value)
+		e.forget(path[:i])
+	}
+	e.forget(path)
+	parent.set(path[depth], value)
+}
+
+// set is put for a value that is taken back by uninstall. What stood there is noted; if that was ccc's, what was there
+// before it.
+func (e *settingsEditor) set(value string, path ...string) {
+	edit := settingsEdit{Path: path, Wrote: sumJSON(value)}
+	if old := e.root.at(path...); old != nil {
+		raw := old.String()
+		edit.Before = &raw
+		if i := e.known(path); i >= 0 && e.edits[i].Wrote == sumJSON(raw) {
+			edit.Before = e.edits[i].Before
+		}
+	}
+	e.put(value, path...)
+	e.note(edit)
+}
+
 // fill adds the members of wanted, an object, that the object under path lacks. Objects are merged; what is there
 // stays as it is.
-func (e *settingsEditor) fill(path []string, wanted *jsonValue) {
+func (e *settingsEditor) fill(wanted *jsonValue, path ...string) {
 	for _, m := range wanted.members {
 		at := append(slices.Clone(path), m.key)
-		nested := m.value.kind == '{' && !m.value.isEmpty()
-		there := e.at(at...)
+		there := e.root.at(at...)
 		switch {
-		case there == nil && !nested:
-			e.set(at, m.value.raw, sumJSON(m.value.raw))
+		case m.value.kind == '{' && len(m.value.members) > 0 && (there == nil || there.kind == '{'):
+			e.fill(m.value, at...)
 		case there == nil:
-			e.set(at, "{}", "")
-			e.fill(at, m.value)
-		case nested && there.kind == '{':
-			e.fill(at, m.value)
+			e.set(m.value.String(), at...)
 		}
 	}
 }
 
 // addHook puts the wanted entry in the place of every entry of ccc's under its event, and adds it where there is none.
-// An entry whose program the user has written with a variable keeps its command as long as that leads to self.
 func (e *settingsEditor) addHook(wanted wantedHook, self string) {
-	if e.at("hooks") == nil {
-		e.set([]string{"hooks"}, "{}", "")
-	}
-	path := []string{"hooks", wanted.event}
-	if e.at(path...) == nil {
-		e.set(path, "[]", "")
-	}
 	found := false
-	for i := range e.ownEntries(wanted.event, self) {
-		own := e.ownEntries(wanted.event, self)[i] // each edit moves them
+	for _, own := range e.ownEntries(wanted.event, self) {
 		found = found || reaches(own.matcher, wanted.matcher)
-		command := hookCommand(self)
-		if own.computed && sameFile(own.program, self) {
-			command = own.command
+		entry := wanted.entry
+		if own.stays {
+			entry.Command = own.Command
 		}
-		if entry := wanted.entry(command); !sameJSON([]byte(own.hooks.members[own.index].value.raw), entry) {
-			e.replace(setItem(e.text, own.hooks, own.index, entry))
+		if entry != own.hookEntry {
+			own.hooks.replace(own.index, string(encodeJSON(entry)))
 		}
 	}
-	if !found {
-		e.noteEmpty(path)
-		e.replace(appendItem(e.text, e.at(path...), wanted.group(hookCommand(self))))
+	group := string(encodeJSON(hookGroup{wanted.matcher, []hookEntry{wanted.entry}}))
+	path := []string{"hooks", wanted.event}
+	switch groups := e.root.at(path...); {
+	case found:
+	case groups == nil:
+		e.put("["+group+"]", path...)
+	default:
+		e.noteEmpty(groups, path)
+		groups.add("", group)
 	}
 }
 
 // An ownEntry is an entry of ccc's: the item at index of hooks, the array of the matcher group at groupIndex of an
 // event's array.
 type ownEntry struct {
+	hookEntry
+	program           string
+	stays             bool // as ownProgram has it
 	matcher           string
-	command, program  string
-	computed          bool // the command, as ownProgram has it
 	groupIndex, index int
-	hooks, entry      *jsonValue
+	hooks             *jsonValue
 }
 
 // ownEntries finds ccc's hook entries among the matcher groups of event.
-func (e *settingsEditor) ownEntries(event, self string) (own []ownEntry) {
-	for g, group := range e.at("hooks", event).items() {
-		hooks := group.value.member("hooks")
-		for i, entry := range hooks.items() {
-			command := entry.value.member("command").str()
-			if program, computed, ok := ownProgram(command, self); ok {
-				own = append(own, ownEntry{group.value.member("matcher").str(), command, program, computed, g, i, hooks, entry.value})
+func (e *settingsEditor) ownEntries(event, self string) (entries []ownEntry) {
+	for g, group := range e.root.at("hooks", event).items() {
+		hooks := group.value.at("hooks")
+		for i, item := range hooks.items() {
+			own := ownEntry{matcher: group.value.at("matcher").str(), groupIndex: g, index: i, hooks: hooks}
+			_ = json.Unmarshal([]byte(item.value.String()), &own.hookEntry) // what is of another type counts as absent
+			if own.program, own.stays = ownProgram(own.Command, self); own.program != "" {
+				entries = append(entries, own)
 			}
 		}
 	}
-	return own
+	return entries
 }
 
 // installedHooks returns the programs that ccc's entries in text, a settings.json, call, and the events for which
@@ -312,7 +306,7 @@ func installedHooks(text []byte, self string) (programs, missing []string, err e
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, wanted := range wantedHooks(0) {
+	for _, wanted := range wantedHooks("", 0) {
 		found := false
 		for _, own := range e.ownEntries(wanted.event, self) {
 			found = found || reaches(own.matcher, wanted.matcher)
@@ -333,9 +327,7 @@ func installedTimeout(text []byte, self, event string) (least time.Duration) {
 		return 0
 	}
 	for _, own := range e.ownEntries(event, self) {
-		var seconds float64
-		if v := own.entry.member("timeout"); v != nil && json.Unmarshal([]byte(v.raw), &seconds) == nil && seconds > 0 && seconds < 1e6 { // more is no limit
-			timeout := time.Duration(seconds * float64(time.Second))
+		if timeout := time.Duration(min(own.Timeout, 1e6)) * time.Second; timeout > 0 { // more is no limit
 			least = min(cmp.Or(least, timeout), timeout)
 		}
 	}
@@ -371,65 +363,51 @@ func removeSettings(d dirs, in *installation) (done string, err error) {
 // set, unless somebody has put another thing there since. What is empty then goes, unless it was there before. nil
 // means that there was no file.
 func withoutSettings(text []byte, edits []settingsEdit, self string) ([]byte, error) {
-	if len(bytes.TrimSpace(unmarked(text))) == 0 {
+	if isBlank(text) {
 		return text, nil
 	}
 	e, err := editSettings(text)
 	if err != nil {
 		return nil, err
 	}
-	e.edits = edits
-	for _, wanted := range wantedHooks(0) {
-		if e.removeHooks(wanted.event, self) && len(edits) == 0 { // the record is lost: false is what the keys are unset
-			for _, key := range mutingKeys {
-				e.note(settingsEdit{Path: []string{key}, Wrote: sumJSON("false")})
+	e.edits = slices.Clone(edits)
+	for _, wanted := range wantedHooks("", 0) {
+		own := e.ownEntries(wanted.event, self)
+		for _, entry := range slices.Backward(own) {
+			if entry.hooks.remove(entry.index); len(entry.hooks.members) == 0 {
+				e.root.at("hooks", wanted.event).remove(entry.groupIndex)
 			}
+		}
+		if len(own) > 0 {
+			e.prune("hooks", wanted.event)
 		}
 	}
 	for _, edit := range slices.Backward(e.edits) {
-		v, last := e.at(edit.Path...), len(edit.Path)-1
-		switch {
-		case v == nil || edit.Wrote == "" || edit.Wrote != sumJSON(v.raw):
-		case edit.Before != nil:
-			e.replace(splice(e.text, v.start, v.end, []byte(*edit.Before)))
-		default:
-			e.replace(removeMember(e.text, e.at(edit.Path[:last]...), edit.Path[last]))
-			e.prune(edit.Path[:last])
+		v, last := e.root.at(edit.Path...), len(edit.Path)-1
+		if edit.Wrote == "" || v == nil || edit.Wrote != sumJSON(v.String()) {
+			continue
 		}
+		parent := e.root.at(edit.Path[:last]...)
+		if edit.Before != nil && json.Valid([]byte(*edit.Before)) {
+			parent.set(edit.Path[last], *edit.Before)
+			continue
+		}
+		parent.drop(edit.Path[last])
+		e.prune(edit.Path[:last]...)
 	}
-	made := slices.ContainsFunc(edits, func(edit settingsEdit) bool { return len(edit.Path) == 0 && edit.Before == nil })
-	if made && e.root.isEmpty() {
+	if e.known([]string{}) >= 0 && len(e.root.members) == 0 {
 		return nil, nil
 	}
-	return e.text, nil
-}
-
-// removeHooks takes ccc's entries out of the array of event, with the matcher groups that hold nothing else, and
-// tells whether there were any.
-func (e *settingsEditor) removeHooks(event, self string) (removed bool) {
-	for {
-		own := e.ownEntries(event, self)
-		if len(own) == 0 {
-			return removed
-		}
-		removed = true
-		if last := own[len(own)-1]; len(last.hooks.members) > 1 {
-			e.replace(removeItem(e.text, last.hooks, last.index))
-		} else {
-			e.replace(removeItem(e.text, e.at("hooks", event), last.groupIndex))
-			e.prune([]string{"hooks", event})
-		}
-	}
+	return e.root.in(e.text), nil
 }
 
 // prune removes the container under path if it is empty and was not so before ccc came, and then what holds it.
-func (e *settingsEditor) prune(path []string) {
-	for ; len(path) > 0 && e.at(path...).isEmpty(); path = path[:len(path)-1] {
-		at := settingsEdit{Path: path}
-		if slices.ContainsFunc(e.edits, func(edit settingsEdit) bool { return at.samePath(edit) && edit.wasThere() }) {
+func (e *settingsEditor) prune(path ...string) {
+	for ; len(path) > 0 && len(e.root.at(path...).members) == 0; path = path[:len(path)-1] {
+		if i := e.known(path); i >= 0 && e.edits[i].wasThere() {
 			return
 		}
-		e.replace(removeMember(e.text, e.at(path[:len(path)-1]...), path[len(path)-1]))
+		e.root.at(path[:len(path)-1]...).drop(path[len(path)-1])
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -93,18 +93,14 @@ func TestSettingsHooks(t *testing.T) {
 		{"missing", "", "{\n" + ownHooks + "}\n"},
 		{"blank", " \n", "{\n" + ownHooks + "}\n"},
 		{"empty", "{}\n", "{\n" + ownHooks + "}\n"},
-		{"empty_spaced", "{ \n }", "{\n" + ownHooks + "}"},
 		{"complete", "{\n" + ownHooks + "}\n", "{\n" + ownHooks + "}\n"},
 		{"complete_compact", compact, compact},
 		{"other_keys_kept", ownKeys + "\n}\n", ownKeys + ",\n" + ownHooks + "}\n"},
 		{"tabs", "{\n\t\"a\": 1\n}\n", "{\n\t\"a\": 1,\n" + strings.ReplaceAll(ownHooks, "  ", "\t") + "}\n"},
-		{"four_spaces", "{\n    \"a\": 1\n}\n",
-			"{\n    \"a\": 1,\n" + strings.ReplaceAll(ownHooks, "  ", "    ") + "}\n"},
 		{"one_line", `{"a":1}`, `{"a":1,` + strings.TrimPrefix(compact, "{")},
 		{"muted", strings.ReplaceAll(compact, "false", "true"), compact},
 		{"muted_strangely", strings.Replace(strings.Replace(compact, "false", "null", 1), "false", `"no"`, 1), compact},
 		{"question_elsewhere", withQuestion(bashGroup), withQuestion(bashGroup, askGroup)},
-		{"question_first_of_two", withQuestion(askGroup, bashGroup), withQuestion(askGroup, bashGroup)},
 		{"question_among_others", withQuestion(strings.Replace(askGroup, `"AskUserQuestion"`, `"Bash|AskUserQuestion"`, 1)),
 			withQuestion(strings.Replace(askGroup, `"AskUserQuestion"`, `"Bash|AskUserQuestion"`, 1))},
 		{"question_of_all", withQuestion(strings.Replace(askGroup, "AskUserQuestion", "*", 1)), withQuestion(strings.Replace(askGroup, "AskUserQuestion", "*", 1))},
@@ -112,14 +108,13 @@ func TestSettingsHooks(t *testing.T) {
 		{"other_hooks_kept", withStop(sayDone), withStop(sayDone, stopGroup)},
 		{"empty_events", `{` + unmuted + `,"hooks":{"Stop":[],"PreToolUse":[],"UserPromptSubmit":[]}}`, compact},
 		{"older_path", strings.ReplaceAll(compact, "/bin/ccc", "/old/go/bin/ccc"), compact},
-		{"older_quoted_path", strings.ReplaceAll(compact, "/bin/ccc", "'/old place/ccc'"), compact},
 		{"older_timeout", strings.Replace(compact, `"timeout":600`, `"timeout":60`, 1), compact},
-		{"older_without_status",
-			strings.ReplaceAll(compact, `,"statusMessage":"[SUPERVISOR] 正在审查工作"`, ``), compact},
 		{"older_beside_others", withStop(strings.Replace(besideOthers, `"type":"command","command":"/bin/`, `"x":1,"command":"/o/`, 1)), withStop(besideOthers)},
 		{"escapes_are_no_change", strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`),
 			strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`)},
 		{"someone_elses_hook_kept", withStop(someoneElses, stopGroup), withStop(someoneElses, stopGroup)},
+		{"twice_the_last_counts", strings.Replace(compact, `"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":true,"hooks"`, 1),
+			strings.Replace(compact, `"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":false,"hooks"`, 1)},
 		{"odd_shapes_beside_kept", withStop(oddShapes, stopGroup), withStop(oddShapes, stopGroup)},
 	}
 	for _, test := range tests {
@@ -140,25 +135,21 @@ func TestSettingsHooks(t *testing.T) {
 }
 
 func TestSettingsRefused(t *testing.T) {
-	tests := []struct{ name, text, want string }{
-		{"trailing_comma", "{\n  \"a\": 1,\n}", "line 3, column 1: "},
-		{"truncated", "{\n  \"a\": ", "line 2, column 8: "},
-		{"two_values", "{}\n{}", "line 2, column 1: "},
-		{"comment", "// mine\n{}", "line 1, column 1: "},
-		{"array", "[]", "line 1, column 1: the file is not an object"},
-		{"hooks_array", "{\n \"hooks\": []}", "line 2, column 11: hooks is not an object"},
-		{"hooks_null", `{"hooks":null}`, "hooks is not an object"},
-		{"event_object", `{"hooks":{"Stop":{}}}`, "hooks.Stop is not an array"},
-		{"second_event_null", `{"hooks":{"Stop":[],"PreToolUse":null}}`, "hooks.PreToolUse is not an array"},
-		{"third_event_string", `{"hooks":{"UserPromptSubmit":"x"}}`, "hooks.UserPromptSubmit is not an array"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := withHooks([]byte(test.text), 540)
-			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %q, %v, want an error with %q", got, err, test.want)
-			}
-		})
+	for text, want := range map[string]string{
+		"{\n  \"a\": 1,\n}":     "line 3, column 1: ",
+		"{\n  \"a\": ":          "line 2, column 8: ",
+		"{}\n{}":                "line 2, column 1: ",
+		"// mine\n{}":           "line 1, column 1: ",
+		"[]":                    "line 1, column 1: the file is not an object",
+		"{\n \"hooks\": []}":    "line 2, column 11: hooks is not an object",
+		`{"hooks":null}`:        "hooks is not an object",
+		`{"hooks":{"Stop":{}}}`: "hooks.Stop is not an array",
+		`{"hooks":{"Stop":[],"PreToolUse":null}}`: "hooks.PreToolUse is not an array",
+		`{"hooks":{"UserPromptSubmit":"x"}}`:      "hooks.UserPromptSubmit is not an array",
+	} {
+		if got, err := withHooks([]byte(text), 540); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %q, %v, want an error with %q", text, got, err, want)
+		}
 	}
 }
 
@@ -176,8 +167,8 @@ func TestSettingsShellQuote(t *testing.T) {
 		if got := shellQuote(word); got != want {
 			t.Errorf("shellQuote(%q) = %s, want %s", word, got, want)
 		}
-		if _, _, own := ownProgram(hookCommand(word), "/bin/x"); own != (filepath.Base(word) == "ccc") {
-			t.Errorf("%s: ccc's: %v", hookCommand(word), own)
+		if program, _ := ownProgram(hookCommand(word), "/bin/x"); (program != "") != (filepath.Base(word) == "ccc") {
+			t.Errorf("%s: ccc's: %q", hookCommand(word), program)
 		}
 	}
 }
@@ -193,7 +184,7 @@ func installHooks(d dirs, reviewSeconds int) error {
 
 // withHooks returns what a launch makes of a settings.json.
 func withHooks(text []byte, reviewSeconds int) ([]byte, error) {
-	edited, _, err := hooksPlan(reviewSeconds).apply(text)
+	edited, _, err := hooksPlan(reviewSeconds).apply(text, nil)
 	return edited, err
 }
 
@@ -210,31 +201,21 @@ func installIn(t *testing.T, text []byte) (dirs, string) {
 	return p, p.settingsFile()
 }
 
+// A new file is the user's alone, an old one keeps its mode, and a launch without a change does not write it.
 func TestSettingsInstallFile(t *testing.T) {
-	fresh, made := installIn(t, nil)
-	if err := installHooks(fresh, 540); err != nil {
-		t.Fatal(err)
-	}
-	if info, err := os.Stat(made); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("a new file: mode %v, %v, want 0600", info.Mode(), err)
-	}
-	p, path := installIn(t, []byte(`{"a":1}`))
-	if err := installHooks(p, 540); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o640 {
-		t.Errorf("mode %v, %v: the user's 0640 must stay", info.Mode(), err)
-	}
 	long := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(path, long, long); err != nil {
-		t.Fatal(err)
-	}
-	if err := installHooks(p, 540); err != nil {
-		t.Fatal(err)
-	}
-	if info, _ := os.Stat(path); !info.ModTime().Equal(long.Truncate(time.Nanosecond)) {
-		t.Errorf("a launch without a change wrote the file at %v", info.ModTime())
+	for mode, text := range map[os.FileMode][]byte{0o600: nil, 0o640: []byte(`{"a":1}`)} {
+		d, path := installIn(t, text)
+		for launch := range 2 {
+			if err := installHooks(d, 540); err != nil {
+				t.Fatal(err)
+			}
+			info, err := os.Stat(path)
+			if err != nil || info.Mode().Perm() != mode || launch == 1 && !info.ModTime().Equal(long) {
+				t.Errorf("launch %d: %v, mode %v, written at %v", launch, err, info.Mode(), info.ModTime())
+			}
+			os.Chtimes(path, long, long)
+		}
 	}
 }
 
@@ -245,6 +226,7 @@ func TestSettingsRefusedLaunch(t *testing.T) {
 	for _, test := range []struct{ flag, settings, config, code, stderr string }{
 		{"--supervisor", `{"hooks": "mine"}`, added, "1", "settings.json: line 1, column 11: hooks is not an object"},
 		{"--supervisor", "a directory", "{}", "1", "settings.json: is a directory"},
+		{"--supervisor", "a named pipe", "{}", "1", "settings.json is not a regular file"},
 		{"", `{"hooks": "mine"}`, added, "0", "warning: going on without the settings of ccc.json: "},
 		{"", "a directory", added, "0", "warning: going on without the settings of ccc.json: "},
 		{"", "a directory", "{}", "0", ""},
@@ -253,9 +235,12 @@ func TestSettingsRefusedLaunch(t *testing.T) {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
 			box := newFakeBox(t)
 			box.write(".claude/ccc.json", 0o600, test.config)
-			if test.settings == "a directory" {
+			switch test.settings {
+			case "a directory":
 				box.write(".claude/settings.json/file", 0o600, "")
-			} else {
+			case "a named pipe":
+				syscall.Mkfifo(filepath.Join(box.home, ".claude/settings.json"), 0o600)
+			default:
 				box.setSettings(test.settings)
 			}
 			got := box.run(10*time.Second, "", "sh", "-c", "ccc "+test.flag+" -p hi")
@@ -283,57 +268,6 @@ func TestSettingsRecordFirst(t *testing.T) {
 	if text, _ := os.ReadFile(path); err == nil || string(text) != `{"a":1}` {
 		t.Errorf("%v: %s", err, text)
 	}
-}
-
-func TestSettingsInstallConcurrent(t *testing.T) {
-	p, path := installIn(t, []byte("{\n  \"a\": 1\n}\n"))
-	var group sync.WaitGroup
-	for i := range 16 {
-		group.Add(1)
-		go func() {
-			defer group.Done()
-			if err := installHooks(p, 540+60*(i%2)); err != nil {
-				t.Error(err)
-			}
-		}()
-	}
-	group.Wait()
-	text, err := os.ReadFile(path)
-	if err != nil || !json.Valid(text) || strings.Count(string(text), "supervisor-hook") != 3 {
-		t.Errorf("%v\n%s", err, text)
-	}
-	left, _ := filepath.Glob(filepath.Join(p.claude, ".*tmp*"))
-	if len(left) != 0 {
-		t.Errorf("left behind: %q", left)
-	}
-}
-
-// FuzzSettingsHooks: what ccc did not put there stays, and a second time changes nothing.
-func FuzzSettingsHooks(f *testing.F) {
-	for _, seed := range []string{"", "{}", compact, "{\n" + ownHooks + "}", `{"hooks":{"Stop":[{"hooks":[]}]},"hooks":{}}`, "{\r\n\t\"a\" : [ ]}"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		got, err := withHooks([]byte(text), 540)
-		if err != nil {
-			return
-		}
-		if !json.Valid(got) {
-			t.Fatalf("not JSON: %q", got)
-		}
-		again, err := withHooks(got, 540)
-		if err != nil || !bytes.Equal(again, got) {
-			t.Fatalf("a second time: %v\n%q\n%q", err, got, again)
-		}
-		var before, after map[string]json.RawMessage
-		json.Unmarshal([]byte(text), &before)
-		json.Unmarshal(got, &after)
-		for key, value := range before {
-			if key != "hooks" && key != "disableAllHooks" && key != "allowManagedHooksOnly" && !bytes.Equal(value, after[key]) {
-				t.Errorf("%q was %s, is %s", key, value, after[key])
-			}
-		}
-	})
 }
 
 // An entry of ccc's is known however its program is written. It is replaced, but for a command with a variable that leads
@@ -374,9 +308,11 @@ func TestHookCommands(t *testing.T) {
 	} {
 		for command := range strings.Lines(test.commands) {
 			command = strings.TrimSpace(command)
-			program, computed, own := ownProgram(command, self)
-			become := map[bool]string{false: "not ccc's", true: "replaced"}[own]
-			if own && computed && sameFile(program, self) {
+			program, stays := ownProgram(command, self)
+			become := "replaced"
+			if program == "" {
+				become = "not ccc's"
+			} else if stays {
 				become = "kept"
 			}
 			if become != test.become {
@@ -384,7 +320,7 @@ func TestHookCommands(t *testing.T) {
 			}
 		}
 	}
-	if _, _, own := ownProgram(hookCommand("/opt/my review"), "/opt/my review"); !own {
+	if program, _ := ownProgram(hookCommand("/opt/my review"), "/opt/my review"); program == "" {
 		t.Error("a ccc of another name does not know its own")
 	}
 }
@@ -572,28 +508,6 @@ func TestInstalledKeep(t *testing.T) {
 	expect("seven")
 }
 
-// What a killed launch left beside any of its files, the next sweeps up.
-func TestInstalledSwept(t *testing.T) {
-	box := newFakeBox(t)
-	d := dirs{claude: filepath.Join(box.home, ".claude"), ccc: filepath.Join(box.home, ".claude")}
-	var left []string
-	for _, path := range []string{d.settingsFile(), d.installedFile(), d.promptFile(), d.commandFile()} {
-		name, _ := filepath.Rel(box.home, temporaryFor(path))
-		left = append(left, name)
-	}
-	for _, written := range []bool{true, false} { // and where the launch has nothing to write
-		for _, name := range left {
-			box.write(name, 0o600, "half a fi")
-		}
-		box.launch()
-		for _, name := range left {
-			if box.read(name) != "" {
-				t.Errorf("the first launch: %v, %s is left", written, name)
-			}
-		}
-	}
-}
-
 // uninstall runs ccc uninstall, which must succeed without a complaint.
 func (box *sandbox) uninstall(args ...string) string {
 	box.t.Helper()
@@ -613,7 +527,7 @@ var settingsFiles = map[string]string{
 	"own_hooks":        "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}\n    ]\n  },\n  \"model\": \"opus\"\n}\n",
 	"own_question":     `{"hooks":{"PreToolUse":[{"matcher":"AskUserQuestion","hooks":[]}], "Notification" : [ ]}}`,
 	"muted":            "{\n  \"disableAllHooks\": true,\n  \"allowManagedHooksOnly\":  true\n}\n",
-	"muted_strangely":  `{"disableAllHooks":{ "a":[1, 2] },"allowManagedHooksOnly":null}`,
+	"muted_strangely":  `{"disableAllHooks":"no","allowManagedHooksOnly":null}`,
 	"empty_hooks_wide": "{\"hooks\": {\n\t}, \"x\": 1}",
 	"empty_stop":       "{\n    \"hooks\": {\n        \"Stop\": [],\n        \"PreToolUse\": [ ],\n        \"UserPromptSubmit\": [\n\n]\n    }\n}",
 	"one_line":         `{ "a": 1, "b": [1,2], "c": {} }`,
@@ -726,10 +640,9 @@ func TestUninstallAfterEdits(t *testing.T) {
 		}, `{"a":1}`},
 		{"rewritten", `{"disableAllHooks":true,"a":[1],"hooks":{}}`, rewrite,
 			"{\n  \"disableAllHooks\": true,\n  \"a\": [\n    1\n  ],\n  \"hooks\": {}\n}"},
-		{"record_lost", "{}\n",
-			func(box *sandbox) { os.Remove(filepath.Join(box.home, ".claude/.ccc-installed.json")) }, "{}\n"},
 		{"record_broken", "{\n  \"a\": 1\n}\n",
-			func(box *sandbox) { box.write(".claude/.ccc-installed.json", 0o600, "{") }, "{\n  \"a\": 1\n}\n"},
+			func(box *sandbox) { box.write(".claude/.ccc-installed.json", 0o600, "{") },
+			"{\n  \"a\": 1,\n  \"disableAllHooks\": false,\n  \"allowManagedHooksOnly\": false\n}\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -771,7 +684,7 @@ func TestUninstallFilled(t *testing.T) {
 		noFile:                     {"", "", noFile},
 		"{\"permissions\": { }}":   {"", "", "{\"permissions\": { }}"},
 		"{\"permissions\": {} }":   {`["Read"]`, `["Read", "Edit"]`, "{\"permissions\": {\"allow\":[\"Read\", \"Edit\"]} }"},
-		"{ \"env\": {\"A\":\"\"}}": {`"m"`, `"n"`, "{ \"env\": {\"A\":\"\"},\"model\":\"n\"}"},
+		"{ \"env\": {\"A\":\"\"}}": {`"m"`, `"n"`, "{ \"env\": {\"A\":\"\"}, \"model\":\"n\"}"},
 	} {
 		box := newFakeBox(t)
 		box.setSettings(before)
@@ -797,27 +710,20 @@ func TestUninstallFilled(t *testing.T) {
 	}
 }
 
+// A link to a file that ccc made stays, as it was, and the file goes.
 func TestUninstallLink(t *testing.T) {
-	for _, before := range []string{noFile, "{}\n"} {
-		box := newFakeBox(t)
-		target := filepath.Join(box.home, "dotfiles/claude.json")
-		if before != noFile {
-			box.write("dotfiles/claude.json", 0o600, before)
-		}
-		box.write("dotfiles/keep", 0o600, "")
-		os.Mkdir(filepath.Join(box.home, ".claude"), 0o700)
-		link := filepath.Join(box.home, ".claude/settings.json")
-		if err := os.Symlink(target, link); err != nil {
-			t.Fatal(err)
-		}
-		box.launch()
-		box.uninstall()
-		if got, err := os.Readlink(link); err != nil || got != target {
-			t.Errorf("the link is %q, %v", got, err)
-		}
-		if text, err := os.ReadFile(target); string(text) != strings.TrimPrefix(before, noFile) || (err != nil) != (before == noFile) {
-			t.Errorf("the target holds %q, %v; before %q", text, err, before)
-		}
+	box := newFakeBox(t)
+	box.write("dotfiles/keep", 0o600, "")
+	os.Mkdir(filepath.Join(box.home, ".claude"), 0o700)
+	link := filepath.Join(box.home, ".claude/settings.json")
+	if err := os.Symlink("../dotfiles/claude.json", link); err != nil {
+		t.Fatal(err)
+	}
+	box.launch()
+	made := box.read("dotfiles/claude.json")
+	box.uninstall()
+	if target, err := os.Readlink(link); err != nil || target != "../dotfiles/claude.json" || made == "" || box.read("dotfiles/claude.json") != "" {
+		t.Errorf("the link is %q, %v; %q was made, %q is left", target, err, made, box.read("dotfiles/claude.json"))
 	}
 }
 
@@ -900,31 +806,22 @@ func TestUninstallLinkedPrompt(t *testing.T) {
 	}
 }
 
-// A purge that fails says so.
-func TestUninstallPurgeFails(t *testing.T) {
-	box := newFakeBox(t)
-	box.write(".claude/ccc", 0o600, "") // no directory
-	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge"); got.code != 1 || !strings.Contains(got.stderr, "ccc: ") || !strings.Contains(got.stderr, "not a directory") {
-		t.Errorf("%+v", got)
-	}
-}
-
-// The user's directories stay, empty as they were; commands/, which ccc made, goes.
+// The user's directories stay, with what is the user's; commands/, which ccc made, goes.
 func TestUninstallDirectoriesStay(t *testing.T) {
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "CCC_CONFIG_DIR="+box.home+"/own", "CCC_WORK_DIR="+box.home+"/work")
-	for _, dir := range []string{"own", ".claude"} {
-		if err := os.Mkdir(filepath.Join(box.home, dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
+	box.write("own/ccc.json", 0o600, "{}")
+	box.write(".claude/x", 0o600, "")
+	os.Remove(filepath.Join(box.home, ".claude/x"))
 	box.launch()
 	box.uninstall("--purge")
 	for dir, want := range map[string]bool{"own": true, ".claude": true, ".claude/commands": false, "work/ccc": false} {
-		entries, err := os.ReadDir(filepath.Join(box.home, dir))
-		if (err == nil) != want || dir == "own" && len(entries) != 0 {
-			t.Errorf("%s: %v, holds %v", dir, err, entries)
+		if _, err := os.Stat(filepath.Join(box.home, dir)); (err == nil) != want {
+			t.Errorf("%s: %v", dir, err)
 		}
+	}
+	if files := box.files(); !slices.Equal(files, []string{"own/ccc.json"}) {
+		t.Errorf("left: %v", files)
 	}
 }
 
@@ -939,8 +836,8 @@ func TestUninstallNothing(t *testing.T) {
 	}
 }
 
-// FuzzUninstall: what launches do to a text, uninstall undoes, by a record as it
-// is on disk. White space in a container that was empty may differ.
+// FuzzUninstall: what launches do to a text is no more the second time, and uninstall undoes it, by a record as it is
+// on disk. White space in a container that was empty may differ.
 func FuzzUninstall(f *testing.F) {
 	f.Add("", "{}")
 	f.Add(noFile, "{\"a\":{},\"hoo\xe3\xe3ks\":{\"Stop\":[]}}") // keys that are no UTF-8
@@ -957,11 +854,11 @@ func FuzzUninstall(f *testing.F) {
 		}
 		now := before
 		step := func(plan settingsPlan) {
-			edited, edits, err := plan.apply(now)
+			edited, edits, err := plan.apply(now, in.Edits)
 			if err != nil || bytes.Equal(edited, now) {
 				return
 			}
-			in.note(edits)
+			in.Edits = edits
 			record := encodeJSON(in)
 			in, now = new(installation), edited
 			if err := json.Unmarshal(record, in); err != nil {
@@ -969,7 +866,7 @@ func FuzzUninstall(f *testing.F) {
 			}
 		}
 		root, err := parseJSON([]byte(defaults))
-		if err == nil && root.kind == '{' && !hasKeyTwice(root) && !strings.Contains(defaults, "supervisor-hook") {
+		if err == nil && root.kind == '{' && !strings.Contains(defaults, "supervisor-hook") {
 			step(settingsPlan{defaults: []byte(defaults)})
 		}
 		if _, err := editSettings(now); err != nil {
@@ -980,6 +877,9 @@ func FuzzUninstall(f *testing.F) {
 		}
 		for _, self := range []string{"/old/ccc", "/bin/ccc"} {
 			step(settingsPlan{self: self, reviewSeconds: 540})
+		}
+		if again, err := withHooks(now, 540); err != nil || !bytes.Equal(again, now) {
+			t.Fatalf("a second time: %v\n%q\n%q", err, now, again)
 		}
 		if bytes.Equal(now, before) {
 			return
@@ -1008,19 +908,6 @@ func sameBut(a, b string) bool {
 		return mark + regexp.MustCompile(`([{\[])[ \t\r\n]+([}\]])`).ReplaceAllString(text, "$1$2")
 	}
 	return plain(a) == plain(b)
-}
-
-// hasKeyTwice tells whether an object in v has a key twice. Filled in from such a
-// ccc.json, the last of the two is all that is known of it.
-func hasKeyTwice(v *jsonValue) bool {
-	seen := map[string]bool{}
-	for _, m := range v.members {
-		if v.kind == '{' && seen[m.key] || hasKeyTwice(m.value) {
-			return true
-		}
-		seen[m.key] = true
-	}
-	return false
 }
 
 // A record that can't be read stops launch and uninstall before they change anything.
@@ -1057,57 +944,9 @@ func TestUninstallPurgeLocked(t *testing.T) {
 	}
 }
 
-// Of two members with one name the last counts, as it does for Claude Code: that is the one that ccc edits.
-func TestSettingsTwice(t *testing.T) {
-	box := newFakeBox(t)
-	box.setSettings(`{"disableAllHooks": true, "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "dead"}]}]},
- "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}, "disableAllHooks": true}`)
-	box.launch()
-	text := box.settings()
-	if len(mutedIn(text)) != 0 || strings.Index(text, "supervisor-hook") < strings.Index(text, "mine") {
-		t.Errorf("settings.json is %s", text)
-	}
-	box.run(30*time.Second, "", "ccc", "uninstall")
-	if text = box.settings(); strings.Contains(text, "supervisor-hook") || len(mutedIn(text)) != 1 {
-		t.Errorf("after uninstall it is %s", text)
-	}
-}
-
-// What was filled in is forgotten with the file that held it.
-func TestUninstallEmptiedBetween(t *testing.T) {
-	box := newFakeBox(t)
-	box.setSettings(`{"model": "opus", "disableAllHooks": true}`)
-	box.write(".claude/ccc.json", 0o600, `{"settings":{"permissions":{"defaultMode":"plan"}}}`)
-	box.launch()
-	box.setSettings("{ }")
-	box.launch()
-	box.run(30*time.Second, "", "ccc", "uninstall")
-	if text := strings.Join(strings.Fields(box.settings()), ""); text != "{}" {
-		t.Errorf("settings.json is %s, was {}", box.settings())
-	}
-}
-
-// A CCC_CONFIG_DIR of its own is left as it was, but for what is the user's.
-func TestUninstallConfigDir(t *testing.T) {
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "CCC_CONFIG_DIR="+box.home+"/own", "KIMI_TOKEN=x")
-	box.write("own/ccc.json", 0o600, twoProviders)
-	if got := box.run(30*time.Second, "", "ccc", "kimi", "--supervisor", "--", "--version"); got.code != 0 {
-		t.Fatalf("%+v", got)
-	}
-	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge"); got.code != 0 {
-		t.Fatalf("%+v", got)
-	}
-	entries, _ := os.ReadDir(filepath.Join(box.home, "own"))
-	if len(entries) != 1 || entries[0].Name() != "ccc.json" {
-		t.Errorf("left: %v", entries)
-	}
-}
-
 // mutedIn returns the muting keys that are true in text, a settings.json.
 func mutedIn(text string) []string {
-	s, _ := settingsIn([]byte(text))
-	return (source{values: s}).muting()
+	return sourceOf("", "", []byte(text), nil).muting()
 }
 
 // Launches that would run no hooks are refused before anything is written; what only looks like one is not.
@@ -1127,15 +966,12 @@ func TestHookless(t *testing.T) {
 		{name: "sources_with_user", args: []string{"--setting-sources=project,user"}},
 		{name: "settings", args: []string{"--settings", `{"disableAllHooks":true}`}, code: 2, names: "disableAllHooks"},
 		{name: "settings_file", args: []string{"--settings=../home/s.json"}, file: "s.json", content: `{"disableAllHooks":true}`, code: 2, names: "disableAllHooks"},
-		{name: "settings_harmless", args: []string{"--settings", `{"disableAllHooks":false}`}},
 		{name: "settings_last_counts", args: []string{"--settings", `{"disableAllHooks":true}`, "--settings", `{}`}},
 		{name: "a_prompt", args: []string{"--", "--bare"}},
 		{name: "project", file: "../work/.claude/settings.json", content: `{"disableAllHooks":true}`, code: 1, names: ".claude/settings.json: disableAllHooks"},
 		{name: "local", file: "../work/.claude/settings.local.json", content: `{"disableAllHooks":true}`, code: 1, names: ".claude/settings.local.json: disableAllHooks"},
-		{name: "local_false", file: "../work/.claude/settings.local.json", content: `{"disableAllHooks":false}`},
 		{name: "administrators", file: "managed.json", content: `{"disableAllHooks":true}`, code: 1, names: "managed.json: disableAllHooks"},
 		{name: "administrators_only", file: "managed.json", content: `{"allowManagedHooksOnly":true}`, code: 1, names: "managed.json: allowManagedHooksOnly"},
-		{name: "only_of_project", file: "../work/.claude/settings.json", content: `{"allowManagedHooksOnly":true}`, code: 1, names: "settings.json: allowManagedHooksOnly"},
 		{name: "remote", args: []string{"--remote"}, code: 2, names: "--remote"},
 		{name: "safe_mode_variable", variable: "CLAUDE_CODE_SAFE_MODE=On", code: 1, names: "CLAUDE_CODE_SAFE_MODE"},
 		{name: "restricted_variable", variable: "CLAUDE_CODE_RESTRICTED=yes", code: 1, names: "CLAUDE_CODE_RESTRICTED"},
@@ -1144,11 +980,8 @@ func TestHookless(t *testing.T) {
 		{name: "simple_off", variable: "CLAUDE_CODE_SIMPLE=0"},
 		{name: "own_variable", file: "../work/.claude/settings.json", content: `{"env":{"CCC_SUPERVISOR":""}}`, code: 1, names: "settings.json: env.CCC_SUPERVISOR"},
 		{name: "own_variable_of_settings", args: []string{"--settings", `{"env":{"CCC_SUPERVISOR_HOOK":"1"}}`}, code: 2, names: "env.CCC_SUPERVISOR_HOOK"},
-		{name: "own_empty_variable_of_settings", args: []string{"--settings", `{"env":{"CCC_SUPERVISOR":""}}`}, code: 2, names: "env.CCC_SUPERVISOR"},
 		{name: "variable_of_settings", args: []string{"--settings", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`}, code: 2, names: "env.CLAUDE_CODE_SIMPLE"},
-		{name: "variable_of_settings_off", args: []string{"--settings", `{"env":{"CLAUDE_CODE_SIMPLE":"0","MINE":"1"}}`}},
 		{name: "safe_mode_of_a_file", file: ".claude/settings.json", content: `{"env":{"CLAUDE_CODE_SAFE_MODE":"true"}}`, code: 1, names: "env.CLAUDE_CODE_SAFE_MODE"},
-		{name: "simple_of_the_administrator", file: "managed.json", content: `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, code: 1, names: "managed.json: env.CLAUDE_CODE_SIMPLE"},
 		{name: "restricted_of_ccc_json", file: ".claude/ccc.json", content: `{"settings":{"env":{"CLAUDE_CODE_RESTRICTED":"1"}}}`, code: 1, names: "settings.env.CLAUDE_CODE_RESTRICTED"},
 	}
 	for _, test := range tests {
