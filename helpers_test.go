@@ -34,6 +34,7 @@ type sandbox struct {
 	work       string          // the project: no git repository, one file, notes.txt
 	vars       []string        // the environment; append to it, the last of a name counts
 	terminalOf func() *os.File // if set, makes the controlling terminal of each command
+	api        *scriptedAPI    // that a real claude talks to
 }
 
 // newSandbox makes a sandbox in which "claude" is the program at that path and
@@ -91,6 +92,7 @@ func (box *sandbox) program() string { return filepath.Join(filepath.Dir(box.hom
 
 // use makes api the one that the sandbox's claude talks to, and its proxy.
 func (box *sandbox) use(api *scriptedAPI) {
+	box.api = api
 	box.vars = append(box.vars,
 		"ANTHROPIC_BASE_URL="+api.URL,
 		"ANTHROPIC_API_KEY="+sandboxKey,
@@ -457,31 +459,41 @@ func (tty *terminal) keys(names ...string) {
 	}
 }
 
-// prompt types text literally, and sends it. Enter in the same burst would count
-// as a pasted newline, and a client that is still starting drops it: it is
-// pressed again while the text stands in the input line.
+// prompt submits text once the client is idle.
 func (tty *terminal) prompt(text string) {
 	tty.box.t.Helper()
-	tty.keys("-l", "--", text)
-	tty.waitFor(text, 60*time.Second)
-	for range 5 {
-		time.Sleep(300 * time.Millisecond)
-		tty.keys("Enter")
-		for range 10 {
-			time.Sleep(100 * time.Millisecond)
-			if !strings.Contains(inputLine(tty.screen()), text) {
-				return
-			}
+	tty.waitUntil("an idle client", 90*time.Second, func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") })
+	tty.enter(text)
+	for range 5 { // a client that is still starting drops an Enter
+		if tty.shows(time.Second, func(screen string) bool { return !strings.HasPrefix(inputLine(screen), "❯ "+text) }) {
+			return
 		}
+		tty.keys("Enter")
 	}
 }
 
-// inputLine returns the line of Claude Code's screen that takes the prompt, the
-// last one that begins with its mark, or "".
+// enter types text into the input line, and presses Enter once it stands there alone: in the same burst it would count as a
+// pasted newline. What a starting client has dropped, or what the line held before, is deleted and typed again.
+func (tty *terminal) enter(text string) {
+	tty.box.t.Helper()
+	for range 6 {
+		tty.keys("-l", "--", text)
+		if tty.shows(10*time.Second, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ "+text) }) {
+			tty.keys("Enter")
+			return
+		}
+		tty.keys("C-e")
+		tty.keys("-N", "80", "BSpace")
+		tty.shows(10*time.Second, func(screen string) bool { return !strings.Contains(inputLine(screen), text) })
+	}
+	tty.box.t.Fatalf("%q can't be typed:\n%s", text, tty.screen())
+}
+
+// inputLine returns the line of Claude Code's screen that takes the prompt, the last one that begins with its mark, or "".
 func inputLine(screen string) string {
 	for _, line := range slices.Backward(strings.Split(screen, "\n")) {
-		if strings.HasPrefix(line, "❯") || strings.HasPrefix(line, ">") { // the latter up to 2.0
-			return line
+		if strings.HasPrefix(line, "❯") {
+			return strings.ReplaceAll(line, "\u00a0", " ")
 		}
 	}
 	return ""
@@ -506,61 +518,43 @@ func unspaced(text string) string { return strings.Join(strings.Fields(text), ""
 // waitUntil is waitFor for what is more than a text.
 func (tty *terminal) waitUntil(what string, timeout time.Duration, there func(screen string) bool) {
 	tty.box.t.Helper()
-	for deadline := time.Now().Add(timeout); ; time.Sleep(50 * time.Millisecond) {
-		screen := tty.screen()
-		if there(screen) {
-			return
-		}
+	if !tty.shows(timeout, there) {
+		tty.box.t.Fatalf("no %q on the screen after %v:\n%s", what, timeout, tty.screen())
+	}
+}
+
+// shows waits until there finds what it looks for on the screen, and tells whether it did before timeout.
+func (tty *terminal) shows(timeout time.Duration, there func(screen string) bool) bool {
+	for deadline := time.Now().Add(timeout); !there(tty.screen()); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			tty.box.t.Fatalf("no %q on the screen after %v:\n%s", what, timeout, screen)
+			return false
 		}
 	}
+	return true
 }
 
 // reviewed returns how many reviews the session log tells of.
 func (box *sandbox) reviewed() int { return strings.Count(box.log(), " review started ") }
 
-// rewind takes the last prompt back, and empties the input line, to which it
-// comes some time after the menu is gone (2.1.120 forgets it).
+// rewind takes the last prompt back, which then comes to the input line, some time after the menu is gone (2.1.120 forgets it).
 func (tty *terminal) rewind(prompt string) {
 	tty.box.t.Helper()
-	for tries := 0; !strings.Contains(tty.screen(), "Restore the code"); tries++ {
+	menu := func(screen string) bool { return strings.Contains(screen, "Restore the code") }
+	for tries := 0; !menu(tty.screen()); tries++ {
 		if tries == 5 {
 			tty.box.t.Fatalf("Esc Esc shows no menu:\n%s", tty.screen())
 		}
 		tty.keys("Escape")
 		time.Sleep(150 * time.Millisecond)
 		tty.keys("Escape")
-		for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && !strings.Contains(tty.screen(), "Restore the code"); {
-			time.Sleep(100 * time.Millisecond)
-		}
+		tty.shows(10*time.Second, menu)
 	}
 	tty.keys("Up")
 	time.Sleep(500 * time.Millisecond)
 	tty.keys("Enter")
 	tty.waitFor("Restore conversation", 90*time.Second)
 	tty.keys("Enter")
-	for range 10 {
-		time.Sleep(500 * time.Millisecond)
-		screen := tty.screen()
-		if strings.Contains(inputLine(screen), prompt) && !strings.Contains(screen, "Restore conversation") {
-			tty.clear()
-			tty.waitUntil("an empty input line", 60*time.Second, func(screen string) bool { return !strings.Contains(inputLine(screen), prompt) })
-			return
-		}
-	}
-}
-
-// clear empties the input line.
-func (tty *terminal) clear() {
-	tty.box.t.Helper()
-	time.Sleep(500 * time.Millisecond)
-	if strings.Trim(inputLine(tty.screen()), "❯> \u00a0") == "" {
-		return
-	}
-	tty.keys("C-e")
-	tty.keys("-N", "40", "BSpace")
-	time.Sleep(time.Second) // what comes in one piece with it would count as pasted
+	tty.shows(5*time.Second, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ "+prompt) })
 }
 
 // repository makes the working directory a git repository with one commit.

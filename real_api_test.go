@@ -70,6 +70,13 @@ func newAnsweringAPI(t *testing.T, marker string, answer func(apiRequest) apiRep
 	return api
 }
 
+// answering has the sandbox's claude talk to an API that decides by the request.
+func (box *sandbox) answering(answer func(apiRequest) apiReply) *scriptedAPI {
+	api := newAnsweringAPI(box.t, "", answer)
+	box.use(api)
+	return api
+}
+
 // apiRequest is one POST /v1/messages as it came in.
 type apiRequest struct {
 	// Kind is "side" for what is no step of the agent's or the reviewer's work
@@ -369,6 +376,16 @@ func requestsOf(t *testing.T, request string) (requests []string) {
 	}
 }
 
+// request returns what ccc asks a reviewer, "" in a request of the agent's.
+func (r apiRequest) request() string {
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role == "user" && strings.Contains(m.Text, "## ") {
+			return m.Text
+		}
+	}
+	return ""
+}
+
 // lastReview returns the request of the newest review.
 func (api *scriptedAPI) lastReview(t *testing.T) string {
 	t.Helper()
@@ -376,12 +393,7 @@ func (api *scriptedAPI) lastReview(t *testing.T) string {
 	if len(reviews) == 0 {
 		t.Fatal("no review")
 	}
-	for _, m := range slices.Backward(reviews[len(reviews)-1].Messages) {
-		if m.Role == "user" && strings.Contains(m.Text, "## ") {
-			return m.Text
-		}
-	}
-	return ""
+	return reviews[len(reviews)-1].request()
 }
 
 // agentsUserTexts are the texts of the agent's last request that are the user's.
