@@ -78,6 +78,15 @@ func validSession(id string) bool {
 		strings.Trim(id, letters+digits+"._-") == ""
 }
 
+// A process is one that runs, as the system tells of it.
+type process struct {
+	name     string // one that no other process has, fit for a file name
+	program  string // the path of its executable, "" where the system does not tell
+	title    string // what it goes by: for a script, the script's name
+	terminal bool   // it has a controlling one
+	marked   bool   // the environment that it was started with has toolMark
+}
+
 // create makes the directory, which everything else here expects.
 func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
 
