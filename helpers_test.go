@@ -139,18 +139,13 @@ func (box *sandbox) read(name string) string {
 func (box *sandbox) command(argv ...string) *exec.Cmd {
 	box.t.Helper()
 	path := argv[0]
+	for _, dir := range filepath.SplitList(box.getenv("PATH")) {
+		if found, err := exec.LookPath(filepath.Join(dir, argv[0])); err == nil && !strings.Contains(path, "/") {
+			path = found
+		}
+	}
 	if !strings.Contains(path, "/") {
-		path = ""
-		for _, dir := range filepath.SplitList(box.getenv("PATH")) {
-			found, err := exec.LookPath(filepath.Join(dir, argv[0]))
-			if err == nil {
-				path = found
-				break
-			}
-		}
-		if path == "" {
-			box.t.Fatalf("%s is not in the PATH of the sandbox", argv[0])
-		}
+		box.t.Fatalf("%s is not in the PATH of the sandbox", argv[0])
 	}
 	cmd := &exec.Cmd{Path: path, Args: argv, Dir: box.work, Env: box.vars, SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 	if box.terminalOf != nil { // each command's process session gets it anew
@@ -177,56 +172,37 @@ type commandResult struct {
 	took           time.Duration
 }
 
-// run runs argv to its end with stdin as its input. After timeout it kills the
-// process group and reports what there is.
+// run runs argv to its end with stdin as its input. After timeout it kills the process group and reports what there is.
 func (box *sandbox) run(timeout time.Duration, stdin string, argv ...string) commandResult {
 	box.t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := box.command(argv...)
-	cmd.Stdin = strings.NewReader(stdin)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// A process outside the group that holds the pipes must not hold the test.
-	cmd.WaitDelay = time.Second
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
+	cmd.WaitDelay = time.Second // a process outside the group that holds the pipes must not hold the test
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		box.t.Fatal(err)
 	}
-	var timedOut bool
-	done := make(chan struct{})
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		select {
-		case <-done:
-		case <-time.After(timeout):
-			timedOut = true
-			syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		}
-	}()
+	end := time.AfterFunc(timeout, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	err := cmd.Wait()
-	close(done)
-	<-watched
+	timedOut := !end.Stop()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		box.t.Fatal(err)
 	}
 	return commandResult{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), timedOut, time.Since(start)}
 }
 
-// processes lists what runs in the sandbox as "PID command line". The mark is
-// the HOME in the environment: it survives setsid, a change of directory and
-// the death of the parent. Only Linux shows it (/proc); elsewhere the list is
-// empty and proves nothing.
-func (box *sandbox) processes() []string {
-	var found []string
+// processes lists what runs in the sandbox as "PID command line". The mark is the HOME in the environment: it survives setsid,
+// a change of directory and the death of the parent. Elsewhere than on Linux (/proc) the list is empty and proves nothing.
+func (box *sandbox) processes() (found []string) {
 	names, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, name := range names {
 		env, err := os.ReadFile(name) // fails for other users' and for ended ones
-		if err != nil || !bytes.Contains(append([]byte{0}, env...), []byte("\x00HOME="+box.home+"\x00")) {
+		if err != nil || !strings.Contains("\x00"+string(env), "\x00HOME="+box.home+"\x00") {
 			continue
 		}
 		line, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
-		pid := filepath.Base(filepath.Dir(name))
-		found = append(found, pid+" "+strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
+		found = append(found, filepath.Base(filepath.Dir(name))+" "+strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
 	}
 	return found
 }
@@ -245,9 +221,8 @@ func (box *sandbox) quiet(timeout time.Duration) []string {
 // kill ends, by pid, whatever runs in the sandbox.
 func (box *sandbox) kill() {
 	for _, process := range box.processes() {
-		pid, _, _ := strings.Cut(process, " ")
-		if n, err := strconv.Atoi(pid); err == nil {
-			syscall.Kill(n, syscall.SIGKILL)
+		if pid, _ := strconv.Atoi(strings.Fields(process)[0]); pid > 0 {
+			syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
 }
@@ -327,13 +302,14 @@ func (box *sandbox) timeline(session string) (records []record) {
 func (box *sandbox) onlyTimeline() []record {
 	box.t.Helper()
 	files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
-	if len(files) == 0 {
-		return nil
-	}
-	if len(files) != 1 {
+	if len(files) > 1 {
 		box.t.Fatalf("timelines: %q, want one", files)
 	}
-	return box.timeline(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(files[0]), "supervisor-"), "-events.jsonl"))
+	for _, file := range files {
+		id, _ := ownerOf(filepath.Base(file))
+		return box.timeline(id)
+	}
+	return nil
 }
 
 // timelineVerdicts lists the verdicts of the one session of the sandbox.
