@@ -33,9 +33,8 @@ func newFakeBox(t *testing.T) *sandbox {
 	return box
 }
 
-// newHookBox makes a sandbox with the fake and a conversation of testSession for
-// the reviewer to fork. The reviewer says "not yet", unless the test prepares
-// something else.
+// newHookBox makes a sandbox with the fake and a conversation of testSession for the reviewer to fork. The reviewer
+// says "not yet", unless the test prepares something else.
 func newHookBox(t *testing.T) *sandbox {
 	t.Helper()
 	box := newFakeBox(t)

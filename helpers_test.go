@@ -37,13 +37,11 @@ type sandbox struct {
 	api        *scriptedAPI    // that a real claude talks to
 }
 
-// newSandbox makes a sandbox in which "claude" is the program at that path and
-// "ccc" the test binary. At the end of the test it must be quiet: a process
-// that still runs then fails the test, and is killed.
+// newSandbox makes a sandbox in which "claude" is the program at that path and "ccc" the test binary. At the end of the
+// test it must be quiet: a process that still runs then fails the test, and is killed.
 func newSandbox(t *testing.T, claude string) *sandbox {
 	t.Helper()
-	// Not t.TempDir, whose name is as long as the test's: the paths of the
-	// sockets in here must stay under 104 bytes.
+	// Not t.TempDir, whose name is as long as the test's: the paths of the sockets in here must stay under 104 bytes.
 	dir, err := os.MkdirTemp("", "ccc")
 	if err != nil {
 		t.Fatal(err)
@@ -207,8 +205,7 @@ func (box *sandbox) processes() (found []string) {
 	return found
 }
 
-// quiet waits until nothing runs in the sandbox, and returns what still does
-// after timeout.
+// quiet waits until nothing runs in the sandbox, and returns what still does after timeout.
 func (box *sandbox) quiet(timeout time.Duration) []string {
 	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
 		left := box.processes()
@@ -343,8 +340,7 @@ func (box *sandbox) setSettings(text string) {
 	}
 }
 
-// launch makes a supervised launch, which must put hooks in settings.json, of a
-// claude that only tells its version.
+// launch makes a supervised launch, which must put hooks in settings.json, of a claude that only tells its version.
 func (box *sandbox) launch() {
 	box.t.Helper()
 	got := box.run(60*time.Second, "", "ccc", "--supervisor", "--", "--version")
@@ -403,9 +399,8 @@ type terminal struct {
 	socket string
 }
 
-// terminal starts argv, each word quoted for the shell, in the working
-// directory. At the end of the test the tmux server is killed, and the sandbox
-// then proves that nothing is left of it.
+// terminal starts argv, each word quoted for the shell, in the working directory. At the end of the test the tmux
+// server is killed, and the sandbox then proves that nothing is left of it.
 func (box *sandbox) terminal(argv ...string) *terminal {
 	box.t.Helper()
 	tty := &terminal{box, filepath.Join(filepath.Dir(box.home), "tmux")}
@@ -452,15 +447,15 @@ func (tty *terminal) prompt(text string) {
 // pasted newline. What a starting client has dropped, or what the line held before, is deleted and typed again.
 func (tty *terminal) enter(text string) {
 	tty.box.t.Helper()
-	for range 6 {
+	for patience := 2 * time.Second; patience < 90*time.Second; patience *= 2 {
 		tty.keys("-l", "--", text)
-		if tty.shows(10*time.Second, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ "+text) }) {
+		if tty.shows(patience, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ "+text) }) {
 			tty.keys("Enter")
 			return
 		}
 		tty.keys("C-e")
 		tty.keys("-N", "80", "BSpace")
-		tty.shows(10*time.Second, func(screen string) bool { return !strings.Contains(inputLine(screen), text) })
+		tty.shows(patience, func(screen string) bool { return !strings.Contains(inputLine(screen), text) })
 	}
 	tty.box.t.Fatalf("%q can't be typed:\n%s", text, tty.screen())
 }
@@ -633,8 +628,7 @@ func openTerminal(t *testing.T, columns uint16) (master, terminal *os.File) {
 	return master, terminal
 }
 
-// onTerminal runs cmd on a terminal of so many columns and returns what it
-// writes there.
+// onTerminal runs cmd on a terminal of so many columns and returns what it writes there.
 func onTerminal(t *testing.T, cmd *exec.Cmd, columns uint16) string {
 	t.Helper()
 	master, terminal := openTerminal(t, columns)

@@ -1,7 +1,6 @@
 package main
 
-// A scripted Messages API on loopback, for the real Claude Code: no model, no
-// key, no network.
+// A scripted Messages API on loopback, for the real Claude Code: no model, no key, no network.
 
 import (
 	"encoding/json"
@@ -236,9 +235,8 @@ func sendJSON(w http.ResponseWriter, status int, value any) {
 	w.Write(encodeJSON(value))
 }
 
-// sideCalls are the beginnings of messages that Claude Code asks the model with
-// on its own account: of a subagent's warm-up, of what it proposes as the next
-// prompt, and (up to 2.1.120) of a last turn after the verdict.
+// sideCalls are the beginnings of messages that Claude Code asks the model with on its own account: of a subagent's
+// warm-up, of what it proposes as the next prompt, and (up to 2.1.120) of a last turn after the verdict.
 var sideCalls = []string{"Warmup", "[SUGGESTION MODE", "Structured output provided"}
 
 func parseRequest(body []byte, marker string) (r apiRequest, stream bool, err error) {

@@ -204,8 +204,7 @@ func (box *sandbox) supervised() (sessions []string) {
 	return sessions
 }
 
-// expectSupervised waits until n stops were made in all, and then for the sessions
-// that ccc knows to be these.
+// expectSupervised waits until n stops were made in all, and then for the sessions that ccc knows to be these.
 func (box *sandbox) expectSupervised(n int, want ...string) {
 	box.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(100 * time.Millisecond) {

@@ -107,9 +107,8 @@ func TestRealClientCache(t *testing.T) {
 	}
 }
 
-// measureShares prints and checks the shares of a run: each review's first
-// request against the agent's last one before it and against the review before
-// it, and each of the agent's requests against the one before.
+// measureShares prints and checks the shares of a run: each review's first request against the agent's last one before
+// it and against the review before it, and each of the agent's requests against the one before.
 func measureShares(t *testing.T, requests []apiRequest, keep bool) {
 	t.Helper()
 	var agent, review, last apiRequest
@@ -218,8 +217,7 @@ func TestRealClientTools(t *testing.T) {
 	})
 }
 
-// mcpServer makes the program an MCP server of the user's whose tools a rule of
-// the user's allows.
+// mcpServer makes the program an MCP server of the user's whose tools a rule of the user's allows.
 func (box *sandbox) mcpServer(program string) {
 	box.t.Helper()
 	state := strings.TrimSpace(box.read(".claude.json"))

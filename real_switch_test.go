@@ -3,6 +3,7 @@ package main
 // Supervision switched on and off in the real Claude Code.
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,12 +12,12 @@ import (
 // /supervisor in a running session, and the same from another terminal. A switch stays with the client over /clear.
 func TestRealClientSwitched(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := box.answering(func(r apiRequest) apiReply {
+		var api *scriptedAPI
+		api = box.answering(func(r apiRequest) apiReply {
 			if r.Kind == "review" {
 				return replyVerdict(true, "")
 			}
-			said := strings.Split(r.last("user"), "answer ")
-			return replyText("the answer is " + strings.ToUpper(said[len(said)-1]))
+			return replyText(fmt.Sprint("answer ", len(api.requests("agent"))))
 		})
 		tty := box.start()
 		submit := func(prompt, answer string, reviews int) {
@@ -35,20 +36,25 @@ func TestRealClientSwitched(t *testing.T) {
 		if n := len(api.requests("agent")); n != 0 {
 			t.Errorf("switching off took %d model calls", n)
 		}
-		submit("answer one", "is ONE", 0)
-		submit("/supervisor answer <two>", "is <TWO>", 1)
+		submit("hello", "answer 1", 0)
+		submit("/supervisor do the <task>", "answer 2", 1)
+		if text := api.requests("agent")[1].last("user"); !strings.Contains(text, "do the <task>") {
+			t.Errorf("the agent got %q", text)
+		}
 		if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off"); got.stdout != "off\n" {
 			t.Errorf("got %+v", got)
 		}
-		submit("answer three", "is THREE", 1)
+		submit("more", "answer 3", 1)
 		submit("/supervisor", "监督：off", 1)
-		tty.prompt("/clear")
-		tty.waitUntil("an empty conversation", 60*time.Second, func(screen string) bool { return !strings.Contains(screen, "is THREE") })
-		submit("answer four", "is FOUR", 1)
+		empty := func(shown string) {
+			tty.prompt("/clear")
+			tty.waitUntil("an empty conversation", 60*time.Second, func(screen string) bool { return !strings.Contains(screen, shown) })
+		}
+		empty("answer 3")
+		submit("still off", "answer 4", 1)
 		submit("/supervisor on", "监督已打开", 1)
-		tty.prompt("/clear")
-		tty.waitUntil("an empty conversation", 60*time.Second, func(screen string) bool { return !strings.Contains(screen, "is FOUR") })
-		submit("answer five", "is FIVE", 2)
+		empty("answer 4")
+		submit("still on", "answer 5", 2)
 	})
 }
 

@@ -243,8 +243,7 @@ func (box *sandbox) awaitVerdicts(n int) {
 	box.t.Fatalf("verdicts %q, want %d", box.timelineVerdicts(), n)
 }
 
-// expectRun checks that a print-mode run ended well with answer, and that the
-// session's verdicts were these.
+// expectRun checks that a print-mode run ended well with answer, and that the session's verdicts were these.
 func expectRun(t *testing.T, box *sandbox, got commandResult, answer string, verdicts ...verdict) {
 	t.Helper()
 	if got.code != 0 || got.timedOut || strings.TrimSpace(got.stdout) != answer {

@@ -49,20 +49,22 @@ func TestRealClientBackgroundTask(t *testing.T) {
 	})
 }
 
-// Only what stands in the conversation is given to the reviewer: not what was
-// taken back or kept out, but what was typed while the agent worked, and what was
-// said before a compaction and before a fork.
+// Only what stands in the conversation is given to the reviewer: not what was taken back or kept out, but what was
+// typed while the agent worked, and what was said before a compaction and before a fork.
 func TestRealClientRequests(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		queued := make(chan bool)
 		api := box.answering(func(r apiRequest) apiReply {
 			switch last := r.last("user"); {
 			case r.Kind == "review":
+				<-queued
 				return replyVerdict(true, "")
 			case strings.Contains(last, "with a tool") && !strings.Contains(last, "slept"):
 				return bash("until [ -e typed ]; do sleep 0.1; done; sleep 1; echo slept")
 			}
 			return replyText("done")
 		})
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 		box.write("block.sh", 0o700, "#!/bin/sh\ngrep -q SECRET && echo '{\"decision\":\"block\",\"reason\":\"kept out\"}' || exit 0\n")
 		box.setSettings(`{"hooks":{"UserPromptSubmit":[{"hooks":[{"type":"command","command":"` + box.home + `/block.sh"}]}]}}`)
 		tty := box.start("--permission-mode", "bypassPermissions")
@@ -72,20 +74,27 @@ func TestRealClientRequests(t *testing.T) {
 			if got := requestsOf(t, api.lastReview(t)); !slices.Equal(got, want) {
 				t.Errorf("got %q, want %q", got, want)
 			}
+			if got := box.timelineVerdicts(); slices.ContainsFunc(got, func(v verdict) bool { return v != verdictAllow }) {
+				t.Errorf("verdicts %q", got)
+			}
 		}
 		tty.prompt("first request")
-		box.awaitVerdicts(1)
+		api.await(t, "review", 1, 120*time.Second)
+		tty.enter("queued request") // while the review runs: the next request, with a budget of its own
+		close(queued)
+		want := []string{"first request", "queued request"}
+		expectRequests(2, want...)
 		tty.enter("the SECRET is x") // the newest clients give it back, for the next one to delete
 		tty.waitFor("kept out", 90*time.Second)
 		tty.prompt("taken back")
-		expectRequests(2, "first request", "taken back")
+		expectRequests(3, append(want, "taken back")...)
 		tty.rewind("taken back")
 		tty.enter("second request with a tool")
 		tty.waitFor("until [ -e typed ]", 90*time.Second)
 		tty.enter("typed meanwhile")
 		box.write("../work/typed", 0o600, "")
-		want := []string{"first request", "second request with a tool", "typed meanwhile"}
-		expectRequests(3, want...)
+		want = append(want, "second request with a tool", "typed meanwhile")
+		expectRequests(4, want...)
 		for _, r := range api.requests("review") {
 			if strings.Contains(r.text(), "SECRET") {
 				t.Fatal("a review sent what a hook had kept out")
@@ -95,7 +104,7 @@ func TestRealClientRequests(t *testing.T) {
 		tty.waitFor("Compacted", 90*time.Second)
 		tty.prompt("third request")
 		want = append(want, "/compact", "third request")
-		expectRequests(4, want...)
+		expectRequests(5, want...)
 		reviews := api.requests("review")
 		if conversation := reviews[len(reviews)-1].text(); strings.Count(conversation, "typed meanwhile") != 1 {
 			t.Errorf("the conversation was not compacted: the test shows nothing\n%s", conversation)
@@ -105,33 +114,6 @@ func TestRealClientRequests(t *testing.T) {
 		got := box.run(60*time.Second, "", "ccc", "--supervisor", "--continue", "--fork-session", "-p", "forked request")
 		if listed := requestsOf(t, api.lastReview(t)); !slices.Equal(listed, append(want, "forked request")) {
 			t.Errorf("in a fork: got %q (%+v)", listed, got)
-		}
-	})
-}
-
-// What is typed while a review runs is the next request, with a budget of its own.
-func TestRealClientQueued(t *testing.T) {
-	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := box.answering(func(r apiRequest) apiReply {
-			if r.Kind != "review" {
-				return replyText("done")
-			}
-			if !strings.Contains(r.last("user"), "second request") {
-				time.Sleep(4 * time.Second)
-			}
-			return replyVerdict(true, "")
-		})
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
-		tty := box.start()
-		tty.prompt("first request")
-		api.await(t, "review", 1, 120*time.Second)
-		tty.enter("second request")
-		box.awaitVerdicts(2)
-		if got := requestsOf(t, api.lastReview(t)); !slices.Equal(got, []string{"first request", "second request"}) {
-			t.Errorf("got %q", got)
-		}
-		if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictAllow, verdictAllow}) {
-			t.Errorf("verdicts %q", got)
 		}
 	})
 }

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// /supervisor in a session: the answers, what they leave behind, and that only a
-// task reaches the model.
+// /supervisor in a session: the answers, what they leave behind, and that only a task reaches the model.
 func TestSwitchCommand(t *testing.T) {
 	const on, off, query = `"enabled":true "mode":"on"`, `"enabled":false "mode":"off"`, ""
 	tests := []struct {
@@ -62,8 +61,7 @@ func TestSwitchNearModes(t *testing.T) {
 	}
 }
 
-// In a session: off answers at once and the stop is not reviewed; a task turns
-// supervision on again.
+// In a session: off answers at once and the stop is not reviewed; a task turns supervision on again.
 func TestSwitchInSession(t *testing.T) {
 	t.Parallel()
 	box := newFakeBox(t)
