@@ -27,8 +27,8 @@ type session struct {
 
 func (d stateDir) session(id string) session { return session{d, id} }
 
-// The count is in stateFile, what the reviewers of the present request wrote, as they wrote it, in outputFile, and what the
-// reviewer is told in promptFile.
+// Of a session the count is in stateFile, what the reviewers of the present request wrote in outputFile, and what they are
+// told in promptFile.
 func (d stateDir) file(name string) string         { return filepath.Join(string(d), name) }
 func (d stateDir) clientFile(client string) string { return d.file("client-" + client + ".json") }
 func (d stateDir) logFile() string                 { return d.file("hook-invocation.log") }
@@ -294,23 +294,26 @@ func (d stateDir) sweep() error {
 	if err != nil {
 		return err
 	}
-	files, touched := map[string][]string{}, map[string]bool{}
+	owned := map[string][]fs.DirEntry{}
 	for _, entry := range entries {
 		name := entry.Name()
 		if strings.HasSuffix(name, temporarySuffix) {
 			os.Remove(d.file(name)) // of a process that was killed: the lock is ours
 		}
 		if owner, _ := ownerOf(name); owner != "" && !entry.IsDir() && !matches(lastingFiles, name) {
-			files[owner] = append(files[owner], d.file(name))
-			info, err := entry.Info()
-			touched[owner] = touched[owner] || err == nil && time.Since(info.ModTime()) < retention
+			owned[owner] = append(owned[owner], entry)
 		}
 	}
-	for owner, paths := range files {
-		for _, path := range paths {
-			if !touched[owner] {
-				err = errors.Join(err, removeFile(path))
-			}
+	isRecent := func(entry fs.DirEntry) bool {
+		info, err := entry.Info()
+		return err == nil && time.Since(info.ModTime()) < retention
+	}
+	for _, files := range owned {
+		if slices.ContainsFunc(files, isRecent) {
+			continue
+		}
+		for _, file := range files {
+			err = errors.Join(err, removeFile(d.file(file.Name())))
 		}
 	}
 	return err
