@@ -435,8 +435,8 @@ func (tty *terminal) prompt(text string) {
 	tty.box.t.Helper()
 	tty.waitUntil("an idle client", 90*time.Second, func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") })
 	tty.enter(text)
-	for range 5 { // a client that is still starting drops an Enter
-		if tty.shows(time.Second, func(screen string) bool { return !strings.HasPrefix(inputLine(screen), "❯ "+text) }) {
+	for range 5 { // a client that is still starting drops an Enter, and a slow one takes a second for another prompt
+		if tty.shows(10*time.Second, func(screen string) bool { return !strings.HasPrefix(inputLine(screen), "❯ "+text) }) {
 			return
 		}
 		tty.keys("Enter")
