@@ -29,14 +29,12 @@ func ancestry(pid int) (chain []process) {
 	return chain
 }
 
-// clientAncestry returns the ancestry of the client that runs this process, from the client on. Claude Code runs
-// hooks and status lines with `sh -c`, and some shells stay between.
+// clientAncestry returns the ancestry of the client that runs this process, from the client on: Claude Code runs hooks and
+// status lines with `sh -c`, and some shells stay between.
 func clientAncestry() []process {
 	chain := ancestry(os.Getppid())
-	isShell := func(p process) bool {
-		return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ash", "ksh", "busybox"}, p.title)
-	}
-	for len(chain) > 0 && isShell(chain[0]) {
+	shells := []string{"sh", "bash", "dash", "zsh", "ash", "ksh", "busybox"}
+	for len(chain) > 0 && slices.Contains(shells, chain[0].title) {
 		chain = chain[1:]
 	}
 	return chain
@@ -108,30 +106,24 @@ func (s session) supervised(c caller) bool {
 	variable := os.Getenv(supervisorVariable)
 	latest := modeSwitch{On: variable == "1" && os.Getenv(launchVariable) == "" || variable == "" && c.byHand}
 	state, _ := s.state() // one that can't be read switches nothing
-	for _, change := range []*modeSwitch{launchAt(state.LaunchedAt), launchAt(c.launched), state.Switch, s.dir.clientSwitch(c.client)} {
-		if change != nil && !change.At.Before(latest.At) {
-			latest = *change
+	changes := []modeSwitch{{true, state.LaunchedAt}, {true, c.launched}, s.dir.clientSwitch(c.client)}
+	if state.Switch != nil {
+		changes = append(changes, *state.Switch)
+	}
+	for _, change := range changes {
+		if !change.At.IsZero() && !change.At.Before(latest.At) {
+			latest = change
 		}
 	}
 	return latest.On
 }
 
-// launchAt is the switch to on that a supervised launch at that time is, nil for none.
-func launchAt(at time.Time) *modeSwitch {
-	if at.IsZero() {
-		return nil
+// clientSwitch is what the client was switched to, in any of its sessions; zero where it was not.
+func (d stateDir) clientSwitch(client string) (change modeSwitch) {
+	if text, err := os.ReadFile(d.clientFile(client)); err != nil || json.Unmarshal(text, &change) != nil {
+		return modeSwitch{}
 	}
-	return &modeSwitch{On: true, At: at}
-}
-
-// clientSwitch is what the client was switched to, in any of its sessions; nil where it was not.
-func (d stateDir) clientSwitch(client string) *modeSwitch {
-	s := new(modeSwitch)
-	text, err := os.ReadFile(d.clientFile(client))
-	if err != nil || json.Unmarshal(text, s) != nil {
-		return nil
-	}
-	return s
+	return change
 }
 
 // noteClient makes sure that the client has a file, which tells that ccc has answered a hook of it, and that the file

@@ -228,24 +228,8 @@ func TestSwitchOfClient(t *testing.T) {
 	}
 }
 
-// Switched on in a session that was not launched for it, the client's next one is supervised too; a file of the client's
-// that makes no sense switches nothing.
-func TestSwitchOfClientUnlaunched(t *testing.T) {
-	t.Parallel()
-	box := newHookBox(t)
-	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work)
-	next := ofSession("after-clear", box.event(eventStop, ""))
-	box.write(".claude/ccc/client-"+selfName()+".json", 0o600, `{"on":tr`)
-	if got := box.hook(next); got.stdout+got.stderr != "" {
-		t.Errorf("supervised before: %+v", got)
-	}
-	box.submit("/supervisor on")
-	if got := box.hook(next); !strings.Contains(got.stderr, "开始执行") {
-		t.Errorf("after /clear: %+v", got)
-	}
-}
-
-// A session whose supervised launch ccc has seen stays supervised in a plain client, until it is switched off.
+// A session whose supervised launch ccc has seen stays supervised in a plain client, until it is switched off. Switched on in
+// one that was not launched, the client's next one is supervised too; a client's file that makes no sense switches nothing.
 func TestLaunchedSessionResumed(t *testing.T) {
 	t.Parallel()
 	box := newHookBox(t)
@@ -267,44 +251,42 @@ func TestLaunchedSessionResumed(t *testing.T) {
 	if got := box.another(box.event(eventStop, "")); got.stdout+got.stderr != "" {
 		t.Errorf("switched off: %+v", got)
 	}
-}
-
-// A client that the agent calls is not supervised, whatever variables it inherits, and ccc's launch is not about a wrapper.
-func TestNested(t *testing.T) {
-	t.Parallel()
-	for _, wrapped := range []bool{false, true} {
-		t.Run(fmt.Sprintf("wrapped_%v", wrapped), func(t *testing.T) {
-			box := newFakeBox(t)
-			box.reviews(blocks("not yet"), allows(""))
-			box.turns(`sh [ -n "$NESTED" ] || NESTED=1 claude -p nested >"$FAKE_CLAUDE_DIR/nested"` + "\n" +
-				`sh [ -n "$NESTED" ] || NESTED=1 ccc -p nested >"$FAKE_CLAUDE_DIR/nested-ccc"` + "\nDone.\n")
-			if wrapped {
-				box.claudeIs(fakeClaude() + ` "$@"` + "\nexit $?\n")
-			}
-			got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-			introduced, answer, _ := strings.Cut(got.stdout, "\n")
-			got.stdout = answer
-			expectRun(t, box, got, "Done.\nStop hook feedback: not yet\nDone.", verdictBlock, verdictAllow)
-			if !strings.Contains(introduced, "本会话受监督") {
-				t.Errorf("the first line is %q", introduced)
-			}
-			for _, name := range []string{"nested", "nested-ccc"} {
-				if answer := box.read("../fake/" + name); answer != "Done.\n" {
-					t.Errorf("%s answered %q", name, answer)
-				}
-			}
-		})
+	next := ofSession("after-clear", box.event(eventStop, ""))
+	box.write(".claude/ccc/client-"+selfName()+".json", 0o600, `{"on":tr`)
+	if got := box.hook(next); got.stdout+got.stderr != "" {
+		t.Errorf("supervised before: %+v", got)
+	}
+	box.submit("/supervisor on")
+	if got := box.hook(next); !strings.Contains(got.stderr, "开始执行") {
+		t.Errorf("after /clear: %+v", got)
 	}
 }
 
-// A wrapper that starts claude again when it has ended has both supervised.
-func TestStartedAgain(t *testing.T) {
+// A client that the agent calls is not supervised, whatever variables it inherits, and ccc's launch is not about a wrapper. One
+// that starts claude again when it has ended has both supervised.
+func TestNested(t *testing.T) {
 	t.Parallel()
-	box := newFakeBox(t)
-	box.reviews(blocks("not yet"), allows(""), blocks("not yet"), allows(""))
-	box.claudeIs(`case "$*" in *--fork-session*) exec ` + fakeClaude() + ` "$@" ;; esac` + "\nfor prompt in one two; do " + fakeClaude() + ` -p $prompt </dev/null` + "; done\nexit 0\n")
-	got := box.run(30*time.Second, "", "ccc", "--supervisor")
-	if strings.Count(got.stdout, "Stop hook feedback: not yet") != 2 {
-		t.Errorf("%+v", got)
+	for name, wrapper := range map[string]string{"plain": "", "wrapped": fakeClaude() + ` "$@"` + "\nexit $?\n",
+		"started_again": `case "$*" in *--fork-session*|*nested*) exec ` + fakeClaude() + ` "$@" ;; esac` + "\nfor prompt in one two; do " + fakeClaude() + " -p $prompt </dev/null; done\nexit 0\n"} {
+		t.Run(name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.reviews(blocks("not yet"), allows(""), blocks("not yet"), allows(""))
+			box.turns(`sh [ -n "$NESTED" ] || NESTED=1 claude -p nested >"$FAKE_CLAUDE_DIR/nested"` + "\n" +
+				`sh [ -n "$NESTED" ] || NESTED=1 ccc -p nested >"$FAKE_CLAUDE_DIR/nested-ccc"` + "\nDone.\n")
+			if wrapper != "" {
+				box.claudeIs(wrapper)
+			}
+			got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+			want, sessions := "Done.\nStop hook feedback: not yet\nDone.\n", 1
+			if name == "started_again" {
+				sessions = 2
+			}
+			if strings.Count(got.stdout, want) != sessions || strings.Count(got.stdout, "本会话受监督") != sessions || strings.Count(got.stdout, "\n") != 4*sessions {
+				t.Errorf("%+v", got)
+			}
+			if answers := box.read("../fake/nested") + box.read("../fake/nested-ccc"); answers != "Done.\nDone.\n" {
+				t.Errorf("the nested ones answered %q", answers)
+			}
+		})
 	}
 }

@@ -4,16 +4,11 @@ package main
 // recorded is under the home, as in box.read("../fake/reviewer-1/stdin").
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 const (
@@ -38,9 +33,8 @@ func newFakeBox(t *testing.T) *sandbox {
 	return box
 }
 
-// newHookBox makes a sandbox with the fake and a conversation of testSession for
-// the reviewer to fork. The reviewer says "not yet", unless the test prepares
-// something else.
+// newHookBox makes a sandbox with the fake and a conversation of testSession for the reviewer to fork. The reviewer
+// says "not yet", unless the test prepares something else.
 func newHookBox(t *testing.T) *sandbox {
 	t.Helper()
 	box := newFakeBox(t)
@@ -203,102 +197,4 @@ func (s *fakeStream) result(isError bool, text, verdict string) {
 func fakeUsage(messages int) string {
 	return fmt.Sprintf(`{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d}`,
 		12*messages, 340*messages, 21000*messages, 85*messages)
-}
-
-// The transcript is a chain, and tells by version who submitted what. A prompt
-// that a hook blocked is none of the user's.
-func TestFakeTranscript(t *testing.T) {
-	t.Parallel()
-	const (
-		feedback = "Stop hook feedback:\nnot \"yet\" (meta)"
-		note     = "<task-notification>\n<task-id>1</task-id>"
-		command  = "<command-message>supervisor</command-message>\n<command-name>/supervisor</command-name>\n" +
-			"<command-args>finish it</command-args>"
-		expanded = "finish it (meta)"
-	)
-	tests := []struct {
-		version, args string
-		want          []string // of each user entry its text, promptSource and turnOrigin
-	}{
-		{"2.1.120", "", []string{"fix it", feedback, note, command, expanded}},
-		{"2.1.200", "", []string{"fix it typed", feedback, note + " system", command, expanded}},
-		{"2.1.280", "",
-			[]string{"fix it typed human", feedback, note + " system task_notification", command + " human", expanded}},
-		{"2.1.329", "-p",
-			[]string{"fix it sdk sdk", feedback, note + " system task_notification", command + " sdk", expanded}},
-	}
-	for _, test := range tests {
-		box := newFakeBox(t)
-		box.vars = append(box.vars, "FAKE_CLAUDE_VERSION="+test.version, "FAKE_CLAUDE_SESSION="+testSession)
-		box.reviews(blocks(`not "yet"`), allows(""))
-		prompts := []string{"fix it", note, "/supervisor off", "/supervisor finish it"}
-		args := []string{"ccc", "--supervisor"}
-		if test.args != "" {
-			args, prompts = append(args, test.args, prompts[0]), prompts[1:]
-		}
-		box.prompts(prompts...)
-		box.run(30*time.Second, "", args...)
-		if got := box.userEntries(); !slices.Equal(got, test.want) {
-			t.Errorf("%s %s: got %q, want %q", test.version, test.args, got, test.want)
-		}
-	}
-}
-
-// userEntries follows the chain of testSession's transcript, from the first entry
-// to the last, and returns the user's.
-func (box *sandbox) userEntries() (texts []string) {
-	box.t.Helper()
-	files, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*", testSession+".jsonl"))
-	if len(files) != 1 {
-		box.t.Fatalf("transcripts: %q", files)
-	}
-	data, _ := os.ReadFile(files[0])
-	var parent *string
-	for line := range bytes.Lines(data) {
-		var e struct {
-			Type, UUID, PromptSource, TurnOrigin string
-			ParentUUID                           *string
-			IsMeta                               bool
-			Message                              struct{ Content any }
-		}
-		if err := json.Unmarshal(line, &e); err != nil {
-			box.t.Fatalf("%v: %s", err, line)
-		}
-		if e.UUID == "" {
-			continue
-		}
-		if (parent == nil) != (e.ParentUUID == nil) || parent != nil && *parent != *e.ParentUUID {
-			box.t.Errorf("not the child of the entry before: %s", line)
-		}
-		parent = &e.UUID
-		text, ok := e.Message.Content.(string) // a tool result is a list
-		if e.Type != "user" || !ok {
-			continue
-		}
-		for _, more := range []string{e.PromptSource, e.TurnOrigin, map[bool]string{true: "(meta)"}[e.IsMeta]} {
-			text = strings.TrimSpace(text + " " + more)
-		}
-		texts = append(texts, text)
-	}
-	return texts
-}
-
-// A hook's answers, those among them that Claude Code does not accept.
-func TestFakeHook(t *testing.T) {
-	t.Parallel()
-	const overriding = "A hook blocked the turn from ending 9 consecutive times—overriding and ending turn.\n"
-	for answer, want := range map[string]string{
-		``:                                    "Done.\n",
-		`{"systemMessage":"a \"b\"\nc"}`:      "Done.\nStop says: a \"b\"\nc\n",
-		`{"decision":"","":""}`:               "Done.\nStop hook problem\n",
-		`not JSON`:                            "Done.\nStop hook problem\n",
-		`{"decision":"block","reason":"no!"}`: strings.Repeat("Done.\nStop hook feedback: no!\n", 9) + overriding,
-	} {
-		box := newFakeBox(t)
-		box.write("ccc", 0o600, answer)
-		box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"cat ~/ccc # supervisor-hook"}]}]}}`)
-		if got := box.run(30*time.Second, "", "claude", "-p", "hi"); got.code != 0 || got.stdout != want {
-			t.Errorf("%s: got %+v, want %q", answer, got, want)
-		}
-	}
 }

@@ -34,15 +34,14 @@ type sandbox struct {
 	work       string          // the project: no git repository, one file, notes.txt
 	vars       []string        // the environment; append to it, the last of a name counts
 	terminalOf func() *os.File // if set, makes the controlling terminal of each command
+	api        *scriptedAPI    // that a real claude talks to
 }
 
-// newSandbox makes a sandbox in which "claude" is the program at that path and
-// "ccc" the test binary. At the end of the test it must be quiet: a process
-// that still runs then fails the test, and is killed.
+// newSandbox makes a sandbox in which "claude" is the program at that path and "ccc" the test binary. At the end of the
+// test it must be quiet: a process that still runs then fails the test, and is killed.
 func newSandbox(t *testing.T, claude string) *sandbox {
 	t.Helper()
-	// Not t.TempDir, whose name is as long as the test's: the paths of the
-	// sockets in here must stay under 104 bytes.
+	// Not t.TempDir, whose name is as long as the test's: the paths of the sockets in here must stay under 104 bytes.
 	dir, err := os.MkdirTemp("", "ccc")
 	if err != nil {
 		t.Fatal(err)
@@ -91,6 +90,7 @@ func (box *sandbox) program() string { return filepath.Join(filepath.Dir(box.hom
 
 // use makes api the one that the sandbox's claude talks to, and its proxy.
 func (box *sandbox) use(api *scriptedAPI) {
+	box.api = api
 	box.vars = append(box.vars,
 		"ANTHROPIC_BASE_URL="+api.URL,
 		"ANTHROPIC_API_KEY="+sandboxKey,
@@ -137,18 +137,13 @@ func (box *sandbox) read(name string) string {
 func (box *sandbox) command(argv ...string) *exec.Cmd {
 	box.t.Helper()
 	path := argv[0]
+	for _, dir := range filepath.SplitList(box.getenv("PATH")) {
+		if found, err := exec.LookPath(filepath.Join(dir, argv[0])); err == nil && !strings.Contains(path, "/") {
+			path = found
+		}
+	}
 	if !strings.Contains(path, "/") {
-		path = ""
-		for _, dir := range filepath.SplitList(box.getenv("PATH")) {
-			found, err := exec.LookPath(filepath.Join(dir, argv[0]))
-			if err == nil {
-				path = found
-				break
-			}
-		}
-		if path == "" {
-			box.t.Fatalf("%s is not in the PATH of the sandbox", argv[0])
-		}
+		box.t.Fatalf("%s is not in the PATH of the sandbox", argv[0])
 	}
 	cmd := &exec.Cmd{Path: path, Args: argv, Dir: box.work, Env: box.vars, SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 	if box.terminalOf != nil { // each command's process session gets it anew
@@ -175,62 +170,42 @@ type commandResult struct {
 	took           time.Duration
 }
 
-// run runs argv to its end with stdin as its input. After timeout it kills the
-// process group and reports what there is.
+// run runs argv to its end with stdin as its input. After timeout it kills the process group and reports what there is.
 func (box *sandbox) run(timeout time.Duration, stdin string, argv ...string) commandResult {
 	box.t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := box.command(argv...)
-	cmd.Stdin = strings.NewReader(stdin)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	// A process outside the group that holds the pipes must not hold the test.
-	cmd.WaitDelay = time.Second
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
+	cmd.WaitDelay = time.Second // a process outside the group that holds the pipes must not hold the test
 	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		box.t.Fatal(err)
 	}
-	var timedOut bool
-	done := make(chan struct{})
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		select {
-		case <-done:
-		case <-time.After(timeout):
-			timedOut = true
-			syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-		}
-	}()
+	end := time.AfterFunc(timeout, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	err := cmd.Wait()
-	close(done)
-	<-watched
+	timedOut := !end.Stop()
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		box.t.Fatal(err)
 	}
 	return commandResult{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), timedOut, time.Since(start)}
 }
 
-// processes lists what runs in the sandbox as "PID command line". The mark is
-// the HOME in the environment: it survives setsid, a change of directory and
-// the death of the parent. Only Linux shows it (/proc); elsewhere the list is
-// empty and proves nothing.
-func (box *sandbox) processes() []string {
-	var found []string
+// processes lists what runs in the sandbox as "PID command line". The mark is the HOME in the environment: it survives setsid,
+// a change of directory and the death of the parent. Elsewhere than on Linux (/proc) the list is empty and proves nothing.
+func (box *sandbox) processes() (found []string) {
 	names, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, name := range names {
 		env, err := os.ReadFile(name) // fails for other users' and for ended ones
-		if err != nil || !bytes.Contains(append([]byte{0}, env...), []byte("\x00HOME="+box.home+"\x00")) {
+		if err != nil || !strings.Contains("\x00"+string(env), "\x00HOME="+box.home+"\x00") {
 			continue
 		}
 		line, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
-		pid := filepath.Base(filepath.Dir(name))
-		found = append(found, pid+" "+strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
+		found = append(found, filepath.Base(filepath.Dir(name))+" "+strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
 	}
 	return found
 }
 
-// quiet waits until nothing runs in the sandbox, and returns what still does
-// after timeout.
+// quiet waits until nothing runs in the sandbox, and returns what still does after timeout.
 func (box *sandbox) quiet(timeout time.Duration) []string {
 	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
 		left := box.processes()
@@ -243,9 +218,8 @@ func (box *sandbox) quiet(timeout time.Duration) []string {
 // kill ends, by pid, whatever runs in the sandbox.
 func (box *sandbox) kill() {
 	for _, process := range box.processes() {
-		pid, _, _ := strings.Cut(process, " ")
-		if n, err := strconv.Atoi(pid); err == nil {
-			syscall.Kill(n, syscall.SIGKILL)
+		if pid, _ := strconv.Atoi(strings.Fields(process)[0]); pid > 0 {
+			syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
 }
@@ -325,13 +299,14 @@ func (box *sandbox) timeline(session string) (records []record) {
 func (box *sandbox) onlyTimeline() []record {
 	box.t.Helper()
 	files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
-	if len(files) == 0 {
-		return nil
-	}
-	if len(files) != 1 {
+	if len(files) > 1 {
 		box.t.Fatalf("timelines: %q, want one", files)
 	}
-	return box.timeline(strings.TrimSuffix(strings.TrimPrefix(filepath.Base(files[0]), "supervisor-"), "-events.jsonl"))
+	for _, file := range files {
+		id, _ := ownerOf(filepath.Base(file))
+		return box.timeline(id)
+	}
+	return nil
 }
 
 // timelineVerdicts lists the verdicts of the one session of the sandbox.
@@ -365,8 +340,7 @@ func (box *sandbox) setSettings(text string) {
 	}
 }
 
-// launch makes a supervised launch, which must put hooks in settings.json, of a
-// claude that only tells its version.
+// launch makes a supervised launch, which must put hooks in settings.json, of a claude that only tells its version.
 func (box *sandbox) launch() {
 	box.t.Helper()
 	got := box.run(60*time.Second, "", "ccc", "--supervisor", "--", "--version")
@@ -425,9 +399,8 @@ type terminal struct {
 	socket string
 }
 
-// terminal starts argv, each word quoted for the shell, in the working
-// directory. At the end of the test the tmux server is killed, and the sandbox
-// then proves that nothing is left of it.
+// terminal starts argv, each word quoted for the shell, in the working directory. At the end of the test the tmux
+// server is killed, and the sandbox then proves that nothing is left of it.
 func (box *sandbox) terminal(argv ...string) *terminal {
 	box.t.Helper()
 	tty := &terminal{box, filepath.Join(filepath.Dir(box.home), "tmux")}
@@ -457,31 +430,41 @@ func (tty *terminal) keys(names ...string) {
 	}
 }
 
-// prompt types text literally, and sends it. Enter in the same burst would count
-// as a pasted newline, and a client that is still starting drops it: it is
-// pressed again while the text stands in the input line.
+// prompt submits text once the client is idle.
 func (tty *terminal) prompt(text string) {
 	tty.box.t.Helper()
-	tty.keys("-l", "--", text)
-	tty.waitFor(text, 60*time.Second)
-	for range 5 {
-		time.Sleep(300 * time.Millisecond)
-		tty.keys("Enter")
-		for range 10 {
-			time.Sleep(100 * time.Millisecond)
-			if !strings.Contains(inputLine(tty.screen()), text) {
-				return
-			}
+	tty.waitUntil("an idle client", 90*time.Second, func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") })
+	tty.enter(text)
+	for range 5 { // a client that is still starting drops an Enter, and a slow one takes a second for another prompt
+		if tty.shows(10*time.Second, func(screen string) bool { return !strings.HasPrefix(inputLine(screen), "❯ "+text) }) {
+			return
 		}
+		tty.keys("Enter")
 	}
 }
 
-// inputLine returns the line of Claude Code's screen that takes the prompt, the
-// last one that begins with its mark, or "".
+// enter types text into the input line, and presses Enter once it stands there alone: in the same burst it would count as a
+// pasted newline. What a starting client has dropped, or what the line held before, is deleted and typed again.
+func (tty *terminal) enter(text string) {
+	tty.box.t.Helper()
+	for patience := 2 * time.Second; patience < 90*time.Second; patience *= 2 {
+		tty.keys("-l", "--", text)
+		if tty.shows(patience, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ "+text) }) {
+			tty.keys("Enter")
+			return
+		}
+		tty.keys("C-e")
+		tty.keys("-N", "80", "BSpace")
+		tty.shows(patience, func(screen string) bool { return !strings.Contains(inputLine(screen), text) })
+	}
+	tty.box.t.Fatalf("%q can't be typed:\n%s", text, tty.screen())
+}
+
+// inputLine returns the line of Claude Code's screen that takes the prompt, the last one that begins with its mark, or "".
 func inputLine(screen string) string {
 	for _, line := range slices.Backward(strings.Split(screen, "\n")) {
-		if strings.HasPrefix(line, "❯") || strings.HasPrefix(line, ">") { // the latter up to 2.0
-			return line
+		if strings.HasPrefix(line, "❯") {
+			return strings.ReplaceAll(line, "\u00a0", " ")
 		}
 	}
 	return ""
@@ -506,61 +489,43 @@ func unspaced(text string) string { return strings.Join(strings.Fields(text), ""
 // waitUntil is waitFor for what is more than a text.
 func (tty *terminal) waitUntil(what string, timeout time.Duration, there func(screen string) bool) {
 	tty.box.t.Helper()
-	for deadline := time.Now().Add(timeout); ; time.Sleep(50 * time.Millisecond) {
-		screen := tty.screen()
-		if there(screen) {
-			return
-		}
+	if !tty.shows(timeout, there) {
+		tty.box.t.Fatalf("no %q on the screen after %v:\n%s", what, timeout, tty.screen())
+	}
+}
+
+// shows waits until there finds what it looks for on the screen, and tells whether it did before timeout.
+func (tty *terminal) shows(timeout time.Duration, there func(screen string) bool) bool {
+	for deadline := time.Now().Add(timeout); !there(tty.screen()); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			tty.box.t.Fatalf("no %q on the screen after %v:\n%s", what, timeout, screen)
+			return false
 		}
 	}
+	return true
 }
 
 // reviewed returns how many reviews the session log tells of.
 func (box *sandbox) reviewed() int { return strings.Count(box.log(), " review started ") }
 
-// rewind takes the last prompt back, and empties the input line, to which it
-// comes some time after the menu is gone (2.1.120 forgets it).
+// rewind takes the last prompt back, which then comes to the input line, some time after the menu is gone (2.1.120 forgets it).
 func (tty *terminal) rewind(prompt string) {
 	tty.box.t.Helper()
-	for tries := 0; !strings.Contains(tty.screen(), "Restore the code"); tries++ {
+	menu := func(screen string) bool { return strings.Contains(screen, "Restore the code") }
+	for tries := 0; !menu(tty.screen()); tries++ {
 		if tries == 5 {
 			tty.box.t.Fatalf("Esc Esc shows no menu:\n%s", tty.screen())
 		}
 		tty.keys("Escape")
 		time.Sleep(150 * time.Millisecond)
 		tty.keys("Escape")
-		for end := time.Now().Add(10 * time.Second); time.Now().Before(end) && !strings.Contains(tty.screen(), "Restore the code"); {
-			time.Sleep(100 * time.Millisecond)
-		}
+		tty.shows(10*time.Second, menu)
 	}
 	tty.keys("Up")
 	time.Sleep(500 * time.Millisecond)
 	tty.keys("Enter")
 	tty.waitFor("Restore conversation", 90*time.Second)
 	tty.keys("Enter")
-	for range 10 {
-		time.Sleep(500 * time.Millisecond)
-		screen := tty.screen()
-		if strings.Contains(inputLine(screen), prompt) && !strings.Contains(screen, "Restore conversation") {
-			tty.clear()
-			tty.waitUntil("an empty input line", 60*time.Second, func(screen string) bool { return !strings.Contains(inputLine(screen), prompt) })
-			return
-		}
-	}
-}
-
-// clear empties the input line.
-func (tty *terminal) clear() {
-	tty.box.t.Helper()
-	time.Sleep(500 * time.Millisecond)
-	if strings.Trim(inputLine(tty.screen()), "❯> \u00a0") == "" {
-		return
-	}
-	tty.keys("C-e")
-	tty.keys("-N", "40", "BSpace")
-	time.Sleep(time.Second) // what comes in one piece with it would count as pasted
+	tty.shows(5*time.Second, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ "+prompt) })
 }
 
 // repository makes the working directory a git repository with one commit.
@@ -655,8 +620,7 @@ func openTerminal(t *testing.T, columns uint16) (master, terminal *os.File) {
 	return master, terminal
 }
 
-// onTerminal runs cmd on a terminal of so many columns and returns what it
-// writes there.
+// onTerminal runs cmd on a terminal of so many columns and returns what it writes there.
 func onTerminal(t *testing.T, cmd *exec.Cmd, columns uint16) string {
 	t.Helper()
 	master, terminal := openTerminal(t, columns)

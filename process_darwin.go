@@ -3,7 +3,6 @@ package main
 // What macOS tells of processes, and how it removes what nobody may enter.
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,62 +10,64 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // adoptOrphans does nothing: macOS has no such thing. What left the tree before the end is found by its process
 // group alone.
 func adoptOrphans() bool { return false }
 
+// listProcesses returns what ps tells of every process but itself, by number.
+func listProcesses(arguments ...string) map[int]string {
+	cmd := exec.Command("/bin/ps", append([]string{"-A", "-ww"}, arguments...)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC") // both change how a start is written
+	out, _ := cmd.Output()
+	list := map[int]string{}
+	for line := range strings.Lines(string(out)) {
+		number, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if pid, err := strconv.Atoi(number); err == nil && pid != cmd.Process.Pid {
+			list[pid] = strings.TrimSpace(rest)
+		}
+	}
+	return list
+}
+
 // processParents returns the parent of each process; one of leader's process group counts as its child.
 func processParents(leader int) map[int]int {
-	cmd := exec.Command("/bin/ps", "-A", "-o", "pid=,ppid=,pgid=")
-	list, err := cmd.Output()
-	if err != nil {
-		return nil
-	}
-	parents := make(map[int]int)
-	for line := range bytes.Lines(list) {
-		var child, parent, group int
-		if n, _ := fmt.Sscan(string(line), &child, &parent, &group); n < 3 || child == cmd.Process.Pid || child == os.Getpid() {
-			continue
+	parents := map[int]int{}
+	for pid, line := range listProcesses("-o", "pid=,ppid=,pgid=") {
+		var parent, group int
+		if n, _ := fmt.Sscan(line, &parent, &group); n == 2 && pid != os.Getpid() {
+			parents[pid] = parent
+			if group == leader {
+				parents[pid] = leader
+			}
 		}
-		if group == leader {
-			parent = leader
-		}
-		parents[child] = parent
 	}
 	return parents
 }
 
-// A process is one that runs, as the system tells of it.
-type process struct {
-	name     string // a name that no other process has
-	program  string // the path of its executable, "" where the system does not tell
-	title    string // what it goes by: for a script, the script's name
-	terminal bool   // it has a controlling one
-	marked   bool   // the environment that it was started with has toolMark
-}
+// allProcesses is one look at them and at the environments that they were started with, behind their commands.
+var allProcesses = sync.OnceValues(func() (processes, environments map[int]string) {
+	return listProcesses("-o", "pid=,ppid=,tty=,lstart=,comm="), listProcesses("-E", "-o", "pid=,command=")
+})
 
 // processInfo returns the process pid and the number of its parent; it has no name when there is none. macOS tells the
 // start as a date, and has no PID namespaces.
 func processInfo(pid int) (parent int, p process) {
-	cmd := exec.Command("/bin/ps", "-o", "ppid=,tty=,lstart=,comm=", "-p", strconv.Itoa(pid))
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC") // both change how the start is written
-	out, err := cmd.Output()
-	fields := strings.Fields(string(out)) // in this locale: 501 ttys001 Sat Nov 21 20:25:11 2026 /bin/sh
-	if err != nil || len(fields) < 8 {
+	processes, environments := allProcesses()
+	fields := strings.Fields(processes[pid]) // 501 ttys001 Sat Nov 21 20:25:11 2026 /bin/sh
+	if len(fields) < 8 {
 		return 0, p
 	}
 	parent, _ = strconv.Atoi(fields[0])
-	start := strings.ReplaceAll(strings.Join(fields[3:7], ""), ":", "")
 	program := strings.Join(fields[7:], " ")
-	environ, _ := exec.Command("/bin/ps", "eww", "-o", "command=", "-p", strconv.Itoa(pid)).Output()
 	return parent, process{
-		name:     fmt.Sprintf("%d-%s", pid, start),
+		name:     fmt.Sprintf("%d-%s", pid, strings.ReplaceAll(strings.Join(fields[3:7], ""), ":", "")),
 		program:  program,
 		title:    filepath.Base(program),
 		terminal: fields[1] != "??",
-		marked:   strings.Contains(string(environ)+" ", " "+toolMark+" "),
+		marked:   strings.Contains(environments[pid]+" ", " "+toolMark+" "),
 	}
 }
 

@@ -28,22 +28,12 @@ func processParents(int) map[int]int {
 	paths, _ := filepath.Glob("/proc/[0-9]*")
 	parents := make(map[int]int, len(paths))
 	for _, path := range paths {
-		if pid, err := strconv.Atoi(filepath.Base(path)); err == nil {
-			if _, fields := readStat(pid); fields != nil {
-				parents[pid], _ = strconv.Atoi(fields[parentField])
-			}
+		pid, _ := strconv.Atoi(filepath.Base(path))
+		if _, fields := readStat(pid); fields != nil {
+			parents[pid], _ = strconv.Atoi(fields[parentField])
 		}
 	}
 	return parents
-}
-
-// A process is one that runs, as the system tells of it.
-type process struct {
-	name     string // a name that no other process has
-	program  string // the path of its executable, "" where the system does not tell
-	title    string // what it goes by: for a script, the script's name
-	terminal bool   // it has a controlling one
-	marked   bool   // the environment that it was started with has toolMark
 }
 
 // The fields of /proc/PID/stat that ccc reads, counted behind the title.
@@ -123,23 +113,23 @@ func aliases(path string, mounts []mountPoint) (paths []string) {
 	return paths
 }
 
+// currentDirectory is AT_FDCWD, -100.
+const currentDirectory = ^uintptr(99)
+
 // removeTree removes dir, however deep it is, with what nobody may enter. It follows no link, for the last process of a
 // killed copy may still run, and enters nothing that is mounted below dir. Directories are moved up to dir first, so
 // that neither paths nor open files grow.
 func removeTree(dir string) {
-	const (
-		openat2, currentDirectory                   = 437, -100
-		pathOnly, ownMountOnly, noMagicLink, noLink = 0x200000, 1, 2, 4
-	)
+	const openat2, pathOnly, ownMountOnly, noMagicLink, noLink = 437, 0x200000, 1, 2, 4
 	// enter opens a directory that stands in parent, for whatever the user needs, and returns a path to it.
-	enter := func(parent int, name string, resolve uint64) (opened *os.File, path string) {
+	enter := func(parent uintptr, name string, resolve uint64) (opened *os.File, path string) {
 		zeroed, err := syscall.BytePtrFromString(name)
 		if err != nil {
 			return nil, ""
 		}
 		for _, flags := range []uint64{pathOnly, syscall.O_RDONLY} {
 			how := struct{ flags, mode, resolve uint64 }{flags | syscall.O_DIRECTORY | syscall.O_NOFOLLOW | syscall.O_CLOEXEC, 0, resolve}
-			fd, _, errno := syscall.Syscall6(openat2, uintptr(parent), uintptr(unsafe.Pointer(zeroed)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
+			fd, _, errno := syscall.Syscall6(openat2, parent, uintptr(unsafe.Pointer(zeroed)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
 			if errno != 0 {
 				return nil, ""
 			}
@@ -159,13 +149,13 @@ func removeTree(dir string) {
 		}
 		names, _ := top.Readdirnames(-1)
 		for _, name := range names {
-			if inner, innerPath := enter(int(top.Fd()), name, ownMountOnly|noMagicLink|noLink); inner != nil {
+			if inner, innerPath := enter(top.Fd(), name, ownMountOnly|noMagicLink|noLink); inner != nil {
 				below, _ := inner.Readdirnames(-1)
 				for _, name := range below {
 					if os.Remove(innerPath+name) == nil {
 						continue
 					}
-					if file, _ := enter(int(inner.Fd()), name, ownMountOnly|noMagicLink|noLink); file != nil {
+					if file, _ := enter(inner.Fd(), name, ownMountOnly|noMagicLink|noLink); file != nil {
 						file.Close() // a directory that is moved is written to
 						moved++
 						_ = os.Rename(innerPath+name, fmt.Sprintf("%s.%d", topPath, moved))

@@ -1,12 +1,11 @@
 package main
 
-// A scripted Messages API on loopback, for the real Claude Code: no model, no
-// key, no network.
+// A scripted Messages API on loopback, for the real Claude Code: no model, no key, no network.
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -16,9 +15,8 @@ import (
 	"time"
 )
 
-// scriptedAPI is a Messages API that answers from a script and remembers what
-// it was asked. It is an HTTP proxy too, one that refuses: what a client sends
-// anywhere else ends here, and outside lists it.
+// scriptedAPI is a Messages API that answers from a script and remembers what it was asked. It is an HTTP proxy too, one that
+// refuses: what a client sends anywhere else ends here.
 type scriptedAPI struct {
 	*httptest.Server
 	answer func(apiRequest) apiReply
@@ -29,15 +27,11 @@ type scriptedAPI struct {
 	replied int
 }
 
-// script holds the replies to the agent and to the reviewer, in order. The last
-// one repeats; none at all answers "ok". With CLAUDE_CODE_MAX_RETRIES=1 an API
-// error of a kind that the client tries again takes two places.
+// script holds the replies to the agent and to the reviewer, in order. The last one repeats; none at all answers "ok". With
+// CLAUDE_CODE_MAX_RETRIES=1 an API error of a kind that the client tries again takes two places.
 type script struct {
 	agent, reviewer []apiReply
-
-	// marker tells a reviewer's request that has no StructuredOutput tool
-	// (keep_cache): it occurs in the text of no other request.
-	marker string
+	marker          string // tells a reviewer's request without StructuredOutput (keep_cache): it occurs in no other
 }
 
 func newScriptedAPI(t *testing.T, s script) *scriptedAPI {
@@ -57,9 +51,8 @@ func newScriptedAPI(t *testing.T, s script) *scriptedAPI {
 	})
 }
 
-// newAnsweringAPI is newScriptedAPI for a test that decides by the request.
-// answer is called for agent and review requests, by many goroutines at once;
-// a side request gets "ok".
+// newAnsweringAPI is newScriptedAPI for a test that decides by the request. answer is called for agent and review requests, by
+// many goroutines at once; a side request gets "ok".
 func newAnsweringAPI(t *testing.T, marker string, answer func(apiRequest) apiReply) *scriptedAPI {
 	api := &scriptedAPI{answer: answer, marker: marker}
 	api.Server = httptest.NewServer(http.HandlerFunc(api.serve))
@@ -70,20 +63,24 @@ func newAnsweringAPI(t *testing.T, marker string, answer func(apiRequest) apiRep
 	return api
 }
 
+// answering has the sandbox's claude talk to an API that decides by the request.
+func (box *sandbox) answering(answer func(apiRequest) apiReply) *scriptedAPI {
+	api := newAnsweringAPI(box.t, "", answer)
+	box.use(api)
+	return api
+}
+
 // apiRequest is one POST /v1/messages as it came in.
 type apiRequest struct {
-	// Kind is "side" for what is no step of the agent's or the reviewer's work
-	// (see sideCalls) or has no tools (titles), "review" for a call with --json-schema or with the marker,
-	// else "agent".
+	// Kind is "side" for what is no step of the agent's or the reviewer's work (see sideCalls) or has no tools (titles),
+	// "review" for a call with --json-schema or with the marker, else "agent".
 	Kind     string
 	Model    string
 	System   string // its blocks, joined by newlines
 	Messages []apiMessage
 	Tools    []string // names
-	Stream   bool
 	Body     []byte
 	Header   http.Header
-	At       time.Time
 }
 
 // apiMessage has as text its blocks joined by newlines; a tool call reads
@@ -123,17 +120,15 @@ func (api *scriptedAPI) requests(kind string) []apiRequest {
 	return found
 }
 
-// await returns the requests of a kind once there are n of them, and fails the
-// test when that takes longer than timeout.
+// await returns the requests of a kind once there are n of them, and fails the test when that takes longer than timeout.
 func (api *scriptedAPI) await(t *testing.T, kind string, n int, timeout time.Duration) []apiRequest {
 	t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(10 * time.Millisecond) {
-		found := api.requests(kind)
-		if len(found) >= n {
+		if found := api.requests(kind); len(found) >= n {
 			return found
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%d %s requests after %v, want %d: %v", len(found), kind, timeout, n, api)
+			t.Fatalf("no %d %s requests after %v: %v", n, kind, timeout, api)
 		}
 	}
 }
@@ -150,11 +145,9 @@ func (api *scriptedAPI) String() string {
 
 // apiReply is one answer of the API; see the functions that make it.
 type apiReply struct {
-	text      string
-	tool      string
-	input     string
-	status    int
-	errorType string
+	text, tool, input string
+	status            int
+	errorType         string
 }
 
 func replyText(text string) apiReply { return apiReply{text: text} }
@@ -164,11 +157,7 @@ func replyTool(name, input string) apiReply { return apiReply{tool: name, input:
 
 // replyVerdict is what the reviewer says through --json-schema.
 func replyVerdict(allowStop bool, feedback string) apiReply {
-	input, err := json.Marshal(map[string]any{"allow_stop": allowStop, "feedback": feedback})
-	if err != nil {
-		panic(err)
-	}
-	return replyTool("StructuredOutput", string(input))
+	return replyTool("StructuredOutput", string(encodeJSON(map[string]any{"allow_stop": allowStop, "feedback": feedback})))
 }
 
 // replyError fails the request: 401 authentication_error, 529 overloaded_error.
@@ -177,57 +166,80 @@ func replyError(status int, errorType, message string) apiReply {
 }
 
 func (api *scriptedAPI) serve(w http.ResponseWriter, r *http.Request) {
-	var body bytes.Buffer
-	if _, err := body.ReadFrom(r.Body); err != nil {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
 		return
 	}
 	switch {
 	case r.Method == http.MethodConnect || r.URL.IsAbs():
 		http.Error(w, "no network in tests", http.StatusForbidden)
 	case r.Method == http.MethodPost && r.URL.Path == "/v1/messages":
-		api.message(w, r, body.Bytes())
-	case r.Method == http.MethodPost && r.URL.Path == "/v1/messages/count_tokens":
+		api.message(w, r, body)
+	default: // the number is for /v1/messages/count_tokens
 		sendJSON(w, http.StatusOK, map[string]any{"input_tokens": 10})
-	default:
-		sendJSON(w, http.StatusOK, map[string]any{})
 	}
 }
 
 func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []byte) {
-	request, err := parseRequest(body, api.marker)
+	request, stream, err := parseRequest(body, api.marker)
 	if err != nil {
-		sendError(w, http.StatusBadRequest, "invalid_request_error", "scripted API: "+err.Error())
+		sendJSON(w, http.StatusBadRequest, map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": "scripted API: " + err.Error()}})
 		return
 	}
 	request.Header = r.Header.Clone()
-	request.At = time.Now()
 	api.mu.Lock()
 	api.asked = append(api.asked, request)
+	api.replied++
+	n := api.replied
 	api.mu.Unlock()
 
 	reply := replyText("ok")
 	if request.Kind != "side" {
 		reply = api.answer(request)
 	}
-	switch {
-	case reply.status != 0:
-		sendError(w, reply.status, reply.errorType, reply.text)
-	case request.Stream:
-		api.stream(w, request.Model, reply)
-	default:
-		id, block, reason := api.block(reply)
-		sendJSON(w, http.StatusOK, map[string]any{"id": id, "type": "message", "role": "assistant",
-			"model": request.Model, "content": []any{block}, "stop_reason": reason, "stop_sequence": nil,
-			"usage": map[string]any{"input_tokens": 10, "output_tokens": 5}})
+	if reply.status != 0 {
+		sendJSON(w, reply.status, map[string]any{"type": "error", "error": map[string]any{"type": reply.errorType, "message": reply.text}})
+		return
+	}
+	block, begun, reason := map[string]any{"type": "text", "text": reply.text}, map[string]any{"type": "text", "text": ""}, "end_turn"
+	delta := map[string]any{"type": "text_delta", "text": reply.text}
+	if reply.tool != "" {
+		id := fmt.Sprintf("toolu_%024d", n)
+		block = map[string]any{"type": "tool_use", "id": id, "name": reply.tool, "input": json.RawMessage(reply.input)}
+		begun = map[string]any{"type": "tool_use", "id": id, "name": reply.tool, "input": map[string]any{}}
+		delta, reason = map[string]any{"type": "input_json_delta", "partial_json": reply.input}, "tool_use"
+	}
+	message := map[string]any{"id": fmt.Sprintf("msg_%024d", n), "type": "message", "role": "assistant", "model": request.Model, "stop_sequence": nil}
+	if !stream {
+		message["content"], message["stop_reason"], message["usage"] = []any{block}, reason, map[string]any{"input_tokens": 10, "output_tokens": 5}
+		sendJSON(w, http.StatusOK, message)
+		return
+	}
+	message["content"], message["stop_reason"], message["usage"] = []any{}, nil, map[string]any{"input_tokens": 10, "output_tokens": 1}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, event := range []map[string]any{
+		{"type": "message_start", "message": message},
+		{"type": "content_block_start", "index": 0, "content_block": begun},
+		{"type": "content_block_delta", "index": 0, "delta": delta},
+		{"type": "content_block_stop", "index": 0},
+		{"type": "message_delta", "delta": map[string]any{"stop_reason": reason, "stop_sequence": nil}, "usage": map[string]any{"output_tokens": 5}},
+		{"type": "message_stop"},
+	} {
+		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event["type"], encodeJSON(event))
 	}
 }
 
-// sideCalls are the beginnings of messages that Claude Code asks the model with
-// on its own account: of a subagent's warm-up, of what it proposes as the next
-// prompt, and (up to 2.1.120) of a last turn after the verdict.
+func sendJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(encodeJSON(value))
+}
+
+// sideCalls are the beginnings of messages that Claude Code asks the model with on its own account: of a subagent's
+// warm-up, of what it proposes as the next prompt, and (up to 2.1.120) of a last turn after the verdict.
 var sideCalls = []string{"Warmup", "[SUGGESTION MODE", "Structured output provided"}
 
-func parseRequest(body []byte, marker string) (apiRequest, error) {
+func parseRequest(body []byte, marker string) (r apiRequest, stream bool, err error) {
 	var wire struct {
 		Model    string
 		System   apiContent
@@ -239,9 +251,9 @@ func parseRequest(body []byte, marker string) (apiRequest, error) {
 		Stream bool
 	}
 	if err := json.Unmarshal(body, &wire); err != nil {
-		return apiRequest{}, err
+		return r, false, err
 	}
-	r := apiRequest{Model: wire.Model, System: string(wire.System), Stream: wire.Stream, Body: body}
+	r = apiRequest{Model: wire.Model, System: string(wire.System), Body: body}
 	for _, m := range wire.Messages {
 		r.Messages = append(r.Messages, apiMessage{m.Role, string(m.Content)})
 	}
@@ -256,7 +268,7 @@ func parseRequest(body []byte, marker string) (apiRequest, error) {
 	default:
 		r.Kind = "agent"
 	}
-	return r, nil
+	return r, wire.Stream, nil
 }
 
 // apiContent is the text of a content field, which is a string or a list of
@@ -268,11 +280,9 @@ func (c *apiContent) UnmarshalJSON(data []byte) error {
 		return json.Unmarshal(data, (*string)(c))
 	}
 	var blocks []struct {
-		Type    string
-		Text    string
-		Name    string
-		Input   json.RawMessage
-		Content apiContent
+		Type, Text, Name string
+		Input            json.RawMessage
+		Content          apiContent
 	}
 	if err := json.Unmarshal(data, &blocks); err != nil {
 		return err
@@ -290,65 +300,6 @@ func (c *apiContent) UnmarshalJSON(data []byte) error {
 	}
 	*c = apiContent(strings.Join(parts, "\n"))
 	return nil
-}
-
-// block returns a new message id, the content block of reply and the stop reason.
-func (api *scriptedAPI) block(reply apiReply) (id string, block map[string]any, reason string) {
-	api.mu.Lock()
-	api.replied++
-	n := api.replied
-	api.mu.Unlock()
-	id = fmt.Sprintf("msg_%024d", n)
-	if reply.tool == "" {
-		return id, map[string]any{"type": "text", "text": reply.text}, "end_turn"
-	}
-	return id, map[string]any{"type": "tool_use", "id": fmt.Sprintf("toolu_%024d", n), "name": reply.tool,
-		"input": json.RawMessage(reply.input)}, "tool_use"
-}
-
-// stream sends reply as the server-sent events of a streamed message.
-func (api *scriptedAPI) stream(w http.ResponseWriter, model string, reply apiReply) {
-	id, block, reason := api.block(reply)
-	delta := map[string]any{"type": "text_delta", "text": reply.text}
-	if reply.tool != "" {
-		block["input"] = map[string]any{}
-		delta = map[string]any{"type": "input_json_delta", "partial_json": reply.input}
-	} else {
-		block["text"] = ""
-	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	for _, event := range []map[string]any{
-		{"type": "message_start", "message": map[string]any{"id": id, "type": "message", "role": "assistant",
-			"model": model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil,
-			"usage": map[string]any{"input_tokens": 10, "output_tokens": 1}}},
-		{"type": "content_block_start", "index": 0, "content_block": block},
-		{"type": "content_block_delta", "index": 0, "delta": delta},
-		{"type": "content_block_stop", "index": 0},
-		{"type": "message_delta", "delta": map[string]any{"stop_reason": reason, "stop_sequence": nil},
-			"usage": map[string]any{"output_tokens": 5}},
-		{"type": "message_stop"},
-	} {
-		data, err := json.Marshal(event)
-		if err != nil {
-			panic(err) // a replyTool whose input is not JSON
-		}
-		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event["type"], data)
-	}
-}
-
-func sendError(w http.ResponseWriter, status int, errorType, message string) {
-	sendJSON(w, status, map[string]any{"type": "error",
-		"error": map[string]any{"type": errorType, "message": message}})
-}
-
-func sendJSON(w http.ResponseWriter, status int, value any) {
-	data, err := json.Marshal(value)
-	if err != nil {
-		panic(err)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(data)
 }
 
 // requestsOf returns the user's requests as a review's request lists them.
@@ -369,6 +320,16 @@ func requestsOf(t *testing.T, request string) (requests []string) {
 	}
 }
 
+// request returns what ccc asks a reviewer, "" in a request of the agent's.
+func (r apiRequest) request() string {
+	for _, m := range slices.Backward(r.Messages) {
+		if m.Role == "user" && strings.Contains(m.Text, "## ") {
+			return m.Text
+		}
+	}
+	return ""
+}
+
 // lastReview returns the request of the newest review.
 func (api *scriptedAPI) lastReview(t *testing.T) string {
 	t.Helper()
@@ -376,12 +337,7 @@ func (api *scriptedAPI) lastReview(t *testing.T) string {
 	if len(reviews) == 0 {
 		t.Fatal("no review")
 	}
-	for _, m := range slices.Backward(reviews[len(reviews)-1].Messages) {
-		if m.Role == "user" && strings.Contains(m.Text, "## ") {
-			return m.Text
-		}
-	}
-	return ""
+	return reviews[len(reviews)-1].request()
 }
 
 // agentsUserTexts are the texts of the agent's last request that are the user's.

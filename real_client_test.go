@@ -12,75 +12,59 @@ import (
 	"time"
 )
 
-const nestedAnswer = "answer of the nested one"
-
-// useNested has the agent run a shell command for "the outer request", answers the claudes that this calls with
-// "NESTED words", and sends the agent back once.
-func (box *sandbox) useNested(command string) *scriptedAPI {
-	api := newAnsweringAPI(box.t, "", byIteration(func(r apiRequest) apiReply {
-		switch last := r.last("user"); {
-		case strings.Contains(last, "NESTED words"):
-			return replyText(nestedAnswer)
-		case strings.Contains(last, "the outer request"):
-			return replyTool("Bash", string(encodeJSON(map[string]string{"command": command, "description": "ask"})))
-		}
-		return replyText("done")
-	}, replyVerdict(false, "not yet"), replyVerdict(true, "")))
-	box.use(api)
-	return api
-}
-
-// A claude that the agent calls is not supervised, in whatever way it calls it: its answer is its own. That holds where
-// a script stands between ccc and claude, too.
+// A claude that the agent calls is not supervised, in whatever way it calls it, and its answer is its own: with a cleaned
+// environment, from a git hook, behind a script, where it goes on with the agent's own session, when the tool that started it
+// has ended. It speaks for nobody, and neither does ccc supervisor-mode. All that holds where a script stands between ccc and
+// claude, and where that script puts claude into a PID namespace of its own.
 func TestRealClientNested(t *testing.T) {
+	const mode, waits = "ccc supervisor-mode off", "for i in $(seq 300); do sleep 0.2; [ ! -s left.txt ] || [ ! -s switched.txt ] || break; done"
 	ways := []string{"claude -p 'NESTED words'", "env -u CLAUDECODE claude -p 'NESTED words'", "ccc -p 'NESTED words'",
 		"env -u CLAUDECODE -u CCC_LAUNCH -u CCC_SUPERVISOR -u CLAUDE_CODE_ENTRYPOINT claude -p 'NESTED words'",
-		"git -c user.name=x -c user.email=x@x commit --allow-empty -qm x"}
-	for _, wrapped := range []bool{false, true} {
-		t.Run(fmt.Sprintf("wrapped_%v", wrapped), func(t *testing.T) {
-			on := forClients
-			if wrapped {
-				on = forNewest
+		"git -c user.name=x -c user.email=x@x commit --allow-empty -qm x",
+		`claude -p --resume "$SESSION" 'NESTED words'`}
+	command := `SESSION=$(ls ../home/.claude/ccc | sed -n 's/^supervisor-\(.*\)-events.jsonl$/\1/p'); echo MILD >SUPERVISOR.md; (` +
+		strings.Join(ways, "; ") + `; for p in '/supervisor on' '/supervisor NESTED task'; do claude -p --resume "$SESSION" "$p" >>refused.txt; done) </dev/null >nested.txt 2>&1; ` +
+		`(nohup claude -p --resume "$SESSION" 'NESTED words' </dev/null >left.txt 2>&1 &); (setsid sh -c 'sleep 1; ` + mode + `' </dev/null >switched.txt 2>&1 &); ` + waits
+	for variant, shim := range map[string]string{"plain": "", "wrapped": "CLAUDE \"$@\"\nexit $?\n",
+		"sandboxed": "[ -z \"$INSIDE\" ] || exec CLAUDE \"$@\"\nINSIDE=1 exec bwrap --bind / / --dev-bind /dev /dev --proc /proc --unshare-pid --die-with-parent -- CLAUDE \"$@\"\n"} {
+		t.Run(variant, func(t *testing.T) {
+			on := forNewest
+			if shim == "" {
+				on = forClients
 			}
-			on(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-				box.useNested("(" + strings.Join(ways, "; ") + ") </dev/null >nested.txt 2>&1; cat nested.txt")
+			on(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+				api := box.answering(byIteration(func(r apiRequest) apiReply {
+					switch last := r.last("user"); {
+					case strings.Contains(last, "NESTED words"):
+						return replyText("answer of the nested one")
+					case strings.Contains(last, "the outer request"):
+						return replyTool("Bash", string(encodeJSON(map[string]any{"command": command, "description": "ask", "timeout": 400_000})))
+					}
+					return replyText("done")
+				}, replyVerdict(false, "not yet"), replyVerdict(true, "")))
+				box.write("../work/SUPERVISOR.md", 0o600, "STRICT")
 				box.repository()
 				box.write("../work/.git/hooks/pre-commit", 0o700, "#!/bin/sh\nclaude -p 'NESTED words'\n")
-				if wrapped {
-					box.claudeIs(client.path + ` "$@"` + "\nexit $?\n")
+				if shim != "" {
+					box.claudeIs(strings.ReplaceAll(shim, "CLAUDE", client.path))
 				}
-				got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "the outer request")
+				got := box.run(300*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "the outer request")
 				expectRun(t, box, got, "done", verdictBlock, verdictAllow)
-				if text, _ := os.ReadFile(filepath.Join(box.work, "nested.txt")); strings.Count(string(text), nestedAnswer) != len(ways) {
-					t.Errorf("the nested claudes answered %q", text)
+				nested, refused, switched := box.read("../work/nested.txt"), box.read("../work/refused.txt"), box.read("../work/switched.txt")
+				if n := strings.Count(nested+box.read("../work/left.txt"), "answer of the nested one"); n != len(ways)+1 || strings.Contains(refused, "answer") {
+					t.Errorf("the nested claudes answered %q, and %q", nested, refused)
+				}
+				if strings.Contains(box.log(), " switched ") || !strings.Contains(switched, "ccc: supervisor-mode: ") {
+					t.Errorf("switching off said %q", switched)
+				}
+				for _, review := range api.requests("review") {
+					if requests := requestsOf(t, review.request()); !slices.Equal(requests, []string{"the outer request"}) || !strings.Contains(review.System, "STRICT") {
+						t.Errorf("the requests are %q, and the reviewer was told %s", requests, review.System)
+					}
 				}
 			})
 		})
 	}
-}
-
-// Nor does such a claude speak for the user where it goes on with the agent's own session.
-func TestRealClientNestedInSession(t *testing.T) {
-	const calls = `echo MILD >SUPERVISOR.md; for p in '/supervisor on' '/supervisor NESTED task' 'NESTED words'; do ` +
-		`claude -p --resume "$(ls ../home/.claude/ccc | sed -n 's/^supervisor-\(.*\)-events.jsonl$/\1/p')" "$p" </dev/null; done >nested.txt 2>&1; cat nested.txt`
-	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := box.useNested(calls)
-		box.write("../work/SUPERVISOR.md", 0o600, "STRICT")
-		got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "the outer request")
-		expectRun(t, box, got, "done", verdictBlock, verdictAllow)
-		if requests := requestsOf(t, api.lastReview(t)); !slices.Equal(requests, []string{"the outer request"}) {
-			t.Errorf("the requests are %q", requests)
-		}
-		for _, review := range api.requests("review") {
-			if !strings.Contains(review.System, "STRICT") {
-				t.Errorf("the reviewer was told %s", review.System)
-			}
-		}
-		text, _ := os.ReadFile(filepath.Join(box.work, "nested.txt"))
-		if strings.Count(string(text), nestedAnswer) != 1 {
-			t.Errorf("the nested claudes answered %s", text)
-		}
-	})
 }
 
 // A terminal that an agent once opened is a terminal like any other: a tmux that its tool started, with all variables of
@@ -89,17 +73,17 @@ func TestRealClientInheritedMark(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs tmux")
 	}
-	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		inner := &terminal{box, filepath.Join(filepath.Dir(box.home), "inner")}
-		box.use(newAnsweringAPI(t, "", func(r apiRequest) apiReply {
+		box.answering(func(r apiRequest) apiReply {
 			switch {
 			case r.Kind == "review":
 				return replyVerdict(true, "")
 			case strings.Contains(r.last("user"), "open a terminal"):
-				return replyTool("Bash", string(encodeJSON(map[string]string{"command": "tmux -S " + inner.socket + " -f /dev/null new-session -d -x 120 -y 40 sh", "description": "x"})))
+				return bash("tmux -S " + inner.socket + " -f /dev/null new-session -d -x 120 -y 40 sh")
 			}
 			return replyText("here is the answer")
-		}))
+		})
 		outer := box.start("--permission-mode", "bypassPermissions")
 		t.Cleanup(func() { inner.tmux("kill-server") })
 		outer.prompt("open a terminal")
@@ -111,7 +95,6 @@ func TestRealClientInheritedMark(t *testing.T) {
 		begin := func(command string) {
 			inner.tmux("respawn-pane", "-k", command)
 			inner.waitUntil("an input line", 60*time.Second, func(screen string) bool { return inputLine(screen) != "" })
-			time.Sleep(time.Second)
 		}
 		begin("claude")
 		inner.prompt("unsupervised words")
@@ -136,77 +119,39 @@ func TestRealClientInheritedMark(t *testing.T) {
 	})
 }
 
-// A plain claude goes on with a session that was launched supervised, and not with a fork of the reviewer's: the
-// session is still supervised.
+// A plain claude that goes on with a session that was launched supervised, and not with a fork of the reviewer's, is
+// supervised too, until the session is switched off; a later launch counts more.
 func TestRealClientContinued(t *testing.T) {
-	for _, flag := range []string{"--continue", "--resume"} {
-		t.Run(flag, func(t *testing.T) {
-			forClients(t, func() script {
-				return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "REVIEWED")}}
-			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "the first request")
-				command := []string{"claude", flag}
-				if flag == "--resume" {
-					ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
-					command = append(command, ids[0])
-				}
-				got := box.run(60*time.Second, "", append(command, "-p", "go on")...)
-				agent := api.requests("agent")
-				if text := agent[len(agent)-1].text(); !strings.Contains(text, "the first request") || strings.Contains(text, "REVIEWED") || strings.Contains(text, "审查") {
-					t.Errorf("the agent's request is %s", text)
-				}
-				if n := box.reviewed(); n != 2 {
-					t.Errorf("%d reviews, want 2: %+v", n, got)
-				}
-			})
-		})
-	}
-}
-
-// A claude that a script puts into a PID namespace of its own is supervised, and what its agent calls there is not.
-func TestRealClientSandboxed(t *testing.T) {
-	forNewest(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		box.useNested("claude -p 'NESTED words' </dev/null >nested.txt 2>&1; cat nested.txt")
-		box.claudeIs("exec bwrap --bind / / --dev-bind /dev /dev --proc /proc --unshare-pid --die-with-parent -- " + client.path + ` "$@"` + "\n")
-		got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "the outer request")
-		expectRun(t, box, got, "done", verdictBlock, verdictAllow)
-		if text, _ := os.ReadFile(filepath.Join(box.work, "nested.txt")); strings.TrimSpace(string(text)) != nestedAnswer {
-			t.Errorf("the nested claude answered %q", text)
-		}
-	})
-}
-
-// What a tool leaves behind when it ends speaks for nobody either.
-func TestRealClientLeftBehind(t *testing.T) {
-	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		const calls = `(nohup claude -p --continue 'NESTED words' </dev/null >nested.txt 2>&1 &); ` +
-			`(setsid sh -c 'sleep 1; ccc supervisor-mode off' </dev/null >switched.txt 2>&1 &); for i in $(seq 100); do sleep 0.2; [ ! -s nested.txt ] || [ ! -s switched.txt ] || break; done`
-		api := box.useNested(calls)
-		got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "the outer request")
-		expectRun(t, box, got, "done", verdictBlock, verdictAllow)
-		for _, review := range api.requests("review") {
-			if strings.Contains(review.last("user"), "] NESTED") {
-				t.Errorf("the reviewer was told %s", review.last("user"))
+	forClients(t, func() script {
+		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "REVIEWED")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		run := func(reviews int, command ...string) {
+			t.Helper()
+			got := box.run(60*time.Second, "", append(command, "-p", "go on")...)
+			agent := api.requests("agent")
+			if text := agent[len(agent)-1].text(); strings.Contains(text, "REVIEWED") || strings.Contains(text, "审查") || (len(agent) > 1) != strings.Contains(text, "the answer") {
+				t.Errorf("%q: the agent's request is %s", command, text)
+			}
+			if n := box.reviewed(); n != reviews {
+				t.Errorf("%q: %d reviews, want %d: %+v", command, n, reviews, got)
 			}
 		}
-		if strings.Contains(box.log(), " switched ") || !strings.Contains(box.read("../work/switched.txt"), "ccc: supervisor-mode: ") {
-			t.Errorf("switching off said %q", box.read("../work/switched.txt"))
+		run(1, "ccc", "--supervisor")
+		ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
+		run(2, "claude", "--continue")
+		run(3, "claude", "--resume", ids[0])
+		if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", ids[0][:8]); got.stdout != "off\n" {
+			t.Fatalf("%+v", got)
 		}
-		if text, _ := os.ReadFile(filepath.Join(box.work, "nested.txt")); !strings.Contains(string(text), nestedAnswer) {
-			t.Errorf("the nested claude answered %q", text)
-		}
+		run(3, "claude", "--resume", ids[0])
+		run(4, "ccc", "--supervisor", "--resume", ids[0])
 	})
 }
 
 // Two sessions at once have each their own reviews, and a plain one beside them has none.
 func TestRealClientTwoAtOnce(t *testing.T) {
-	forNewest(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		box.use(newAnsweringAPI(t, "", func(r apiRequest) apiReply {
-			if r.Kind == "review" {
-				return replyVerdict(!strings.Contains(r.last("user"), "第 1 轮"), "not yet")
-			}
-			return replyText("done")
-		}))
+	forNewest(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		box.answering(byIteration(func(apiRequest) apiReply { return replyText("done") }, replyVerdict(false, "not yet"), replyVerdict(true, "")))
 		box.launch()
 		done := make(chan commandResult, 3)
 		for prompt, command := range map[string]string{"one": "ccc --supervisor", "two": "ccc --supervisor", "three": "claude"} {
@@ -222,18 +167,6 @@ func TestRealClientTwoAtOnce(t *testing.T) {
 			t.Errorf("supervised: %q, want %q", got, want)
 		}
 	})
-}
-
-// background has the command start a background session, and the service too if
-// there is none. It returns the session's short id.
-func (box *sandbox) background(command ...string) (id string) {
-	box.t.Helper()
-	got := box.run(30*time.Second, "", command...)
-	_, line, found := strings.Cut(got.stdout, "claude attach ")
-	if got.code != 0 || !found {
-		box.t.Fatalf("%+v", got)
-	}
-	return strings.Fields(line)[0]
 }
 
 // endsService ends the background service of the sandbox when the test does.
@@ -271,8 +204,7 @@ func (box *sandbox) supervised() (sessions []string) {
 	return sessions
 }
 
-// expectSupervised waits until n stops were made in all, and then for the sessions
-// that ccc knows to be these.
+// expectSupervised waits until n stops were made in all, and then for the sessions that ccc knows to be these.
 func (box *sandbox) expectSupervised(n int, want ...string) {
 	box.t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(100 * time.Millisecond) {
@@ -284,10 +216,6 @@ func (box *sandbox) expectSupervised(n int, want ...string) {
 			box.t.Fatalf("%d stops, want %d; supervised %q, want %q", stops, n, got, want)
 		}
 	}
-	time.Sleep(2 * time.Second) // for a review that should not be
-	if got := box.supervised(); !slices.Equal(got, want) {
-		box.t.Errorf("supervised %q, want %q", got, want)
-	}
 }
 
 // A background session is supervised by /supervisor on in it, and in no other way: not by a flag, which is refused, nor by
@@ -297,17 +225,17 @@ func TestRealClientBackground(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs tmux")
 	}
-	forNewest(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		box.use(newAnsweringAPI(t, "", func(r apiRequest) apiReply {
+	forNewest(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		box.answering(func(r apiRequest) apiReply {
 			last := r.last("user")
 			switch _, command, isRun := strings.Cut(last, "run: "); {
 			case r.Kind == "review":
 				return replyVerdict(true, "")
 			case isRun && !strings.Contains(last, "HAS RUN"):
-				return replyTool("Bash", fmt.Sprintf(`{"command":%s,"description":"run"}`, encodeJSON(strings.TrimSpace(command)+"; echo HAS RUN")))
+				return bash(strings.TrimSpace(command) + "; echo HAS RUN")
 			}
 			return replyText("done")
-		}))
+		})
 		box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo stop >>$HOME/stops"}]}]}}`)
 		box.launch() // the hooks are there
 		box.endsService()
@@ -316,9 +244,13 @@ func TestRealClientBackground(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		first := "run: claude --bg 'of the agent'; ccc -p 'ccc of the agent': allow"
-		id := box.background("claude", bypass, "--bg", "plain")
+		got = box.run(30*time.Second, "", "claude", bypass, "--bg", "plain")
+		_, id, found := strings.Cut(got.stdout, "claude attach ")
+		if got.code != 0 || !found {
+			t.Fatalf("%+v", got)
+		}
 		box.expectSupervised(4, first)
-		tty := box.open("claude", "attach", id)
+		tty := box.open("claude", "attach", strings.Fields(id)[0])
 		tty.prompt("/supervisor on")
 		tty.waitFor("监督已打开", 60*time.Second)
 		tty.prompt("and more")

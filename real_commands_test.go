@@ -10,33 +10,53 @@ import (
 	"time"
 )
 
-// What `ccc --supervisor PROMPT -p && ccc verdict` says of each end that a session can have. The prompt, which
-// comes first, names the end; a turn that an API error ends has no stop.
+// What `ccc --supervisor PROMPT -p && ccc verdict` says of each end that a session can have. The prompt, which comes first,
+// names the end; a turn that an API error ends has no stop. A review that does not take place sends the agent nowhere.
 func TestRealClientVerdict(t *testing.T) {
-	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
+	const secret = "UNIQUE-ERROR-TEXT"
+	failures := map[string]apiReply{"401": replyError(401, "authentication_error", secret), "529": replyError(529, "overloaded_error", secret),
+		"malformed": replyTool("StructuredOutput", `{"verdict":"`+secret+`"}`)}
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		api := box.answering(func(r apiRequest) apiReply {
 			_, end, _ := strings.Cut(r.text(), "it shall end with ")
 			end, _, _ = strings.Cut(end, ".")
 			again := strings.Contains(r.text(), "Stop hook feedback")
+			failure, fails := failures[end]
 			switch review := r.Kind == "review"; {
-			case review && end == "failed", !review && end == "none", !review && end == "block" && again:
-				return replyError(401, "authentication_error", "refused")
+			case !review && end == "none", !review && end == "block" && again:
+				return failures["401"]
+			case review && fails:
+				return failure
 			case review:
 				return replyVerdict(end == "allow" && again, "not yet")
 			}
 			return replyText("done")
 		})
-		box.use(api)
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
-		for end, code := range map[string]int{"allow": 0, "block": 1, "failed": 1, "limit": 1, "none": 3} {
-			run := box.run(90*time.Second, "", "ccc", "--supervisor", "it shall end with "+end+".", "-p")
+		for _, test := range []struct {
+			end, verdict string
+			code         int
+			logged       string
+		}{
+			{"allow", "allow", 0, "verdict=allow"}, {"block", "block", 1, "verdict=block"}, {"limit", "limit", 1, ""}, {"none", "none", 3, ""},
+			{"401", "failed", 1, secret}, {"529", "failed", 1, "API Error"}, {"malformed", "failed", 1, "error_max_structured_output_retries"},
+		} {
+			before, asked := len(box.log()), len(api.requests("agent"))
+			run := box.run(90*time.Second, "", "ccc", "--supervisor", "it shall end with "+test.end+".", "-p")
 			got := box.run(10*time.Second, "", "ccc", "verdict")
-			if got.code != code || got.stdout != end+"\n" || got.stderr != "" {
-				t.Errorf("%s: got %+v after %+v", end, got, run)
+			if got.code != test.code || got.stdout != test.verdict+"\n" || got.stderr != "" || !strings.Contains(box.log()[before:], test.logged) {
+				t.Errorf("%s: got %+v after %+v", test.end, got, run)
+			}
+			if n := len(api.requests("agent")) - asked; test.verdict == "failed" && (n != 1 || run.code != 0 || run.stdout != "done\n") {
+				t.Errorf("%s: %d agent requests, want 1, and %+v", test.end, n, run)
 			}
 		}
 		if got := box.run(60*time.Second, "", "sh", "-c", `ccc --supervisor "/supervisor off" -p >/dev/null 2>&1; ccc verdict`); got.code != 3 || got.stdout != "none\n" {
 			t.Errorf("switched off: %+v", got)
+		}
+		// A hook by hand, of a session that the client does not know.
+		if got := box.hook(ofSession("01234567-89ab-4cde-8f01-23456789abcd", box.event(eventStop, ""))); got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "No conversation found") {
+			t.Errorf("no such session: %+v", got)
 		}
 	})
 }
@@ -58,9 +78,8 @@ func TestRealClientFollow(t *testing.T) {
 		await(t, output, "用户\n    the first request\n")
 		box.awaitVerdicts(1)
 		await(t, output, "审查 1/10 通过\n")
-		time.Sleep(time.Second)
 		tty.prompt("/clear")
-		time.Sleep(2 * time.Second)
+		tty.waitUntil("an empty conversation", 60*time.Second, func(screen string) bool { return !strings.Contains(screen, "the first request") })
 		tty.prompt("the second request")
 		await(t, output, "（当前项目新开始的会话）\n")
 		await(t, output, "用户\n    the second request\n")
@@ -80,9 +99,9 @@ func TestRealClientFollow(t *testing.T) {
 // A session in English, by the locale: the spinner, what the user and the agent
 // are told, and what the reviewer is asked; the next launch in Chinese is Chinese.
 func TestRealClientLanguage(t *testing.T) {
-	forNewest(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forNewest(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		reviews := 0
-		api := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
+		api := box.answering(func(r apiRequest) apiReply {
 			switch {
 			case r.Kind != "review":
 				return replyText("the answer")
@@ -95,7 +114,6 @@ func TestRealClientLanguage(t *testing.T) {
 			}
 			return replyVerdict(true, "rotate the key yourself")
 		})
-		box.use(api)
 		box.vars = append(box.vars, "LANG=en_US.UTF-8")
 		tty := box.start()
 		tty.prompt("first request")
@@ -132,7 +150,6 @@ func TestRealClientLanguage(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		os.Remove(tty.socket)
-		time.Sleep(time.Second)
 		box.vars = append(box.vars, "LANG=zh_CN.UTF-8")
 		tty = box.start()
 		tty.prompt("first request")

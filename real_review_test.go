@@ -11,57 +11,45 @@ import (
 	"time"
 )
 
-// blocks returns a request as the prompt cache sees it: tools, system, messages,
-// block by block, without the marks that say where to cache.
-func (r apiRequest) blocks(t *testing.T) (blocks []string) {
+// share is how much of before, in bytes, after repeats from its start, as the prompt cache sees it: tools, system and
+// messages, without the marks that say where to cache.
+func share(t *testing.T, before, after apiRequest) float64 {
 	t.Helper()
-	var wire struct {
-		Tools    []any
-		System   any
-		Messages []struct {
-			Role    string
-			Content any
+	var blocks [2][]string
+	for i, r := range []apiRequest{before, after} {
+		var wire struct {
+			Tools    []any
+			System   any
+			Messages []struct{ Content any }
 		}
-	}
-	if err := json.Unmarshal(r.Body, &wire); err != nil {
-		t.Fatal(err)
-	}
-	add := func(role string, content any) {
-		list, ok := content.([]any)
-		if !ok {
-			list = []any{map[string]any{"type": "text", "text": content}}
+		if err := json.Unmarshal(r.Body, &wire); err != nil {
+			t.Fatal(err)
 		}
-		for _, block := range list {
-			if members, ok := block.(map[string]any); ok {
-				delete(members, "cache_control")
+		contents := []any{wire.Tools, wire.System}
+		for _, m := range wire.Messages {
+			contents = append(contents, m.Content)
+		}
+		for _, content := range contents {
+			list, ok := content.([]any)
+			if !ok {
+				list = []any{map[string]any{"type": "text", "text": content}}
 			}
-			blocks = append(blocks, role+string(encodeJSON(block)))
+			for _, block := range list {
+				if members, ok := block.(map[string]any); ok {
+					delete(members, "cache_control")
+				}
+				blocks[i] = append(blocks[i], string(encodeJSON(block)))
+			}
 		}
 	}
-	add("", wire.Tools)
-	add("", wire.System)
-	for _, m := range wire.Messages {
-		add(m.Role, m.Content)
-	}
-	return blocks
-}
-
-// share is how much of before, in bytes, after repeats from its start.
-func share(before, after []string) float64 {
 	same, all := 0, 0
-	for i, block := range before {
+	for i, block := range blocks[0] {
 		all += len(block)
-		if i < len(after) && after[i] == block && same == all-len(block) {
+		if i < len(blocks[1]) && blocks[1][i] == block && same == all-len(block) {
 			same += len(block)
 		}
 	}
 	return float64(same) / float64(all)
-}
-
-func TestCacheShare(t *testing.T) {
-	if got := share([]string{"aaaa", "bbbb", "cc"}, []string{"aaaa", "x", "cc"}); got != 0.4 {
-		t.Errorf("got %v, want 0.4", got)
-	}
 }
 
 // What a review can take from the prompt cache, on the newest client, in an
@@ -93,7 +81,7 @@ func TestRealClientCache(t *testing.T) {
 					tty.prompt(fmt.Sprint("request ", i+1))
 					tty.waitFor(fmt.Sprint("answer ", i+1), 40*time.Second)
 					api.await(t, "review", 4*(i+1), 120*time.Second)
-					time.Sleep(1500 * time.Millisecond)
+					box.awaitVerdicts(2 * (i + 1))
 				}
 				measureShares(t, api.requests(""), keep)
 				if got := box.timelineVerdicts(); !slices.Equal(got, slices.Repeat([]verdict{verdictBlock, verdictAllow}, 3)) {
@@ -108,68 +96,43 @@ func TestRealClientCache(t *testing.T) {
 				if ran := box.read("user-hooks"); strings.Contains(ran, "x1") || strings.Count(ran, "x\n") != 6 {
 					t.Errorf("the user's hook ran %q", ran)
 				}
-				if sessions, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*-*-*-*-*.jsonl")); len(sessions) != 1 {
-					t.Errorf("session files: %q", sessions)
-				}
+				box.expectOneSession()
 			})
 		})
 	}
 }
 
-// measureShares prints and checks the shares of a run: each review's first
-// request against the agent's last one before it and against the review before
-// it, and each of the agent's requests against the one before.
+// measureShares prints and checks the shares of a run: each review's first request against the agent's last one before
+// it and against the review before it, and each of the agent's requests against the one before.
 func measureShares(t *testing.T, requests []apiRequest, keep bool) {
 	t.Helper()
-	var agent, review []string
-	last := ""
+	var agent, review, last apiRequest
 	for _, r := range requests {
-		blocks := r.blocks(t)
 		switch {
-		case r.Kind == "review" && last != "review":
-			toAgent, toReview := share(agent, blocks), share(review, blocks)
-			if review == nil {
-				toReview = 1
+		case r.Kind == "review" && last.Kind != "review":
+			toAgent, toReview := share(t, agent, r), 1.0
+			if review.Body != nil {
+				toReview = share(t, review, r)
 			}
 			t.Logf("review: %.1f%% of the agent's last request, %.1f%% of the review before", 100*toAgent, 100*toReview)
 			if keep && toAgent < 0.95 || !keep && toReview < 0.95 {
 				t.Errorf("a review shares too little")
 			}
-			review = blocks
+			review = r
 		case r.Kind == "agent":
-			if agent != nil {
-				own := share(agent, blocks)
+			if agent.Body != nil {
+				own := share(t, agent, r)
 				t.Logf("agent: %.1f%% of its last request", 100*own)
 				if own < 0.99 {
 					t.Errorf("the agent's next request does not repeat its last one")
 				}
 			}
-			agent = blocks
+			agent = r
 		}
 		if r.Kind != "side" {
-			last = r.Kind
+			last = r
 		}
 	}
-}
-
-// Older versions find a session only from its project directory.
-func TestRealClientChangedDirectory(t *testing.T) {
-	forClients(t, func() script {
-		return script{
-			agent: []apiReply{
-				replyTool("Bash", `{"command":"mkdir -p sub/dir && cd sub/dir && pwd","description":"go"}`),
-				replyText("first answer"), replyText("second answer"),
-			},
-			reviewer: []apiReply{replyVerdict(false, "not yet"), replyVerdict(true, "")},
-		}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"pwd >>$HOME/cwd"}]}]}}`)
-		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "go there")
-		expectRun(t, box, got, "second answer", verdictBlock, verdictAllow)
-		if cwd := box.read("cwd"); !strings.Contains(cwd, "/sub/dir") {
-			t.Errorf("the agent's hooks ran in %q: the test shows nothing", cwd)
-		}
-	})
 }
 
 // After EnterWorktree the reviewer stands in the worktree, or is told of it where
@@ -249,8 +212,7 @@ func TestRealClientTools(t *testing.T) {
 	})
 }
 
-// mcpServer makes the program an MCP server of the user's whose tools a rule of
-// the user's allows.
+// mcpServer makes the program an MCP server of the user's whose tools a rule of the user's allows.
 func (box *sandbox) mcpServer(program string) {
 	box.t.Helper()
 	state := strings.TrimSpace(box.read(".claude.json"))
@@ -258,17 +220,19 @@ func (box *sandbox) mcpServer(program string) {
 	box.setSettings(`{"permissions":{"allow":["mcp__x"]}}`)
 }
 
-// The reviewer has the session's model and its directories.
+// The reviewer has the session's model and its directories, and finds the session where the agent has changed its own:
+// older versions look in the project directory only.
 func TestRealClientModelAndDirectories(t *testing.T) {
-	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		box.write("../other/far.txt", 0o600, "far away\n")
 		other := filepath.Join(filepath.Dir(box.home), "other")
 		api := newScriptedAPI(t, script{
-			agent:    []apiReply{replyText("the answer")},
+			agent:    []apiReply{bash("mkdir -p sub/dir && cd sub/dir && pwd"), replyText("the answer")},
 			reviewer: []apiReply{replyTool("Read", fmt.Sprintf(`{"file_path":%q}`, other+"/far.txt")), replyVerdict(true, "")},
 		})
 		box.use(api)
-		got := box.run(60*time.Second, "hello", "ccc", "--supervisor", "--", "-p", "--model", "haiku", "--add-dir", other)
+		box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"pwd >>$HOME/cwd"}]}]}}`)
+		got := box.run(60*time.Second, "hello", "ccc", "--supervisor", "--", "-p", "--model", "haiku", "--permission-mode", "bypassPermissions", "--add-dir", other)
 		expectRun(t, box, got, "the answer", verdictAllow)
 		for i, review := range api.requests("review") {
 			if model := api.requests("agent")[0].Model; review.Model != model || !strings.Contains(model, "haiku") {
@@ -277,6 +241,9 @@ func TestRealClientModelAndDirectories(t *testing.T) {
 		}
 		if text := api.requests("review")[1].last("user"); !strings.Contains(text, "far away") {
 			t.Errorf("the reviewer read %q", text)
+		}
+		if cwd := box.read("cwd"); !strings.Contains(cwd, "/sub/dir") {
+			t.Errorf("the agent's hooks ran in %q: the test shows nothing", cwd)
 		}
 	})
 }

@@ -30,9 +30,8 @@ func TestRealClientLoop(t *testing.T) {
 			},
 		}
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.write(".claude/user-hook.sh", 0o700, "#!/bin/sh\necho \"hook=$CCC_SUPERVISOR_HOOK\" >>\"$HOME/user-hooks\"\n")
 		box.setSettings(`{"permissions":{"allow":["Edit","Write","NotebookEdit"]},
-			"hooks":{"Stop":[{"hooks":[{"type":"command","command":"` + box.home + `/.claude/user-hook.sh"}]}]}}`)
+			"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo \"hook=$CCC_SUPERVISOR_HOOK\" >>$HOME/user-hooks"}]}]}}`)
 		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--permission-mode", "bypassPermissions", "fix the <bug>")
 		expectRun(t, box, got, "second answer", verdictBlock, verdictAllow)
 
@@ -44,20 +43,16 @@ func TestRealClientLoop(t *testing.T) {
 			t.Errorf("the agent got %q", text)
 		}
 		for i, r := range reviews {
-			if !strings.Contains(r.System, strings.TrimSpace(defaultPrompt.zh)) {
-				t.Errorf("review request %d lacks the prompt in its system prompt", i)
-			}
-			for _, want := range []string{"fix the <bug>", "assistant: first answer"} {
-				if !strings.Contains(r.text(), want) {
-					t.Errorf("review request %d lacks %q", i, want)
-				}
+			if text := r.text(); !strings.Contains(r.System, strings.TrimSpace(defaultPrompt.zh)) ||
+				!strings.Contains(text, "fix the <bug>") || !strings.Contains(text, "assistant: first answer") {
+				t.Errorf("review request %d lacks the prompt, the request or the answer", i)
 			}
 		}
 		if last := reviews[len(reviews)-1].text(); !strings.Contains(last, "assistant: second answer") || !strings.Contains(last, "上次反馈\n"+feedback) {
 			t.Errorf("the second review does not see the second answer and the last feedback")
 		}
 		entries, _ := os.ReadDir(box.work)
-		if notes, _ := os.ReadFile(filepath.Join(box.work, "notes.txt")); string(notes) != "a note\n" || len(entries) != 1 {
+		if notes := box.read("../work/notes.txt"); notes != "a note\n" || len(entries) != 1 {
 			t.Errorf("the reviewer changed the work: %q, %v", notes, entries)
 		}
 		var used tokens
@@ -73,145 +68,87 @@ func TestRealClientLoop(t *testing.T) {
 		if ran := box.read("user-hooks"); ran != "hook=\nhook=\n" {
 			t.Errorf("the user's hook ran %q, want twice for the agent, never in the reviewer", ran)
 		}
-		if sessions, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*-*-*-*-*.jsonl")); len(sessions) != 1 {
-			t.Errorf("the reviewer left session files: %q", sessions)
-		}
+		box.expectOneSession()
 	})
 }
 
-// Ten rejections in a row are the default limit; the client itself would end
-// the turn after eight.
-func TestRealClientTenRejections(t *testing.T) {
+// expectOneSession fails the test if a reviewer has left a session of its own.
+func (box *sandbox) expectOneSession() {
+	box.t.Helper()
+	if sessions, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*-*-*-*-*.jsonl")); len(sessions) != 1 {
+		box.t.Errorf("sessions: %q", sessions)
+	}
+}
+
+// Ten rejections in a row are the default limit of a launched session: the client itself would end the turn after eight, as
+// it does in a session that ccc did not launch. There too the turn ends by ccc's limit, and not by force.
+func TestRealClientLimit(t *testing.T) {
 	forClients(t, func() script {
 		s := script{reviewer: []apiReply{replyVerdict(false, "not yet")}}
-		for i := range 12 {
+		for i := range 20 {
 			s.agent = append(s.agent, replyText(fmt.Sprint("answer ", i+1)))
 		}
 		return s
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-		want := slices.Repeat([]verdict{verdictBlock}, 10)
-		expectRun(t, box, got, "answer 11", append(want, verdictLimit)...)
-		if reviews := api.requests("review"); len(reviews) != 10 {
-			t.Errorf("%d reviews, want 10", len(reviews))
+		launched := box.run(300*time.Second, "", "ccc", "--supervisor", "-p", "launched")
+		plain := box.run(300*time.Second, "", "claude", "-p", "/supervisor plain", "--output-format", "stream-json", "--verbose")
+		want := []string{"launched:" + strings.Repeat(" block", 10) + " limit", "plain:" + strings.Repeat(" block", 8) + " limit"}
+		if got := box.supervised(); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		if launched.stdout != "answer 11\n" || !strings.Contains(plain.stdout, `"result":"answer 20"`) || strings.Contains(plain.stdout, "blocked the turn from ending") {
+			t.Errorf("%+v\n%.2000s", launched, plain.stdout)
 		}
 	})
 }
 
-// In a session that ccc did not launch the client's own limit holds, eight; the turn ends by ccc's, with its message,
-// and not by force.
-func TestRealClientUnlaunchedLimit(t *testing.T) {
-	forClients(t, func() script {
-		s := script{reviewer: []apiReply{replyVerdict(false, "not yet")}}
-		for i := range 12 {
-			s.agent = append(s.agent, replyText(fmt.Sprint("answer ", i+1)))
-		}
-		return s
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.launch() // of another session, which leaves the hooks
-		got := box.run(120*time.Second, "", "claude", "-p", "/supervisor do it", "--output-format", "stream-json", "--verbose")
-		want := append(slices.Repeat([]verdict{verdictBlock}, 8), verdictLimit)
-		if verdicts := box.timelineVerdicts(); !slices.Equal(verdicts, want) || !strings.Contains(got.stdout, `"result":"answer 9"`) || strings.Contains(got.stdout, "blocked the turn from ending") {
-			t.Errorf("verdicts %q, %.2000s", verdicts, got.stdout)
-		}
-	})
-}
-
+// The reviewer decides a question for the user, or leaves it to the user, as it also does where it gives no verdict.
 func TestRealClientQuestion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs tmux")
 	}
-	expectRequest := func(t *testing.T, api *scriptedAPI) {
-		t.Helper()
-		text := api.await(t, "review", 1, 120*time.Second)[0].last("user")
-		for _, want := range []string{"Which database?", "SQLite", "one file", "Postgres", "a server", "问题还没有显示给用户"} {
+	reviews := map[string]apiReply{"refused": replyVerdict(false, "decide yourself: SQLite is enough"), "allowed": replyVerdict(true, ""), "unclear": replyText("I can not tell.")}
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		var api *scriptedAPI
+		api = box.answering(func(r apiRequest) apiReply {
+			request := r.request()
+			switch asked := len(api.requests("agent")); {
+			case r.Kind != "review" && asked%2 == 1:
+				return replyTool(askUserQuestion, question)
+			case r.Kind != "review":
+				return replyText("the agent goes on")
+			case strings.Contains(request, "问题还没有显示给用户"):
+				_, last, _ := strings.Cut(request, fmt.Sprintf("[%d] to be ", (len(api.requests("agent"))+1)/2))
+				return reviews[strings.Fields(last)[0]]
+			}
+			return replyVerdict(true, "")
+		})
+		tty := box.start()
+		for i, review := range []string{"refused", "allowed", "unclear"} {
+			tty.prompt("to be " + review)
+			if review != "refused" {
+				tty.waitFor("one file", 90*time.Second)
+				time.Sleep(time.Second) // keys pressed before the dialog is ready are lost
+				tty.keys("Enter")
+				tty.shows(60*time.Second, func(screen string) bool { return !strings.Contains(screen, "one file") })
+			}
+			box.awaitVerdicts(2 * (i + 1)) // of the question, and of the stop
+			if screen := tty.screen(); review == "refused" && strings.Contains(screen, "one file") {
+				t.Errorf("the user saw the dialog:\n%s", screen)
+			}
+		}
+		want := []verdict{verdictBlock, verdictAllow, verdictAllow, verdictAllow, verdictFailed, verdictAllow}
+		if got := box.timelineVerdicts(); !slices.Equal(got, want) {
+			t.Errorf("verdicts %q", got)
+		}
+		text := api.requests("review")[0].last("user")
+		for _, want := range []string{"Which database?", "SQLite", "one file", "Postgres", "a server"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the reviewer's request lacks %q:\n%s", want, text)
 			}
 		}
-	}
-	t.Run("refused", func(t *testing.T) {
-		forClients(t, func() script {
-			return script{
-				agent:    []apiReply{replyTool(askUserQuestion, question), replyText("I chose SQLite.")},
-				reviewer: []apiReply{replyVerdict(false, "decide yourself: SQLite is enough"), replyVerdict(true, "")},
-			}
-		}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-			tty := box.start()
-			tty.prompt("set up storage")
-			expectRequest(t, api)
-			agent := api.await(t, "agent", 2, 120*time.Second)
-			if text := agent[1].last("user"); !strings.Contains(text, "decide yourself: SQLite is enough") {
-				t.Errorf("the agent got %q", text)
-			}
-			tty.waitFor("I chose SQLite.", 90*time.Second)
-			if screen := tty.screen(); strings.Contains(screen, "one file") {
-				t.Errorf("the user saw the dialog:\n%s", screen)
-			}
-			api.await(t, "review", 2, 120*time.Second)
-		})
-	})
-	t.Run("allowed", func(t *testing.T) {
-		forClients(t, func() script {
-			return script{
-				agent:    []apiReply{replyTool(askUserQuestion, question), replyText("As you wish.")},
-				reviewer: []apiReply{replyVerdict(true, "")},
-			}
-		}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-			tty := box.start()
-			tty.prompt("set up storage")
-			expectRequest(t, api)
-			tty.waitFor("one file", 90*time.Second)
-			time.Sleep(time.Second) // keys pressed before the dialog is ready are lost
-			tty.keys("Enter")
-			tty.waitFor("As you wish.", 90*time.Second)
-			box.awaitVerdicts(2) // of the question, and of the stop
-		})
-	})
-}
-
-// A review that does not take place lets the agent end, and tells people.
-func TestRealClientReviewFails(t *testing.T) {
-	const secret = "UNIQUE-ERROR-TEXT"
-	malformed := replyTool("StructuredOutput", `{"verdict":"`+secret+`"}`)
-	tests := []struct {
-		name   string
-		reply  apiReply
-		logged string
-	}{
-		{"401", replyError(401, "authentication_error", secret), secret},
-		{"529", replyError(529, "overloaded_error", secret), "API Error"},
-		{"malformed_verdicts", malformed, "error_max_structured_output_retries"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			forClients(t, func() script {
-				return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{test.reply}}
-			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-				expectRun(t, box, got, "the answer", verdictFailed)
-				if n := len(api.requests("agent")); n != 1 {
-					t.Errorf("%d agent requests, want 1: the error must not send the agent back", n)
-				}
-				if !strings.Contains(box.log(), test.logged) {
-					t.Errorf("the log lacks %q", test.logged)
-				}
-			})
-		})
-	}
-}
-
-func TestRealClientNoSuchSession(t *testing.T) {
-	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		event := `{"session_id":"01234567-89ab-4cde-8f01-23456789abcd","hook_event_name":"Stop","cwd":"` + box.work + `"}`
-		got := box.hook(event)
-		if got.code != 0 || got.stdout != "" {
-			t.Errorf("got %+v, want no decision and exit 0", got)
-		}
-		for _, told := range []string{got.stderr, box.log()} {
-			if !strings.Contains(told, "No conversation found") {
-				t.Errorf("not told: %q", told)
-			}
+		if text := api.requests("agent")[1].last("user"); !strings.Contains(text, "decide yourself: SQLite is enough") {
+			t.Errorf("the agent got %q", text)
 		}
 	})
 }
@@ -226,8 +163,7 @@ func hangingReview() script {
 	}
 }
 
-// awaitHook waits until the reviewer's Bash command runs and returns the pid of
-// the hook that waits for the review.
+// awaitHook waits until the reviewer's Bash command runs and returns the pid of the hook that waits for the review.
 func (box *sandbox) awaitHook(timeout time.Duration) (pid int) {
 	box.t.Helper()
 	for deadline := time.Now().Add(timeout); ; time.Sleep(20 * time.Millisecond) {
@@ -246,12 +182,11 @@ func (box *sandbox) awaitHook(timeout time.Duration) (pid int) {
 	}
 }
 
-// expectNoReviewer fails the test when anything of a review is alive a second
-// from now.
-func (box *sandbox) expectNoReviewer() {
+// expectNoReviewer fails the test when anything of a review is alive so long from now.
+func (box *sandbox) expectNoReviewer(within time.Duration) {
 	box.t.Helper()
 	var left []string
-	for deadline := time.Now().Add(time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		left = nil
 		for _, process := range box.processes() {
 			if strings.Contains(process, "--fork-session") || strings.Contains(process, "sleep 30") || strings.Contains(process, guardSubcommand) {
@@ -262,38 +197,34 @@ func (box *sandbox) expectNoReviewer() {
 			return
 		}
 	}
-	box.t.Errorf("alive a second later: %q", left)
+	box.t.Errorf("alive %v later: %q", within, left)
 }
 
+// However a review ends before its verdict, nothing of it is left within a second, and the agent stops. A switch is noticed
+// within half a second; Esc sends SIGTERM.
 func TestRealClientInterrupted(t *testing.T) {
-	tests := []struct {
-		name string
-		end  func(t *testing.T, hook int)
-		want string
+	tests := map[string]struct {
+		end    func(box *sandbox, hook int)
+		logged string
 	}{
-		{"deadline", func(t *testing.T, hook int) {
-			for deadline := time.Now().Add(40 * time.Second); syscall.Kill(hook, 0) == nil; time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("the hook outlives its deadline")
-				}
+		"deadline": {func(box *sandbox, hook int) {
+			for deadline := time.Now().Add(40 * time.Second); syscall.Kill(hook, 0) == nil && time.Now().Before(deadline); {
+				time.Sleep(10 * time.Millisecond)
 			}
 		}, "no verdict within 20s"},
-		{"sigterm", func(t *testing.T, hook int) { syscall.Kill(hook, syscall.SIGTERM) }, "it was interrupted"},
-		{"sigkill", func(t *testing.T, hook int) { syscall.Kill(hook, syscall.SIGKILL) }, ""},
+		"sigkill":      {func(_ *sandbox, hook int) { syscall.Kill(hook, syscall.SIGKILL) }, ""},
+		"switched_off": {func(box *sandbox, _ int) { box.run(10*time.Second, "", "ccc", "supervisor-mode", "off") }, "switched off during the review"},
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
 			forClients(t, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":20,"permission_mode":"bypassPermissions"}}`)
 				done := make(chan commandResult, 1)
 				go func() { done <- box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello") }()
-				test.end(t, box.awaitHook(30*time.Second))
-				box.expectNoReviewer()
-				if got := <-done; got.code != 0 || strings.TrimSpace(got.stdout) != "the answer" {
+				test.end(box, box.awaitHook(30*time.Second))
+				box.expectNoReviewer(1600 * time.Millisecond)
+				if got := <-done; got.code != 0 || strings.TrimSpace(got.stdout) != "the answer" || !strings.Contains(box.log(), test.logged) {
 					t.Errorf("the session ended with %+v", got)
-				}
-				if !strings.Contains(box.log(), test.want) {
-					t.Errorf("the log lacks %q", test.want)
 				}
 			})
 		})
@@ -308,135 +239,89 @@ func TestRealClientEscape(t *testing.T) {
 		box.awaitHook(30 * time.Second)
 		tty.waitFor("[SUPERVISOR] 正在审查工作", 90*time.Second)
 		tty.keys("Escape")
-		time.Sleep(500 * time.Millisecond)
-		box.expectNoReviewer()
+		box.expectNoReviewer(3 * time.Second) // Claude Code takes some time for the key
 		tty.waitFor("the answer", 5*time.Second)
-	})
-}
-
-// After the limit the next request of the user's is reviewed again; what happened
-// to the one before was told at once, and so it is after a failure.
-func TestRealClientFreshBudget(t *testing.T) {
-	forClients(t, func() script {
-		return script{agent: []apiReply{replyText("first answer"), replyText("second answer"), replyText("third answer"), replyText("fourth answer")},
-			reviewer: []apiReply{replyVerdict(false, "not yet"), replyVerdict(true, ""), replyError(401, "authentication_error", "refused")}}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
-		tty := box.start()
-		tty.prompt("first request")
-		box.awaitVerdicts(2)
-		tty.prompt("second request")
-		tty.waitFor("审查次数已用完", 90*time.Second)
-		box.awaitVerdicts(3)
-		tty.prompt("third request")
-		box.awaitVerdicts(4)
-		if screen := tty.screen(); strings.Count(unspaced(screen), "审查次数已用完") != 1 {
-			t.Errorf("told more than once:\n%s", screen)
-		}
-		if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictBlock, verdictLimit, verdictAllow, verdictFailed}) {
-			t.Errorf("verdicts %q", got)
-		}
-		tty.waitFor("审查失败", 90*time.Second)
-		tty.prompt("fourth request")
-		box.awaitVerdicts(5)
-		if screen := tty.screen(); strings.Contains(unspaced(screen), "上一次审查失败") {
-			t.Errorf("told again:\n%s", screen)
+		if !olderThan(client.version, "2.1.200") { // 2.1.120 kills all at once
+			tty.waitUntil("what ended the review, in the log", 10*time.Second, func(string) bool { return strings.Contains(box.log(), errToldToEnd.Error()) })
 		}
 	})
 }
 
-// What models write in the place of the schema's verdict is read; what is no
-// verdict is refused with its text, and leaves a question to the user.
+// What models write in the place of the schema's verdict is read; what is no verdict is refused with its text.
 func TestRealClientVerdictInText(t *testing.T) {
-	t.Run("stop", func(t *testing.T) {
-		forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-			api := newAnsweringAPI(t, "", byIteration(func(apiRequest) apiReply { return replyText("done") },
-				replyText("I do not say [TASK_COMPLETED] yet."),
-				replyText("```json\n{\"verdict\": {\"allowStop\": \"no\", \"feedback\": [\"add tests\", \"fix the race\"]}}\n```"),
-				replyText("{\"allow_stop\": True, // all of it\n \"feedback\": \"\",}\nI read main.go: func f() { return }")))
-			box.use(api)
-			got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-			expectRun(t, box, got, "done", verdictBlock, verdictBlock, verdictAllow)
-			agent := api.requests("agent")
-			if text := agent[1].last("user"); !strings.Contains(text, "I do not say [TASK_COMPLETED] yet.") {
-				t.Errorf("the agent got %q", text)
-			}
-			if text := agent[2].last("user"); !strings.Contains(text, "add tests") || !strings.Contains(text, "fix the race") || strings.Contains(text, "{") {
-				t.Errorf("the agent got %q", text)
-			}
-		})
-	})
-	t.Run("question", func(t *testing.T) {
-		forNewest(t, func() script {
-			return script{
-				agent:    []apiReply{replyTool(askUserQuestion, question), replyText("As you wish.")},
-				reviewer: []apiReply{replyText("I can not tell.")},
-			}
-		}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-			tty := box.start()
-			tty.prompt("set up storage")
-			tty.waitFor("one file", 60*time.Second)
-		})
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		api := box.answering(byIteration(func(apiRequest) apiReply { return replyText("done") },
+			replyText("I do not say [TASK_COMPLETED] yet."),
+			replyText("```json\n{\"verdict\": {\"allowStop\": \"no\", \"feedback\": [\"add tests\", \"fix the race\"]}}\n```"),
+			replyText("{\"allow_stop\": True, // all of it\n \"feedback\": \"\",}\nI read main.go: func f() { return }")))
+		got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+		expectRun(t, box, got, "done", verdictBlock, verdictBlock, verdictAllow)
+		agent := api.requests("agent")
+		if text := agent[1].last("user"); !strings.Contains(text, "I do not say [TASK_COMPLETED] yet.") {
+			t.Errorf("the agent got %q", text)
+		}
+		if text := agent[2].last("user"); !strings.Contains(text, "add tests") || !strings.Contains(text, "fix the race") || strings.Contains(text, "{") {
+			t.Errorf("the agent got %q", text)
+		}
 	})
 }
 
 // Where claude runs no hooks, ccc refuses to say that it supervises.
 func TestRealClientHookless(t *testing.T) {
+	const muted = `{"disableAllHooks":true}`
+	type file struct{ name, content string }
 	tests := []struct {
-		name, file, content, variable string
-		args                          []string
+		args, variable string
+		file           file
 	}{
-		{name: "bare", args: []string{"--bare"}},
-		{name: "safe_mode", args: []string{"--safe-mode"}},
-		{name: "restricted", args: []string{"--restricted"}},
-		{name: "sources", args: []string{"--setting-sources", "project,local"}},
-		{name: "settings", args: []string{"--settings", `{"disableAllHooks":true}`}},
-		{name: "simple", variable: "CLAUDE_CODE_SIMPLE=1"},
-		{name: "safe_mode_variable", variable: "CLAUDE_CODE_SAFE_MODE=1"},
-		{name: "restricted_variable", variable: "CLAUDE_CODE_RESTRICTED=1"},
-		{name: "project", file: "../work/.claude/settings.json", content: `{"disableAllHooks":true}`},
-		{name: "local", file: "../work/.claude/settings.local.json", content: `{"disableAllHooks":true}`},
-		{name: "users_variable", file: ".claude/settings.json", content: `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`},
+		{args: "--bare"}, {args: "--safe-mode"}, {args: "--restricted"}, {args: "--setting-sources project,local"}, {args: "--settings " + muted},
+		{variable: "CLAUDE_CODE_SIMPLE=1"}, {variable: "CLAUDE_CODE_SAFE_MODE=1"}, {variable: "CLAUDE_CODE_RESTRICTED=1"},
+		{file: file{"../work/.claude/settings.json", muted}}, {file: file{"../work/.claude/settings.local.json", muted}},
+		{file: file{".claude/settings.json", `{"env":{"CLAUDE_CODE_SIMPLE":"1"},`}}, // at the head of what is there
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			forNewest(t, func() script {
-				return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
-			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.launch() // the hooks are there
-				if test.file != "" {
-					text := test.content
-					if test.file == ".claude/settings.json" {
-						text = strings.Replace(box.settings(), "{", strings.TrimSuffix(text, "}")+",", 1)
-					}
-					box.write(test.file, 0o600, text)
-				}
-				box.vars = append(box.vars, test.variable, "CCC_SUPERVISOR=1")
-				plain := append([]string{"claude", "-p"}, test.args...)
-				if got := box.run(60*time.Second, "hello", plain...); len(api.requests("review")) != 0 {
-					t.Errorf("claude runs the hooks: there is nothing to refuse: %+v", got)
-				}
-				asked := len(api.requests(""))
-				got := box.run(60*time.Second, "hello", append([]string{"ccc", "--supervisor", "--", "-p"}, test.args...)...)
-				if want := map[bool]int{true: 2, false: 1}[len(test.args) > 0]; got.code != want || !strings.Contains(got.stderr, "nothing would be reviewed") || strings.Contains(got.stderr, "enabled") {
-					t.Errorf("got %+v, want a refusal with exit code %d", got, want)
-				}
-				if len(api.requests("")) != asked {
-					t.Error("claude was started")
-				}
-			})
-		})
-	}
+	forNewest(t, func() script {
+		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.launch() // the hooks are there
+		vars := append(box.vars, "CCC_SUPERVISOR=1")
+		for _, test := range tests {
+			before := box.settings()
+			if test.file.name == ".claude/settings.json" {
+				test.file.content += before[1:]
+			}
+			if test.file.name != "" {
+				box.write(test.file.name, 0o600, test.file.content)
+			}
+			box.vars = append(slices.Clone(vars), test.variable)
+			args := strings.Fields(test.args)
+			if got := box.run(60*time.Second, "hello", append([]string{"claude", "-p"}, args...)...); len(api.requests("review")) != 0 {
+				t.Errorf("%v: claude runs the hooks, there is nothing to refuse: %+v", test, got)
+			}
+			asked := len(api.requests(""))
+			got := box.run(60*time.Second, "hello", append([]string{"ccc", "--supervisor", "--", "-p"}, args...)...)
+			if want := map[bool]int{true: 2, false: 1}[len(args) > 0]; got.code != want || !strings.Contains(got.stderr, "nothing would be reviewed") || strings.Contains(got.stderr, "enabled") {
+				t.Errorf("%v: got %+v, want a refusal with exit code %d", test, got, want)
+			}
+			if len(api.requests("")) != asked {
+				t.Errorf("%v: claude was started", test)
+			}
+			os.RemoveAll(filepath.Join(box.work, ".claude"))
+			box.setSettings(before)
+		}
+	})
 }
 
-// What a review leaves to the user is shown to the user, in the session.
+// What a review leaves to the user, a failure and the limit are shown to the user, once, in the session. The next request
+// is reviewed again.
 func TestRealClientShown(t *testing.T) {
-	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		box.answering(func(r apiRequest) apiReply {
 			request := r.last("user")
 			switch {
 			case r.Kind != "review":
 				return replyText("the answer")
+			case strings.Contains(request, "fourth request"):
+				return replyVerdict(true, "and push it")
 			case strings.Contains(request, "third request"):
 				return replyVerdict(false, "not yet")
 			case strings.Contains(request, "second request"):
@@ -444,21 +329,26 @@ func TestRealClientShown(t *testing.T) {
 			}
 			return replyVerdict(true, "rotate the key yourself")
 		})
-		box.use(api)
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 		tty := box.start()
 		tty.prompt("first request")
 		tty.waitFor("本会话受监督：每个请求最多审查 1 次。实时查看: ccc log -f", 90*time.Second)
 		tty.waitFor("rotate the key yourself", 90*time.Second)
-		box.awaitVerdicts(1)
 		tty.prompt("second request")
 		tty.waitFor("审查失败", 90*time.Second)
 		tty.waitFor("the key is gone", 90*time.Second)
-		box.awaitVerdicts(2)
 		tty.prompt("third request")
 		tty.waitFor("审查次数已用完", 90*time.Second)
-		if screen := unspaced(tty.screen()); strings.Contains(screen, "上一次审查失败") || strings.Count(screen, "本会话受监督") > 1 {
-			t.Errorf("told twice:\n%s", screen)
+		tty.prompt("fourth request")
+		tty.waitFor("and push it", 90*time.Second)
+		screen := unspaced(tty.screen())
+		for _, once := range []string{"上一次审查失败", "上一个请求的审查次数", "本会话受监督"} {
+			if strings.Count(screen, once) > 1 || once != "本会话受监督" && strings.Contains(screen, once) {
+				t.Errorf("told twice:\n%s", screen)
+			}
+		}
+		if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictAllow, verdictFailed, verdictBlock, verdictLimit, verdictAllow}) {
+			t.Errorf("verdicts %q", got)
 		}
 	})
 }

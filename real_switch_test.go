@@ -1,124 +1,84 @@
 package main
 
+// Supervision switched on and off in the real Claude Code.
+
 import (
-	"path/filepath"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 )
 
-// Supervision switched on and off in the real Claude Code.
-
-// The later of a launch and a switch counts, and a switch stays with the client
-// over /clear.
-func TestRealClientSwitchKept(t *testing.T) {
-	answers := func() script {
-		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
-	}
-	t.Run("launched_again", func(t *testing.T) {
-		forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-			box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-			files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
-			session := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(files[0]), "supervisor-"), "-events.jsonl")
-			if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", session[:8]); got.stdout != "off\n" {
-				t.Fatalf("%+v", got)
-			}
-			if got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "--resume", session, "more"); !strings.Contains(got.stderr, "enabled") {
-				t.Errorf("%+v", got)
-			}
-			if n := box.reviewed(); n != 2 {
-				t.Errorf("%d reviews, want 2", n)
-			}
-		})
-	})
-	for _, mode := range []string{"on", "off"} {
-		t.Run("clear_"+mode, func(t *testing.T) {
-			forClients(t, answers, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.launch()
-				command := []string{"ccc", "--supervisor"}
-				if mode == "on" {
-					command = []string{"claude"}
-				}
-				tty := box.open(command...)
-				tty.prompt("/supervisor " + mode)
-				tty.waitFor("监督已", 90*time.Second)
-				tty.prompt("/clear")
-				time.Sleep(1500 * time.Millisecond)
-				tty.prompt("hello")
-				if mode == "on" {
-					api.await(t, "review", 1, 120*time.Second)
-					return
-				}
-				tty.waitFor("the answer", 90*time.Second)
-				time.Sleep(2 * time.Second)
-				if n := box.reviewed(); n != 0 {
-					t.Errorf("%d reviews after off and /clear", n)
-				}
-			})
-		})
-	}
-}
-
-// /supervisor in a running session, and the same from another terminal.
+// /supervisor in a running session, and the same from another terminal. A switch stays with the client over /clear.
 func TestRealClientSwitched(t *testing.T) {
-	forClients(t, func() script {
-		return script{agent: []apiReply{replyText("first answer"), replyText("second answer"), replyText("third answer"), replyText("fourth answer")},
-			reviewer: []apiReply{replyVerdict(true, "")}}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		var api *scriptedAPI
+		api = box.answering(func(r apiRequest) apiReply {
+			if r.Kind == "review" {
+				return replyVerdict(true, "")
+			}
+			return replyText(fmt.Sprint("answer ", len(api.requests("agent"))))
+		})
 		tty := box.start()
-		settle := func(answer string) {
+		submit := func(prompt, answer string, reviews int) {
+			t.Helper()
+			tty.prompt(prompt)
 			tty.waitFor(answer, 90*time.Second)
-			time.Sleep(1500 * time.Millisecond)
+			if reviews > 0 {
+				api.await(t, "review", reviews, 90*time.Second)
+			}
+			tty.waitUntil("an idle client", 90*time.Second, func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") })
+			if n := box.reviewed(); n != reviews {
+				t.Errorf("%s: %d reviews, want %d", prompt, n, reviews)
+			}
 		}
-		tty.prompt("/supervisor off")
-		tty.waitFor("监督已关闭：Agent", 90*time.Second)
+		submit("/supervisor off", "监督已关闭：Agent", 0)
 		if n := len(api.requests("agent")); n != 0 {
 			t.Errorf("switching off took %d model calls", n)
 		}
-		tty.prompt("hello")
-		settle("first answer")
-		if n := len(api.requests("review")); n != 0 {
-			t.Errorf("%d reviews while switched off", n)
-		}
-		tty.prompt("/supervisor do the <task>")
-		box.awaitVerdicts(1)
+		submit("hello", "answer 1", 0)
+		submit("/supervisor do the <task>", "answer 2", 1)
 		if text := api.requests("agent")[1].last("user"); !strings.Contains(text, "do the <task>") {
 			t.Errorf("the agent got %q", text)
 		}
-		if n := len(api.requests("review")); n != 1 {
-			t.Errorf("%d reviews after the task, want 1", n)
-		}
-		files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
-		session := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(files[0]), "supervisor-"), "-events.jsonl")
-		if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", session); got.stdout != "off\n" {
+		if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off"); got.stdout != "off\n" {
 			t.Errorf("got %+v", got)
 		}
-		tty.prompt("more")
-		settle("third answer")
-		if n := len(api.requests("review")); n != 1 {
-			t.Errorf("%d reviews after the switch from outside, want 1", n)
+		submit("more", "answer 3", 1)
+		submit("/supervisor", "监督：off", 1)
+		empty := func(shown string) {
+			tty.prompt("/clear")
+			tty.waitUntil("an empty conversation", 60*time.Second, func(screen string) bool { return !strings.Contains(screen, shown) })
 		}
-		tty.prompt("/supervisor")
-		tty.waitFor("监督：off", 90*time.Second)
+		empty("answer 3")
+		submit("still off", "answer 4", 1)
+		submit("/supervisor on", "监督已打开", 1)
+		empty("answer 4")
+		submit("still on", "answer 5", 2)
 	})
 }
 
-// Switched off from another terminal, a review that runs ends at once and blocks
-// nothing.
-func TestRealClientSwitchedDuringReview(t *testing.T) {
-	forNewest(t, hangingReview, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"permission_mode":"bypassPermissions"}}`)
-		done := make(chan commandResult, 1)
-		go func() { done <- box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello") }()
-		box.awaitHook(30 * time.Second)
-		files, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
-		session := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(files[0]), "supervisor-"), "-events.jsonl")
-		box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", session)
-		time.Sleep(600 * time.Millisecond)
-		box.expectNoReviewer()
-		expectRun(t, box, <-done, "the answer", verdictFailed)
-		if got := box.run(10*time.Second, "", "ccc", "log", session); !strings.Contains(got.stdout, "switched off during the review") {
-			t.Errorf("the story is %s", got.stdout)
+// What follows /supervisor: a task at any white space, a word that means a mode
+// and is none, and a command that is the user's own.
+func TestRealClientSlashCommand(t *testing.T) {
+	forClients(t, func() script {
+		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.run(60*time.Second, "/supervisor disable", "ccc", "--supervisor", "-p")
+		if n := len(api.requests("agent")); n != 0 {
+			t.Errorf("a word that means off reached the model %d times", n)
+		}
+		got := box.run(60*time.Second, "/supervisor\nwrite the tests", "ccc", "--supervisor", "-p")
+		if agent := api.requests("agent"); len(agent) != 1 || !strings.Contains(agent[0].last("user"), "write the tests") {
+			t.Errorf("the task did not reach the agent once: %v %+v", api, got)
+		}
+		if n := box.reviewed(); n != 1 {
+			t.Errorf("%d reviews of the task, want 1", n)
+		}
+		box.write(".claude/commands/supervisor.md", 0o600, "my own command: $ARGUMENTS\n")
+		box.run(60*time.Second, "/supervisor off", "ccc", "--supervisor", "-p")
+		if agent := api.requests("agent"); len(agent) != 2 || !strings.Contains(agent[1].last("user"), "my own command: off") {
+			t.Errorf("the user's own command did not reach the agent: %v", api)
 		}
 	})
 }

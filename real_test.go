@@ -4,6 +4,7 @@ package main
 // from npm where they are not there yet, and the table of the results.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -20,10 +21,8 @@ import (
 // realClient is an installed Claude Code.
 type realClient struct{ path, version string }
 
-// realClients returns the clients that CCC_REAL_CLAUDE lists, separated by
-// commas: versions or tags on npm (2.1.200, latest), or paths (the native binary,
-// or the cli.js of an older version). pinned stands for those of testdata/clients.
-// It skips the test when the variable is not set.
+// realClients returns the clients that CCC_REAL_CLAUDE lists, separated by commas: versions or tags on npm (2.1.200, latest), or
+// paths. pinned stands for those of testdata/clients. It skips the test when the variable is not set.
 func realClients(t *testing.T) []realClient {
 	t.Helper()
 	if os.Getenv("CCC_REAL_CLAUDE") == "" {
@@ -108,14 +107,11 @@ func installClient(version string) (path string, err error) {
 			return "", err
 		}
 	}
-	modules := filepath.Join(dir, "node_modules")
-	// The native binary, or the script of older versions.
-	for _, pattern := range []string{name + "-*/claude", name + "/cli.js"} {
-		if found, _ := filepath.Glob(filepath.Join(modules, pattern)); len(found) > 0 {
-			return found[len(found)-1], nil
-		}
+	found, _ := filepath.Glob(filepath.Join(dir, "node_modules", name+"-*/claude"))
+	if len(found) == 0 {
+		return "", errors.New("no claude in " + dir)
 	}
-	return "", errors.New("no claude in " + modules)
+	return found[len(found)-1], nil
 }
 
 // npm returns the last line of what npm says.
@@ -137,8 +133,8 @@ var results resultTable
 type resultTable struct {
 	mu       sync.Mutex
 	tests    []string
-	versions []string           // as listed
-	passed   map[[2]string]bool // by test and version
+	versions []string             // as listed
+	cells    map[[2]string]string // by test and version; blank is what did not run
 }
 
 // note adds what test, with its subtests, came to on that version.
@@ -146,18 +142,20 @@ func (r *resultTable) note(test, version string, passed bool) {
 	test, _, _ = strings.Cut(strings.TrimPrefix(test, "TestRealClient"), "/")
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.passed == nil {
-		r.passed = map[[2]string]bool{}
+	if r.cells == nil {
+		r.cells = map[[2]string]string{}
 	}
 	if !slices.Contains(r.tests, test) {
 		r.tests = append(r.tests, test)
 	}
-	earlier, known := r.passed[[2]string{test, version}]
-	r.passed[[2]string{test, version}] = passed && (earlier || !known)
+	if cell := [2]string{test, version}; !passed {
+		r.cells[cell] = "✗"
+	} else {
+		r.cells[cell] = cmp.Or(r.cells[cell], "✓")
+	}
 }
 
-// String returns the table as docs/versions.md has it, "" without results. Blank is
-// what did not run.
+// String returns the table as docs/versions.md has it, "" without results.
 func (r *resultTable) String() string {
 	if len(r.tests) == 0 {
 		return ""
@@ -167,11 +165,7 @@ func (r *resultTable) String() string {
 	for _, test := range r.tests {
 		fmt.Fprintf(&text, "| %s |", inWords(test))
 		for _, version := range r.versions {
-			cell := ""
-			if passed, ran := r.passed[[2]string{test, version}]; ran {
-				cell = map[bool]string{true: "✓", false: "✗"}[passed]
-			}
-			fmt.Fprintf(&text, " %s |", cell)
+			fmt.Fprintf(&text, " %s |", r.cells[[2]string{test, version}])
 		}
 		text.WriteByte('\n')
 	}
@@ -207,12 +201,15 @@ func runOn(t *testing.T, clients []realClient, s func() script, test func(t *tes
 		t.Run(client.version, func(t *testing.T) {
 			t.Parallel()                                                              // for the most part a session waits
 			t.Cleanup(func() { results.note(t.Name(), client.version, !t.Failed()) }) // after the sandbox has looked for what is left
-			api := newScriptedAPI(t, s())
 			box := newSandbox(t, client.path)
-			box.use(api)
+			var api *scriptedAPI
+			if s != nil { // else the test has an API of its own
+				api = newScriptedAPI(t, s())
+				box.use(api)
+			}
 			defer func() {
 				if t.Failed() {
-					t.Logf("requests: %v\nlog:\n%s", api, box.log())
+					t.Logf("requests: %v\nlog:\n%s", box.api, box.log())
 				}
 			}()
 			test(t, client, box, api)
@@ -230,18 +227,15 @@ func (box *sandbox) start(args ...string) *terminal {
 func (box *sandbox) open(command ...string) *terminal {
 	box.t.Helper()
 	tty := box.terminal(command...)
-	tty.waitUntil("an input line", 30*time.Second, func(screen string) bool { return inputLine(screen) != "" })
-	time.Sleep(time.Second)
+	tty.waitUntil("an input line", 60*time.Second, func(screen string) bool { return inputLine(screen) != "" })
 	return tty
 }
 
-// awaitVerdicts waits until the session has n verdicts, and for the client to
-// take notice of the last.
+// awaitVerdicts waits until the session has n verdicts.
 func (box *sandbox) awaitVerdicts(n int) {
 	box.t.Helper()
 	for range 1200 {
 		if len(box.timelineVerdicts()) >= n {
-			time.Sleep(500 * time.Millisecond)
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -249,8 +243,7 @@ func (box *sandbox) awaitVerdicts(n int) {
 	box.t.Fatalf("verdicts %q, want %d", box.timelineVerdicts(), n)
 }
 
-// expectRun checks that a print-mode run ended well with answer, and that the
-// session's verdicts were these.
+// expectRun checks that a print-mode run ended well with answer, and that the session's verdicts were these.
 func expectRun(t *testing.T, box *sandbox, got commandResult, answer string, verdicts ...verdict) {
 	t.Helper()
 	if got.code != 0 || got.timedOut || strings.TrimSpace(got.stdout) != answer {

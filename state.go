@@ -1,9 +1,6 @@
 package main
 
-// The state directory: what ccc remembers of sessions, their timelines, the log, and what is forgotten. For a session abc123 it
-// holds supervisor-abc123.json (the count), supervisor-abc123-output.jsonl (what the reviewers of the present request
-// wrote, as they wrote it), supervisor-abc123-events.jsonl (the timeline) and supervisor-abc123-prompt (what the
-// reviewer is told); for all sessions together hook-invocation.log and the lock; for a client client-NAME.json.
+// The state directory: what ccc remembers of sessions, their timelines, the log, and what is forgotten.
 
 import (
 	"cmp"
@@ -30,33 +27,64 @@ type session struct {
 
 func (d stateDir) session(id string) session { return session{d, id} }
 
-// The names of a session's files: before and behind its id.
-const (
-	sessionPrefix = "supervisor-"
-	stateSuffix   = ".json"
-	outputSuffix  = "-output.jsonl"
-	eventsSuffix  = "-events.jsonl"
-	promptSuffix  = "-prompt" // what the reviewer is told, as of the user's last prompt
-	corruptSuffix = ".bad"    // behind the name of a state that can't be read
-	clientPrefix  = "client-" // before the name of a client
+// Of a session the count is in stateFile, what the reviewers of the present request wrote in outputFile, and what they are
+// told in promptFile.
+func (d stateDir) file(name string) string         { return filepath.Join(string(d), name) }
+func (d stateDir) clientFile(client string) string { return d.file("client-" + client + ".json") }
+func (d stateDir) logFile() string                 { return d.file("hook-invocation.log") }
+func (d stateDir) lockFile() string                { return d.file("state.lock") }
+func (s session) stateFile() string                { return s.dir.file("supervisor-" + s.id + ".json") }
+func (s session) outputFile() string               { return s.dir.file("supervisor-" + s.id + "-output.jsonl") }
+func (s session) timelineFile() string             { return s.dir.file("supervisor-" + s.id + "-events.jsonl") }
+func (s session) promptFile() string               { return s.dir.file("supervisor-" + s.id + "-prompt") }
+
+// files are all that a session can have, a state that could not be read among them.
+func (s session) files() []string {
+	return []string{s.outputFile(), s.timelineFile(), s.promptFile(), s.stateFile(), s.stateFile() + ".bad"}
+}
+
+// The patterns of the files that belong to no session: those that go when nothing has touched them for long, of clients and
+// of ccc 1.0 (written.json) and 1.1, and those that stay.
+var (
+	passingFiles = []string{"client-[0-9]*.json", "background-[0-9]*-settings.json", "clients.json", "written.json"}
+	lastingFiles = []string{"hook-invocation.log", "hook-invocation.log.1", "state.lock", "*" + temporarySuffix}
 )
 
-func (d stateDir) file(name string) string { return filepath.Join(string(d), name) }
-func (s session) stateFile() string        { return s.dir.file(sessionPrefix + s.id + stateSuffix) }
-func (s session) outputFile() string       { return s.dir.file(sessionPrefix + s.id + outputSuffix) }
-func (s session) timelineFile() string     { return s.dir.file(sessionPrefix + s.id + eventsSuffix) }
-func (s session) promptFile() string       { return s.dir.file(sessionPrefix + s.id + promptSuffix) }
-func (d stateDir) clientFile(client string) string {
-	return d.file(clientPrefix + client + stateSuffix)
+// ownerOf returns the session that the file name belongs to, or the name itself for a file of no session; "" for one that ccc
+// does not make.
+func ownerOf(name string) (owner string, isSession bool) {
+	for _, pattern := range (session{id: "*"}).files() {
+		before, behind, _ := strings.Cut(pattern, "*")
+		id, begins := strings.CutPrefix(name, before)
+		id, ends := strings.CutSuffix(id, behind)
+		if begins && ends && validSession(id) {
+			return id, true
+		}
+	}
+	if matches(passingFiles, name) || matches(lastingFiles, name) {
+		return name, false
+	}
+	return "", false
 }
-func (d stateDir) logFile() string  { return d.file("hook-invocation.log") }
-func (d stateDir) lockFile() string { return d.file("state.lock") }
+
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { ok, _ := filepath.Match(pattern, name); return ok })
+}
 
 // validSession tells whether id may become part of a file name and an argument: [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
-// To compile that as a regexp would cost an unsupervised hook as much time as everything else that it does.
+// A regexp would double the time of an unsupervised hook.
 func validSession(id string) bool {
 	return id != "" && len(id) <= 128 && strings.Trim(id[:1], letters+digits) == "" &&
 		strings.Trim(id, letters+digits+"._-") == ""
+}
+
+// A process is one that runs, as the system tells of it.
+type process struct {
+	name     string // one that no other process has, fit for a file name
+	program  string // the path of its executable, "" where the system does not tell
+	title    string // what it goes by: for a script, the script's name
+	terminal bool   // it has a controlling one
+	marked   bool   // the environment that it was started with has toolMark
 }
 
 // create makes the directory, which everything else here expects.
@@ -89,8 +117,7 @@ var errCorrupt = errors.New("the file is corrupt")
 // a file that makes no sense, the state is new.
 func (s session) state() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
-	path := s.stateFile()
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(s.stateFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return fresh, nil
 	}
@@ -99,10 +126,10 @@ func (s session) state() (sessionState, error) {
 	}
 	var state sessionState
 	if json.Unmarshal(text, &state) != nil || state.SessionID != s.id || state.Count < 0 {
-		return fresh, fmt.Errorf("%s: %w", path, errCorrupt)
+		return fresh, fmt.Errorf("%s: %w", s.stateFile(), errCorrupt)
 	}
 	if state.Enabled != nil && state.Switch == nil { // of ccc 1.0.0
-		state.Switch = &modeSwitch{On: *state.Enabled}
+		state.Switch = &modeSwitch{On: *state.Enabled, At: state.CreatedAt}
 	}
 	return state, nil
 }
@@ -118,7 +145,7 @@ func (s session) update(change func(*sessionState)) error {
 	path := s.stateFile()
 	state, err := s.state()
 	if errors.Is(err, errCorrupt) {
-		err = errors.Join(fmt.Errorf("%w, kept as %s", err, path+corruptSuffix), os.Rename(path, path+corruptSuffix))
+		err = errors.Join(fmt.Errorf("%w, kept as %s.bad", err, path), os.Rename(path, path+".bad"))
 	} else if err != nil {
 		return err
 	}
@@ -193,8 +220,8 @@ func (d stateDir) sessions() (ids []string, err error) {
 		return nil, nil
 	}
 	for _, entry := range entries {
-		if session, ok := sessionOf(entry.Name()); ok {
-			ids = append(ids, session)
+		if id, isSession := ownerOf(entry.Name()); isSession {
+			ids = append(ids, id)
 		}
 	}
 	slices.Sort(ids)
@@ -220,24 +247,22 @@ func (d stateDir) findSession(word string) (string, error) {
 // someOf lists up to ten ids for an error message.
 func someOf(ids []string) string {
 	if n := len(ids); n > 10 {
-		return strings.Join(ids[:10], ", ") + fmt.Sprintf(" and %d more (ccc status)", n-10)
+		ids = append(ids[:10:10], fmt.Sprintf("and %d more (ccc status)", n-10))
 	}
 	return cmp.Or(strings.Join(ids, ", "), "none")
 }
 
-// log adds a line to hook-invocation.log: the time, what happened, and key, value pairs. Values are written on one
-// line, quoted where they need it; prompts and values of variables do not belong here. What can't be logged is
-// returned as an error and must not change the decision.
+// log adds a line to hook-invocation.log: the time, what happened, and key, value pairs, quoted where they need it. Prompts
+// and values of variables do not belong here. An error must not change the decision.
 func (d stateDir) log(what string, pairs ...any) error {
 	var line strings.Builder
-	line.WriteString(now().Format("2006-01-02T15:04:05.000Z07:00"))
-	line.WriteString(" " + what)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		value := fmt.Sprint(pairs[i+1])
+	line.WriteString(now().Format("2006-01-02T15:04:05.000Z07:00 ") + what)
+	for pair := range slices.Chunk(pairs, 2) {
+		value := fmt.Sprint(pair[1])
 		if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == '"' || !strconv.IsPrint(r) }) {
 			value = strconv.Quote(value)
 		}
-		fmt.Fprintf(&line, " %s=%s", pairs[i], value)
+		fmt.Fprintf(&line, " %s=%s", pair[0], value)
 	}
 	line.WriteByte('\n')
 	return appendFile(d.logFile(), []byte(line.String()))
@@ -253,8 +278,7 @@ const (
 	logLimit = 5 << 20
 )
 
-// sweep removes the files of sessions and clients untouched for longer than retention, and puts a log that has
-// grown over logLimit aside.
+// sweep removes what is untouched for longer than retention, a session's files together, and puts a log over logLimit aside.
 func (d stateDir) sweep() error {
 	unlock, err := lockFile(d.lockFile())
 	if err != nil {
@@ -270,58 +294,29 @@ func (d stateDir) sweep() error {
 	if err != nil {
 		return err
 	}
-	files, touched := map[string][]string{}, map[string]bool{}
+	owned := map[string][]fs.DirEntry{}
 	for _, entry := range entries {
 		name := entry.Name()
 		if strings.HasSuffix(name, temporarySuffix) {
 			os.Remove(d.file(name)) // of a process that was killed: the lock is ours
 		}
-		owner, ok := sessionOf(name)
-		if !ok && matches(passingFiles, name) {
-			owner, ok = name, true
-		}
-		if ok && !entry.IsDir() {
-			files[owner] = append(files[owner], d.file(name))
-			info, err := entry.Info()
-			touched[owner] = touched[owner] || err == nil && time.Since(info.ModTime()) < retention
+		if owner, _ := ownerOf(name); owner != "" && !entry.IsDir() && !matches(lastingFiles, name) {
+			owned[owner] = append(owned[owner], entry)
 		}
 	}
-	for session, paths := range files {
-		for _, path := range paths {
-			if !touched[session] {
-				err = errors.Join(err, removeFile(path))
-			}
+	isRecent := func(entry fs.DirEntry) bool {
+		info, err := entry.Info()
+		return err == nil && time.Since(info.ModTime()) < retention
+	}
+	for _, files := range owned {
+		if slices.ContainsFunc(files, isRecent) {
+			continue
+		}
+		for _, file := range files {
+			err = errors.Join(err, removeFile(d.file(file.Name())))
 		}
 	}
 	return err
-}
-
-// sessionOf returns the session that the file name belongs to.
-func sessionOf(name string) (session string, ok bool) {
-	name, ok = strings.CutPrefix(name, sessionPrefix)
-	for _, suffix := range []string{outputSuffix, eventsSuffix, promptSuffix, stateSuffix, stateSuffix + corruptSuffix} {
-		if session, found := strings.CutSuffix(name, suffix); found && ok && validSession(session) {
-			return session, true
-		}
-	}
-	return "", false
-}
-
-// The patterns of the directory's other files: those that go when nothing has touched them for long, of clients and
-// of ccc 1.0 (written.json) and 1.1, and those that stay.
-var (
-	passingFiles = []string{clientPrefix + "[0-9]*" + stateSuffix, "background-[0-9]*-settings.json", "clients.json", "written.json"}
-	lastingFiles = []string{"hook-invocation.log", "hook-invocation.log.1", "state.lock", "*" + temporarySuffix}
-)
-
-func matches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool { ok, _ := filepath.Match(pattern, name); return ok })
-}
-
-// owns tells whether the file name is one that ccc makes, or what a killed process left of one.
-func owns(name string) bool {
-	_, ofSession := sessionOf(name)
-	return ofSession || matches(passingFiles, name) || matches(lastingFiles, name)
 }
 
 // purge removes ccc's files, the lock that it holds among them, and the directory if nothing else is in it. It returns
@@ -334,7 +329,7 @@ func (d stateDir) purge() (removed, others int, err error) {
 	defer unlock()
 	entries, err := os.ReadDir(string(d))
 	for _, entry := range entries {
-		if entry.IsDir() || !owns(entry.Name()) {
+		if owner, _ := ownerOf(entry.Name()); entry.IsDir() || owner == "" {
 			others++
 			continue
 		}
@@ -423,20 +418,20 @@ func (s session) append(r record) error {
 	return appendFile(s.timelineFile(), append(encodeJSON(r), '\n'))
 }
 
-// readTimeline passes on the session's records, oldest first. Lines that a full disk or a crash left broken are passed
-// over.
+// readTimeline passes on the session's records, oldest first, but for lines that a full disk or a crash left broken.
 func (s session) readTimeline(each func(record)) error {
-	r := s.followTimeline(func(line []byte) {
+	err := readLines(s.timelineFile(), func(line []byte) {
 		if r, ok := parseRecord(line); ok {
 			each(r)
 		}
 	})
-	defer r.close()
-	return r.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
-// followTimeline and followOutput return readers of the session's timeline and of the last bytes of its reviewers'
-// output.
+// followTimeline and followOutput return readers of the session's timeline and of the last bytes of its reviewers' output.
 func (s session) followTimeline(line func([]byte)) *lineReader {
 	return &lineReader{path: s.timelineFile(), lines: lineWriter{line: line}}
 }

@@ -1,53 +1,54 @@
 package main
 
-// The state directory: what is kept, swept and read back.
-
 import (
+	"errors"
 	"os"
-	"slices"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
 
+// Sweeping removes what is old and ccc's, a session's files only together; purging removes all that is ccc's.
 func TestStateSweep(t *testing.T) {
 	d := stateDir(t.TempDir())
-	old := time.Now().Add(-retention - time.Hour)
-	touch := func(name string, at time.Time) {
+	touch := func(at time.Time, names string) {
 		t.Helper()
-		if err := os.WriteFile(d.file(name), []byte("{}\n"), 0o600); err != nil {
-			t.Fatal(err)
+		for name := range strings.FieldsSeq(names) {
+			if err := errors.Join(os.WriteFile(d.file(name), []byte("{}\n"), 0o600), os.Chtimes(d.file(name), at, at)); err != nil {
+				t.Fatal(err)
+			}
 		}
-		os.Chtimes(d.file(name), at, at)
 	}
-	for _, name := range []string{"supervisor-a.json", "supervisor-a-output.jsonl", "supervisor-a-events.jsonl", "supervisor-a.json.bad",
-		"background-12-345-settings.json", "background-12-345", "12-345-settings.json", "background-notes-settings.json", "client-list.txt", "supervisor-b.json", "mine.json", "written.json", "hook-invocation.log"} {
-		touch(name, old)
+	expect := func(names string) {
+		t.Helper()
+		left, _ := filepath.Glob(d.file("*"))
+		for i := range left {
+			left[i] = filepath.Base(left[i])
+		}
+		if got := strings.Join(left, " "); got != names {
+			t.Errorf("left %s\nwant %s", got, names)
+		}
 	}
-	touch("supervisor-b-events.jsonl", time.Now())
-	touch("supervisor-c.json", time.Now())
+	const others = "12-345-settings.json background-12-345 background-notes-settings.json client-list.txt"
+	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json supervisor-a.json supervisor-a-output.jsonl supervisor-a-events.jsonl supervisor-a.json.bad "+
+		"client-1-2.json background-12-345-settings.json written.json")
+	touch(time.Now(), "supervisor-b-events.jsonl supervisor-c.json")
 	if err := d.sweep(); err != nil {
 		t.Fatal(err)
 	}
-	entries, _ := os.ReadDir(string(d))
-	var names []string
-	for _, entry := range entries {
-		names = append(names, entry.Name())
-	}
-	want := []string{"12-345-settings.json", "background-12-345", "background-notes-settings.json", "client-list.txt", "hook-invocation.log", "mine.json", "state.lock", "supervisor-b-events.jsonl", "supervisor-b.json", "supervisor-c.json"}
-	if !slices.Equal(names, want) {
-		t.Errorf("left %q, want %q", names, want)
-	}
+	expect(others + " hook-invocation.log mine.json state.lock supervisor-b-events.jsonl supervisor-b.json supervisor-c.json")
 	os.Truncate(d.logFile(), logLimit+1)
 	if err := d.sweep(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(d.logFile()); err == nil {
-		t.Error("the log was not put aside")
-	}
 	if info, err := os.Stat(d.logFile() + ".1"); err != nil || info.Size() != logLimit+1 {
 		t.Errorf("the older log: %v", err)
 	}
+	if removed, kept, err := d.purge(); removed != 5 || kept != 5 || err != nil {
+		t.Errorf("purged %d, kept %d, %v", removed, kept, err)
+	}
+	expect(others + " mine.json")
 }
 
 // Whatever a value is, a record of the log stays on its line, and the value can be told from what is around it.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -10,53 +11,41 @@ import (
 	"time"
 )
 
-// /supervisor in a session: the answers, what they leave behind, and that only a
-// task reaches the model.
+// /supervisor in a session: the answers, what they leave behind, and that only a task reaches the model.
 func TestSwitchCommand(t *testing.T) {
+	const on, off, query = `"enabled":true "mode":"on"`, `"enabled":false "mode":"off"`, ""
 	tests := []struct {
-		name, prompt, vars string
-		blocked            string // what the answer says; "" lets the prompt through
-		enabled            string // in the state file
-		recorded           string // in the timeline
+		prompt, vars string
+		blocked      string // what the answer says; "" lets the prompt through
+		left         string // in the state file, and in the timeline
 	}{
-		{name: "on", prompt: "/supervisor on", vars: "CLAUDE_PROJECT_DIR=.", blocked: "已打开",
-			enabled: `"enabled":true`, recorded: `"mode":"on"`},
-		{name: "off", prompt: " /supervisor OFF ", vars: "CCC_SUPERVISOR=1", blocked: "已关闭",
-			enabled: `"enabled":false`, recorded: `"mode":"off"`},
-		{name: "on_in_capitals", prompt: "/supervisor\tOn\n", vars: "CLAUDE_PROJECT_DIR=.", blocked: "已打开",
-			enabled: `"enabled":true`, recorded: `"mode":"on"`},
-		{name: "query_off", prompt: "/supervisor", vars: "CLAUDE_PROJECT_DIR=.", blocked: "监督：off"},
-		{name: "query_on", prompt: "/supervisor", vars: "CCC_SUPERVISOR=1", blocked: "监督：on"},
-		{name: "task", prompt: "/supervisor fix <it>", vars: "CLAUDE_PROJECT_DIR=.", enabled: `"enabled":true`,
-			recorded: `"prompt":"fix <it>"`},
-		{name: "task_on_next_line", prompt: "/supervisor\nfix it", vars: "CLAUDE_PROJECT_DIR=.", enabled: `"enabled":true`,
-			recorded: `"prompt":"fix it"`},
-		{name: "task_of_one_word", prompt: "/supervisor refactor", vars: "CLAUDE_PROJECT_DIR=.", enabled: `"enabled":true`,
-			recorded: `"prompt":"refactor"`},
-		{name: "near_off", prompt: "/supervisor off.", vars: "CLAUDE_PROJECT_DIR=.", blocked: "不明白“/supervisor off.”"},
-		{name: "near_disable", prompt: "/supervisor Disable", vars: "CLAUDE_PROJECT_DIR=.", blocked: "/supervisor off"},
-		{name: "near_status", prompt: "/supervisor status", vars: "CCC_SUPERVISOR=1", blocked: "不明白"},
-		{name: "near_chinese", prompt: "/supervisor 查询", vars: "CLAUDE_PROJECT_DIR=.", blocked: "不明白"},
-		{name: "near_chinese_off", prompt: "/supervisor 关闭监督。", vars: "CCC_SUPERVISOR=1", blocked: "不明白"},
-		{name: "near_dashes", prompt: "/supervisor --off", vars: "CCC_SUPERVISOR=1", blocked: "不明白"},
-		{name: "no_command", prompt: " fix it \n", vars: "CLAUDE_PROJECT_DIR=."},
-		{name: "nothing", prompt: " ", vars: "CLAUDE_PROJECT_DIR=."},
-		{name: "other_command", prompt: "/supervisors on", vars: "CLAUDE_PROJECT_DIR=."},
+		{"/supervisor on", "CLAUDE_PROJECT_DIR=.", "已打开", on},
+		{" /supervisor OFF ", "CCC_SUPERVISOR=1", "已关闭", off},
+		{"/supervisor\tOn\n", "CLAUDE_PROJECT_DIR=.", "已打开", on},
+		{"/supervisor", "CLAUDE_PROJECT_DIR=.", "监督：off", query},
+		{"/supervisor", "CCC_SUPERVISOR=1", "监督：on", query},
+		{"/supervisor fix <it>", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"fix <it>"`},
+		{"/supervisor\nrefactor", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"refactor"`},
+		{"/supervisor off.", "CLAUDE_PROJECT_DIR=.", "不明白“/supervisor off.”", query},
+		{"/supervisor 关闭监督。", "CCC_SUPERVISOR=1", "不明白", query},
+		{" fix it \n", "CLAUDE_PROJECT_DIR=.", "", query},
+		{" ", "CLAUDE_PROJECT_DIR=.", "", query},
+		{"/supervisors on", "CLAUDE_PROJECT_DIR=.", "", query},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(test.prompt, func(t *testing.T) {
 			box := newFakeBox(t)
 			box.vars = append(box.vars, test.vars)
-			got := box.hook(box.event(eventPrompt, `"prompt":`+string(encodeJSON(test.prompt))))
+			got := box.submit(test.prompt)
 			blocks := strings.HasPrefix(got.stdout, `{"decision":"block","reason":"`)
 			if got.code != 0 || got.stderr != "" || blocks != (test.blocked != "") || !strings.Contains(got.stdout, test.blocked) {
 				t.Errorf("got %+v, want %q", got, test.blocked)
 			}
-			if state := box.read(statePath); !strings.Contains(state, test.enabled) || (state == "") != (test.enabled == "") {
-				t.Errorf("state %q, want %q", state, test.enabled)
-			}
-			if events := box.read(eventsPath); !strings.Contains(events, test.recorded) || (events == "") != (test.recorded == "") {
-				t.Errorf("timeline %q, want %q", events, test.recorded)
+			enabled, recorded, _ := strings.Cut(test.left, " ")
+			for path, want := range map[string]string{statePath: enabled, eventsPath: recorded} {
+				if text := box.read(path); !strings.Contains(text, want) || (text == "") != (want == "") {
+					t.Errorf("left %q, want %q", text, want)
+				}
 			}
 		})
 	}
@@ -64,26 +53,15 @@ func TestSwitchCommand(t *testing.T) {
 
 // A word that means a mode is no task, whatever stands around it; the modes themselves, and what only begins like one, are.
 func TestSwitchNearModes(t *testing.T) {
-	for word := range strings.FieldsSeq("enable enabled disable disabled start stop pause status state mode query toggle true false yes no help of 打开 开启 开 启用 启动 开始 关闭 关 关掉 " +
-		"禁用 停用 停止 停 结束 取消 暂停 状态 查询 查看 帮助 打开监督 停止监督 监督") {
-		for _, operand := range []string{word, strings.ToUpper(word), "--" + word, word + "!", word + "。"} {
-			if !nearMode(operand) {
-				t.Errorf("%s is taken for a task", operand)
-			}
-		}
-		if nearMode(word + " it") {
-			t.Errorf("%s it is no task", word)
-		}
-	}
-	for operand, near := range map[string]bool{"on": false, "off": false, "On.": true, "off。": true, "?": true, "offline": false, "turn it off": false} {
+	for operand, near := range map[string]bool{"disable": true, "Status": true, "--stop": true, "pause!": true, "查询": true, "打开监督。": true, "监督": true, "On.": true, "off。": true, "?": true,
+		"on": false, "off": false, "disable it": false, "offline": false, "turn it off": false} {
 		if nearMode(operand) != near {
 			t.Errorf("%s: %v", operand, !near)
 		}
 	}
 }
 
-// In a session: off answers at once and the stop is not reviewed; a task turns
-// supervision on again.
+// In a session: off answers at once and the stop is not reviewed; a task turns supervision on again.
 func TestSwitchInSession(t *testing.T) {
 	t.Parallel()
 	box := newFakeBox(t)
@@ -227,35 +205,25 @@ func TestPromptWithoutWords(t *testing.T) {
 	}
 }
 
-// A session that was supervised by its launch says so, without a switch.
-func TestSwitchModeOfLaunch(t *testing.T) {
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "FAKE_CLAUDE_SESSION="+testSession)
-	box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hi")
-	if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession); got.stdout != "on\n" {
-		t.Errorf("got %+v", got)
-	}
-}
-
-// After a failed review or the limit the next prompt says so, once, and has its
-// own budget.
+// After a failed review, an interrupted one or the limit the next prompt says so, once, and has its own budget.
 func TestHookTellsOnce(t *testing.T) {
 	t.Parallel()
-	prompt := func(box *sandbox) string {
-		got := box.submit("and now?")
-		if got.code != 0 || got.stderr != "" {
-			t.Errorf("got %+v", got)
-		}
-		return got.stdout
-	}
-	for name, want := range map[string]string{"failed": "API Error: overloaded", "limit": "审查次数已用完（10 次）", "switched": "API Error: overloaded", "tried": "API Error: overloaded"} {
+	const overloaded = "API Error: overloaded"
+	for name, want := range map[string]string{"failed": overloaded, "limit": "审查次数已用完（10 次）", "switched": overloaded, "tried": overloaded, "interrupted": errToldToEnd.Error()} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			box := newHookBox(t)
-			box.reviews(fails("API Error: overloaded"))
+			box.reviews(fails(overloaded))
 			if name == "limit" {
 				box.write(statePath, 0o600, stateText(testSession, 10, ""))
 			}
-			box.stop("")
+			if name == "interrupted" { // whoever ends the review with Esc does not hear its end
+				hook, _ := box.hangingHook("")
+				hook.Process.Signal(syscall.SIGTERM)
+				hook.Wait()
+			} else {
+				box.stop("")
+			}
 			if name == "switched" { // meanwhile
 				box.submit("/supervisor off")
 				box.submit("/supervisor on")
@@ -265,102 +233,69 @@ func TestHookTellsOnce(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			first, second := prompt(box), prompt(box)
-			if !strings.HasPrefix(first, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(first, want) || !strings.Contains(first, "hook-invocation.log") {
-				t.Errorf("first answer %q", first)
+			first, second := box.submit("and now?"), box.submit("and now?")
+			if first.code != 0 || first.stderr != "" || !strings.HasPrefix(first.stdout, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(first.stdout, want) || !strings.Contains(first.stdout, "hook-invocation.log") {
+				t.Errorf("first answer %+v", first)
 			}
-			if second != "" {
-				t.Errorf("second answer %q", second)
-			}
-			if state := box.read(statePath); !strings.Contains(state, `"count":0`) {
-				t.Errorf("state %s", state)
+			if second.stdout != "" || !strings.Contains(box.read(statePath), `"count":0`) {
+				t.Errorf("second answer %q, state %s", second.stdout, box.read(statePath))
 			}
 		})
 	}
 }
 
-// Whoever ends the review with Esc does not hear its end: the next prompt says what became of it.
-func TestHookInterruptedTold(t *testing.T) {
-	box := newHookBox(t)
-	box.inSession()
-	box.submit("fix it")
-	box.reviews(fakeReview{runs(`echo x >"$FAKE_CLAUDE_DIR/runs"; sleep 300`)})
-	cmd := box.command("ccc", "supervisor-hook")
-	cmd.Stdin = strings.NewReader(box.event(eventStop, ""))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+// hangingHook starts the hook of a stop or, with the members of its event, of a question, and waits for its review to hang.
+func (box *sandbox) hangingHook(members string) (hook *exec.Cmd, stdout *strings.Builder) {
+	box.t.Helper()
+	box.reviews(fakeReview{runs(`echo $$ >"$FAKE_CLAUDE_DIR/runs"; sleep 300`), decides(false, "not yet")})
+	event, stdout := box.event(eventStop, ""), new(strings.Builder)
+	if members != "" {
+		event = box.event(eventPreToolUse, members)
 	}
-	for deadline := time.Now().Add(20 * time.Second); box.read("../fake/runs") == "" && time.Now().Before(deadline); {
-		time.Sleep(10 * time.Millisecond)
+	hook = box.command("ccc", "supervisor-hook")
+	hook.Stdin, hook.Stdout = strings.NewReader(event), stdout
+	if err := hook.Start(); err != nil {
+		box.t.Fatal(err)
 	}
-	cmd.Process.Signal(syscall.SIGTERM)
-	cmd.Wait()
-	if got := box.submit("and now?"); !strings.Contains(got.stdout, errToldToEnd.Error()) {
-		t.Errorf("the next prompt is answered with %q", got.stdout)
+	for deadline := time.Now().Add(20 * time.Second); box.read("../fake/runs") == ""; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			box.t.Fatal("no review")
+		}
 	}
-	if got := box.submit("and now?"); got.stdout != "" {
-		t.Errorf("the one after with %q", got.stdout)
-	}
+	return hook, stdout
 }
 
-// A session is known from its first prompt on: it can be switched before any review.
-func TestSwitchBeforeReview(t *testing.T) {
-	box := newHookBox(t)
-	box.submit("fix it")
-	if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession[:8]); got.stdout != "on\n" {
-		t.Errorf("%+v", got)
-	}
-	if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", testSession[:8]); got.stdout != "off\n" {
-		t.Errorf("%+v", got)
-	}
-	if got := box.stop(""); got.stdout != "" || got.stderr != "" {
-		t.Errorf("switched off, but %+v", got)
-	}
-}
-
-// Off takes effect at once: the review ends, and decides nothing, of a stop or of a question.
+// A session is known from its first prompt on. Switched off, it is so at once: the review ends, and decides nothing, of a stop
+// or of a question; and whoever did it need not be told.
 func TestSwitchedOffDuringReview(t *testing.T) {
 	t.Parallel()
 	for name, members := range map[string]string{"stop": "", "question": asked, "by_hand": ""} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			switchOffDuringReview(t, members, name != "by_hand")
+			box := newHookBox(t)
+			if name != "by_hand" {
+				box.inSession()
+			}
+			box.submit("fix it")
+			if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession[:8]); got.stdout != "on\n" {
+				t.Errorf("%+v", got)
+			}
+			hook, stdout := box.hangingHook(members)
+			start := time.Now()
+			if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", testSession[:8]); got.stdout != "off\n" {
+				t.Fatalf("%+v", got)
+			}
+			if hook.Wait(); stdout.Len() > 0 || time.Since(start) > 5*time.Second {
+				t.Errorf("after %v: %s", time.Since(start), stdout)
+			}
+			records := box.timeline(testSession)
+			if last, before := records[len(records)-1], records[len(records)-2]; last.Verdict != verdictFailed || before.Event != eventSwitch || before.Mode != "off" {
+				t.Errorf("the timeline ends in %+v, %+v", before, last)
+			}
+			box.submit("/supervisor on")
+			if got := box.submit("go on"); got.stdout != "" {
+				t.Errorf("the next prompt is answered with %s", got.stdout)
+			}
 		})
-	}
-}
-
-func switchOffDuringReview(t *testing.T, members string, inSession bool) {
-	box := newHookBox(t)
-	event := box.event(eventStop, "")
-	if members != "" {
-		event = box.event(eventPreToolUse, members)
-	}
-	if inSession {
-		box.inSession()
-	}
-	box.submit("fix it")
-	box.reviews(fakeReview{runs(`echo $$ >"$FAKE_CLAUDE_DIR/runs"; sleep 300`), decides(false, "not yet")})
-	done := make(chan commandResult, 1)
-	go func() { done <- box.hook(event) }()
-	for deadline := time.Now().Add(20 * time.Second); box.read("../fake/runs") == ""; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("no review")
-		}
-	}
-	start := time.Now()
-	if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", testSession[:8]); got.stdout != "off\n" {
-		t.Fatalf("%+v", got)
-	}
-	if got := <-done; got.stdout != "" || time.Since(start) > 5*time.Second {
-		t.Errorf("after %v: %+v", time.Since(start), got)
-	}
-	records := box.timeline(testSession)
-	if last, before := records[len(records)-1], records[len(records)-2]; last.Verdict != verdictFailed || before.Event != eventSwitch || before.Mode != "off" {
-		t.Errorf("the timeline ends in %+v, %+v", before, last)
-	}
-	// Whoever switched it off need not be told.
-	box.submit("/supervisor on")
-	if got := box.submit("go on"); got.stdout != "" {
-		t.Errorf("the next prompt is answered with %s", got.stdout)
 	}
 }

@@ -101,18 +101,12 @@ func otherTranscripts(path string) []string {
 // otherPatience bounds the search for what came before a fork, in a directory that may hold years of transcripts.
 const otherPatience = 2 * time.Second
 
-// findEntry reads the first of the transcripts at paths that holds the entry of that id, and takes it off the list;
+// findEntry returns the first of the transcripts at paths that holds the entry of that id, and takes it off the list;
 // nil if none is found before the deadline.
 func findEntry(paths *[]string, id string, deadline time.Time) *transcript {
-	mark := []byte(`"uuid":"` + id + `"`)
 	for i, path := range *paths {
 		if time.Now().After(deadline) {
 			break
-		}
-		found := false
-		_ = readLines(path, func(line []byte) { found = found || bytes.Contains(line, mark) })
-		if !found {
-			continue
 		}
 		t, err := readTranscript(path)
 		if _, known := t.entries[id]; err == nil && known {
@@ -159,21 +153,22 @@ func (t *transcript) line(line []byte) {
 		return
 	}
 	t.version = cmp.Or(e.Version, t.version)
-	if e.UUID != "" {
-		next := entry{parent: cmp.Or(e.CompactMetadata.PreservedSegment.TailUUID, e.ParentUUID, e.LogicalParentUUID), request: e.request()}
-		if t.entries[next.parent].result && strings.HasPrefix(next.request, "/") && e.Attachment.Type == "" {
-			next.request = "" // a command that the agent called by a tool
-		}
-		if next.request != "" {
-			next.cwd = e.Cwd
-		}
-		if e.Type == "assistant" && e.Message.Model != "<synthetic>" { // which writes Claude Code's own error messages
-			next.model = e.Message.Model
-		}
-		t.add(e.UUID, next, e.Type == "user" || e.Type == "assistant")
-		if e.Type == "assistant" && t.leaf == e.UUID {
-			t.said = string(e.Message.Content)
-		}
+	if e.UUID == "" {
+		return
+	}
+	next := entry{parent: cmp.Or(e.CompactMetadata.PreservedSegment.TailUUID, e.ParentUUID, e.LogicalParentUUID), request: e.request(), cwd: e.Cwd}
+	if t.entries[next.parent].result && strings.HasPrefix(next.request, "/") && e.Attachment.Type == "" {
+		next.request = "" // a command that the agent called by a tool
+	}
+	if next.request == "" {
+		next.cwd = "" // it would be kept for each entry
+	}
+	if e.Type == "assistant" && e.Message.Model != "<synthetic>" { // which writes Claude Code's own error messages
+		next.model = e.Message.Model
+	}
+	t.add(e.UUID, next, e.Type == "user" || e.Type == "assistant")
+	if e.Type == "assistant" {
+		t.said = string(e.Message.Content)
 	}
 }
 
@@ -207,7 +202,6 @@ type transcriptEntry struct {
 	IsMeta            bool        `json:"isMeta"`
 	IsCompactSummary  bool        `json:"isCompactSummary"`
 	PromptSource      string      `json:"promptSource"`
-	TurnOrigin        string      `json:"turnOrigin"`
 	Origin            entryOrigin `json:"origin"`
 	Cwd               string      `json:"cwd"`
 	Message           struct {
@@ -256,14 +250,9 @@ func (w *blockText) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// notUsers are what newer versions write, in one place or another, of what they submit themselves. The user's own
-// are typed, queued, suggestion_accepted and sdk (claude -p) as promptSource, human, sdk and unknown as turnOrigin,
-// human as origin (2.1.329). Of a later version's words the text decides, as it does for older ones, which say
-// nothing.
-var notUsers = []string{"system", "task_notification", "task-notification", "scheduled", "scheduled-trigger", "auto_continuation", "auto-continuation",
-	"peer", "host_synthetic", "channel", "coordinator", "observer-activity"}
-
-// request returns the user's words in the entry, "" if it holds none.
+// request returns the user's words in the entry, "" if it holds none. Whose they are Claude Code tells itself (2.1.330, in its
+// own words): where an entry has an origin, its kind is human; else the prompt's source is not system. Older versions say
+// neither, and the text decides.
 func (e transcriptEntry) request() string {
 	text, origin := string(e.Message.Content), e.Origin.Kind
 	if e.Type == "attachment" && e.Attachment.Type == "queued_command" {
@@ -271,10 +260,7 @@ func (e transcriptEntry) request() string {
 	} else if e.Type != "user" {
 		return ""
 	}
-	if slices.Contains(notUsers, origin) || slices.Contains(notUsers, e.TurnOrigin) || slices.Contains(notUsers, e.PromptSource) {
-		return ""
-	}
-	if e.IsMeta || e.IsCompactSummary || !isUsers(text) {
+	if cmp.Or(origin, "human") != "human" || origin == "" && e.PromptSource == "system" || e.IsMeta || e.IsCompactSummary || !isUsers(text) {
 		return ""
 	}
 	if name := tagged(text, "command-name"); name != "" {
@@ -286,10 +272,9 @@ func (e transcriptEntry) request() string {
 // isUsers tells whether a submitted text can be the user's own: not what Claude Code submits itself, nor the output
 // of a command that the user ran in the client, nor the mark of an interruption.
 func isUsers(text string) bool {
-	marks := []string{"<task-notification>", "<system-reminder>", "<local-command-", "<bash-input>", "<bash-stdout>",
-		"<bash-stderr>", "[Request interrupted by user"}
 	text = strings.TrimSpace(text)
-	return text != "" && !slices.ContainsFunc(marks, func(mark string) bool { return strings.HasPrefix(text, mark) })
+	return text != "" && !slices.ContainsFunc([]string{"<task-notification>", "<system-reminder>", "<local-command-", "<bash-input>",
+		"<bash-stdout>", "<bash-stderr>", "[Request interrupted by user"}, func(mark string) bool { return strings.HasPrefix(text, mark) })
 }
 
 // tagged returns what stands between <tag> and </tag> in a text that begins with a tag of a command.

@@ -32,10 +32,6 @@ func agentLine(id, parent, words string) string {
 	return entryLine(id, parent, "assistant", `"message":{"model":"m-1","role":"assistant","content":[{"type":"text","text":`+string(encodeJSON(words))+`}]}`)
 }
 
-func callLine(id, parent, call string) string {
-	return entryLine(id, parent, "assistant", `"message":{"model":"m-1","role":"assistant","content":[{"type":"tool_use","id":"`+call+`","name":"Bash","input":{}}]}`)
-}
-
 func outputLine(id, parent, call, output string) string {
 	return entryLine(id, parent, "user", `"message":{"role":"user","content":[{"tool_use_id":"`+call+`","type":"tool_result","content":`+string(encodeJSON(output))+`}]}`)
 }
@@ -45,117 +41,108 @@ func queuedLine(id, parent, words, more string) string {
 	return entryLine(id, parent, "attachment", `"attachment":{"type":"queued_command","prompt":`+string(encodeJSON(words))+more+`}`)
 }
 
+// chain writes a transcript from lines like "3 user add tests". A line is the child of the one before, of another ("4<2 user") or of
+// none ("3< user"). What is behind a bar are more members of the entry.
+func chain(lines string) string {
+	var text []string
+	parent := ""
+	for line := range strings.SplitSeq(lines, "; ") {
+		if line == "" || strings.HasPrefix(line, "{") {
+			text = append(text, line)
+			continue
+		}
+		line, more, _ := strings.Cut(line, " | ")
+		id, rest, _ := strings.Cut(line, " ")
+		kind, words, _ := strings.Cut(rest, " ")
+		id, of, named := strings.Cut(id, "<")
+		if named {
+			parent = of
+		}
+		if more != "" {
+			more = "," + more
+		}
+		switch kind {
+		case "user":
+			line = userLine(id, parent, words, more)
+		case "side": // a subagent's
+			line = strings.Replace(userLine(id, parent, words, more), `"isSidechain":false`, `"isSidechain":true`, 1)
+		case "agent":
+			line = agentLine(id, parent, words)
+		case "call":
+			line = entryLine(id, parent, "assistant", `"message":{"model":"m-1","role":"assistant","content":[{"type":"tool_use","id":"`+words+`","name":"Bash","input":{}}]}`)
+		case "output":
+			line = strings.Replace(outputLine(id, parent, "t", words), `"uuid"`, strings.TrimPrefix(more+`,"uuid"`, ","), 1)
+		case "queued":
+			line = queuedLine(id, parent, words, more)
+		case "compaction":
+			line = fmt.Sprintf(`{"parentUuid":null,"logicalParentUuid":%q,"type":"system","subtype":"compact_boundary","uuid":%q%s}`, parent, id, more)
+		}
+		text, parent = append(text, line), id
+	}
+	return strings.Join(text, "\n")
+}
+
 // TestTranscriptRequests: exactly the requests that stand.
 func TestTranscriptRequests(t *testing.T) {
-	const human = `,"promptSource":"typed","turnOrigin":"human","origin":{"kind":"human"}`
+	const works = "1 user fix it; 2 call t1; 3 output ok; "
 	tests := []struct {
-		name   string
-		lines  []string
-		other  []string // another transcript of the same directory, older than the third
-		third  []string
-		want   []string
-		last   string
-		dirs   []string
-		broken bool
+		name, lines  string
+		want, last   string // the requests, each with a bar behind it
+		other, third string // other transcripts of the same directory, the third newer
 	}{
-		{name: "typed", lines: []string{userLine("1", "", "fix it", human), agentLine("2", "1", "done")}, want: []string{"fix it"}, last: "done"},
-		{name: "printed", lines: []string{userLine("1", "", "fix it", `,"promptSource":"sdk","turnOrigin":"sdk"`), agentLine("2", "1", "done")}, want: []string{"fix it"}, last: "done"},
-		{name: "older_version", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")}, want: []string{"fix it"}, last: "done"},
-		{name: "notification_by_source", lines: []string{userLine("1", "", "fix it", human), agentLine("2", "1", "it runs"),
-			userLine("3", "2", "a task ended", `,"promptSource":"system","turnOrigin":"task_notification"`), agentLine("4", "3", "done")}, want: []string{"fix it"}, last: "done"},
-		{name: "notification_by_text", lines: []string{userLine("1", "", "fix it"), userLine("3", "1", "<task-notification>\n<task-id>x"), agentLine("4", "3", "done")},
-			want: []string{"fix it"}, last: "done"},
-		{name: "notification_typed_ahead", lines: []string{userLine("1", "", "fix it", human), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok"),
-			queuedLine("4", "3", "<task-notification>", ""), queuedLine("5", "4", "a task", `,"origin":{"kind":"task_notification"}`), agentLine("6", "5", "done")},
-			want: []string{"fix it"}, last: "done"},
-		{name: "withdrawn", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("3", "2", "drop the table"), userLine("4", "2", "add tests"), agentLine("5", "4", "added")},
-			want: []string{"fix it", "add tests"}, last: "added"},
-		{name: "all_taken_back", lines: []string{userLine("1", "", "drop it"), agentLine("2", "1", "dropped"), userLine("3", "", "keep it")}, want: []string{"keep it"}},
-		{name: "typed_while_working", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok"), queuedLine("4", "3", "and quickly", ""), agentLine("5", "4", "done")},
-			want: []string{"fix it", "and quickly"}, last: "done"},
-		{name: "command_typed_while_working", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok"), queuedLine("4", "3", "/tidy up", ""), agentLine("5", "4", "done")},
-			want: []string{"fix it", "/tidy up"}, last: "done"},
-		{name: "error_of_the_clients", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), strings.Replace(agentLine("3", "2", "API Error"), "m-1", "<synthetic>", 1)},
-			want: []string{"fix it"}, last: "API Error"},
-		{name: "compacted", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"),
-			`{"parentUuid":null,"logicalParentUuid":"2","type":"system","subtype":"compact_boundary","uuid":"3"}`,
-			userLine("4", "3", "This session is continued", `,"isCompactSummary":true`), userLine("5", "4", "add tests"), agentLine("6", "5", "added")}, want: []string{"fix it", "add tests"}, last: "added"},
-		{name: "fork_of_a_compacted_session",
-			other: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")},
-			lines: []string{`{"parentUuid":null,"logicalParentUuid":"2","type":"system","subtype":"compact_boundary","uuid":"3"}`, userLine("4", "3", "add tests"), agentLine("5", "4", "added")},
-			want:  []string{"fix it", "add tests"}, last: "added"},
-		{name: "fork_from_the_middle", other: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("8", "2", "later"), agentLine("9", "8", "late")},
-			third: []string{`{"type":"snapshot","of":{"uuid":"2"}}`, userLine("x", "", "another session")},
-			lines: []string{`{"parentUuid":null,"logicalParentUuid":"2","type":"system","subtype":"compact_boundary","uuid":"3"}`, userLine("4", "3", "add tests"), agentLine("5", "4", "added")},
-			want:  []string{"fix it", "add tests"}, last: "added"},
-		{name: "subagents_last_words", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"),
-			strings.Replace(userLine("8", "2", "you are a subagent"), `"isSidechain":false`, `"isSidechain":true`, 1),
-			strings.Replace(outputLine("9", "8", "t1", "ok"), `"isSidechain":false`, `"isSidechain":true`, 1)}, want: []string{"fix it"}, last: "done"},
-		{name: "fork_that_leads_back_to_itself", // 2.1.329
-			other: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("4", "2", "add tests"), agentLine("5", "4", "added")},
-			lines: []string{userLine("4", "3", "add tests"), agentLine("5", "4", "added"),
-				`{"parentUuid":null,"logicalParentUuid":"5","type":"system","subtype":"compact_boundary","uuid":"3"}`, userLine("6", "5", "go on"), agentLine("7", "6", "gone")},
-			want: []string{"fix it", "add tests", "go on"}, last: "gone"},
-		{name: "root_is_nowhere", lines: []string{userLine("2", "1", "add tests"), agentLine("3", "2", "added")}, other: []string{userLine("x", "", "another session")},
-			want: []string{"add tests"}, last: "added", broken: true},
-		{name: "fork_of_a_fork", third: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")},
-			other: []string{userLine("3", "2", "add tests"), agentLine("4", "3", "added")},
-			lines: []string{userLine("5", "4", "go on"), agentLine("6", "5", "gone")}, want: []string{"fix it", "add tests", "go on"}, last: "gone"},
-		{name: "queued_for_the_next_turn", lines: []string{userLine("1", "", "fix it", human), agentLine("2", "1", "done"),
-			userLine("3", "2", "add tests", `,"promptSource":"queued","turnOrigin":"human","origin":{"kind":"human"}`), agentLine("4", "3", "added")},
-			want: []string{"fix it", "add tests"}, last: "added"},
-		{name: "suggestion_accepted", lines: []string{userLine("1", "", "fix it", `,"promptSource":"suggestion_accepted"`), agentLine("2", "1", "done")}, want: []string{"fix it"}, last: "done"},
-		{name: "source_of_a_later_version", lines: []string{userLine("1", "", "fix it", `,"promptSource":"dictated","turnOrigin":"unknown"`), agentLine("2", "1", "done")}, want: []string{"fix it"}, last: "done"},
-		{name: "scheduled", lines: []string{userLine("1", "", "fix it", human), agentLine("2", "1", "done"),
-			userLine("3", "2", "go on", `,"promptSource":"system","turnOrigin":"scheduled"`), agentLine("4", "3", "gone")}, want: []string{"fix it"}, last: "gone"},
-		{name: "compacted_in_part", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("3", "2", "add tests"), agentLine("4", "3", "added"),
-			`{"parentUuid":null,"logicalParentUuid":"2","type":"system","subtype":"compact_boundary","uuid":"5","compactMetadata":{"preservedSegment":{"headUuid":"3","anchorUuid":"6","tailUuid":"4"}}}`,
-			userLine("6", "5", "This session is continued", `,"isCompactSummary":true`), userLine("7", "6", "go on"), agentLine("8", "7", "gone")},
-			want: []string{"fix it", "add tests", "go on"}, last: "gone"},
-		{name: "command_that_the_agent_called", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "Launching"),
-			userLine("4", "3", "<command-message>tidy</command-message>\n<command-name>/tidy</command-name>"), agentLine("5", "4", "done")}, want: []string{"fix it"}, last: "done"},
-		{name: "typed_after_a_tools_output", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "rejected"), userLine("4", "3", "no: add tests"), agentLine("5", "4", "added")},
-			want: []string{"fix it", "no: add tests"}, last: "added"},
-		{name: "commands", lines: []string{userLine("1", "", "<command-name>/add-dir</command-name>\n<command-message>add-dir</command-message>\n<command-args>../other</command-args>"),
-			userLine("2", "1", "<local-command-stdout>Added</local-command-stdout>"), userLine("3", "2", "<command-message>review</command-message>\n<command-name>/review</command-name>"),
-			userLine("4", "3", "what the file says", `,"isMeta":true`), agentLine("5", "4", "done")}, want: []string{"/add-dir ../other", "/review"}, last: "done", dirs: []string{"/other"}},
-		{name: "shell_mode", lines: []string{userLine("1", "", "fix it"), userLine("2", "1", "<bash-input>ls</bash-input>"), userLine("3", "2", "<bash-stdout>x</bash-stdout>"), userLine("4", "3", "<bash-stderr>x</bash-stderr>"), agentLine("5", "4", "done")},
-			want: []string{"fix it"}, last: "done"},
-		{name: "interrupted", lines: []string{userLine("1", "", "fix it"), userLine("2", "1", "[Request interrupted by user]"), userLine("3", "2", "no: add tests"), agentLine("4", "3", "added")},
-			want: []string{"fix it", "no: add tests"}, last: "added"},
-		{name: "subagents_words", lines: []string{userLine("1", "", "fix it"), strings.Replace(userLine("9", "1", "you are a subagent"), `"isSidechain":false`, `"isSidechain":true`, 1), agentLine("2", "1", "done")},
-			want: []string{"fix it"}, last: "done"},
-		{name: "feedback_of_a_hook", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("3", "2", "Stop hook feedback:\nadd tests", `,"isMeta":true`), agentLine("4", "3", "added")},
-			want: []string{"fix it"}, last: "added"},
-		{name: "half_a_line", lines: []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), `{"parentUuid":"2","type":"user","message":{"content":"half`}, want: []string{"fix it"}, last: "done"},
-		{name: "marks_in_a_tools_output", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"),
-			outputLine("3", "2", "t1", `{"uuid":"1","parentUuid":"9","type":"user","message":{"content":"not the user's"}}`), agentLine("4", "3", "done")}, want: []string{"fix it"}, last: "done"},
-		{name: "ids_in_a_tools_output", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"),
-			strings.Replace(outputLine("3", "2", "t1", "ok"), `"uuid"`, `"toolUseResult":{"uuid":"9"},"uuid"`, 1), callLine("4", "3", "t2"),
-			strings.Replace(outputLine("5", "4", "t2", "ok"), `"uuid"`, `"toolUseResult":{"parentUuid":"8"},"uuid"`, 1), agentLine("6", "5", "done")}, want: []string{"fix it"}, last: "done"},
-		{name: "notes_of_the_client", lines: []string{userLine("1", "", "fix it"), userLine("2", "1", "<system-reminder>x"), userLine("3", "2", " <bash-input>ls"), userLine("4", "3", " \n"), agentLine("5", "4", "done")},
-			want: []string{"fix it"}, last: "done"},
-		{name: "marks_in_a_request", lines: []string{userLine("1", "", `what is "type":"tool_result" and {"uuid":"7"}?`), agentLine("2", "1", "done")},
-			want: []string{`what is "type":"tool_result" and {"uuid":"7"}?`}, last: "done"},
-		{name: "a_question", lines: []string{userLine("1", "", "fix it"), callLine("2", "1", "toolu_1")}, want: []string{"fix it"}, last: "tool_use toolu_1"},
-		{name: "a_picture", lines: []string{entryLine("1", "", "user", `"message":{"content":[{"type":"image","source":{}},{"type":"text","text":"like this"}]}`), agentLine("2", "1", "done")},
-			want: []string{"like this"}, last: "done"},
+		{name: "of_a_version_that_tells_nothing", lines: "1 user fix it; 2 agent done", want: "fix it|", last: "done"},
+		{name: "of_sources", lines: `1 user a | "promptSource":"sdk"; 2 user b | "promptSource":"suggestion_accepted"; 3 user c | "promptSource":"queued","turnOrigin":"human","origin":{"kind":"human"}` +
+			`; 4 user d | "promptSource":"of a later version","turnOrigin":"unknown"; 5 agent done`, want: "a|b|c|d|", last: "done"},
+		{name: "of_others", lines: `1 user fix it | "origin":{"kind":"human"}; 2 agent it runs; 3 user ended | "promptSource":"system","turnOrigin":"task_notification"; 4 user do | "origin":{"kind":"peer"}` +
+			`; 5 user go on | "promptSource":"system","turnOrigin":"scheduled"; 6 agent done`, want: "fix it|", last: "done"},
+		{name: "of_others_by_their_text", lines: "1 user fix it; 2 user <task-notification>\n<task-id>x; 3 user <system-reminder>x; 4 user  <bash-input>ls; 5 user <bash-stdout>x; 6 user <bash-stderr>x; " +
+			"7 user  \n; 8 user [Request interrupted by user]; 9 user no: add tests; a agent added", want: "fix it|no: add tests|", last: "added"},
+		{name: "notification_typed_ahead", lines: works + `4 queued <task-notification>; 5 queued a task | "origin":{"kind":"task-notification"}; 6 agent done`, want: "fix it|", last: "done"},
+		{name: "withdrawn", lines: "1 user fix it; 2 agent done; 3 user drop the table; 4<2 user add tests; 5 agent added", want: "fix it|add tests|", last: "added"},
+		{name: "all_taken_back", lines: "1 user drop it; 2 agent dropped; 3< user keep it", want: "keep it|"},
+		{name: "typed_while_working", lines: works + "4 queued and quickly; 5 queued /tidy up; 6 agent done", want: "fix it|and quickly|/tidy up|", last: "done"},
+		{name: "typed_after_a_tools_output", lines: works + "4 user no: add tests; 5 agent added", want: "fix it|no: add tests|", last: "added"},
+		{name: "command_that_the_agent_called", lines: works + "4 user <command-message>tidy</command-message>\n<command-name>/tidy</command-name>; 5 agent done", want: "fix it|", last: "done"},
+		{name: "commands", lines: "1 user <command-name>/add-dir</command-name>\n<command-message>add-dir</command-message>\n<command-args>../other</command-args>; 2 user <local-command-stdout>Added</local-command-stdout>; " +
+			`3 user <command-message>review</command-message>\n<command-name>/review</command-name>; 4 user what the file says | "isMeta":true; 5 agent done`, want: "/add-dir ../other|/review|", last: "done"},
+		{name: "feedback_of_a_hook", lines: `1 user fix it; 2 agent done; 3 user Stop hook feedback:\nadd tests | "isMeta":true; 4 agent added`, want: "fix it|", last: "added"},
+		{name: "subagents", lines: "1 user fix it; 2 agent done; 8 side you are a subagent", want: "fix it|", last: "done"},
+		{name: "compacted", lines: `1 user fix it; 2 agent done; 3 compaction; 4 user This session is continued | "isCompactSummary":true; 5 user add tests; 6 agent added`,
+			want: "fix it|add tests|", last: "added"},
+		{name: "compacted_in_part", lines: `1 user fix it; 2 agent done; 3 user add tests; 4 agent added; 5<2 compaction | "compactMetadata":{"preservedSegment":{"headUuid":"3","anchorUuid":"6","tailUuid":"4"}}; ` +
+			`6 user This session is continued | "isCompactSummary":true; 7 user go on; 8 agent gone`, want: "fix it|add tests|go on|", last: "gone"},
+		{name: "fork_of_a_compacted_session", other: "1 user fix it; 2 agent done; 8 user later; 9 agent late", third: `{"type":"snapshot","of":{"uuid":"2"}}; x user another session`,
+			lines: "3<2 compaction; 4 user add tests; 5 agent added", want: "fix it|add tests|", last: "added"},
+		{name: "fork_that_leads_back_to_itself", other: "1 user fix it; 2 agent done; 4 user add tests; 5 agent added", // 2.1.329
+			lines: "4<3 user add tests; 5 agent added; 3<5 compaction; 6<5 user go on; 7 agent gone", want: "fix it|add tests|go on|", last: "gone"},
+		{name: "fork_of_a_fork", third: "1 user fix it; 2 agent done", other: "3<2 user add tests; 4 agent added", lines: "5<4 user go on; 6 agent gone", want: "fix it|add tests|go on|", last: "gone"},
+		{name: "root_is_nowhere", lines: "2<1 user add tests; 3 agent added", other: "x user another session", want: "add tests|", last: "added"},
+		{name: "half_a_line", lines: `1 user fix it; 2 agent done; {"parentUuid":"2","type":"user","message":{"content":"half`, want: "fix it|", last: "done"},
+		{name: "marks_in_a_tools_output", lines: `1 user fix it; 2 call t1; 3 output {"uuid":"1","parentUuid":"9","type":"user","message":{"content":"not the user's"}}; 4 agent done`, want: "fix it|", last: "done"},
+		{name: "ids_in_a_tools_output", lines: `1 user fix it; 2 call t1; 3 output ok | "toolUseResult":{"uuid":"9"}; 4 call t2; 5 output ok | "toolUseResult":{"parentUuid":"8"}; 6 agent done`, want: "fix it|", last: "done"},
+		{name: "marks_in_a_request", lines: `1 user what is "type":"tool_result" and {"uuid":"7"}?; 2 agent done`, want: `what is "type":"tool_result" and {"uuid":"7"}?|`, last: "done"},
+		{name: "a_question", lines: "1 user fix it; 2 call toolu_1", want: "fix it|", last: "tool_use toolu_1"},
+		{name: "error_of_the_clients", lines: "1 user fix it; 2 agent done; " + strings.Replace(agentLine("3", "2", "API Error"), "m-1", "<synthetic>", 1), want: "fix it|", last: "API Error"},
+		{name: "a_picture", lines: entryLine("1", "", "user", `"message":{"content":[{"type":"image","source":{}},{"type":"text","text":"like this"}]}`) + "; 2<1 agent done", want: "like this|", last: "done"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
-			for name, lines := range map[string][]string{"this.jsonl": test.lines, "other.jsonl": test.other, "third.jsonl": test.third} {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+			for name, lines := range map[string]string{"this.jsonl": test.lines, "other.jsonl": test.other, "third.jsonl": test.third} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(chain(lines)), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
-			later := time.Now().Add(time.Minute) // found first, a third one must still be found behind it
+			later := time.Now().Add(time.Minute) // it is looked at first, and must still be found behind the other
 			if err := os.Chtimes(filepath.Join(dir, "third.jsonl"), later, later); err != nil {
 				t.Fatal(err)
 			}
 			got, err := readConversation(filepath.Join(dir, "this.jsonl"))
-			if err != nil || !slices.Equal(got.requests, test.want) || got.last != test.last || !slices.Equal(got.dirs, test.dirs) || got.broken != test.broken {
-				t.Errorf("got %q, last %q, directories %q, %v\nwant %q, last %q", got.requests, got.last, got.dirs, err, test.want, test.last)
+			if requests := strings.Join(append(got.requests, ""), "|"); err != nil || requests != test.want || got.last != test.last || got.broken != (test.name == "root_is_nowhere") {
+				t.Errorf("got %q, last %q, broken %v, %v\nwant %q, last %q", requests, got.last, got.broken, err, test.want, test.last)
+			}
+			if slices.Contains(got.dirs, "/other") != (test.name == "commands") {
+				t.Errorf("directories %q", got.dirs)
 			}
 			if test.last != "" && (got.model != "m-1" || got.version != "2.1.329") {
 				t.Errorf("model %q, version %q", got.model, got.version)
@@ -164,36 +151,14 @@ func TestTranscriptRequests(t *testing.T) {
 	}
 }
 
-// Where it says who submitted a prompt, each word that is not for the user counts, in each of the three places; those
-// for the user and unknown ones do not.
-func TestTranscriptSources(t *testing.T) {
-	others := []string{"system", "task_notification", "task-notification", "scheduled", "scheduled-trigger", "auto_continuation", "auto-continuation", "peer",
-		"host_synthetic", "channel", "coordinator", "observer-activity"}
-	users := []string{"typed", "queued", "suggestion_accepted", "sdk", "human", "unknown", "of a later version"}
-	path := filepath.Join(t.TempDir(), "x.jsonl")
-	for _, place := range []string{`"promptSource":%q`, `"turnOrigin":%q`, `"origin":{"kind":%q}`} {
-		for _, word := range append(others, users...) {
-			said := fmt.Sprintf(","+place, word)
-			lines := userLine("1", "", "fix it") + "\n" + userLine("2", "1", "go on", said) + "\n" + agentLine("3", "2", "done") + "\n"
-			if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			got, err := readConversation(path)
-			if isUsers := slices.Contains(got.requests, "go on"); err != nil || isUsers != slices.Contains(users, word) {
-				t.Errorf("%s: the user's: %v, %v", said, isUsers, err)
-			}
-		}
-	}
-}
-
 func TestTranscriptUnreadable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
-	if got, err := readConversation(path); err == nil {
-		t.Errorf("a missing one: %+v", got)
-	}
-	for _, text := range []string{"", "{}\n", "not JSON\n", `{"type":"mode"}` + "\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	for _, text := range []string{"no file", "", "{}\n", "not JSON\n", `{"type":"mode"}` + "\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); text != "no file" && err != nil {
 			t.Fatal(err)
+		}
+		if text == "no file" {
+			os.Remove(path)
 		}
 		if got, err := readConversation(path); err == nil {
 			t.Errorf("%q: %+v", text, got)
@@ -308,24 +273,12 @@ func TestNotification(t *testing.T) {
 	if got := box.stop(box.transcript(lines...)); got.stdout != "" {
 		t.Errorf("a budget of its own: %+v", got)
 	}
+	// A prompt of the user's that was queued while a review ran has a budget of its own.
 	box.submit("add tests")
-	if got := box.stop(box.transcript(append(lines, userLine("u", "2", "add tests"), agentLine("v", "u", "done"))...)); got.stdout != blockNotYet {
+	if got := box.stop(box.transcript(append(lines, userLine("u", "2", "add tests", `,"promptSource":"queued"`), agentLine("v", "u", "done"))...)); got.stdout != blockNotYet {
 		t.Errorf("the next request: %+v", got)
 	}
-}
-
-// A prompt that was queued while a review ran has a budget of its own, whatever the client calls where it is from.
-func TestQueuedPrompt(t *testing.T) {
-	box := newHookBox(t)
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
-	lines := []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")}
-	box.submit("fix it")
-	box.stop(box.transcript(lines...))
-	box.submit("add tests")
-	if got := box.stop(box.transcript(append(lines, userLine("3", "2", "add tests", `,"promptSource":"queued"`), agentLine("4", "3", "added"))...)); got.stdout != blockNotYet {
-		t.Errorf("%+v", got)
-	}
-	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "[2] add tests\n") || !strings.Contains(request, "第 1 轮，最多 1 轮") {
+	if request := box.read("../fake/reviewer-3/stdin"); !strings.Contains(request, "[2] add tests\n") || !strings.Contains(request, "第 1 轮，最多 2 轮") {
 		t.Errorf("the request is %s", request)
 	}
 }
@@ -391,20 +344,14 @@ func TestRequests(t *testing.T) {
 // The last entries may be on their way when the hook begins.
 func TestTranscriptArrivesLate(t *testing.T) {
 	t.Parallel()
+	const works, typed = "1 user fix it; 2 call t1; 3 output ok", "4<3 queued and quickly; "
 	tests := []struct {
-		name         string
-		prompts      []string // the timeline's
-		before, late []string
-		event        string
-		members      string
+		name, before, late, event, members string
+		prompts                            []string // the timeline's
 	}{
-		{"typed_while_the_agent_worked", nil, []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok")},
-			[]string{queuedLine("4", "3", "and quickly", ""), agentLine("5", "4", "all done")}, eventStop, `"last_assistant_message":"all done"`},
-		{"the_same_words_again", []string{"fix it", "and quickly"}, []string{userLine("1", "", "fix it"), agentLine("2", "1", "all done")},
-			[]string{userLine("3", "2", "and quickly"), agentLine("4", "3", "all done")}, eventStop, `"last_assistant_message":"all done"`},
-		{"question", nil, []string{userLine("1", "", "fix it"), callLine("2", "1", "t1"), outputLine("3", "2", "t1", "ok")},
-			[]string{queuedLine("4", "3", "and quickly", ""), callLine("5", "4", "t2")}, eventPreToolUse,
-			`"tool_name":"AskUserQuestion","tool_use_id":"t2","tool_input":{"questions":[]}`},
+		{"typed_while_the_agent_worked", works, typed + "5 agent all done", eventStop, `"last_assistant_message":"all done"`, nil},
+		{"the_same_words_again", "1 user fix it; 2 agent all done", "3<2 user and quickly; 4 agent all done", eventStop, `"last_assistant_message":"all done"`, []string{"fix it", "and quickly"}},
+		{"question", works, typed + "5 call t2", eventPreToolUse, `"tool_name":"AskUserQuestion","tool_use_id":"t2","tool_input":{"questions":[]}`, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -413,15 +360,12 @@ func TestTranscriptArrivesLate(t *testing.T) {
 			for _, prompt := range test.prompts {
 				box.submit(prompt)
 			}
-			member := box.transcript(test.before...)
+			member := box.transcript(chain(test.before))
 			go func() {
 				time.Sleep(100 * time.Millisecond)
-				box.transcript(slices.Concat(test.before, test.late)...)
+				box.transcript(chain(test.before), chain(test.late))
 			}()
-			if test.members != "" {
-				member += "," + test.members
-			}
-			box.hook(box.event(test.event, member))
+			box.hook(box.event(test.event, member+","+test.members))
 			if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "[2] and quickly\n") {
 				t.Errorf("the request is %s", request)
 			}

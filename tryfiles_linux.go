@@ -72,8 +72,7 @@ func partMounts(scratch string) {
 func partOf(parent string, i int) string { return fmt.Sprintf("%s/part%d", parent, i) }
 
 const (
-	sysMountSetattr  = 442          // which package syscall lacks
-	currentDirectory = ^uintptr(99) // AT_FDCWD, -100
+	sysMountSetattr = 442 // which package syscall lacks
 	// For these mount_setattr has the same values as mount.
 	closed = syscall.MS_RDONLY | syscall.MS_NOSUID | syscall.MS_NODEV
 )
