@@ -49,7 +49,7 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 	swept := make(chan bool)
 	go func() { sweepScratch(); close(swept) }()
 	scratch, lock := newScratch()
-	partMounts(scratch)
+	bindBare(scratch)
 	mode := "run"
 	if plan.probe {
 		mode = "probe"

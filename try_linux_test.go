@@ -473,7 +473,7 @@ var attacks = map[string]func(args []string){
 		achieved("open_tree", rawCall(openTree, currentDirectory, uintptr(unsafe.Pointer(&root[0])), clone))
 		kind := []byte("tmpfs\x00")
 		achieved("fsopen", rawCall(fsopen, uintptr(unsafe.Pointer(&kind[0])), 0))
-		achieved("the workshop", exec.Command("ls", workshop).Run())
+		achieved("the workshop", exec.Command("ls", empty).Run())
 	},
 	"devices": func([]string) {
 		for _, dir := range []string{os.Getenv("HOME"), "/tmp", "/dev", "/dev/shm"} {

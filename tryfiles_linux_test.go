@@ -210,7 +210,7 @@ func TestTryScratch(t *testing.T) {
 				box := newTryBox(t, uid)
 				os.Mkdir(box.base+"/m", 0o755)
 				line := fmt.Sprintf(prepare, box.base) + `setpriv=$(command -v setpriv) && exec $setpriv --reuid $2 --regid $2 --clear-groups ccc try "$1"`
-				cmd := box.command("sh", "-c", line, "sh", `echo n >notes; cat notes; for d in ~ /tmp /var/tmp $TMPDIR; do echo x >$d/ccc-x && rm $d/ccc-x && mkdir -p $d/ccc-d/e && rm -r $d/ccc-d; done; rm -r sub; mkdir sub; ls sub; df -T . | tail -1 | cut -d' ' -f1; grep -q upperdir=/.ccc-try/disk /proc/mounts && echo disk || echo memory`, strconv.Itoa(uid))
+				cmd := box.command("sh", "-c", line, "sh", `echo n >notes; cat notes; for d in ~ /tmp /var/tmp $TMPDIR; do echo x >$d/ccc-x && rm $d/ccc-x && mkdir -p $d/ccc-d/e && rm -r $d/ccc-d; done; rm -r sub; mkdir sub; ls sub; df -T . | tail -1 | cut -d' ' -f1; grep -q upperdir=/var/tmp /proc/mounts && echo disk || echo memory`, strconv.Itoa(uid))
 				cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
 				box.unchanged(func() {
 					if got := box.finish(cmd); got.stdout != "n\nccc-try\n"+where[name] || got.stderr != "" {
@@ -246,7 +246,7 @@ func TestTryScratchRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 				const line = `set -e; mount --make-rprivate /; mount --bind "$1" /var/tmp; setpriv=$(command -v setpriv)
-					exec $setpriv --reuid $2 --regid $2 --clear-groups ccc try 'echo n >notes; cat notes; echo x >/var/tmp/x; rm -r sub ~/dir; mkdir sub; ls sub; ! grep upperdir=/.ccc-try/disk /proc/mounts'`
+					exec $setpriv --reuid $2 --regid $2 --clear-groups ccc try 'echo n >notes; cat notes; echo x >/var/tmp/x; rm -r sub ~/dir; mkdir sub; ls sub; ! grep upperdir=/var/tmp /proc/mounts'`
 				cmd := box.command("sh", "-c", line, "sh", varTmp, strconv.Itoa(uid))
 				cmd.SysProcAttr.Unshareflags = syscall.CLONE_NEWNS
 				box.unchanged(func() {
