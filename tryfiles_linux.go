@@ -84,7 +84,7 @@ func restrict(path string, attributes uintptr) error {
 	return failed("mount_setattr", errno)
 }
 
-// A copyBuilder builds the file system of a copy. Its methods are steps: after one that failed there are none.
+// A copyBuilder builds the file system of a copy.
 type copyBuilder struct {
 	scratch  string       // a directory for what is written, on disk; "" if there is none
 	needed   []string     // what must be writable
@@ -107,39 +107,38 @@ func (b *copyBuilder) build() error {
 			b.mounts = append(b.mounts, m.path)
 		}
 	}
-	b.mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "")
-	b.mount("ccc-try", workshop, "tmpfs", private, "mode=755")
-	b.do(func() error { return errors.Join(os.Mkdir(root, 0o755), os.Mkdir(empty, 0o755)) })
-	b.mount("ccc-try", root, "tmpfs", private, "mode=755")
+	b.check(
+		mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""),
+		mount("ccc-try", workshop, "tmpfs", private, "mode=755"),
+		os.Mkdir(root, 0o755), os.Mkdir(empty, 0o755),
+		mount("ccc-try", root, "tmpfs", private, "mode=755"))
 	b.show("/")
 	if b.scratch != "" { // what is written in other copies is not to be seen by any way
 		for _, path := range aliases(filepath.Dir(b.scratch), b.all) {
 			if info, err := os.Lstat(root + path); err == nil && info.IsDir() {
-				b.mount("ccc-try", root+path, "tmpfs", closed, "mode=755")
+				b.check(mount("ccc-try", root+path, "tmpfs", closed, "mode=755"))
 			}
 		}
 	}
 	if !slices.Contains(b.writable, "/") {
-		b.restrict(root, closed)
+		b.check(restrict(root, closed))
 	}
-	b.do(func() error { return os.Chdir(root) })
-	b.do(func() error { return os.NewSyscallError("pivot_root", syscall.PivotRoot(".", ".")) })
-	b.do(func() error { return os.NewSyscallError("umount", syscall.Unmount(".", syscall.MNT_DETACH)) }) // of the host's files
-	return b.err
-}
-
-func (b *copyBuilder) do(step func() error) {
-	if b.err == nil {
-		b.err = step()
+	if b.check(os.Chdir(root)); b.err != nil {
+		return b.err
 	}
+	if err := syscall.PivotRoot(".", "."); err != nil {
+		return os.NewSyscallError("pivot_root", err)
+	}
+	return os.NewSyscallError("umount", syscall.Unmount(".", syscall.MNT_DETACH)) // of the host's files
 }
 
-func (b *copyBuilder) mount(source, target, kind string, flags uintptr, options string) {
-	b.do(func() error { return mount(source, target, kind, flags, options) })
-}
-
-func (b *copyBuilder) restrict(path string, attributes uintptr) {
-	b.do(func() error { return restrict(path, attributes) })
+// check keeps the first error. What follows it is of no account, as the copy won't stand.
+func (b *copyBuilder) check(errs ...error) {
+	for _, err := range errs {
+		if b.err == nil {
+			b.err = err
+		}
+	}
 }
 
 // below returns those of paths that are below dir.
@@ -180,7 +179,6 @@ func (b *copyBuilder) lower(path string) string {
 func (b *copyBuilder) show(path string) {
 	lower, inner := b.lower(path), outermost(below(path, slices.Concat(b.mounts, b.writable)...))
 	switch {
-	case b.err != nil:
 	case path == "/proc":
 		b.showProc()
 	case path == "/dev":
@@ -192,14 +190,14 @@ func (b *copyBuilder) show(path string) {
 	default:
 		err := b.overlay(path, lower, b.isWritable(path) || len(inner) > 0)
 		if err != nil && holds(path, b.needed) {
-			b.err = err
+			b.check(err)
 		}
 		if err != nil && b.overlay(path, lower, false) != nil { // what can't be a copy can be read, at least
 			return
 		}
 		b.showInner(inner)
 		if !b.isWritable(path) {
-			b.restrict(root+path, closed)
+			b.check(restrict(root+path, closed))
 		}
 	}
 }
@@ -212,7 +210,7 @@ func (b *copyBuilder) showInner(paths []string) {
 			continue
 		}
 		if err := mount(root+path, root+path, "", syscall.MS_BIND, ""); err != nil && holds(path, b.needed) {
-			b.do(func() error { return err })
+			b.check(err)
 		}
 		b.showInner(outermost(below(path, b.mounts...)))
 	}
@@ -284,9 +282,7 @@ func likeOutside(path string, info os.FileInfo) error {
 func (b *copyBuilder) split(path string) {
 	if path != "/" && slices.Contains(b.writable, path) {
 		layer, err := b.layer(path, b.scratch != "")
-		b.do(func() error { return err })
-		b.mount(layer, root+path, "", syscall.MS_BIND, "")
-		b.restrict(root+path, private)
+		b.check(err, mount(layer, root+path, "", syscall.MS_BIND, ""), restrict(root+path, private))
 	}
 	entries, _ := os.ReadDir(path)
 	if len(entries) >= manyNeighbours {
@@ -310,7 +306,6 @@ func (b *copyBuilder) split(path string) {
 func (b *copyBuilder) showEntry(path string) {
 	info, err := os.Lstat(path)
 	switch {
-	case b.err != nil:
 	case err != nil:
 		if slices.Contains(b.writable, path) {
 			_ = os.MkdirAll(root+path, 0o755)
@@ -346,17 +341,18 @@ func (b *copyBuilder) showFile(path string, info os.FileInfo) {
 		b.said = append(b.said, fmt.Sprintf("%s is too large to be copied, and can't be read", path))
 		b.room += info.Size()
 	} else if _, err := io.Copy(target, source); err == nil {
-		b.do(func() error { return likeOutside(root+path, info) })
+		b.check(likeOutside(root+path, info))
 	}
 }
 
 // showProc mounts /proc for the processes of the copy. It is read-only: root needs no capability to write to
 // /proc/sys.
 func (b *copyBuilder) showProc() {
-	b.mount("proc", root+"/proc", "proc", private|syscall.MS_NOEXEC, "")
-	// In a user namespace of its own the command would have capabilities again.
-	b.do(func() error { return os.WriteFile(root+"/proc/sys/user/max_user_namespaces", []byte("0"), 0) })
-	b.restrict(root+"/proc", closed)
+	b.check(
+		mount("proc", root+"/proc", "proc", private|syscall.MS_NOEXEC, ""),
+		// In a user namespace of its own the command would have capabilities again.
+		os.WriteFile(root+"/proc/sys/user/max_user_namespaces", []byte("0"), 0),
+		restrict(root+"/proc", closed))
 }
 
 // showSys mounts a /sys of the copy's own: on the host's there may be mounts in which somebody listens. Where the kernel
@@ -369,7 +365,7 @@ func (b *copyBuilder) showSys() {
 	}
 	var kind syscall.Statfs_t
 	if syscall.Statfs(groups, &kind) == nil && kind.Type == unified && mount(groups, root+groups, "", syscall.MS_BIND, "") == nil {
-		b.restrict(root+groups, closed|syscall.MS_NOEXEC)
+		b.check(restrict(root+groups, closed|syscall.MS_NOEXEC))
 	}
 }
 
@@ -377,22 +373,21 @@ func (b *copyBuilder) showSys() {
 // the mode of the host's /dev/null.
 func (b *copyBuilder) showDev() {
 	const dev = root + "/dev"
-	b.mount("ccc-try", dev, "tmpfs", private, "mode=755")
-	b.do(func() error { return os.Mkdir(dev+"/pts", 0o755) })
-	b.mount("devpts", dev+"/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
-	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		if info, err := os.Stat("/dev/" + name); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			b.do(func() error { return os.WriteFile(dev+"/"+name, nil, 0o600) })
-			b.mount("/dev/"+name, dev+"/"+name, "", syscall.MS_BIND, "")
-			b.restrict(dev+"/"+name, syscall.MS_RDONLY|syscall.MS_NOSUID)
+	b.check(
+		mount("ccc-try", dev, "tmpfs", private, "mode=755"),
+		os.Mkdir(dev+"/pts", 0o755),
+		mount("devpts", dev+"/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"))
+	for _, name := range []string{"/null", "/zero", "/full", "/random", "/urandom", "/tty"} {
+		if info, err := os.Stat("/dev" + name); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			b.check(os.WriteFile(dev+name, nil, 0o600), mount("/dev"+name, dev+name, "", syscall.MS_BIND, ""), restrict(dev+name, closed&^syscall.MS_NODEV))
 		}
 	}
 	for _, link := range []string{"ptmx pts/ptmx", "fd /proc/self/fd", "stdin fd/0", "stdout fd/1", "stderr fd/2"} {
 		name, target, _ := strings.Cut(link, " ")
-		b.do(func() error { return os.Symlink(target, dev+"/"+name) })
+		b.check(os.Symlink(target, dev+"/"+name))
 	}
 	b.showEntry("/dev/shm")
-	b.restrict(dev, closed)
+	b.check(restrict(dev, closed))
 }
 
 // findForeign looks for a file that the user can write to and the kernel can't copy up, since a user namespace of the
@@ -409,15 +404,14 @@ func (plan *tryPlan) findForeign() {
 		for _, name := range append([]string{"."}, names...) {
 			path := filepath.Join(dir, name)
 			info, err := os.Lstat(path)
-			if err != nil || !info.IsDir() && !info.Mode().IsRegular() || info.Mode()&openToAll != 0 {
-				if name == "." {
-					break
+			if err == nil && info.Mode()&openToAll == 0 {
+				group := int(info.Sys().(*syscall.Stat_t).Gid)
+				if group != os.Getgid() && syscall.Access(path, mayWrite) == nil {
+					plan.foreign = fmt.Sprintf("%s (group %d)", path, group)
+					return
 				}
-				continue
-			}
-			if group := int(info.Sys().(*syscall.Stat_t).Gid); group != os.Getgid() && syscall.Access(path, mayWrite) == nil {
-				plan.foreign = fmt.Sprintf("%s (group %d)", path, group)
-				return
+			} else if name == "." {
+				break
 			}
 		}
 	}
