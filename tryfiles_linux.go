@@ -246,7 +246,7 @@ func (b *copyBuilder) overlay(path, lower string, writable bool) error {
 }
 
 // layer makes a directory for what is written to the one at path, with the way to the places to write to in it: some
-// are still to be made, and the kernel copies no directory whose owner a user namespace does not know.
+// are still to be made, and for an ordinary user the kernel copies no directory of another's.
 func (b *copyBuilder) layer(path string, onDisk bool) (layer string, err error) {
 	b.layers++
 	layer = filepath.Join(workshop, strconv.Itoa(b.layers))
@@ -254,6 +254,9 @@ func (b *copyBuilder) layer(path string, onDisk bool) (layer string, err error) 
 		layer = filepath.Join(b.scratch, strconv.Itoa(b.layers))
 	}
 	for _, place := range append(below(path, b.writable...), path) {
+		if _, statErr := os.Stat(place); os.Getuid() == 0 && statErr == nil && place != path {
+			continue
+		}
 		err = errors.Join(err, os.MkdirAll(filepath.Join(layer, place[len(path):]), 0o755))
 		for ; inside(place, path); place = filepath.Dir(place) {
 			if info, statErr := os.Stat(place); statErr == nil {
