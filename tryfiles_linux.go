@@ -30,7 +30,7 @@ const (
 // the time it takes.
 const (
 	copyRoom       = 512 << 20 // bytes, in all
-	fewLayers      = 50        // an overlay with its upper layer on disk takes a millisecond or two; in memory a third of one
+	fewNeighbours  = 50        // an overlay with its upper layer on disk takes a millisecond or two; in memory a third of one
 	manyNeighbours = 1000      // it is said
 )
 
@@ -92,6 +92,7 @@ type copyBuilder struct {
 	all      []mountPoint // of this process, those of bareMounts too
 	mounts   []string     // where the host's are, in order; of what the kernel makes up the top only
 	layers   int          // how many there are of what is written
+	crowded  bool         // what is shown now is one of many, of which what is written is kept in memory
 	room     int64        // bytes that may still be copied
 	said     []string     // what the user is told when the copy stands
 	err      error        // of the step that failed
@@ -204,6 +205,7 @@ func (b *copyBuilder) show(path string) {
 
 // showInner shows what is at paths, in a directory that is shown: mounts, and places to write to.
 func (b *copyBuilder) showInner(paths []string) {
+	defer b.crowd(len(paths))()
 	for _, path := range paths {
 		if slices.Contains(b.mounts, path) {
 			b.showEntry(path)
@@ -214,6 +216,13 @@ func (b *copyBuilder) showInner(paths []string) {
 		}
 		b.showInner(outermost(below(path, b.mounts...)))
 	}
+}
+
+// crowd notes that n are shown now. What it returns takes that back.
+func (b *copyBuilder) crowd(n int) (back func()) {
+	before := b.crowded
+	b.crowded = before || n > fewNeighbours
+	return func() { b.crowded = before }
 }
 
 // overlay shows what is at lower at path, through an overlay. Its upper layer is on disk where that can carry one, which
@@ -228,7 +237,7 @@ func (b *copyBuilder) overlay(path, lower string, writable bool) error {
 	if !writable {
 		return mount("ccc-try", root+path, "overlay", closed, "lowerdir=.:"+empty)
 	}
-	onDisk := b.scratch != "" && path != "/dev/shm" && (b.layers < fewLayers || holds(path, b.writable))
+	onDisk := b.scratch != "" && path != "/dev/shm" && (!b.crowded || holds(path, b.writable))
 	for {
 		upper, err := b.layer(path, onDisk)
 		if err == nil {
@@ -300,6 +309,7 @@ func (b *copyBuilder) split(path string) {
 		paths = append(paths, filepath.Join(path, name)) // where one may not look, one may still pass through
 	}
 	slices.Sort(paths)
+	defer b.crowd(len(paths))()
 	for _, path := range slices.Compact(paths) {
 		b.showEntry(path)
 	}
