@@ -177,7 +177,12 @@ func TestTryMountsBelow(t *testing.T) {
 		box.mounted(box.base+"/tmp/inner", "tmpfs", "t", "", 0)
 		box.mounted(box.base+"/closed/a/one", "tmpfs", "t", "", 0)
 		box.mounted(box.base+"/closed/a/two", "tmpfs", "t", "", 0)
-		os.WriteFile(box.work+"/single", nil, 0o644)
+		os.WriteFile(box.work+"/single", []byte("no line end"), 0o644)
+		for _, path := range []string{box.work + "/over", box.base + "/over"} { // a file, as containers have them
+			os.WriteFile(path, nil, 0o644)
+			os.WriteFile(box.base+"/source", []byte("s"), 0o644)
+			box.mounted(path, "", box.base+"/source", "", syscall.MS_BIND)
+		}
 		box.put(map[string]string{"work/node_modules/m/f": "f\n", "work/sub/a/b/vol#u,:me/f": "f\n", "work/sub/a/own": "o\n", "home/.cache/f": "f\n", "home/ro/f": "f\n", "home/big": "b\n", "tmp/inner/f": "f\n"})
 		os.WriteFile(box.base+"/closed/a/f", []byte("c\n"), 0o644)
 		os.Chown(box.base+"/closed", 0, 0)
@@ -189,7 +194,8 @@ func TestTryMountsBelow(t *testing.T) {
 		box.unchanged(func() {
 			box.want("a note\nn\nf\nf\no\nf\nf\nb\nf\nc\nok\n", `cat link; echo n >notes; cat link; cat node_modules/m/f "sub/a/b/vol#u,:me/f" sub/a/own ~/.cache/f ~/ro/f ~/big $TMPDIR/inner/f ../closed/a/f;
 				echo >new && mv new newer && mkdir d && echo >d/x && rm -r d && echo >>~/big && echo >~/n && echo >sub/a/n && echo >$TMPDIR/n && mv sub/deep sub/deeper && rm link &&
-				echo >node_modules/m/n && echo >>node_modules/m/f && echo >>~/.cache/f && echo >>$TMPDIR/inner/f && echo ok`)
+				echo >node_modules/m/n && echo >>node_modules/m/f && echo >>~/.cache/f && echo >>$TMPDIR/inner/f &&
+					test "$(od -An -c single over ../over | tr -d ' \n')" = nolineendss && echo t >over && test $(cat over) = t && ! echo t 2>&- >../over && echo ok`)
 			box.attack("connect,mounts", socket, direct)
 		})
 	})
