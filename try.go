@@ -143,37 +143,32 @@ type tryCopy struct {
 	remove    func()       // after its end: removes what was written in it
 }
 
-// runCopy makes the copy that the plan describes, and returns the exit code of what runs in it. ctx ends it, and the
+// runCopy makes the copy that makePlan describes, and returns the exit code of what runs in it. ctx ends it, and the
 // timeout, from when the copy stands. The error says why there is no copy, or that the command was ended.
 func runCopy(ctx context.Context, timeout time.Duration, makePlan func() (*tryPlan, error)) (code int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(timeout+tryPatience, func() { cancel(fmt.Errorf("ended at the timeout of %v", timeout)) })
 	defer late.Stop()
-	type end struct {
-		code   int
-		err    error
-		copied *tryCopy
-	}
-	begun, ended := make(chan bool), make(chan end, 1)
+	var copied *tryCopy
+	begun, over := make(chan error, 1), make(chan bool)
+	defer close(over)
 	go func() {
 		// This thread is never unlocked. On Linux the copy ends with it, and as root it has mounts of its own.
 		runtime.LockOSThread()
-		var e end
 		plan, err := makePlan()
 		if err == nil {
-			e.copied, err = plan.start()
+			copied, err = plan.start()
 		}
-		close(begun)
-		if e.code, e.err = tryImpossible, err; err == nil {
-			e.code, e.err = e.copied.wait(ctx, func() { late.Reset(timeout) })
-		}
-		ended <- e
+		begun <- err
+		<-over
 	}()
 	select {
-	case <-begun:
-		e := <-ended
-		if code, err = e.code, e.err; e.copied != nil {
-			e.copied.remove() // not on that thread, which may see the host's files elsewhere than they are
+	case err = <-begun:
+		if code = tryImpossible; err == nil {
+			code, err = copied.wait(ctx, func() { late.Reset(timeout) })
+		}
+		if copied != nil {
+			copied.remove()
 		}
 	case <-ctx.Done(): // a file system outside does not answer
 		code, err = cutShort(ctx, false)
@@ -204,28 +199,27 @@ func (copied *tryCopy) wait(ctx context.Context, stood func()) (code int, err er
 	select {
 	case err = <-done:
 		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) && !errors.Is(err, syscall.EPIPE) { // a reader that went is no failure
+		switch {
+		case errors.As(err, &exit):
+			return exitCode(err), nil
+		case err != nil && !errors.Is(err, syscall.EPIPE): // a reader that went is no failure
 			return 1, fmt.Errorf("passing on the output: %w", err)
 		}
-		if exit == nil {
-			return 0, nil
-		}
-		return exitCode(err), nil
+		return 0, nil
 	case <-ctx.Done():
 	}
 	code, err = cutShort(ctx, stands)
-	if err == nil { // ccc was told to end: the command may say its last words; what it would tidy up goes anyway
-		copied.terminate()
+	// The command may say its last words; what it would tidy up goes anyway.
+	for _, end := range []struct {
+		begin func()
+		take  time.Duration
+	}{{copied.terminate, tryGrace}, {copied.kill, guardPatience}} {
+		end.begin()
 		select {
 		case <-done:
-			return code, nil
-		case <-time.After(tryGrace):
+			return code, err
+		case <-time.After(end.take):
 		}
-	}
-	copied.kill()
-	select {
-	case <-done:
-	case <-time.After(guardPatience):
 	}
 	return code, err
 }
@@ -294,14 +288,10 @@ func loopback(port int) *syscall.SockaddrInet4 {
 // listenOnLoopback returns a listening socket and its port. Package net would make a binary that is built with cgo a
 // dynamic one.
 func listenOnLoopback() (fd, port int, err error) {
-	syscall.ForkLock.RLock()
-	if fd, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0); err == nil {
-		syscall.CloseOnExec(fd)
-	}
-	syscall.ForkLock.RUnlock()
-	if err != nil {
+	if fd, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0); err != nil {
 		return 0, 0, err
 	}
+	syscall.CloseOnExec(fd)
 	err = errors.Join(syscall.Bind(fd, loopback(0)), syscall.Listen(fd, 1))
 	address, nameErr := syscall.Getsockname(fd)
 	if err = errors.Join(err, nameErr); err != nil {
@@ -430,7 +420,8 @@ func scratchParent() string {
 	return path
 }
 
-// newScratch makes a scratch directory, locked until this process ends. The path is "" where none can be.
+// newScratch makes a scratch directory. The path is "" where none can be. What the process that made it has locked is
+// its own, until it ends.
 func newScratch() (path string, lock *os.File) {
 	for range 3 { // the parent may go with another's last directory, and what nobody has locked yet be swept
 		if parent := scratchParent(); parent != "" {
@@ -441,13 +432,6 @@ func newScratch() (path string, lock *os.File) {
 		}
 	}
 	return "", nil
-}
-
-// removeScratch removes what newScratch made, and the parent with the last.
-func removeScratch(path string, lock *os.File) {
-	removeTree(path)
-	lock.Close()
-	_ = os.Remove(filepath.Dir(path))
 }
 
 // lockScratch locks the scratch directory at path. It returns nil for one that belongs to another process.
@@ -463,13 +447,15 @@ func lockScratch(path string) *os.File {
 	return file
 }
 
-// sweepScratch removes the scratch directories of processes that were killed.
+// sweepScratch removes the scratch directories that nobody has locked, and the parent with the last.
 func sweepScratch() {
 	parent := scratchParent()
 	entries, _ := os.ReadDir(parent) // none where parent is ""
 	for _, entry := range entries {
 		if lock := lockScratch(filepath.Join(parent, entry.Name())); lock != nil {
-			removeScratch(lock.Name(), lock)
+			removeTree(lock.Name())
+			lock.Close()
 		}
 	}
+	_ = os.Remove(parent)
 }

@@ -35,14 +35,13 @@ const seatbelt = `(version 1)
 
 // start starts what plan says in a copy.
 func (plan *tryPlan) start() (*tryCopy, error) {
-	sweepScratch()
 	scratch, lock := newScratch()
 	if lock == nil {
 		return nil, errors.New("no directory for it in /var/tmp")
 	}
 	stands := make(chan error, 1)
 	stands <- nil
-	copied := &tryCopy{stands: stands, remove: func() { removeScratch(scratch, lock) }}
+	copied := &tryCopy{stands: stands, remove: func() { lock.Close(); sweepScratch() }}
 	home, temp, clone := scratch+"/home", scratch+"/tmp", scratch+"/project"
 	err := errors.Join(os.Mkdir(home, 0o700), os.Mkdir(temp, 0o700))
 	if err == nil {
@@ -65,8 +64,7 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 		hold, err = startGuarded(copied.cmd)
 	}
 	if err != nil {
-		copied.remove()
-		return nil, err
+		return copied, err
 	}
 	copied.kill = func() { hold.Close() } // the guard ends the whole tree
 	copied.terminate = func() { _ = copied.cmd.Process.Signal(syscall.SIGTERM) }

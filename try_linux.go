@@ -27,10 +27,10 @@ const (
 	sysCloseRange   = 436
 )
 
-// ccc and process 1 of a copy share a socket, which is open as long as both live. On it ccc greets with its own
-// namespaces and asks with any byte for the end of the command; process 1 says once that the copy stands, or why not.
+// ccc and process 1 of a copy share a socket, which is open as long as both live. On it ccc asks with any byte for the
+// end of the command; process 1 says once that the copy stands, or why not.
 const (
-	greetedBy = 3 // the socket's descriptor in process 1
+	cccSocket = 3 // its descriptor in process 1
 	tryStands = "the copy stands"
 )
 
@@ -46,18 +46,19 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
 	ours, theirs := os.NewFile(uintptr(ends[0]), "process 1"), os.NewFile(uintptr(ends[1]), "ccc")
-	swept := make(chan bool)
-	go func() { sweepScratch(); close(swept) }()
 	scratch, lock := newScratch()
-	partMounts(scratch)
+	bindBare(scratch)
 	mode := "run"
 	if plan.probe {
 		mode = "probe"
 	}
 	cmd := &exec.Cmd{Path: "/proc/self/exe", Env: plan.env, ExtraFiles: []*os.File{theirs}, SysProcAttr: newNamespaces()}
-	cmd.Args = slices.Concat([]string{"ccc", tryInsideSubcommand, mode, scratch, plan.dir}, plan.needed, plan.writable, []string{"--"}, plan.command)
-	stands := make(chan error, 1)
+	cmd.Args = slices.Concat([]string{"ccc", tryInsideSubcommand, mode, scratch, plan.dir}, namespaces(), plan.needed, plan.writable, []string{"--"}, plan.command)
 	restore := func() {}
+	if !plan.probe {
+		restore, err = handOver(cmd)
+	}
+	stands := make(chan error, 1)
 	copied := &tryCopy{
 		cmd:       cmd,
 		stands:    stands,
@@ -65,18 +66,10 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 		kill:      func() { _ = cmd.Process.Kill() }, // and with process 1 the kernel kills the others
 		remove: func() {
 			restore()
-			<-swept
-			if lock != nil {
-				removeScratch(scratch, lock)
-			}
+			lock.Close()
+			sweepScratch()
 			ours.Close()
 		},
-	}
-	if !plan.probe {
-		restore, err = handOver(cmd)
-	}
-	if err == nil {
-		_, err = ours.WriteString(strings.Join(namespaces(), " "))
 	}
 	if err == nil {
 		err = cmd.Start()
@@ -133,42 +126,47 @@ func allIDs(path string) (ids []syscall.SysProcIDMap) {
 	return ids
 }
 
-// namespaces names those of this process that a copy has of its own.
-func namespaces() (names []string) {
-	for _, kind := range []string{"user", "mnt", "pid", "net", "ipc", "uts"} {
-		name, _ := os.Readlink("/proc/thread-self/ns/" + kind)
-		names = append(names, name)
-	}
-	return names
+// namespaces names the user and the mount namespace of this thread.
+func namespaces() []string {
+	user, _ := os.Readlink("/proc/thread-self/ns/user")
+	mounts, _ := os.Readlink("/proc/thread-self/ns/mnt")
+	return []string{user, mounts}
 }
 
 // handOver connects stdin, stdout and stderr of cmd with the caller's through pipes. What the caller has could be
 // opened anew through /proc/self/fd, for writing, changed, walked up from, or connected to something else. Only the
 // caller's own terminal is handed in, opened anew, as a program may ask for one: nothing can be typed into a terminal
-// of another session. restore gives it the mode back that it had.
+// of another session. restore gives it the mode back that it had, but while another job is in the foreground, whose
+// mode it is then.
 func handOver(cmd *exec.Cmd) (restore func(), err error) {
-	restore = func() {}
-	terminal, _ := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if terminal != nil {
-		restore = keepMode(terminal)
+	var mode [64]byte // more than a struct termios
+	terminal, noTerminal := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if noTerminal == nil {
+		noTerminal = ioctl(terminal, syscall.TCGETS, unsafe.Pointer(&mode))
+	}
+	restore = func() {
+		var foreground int32
+		if noTerminal == nil && ioctl(terminal, syscall.TIOCGPGRP, unsafe.Pointer(&foreground)) == nil && int(foreground) == syscall.Getpgrp() {
+			_ = ioctl(terminal, syscall.TCSETS, unsafe.Pointer(&mode))
+		}
+		terminal.Close()
 	}
 	session, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
-	onTerminal := func(file *os.File) bool {
+	isOwn := func(file *os.File) bool {
 		var itsSession int32
-		return terminal != nil && ioctl(file, syscall.TIOCGSID, unsafe.Pointer(&itsSession)) == nil && int(itsSession) == int(session)
+		return noTerminal == nil && ioctl(file, syscall.TIOCGSID, unsafe.Pointer(&itsSession)) == nil && int(itsSession) == int(session)
 	}
-	type piped struct{ io.Writer }
-	cmd.Stdout, cmd.Stderr = piped{os.Stdout}, piped{os.Stderr}
+	output := func(file *os.File) io.Writer {
+		if isOwn(file) {
+			return terminal
+		}
+		return struct{ io.Writer }{file}
+	}
+	cmd.Stdout, cmd.Stderr = output(os.Stdout), output(os.Stderr)
 	if sameFile("/proc/self/fd/1", "/proc/self/fd/2") {
 		cmd.Stderr = cmd.Stdout // one pipe, which keeps the order
 	}
-	if onTerminal(os.Stdout) {
-		cmd.Stdout = terminal
-	}
-	if onTerminal(os.Stderr) {
-		cmd.Stderr = terminal
-	}
-	if onTerminal(os.Stdin) {
+	if isOwn(os.Stdin) {
 		cmd.Stdin = terminal
 		return restore, nil
 	}
@@ -178,21 +176,6 @@ func handOver(cmd *exec.Cmd) (restore func(), err error) {
 		input.Close()
 	}()
 	return restore, err
-}
-
-// keepMode returns what gives the terminal back the mode that it has now, and closes it. While another job is in the
-// foreground, the mode is that job's.
-func keepMode(terminal *os.File) (restore func()) {
-	var before, after [64]byte // more than a struct termios
-	err := ioctl(terminal, syscall.TCGETS, unsafe.Pointer(&before))
-	return func() {
-		var foreground int32
-		if err == nil && ioctl(terminal, syscall.TIOCGPGRP, unsafe.Pointer(&foreground)) == nil && int(foreground) == syscall.Getpgrp() &&
-			ioctl(terminal, syscall.TCGETS, unsafe.Pointer(&after)) == nil && after != before {
-			_ = ioctl(terminal, syscall.TCSETS, unsafe.Pointer(&before))
-		}
-		terminal.Close()
-	}
 }
 
 func ioctl(file *os.File, request uintptr, argument unsafe.Pointer) error {
@@ -233,27 +216,31 @@ func hinted(err error) error {
 	return fmt.Errorf("%w%s%s", err, toMend, hint)
 }
 
-// tryProcessOne is process 1 of a copy: ccc in-copy MODE SCRATCH DIR PROJECT HOME WRITABLE... -- COMMAND...
+// tryProcessOne is process 1 of a copy: ccc in-copy MODE SCRATCH DIR NAMESPACES PROJECT HOME WRITABLE... -- COMMAND...
+// It goes on only in namespaces other than those of the ccc that started it: what it does to its file system must not
+// happen to the host's.
 func tryProcessOne(args []string) int {
 	runtime.LockOSThread() // privileges are a thread's, and this one starts the command
-	syscall.CloseOnExec(greetedBy)
-	ccc, end := os.NewFile(greetedBy, "ccc"), slices.Index(args, "--")
-	if end < 5 || end+2 > len(args) || os.Getpid() != 1 || !isGreeted(ccc) {
+	end := slices.Index(args, "--")
+	if own := namespaces(); end < 7 || end+2 > len(args) || os.Getpid() != 1 || own[0] == "" || own[1] == "" || args[3] == own[0] || args[4] == own[1] {
 		fmt.Fprintln(os.Stderr, "ccc: "+tryInsideSubcommand+" is for ccc try only")
 		return 2
 	}
-	var command atomic.Int32 // its process group, once there is one
+	syscall.CloseOnExec(cccSocket)
+	ccc := os.NewFile(cccSocket, "ccc")
+	var group atomic.Int32 // the command's, once there is one
 	go func() {
 		for {
-			if n, _ := ccc.Read(make([]byte, 1)); n == 0 { // ccc is gone
+			if n, _ := ccc.Read(make([]byte, 1)); n <= 0 { // ccc is gone
 				os.Exit(1)
 			}
-			if group := command.Load(); group > 0 {
+			if group := group.Load(); group > 0 {
 				_ = syscall.Kill(-int(group), syscall.SIGTERM)
 			}
 		}
 	}()
-	b := &copyBuilder{scratch: args[1], needed: args[3:5], writable: args[5:end]}
+	b, command := &copyBuilder{scratch: args[1], needed: args[5:7], writable: args[7:end]}, args[end+1:]
+	probe := args[0] == "probe"
 	for _, step := range []func() error{
 		// Not at the start of this process: an exec that raised capabilities clears it.
 		func() error { return prctl(syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL)) },
@@ -264,45 +251,26 @@ func tryProcessOne(args []string) int {
 		dropPrivileges,
 		filterCalls,
 		heedNoSignal,
+		func() error {
+			if !probe {
+				return nil
+			}
+			return breakOut(command[0], command[len(command)-1])
+		},
 	} {
 		if err := step(); err != nil {
 			fmt.Fprint(ccc, err)
 			return tryImpossible
 		}
 	}
-	if args[0] == "probe" {
-		if err := breakOut(args[end+1], args[len(args)-1]); err != nil {
-			fmt.Fprint(ccc, err)
-			return tryImpossible
-		}
-		fmt.Fprint(ccc, tryStands)
+	fmt.Fprint(ccc, tryStands)
+	if probe {
 		return 0
 	}
-	fmt.Fprint(ccc, tryStands)
 	for _, line := range b.said {
 		fmt.Fprintln(os.Stderr, "ccc: try:", printable(line))
 	}
-	return runAndReap(args[end+1:], &command)
-}
-
-// isGreeted tells whether the ccc that this process belongs to is at the other end of the socket, and this process in
-// namespaces of its own: what process 1 does to its file system must not happen to the host's.
-func isGreeted(ccc *os.File) bool {
-	if ccc == nil {
-		return false
-	}
-	if kind, err := syscall.GetsockoptInt(greetedBy, syscall.SOL_SOCKET, syscall.SO_TYPE); err != nil || kind != syscall.SOCK_SEQPACKET {
-		return false
-	}
-	greeting := make([]byte, 4096)
-	n, _ := ccc.Read(greeting)
-	theirs, own := strings.Fields(string(greeting[:n])), namespaces()
-	for i, name := range own {
-		if len(theirs) != len(own) || name == "" || theirs[i] == name {
-			return false
-		}
-	}
-	return true
+	return runAndReap(command, &group)
 }
 
 // runAndReap runs command and returns its exit code when it has ended. What it left running ends with this process.
@@ -429,40 +397,49 @@ func filterCalls() error {
 		first, second, third = 16, 24, 32             // and of its arguments, the lower half of each first
 		allow, refuse        = 0x7fff0000, 0x00050000 // the latter with an error, which may be none
 		noCall, noFamily     = refuse | uint32(syscall.ENOSYS), refuse | uint32(syscall.EAFNOSUPPORT)
+		notPermitted         = refuse | uint32(syscall.EPERM)
 		filterMode           = 2
 	)
 	own, ok := map[string]struct{ arch, bpf uint32 }{"amd64": {0xc000003e, 321}, "arm64": {0xc00000b7, 280}}[runtime.GOARCH]
 	if !ok {
 		return errors.New("no filter of system calls for " + runtime.GOARCH)
 	}
-	type instructions = []syscall.SockFilter
-	program := instructions{
+	program := []syscall.SockFilter{
 		// Calls of 32-bit programs and of x32 have other numbers.
 		{Code: load, K: arch}, {Code: equal, K: own.arch, Jt: 1}, {Code: answer, K: noCall},
 		{Code: load, K: number}, {Code: atLeast, K: 1 << 30, Jf: 1}, {Code: answer, K: noCall},
 	}
-	// when answers where the value that was loaded is this one.
-	when := func(value, then uint32) instructions {
-		return instructions{{Code: equal, K: value, Jf: 1}, {Code: answer, K: then}}
+	// A condition is that an argument is the value, or is not.
+	type condition struct {
+		argument, value uint32
+		not             bool
 	}
-	// on judges a call by its arguments, as the parts say.
-	on := func(call uint32, parts ...instructions) {
-		body := slices.Concat(parts...)
-		program = append(append(program, syscall.SockFilter{Code: equal, K: call, Jf: uint8(len(body))}), body...)
+	// on answers a call that meets all conditions, unless one before did.
+	on := func(call, then uint32, conditions ...condition) {
+		rest := uint8(2*len(conditions) + 1)
+		program = append(program, syscall.SockFilter{Code: load, K: number}, syscall.SockFilter{Code: equal, K: call, Jf: rest})
+		for _, c := range conditions {
+			rest -= 2
+			test := syscall.SockFilter{Code: equal, K: c.value, Jf: rest}
+			if c.not {
+				test.Jt, test.Jf = rest, 0
+			}
+			program = append(program, syscall.SockFilter{Code: load, K: c.argument}, test)
+		}
+		program = append(program, syscall.SockFilter{Code: answer, K: then})
 	}
-	get := func(argument uint32) instructions { return instructions{{Code: load, K: argument}} }
-	always := func(then uint32) instructions { return instructions{{Code: answer, K: then}} }
 	for _, call := range []uint32{own.bpf, sysIOUringSetup, syscall.SYS_KEYCTL, syscall.SYS_ADD_KEY, syscall.SYS_REQUEST_KEY, syscall.SYS_PERF_EVENT_OPEN, sysClone3} {
-		on(call, always(noCall))
+		on(call, noCall)
 	}
-	on(syscall.SYS_SOCKET, get(first), when(syscall.AF_UNIX, allow), when(syscall.AF_INET, allow), when(syscall.AF_INET6, allow),
-		when(syscall.AF_NETLINK, allow), always(noFamily))
-	on(syscall.SYS_IOCTL, get(second), when(syscall.TIOCSTI, refuse|uint32(syscall.EPERM)), always(allow))
-	on(syscall.SYS_SETRLIMIT, get(first), when(syscall.RLIMIT_CORE, refuse), always(allow))
-	on(syscall.SYS_PRLIMIT64,
-		get(third), instructions{{Code: equal, K: 0, Jf: 3}}, get(third+4), when(0, allow), // no new limit: it only asks
-		get(first), instructions{{Code: equal, K: 0, Jt: 1}}, always(refuse|uint32(syscall.EPERM)),
-		get(second), when(syscall.RLIMIT_CORE, refuse), always(allow))
+	for _, family := range []uint32{syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6, syscall.AF_NETLINK} {
+		on(syscall.SYS_SOCKET, allow, condition{argument: first, value: family})
+	}
+	on(syscall.SYS_SOCKET, noFamily)
+	on(syscall.SYS_IOCTL, notPermitted, condition{argument: second, value: syscall.TIOCSTI})
+	on(syscall.SYS_SETRLIMIT, refuse, condition{argument: first, value: syscall.RLIMIT_CORE})
+	on(syscall.SYS_PRLIMIT64, allow, condition{argument: third}, condition{argument: third + 4}) // no new limit: it only asks
+	on(syscall.SYS_PRLIMIT64, notPermitted, condition{argument: first, not: true})
+	on(syscall.SYS_PRLIMIT64, refuse, condition{argument: second, value: syscall.RLIMIT_CORE})
 	program = append(program, syscall.SockFilter{Code: answer, K: allow})
 	filter := syscall.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_SECCOMP, filterMode, uintptr(unsafe.Pointer(&filter)))

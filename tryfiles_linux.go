@@ -12,18 +12,18 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"unsafe"
 )
 
-// The workshop goes when the copy stands. A directory of the host's own with this name is not shown.
+// The copy is built in the workshop, a tmpfs in this process's mounts, all of which go when the copy stands: root is
+// what will be the copy's root, empty a directory to lay read-only overlays with.
 const (
-	workshop  = "/.ccc-try"
-	outside   = workshop + "/outside" // the host's file system
-	disk      = workshop + "/disk"    // the scratch directory
-	partsList = "parts"               // names the mounts that partMounts found
-	memory    = workshop              // a tmpfs
+	workshop = "/proc"
+	root     = workshop + "/root"
+	empty    = workshop + "/empty"
 )
 
 // What has to be copied file by file, and the number of neighbours of a mount that need a mount each, are bounded for
@@ -34,47 +34,34 @@ const (
 	manyNeighbours = 1000      // it is said
 )
 
-// partMounts gives this thread, for good, mounts of its own, and makes each of the host's appear as a directory without
-// what is mounted on it: over that an overlay can be laid, whatever is mounted below. Only root may do so; for others
-// the copy shows directories with mounts below them entry by entry. The directories cover the place of the scratch
-// directories, where scratch alone stays, so that nothing on this thread takes the host's files for scratch.
-func partMounts(scratch string) {
+// bareMounts returns where in scratch each mount of the host's appears without what is mounted on it.
+func bareMounts(scratch string) string { return filepath.Join(scratch, "mounts") }
+
+// bindBare gives this thread, for good, mounts of its own, and binds each of the host's where bareMounts says: over that
+// an overlay can be laid, whatever is mounted below. Only root may do so; for others the copy shows directories with
+// mounts below them entry by entry.
+func bindBare(scratch string) {
 	if scratch == "" || os.Getuid() != 0 || syscall.Unshare(syscall.CLONE_NEWNS) != nil || mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "") != nil {
 		return
 	}
 	// Whoever has the terminal could change the mode of the host's /dev/tty, but not by a mount that is read-only.
 	_ = errors.Join(mount("/dev/tty", "/dev/tty", "", syscall.MS_BIND, ""), mount("", "/dev/tty", "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, ""))
-	parent := filepath.Dir(scratch)
-	kept, err := os.Open(scratch)
-	mounts, mountsErr := mountPoints()
-	if err = errors.Join(err, mountsErr); err == nil {
-		err = mount("ccc-try", parent, "tmpfs", 0, "mode=700")
-	}
-	if err != nil {
-		return
-	}
-	defer kept.Close()
-	err = errors.Join(os.Mkdir(scratch, 0o700), mount(fmt.Sprintf("/proc/self/fd/%d", kept.Fd()), scratch, "", syscall.MS_BIND, ""))
-	var paths []string
-	for _, m := range mounts {
-		info, statErr := os.Stat(m.path)
-		if err == nil && statErr == nil && info.IsDir() && !isKernels(m.path) && !slices.Contains(paths, m.path) {
-			part := partOf(parent, len(paths))
-			err = errors.Join(os.Mkdir(part, 0o700), mount(m.path, part, "", syscall.MS_BIND, ""))
-			paths = append(paths, m.path)
+	mounts, _ := mountPoints()
+	dir := bareMounts(scratch)
+	err := errors.Join(os.Mkdir(dir, 0o700), mount("ccc-try", dir, "tmpfs", 0, "mode=700"))
+	for i, m := range mounts {
+		if info, statErr := os.Stat(m.path); err == nil && statErr == nil && info.IsDir() && !isKernels(m.path) {
+			bare := filepath.Join(dir, strconv.Itoa(i))
+			err = errors.Join(os.Mkdir(bare, 0o700), mount(m.path, bare, "", syscall.MS_BIND, ""))
 		}
 	}
-	if err = errors.Join(err, os.WriteFile(filepath.Join(parent, partsList), []byte(strings.Join(paths, "\x00")), 0o600)); err != nil {
-		_ = syscall.Unmount(parent, syscall.MNT_DETACH)
-	}
 }
-
-func partOf(parent string, i int) string { return fmt.Sprintf("%s/part%d", parent, i) }
 
 const (
 	sysMountSetattr = 442 // which package syscall lacks
 	// For these mount_setattr has the same values as mount.
-	closed = syscall.MS_RDONLY | syscall.MS_NOSUID | syscall.MS_NODEV
+	private = syscall.MS_NOSUID | syscall.MS_NODEV
+	closed  = private | syscall.MS_RDONLY
 )
 
 func mount(source, target, kind string, flags uintptr, options string) error {
@@ -96,111 +83,66 @@ func restrict(path string, attributes uintptr) error {
 	return failed("mount_setattr", errno)
 }
 
-// A copyBuilder builds the file system of a copy. Its methods are steps: after one that failed there are none.
+// A copyBuilder builds the file system of a copy.
 type copyBuilder struct {
-	scratch  string   // a directory for what is written, on disk; "" if there is none
-	needed   []string // what must be writable
-	writable []string // what shall be
-	mounts   []string // where something is mounted outside
-	parts    []string // where partMounts found something mounted
-	shown    []string // what is not shown with the directory that it is in
-	upper    string   // where what is written goes: disk or memory
-	layers   int      // how many have been made
-	crowded  bool     // what is shown now is one of many
-	room     int64    // bytes that may still be copied
-	said     []string // what the user is told when the copy stands
-	err      error    // of the step that failed
+	scratch  string       // a directory for what is written, on disk; "" if there is none
+	needed   []string     // what must be writable
+	writable []string     // what shall be
+	all      []mountPoint // of this process, those of bareMounts too
+	mounts   []string     // where the host's are, in order; of what the kernel makes up the top only
+	layers   int          // how many there are of what is written
+	crowded  bool         // what is shown now is one of many, of which what is written is kept in memory
+	room     int64        // bytes that may still be copied
+	said     []string     // what the user is told when the copy stands
+	err      error        // of the step that failed
 }
 
 // build builds the file system and makes it the one of this process.
 func (b *copyBuilder) build() error {
 	defer syscall.Umask(syscall.Umask(0))
-	const root = "/proc" // any directory that is there: the mount moves away from it
-	parent := filepath.Dir(b.scratch)
-	mounts, err := mountPoints()
-	b.err = err
-	mounts = slices.DeleteFunc(mounts, func(m mountPoint) bool { return b.scratch != "" && inside(m.path, parent) })
-	for _, m := range mounts {
-		b.mounts = append(b.mounts, m.path)
-	}
-	if list, err := os.ReadFile(filepath.Join(parent, partsList)); err == nil && b.scratch != "" && os.Getuid() == 0 {
-		b.parts = strings.Split(string(list), "\x00")
-		b.shown = append(b.shown, b.mounts...)
-	}
-	for _, path := range b.writable {
-		b.shown = append(b.shown, path)
-		if _, err := os.Lstat(path); err != nil { // it is to be made, in what is shown of its parent
-			b.shown = append(b.shown, filepath.Dir(path))
+	b.room, b.mounts = copyRoom, []string{"/proc", "/sys", "/dev"}
+	b.all, b.err = mountPoints()
+	for _, m := range b.all {
+		if !isKernels(m.path) && m.path != "/" && (b.scratch == "" || !inside(m.path, b.scratch)) {
+			b.mounts = append(b.mounts, m.path)
 		}
 	}
-	b.room = copyRoom
-	b.mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "")
-	b.mount("ccc-try", root, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=755")
-	b.mkdir(root + workshop)
-	b.mount("ccc-try", root+workshop, "tmpfs", 0, "mode=700")
-	b.mkdir(root + outside)
-	b.do(func() error { return os.NewSyscallError("pivot_root", syscall.PivotRoot(root, root+outside)) })
-	b.do(func() error { return os.Chdir("/") })
-	b.chooseUpper()
-	b.split("/")
+	b.check(
+		mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""),
+		mount("ccc-try", workshop, "tmpfs", private, "mode=755"),
+		os.Mkdir(root, 0o755), os.Mkdir(empty, 0o755),
+		mount("ccc-try", root, "tmpfs", private, "mode=755"))
+	b.show("/")
 	if b.scratch != "" { // what is written in other copies is not to be seen by any way
-		for _, path := range aliases(parent, mounts) {
-			if info, err := os.Lstat(path); err == nil && info.IsDir() {
-				b.mount("ccc-try", path, "tmpfs", closed, "mode=755")
+		for _, path := range aliases(filepath.Dir(b.scratch), b.all) {
+			if info, err := os.Lstat(root + path); err == nil && info.IsDir() {
+				b.check(mount("ccc-try", root+path, "tmpfs", closed, "mode=755"))
 			}
 		}
 	}
-	b.do(func() error { return os.NewSyscallError("umount", syscall.Unmount(workshop, syscall.MNT_DETACH)) })
-	b.do(func() error { return os.Remove(workshop) })
 	if !slices.Contains(b.writable, "/") {
-		b.restrict("/", closed)
+		b.check(restrict(root, closed))
 	}
-	return b.err
-}
-
-// chooseUpper tests whether scratch carries upper directories. Another overlay, the file system of containers, does
-// not.
-func (b *copyBuilder) chooseUpper() {
-	b.upper = memory
-	if b.scratch == "" {
-		return
+	if b.check(os.Chdir(root)); b.err != nil {
+		return b.err
 	}
-	b.mkdir(disk)
-	b.mount(outside+b.scratch, disk, "", syscall.MS_BIND, "")
-	for _, dir := range []string{"/0", "/0-work", "/lower"} {
-		b.mkdir(disk + dir)
+	if err := syscall.PivotRoot(".", "."); err != nil {
+		return os.NewSyscallError("pivot_root", err)
 	}
-	if b.err == nil && mount("ccc-try", disk+"/lower", "overlay", 0, overlayOf(disk+"/lower", disk+"/0")) == nil {
-		b.upper = disk
+	return os.NewSyscallError("umount", syscall.Unmount(".", syscall.MNT_DETACH)) // of the host's files
+}
+
+// check keeps the first error. What follows it is of no account, as the copy won't stand.
+func (b *copyBuilder) check(errs ...error) {
+	for _, err := range errs {
+		if b.err == nil {
+			b.err = err
+		}
 	}
-}
-
-// overlayOf returns the options for a writable overlay. volatile: nothing has to survive a crash; xino=off: files
-// keep their numbers.
-func overlayOf(lower, upper string) string {
-	return "lowerdir=" + lower + ",upperdir=" + upper + ",workdir=" + upper + "-work,userxattr,volatile,index=off,metacopy=off,xino=off"
-}
-
-func (b *copyBuilder) do(step func() error) {
-	if b.err == nil {
-		b.err = step()
-	}
-}
-
-func (b *copyBuilder) mkdir(path string) {
-	b.do(func() error { return os.Mkdir(path, 0o755) })
-}
-
-func (b *copyBuilder) mount(source, target, kind string, flags uintptr, options string) {
-	b.do(func() error { return mount(source, target, kind, flags, options) })
-}
-
-func (b *copyBuilder) restrict(path string, attributes uintptr) {
-	b.do(func() error { return restrict(path, attributes) })
 }
 
 // below returns those of paths that are below dir.
-func below(dir string, paths []string) (found []string) {
+func below(dir string, paths ...string) (found []string) {
 	for _, path := range paths {
 		if path != dir && inside(path, dir) {
 			found = append(found, path)
@@ -214,71 +156,126 @@ func (b *copyBuilder) isWritable(path string) bool {
 	return slices.ContainsFunc(b.writable, func(dir string) bool { return inside(path, dir) })
 }
 
-// lower is where what is at path can be found without what is mounted below it, "" if it can't.
-func (b *copyBuilder) lower(path string) string {
-	best := -1
-	for i, part := range b.parts {
-		if inside(path, part) && (best < 0 || len(part) > len(b.parts[best])) {
-			best = i
-		}
-	}
-	switch {
-	case best >= 0:
-		return filepath.Join(outside, partOf(filepath.Dir(b.scratch), best), strings.TrimPrefix(path, b.parts[best]))
-	case len(below(path, b.mounts)) > 0:
-		return ""
-	}
-	return outside + path
+// holds tells whether one of dirs is at path or below it.
+func holds(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return inside(dir, path) })
 }
 
-// show makes the directory at path outside appear at path in the copy, where an empty one is.
+// lower is where what is at path can be found without what is mounted below it, "" if it can't.
+func (b *copyBuilder) lower(path string) string {
+	for _, alias := range aliases(path, b.all) {
+		if b.scratch != "" && inside(alias, bareMounts(b.scratch)) {
+			return alias
+		}
+	}
+	if len(below(path, b.mounts...)) > 0 {
+		return ""
+	}
+	return path
+}
+
+// show makes the directory at path appear in the copy, where an empty one is: as an overlay, which is read-only but for
+// the places to write to in it.
 func (b *copyBuilder) show(path string) {
+	lower, inner := b.lower(path), outermost(below(path, slices.Concat(b.mounts, b.writable)...))
 	switch {
-	case b.err != nil:
 	case path == "/proc":
 		b.showProc()
 	case path == "/dev":
 		b.showDev()
 	case path == "/sys":
 		b.showSys()
-	case b.lower(path) == "":
+	case lower == "":
 		b.split(path)
 	default:
-		writable := b.isWritable(path)
-		err := b.overlay(path, writable)
-		if writable && err != nil {
-			if slices.ContainsFunc(b.needed, func(dir string) bool { return inside(dir, path) }) {
-				b.err = err
-			}
-			_ = b.overlay(path, false) // what can't be a copy can be read, at least
+		err := b.overlay(path, lower, b.isWritable(path) || len(inner) > 0)
+		if err != nil && holds(path, b.needed) {
+			b.check(err)
 		}
-		b.showEntries(outermost(below(path, b.shown)))
+		if err != nil && b.overlay(path, lower, false) != nil { // what can't be a copy can be read, at least
+			return
+		}
+		b.showInner(inner)
+		if !b.isWritable(path) {
+			b.check(restrict(root+path, closed))
+		}
 	}
 }
 
-// showEntries shows what is at paths outside. What is written to many of them is kept in memory.
-func (b *copyBuilder) showEntries(paths []string) {
-	crowded := b.crowded
-	b.crowded = crowded || len(paths) > fewNeighbours
+// showInner shows what is at paths, in a directory that is shown: mounts, and places to write to.
+func (b *copyBuilder) showInner(paths []string) {
+	defer b.crowd(len(paths))()
 	for _, path := range paths {
-		b.showEntry(path)
+		if slices.Contains(b.mounts, path) {
+			b.showEntry(path)
+			continue
+		}
+		if err := mount(root+path, root+path, "", syscall.MS_BIND, ""); err != nil && holds(path, b.needed) {
+			b.check(err)
+		}
+		b.showInner(outermost(below(path, b.mounts...)))
 	}
-	b.crowded = crowded
 }
 
-// layer makes a directory for an overlay, with the owner, the mode and the time of the directory at path.
-func (b *copyBuilder) layer(path string, writable bool) (top string, err error) {
-	layers := b.upper
-	if !writable || path == "/dev/shm" || b.crowded && !slices.Contains(b.writable, path) {
-		layers = memory
+// crowd notes that n are shown now. What it returns takes that back.
+func (b *copyBuilder) crowd(n int) (back func()) {
+	before := b.crowded
+	b.crowded = before || n > fewNeighbours
+	return func() { b.crowded = before }
+}
+
+// overlay shows what is at lower at path, through an overlay. Its upper layer is on disk where that can carry one, which
+// another overlay, the file system of containers, can't. volatile: nothing has to survive a crash; xino=off: files
+// keep their numbers.
+func (b *copyBuilder) overlay(path, lower string, writable bool) error {
+	// The options name the lower directory by a dot: its own name may hold what separates options.
+	if err := os.Chdir(lower); err != nil {
+		return err
 	}
+	defer os.Chdir("/")
+	if !writable {
+		return mount("ccc-try", root+path, "overlay", closed, "lowerdir=.:"+empty)
+	}
+	onDisk := b.scratch != "" && path != "/dev/shm" && (!b.crowded || holds(path, b.writable))
+	for {
+		upper, err := b.layer(path, onDisk)
+		if err == nil {
+			err = os.Mkdir(upper+"-work", 0o700)
+		}
+		if err == nil {
+			err = mount("ccc-try", root+path, "overlay", private,
+				"lowerdir=.,upperdir="+upper+",workdir="+upper+"-work,userxattr,volatile,index=off,metacopy=off,xino=off")
+		}
+		if err == nil || !onDisk {
+			return err
+		}
+		onDisk = false
+	}
+}
+
+// layer makes a directory for what is written to the one at path, with the way to the places to write to in it: some
+// are still to be made, and for an ordinary user the kernel copies no directory of another's.
+func (b *copyBuilder) layer(path string, onDisk bool) (layer string, err error) {
 	b.layers++
-	top = fmt.Sprintf("%s/%d", layers, b.layers)
-	err = os.Mkdir(top, 0o755)
-	if info, statErr := os.Stat(outside + path); err == nil && statErr == nil { // else it is to be made
-		err = likeOutside(top, info)
+	layer = filepath.Join(workshop, strconv.Itoa(b.layers))
+	if onDisk {
+		layer = filepath.Join(b.scratch, strconv.Itoa(b.layers))
 	}
-	return top, err
+	for _, place := range append(below(path, b.writable...), path) {
+		if _, statErr := os.Stat(place); os.Getuid() == 0 && statErr == nil && place != path {
+			continue
+		}
+		err = errors.Join(err, os.MkdirAll(filepath.Join(layer, place[len(path):]), 0o755))
+		for ; inside(place, path); place = filepath.Dir(place) {
+			if info, statErr := os.Stat(place); statErr == nil {
+				err = errors.Join(err, likeOutside(filepath.Join(layer, place[len(path):]), info))
+			}
+			if place == path {
+				break
+			}
+		}
+	}
+	return layer, err
 }
 
 // likeOutside gives what is at path the owner, as far as this user can, the mode and the time of info.
@@ -291,41 +288,14 @@ func likeOutside(path string, info os.FileInfo) error {
 	return errors.Join(os.Chmod(path, info.Mode()), os.Chtimes(path, info.ModTime(), info.ModTime()))
 }
 
-// overlay shows the directory at path through an overlay.
-func (b *copyBuilder) overlay(path string, writable bool) error {
-	// The options name the lower directory by a dot: its own name may hold what separates options.
-	if err := os.Chdir(b.lower(path)); err != nil {
-		return err
-	}
-	defer os.Chdir("/")
-	top, err := b.layer(path, writable)
-	if err != nil {
-		return err
-	}
-	if writable {
-		if err := os.Mkdir(top+"-work", 0o700); err != nil {
-			return err
-		}
-		return mount("ccc-try", path, "overlay", closed&^syscall.MS_RDONLY, overlayOf(".", top))
-	}
-	for _, dir := range b.writable {
-		if filepath.Dir(dir) == path {
-			_ = os.Mkdir(filepath.Join(top, filepath.Base(dir)), 0o755) // where it is still to be made
-		}
-	}
-	return mount("ccc-try", path, "overlay", closed, "lowerdir="+top+":.")
-}
-
 // split shows a directory entry by entry. That is for one with mounts below it, over which a user namespace can lay
-// no overlay, for one that is still to be made, and for the root.
+// no overlay, and for one that is still to be made beside such.
 func (b *copyBuilder) split(path string) {
 	if path != "/" && slices.Contains(b.writable, path) {
-		top, err := b.layer(path, true)
-		b.do(func() error { return err })
-		b.mount(top, path, "", syscall.MS_BIND, "")
-		b.restrict(path, closed&^syscall.MS_RDONLY)
+		layer, err := b.layer(path, b.scratch != "")
+		b.check(err, mount(layer, root+path, "", syscall.MS_BIND, ""), restrict(root+path, private))
 	}
-	entries, _ := os.ReadDir(outside + path)
+	entries, _ := os.ReadDir(path)
 	if len(entries) >= manyNeighbours {
 		b.said = append(b.said, fmt.Sprintf("something is mounted below %s: its %d entries are shown one by one, which takes time for each run", path, len(entries)))
 	}
@@ -333,30 +303,32 @@ func (b *copyBuilder) split(path string) {
 	for _, entry := range entries {
 		paths = append(paths, filepath.Join(path, entry.Name()))
 	}
-	for _, dir := range slices.Concat(below(path, b.mounts), below(path, b.shown)) {
+	for _, dir := range below(path, slices.Concat(b.mounts, b.writable)...) {
 		name, _, _ := strings.Cut(strings.TrimPrefix(dir[len(path):], "/"), "/")
 		paths = append(paths, filepath.Join(path, name)) // where one may not look, one may still pass through
 	}
 	slices.Sort(paths)
-	b.showEntries(slices.Compact(paths))
+	defer b.crowd(len(paths))()
+	for _, path := range slices.Compact(paths) {
+		b.showEntry(path)
+	}
 }
 
-// showEntry shows what is at path outside. Sockets, named pipes and devices it leaves out.
+// showEntry shows what is at path. Sockets, named pipes and devices it leaves out.
 func (b *copyBuilder) showEntry(path string) {
-	info, err := os.Lstat(outside + path)
+	info, err := os.Lstat(path)
 	switch {
-	case b.err != nil || path == workshop:
 	case err != nil:
 		if slices.Contains(b.writable, path) {
-			_ = os.MkdirAll(path, 0o755)
+			_ = os.MkdirAll(root+path, 0o755)
 			b.split(path)
 		}
 	case info.IsDir():
-		_ = os.MkdirAll(path, info.Mode()&(os.ModePerm|os.ModeSticky)) // where it can't be made it is there
+		_ = os.MkdirAll(root+path, info.Mode()&(os.ModePerm|os.ModeSticky)) // where it can't be made it is there
 		b.show(path)
 	case info.Mode()&os.ModeSymlink != 0:
-		if to, err := os.Readlink(outside + path); err == nil && os.Symlink(to, path) == nil {
-			_ = likeOutside(path, info)
+		if to, err := os.Readlink(path); err == nil && os.Symlink(to, root+path) == nil {
+			_ = likeOutside(root+path, info)
 		}
 	case info.Mode().IsRegular():
 		b.showFile(path, info)
@@ -366,52 +338,33 @@ func (b *copyBuilder) showEntry(path string) {
 // showFile shows a copy of the file at path: the file itself would carry locks and leases to the host. What can't be
 // copied can't be read.
 func (b *copyBuilder) showFile(path string, info os.FileInfo) {
-	target := path
-	if _, err := os.Lstat(path); err == nil { // it is mounted over another, in a directory that is an overlay
-		b.layers++
-		target = fmt.Sprintf("%s/%d", memory, b.layers)
+	_ = os.Remove(root + path) // what it is mounted over
+	target, err := os.OpenFile(root+path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0)
+	if err != nil {
+		return // in what can't be a copy
 	}
-	if b.room < info.Size() {
+	defer target.Close()
+	source, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer source.Close()
+	if b.room -= info.Size(); b.room < 0 {
 		b.said = append(b.said, fmt.Sprintf("%s is too large to be copied, and can't be read", path))
-	} else if copyFile(outside+path, target) == nil {
-		b.room -= info.Size()
-		b.do(func() error { return likeOutside(target, info) })
+		b.room += info.Size()
+	} else if _, err := io.Copy(target, source); err == nil {
+		b.check(likeOutside(root+path, info))
 	}
-	if b.do(func() error { return appendFile(target, nil) }); target != path {
-		b.mount(target, path, "", syscall.MS_BIND, "")
-		attributes := uintptr(closed)
-		if b.isWritable(path) {
-			attributes &^= syscall.MS_RDONLY
-		}
-		b.restrict(path, attributes)
-	}
-}
-
-// copyFile makes a copy of the file source, or none.
-func copyFile(source, target string) error {
-	from, err := os.Open(source)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	to, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Close()); err != nil {
-		os.Remove(target)
-	}
-	return err
 }
 
 // showProc mounts /proc for the processes of the copy. It is read-only: root needs no capability to write to
 // /proc/sys.
 func (b *copyBuilder) showProc() {
-	b.mount("proc", "/proc", "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, "")
-	// In a user namespace of its own the command would have capabilities again.
-	b.do(func() error { return os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0) })
-	b.restrict("/proc", closed)
+	b.check(
+		mount("proc", root+"/proc", "proc", private|syscall.MS_NOEXEC, ""),
+		// In a user namespace of its own the command would have capabilities again.
+		os.WriteFile(root+"/proc/sys/user/max_user_namespaces", []byte("0"), 0),
+		restrict(root+"/proc", closed))
 }
 
 // showSys mounts a /sys of the copy's own: on the host's there may be mounts in which somebody listens. Where the kernel
@@ -419,34 +372,34 @@ func (b *copyBuilder) showProc() {
 func (b *copyBuilder) showSys() {
 	const unified = 0x63677270 // as statfs names it
 	const groups = "/sys/fs/cgroup"
-	if mount("sysfs", "/sys", "sysfs", closed|syscall.MS_NOEXEC, "") != nil {
+	if mount("sysfs", root+"/sys", "sysfs", closed|syscall.MS_NOEXEC, "") != nil {
 		return
 	}
 	var kind syscall.Statfs_t
-	if syscall.Statfs(outside+groups, &kind) == nil && kind.Type == unified && mount(outside+groups, groups, "", syscall.MS_BIND, "") == nil {
-		b.restrict(groups, closed|syscall.MS_NOEXEC)
+	if syscall.Statfs(groups, &kind) == nil && kind.Type == unified && mount(groups, root+groups, "", syscall.MS_BIND, "") == nil {
+		b.check(restrict(root+groups, closed|syscall.MS_NOEXEC))
 	}
 }
 
 // showDev makes a /dev of harmless devices. They are read-only, as far as that goes for devices: root could change
 // the mode of the host's /dev/null.
 func (b *copyBuilder) showDev() {
-	b.mount("ccc-try", "/dev", "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, "mode=755")
-	b.mkdir("/dev/pts")
-	b.mount("devpts", "/dev/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
-	for _, name := range []string{"null", "zero", "full", "random", "urandom", "tty"} {
-		if info, err := os.Stat(outside + "/dev/" + name); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			b.do(func() error { return appendFile("/dev/"+name, nil) })
-			b.mount(outside+"/dev/"+name, "/dev/"+name, "", syscall.MS_BIND, "")
-			b.restrict("/dev/"+name, closed&^syscall.MS_NODEV)
+	const dev = root + "/dev"
+	b.check(
+		mount("ccc-try", dev, "tmpfs", private, "mode=755"),
+		os.Mkdir(dev+"/pts", 0o755),
+		mount("devpts", dev+"/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"))
+	for _, name := range []string{"/null", "/zero", "/full", "/random", "/urandom", "/tty"} {
+		if info, err := os.Stat("/dev" + name); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			b.check(os.WriteFile(dev+name, nil, 0o600), mount("/dev"+name, dev+name, "", syscall.MS_BIND, ""), restrict(dev+name, closed&^syscall.MS_NODEV))
 		}
 	}
 	for _, link := range []string{"ptmx pts/ptmx", "fd /proc/self/fd", "stdin fd/0", "stdout fd/1", "stderr fd/2"} {
 		name, target, _ := strings.Cut(link, " ")
-		b.do(func() error { return os.Symlink(target, "/dev/"+name) })
+		b.check(os.Symlink(target, dev+"/"+name))
 	}
 	b.showEntry("/dev/shm")
-	b.restrict("/dev", closed)
+	b.check(restrict(dev, closed))
 }
 
 // findForeign looks for a file that the user can write to and the kernel can't copy up, since a user namespace of the
@@ -463,15 +416,14 @@ func (plan *tryPlan) findForeign() {
 		for _, name := range append([]string{"."}, names...) {
 			path := filepath.Join(dir, name)
 			info, err := os.Lstat(path)
-			if err != nil || !info.IsDir() && !info.Mode().IsRegular() || info.Mode()&openToAll != 0 {
-				if name == "." {
-					break
+			if err == nil && info.Mode()&openToAll == 0 {
+				group := int(info.Sys().(*syscall.Stat_t).Gid)
+				if group != os.Getgid() && syscall.Access(path, mayWrite) == nil {
+					plan.foreign = fmt.Sprintf("%s (group %d)", path, group)
+					return
 				}
-				continue
-			}
-			if group := int(info.Sys().(*syscall.Stat_t).Gid); group != os.Getgid() && syscall.Access(path, mayWrite) == nil {
-				plan.foreign = fmt.Sprintf("%s (group %d)", path, group)
-				return
+			} else if name == "." {
+				break
 			}
 		}
 	}
