@@ -237,11 +237,11 @@ func TestLaunchedSessionResumed(t *testing.T) {
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work)
 	plain := box.vars
 	box.vars = append(append([]string{}, plain...), "CCC_SUPERVISOR=1", launched)
-	if got := box.stop(""); got.stdout != blockNotYet {
+	if got := box.stop(""); decided(got.stdout) != blockNotYet {
 		t.Fatalf("%+v", got)
 	}
 	box.vars = plain
-	if got := box.another(box.event(eventStop, "")); got.stdout != blockNotYet {
+	if got := box.another(box.event(eventStop, "")); decided(got.stdout) != blockNotYet {
 		t.Errorf("resumed: %+v", got)
 	}
 	if got := box.another(ofSession("of-its-own", box.event(eventStop, ""))); got.stdout+got.stderr != "" {
@@ -281,7 +281,7 @@ func TestNested(t *testing.T) {
 			if name == "started_again" {
 				sessions = 2
 			}
-			if strings.Count(got.stdout, want) != sessions || strings.Count(got.stdout, "本会话受监督") != sessions || strings.Count(got.stdout, "\n") != 4*sessions {
+			if strings.Count(withoutReceipts(got.stdout), want) != sessions || strings.Count(got.stdout, "本会话受监督") != sessions || strings.Count(withoutReceipts(got.stdout), "\n") != 4*sessions {
 				t.Errorf("%+v", got)
 			}
 			if answers := box.read("../fake/nested") + box.read("../fake/nested-ccc"); answers != "Done.\nDone.\n" {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -268,4 +269,38 @@ func variableIn(value envText) (name string, ok bool) {
 	name, begins := strings.CutPrefix(string(value), "${")
 	name, ends := strings.CutSuffix(name, "}")
 	return name, begins && ends && name != "" && strings.Trim(name, letters+digits+"_") == ""
+}
+
+var (
+	privateKey = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|$)`)
+	endOfKey   = regexp.MustCompile(`(?s)^.*-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----`) // of one that began before the text
+)
+
+// redactor returns a function that replaces by *** what must not be shown: the values of variables that are named like
+// secrets or set by a provider, if they have 8 characters or more, and private keys.
+func redactor(env []string, c *config) func(string) string {
+	secret := map[string]bool{}
+	for _, p := range c.Providers {
+		for name, value := range p.Env {
+			from, _ := variableIn(value)
+			secret[name], secret[from] = true, true
+			env = append(env[:len(env):len(env)], name+"="+string(value))
+		}
+	}
+	var values []string
+	for _, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		if (secret[name] || isSecretName(name)) && len(value) >= 8 {
+			values = append(values, value)
+		}
+	}
+	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) }) // one may hold another
+	pairs := []string{}
+	for _, value := range values {
+		pairs = append(pairs, value, "***")
+	}
+	replacer := strings.NewReplacer(pairs...)
+	return func(text string) string {
+		return endOfKey.ReplaceAllString(privateKey.ReplaceAllString(replacer.Replace(text), "***"), "***")
+	}
 }

@@ -20,7 +20,7 @@ const (
 	startsVariable     = "CCC_STARTS"          // how many claudes ccc has started in one another; see countStart in launch.go
 	providerVariable   = "CCC_PROVIDER"        // the provider that the session was started with
 	addDirsVariable    = "CCC_ADD_DIRS"        // its --add-dir directories, one on each line
-	tryVariable        = "CCC_TRY_TIMELINE"    // a reviewer's: DIR/SESSION, where ccc try records its runs
+	tryVariable        = "CCC_TRY_TIMELINE"    // a reviewer's: DIR/SESSION/REVIEW, for which ccc try records its runs
 	claudeVariable     = "CCC_CLAUDE"
 	configDirVariable  = "CCC_CONFIG_DIR"
 	workDirVariable    = "CCC_WORK_DIR"
@@ -41,6 +41,15 @@ const (
 // toolMark is in the environment of what an agent's tools start. The processes below inherit it, also where no agent
 // is above them any more, as in a tmux that an agent once started.
 const toolMark = toolVariable + "=1"
+
+// A process is one that runs, as the system tells of it.
+type process struct {
+	name     string // one that no other process has, fit for a file name
+	program  string // the path of its executable, "" where the system does not tell
+	title    string // what it goes by: for a script, the script's name
+	terminal bool   // it has a controlling one
+	marked   bool   // the environment that it was started with has toolMark
+}
 
 // isSecretName tells whether a variable of that name holds a secret.
 func isSecretName(name string) bool {

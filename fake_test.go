@@ -47,6 +47,16 @@ func newHookBox(t *testing.T) *sandbox {
 // blockNotYet is ccc's answer to a stop that such a reviewer has refused.
 const blockNotYet = `{"decision":"block","reason":"not yet"}` + "\n"
 
+// withoutReceipts returns what a client shows without the lines that tell what a verdict rests on.
+func withoutReceipts(shown string) string {
+	return regexp.MustCompile(`(?m)^Stop says: \[SUPERVISOR\] 审查 \d+/\d+ .*\n`).ReplaceAllString(shown, "")
+}
+
+// decided returns an answer of ccc's without the receipt that stands beside a decision in a session.
+func decided(stdout string) string {
+	return regexp.MustCompile(`,"systemMessage":"(\\.|[^"\\])*"}`).ReplaceAllString(stdout, "}")
+}
+
 // turns prepares the agent's turns, from the first on. The lines of a turn are
 // what the agent says, "sh CODE" or "ask JSON".
 func (box *sandbox) turns(turns ...string) {

@@ -42,7 +42,7 @@ func TestFaultDiskFull(t *testing.T) {
 		t.Fatal("the disk does not get full")
 	}
 	got := box.stop("")
-	if got.code != 0 || got.stdout != blockNotYet || !strings.Contains(got.stderr, "no space left") {
+	if got.code != 0 || decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, "no space left") {
 		t.Errorf("got %+v", got)
 	}
 	box.expectBounded(1)
@@ -102,7 +102,7 @@ func TestFaultReadOnlyDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := box.stop("")
-	if got.code != 0 || got.stdout != blockNotYet || !strings.Contains(got.stderr, "read-only file system") {
+	if got.code != 0 || decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, "read-only file system") {
 		t.Errorf("got %+v", got)
 	}
 	box.expectBounded(1)

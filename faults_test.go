@@ -27,7 +27,7 @@ func TestFaultStateDirectoryInPlace(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	if got := box.stop(""); got.stdout != blockNotYet || !strings.Contains(got.stderr, "counting the iteration") {
+	if got := box.stop(""); decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, "counting the iteration") {
 		t.Errorf("got %+v", got)
 	}
 	box.expectBounded(1)
@@ -44,7 +44,7 @@ func TestFaultLockHeld(t *testing.T) {
 	}
 	defer unlock()
 	got := box.stop("")
-	if got.code != 0 || got.stdout != blockNotYet || !strings.Contains(got.stderr, "locking") || got.took > lockPatience+10*time.Second {
+	if got.code != 0 || decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, "locking") || got.took > lockPatience+10*time.Second {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -57,7 +57,7 @@ func TestFaultOutputUnwritable(t *testing.T) {
 		box.write(name+"/x", 0o600, "")
 	}
 	got := box.stop("")
-	if got.code != 0 || got.stdout != blockNotYet {
+	if got.code != 0 || decided(got.stdout) != blockNotYet {
 		t.Errorf("got %+v", got)
 	}
 	for _, want := range []string{"opening the reviewer's output", "writing the timeline", "writing the log"} {

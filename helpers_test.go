@@ -285,10 +285,14 @@ func stateText(session string, count int, members string) string {
 
 func (box *sandbox) log() string { return box.read(logPath) }
 
-// timeline returns the records of a session.
+// timeline returns the records of a session, without those that only say that a review has begun.
 func (box *sandbox) timeline(session string) (records []record) {
 	box.t.Helper()
-	err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(session).readTimeline(func(r record) { records = append(records, r) })
+	err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(session).readTimeline(func(r record) {
+		if begun := r.Review != "" && r.Verdict == "" && r.Event != eventTry && r.Event != eventRefused; !begun {
+			records = append(records, r)
+		}
+	})
 	if err != nil {
 		box.t.Fatal(err)
 	}
@@ -373,7 +377,7 @@ func (box *sandbox) expectBounded(most int) {
 		if got.stdout == "" {
 			return
 		}
-		if got.stdout != blockNotYet || n >= most {
+		if decided(got.stdout) != blockNotYet || n >= most {
 			box.t.Fatalf("stop %d is still blocked: %+v", n, got)
 		}
 		active = `"stop_hook_active":true`

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -103,7 +104,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 }
 
 // stop counts a stop or a question and has it reviewed.
-func (h *hook) stop() outcome {
+func (h *hook) stop() record {
 	entry := record{Event: h.event.HookEventName}
 	config, err := loadConfig(h.dirs)
 	if err != nil {
@@ -131,7 +132,8 @@ func (h *hook) stop() outcome {
 		entry.Verdict, entry.Told = verdictLimit, inSession() && h.event.isStop()
 		h.print(say(limitSkipped, entry.Limit))
 		h.record(entry)
-		return outcome{Verdict: verdictLimit, Feedback: say(limitReached, count(entry.Limit, reviews))}
+		entry.Feedback = say(limitReached, count(entry.Limit, reviews))
+		return entry
 	}
 	rule := strings.Repeat("─", 60)
 	h.print(rule, say(hookBegun), fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, entry.Event, round(entry)), rule)
@@ -142,7 +144,9 @@ func (h *hook) stop() outcome {
 // update changes the session's state, and notes the client and, if there was one, its supervised launch in it.
 func (h *hook) update(change func(*sessionState)) error {
 	return h.session.update(func(s *sessionState) {
-		s.Client = cmp.Or(h.caller.client, s.Client)
+		if h.caller.client != "" {
+			s.Client, s.Provider = h.caller.client, cmp.Or(os.Getenv(providerVariable), noProvider)
+		}
 		if h.caller.launched.After(s.LaunchedAt) {
 			s.LaunchedAt = h.caller.launched
 		}
@@ -163,7 +167,7 @@ func (h *hook) request() reviewRequest {
 		switch {
 		case past.Prompt != "":
 			prompts, r.lastFeedback = append(prompts, past.Prompt), ""
-		case past.Verdict == verdictBlock:
+		case past.Verdict == verdictBlock && past.Event != eventReview:
 			r.lastFeedback = past.Feedback
 		}
 	})
@@ -177,7 +181,9 @@ func (h *hook) request() reviewRequest {
 
 // blocked is the decision that sends the agent on, or keeps a prompt from it. JSON members come in the order of
 // their names, here as in the others.
-func blocked(reason string) any { return map[string]string{"decision": "block", "reason": reason} }
+func blocked(reason string) map[string]string {
+	return map[string]string{"decision": "block", "reason": reason}
+}
 
 // toolDecision is the decision, allow or deny, about a call of a tool.
 func toolDecision(decision, reason string) any {
@@ -186,34 +192,37 @@ func toolDecision(decision, reason string) any {
 }
 
 // systemMessage is shown to the user.
-func systemMessage(text string) any {
+func systemMessage(text string) map[string]string {
 	return map[string]string{"systemMessage": "[SUPERVISOR] " + text}
 }
 
 // decision is what Claude Code is told of a stop or a question: nothing, where the agent may stop or the question
-// goes to the user anyway. What the reviewer leaves to the user is shown, in a session a failed review and the
-// limit too.
-func (h *hook) decision(found outcome) any {
-	feedback, isStop := h.cutFeedback(found.Feedback), h.event.isStop()
+// goes to the user anyway. In a session the user is told what a verdict rests on, and of a failed review and the limit.
+func (h *hook) decision(found record) any {
+	feedback := h.cutFeedback(found.Feedback)
 	switch {
-	case found.Verdict == "":
+	case found.Verdict == verdictCancelled, found.Verdict == verdictFailed && !inSession():
 		return nil
-	case found.Verdict == verdictBlock && isStop:
-		return blocked(feedback)
-	case found.Verdict == verdictBlock:
-		return toolDecision("deny", feedback)
-	case found.Verdict == verdictFailed && inSession():
-		return systemMessage(say(reviewFailed, cutMiddle(found.Error, 200), h.session.dir.logFile()))
 	case found.Verdict == verdictFailed:
-		return nil
-	case !isStop:
+		return systemMessage(say(reviewFailed, cutMiddle(found.Error, 200), h.session.dir.logFile()))
+	case found.Verdict == verdictBlock && !h.event.isStop():
+		return toolDecision("deny", feedback)
+	case !h.event.isStop():
 		return toolDecision("allow", feedback)
-	case found.Verdict == verdictLimit && inSession():
+	case found.Verdict == verdictBlock && !inSession():
+		return blocked(feedback)
+	case !inSession():
+		return nil
+	case found.Verdict == verdictLimit:
 		return systemMessage(say(limitStop, found.Feedback, h.session.dir.logFile()))
-	case found.Verdict == verdictAllow && feedback != "":
-		return systemMessage(say(approved, feedback))
+	case found.Verdict == verdictBlock:
+		decision := systemMessage(h.session.round(found).receipt())
+		maps.Copy(decision, blocked(feedback))
+		return decision
+	case feedback != "":
+		feedback = "\n" + say(leftToUser, feedback)
 	}
-	return nil
+	return systemMessage(h.session.round(found).receipt() + feedback)
 }
 
 // feedbackLimit is in characters. Claude Code passes a reason on whole, twice, so length costs; what an agent can
@@ -281,13 +290,13 @@ func (h *hook) prompt(text string) any {
 	if text != "" && !isUsers(text) || h.isScheduled(text) {
 		return nil
 	}
-	var last record
-	first := true
-	err := h.session.readTimeline(func(r record) {
-		if first = first && r.Event != eventPrompt; r.Event != eventSwitch && r.Event != eventTry {
-			last = r
+	past, err := h.session.readHistory()
+	var last record // of the request before
+	for _, r := range past.Rounds {
+		if r.requests == len(past.Requests) && r.Event != eventReview {
+			last = r.record
 		}
-	})
+	}
 	h.warn("reading the timeline", err)
 	h.warn("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
 	h.record(record{Event: eventPrompt, Prompt: text})
@@ -297,7 +306,7 @@ func (h *hook) prompt(text string) any {
 		return systemMessage(say(earlierFailed, cutMiddle(last.Error, 200), h.session.dir.logFile()))
 	case last.Verdict == verdictLimit && !last.Told:
 		return systemMessage(say(earlierLimit, count(last.Limit, reviews), h.session.dir.logFile()))
-	case !first || !inSession():
+	case len(past.Requests) > 0 || !inSession():
 		return nil
 	}
 	// The newest clients hide what was printed before they started.

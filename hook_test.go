@@ -140,7 +140,7 @@ func TestHook(t *testing.T) {
 				stdin = box.event(test.event, test.members)
 			}
 			got := box.run(30*time.Second, stdin, append([]string{"ccc", "supervisor-hook"}, test.args...)...)
-			if got.code != test.code || got.stdout != test.stdout {
+			if got.code != test.code || decided(got.stdout) != test.stdout {
 				t.Errorf("got exit %d, stdout %q\nwant exit %d, stdout %q\nstderr %s", got.code, got.stdout, test.code, test.stdout, got.stderr)
 			}
 			for _, want := range test.stderr {
@@ -268,7 +268,7 @@ func TestHookUnknownFlags(t *testing.T) {
 	box := newHookBox(t)
 	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.1.120")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
-	if got := box.stop(""); got.stdout != blockNotYet {
+	if got := box.stop(""); decided(got.stdout) != blockNotYet {
 		t.Errorf("got %+v", got)
 	}
 	args := box.read("../fake/reviewer-1/args")
@@ -282,7 +282,7 @@ func TestHookUnknownFlags(t *testing.T) {
 	}
 	// What is said once the review has begun is about something else.
 	box.reviews(fakeReview{runs(`echo "error: unknown option '--max-budget-usd'" >&2`), decides(false, "not yet")})
-	if got := box.stop(""); got.stdout != blockNotYet || strings.Contains(got.stderr, "--max-budget-usd: going on") || box.read("../fake/reviewer-3/args") != "" {
+	if got := box.stop(""); decided(got.stdout) != blockNotYet || strings.Contains(got.stderr, "--max-budget-usd: going on") || box.read("../fake/reviewer-3/args") != "" {
 		t.Errorf("got %+v", got)
 	}
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_budget_usd":1}}`)
@@ -337,7 +337,7 @@ func TestHookStateBroken(t *testing.T) {
 			box := newHookBox(t)
 			box.write(statePath, 0o600, text)
 			got := box.stop("")
-			if got.code != 0 || got.stdout != blockNotYet || !strings.Contains(got.stderr, "corrupt") {
+			if got.code != 0 || decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, "corrupt") {
 				t.Errorf("got %+v", got)
 			}
 			if bad := box.read(statePath + ".bad"); bad != text {
@@ -360,7 +360,7 @@ func TestHookStateBroken(t *testing.T) {
 		box := newHookBox(t)
 		box.write(".claude/ccc", 0o600, "")
 		got := box.stop("")
-		if got.code != 0 || got.stdout != blockNotYet || !strings.Contains(got.stderr, "not a directory") {
+		if got.code != 0 || decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, "not a directory") {
 			t.Errorf("got %+v", got)
 		}
 		got = box.stop(`"stop_hook_active":true`)
@@ -404,7 +404,7 @@ func TestHookConcurrent(t *testing.T) {
 	}
 	blocked := 0
 	for range hooks {
-		if r := <-results; r.stdout == blockNotYet {
+		if r := <-results; decided(r.stdout) == blockNotYet {
 			blocked++
 		} else if r.stdout != "" || r.code != 0 {
 			t.Errorf("got %+v", r)
@@ -443,7 +443,7 @@ func TestHookReviewsAlike(t *testing.T) {
 		box.submit("fix it")
 		for i := range 2 {
 			got := box.stop(fmt.Sprintf(`"last_assistant_message":"attempt %d"`, i))
-			if got.stdout != blockNotYet {
+			if decided(got.stdout) != blockNotYet {
 				t.Errorf("%s: got %+v", config, got)
 			}
 		}
@@ -475,7 +475,7 @@ func TestSession(t *testing.T) {
 	box.reviews(blocks("run the <tests>"), allows(""))
 	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
 	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it", "--model", "m")
-	if want := introduced + "I think it is done.\nStop hook feedback: run the <tests>\nNow it is tested.\n"; got.code != 0 || got.stdout != want {
+	if want := introduced + "I think it is done.\nStop hook feedback: run the <tests>\nNow it is tested.\n"; got.code != 0 || withoutReceipts(got.stdout) != want {
 		t.Errorf("got %+v, want %q", got, want)
 	}
 	state := filepath.Join(box.home, ".claude/ccc")
@@ -537,7 +537,7 @@ func TestSessionQuestion(t *testing.T) {
 		box := newFakeBox(t)
 		box.turns("ask " + strings.ReplaceAll(question, "\n", "") + "\nI chose SQLite.")
 		box.reviews(review, allows(""))
-		if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it"); got.stdout != introduced+want || got.code != 0 {
+		if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it"); withoutReceipts(got.stdout) != introduced+want || got.code != 0 {
 			t.Errorf("got %+v, want %q", got, want)
 		}
 	}
@@ -572,7 +572,7 @@ func TestEventOfAnotherType(t *testing.T) {
 			t.Parallel()
 			box := newHookBox(t)
 			answer := box.hook(box.event(test.event, test.members))
-			if answer.code != 0 || answer.stdout != test.stdout {
+			if answer.code != 0 || decided(answer.stdout) != test.stdout {
 				t.Errorf("got %+v, want stdout %q", answer, test.stdout)
 			}
 			warning := "of another type than expected: " + test.field

@@ -95,7 +95,7 @@ func TestLaunchOfWrapper(t *testing.T) {
 			box.claudeIs(script)
 			box.turns("sh [ -n \"$AGAIN\" ] || AGAIN=1 ccc --supervisor -p again >\"$HOME/again\"\nDone.\n")
 			got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hi")
-			if got.code != 0 || got.timedOut || !strings.HasSuffix(got.stdout, "Done.\n") || !strings.Contains(box.read("again"), "本会话受监督") || !strings.Contains(box.read("again"), "Done.") {
+			if got.code != 0 || got.timedOut || !strings.HasSuffix(withoutReceipts(got.stdout), "Done.\n") || !strings.Contains(box.read("again"), "本会话受监督") || !strings.Contains(box.read("again"), "Done.") {
 				t.Errorf("%+v, again: %q", got, box.read("again"))
 			}
 		})

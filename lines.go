@@ -10,19 +10,32 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 )
 
 // A tail keeps the last limit bytes of what is written to it.
 type tail struct {
 	limit int
+	mu    sync.Mutex
 	text  []byte
 }
 
 func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.text = append(t.text, p[max(0, len(p)-t.limit):]...)
 	t.text = t.text[max(0, len(t.text)-t.limit):]
 	return len(p), nil
+}
+
+// end returns the last bytes of the text, most at most, once redact has been over all of it.
+func (t *tail) end(most int, redact func(string) string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := redact(strings.ToValidUTF8(string(t.text), "\uFFFD"))
+	return strings.ToValidUTF8(text[max(0, len(text)-most):], "")
 }
 
 // line returns the text on one line.

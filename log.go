@@ -64,8 +64,8 @@ type story struct {
 	judgedAt time.Time      // the last verdict's time
 	steps    []contentBlock // of the running review, not told yet
 	watching bool           // steps of a review have been told, its record has not
-	runs     []record       // what ccc try ran since the last review
-	runsTold int            // how many of them were told as they came
+	open     reviewRound    // the review that runs, as far as it is recorded
+	runsTold int            // how many of its runs were told as they came
 }
 
 // recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at large
@@ -93,7 +93,7 @@ func (s *story) tellAll(ctx context.Context, next func() string) (over string, e
 			lines = nil
 			// There is a verdict since the last output (its time is cut to the millisecond), or no review takes as long.
 			if at := output.modified(); at.Before(s.judgedAt.Add(time.Millisecond)) || time.Since(at) > time.Hour {
-				s.steps, s.runs = nil, nil
+				s.steps, s.open = nil, reviewRound{}
 			}
 		}
 		s.tellSteps()
@@ -139,10 +139,17 @@ func (s *story) tellLines(lines [][]byte) {
 	}
 }
 
-// tell writes what the record says under its time. What ccc try ran is told with the review.
+// tell writes what the record says under its time. What belongs to a review is told with its end.
 func (s *story) tell(r record) {
-	if r.Event == eventTry {
-		s.runs = append(s.runs, r)
+	switch {
+	case r.Event == eventTry:
+		s.open.Runs = append(s.open.Runs, r)
+		return
+	case r.Event == eventRefused:
+		s.open.Refused = append(s.open.Refused, r.Tools...)
+		return
+	case r.Verdict == "" && r.Review != "":
+		s.open, s.runsTold = reviewRound{record: r}, 0
 		return
 	}
 	at := r.Time.Local()
@@ -152,12 +159,13 @@ func (s *story) tell(r record) {
 		fmt.Fprintf(s, "%s\n\n", s.paint(dim, "── "+date+" ──"))
 	}
 	fmt.Fprint(s, s.paint(dim, at.Format(time.TimeOnly)), " ")
-	showRecord(s.screen, r, s.runs)
+	s.open.record = r
+	showRecord(s.screen, s.open)
 	if r.Verdict != "" {
 		s.judgedAt, s.watching = r.Time, false
 	}
 	if r.Event != eventSwitch {
-		s.runs, s.runsTold = nil, 0
+		s.open, s.runsTold = reviewRound{}, 0
 	}
 }
 
@@ -187,10 +195,10 @@ func (s *story) tellSteps() {
 
 // tellRuns tells the runs of a review that is under way, each once.
 func (s *story) tellRuns() {
-	for _, run := range s.runs[s.runsTold:] {
+	for _, run := range s.open.Runs[s.runsTold:] {
 		s.tellLive("    · "+strings.TrimRight(say(leadRan), " ")+" ", ran(run))
 	}
-	s.runsTold = len(s.runs)
+	s.runsTold = len(s.open.Runs)
 }
 
 // tellLive tells something of a review that is under way, before the first that it is.

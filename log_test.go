@@ -152,7 +152,7 @@ func TestLogFollowRunning(t *testing.T) {
 	<-done
 	end(syscall.SIGTERM)
 	endRaw(syscall.SIGTERM)
-	if strings.Contains(output(), "from the first") || strings.Count(raw(), "\n") != 2 {
+	if strings.Contains(output(), "from the first") || strings.Count(raw(), `"verdict"`) != 2 {
 		t.Errorf("got %s\nraw %s", output(), raw())
 	}
 }

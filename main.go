@@ -43,10 +43,11 @@ func commands() []command {
 			Tell a session's prompts and reviews; -f goes on with what comes (default:
 			the newest session of this project, and with -f the one that begins next).
 			The beginning of an id will do.`},
-		{"verdict", nil, "[SESSION]", inPlaces(showVerdict), `
-			Print what became of a session's last stop, for scripts: allow (exit code
-			0), block, failed or limit (1), or none since the last prompt (3). Default:
-			the newest session of this project; exit code 2 without one.`},
+		{"verdict", []string{"--commit REV", "--pushed"}, "[SESSION]", inPlaces(showVerdict), `
+			What became of the last stop: allow (exit code 0), block, failed, limit
+			(1), none, reviewing, cancelled, changed (3); no such session: 2. --commit
+			tells of the files of that commit, --pushed of what git's pre-push hook
+			names: the session that was approved with them (0), or none (3).`},
 		{"statusline", nil, "", inPlaces(showStatusline), `
 			Print one line about a session, for Claude Code's statusLine setting.`},
 		{"supervisor-mode", nil, "[on|off] [SESSION]", inPlaces(supervisorMode), `
@@ -58,6 +59,14 @@ func commands() []command {
 			and to the temporary directories, it alone sees what it wrote, and it
 			reaches nobody. One argument is a shell command line. Exit code: the
 			command's; 124 at the timeout (5m); 125 where no copy can be made.`},
+		{"review", []string{"--provider NAME", "--json"}, "[SESSION]", inPlaces(reviewNow), `
+			Review a session of Claude Code's now, supervised or not: by default the one
+			of this project that was written last. It needs no hook and changes no
+			settings. Exit code: 0 approved, 1 not, 2 no such session, 4 no review.`},
+		{"report", []string{"--commit REV", "--json"}, "[SESSION]", inPlaces(showReport), `
+			Print the evidence of a session's last verdict as Markdown for a pull
+			request: the requests, what the reviewer ran, what was sent back. --commit:
+			of the review that approved the files of that commit.`},
 		{"doctor", nil, "", inPlaces(doctor), `
 			Check what Supervisor Mode needs, with the command that mends each fault.`},
 		{"uninstall", []string{"--purge"}, "", inPlaces(uninstall), `

@@ -147,7 +147,7 @@ var (
 		"%s. This stop was not reviewed; your next prompt gives new reviews (log: %s)"}
 	earlierLimit = words{"上一个请求的审查次数已用完（%s），最后一次停下未经审查（日志: %s）", // count of reviews, log
 		"The last request reached the limit of %s; its last stop was not reviewed (log: %s)"}
-	approved = words{"审查通过。审查者留给你的话：%s", "Approved. The reviewer leaves this to you: %s"}
+	leftToUser = words{"审查者留给你的话：%s", "The reviewer leaves this to you: %s"}
 	// What the agent reads.
 	defaultFeedback = words{"请继续完成任务", "Please go on until the task is done."}
 	feedbackCut     = words{"……（反馈过长，全文见 %s）", "... (too long; the whole feedback is in %s)"}
@@ -258,6 +258,7 @@ var (
 	}
 	verdictNames = map[string]words{
 		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"失败", "failed"}, "limit": {"上限", "limit"},
+		"cancelled": {"已取消", "cancelled"}, "reviewing": {"审查中", "reviewing"},
 	}
 	justNow          = words{"刚刚", "just now"}
 	minutesAgo       = words{"%d 分钟前", "%d min ago"}
@@ -303,7 +304,39 @@ var (
 	leadTools    = words{"查看 ", "looked   "}
 	leadRan      = words{"实测 ", "ran      "}
 	leadNoCopy   = words{"不能实测 ", "ran      nothing: "}
+	leadRefused  = words{"被拒绝 ", "refused  "}
+	leadUnbound  = words{"未绑定 ", "unbound  "}
 	leadFeedback = words{"反馈 ", "feedback "}
 	leadReason   = words{"原因 ", "reason   "}
 	leadForUser  = words{"留言 ", "for you  "}
+)
+
+// ccc review.
+var (
+	reviewingByHand = words{"审查会话 %s（最后写入 %s）：%s", "Reviewing session %s, last written %s: %s"} // the last request
+	reviewingWith   = words{"提供商 %s", "provider %s"}
+	stillWorking    = words{"Agent 还在工作：审查的是它到目前为止的状态", "The agent is still working: what there is so far is reviewed"}
+)
+
+// Evidence.
+var (
+	notBound        = words{"没有绑定到文件的某一状态：%s", "not bound to a state of the files: %s"} // cause
+	receiptRun      = words{"%s → 退出码 %d", "%s → exit %d"}                              // command, exit code
+	moreRuns        = words{"次其他运行", "more run"}
+	receiptRead     = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
+	receiptNothing  = words{"没有查看也没有运行任何东西", "nothing was looked at or run"}
+	reportTitle     = words{"ccc 审查：%s", "Reviewed by ccc: %s"} // verdict
+	reportSession   = words{"会话", "session"}
+	reportUnchanged = words{"文件与审查时相同", "the files are as they were reviewed"}
+	reportChanged   = words{"审查之后文件有改动", "files have changed since"}
+	reportUnbound   = words{"审查没有绑定到文件的某一状态", "the review is not bound to a state of the files"}
+	reportRequests  = words{"用户的要求", "What the user asked for"}
+	reportRuns      = words{"审查者运行了什么", "What the reviewer ran"}
+	reportCode      = words{"退出码 %d，%s", "exit code %d, %s"} // exit code, duration
+	reportBefore    = words{"第 %d 次审查时：退出码 %d", "in review %d: exit code %d"}
+	reportOutput    = words{"输出的末尾", "the end of its output"}
+	reportSentBack  = words{"退回过什么", "What was sent back"}
+	reportReason    = words{"原因", "Why there was no review"}
+	reportForUser   = words{"留给用户的话", "Left to the user"}
+	reportLeftOut   = words{"（太长，已省略）", "(left out: too long)"}
 )

@@ -253,7 +253,7 @@ func TestLanguageOfSession(t *testing.T) {
 		t.Errorf("Chinese in an English session: %s", found)
 	}
 	for _, text := range []words{announcement, remembered, introduction, introducedProvider, hookBegun, reviewing, finished, unfinished, limitSkipped,
-		defaultFeedback, feedbackCut, leftOut, approved, reviewFailed, earlierFailed, limitStop, earlierLimit, defaultPrompt, commandFile, schemaFeedback,
+		defaultFeedback, feedbackCut, leftOut, leftToUser, reviewFailed, earlierFailed, limitStop, earlierLimit, defaultPrompt, commandFile, schemaFeedback,
 		verdictForm, opening, sectionNoCopy, sectionQuestion, sectionTasks, sectionRound, modeIs, modeUnclear, modeOn, modeOff, supervisedLast,
 		supervisionIsOff, noSessionYet, waitingForFirst, newestHere, reviewUnderWay, titleQuestion, promptChanged, cacheSplit} {
 		for language, all := range written {

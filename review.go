@@ -27,9 +27,10 @@ type review struct {
 	request  reviewRequest
 	config   supervisorConfig
 	env      []string
-	output   io.Writer   // takes each valid line of the stream, unchanged
-	progress io.Writer   // takes the reviewer's text, for people
-	warn     func(error) // told of what goes wrong without ending the review
+	output   io.Writer    // takes each valid line of the stream, unchanged
+	progress io.Writer    // takes the reviewer's text, for people
+	refused  func(string) // told of each call that Claude Code refused to the reviewer
+	warn     func(error)  // told of what goes wrong without ending the review
 }
 
 // The reviewer ends by itself about 0.1 s after its result line; what takes longer has only cleaning up left to do
@@ -48,6 +49,7 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 	flags := r.flags()
 	for dirs := r.dirs; ; {
 		stream := newStream(r.output, r.progress, r.warn)
+		stream.refused = r.refused
 		stderr, err := r.call(ctx, dirs[0], slices.Concat([]string{claude}, slices.Concat(flags...)), stream)
 		found = stream.outcome
 		name := unknownOption(stderr)
@@ -226,10 +228,13 @@ type stream struct {
 	result   *resultLine       // the last one
 	complete chan struct{}     // closed at the first result of a turn
 	usage    map[string]tokens // by message: one message comes in several lines
+	refused  func(tool string) // told of each call that Claude Code refused
+	calls    map[string]string // those not known to be refused, by id
 }
 
 func newStream(output, progress io.Writer, warn func(error)) *stream {
-	s := &stream{output: output, progress: progress, warn: warn, complete: make(chan struct{}), usage: map[string]tokens{}}
+	s := &stream{output: output, progress: progress, warn: warn, complete: make(chan struct{}), usage: map[string]tokens{},
+		refused: func(string) {}, calls: map[string]string{}}
 	s.lineWriter.line = s.read
 	s.lineWriter.tooLong = func() {
 		warn(fmt.Errorf("dropped a line of the reviewer's stream: over %d MiB", lineLimit>>20))
@@ -283,6 +288,14 @@ func (s *stream) read(line []byte) {
 			}
 			if tool != "" {
 				s.outcome.Tools = append(s.outcome.Tools, tool)
+				s.calls[block.ID] = tool
+				fmt.Fprintln(s.progress, "  ·", tool)
+			}
+		}
+	case "user":
+		for _, block := range l.Message.Content {
+			if block.isRefusal() {
+				s.refuse(block.Call)
 			}
 		}
 	case "result":
@@ -292,6 +305,9 @@ func (s *stream) read(line []byte) {
 		}
 		if s.result == nil {
 			close(s.complete)
+		}
+		for _, denial := range result.costs.Denials {
+			s.refuse(denial.Call)
 		}
 		s.result = result
 		s.outcome.CostUSD = s.result.ownCost()
@@ -315,8 +331,30 @@ type streamLine struct {
 type contentBlock struct {
 	Type  string          `json:"type"`
 	Text  string          `json:"text"`
+	ID    string          `json:"id"`
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
+	Call  string          `json:"tool_use_id"` // of a tool_result, as what follows
+	Error bool            `json:"is_error"`
+	Said  json.RawMessage `json:"content"`
+}
+
+// isRefusal tells whether the block is Claude Code's refusal of a call; what these say is the same from 2.1.120 to 2.1.330.
+func (b contentBlock) isRefusal() bool {
+	said := ""
+	_ = json.Unmarshal(b.Said, &said)
+	return b.Type == "tool_result" && b.Error && (strings.HasPrefix(said, "Permission to use ") ||
+		strings.HasPrefix(said, "<tool_use_error>File is in a directory that is denied "))
+}
+
+// refuse takes the call with that id from the tools that the reviewer used.
+func (s *stream) refuse(id string) {
+	tool, known := s.calls[id]
+	if i := slices.Index(s.outcome.Tools, tool); known && i >= 0 {
+		delete(s.calls, id)
+		s.outcome.Tools = slices.Delete(s.outcome.Tools, i, i+1)
+		s.refused(tool)
+	}
 }
 
 // shown is what people see of the block: its text or its tool call, or neither.

@@ -44,6 +44,14 @@ func printable(text string) string {
 // oneLine is printable for what has to stay on one line: white space of any kind and length becomes one blank.
 func oneLine(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
 
+// clip cuts text at most characters, the last of which is then an ellipsis.
+func clip(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
 // shellQuote writes word so that a POSIX shell reads it back as one word.
 func shellQuote(word string) string {
 	if word != "" && strings.Trim(word, letters+digits+"_@%+=:,./-") == "" {
@@ -75,8 +83,9 @@ func grouped(n int) string {
 // A screen is stdout for people.
 type screen struct {
 	*bufio.Writer
-	width  int
-	colour bool
+	width    int
+	colour   bool
+	terminal bool
 }
 
 func newScreen(stdout *os.File) *screen {
@@ -87,9 +96,10 @@ func newScreen(stdout *os.File) *screen {
 		columns = n
 	}
 	return &screen{
-		Writer: bufio.NewWriterSize(stdout, 64<<10),
-		width:  max(columns, 24), // below this nothing is readable anyway
-		colour: notTerminal == 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		Writer:   bufio.NewWriterSize(stdout, 64<<10),
+		width:    max(columns, 24), // below this nothing is readable anyway
+		terminal: notTerminal == 0,
+		colour:   notTerminal == 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 	}
 }
 

@@ -18,14 +18,6 @@ import (
 	"time"
 )
 
-// The events that ccc answers, and the one tool.
-const (
-	eventStop       = "Stop"
-	eventPreToolUse = "PreToolUse"
-	eventPrompt     = "UserPromptSubmit"
-	askUserQuestion = "AskUserQuestion"
-)
-
 // mutingKeys keep every hook, or every hook of the user's, from running when one of them is true. Supervisor Mode
 // keeps them false.
 var mutingKeys = []string{"disableAllHooks", "allowManagedHooksOnly"}

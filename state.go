@@ -36,11 +36,12 @@ func (d stateDir) lockFile() string                { return d.file("state.lock")
 func (s session) stateFile() string                { return s.dir.file("supervisor-" + s.id + ".json") }
 func (s session) outputFile() string               { return s.dir.file("supervisor-" + s.id + "-output.jsonl") }
 func (s session) timelineFile() string             { return s.dir.file("supervisor-" + s.id + "-events.jsonl") }
+func (s session) byHandFile() string               { return s.dir.file("supervisor-" + s.id + "-review.jsonl") }
 func (s session) promptFile() string               { return s.dir.file("supervisor-" + s.id + "-prompt") }
 
 // files are all that a session can have, a state that could not be read among them.
 func (s session) files() []string {
-	return []string{s.outputFile(), s.timelineFile(), s.promptFile(), s.stateFile(), s.stateFile() + ".bad"}
+	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.promptFile(), s.stateFile(), s.stateFile() + ".bad"}
 }
 
 // The patterns of the files that belong to no session: those that go when nothing has touched them for long, of clients and
@@ -78,15 +79,6 @@ func validSession(id string) bool {
 		strings.Trim(id, letters+digits+"._-") == ""
 }
 
-// A process is one that runs, as the system tells of it.
-type process struct {
-	name     string // one that no other process has, fit for a file name
-	program  string // the path of its executable, "" where the system does not tell
-	title    string // what it goes by: for a script, the script's name
-	terminal bool   // it has a controlling one
-	marked   bool   // the environment that it was started with has toolMark
-}
-
 // create makes the directory, which everything else here expects.
 func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
 
@@ -100,6 +92,7 @@ type sessionState struct {
 	Switch     *modeSwitch `json:"switch,omitempty"`     // set once the session was switched on or off
 	Scheduled  []string    `json:"scheduled,omitempty"`  // prompts that the agent had scheduled by its last stop
 	Client     string      `json:"client,omitempty"`     // the one that ran its last hook
+	Provider   string      `json:"provider,omitempty"`   // of that client, or the word for none
 	LaunchedAt time.Time   `json:"launched_at,omitzero"` // of its last supervised launch
 	CreatedAt  time.Time   `json:"created_at"`
 	UpdatedAt  time.Time   `json:"updated_at"`
@@ -342,6 +335,14 @@ func (d stateDir) purge() (removed, others int, err error) {
 	return removed, others, err
 }
 
+// The events of Claude Code's that ccc answers, and the one tool.
+const (
+	eventStop       = "Stop"
+	eventPreToolUse = "PreToolUse"
+	eventPrompt     = "UserPromptSubmit"
+	askUserQuestion = "AskUserQuestion"
+)
+
 // A verdict is what became of a stop or a question.
 type verdict string
 
@@ -350,6 +351,9 @@ const (
 	verdictAllow  verdict = "allow"  // the agent may stop
 	verdictFailed verdict = "failed" // no review took place
 	verdictLimit  verdict = "limit"  // max_iterations was reached before
+
+	verdictCancelled verdict = "cancelled" // the user ended the review
+	verdictReviewing verdict = "reviewing" // it is not known yet; never recorded
 )
 
 // An outcome is what a review came to, with all that is known of it.
@@ -382,24 +386,33 @@ func (t *tokens) add(u tokens) {
 	t.Output += u.Output
 }
 
-// A record is one line of a session's timeline: a prompt of the user's (event UserPromptSubmit), or what became of
-// a stop or a question.
+// A record is one line of a session's timeline: a prompt of the user's (event UserPromptSubmit), a switch, a command or
+// a refused call of a review, or a stop or a question: with a verdict its end, without one the begin of its review.
 type record struct {
-	Time         time.Time `json:"time"`
-	Event        string    `json:"event"`
-	Project      string    `json:"project,omitempty"`
-	Prompt       string    `json:"prompt,omitempty"`
-	Mode         string    `json:"mode,omitempty"` // of a switch: on or off
-	By           string    `json:"by,omitempty"`   // of a switch: one of those below
-	Iteration    int       `json:"iteration,omitempty"`
-	Limit        int       `json:"max_iterations,omitempty"`
-	PromptSource string    `json:"prompt_source,omitempty"`
-	PromptKept   bool      `json:"prompt_kept,omitempty"` // that file has changed since the user's prompt, and what it held then counted
-	CacheSplit   bool      `json:"cache_split,omitempty"` // keep_cache, but the attribution line stands in the way: a login is billed by it
-	Told         bool      `json:"told,omitempty"`        // the user was told at once that this stop was not reviewed
-	Command      string    `json:"command,omitempty"`     // what ccc try ran for a reviewer, with duration_seconds
-	ExitCode     *int      `json:"exit_code,omitempty"`   // of the command
-	NoCopy       string    `json:"no_copy,omitempty"`     // why the reviewer could run nothing
+	Time         time.Time       `json:"time"`
+	Event        string          `json:"event"`
+	Project      string          `json:"project,omitempty"`
+	Prompt       string          `json:"prompt,omitempty"`
+	Mode         string          `json:"mode,omitempty"` // of a switch: on or off
+	By           string          `json:"by,omitempty"`   // of a switch: one of those below
+	Iteration    int             `json:"iteration,omitempty"`
+	Limit        int             `json:"max_iterations,omitempty"`
+	PromptSource string          `json:"prompt_source,omitempty"`
+	PromptKept   bool            `json:"prompt_kept,omitempty"` // that file has changed since the user's prompt, and what it held then counted
+	CacheSplit   bool            `json:"cache_split,omitempty"` // keep_cache, but the attribution line stands in the way: a login is billed by it
+	Told         bool            `json:"told,omitempty"`        // the user was told at once that this stop was not reviewed
+	Command      string          `json:"command,omitempty"`     // what ccc try ran for a reviewer, with duration_seconds
+	ExitCode     *int            `json:"exit_code,omitempty"`   // of the command
+	Output       string          `json:"output,omitempty"`      // the end of what the command printed
+	NoCopy       string          `json:"no_copy,omitempty"`     // why the reviewer could run nothing
+	Review       string          `json:"review,omitempty"`      // of all records of one review the same
+	Process      string          `json:"process,omitempty"`     // of a begun review: whose end is its end; see processName
+	Deadline     time.Time       `json:"deadline,omitzero"`     // of a begun review
+	worktree                     // what the review speaks of
+	LastMessage  string          `json:"last_message,omitempty"`      // of a begun review: the agent's, cut
+	Question     json.RawMessage `json:"question,omitempty"`          // of a begun review: the input of AskUserQuestion
+	Changed      bool            `json:"changed_meanwhile,omitempty"` // files changed while the review ran
+	Unbound      string          `json:"not_bound,omitempty"`         // why it speaks of no state of the files
 	outcome
 }
 
@@ -411,6 +424,8 @@ const (
 	switchedOutside   = "supervisor-mode"
 	switchedByAgent   = "agent"
 	eventTry          = "try"
+	eventRefused      = "refused" // Claude Code refused these tools to the reviewer
+	eventReview       = "review"  // ccc review
 )
 
 // append adds r to the session's timeline.
@@ -451,4 +466,12 @@ func modeWord(on bool) string {
 		return "on"
 	}
 	return "off"
+}
+
+// A worktree is a working tree of git's at one time.
+type worktree struct {
+	Top  string `json:"worktree,omitempty"`   // the directory
+	Repo string `json:"repository,omitempty"` // the git directory that all working trees of the repository share
+	Head string `json:"head,omitempty"`       // the commit checked out, "" before the first
+	Tree string `json:"tree,omitempty"`       // the id of its files as they are, "" where that can't be told
 }

@@ -11,7 +11,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,33 +153,18 @@ func presentSession(d dirs) (string, error) {
 	return session, err
 }
 
-// showVerdict is ccc verdict [SESSION]. Without a session the newest of the project counts; another project's would
-// let a script take somebody else's approval for its own.
-func showVerdict(c *call, d dirs) (err error) {
-	session := ""
+// sessionNamed returns the session that the operand names, without one the newest of the project. An error of the user's
+// has the exit code 2.
+func sessionNamed(c *call, d dirs) (session string, err error) {
 	if len(c.operands) > 0 {
 		session, err = stateDir(d.state).findSession(c.operands[0])
 	} else {
 		session, err = presentSession(d)
 	}
 	if f := (failure{}); errors.As(err, &f) {
-		return failure{code: 2, err: f.err, hint: f.hint}
+		err = failure{code: 2, err: f.err, hint: f.hint}
 	}
-	if err != nil {
-		return err
-	}
-	s, err := summarize(d, session)
-	if err != nil {
-		return err
-	}
-	fmt.Println(cmp.Or(s.stop, "none"))
-	switch s.stop {
-	case verdictAllow:
-		return nil
-	case "":
-		return failure{code: 3}
-	}
-	return failure{code: 1}
+	return session, err
 }
 
 // showTable writes the sessions as a table. The project comes last or, where the screen leaves no room for it, on a
@@ -257,8 +241,8 @@ func verdictColour(v verdict) string {
 }
 
 // showRecord writes a record: its title, with the verdict, and what there is to tell of it.
-func showRecord(s *screen, r record, runs []record) {
-	title, facts := recordFacts(r, runs)
+func showRecord(s *screen, r reviewRound) {
+	title, facts := recordFacts(r)
 	title = s.paint(bold, title)
 	if r.Verdict != "" {
 		title += " " + s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict)))
@@ -272,13 +256,12 @@ func showRecord(s *screen, r record, runs []record) {
 // A fact is one of the things to be told of a record. Without text there is nothing to tell.
 type fact struct{ lead, text string }
 
-// recordFacts is what there is to tell of a record, for whoever shows it; its verdict stands beside the title. runs are the
-// records of what ccc try ran for a review.
-func recordFacts(r record, runs []record) (title string, facts []fact) {
+// recordFacts is what there is to tell of a record, for whoever shows it; its verdict stands beside the title.
+func recordFacts(r reviewRound) (title string, facts []fact) {
 	const enough = 600 // characters: the user wrote it and knows how it goes on
 	switch {
 	case r.Verdict != "":
-		return reviewFacts(r, runs)
+		return reviewFacts(r)
 	case r.Event == eventSwitch:
 		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
 		title = say(map[string]words{modeWord(true): switchedOn, modeWord(false): switchedOff}[r.Mode])
@@ -288,20 +271,9 @@ func recordFacts(r record, runs []record) (title string, facts []fact) {
 }
 
 // reviewFacts tells what became of a stop or a question.
-func reviewFacts(r record, runs []record) (title string, facts []fact) {
-	switch r.Event {
-	case eventStop:
-		title = say(titleReview)
-	case eventPreToolUse:
-		title = say(titleQuestion)
-	default:
-		title = say(titleReview) + " " + oneLine(r.Event)
-	}
-	if r.Iteration > 0 {
-		title += fmt.Sprintf(" %d/%d", r.Iteration, r.Limit)
-	}
+func reviewFacts(r reviewRound) (title string, facts []fact) {
 	tell := func(lead words, text string) { facts = append(facts, fact{say(lead), text}) }
-	tell(words{}, spent(r))
+	tell(words{}, spent(r.record))
 	source := oneLine(r.PromptSource)
 	if source == builtinSource {
 		source = say(builtinPrompt)
@@ -313,11 +285,16 @@ func reviewFacts(r record, runs []record) (title string, facts []fact) {
 	if r.CacheSplit {
 		tell(words{}, say(cacheSplit))
 	}
-	tell(leadTools, oneLine(strings.Join(looks(r, runs), " · ")))
-	for _, run := range runs {
+	tell(leadTools, oneLine(strings.Join(r.looks(), " · ")))
+	for _, run := range r.Runs {
 		tell(leadRan, ran(run))
+		if run.code() != 0 {
+			tell(words{}, lastCharacters(strings.TrimSpace(run.Output), 600))
+		}
 	}
+	tell(leadRefused, oneLine(strings.Join(r.Refused, " · ")))
 	tell(leadNoCopy, r.NoCopy)
+	tell(leadUnbound, r.Unbound)
 	lead := leadFeedback
 	if r.Verdict == verdictAllow {
 		lead = leadForUser
@@ -330,7 +307,36 @@ func reviewFacts(r record, runs []record) (title string, facts []fact) {
 	case verdictLimit:
 		tell(words{}, say(stoppedAtLimit, count(r.Limit, reviews)))
 	}
-	return title, facts
+	return r.title(), facts
+}
+
+// title names what was reviewed, and which review of the request it was.
+func (r record) title() string {
+	title := say(map[string]words{eventPreToolUse: titleQuestion}[r.Event])
+	if r.Event != eventPreToolUse {
+		title = say(titleReview)
+	}
+	if r.Iteration > 0 {
+		title += fmt.Sprintf(" %d/%d", r.Iteration, r.Limit)
+	}
+	return title
+}
+
+// code is the exit code of what ccc try ran.
+func (r record) code() int {
+	if r.ExitCode == nil {
+		return 0
+	}
+	return *r.ExitCode
+}
+
+// lastCharacters returns the end of text, and says what is missing before it.
+func lastCharacters(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return "… " + string(runes[len(runes)-most:])
 }
 
 // spent is the time, money and tokens that a review took.
@@ -348,24 +354,9 @@ func spent(r record) string {
 	return strings.Join(facts, " · ")
 }
 
-var tryCall = regexp.MustCompile(`^Bash\(\S*/ccc try `)
-
-// looks are the tools that the reviewer used, without the calls of ccc try where the runs account for them.
-func looks(r record, runs []record) []string {
-	others := slices.DeleteFunc(slices.Clone(r.Tools), tryCall.MatchString)
-	if len(r.Tools)-len(others) > len(runs) {
-		return r.Tools
-	}
-	return others
-}
-
 // ran tells of a command that the reviewer ran: what ccc try saw, not what the reviewer says.
 func ran(r record) string {
-	code := 0
-	if r.ExitCode != nil {
-		code = *r.ExitCode
-	}
-	told := say(commandRan, cutMiddle(oneLine(r.Command), 300), code, duration(r.DurationSeconds))
+	told := say(commandRan, cutMiddle(oneLine(r.Command), 300), r.code(), duration(r.DurationSeconds))
 	if why := cmp.Or(r.NoCopy, r.Error); why != "" { // ccc's own words, for 124 and 125
 		told += ": " + cutMiddle(oneLine(why), 200)
 	}

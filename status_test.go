@@ -153,6 +153,9 @@ func TestVerdictCommand(t *testing.T) {
 	stop := func(verdict verdict, iteration int) record { return event(eventStop, verdict, iteration) }
 	question := func(verdict verdict, iteration int) record { return event(eventPreToolUse, verdict, iteration) }
 	off := record{Event: eventSwitch, Mode: "off"}
+	begun := func(left time.Duration) record {
+		return record{Event: eventStop, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-left)}
+	}
 	tests := []struct {
 		name    string
 		count   int // of the state; -1: there is none
@@ -171,8 +174,10 @@ func TestVerdictCommand(t *testing.T) {
 		{"no_record", 0, nil, "none", 3},
 		{"question_since", 2, []any{prompt, stop(verdictBlock, 1), question(verdictAllow, 2)}, "block", 1},
 		{"question_only", 1, []any{prompt, question(verdictAllow, 1)}, "none", 3},
-		{"under_review", 2, []any{prompt, stop(verdictAllow, 1)}, "none", 3},
-		{"under_review_of_another_request", 1, []any{prompt, stop(verdictBlock, 1), stop(verdictBlock, 2)}, "none", 3},
+		{"under_review", 2, []any{prompt, stop(verdictAllow, 1), begun(time.Minute)}, "reviewing", 3},
+		{"review_past_its_deadline", 2, []any{prompt, stop(verdictAllow, 1), begun(-time.Minute)}, "failed", 1},
+		{"cancelled", 1, []any{prompt, stop(verdictCancelled, 1)}, "cancelled", 3},
+		{"reviewed_by_hand_since", 1, []any{prompt, stop(verdictFailed, 1), event(eventReview, verdictAllow, 0)}, "allow", 0},
 		{"switched_off_since", 1, []any{prompt, stop(verdictAllow, 1), off}, "none", 3},
 		{"switched_off_meanwhile", 1, []any{prompt, off, stop(verdictFailed, 1)}, "failed", 1},
 		{"without_state", -1, []any{prompt, stop(verdictAllow, 1)}, "allow", 0},
@@ -186,7 +191,7 @@ func TestVerdictCommand(t *testing.T) {
 				box.write(statePath, 0o600, stateText(testSession, test.count, ""))
 			}
 			got := box.run(10*time.Second, "", "ccc", "verdict", testSession[:6])
-			if got.code != test.code || got.stdout != test.want+"\n" || got.stderr != "" {
+			if got.code != test.code || got.stdout != test.want+"\n" || (got.stderr != "") != (test.name == "review_past_its_deadline") {
 				t.Errorf("got %+v, want %s and exit %d", got, test.want, test.code)
 			}
 		})
@@ -240,7 +245,7 @@ func TestVerdictInScript(t *testing.T) {
 	running.stop("")
 	done := hookAsync(running, running.event(eventStop, ""))
 	await(t, func() string { return running.read(outputPath) }, "I look at the tests.")
-	if got := running.run(10*time.Second, "", "ccc", "verdict"); got.code != 3 || got.stdout != "none\n" {
+	if got := running.run(10*time.Second, "", "ccc", "verdict"); got.code != 3 || got.stdout != "reviewing\n" {
 		t.Errorf("during a review: %+v", got)
 	}
 	running.write("../fake/go", 0o600, "")

@@ -12,7 +12,9 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -37,16 +39,19 @@ func reviewLimit(config *config) int {
 
 // review has a reviewer judge what the request tells of, and prints, records and returns what it decided. entry holds
 // what is known of the event.
-func (s *supervision) review(ctx context.Context, config *config, entry record, request reviewRequest) outcome {
+func (s *supervision) review(ctx context.Context, config *config, entry record, request reviewRequest) record {
 	in, kept, err := s.instructions()
 	if err != nil {
 		return s.failed(entry, err)
 	}
 	entry.PromptSource, entry.PromptKept = in.Source, kept
+	s.begin(ctx, &entry, request)
+	before := s.takeTree(ctx, request.here)
 	r, err := s.planReview(ctx, config, in, request)
 	if err != nil {
 		return s.failed(entry, err)
 	}
+	judged := before() // the state that the reviewer is going to see
 	entry.NoCopy = r.request.noCopy
 	entry.CacheSplit = r.config.KeepCache && r.config.Provider == "" && os.Getenv(attributionVariable) != "0"
 	s.print(say(reviewing)+"...", say(detailsIn, s.session.outputFile()))
@@ -54,8 +59,17 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	if entry.NoCopy != "" {
 		s.log("no copy to run commands in", "error", entry.NoCopy)
 	}
+	if entry.NoCopy == "" {
+		r.env = setEnv(r.env, tryVariable, filepath.Join(string(s.session.dir), s.session.id, entry.Review))
+	}
+	r.refused = func(tool string) {
+		s.record(record{Event: eventRefused, Review: entry.Review, outcome: outcome{Tools: []string{tool}}})
+	}
 	path := s.session.outputFile()
-	if entry.Iteration == 1 { // the file holds the reviews of the present request
+	if entry.Event == eventReview {
+		path = s.session.byHandFile()
+	}
+	if entry.Iteration <= 1 { // the file holds the reviews of the present request
 		_ = os.Truncate(path, 0) // opening it says what is wrong
 	}
 	if output, err := openAppend(path); err != nil {
@@ -65,6 +79,9 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 		r.output = output
 	}
 	entry.outcome, err = r.run(ctx)
+	if err == nil {
+		s.bind(&entry, judged, s.takeTree(ctx, request.here)())
+	}
 	switch {
 	case err != nil:
 	case !s.isWanted():
@@ -84,7 +101,47 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 		s.print(say(unfinished, printable(entry.Feedback)))
 	}
 	s.record(entry)
-	return entry.outcome
+	return entry
+}
+
+// begin records that a review has begun. Until its end is recorded, the record tells whether it still runs.
+func (s *supervision) begin(ctx context.Context, entry *record, request reviewRequest) {
+	entry.Review = strconv.FormatInt(time.Now().UnixNano(), 36)
+	begun := *entry
+	_, self := processInfo(os.Getpid())
+	begun.Process = self.name
+	begun.Deadline, _ = ctx.Deadline()
+	begun.Question, begun.LastMessage = request.question, cutMiddle(request.lastMessage, 2000)
+	s.record(begun)
+}
+
+// A judgedTree is the working tree that a review speaks of at one time, and why its state can't be told.
+type judgedTree struct {
+	worktree
+	err error
+}
+
+// takeTree has git look at the working tree that holds the agent's directory, and returns what waits for that.
+func (s *supervision) takeTree(ctx context.Context, here string) func() judgedTree {
+	found := make(chan judgedTree, 1)
+	go func() {
+		w, err := takeTree(ctx, s.dirs.self, workingTree(s.project, here), os.Environ())
+		found <- judgedTree{w, err}
+	}()
+	return sync.OnceValue(func() judgedTree { return <-found })
+}
+
+// bind notes in entry which state of the files the review speaks of, if that was the same before it and after.
+func (s *supervision) bind(entry *record, before, after judgedTree) {
+	entry.worktree = before.worktree
+	err := cmp.Or(before.err, after.err)
+	if entry.Changed = err == nil && before.Tree != after.Tree; entry.Changed {
+		err = errors.New("files changed during the review")
+	}
+	if err != nil {
+		entry.Unbound = oneLine(err.Error())
+		s.log("review not bound to a state of the files", "error", err)
+	}
 }
 
 // planReview returns the review that answers the request: where the reviewer stands and what else it may read, its
@@ -111,6 +168,7 @@ func (s *supervision) planReview(ctx context.Context, config *config, in *instru
 		env:      env,
 		output:   io.Discard,
 		progress: s.stderr,
+		refused:  func(string) {},
 		warn:     func(err error) { s.warn("review", err) },
 	}
 	for _, dir := range readable {
@@ -168,7 +226,6 @@ func (s *supervision) offerCopy(ctx context.Context, r *review) {
 		return
 	}
 	r.request.tryCommand = shellQuote(s.dirs.self) + " " + trySubcommand
-	r.env = setEnv(r.env, tryVariable, filepath.Join(string(s.session.dir), s.session.id))
 }
 
 // instructions returns what the reviewer is told: what held when the user submitted the request, so that the agent
@@ -240,15 +297,15 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 
 // failed is the one place that decides that no review took place: the agent stops, a question goes to the user, and
 // people are told. A client that told the hook to end, or was told to end the supervision, does not listen.
-func (s *supervision) failed(entry record, err error) outcome {
+func (s *supervision) failed(entry record, err error) record {
 	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, err.Error(), ""
-	entry.Told = inSession() && !errors.Is(err, errToldToEnd) || errors.Is(err, errSwitchedOff)
+	if errors.Is(err, errToldToEnd) || errors.Is(err, errSwitchedOff) {
+		entry.Verdict = verdictCancelled
+	}
+	entry.Told = inSession() && entry.Verdict == verdictFailed
 	fmt.Fprintln(s.stderr, "ccc: no review:", printable(entry.Error))
 	s.record(entry)
-	if errors.Is(err, errSwitchedOff) {
-		return outcome{}
-	}
-	return entry.outcome
+	return entry
 }
 
 // round is the review's number and how many the request has, as in 1/10.
@@ -286,4 +343,116 @@ func (s *supervision) log(what string, pairs ...any) {
 	if err := s.session.dir.log(what, pairs...); err != nil {
 		fmt.Fprintln(s.stderr, "ccc: writing the log:", err)
 	}
+}
+
+// reviewNow is ccc review [SESSION]: a review of any session of Claude Code's in this project.
+func reviewNow(c *call, d dirs) error {
+	s := &supervision{dirs: d, isWanted: func() bool { return true }, stderr: os.Stderr}
+	state := stateDir(d.state)
+	if state.callerOf(ancestry(os.Getpid())).agents {
+		return withHint(errors.New("review: it is for the user, not for the agent"), "the user can call this in a terminal of their own")
+	}
+	stored, talk, err := storedSessionOf(c, d)
+	if err != nil {
+		return failure{code: 2, err: fmt.Errorf("review: %w", err)}
+	}
+	s.session, s.project = state.session(stored.id), transcriptStart(stored.path)
+	config, err := loadConfig(d)
+	if err != nil {
+		return err
+	}
+	if err := state.create(); err != nil {
+		return err
+	}
+	if config.Supervisor.Provider == "" {
+		if config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"], config); err != nil {
+			return err
+		}
+	}
+	what := clip(firstLine(talk.requests[len(talk.requests)-1]), 100)
+	s.print(say(reviewingByHand, stored.id, stored.written.Local().Format(time.DateTime), what))
+	if talk.last == "" || strings.HasPrefix(talk.last, toolUse) {
+		s.print(say(stillWorking))
+	}
+	ctx, cancel := s.untilEnded(s.patience(config, ""))
+	defer cancel()
+	request := reviewRequest{conversation: talk, here: talk.here, lastMessage: talk.last, iteration: 1, limit: 1}
+	ended := s.session.round(s.review(ctx, config, record{Event: eventReview}, request))
+	if c.has("--json") {
+		_, err = os.Stdout.Write(append(encodeJSON(ended), '\n'))
+	} else {
+		_, err = fmt.Println(strings.TrimRight(verdictName(ended.Verdict)+"\n"+printable(cmp.Or(ended.Error, ended.Feedback)), "\n") + "\n" + ended.receipt())
+	}
+	switch {
+	case err != nil:
+		return err
+	case ended.Verdict == verdictCancelled:
+		return failure{code: 130}
+	case ended.Verdict == verdictFailed:
+		return failure{code: 4}
+	case ended.Verdict == verdictBlock:
+		return failure{code: 1}
+	}
+	return nil
+}
+
+// storedSessionOf returns the session that the operand names or begins, of all projects, else the one of this project that
+// was written last. Where nobody looks on, two that were written within a minute are a question, not an answer.
+func storedSessionOf(c *call, d dirs) (found storedSession, talk conversation, err error) {
+	word := strings.Join(c.operands, "")
+	_, common := gitTree(d.here)
+	sessions := storedSessions(d.claude, func(s storedSession) bool {
+		if word != "" {
+			return strings.HasPrefix(s.id, word)
+		}
+		start := transcriptStart(s.path)
+		_, its := gitTree(start)
+		return start != "" && (common != "" && its == common || inside(resolved(d.here), resolved(start)))
+	})
+	var known []storedSession
+	for _, s := range sessions {
+		one, err := readConversation(s.path)
+		if err != nil || len(one.requests) == 0 {
+			continue // nothing was said in it
+		}
+		if known = append(known, s); len(known) == 1 {
+			talk = one
+		} else if len(known) > 5 {
+			break
+		}
+	}
+	ids := ""
+	for _, s := range known {
+		ids += " " + s.id
+	}
+	const close = time.Minute
+	switch {
+	case len(known) == 0 && word != "":
+		return found, talk, fmt.Errorf("no session of Claude Code's begins with %q and holds a request", word)
+	case len(known) == 0:
+		return found, talk, fmt.Errorf("no session of Claude Code's in this project, %s, holds a request", d.here)
+	case len(known) > 1 && word != "" && known[0].id != word:
+		return found, talk, fmt.Errorf("%q is the beginning of more than one session:%s", word, ids)
+	case len(known) > 1 && word == "" && !newScreen(os.Stdout).terminal && known[0].written.Sub(known[1].written) < close:
+		return found, talk, fmt.Errorf("which of the sessions that were written within a minute? Name one:%s", ids)
+	}
+	return known[0], talk, nil
+}
+
+// providerByHand returns the provider that ccc review asks: the session's own if it is known, else the one of the flag, else
+// that of a plain ccc, which is named. "" is none.
+func (s *supervision) providerByHand(flag string, config *config) (name string, err error) {
+	state, _ := s.session.state() // one that can't be read knows nothing
+	name = cmp.Or(state.Provider, flag, config.CurrentProvider)
+	switch {
+	case flag != "" && name != flag:
+		return "", failure{code: 2, err: fmt.Errorf("review: the session was run with provider %s: --provider %s would send it to another", name, flag)}
+	case name == noProvider:
+		return "", nil
+	case name != "" && config.findProvider(name) == nil:
+		return "", failure{code: 2, err: fmt.Errorf("review: no provider %q in ccc.json", name)}
+	case state.Provider == "" && name != "":
+		s.print(say(reviewingWith, name))
+	}
+	return name, nil
 }

@@ -19,8 +19,8 @@ func TestShown(t *testing.T) {
 		review      fakeReview
 		shown       string
 	}{
-		{"approved", "", allows(""), ""},
-		{"left_to_the_user", "", allows("rotate the key"), "审查通过。审查者留给你的话：rotate the key"},
+		{"approved", "", allows(""), "审查 1/8 通过 · "},
+		{"left_to_the_user", "", allows("rotate the key"), "审查者留给你的话：rotate the key"},
 		{"failed", "", fails("API Error: 529"), "审查失败，Agent 的工作未经审查：the reviewer failed"},
 		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 本请求的审查次数已用完（8 次），这次停下未经审查；你的下一条提示重新计数（日志: `},
 	}
@@ -34,14 +34,14 @@ func TestShown(t *testing.T) {
 				}
 			}
 			prepare()
-			if got := box.stop(""); got.code != 0 || (got.stdout != "") != (test.name == "left_to_the_user") {
+			if got := box.stop(""); got.code != 0 || got.stdout != "" {
 				t.Errorf("by hand: %+v", got)
 			}
 			box.inSession()
 			box.submit("before")
 			prepare()
 			got := box.stop("")
-			if message := strings.HasPrefix(got.stdout, `{"systemMessage":"[SUPERVISOR] `); got.code != 0 || message != (test.shown != "") || !strings.Contains(got.stdout, test.shown) {
+			if got.code != 0 || !strings.HasPrefix(got.stdout, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(got.stdout, test.shown) {
 				t.Errorf("in a session: %+v", got)
 			}
 			// Told at once, it is not told again; the prompt is not the first.
@@ -81,7 +81,7 @@ func TestWorktree(t *testing.T) {
 			box.write("../work/trees/feature/.git", 0o600, "gitdir: "+filepath.Join(box.work, ".git/worktrees/feature")+"\n")
 			box.write("../work/trees/feature/sub/x", 0o600, "")
 			event := strings.Replace(box.event("Stop", ""), box.work, filepath.Join(tree, "sub"), 1)
-			if got := box.hook(event); got.stdout != blockNotYet {
+			if got := box.hook(event); decided(got.stdout) != blockNotYet {
 				t.Fatalf("%+v", got)
 			}
 			call := "../fake/reviewer-1/"

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -183,7 +182,7 @@ func TestSwitchLimit(t *testing.T) {
 			}
 			n, _ := strconv.Atoi(test.limit)
 			box.write(statePath, 0o600, stateText(testSession, n-1, `,"enabled":true`))
-			if got := box.stop(""); got.stdout != blockNotYet || !strings.Contains(got.stderr, fmt.Sprintf("iteration %d/%[1]d", n)) {
+			if got := box.stop(""); decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, fmt.Sprintf("iteration %d/%[1]d", n)) {
 				t.Errorf("the last review: %+v", got)
 			}
 			if got := box.stop(""); strings.Contains(got.stdout, "block") || !strings.Contains(got.stderr, "上限 "+test.limit+"/"+test.limit) ||
@@ -200,16 +199,16 @@ func TestPromptWithoutWords(t *testing.T) {
 	box := newHookBox(t)
 	box.write(statePath, 0o600, stateText(testSession, 10, ""))
 	box.submit("")
-	if got := box.stop(""); got.stdout != blockNotYet {
+	if got := box.stop(""); decided(got.stdout) != blockNotYet {
 		t.Errorf("it has no budget of its own: %+v", got)
 	}
 }
 
-// After a failed review, an interrupted one or the limit the next prompt says so, once, and has its own budget.
+// After a failed review or the limit the next prompt says so, once, and has its own budget.
 func TestHookTellsOnce(t *testing.T) {
 	t.Parallel()
 	const overloaded = "API Error: overloaded"
-	for name, want := range map[string]string{"failed": overloaded, "limit": "审查次数已用完（10 次）", "switched": overloaded, "tried": overloaded, "interrupted": errToldToEnd.Error()} {
+	for name, want := range map[string]string{"failed": overloaded, "limit": "审查次数已用完（10 次）", "switched": overloaded, "tried": overloaded} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			box := newHookBox(t)
@@ -217,13 +216,7 @@ func TestHookTellsOnce(t *testing.T) {
 			if name == "limit" {
 				box.write(statePath, 0o600, stateText(testSession, 10, ""))
 			}
-			if name == "interrupted" { // whoever ends the review with Esc does not hear its end
-				hook, _ := box.hangingHook("")
-				hook.Process.Signal(syscall.SIGTERM)
-				hook.Wait()
-			} else {
-				box.stop("")
-			}
+			box.stop("")
 			if name == "switched" { // meanwhile
 				box.submit("/supervisor off")
 				box.submit("/supervisor on")
@@ -289,7 +282,7 @@ func TestSwitchedOffDuringReview(t *testing.T) {
 				t.Errorf("after %v: %s", time.Since(start), stdout)
 			}
 			records := box.timeline(testSession)
-			if last, before := records[len(records)-1], records[len(records)-2]; last.Verdict != verdictFailed || before.Event != eventSwitch || before.Mode != "off" {
+			if last, before := records[len(records)-1], records[len(records)-2]; last.Verdict != verdictCancelled || before.Event != eventSwitch || before.Mode != "off" {
 				t.Errorf("the timeline ends in %+v, %+v", before, last)
 			}
 			box.submit("/supervisor on")

@@ -4,10 +4,12 @@ package main
 // directories that were added.
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +26,7 @@ type conversation struct {
 	dirs     []string // that the user added with /add-dir
 	last     string   // what the agent said last, or toolUse and the id of its call; "" if the last word is the user's
 	broken   bool     // what came before the first of requests was not found
+	here     string   // where the agent was last
 }
 
 // toolUse stands before the id of a call of a tool.
@@ -41,7 +44,7 @@ func readConversation(path string) (c conversation, err error) {
 	if t.leaf == "" {
 		return c, fmt.Errorf("%s holds no conversation", path)
 	}
-	c.version, c.last = t.version, t.said
+	c.version, c.last, c.here = t.version, t.said, t.here
 	var others []string
 	deadline := time.Now().Add(otherPatience)
 	read, passed := map[string]bool{}, map[string]bool{} // by id: in any transcript, in the present one
@@ -98,6 +101,46 @@ func otherTranscripts(path string) []string {
 	return slices.DeleteFunc(paths, func(other string) bool { return other == path })
 }
 
+// A storedSession is a session of Claude Code's, as its transcript tells.
+type storedSession struct {
+	id, path string
+	written  time.Time
+}
+
+// storedSessions returns those of the sessions in Claude Code's directory that are wanted, newest first. The transcripts of
+// side chains, agent-*.jsonl, are none.
+func storedSessions(claude string, wanted func(storedSession) bool) (found []storedSession) {
+	paths, _ := filepath.Glob(filepath.Join(claude, "projects/*/*.jsonl"))
+	for _, path := range paths {
+		s := storedSession{id: strings.TrimSuffix(filepath.Base(path), ".jsonl"), path: path}
+		info, err := os.Stat(path)
+		if err == nil && validSession(s.id) && !strings.HasPrefix(s.id, "agent-") && wanted(s) {
+			s.written = info.ModTime()
+			found = append(found, s)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b storedSession) int { return b.written.Compare(a.written) })
+	return found
+}
+
+// transcriptStart returns the directory that the first entry of the conversation names, "" without one.
+func transcriptStart(path string) (start string) {
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	for lines := bufio.NewReader(io.LimitReader(file, 1<<20)); start == "" && err == nil; {
+		var line []byte
+		line, err = lines.ReadBytes('\n')
+		var e transcriptEntry
+		if _ = json.Unmarshal(line, &e); !e.IsSidechain {
+			start = e.Cwd
+		}
+	}
+	return start
+}
+
 // otherPatience bounds the search for what came before a fork, in a directory that may hold years of transcripts.
 const otherPatience = 2 * time.Second
 
@@ -123,6 +166,7 @@ type transcript struct {
 	leaf    string           // the last entry of the user's or the agent's
 	said    string           // see conversation.last
 	version string           // of the last entry that tells one
+	here    string           // the directory of the last entry that tells one
 }
 
 // An entry is what ccc keeps of one.
@@ -152,7 +196,7 @@ func (t *transcript) line(line []byte) {
 	if _, isSyntax := json.Unmarshal(line, &e).(*json.SyntaxError); isSyntax || e.IsSidechain {
 		return
 	}
-	t.version = cmp.Or(e.Version, t.version)
+	t.version, t.here = cmp.Or(e.Version, t.version), cmp.Or(e.Cwd, t.here)
 	if e.UUID == "" {
 		return
 	}

@@ -257,7 +257,7 @@ func TestNotification(t *testing.T) {
 	lines := []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")}
 	box.submit("fix it")
 	for i := range 4 {
-		if got := box.stop(box.transcript(lines...)); (got.stdout == blockNotYet) != (i < 2) {
+		if got := box.stop(box.transcript(lines...)); (decided(got.stdout) == blockNotYet) != (i < 2) {
 			t.Errorf("stop %d: %+v", i+1, got)
 		}
 		box.submit("<task-notification>\n<task-id>x</task-id>")
@@ -275,7 +275,7 @@ func TestNotification(t *testing.T) {
 	}
 	// A prompt of the user's that was queued while a review ran has a budget of its own.
 	box.submit("add tests")
-	if got := box.stop(box.transcript(append(lines, userLine("u", "2", "add tests", `,"promptSource":"queued"`), agentLine("v", "u", "done"))...)); got.stdout != blockNotYet {
+	if got := box.stop(box.transcript(append(lines, userLine("u", "2", "add tests", `,"promptSource":"queued"`), agentLine("v", "u", "done"))...)); decided(got.stdout) != blockNotYet {
 		t.Errorf("the next request: %+v", got)
 	}
 	if request := box.read("../fake/reviewer-3/stdin"); !strings.Contains(request, "[2] add tests\n") || !strings.Contains(request, "第 1 轮，最多 2 轮") {
@@ -301,7 +301,7 @@ func TestScheduledPrompt(t *testing.T) {
 	if strings.Contains(box.read(eventsPath), `"event":"switch"`) {
 		t.Error("what the agent has scheduled switches the supervision")
 	}
-	if got := box.stop(`"session_crons":[]`); got.stdout != blockNotYet || strings.Contains(box.read("../fake/reviewer-2/args"), "MILD ONES") {
+	if got := box.stop(`"session_crons":[]`); decided(got.stdout) != blockNotYet || strings.Contains(box.read("../fake/reviewer-2/args"), "MILD ONES") {
 		t.Errorf("%+v", got)
 	}
 	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "第 2 轮") || strings.Contains(request, "go on") || strings.Contains(request, "carry on") {

@@ -73,12 +73,14 @@ func try(c *call) error {
 		}
 		line = line[1:]
 	}
-	start := time.Now()
+	// Of the end that is recorded, 2,000 bytes, a secret may be the beginning: more than these is kept to see it whole.
+	start, printed, redact := time.Now(), &tail{limit: 1 << 16}, func(string) string { return "" }
 	code, err := runCopy(untilTold(), timeout, func() (*tryPlan, error) {
 		config, err := loadConfig(d)
 		if err != nil {
 			return nil, err // it is not known which variables to keep from the command
 		}
+		redact = redactor(os.Environ(), config)
 		dir, err := os.Getwd()
 		if err != nil {
 			return nil, err
@@ -88,12 +90,12 @@ func try(c *call) error {
 			fmt.Fprintf(os.Stderr, "ccc: try: files of a group other than yours can't be changed in the copy, such as %s\n", printable(plan.foreign))
 		}
 		if err == nil {
-			plan.command = command
+			plan.command, plan.printed = command, printed
 		}
 		return plan, err
 	})
-	if timeline := os.Getenv(tryVariable); timeline != "" {
-		run := record{Time: now(), Event: eventTry, Command: line, ExitCode: &code}
+	if review := os.Getenv(tryVariable); review != "" {
+		run := record{Time: now(), Event: eventTry, Review: filepath.Base(review), Command: line, ExitCode: &code, Output: printed.end(2000, redact)}
 		switch { // a command can end with these codes itself
 		case err != nil && code == tryImpossible:
 			run.NoCopy = oneLine(err.Error())
@@ -101,6 +103,7 @@ func try(c *call) error {
 			run.Error = oneLine(err.Error())
 		}
 		run.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
+		timeline := filepath.Dir(review)
 		if err := stateDir(filepath.Dir(timeline)).session(filepath.Base(timeline)).append(run); err != nil {
 			fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(err.Error()))
 		}
@@ -305,6 +308,7 @@ func listenOnLoopback() (fd, port int, err error) {
 type tryPlan struct {
 	command  []string // program and arguments; for a probe the file to write and the port to reach
 	probe    bool
+	printed  *tail // gets what the command prints, unless that goes to a terminal
 	env      []string
 	dir      string   // the current directory, by the name that the caller has for it
 	needed   []string // the project, which is the working tree that holds dir, and HOME: what must be writable

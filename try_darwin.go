@@ -7,6 +7,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -57,7 +58,7 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 			self, _ := os.Executable()
 			copied.cmd.Args = append(copied.cmd.Args[:len(copied.cmd.Args)-len(plan.command)], slices.Concat([]string{self, tryInsideSubcommand}, plan.command)...)
 		} else {
-			copied.cmd.Stdin, copied.cmd.Stdout, copied.cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+			copied.cmd.Stdin, copied.cmd.Stdout, copied.cmd.Stderr = os.Stdin, io.MultiWriter(os.Stdout, plan.printed), io.MultiWriter(os.Stderr, plan.printed)
 		}
 		copied.cmd.Dir = clone + strings.TrimPrefix(resolved(plan.dir), plan.needed[0])
 		copied.cmd.Env = setEnv(setEnv(plan.env, "HOME", home), "TMPDIR", temp)

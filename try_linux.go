@@ -56,7 +56,7 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 	cmd.Args = slices.Concat([]string{"ccc", tryInsideSubcommand, mode, scratch, plan.dir}, namespaces(), plan.needed, plan.writable, []string{"--"}, plan.command)
 	restore := func() {}
 	if !plan.probe {
-		restore, err = handOver(cmd)
+		restore, err = handOver(cmd, plan.printed)
 	}
 	stands := make(chan error, 1)
 	copied := &tryCopy{
@@ -137,8 +137,8 @@ func namespaces() []string {
 // opened anew through /proc/self/fd, for writing, changed, walked up from, or connected to something else. Only the
 // caller's own terminal is handed in, opened anew, as a program may ask for one: nothing can be typed into a terminal
 // of another session. restore gives it the mode back that it had, but while another job is in the foreground, whose
-// mode it is then.
-func handOver(cmd *exec.Cmd) (restore func(), err error) {
+// mode it is then. printed gets what goes through the pipes.
+func handOver(cmd *exec.Cmd, printed io.Writer) (restore func(), err error) {
 	var mode [64]byte // more than a struct termios
 	terminal, noTerminal := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if noTerminal == nil {
@@ -160,7 +160,7 @@ func handOver(cmd *exec.Cmd) (restore func(), err error) {
 		if isOwn(file) {
 			return terminal
 		}
-		return struct{ io.Writer }{file}
+		return io.MultiWriter(file, printed)
 	}
 	cmd.Stdout, cmd.Stderr = output(os.Stdout), output(os.Stderr)
 	if sameFile("/proc/self/fd/1", "/proc/self/fd/2") {

@@ -124,7 +124,7 @@ func TestTryOffered(t *testing.T) {
 	box.reviews(fakeReview{
 		runs(try + ` 'cat notes.txt; echo changed >notes.txt; touch new; exit 3' >"$dir/ran"; ` + try + ` sleep 0.2; ` + try + ` --timeout 100ms 'sleep 5'`),
 		decides(false, "not yet")})
-	if got := box.stop(""); got.stdout != blockNotYet {
+	if got := box.stop(""); decided(got.stdout) != blockNotYet {
 		t.Errorf("%+v", got)
 	}
 	args, request := box.read("../fake/reviewer-1/args"), box.read("../fake/reviewer-1/stdin")
@@ -159,6 +159,43 @@ func TestTryOffered(t *testing.T) {
 	box.run(10*time.Second, "", "ccc", "try", "true")
 	if n := len(box.timeline(testSession)); n != 4 {
 		t.Errorf("%d records", n)
+	}
+}
+
+// Of what a command of a review prints the end is recorded, without secrets, and the reviewer sees all of it in order.
+func TestTryRecorded(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	needCopy(t, box)
+	box.vars = append(box.vars, tryVariable+"="+filepath.Join(box.home, ".claude/ccc", testSession, "r1"), "MY_TOKEN=the-secret-of-mine")
+	os.MkdirAll(filepath.Join(box.home, ".claude/ccc"), 0o700)
+	for _, test := range []struct {
+		command, sums string // what sha256sum and wc say of the output
+		output        string
+	}{
+		{`echo one; echo two >&2; echo three; exit 3`, "", "one\ntwo\nthree\n"},
+		{`head -c 100000000 /dev/zero | tr "\0" x; echo END`, "100000004", strings.Repeat("x", 1996) + "END\n"},
+		{`yes | head -c 3000000; echo END`, "gone", ""},
+		{`echo kept; (sleep 30; echo late) & exit 0`, "5", "kept\n"},
+		{`echo it is $MY_TOKEN; echo the-secret-of-mine; printf "\377end"`, "", "it is ***\n***\n\uFFFDend"},
+	} {
+		shell := "ccc try " + shellQuote(test.command) + " 2>&1"
+		switch test.sums {
+		case "":
+		case "gone":
+			shell += " | head -n 1"
+		default:
+			shell += " | wc -c"
+		}
+		got := box.run(60*time.Second, "", "sh", "-c", shell)
+		records := box.timeline(testSession)
+		last := records[len(records)-1]
+		if last.Event != eventTry || last.Review != "r1" || last.Command != test.command || test.sums != "gone" && last.Output != test.output {
+			t.Errorf("%s: recorded %.300q", test.command, last.Output)
+		}
+		if test.sums != "" && test.sums != "gone" && strings.TrimSpace(got.stdout) != test.sums || test.sums == "" && strings.Count(got.stdout, "\n") < 2 {
+			t.Errorf("%s: %.300q", test.command, got.stdout)
+		}
 	}
 }
 

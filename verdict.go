@@ -31,6 +31,9 @@ type resultLine struct {
 		SinceLast map[string]struct {
 			CostUSD float64 `json:"costUSD"`
 		} `json:"model_usage_since_last_result"`
+		Denials []struct {
+			Call string `json:"tool_use_id"`
+		} `json:"permission_denials"`
 	}
 }
 

@@ -1,0 +1,108 @@
+package main
+
+// Evidence on the real Claude Code: receipts on the screen, the report, a review by hand.
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// runningReviewer answers as a reviewer that runs a command in the copy, refuses the first time and approves the second.
+func runningReviewer(command string) func(apiRequest) apiReply {
+	var calls atomic.Int32
+	return func(r apiRequest) apiReply {
+		if r.Kind != "review" {
+			return replyText("done")
+		}
+		switch n := calls.Add(1); {
+		case n%3 == 1:
+			return bash(command)
+		case n%3 == 2:
+			return bash("touch made") // which is refused
+		default:
+			return replyVerdict(n == 6, "not yet")
+		}
+	}
+}
+
+func TestRealClientReceipt(t *testing.T) {
+	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		needCopy(t, box)
+		api := newAnsweringAPI(t, "", runningReviewer(tryCommand()+` 'cat notes.txt; exit 3'`))
+		box.use(api)
+		box.vars = append(box.vars, "LANG=en_US.UTF-8")
+		box.repository()
+		tty := box.start()
+		tty.prompt("Do the work")
+		tty.waitFor("Review 1/10 sent back", 60*time.Second)
+		tty.waitFor("Review 2/10 approved", 60*time.Second)
+		tty.waitFor("cat notes.txt; exit 3 → exit 3", 10*time.Second)
+		box.awaitVerdicts(2)
+		got := box.run(20*time.Second, "", "ccc", "report")
+		for _, want := range []string{"Reviewed by ccc: approved", "Do the work", "a note", "exit code 3", "in review 1: exit code 3", "not yet", "as they were reviewed"} {
+			if !strings.Contains(got.stdout, want) {
+				t.Errorf("the report lacks %q: %s", want, got.stdout)
+			}
+		}
+		refused := 0
+		for _, r := range box.onlyTimeline() {
+			if r.Event == eventRefused && strings.Join(r.Tools, "") == "Bash(touch made)" {
+				refused++
+			} else if strings.Contains(strings.Join(r.Tools, ""), "touch") {
+				t.Errorf("a refused call was looked at: %+v", r)
+			}
+		}
+		if refused != 2 {
+			t.Errorf("%d refused calls", refused)
+		}
+		if got := box.run(20*time.Second, "", "ccc", "verdict"); got.stdout != "allow\n" || got.code != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A session that ran without ccc is reviewed by hand: one of -p, and one that is open in a client, which goes on.
+func TestRealClientReviewByHand(t *testing.T) {
+	forClients(t, func() script {
+		return script{agent: []apiReply{replyText("done")}, reviewer: []apiReply{replyVerdict(true, "well"), replyVerdict(false, "not yet")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.vars = append(box.vars, "LANG=en_US.UTF-8")
+		if got := box.run(90*time.Second, "", "claude", "-p", "fix the bug"); got.code != 0 {
+			t.Fatalf("%+v", got)
+		}
+		got := box.run(90*time.Second, "", "ccc", "review")
+		if got.code != 0 || !strings.HasPrefix(got.stdout, "approved\nwell\n") || !strings.Contains(got.stderr, "fix the bug") {
+			t.Errorf("%+v", got)
+		}
+		if reviews := api.requests("review"); len(reviews) == 0 || !strings.Contains(reviews[0].last("user"), "fix the bug") {
+			t.Errorf("the reviewer was told %v", reviews)
+		}
+		tty := box.open("claude")
+		tty.prompt("another task")
+		tty.waitUntil("the transcript tells of it", 60*time.Second, func(string) bool {
+			paths, _ := filepath.Glob(box.home + "/.claude/projects/*/*.jsonl")
+			return slices.ContainsFunc(paths, func(path string) bool {
+				text, _ := os.ReadFile(path)
+				return strings.Contains(string(text), "another task") && strings.Contains(string(text), `"text":"done"`)
+			})
+		})
+		got = box.run(90*time.Second, "", "ccc", "review")
+		if got.code == 2 && strings.Contains(got.stderr, "within a minute") { // nobody looks on here
+			_, ids, _ := strings.Cut(got.stderr, "Name one: ")
+			got = box.run(90*time.Second, "", "ccc", "review", strings.Fields(ids)[0])
+		}
+		if got.code != 1 || !strings.Contains(got.stderr, "another task") {
+			t.Errorf("%+v", got)
+		}
+		tty.prompt("go on")
+		tty.waitUntil("the session goes on", 60*time.Second, func(screen string) bool { return strings.Count(screen, "done") > 1 })
+		if strings.Contains(box.settings(), "hooks") {
+			t.Errorf("settings.json: %s", box.settings())
+		}
+	})
+}

@@ -1,0 +1,389 @@
+package main
+
+// What a session's reviews left as evidence: a line for the session (the receipt), a page for a pull request (ccc
+// report), and whether a state of the files was approved (ccc verdict --commit and --pushed).
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// showVerdict is ccc verdict [SESSION] [--commit REV] [--pushed]. Without a session the newest of the project counts;
+// another project's would let a script take somebody else's approval for its own. Why it is so goes to stderr.
+func showVerdict(c *call, d dirs) error {
+	rev, ofCommit := c.flags["--commit"]
+	switch isPush := c.has("--pushed"); {
+	case (ofCommit || isPush) && len(c.operands) > 0, ofCommit && isPush:
+		return usageError("verdict", "one of SESSION, --commit and --pushed")
+	case ofCommit:
+		return verdictOfCommit(d, rev)
+	case isPush:
+		return verdictOfPush(d, os.Stdin)
+	}
+	session, err := sessionNamed(c, d)
+	if err != nil {
+		return err
+	}
+	h, err := stateDir(d.state).session(session).readHistory()
+	if err != nil {
+		return err
+	}
+	last := lastOf(h.Rounds[h.present:])
+	if last == nil {
+		fmt.Println("none")
+		return failure{code: 3}
+	}
+	word, why := last.Verdict, cmp.Or(last.Error, last.Feedback)
+	if word == verdictAllow && last.Unbound != "" {
+		why = say(notBound, last.Unbound)
+	}
+	if word == verdictAllow && last.since(d, os.Environ()) == filesChanged {
+		word, why = "changed", say(reportChanged)
+	}
+	fmt.Println(word)
+	if why != "" {
+		fmt.Fprintln(os.Stderr, printable(why))
+	}
+	switch word {
+	case verdictAllow:
+		return nil
+	case verdictReviewing, verdictCancelled, "changed":
+		return failure{code: 3}
+	}
+	return failure{code: 1}
+}
+
+// receiptHead is the round's number, time and cost.
+func (r record) receiptHead() string {
+	parts := []string{r.title() + " " + verdictName(r.Verdict)}
+	if r.DurationSeconds > 0 {
+		parts = append(parts, duration(r.DurationSeconds))
+	}
+	if cost := dollars(r.CostUSD); cost != "" {
+		parts = append(parts, cost)
+	}
+	return strings.Join(parts, " · ")
+}
+
+// basis says what a verdict rests on where nothing was run.
+func (r reviewRound) basis() string {
+	if len(r.looks()) > 0 {
+		return say(receiptRead)
+	}
+	return say(receiptNothing)
+}
+
+// receipt is the round in a line: number, time, cost, and what the verdict rests on.
+func (r reviewRound) receipt() string {
+	const most = 3
+	runs := slices.Clone(r.Runs) // those that failed first, then the last
+	slices.Reverse(runs)
+	slices.SortStableFunc(runs, func(a, b record) int { return min(b.code(), 1) - min(a.code(), 1) })
+	parts := []string{r.receiptHead()}
+	for _, run := range runs[:min(most, len(runs))] {
+		parts = append(parts, say(receiptRun, clip(firstLine(run.Command), 60), run.code()))
+	}
+	switch {
+	case len(runs) > most:
+		parts = append(parts, count(len(runs)-most, moreRuns))
+	case len(runs) == 0:
+		parts = append(parts, r.basis())
+	}
+	if r.Changed && r.Verdict == verdictAllow {
+		parts = append(parts, say(reportChanged))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func firstLine(text string) string {
+	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if more {
+		first += " …"
+	}
+	return oneLine(first)
+}
+
+// An approval is a review that approved, of a session.
+type approval struct {
+	session string
+	history history
+	round   *reviewRound
+}
+
+// approvals returns the bound approvals of the working trees of repo, newest first. Approved questions are none.
+func (d stateDir) approvals(repo string) (found []approval, err error) {
+	ids, err := d.sessions()
+	for _, id := range ids {
+		h, readErr := d.session(id).readHistory()
+		err = errors.Join(err, readErr)
+		for i := range h.Rounds {
+			if r := &h.Rounds[i]; r.Verdict == verdictAllow && r.Event != eventPreToolUse && r.isBound() && r.Repo == repo {
+				found = append(found, approval{id, h, r})
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b approval) int { return b.round.Time.Compare(a.round.Time) })
+	return found, err
+}
+
+// isBound tells whether the review speaks of one state of the files.
+func (r record) isBound() bool { return r.Tree != "" && r.Unbound == "" }
+
+// findApproval returns the newest approval of exactly the tree of the commit that rev names in d.here. The error is a
+// failure with code 2 for a commit or a repository that is not there, and 3 where there is no such approval; then it
+// says what was approved instead.
+func findApproval(d dirs, rev string) (approval, error) {
+	w := worktree{Top: d.here}
+	_, w.Repo = gitTree(d.here)
+	ctx, cancel := context.WithTimeout(context.Background(), treePatience)
+	defer cancel()
+	if w.Repo == "" {
+		return approval{}, failure{code: 2, err: errors.New("verdict: this directory is in no git repository")}
+	}
+	tree, err := w.script(ctx, os.Environ(), "git", "rev-parse", "-q", "--verify", rev+"^{commit}^{tree}")
+	if err != nil || strings.HasPrefix(rev, "-") {
+		return approval{}, failure{code: 2, err: fmt.Errorf("verdict: no commit %q in this repository", rev)}
+	}
+	tree = strings.TrimSpace(tree)
+	found, err := stateDir(d.state).approvals(w.Repo)
+	if err != nil {
+		return approval{}, err
+	}
+	for _, a := range found {
+		if a.round.Tree == tree {
+			return a, nil
+		}
+	}
+	err = errors.New("verdict: no review approved the files of " + rev)
+	hint := "ccc forgets a session 30 days after its last review"
+	if len(found) > 0 {
+		newest := found[0]
+		hint = fmt.Sprintf("the newest approval in this repository is of tree %.12s (session %s, %s)", newest.round.Tree, newest.session, newest.round.Time.Local().Format(time.DateTime))
+		if paths, err := w.script(ctx, os.Environ(), "git", "diff", "--name-only", newest.round.Tree, tree); err == nil {
+			hint += "; these differ: " + clip(strings.Join(strings.Fields(paths), " "), 300)
+		}
+		hint += "; ccc forgets a session after 30 days"
+	}
+	return approval{}, failure{code: 3, err: err, hint: hint}
+}
+
+// verdictOfCommit is ccc verdict --commit REV: it prints the session that was approved with exactly the commit's files.
+func verdictOfCommit(d dirs, rev string) error {
+	a, err := findApproval(d, rev)
+	if f := (failure{}); errors.As(err, &f) && f.code == 3 {
+		fmt.Println("none")
+	}
+	if err != nil {
+		return err
+	}
+	first := ""
+	if n := a.round.requests; n > 0 {
+		first = firstLine(a.history.Requests[n-1].Prompt)
+	}
+	fmt.Println(strings.TrimSpace(fmt.Sprint(a.session, " ", a.round.Time.Format(time.RFC3339), " ", clip(first, 80))))
+	return nil
+}
+
+// verdictOfPush is ccc verdict --pushed: it reads what git tells its hook pre-push, a line for each ref with what is
+// pushed to it, and asks for an approval of each. Where a ref is deleted, nothing is pushed.
+func verdictOfPush(d dirs, stdin io.Reader) error {
+	var all error
+	lines := bufio.NewScanner(stdin)
+	for lines.Scan() {
+		fields := strings.Fields(lines.Text())
+		if len(fields) != 4 {
+			return failure{code: 2, err: fmt.Errorf("verdict: --pushed reads what git gives its pre-push hook, not %q", clip(oneLine(lines.Text()), 80))}
+		}
+		if strings.Trim(fields[1], "0") == "" {
+			continue
+		}
+		if err := verdictOfCommit(d, fields[1]); err != nil && all == nil {
+			all = err
+		} else if err != nil {
+			reportError(os.Stderr, err)
+		}
+	}
+	return cmp.Or(all, lines.Err())
+}
+
+// showReport is ccc report [SESSION] [--commit REV] [--json].
+func showReport(c *call, d dirs) (err error) {
+	a := approval{}
+	if rev, ok := c.flags["--commit"]; ok && len(c.operands) > 0 {
+		return usageError("report", "--commit finds the session itself")
+	} else if ok {
+		a, err = findApproval(d, rev)
+	} else if a.session, err = sessionNamed(c, d); err == nil {
+		a.history, err = stateDir(d.state).session(a.session).readHistory()
+		a.round = lastOf(a.history.Rounds)
+	}
+	if err != nil {
+		return err
+	}
+	if a.round == nil {
+		return failure{code: 3, err: fmt.Errorf("report: session %s has no review of its work yet", a.session)}
+	}
+	config, err := loadConfig(d)
+	if err != nil {
+		return err
+	}
+	e := newEvidence(a, redactor(os.Environ(), config))
+	e.Since = a.round.since(d, os.Environ())
+	text := append(encodeJSON(e), '\n')
+	if !c.has("--json") {
+		text = []byte(e.markdown())
+	}
+	_, err = os.Stdout.Write(text)
+	return err
+}
+
+// An evidence is what ccc report tells. Its JSON is what programs read.
+type evidence struct {
+	Session  string        `json:"session_id"`
+	Project  string        `json:"project"`
+	Requests []string      `json:"requests"` // the user's, up to the review
+	Review   reviewRound   `json:"review"`
+	Earlier  []reviewRound `json:"earlier"`   // reviews of the same request, which came before
+	SentBack []record      `json:"sent_back"` // of the whole session, in order
+	Since    string        `json:"files"`     // one of those below
+}
+
+// What became of the files since the review.
+const (
+	filesUnchanged = "unchanged"
+	filesChanged   = "changed"
+	filesUnbound   = "not bound"
+)
+
+func newEvidence(a approval, redact func(string) string) evidence {
+	e := evidence{Session: a.session, Project: a.round.Project, Review: redacted(*a.round, redact)}
+	for _, request := range a.history.Requests[:a.round.requests] {
+		e.Requests = append(e.Requests, redact(request.Prompt))
+	}
+	for _, r := range a.history.Rounds {
+		if r.Time.Before(a.round.Time) && r.requests == a.round.requests {
+			e.Earlier = append(e.Earlier, redacted(r, redact))
+		}
+		if r.Verdict == verdictBlock && !r.Time.After(a.round.Time) {
+			e.SentBack = append(e.SentBack, redacted(r, redact).record)
+		}
+	}
+	return e
+}
+
+// redacted returns the round with what people and programs wrote in it redacted.
+func redacted(r reviewRound, redact func(string) string) reviewRound {
+	r.Feedback, r.Error = redact(r.Feedback), redact(r.Error)
+	r.Runs = slices.Clone(r.Runs)
+	for i := range r.Runs {
+		r.Runs[i].Command, r.Runs[i].Output = redact(r.Runs[i].Command), redact(r.Runs[i].Output)
+	}
+	return r
+}
+
+// since tells what became of the files that the review judged.
+func (r record) since(d dirs, env []string) string {
+	if r.Changed {
+		return filesChanged
+	}
+	if !r.isBound() {
+		return filesUnbound
+	}
+	if now, err := takeTree(context.Background(), d.self, r.Top, env); err != nil || now.Tree != r.Tree {
+		return filesChanged
+	}
+	return filesUnchanged
+}
+
+// reportLimit is in characters: GitHub takes a comment or the description of a pull request up to 65,536.
+const reportLimit = 60_000
+
+// markdown writes the evidence for a pull request. What is too long is cut where it hurts least: the outputs first, then
+// the requests between the first and the last, and what was sent back only where nothing else is left.
+func (e evidence) markdown() string {
+	for _, cut := range []struct{ output, request, feedback int }{
+		{2000, 4000, 20_000}, {400, 4000, 20_000}, {0, 2000, 20_000}, {0, 0, 20_000}, {0, 0, 2000}, {0, 0, 200},
+	} {
+		if text := e.page(cut.output, cut.request, cut.feedback); utf8.RuneCountInString(text) <= reportLimit {
+			return text
+		}
+	}
+	return clip(e.page(0, 0, 20), reportLimit)
+}
+
+// page writes the evidence with so many characters of each output, request and feedback.
+func (e evidence) page(output, request, feedback int) string {
+	var b strings.Builder
+	line := func(text string) { b.WriteString(text + "\n") }
+	r := e.Review
+	line("## " + say(reportTitle, verdictName(r.Verdict)) + "\n")
+	line("- " + r.receiptHead() + " · " + r.Time.UTC().Format("2006-01-02 15:04 UTC") + " · " + say(reportSession) + " `" + e.Session + "`")
+	if r.Tree != "" {
+		line("- head `" + cmp.Or(r.Head, "-") + "`, tree `" + r.Tree + "`")
+	}
+	line("- " + say(map[string]words{filesUnchanged: reportUnchanged, filesChanged: reportChanged, filesUnbound: reportUnbound}[e.Since]))
+	if r.Unbound != "" {
+		line(fenced("", r.Unbound))
+	}
+	line("\n### " + say(reportRequests) + "\n")
+	for i, text := range e.Requests {
+		switch isEnd := i == 0 || i == len(e.Requests)-1; {
+		case isEnd || request > 0:
+			line(fenced("", cutMiddle(text, max(request, 300))) + "\n")
+		case i == 1:
+			line(say(reportLeftOut) + "\n")
+		}
+	}
+	line("### " + say(reportRuns) + "\n")
+	if len(r.Runs) == 0 {
+		line(r.basis() + "\n")
+	}
+	for _, run := range r.Runs {
+		line(fenced("sh", cutMiddle(run.Command, max(output, 200))))
+		told := []string{say(reportCode, run.code(), duration(run.DurationSeconds))}
+		for _, before := range e.Earlier {
+			for _, same := range before.Runs {
+				if same.Command == run.Command {
+					told = append(told, say(reportBefore, before.Iteration, same.code()))
+				}
+			}
+		}
+		line(strings.Join(told, " · ") + "\n")
+		if text := strings.TrimSpace(run.Output); text != "" && output > 0 {
+			line("<details><summary>" + say(reportOutput) + "</summary>\n\n" + fenced("", lastCharacters(text, output)) + "\n\n</details>\n")
+		} else if text != "" {
+			line(say(reportLeftOut) + "\n")
+		}
+	}
+	if len(e.SentBack) > 0 {
+		line("### " + say(reportSentBack) + "\n")
+	}
+	for _, back := range e.SentBack {
+		line(back.receiptHead() + " · " + back.Time.UTC().Format("2006-01-02 15:04 UTC") + "\n")
+		line(fenced("", cutMiddle(back.Feedback, feedback)) + "\n")
+	}
+	if text := cmp.Or(r.Error, r.Feedback); text != "" && r.Verdict != verdictBlock {
+		line("### " + say(map[bool]words{true: reportReason, false: reportForUser}[r.Error != ""]) + "\n")
+		line(fenced("", cutMiddle(text, feedback)) + "\n")
+	}
+	return b.String()
+}
+
+// fenced writes text as a block of code. Nothing in it is Markdown, HTML, a mention or a reference, and it can't end the
+// block, whose fence is longer than any in it.
+func fenced(kind, text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + kind + "\n" + strings.TrimRight(printable(text), "\n") + "\n" + fence
+}

@@ -1,0 +1,353 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// hostile is what may stand in any text that a report quotes.
+const hostile = "`````\n</details><script>alert(1)</script>\n\n| a | b |\n|---|---|\n# head\n@octocat #123 [x](javascript:y) \x1b[31m <!--\n~~~\n```\n"
+
+func reportRecords() []any {
+	at := func(minute int) time.Time { return time.Date(2026, 11, 22, 10, minute, 0, 0, time.UTC) }
+	one, zero := 1, 0
+	return []any{
+		record{Time: at(0), Event: eventPrompt, Project: "/p", Prompt: "Add --monthly"},
+		record{Time: at(1), Event: eventTry, Command: "go test ./...", ExitCode: &one, Output: "--- FAIL: TestMonthly", outcome: outcome{DurationSeconds: 2}},
+		record{Time: at(1), Event: eventRefused, outcome: outcome{Tools: []string{"Bash(touch x)"}}},
+		record{Time: at(2), Event: eventStop, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: "TestMonthly fails", DurationSeconds: 12,
+			CostUSD: 0.31, Tools: []string{"Bash(/x/ccc try 'go test ./...')", "Read(a.go)"}}},
+		record{Time: at(3), Event: eventTry, Command: "go test ./...", ExitCode: &zero, Output: "ok", outcome: outcome{DurationSeconds: 2}},
+		record{Time: at(4), Event: eventStop, Iteration: 2, Limit: 10, worktree: worktree{Top: "/p", Repo: "/p/.git", Head: "c0ffee", Tree: "beef"},
+			outcome: outcome{Verdict: verdictAllow, Feedback: "The cache is not cleared: as you wished.", Tools: []string{"Bash(/x/ccc try 'go test ./...')"}}},
+	}
+}
+
+func TestReport(t *testing.T) {
+	box := newShowBox(t, 80)
+	box.timelineOf(testSession, reportRecords()...)
+	for _, locale := range []string{"en_US.UTF-8", "zh_CN.UTF-8"} {
+		box.vars = append(box.vars, "LC_ALL="+locale)
+		golden(t, "report-"+locale[:2], box.ccc("report", testSession))
+	}
+	var parsed evidence
+	if err := json.Unmarshal([]byte(box.ccc("report", testSession, "--json")), &parsed); err != nil {
+		t.Fatal(err)
+	}
+	if len(parsed.Earlier) != 1 || parsed.Review.Tree != "beef" || parsed.Since != filesChanged || len(parsed.Review.Runs) != 1 || len(parsed.SentBack) != 1 {
+		t.Errorf("%+v", parsed)
+	}
+}
+
+func hostileRecords() []any {
+	records := reportRecords()
+	for i := range records {
+		r := records[i].(record)
+		r.Prompt, r.Feedback = r.Prompt+hostile, r.Feedback+hostile
+		if r.Command != "" {
+			r.Command, r.Output = r.Command+hostile, hostile+r.Output
+		}
+		records[i] = r
+	}
+	return records
+}
+
+// Whatever stands in a prompt, a command, an output or feedback stays in its block of code.
+func TestReportHostile(t *testing.T) {
+	box := newShowBox(t, 80)
+	box.timelineOf(testSession, hostileRecords()...)
+	text := box.ccc("report", testSession)
+	for _, line := range strings.Split(withoutFences(t, text), "\n") {
+		for _, bad := range []string{"octocat", "script", "#123", "alert", "\x1b", "| a"} {
+			if strings.Contains(line, bad) {
+				t.Errorf("%q is outside of a block of code", line)
+			}
+		}
+	}
+	if strings.Count(text, "<details>") != strings.Count(withoutFences(t, text), "</details>") {
+		t.Error("an output breaks out of its fold")
+	}
+	if strings.Contains(text, "\x1b") {
+		t.Error("it holds an escape sequence")
+	}
+}
+
+// The same with the renderer that GitHub's is made from, where .ci/run has fetched it: what is hostile stands in blocks of
+// code alone.
+func TestReportRendered(t *testing.T) {
+	renderer := os.Getenv("CCC_TEST_GFM")
+	if renderer == "" {
+		t.Skip("CCC_TEST_GFM names no cmark-gfm")
+	}
+	box := newShowBox(t, 80)
+	box.timelineOf(testSession, hostileRecords()...)
+	cmd := exec.Command(renderer, "--unsafe", "-e", "table", "-e", "autolink", "-e", "tasklist", "-e", "strikethrough")
+	cmd.Stdin = strings.NewReader(box.ccc("report", testSession))
+	html, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := regexp.MustCompile(`(?s)<pre[^>]*><code[^>]*>.*?</code></pre>`).ReplaceAllString(string(html), "")
+	if n := strings.Count(string(html), "octocat"); n < 5 || strings.Count(rest, "<details>") != 1 || strings.Count(rest, "</details>") != 1 {
+		t.Errorf("%d hostile texts: %s", n, html)
+	}
+	for _, bad := range []string{"octocat", "script", "#123", "<table", "<a ", "<!--"} {
+		if strings.Contains(rest, bad) {
+			t.Errorf("%q breaks out: %s", bad, rest)
+		}
+	}
+}
+
+// withoutFences returns the Markdown without its blocks of code, as CommonMark delimits them.
+func withoutFences(t *testing.T, text string) string {
+	var outside []string
+	fence := ""
+	for _, line := range strings.Split(text, "\n") {
+		ticks := line[:len(line)-len(strings.TrimLeft(line, "`"))]
+		switch {
+		case fence == "" && len(ticks) >= 3:
+			fence = ticks
+		case fence != "" && len(ticks) >= len(fence) && strings.TrimSpace(line) == ticks:
+			fence = ""
+		case fence == "":
+			outside = append(outside, line)
+		}
+	}
+	if fence != "" {
+		t.Error("a block of code does not end")
+	}
+	return strings.Join(outside, "\n")
+}
+
+func TestReportLength(t *testing.T) {
+	box := newShowBox(t, 80)
+	records := []any{}
+	for n := range 300 {
+		records = append(records, record{Time: now(), Event: eventPrompt, Project: "/p", Prompt: fmt.Sprint("request ", n, strings.Repeat(" 请求", 1000))})
+		for range 10 {
+			records = append(records, record{Time: now(), Event: eventTry, Command: strings.Repeat("true; ", 500), Output: strings.Repeat("x\n", 1000)})
+		}
+		if n > 280 {
+			records = append(records, record{Time: now(), Event: eventStop, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: strings.Repeat("反馈", 4000)}})
+		}
+	}
+	records = append(records, record{Time: now(), Event: eventStop, Iteration: 1, Limit: 10, worktree: worktree{Tree: "beef"}, outcome: outcome{Verdict: verdictAllow}})
+	box.timelineOf(testSession, records...)
+	text := box.ccc("report", testSession)
+	if n := utf8.RuneCountInString(text); n > reportLimit {
+		t.Errorf("%d characters", n)
+	}
+	withoutFences(t, text)
+	for _, want := range []string{"beef", "request 0 ", "request 299 ", "反馈"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it lacks %q", want)
+		}
+	}
+}
+
+func TestReportSecrets(t *testing.T) {
+	box := newShowBox(t, 80)
+	key := "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----"
+	box.write(".claude/ccc.json", 0o600, `{"providers": {"kimi": {"env": {"KIMI_URL": "https://secret.example", "X": "${FROM_HERE}"}}}}`)
+	box.vars = append(box.vars, "MY_PASSWORD=correct-horse", "SHORT_KEY=short", "FROM_HERE=from-the-environment")
+	box.timelineOf(testSession,
+		record{Time: now(), Event: eventPrompt, Project: "/p", Prompt: "use correct-horse and short " + key},
+		record{Time: now(), Event: eventTry, Command: "curl https://secret.example", Output: "MIIE\n-----END PRIVATE KEY-----\nfrom-the-environment"},
+		record{Time: now(), Event: eventStop, outcome: outcome{Verdict: verdictBlock, Feedback: "correct-horse"}})
+	for _, text := range []string{box.ccc("report", testSession), box.ccc("report", testSession, "--json")} {
+		for _, secret := range []string{"correct-horse", "MIIE", "secret.example", "from-the-environment"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%q is in %s", secret, text)
+			}
+		}
+		if !strings.Contains(text, "and short ***") {
+			t.Errorf("too much is missing in %s", text)
+		}
+	}
+}
+
+func TestReceipt(t *testing.T) {
+	lang = english
+	t.Cleanup(func() { lang = chinese })
+	run := func(command string, code int) record { return record{Command: command, ExitCode: &code} }
+	for _, c := range []struct {
+		round reviewRound
+		want  string
+	}{
+		{reviewRound{record: record{Event: eventStop, Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictAllow, DurationSeconds: 12.3, CostUSD: 0.31}}},
+			"Review 2/10 approved · 12.3s · $0.31 · nothing was looked at or run"},
+		{reviewRound{record: record{Event: eventStop, outcome: outcome{Verdict: verdictBlock, Tools: []string{"Read(a)"}}}}, "Review sent back · only files were read, nothing was run"},
+		{reviewRound{record: record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictBlock}}, Runs: []record{run("a", 0), run("b\nc", 1), run("d", 0), run("e", 0)}},
+			"Review of a question sent back · b … → exit 1 · e → exit 0 · d → exit 0 · 1 more run"},
+	} {
+		if got := c.round.receipt(); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+}
+
+// A session that is approved on one state of its files, and what ccc verdict says of it since.
+func TestVerdictBound(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	box.inSession()
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	box.gitIn(box.work, "git init -q; echo a >a; git add .; git commit -qm first; git worktree add -q ../other")
+	box.reviews(allows("well done"))
+	verdictIs := func(code int, want string) {
+		t.Helper()
+		if got := box.run(20*time.Second, "", "ccc", "verdict", testSession); got.code != code || strings.TrimSpace(got.stdout) != want {
+			t.Errorf("%+v, want %s, %d", got, want, code)
+		}
+	}
+	verdictIs(2, "")
+	box.submit("do it")
+	verdictIs(3, "none")
+	if got := box.stop(""); !strings.Contains(got.stdout, `"systemMessage":"[SUPERVISOR] Review 1/8 approved`) || strings.Contains(got.stdout, "decision") {
+		t.Errorf("%+v", got)
+	}
+	verdictIs(0, "allow")
+	os.WriteFile(box.work+"/notes.txt", []byte("other\n"), 0o600)
+	verdictIs(3, "changed")
+	os.WriteFile(box.work+"/notes.txt", []byte("a note\n"), 0o600)
+	verdictIs(0, "allow")
+
+	// While the reviewer looks, the files change: the approval speaks of no state.
+	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
+	if got := box.stop(""); !strings.Contains(got.stdout, "files have changed since") {
+		t.Errorf("%+v", got)
+	}
+	verdictIs(3, "changed")
+
+	// Without git there is nothing to compare.
+	os.Rename(box.work+"/.git", box.work+"/git")
+	if box.stop(""); !strings.Contains(box.log(), "there is no git repository") {
+		t.Errorf("%s", box.log())
+	}
+	verdictIs(0, "allow")
+}
+
+// The gate of a push, as the README shows it, in a real one.
+func TestPushGate(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	box.inSession()
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	readme, err := os.ReadFile("README.md")
+	line := regexp.MustCompile(`(?m)^ *(ccc verdict --pushed)$`).FindString(string(readme))
+	if err != nil || line == "" {
+		t.Fatal("README.md shows no hook for pre-push")
+	}
+	remote := filepath.Join(box.home, "remote")
+	box.gitIn(remote, "git init -q --bare")
+	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git remote add origin "+remote)
+	os.WriteFile(box.work+"/.git/hooks/pre-push", []byte("#!/bin/sh\n"+line+"\n"), 0o700)
+	push := func(wanted bool, what string) string {
+		t.Helper()
+		out := box.gitIn(box.work, "git push "+what+" 2>&1 && echo PUSHED || :")
+		if strings.Contains(out, "PUSHED") != wanted {
+			t.Errorf("push %s: %s", what, out)
+		}
+		return out
+	}
+	if out := push(false, "origin main"); !strings.Contains(out, "none") {
+		t.Error(out)
+	}
+	box.reviews(allows(""))
+	box.submit("do it at once")
+	box.stop("")
+	if out := push(true, "origin main"); !strings.Contains(out, testSession) || !strings.Contains(out, "do it at once") {
+		t.Error(out)
+	}
+	// Another branch with the same files, a tag, a deletion.
+	push(true, "origin main:refs/heads/other")
+	box.gitIn(box.work, "git tag -m x v1; git branch third")
+	push(true, "origin v1")
+	push(true, "origin :other")
+	box.gitIn(box.work, "echo more >>notes.txt; git commit -qam second; git worktree add -q ../side")
+	if out := push(false, "origin main third"); !strings.Contains(out, "notes.txt") {
+		t.Errorf("it does not say what differs: %s", out)
+	}
+	// What was approved in one working tree may be pushed from another, and after it was committed.
+	box.stop("")
+	box.gitIn(box.work, "git -C ../side push origin HEAD:main")
+
+	for _, c := range []struct {
+		stdin string
+		code  int
+		argv  []string
+	}{
+		{"", 2, []string{"--commit", "nowhere"}},
+		{"", 2, []string{"--commit", "--all"}},
+		{"", 2, []string{"--commit", "HEAD", testSession}},
+		{"", 0, []string{"--commit", "HEAD"}},
+		{"", 0, []string{"--pushed"}},
+		{"what is this\n", 2, []string{"--pushed"}},
+	} {
+		got := box.run(20*time.Second, c.stdin, append([]string{"ccc", "verdict"}, c.argv...)...)
+		if got.code != c.code || got.code != 0 && got.stderr == "" {
+			t.Errorf("%q: %+v", c.argv, got)
+		}
+	}
+}
+
+// ccc review of a session that ran without ccc.
+func TestByHand(t *testing.T) {
+	t.Parallel()
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	expect := func(code int, stdout string, argv ...string) commandResult {
+		t.Helper()
+		got := box.run(60*time.Second, "", append([]string{"ccc", "review"}, argv...)...)
+		if got.code != code || !strings.Contains(got.stdout, stdout) {
+			t.Errorf("%q: %+v, want %d and %s", argv, got, code, stdout)
+		}
+		return got
+	}
+	if got := expect(2, ""); !strings.Contains(got.stderr, "no session of Claude Code's in this project") {
+		t.Errorf("%+v", got)
+	}
+	if got := box.run(60*time.Second, "", "claude", "-p", "fix the bug"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	got := expect(0, "approved\n")
+	for _, want := range []string{"fix the bug", "I have compared the changes", "· Bash(git diff --stat)"} {
+		if !strings.Contains(got.stderr, want) {
+			t.Errorf("stderr lacks %q: %s", want, got.stderr)
+		}
+	}
+	if !strings.Contains(got.stdout, "Review approved · ") {
+		t.Errorf("no receipt: %s", got.stdout)
+	}
+	box.reviews(blocks("not yet"))
+	expect(1, "sent back\nnot yet\n")
+	box.reviews(fails("API Error: 529"))
+	expect(4, "failed\n")
+	box.reviews(allows("well"))
+	var parsed reviewRound
+	if err := json.Unmarshal([]byte(expect(0, "", "--json").stdout), &parsed); err != nil || parsed.Verdict != verdictAllow || parsed.Feedback != "well" {
+		t.Errorf("%v: %+v", err, parsed)
+	}
+	expect(2, "", "ffff")
+	if got := box.run(20*time.Second, "", "ccc", "verdict"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+	// It leaves a record, and no state, settings or hooks.
+	for _, name := range box.files() {
+		if strings.HasSuffix(name, "settings.json") || regexp.MustCompile(`supervisor-[^/]*[0-9a-f]\.json$`).MatchString(name) {
+			t.Errorf("there is %s", name)
+		}
+	}
+	box.vars = append(box.vars, toolMark)
+	if got := expect(1, ""); !strings.Contains(got.stderr, "for the user, not for the agent") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// gitIn runs a script of git commands in dir, which is made for it, and returns what it prints.
+func (box *sandbox) gitIn(dir, script string) string {
+	box.t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		box.t.Skip("git is not installed here")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		box.t.Fatal(err)
+	}
+	cmd := exec.Command("/bin/sh", "-ec", script)
+	cmd.Dir = dir
+	cmd.Env = append(box.vars, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=protocol.file.allow", "GIT_CONFIG_VALUE_0=always", "GIT_CONFIG_KEY_1=init.defaultBranch", "GIT_CONFIG_VALUE_1=main")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		box.t.Fatalf("%s: %v: %s", script, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// listing describes every file below dir: its mode, size, time and, but for directories, content.
+func listing(t *testing.T, dir string) []string {
+	t.Helper()
+	var list strings.Builder
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		text := []byte{}
+		if info.Mode().IsRegular() {
+			text, err = os.ReadFile(path)
+		}
+		fmt.Fprintln(&list, path, info.Mode(), info.Size(), info.ModTime(), checksum(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(list.String(), "\n")
+}
+
+// expectUnchanged wants the listing of dir to be what it was before, the times of objects and shared indices only if objectTimes
+// says so: git notes on them that they are still in use.
+func expectUnchanged(t *testing.T, dir string, before []string, objectTimes bool) {
+	t.Helper()
+	after := listing(t, dir)
+	time := regexp.MustCompile(`(/objects/.*|/sharedindex.*) \d+-\d+-\d+ .*UTC `)
+	for _, list := range [][]string{before, after} {
+		for i := range list {
+			if !objectTimes {
+				list[i] = time.ReplaceAllString(list[i], "$1 ")
+			}
+		}
+	}
+	for _, line := range after {
+		if !slices.Contains(before, line) {
+			t.Errorf("new or changed: %s", line)
+		}
+	}
+	if len(after) != len(before) {
+		t.Errorf("%d files where %d were", len(after), len(before))
+	}
+}
+
+// What ccc says of a working tree is what git add -A && git write-tree says in a copy of it, made by a copy of ccc's and
+// without one, and nothing in or around the repository changes.
+func TestTree(t *testing.T) {
+	t.Parallel()
+	box := newFakeBox(t)
+	const begin = "git init -q; printf 'ignored\n' >.gitignore; echo a >a; echo b >b; git add .; git commit -qm first; "
+	for name, script := range map[string]string{
+		"clean":     begin,
+		"all kinds": begin + "echo more >>a; rm b; echo new >'n\"e w'; echo x >ignored; echo staged >s; git add s; ln -s a link; mkdir empty",
+		"unborn":    "git init -q; echo a >a",
+		"same size": begin + "printf 'c\n' >a",
+		"split":     begin + "git update-index --split-index; echo c >c; git add c; echo d >d",
+		"conflict":  begin + "git checkout -qb other; echo o >a; git commit -qam o; git checkout -q main; echo m >a; git commit -qam m; git merge other >/dev/null || :",
+		"submodule": "git init -q sub; cd sub; " + begin + "cd ..; git init -q; git submodule --quiet add ./sub sub2; git commit -qm s; rm -rf sub",
+		"locked":    begin + "echo more >>a; touch .git/index.lock",
+	} {
+		dir := filepath.Join(box.work, name)
+		box.gitIn(dir, script)
+		want := box.gitIn(box.work, fmt.Sprintf("cp -a '%s' copy; cd copy; rm -f .git/index.lock; git add -A; git write-tree; cd ..; rm -rf copy", name))
+		head := box.gitIn(dir, "git rev-parse -q --verify HEAD || :")
+		for way, env := range map[string][]string{"in a copy": box.vars, "without": append(box.vars, "HOME=")} {
+			before := listing(t, dir)
+			w, err := takeTree(context.Background(), box.program(), dir, append(env, "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere"))
+			if err != nil || w.Tree != want || w.Head != head || w.Top != dir || w.Repo != filepath.Join(dir, ".git") {
+				t.Errorf("%s, %s: %+v, %v; want head %s, tree %s", name, way, w, err, head, want)
+			}
+			expectUnchanged(t, dir, before, way == "in a copy")
+		}
+	}
+	left, _ := filepath.Glob(filepath.Join(box.getenv("TMPDIR"), "*"))
+	if len(left) != 0 {
+		t.Errorf("left %q", left)
+	}
+}
+
+// A linked worktree has its own files and shares the repository.
+func TestTreeOfWorktree(t *testing.T) {
+	t.Parallel()
+	box := newFakeBox(t)
+	dir, other := filepath.Join(box.work, "main"), filepath.Join(box.work, "other")
+	box.gitIn(dir, "git init -q; echo a >a; git add .; git commit -qm first; git worktree add -q ../other")
+	want := box.gitIn(other, "echo b >b; git add -A; git write-tree; git rm -q --cached b")
+	w, err := takeTree(context.Background(), box.program(), filepath.Join(other), box.vars)
+	if err != nil || w.Tree != want || w.Repo != filepath.Join(dir, ".git") || w.Top != other {
+		t.Errorf("%+v, %v; want %s", w, err, want)
+	}
+}
+
+// Where the tree would not speak of all that is there, there is none.
+func TestTreeNone(t *testing.T) {
+	t.Parallel()
+	box := newFakeBox(t)
+	const begin = "git init -q; echo a >a; git add .; git commit -qm first; "
+	late, cancel := context.WithTimeoutCause(context.Background(), 300*time.Millisecond, fmt.Errorf("too late"))
+	defer cancel()
+	for _, c := range []struct {
+		script, want string
+		ctx          context.Context
+		env          []string
+	}{
+		{"true", "there is no git repository", context.Background(), nil},
+		{begin + "git update-index --assume-unchanged a", "assume-unchanged", context.Background(), nil},
+		{begin + "git update-index --skip-worktree a", "skip-worktree", context.Background(), nil},
+		{begin + "git clone -q . sub; echo c >sub/c", "changes of its own", context.Background(), nil},
+		{begin + "git config filter.slow.clean 'sleep 60; cat'; echo '* filter=slow' >.gitattributes; echo b >b", "too late", late, nil},
+		{begin + "git config filter.x.clean cat", "no copy can be made", context.Background(), []string{"HOME="}},
+		{begin + "echo broken >.git/HEAD", "not a git repository", context.Background(), nil},
+	} {
+		dir := t.TempDir()
+		box.gitIn(dir, c.script)
+		start := time.Now()
+		w, err := takeTree(c.ctx, box.program(), dir, append(box.vars, c.env...))
+		if err == nil || w.Tree != "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %+v, %v", c.script, w, err)
+		}
+		if took := time.Since(start); took > 3*time.Second {
+			t.Errorf("%s: took %v", c.script, took)
+		}
+	}
+}
+
+// A filter runs in the copy, and what it leaves behind goes with it.
+func TestTreeFilter(t *testing.T) {
+	t.Parallel()
+	box := newFakeBox(t)
+	needCopy(t, box)
+	dir := filepath.Join(box.work, "p")
+	box.gitIn(dir, `git init -q; git config filter.large.clean 'tee -a .git/kept | wc -c'; echo '*.bin filter=large' >.gitattributes; echo 12345 >a.bin`)
+	before := listing(t, dir)
+	w, err := takeTree(context.Background(), box.program(), dir, box.vars)
+	expectUnchanged(t, dir, before, true)
+	if want := box.gitIn(dir, "git add -A; git write-tree"); err != nil || w.Tree != want {
+		t.Errorf("%+v, %v, want %s", w, err, want)
+	}
+}
