@@ -44,7 +44,7 @@ func TestRealClientVerdict(t *testing.T) {
 			before, asked := len(box.log()), len(api.requests("agent"))
 			run := box.run(90*time.Second, "", "ccc", "--supervisor", "it shall end with "+test.end+".", "-p")
 			got := box.run(10*time.Second, "", "ccc", "verdict")
-			if got.code != test.code || got.stdout != test.verdict+"\n" || got.stderr != "" || !strings.Contains(box.log()[before:], test.logged) {
+			if got.code != test.code || got.stdout != test.verdict+"\n" || test.verdict == "block" && !strings.Contains(got.stderr, "not yet") || !strings.Contains(box.log()[before:], test.logged) {
 				t.Errorf("%s: got %+v after %+v", test.end, got, run)
 			}
 			if n := len(api.requests("agent")) - asked; test.verdict == "failed" && (n != 1 || run.code != 0 || run.stdout != "done\n") {
@@ -155,6 +155,6 @@ func TestRealClientLanguage(t *testing.T) {
 		tty.prompt("first request")
 		tty.waitFor("本会话受监督：每个请求最多审查 10 次", 90*time.Second)
 		tty.waitFor("[SUPERVISOR] 正在审查工作", 90*time.Second)
-		tty.waitFor("审查通过。审查者留给你的话：rotate the key yourself", 90*time.Second)
+		tty.waitFor("审查者留给你的话：rotate the key yourself", 90*time.Second)
 	})
 }
