@@ -255,12 +255,13 @@ func (p *jsonParser) value(line string) *jsonValue {
 	return v
 }
 
-// lineOf is the newline and the indentation at the end of gap, "" if no line begins there.
+// lineOf is the last newline of gap and the indentation behind it, up to a comma; "" if no line begins there.
 func lineOf(gap string) string {
-	if i := strings.LastIndexByte(gap, '\n'); i >= 0 {
-		return gap[i:]
+	line, _, _ := strings.Cut(gap[max(0, strings.LastIndexByte(gap, '\n')):], ",")
+	if !strings.HasPrefix(line, "\n") {
+		return ""
 	}
-	return ""
+	return line
 }
 
 // encodeJSON is json.Marshal without the escaping of <, > and &, for values that always can be encoded.

@@ -532,6 +532,7 @@ var settingsFiles = map[string]string{
 	"empty_stop":       "{\n    \"hooks\": {\n        \"Stop\": [],\n        \"PreToolUse\": [ ],\n        \"UserPromptSubmit\": [\n\n]\n    }\n}",
 	"one_line":         `{ "a": 1, "b": [1,2], "c": {} }`,
 	"tabs_crlf":        "{\r\n\t\"a\": 1,\r\n\t\"hooks\": {\r\n\t}\r\n}",
+	"leading_commas":   "{\n    \"a\": 1\n  , \"permissions\": {}\n  , \"hooks\": {\n        \"Notification\": []\n      , \"Stop\": []\n    }\n}\n",
 	"mark":             "\ufeff{\n  \"a\": {}\n}\n",
 	"mark_blank":       "\ufeff\n",
 	"duplicate_keys":   `{"hooks":{"Stop":[]},"disableAllHooks":true,"hooks":{},"disableAllHooks":true}`,
