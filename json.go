@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
@@ -262,6 +263,12 @@ func lineOf(gap string) string {
 		return ""
 	}
 	return line
+}
+
+// sameJSON tells whether two JSON texts mean the same.
+func sameJSON(a, b string) bool {
+	var x, y any
+	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
 }
 
 // encodeJSON is json.Marshal without the escaping of <, > and &, for values that always can be encoded.

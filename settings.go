@@ -247,10 +247,10 @@ func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 		found = found || reaches(own.matcher, wanted.matcher)
 		entry := wanted.entry
 		if own.stays {
-			entry.Command = own.Command
+			entry.Command = own.command
 		}
-		if entry != own.hookEntry {
-			own.hooks.replace(own.index, string(encodeJSON(entry)))
+		if text := string(encodeJSON(entry)); !sameJSON(text, own.entry.String()) { // a member more, such as async, may change all
+			own.hooks.replace(own.index, text)
 		}
 	}
 	group := string(encodeJSON(hookGroup{wanted.matcher, []hookEntry{wanted.entry}}))
@@ -268,12 +268,11 @@ func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 // An ownEntry is an entry of ccc's: the item at index of hooks, the array of the matcher group at groupIndex of an
 // event's array.
 type ownEntry struct {
-	hookEntry
-	program           string
+	command, program  string
 	stays             bool // as ownProgram has it
 	matcher           string
 	groupIndex, index int
-	hooks             *jsonValue
+	hooks, entry      *jsonValue
 }
 
 // ownEntries finds ccc's hook entries among the matcher groups of event.
@@ -281,10 +280,9 @@ func (e *settingsEditor) ownEntries(event, self string) (entries []ownEntry) {
 	for g, group := range e.root.at("hooks", event).items() {
 		hooks := group.value.at("hooks")
 		for i, item := range hooks.items() {
-			own := ownEntry{matcher: group.value.at("matcher").str(), groupIndex: g, index: i, hooks: hooks}
-			_ = json.Unmarshal([]byte(item.value.String()), &own.hookEntry) // what is of another type counts as absent
-			if own.program, own.stays = ownProgram(own.Command, self); own.program != "" {
-				entries = append(entries, own)
+			command := item.value.at("command").str()
+			if program, stays := ownProgram(command, self); program != "" {
+				entries = append(entries, ownEntry{command, program, stays, group.value.at("matcher").str(), g, i, hooks, item.value})
 			}
 		}
 	}
@@ -319,7 +317,11 @@ func installedTimeout(text []byte, self, event string) (least time.Duration) {
 		return 0
 	}
 	for _, own := range e.ownEntries(event, self) {
-		if timeout := time.Duration(min(own.Timeout, 1e6)) * time.Second; timeout > 0 { // more is no limit
+		var seconds float64
+		if v := own.entry.at("timeout"); v != nil {
+			_ = json.Unmarshal([]byte(v.String()), &seconds) // what is no number is no limit
+		}
+		if timeout := time.Duration(min(seconds, 1e6) * float64(time.Second)); timeout > 0 { // nor is more
 			least = min(cmp.Or(least, timeout), timeout)
 		}
 	}

@@ -86,8 +86,9 @@ func TestSettingsHooks(t *testing.T) {
 		ownKeys      = "{\n  \"z\": 12345678901234567890.50e+3,\n  \"a\" :  \"<&>\\u00e9\\/\""
 		sayDone      = `{"hooks":[{"type":"command","command":"say done"}]}`
 		besideOthers = `{"hooks":[{"command":"a","type":"command"},` + stopEntry + `]}`
-		someoneElses = `{"hooks":[{"type":"command","command":"/bin/ccc status"},{"type":"command","command":"/bin/other supervisor-hook"}]}`
-		oddShapes    = `1,{"hooks":{}},{"hooks":[null,{"command":5}]},{"hooks":{"a":{"command":"/old/ccc supervisor-hook"}}}`
+		someoneElses = `{"hooks":[{"type":"command","command":"/bin/ccc status"},{"type":"command","command":"/bin/other supervisor-hook"},` +
+			`{"type":"command","command":"mine","Command":"/bin/ccc supervisor-hook"}]}`
+		oddShapes = `1,{"hooks":{}},{"hooks":[null,{"command":5}]},{"hooks":{"a":{"command":"/old/ccc supervisor-hook"}}}`
 	)
 	tests := []struct{ name, before, after string }{
 		{"missing", "", "{\n" + ownHooks + "}\n"},
@@ -110,6 +111,7 @@ func TestSettingsHooks(t *testing.T) {
 		{"older_path", strings.ReplaceAll(compact, "/bin/ccc", "/old/go/bin/ccc"), compact},
 		{"older_timeout", strings.Replace(compact, `"timeout":600`, `"timeout":60`, 1), compact},
 		{"older_beside_others", withStop(strings.Replace(besideOthers, `"type":"command","command":"/bin/`, `"x":1,"command":"/o/`, 1)), withStop(besideOthers)},
+		{"older_and_more", strings.Replace(compact, `"timeout":600`, `"async":true,"timeout":600`, 1), compact},
 		{"escapes_are_no_change", strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`),
 			strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`)},
 		{"someone_elses_hook_kept", withStop(someoneElses, stopGroup), withStop(someoneElses, stopGroup)},
@@ -1017,7 +1019,7 @@ func TestHooksTimeoutInSettings(t *testing.T) {
 	t.Parallel()
 	box := newHookBox(t)
 	box.launch()
-	box.setSettings(strings.ReplaceAll(box.settings(), `"timeout": 600`, `"timeout": 7`))
+	box.setSettings(strings.ReplaceAll(box.settings(), `"timeout": 600`, `"timeout": 70e-1`))
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":1800}}`)
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
 	box.reviews(fakeReview{runs("sleep 100")})
