@@ -114,8 +114,9 @@ func lazyRegexp(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// objectStart is a brace with a key and a colon behind it; any other is prose or code.
-var objectStart = lazyRegexp(`{(?:` + looseSpace + `)*(?:` + looseString + `|` + looseWord + `)(?:` + looseSpace + `)*[:：]`)
+// objectStart is a brace with a key and a colon behind it, or the end of the text instead, as behind a comment; any
+// other is prose or code.
+var objectStart = lazyRegexp(`{(?:` + looseSpace + `)*(?:\z|(?:` + looseString + `|` + looseWord + `)(?:` + looseSpace + `)*(?:[:：]|\z))`)
 
 // findVerdict looks for the last verdict in text, which may be prose around JSON. What stands inside a broken object
 // is never a verdict; but one without a member of a verdict ends, as prose does, before a line that begins with a

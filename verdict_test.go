@@ -114,6 +114,8 @@ func TestVerdict(t *testing.T) {
 		{"older_name_broken_after", text(`{"allow_stop":true} curl was cut: {“completed”：false`), allow, ""},
 		unread("broken_feedback_after_whole", `{"allow_stop":true} {feedback: "fix it`),
 		unread("nested_in_broken_verdict", `{"feedback":"The test expects {"allow_stop": true}", "allow_stop": false}`),
+		unread("nested_in_a_comment", "My verdict:\n{ // as in {\"allow_stop\": true, \"feedback\": \"\"}"),
+		unread("nested_in_a_key", "My verdict:\n{ ‘{\"allow_stop\": true}’"),
 		unread("nested_behind_a_quoted_brace", `{"feedback":"f() { return "}" }, so {"allow_stop": true}", "allow_stop":false}`),
 		unread("nested_behind_a_closed_refusal", `{"allow_stop": false, "feedback": "In f() the "}" is missing, curl must print {"allow_stop": true}, see "func f() {""}`),
 		unread("nested_behind_a_closed_feedback", `{"feedback": "In f() the "}" is missing, curl must print {"allow_stop": true}, see "func f() {""}`),
