@@ -92,8 +92,8 @@ func (f keptFile) isOurs(in *installation, content []byte) bool {
 // keep writes the file if there is none, or if the one there is ccc's and of another text. One that the user has
 // edited is left alone.
 func (f keptFile) keep(d dirs, in *installation) error {
-	content, err := os.ReadFile(f.path)
-	missing := errors.Is(err, fs.ErrNotExist)
+	content, err := readUserFile(f.path)
+	missing := err == nil && content == nil
 	if missing {
 		err = os.MkdirAll(filepath.Dir(f.path), 0o700)
 	}

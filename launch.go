@@ -74,6 +74,9 @@ func planLaunch(args []string) (l *launch, err error) {
 	}
 	l.command = slices.Concat(l.config.claudeArgs(l.provider), l.args)
 	l.sources = sources(l.dirs, l.config, l.command)
+	if i := slices.IndexFunc(l.sources, func(s source) bool { return s.name == argumentSource && s.err != nil }); i >= 0 && (l.supervisor || l.provider != nil) {
+		return nil, failure{2, fmt.Errorf("%s: %w", argumentSource, l.sources[i].err), "give it the JSON itself, or a file that ccc can look into, too"}
+	}
 	if err := checkProvider(l.dirs, l.sources, os.Environ(), l.command, l.provider); err != nil {
 		return nil, err
 	}

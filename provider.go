@@ -261,13 +261,13 @@ func sources(d dirs, c *config, args []string) []source {
 	for _, path := range files[1:] {
 		list = append(list, readSource(path))
 	}
-	if given, ok := lastValue(untilDashes(args), argumentSource); ok { // what can't be read is Claude Code's to complain of
-		text := []byte(given)
+	if given, ok := lastValue(untilDashes(args), argumentSource); ok { // what is no JSON is Claude Code's to complain of
+		text, err := []byte(given), error(nil)
 		if !strings.HasPrefix(strings.TrimSpace(given), "{") {
-			text, _ = os.ReadFile(given)
+			text, err = readUserFile(given)
 		}
-		s := sourceOf(argumentSource, "", text, nil)
-		s.err = nil
+		s := sourceOf(argumentSource, "", text, err)
+		s.err = err // of a pipe, which can be read only once
 		list = append(list, s)
 	}
 	more, _ := filepath.Glob(strings.TrimSuffix(managedSettings, ".json") + ".d/*.json")
@@ -315,7 +315,7 @@ func sourceOf(name, prefix string, text []byte, err error) source {
 		return s
 	}
 	var members map[string]json.RawMessage
-	if json.Unmarshal(unmarked(text), &members) != nil {
+	if json.Unmarshal(unmarked(text), &members) != nil || members == nil { // null is none
 		root, err := parseJSON(text) // which tells the place
 		s.err = cmp.Or(err, expectKind(text, root, '{', "the file"))
 		return s

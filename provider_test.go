@@ -77,6 +77,7 @@ func TestProviderConflicts(t *testing.T) {
 		{"broken_local_file", ".claude/settings.local.json", `{"a":1,}`, "line 1, column 8"},
 		{"unreadable", "../home/.claude/settings.json", "a directory", "read "},
 		{"unreadable_local", ".claude/settings.local.json", "a directory", "read "},
+		{"null", ".claude/settings.json", "null", "line 1, column 1"},
 		{"no_object", ".claude/settings.json", `["SECRET"]`, "line 1, column 1"},
 	}
 	for _, test := range tests {

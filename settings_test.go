@@ -221,6 +221,45 @@ func TestSettingsInstallFile(t *testing.T) {
 	}
 }
 
+// A named pipe in the place of a file of the user's holds up neither hook nor launch, and what comes through one for
+// claude alone reaches it.
+func TestNamedPipes(t *testing.T) {
+	t.Parallel()
+	pipe := func(box *sandbox, name string) {
+		box.write(filepath.Join(filepath.Dir(name), "README"), 0o600, "")
+		if err := syscall.Mkfifo(filepath.Join(box.home, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	box := newHookBox(t)
+	box.claudeIs(`echo '{"type":"result","subtype":"success","result":"not yet"}'`)
+	pipe(box, ".claude/settings.json")
+	pipe(box, ".claude/commands/supervisor.md")
+	if got := box.stop(""); got.stdout != blockNotYet {
+		t.Errorf("a stop: %+v", got)
+	}
+	if got := box.submit("/supervisor off"); !strings.Contains(got.stdout, `"decision":"block"`) {
+		t.Errorf("a switch: %+v", got)
+	}
+	box = newFakeBox(t)
+	pipe(box, ".claude/commands/supervisor.md")
+	if got := box.run(10*time.Second, "", "ccc", "--supervisor", "-p", "hi"); got.code != 1 || !strings.Contains(got.stderr, "supervisor.md is not a regular file") {
+		t.Errorf("a launch: %+v", got)
+	}
+	box = newFakeBox(t)
+	box.claudeIs(`cat "$2"`)
+	if got := box.run(10*time.Second, "", "sh", "-c", `echo '{"model":"m"}' | ccc --settings /dev/stdin`); got.stdout != "{\"model\":\"m\"}\n" {
+		t.Errorf("claude's settings: %+v", got)
+	}
+	box.write(".claude/ccc.json", 0o600, `{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"x"}}}}`)
+	for _, ccc := range []string{"ccc --supervisor", "ccc kimi"} {
+		got := box.run(10*time.Second, "", "sh", "-c", `echo '{"disableAllHooks":true,"env":{"ANTHROPIC_BASE_URL":"x"}}' | `+ccc+` --settings /dev/stdin`)
+		if got.code != 2 || !strings.Contains(got.stderr, "--settings: /dev/stdin is not a regular file") {
+			t.Errorf("%s: %+v", ccc, got)
+		}
+	}
+}
+
 // Where settings.json can't be edited, a supervised launch is refused before anything is written, and any other starts
 // claude; what ccc.json would add is missed with a warning.
 func TestSettingsRefusedLaunch(t *testing.T) {

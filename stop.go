@@ -261,7 +261,7 @@ const endingTime = 5 * time.Second
 // the hook at the timeout that a launch has put into settings.json, whatever ccc.json says since.
 func (s *supervision) patience(config *config, event string) (timeout time.Duration, late error) {
 	timeout = time.Duration(config.Supervisor.TimeoutSeconds) * time.Second
-	text, _ := os.ReadFile(s.dirs.settingsFile()) // without one there is no timeout
+	text, _ := readUserFile(s.dirs.settingsFile()) // without one there is no timeout
 	installed := installedTimeout(text, s.dirs.hookPath(), event)
 	if !inSession() || installed == 0 || timeout+endingTime <= installed {
 		return timeout, fmt.Errorf("the reviewer gave no verdict within %s", timeout)

@@ -41,9 +41,9 @@ func commandIsTheirs(d dirs, project string) bool {
 		if _, err := os.Stat(filepath.Join(dir, "skills", "supervisor", "SKILL.md")); err == nil {
 			return true
 		}
-		content, err := os.ReadFile(filepath.Join(dir, "commands", "supervisor.md"))
+		content, err := readUserFile(filepath.Join(dir, "commands", "supervisor.md"))
 		in, _ := readInstallation(d) // without one ccc's own texts tell
-		if err == nil && !keptCommand(d).isOurs(in, content) {
+		if err == nil && content != nil && !keptCommand(d).isOurs(in, content) {
 			return true
 		}
 	}
