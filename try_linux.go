@@ -109,8 +109,8 @@ func newNamespaces() *syscall.SysProcAttr {
 		GidMappings: groups,
 		Setsid:      true, // no terminal to type into
 		// Only these get past an exec by an ordinary user. 0 to 4: to act on any file; 8: to drop the bounding set;
-		// 12: to raise the loopback; 21: to mount; 24: to forbid user namespaces.
-		AmbientCaps: []uintptr{0, 1, 2, 3, 4, 8, 12, 21, 24},
+		// 12: to raise the loopback; 18: to build it from within; 21: to mount; 24: to forbid user namespaces.
+		AmbientCaps: []uintptr{0, 1, 2, 3, 4, 8, 12, 18, 21, 24},
 	}
 }
 

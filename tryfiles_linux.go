@@ -41,11 +41,14 @@ func bareMounts(scratch string) string { return filepath.Join(scratch, "mounts")
 // an overlay can be laid, whatever is mounted below. Only root may do so; for others the copy shows directories with
 // mounts below them entry by entry.
 func bindBare(scratch string) {
-	if scratch == "" || os.Getuid() != 0 || syscall.Unshare(syscall.CLONE_NEWNS) != nil || mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "") != nil {
+	if os.Getuid() != 0 || syscall.Unshare(syscall.CLONE_NEWNS) != nil || mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "") != nil {
 		return
 	}
 	// Whoever has the terminal could change the mode of the host's /dev/tty, but not by a mount that is read-only.
 	_ = errors.Join(mount("/dev/tty", "/dev/tty", "", syscall.MS_BIND, ""), mount("", "/dev/tty", "", syscall.MS_REMOUNT|syscall.MS_BIND|syscall.MS_RDONLY, ""))
+	if scratch == "" {
+		return
+	}
 	mounts, _ := mountPoints()
 	dir := bareMounts(scratch)
 	err := errors.Join(os.Mkdir(dir, 0o700), mount("ccc-try", dir, "tmpfs", 0, "mode=700"))
@@ -320,15 +323,15 @@ func (b *copyBuilder) showEntry(path string) {
 	switch {
 	case err != nil:
 		if slices.Contains(b.writable, path) {
-			_ = os.MkdirAll(root+path, 0o755)
+			_ = b.within(func() error { return os.MkdirAll(path, 0o755) })
 			b.split(path)
 		}
-	case info.IsDir():
-		_ = os.MkdirAll(root+path, info.Mode()&(os.ModePerm|os.ModeSticky)) // where it can't be made it is there
+	case info.IsDir(): // where it can't be made it is there
+		_ = b.within(func() error { return os.MkdirAll(path, info.Mode()&(os.ModePerm|os.ModeSticky)) })
 		b.show(path)
 	case info.Mode()&os.ModeSymlink != 0:
-		if to, err := os.Readlink(path); err == nil && os.Symlink(to, root+path) == nil {
-			_ = likeOutside(root+path, info)
+		if to, err := os.Readlink(path); err == nil && b.within(func() error { return os.Symlink(to, path) }) == nil {
+			_ = b.within(func() error { return likeOutside(path, info) })
 		}
 	case info.Mode().IsRegular():
 		b.showFile(path, info)
@@ -338,23 +341,35 @@ func (b *copyBuilder) showEntry(path string) {
 // showFile shows a copy of the file at path: the file itself would carry locks and leases to the host. What can't be
 // copied can't be read.
 func (b *copyBuilder) showFile(path string, info os.FileInfo) {
-	_ = os.Remove(root + path) // what it is mounted over
-	target, err := os.OpenFile(root+path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0)
-	if err != nil {
-		return // in what can't be a copy
-	}
+	source, unreadable := os.Open(path)
+	defer source.Close()
+	var target *os.File
+	err := b.within(func() (err error) {
+		_ = os.Remove(path) // what it is mounted over
+		target, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0)
+		return err
+	})
 	defer target.Close()
-	source, err := os.Open(path)
-	if err != nil {
+	if err != nil || unreadable != nil { // the former in what can't be a copy
 		return
 	}
-	defer source.Close()
 	if b.room -= info.Size(); b.room < 0 {
 		b.said = append(b.said, fmt.Sprintf("%s is too large to be copied, and can't be read", path))
 		b.room += info.Size()
 	} else if _, err := io.Copy(target, source); err == nil {
-		b.check(likeOutside(root+path, info))
+		b.check(b.within(func() error { return likeOutside(path, info) }))
 	}
+}
+
+// within does something in the copy, with its root as this process's: a link in the way, for another user may make one at
+// any time, would lead to the host's files.
+func (b *copyBuilder) within(do func() error) error {
+	err := errors.Join(os.Chdir("/"), syscall.Chroot(root))
+	if err == nil {
+		err = do()
+		b.check(syscall.Chroot(".")) // which still is outside
+	}
+	return err
 }
 
 // showProc mounts /proc for the processes of the copy. It is read-only: root needs no capability to write to
