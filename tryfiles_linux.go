@@ -330,9 +330,8 @@ func (b *copyBuilder) showEntry(path string) {
 		_ = b.within(func() error { return os.MkdirAll(path, info.Mode()&(os.ModePerm|os.ModeSticky)) })
 		b.show(path)
 	case info.Mode()&os.ModeSymlink != 0:
-		if to, err := os.Readlink(path); err == nil && b.within(func() error { return os.Symlink(to, path) }) == nil {
-			_ = b.within(func() error { return likeOutside(path, info) })
-		}
+		to, _ := os.Readlink(path)
+		_ = b.within(func() error { return errors.Join(os.Symlink(to, path), likeOutside(path, info)) })
 	case info.Mode().IsRegular():
 		b.showFile(path, info)
 	}
