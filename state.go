@@ -153,8 +153,10 @@ func (s session) update(change func(*sessionState)) error {
 func (s *sessionState) nextIteration(limit int, request string) (iteration int) {
 	if request != "" && request == s.Request {
 		s.Count = max(s.Count, s.Spent)
-	} else if request != "" {
+	} else if request != "" && (s.Request != "" || s.Spent == 0) {
 		s.Count, s.Request = 0, request
+	} else if request != "" || s.Count == 0 { // "": the next stop tells which request it was
+		s.Request = request
 	}
 	if s.Count >= limit {
 		return 0
@@ -411,6 +413,7 @@ type record struct {
 	worktree                     // what the review speaks of
 	LastMessage  string          `json:"last_message,omitempty"`      // of a begun review: the agent's, cut
 	Question     json.RawMessage `json:"question,omitempty"`          // of a begun review: the input of AskUserQuestion
+	Requests     []string        `json:"requests,omitempty"`          // of a begun ccc review: the user's, each cut
 	Changed      bool            `json:"changed_meanwhile,omitempty"` // files changed while the review ran
 	Unbound      string          `json:"not_bound,omitempty"`         // why it speaks of no state of the files
 	outcome

@@ -83,3 +83,20 @@ func TestStateTornLine(t *testing.T) {
 		}
 	}
 }
+
+// A stop whose request can't be told is one of the same budget as those after it.
+func TestIterationOfUnknown(t *testing.T) {
+	for _, requests := range [][]string{{"", "a", "a"}, {"a", "", "a"}, {"", "", "a"}} {
+		s, last := sessionState{}, 0
+		for _, request := range requests {
+			last = s.nextIteration(10, request)
+		}
+		if last != 3 || s.nextIteration(10, "b") != 1 {
+			t.Errorf("%q: %d", requests, last)
+		}
+	}
+	s := sessionState{Request: "old", Count: 0, Spent: 4} // the hook of the prompt has set Count back
+	if a, b := s.nextIteration(10, ""), s.nextIteration(10, "new"); a != 1 || b != 2 {
+		t.Errorf("%d, %d", a, b)
+	}
+}
