@@ -130,7 +130,7 @@ func transcriptStart(path string) (start string) {
 		return ""
 	}
 	defer file.Close()
-	for lines := bufio.NewReader(io.LimitReader(file, 1<<20)); start == "" && err == nil; {
+	for lines := bufio.NewReader(io.LimitReader(file, lineLimit)); start == "" && err == nil; {
 		var line []byte
 		line, err = lines.ReadBytes('\n')
 		var e transcriptEntry

@@ -372,3 +372,12 @@ func TestTranscriptArrivesLate(t *testing.T) {
 		})
 	}
 }
+
+// A session whose first request holds a large picture is one of its directory.
+func TestTranscriptStart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	os.WriteFile(path, []byte(`{"type":"user","message":{"content":"`+strings.Repeat("x", 3<<20)+`"},"cwd":"/p"}`+"\n"), 0o600)
+	if got := transcriptStart(path); got != "/p" {
+		t.Errorf("%q", got)
+	}
+}
