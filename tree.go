@@ -27,12 +27,24 @@ const treePatience = 5 * time.Second
 // repository's: a copy with the same time, by which git tells what may have changed since. $1 is empty in a throw-away
 // copy. Outside one it is a directory for objects, and filters, which can do anything, are not run.
 const treeScript = `
-git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.splitIndex=false "$@"; }
+git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.splitIndex=false -c core.quotePath=false "$@"; }
 fail() { echo "$*" >&2; exit 1; }
+look() { # refuses a repository where changes could hide, or filters would run
+	[ -n "$outside" ] && git config --get-regexp '^filter\..*\.(clean|process)$' >/dev/null && fail "a filter is configured, and no copy can be made to run it in"
+	git ls-files -v | grep -q '^[a-zS]' && fail "files are marked assume-unchanged or skip-worktree"
+	:
+}
+links() { # looks into the repositories inside this one
+	git ls-files -s | grep '^160000 ' | cut -f2- | while IFS= read -r path; do
+		case $path in \"*) fail "a repository inside it has a name that git quotes" ;; esac
+		[ ! -e "$path/.git" ] || (unset GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES; cd "$path" && look && links) || exit 1
+	done
+}
 git rev-parse --git-dir >/dev/null || exit
-own=$1
+[ "$(git rev-parse --is-inside-work-tree --show-prefix)" = true ] || fail "git's working tree is another directory"
+own=$1 outside=$1
+look
 if [ -n "$own" ]; then
-	git config --get-regexp '^filter\..*\.(clean|process)$' >/dev/null && fail "a filter is configured, and no copy can be made to run it in"
 	GIT_ALTERNATE_OBJECT_DIRECTORIES=$(git rev-parse --git-path objects) && export GIT_ALTERNATE_OBJECT_DIRECTORIES || exit
 	export GIT_OBJECT_DIRECTORY="$own"
 else
@@ -40,8 +52,9 @@ else
 fi
 cp -p "$(git rev-parse --git-path index)" "$own/index" 2>/dev/null
 export GIT_INDEX_FILE="$own/index" GIT_OPTIONAL_LOCKS=0
-git ls-files -v | grep -q '^[a-zS]' && fail "files are marked assume-unchanged or skip-worktree"
+links || exit # git add looks into those that it knows
 git add -A || exit
+links || exit
 git diff-files --quiet --ignore-submodules=none || fail "a repository inside it has changes of its own"
 echo "head $(git rev-parse -q --verify HEAD)"
 tree=$(git write-tree) && echo "tree $tree"
@@ -83,6 +96,7 @@ func (w worktree) script(ctx context.Context, env []string, command ...string) (
 		name, _, _ := strings.Cut(entry, "=")
 		return name == tryVariable || strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_")
 	})
+	cmd.Env = append(cmd.Env, "GIT_NO_REPLACE_OBJECTS=1") // what git replace puts in the place of a commit is not pushed for it
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // git and all that it starts end together
@@ -138,11 +152,25 @@ func (s session) round(found record) reviewRound {
 	h, _ := s.readHistory()
 	for _, r := range slices.Backward(h.Rounds) {
 		if found.Review != "" && r.Review == found.Review {
-			r.record = found
+			if r.Verdict != found.Verdict { // its end could not be recorded
+				r.record = found
+			}
 			return r
 		}
 	}
 	return reviewRound{record: found}
+}
+
+// isUnderReview tells whether that review runs, as far as can be seen here above this process: what an agent runs is none of
+// its runs, even if it says so.
+func (s session) isUnderReview(review string) bool {
+	h, _ := s.readHistory()
+	return slices.ContainsFunc(h.Rounds, func(r reviewRound) bool {
+		isAbove := func() bool {
+			return slices.ContainsFunc(ancestry(os.Getpid()), func(p process) bool { return p.name == r.Process })
+		}
+		return r.Review == review && r.Verdict == verdictReviewing && (!isVisible(r.Process) || isAbove())
+	})
 }
 
 // isRunning tells whether the process of that name runs.
@@ -174,7 +202,7 @@ func (h *history) add(r record) {
 	case r.Event == eventRefused && open >= 0:
 		h.Rounds[open].Refused = append(h.Rounds[open].Refused, r.Tools...)
 	case r.Review != "" && open >= 0:
-		r.LastMessage, r.Question = h.Rounds[open].LastMessage, h.Rounds[open].Question
+		r.LastMessage, r.Question, r.Requests = h.Rounds[open].LastMessage, h.Rounds[open].Question, h.Rounds[open].Requests
 		h.Rounds[open].record = r
 	case r.Verdict != "" || r.Review != "" && r.Event != eventTry && r.Event != eventRefused:
 		h.Rounds = append(h.Rounds, reviewRound{record: r, Runs: h.loose, requests: len(h.Requests)})

@@ -135,6 +135,7 @@ func TestTreeNone(t *testing.T) {
 	t.Parallel()
 	box := newFakeBox(t)
 	const begin = "git init -q; echo a >a; git add .; git commit -qm first; "
+	const sub = "git init -q s; cd s; " + begin + "cd ..; git init -q; git submodule --quiet add ./s sub; git commit -qm s; rm -rf s; cd sub; "
 	late, cancel := context.WithTimeoutCause(context.Background(), 300*time.Millisecond, fmt.Errorf("too late"))
 	defer cancel()
 	for _, c := range []struct {
@@ -148,6 +149,10 @@ func TestTreeNone(t *testing.T) {
 		{begin + "git clone -q . sub; echo c >sub/c", "changes of its own", context.Background(), nil},
 		{begin + "git config filter.slow.clean 'sleep 60; cat'; echo '* filter=slow' >.gitattributes; echo b >b", "too late", late, nil},
 		{begin + "git config filter.x.clean cat", "no copy can be made", context.Background(), []string{"HOME="}},
+		// Git must not look into a submodule where it can't see, nor run its filters outside of a copy, nor into another directory.
+		{sub + "git update-index --assume-unchanged a; echo b >a", "assume-unchanged", context.Background(), nil},
+		{sub + "git config filter.x.clean 'touch '$PWD/ran; echo '* filter=x' >.gitattributes; sleep 1; touch a", "no copy can be made", context.Background(), []string{"HOME="}},
+		{begin + "mkdir q; git config core.worktree ../q; echo b >q/b", "another directory", context.Background(), nil},
 		{begin + "echo broken >.git/HEAD", "not a git repository", context.Background(), nil},
 	} {
 		dir := t.TempDir()
@@ -159,6 +164,9 @@ func TestTreeNone(t *testing.T) {
 		}
 		if took := time.Since(start); took > 3*time.Second {
 			t.Errorf("%s: took %v", c.script, took)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "sub/ran")); err == nil {
+			t.Errorf("%s: the filter ran", c.script)
 		}
 	}
 }

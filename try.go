@@ -104,7 +104,12 @@ func try(c *call) error {
 		}
 		run.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
 		timeline := filepath.Dir(review)
-		if err := stateDir(filepath.Dir(timeline)).session(filepath.Base(timeline)).append(run); err != nil {
+		reviewed := stateDir(filepath.Dir(timeline)).session(filepath.Base(timeline))
+		err := errors.New("it is of no review that runs")
+		if reviewed.isUnderReview(run.Review) {
+			err = reviewed.append(run)
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(err.Error()))
 		}
 	}

@@ -168,7 +168,9 @@ func TestTryRecorded(t *testing.T) {
 	box := newHookBox(t)
 	needCopy(t, box)
 	box.vars = append(box.vars, tryVariable+"="+filepath.Join(box.home, ".claude/ccc", testSession, "r1"), "MY_TOKEN=the-secret-of-mine")
-	os.MkdirAll(filepath.Join(box.home, ".claude/ccc"), 0o700)
+	_, self := processInfo(os.Getpid())
+	begun := record{Time: now(), Event: eventStop, Review: "r1", Process: self.name, Deadline: time.Now().Add(time.Hour)}
+	box.timelineOf(testSession, begun)
 	for _, test := range []struct {
 		command, sums string // what sha256sum and wc say of the output
 		output        string
@@ -195,6 +197,18 @@ func TestTryRecorded(t *testing.T) {
 		}
 		if test.sums != "" && test.sums != "gone" && strings.TrimSpace(got.stdout) != test.sums || test.sums == "" && strings.Count(got.stdout, "\n") < 2 {
 			t.Errorf("%s: %.300q", test.command, got.stdout)
+		}
+	}
+	// What an agent runs is no run of a review, even if it says so: not below the reviewer, or when the review is over.
+	other := begun
+	other.Process = "1-1-" + processSpace()
+	ended := begun
+	ended.Verdict = verdictAllow
+	for name, records := range map[string][]any{"above": {other}, "over": {begun, ended}, "unknown": {}} {
+		box.timelineOf(testSession, records...)
+		got := box.run(10*time.Second, "", "ccc", "try", "echo I tested it")
+		if text := box.read(".claude/ccc/supervisor-" + testSession + "-events.jsonl"); strings.Contains(text, "I tested it") || got.code != 0 || !strings.Contains(got.stderr, "no review that runs") {
+			t.Errorf("%s: %s, %+v", name, text, got)
 		}
 	}
 }
