@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,8 +44,8 @@ func showVerdict(c *call, d dirs) error {
 		return failure{code: 3}
 	}
 	word, why := last.Verdict, cmp.Or(last.Error, last.Feedback)
-	if word == verdictAllow && last.Unbound != "" {
-		why = say(notBound, last.Unbound)
+	if word == verdictAllow && !last.isBound() {
+		why = say(notBound, cmp.Or(last.Unbound, "ccc 1.0, 1.1"))
 	}
 	if word == verdictAllow && last.since(d, os.Environ()) == filesChanged {
 		word, why = "changed", say(reportChanged)
@@ -119,6 +120,17 @@ type approval struct {
 	round   *reviewRound
 }
 
+// requests are the user's that the review knew of.
+func (a approval) requests() (texts []string) {
+	if a.round.Event == eventReview {
+		return a.round.Requests
+	}
+	for _, request := range a.history.Requests[:a.round.requests] {
+		texts = append(texts, request.Prompt)
+	}
+	return texts
+}
+
 // approvals returns the bound approvals of the working trees of repo, newest first. Approved questions are none.
 func (d stateDir) approvals(repo string) (found []approval, err error) {
 	ids, err := d.sessions()
@@ -150,7 +162,10 @@ func findApproval(d dirs, rev string) (approval, error) {
 		return approval{}, failure{code: 2, err: errors.New("verdict: this directory is in no git repository")}
 	}
 	tree, err := w.script(ctx, os.Environ(), "git", "rev-parse", "-q", "--verify", rev+"^{commit}^{tree}")
-	if err != nil || strings.HasPrefix(rev, "-") {
+	if f := (failure{}); err != nil && !(errors.As(err, &f) && f.code == 1) { // 1: git knows no such commit
+		return approval{}, failure{code: 2, err: fmt.Errorf("verdict: %w", err)}
+	}
+	if err != nil || strings.Trim(rev[:min(1, len(rev))], "-^") == "" {
 		return approval{}, failure{code: 2, err: fmt.Errorf("verdict: no commit %q in this repository", rev)}
 	}
 	tree = strings.TrimSpace(tree)
@@ -186,8 +201,8 @@ func verdictOfCommit(d dirs, rev string) error {
 		return err
 	}
 	first := ""
-	if n := a.round.requests; n > 0 {
-		first = firstLine(a.history.Requests[n-1].Prompt)
+	if requests := a.requests(); len(requests) > 0 {
+		first = firstLine(requests[len(requests)-1])
 	}
 	fmt.Println(strings.TrimSpace(fmt.Sprint(a.session, " ", a.round.Time.Format(time.RFC3339), " ", clip(first, 80))))
 	return nil
@@ -266,8 +281,8 @@ const (
 
 func newEvidence(a approval, redact func(string) string) evidence {
 	e := evidence{Session: a.session, Project: a.round.Project, Review: redacted(*a.round, redact)}
-	for _, request := range a.history.Requests[:a.round.requests] {
-		e.Requests = append(e.Requests, redact(request.Prompt))
+	for _, request := range a.requests() {
+		e.Requests = append(e.Requests, redact(request))
 	}
 	for _, r := range a.history.Rounds {
 		if r.Time.Before(a.round.Time) && r.requests == a.round.requests {
@@ -282,7 +297,18 @@ func newEvidence(a approval, redact func(string) string) evidence {
 
 // redacted returns the round with what people and programs wrote in it redacted.
 func redacted(r reviewRound, redact func(string) string) reviewRound {
-	r.Feedback, r.Error = redact(r.Feedback), redact(r.Error)
+	for _, text := range []*string{&r.Feedback, &r.Error, &r.LastMessage, &r.Unbound, &r.NoCopy} {
+		*text = redact(*text)
+	}
+	if r.Question = json.RawMessage(redact(string(r.Question))); !json.Valid(r.Question) {
+		r.Question = nil
+	}
+	r.Tools, r.Refused, r.Requests = slices.Clone(r.Tools), slices.Clone(r.Refused), slices.Clone(r.Requests)
+	for _, texts := range [][]string{r.Tools, r.Refused, r.Requests} {
+		for i := range texts {
+			texts[i] = redact(texts[i])
+		}
+	}
 	r.Runs = slices.Clone(r.Runs)
 	for i := range r.Runs {
 		r.Runs[i].Command, r.Runs[i].Output = redact(r.Runs[i].Command), redact(r.Runs[i].Output)

@@ -161,7 +161,9 @@ func TestReportSecrets(t *testing.T) {
 	box.timelineOf(testSession,
 		record{Time: now(), Event: eventPrompt, Project: "/p", Prompt: "use correct-horse and short " + key},
 		record{Time: now(), Event: eventTry, Command: "curl https://secret.example", Output: "MIIE\n-----END PRIVATE KEY-----\nfrom-the-environment"},
-		record{Time: now(), Event: eventStop, outcome: outcome{Verdict: verdictBlock, Feedback: "correct-horse"}})
+		record{Time: now(), Event: eventStop, Review: "r", LastMessage: "correct-horse", Question: json.RawMessage(`{"q": "correct-horse"}`)},
+		record{Time: now(), Event: eventRefused, Review: "r", outcome: outcome{Tools: []string{"Bash(correct-horse)"}}},
+		record{Time: now(), Event: eventStop, Review: "r", Unbound: "correct-horse", outcome: outcome{Verdict: verdictBlock, Feedback: "correct-horse", Tools: []string{"Bash(correct-horse)"}}})
 	for _, text := range []string{box.ccc("report", testSession), box.ccc("report", testSession, "--json")} {
 		for _, secret := range []string{"correct-horse", "MIIE", "secret.example", "from-the-environment"} {
 			if strings.Contains(text, secret) {
@@ -227,6 +229,12 @@ func TestVerdictBound(t *testing.T) {
 	}
 	verdictIs(3, "changed")
 
+	// So does one of ccc 1.1, which is said.
+	box.timelineOf("0ld", record{Time: now(), Event: eventStop, Project: box.work, outcome: outcome{Verdict: verdictAllow}})
+	if got := box.run(20*time.Second, "", "ccc", "verdict", "0ld"); got.code != 0 || !strings.Contains(got.stderr, "not bound") {
+		t.Errorf("%+v", got)
+	}
+
 	// Without git there is nothing to compare.
 	os.Rename(box.work+"/.git", box.work+"/git")
 	if box.stop(""); !strings.Contains(box.log(), "there is no git repository") {
@@ -267,6 +275,10 @@ func TestPushGate(t *testing.T) {
 	if out := push(true, "origin main"); !strings.Contains(out, testSession) || !strings.Contains(out, "do it at once") {
 		t.Error(out)
 	}
+	// A commit that git replace shows with the approved files is pushed with its own.
+	box.gitIn(box.work, "git checkout -qb bad; echo bad >bad; git add bad; git commit -qm bad; git replace bad main; git checkout -qf main")
+	push(false, "origin bad")
+	box.gitIn(box.work, "git replace -d bad; git branch -qD bad")
 	// Another branch with the same files, a tag, a deletion.
 	push(true, "origin main:refs/heads/other")
 	box.gitIn(box.work, "git tag -m x v1; git branch third")
@@ -287,6 +299,7 @@ func TestPushGate(t *testing.T) {
 	}{
 		{"", 2, []string{"--commit", "nowhere"}},
 		{"", 2, []string{"--commit", "--all"}},
+		{"", 2, []string{"--commit", "^HEAD"}},
 		{"", 2, []string{"--commit", "HEAD", testSession}},
 		{"", 0, []string{"--commit", "HEAD"}},
 		{"", 0, []string{"--pushed"}},
@@ -319,13 +332,13 @@ func TestByHand(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	got := expect(0, "approved\n")
-	for _, want := range []string{"fix the bug", "I have compared the changes", "· Bash(git diff --stat)"} {
+	for _, want := range []string{"fix the bug", "I have compared the changes", "· Bash(git diff --stat)", "-review.jsonl"} {
 		if !strings.Contains(got.stderr, want) {
 			t.Errorf("stderr lacks %q: %s", want, got.stderr)
 		}
 	}
-	if !strings.Contains(got.stdout, "Review approved · ") {
-		t.Errorf("no receipt: %s", got.stdout)
+	if !strings.Contains(got.stdout, "Review approved · ") || strings.Contains(got.stderr, "The agent") {
+		t.Errorf("no receipt, or a word of the agent: %+v", got)
 	}
 	box.reviews(blocks("not yet"))
 	expect(1, "sent back\nnot yet\n")
@@ -339,6 +352,12 @@ func TestByHand(t *testing.T) {
 	expect(2, "", "ffff")
 	if got := box.run(20*time.Second, "", "ccc", "verdict"); got.code != 0 {
 		t.Errorf("%+v", got)
+	}
+	if parsed.Time.IsZero() || parsed.Project == "" {
+		t.Errorf("%+v", parsed)
+	}
+	if text := box.ccc("report"); !strings.Contains(text, "```\nfix the bug\n```") {
+		t.Errorf("the report lacks the request: %s", text)
 	}
 	// It leaves a record, and no state, settings or hooks.
 	for _, name := range box.files() {

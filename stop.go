@@ -54,7 +54,11 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	judged := before() // the state that the reviewer is going to see
 	entry.NoCopy = r.request.noCopy
 	entry.CacheSplit = r.config.KeepCache && r.config.Provider == "" && os.Getenv(attributionVariable) != "0"
-	s.print(say(reviewing)+"...", say(detailsIn, s.session.outputFile()))
+	path := s.session.outputFile()
+	if entry.Event == eventReview {
+		path = s.session.byHandFile()
+	}
+	s.print(say(reviewing)+"...", say(detailsIn, path))
 	s.log("review started", "iteration", round(entry), "prompt_source", in.Source)
 	if entry.NoCopy != "" {
 		s.log("no copy to run commands in", "error", entry.NoCopy)
@@ -64,10 +68,6 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	}
 	r.refused = func(tool string) {
 		s.record(record{Event: eventRefused, Review: entry.Review, outcome: outcome{Tools: []string{tool}}})
-	}
-	path := s.session.outputFile()
-	if entry.Event == eventReview {
-		path = s.session.byHandFile()
 	}
 	if entry.Iteration <= 1 { // the file holds the reviews of the present request
 		_ = os.Truncate(path, 0) // opening it says what is wrong
@@ -80,7 +80,11 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	}
 	entry.outcome, err = r.run(ctx)
 	if err == nil {
-		s.bind(&entry, judged, s.takeTree(ctx, request.here)())
+		after := judged
+		if judged.err == nil { // where it can't be told, it is not worth the wait again
+			after = s.takeTree(ctx, request.here)()
+		}
+		s.bind(&entry, judged, after)
 	}
 	switch {
 	case err != nil:
@@ -94,10 +98,14 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	if err != nil {
 		return s.failed(entry, err)
 	}
-	if entry.Verdict == verdictAllow {
-		s.print(say(finished))
-	} else {
+	if entry.Verdict != verdictAllow {
 		entry.Feedback = cmp.Or(entry.Feedback, say(defaultFeedback)) // a reviewer that refuses may not say why
+	}
+	switch {
+	case entry.Event == eventReview: // no agent hears of it
+	case entry.Verdict == verdictAllow:
+		s.print(say(finished))
+	default:
 		s.print(say(unfinished, printable(entry.Feedback)))
 	}
 	s.record(entry)
@@ -112,6 +120,11 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	begun.Process = self.name
 	begun.Deadline, _ = ctx.Deadline()
 	begun.Question, begun.LastMessage = request.question, cutMiddle(request.lastMessage, 2000)
+	if entry.Event == eventReview { // of others the timeline has them
+		for _, text := range request.requests {
+			begun.Requests = append(begun.Requests, cutMiddle(text, 4000))
+		}
+	}
 	s.record(begun)
 }
 
