@@ -310,6 +310,10 @@ func TestPushGate(t *testing.T) {
 			t.Errorf("%q: %+v", c.argv, got)
 		}
 	}
+	box.vars = append(box.vars, "PATH="+filepath.Dir(box.program()))
+	if got := box.run(20*time.Second, "", "ccc", "verdict", "--commit", "HEAD"); got.code != 2 || !strings.Contains(got.stderr, `"git": executable file not found`) {
+		t.Errorf("%+v", got)
+	}
 }
 
 // ccc review of a session that ran without ccc.
