@@ -93,8 +93,11 @@ func playDemo(ctx context.Context, dir string) error {
 	telling, ended := context.WithCancel(ctx)
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait(); ended() }()
-	session := stateDir(filepath.Join(dir, "home/.claude/ccc")).session(demoSession)
-	_, told := (&story{screen: newScreen(os.Stdout), session: session}).tellAll(telling, func() string { return "" })
+	page := story{screen: newScreen(os.Stdout), session: stateDir(filepath.Join(dir, "home/.claude/ccc")).session("")}
+	only := page.of(demoSession)
+	only.title("")
+	only.tellSoFar(0)
+	told := page.tellOn(telling, []*story{only}, func() []string { return nil })
 	lifeline.Close() // if the session still runs, it ends now
 	exit := <-exited
 	switch {

@@ -111,7 +111,7 @@ func TestLogFollow(t *testing.T) {
 	box.submit("mend it")
 	await(t, output, "用户\n    mend it\n")
 	done := hookAsync(box, box.event("Stop", ""))
-	await(t, output, "审查进行中……\n    · Bash(git diff)\n    I look at the tests.\n")
+	await(t, output, " 审查 1/10 进行中……\n    · Bash(git diff)\n    I look at the tests.\n")
 	if strings.Contains(output(), "not yet") {
 		t.Errorf("the verdict before the review: %s", output())
 	}
@@ -122,8 +122,8 @@ func TestLogFollow(t *testing.T) {
 		t.Errorf("exit code %d after SIGINT", code)
 	}
 	got := output()
-	if strings.Count(got, "mend it") != 1 || strings.Count(got, "反馈 not yet") != 1 || strings.Count(got, "审查进行中") != 1 || strings.Count(got, "· Bash(git diff)\n") != 1 ||
-		strings.Index(got, "· Read(a_test.go)") > strings.Index(got, "审查 1/10") || strings.Contains(got, "StructuredOutput") {
+	if strings.Count(got, "mend it") != 1 || strings.Count(got, "反馈 not yet") != 1 || strings.Count(got, "进行中") != 1 || strings.Count(got, "· Bash(git diff)\n") != 1 ||
+		strings.Index(got, "· Read(a_test.go)") > strings.Index(got, "审查 1/10 退回") || strings.Contains(got, "StructuredOutput") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -136,14 +136,15 @@ func TestLogFollowRunning(t *testing.T) {
 	box.stop("")
 	output, end := follow(t, box, "-f", testSession[:4])
 	await(t, output, "反馈 first\n")
-	if code := end(syscall.SIGTERM); code != 0 || strings.Contains(output(), "审查进行中") {
+	if code := end(syscall.SIGTERM); code != 0 || strings.Contains(output(), "进行中") {
 		t.Errorf("exit code %d, no review runs: %s", code, output())
 	}
 	done := hookAsync(box, box.event("Stop", ""))
 	outputFile := func() string { return box.read(outputPath) }
 	await(t, outputFile, "I look at the tests.")
 	output, end = follow(t, box, "-f", testSession)
-	await(t, output, "反馈 first\n\n审查进行中……\n    · Bash(git diff)\n    I look at the tests.\n")
+	await(t, output, "反馈 first\n\n")
+	await(t, output, " 审查 2/10 进行中……\n    · Bash(git diff)\n    I look at the tests.\n")
 	raw, endRaw := follow(t, box, "-f", "--json", testSession)
 	await(t, raw, `"feedback":"first"`)
 	box.write("../fake/go", 0o600, "")
@@ -157,8 +158,8 @@ func TestLogFollowRunning(t *testing.T) {
 	}
 }
 
-// Without a session named, -f goes over to one that begins in the project, once, and says so; one that begins elsewhere,
-// or goes on, is passed over. The records of --json say whose they are.
+// Without a session named, -f goes over to one that begins or goes on in the project, and says so; one that begins elsewhere
+// is passed over. The records of --json say whose they are.
 func TestLogFollowOver(t *testing.T) {
 	t.Parallel()
 	box := newShowBox(t, 80)
@@ -177,10 +178,12 @@ func TestLogFollowOver(t *testing.T) {
 	box.write(".claude/ccc/supervisor-new.json", 0o600, stateText("new", 0, "")) // it has no project yet
 	box.timelineOf("elsewhere", at("/elsewhere", "far away"))
 	box.timelineOf("earlier", at(box.work, "an earlier one"), at(box.work, "goes on"))
-	time.Sleep(3 * pollInterval)
+	await(t, output, "the present one\n\n会话 earlier（当前项目里的这个会话在继续）\n\n── ")
+	await(t, output, "用户\n    goes on\n")
+	await(t, raw, "会话 earlier（当前项目里的这个会话在继续）\n{\"session_id\":\"earlier\",\"time\":")
 	first := at(box.work, "after /clear")
 	box.timelineOf("new", first)
-	await(t, output, "the present one\n\n会话 new（当前项目新开始的会话）\n\n── ")
+	await(t, output, "goes on\n\n会话 new（当前项目新开始的会话）\n\n── ")
 	await(t, output, "用户\n    after /clear\n")
 	await(t, raw, "会话 new（当前项目新开始的会话）\n{\"session_id\":\"new\",\"time\":")
 	box.timelineOf("new", first, at(box.work, "and more"))
@@ -193,11 +196,11 @@ func TestLogFollowOver(t *testing.T) {
 		}
 	}
 	for _, got := range []string{output(), raw(), named()} {
-		if strings.Contains(got, "far away") || strings.Contains(got, "goes on") || strings.Count(got, "会话 new") > 1 || strings.Count(got, "after /clear") > 1 {
+		if strings.Contains(got, "far away") || strings.Contains(got, "an earlier one") || strings.Count(got, "会话 new") > 1 || strings.Count(got, "after /clear") > 1 {
 			t.Errorf("got %s", got)
 		}
 	}
-	if strings.Contains(named(), "clear") || strings.Count(raw(), `{"session_id":"present",`) != 1 {
+	if strings.Contains(named(), "clear") || strings.Contains(named(), "goes on") || strings.Count(raw(), `{"session_id":"present",`) != 1 {
 		t.Errorf("named %s\nraw %s", named(), raw())
 	}
 }
@@ -251,5 +254,101 @@ func TestLogFollowPartial(t *testing.T) {
 	await(t, output, "second")
 	if code := end(syscall.SIGINT); code != 0 || strings.Count(output(), "用户") != 2 {
 		t.Errorf("exit code %d: %s", code, output())
+	}
+}
+
+// The log tells the case: what the agent said, what it asks, what a run that failed printed, what was refused, and what a
+// verdict lacks. Rules are told where they change, and a killed review is one that failed.
+func TestLogCase(t *testing.T) {
+	t.Parallel()
+	box := newShowBox(t, 80)
+	code := 3
+	of := func(review, event string, o outcome) record {
+		return record{Time: ago(time.Minute), Event: event, Review: review, Iteration: 1, Limit: 10, PromptSource: "rules.md", outcome: o}
+	}
+	begun := func(review, event string, question string) record {
+		r := of(review, event, outcome{})
+		r.LastMessage, r.Deadline = "All of it is done. "+strings.Repeat("Really. ", 50), ago(-time.Minute)
+		r.Process = "1-2-of-another-namespace"
+		if question != "" {
+			r.Question = []byte(question)
+		}
+		return r
+	}
+	words, killed := of("c", eventStop, outcome{Verdict: verdictBlock, Feedback: "hm"}), begun("e", eventStop, "")
+	words.NoVerdict, words.Way, killed.Deadline = true, "cache", ago(time.Second)
+	box.timelineOf(testSession,
+		record{Time: ago(time.Hour), Event: eventPrompt, Project: box.work, Prompt: "do it"},
+		begun("a", eventStop, ""),
+		record{Time: ago(0), Event: eventTry, Review: "a", Command: "go test", ExitCode: &code, Output: "a_test.go:3: wrong\nFAIL\n"},
+		record{Time: ago(0), Event: eventRefused, Review: "a", outcome: outcome{Tools: []string{"Bash(rm x)"}}},
+		of("a", eventStop, outcome{Verdict: verdictBlock, Feedback: "mend it", Tools: []string{"Read(a.go)"}}),
+		begun("b", eventPreToolUse, `{"questions":[{"question":"Which one?","options":[{"label":"Red"},{"label":"Blue","description":"x"}]}]}`),
+		of("b", eventPreToolUse, outcome{Verdict: verdictAllow}),
+		begun("c", eventStop, ""), words,
+		begun("d", eventStop, ""), of("d", eventStop, outcome{Verdict: verdictCancelled, Error: "Esc"}),
+		killed)
+	got := box.ccc("log", testSession)
+	for _, want := range []string{
+		"    Agent 说 All of it is done. Really. ",
+		"    查看 Read(a.go)\n    实测 go test → 退出码 3，0.0 秒\n         a_test.go:3: wrong\n         FAIL\n    被拒绝 Bash(rm x)\n",
+		"提问审查 1/10 通过\n    提问 Which one?\n         - Red\n         - Blue\n    没有查看也没有运行任何东西\n",
+		"    用 Agent 的缓存\n", "    审查者没有给出判定：它的话就是反馈\n    反馈 hm\n", "审查 1/10 已取消\n", "审查 1/10 未审成\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the log lacks %q:\n%s", want, got)
+		}
+	}
+	if strings.Count(got, "依据 rules.md") != 1 || strings.Count(got, "…") != 4 {
+		t.Errorf("got %s", got)
+	}
+	// -n tells the last reviews with their requests.
+	box.timelineOf("many", record{Time: ago(9), Event: eventPrompt, Prompt: "first"}, of("a", eventStop, outcome{Verdict: verdictBlock, Feedback: "one"}),
+		record{Time: ago(9), Event: eventPrompt, Prompt: "second"}, begun("b", eventStop, ""), of("b", eventStop, outcome{Verdict: verdictBlock, Feedback: "two"}),
+		begun("c", eventStop, ""), of("c", eventStop, outcome{Verdict: verdictAllow, Feedback: "three"}), record{Time: ago(9), Event: eventPrompt, Prompt: "third"})
+	for n, want := range map[string]string{"1": "second three third", "2": "second two three third", "3": "first one second two three third", "9": "first one second two three third"} {
+		told := ""
+		for _, word := range strings.Fields(box.ccc("log", "-n", n, "many")) {
+			if strings.Contains("first second third one two three", word) {
+				told += " " + word
+			}
+		}
+		if told != " "+want {
+			t.Errorf("-n %s: %s", n, told)
+		}
+	}
+	if got := box.run(10*time.Second, "", "ccc", "log", "-n", "x"); got.code != 2 || !strings.Contains(got.stderr, "not \"x\"") {
+		t.Errorf("-n x: %+v", got)
+	}
+}
+
+// While a review runs, -f shows what is refused as refused, with --follow too, and tells its begin and its case once.
+func TestLogFollowRefused(t *testing.T) {
+	t.Parallel()
+	box := newShowBox(t, 80)
+	begun := record{Time: ago(time.Second), Event: eventStop, Project: box.work, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute),
+		Iteration: 1, Limit: 10, LastMessage: "I am done"}
+	call := func(id, command string) string {
+		return `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"` + id + `","name":"Bash","input":{"command":"` + command + `"}}]}}` + "\n"
+	}
+	result := func(id, said string) string {
+		return `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"` + id + `","is_error":true,"content":"` + said + `"}]}}` + "\n"
+	}
+	const refusal = "Permission to use Bash has been denied"
+	box.timelineOf(testSession, begun)
+	output, end := follow(t, box, "--follow", testSession)
+	await(t, output, " 审查 1/10 进行中……\n    Agent 说 I am done\n")
+	now := call("a", "rm x") + result("a", refusal) + call("b", "sleep 9")
+	box.write(outputPath, 0o600, now)
+	await(t, output, "    · 被拒绝 Bash(rm x)\n    · Bash(sleep 9)\n")
+	box.write(outputPath, 0o600, now+result("b", refusal))
+	await(t, output, "    · 被拒绝 Bash(sleep 9)\n")
+	ended := begun
+	ended.LastMessage, ended.outcome = "", outcome{Verdict: verdictBlock, Feedback: "no"}
+	box.timelineOf(testSession, begun, ended)
+	await(t, output, "反馈 no\n")
+	end(syscall.SIGINT)
+	if got := output(); strings.Contains(got, "· Bash(rm x)") || strings.Count(got, "I am done") != 1 || strings.Count(got, "进行中") != 1 {
+		t.Errorf("got %s", got)
 	}
 }

@@ -37,19 +37,20 @@ func commands() []command {
 	return []command{
 		{"demo", nil, "", inPlaces(demo), `
 			Play a supervised session in a temporary home: no network, no key.`},
-		{"status", []string{"--json"}, "", inPlaces(showStatus), `
-			List the sessions, newest first.`},
-		{"log", []string{"-f", "--json"}, "[SESSION]", inPlaces(showLog), `
-			Tell a session's prompts and reviews; -f goes on with what comes (default:
-			the newest session of this project, and with -f the one that begins next).
-			The beginning of an id will do.`},
+		{"status", []string{"--all", "--json"}, "", inPlaces(showStatus), `
+			List the newest 20 sessions, or all of them, and the reviews that run.`},
+		{"log", []string{"-f|--follow", "-n N", "--json"}, "[SESSION]", inPlaces(showLog), `
+			Tell a session's prompts and reviews, with -n the last N reviews; -f goes on
+			with what comes (default: the newest session of this project, and with -f
+			all of them). The beginning of an id will do.`},
 		{"verdict", []string{"--commit REV", "--pushed"}, "[SESSION]", inPlaces(showVerdict), `
 			What became of the last stop: allow (exit code 0), block, failed, limit
 			(1), none, reviewing, cancelled, changed (3); no such session: 2. --commit
 			tells of the files of that commit, --pushed of what git's pre-push hook
 			names: the session that was approved with them (0), or none (3).`},
 		{"statusline", nil, "", inPlaces(showStatusline), `
-			Print one line about a session, for Claude Code's statusLine setting.`},
+			Print one line about a session, for Claude Code's statusLine setting; on a
+			terminal say which lines to put there.`},
 		{"supervisor-mode", nil, "[on|off] [SESSION]", inPlaces(supervisorMode), `
 			Print whether a session is supervised, or switch it (default: the newest
 			of this project, which is named; for an agent's tool its own). Inside
@@ -181,11 +182,14 @@ func (c command) parse(args []string) (*call, error) {
 	set.SetOutput(io.Discard)
 	for _, f := range c.flags {
 		name, _, valued := strings.Cut(f, " ")
-		keep := func(value string) error { given.flags[name] = value; return nil }
-		if bare := strings.TrimLeft(name, "-"); valued {
-			set.Func(bare, "", keep)
-		} else {
-			set.BoolFunc(bare, "", keep)
+		names := strings.Split(name, "|") // of which the first is the flag's
+		keep := func(value string) error { given.flags[names[0]] = value; return nil }
+		for _, name := range names {
+			if bare := strings.TrimLeft(name, "-"); valued {
+				set.Func(bare, "", keep)
+			} else {
+				set.BoolFunc(bare, "", keep)
+			}
 		}
 	}
 	takesAll := strings.Contains(c.operands, "...")

@@ -254,12 +254,14 @@ var (
 		"No session has been supervised here yet (%s)\nTo begin one: ccc --supervisor"}
 	statusHeads = [...]words{
 		{"会话", "Session"}, {"监督", "On"}, {"轮数", "Round"}, {"结果", "Result"},
-		{"时间", "When"}, {"审查", "Reviews"}, {"花费", "Cost"}, {"项目", "Project"},
+		{"时间", "When"}, {"审查", "Reviews"}, {"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
 	}
+	moreSessions = words{"还有 %d 个会话：ccc status --all", "%d more: ccc status --all"}
 	verdictNames = map[string]words{
-		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"失败", "failed"}, "limit": {"上限", "limit"},
+		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"未审成", "failed"}, "limit": {"次数用完", "limit"},
 		"cancelled": {"已取消", "cancelled"}, "reviewing": {"审查中", "reviewing"},
 	}
+	soFar            = words{"%d 秒", "%ds"}
 	justNow          = words{"刚刚", "just now"}
 	minutesAgo       = words{"%d 分钟前", "%d min ago"}
 	hoursAgo         = words{"%d 小时前", "%d h ago"}
@@ -267,6 +269,9 @@ var (
 	supervisedNow    = words{"监督中 %s", "supervised %s"}
 	supervisedLast   = words{"上次：%s %s", "last: %s %s"} // verdict, when
 	supervisionIsOff = words{"监督已关闭", "supervision is off"}
+	statuslineByHand = words{ // ccc as a word of a shell's
+		"这个命令由 Claude Code 调用，在状态栏里显示审查的进展。把下面几行写进 ~/.claude/settings.json：",
+		"Claude Code runs this command: it shows in the status line how reviews go. Put these lines into ~/.claude/settings.json:"}
 )
 
 // A session as a story.
@@ -276,6 +281,7 @@ var (
 	sessionChosen   = words{"（%s）", " (%s)"}
 	newestHere      = words{"当前项目最新的会话", "the newest of this project"}
 	newcomer        = words{"当前项目新开始的会话", "it has just begun in this project"}
+	goesOn          = words{"当前项目里的这个会话在继续", "it goes on in this project"}
 	titleUser       = words{"用户", "User"}
 	switchedOn      = words{"监督已打开", "Supervision switched on"}
 	switchedOff     = words{"监督已关闭", "Supervision switched off"}
@@ -293,12 +299,16 @@ var (
 		"keep_cache 用处不大：本会话保留 Claude Code 的归属行（订阅按它计费），审查从缓存只能取到工具列表，取不到对话",
 		"keep_cache gains little: this session keeps Claude Code's attribution line, by which a subscription is billed, " +
 			"so a review finds only the list of tools in the cache, and nothing of the conversation"}
-	reviewUnderWay    = words{"审查进行中……", "Review under way..."}
+	reviewUnderWay    = words{"%s 进行中……", "%s under way..."} // title of the review
+	wordsOnly         = words{"审查者没有给出判定：它的话就是反馈", "The reviewer gave no verdict: what it said is the feedback"}
+	waysTaken         = map[string]words{"cache": {"用 Agent 的缓存", "with the agent's cache"}, "own": {"用审查者自己的系统提示词", "with a prompt of its own"}}
 	commandRan        = words{"%s → 退出码 %d，%s", "%s → exit code %d, %s"} // command, exit code, duration
 	stoppedUnreviewed = words{"审查没有得出判定，Agent 可以停下", "There was no review; the agent may stop"}
 	stoppedAtLimit    = words{"本请求的审查次数已用完（%s），Agent 可以停下", // count of reviews
 		"The limit of %s is reached; the agent may stop without another"}
 	// What leads the facts of a review, with a blank behind it.
+	leadSaid     = words{"Agent 说 ", "agent    "}
+	leadAsks     = words{"提问 ", "asks     "}
 	leadBy       = words{"来自 ", "by "}
 	leadBasis    = words{"依据 ", "rules    "}
 	leadTools    = words{"查看 ", "looked   "}

@@ -105,14 +105,6 @@ func (r reviewRound) receipt() string {
 	return strings.Join(parts, " · ")
 }
 
-func firstLine(text string) string {
-	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
-	if more {
-		first += " …"
-	}
-	return oneLine(first)
-}
-
 // An approval is a review that approved, of a session.
 type approval struct {
 	session string

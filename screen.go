@@ -52,6 +52,15 @@ func clip(text string, most int) string {
 	return text
 }
 
+// firstLine is the first line of text; an ellipsis says that there are others.
+func firstLine(text string) string {
+	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
+	if more {
+		first += " …"
+	}
+	return oneLine(first)
+}
+
 // shellQuote writes word so that a POSIX shell reads it back as one word.
 func shellQuote(word string) string {
 	if word != "" && strings.Trim(word, letters+digits+"_@%+=:,./-") == "" {
@@ -80,7 +89,7 @@ func grouped(n int) string {
 	return text
 }
 
-// A screen is stdout for people.
+// A screen is a terminal for people, or what stands in its place.
 type screen struct {
 	*bufio.Writer
 	width    int
@@ -179,6 +188,16 @@ func fit(text string, width int) string {
 		text = "…" + rest
 	}
 	return text + strings.Repeat(" ", width-displayWidth(text))
+}
+
+// begin is as much of text's beginning as width columns hold.
+func begin(text string, width int) string {
+	if displayWidth(text) <= width {
+		return text
+	}
+	columns := 1 // the ellipsis
+	end := strings.IndexFunc(text, func(r rune) bool { columns += runeWidth(r); return columns > width })
+	return strings.TrimRight(text[:end], " ") + "…"
 }
 
 func displayWidth(text string) (columns int) {

@@ -17,20 +17,34 @@ import (
 	"time"
 )
 
-// showStatus is ccc status [--json]. What can't be read of one session does not hide the others.
+// statusRows is how many sessions ccc status lists: a screen of them.
+const statusRows = 20
+
+// showStatus is ccc status [--all] [--json]. What can't be read of one session does not hide the others.
 func showStatus(c *call, d dirs) error {
 	sessions, err := summarizeAll(d, nil)
 	if err != nil {
 		return err
 	}
-	s := newScreen(os.Stdout)
+	s, shown := newScreen(os.Stdout), sessions
+	if len(sessions) > statusRows && !c.has("--all") {
+		shown = sessions[:statusRows]
+	}
 	switch {
 	case c.has("--json"):
 		s.Write(append(encodeJSON(sessions), '\n'))
 	case len(sessions) == 0:
 		s.block("", say(noSessionYet, d.state))
 	default:
-		showTable(s, sessions)
+		showTable(s, shown)
+		for _, one := range sessions {
+			if one.Verdict == verdictReviewing {
+				fmt.Fprintln(s, begin(one.Session[:min(8, len(one.Session))]+"  "+one.reviewing(), s.width))
+			}
+		}
+		if more := len(sessions) - len(shown); more > 0 {
+			s.block("", say(moreSessions, more))
+		}
 	}
 	for _, one := range sessions {
 		reportError(os.Stderr, one.err)
@@ -45,17 +59,18 @@ type summary struct {
 	Mode      string     `json:"mode"` // on or off, as far as can be told from outside; "": it has no state
 	Count     int        `json:"count"`
 	Limit     int        `json:"max_iterations"`
-	Verdict   verdict    `json:"verdict"` // the last one
+	Verdict   verdict    `json:"verdict"` // of the last stop, as ccc verdict has it, or of the review that runs
 	VerdictAt *time.Time `json:"verdict_at"`
-	Reviews   int        `json:"reviews"` // those that failed included
+	Doing     string     `json:"doing,omitempty"` // of a review that runs: its last tool call
+	Reviews   int        `json:"reviews"`         // those that failed included
 	Failed    int        `json:"failed_reviews"`
 	CostUSD   float64    `json:"cost_usd"`
 	Tokens    tokens     `json:"tokens"`
 	UpdatedAt time.Time  `json:"updated_at"`
-	counted   int        // the last review in the timeline
-	stop      verdict    // what became of the last stop since the user's last prompt; see add
+	Request   string     `json:"request"` // the first words of the last one
 	switched  bool
-	err       error // what of it can't be read
+	round     string // of the last review: 1/10
+	err       error  // what of it can't be read
 }
 
 // summarizeAll returns the sessions that are not among those seen, newest first.
@@ -79,78 +94,83 @@ func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
 func summarize(d dirs, id string) (summary, error) {
 	known := stateDir(d.state).session(id)
 	state, stateErr := known.state()
-	s := summary{Session: id, Count: state.Count, UpdatedAt: state.UpdatedAt}
+	h, err := known.readHistory()
+	config, _ := loadConfig(d) // a broken one is no reason not to show the rest
+	s := summary{Session: id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt, Limit: cmp.Or(h.limit, config.Supervisor.MaxIterations)}
 	if !state.UpdatedAt.IsZero() {
 		s.Mode, s.switched = modeWord(state.on()), state.Switch != nil
 	}
-	err := known.readTimeline(s.add)
-	if s.Count > 0 && s.Count != s.counted && s.stop != verdictLimit {
-		s.stop = "" // it is being reviewed: the state counts a review that the timeline does not have yet
+	if h.updated.After(s.UpdatedAt) {
+		s.UpdatedAt = h.updated
+	}
+	if n := len(h.Requests); n > 0 {
+		s.Request = clip(firstLine(h.Requests[n-1].Prompt), 100)
+	}
+	last := lastOf(h.Rounds[h.present:])
+	for i, r := range h.Rounds {
+		s.CostUSD += r.CostUSD
+		if r.Tokens != nil {
+			s.Tokens.add(*r.Tokens)
+		}
+		switch r.Verdict {
+		case verdictReviewing:
+			last, s.Doing = &h.Rounds[i], known.doing(r)
+		case verdictFailed:
+			s.Failed++
+			s.Reviews++
+		case verdictLimit:
+		default:
+			s.Reviews++
+		}
+	}
+	if last != nil {
+		s.Verdict, s.VerdictAt = last.Verdict, &last.Time
+		if last.Iteration > 0 {
+			s.round = fmt.Sprintf(" %d/%d", last.Iteration, last.Limit)
+		}
 	}
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
-	config, _ := loadConfig(d) // a broken one is no reason not to show the rest
-	s.Limit = cmp.Or(s.Limit, config.Supervisor.MaxIterations)
 	return s, errors.Join(stateErr, err)
 }
 
-func (s *summary) add(r record) {
-	s.Project = cmp.Or(r.Project, s.Project)
-	if r.Time.After(s.UpdatedAt) {
-		s.UpdatedAt = r.Time
+// reviewing tells of the review that runs: reviewing 1/10 · 12s · go test ./...
+func (s summary) reviewing() string {
+	told := verdictName(verdictReviewing) + s.round + " · " + s.when()
+	if s.Doing != "" {
+		told += " · " + oneLine(s.Doing)
 	}
-	s.Limit = cmp.Or(r.Limit, s.Limit)
-	switch {
-	case r.Event == eventPrompt || r.Event == eventSwitch && r.Mode == modeWord(false): // once off, nothing leaves a record
-		s.stop, s.counted = "", 0
-	case r.Event == eventStop:
-		s.stop = r.Verdict
-	}
-	s.counted = cmp.Or(r.Iteration, s.counted)
-	if r.Verdict == "" {
-		return
-	}
-	s.Verdict, s.VerdictAt = r.Verdict, &r.Time
-	s.CostUSD += r.CostUSD
-	if r.Tokens != nil {
-		s.Tokens.add(*r.Tokens)
-	}
-	if r.Verdict != verdictLimit {
-		s.Reviews++
-	}
-	if r.Verdict == verdictFailed {
-		s.Failed++
-	}
+	return told
 }
 
-// newestSession returns the newest session of the current directory's project that is not among those seen, "" for
-// none, and adds to them all whose project is known by now. It passes over none that may be the one and can't be read: a
+// sessionsHere returns the sessions of the current directory's project that are not among those seen, newest first,
+// and adds to them all whose project is known by now. It passes over none that may be the newest and can't be read: a
 // script would take an older approval for its own.
-func newestSession(d dirs, seen map[string]bool) (newest string, err error) {
+func sessionsHere(d dirs, seen map[string]bool) (ids []string, err error) {
 	sessions, err := summarizeAll(d, seen)
 	here := resolved(d.here) + "/"
 	for _, s := range sessions {
 		switch isHere := strings.HasPrefix(here, strings.TrimSuffix(resolved(s.Project), "/")+"/"); {
 		case s.Project != "":
 			seen[s.Session] = true
-			if isHere && newest == "" {
-				newest = s.Session
+			if isHere {
+				ids = append(ids, s.Session)
 			}
-		case s.err != nil && newest == "":
-			return "", withHint(fmt.Errorf("session %s may be the newest of this project: %w", s.Session, s.err), nameSession)
+		case s.err != nil && len(ids) == 0:
+			return nil, withHint(fmt.Errorf("session %s may be the newest of this project: %w", s.Session, s.err), nameSession)
 		}
 	}
-	return newest, err
+	return ids, err
 }
 
 const nameSession = "name one, as ccc status lists them"
 
-// presentSession is newestSession for a command that needs one.
+// presentSession returns the newest session of the project.
 func presentSession(d dirs) (string, error) {
-	session, err := newestSession(d, map[string]bool{})
-	if err == nil && session == "" {
+	ids, err := sessionsHere(d, map[string]bool{})
+	if err == nil && len(ids) == 0 {
 		err = withHint(errors.New("no session of this project"), nameSession)
 	}
-	return session, err
+	return strings.Join(ids[:min(1, len(ids))], ""), err
 }
 
 // sessionNamed returns the session that the operand names, without one the newest of the project. An error of the user's
@@ -167,43 +187,54 @@ func sessionNamed(c *call, d dirs) (session string, err error) {
 	return session, err
 }
 
-// showTable writes the sessions as a table. The project comes last or, where the screen leaves no room for it, on a
-// line of its own.
+// showTable writes the sessions as a table, each on one line. Project and request share what the other columns leave; where
+// that is little, those that can be spared go.
 func showTable(s *screen, sessions []summary) {
-	const verdictColumn, gap, projectLeast = 3, "  ", 20
+	const resultColumn, projectColumn, gap, leastLeft = 3, 7, "  ", 34
+	spared := []int{5, 6, 4, 1} // the first first
 	rows := make([][]string, 1, len(sessions)+1)
 	for _, head := range statusHeads {
 		rows[0] = append(rows[0], say(head))
 	}
 	for _, one := range sessions {
 		row := []string{one.Session[:min(8, len(one.Session))], one.Mode, fmt.Sprintf("%d/%d", one.Count, one.Limit), verdictName(one.Verdict),
-			one.when(), strconv.Itoa(one.Reviews), dollars(one.CostUSD), one.Project}
+			one.when(), strconv.Itoa(one.Reviews), dollars(one.CostUSD), one.Project, one.Request}
 		for i := range row {
 			row[i] = cmp.Or(oneLine(row[i]), "-")
 		}
 		rows = append(rows, row)
 	}
-	last := len(rows[0]) - 1
-	widths, left := make([]int, last), s.width
+	widths, left := make([]int, len(rows[0])), s.width
 	for i := range widths {
 		for _, row := range rows {
 			widths[i] = max(widths[i], displayWidth(row[i]))
 		}
-		left -= widths[i] + len(gap)
+		if i < projectColumn {
+			left -= widths[i] + len(gap)
+		}
 	}
+	for ; left < leastLeft && len(spared) > 0; spared = spared[1:] {
+		left += widths[spared[0]] + len(gap)
+		widths[spared[0]] = 0
+	}
+	widths[projectColumn] = min(widths[projectColumn], max(left/3, 8))
+	widths[projectColumn+1] = max(left-widths[projectColumn]-len(gap), 8)
 	for n, row := range rows {
 		line := ""
 		for i, width := range widths {
-			cell := fit(row[i], width)
-			if n > 0 && i == verdictColumn {
+			cell := ""
+			switch {
+			case width == 0:
+				continue
+			case i > projectColumn:
+				cell = begin(row[i], width)
+			default:
+				cell = fit(row[i], width) + gap
+			}
+			if n > 0 && i == resultColumn {
 				cell = s.paint(verdictColour(sessions[n-1].Verdict), cell)
 			}
-			line += cell + gap
-		}
-		if left >= projectLeast {
-			line += fit(row[last], min(left, displayWidth(row[last])))
-		} else if n > 0 && row[last] != "-" {
-			line = strings.TrimRight(line, " ") + "\n" + gap + fit(row[last], min(s.width-len(gap), displayWidth(row[last])))
+			line += cell
 		}
 		if n == 0 {
 			line = s.paint(dim, line)
@@ -212,12 +243,16 @@ func showTable(s *screen, sessions []summary) {
 	}
 }
 
-// when is how long ago the last verdict was.
+// when is how long ago the last verdict was, or how long the review has run.
 func (s summary) when() string {
 	if s.VerdictAt == nil {
 		return ""
 	}
 	switch ago := time.Since(*s.VerdictAt); {
+	case s.Verdict == verdictReviewing && ago < time.Minute:
+		return say(soFar, int(ago/time.Second))
+	case s.Verdict == verdictReviewing:
+		return duration(ago.Seconds())
 	case ago < time.Minute:
 		return say(justNow)
 	case ago < time.Hour:
@@ -274,6 +309,7 @@ func recordFacts(r reviewRound) (title string, facts []fact) {
 func reviewFacts(r reviewRound) (title string, facts []fact) {
 	tell := func(lead words, text string) { facts = append(facts, fact{say(lead), text}) }
 	tell(words{}, spent(r.record))
+	facts = append(facts, caseFacts(r)...)
 	source := oneLine(r.PromptSource)
 	if source == builtinSource {
 		source = say(builtinPrompt)
@@ -286,15 +322,22 @@ func reviewFacts(r reviewRound) (title string, facts []fact) {
 		tell(words{}, say(cacheSplit))
 	}
 	tell(leadTools, oneLine(strings.Join(r.looks(), " · ")))
+	if r.Verdict == verdictAllow && len(r.looks())+len(r.Runs) == 0 {
+		tell(words{}, say(receiptNothing))
+	}
 	for _, run := range r.Runs {
-		tell(leadRan, ran(run))
+		said := ran(run)
 		if run.code() != 0 {
-			tell(words{}, lastCharacters(strings.TrimSpace(run.Output), 600))
+			said += "\n" + lastCharacters(strings.TrimSpace(run.Output), 600)
 		}
+		tell(leadRan, said)
 	}
 	tell(leadRefused, oneLine(strings.Join(r.Refused, " · ")))
 	tell(leadNoCopy, r.NoCopy)
 	tell(leadUnbound, r.Unbound)
+	if r.NoVerdict {
+		tell(words{}, say(wordsOnly))
+	}
 	lead := leadFeedback
 	if r.Verdict == verdictAllow {
 		lead = leadForUser
@@ -308,6 +351,29 @@ func reviewFacts(r reviewRound) (title string, facts []fact) {
 		tell(words{}, say(stoppedAtLimit, count(r.Limit, reviews)))
 	}
 	return r.title(), facts
+}
+
+// caseFacts tells what the review was of: what the agent said last, in a line or two, or its question with the options.
+func caseFacts(r reviewRound) []fact {
+	const aLineOrTwo = 130 // columns
+	var input struct {
+		Questions []struct {
+			Question string
+			Options  []struct{ Label string }
+		}
+	}
+	_ = json.Unmarshal(r.Question, &input)
+	var asks []string
+	for _, q := range input.Questions {
+		asks = append(asks, oneLine(q.Question))
+		for _, option := range q.Options {
+			asks = append(asks, "- "+oneLine(option.Label))
+		}
+	}
+	if len(asks) > 0 {
+		return []fact{{say(leadAsks), strings.Join(asks, "\n")}}
+	}
+	return []fact{{say(leadSaid), begin(oneLine(r.LastMessage), aLineOrTwo)}}
 }
 
 // title names what was reviewed, and which review of the request it was.
@@ -351,6 +417,9 @@ func spent(r record) string {
 	if t := r.Tokens; t != nil && *t != (tokens{}) {
 		facts = append(facts, say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output)))
 	}
+	if way, known := waysTaken[r.Way]; known {
+		facts = append(facts, say(way))
+	}
 	return strings.Join(facts, " · ")
 }
 
@@ -366,6 +435,11 @@ func ran(r record) string {
 // showStatusline is ccc statusline. Whatever happens it ends with 0: for anything else Claude Code would take the
 // user's status line away.
 func showStatusline(_ *call, d dirs) error {
+	if newScreen(os.Stdin).terminal {
+		fmt.Printf("%s\n\n\"statusLine\": {\n  \"type\": \"command\",\n  \"command\": %s,\n  \"refreshInterval\": 5\n}\n",
+			say(statuslineByHand), encodeJSON(shellQuote(d.hookPath())+" statusline"))
+		return nil
+	}
 	line, err := statusline(os.Stdin, d)
 	reportError(os.Stderr, err)
 	if line != "" {
@@ -396,7 +470,9 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 		return "", err
 	}
 	parts := []string{say(supervisedNow, fmt.Sprintf("%d/%d", s.Count, s.Limit))}
-	if s.Verdict != "" {
+	if s.Verdict == verdictReviewing {
+		parts = []string{s.reviewing()}
+	} else if s.Verdict != "" {
 		parts = append(parts, say(supervisedLast, oneLine(verdictName(s.Verdict)), s.when()))
 	}
 	if cost := dollars(s.CostUSD); cost != "" {

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -87,7 +90,7 @@ func TestStatusJSON(t *testing.T) {
 	one := sessions[1]
 	delete(one, "updated_at")
 	delete(one, "verdict_at")
-	want := map[string]any{"session_id": "0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", "project": "/home/you/项目/商城", "mode": "on", "count": 3.0,
+	want := map[string]any{"session_id": "0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", "project": "/home/you/项目/商城", "mode": "on", "count": 3.0, "request": "x",
 		"max_iterations": 20.0, "verdict": "allow", "reviews": 3.0, "failed_reviews": 1.0, "cost_usd": 0.3,
 		"tokens": map[string]any{"input_tokens": 0.0, "cache_read_input_tokens": 0.0, "cache_creation_input_tokens": 0.0, "output_tokens": 0.0}}
 	if !reflect.DeepEqual(one, want) {
@@ -319,5 +322,99 @@ func TestShowColours(t *testing.T) {
 			}
 			expectWidth(t, strings.NewReplacer("\r", "", "\x1b[0m", "", "\x1b[1m", "", "\x1b[2m", "", "\x1b[31m", "", "\x1b[32m", "").Replace(got), 53)
 		}
+	}
+}
+
+// A review that runs is seen in status, its JSON and the status line, with what it does now; what went before it in the file
+// of its output is not that.
+func TestStatusReviewing(t *testing.T) {
+	t.Parallel()
+	box := newShowBox(t, 80)
+	box.vars = append(box.vars, "LANG=en", "CCC_SUPERVISOR=1")
+	box.write(statePath, 0o600, stateText(testSession, 2, ""))
+	begun := record{Time: ago(12 * time.Second), Event: eventStop, Project: box.work, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute),
+		Iteration: 2, Limit: 10}
+	box.timelineOf(testSession, record{Time: ago(time.Hour), Event: eventPrompt, Project: box.work, Prompt: "mend it\nall"},
+		record{Time: ago(time.Minute), Event: eventStop, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock}}, begun)
+	expect := func(doing string) {
+		t.Helper()
+		line := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "ccc", "statusline").stdout
+		if want := regexp.MustCompile("^reviewing 2/10 · 1[2-9]s" + regexp.QuoteMeta(doing) + "\n$"); !want.MatchString(line) {
+			t.Errorf("statusline %q, want %s", line, want)
+		}
+		if got := box.ccc("status"); !strings.Contains(got, "\n"+testSession[:8]+"  "+line) || !strings.Contains(got, "mend it …\n") {
+			t.Errorf("status %s", got)
+		}
+		if got := box.ccc("status", "--json"); !strings.Contains(got, `"verdict":"reviewing",`) {
+			t.Errorf("JSON %s", got)
+		}
+	}
+	call := func(command string) string {
+		return `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":"` + command + `"}}]}}` + "\n"
+	}
+	box.write(outputPath, 0o600, call("before"))
+	os.Chtimes(filepath.Join(box.home, outputPath), ago(time.Minute), ago(time.Minute))
+	expect("")
+	box.write(outputPath, 0o600, call("before")+`{"type":"system","subtype":"init"}`+"\n")
+	expect("")
+	box.write(outputPath, 0o600, call("/usr/local/bin/ccc try --timeout 10m 'go test ./...'"))
+	expect(" · go test ./...")
+	box.write(outputPath, 0o600, call("git diff 'a b'"))
+	expect(" · git diff 'a b'")
+	// After off there is no verdict, as ccc verdict has it.
+	box.timelineOf(testSession, record{Time: ago(0), Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictAllow}},
+		record{Time: ago(0), Event: eventSwitch, Mode: "off"})
+	if status, word := box.ccc("status", "--json"), box.run(10*time.Second, "", "ccc", "verdict", testSession).stdout; word != "none\n" ||
+		!strings.Contains(status, `"verdict":"",`) || !strings.Contains(status, `"reviews":1,`) {
+		t.Errorf("after off: verdict %s, status %s", word, status)
+	}
+}
+
+// A screen of sessions, each on one line, told apart by their requests.
+func TestStatusMany(t *testing.T) {
+	t.Parallel()
+	box := newShowBox(t, 80)
+	for i := range statusRows + 5 {
+		box.timelineOf(fmt.Sprintf("session%02d", i), record{Time: ago(time.Duration(i) * time.Minute), Event: eventPrompt, Project: "/home/you/a/long/path/to/shop",
+			Prompt: fmt.Sprintf("task %d: %s", i, strings.Repeat("and so on ", 9))},
+			record{Time: ago(time.Hour), Event: eventStop, Iteration: 10, Limit: 10, outcome: outcome{Verdict: verdictAllow, CostUSD: 1}})
+	}
+	for args, want := range map[string]int{"": statusRows, "--all": statusRows + 5} {
+		for _, columns := range []int{60, 80, 120} {
+			box.vars = append(box.vars, fmt.Sprintf("COLUMNS=%d", columns))
+			got := box.ccc(append([]string{"status"}, strings.Fields(args)...)...)
+			expectWidth(t, got, columns)
+			if strings.Count(got, "  task ") != want || strings.Count(got, "\n") != want+1+map[string]int{"": 1}[args] || strings.Contains(got, "5 个会话") != (args == "") {
+				t.Errorf("%s, %d columns: %s", args, columns, got)
+			}
+		}
+	}
+	if got := box.ccc("status", "--json"); strings.Count(got, `"session_id"`) != statusRows+5 {
+		t.Errorf("JSON %s", got)
+	}
+}
+
+// Typed by hand, statusline says what it is for, and the lines that it gives are JSON.
+func TestStatuslineByHand(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the numbers that open a terminal are Linux's")
+	}
+	box := newFakeBox(t)
+	master, terminal := openTerminal(t, 80)
+	defer master.Close()
+	defer terminal.Close()
+	cmd := box.command("ccc", "statusline")
+	cmd.Stdin = terminal
+	out, err := cmd.Output()
+	said, lines, _ := strings.Cut(string(out), "\n\n")
+	var settings struct {
+		StatusLine struct {
+			Command         string
+			RefreshInterval int
+		}
+	}
+	if json.Unmarshal([]byte("{"+lines+"}"), &settings); err != nil || !strings.Contains(said, "settings.json") ||
+		!strings.HasSuffix(settings.StatusLine.Command, " statusline") || settings.StatusLine.RefreshInterval == 0 {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -52,7 +52,10 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 		return s.failed(entry, err)
 	}
 	judged := before() // the state that the reviewer is going to see
-	entry.NoCopy = r.request.noCopy
+	entry.NoCopy, entry.Way = r.request.noCopy, "own"
+	if r.config.KeepCache {
+		entry.Way = "cache"
+	}
 	entry.CacheSplit = r.config.KeepCache && r.config.Provider == "" && os.Getenv(attributionVariable) != "0"
 	path := s.session.outputFile()
 	if entry.Event == eventReview {
@@ -93,7 +96,7 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	case entry.Verdict == "" && request.question != nil:
 		err = fmt.Errorf("the reviewer gave no verdict: %s", cutMiddle(entry.Feedback, 500))
 	case entry.Verdict == "":
-		entry.Verdict = verdictBlock
+		entry.Verdict, entry.NoVerdict = verdictBlock, true
 	}
 	if err != nil {
 		return s.failed(entry, err)

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -127,8 +128,11 @@ type reviewRound struct {
 type history struct {
 	Requests []record
 	Rounds   []reviewRound
-	present  int      // the first of Rounds since the user's last prompt, or since supervision was switched off
-	loose    []record // runs of a review of ccc 1.1 that has no end yet
+	project  string
+	limit    int       // of reviews a request
+	updated  time.Time // the last record's
+	present  int       // the first of Rounds since the user's last prompt, or since supervision was switched off
+	loose    []record  // runs of a review of ccc 1.1 that has no end yet
 }
 
 // readHistory reads the session's timeline. With an error the history holds what could be read. A review that has no
@@ -136,15 +140,29 @@ type history struct {
 func (s session) readHistory() (h history, err error) {
 	err = s.readTimeline(h.add)
 	for i := range h.Rounds {
-		r := &h.Rounds[i]
-		isOver := time.Now().After(r.Deadline) || isVisible(r.Process) && !isRunning(r.Process)
-		if r.Verdict == "" && !isOver {
-			r.Verdict = verdictReviewing
-		} else if r.Verdict == "" {
-			r.Verdict, r.Error = verdictFailed, "ccc was killed during the review"
-		}
+		h.Rounds[i].settle()
 	}
 	return h, err
+}
+
+// settle says what has become by now of a review that has no end.
+func (r *reviewRound) settle() {
+	if r.Verdict != "" {
+		return
+	}
+	r.Verdict = verdictReviewing
+	if time.Now().After(r.Deadline) || isVisible(r.Process) && !isRunning(r.Process) {
+		r.Verdict, r.Error = verdictFailed, "ccc was killed during the review"
+	}
+}
+
+// of returns the index of the review with that id, of those without, from ccc 1.1, the last; -1 for none.
+func (h *history) of(review string) int {
+	i := len(h.Rounds) - 1
+	for i >= 0 && h.Rounds[i].Review != review {
+		i--
+	}
+	return i
 }
 
 // round returns the round that found is the end of, with what else the timeline has of it.
@@ -182,10 +200,11 @@ func isRunning(name string) bool {
 }
 
 func (h *history) add(r record) {
-	open := len(h.Rounds) - 1 // the review that the record belongs to, by its id; those of ccc 1.1 have none
-	for open >= 0 && h.Rounds[open].Review != r.Review {
-		open--
+	h.project, h.limit = cmp.Or(r.Project, h.project), cmp.Or(r.Limit, h.limit)
+	if r.Time.After(h.updated) {
+		h.updated = r.Time
 	}
+	open := h.of(r.Review)
 	switch {
 	case r.Event == eventPrompt:
 		h.Requests = append(h.Requests, r)
@@ -229,4 +248,44 @@ func (r reviewRound) looks() []string {
 	return others
 }
 
-var tryCall = regexp.MustCompile(`^Bash\(\S*/ccc try `)
+var tryCall = regexp.MustCompile(`^Bash\(\S*/ccc try (--timeout \S+ )?`)
+
+// recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at large
+// files; then its latest steps.
+const recentOutput = 1 << 20
+
+// outputOf returns a reader of what the reviewer of r writes.
+func (s session) outputOf(r reviewRound, line func([]byte)) *lineReader {
+	output := s.followOutput(recentOutput, line)
+	if r.Event == eventReview {
+		output.path = s.byHandFile()
+	}
+	return output
+}
+
+// doing is what the review that runs does right now: its last tool call, of a command the command alone.
+func (s session) doing(r reviewRound) (doing string) {
+	output := s.outputOf(r, func(line []byte) {
+		var l streamLine
+		_ = json.Unmarshal(line, &l)
+		if l.Type == "system" && l.Subtype == "init" {
+			doing = ""
+		}
+		for _, step := range l.Message.Content {
+			if _, tool := step.shown(); tool != "" && l.Type == "assistant" {
+				doing = tool
+			}
+		}
+	})
+	defer output.close()
+	if err := output.read(); err != nil || output.modified().Before(r.Time) {
+		return "" // it holds the reviews before it
+	}
+	if tried := tryCall.ReplaceAllString(doing, ""); tried != doing {
+		return strings.Trim(strings.TrimSuffix(tried, ")"), "'")
+	}
+	if command, isCommand := strings.CutPrefix(doing, "Bash("); isCommand {
+		return strings.TrimSuffix(command, ")")
+	}
+	return doing
+}
