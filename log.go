@@ -190,6 +190,7 @@ func (s *story) tellSoFar(last int) {
 	s.live = true
 	if s.open != "" && !s.raw {
 		s.tellBegun()
+		s.tellSteps(true)
 	}
 }
 

@@ -269,9 +269,9 @@ var (
 	supervisedNow    = words{"监督中 %s", "supervised %s"}
 	supervisedLast   = words{"上次：%s %s", "last: %s %s"} // verdict, when
 	supervisionIsOff = words{"监督已关闭", "supervision is off"}
-	statuslineByHand = words{ // ccc as a word of a shell's
-		"这个命令由 Claude Code 调用，在状态栏里显示审查的进展。把下面几行写进 ~/.claude/settings.json：",
-		"Claude Code runs this command: it shows in the status line how reviews go. Put these lines into ~/.claude/settings.json:"}
+	statuslineByHand = words{ // settings.json
+		"这个命令由 Claude Code 调用，在状态栏里显示审查的进展。把下面几行写进 %s：",
+		"Claude Code runs this command: it shows in the status line how reviews go. Put these lines into %s:"}
 )
 
 // A session as a story.

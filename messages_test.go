@@ -213,13 +213,13 @@ func wholeSession(t *testing.T, locale string) (written string) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"keep_cache":true,"max_iterations":4}}`)
 	box.write(".claude/SUPERVISOR.md", 0o600, "Be kind.")
 	note(box.stop(box.transcript(userLine("1", "0", "fix it"), agentLine("2", "1", "done"))))
+	status := fmt.Sprintf(`{"session_id":%q}`, testSession)
+	note(box.run(10*time.Second, status, "ccc", "statusline"))
 	for _, operand := range []string{"", " status", " on", " off", " on", " a task"} {
 		note(box.submit("/supervisor" + operand))
 	}
 	box.timelineOf("failed", record{Time: now(), Event: eventStop, Project: box.work, outcome: outcome{Verdict: verdictFailed, Error: "killed"}})
 	note(box.hook(strings.ReplaceAll(box.event(eventPrompt, `"prompt":"again"`), testSession, "failed")))
-	status := fmt.Sprintf(`{"session_id":%q}`, testSession)
-	note(box.run(10*time.Second, status, "ccc", "statusline"))
 	run("status")
 	run("log", testSession)
 	run("log")

@@ -437,7 +437,7 @@ func ran(r record) string {
 func showStatusline(_ *call, d dirs) error {
 	if newScreen(os.Stdin).terminal {
 		fmt.Printf("%s\n\n\"statusLine\": {\n  \"type\": \"command\",\n  \"command\": %s,\n  \"refreshInterval\": 5\n}\n",
-			say(statuslineByHand), encodeJSON(shellQuote(d.hookPath())+" statusline"))
+			say(statuslineByHand, d.settingsFile()), encodeJSON(shellQuote(d.hookPath())+" statusline"))
 		return nil
 	}
 	line, err := statusline(os.Stdin, d)

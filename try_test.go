@@ -244,7 +244,7 @@ func TestTryFollowed(t *testing.T) {
 	end(syscall.SIGTERM)
 	endLate(syscall.SIGTERM)
 	for _, got := range []string{output(), late()} {
-		if strings.Count(got, "· 实测") != 1 || strings.Count(got, "    实测") != 1 || strings.Count(got, "审查进行中") != 1 {
+		if strings.Count(got, "· 实测") != 1 || strings.Count(got, "    实测") != 1 || strings.Count(got, "进行中") != 1 {
 			t.Errorf("got %s", got)
 		}
 	}
