@@ -204,7 +204,10 @@ func (h *history) add(r record) {
 	if r.Time.After(h.updated) {
 		h.updated = r.Time
 	}
-	open := h.of(r.Review)
+	open := -1 // the review that the record belongs to
+	if r.Review != "" {
+		open = h.of(r.Review)
+	}
 	switch {
 	case r.Event == eventPrompt:
 		h.Requests = append(h.Requests, r)
