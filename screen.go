@@ -52,6 +52,15 @@ func clip(text string, most int) string {
 	return text
 }
 
+// lastCharacters returns the end of text, and says what is missing before it.
+func lastCharacters(text string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	return "… " + string(runes[len(runes)-most:])
+}
+
 // firstLine is the first line of text; an ellipsis says that there are others.
 func firstLine(text string) string {
 	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")

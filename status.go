@@ -396,15 +396,6 @@ func (r record) code() int {
 	return *r.ExitCode
 }
 
-// lastCharacters returns the end of text, and says what is missing before it.
-func lastCharacters(text string, most int) string {
-	runes := []rune(text)
-	if len(runes) <= most {
-		return text
-	}
-	return "… " + string(runes[len(runes)-most:])
-}
-
 // spent is the time, money and tokens that a review took.
 func spent(r record) string {
 	var facts []string
