@@ -1,6 +1,7 @@
 package main
 
-// The directories that ccc works in, the names of files in them and of environment variables, and where claude is.
+// What ccc is called with and by which names: its subcommands and their arguments, the directories that it works in, files
+// in them, environment variables, and where claude is.
 
 import (
 	"cmp"
@@ -37,6 +38,49 @@ const (
 	// is billed by that line.
 	attributionVariable = "CLAUDE_CODE_ATTRIBUTION_HEADER"
 )
+
+// The subcommands that ccc itself calls: by Claude Code's settings, by the hook (guard.go), by a reviewer, and in a
+// throw-away copy (try.go).
+const (
+	hookSubcommand      = "supervisor-hook"
+	guardSubcommand     = "supervisor-guard"
+	trySubcommand       = "try"
+	tryInsideSubcommand = "in-copy" // not try-something: a rule that allows `ccc try` may allow that too
+)
+
+// subcommands are the words that are ccc's own as first argument; main.go fills them in. No provider can have such a name.
+var subcommands []string
+
+func isSubcommand(word string) bool { return slices.Contains(subcommands, word) }
+
+// A call is one call of a subcommand.
+type call struct {
+	flags    map[string]string // those given, with their dashes and their values
+	operands []string
+}
+
+// has tells whether the flag was given.
+func (c *call) has(flag string) bool { _, ok := c.flags[flag]; return ok }
+
+// untilDashes returns what stands before --, which ends the flags.
+func untilDashes(args []string) []string {
+	if end := slices.Index(args, "--"); end >= 0 {
+		return args[:end]
+	}
+	return args
+}
+
+// lastValue returns the value of the last flag of that name in args.
+func lastValue(args []string, name string) (value string, ok bool) {
+	for i, arg := range args {
+		if after, found := strings.CutPrefix(arg, name+"="); found {
+			value, ok = after, true
+		} else if arg == name && i+1 < len(args) {
+			value, ok = args[i+1], true
+		}
+	}
+	return value, ok
+}
 
 // toolMark is in the environment of what an agent's tools start. The processes below inherit it, also where no agent
 // is above them any more, as in a tmux that an agent once started.

@@ -1,12 +1,14 @@
 package main
 
-// Text for a terminal: control characters made visible, words quoted for a shell, figures; how wide it is, where a line
-// may be broken, which colour it has.
+// Text for a terminal: control characters made visible, words quoted for a shell, figures; errors with a hint and an exit
+// code; how wide it is, where a line may be broken, which colour it has.
 
 import (
 	"bufio"
 	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -96,6 +98,76 @@ func grouped(n int) string {
 		text = text[:i] + "," + text[i:]
 	}
 	return text
+}
+
+// nearest returns the first of names that word was most likely meant as, or "": one with a slip in it, or with such a
+// beginning. Dashes in front say nothing.
+func nearest(word string, names []string) string {
+	bare := func(name string) string { return strings.TrimLeft(name, "-") }
+	for _, isMeant := range []func(a, b string) bool{isSlip, func(a, b string) bool { return len(b) > 2 && strings.HasPrefix(a, b) }} {
+		for _, name := range names {
+			if isMeant(bare(name), bare(word)) {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// isSlip tells whether a and b differ in one place of no more letters than one, or a quarter of them, or in two letters
+// that are swapped.
+func isSlip(a, b string) bool {
+	most := max(1, min(len(a), len(b))/4)
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return max(len(a), len(b)) <= most || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
+}
+
+// A failure is an error with its exit code.
+type failure struct {
+	code int
+	err  error  // nil: the exit code is the answer, and nothing is said
+	hint string // the next command to try, "" for none
+}
+
+func (f failure) Error() string {
+	if f.hint == "" {
+		return fmt.Sprint(f.err)
+	}
+	return fmt.Sprint(f.err, "\n     ", f.hint)
+}
+
+func (f failure) Unwrap() error { return f.err }
+
+func withHint(err error, hint string) error { return failure{code: 1, err: err, hint: hint} }
+
+// keyHint and editHint are hints: what to do with a key of the file at path, and that the file is for its owner to mend.
+func keyHint(path, key, to string) string { return fmt.Sprintf("in %s: %s: %s", path, key, to) }
+
+func editHint(path string) string { return "${EDITOR:-vi} " + shellQuote(path) }
+
+// A misuse is an error in the arguments of a subcommand. main.go adds how it is called.
+type misuse struct{ error }
+
+func usageError(name, format string, args ...any) error {
+	return misuse{fmt.Errorf("%s: %w", name, fmt.Errorf(format, args...))}
+}
+
+// reportError writes err, if there is one, to stderr and returns its exit code.
+func reportError(stderr io.Writer, err error) int {
+	if err == nil {
+		return 0
+	}
+	f := failure{code: 1, err: err}
+	errors.As(err, &f)
+	if f.err != nil {
+		fmt.Fprintln(stderr, "ccc:", printable(err.Error()))
+	}
+	return f.code
 }
 
 // A screen is a terminal for people, or what stands in its place.
