@@ -1,7 +1,7 @@
 package main
 
 // Whose session it is: the user's, if ccc launched its client; the agent's, if a tool of an agent's did. One walk up
-// from the client through the processes above it tells. And whether the session is supervised.
+// from the client through the processes above it tells. Whether the session is supervised, and which one a word names.
 
 import (
 	"cmp"
@@ -149,4 +149,43 @@ func (s session) switchTo(on bool, client string) error {
 		return err
 	}
 	return s.dir.replace(s.dir.clientFile(client), append(encodeJSON(change), '\n'))
+}
+
+// findSession returns the session whose id is word, or begins with it.
+func (d stateDir) findSession(word string) (string, error) {
+	ids, err := d.sessions()
+	if err != nil || slices.Contains(ids, word) {
+		return word, err
+	}
+	matches := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return word == "" || !strings.HasPrefix(id, word) })
+	switch len(matches) {
+	case 1:
+		return matches[0], nil
+	case 0:
+		return "", withHint(fmt.Errorf("no session %q", word), "there are: "+d.someOf(ids))
+	}
+	return "", withHint(fmt.Errorf("%q is the beginning of %d sessions", word, len(matches)), "they are: "+d.someOf(matches))
+}
+
+// someOf names the five newest of the sessions for an error message, by their beginnings where those tell them apart.
+func (d stateDir) someOf(ids []string) string {
+	written := func(id string) (at time.Time) {
+		if info, err := os.Stat(d.session(id).timelineFile()); err == nil {
+			at = info.ModTime()
+		}
+		return at
+	}
+	slices.SortStableFunc(ids, func(a, b string) int { return written(b).Compare(written(a)) })
+	shown, more := ids[:min(5, len(ids))], ""
+	if n := len(ids) - len(shown); n > 0 {
+		more = fmt.Sprintf(", and %d more (ccc status)", n)
+	}
+	var short []string
+	for _, id := range shown {
+		short = append(short, id[:min(8, len(id))])
+	}
+	if len(slices.Compact(slices.Sorted(slices.Values(short)))) == len(shown) {
+		shown = short
+	}
+	return cmp.Or(strings.Join(shown, ", ")+more, "none")
 }

@@ -177,15 +177,19 @@ func (c *config) fault(v configValue, mistyped bool) string {
 	return ""
 }
 
-// unknown tells which keys there are in v's place.
+// unknown tells which keys there are in v's place, or where else one stands that is near.
 func (v configValue) unknown() string {
 	var keys []string
+	elsewhere := ""
 	for _, path := range slices.Sorted(maps.Keys(configKeys)) {
-		if key, here := strings.CutPrefix(path, strings.TrimSuffix(v.pattern, v.key)); here && key != "" && !strings.Contains(key, ".") {
+		key, here := strings.CutPrefix(path, strings.TrimSuffix(v.pattern, v.key))
+		if here && key != "" && !strings.Contains(key, ".") {
 			keys = append(keys, key)
+		} else if last := path[strings.LastIndexByte(path, '.')+1:]; nearest(v.key, []string{last}) != "" {
+			elsewhere = path
 		}
 	}
-	if name := nearest(v.key, keys); name != "" {
+	if name := cmp.Or(nearest(v.key, keys), elsewhere); name != "" {
 		return "no such key: did you mean " + name + "?"
 	}
 	return "expected one of " + strings.Join(keys, ", ")

@@ -43,6 +43,8 @@ func TestConfigFaults(t *testing.T) {
 		`{"provider":{}}`:                                           ": line 1: provider: no such key: did you mean providers?",
 		`{"permissions.defaultMode":1}`:                             ": line 1: permissions.defaultMode: expected one of claude_args, current_provider, language, providers, settings, supervisor",
 		"{\"supervisor\":\n{\"max_iteration\":3}}":                  ": line 2: supervisor.max_iteration: no such key: did you mean max_iterations?",
+		`{"max_iterations":3}`:                                      ": line 1: max_iterations: no such key: did you mean supervisor.max_iterations?",
+		`{"supervisor":{"timeout":60}}`:                             ": line 1: supervisor.timeout: no such key: did you mean timeout_seconds?",
 		`{"supervisor":{"Model":"SECRET"}}`:                         ": line 1: supervisor.Model: no such key: did you mean model?",
 		`{"supervisor":{"max_iterations":"SECRET"}}`:                ": line 1: supervisor.max_iterations: expected a whole number from 1 to 100",
 		`{"supervisor":{"max_iterations":1.5}}`:                     ": line 1: supervisor.max_iterations: expected a whole number from 1 to 100",

@@ -48,6 +48,11 @@ const (
 	tryInsideSubcommand = "in-copy" // not try-something: a rule that allows `ccc try` may allow that too
 )
 
+// supervisorFlag is ccc's own, and modes are what supervisor-mode switches to; off first: of is nearer to it.
+const supervisorFlag = "--supervisor"
+
+var modes = []string{"off", "on"}
+
 // subcommands are the words that are ccc's own as first argument; main.go fills them in. No provider can have such a name.
 var subcommands []string
 

@@ -45,8 +45,8 @@ func doctor(_ *call, d dirs) error {
 		look    func() (well string)
 	}{
 		{"configuration:", c.configuration}, {"provider:", c.providers}, {"claude:", c.claude}, {"flags:", c.flags}, {"hooks:", c.hooks},
-		{"hooks disabled?", c.disabled}, {"stop-hook limit:", c.limit}, {"prompt:", c.prompt}, {"state directory:", c.stateDirectory},
-		{"copies:", c.copies},
+		{"hooks disabled?", c.disabled}, {"stop-hook limit:", c.limit}, {"status line:", c.statusLine}, {"prompt:", c.prompt},
+		{"state directory:", c.stateDirectory}, {"copies:", c.copies},
 	} {
 		c.subject, c.faults = check.subject, 0
 		if well := check.look(); well != "" && c.faults == 0 {
@@ -123,7 +123,7 @@ func (c *checkup) providers() (well string) {
 	// A launch asks for the reviewer's as for one that prints, and is given no arguments of ccc.json.
 	own, printing := c.config.Supervisor.Provider, []string{"--print"}
 	c.provider(c.config.CurrentProvider, c.args, c.sources)
-	c.provider(own, printing, sources(c.dirs, c.config, printing))
+	c.provider(own, printing, ofReviewer(c.sources))
 	return cmp.Or(own, c.config.CurrentProvider)
 }
 
@@ -263,6 +263,27 @@ func (c *checkup) limit() string {
 		check(s.values["env."+blockCapVariable], s.name, s.fault("env."+blockCapVariable, "", strconv.Quote(strconv.Itoa(most))).hint)
 	}
 	return fmt.Sprintf("allows max_iterations, %d, reviews; %d where /supervisor on switched on what ccc did not launch", most, limitUnder(most, ""))
+}
+
+// statusLine offers the setting by which a session's line tells of its reviews; of two sources the later counts.
+func (c *checkup) statusLine() (well string) {
+	in := source{name: c.settingsFile()}
+	for _, s := range c.sources {
+		if s.values[statusLineKey] != "" {
+			in = s
+		}
+	}
+	own, refresh := ownStatusLine([]byte(in.values[statusLineKey]))
+	switch {
+	case own && refresh > 0:
+		return in.name + " calls ccc statusline"
+	case own:
+		return c.fault(warning, in.fault(statusLineKey+".refreshInterval", "", "5").hint, "%s calls ccc statusline without refreshInterval: it tells nothing while a review runs", in.name)
+	case in.values[statusLineKey] != "":
+		return in.name + " has one of your own; ccc statusline in it would tell how a review stands"
+	}
+	c.tell("ok", "none; to see in it how a review stands:", keyHint(in.name, statusLineKey, statusLine))
+	return ""
 }
 
 func (c *checkup) prompt() string {

@@ -485,6 +485,7 @@ func TestSession(t *testing.T) {
   Hook 日志: %[1]s/hook-invocation.log
   审查输出: %[1]s/supervisor-<session>-output.jsonl
 查看日志: tail -f %[1]s/hook-invocation.log
+看审查过程: ccc log -f
 `, state)
 	if got.stderr != wantStderr {
 		t.Errorf("stderr\n%s\nwant\n%s", got.stderr, wantStderr)

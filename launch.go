@@ -101,7 +101,7 @@ func (l *launch) parse(args []string) error {
 	whole, ended := args, false
 	for ; len(args) > 0; args = args[1:] {
 		switch word := args[0]; {
-		case word == "--supervisor":
+		case word == supervisorFlag:
 			l.supervisor = true
 			continue
 		case word == "--":
@@ -121,7 +121,7 @@ func (l *launch) parse(args []string) error {
 		break
 	}
 	l.args = args
-	if !ended && slices.Contains(untilDashes(args), "--supervisor") {
+	if !ended && slices.ContainsFunc(untilDashes(args), isSupervisorFlag) {
 		return misplacedFlag(whole[:len(whole)-len(args)], args)
 	}
 	if name := l.config.CurrentProvider; !l.named && name != "" {
@@ -136,8 +136,8 @@ func (l *launch) parse(args []string) error {
 // unknownWord refuses rest, which begins with a word that says nothing to ccc; own is what stands before it.
 func unknownWord(own, rest []string, c *config) error {
 	word, question := rest[0], ""
-	if name := nearest(word, slices.Concat(subcommands, slices.Sorted(maps.Keys(c.Providers)))); name != "" {
-		question = fmt.Sprintf(": did you mean %s?", name)
+	if line := meantBy(own, rest, c); line != "" {
+		question = fmt.Sprintf(": did you mean %s?", line)
 	}
 	err := fmt.Errorf("%q is neither a subcommand nor a provider%s (providers: %s)", word, question, c.providerNames())
 	if isSubcommand(word) {
@@ -146,17 +146,42 @@ func unknownWord(own, rest []string, c *config) error {
 	return failure{code: 2, err: err, hint: "to pass it on to claude: " + commandLine(own, []string{"--"}, rest)}
 }
 
-// misplacedFlag refuses a --supervisor among the arguments of claude's, which knows no such flag.
-func misplacedFlag(own, args []string) error {
-	isFlag := func(arg string) bool { return arg == "--supervisor" }
-	before := untilDashes(args)
-	rest := args[len(before):]
-	before = slices.DeleteFunc(slices.Concat(own, before), isFlag)
-	return failure{
-		code: 2,
-		err:  errors.New("--supervisor is ccc's, and has to stand before claude's arguments"),
-		hint: "write: " + commandLine([]string{"--supervisor"}, before, rest),
+// meantBy is the command line that own and rest were most likely meant as, "" where nothing is near.
+func meantBy(own, rest []string, c *config) string {
+	mode := ""
+	if len(rest) > 1 {
+		mode = nearest(rest[1], modes)
 	}
+	names := slices.Concat([]string{supervisorFlag}, subcommands, slices.Sorted(maps.Keys(c.Providers)), modes)
+	switch name := nearest(rest[0], names); {
+	case name == supervisorFlag && mode != "":
+		return commandLine([]string{"supervisor-mode", mode}, rest[2:])
+	case slices.Contains(modes, name):
+		return commandLine([]string{"supervisor-mode", name}, rest[1:])
+	case isSubcommand(name):
+		return commandLine([]string{name}, rest[1:])
+	case name != "":
+		return commandLine(own, []string{name}, rest[1:])
+	}
+	return ""
+}
+
+// misplacedFlag refuses a --supervisor, or what was meant as that, among the arguments of claude's, which knows no such
+// flag.
+func misplacedFlag(own, args []string) error {
+	before := untilDashes(args)
+	flag, rest := before[slices.IndexFunc(before, isSupervisorFlag)], args[len(before):]
+	before = slices.DeleteFunc(slices.Concat(own, before), isSupervisorFlag)
+	err := fmt.Errorf("%s is ccc's, and has to stand before claude's arguments", supervisorFlag)
+	if flag != supervisorFlag {
+		err = fmt.Errorf("%s is neither ccc's nor claude's: did you mean %s?", flag, supervisorFlag)
+	}
+	return failure{code: 2, err: err, hint: "write: " + commandLine([]string{supervisorFlag}, before, rest)}
+}
+
+// isSupervisorFlag tells whether arg is, or was most likely meant as, --supervisor.
+func isSupervisorFlag(arg string) bool {
+	return strings.HasPrefix(arg, "-") && nearest(arg, []string{supervisorFlag}) != ""
 }
 
 // startsLimit is how many claudes ccc may start in one another without an agent between them, whose tools begin to
@@ -177,15 +202,6 @@ func countStart(env []string, claude string) ([]string, error) {
 	return setEnv(env, startsVariable, strconv.Itoa(starts+1)), nil
 }
 
-// commandLine is a call of ccc with these arguments, as one writes it in a shell.
-func commandLine(args ...[]string) string {
-	line := "ccc"
-	for _, arg := range slices.Concat(args...) {
-		line += " " + shellQuote(arg)
-	}
-	return line
-}
-
 // planSupervision adds to the launch what a supervised session needs.
 func (l *launch) planSupervision() (err error) {
 	supervisor := l.config.Supervisor
@@ -198,9 +214,7 @@ func (l *launch) planSupervision() (err error) {
 	if willVanish(self) {
 		return withHint(fmt.Errorf("hooks would call %s, and what go run builds does not last", self), "go install, then ccc --supervisor")
 	}
-	// It is not given the --settings of the session.
-	reviewers := slices.DeleteFunc(slices.Clone(l.sources), func(s source) bool { return s.name == argumentSource })
-	if err := checkProvider(l.dirs, reviewers, l.env, []string{"--print"}, l.config.findProvider(supervisor.Provider)); err != nil {
+	if err := checkProvider(l.dirs, ofReviewer(l.sources), l.env, []string{"--print"}, l.config.findProvider(supervisor.Provider)); err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {

@@ -109,10 +109,10 @@ environment:
 )
 
 func init() {
-	subcommands = []string{guardSubcommand, tryInsideSubcommand}
 	for _, c := range commands() {
 		subcommands = append(subcommands, c.name)
 	}
+	subcommands = append(subcommands, guardSubcommand, tryInsideSubcommand)
 }
 
 func main() {
@@ -122,7 +122,7 @@ func main() {
 // run is main with the exit code returned.
 func run(args []string) int {
 	first := args // of ccc's own words; help and version are asked for as of every program, behind --supervisor too
-	for len(first) > 1 && first[0] == "--supervisor" {
+	for len(first) > 1 && first[0] == supervisorFlag {
 		first = first[1:]
 	}
 	if len(args) == 0 {
@@ -177,7 +177,7 @@ func (c command) start(args []string) error {
 
 // parse reads args by the command's flags and operands.
 func (c command) parse(args []string) (*call, error) {
-	given := &call{flags: map[string]string{}}
+	given, whole := &call{flags: map[string]string{}}, args
 	set := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	for _, f := range c.flags {
@@ -196,6 +196,8 @@ func (c command) parse(args []string) (*call, error) {
 	for len(args) > 0 {
 		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
 			return nil, err
+		} else if flag, unknown := strings.CutPrefix(fmt.Sprint(err), "flag provided but not defined: -"); unknown {
+			return nil, c.noFlag(flag, whole)
 		} else if err != nil {
 			return nil, usageError(c.name, "%w", err)
 		}
@@ -210,6 +212,26 @@ func (c command) parse(args []string) (*call, error) {
 		return nil, usageError(c.name, "unexpected argument %q", given.operands[most])
 	}
 	return given, nil
+}
+
+// noFlag is the error about a flag among args that the command does not have.
+func (c command) noFlag(name string, args []string) error {
+	var flags []string
+	for _, f := range c.flags {
+		f, _, _ = strings.Cut(f, " ")
+		flags = append(flags, strings.Split(f, "|")...)
+	}
+	at := slices.IndexFunc(args, func(arg string) bool {
+		bare, _, _ := strings.Cut(arg, "=")
+		return bare == "-"+name || bare == "--"+name
+	})
+	flag, _, _ := strings.Cut(args[at], "=")
+	if meant := nearest(name, flags); meant != "" {
+		args = slices.Clone(args)
+		args[at] = meant + args[at][len(flag):]
+		return usageError(c.name, "no flag %s: did you mean %s?", flag, commandLine([]string{c.name}, args))
+	}
+	return usageError(c.name, "no flag %s", flag)
 }
 
 // usage is the command's part of the usage text, from its name on.
@@ -241,7 +263,11 @@ func showHelp(c *call) error {
 	if len(c.operands) > 0 {
 		one := commandNamed(c.operands[0])
 		if one.name == "" {
-			return usageError("help", "no subcommand %q: ccc help lists them", c.operands[0])
+			word := c.operands[0]
+			if name := nearest(word, subcommands); name != "" {
+				return usageError("help", "no subcommand %q: did you mean ccc help %s?", word, name)
+			}
+			return usageError("help", "no subcommand %q: ccc help lists them", word)
 		}
 		fmt.Print("usage: ccc ", one.usage())
 		return nil

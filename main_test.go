@@ -88,8 +88,16 @@ func TestHelp(t *testing.T) {
 			t.Errorf("the usage text lacks %s", c.name)
 		}
 	}
-	if got := run("help statu"); got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, `no subcommand "statu"`) {
-		t.Errorf("help statu: %+v", got)
+	for line, want := range map[string]string{
+		"help statu": `no subcommand "statu": did you mean ccc help status?`, "help x": "ccc help lists them",
+		"status --jsno":            "no flag --jsno: did you mean ccc status --json?",
+		"verdict --comit=HEAD abc": "no flag --comit: did you mean ccc verdict --commit=HEAD abc?",
+		"report -comit 'a b'":      "did you mean ccc report --commit",
+		"uninstall -n 5":           "ccc: uninstall: no flag -n\n",
+	} {
+		if got := run(line); got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: %+v", line, got)
+		}
 	}
 	if files := box.files(); len(files) > 0 {
 		t.Errorf("files %q", files)
@@ -98,8 +106,13 @@ func TestHelp(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	for word, want := range map[string]string{"statu": "status", "sttaus": "status", "statuss": "status", "stAtus": "status", "log": "log", "lo": "log",
-		"satsut": "", "stats": "status", "demolog": "", "": ""} {
+		"satsut": "", "stats": "status", "demolog": "", "": "", "s": "", "st": "", "sta": "status", "--logg": "log", "x": ""} {
 		if got := nearest(word, []string{"status", "log", "demo"}); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+	for word, want := range map[string]string{"supervised": supervisorFlag, "maxIterations": "max_iterations", "timeout": "timeout_seconds", "settings": ""} {
+		if got := nearest(word, []string{supervisorFlag, "max_iterations", "timeout_seconds"}); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}

@@ -95,6 +95,7 @@ var (
   Hook 日志: %s
   审查输出: %s
 查看日志: tail -f %s
+看审查过程: ccc log -f
 `,
 		`Supervisor mode enabled
 [Supervisor Mode] Log files:
@@ -102,6 +103,7 @@ var (
   Hook log: %s
   Reviewer's output: %s
 To follow the log: tail -f %s
+To watch the reviews: ccc log -f
 `}
 	remembered = words{"提供商 %s（沿用上次启动的选择；ccc %s 不用提供商）", // provider, the word for none
 		"provider %s, remembered from an earlier launch; ccc %s goes without one"}

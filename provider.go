@@ -243,7 +243,7 @@ const helperKey, primaryKey = "apiKeyHelper", "primaryApiKey"
 type source struct {
 	name   string            // a path, or --settings
 	prefix string            // of the keys there: in ccc.json "settings."
-	values map[string]string // env.NAME, helperKey, primaryKey, allowed.KEY's end, and those of the muting keys that are true
+	values map[string]string // env.NAME, helperKey, primaryKey, allowed.KEY's end, those of the muting keys that are true, and the statusLine as it is
 	err    error             // why it can't be read, or is no JSON object
 }
 
@@ -275,6 +275,11 @@ func sources(d dirs, c *config, args []string) []source {
 		list = append(list, readSource(path))
 	}
 	return list
+}
+
+// ofReviewer are those of the sources of a session that count for its reviewer, which is not given its --settings.
+func ofReviewer(sources []source) []source {
+	return slices.DeleteFunc(slices.Clone(sources), func(s source) bool { return s.name == argumentSource })
 }
 
 func readSource(path string) source {
@@ -327,6 +332,9 @@ func sourceOf(name, prefix string, text []byte, err error) source {
 			_ = json.Unmarshal(raw, &value) // of another type it says nothing
 			s.values[key] = value
 		}
+	}
+	if raw := members[statusLineKey]; raw != nil {
+		s.values[statusLineKey] = string(raw)
 	}
 	for _, key := range mutingKeys {
 		if value := string(members[key]); value == "true" {

@@ -80,6 +80,15 @@ func shellQuote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
+// commandLine is a call of ccc with these arguments, as one writes it in a shell.
+func commandLine(args ...[]string) string {
+	line := "ccc"
+	for _, arg := range slices.Concat(args...) {
+		line += " " + shellQuote(arg)
+	}
+	return line
+}
+
 // dollars writes a cost; 0 is one that claude did not tell, and gives "".
 func dollars(usd float64) string {
 	switch {
@@ -114,10 +123,11 @@ func nearest(word string, names []string) string {
 	return ""
 }
 
-// isSlip tells whether a and b differ in one place of no more letters than one, or a quarter of them, or in two letters
-// that are swapped.
+// isSlip tells whether a and b, of two letters or more, differ in one place of no more letters than one, or a quarter of
+// them, or in two letters that are swapped.
 func isSlip(a, b string) bool {
-	most := max(1, min(len(a), len(b))/4)
+	most := min(len(a), len(b))
+	most = min(most-1, max(1, most/4))
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}

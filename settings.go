@@ -22,6 +22,25 @@ import (
 // keeps them false.
 var mutingKeys = []string{"disableAllHooks", "allowManagedHooksOnly"}
 
+// statusLineKey is where Claude Code is told what to show in its status line. Without refreshInterval that stays as it is
+// while a Stop hook runs (2.1.330).
+const (
+	statusLineKey = "statusLine"
+	statusLine    = `{"type": "command", "command": "ccc statusline", "refreshInterval": 5}`
+)
+
+var statusLineCall = regexp.MustCompile(`\bccc[^\s/]*["']?\s+["']?statusline\b`)
+
+// ownStatusLine tells whether raw, a value of statusLineKey, calls ccc, and how often, in seconds; 0 for no refreshInterval.
+func ownStatusLine(raw []byte) (own bool, refresh float64) {
+	var line struct {
+		Command         string
+		RefreshInterval float64
+	}
+	_ = json.Unmarshal(raw, &line) // of another type it says nothing
+	return statusLineCall.MatchString(line.Command), line.RefreshInterval
+}
+
 // A hookGroup is an item of an event's array in settings.json, and a hookEntry one of its hooks.
 type hookGroup struct {
 	Matcher string      `json:"matcher,omitempty"` // none matches everything
@@ -439,6 +458,14 @@ func removeInstallation(d dirs, in *installation) error {
 		return fmt.Errorf("removing the hooks: %w", err)
 	}
 	fmt.Printf("%s: %s\n", d.settingsFile(), done)
+	for _, path := range d.settingsFiles() {
+		text, _ := readUserFile(path)
+		var settings struct{ StatusLine json.RawMessage }
+		_ = json.Unmarshal(unmarked(text), &settings)
+		if own, _ := ownStatusLine(settings.StatusLine); own {
+			fmt.Printf("%s: its statusLine still calls ccc: take it out\n", path)
+		}
+	}
 	for _, file := range []keptFile{keptPrompt(d), keptCommand(d)} {
 		if done, err = file.remove(d, in); err != nil {
 			return fmt.Errorf("removing %s: %w", file.path, err)

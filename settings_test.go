@@ -753,6 +753,25 @@ func TestUninstallFilled(t *testing.T) {
 }
 
 // A link to a file that ccc made stays, as it was, and the file goes.
+// A statusLine of the user's that still calls ccc is theirs to take out, and named; one that ccc.json has brought goes.
+func TestUninstallStatusLine(t *testing.T) {
+	t.Parallel()
+	const told = "settings.json: its statusLine still calls ccc: take it out\n"
+	box := newFakeBox(t)
+	box.setSettings(`{"statusLine":{"command":"ccc statusline"}}`)
+	box.write("../work/.claude/settings.json", 0o600, `{"statusLine":{"command":"other ccc"}}`)
+	box.launch()
+	if output := box.uninstall(); strings.Count(output, told) != 1 || !strings.Contains(box.settings(), "statusline") {
+		t.Errorf("%s left\n%s", output, box.settings())
+	}
+	box.setSettings("{}")
+	box.write(".claude/ccc.json", 0o600, `{"settings":{"statusLine":`+statusLine+`}}`)
+	box.launch()
+	if output := box.uninstall(); strings.Contains(output, "still calls") || strings.Contains(box.settings(), "statusline") {
+		t.Errorf("%s left\n%s", output, box.settings())
+	}
+}
+
 func TestUninstallLink(t *testing.T) {
 	box := newFakeBox(t)
 	box.write("dotfiles/keep", 0o600, "")

@@ -3,7 +3,6 @@ package main
 // The state directory: what ccc remembers of sessions, their timelines, the log, and what is forgotten.
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -221,30 +220,6 @@ func (d stateDir) sessions() (ids []string, err error) {
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), err
-}
-
-// findSession returns the session whose id is word, or begins with it.
-func (d stateDir) findSession(word string) (string, error) {
-	ids, err := d.sessions()
-	if err != nil || slices.Contains(ids, word) {
-		return word, err
-	}
-	matches := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return word == "" || !strings.HasPrefix(id, word) })
-	switch len(matches) {
-	case 1:
-		return matches[0], nil
-	case 0:
-		return "", withHint(fmt.Errorf("no session %q", word), "there are: "+someOf(ids))
-	}
-	return "", withHint(fmt.Errorf("%q is the beginning of %d sessions", word, len(matches)), "they are: "+someOf(matches))
-}
-
-// someOf lists up to ten ids for an error message.
-func someOf(ids []string) string {
-	if n := len(ids); n > 10 {
-		ids = append(ids[:10:10], fmt.Sprintf("and %d more (ccc status)", n-10))
-	}
-	return cmp.Or(strings.Join(ids, ", "), "none")
 }
 
 // log adds a line to hook-invocation.log: the time, what happened, and key, value pairs, quoted where they need it. Prompts

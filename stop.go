@@ -433,13 +433,13 @@ func storedSessionOf(c *call, d dirs) (found storedSession, talk conversation, e
 		}
 		if known = append(known, s); len(known) == 1 {
 			talk = one
-		} else if len(known) > 5 {
+		} else if len(known) == 5 {
 			break
 		}
 	}
 	ids := ""
 	for _, s := range known {
-		ids += " " + s.id
+		ids += " " + s.id[:min(8, len(s.id))]
 	}
 	const close = time.Minute
 	switch {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -101,9 +102,10 @@ func TestSwitchOutside(t *testing.T) {
 		{args: "off", stdout: "off\n", stderr: here},
 		{args: "on ../x", code: 1, stderr: "no session"},
 		{args: "maybe " + testSession, code: 2, stderr: `"maybe" is neither on nor off`},
-		{args: "onn", code: 2, stderr: `"onn" is neither on nor off: did you mean on?`},
-		{args: "of", code: 2, stderr: "did you mean off?"},
-		{args: "offf " + testSession, code: 2, stderr: "did you mean off?"},
+		{args: "onn", code: 2, stderr: `"onn" is neither on nor off: did you mean ccc supervisor-mode on?`},
+		{args: "of", code: 2, stderr: "did you mean ccc supervisor-mode off?"},
+		{args: "offf " + testSession, code: 2, stderr: "did you mean ccc supervisor-mode off " + testSession + "?"},
+		{args: "status", code: 2, stderr: `"status" is neither on nor off`},
 		{args: "on a b", code: 2, stderr: "usage:"},
 	}
 	for _, test := range tests {
@@ -122,6 +124,29 @@ func TestSwitchOutside(t *testing.T) {
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
 	if got := box.stop(""); got.stdout != "" || got.stderr != "" {
 		t.Errorf("switched off, but %+v", got)
+	}
+}
+
+// A hint names five sessions at most, the newest first, by beginnings that tell them apart.
+func TestSwitchHint(t *testing.T) {
+	d := stateDir(t.TempDir())
+	for i, id := range []string{"11111111-a", "22222222-b", "33333333-c", "44444444-d", "44444444-e", "66666666-f", "11111111-g"} {
+		file := d.session(id).timelineFile()
+		os.WriteFile(file, nil, 0o600)
+		os.Chtimes(file, time.Time{}, time.Now().Add(time.Duration(i-10)*time.Minute))
+	}
+	for word, want := range map[string]string{
+		"x":      "there are: 11111111-g, 66666666-f, 44444444-e, 44444444-d, 33333333-c, and 2 more (ccc status)",
+		"1":      "they are: 11111111-g, 11111111-a",
+		"444444": "they are: 44444444-e, 44444444-d",
+	} {
+		if _, err := d.findSession(word); err == nil || !strings.HasSuffix(err.Error(), "\n     "+want) {
+			t.Errorf("%s: %v, want %s", word, err, want)
+		}
+	}
+	os.Remove(d.session("44444444-e").timelineFile())
+	if _, err := d.findSession("x"); !strings.HasSuffix(err.Error(), ": 11111111, 66666666, 44444444, 33333333, 22222222, and 1 more (ccc status)") {
+		t.Error(err)
 	}
 }
 
