@@ -135,15 +135,14 @@ func (l *launch) parse(args []string) error {
 
 // unknownWord refuses rest, which begins with a word that says nothing to ccc; own is what stands before it.
 func unknownWord(own, rest []string, c *config) error {
-	word, question := rest[0], ""
-	if line := meantBy(own, rest, c); line != "" {
-		question = fmt.Sprintf(": did you mean %s?", line)
-	}
-	err := fmt.Errorf("%q is neither a subcommand nor a provider%s (providers: %s)", word, question, c.providerNames())
+	word, hint := rest[0], "to pass it on to claude: "+commandLine(own, []string{"--"}, rest)
+	err := fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames())
 	if isSubcommand(word) {
 		err = fmt.Errorf("%q is a subcommand, and has to stand first: %s", word, commandLine(rest))
+	} else if line := meantBy(own, rest, c); line != "" {
+		hint = "did you mean: " + line + "\n     " + hint
 	}
-	return failure{code: 2, err: err, hint: "to pass it on to claude: " + commandLine(own, []string{"--"}, rest)}
+	return failure{code: 2, err: err, hint: hint}
 }
 
 // meantBy is the command line that own and rest were most likely meant as, "" where nothing is near.

@@ -89,26 +89,6 @@ func commandLine(args ...[]string) string {
 	return line
 }
 
-// dollars writes a cost; 0 is one that claude did not tell, and gives "".
-func dollars(usd float64) string {
-	switch {
-	case usd <= 0:
-		return ""
-	case usd < 0.1:
-		return fmt.Sprintf("$%.4f", usd)
-	}
-	return fmt.Sprintf("$%.2f", usd)
-}
-
-// grouped writes n with commas: 1,234,567.
-func grouped(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
-
 // nearest returns the first of names that word was most likely meant as, or "": one with a slip in it, or with such a
 // beginning. Dashes in front say nothing.
 func nearest(word string, names []string) string {
@@ -178,6 +158,26 @@ func reportError(stderr io.Writer, err error) int {
 		fmt.Fprintln(stderr, "ccc:", printable(err.Error()))
 	}
 	return f.code
+}
+
+// dollars writes a cost; 0 is one that claude did not tell, and gives "".
+func dollars(usd float64) string {
+	switch {
+	case usd <= 0:
+		return ""
+	case usd < 0.1:
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}
+
+// grouped writes n with commas: 1,234,567.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
 }
 
 // A screen is a terminal for people, or what stands in its place.
