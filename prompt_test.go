@@ -23,7 +23,7 @@ type promptWords struct {
 	sizeLimit  int                       // bytes
 	example    string                    // the heading of example %d begins with it
 	phrase     string                    // encloses each forbidden phrase
-	user       string                    // what the feedback of an allow speaks of
+	user       string                    // whom the feedback of an allow speaks to
 	length     func(feedback string) int // as the prompt counts
 	longest    int                       // of a feedback, as length counts
 	longestSay string                    // as the prompt says it
@@ -33,14 +33,14 @@ type promptWords struct {
 
 var promptLanguages = map[string]promptWords{
 	"zh": {
-		text: defaultPrompt.zh, sizeLimit: 31 << 10, example: "示例 %d：", phrase: `「([^」]+)」`, user: "用户",
-		length: utf8.RuneCountInString, longest: 300, longestSay: "三百字",
-		says: []string{"不再是上面对话里的 Agent", "用**用户的语言**", "不再说话"},
+		text: defaultPrompt.zh, sizeLimit: 32 << 10, example: "示例 %d：", phrase: `「([^」]+)」`, user: "你",
+		length: utf8.RuneCountInString, longest: 800, longestSay: "800 字",
+		says: []string{"不再是上面对话里的 Agent", "用**用户的语言**", "不再说话", "也连不上本机已在运行的服务", "用“你”称呼"},
 	},
 	"en": {
-		text: defaultPrompt.en, sizeLimit: 36 << 10, example: "Example %d: ", phrase: `"([^"]+)"`, user: "user",
-		length: func(feedback string) int { return len(strings.Fields(feedback)) }, longest: 180, longestSay: "180 words",
-		says:    []string{"no longer the agent in the conversation above", "**the user's language**", "say nothing more"},
+		text: defaultPrompt.en, sizeLimit: 36 << 10, example: "Example %d: ", phrase: `"([^"]+)"`, user: "you",
+		length: func(feedback string) int { return len(strings.Fields(feedback)) }, longest: 500, longestSay: "500 words",
+		says:    []string{"no longer the agent in the conversation above", "**the user's language**", "say nothing more", "services that already run on this machine", "address them as \"you\""},
 		foreign: `[\p{Han}\x{3000}-\x{303f}\x{ff00}-\x{ffef}]`, // Chinese characters and their punctuation
 	},
 }
