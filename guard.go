@@ -65,7 +65,7 @@ func endGuard(cmd *exec.Cmd, exited <-chan error) (err error) {
 		if adoptOrphans() {
 			endDescendants(os.Getpid(), nil, true)
 		}
-		err = fmt.Errorf("the guard of the reviewer was killed: %w", err)
+		err = fmt.Errorf("%s: %w", say(guardKilled), err)
 	}
 	return err
 }

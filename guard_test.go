@@ -100,13 +100,13 @@ func TestReviewEnded(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{name: "deadline", stderr: "no verdict within 10s"},
-		{name: "sigterm", signal: syscall.SIGTERM, stderr: "it was interrupted"},
-		{name: "sigint", signal: syscall.SIGINT, stderr: "it was interrupted"},
-		{name: "sighup", signal: syscall.SIGHUP, stderr: "it was interrupted"},
+		{name: "deadline", stderr: "在 10s 内没有给出判定（时限是 ccc.json 的 supervisor.timeout_seconds）"},
+		{name: "sigterm", signal: syscall.SIGTERM, stderr: "审查被打断"},
+		{name: "sigint", signal: syscall.SIGINT, stderr: "审查被打断"},
+		{name: "sighup", signal: syscall.SIGHUP, stderr: "审查被打断"},
 		{name: "sigkill", signal: syscall.SIGKILL},
-		{name: "guard_stopped", signal: syscall.SIGTERM, guard: "STOP", stderr: "it was interrupted"},
-		{name: "guard_killed", guard: "KILL", stderr: "the guard of the reviewer was killed"},
+		{name: "guard_stopped", signal: syscall.SIGTERM, guard: "STOP", stderr: "审查被打断"},
+		{name: "guard_killed", guard: "KILL", stderr: "看护审查者的进程被强行结束"},
 		{name: "verdict_then_hang", first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
 	}
 	for _, test := range tests {

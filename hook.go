@@ -124,7 +124,7 @@ func (h *hook) stop() record {
 		h.warn("counting the iteration", err)
 		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
 		if h.event.StopHookActive || !h.event.isStop() {
-			return h.failed(entry, errors.New("without a count only the first stop is reviewed"))
+			return h.failed(entry, errNoCount)
 		}
 		entry.Iteration = 1
 	}
@@ -132,7 +132,9 @@ func (h *hook) stop() record {
 		entry.Verdict, entry.Told = verdictLimit, inSession() && h.event.isStop()
 		h.print(say(limitSkipped, entry.Limit))
 		h.record(entry)
-		entry.Feedback = say(limitReached, count(entry.Limit, reviews))
+		if entry.Feedback = say(limitReached, count(entry.Limit, reviews)); h.event.isStop() {
+			entry.Feedback = request.lastFeedback
+		}
 		return entry
 	}
 	rule := strings.Repeat("─", 60)
@@ -204,7 +206,7 @@ func (h *hook) decision(found record) any {
 	case found.Verdict == verdictCancelled, found.Verdict == verdictFailed && !inSession():
 		return nil
 	case found.Verdict == verdictFailed:
-		return systemMessage(say(reviewFailed, cutMiddle(found.Error, 200), h.session.dir.logFile()))
+		return systemMessage(say(reviewFailed, cutMiddle(found.Error, 200)))
 	case found.Verdict == verdictBlock && !h.event.isStop():
 		return toolDecision("deny", feedback)
 	case !h.event.isStop():
@@ -214,7 +216,11 @@ func (h *hook) decision(found record) any {
 	case !inSession():
 		return nil
 	case found.Verdict == verdictLimit:
-		return systemMessage(say(limitStop, found.Feedback, h.session.dir.logFile()))
+		text := say(limitStop, count(found.Limit, reviews))
+		if found.Feedback != "" {
+			text += "\n" + say(limitOpen, cutMiddle(found.Feedback, 1000))
+		}
+		return systemMessage(text)
 	case found.Verdict == verdictBlock:
 		decision := systemMessage(h.session.round(found).receipt())
 		maps.Copy(decision, blocked(feedback))
@@ -284,8 +290,8 @@ func (h *hook) isScheduled(prompt string) bool {
 }
 
 // prompt notes a new request of the user's, which has its own budget, and what the reviewer is told at this time.
-// The answer tells, once, what became of the last review if that could not be told before; the first of a session
-// tells that the session is supervised. What Claude Code submits itself is no request.
+// The answer tells, once, what became of the last review if that could not be told before; the first of a session,
+// and the first in another client, tells that the session is supervised. What Claude Code submits itself is no request.
 func (h *hook) prompt(text string) any {
 	if text != "" && !isUsers(text) || h.isScheduled(text) {
 		return nil
@@ -298,15 +304,16 @@ func (h *hook) prompt(text string) any {
 		}
 	}
 	h.warn("reading the timeline", err)
+	before, _ := h.session.state() // update says what is wrong
 	h.warn("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
 	h.record(record{Event: eventPrompt, Prompt: text})
 	h.keepInstructions()
 	switch {
 	case last.Verdict == verdictFailed && !last.Told:
-		return systemMessage(say(earlierFailed, cutMiddle(last.Error, 200), h.session.dir.logFile()))
+		return systemMessage(say(earlierFailed, cutMiddle(last.Error, 200)))
 	case last.Verdict == verdictLimit && !last.Told:
-		return systemMessage(say(earlierLimit, count(last.Limit, reviews), h.session.dir.logFile()))
-	case len(past.Requests) > 0 || !inSession():
+		return systemMessage(say(earlierLimit, count(last.Limit, reviews)))
+	case len(past.Requests) > 0 && (h.caller.client == "" || before.Client == h.caller.client), !inSession():
 		return nil
 	}
 	// The newest clients hide what was printed before they started.

@@ -80,8 +80,9 @@ type keptFile struct {
 }
 
 // shippedBefore are the checksums of the texts of ccc 1.0.0, SUPERVISOR.md and /supervisor, which recorded them in
-// the state directory.
-var shippedBefore = []string{"ab81fdc77ef2f1b91a5e07f8adfc94ce", "81466e5a8fa0ed81b0b6f058c0c34057"}
+// the state directory, and of the SUPERVISOR.md of 1.1.0 in both languages, where its record is lost.
+var shippedBefore = []string{"ab81fdc77ef2f1b91a5e07f8adfc94ce", "81466e5a8fa0ed81b0b6f058c0c34057",
+	"60c095a1a7515451540379d7d2f2a208", "52fb61c6dd8e3756e1b1085876d1e512"}
 
 // isOurs tells whether content, found at the file's path, is what a ccc wrote.
 func (f keptFile) isOurs(in *installation, content []byte) bool {

@@ -99,7 +99,7 @@ func (c judgementCase) request(words judgeWords) string {
 		lastFeedback: c.LastFeedback,
 		iteration:    c.Iteration,
 		limit:        10,
-		noCopy:       "supervisor.try is false in ccc.json",
+		noCopy:       errTryOff.Error(),
 	}
 	if c.Copy {
 		request.tryCommand = tryCommand()

@@ -48,6 +48,11 @@ func say(text words, values ...any) string {
 	return fmt.Sprintf(text.in(lang), values...)
 }
 
+// A cause is an error in the language of this process.
+type cause words
+
+func (c cause) Error() string { return say(words(c)) }
+
 // count is n with what is counted: 1 review, 2 reviews, 2 次.
 func count(n int, what words) string {
 	text := fmt.Sprint(n, " ", say(what))
@@ -139,16 +144,18 @@ var (
 	introduction = words{"本会话受监督：每个请求最多审查 %s%s。实时查看: ccc log -f",
 		"This session is supervised: at most %s a request%s. To watch: ccc log -f"}
 	introducedProvider = words{"，提供商：%s", ", provider: %s"}
-	reviewFailed       = words{"审查失败，Agent 的工作未经审查：%s（日志: %s）", // cause, log
-		"There was no review, so the agent's work stands unchecked. Cause: %s (log: %s)"}
-	earlierFailed = words{"上一次审查失败，Agent 的工作未经审查：%s（日志: %s）", // cause, log
-		"The last review did not take place, so the agent's work stands unchecked. Cause: %s (log: %s)"}
+	reviewFailed       = words{"这次没能完成审查，Agent 的工作没有检查过。原因：%s\n发“继续”会在它停下时再审；仍不行请运行 ccc doctor，详情见 ccc log", // cause
+		"There was no review, so the agent's work stands unchecked. Cause: %s\n" +
+			"Send \"continue\" to have it reviewed when it stops; if that fails too, run ccc doctor. Details: ccc log"}
+	earlierFailed = words{"上一次没能完成审查，Agent 的工作没有检查过。原因：%s\n仍不行请运行 ccc doctor，详情见 ccc log", // cause
+		"The last review did not take place, so the agent's work stands unchecked. Cause: %s\nIf that fails again, run ccc doctor. Details: ccc log"}
 	limitReached = words{"本请求的审查次数已用完（%s）", // count of reviews
 		"The limit of %s is reached; there are no more for this request"}
-	limitStop = words{"%s，这次停下未经审查；你的下一条提示重新计数（日志: %s）", // limitReached, log
-		"%s. This stop was not reviewed; your next prompt gives new reviews (log: %s)"}
-	earlierLimit = words{"上一个请求的审查次数已用完（%s），最后一次停下未经审查（日志: %s）", // count of reviews, log
-		"The last request reached the limit of %s; its last stop was not reviewed (log: %s)"}
+	limitStop = words{"本请求的 %s审查已用完，Agent 这次停下没有再审。你再发消息会重新计数。", // count of reviews
+		"The limit of %s is reached: this stop was not reviewed. Your next prompt gives new reviews."}
+	limitOpen    = words{"上次的反馈还没有解决：%s", "Still open is the last feedback: %s"}
+	earlierLimit = words{"上一个请求的审查次数已用完（%s），最后一次停下没有再审。", // count of reviews
+		"The last request reached the limit of %s; its last stop was not reviewed."}
 	leftToUser = words{"审查者留给你的话：%s", "The reviewer leaves this to you: %s"}
 	// What the agent reads.
 	defaultFeedback = words{"请继续完成任务", "Please go on until the task is done."}
@@ -168,6 +175,31 @@ var (
 	modeOff = words{"监督已关闭：Agent 停下时不再审查。", "Supervisor mode is off: the agent stops without a review."}
 )
 
+// Why there was no review, or none that is bound to a state of the files, where ccc itself words it.
+var (
+	errSwitchedOff = cause{"审查期间监督被关闭", "supervision was switched off during the review"}
+	errToldToEnd   = cause{"审查被打断：按了 Esc，或 Claude Code 结束了", "it was interrupted, by Esc or because Claude Code ended"}
+	errKilled      = cause{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
+	errNoResult    = cause{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
+	errTryOff      = cause{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
+	errNoCount     = cause{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
+	errNoGit       = cause{"这里没有 git 仓库", "there is no git repository"}
+	errChanged     = cause{"审查期间文件有改动", "files changed during the review"}
+	gitTooSlow     = words{"git 用时超过 %v", "git took longer than %v"}
+	noVerdict      = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
+	noVerdictIn    = words{"审查者在 %s 内没有给出判定（时限是 ccc.json 的 supervisor.timeout_seconds）", // duration
+		"the reviewer gave no verdict within %s (supervisor.timeout_seconds in ccc.json)"}
+	noVerdictInHook = words{"审查者在 %s 内没有给出判定：settings.json 规定 hook 最多运行 %s；运行一次 ccc --supervisor 会按 timeout_seconds（%d）更新它",
+		"the reviewer gave no verdict within %s: Claude Code ends the hook after %s, as settings.json says; ccc --supervisor makes that fit timeout_seconds, %d"}
+	clientTooOld   = words{"Claude Code %s 太旧，至少要 %s：%s", "version %s of Claude Code is older than %s: %s"} // what mends it
+	notStarted     = words{"无法启动审查者", "starting the reviewer"}
+	guardKilled    = words{"看护审查者的进程被强行结束", "the guard of the reviewer was killed"}
+	reviewerFailed = words{"审查者报错%s：%s", "the reviewer failed%s: %s"} // kind or nothing, what it said
+	malformed      = words{"审查者的结果格式有误", "the reviewer's result is malformed"}
+	notRegular     = words{"%s 不是普通文件", "%s is not a regular file"}
+	tooLarge       = words{"%s 超过 %d KiB，请缩短", "%s is larger than %d KiB; shorten it"}
+)
+
 // The hook's progress, in whole lines.
 var (
 	hookBegun    = words{"[SUPERVISOR HOOK] 开始执行", "[SUPERVISOR HOOK] Started"}
@@ -181,8 +213,8 @@ var (
 // The request for a review.
 var (
 	opening = words{ // bySystemPrompt or byGuideAbove
-		"你现在不是 Agent，而是审查者。以上是 Agent 与用户的完整对话。请按照%s审查 Agent 的工作，检查真实的文件和结果，然后给出判定。",
-		"You are not the agent now but its reviewer. Above is the whole conversation of the agent and the user. " +
+		"你现在不是 Agent，而是审查者。以上是 Agent 与用户的对话。请按照%s审查 Agent 的工作，检查真实的文件和结果，然后给出判定。",
+		"You are not the agent now but its reviewer. Above is the conversation of the agent and the user. " +
 			"Review the agent's work as %s: check the real files and results, then give your verdict."}
 	bySystemPrompt = words{"系统提示词", "your system prompt says"}
 	byGuideAbove   = words{"上面的审查守则", "the review guide above says"}
@@ -190,7 +222,7 @@ var (
 		"## 运行命令\n运行测试、例子和任何会执行代码或写文件的命令，用这一种写法，单引号里可以有很多行：\n\n```sh\n%s\n```\n\n" +
 			`单引号里是一段 sh 脚本，里面不能再有单引号：字符串用双引号，非要不可时 printf 里写 \047、代码里写 \x27。任何一行都不能以 # 开头：不写注释。` +
 			"管道、重定向、&&、$?、here-document 都写在引号里，引号后面什么也不加：退出码不是 0 时会自动显示。被 Claude Code 拒绝多半是写法不对，改成这种写法再跑。" +
-			"副本里路径不变，可以写项目、HOME 和临时目录，写下的东西只在这一次运行里，外面看不到；探针放进 mktemp -d 的目录；副本没有网络。" +
+			"副本里路径不变，可以写项目、HOME 和临时目录，写下的东西只在这一次运行里，外面看不到；探针放进 mktemp -d 的目录；副本没有网络，也连不上本机已在运行的服务，只有同一次运行里启动的连得上。" +
 			"五分钟后会被结束（try 后面加 --timeout 10m 可以改），Bash 自己的 timeout 也要给够。退出码 125 是副本没做成，只说明这台机器，不说明 Agent 的工作。" +
 			"副本里 /tmp 与项目之间的 rename 会得到 EXDEV，chgrp 到附加组会失败，Agent 的后台任务这时改动的文件看得到。",
 		"## Running commands\nRun tests, examples and whatever executes code or writes files in this one form, with as many lines inside the " +
@@ -199,7 +231,8 @@ var (
 			`will do, write \047 in printf and \x27 in code. No line begins with #: write no comments. Pipes, redirections, &&, $? and ` +
 			"here-documents all go inside the quotes, and nothing follows them: an exit code other than 0 is shown anyway. If Claude Code refuses a command, its form is most likely wrong: repeat it in " +
 			"this form. Paths are the same in the copy. It may write to the project, HOME and the temporary directories; what it writes lasts for " +
-			"that one run and is not seen outside. Probes go into a directory of mktemp -d. There is no network. After five minutes it is ended " +
+			"that one run and is not seen outside. Probes go into a directory of mktemp -d. There is no network, and of the " +
+			"services on this machine only those answer that the same run starts. After five minutes it is ended " +
 			"(--timeout 10m behind try gives it more); give Bash a long enough timeout, too. Exit code 125 means that no copy could be made: that " +
 			"says something of this machine, nothing of the agent's work. A rename between /tmp and the project fails there with EXDEV, chgrp to a " +
 			"supplementary group fails, and what the agent's background tasks change meanwhile is seen."}
@@ -208,9 +241,9 @@ var (
 		"Files of a group other than the user's own can't be changed in the copy, such as %s: " +
 			"\"Value too large for defined data type\" says nothing of the agent's work."}
 	sectionNoCopy = words{ // why there is none
-		"## 运行命令\n除了用户的权限规则放行的命令，这里什么也不能运行，因为做不了一次性的副本：%s。只能看文件，和对话里的输出。",
-		"## Running commands\nBesides what the user's permission rules allow, nothing can be run here, because no throw-away copy can be made: " +
-			"%s. Go by the files, and by the output in the conversation."}
+		"## 运行命令\n这里做不了一次性的副本（原因：%s），测试和例子不能运行；只读命令和用户规则放行的命令仍可单独运行。看文件，和对话里的输出。",
+		"## Running commands\nNo throw-away copy can be made here (cause: %s), so tests and examples can't be run; read-only commands, and those that the " +
+			"user's rules permit, still can, each on its own. Go by the files, and by the output in the conversation."}
 	sectionRequests     = words{"## 用户的要求（按时间顺序，原文）", "## The user's requests (in order, verbatim)"}
 	requestsUnconfirmed = words{
 		"会话记录无法读取，以下是提交过的要求：其中可能有用户撤回的，也可能缺少 Agent 工作时输入的。请与对话核对。",
@@ -295,7 +328,7 @@ var (
 	took            = words{"用时 %s", "%s"}
 	tokensUsed      = words{"token：新 %s，缓存 %s，输出 %s", "tokens: %s new, %s cached, %s out"}
 	builtinPrompt   = words{"内置的审查提示词", "the built-in prompt"}
-	promptChanged   = words{"（请求提交之后改动过：这次仍按提交时的内容审查，改动从用户的下一条提示起生效）",
+	promptChanged   = words{"（请求提交之后改动过：这次仍按提交时的内容审查，改动从用户的下一条消息起生效）",
 		" (changed since the request: this review still goes by what it said then; the change counts from the user's next prompt on)"}
 	cacheSplit = words{
 		"keep_cache 用处不大：本会话保留 Claude Code 的归属行（订阅按它计费），审查从缓存只能取到工具列表，取不到对话",

@@ -65,7 +65,7 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 		case ctx.Err() != nil:
 			err = context.Cause(ctx)
 		case err == nil:
-			err = errors.New("the reviewer ended without a result")
+			err = errNoResult
 		}
 		if err != nil && stderr != "" {
 			err = fmt.Errorf("%w: %s", err, stderr)
@@ -179,7 +179,7 @@ func (r *review) call(ctx context.Context, dir string, command []string, stream 
 	cmd.WaitDelay = pipePatience
 	lifeline, err := startGuarded(cmd)
 	if err != nil {
-		return "", fmt.Errorf("starting the reviewer: %w", err)
+		return "", fmt.Errorf("%s: %w", say(notStarted), err)
 	}
 	exited := make(chan error, 1)
 	running, ended := context.WithCancel(ctx)

@@ -94,7 +94,7 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	case !s.isWanted():
 		err = errSwitchedOff
 	case entry.Verdict == "" && request.question != nil:
-		err = fmt.Errorf("the reviewer gave no verdict: %s", cutMiddle(entry.Feedback, 500))
+		err = errors.New(say(noVerdict, cutMiddle(entry.Feedback, 500)))
 	case entry.Verdict == "":
 		entry.Verdict, entry.NoVerdict = verdictBlock, true
 	}
@@ -152,7 +152,7 @@ func (s *supervision) bind(entry *record, before, after judgedTree) {
 	entry.worktree = before.worktree
 	err := cmp.Or(before.err, after.err)
 	if entry.Changed = err == nil && before.Tree != after.Tree; entry.Changed {
-		err = errors.New("files changed during the review")
+		err = errChanged
 	}
 	if err != nil {
 		entry.Unbound = oneLine(err.Error())
@@ -164,7 +164,7 @@ func (s *supervision) bind(entry *record, before, after judgedTree) {
 // model and environment, and the copy that it can run commands in.
 func (s *supervision) planReview(ctx context.Context, config *config, in *instructions, request reviewRequest) (*review, error) {
 	if olderThan(request.version, oldestClaude) {
-		return nil, fmt.Errorf("version %s of Claude Code is older than %s: %s", request.version, oldestClaude, installClaude)
+		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, installClaude))
 	}
 	env, err := s.environment(config)
 	if err != nil {
@@ -229,7 +229,7 @@ func (s *supervision) environment(config *config) ([]string, error) {
 // offerCopy lets the reviewer run commands in a throw-away copy, if one can be made and holds; the request says so,
 // or why not.
 func (s *supervision) offerCopy(ctx context.Context, r *review) {
-	err := errors.New("supervisor.try is false in ccc.json")
+	var err error = errTryOff
 	if r.config.Try {
 		r.request.unchangeable, err = tryProbe(ctx, r.dirs[0], r.env)
 	}
@@ -264,11 +264,6 @@ func (s *supervision) keepInstructions() {
 	s.warn("keeping the reviewer's prompt", s.session.keepInstructions(in))
 }
 
-var (
-	errSwitchedOff = errors.New("supervision was switched off during the review")
-	errToldToEnd   = errors.New("it was interrupted, by Esc or because Claude Code ended")
-)
-
 // endingTime is how long before Claude Code would end the hook the review is given up: the guard takes up to a
 // second, and what a killed guard left in its pipes up to pipePatience.
 const endingTime = 5 * time.Second
@@ -280,11 +275,10 @@ func (s *supervision) patience(config *config, event string) (timeout time.Durat
 	text, _ := readUserFile(s.dirs.settingsFile()) // without one there is no timeout
 	installed := installedTimeout(text, s.dirs.hookPath(), event)
 	if !inSession() || installed == 0 || timeout+endingTime <= installed {
-		return timeout, fmt.Errorf("the reviewer gave no verdict within %s", timeout)
+		return timeout, errors.New(say(noVerdictIn, timeout))
 	}
 	ended := max(installed-endingTime, time.Second)
-	return ended, fmt.Errorf("the reviewer gave no verdict within %s: Claude Code ends the hook after %s, as settings.json says; ccc --supervisor makes that fit timeout_seconds, %d",
-		ended, installed, config.Supervisor.TimeoutSeconds)
+	return ended, errors.New(say(noVerdictInHook, ended, installed, config.Supervisor.TimeoutSeconds))
 }
 
 // untilEnded returns a context that ends after timeout, when ccc is told to end, or when the session is switched

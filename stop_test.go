@@ -21,8 +21,8 @@ func TestShown(t *testing.T) {
 	}{
 		{"approved", "", allows(""), "审查 1/8 通过 · "},
 		{"left_to_the_user", "", allows("rotate the key"), "审查者留给你的话：rotate the key"},
-		{"failed", "", fails("API Error: 529"), "审查失败，Agent 的工作未经审查：the reviewer failed"},
-		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 本请求的审查次数已用完（8 次），这次停下未经审查；你的下一条提示重新计数（日志: `},
+		{"failed", "", fails("API Error: 529"), "这次没能完成审查，Agent 的工作没有检查过。原因：审查者报错：API Error: 529\\n发“继续”"},
+		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 本请求的 8 次审查已用完，Agent 这次停下没有再审。你再发消息会重新计数。"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -52,6 +52,21 @@ func TestShown(t *testing.T) {
 	}
 }
 
+// At the limit the user reads what is still open.
+func TestShownAtLimit(t *testing.T) {
+	t.Parallel()
+	box := newHookBox(t)
+	box.inSession()
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+	box.reviews(blocks("two tests fail"))
+	box.submit("fix it")
+	box.stop("")
+	const want = `{"systemMessage":"[SUPERVISOR] 本请求的 1 次审查已用完，Agent 这次停下没有再审。你再发消息会重新计数。\n上次的反馈还没有解决：two tests fail"}` + "\n"
+	if got := box.stop(""); got.stdout != want {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // The first prompt's answer says what the session has.
 func TestIntroduced(t *testing.T) {
 	box := newHookBox(t)
@@ -64,6 +79,13 @@ func TestIntroduced(t *testing.T) {
 	}
 	if got := box.submit("more"); got.stdout != "" {
 		t.Errorf("said again: %+v", got)
+	}
+	// Another client has not said it: a session that is resumed.
+	err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).update(func(s *sessionState) { s.Client = "1-1" })
+	for _, told := range []string{want, ""} {
+		if got := box.submit("and on"); err != nil || got.stdout != told {
+			t.Errorf("in another client: %v, %+v, want %q", err, got, told)
+		}
 	}
 }
 

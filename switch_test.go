@@ -211,7 +211,7 @@ func TestSwitchLimit(t *testing.T) {
 				t.Errorf("the last review: %+v", got)
 			}
 			if got := box.stop(""); strings.Contains(got.stdout, "block") || !strings.Contains(got.stderr, "上限 "+test.limit+"/"+test.limit) ||
-				test.session != strings.Contains(got.stdout, "（"+test.limit+" 次）") {
+				test.session != strings.Contains(got.stdout, "本请求的 "+test.limit+" 次审查已用完") {
 				t.Errorf("behind it: %+v", got)
 			}
 		})
@@ -252,7 +252,7 @@ func TestHookTellsOnce(t *testing.T) {
 				}
 			}
 			first, second := box.submit("and now?"), box.submit("and now?")
-			if first.code != 0 || first.stderr != "" || !strings.HasPrefix(first.stdout, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(first.stdout, want) || !strings.Contains(first.stdout, "hook-invocation.log") {
+			if first.code != 0 || first.stderr != "" || !strings.HasPrefix(first.stdout, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(first.stdout, want) {
 				t.Errorf("first answer %+v", first)
 			}
 			if second.stdout != "" || !strings.Contains(box.read(statePath), `"count":0`) {

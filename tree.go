@@ -9,7 +9,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -66,9 +65,9 @@ tree=$(git write-tree) && echo "tree $tree"
 func takeTree(ctx context.Context, self, dir string, env []string) (w worktree, err error) {
 	w.Top, w.Repo = gitTree(dir)
 	if w.Top == "" {
-		return worktree{}, errors.New("there is no git repository")
+		return worktree{}, errNoGit
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, treePatience, fmt.Errorf("git took longer than %v", treePatience))
+	ctx, cancel := context.WithTimeoutCause(ctx, treePatience, errors.New(say(gitTooSlow, treePatience)))
 	defer cancel()
 	out, err := w.script(ctx, env, self, trySubcommand, "--timeout", treePatience.String(), "sh", "-c", treeScript, "sh", "")
 	if f := (failure{}); errors.As(err, &f) && f.code == tryImpossible {
@@ -152,7 +151,7 @@ func (r *reviewRound) settle() {
 	}
 	r.Verdict = verdictReviewing
 	if time.Now().After(r.Deadline) || isVisible(r.Process) && !isRunning(r.Process) {
-		r.Verdict, r.Error = verdictFailed, "ccc was killed during the review"
+		r.Verdict, r.Error = verdictFailed, errKilled.Error()
 	}
 }
 

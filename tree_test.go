@@ -143,7 +143,7 @@ func TestTreeNone(t *testing.T) {
 		ctx          context.Context
 		env          []string
 	}{
-		{"true", "there is no git repository", context.Background(), nil},
+		{"true", errNoGit.zh, context.Background(), nil},
 		{begin + "git update-index --assume-unchanged a", "assume-unchanged", context.Background(), nil},
 		{begin + "git update-index --skip-worktree a", "skip-worktree", context.Background(), nil},
 		{begin + "git clone -q . sub; echo c >sub/c", "changes of its own", context.Background(), nil},

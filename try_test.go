@@ -254,7 +254,7 @@ func TestTrySwitchedOff(t *testing.T) {
 	box := newHookBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
 	box.stop("")
-	box.expectNoCopy(t, "supervisor.try is false in ccc.json")
+	box.expectNoCopy(t, errTryOff.zh)
 	if env := box.read("../fake/reviewer-1/env"); strings.Contains(env, tryVariable) {
 		t.Error("the reviewer has " + tryVariable)
 	}

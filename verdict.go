@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -55,10 +56,10 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	}
 	switch {
 	case r.malformed != nil:
-		return "", "", fmt.Errorf("the reviewer's result is malformed: %w", r.malformed)
+		return "", "", fmt.Errorf("%s: %w", say(malformed), r.malformed)
 	case r.IsError || kind != "":
 		said := strings.Join(append([]string{text}, textsIn(r.Errors)...), " ")
-		return "", "", fmt.Errorf("the reviewer failed%s: %s", kind, cutMiddle(strings.TrimSpace(said), 500))
+		return "", "", errors.New(say(reviewerFailed, kind, cutMiddle(strings.TrimSpace(said), 500)))
 	case isObject(r.StructuredOutput):
 		decided, feedback, _ = readVerdict(r.StructuredOutput, true)
 	case isObject(r.Result):
