@@ -24,22 +24,7 @@ import (
 //go:embed testdata/claude testdata/demo
 var demoFiles embed.FS
 
-const demoTask = "Write slug.sh, which turns a title into a URL slug. Add a test and run it."
-
 const demoSession = "0dec0de0-0000-4000-8000-000000000001"
-
-const demoIntroduction = `This is a supervised session from launch to approval, as ccc log -f tells it.
-Claude Code is played by a stand-in, so it needs no network and no key; all the
-rest is the real ccc, in a temporary home.
-
-  $ ccc --supervisor -p %q
-
-`
-
-const demoEnd = `
-The agent said it was done, the reviewer looked, and the agent had to go on until
-it was. Nothing is left of this demo. In a project of yours: ccc --supervisor
-`
 
 // demo is ccc demo. However it ends, it leaves nothing behind.
 func demo(_ *call, d dirs) (err error) {
@@ -52,18 +37,25 @@ func demo(_ *call, d dirs) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	lang = english
-	if err := prepareDemo(dir, d.self); err != nil {
+	setLanguage(d)
+	screen := newScreen(os.Stdout)
+	screen.block("", say(demoIntroduction))
+	fmt.Fprintf(screen, "\n  $ ccc --supervisor -p %q\n\n", say(demoTask))
+	if err := errors.Join(screen.Flush(), prepareDemo(dir, d.self)); err != nil {
 		return err
 	}
-	if _, err := fmt.Printf(demoIntroduction, demoTask); err != nil {
+	session := stateDir(filepath.Join(dir, "home/.claude/ccc")).session(demoSession)
+	if err := playDemo(ctx, dir, &story{screen: screen, session: session}); err != nil {
 		return err
 	}
-	if err := playDemo(ctx, dir); err != nil {
-		return err
+	past, err := session.readHistory()
+	fmt.Fprintln(screen)
+	for _, round := range past.Rounds {
+		screen.block("  ", "[SUPERVISOR] "+round.receipt())
 	}
-	_, err = fmt.Print(demoEnd)
-	return err
+	fmt.Fprintln(screen)
+	screen.block("", say(demoEnd))
+	return errors.Join(err, screen.Flush())
 }
 
 // prepareDemo writes what the session needs into dir, a copy of the ccc self too: what `go run` builds may be run, but
@@ -80,9 +72,9 @@ func prepareDemo(dir, self string) error {
 }
 
 // playDemo runs the session in dir and tells it until it has ended. Nothing of it runs any more when it returns.
-func playDemo(ctx context.Context, dir string) error {
+func playDemo(ctx context.Context, dir string, s *story) error {
 	complaints := &tail{limit: 2000}
-	cmd := exec.Command(filepath.Join(dir, "ccc"), "--supervisor", "-p", demoTask)
+	cmd := exec.Command(filepath.Join(dir, "ccc"), "--supervisor", "-p", say(demoTask))
 	cmd.Dir, cmd.Env = filepath.Join(dir, "project"), demoEnv(os.Environ(), dir)
 	cmd.Stderr = complaints
 	cmd.WaitDelay = pipePatience
@@ -93,11 +85,10 @@ func playDemo(ctx context.Context, dir string) error {
 	telling, ended := context.WithCancel(ctx)
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait(); ended() }()
-	page := story{screen: newScreen(os.Stdout), session: stateDir(filepath.Join(dir, "home/.claude/ccc")).session("")}
-	only := page.of(demoSession)
+	only := s.of(demoSession)
 	only.title("")
 	only.tellSoFar(0)
-	told := page.tellOn(telling, []*story{only}, func() []string { return nil })
+	told := s.tellOn(telling, []*story{only}, func() []string { return nil })
 	lifeline.Close() // if the session still runs, it ends now
 	exit := <-exited
 	switch {
@@ -120,7 +111,7 @@ func demoEnv(env []string, dir string) []string {
 	home := filepath.Join(dir, "home")
 	for name, value := range map[string]string{
 		"HOME": home, "TMPDIR": dir, claudeDirVariable: filepath.Join(home, ".claude"), claudeVariable: filepath.Join(dir, "testdata", "claude"),
-		"FAKE_CLAUDE_DIR": filepath.Join(dir, "testdata", "demo"), "FAKE_CLAUDE_SESSION": demoSession,
+		"FAKE_CLAUDE_DIR": filepath.Join(dir, "testdata", "demo", lang), "FAKE_CLAUDE_SESSION": demoSession,
 	} {
 		env = setEnv(env, name, value)
 	}

@@ -47,20 +47,37 @@ func TestDemo(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	rest := got.stdout
-	for _, want := range []string{demoTask, "under way...", "Bash(ls)", "there is no test", "Review 1/10 sent back", "Write slug_test.sh",
-		"under way...", "Bash(sh slug_test.sh)", "it passes: ok, 3 titles.", "Review 2/10 approved", "ccc --supervisor"} {
+	for _, want := range []string{demoTask.zh, "审查进行中", "用户自己的例子", "审查 1/10 退回", "审查 2/10 通过", "[SUPERVISOR] 审查 1/10 退回", "[SUPERVISOR] 审查 2/10 通过", "ccc --supervisor"} {
 		_, after, found := strings.Cut(rest, want)
 		if !found {
 			t.Fatalf("it lacks %q, or not in this order:\n%s", want, got.stdout)
 		}
 		rest = after
 	}
-	expectWidth(t, strings.ReplaceAll(got.stdout, demoTask, ""), 81)
+	for _, words := range []string{demoIntroduction.zh, demoEnd.zh} {
+		if !strings.Contains(strings.Join(strings.Fields(got.stdout), ""), strings.Join(strings.Fields(words), "")) {
+			t.Errorf("it lacks %s", words)
+		}
+	}
+	expectWidth(t, strings.ReplaceAll(got.stdout, demoTask.zh, ""), 81)
 	if left := box.demoLeft(); len(left) != 0 {
 		t.Errorf("left %q", left)
 	}
 	if entries, _ := os.ReadDir(box.work); len(entries) != 1 {
 		t.Errorf("in the working directory: %v", entries)
+	}
+	needCopy(t, box)
+	for _, ran := range []string{"c-go → 退出码 1", "-c-go-", "sh slug_test.sh → 退出码 0"} {
+		if !strings.Contains(strings.Join(strings.Fields(got.stdout), " "), ran) {
+			t.Errorf("it lacks %q:\n%s", ran, got.stdout)
+		}
+	}
+	box.write(".claude/ccc.json", 0o600, `{"language":"en"}`)
+	box.vars = append(box.vars, "COLUMNS=60", "CCC_CONFIG_DIR=", "CLAUDE_CONFIG_DIR=")
+	got = box.run(90*time.Second, "", "ccc", "demo")
+	expectWidth(t, strings.ReplaceAll(got.stdout, demoTask.en, ""), 61)
+	if got.code != 0 || !strings.Contains(got.stdout, "Review 2/10 approved") || chineseIn(got.stdout) != "" {
+		t.Errorf("in English: %+v", got)
 	}
 }
 
@@ -81,7 +98,7 @@ func TestDemoEndedEarly(t *testing.T) {
 		}
 		write.Close()
 		buffer := make([]byte, 4096)
-		for !strings.Contains(stdout.String(), "under way...") { // in the middle of the first review
+		for !strings.Contains(stdout.String(), "审查进行中") { // in the middle of the first review
 			n, err := read.Read(buffer)
 			if err != nil {
 				t.Fatal(err)
@@ -96,9 +113,9 @@ func TestDemoEndedEarly(t *testing.T) {
 		}
 	}
 	for _, test := range []struct{ name, vars, command, stdout, stderr string }{
-		{"closed_pipe", "", "{ ccc demo; echo $? >&2; } | head -n 1", "This is a supervised session", "broken pipe\n1\n"},
+		{"closed_pipe", "", "{ ccc demo; echo $? >&2; } | head -n 1", "下面是一次受监督的会话", "broken pipe\n1\n"},
 		// Without awk, mkdir and all the rest the stand-in can't play.
-		{"session_fails", "PATH=$PATH_OF_CCC", "ccc demo", "This is a supervised session", "ccc: the session ended early"},
+		{"session_fails", "PATH=$PATH_OF_CCC", "ccc demo", "下面是一次受监督的会话", "ccc: the session ended early"},
 		{"no_temporary_directory", "TMPDIR=/no/such/directory", "ccc demo", "", "/no/such/directory"},
 	} {
 		box := newFakeBox(t)

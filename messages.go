@@ -1,7 +1,7 @@
 package main
 
 // Every text of ccc's for people, the agent and the reviewer, in the languages that it speaks. Errors, warnings, --help,
-// doctor, uninstall and demo are English in every language, and so are records that programs read.
+// doctor and uninstall are English in every language, and so are records that programs read.
 
 import (
 	"cmp"
@@ -354,6 +354,18 @@ var (
 	leadFeedback = words{"反馈 ", "feedback "}
 	leadReason   = words{"原因 ", "reason   "}
 	leadForUser  = words{"留言 ", "for you  "}
+)
+
+// ccc demo.
+var (
+	demoTask = words{"写 slug.sh，把标题变成 URL slug：' C++ & Go! ' 得到 c-go。再写一个测试并运行。",
+		"Write slug.sh, which turns a title into a URL slug: ' C++ & Go! ' gives c-go. Add a test and run it."}
+	demoIntroduction = words{"下面是一次受监督的会话，从启动到通过，像 ccc log -f 那样展示，大约五秒。Claude Code 和审查者的话由替身扮演，不需要网络和密钥；其余都是真正的 ccc，在临时的 HOME 里。",
+		"This is a supervised session from launch to approval, as ccc log -f tells it; it takes about five seconds. Claude Code and the " +
+			"reviewer's words are played by a stand-in, so it needs no network and no key; all the rest is the real ccc, in a temporary home."}
+	demoEnd = words{"上面 [SUPERVISOR] 开头的是凭据，会话里每次审查之后都会显示：Agent 说做完了，审查者在项目的副本里运行用户的例子，Agent 改到它通过为止。演示没有留下任何东西。在你的项目里：ccc --supervisor",
+		"What begins with [SUPERVISOR] are the receipts that a session shows: the agent said it was done, the reviewer ran the user's example in a copy of " +
+			"the project, and the agent had to go on until it passed. Nothing is left of this demo. In a project of yours: ccc --supervisor"}
 )
 
 // ccc review.
