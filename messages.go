@@ -196,8 +196,6 @@ var (
 	guardKilled    = words{"看护审查者的进程被强行结束", "the guard of the reviewer was killed"}
 	reviewerFailed = words{"审查者报错%s：%s", "the reviewer failed%s: %s"} // kind or nothing, what it said
 	malformed      = words{"审查者的结果格式有误", "the reviewer's result is malformed"}
-	notRegular     = words{"%s 不是普通文件", "%s is not a regular file"}
-	tooLarge       = words{"%s 超过 %d KiB，请缩短", "%s is larger than %d KiB; shorten it"}
 )
 
 // The hook's progress, in whole lines.

@@ -31,9 +31,9 @@ func supervisorPrompt(project, cccDir string) (*instructions, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err == nil && !info.Mode().IsRegular():
-			err = errors.New(say(notRegular, path))
+			err = fmt.Errorf("%s is not a regular file", path)
 		case err == nil && info.Size() > supervisorPromptLimit:
-			err = errors.New(say(tooLarge, path, supervisorPromptLimit>>10))
+			err = fmt.Errorf("%s is larger than %d KiB; shorten it", path, supervisorPromptLimit>>10)
 		}
 		var text []byte
 		if err == nil {

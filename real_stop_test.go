@@ -211,9 +211,9 @@ func TestRealClientInterrupted(t *testing.T) {
 			for deadline := time.Now().Add(40 * time.Second); syscall.Kill(hook, 0) == nil && time.Now().Before(deadline); {
 				time.Sleep(10 * time.Millisecond)
 			}
-		}, "no verdict within 20s"},
+		}, "在 20s 内没有给出判定"},
 		"sigkill":      {func(_ *sandbox, hook int) { syscall.Kill(hook, syscall.SIGKILL) }, ""},
-		"switched_off": {func(box *sandbox, _ int) { box.run(10*time.Second, "", "ccc", "supervisor-mode", "off") }, "switched off during the review"},
+		"switched_off": {func(box *sandbox, _ int) { box.run(10*time.Second, "", "ccc", "supervisor-mode", "off") }, errSwitchedOff.Error()},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -335,14 +335,14 @@ func TestRealClientShown(t *testing.T) {
 		tty.waitFor("本会话受监督：每个请求最多审查 1 次。实时查看: ccc log -f", 90*time.Second)
 		tty.waitFor("rotate the key yourself", 90*time.Second)
 		tty.prompt("second request")
-		tty.waitFor("审查失败", 90*time.Second)
+		tty.waitFor("这次没能完成审查", 90*time.Second)
 		tty.waitFor("the key is gone", 90*time.Second)
 		tty.prompt("third request")
-		tty.waitFor("审查次数已用完", 90*time.Second)
+		tty.waitFor("审查已用完", 90*time.Second)
 		tty.prompt("fourth request")
 		tty.waitFor("and push it", 90*time.Second)
 		screen := unspaced(tty.screen())
-		for _, once := range []string{"上一次审查失败", "上一个请求的审查次数", "本会话受监督"} {
+		for _, once := range []string{"上一次没能完成审查", "上一个请求的审查次数", "本会话受监督"} {
 			if strings.Count(screen, once) > 1 || once != "本会话受监督" && strings.Contains(screen, once) {
 				t.Errorf("told twice:\n%s", screen)
 			}

@@ -474,7 +474,7 @@ func TestHookWillVanish(t *testing.T) {
 	if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "go install") || len(box.files()) != 0 {
 		t.Errorf("%+v, files %v", got, box.files())
 	}
-	if got := box.run(90*time.Second, "", program, "demo"); got.code != 0 || !strings.Contains(got.stdout, "Review 2/10 approved") {
+	if got := box.run(90*time.Second, "", program, "demo"); got.code != 0 || !strings.Contains(got.stdout, "审查 2/10 通过") {
 		t.Errorf("the demo: %+v", got)
 	}
 	if got := box.run(30*time.Second, "", program, "-p", "hi"); got.code != 0 {

@@ -260,7 +260,7 @@ func TestReviewOfOldClient(t *testing.T) {
 	box := newHookBox(t)
 	lines := userLine("1", "", "fix it") + "\n" + agentLine("2", "1", "done")
 	got := box.stop(box.transcript(strings.Split(strings.ReplaceAll(lines, "2.1.329", "2.1.119"), "\n")...))
-	if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "2.1.119 of Claude Code is older than 2.1.120: npm install -g") || box.read("../fake/reviewer-1/args") != "" {
+	if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "Claude Code 2.1.119 太旧，至少要 2.1.120：npm install -g") || box.read("../fake/reviewer-1/args") != "" {
 		t.Errorf("%+v", got)
 	}
 }

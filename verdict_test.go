@@ -164,8 +164,8 @@ func TestVerdict(t *testing.T) {
 
 func TestVerdictErrorNamesCause(t *testing.T) {
 	for line, want := range map[string]string{
-		`{"subtype":"error_during_execution","errors":["no conversation","at all"]}`: "the reviewer failed (error_during_execution): no conversation at all",
-		`{"subtype":"success","is_error":true,"result":"API Error: 401"}`:            "the reviewer failed: API Error: 401",
+		`{"subtype":"error_during_execution","errors":["no conversation","at all"]}`: "审查者报错 (error_during_execution)：no conversation at all",
+		`{"subtype":"success","is_error":true,"result":"API Error: 401"}`:            "审查者报错：API Error: 401",
 	} {
 		if _, _, err := parseResult([]byte(line)).judge(); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", line, err, want)
