@@ -23,7 +23,7 @@ func TestFaultStateDirectoryInPlace(t *testing.T) {
 	box.write(statePath+"/x", 0o600, "")
 	for _, event := range []string{box.event(eventPreToolUse, asked), box.event(eventStop, `"stop_hook_active":"no"`)} {
 		got := box.hook(event)
-		if got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-1/args") != "" || !strings.Contains(got.stderr, "only the first stop is reviewed") {
+		if got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-1/args") != "" || !strings.Contains(got.stderr, errNoCount.Error()) {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -157,7 +157,7 @@ func TestFaultReviewer(t *testing.T) {
 	const result = `printf '%s\n' '{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"not yet\"}"}'`
 	tests := []struct{ name, script, stdout, stderr string }{
 		{"exits_before_output", "exit 1", "", "exit status 1"},
-		{"exits_without_output", "exit 0", "", "without a result"},
+		{"exits_without_output", "exit 0", "", errNoResult.Error()},
 		{"dies_in_mid_line", `printf '{"type":"result","subtype":"succ'; kill -9 $$`, "", "dropped a line"},
 		{"never_reads_stdin", result, blockNotYet, ""},
 		{"no_last_newline", `printf %s "$(` + result + `)"`, blockNotYet, ""},
