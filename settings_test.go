@@ -1005,11 +1005,6 @@ func TestUninstallPurgeLocked(t *testing.T) {
 	}
 }
 
-// mutedIn returns the muting keys that are true in text, a settings.json.
-func mutedIn(text string) []string {
-	return sourceOf("", "", []byte(text), nil).muting()
-}
-
 // Launches that would run no hooks are refused before anything is written; what only looks like one is not.
 func TestHookless(t *testing.T) {
 	t.Parallel()

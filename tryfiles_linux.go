@@ -341,7 +341,9 @@ func (b *copyBuilder) showEntry(path string) {
 // copied can't be read.
 func (b *copyBuilder) showFile(path string, info os.FileInfo) {
 	source, unreadable := os.Open(path)
-	defer source.Close()
+	if unreadable == nil {
+		defer source.Close()
+	}
 	var target *os.File
 	err := b.within(func() (err error) {
 		_ = os.Remove(path) // what it is mounted over
