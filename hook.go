@@ -250,7 +250,7 @@ func (h *hook) cutFeedback(feedback string) string {
 func (h *hook) command(operand string, supervised bool) any {
 	switch {
 	case operand == "":
-		return blocked(say(modeIs, modeWord(supervised)))
+		return blocked(say(modeIs, say(modeNames[modeWord(supervised)])))
 	case nearMode(operand):
 		return blocked(say(modeUnclear, operand))
 	}

@@ -161,7 +161,8 @@ var (
 	defaultFeedback = words{"请继续完成任务", "Please go on until the task is done."}
 	feedbackCut     = words{"……（反馈过长，全文见 %s）", "... (too long; the whole feedback is in %s)"}
 	// /supervisor.
-	modeIs = words{"监督：%s（/supervisor on 打开，/supervisor off 关闭）",
+	modeNames = map[string]words{"on": {"已打开", "on"}, "off": {"已关闭", "off"}}
+	modeIs    = words{"监督：%s（/supervisor on 打开，/supervisor off 关闭）",
 		"Supervisor mode: %s (/supervisor on and /supervisor off switch it)"}
 	modeUnclear = words{
 		"不明白“/supervisor %s”。可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor（显示当前状态）、/supervisor 加上任务内容",
@@ -185,9 +186,16 @@ var (
 	errNoCount     = cause{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
 	errNoGit       = cause{"这里没有 git 仓库", "there is no git repository"}
 	errChanged     = cause{"审查期间文件有改动", "files changed during the review"}
-	gitTooSlow     = words{"git 用时超过 %v", "git took longer than %v"}
-	noVerdict      = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
-	noVerdictIn    = words{"审查者在 %s 内没有给出判定（时限是 ccc.json 的 supervisor.timeout_seconds）", // duration
+	treeCauses     = []words{ // in the order in which treeScript takes them
+		{"配置了 git filter，而这里做不了运行它的副本", "a filter is configured, and no copy can be made to run it in"},
+		{"有文件标记为 assume-unchanged 或 skip-worktree", "files are marked assume-unchanged or skip-worktree"},
+		{"里面的一个仓库，路径要 git 转义", "a repository inside it has a name that git quotes"},
+		{"git 的工作树是另一个目录", "git's working tree is another directory"},
+		{"里面的一个仓库有自己的改动", "a repository inside it has changes of its own"},
+	}
+	gitTooSlow  = words{"git 用时超过 %v", "git took longer than %v"}
+	noVerdict   = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
+	noVerdictIn = words{"审查者在 %s 内没有给出判定（时限是 ccc.json 的 supervisor.timeout_seconds）", // duration
 		"the reviewer gave no verdict within %s (supervisor.timeout_seconds in ccc.json)"}
 	noVerdictInHook = words{"审查者在 %s 内没有给出判定：settings.json 规定 hook 最多运行 %s；运行一次 ccc --supervisor 会按 timeout_seconds（%d）更新它",
 		"the reviewer gave no verdict within %s: Claude Code ends the hook after %s, as settings.json says; ccc --supervisor makes that fit timeout_seconds, %d"}
@@ -329,7 +337,7 @@ var (
 	promptChanged   = words{"（请求提交之后改动过：这次仍按提交时的内容审查，改动从用户的下一条消息起生效）",
 		" (changed since the request: this review still goes by what it said then; the change counts from the user's next prompt on)"}
 	cacheSplit = words{
-		"keep_cache 用处不大：本会话保留 Claude Code 的归属行（订阅按它计费），审查从缓存只能取到工具列表，取不到对话",
+		"keep_cache 用处不大：本会话保留 Claude Code 系统提示词开头的计费标记行（订阅按它计费），审查从缓存只能取到工具列表，取不到对话",
 		"keep_cache gains little: this session keeps Claude Code's attribution line, by which a subscription is billed, " +
 			"so a review finds only the list of tools in the cache, and nothing of the conversation"}
 	reviewUnderWay    = words{"%s 进行中……", "%s under way..."} // title of the review

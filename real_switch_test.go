@@ -45,7 +45,7 @@ func TestRealClientSwitched(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		submit("more", "answer 3", 1)
-		submit("/supervisor", "监督：off", 1)
+		submit("/supervisor", "监督：已关闭", 1)
 		empty := func(shown string) {
 			tty.prompt("/clear")
 			tty.waitUntil("an empty conversation", 60*time.Second, func(screen string) bool { return !strings.Contains(screen, shown) })

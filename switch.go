@@ -16,8 +16,11 @@ func slashCommand(prompt string) (operand string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "/supervisor")
 	operand = strings.TrimSpace(rest)
 	ok = ok && (rest == "" || operand != rest)
-	if mode := strings.ToLower(operand); mode == "on" || mode == "off" {
-		operand = mode
+	switch mode := strings.ToLower(operand); mode {
+	case "on", "打开":
+		operand = "on"
+	case "off", "关闭":
+		operand = "off"
 	}
 	return operand, ok
 }

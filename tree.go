@@ -25,24 +25,24 @@ const treePatience = 5 * time.Second
 
 // treeScript prints head and tree of the working tree that it stands in. It works on an index of its own beside the
 // repository's: a copy with the same time, by which git tells what may have changed since. $1 is empty in a throw-away
-// copy. Outside one it is a directory for objects, and filters, which can do anything, are not run.
+// copy. Outside one it is a directory for objects, and filters, which can do anything, are not run. The others are treeCauses.
 const treeScript = `
 git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.splitIndex=false -c core.quotePath=false "$@"; }
 fail() { echo "$*" >&2; exit 1; }
+own=$1 outside=$1 filter=$2 hidden=$3 quoted=$4 elsewhere=$5 inner=$6
 look() { # refuses a repository where changes could hide, or filters would run
-	[ -n "$outside" ] && git config --get-regexp '^filter\..*\.(clean|process)$' >/dev/null && fail "a filter is configured, and no copy can be made to run it in"
-	git ls-files -v | grep -q '^[a-zS]' && fail "files are marked assume-unchanged or skip-worktree"
+	[ -n "$outside" ] && git config --get-regexp '^filter\..*\.(clean|process)$' >/dev/null && fail "$filter"
+	git ls-files -v | grep -q '^[a-zS]' && fail "$hidden"
 	:
 }
 links() { # looks into the repositories inside this one
 	git ls-files -s | grep '^160000 ' | cut -f2- | while IFS= read -r path; do
-		case $path in \"*) fail "a repository inside it has a name that git quotes" ;; esac
+		case $path in \"*) fail "$quoted" ;; esac
 		[ ! -e "$path/.git" ] || (unset GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES; cd "$path" && look && links) || exit 1
 	done
 }
 git rev-parse --git-dir >/dev/null || exit
-[ "$(git rev-parse --is-inside-work-tree --show-prefix)" = true ] || fail "git's working tree is another directory"
-own=$1 outside=$1
+[ "$(git rev-parse --is-inside-work-tree --show-prefix)" = true ] || fail "$elsewhere"
 look
 if [ -n "$own" ]; then
 	GIT_ALTERNATE_OBJECT_DIRECTORIES=$(git rev-parse --git-path objects) && export GIT_ALTERNATE_OBJECT_DIRECTORIES || exit
@@ -55,7 +55,7 @@ export GIT_INDEX_FILE="$own/index" GIT_OPTIONAL_LOCKS=0
 links || exit # git add looks into those that it knows
 git add -A || exit
 links || exit
-git diff-files --quiet --ignore-submodules=none || fail "a repository inside it has changes of its own"
+git diff-files --quiet --ignore-submodules=none || fail "$inner"
 echo "head $(git rev-parse -q --verify HEAD)"
 tree=$(git write-tree) && echo "tree $tree"
 `
@@ -69,14 +69,18 @@ func takeTree(ctx context.Context, self, dir string, env []string) (w worktree, 
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, treePatience, errors.New(say(gitTooSlow, treePatience)))
 	defer cancel()
-	out, err := w.script(ctx, env, self, trySubcommand, "--timeout", treePatience.String(), "sh", "-c", treeScript, "sh", "")
+	causes := []string{}
+	for _, cause := range treeCauses {
+		causes = append(causes, say(cause))
+	}
+	out, err := w.script(ctx, env, append([]string{self, trySubcommand, "--timeout", treePatience.String(), "sh", "-c", treeScript, "sh", ""}, causes...)...)
 	if f := (failure{}); errors.As(err, &f) && f.code == tryImpossible {
 		own, mkErr := os.MkdirTemp("", "ccc-objects-")
 		if mkErr != nil {
 			return w, mkErr
 		}
 		defer os.RemoveAll(own)
-		out, err = w.script(ctx, env, "sh", "-c", treeScript, "sh", own)
+		out, err = w.script(ctx, env, append([]string{"sh", "-c", treeScript, "sh", own}, causes...)...)
 	}
 	if err != nil {
 		return w, err

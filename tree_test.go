@@ -146,13 +146,13 @@ func TestTreeNone(t *testing.T) {
 		{"true", errNoGit.zh, context.Background(), nil},
 		{begin + "git update-index --assume-unchanged a", "assume-unchanged", context.Background(), nil},
 		{begin + "git update-index --skip-worktree a", "skip-worktree", context.Background(), nil},
-		{begin + "git clone -q . sub; echo c >sub/c", "changes of its own", context.Background(), nil},
+		{begin + "git clone -q . sub; echo c >sub/c", "有自己的改动", context.Background(), nil},
 		{begin + "git config filter.slow.clean 'sleep 60; cat'; echo '* filter=slow' >.gitattributes; echo b >b", "too late", late, nil},
-		{begin + "git config filter.x.clean cat", "no copy can be made", context.Background(), []string{"HOME="}},
+		{begin + "git config filter.x.clean cat", "做不了运行它的副本", context.Background(), []string{"HOME="}},
 		// Git must not look into a submodule where it can't see, nor run its filters outside of a copy, nor into another directory.
 		{sub + "git update-index --assume-unchanged a; echo b >a", "assume-unchanged", context.Background(), nil},
-		{sub + "git config filter.x.clean 'touch '$PWD/ran; echo '* filter=x' >.gitattributes; sleep 1; touch a", "no copy can be made", context.Background(), []string{"HOME="}},
-		{begin + "mkdir q; git config core.worktree ../q; echo b >q/b", "another directory", context.Background(), nil},
+		{sub + "git config filter.x.clean 'touch '$PWD/ran; echo '* filter=x' >.gitattributes; sleep 1; touch a", "做不了运行它的副本", context.Background(), []string{"HOME="}},
+		{begin + "mkdir q; git config core.worktree ../q; echo b >q/b", "另一个目录", context.Background(), nil},
 		{begin + "echo broken >.git/HEAD", "not a git repository", context.Background(), nil},
 	} {
 		dir := t.TempDir()
