@@ -339,10 +339,11 @@ func TestStatusReviewing(t *testing.T) {
 	expect := func(doing string) {
 		t.Helper()
 		line := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "ccc", "statusline").stdout
-		if want := regexp.MustCompile("^reviewing 2/10 · 1[2-9]s" + regexp.QuoteMeta(doing) + "\n$"); !want.MatchString(line) {
+		want := `reviewing 2/10 · \d\ds` + regexp.QuoteMeta(doing) + "\n"
+		if !regexp.MustCompile("^" + want + "$").MatchString(line) {
 			t.Errorf("statusline %q, want %s", line, want)
 		}
-		if got := box.ccc("status"); !strings.Contains(got, "\n"+testSession[:8]+"  "+line) || !strings.Contains(got, "mend it …\n") {
+		if got := box.ccc("status"); !regexp.MustCompile("\n"+testSession[:8]+"  "+want).MatchString(got) || !strings.Contains(got, "mend it …\n") {
 			t.Errorf("status %s", got)
 		}
 		if got := box.ccc("status", "--json"); !strings.Contains(got, `"verdict":"reviewing",`) {
