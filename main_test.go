@@ -259,10 +259,14 @@ func TestVersionsListed(t *testing.T) {
 		if !strings.Contains(text, "\n| | "+strings.Join(versions, " | ")+" |\n") || strings.Contains(text, "✗") {
 			t.Errorf("%s: the table is not that of %q", page, versions)
 		}
-		for _, test := range realClientTests(t) {
+		tests := realClientTests(t)
+		for _, test := range tests {
 			if !strings.Contains(text, "\n| "+inWords(test)+" | ") {
 				t.Errorf("%s: the table lacks %q", page, inWords(test))
 			}
+		}
+		if rows := strings.Count(text, " ✓ |\n"); rows != len(tests) {
+			t.Errorf("%s: %d rows for %d tests", page, rows, len(tests))
 		}
 	}
 }
