@@ -123,13 +123,13 @@ func TestRealClientInheritedMark(t *testing.T) {
 // supervised too, until the session is switched off; a later launch counts more.
 func TestRealClientContinued(t *testing.T) {
 	forClients(t, func() script {
-		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "REVIEWED")}}
+		return script{agent: []apiReply{replyText("the agents own answer")}, reviewer: []apiReply{replyVerdict(true, "REVIEWED")}}
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		run := func(reviews int, command ...string) {
 			t.Helper()
 			got := box.run(60*time.Second, "", append(command, "-p", "go on")...)
 			agent := api.requests("agent")
-			if text := agent[len(agent)-1].text(); strings.Contains(text, "REVIEWED") || strings.Contains(text, "审查") || (reviews > 1) != strings.Contains(text, "the answer") {
+			if text := agent[len(agent)-1].text(); strings.Contains(text, "REVIEWED") || strings.Contains(text, "审查") || (reviews > 1) != strings.Contains(text, "the agents own answer") {
 				t.Errorf("%q: the agent's request is %s", command, text)
 			}
 			if n := box.reviewed(); n != reviews {
