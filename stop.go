@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 )
@@ -48,10 +47,10 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	s.begin(ctx, &entry, request)
 	before := s.takeTree(ctx, request.here)
 	r, err := s.planReview(ctx, config, in, request)
+	judged := before() // the state that the reviewer is going to see; git must not outlive the hook either
 	if err != nil {
 		return s.failed(entry, err)
 	}
-	judged := before() // the state that the reviewer is going to see
 	entry.NoCopy, entry.Way = r.request.noCopy, "own"
 	if r.config.KeepCache {
 		entry.Way = "cache"
@@ -65,8 +64,7 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	s.log("review started", "iteration", round(entry), "prompt_source", in.Source)
 	if entry.NoCopy != "" {
 		s.log("no copy to run commands in", "error", entry.NoCopy)
-	}
-	if entry.NoCopy == "" {
+	} else {
 		r.env = setEnv(r.env, tryVariable, filepath.Join(string(s.session.dir), s.session.id, entry.Review))
 	}
 	r.refused = func(tool string) {
@@ -144,7 +142,7 @@ func (s *supervision) takeTree(ctx context.Context, here string) func() judgedTr
 		w, err := takeTree(ctx, s.dirs.self, workingTree(s.project, here), os.Environ())
 		found <- judgedTree{w, err}
 	}()
-	return sync.OnceValue(func() judgedTree { return <-found })
+	return func() judgedTree { return <-found }
 }
 
 // bind notes in entry which state of the files the review speaks of, if that was the same before it and after.
