@@ -171,6 +171,8 @@ func (h *hook) request() reviewRequest {
 			prompts, r.lastFeedback = append(prompts, past.Prompt), ""
 		case past.Verdict == verdictBlock && past.Event != eventReview:
 			r.lastFeedback = past.Feedback
+		case past.Verdict == verdictAllow && past.Event == eventStop:
+			r.lastFeedback = "" // it is done
 		}
 	})
 	h.warn("reading the timeline", err)

@@ -399,6 +399,7 @@ var (
 	reportBefore    = words{"第 %d 次审查时：退出码 %d", "in review %d: exit code %d"}
 	reportOutput    = words{"输出的末尾", "the end of its output"}
 	reportSentBack  = words{"退回过什么", "What was sent back"}
+	reportFeedback  = words{"反馈", "The feedback"}
 	reportReason    = words{"原因", "Why there was no review"}
 	reportForUser   = words{"留给用户的话", "Left to the user"}
 	reportLeftOut   = words{"（太长，已省略）", "(left out: too long)"}

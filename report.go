@@ -123,7 +123,8 @@ func (a approval) requests() (texts []string) {
 	return texts
 }
 
-// approvals returns the bound approvals of the working trees of repo, newest first. Approved questions are none.
+// approvals returns the bound approvals of the working trees of repo, newest first. Approved questions are none. With an error
+// they are those of the sessions that could be read.
 func (d stateDir) approvals(repo string) (found []approval, err error) {
 	ids, err := d.sessions()
 	for _, id := range ids {
@@ -151,36 +152,36 @@ func findApproval(d dirs, rev string) (approval, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), treePatience)
 	defer cancel()
 	if w.Repo == "" {
-		return approval{}, failure{code: 2, err: errors.New("verdict: this directory is in no git repository")}
+		return approval{}, failure{code: 2, err: errors.New("this directory is in no git repository")}
 	}
 	tree, err := w.script(ctx, os.Environ(), "git", "rev-parse", "-q", "--verify", rev+"^{commit}^{tree}")
 	if err != nil && err.Error() != "exit status 1" { // which is all that git says of a commit that it does not know
-		return approval{}, failure{code: 2, err: fmt.Errorf("verdict: %w", err)}
+		return approval{}, failure{code: 2, err: err}
 	}
 	if err != nil || strings.Trim(rev[:min(1, len(rev))], "-^") == "" {
-		return approval{}, failure{code: 2, err: fmt.Errorf("verdict: no commit %q in this repository", rev)}
+		return approval{}, failure{code: 2, err: fmt.Errorf("no commit %q in this repository", rev)}
 	}
 	tree = strings.TrimSpace(tree)
 	found, err := stateDir(d.state).approvals(w.Repo)
-	if err != nil {
-		return approval{}, err
-	}
 	for _, a := range found {
 		if a.round.Tree == tree {
 			return a, nil
 		}
 	}
-	err = errors.New("verdict: no review approved the files of " + rev)
-	hint := "ccc forgets a session 30 days after its last review"
+	if err != nil { // the approval may stand in what can't be read
+		return approval{}, err
+	}
+	err = errors.New("no review approved the files of " + rev)
+	hint := ""
 	if len(found) > 0 {
 		newest := found[0]
 		hint = fmt.Sprintf("the newest approval in this repository is of tree %.12s (session %s, %s)", newest.round.Tree, newest.session, newest.round.Time.Local().Format(time.DateTime))
 		if paths, err := w.script(ctx, os.Environ(), "git", "diff", "--name-only", newest.round.Tree, tree); err == nil {
 			hint += "; these differ: " + clip(strings.Join(strings.Fields(paths), " "), 300)
 		}
-		hint += "; ccc forgets a session after 30 days"
+		hint += "; "
 	}
-	return approval{}, failure{code: 3, err: err, hint: hint}
+	return approval{}, failure{code: 3, err: err, hint: hint + "ccc forgets a session 30 days after its last review"}
 }
 
 // verdictOfCommit is ccc verdict --commit REV: it prints the session that was approved with exactly the commit's files.
@@ -231,7 +232,7 @@ func showReport(c *call, d dirs) (err error) {
 		a, err = findApproval(d, rev)
 	} else if a.session, err = sessionNamed(c, d); err == nil {
 		a.history, err = stateDir(d.state).session(a.session).readHistory()
-		a.round = lastOf(a.history.Rounds)
+		a.round = lastOf(slices.DeleteFunc(slices.Clone(a.history.Rounds), func(r reviewRound) bool { return r.Verdict == verdictReviewing }))
 	}
 	if err != nil {
 		return err
@@ -277,6 +278,9 @@ func newEvidence(a approval, redact func(string) string) evidence {
 		e.Requests = append(e.Requests, redact(request))
 	}
 	for _, r := range a.history.Rounds {
+		if r.Event == eventReview { // no agent heard of it
+			continue
+		}
 		if r.Time.Before(a.round.Time) && r.requests == a.round.requests {
 			e.Earlier = append(e.Earlier, redacted(r, redact))
 		}
@@ -325,21 +329,27 @@ func (r record) since(d dirs, env []string) string {
 // reportLimit is in characters: GitHub takes a comment or the description of a pull request up to 65,536.
 const reportLimit = 60_000
 
+// A reportCut is how much a report quotes: characters of each output, request and feedback, and how many of the requests and
+// of what was run and sent back, the first and the last of them.
+type reportCut struct{ output, request, feedback, requests, others int }
+
 // markdown writes the evidence for a pull request. What is too long is cut where it hurts least: the outputs first, then
-// the requests between the first and the last, and what was sent back only where nothing else is left.
-func (e evidence) markdown() string {
-	for _, cut := range []struct{ output, request, feedback int }{
-		{2000, 4000, 20_000}, {400, 4000, 20_000}, {0, 2000, 20_000}, {0, 0, 20_000}, {0, 0, 2000}, {0, 0, 200},
+// the requests between the first and the last, then between the first and the last runs, and only then what was sent back.
+func (e evidence) markdown() (text string) {
+	const all = reportLimit
+	for _, cut := range []reportCut{
+		{2000, 4000, all, all, all}, {400, 4000, all, all, all}, {0, 2000, all, all, all}, {0, 300, all, 2, all},
+		{0, 300, 2000, 2, 20}, {0, 300, 200, 2, 20},
 	} {
-		if text := e.page(cut.output, cut.request, cut.feedback); utf8.RuneCountInString(text) <= reportLimit {
-			return text
+		if text = e.page(cut); utf8.RuneCountInString(text) <= reportLimit {
+			break
 		}
 	}
-	return clip(e.page(0, 0, 20), reportLimit)
+	return text
 }
 
-// page writes the evidence with so many characters of each output, request and feedback.
-func (e evidence) page(output, request, feedback int) string {
+// page writes the evidence as far as cut lets it.
+func (e evidence) page(cut reportCut) string {
 	var b strings.Builder
 	line := func(text string) { b.WriteString(text + "\n") }
 	r := e.Review
@@ -353,47 +363,65 @@ func (e evidence) page(output, request, feedback int) string {
 		line(fenced("", r.Unbound))
 	}
 	line("\n### " + say(reportRequests) + "\n")
-	for i, text := range e.Requests {
-		switch isEnd := i == 0 || i == len(e.Requests)-1; {
-		case isEnd || request > 0:
-			line(fenced("", cutMiddle(text, max(request, 300))) + "\n")
-		case i == 1:
-			line(say(reportLeftOut) + "\n")
+	// each writes the first and the last of n, most of them all, and that others are left out.
+	each := func(n, most int, write func(i int)) {
+		for i := range n {
+			if 2*i < most || 2*(n-i) <= most {
+				write(i)
+			} else if 2*(i-1) < most {
+				line(say(reportLeftOut) + "\n")
+			}
 		}
 	}
+	each(len(e.Requests), cut.requests, func(i int) { line(fenced("", cutMiddle(e.Requests[i], cut.request)) + "\n") })
 	line("### " + say(reportRuns) + "\n")
 	if len(r.Runs) == 0 {
 		line(r.basis() + "\n")
 	}
-	for _, run := range r.Runs {
-		line(fenced("sh", cutMiddle(run.Command, max(output, 200))))
-		told := []string{say(reportCode, run.code(), duration(run.DurationSeconds))}
-		for _, before := range e.Earlier {
-			for _, same := range before.Runs {
-				if same.Command == run.Command {
-					told = append(told, say(reportBefore, before.Iteration, same.code()))
-				}
-			}
+	each(len(r.Runs), cut.others, func(i int) {
+		run := r.Runs[i]
+		line(fenced("sh", cutMiddle(run.Command, max(cut.output, 200))))
+		told := say(reportCode, run.code(), duration(run.DurationSeconds))
+		if round, before := e.before(run.Command); before != nil {
+			told += " · " + say(reportBefore, round, before.code())
 		}
-		line(strings.Join(told, " · ") + "\n")
-		if text := strings.TrimSpace(run.Output); text != "" && output > 0 {
-			line("<details><summary>" + say(reportOutput) + "</summary>\n\n" + fenced("", lastCharacters(text, output)) + "\n\n</details>\n")
+		line(told + "\n")
+		if text := strings.TrimSpace(run.Output); text != "" && cut.output > 0 {
+			line("<details><summary>" + say(reportOutput) + "</summary>\n\n" + fenced("", lastCharacters(text, cut.output)) + "\n\n</details>\n")
 		} else if text != "" {
 			line(say(reportLeftOut) + "\n")
 		}
-	}
+	})
 	if len(e.SentBack) > 0 {
 		line("### " + say(reportSentBack) + "\n")
 	}
-	for _, back := range e.SentBack {
+	each(len(e.SentBack), cut.others, func(i int) {
+		back := e.SentBack[i]
 		line(back.receiptHead() + " · " + back.Time.UTC().Format("2006-01-02 15:04 UTC") + "\n")
-		line(fenced("", cutMiddle(back.Feedback, feedback)) + "\n")
-	}
-	if text := cmp.Or(r.Error, r.Feedback); text != "" && r.Verdict != verdictBlock {
-		line("### " + say(map[bool]words{true: reportReason, false: reportForUser}[r.Error != ""]) + "\n")
-		line(fenced("", cutMiddle(text, feedback)) + "\n")
+		line(fenced("", cutMiddle(back.Feedback, cut.feedback)) + "\n")
+	})
+	// What an agent was sent back with stands above.
+	if text := cmp.Or(r.Error, r.Feedback); text != "" && (r.Verdict != verdictBlock || r.Event == eventReview) {
+		lead, isVerdict := map[verdict]words{verdictAllow: reportForUser, verdictBlock: reportFeedback}[r.Verdict]
+		if !isVerdict {
+			lead = reportReason
+		}
+		line("### " + say(lead) + "\n")
+		line(fenced("", cutMiddle(text, cut.feedback)) + "\n")
 	}
 	return b.String()
+}
+
+// before returns what the newest earlier review that ran command saw of it, nil for none, and that review's number.
+func (e evidence) before(command string) (round int, run *record) {
+	for _, r := range slices.Backward(e.Earlier) {
+		for _, same := range slices.Backward(r.Runs) {
+			if same.Command == command {
+				return r.Iteration, &same
+			}
+		}
+	}
+	return 0, nil
 }
 
 // fenced writes text as a block of code. Nothing in it is Markdown, HTML, a mention or a reference, and it can't end the

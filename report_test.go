@@ -291,6 +291,7 @@ func TestPushGate(t *testing.T) {
 	// What was approved in one working tree may be pushed from another, and after it was committed.
 	box.stop("")
 	box.gitIn(box.work, "git -C ../side push origin HEAD:main")
+	box.gitIn(box.work, "echo 3 >>notes.txt; git commit -qam third; git revert --no-edit HEAD")
 
 	for _, c := range []struct {
 		stdin string
@@ -308,6 +309,14 @@ func TestPushGate(t *testing.T) {
 		got := box.run(20*time.Second, c.stdin, append([]string{"ccc", "verdict"}, c.argv...)...)
 		if got.code != c.code || got.code != 0 && got.stderr == "" {
 			t.Errorf("%q: %+v", c.argv, got)
+		}
+	}
+	// What can't be read hides nothing that was approved, and is told where nothing was.
+	unreadable := filepath.Join(box.home, ".claude/ccc/supervisor-other-events.jsonl")
+	os.Mkdir(unreadable, 0o700)
+	for rev, code := range map[string]int{"HEAD": 0, "HEAD~1": 1} {
+		if got := box.run(20*time.Second, "", "ccc", "verdict", "--commit", rev); got.code != code || code != 0 && !strings.Contains(got.stderr, unreadable) {
+			t.Errorf("%s: %+v", rev, got)
 		}
 	}
 	box.vars = append(box.vars, "PATH="+filepath.Dir(box.program()))
@@ -346,6 +355,9 @@ func TestByHand(t *testing.T) {
 	}
 	box.reviews(blocks("not yet"))
 	expect(1, "sent back\nnot yet\n")
+	if text := box.ccc("report"); !strings.Contains(text, "### The feedback\n\n```\nnot yet\n") || strings.Contains(text, "What was sent back") {
+		t.Errorf("the agent heard nothing of it: %s", text)
+	}
 	box.reviews(fails("API Error: 529"))
 	expect(4, "failed\n")
 	box.reviews(allows("well"))
@@ -368,6 +380,10 @@ func TestByHand(t *testing.T) {
 		if strings.HasSuffix(name, "settings.json") || regexp.MustCompile(`supervisor-[^/]*[0-9a-f]\.json$`).MatchString(name) {
 			t.Errorf("there is %s", name)
 		}
+	}
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
+	if got := expect(2, "", "--provider", "a"); !strings.Contains(got.stderr, "it goes to provider b") {
+		t.Errorf("%+v", got)
 	}
 	box.vars = append(box.vars, toolMark)
 	if got := expect(1, ""); !strings.Contains(got.stderr, "for the user, not for the agent") {

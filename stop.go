@@ -80,13 +80,11 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 		r.output = output
 	}
 	entry.outcome, err = r.run(ctx)
-	if err == nil {
-		after := judged
-		if judged.err == nil { // where it can't be told, it is not worth the wait again
-			after = s.takeTree(ctx, request.here)()
-		}
-		s.bind(&entry, judged, after)
+	after := judged
+	if err == nil && judged.err == nil { // where it can't be told, it is not worth the wait again
+		after = s.takeTree(ctx, request.here)()
 	}
+	s.bind(&entry, judged, after)
 	switch {
 	case err != nil:
 	case !s.isWanted():
@@ -372,10 +370,8 @@ func reviewNow(c *call, d dirs) error {
 	if err := state.create(); err != nil {
 		return err
 	}
-	if config.Supervisor.Provider == "" {
-		if config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"], config); err != nil {
-			return err
-		}
+	if config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"], config); err != nil {
+		return err
 	}
 	what := clip(firstLine(talk.requests[len(talk.requests)-1]), 100)
 	s.print(say(reviewingByHand, stored.id, stored.written.Local().Format(time.DateTime), what))
@@ -447,19 +443,20 @@ func storedSessionOf(c *call, d dirs) (found storedSession, talk conversation, e
 	return known[0], talk, nil
 }
 
-// providerByHand returns the provider that ccc review asks: the session's own if it is known, else the one of the flag, else
-// that of a plain ccc, which is named. "" is none.
+// providerByHand returns the provider that ccc review asks: the reviewer's own of ccc.json, else the session's if it is known,
+// else the one of the flag, else that of a plain ccc, which is named. "" is none.
 func (s *supervision) providerByHand(flag string, config *config) (name string, err error) {
 	state, _ := s.session.state() // one that can't be read knows nothing
-	name = cmp.Or(state.Provider, flag, config.CurrentProvider)
+	given := cmp.Or(config.Supervisor.Provider, state.Provider)
+	name = cmp.Or(given, flag, config.CurrentProvider)
 	switch {
 	case flag != "" && name != flag:
-		return "", failure{code: 2, err: fmt.Errorf("review: the session was run with provider %s: --provider %s would send it to another", name, flag)}
+		return "", failure{code: 2, err: fmt.Errorf("review: it goes to provider %s, as the session did or supervisor.provider says, and not to %s", name, flag)}
 	case name == noProvider:
 		return "", nil
 	case name != "" && config.findProvider(name) == nil:
 		return "", failure{code: 2, err: fmt.Errorf("review: no provider %q in ccc.json", name)}
-	case state.Provider == "" && name != "":
+	case given == "" && name != "":
 		s.print(say(reviewingWith, name))
 	}
 	return name, nil

@@ -65,6 +65,13 @@ func TestShownAtLimit(t *testing.T) {
 	if got := box.stop(""); got.stdout != want {
 		t.Errorf("got %+v", got)
 	}
+	// What was approved since is open no more.
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
+	box.reviews(allows(""))
+	box.stop("")
+	if got := box.stop(""); strings.Contains(got.stdout, "two tests fail") || !strings.Contains(got.stdout, "已用完") {
+		t.Errorf("got %+v", got)
+	}
 }
 
 // The first prompt's answer says what the session has.

@@ -27,6 +27,7 @@ const treePatience = 5 * time.Second
 // repository's: a copy with the same time, by which git tells what may have changed since. $1 is empty in a throw-away
 // copy. Outside one it is a directory for objects, and filters, which can do anything, are not run. The others are treeCauses.
 const treeScript = `
+export LC_ALL=C # for what git says, and for grep
 git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.splitIndex=false -c core.quotePath=false "$@"; }
 fail() { echo "$*" >&2; exit 1; }
 own=$1 outside=$1 filter=$2 hidden=$3 quoted=$4 elsewhere=$5 inner=$6
@@ -254,7 +255,7 @@ func (r reviewRound) looks() []string {
 	return others
 }
 
-var tryCall = regexp.MustCompile(`^Bash\(\S*/ccc try (--timeout \S+ )?`)
+var tryCall = regexp.MustCompile(`^Bash\((\S*/ccc|'[^']*/ccc') try (--timeout \S+ )?`)
 
 // recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at large
 // files; then its latest steps.

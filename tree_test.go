@@ -117,6 +117,15 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// A run is one wherever ccc stands.
+func TestTryCall(t *testing.T) {
+	for call, want := range map[string]bool{"Bash(/x/ccc try 'a')": true, "Bash('/my tools/ccc' try --timeout 9m 'a')": true, "Bash(ls /x/ccc try)": false} {
+		if tryCall.MatchString(call) != want {
+			t.Errorf("%s: not %v", call, want)
+		}
+	}
+}
+
 // A linked worktree has its own files and shares the repository.
 func TestTreeOfWorktree(t *testing.T) {
 	t.Parallel()
