@@ -165,10 +165,11 @@ func (h *hook) request() reviewRequest {
 		r.question = append(json.RawMessage{}, e.ToolInput...) // a question even if it does not say which
 	}
 	var prompts []string
+	var asked record
 	err := h.session.readTimeline(func(past record) {
 		switch {
 		case past.Prompt != "":
-			prompts, r.lastFeedback = append(prompts, past.Prompt), ""
+			prompts, r.lastFeedback, asked = append(prompts, past.Prompt), "", past
 		case past.Verdict == verdictBlock && past.Event != eventReview:
 			r.lastFeedback = past.Feedback
 		case past.Verdict == verdictAllow && past.Event == eventStop:
@@ -179,6 +180,10 @@ func (h *hook) request() reviewRequest {
 	if r.conversation, err = e.conversation(prompts); err != nil {
 		h.warn("reading the transcript", err)
 		r.requests, r.unconfirmed = prompts, true
+	}
+	r.since = baseline{commit: "unknown", asked: r.asked}
+	if n := len(r.requests); n > 0 && asked.Top != "" && isRequest(r.requests[n-1], asked.Prompt) {
+		r.since = baseline{commit: cmp.Or(asked.Head, "unborn"), status: asked.Status, top: asked.Top}
 	}
 	return r
 }
@@ -308,7 +313,9 @@ func (h *hook) prompt(text string) any {
 	h.warn("reading the timeline", err)
 	before, _ := h.session.state() // update says what is wrong
 	h.warn("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
-	h.record(record{Event: eventPrompt, Prompt: text})
+	asked := record{Event: eventPrompt, Prompt: text}
+	asked.worktree, asked.Status = takeHead(workingTree(h.project, cmp.Or(h.event.Cwd, h.project)), os.Environ())
+	h.record(asked)
 	h.keepInstructions()
 	switch {
 	case last.Verdict == verdictFailed && !last.Told:
@@ -443,12 +450,17 @@ func (e *hookEvent) conversation(prompts []string) (talk conversation, err error
 	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
 		talk, err = readConversation(e.TranscriptPath)
 		arrived := len(prompts) == 0 || slices.ContainsFunc(talk.requests, func(request string) bool {
-			return strings.HasSuffix(request, strings.TrimSpace(prompts[len(prompts)-1]))
+			return isRequest(request, prompts[len(prompts)-1])
 		})
 		if err == nil && arrived && e.saysLast(talk.last) || time.Now().After(deadline) {
 			return talk, err
 		}
 	}
+}
+
+// isRequest tells whether the transcript's request is the prompt that a hook was told of: /supervisor may stand before it.
+func isRequest(request, prompt string) bool {
+	return strings.HasSuffix(request, strings.TrimSpace(prompt))
 }
 
 // saysLast tells whether words, the agent's last in the transcript, are those of the event.

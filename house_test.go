@@ -21,9 +21,9 @@ var house = []string{
 	"dirs.go", "messages.go",
 	"installed.go", "config.go", "state.go", "transcript.go",
 	"settings.go", "provider.go", "process_linux.go", "process_darwin.go", "guard.go", "client.go",
-	"try.go", "tryfiles_linux.go", "try_linux.go", "try_darwin.go",
+	"try.go", "tryfiles_linux.go", "try_linux.go", "try_darwin.go", "tree.go",
 	"verdict.go", "prompt.go", "review.go",
-	"tree.go", "status.go", "report.go", "switch.go", "stop.go", "hook.go", "log.go",
+	"history.go", "status.go", "report.go", "switch.go", "stop.go", "hook.go", "log.go",
 	"doctor.go", "demo.go",
 	"launch.go", "main.go",
 }

@@ -61,6 +61,7 @@ type reviewRequest struct {
 	lastMessage  string          // the agent's
 	tasks        json.RawMessage // background tasks, as Claude Code lists them
 	here         string          // the agent's current directory
+	since        baseline        // what its files are compared with
 	lastFeedback string          // of the review before, for the same request
 	iteration    int             // from 1
 	limit        int
@@ -71,6 +72,7 @@ type reviewRequest struct {
 	tryCommand   string // what runs a command in a throw-away copy; "": nothing does
 	noCopy       string // why not
 	unchangeable string // a file that no command can change there, with its group
+	changes      string // what changed since the request
 }
 
 // text is the message that asks for the review. What stays the same from one review to the next comes first, so
@@ -121,6 +123,9 @@ func (r reviewRequest) text(keepCache bool) string {
 	}
 	if tasks := strings.TrimSpace(string(r.tasks)); tasks != "" && tasks != "null" && tasks != "[]" {
 		section(say(sectionTasks, cutMiddle(tasks, userPromptKeep)))
+	}
+	if r.changes != "" {
+		section(say(sectionChanges, r.changes))
 	}
 	if r.lastFeedback != "" {
 		section(say(sectionLastFeedback, r.lastFeedback))

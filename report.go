@@ -320,7 +320,7 @@ func (r record) since(d dirs, env []string) string {
 	if !r.isBound() {
 		return filesUnbound
 	}
-	if now, err := takeTree(context.Background(), d.self, r.Top, env); err != nil || now.Tree != r.Tree {
+	if now := takeTree(context.Background(), d.self, r.Top, env, baseline{}); now.Tree != r.Tree {
 		return filesChanged
 	}
 	return filesUnchanged
@@ -422,14 +422,4 @@ func (e evidence) before(command string) (round int, run *record) {
 		}
 	}
 	return 0, nil
-}
-
-// fenced writes text as a block of code. Nothing in it is Markdown, HTML, a mention or a reference, and it can't end the
-// block, whose fence is longer than any in it.
-func fenced(kind, text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + kind + "\n" + strings.TrimRight(printable(text), "\n") + "\n" + fence
 }

@@ -327,3 +327,13 @@ var wideRanges = []rune{
 	0x1f0cf, 0x1f0cf, 0x1f18e, 0x1f18e, 0x1f191, 0x1f19a, 0x1f200, 0x1f64f, 0x1f680, 0x1f6ff, 0x1f7e0, 0x1f7f0,
 	0x1f900, 0x1faff, 0x20000, 0x3ffff,
 }
+
+// fenced writes text as a block of code. Nothing in it is Markdown, HTML, a mention or a reference, and it can't end the
+// block, whose fence is longer than any in it.
+func fenced(kind, text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + kind + "\n" + strings.TrimRight(printable(text), "\n") + "\n" + fence
+}

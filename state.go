@@ -370,8 +370,9 @@ type record struct {
 	Event        string          `json:"event"`
 	Project      string          `json:"project,omitempty"`
 	Prompt       string          `json:"prompt,omitempty"`
-	Mode         string          `json:"mode,omitempty"` // of a switch: on or off
-	By           string          `json:"by,omitempty"`   // of a switch: one of those below
+	Status       string          `json:"git_status,omitempty"` // of a prompt: git status --porcelain, whose worktree is the one below
+	Mode         string          `json:"mode,omitempty"`       // of a switch: on or off
+	By           string          `json:"by,omitempty"`         // of a switch: one of those below
 	Iteration    int             `json:"iteration,omitempty"`
 	Limit        int             `json:"max_iterations,omitempty"`
 	PromptSource string          `json:"prompt_source,omitempty"`

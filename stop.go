@@ -45,12 +45,13 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	}
 	entry.PromptSource, entry.PromptKept = in.Source, kept
 	s.begin(ctx, &entry, request)
-	before := s.takeTree(ctx, request.here)
+	before := s.takeTree(ctx, request.here, request.since)
 	r, err := s.planReview(ctx, config, in, request)
-	judged := before() // the state that the reviewer is going to see; git must not outlive the hook either
+	judged := before() // what the reviewer is going to see
 	if err != nil {
 		return s.failed(entry, err)
 	}
+	r.request.changes = redactor(os.Environ(), config)(judged.text())
 	entry.NoCopy, entry.Way = r.request.noCopy, "own"
 	if r.config.KeepCache {
 		entry.Way = "cache"
@@ -82,7 +83,7 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	entry.outcome, err = r.run(ctx)
 	after := judged
 	if err == nil && judged.err == nil { // where it can't be told, it is not worth the wait again
-		after = s.takeTree(ctx, request.here)()
+		after = s.takeTree(ctx, request.here, baseline{})()
 	}
 	s.bind(&entry, judged, after)
 	switch {
@@ -127,19 +128,10 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	s.record(begun)
 }
 
-// A judgedTree is the working tree that a review speaks of at one time, and why its state can't be told.
-type judgedTree struct {
-	worktree
-	err error
-}
-
 // takeTree has git look at the working tree that holds the agent's directory, and returns what waits for that.
-func (s *supervision) takeTree(ctx context.Context, here string) func() judgedTree {
+func (s *supervision) takeTree(ctx context.Context, here string, since baseline) func() judgedTree {
 	found := make(chan judgedTree, 1)
-	go func() {
-		w, err := takeTree(ctx, s.dirs.self, workingTree(s.project, here), os.Environ())
-		found <- judgedTree{w, err}
-	}()
+	go func() { found <- takeTree(ctx, s.dirs.self, workingTree(s.project, here), os.Environ(), since) }()
 	return func() judgedTree { return <-found }
 }
 
@@ -380,7 +372,8 @@ func reviewNow(c *call, d dirs) error {
 	}
 	ctx, cancel := s.untilEnded(s.patience(config, ""))
 	defer cancel()
-	request := reviewRequest{conversation: talk, here: talk.here, lastMessage: talk.last, iteration: 1, limit: 1}
+	request := reviewRequest{conversation: talk, since: baseline{commit: "unknown", asked: talk.asked},
+		here: talk.here, lastMessage: talk.last, iteration: 1, limit: 1}
 	ended := s.session.round(s.review(ctx, config, record{Event: eventReview}, request))
 	if c.has("--json") {
 		_, err = os.Stdout.Write(append(encodeJSON(ended), '\n'))

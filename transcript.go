@@ -27,6 +27,8 @@ type conversation struct {
 	last     string   // what the agent said last, or toolUse and the id of its call; "" if the last word is the user's
 	broken   bool     // what came before the first of requests was not found
 	here     string   // where the agent was last
+	asked    string   // when the newest request was written, as the transcript has it
+	context  int      // tokens of the agent's last request, cached ones included; 0: unknown
 }
 
 // toolUse stands before the id of a call of a tool.
@@ -73,11 +75,13 @@ func readConversation(path string) (c conversation, err error) {
 
 // add takes an entry, the newest first.
 func (c *conversation) add(id string, e entry) {
-	c.model = cmp.Or(c.model, e.model)
+	c.model, c.context = cmp.Or(c.model, e.model), cmp.Or(c.context, e.context)
 	if e.request == "" {
 		return
 	}
-	c.newest = cmp.Or(c.newest, id)
+	if c.newest == "" {
+		c.newest, c.asked = id, e.asked
+	}
 	c.requests = append(c.requests, e.request)
 	if dir, ok := strings.CutPrefix(e.request, "/add-dir "); ok {
 		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
@@ -173,9 +177,11 @@ type transcript struct {
 type entry struct {
 	parent  string
 	request string // the user's words, if it holds any
+	asked   string // when it was written, of an entry with a request
+	cwd     string // as asked
 	model   string
-	cwd     string // of an entry with a request
-	result  bool   // of a tool's call
+	context int  // tokens of the request that it answers
+	result  bool // of a tool's call
 }
 
 func readTranscript(path string) (*transcript, error) {
@@ -200,15 +206,16 @@ func (t *transcript) line(line []byte) {
 	if e.UUID == "" {
 		return
 	}
-	next := entry{parent: cmp.Or(e.CompactMetadata.PreservedSegment.TailUUID, e.ParentUUID, e.LogicalParentUUID), request: e.request(), cwd: e.Cwd}
+	next := entry{parent: cmp.Or(e.CompactMetadata.PreservedSegment.TailUUID, e.ParentUUID, e.LogicalParentUUID), request: e.request(), cwd: e.Cwd, asked: e.Timestamp}
 	if t.entries[next.parent].result && strings.HasPrefix(next.request, "/") && e.Attachment.Type == "" {
 		next.request = "" // a command that the agent called by a tool
 	}
 	if next.request == "" {
-		next.cwd = "" // it would be kept for each entry
+		next.cwd, next.asked = "", "" // they would be kept for each entry
 	}
 	if e.Type == "assistant" && e.Message.Model != "<synthetic>" { // which writes Claude Code's own error messages
 		next.model = e.Message.Model
+		next.context = e.Message.Usage.fresh() + e.Message.Usage.CacheRead
 	}
 	t.add(e.UUID, next, e.Type == "user" || e.Type == "assistant")
 	if e.Type == "assistant" {
@@ -242,6 +249,7 @@ type transcriptEntry struct {
 	ParentUUID        string      `json:"parentUuid"`
 	LogicalParentUUID string      `json:"logicalParentUuid"` // across a compaction
 	Version           string      `json:"version"`
+	Timestamp         string      `json:"timestamp"`
 	IsSidechain       bool        `json:"isSidechain"`
 	IsMeta            bool        `json:"isMeta"`
 	IsCompactSummary  bool        `json:"isCompactSummary"`
@@ -250,6 +258,7 @@ type transcriptEntry struct {
 	Cwd               string      `json:"cwd"`
 	Message           struct {
 		Model   string    `json:"model"`
+		Usage   tokens    `json:"usage"`
 		Content blockText `json:"content"`
 	} `json:"message"`
 	Attachment struct {

@@ -1,19 +1,19 @@
 package main
 
-// What a review speaks of. Of the files git tells: the commit checked out and the tree that `git add -A && git write-tree`
-// would write; nothing is written into the repository for it. What happened while it ran is in the session's timeline.
+// The files that a review speaks of, as git tells: the commit checked out, the tree that `git add -A && git write-tree` would
+// write, and what changed since the request. Nothing is written into the repository for it.
 
 import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -25,12 +25,14 @@ const treePatience = 5 * time.Second
 
 // treeScript prints head and tree of the working tree that it stands in. It works on an index of its own beside the
 // repository's: a copy with the same time, by which git tells what may have changed since. $1 is empty in a throw-away
-// copy. Outside one it is a directory for objects, and filters, which can do anything, are not run. The others are treeCauses.
+// copy. Outside one it is a directory for objects, and filters, which can do anything, are not run. Where $2 is not empty it
+// goes on with what changed since that commit; since the empty tree where it is "unborn", and since what HEAD was at the time
+// $3, or is now, where it is "unknown". The others are treeCauses.
 const treeScript = `
 export LC_ALL=C # for what git says, and for grep
 git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.splitIndex=false -c core.quotePath=false "$@"; }
 fail() { echo "$*" >&2; exit 1; }
-own=$1 outside=$1 filter=$2 hidden=$3 quoted=$4 elsewhere=$5 inner=$6
+own=$1 outside=$1 since=$2 asked=$3 filter=$4 hidden=$5 quoted=$6 elsewhere=$7 inner=$8
 look() { # refuses a repository where changes could hide, or filters would run
 	[ -n "$outside" ] && git config --get-regexp '^filter\..*\.(clean|process)$' >/dev/null && fail "$filter"
 	git ls-files -v | grep -q '^[a-zS]' && fail "$hidden"
@@ -53,48 +55,120 @@ else
 fi
 cp -p "$(git rev-parse --git-path index)" "$own/index" 2>/dev/null
 export GIT_INDEX_FILE="$own/index" GIT_OPTIONAL_LOCKS=0
+[ -z "$since" ] || git status --short --untracked-files=normal >"$own/status" || exit
 links || exit # git add looks into those that it knows
 git add -A || exit
 links || exit
 git diff-files --quiet --ignore-submodules=none || fail "$inner"
 echo "head $(git rev-parse -q --verify HEAD)"
-tree=$(git write-tree) && echo "tree $tree"
+tree=$(git write-tree) && echo "tree $tree" || exit
+[ -n "$since" ] || exit 0
+base=$since from=asked
+if [ "$since" = unknown ]; then
+	from=reflog
+	[ -n "$asked" ] && base=$(git rev-parse --verify "HEAD@{$asked}" 2>"$own/said") && [ ! -s "$own/said" ] || {
+		from=head
+		base=$(git rev-parse -q --verify HEAD) || base=unborn
+	}
+fi
+[ "$base" != unborn ] || base=$(git hash-object -t tree /dev/null)
+echo "$from $base"
+cat "$own/status"
+echo diff
+git diff -M --no-ext-diff --no-textconv --no-color --no-relative --submodule=short --src-prefix=a/ --dst-prefix=b/ "$base" "$tree"
 `
 
-// takeTree returns the working tree that holds dir as it is. self is ccc, env the environment of git. The worktree is
-// empty outside of git; with an error, which says on one line why, it has no Tree.
-func takeTree(ctx context.Context, self, dir string, env []string) (w worktree, err error) {
-	w.Top, w.Repo = gitTree(dir)
-	if w.Top == "" {
-		return worktree{}, errNoGit
+// A baseline is what the files are compared with to tell what changed since the user's request.
+type baseline struct {
+	commit string // the one checked out then; "unborn" before the first, "unknown" without a record, "" where nobody asks
+	asked  string // the time of the request, for one that is unknown
+	status string // git status --porcelain of then, with what the user had changed already; of this directory:
+	top    string
+}
+
+// A judgedTree is the working tree that a review speaks of at one time.
+type judgedTree struct {
+	worktree
+	changes changes
+	err     error // why its state can't be told, on one line; then it has no Tree
+}
+
+// takeTree returns the working tree that holds dir as it is, and what changed there since. self is ccc, env the environment of
+// git. Outside of git the worktree is empty.
+func takeTree(ctx context.Context, self, dir string, env []string, since baseline) (t judgedTree) {
+	t.Top, t.Repo = gitTree(dir)
+	if t.Top == "" {
+		t.Repo, t.err = "", errNoGit
+		return t
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, treePatience, errors.New(say(gitTooSlow, treePatience)))
 	defer cancel()
-	causes := []string{}
+	args := []string{since.commit, since.asked}
 	for _, cause := range treeCauses {
-		causes = append(causes, say(cause))
+		args = append(args, say(cause))
 	}
-	out, err := w.script(ctx, env, append([]string{self, trySubcommand, "--timeout", treePatience.String(), "sh", "-c", treeScript, "sh", ""}, causes...)...)
+	t.changes.baseline = since
+	lines := &lineWriter{line: t.read}
+	err := t.run(ctx, env, lines, append([]string{self, trySubcommand, "--timeout", treePatience.String(), "sh", "-c", treeScript, "sh", ""}, args...)...)
 	if f := (failure{}); errors.As(err, &f) && f.code == tryImpossible {
-		own, mkErr := os.MkdirTemp("", "ccc-objects-")
-		if mkErr != nil {
-			return w, mkErr
+		var own string
+		if own, err = os.MkdirTemp("", "ccc-objects-"); err == nil {
+			defer os.RemoveAll(own)
+			err = t.run(ctx, env, lines, append([]string{"sh", "-c", treeScript, "sh", own}, args...)...)
 		}
-		defer os.RemoveAll(own)
-		out, err = w.script(ctx, env, append([]string{"sh", "-c", treeScript, "sh", own}, causes...)...)
 	}
-	if err != nil {
-		return w, err
+	if t.changes.err = err; t.Tree == "" {
+		t.err = err
 	}
-	_, rest, _ := strings.Cut(out, "head ")
-	w.Head, rest, _ = strings.Cut(rest, "\n")
-	w.Tree, _ = strings.CutPrefix(strings.TrimSpace(rest), "tree ")
-	return w, nil
+	return t
 }
 
-// script runs command in the working tree, without what a git hook's environment says of repository and index, and
-// returns what it prints. The error is a failure with its exit code and its complaints on one line, or why ctx ended.
-func (w worktree) script(ctx context.Context, env []string, command ...string) (out string, err error) {
+// read takes a line of what treeScript prints.
+func (t *judgedTree) read(line []byte) {
+	text := strings.TrimSuffix(string(line), "\n")
+	word, value, _ := strings.Cut(text, " ")
+	switch c := &t.changes; {
+	case c.inDiff:
+		c.add(text)
+	case t.Tree == "" && word == "head":
+		t.Head = value
+	case t.Tree == "" && word == "tree":
+		t.Tree = value
+	case c.from == "":
+		c.from, c.base = word, value
+	case text == "diff":
+		c.inDiff = true
+	default:
+		c.short = append(c.short, text)
+	}
+}
+
+// takeHead returns the working tree that holds dir with its commit, and git status --porcelain there. Both are empty where git
+// does not tell them in a second.
+func takeHead(dir string, env []string) (w worktree, status string) {
+	w.Top, w.Repo = gitTree(dir)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	const script = `git rev-parse -q --verify HEAD || echo
+git --no-optional-locks -c core.fsmonitor=false -c core.quotePath=false status --porcelain --untracked-files=normal`
+	out, err := w.script(ctx, env, "sh", "-c", script)
+	if w.Top == "" || err != nil {
+		return worktree{}, ""
+	}
+	w.Head, status, _ = strings.Cut(out, "\n")
+	return w, status
+}
+
+// script runs command as run does, and returns what it prints.
+func (w worktree) script(ctx context.Context, env []string, command ...string) (string, error) {
+	var out bytes.Buffer
+	err := w.run(ctx, env, &out, command...)
+	return out.String(), err
+}
+
+// run runs command in the working tree, without what a git hook's environment says of repository and index. The error is a
+// failure with its exit code and its complaints on one line, or why ctx ended.
+func (w worktree) run(ctx context.Context, env []string, out io.Writer, command ...string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = w.Top
 	cmd.Env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
@@ -103,196 +177,176 @@ func (w worktree) script(ctx context.Context, env []string, command ...string) (
 	})
 	cmd.Env = append(cmd.Env, "GIT_NO_REPLACE_OBJECTS=1") // what git replace puts in the place of a commit is not pushed for it
 	var complaints bytes.Buffer
-	cmd.Stderr = &complaints
+	cmd.Stdout, cmd.Stderr = out, &complaints
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // git and all that it starts end together
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = time.Second
-	text, err := cmd.Output()
+	err := cmd.Run()
 	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	if err != nil {
-		said := slices.DeleteFunc(strings.Split(complaints.String(), "\n"), func(line string) bool {
-			return strings.HasPrefix(line, "warning:") || strings.HasPrefix(line, "hint:")
-		})
-		return "", failure{code: exitCode(err), err: errors.New(clip(cmp.Or(oneLine(strings.Join(said, " ")), err.Error()), 300))}
+	if err == nil {
+		return nil
 	}
-	return string(text), nil
+	said := slices.DeleteFunc(strings.Split(complaints.String(), "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "warning:") || strings.HasPrefix(line, "hint:")
+	})
+	return failure{code: exitCode(err), err: errors.New(clip(cmp.Or(oneLine(strings.Join(said, " ")), err.Error()), 300))}
 }
 
-// A reviewRound is one review of a session, or a stop at the limit, with what was recorded while it ran.
-type reviewRound struct {
-	record            // how it ended; of one that runs, or ended without a word, how it began
-	Runs     []record `json:"runs"`    // what ccc try ran
-	Refused  []string `json:"refused"` // calls that Claude Code refused to the reviewer
-	requests int      // how many prompts of the user's came before it
+// changes is what git tells of the time since the baseline.
+type changes struct {
+	baseline
+	from   string   // how base was found: "asked" by the record of the request, "reflog" by HEAD's log, "head": it is HEAD now
+	base   string   // a commit, or the empty tree
+	short  []string // git status --short
+	files  []fileDiff
+	inDiff bool  // while it is read
+	err    error // why it is not known
 }
 
-// A history is what a session's timeline tells, in order.
-type history struct {
-	Requests []record
-	Rounds   []reviewRound
-	project  string
-	limit    int       // of reviews a request
-	updated  time.Time // the last record's
-	present  int       // the first of Rounds since the user's last prompt, or since supervision was switched off
-	loose    []record  // runs of a review of ccc 1.1 that has no end yet
+// A fileDiff is the difference of one file.
+type fileDiff struct {
+	name           string // as git writes it
+	text           string // its beginning, up to changesLimit
+	lines          int    // all that it has
+	added, removed int    // of these
+	isNew, secret  bool   // secret: it may hold a key or a token
 }
 
-// readHistory reads the session's timeline. With an error the history holds what could be read. A review that has no
-// end runs, or has failed if its process is gone or its deadline past.
-func (s session) readHistory() (h history, err error) {
-	err = s.readTimeline(h.add)
-	for i := range h.Rounds {
-		h.Rounds[i].settle()
+// changesLimit is in characters, of all differences that a request shows. changesLeast is what each shown file has.
+const changesLimit, changesLeast = 12_000, 300
+
+// add takes a line of git diff, where only headers begin with a letter.
+func (c *changes) add(line string) {
+	if names, isHeader := strings.CutPrefix(line, "diff --git "); isHeader {
+		name := names[(len(names)+1)/2:] // a/NAME b/NAME; of a renamed file git tells more
+		c.files = append(c.files, fileDiff{name: withoutPrefix(name), secret: secretFile.MatchString(name)})
 	}
-	return h, err
-}
-
-// settle says what has become by now of a review that has no end.
-func (r *reviewRound) settle() {
-	if r.Verdict != "" {
+	if len(c.files) == 0 {
 		return
 	}
-	r.Verdict = verdictReviewing
-	if time.Now().After(r.Deadline) || isVisible(r.Process) && !isRunning(r.Process) {
-		r.Verdict, r.Error = verdictFailed, errKilled.Error()
+	f := &c.files[len(c.files)-1]
+	if to, isRename := strings.CutPrefix(line, "rename to "); isRename {
+		f.name = to
 	}
-}
-
-// of returns the index of the review with that id, of those without, from ccc 1.1, the last; -1 for none.
-func (h *history) of(review string) int {
-	i := len(h.Rounds) - 1
-	for i >= 0 && h.Rounds[i].Review != review {
-		i--
-	}
-	return i
-}
-
-// round returns the round that found is the end of, with what else the timeline has of it.
-func (s session) round(found record) reviewRound {
-	h, _ := s.readHistory()
-	for _, r := range slices.Backward(h.Rounds) {
-		if found.Review != "" && r.Review == found.Review {
-			if r.Verdict != found.Verdict { // its end could not be recorded
-				r.record = found
-			}
-			return r
-		}
-	}
-	return reviewRound{record: found}
-}
-
-// isUnderReview tells whether that review runs, as far as can be seen here above this process: what an agent runs is none of
-// its runs, even if it says so.
-func (s session) isUnderReview(review string) bool {
-	h, _ := s.readHistory()
-	return slices.ContainsFunc(h.Rounds, func(r reviewRound) bool {
-		isAbove := func() bool {
-			return slices.ContainsFunc(ancestry(os.Getpid()), func(p process) bool { return p.name == r.Process })
-		}
-		return r.Review == review && r.Verdict == verdictReviewing && (!isVisible(r.Process) || isAbove())
-	})
-}
-
-// isRunning tells whether the process of that name runs.
-func isRunning(name string) bool {
-	number, _, _ := strings.Cut(name, "-")
-	pid, _ := strconv.Atoi(number)
-	_, p := processInfo(pid)
-	return name != "" && p.name == name
-}
-
-func (h *history) add(r record) {
-	h.project, h.limit = cmp.Or(r.Project, h.project), cmp.Or(r.Limit, h.limit)
-	if r.Time.After(h.updated) {
-		h.updated = r.Time
-	}
-	open := -1 // the review that the record belongs to
-	if r.Review != "" {
-		open = h.of(r.Review)
-	}
+	f.isNew = f.isNew || strings.HasPrefix(line, "new file mode ")
 	switch {
-	case r.Event == eventPrompt:
-		h.Requests = append(h.Requests, r)
-		h.present = len(h.Rounds)
-	case r.Event == eventSwitch && r.Mode == modeWord(false):
-		h.present = len(h.Rounds)
-		if h.present > 0 && h.Rounds[h.present-1].Verdict == "" {
-			h.present-- // it ends the review that runs
-		}
-	case r.Event == eventTry && r.Review == "":
-		h.loose = append(h.loose, r)
-	case r.Event == eventTry && open >= 0:
-		h.Rounds[open].Runs = append(h.Rounds[open].Runs, r)
-	case r.Event == eventRefused && open >= 0:
-		h.Rounds[open].Refused = append(h.Rounds[open].Refused, r.Tools...)
-	case r.Review != "" && open >= 0:
-		r.LastMessage, r.Question, r.Requests = h.Rounds[open].LastMessage, h.Rounds[open].Question, h.Rounds[open].Requests
-		h.Rounds[open].record = r
-	case r.Verdict != "" || r.Review != "" && r.Event != eventTry && r.Event != eventRefused:
-		h.Rounds = append(h.Rounds, reviewRound{record: r, Runs: h.loose, requests: len(h.Requests)})
-		h.loose = nil
+	case strings.HasPrefix(line, "+") && !strings.HasPrefix(line, "+++ "):
+		f.added++
+		f.secret = f.secret || secretLine.MatchString(line)
+	case strings.HasPrefix(line, "-") && !strings.HasPrefix(line, "--- "):
+		f.removed++
+	}
+	f.lines++
+	if room := changesLimit - len(f.text); room > 0 && len(c.files) <= changesLimit/changesLeast {
+		f.text += strings.ToValidUTF8(line[:min(room, len(line))], "\uFFFD") + "\n"
 	}
 }
 
-// lastOf returns the last of rounds that is no question's, nil for none.
-func lastOf(rounds []reviewRound) *reviewRound {
-	for i := len(rounds) - 1; i >= 0; i-- {
-		if rounds[i].Event != eventPreToolUse {
-			return &rounds[i]
-		}
+// withoutPrefix takes git's b/ from a name, which may be quoted.
+func withoutPrefix(name string) string {
+	if rest, isQuoted := strings.CutPrefix(name, `"b/`); isQuoted {
+		return `"` + rest
 	}
-	return nil
+	return strings.TrimPrefix(name, "b/")
 }
 
-// looks are the tools that the reviewer used, without the calls of ccc try where the runs account for them.
-func (r reviewRound) looks() []string {
-	others := slices.DeleteFunc(slices.Clone(r.Tools), tryCall.MatchString)
-	if len(r.Tools)-len(others) > len(r.Runs) {
-		return r.Tools
+// Where keys and tokens are found: in files of these names, and in lines that hold one of a well-known form or give one a value.
+var (
+	secretFile = regexp.MustCompile(`(?i)(^|/)("?b/)?(\.env(\.[^/]*)?|id_(rsa|dsa|ecdsa|ed25519)|\.netrc|\.pgpass|credentials(\.json)?|[^/]*\.(pem|key|p12|pfx|keystore))"?$`)
+	secretLine = regexp.MustCompile(`PRIVATE KEY-----|\b(sk-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|eyJ)[A-Za-z0-9_-]{16,}|` +
+		`(?i)(token|secret|passw(or)?d|api_?key)["']?\s*[:=]\s*["']?[A-Za-z0-9_./+-]{20,}`)
+)
+
+// text tells the reviewer what changed, "" outside of git.
+func (t judgedTree) text() string {
+	c := t.changes
+	switch {
+	case errors.Is(t.err, errNoGit) || c.commit == "":
+		return ""
+	case c.err != nil:
+		return say(changesUnknown, oneLine(c.err.Error()))
 	}
-	return others
+	var b strings.Builder
+	b.WriteString(say(map[string]words{"asked": changesAsked, "reflog": changesReflog, "head": changesHead}[c.from], c.base[:min(12, len(c.base))]) + "\n")
+	if len(c.files) == 0 {
+		return b.String() + say(changesNone)
+	}
+	if c.top == t.Top {
+		if own := c.before(); own != "" {
+			b.WriteString(say(changesBefore, own) + "\n")
+		}
+	}
+	const most = 60
+	short := c.short[:min(most, len(c.short))]
+	if len(c.short) > most {
+		short = append(short[:most:most], "...")
+	}
+	if len(short) > 0 {
+		b.WriteString("\ngit status --short:\n" + fenced("", strings.Join(short, "\n")) + "\n")
+	}
+	shown, rest := shareOut(c.files)
+	if shown != "" {
+		b.WriteString("\ngit diff -M:\n" + fenced("diff", shown) + "\n")
+	}
+	if rest != "" {
+		b.WriteString("\n" + say(changesRest, rest))
+	}
+	return strings.TrimRight(b.String(), "\n")
 }
 
-var tryCall = regexp.MustCompile(`^Bash\((\S*/ccc|'[^']*/ccc') try (--timeout \S+ )?`)
-
-// recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at large
-// files; then its latest steps.
-const recentOutput = 1 << 20
-
-// outputOf returns a reader of what the reviewer of r writes.
-func (s session) outputOf(r reviewRound, line func([]byte)) *lineReader {
-	output := s.followOutput(recentOutput, line)
-	if r.Event == eventReview {
-		output.path = s.byHandFile()
+// before names those of the changed files that were changed when the request came.
+func (c changes) before() string {
+	var names []string
+	for _, f := range c.files {
+		isDirty := func(line string) bool {
+			_, name, _ := strings.Cut(line[min(3, len(line)):], " -> ")
+			name = cmp.Or(name, line[min(3, len(line)):])
+			return name == f.name || strings.HasSuffix(name, "/") && strings.HasPrefix(f.name, name)
+		}
+		if slices.ContainsFunc(strings.Split(c.status, "\n"), isDirty) {
+			names = append(names, f.name)
+		}
 	}
-	return output
+	return clip(strings.Join(names, ", "), 1000)
 }
 
-// doing is what the review that runs does right now: its last tool call, of a command the command alone.
-func (s session) doing(r reviewRound) (doing string) {
-	output := s.outputOf(r, func(line []byte) {
-		var l streamLine
-		_ = json.Unmarshal(line, &l)
-		if l.Type == "system" && l.Subtype == "init" {
-			doing = ""
+// shareOut writes the differences of the files, none longer than its share of changesLimit, and the names of those that are not
+// shown, with their size.
+func shareOut(files []fileDiff) (shown, rest string) {
+	var names []string
+	var lengths []int
+	isShown := func(f fileDiff) bool { return f.text != "" && !(f.isNew && f.secret) }
+	for _, f := range files {
+		if isShown(f) {
+			lengths = append(lengths, len(f.text))
+			continue
 		}
-		for _, step := range l.Message.Content {
-			if _, tool := step.shown(); tool != "" && l.Type == "assistant" {
-				doing = tool
-			}
+		name := fmt.Sprintf("%s (+%d -%d)", f.name, f.added, f.removed)
+		if f.isNew && f.secret {
+			name += say(changesSecret)
 		}
-	})
-	defer output.close()
-	if err := output.read(); err != nil || output.modified().Before(r.Time) {
-		return "" // it holds the reviews before it
+		names = append(names, name)
 	}
-	if tried := tryCall.ReplaceAllString(doing, ""); tried != doing {
-		return strings.Trim(strings.TrimSuffix(tried, ")"), "'")
+	slices.Sort(lengths)
+	share, left := changesLimit, changesLimit // what a short one leaves the others have
+	for i, length := range lengths {
+		share = left / (len(lengths) - i)
+		left -= min(length, share)
 	}
-	if command, isCommand := strings.CutPrefix(doing, "Bash("); isCommand {
-		return strings.TrimSuffix(command, ")")
+	for _, f := range files {
+		if !isShown(f) {
+			continue
+		}
+		text := f.text
+		if len(text) > share {
+			text = text[:strings.LastIndexByte(text[:share], '\n')+1]
+		}
+		if cut := f.lines - strings.Count(text, "\n"); cut > 0 {
+			text += say(changesCut, cut, f.name) + "\n"
+		}
+		shown += text
 	}
-	return doing
+	return shown, clip(strings.Join(names, ", "), 3000)
 }

@@ -104,9 +104,9 @@ func TestTree(t *testing.T) {
 		head := box.gitIn(dir, "git rev-parse -q --verify HEAD || :")
 		for way, env := range map[string][]string{"in a copy": box.vars, "without": append(box.vars, "HOME=")} {
 			before := listing(t, dir)
-			w, err := takeTree(context.Background(), box.program(), dir, append(env, "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere"))
-			if err != nil || w.Tree != want || w.Head != head || w.Top != dir || w.Repo != filepath.Join(dir, ".git") {
-				t.Errorf("%s, %s: %+v, %v; want head %s, tree %s", name, way, w, err, head, want)
+			w := takeTree(context.Background(), box.program(), dir, append(env, "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere"), baseline{})
+			if w.err != nil || w.Tree != want || w.Head != head || w.Top != dir || w.Repo != filepath.Join(dir, ".git") {
+				t.Errorf("%s, %s: %+v, %v; want head %s, tree %s", name, way, w, w.err, head, want)
 			}
 			expectUnchanged(t, dir, before, way == "in a copy")
 		}
@@ -133,9 +133,9 @@ func TestTreeOfWorktree(t *testing.T) {
 	dir, other := filepath.Join(box.work, "main"), filepath.Join(box.work, "other")
 	box.gitIn(dir, "git init -q; echo a >a; git add .; git commit -qm first; git worktree add -q ../other")
 	want := box.gitIn(other, "echo b >b; git add -A; git write-tree; git rm -q --cached b")
-	w, err := takeTree(context.Background(), box.program(), filepath.Join(other), box.vars)
-	if err != nil || w.Tree != want || w.Repo != filepath.Join(dir, ".git") || w.Top != other {
-		t.Errorf("%+v, %v; want %s", w, err, want)
+	w := takeTree(context.Background(), box.program(), filepath.Join(other), box.vars, baseline{})
+	if w.err != nil || w.Tree != want || w.Repo != filepath.Join(dir, ".git") || w.Top != other {
+		t.Errorf("%+v; want %s", w, want)
 	}
 }
 
@@ -167,9 +167,9 @@ func TestTreeNone(t *testing.T) {
 		dir := t.TempDir()
 		box.gitIn(dir, c.script)
 		start := time.Now()
-		w, err := takeTree(c.ctx, box.program(), dir, append(box.vars, c.env...))
-		if err == nil || w.Tree != "" || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %+v, %v", c.script, w, err)
+		w := takeTree(c.ctx, box.program(), dir, append(box.vars, c.env...), baseline{})
+		if w.err == nil || w.Tree != "" || !strings.Contains(w.err.Error(), c.want) || strings.Contains(w.err.Error(), "\n") {
+			t.Errorf("%s: %+v", c.script, w)
 		}
 		if took := time.Since(start); took > 3*time.Second {
 			t.Errorf("%s: took %v", c.script, took)
@@ -188,9 +188,83 @@ func TestTreeFilter(t *testing.T) {
 	dir := filepath.Join(box.work, "p")
 	box.gitIn(dir, `git init -q; git config filter.large.clean 'tee -a .git/kept | wc -c'; echo '*.bin filter=large' >.gitattributes; echo 12345 >a.bin`)
 	before := listing(t, dir)
-	w, err := takeTree(context.Background(), box.program(), dir, box.vars)
+	w := takeTree(context.Background(), box.program(), dir, box.vars, baseline{})
 	expectUnchanged(t, dir, before, true)
-	if want := box.gitIn(dir, "git add -A; git write-tree"); err != nil || w.Tree != want {
-		t.Errorf("%+v, %v, want %s", w, err, want)
+	if want := box.gitIn(dir, "git add -A; git write-tree"); w.err != nil || w.Tree != want {
+		t.Errorf("%+v, want %s", w, want)
+	}
+}
+
+// What the reviewer is told of the time since the request: all kinds of changes, each once, and nothing of what is ignored or
+// may be a secret.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	box := newFakeBox(t)
+	const first = "git init -q; printf 'ignored\n' >.gitignore; seq 30 >moved; seq 3000 >long; echo a >a; echo u >users; printf 'b\\0' >bin; git add .; git commit -qm first; "
+	const work = "echo theirs >>users; H=$(git rev-parse HEAD); git status --porcelain >../status; echo b >>a; git commit -qm second a; git mv moved there; seq 5000 8000 >long; " +
+		"printf 'b\\0c' >bin; echo new >'n\"e w'; echo x >ignored; echo KEY=1 >.env; echo 'token = \"abcdefghijklmnopqrstuvwx\"' >conf; mkdir empty; "
+	dir := filepath.Join(box.work, "all")
+	box.gitIn(dir, first+work)
+	head := box.gitIn(dir, "git rev-parse HEAD~1")
+	status, _ := os.ReadFile(filepath.Join(box.work, "status"))
+	since := baseline{commit: head, status: string(status), top: dir}
+	tell := func(dir string, since baseline, env ...string) string {
+		t.Helper()
+		before := listing(t, dir)
+		judged := takeTree(context.Background(), box.program(), dir, append(box.vars, env...), since)
+		expectUnchanged(t, dir, before, len(env) == 0)
+		if judged.err != nil || judged.changes.err != nil || judged.Tree == "" {
+			t.Errorf("%+v", judged)
+		}
+		return judged.text()
+	}
+	for _, env := range [][]string{nil, {"HOME="}} {
+		text := tell(dir, since, env...)
+		for _, want := range []string{head[:12], "+b\n", "rename from moved\nrename to there\n", "Binary files a/bin and b/bin differ", "+new\n", "-30\n", "+theirs\n",
+			" M users\n", "?? conf\n", "可能是用户自己的修改，不是 Agent 做的：users\n", ".env (+1 -0)（新文件，可能含有密钥或令牌）", "conf (+1 -0)（新文件", "行：git diff -- long）"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q lacks %q:\n%s", env, want, text)
+			}
+		}
+		for _, bad := range []string{"ignored\n", "KEY=1", "abcdefgh", "-2999\n"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("%q holds %q:\n%s", env, bad, text)
+			}
+		}
+		if n := strings.Count(text, "diff --git"); n != 6 || len(text) > changesLimit+2000 {
+			t.Errorf("%d differences, %d bytes:\n%s", n, len(text), text)
+		}
+	}
+	if text := tell(dir, baseline{commit: head, status: since.status, top: "/elsewhere"}); strings.Contains(text, "可能是用户自己的") {
+		t.Error(text)
+	}
+	// Many files: each that is shown has a beginning, and the others their names.
+	many := filepath.Join(box.work, "many")
+	box.gitIn(many, "git init -q; git commit -qm first --allow-empty; for i in $(seq 100 199); do seq $i 1000 >f$i; done; seq 10000 >zero")
+	text := tell(many, baseline{commit: box.gitIn(many, "git rev-parse HEAD")})
+	if n := strings.Count(text, "diff --git"); n != changesLimit/changesLeast || strings.Count(text, "\n+1") < n || !strings.Contains(text, "f199 (+802 -0), zero (+10000 -0)") {
+		t.Errorf("%d differences:\n%s", n, text)
+	}
+
+	// The commit where there is no record of the request.
+	fresh := filepath.Join(box.work, "fresh")
+	box.gitIn(fresh, "git init -q; echo a >a")
+	for name, since := range map[string]baseline{"unborn": {commit: "unborn"}, "unknown": {commit: "unknown", asked: "2026-01-01T00:00:00.000Z"}} {
+		if text := tell(fresh, since); !strings.Contains(text, "+a\n") {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	box.gitIn(fresh, "for i in 1 2 3; do echo $i >a; git add .; GIT_COMMITTER_DATE=2026-02-0${i}T00:00:00Z git commit -qm $i; done")
+	for asked, want := range map[string]string{"2026-02-02T10:00:00.000Z": "-2\n+3\n", "2026-01-01T00:00:00.000Z": "此后已提交的改动不在这里", "": "没有任何文件不同"} {
+		if text := tell(fresh, baseline{commit: "unknown", asked: asked}); !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q: %s", asked, want, text)
+		}
+	}
+	gone := takeTree(context.Background(), box.program(), fresh, box.vars, baseline{commit: strings.Repeat("1", 40)})
+	if gone.err != nil || gone.Tree == "" || !strings.Contains(gone.text(), "无法得知（fatal: bad object 111") {
+		t.Errorf("%+v: %s", gone, gone.text())
+	}
+	if text := takeTree(context.Background(), box.program(), t.TempDir(), box.vars, since).text(); text != "" {
+		t.Error(text)
 	}
 }
