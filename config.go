@@ -32,7 +32,7 @@ type supervisorConfig struct {
 	Provider       string   `json:"provider"`
 	PermissionMode string   `json:"permission_mode"`
 	AllowedTools   []string `json:"allowed_tools"`
-	KeepCache      bool     `json:"keep_cache"`
+	KeepCache      *bool    `json:"keep_cache"`     // forces what sharesCache decides
 	MaxBudgetUSD   float64  `json:"max_budget_usd"` // 0 means no limit
 	Try            bool     `json:"try"`            // the reviewer may run commands in a throw-away copy
 }

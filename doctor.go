@@ -45,7 +45,7 @@ func doctor(_ *call, d dirs) error {
 		look    func() (well string)
 	}{
 		{"configuration:", c.configuration}, {"provider:", c.providers}, {"claude:", c.claude}, {"flags:", c.flags}, {"hooks:", c.hooks},
-		{"hooks disabled?", c.disabled}, {"stop-hook limit:", c.limit}, {"status line:", c.statusLine}, {"prompt:", c.prompt},
+		{"hooks disabled?", c.disabled}, {"stop-hook limit:", c.limit}, {"prompt cache:", c.cache}, {"status line:", c.statusLine}, {"prompt:", c.prompt},
 		{"state directory:", c.stateDirectory}, {"copies:", c.copies},
 	} {
 		c.subject, c.faults = check.subject, 0
@@ -263,6 +263,30 @@ func (c *checkup) limit() string {
 		check(s.values["env."+blockCapVariable], s.name, s.fault("env."+blockCapVariable, "", strconv.Quote(strconv.Itoa(most))).hint)
 	}
 	return fmt.Sprintf("allows max_iterations, %d, reviews; %d where /supervisor on switched on what ccc did not launch", most, limitUnder(most, ""))
+}
+
+// cache tells how reviews of a launch without arguments will be asked, and why.
+func (c *checkup) cache() string {
+	own, current := c.config.Supervisor, c.config.findProvider(c.config.CurrentProvider)
+	env, _ := launchEnv(os.Environ(), current) // the provider's line tells what is wrong
+	obstacle := cacheObstacle(c.sources, supervisedEnv(env, own, c.sources, c.args), c.args)
+	if path := serversObstacle(c.dirs, c.sources, c.here); obstacle == "" && path != "" {
+		obstacle = "MCP servers or plugins of " + path + " would be started for each review"
+	}
+	if obstacle == "" && own.Provider != "" && own.Provider != c.config.CurrentProvider {
+		obstacle = "supervisor.provider is not the session's"
+	}
+	switch {
+	case own.KeepCache != nil && *own.KeepCache && obstacle != "":
+		return "reviews are asked with the agent's, as keep_cache is true, and find little there: " + obstacle
+	case own.KeepCache != nil:
+		return fmt.Sprintf("keep_cache is %v and decides", *own.KeepCache)
+	case obstacle != "":
+		return "reviews have a prompt of their own: " + obstacle
+	case own.Model != "":
+		obstacle = ", where the agent's model is supervisor.model, " + own.Model
+	}
+	return fmt.Sprintf("reviews take a conversation of %s tokens or more from the agent's%s", grouped(cacheLeast), obstacle)
 }
 
 // statusLine offers the setting by which a session's line tells of its reviews; of two sources the later counts.

@@ -72,6 +72,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 		h.caller = h.session.dir.callerOf(ancestry(os.Getpid()))
 		h.caller.client, h.caller.byHand = "", true
 	}
+	h.launched = !h.caller.launched.IsZero()
 	h.isWanted = func() bool { return h.session.supervised(h.caller) }
 	supervised := h.isWanted()
 	if !supervised && !isCommand {

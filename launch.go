@@ -222,7 +222,7 @@ func (l *launch) planSupervision() (err error) {
 	if causes := hookless(l.dirs, l.sources, l.command, l.env); len(causes) > 0 {
 		return causes[0]
 	}
-	l.env = setEnv(supervisedEnv(l.env, supervisor, paysByKey(l.sources, l.env, l.command)), launchVariable, launchToken())
+	l.env = setEnv(supervisedEnv(l.env, supervisor, l.sources, l.command), launchVariable, launchToken())
 	l.env = setEnv(l.env, addDirsVariable, strings.Join(l.addDirs(), "\n"))
 	l.env = setEnv(l.env, providerVariable, "")
 	if l.provider != nil {

@@ -353,10 +353,6 @@ var (
 	builtinPrompt   = words{"内置的审查提示词", "the built-in prompt"}
 	promptChanged   = words{"（请求提交之后改动过：这次仍按提交时的内容审查，改动从用户的下一条消息起生效）",
 		" (changed since the request: this review still goes by what it said then; the change counts from the user's next prompt on)"}
-	cacheSplit = words{
-		"keep_cache 用处不大：本会话保留 Claude Code 系统提示词开头的计费标记行（订阅按它计费），审查从缓存只能取到工具列表，取不到对话",
-		"keep_cache gains little: this session keeps Claude Code's attribution line, by which a subscription is billed, " +
-			"so a review finds only the list of tools in the cache, and nothing of the conversation"}
 	reviewUnderWay    = words{"%s 进行中……", "%s under way..."} // title of the review
 	wordsOnly         = words{"审查者没有给出判定：它的话就是反馈", "The reviewer gave no verdict: what it said is the feedback"}
 	waysTaken         = map[string]words{"cache": {"用 Agent 的缓存", "with the agent's cache"}, "own": {"用审查者自己的系统提示词", "with a prompt of its own"}}

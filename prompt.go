@@ -76,13 +76,13 @@ type reviewRequest struct {
 }
 
 // text is the message that asks for the review. What stays the same from one review to the next comes first, so
-// that the prompt cache of the API can serve it; what varies comes last. With keepCache the instructions stand above
-// it, not in a system prompt.
-func (r reviewRequest) text(keepCache bool) string {
+// that the prompt cache of the API can serve it; what varies comes last. guideAbove tells that the reviewer's
+// prompt stands above it and not in a system prompt.
+func (r reviewRequest) text(guideAbove bool) string {
 	var b strings.Builder
 	section := func(text string) { b.WriteString("\n" + text + "\n") }
 	by := bySystemPrompt
-	if keepCache {
+	if guideAbove {
 		by = byGuideAbove
 	}
 	b.WriteString(say(opening, say(by)) + "\n")

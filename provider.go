@@ -38,15 +38,81 @@ func launchEnv(env []string, p *provider) ([]string, error) {
 	return withProvider(env, p)
 }
 
-// supervisedEnv adds what the claude of a supervised session needs. What the user has set stays. paid tells that it
-// pays by key.
-func supervisedEnv(env []string, config supervisorConfig, paid bool) []string {
-	env = setEnv(env, supervisorVariable, "1")
-	env = setEnv(env, blockCapVariable, cmp.Or(lookupEnv(env, blockCapVariable), strconv.Itoa(config.MaxIterations)))
-	if config.KeepCache && paid && lookupEnv(env, attributionVariable) == "" {
+// supervisedEnv adds what the claude of a supervised session with these sources and arguments needs. What the user has set
+// stays.
+func supervisedEnv(env []string, config supervisorConfig, sources []source, args []string) []string {
+	if lookupEnv(env, cacheVariable) != "" { // of a session that an outer ccc started
+		env = setEnv(setEnv(env, cacheVariable, ""), attributionVariable, "")
+	}
+	if paysByKey(sources, env, args) && lookupEnv(env, attributionVariable) == "" && (config.KeepCache == nil || *config.KeepCache) {
 		env = setEnv(env, attributionVariable, "0")
 	}
-	return env
+	if cacheObstacle(sources, env, args) == "" {
+		env = setEnv(env, cacheVariable, "1")
+	}
+	env = setEnv(env, supervisorVariable, "1")
+	return setEnv(env, blockCapVariable, cmp.Or(lookupEnv(env, blockCapVariable), strconv.Itoa(config.MaxIterations)))
+}
+
+// shapingFlags change the tools or the system prompt of a session, and its reviewer does not have them.
+var shapingFlags = []string{"--append-system-prompt", "--append-system-prompt-file", "--system-prompt", "--system-prompt-file", "--tools", "--disallowedTools",
+	"--disallowed-tools", "--agent", "--agents", "--mcp-config", "--strict-mcp-config", "--plugin-dir"}
+
+// cacheObstacle says what keeps the reviews of a session with these sources, environment and arguments from taking the
+// conversation from its prompt cache, "" for nothing: then a key, a token, a provider or a cloud pays for it.
+func cacheObstacle(sources []source, env, args []string) string {
+	line := lookupEnv(env, attributionVariable)
+	for _, s := range sources {
+		line = cmp.Or(s.values["env."+attributionVariable], line)
+	}
+	switch flag := givenFlag(args, shapingFlags...); {
+	case !paysByKey(sources, env, args):
+		return "a login pays for the session, which is billed by a line that stands in the way"
+	case line != "0":
+		return attributionVariable + " leaves the line that stands in the way"
+	case flag != "":
+		return flag + " gives the session what a reviewer does not have"
+	}
+	return ""
+}
+
+// serversObstacle names where MCP servers are set that Claude Code would start in dir for a reviewer that has the agent's
+// tools, "" for nowhere.
+func serversObstacle(d dirs, sources []source, dir string) string {
+	type file struct {
+		McpServers map[string]any
+		Projects   map[string]file
+	}
+	in := func(path string) (f file) {
+		text, _ := readUserFile(path)
+		_ = json.Unmarshal(unmarked(text), &f) // what can't be read starts none
+		return f
+	}
+	paths := []string{d.accountFile(), filepath.Join(filepath.Dir(managedSettings), "managed-mcp.json")}
+	for at := dir; ; at = filepath.Dir(at) {
+		paths = append(paths, filepath.Join(at, ".mcp.json"))
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	for _, path := range paths {
+		f := in(path)
+		n := len(f.McpServers)
+		for project, its := range f.Projects {
+			if inside(dir, project) {
+				n += len(its.McpServers)
+			}
+		}
+		if n > 0 {
+			return path
+		}
+	}
+	for _, s := range sources {
+		if s.values[pluginsKey] != "" {
+			return s.name
+		}
+	}
+	return ""
 }
 
 // reviewerEnv is the environment of a reviewer: that of the hook, without what ties a process to the session it was
@@ -239,11 +305,14 @@ var managedSettings = map[string]string{
 // Console.
 const helperKey, primaryKey = "apiKeyHelper", "primaryApiKey"
 
+// pluginsKey names the plugins that are switched on, which may bring MCP servers.
+const pluginsKey = "enabledPlugins"
+
 // A source is one of the places where Claude Code finds settings, with what ccc reads of it.
 type source struct {
 	name   string            // a path, or --settings
 	prefix string            // of the keys there: in ccc.json "settings."
-	values map[string]string // env.NAME, helperKey, primaryKey, allowed.KEY's end, those of the muting keys that are true, and the statusLine as it is
+	values map[string]string // env.NAME, helperKey, primaryKey, pluginsKey, allowed.KEY's end, those of the muting keys that are true, and the statusLine as it is
 	err    error             // why it can't be read, or is no JSON object
 }
 
@@ -331,6 +400,13 @@ func sourceOf(name, prefix string, text []byte, err error) source {
 			var value string
 			_ = json.Unmarshal(raw, &value) // of another type it says nothing
 			s.values[key] = value
+		}
+	}
+	var plugins map[string]json.RawMessage
+	_ = json.Unmarshal(members[pluginsKey], &plugins)
+	for _, enabled := range plugins {
+		if string(enabled) != "false" {
+			s.values[pluginsKey] = "true"
 		}
 	}
 	if raw := members[statusLineKey]; raw != nil {

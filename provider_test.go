@@ -216,15 +216,13 @@ func TestAttribution(t *testing.T) {
 			box.write(".claude.json", 0o600, test.account)
 			box.write(".claude/settings.json", 0o600, test.settings)
 			box.write("../work/.claude/settings.json", 0o600, test.project)
-			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"keep_cache":true}`+test.config+`}`)
+			box.write(".claude/ccc.json", 0o600, "{"+strings.TrimPrefix(test.config, ",")+"}")
 			got := box.run(30*time.Second, "", slices.Concat([]string{"ccc", "--supervisor"}, test.args, []string{"--", "hi"})...)
 			if value := box.agentEnv("CLAUDE_CODE_ATTRIBUTION_HEADER"); got.code != 0 || !slices.Equal(value, test.want) {
 				t.Errorf("got %+v, the variable is %q, want %q", got, value, test.want)
 			}
-			told := strings.Contains(box.run(10*time.Second, "", "ccc", "log").stdout, "keep_cache")
-			stands := !slices.Equal(test.want, []string{"0"}) && name != "token_keep_cache_off"
-			if reviewed := len(box.timelineVerdicts()) == 1; !reviewed || told != stands {
-				t.Errorf("reviewed: %v, the log tells of the line: %v", reviewed, told)
+			if reviewed := len(box.timelineVerdicts()) == 1; !reviewed {
+				t.Error("not reviewed")
 			}
 		})
 	}

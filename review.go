@@ -24,6 +24,7 @@ type review struct {
 	dirs     []string // where the reviewer may run, the best first: older versions find a session only in its project
 	addDirs  []string // what else it may read
 	prompt   string
+	shares   bool // it is asked with the agent's prompt cache: see sharesCache in stop.go
 	request  reviewRequest
 	config   supervisorConfig
 	env      []string
@@ -122,7 +123,7 @@ func (r *review) flags() (flags []reviewerFlag) {
 	if olderThan(version, "2.1.329") { // not seen to work there
 		unsandboxed = ""
 	}
-	prompted, budget := !r.config.KeepCache, r.config.MaxBudgetUSD
+	prompted, budget := !r.shares, r.config.MaxBudgetUSD
 	for _, f := range []struct {
 		wanted bool
 		flag   reviewerFlag
@@ -169,8 +170,8 @@ const pipePatience = 3 * time.Second
 // stream. It returns when the reviewer has ended, a moment after its result, or when ctx ends, and nothing of it
 // runs any more then. stderr is the end of what the reviewer said there, on one line.
 func (r *review) call(ctx context.Context, dir string, command []string, stream *stream) (stderr string, err error) {
-	complaints, input := &tail{limit: 2000}, r.request.text(r.config.KeepCache)
-	if r.config.KeepCache { // no flag may carry the prompt and the form of the verdict
+	complaints, input := &tail{limit: 2000}, r.request.text(r.shares)
+	if r.shares { // no flag may carry the prompt and the form of the verdict
 		input = r.prompt + "\n\n" + say(verdictForm) + "\n\n" + input
 	}
 	cmd := exec.Command(command[0], command[1:]...)

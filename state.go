@@ -377,7 +377,6 @@ type record struct {
 	Limit        int             `json:"max_iterations,omitempty"`
 	PromptSource string          `json:"prompt_source,omitempty"`
 	PromptKept   bool            `json:"prompt_kept,omitempty"` // that file has changed since the user's prompt, and what it held then counted
-	CacheSplit   bool            `json:"cache_split,omitempty"` // keep_cache, but the attribution line stands in the way: a login is billed by it
 	Way          string          `json:"way,omitempty"`         // how the reviewer was asked: with the agent's prompt "cache" or with its "own" prompt
 	NoVerdict    bool            `json:"no_verdict,omitempty"`  // the feedback is what a reviewer said that gave none
 	Told         bool            `json:"told,omitempty"`        // the user was told at once that this stop was not reviewed

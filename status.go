@@ -318,9 +318,6 @@ func reviewFacts(r reviewRound) (title string, facts []fact) {
 		source += say(promptChanged)
 	}
 	tell(leadBasis, source)
-	if r.CacheSplit {
-		tell(words{}, say(cacheSplit))
-	}
 	tell(leadTools, oneLine(strings.Join(r.looks(), " · ")))
 	if r.Verdict == verdictAllow && len(r.looks())+len(r.Runs) == 0 {
 		tell(words{}, say(receiptNothing))

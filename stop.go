@@ -23,6 +23,7 @@ type supervision struct {
 	dirs     dirs
 	session  session
 	project  string      // where the session was started
+	launched bool        // ccc launched the session's client supervised
 	isWanted func() bool // tells whether a review is still wanted, as of now
 	stderr   io.Writer   // takes what people are told as it happens
 }
@@ -53,10 +54,9 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	}
 	r.request.changes = redactor(os.Environ(), config)(judged.text())
 	entry.NoCopy, entry.Way = r.request.noCopy, "own"
-	if r.config.KeepCache {
+	if r.shares {
 		entry.Way = "cache"
 	}
-	entry.CacheSplit = r.config.KeepCache && r.config.Provider == "" && os.Getenv(attributionVariable) != "0"
 	path := s.session.outputFile()
 	if entry.Event == eventReview {
 		path = s.session.byHandFile()
@@ -184,8 +184,25 @@ func (s *supervision) planReview(ctx context.Context, config *config, in *instru
 	if r.config.Provider == "" && olderThan(request.version, "2.1.200") {
 		r.config.Model = cmp.Or(r.config.Model, request.model)
 	}
+	r.shares = s.sharesCache(config, request)
 	s.offerCopy(ctx, r)
 	return r, nil
+}
+
+// cacheLeast is how many tokens the agent's last request has where its prompt cache pays: below that the reviewer's own prompt,
+// which is served from the cache of the review before, costs less (docs/cost.md).
+const cacheLeast = 40_000
+
+// sharesCache tells whether the reviewer is asked with the agent's prompt cache, without a prompt and a schema of its own. What
+// stands in the way is asked anew each time, but for what a launch has found out.
+func (s *supervision) sharesCache(config *config, request reviewRequest) bool {
+	own := config.Supervisor
+	if own.KeepCache != nil {
+		return *own.KeepCache
+	}
+	return s.launched && os.Getenv(cacheVariable) == "1" && request.context >= cacheLeast &&
+		(own.Provider == "" || own.Provider == os.Getenv(providerVariable)) && (own.Model == "" || own.Model == request.model) &&
+		serversObstacle(s.dirs, sources(s.dirs, config, nil), s.project) == ""
 }
 
 // workingTree is the working tree that holds the directory here, if it is another one of the project's repository;

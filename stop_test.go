@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -182,19 +183,67 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 	lines := strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.329", "2.1.120")
 	for i, test := range []struct {
 		config, model string
-		split         bool // the record tells of a cache that is parted by a line
 	}{
-		{`{"supervisor":{"model":"chosen"}}`, "--model\nchosen\n", false}, // the model of ccc.json comes before the session's
+		{`{"supervisor":{"model":"chosen"}}`, "--model\nchosen\n"}, // the model of ccc.json comes before the session's
 		// Another provider does not know the model, nor has its cache anything of the session's.
-		{`{"supervisor":{"provider":"b","keep_cache":true},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`, "", false},
-		{`{"supervisor":{"keep_cache":true}}`, "--model\nm-1\n", true},
+		{`{"supervisor":{"provider":"b","keep_cache":true},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`, ""},
+		{`{"supervisor":{"keep_cache":true}}`, "--model\nm-1\n"},
 	} {
 		box.write(".claude/ccc.json", 0o600, test.config)
 		box.stop(box.transcript(strings.Split(lines, "\n")...))
-		args, records := box.read(fmt.Sprintf("../fake/reviewer-%d/args", i+3)), box.timeline(testSession)
-		if args == "" || !strings.Contains(args, test.model) || strings.Contains(args, "--model") != (test.model != "") || records[len(records)-1].CacheSplit != test.split {
-			t.Errorf("%s: arguments %s, %+v", test.config, args, records)
+		args := box.read(fmt.Sprintf("../fake/reviewer-%d/args", i+3))
+		if args == "" || !strings.Contains(args, test.model) || strings.Contains(args, "--model") != (test.model != "") {
+			t.Errorf("%s: arguments %s", test.config, args)
 		}
+	}
+}
+
+// Which way a reviewer is asked: with the agent's prompt cache where that costs less and nothing stands in the way.
+func TestWayTaken(t *testing.T) {
+	t.Parallel()
+	const server = `"mcpServers":{"x":{"command":"true"}}`
+	for name, test := range map[string]struct {
+		env, supervisor, account, settings, mcp string
+		args                                    []string
+		want                                    string
+	}{
+		"long":           {want: "cache"},
+		"short":          {env: "FAKE_CLAUDE_TOKENS=39999", want: "own"},
+		"a login":        {env: "ANTHROPIC_AUTH_TOKEN=", want: "own"},
+		"kept line":      {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=1", want: "own"},
+		"own prompt":     {args: []string{"--append-system-prompt", "be brief"}, want: "own"},
+		"other model":    {supervisor: `"model":"haiku"`, want: "own"},
+		"same model":     {supervisor: `"model":"claude-sonnet-4-6"`, want: "cache"},
+		"other provider": {supervisor: `"provider":"b"`, want: "own"},
+		"forced":         {env: "FAKE_CLAUDE_TOKENS=9 ANTHROPIC_AUTH_TOKEN=", supervisor: `"keep_cache":true`, want: "cache"},
+		"forbidden":      {supervisor: `"keep_cache":false`, want: "own"},
+		"server":         {account: `{` + server + `}`, want: "own"},
+		"project server": {account: `{"projects":{"WORK":{` + server + `}}}`, want: "own"},
+		"other project":  {account: `{"projects":{"/elsewhere":{` + server + `}}}`, want: "cache"},
+		"server of .mcp": {mcp: `{` + server + `}`, want: "own"},
+		"plugin":         {settings: `{"enabledPlugins":{"p@m":true}}`, want: "own"},
+		"plugin off":     {settings: `{"enabledPlugins":{"p@m":false}}`, want: "cache"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			box := newFakeBox(t)
+			box.vars = append(append(box.vars, "FAKE_CLAUDE_TOKENS=40000", "ANTHROPIC_AUTH_TOKEN=t"), strings.Fields(test.env)...)
+			box.write(".claude/ccc.json", 0o600, `{"supervisor":{`+test.supervisor+`},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
+			box.write(".claude.json", 0o600, strings.ReplaceAll(test.account, "WORK", box.work))
+			box.write(".claude/settings.json", 0o600, test.settings)
+			box.write("../work/.mcp.json", 0o600, test.mcp)
+			box.run(30*time.Second, "", slices.Concat([]string{"ccc", "--supervisor"}, test.args, []string{"--", "hi"})...)
+			records := box.onlyTimeline()
+			if way := records[len(records)-1].Way; way != test.want {
+				t.Errorf("%q, want %q", way, test.want)
+			}
+			if hasSchema := strings.Contains(box.read("../fake/reviewer-1/args"), "--json-schema"); hasSchema == (test.want == "cache") {
+				t.Errorf("with a schema: %v", hasSchema)
+			}
+			if got := box.run(30*time.Second, "", "ccc", "review", "--json").stdout; strings.Contains(got, `"way":"cache"`) != (name == "forced") {
+				t.Errorf("a review by hand: %s", got)
+			}
+		})
 	}
 }
 
