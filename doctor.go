@@ -29,6 +29,7 @@ type checkup struct {
 	args     []string // claude's, of a launch without arguments
 	sources  []source // of settings, for such a launch
 	program  string   // claude, "" for none
+	version  string   // of it
 	subject  string   // of the present check
 	faults   int      // found in it
 	problems int
@@ -168,6 +169,7 @@ func (c *checkup) claude() string {
 	answer := askClaude(claude, "--version")
 	version, _, told := strings.Cut(answer, " (Claude Code)")
 	version = version[strings.LastIndexByte(version, ' ')+1:]
+	c.version = version
 	switch {
 	case !told:
 		return c.fault(problem, otherClaude(), "%s --version does not tell a version: %s", claude, answer)
@@ -285,6 +287,9 @@ func (c *checkup) cache() string {
 		return "reviews have a prompt of their own: " + obstacle
 	case own.Model != "":
 		obstacle = ", where the agent's model is supervisor.model, " + own.Model
+	}
+	if olderThan(c.version, oldestAlike) {
+		obstacle += "; in interactive sessions from " + oldestAlike + " on"
 	}
 	return fmt.Sprintf("reviews take a conversation of %s tokens or more from the agent's%s", grouped(cacheLeast), obstacle)
 }

@@ -289,11 +289,14 @@ func isTrue(value string) bool {
 func withoutRefusedKey(d dirs, env []string) []string {
 	key := lookupEnv(env, keyVariable)
 	ofProvider := lookupEnv(env, providerVariable) != ""
-	if key == "" || ofProvider || lookupEnv(env, "CLAUDE_CODE_ENTRYPOINT") != "cli" || accountSource(d).allows(key) {
+	if key == "" || ofProvider || !isInteractive(env) || accountSource(d).allows(key) {
 		return env
 	}
 	return setEnv(env, keyVariable, "")
 }
+
+// isInteractive tells whether a hook with this environment is one of an interactive session.
+func isInteractive(env []string) bool { return lookupEnv(env, "CLAUDE_CODE_ENTRYPOINT") == "cli" }
 
 // managedSettings is the file by which an administrator overrides all others.
 var managedSettings = map[string]string{

@@ -148,6 +148,13 @@ type apiReply struct {
 	text, tool, input string
 	status            int
 	errorType         string
+	tokens            int // of the request, as its usage tells
+}
+
+// after is the reply to a request of so many tokens.
+func (r apiReply) after(tokens int) apiReply {
+	r.tokens = tokens
+	return r
 }
 
 func replyText(text string) apiReply { return apiReply{text: text} }
@@ -211,11 +218,11 @@ func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []b
 	}
 	message := map[string]any{"id": fmt.Sprintf("msg_%024d", n), "type": "message", "role": "assistant", "model": request.Model, "stop_sequence": nil}
 	if !stream {
-		message["content"], message["stop_reason"], message["usage"] = []any{block}, reason, map[string]any{"input_tokens": 10, "output_tokens": 5}
+		message["content"], message["stop_reason"], message["usage"] = []any{block}, reason, map[string]any{"input_tokens": 10 + reply.tokens, "output_tokens": 5}
 		sendJSON(w, http.StatusOK, message)
 		return
 	}
-	message["content"], message["stop_reason"], message["usage"] = []any{}, nil, map[string]any{"input_tokens": 10, "output_tokens": 1}
+	message["content"], message["stop_reason"], message["usage"] = []any{}, nil, map[string]any{"input_tokens": 10, "cache_read_input_tokens": reply.tokens, "output_tokens": 1}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, event := range []map[string]any{
 		{"type": "message_start", "message": message},

@@ -109,29 +109,35 @@ func TestRealClientRefusedKey(t *testing.T) {
 	}
 }
 
-// The line that a subscription is billed by stays for a login, and goes where a
-// key pays for it.
+// The line that a subscription is billed by stays for a login, goes where a key pays for the session, and is the user's to keep;
+// where it stands reviews have a prompt of their own.
 func TestRealClientAttribution(t *testing.T) {
-	for _, login := range []bool{true, false} {
-		t.Run(fmt.Sprintf("login_%v", login), func(t *testing.T) {
+	for name, stays := range map[string]bool{"login": true, "key": false, "kept": true} {
+		t.Run(name, func(t *testing.T) {
 			forClients(t, func() script {
-				return script{marker: say(verdictForm), reviewer: []apiReply{replyText(`{"allow_stop": true, "feedback": ""}`)}}
+				return script{marker: say(verdictForm), agent: []apiReply{replyText("the answer").after(cacheLeast)}, reviewer: []apiReply{replyText(`{"allow_stop": true, "feedback": ""}`)}}
 			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"keep_cache":true}}`)
-				if login {
+				way := "own"
+				switch name {
+				case "login":
 					box.login()
 					box.vars = append(box.vars, "ANTHROPIC_API_KEY=")
+				case "kept":
+					box.vars = append(box.vars, "CLAUDE_CODE_ATTRIBUTION_HEADER=1")
+				default:
+					way = "cache"
 				}
 				box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "x")
 				requests := api.requests("agent")
-				if len(requests) == 0 || sent(requests) != login {
+				if len(requests) == 0 || sent(requests) != (name == "login") {
 					t.Fatalf("%d requests; with the login: %v", len(requests), sent(requests))
 				}
-				if line := strings.Contains(requests[0].System, "x-anthropic-billing-header"); line != login {
-					t.Errorf("with a login %v the line is there: %v\n%.300s", login, line, requests[0].System)
+				if line := strings.Contains(requests[0].System, "x-anthropic-billing-header"); line != stays {
+					t.Errorf("the line is there: %v\n%.300s", line, requests[0].System)
 				}
-				if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictAllow}) {
-					t.Errorf("verdicts %q", got)
+				records := box.onlyTimeline()
+				if last := records[len(records)-1]; last.Verdict != verdictAllow || last.Way != way {
+					t.Errorf("%+v", last)
 				}
 			})
 		})

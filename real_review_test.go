@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -52,60 +53,114 @@ func share(t *testing.T, before, after apiRequest) float64 {
 	return float64(same) / float64(all)
 }
 
-// What a review can take from the prompt cache, on the newest client, in an
-// interactive session of three turns with two reviews each.
+// What a review takes from the prompt cache, in an interactive session of three turns with two reviews each. It becomes long
+// before the second: from there on the reviews take the agent's, and nothing is said of it.
 func TestRealClientCache(t *testing.T) {
-	for _, keep := range []bool{false, true} {
-		t.Run(fmt.Sprintf("keep_cache_%v", keep), func(t *testing.T) {
-			forNewest(t, func() script {
-				s := script{marker: say(verdictForm)}
-				verdict := func(allow bool, feedback string) apiReply {
-					if keep {
-						return replyText(fmt.Sprintf("I looked.\n```json\n{\"allow_stop\": %v, \"feedback\": %q}\n```", allow, feedback))
-					}
-					return replyVerdict(allow, feedback)
-				}
-				for i := range 3 {
-					s.agent = append(s.agent, replyTool("Read", `{"file_path":"notes.txt"}`),
-						replyText(fmt.Sprint("attempt ", i+1, " ", strings.Repeat("what I did and why. ", 900))), replyText(fmt.Sprint("answer ", i+1)))
-					s.reviewer = append(s.reviewer, replyTool("Write", `{"file_path":"reviewer.txt","content":"x"}`),
-						bash(tryCommand()+" 'cat notes.txt >reviewer.txt'"), verdict(false, "show the tests"), verdict(true, ""))
-				}
-				return s
-			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				needCopy(t, box)
-				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, keep))
-				box.setSettings(`{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo x$CCC_SUPERVISOR_HOOK >>$HOME/user-hooks"}]}]}}`)
-				tty := box.start()
-				for i := range 3 {
-					tty.prompt(fmt.Sprint("request ", i+1))
-					tty.waitFor(fmt.Sprint("answer ", i+1), 40*time.Second)
-					api.await(t, "review", 4*(i+1), 120*time.Second)
-					box.awaitVerdicts(2 * (i + 1))
-				}
-				measureShares(t, api.requests(""), keep)
-				if got := box.timelineVerdicts(); !slices.Equal(got, slices.Repeat([]verdict{verdictBlock, verdictAllow}, 3)) {
-					t.Errorf("verdicts %q", got)
-				}
-				if ran := box.ranCommands(); !slices.Equal(ran, slices.Repeat([]string{"cat notes.txt >reviewer.txt → 0"}, 3)) {
-					t.Errorf("the reviewer ran %q", ran)
-				}
-				if _, err := os.Stat(filepath.Join(box.work, "reviewer.txt")); err == nil {
-					t.Error("the reviewer wrote a file")
-				}
-				if ran := box.read("user-hooks"); strings.Contains(ran, "x1") || strings.Count(ran, "x\n") != 6 {
-					t.Errorf("the user's hook ran %q", ran)
-				}
-				box.expectOneSession()
-			})
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		needCopy(t, box)
+		var agents, reviews atomic.Int32
+		api := newAnsweringAPI(t, say(verdictForm), func(r apiRequest) apiReply {
+			if r.Kind == "agent" { // in each turn a tool, an attempt that is sent back, and the answer
+				n := int(agents.Add(1)) - 1
+				return [...]apiReply{replyTool("Read", `{"file_path":"notes.txt"}`), replyText(fmt.Sprint("attempt ", n/3+1, " ", strings.Repeat("what I did and why. ", 900))),
+					replyText(fmt.Sprint("answer ", n/3+1))}[n%3].after(n / 3 * cacheLeast)
+			}
+			n := int(reviews.Add(1)) - 1
+			reply := [...]apiReply{replyTool("Write", `{"file_path":"reviewer.txt","content":"x"}`), bash(tryCommand() + " 'cat notes.txt >reviewer.txt'"),
+				replyVerdict(false, "show the tests"), replyVerdict(true, "")}[n%4]
+			if reply.tool == "StructuredOutput" && !slices.Contains(r.Tools, "StructuredOutput") {
+				reply = replyText("I looked.\n```json\n" + reply.input + "\n```")
+			}
+			return reply
 		})
-	}
+		box.use(api)
+		box.setSettings(`{"permissions":{"allow":["Edit","Write"]},"hooks":{"Stop":[{"hooks":[{"type":"command","command":"echo x$CCC_SUPERVISOR_HOOK >>$HOME/user-hooks"}]}]}}`)
+		tty := box.start()
+		for i := range 3 {
+			tty.prompt(fmt.Sprint("request ", i+1))
+			tty.waitFor(fmt.Sprint("answer ", i+1), 40*time.Second)
+			api.await(t, "review", 4*(i+1), 120*time.Second)
+			box.awaitVerdicts(2 * (i + 1))
+		}
+		var ways []string
+		for _, r := range box.onlyTimeline() {
+			if r.Verdict != "" {
+				ways = append(ways, r.Way)
+			}
+		}
+		want := []string{"own", "own", "cache", "cache", "cache", "cache"}
+		if olderThan(client.version, oldestAlike) {
+			want = slices.Repeat([]string{"own"}, 6)
+		}
+		if !slices.Equal(ways, want) {
+			t.Fatalf("the ways %q, want %q", ways, want)
+		}
+		measureShares(t, api.requests(""), ways)
+		if screen := tty.screen(); strings.Contains(screen, "cache") || strings.Contains(screen, "缓存") {
+			t.Errorf("it speaks of the cache:\n%s", screen)
+		}
+		if got := box.timelineVerdicts(); !slices.Equal(got, slices.Repeat([]verdict{verdictBlock, verdictAllow}, 3)) {
+			t.Errorf("verdicts %q", got)
+		}
+		if ran := box.ranCommands(); !slices.Equal(ran, slices.Repeat([]string{"cat notes.txt >reviewer.txt → 0"}, 3)) {
+			t.Errorf("the reviewer ran %q", ran)
+		}
+		if _, err := os.Stat(filepath.Join(box.work, "reviewer.txt")); err == nil {
+			t.Error("the reviewer wrote a file")
+		}
+		if ran := box.read("user-hooks"); strings.Contains(ran, "x1") || strings.Count(ran, "x\n") != 6 {
+			t.Errorf("the user's hook ran %q", ran)
+		}
+		box.expectOneSession()
+	})
+}
+
+// The same of a printed session, where a review is asked alike on every version. (The default model of 2.1.200 is one with a long
+// context, and a fork has the same with a short one.)
+func TestRealClientCachePrinted(t *testing.T) {
+	forClients(t, func() script {
+		return script{marker: say(verdictForm), agent: []apiReply{replyText("first answer"), replyText("second answer").after(cacheLeast)},
+			reviewer: []apiReply{replyVerdict(false, "show the tests"), replyText(`{"allow_stop": true, "feedback": ""}`)}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		got := box.run(60*time.Second, "", "ccc", "--supervisor", "--", "-p", "--model", "haiku", "fix the bug")
+		expectRun(t, box, got, "second answer", verdictBlock, verdictAllow)
+		measureShares(t, api.requests(""), []string{"own", "cache"})
+	})
+}
+
+// What changed since the request comes with it: by the record of the prompt, and for a review by hand by HEAD's log.
+func TestRealClientChanges(t *testing.T) {
+	forClients(t, func() script {
+		return script{agent: []apiReply{bash("echo more >>notes.txt; git -c user.name=x -c user.email=x@x commit -qam second; echo new >fresh.txt"), replyText("the answer")},
+			reviewer: []apiReply{replyVerdict(true, "")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.repository()
+		head := box.gitIn(box.work, "echo theirs >theirs.txt; git rev-parse HEAD")
+		got := box.run(60*time.Second, "", "ccc", "--supervisor", "--", "-p", "--permission-mode", "bypassPermissions", "make it so")
+		expectRun(t, box, got, "the answer", verdictAllow)
+		expect := func(wants ...string) {
+			t.Helper()
+			reviews := api.requests("review")
+			text := reviews[len(reviews)-1].last("user")
+			for _, want := range append(wants, head[:12], "\n+more\n", "\n+new\n", "?? fresh.txt\n") {
+				if !strings.Contains(text, want) {
+					t.Errorf("the request lacks %q:\n%s", want, text)
+				}
+			}
+		}
+		expect("检出的提交", "可能是用户自己的修改，不是 Agent 做的：theirs.txt\n")
+		if got := box.run(60*time.Second, "", "ccc", "review"); got.code != 0 {
+			t.Errorf("%+v", got)
+		}
+		expect("reflog")
+	})
 }
 
 // measureShares prints and checks the shares of a run: each review's first request against the agent's last one before
 // it and against the review before it, and each of the agent's requests against the one before.
-func measureShares(t *testing.T, requests []apiRequest, keep bool) {
+func measureShares(t *testing.T, requests []apiRequest, ways []string) {
 	t.Helper()
+	reviews := 0
 	var agent, review, last apiRequest
 	for _, r := range requests {
 		switch {
@@ -115,10 +170,11 @@ func measureShares(t *testing.T, requests []apiRequest, keep bool) {
 				toReview = share(t, review, r)
 			}
 			t.Logf("review: %.1f%% of the agent's last request, %.1f%% of the review before", 100*toAgent, 100*toReview)
-			if keep && toAgent < 0.95 || !keep && toReview < 0.95 {
+			if way := ways[reviews]; way == "cache" && toAgent < 0.95 || way == "own" && toReview < 0.95 {
 				t.Errorf("a review shares too little")
 			}
 			review = r
+			reviews++
 		case r.Kind == "agent":
 			if agent.Body != nil {
 				own := share(t, agent, r)

@@ -193,16 +193,22 @@ func (s *supervision) planReview(ctx context.Context, config *config, in *instru
 // which is served from the cache of the review before, costs less (docs/cost.md).
 const cacheLeast = 40_000
 
+// oldestAlike is the first version seen where a review of an interactive session has its tools and its system prompt: up to
+// 2.1.280 it has those of --print, and finds nothing in the agent's cache.
+const oldestAlike = "2.1.329"
+
 // sharesCache tells whether the reviewer is asked with the agent's prompt cache, without a prompt and a schema of its own. What
 // stands in the way is asked anew each time, but for what a launch has found out.
 func (s *supervision) sharesCache(config *config, request reviewRequest) bool {
-	own := config.Supervisor
+	d, own := s.dirs, config.Supervisor
+	d.here = cmp.Or(s.project, d.here)
 	if own.KeepCache != nil {
 		return *own.KeepCache
 	}
 	return s.launched && os.Getenv(cacheVariable) == "1" && request.context >= cacheLeast &&
+		!(isInteractive(os.Environ()) && olderThan(request.version, oldestAlike)) &&
 		(own.Provider == "" || own.Provider == os.Getenv(providerVariable)) && (own.Model == "" || own.Model == request.model) &&
-		serversObstacle(s.dirs, sources(s.dirs, config, nil), s.project) == ""
+		serversObstacle(d, sources(d, config, nil), d.here) == ""
 }
 
 // workingTree is the working tree that holds the directory here, if it is another one of the project's repository;

@@ -81,7 +81,7 @@ git diff -M --no-ext-diff --no-textconv --no-color --no-relative --submodule=sho
 // A baseline is what the files are compared with to tell what changed since the user's request.
 type baseline struct {
 	commit string // the one checked out then; "unborn" before the first, "unknown" without a record, "" where nobody asks
-	asked  string // the time of the request, for one that is unknown
+	asked  string // the time of the request, for one that is unknown, as a transcript has it
 	status string // git status --porcelain of then, with what the user had changed already; of this directory:
 	top    string
 }
@@ -103,7 +103,10 @@ func takeTree(ctx context.Context, self, dir string, env []string, since baselin
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, treePatience, errors.New(say(gitTooSlow, treePatience)))
 	defer cancel()
-	args := []string{since.commit, since.asked}
+	args := []string{since.commit, ""}
+	if asked, err := time.Parse(time.RFC3339, since.asked); err == nil { // git counts in whole seconds: what came in that one came later
+		args[1] = asked.UTC().Add(-time.Second).Format("2006-01-02 15:04:05 +0000")
+	}
 	for _, cause := range treeCauses {
 		args = append(args, say(cause))
 	}
