@@ -129,6 +129,29 @@ func (h *history) add(r record) {
 	}
 }
 
+// last returns the review that runs, else the last since the user's last prompt that is no question's, nil for none.
+func (h *history) last() *reviewRound {
+	for i := range h.Rounds {
+		if h.Rounds[i].Verdict == verdictReviewing {
+			return &h.Rounds[i]
+		}
+	}
+	return lastOf(h.Rounds[h.present:])
+}
+
+// open is the feedback on the present request that no approval has followed.
+func (h *history) open() (feedback string) {
+	for _, r := range h.Rounds[h.present:] {
+		if r.Event == eventStop && r.Verdict != verdictLimit {
+			feedback = ""
+		}
+		if r.Event != eventReview && r.Verdict == verdictBlock {
+			feedback = r.Feedback
+		}
+	}
+	return feedback
+}
+
 // lastOf returns the last of rounds that is no question's, nil for none.
 func lastOf(rounds []reviewRound) *reviewRound {
 	for i := len(rounds) - 1; i >= 0; i-- {
@@ -174,6 +197,8 @@ func (s session) doing(r reviewRound) (doing string) {
 		for _, step := range l.Message.Content {
 			if _, tool := step.shown(); tool != "" && l.Type == "assistant" {
 				doing = tool
+			} else if step.isRefusal() {
+				doing = ""
 			}
 		}
 	})

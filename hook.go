@@ -131,6 +131,7 @@ func (h *hook) stop() record {
 	}
 	if entry.Iteration == 0 {
 		entry.Verdict, entry.Told = verdictLimit, inSession() && h.event.isStop()
+		entry.Question = request.question
 		h.print(say(limitSkipped, entry.Limit))
 		h.record(entry)
 		if entry.Feedback = say(limitReached, count(entry.Limit, reviews)); h.event.isStop() {
@@ -203,7 +204,7 @@ func toolDecision(decision, reason string) any {
 
 // systemMessage is shown to the user.
 func systemMessage(text string) map[string]string {
-	return map[string]string{"systemMessage": "[SUPERVISOR] " + text}
+	return map[string]string{"systemMessage": "[SUPERVISOR] " + printable(text)}
 }
 
 // decision is what Claude Code is told of a stop or a question: nothing, where the agent may stop or the question
@@ -213,6 +214,8 @@ func (h *hook) decision(found record) any {
 	switch {
 	case found.Verdict == verdictCancelled, found.Verdict == verdictFailed && !inSession():
 		return nil
+	case found.Verdict == verdictFailed && !h.event.isStop():
+		return systemMessage(say(questionUnreviewed, cutMiddle(found.Error, 200)))
 	case found.Verdict == verdictFailed:
 		return systemMessage(say(reviewFailed, cutMiddle(found.Error, 200)))
 	case found.Verdict == verdictBlock && !h.event.isStop():

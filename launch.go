@@ -155,6 +155,12 @@ func meantBy(own, rest []string, c *config) string {
 	switch name := nearest(rest[0], names); {
 	case name == supervisorFlag && mode != "":
 		return commandLine([]string{"supervisor-mode", mode}, rest[2:])
+	case name == supervisorFlag && len(rest) > 2 && rest[1] == "mode" && nearest(rest[2], modes) != "":
+		return commandLine([]string{"supervisor-mode", nearest(rest[2], modes)}, rest[3:])
+	case name == supervisorFlag && len(rest) > 1 && isSubcommand(rest[1]):
+		return commandLine(rest[1:])
+	case name == supervisorFlag && len(rest) > 1 && !strings.HasPrefix(rest[1], "-") && !strings.ContainsFunc(rest[1], unicode.IsSpace) && c.findProvider(rest[1]) == nil:
+		return commandLine(own, []string{supervisorFlag, "--"}, rest[1:])
 	case slices.Contains(modes, name):
 		return commandLine([]string{"supervisor-mode", name}, rest[1:])
 	case isSubcommand(name):

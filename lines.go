@@ -110,6 +110,10 @@ type lineReader struct {
 // read passes on what is there by now; a line without its newline has to wait. A file that has become shorter was
 // begun anew.
 func (r *lineReader) read() (err error) {
+	if r.file != nil && !isFileAt(r.path, r.file) { // it was replaced
+		r.file.Close()
+		r.file, r.last, r.lines.part, r.lines.skip = nil, 0, nil, false
+	}
 	if r.file == nil {
 		if r.file, err = os.Open(r.path); err != nil {
 			r.file = nil

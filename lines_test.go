@@ -38,7 +38,9 @@ func TestLinesReader(t *testing.T) {
 		read("ur\nfi", want+"four\n")
 		os.Truncate(path, 0) // it is begun anew
 		read("six\nse", want+"four\nsix\n")
-		if reader.close(); got.String() != want+"four\nsix\nse\n" {
+		os.Rename(path, path+".old") // another comes in its place
+		read("seven\nei", want+"four\nsix\nseven\n")
+		if reader.close(); got.String() != want+"four\nsix\nseven\nei\n" {
 			t.Errorf("last %d: %q after close", last, got.String())
 		}
 	}

@@ -93,6 +93,7 @@ type story struct {
 	h        history
 	date     string // of the last record
 	rules    string // as last told
+	unbound  string // as rules
 	open     string // the review that has begun, by its id
 
 	output  *lineReader             // of the review that runs, where its steps are told
@@ -200,7 +201,7 @@ func lastReviews(lines [][]byte, n int) (last [][]byte) {
 	for i, line := range slices.Backward(lines) {
 		r, _ := parseRecord(line)
 		id := r.Review
-		if id == "" && r.Verdict != "" {
+		if id == "" && r.Verdict != "" && r.Verdict != verdictLimit {
 			id = strconv.Itoa(i)
 		}
 		isPrompt := r.Event == eventPrompt
@@ -326,6 +327,11 @@ func (s *story) show(at time.Time, r reviewRound) {
 		r.PromptSource, r.PromptKept = "", false
 	} else if r.PromptSource != "" {
 		s.rules = rules
+	}
+	if r.Unbound == s.unbound {
+		r.Unbound = ""
+	} else if r.Verdict != "" && r.Verdict != verdictLimit {
+		s.unbound = r.Unbound
 	}
 	showRecord(s.screen, r)
 }

@@ -334,6 +334,12 @@ func TestLogFollowRefused(t *testing.T) {
 	result := func(id, said string) string {
 		return `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"` + id + `","is_error":true,"content":"` + said + `"}]}}` + "\n"
 	}
+	for said, isOne := range map[string]bool{"<tool_use_error>InputValidationError: Read failed": true, "<tool_use_error>Error: No such tool available: X</tool_use_error>": true,
+		"<tool_use_error>File does not exist.": false} {
+		if block := (contentBlock{Type: "tool_result", Error: true, Said: encodeJSON(said)}); block.isRefusal() != isOne {
+			t.Errorf("%s: a refusal? %v", said, !isOne)
+		}
+	}
 	const refusal = "Permission to use Bash has been denied"
 	box.timelineOf(testSession, begun)
 	output, end := follow(t, box, "--follow", testSession)

@@ -147,6 +147,8 @@ var (
 	reviewFailed       = words{"这次没能完成审查，Agent 的工作没有检查过。原因：%s\n发“继续”会在它停下时再审；仍不行请运行 ccc doctor，详情见 ccc log", // cause
 		"There was no review, so the agent's work stands unchecked. Cause: %s\n" +
 			"Send \"continue\" to have it reviewed when it stops; if that fails too, run ccc doctor. Details: ccc log"}
+	questionUnreviewed = words{"这个提问没能审查，直接交给你。原因：%s\n详情见 ccc log", // cause
+		"This question comes to you without a review. Cause: %s\nDetails: ccc log"}
 	earlierFailed = words{"上一次没能完成审查，Agent 的工作没有检查过。原因：%s\n仍不行请运行 ccc doctor，详情见 ccc log", // cause
 		"The last review did not take place, so the agent's work stands unchecked. Cause: %s\nIf that fails again, run ccc doctor. Details: ccc log"}
 	limitReached = words{"本请求的审查次数已用完（%s）", // count of reviews
@@ -179,7 +181,7 @@ var (
 // Why there was no review, or none that is bound to a state of the files, where ccc itself words it.
 var (
 	errSwitchedOff = cause{"审查期间监督被关闭", "supervision was switched off during the review"}
-	errToldToEnd   = cause{"审查被打断：按了 Esc，或 Claude Code 结束了", "it was interrupted, by Esc or because Claude Code ended"}
+	errToldToEnd   = cause{"审查被打断：按了 Esc 或 Ctrl-C，或者 Claude Code 结束了", "it was interrupted, by Esc or Ctrl-C or because Claude Code ended"}
 	errKilled      = cause{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
 	errNoResult    = cause{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
 	errTryOff      = cause{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
@@ -195,9 +197,9 @@ var (
 	}
 	gitTooSlow  = words{"git 用时超过 %v", "git took longer than %v"}
 	noVerdict   = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
-	noVerdictIn = words{"审查者在 %s 内没有给出判定（时限是 ccc.json 的 supervisor.timeout_seconds）", // duration
+	noVerdictIn = words{"审查者在 %s内没有给出判定（时限是 ccc.json 的 supervisor.timeout_seconds）", // duration
 		"the reviewer gave no verdict within %s (supervisor.timeout_seconds in ccc.json)"}
-	noVerdictInHook = words{"审查者在 %s 内没有给出判定：settings.json 规定 hook 最多运行 %s；运行一次 ccc --supervisor 会按 timeout_seconds（%d）更新它",
+	noVerdictInHook = words{"审查者在 %s内没有给出判定：settings.json 规定 hook 最多运行 %s；运行一次 ccc --supervisor 会按 timeout_seconds（%d）更新它",
 		"the reviewer gave no verdict within %s: Claude Code ends the hook after %s, as settings.json says; ccc --supervisor makes that fit timeout_seconds, %d"}
 	clientTooOld   = words{"Claude Code %s 太旧，至少要 %s：%s", "version %s of Claude Code is older than %s: %s"} // what mends it
 	notStarted     = words{"无法启动审查者", "starting the reviewer"}
@@ -357,6 +359,7 @@ var (
 	wordsOnly         = words{"审查者没有给出判定：它的话就是反馈", "The reviewer gave no verdict: what it said is the feedback"}
 	waysTaken         = map[string]words{"cache": {"用 Agent 的缓存", "with the agent's cache"}, "own": {"用审查者自己的系统提示词", "with a prompt of its own"}}
 	commandRan        = words{"%s → 退出码 %d，%s", "%s → exit code %d, %s"} // command, exit code, duration
+	questionPassed    = words{"问题直接交给用户", "The question went to the user without a review"}
 	stoppedUnreviewed = words{"审查没有得出判定，Agent 可以停下", "There was no review; the agent may stop"}
 	stoppedAtLimit    = words{"本请求的审查次数已用完（%s），Agent 可以停下", // count of reviews
 		"The limit of %s is reached; the agent may stop without another"}
@@ -400,6 +403,8 @@ var (
 	receiptRun      = words{"%s → 退出码 %d", "%s → exit %d"}                              // command, exit code
 	moreRuns        = words{"次其他运行", "more run"}
 	receiptRead     = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
+	receiptNoCopy   = words{"没有在副本里运行命令", "nothing was run in a copy"}
+	nothingReviewed = words{"上一条消息之后还没有审查", "nothing was reviewed since the last prompt"}
 	receiptNothing  = words{"没有查看也没有运行任何东西", "nothing was looked at or run"}
 	reportTitle     = words{"ccc 审查：%s", "Reviewed by ccc: %s"} // verdict
 	reportSession   = words{"会话", "session"}

@@ -211,7 +211,7 @@ func TestRealClientInterrupted(t *testing.T) {
 			for deadline := time.Now().Add(40 * time.Second); syscall.Kill(hook, 0) == nil && time.Now().Before(deadline); {
 				time.Sleep(10 * time.Millisecond)
 			}
-		}, "在 20s 内没有给出判定"},
+		}, "在 20 秒内没有给出判定"},
 		"sigkill":      {func(_ *sandbox, hook int) { syscall.Kill(hook, syscall.SIGKILL) }, ""},
 		"switched_off": {func(box *sandbox, _ int) { box.run(10*time.Second, "", "ccc", "supervisor-mode", "off") }, errSwitchedOff.Error()},
 	}

@@ -38,12 +38,16 @@ func showVerdict(c *call, d dirs) error {
 	if err != nil {
 		return err
 	}
-	last := lastOf(h.Rounds[h.present:])
+	last := h.last()
 	if last == nil {
 		fmt.Println("none")
+		fmt.Fprintln(os.Stderr, say(nothingReviewed))
 		return failure{code: 3}
 	}
 	word, why := last.Verdict, cmp.Or(last.Error, last.Feedback)
+	if word == verdictLimit {
+		why = say(limitReached, count(last.Limit, reviews)) + "\n" + h.open()
+	}
 	if word == verdictAllow && !last.isBound() {
 		why = say(notBound, cmp.Or(last.Unbound, "ccc 1.0, 1.1"))
 	}
@@ -75,9 +79,13 @@ func (r record) receiptHead() string {
 	return strings.Join(parts, " · ")
 }
 
-// basis says what a verdict rests on where nothing was run.
+// basis says what a verdict rests on where nothing was run in a copy.
 func (r reviewRound) basis() string {
-	if len(r.looks()) > 0 {
+	looks := r.looks()
+	switch isCommand := func(look string) bool { return strings.HasPrefix(look, "Bash(") }; {
+	case slices.ContainsFunc(looks, isCommand):
+		return say(receiptNoCopy)
+	case len(looks) > 0:
 		return say(receiptRead)
 	}
 	return say(receiptNothing)
@@ -98,6 +106,9 @@ func (r reviewRound) receipt() string {
 		parts = append(parts, count(len(runs)-most, moreRuns))
 	case len(runs) == 0:
 		parts = append(parts, r.basis())
+	}
+	if r.NoVerdict {
+		parts = append(parts, say(wordsOnly))
 	}
 	if r.Changed && r.Verdict == verdictAllow {
 		parts = append(parts, say(reportChanged))

@@ -340,12 +340,16 @@ type contentBlock struct {
 	Said  json.RawMessage `json:"content"`
 }
 
-// isRefusal tells whether the block is Claude Code's refusal of a call; what these say is the same from 2.1.120 to 2.1.330.
+// refusals are how Claude Code's answers to calls begin that did not take place; they are the same from 2.1.120 to 2.1.330.
+var refusals = []string{"Permission to use ", "<tool_use_error>File is in a directory that is denied ", "<tool_use_error>InputValidationError",
+	"<tool_use_error>Error: No such tool available"}
+
+// isRefusal tells whether the block is Claude Code's refusal of a call.
 func (b contentBlock) isRefusal() bool {
 	said := ""
 	_ = json.Unmarshal(b.Said, &said)
-	return b.Type == "tool_result" && b.Error && (strings.HasPrefix(said, "Permission to use ") ||
-		strings.HasPrefix(said, "<tool_use_error>File is in a directory that is denied "))
+	isOne := func(beginning string) bool { return strings.HasPrefix(said, beginning) }
+	return b.Type == "tool_result" && b.Error && slices.ContainsFunc(refusals, isOne)
 }
 
 // refuse takes the call with that id from the tools that the reviewer used.
@@ -354,6 +358,7 @@ func (s *stream) refuse(id string) {
 	if i := slices.Index(s.outcome.Tools, tool); known && i >= 0 {
 		delete(s.calls, id)
 		s.outcome.Tools = slices.Delete(s.outcome.Tools, i, i+1)
+		fmt.Fprintln(s.progress, "  · "+strings.TrimSpace(say(leadRefused)), tool)
 		s.refused(tool)
 	}
 }

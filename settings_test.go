@@ -1076,7 +1076,7 @@ func TestHooksTimeoutInSettings(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":1800}}`)
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
 	box.reviews(fakeReview{runs("sleep 100")})
-	const why = "在 2s 内没有给出判定：settings.json 规定 hook 最多运行 7s"
+	const why = "在 2 秒内没有给出判定：settings.json 规定 hook 最多运行 7 秒"
 	got := box.stop("")
 	if got.code != 0 || !strings.Contains(got.stdout, why) || got.took > 6*time.Second {
 		t.Errorf("got %+v", got)

@@ -106,15 +106,15 @@ func summarize(d dirs, id string) (summary, error) {
 	if n := len(h.Requests); n > 0 {
 		s.Request = clip(firstLine(h.Requests[n-1].Prompt), 100)
 	}
-	last := lastOf(h.Rounds[h.present:])
-	for i, r := range h.Rounds {
+	last := h.last()
+	for _, r := range h.Rounds {
 		s.CostUSD += r.CostUSD
 		if r.Tokens != nil {
 			s.Tokens.add(*r.Tokens)
 		}
 		switch r.Verdict {
 		case verdictReviewing:
-			last, s.Doing = &h.Rounds[i], known.doing(r)
+			s.Doing = known.doing(r)
 		case verdictFailed:
 			s.Failed++
 			s.Reviews++
@@ -248,7 +248,7 @@ func (s summary) when() string {
 	if s.VerdictAt == nil {
 		return ""
 	}
-	switch ago := time.Since(*s.VerdictAt); {
+	switch ago := max(0, time.Since(*s.VerdictAt)); { // a clock may be set back
 	case s.Verdict == verdictReviewing && ago < time.Minute:
 		return say(soFar, int(ago/time.Second))
 	case s.Verdict == verdictReviewing:
@@ -341,10 +341,12 @@ func reviewFacts(r reviewRound) (title string, facts []fact) {
 	}
 	tell(lead, r.Feedback)
 	tell(leadReason, r.Error)
-	switch r.Verdict {
-	case verdictFailed:
+	switch isQuestion := r.Event == eventPreToolUse; {
+	case r.Verdict == verdictFailed && isQuestion, r.Verdict == verdictLimit && isQuestion:
+		tell(words{}, say(questionPassed))
+	case r.Verdict == verdictFailed:
 		tell(words{}, say(stoppedUnreviewed))
-	case verdictLimit:
+	case r.Verdict == verdictLimit:
 		tell(words{}, say(stoppedAtLimit, count(r.Limit, reviews)))
 	}
 	return r.title(), facts
@@ -424,9 +426,11 @@ func ran(r record) string {
 // user's status line away.
 func showStatusline(_ *call, d dirs) error {
 	if newScreen(os.Stdin).terminal {
-		fmt.Printf("%s\n\n\"statusLine\": {\n  \"type\": \"command\",\n  \"command\": %s,\n  \"refreshInterval\": 5\n}\n",
-			say(statuslineByHand, d.settingsFile()), encodeJSON(shellQuote(d.hookPath())+" statusline"))
-		return nil
+		s := newScreen(os.Stdout)
+		s.block("", say(statuslineByHand, d.settingsFile()))
+		fmt.Fprintf(s, "\n\"statusLine\": {\n  \"type\": \"command\",\n  \"command\": %s,\n  \"refreshInterval\": 5\n}\n",
+			encodeJSON(shellQuote(d.hookPath())+" statusline"))
+		return s.Flush()
 	}
 	line, err := statusline(os.Stdin, d)
 	reportError(os.Stderr, err)

@@ -286,10 +286,10 @@ func (s *supervision) patience(config *config, event string) (timeout time.Durat
 	text, _ := readUserFile(s.dirs.settingsFile()) // without one there is no timeout
 	installed := installedTimeout(text, s.dirs.hookPath(), event)
 	if !inSession() || installed == 0 || timeout+endingTime <= installed {
-		return timeout, errors.New(say(noVerdictIn, timeout))
+		return timeout, errors.New(say(noVerdictIn, say(soFar, config.Supervisor.TimeoutSeconds)))
 	}
 	ended := max(installed-endingTime, time.Second)
-	return ended, errors.New(say(noVerdictInHook, ended, installed, config.Supervisor.TimeoutSeconds))
+	return ended, errors.New(say(noVerdictInHook, say(soFar, int(ended.Seconds())), say(soFar, int(installed.Seconds())), config.Supervisor.TimeoutSeconds))
 }
 
 // untilEnded returns a context that ends after timeout, when ccc is told to end, or when the session is switched

@@ -70,6 +70,11 @@ func TestShownAtLimit(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 	box.reviews(allows(""))
 	box.stop("")
+	// A question at the limit goes to the user, and the log says so with the question.
+	box.hook(box.event(eventPreToolUse, `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which one?","options":[{"label":"A"}]}]}`))
+	if told := box.run(10*time.Second, "", "ccc", "log").stdout; !strings.Contains(told, "Which one?") || !strings.Contains(told, "问题直接交给用户") {
+		t.Error(told)
+	}
 	if got := box.stop(""); strings.Contains(got.stdout, "two tests fail") || !strings.Contains(got.stdout, "已用完") {
 		t.Errorf("got %+v", got)
 	}

@@ -30,11 +30,14 @@ var nearModes = []string{"on", "off", "of", "enable", "enabled", "disable", "dis
 	"query", "toggle", "true", "false", "yes", "no", "help", "", "打开", "开启", "开", "启用", "启动", "开始", "关闭", "关", "关掉", "禁用", "停用", "停止", "停",
 	"结束", "取消", "暂停", "状态", "查询", "查看", "帮助"}
 
-// nearMode tells whether the whole of operand is such a word, of supervision (监督) too, or on or off with something
-// around it.
+// nearMode tells whether the whole of operand is such a word, of supervision (监督) too, or on or off with a slip or with
+// something around it: off now, turn off, off this session.
 func nearMode(operand string) bool {
-	word := strings.ToLower(strings.Trim(operand, " .,;:!?-/\"'`，。；：！？"))
-	return operand != "on" && operand != "off" && slices.Contains(nearModes, strings.TrimSuffix(word, "监督"))
+	word := strings.ReplaceAll(strings.ToLower(strings.Trim(operand, " .,;:!?-/\"'`，。；：！？")), "监督", "")
+	all := strings.Fields(word)
+	isMode := func(i int) bool { return slices.Contains(modes, all[i]) }
+	few := len(all) > 1 && len(all) < 4 && isMode(0) || len(all) == 2 && isMode(1)
+	return operand != "on" && operand != "off" && (few || slices.Contains(nearModes, word) || len(word) < 5 && nearest(word, modes) != "")
 }
 
 // commandIsTheirs tells whether /supervisor is a command or a skill of the user's own, in Claude Code's directory
