@@ -139,7 +139,7 @@ func (v configValue) withValuesBelow() []configValue {
 	values := []configValue{v}
 	_, anyName := configKeys[joinKeys(v.pattern, "*")]
 	for _, m := range v.members {
-		if v.kind != '{' || v.pattern == "settings" || strings.HasPrefix(m.key, "$") {
+		if !v.is('{') || v.pattern == "settings" || strings.HasPrefix(m.key, "$") {
 			continue
 		}
 		below := configValue{m.value, m.key, joinKeys(v.path, m.key), joinKeys(v.pattern, m.key)}
@@ -163,8 +163,8 @@ func (c *config) fault(v configValue, mistyped bool) string {
 		"supervisor.permission_mode": !slices.Contains(permissionModes, s.PermissionMode),
 		"supervisor.max_budget_usd":  s.MaxBudgetUSD < 0,
 		"language":                   c.Language != "zh" && c.Language != "en",
-		"settings":                   v.kind != '{',
-		"providers.*.env.*":          v.kind == '{' || v.kind == '[',
+		"settings":                   !v.is('{'),
+		"providers.*.env.*":          v.is('{') || v.is('['),
 	}
 	switch {
 	case want == "":
@@ -193,26 +193,6 @@ func (v configValue) unknown() string {
 		return "no such key: did you mean " + name + "?"
 	}
 	return "expected one of " + strings.Join(keys, ", ")
-}
-
-// recordProvider makes name, "" for none, the current_provider of ccc.json and changes nothing else there.
-func recordProvider(d dirs, name string) error {
-	return withUserFiles(d, func(*installation) error {
-		text, err := os.ReadFile(d.configFile())
-		if err != nil {
-			return err
-		}
-		root, err := parseJSON(text)
-		if err != nil || root.at("current_provider").str() == name {
-			return err
-		}
-		value := "null"
-		if name != "" {
-			value = string(encodeJSON(name))
-		}
-		root.set("current_provider", value)
-		return replaceFile(d.configFile(), root.in(text), true)
-	})
 }
 
 // limitUnder is how many reviews a request has where blockCapVariable has that value: limit, or fewer where Claude Code

@@ -7,12 +7,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,8 +162,7 @@ func askClaude(claude string, args ...string) string {
 func (c *checkup) claude() string {
 	claude, err := findClaude()
 	if err != nil {
-		f := failure{err: err}
-		errors.As(err, &f)
+		f := failureOf(err)
 		return c.fault(problem, f.hint, "%v", f.err)
 	}
 	c.program = claude
@@ -212,27 +213,24 @@ func (c *checkup) isFirst() bool {
 
 func (c *checkup) hooks() string {
 	path := c.settingsFile()
-	text, err := readUserFile(path)
-	if err != nil {
-		return c.fault(problem, fixFor(path, err), "%v", err)
-	}
-	programs, missing, err := installedHooks(text, c.hookPath())
+	found, err := findHooks(c.dirs)
 	switch {
 	case err != nil:
-		return c.fault(problem, editHint(path), "%s: %v", path, err)
-	case len(programs) == 0 && c.isFirst():
+		f := failureOf(err)
+		return c.fault(problem, cmp.Or(f.hint, fixFor(path, err)), "%v", f.err)
+	case len(found.programs) == 0 && c.isFirst():
 		return "none yet; the first ccc --supervisor puts ccc's into " + path
-	case len(missing) > 0:
-		return c.fault(problem, c.relaunch(), "%s has none of ccc's for %s", path, strings.Join(missing, ", "))
+	case len(found.missing) > 0:
+		return c.fault(problem, c.relaunch(), "%s has none of ccc's for %s", path, strings.Join(found.missing, ", "))
 	}
-	for _, program := range programs {
-		if found, err := exec.LookPath(program); err != nil {
+	for _, program := range found.programs {
+		if at, err := exec.LookPath(program); err != nil {
 			return c.fault(problem, c.relaunch(), "%s calls a program that can't be run: %v", path, err)
-		} else if !sameFile(found, c.self) {
+		} else if !sameFile(at, c.self) {
 			return c.fault(warning, c.relaunch(), "%s calls another ccc, %s, than this one, %s", path, program, c.self)
 		}
 	}
-	return path + " calls " + append(programs, "a ccc that only a shell can find")[0]
+	return path + " calls " + append(found.programs, "a ccc that only a shell can find")[0]
 }
 
 // disabled looks for what keeps every session here from running hooks. A first launch sets the user's own keys right.
@@ -265,6 +263,22 @@ func (c *checkup) limit() string {
 	return fmt.Sprintf("allows max_iterations, %d, reviews; %d where /supervisor on switched on what ccc did not launch", most, limitUnder(most, ""))
 }
 
+// statusLine is the setting by which Claude Code calls ccc statusline. Without refreshInterval the line stays as it is while
+// a Stop hook runs (2.1.330).
+const statusLine = `{"type": "command", "command": "ccc statusline", "refreshInterval": 5}`
+
+var statusLineCall = regexp.MustCompile(`\bccc[^\s/]*["']?\s+["']?statusline\b`)
+
+// callsStatusline tells whether the status line of s calls ccc, and how often, in seconds; 0 for no refreshInterval.
+func callsStatusline(s source) (calls bool, refresh float64) {
+	var line struct {
+		Command         string
+		RefreshInterval float64
+	}
+	_ = json.Unmarshal([]byte(s.values[statusLineKey]), &line) // of another type it says nothing
+	return statusLineCall.MatchString(line.Command), line.RefreshInterval
+}
+
 // statusLine offers the setting by which a session's line tells of its reviews; of two sources the later counts.
 func (c *checkup) statusLine() (well string) {
 	in := source{name: c.settingsFile()}
@@ -273,7 +287,7 @@ func (c *checkup) statusLine() (well string) {
 			in = s
 		}
 	}
-	own, refresh := ownStatusLine([]byte(in.values[statusLineKey]))
+	own, refresh := callsStatusline(in)
 	switch {
 	case own && refresh > 0:
 		return in.name + " calls ccc statusline"
@@ -315,8 +329,7 @@ func (c *checkup) copies() string {
 	}
 	env, _ := reviewerEnv(os.Environ(), nil)
 	if _, err := tryProbe(context.Background(), c.here, env); err != nil {
-		f := failure{err: err}
-		errors.As(err, &f)
+		f := failureOf(err)
 		return c.fault(warning, f.hint, "%v; the reviewer runs no commands", f.err)
 	}
 	return "isolation check passed; the reviewer runs commands in a throw-away copy"

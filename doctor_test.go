@@ -202,18 +202,12 @@ func (box *sandbox) change(mend string) (command string) {
 	if err != nil {
 		box.t.Fatal(err)
 	}
-	root, err := parseJSON(text)
-	if err != nil {
-		box.t.Fatal(err)
-	}
-	keys := strings.Split(key, ".")
-	last := len(keys) - 1
-	if at := root.at(keys[:last]...); value == "remove it" || value == "take it out" {
-		at.drop(keys[last])
+	if keys := strings.Split(key, "."); value == "remove it" || value == "take it out" {
+		text = dropJSON(text, keys...)
 	} else {
-		at.set(keys[last], value)
+		text = setJSON(text, value, keys...)
 	}
-	os.WriteFile(path, root.in(text), 0o600)
+	os.WriteFile(path, text, 0o600)
 	return ""
 }
 

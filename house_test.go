@@ -19,7 +19,7 @@ import (
 var house = []string{
 	"screen.go", "lines.go", "json.go", "file.go",
 	"dirs.go", "messages.go",
-	"installed.go", "config.go", "state.go", "transcript.go",
+	"config.go", "state.go", "transcript.go",
 	"settings.go", "provider.go", "process_linux.go", "process_darwin.go", "guard.go", "client.go",
 	"try.go", "tryfiles_linux.go", "try_linux.go", "try_darwin.go",
 	"verdict.go", "prompt.go", "review.go",

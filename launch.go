@@ -1,11 +1,12 @@
 package main
 
 // One start of claude: what the command line asks for, what could refuse it, and what is written before claude
-// takes ccc's place.
+// takes ccc's place. And ccc uninstall, which takes that out again.
 
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -91,7 +92,8 @@ func planLaunch(args []string) (l *launch, err error) {
 	if err := l.planSupervision(); err != nil {
 		return nil, err
 	}
-	return l, l.settings.install(l.dirs, nil) // nothing is written yet
+	_, err = readSettings(l.dirs) // nothing is written yet
+	return l, err
 }
 
 // parse splits the command line into ccc's part and claude's. A first word with white space in it is a prompt.
@@ -234,10 +236,9 @@ func (l *launch) planSupervision() (err error) {
 
 // switchHint is the way that works: /supervisor in the session, which needs ccc's hooks.
 func (l *launch) switchHint() string {
-	text, _ := readUserFile(l.dirs.settingsFile())
-	_, missing, err := installedHooks(text, l.dirs.hookPath())
+	found, err := findHooks(l.dirs)
 	hint := "start it without --supervisor, then type /supervisor on in that session"
-	if err != nil || len(missing) > 0 {
+	if err != nil || len(found.missing) > 0 {
 		hint = "once ccc --supervisor, which installs the hooks; then " + hint
 	}
 	return hint
@@ -310,6 +311,25 @@ func (l *launch) remember() {
 	}
 }
 
+// recordProvider makes name, "" for none, the current_provider of ccc.json and changes nothing else there.
+func recordProvider(d dirs, name string) error {
+	return withUserFiles(d, func(*installation) error {
+		text, err := os.ReadFile(d.configFile())
+		if err != nil {
+			return err
+		}
+		root, err := parseJSON(text)
+		if err != nil || root.at("current_provider").str() == name {
+			return err
+		}
+		value := "null"
+		if name != "" {
+			value = string(encodeJSON(name))
+		}
+		return replaceFile(d.configFile(), setJSON(text, value, "current_provider"), true)
+	})
+}
+
 // install puts ccc's files and settings where Claude Code and the user look for them. A project's own prompt makes
 // one in ccc's directory needless.
 func (l *launch) install(in *installation) error {
@@ -327,4 +347,73 @@ func (l *launch) install(in *installation) error {
 		}
 	}
 	return l.settings.install(d, in)
+}
+
+// uninstall is ccc uninstall [--purge]. It says what became of each file. State is the user's history: only --purge
+// removes it.
+func uninstall(c *call, d dirs) error {
+	remove := func(in *installation) error { return removeInstallation(d, in) }
+	if _, err := os.Stat(d.claude); errors.Is(err, fs.ErrNotExist) {
+		// Without Claude Code's directory there is nothing to lock, and the rest is soon done.
+		if err := remove(&installation{}); err != nil {
+			return err
+		}
+	} else if err := withUserFiles(d, remove); err != nil {
+		return err
+	}
+	_, statErr := os.Stat(d.state)
+	switch {
+	case statErr != nil:
+	case c.has("--purge"):
+		removed, others, err := stateDir(d.state).purge()
+		if removed+others > 0 || err == nil {
+			fmt.Printf("%s: %d files of ccc's removed, %d of others kept\n", d.state, removed, others)
+		}
+		return err
+	default:
+		fmt.Printf("%s: kept; to remove it too: ccc uninstall --purge\n", d.state)
+	}
+	return nil
+}
+
+// removeInstallation takes out what launches put there, and last the record of it and the lock.
+func removeInstallation(d dirs, in *installation) error {
+	done, err := removeSettings(d, in)
+	if err != nil {
+		return fmt.Errorf("removing the hooks: %w", err)
+	}
+	fmt.Printf("%s: %s\n", d.settingsFile(), done)
+	for _, path := range d.settingsFiles() {
+		if own, _ := callsStatusline(readSource(path)); own {
+			fmt.Printf("%s: its statusLine still calls ccc: take it out\n", path)
+		}
+	}
+	for _, file := range []keptFile{keptPrompt(d), keptCommand(d)} {
+		if done, err = file.remove(d, in); err != nil {
+			return fmt.Errorf("removing %s: %w", file.path, err)
+		} else if done != "" {
+			fmt.Printf("%s: %s\n", file.path, done)
+		}
+	}
+	return errors.Join(removeFile(d.installedFile()), removeFile(d.lockFile()))
+}
+
+const nothingThere = "holds nothing of ccc's"
+
+// removeSettings takes ccc's part out of settings.json and returns what became of the file, for people.
+func removeSettings(d dirs, in *installation) (done string, err error) {
+	e, err := readSettings(d)
+	if err != nil {
+		return "", err
+	}
+	e.edits = in.Edits
+	switch path := d.settingsFile(); {
+	case !e.restore(d.hookPath()):
+		return nothingThere, nil
+	case e.known([]string{}) != nil && len(e.root.members) == 0:
+		path, err = followLinks(path)
+		return "removed: ccc made it, and nothing else is in it", errors.Join(err, os.Remove(path))
+	default:
+		return "ccc's part taken out", replaceFile(path, e.text, true)
+	}
 }

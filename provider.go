@@ -129,8 +129,8 @@ func setEnv(env []string, name, value string) []string {
 // what is missing, what overrides p, and what would go to it without being p's. No value is shown.
 func providerConflicts(d dirs, sources []source, env, args []string, p *provider) (conflicts []failure) {
 	values, err := p.values(env)
-	if f := (failure{}); errors.As(err, &f) {
-		return []failure{f}
+	if err != nil {
+		return []failure{failureOf(err)}
 	}
 	for _, s := range sources {
 		if s.err != nil {
@@ -238,6 +238,9 @@ var managedSettings = map[string]string{
 // helperKey names the program whose output Claude Code sends as key and as token, primaryKey the key of a login to the
 // Console.
 const helperKey, primaryKey = "apiKeyHelper", "primaryApiKey"
+
+// statusLineKey is where Claude Code is told what to show in its status line.
+const statusLineKey = "statusLine"
 
 // A source is one of the places where Claude Code finds settings, with what ccc reads of it.
 type source struct {

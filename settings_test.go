@@ -186,8 +186,12 @@ func installHooks(d dirs, reviewSeconds int) error {
 
 // withHooks returns what a launch makes of a settings.json.
 func withHooks(text []byte, reviewSeconds int) ([]byte, error) {
-	edited, _, err := hooksPlan(reviewSeconds).apply(text, nil)
-	return edited, err
+	e, err := editSettings(text)
+	if err != nil {
+		return nil, err
+	}
+	hooksPlan(reviewSeconds).apply(e)
+	return e.text, nil
 }
 
 // installIn makes a directory of Claude Code's, with text as settings.json unless
@@ -795,7 +799,7 @@ func TestUninstallRefused(t *testing.T) {
 	box.setSettings("{\n  \"hooks\": {},\n}")
 	before := box.files()
 	got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge")
-	if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "settings.json: line 3, column 1: ") || !strings.Contains(got.stderr, "correct it") {
+	if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "settings.json: line 3, column 1: ") || !strings.Contains(got.stderr, "${EDITOR:-vi} ") {
 		t.Errorf("got %+v", got)
 	}
 	if after := box.files(); !slices.Equal(after, before) {
@@ -909,45 +913,48 @@ func FuzzUninstall(f *testing.F) {
 		if !utf8.ValidString(text) {
 			return // JSON is UTF-8; the record could not hold it
 		}
-		before, in := []byte(text), new(installation)
+		file, before, in := []byte(text), text, new(installation)
 		if text == noFile {
-			before = nil
+			file = nil
 		}
-		now := before
-		step := func(plan settingsPlan) {
-			edited, edits, err := plan.apply(now, in.Edits)
-			if err != nil || bytes.Equal(edited, now) {
+		step := func(do func(e *settingsEditor)) {
+			e, err := editSettings(file)
+			if err != nil {
 				return
 			}
-			in.Edits = edits
+			e.edits = in.Edits
+			if do(e); e.isChanged() {
+				in.Edits, file = e.edits, e.text
+			}
 			record := encodeJSON(in)
-			in, now = new(installation), edited
-			if err := json.Unmarshal(record, in); err != nil {
-				t.Fatal(err)
+			if in = new(installation); json.Unmarshal(record, in) != nil {
+				t.Fatal("the record can't be read")
 			}
 		}
 		root, err := parseJSON([]byte(defaults))
-		if err == nil && root.kind == '{' && !strings.Contains(defaults, "supervisor-hook") {
-			step(settingsPlan{defaults: []byte(defaults)})
+		if err == nil && root.is('{') && !strings.Contains(defaults, "supervisor-hook") {
+			step(settingsPlan{defaults: []byte(defaults)}.apply)
 		}
-		if _, err := editSettings(now); err != nil {
+		if _, err := editSettings(file); err != nil {
 			return // a ccc.json that fills in hooks of another shape: refused from now on
 		}
 		if strings.Contains(text, "supervisor-hook") {
 			return // an older ccc's entries go too
 		}
 		for _, self := range []string{"/old/ccc", "/bin/ccc"} {
-			step(settingsPlan{self: self, reviewSeconds: 540})
+			step(settingsPlan{self: self, reviewSeconds: 540}.apply)
 		}
-		if again, err := withHooks(now, 540); err != nil || !bytes.Equal(again, now) {
-			t.Fatalf("a second time: %v\n%q\n%q", err, now, again)
+		if again, err := withHooks(file, 540); err != nil || !bytes.Equal(again, file) {
+			t.Fatalf("a second time: %v\n%q\n%q", err, file, again)
 		}
-		if bytes.Equal(now, before) {
-			return
-		}
-		after, err := withoutSettings(now, in.Edits, "/bin/ccc")
-		if err != nil || !sameBut(string(after), string(before)) || (after == nil) != (before == nil) {
-			t.Fatalf("%v\n%q was\n%q\nedited\n%q", err, after, before, now)
+		now := file
+		made := false
+		step(func(e *settingsEditor) {
+			e.restore("/bin/ccc")
+			made = e.known([]string{}) != nil && len(e.root.members) == 0
+		})
+		if after := string(file); !bytes.Equal(now, []byte(before)) && made != (before == noFile) || !made && !sameBut(after, before) {
+			t.Fatalf("%q was\n%q\nedited\n%q", after, before, now)
 		}
 	})
 }
