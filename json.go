@@ -20,7 +20,6 @@ type jsonValue struct {
 	raw        string       // as it is written; its first byte tells what it is
 	text       string       // of a string, what it means
 	members    []jsonMember // of an object or an array
-	line       string       // if it begins a line, newline and indentation of that
 }
 
 // A jsonMember is one member of an object, or one item of an array, whose key is its index.
@@ -73,37 +72,33 @@ func (v *jsonValue) str() string {
 
 // setJSON returns text, which is JSON, with value, JSON too, under path, and every other byte as it was. Objects that
 // path leads through are made where they are missing; an array gets what comes behind its last index as a new item. What
-// is new is laid out like what is there.
+// is new is indented as Claude Code does it.
 func setJSON(text []byte, value string, path ...string) []byte {
 	parent, _ := parseJSON(text)
+	margin, closing := "\n  ", "\n"
 	for len(path) > 1 && parent.at(path[0]) != nil {
 		parent, path = parent.at(path[0]), path[1:]
+		margin, closing = margin+"  ", margin
 	}
 	for _, key := range slices.Backward(path[1:]) {
 		value = fmt.Sprintf("{%s:%s}", encodeJSON(key), value)
 	}
-	if old := parent.at(path[0]); old != nil {
-		if strings.Contains(old.raw, "\n") {
-			value = parent.laidOut(value, old.line)
-		}
+	laidOut := new(bytes.Buffer)
+	_ = json.Indent(laidOut, []byte(value), margin[1:], "  ") // it is valid JSON
+	old, members := parent.at(path[0]), parent.members
+	switch {
+	case old != nil && strings.Contains(old.raw, "\n"):
+		return slices.Concat(text[:old.start], laidOut.Bytes(), text[old.end:])
+	case old != nil:
 		return slices.Concat(text[:old.start], []byte(value), text[old.end:])
+	case parent.is('{'):
+		margin += string(encodeJSON(path[0])) + ": "
 	}
-	start, end, gap, tail := parent.start+1, parent.end-1, "", ""
-	if n := len(parent.members); n > 0 {
-		gap = "," + string(text[start:parent.members[0].start])
-		start, end = parent.members[n-1].value.end, parent.members[n-1].value.end
-	} else if parent.line != "" {
-		gap, tail = parent.line+"  ", parent.line // as Claude Code writes it
+	if len(members) > 0 {
+		end := members[len(members)-1].value.end
+		return slices.Concat(text[:end], []byte(","+margin), laidOut.Bytes(), text[end:])
 	}
-	line := lineOf(gap)
-	value = parent.laidOut(value, line)
-	if parent.is('{') && line != "" {
-		value = " " + value
-	}
-	if parent.is('{') {
-		value = string(encodeJSON(path[0])) + ":" + value
-	}
-	return slices.Concat(text[:start], []byte(gap+value+tail), text[end:])
+	return slices.Concat(text[:parent.start+1], []byte(margin), laidOut.Bytes(), []byte(closing), text[parent.end-1:])
 }
 
 // dropJSON returns text, which is JSON, without the value under path, its key, its comma and the white space that came
@@ -120,27 +115,6 @@ func dropJSON(text []byte, path ...string) []byte {
 		start, end = members[0].start, members[1].start
 	}
 	return slices.Concat(text[:start], text[end:])
-}
-
-// laidOut is value, JSON, as it is written for a member of v that begins with line, or that begins none, "".
-func (v *jsonValue) laidOut(value, line string) string {
-	out := new(bytes.Buffer)
-	if line == "" {
-		_ = json.Compact(out, []byte(value)) // it is valid JSON
-	} else {
-		_ = json.Indent(out, []byte(value), line[1:], strings.TrimPrefix(strings.TrimPrefix(line, v.line), "\n"))
-	}
-	return out.String()
-}
-
-// lineOf is the last newline of gap, what stands before a value, and the indentation behind it, up to a comma; "" if no
-// line begins there.
-func lineOf(gap string) string {
-	line, _, _ := strings.Cut(gap[max(0, strings.LastIndexByte(gap, '\n')):], ",")
-	if !strings.HasPrefix(line, "\n") {
-		return ""
-	}
-	return line
 }
 
 // byteOrderMark begins files that some editors write. It is no part of the JSON, and stays where it is.
@@ -175,7 +149,7 @@ func parseJSON(text []byte) (*jsonValue, error) {
 	}
 	r := jsonReader{string(plain), json.NewDecoder(bytes.NewReader(plain))}
 	r.UseNumber() // one that no float64 holds is a value too
-	return r.value("\n"), nil
+	return r.value(), nil
 }
 
 // position returns line and column, from 1, of text[offset].
@@ -206,19 +180,19 @@ func (r *jsonReader) next() int {
 	return len(r.text) - len(strings.TrimLeft(rest, " \t\r\n,:"))
 }
 
-// value reads the next value; line is its own.
-func (r *jsonReader) value(line string) *jsonValue {
-	v := &jsonValue{start: r.next(), line: line}
+// value reads the next value.
+func (r *jsonReader) value() *jsonValue {
+	v := &jsonValue{start: r.next()}
 	token, _ := r.Token()
 	v.text, _ = token.(string)
 	if _, nested := token.(json.Delim); nested {
-		for end := int(r.InputOffset()); r.More(); end = int(r.InputOffset()) {
+		for r.More() {
 			m := jsonMember{key: strconv.Itoa(len(v.members)), start: r.next()}
 			if token == json.Delim('{') {
 				key, _ := r.Token()
 				m.key, _ = key.(string)
 			}
-			m.value = r.value(lineOf(r.text[end:m.start]))
+			m.value = r.value()
 			v.members = append(v.members, m)
 		}
 		_, _ = r.Token()

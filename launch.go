@@ -4,6 +4,7 @@ package main
 // takes ccc's place. And ccc uninstall, which takes that out again.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,6 +31,14 @@ type launch struct {
 	sources    []source  // of settings, for those
 	env        []string
 	settings   settingsPlan
+}
+
+// providerName is the name of the provider, "" for none.
+func (l *launch) providerName() string {
+	if l.provider == nil {
+		return ""
+	}
+	return l.provider.name
 }
 
 // startClaude replaces ccc with claude; it returns only with an error. The order of the steps has a meaning: first
@@ -71,7 +80,7 @@ func planLaunch(args []string) (l *launch, err error) {
 	}
 	l.env = setEnv(l.env, toolVariable, "") // what an agent's tool once started may be the user's terminal now
 	if !l.supervisor && lookupEnv(l.env, launchVariable) != "" {
-		l.env = setEnv(setEnv(l.env, supervisorVariable, ""), launchVariable, "")
+		l.env = setEnv(l.env, supervisorVariable, "", launchVariable, "")
 	}
 	l.command = slices.Concat(l.config.claudeArgs(l.provider), l.args)
 	l.sources = sources(l.dirs, l.config, l.command)
@@ -123,8 +132,10 @@ func (l *launch) parse(args []string) error {
 		break
 	}
 	l.args = args
-	if !ended && slices.ContainsFunc(untilDashes(args), isSupervisorFlag) {
-		return misplacedFlag(whole[:len(whole)-len(args)], args)
+	if at := slices.Index(untilDashes(args), supervisorFlag); !ended && at >= 0 {
+		own := slices.Concat([]string{supervisorFlag}, whole[:len(whole)-len(args)])
+		return failure{2, errors.New("--supervisor is ccc's, and has to stand before claude's arguments"),
+			"write: " + commandLine(own, args[:at], args[at+1:])}
 	}
 	if name := l.config.CurrentProvider; !l.named && name != "" {
 		if l.provider = l.config.findProvider(name); l.provider == nil {
@@ -138,51 +149,20 @@ func (l *launch) parse(args []string) error {
 // unknownWord refuses rest, which begins with a word that says nothing to ccc; own is what stands before it.
 func unknownWord(own, rest []string, c *config) error {
 	word, hint := rest[0], "to pass it on to claude: "+commandLine(own, []string{"--"}, rest)
-	err := fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames())
 	if isSubcommand(word) {
-		err = fmt.Errorf("%q is a subcommand, and has to stand first: %s", word, commandLine(rest))
-	} else if line := meantBy(own, rest, c); line != "" {
-		hint = "did you mean: " + line + "\n     " + hint
+		return failure{2, fmt.Errorf("%q is a subcommand, and has to stand first: %s", word, commandLine(rest)), hint}
 	}
-	return failure{code: 2, err: err, hint: hint}
-}
-
-// meantBy is the command line that own and rest were most likely meant as, "" where nothing is near.
-func meantBy(own, rest []string, c *config) string {
-	mode := ""
-	if len(rest) > 1 {
-		mode = nearest(rest[1], modes)
+	names := slices.Concat([]string{supervisorFlag}, subcommands, slices.Sorted(maps.Keys(c.Providers)))
+	if len(rest) > 1 && slices.Contains(modes, rest[1]) {
+		names = subcommands // of which supervisor-mode is one
 	}
-	names := slices.Concat([]string{supervisorFlag}, subcommands, slices.Sorted(maps.Keys(c.Providers)), modes)
-	switch name := nearest(rest[0], names); {
-	case name == supervisorFlag && mode != "":
-		return commandLine([]string{"supervisor-mode", mode}, rest[2:])
-	case slices.Contains(modes, name):
-		return commandLine([]string{"supervisor-mode", name}, rest[1:])
-	case isSubcommand(name):
-		return commandLine([]string{name}, rest[1:])
-	case name != "":
-		return commandLine(own, []string{name}, rest[1:])
+	if name := nearest(word, names); name != "" {
+		if isSubcommand(name) {
+			own = nil
+		}
+		hint = "did you mean: " + commandLine(own, []string{name}, rest[1:]) + "\n     " + hint
 	}
-	return ""
-}
-
-// misplacedFlag refuses a --supervisor, or what was meant as that, among the arguments of claude's, which knows no such
-// flag.
-func misplacedFlag(own, args []string) error {
-	before := untilDashes(args)
-	flag, rest := before[slices.IndexFunc(before, isSupervisorFlag)], args[len(before):]
-	before = slices.DeleteFunc(slices.Concat(own, before), isSupervisorFlag)
-	err := fmt.Errorf("%s is ccc's, and has to stand before claude's arguments", supervisorFlag)
-	if flag != supervisorFlag {
-		err = fmt.Errorf("%s is neither ccc's nor claude's: did you mean %s?", flag, supervisorFlag)
-	}
-	return failure{code: 2, err: err, hint: "write: " + commandLine([]string{supervisorFlag}, before, rest)}
-}
-
-// isSupervisorFlag tells whether arg is, or was most likely meant as, --supervisor.
-func isSupervisorFlag(arg string) bool {
-	return strings.HasPrefix(arg, "-") && nearest(arg, []string{supervisorFlag}) != ""
+	return failure{2, fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames()), hint}
 }
 
 // startsLimit is how many claudes ccc may start in one another without an agent between them, whose tools begin to
@@ -224,12 +204,14 @@ func (l *launch) planSupervision() (err error) {
 	if causes := hookless(l.dirs, l.sources, l.command, l.env); len(causes) > 0 {
 		return causes[0]
 	}
-	l.env = setEnv(supervisedEnv(l.env, supervisor, paysByKey(l.sources, l.env, l.command)), launchVariable, launchToken())
-	l.env = setEnv(l.env, addDirsVariable, strings.Join(l.addDirs(), "\n"))
-	l.env = setEnv(l.env, providerVariable, "")
-	if l.provider != nil {
-		l.env = setEnv(l.env, providerVariable, l.provider.name)
+	// What the user has set stays.
+	attribution, blockCap := lookupEnv(l.env, attributionVariable), lookupEnv(l.env, blockCapVariable)
+	if supervisor.KeepCache && attribution == "" && paysByKey(l.sources, l.env, l.command) {
+		attribution = "0"
 	}
+	l.env = setEnv(l.env, supervisorVariable, "1", launchVariable, launchToken(), providerVariable, l.providerName(),
+		addDirsVariable, strings.Join(l.addDirs(), "\n"), attributionVariable, attribution,
+		blockCapVariable, cmp.Or(blockCap, strconv.Itoa(supervisor.MaxIterations)))
 	l.settings.reviewSeconds, l.settings.self = supervisor.TimeoutSeconds, self
 	return nil
 }
@@ -297,11 +279,7 @@ func (l *launch) write() error {
 // remember records a provider that was named, and names one that was remembered. A ccc.json that can't be written,
 // as where a package manager owns it, keeps nobody from working.
 func (l *launch) remember() {
-	name := ""
-	if l.provider != nil {
-		name = l.provider.name
-	}
-	switch {
+	switch name := l.providerName(); {
 	case !l.named && name != "":
 		fmt.Fprintln(os.Stderr, "ccc:", say(remembered, printable(name), noProvider))
 	case l.named && name+l.config.CurrentProvider != "": // also what is recorded, for what a killed launch left there
@@ -411,8 +389,7 @@ func removeSettings(d dirs, in *installation) (done string, err error) {
 	case !e.restore(d.hookPath()):
 		return nothingThere, nil
 	case e.known([]string{}) != nil && len(e.root.members) == 0:
-		path, err = followLinks(path)
-		return "removed: ccc made it, and nothing else is in it", errors.Join(err, os.Remove(path))
+		return "removed: ccc made it, and nothing else is in it", os.Remove(followLinks(path))
 	default:
 		return "ccc's part taken out", replaceFile(path, e.text, true)
 	}

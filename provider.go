@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -36,17 +35,6 @@ func launchEnv(env []string, p *provider) ([]string, error) {
 		env = setEnv(env, name, absolute)
 	}
 	return withProvider(env, p)
-}
-
-// supervisedEnv adds what the claude of a supervised session needs. What the user has set stays. paid tells that it
-// pays by key.
-func supervisedEnv(env []string, config supervisorConfig, paid bool) []string {
-	env = setEnv(env, supervisorVariable, "1")
-	env = setEnv(env, blockCapVariable, cmp.Or(lookupEnv(env, blockCapVariable), strconv.Itoa(config.MaxIterations)))
-	if config.KeepCache && paid && lookupEnv(env, attributionVariable) == "" {
-		env = setEnv(env, attributionVariable, "0")
-	}
-	return env
 }
 
 // reviewerEnv is the environment of a reviewer: that of the hook, without what ties a process to the session it was
@@ -116,18 +104,24 @@ func lookupEnv(env []string, name string) string {
 	return ""
 }
 
-// setEnv returns env with name set to value, once; an empty value unsets it.
-func setEnv(env []string, name, value string) []string {
-	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
-	if value == "" {
-		return env
+// setEnv returns env with each name of pairs set to the value behind it, once; an empty value unsets it.
+func setEnv(env []string, pairs ...string) []string {
+	env = slices.Clone(env)
+	for pair := range slices.Chunk(pairs, 2) {
+		env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, pair[0]+"=") })
+		if pair[1] != "" {
+			env = append(env, pair[0]+"="+pair[1])
+		}
 	}
-	return append(env, name+"="+value)
+	return env
 }
 
 // providerConflicts returns what keeps a claude with these sources, environment and arguments from being run against p:
-// what is missing, what overrides p, and what would go to it without being p's. No value is shown.
+// what is missing, what overrides p, and what would go to it without being p's. No value is shown. p may be nil.
 func providerConflicts(d dirs, sources []source, env, args []string, p *provider) (conflicts []failure) {
+	if p == nil {
+		return nil
+	}
 	values, err := p.values(env)
 	if err != nil {
 		return []failure{failureOf(err)}
@@ -182,9 +176,6 @@ func hasLogin(d dirs) bool {
 
 // checkProvider is the error of all conflicts with p, which may be nil.
 func checkProvider(d dirs, sources []source, env, args []string, p *provider) error {
-	if p == nil {
-		return nil
-	}
 	var errs []error
 	for _, conflict := range providerConflicts(d, sources, env, args, p) {
 		errs = append(errs, conflict.err)
@@ -246,7 +237,7 @@ const statusLineKey = "statusLine"
 type source struct {
 	name   string            // a path, or --settings
 	prefix string            // of the keys there: in ccc.json "settings."
-	values map[string]string // env.NAME, helperKey, primaryKey, allowed.KEY's end, those of the muting keys that are true, and the statusLine as it is
+	values map[string]string // env.NAME, allowed.KEY's end, helperKey, primaryKey, statusLineKey and the muting keys
 	err    error             // why it can't be read, or is no JSON object
 }
 
@@ -303,7 +294,7 @@ func (s source) allows(key string) bool { return s.values["allowed."+key[max(0, 
 
 // muting returns the muting keys that are true there.
 func (s source) muting() []string {
-	return slices.DeleteFunc(slices.Clone(mutingKeys), func(key string) bool { return s.values[key] == "" })
+	return slices.DeleteFunc(slices.Clone(mutingKeys), func(key string) bool { return s.values[key] != "true" })
 }
 
 // fault is a refusal for what stands under key there, and what mends it.
@@ -329,19 +320,11 @@ func sourceOf(name, prefix string, text []byte, err error) source {
 		return s
 	}
 	s.values = map[string]string{}
-	for _, key := range []string{helperKey, primaryKey} {
-		if raw, ok := members[key]; ok {
-			var value string
-			_ = json.Unmarshal(raw, &value) // of another type it says nothing
-			s.values[key] = value
-		}
-	}
-	if raw := members[statusLineKey]; raw != nil {
-		s.values[statusLineKey] = string(raw)
-	}
-	for _, key := range mutingKeys {
-		if value := string(members[key]); value == "true" {
-			s.values[key] = value
+	for _, key := range append([]string{helperKey, primaryKey, statusLineKey}, mutingKeys...) {
+		if raw := members[key]; raw != nil && string(raw) != "null" {
+			var value envText
+			_ = value.UnmarshalJSON(raw)
+			s.values[key] = string(value)
 		}
 	}
 	var responses struct{ Approved []string }

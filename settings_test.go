@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,122 +18,67 @@ import (
 	"unicode/utf8"
 )
 
-const ownHooks = `  "disableAllHooks": false,
-  "allowManagedHooksOnly": false,
-  "hooks": {
-    "Stop": [
-      {
-        "hooks": [
-          {
-            "type": "command",
-            "command": "/bin/ccc supervisor-hook",
-            "timeout": 600,
-            "statusMessage": "[SUPERVISOR] 正在审查工作"
-          }
-        ]
-      }
-    ],
-    "PreToolUse": [
-      {
-        "matcher": "AskUserQuestion",
-        "hooks": [
-          {
-            "type": "command",
-            "command": "/bin/ccc supervisor-hook",
-            "timeout": 600,
-            "statusMessage": "[SUPERVISOR] 正在审查工作"
-          }
-        ]
-      }
-    ],
-    "UserPromptSubmit": [
-      {
-        "hooks": [
-          {
-            "type": "command",
-            "command": "/bin/ccc supervisor-hook",
-            "timeout": 10
-          }
-        ]
-      }
-    ]
-  }
-`
-
+// The entries of /bin/ccc, and a settings.json with them.
 const (
 	stopEntry   = `{"type":"command","command":"/bin/ccc supervisor-hook","timeout":600,"statusMessage":"[SUPERVISOR] 正在审查工作"}`
 	stopGroup   = `{"hooks":[` + stopEntry + `]}`
 	askGroup    = `{"matcher":"AskUserQuestion","hooks":[` + stopEntry + `]}`
 	promptGroup = `{"hooks":[{"type":"command","command":"/bin/ccc supervisor-hook","timeout":10}]}`
 	unmuted     = `"disableAllHooks":false,"allowManagedHooksOnly":false`
-	otherHooks  = `"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]`
-	compact     = `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],` + otherHooks + `}}`
+	complete    = `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`
 )
 
-// withStop is settings.json with these groups, JSON, under Stop and all else in
-// place.
-func withStop(groups ...string) string {
-	return `{` + unmuted + `,"hooks":{"Stop":[` + strings.Join(groups, ",") + `],` + otherHooks + `}}`
-}
-
-// withQuestion is settings.json with these groups under PreToolUse.
-func withQuestion(groups ...string) string {
-	return `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],"PreToolUse":[` + strings.Join(groups, ",") + `],"UserPromptSubmit":[` + promptGroup + `]}}`
+// minified is text, JSON, without white space; what is none stays.
+func minified(text string) string {
+	var out bytes.Buffer
+	if json.Compact(&out, []byte(text)) != nil {
+		return text
+	}
+	return out.String()
 }
 
 func TestSettingsHooks(t *testing.T) {
-	bashGroup := strings.Replace(askGroup, "AskUserQuestion", "Bash", 1)
+	with := func(old, new string) string { return strings.Replace(complete, old, new, 1) }
+	all := func(old, new string) string { return strings.ReplaceAll(complete, old, new) }
 	const (
-		ownKeys      = "{\n  \"z\": 12345678901234567890.50e+3,\n  \"a\" :  \"<&>\\u00e9\\/\""
+		ownKeys      = `{"z": 12345678901234567890.50e+3,  "a" :  "<&>\u00e9\/"`
 		sayDone      = `{"hooks":[{"type":"command","command":"say done"}]}`
 		besideOthers = `{"hooks":[{"command":"a","type":"command"},` + stopEntry + `]}`
 		someoneElses = `{"hooks":[{"type":"command","command":"/bin/ccc status"},{"type":"command","command":"/bin/other supervisor-hook"},` +
 			`{"type":"command","command":"mine","Command":"/bin/ccc supervisor-hook"}]}`
 		oddShapes = `1,{"hooks":{}},{"hooks":[null,{"command":5}]},{"hooks":{"a":{"command":"/old/ccc supervisor-hook"}}}`
 	)
-	tests := []struct{ name, before, after string }{
-		{"missing", "", "{\n" + ownHooks + "}\n"},
-		{"blank", " \n", "{\n" + ownHooks + "}\n"},
-		{"empty", "{}\n", "{\n" + ownHooks + "}\n"},
-		{"complete", "{\n" + ownHooks + "}\n", "{\n" + ownHooks + "}\n"},
-		{"complete_compact", compact, compact},
-		{"other_keys_kept", ownKeys + "\n}\n", ownKeys + ",\n" + ownHooks + "}\n"},
-		{"tabs", "{\n\t\"a\": 1\n}\n", "{\n\t\"a\": 1,\n" + strings.ReplaceAll(ownHooks, "  ", "\t") + "}\n"},
-		{"one_line", `{"a":1}`, `{"a":1,` + strings.TrimPrefix(compact, "{")},
-		{"muted", strings.ReplaceAll(compact, "false", "true"), compact},
-		{"muted_strangely", strings.Replace(strings.Replace(compact, "false", "null", 1), "false", `"no"`, 1), compact},
-		{"question_elsewhere", withQuestion(bashGroup), withQuestion(bashGroup, askGroup)},
-		{"question_among_others", withQuestion(strings.Replace(askGroup, `"AskUserQuestion"`, `"Bash|AskUserQuestion"`, 1)),
-			withQuestion(strings.Replace(askGroup, `"AskUserQuestion"`, `"Bash|AskUserQuestion"`, 1))},
-		{"question_of_all", withQuestion(strings.Replace(askGroup, "AskUserQuestion", "*", 1)), withQuestion(strings.Replace(askGroup, "AskUserQuestion", "*", 1))},
-		{"question_without_matcher", withQuestion(stopGroup), withQuestion(stopGroup)},
-		{"other_hooks_kept", withStop(sayDone), withStop(sayDone, stopGroup)},
-		{"empty_events", `{` + unmuted + `,"hooks":{"Stop":[],"PreToolUse":[],"UserPromptSubmit":[]}}`, compact},
-		{"older_path", strings.ReplaceAll(compact, "/bin/ccc", "/old/go/bin/ccc"), compact},
-		{"older_timeout", strings.Replace(compact, `"timeout":600`, `"timeout":60`, 1), compact},
-		{"older_beside_others", withStop(strings.Replace(besideOthers, `"type":"command","command":"/bin/`, `"x":1,"command":"/o/`, 1)), withStop(besideOthers)},
-		{"older_and_more", strings.Replace(compact, `"timeout":600`, `"async":true,"timeout":600`, 1), compact},
-		{"escapes_are_no_change", strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`),
-			strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`)},
-		{"someone_elses_hook_kept", withStop(someoneElses, stopGroup), withStop(someoneElses, stopGroup)},
-		{"twice_the_last_counts", strings.Replace(compact, `"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":true,"hooks"`, 1),
-			strings.Replace(compact, `"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":false,"hooks"`, 1)},
-		{"odd_shapes_beside_kept", withStop(oddShapes, stopGroup), withStop(oddShapes, stopGroup)},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := withHooks([]byte(test.before), 540)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if string(got) != test.after {
-				t.Errorf("got\n%s\nwant\n%s", got, test.after)
-			}
-			again, err := withHooks(got, 540)
-			if err != nil || !bytes.Equal(again, got) {
-				t.Errorf("a second time changes it: %v\n%s", err, again)
-			}
-		})
+	bashGroup := strings.Replace(askGroup, "AskUserQuestion", "Bash", 1)
+	older := strings.Replace(besideOthers, `"type":"command","command":"/bin/`, `"x":1,"command":"/o/`, 1)
+	for name, test := range map[string]struct{ before, after string }{ // after "": it stays as it is
+		"missing": {"", complete}, "blank": {" \n", complete}, "empty": {"{}\n", complete}, "complete": {complete, ""},
+		"other_keys_kept":         {ownKeys + "}", minified(ownKeys + "," + complete[1:])},
+		"muted":                   {all("false", "true"), complete},
+		"muted_strangely":         {strings.Replace(with("false", "null"), "false", `"no"`, 1), complete},
+		"question_elsewhere":      {with(askGroup, bashGroup), with(askGroup, bashGroup+","+askGroup)},
+		"question_among_others":   {with("AskUserQuestion", "Bash|AskUserQuestion"), ""},
+		"question_of_all":         {with("AskUserQuestion", "*"), ""},
+		"question_no_matcher":     {with(askGroup, stopGroup), ""},
+		"other_hooks_kept":        {with(stopGroup, sayDone), with(stopGroup, sayDone+","+stopGroup)},
+		"empty_events":            {`{` + unmuted + `,"hooks":{"Stop":[],"PreToolUse":[],"UserPromptSubmit":[]}}`, complete},
+		"older_path":              {all("/bin/ccc", "/old/go/bin/ccc"), complete},
+		"older_timeout":           {with(`"timeout":600`, `"timeout":60`), complete},
+		"older_beside_others":     {with(stopGroup, older), with(stopGroup, besideOthers)},
+		"older_and_more":          {with(`"timeout":600`, `"async":true,"timeout":600`), complete},
+		"escapes_are_no_change":   {all("/bin/ccc", `\/bin\/ccc`), ""},
+		"someone_elses_kept":      {with(stopGroup, someoneElses+","+stopGroup), ""},
+		"odd_shapes_beside_kept":  {with(stopGroup, oddShapes+","+stopGroup), ""},
+		"of_two_the_last_counts":  {with(`"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":true,"hooks"`), with(`"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":false,"hooks"`)},
+		"laid_out_is_no_change":   {strings.ReplaceAll(complete, ",", ",\n\t"), ""},
+		"of_several_lines_is_too": {strings.ReplaceAll(all("/bin/ccc", "/old/ccc"), ",", ",\n"), complete},
+	} {
+		got, err := withHooks([]byte(test.before), 540)
+		if err != nil || test.after == "" && string(got) != test.before || test.after != "" && minified(string(got)) != test.after {
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, cmp.Or(test.after, test.before))
+		}
+		if again, err := withHooks(got, 540); err != nil || !bytes.Equal(again, got) {
+			t.Errorf("%s: a second time changes it: %v\n%s", name, err, again)
+		}
 	}
 }
 
@@ -522,35 +468,25 @@ func keepFile(d dirs, path, text string) error {
 func TestInstalledKeep(t *testing.T) {
 	d := dirs{claude: t.TempDir()}
 	path := filepath.Join(t.TempDir(), "sub", "SUPERVISOR.md")
-	expect := func(want string) {
-		t.Helper()
-		if got, err := os.ReadFile(path); err != nil || string(got) != want {
-			t.Errorf("got %q, %v, want %q", got, err, want)
+	for i, step := range []struct{ users, text, want string }{ // what the user does to the file, what ccc would write, what it holds then
+		{"", "one", "one"}, {"", "two", "two"}, {"mine", "three", "mine"}, {"empty", "four", ""},
+		{"five", "five", "five"}, // by chance the same
+		{"", "six", "six"}, {"remove", "seven", "seven"},
+	} {
+		switch step.users {
+		case "":
+		case "remove":
+			os.Remove(path)
+		default:
+			os.WriteFile(path, []byte(strings.TrimPrefix(step.users, "empty")), 0o600)
 		}
-	}
-	keep := func(text string) {
-		t.Helper()
-		if err := keepFile(d, path, text); err != nil {
+		if err := keepFile(d, path, step.text); err != nil {
 			t.Error(err)
 		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != step.want {
+			t.Errorf("step %d: %q, %v, want %q", i, got, err, step.want)
+		}
 	}
-	keep("one")
-	expect("one")
-	keep("two")
-	expect("two")
-	os.WriteFile(path, []byte("mine"), 0o600)
-	keep("three")
-	expect("mine")
-	os.WriteFile(path, nil, 0o600)
-	keep("four")
-	expect("")
-	os.WriteFile(path, []byte("five"), 0o600)
-	keep("five") // the user's own, by chance the same
-	keep("six")
-	expect("six")
-	os.Remove(path)
-	keep("seven")
-	expect("seven")
 }
 
 // uninstall runs ccc uninstall, which must succeed without a complaint.
@@ -629,77 +565,53 @@ func TestUninstall(t *testing.T) {
 	}
 }
 
-// What happens to settings.json between the launch and the uninstall stays,
-// unless it is ccc's doing.
+// What happens to settings.json between the launch and the uninstall stays, unless it is ccc's doing.
 func TestUninstallAfterEdits(t *testing.T) {
 	replace := func(old, new string) func(*sandbox) {
 		return func(box *sandbox) {
-			box.t.Helper()
 			text := box.settings()
 			if !strings.Contains(text, old) {
-				box.t.Fatalf("no %q in\n%s", old, text)
+				t.Errorf("no %q in\n%s", old, text)
 			}
 			box.setSettings(strings.ReplaceAll(text, old, new))
 		}
 	}
-	// As Claude Code does when it changes a setting of its own.
-	rewrite := func(box *sandbox) {
-		var out bytes.Buffer
-		if err := json.Indent(&out, []byte(box.settings()), "", "  "); err != nil {
-			box.t.Fatal(err)
+	then := func(steps ...func(*sandbox)) func(*sandbox) {
+		return func(box *sandbox) {
+			for _, step := range steps {
+				step(box)
+			}
 		}
-		box.setSettings(out.String())
 	}
+	launch := (*sandbox).launch
+	write := func(name, text string) func(*sandbox) { return func(box *sandbox) { box.write(name, 0o600, text) } }
 	moved := func(box *sandbox) { replace(box.program()+" ", "'/old place/ccc' ")(box) }
-	tests := []struct {
-		name, before string
-		between      func(*sandbox)
-		want         string
+	minify := func(box *sandbox) { box.setSettings(minified(box.settings())) } // white space is anybody's
+	muted := replace(`"disableAllHooks": false`, `"disableAllHooks": true`)
+	for name, test := range map[string]struct {
+		before  string
+		between func(*sandbox)
+		want    string
 	}{
-		{"launched_by_older", "{}\n", func(box *sandbox) {
-			moved(box)
-			replace(`"timeout": 600`, `"timeout": 60`)(box)
-			box.launch()
-		}, "{}\n"},
-		{"other_ccc_uninstalls", "{}\n", moved, "{}\n"},
-		{"own_hook_beside", noFile, replace(`"Stop": [`, `"Stop": [{"hooks": []},`),
-			"{\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": []}\n    ]\n  }\n}\n"},
-		{"own_hook_in_our_group", "{}",
-			replace(`"UserPromptSubmit": [
-      {
-        "hooks": [`, `"UserPromptSubmit": [
-      {
-        "hooks": [
-          {"type": "command", "command": "true"},`),
-			"{\n  \"hooks\": {\n    \"UserPromptSubmit\": [\n      {\n        \"hooks\": [\n          {\"type\": \"command\", \"command\": \"true\"}\n        ]\n      }\n    ]\n  }\n}"},
-		{"own_key_first", noFile, replace("{\n  \"disable", "{\n  \"model\": \"opus\",\n  \"disable"),
-			"{\n  \"model\": \"opus\"\n}\n"},
-		{"muted_since", "{}", replace(`"disableAllHooks": false`, `"disableAllHooks": true`),
-			"{\n  \"disableAllHooks\": true\n}"},
-		{"muted_between_launches", "{}", func(box *sandbox) {
-			replace(`"disableAllHooks": false`, `"disableAllHooks": true`)(box)
-			box.launch()
-		}, "{\n  \"disableAllHooks\": true\n}"},
-		{"hooks_removed_between_launches", `{"disableAllHooks":true,"hooks":{}}`, func(box *sandbox) {
-			box.setSettings(`{"a":1}`)
-			box.launch()
-		}, `{"a":1}`},
-		{"rewritten", `{"disableAllHooks":true,"a":[1],"hooks":{}}`, rewrite,
-			"{\n  \"disableAllHooks\": true,\n  \"a\": [\n    1\n  ],\n  \"hooks\": {}\n}"},
-		{"record_broken", "{\n  \"a\": 1\n}\n",
-			func(box *sandbox) { box.write(".claude/.ccc-installed.json", 0o600, "{") },
-			"{\n  \"a\": 1,\n  \"disableAllHooks\": false,\n  \"allowManagedHooksOnly\": false\n}\n"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+		"launched_by_older":   {"{}", then(moved, replace(`"timeout": 600`, `"timeout": 60`), launch), "{}"},
+		"other_ccc":           {"{}", moved, "{}"},
+		"own_hook_beside":     {noFile, replace(`"Stop": [`, `"Stop": [{"hooks": []},`), `{"hooks":{"Stop":[{"hooks":[]}]}}`},
+		"own_hook_in_a_group": {"{}", then(minify, replace(`"UserPromptSubmit":[{"hooks":[`, `"UserPromptSubmit":[{"hooks":[{"a":1},`)), `{"hooks":{"UserPromptSubmit":[{"hooks":[{"a":1}]}]}}`},
+		"own_key_first":       {noFile, replace("{\n  \"disable", "{\n  \"model\": \"opus\",\n  \"disable"), `{"model":"opus"}`},
+		"muted_since":         {"{}", muted, `{"disableAllHooks":true}`},
+		"muted_and_launched":  {"{}", then(muted, launch), `{"disableAllHooks":true}`},
+		"hooks_removed":       {`{"disableAllHooks":true,"hooks":{}}`, then(write(".claude/settings.json", `{"a":1}`), launch), `{"a":1}`},
+		"rewritten":           {`{"disableAllHooks":true, "a":[ 1 ], "hooks":{}}`, minify, `{"disableAllHooks":true,"a":[1],"hooks":{}}`},
+		"record_broken":       {`{"a":1}`, write(".claude/.ccc-installed.json", "{"), `{"a":1,` + unmuted + `}`},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			box := newFakeBox(t)
 			box.setSettings(test.before)
 			box.launch()
 			test.between(box)
-			output := box.uninstall()
-			if got := box.settings(); got != test.want {
-				t.Errorf("got\n%s\nwant\n%s\n%s", got, test.want, output)
+			if output := box.uninstall(); minified(box.settings()) != test.want {
+				t.Errorf("got\n%s\nwant\n%s\n%s", box.settings(), test.want, output)
 			}
 		})
 	}
@@ -729,8 +641,8 @@ func TestUninstallFilled(t *testing.T) {
 		"{}\n":                     {"", "", "{}\n"},
 		noFile:                     {"", "", noFile},
 		"{\"permissions\": { }}":   {"", "", "{\"permissions\": { }}"},
-		"{\"permissions\": {} }":   {`["Read"]`, `["Read", "Edit"]`, "{\"permissions\": {\"allow\":[\"Read\", \"Edit\"]} }"},
-		"{ \"env\": {\"A\":\"\"}}": {`"m"`, `"n"`, "{ \"env\": {\"A\":\"\"}, \"model\":\"n\"}"},
+		"{\"permissions\": {} }":   {`"Read"`, `"Read", "Edit"`, "{\"permissions\":{\"allow\":[\"Read\",\"Edit\"]}}"},
+		"{ \"env\": {\"A\":\"\"}}": {`"m"`, `"n"`, "{\"env\":{\"A\":\"\"},\"model\":\"n\"}"},
 	} {
 		box := newFakeBox(t)
 		box.setSettings(before)
@@ -747,7 +659,7 @@ func TestUninstallFilled(t *testing.T) {
 				t.Errorf("%s holds a value of the user's", file)
 			}
 		}
-		if output := box.uninstall(); !sameBut(box.settings(), change.want) || strings.Contains(output, "SECRET") {
+		if output := box.uninstall(); !sameBut(minified(box.settings()), minified(change.want)) || strings.Contains(output, "SECRET") {
 			t.Errorf("got\n%s\nwant\n%s\n%s", box.settings(), change.want, output)
 		}
 		if box.read(".claude/ccc.json") != config {
