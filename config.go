@@ -216,6 +216,16 @@ func (c *config) findProvider(name string) *provider {
 	return &p
 }
 
+// current is the provider that was named last, nil for none.
+func (c *config) current(d dirs) (*provider, error) {
+	p := c.findProvider(c.CurrentProvider)
+	if p == nil && c.CurrentProvider != "" {
+		return nil, withHint(fmt.Errorf("%s: current_provider %q is not among the providers (%s); ccc default goes without one",
+			d.configFile(), c.CurrentProvider, c.providerNames()), editHint(d.configFile()))
+	}
+	return p, nil
+}
+
 // claudeArgs are the arguments that ccc.json has for claude, with those for p, which may be nil.
 func (c *config) claudeArgs(p *provider) []string {
 	if p == nil {
@@ -232,20 +242,20 @@ func (c *config) providerNames() string {
 	return strings.Join(slices.Sorted(maps.Keys(c.Providers)), ", ")
 }
 
-// exposesToken tells whether a provider has a secret written out in ccc.json and others can read the file.
-func (c *config) exposesToken(d dirs) bool {
+// exposed is the error that a provider has a secret written out in ccc.json and others can read the file.
+func (c *config) exposed(d dirs) error {
 	info, err := os.Stat(d.configFile())
 	if err != nil || info.Mode()&0o077 == 0 {
-		return false
+		return nil
 	}
 	for _, p := range c.Providers {
 		for name, value := range p.Env {
 			if _, named := variableIn(value); isSecretName(name) && value != "" && !named {
-				return true
+				return withHint(fmt.Errorf("%s holds a token and others can read it", d.configFile()), "chmod 600 "+shellQuote(d.configFile()))
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 // variableIn returns NAME for a value that is wholly ${NAME}.

@@ -80,6 +80,12 @@ func (c *checkup) fault(level, fix, format string, args ...any) (well string) {
 	return ""
 }
 
+// failed is fault for an error that may know itself what mends it.
+func (c *checkup) failed(level string, err error) (well string) {
+	f := failureOf(err)
+	return c.fault(level, f.hint, "%v", f.err)
+}
+
 // nearestThere returns the file at path or, where there is none, the nearest one above.
 func nearestThere(path string) (string, fs.FileInfo) {
 	for {
@@ -108,38 +114,32 @@ func fixFor(path string, err error) string {
 
 func (c *checkup) configuration() string {
 	path := c.configFile()
+	exposed := c.config.exposed(c.dirs)
 	_, err := os.Stat(path)
 	switch {
 	case c.err != nil:
 		return c.fault(problem, fixFor(path, c.err), "%v", c.err)
 	case err != nil:
 		return "no " + path + ", using defaults"
-	case c.config.exposesToken(c.dirs):
-		return c.fault(warning, "chmod 600 "+shellQuote(path), "%s holds a token and others can read it", path)
+	case exposed != nil:
+		return c.failed(warning, exposed)
 	}
 	return path
 }
 
-// providers looks at the provider that the next launch uses and at the reviewer's own.
-func (c *checkup) providers() (well string) {
-	// A launch asks for the reviewer's as for one that prints, and is given no arguments of ccc.json.
-	own, printing := c.config.Supervisor.Provider, []string{"--print"}
-	c.provider(c.config.CurrentProvider, c.args, c.sources)
-	c.provider(own, printing, ofReviewer(c.sources))
+// providers looks at the provider that the next launch uses and at the reviewer's own, which a launch asks for as for one
+// that prints, and without the arguments of ccc.json.
+func (c *checkup) providers() string {
+	own := c.config.Supervisor.Provider
+	p, err := c.config.current(c.dirs)
+	if err != nil {
+		return c.failed(problem, err)
+	}
+	for _, conflict := range slices.Concat(providerConflicts(c.dirs, c.sources, os.Environ(), c.args, p),
+		providerConflicts(c.dirs, ofReviewer(c.sources), os.Environ(), []string{"--print"}, c.config.findProvider(own))) {
+		c.failed(problem, conflict)
+	}
 	return cmp.Or(own, c.config.CurrentProvider)
-}
-
-func (c *checkup) provider(name string, args []string, sources []source) {
-	p := c.config.findProvider(name)
-	if p == nil {
-		if name != "" {
-			c.fault(problem, editHint(c.configFile()), "%s is not among those in %s (%s)", name, c.configFile(), c.config.providerNames())
-		}
-		return
-	}
-	for _, conflict := range providerConflicts(c.dirs, sources, os.Environ(), args, p) {
-		c.fault(problem, conflict.hint, "%v", conflict.err)
-	}
 }
 
 // The slowest start of a claude that was measured, 2.1.30 on a busy machine, took 2.5 s.
@@ -162,8 +162,7 @@ func askClaude(claude string, args ...string) string {
 func (c *checkup) claude() string {
 	claude, err := findClaude()
 	if err != nil {
-		f := failureOf(err)
-		return c.fault(problem, f.hint, "%v", f.err)
+		return c.failed(problem, err)
 	}
 	c.program = claude
 	answer := askClaude(claude, "--version")

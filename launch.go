@@ -30,7 +30,6 @@ type launch struct {
 	command    []string  // claude's arguments, all of them
 	sources    []source  // of settings, for those
 	env        []string
-	settings   settingsPlan
 }
 
 // providerName is the name of the provider, "" for none.
@@ -90,7 +89,6 @@ func planLaunch(args []string) (l *launch, err error) {
 	if err := checkProvider(l.dirs, l.sources, os.Environ(), l.command, l.provider); err != nil {
 		return nil, err
 	}
-	l.settings.defaults = l.config.Settings
 	if l.provider != nil && givenFlag(l.command, "--bg", "--background") != "" {
 		err := fmt.Errorf("a background session calls the API that its service was started with, not that of %s", l.provider.name)
 		return nil, failure{code: 2, err: err, hint: "start it without --bg, or without a provider"}
@@ -106,7 +104,7 @@ func planLaunch(args []string) (l *launch, err error) {
 }
 
 // parse splits the command line into ccc's part and claude's. A first word with white space in it is a prompt.
-func (l *launch) parse(args []string) error {
+func (l *launch) parse(args []string) (err error) {
 	// A ccc that an agent calls has its session's variables, and they are not about it.
 	l.supervisor = os.Getenv(supervisorVariable) == "1" && os.Getenv(launchVariable) == ""
 	whole, ended := args, false
@@ -137,13 +135,10 @@ func (l *launch) parse(args []string) error {
 		return failure{2, errors.New("--supervisor is ccc's, and has to stand before claude's arguments"),
 			"write: " + commandLine(own, args[:at], args[at+1:])}
 	}
-	if name := l.config.CurrentProvider; !l.named && name != "" {
-		if l.provider = l.config.findProvider(name); l.provider == nil {
-			return withHint(fmt.Errorf("current_provider %q of ccc.json is not among its providers (%s)", name, l.config.providerNames()),
-				"to go without one: ccc default")
-		}
+	if !l.named {
+		l.provider, err = l.config.current(l.dirs)
 	}
-	return nil
+	return err
 }
 
 // unknownWord refuses rest, which begins with a word that says nothing to ccc; own is what stands before it.
@@ -191,8 +186,7 @@ func (l *launch) planSupervision() (err error) {
 		return failure{code: 2, err: fmt.Errorf("--supervisor with %s: that session does not run below this launch, and would not be supervised", flag),
 			hint: l.switchHint()}
 	}
-	self := l.dirs.hookPath()
-	if willVanish(self) {
+	if self := l.dirs.hookPath(); willVanish(self) {
 		return withHint(fmt.Errorf("hooks would call %s, and what go run builds does not last", self), "go install, then ccc --supervisor")
 	}
 	if err := checkProvider(l.dirs, ofReviewer(l.sources), l.env, []string{"--print"}, l.config.findProvider(supervisor.Provider)); err != nil {
@@ -212,7 +206,6 @@ func (l *launch) planSupervision() (err error) {
 	l.env = setEnv(l.env, supervisorVariable, "1", launchVariable, launchToken(), providerVariable, l.providerName(),
 		addDirsVariable, strings.Join(l.addDirs(), "\n"), attributionVariable, attribution,
 		blockCapVariable, cmp.Or(blockCap, strconv.Itoa(supervisor.MaxIterations)))
-	l.settings.reviewSeconds, l.settings.self = supervisor.TimeoutSeconds, self
 	return nil
 }
 
@@ -253,7 +246,7 @@ func (l *launch) write() error {
 			return fmt.Errorf("tidying the state directory: %w", err)
 		}
 	}
-	if l.supervisor || l.settings.defaults != nil {
+	if l.supervisor || l.config.Settings != nil {
 		err := withUserFiles(d, l.install)
 		if l.supervisor && err != nil {
 			return err
@@ -270,8 +263,8 @@ func (l *launch) write() error {
 	if !slices.Contains([]string{"", "0", "1"}, os.Getenv(supervisorVariable)) {
 		fmt.Fprintf(os.Stderr, "ccc: warning: %s is set to neither 0 nor 1, and counts as 0: use 1, or --supervisor\n", supervisorVariable)
 	}
-	if file := d.configFile(); l.config.exposesToken(d) {
-		fmt.Fprintf(os.Stderr, "ccc: warning: %s holds a token and others can read it: chmod 600 %s\n", file, shellQuote(file))
+	if err := l.config.exposed(d); err != nil {
+		fmt.Fprintln(os.Stderr, "ccc: warning:", err)
 	}
 	return nil
 }
@@ -311,8 +304,9 @@ func recordProvider(d dirs, name string) error {
 // install puts ccc's files and settings where Claude Code and the user look for them. A project's own prompt makes
 // one in ccc's directory needless.
 func (l *launch) install(in *installation) error {
-	d := l.dirs
+	d, self := l.dirs, ""
 	if l.supervisor {
+		self = d.hookPath()
 		_, projectErr := os.Lstat(filepath.Join(d.here, promptName))
 		_, globalErr := os.Lstat(d.promptFile())
 		if projectErr != nil || globalErr == nil {
@@ -324,7 +318,7 @@ func (l *launch) install(in *installation) error {
 			return fmt.Errorf("creating %s: %w", d.commandFile(), err)
 		}
 	}
-	return l.settings.install(d, in)
+	return installSettings(d, l.config, self, in)
 }
 
 // uninstall is ccc uninstall [--purge]. It says what became of each file. State is the user's history: only --purge

@@ -175,7 +175,7 @@ func TestLaunch(t *testing.T) {
 		{name: "unset_variable", args: "--supervisor a", config: `{"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"${NO_SUCH_TOKEN}"}}}}`, code: 1,
 			stderr: "providers.a.env.ANTHROPIC_AUTH_TOKEN is ${NO_SUCH_TOKEN}, which is not set\n     read -r NO_SUCH_TOKEN; export NO_SUCH_TOKEN\n"},
 		{name: "unknown_current", args: "-p x", config: `{"current_provider":"gone","providers":{"glm":{}}}`, code: 1,
-			stderr: `current_provider "gone"|glm|to go without one: ccc default`},
+			stderr: `ccc.json: current_provider "gone"|glm|ccc default goes without one`},
 		{name: "unknown_word", args: "fix", code: 2, stderr: `"fix"|none configured|ccc -- fix`},
 		{name: "unknown_subcommand", args: "statu --json", code: 2, stderr: "     did you mean: ccc status --json\n|ccc -- statu --json\n"},
 		{name: "mode_of_nothing", args: "supervisor on", code: 2, stderr: "     did you mean: ccc supervisor-mode on\n|claude: ccc -- supervisor on\n"},

@@ -81,22 +81,15 @@ func reaches(matcher, tool string) bool {
 	return tool == "" || matcher == "" || matcher == "*" || slices.Contains(strings.Split(matcher, "|"), tool)
 }
 
-// A settingsPlan is what settings.json is to hold: ccc's hooks for the program self, if one is given, nothing that
-// mutes them, and what it lacks of defaults, the settings of ccc.json (a JSON object, or nil).
-type settingsPlan struct {
-	self          string
-	reviewSeconds int // what a review may take
-	defaults      []byte
-}
-
-// install makes settings.json hold what is planned, and in know of it. A file that needs no change is not written.
-func (p settingsPlan) install(d dirs, in *installation) error {
+// installSettings makes settings.json hold what it lacks of the settings of ccc.json and, if self is given, the hooks that
+// call it and nothing that mutes them. A file that needs no change is not written.
+func installSettings(d dirs, c *config, self string, in *installation) error {
 	e, err := readSettings(d)
 	if err != nil {
 		return err
 	}
 	e.edits = slices.Clone(in.Edits)
-	if p.apply(e); !e.isChanged() {
+	if e.install(c, self); !e.isChanged() {
 		return nil
 	}
 	// The record is written before the file: if ccc dies in between, uninstall skips the edits that did not happen.
@@ -105,27 +98,6 @@ func (p settingsPlan) install(d dirs, in *installation) error {
 		return err
 	}
 	return replaceFile(d.settingsFile(), e.text, true)
-}
-
-// apply puts what is planned into e, and what this took, but for ccc's own entries, into its edits.
-func (p settingsPlan) apply(e *settingsEditor) {
-	if e.isNew {
-		e.note(settingsEdit{Path: []string{}})
-	}
-	if wanted, _ := parseJSON(p.defaults); wanted != nil {
-		e.fill(wanted)
-	}
-	if p.self == "" {
-		return
-	}
-	for _, key := range mutingKeys {
-		if v := e.root.at(key); v == nil || v.raw != "false" {
-			e.set("false", key)
-		}
-	}
-	for _, wanted := range wantedHooks(hookCommand(p.self), p.reviewSeconds) {
-		e.addHook(wanted, p.self)
-	}
 }
 
 // A settingsEditor is a settings.json that is being edited.
@@ -167,6 +139,27 @@ func editSettings(text []byte) (*settingsEditor, error) {
 		errs = append(errs, expectKind(text, root.at("hooks", wanted.event), '[', "hooks."+wanted.event))
 	}
 	return e, cmp.Or(errs...)
+}
+
+// install does in e what installSettings does in the file, and notes all edits but those of ccc's own entries.
+func (e *settingsEditor) install(c *config, self string) {
+	if e.isNew {
+		e.note(settingsEdit{Path: []string{}})
+	}
+	if wanted, _ := parseJSON(c.Settings); wanted != nil {
+		e.fill(wanted)
+	}
+	if self == "" {
+		return
+	}
+	for _, key := range mutingKeys {
+		if v := e.root.at(key); v == nil || v.raw != "false" {
+			e.set("false", key)
+		}
+	}
+	for _, wanted := range wantedHooks(hookCommand(self), c.Supervisor.TimeoutSeconds) {
+		e.addHook(wanted, self)
+	}
 }
 
 func (e *settingsEditor) isChanged() bool { return !bytes.Equal(e.text, e.before) }

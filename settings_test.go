@@ -121,13 +121,14 @@ func TestSettingsShellQuote(t *testing.T) {
 	}
 }
 
-func hooksPlan(reviewSeconds int) settingsPlan {
-	return settingsPlan{self: "/bin/ccc", reviewSeconds: reviewSeconds}
+// configFor is a ccc.json with that timeout_seconds.
+func configFor(reviewSeconds int) *config {
+	return &config{Supervisor: supervisorConfig{TimeoutSeconds: reviewSeconds}}
 }
 
 // installHooks does what a launch does to settings.json.
 func installHooks(d dirs, reviewSeconds int) error {
-	return withUserFiles(d, func(in *installation) error { return hooksPlan(reviewSeconds).install(d, in) })
+	return withUserFiles(d, func(in *installation) error { return installSettings(d, configFor(reviewSeconds), "/bin/ccc", in) })
 }
 
 // withHooks returns what a launch makes of a settings.json.
@@ -136,7 +137,7 @@ func withHooks(text []byte, reviewSeconds int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	hooksPlan(reviewSeconds).apply(e)
+	e.install(configFor(reviewSeconds), "/bin/ccc")
 	return e.text, nil
 }
 
@@ -845,7 +846,7 @@ func FuzzUninstall(f *testing.F) {
 		}
 		root, err := parseJSON([]byte(defaults))
 		if err == nil && root.is('{') && !strings.Contains(defaults, "supervisor-hook") {
-			step(settingsPlan{defaults: []byte(defaults)}.apply)
+			step(func(e *settingsEditor) { e.install(&config{Settings: []byte(defaults)}, "") })
 		}
 		if _, err := editSettings(file); err != nil {
 			return // a ccc.json that fills in hooks of another shape: refused from now on
@@ -854,7 +855,7 @@ func FuzzUninstall(f *testing.F) {
 			return // an older ccc's entries go too
 		}
 		for _, self := range []string{"/old/ccc", "/bin/ccc"} {
-			step(settingsPlan{self: self, reviewSeconds: 540}.apply)
+			step(func(e *settingsEditor) { e.install(configFor(540), self) })
 		}
 		if again, err := withHooks(file, 540); err != nil || !bytes.Equal(again, file) {
 			t.Fatalf("a second time: %v\n%q\n%q", err, file, again)
