@@ -136,11 +136,8 @@ func TestProviderDefault(t *testing.T) {
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
 	config := "\ufeff" + twoProviders
 	box.write("dotfiles/ccc.json", 0o640, config)
-	box.write(".claude/x", 0o600, "")
 	link := filepath.Join(box.home, ".claude/ccc.json")
-	if err := os.Symlink("../dotfiles/ccc.json", link); err != nil {
-		t.Fatal(err)
-	}
+	box.link("../dotfiles/ccc.json", ".claude/ccc.json")
 	launch := func(base, said string, args ...string) {
 		t.Helper()
 		os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
@@ -188,10 +185,7 @@ func TestProviderNotRecorded(t *testing.T) {
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
 	box.write("store/ccc.json", 0o600, twoProviders)
 	box.write("store/.ccc.json.ccc-tmp/x", 0o600, "") // nothing can be put beside it, by root neither
-	box.write(".claude/x", 0o600, "")
-	if err := os.Symlink("../store/ccc.json", filepath.Join(box.home, ".claude/ccc.json")); err != nil {
-		t.Fatal(err)
-	}
+	box.link("../store/ccc.json", ".claude/ccc.json")
 	for word, base := range map[string]string{"kimi": "https://kimi.example", "default": ""} {
 		got := box.run(10*time.Second, "", "ccc", word, "--supervisor", "-p", "hi")
 		if got.code != 0 || strings.Count(got.stderr, "ccc: warning: the provider counts for this session only") != 1 ||

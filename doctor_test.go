@@ -19,9 +19,7 @@ func newDoctorBox(t *testing.T) *sandbox {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":12},"current_provider":"kimi","providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"SECRET"}}}}`)
 	box.launch()
 	for name, path := range map[string]string{"npm": "/bin/sh", "sudo": "/usr/bin/env"} {
-		if err := os.Symlink(path, filepath.Join(box.home, "../bin", name)); err != nil {
-			t.Fatal(err)
-		}
+		box.link(path, "../bin/"+name)
 	}
 	box.write("../work/install", 0o600, fmt.Sprintf("ln -sf %s %s\n", fakeClaude(), filepath.Join(box.home, "../bin/claude")))
 	box.vars = append(box.vars, "FAKE="+fakeClaude(), "EDITOR=cp "+filepath.Join(box.home, "good"),

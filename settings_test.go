@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -80,6 +79,10 @@ func TestSettingsHooks(t *testing.T) {
 			t.Errorf("%s: a second time changes it: %v\n%s", name, err, again)
 		}
 	}
+	got, err := withHooks(nil, 1000)
+	if text := minified(string(got)); err != nil || strings.Count(text, `"timeout":1060`) != 2 || strings.Count(text, `"timeout":10}`) != 1 {
+		t.Errorf("timeout_seconds 1000: %v\n%s", err, text)
+	}
 }
 
 func TestSettingsRefused(t *testing.T) {
@@ -98,13 +101,6 @@ func TestSettingsRefused(t *testing.T) {
 		if got, err := withHooks([]byte(text), 540); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %q, %v, want an error with %q", text, got, err, want)
 		}
-	}
-}
-
-func TestSettingsTimeouts(t *testing.T) {
-	got, err := withHooks(nil, 1000)
-	if err != nil || strings.Count(string(got), `"timeout": 1060`) != 2 || strings.Count(string(got), `"timeout": 10`+"\n") != 1 {
-		t.Errorf("%v\n%s", err, got)
 	}
 }
 
@@ -141,31 +137,36 @@ func withHooks(text []byte, reviewSeconds int) ([]byte, error) {
 	return e.text, nil
 }
 
-// installIn makes a directory of Claude Code's, with text as settings.json unless
-// it is nil, and returns the path of that.
-func installIn(t *testing.T, text []byte) (dirs, string) {
-	t.Helper()
-	p := dirs{claude: t.TempDir()}
-	if text != nil {
-		if err := os.WriteFile(p.settingsFile(), text, 0o640); err != nil {
-			t.Fatal(err)
-		}
+// link makes a symbolic link in the home.
+func (box *sandbox) link(target, name string) {
+	box.t.Helper()
+	path := filepath.Join(box.home, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(target, path)); err != nil {
+		box.t.Fatal(err)
 	}
-	return p, p.settingsFile()
 }
 
-// A new file is the user's alone, an old one keeps its mode, and a launch without a change does not write it.
+// A new file is the user's alone, an old one keeps its mode, and a launch without a change does not write it. Without a
+// record nothing is changed: uninstall could not undo it.
 func TestSettingsInstallFile(t *testing.T) {
 	long := time.Now().Add(-time.Hour)
 	for mode, text := range map[os.FileMode][]byte{0o600: nil, 0o640: []byte(`{"a":1}`)} {
-		d, path := installIn(t, text)
+		d := dirs{claude: t.TempDir()}
+		path, temporary := d.settingsFile(), temporaryFor(d.installedFile())
+		os.MkdirAll(filepath.Join(temporary, "x"), 0o700) // nothing can be put beside the record
+		if text != nil {
+			os.WriteFile(path, text, mode)
+		}
+		err := installHooks(d, 540)
+		if now, _ := os.ReadFile(path); err == nil || !bytes.Equal(now, text) {
+			t.Errorf("without a record: %v: %s", err, now)
+		}
+		os.RemoveAll(temporary)
 		for launch := range 2 {
-			if err := installHooks(d, 540); err != nil {
-				t.Fatal(err)
-			}
-			info, err := os.Stat(path)
-			if err != nil || info.Mode().Perm() != mode || launch == 1 && !info.ModTime().Equal(long) {
-				t.Errorf("launch %d: %v, mode %v, written at %v", launch, err, info.Mode(), info.ModTime())
+			err := installHooks(d, 540)
+			info, statErr := os.Stat(path)
+			if err != nil || statErr != nil || info.Mode().Perm() != mode || launch == 1 && !info.ModTime().Equal(long) {
+				t.Errorf("launch %d: %v, %v, mode %v, written at %v", launch, err, statErr, info.Mode(), info.ModTime())
 			}
 			os.Chtimes(path, long, long)
 		}
@@ -250,18 +251,6 @@ func TestSettingsRefusedLaunch(t *testing.T) {
 	}
 }
 
-// Without a record of it nothing is changed: uninstall could not undo it.
-func TestSettingsRecordFirst(t *testing.T) {
-	p, path := installIn(t, []byte(`{"a":1}`))
-	if err := os.MkdirAll(filepath.Join(temporaryFor(p.installedFile()), "x"), 0o700); err != nil { // nothing can be put beside it
-		t.Fatal(err)
-	}
-	err := installHooks(p, 540)
-	if text, _ := os.ReadFile(path); err == nil || string(text) != `{"a":1}` {
-		t.Errorf("%v: %s", err, text)
-	}
-}
-
 // An entry of ccc's is known however its program is written. It is replaced, but for a command with a variable that leads
 // to this ccc.
 func TestHookCommands(t *testing.T) {
@@ -317,90 +306,72 @@ func TestHookCommands(t *testing.T) {
 	}
 }
 
-// Whatever form the user has given to the entries, a launch does not double them,
-// and uninstall finds them.
+// Whatever form the user has given to the entries, a launch does not double them, and uninstall finds them.
 func TestHookNotDoubled(t *testing.T) {
-	for name, command := range map[string]string{
-		"home": "$HOME/bin/ccc supervisor-hook", "tilde": "~/bin/ccc supervisor-hook", "quoted": `\"$HOME/bin/ccc\" supervisor-hook`,
-		"state_dir": "$HOME/bin/ccc supervisor-hook --state-dir /nowhere", "variable": "A=b ~/bin/ccc supervisor-hook", "gone": "/gone/ccc supervisor-hook --state-dir x",
-	} {
-		t.Run(name, func(t *testing.T) {
-			box := newFakeBox(t)
-			box.write("bin/README", 0o600, "")
-			if err := os.Symlink(box.program(), filepath.Join(box.home, "bin/ccc")); err != nil {
-				t.Fatal(err)
-			}
-			entry := `[{"type":"command","command":"` + command + `"}]`
-			box.setSettings(`{"hooks":{"Stop":[{"hooks":` + entry + `}],"PreToolUse":[{"matcher":"AskUserQuestion|Bash","hooks":` + entry +
-				`}],"UserPromptSubmit":[{"hooks":` + entry + `}]}}`)
-			box.launch()
-			text := box.settings()
-			if name != "gone" && strings.Count(text, command) != 3 {
-				t.Errorf("not left as it was:\n%s", text)
-			}
-			if strings.Count(text, "supervisor-hook") != 3 || strings.Contains(text, "/gone/") {
-				t.Errorf("doubled or not mended:\n%s", text)
-			}
-			if got := box.run(30*time.Second, "", "ccc", "uninstall"); got.code != 0 || strings.Contains(box.settings(), "supervisor-hook") {
-				t.Errorf("%+v\n%s", got, box.settings())
-			}
-		})
+	t.Parallel()
+	for _, command := range []string{"$HOME/bin/ccc supervisor-hook", `A=b \"$HOME/bin/ccc\" supervisor-hook --state-dir /nowhere`, "/gone/ccc supervisor-hook --state-dir x"} {
+		box := newFakeBox(t)
+		box.link(box.program(), "bin/ccc")
+		entry := `[{"type":"command","command":"` + command + `"}]`
+		box.setSettings(`{"hooks":{"Stop":[{"hooks":` + entry + `}],"PreToolUse":[{"matcher":"AskUserQuestion|Bash","hooks":` + entry +
+			`}],"UserPromptSubmit":[{"hooks":` + entry + `}]}}`)
+		box.launch()
+		kept := 3
+		if strings.HasPrefix(command, "/gone") {
+			kept = 0
+		}
+		if text := box.settings(); strings.Count(text, command) != kept || strings.Count(text, "supervisor-hook") != 3 {
+			t.Errorf("%s: not left as it was, doubled or not mended:\n%s", command, text)
+		}
+		if box.ccc("uninstall"); strings.Contains(box.settings(), "supervisor-hook") {
+			t.Errorf("%s is left:\n%s", command, box.settings())
+		}
 	}
 }
 
-// An upgrade as Homebrew makes it: the link in PATH moves, and the old folder
-// goes. Hooks go on, and a path that a former ccc resolved is mended.
+// copyOfCCC makes a copy of ccc. A child makes it: what this process has open for writing, another test's fork may have too.
+func (box *sandbox) copyOfCCC(path string) {
+	box.t.Helper()
+	self, _ := os.Executable()
+	if got := box.run(30*time.Second, "", "sh", "-c", `mkdir -p "${2%/*}" && cp "$1" "$2"`, "sh", self, path); got.code != 0 {
+		box.t.Fatalf("%+v", got)
+	}
+}
+
+// An upgrade as Homebrew makes it: the link in PATH moves, and the old folder goes. Hooks go on, and a path that a former
+// ccc resolved is mended.
 func TestHookSurvivesUpgrade(t *testing.T) {
 	t.Parallel()
 	box := newHookBox(t)
-	prefix := filepath.Dir(box.home)
-	link := box.program()
+	prefix, link := filepath.Dir(box.home), box.program()
 	install := func(version string) (program string) {
-		t.Helper()
 		program = filepath.Join(prefix, "Cellar", version, "bin/ccc")
-		if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		self, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := box.run(30*time.Second, "", "cp", self, program); got.code != 0 {
-			t.Fatalf("%+v", got)
-		}
+		box.copyOfCCC(program)
 		os.Remove(link)
-		if err := os.Symlink(filepath.Join("../Cellar", version, "bin/ccc"), link); err != nil {
-			t.Fatal(err)
-		}
+		box.link(filepath.Join("../Cellar", version, "bin/ccc"), "../bin/ccc")
 		return program
 	}
-	old := install("1.0")
-	resolved := hookCommand(old)
-	box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"` + resolved + `"}]}]}}`)
+	box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"` + hookCommand(install("1.0")) + `"}]}]}}`)
 	box.launch()
 	text := box.settings()
 	if strings.Count(text, `"`+hookCommand(link)+`"`) != 3 || strings.Contains(text, "Cellar") {
 		t.Fatalf("the hooks do not call the link:\n%s", text)
 	}
 	install("1.1")
-	if err := os.RemoveAll(filepath.Join(prefix, "Cellar/1.0")); err != nil {
-		t.Fatal(err)
-	}
+	os.RemoveAll(filepath.Join(prefix, "Cellar/1.0"))
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
 	if got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", hookCommand(link)); got.code != 0 || decided(got.stdout) != blockNotYet {
 		t.Errorf("after the upgrade: %+v", got)
 	}
-	box.launch()
-	if again := box.settings(); again != text {
-		t.Errorf("the next launch wrote\n%s", again)
+	if box.launch(); box.settings() != text {
+		t.Errorf("the next launch wrote\n%s", box.settings())
 	}
 	if got := box.run(60*time.Second, "", "ccc", "doctor"); !strings.Contains(got.stdout, "ok       hooks: ") {
 		t.Errorf("doctor: %+v", got)
 	}
 }
 
-// A program that go run has built is gone soon: it starts no supervised session,
-// and writes nothing.
+// A program that go run has built is gone soon: it starts no supervised session, and writes nothing.
 func TestHookWillVanish(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]bool{
@@ -414,13 +385,7 @@ func TestHookWillVanish(t *testing.T) {
 	box := newFakeBox(t)
 	os.Remove(box.program())
 	program := filepath.Join(box.home, "../tmp/go-build1/b001/exe/ccc")
-	self, _ := os.Executable()
-	if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("cp", self, program).CombinedOutput(); err != nil {
-		t.Fatalf("%s", out)
-	}
+	box.copyOfCCC(program)
 	got := box.run(30*time.Second, "", program, "--supervisor", "-p", "hi")
 	if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "go install") || len(box.files()) != 0 {
 		t.Errorf("%+v, files %v", got, box.files())
@@ -433,30 +398,29 @@ func TestHookWillVanish(t *testing.T) {
 	}
 }
 
-// A relative link in a linked directory counts from where it stands.
+// A relative link in a linked directory counts from where it stands, and stays, also where ccc made the file.
 func TestSettingsLinkInLinkedDirectory(t *testing.T) {
-	box := newFakeBox(t)
+	t.Parallel()
 	const mine = "{\n  \"mine\": true\n}\n"
-	box.write("dotfiles/shared/settings.json", 0o640, mine)
-	box.write("dotfiles/claude/commands/own.md", 0o600, "")
-	box.write("shared/settings.json", 0o600, mine) // where the link leads by its text
-	for link, target := range map[string]string{".claude": "dotfiles/claude", "dotfiles/claude/settings.json": "../shared/settings.json"} {
-		if err := os.Symlink(target, filepath.Join(box.home, link)); err != nil {
-			t.Fatal(err)
+	for _, before := range []string{mine, ""} {
+		box := newFakeBox(t)
+		box.write("dotfiles/shared/README", 0o600, "")
+		if before != "" {
+			box.write("dotfiles/shared/settings.json", 0o640, before)
 		}
-	}
-	box.launch()
-	if got := box.read("shared/settings.json"); got != mine {
-		t.Errorf("another file was edited:\n%s", got)
-	}
-	if got := box.read("dotfiles/shared/settings.json"); strings.Count(got, "supervisor-hook") != 3 {
-		t.Errorf("the file has no hooks:\n%s", got)
-	}
-	if got := box.run(30*time.Second, "", "ccc", "uninstall"); got.code != 0 || box.read("dotfiles/shared/settings.json") != mine {
-		t.Errorf("%+v\n%s", got, box.read("dotfiles/shared/settings.json"))
-	}
-	if target, err := os.Readlink(filepath.Join(box.home, "dotfiles/claude/settings.json")); err != nil || target != "../shared/settings.json" {
-		t.Errorf("the link: %q, %v", target, err)
+		box.write("shared/settings.json", 0o600, mine) // where the link leads by its text
+		box.link("dotfiles/claude", ".claude")
+		box.link("../shared/settings.json", "dotfiles/claude/settings.json")
+		box.launch()
+		if box.read("shared/settings.json") != mine || strings.Count(box.read("dotfiles/shared/settings.json"), "supervisor-hook") != 3 {
+			t.Errorf("another file was edited: %q", box.files())
+		}
+		if box.ccc("uninstall"); box.read("dotfiles/shared/settings.json") != before {
+			t.Errorf("left: %s", box.read("dotfiles/shared/settings.json"))
+		}
+		if target, err := os.Readlink(filepath.Join(box.home, "dotfiles/claude/settings.json")); err != nil || target != "../shared/settings.json" {
+			t.Errorf("the link: %q, %v", target, err)
+		}
 	}
 }
 
@@ -488,16 +452,6 @@ func TestInstalledKeep(t *testing.T) {
 			t.Errorf("step %d: %q, %v, want %q", i, got, err, step.want)
 		}
 	}
-}
-
-// uninstall runs ccc uninstall, which must succeed without a complaint.
-func (box *sandbox) uninstall(args ...string) string {
-	box.t.Helper()
-	got := box.run(30*time.Second, "", append([]string{"ccc", "uninstall"}, args...)...)
-	if got.code != 0 || got.stderr != "" {
-		box.t.Fatalf("uninstall: %+v", got)
-	}
-	return got.stdout
 }
 
 // settingsFiles are what a user may have before the first launch.
@@ -532,7 +486,7 @@ func TestUninstall(t *testing.T) {
 			box.setSettings(before)
 			os.Chmod(filepath.Join(box.home, ".claude/settings.json"), 0o640)
 			box.launch()
-			output := box.uninstall()
+			output := box.ccc("uninstall")
 			older := strings.Contains(before, "supervisor-hook")
 			if after := box.settings(); !sameBut(after, before) && !older {
 				t.Errorf("before\n%q\nafter\n%q", before, after)
@@ -559,7 +513,7 @@ func TestUninstall(t *testing.T) {
 			}
 			// A second time finds nothing.
 			after := box.settings()
-			if output = box.uninstall(); box.settings() != after || !strings.Contains(output, nothingThere) {
+			if output = box.ccc("uninstall"); box.settings() != after || !strings.Contains(output, nothingThere) {
 				t.Errorf("a second time: %s\n%q", output, box.settings())
 			}
 		})
@@ -611,7 +565,7 @@ func TestUninstallAfterEdits(t *testing.T) {
 			box.setSettings(test.before)
 			box.launch()
 			test.between(box)
-			if output := box.uninstall(); minified(box.settings()) != test.want {
+			if output := box.ccc("uninstall"); minified(box.settings()) != test.want {
 				t.Errorf("got\n%s\nwant\n%s\n%s", box.settings(), test.want, output)
 			}
 		})
@@ -628,7 +582,7 @@ func TestUninstallOlderRecord(t *testing.T) {
 		if launched {
 			box.launch()
 		}
-		if box.uninstall(); box.settings() != `{"disableAllHooks":true,"hooks":{"PreToolUse":[]}}` {
+		if box.ccc("uninstall"); box.settings() != `{"disableAllHooks":true,"hooks":{"PreToolUse":[]}}` {
 			t.Errorf("launched: %v, it is %s", launched, box.settings())
 		}
 	}
@@ -660,7 +614,7 @@ func TestUninstallFilled(t *testing.T) {
 				t.Errorf("%s holds a value of the user's", file)
 			}
 		}
-		if output := box.uninstall(); !sameBut(minified(box.settings()), minified(change.want)) || strings.Contains(output, "SECRET") {
+		if output := box.ccc("uninstall"); !sameBut(minified(box.settings()), minified(change.want)) || strings.Contains(output, "SECRET") {
 			t.Errorf("got\n%s\nwant\n%s\n%s", box.settings(), change.want, output)
 		}
 		if box.read(".claude/ccc.json") != config {
@@ -669,7 +623,6 @@ func TestUninstallFilled(t *testing.T) {
 	}
 }
 
-// A link to a file that ccc made stays, as it was, and the file goes.
 // A statusLine of the user's that still calls ccc is theirs to take out, and named; one that ccc.json has brought goes.
 func TestUninstallStatusLine(t *testing.T) {
 	t.Parallel()
@@ -678,45 +631,56 @@ func TestUninstallStatusLine(t *testing.T) {
 	box.setSettings(`{"statusLine":{"command":"ccc statusline"}}`)
 	box.write("../work/.claude/settings.json", 0o600, `{"statusLine":{"command":"other ccc"}}`)
 	box.launch()
-	if output := box.uninstall(); strings.Count(output, told) != 1 || !strings.Contains(box.settings(), "statusline") {
+	if output := box.ccc("uninstall"); strings.Count(output, told) != 1 || !strings.Contains(box.settings(), "statusline") {
 		t.Errorf("%s left\n%s", output, box.settings())
 	}
 	box.setSettings("{}")
 	box.write(".claude/ccc.json", 0o600, `{"settings":{"statusLine":`+statusLine+`}}`)
 	box.launch()
-	if output := box.uninstall(); strings.Contains(output, "still calls") || strings.Contains(box.settings(), "statusline") {
+	if output := box.ccc("uninstall"); strings.Contains(output, "still calls") || strings.Contains(box.settings(), "statusline") {
 		t.Errorf("%s left\n%s", output, box.settings())
 	}
 }
 
-func TestUninstallLink(t *testing.T) {
-	box := newFakeBox(t)
-	box.write("dotfiles/keep", 0o600, "")
-	os.Mkdir(filepath.Join(box.home, ".claude"), 0o700)
-	link := filepath.Join(box.home, ".claude/settings.json")
-	if err := os.Symlink("../dotfiles/claude.json", link); err != nil {
-		t.Fatal(err)
+// What can't be read or edited stops uninstall and launch before they change anything.
+func TestUninstallStopped(t *testing.T) {
+	t.Parallel()
+	broken := func(box *sandbox) { box.setSettings("{\n  \"hooks\": {},\n}") }
+	unreadable := func(box *sandbox) { // a directory can't be read by root either
+		os.Remove(filepath.Join(box.home, ".claude/.ccc-installed.json"))
+		box.write(".claude/.ccc-installed.json/x", 0o600, "")
 	}
-	box.launch()
-	made := box.read("dotfiles/claude.json")
-	box.uninstall()
-	if target, err := os.Readlink(link); err != nil || target != "../dotfiles/claude.json" || made == "" || box.read("dotfiles/claude.json") != "" {
-		t.Errorf("the link is %q, %v; %q was made, %q is left", target, err, made, box.read("dotfiles/claude.json"))
+	for _, test := range []struct {
+		damage          func(*sandbox)
+		command, stderr string
+	}{
+		{broken, "uninstall --purge", "settings.json: line 3, column 1: "}, {broken, "--supervisor -p x", "settings.json: line 3, column 1: "},
+		{unreadable, "uninstall", ".ccc-installed.json"}, {unreadable, "--supervisor -p x", ".ccc-installed.json"},
+	} {
+		box := newFakeBox(t)
+		box.launch()
+		test.damage(box)
+		files, text := box.files(), box.settings()
+		got := box.run(30*time.Second, "", append([]string{"ccc"}, strings.Fields(test.command)...)...)
+		if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, test.stderr) || box.settings() != text || !slices.Equal(box.files(), files) {
+			t.Errorf("%s: %+v\nfiles %q, were %q", test.command, got, box.files(), files)
+		}
 	}
 }
 
-// A settings.json that can't be edited stops the uninstall before anything is done.
-func TestUninstallRefused(t *testing.T) {
+// What another ccc is writing is not removed under it.
+func TestUninstallPurgeLocked(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	box.launch()
-	box.setSettings("{\n  \"hooks\": {},\n}")
-	before := box.files()
-	got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge")
-	if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "settings.json: line 3, column 1: ") || !strings.Contains(got.stderr, "${EDITOR:-vi} ") {
-		t.Errorf("got %+v", got)
+	unlock, err := lockFile(filepath.Join(box.home, lockPath))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if after := box.files(); !slices.Equal(after, before) {
-		t.Errorf("files %q, were %q", after, before)
+	defer unlock()
+	got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge")
+	if _, err := os.Stat(filepath.Join(box.home, logPath)); err != nil || got.code != 1 || !strings.Contains(got.stderr, "locking") {
+		t.Errorf("the log: %v: %+v", err, got)
 	}
 }
 
@@ -735,7 +699,7 @@ func TestUninstallPurge(t *testing.T) {
 	own := slices.DeleteFunc(box.files(), func(name string) bool {
 		return filepath.Dir(name) != ".claude/ccc" || strings.HasSuffix(name, "notes.txt")
 	})
-	output := box.uninstall("--purge")
+	output := box.ccc("uninstall", "--purge")
 	if want := []string{".claude/SUPERVISOR.md", ".claude/ccc/notes.txt"}; !slices.Equal(box.files(), want) {
 		t.Errorf("left %q, want %q", box.files(), want)
 	}
@@ -745,42 +709,42 @@ func TestUninstallPurge(t *testing.T) {
 		}
 	}
 	os.Remove(filepath.Join(state, "notes.txt"))
-	box.uninstall("--purge")
+	box.ccc("uninstall", "--purge")
 	if _, err := os.Stat(state); err == nil {
 		t.Error("the state directory is left")
 	}
 }
 
-// The /supervisor of ccc 1.0.0 is ccc's: it follows the language, and goes.
-func TestUninstallFirstCommand(t *testing.T) {
+// What is the user's stays: a file that they have edited, and a link, whatever it leads to. A text of any ccc's is ccc's,
+// follows the language, and goes.
+func TestUninstallKept(t *testing.T) {
+	t.Parallel()
 	const first = "---\ndescription: 监督本会话：on 打开，off 关闭，也可以直接给出任务\nargument-hint: on | off | 任务\n---\n\n$ARGUMENTS\n"
-	for _, launched := range []bool{false, true} {
+	for _, test := range []struct {
+		name, before, launched string
+		linked                 bool
+	}{
+		{"SUPERVISOR.md", defaultPrompt.zh + "and be kind\n", defaultPrompt.zh + "and be kind\n", false},
+		{"SUPERVISOR.md", defaultPrompt.zh, defaultPrompt.zh, true},
+		{"SUPERVISOR.md", defaultPrompt.en, defaultPrompt.zh, false},
+		{"commands/supervisor.md", first, commandFile.zh, false},
+	} {
 		box := newFakeBox(t)
-		box.write(".claude/commands/supervisor.md", 0o600, first)
-		if launched {
-			box.launch()
-			if text := box.read(".claude/commands/supervisor.md"); text != commandFile.zh {
-				t.Errorf("a launch left %q", text)
-			}
+		name := ".claude/" + test.name
+		if test.linked {
+			box.write("dotfiles", 0o600, test.before)
+			box.link("../dotfiles", name)
+		} else {
+			box.write(name, 0o600, test.before)
 		}
-		if output := box.uninstall(); box.read(".claude/commands/supervisor.md") != "" {
-			t.Errorf("it is left:\n%s", output)
+		kept := test.before == test.launched
+		if box.launch(); box.read(name) != test.launched {
+			t.Errorf("a launch left %.80q", box.read(name))
 		}
-	}
-}
-
-// A link is the user's, whatever it leads to.
-func TestUninstallLinkedPrompt(t *testing.T) {
-	box := newFakeBox(t)
-	box.launch()
-	path := filepath.Join(box.home, ".claude/SUPERVISOR.md")
-	box.write("dotfiles/SUPERVISOR.md", 0o600, defaultPrompt.zh)
-	os.Remove(path)
-	if err := os.Symlink("../dotfiles/SUPERVISOR.md", path); err != nil {
-		t.Fatal(err)
-	}
-	if output := box.uninstall(); box.read(".claude/SUPERVISOR.md") != defaultPrompt.zh || !strings.Contains(output, path+": kept") {
-		t.Errorf("it says\n%s", output)
+		output := box.ccc("uninstall")
+		if left := box.read(name) != ""; left != kept || strings.Contains(output, name+": kept") != kept {
+			t.Errorf("%s: left: %v\n%s", name, left, output)
+		}
 	}
 }
 
@@ -792,7 +756,7 @@ func TestUninstallDirectoriesStay(t *testing.T) {
 	box.write(".claude/x", 0o600, "")
 	os.Remove(filepath.Join(box.home, ".claude/x"))
 	box.launch()
-	box.uninstall("--purge")
+	box.ccc("uninstall", "--purge")
 	for dir, want := range map[string]bool{"own": true, ".claude": true, ".claude/commands": false, "work/ccc": false} {
 		if _, err := os.Stat(filepath.Join(box.home, dir)); (err == nil) != want {
 			t.Errorf("%s: %v", dir, err)
@@ -805,7 +769,7 @@ func TestUninstallDirectoriesStay(t *testing.T) {
 
 func TestUninstallNothing(t *testing.T) {
 	box := newFakeBox(t)
-	if output := box.uninstall("--purge"); output != filepath.Join(box.home, ".claude/settings.json")+": "+nothingThere+"\n" {
+	if output := box.ccc("uninstall", "--purge"); output != filepath.Join(box.home, ".claude/settings.json")+": "+nothingThere+"\n" {
 		t.Errorf("it says %q", output)
 	}
 	entries, _ := os.ReadDir(box.home)
@@ -891,95 +855,60 @@ func sameBut(a, b string) bool {
 	return plain(a) == plain(b)
 }
 
-// A record that can't be read stops launch and uninstall before they change anything.
-func TestInstalledUnreadable(t *testing.T) {
-	box := newFakeBox(t)
-	box.launch()
-	before := box.settings()
-	record := filepath.Join(box.home, ".claude/.ccc-installed.json")
-	if err := errors.Join(os.Remove(record), os.Mkdir(record, 0o700)); err != nil { // a directory can't be read by root either
-		t.Fatal(err)
-	}
-	for _, args := range []string{"uninstall", "--supervisor -p x"} {
-		got := box.run(30*time.Second, "", append([]string{"ccc"}, strings.Fields(args)...)...)
-		if got.code != 1 || !strings.Contains(got.stderr, ".ccc-installed.json") || box.settings() != before {
-			t.Errorf("%s: %+v\n%s", args, got, box.settings())
-		}
-	}
-}
-
-// What another ccc is writing is not removed under it.
-func TestUninstallPurgeLocked(t *testing.T) {
-	box := newFakeBox(t)
-	box.launch()
-	unlock, err := lockFile(filepath.Join(box.home, lockPath))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unlock()
-	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge"); got.code != 1 || !strings.Contains(got.stderr, "locking") {
-		t.Errorf("%+v", got)
-	}
-	if _, err := os.Stat(filepath.Join(box.home, logPath)); err != nil {
-		t.Error("the state is gone")
-	}
-}
-
 // Launches that would run no hooks are refused before anything is written; what only looks like one is not.
 func TestHookless(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name, file, content, variable string
-		args                          []string
+	type row struct {
+		args, variable, file, content string
 		code                          int
 		names                         string
-	}{
-		{name: "bare", args: []string{"--bare"}, code: 2, names: "--bare"},
-		{name: "safe_mode", args: []string{"--safe-mode"}, code: 2, names: "--safe-mode"},
-		{name: "restricted", args: []string{"--restricted"}, code: 2, names: "--restricted"},
-		{name: "cloud", args: []string{"--cloud=x"}, code: 2, names: "--cloud"},
-		{name: "sources", args: []string{"--setting-sources", "project, local"}, code: 2, names: "--setting-sources project, local"},
-		{name: "sources_with_user", args: []string{"--setting-sources=project,user"}},
-		{name: "settings", args: []string{"--settings", `{"disableAllHooks":true}`}, code: 2, names: "disableAllHooks"},
-		{name: "settings_file", args: []string{"--settings=../home/s.json"}, file: "s.json", content: `{"disableAllHooks":true}`, code: 2, names: "disableAllHooks"},
-		{name: "settings_last_counts", args: []string{"--settings", `{"disableAllHooks":true}`, "--settings", `{}`}},
-		{name: "a_prompt", args: []string{"--", "--bare"}},
-		{name: "project", file: "../work/.claude/settings.json", content: `{"disableAllHooks":true}`, code: 1, names: ".claude/settings.json: disableAllHooks"},
-		{name: "local", file: "../work/.claude/settings.local.json", content: `{"disableAllHooks":true}`, code: 1, names: ".claude/settings.local.json: disableAllHooks"},
-		{name: "administrators", file: "managed.json", content: `{"disableAllHooks":true}`, code: 1, names: "managed.json: disableAllHooks"},
-		{name: "administrators_only", file: "managed.json", content: `{"allowManagedHooksOnly":true}`, code: 1, names: "managed.json: allowManagedHooksOnly"},
-		{name: "remote", args: []string{"--remote"}, code: 2, names: "--remote"},
-		{name: "safe_mode_variable", variable: "CLAUDE_CODE_SAFE_MODE=On", code: 1, names: "CLAUDE_CODE_SAFE_MODE"},
-		{name: "restricted_variable", variable: "CLAUDE_CODE_RESTRICTED=yes", code: 1, names: "CLAUDE_CODE_RESTRICTED"},
-		{name: "own_variable_of_administrators", file: "managed.json", content: `{"env":{"CCC_LAUNCH":""}}`, code: 1, names: "managed.json: env.CCC_LAUNCH"},
-		{name: "simple", variable: "CLAUDE_CODE_SIMPLE=1", code: 1, names: "CLAUDE_CODE_SIMPLE"},
-		{name: "simple_off", variable: "CLAUDE_CODE_SIMPLE=0"},
-		{name: "own_variable", file: "../work/.claude/settings.json", content: `{"env":{"CCC_SUPERVISOR":""}}`, code: 1, names: "settings.json: env.CCC_SUPERVISOR"},
-		{name: "own_variable_of_settings", args: []string{"--settings", `{"env":{"CCC_SUPERVISOR_HOOK":"1"}}`}, code: 2, names: "env.CCC_SUPERVISOR_HOOK"},
-		{name: "variable_of_settings", args: []string{"--settings", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`}, code: 2, names: "env.CLAUDE_CODE_SIMPLE"},
-		{name: "safe_mode_of_a_file", file: ".claude/settings.json", content: `{"env":{"CLAUDE_CODE_SAFE_MODE":"true"}}`, code: 1, names: "env.CLAUDE_CODE_SAFE_MODE"},
-		{name: "restricted_of_ccc_json", file: ".claude/ccc.json", content: `{"settings":{"env":{"CLAUDE_CODE_RESTRICTED":"1"}}}`, code: 1, names: "settings.env.CLAUDE_CODE_RESTRICTED"},
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+	const muted, project, managed = `{"disableAllHooks":true}`, "../work/.claude/settings.json", "managed.json"
+	rows := []row{
+		{args: "--cloud=x", code: 2, names: "--cloud"},
+		{args: "--setting-sources|project, local", code: 2, names: "--setting-sources project, local"}, {args: "--setting-sources=project,user"},
+		{args: "--settings|" + muted, code: 2, names: "disableAllHooks"}, {args: "--settings|" + muted + "|--settings|{}"},
+		{args: "--settings=../home/s.json", file: "s.json", content: muted, code: 2, names: "disableAllHooks"},
+		{args: `--settings|{"env":{"CCC_SUPERVISOR_HOOK":"1"}}`, code: 2, names: "env.CCC_SUPERVISOR_HOOK"},
+		{args: `--settings|{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, code: 2, names: "env.CLAUDE_CODE_SIMPLE"},
+		{args: "--|--bare"}, {variable: "CLAUDE_CODE_SIMPLE=0"},
+		{file: project, content: muted, code: 1, names: ".claude/settings.json: disableAllHooks"},
+		{file: "../work/.claude/settings.local.json", content: muted, code: 1, names: ".claude/settings.local.json: disableAllHooks"},
+		{file: managed, content: muted, code: 1, names: "managed.json: disableAllHooks"},
+		{file: managed, content: `{"allowManagedHooksOnly":true}`, code: 1, names: "managed.json: allowManagedHooksOnly"},
+		{file: managed, content: `{"env":{"CCC_LAUNCH":""}}`, code: 1, names: "managed.json: env.CCC_LAUNCH"},
+		{file: project, content: `{"env":{"CCC_SUPERVISOR":""}}`, code: 1, names: "settings.json: env.CCC_SUPERVISOR"},
+		{file: ".claude/settings.json", content: `{"env":{"CLAUDE_CODE_SAFE_MODE":"true"}}`, code: 1, names: "env.CLAUDE_CODE_SAFE_MODE"},
+		{file: ".claude/ccc.json", content: `{"settings":{"env":{"CLAUDE_CODE_RESTRICTED":"1"}}}`, code: 1, names: "settings.env.CLAUDE_CODE_RESTRICTED"},
+	}
+	for _, flag := range hooklessFlags {
+		rows = append(rows, row{args: flag, code: 2, names: flag})
+	}
+	for i, name := range hooklessVariables {
+		rows = append(rows, row{variable: name + "=" + []string{"1", "On", "yes"}[i], code: 1, names: name})
+	}
+	for _, test := range rows {
+		t.Run(test.args+test.variable+test.file, func(t *testing.T) {
+			t.Parallel()
 			box := newFakeBox(t)
 			box.claudeIs("echo started")
-			box.vars = append(box.vars, test.variable, testManagedVariable+"="+filepath.Join(box.home, "managed.json"))
+			box.vars = append(box.vars, test.variable, testManagedVariable+"="+filepath.Join(box.home, managed))
 			if test.file != "" {
 				box.write(test.file, 0o600, test.content)
 			}
 			before := box.files()
-			got := box.run(30*time.Second, "", append([]string{"ccc", "--supervisor", "--", "-p"}, test.args...)...)
+			args := append([]string{"-p"}, strings.FieldsFunc(test.args, func(r rune) bool { return r == '|' })...)
+			got := box.run(30*time.Second, "", append([]string{"ccc", "--supervisor", "--"}, args...)...)
 			if test.code == 0 && got.stdout == "started\n" {
 				return
 			}
 			if got.code != test.code || test.code == 0 || !strings.Contains(got.stderr, test.names) || !strings.Contains(got.stderr, "nothing would be reviewed") || got.stdout != "" {
 				t.Errorf("got %+v", got)
 			}
-			if after := box.files(); fmt.Sprint(after) != fmt.Sprint(before) {
+			if after := box.files(); !slices.Equal(after, before) {
 				t.Errorf("a refused launch leaves %q, was %q", after, before)
 			}
-			if got := box.run(30*time.Second, "", append([]string{"ccc", "--", "-p"}, test.args...)...); got.stdout != "started\n" {
+			if got := box.run(30*time.Second, "", append([]string{"ccc", "--"}, args...)...); got.stdout != "started\n" {
 				t.Errorf("without --supervisor: %+v", got)
 			}
 		})
