@@ -136,7 +136,7 @@ func (c *checkup) providers() string {
 		return c.failed(problem, err)
 	}
 	for _, conflict := range slices.Concat(providerConflicts(c.dirs, c.sources, os.Environ(), c.args, p),
-		providerConflicts(c.dirs, ofReviewer(c.sources), os.Environ(), []string{"--print"}, c.config.findProvider(own))) {
+		providerConflicts(c.dirs, sources(c.dirs, c.config, nil), os.Environ(), []string{"--print"}, c.config.findProvider(own))) {
 		c.failed(problem, conflict)
 	}
 	return cmp.Or(own, c.config.CurrentProvider)

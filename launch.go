@@ -83,8 +83,10 @@ func planLaunch(args []string) (l *launch, err error) {
 	}
 	l.command = slices.Concat(l.config.claudeArgs(l.provider), l.args)
 	l.sources = sources(l.dirs, l.config, l.command)
-	if i := slices.IndexFunc(l.sources, func(s source) bool { return s.name == argumentSource && s.err != nil }); i >= 0 && (l.supervisor || l.provider != nil) {
-		return nil, failure{2, fmt.Errorf("%s: %w", argumentSource, l.sources[i].err), "give it the JSON itself, or a file that ccc can look into, too"}
+	for _, s := range l.sources {
+		if s.name == argumentSource && s.err != nil && (l.supervisor || l.provider != nil) {
+			return nil, failure{2, fmt.Errorf("%s: %w", s.name, s.err), "give it the JSON itself, or a file that ccc can look into, too"}
+		}
 	}
 	if err := checkProvider(l.dirs, l.sources, os.Environ(), l.command, l.provider); err != nil {
 		return nil, err
@@ -93,13 +95,9 @@ func planLaunch(args []string) (l *launch, err error) {
 		err := fmt.Errorf("a background session calls the API that its service was started with, not that of %s", l.provider.name)
 		return nil, failure{code: 2, err: err, hint: "start it without --bg, or without a provider"}
 	}
-	if !l.supervisor {
-		return l, nil
+	if l.supervisor {
+		err = l.planSupervision()
 	}
-	if err := l.planSupervision(); err != nil {
-		return nil, err
-	}
-	_, err = readSettings(l.dirs) // nothing is written yet
 	return l, err
 }
 
@@ -189,7 +187,7 @@ func (l *launch) planSupervision() (err error) {
 	if self := l.dirs.hookPath(); willVanish(self) {
 		return withHint(fmt.Errorf("hooks would call %s, and what go run builds does not last", self), "go install, then ccc --supervisor")
 	}
-	if err := checkProvider(l.dirs, ofReviewer(l.sources), l.env, []string{"--print"}, l.config.findProvider(supervisor.Provider)); err != nil {
+	if err := checkProvider(l.dirs, sources(l.dirs, l.config, nil), l.env, []string{"--print"}, l.config.findProvider(supervisor.Provider)); err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
@@ -206,7 +204,8 @@ func (l *launch) planSupervision() (err error) {
 	l.env = setEnv(l.env, supervisorVariable, "1", launchVariable, launchToken(), providerVariable, l.providerName(),
 		addDirsVariable, strings.Join(l.addDirs(), "\n"), attributionVariable, attribution,
 		blockCapVariable, cmp.Or(blockCap, strconv.Itoa(supervisor.MaxIterations)))
-	return nil
+	_, err = readSettings(l.dirs) // nothing is written yet
+	return err
 }
 
 // switchHint is the way that works: /supervisor in the session, which needs ccc's hooks.

@@ -246,7 +246,7 @@ const argumentSource = "--settings"
 
 // sources are those that count in the current directory for a claude with args, in Claude Code's order: of two that set
 // a value the later counts. The first is its own record of the user. What ccc.json adds, or has added, to the user's
-// own is a source behind that.
+// own is a source behind that. A reviewer has no args of the session's.
 func sources(d dirs, c *config, args []string) []source {
 	files := d.settingsFiles()
 	user, added := readSource(files[0]), sourceOf(d.configFile(), "settings.", c.Settings, nil)
@@ -269,11 +269,6 @@ func sources(d dirs, c *config, args []string) []source {
 		list = append(list, readSource(path))
 	}
 	return list
-}
-
-// ofReviewer are those of the sources of a session that count for its reviewer, which is not given its --settings.
-func ofReviewer(sources []source) []source {
-	return slices.DeleteFunc(slices.Clone(sources), func(s source) bool { return s.name == argumentSource })
 }
 
 func readSource(path string) source {

@@ -476,43 +476,27 @@ var settingsFiles = map[string]string{
 	"older_beside_own": "{\n \"hooks\": {\n  \"Stop\": [ {\"hooks\": [\n{\"type\":\"command\",\"command\":\"true\"},\n{\"type\":\"command\",\"command\":\"'/old place/ccc' supervisor-hook\"} ]} ]}}\n",
 }
 
-// Whatever settings.json was, a launch and an uninstall leave it so, and nothing
-// of ccc's beside it but the state.
+// Whatever settings.json was, a launch and an uninstall leave it so, and nothing of ccc's beside it but the state; a second
+// uninstall finds nothing. An older ccc's entries are ccc's.
 func TestUninstall(t *testing.T) {
 	for name, before := range settingsFiles {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			box := newFakeBox(t)
 			box.setSettings(before)
-			os.Chmod(filepath.Join(box.home, ".claude/settings.json"), 0o640)
 			box.launch()
 			output := box.ccc("uninstall")
-			older := strings.Contains(before, "supervisor-hook")
-			if after := box.settings(); !sameBut(after, before) && !older {
+			after, older := box.settings(), strings.Contains(before, "supervisor-hook")
+			if !older && !sameBut(after, before) || older && (strings.Contains(after, "supervisor-hook") || strings.Contains(after, "[]") ||
+				strings.Contains(after, `"true"`) != strings.Contains(before, `"true"`)) {
 				t.Errorf("before\n%q\nafter\n%q", before, after)
 			}
-			// An older ccc's entries are ccc's.
-			if older && (strings.Contains(box.settings(), "supervisor-hook") || strings.Contains(box.settings(), "[]") ||
-				strings.Contains(box.settings(), `"true"`) != strings.Contains(before, `"true"`)) {
-				t.Errorf("before\n%q\nafter\n%q", before, box.settings())
+			left := slices.DeleteFunc(box.files(), func(file string) bool {
+				return strings.HasPrefix(file, ".claude/ccc/") || file == ".claude/settings.json"
+			})
+			if _, err := os.Stat(filepath.Join(box.home, ".claude/commands")); len(left) != 0 || err == nil || !strings.Contains(output, "ccc: kept; to remove it too: ccc uninstall --purge\n") {
+				t.Errorf("left %q, commands/: %v\n%s", left, err, output)
 			}
-			if info, err := os.Stat(filepath.Join(box.home, ".claude/settings.json")); err == nil && info.Mode().Perm() != 0o640 {
-				t.Errorf("mode %v", info.Mode())
-			}
-			var left []string
-			for _, file := range box.files() {
-				if !strings.HasPrefix(file, ".claude/ccc/") && file != ".claude/settings.json" {
-					left = append(left, file)
-				}
-			}
-			if len(left) != 0 || !strings.Contains(output, ".claude/ccc: kept; to remove it too: ccc uninstall --purge\n") {
-				t.Errorf("left %q\n%s", left, output)
-			}
-			if _, err := os.Stat(filepath.Join(box.home, ".claude/commands")); err == nil {
-				t.Error("commands/ is left")
-			}
-			// A second time finds nothing.
-			after := box.settings()
 			if output = box.ccc("uninstall"); box.settings() != after || !strings.Contains(output, nothingThere) {
 				t.Errorf("a second time: %s\n%q", output, box.settings())
 			}
@@ -684,34 +668,38 @@ func TestUninstallPurgeLocked(t *testing.T) {
 	}
 }
 
+// With --purge all of the state goes, but nothing that somebody else has put there, nor a directory of the user's.
 func TestUninstallPurge(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
+	nothing := filepath.Join(box.home, ".claude/settings.json") + ": " + nothingThere + "\n"
+	if output := box.ccc("uninstall", "--purge"); output != nothing || len(box.files()) != 0 {
+		t.Errorf("before any launch: %q, %q", output, box.files())
+	}
+	if _, err := os.Stat(filepath.Join(box.home, ".claude")); err == nil {
+		t.Error("it made .claude")
+	}
+	box.vars = append(box.vars, "CCC_CONFIG_DIR="+box.home+"/own", "CCC_WORK_DIR="+box.home+"/work")
+	box.write("own/ccc.json", 0o600, "{}")
+	os.Mkdir(filepath.Join(box.home, ".claude"), 0o700)
 	box.launch()
-	box.write(".claude/SUPERVISOR.md", 0o600, defaultPrompt.zh+"and be kind\n")
-	box.write(".claude/ccc/supervisor-x.json.bad", 0o600, "{")
-	box.write(".claude/ccc/hook-invocation.log.1", 0o600, "")
-	box.write(".claude/ccc/.supervisor-x.json.ccc-tmp", 0o600, "")
-	box.write(promptPath, 0o600, "{}")
-	box.write(".claude/ccc/written.json", 0o600, "{}")
-	box.write(".claude/ccc/clients.json", 0o600, "{}")
-	box.write(".claude/ccc/notes.txt", 0o600, "mine")
-	state := filepath.Join(box.home, ".claude/ccc")
-	own := slices.DeleteFunc(box.files(), func(name string) bool {
-		return filepath.Dir(name) != ".claude/ccc" || strings.HasSuffix(name, "notes.txt")
-	})
-	output := box.ccc("uninstall", "--purge")
-	if want := []string{".claude/SUPERVISOR.md", ".claude/ccc/notes.txt"}; !slices.Equal(box.files(), want) {
-		t.Errorf("left %q, want %q", box.files(), want)
+	for _, name := range []string{"supervisor-x.json.bad", "hook-invocation.log.1", ".supervisor-x.json.ccc-tmp", filepath.Base(promptPath), "written.json", "clients.json"} {
+		box.write("work/ccc/"+name, 0o600, "{}")
 	}
-	for _, want := range []string{"SUPERVISOR.md: kept: ", fmt.Sprintf("%s: %d files of ccc's removed, 1 of others kept", state, len(own))} {
-		if !strings.Contains(output, want) {
-			t.Errorf("it does not say %q:\n%s", want, output)
+	entries, _ := os.ReadDir(filepath.Join(box.home, "work/ccc"))
+	box.write("work/ccc/notes.txt", 0o600, "mine")
+	want := fmt.Sprintf("work/ccc: %d files of ccc's removed, 1 of others kept", len(entries))
+	if output := box.ccc("uninstall", "--purge"); !strings.Contains(output, want) || !slices.Equal(box.files(), []string{"own/ccc.json", "work/ccc/notes.txt"}) {
+		t.Errorf("left %q, want %q:\n%s", box.files(), want, output)
+	}
+	os.Remove(filepath.Join(box.home, "work/ccc/notes.txt"))
+	if output := box.ccc("uninstall", "--purge"); !strings.HasPrefix(output, nothing) {
+		t.Errorf("a second time: %s", output)
+	}
+	for dir, want := range map[string]bool{"own": true, ".claude": true, ".claude/commands": false, "work/ccc": false} {
+		if _, err := os.Stat(filepath.Join(box.home, dir)); (err == nil) != want {
+			t.Errorf("%s: %v", dir, err)
 		}
-	}
-	os.Remove(filepath.Join(state, "notes.txt"))
-	box.ccc("uninstall", "--purge")
-	if _, err := os.Stat(state); err == nil {
-		t.Error("the state directory is left")
 	}
 }
 
@@ -745,36 +733,6 @@ func TestUninstallKept(t *testing.T) {
 		if left := box.read(name) != ""; left != kept || strings.Contains(output, name+": kept") != kept {
 			t.Errorf("%s: left: %v\n%s", name, left, output)
 		}
-	}
-}
-
-// The user's directories stay, with what is the user's; commands/, which ccc made, goes.
-func TestUninstallDirectoriesStay(t *testing.T) {
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "CCC_CONFIG_DIR="+box.home+"/own", "CCC_WORK_DIR="+box.home+"/work")
-	box.write("own/ccc.json", 0o600, "{}")
-	box.write(".claude/x", 0o600, "")
-	os.Remove(filepath.Join(box.home, ".claude/x"))
-	box.launch()
-	box.ccc("uninstall", "--purge")
-	for dir, want := range map[string]bool{"own": true, ".claude": true, ".claude/commands": false, "work/ccc": false} {
-		if _, err := os.Stat(filepath.Join(box.home, dir)); (err == nil) != want {
-			t.Errorf("%s: %v", dir, err)
-		}
-	}
-	if files := box.files(); !slices.Equal(files, []string{"own/ccc.json"}) {
-		t.Errorf("left: %v", files)
-	}
-}
-
-func TestUninstallNothing(t *testing.T) {
-	box := newFakeBox(t)
-	if output := box.ccc("uninstall", "--purge"); output != filepath.Join(box.home, ".claude/settings.json")+": "+nothingThere+"\n" {
-		t.Errorf("it says %q", output)
-	}
-	entries, _ := os.ReadDir(box.home)
-	if len(entries) != 0 {
-		t.Errorf("it made %v", entries)
 	}
 }
 
