@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -177,16 +176,9 @@ func TestSettingsInstallFile(t *testing.T) {
 // claude alone reaches it.
 func TestNamedPipes(t *testing.T) {
 	t.Parallel()
-	pipe := func(box *sandbox, name string) {
-		box.write(filepath.Join(filepath.Dir(name), "README"), 0o600, "")
-		if err := syscall.Mkfifo(filepath.Join(box.home, name), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	box := newHookBox(t)
 	box.claudeIs(`echo '{"type":"result","subtype":"success","result":"not yet"}'`)
-	pipe(box, ".claude/settings.json")
-	pipe(box, ".claude/commands/supervisor.md")
+	box.run(10*time.Second, "", "sh", "-c", "mkdir -p ~/.claude/commands && mkfifo ~/.claude/settings.json ~/.claude/commands/supervisor.md")
 	if got := box.stop(""); got.stdout != blockNotYet {
 		t.Errorf("a stop: %+v", got)
 	}
@@ -194,20 +186,17 @@ func TestNamedPipes(t *testing.T) {
 		t.Errorf("a switch: %+v", got)
 	}
 	box = newFakeBox(t)
-	pipe(box, ".claude/commands/supervisor.md")
-	if got := box.run(10*time.Second, "", "ccc", "--supervisor", "-p", "hi"); got.code != 1 || !strings.Contains(got.stderr, "supervisor.md is not a regular file") {
-		t.Errorf("a launch: %+v", got)
-	}
-	box = newFakeBox(t)
 	box.claudeIs(`cat "$2"`)
-	if got := box.run(10*time.Second, "", "sh", "-c", `echo '{"model":"m"}' | ccc --settings /dev/stdin`); got.stdout != "{\"model\":\"m\"}\n" {
-		t.Errorf("claude's settings: %+v", got)
-	}
 	box.write(".claude/ccc.json", 0o600, `{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"x"}}}}`)
-	for _, ccc := range []string{"ccc --supervisor", "ccc kimi"} {
-		got := box.run(10*time.Second, "", "sh", "-c", `echo '{"disableAllHooks":true,"env":{"ANTHROPIC_BASE_URL":"x"}}' | `+ccc+` --settings /dev/stdin`)
-		if got.code != 2 || !strings.Contains(got.stderr, "--settings: /dev/stdin is not a regular file") {
-			t.Errorf("%s: %+v", ccc, got)
+	for command, want := range map[string]string{
+		"mkdir ~/.claude/commands && mkfifo ~/.claude/commands/supervisor.md && ccc --supervisor -p hi": "1 supervisor.md is not a regular file",
+		`echo '{"model":"m"}' | ccc --settings /dev/stdin`:                                              `0 {"model":"m"}`,
+		`echo '{"disableAllHooks":true}' | ccc --supervisor --settings /dev/stdin`:                      "2 --settings: /dev/stdin is not a regular file",
+		`echo '{"env":{"ANTHROPIC_BASE_URL":"x"}}' | ccc kimi --settings /dev/stdin`:                    "2 --settings: /dev/stdin is not a regular file",
+	} {
+		got := box.run(10*time.Second, "", "sh", "-c", command)
+		if code, said, _ := strings.Cut(want, " "); fmt.Sprint(got.code) != code || !strings.Contains(got.stdout+got.stderr, said) {
+			t.Errorf("%s: %+v", command, got)
 		}
 	}
 }
@@ -215,39 +204,27 @@ func TestNamedPipes(t *testing.T) {
 // Where settings.json can't be edited, a supervised launch is refused before anything is written, and any other starts
 // claude; what ccc.json would add is missed with a warning.
 func TestSettingsRefusedLaunch(t *testing.T) {
-	const added = `{"settings":{"model":"m"}}`
-	for _, test := range []struct{ flag, settings, config, code, stderr string }{
-		{"--supervisor", `{"hooks": "mine"}`, added, "1", "settings.json: line 1, column 11: hooks is not an object"},
-		{"--supervisor", "a directory", "{}", "1", "settings.json: is a directory"},
-		{"--supervisor", "a named pipe", "{}", "1", "settings.json is not a regular file"},
-		{"", `{"hooks": "mine"}`, added, "0", "warning: going on without the settings of ccc.json: "},
-		{"", "a directory", added, "0", "warning: going on without the settings of ccc.json: "},
-		{"", "a directory", "{}", "0", ""},
-		{"", "{", "{}", "0", ""},
+	t.Parallel()
+	const added, going = `{"settings":{"model":"m"}}`, "warning: going on without the settings of ccc.json: "
+	for _, test := range []struct{ flag, make, config, stderr string }{ // make: a shell command that makes settings.json, $1
+		{"--supervisor", `echo '{"hooks": "mine"}' >$1`, added, "settings.json: line 1, column 11: hooks is not an object"},
+		{"--supervisor", "mkdir $1", "{}", "settings.json: is a directory"},
+		{"--supervisor", "mkfifo $1", "{}", "settings.json is not a regular file"},
+		{"", `echo '{"hooks": "mine"}' >$1`, added, going}, {"", "mkdir $1", added, going}, {"", "mkdir $1", "{}", ""}, {"", "echo { >$1", "{}", ""},
 	} {
-		t.Run(fmt.Sprint(test), func(t *testing.T) {
-			box := newFakeBox(t)
-			box.write(".claude/ccc.json", 0o600, test.config)
-			switch test.settings {
-			case "a directory":
-				box.write(".claude/settings.json/file", 0o600, "")
-			case "a named pipe":
-				syscall.Mkfifo(filepath.Join(box.home, ".claude/settings.json"), 0o600)
-			default:
-				box.setSettings(test.settings)
-			}
-			got := box.run(10*time.Second, "", "sh", "-c", "ccc "+test.flag+" -p hi")
-			if fmt.Sprint(got.code) != test.code || !strings.Contains(got.stderr, test.stderr) || (got.stderr == "") != (test.stderr == "") {
-				t.Errorf("%+v", got)
-			}
-			if started := box.read("../fake/agent-1/args") != ""; started != (test.code == "0") {
-				t.Errorf("claude was started: %v", started)
-			}
-			files := slices.DeleteFunc(box.files(), func(name string) bool { return strings.HasSuffix(name, lockName) })
-			if len(files) != 2 || box.read(".claude/ccc.json") != test.config {
-				t.Errorf("something was written: %q", files)
-			}
-		})
+		box := newFakeBox(t)
+		box.write(".claude/ccc.json", 0o600, test.config)
+		got := box.run(10*time.Second, "", "sh", "-c", test.make+" && exec ccc "+test.flag+" -p hi", "sh", filepath.Join(box.home, ".claude/settings.json"))
+		refused := test.flag != ""
+		if (got.code == 1) != refused || !strings.Contains(got.stderr, test.stderr) || (got.stderr == "") != (test.stderr == "") ||
+			(box.read("../fake/agent-1/args") == "") != refused {
+			t.Errorf("%q: %+v", test, got)
+		}
+		entries, _ := os.ReadDir(filepath.Join(box.home, ".claude"))
+		entries = slices.DeleteFunc(entries, func(entry os.DirEntry) bool { return entry.Name() == lockName || entry.Name() == "projects" })
+		if len(entries) != 2 || box.read(".claude/ccc.json") != test.config {
+			t.Errorf("%q: something was written: %v", test, entries)
+		}
 	}
 }
 
