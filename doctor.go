@@ -80,10 +80,10 @@ func (c *checkup) fault(level, fix, format string, args ...any) (well string) {
 	return ""
 }
 
-// failed is fault for an error that may know itself what mends it.
-func (c *checkup) failed(level string, err error) (well string) {
+// failed is fault for an error that may know better than fix what mends it.
+func (c *checkup) failed(level string, err error, fix string) (well string) {
 	f := failureOf(err)
-	return c.fault(level, f.hint, "%v", f.err)
+	return c.fault(level, cmp.Or(f.hint, fix), "%v", f.err)
 }
 
 // nearestThere returns the file at path or, where there is none, the nearest one above.
@@ -118,11 +118,11 @@ func (c *checkup) configuration() string {
 	_, err := os.Stat(path)
 	switch {
 	case c.err != nil:
-		return c.fault(problem, fixFor(path, c.err), "%v", c.err)
+		return c.failed(problem, c.err, fixFor(path, c.err))
 	case err != nil:
 		return "no " + path + ", using defaults"
 	case exposed != nil:
-		return c.failed(warning, exposed)
+		return c.failed(warning, exposed, "")
 	}
 	return path
 }
@@ -133,11 +133,11 @@ func (c *checkup) providers() string {
 	own := c.config.Supervisor.Provider
 	p, err := c.config.current(c.dirs)
 	if err != nil {
-		return c.failed(problem, err)
+		return c.failed(problem, err, "")
 	}
 	for _, conflict := range slices.Concat(providerConflicts(c.dirs, c.sources, os.Environ(), c.args, p),
 		providerConflicts(c.dirs, sources(c.dirs, c.config, nil), os.Environ(), []string{"--print"}, c.config.findProvider(own))) {
-		c.failed(problem, conflict)
+		c.failed(problem, conflict, "")
 	}
 	return cmp.Or(own, c.config.CurrentProvider)
 }
@@ -162,7 +162,7 @@ func askClaude(claude string, args ...string) string {
 func (c *checkup) claude() string {
 	claude, err := findClaude()
 	if err != nil {
-		return c.failed(problem, err)
+		return c.failed(problem, err, "")
 	}
 	c.program = claude
 	answer := askClaude(claude, "--version")
@@ -215,8 +215,7 @@ func (c *checkup) hooks() string {
 	found, err := findHooks(c.dirs)
 	switch {
 	case err != nil:
-		f := failureOf(err)
-		return c.fault(problem, cmp.Or(f.hint, fixFor(path, err)), "%v", f.err)
+		return c.failed(problem, err, fixFor(path, err))
 	case len(found.programs) == 0 && c.isFirst():
 		return "none yet; the first ccc --supervisor puts ccc's into " + path
 	case len(found.missing) > 0:
@@ -242,7 +241,7 @@ func (c *checkup) disabled() (well string) {
 		}
 	}
 	for _, cause := range hookless(c.dirs, c.sources, c.args, os.Environ()) {
-		c.fault(problem, cmp.Or(cause.hint, keyHint(c.configFile(), "claude_args", "take it out")), "%v", cause.err)
+		c.failed(problem, cause, keyHint(c.configFile(), "claude_args", "take it out"))
 	}
 	return "no"
 }
@@ -291,7 +290,8 @@ func (c *checkup) statusLine() (well string) {
 	case own && refresh > 0:
 		return in.name + " calls ccc statusline"
 	case own:
-		return c.fault(warning, in.fault(statusLineKey+".refreshInterval", "", "5").hint, "%s calls ccc statusline without refreshInterval: it tells nothing while a review runs", in.name)
+		return c.fault(warning, keyHint(in.name, in.prefix+statusLineKey+".refreshInterval", "5"),
+			"%s calls ccc statusline without refreshInterval: it tells nothing while a review runs", in.name)
 	case in.values[statusLineKey] != "":
 		return in.name + " has one of your own; ccc statusline in it would tell how a review stands"
 	}

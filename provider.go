@@ -145,7 +145,8 @@ func providerConflicts(d dirs, sources []source, env, args []string, p *provider
 	// An interactive session asks whether to use a key of the environment, and else sends the user's login.
 	if key := values[keyVariable]; key != "" && values[tokenVariable] == "" && !isPrinted(args) && !account.allows(key) && hasLogin(d) {
 		mend := "name it " + tokenVariable + ", or let Claude Code use the key (customApiKeyResponses.approved in " + account.name + ")"
-		conflicts = append(conflicts, source{name: d.configFile()}.fault("providers."+p.name+".env."+keyVariable, "may go unused, and your login be sent instead: "+mend, mend))
+		ours := source{name: d.configFile()}
+		conflicts = append(conflicts, ours.fault("providers."+p.name+".env."+keyVariable, "may go unused, and your login be sent instead: "+mend, mend))
 	}
 	// The key that a login to the Console has left goes along with a token, but not with another key.
 	if values["ANTHROPIC_BASE_URL"] != "" && values[keyVariable] == "" && account.values[primaryKey] != "" {
