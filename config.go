@@ -103,20 +103,11 @@ func loadConfig(d dirs) (*config, error) {
 	if err != nil {
 		return defaults, fmt.Errorf("%s: %w", path, err)
 	}
-	err = json.Unmarshal(unmarked(content), c) // a value of the wrong type is left out, and the rest decoded
-	values, wrong := configValue{jsonValue: root}.withValuesBelow(), -1
-	if mistyped := (*json.UnmarshalTypeError)(nil); errors.As(err, &mistyped) {
-		for i, v := range values { // the innermost value counts
-			if v.start < int(mistyped.Offset) && int(mistyped.Offset) <= v.end {
-				wrong = i
-			}
-		}
-	}
-	for i, v := range values {
-		if fault := c.fault(v, i == wrong); fault != "" {
-			line, _ := position(content, v.start)
-			return defaults, fmt.Errorf("%s: line %d: %s: %s", path, line, cmp.Or(v.path, "the file"), fault)
-		}
+	mistyped := &json.UnmarshalTypeError{Offset: -1}
+	errors.As(json.Unmarshal(unmarked(content), c), &mistyped) // a value of the wrong type is left out, and the rest decoded
+	if v, key, fault := c.check(root, "", "", int(mistyped.Offset)); fault != "" {
+		line, _ := position(content, v.start)
+		return defaults, fmt.Errorf("%s: line %d: %s: %s", path, line, cmp.Or(key, "the file"), fault)
 	}
 	maps.DeleteFunc(c.Providers, func(name string, _ provider) bool { return strings.HasPrefix(name, "$") }) // nobody's, and not checked
 	return c, nil
@@ -128,34 +119,41 @@ func setLanguage(d dirs) {
 	lang = languageFor(c.Language)
 }
 
-// A configValue is a value of ccc.json, its key, the path to it, and that path as configKeys has it.
-type configValue struct {
-	*jsonValue
-	key, path, pattern string
-}
-
-// withValuesBelow lists v and what is below it, but for keys that are nobody's ($schema) and those of Claude Code.
-func (v configValue) withValuesBelow() []configValue {
-	values := []configValue{v}
-	_, anyName := configKeys[joinKeys(v.pattern, "*")]
-	for _, m := range v.members {
-		if v.kind != '{' || v.pattern == "settings" || strings.HasPrefix(m.key, "$") {
-			continue
-		}
-		below := configValue{m.value, m.key, joinKeys(v.path, m.key), joinKeys(v.pattern, m.key)}
-		if anyName {
-			below.pattern = joinKeys(v.pattern, "*")
-		}
-		values = append(values, below.withValuesBelow()...)
+// check finds the first fault of v and of what is below it, but for keys that are nobody's ($schema) and those of Claude
+// Code. path leads to v, and pattern is that path as configKeys has it; one byte of a value of the wrong type is at mistyped.
+func (c *config) check(v *jsonValue, path, pattern string, mistyped int) (at *jsonValue, key, fault string) {
+	if fault := c.fault(v, pattern); fault != "" {
+		return v, path, fault
 	}
-	return values
+	_, anyName := configKeys[joinKeys(pattern, "*")]
+	for _, m := range v.members {
+		below := joinKeys(pattern, m.key)
+		switch {
+		case !v.is('{') || pattern == "settings" || strings.HasPrefix(m.key, "$"):
+			continue
+		case anyName:
+			below = joinKeys(pattern, "*")
+		case configKeys[below] == "" || strings.Contains(m.key, "."):
+			return m.value, joinKeys(path, m.key), unknownKey(pattern, m.key)
+		}
+		if below == "providers.*" && (isSubcommand(m.key) || m.key == noProvider) {
+			return m.value, joinKeys(path, m.key), "expected a name that is not a subcommand of ccc, nor " + noProvider + ", which stands for no provider"
+		}
+		if at, key, fault := c.check(m.value, joinKeys(path, m.key), below, mistyped); fault != "" {
+			return at, key, fault
+		}
+	}
+	if v.start < mistyped && mistyped <= v.end {
+		return v, path, "expected " + configKeys[pattern]
+	}
+	return nil, "", ""
 }
 
 func joinKeys(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
 
-// fault tells what is wrong with v, "" for nothing; mistyped tells that its type is.
-func (c *config) fault(v configValue, mistyped bool) string {
-	s, want := c.Supervisor, configKeys[v.pattern]
+// fault tells what is wrong with v itself but for its type, "" for nothing.
+func (c *config) fault(v *jsonValue, pattern string) string {
+	s := c.Supervisor
 	outside := map[string]bool{
 		"supervisor.max_iterations":  s.MaxIterations < 1 || s.MaxIterations > 100,
 		"supervisor.timeout_seconds": s.TimeoutSeconds < 10 || s.TimeoutSeconds > 3600,
@@ -163,56 +161,28 @@ func (c *config) fault(v configValue, mistyped bool) string {
 		"supervisor.permission_mode": !slices.Contains(permissionModes, s.PermissionMode),
 		"supervisor.max_budget_usd":  s.MaxBudgetUSD < 0,
 		"language":                   c.Language != "zh" && c.Language != "en",
-		"settings":                   v.kind != '{',
-		"providers.*.env.*":          v.kind == '{' || v.kind == '[',
+		"settings":                   !v.is('{'),
+		"providers.*.env.*":          v.is('{') || v.is('['),
 	}
-	switch {
-	case want == "":
-		return v.unknown()
-	case v.pattern == "providers.*" && (isSubcommand(v.key) || v.key == noProvider):
-		return "expected a name that is not a subcommand of ccc, nor " + noProvider + ", which stands for no provider"
-	case mistyped, outside[v.pattern], v.raw == "null" && v.pattern != "current_provider":
-		return "expected " + want
+	if outside[pattern] || v.raw == "null" && pattern != "current_provider" {
+		return "expected " + configKeys[pattern]
 	}
 	return ""
 }
 
-// unknown tells which keys there are in v's place, or where else one stands that is near.
-func (v configValue) unknown() string {
-	var keys []string
-	elsewhere := ""
+// unknownKey tells which key was most likely meant by one under pattern, or which there are.
+func unknownKey(pattern, key string) string {
+	var there []string
 	for _, path := range slices.Sorted(maps.Keys(configKeys)) {
-		key, here := strings.CutPrefix(path, strings.TrimSuffix(v.pattern, v.key))
-		if here && key != "" && !strings.Contains(key, ".") {
-			keys = append(keys, key)
-		} else if last := path[strings.LastIndexByte(path, '.')+1:]; nearest(v.key, []string{last}) != "" {
-			elsewhere = path
+		name := path[strings.LastIndexByte(path, '.')+1:]
+		if nearest(key, []string{name}) != "" {
+			return "no such key: did you mean " + path + "?"
+		}
+		if path != "" && path == joinKeys(pattern, name) {
+			there = append(there, name)
 		}
 	}
-	if name := cmp.Or(nearest(v.key, keys), elsewhere); name != "" {
-		return "no such key: did you mean " + name + "?"
-	}
-	return "expected one of " + strings.Join(keys, ", ")
-}
-
-// recordProvider makes name, "" for none, the current_provider of ccc.json and changes nothing else there.
-func recordProvider(d dirs, name string) error {
-	return withUserFiles(d, func(*installation) error {
-		text, err := os.ReadFile(d.configFile())
-		if err != nil {
-			return err
-		}
-		root, err := parseJSON(text)
-		if err != nil || root.at("current_provider").str() == name {
-			return err
-		}
-		value := "null"
-		if name != "" {
-			value = string(encodeJSON(name))
-		}
-		root.set("current_provider", value)
-		return replaceFile(d.configFile(), root.in(text), true)
-	})
+	return "expected one of " + strings.Join(there, ", ")
 }
 
 // limitUnder is how many reviews a request has where blockCapVariable has that value: limit, or fewer where Claude Code
@@ -236,6 +206,16 @@ func (c *config) findProvider(name string) *provider {
 	return &p
 }
 
+// current is the provider that was named last, nil for none.
+func (c *config) current(d dirs) (*provider, error) {
+	p := c.findProvider(c.CurrentProvider)
+	if p == nil && c.CurrentProvider != "" {
+		return nil, withHint(fmt.Errorf("%s: current_provider %q is not among the providers (%s); ccc default goes without one",
+			d.configFile(), c.CurrentProvider, c.providerNames()), editHint(d.configFile()))
+	}
+	return p, nil
+}
+
 // claudeArgs are the arguments that ccc.json has for claude, with those for p, which may be nil.
 func (c *config) claudeArgs(p *provider) []string {
 	if p == nil {
@@ -252,20 +232,20 @@ func (c *config) providerNames() string {
 	return strings.Join(slices.Sorted(maps.Keys(c.Providers)), ", ")
 }
 
-// exposesToken tells whether a provider has a secret written out in ccc.json and others can read the file.
-func (c *config) exposesToken(d dirs) bool {
+// exposed is the error that a provider has a secret written out in ccc.json and others can read the file.
+func (c *config) exposed(d dirs) error {
 	info, err := os.Stat(d.configFile())
 	if err != nil || info.Mode()&0o077 == 0 {
-		return false
+		return nil
 	}
 	for _, p := range c.Providers {
 		for name, value := range p.Env {
 			if _, named := variableIn(value); isSecretName(name) && value != "" && !named {
-				return true
+				return withHint(fmt.Errorf("%s holds a token and others can read it", d.configFile()), "chmod 600 "+shellQuote(d.configFile()))
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 // variableIn returns NAME for a value that is wholly ${NAME}.

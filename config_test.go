@@ -42,10 +42,11 @@ func TestConfigFaults(t *testing.T) {
 		`{"current_provider":1}`:                                    ": line 1: current_provider: expected a string or null",
 		`{"provider":{}}`:                                           ": line 1: provider: no such key: did you mean providers?",
 		`{"permissions.defaultMode":1}`:                             ": line 1: permissions.defaultMode: expected one of claude_args, current_provider, language, providers, settings, supervisor",
-		"{\"supervisor\":\n{\"max_iteration\":3}}":                  ": line 2: supervisor.max_iteration: no such key: did you mean max_iterations?",
+		`{"supervisor.model":"m"}`:                                  ": line 1: supervisor.model: expected one of claude_args, current_provider, language, providers, settings, supervisor",
+		"{\"supervisor\":\n{\"max_iteration\":3}}":                  ": line 2: supervisor.max_iteration: no such key: did you mean supervisor.max_iterations?",
 		`{"max_iterations":3}`:                                      ": line 1: max_iterations: no such key: did you mean supervisor.max_iterations?",
-		`{"supervisor":{"timeout":60}}`:                             ": line 1: supervisor.timeout: no such key: did you mean timeout_seconds?",
-		`{"supervisor":{"Model":"SECRET"}}`:                         ": line 1: supervisor.Model: no such key: did you mean model?",
+		`{"supervisor":{"timeout":60}}`:                             ": line 1: supervisor.timeout: no such key: did you mean supervisor.timeout_seconds?",
+		`{"supervisor":{"Model":"SECRET"}}`:                         ": line 1: supervisor.Model: no such key: did you mean supervisor.model?",
 		`{"supervisor":{"max_iterations":"SECRET"}}`:                ": line 1: supervisor.max_iterations: expected a whole number from 1 to 100",
 		`{"supervisor":{"max_iterations":1.5}}`:                     ": line 1: supervisor.max_iterations: expected a whole number from 1 to 100",
 		`{"supervisor":{"max_iterations":0}}`:                       ": line 1: supervisor.max_iterations: expected a whole number from 1 to 100",
@@ -136,11 +137,8 @@ func TestProviderDefault(t *testing.T) {
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
 	config := "\ufeff" + twoProviders
 	box.write("dotfiles/ccc.json", 0o640, config)
-	box.write(".claude/x", 0o600, "")
 	link := filepath.Join(box.home, ".claude/ccc.json")
-	if err := os.Symlink("../dotfiles/ccc.json", link); err != nil {
-		t.Fatal(err)
-	}
+	box.link("../dotfiles/ccc.json", ".claude/ccc.json")
 	launch := func(base, said string, args ...string) {
 		t.Helper()
 		os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
@@ -188,10 +186,7 @@ func TestProviderNotRecorded(t *testing.T) {
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
 	box.write("store/ccc.json", 0o600, twoProviders)
 	box.write("store/.ccc.json.ccc-tmp/x", 0o600, "") // nothing can be put beside it, by root neither
-	box.write(".claude/x", 0o600, "")
-	if err := os.Symlink("../store/ccc.json", filepath.Join(box.home, ".claude/ccc.json")); err != nil {
-		t.Fatal(err)
-	}
+	box.link("../store/ccc.json", ".claude/ccc.json")
 	for word, base := range map[string]string{"kimi": "https://kimi.example", "default": ""} {
 		got := box.run(10*time.Second, "", "ccc", word, "--supervisor", "-p", "hi")
 		if got.code != 0 || strings.Count(got.stderr, "ccc: warning: the provider counts for this session only") != 1 ||

@@ -221,13 +221,6 @@ func gitTree(dir string) (top, common string) {
 	}
 }
 
-func absoluteIn(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
-}
-
 // oldestClaude is the first version that is tested; reviews of sessions of older ones fail.
 const oldestClaude = "2.1.120"
 

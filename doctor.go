@@ -7,12 +7,14 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,6 +81,12 @@ func (c *checkup) fault(level, fix, format string, args ...any) (well string) {
 	return ""
 }
 
+// failed is fault for an error that may know better than fix what mends it.
+func (c *checkup) failed(level string, err error, fix string) (well string) {
+	f := failureOf(err)
+	return c.fault(level, cmp.Or(f.hint, fix), "%v", f.err)
+}
+
 // nearestThere returns the file at path or, where there is none, the nearest one above.
 func nearestThere(path string) (string, fs.FileInfo) {
 	for {
@@ -107,38 +115,32 @@ func fixFor(path string, err error) string {
 
 func (c *checkup) configuration() string {
 	path := c.configFile()
+	exposed := c.config.exposed(c.dirs)
 	_, err := os.Stat(path)
 	switch {
 	case c.err != nil:
-		return c.fault(problem, fixFor(path, c.err), "%v", c.err)
+		return c.failed(problem, c.err, fixFor(path, c.err))
 	case err != nil:
 		return "no " + path + ", using defaults"
-	case c.config.exposesToken(c.dirs):
-		return c.fault(warning, "chmod 600 "+shellQuote(path), "%s holds a token and others can read it", path)
+	case exposed != nil:
+		return c.failed(warning, exposed, "")
 	}
 	return path
 }
 
-// providers looks at the provider that the next launch uses and at the reviewer's own.
-func (c *checkup) providers() (well string) {
-	// A launch asks for the reviewer's as for one that prints, and is given no arguments of ccc.json.
-	own, printing := c.config.Supervisor.Provider, []string{"--print"}
-	c.provider(c.config.CurrentProvider, c.args, c.sources)
-	c.provider(own, printing, ofReviewer(c.sources))
+// providers looks at the provider that the next launch uses and at the reviewer's own, which a launch asks for as for one
+// that prints, and without the arguments of ccc.json.
+func (c *checkup) providers() string {
+	own := c.config.Supervisor.Provider
+	p, err := c.config.current(c.dirs)
+	if err != nil {
+		return c.failed(problem, err, "")
+	}
+	for _, conflict := range slices.Concat(providerConflicts(c.dirs, c.sources, os.Environ(), c.args, p),
+		providerConflicts(c.dirs, sources(c.dirs, c.config, nil), os.Environ(), []string{"--print"}, c.config.findProvider(own))) {
+		c.failed(problem, conflict, "")
+	}
 	return cmp.Or(own, c.config.CurrentProvider)
-}
-
-func (c *checkup) provider(name string, args []string, sources []source) {
-	p := c.config.findProvider(name)
-	if p == nil {
-		if name != "" {
-			c.fault(problem, editHint(c.configFile()), "%s is not among those in %s (%s)", name, c.configFile(), c.config.providerNames())
-		}
-		return
-	}
-	for _, conflict := range providerConflicts(c.dirs, sources, os.Environ(), args, p) {
-		c.fault(problem, conflict.hint, "%v", conflict.err)
-	}
 }
 
 // The slowest start of a claude that was measured, 2.1.30 on a busy machine, took 2.5 s.
@@ -161,9 +163,7 @@ func askClaude(claude string, args ...string) string {
 func (c *checkup) claude() string {
 	claude, err := findClaude()
 	if err != nil {
-		f := failure{err: err}
-		errors.As(err, &f)
-		return c.fault(problem, f.hint, "%v", f.err)
+		return c.failed(problem, err, "")
 	}
 	c.program = claude
 	answer := askClaude(claude, "--version")
@@ -214,27 +214,23 @@ func (c *checkup) isFirst() bool {
 
 func (c *checkup) hooks() string {
 	path := c.settingsFile()
-	text, err := readUserFile(path)
-	if err != nil {
-		return c.fault(problem, fixFor(path, err), "%v", err)
-	}
-	programs, missing, err := installedHooks(text, c.hookPath())
+	found, err := findHooks(c.dirs)
 	switch {
 	case err != nil:
-		return c.fault(problem, editHint(path), "%s: %v", path, err)
-	case len(programs) == 0 && c.isFirst():
+		return c.failed(problem, err, fixFor(path, err))
+	case len(found.programs) == 0 && c.isFirst():
 		return "none yet; the first ccc --supervisor puts ccc's into " + path
-	case len(missing) > 0:
-		return c.fault(problem, c.relaunch(), "%s has none of ccc's for %s", path, strings.Join(missing, ", "))
+	case len(found.missing) > 0:
+		return c.fault(problem, c.relaunch(), "%s has none of ccc's for %s", path, strings.Join(found.missing, ", "))
 	}
-	for _, program := range programs {
-		if found, err := exec.LookPath(program); err != nil {
+	for _, program := range found.programs {
+		if at, err := exec.LookPath(program); err != nil {
 			return c.fault(problem, c.relaunch(), "%s calls a program that can't be run: %v", path, err)
-		} else if !sameFile(found, c.self) {
+		} else if !sameFile(at, c.self) {
 			return c.fault(warning, c.relaunch(), "%s calls another ccc, %s, than this one, %s", path, program, c.self)
 		}
 	}
-	return path + " calls " + append(programs, "a ccc that only a shell can find")[0]
+	return path + " calls " + append(found.programs, "a ccc that only a shell can find")[0]
 }
 
 // disabled looks for what keeps every session here from running hooks. A first launch sets the user's own keys right.
@@ -247,7 +243,7 @@ func (c *checkup) disabled() (well string) {
 		}
 	}
 	for _, cause := range hookless(c.dirs, c.sources, c.args, os.Environ()) {
-		c.fault(problem, cmp.Or(cause.hint, keyHint(c.configFile(), "claude_args", "take it out")), "%v", cause.err)
+		c.failed(problem, cause, keyHint(c.configFile(), "claude_args", "take it out"))
 	}
 	return "no"
 }
@@ -271,7 +267,7 @@ func (c *checkup) limit() string {
 func (c *checkup) cache() string {
 	own, current := c.config.Supervisor, c.config.findProvider(c.config.CurrentProvider)
 	env, _ := launchEnv(os.Environ(), current) // the provider's line tells what is wrong
-	obstacle := cacheObstacle(c.sources, supervisedEnv(env, own, c.sources, c.args), c.args)
+	obstacle := cacheObstacle(c.sources, cacheEnv(env, own, c.sources, c.args), c.args)
 	if path := serversObstacle(c.dirs, c.sources, c.here); obstacle == "" && path != "" {
 		obstacle = "MCP servers or plugins of " + path + " would be started for each review"
 	}
@@ -294,6 +290,22 @@ func (c *checkup) cache() string {
 	return fmt.Sprintf("reviews take a conversation of %s tokens or more from the agent's%s", grouped(cacheLeast), obstacle)
 }
 
+// statusLine is the setting by which Claude Code calls ccc statusline. Without refreshInterval the line stays as it is while
+// a Stop hook runs (2.1.330).
+const statusLine = `{"type": "command", "command": "ccc statusline", "refreshInterval": 5}`
+
+var statusLineCall = regexp.MustCompile(`\bccc[^\s/]*["']?\s+["']?statusline\b`)
+
+// callsStatusline tells whether the status line of s calls ccc, and how often, in seconds; 0 for no refreshInterval.
+func callsStatusline(s source) (calls bool, refresh float64) {
+	var line struct {
+		Command         string
+		RefreshInterval float64
+	}
+	_ = json.Unmarshal([]byte(s.values[statusLineKey]), &line) // of another type it says nothing
+	return statusLineCall.MatchString(line.Command), line.RefreshInterval
+}
+
 // statusLine offers the setting by which a session's line tells of its reviews; of two sources the later counts.
 func (c *checkup) statusLine() (well string) {
 	in := source{name: c.settingsFile()}
@@ -302,12 +314,13 @@ func (c *checkup) statusLine() (well string) {
 			in = s
 		}
 	}
-	own, refresh := ownStatusLine([]byte(in.values[statusLineKey]))
+	own, refresh := callsStatusline(in)
 	switch {
 	case own && refresh > 0:
 		return in.name + " calls ccc statusline"
 	case own:
-		return c.fault(warning, in.fault(statusLineKey+".refreshInterval", "", "5").hint, "%s calls ccc statusline without refreshInterval: it tells nothing while a review runs", in.name)
+		return c.fault(warning, keyHint(in.name, in.prefix+statusLineKey+".refreshInterval", "5"),
+			"%s calls ccc statusline without refreshInterval: it tells nothing while a review runs", in.name)
 	case in.values[statusLineKey] != "":
 		return in.name + " has one of your own; ccc statusline in it would tell how a review stands"
 	}
@@ -344,8 +357,7 @@ func (c *checkup) copies() string {
 	}
 	env, _ := reviewerEnv(os.Environ(), nil)
 	if _, err := tryProbe(context.Background(), c.here, env); err != nil {
-		f := failure{err: err}
-		errors.As(err, &f)
+		f := failureOf(err)
 		return c.fault(warning, f.hint, "%v; the reviewer runs no commands", f.err)
 	}
 	return "isolation check passed; the reviewer runs commands in a throw-away copy"

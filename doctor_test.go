@@ -19,9 +19,7 @@ func newDoctorBox(t *testing.T) *sandbox {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":12},"current_provider":"kimi","providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"SECRET"}}}}`)
 	box.launch()
 	for name, path := range map[string]string{"npm": "/bin/sh", "sudo": "/usr/bin/env"} {
-		if err := os.Symlink(path, filepath.Join(box.home, "../bin", name)); err != nil {
-			t.Fatal(err)
-		}
+		box.link(path, "../bin/"+name)
 	}
 	box.write("../work/install", 0o600, fmt.Sprintf("ln -sf %s %s\n", fakeClaude(), filepath.Join(box.home, "../bin/claude")))
 	box.vars = append(box.vars, "FAKE="+fakeClaude(), "EDITOR=cp "+filepath.Join(box.home, "good"),
@@ -136,7 +134,7 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  configuration: ", "ccc.json: line 1, column 11: ", edit, `echo '{"SECRET":,}' >$config`},
 		{"warning  configuration: ", "others can read it", "chmod 600 ", `replace $config ANTHROPIC_MODEL ANTHROPIC_AUTH_TOKEN; chmod 644 $config`},
 		{"problem  configuration: ", "is a directory", "mv ", `rm $config; mkdir $config`},
-		{"problem  provider: ", "glm is not among", edit, `cp $config $HOME/good; replace $config '"kimi",' '"glm",'`},
+		{"problem  provider: ", `"glm" is not among`, edit, `cp $config $HOME/good; replace $config '"kimi",' '"glm",'`},
 		{"problem  provider: ", "${KIMI_MODEL}, which is not set", "read -r KIMI_MODEL; export KIMI_MODEL", `replace $config SECRET '${KIMI_MODEL}'`},
 		{"problem  provider: ", "work/.claude/settings.json: env.ANTHROPIC_MODEL overrides", "in ", `echo '{"env":{"ANTHROPIC_MODEL":"SECRET 2"}}' >$shared`},
 		{"problem  provider: ", "home/.claude/settings.json: apiKeyHelper", "in ", `replace $settings '"disableAllHooks": false' '&, "apiKeyHelper":"echo SECRET"'`},
@@ -225,18 +223,12 @@ func (box *sandbox) change(mend string) (command string) {
 	if err != nil {
 		box.t.Fatal(err)
 	}
-	root, err := parseJSON(text)
-	if err != nil {
-		box.t.Fatal(err)
-	}
-	keys := strings.Split(key, ".")
-	last := len(keys) - 1
-	if at := root.at(keys[:last]...); value == "remove it" || value == "take it out" {
-		at.drop(keys[last])
+	if keys := strings.Split(key, "."); value == "remove it" || value == "take it out" {
+		text = dropJSON(text, keys...)
 	} else {
-		at.set(keys[last], value)
+		text = setJSON(text, value, keys...)
 	}
-	os.WriteFile(path, root.in(text), 0o600)
+	os.WriteFile(path, text, 0o600)
 	return ""
 }
 
@@ -246,7 +238,7 @@ func TestDoctorConfigOnce(t *testing.T) {
 	box := newDoctorBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iteration":3}}`)
 	got := box.run(60*time.Second, "", "ccc", "doctor")
-	if got.code != 1 || strings.Count(got.stdout, "ccc.json: line") != 1 || !strings.Contains(got.stdout, "did you mean max_iterations?") || got.stderr != "ccc: problems: 1\n" {
+	if got.code != 1 || strings.Count(got.stdout, "ccc.json: line") != 1 || !strings.Contains(got.stdout, "did you mean supervisor.max_iterations?") || got.stderr != "ccc: problems: 1\n" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -66,10 +66,7 @@ func sameFile(a, b string) bool {
 // The caller holds the lock that guards path, so the temporary name is fixed and what a killed process left under
 // it is removed here; where there may be nothing to write, by sweepTemporary.
 func replaceFile(path string, data []byte, durable bool) error {
-	target, err := followLinks(path)
-	if err != nil {
-		return err
-	}
+	target := followLinks(path)
 	temporary := temporaryFor(target)
 	os.Remove(temporary)
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -106,28 +103,28 @@ func temporaryFor(target string) string {
 // lock that guards them.
 func sweepTemporary(paths ...string) {
 	for _, path := range paths {
-		if target, err := followLinks(path); err == nil {
-			os.Remove(temporaryFor(target))
-		}
+		os.Remove(temporaryFor(followLinks(path)))
 	}
 }
 
-// followLinks returns the file that path leads to; the last link may point at a file that does not exist yet. A
-// relative link counts from the directory that it stands in, wherever the path to that leads: path is never
-// shortened by its text, because what is before a .. may be a link.
-func followLinks(path string) (string, error) {
-	for range 40 { // the kernel's own limit on links in a row
-		dir, name := filepath.Split(path)
-		next, err := os.Readlink(path)
-		if err != nil {
-			return filepath.Join(resolved(dir), name), nil
-		}
-		if !filepath.IsAbs(next) {
-			next = dir + next
-		}
-		path = next
+// followLinks returns the file that path leads to; the last link may point at a file that does not exist yet. A relative
+// link counts from the directory that it stands in, wherever the path to that leads.
+func followLinks(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
 	}
-	return "", fmt.Errorf("%s: too many levels of symbolic links", path)
+	dir := resolved(filepath.Dir(path))
+	if next, err := os.Readlink(path); err == nil {
+		return absoluteIn(dir, next)
+	}
+	return filepath.Join(dir, filepath.Base(path))
+}
+
+func absoluteIn(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // resolved is path without symbolic links, or path itself where it does not exist.

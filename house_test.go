@@ -19,7 +19,7 @@ import (
 var house = []string{
 	"screen.go", "json.go", "file.go", "lines.go",
 	"dirs.go", "messages.go",
-	"installed.go", "config.go", "state.go", "transcript.go",
+	"config.go", "state.go", "transcript.go",
 	"settings.go", "provider.go", "process_linux.go", "process_darwin.go", "guard.go", "client.go",
 	"try.go", "tryfiles_linux.go", "try_linux.go", "try_darwin.go", "tree.go",
 	"verdict.go", "prompt.go", "review.go",

@@ -1,7 +1,7 @@
 package main
 
-// JSON, read with the white space in it, so that a file can be changed with every other byte as it was, and a fault in
-// it named by its place.
+// JSON, read with the places of its values, so that one can be replaced with every other byte as it was, and a fault be
+// named by its line.
 
 import (
 	"bytes"
@@ -10,141 +10,111 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// A jsonValue is one value of a text, in which it stood at text[start:end].
+// A jsonValue is one value of a text, in which it stands at text[start:end].
 type jsonValue struct {
 	start, end int
-	kind       byte         // '{', '[', '"', or the first byte of a bare word such as true, null or 12
-	raw        string       // a string or a bare word as it is written
-	text       string       // what that means
+	raw        string       // as it is written; its first byte tells what it is
+	text       string       // of a string, what it means
 	members    []jsonMember // of an object or an array
-	tail       string       // white space before the closing bracket
-	line       string       // if it begins a line, newline and indentation of that
 }
 
-// A jsonMember is one member of an object, or one item of an array, which has no key.
+// A jsonMember is one member of an object, or one item of an array, whose key is its index.
 type jsonMember struct {
-	key       string
-	gap, name string // what stands before the value: comma and white space, and the key with its colon
-	value     *jsonValue
+	key   string
+	start int // of the key, or of the item
+	value *jsonValue
 }
+
+// is tells whether v is there and begins with that byte: '{' for an object, '[' for an array.
+func (v *jsonValue) is(kind byte) bool { return v != nil && v.raw[0] == kind }
 
 // find returns the place of key among the members of v, -1 for none. Of two with the same key the last counts, as in
 // Claude Code.
 func (v *jsonValue) find(key string) int {
-	if v != nil && v.kind == '{' {
-		for i, m := range slices.Backward(v.members) {
-			if m.key == key {
-				return i
-			}
+	for i, m := range slices.Backward(v.members) {
+		if m.key == key {
+			return i
 		}
 	}
 	return -1
 }
 
-// at returns the value that keys lead to, or nil, which has no members either.
-func (v *jsonValue) at(keys ...string) *jsonValue {
-	for _, key := range keys {
-		i := v.find(key)
-		if i < 0 {
+// at returns the value that path, keys and indexes, leads to, or nil.
+func (v *jsonValue) at(path ...string) *jsonValue {
+	for _, key := range path {
+		if v == nil || v.find(key) < 0 {
 			return nil
 		}
-		v = v.members[i].value
+		v = v.members[v.find(key)].value
 	}
 	return v
 }
 
 // items returns the items of an array, none for anything else.
 func (v *jsonValue) items() []jsonMember {
-	if v == nil || v.kind != '[' {
+	if !v.is('[') {
 		return nil
 	}
 	return v.members
 }
 
-// isContainer tells whether v is an object or an array.
-func (v *jsonValue) isContainer() bool { return v.kind == '{' || v.kind == '[' }
-
 // str returns the text of a string, "" for anything else.
 func (v *jsonValue) str() string {
-	if v == nil || v.kind != '"' {
+	if v == nil {
 		return ""
 	}
 	return v.text
 }
 
-// String is v as it is written.
-func (v *jsonValue) String() string {
-	if !v.isContainer() {
-		return v.raw
+// setJSON returns text, which is JSON, with value, JSON too, under path, and every other byte as it was. Objects that
+// path leads through are made where they are missing; an array gets what comes behind its last index as a new item. What
+// is new is indented as Claude Code does it.
+func setJSON(text []byte, value string, path ...string) []byte {
+	parent, _ := parseJSON(text)
+	margin, closing := "\n  ", "\n"
+	for len(path) > 1 && parent.at(path[0]) != nil {
+		parent, path = parent.at(path[0]), path[1:]
+		margin, closing = margin+"  ", margin
 	}
-	var out strings.Builder
-	out.WriteByte(v.kind)
-	for _, m := range v.members {
-		out.WriteString(m.gap + m.name + m.value.String())
+	for _, key := range slices.Backward(path[1:]) {
+		value = fmt.Sprintf("{%s:%s}", encodeJSON(key), value)
 	}
-	return out.String() + v.tail + string(v.kind+2)
-}
-
-// in returns text, which v was read from, with v in its place as it is now.
-func (v *jsonValue) in(text []byte) []byte {
-	return slices.Concat(text[:v.start], []byte(v.String()), text[v.end:])
-}
-
-// add puts value, a JSON text, last into v, laid out like what is there. In an array key is "".
-func (v *jsonValue) add(key, value string) {
-	m := jsonMember{key: key}
+	laidOut := new(bytes.Buffer)
+	_ = json.Indent(laidOut, []byte(value), margin[1:], "  ") // it is valid JSON
+	old, members := parent.at(path[0]), parent.members
 	switch {
-	case len(v.members) > 0:
-		m.gap = "," + v.members[0].gap
-	case v.line != "":
-		m.gap, v.tail = v.line+"  ", v.line // as Claude Code writes it
+	case old != nil && strings.Contains(old.raw, "\n"):
+		return slices.Concat(text[:old.start], laidOut.Bytes(), text[old.end:])
+	case old != nil:
+		return slices.Concat(text[:old.start], []byte(value), text[old.end:])
+	case parent.is('{'):
+		margin += string(encodeJSON(path[0])) + ": "
 	}
-	if v.kind == '{' {
-		m.name = string(encodeJSON(key)) + ":"
-		if lineOf(m.gap) != "" {
-			m.name += " "
-		}
+	if len(members) > 0 {
+		end := members[len(members)-1].value.end
+		return slices.Concat(text[:end], []byte(","+margin), laidOut.Bytes(), text[end:])
 	}
-	v.members = append(v.members, m)
-	v.replace(len(v.members)-1, value)
+	return slices.Concat(text[:parent.start+1], []byte(margin), laidOut.Bytes(), []byte(closing), text[parent.end-1:])
 }
 
-// replace puts value, a JSON text, laid out, in the place of the member at index.
-func (v *jsonValue) replace(index int, value string) {
-	m, out := &v.members[index], new(bytes.Buffer)
-	line := lineOf(m.gap)
-	if line == "" {
-		_ = json.Compact(out, []byte(value)) // it is valid JSON
-	} else {
-		_ = json.Indent(out, []byte(value), line[1:], strings.TrimPrefix(line, v.line))
+// dropJSON returns text, which is JSON, without the value under path, its key, its comma and the white space that came
+// with it.
+func dropJSON(text []byte, path ...string) []byte {
+	last := len(path) - 1
+	root, _ := parseJSON(text)
+	parent := root.at(path[:last]...)
+	start, end, i := parent.start+1, parent.end-1, parent.find(path[last])
+	switch members := parent.members; {
+	case i > 0:
+		start, end = members[i-1].value.end, members[i].value.end
+	case len(members) > 1:
+		start, end = members[0].start, members[1].start
 	}
-	m.value = (&jsonParser{text: out.String()}).value(line)
-}
-
-// set puts value under key of v, an object: in the place of an old one as it is, or last, laid out.
-func (v *jsonValue) set(key, value string) {
-	i := v.find(key)
-	if i < 0 {
-		v.add(key, value)
-		return
-	}
-	v.members[i].value = (&jsonParser{text: value}).value(lineOf(v.members[i].gap))
-}
-
-// drop removes the member under key of v.
-func (v *jsonValue) drop(key string) { v.remove(v.find(key)) }
-
-// remove takes the member at index out, with the comma and the white space that came with it.
-func (v *jsonValue) remove(index int) {
-	if index == 0 && len(v.members) > 1 {
-		v.members[1].gap = v.members[0].gap
-	}
-	if v.members = slices.Delete(v.members, index, index+1); len(v.members) == 0 {
-		v.tail = ""
-	}
+	return slices.Concat(text[:start], text[end:])
 }
 
 // byteOrderMark begins files that some editors write. It is no part of the JSON, and stays where it is.
@@ -177,7 +147,9 @@ func parseJSON(text []byte) (*jsonValue, error) {
 		line, column := position(text, offset)
 		return nil, fmt.Errorf("line %d, column %d: %s", line, column, syntax)
 	}
-	return (&jsonParser{text: string(plain)}).value("\n"), nil
+	r := jsonReader{string(plain), json.NewDecoder(bytes.NewReader(plain))}
+	r.UseNumber() // one that no float64 holds is a value too
+	return r.value(), nil
 }
 
 // position returns line and column, from 1, of text[offset].
@@ -188,7 +160,7 @@ func position(text []byte, offset int) (line, column int) {
 
 // expectKind returns an error if v, called name, is there and of another kind, '{' or '[', than that.
 func expectKind(text []byte, v *jsonValue, kind byte, name string) error {
-	if v == nil || v.kind == kind {
+	if v == nil || v.is(kind) {
 		return nil
 	}
 	line, column := position(text, v.start)
@@ -196,73 +168,38 @@ func expectKind(text []byte, v *jsonValue, kind byte, name string) error {
 	return fmt.Errorf("line %d, column %d: %s is not %s", line, column, name, want)
 }
 
-// A jsonParser reads a text that is known to be JSON. With the tokens of encoding/json it would take several times as
-// long, at each start of ccc.
-type jsonParser struct {
+// A jsonReader reads a text that is known to be JSON.
+type jsonReader struct {
 	text string
-	at   int // what comes next
+	*json.Decoder
 }
 
-// next moves on to the next value, key or bracket. What is passed over has one meaning where it may stand.
-func (p *jsonParser) next() int {
-	p.at = len(p.text) - len(strings.TrimLeft(p.text[p.at:], " \t\r\n,:"))
-	return p.at
+// next is where the next value or key begins.
+func (r *jsonReader) next() int {
+	rest := r.text[r.InputOffset():]
+	return len(r.text) - len(strings.TrimLeft(rest, " \t\r\n,:"))
 }
 
-// word reads a string or a bare word, and what it means.
-func (p *jsonParser) word() (raw, text string) {
-	start := p.at
-	if p.text[start] != '"' {
-		p.at = len(p.text)
-		if end := strings.IndexAny(p.text[start:], " \t\r\n,:{}[]"); end >= 0 {
-			p.at = start + end
-		}
-		return p.text[start:p.at], p.text[start:p.at]
-	}
-	for p.at++; p.text[p.at] != '"'; p.at++ {
-		if p.text[p.at] == '\\' {
-			p.at++
-		}
-	}
-	p.at++
-	_ = json.Unmarshal([]byte(p.text[start:p.at]), &text) // it is a JSON string
-	return p.text[start:p.at], text
-}
-
-// value reads the next value; line is its own.
-func (p *jsonParser) value(line string) *jsonValue {
-	v := &jsonValue{start: p.next(), line: line}
-	v.kind = p.text[p.at]
-	if v.isContainer() {
-		p.at++
-		end := p.at
-		for p.next(); p.text[p.at] != v.kind+2; p.next() { // in ASCII the closing bracket is two behind
-			start := p.at
-			m := jsonMember{gap: p.text[end:start]}
-			if v.kind == '{' {
-				_, m.key = p.word()
-				m.name = p.text[start:p.next()]
+// value reads the next value.
+func (r *jsonReader) value() *jsonValue {
+	v := &jsonValue{start: r.next()}
+	token, _ := r.Token()
+	v.text, _ = token.(string)
+	if _, nested := token.(json.Delim); nested {
+		for r.More() {
+			m := jsonMember{key: strconv.Itoa(len(v.members)), start: r.next()}
+			if token == json.Delim('{') {
+				key, _ := r.Token()
+				m.key, _ = key.(string)
 			}
-			m.value = p.value(lineOf(m.gap))
-			v.members, end = append(v.members, m), p.at
+			m.value = r.value()
+			v.members = append(v.members, m)
 		}
-		v.tail = p.text[end:p.at]
-		p.at++
-		v.raw = p.text[v.start:p.at]
-	} else {
-		v.raw, v.text = p.word()
+		_, _ = r.Token()
 	}
-	v.end = p.at
+	v.end = int(r.InputOffset())
+	v.raw = r.text[v.start:v.end]
 	return v
-}
-
-// lineOf is the last newline of gap and the indentation behind it, up to a comma; "" if no line begins there.
-func lineOf(gap string) string {
-	line, _, _ := strings.Cut(gap[max(0, strings.LastIndexByte(gap, '\n')):], ",")
-	if !strings.HasPrefix(line, "\n") {
-		return ""
-	}
-	return line
 }
 
 // sameJSON tells whether two JSON texts mean the same.

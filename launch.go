@@ -1,11 +1,13 @@
 package main
 
 // One start of claude: what the command line asks for, what could refuse it, and what is written before claude
-// takes ccc's place.
+// takes ccc's place. And ccc uninstall, which takes that out again.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -28,7 +30,14 @@ type launch struct {
 	command    []string  // claude's arguments, all of them
 	sources    []source  // of settings, for those
 	env        []string
-	settings   settingsPlan
+}
+
+// providerName is the name of the provider, "" for none.
+func (l *launch) providerName() string {
+	if l.provider == nil {
+		return ""
+	}
+	return l.provider.name
 }
 
 // startClaude replaces ccc with claude; it returns only with an error. The order of the steps has a meaning: first
@@ -70,32 +79,30 @@ func planLaunch(args []string) (l *launch, err error) {
 	}
 	l.env = setEnv(l.env, toolVariable, "") // what an agent's tool once started may be the user's terminal now
 	if !l.supervisor && lookupEnv(l.env, launchVariable) != "" {
-		l.env = setEnv(setEnv(l.env, supervisorVariable, ""), launchVariable, "")
+		l.env = setEnv(l.env, supervisorVariable, "", launchVariable, "")
 	}
 	l.command = slices.Concat(l.config.claudeArgs(l.provider), l.args)
 	l.sources = sources(l.dirs, l.config, l.command)
-	if i := slices.IndexFunc(l.sources, func(s source) bool { return s.name == argumentSource && s.err != nil }); i >= 0 && (l.supervisor || l.provider != nil) {
-		return nil, failure{2, fmt.Errorf("%s: %w", argumentSource, l.sources[i].err), "give it the JSON itself, or a file that ccc can look into, too"}
+	for _, s := range l.sources {
+		if s.name == argumentSource && s.err != nil && (l.supervisor || l.provider != nil) {
+			return nil, failure{2, fmt.Errorf("%s: %w", s.name, s.err), "give it the JSON itself, or a file that ccc can look into, too"}
+		}
 	}
 	if err := checkProvider(l.dirs, l.sources, os.Environ(), l.command, l.provider); err != nil {
 		return nil, err
 	}
-	l.settings.defaults = l.config.Settings
 	if l.provider != nil && givenFlag(l.command, "--bg", "--background") != "" {
 		err := fmt.Errorf("a background session calls the API that its service was started with, not that of %s", l.provider.name)
 		return nil, failure{code: 2, err: err, hint: "start it without --bg, or without a provider"}
 	}
-	if !l.supervisor {
-		return l, nil
+	if l.supervisor {
+		err = l.planSupervision()
 	}
-	if err := l.planSupervision(); err != nil {
-		return nil, err
-	}
-	return l, l.settings.install(l.dirs, nil) // nothing is written yet
+	return l, err
 }
 
 // parse splits the command line into ccc's part and claude's. A first word with white space in it is a prompt.
-func (l *launch) parse(args []string) error {
+func (l *launch) parse(args []string) (err error) {
 	// A ccc that an agent calls has its session's variables, and they are not about it.
 	l.supervisor = os.Getenv(supervisorVariable) == "1" && os.Getenv(launchVariable) == ""
 	whole, ended := args, false
@@ -121,72 +128,48 @@ func (l *launch) parse(args []string) error {
 		break
 	}
 	l.args = args
-	if !ended && slices.ContainsFunc(untilDashes(args), isSupervisorFlag) {
-		return misplacedFlag(whole[:len(whole)-len(args)], args)
+	isMeant := func(arg string) bool {
+		return strings.HasPrefix(arg, "-") && nearest(arg, []string{supervisorFlag}) != ""
 	}
-	if name := l.config.CurrentProvider; !l.named && name != "" {
-		if l.provider = l.config.findProvider(name); l.provider == nil {
-			return withHint(fmt.Errorf("current_provider %q of ccc.json is not among its providers (%s)", name, l.config.providerNames()),
-				"to go without one: ccc default")
-		}
+	if at := slices.IndexFunc(untilDashes(args), isMeant); !ended && at >= 0 { // claude knows no flag that is near
+		own := slices.Concat([]string{supervisorFlag}, whole[:len(whole)-len(args)])
+		return failure{2, fmt.Errorf("%s is ccc's, and has to stand before claude's arguments; this is %s", supervisorFlag, args[at]),
+			"write: " + commandLine(own, args[:at], args[at+1:])}
 	}
-	return nil
+	if !l.named {
+		l.provider, err = l.config.current(l.dirs)
+	}
+	return err
 }
 
 // unknownWord refuses rest, which begins with a word that says nothing to ccc; own is what stands before it.
 func unknownWord(own, rest []string, c *config) error {
 	word, hint := rest[0], "to pass it on to claude: "+commandLine(own, []string{"--"}, rest)
-	err := fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames())
 	if isSubcommand(word) {
-		err = fmt.Errorf("%q is a subcommand, and has to stand first: %s", word, commandLine(rest))
-	} else if line := meantBy(own, rest, c); line != "" {
+		return failure{2, fmt.Errorf("%q is a subcommand, and has to stand first: %s", word, commandLine(rest)), hint}
+	}
+	names, next := slices.Concat([]string{supervisorFlag}, subcommands, slices.Sorted(maps.Keys(c.Providers))), ""
+	if len(rest) > 1 {
+		next = rest[1]
+	}
+	if slices.Contains(modes, next) {
+		names = subcommands // of which supervisor-mode is one
+	}
+	line := ""
+	switch name := nearest(word, names); {
+	case name == supervisorFlag && isSubcommand(next):
+		line = commandLine(rest[1:])
+	case name == supervisorFlag && next != "" && !strings.HasPrefix(next, "-") && c.findProvider(next) == nil:
+		line = commandLine(own, []string{name, "--"}, rest[1:])
+	case isSubcommand(name):
+		line = commandLine([]string{name}, rest[1:])
+	case name != "":
+		line = commandLine(own, []string{name}, rest[1:])
+	}
+	if line != "" {
 		hint = "did you mean: " + line + "\n     " + hint
 	}
-	return failure{code: 2, err: err, hint: hint}
-}
-
-// meantBy is the command line that own and rest were most likely meant as, "" where nothing is near.
-func meantBy(own, rest []string, c *config) string {
-	mode := ""
-	if len(rest) > 1 {
-		mode = nearest(rest[1], modes)
-	}
-	names := slices.Concat([]string{supervisorFlag}, subcommands, slices.Sorted(maps.Keys(c.Providers)), modes)
-	switch name := nearest(rest[0], names); {
-	case name == supervisorFlag && mode != "":
-		return commandLine([]string{"supervisor-mode", mode}, rest[2:])
-	case name == supervisorFlag && len(rest) > 2 && rest[1] == "mode" && nearest(rest[2], modes) != "":
-		return commandLine([]string{"supervisor-mode", nearest(rest[2], modes)}, rest[3:])
-	case name == supervisorFlag && len(rest) > 1 && isSubcommand(rest[1]):
-		return commandLine(rest[1:])
-	case name == supervisorFlag && len(rest) > 1 && !strings.HasPrefix(rest[1], "-") && !strings.ContainsFunc(rest[1], unicode.IsSpace) && c.findProvider(rest[1]) == nil:
-		return commandLine(own, []string{supervisorFlag, "--"}, rest[1:])
-	case slices.Contains(modes, name):
-		return commandLine([]string{"supervisor-mode", name}, rest[1:])
-	case isSubcommand(name):
-		return commandLine([]string{name}, rest[1:])
-	case name != "":
-		return commandLine(own, []string{name}, rest[1:])
-	}
-	return ""
-}
-
-// misplacedFlag refuses a --supervisor, or what was meant as that, among the arguments of claude's, which knows no such
-// flag.
-func misplacedFlag(own, args []string) error {
-	before := untilDashes(args)
-	flag, rest := before[slices.IndexFunc(before, isSupervisorFlag)], args[len(before):]
-	before = slices.DeleteFunc(slices.Concat(own, before), isSupervisorFlag)
-	err := fmt.Errorf("%s is ccc's, and has to stand before claude's arguments", supervisorFlag)
-	if flag != supervisorFlag {
-		err = fmt.Errorf("%s is neither ccc's nor claude's: did you mean %s?", flag, supervisorFlag)
-	}
-	return failure{code: 2, err: err, hint: "write: " + commandLine([]string{supervisorFlag}, before, rest)}
-}
-
-// isSupervisorFlag tells whether arg is, or was most likely meant as, --supervisor.
-func isSupervisorFlag(arg string) bool {
-	return strings.HasPrefix(arg, "-") && nearest(arg, []string{supervisorFlag}) != ""
+	return failure{2, fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames()), hint}
 }
 
 // startsLimit is how many claudes ccc may start in one another without an agent between them, whose tools begin to
@@ -215,11 +198,10 @@ func (l *launch) planSupervision() (err error) {
 		return failure{code: 2, err: fmt.Errorf("--supervisor with %s: that session does not run below this launch, and would not be supervised", flag),
 			hint: l.switchHint()}
 	}
-	self := l.dirs.hookPath()
-	if willVanish(self) {
+	if self := l.dirs.hookPath(); willVanish(self) {
 		return withHint(fmt.Errorf("hooks would call %s, and what go run builds does not last", self), "go install, then ccc --supervisor")
 	}
-	if err := checkProvider(l.dirs, ofReviewer(l.sources), l.env, []string{"--print"}, l.config.findProvider(supervisor.Provider)); err != nil {
+	if err := checkProvider(l.dirs, sources(l.dirs, l.config, nil), l.env, []string{"--print"}, l.config.findProvider(supervisor.Provider)); err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
@@ -228,22 +210,18 @@ func (l *launch) planSupervision() (err error) {
 	if causes := hookless(l.dirs, l.sources, l.command, l.env); len(causes) > 0 {
 		return causes[0]
 	}
-	l.env = setEnv(supervisedEnv(l.env, supervisor, l.sources, l.command), launchVariable, launchToken())
-	l.env = setEnv(l.env, addDirsVariable, strings.Join(l.addDirs(), "\n"))
-	l.env = setEnv(l.env, providerVariable, "")
-	if l.provider != nil {
-		l.env = setEnv(l.env, providerVariable, l.provider.name)
-	}
-	l.settings.reviewSeconds, l.settings.self = supervisor.TimeoutSeconds, self
-	return nil
+	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.command), supervisorVariable, "1", launchVariable, launchToken(), providerVariable, l.providerName(),
+		addDirsVariable, strings.Join(l.addDirs(), "\n"),
+		blockCapVariable, cmp.Or(lookupEnv(l.env, blockCapVariable), strconv.Itoa(supervisor.MaxIterations))) // what the user has set stays
+	_, err = readSettings(l.dirs) // nothing is written yet
+	return err
 }
 
 // switchHint is the way that works: /supervisor in the session, which needs ccc's hooks.
 func (l *launch) switchHint() string {
-	text, _ := readUserFile(l.dirs.settingsFile())
-	_, missing, err := installedHooks(text, l.dirs.hookPath())
+	found, err := findHooks(l.dirs)
 	hint := "start it without --supervisor, then type /supervisor on in that session"
-	if err != nil || len(missing) > 0 {
+	if err != nil || len(found.missing) > 0 {
 		hint = "once ccc --supervisor, which installs the hooks; then " + hint
 	}
 	return hint
@@ -276,7 +254,7 @@ func (l *launch) write() error {
 			return fmt.Errorf("tidying the state directory: %w", err)
 		}
 	}
-	if l.supervisor || l.settings.defaults != nil {
+	if l.supervisor || l.config.Settings != nil {
 		err := withUserFiles(d, l.install)
 		if l.supervisor && err != nil {
 			return err
@@ -293,8 +271,8 @@ func (l *launch) write() error {
 	if !slices.Contains([]string{"", "0", "1"}, os.Getenv(supervisorVariable)) {
 		fmt.Fprintf(os.Stderr, "ccc: warning: %s is set to neither 0 nor 1, and counts as 0: use 1, or --supervisor\n", supervisorVariable)
 	}
-	if file := d.configFile(); l.config.exposesToken(d) {
-		fmt.Fprintf(os.Stderr, "ccc: warning: %s holds a token and others can read it: chmod 600 %s\n", file, shellQuote(file))
+	if err := l.config.exposed(d); err != nil {
+		fmt.Fprintln(os.Stderr, "ccc: warning:", err)
 	}
 	return nil
 }
@@ -302,11 +280,7 @@ func (l *launch) write() error {
 // remember records a provider that was named, and names one that was remembered. A ccc.json that can't be written,
 // as where a package manager owns it, keeps nobody from working.
 func (l *launch) remember() {
-	name := ""
-	if l.provider != nil {
-		name = l.provider.name
-	}
-	switch {
+	switch name := l.providerName(); {
 	case !l.named && name != "":
 		fmt.Fprintln(os.Stderr, "ccc:", say(remembered, printable(name), noProvider))
 	case l.named && name+l.config.CurrentProvider != "": // also what is recorded, for what a killed launch left there
@@ -316,11 +290,31 @@ func (l *launch) remember() {
 	}
 }
 
+// recordProvider makes name, "" for none, the current_provider of ccc.json and changes nothing else there.
+func recordProvider(d dirs, name string) error {
+	return withUserFiles(d, func(*installation) error {
+		text, err := os.ReadFile(d.configFile())
+		if err != nil {
+			return err
+		}
+		root, err := parseJSON(text)
+		if err != nil || root.at("current_provider").str() == name {
+			return err
+		}
+		value := "null"
+		if name != "" {
+			value = string(encodeJSON(name))
+		}
+		return replaceFile(d.configFile(), setJSON(text, value, "current_provider"), true)
+	})
+}
+
 // install puts ccc's files and settings where Claude Code and the user look for them. A project's own prompt makes
 // one in ccc's directory needless.
 func (l *launch) install(in *installation) error {
-	d := l.dirs
+	d, self := l.dirs, ""
 	if l.supervisor {
+		self = d.hookPath()
 		_, projectErr := os.Lstat(filepath.Join(d.here, promptName))
 		_, globalErr := os.Lstat(d.promptFile())
 		if projectErr != nil || globalErr == nil {
@@ -332,5 +326,73 @@ func (l *launch) install(in *installation) error {
 			return fmt.Errorf("creating %s: %w", d.commandFile(), err)
 		}
 	}
-	return l.settings.install(d, in)
+	return installSettings(d, l.config, self, in)
+}
+
+// uninstall is ccc uninstall [--purge]. It says what became of each file. State is the user's history: only --purge
+// removes it.
+func uninstall(c *call, d dirs) error {
+	remove := func(in *installation) error { return removeInstallation(d, in) }
+	if _, err := os.Stat(d.claude); errors.Is(err, fs.ErrNotExist) {
+		// Without Claude Code's directory there is nothing to lock, and the rest is soon done.
+		if err := remove(&installation{}); err != nil {
+			return err
+		}
+	} else if err := withUserFiles(d, remove); err != nil {
+		return err
+	}
+	_, statErr := os.Stat(d.state)
+	switch {
+	case statErr != nil:
+	case c.has("--purge"):
+		removed, others, err := stateDir(d.state).purge()
+		if removed+others > 0 || err == nil {
+			fmt.Printf("%s: %d files of ccc's removed, %d of others kept\n", d.state, removed, others)
+		}
+		return err
+	default:
+		fmt.Printf("%s: kept; to remove it too: ccc uninstall --purge\n", d.state)
+	}
+	return nil
+}
+
+// removeInstallation takes out what launches put there, and last the record of it and the lock.
+func removeInstallation(d dirs, in *installation) error {
+	done, err := removeSettings(d, in)
+	if err != nil {
+		return fmt.Errorf("removing the hooks: %w", err)
+	}
+	fmt.Printf("%s: %s\n", d.settingsFile(), done)
+	for _, path := range d.settingsFiles() {
+		if own, _ := callsStatusline(readSource(path)); own {
+			fmt.Printf("%s: its statusLine still calls ccc: take it out\n", path)
+		}
+	}
+	for _, file := range []keptFile{keptPrompt(d), keptCommand(d)} {
+		if done, err = file.remove(d, in); err != nil {
+			return fmt.Errorf("removing %s: %w", file.path, err)
+		} else if done != "" {
+			fmt.Printf("%s: %s\n", file.path, done)
+		}
+	}
+	return errors.Join(removeFile(d.installedFile()), removeFile(d.lockFile()))
+}
+
+const nothingThere = "holds nothing of ccc's"
+
+// removeSettings takes ccc's part out of settings.json and returns what became of the file, for people.
+func removeSettings(d dirs, in *installation) (done string, err error) {
+	e, err := readSettings(d)
+	if err != nil {
+		return "", err
+	}
+	e.edits = in.Edits
+	switch path := d.settingsFile(); {
+	case !e.restore(d.hookPath()):
+		return nothingThere, nil
+	case e.known([]string{}) != nil && len(e.root.members) == 0:
+		return "removed: ccc made it, and nothing else is in it", os.Remove(followLinks(path))
+	default:
+		return "ccc's part taken out", replaceFile(path, e.text, true)
+	}
 }

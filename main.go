@@ -121,18 +121,18 @@ func main() {
 
 // run is main with the exit code returned.
 func run(args []string) int {
-	first := args // of ccc's own words; help and version are asked for as of every program, behind --supervisor too
-	for len(first) > 1 && first[0] == supervisorFlag {
-		first = first[1:]
+	asked := args // help and version are asked for as of every program, behind --supervisor too
+	for len(asked) > 1 && asked[0] == supervisorFlag {
+		asked = asked[1:]
 	}
 	if len(args) == 0 {
 		return reportError(os.Stderr, startClaude(nil))
 	}
-	switch first[0] {
+	switch asked[0] {
 	case "--version", "-v", "version":
-		args = append([]string{"version"}, first[1:]...)
+		args = append([]string{"version"}, asked[1:]...)
 	case "--help", "-h", "help":
-		args = append([]string{"help"}, first[1:]...)
+		args = append([]string{"help"}, asked[1:]...)
 	}
 	switch name := args[0]; {
 	case name == guardSubcommand:
@@ -177,7 +177,7 @@ func (c command) start(args []string) error {
 
 // parse reads args by the command's flags and operands.
 func (c command) parse(args []string) (*call, error) {
-	given, whole := &call{flags: map[string]string{}}, args
+	given := &call{flags: map[string]string{}}
 	set := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	for _, f := range c.flags {
@@ -196,8 +196,6 @@ func (c command) parse(args []string) (*call, error) {
 	for len(args) > 0 {
 		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
 			return nil, err
-		} else if flag, unknown := strings.CutPrefix(fmt.Sprint(err), "flag provided but not defined: -"); unknown {
-			return nil, c.noFlag(flag, whole)
 		} else if err != nil {
 			return nil, usageError(c.name, "%w", err)
 		}
@@ -212,26 +210,6 @@ func (c command) parse(args []string) (*call, error) {
 		return nil, usageError(c.name, "unexpected argument %q", given.operands[most])
 	}
 	return given, nil
-}
-
-// noFlag is the error about a flag among args that the command does not have.
-func (c command) noFlag(name string, args []string) error {
-	var flags []string
-	for _, f := range c.flags {
-		f, _, _ = strings.Cut(f, " ")
-		flags = append(flags, strings.Split(f, "|")...)
-	}
-	at := slices.IndexFunc(args, func(arg string) bool {
-		bare, _, _ := strings.Cut(arg, "=")
-		return bare == "-"+name || bare == "--"+name
-	})
-	flag, _, _ := strings.Cut(args[at], "=")
-	if meant := nearest(name, flags); meant != "" {
-		args = slices.Clone(args)
-		args[at] = meant + args[at][len(flag):]
-		return usageError(c.name, "no flag %s: did you mean %s?", flag, commandLine([]string{c.name}, args))
-	}
-	return usageError(c.name, "no flag %s", flag)
 }
 
 // usage is the command's part of the usage text, from its name on.
@@ -263,11 +241,7 @@ func showHelp(c *call) error {
 	if len(c.operands) > 0 {
 		one := commandNamed(c.operands[0])
 		if one.name == "" {
-			word := c.operands[0]
-			if name := nearest(word, subcommands); name != "" {
-				return usageError("help", "no subcommand %q: did you mean ccc help %s?", word, name)
-			}
-			return usageError("help", "no subcommand %q: ccc help lists them", word)
+			return usageError("help", "no subcommand %q: ccc help lists them", c.operands[0])
 		}
 		fmt.Print("usage: ccc ", one.usage())
 		return nil

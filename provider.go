@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -38,11 +37,11 @@ func launchEnv(env []string, p *provider) ([]string, error) {
 	return withProvider(env, p)
 }
 
-// supervisedEnv adds what the claude of a supervised session with these sources and arguments needs. What the user has set
-// stays.
-func supervisedEnv(env []string, config supervisorConfig, sources []source, args []string) []string {
+// cacheEnv has reviews of a session with these sources and arguments take the conversation from its prompt cache where they can.
+// What the user has set stays.
+func cacheEnv(env []string, config supervisorConfig, sources []source, args []string) []string {
 	if lookupEnv(env, cacheVariable) != "" { // of a session that an outer ccc started
-		env = setEnv(setEnv(env, cacheVariable, ""), attributionVariable, "")
+		env = setEnv(env, cacheVariable, "", attributionVariable, "")
 	}
 	if paysByKey(sources, env, args) && lookupEnv(env, attributionVariable) == "" && (config.KeepCache == nil || *config.KeepCache) {
 		env = setEnv(env, attributionVariable, "0")
@@ -50,8 +49,7 @@ func supervisedEnv(env []string, config supervisorConfig, sources []source, args
 	if cacheObstacle(sources, env, args) == "" {
 		env = setEnv(env, cacheVariable, "1")
 	}
-	env = setEnv(env, supervisorVariable, "1")
-	return setEnv(env, blockCapVariable, cmp.Or(lookupEnv(env, blockCapVariable), strconv.Itoa(config.MaxIterations)))
+	return env
 }
 
 // shapingFlags change the tools or the system prompt of a session, and its reviewer does not have them.
@@ -182,21 +180,27 @@ func lookupEnv(env []string, name string) string {
 	return ""
 }
 
-// setEnv returns env with name set to value, once; an empty value unsets it.
-func setEnv(env []string, name, value string) []string {
-	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
-	if value == "" {
-		return env
+// setEnv returns env with each name of pairs set to the value behind it, once; an empty value unsets it.
+func setEnv(env []string, pairs ...string) []string {
+	env = slices.Clone(env)
+	for pair := range slices.Chunk(pairs, 2) {
+		env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, pair[0]+"=") })
+		if pair[1] != "" {
+			env = append(env, pair[0]+"="+pair[1])
+		}
 	}
-	return append(env, name+"="+value)
+	return env
 }
 
 // providerConflicts returns what keeps a claude with these sources, environment and arguments from being run against p:
-// what is missing, what overrides p, and what would go to it without being p's. No value is shown.
+// what is missing, what overrides p, and what would go to it without being p's. No value is shown. p may be nil.
 func providerConflicts(d dirs, sources []source, env, args []string, p *provider) (conflicts []failure) {
+	if p == nil {
+		return nil
+	}
 	values, err := p.values(env)
-	if f := (failure{}); errors.As(err, &f) {
-		return []failure{f}
+	if err != nil {
+		return []failure{failureOf(err)}
 	}
 	for _, s := range sources {
 		if s.err != nil {
@@ -217,7 +221,8 @@ func providerConflicts(d dirs, sources []source, env, args []string, p *provider
 	// An interactive session asks whether to use a key of the environment, and else sends the user's login.
 	if key := values[keyVariable]; key != "" && values[tokenVariable] == "" && !isPrinted(args) && !account.allows(key) && hasLogin(d) {
 		mend := "name it " + tokenVariable + ", or let Claude Code use the key (customApiKeyResponses.approved in " + account.name + ")"
-		conflicts = append(conflicts, source{name: d.configFile()}.fault("providers."+p.name+".env."+keyVariable, "may go unused, and your login be sent instead: "+mend, mend))
+		ours := source{name: d.configFile()}
+		conflicts = append(conflicts, ours.fault("providers."+p.name+".env."+keyVariable, "may go unused, and your login be sent instead: "+mend, mend))
 	}
 	// The key that a login to the Console has left goes along with a token, but not with another key.
 	if values["ANTHROPIC_BASE_URL"] != "" && values[keyVariable] == "" && account.values[primaryKey] != "" {
@@ -248,9 +253,6 @@ func hasLogin(d dirs) bool {
 
 // checkProvider is the error of all conflicts with p, which may be nil.
 func checkProvider(d dirs, sources []source, env, args []string, p *provider) error {
-	if p == nil {
-		return nil
-	}
 	var errs []error
 	for _, conflict := range providerConflicts(d, sources, env, args, p) {
 		errs = append(errs, conflict.err)
@@ -308,6 +310,9 @@ var managedSettings = map[string]string{
 // Console.
 const helperKey, primaryKey = "apiKeyHelper", "primaryApiKey"
 
+// statusLineKey is where Claude Code is told what to show in its status line.
+const statusLineKey = "statusLine"
+
 // pluginsKey names the plugins that are switched on, which may bring MCP servers.
 const pluginsKey = "enabledPlugins"
 
@@ -315,7 +320,7 @@ const pluginsKey = "enabledPlugins"
 type source struct {
 	name   string            // a path, or --settings
 	prefix string            // of the keys there: in ccc.json "settings."
-	values map[string]string // env.NAME, helperKey, primaryKey, pluginsKey, allowed.KEY's end, those of the muting keys that are true, and the statusLine as it is
+	values map[string]string // env.NAME, allowed.KEY's end, helperKey, primaryKey, statusLineKey, pluginsKey and the muting keys
 	err    error             // why it can't be read, or is no JSON object
 }
 
@@ -324,7 +329,7 @@ const argumentSource = "--settings"
 
 // sources are those that count in the current directory for a claude with args, in Claude Code's order: of two that set
 // a value the later counts. The first is its own record of the user. What ccc.json adds, or has added, to the user's
-// own is a source behind that.
+// own is a source behind that. A reviewer has no args of the session's.
 func sources(d dirs, c *config, args []string) []source {
 	files := d.settingsFiles()
 	user, added := readSource(files[0]), sourceOf(d.configFile(), "settings.", c.Settings, nil)
@@ -349,11 +354,6 @@ func sources(d dirs, c *config, args []string) []source {
 	return list
 }
 
-// ofReviewer are those of the sources of a session that count for its reviewer, which is not given its --settings.
-func ofReviewer(sources []source) []source {
-	return slices.DeleteFunc(slices.Clone(sources), func(s source) bool { return s.name == argumentSource })
-}
-
 func readSource(path string) source {
 	text, err := readUserFile(path)
 	return sourceOf(path, "", text, err)
@@ -372,7 +372,7 @@ func (s source) allows(key string) bool { return s.values["allowed."+key[max(0, 
 
 // muting returns the muting keys that are true there.
 func (s source) muting() []string {
-	return slices.DeleteFunc(slices.Clone(mutingKeys), func(key string) bool { return s.values[key] == "" })
+	return slices.DeleteFunc(slices.Clone(mutingKeys), func(key string) bool { return s.values[key] != "true" })
 }
 
 // fault is a refusal for what stands under key there, and what mends it.
@@ -398,13 +398,6 @@ func sourceOf(name, prefix string, text []byte, err error) source {
 		return s
 	}
 	s.values = map[string]string{}
-	for _, key := range []string{helperKey, primaryKey} {
-		if raw, ok := members[key]; ok {
-			var value string
-			_ = json.Unmarshal(raw, &value) // of another type it says nothing
-			s.values[key] = value
-		}
-	}
 	var plugins map[string]json.RawMessage
 	_ = json.Unmarshal(members[pluginsKey], &plugins)
 	for _, enabled := range plugins {
@@ -412,12 +405,11 @@ func sourceOf(name, prefix string, text []byte, err error) source {
 			s.values[pluginsKey] = "true"
 		}
 	}
-	if raw := members[statusLineKey]; raw != nil {
-		s.values[statusLineKey] = string(raw)
-	}
-	for _, key := range mutingKeys {
-		if value := string(members[key]); value == "true" {
-			s.values[key] = value
+	for _, key := range append([]string{helperKey, primaryKey, statusLineKey}, mutingKeys...) {
+		if raw := members[key]; raw != nil && string(raw) != "null" {
+			var value envText
+			_ = value.UnmarshalJSON(raw)
+			s.values[key] = string(value)
 		}
 	}
 	var responses struct{ Approved []string }

@@ -46,39 +46,28 @@ func TestProviderEnvironment(t *testing.T) {
 // A settings file whose env would win over the provider stops the launch.
 func TestProviderConflicts(t *testing.T) {
 	t.Parallel()
+	const user, project, local, managed, account = "../home/.claude/settings.json", ".claude/settings.json", ".claude/settings.local.json", "../home/managed.json", "../home/.claude.json"
 	tests := []struct{ name, file, text, want string }{
-		{"user_other_value", "../home/.claude/settings.json", `{"env":{"ANTHROPIC_BASE_URL":"https://SECRET"}}`,
-			"env.ANTHROPIC_BASE_URL"},
-		{"project_token", ".claude/settings.json", `{"env":{"ANTHROPIC_AUTH_TOKEN":"OTHER-SECRET"}}`,
-			"env.ANTHROPIC_AUTH_TOKEN"},
-		{"local_key", ".claude/settings.local.json", `{"env":{"ANTHROPIC_API_KEY":"SECRET"}}`, "env.ANTHROPIC_API_KEY"},
-		{"provider_key", ".claude/settings.json", `{"env":{"TIMEOUT_MS":1}}`, "env.TIMEOUT_MS"},
-		{"same_value", ".claude/settings.json",
-			`{"env":{"ANTHROPIC_BASE_URL":"https://kimi.example","TIMEOUT_MS":600000000,"OTHER":"x"}}`, ""},
-		{"user_helper", "../home/.claude/settings.json", `{"apiKeyHelper":"echo SECRET"}`, "apiKeyHelper"},
-		{"project_helper", ".claude/settings.json", `{"apiKeyHelper":"echo SECRET"}`, "apiKeyHelper"},
-		{"local_helper", ".claude/settings.local.json", `{"apiKeyHelper":"echo SECRET"}`, "apiKeyHelper"},
-		{"no_helper", ".claude/settings.json", `{"apiKeyHelper":""}`, ""},
-		{"user_headers", "../home/.claude/settings.json", `{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X: SECRET"}}`,
-			"env.ANTHROPIC_CUSTOM_HEADERS"},
-		{"local_model", ".claude/settings.local.json", `{"env":{"ANTHROPIC_SMALL_FAST_MODEL":"m"}}`,
-			"env.ANTHROPIC_SMALL_FAST_MODEL"},
-		{"project_vertex", ".claude/settings.json", `{"env":{"CLAUDE_CODE_USE_VERTEX":"1"}}`, "env.CLAUDE_CODE_USE_VERTEX"},
-		{"user_bedrock", "../home/.claude/settings.json", `{"env":{"CLAUDE_CODE_USE_BEDROCK":"1"}}`,
-			"env.CLAUDE_CODE_USE_BEDROCK"},
-		{"with_mark", ".claude/settings.json", "\ufeff{\"env\":{\"ANTHROPIC_API_KEY\":\"SECRET\"}}", "env.ANTHROPIC_API_KEY"},
-		{"administrators_helper", "../home/managed.json", `{"apiKeyHelper":"echo SECRET"}`, "apiKeyHelper"},
-		{"account_headers", "../home/.claude.json", `{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X: SECRET"}}`, "env.ANTHROPIC_CUSTOM_HEADERS"},
-		{"console_login", "../home/.claude.json", `{"primaryApiKey":"SECRET"}`, "primaryApiKey"},
+		{"user_other_value", user, `{"env":{"ANTHROPIC_BASE_URL":"https://SECRET"}}`, "env.ANTHROPIC_BASE_URL"},
+		{"project_token", project, `{"env":{"ANTHROPIC_AUTH_TOKEN":"OTHER-SECRET"}}`, "env.ANTHROPIC_AUTH_TOKEN"},
+		{"local_key", local, `{"env":{"ANTHROPIC_API_KEY":"SECRET"}}`, "env.ANTHROPIC_API_KEY"},
+		{"provider_key", project, `{"env":{"TIMEOUT_MS":1}}`, "env.TIMEOUT_MS"},
+		{"same_value", project, `{"env":{"ANTHROPIC_BASE_URL":"https://kimi.example","TIMEOUT_MS":600000000,"OTHER":"x"}}`, ""},
+		{"user_helper", user, `{"apiKeyHelper":"echo SECRET"}`, "apiKeyHelper"},
+		{"local_helper", local, `{"apiKeyHelper":"echo SECRET"}`, "apiKeyHelper"},
+		{"no_helper", project, `{"apiKeyHelper":""}`, ""},
+		{"user_vertex", user, `{"env":{"CLAUDE_CODE_USE_VERTEX":"1"}}`, "env.CLAUDE_CODE_USE_VERTEX"},
+		{"with_mark", project, "\ufeff{\"env\":{\"ANTHROPIC_API_KEY\":\"SECRET\"}}", "env.ANTHROPIC_API_KEY"},
+		{"administrators_helper", managed, `{"apiKeyHelper":"echo SECRET"}`, "apiKeyHelper"},
+		{"account_headers", account, `{"env":{"ANTHROPIC_CUSTOM_HEADERS":"X: SECRET"}}`, "env.ANTHROPIC_CUSTOM_HEADERS"},
+		{"console_login", account, `{"primaryApiKey":"SECRET"}`, "primaryApiKey"},
 		{"console_login_of_older_file", "../home/.claude/.config.json", `{"primaryApiKey":"SECRET"}`, "primaryApiKey"},
-		{"broken_account", "../home/.claude.json", `{"primaryApiKey":"SECRET",}`, "line 1, column 27"},
-		{"blank_file", ".claude/settings.json", "\ufeff \n", ""},
-		{"broken_file", ".claude/settings.json", `{"env":`, "line 1, column 8"},
-		{"broken_local_file", ".claude/settings.local.json", `{"a":1,}`, "line 1, column 8"},
-		{"unreadable", "../home/.claude/settings.json", "a directory", "read "},
-		{"unreadable_local", ".claude/settings.local.json", "a directory", "read "},
-		{"null", ".claude/settings.json", "null", "line 1, column 1"},
-		{"no_object", ".claude/settings.json", `["SECRET"]`, "line 1, column 1"},
+		{"broken_account", account, `{"primaryApiKey":"SECRET",}`, "line 1, column 27"},
+		{"blank_file", project, "\ufeff \n", ""},
+		{"broken_file", local, `{"env":`, "line 1, column 8"},
+		{"unreadable", user, "a directory", "read "},
+		{"null", project, "null", "line 1, column 1"},
+		{"no_object", project, `["SECRET"]`, "line 1, column 1"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -186,7 +175,6 @@ func TestAttribution(t *testing.T) {
 		want                                    []string
 	}{
 		"login":                {},
-		"login_in_print_mode":  {args: []string{"-p"}},
 		"login_user_set_it":    {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0", want: []string{"0"}},
 		"token":                {env: "ANTHROPIC_AUTH_TOKEN=t", want: []string{"0"}},
 		"token_keep_cache_off": {env: "ANTHROPIC_AUTH_TOKEN=t", config: `,"supervisor":{"keep_cache":false}`},
@@ -195,8 +183,6 @@ func TestAttribution(t *testing.T) {
 		"token_taken_away":     {env: "ANTHROPIC_AUTH_TOKEN=t", settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":""}}`},
 		"token_in_ccc_json":    {config: `,"settings":{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, want: []string{"0"}},
 		"token_in_argument":    {args: []string{"--settings", `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`}, want: []string{"0"}},
-		"token_of_account":     {account: `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, settings: `{"model":"m"}`, want: []string{"0"}},
-		"argument_over_files":  {settings: `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, args: []string{"--settings", `{"env":{"ANTHROPIC_AUTH_TOKEN":""}}`}},
 		"bedrock":              {env: "CLAUDE_CODE_USE_BEDROCK=1", want: []string{"0"}},
 		"vertex":               {env: "CLAUDE_CODE_USE_VERTEX=on", want: []string{"0"}},
 		"foundry":              {env: "CLAUDE_CODE_USE_FOUNDRY=Yes", want: []string{"0"}},
@@ -228,25 +214,20 @@ func TestAttribution(t *testing.T) {
 	}
 }
 
+// What ccc.json has under settings is filled in where settings.json lacks it; what the user has there wins, of whatever
+// type it is.
 func TestProviderSettingsFilled(t *testing.T) {
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"settings":{"permissions":{"defaultMode":"acceptEdits","allow":["Read"]},"model":"m","n":600000000,"env":{"A":"<&>"}}}`)
-	box.setSettings("{\n  \"model\" : \"mine\",\n  \"permissions\": {\n    \"allow\": []\n  }\n}\n")
-	want := "{\n  \"model\" : \"mine\",\n  \"permissions\": {\n    \"allow\": [],\n    \"defaultMode\": \"acceptEdits\"\n  },\n  \"n\": 600000000,\n  \"env\": {\n    \"A\": \"<&>\"\n  }\n}\n"
-	for range 2 {
-		if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 {
-			t.Errorf("got %+v", got)
-		}
-		if text := box.read(".claude/settings.json"); text != want {
-			t.Errorf("settings.json is\n%s\nwant\n%s", text, want)
-		}
-	}
-	// What the user has there wins, of whatever type it is.
-	for _, mine := range []string{`{"permissions": "none", "model": null, "n": [], "env": 1}`,
+	const before, filled = `{"model" : "mine","permissions":{"allow":[]}}`, `{"model":"mine","permissions":{"allow":[],"defaultMode":"acceptEdits"},"n":600000000,"env":{"A":"<&>"}}`
+	for _, mine := range []string{before, `{"permissions": "none", "model": null, "n": [], "env": 1}`,
 		`{"permissions": {"allow": {}, "defaultMode": []}, "model": {}, "n": {}, "env": {"A": {}}}`} {
 		box.setSettings(mine)
-		if got := box.run(10*time.Second, "", "ccc", "-p", "hi"); got.code != 0 || box.settings() != mine {
-			t.Errorf("got %+v, settings.json is %s", got, box.settings())
+		for range 2 {
+			got := box.run(10*time.Second, "", "ccc", "-p", "hi")
+			if text := box.settings(); got.code != 0 || mine == before && minified(text) != filled || mine != before && text != mine {
+				t.Errorf("got %+v, settings.json is %s", got, text)
+			}
 		}
 	}
 }
@@ -274,15 +255,12 @@ func TestProviderOfReviewer(t *testing.T) {
 	// The session may be older than what is in the settings files now.
 	box.reviews(allows(""))
 	box.write("../work/.claude/settings.json", 0o600, `{"apiKeyHelper":"echo SECRET"}`)
-	got := box.run(10*time.Second, `{"session_id":"`+testSession+`","hook_event_name":"Stop"}`, "ccc", "supervisor-hook")
-	if !strings.Contains(got.stderr, "no review: "+filepath.Join(box.work, ".claude/settings.json")+": apiKeyHelper") || box.read("../fake/reviewer-2/env") != "" {
-		t.Errorf("got %+v", got)
-	}
-	// They are the project's, wherever the agent's current directory is.
-	box.inSession()
-	got = box.run(10*time.Second, `{"session_id":"`+testSession+`","hook_event_name":"Stop"}`, "sh", "-c", "cd sub && exec ccc supervisor-hook")
-	if !strings.Contains(got.stderr, "no review: "+filepath.Join(box.work, ".claude/settings.json")+": apiKeyHelper") || box.read("../fake/reviewer-2/env") != "" {
-		t.Errorf("in a subdirectory: got %+v", got)
+	for _, dir := range []string{".", "sub"} { // they are the project's, wherever the agent's current directory is
+		got := box.run(10*time.Second, `{"session_id":"`+testSession+`","hook_event_name":"Stop"}`, "sh", "-c", "cd "+dir+" && exec ccc supervisor-hook")
+		if !strings.Contains(got.stderr, "no review: "+filepath.Join(box.work, ".claude/settings.json")+": apiKeyHelper") || box.read("../fake/reviewer-2/env") != "" {
+			t.Errorf("in %s: got %+v", dir, got)
+		}
+		box.inSession()
 	}
 	if strings.Contains(env, "TOKEN-A") || !strings.Contains(box.read("../fake/agent-1/env"), "ANTHROPIC_AUTH_TOKEN=TOKEN-A") {
 		t.Error("the session's token reached the reviewer, or not the agent")
@@ -369,14 +347,10 @@ func TestProviderOwnThings(t *testing.T) {
 		{name: "key_beside_a_console_login", provider: withKey, file: ".claude.json", content: `{"primaryApiKey":"mine"}`},
 		{name: "token_beside_a_console_login", provider: withToken, file: ".claude.json", content: `{"primaryApiKey":"mine"}`, names: "primaryApiKey"},
 		{name: "key_printed", provider: withKey, login: true, args: []string{"-p"}},
-		{name: "key_printed_long", provider: withKey, login: true, args: []string{"--print"}},
 		{name: "key_without_login", provider: withKey},
-		{name: "key_and_token_beside_a_login", login: true,
-			provider: `{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_API_KEY":"k","ANTHROPIC_AUTH_TOKEN":"t"}}`},
 		{name: "key_allowed_beside_a_login", provider: withKey, login: true, file: ".claude.json",
 			content: `{"customApiKeyResponses":{"approved":["-provider-0123456789"]}}`},
 		{name: "model_beside_a_login", provider: withModel, login: true},
-		{name: "model_beside_a_console_login", provider: withModel, file: ".claude.json", content: `{"primaryApiKey":"mine"}`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

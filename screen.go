@@ -135,6 +135,13 @@ func (f failure) Unwrap() error { return f.err }
 
 func withHint(err error, hint string) error { return failure{code: 1, err: err, hint: hint} }
 
+// failureOf returns the failure that err is or wraps, or one of it.
+func failureOf(err error) failure {
+	f := failure{code: 1, err: err}
+	errors.As(err, &f)
+	return f
+}
+
 // keyHint and editHint are hints: what to do with a key of the file at path, and that the file is for its owner to mend.
 func keyHint(path, key, to string) string { return fmt.Sprintf("in %s: %s: %s", path, key, to) }
 
@@ -152,8 +159,7 @@ func reportError(stderr io.Writer, err error) int {
 	if err == nil {
 		return 0
 	}
-	f := failure{code: 1, err: err}
-	errors.As(err, &f)
+	f := failureOf(err)
 	if f.err != nil {
 		fmt.Fprintln(stderr, "ccc:", printable(err.Error()))
 	}

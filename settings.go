@@ -7,13 +7,12 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -22,27 +21,9 @@ import (
 // keeps them false.
 var mutingKeys = []string{"disableAllHooks", "allowManagedHooksOnly"}
 
-// statusLineKey is where Claude Code is told what to show in its status line. Without refreshInterval that stays as it is
-// while a Stop hook runs (2.1.330).
-const (
-	statusLineKey = "statusLine"
-	statusLine    = `{"type": "command", "command": "ccc statusline", "refreshInterval": 5}`
-)
-
-var statusLineCall = regexp.MustCompile(`\bccc[^\s/]*["']?\s+["']?statusline\b`)
-
-// ownStatusLine tells whether raw, a value of statusLineKey, calls ccc, and how often, in seconds; 0 for no refreshInterval.
-func ownStatusLine(raw []byte) (own bool, refresh float64) {
-	var line struct {
-		Command         string
-		RefreshInterval float64
-	}
-	_ = json.Unmarshal(raw, &line) // of another type it says nothing
-	return statusLineCall.MatchString(line.Command), line.RefreshInterval
-}
-
-// A hookGroup is an item of an event's array in settings.json, and a hookEntry one of its hooks.
-type hookGroup struct {
+// A wantedHook is a matcher group that Supervisor Mode keeps under an event of settings.json, with one entry.
+type wantedHook struct {
+	event   string
 	Matcher string      `json:"matcher,omitempty"` // none matches everything
 	Hooks   []hookEntry `json:"hooks"`
 }
@@ -54,18 +35,13 @@ type hookEntry struct {
 	Message string `json:"statusMessage,omitempty"` // what the spinner says
 }
 
-// A wantedHook is one entry that Supervisor Mode keeps in settings.json.
-type wantedHook struct {
-	event, matcher string
-	entry          hookEntry
-}
-
-// wantedHooks returns the entries with that command for reviews of that many seconds. A reviewing hook gets a minute
-// more, and never less than 600 seconds; recording a prompt takes milliseconds. Claude Code puts dots of its own behind
-// a message.
+// wantedHooks returns the groups whose entries have that command, for reviews of that many seconds. A reviewing hook gets a
+// minute more, and never less than 600 seconds; recording a prompt takes milliseconds. Claude Code puts dots of its own
+// behind a message.
 func wantedHooks(command string, reviewSeconds int) []wantedHook {
-	review := hookEntry{"command", command, max(600, reviewSeconds+60), say(reviewing)}
-	return []wantedHook{{eventStop, "", review}, {eventPreToolUse, askUserQuestion, review}, {eventPrompt, "", hookEntry{"command", command, 10, ""}}}
+	review := []hookEntry{{"command", command, max(600, reviewSeconds+60), say(reviewing)}}
+	return []wantedHook{{eventStop, "", review}, {eventPreToolUse, askUserQuestion, review},
+		{eventPrompt, "", []hookEntry{{"command", command, 10, ""}}}}
 }
 
 // hookCommand is the shell command line that calls self as a hook.
@@ -105,128 +81,124 @@ func reaches(matcher, tool string) bool {
 	return tool == "" || matcher == "" || matcher == "*" || slices.Contains(strings.Split(matcher, "|"), tool)
 }
 
-// A settingsPlan is what settings.json is to hold: ccc's hooks for the program self, if one is given, nothing that
-// mutes them, and what it lacks of defaults, the settings of ccc.json (a JSON object, or nil).
-type settingsPlan struct {
-	self          string
-	reviewSeconds int // what a review may take
-	defaults      []byte
-}
-
-// install makes settings.json hold what is planned, and in know of it. A file that needs no change is not written;
-// without in none is, and the error is the one that install would refuse it with.
-func (p settingsPlan) install(d dirs, in *installation) error {
-	path, known := d.settingsFile(), cmp.Or(in, new(installation))
-	text, err := readUserFile(path)
+// installSettings makes settings.json hold what it lacks of the settings of ccc.json and, if self is given, the hooks that
+// call it and nothing that mutes them. A file that needs no change is not written.
+func installSettings(d dirs, c *config, self string, in *installation) error {
+	e, err := readSettings(d)
 	if err != nil {
 		return err
 	}
-	edited, edits, err := p.apply(text, known.Edits)
-	if err != nil {
-		return withHint(fmt.Errorf("%s: %w", path, err), "ccc left the file as it was; correct it and start again")
-	}
-	if in == nil || bytes.Equal(edited, text) {
+	e.edits = slices.Clone(in.Edits)
+	if e.install(c, self); !e.isChanged() {
 		return nil
 	}
 	// The record is written before the file: if ccc dies in between, uninstall skips the edits that did not happen.
-	in.Edits = edits
+	in.Edits = e.edits
 	if err := in.write(d); err != nil {
 		return err
 	}
-	return replaceFile(path, edited, true)
-}
-
-// apply returns text, a settings.json (nil for a missing file), with what is planned in it, and edits with those that
-// this took, but for ccc's own entries. It refuses a text that is not JSON or whose shape leaves no safe place.
-func (p settingsPlan) apply(text []byte, edits []settingsEdit) ([]byte, []settingsEdit, error) {
-	e, err := editSettings(text)
-	if err != nil {
-		return nil, nil, err
-	}
-	e.edits = slices.Clone(edits)
-	if text == nil {
-		e.note(settingsEdit{Path: []string{}})
-	}
-	if wanted, _ := parseJSON(p.defaults); wanted != nil {
-		e.fill(wanted)
-	}
-	if p.self != "" {
-		for _, key := range mutingKeys {
-			if v := e.root.at(key); v == nil || v.kind != 'f' {
-				e.set("false", key)
-			}
-		}
-		for _, wanted := range wantedHooks(hookCommand(p.self), p.reviewSeconds) {
-			e.addHook(wanted, p.self)
-		}
-	}
-	if edited := e.root.in(e.text); !bytes.Equal(edited, e.text) {
-		return edited, e.edits, nil
-	}
-	return text, edits, nil
+	return replaceFile(d.settingsFile(), e.text, true)
 }
 
 // A settingsEditor is a settings.json that is being edited.
 type settingsEditor struct {
-	text  []byte     // before
-	root  *jsonValue // now
-	edits []settingsEdit
+	isNew        bool // there was no file
+	before, text []byte
+	root         *jsonValue // of text
+	edits        []settingsEdit
 }
 
-// editSettings takes a settings.json whose shape can be edited. A blank one counts as {}, as it does for Claude Code.
-func editSettings(text []byte) (e *settingsEditor, err error) {
-	e = &settingsEditor{text: text}
-	if isBlank(text) {
-		e.text = slices.Concat(bytes.TrimSpace(text), []byte("{}\n")) // behind a byte order mark, if there is one
-	}
-	if e.root, err = parseJSON(e.text); err != nil {
+// readSettings reads settings.json.
+func readSettings(d dirs) (*settingsEditor, error) {
+	path := d.settingsFile()
+	text, err := readUserFile(path)
+	if err != nil {
 		return nil, err
 	}
-	errs := []error{expectKind(e.text, e.root, '{', "the file"), expectKind(e.text, e.root.at("hooks"), '{', "hooks")}
+	e, err := editSettings(text)
+	if err != nil {
+		return nil, withHint(fmt.Errorf("%s: %w", path, err), editHint(path))
+	}
+	return e, nil
+}
+
+// editSettings takes the text of a settings.json, nil for a missing one. A blank one counts as {}, as it does for Claude
+// Code. What is not JSON, or of a shape that leaves no safe place for hooks, is refused.
+func editSettings(text []byte) (*settingsEditor, error) {
+	e := &settingsEditor{isNew: text == nil}
+	if isBlank(text) {
+		text = slices.Concat(bytes.TrimSpace(text), []byte("{}\n")) // behind a byte order mark, if there is one
+	}
+	root, err := parseJSON(text)
+	if err != nil {
+		return nil, err
+	}
+	e.before, e.text, e.root = text, text, root
+	errs := []error{expectKind(text, root, '{', "the file"), expectKind(text, root.at("hooks"), '{', "hooks")}
 	for _, wanted := range wantedHooks("", 0) {
-		errs = append(errs, expectKind(e.text, e.root.at("hooks", wanted.event), '[', "hooks."+wanted.event))
+		errs = append(errs, expectKind(text, root.at("hooks", wanted.event), '[', "hooks."+wanted.event))
 	}
 	return e, cmp.Or(errs...)
 }
 
-// known returns the index of the edit of a path, -1 for none.
-func (e *settingsEditor) known(path []string) int {
-	return slices.IndexFunc(e.edits, func(edit settingsEdit) bool { return slices.Equal(edit.Path, path) })
+// install does in e what installSettings does in the file, and notes all edits but those of ccc's own entries.
+func (e *settingsEditor) install(c *config, self string) {
+	if e.isNew {
+		e.note(settingsEdit{Path: []string{}})
+	}
+	if wanted, _ := parseJSON(c.Settings); wanted != nil {
+		e.fill(wanted)
+	}
+	if self == "" {
+		return
+	}
+	for _, key := range mutingKeys {
+		if v := e.root.at(key); v == nil || v.raw != "false" {
+			e.set("false", key)
+		}
+	}
+	for _, wanted := range wantedHooks(hookCommand(self), c.Supervisor.TimeoutSeconds) {
+		e.addHook(wanted, self)
+	}
 }
 
-// forget removes the edit of a path.
-func (e *settingsEditor) forget(path []string) {
-	if i := e.known(path); i >= 0 {
-		e.edits = slices.Delete(e.edits, i, i+1)
+func (e *settingsEditor) isChanged() bool { return !bytes.Equal(e.text, e.before) }
+
+func (e *settingsEditor) replace(text []byte) {
+	e.text = text
+	e.root, _ = parseJSON(text)
+}
+
+// known returns the edit of a path, nil for none.
+func (e *settingsEditor) known(path []string) *settingsEdit {
+	for i := range e.edits {
+		if slices.Equal(e.edits[i].Path, path) {
+			return &e.edits[i]
+		}
 	}
+	return nil
 }
 
 // note records an edit, in the place of an older one of its path.
 func (e *settingsEditor) note(edit settingsEdit) {
-	e.forget(edit.Path)
-	e.edits = append(e.edits, edit)
-}
-
-// noteEmpty records that v, a container under path, was there and empty, so that uninstall leaves it.
-func (e *settingsEditor) noteEmpty(v *jsonValue, path []string) {
-	if len(v.members) == 0 && e.known(path) < 0 {
-		e.note(settingsEdit{Path: path, Before: &v.raw})
+	if known := e.known(edit.Path); known != nil {
+		*known = edit
+	} else {
+		e.edits = append(e.edits, edit)
 	}
 }
 
-// put puts value under path, whose parents are objects, or missing and made.
+// put puts value under path, and notes which containers on the way there are empty, so that uninstall leaves them.
 func (e *settingsEditor) put(value string, path ...string) {
-	parent, depth := e.root, 0
-	for below := e.root.at(path[0]); below != nil && depth < len(path)-1; below = parent.at(path[depth]) {
-		parent, depth = below, depth+1
-		e.noteEmpty(parent, path[:depth])
+	for depth := 1; depth < len(path); depth++ {
+		switch v, known := e.root.at(path[:depth]...), e.known(path[:depth]); {
+		case v == nil && known != nil:
+			known.Before = nil // somebody has removed it, and now it is ccc's
+		case v != nil && len(v.members) == 0 && known == nil:
+			e.note(settingsEdit{Path: path[:depth], Before: &v.raw})
+		}
 	}
-	for i := len(path) - 1; i > depth; i-- {
-		value = fmt.Sprintf("{%s:%s}", encodeJSON(path[i]), value)
-		e.forget(path[:i])
-	}
-	e.forget(path)
-	parent.set(path[depth], value)
+	e.replace(setJSON(e.text, value, path...))
 }
 
 // set is put for a value that is taken back by uninstall. What stood there is noted; if that was ccc's, what was there
@@ -234,14 +206,23 @@ func (e *settingsEditor) put(value string, path ...string) {
 func (e *settingsEditor) set(value string, path ...string) {
 	edit := settingsEdit{Path: path, Wrote: sumJSON(value)}
 	if old := e.root.at(path...); old != nil {
-		raw := old.String()
-		edit.Before = &raw
-		if i := e.known(path); i >= 0 && e.edits[i].Wrote == sumJSON(raw) {
-			edit.Before = e.edits[i].Before
+		edit.Before = &old.raw
+		if known := e.known(path); known != nil && known.Wrote == sumJSON(old.raw) {
+			edit.Before = known.Before
 		}
 	}
 	e.put(value, path...)
 	e.note(edit)
+}
+
+// take removes what is under path, and then what is empty and was not so before ccc came.
+func (e *settingsEditor) take(path ...string) {
+	for keep := false; !keep; {
+		e.replace(dropJSON(e.text, path...))
+		path = path[:len(path)-1]
+		edit := e.known(path)
+		keep = len(path) == 0 || len(e.root.at(path...).members) > 0 || edit != nil && edit.Wrote == "" && edit.Before != nil
+	}
 }
 
 // fill adds the members of wanted, an object, that the object under path lacks. Objects are merged; what is there
@@ -251,10 +232,10 @@ func (e *settingsEditor) fill(wanted *jsonValue, path ...string) {
 		at := append(slices.Clone(path), m.key)
 		there := e.root.at(at...)
 		switch {
-		case m.value.kind == '{' && len(m.value.members) > 0 && (there == nil || there.kind == '{'):
+		case m.value.is('{') && len(m.value.members) > 0 && (there == nil || there.is('{')):
 			e.fill(m.value, at...)
 		case there == nil:
-			e.set(m.value.String(), at...)
+			e.set(m.value.raw, at...)
 		}
 	}
 }
@@ -263,215 +244,222 @@ func (e *settingsEditor) fill(wanted *jsonValue, path ...string) {
 func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 	found := false
 	for _, own := range e.ownEntries(wanted.event, self) {
-		found = found || reaches(own.matcher, wanted.matcher)
-		entry := wanted.entry
+		found = found || reaches(own.matcher, wanted.Matcher)
+		entry := wanted.Hooks[0]
 		if own.stays {
-			entry.Command = own.command
+			entry.Command = own.value.at("command").str()
 		}
-		if text := string(encodeJSON(entry)); !sameJSON(text, own.entry.String()) { // a member more, such as async, may change all
-			own.hooks.replace(own.index, text)
+		if text := string(encodeJSON(entry)); !sameJSON(text, own.value.raw) { // a member more, such as async, may change all
+			e.replace(setJSON(e.text, text, own.path...))
 		}
 	}
-	group := string(encodeJSON(hookGroup{wanted.matcher, []hookEntry{wanted.entry}}))
-	path := []string{"hooks", wanted.event}
+	group, path := string(encodeJSON(wanted)), []string{"hooks", wanted.event}
 	switch groups := e.root.at(path...); {
 	case found:
 	case groups == nil:
 		e.put("["+group+"]", path...)
 	default:
-		e.noteEmpty(groups, path)
-		groups.add("", group)
+		e.put(group, append(path, strconv.Itoa(len(groups.members)))...)
 	}
 }
 
-// An ownEntry is an entry of ccc's: the item at index of hooks, the array of the matcher group at groupIndex of an
-// event's array.
+// An ownEntry is a hook entry of ccc's.
 type ownEntry struct {
-	command, program  string
-	stays             bool // as ownProgram has it
-	matcher           string
-	groupIndex, index int
-	hooks, entry      *jsonValue
+	path    []string // hooks, event, index of the group, hooks, index
+	value   *jsonValue
+	matcher string // of its group
+	program string
+	stays   bool // as ownProgram has it
 }
 
 // ownEntries finds ccc's hook entries among the matcher groups of event.
 func (e *settingsEditor) ownEntries(event, self string) (entries []ownEntry) {
-	for g, group := range e.root.at("hooks", event).items() {
-		hooks := group.value.at("hooks")
-		for i, item := range hooks.items() {
-			command := item.value.at("command").str()
-			if program, stays := ownProgram(command, self); program != "" {
-				entries = append(entries, ownEntry{command, program, stays, group.value.at("matcher").str(), g, i, hooks, item.value})
+	for _, group := range e.root.at("hooks", event).items() {
+		for _, item := range group.value.at("hooks").items() {
+			program, stays := ownProgram(item.value.at("command").str(), self)
+			if path := []string{"hooks", event, group.key, "hooks", item.key}; program != "" {
+				entries = append(entries, ownEntry{path, item.value, group.value.at("matcher").str(), program, stays})
 			}
 		}
 	}
 	return entries
 }
 
-// installedHooks returns the programs that ccc's entries in text, a settings.json, call, and the events for which
-// none of the wanted entries is there.
-func installedHooks(text []byte, self string) (programs, missing []string, err error) {
-	e, err := editSettings(text)
+// installedHooks are ccc's entries in a settings.json: the programs that they call, the least timeout that they have for an
+// event, and the events for which none of the wanted ones is there.
+type installedHooks struct {
+	programs, missing []string
+	timeouts          map[string]time.Duration
+}
+
+// findHooks finds ccc's entries in settings.json.
+func findHooks(d dirs) (found installedHooks, err error) {
+	e, err := readSettings(d)
 	if err != nil {
-		return nil, nil, err
+		return found, err
 	}
+	found.timeouts = map[string]time.Duration{}
 	for _, wanted := range wantedHooks("", 0) {
-		found := false
-		for _, own := range e.ownEntries(wanted.event, self) {
-			found = found || reaches(own.matcher, wanted.matcher)
-			programs = append(programs, own.program)
-		}
-		if !found {
-			missing = append(missing, wanted.event)
-		}
-	}
-	return programs, missing, nil
-}
-
-// installedTimeout is the least timeout of ccc's entries for event in text, a settings.json; 0 where none is to be
-// found.
-func installedTimeout(text []byte, self, event string) (least time.Duration) {
-	e, err := editSettings(text)
-	if err != nil {
-		return 0
-	}
-	for _, own := range e.ownEntries(event, self) {
-		var seconds float64
-		if v := own.entry.at("timeout"); v != nil {
-			_ = json.Unmarshal([]byte(v.String()), &seconds) // what is no number is no limit
-		}
-		if timeout := time.Duration(min(seconds, 1e6) * float64(time.Second)); timeout > 0 { // nor is more
-			least = min(cmp.Or(least, timeout), timeout)
-		}
-	}
-	return least
-}
-
-const nothingThere = "holds nothing of ccc's"
-
-// removeSettings takes ccc's edits out of settings.json and returns what became of the file, for people.
-func removeSettings(d dirs, in *installation) (done string, err error) {
-	path := d.settingsFile()
-	text, err := readUserFile(path)
-	if err != nil {
-		return "", err
-	}
-	edited, err := withoutSettings(text, in.Edits, d.hookPath())
-	switch {
-	case err != nil:
-		return "", withHint(fmt.Errorf("%s: %w", path, err), "ccc left the file as it was; correct it and try again")
-	case bytes.Equal(edited, text):
-		return nothingThere, nil
-	case edited == nil:
-		target, err := followLinks(path)
-		if err != nil {
-			return "", err
-		}
-		return "removed: ccc made it, and nothing else is in it", os.Remove(target)
-	}
-	return "ccc's part taken out", replaceFile(path, edited, true)
-}
-
-// withoutSettings takes ccc's entries out of text and puts back what edits know to have been in the places that ccc
-// set, unless somebody has put another thing there since. What is empty then goes, unless it was there before. nil
-// means that there was no file.
-func withoutSettings(text []byte, edits []settingsEdit, self string) ([]byte, error) {
-	if isBlank(text) {
-		return text, nil
-	}
-	e, err := editSettings(text)
-	if err != nil {
-		return nil, err
-	}
-	e.edits = slices.Clone(edits)
-	for _, wanted := range wantedHooks("", 0) {
-		own := e.ownEntries(wanted.event, self)
-		for _, entry := range slices.Backward(own) {
-			if entry.hooks.remove(entry.index); len(entry.hooks.members) == 0 {
-				e.root.at("hooks", wanted.event).remove(entry.groupIndex)
+		isThere := false
+		for _, own := range e.ownEntries(wanted.event, d.hookPath()) {
+			isThere = isThere || reaches(own.matcher, wanted.Matcher)
+			found.programs = append(found.programs, own.program)
+			var entry struct{ Timeout float64 }
+			_ = json.Unmarshal([]byte(own.value.raw), &entry) // what is no number is no limit
+			if timeout := time.Duration(min(entry.Timeout, 1e6) * float64(time.Second)); timeout > 0 {
+				found.timeouts[wanted.event] = min(cmp.Or(found.timeouts[wanted.event], timeout), timeout)
 			}
 		}
-		if len(own) > 0 {
-			e.prune("hooks", wanted.event)
+		if !isThere {
+			found.missing = append(found.missing, wanted.event)
+		}
+	}
+	return found, nil
+}
+
+// restore takes ccc's entries out of e and puts back what its edits know to have been in the places that ccc set, unless
+// somebody has put another thing there since. What is empty then goes, unless it was there before. It tells whether that
+// changed anything.
+func (e *settingsEditor) restore(self string) bool {
+	for _, wanted := range wantedHooks("", 0) {
+		for own := e.ownEntries(wanted.event, self); len(own) > 0; own = e.ownEntries(wanted.event, self) {
+			path := own[0].path
+			if len(e.root.at(path[:4]...).members) == 1 {
+				path = path[:3] // the group was there for this entry
+			}
+			e.take(path...)
 		}
 	}
 	for _, edit := range slices.Backward(e.edits) {
-		v, last := e.root.at(edit.Path...), len(edit.Path)-1
-		if edit.Wrote == "" || v == nil || edit.Wrote != sumJSON(v.String()) {
-			continue
+		v := e.root.at(edit.Path...)
+		switch {
+		case edit.Wrote == "" || v == nil || edit.Wrote != sumJSON(v.raw):
+		case edit.Before != nil && json.Valid([]byte(*edit.Before)):
+			e.replace(setJSON(e.text, *edit.Before, edit.Path...))
+		default:
+			e.take(edit.Path...)
 		}
-		parent := e.root.at(edit.Path[:last]...)
-		if edit.Before != nil && json.Valid([]byte(*edit.Before)) {
-			parent.set(edit.Path[last], *edit.Before)
-			continue
-		}
-		parent.drop(edit.Path[last])
-		e.prune(edit.Path[:last]...)
 	}
-	if e.known([]string{}) >= 0 && len(e.root.members) == 0 {
-		return nil, nil
-	}
-	return e.root.in(e.text), nil
+	return e.isChanged()
 }
 
-// prune removes the container under path if it is empty and was not so before ccc came, and then what holds it.
-func (e *settingsEditor) prune(path ...string) {
-	for ; len(path) > 0 && len(e.root.at(path...).members) == 0; path = path[:len(path)-1] {
-		if i := e.known(path); i >= 0 && e.edits[i].wasThere() {
-			return
-		}
-		e.root.at(path[:len(path)-1]...).drop(path[len(path)-1])
-	}
+// An installation is the record (.ccc-installed.json) of what ccc has put into Claude Code's directory and its own. No
+// value that could be secret is in it.
+type installation struct {
+	Edits []settingsEdit    `json:"places"` // of settings.json, one for each path, the latest last
+	Files map[string]string `json:"files"`  // by path: the checksum of what ccc wrote there
 }
 
-// uninstall is ccc uninstall [--purge]. It says what became of each file. State is the user's history: only --purge
-// removes it.
-func uninstall(c *call, d dirs) error {
-	remove := func(in *installation) error { return removeInstallation(d, in) }
-	if _, err := os.Stat(d.claude); errors.Is(err, fs.ErrNotExist) {
-		// Without Claude Code's directory there is nothing to lock, and the rest is soon done.
-		if err := remove(&installation{}); err != nil {
-			return err
-		}
-	} else if err := withUserFiles(d, remove); err != nil {
+// A settingsEdit is one place of settings.json: a value that ccc set, or a container that was empty before.
+type settingsEdit struct {
+	Path   []string `json:"path"`            // the keys that lead to it; none: the whole file, which ccc made
+	Before *string  `json:"raw"`             // what was there, null for nothing
+	Wrote  string   `json:"wrote,omitempty"` // the checksum of the value that ccc set; "" for a container
+}
+
+// withUserFiles calls use with the record of the launches so far, under the lock on the user's files. It makes Claude
+// Code's directory, and removes what a killed launch has left beside the files.
+func withUserFiles(d dirs, use func(in *installation) error) error {
+	if err := os.MkdirAll(d.claude, 0o700); err != nil {
 		return err
 	}
-	_, statErr := os.Stat(d.state)
-	switch {
-	case statErr != nil:
-	case c.has("--purge"):
-		removed, others, err := stateDir(d.state).purge()
-		if removed+others > 0 || err == nil {
-			fmt.Printf("%s: %d files of ccc's removed, %d of others kept\n", d.state, removed, others)
-		}
-		return err
-	default:
-		fmt.Printf("%s: kept; to remove it too: ccc uninstall --purge\n", d.state)
-	}
-	return nil
-}
-
-// removeInstallation takes out what launches put there, and last the record of it and the lock.
-func removeInstallation(d dirs, in *installation) error {
-	done, err := removeSettings(d, in)
+	unlock, err := lockFile(d.lockFile())
 	if err != nil {
-		return fmt.Errorf("removing the hooks: %w", err)
+		return err
 	}
-	fmt.Printf("%s: %s\n", d.settingsFile(), done)
-	for _, path := range d.settingsFiles() {
-		text, _ := readUserFile(path)
-		var settings struct{ StatusLine json.RawMessage }
-		_ = json.Unmarshal(unmarked(text), &settings)
-		if own, _ := ownStatusLine(settings.StatusLine); own {
-			fmt.Printf("%s: its statusLine still calls ccc: take it out\n", path)
-		}
+	defer unlock()
+	sweepTemporary(d.installedFile(), d.settingsFile(), d.promptFile(), d.commandFile(), d.configFile())
+	in, err := readInstallation(d)
+	if err != nil { // without it uninstall would not know what stood there before
+		return err
 	}
-	for _, file := range []keptFile{keptPrompt(d), keptCommand(d)} {
-		if done, err = file.remove(d, in); err != nil {
-			return fmt.Errorf("removing %s: %w", file.path, err)
-		} else if done != "" {
-			fmt.Printf("%s: %s\n", file.path, done)
-		}
-	}
-	return errors.Join(removeFile(d.installedFile()), removeFile(d.lockFile()))
+	return use(in)
 }
+
+// readInstallation returns the record; one that is damaged is as good as none. With an error it is empty.
+func readInstallation(d dirs) (*installation, error) {
+	in := new(installation)
+	text, err := readUserFile(d.installedFile())
+	if json.Unmarshal(text, in) != nil {
+		in = new(installation)
+	}
+	if in.Files == nil {
+		in.Files = map[string]string{}
+	}
+	return in, err
+}
+
+func (in *installation) write(d dirs) error {
+	return replaceFile(d.installedFile(), append(encodeJSON(in), '\n'), true)
+}
+
+// sumJSON is a checksum that is the same for two texts of a value that differ in white space only.
+func sumJSON(value string) string {
+	var compact bytes.Buffer
+	_ = json.Compact(&compact, []byte(value))
+	return checksum(compact.Bytes())
+}
+
+// A keptFile is one that launches create for the user to edit, and bring up to date and into the present language
+// as long as the user has not.
+type keptFile struct {
+	path string
+	text words
+}
+
+// shippedBefore are the checksums of the texts of ccc 1.0.0, SUPERVISOR.md and /supervisor, which recorded them in
+// the state directory, and of the SUPERVISOR.md of 1.1.0 in both languages, where its record is lost.
+var shippedBefore = []string{"ab81fdc77ef2f1b91a5e07f8adfc94ce", "81466e5a8fa0ed81b0b6f058c0c34057",
+	"60c095a1a7515451540379d7d2f2a208", "52fb61c6dd8e3756e1b1085876d1e512"}
+
+// isOurs tells whether content, found at the file's path, is what a ccc wrote.
+func (f keptFile) isOurs(in *installation, content []byte) bool {
+	sum := checksum(content)
+	return string(content) == f.text.zh || string(content) == f.text.en || in.Files[f.path] == sum || slices.Contains(shippedBefore, sum)
+}
+
+// keep writes the file if there is none, or if the one there is ccc's and of another text. One that the user has
+// edited is left alone.
+func (f keptFile) keep(d dirs, in *installation) error {
+	text := []byte(say(f.text))
+	sum := checksum(text)
+	content, err := readUserFile(f.path)
+	if err != nil || content != nil && !f.isOurs(in, content) || bytes.Equal(content, text) && in.Files[f.path] == sum {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return err
+	}
+	if err := replaceFile(f.path, text, true); err != nil {
+		return err
+	}
+	in.Files[f.path] = sum
+	return in.write(d)
+}
+
+// remove removes the file if it is as a ccc wrote it, no link of the user's, and its directory if that is empty then and
+// not one of ccc's. It returns what became of the file, "" when there is none.
+func (f keptFile) remove(d dirs, in *installation) (done string, err error) {
+	content, err := readUserFile(f.path)
+	link, _ := os.Readlink(f.path)
+	switch {
+	case err != nil || content == nil && link == "":
+		return "", err
+	case link != "" || !f.isOurs(in, content):
+		return "kept: it is not as ccc wrote it", nil
+	}
+	if err := os.Remove(f.path); err != nil {
+		return "", err
+	}
+	if dir := filepath.Dir(f.path); dir != d.claude && dir != d.ccc {
+		_ = os.Remove(dir) // refused unless empty
+	}
+	return "removed", nil
+}
+
+// keptPrompt is the built-in prompt, in ccc's directory for the user to edit.
+func keptPrompt(d dirs) keptFile { return keptFile{d.promptFile(), defaultPrompt} }
+
+// keptCommand is the file that makes /supervisor known to Claude Code. ccc's hook answers on, off and the bare
+// word; a task goes through as it is.
+func keptCommand(d dirs) keptFile { return keptFile{d.commandFile(), commandFile} }

@@ -2,137 +2,85 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
 )
 
-const ownHooks = `  "disableAllHooks": false,
-  "allowManagedHooksOnly": false,
-  "hooks": {
-    "Stop": [
-      {
-        "hooks": [
-          {
-            "type": "command",
-            "command": "/bin/ccc supervisor-hook",
-            "timeout": 600,
-            "statusMessage": "[SUPERVISOR] 正在审查工作"
-          }
-        ]
-      }
-    ],
-    "PreToolUse": [
-      {
-        "matcher": "AskUserQuestion",
-        "hooks": [
-          {
-            "type": "command",
-            "command": "/bin/ccc supervisor-hook",
-            "timeout": 600,
-            "statusMessage": "[SUPERVISOR] 正在审查工作"
-          }
-        ]
-      }
-    ],
-    "UserPromptSubmit": [
-      {
-        "hooks": [
-          {
-            "type": "command",
-            "command": "/bin/ccc supervisor-hook",
-            "timeout": 10
-          }
-        ]
-      }
-    ]
-  }
-`
-
+// The entries of /bin/ccc, and a settings.json with them.
 const (
 	stopEntry   = `{"type":"command","command":"/bin/ccc supervisor-hook","timeout":600,"statusMessage":"[SUPERVISOR] 正在审查工作"}`
 	stopGroup   = `{"hooks":[` + stopEntry + `]}`
 	askGroup    = `{"matcher":"AskUserQuestion","hooks":[` + stopEntry + `]}`
 	promptGroup = `{"hooks":[{"type":"command","command":"/bin/ccc supervisor-hook","timeout":10}]}`
 	unmuted     = `"disableAllHooks":false,"allowManagedHooksOnly":false`
-	otherHooks  = `"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]`
-	compact     = `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],` + otherHooks + `}}`
+	complete    = `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`
 )
 
-// withStop is settings.json with these groups, JSON, under Stop and all else in
-// place.
-func withStop(groups ...string) string {
-	return `{` + unmuted + `,"hooks":{"Stop":[` + strings.Join(groups, ",") + `],` + otherHooks + `}}`
-}
-
-// withQuestion is settings.json with these groups under PreToolUse.
-func withQuestion(groups ...string) string {
-	return `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],"PreToolUse":[` + strings.Join(groups, ",") + `],"UserPromptSubmit":[` + promptGroup + `]}}`
+// minified is text, JSON, without white space; what is none stays.
+func minified(text string) string {
+	var out bytes.Buffer
+	if json.Compact(&out, []byte(text)) != nil {
+		return text
+	}
+	return out.String()
 }
 
 func TestSettingsHooks(t *testing.T) {
-	bashGroup := strings.Replace(askGroup, "AskUserQuestion", "Bash", 1)
+	with := func(old, new string) string { return strings.Replace(complete, old, new, 1) }
+	all := func(old, new string) string { return strings.ReplaceAll(complete, old, new) }
 	const (
-		ownKeys      = "{\n  \"z\": 12345678901234567890.50e+3,\n  \"a\" :  \"<&>\\u00e9\\/\""
+		ownKeys      = `{"z": 12345678901234567890.50e+3,  "a" :  "<&>\u00e9\/"`
 		sayDone      = `{"hooks":[{"type":"command","command":"say done"}]}`
 		besideOthers = `{"hooks":[{"command":"a","type":"command"},` + stopEntry + `]}`
 		someoneElses = `{"hooks":[{"type":"command","command":"/bin/ccc status"},{"type":"command","command":"/bin/other supervisor-hook"},` +
 			`{"type":"command","command":"mine","Command":"/bin/ccc supervisor-hook"}]}`
 		oddShapes = `1,{"hooks":{}},{"hooks":[null,{"command":5}]},{"hooks":{"a":{"command":"/old/ccc supervisor-hook"}}}`
 	)
-	tests := []struct{ name, before, after string }{
-		{"missing", "", "{\n" + ownHooks + "}\n"},
-		{"blank", " \n", "{\n" + ownHooks + "}\n"},
-		{"empty", "{}\n", "{\n" + ownHooks + "}\n"},
-		{"complete", "{\n" + ownHooks + "}\n", "{\n" + ownHooks + "}\n"},
-		{"complete_compact", compact, compact},
-		{"other_keys_kept", ownKeys + "\n}\n", ownKeys + ",\n" + ownHooks + "}\n"},
-		{"tabs", "{\n\t\"a\": 1\n}\n", "{\n\t\"a\": 1,\n" + strings.ReplaceAll(ownHooks, "  ", "\t") + "}\n"},
-		{"one_line", `{"a":1}`, `{"a":1,` + strings.TrimPrefix(compact, "{")},
-		{"muted", strings.ReplaceAll(compact, "false", "true"), compact},
-		{"muted_strangely", strings.Replace(strings.Replace(compact, "false", "null", 1), "false", `"no"`, 1), compact},
-		{"question_elsewhere", withQuestion(bashGroup), withQuestion(bashGroup, askGroup)},
-		{"question_among_others", withQuestion(strings.Replace(askGroup, `"AskUserQuestion"`, `"Bash|AskUserQuestion"`, 1)),
-			withQuestion(strings.Replace(askGroup, `"AskUserQuestion"`, `"Bash|AskUserQuestion"`, 1))},
-		{"question_of_all", withQuestion(strings.Replace(askGroup, "AskUserQuestion", "*", 1)), withQuestion(strings.Replace(askGroup, "AskUserQuestion", "*", 1))},
-		{"question_without_matcher", withQuestion(stopGroup), withQuestion(stopGroup)},
-		{"other_hooks_kept", withStop(sayDone), withStop(sayDone, stopGroup)},
-		{"empty_events", `{` + unmuted + `,"hooks":{"Stop":[],"PreToolUse":[],"UserPromptSubmit":[]}}`, compact},
-		{"older_path", strings.ReplaceAll(compact, "/bin/ccc", "/old/go/bin/ccc"), compact},
-		{"older_timeout", strings.Replace(compact, `"timeout":600`, `"timeout":60`, 1), compact},
-		{"older_beside_others", withStop(strings.Replace(besideOthers, `"type":"command","command":"/bin/`, `"x":1,"command":"/o/`, 1)), withStop(besideOthers)},
-		{"older_and_more", strings.Replace(compact, `"timeout":600`, `"async":true,"timeout":600`, 1), compact},
-		{"escapes_are_no_change", strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`),
-			strings.ReplaceAll(compact, "/bin/ccc", `\/bin\/ccc`)},
-		{"someone_elses_hook_kept", withStop(someoneElses, stopGroup), withStop(someoneElses, stopGroup)},
-		{"twice_the_last_counts", strings.Replace(compact, `"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":true,"hooks"`, 1),
-			strings.Replace(compact, `"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":false,"hooks"`, 1)},
-		{"odd_shapes_beside_kept", withStop(oddShapes, stopGroup), withStop(oddShapes, stopGroup)},
+	bashGroup := strings.Replace(askGroup, "AskUserQuestion", "Bash", 1)
+	older := strings.Replace(besideOthers, `"type":"command","command":"/bin/`, `"x":1,"command":"/o/`, 1)
+	for name, test := range map[string]struct{ before, after string }{ // after "": it stays as it is
+		"missing": {"", complete}, "blank": {" \n", complete}, "empty": {"{}\n", complete}, "complete": {complete, ""},
+		"other_keys_kept":         {ownKeys + "}", minified(ownKeys + "," + complete[1:])},
+		"muted":                   {all("false", "true"), complete},
+		"muted_strangely":         {strings.Replace(with("false", "null"), "false", `"no"`, 1), complete},
+		"question_elsewhere":      {with(askGroup, bashGroup), with(askGroup, bashGroup+","+askGroup)},
+		"question_among_others":   {with("AskUserQuestion", "Bash|AskUserQuestion"), ""},
+		"question_of_all":         {with("AskUserQuestion", "*"), ""},
+		"question_no_matcher":     {with(askGroup, stopGroup), ""},
+		"other_hooks_kept":        {with(stopGroup, sayDone), with(stopGroup, sayDone+","+stopGroup)},
+		"empty_events":            {`{` + unmuted + `,"hooks":{"Stop":[],"PreToolUse":[],"UserPromptSubmit":[]}}`, complete},
+		"older_path":              {all("/bin/ccc", "/old/go/bin/ccc"), complete},
+		"older_timeout":           {with(`"timeout":600`, `"timeout":60`), complete},
+		"older_beside_others":     {with(stopGroup, older), with(stopGroup, besideOthers)},
+		"older_and_more":          {with(`"timeout":600`, `"async":true,"timeout":600`), complete},
+		"escapes_are_no_change":   {all("/bin/ccc", `\/bin\/ccc`), ""},
+		"someone_elses_kept":      {with(stopGroup, someoneElses+","+stopGroup), ""},
+		"odd_shapes_beside_kept":  {with(stopGroup, oddShapes+","+stopGroup), ""},
+		"of_two_the_last_counts":  {with(`"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":true,"hooks"`), with(`"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":false,"hooks"`)},
+		"laid_out_is_no_change":   {strings.ReplaceAll(complete, ",", ",\n\t"), ""},
+		"of_several_lines_is_too": {strings.ReplaceAll(all("/bin/ccc", "/old/ccc"), ",", ",\n"), complete},
+	} {
+		got, err := withHooks([]byte(test.before), 540)
+		if err != nil || test.after == "" && string(got) != test.before || test.after != "" && minified(string(got)) != test.after {
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, cmp.Or(test.after, test.before))
+		}
+		if again, err := withHooks(got, 540); err != nil || !bytes.Equal(again, got) {
+			t.Errorf("%s: a second time changes it: %v\n%s", name, err, again)
+		}
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			got, err := withHooks([]byte(test.before), 540)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if string(got) != test.after {
-				t.Errorf("got\n%s\nwant\n%s", got, test.after)
-			}
-			again, err := withHooks(got, 540)
-			if err != nil || !bytes.Equal(again, got) {
-				t.Errorf("a second time changes it: %v\n%s", err, again)
-			}
-		})
+	got, err := withHooks(nil, 1000)
+	if text := minified(string(got)); err != nil || strings.Count(text, `"timeout":1060`) != 2 || strings.Count(text, `"timeout":10}`) != 1 {
+		t.Errorf("timeout_seconds 1000: %v\n%s", err, text)
 	}
 }
 
@@ -155,13 +103,6 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
-func TestSettingsTimeouts(t *testing.T) {
-	got, err := withHooks(nil, 1000)
-	if err != nil || strings.Count(string(got), `"timeout": 1060`) != 2 || strings.Count(string(got), `"timeout": 10`+"\n") != 1 {
-		t.Errorf("%v\n%s", err, got)
-	}
-}
-
 func TestSettingsShellQuote(t *testing.T) {
 	for word, want := range map[string]string{
 		"/usr/local/bin/ccc": "/usr/local/bin/ccc", "/a b/ccc": "'/a b/ccc'", "/a'b/ccc": `'/a'\''b/ccc'`, "/$HOME/ccc": "'/$HOME/ccc'", "": "''", "/中/ccc": "'/中/ccc'",
@@ -175,46 +116,56 @@ func TestSettingsShellQuote(t *testing.T) {
 	}
 }
 
-func hooksPlan(reviewSeconds int) settingsPlan {
-	return settingsPlan{self: "/bin/ccc", reviewSeconds: reviewSeconds}
+// configFor is a ccc.json with that timeout_seconds.
+func configFor(reviewSeconds int) *config {
+	return &config{Supervisor: supervisorConfig{TimeoutSeconds: reviewSeconds}}
 }
 
 // installHooks does what a launch does to settings.json.
 func installHooks(d dirs, reviewSeconds int) error {
-	return withUserFiles(d, func(in *installation) error { return hooksPlan(reviewSeconds).install(d, in) })
+	return withUserFiles(d, func(in *installation) error { return installSettings(d, configFor(reviewSeconds), "/bin/ccc", in) })
 }
 
 // withHooks returns what a launch makes of a settings.json.
 func withHooks(text []byte, reviewSeconds int) ([]byte, error) {
-	edited, _, err := hooksPlan(reviewSeconds).apply(text, nil)
-	return edited, err
-}
-
-// installIn makes a directory of Claude Code's, with text as settings.json unless
-// it is nil, and returns the path of that.
-func installIn(t *testing.T, text []byte) (dirs, string) {
-	t.Helper()
-	p := dirs{claude: t.TempDir()}
-	if text != nil {
-		if err := os.WriteFile(p.settingsFile(), text, 0o640); err != nil {
-			t.Fatal(err)
-		}
+	e, err := editSettings(text)
+	if err != nil {
+		return nil, err
 	}
-	return p, p.settingsFile()
+	e.install(configFor(reviewSeconds), "/bin/ccc")
+	return e.text, nil
 }
 
-// A new file is the user's alone, an old one keeps its mode, and a launch without a change does not write it.
+// link makes a symbolic link in the home.
+func (box *sandbox) link(target, name string) {
+	box.t.Helper()
+	path := filepath.Join(box.home, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(target, path)); err != nil {
+		box.t.Fatal(err)
+	}
+}
+
+// A new file is the user's alone, an old one keeps its mode, and a launch without a change does not write it. Without a
+// record nothing is changed: uninstall could not undo it.
 func TestSettingsInstallFile(t *testing.T) {
 	long := time.Now().Add(-time.Hour)
 	for mode, text := range map[os.FileMode][]byte{0o600: nil, 0o640: []byte(`{"a":1}`)} {
-		d, path := installIn(t, text)
+		d := dirs{claude: t.TempDir()}
+		path, temporary := d.settingsFile(), temporaryFor(d.installedFile())
+		os.MkdirAll(filepath.Join(temporary, "x"), 0o700) // nothing can be put beside the record
+		if text != nil {
+			os.WriteFile(path, text, mode)
+		}
+		err := installHooks(d, 540)
+		if now, _ := os.ReadFile(path); err == nil || !bytes.Equal(now, text) {
+			t.Errorf("without a record: %v: %s", err, now)
+		}
+		os.RemoveAll(temporary)
 		for launch := range 2 {
-			if err := installHooks(d, 540); err != nil {
-				t.Fatal(err)
-			}
-			info, err := os.Stat(path)
-			if err != nil || info.Mode().Perm() != mode || launch == 1 && !info.ModTime().Equal(long) {
-				t.Errorf("launch %d: %v, mode %v, written at %v", launch, err, info.Mode(), info.ModTime())
+			err := installHooks(d, 540)
+			info, statErr := os.Stat(path)
+			if err != nil || statErr != nil || info.Mode().Perm() != mode || launch == 1 && !info.ModTime().Equal(long) {
+				t.Errorf("launch %d: %v, %v, mode %v, written at %v", launch, err, statErr, info.Mode(), info.ModTime())
 			}
 			os.Chtimes(path, long, long)
 		}
@@ -225,16 +176,9 @@ func TestSettingsInstallFile(t *testing.T) {
 // claude alone reaches it.
 func TestNamedPipes(t *testing.T) {
 	t.Parallel()
-	pipe := func(box *sandbox, name string) {
-		box.write(filepath.Join(filepath.Dir(name), "README"), 0o600, "")
-		if err := syscall.Mkfifo(filepath.Join(box.home, name), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	box := newHookBox(t)
 	box.claudeIs(`echo '{"type":"result","subtype":"success","result":"not yet"}'`)
-	pipe(box, ".claude/settings.json")
-	pipe(box, ".claude/commands/supervisor.md")
+	box.run(10*time.Second, "", "sh", "-c", "mkdir -p ~/.claude/commands && mkfifo ~/.claude/settings.json ~/.claude/commands/supervisor.md")
 	if got := box.stop(""); got.stdout != blockNotYet {
 		t.Errorf("a stop: %+v", got)
 	}
@@ -242,20 +186,17 @@ func TestNamedPipes(t *testing.T) {
 		t.Errorf("a switch: %+v", got)
 	}
 	box = newFakeBox(t)
-	pipe(box, ".claude/commands/supervisor.md")
-	if got := box.run(10*time.Second, "", "ccc", "--supervisor", "-p", "hi"); got.code != 1 || !strings.Contains(got.stderr, "supervisor.md is not a regular file") {
-		t.Errorf("a launch: %+v", got)
-	}
-	box = newFakeBox(t)
 	box.claudeIs(`cat "$2"`)
-	if got := box.run(10*time.Second, "", "sh", "-c", `echo '{"model":"m"}' | ccc --settings /dev/stdin`); got.stdout != "{\"model\":\"m\"}\n" {
-		t.Errorf("claude's settings: %+v", got)
-	}
 	box.write(".claude/ccc.json", 0o600, `{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"x"}}}}`)
-	for _, ccc := range []string{"ccc --supervisor", "ccc kimi"} {
-		got := box.run(10*time.Second, "", "sh", "-c", `echo '{"disableAllHooks":true,"env":{"ANTHROPIC_BASE_URL":"x"}}' | `+ccc+` --settings /dev/stdin`)
-		if got.code != 2 || !strings.Contains(got.stderr, "--settings: /dev/stdin is not a regular file") {
-			t.Errorf("%s: %+v", ccc, got)
+	for command, want := range map[string]string{
+		"mkdir ~/.claude/commands && mkfifo ~/.claude/commands/supervisor.md && ccc --supervisor -p hi": "1 supervisor.md is not a regular file",
+		`echo '{"model":"m"}' | ccc --settings /dev/stdin`:                                              `0 {"model":"m"}`,
+		`echo '{"disableAllHooks":true}' | ccc --supervisor --settings /dev/stdin`:                      "2 --settings: /dev/stdin is not a regular file",
+		`echo '{"env":{"ANTHROPIC_BASE_URL":"x"}}' | ccc kimi --settings /dev/stdin`:                    "2 --settings: /dev/stdin is not a regular file",
+	} {
+		got := box.run(10*time.Second, "", "sh", "-c", command)
+		if code, said, _ := strings.Cut(want, " "); fmt.Sprint(got.code) != code || !strings.Contains(got.stdout+got.stderr, said) {
+			t.Errorf("%s: %+v", command, got)
 		}
 	}
 }
@@ -263,51 +204,27 @@ func TestNamedPipes(t *testing.T) {
 // Where settings.json can't be edited, a supervised launch is refused before anything is written, and any other starts
 // claude; what ccc.json would add is missed with a warning.
 func TestSettingsRefusedLaunch(t *testing.T) {
-	const added = `{"settings":{"model":"m"}}`
-	for _, test := range []struct{ flag, settings, config, code, stderr string }{
-		{"--supervisor", `{"hooks": "mine"}`, added, "1", "settings.json: line 1, column 11: hooks is not an object"},
-		{"--supervisor", "a directory", "{}", "1", "settings.json: is a directory"},
-		{"--supervisor", "a named pipe", "{}", "1", "settings.json is not a regular file"},
-		{"", `{"hooks": "mine"}`, added, "0", "warning: going on without the settings of ccc.json: "},
-		{"", "a directory", added, "0", "warning: going on without the settings of ccc.json: "},
-		{"", "a directory", "{}", "0", ""},
-		{"", "{", "{}", "0", ""},
+	t.Parallel()
+	const added, going = `{"settings":{"model":"m"}}`, "warning: going on without the settings of ccc.json: "
+	for _, test := range []struct{ flag, make, config, stderr string }{ // make: a shell command that makes settings.json, $1
+		{"--supervisor", `echo '{"hooks": "mine"}' >$1`, added, "settings.json: line 1, column 11: hooks is not an object"},
+		{"--supervisor", "mkdir $1", "{}", "settings.json: is a directory"},
+		{"--supervisor", "mkfifo $1", "{}", "settings.json is not a regular file"},
+		{"", `echo '{"hooks": "mine"}' >$1`, added, going}, {"", "mkdir $1", added, going}, {"", "mkdir $1", "{}", ""}, {"", "echo { >$1", "{}", ""},
 	} {
-		t.Run(fmt.Sprint(test), func(t *testing.T) {
-			box := newFakeBox(t)
-			box.write(".claude/ccc.json", 0o600, test.config)
-			switch test.settings {
-			case "a directory":
-				box.write(".claude/settings.json/file", 0o600, "")
-			case "a named pipe":
-				syscall.Mkfifo(filepath.Join(box.home, ".claude/settings.json"), 0o600)
-			default:
-				box.setSettings(test.settings)
-			}
-			got := box.run(10*time.Second, "", "sh", "-c", "ccc "+test.flag+" -p hi")
-			if fmt.Sprint(got.code) != test.code || !strings.Contains(got.stderr, test.stderr) || (got.stderr == "") != (test.stderr == "") {
-				t.Errorf("%+v", got)
-			}
-			if started := box.read("../fake/agent-1/args") != ""; started != (test.code == "0") {
-				t.Errorf("claude was started: %v", started)
-			}
-			files := slices.DeleteFunc(box.files(), func(name string) bool { return strings.HasSuffix(name, lockName) })
-			if len(files) != 2 || box.read(".claude/ccc.json") != test.config {
-				t.Errorf("something was written: %q", files)
-			}
-		})
-	}
-}
-
-// Without a record of it nothing is changed: uninstall could not undo it.
-func TestSettingsRecordFirst(t *testing.T) {
-	p, path := installIn(t, []byte(`{"a":1}`))
-	if err := os.MkdirAll(filepath.Join(temporaryFor(p.installedFile()), "x"), 0o700); err != nil { // nothing can be put beside it
-		t.Fatal(err)
-	}
-	err := installHooks(p, 540)
-	if text, _ := os.ReadFile(path); err == nil || string(text) != `{"a":1}` {
-		t.Errorf("%v: %s", err, text)
+		box := newFakeBox(t)
+		box.write(".claude/ccc.json", 0o600, test.config)
+		got := box.run(10*time.Second, "", "sh", "-c", test.make+" && exec ccc "+test.flag+" -p hi", "sh", filepath.Join(box.home, ".claude/settings.json"))
+		refused := test.flag != ""
+		if (got.code == 1) != refused || !strings.Contains(got.stderr, test.stderr) || (got.stderr == "") != (test.stderr == "") ||
+			(box.read("../fake/agent-1/args") == "") != refused {
+			t.Errorf("%q: %+v", test, got)
+		}
+		entries, _ := os.ReadDir(filepath.Join(box.home, ".claude"))
+		entries = slices.DeleteFunc(entries, func(entry os.DirEntry) bool { return entry.Name() == lockName || entry.Name() == "projects" })
+		if len(entries) != 2 || box.read(".claude/ccc.json") != test.config {
+			t.Errorf("%q: something was written: %v", test, entries)
+		}
 	}
 }
 
@@ -366,90 +283,72 @@ func TestHookCommands(t *testing.T) {
 	}
 }
 
-// Whatever form the user has given to the entries, a launch does not double them,
-// and uninstall finds them.
+// Whatever form the user has given to the entries, a launch does not double them, and uninstall finds them.
 func TestHookNotDoubled(t *testing.T) {
-	for name, command := range map[string]string{
-		"home": "$HOME/bin/ccc supervisor-hook", "tilde": "~/bin/ccc supervisor-hook", "quoted": `\"$HOME/bin/ccc\" supervisor-hook`,
-		"state_dir": "$HOME/bin/ccc supervisor-hook --state-dir /nowhere", "variable": "A=b ~/bin/ccc supervisor-hook", "gone": "/gone/ccc supervisor-hook --state-dir x",
-	} {
-		t.Run(name, func(t *testing.T) {
-			box := newFakeBox(t)
-			box.write("bin/README", 0o600, "")
-			if err := os.Symlink(box.program(), filepath.Join(box.home, "bin/ccc")); err != nil {
-				t.Fatal(err)
-			}
-			entry := `[{"type":"command","command":"` + command + `"}]`
-			box.setSettings(`{"hooks":{"Stop":[{"hooks":` + entry + `}],"PreToolUse":[{"matcher":"AskUserQuestion|Bash","hooks":` + entry +
-				`}],"UserPromptSubmit":[{"hooks":` + entry + `}]}}`)
-			box.launch()
-			text := box.settings()
-			if name != "gone" && strings.Count(text, command) != 3 {
-				t.Errorf("not left as it was:\n%s", text)
-			}
-			if strings.Count(text, "supervisor-hook") != 3 || strings.Contains(text, "/gone/") {
-				t.Errorf("doubled or not mended:\n%s", text)
-			}
-			if got := box.run(30*time.Second, "", "ccc", "uninstall"); got.code != 0 || strings.Contains(box.settings(), "supervisor-hook") {
-				t.Errorf("%+v\n%s", got, box.settings())
-			}
-		})
+	t.Parallel()
+	for _, command := range []string{"$HOME/bin/ccc supervisor-hook", `A=b \"$HOME/bin/ccc\" supervisor-hook --state-dir /nowhere`, "/gone/ccc supervisor-hook --state-dir x"} {
+		box := newFakeBox(t)
+		box.link(box.program(), "bin/ccc")
+		entry := `[{"type":"command","command":"` + command + `"}]`
+		box.setSettings(`{"hooks":{"Stop":[{"hooks":` + entry + `}],"PreToolUse":[{"matcher":"AskUserQuestion|Bash","hooks":` + entry +
+			`}],"UserPromptSubmit":[{"hooks":` + entry + `}]}}`)
+		box.launch()
+		kept := 3
+		if strings.HasPrefix(command, "/gone") {
+			kept = 0
+		}
+		if text := box.settings(); strings.Count(text, command) != kept || strings.Count(text, "supervisor-hook") != 3 {
+			t.Errorf("%s: not left as it was, doubled or not mended:\n%s", command, text)
+		}
+		if box.ccc("uninstall"); strings.Contains(box.settings(), "supervisor-hook") {
+			t.Errorf("%s is left:\n%s", command, box.settings())
+		}
 	}
 }
 
-// An upgrade as Homebrew makes it: the link in PATH moves, and the old folder
-// goes. Hooks go on, and a path that a former ccc resolved is mended.
+// copyOfCCC makes a copy of ccc. A child makes it: what this process has open for writing, another test's fork may have too.
+func (box *sandbox) copyOfCCC(path string) {
+	box.t.Helper()
+	self, _ := os.Executable()
+	if got := box.run(30*time.Second, "", "sh", "-c", `mkdir -p "${2%/*}" && cp "$1" "$2"`, "sh", self, path); got.code != 0 {
+		box.t.Fatalf("%+v", got)
+	}
+}
+
+// An upgrade as Homebrew makes it: the link in PATH moves, and the old folder goes. Hooks go on, and a path that a former
+// ccc resolved is mended.
 func TestHookSurvivesUpgrade(t *testing.T) {
 	t.Parallel()
 	box := newHookBox(t)
-	prefix := filepath.Dir(box.home)
-	link := box.program()
+	prefix, link := filepath.Dir(box.home), box.program()
 	install := func(version string) (program string) {
-		t.Helper()
 		program = filepath.Join(prefix, "Cellar", version, "bin/ccc")
-		if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		self, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := box.run(30*time.Second, "", "cp", self, program); got.code != 0 {
-			t.Fatalf("%+v", got)
-		}
+		box.copyOfCCC(program)
 		os.Remove(link)
-		if err := os.Symlink(filepath.Join("../Cellar", version, "bin/ccc"), link); err != nil {
-			t.Fatal(err)
-		}
+		box.link(filepath.Join("../Cellar", version, "bin/ccc"), "../bin/ccc")
 		return program
 	}
-	old := install("1.0")
-	resolved := hookCommand(old)
-	box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"` + resolved + `"}]}]}}`)
+	box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"` + hookCommand(install("1.0")) + `"}]}]}}`)
 	box.launch()
 	text := box.settings()
 	if strings.Count(text, `"`+hookCommand(link)+`"`) != 3 || strings.Contains(text, "Cellar") {
 		t.Fatalf("the hooks do not call the link:\n%s", text)
 	}
 	install("1.1")
-	if err := os.RemoveAll(filepath.Join(prefix, "Cellar/1.0")); err != nil {
-		t.Fatal(err)
-	}
+	os.RemoveAll(filepath.Join(prefix, "Cellar/1.0"))
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
 	if got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", hookCommand(link)); got.code != 0 || decided(got.stdout) != blockNotYet {
 		t.Errorf("after the upgrade: %+v", got)
 	}
-	box.launch()
-	if again := box.settings(); again != text {
-		t.Errorf("the next launch wrote\n%s", again)
+	if box.launch(); box.settings() != text {
+		t.Errorf("the next launch wrote\n%s", box.settings())
 	}
 	if got := box.run(60*time.Second, "", "ccc", "doctor"); !strings.Contains(got.stdout, "ok       hooks: ") {
 		t.Errorf("doctor: %+v", got)
 	}
 }
 
-// A program that go run has built is gone soon: it starts no supervised session,
-// and writes nothing.
+// A program that go run has built is gone soon: it starts no supervised session, and writes nothing.
 func TestHookWillVanish(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]bool{
@@ -463,13 +362,7 @@ func TestHookWillVanish(t *testing.T) {
 	box := newFakeBox(t)
 	os.Remove(box.program())
 	program := filepath.Join(box.home, "../tmp/go-build1/b001/exe/ccc")
-	self, _ := os.Executable()
-	if err := os.MkdirAll(filepath.Dir(program), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("cp", self, program).CombinedOutput(); err != nil {
-		t.Fatalf("%s", out)
-	}
+	box.copyOfCCC(program)
 	got := box.run(30*time.Second, "", program, "--supervisor", "-p", "hi")
 	if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "go install") || len(box.files()) != 0 {
 		t.Errorf("%+v, files %v", got, box.files())
@@ -482,30 +375,29 @@ func TestHookWillVanish(t *testing.T) {
 	}
 }
 
-// A relative link in a linked directory counts from where it stands.
+// A relative link in a linked directory counts from where it stands, and stays, also where ccc made the file.
 func TestSettingsLinkInLinkedDirectory(t *testing.T) {
-	box := newFakeBox(t)
+	t.Parallel()
 	const mine = "{\n  \"mine\": true\n}\n"
-	box.write("dotfiles/shared/settings.json", 0o640, mine)
-	box.write("dotfiles/claude/commands/own.md", 0o600, "")
-	box.write("shared/settings.json", 0o600, mine) // where the link leads by its text
-	for link, target := range map[string]string{".claude": "dotfiles/claude", "dotfiles/claude/settings.json": "../shared/settings.json"} {
-		if err := os.Symlink(target, filepath.Join(box.home, link)); err != nil {
-			t.Fatal(err)
+	for _, before := range []string{mine, ""} {
+		box := newFakeBox(t)
+		box.write("dotfiles/shared/README", 0o600, "")
+		if before != "" {
+			box.write("dotfiles/shared/settings.json", 0o640, before)
 		}
-	}
-	box.launch()
-	if got := box.read("shared/settings.json"); got != mine {
-		t.Errorf("another file was edited:\n%s", got)
-	}
-	if got := box.read("dotfiles/shared/settings.json"); strings.Count(got, "supervisor-hook") != 3 {
-		t.Errorf("the file has no hooks:\n%s", got)
-	}
-	if got := box.run(30*time.Second, "", "ccc", "uninstall"); got.code != 0 || box.read("dotfiles/shared/settings.json") != mine {
-		t.Errorf("%+v\n%s", got, box.read("dotfiles/shared/settings.json"))
-	}
-	if target, err := os.Readlink(filepath.Join(box.home, "dotfiles/claude/settings.json")); err != nil || target != "../shared/settings.json" {
-		t.Errorf("the link: %q, %v", target, err)
+		box.write("shared/settings.json", 0o600, mine) // where the link leads by its text
+		box.link("dotfiles/claude", ".claude")
+		box.link("../shared/settings.json", "dotfiles/claude/settings.json")
+		box.launch()
+		if box.read("shared/settings.json") != mine || strings.Count(box.read("dotfiles/shared/settings.json"), "supervisor-hook") != 3 {
+			t.Errorf("another file was edited: %q", box.files())
+		}
+		if box.ccc("uninstall"); box.read("dotfiles/shared/settings.json") != before {
+			t.Errorf("left: %s", box.read("dotfiles/shared/settings.json"))
+		}
+		if target, err := os.Readlink(filepath.Join(box.home, "dotfiles/claude/settings.json")); err != nil || target != "../shared/settings.json" {
+			t.Errorf("the link: %q, %v", target, err)
+		}
 	}
 }
 
@@ -518,45 +410,25 @@ func keepFile(d dirs, path, text string) error {
 func TestInstalledKeep(t *testing.T) {
 	d := dirs{claude: t.TempDir()}
 	path := filepath.Join(t.TempDir(), "sub", "SUPERVISOR.md")
-	expect := func(want string) {
-		t.Helper()
-		if got, err := os.ReadFile(path); err != nil || string(got) != want {
-			t.Errorf("got %q, %v, want %q", got, err, want)
+	for i, step := range []struct{ users, text, want string }{ // what the user does to the file, what ccc would write, what it holds then
+		{"", "one", "one"}, {"", "two", "two"}, {"mine", "three", "mine"}, {"empty", "four", ""},
+		{"five", "five", "five"}, // by chance the same
+		{"", "six", "six"}, {"remove", "seven", "seven"},
+	} {
+		switch step.users {
+		case "":
+		case "remove":
+			os.Remove(path)
+		default:
+			os.WriteFile(path, []byte(strings.TrimPrefix(step.users, "empty")), 0o600)
 		}
-	}
-	keep := func(text string) {
-		t.Helper()
-		if err := keepFile(d, path, text); err != nil {
+		if err := keepFile(d, path, step.text); err != nil {
 			t.Error(err)
 		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != step.want {
+			t.Errorf("step %d: %q, %v, want %q", i, got, err, step.want)
+		}
 	}
-	keep("one")
-	expect("one")
-	keep("two")
-	expect("two")
-	os.WriteFile(path, []byte("mine"), 0o600)
-	keep("three")
-	expect("mine")
-	os.WriteFile(path, nil, 0o600)
-	keep("four")
-	expect("")
-	os.WriteFile(path, []byte("five"), 0o600)
-	keep("five") // the user's own, by chance the same
-	keep("six")
-	expect("six")
-	os.Remove(path)
-	keep("seven")
-	expect("seven")
-}
-
-// uninstall runs ccc uninstall, which must succeed without a complaint.
-func (box *sandbox) uninstall(args ...string) string {
-	box.t.Helper()
-	got := box.run(30*time.Second, "", append([]string{"ccc", "uninstall"}, args...)...)
-	if got.code != 0 || got.stderr != "" {
-		box.t.Fatalf("uninstall: %+v", got)
-	}
-	return got.stdout
 }
 
 // settingsFiles are what a user may have before the first launch.
@@ -581,121 +453,81 @@ var settingsFiles = map[string]string{
 	"older_beside_own": "{\n \"hooks\": {\n  \"Stop\": [ {\"hooks\": [\n{\"type\":\"command\",\"command\":\"true\"},\n{\"type\":\"command\",\"command\":\"'/old place/ccc' supervisor-hook\"} ]} ]}}\n",
 }
 
-// Whatever settings.json was, a launch and an uninstall leave it so, and nothing
-// of ccc's beside it but the state.
+// Whatever settings.json was, a launch and an uninstall leave it so, and nothing of ccc's beside it but the state; a second
+// uninstall finds nothing. An older ccc's entries are ccc's.
 func TestUninstall(t *testing.T) {
 	for name, before := range settingsFiles {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			box := newFakeBox(t)
 			box.setSettings(before)
-			os.Chmod(filepath.Join(box.home, ".claude/settings.json"), 0o640)
 			box.launch()
-			output := box.uninstall()
-			older := strings.Contains(before, "supervisor-hook")
-			if after := box.settings(); !sameBut(after, before) && !older {
+			output := box.ccc("uninstall")
+			after, older := box.settings(), strings.Contains(before, "supervisor-hook")
+			if !older && !sameBut(after, before) || older && (strings.Contains(after, "supervisor-hook") || strings.Contains(after, "[]") ||
+				strings.Contains(after, `"true"`) != strings.Contains(before, `"true"`)) {
 				t.Errorf("before\n%q\nafter\n%q", before, after)
 			}
-			// An older ccc's entries are ccc's.
-			if older && (strings.Contains(box.settings(), "supervisor-hook") || strings.Contains(box.settings(), "[]") ||
-				strings.Contains(box.settings(), `"true"`) != strings.Contains(before, `"true"`)) {
-				t.Errorf("before\n%q\nafter\n%q", before, box.settings())
+			left := slices.DeleteFunc(box.files(), func(file string) bool {
+				return strings.HasPrefix(file, ".claude/ccc/") || file == ".claude/settings.json"
+			})
+			if _, err := os.Stat(filepath.Join(box.home, ".claude/commands")); len(left) != 0 || err == nil || !strings.Contains(output, "ccc: kept; to remove it too: ccc uninstall --purge\n") {
+				t.Errorf("left %q, commands/: %v\n%s", left, err, output)
 			}
-			if info, err := os.Stat(filepath.Join(box.home, ".claude/settings.json")); err == nil && info.Mode().Perm() != 0o640 {
-				t.Errorf("mode %v", info.Mode())
-			}
-			var left []string
-			for _, file := range box.files() {
-				if !strings.HasPrefix(file, ".claude/ccc/") && file != ".claude/settings.json" {
-					left = append(left, file)
-				}
-			}
-			if len(left) != 0 || !strings.Contains(output, ".claude/ccc: kept; to remove it too: ccc uninstall --purge\n") {
-				t.Errorf("left %q\n%s", left, output)
-			}
-			if _, err := os.Stat(filepath.Join(box.home, ".claude/commands")); err == nil {
-				t.Error("commands/ is left")
-			}
-			// A second time finds nothing.
-			after := box.settings()
-			if output = box.uninstall(); box.settings() != after || !strings.Contains(output, nothingThere) {
+			if output = box.ccc("uninstall"); box.settings() != after || !strings.Contains(output, nothingThere) {
 				t.Errorf("a second time: %s\n%q", output, box.settings())
 			}
 		})
 	}
 }
 
-// What happens to settings.json between the launch and the uninstall stays,
-// unless it is ccc's doing.
+// What happens to settings.json between the launch and the uninstall stays, unless it is ccc's doing.
 func TestUninstallAfterEdits(t *testing.T) {
 	replace := func(old, new string) func(*sandbox) {
 		return func(box *sandbox) {
-			box.t.Helper()
 			text := box.settings()
 			if !strings.Contains(text, old) {
-				box.t.Fatalf("no %q in\n%s", old, text)
+				t.Errorf("no %q in\n%s", old, text)
 			}
 			box.setSettings(strings.ReplaceAll(text, old, new))
 		}
 	}
-	// As Claude Code does when it changes a setting of its own.
-	rewrite := func(box *sandbox) {
-		var out bytes.Buffer
-		if err := json.Indent(&out, []byte(box.settings()), "", "  "); err != nil {
-			box.t.Fatal(err)
+	then := func(steps ...func(*sandbox)) func(*sandbox) {
+		return func(box *sandbox) {
+			for _, step := range steps {
+				step(box)
+			}
 		}
-		box.setSettings(out.String())
 	}
+	launch := (*sandbox).launch
+	write := func(name, text string) func(*sandbox) { return func(box *sandbox) { box.write(name, 0o600, text) } }
 	moved := func(box *sandbox) { replace(box.program()+" ", "'/old place/ccc' ")(box) }
-	tests := []struct {
-		name, before string
-		between      func(*sandbox)
-		want         string
+	minify := func(box *sandbox) { box.setSettings(minified(box.settings())) } // white space is anybody's
+	muted := replace(`"disableAllHooks": false`, `"disableAllHooks": true`)
+	for name, test := range map[string]struct {
+		before  string
+		between func(*sandbox)
+		want    string
 	}{
-		{"launched_by_older", "{}\n", func(box *sandbox) {
-			moved(box)
-			replace(`"timeout": 600`, `"timeout": 60`)(box)
-			box.launch()
-		}, "{}\n"},
-		{"other_ccc_uninstalls", "{}\n", moved, "{}\n"},
-		{"own_hook_beside", noFile, replace(`"Stop": [`, `"Stop": [{"hooks": []},`),
-			"{\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": []}\n    ]\n  }\n}\n"},
-		{"own_hook_in_our_group", "{}",
-			replace(`"UserPromptSubmit": [
-      {
-        "hooks": [`, `"UserPromptSubmit": [
-      {
-        "hooks": [
-          {"type": "command", "command": "true"},`),
-			"{\n  \"hooks\": {\n    \"UserPromptSubmit\": [\n      {\n        \"hooks\": [\n          {\"type\": \"command\", \"command\": \"true\"}\n        ]\n      }\n    ]\n  }\n}"},
-		{"own_key_first", noFile, replace("{\n  \"disable", "{\n  \"model\": \"opus\",\n  \"disable"),
-			"{\n  \"model\": \"opus\"\n}\n"},
-		{"muted_since", "{}", replace(`"disableAllHooks": false`, `"disableAllHooks": true`),
-			"{\n  \"disableAllHooks\": true\n}"},
-		{"muted_between_launches", "{}", func(box *sandbox) {
-			replace(`"disableAllHooks": false`, `"disableAllHooks": true`)(box)
-			box.launch()
-		}, "{\n  \"disableAllHooks\": true\n}"},
-		{"hooks_removed_between_launches", `{"disableAllHooks":true,"hooks":{}}`, func(box *sandbox) {
-			box.setSettings(`{"a":1}`)
-			box.launch()
-		}, `{"a":1}`},
-		{"rewritten", `{"disableAllHooks":true,"a":[1],"hooks":{}}`, rewrite,
-			"{\n  \"disableAllHooks\": true,\n  \"a\": [\n    1\n  ],\n  \"hooks\": {}\n}"},
-		{"record_broken", "{\n  \"a\": 1\n}\n",
-			func(box *sandbox) { box.write(".claude/.ccc-installed.json", 0o600, "{") },
-			"{\n  \"a\": 1,\n  \"disableAllHooks\": false,\n  \"allowManagedHooksOnly\": false\n}\n"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+		"launched_by_older":   {"{}", then(moved, replace(`"timeout": 600`, `"timeout": 60`), launch), "{}"},
+		"other_ccc":           {"{}", moved, "{}"},
+		"own_hook_beside":     {noFile, replace(`"Stop": [`, `"Stop": [{"hooks": []},`), `{"hooks":{"Stop":[{"hooks":[]}]}}`},
+		"own_hook_in_a_group": {"{}", then(minify, replace(`"UserPromptSubmit":[{"hooks":[`, `"UserPromptSubmit":[{"hooks":[{"a":1},`)), `{"hooks":{"UserPromptSubmit":[{"hooks":[{"a":1}]}]}}`},
+		"own_key_first":       {noFile, replace("{\n  \"disable", "{\n  \"model\": \"opus\",\n  \"disable"), `{"model":"opus"}`},
+		"muted_since":         {"{}", muted, `{"disableAllHooks":true}`},
+		"muted_and_launched":  {"{}", then(muted, launch), `{"disableAllHooks":true}`},
+		"hooks_removed":       {`{"disableAllHooks":true,"hooks":{}}`, then(write(".claude/settings.json", `{"a":1}`), launch), `{"a":1}`},
+		"rewritten":           {`{"disableAllHooks":true, "a":[ 1 ], "hooks":{}}`, minify, `{"disableAllHooks":true,"a":[1],"hooks":{}}`},
+		"record_broken":       {`{"a":1}`, write(".claude/.ccc-installed.json", "{"), `{"a":1,` + unmuted + `}`},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			box := newFakeBox(t)
 			box.setSettings(test.before)
 			box.launch()
 			test.between(box)
-			output := box.uninstall()
-			if got := box.settings(); got != test.want {
-				t.Errorf("got\n%s\nwant\n%s\n%s", got, test.want, output)
+			if output := box.ccc("uninstall"); minified(box.settings()) != test.want {
+				t.Errorf("got\n%s\nwant\n%s\n%s", box.settings(), test.want, output)
 			}
 		})
 	}
@@ -711,7 +543,7 @@ func TestUninstallOlderRecord(t *testing.T) {
 		if launched {
 			box.launch()
 		}
-		if box.uninstall(); box.settings() != `{"disableAllHooks":true,"hooks":{"PreToolUse":[]}}` {
+		if box.ccc("uninstall"); box.settings() != `{"disableAllHooks":true,"hooks":{"PreToolUse":[]}}` {
 			t.Errorf("launched: %v, it is %s", launched, box.settings())
 		}
 	}
@@ -725,8 +557,8 @@ func TestUninstallFilled(t *testing.T) {
 		"{}\n":                     {"", "", "{}\n"},
 		noFile:                     {"", "", noFile},
 		"{\"permissions\": { }}":   {"", "", "{\"permissions\": { }}"},
-		"{\"permissions\": {} }":   {`["Read"]`, `["Read", "Edit"]`, "{\"permissions\": {\"allow\":[\"Read\", \"Edit\"]} }"},
-		"{ \"env\": {\"A\":\"\"}}": {`"m"`, `"n"`, "{ \"env\": {\"A\":\"\"}, \"model\":\"n\"}"},
+		"{\"permissions\": {} }":   {`"Read"`, `"Read", "Edit"`, "{\"permissions\":{\"allow\":[\"Read\",\"Edit\"]}}"},
+		"{ \"env\": {\"A\":\"\"}}": {`"m"`, `"n"`, "{\"env\":{\"A\":\"\"},\"model\":\"n\"}"},
 	} {
 		box := newFakeBox(t)
 		box.setSettings(before)
@@ -743,7 +575,7 @@ func TestUninstallFilled(t *testing.T) {
 				t.Errorf("%s holds a value of the user's", file)
 			}
 		}
-		if output := box.uninstall(); !sameBut(box.settings(), change.want) || strings.Contains(output, "SECRET") {
+		if output := box.ccc("uninstall"); !sameBut(minified(box.settings()), minified(change.want)) || strings.Contains(output, "SECRET") {
 			t.Errorf("got\n%s\nwant\n%s\n%s", box.settings(), change.want, output)
 		}
 		if box.read(".claude/ccc.json") != config {
@@ -752,7 +584,6 @@ func TestUninstallFilled(t *testing.T) {
 	}
 }
 
-// A link to a file that ccc made stays, as it was, and the file goes.
 // A statusLine of the user's that still calls ccc is theirs to take out, and named; one that ccc.json has brought goes.
 func TestUninstallStatusLine(t *testing.T) {
 	t.Parallel()
@@ -761,139 +592,124 @@ func TestUninstallStatusLine(t *testing.T) {
 	box.setSettings(`{"statusLine":{"command":"ccc statusline"}}`)
 	box.write("../work/.claude/settings.json", 0o600, `{"statusLine":{"command":"other ccc"}}`)
 	box.launch()
-	if output := box.uninstall(); strings.Count(output, told) != 1 || !strings.Contains(box.settings(), "statusline") {
+	if output := box.ccc("uninstall"); strings.Count(output, told) != 1 || !strings.Contains(box.settings(), "statusline") {
 		t.Errorf("%s left\n%s", output, box.settings())
 	}
 	box.setSettings("{}")
 	box.write(".claude/ccc.json", 0o600, `{"settings":{"statusLine":`+statusLine+`}}`)
 	box.launch()
-	if output := box.uninstall(); strings.Contains(output, "still calls") || strings.Contains(box.settings(), "statusline") {
+	if output := box.ccc("uninstall"); strings.Contains(output, "still calls") || strings.Contains(box.settings(), "statusline") {
 		t.Errorf("%s left\n%s", output, box.settings())
 	}
 }
 
-func TestUninstallLink(t *testing.T) {
-	box := newFakeBox(t)
-	box.write("dotfiles/keep", 0o600, "")
-	os.Mkdir(filepath.Join(box.home, ".claude"), 0o700)
-	link := filepath.Join(box.home, ".claude/settings.json")
-	if err := os.Symlink("../dotfiles/claude.json", link); err != nil {
-		t.Fatal(err)
+// What can't be read or edited stops uninstall and launch before they change anything.
+func TestUninstallStopped(t *testing.T) {
+	t.Parallel()
+	broken := func(box *sandbox) { box.setSettings("{\n  \"hooks\": {},\n}") }
+	unreadable := func(box *sandbox) { // a directory can't be read by root either
+		os.Remove(filepath.Join(box.home, ".claude/.ccc-installed.json"))
+		box.write(".claude/.ccc-installed.json/x", 0o600, "")
 	}
-	box.launch()
-	made := box.read("dotfiles/claude.json")
-	box.uninstall()
-	if target, err := os.Readlink(link); err != nil || target != "../dotfiles/claude.json" || made == "" || box.read("dotfiles/claude.json") != "" {
-		t.Errorf("the link is %q, %v; %q was made, %q is left", target, err, made, box.read("dotfiles/claude.json"))
-	}
-}
-
-// A settings.json that can't be edited stops the uninstall before anything is done.
-func TestUninstallRefused(t *testing.T) {
-	box := newFakeBox(t)
-	box.launch()
-	box.setSettings("{\n  \"hooks\": {},\n}")
-	before := box.files()
-	got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge")
-	if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, "settings.json: line 3, column 1: ") || !strings.Contains(got.stderr, "correct it") {
-		t.Errorf("got %+v", got)
-	}
-	if after := box.files(); !slices.Equal(after, before) {
-		t.Errorf("files %q, were %q", after, before)
-	}
-}
-
-func TestUninstallPurge(t *testing.T) {
-	box := newFakeBox(t)
-	box.launch()
-	box.write(".claude/SUPERVISOR.md", 0o600, defaultPrompt.zh+"and be kind\n")
-	box.write(".claude/ccc/supervisor-x.json.bad", 0o600, "{")
-	box.write(".claude/ccc/hook-invocation.log.1", 0o600, "")
-	box.write(".claude/ccc/.supervisor-x.json.ccc-tmp", 0o600, "")
-	box.write(promptPath, 0o600, "{}")
-	box.write(".claude/ccc/written.json", 0o600, "{}")
-	box.write(".claude/ccc/clients.json", 0o600, "{}")
-	box.write(".claude/ccc/notes.txt", 0o600, "mine")
-	state := filepath.Join(box.home, ".claude/ccc")
-	own := slices.DeleteFunc(box.files(), func(name string) bool {
-		return filepath.Dir(name) != ".claude/ccc" || strings.HasSuffix(name, "notes.txt")
-	})
-	output := box.uninstall("--purge")
-	if want := []string{".claude/SUPERVISOR.md", ".claude/ccc/notes.txt"}; !slices.Equal(box.files(), want) {
-		t.Errorf("left %q, want %q", box.files(), want)
-	}
-	for _, want := range []string{"SUPERVISOR.md: kept: ", fmt.Sprintf("%s: %d files of ccc's removed, 1 of others kept", state, len(own))} {
-		if !strings.Contains(output, want) {
-			t.Errorf("it does not say %q:\n%s", want, output)
-		}
-	}
-	os.Remove(filepath.Join(state, "notes.txt"))
-	box.uninstall("--purge")
-	if _, err := os.Stat(state); err == nil {
-		t.Error("the state directory is left")
-	}
-}
-
-// The /supervisor of ccc 1.0.0 is ccc's: it follows the language, and goes.
-func TestUninstallFirstCommand(t *testing.T) {
-	const first = "---\ndescription: 监督本会话：on 打开，off 关闭，也可以直接给出任务\nargument-hint: on | off | 任务\n---\n\n$ARGUMENTS\n"
-	for _, launched := range []bool{false, true} {
+	for _, test := range []struct {
+		damage          func(*sandbox)
+		command, stderr string
+	}{
+		{broken, "uninstall --purge", "settings.json: line 3, column 1: "}, {broken, "--supervisor -p x", "settings.json: line 3, column 1: "},
+		{unreadable, "uninstall", ".ccc-installed.json"}, {unreadable, "--supervisor -p x", ".ccc-installed.json"},
+	} {
 		box := newFakeBox(t)
-		box.write(".claude/commands/supervisor.md", 0o600, first)
-		if launched {
-			box.launch()
-			if text := box.read(".claude/commands/supervisor.md"); text != commandFile.zh {
-				t.Errorf("a launch left %q", text)
-			}
-		}
-		if output := box.uninstall(); box.read(".claude/commands/supervisor.md") != "" {
-			t.Errorf("it is left:\n%s", output)
+		box.launch()
+		test.damage(box)
+		files, text := box.files(), box.settings()
+		got := box.run(30*time.Second, "", append([]string{"ccc"}, strings.Fields(test.command)...)...)
+		if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, test.stderr) || box.settings() != text || !slices.Equal(box.files(), files) {
+			t.Errorf("%s: %+v\nfiles %q, were %q", test.command, got, box.files(), files)
 		}
 	}
 }
 
-// A link is the user's, whatever it leads to.
-func TestUninstallLinkedPrompt(t *testing.T) {
+// What another ccc is writing is not removed under it.
+func TestUninstallPurgeLocked(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	box.launch()
-	path := filepath.Join(box.home, ".claude/SUPERVISOR.md")
-	box.write("dotfiles/SUPERVISOR.md", 0o600, defaultPrompt.zh)
-	os.Remove(path)
-	if err := os.Symlink("../dotfiles/SUPERVISOR.md", path); err != nil {
+	unlock, err := lockFile(filepath.Join(box.home, lockPath))
+	if err != nil {
 		t.Fatal(err)
 	}
-	if output := box.uninstall(); box.read(".claude/SUPERVISOR.md") != defaultPrompt.zh || !strings.Contains(output, path+": kept") {
-		t.Errorf("it says\n%s", output)
+	defer unlock()
+	got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge")
+	if _, err := os.Stat(filepath.Join(box.home, logPath)); err != nil || got.code != 1 || !strings.Contains(got.stderr, "locking") {
+		t.Errorf("the log: %v: %+v", err, got)
 	}
 }
 
-// The user's directories stay, with what is the user's; commands/, which ccc made, goes.
-func TestUninstallDirectoriesStay(t *testing.T) {
+// With --purge all of the state goes, but nothing that somebody else has put there, nor a directory of the user's.
+func TestUninstallPurge(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
+	nothing := filepath.Join(box.home, ".claude/settings.json") + ": " + nothingThere + "\n"
+	if output := box.ccc("uninstall", "--purge"); output != nothing || len(box.files()) != 0 {
+		t.Errorf("before any launch: %q, %q", output, box.files())
+	}
+	if _, err := os.Stat(filepath.Join(box.home, ".claude")); err == nil {
+		t.Error("it made .claude")
+	}
 	box.vars = append(box.vars, "CCC_CONFIG_DIR="+box.home+"/own", "CCC_WORK_DIR="+box.home+"/work")
 	box.write("own/ccc.json", 0o600, "{}")
-	box.write(".claude/x", 0o600, "")
-	os.Remove(filepath.Join(box.home, ".claude/x"))
+	os.Mkdir(filepath.Join(box.home, ".claude"), 0o700)
 	box.launch()
-	box.uninstall("--purge")
+	for _, name := range []string{"supervisor-x.json.bad", "hook-invocation.log.1", ".supervisor-x.json.ccc-tmp", filepath.Base(promptPath), "written.json", "clients.json"} {
+		box.write("work/ccc/"+name, 0o600, "{}")
+	}
+	entries, _ := os.ReadDir(filepath.Join(box.home, "work/ccc"))
+	box.write("work/ccc/notes.txt", 0o600, "mine")
+	want := fmt.Sprintf("work/ccc: %d files of ccc's removed, 1 of others kept", len(entries))
+	if output := box.ccc("uninstall", "--purge"); !strings.Contains(output, want) || !slices.Equal(box.files(), []string{"own/ccc.json", "work/ccc/notes.txt"}) {
+		t.Errorf("left %q, want %q:\n%s", box.files(), want, output)
+	}
+	os.Remove(filepath.Join(box.home, "work/ccc/notes.txt"))
+	if output := box.ccc("uninstall", "--purge"); !strings.HasPrefix(output, nothing) {
+		t.Errorf("a second time: %s", output)
+	}
 	for dir, want := range map[string]bool{"own": true, ".claude": true, ".claude/commands": false, "work/ccc": false} {
 		if _, err := os.Stat(filepath.Join(box.home, dir)); (err == nil) != want {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
-	if files := box.files(); !slices.Equal(files, []string{"own/ccc.json"}) {
-		t.Errorf("left: %v", files)
-	}
 }
 
-func TestUninstallNothing(t *testing.T) {
-	box := newFakeBox(t)
-	if output := box.uninstall("--purge"); output != filepath.Join(box.home, ".claude/settings.json")+": "+nothingThere+"\n" {
-		t.Errorf("it says %q", output)
-	}
-	entries, _ := os.ReadDir(box.home)
-	if len(entries) != 0 {
-		t.Errorf("it made %v", entries)
+// What is the user's stays: a file that they have edited, and a link, whatever it leads to. A text of any ccc's is ccc's,
+// follows the language, and goes.
+func TestUninstallKept(t *testing.T) {
+	t.Parallel()
+	const first = "---\ndescription: 监督本会话：on 打开，off 关闭，也可以直接给出任务\nargument-hint: on | off | 任务\n---\n\n$ARGUMENTS\n"
+	for _, test := range []struct {
+		name, before, launched string
+		linked                 bool
+	}{
+		{"SUPERVISOR.md", defaultPrompt.zh + "and be kind\n", defaultPrompt.zh + "and be kind\n", false},
+		{"SUPERVISOR.md", defaultPrompt.zh, defaultPrompt.zh, true},
+		{"SUPERVISOR.md", defaultPrompt.en, defaultPrompt.zh, false},
+		{"commands/supervisor.md", first, commandFile.zh, false},
+	} {
+		box := newFakeBox(t)
+		name := ".claude/" + test.name
+		if test.linked {
+			box.write("dotfiles", 0o600, test.before)
+			box.link("../dotfiles", name)
+		} else {
+			box.write(name, 0o600, test.before)
+		}
+		kept := test.before == test.launched
+		if box.launch(); box.read(name) != test.launched {
+			t.Errorf("a launch left %.80q", box.read(name))
+		}
+		output := box.ccc("uninstall")
+		if left := box.read(name) != ""; left != kept || strings.Contains(output, name+": kept") != kept {
+			t.Errorf("%s: left: %v\n%s", name, left, output)
+		}
 	}
 }
 
@@ -909,45 +725,48 @@ func FuzzUninstall(f *testing.F) {
 		if !utf8.ValidString(text) {
 			return // JSON is UTF-8; the record could not hold it
 		}
-		before, in := []byte(text), new(installation)
+		file, before, in := []byte(text), text, new(installation)
 		if text == noFile {
-			before = nil
+			file = nil
 		}
-		now := before
-		step := func(plan settingsPlan) {
-			edited, edits, err := plan.apply(now, in.Edits)
-			if err != nil || bytes.Equal(edited, now) {
+		step := func(do func(e *settingsEditor)) {
+			e, err := editSettings(file)
+			if err != nil {
 				return
 			}
-			in.Edits = edits
+			e.edits = in.Edits
+			if do(e); e.isChanged() {
+				in.Edits, file = e.edits, e.text
+			}
 			record := encodeJSON(in)
-			in, now = new(installation), edited
-			if err := json.Unmarshal(record, in); err != nil {
-				t.Fatal(err)
+			if in = new(installation); json.Unmarshal(record, in) != nil {
+				t.Fatal("the record can't be read")
 			}
 		}
 		root, err := parseJSON([]byte(defaults))
-		if err == nil && root.kind == '{' && !strings.Contains(defaults, "supervisor-hook") {
-			step(settingsPlan{defaults: []byte(defaults)})
+		if err == nil && root.is('{') && !strings.Contains(defaults, "supervisor-hook") {
+			step(func(e *settingsEditor) { e.install(&config{Settings: []byte(defaults)}, "") })
 		}
-		if _, err := editSettings(now); err != nil {
+		if _, err := editSettings(file); err != nil {
 			return // a ccc.json that fills in hooks of another shape: refused from now on
 		}
 		if strings.Contains(text, "supervisor-hook") {
 			return // an older ccc's entries go too
 		}
 		for _, self := range []string{"/old/ccc", "/bin/ccc"} {
-			step(settingsPlan{self: self, reviewSeconds: 540})
+			step(func(e *settingsEditor) { e.install(configFor(540), self) })
 		}
-		if again, err := withHooks(now, 540); err != nil || !bytes.Equal(again, now) {
-			t.Fatalf("a second time: %v\n%q\n%q", err, now, again)
+		if again, err := withHooks(file, 540); err != nil || !bytes.Equal(again, file) {
+			t.Fatalf("a second time: %v\n%q\n%q", err, file, again)
 		}
-		if bytes.Equal(now, before) {
-			return
-		}
-		after, err := withoutSettings(now, in.Edits, "/bin/ccc")
-		if err != nil || !sameBut(string(after), string(before)) || (after == nil) != (before == nil) {
-			t.Fatalf("%v\n%q was\n%q\nedited\n%q", err, after, before, now)
+		now := file
+		made := false
+		step(func(e *settingsEditor) {
+			e.restore("/bin/ccc")
+			made = e.known([]string{}) != nil && len(e.root.members) == 0
+		})
+		if after := string(file); !bytes.Equal(now, []byte(before)) && made != (before == noFile) || !made && !sameBut(after, before) {
+			t.Fatalf("%q was\n%q\nedited\n%q", after, before, now)
 		}
 	})
 }
@@ -971,95 +790,60 @@ func sameBut(a, b string) bool {
 	return plain(a) == plain(b)
 }
 
-// A record that can't be read stops launch and uninstall before they change anything.
-func TestInstalledUnreadable(t *testing.T) {
-	box := newFakeBox(t)
-	box.launch()
-	before := box.settings()
-	record := filepath.Join(box.home, ".claude/.ccc-installed.json")
-	if err := errors.Join(os.Remove(record), os.Mkdir(record, 0o700)); err != nil { // a directory can't be read by root either
-		t.Fatal(err)
-	}
-	for _, args := range []string{"uninstall", "--supervisor -p x"} {
-		got := box.run(30*time.Second, "", append([]string{"ccc"}, strings.Fields(args)...)...)
-		if got.code != 1 || !strings.Contains(got.stderr, ".ccc-installed.json") || box.settings() != before {
-			t.Errorf("%s: %+v\n%s", args, got, box.settings())
-		}
-	}
-}
-
-// What another ccc is writing is not removed under it.
-func TestUninstallPurgeLocked(t *testing.T) {
-	box := newFakeBox(t)
-	box.launch()
-	unlock, err := lockFile(filepath.Join(box.home, lockPath))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unlock()
-	if got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge"); got.code != 1 || !strings.Contains(got.stderr, "locking") {
-		t.Errorf("%+v", got)
-	}
-	if _, err := os.Stat(filepath.Join(box.home, logPath)); err != nil {
-		t.Error("the state is gone")
-	}
-}
-
 // Launches that would run no hooks are refused before anything is written; what only looks like one is not.
 func TestHookless(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
-		name, file, content, variable string
-		args                          []string
+	type row struct {
+		args, variable, file, content string
 		code                          int
 		names                         string
-	}{
-		{name: "bare", args: []string{"--bare"}, code: 2, names: "--bare"},
-		{name: "safe_mode", args: []string{"--safe-mode"}, code: 2, names: "--safe-mode"},
-		{name: "restricted", args: []string{"--restricted"}, code: 2, names: "--restricted"},
-		{name: "cloud", args: []string{"--cloud=x"}, code: 2, names: "--cloud"},
-		{name: "sources", args: []string{"--setting-sources", "project, local"}, code: 2, names: "--setting-sources project, local"},
-		{name: "sources_with_user", args: []string{"--setting-sources=project,user"}},
-		{name: "settings", args: []string{"--settings", `{"disableAllHooks":true}`}, code: 2, names: "disableAllHooks"},
-		{name: "settings_file", args: []string{"--settings=../home/s.json"}, file: "s.json", content: `{"disableAllHooks":true}`, code: 2, names: "disableAllHooks"},
-		{name: "settings_last_counts", args: []string{"--settings", `{"disableAllHooks":true}`, "--settings", `{}`}},
-		{name: "a_prompt", args: []string{"--", "--bare"}},
-		{name: "project", file: "../work/.claude/settings.json", content: `{"disableAllHooks":true}`, code: 1, names: ".claude/settings.json: disableAllHooks"},
-		{name: "local", file: "../work/.claude/settings.local.json", content: `{"disableAllHooks":true}`, code: 1, names: ".claude/settings.local.json: disableAllHooks"},
-		{name: "administrators", file: "managed.json", content: `{"disableAllHooks":true}`, code: 1, names: "managed.json: disableAllHooks"},
-		{name: "administrators_only", file: "managed.json", content: `{"allowManagedHooksOnly":true}`, code: 1, names: "managed.json: allowManagedHooksOnly"},
-		{name: "remote", args: []string{"--remote"}, code: 2, names: "--remote"},
-		{name: "safe_mode_variable", variable: "CLAUDE_CODE_SAFE_MODE=On", code: 1, names: "CLAUDE_CODE_SAFE_MODE"},
-		{name: "restricted_variable", variable: "CLAUDE_CODE_RESTRICTED=yes", code: 1, names: "CLAUDE_CODE_RESTRICTED"},
-		{name: "own_variable_of_administrators", file: "managed.json", content: `{"env":{"CCC_LAUNCH":""}}`, code: 1, names: "managed.json: env.CCC_LAUNCH"},
-		{name: "simple", variable: "CLAUDE_CODE_SIMPLE=1", code: 1, names: "CLAUDE_CODE_SIMPLE"},
-		{name: "simple_off", variable: "CLAUDE_CODE_SIMPLE=0"},
-		{name: "own_variable", file: "../work/.claude/settings.json", content: `{"env":{"CCC_SUPERVISOR":""}}`, code: 1, names: "settings.json: env.CCC_SUPERVISOR"},
-		{name: "own_variable_of_settings", args: []string{"--settings", `{"env":{"CCC_SUPERVISOR_HOOK":"1"}}`}, code: 2, names: "env.CCC_SUPERVISOR_HOOK"},
-		{name: "variable_of_settings", args: []string{"--settings", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`}, code: 2, names: "env.CLAUDE_CODE_SIMPLE"},
-		{name: "safe_mode_of_a_file", file: ".claude/settings.json", content: `{"env":{"CLAUDE_CODE_SAFE_MODE":"true"}}`, code: 1, names: "env.CLAUDE_CODE_SAFE_MODE"},
-		{name: "restricted_of_ccc_json", file: ".claude/ccc.json", content: `{"settings":{"env":{"CLAUDE_CODE_RESTRICTED":"1"}}}`, code: 1, names: "settings.env.CLAUDE_CODE_RESTRICTED"},
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+	const muted, project, managed = `{"disableAllHooks":true}`, "../work/.claude/settings.json", "managed.json"
+	rows := []row{
+		{args: "--cloud=x", code: 2, names: "--cloud"},
+		{args: "--setting-sources|project, local", code: 2, names: "--setting-sources project, local"}, {args: "--setting-sources=project,user"},
+		{args: "--settings|" + muted, code: 2, names: "disableAllHooks"}, {args: "--settings|" + muted + "|--settings|{}"},
+		{args: "--settings=../home/s.json", file: "s.json", content: muted, code: 2, names: "disableAllHooks"},
+		{args: `--settings|{"env":{"CCC_SUPERVISOR_HOOK":"1"}}`, code: 2, names: "env.CCC_SUPERVISOR_HOOK"},
+		{args: `--settings|{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, code: 2, names: "env.CLAUDE_CODE_SIMPLE"},
+		{args: "--|--bare"}, {variable: "CLAUDE_CODE_SIMPLE=0"},
+		{file: project, content: muted, code: 1, names: ".claude/settings.json: disableAllHooks"},
+		{file: "../work/.claude/settings.local.json", content: muted, code: 1, names: ".claude/settings.local.json: disableAllHooks"},
+		{file: managed, content: muted, code: 1, names: "managed.json: disableAllHooks"},
+		{file: managed, content: `{"allowManagedHooksOnly":true}`, code: 1, names: "managed.json: allowManagedHooksOnly"},
+		{file: managed, content: `{"env":{"CCC_LAUNCH":""}}`, code: 1, names: "managed.json: env.CCC_LAUNCH"},
+		{file: project, content: `{"env":{"CCC_SUPERVISOR":""}}`, code: 1, names: "settings.json: env.CCC_SUPERVISOR"},
+		{file: ".claude/settings.json", content: `{"env":{"CLAUDE_CODE_SAFE_MODE":"true"}}`, code: 1, names: "env.CLAUDE_CODE_SAFE_MODE"},
+		{file: ".claude/ccc.json", content: `{"settings":{"env":{"CLAUDE_CODE_RESTRICTED":"1"}}}`, code: 1, names: "settings.env.CLAUDE_CODE_RESTRICTED"},
+	}
+	for _, flag := range hooklessFlags {
+		rows = append(rows, row{args: flag, code: 2, names: flag})
+	}
+	for i, name := range hooklessVariables {
+		rows = append(rows, row{variable: name + "=" + []string{"1", "On", "yes"}[i], code: 1, names: name})
+	}
+	for _, test := range rows {
+		t.Run(test.args+test.variable+test.file, func(t *testing.T) {
+			t.Parallel()
 			box := newFakeBox(t)
 			box.claudeIs("echo started")
-			box.vars = append(box.vars, test.variable, testManagedVariable+"="+filepath.Join(box.home, "managed.json"))
+			box.vars = append(box.vars, test.variable, testManagedVariable+"="+filepath.Join(box.home, managed))
 			if test.file != "" {
 				box.write(test.file, 0o600, test.content)
 			}
 			before := box.files()
-			got := box.run(30*time.Second, "", append([]string{"ccc", "--supervisor", "--", "-p"}, test.args...)...)
+			args := append([]string{"-p"}, strings.FieldsFunc(test.args, func(r rune) bool { return r == '|' })...)
+			got := box.run(30*time.Second, "", append([]string{"ccc", "--supervisor", "--"}, args...)...)
 			if test.code == 0 && got.stdout == "started\n" {
 				return
 			}
 			if got.code != test.code || test.code == 0 || !strings.Contains(got.stderr, test.names) || !strings.Contains(got.stderr, "nothing would be reviewed") || got.stdout != "" {
 				t.Errorf("got %+v", got)
 			}
-			if after := box.files(); fmt.Sprint(after) != fmt.Sprint(before) {
+			if after := box.files(); !slices.Equal(after, before) {
 				t.Errorf("a refused launch leaves %q, was %q", after, before)
 			}
-			if got := box.run(30*time.Second, "", append([]string{"ccc", "--", "-p"}, test.args...)...); got.stdout != "started\n" {
+			if got := box.run(30*time.Second, "", append([]string{"ccc", "--"}, args...)...); got.stdout != "started\n" {
 				t.Errorf("without --supervisor: %+v", got)
 			}
 		})

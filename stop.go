@@ -283,8 +283,8 @@ const endingTime = 5 * time.Second
 // the hook at the timeout that a launch has put into settings.json, whatever ccc.json says since.
 func (s *supervision) patience(config *config, event string) (timeout time.Duration, late error) {
 	timeout = time.Duration(config.Supervisor.TimeoutSeconds) * time.Second
-	text, _ := readUserFile(s.dirs.settingsFile()) // without one there is no timeout
-	installed := installedTimeout(text, s.dirs.hookPath(), event)
+	found, _ := findHooks(s.dirs) // without settings.json there is no timeout
+	installed := found.timeouts[event]
 	if !inSession() || installed == 0 || timeout+endingTime <= installed {
 		return timeout, errors.New(say(noVerdictIn, say(soFar, config.Supervisor.TimeoutSeconds)))
 	}

@@ -35,8 +35,7 @@ var nearModes = []string{"on", "off", "of", "enable", "enabled", "disable", "dis
 func nearMode(operand string) bool {
 	word := strings.ReplaceAll(strings.ToLower(strings.Trim(operand, " .,;:!?-/\"'`，。；：！？")), "监督", "")
 	all := strings.Fields(word)
-	isMode := func(i int) bool { return slices.Contains(modes, all[i]) }
-	few := len(all) > 1 && len(all) < 4 && isMode(0) || len(all) == 2 && isMode(1)
+	few := len(all) > 1 && len(all) < 4 && all[0] == "off" || len(all) == 2 && all[1] == "off" // carry on is a task
 	return operand != "on" && operand != "off" && (few || slices.Contains(nearModes, word) || len(word) < 5 && nearest(word, modes) != "")
 }
 

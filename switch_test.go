@@ -55,7 +55,7 @@ func TestSwitchCommand(t *testing.T) {
 // A word that means a mode is no task, whatever stands around it; the modes themselves, and what only begins like one, are.
 func TestSwitchNearModes(t *testing.T) {
 	for operand, near := range map[string]bool{"disable": true, "Status": true, "--stop": true, "pause!": true, "查询": true, "打开监督。": true, "监督": true, "On.": true, "off。": true, "?": true,
-		"offf": true, "off now": true, "turn off": true, "off this session": true, "监督关闭": true, "turn off logging": false, "fix": false, "on": false, "off": false, "disable it": false, "offline": false, "turn it off": false} {
+		"offf": true, "off now": true, "turn off": true, "off this session": true, "监督关闭": true, "turn off logging": false, "carry on": false, "fix": false, "on": false, "off": false, "disable it": false, "offline": false, "turn it off": false} {
 		if nearMode(operand) != near {
 			t.Errorf("%s: %v", operand, !near)
 		}
