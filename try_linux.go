@@ -6,6 +6,7 @@ package main
 // What is written in the copy goes to a scratch directory.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -28,7 +30,7 @@ const (
 )
 
 // ccc and process 1 of a copy share a socket, which is open as long as both live. On it ccc asks with any byte for the
-// end of the command; process 1 says once that the copy stands, or why not.
+// end of the command; process 1 says once that the copy stands, or why not. By it process 1 knows that ccc started it.
 const (
 	cccSocket = 3 // its descriptor in process 1
 	tryStands = "the copy stands"
@@ -38,22 +40,16 @@ const (
 func (plan *tryPlan) start() (*tryCopy, error) {
 	// A descriptor that ccc's own caller left open would lead out of the copy.
 	const closeOnExec = 4
-	if _, _, errno := syscall.Syscall(sysCloseRange, 3, 1<<32-1, closeOnExec); errno != 0 {
-		return nil, hinted(os.NewSyscallError("close_range", errno))
-	}
+	_, _, errno := syscall.Syscall(sysCloseRange, 3, 1<<32-1, closeOnExec)
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, os.NewSyscallError("socketpair", err)
+	if err = cmp.Or(failed("close_range", errno), os.NewSyscallError("socketpair", err)); err != nil {
+		return nil, hinted(err)
 	}
 	ours, theirs := os.NewFile(uintptr(ends[0]), "process 1"), os.NewFile(uintptr(ends[1]), "ccc")
 	scratch, lock := newScratch()
 	bindBare(scratch)
-	mode := "run"
-	if plan.probe {
-		mode = "probe"
-	}
 	cmd := &exec.Cmd{Path: "/proc/self/exe", Env: plan.env, ExtraFiles: []*os.File{theirs}, SysProcAttr: newNamespaces()}
-	cmd.Args = slices.Concat([]string{"ccc", tryInsideSubcommand, mode, scratch, plan.dir}, namespaces(), plan.needed, plan.writable, []string{"--"}, plan.command)
+	cmd.Args = slices.Concat([]string{"ccc", tryInsideSubcommand, strconv.FormatBool(plan.probe), scratch, plan.dir}, plan.needed, plan.writable, []string{"--"}, plan.command)
 	restore := func() {}
 	if !plan.probe {
 		restore, err = handOver(cmd, plan.printed)
@@ -80,33 +76,22 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 	}
 	go func() {
 		said := make([]byte, 4096)
-		switch n, _ := ours.Read(said); string(said[:n]) {
-		case tryStands:
-			stands <- nil
-		case "":
-			stands <- hinted(errors.New("process 1 of it ended too early"))
-		default:
-			stands <- hinted(errors.New(string(said[:n])))
+		n, _ := ours.Read(said)
+		if text := cmp.Or(string(said[:n]), "process 1 of it ended too early"); text != tryStands {
+			stands <- hinted(errors.New(text))
 		}
+		close(stands)
 	}()
 	return copied, nil
 }
 
-// newNamespaces are the attributes of process 1. Ordinary users can have their own user and group there, root has
-// all that there are, each with its number.
+// newNamespaces are the attributes of process 1.
 func newNamespaces() *syscall.SysProcAttr {
-	self := func(id int) []syscall.SysProcIDMap {
-		return []syscall.SysProcIDMap{{ContainerID: id, HostID: id, Size: 1}}
-	}
-	users, groups := self(os.Getuid()), self(os.Getgid())
-	if os.Getuid() == 0 {
-		users, groups = allIDs("/proc/self/uid_map"), allIDs("/proc/self/gid_map")
-	}
 	return &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID |
 			syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
-		UidMappings: users,
-		GidMappings: groups,
+		UidMappings: ownIDs("/proc/self/uid_map", os.Getuid()),
+		GidMappings: ownIDs("/proc/self/gid_map", os.Getgid()),
 		Setsid:      true, // no terminal to type into
 		// Only these get past an exec by an ordinary user. 0 to 4: to act on any file; 8: to drop the bounding set;
 		// 12: to raise the loopback; 18: to build it from within; 21: to mount; 24: to forbid user namespaces.
@@ -114,9 +99,12 @@ func newNamespaces() *syscall.SysProcAttr {
 	}
 }
 
-// allIDs maps each id of this user namespace to itself.
-func allIDs(path string) (ids []syscall.SysProcIDMap) {
+// ownIDs maps to themselves the ids that the user can have in a user namespace: root all of the map at path, others one.
+func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 	text, _ := os.ReadFile(path)
+	if os.Getuid() != 0 {
+		text = fmt.Appendf(nil, "%d %[1]d 1", id)
+	}
 	for line := range strings.Lines(string(text)) {
 		var first, outer, size int
 		if n, _ := fmt.Sscan(line, &first, &outer, &size); n == 3 {
@@ -126,36 +114,27 @@ func allIDs(path string) (ids []syscall.SysProcIDMap) {
 	return ids
 }
 
-// namespaces names the user and the mount namespace of this thread.
-func namespaces() []string {
-	user, _ := os.Readlink("/proc/thread-self/ns/user")
-	mounts, _ := os.Readlink("/proc/thread-self/ns/mnt")
-	return []string{user, mounts}
-}
-
 // handOver connects stdin, stdout and stderr of cmd with the caller's through pipes. What the caller has could be
 // opened anew through /proc/self/fd, for writing, changed, walked up from, or connected to something else. Only the
 // caller's own terminal is handed in, opened anew, as a program may ask for one: nothing can be typed into a terminal
 // of another session. restore gives it the mode back that it had, but while another job is in the foreground, whose
 // mode it is then. printed gets what goes through the pipes.
 func handOver(cmd *exec.Cmd, printed io.Writer) (restore func(), err error) {
-	var mode [64]byte // more than a struct termios
-	terminal, noTerminal := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if noTerminal == nil {
-		noTerminal = ioctl(terminal, syscall.TCGETS, unsafe.Pointer(&mode))
+	var mode [64]byte                                                     // more than a struct termios
+	terminal, _ := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0) // nil if there is none, on which no call works
+	_ = ioctl(terminal, syscall.TCGETS, unsafe.Pointer(&mode))
+	ask := func(file *os.File, request uintptr) (id int32) { // of a session or a group
+		_ = ioctl(file, request, unsafe.Pointer(&id))
+		return id
 	}
 	restore = func() {
-		var foreground int32
-		if noTerminal == nil && ioctl(terminal, syscall.TIOCGPGRP, unsafe.Pointer(&foreground)) == nil && int(foreground) == syscall.Getpgrp() {
+		if ask(terminal, syscall.TIOCGPGRP) == int32(syscall.Getpgrp()) {
 			_ = ioctl(terminal, syscall.TCSETS, unsafe.Pointer(&mode))
 		}
 		terminal.Close()
 	}
 	session, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
-	isOwn := func(file *os.File) bool {
-		var itsSession int32
-		return noTerminal == nil && ioctl(file, syscall.TIOCGSID, unsafe.Pointer(&itsSession)) == nil && int(itsSession) == int(session)
-	}
+	isOwn := func(file *os.File) bool { return terminal != nil && ask(file, syscall.TIOCGSID) == int32(session) }
 	output := func(file *os.File) io.Writer {
 		if isOwn(file) {
 			return terminal
@@ -183,46 +162,42 @@ func ioctl(file *os.File, request uintptr, argument unsafe.Pointer) error {
 	return failed("ioctl", errno)
 }
 
-// hinted adds to err what mends it, as far as that can be told.
+// hinted adds to err what mends it: the first that goes with what err says and with how a file begins.
 func hinted(err error) error {
-	holds := func(path, start string) bool {
-		text, err := os.ReadFile(path)
-		return err == nil && strings.HasPrefix(string(text), start)
+	self, _ := os.Executable()
+	profile := shellQuote(fmt.Sprintf("abi <abi/4.0>, profile ccc %q flags=(unconfined) { userns, }", self))
+	const (
+		newer    = "use Linux 5.12 or newer"
+		unsealed = "start the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
+	)
+	for _, mend := range []struct{ said, path, start, hint string }{
+		{"close_range: ", "/", "", newer},
+		{crashHandler, "/", "", "sudo sysctl kernel.core_pattern=core"},
+		{"", "/proc/sys/user/max_user_namespaces", "0\n", "sudo sysctl user.max_user_namespaces=15000 # no use in a copy, which has no other in it"},
+		{syscall.ENODEV.Error(), "/", "", "sudo modprobe overlay"},
+		{"", "/.dockerenv", "", unsealed},
+		{"", "/run/.containerenv", "", unsealed},
+		{syscall.ENOSYS.Error(), "/", "", newer},
+		{"", "/proc/sys/kernel/unprivileged_userns_clone", "0\n", "sudo sysctl kernel.unprivileged_userns_clone=1"},
+		{"", "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n",
+			"printf '%s\\n' " + profile + " | sudo tee /etc/apparmor.d/ccc && sudo apparmor_parser -r /etc/apparmor.d/ccc"},
+	} {
+		text, _ := os.ReadFile(mend.path) // of a directory nothing
+		if isThere(mend.path) && strings.Contains(err.Error(), mend.said) && strings.HasPrefix(string(text), mend.start) {
+			return fmt.Errorf("%w%s%s", err, toMend, mend.hint)
+		}
 	}
-	var major, minor int
-	release, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	_, _ = fmt.Sscanf(string(release), "%d.%d", &major, &minor)
-	hint := ""
-	switch {
-	case major < 5 || major == 5 && minor < 12:
-		hint = "use Linux 5.12 or newer"
-	case strings.Contains(err.Error(), crashHandler):
-		hint = "sudo sysctl kernel.core_pattern=core"
-	case holds("/proc/sys/user/max_user_namespaces", "0\n"):
-		hint = "sudo sysctl user.max_user_namespaces=15000 # no use in a copy, which has no other in it"
-	case holds("/proc/sys/kernel/unprivileged_userns_clone", "0\n"):
-		hint = "sudo sysctl kernel.unprivileged_userns_clone=1"
-	case holds("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n") && os.Getuid() != 0:
-		self, _ := os.Executable()
-		profile := fmt.Sprintf("abi <abi/4.0>, profile ccc %q flags=(unconfined) { userns, }", self)
-		hint = `printf '%s\n' ` + shellQuote(profile) + " | sudo tee /etc/apparmor.d/ccc && sudo apparmor_parser -r /etc/apparmor.d/ccc"
-	case strings.Contains(err.Error(), syscall.ENODEV.Error()):
-		hint = "sudo modprobe overlay"
-	case holds("/.dockerenv", "") || holds("/run/.containerenv", ""):
-		hint = "start the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
-	default:
-		return err
-	}
-	return fmt.Errorf("%w%s%s", err, toMend, hint)
+	return err
 }
 
-// tryProcessOne is process 1 of a copy: ccc in-copy MODE SCRATCH DIR NAMESPACES PROJECT HOME WRITABLE... -- COMMAND...
-// It goes on only in namespaces other than those of the ccc that started it: what it does to its file system must not
-// happen to the host's.
+// tryProcessOne is process 1 of a copy: ccc in-copy PROBE SCRATCH DIR PROJECT HOME WRITABLE... -- COMMAND... What it does to
+// its file system must not happen to the host's: it goes on only as process 1 of a process namespace that does not hold
+// who made the other end of the socket. That one made the namespaces too.
 func tryProcessOne(args []string) int {
 	runtime.LockOSThread() // privileges are a thread's, and this one starts the command
+	maker, err := syscall.GetsockoptUcred(cccSocket, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	end := slices.Index(args, "--")
-	if own := namespaces(); end < 7 || end+2 > len(args) || os.Getpid() != 1 || own[0] == "" || own[1] == "" || args[3] == own[0] || args[4] == own[1] {
+	if err != nil || maker.Pid != 0 || os.Getpid() != 1 || end < 5 || end+2 > len(args) {
 		fmt.Fprintln(os.Stderr, "ccc: "+tryInsideSubcommand+" is for ccc try only")
 		return 2
 	}
@@ -239,8 +214,8 @@ func tryProcessOne(args []string) int {
 			}
 		}
 	}()
-	b, command := &copyBuilder{scratch: args[1], needed: args[5:7], writable: args[7:end]}, args[end+1:]
-	probe := args[0] == "probe"
+	b, command := &copyBuilder{scratch: args[1], needed: args[3:5], writable: args[5:end]}, args[end+1:]
+	probe := args[0] == "true"
 	for _, step := range []func() error{
 		// Not at the start of this process: an exec that raised capabilities clears it.
 		func() error { return prctl(syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL)) },
@@ -395,9 +370,9 @@ func filterCalls() error {
 		equal, atLeast       = syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K, syscall.BPF_JMP | syscall.BPF_JGE | syscall.BPF_K
 		number, arch         = 0, 4                   // offsets of the call and its architecture
 		first, second, third = 16, 24, 32             // and of its arguments, the lower half of each first
-		allow, refuse        = 0x7fff0000, 0x00050000 // the latter with an error, which may be none
-		noCall, noFamily     = refuse | uint32(syscall.ENOSYS), refuse | uint32(syscall.EAFNOSUPPORT)
-		notPermitted         = refuse | uint32(syscall.EPERM)
+		allow, success       = 0x7fff0000, 0x00050000 // the latter without doing it, or with the error that is added
+		noCall, noFamily     = success | uint32(syscall.ENOSYS), success | uint32(syscall.EAFNOSUPPORT)
+		notPermitted         = success | uint32(syscall.EPERM)
 		filterMode           = 2
 	)
 	own, ok := map[string]struct{ arch, bpf uint32 }{"amd64": {0xc000003e, 321}, "arm64": {0xc00000b7, 280}}[runtime.GOARCH]
@@ -409,22 +384,13 @@ func filterCalls() error {
 		{Code: load, K: arch}, {Code: equal, K: own.arch, Jt: 1}, {Code: answer, K: noCall},
 		{Code: load, K: number}, {Code: atLeast, K: 1 << 30, Jf: 1}, {Code: answer, K: noCall},
 	}
-	// A condition is that an argument is the value, or is not.
-	type condition struct {
-		argument, value uint32
-		not             bool
-	}
-	// on answers a call that meets all conditions, unless one before did.
-	on := func(call, then uint32, conditions ...condition) {
-		rest := uint8(2*len(conditions) + 1)
+	// on answers a call whose arguments have these values, unless one before did. An argument is an offset and a value.
+	on := func(call, then uint32, arguments ...[2]uint32) {
+		rest := uint8(2*len(arguments) + 1)
 		program = append(program, syscall.SockFilter{Code: load, K: number}, syscall.SockFilter{Code: equal, K: call, Jf: rest})
-		for _, c := range conditions {
+		for _, a := range arguments {
 			rest -= 2
-			test := syscall.SockFilter{Code: equal, K: c.value, Jf: rest}
-			if c.not {
-				test.Jt, test.Jf = rest, 0
-			}
-			program = append(program, syscall.SockFilter{Code: load, K: c.argument}, test)
+			program = append(program, syscall.SockFilter{Code: load, K: a[0]}, syscall.SockFilter{Code: equal, K: a[1], Jf: rest})
 		}
 		program = append(program, syscall.SockFilter{Code: answer, K: then})
 	}
@@ -432,14 +398,15 @@ func filterCalls() error {
 		on(call, noCall)
 	}
 	for _, family := range []uint32{syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6, syscall.AF_NETLINK} {
-		on(syscall.SYS_SOCKET, allow, condition{argument: first, value: family})
+		on(syscall.SYS_SOCKET, allow, [2]uint32{first, family})
 	}
 	on(syscall.SYS_SOCKET, noFamily)
-	on(syscall.SYS_IOCTL, notPermitted, condition{argument: second, value: syscall.TIOCSTI})
-	on(syscall.SYS_SETRLIMIT, refuse, condition{argument: first, value: syscall.RLIMIT_CORE})
-	on(syscall.SYS_PRLIMIT64, allow, condition{argument: third}, condition{argument: third + 4}) // no new limit: it only asks
-	on(syscall.SYS_PRLIMIT64, notPermitted, condition{argument: first, not: true})
-	on(syscall.SYS_PRLIMIT64, refuse, condition{argument: second, value: syscall.RLIMIT_CORE})
+	on(syscall.SYS_IOCTL, notPermitted, [2]uint32{second, syscall.TIOCSTI})
+	on(syscall.SYS_SETRLIMIT, success, [2]uint32{first, syscall.RLIMIT_CORE})
+	on(syscall.SYS_PRLIMIT64, allow, [2]uint32{third, 0}, [2]uint32{third + 4, 0}) // no new limit: it only asks
+	on(syscall.SYS_PRLIMIT64, success, [2]uint32{first, 0}, [2]uint32{second, syscall.RLIMIT_CORE})
+	on(syscall.SYS_PRLIMIT64, allow, [2]uint32{first, 0}) // a limit of its own
+	on(syscall.SYS_PRLIMIT64, notPermitted)
 	program = append(program, syscall.SockFilter{Code: answer, K: allow})
 	filter := syscall.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
 	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_SECCOMP, filterMode, uintptr(unsafe.Pointer(&filter)))

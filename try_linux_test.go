@@ -407,7 +407,7 @@ func init() {
 		for name := range strings.SplitSeq(os.Args[1], ",") {
 			attacks[name](os.Args[2:])
 		}
-	case "ccc_without_walls": // a process 1 that builds nothing: ccc in-copy probe SCRATCH DIR ... FILE PORT
+	case "ccc_without_walls": // a process 1 that builds nothing: ccc in-copy PROBE SCRATCH DIR ... FILE PORT
 		os.WriteFile(filepath.Join(os.Args[4], os.Args[len(os.Args)-2]), nil, 0o600)
 		fmt.Fprint(os.NewFile(cccSocket, "ccc"), tryStands)
 	case "ccc_that_fails":
@@ -1120,27 +1120,33 @@ func TestTryCrashHandler(t *testing.T) {
 	}
 }
 
-// Process 1 goes on only in namespaces that are others than those of the ccc that started it.
+// Process 1 goes on only for the ccc that made its namespaces, whatever it is told.
 func TestTryProcessOneByHand(t *testing.T) {
 	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		os.Symlink("notes", box.work+"/link")
+		socket, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends := []*os.File{os.NewFile(uintptr(socket[0]), "a"), os.NewFile(uintptr(socket[1]), "b")}
 		box.unchanged(func() {
-			spaces := strings.Join(namespaces(), " ")
-			for _, line := range []string{"notes 1", "link 1", "run '' / user:[1] mnt:[1] / / / -- touch notes", "probe '' $PWD " + spaces + " / / / -- notes 1"} {
-				if got := box.finish(box.cmd([]string{"sh", "-c", "ccc in-copy " + line})); got.code != 2 || !strings.Contains(got.stderr, "ccc try only") {
+			for i, line := range []string{"", "notes 1", "link 1", "false '' / / / /tmp -- touch notes", "false '' / / / /tmp -- touch notes", "true '' $PWD / / / -- notes 1"} {
+				cmd := box.cmd([]string{"sh", "-c", "exec ccc in-copy " + line})
+				cmd.ExtraFiles = ends[:i%2]
+				if box.uid == 0 {
+					cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS // which spares the host, if it fails
+				}
+				if box.uid == 0 && i%2 == 0 {
+					cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWPID // as process 1
+				}
+				if got := box.finish(cmd); got.code != 2 || !strings.Contains(got.stderr, "ccc try only") {
 					t.Errorf("%s: %+v", line, got)
 				}
 			}
-			if box.uid != 0 {
-				return
-			}
-			cmd := box.cmd([]string{"sh", "-c", "exec ccc in-copy run '' / " + spaces + " / / /tmp -- touch notes"})
-			cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS // the latter spares the host, if it fails
-			if got := box.finish(cmd); got.code != 2 {
-				t.Errorf("as process 1: %+v", got)
-			}
 		})
+		ends[0].Close()
+		ends[1].Close()
 	})
 }
 
