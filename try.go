@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -86,13 +87,14 @@ func try(c *call) error {
 			return nil, err
 		}
 		plan, err := newTryPlan(dir, tryEnv(os.Environ(), config))
-		if err == nil && plan.foreign != "" {
+		if err != nil {
+			return nil, err
+		}
+		if plan.foreign != "" {
 			fmt.Fprintf(os.Stderr, "ccc: try: files of a group other than yours can't be changed in the copy, such as %s\n", printable(plan.foreign))
 		}
-		if err == nil {
-			plan.command, plan.printed = command, printed
-		}
-		return plan, err
+		plan.command, plan.printed = command, printed
+		return plan, nil
 	})
 	if review := os.Getenv(tryVariable); review != "" {
 		run := record{Time: now(), Event: eventTry, Review: filepath.Base(review), Command: line, ExitCode: &code, Output: printed.end(2000, redact)}
@@ -145,120 +147,100 @@ func untilTold() context.Context {
 // A tryCopy is a copy in which a command runs.
 type tryCopy struct {
 	cmd       *exec.Cmd
-	stands    <-chan error // gets nil once the copy stands, or why it does not
+	stands    func() error // waits until the copy stands, or says why it does not
 	terminate func()       // tells the command to end
 	kill      func()       // ends every process of it
 	remove    func()       // after its end: removes what was written in it
 }
 
 // runCopy makes the copy that makePlan describes, and returns the exit code of what runs in it. ctx ends it, and the
-// timeout, from when the copy stands. The error says why there is no copy, or that the command was ended.
+// timeout, from when the copy stands. The error says why there is no copy, or that the command was ended. runCopy waits
+// for no file system that does not answer, and then for nobody who does not read what was written in the copy.
 func runCopy(ctx context.Context, timeout time.Duration, makePlan func() (*tryPlan, error)) (code int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(timeout+tryPatience, func() { cancel(fmt.Errorf("ended at the timeout of %v", timeout)) })
 	defer late.Stop()
-	var copied *tryCopy
-	begun, over := make(chan error, 1), make(chan bool)
-	defer close(over)
+	var started atomic.Pointer[tryCopy]
+	var stood atomic.Bool
+	ended := make(chan error, 1)
 	go func() {
 		// This thread is never unlocked. On Linux the copy ends with it, and as root it has mounts of its own.
 		runtime.LockOSThread()
+		var copied *tryCopy
 		plan, err := makePlan()
 		if err == nil {
 			copied, err = plan.start()
+			started.Store(copied)
 		}
-		begun <- err
-		<-over
+		if err == nil {
+			if err = copied.stands(); err != nil || ctx.Err() != nil {
+				copied.kill()
+			} else {
+				stood.Store(true)
+				late.Reset(timeout)
+			}
+			err = cmp.Or(err, copied.cmd.Wait())
+		}
+		ended <- err
 	}()
 	select {
-	case err = <-begun:
-		if code = tryImpossible; err == nil {
-			code, err = copied.wait(ctx, func() { late.Reset(timeout) })
-		}
-		if copied != nil {
-			copied.remove()
-		}
-	case <-ctx.Done(): // a file system outside does not answer
-		code, err = cutShort(ctx, false)
-	}
-	if err != nil && code == tryImpossible {
-		err = fmt.Errorf("no copy can be made: %w", err)
-	}
-	return code, err
-}
-
-// wait returns the exit code of what runs in the copy. When ctx ends before, it ends the copy, but does not wait for
-// whoever does not read what was written in it.
-func (copied *tryCopy) wait(ctx context.Context, stood func()) (code int, err error) {
-	done := make(chan error, 1)
-	go func() { done <- copied.cmd.Wait() }()
-	stands := false
-	select {
-	case problem := <-copied.stands: // which it says before it ends
-		if problem != nil {
-			copied.kill()
-			<-done
-			return tryImpossible, problem
-		}
-		stands = true
-		stood()
+	case err = <-ended:
 	case <-ctx.Done():
-	}
-	select {
-	case err = <-done:
-		var exit *exec.ExitError
-		switch {
-		case errors.As(err, &exit):
-			return exitCode(err), nil
-		case err != nil && !errors.Is(err, syscall.EPIPE): // a reader that went is no failure
-			return 1, fmt.Errorf("passing on the output: %w", err)
+		err = context.Cause(ctx)
+		copied := started.Load()
+		if copied == nil {
+			break
 		}
-		return 0, nil
-	case <-ctx.Done():
-	}
-	code, err = cutShort(ctx, stands)
-	// The command may say its last words; what it would tidy up goes anyway.
-	for _, end := range []struct {
-		begin func()
-		take  time.Duration
-	}{{copied.terminate, tryGrace}, {copied.kill, guardPatience}} {
-		end.begin()
+		copied.terminate() // it may say its last words; what it would tidy up goes anyway
 		select {
-		case <-done:
-			return code, err
-		case <-time.After(end.take):
+		case <-ended:
+		case <-time.After(tryGrace):
+			copied.kill()
+			select {
+			case <-ended:
+			case <-time.After(guardPatience):
+			}
 		}
 	}
-	return code, err
-}
-
-// cutShort returns the exit code of a copy that ctx ends, and why, but for somebody who told ccc to end.
-func cutShort(ctx context.Context, stood bool) (code int, err error) {
-	cause := context.Cause(ctx)
-	var s toldToEnd
-	switch {
-	case errors.As(cause, &s):
-		return 128 + int(s.Signal), nil
-	case !stood:
-		return tryImpossible, fmt.Errorf("it did not stand yet: %w", cause)
+	if copied := started.Load(); copied != nil {
+		copied.remove()
 	}
-	return tryTimedOut, cause
+	var told toldToEnd
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &told):
+		return 128 + int(told.Signal), nil
+	case !stood.Load():
+		return tryImpossible, fmt.Errorf("no copy can be made: %w", err)
+	case err != nil && err == context.Cause(ctx):
+		return tryTimedOut, err
+	case errors.As(err, &exit):
+		return exitCode(err), nil
+	case err != nil && !errors.Is(err, syscall.EPIPE): // a reader that went is no failure
+		return 1, fmt.Errorf("passing on the output: %w", err)
+	}
+	return 0, nil
 }
 
 // tryProbe makes a copy in dir, the way a reviewer with env does, and tries to break out of it. The error is nil when
 // the copy holds, else it says why none can be made or trusted here: where it is known what mends that, a failure with
 // it as hint. foreign is a file that can't be changed in it.
 func tryProbe(ctx context.Context, dir string, env []string) (foreign string, err error) {
-	listener, port, err := listenOnLoopback()
-	if err != nil {
+	listener, err := onLoopback(0, syscall.Bind)
+	defer syscall.Close(listener)
+	if err == nil {
+		err = syscall.Listen(listener, 1)
+	}
+	address, _ := syscall.Getsockname(listener)
+	reachable, ok := address.(*syscall.SockaddrInet4)
+	if err != nil || !ok {
 		return "", fmt.Errorf("listening on the loopback: %w", err)
 	}
-	defer syscall.Close(listener)
 	file := fmt.Sprintf(".ccc-try-%d-%d", os.Getpid(), time.Now().UnixNano())
 	code, err := runCopy(ctx, tryProbeTimeout, func() (*tryPlan, error) {
 		plan, err := newTryPlan(dir, env)
 		if err == nil {
-			plan.probe, plan.command, foreign = true, []string{file, strconv.Itoa(port)}, plan.foreign
+			plan.probe, plan.command, foreign = true, []string{file, strconv.Itoa(reachable.Port)}, plan.foreign
 		}
 		return plan, err
 	})
@@ -278,8 +260,7 @@ func tryProbe(ctx context.Context, dir string, env []string) (foreign string, er
 // connects to the port of the loopback, which must not.
 func breakOut(file, port string) error {
 	number, _ := strconv.Atoi(port)
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-	if err == nil && syscall.Connect(fd, loopback(number)) == nil {
+	if _, err := onLoopback(number, syscall.Connect); err == nil {
 		return errors.New("a command reached a listener outside the copy")
 	}
 	made, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -289,24 +270,14 @@ func breakOut(file, port string) error {
 	return made.Close()
 }
 
-func loopback(port int) *syscall.SockaddrInet4 {
-	return &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}
-}
-
-// listenOnLoopback returns a listening socket and its port. Package net would make a binary that is built with cgo a
-// dynamic one.
-func listenOnLoopback() (fd, port int, err error) {
+// onLoopback returns a TCP socket on which do, which is bind(2) or connect(2), has worked for port of the loopback. Package
+// net would make a binary that is built with cgo a dynamic one.
+func onLoopback(port int, do func(fd int, address syscall.Sockaddr) error) (fd int, err error) {
 	if fd, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0); err != nil {
-		return 0, 0, err
+		return fd, err
 	}
 	syscall.CloseOnExec(fd)
-	err = errors.Join(syscall.Bind(fd, loopback(0)), syscall.Listen(fd, 1))
-	address, nameErr := syscall.Getsockname(fd)
-	if err = errors.Join(err, nameErr); err != nil {
-		syscall.Close(fd)
-		return 0, 0, err
-	}
-	return fd, address.(*syscall.SockaddrInet4).Port, nil
+	return fd, do(fd, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}})
 }
 
 // A tryPlan says what a copy is to be.
@@ -342,8 +313,7 @@ func newTryPlan(dir string, env []string) (*tryPlan, error) {
 	for _, entry := range env {
 		name, path, _ := strings.Cut(entry, "=")
 		above := func(dir string) bool { return inside(dir, resolved(path)) }
-		named := name != "PWD" && name != "OLDPWD" && (isPlace(path, mayEnter|mayWrite) || isToBeMade(name, path))
-		if named && !slices.ContainsFunc(plan.needed, above) {
+		if name != "PWD" && name != "OLDPWD" && (isPlace(path, mayEnter|mayWrite) || isToBeMade(entry, path)) && !slices.ContainsFunc(plan.needed, above) {
 			places = append(places, path)
 		}
 	}
@@ -370,15 +340,14 @@ func isPlace(path string, permissions uint32) bool {
 // namesFile are variables that name files.
 var namesFile = regexp.MustCompile(`(FILE|SOCK|CONFIG)=|[^/]\.[^/]*$`)
 
-// isToBeMade tells whether path, which a variable names, is a directory that the user's programs make where there is
-// none.
-func isToBeMade(name, path string) bool {
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) || namesFile.MatchString(name+"="+path) {
-		return false
-	}
+// isToBeMade tells whether path, which entry of the environment names, is a directory that the user's programs make where
+// there is none.
+func isToBeMade(entry, path string) bool {
 	parent := filepath.Dir(filepath.Clean(path))
+	_, missing := os.Lstat(path)
 	info, err := os.Stat(parent)
-	return isPlace(parent, mayEnter|mayWrite) && err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == os.Getuid()
+	return errors.Is(missing, fs.ErrNotExist) && !namesFile.MatchString(entry) && isPlace(parent, mayEnter|mayWrite) &&
+		err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == os.Getuid()
 }
 
 // isKernels tells whether path is of the files that the kernel makes up.

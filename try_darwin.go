@@ -40,9 +40,7 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 	if lock == nil {
 		return nil, errors.New("no directory for it in /var/tmp")
 	}
-	stands := make(chan error, 1)
-	stands <- nil
-	copied := &tryCopy{stands: stands, remove: func() { lock.Close(); sweepScratch() }}
+	copied := &tryCopy{stands: func() error { return nil }, remove: func() { lock.Close(); sweepScratch() }}
 	home, temp, clone := scratch+"/home", scratch+"/tmp", scratch+"/project"
 	err := errors.Join(os.Mkdir(home, 0o700), os.Mkdir(temp, 0o700))
 	if err == nil {

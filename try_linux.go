@@ -54,10 +54,16 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 	if !plan.probe {
 		restore, err = handOver(cmd, plan.printed)
 	}
-	stands := make(chan error, 1)
 	copied := &tryCopy{
-		cmd:       cmd,
-		stands:    stands,
+		cmd: cmd,
+		stands: func() error {
+			said := make([]byte, 4096)
+			n, _ := ours.Read(said)
+			if text := cmp.Or(string(said[:n]), "process 1 of it ended too early"); text != tryStands {
+				return hinted(errors.New(text))
+			}
+			return nil
+		},
 		terminate: func() { _, _ = ours.Write([]byte{1}) },
 		kill:      func() { _ = cmd.Process.Kill() }, // and with process 1 the kernel kills the others
 		remove: func() {
@@ -72,17 +78,9 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 	}
 	theirs.Close()
 	if err != nil {
-		return copied, hinted(fmt.Errorf("starting a process in new namespaces: %w", err))
+		err = hinted(fmt.Errorf("starting a process in new namespaces: %w", err))
 	}
-	go func() {
-		said := make([]byte, 4096)
-		n, _ := ours.Read(said)
-		if text := cmp.Or(string(said[:n]), "process 1 of it ended too early"); text != tryStands {
-			stands <- hinted(errors.New(text))
-		}
-		close(stands)
-	}()
-	return copied, nil
+	return copied, err
 }
 
 // newNamespaces are the attributes of process 1.

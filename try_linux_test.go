@@ -581,10 +581,9 @@ var attacks = map[string]func(args []string){
 		}
 	},
 	"loopback": func([]string) {
-		fd, port, err := listenOnLoopback()
+		listener, err := net.Listen("tcp4", "127.0.0.1:0")
 		if err == nil {
-			err = connectTo("tcp4:" + strconv.Itoa(port))
-			syscall.Close(fd)
+			err = connectTo("tcp4:" + strconv.Itoa(listener.Addr().(*net.TCPAddr).Port))
 		}
 		if err != nil {
 			fmt.Println(err)
@@ -688,8 +687,8 @@ var attacks = map[string]func(args []string){
 		}
 	},
 	"port80": func([]string) {
-		fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
-		if err = errors.Join(err, syscall.Bind(fd, loopback(80)), syscall.Listen(fd, 1)); err != nil {
+		fd, err := onLoopback(80, syscall.Bind)
+		if err = errors.Join(err, syscall.Listen(fd, 1)); err != nil {
 			fmt.Println(err)
 		}
 	},

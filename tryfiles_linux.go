@@ -424,22 +424,20 @@ func (plan *tryPlan) findForeign() {
 	const first, openToAll = 1000, 0o002 // the former take a millisecond or two; the latter is /tmp, where nothing is looked for
 	for _, dir := range slices.Concat(plan.needed, plan.writable, []string{filepath.Join(plan.needed[1], ".cache")}) {
 		opened, err := os.Open(dir)
-		if err != nil || os.Getuid() == 0 {
+		if info, statErr := os.Stat(dir); err != nil || statErr != nil || info.Mode()&openToAll != 0 || os.Getuid() == 0 {
 			continue
 		}
 		names, _ := opened.Readdirnames(first)
 		opened.Close()
-		for _, name := range append([]string{"."}, names...) {
+		for _, name := range append(names, ".") {
 			path := filepath.Join(dir, name)
 			info, err := os.Lstat(path)
-			if err == nil && info.Mode()&openToAll == 0 {
-				group := int(info.Sys().(*syscall.Stat_t).Gid)
-				if group != os.Getgid() && syscall.Access(path, mayWrite) == nil {
-					plan.foreign = fmt.Sprintf("%s (group %d)", path, group)
-					return
-				}
-			} else if name == "." {
-				break
+			if err != nil || info.Mode()&openToAll != 0 {
+				continue
+			}
+			if group := int(info.Sys().(*syscall.Stat_t).Gid); group != os.Getgid() && syscall.Access(path, mayWrite) == nil {
+				plan.foreign = fmt.Sprintf("%s (group %d)", path, group)
+				return
 			}
 		}
 	}
