@@ -181,6 +181,9 @@ func TestTryRecorded(t *testing.T) {
 		{`echo kept; (sleep 30; echo late) & exit 0`, "5", "kept\n"},
 		{`echo it is $MY_TOKEN; echo the-secret-of-mine; printf "\377end"`, "", "it is ***\n***\n\uFFFDend"},
 	} {
+		if os.Getenv(tryTestVariable) != "all" { // where 100 MB take their time
+			test.command, test.sums = strings.Replace(test.command, "100000000", "10000000", 1), strings.Replace(test.sums, "100000004", "10000004", 1)
+		}
 		shell := "ccc try " + shellQuote(test.command) + " 2>&1"
 		switch test.sums {
 		case "":
