@@ -147,19 +147,22 @@ func TestParse(t *testing.T) {
 // pages are what people read about ccc, each in English and in Chinese.
 var pages = [][2]string{
 	{"README.md", "README-CN.md"}, {"docs/cost.md", "docs/cost-CN.md"}, {"docs/benchmarks.md", "docs/benchmarks-CN.md"},
-	{"docs/comparison.md", "docs/comparison-CN.md"}, {"docs/versions.md", "docs/versions-CN.md"},
+	{"docs/guide.md", "docs/guide-CN.md"}, {"docs/comparison.md", "docs/comparison-CN.md"}, {"docs/versions.md", "docs/versions-CN.md"},
 }
 
-// Both READMEs quote what ccc says in their language, and name its subcommands and the test command.
+// README and guide quote what ccc says in their language, and name its subcommands and the test command.
 func TestReadme(t *testing.T) {
 	const state = "/home/you/.claude/ccc"
 	for i, language := range []string{english, chinese} {
 		speakIn(t, language)
 		readme := readPage(t, pages[0][i])
+		if n := strings.Count(readme, "\n"); n > 120 {
+			t.Errorf("%s has %d lines", pages[0][i], n)
+		}
 		for _, said := range []string{say(announcement, state, state+"/hook-invocation.log", state+"/supervisor-<session>-output.jsonl",
-			state+"/hook-invocation.log"), "[SUPERVISOR] " + say(introduction, count(10, reviews), ""), "`" + say(reviewing) + "`", "```sh\ngo test ./...\n```"} {
-			if !strings.Contains(readme, said) {
-				t.Errorf("%s lacks: %s", pages[0][i], said)
+			state+"/hook-invocation.log"), "[SUPERVISOR] " + say(introduction, count(10, reviews), ""), "`" + say(reviewing) + "`", "```sh\ngo run . demo\ngo test ./...\n```"} {
+			if guide := "docs/guide" + []string{".md", "-CN.md"}[i]; !strings.Contains(readme+readPage(t, guide), said) {
+				t.Errorf("%s and %s lack: %s", pages[0][i], guide, said)
 			}
 		}
 		_, example, _ := strings.Cut(readme, "```json\n")
