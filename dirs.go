@@ -21,6 +21,7 @@ const (
 	startsVariable     = "CCC_STARTS"          // how many claudes ccc has started in one another; see countStart in launch.go
 	providerVariable   = "CCC_PROVIDER"        // the provider that the session was started with
 	cacheVariable      = "CCC_CACHE"           // set where the session's reviews can take the conversation from its prompt cache
+	lineVariable       = "CCC_LINE"            // set where ccc, not the user, left out the line of attributionVariable
 	addDirsVariable    = "CCC_ADD_DIRS"        // its --add-dir directories, one on each line
 	tryVariable        = "CCC_TRY_TIMELINE"    // a reviewer's: DIR/SESSION/REVIEW, for which ccc try records its runs
 	claudeVariable     = "CCC_CLAUDE"

@@ -282,7 +282,7 @@ func (c *checkup) cache() string {
 	case obstacle != "":
 		return "reviews have a prompt of their own: " + obstacle
 	case own.Model != "":
-		obstacle = ", where the agent's model is supervisor.model, " + own.Model
+		obstacle = ", where the agent's model has the very id of supervisor.model, " + own.Model
 	}
 	if olderThan(c.version, oldestAlike) {
 		obstacle += "; in interactive sessions from " + oldestAlike + " on"

@@ -42,7 +42,7 @@ func TestDoctorCache(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ env, supervisor, account, want string }{
 		{"ANTHROPIC_AUTH_TOKEN=t", "", "", "take a conversation of 40,000 tokens or more from the agent's\n"},
-		{"ANTHROPIC_AUTH_TOKEN=t", `"model":"m"`, "", "where the agent's model is supervisor.model, m\n"},
+		{"ANTHROPIC_AUTH_TOKEN=t", `"model":"m"`, "", "the very id of supervisor.model, m\n"},
 		{"", "", "", "a prompt of their own: a login pays"},
 		{"ANTHROPIC_AUTH_TOKEN=t CLAUDE_CODE_ATTRIBUTION_HEADER=1", "", "", "CLAUDE_CODE_ATTRIBUTION_HEADER leaves the line"},
 		{"ANTHROPIC_AUTH_TOKEN=t", `"provider":"b"`, "", "supervisor.provider is not the session's"},

@@ -23,7 +23,7 @@ var house = []string{
 	"settings.go", "provider.go", "process_linux.go", "process_darwin.go", "guard.go", "client.go",
 	"try.go", "tryfiles_linux.go", "try_linux.go", "try_darwin.go", "tree.go",
 	"verdict.go", "prompt.go", "review.go",
-	"history.go", "status.go", "report.go", "switch.go", "stop.go", "hook.go", "log.go",
+	"history.go", "status.go", "report.go", "switch.go", "cache.go", "stop.go", "hook.go", "log.go",
 	"doctor.go", "demo.go",
 	"launch.go", "main.go",
 }

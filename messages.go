@@ -280,19 +280,22 @@ var (
 		"## Running background tasks\n%s\nThese tasks still run in the agent's session, and wake the agent when they end. " +
 			"If the conversation calls them stopped, that is only because you see a fork of the session, which does not have them."}
 	sectionChanges = words{"## 用户提出请求以来的改动\n%s", "## What changed since the request\n%s"}
-	changesAsked   = words{"与用户提交请求时检出的提交 %s 相比，包括此后的提交、未提交的改动和新文件，不包括被忽略的文件：",
-		"Compared with %s, the commit checked out when the user submitted the request: what was committed since, what is not " +
-			"committed, and new files, but none that are ignored:"}
-	changesReflog = words{"没有提交请求时的记录。与 HEAD 的 reflog 里那个时间的提交 %s 相比，包括未提交的改动和新文件，不包括被忽略的文件：",
-		"There is no record of the time of the request. Compared with %s, where HEAD was then by its reflog; with what is not committed and new " +
-			"files, but none that are ignored:"}
-	changesHead = words{"没有提交请求时的记录，此后已提交的改动不在这里。与 HEAD 的提交 %s 相比，包括未提交的改动和新文件，不包括被忽略的文件：",
-		"There is no record of the time of the request, and what was committed since is not shown. Compared with HEAD, %s; with what is not " +
-			"committed and new files, but none that are ignored:"}
+	changesSince   = map[string]words{ // how the commit was found
+		"asked": {"与用户提交请求时检出的提交 %s 相比", "Compared with %s, the commit checked out when the user submitted the request"},
+		"reflog": {"没有提交请求时的记录。与 HEAD 的 reflog 里那个时间的提交 %s 相比",
+			"There is no record of the time of the request. Compared with %s, where HEAD was then by its reflog"},
+		"head": {"没有提交请求时的记录，此后已提交的改动不在这里。与 HEAD 的提交 %s 相比",
+			"There is no record of the time of the request, and what was committed since is not shown. Compared with HEAD, %s"},
+	}
+	changesUnborn = words{"用户提交请求时这个仓库还没有提交，所以每个文件都是新的", "The repository had no commit when the request came, so every file is new"}
+	changesAll    = words{"：包括此后的提交、未提交的改动和新文件，不包括被忽略的文件。", ": what was committed since, what is not committed, and new files, but none that are ignored."}
+	changesTop    = words{"路径从 %s 算起：", "paths from %s:"}
 	changesBefore = words{"用户提交请求时这些文件已有改动，其中可能是用户自己的修改，不是 Agent 做的：%s",
 		"These files had changes already when the request came, which may be the user's own and not the agent's: %s"}
 	changesNone         = words{"没有任何文件不同。", "No file differs."}
-	changesCut          = words{"（此处省略 %d 行：git diff -- %s）", "(%d lines are left out here: git diff -- %s)"} // lines, file
+	changesSomeOf       = words{"%s 里的一部分", "some of %s"}
+	changesCut          = words{"（此处省略 %d 行：%s）", "(%d lines are left out here: %s)"} // lines, how to read them
+	changesRead         = words{"直接读这个文件", "read the file"}
 	changesRest         = words{"没有显示内容的文件：%s", "Files whose changes are not shown: %s"}
 	changesSecret       = words{"（新文件，可能含有密钥或令牌）", " (new, and may hold a key or a token)"}
 	changesUnknown      = words{"无法得知（%s）：请用 git status 和 git diff 查看。", "It can't be told (%s): use git status and git diff."}

@@ -22,7 +22,7 @@ import (
 // launchEnv is the environment of the agent's claude: env with each variable once, the last of several counts, with
 // absolute paths in ccc's variables, as hooks run in other directories, and with p's values, if p is not nil.
 func launchEnv(env []string, p *provider) ([]string, error) {
-	env = (&exec.Cmd{Env: env}).Environ()
+	env = (&exec.Cmd{Env: withLine(env)}).Environ()
 	for _, name := range []string{configDirVariable, workDirVariable, claudeDirVariable, claudeVariable} {
 		value := lookupEnv(env, name)
 		if value == "" || filepath.IsAbs(value) || !strings.Contains(value, "/") && name == claudeVariable {
@@ -37,80 +37,12 @@ func launchEnv(env []string, p *provider) ([]string, error) {
 	return withProvider(env, p)
 }
 
-// cacheEnv has reviews of a session with these sources and arguments take the conversation from its prompt cache where they can.
-// What the user has set stays.
-func cacheEnv(env []string, config supervisorConfig, sources []source, args []string) []string {
-	if lookupEnv(env, cacheVariable) != "" { // of a session that an outer ccc started
-		env = setEnv(env, cacheVariable, "", attributionVariable, "")
+// withLine is env without what ccc set there for the cache of a session: a login is billed by the line that was left out.
+func withLine(env []string) []string {
+	if lookupEnv(env, lineVariable) != "" {
+		env = setEnv(env, attributionVariable, "", lineVariable, "")
 	}
-	if paysByKey(sources, env, args) && lookupEnv(env, attributionVariable) == "" && (config.KeepCache == nil || *config.KeepCache) {
-		env = setEnv(env, attributionVariable, "0")
-	}
-	if cacheObstacle(sources, env, args) == "" {
-		env = setEnv(env, cacheVariable, "1")
-	}
-	return env
-}
-
-// shapingFlags change the tools or the system prompt of a session, and its reviewer does not have them.
-var shapingFlags = []string{"--append-system-prompt", "--append-system-prompt-file", "--system-prompt", "--system-prompt-file", "--tools", "--disallowedTools",
-	"--disallowed-tools", "--agent", "--agents", "--mcp-config", "--strict-mcp-config", "--plugin-dir"}
-
-// cacheObstacle says what keeps the reviews of a session with these sources, environment and arguments from taking the
-// conversation from its prompt cache, "" for nothing: then a key, a token, a provider or a cloud pays for it.
-func cacheObstacle(sources []source, env, args []string) string {
-	line := lookupEnv(env, attributionVariable)
-	for _, s := range sources {
-		line = cmp.Or(s.values["env."+attributionVariable], line)
-	}
-	switch flag := givenFlag(args, shapingFlags...); {
-	case !paysByKey(sources, env, args):
-		return "a login pays for the session, which is billed by a line that stands in the way"
-	case line != "0":
-		return attributionVariable + " leaves the line that stands in the way"
-	case flag != "":
-		return flag + " gives the session what a reviewer does not have"
-	}
-	return ""
-}
-
-// serversObstacle names where MCP servers are set that Claude Code would start in dir for a reviewer that has the agent's
-// tools, "" for nowhere.
-func serversObstacle(d dirs, sources []source, dir string) string {
-	type file struct {
-		McpServers map[string]any
-		Projects   map[string]file
-	}
-	in := func(path string) (f file) {
-		text, _ := readUserFile(path)
-		_ = json.Unmarshal(unmarked(text), &f) // what can't be read starts none
-		return f
-	}
-	paths := []string{d.accountFile(), filepath.Join(filepath.Dir(managedSettings), "managed-mcp.json")}
-	for at := dir; ; at = filepath.Dir(at) {
-		paths = append(paths, filepath.Join(at, ".mcp.json"))
-		if at == filepath.Dir(at) {
-			break
-		}
-	}
-	for _, path := range paths {
-		f := in(path)
-		n := len(f.McpServers)
-		for project, its := range f.Projects {
-			if inside(dir, project) {
-				n += len(its.McpServers)
-			}
-		}
-		if n > 0 {
-			return path
-		}
-	}
-	for _, s := range sources {
-		if s.values[pluginsKey] != "" {
-			return s.name
-		}
-	}
-	return ""
+	return setEnv(env, cacheVariable, "")
 }
 
 // reviewerEnv is the environment of a reviewer: that of the hook, without what ties a process to the session it was
@@ -121,6 +53,9 @@ func reviewerEnv(env []string, p *provider) ([]string, error) {
 		return strings.HasPrefix(name, "CLAUDE_CODE_MESSAGING_") || slices.Contains([]string{
 			toolVariable, "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_CHILD_SESSION", sessionVariable}, name)
 	})
+	if p != nil && p.name != lookupEnv(env, providerVariable) { // which may be paid by a login
+		env = withLine(env)
+	}
 	return withProvider(setEnv(env, reviewerVariable, "1"), p)
 }
 
@@ -313,7 +248,7 @@ const helperKey, primaryKey = "apiKeyHelper", "primaryApiKey"
 // statusLineKey is where Claude Code is told what to show in its status line.
 const statusLineKey = "statusLine"
 
-// pluginsKey names the plugins that are switched on, which may bring MCP servers.
+// pluginsKey names the plugins that are switched on, which may bring MCP servers; an administrator may name servers, too.
 const pluginsKey = "enabledPlugins"
 
 // A source is one of the places where Claude Code finds settings, with what ccc reads of it.
@@ -398,11 +333,13 @@ func sourceOf(name, prefix string, text []byte, err error) source {
 		return s
 	}
 	s.values = map[string]string{}
-	var plugins map[string]json.RawMessage
-	_ = json.Unmarshal(members[pluginsKey], &plugins)
-	for _, enabled := range plugins {
-		if string(enabled) != "false" {
-			s.values[pluginsKey] = "true"
+	for _, key := range []string{pluginsKey, "managedMcpServers"} {
+		var named map[string]json.RawMessage
+		_ = json.Unmarshal(members[key], &named)
+		for _, enabled := range named {
+			if string(enabled) != "false" {
+				s.values[pluginsKey] = "true"
+			}
 		}
 	}
 	for _, key := range append([]string{helperKey, primaryKey, statusLineKey}, mutingKeys...) {

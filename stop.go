@@ -180,35 +180,16 @@ func (s *supervision) planReview(ctx context.Context, config *config, in *instru
 			r.addDirs = append(r.addDirs, dir)
 		}
 	}
-	// From 2.1.200 on a fork has its session's model. Another provider does not know the model.
-	if r.config.Provider == "" && olderThan(request.version, "2.1.200") {
+	// From 2.1.200 on a fork has its session's model, unless a variable names another. Another provider does not know the model.
+	d := s.dirs
+	d.here = s.project
+	named := strings.TrimSuffix(modelVariable(sources(d, config, nil)), "[1m]")
+	if hasSessionsProvider(config) && (olderThan(request.version, "2.1.200") || named != "" && named != request.model) {
 		r.config.Model = cmp.Or(r.config.Model, request.model)
 	}
-	r.shares = s.sharesCache(config, request)
+	r.shares = sharesCache(d, config, r, s.launched)
 	s.offerCopy(ctx, r)
 	return r, nil
-}
-
-// cacheLeast is how many tokens the agent's last request has where its prompt cache pays: below that the reviewer's own prompt,
-// which is served from the cache of the review before, costs less (docs/cost.md).
-const cacheLeast = 40_000
-
-// oldestAlike is the first version seen where a review of an interactive session has its tools and its system prompt: up to
-// 2.1.280 it has those of --print, and finds nothing in the agent's cache.
-const oldestAlike = "2.1.329"
-
-// sharesCache tells whether the reviewer is asked with the agent's prompt cache, without a prompt and a schema of its own. What
-// stands in the way is asked anew each time, but for what a launch has found out.
-func (s *supervision) sharesCache(config *config, request reviewRequest) bool {
-	d, own := s.dirs, config.Supervisor
-	d.here = cmp.Or(s.project, d.here)
-	if own.KeepCache != nil {
-		return *own.KeepCache
-	}
-	return s.launched && os.Getenv(cacheVariable) == "1" && request.context >= cacheLeast &&
-		!(isInteractive(os.Environ()) && olderThan(request.version, oldestAlike)) &&
-		(own.Provider == "" || own.Provider == os.Getenv(providerVariable)) && (own.Model == "" || own.Model == request.model) &&
-		serversObstacle(d, sources(d, config, nil), d.here) == ""
 }
 
 // workingTree is the working tree that holds the directory here, if it is another one of the project's repository;

@@ -217,6 +217,9 @@ func TestWayTaken(t *testing.T) {
 		"a login":        {env: "ANTHROPIC_AUTH_TOKEN=", want: "own"},
 		"kept line":      {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=1", want: "own"},
 		"own prompt":     {args: []string{"--append-system-prompt", "be brief"}, want: "own"},
+		"own settings":   {env: "ANTHROPIC_AUTH_TOKEN=", args: []string{"--settings", `{"apiKeyHelper":"echo k"}`}, want: "own"},
+		"own sources":    {args: []string{"--setting-sources", "user,project"}, want: "own"},
+		"model variable": {env: "ANTHROPIC_MODEL=haiku", want: "cache"},
 		"other model":    {supervisor: `"model":"haiku"`, want: "own"},
 		"same model":     {supervisor: `"model":"claude-sonnet-4-6"`, want: "cache"},
 		"other provider": {supervisor: `"provider":"b"`, want: "own"},
@@ -244,6 +247,9 @@ func TestWayTaken(t *testing.T) {
 			}
 			if hasSchema := strings.Contains(box.read("../fake/reviewer-1/args"), "--json-schema"); hasSchema == (test.want == "cache") {
 				t.Errorf("with a schema: %v", hasSchema)
+			}
+			if args := box.read("../fake/reviewer-1/args"); name == "model variable" && !strings.Contains(args, "--model\nclaude-sonnet-4-6\n") {
+				t.Errorf("the reviewer has another model: %s", args)
 			}
 			if got := box.run(30*time.Second, "", "ccc", "review", "--json").stdout; strings.Contains(got, `"way":"cache"`) != (name == "forced") {
 				t.Errorf("a review by hand: %s", got)

@@ -14,9 +14,11 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 )
 
 // treePatience is how long git may take. 100,000 files that git has seen before take a second; more than this is not
@@ -30,18 +32,19 @@ const treePatience = 5 * time.Second
 // $3, or is now, where it is "unknown". The others are treeCauses.
 const treeScript = `
 export LC_ALL=C # for what git says, and for grep
-git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.splitIndex=false -c core.quotePath=false "$@"; }
+git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.splitIndex=false -c core.quotePath=false -c core.safecrlf=false "$@"; }
 fail() { echo "$*" >&2; exit 1; }
-own=$1 outside=$1 since=$2 asked=$3 filter=$4 hidden=$5 quoted=$6 elsewhere=$7 inner=$8
+unsure() { why=${why:-$*}; } # the tree would not speak of all that is there, but what changed can be told
+why= own=$1 outside=$1 since=$2 asked=$3 filter=$4 hidden=$5 quoted=$6 elsewhere=$7 inner=$8
 look() { # refuses a repository where changes could hide, or filters would run
 	[ -n "$outside" ] && git config --get-regexp '^filter\..*\.(clean|process)$' >/dev/null && fail "$filter"
-	git ls-files -v | grep -q '^[a-zS]' && fail "$hidden"
+	git ls-files -v | grep -q '^[a-zS]' && unsure "$hidden"
 	:
 }
 links() { # looks into the repositories inside this one
 	git ls-files -s | grep '^160000 ' | cut -f2- | while IFS= read -r path; do
 		case $path in \"*) fail "$quoted" ;; esac
-		[ ! -e "$path/.git" ] || (unset GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES; cd "$path" && look && links) || exit 1
+		[ ! -e "$path/.git" ] || (unset GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES; cd "$path" && look && [ -z "$why" ] || fail "$why"; links) || exit 1
 	done
 }
 git rev-parse --git-dir >/dev/null || exit
@@ -55,14 +58,16 @@ else
 fi
 cp -p "$(git rev-parse --git-path index)" "$own/index" 2>/dev/null
 export GIT_INDEX_FILE="$own/index" GIT_OPTIONAL_LOCKS=0
-[ -z "$since" ] || git status --short --untracked-files=normal >"$own/status" || exit
+[ -z "$since" ] || git status --porcelain --untracked-files=normal >"$own/status" || exit
 links || exit # git add looks into those that it knows
 git add -A || exit
 links || exit
-git diff-files --quiet --ignore-submodules=none || fail "$inner"
+git diff-files --quiet --ignore-submodules=none || unsure "$inner"
 echo "head $(git rev-parse -q --verify HEAD)"
-tree=$(git write-tree) && echo "tree $tree" || exit
-[ -n "$since" ] || exit 0
+tree=$(git write-tree) || exit
+[ -n "$why" ] || echo "tree $tree"
+[ -n "$since" ] || [ -n "$why" ] || exit 0
+[ -n "$since" ] || fail "$why"
 base=$since from=asked
 if [ "$since" = unknown ]; then
 	from=reflog
@@ -71,11 +76,13 @@ if [ "$since" = unknown ]; then
 		base=$(git rev-parse -q --verify HEAD) || base=unborn
 	}
 fi
-[ "$base" != unborn ] || base=$(git hash-object -t tree /dev/null)
+[ "$base" != unborn ] || { from=unborn base=$(git hash-object -t tree /dev/null); }
 echo "$from $base"
 cat "$own/status"
 echo diff
-git diff -M --no-ext-diff --no-textconv --no-color --no-relative --submodule=short --src-prefix=a/ --dst-prefix=b/ "$base" "$tree"
+git diff -M -O/dev/null --no-ext-diff --no-textconv --no-color --no-relative --submodule=short --src-prefix=a/ --dst-prefix=b/ "$base" "$tree" || exit
+echo end
+[ -z "$why" ] || fail "$why"
 `
 
 // A baseline is what the files are compared with to tell what changed since the user's request.
@@ -111,7 +118,7 @@ func takeTree(ctx context.Context, self, dir string, env []string, since baselin
 		args = append(args, say(cause))
 	}
 	t.changes.baseline = since
-	lines := &lineWriter{line: t.read}
+	lines := &lineWriter{line: t.read, tooLong: func() { t.changes.add(" ") }}
 	err := t.run(ctx, env, lines, append([]string{self, trySubcommand, "--timeout", treePatience.String(), "sh", "-c", treeScript, "sh", ""}, args...)...)
 	if f := (failure{}); errors.As(err, &f) && f.code == tryImpossible {
 		var own string
@@ -120,7 +127,10 @@ func takeTree(ctx context.Context, self, dir string, env []string, since baselin
 			err = t.run(ctx, env, lines, append([]string{"sh", "-c", treeScript, "sh", own}, args...)...)
 		}
 	}
-	if t.changes.err = err; t.Tree == "" {
+	if !t.changes.isWhole {
+		t.changes.err = cmp.Or(err, t.changes.err)
+	}
+	if t.Tree == "" {
 		t.err = err
 	}
 	return t
@@ -131,6 +141,8 @@ func (t *judgedTree) read(line []byte) {
 	text := strings.TrimSuffix(string(line), "\n")
 	word, value, _ := strings.Cut(text, " ")
 	switch c := &t.changes; {
+	case text == "end" && c.inDiff:
+		c.isWhole = true
 	case c.inDiff:
 		c.add(text)
 	case t.Tree == "" && word == "head":
@@ -146,19 +158,24 @@ func (t *judgedTree) read(line []byte) {
 	}
 }
 
-// takeHead returns the working tree that holds dir with its commit, and git status --porcelain there. Both are empty where git
-// does not tell them in a second.
+// takeHead returns the working tree that holds dir with its commit, and git status --porcelain there, of many new files by
+// their directories. The status is empty where git does not tell it in a second, and all where git does not work.
 func takeHead(dir string, env []string) (w worktree, status string) {
 	w.Top, w.Repo = gitTree(dir)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	const script = `git rev-parse -q --verify HEAD || echo
-git --no-optional-locks -c core.fsmonitor=false -c core.quotePath=false status --porcelain --untracked-files=normal`
+status() { git --no-optional-locks -c core.fsmonitor=false -c core.quotePath=false status --porcelain --untracked-files=$1; }
+all=$(status all) || exit
+[ ${#all} -lt 50000 ] && printf '%s\n' "$all" || status normal`
 	out, err := w.script(ctx, env, "sh", "-c", script)
-	if w.Top == "" || err != nil {
+	head, status, isThere := strings.Cut(out, "\n")
+	if w.Top == "" || !isThere {
 		return worktree{}, ""
 	}
-	w.Head, status, _ = strings.Cut(out, "\n")
+	if w.Head = head; err != nil {
+		status = ""
+	}
 	return w, status
 }
 
@@ -200,86 +217,113 @@ func (w worktree) run(ctx context.Context, env []string, out io.Writer, command 
 // changes is what git tells of the time since the baseline.
 type changes struct {
 	baseline
-	from   string   // how base was found: "asked" by the record of the request, "reflog" by HEAD's log, "head": it is HEAD now
-	base   string   // a commit, or the empty tree
-	short  []string // git status --short
-	files  []fileDiff
-	inDiff bool  // while it is read
-	err    error // why it is not known
+	from    string   // how base was found: a key of changesSince
+	base    string   // a commit, or the empty tree
+	short   []string // git status --porcelain
+	files   []fileDiff
+	kept    int   // bytes of the files' texts
+	inDiff  bool  // while it is read
+	isWhole bool  // all of it is known
+	err     error // why it is not
 }
 
 // A fileDiff is the difference of one file.
 type fileDiff struct {
-	name           string // as git writes it
-	text           string // its beginning, up to changesLimit
-	lines          int    // all that it has
-	added, removed int    // of these
-	isNew, secret  bool   // secret: it may hold a key or a token
+	name           string   // as the file system has it
+	head           []string // git's first lines, but for those that repeat the name
+	text           []string // the lines behind it, of long ones the beginning
+	size           int      // characters of these
+	left           int      // how many more lines there are
+	added, removed int      // lines
+	isNew          bool     // or has a new name
+	secret         bool     // it may hold a key or a token
 }
 
-// changesLimit is in characters, of all differences that a request shows. changesLeast is what each shown file has.
-const changesLimit, changesLeast = 12_000, 300
+// changesLimit is in characters, of all differences that a request shows, without their heads. changesLeast is what each shown
+// file has. changesKept is in bytes, of what is held of a difference of any size.
+const changesLimit, changesLeast, changesKept = 12_000, 300, 8 << 20
 
 // add takes a line of git diff, where only headers begin with a letter.
 func (c *changes) add(line string) {
 	if names, isHeader := strings.CutPrefix(line, "diff --git "); isHeader {
-		name := names[(len(names)+1)/2:] // a/NAME b/NAME; of a renamed file git tells more
-		c.files = append(c.files, fileDiff{name: withoutPrefix(name), secret: secretFile.MatchString(name)})
+		name := strings.Replace(names[(len(names)+1)/2:], "b/", "", 1) // a/NAME b/NAME; of a renamed file git tells more
+		c.files = append(c.files, fileDiff{name: unquoted(name)})
 	}
 	if len(c.files) == 0 {
 		return
 	}
 	f := &c.files[len(c.files)-1]
 	if to, isRename := strings.CutPrefix(line, "rename to "); isRename {
-		f.name = to
+		f.name, f.isNew = unquoted(to), true
 	}
 	f.isNew = f.isNew || strings.HasPrefix(line, "new file mode ")
+	f.secret = f.secret || secretFile.MatchString(f.name)
+	isHead := !strings.ContainsAny(line[:min(1, len(line))], " +-@\\") || len(f.text)+f.left == 0 && (strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ "))
 	switch {
-	case strings.HasPrefix(line, "+") && !strings.HasPrefix(line, "+++ "):
+	case isHead && !strings.HasPrefix(line, "index ") && !strings.HasPrefix(line, "--- ") && !strings.HasPrefix(line, "+++ "):
+		f.head = append(f.head, line)
+	case isHead:
+	case strings.HasPrefix(line, "+"):
 		f.added++
-		f.secret = f.secret || secretLine.MatchString(line)
-	case strings.HasPrefix(line, "-") && !strings.HasPrefix(line, "--- "):
+		f.secret = f.secret || isSecretLine(line)
+	case strings.HasPrefix(line, "-"):
 		f.removed++
 	}
-	f.lines++
-	if room := changesLimit - len(f.text); room > 0 && len(c.files) <= changesLimit/changesLeast {
-		f.text += strings.ToValidUTF8(line[:min(room, len(line))], "\uFFFD") + "\n"
+	switch {
+	case isHead:
+	case c.kept < changesKept && f.size < changesLimit:
+		line = clip(strings.ToValidUTF8(line[:min(len(line), 4*changesLimit)], "\uFFFD"), changesLimit)
+		f.text = append(f.text, line)
+		f.size += utf8.RuneCountInString(line) + 1
+		c.kept += len(line)
+	default:
+		f.left++
 	}
 }
 
-// withoutPrefix takes git's b/ from a name, which may be quoted.
-func withoutPrefix(name string) string {
-	if rest, isQuoted := strings.CutPrefix(name, `"b/`); isQuoted {
-		return `"` + rest
+// unquoted returns the name that git has put into quotes.
+func unquoted(name string) string {
+	if plain, err := strconv.Unquote(name); err == nil {
+		return plain
 	}
-	return strings.TrimPrefix(name, "b/")
+	return name
 }
 
-// Where keys and tokens are found: in files of these names, and in lines that hold one of a well-known form or give one a value.
+// Where keys and tokens are found: in files of these names, in lines that hold one of a well-known form, and in those that give
+// something that is named like one a value with a digit, or a long one in quotes.
 var (
-	secretFile = regexp.MustCompile(`(?i)(^|/)("?b/)?(\.env(\.[^/]*)?|id_(rsa|dsa|ecdsa|ed25519)|\.netrc|\.pgpass|credentials(\.json)?|[^/]*\.(pem|key|p12|pfx|keystore))"?$`)
-	secretLine = regexp.MustCompile(`PRIVATE KEY-----|\b(sk-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|eyJ)[A-Za-z0-9_-]{16,}|` +
-		`(?i)(token|secret|passw(or)?d|api_?key)["']?\s*[:=]\s*["']?[A-Za-z0-9_./+-]{20,}`)
+	secretFile = regexp.MustCompile(`(?i)(^|/)(\.env(rc|\..*)?|[^/]*\.env|id_(rsa|dsa|ecdsa|ed25519)|\.netrc|\.pgpass|credentials(\.json)?|[^/]*\.(pem|key|p12|pfx|keystore|tfvars))$`)
+	secretForm = regexp.MustCompile(`PRIVATE KEY-----|://[^\s/:@]+:[^\s/@]+@|hooks\.slack\.com/|\b\d{8,10}:AA[\w-]{30}|(?i:bearer)\s+[\w.-]{16}|` +
+		`\b([srp]k[_-]|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|xapp-|hf_|npm_|SG\.|A[KS]IA|AIza|eyJ)[\w.-]{16}`)
+	secretGiven = regexp.MustCompile(`(?i)(key|token|secret|passw|auth|credential)\w*["']?\s*(:\s*\w+\s*=|=>|:?=|:)\s*(["']?)([\w./+=:-]{16,})`)
 )
 
-// text tells the reviewer what changed, "" outside of git.
+func isSecretLine(line string) bool {
+	given := secretGiven.FindStringSubmatch(line)
+	return secretForm.MatchString(line) || given != nil && (strings.ContainsAny(given[4], "0123456789") || given[3] != "" && len(given[4]) > 19)
+}
+
+// text tells the reviewer what changed, "" where there is no git.
 func (t judgedTree) text() string {
 	c := t.changes
+	var f failure
+	noGit := errors.Is(t.err, errNoGit) || errors.As(c.err, &f) && f.code == 127
 	switch {
-	case errors.Is(t.err, errNoGit) || c.commit == "":
+	case noGit || c.commit == "":
 		return ""
 	case c.err != nil:
 		return say(changesUnknown, oneLine(c.err.Error()))
 	}
-	var b strings.Builder
-	b.WriteString(say(map[string]words{"asked": changesAsked, "reflog": changesReflog, "head": changesHead}[c.from], c.base[:min(12, len(c.base))]) + "\n")
-	if len(c.files) == 0 {
-		return b.String() + say(changesNone)
+	base := c.base[:min(12, len(c.base))]
+	parts := []string{say(changesUnborn) + say(changesAll)}
+	if since, isCommit := changesSince[c.from]; isCommit {
+		parts[0] = say(since, base) + say(changesAll)
 	}
-	if c.top == t.Top {
-		if own := c.before(); own != "" {
-			b.WriteString(say(changesBefore, own) + "\n")
-		}
+	if len(c.files) == 0 {
+		return parts[0] + "\n" + say(changesNone)
+	}
+	if c.top == t.Top && c.before() != "" {
+		parts = append(parts, say(changesBefore, c.before()))
 	}
 	const most = 60
 	short := c.short[:min(most, len(c.short))]
@@ -287,69 +331,98 @@ func (t judgedTree) text() string {
 		short = append(short[:most:most], "...")
 	}
 	if len(short) > 0 {
-		b.WriteString("\ngit status --short:\n" + fenced("", strings.Join(short, "\n")) + "\n")
+		parts = append(parts, "git status --short:\n"+fenced("", strings.Join(short, "\n")))
 	}
-	shown, rest := shareOut(c.files)
+	shown, rest := shareOut(c.files, base)
 	if shown != "" {
-		b.WriteString("\ngit diff -M:\n" + fenced("diff", shown) + "\n")
+		parts = append(parts, "git diff -M "+base+", "+say(changesTop, t.Top)+"\n"+fenced("diff", shown))
 	}
 	if rest != "" {
-		b.WriteString("\n" + say(changesRest, rest))
+		parts = append(parts, say(changesRest, rest))
 	}
-	return strings.TrimRight(b.String(), "\n")
+	return strings.Join(parts, "\n\n")
 }
 
-// before names those of the changed files that were changed when the request came.
+// before names those of the changed files that were changed when the request came, of a directory with new files that
+// some of it were.
 func (c changes) before() string {
 	var names []string
-	for _, f := range c.files {
-		isDirty := func(line string) bool {
-			_, name, _ := strings.Cut(line[min(3, len(line)):], " -> ")
-			name = cmp.Or(name, line[min(3, len(line)):])
-			return name == f.name || strings.HasSuffix(name, "/") && strings.HasPrefix(f.name, name)
+	for line := range strings.Lines(c.status) {
+		line = strings.TrimSuffix(line, "\n")
+		name := line[min(3, len(line)):]
+		if _, to, isRename := strings.Cut(name, " -> "); isRename && strings.ContainsAny(line[:2], "RC") {
+			name = to
 		}
-		if slices.ContainsFunc(strings.Split(c.status, "\n"), isDirty) {
-			names = append(names, f.name)
+		name = unquoted(name)
+		isDirectory := strings.HasSuffix(name, "/")
+		if slices.ContainsFunc(c.files, func(f fileDiff) bool { return f.name == name || isDirectory && strings.HasPrefix(f.name, name) }) {
+			if isDirectory {
+				name = say(changesSomeOf, name)
+			}
+			names = append(names, name)
 		}
 	}
-	return clip(strings.Join(names, ", "), 1000)
+	return clip(printable(strings.Join(names, ", ")), 1000)
 }
 
-// shareOut writes the differences of the files, none longer than its share of changesLimit, and the names of those that are not
-// shown, with their size.
-func shareOut(files []fileDiff) (shown, rest string) {
+// shareOut writes the differences of the files from base, none longer than its share of changesLimit, and the names of those that
+// are not shown, with their size. Where not all can have changesLeast the short ones come first.
+func shareOut(files []fileDiff, base string) (shown, rest string) {
+	bySize := make([]int, len(files))
+	for i := range bySize {
+		bySize[i] = i
+	}
+	slices.SortStableFunc(bySize, func(a, b int) int { return files[a].size - files[b].size })
+	isHidden := func(f fileDiff) bool { return f.isNew && f.secret || len(f.head) > 1 && len(f.text) == 0 && f.left > 0 }
+	var chosen []int
+	least := 0
+	for _, i := range bySize {
+		if least += min(files[i].size, changesLeast) + utf8.RuneCountInString(files[i].head[0]); !isHidden(files[i]) && least <= changesLimit {
+			chosen = append(chosen, i)
+		}
+	}
+	share, left := changesLimit, changesLimit // what a short one leaves the others have
+	for n, i := range chosen {
+		share = left / (len(chosen) - n)
+		left -= min(files[i].size, share)
+	}
 	var names []string
-	var lengths []int
-	isShown := func(f fileDiff) bool { return f.text != "" && !(f.isNew && f.secret) }
-	for _, f := range files {
-		if isShown(f) {
-			lengths = append(lengths, len(f.text))
+	for i, f := range files {
+		if slices.Contains(chosen, i) {
+			shown += f.beginning(share, base)
 			continue
 		}
-		name := fmt.Sprintf("%s (+%d -%d)", f.name, f.added, f.removed)
+		name := fmt.Sprintf("%s (+%d -%d)", printable(f.name), f.added, f.removed)
 		if f.isNew && f.secret {
 			name += say(changesSecret)
 		}
 		names = append(names, name)
 	}
-	slices.Sort(lengths)
-	share, left := changesLimit, changesLimit // what a short one leaves the others have
-	for i, length := range lengths {
-		share = left / (len(lengths) - i)
-		left -= min(length, share)
-	}
-	for _, f := range files {
-		if !isShown(f) {
-			continue
-		}
-		text := f.text
-		if len(text) > share {
-			text = text[:strings.LastIndexByte(text[:share], '\n')+1]
-		}
-		if cut := f.lines - strings.Count(text, "\n"); cut > 0 {
-			text += say(changesCut, cut, f.name) + "\n"
-		}
-		shown += text
-	}
 	return shown, clip(strings.Join(names, ", "), 3000)
+}
+
+// beginning is as much of the difference as share has room for, and how to read the rest.
+func (f fileDiff) beginning(share int, base string) string {
+	text, left := strings.Join(f.head, "\n")+"\n", f.left
+	for _, line := range f.text {
+		size := utf8.RuneCountInString(line) + 1
+		switch {
+		case size <= share:
+			text += line + "\n"
+		case share > 20:
+			text += clip(line, share) + "\n"
+			left++
+		default:
+			left++
+		}
+		share = max(0, share-size)
+	}
+	if left == 0 {
+		return text
+	}
+	where := say(changesRead)
+	if !f.isNew {
+		where = "git diff " + base + " -- " + shellQuote(":/"+f.name)
+	}
+	return text + say(changesCut, left, where) + "\n"
 }
