@@ -178,14 +178,14 @@ func TestLogFollowOver(t *testing.T) {
 	box.write(".claude/ccc/supervisor-new.json", 0o600, stateText("new", 0, "")) // it has no project yet
 	box.timelineOf("elsewhere", at("/elsewhere", "far away"))
 	box.timelineOf("earlier", at(box.work, "an earlier one"), at(box.work, "goes on"))
-	await(t, output, "the present one\n\n会话 earlier（当前项目里的这个会话在继续）\n\n── ")
+	await(t, output, "the present one\n\n会话 earlier（当前项目的另一个会话）\n\n── ")
 	await(t, output, "用户\n    goes on\n")
-	await(t, raw, "会话 earlier（当前项目里的这个会话在继续）\n{\"session_id\":\"earlier\",\"time\":")
+	await(t, raw, "会话 earlier（当前项目的另一个会话）\n{\"session_id\":\"earlier\",\"time\":")
 	first := at(box.work, "after /clear")
 	box.timelineOf("new", first)
-	await(t, output, "goes on\n\n会话 new（当前项目新开始的会话）\n\n── ")
+	await(t, output, "goes on\n\n会话 new（当前项目的另一个会话）\n\n── ")
 	await(t, output, "用户\n    after /clear\n")
-	await(t, raw, "会话 new（当前项目新开始的会话）\n{\"session_id\":\"new\",\"time\":")
+	await(t, raw, "会话 new（当前项目的另一个会话）\n{\"session_id\":\"new\",\"time\":")
 	box.timelineOf("new", first, at(box.work, "and more"))
 	await(t, output, "and more")
 	await(t, raw, "and more")
@@ -291,7 +291,7 @@ func TestLogCase(t *testing.T) {
 	got := box.ccc("log", testSession)
 	for _, want := range []string{
 		"    Agent 说 All of it is done. Really. ",
-		"    查看 Read(a.go)\n    实测 go test → 退出码 3，0.0 秒\n         a_test.go:3: wrong\n         FAIL\n    被拒绝 Bash(rm x)\n",
+		"    查看 Read(a.go)\n    实测 go test → 退出码 3 · 0.0 秒\n         a_test.go:3: wrong\n         FAIL\n    被拒绝 Bash(rm x)\n",
 		"提问审查 1/10 通过\n    提问 Which one?\n         - Red\n         - Blue\n    没有查看也没有运行任何东西\n",
 		"    用 Agent 的缓存\n", "    审查者没有给出判定：它的话就是反馈\n    反馈 hm\n", "审查 1/10 已取消\n", "审查 1/10 未审成\n",
 	} {
@@ -346,7 +346,7 @@ func TestLogFollowRefused(t *testing.T) {
 	await(t, output, " 审查 1/10 进行中……\n    Agent 说 I am done\n")
 	now := call("a", "rm x") + result("a", refusal) + call("b", "sleep 9")
 	box.write(outputPath, 0o600, now)
-	await(t, output, "    · 被拒绝 Bash(rm x)\n    · Bash(sleep 9)\n")
+	await(t, output, "    · Bash(rm x)\n    · 被拒绝 Bash(rm x)\n    · Bash(sleep 9)\n")
 	box.write(outputPath, 0o600, now+result("b", refusal))
 	await(t, output, "    · 被拒绝 Bash(sleep 9)\n")
 	ended := begun
@@ -354,7 +354,7 @@ func TestLogFollowRefused(t *testing.T) {
 	box.timelineOf(testSession, begun, ended)
 	await(t, output, "反馈 no\n")
 	end(syscall.SIGINT)
-	if got := output(); strings.Contains(got, "· Bash(rm x)") || strings.Count(got, "I am done") != 1 || strings.Count(got, "进行中") != 1 {
+	if got := output(); strings.Count(got, "Bash(rm x)") != 2 || strings.Count(got, "I am done") != 1 || strings.Count(got, "进行中") != 1 {
 		t.Errorf("got %s", got)
 	}
 }

@@ -63,6 +63,11 @@ func lastCharacters(text string, most int) string {
 	return "… " + string(runes[len(runes)-most:])
 }
 
+// joined is the parts that are not empty as one line.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " · ")
+}
+
 // firstLine is the first line of text; an ellipsis says that there are others.
 func firstLine(text string) string {
 	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
@@ -245,7 +250,7 @@ func (s *screen) block(lead, text string) {
 
 // listMark finds what comes before the words of a line: blanks, and the mark of a list's item. It is compiled when
 // it is needed: no hook needs it.
-var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *((\d+([.)] |[、）])|[-*•] ) *)?`) })
+var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *((\d+([.)] |[、）])|[-*•·] ) *)?`) })
 
 // wrap breaks line into rows of at most width columns: at blanks, and around wide characters except where a row
 // would begin with the wrong punctuation.
