@@ -51,8 +51,15 @@ func showLog(c *call, d dirs) (err error) {
 	}
 	switch {
 	case len(all) > 0:
-		all[0].title(chosen)
-		all[0].tellSoFar(last, !follow)
+		first := all[0]
+		if !follow {
+			first.timeline.lines.close() // a last line that is not complete may be a record
+		}
+		if last > 0 {
+			first.lines = lastReviews(first.lines, last)
+		}
+		first.title(chosen)
+		first.tellNew()
 	case !page.raw:
 		page.block("", say(noSessionYet, page.session.dir))
 		if follow {
@@ -122,10 +129,10 @@ func (s story) tellOn(ctx context.Context, all []*story, find func() ([]string, 
 			if err = cmp.Or(err, one.look()); one.isQuiet() {
 				continue
 			}
+			if one != current && !s.raw {
+				fmt.Fprintln(s)
+			}
 			if one != current {
-				if !s.raw {
-					fmt.Fprintln(s)
-				}
 				one.title(say(anotherHere))
 			}
 			current = one
@@ -168,40 +175,33 @@ func (s *story) running() reviewRound {
 	return r
 }
 
-// tellSoFar tells what the timeline holds, with last the last so many reviews, and if that is all also a last line that is
-// not complete.
-func (s *story) tellSoFar(last int, isAll bool) {
-	if isAll {
-		s.timeline.lines.close()
-	}
-	if last > 0 {
-		s.lines = lastReviews(s.lines, last)
-	}
-	s.tellNew()
-}
-
 // lastReviews returns the lines from the last n reviews on, and before them the request that the first was of.
 func lastReviews(lines [][]byte, n int) [][]byte {
 	var h history
-	var asked []int
-	var begun []struct{ line, requests int }
+	var begun, asked []int // the lines with which each review and each request begins
 	for i, line := range lines {
 		r, _ := parseRecord(line)
-		before := len(h.Rounds)
-		if h.add(r); r.Event == eventPrompt {
+		if h.add(r); len(h.Rounds) > len(begun) {
+			begun = append(begun, i)
+		}
+		if len(h.Requests) > len(asked) {
 			asked = append(asked, i)
-		} else if len(h.Rounds) > before && r.Verdict != verdictLimit {
-			begun = append(begun, struct{ line, requests int }{i, len(asked)})
 		}
 	}
-	if n >= len(begun) {
+	first := len(begun)
+	for ; n > 0 && first > 0; first-- {
+		if h.Rounds[first-1].Verdict != verdictLimit {
+			n--
+		}
+	}
+	if first == 0 {
 		return lines
 	}
-	first := begun[len(begun)-n]
-	if first.requests == 0 {
-		return lines[first.line:]
+	last := lines[begun[first]:]
+	if of := h.Rounds[first].requests; of > 0 {
+		last = slices.Insert(last, 0, lines[asked[of-1]])
 	}
-	return slices.Insert(lines[first.line:], 0, lines[asked[first.requests-1]])
+	return last
 }
 
 // tellNew tells the lines and steps that have come, of a review that still runs its begin, and that one will have no end.
@@ -346,7 +346,7 @@ func tale(r reviewRound) (title, verdict string, facts []fact) {
 		return r.title(), verdict, reviewFacts(r)
 	case r.Event == eventSwitch:
 		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
-		return say(map[string]words{modeWord(true): switchedOn, modeWord(false): switchedOff}[r.Mode]), "", []fact{{leadBy, say(by)}}
+		return say(switched, say(modeNames[r.Mode])), "", []fact{{leadBy, say(by)}}
 	}
 	return say(titleUser), "", []fact{{words{}, cutMiddle(r.Prompt, enough)}}
 }
@@ -359,7 +359,7 @@ func reviewFacts(r reviewRound) []fact {
 			facts = append(facts, fact{lead, text})
 		}
 	}
-	isRunning, isQuestion, isApproved := r.Verdict == verdictReviewing, r.Event == eventPreToolUse, r.Verdict == verdictAllow
+	isRunning, isApproved, isLimit := r.Verdict == verdictReviewing, r.Verdict == verdictAllow, r.Verdict == verdictLimit
 	source := oneLine(r.PromptSource)
 	if source == builtinSource {
 		source = say(builtinPrompt)
@@ -375,14 +375,17 @@ func reviewFacts(r reviewRound) []fact {
 	}
 	tell(true, leadRefused, oneLine(strings.Join(r.Refused, " · ")))
 	tell(true, leadNoCopy, r.NoCopy)
-	tell(!isRunning && r.Verdict != verdictLimit, leadUnbound, r.Unbound)
+	tell(!isRunning && !isLimit, leadUnbound, r.Unbound)
 	tell(r.NoVerdict, words{}, say(wordsOnly))
 	tell(isApproved, leadForUser, r.Feedback)
 	tell(!isApproved, leadFeedback, r.Feedback)
 	tell(true, leadReason, r.Error)
-	tell(isQuestion && (r.Verdict == verdictFailed || r.Verdict == verdictLimit), words{}, say(questionPassed))
-	tell(!isQuestion && r.Verdict == verdictFailed, words{}, say(stoppedUnreviewed))
-	tell(!isQuestion && r.Verdict == verdictLimit, words{}, say(limitReached, count(r.Limit, reviews)))
+	passed := questionPassed
+	if r.Event != eventPreToolUse {
+		passed = stopPassed
+		tell(isLimit, words{}, say(limitReached, count(r.Limit, reviews)))
+	}
+	tell(isLimit || r.Verdict == verdictFailed, words{}, say(passed))
 	return facts
 }
 
@@ -406,7 +409,7 @@ func caseOf(r reviewRound) fact {
 	if len(asks) > 0 {
 		return fact{leadAsks, strings.Join(asks, "\n")}
 	}
-	return fact{leadSaid, begin(oneLine(r.LastMessage), aLineOrTwo)}
+	return fact{leadSaid, clip(oneLine(r.LastMessage), aLineOrTwo)}
 }
 
 // ran tells of a command that the reviewer ran: what ccc try saw, not what the reviewer says, and where the command failed

@@ -153,9 +153,9 @@ var (
 		"This question comes to you without a review. Cause: %s\nDetails: ccc log"}
 	earlierFailed = words{"上一次没能完成审查，Agent 的工作没有检查过。原因：%s\n仍不行请运行 ccc doctor，详情见 ccc log", // cause
 		"The last review did not take place, so the agent's work stands unchecked. Cause: %s\nIf that fails again, run ccc doctor. Details: ccc log"}
-	limitReached = words{"本请求的审查次数已用完（%s）", // count of reviews
-		"The limit of %s is reached; there are no more for this request"}
-	limitStop = words{"本请求的 %s审查已用完，Agent 这次停下没有再审。你再发消息会重新计数。", // count of reviews
+	// count of reviews
+	limitReached = words{"本请求的审查次数已用完（%s）", "The limit of %s is reached; there are no more for this request"}
+	limitStop    = words{"本请求的 %s审查已用完，Agent 这次停下没有再审。你再发消息会重新计数。", // count of reviews
 		"The limit of %s is reached: this stop was not reviewed. Your next prompt gives new reviews."}
 	limitOpen    = words{"上次的反馈还没有解决：%s", "Still open is the last feedback: %s"}
 	earlierLimit = words{"上一个请求的审查次数已用完（%s），最后一次停下没有再审。", // count of reviews
@@ -342,8 +342,7 @@ var (
 	newestHere      = words{"当前项目最新的会话", "the newest of this project"}
 	anotherHere     = words{"当前项目的另一个会话", "another of this project"}
 	titleUser       = words{"用户", "User"}
-	switchedOn      = words{"监督已打开", "Supervision switched on"}
-	switchedOff     = words{"监督已关闭", "Supervision switched off"}
+	switched        = words{"监督%s", "Supervision switched %s"} // on or off
 	byUser          = words{"用户（/supervisor）", "the user (/supervisor)"}
 	byOutside       = words{"会话之外（ccc supervisor-mode）", "ccc supervisor-mode, outside the session"}
 	byAgent         = words{"Agent（ccc supervisor-mode）", "the agent (ccc supervisor-mode)"}
@@ -353,12 +352,12 @@ var (
 	builtinPrompt   = words{"内置的审查提示词", "the built-in prompt"}
 	promptChanged   = words{"（请求提交之后改动过：这次仍按提交时的内容审查，改动从用户的下一条消息起生效）",
 		" (changed since the request: this review still goes by what it said then; the change counts from the user's next prompt on)"}
-	underWay          = words{"进行中……", "under way..."}
-	wordsOnly         = words{"审查者没有给出判定：它的话就是反馈", "The reviewer gave no verdict: what it said is the feedback"}
-	waysTaken         = map[string]words{"cache": {"用 Agent 的缓存", "with the agent's cache"}, "own": {"用审查者自己的系统提示词", "with a prompt of its own"}}
-	exited            = words{"退出码 %d", "exit %d"}
-	questionPassed    = words{"问题直接交给用户", "The question went to the user without a review"}
-	stoppedUnreviewed = words{"审查没有得出判定，Agent 可以停下", "There was no review; the agent may stop"}
+	underWay       = words{"进行中……", "under way..."}
+	wordsOnly      = words{"审查者没有给出判定：它的话就是反馈", "The reviewer gave no verdict: what it said is the feedback"}
+	waysTaken      = map[string]words{"cache": {"用 Agent 的缓存", "with the agent's cache"}, "own": {"用审查者自己的系统提示词", "with a prompt of its own"}}
+	exited         = words{"退出码 %d", "exit %d"}
+	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
+	stopPassed     = words{"没有审查，Agent 可以停下", "There was no review; the agent may stop"}
 	// What leads the facts of a review.
 	leading      = words{"%s ", "%-9s"}
 	leadSaid     = words{"Agent 说", "agent"}

@@ -46,14 +46,6 @@ func printable(text string) string {
 // oneLine is printable for what has to stay on one line: white space of any kind and length becomes one blank.
 func oneLine(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
 
-// clip cuts text at most characters, the last of which is then an ellipsis.
-func clip(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
-}
-
 // lastCharacters returns the end of text, and says what is missing before it.
 func lastCharacters(text string, most int) string {
 	runes := []rune(text)
@@ -292,8 +284,8 @@ func fit(text string, width int) string {
 	return text + strings.Repeat(" ", width-displayWidth(text))
 }
 
-// begin is as much of text's beginning as width columns hold.
-func begin(text string, width int) string {
+// clip is as much of text's beginning as width columns hold; an ellipsis says that there is more.
+func clip(text string, width int) string {
 	if displayWidth(text) <= width {
 		return text
 	}

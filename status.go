@@ -39,7 +39,7 @@ func showStatus(c *call, d dirs) error {
 		showTable(s, shown)
 		for _, one := range sessions {
 			if one.Verdict == verdictReviewing {
-				fmt.Fprintln(s, begin(one.short()+"  "+one.reviewing(), s.width))
+				fmt.Fprintln(s, clip(one.short()+"  "+one.reviewing(), s.width))
 			}
 		}
 		if more := len(sessions) - len(shown); more > 0 {
@@ -219,7 +219,7 @@ func showTable(s *screen, sessions []summary) {
 			}
 			line += cell
 		}
-		line += begin(row[project+1], max(left-widths[project], 8))
+		line += clip(row[project+1], max(left-widths[project], 8))
 		if n == 0 {
 			line = s.paint(dim, line)
 		}
