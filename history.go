@@ -120,10 +120,10 @@ func (h *history) add(r record) {
 		h.Rounds[open].Runs = append(h.Rounds[open].Runs, r)
 	case r.Event == eventRefused && open >= 0:
 		h.Rounds[open].Refused = append(h.Rounds[open].Refused, r.Tools...)
-	case r.Review != "" && open >= 0:
+	case open >= 0: // its end
 		r.LastMessage, r.Question, r.Requests = h.Rounds[open].LastMessage, h.Rounds[open].Question, h.Rounds[open].Requests
 		h.Rounds[open].record = r
-	case r.Verdict != "" || r.Review != "" && r.Event != eventTry && r.Event != eventRefused:
+	case r.Verdict != "" || r.Review != "" && r.Event != eventTry && r.Event != eventRefused: // the begin of one, or all of it
 		h.Rounds = append(h.Rounds, reviewRound{record: r, Runs: h.loose, requests: len(h.Requests)})
 		h.loose = nil
 	}

@@ -126,8 +126,8 @@ func TestLogFollow(t *testing.T) {
 	await(t, late, "反馈 first\n\n")
 	await(t, late, begun)
 	await(t, raw, `"feedback":"first"`)
-	if strings.Contains(output()+late()+raw(), "not yet") {
-		t.Errorf("the verdict before the review: %s", output())
+	if got := box.run(10*time.Second, "", "ccc", "verdict"); got.code != 3 || got.stdout != "reviewing\n" || strings.Contains(output()+late()+raw(), "not yet") {
+		t.Errorf("a verdict before the review: %+v, %s", got, output())
 	}
 	box.write("../fake/go", 0o600, "")
 	for _, got := range []func() string{output, late} {

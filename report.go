@@ -92,19 +92,16 @@ func (r reviewRound) receipt() string {
 	for _, run := range runs[:min(most, len(runs))] {
 		parts = append(parts, clip(firstLine(run.Command), 60)+" → "+say(exited, run.code()))
 	}
-	switch {
-	case len(runs) > most:
-		parts = append(parts, count(len(runs)-most, moreRuns))
-	case len(runs) == 0:
-		parts = append(parts, r.basis())
+	when := func(is bool, text string) {
+		if is {
+			parts = append(parts, text)
+		}
 	}
-	if r.NoVerdict {
-		parts = append(parts, say(wordsOnly))
-	}
-	if r.Changed && r.Verdict == verdictAllow {
-		parts = append(parts, say(reportChanged))
-	}
-	return strings.Join(parts, " · ")
+	when(len(runs) > most, count(len(runs)-most, moreRuns))
+	when(len(runs) == 0, r.basis())
+	when(r.NoVerdict, say(wordsOnly))
+	when(r.Changed && r.Verdict == verdictAllow, say(reportChanged))
+	return joined(parts...)
 }
 
 // An approval is a review that approved, of a session.
@@ -216,13 +213,9 @@ func verdictOfPush(d dirs, stdin io.Reader) error {
 		if strings.Trim(fields[1], "0") == "" {
 			continue
 		}
-		if err := verdictOfCommit(d, fields[1]); err != nil && all == nil {
-			all = err
-		} else if err != nil {
-			reportError(os.Stderr, err)
-		}
+		all = errors.Join(all, verdictOfCommit(d, fields[1]))
 	}
-	return cmp.Or(all, lines.Err())
+	return errors.Join(all, lines.Err())
 }
 
 // showReport is ccc report [SESSION] [--commit REV] [--json].

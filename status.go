@@ -115,9 +115,8 @@ func summarize(known session, config *config) summary {
 			s.Doing = known.doing(r)
 		case verdictFailed:
 			s.Failed++
-			s.Reviews++
-		case verdictLimit:
-		default:
+			fallthrough
+		case verdictAllow, verdictBlock, verdictCancelled:
 			s.Reviews++
 		}
 	}

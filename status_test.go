@@ -227,30 +227,16 @@ func TestVerdictOfProject(t *testing.T) {
 	expect("", "", "ccc: session new may be the newest of this project", 2)
 }
 
-// As in a script, with a session that has just ended, and during its review.
+// As in a script, with a session that has just ended.
 func TestVerdictInScript(t *testing.T) {
 	t.Parallel()
 	box := newFakeBox(t)
-	for _, want := range []string{"allow", "failed"} {
-		box.reviews(map[string][]fakeReview{"allow": {blocks("not yet"), allows("")}, "failed": {fails("API Error: overloaded")}}[want]...)
+	for want, reviews := range map[string][]fakeReview{"allow": {blocks("not yet"), allows("")}, "failed": {fails("API Error: overloaded")}} {
+		box.reviews(reviews...)
 		got := box.run(60*time.Second, "", "sh", "-c", `ccc --supervisor -p "fix it" >/dev/null 2>&1 && ccc verdict`)
 		if (got.code == 0) != (want == "allow") || got.stdout != want+"\n" {
 			t.Errorf("got %+v, want %s", got, want)
 		}
-	}
-	running := newShowBox(t, 80)
-	running.reviews(blocks("not yet"), runningReview)
-	running.submit("fix it")
-	running.stop("")
-	done := hookAsync(running, running.event(eventStop, ""))
-	await(t, func() string { return running.read(outputPath) }, "I look at the tests.")
-	if got := running.run(10*time.Second, "", "ccc", "verdict"); got.code != 3 || got.stdout != "reviewing\n" {
-		t.Errorf("during a review: %+v", got)
-	}
-	running.write("../fake/go", 0o600, "")
-	<-done
-	if got := running.run(10*time.Second, "", "ccc", "verdict"); got.code != 1 || got.stdout != "block\n" {
-		t.Errorf("after it: %+v", got)
 	}
 }
 
