@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -126,7 +127,8 @@ func (s story) tellOn(ctx context.Context, all []*story, find func() ([]string, 
 			}
 		}
 		for _, one := range all {
-			if err = cmp.Or(err, one.look()); one.isQuiet() {
+			isNew, lookErr := one.look()
+			if err = cmp.Or(err, lookErr); !isNew {
 				continue
 			}
 			if one != current && !s.raw {
@@ -154,18 +156,12 @@ func (s *story) title(chosen string) {
 	}
 }
 
-// look reads what has come since the last look.
-func (s *story) look() error {
-	err := s.timeline.read()
-	if s.output != nil && err == nil {
-		err = s.output.read() // after the timeline: the steps of a review come before its end
+// look reads what has come since the last look, and tells whether there is something new to tell.
+func (s *story) look() (isNew bool, err error) {
+	if err = s.timeline.read(); s.output != nil { // the steps of a review come before its end
+		err = errors.Join(err, s.output.read())
 	}
-	return err
-}
-
-// isQuiet tells whether there is nothing new to tell.
-func (s *story) isQuiet() bool {
-	return len(s.lines)+len(s.steps) == 0 && (s.open == "" || s.running().Verdict != verdictFailed)
+	return len(s.lines)+len(s.steps) > 0 || s.open != "" && s.running().Verdict == verdictFailed, err
 }
 
 // running is the review that has begun, as it is by now.
@@ -304,11 +300,20 @@ func (s *story) show(r reviewRound) {
 		s.date = date
 		fmt.Fprintf(s, "%s\n\n", s.paint(dim, "── "+date+" ──"))
 	}
-	title, verdict, facts := tale(r)
-	if verdict != "" {
-		verdict = " " + s.paint(verdictColour(r.Verdict), oneLine(verdict))
+	const enough = 600 // characters: the user wrote it and knows how it goes on
+	title, verdict, facts := say(titleUser), verdictName(r.Verdict), []fact{{words{}, cutMiddle(r.Prompt, enough)}}
+	switch {
+	case r.Verdict == verdictReviewing:
+		verdict = say(underWay)
+		fallthrough
+	case r.Verdict != "":
+		title, facts = r.title(), reviewFacts(r)
+	case r.Event == eventSwitch:
+		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
+		title, facts = say(switched, say(modeNames[r.Mode])), []fact{{leadBy, say(by)}}
 	}
-	fmt.Fprintln(s, s.paint(dim, at.Format(time.TimeOnly)), s.paint(bold, title)+verdict)
+	line := []string{s.paint(dim, at.Format(time.TimeOnly)), s.paint(bold, title), s.paint(verdictColour(r.Verdict), oneLine(verdict))}
+	fmt.Fprintln(s, strings.TrimRight(strings.Join(line, " "), " "))
 	s.showFacts(facts...)
 }
 
@@ -332,23 +337,6 @@ func (s *story) showFacts(facts ...fact) {
 type fact struct {
 	lead words
 	text string
-}
-
-// tale is what there is to tell of a record or a review: its title, its verdict if it has one, and the rest.
-func tale(r reviewRound) (title, verdict string, facts []fact) {
-	const enough = 600 // characters: the user wrote it and knows how it goes on
-	switch {
-	case r.Verdict != "":
-		verdict = verdictName(r.Verdict)
-		if r.Verdict == verdictReviewing {
-			verdict = say(underWay)
-		}
-		return r.title(), verdict, reviewFacts(r)
-	case r.Event == eventSwitch:
-		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
-		return say(switched, say(modeNames[r.Mode])), "", []fact{{leadBy, say(by)}}
-	}
-	return say(titleUser), "", []fact{{words{}, cutMiddle(r.Prompt, enough)}}
 }
 
 // reviewFacts tells what became of a stop or a question, or of what a review that runs is.

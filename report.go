@@ -174,7 +174,8 @@ func findApproval(d dirs, rev string) (approval, error) {
 	hint := ""
 	if len(found) > 0 {
 		newest := found[0]
-		hint = fmt.Sprintf("the newest approval in this repository is of tree %.12s (session %s, %s)", newest.round.Tree, newest.session, newest.round.Time.Local().Format(time.DateTime))
+		hint = fmt.Sprintf("the newest approval in this repository is of tree %.12s (session %s, %s)",
+			newest.round.Tree, newest.session, newest.round.Time.Local().Format(time.DateTime))
 		if paths, err := w.script(ctx, os.Environ(), "git", "diff", "--name-only", newest.round.Tree, tree); err == nil {
 			hint += "; these differ: " + clip(strings.Join(strings.Fields(paths), " "), 300)
 		}
