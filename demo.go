@@ -87,8 +87,7 @@ func playDemo(ctx context.Context, dir string, s *story) error {
 	go func() { exited <- cmd.Wait(); ended() }()
 	only := s.of(demoSession)
 	only.title("")
-	only.tellSoFar(0)
-	told := s.tellOn(telling, []*story{only}, func() []string { return nil })
+	told := s.tellOn(telling, []*story{only}, func() ([]string, error) { return nil, nil })
 	lifeline.Close() // if the session still runs, it ends now
 	exit := <-exited
 	switch {

@@ -120,10 +120,10 @@ func (h *history) add(r record) {
 		h.Rounds[open].Runs = append(h.Rounds[open].Runs, r)
 	case r.Event == eventRefused && open >= 0:
 		h.Rounds[open].Refused = append(h.Rounds[open].Refused, r.Tools...)
-	case r.Review != "" && open >= 0:
+	case open >= 0: // its end
 		r.LastMessage, r.Question, r.Requests = h.Rounds[open].LastMessage, h.Rounds[open].Question, h.Rounds[open].Requests
 		h.Rounds[open].record = r
-	case r.Verdict != "" || r.Review != "" && r.Event != eventTry && r.Event != eventRefused:
+	case r.Verdict != "" || r.Review != "" && r.Event != eventTry && r.Event != eventRefused: // the begin of one, or all of it
 		h.Rounds = append(h.Rounds, reviewRound{record: r, Runs: h.loose, requests: len(h.Requests)})
 		h.loose = nil
 	}
@@ -177,35 +177,37 @@ var tryCall = regexp.MustCompile(`^Bash\((\S*/ccc|'[^']*/ccc') try (--timeout \S
 // files; then its latest steps.
 const recentOutput = 1 << 20
 
-// outputOf returns a reader of what the reviewer of r writes.
-func (s session) outputOf(r reviewRound, line func([]byte)) *lineReader {
-	output := s.followOutput(recentOutput, line)
+// steps returns a reader of what the reviewer of r does: each gets what it says, its calls, those that were refused, and, where
+// a review begins, a block without a type.
+func (s session) steps(r reviewRound, each func(contentBlock)) *lineReader {
+	output := s.followOutput(recentOutput, func(line []byte) {
+		var l streamLine
+		_ = json.Unmarshal(line, &l)
+		if l.Type == "system" && l.Subtype == "init" {
+			each(contentBlock{})
+		}
+		for _, block := range l.Message.Content {
+			if l.Type == "assistant" || block.isRefusal() {
+				each(block)
+			}
+		}
+	})
 	if r.Event == eventReview {
 		output.path = s.byHandFile()
+	}
+	if info, err := os.Stat(output.path); err == nil && info.ModTime().Before(r.Time) {
+		output.last = 1 // what it holds is of the reviews before it
 	}
 	return output
 }
 
 // doing is what the review that runs does right now: its last tool call, of a command the command alone.
 func (s session) doing(r reviewRound) (doing string) {
-	output := s.outputOf(r, func(line []byte) {
-		var l streamLine
-		_ = json.Unmarshal(line, &l)
-		if l.Type == "system" && l.Subtype == "init" {
-			doing = ""
+	_ = s.steps(r, func(step contentBlock) {
+		if _, tool := step.shown(); tool != "" || step.Type == "" || step.isRefusal() {
+			doing = tool
 		}
-		for _, step := range l.Message.Content {
-			if _, tool := step.shown(); tool != "" && l.Type == "assistant" {
-				doing = tool
-			} else if step.isRefusal() {
-				doing = ""
-			}
-		}
-	})
-	defer output.close()
-	if err := output.read(); err != nil || output.modified().Before(r.Time) {
-		return "" // it holds the reviews before it
-	}
+	}).read()
 	if tried := tryCall.ReplaceAllString(doing, ""); tried != doing {
 		return strings.Trim(strings.TrimSuffix(tried, ")"), "'")
 	}

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -27,58 +28,55 @@ func showLog(c *call, d dirs) (err error) {
 		}
 	}
 	page := story{screen: newScreen(os.Stdout), session: stateDir(d.state).session(""), raw: c.has("--json")}
-	chosen, ids := say(newestHere), []string{""}
+	chosen, ids, find := "", []string{""}, func() ([]string, error) { return nil, nil }
 	if len(c.operands) > 0 {
-		chosen = ""
 		ids[0], err = page.session.dir.findSession(c.operands[0])
 	} else {
-		ids, err = sessionsHere(d, seen)
+		chosen, find = say(newestHere), func() ([]string, error) { return sessionsHere(d, seen) }
+		ids, err = find()
 	}
 	if err != nil {
 		return err
 	}
+	if !follow {
+		ids = ids[:min(1, len(ids))]
+	}
 	var all []*story
-	for _, id := range ids {
-		s := page.of(id)
-		if len(all) > 0 { // the others of the project are told from now on
-			s.timeline.last, s.live = 1, true
-		}
-		if err := s.timeline.read(); err != nil {
+	for i, id := range ids {
+		one := page.of(id)
+		one.timeline.last = int64(min(1, i)) // the others of the project are told from now on
+		if err := one.timeline.read(); err != nil {
 			return err
 		}
-		if all = append(all, s); len(all) > 1 {
-			s.lines = nil
-			continue
-		}
-		if !follow {
-			s.timeline.close()
-		}
-		s.title(chosen)
-		if s.tellSoFar(last); !follow {
-			return s.Flush()
-		}
+		all = append(all, one)
 	}
-	if len(all) == 0 {
-		page.title("")
+	switch {
+	case len(all) > 0:
+		first := all[0]
+		if !follow {
+			first.timeline.lines.close() // a last line that is not complete may be a record
+		}
+		if last > 0 {
+			first.lines = lastReviews(first.lines, last)
+		}
+		first.title(chosen)
+		first.tellNew()
+	case !page.raw:
+		page.block("", say(noSessionYet, page.session.dir))
+		if follow {
+			page.block("", say(waitingForFirst))
+		}
 	}
 	if !follow {
 		return page.Flush()
 	}
-	if len(all) == 0 && !page.raw {
-		page.block("", say(waitingForFirst))
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	return page.tellOn(ctx, all, func() (ids []string) {
-		if len(c.operands) == 0 {
-			ids, _ = sessionsHere(d, seen)
-		}
-		return ids
-	})
+	return page.tellOn(ctx, all, find)
 }
 
-// Poll: the standard library has no portable file watcher. Five looks a second cost nothing, and the steps of a
-// review are seconds apart.
+// Poll: the standard library has no portable file watcher. Five looks a second cost nothing, and the steps of a review are
+// seconds apart. Every fifth is for sessions that have begun, too.
 const pollInterval = 200 * time.Millisecond
 
 // A story is a session told from its timeline and, while a review runs, from what the reviewer writes.
@@ -86,38 +84,34 @@ type story struct {
 	*screen
 	session session // without an id: none yet
 	raw     bool    // the records as they are, with the session's id, as JSON lines
-	live    bool    // what comes is told as it comes
 
 	timeline *lineReader
 	lines    [][]byte // of the timeline, not told yet
 	h        history
-	date     string // of the last record
-	rules    string // as last told
-	unbound  string // as rules
-	open     string // the review that has begun, by its id
+	date     string           // of the last record
+	told     map[words]string // what is told only when it changes: the last, by what leads it
 
-	output  *lineReader             // of the review that runs, where its steps are told
-	steps   []contentBlock          // of that review, not told yet
-	held    string                  // the call among them that waits for its result
-	refused map[string]bool         // its calls that have a result, by id
-	told    map[string]contentBlock // its calls that were told
+	open   string            // the review that has begun, by its id
+	output *lineReader       // what its reviewer writes, once its begin was told
+	steps  []string          // of the reviewer, not told yet
+	calls  map[string]string // of the reviewer, by id
 }
 
 // of is the story of a session on the same screen.
 func (s story) of(id string) *story {
-	s.session = s.session.dir.session(id)
 	t := &s
+	t.session, t.told = s.session.dir.session(id), map[words]string{}
 	t.timeline = t.session.followTimeline(func(line []byte) { t.lines = append(t.lines, bytes.Clone(line)) })
 	return t
 }
 
-// tellOn goes on with the stories, the first of which was told last, and with those that next names, until ctx ends.
-func (s story) tellOn(ctx context.Context, all []*story, next func() []string) (err error) {
+// tellOn goes on with the stories, the first of which was told last, and with those that find adds, until ctx ends.
+func (s story) tellOn(ctx context.Context, all []*story, find func() ([]string, error)) (err error) {
 	var current *story
 	if len(all) > 0 {
 		current = all[0]
 	}
-	for ended := false; ; {
+	for looks, ended := 1, false; ; looks++ {
 		if err = cmp.Or(err, s.Flush()); err != nil || ended {
 			return err
 		}
@@ -126,33 +120,34 @@ func (s story) tellOn(ctx context.Context, all []*story, next func() []string) (
 			ended = true // what came before the end is told too
 		case <-time.After(pollInterval):
 		}
-		for _, id := range slices.Backward(next()) {
-			all = append(all, s.of(id))
+		if looks%5 == 0 {
+			ids, _ := find()
+			for _, id := range slices.Backward(ids) {
+				all = append(all, s.of(id))
+			}
 		}
 		for _, one := range all {
-			if err = cmp.Or(err, one.look()); one.isQuiet() {
+			isNew, lookErr := one.look()
+			if err = cmp.Or(err, lookErr); !isNew {
 				continue
 			}
-			if one != current {
-				if !s.raw {
-					fmt.Fprintln(s)
-				}
-				one.title(say(map[bool]words{false: newcomer, true: goesOn}[one.live]))
+			if one != current && !s.raw {
+				fmt.Fprintln(s)
 			}
-			current, one.live = one, true
-			one.tellLines()
+			if one != current {
+				one.title(say(anotherHere))
+			}
+			current = one
+			one.tellNew()
 		}
 	}
 }
 
 // title says which session this is, and how it was chosen if the user did not name it.
 func (s *story) title(chosen string) {
-	what := say(sessionTitle, s.session.id, "")
-	switch {
-	case s.session.id == "":
-		what = say(noSessionYet, s.session.dir)
-	case chosen != "":
-		what = say(sessionTitle, s.session.id, say(sessionChosen, chosen))
+	what := say(sessionTitle, s.session.id)
+	if chosen != "" {
+		what = say(sessionChosen, s.session.id, chosen)
 	}
 	if !s.raw {
 		s.block("", what)
@@ -161,18 +156,12 @@ func (s *story) title(chosen string) {
 	}
 }
 
-// look reads what has come since the last look.
-func (s *story) look() error {
-	err := s.timeline.read()
-	if s.output != nil && err == nil {
-		err = s.output.read() // after the timeline: the steps of a review come before its end
+// look reads what has come since the last look, and tells whether there is something new to tell.
+func (s *story) look() (isNew bool, err error) {
+	if err = s.timeline.read(); s.output != nil { // the steps of a review come before its end
+		err = errors.Join(err, s.output.read())
 	}
-	return err
-}
-
-// isQuiet tells whether there is nothing new to tell.
-func (s *story) isQuiet() bool {
-	return len(s.lines)+len(s.steps) == 0 && (s.open == "" || s.running().Verdict != verdictFailed)
+	return len(s.lines)+len(s.steps) > 0 || s.open != "" && s.running().Verdict == verdictFailed, err
 }
 
 // running is the review that has begun, as it is by now.
@@ -182,45 +171,37 @@ func (s *story) running() reviewRound {
 	return r
 }
 
-// tellSoFar tells what the timeline holds, with last the last so many reviews.
-func (s *story) tellSoFar(last int) {
-	if last > 0 {
-		s.lines = lastReviews(s.lines, last)
-	}
-	s.tellLines()
-	s.live = true
-	if s.open != "" && !s.raw {
-		s.tellBegun()
-		s.tellSteps(true)
-	}
-}
-
-// lastReviews returns the lines of the last n reviews, and before them the request of the first.
-func lastReviews(lines [][]byte, n int) (last [][]byte) {
-	found, isAsked := map[string]bool{}, false // reviews, and whether the request of the first is there
-	for i, line := range slices.Backward(lines) {
+// lastReviews returns the lines from the last n reviews on, and before them the request that the first was of.
+func lastReviews(lines [][]byte, n int) [][]byte {
+	var h history
+	var begun, asked []int // the lines with which each review and each request begins
+	for i, line := range lines {
 		r, _ := parseRecord(line)
-		id := r.Review
-		if id == "" && r.Verdict != "" && r.Verdict != verdictLimit {
-			id = strconv.Itoa(i)
+		if h.add(r); len(h.Rounds) > len(begun) {
+			begun = append(begun, i)
 		}
-		isPrompt := r.Event == eventPrompt
-		switch isNew := id != "" && !found[id]; {
-		case n == 0:
-		case isNew && len(found) == n:
-			n = 0 // from here on the request alone
-		case isNew:
-			found[id], isAsked = true, false
-		}
-		if n > 0 || isPrompt && !isAsked {
-			last, isAsked = append(last, line), isAsked || isPrompt
+		if len(h.Requests) > len(asked) {
+			asked = append(asked, i)
 		}
 	}
-	slices.Reverse(last)
+	first := len(begun)
+	for ; n > 0 && first > 0; first-- {
+		if h.Rounds[first-1].Verdict != verdictLimit {
+			n--
+		}
+	}
+	if first == 0 {
+		return lines
+	}
+	last := lines[begun[first]:]
+	if of := h.Rounds[first].requests; of > 0 {
+		last = slices.Insert(last, 0, lines[asked[of-1]])
+	}
 	return last
 }
 
-func (s *story) tellLines() {
+// tellNew tells the lines and steps that have come, of a review that still runs its begin, and that one will have no end.
+func (s *story) tellNew() {
 	for _, line := range s.lines {
 		if r, ok := parseRecord(line); ok && s.raw {
 			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(line, " \t{")) // a record has members
@@ -228,153 +209,206 @@ func (s *story) tellLines() {
 			s.tell(r)
 		}
 	}
-	s.lines = nil
-	s.tellSteps(false)
-	s.giveUp()
+	if s.lines = nil; s.raw || s.giveUp() || s.open == "" {
+		return
+	}
+	if s.output == nil {
+		r := s.running()
+		s.show(r)
+		s.calls = map[string]string{}
+		s.output = s.session.steps(r, s.step)
+		_ = s.output.read()
+	}
+	s.tellSteps()
 }
 
-// tell writes what the record says under its time. What belongs to a review is told with its end, and where it is told
-// as it comes, its begin and what it runs too.
+// tell writes what the record says. What belongs to a review is told with its end, or as it comes once its begin was told.
 func (s *story) tell(r record) {
 	isOpen := s.open != "" && r.Review == s.open
 	if !isOpen && r.Event != eventSwitch {
 		s.giveUp()
 	}
 	s.h.add(r)
-	round := reviewRound{record: r}
 	switch {
-	case r.Event == eventRefused:
-		return
-	case r.Event == eventTry:
-		if isOpen && s.live {
-			s.tellSteps(true)
-			s.tellRun(r)
-		}
-		return
-	case r.Verdict == "" && r.Review != "":
-		if s.open = r.Review; s.live {
-			s.tellBegun()
-		}
-		return
-	case r.Verdict != "":
-		round = s.h.Rounds[s.h.of(r.Review)]
-	}
-	if isOpen {
-		s.endReview(&round)
-	}
-	s.show(r.Time, round)
-}
-
-// giveUp tells of a review that has begun and will have no end.
-func (s *story) giveUp() {
-	if s.open == "" || s.raw {
-		return
-	}
-	if r := s.running(); r.Verdict == verdictFailed {
-		s.endReview(&r)
-		s.show(r.Time, r)
-	}
-}
-
-// endReview tells the last steps of the review that ran. What was told with its begin is not told again.
-func (s *story) endReview(r *reviewRound) {
-	if s.output != nil {
+	case r.Event == eventTry && isOpen && s.output != nil:
 		_ = s.output.read()
-		s.tellSteps(true)
-		s.output.close()
-		r.LastMessage, r.Question = "", nil
+		s.tellSteps()
+		s.showFacts(ran(r))
+	case r.Event == eventTry, r.Event == eventRefused:
+	case r.Verdict != "":
+		s.end(s.h.Rounds[s.h.of(r.Review)])
+	case r.Review != "":
+		s.open, s.output = r.Review, nil
+	default:
+		s.show(reviewRound{record: r})
 	}
-	s.open, s.output, s.steps = "", nil, nil
 }
 
-// tellBegun tells that a review is under way, of what, and what it has done so far.
-func (s *story) tellBegun() {
+// giveUp tells of a review that has begun and will have no end, if there is one.
+func (s *story) giveUp() bool {
+	if s.open == "" {
+		return false
+	}
 	r := s.running()
-	s.head(r.Time)
-	fmt.Fprintln(s, s.paint(bold, say(reviewUnderWay, r.title())))
-	for _, f := range caseFacts(r) {
-		s.block("    "+f.lead, f.text)
+	if r.Verdict == verdictFailed {
+		s.end(r)
 	}
-	s.refused, s.told, s.steps = map[string]bool{}, map[string]contentBlock{}, nil
-	s.output = s.session.outputOf(r, s.step)
-	if err := s.output.read(); err != nil || s.output.modified().Before(r.Time) {
-		s.steps = nil // they are of the reviews before it
-	}
-	for _, run := range r.Runs {
-		s.tellRun(run)
-	}
+	return r.Verdict == verdictFailed
 }
 
-func (s *story) tellRun(run record) {
-	s.block("    · "+strings.TrimRight(say(leadRan), " ")+" ", ran(run))
+// end tells how a review ended. What was told with its begin is not told again.
+func (s *story) end(r reviewRound) {
+	if r.Review == s.open {
+		if s.output != nil {
+			_ = s.output.read()
+			s.tellSteps()
+			r.LastMessage, r.Question = "", nil
+		}
+		s.open, s.output = "", nil
+	}
+	s.show(r)
 }
 
-// head writes the time that something has.
-func (s *story) head(at time.Time) {
-	at = at.Local()
+// step notes what the reviewer does. Where a review begins, those before it are history.
+func (s *story) step(b contentBlock) {
+	text, tool := b.shown()
+	switch {
+	case b.Type == "":
+		s.steps = nil
+		return
+	case b.isRefusal():
+		text = "· " + say(leadRefused) + " " + s.calls[b.Call]
+	case tool != "":
+		s.calls[b.ID] = tool
+		text = "· " + tool
+	}
+	s.steps = append(s.steps, text)
+}
+
+func (s *story) tellSteps() {
+	for _, step := range s.steps {
+		s.block("    ", step)
+	}
+	s.steps = nil
+}
+
+// show writes under its time what there is to tell of a record, or of a review.
+func (s *story) show(r reviewRound) {
+	at := r.Time.Local()
 	fmt.Fprintln(s)
 	if date := at.Format(time.DateOnly); date != s.date {
 		s.date = date
 		fmt.Fprintf(s, "%s\n\n", s.paint(dim, "── "+date+" ──"))
 	}
-	fmt.Fprint(s, s.paint(dim, at.Format(time.TimeOnly)), " ")
-}
-
-// show writes the record of a round under its time, with its rules where they are others than before.
-func (s *story) show(at time.Time, r reviewRound) {
-	s.head(at)
-	if rules := fmt.Sprint(r.PromptSource, r.PromptKept); r.Verdict != "" && r.PromptSource != "" && rules == s.rules {
-		r.PromptSource, r.PromptKept = "", false
-	} else if r.PromptSource != "" {
-		s.rules = rules
-	}
-	if r.Unbound == s.unbound {
-		r.Unbound = ""
-	} else if r.Verdict != "" && r.Verdict != verdictLimit {
-		s.unbound = r.Unbound
-	}
-	showRecord(s.screen, r)
-}
-
-// step notes a line of the reviewer's output. Where a review begins, those before it are history.
-func (s *story) step(line []byte) {
-	var l streamLine
-	_ = json.Unmarshal(line, &l)
+	const enough = 600 // characters: the user wrote it and knows how it goes on
+	title, verdict, facts := say(titleUser), verdictName(r.Verdict), []fact{{words{}, cutMiddle(r.Prompt, enough)}}
 	switch {
-	case l.Type == "system" && l.Subtype == "init":
-		s.steps = nil
-	case l.Type == "assistant":
-		s.steps = append(s.steps, l.Message.Content...)
-	case l.Type == "user":
-		for _, block := range l.Message.Content {
-			s.refused[block.Call] = block.isRefusal()
-			if call, isTold := s.told[block.Call]; isTold && block.isRefusal() {
-				s.steps = append(s.steps, call)
+	case r.Verdict == verdictReviewing:
+		verdict = say(underWay)
+		fallthrough
+	case r.Verdict != "":
+		title, facts = r.title(), reviewFacts(r)
+	case r.Event == eventSwitch:
+		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
+		title, facts = say(switched, say(modeNames[r.Mode])), []fact{{leadBy, say(by)}}
+	}
+	line := []string{s.paint(dim, at.Format(time.TimeOnly)), s.paint(bold, title), s.paint(verdictColour(r.Verdict), oneLine(verdict))}
+	fmt.Fprintln(s, strings.TrimRight(strings.Join(line, " "), " "))
+	s.showFacts(facts...)
+}
+
+func (s *story) showFacts(facts ...fact) {
+	for _, f := range facts {
+		if f.lead == leadBasis || f.lead == leadUnbound {
+			if s.told[f.lead] == f.text {
+				continue
 			}
+			s.told[f.lead] = f.text
 		}
+		lead := ""
+		if f.lead != (words{}) {
+			lead = say(leading, say(f.lead))
+		}
+		s.block("    "+lead, f.text)
 	}
 }
 
-// tellSteps tells the steps noted since the last time. A call waits once for its result: Claude Code refuses at once.
-func (s *story) tellSteps(all bool) {
-	for len(s.steps) > 0 {
-		step := s.steps[0]
-		text, tool := step.shown()
-		refused, answered := s.refused[step.ID]
-		if tool != "" && !answered && !all && s.held != step.ID {
-			s.held = step.ID
-			return
+// A fact is one of the things to be told of a record. Without text there is nothing to tell.
+type fact struct {
+	lead words
+	text string
+}
+
+// reviewFacts tells what became of a stop or a question, or of what a review that runs is.
+func reviewFacts(r reviewRound) []fact {
+	facts := []fact{{words{}, r.spent()}, caseOf(r)}
+	tell := func(is bool, lead words, text string) {
+		if is {
+			facts = append(facts, fact{lead, text})
 		}
-		lead := "    · "
-		if refused {
-			lead += strings.TrimRight(say(leadRefused), " ") + " "
-		}
-		if tool != "" {
-			s.told[step.ID] = step
-			s.block(lead, tool)
-		} else {
-			s.block("    ", text)
-		}
-		s.steps = s.steps[1:]
 	}
+	isRunning, isApproved, isLimit := r.Verdict == verdictReviewing, r.Verdict == verdictAllow, r.Verdict == verdictLimit
+	source := oneLine(r.PromptSource)
+	if source == builtinSource {
+		source = say(builtinPrompt)
+	}
+	if r.PromptKept {
+		source += say(promptChanged)
+	}
+	tell(!isRunning, leadBasis, source)
+	tell(true, leadTools, oneLine(strings.Join(r.looks(), " · ")))
+	tell(isApproved && len(r.looks())+len(r.Runs) == 0, words{}, say(receiptNothing))
+	for _, run := range r.Runs {
+		facts = append(facts, ran(run))
+	}
+	tell(true, leadRefused, oneLine(strings.Join(r.Refused, " · ")))
+	tell(true, leadNoCopy, r.NoCopy)
+	tell(!isRunning && !isLimit, leadUnbound, r.Unbound)
+	tell(r.NoVerdict, words{}, say(wordsOnly))
+	tell(isApproved, leadForUser, r.Feedback)
+	tell(!isApproved, leadFeedback, r.Feedback)
+	tell(true, leadReason, r.Error)
+	passed := questionPassed
+	if r.Event != eventPreToolUse {
+		passed = stopPassed
+		tell(isLimit, words{}, say(limitReached, count(r.Limit, reviews)))
+	}
+	tell(isLimit || r.Verdict == verdictFailed, words{}, say(passed))
+	return facts
+}
+
+// caseOf tells what the review was of: what the agent said last, in a line or two, or its question with the options.
+func caseOf(r reviewRound) fact {
+	const aLineOrTwo = 130 // columns
+	var input struct {
+		Questions []struct {
+			Question string
+			Options  []struct{ Label string }
+		}
+	}
+	_ = json.Unmarshal(r.Question, &input)
+	var asks []string
+	for _, q := range input.Questions {
+		asks = append(asks, oneLine(q.Question))
+		for _, option := range q.Options {
+			asks = append(asks, "- "+oneLine(option.Label))
+		}
+	}
+	if len(asks) > 0 {
+		return fact{leadAsks, strings.Join(asks, "\n")}
+	}
+	return fact{leadSaid, clip(oneLine(r.LastMessage), aLineOrTwo)}
+}
+
+// ran tells of a command that the reviewer ran: what ccc try saw, not what the reviewer says, and where the command failed
+// the end of its output.
+func ran(r record) fact {
+	told := cutMiddle(oneLine(r.Command), 300) + " → " + r.ended()
+	if why := cmp.Or(r.NoCopy, r.Error); why != "" { // ccc's own words, for 124 and 125
+		told += ": " + cutMiddle(oneLine(why), 200)
+	}
+	if r.code() != 0 {
+		told += "\n" + lastCharacters(strings.TrimSpace(r.Output), 600)
+	}
+	return fact{leadRan, told}
 }

@@ -101,60 +101,57 @@ func hookAsync(box *sandbox, event string) (done chan commandResult) {
 	return done
 }
 
-// A reader who is there before the first session sees a review as it goes.
+// A reader who is there before the first session sees each review as it goes; one who comes in the middle of a review sees
+// its steps so far, and none of the reviews before it.
 func TestLogFollow(t *testing.T) {
 	t.Parallel()
 	box := newShowBox(t, 80)
-	box.reviews(runningReview)
+	box.reviews(fakeReview{says("from the first"), decides(false, "first")}, runningReview)
 	output, end := follow(t, box, "-f")
 	await(t, output, "等待第一个会话")
 	box.submit("mend it")
 	await(t, output, "用户\n    mend it\n")
-	done := hookAsync(box, box.event("Stop", ""))
-	await(t, output, " 审查 1/10 进行中……\n    · Bash(git diff)\n    I look at the tests.\n")
-	if strings.Contains(output(), "not yet") {
-		t.Errorf("the verdict before the review: %s", output())
-	}
-	box.write("../fake/go", 0o600, "")
-	await(t, output, "反馈 not yet\n")
-	<-done
-	if code := end(syscall.SIGINT); code != 0 {
-		t.Errorf("exit code %d after SIGINT", code)
-	}
-	got := output()
-	if strings.Count(got, "mend it") != 1 || strings.Count(got, "反馈 not yet") != 1 || strings.Count(got, "进行中") != 1 || strings.Count(got, "· Bash(git diff)\n") != 1 ||
-		strings.Index(got, "· Read(a_test.go)") > strings.Index(got, "审查 1/10 退回") || strings.Contains(got, "StructuredOutput") {
-		t.Errorf("got %s", got)
-	}
-}
-
-// One who comes in the middle of a review sees its steps so far, and none of
-// the reviews before it.
-func TestLogFollowRunning(t *testing.T) {
-	box := newShowBox(t, 80)
-	box.reviews(fakeReview{says("from the first"), decides(false, "first")}, runningReview)
 	box.stop("")
-	output, end := follow(t, box, "-f", testSession[:4])
 	await(t, output, "反馈 first\n")
-	if code := end(syscall.SIGTERM); code != 0 || strings.Contains(output(), "进行中") {
-		t.Errorf("exit code %d, no review runs: %s", code, output())
+	idle, endIdle := follow(t, box, "-f", testSession[:4])
+	await(t, idle, "反馈 first\n")
+	if code := endIdle(syscall.SIGTERM); code != 0 || strings.Contains(idle(), "进行中") {
+		t.Errorf("exit code %d, no review runs: %s", code, idle())
 	}
 	done := hookAsync(box, box.event("Stop", ""))
-	outputFile := func() string { return box.read(outputPath) }
-	await(t, outputFile, "I look at the tests.")
-	output, end = follow(t, box, "-f", testSession)
-	await(t, output, "反馈 first\n\n")
-	await(t, output, " 审查 2/10 进行中……\n    · Bash(git diff)\n    I look at the tests.\n")
+	const begun = " 审查 2/10 进行中……\n    · Bash(git diff)\n    I look at the tests.\n"
+	await(t, output, begun)
+	late, endLate := follow(t, box, "-f", testSession)
 	raw, endRaw := follow(t, box, "-f", "--json", testSession)
+	await(t, late, "反馈 first\n\n")
+	await(t, late, begun)
 	await(t, raw, `"feedback":"first"`)
+	if got := box.run(10*time.Second, "", "ccc", "verdict"); got.code != 3 || got.stdout != "reviewing\n" || strings.Contains(output()+late()+raw(), "not yet") {
+		t.Errorf("a verdict before the review: %+v, %s", got, output())
+	}
 	box.write("../fake/go", 0o600, "")
-	await(t, output, "反馈 not yet\n")
+	for _, got := range []func() string{output, late} {
+		await(t, got, "反馈 not yet\n")
+	}
 	await(t, raw, `"feedback":"not yet"`)
 	<-done
-	end(syscall.SIGTERM)
-	endRaw(syscall.SIGTERM)
-	if strings.Contains(output(), "from the first") || strings.Count(raw(), `"verdict"`) != 2 {
-		t.Errorf("got %s\nraw %s", output(), raw())
+	for _, end := range []func(syscall.Signal) int{end, endLate, endRaw} {
+		if code := end(syscall.SIGINT); code != 0 {
+			t.Errorf("exit code %d after SIGINT", code)
+		}
+	}
+	for _, got := range []string{output(), late()} {
+		for text, want := range map[string]int{"mend it": 1, "反馈 not yet": 1, "2/10 进行中": 1, "· Bash(git diff)\n": 1, "StructuredOutput": 0} {
+			if strings.Count(got, text) != want {
+				t.Errorf("%q not %d times: %s", text, want, got)
+			}
+		}
+		if strings.Index(got, "· Read(a_test.go)") > strings.Index(got, "审查 2/10 退回") {
+			t.Errorf("a step behind the verdict: %s", got)
+		}
+	}
+	if strings.Contains(late(), "from the first") || strings.Count(raw(), `"verdict"`) != 2 {
+		t.Errorf("got %s\nraw %s", late(), raw())
 	}
 }
 
@@ -166,7 +163,8 @@ func TestLogFollowOver(t *testing.T) {
 	at := func(project, prompt string) record {
 		return record{Time: ago(0), Event: eventPrompt, Project: project, Prompt: prompt}
 	}
-	box.timelineOf("earlier", at(box.work, "an earlier one"))
+	earlier, first := at(box.work, "an earlier one"), at(box.work, "after /clear")
+	box.timelineOf("earlier", earlier)
 	box.write(".claude/ccc/supervisor-earlier.json", 0o600, stateText("earlier", 0, ""))
 	box.timelineOf("present", record{Time: ago(-time.Second), Event: eventPrompt, Project: box.work, Prompt: "the present one"})
 	output, end := follow(t, box, "-f")
@@ -177,23 +175,19 @@ func TestLogFollowOver(t *testing.T) {
 	}
 	box.write(".claude/ccc/supervisor-new.json", 0o600, stateText("new", 0, "")) // it has no project yet
 	box.timelineOf("elsewhere", at("/elsewhere", "far away"))
-	box.timelineOf("earlier", at(box.work, "an earlier one"), at(box.work, "goes on"))
-	await(t, output, "the present one\n\n会话 earlier（当前项目里的这个会话在继续）\n\n── ")
+	box.timelineOf("earlier", earlier, at(box.work, "goes on"))
+	await(t, output, "the present one\n\n会话 earlier（当前项目的另一个会话）\n\n── ")
 	await(t, output, "用户\n    goes on\n")
-	await(t, raw, "会话 earlier（当前项目里的这个会话在继续）\n{\"session_id\":\"earlier\",\"time\":")
-	first := at(box.work, "after /clear")
+	await(t, raw, "会话 earlier（当前项目的另一个会话）\n{\"session_id\":\"earlier\",\"time\":")
 	box.timelineOf("new", first)
-	await(t, output, "goes on\n\n会话 new（当前项目新开始的会话）\n\n── ")
-	await(t, output, "用户\n    after /clear\n")
-	await(t, raw, "会话 new（当前项目新开始的会话）\n{\"session_id\":\"new\",\"time\":")
+	await(t, output, "goes on\n\n会话 new（当前项目的另一个会话）\n\n── ")
+	await(t, raw, "会话 new（当前项目的另一个会话）\n{\"session_id\":\"new\",\"time\":")
 	box.timelineOf("new", first, at(box.work, "and more"))
 	await(t, output, "and more")
 	await(t, raw, "and more")
 	time.Sleep(2 * pollInterval)
 	for _, end := range []func(syscall.Signal) int{end, endRaw, endNamed} {
-		if code := end(syscall.SIGINT); code != 0 {
-			t.Errorf("exit code %d", code)
-		}
+		end(syscall.SIGINT)
 	}
 	for _, got := range []string{output(), raw(), named()} {
 		if strings.Contains(got, "far away") || strings.Contains(got, "an earlier one") || strings.Count(got, "会话 new") > 1 || strings.Count(got, "after /clear") > 1 {
@@ -235,28 +229,6 @@ func TestLogTellsSwitch(t *testing.T) {
 	}
 }
 
-// A record that is half written waits for its other half.
-func TestLogFollowPartial(t *testing.T) {
-	t.Parallel()
-	box := newShowBox(t, 80)
-	box.timelineOf(testSession, record{Time: ago(0), Event: eventPrompt, Prompt: "first"})
-	output, end := follow(t, box, "-f", testSession)
-	await(t, output, "first")
-	file, err := openAppend(filepath.Join(box.home, eventsPath))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	line := string(encodeJSON(record{Time: ago(0), Event: eventPrompt, Prompt: "second"})) + "\n"
-	file.WriteString("broken\n" + line[:40])
-	time.Sleep(2 * pollInterval)
-	file.WriteString(line[40:])
-	await(t, output, "second")
-	if code := end(syscall.SIGINT); code != 0 || strings.Count(output(), "用户") != 2 {
-		t.Errorf("exit code %d: %s", code, output())
-	}
-}
-
 // The log tells the case: what the agent said, what it asks, what a run that failed printed, what was refused, and what a
 // verdict lacks. Rules are told where they change, and a killed review is one that failed.
 func TestLogCase(t *testing.T) {
@@ -291,7 +263,7 @@ func TestLogCase(t *testing.T) {
 	got := box.ccc("log", testSession)
 	for _, want := range []string{
 		"    Agent 说 All of it is done. Really. ",
-		"    查看 Read(a.go)\n    实测 go test → 退出码 3，0.0 秒\n         a_test.go:3: wrong\n         FAIL\n    被拒绝 Bash(rm x)\n",
+		"    查看 Read(a.go)\n    实测 go test → 退出码 3 · 0.0 秒\n         a_test.go:3: wrong\n         FAIL\n    被拒绝 Bash(rm x)\n",
 		"提问审查 1/10 通过\n    提问 Which one?\n         - Red\n         - Blue\n    没有查看也没有运行任何东西\n",
 		"    用 Agent 的缓存\n", "    审查者没有给出判定：它的话就是反馈\n    反馈 hm\n", "审查 1/10 已取消\n", "审查 1/10 未审成\n",
 	} {
@@ -346,7 +318,7 @@ func TestLogFollowRefused(t *testing.T) {
 	await(t, output, " 审查 1/10 进行中……\n    Agent 说 I am done\n")
 	now := call("a", "rm x") + result("a", refusal) + call("b", "sleep 9")
 	box.write(outputPath, 0o600, now)
-	await(t, output, "    · 被拒绝 Bash(rm x)\n    · Bash(sleep 9)\n")
+	await(t, output, "    · Bash(rm x)\n    · 被拒绝 Bash(rm x)\n    · Bash(sleep 9)\n")
 	box.write(outputPath, 0o600, now+result("b", refusal))
 	await(t, output, "    · 被拒绝 Bash(sleep 9)\n")
 	ended := begun
@@ -354,7 +326,7 @@ func TestLogFollowRefused(t *testing.T) {
 	box.timelineOf(testSession, begun, ended)
 	await(t, output, "反馈 no\n")
 	end(syscall.SIGINT)
-	if got := output(); strings.Contains(got, "· Bash(rm x)") || strings.Count(got, "I am done") != 1 || strings.Count(got, "进行中") != 1 {
+	if got := output(); strings.Count(got, "Bash(rm x)") != 2 || strings.Count(got, "I am done") != 1 || strings.Count(got, "进行中") != 1 {
 		t.Errorf("got %s", got)
 	}
 }

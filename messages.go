@@ -85,6 +85,8 @@ func cutMiddle(text string, keep int) string {
 var (
 	reviews    = words{"次", "review"}
 	characters = words{"个字符", "character"}
+	minutes    = words{"分钟", "minute"}
+	hours      = words{"小时", "hour"}
 	days       = words{"天", "day"}
 	inSeconds  = words{"%.1f 秒", "%.1fs"}
 	inMinutes  = words{"%d 分 %02d 秒", "%dm%02ds"}
@@ -151,9 +153,9 @@ var (
 		"This question comes to you without a review. Cause: %s\nDetails: ccc log"}
 	earlierFailed = words{"上一次没能完成审查，Agent 的工作没有检查过。原因：%s\n仍不行请运行 ccc doctor，详情见 ccc log", // cause
 		"The last review did not take place, so the agent's work stands unchecked. Cause: %s\nIf that fails again, run ccc doctor. Details: ccc log"}
-	limitReached = words{"本请求的审查次数已用完（%s）", // count of reviews
-		"The limit of %s is reached; there are no more for this request"}
-	limitStop = words{"本请求的 %s审查已用完，Agent 这次停下没有再审。你再发消息会重新计数。", // count of reviews
+	// count of reviews
+	limitReached = words{"本请求的审查次数已用完（%s）", "The limit of %s is reached; there are no more for this request"}
+	limitStop    = words{"本请求的 %s审查已用完，Agent 这次停下没有再审。你再发消息会重新计数。", // count of reviews
 		"The limit of %s is reached: this stop was not reviewed. Your next prompt gives new reviews."}
 	limitOpen    = words{"上次的反馈还没有解决：%s", "Still open is the last feedback: %s"}
 	earlierLimit = words{"上一个请求的审查次数已用完（%s），最后一次停下没有再审。", // count of reviews
@@ -280,13 +282,11 @@ var (
 		"## Running background tasks\n%s\nThese tasks still run in the agent's session, and wake the agent when they end. " +
 			"If the conversation calls them stopped, that is only because you see a fork of the session, which does not have them."}
 	sectionChanges = words{"## 用户提出请求以来的改动\n%s", "## What changed since the request\n%s"}
-	changesSince   = map[string]words{ // how the commit was found
-		"asked": {"与用户提交请求时检出的提交 %s 相比", "Compared with %s, the commit checked out when the user submitted the request"},
-		"reflog": {"没有提交请求时的记录。与 HEAD 的 reflog 里那个时间的提交 %s 相比",
-			"There is no record of the time of the request. Compared with %s, where HEAD was then by its reflog"},
-		"head": {"没有提交请求时的记录，此后已提交的改动不在这里。与 HEAD 的提交 %s 相比",
-			"There is no record of the time of the request, and what was committed since is not shown. Compared with HEAD, %s"},
-	}
+	changesAsked   = words{"与用户提交请求时检出的提交 %s 相比", "Compared with %s, the commit checked out when the user submitted the request"}
+	changesReflog  = words{"没有提交请求时的记录。与 HEAD 的 reflog 里那个时间的提交 %s 相比",
+		"There is no record of the time of the request. Compared with %s, where HEAD was then by its reflog"}
+	changesHead = words{"没有提交请求时的记录，此后已提交的改动不在这里。与 HEAD 的提交 %s 相比",
+		"There is no record of the time of the request, and what was committed since is not shown. Compared with HEAD, %s"}
 	changesUnborn = words{"用户提交请求时这个仓库还没有提交，所以每个文件都是新的", "The repository had no commit when the request came, so every file is new"}
 	changesAll    = words{"：包括此后的提交、未提交的改动和新文件，不包括被忽略的文件。", ": what was committed since, what is not committed, and new files, but none that are ignored."}
 	changesTop    = words{"路径从 %s 算起：", "paths from %s:"}
@@ -326,9 +326,7 @@ var (
 	}
 	soFar            = words{"%d 秒", "%ds"}
 	justNow          = words{"刚刚", "just now"}
-	minutesAgo       = words{"%d 分钟前", "%d min ago"}
-	hoursAgo         = words{"%d 小时前", "%d h ago"}
-	daysAgo          = words{"%s前", "%s ago"} // count of days
+	timeAgo          = words{"%s前", "%s ago"} // count of minutes, hours or days
 	supervisedNow    = words{"监督中 %s", "supervised %s"}
 	supervisedLast   = words{"上次：%s %s", "last: %s %s"} // verdict, when
 	supervisionIsOff = words{"监督已关闭", "supervision is off"}
@@ -340,45 +338,41 @@ var (
 // A session as a story.
 var (
 	waitingForFirst = words{"等待第一个会话……", "Waiting for the first session..."}
-	sessionTitle    = words{"会话 %s%s", "Session %s%s"} // session, sessionChosen or nothing
-	sessionChosen   = words{"（%s）", " (%s)"}
+	sessionTitle    = words{"会话 %s", "Session %s"}
+	sessionChosen   = words{"会话 %s（%s）", "Session %s (%s)"}
 	newestHere      = words{"当前项目最新的会话", "the newest of this project"}
-	newcomer        = words{"当前项目新开始的会话", "it has just begun in this project"}
-	goesOn          = words{"当前项目里的这个会话在继续", "it goes on in this project"}
+	anotherHere     = words{"当前项目的另一个会话", "another of this project"}
 	titleUser       = words{"用户", "User"}
-	switchedOn      = words{"监督已打开", "Supervision switched on"}
-	switchedOff     = words{"监督已关闭", "Supervision switched off"}
+	switched        = words{"监督%s", "Supervision switched %s"} // on or off
 	byUser          = words{"用户（/supervisor）", "the user (/supervisor)"}
 	byOutside       = words{"会话之外（ccc supervisor-mode）", "ccc supervisor-mode, outside the session"}
 	byAgent         = words{"Agent（ccc supervisor-mode）", "the agent (ccc supervisor-mode)"}
 	titleReview     = words{"审查", "Review"}
 	titleQuestion   = words{"提问审查", "Review of a question"}
-	took            = words{"用时 %s", "%s"}
 	tokensUsed      = words{"token：新 %s，缓存 %s，输出 %s", "tokens: %s new, %s cached, %s out"}
 	builtinPrompt   = words{"内置的审查提示词", "the built-in prompt"}
 	promptChanged   = words{"（请求提交之后改动过：这次仍按提交时的内容审查，改动从用户的下一条消息起生效）",
 		" (changed since the request: this review still goes by what it said then; the change counts from the user's next prompt on)"}
-	reviewUnderWay    = words{"%s 进行中……", "%s under way..."} // title of the review
-	wordsOnly         = words{"审查者没有给出判定：它的话就是反馈", "The reviewer gave no verdict: what it said is the feedback"}
-	waysTaken         = map[string]words{"cache": {"用 Agent 的缓存", "with the agent's cache"}, "own": {"用审查者自己的系统提示词", "with a prompt of its own"}}
-	commandRan        = words{"%s → 退出码 %d，%s", "%s → exit code %d, %s"} // command, exit code, duration
-	questionPassed    = words{"问题直接交给用户", "The question went to the user without a review"}
-	stoppedUnreviewed = words{"审查没有得出判定，Agent 可以停下", "There was no review; the agent may stop"}
-	stoppedAtLimit    = words{"本请求的审查次数已用完（%s），Agent 可以停下", // count of reviews
-		"The limit of %s is reached; the agent may stop without another"}
-	// What leads the facts of a review, with a blank behind it.
-	leadSaid     = words{"Agent 说 ", "agent    "}
-	leadAsks     = words{"提问 ", "asks     "}
-	leadBy       = words{"来自 ", "by "}
-	leadBasis    = words{"依据 ", "rules    "}
-	leadTools    = words{"查看 ", "looked   "}
-	leadRan      = words{"实测 ", "ran      "}
-	leadNoCopy   = words{"不能实测 ", "ran      nothing: "}
-	leadRefused  = words{"被拒绝 ", "refused  "}
-	leadUnbound  = words{"未绑定 ", "unbound  "}
-	leadFeedback = words{"反馈 ", "feedback "}
-	leadReason   = words{"原因 ", "reason   "}
-	leadForUser  = words{"留言 ", "for you  "}
+	underWay       = words{"进行中……", "under way..."}
+	wordsOnly      = words{"审查者没有给出判定：它的话就是反馈", "The reviewer gave no verdict: what it said is the feedback"}
+	waysTaken      = map[string]words{"cache": {"用 Agent 的缓存", "with the agent's cache"}, "own": {"用审查者自己的系统提示词", "with a prompt of its own"}}
+	exited         = words{"退出码 %d", "exit %d"}
+	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
+	stopPassed     = words{"没有审查，Agent 可以停下", "There was no review; the agent may stop"}
+	// What leads the facts of a review.
+	leading      = words{"%s ", "%-9s"}
+	leadSaid     = words{"Agent 说", "agent"}
+	leadAsks     = words{"提问", "asks"}
+	leadBy       = words{"来自", "by"}
+	leadBasis    = words{"依据", "rules"}
+	leadTools    = words{"查看", "looked"}
+	leadRan      = words{"实测", "ran"}
+	leadNoCopy   = words{"不能实测", "not run"}
+	leadRefused  = words{"被拒绝", "refused"}
+	leadUnbound  = words{"未绑定", "unbound"}
+	leadFeedback = words{"反馈", "feedback"}
+	leadReason   = words{"原因", "reason"}
+	leadForUser  = words{"留言", "for you"}
 )
 
 // ccc demo.
@@ -402,8 +396,7 @@ var (
 
 // Evidence.
 var (
-	notBound        = words{"没有绑定到文件的某一状态：%s", "not bound to a state of the files: %s"} // cause
-	receiptRun      = words{"%s → 退出码 %d", "%s → exit %d"}                              // command, exit code
+	notBound        = words{"没有绑定到文件的某一状态", "not bound to a state of the files"}
 	moreRuns        = words{"次其他运行", "more run"}
 	receiptRead     = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
 	receiptNoCopy   = words{"没有在副本里运行命令", "nothing was run in a copy"}
@@ -413,11 +406,9 @@ var (
 	reportSession   = words{"会话", "session"}
 	reportUnchanged = words{"文件与审查时相同", "the files are as they were reviewed"}
 	reportChanged   = words{"审查之后文件有改动", "files have changed since"}
-	reportUnbound   = words{"审查没有绑定到文件的某一状态", "the review is not bound to a state of the files"}
 	reportRequests  = words{"用户的要求", "What the user asked for"}
 	reportRuns      = words{"审查者运行了什么", "What the reviewer ran"}
-	reportCode      = words{"退出码 %d，%s", "exit code %d, %s"} // exit code, duration
-	reportBefore    = words{"第 %d 次审查时：退出码 %d", "in review %d: exit code %d"}
+	reportBefore    = words{"第 %d 次审查时：%s", "in review %d: %s"}
 	reportOutput    = words{"输出的末尾", "the end of its output"}
 	reportSentBack  = words{"退回过什么", "What was sent back"}
 	reportFeedback  = words{"反馈", "The feedback"}

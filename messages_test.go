@@ -170,7 +170,7 @@ func TestWordsFilledIn(t *testing.T) {
 		chinese: "1 天前, 2 天前, 3 分 05 秒, 41.2 秒, a\n……（省略 1 个字符）……\nc",
 	} {
 		speakIn(t, language)
-		got := strings.Join([]string{say(daysAgo, count(1, days)), say(daysAgo, count(2, days)), duration(185.4), duration(41.237), cutMiddle("abc", 2)}, ", ")
+		got := strings.Join([]string{say(timeAgo, count(1, days)), say(timeAgo, count(2, days)), duration(185.4), duration(41.237), cutMiddle("abc", 2)}, ", ")
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
@@ -255,7 +255,7 @@ func TestLanguageOfSession(t *testing.T) {
 	for _, text := range []words{announcement, remembered, introduction, introducedProvider, hookBegun, reviewing, finished, unfinished, limitSkipped,
 		defaultFeedback, feedbackCut, leftOut, leftToUser, reviewFailed, earlierFailed, limitStop, earlierLimit, defaultPrompt, commandFile, schemaFeedback,
 		verdictForm, opening, sectionNoCopy, sectionQuestion, sectionTasks, sectionRound, modeIs, modeUnclear, modeOn, modeOff, supervisedLast,
-		supervisionIsOff, noSessionYet, waitingForFirst, newestHere, reviewUnderWay, titleQuestion, promptChanged} {
+		supervisionIsOff, noSessionYet, waitingForFirst, newestHere, underWay, titleQuestion, promptChanged} {
 		for language, all := range written {
 			part := "" // the longest that is written as it stands here, whatever is filled in
 			for _, fixed := range regexp.MustCompile(`%(\[\d\])?[a-z]|[\n"]`).Split(text.in(language), -1) {

@@ -44,7 +44,7 @@ func TestRealClientReceipt(t *testing.T) {
 		tty.waitFor("cat notes.txt; exit 3 → exit 3", 10*time.Second)
 		box.awaitVerdicts(2)
 		got := box.run(20*time.Second, "", "ccc", "report")
-		for _, want := range []string{"Reviewed by ccc: approved", "Do the work", "a note", "exit code 3", "in review 1: exit code 3", "not yet", "as they were reviewed"} {
+		for _, want := range []string{"Reviewed by ccc: approved", "Do the work", "a note", "exit 3", "in review 1: exit 3", "not yet", "as they were reviewed"} {
 			if !strings.Contains(got.stdout, want) {
 				t.Errorf("the report lacks %q: %s", want, got.stdout)
 			}

@@ -49,7 +49,7 @@ func showVerdict(c *call, d dirs) error {
 		why = say(limitReached, count(last.Limit, reviews)) + "\n" + h.open()
 	}
 	if word == verdictAllow && !last.isBound() {
-		why = say(notBound, cmp.Or(last.Unbound, "ccc 1.0, 1.1"))
+		why = joined(say(notBound), cmp.Or(last.Unbound, "ccc 1.0, 1.1"))
 	}
 	if word == verdictAllow && last.since(d, os.Environ()) == filesChanged {
 		word, why = "changed", say(reportChanged)
@@ -67,17 +67,8 @@ func showVerdict(c *call, d dirs) error {
 	return failure{code: 1}
 }
 
-// receiptHead is the round's number, time and cost.
-func (r record) receiptHead() string {
-	parts := []string{r.title() + " " + verdictName(r.Verdict)}
-	if r.DurationSeconds > 0 {
-		parts = append(parts, duration(r.DurationSeconds))
-	}
-	if cost := dollars(r.CostUSD); cost != "" {
-		parts = append(parts, cost)
-	}
-	return strings.Join(parts, " · ")
-}
+// receiptHead is the review's number and verdict, time and cost.
+func (r record) receiptHead() string { return joined(r.title()+" "+verdictName(r.Verdict), r.price()) }
 
 // basis says what a verdict rests on where nothing was run in a copy.
 func (r reviewRound) basis() string {
@@ -99,21 +90,18 @@ func (r reviewRound) receipt() string {
 	slices.SortStableFunc(runs, func(a, b record) int { return min(b.code(), 1) - min(a.code(), 1) })
 	parts := []string{r.receiptHead()}
 	for _, run := range runs[:min(most, len(runs))] {
-		parts = append(parts, say(receiptRun, clip(firstLine(run.Command), 60), run.code()))
+		parts = append(parts, clip(firstLine(run.Command), 60)+" → "+say(exited, run.code()))
 	}
-	switch {
-	case len(runs) > most:
-		parts = append(parts, count(len(runs)-most, moreRuns))
-	case len(runs) == 0:
-		parts = append(parts, r.basis())
+	when := func(is bool, text string) {
+		if is {
+			parts = append(parts, text)
+		}
 	}
-	if r.NoVerdict {
-		parts = append(parts, say(wordsOnly))
-	}
-	if r.Changed && r.Verdict == verdictAllow {
-		parts = append(parts, say(reportChanged))
-	}
-	return strings.Join(parts, " · ")
+	when(len(runs) > most, count(len(runs)-most, moreRuns))
+	when(len(runs) == 0, r.basis())
+	when(r.NoVerdict, say(wordsOnly))
+	when(r.Changed && r.Verdict == verdictAllow, say(reportChanged))
+	return joined(parts...)
 }
 
 // An approval is a review that approved, of a session.
@@ -186,7 +174,8 @@ func findApproval(d dirs, rev string) (approval, error) {
 	hint := ""
 	if len(found) > 0 {
 		newest := found[0]
-		hint = fmt.Sprintf("the newest approval in this repository is of tree %.12s (session %s, %s)", newest.round.Tree, newest.session, newest.round.Time.Local().Format(time.DateTime))
+		hint = fmt.Sprintf("the newest approval in this repository is of tree %.12s (session %s, %s)",
+			newest.round.Tree, newest.session, newest.round.Time.Local().Format(time.DateTime))
 		if paths, err := w.script(ctx, os.Environ(), "git", "diff", "--name-only", newest.round.Tree, tree); err == nil {
 			hint += "; these differ: " + clip(strings.Join(strings.Fields(paths), " "), 300)
 		}
@@ -225,13 +214,9 @@ func verdictOfPush(d dirs, stdin io.Reader) error {
 		if strings.Trim(fields[1], "0") == "" {
 			continue
 		}
-		if err := verdictOfCommit(d, fields[1]); err != nil && all == nil {
-			all = err
-		} else if err != nil {
-			reportError(os.Stderr, err)
-		}
+		all = errors.Join(all, verdictOfCommit(d, fields[1]))
 	}
-	return cmp.Or(all, lines.Err())
+	return errors.Join(all, lines.Err())
 }
 
 // showReport is ccc report [SESSION] [--commit REV] [--json].
@@ -255,7 +240,10 @@ func showReport(c *call, d dirs) (err error) {
 	if err != nil {
 		return err
 	}
-	e := newEvidence(a, redactor(os.Environ(), config))
+	e, err := newEvidence(a).redacted(redactor(os.Environ(), config))
+	if err != nil {
+		return err
+	}
 	e.Since = a.round.since(d, os.Environ())
 	text := append(encodeJSON(e), '\n')
 	if !c.has("--json") {
@@ -283,44 +271,43 @@ const (
 	filesUnbound   = "not bound"
 )
 
-func newEvidence(a approval, redact func(string) string) evidence {
-	e := evidence{Session: a.session, Project: a.round.Project, Review: redacted(*a.round, redact)}
-	for _, request := range a.requests() {
-		e.Requests = append(e.Requests, redact(request))
-	}
+func newEvidence(a approval) evidence {
+	e := evidence{Session: a.session, Project: a.round.Project, Requests: a.requests(), Review: *a.round}
 	for _, r := range a.history.Rounds {
 		if r.Event == eventReview { // no agent heard of it
 			continue
 		}
 		if r.Time.Before(a.round.Time) && r.requests == a.round.requests {
-			e.Earlier = append(e.Earlier, redacted(r, redact))
+			e.Earlier = append(e.Earlier, r)
 		}
 		if r.Verdict == verdictBlock && !r.Time.After(a.round.Time) {
-			e.SentBack = append(e.SentBack, redacted(r, redact).record)
+			e.SentBack = append(e.SentBack, r.record)
 		}
 	}
 	return e
 }
 
-// redacted returns the round with what people and programs wrote in it redacted.
-func redacted(r reviewRound, redact func(string) string) reviewRound {
-	for _, text := range []*string{&r.Feedback, &r.Error, &r.LastMessage, &r.Unbound, &r.NoCopy} {
-		*text = redact(*text)
-	}
-	if r.Question = json.RawMessage(redact(string(r.Question))); !json.Valid(r.Question) {
-		r.Question = nil
-	}
-	r.Tools, r.Refused, r.Requests = slices.Clone(r.Tools), slices.Clone(r.Refused), slices.Clone(r.Requests)
-	for _, texts := range [][]string{r.Tools, r.Refused, r.Requests} {
-		for i := range texts {
-			texts[i] = redact(texts[i])
+// redacted returns e with every text in it redacted.
+func (e evidence) redacted(redact func(string) string) (clean evidence, err error) {
+	var clear func(part any) any
+	clear = func(part any) any {
+		switch part := part.(type) {
+		case string:
+			return redact(part)
+		case []any:
+			for i := range part {
+				part[i] = clear(part[i])
+			}
+		case map[string]any:
+			for name := range part {
+				part[name] = clear(part[name])
+			}
 		}
+		return part
 	}
-	r.Runs = slices.Clone(r.Runs)
-	for i := range r.Runs {
-		r.Runs[i].Command, r.Runs[i].Output = redact(r.Runs[i].Command), redact(r.Runs[i].Output)
-	}
-	return r
+	var all any
+	err = json.Unmarshal(encodeJSON(e), &all)
+	return clean, errors.Join(err, json.Unmarshal(encodeJSON(clear(all)), &clean))
 }
 
 // since tells what became of the files that the review judged.
@@ -363,74 +350,65 @@ func (e evidence) markdown() (text string) {
 func (e evidence) page(cut reportCut) string {
 	var b strings.Builder
 	line := func(text string) { b.WriteString(text + "\n") }
-	r := e.Review
-	line("## " + say(reportTitle, verdictName(r.Verdict)) + "\n")
-	line("- " + r.receiptHead() + " · " + r.Time.UTC().Format("2006-01-02 15:04 UTC") + " · " + say(reportSession) + " `" + e.Session + "`")
-	if r.Tree != "" {
-		line("- head `" + cmp.Or(r.Head, "-") + "`, tree `" + r.Tree + "`")
-	}
-	line("- " + say(map[string]words{filesUnchanged: reportUnchanged, filesChanged: reportChanged, filesUnbound: reportUnbound}[e.Since]))
-	if r.Unbound != "" {
-		line(fenced("", r.Unbound))
-	}
-	line("\n### " + say(reportRequests) + "\n")
-	// each writes the first and the last of n, most of them all, and that others are left out.
-	each := func(n, most int, write func(i int)) {
+	head := func(r record) string { return joined(r.receiptHead(), r.Time.UTC().Format("2006-01-02 15:04 UTC")) }
+	// section writes its title and the first and the last of n parts, most of them all, and that others are left out.
+	section := func(title words, n, most int, part func(i int) string) {
+		line("\n### " + say(title))
 		for i := range n {
 			if 2*i < most || 2*(n-i) <= most {
-				write(i)
+				line("\n" + part(i))
 			} else if 2*(i-1) < most {
-				line(say(reportLeftOut) + "\n")
+				line("\n" + say(reportLeftOut))
 			}
 		}
 	}
-	each(len(e.Requests), cut.requests, func(i int) { line(fenced("", cutMiddle(e.Requests[i], cut.request)) + "\n") })
-	line("### " + say(reportRuns) + "\n")
+	r := e.Review
+	line("## " + say(reportTitle, verdictName(r.Verdict)) + "\n")
+	line("- " + joined(head(r.record), say(reportSession)+" `"+e.Session+"`"))
+	if r.Tree != "" {
+		line("- head `" + cmp.Or(r.Head, "-") + "`, tree `" + r.Tree + "`")
+	}
+	line("- " + say(map[string]words{filesUnchanged: reportUnchanged, filesChanged: reportChanged, filesUnbound: notBound}[e.Since]))
+	if r.Unbound != "" {
+		line(fenced("", r.Unbound))
+	}
+	section(reportRequests, len(e.Requests), cut.requests, func(i int) string { return fenced("", cutMiddle(e.Requests[i], cut.request)) })
+	section(reportRuns, len(r.Runs), cut.others, func(i int) string { return e.run(r.Runs[i], cut.output) })
 	if len(r.Runs) == 0 {
-		line(r.basis() + "\n")
+		line("\n" + r.basis())
 	}
-	each(len(r.Runs), cut.others, func(i int) {
-		run := r.Runs[i]
-		line(fenced("sh", cutMiddle(run.Command, max(cut.output, 200))))
-		told := say(reportCode, run.code(), duration(run.DurationSeconds))
-		if round, before := e.before(run.Command); before != nil {
-			told += " · " + say(reportBefore, round, before.code())
-		}
-		line(told + "\n")
-		if text := strings.TrimSpace(run.Output); text != "" && cut.output > 0 {
-			line("<details><summary>" + say(reportOutput) + "</summary>\n\n" + fenced("", lastCharacters(text, cut.output)) + "\n\n</details>\n")
-		} else if text != "" {
-			line(say(reportLeftOut) + "\n")
-		}
-	})
 	if len(e.SentBack) > 0 {
-		line("### " + say(reportSentBack) + "\n")
+		section(reportSentBack, len(e.SentBack), cut.others, func(i int) string {
+			return head(e.SentBack[i]) + "\n\n" + fenced("", cutMiddle(e.SentBack[i].Feedback, cut.feedback))
+		})
 	}
-	each(len(e.SentBack), cut.others, func(i int) {
-		back := e.SentBack[i]
-		line(back.receiptHead() + " · " + back.Time.UTC().Format("2006-01-02 15:04 UTC") + "\n")
-		line(fenced("", cutMiddle(back.Feedback, cut.feedback)) + "\n")
-	})
 	// What an agent was sent back with stands above.
 	if text := cmp.Or(r.Error, r.Feedback); text != "" && (r.Verdict != verdictBlock || r.Event == eventReview) {
-		lead, isVerdict := map[verdict]words{verdictAllow: reportForUser, verdictBlock: reportFeedback}[r.Verdict]
+		title, isVerdict := map[verdict]words{verdictAllow: reportForUser, verdictBlock: reportFeedback}[r.Verdict]
 		if !isVerdict {
-			lead = reportReason
+			title = reportReason
 		}
-		line("### " + say(lead) + "\n")
-		line(fenced("", cutMiddle(text, cut.feedback)) + "\n")
+		section(title, 1, 1, func(int) string { return fenced("", cutMiddle(text, cut.feedback)) })
 	}
 	return b.String()
 }
 
-// before returns what the newest earlier review that ran command saw of it, nil for none, and that review's number.
-func (e evidence) before(command string) (round int, run *record) {
-	for _, r := range slices.Backward(e.Earlier) {
-		for _, same := range slices.Backward(r.Runs) {
-			if same.Command == command {
-				return r.Iteration, &same
+// run tells of a run, with the last characters of its output, and what the newest earlier review saw that ran the same.
+func (e evidence) run(run record, output int) string {
+	before := ""
+	for _, r := range e.Earlier {
+		for _, same := range r.Runs {
+			if same.Command == run.Command {
+				before = say(reportBefore, r.Iteration, say(exited, same.code()))
 			}
 		}
 	}
-	return 0, nil
+	told := fenced("sh", cutMiddle(run.Command, max(output, 200))) + "\n" + joined(run.ended(), before)
+	switch text := strings.TrimSpace(run.Output); {
+	case text != "" && output > 0:
+		told += "\n\n<details><summary>" + say(reportOutput) + "</summary>\n\n" + fenced("", lastCharacters(text, output)) + "\n\n</details>"
+	case text != "":
+		told += "\n\n" + say(reportLeftOut)
+	}
+	return told
 }

@@ -46,14 +46,6 @@ func printable(text string) string {
 // oneLine is printable for what has to stay on one line: white space of any kind and length becomes one blank.
 func oneLine(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
 
-// clip cuts text at most characters, the last of which is then an ellipsis.
-func clip(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
-}
-
 // lastCharacters returns the end of text, and says what is missing before it.
 func lastCharacters(text string, most int) string {
 	runes := []rune(text)
@@ -61,6 +53,11 @@ func lastCharacters(text string, most int) string {
 		return text
 	}
 	return "… " + string(runes[len(runes)-most:])
+}
+
+// joined is the parts that are not empty as one line.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " · ")
 }
 
 // firstLine is the first line of text; an ellipsis says that there are others.
@@ -245,7 +242,7 @@ func (s *screen) block(lead, text string) {
 
 // listMark finds what comes before the words of a line: blanks, and the mark of a list's item. It is compiled when
 // it is needed: no hook needs it.
-var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *((\d+([.)] |[、）])|[-*•] ) *)?`) })
+var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *((\d+([.)] |[、）])|[-*•·] ) *)?`) })
 
 // wrap breaks line into rows of at most width columns: at blanks, and around wide characters except where a row
 // would begin with the wrong punctuation.
@@ -287,8 +284,8 @@ func fit(text string, width int) string {
 	return text + strings.Repeat(" ", width-displayWidth(text))
 }
 
-// begin is as much of text's beginning as width columns hold.
-func begin(text string, width int) string {
+// clip is as much of text's beginning as width columns hold; an ellipsis says that there is more.
+func clip(text string, width int) string {
 	if displayWidth(text) <= width {
 		return text
 	}

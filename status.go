@@ -1,7 +1,7 @@
 package main
 
-// Supervised sessions on one line each: ccc status and ccc statusline; in one word: ccc verdict. And what there is to
-// tell of a record, for whoever shows one.
+// Supervised sessions on one line each: ccc status and ccc statusline. And what names and sums up a record, for whoever
+// shows one.
 
 import (
 	"cmp"
@@ -39,7 +39,7 @@ func showStatus(c *call, d dirs) error {
 		showTable(s, shown)
 		for _, one := range sessions {
 			if one.Verdict == verdictReviewing {
-				fmt.Fprintln(s, begin(one.Session[:min(8, len(one.Session))]+"  "+one.reviewing(), s.width))
+				fmt.Fprintln(s, clip(one.short()+"  "+one.reviewing(), s.width))
 			}
 		}
 		if more := len(sessions) - len(shown); more > 0 {
@@ -69,20 +69,20 @@ type summary struct {
 	UpdatedAt time.Time  `json:"updated_at"`
 	Request   string     `json:"request"` // the first words of the last one
 	switched  bool
-	round     string // of the last review: 1/10
+	number    string // of the last review: 1/10
 	err       error  // what of it can't be read
 }
 
 // summarizeAll returns the sessions that are not among those seen, newest first.
 func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
 	ids, err := stateDir(d.state).sessions()
+	config, _ := loadConfig(d) // a broken one is no reason not to show the rest
 	all := []summary{}
 	for _, id := range ids {
 		if seen[id] {
 			continue
 		}
-		if one, err := summarize(d, id); err != nil || !one.UpdatedAt.IsZero() {
-			one.err = err
+		if one := summarize(stateDir(d.state).session(id), config); one.err != nil || !one.UpdatedAt.IsZero() {
 			all = append(all, one)
 		}
 	}
@@ -90,15 +90,14 @@ func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
 	return all, err
 }
 
-// summarize reads the state and timeline. With an error the summary holds what could be read.
-func summarize(d dirs, id string) (summary, error) {
-	known := stateDir(d.state).session(id)
+// summarize reads the state and timeline, as far as they can be read.
+func summarize(known session, config *config) summary {
 	state, stateErr := known.state()
 	h, err := known.readHistory()
-	config, _ := loadConfig(d) // a broken one is no reason not to show the rest
-	s := summary{Session: id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt, Limit: cmp.Or(h.limit, config.Supervisor.MaxIterations)}
+	s := summary{Session: known.id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt, switched: state.Switch != nil,
+		Limit: cmp.Or(h.limit, config.Supervisor.MaxIterations), err: errors.Join(stateErr, err)}
 	if !state.UpdatedAt.IsZero() {
-		s.Mode, s.switched = modeWord(state.on()), state.Switch != nil
+		s.Mode = modeWord(state.on())
 	}
 	if h.updated.After(s.UpdatedAt) {
 		s.UpdatedAt = h.updated
@@ -106,7 +105,6 @@ func summarize(d dirs, id string) (summary, error) {
 	if n := len(h.Requests); n > 0 {
 		s.Request = clip(firstLine(h.Requests[n-1].Prompt), 100)
 	}
-	last := h.last()
 	for _, r := range h.Rounds {
 		s.CostUSD += r.CostUSD
 		if r.Tokens != nil {
@@ -117,29 +115,24 @@ func summarize(d dirs, id string) (summary, error) {
 			s.Doing = known.doing(r)
 		case verdictFailed:
 			s.Failed++
+			fallthrough
+		case verdictAllow, verdictBlock, verdictCancelled:
 			s.Reviews++
-		case verdictLimit:
-		default:
-			s.Reviews++
-		}
-	}
-	if last != nil {
-		s.Verdict, s.VerdictAt = last.Verdict, &last.Time
-		if last.Iteration > 0 {
-			s.round = fmt.Sprintf(" %d/%d", last.Iteration, last.Limit)
 		}
 	}
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
-	return s, errors.Join(stateErr, err)
+	if last := h.last(); last != nil {
+		s.Verdict, s.VerdictAt, s.number = last.Verdict, &last.Time, last.number()
+	}
+	return s
 }
+
+// short is the beginning of the session's id.
+func (s summary) short() string { return s.Session[:min(8, len(s.Session))] }
 
 // reviewing tells of the review that runs: reviewing 1/10 · 12s · go test ./...
 func (s summary) reviewing() string {
-	told := verdictName(verdictReviewing) + s.round + " · " + s.when()
-	if s.Doing != "" {
-		told += " · " + oneLine(s.Doing)
-	}
-	return told
+	return joined(verdictName(verdictReviewing)+s.number, s.when(), oneLine(s.Doing))
 }
 
 // sessionsHere returns the sessions of the current directory's project that are not among those seen, newest first,
@@ -147,17 +140,15 @@ func (s summary) reviewing() string {
 // script would take an older approval for its own.
 func sessionsHere(d dirs, seen map[string]bool) (ids []string, err error) {
 	sessions, err := summarizeAll(d, seen)
-	here := resolved(d.here) + "/"
+	here := resolved(d.here)
 	for _, s := range sessions {
-		switch isHere := strings.HasPrefix(here, strings.TrimSuffix(resolved(s.Project), "/")+"/"); {
-		case s.Project != "":
-			seen[s.Session] = true
-			if isHere {
-				ids = append(ids, s.Session)
-			}
-		case s.err != nil && len(ids) == 0:
+		if s.Project == "" && s.err != nil && len(ids) == 0 {
 			return nil, withHint(fmt.Errorf("session %s may be the newest of this project: %w", s.Session, s.err), nameSession)
 		}
+		if s.Project != "" && inside(here, resolved(s.Project)) {
+			ids = append(ids, s.Session)
+		}
+		seen[s.Session] = s.Project != ""
 	}
 	return ids, err
 }
@@ -190,52 +181,44 @@ func sessionNamed(c *call, d dirs) (session string, err error) {
 // showTable writes the sessions as a table, each on one line. Project and request share what the other columns leave; where
 // that is little, those that can be spared go.
 func showTable(s *screen, sessions []summary) {
-	const resultColumn, projectColumn, gap, leastLeft = 3, 7, "  ", 34
-	spared := []int{5, 6, 4, 1} // the first first
+	const result, project, gap, leastLeft = 3, 7, "  ", 34
 	rows := make([][]string, 1, len(sessions)+1)
 	for _, head := range statusHeads {
 		rows[0] = append(rows[0], say(head))
 	}
 	for _, one := range sessions {
-		row := []string{one.Session[:min(8, len(one.Session))], one.Mode, fmt.Sprintf("%d/%d", one.Count, one.Limit), verdictName(one.Verdict),
-			one.when(), strconv.Itoa(one.Reviews), dollars(one.CostUSD), one.Project, one.Request}
-		for i := range row {
-			row[i] = cmp.Or(oneLine(row[i]), "-")
-		}
-		rows = append(rows, row)
+		rows = append(rows, []string{one.short(), one.Mode, fmt.Sprintf("%d/%d", one.Count, one.Limit), verdictName(one.Verdict),
+			one.when(), strconv.Itoa(one.Reviews), dollars(one.CostUSD), one.Project, one.Request})
 	}
-	widths, left := make([]int, len(rows[0])), s.width
+	widths, left := make([]int, len(statusHeads)), s.width
 	for i := range widths {
 		for _, row := range rows {
-			widths[i] = max(widths[i], displayWidth(row[i]))
+			row[i] = cmp.Or(oneLine(row[i]), "-")
+			widths[i] = max(widths[i], displayWidth(row[i]+gap))
 		}
-		if i < projectColumn {
-			left -= widths[i] + len(gap)
+		if i < project {
+			left -= widths[i]
 		}
 	}
-	for ; left < leastLeft && len(spared) > 0; spared = spared[1:] {
-		left += widths[spared[0]] + len(gap)
-		widths[spared[0]] = 0
+	for _, spared := range []int{5, 6, 4, 1} { // the first first
+		if left < leastLeft {
+			left, widths[spared] = left+widths[spared], 0
+		}
 	}
-	widths[projectColumn] = min(widths[projectColumn], max(left/3, 8))
-	widths[projectColumn+1] = max(left-widths[projectColumn]-len(gap), 8)
+	widths[project] = min(widths[project], max(left/3, 8)+len(gap))
 	for n, row := range rows {
 		line := ""
-		for i, width := range widths {
+		for i, width := range widths[:project+1] {
 			cell := ""
-			switch {
-			case width == 0:
-				continue
-			case i > projectColumn:
-				cell = begin(row[i], width)
-			default:
-				cell = fit(row[i], width) + gap
+			if width > 0 {
+				cell = fit(row[i], width-len(gap)) + gap
 			}
-			if n > 0 && i == resultColumn {
+			if n > 0 && i == result {
 				cell = s.paint(verdictColour(sessions[n-1].Verdict), cell)
 			}
 			line += cell
 		}
+		line += clip(row[project+1], max(left-widths[project], 8))
 		if n == 0 {
 			line = s.paint(dim, line)
 		}
@@ -248,20 +231,22 @@ func (s summary) when() string {
 	if s.VerdictAt == nil {
 		return ""
 	}
-	switch ago := max(0, time.Since(*s.VerdictAt)); { // a clock may be set back
-	case s.Verdict == verdictReviewing && ago < time.Minute:
-		return say(soFar, int(ago/time.Second))
-	case s.Verdict == verdictReviewing:
+	ago := max(0, time.Since(*s.VerdictAt)) // a clock may be set back
+	if s.Verdict == verdictReviewing && ago >= time.Minute {
 		return duration(ago.Seconds())
-	case ago < time.Minute:
-		return say(justNow)
-	case ago < time.Hour:
-		return say(minutesAgo, int(ago/time.Minute))
-	case ago < 24*time.Hour:
-		return say(hoursAgo, int(ago/time.Hour))
-	default:
-		return say(daysAgo, count(int(ago/(24*time.Hour)), days))
 	}
+	if s.Verdict == verdictReviewing {
+		return say(soFar, int(ago/time.Second))
+	}
+	for _, unit := range []struct {
+		time.Duration
+		name words
+	}{{24 * time.Hour, days}, {time.Hour, hours}, {time.Minute, minutes}} {
+		if n := int(ago / unit.Duration); n > 0 {
+			return say(timeAgo, count(n, unit.name))
+		}
+	}
+	return say(justNow)
 }
 
 func verdictName(v verdict) string {
@@ -275,116 +260,20 @@ func verdictColour(v verdict) string {
 	return map[verdict]string{verdictBlock: yellow, verdictAllow: green, verdictFailed: red, verdictLimit: red}[v]
 }
 
-// showRecord writes a record: its title, with the verdict, and what there is to tell of it.
-func showRecord(s *screen, r reviewRound) {
-	title, facts := recordFacts(r)
-	title = s.paint(bold, title)
-	if r.Verdict != "" {
-		title += " " + s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict)))
-	}
-	fmt.Fprintln(s, title)
-	for _, f := range facts {
-		s.block("    "+f.lead, f.text)
-	}
-}
-
-// A fact is one of the things to be told of a record. Without text there is nothing to tell.
-type fact struct{ lead, text string }
-
-// recordFacts is what there is to tell of a record, for whoever shows it; its verdict stands beside the title.
-func recordFacts(r reviewRound) (title string, facts []fact) {
-	const enough = 600 // characters: the user wrote it and knows how it goes on
-	switch {
-	case r.Verdict != "":
-		return reviewFacts(r)
-	case r.Event == eventSwitch:
-		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
-		title = say(map[string]words{modeWord(true): switchedOn, modeWord(false): switchedOff}[r.Mode])
-		return title, []fact{{say(leadBy), say(by)}}
-	}
-	return say(titleUser), []fact{{"", cutMiddle(r.Prompt, enough)}}
-}
-
-// reviewFacts tells what became of a stop or a question.
-func reviewFacts(r reviewRound) (title string, facts []fact) {
-	tell := func(lead words, text string) { facts = append(facts, fact{say(lead), text}) }
-	tell(words{}, spent(r.record))
-	facts = append(facts, caseFacts(r)...)
-	source := oneLine(r.PromptSource)
-	if source == builtinSource {
-		source = say(builtinPrompt)
-	}
-	if r.PromptKept {
-		source += say(promptChanged)
-	}
-	tell(leadBasis, source)
-	tell(leadTools, oneLine(strings.Join(r.looks(), " · ")))
-	if r.Verdict == verdictAllow && len(r.looks())+len(r.Runs) == 0 {
-		tell(words{}, say(receiptNothing))
-	}
-	for _, run := range r.Runs {
-		said := ran(run)
-		if run.code() != 0 {
-			said += "\n" + lastCharacters(strings.TrimSpace(run.Output), 600)
-		}
-		tell(leadRan, said)
-	}
-	tell(leadRefused, oneLine(strings.Join(r.Refused, " · ")))
-	tell(leadNoCopy, r.NoCopy)
-	tell(leadUnbound, r.Unbound)
-	if r.NoVerdict {
-		tell(words{}, say(wordsOnly))
-	}
-	lead := leadFeedback
-	if r.Verdict == verdictAllow {
-		lead = leadForUser
-	}
-	tell(lead, r.Feedback)
-	tell(leadReason, r.Error)
-	switch isQuestion := r.Event == eventPreToolUse; {
-	case r.Verdict == verdictFailed && isQuestion, r.Verdict == verdictLimit && isQuestion:
-		tell(words{}, say(questionPassed))
-	case r.Verdict == verdictFailed:
-		tell(words{}, say(stoppedUnreviewed))
-	case r.Verdict == verdictLimit:
-		tell(words{}, say(stoppedAtLimit, count(r.Limit, reviews)))
-	}
-	return r.title(), facts
-}
-
-// caseFacts tells what the review was of: what the agent said last, in a line or two, or its question with the options.
-func caseFacts(r reviewRound) []fact {
-	const aLineOrTwo = 130 // columns
-	var input struct {
-		Questions []struct {
-			Question string
-			Options  []struct{ Label string }
-		}
-	}
-	_ = json.Unmarshal(r.Question, &input)
-	var asks []string
-	for _, q := range input.Questions {
-		asks = append(asks, oneLine(q.Question))
-		for _, option := range q.Options {
-			asks = append(asks, "- "+oneLine(option.Label))
-		}
-	}
-	if len(asks) > 0 {
-		return []fact{{say(leadAsks), strings.Join(asks, "\n")}}
-	}
-	return []fact{{say(leadSaid), begin(oneLine(r.LastMessage), aLineOrTwo)}}
-}
-
 // title names what was reviewed, and which review of the request it was.
 func (r record) title() string {
-	title := say(map[string]words{eventPreToolUse: titleQuestion}[r.Event])
-	if r.Event != eventPreToolUse {
-		title = say(titleReview)
+	if r.Event == eventPreToolUse {
+		return say(titleQuestion) + r.number()
 	}
-	if r.Iteration > 0 {
-		title += fmt.Sprintf(" %d/%d", r.Iteration, r.Limit)
+	return say(titleReview) + r.number()
+}
+
+// number is which review of the request it was, with a blank before it, "" where it counts for no limit.
+func (r record) number() string {
+	if r.Iteration == 0 {
+		return ""
 	}
-	return title
+	return fmt.Sprintf(" %d/%d", r.Iteration, r.Limit)
 }
 
 // code is the exit code of what ccc try ran.
@@ -395,31 +284,25 @@ func (r record) code() int {
 	return *r.ExitCode
 }
 
-// spent is the time, money and tokens that a review took.
-func spent(r record) string {
-	var facts []string
+// ended is how the command that ccc try ran ended.
+func (r record) ended() string { return say(exited, r.code()) + " · " + duration(r.DurationSeconds) }
+
+// price is the time and money that the review took.
+func (r record) price() string {
+	took := ""
 	if r.DurationSeconds > 0 {
-		facts = append(facts, say(took, duration(r.DurationSeconds)))
+		took = duration(r.DurationSeconds)
 	}
-	if r.CostUSD > 0 {
-		facts = append(facts, dollars(r.CostUSD))
-	}
-	if t := r.Tokens; t != nil && *t != (tokens{}) {
-		facts = append(facts, say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output)))
-	}
-	if way, known := waysTaken[r.Way]; known {
-		facts = append(facts, say(way))
-	}
-	return strings.Join(facts, " · ")
+	return joined(took, dollars(r.CostUSD))
 }
 
-// ran tells of a command that the reviewer ran: what ccc try saw, not what the reviewer says.
-func ran(r record) string {
-	told := say(commandRan, cutMiddle(oneLine(r.Command), 300), r.code(), duration(r.DurationSeconds))
-	if why := cmp.Or(r.NoCopy, r.Error); why != "" { // ccc's own words, for 124 and 125
-		told += ": " + cutMiddle(oneLine(why), 200)
+// spent is its price, with its tokens and how the reviewer was asked.
+func (r record) spent() string {
+	used := ""
+	if t := r.Tokens; t != nil && *t != (tokens{}) {
+		used = say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output))
 	}
-	return told
+	return joined(r.price(), used, say(waysTaken[r.Way]))
 }
 
 // showStatusline is ccc statusline. Whatever happens it ends with 0: for anything else Claude Code would take the
@@ -453,22 +336,20 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading Claude Code's status: %w", err)
 	}
-	s, err := summarize(d, input.SessionID)
+	config, _ := loadConfig(d)
 	state := stateDir(d.state)
+	s := summarize(state.session(input.SessionID), config)
 	switch on := state.session(input.SessionID).supervised(state.callerOf(clientAncestry())); {
 	case !on && s.switched:
-		return say(supervisionIsOff), err
+		return say(supervisionIsOff), s.err
 	case !on:
-		return "", err
+		return "", s.err
+	case s.Verdict == verdictReviewing:
+		return joined(s.reviewing(), dollars(s.CostUSD)), s.err
 	}
-	parts := []string{say(supervisedNow, fmt.Sprintf("%d/%d", s.Count, s.Limit))}
-	if s.Verdict == verdictReviewing {
-		parts = []string{s.reviewing()}
-	} else if s.Verdict != "" {
-		parts = append(parts, say(supervisedLast, oneLine(verdictName(s.Verdict)), s.when()))
+	last := ""
+	if s.Verdict != "" {
+		last = say(supervisedLast, oneLine(verdictName(s.Verdict)), s.when())
 	}
-	if cost := dollars(s.CostUSD); cost != "" {
-		parts = append(parts, cost)
-	}
-	return strings.Join(parts, " · "), err
+	return joined(say(supervisedNow, fmt.Sprintf("%d/%d", s.Count, s.Limit)), last, dollars(s.CostUSD)), s.err
 }

@@ -147,56 +147,50 @@ var runningReview = fakeReview{
 	decides(false, "not yet"),
 }
 
-// What became of the last stop since the last prompt.
+// What became of the last stop since the last prompt, and why on stderr.
 func TestVerdictCommand(t *testing.T) {
-	prompt := record{Event: eventPrompt, Prompt: "x"}
-	event := func(name string, verdict verdict, iteration int) record {
-		return record{Event: name, Iteration: iteration, outcome: outcome{Verdict: verdict}}
+	begun := func(event string, left time.Duration) record {
+		return record{Event: event, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-left)}
 	}
-	stop := func(verdict verdict, iteration int) record { return event(eventStop, verdict, iteration) }
-	question := func(verdict verdict, iteration int) record { return event(eventPreToolUse, verdict, iteration) }
-	off := record{Event: eventSwitch, Mode: "off"}
-	begun := func(left time.Duration) record {
-		return record{Event: eventStop, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-left)}
+	known := map[string]any{"prompt": record{Event: eventPrompt, Prompt: "x"}, "off": record{Event: eventSwitch, Mode: "off"}, "torn": `{"event":"Stop","verd`,
+		"begun": begun(eventStop, time.Minute), "question-begun": begun(eventPreToolUse, time.Minute), "killed": begun(eventStop, -time.Minute)}
+	for _, of := range []verdict{verdictAllow, verdictBlock, verdictFailed, verdictLimit, verdictCancelled, "odd"} {
+		for event, prefix := range map[string]verdict{eventStop: "", eventPreToolUse: "question-", eventReview: "by-hand-"} {
+			known[string(prefix+of)] = record{Event: event, outcome: outcome{Verdict: of}}
+		}
 	}
-	tests := []struct {
-		name    string
-		count   int // of the state; -1: there is none
-		records []any
-		want    string
-		code    int
+	for _, test := range []struct {
+		timeline, want string
+		code           int
+		why            bool // it says why, or that the approval is not bound
 	}{
-		{"allow", 1, []any{prompt, stop(verdictAllow, 1)}, "allow", 0},
-		{"block", 1, []any{prompt, stop(verdictBlock, 1)}, "block", 1},
-		{"failed", 2, []any{prompt, stop(verdictBlock, 1), stop(verdictFailed, 2)}, "failed", 1},
-		{"failed_uncounted", 1, []any{prompt, stop(verdictAllow, 1), stop(verdictFailed, 0)}, "failed", 1},
-		{"limit", 1, []any{prompt, stop(verdictBlock, 1), stop(verdictLimit, 0)}, "limit", 1},
-		{"unknown_verdict", 1, []any{prompt, stop("odd", 1)}, "odd", 1},
-		{"prompt_since", 0, []any{prompt, stop(verdictAllow, 1), prompt}, "none", 3},
-		{"no_stop", 0, []any{prompt}, "none", 3},
-		{"no_record", 0, nil, "none", 3},
-		{"question_since", 2, []any{prompt, stop(verdictBlock, 1), question(verdictAllow, 2)}, "block", 1},
-		{"question_under_review", 2, []any{prompt, stop(verdictBlock, 1), record{Event: eventPreToolUse, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}}, "reviewing", 3},
-		{"question_only", 1, []any{prompt, question(verdictAllow, 1)}, "none", 3},
-		{"under_review", 2, []any{prompt, stop(verdictAllow, 1), begun(time.Minute)}, "reviewing", 3},
-		{"review_past_its_deadline", 2, []any{prompt, stop(verdictAllow, 1), begun(-time.Minute)}, "failed", 1},
-		{"cancelled", 1, []any{prompt, stop(verdictCancelled, 1)}, "cancelled", 3},
-		{"reviewed_by_hand_since", 1, []any{prompt, stop(verdictFailed, 1), event(eventReview, verdictAllow, 0)}, "allow", 0},
-		{"switched_off_since", 1, []any{prompt, stop(verdictAllow, 1), off}, "none", 3},
-		{"switched_off_meanwhile", 1, []any{prompt, off, stop(verdictFailed, 1)}, "failed", 1},
-		{"without_state", -1, []any{prompt, stop(verdictAllow, 1)}, "allow", 0},
-		{"half_written", 1, []any{prompt, stop(verdictAllow, 1), `{"event":"Stop","verd`}, "allow", 0},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
+		{"prompt allow", "allow", 0, true},
+		{"prompt block", "block", 1, false},
+		{"prompt block failed", "failed", 1, false},
+		{"prompt block limit", "limit", 1, true},
+		{"prompt odd", "odd", 1, false},
+		{"prompt allow prompt", "none", 3, true},
+		{"prompt", "none", 3, true},
+		{"", "none", 3, true},
+		{"prompt block question-allow", "block", 1, false},
+		{"prompt block question-begun", "reviewing", 3, false},
+		{"prompt question-allow", "none", 3, true},
+		{"prompt allow begun", "reviewing", 3, false},
+		{"prompt allow killed", "failed", 1, true},
+		{"prompt cancelled", "cancelled", 3, false},
+		{"prompt failed by-hand-allow", "allow", 0, true},
+		{"prompt allow off", "none", 3, true},
+		{"prompt off failed", "failed", 1, false},
+		{"prompt allow torn", "allow", 0, true},
+	} {
+		t.Run(test.timeline, func(t *testing.T) {
 			box := newShowBox(t, 80)
-			box.timelineOf(testSession, test.records...)
-			if test.count >= 0 {
-				box.write(statePath, 0o600, stateText(testSession, test.count, ""))
+			var records []any
+			for _, name := range strings.Fields(test.timeline) {
+				records = append(records, known[name])
 			}
-			got := box.run(10*time.Second, "", "ccc", "verdict", testSession[:6])
-			if got.code != test.code || got.stdout != test.want+"\n" || (got.stderr != "") !=
-				(test.name == "review_past_its_deadline" || test.want == "allow" || test.want == "limit" || test.want == "none") { // why, or that it is not bound
+			box.timelineOf(testSession, records...)
+			if got := box.run(10*time.Second, "", "ccc", "verdict", testSession[:6]); got.code != test.code || got.stdout != test.want+"\n" || (got.stderr != "") != test.why {
 				t.Errorf("got %+v, want %s and exit %d", got, test.want, test.code)
 			}
 		})
@@ -233,30 +227,16 @@ func TestVerdictOfProject(t *testing.T) {
 	expect("", "", "ccc: session new may be the newest of this project", 2)
 }
 
-// As in a script, with a session that has just ended, and during its review.
+// As in a script, with a session that has just ended.
 func TestVerdictInScript(t *testing.T) {
 	t.Parallel()
 	box := newFakeBox(t)
-	for _, want := range []string{"allow", "failed"} {
-		box.reviews(map[string][]fakeReview{"allow": {blocks("not yet"), allows("")}, "failed": {fails("API Error: overloaded")}}[want]...)
+	for want, reviews := range map[string][]fakeReview{"allow": {blocks("not yet"), allows("")}, "failed": {fails("API Error: overloaded")}} {
+		box.reviews(reviews...)
 		got := box.run(60*time.Second, "", "sh", "-c", `ccc --supervisor -p "fix it" >/dev/null 2>&1 && ccc verdict`)
 		if (got.code == 0) != (want == "allow") || got.stdout != want+"\n" {
 			t.Errorf("got %+v, want %s", got, want)
 		}
-	}
-	running := newShowBox(t, 80)
-	running.reviews(blocks("not yet"), runningReview)
-	running.submit("fix it")
-	running.stop("")
-	done := hookAsync(running, running.event(eventStop, ""))
-	await(t, func() string { return running.read(outputPath) }, "I look at the tests.")
-	if got := running.run(10*time.Second, "", "ccc", "verdict"); got.code != 3 || got.stdout != "reviewing\n" {
-		t.Errorf("during a review: %+v", got)
-	}
-	running.write("../fake/go", 0o600, "")
-	<-done
-	if got := running.run(10*time.Second, "", "ccc", "verdict"); got.code != 1 || got.stdout != "block\n" {
-		t.Errorf("after it: %+v", got)
 	}
 }
 

@@ -217,7 +217,7 @@ func (w worktree) run(ctx context.Context, env []string, out io.Writer, command 
 // changes is what git tells of the time since the baseline.
 type changes struct {
 	baseline
-	from    string   // how base was found: a key of changesSince
+	from    string   // how base was found: "asked" by the record of the request, "reflog" by HEAD's log, "head": it is HEAD now, or "unborn"
 	base    string   // a commit, or the empty tree
 	short   []string // git status --porcelain
 	files   []fileDiff
@@ -315,10 +315,16 @@ func (t judgedTree) text() string {
 		return say(changesUnknown, oneLine(c.err.Error()))
 	}
 	base := c.base[:min(12, len(c.base))]
-	parts := []string{say(changesUnborn) + say(changesAll)}
-	if since, isCommit := changesSince[c.from]; isCommit {
-		parts[0] = say(since, base) + say(changesAll)
+	compared := say(changesUnborn)
+	switch c.from {
+	case "asked":
+		compared = say(changesAsked, base)
+	case "reflog":
+		compared = say(changesReflog, base)
+	case "head":
+		compared = say(changesHead, base)
 	}
+	parts := []string{compared + say(changesAll)}
 	if len(c.files) == 0 {
 		return parts[0] + "\n" + say(changesNone)
 	}

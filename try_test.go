@@ -151,7 +151,7 @@ func TestTryOffered(t *testing.T) {
 		t.Errorf("recorded %q, want %q", ran, want)
 	}
 	told := box.run(10*time.Second, "", "ccc", "log").stdout
-	if !strings.Contains(told, "    实测 cat notes.txt; echo changed >notes.txt; touch new; exit 3 → 退出码 3，") ||
+	if !strings.Contains(told, "    实测 cat notes.txt; echo changed >notes.txt; touch new; exit 3 → 退出码 3") ||
 		strings.Index(told, "→ 退出码 124") > strings.Index(told, "反馈 not yet") || strings.Count(told, "审查 ") != 1 {
 		t.Errorf("ccc log:\n%s", told)
 	}
@@ -238,9 +238,9 @@ func TestTryFollowed(t *testing.T) {
 	output, end := follow(t, box, "-f", testSession)
 	await(t, output, "mend it")
 	done := hookAsync(box, box.event("Stop", ""))
-	await(t, output, "    · 实测 echo; exit 7 → 退出码 7，")
+	await(t, output, "    实测 echo; exit 7 → 退出码 7 · ")
 	late, endLate := follow(t, box, "-f", testSession)
-	await(t, late, "    · 实测 echo; exit 7 → 退出码 7，")
+	await(t, late, "    实测 echo; exit 7 → 退出码 7 · ")
 	box.write("../fake/go", 0o600, "")
 	await(t, output, "反馈 not yet")
 	await(t, late, "反馈 not yet")
@@ -248,7 +248,7 @@ func TestTryFollowed(t *testing.T) {
 	end(syscall.SIGTERM)
 	endLate(syscall.SIGTERM)
 	for _, got := range []string{output(), late()} {
-		if strings.Count(got, "· 实测") != 1 || strings.Count(got, "    实测") != 1 || strings.Count(got, "进行中") != 1 {
+		if strings.Count(got, "    实测") != 2 || strings.Count(got, "进行中") != 1 {
 			t.Errorf("got %s", got)
 		}
 	}
