@@ -102,10 +102,7 @@ func TestFaultManyLaunches(t *testing.T) {
 // next run works.
 func TestFaultKilled(t *testing.T) {
 	t.Parallel()
-	rounds := 200
-	if testing.Short() {
-		rounds = 20
-	}
+	const rounds = 100
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, twoProviders)
 	box.vars = append(box.vars, "KIMI_TOKEN=x", "CCC_CLAUDE=/bin/true")
@@ -274,10 +271,7 @@ func TestFaultHostilePath(t *testing.T) {
 // Many stops in a row leave no process, no temporary file and no open file.
 func TestFaultSoak(t *testing.T) {
 	t.Parallel()
-	stops := 200
-	if testing.Short() || raceEnabled {
-		stops = 50
-	}
+	const stops = 50
 	box := newHookBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`) // a copy for each takes minutes in all
 	box.reviews(allows(""))

@@ -10,11 +10,16 @@ import (
 	"testing"
 )
 
+// quietReview is a review for a stream, whose lines go to output.
+func quietReview(output io.Writer, warn func(error)) *review {
+	return &review{output: output, progress: io.Discard, warn: warn, refused: func(string) {}}
+}
+
 // readStream feeds input to a stream in pieces of size bytes, scribbling over
 // each piece after it was taken, and returns the mirror and the warnings.
 func readStream(input string, size int) (s *stream, mirror string, warnings []string) {
 	var out bytes.Buffer
-	s = newStream(&out, io.Discard, func(err error) { warnings = append(warnings, err.Error()) })
+	s = newStream(quietReview(&out, func(err error) { warnings = append(warnings, err.Error()) }))
 	piece := make([]byte, size)
 	for rest := input; rest != ""; {
 		n := copy(piece, rest)
@@ -97,7 +102,7 @@ func TestStreamSessionID(t *testing.T) {
 // A panic while reading must not reach the goroutine that reads.
 func TestStreamPanic(t *testing.T) {
 	var warnings []string
-	s := newStream(nil, io.Discard, func(err error) { warnings = append(warnings, err.Error()) })
+	s := newStream(quietReview(nil, func(err error) { warnings = append(warnings, err.Error()) }))
 	for i, piece := range []string{"{", "}\n", "{}"} {
 		if n, err := s.Write([]byte(piece)); n != len(piece) || err != nil || len(warnings) != min(i, 1) {
 			t.Errorf("%q: got %d, %v, warnings %q", piece, n, err, warnings)
@@ -116,7 +121,7 @@ func TestStreamMemory(t *testing.T) {
 	} {
 		mirrored, warnings := 0, 0
 		mirror := &lineWriter{line: func(line []byte) { mirrored++ }}
-		s := newStream(mirror, io.Discard, func(error) { warnings++ })
+		s := newStream(quietReview(mirror, func(error) { warnings++ }))
 		runtime.GC()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -172,7 +177,7 @@ func FuzzStreamLines(f *testing.F) {
 // The line that ends the notice of a stopped task is no result of the review, which comes after it; one that does not
 // tell of turns, failed, or has words or a verdict, is.
 func TestStreamNotice(t *testing.T) {
-	s := newStream(io.Discard, io.Discard, func(err error) { t.Error(err) })
+	s := newStream(quietReview(io.Discard, func(err error) { t.Error(err) }))
 	write := func(s *stream, members string) {
 		fmt.Fprintf(s, `{"type":"result","subtype":"success",%s}`+"\n", members)
 	}
@@ -189,7 +194,7 @@ func TestStreamNotice(t *testing.T) {
 	}
 	for _, members := range []string{`"result":""`, `"num_turns":1,"result":""`, `"num_turns":0,"is_error":true,"result":""`, `"num_turns":0,"result":"done"`, `"num_turns":0,"is_error":"no","result":""`,
 		`"num_turns":0,"result":{"allow_stop":true}`, `"num_turns":0,"result":"","structured_output":{"allow_stop":true}`} {
-		s := newStream(io.Discard, io.Discard, func(err error) { t.Error(err) })
+		s := newStream(quietReview(io.Discard, func(err error) { t.Error(err) }))
 		if write(s, members); s.result == nil {
 			t.Errorf("%s: no result", members)
 		}
