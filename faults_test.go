@@ -56,6 +56,7 @@ func TestFaultOutputUnwritable(t *testing.T) {
 	for _, name := range []string{outputPath, eventsPath, logPath} {
 		box.write(name+"/x", 0o600, "")
 	}
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	got := box.stop("")
 	if got.code != 0 || decided(got.stdout) != blockNotYet {
 		t.Errorf("got %+v", got)
@@ -65,7 +66,7 @@ func TestFaultOutputUnwritable(t *testing.T) {
 			t.Errorf("stderr lacks %q: %s", want, got.stderr)
 		}
 	}
-	box.expectBounded(10)
+	box.expectBounded(3)
 }
 
 func TestFaultConfigBrokenInSession(t *testing.T) {
@@ -151,6 +152,7 @@ func TestFaultKilled(t *testing.T) {
 // Whatever the reviewer does to its streams, the hook decides as it should and
 // stays below 50 MB.
 func TestFaultReviewer(t *testing.T) {
+	t.Parallel()
 	const result = `printf '%s\n' '{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"not yet\"}"}'`
 	tests := []struct{ name, script, stdout, stderr string }{
 		{"exits_before_output", "exit 1", "", "exit status 1"},
@@ -257,7 +259,8 @@ func TestFaultHostilePath(t *testing.T) {
 			t.Fatal(err)
 		}
 		box.work = dir
-		box.reviews(blocks("not yet"), allows(""))
+		box.reviews(blocks("not yet"))
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 		got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hi")
 		if got.code != 0 || !strings.Contains(got.stdout, "Stop hook feedback: not yet") {
 			t.Errorf("%q: %+v", name, got)

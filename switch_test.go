@@ -77,6 +77,7 @@ func TestSwitchInSession(t *testing.T) {
 }
 
 func TestSwitchOutside(t *testing.T) {
+	t.Parallel()
 	box := newFakeBox(t)
 	const here = "ccc: 当前项目最新的会话: " + testSession
 	for _, args := range []string{"on " + testSession, "on", ""} { // the variable is about an agent's tool, and this is none
@@ -131,6 +132,7 @@ func TestSwitchOutside(t *testing.T) {
 
 // What could not be switched is said.
 func TestSwitchFails(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	box.write(statePath+"/x", 0o600, "") // a directory in the place of the file
 	if got := box.submit("/supervisor off"); !strings.Contains(got.stdout, "无法切换监督") {
