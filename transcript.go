@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,7 +56,7 @@ func readConversation(path string) (c conversation, err error) {
 		if !known || passed[id] { // a fork of a compacted session may lead back to where it has been
 			if others == nil {
 				isOther := func(s storedSession) bool { return s.path != path }
-				others = storedSessions(filepath.Join(filepath.Dir(path), "*.jsonl"), isOther)
+				others = storedSessions(filepath.Dir(path), "*.jsonl", isOther)
 			}
 			other := findEntry(&others, id, deadline)
 			if other == nil {
@@ -99,13 +100,13 @@ type storedSession struct {
 	written  time.Time
 }
 
-// storedSessions returns those of the sessions with a transcript at such a path that are wanted, newest first. The transcripts
-// of side chains, agent-*.jsonl, are none.
-func storedSessions(pattern string, wanted func(storedSession) bool) (found []storedSession) {
-	paths, _ := filepath.Glob(pattern)
-	for _, path := range paths {
-		s := storedSession{id: strings.TrimSuffix(filepath.Base(path), ".jsonl"), path: path}
-		info, err := os.Stat(path)
+// storedSessions returns those of the sessions with a transcript in dir at such a path that are wanted, newest first. The
+// transcripts of side chains, agent-*.jsonl, are none.
+func storedSessions(dir, pattern string, wanted func(storedSession) bool) (found []storedSession) {
+	names, _ := fs.Glob(os.DirFS(dir), pattern) // filepath.Glob would take a bracket in dir for a pattern
+	for _, name := range names {
+		s := storedSession{id: strings.TrimSuffix(filepath.Base(name), ".jsonl"), path: filepath.Join(dir, name)}
+		info, err := os.Stat(s.path)
 		if err == nil && validSession(s.id) && !strings.HasPrefix(s.id, "agent-") && wanted(s) {
 			s.written = info.ModTime()
 			found = append(found, s)
