@@ -161,14 +161,6 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-func TestVerdictCost(t *testing.T) {
-	r := parseResult([]byte(`{"subtype":"success","total_cost_usd":5.5,
-		"model_usage_since_last_result":{"a":{"costUSD":0.25},"b":{"costUSD":0.5}}}`))
-	if got := r.ownCost(); got != 0.75 {
-		t.Errorf("got %v, want the review's own 0.75", got)
-	}
-}
-
 // FuzzVerdict: whatever the text, it is read; what is strict JSON is read as such; and no text makes an approval of a
 // refusal that comes last, in prose before it or, unescaped, as its feedback, or that comes first, with prose at the end.
 func FuzzVerdict(f *testing.F) {
