@@ -162,30 +162,7 @@ func (d stateDir) findSession(word string) (string, error) {
 	case 1:
 		return matches[0], nil
 	case 0:
-		return "", withHint(fmt.Errorf("no session %q", word), "there are: "+d.someOf(ids))
+		return "", withHint(fmt.Errorf("no session %q", word), "those that there are: ccc status --all")
 	}
-	return "", withHint(fmt.Errorf("%q is the beginning of %d sessions", word, len(matches)), "they are: "+d.someOf(matches))
-}
-
-// someOf names the five newest of the sessions for an error message, by their beginnings where those tell them apart.
-func (d stateDir) someOf(ids []string) string {
-	written := func(id string) (at time.Time) {
-		if info, err := os.Stat(d.session(id).timelineFile()); err == nil {
-			at = info.ModTime()
-		}
-		return at
-	}
-	slices.SortStableFunc(ids, func(a, b string) int { return written(b).Compare(written(a)) })
-	shown, more := ids[:min(5, len(ids))], ""
-	if n := len(ids) - len(shown); n > 0 {
-		more = fmt.Sprintf(", and %d more (ccc status)", n)
-	}
-	var short []string
-	for _, id := range shown {
-		short = append(short, id[:min(8, len(id))])
-	}
-	if len(slices.Compact(slices.Sorted(slices.Values(short)))) == len(shown) {
-		shown = short
-	}
-	return cmp.Or(strings.Join(shown, ", ")+more, "none")
+	return "", withHint(fmt.Errorf("%q is the beginning of %d sessions", word, len(matches)), "all of them: ccc status --all")
 }

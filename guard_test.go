@@ -47,6 +47,7 @@ func awaitDaemon(t *testing.T, box *sandbox) {
 }
 
 func TestGuardExit(t *testing.T) {
+	t.Parallel()
 	if got := newFakeBox(t).run(10*time.Second, "", "ccc", guardSubcommand); got.code != 1 || !strings.Contains(got.stderr, "by ccc only") {
 		t.Errorf("without arguments: %+v", got)
 	}
@@ -163,6 +164,7 @@ func TestReviewEnded(t *testing.T) {
 }
 
 func TestReviewNotStarted(t *testing.T) {
+	t.Parallel()
 	box := newHookBox(t)
 	notExecutable := filepath.Join(box.home, "claude")
 	box.write("claude", 0o600, "#!/bin/sh\n")

@@ -283,6 +283,12 @@ func stateText(session string, count int, members string) string {
 	return fmt.Sprintf(`{"session_id":%q,"count":%d%s,%s}`, session, count, members, times)
 }
 
+// stateOn and stateOff are members of such a state.
+const (
+	stateOn  = `,"switch":{"on":true,"at":"2026-01-02T03:04:05Z"}`
+	stateOff = `,"switch":{"on":false,"at":"2026-01-02T03:04:05Z"}`
+)
+
 func (box *sandbox) log() string { return box.read(logPath) }
 
 // timeline returns the records of a session, without those that only say that a review has begun.

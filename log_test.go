@@ -27,7 +27,7 @@ func TestLogSession(t *testing.T) {
 		{"log", "/", "这里还没有受监督的会话", ""},
 		{"log aa-o", "/", "会话 aa-old\n", ""},
 		{"log --json", box.work, `"prompt":"in ` + box.home, "会话 ab-new（当前项目最新的会话）\n"},
-		{"log aa", box.work, "", "ccc: \"aa\" is the beginning of 3 sessions\n     they are: aa-"},
+		{"log aa", box.work, "", "ccc: \"aa\" is the beginning of 3 sessions\n     all of them: ccc status --all"},
 		{"log ../x\x1b[31m", box.work, "", `ccc: no session "../x\x1b[31m"`},
 	} {
 		cmd := box.command(append([]string{"ccc"}, strings.Fields(test.args)...)...)

@@ -197,7 +197,8 @@ func wholeSession(t *testing.T, locale string) (written string) {
 	await(t, output, "\n")
 	box.turns("I think it is done.", "ask "+strings.ReplaceAll(question, "\n", " ")+"\nask "+strings.ReplaceAll(question, "\n", " "))
 	noWords := fakeReview{says("I say nothing."), decides(false, "")}
-	box.reviews(blocks("run the tests"), blocks("choose SQLite"), allows(""), allows("rotate the key"), fails("API Error: 529"), noWords,
+	slow := fakeReview{runs("sleep 2"), decides(false, "run the tests")} // log -f looks for new sessions once a second
+	box.reviews(slow, blocks("choose SQLite"), allows(""), allows("rotate the key"), fails("API Error: 529"), noWords,
 		blocks(strings.Repeat("long ", 2000)), allows(""), fakeReview{answers(`{"allow_stop": false, "feedback": "see a.txt"}`)}, allows(""))
 	run("--supervisor", "-p", "fix it")
 	box.inSession()

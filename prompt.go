@@ -121,8 +121,8 @@ func (r reviewRequest) text(guideAbove bool) string {
 	if r.lastMessage != "" {
 		section(say(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
 	}
-	if tasks := strings.TrimSpace(string(r.tasks)); tasks != "" && tasks != "null" && tasks != "[]" {
-		section(say(sectionTasks, cutMiddle(tasks, userPromptKeep)))
+	if len(r.tasks) > len("[]") {
+		section(say(sectionTasks, cutMiddle(string(r.tasks), userPromptKeep)))
 	}
 	if r.changes != "" {
 		section(say(sectionChanges, r.changes))

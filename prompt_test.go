@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -45,121 +44,54 @@ var promptLanguages = map[string]promptWords{
 	},
 }
 
-// promptSection is one heading of the prompt with the lines that belong to it, those of its subheadings included.
-type promptSection struct {
-	title string
-	level int
-	lines []string
-}
+// A promptSection is a heading of a prompt, its marks included, with the text up to the next one.
+type promptSection struct{ title, text string }
 
-func (s promptSection) text() string { return strings.Join(s.lines, "\n") }
-
-// promptSections splits Markdown at its ATX headings; "#" inside a fenced block is no heading.
-func promptSections(text string) []promptSection {
-	var all []promptSection
-	var open []int // indexes of the sections that the current line belongs to
-	fenced := false
-	for _, line := range strings.Split(text, "\n") {
-		if strings.HasPrefix(line, "```") {
-			fenced = !fenced
-		}
-		level := len(line) - len(strings.TrimLeft(line, "#"))
-		heading := !fenced && level > 0 && strings.HasPrefix(line[level:], " ")
-		for heading && len(open) > 0 && all[open[len(open)-1]].level >= level {
-			open = open[:len(open)-1]
-		}
-		for _, i := range open {
-			all[i].lines = append(all[i].lines, line)
-		}
-		if heading {
-			open = append(open, len(all))
-			all = append(all, promptSection{title: strings.TrimSpace(line[level:]), level: level})
-		}
+func promptSections(prompt string) (sections []promptSection) {
+	for _, part := range strings.Split("\n"+prompt, "\n#") {
+		title, text, _ := strings.Cut("#"+part, "\n")
+		sections = append(sections, promptSection{title, text})
 	}
-	return all
+	return sections[1:]
 }
 
-// exampleVerdict is the reviewer's answer; a missing or non-boolean allow_stop is told apart from false.
-type exampleVerdict struct {
-	AllowStop *bool   `json:"allow_stop"`
-	Feedback  *string `json:"feedback"`
-}
-
-// promptShape returns, for each heading of a prompt, its level and the kinds of the lines below it, in order:
-// points of a list ("-", with a name in bold "-*", to be ticked off "[]"), numbered ones, rows of a table,
-// quotations, fences, labels in bold, paragraphs.
-func promptShape(text string) []string {
-	kinds := []struct {
-		kind string
-		form *regexp.Regexp
-	}{
-		{"[]", regexp.MustCompile(`^- \[ \] `)},
-		{"-*", regexp.MustCompile(`^- \*\*`)},
-		{"-", regexp.MustCompile(`^- `)},
-		{"1.", regexp.MustCompile(`^\d+\. `)},
-		{"|", regexp.MustCompile(`^\|`)},
-		{">", regexp.MustCompile(`^> `)},
-		{"*", regexp.MustCompile(`^\*\*[^*]+\*\*(：|: )`)},
-	}
-	heading := regexp.MustCompile(`^#+ `)
-	shape := []string{""}
-	fenced, blank := false, true
-	for _, line := range strings.Split(text, "\n") {
-		kind := ""
-		switch {
-		case strings.HasPrefix(line, "```"):
-			fenced = !fenced
-			kind = line
-		case fenced || line == "":
-		case heading.MatchString(line):
-			shape = append(shape, heading.FindString(line))
-		default:
-			if blank {
-				kind = "p"
-			}
-			for _, k := range kinds {
-				if k.form.MatchString(line) {
-					kind = k.kind
-					break
+// promptShape returns the kinds of the lines below each heading of a prompt, in order: points of a list, those with a name in
+// bold or to be ticked off, numbered ones, rows of a table, quotations, fences, labels in bold, paragraphs.
+func promptShape(prompt string) (shape []string) {
+	kind, fenced := regexp.MustCompile("^(- \\[ \\]|- \\*\\*|- |\\d+\\. |\\||> |\\*\\*|```.*)"), regexp.MustCompile("(?s)(```\\w*)\n.*?\n```")
+	for _, s := range promptSections(prompt) {
+		kinds, _, _ := strings.Cut(s.title, " ")
+		for _, block := range strings.Split(fenced.ReplaceAllString(s.text, "$1"), "\n\n") {
+			for i, line := range strings.Split(strings.TrimSpace(block), "\n") {
+				if found := kind.FindString(line); found != "" {
+					kinds += " " + found
+				} else if i == 0 && line != "" {
+					kinds += " paragraph"
 				}
 			}
 		}
-		if kind != "" {
-			shape[len(shape)-1] += " " + kind
-		}
-		blank = line == ""
+		shape = append(shape, kinds)
 	}
 	return shape
 }
 
-// decodeStrict decodes exactly one JSON document without unknown fields.
-func decodeStrict(data []byte, v any) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("more than one JSON document")
-	}
-	return nil
+// An exampleVerdict is the reviewer's answer; a missing allow_stop is told apart from false.
+type exampleVerdict struct {
+	AllowStop *bool   `json:"allow_stop"`
+	Feedback  *string `json:"feedback"`
 }
 
 // promptVerdicts returns what the examples of a prompt decide, and fails the test where one has no verdict.
 func promptVerdicts(t *testing.T, w promptWords) (verdicts []exampleVerdict) {
 	t.Helper()
 	block := regexp.MustCompile("(?s)```json\n(.*?)\n```\n*$")
-	word, _, _ := strings.Cut(w.example, "%d")
 	for _, s := range promptSections(w.text) {
-		if !strings.HasPrefix(s.title, word) {
+		if !strings.HasPrefix(s.title, fmt.Sprintf("### "+w.example, len(verdicts)+1)) {
 			continue
 		}
-		if title := fmt.Sprintf(w.example, len(verdicts)+1); !strings.HasPrefix(s.title, title) || s.level != 3 {
-			t.Errorf("%q: want the heading ### %s...", s.title, title)
-		}
 		var v exampleVerdict
-		found := block.FindStringSubmatch(s.text())
-		if found == nil || decodeStrict([]byte(found[1]), &v) != nil || v.AllowStop == nil || v.Feedback == nil {
+		found := block.FindStringSubmatch(s.text)
+		if found == nil || json.Unmarshal([]byte(found[1]), &v) != nil || v.AllowStop == nil || v.Feedback == nil {
 			t.Fatalf("%s: it does not end with a verdict: %q", s.title, found)
 		}
 		verdicts = append(verdicts, v)
@@ -192,26 +124,14 @@ func TestPromptSize(t *testing.T) {
 	}
 }
 
-// Only tasks that run are told of.
-func TestPromptTasks(t *testing.T) {
-	title, _, _ := strings.Cut(say(sectionTasks, "x"), "\n")
-	for tasks, told := range map[string]bool{"": false, "null": false, "[]": false, " [] ": false, `[{"id":"b1"}]`: true} {
-		if text := (reviewRequest{tasks: json.RawMessage(tasks)}).text(false); strings.Contains(text, title) != told {
-			t.Errorf("%s: %s", tasks, text)
-		}
-	}
-}
-
 // What the Chinese prompt has, and, as TestPromptsAlike says, the English one with it.
 func TestPromptStructure(t *testing.T) {
 	sections := map[string]string{}
 	for _, s := range promptSections(defaultPrompt.zh) {
-		if sections[s.title] = s.text(); strings.TrimSpace(s.text()) == "" {
-			t.Errorf("heading %q has no text", s.title)
-		}
+		sections[strings.TrimLeft(s.title, "# ")] = s.text
 	}
 	for _, title := range []string{"角色：严格的任务审查者", "第一步：理解用户需求", "第二步：检查实际工作", "第四步：评估完成质量", "第五步：判断完成状态", "第六步：提供反馈", "示例"} {
-		if sections[title] == "" {
+		if _, there := sections[title]; !there {
 			t.Errorf("no heading %q", title)
 		}
 	}
@@ -266,9 +186,8 @@ func checkPrompt(t *testing.T, w promptWords) {
 	// The section of forbidden feedback is the one before the examples.
 	var forbidden []string
 	sections := promptSections(w.text)
-	word, _, _ := strings.Cut(w.example, "%d")
-	first := slices.IndexFunc(sections, func(s promptSection) bool { return strings.HasPrefix(s.title, word) })
-	for _, m := range regexp.MustCompile(w.phrase).FindAllStringSubmatch(sections[first-2].text(), -1) {
+	first := slices.IndexFunc(sections, func(s promptSection) bool { return strings.HasPrefix(s.title, "### "+fmt.Sprintf(w.example, 1)) })
+	for _, m := range regexp.MustCompile(w.phrase).FindAllStringSubmatch(sections[first-2].text, -1) {
 		forbidden = append(forbidden, strings.ToLower(m[1]))
 	}
 	if len(forbidden) < 10 {
@@ -303,13 +222,15 @@ func TestPromptsAlike(t *testing.T) {
 	if len(shape) != len(otherShape) {
 		t.Fatalf("%d headings and %d", len(shape), len(otherShape))
 	}
-	sections := append([]promptSection{{title: "before the first heading"}}, promptSections(one.text)...)
-	for i := range shape {
+	for i, s := range promptSections(one.text) {
 		if shape[i] != otherShape[i] {
-			t.Errorf("%s: the lines are\n%s, in the other language\n%s", sections[i].title, shape[i], otherShape[i])
+			t.Errorf("%s: the lines are\n%s, in the other language\n%s", s.title, shape[i], otherShape[i])
 		}
 	}
 	verdicts, otherVerdicts := promptVerdicts(t, one), promptVerdicts(t, other)
+	if len(verdicts) != len(otherVerdicts) {
+		t.Fatalf("%d examples and %d", len(verdicts), len(otherVerdicts))
+	}
 	for i, v := range verdicts {
 		if o := otherVerdicts[i]; *v.AllowStop != *o.AllowStop || (*v.Feedback == "") != (*o.Feedback == "") {
 			t.Errorf("example %d decides otherwise in the other language", i+1)

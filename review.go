@@ -49,8 +49,7 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 	}
 	flags := r.flags()
 	for dirs := r.dirs; ; {
-		stream := newStream(r.output, r.progress, r.warn)
-		stream.refused = r.refused
+		stream := newStream(r)
 		stderr, err := r.call(ctx, dirs[0], slices.Concat([]string{claude}, slices.Concat(flags...)), stream)
 		found = stream.outcome
 		name := unknownOption(stderr)
@@ -222,23 +221,19 @@ func olderThan(version, other string) bool {
 // A stream reads the reviewer's stdout, which is written to it.
 type stream struct {
 	lineWriter
-	output   io.Writer         // takes each valid line, unchanged
-	progress io.Writer         // takes the reviewer's text, for people
-	warn     func(error)       // told of what goes wrong without ending the review
+	review   *review
 	outcome  outcome           // what is known so far, but for the verdict
 	result   *resultLine       // the last one
 	complete chan struct{}     // closed at the first result of a turn
 	usage    map[string]tokens // by message: one message comes in several lines
-	refused  func(tool string) // told of each call that Claude Code refused
-	calls    map[string]string // those not known to be refused, by id
+	calls    map[string]string // the tools called and not known to be refused, by the call's id
 }
 
-func newStream(output, progress io.Writer, warn func(error)) *stream {
-	s := &stream{output: output, progress: progress, warn: warn, complete: make(chan struct{}), usage: map[string]tokens{},
-		refused: func(string) {}, calls: map[string]string{}}
+func newStream(r *review) *stream {
+	s := &stream{review: r, complete: make(chan struct{}), usage: map[string]tokens{}, calls: map[string]string{}}
 	s.lineWriter.line = s.read
 	s.lineWriter.tooLong = func() {
-		warn(fmt.Errorf("dropped a line of the reviewer's stream: over %d MiB", lineLimit>>20))
+		r.warn(fmt.Errorf("dropped a line of the reviewer's stream: over %d MiB", lineLimit>>20))
 	}
 	return s
 }
@@ -260,7 +255,7 @@ func (s *stream) close() {
 func (s *stream) read(line []byte) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			s.warn(fmt.Errorf("reading the reviewer's stream: panic: %v", fault))
+			s.review.warn(fmt.Errorf("reading the reviewer's stream: panic: %v", fault))
 		}
 	}()
 	var l streamLine
@@ -268,13 +263,13 @@ func (s *stream) read(line []byte) {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		if len(bytes.TrimSpace(line)) > 0 {
-			s.warn(fmt.Errorf("dropped a line of the reviewer's stream: %w", err))
+			s.review.warn(fmt.Errorf("dropped a line of the reviewer's stream: %w", err))
 		}
 		return
 	}
-	if _, err := s.output.Write(line); err != nil {
-		s.warn(fmt.Errorf("writing the reviewer's output: %w", err))
-		s.output = io.Discard
+	if _, err := s.review.output.Write(line); err != nil {
+		s.review.warn(fmt.Errorf("writing the reviewer's output: %w", err))
+		s.review.output = io.Discard
 	}
 	if id := l.SessionID + l.OldSessionID; s.outcome.ReviewerSession == "" && validSession(id) {
 		s.outcome.ReviewerSession = id
@@ -285,12 +280,12 @@ func (s *stream) read(line []byte) {
 		for _, block := range l.Message.Content {
 			text, tool := block.shown()
 			if text != "" {
-				fmt.Fprintln(s.progress, printable(text))
+				fmt.Fprintln(s.review.progress, printable(text))
 			}
 			if tool != "" {
 				s.outcome.Tools = append(s.outcome.Tools, tool)
 				s.calls[block.ID] = tool
-				fmt.Fprintln(s.progress, "  ·", tool)
+				fmt.Fprintln(s.review.progress, "  ·", tool)
 			}
 		}
 	case "user":
@@ -358,8 +353,8 @@ func (s *stream) refuse(id string) {
 	if i := slices.Index(s.outcome.Tools, tool); known && i >= 0 {
 		delete(s.calls, id)
 		s.outcome.Tools = slices.Delete(s.outcome.Tools, i, i+1)
-		fmt.Fprintln(s.progress, "  · "+strings.TrimSpace(say(leadRefused)), tool)
-		s.refused(tool)
+		fmt.Fprintln(s.review.progress, "  · "+strings.TrimSpace(say(leadRefused)), tool)
+		s.review.refused(tool)
 	}
 }
 

@@ -10,11 +10,16 @@ import (
 	"testing"
 )
 
+// quietReview is a review for a stream, whose lines go to output.
+func quietReview(output io.Writer, warn func(error)) *review {
+	return &review{output: output, progress: io.Discard, warn: warn, refused: func(string) {}}
+}
+
 // readStream feeds input to a stream in pieces of size bytes, scribbling over
 // each piece after it was taken, and returns the mirror and the warnings.
 func readStream(input string, size int) (s *stream, mirror string, warnings []string) {
 	var out bytes.Buffer
-	s = newStream(&out, io.Discard, func(err error) { warnings = append(warnings, err.Error()) })
+	s = newStream(quietReview(&out, func(err error) { warnings = append(warnings, err.Error()) }))
 	piece := make([]byte, size)
 	for rest := input; rest != ""; {
 		n := copy(piece, rest)
@@ -61,12 +66,14 @@ func TestStreamMirror(t *testing.T) {
 }
 
 func TestStreamOutcome(t *testing.T) {
-	s, _, _ := readStream(`{"type":"system","subtype":"init","session_id":"abc"}
+	s, _, _ := readStream(`{"type":"system","session_id":"../x"}
+{"type":"system","subtype":"init","sessionId":"abc"}
+{"type":"user","session_id":"z"}
 {"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":4},"content":[{"type":"tool_use","name":"Bash","input":{"command":"git  status\n-s"}}]}}
 {"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":9},"content":[{"type":"tool_use","name":"Read","input":{"file_path":"a.go"}}]}}
 {"type":"assistant","message":{"id":"m2","usage":{"input_tokens":10},"content":[{"type":"tool_use","name":"StructuredOutput","input":{}},{"type":"text","text":"x"},{"type":"tool_use","name":"Grep","input":{"pattern":"TODO","path":"sub"}},{"type":"tool_use","name":"LS","input":{"path":"`+strings.Repeat("长", 81)+`"}},{"type":"tool_use","name":"Task","input":{"n":1}}]}}
 {"type":"result","subtype":"success","result":"{\"allow_stop\":true}"}
-{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"last\"}","usage":{"input_tokens":12,"output_tokens":90}}
+{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"last\"}","usage":{"input_tokens":12,"output_tokens":90},"total_cost_usd":5.5,"model_usage_since_last_result":{"a":{"costUSD":0.25},"b":{"costUSD":0.5}}}
 `, 5)
 	if want := (tokens{11, 2, 3, 90}); *s.outcome.Tokens != want {
 		t.Errorf("tokens %+v, want %+v", *s.outcome.Tokens, want)
@@ -74,30 +81,18 @@ func TestStreamOutcome(t *testing.T) {
 	if got := strings.Join(s.outcome.Tools, " "); got != "Bash(git status -s) Read(a.go) Grep(TODO) LS("+strings.Repeat("长", 79)+"…) Task" {
 		t.Errorf("tools %q", got)
 	}
-	if s.outcome.ReviewerSession != "abc" || s.result == nil {
-		t.Fatalf("session %q, result %v", s.outcome.ReviewerSession, s.result)
+	if s.outcome.ReviewerSession != "abc" || s.outcome.CostUSD != 0.75 || s.result == nil { // the first that may be a file name; the review's own
+		t.Fatalf("session %q, cost %v, result %v", s.outcome.ReviewerSession, s.outcome.CostUSD, s.result)
 	}
 	if _, feedback, err := s.result.judge(); err != nil || feedback != "last" {
 		t.Errorf("the last result must count, got %q, %v", feedback, err)
 	}
 }
 
-// A session's id may become a file name.
-func TestStreamSessionID(t *testing.T) {
-	for lines, want := range map[string]string{
-		`{"type":"system","sessionId":"old-1"}`: "old-1",
-		`{"type":"system","session_id":"../x"}` + "\n" + `{"type":"user","session_id":"y"}` + "\n" + `{"type":"user","session_id":"z"}`: "y",
-	} {
-		if s, _, _ := readStream(lines, 9); s.outcome.ReviewerSession != want {
-			t.Errorf("%s: session %q", lines, s.outcome.ReviewerSession)
-		}
-	}
-}
-
 // A panic while reading must not reach the goroutine that reads.
 func TestStreamPanic(t *testing.T) {
 	var warnings []string
-	s := newStream(nil, io.Discard, func(err error) { warnings = append(warnings, err.Error()) })
+	s := newStream(quietReview(nil, func(err error) { warnings = append(warnings, err.Error()) }))
 	for i, piece := range []string{"{", "}\n", "{}"} {
 		if n, err := s.Write([]byte(piece)); n != len(piece) || err != nil || len(warnings) != min(i, 1) {
 			t.Errorf("%q: got %d, %v, warnings %q", piece, n, err, warnings)
@@ -116,7 +111,7 @@ func TestStreamMemory(t *testing.T) {
 	} {
 		mirrored, warnings := 0, 0
 		mirror := &lineWriter{line: func(line []byte) { mirrored++ }}
-		s := newStream(mirror, io.Discard, func(error) { warnings++ })
+		s := newStream(quietReview(mirror, func(error) { warnings++ }))
 		runtime.GC()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -172,7 +167,7 @@ func FuzzStreamLines(f *testing.F) {
 // The line that ends the notice of a stopped task is no result of the review, which comes after it; one that does not
 // tell of turns, failed, or has words or a verdict, is.
 func TestStreamNotice(t *testing.T) {
-	s := newStream(io.Discard, io.Discard, func(err error) { t.Error(err) })
+	s := newStream(quietReview(io.Discard, func(err error) { t.Error(err) }))
 	write := func(s *stream, members string) {
 		fmt.Fprintf(s, `{"type":"result","subtype":"success",%s}`+"\n", members)
 	}
@@ -189,7 +184,7 @@ func TestStreamNotice(t *testing.T) {
 	}
 	for _, members := range []string{`"result":""`, `"num_turns":1,"result":""`, `"num_turns":0,"is_error":true,"result":""`, `"num_turns":0,"result":"done"`, `"num_turns":0,"is_error":"no","result":""`,
 		`"num_turns":0,"result":{"allow_stop":true}`, `"num_turns":0,"result":"","structured_output":{"allow_stop":true}`} {
-		s := newStream(io.Discard, io.Discard, func(err error) { t.Error(err) })
+		s := newStream(quietReview(io.Discard, func(err error) { t.Error(err) }))
 		if write(s, members); s.result == nil {
 			t.Errorf("%s: no result", members)
 		}

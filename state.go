@@ -43,12 +43,11 @@ func (s session) files() []string {
 	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.promptFile(), s.stateFile(), s.stateFile() + ".bad"}
 }
 
-// The patterns of the files that belong to no session: those that go when nothing has touched them for long, of clients and
-// of ccc 1.0 (written.json) and 1.1, and those that stay.
-var (
-	passingFiles = []string{"client-[0-9]*.json", "background-[0-9]*-settings.json", "clients.json", "written.json"}
-	lastingFiles = []string{"hook-invocation.log", "hook-invocation.log.1", "state.lock", "*" + temporarySuffix}
-)
+// The patterns of the files that belong to no session: those of clients, which go when nothing has touched them for long,
+// and those that stay.
+const clientFiles = "client-[0-9]*.json"
+
+var lastingFiles = []string{"hook-invocation.log", "hook-invocation.log.1", "state.lock", "*" + temporarySuffix}
 
 // ownerOf returns the session that the file name belongs to, or the name itself for a file of no session; "" for one that ccc
 // does not make.
@@ -61,14 +60,14 @@ func ownerOf(name string) (owner string, isSession bool) {
 			return id, true
 		}
 	}
-	if matches(passingFiles, name) || matches(lastingFiles, name) {
+	if isClients, _ := filepath.Match(clientFiles, name); isClients || isLasting(name) {
 		return name, false
 	}
 	return "", false
 }
 
-func matches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool { ok, _ := filepath.Match(pattern, name); return ok })
+func isLasting(name string) bool {
+	return slices.ContainsFunc(lastingFiles, func(pattern string) bool { ok, _ := filepath.Match(pattern, name); return ok })
 }
 
 // validSession tells whether id may become part of a file name and an argument: [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
@@ -119,9 +118,6 @@ func (s session) state() (sessionState, error) {
 	var state sessionState
 	if json.Unmarshal(text, &state) != nil || state.SessionID != s.id || state.Count < 0 {
 		return fresh, fmt.Errorf("%s: %w", s.stateFile(), errCorrupt)
-	}
-	if state.Enabled != nil && state.Switch == nil { // of ccc 1.0.0
-		state.Switch = &modeSwitch{On: *state.Enabled, At: state.CreatedAt}
 	}
 	return state, nil
 }
@@ -260,31 +256,37 @@ func (d stateDir) sweep() error {
 			return err
 		}
 	}
-	entries, err := os.ReadDir(string(d))
-	if err != nil {
-		return err
-	}
-	owned := map[string][]fs.DirEntry{}
-	for _, entry := range entries {
-		name := entry.Name()
-		if strings.HasSuffix(name, temporarySuffix) {
-			os.Remove(d.file(name)) // of a process that was killed: the lock is ours
-		}
-		if owner, _ := ownerOf(name); owner != "" && !entry.IsDir() && !matches(lastingFiles, name) {
-			owned[owner] = append(owned[owner], entry)
-		}
-	}
-	isRecent := func(entry fs.DirEntry) bool {
-		info, err := entry.Info()
+	isRecent := func(path string) bool {
+		info, err := os.Stat(path)
 		return err == nil && time.Since(info.ModTime()) < retention
 	}
-	for _, files := range owned {
-		if slices.ContainsFunc(files, isRecent) {
-			continue
+	owned, _, err := d.owned()
+	for owner, paths := range owned {
+		isLeft := strings.HasSuffix(owner, temporarySuffix) // of a process that was killed: the lock is ours
+		if isLeft || !isLasting(owner) && !slices.ContainsFunc(paths, isRecent) {
+			err = errors.Join(err, removeFiles(paths))
 		}
-		for _, file := range files {
-			err = errors.Join(err, removeFile(d.file(file.Name())))
+	}
+	return err
+}
+
+// owned returns the paths of ccc's files by their owners, and how many others are in the directory.
+func (d stateDir) owned() (paths map[string][]string, others int, err error) {
+	entries, err := os.ReadDir(string(d))
+	paths = map[string][]string{}
+	for _, entry := range entries {
+		if owner, _ := ownerOf(entry.Name()); owner != "" && !entry.IsDir() {
+			paths[owner] = append(paths[owner], d.file(entry.Name()))
+		} else {
+			others++
 		}
+	}
+	return paths, others, err
+}
+
+func removeFiles(paths []string) (err error) {
+	for _, path := range paths {
+		err = errors.Join(err, removeFile(path))
 	}
 	return err
 }
@@ -297,14 +299,10 @@ func (d stateDir) purge() (removed, others int, err error) {
 		return 0, 0, err
 	}
 	defer unlock()
-	entries, err := os.ReadDir(string(d))
-	for _, entry := range entries {
-		if owner, _ := ownerOf(entry.Name()); entry.IsDir() || owner == "" {
-			others++
-			continue
-		}
-		removed++
-		err = errors.Join(err, removeFile(d.file(entry.Name())))
+	owned, others, err := d.owned()
+	for _, paths := range owned {
+		removed += len(paths)
+		err = errors.Join(err, removeFiles(paths))
 	}
 	if err == nil && others == 0 {
 		err = os.Remove(string(d))

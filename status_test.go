@@ -48,9 +48,9 @@ func statusBox(t *testing.T, columns int) *sandbox {
 	box.timelineOf("0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", record{Time: ago(time.Hour), Event: eventPrompt, Project: "/home/you/项目/商城", Prompt: "x"},
 		review(ago(50*time.Minute), "/home/you/项目/商城", verdictBlock, 0.1), review(ago(40*time.Minute), "/home/you/项目/商城", verdictFailed, 0.2),
 		review(ago(210*time.Second), "/home/you/项目/商城", verdictAllow, 0))
-	state("4f1de09a-0000-4c5e-9a35-1f7d7c2e9f10", 20, `,"enabled":true`)
+	state("4f1de09a-0000-4c5e-9a35-1f7d7c2e9f10", 20, stateOn)
 	box.timelineOf("4f1de09a-0000-4c5e-9a35-1f7d7c2e9f10", review(ago(150*time.Minute), "/srv/www", verdictLimit, 0))
-	state("4f1de09b-0000-4c5e-9a35-1f7d7c2e9f10", 0, `,"enabled":false`)
+	state("4f1de09b-0000-4c5e-9a35-1f7d7c2e9f10", 0, stateOff)
 	box.timelineOf("4f1de09b-0000-4c5e-9a35-1f7d7c2e9f10", review(ago(60*time.Hour), "/home/you/a/long/path/to/a/project", verdictFailed, 0.00321))
 	state("4f1de09c-0000-4c5e-9a35-1f7d7c2e9f10", 0, "")
 	return box
@@ -209,7 +209,7 @@ func TestVerdictOfProject(t *testing.T) {
 		}
 	}
 	expect("", "", "ccc: no session of this project\n", 2)
-	expect("nobody", "", "ccc: no session \"nobody\"\n     there are: none\n", 2)
+	expect("nobody", "", "ccc: no session \"nobody\"\n     those that there are: ccc status --all\n", 2)
 	stop := func(project string, age time.Duration, verdict verdict) record {
 		return record{Time: ago(age), Event: eventStop, Project: project, outcome: outcome{Verdict: verdict}}
 	}
@@ -255,8 +255,8 @@ func TestStatusline(t *testing.T) {
 			[]any{review(time.Hour, verdictAllow, 0.02), review(210*time.Second, verdictBlock, 0.1)},
 			"监督中 2/20 · 上次：退回 3 分钟前 · $0.12\n", ""},
 		{"new", known, "CCC_SUPERVISOR=1", "", nil, "监督中 0/10\n", ""},
-		{"switched_on", known, "CCC_SUPERVISOR=0", state(`,"enabled":true`), nil, "监督中 2/10\n", ""},
-		{"switched_off", known, "CCC_SUPERVISOR=1", state(`,"enabled":false`),
+		{"switched_on", known, "CCC_SUPERVISOR=0", state(stateOn), nil, "监督中 2/10\n", ""},
+		{"switched_off", known, "CCC_SUPERVISOR=1", state(stateOff),
 			[]any{review(0, verdictBlock, 1)}, "监督已关闭\n", ""},
 		{"unsupervised", known, "", state(""), []any{review(0, verdictBlock, 1)}, "", ""},
 		{"long", known, "CCC_SUPERVISOR=1", state(""),

@@ -402,7 +402,7 @@ func reviewNow(c *call, d dirs) error {
 func storedSessionOf(c *call, d dirs) (found storedSession, talk conversation, err error) {
 	word := strings.Join(c.operands, "")
 	_, common := gitTree(d.here)
-	sessions := storedSessions(d.claude, func(s storedSession) bool {
+	sessions := storedSessions(d.claude, "projects/*/*.jsonl", func(s storedSession) bool {
 		if word != "" {
 			return strings.HasPrefix(s.id, word)
 		}

@@ -68,9 +68,7 @@ func supervisorMode(c *call, d dirs) error {
 	case len(operands) > 0:
 		session, err = state.findSession(operands[0])
 		switch meant := nearest(operands[0], modes); {
-		case err != nil && meant == operands[0]:
-			return usageError("supervisor-mode", "either on or off")
-		case err != nil && meant != "":
+		case err != nil && meant != "" && meant != operands[0]:
 			return usageError("supervisor-mode", "%q is neither on nor off: did you mean %s?", operands[0],
 				commandLine([]string{"supervisor-mode", meant}, operands[1:]))
 		case len(operands) > 1, err != nil && nearMode(operands[0]):

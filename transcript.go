@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,14 +48,15 @@ func readConversation(path string) (c conversation, err error) {
 		return c, fmt.Errorf("%s holds no conversation", path)
 	}
 	c.version, c.last, c.here = t.version, t.said, t.here
-	var others []string
+	var others []storedSession
 	deadline := time.Now().Add(otherPatience)
 	read, passed := map[string]bool{}, map[string]bool{} // by id: in any transcript, in the present one
 	for id := t.leaf; id != ""; {
 		e, known := t.entries[id]
 		if !known || passed[id] { // a fork of a compacted session may lead back to where it has been
 			if others == nil {
-				others = otherTranscripts(path)
+				isOther := func(s storedSession) bool { return s.path != path }
+				others = storedSessions(filepath.Dir(path), "*.jsonl", isOther)
 			}
 			other := findEntry(&others, id, deadline)
 			if other == nil {
@@ -92,32 +94,19 @@ func (c *conversation) add(id string, e entry) {
 	}
 }
 
-// otherTranscripts are those beside the one at path, newest first.
-func otherTranscripts(path string) []string {
-	paths, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.jsonl"))
-	written := map[string]time.Time{}
-	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil {
-			written[path] = info.ModTime()
-		}
-	}
-	slices.SortFunc(paths, func(a, b string) int { return written[b].Compare(written[a]) })
-	return slices.DeleteFunc(paths, func(other string) bool { return other == path })
-}
-
 // A storedSession is a session of Claude Code's, as its transcript tells.
 type storedSession struct {
 	id, path string
 	written  time.Time
 }
 
-// storedSessions returns those of the sessions in Claude Code's directory that are wanted, newest first. The transcripts of
-// side chains, agent-*.jsonl, are none.
-func storedSessions(claude string, wanted func(storedSession) bool) (found []storedSession) {
-	paths, _ := filepath.Glob(filepath.Join(claude, "projects/*/*.jsonl"))
-	for _, path := range paths {
-		s := storedSession{id: strings.TrimSuffix(filepath.Base(path), ".jsonl"), path: path}
-		info, err := os.Stat(path)
+// storedSessions returns those of the sessions with a transcript in dir at such a path that are wanted, newest first. The
+// transcripts of side chains, agent-*.jsonl, are none.
+func storedSessions(dir, pattern string, wanted func(storedSession) bool) (found []storedSession) {
+	names, _ := fs.Glob(os.DirFS(dir), pattern) // filepath.Glob would take a bracket in dir for a pattern
+	for _, name := range names {
+		s := storedSession{id: strings.TrimSuffix(filepath.Base(name), ".jsonl"), path: filepath.Join(dir, name)}
+		info, err := os.Stat(s.path)
 		if err == nil && validSession(s.id) && !strings.HasPrefix(s.id, "agent-") && wanted(s) {
 			s.written = info.ModTime()
 			found = append(found, s)
@@ -148,16 +137,16 @@ func transcriptStart(path string) (start string) {
 // otherPatience bounds the search for what came before a fork, in a directory that may hold years of transcripts.
 const otherPatience = 2 * time.Second
 
-// findEntry returns the first of the transcripts at paths that holds the entry of that id, and takes it off the list;
+// findEntry returns the transcript of the first of the sessions that holds the entry of that id, and takes it off the list;
 // nil if none is found before the deadline.
-func findEntry(paths *[]string, id string, deadline time.Time) *transcript {
-	for i, path := range *paths {
+func findEntry(sessions *[]storedSession, id string, deadline time.Time) *transcript {
+	for i, s := range *sessions {
 		if time.Now().After(deadline) {
 			break
 		}
-		t, err := readTranscript(path)
+		t, err := readTranscript(s.path)
 		if _, known := t.entries[id]; err == nil && known {
-			*paths = slices.Delete(*paths, i, i+1)
+			*sessions = slices.Delete(*sessions, i, i+1)
 			return t
 		}
 	}

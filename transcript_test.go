@@ -127,7 +127,10 @@ func TestTranscriptRequests(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			dir := t.TempDir()
+			dir := filepath.Join(t.TempDir(), "a[b")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
 			for name, lines := range map[string]string{"this.jsonl": test.lines, "other.jsonl": test.other, "third.jsonl": test.third} {
 				if err := os.WriteFile(filepath.Join(dir, name), []byte(chain(lines)), 0o600); err != nil {
 					t.Fatal(err)

@@ -60,10 +60,8 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	case r.IsError || kind != "":
 		said := strings.Join(append([]string{text}, textsIn(r.Errors)...), " ")
 		return "", "", errors.New(say(reviewerFailed, kind, cutMiddle(strings.TrimSpace(said), 500)))
-	case isObject(r.StructuredOutput):
-		decided, feedback, _ = readVerdict(r.StructuredOutput, true)
-	case isObject(r.Result):
-		decided, feedback, _ = readVerdict(r.Result, true)
+	case r.object() != nil:
+		decided, feedback, _ = readVerdict(r.object(), true)
 	default:
 		decided, feedback = findVerdict(text)
 	}
@@ -77,8 +75,17 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 // with a background task first submits that the task has stopped, which ends with such a line, and then the
 // request.
 func (r *resultLine) isOfNoTurn() bool {
-	return r.malformed == nil && !r.IsError && r.Turns != nil && *r.Turns == 0 && r.text() == "" &&
-		!isObject(r.StructuredOutput) && !isObject(r.Result)
+	return r.malformed == nil && !r.IsError && r.Turns != nil && *r.Turns == 0 && r.text() == "" && r.object() == nil
+}
+
+// object returns the object in which the verdict has to stand, nil where a text holds it.
+func (r *resultLine) object() json.RawMessage {
+	for _, raw := range []json.RawMessage{r.StructuredOutput, r.Result} {
+		if isObject(raw) {
+			return raw
+		}
+	}
+	return nil
 }
 
 // text returns the result's text, "" where it is an object.

@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// noReview stands in a table for a result that is no review.
-const noReview = "no review"
+// noReview stands in a table for a result that is no review; the feedback is a part of the error then.
+const noReview verdict = "no review"
 
 func TestVerdict(t *testing.T) {
 	const allow, block, none = verdictAllow, verdictBlock, verdict("")
 	type row struct {
 		name, line string
 		want       verdict
-		feedback   string // noReview: judge returns an error
+		feedback   string
 	}
 	const fence = "run\n```sh\necho {\"allow_stop\": true}\n```"
 	text := func(s string) string {
@@ -137,11 +137,12 @@ func TestVerdict(t *testing.T) {
 		{"empty", text(""), none, ""},
 		{"result_null", `{"subtype":"success","result":null}`, none, ""},
 
-		{"api_error", `{"subtype":"success","is_error":true,"result":"API Error: 401 {\"allow_stop\":true}"}`, none, noReview},
-		{"api_error_with_verdict", `{"subtype":"success","is_error":true,"structured_output":{"allow_stop":true}}`, none, noReview},
-		{"during_execution", `{"subtype":"error_during_execution","is_error":false,"result":"{\"allow_stop\":true}"}`, none, noReview},
-		{"malformed_is_error", `{"subtype":"success","is_error":"no","result":"{\"allow_stop\":true}"}`, none, noReview},
-		{"malformed_subtype", `{"subtype":1,"result":"{\"allow_stop\":true}"}`, none, noReview},
+		{"api_error", `{"subtype":"success","is_error":true,"result":"API Error: 401 {\"allow_stop\":true}"}`, noReview, "审查者报错：API Error: 401 {"},
+		{"api_error_with_verdict", `{"subtype":"success","is_error":true,"structured_output":{"allow_stop":true}}`, noReview, ""},
+		{"during_execution", `{"subtype":"error_during_execution","is_error":false,"result":"{\"allow_stop\":true}"}`, noReview, "审查者报错 (error_during_execution)："},
+		{"during_execution_with_errors", `{"subtype":"error_during_execution","errors":["no conversation","at all"]}`, noReview, "no conversation at all"},
+		{"malformed_is_error", `{"subtype":"success","is_error":"no","result":"{\"allow_stop\":true}"}`, noReview, ""},
+		{"malformed_subtype", `{"subtype":1,"result":"{\"allow_stop\":true}"}`, noReview, ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -149,35 +150,14 @@ func TestVerdict(t *testing.T) {
 				t.Fatal("the test's line is not JSON")
 			}
 			got, feedback, err := parseResult([]byte(test.line)).judge()
-			if test.feedback == noReview {
-				if err == nil {
-					t.Fatalf("got %s, want an error", got)
+			if test.want == noReview {
+				if err == nil || !strings.Contains(err.Error(), test.feedback) {
+					t.Errorf("got %s, %v, want the error %s", got, err, test.feedback)
 				}
-				return
-			}
-			if err != nil || got != test.want || feedback != test.feedback {
+			} else if err != nil || got != test.want || feedback != test.feedback {
 				t.Errorf("got %s %q, %v, want %s %q", got, feedback, err, test.want, test.feedback)
 			}
 		})
-	}
-}
-
-func TestVerdictErrorNamesCause(t *testing.T) {
-	for line, want := range map[string]string{
-		`{"subtype":"error_during_execution","errors":["no conversation","at all"]}`: "审查者报错 (error_during_execution)：no conversation at all",
-		`{"subtype":"success","is_error":true,"result":"API Error: 401"}`:            "审查者报错：API Error: 401",
-	} {
-		if _, _, err := parseResult([]byte(line)).judge(); err == nil || err.Error() != want {
-			t.Errorf("%s: got %v, want %s", line, err, want)
-		}
-	}
-}
-
-func TestVerdictCost(t *testing.T) {
-	r := parseResult([]byte(`{"subtype":"success","total_cost_usd":5.5,
-		"model_usage_since_last_result":{"a":{"costUSD":0.25},"b":{"costUSD":0.5}}}`))
-	if got := r.ownCost(); got != 0.75 {
-		t.Errorf("got %v, want the review's own 0.75", got)
 	}
 }
 
