@@ -162,7 +162,27 @@ func (d stateDir) findSession(word string) (string, error) {
 	case 1:
 		return matches[0], nil
 	case 0:
-		return "", withHint(fmt.Errorf("no session %q", word), "those that there are: ccc status --all")
+		return "", withHint(fmt.Errorf("no session %q", word), "there are: "+d.someOf(ids))
 	}
-	return "", withHint(fmt.Errorf("%q is the beginning of %d sessions", word, len(matches)), "all of them: ccc status --all")
+	return "", withHint(fmt.Errorf("%q is the beginning of %d sessions", word, len(matches)), "they are: "+d.someOf(matches))
+}
+
+// someOf names the five newest of the sessions by their beginnings.
+func (d stateDir) someOf(ids []string) string {
+	written := func(id string) (at time.Time) {
+		if info, err := os.Stat(d.session(id).timelineFile()); err == nil {
+			at = info.ModTime()
+		}
+		return at
+	}
+	slices.SortStableFunc(ids, func(a, b string) int { return written(b).Compare(written(a)) })
+	const most, long = 5, 13 // as long as tells sessions of one begin apart
+	var shown []string
+	for _, id := range ids[:min(most, len(ids))] {
+		shown = append(shown, id[:min(long, len(id))])
+	}
+	if more := len(ids) - len(shown); more > 0 {
+		shown = append(shown, fmt.Sprintf("and %d more (ccc status --all)", more))
+	}
+	return cmp.Or(strings.Join(shown, ", "), "none")
 }

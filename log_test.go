@@ -27,7 +27,7 @@ func TestLogSession(t *testing.T) {
 		{"log", "/", "这里还没有受监督的会话", ""},
 		{"log aa-o", "/", "会话 aa-old\n", ""},
 		{"log --json", box.work, `"prompt":"in ` + box.home, "会话 ab-new（当前项目最新的会话）\n"},
-		{"log aa", box.work, "", "ccc: \"aa\" is the beginning of 3 sessions\n     all of them: ccc status --all"},
+		{"log aa", box.work, "", "ccc: \"aa\" is the beginning of 3 sessions\n     they are: aa-old, aa-beside, aa-elsewhere\n"},
 		{"log ../x\x1b[31m", box.work, "", `ccc: no session "../x\x1b[31m"`},
 	} {
 		cmd := box.command(append([]string{"ccc"}, strings.Fields(test.args)...)...)
@@ -262,7 +262,7 @@ func TestLogCase(t *testing.T) {
 		killed)
 	got := box.ccc("log", testSession)
 	for _, want := range []string{
-		"    Agent 说 All of it is done. Really. ",
+		"    自述 All of it is done. Really. ",
 		"    查看 Read(a.go)\n    实测 go test → 退出码 3 · 0.0 秒\n         a_test.go:3: wrong\n         FAIL\n    被拒绝 Bash(rm x)\n",
 		"提问审查 1/10 通过\n    提问 Which one?\n         - Red\n         - Blue\n    没有查看也没有运行任何东西\n",
 		"    用 Agent 的缓存\n", "    审查者没有给出判定：它的话就是反馈\n    反馈 hm\n", "审查 1/10 已取消\n", "审查 1/10 未审成\n",
@@ -315,7 +315,7 @@ func TestLogFollowRefused(t *testing.T) {
 	const refusal = "Permission to use Bash has been denied"
 	box.timelineOf(testSession, begun)
 	output, end := follow(t, box, "--follow", testSession)
-	await(t, output, " 审查 1/10 进行中……\n    Agent 说 I am done\n")
+	await(t, output, " 审查 1/10 进行中……\n    自述 I am done\n")
 	now := call("a", "rm x") + result("a", refusal) + call("b", "sleep 9")
 	box.write(outputPath, 0o600, now)
 	await(t, output, "    · Bash(rm x)\n    · 被拒绝 Bash(rm x)\n    · Bash(sleep 9)\n")

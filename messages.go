@@ -361,7 +361,7 @@ var (
 	stopPassed     = words{"没有审查，Agent 可以停下", "There was no review; the agent may stop"}
 	// What leads the facts of a review.
 	leading      = words{"%s ", "%-9s"}
-	leadSaid     = words{"Agent 说", "agent"}
+	leadSaid     = words{"自述", "agent"}
 	leadAsks     = words{"提问", "asks"}
 	leadBy       = words{"来自", "by"}
 	leadBasis    = words{"依据", "rules"}

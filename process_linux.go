@@ -4,7 +4,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,8 +159,11 @@ func removeTree(dir string) {
 					}
 					if file, _ := enter(inner.Fd(), name, ownMountOnly|noMagicLink|noLink); file != nil {
 						file.Close() // a directory that is moved is written to
-						moved++
-						_ = os.Rename(innerPath+name, fmt.Sprintf("%s.%d", topPath, moved))
+						err := fs.ErrExist
+						for errors.Is(err, fs.ErrExist) { // a removal that was ended may have left such a name
+							moved++
+							err = os.Rename(innerPath+name, fmt.Sprintf("%s.%d", topPath, moved))
+						}
 					}
 				}
 				inner.Close()

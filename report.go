@@ -395,18 +395,24 @@ func (e evidence) page(cut reportCut) string {
 
 // run tells of a run, with the last characters of its output, and what the newest earlier review saw that ran the same.
 func (e evidence) run(run record, output int) string {
-	before := ""
+	before, then := "", record{}
 	for _, r := range e.Earlier {
 		for _, same := range r.Runs {
 			if same.Command == run.Command {
-				before = say(reportBefore, r.Iteration, say(exited, same.code()))
+				before, then = say(reportBefore, r.Iteration, say(exited, same.code())), same
 			}
 		}
+	}
+	folded := func(summary, text string) string {
+		return "\n\n<details><summary>" + summary + "</summary>\n\n" + fenced("", lastCharacters(text, output)) + "\n\n</details>"
 	}
 	told := fenced("sh", cutMiddle(run.Command, max(output, 200))) + "\n" + joined(run.ended(), before)
 	switch text := strings.TrimSpace(run.Output); {
 	case text != "" && output > 0:
-		told += "\n\n<details><summary>" + say(reportOutput) + "</summary>\n\n" + fenced("", lastCharacters(text, output)) + "\n\n</details>"
+		told += folded(say(reportOutput), text)
+		if earlier := strings.TrimSpace(then.Output); earlier != "" && earlier != text {
+			told += folded(before, earlier)
+		}
 	case text != "":
 		told += "\n\n" + say(reportLeftOut)
 	}

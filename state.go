@@ -43,9 +43,9 @@ func (s session) files() []string {
 	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.promptFile(), s.stateFile(), s.stateFile() + ".bad"}
 }
 
-// The patterns of the files that belong to no session: those of clients, which go when nothing has touched them for long,
-// and those that stay.
-const clientFiles = "client-[0-9]*.json"
+// The patterns of the files that belong to no session: those of clients, which go when nothing has touched them for long, with
+// those of ccc 1.1, and those that stay.
+var passingFiles = []string{"client*.json", "background-*-settings.json"}
 
 var lastingFiles = []string{"hook-invocation.log", "hook-invocation.log.1", "state.lock", "*" + temporarySuffix}
 
@@ -60,14 +60,16 @@ func ownerOf(name string) (owner string, isSession bool) {
 			return id, true
 		}
 	}
-	if isClients, _ := filepath.Match(clientFiles, name); isClients || isLasting(name) {
+	if isOne(name, passingFiles) || isLasting(name) {
 		return name, false
 	}
 	return "", false
 }
 
-func isLasting(name string) bool {
-	return slices.ContainsFunc(lastingFiles, func(pattern string) bool { ok, _ := filepath.Match(pattern, name); return ok })
+func isLasting(name string) bool { return isOne(name, lastingFiles) }
+
+func isOne(name string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { ok, _ := filepath.Match(pattern, name); return ok })
 }
 
 // validSession tells whether id may become part of a file name and an argument: [A-Za-z0-9][A-Za-z0-9._-]{0,127}.

@@ -30,8 +30,8 @@ func TestStateSweep(t *testing.T) {
 			t.Errorf("left %s\nwant %s", got, names)
 		}
 	}
-	const others = "12-345-settings.json background-12-345-settings.json client-list.txt written.json"
-	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json supervisor-a.json supervisor-a-output.jsonl supervisor-a-events.jsonl supervisor-a.json.bad client-1-2.json")
+	const others = "12-345-settings.json client-list.txt written.json"
+	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json supervisor-a.json supervisor-a-output.jsonl supervisor-a-events.jsonl supervisor-a.json.bad client-1-2.json clients.json background-12-345-settings.json")
 	touch(time.Now(), "supervisor-b-events.jsonl supervisor-c.json")
 	if err := d.sweep(); err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func TestStateSweep(t *testing.T) {
 	if info, err := os.Stat(d.logFile() + ".1"); err != nil || info.Size() != logLimit+1 {
 		t.Errorf("the older log: %v", err)
 	}
-	if removed, kept, err := d.purge(); removed != 5 || kept != 5 || err != nil {
+	if removed, kept, err := d.purge(); removed != 5 || kept != 4 || err != nil {
 		t.Errorf("purged %d, kept %d, %v", removed, kept, err)
 	}
 	expect(strings.Replace(others, "written.json", "mine.json written.json", 1))

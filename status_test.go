@@ -209,7 +209,7 @@ func TestVerdictOfProject(t *testing.T) {
 		}
 	}
 	expect("", "", "ccc: no session of this project\n", 2)
-	expect("nobody", "", "ccc: no session \"nobody\"\n     those that there are: ccc status --all\n", 2)
+	expect("nobody", "", "ccc: no session \"nobody\"\n     there are: none\n", 2)
 	stop := func(project string, age time.Duration, verdict verdict) record {
 		return record{Time: ago(age), Event: eventStop, Project: project, outcome: outcome{Verdict: verdict}}
 	}

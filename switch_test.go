@@ -93,7 +93,7 @@ func TestSwitchOutside(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{args: "nonsense", code: 1, stderr: `no session "nonsense"` + "\n     those that there are: ccc status --all"},
+		{args: "nonsense", code: 1, stderr: `no session "nonsense"` + "\n     there are: " + testSession[:13]},
 		{args: "", stdout: "off\n", stderr: here},
 		{args: "on", stdout: "on\n", stderr: here},
 		{args: testSession, stdout: "on\n"},

@@ -400,7 +400,7 @@ func TestTryDeep(t *testing.T) {
 		}
 	})
 	dir := t.TempDir()
-	for _, path := range []string{"/tree/a/b", "/kept/sub"} {
+	for _, path := range []string{"/tree/a/b", "/ended/.1/x/y", "/ended/.2/x/y", "/kept/sub"} {
 		if err := os.MkdirAll(dir+path, 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -417,9 +417,11 @@ func TestTryDeep(t *testing.T) {
 			t.Errorf("the mounted directory was changed: %v %v", after, err)
 		}
 	}
-	removeTree(dir + "/tree")
-	if _, err := os.Lstat(dir + "/tree"); err == nil {
-		t.Error("the tree is still there")
+	for _, tree := range []string{dir + "/tree", dir + "/ended"} { // the other is what a removal leaves that was ended itself
+		removeTree(tree)
+		if _, err := os.Lstat(tree); err == nil {
+			t.Errorf("%s is still there", tree)
+		}
 	}
 	for _, path := range kept {
 		if _, err := os.Lstat(path); err != nil {
