@@ -151,7 +151,7 @@ var (
 			"Send \"continue\" to have it reviewed when it stops; if that fails too, run ccc doctor. Details: ccc log"}
 	questionUnreviewed = words{"这个提问没能审查，直接交给你。原因：%s\n详情见 ccc log", // cause
 		"This question comes to you without a review. Cause: %s\nDetails: ccc log"}
-	earlierFailed = words{"上一次没能完成审查，Agent 的工作没有检查过。原因：%s\n仍不行请运行 ccc doctor，详情见 ccc log", // cause
+	earlierFailed = words{"上一次没能完成审查，Agent 的工作没有检查过。原因：%s\n如果再次发生，请运行 ccc doctor；详情见 ccc log", // cause
 		"The last review did not take place, so the agent's work stands unchecked. Cause: %s\nIf that fails again, run ccc doctor. Details: ccc log"}
 	// count of reviews
 	limitReached = words{"本请求的审查次数已用完（%s）", "The limit of %s is reached; there are no more for this request"}
@@ -165,6 +165,8 @@ var (
 	defaultFeedback = words{"请继续完成任务", "Please go on until the task is done."}
 	feedbackCut     = words{"……（反馈过长，全文见 %s）", "... (too long; the whole feedback is in %s)"}
 	// /supervisor.
+	modeIsOn  = words{"开", "on"} // in a table
+	modeIsOff = words{"关", "off"}
 	modeNames = map[string]words{"on": {"已打开", "on"}, "off": {"已关闭", "off"}}
 	modeIs    = words{"监督：%s（/supervisor on 打开，/supervisor off 关闭）",
 		"Supervisor mode: %s (/supervisor on and /supervisor off switch it)"}
@@ -193,9 +195,9 @@ var (
 	treeCauses     = []words{ // in the order in which treeScript takes them
 		{"配置了 git filter，而这里做不了运行它的副本", "a filter is configured, and no copy can be made to run it in"},
 		{"有文件标记为 assume-unchanged 或 skip-worktree", "files are marked assume-unchanged or skip-worktree"},
-		{"里面的一个仓库，路径要 git 转义", "a repository inside it has a name that git quotes"},
+		{"内层的一个仓库，路径里有 git 要转义的字符", "a repository inside it has a name that git quotes"},
 		{"git 的工作树是另一个目录", "git's working tree is another directory"},
-		{"里面的一个仓库有自己的改动", "a repository inside it has changes of its own"},
+		{"内层的一个仓库有自己的改动", "a repository inside it has changes of its own"},
 	}
 	gitTooSlow  = words{"git 用时超过 %v", "git took longer than %v"}
 	noVerdict   = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
@@ -251,7 +253,7 @@ var (
 		"Files of a group other than the user's own can't be changed in the copy, such as %s: " +
 			"\"Value too large for defined data type\" says nothing of the agent's work."}
 	sectionNoCopy = words{ // why there is none
-		"## 运行命令\n这里做不了一次性的副本（原因：%s），测试和例子不能运行；只读命令和用户规则放行的命令仍可单独运行。看文件，和对话里的输出。",
+		"## 运行命令\n这里做不了一次性的副本（原因：%s），测试和例子不能运行；只读命令和用户规则放行的命令仍可单独运行。请根据文件和对话里的输出判断。",
 		"## Running commands\nNo throw-away copy can be made here (cause: %s), so tests and examples can't be run; read-only commands, and those that the " +
 			"user's rules permit, still can, each on its own. Go by the files, and by the output in the conversation."}
 	sectionRequests     = words{"## 用户的要求（按时间顺序，原文）", "## The user's requests (in order, verbatim)"}
@@ -316,7 +318,7 @@ var (
 	noSessionYet = words{"这里还没有受监督的会话（%s）\n要开始: ccc --supervisor", // state directory
 		"No session has been supervised here yet (%s)\nTo begin one: ccc --supervisor"}
 	statusHeads = [...]words{
-		{"会话", "Session"}, {"监督", "On"}, {"轮数", "Round"}, {"结果", "Result"},
+		{"会话", "Session"}, {"监督", "On"}, {"次数", "Round"}, {"结果", "Result"},
 		{"时间", "When"}, {"审查", "Reviews"}, {"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
 	}
 	moreSessions = words{"还有 %d 个会话：ccc status --all", "%d more: ccc status --all"}
@@ -379,10 +381,10 @@ var (
 var (
 	demoTask = words{"写 slug.sh，把标题变成 URL slug：' C++ & Go! ' 得到 c-go。再写一个测试并运行。",
 		"Write slug.sh, which turns a title into a URL slug: ' C++ & Go! ' gives c-go. Add a test and run it."}
-	demoIntroduction = words{"下面是一次受监督的会话，从启动到通过，像 ccc log -f 那样展示，大约五秒。Claude Code 和审查者的话由替身扮演，不需要网络和密钥；其余都是真正的 ccc，在临时的 HOME 里。",
+	demoIntroduction = words{"下面是一次受监督的会话，从启动到通过，像 ccc log -f 那样展示，大约五秒。Claude Code 和审查者都由替身扮演，不需要网络和密钥；其余都是真正的 ccc，在临时的 HOME 里运行。",
 		"This is a supervised session from launch to approval, as ccc log -f tells it; it takes about five seconds. Claude Code and the " +
 			"reviewer's words are played by a stand-in, so it needs no network and no key; all the rest is the real ccc, in a temporary home."}
-	demoEnd = words{"上面 [SUPERVISOR] 开头的是凭据，会话里每次审查之后都会显示：Agent 说做完了，审查者在项目的副本里运行用户的例子，Agent 改到它通过为止。演示没有留下任何东西。在你的项目里：ccc --supervisor",
+	demoEnd = words{"上面 [SUPERVISOR] 开头的是凭据，会话里每次审查之后都会显示：Agent 说做完了，审查者在项目的副本里运行用户的例子，Agent 一直改到例子通过为止。演示没有留下任何东西。在你的项目里：ccc --supervisor",
 		"What begins with [SUPERVISOR] are the receipts that a session shows: the agent said it was done, the reviewer ran the user's example in a copy of " +
 			"the project, and the agent had to go on until it passed. Nothing is left of this demo. In a project of yours: ccc --supervisor"}
 )
@@ -396,8 +398,8 @@ var (
 
 // Evidence.
 var (
-	notBound        = words{"没有绑定到文件的某一状态", "not bound to a state of the files"}
-	moreRuns        = words{"次其他运行", "more run"}
+	notBound        = words{"没有与文件的某个状态绑定", "not bound to a state of the files"}
+	moreRuns        = words{"次运行未列出", "more run"}
 	receiptRead     = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
 	receiptNoCopy   = words{"没有在副本里运行命令", "nothing was run in a copy"}
 	nothingReviewed = words{"上一条消息之后还没有审查", "nothing was reviewed since the last prompt"}
