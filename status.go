@@ -355,4 +355,6 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 }
 
 // modeShown is what people read of a mode, "" for none.
-func modeShown(mode string) string { return say(map[string]words{"on": modeIsOn, "off": modeIsOff}[mode]) }
+func modeShown(mode string) string {
+	return say(map[string]words{"on": modeIsOn, "off": modeIsOff}[mode])
+}
