@@ -135,7 +135,8 @@ func (h *hook) stop() record {
 		h.print(say(limitSkipped, entry.Limit))
 		h.record(entry)
 		if entry.Feedback = say(limitReached, count(entry.Limit, reviews)); h.event.isStop() {
-			entry.Feedback = request.lastFeedback
+			past, _ := h.session.readHistory() // request has told what is wrong with it
+			entry.Feedback = past.open()
 		}
 		return entry
 	}
@@ -174,8 +175,6 @@ func (h *hook) request() reviewRequest {
 			prompts, r.lastFeedback, asked = append(prompts, past.Prompt), "", past
 		case past.Verdict == verdictBlock && past.Event != eventReview:
 			r.lastFeedback = past.Feedback
-		case past.Verdict == verdictAllow && past.Event == eventStop:
-			r.lastFeedback = "" // it is done
 		}
 	})
 	h.warn("reading the timeline", err)

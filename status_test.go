@@ -215,11 +215,11 @@ func TestVerdictOfProject(t *testing.T) {
 	}
 	box.timelineOf("aa-elsewhere", stop("/elsewhere", 0, verdictAllow))
 	expect("", "", "ccc: no session of this project\n", 2)
-	expect("aa-elsewhere", "allow\n", "没有绑定", 0)
+	expect("aa-elsewhere", "allow\n", "没有与文件的某个状态绑定", 0)
 	box.timelineOf("aa-old", stop(box.work, time.Hour, verdictAllow))
 	box.timelineOf("aa-older", stop(box.work, 2*time.Hour, verdictBlock))
-	expect("", "allow\n", "没有绑定", 0)
-	expect("aa-old", "allow\n", "没有绑定", 0) // the whole name of one, the beginning of another
+	expect("", "allow\n", "没有与文件的某个状态绑定", 0)
+	expect("aa-old", "allow\n", "没有与文件的某个状态绑定", 0) // the whole name of one, the beginning of another
 	expect("aa", "", "ccc: \"aa\" is the beginning of 3 sessions\n", 2)
 	expect("a b", "", "ccc: verdict: unexpected argument", 2)
 	box.write(".claude/ccc/supervisor-new.json", 0o600, strings.ReplaceAll(stateText("new", 1, ""), "2026-01-02T03:04:05Z", now().Format(time.RFC3339)))
