@@ -45,7 +45,7 @@ func TestLogSession(t *testing.T) {
 func TestLogBroken(t *testing.T) {
 	box := newShowBox(t, 80)
 	whole := string(encodeJSON(record{Time: ago(0), Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: "a <b> \"c\" \\", CostUSD: 0.5}}))
-	box.timelineOf(testSession, whole+"\n", whole[:len(whole)/2]+"\n", "\n", "garbage\n", "3\n", "[]\n", "null\n", "{}\n", "\x00\x00\n", whole[:30], whole+"\n",
+	box.timelineOf(testSession, whole+"\n", whole[:len(whole)/2]+"\n", "\n", "garbage\n", "3\n", "[]\n", "null\n", "{}\n", `{"event":"UserPromptSubmit","prompt":"x","verdict":"block"}`+"\n", `{"event":"switch","mode":"off","review":"x1"}`+"\n", "\x00\x00\n", whole[:30], whole+"\n",
 		strings.ReplaceAll(whole, `,"`, ` , "`)+"\r\n", whole) // written by others, and without newline
 	if got := box.ccc("log"); strings.Count(got, "审查 1/10 退回") != 3 || strings.Count(got, `反馈 a <b> "c" \`+"\n") != 3 {
 		t.Errorf("log %s", got)

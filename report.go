@@ -113,7 +113,7 @@ type approval struct {
 
 // requests are the user's that the review knew of.
 func (a approval) requests() (texts []string) {
-	if a.round.Event == eventReview {
+	if len(a.round.Requests) > 0 || a.round.Event == eventReview {
 		return a.round.Requests
 	}
 	for _, request := range a.history.Requests[:a.round.requests] {

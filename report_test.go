@@ -388,7 +388,7 @@ func TestByHand(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	box.vars = append(box.vars, toolMark)
-	if got := expect(1, ""); !strings.Contains(got.stderr, "for the user, not for the agent") {
+	if got := expect(4, ""); !strings.Contains(got.stderr, "for the user, not for the agent") {
 		t.Errorf("%+v", got)
 	}
 }

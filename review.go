@@ -24,7 +24,7 @@ type review struct {
 	dirs     []string // where the reviewer may run, the best first: older versions find a session only in its project
 	addDirs  []string // what else it may read
 	prompt   string
-	shares   bool // it is asked with the agent's prompt cache: see sharesCache in stop.go
+	shares   bool // it is asked with the agent's prompt cache: see sharesCache in cache.go
 	request  reviewRequest
 	config   supervisorConfig
 	env      []string
@@ -317,7 +317,7 @@ type streamLine struct {
 	Subtype      string   `json:"subtype"`
 	SessionID    string   `json:"session_id"`
 	OldSessionID string   `json:"sessionId"`
-	Message      struct { // for type assistant
+	Message      struct { // for types assistant and user
 		ID      string         `json:"id"`
 		Usage   tokens         `json:"usage"`
 		Content []contentBlock `json:"content"`

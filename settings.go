@@ -48,11 +48,14 @@ func wantedHooks(command string, reviewSeconds int) []wantedHook {
 func hookCommand(self string) string { return shellQuote(self) + " " + hookSubcommand }
 
 // hookCall finds the word before supervisor-hook, in its quotes: the program.
-var hookCall = regexp.MustCompile(`("[^"]*"|'[^']*'|\S+)\s+["']?` + hookSubcommand + `\b`)
+var hookCall = regexp.MustCompile(`("[^"]*"|'[^']*'|\S+)\s+["']?` + hookSubcommand + `(?:["'\s;&|)]|$)`)
 
-// ownProgram returns the program that a hook command calls if it is one of ccc's: self, or one whose name begins with
-// ccc, wherever it is and whatever stands around the call; else "". stays tells that the user has written it with a
-// variable or a ~, and that it leads to self.
+// cccName are the names that ccc goes by, those of a release's files among them.
+var cccName = regexp.MustCompile(`^ccc([-._0-9].*)?$`)
+
+// ownProgram returns the program that a hook command calls if it is one of ccc's: self, or one of that name, wherever it is
+// and whatever stands around the call; else "". stays tells that the user has written it with a variable or a ~, and that it
+// leads to self.
 func ownProgram(command, self string) (program string, stays bool) {
 	call := hookCall.FindStringSubmatch(command)
 	switch {
@@ -62,7 +65,7 @@ func ownProgram(command, self string) (program string, stays bool) {
 		return "", false
 	}
 	word := strings.Trim(call[1], `"'`)
-	if !strings.HasPrefix(filepath.Base(word), "ccc") {
+	if !cccName.MatchString(filepath.Base(word)) {
 		return "", false
 	}
 	program = word

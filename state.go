@@ -390,7 +390,7 @@ type record struct {
 	worktree                     // what the review speaks of
 	LastMessage  string          `json:"last_message,omitempty"`      // of a begun review: the agent's, cut
 	Question     json.RawMessage `json:"question,omitempty"`          // of a begun review: the input of AskUserQuestion
-	Requests     []string        `json:"requests,omitempty"`          // of a begun ccc review: the user's, each cut
+	Requests     []string        `json:"requests,omitempty"`          // of a begun review: the user's, each cut
 	Changed      bool            `json:"changed_meanwhile,omitempty"` // files changed while the review ran
 	Unbound      string          `json:"not_bound,omitempty"`         // why it speaks of no state of the files
 	outcome
@@ -438,7 +438,8 @@ func (s session) followOutput(last int64, line func([]byte)) *lineReader {
 // parseRecord reads a line of a timeline; ok is false for what is not one.
 func parseRecord(line []byte) (r record, ok bool) {
 	err := json.Unmarshal(line, &r)
-	return r, err == nil && r.Event != ""
+	isOfReview := r.Verdict != "" || r.Review != "" // ccc writes no prompt and no switch that is
+	return r, err == nil && r.Event != "" && !(isOfReview && (r.Event == eventPrompt || r.Event == eventSwitch))
 }
 
 func modeWord(on bool) string {

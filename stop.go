@@ -120,10 +120,8 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	begun.Process = self.name
 	begun.Deadline, _ = ctx.Deadline()
 	begun.Question, begun.LastMessage = request.question, cutMiddle(request.lastMessage, 2000)
-	if entry.Event == eventReview { // of others the timeline has them
-		for _, text := range request.requests {
-			begun.Requests = append(begun.Requests, cutMiddle(text, 4000))
-		}
+	for _, text := range request.requests { // the timeline's prompts are not all that stand, nor do all of them
+		begun.Requests = append(begun.Requests, cutMiddle(text, 4000))
 	}
 	s.record(begun)
 }
@@ -348,7 +346,12 @@ func (s *supervision) log(what string, pairs ...any) {
 }
 
 // reviewNow is ccc review [SESSION]: a review of any session of Claude Code's in this project.
-func reviewNow(c *call, d dirs) error {
+func reviewNow(c *call, d dirs) (err error) {
+	defer func() {
+		if f := failureOf(err); err != nil && f.err != nil && f.code == 1 { // 1 would say that the work is not approved
+			err = failure{4, f.err, f.hint}
+		}
+	}()
 	s := &supervision{dirs: d, isWanted: func() bool { return true }, stderr: os.Stderr}
 	state := stateDir(d.state)
 	if state.callerOf(ancestry(os.Getpid())).agents {

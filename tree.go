@@ -32,7 +32,7 @@ const treePatience = 5 * time.Second
 // $3, or is now, where it is "unknown". The others are treeCauses.
 const treeScript = `
 export LC_ALL=C # for what git says, and for grep
-git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.splitIndex=false -c core.quotePath=false -c core.safecrlf=false "$@"; }
+git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.splitIndex=false -c core.quotePath=false -c core.safecrlf=false -c diff.suppressBlankEmpty=false "$@"; }
 fail() { echo "$*" >&2; exit 1; }
 unsure() { why=${why:-$*}; } # the tree would not speak of all that is there, but what changed can be told
 why= own=$1 outside=$1 since=$2 asked=$3 filter=$4 hidden=$5 quoted=$6 elsewhere=$7 inner=$8
@@ -77,7 +77,7 @@ if [ "$since" = unknown ]; then
 	}
 fi
 [ "$base" != unborn ] || { from=unborn base=$(git hash-object -t tree /dev/null); }
-echo "$from $base"
+echo "from $from $base"
 cat "$own/status"
 echo diff
 git diff -M -O/dev/null --no-ext-diff --no-textconv --no-color --no-relative --submodule=short --src-prefix=a/ --dst-prefix=b/ "$base" "$tree" || exit
@@ -145,12 +145,12 @@ func (t *judgedTree) read(line []byte) {
 		c.isWhole = true
 	case c.inDiff:
 		c.add(text)
-	case t.Tree == "" && word == "head":
+	case word == "head":
 		t.Head = value
-	case t.Tree == "" && word == "tree":
+	case word == "tree":
 		t.Tree = value
-	case c.from == "":
-		c.from, c.base = word, value
+	case word == "from":
+		c.from, c.base, _ = strings.Cut(value, " ")
 	case text == "diff":
 		c.inDiff = true
 	default:

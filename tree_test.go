@@ -301,6 +301,12 @@ func TestChangesShown(t *testing.T) {
 			t.Errorf("%s:\n%s", c.name, text)
 		}
 	}
+	hidden := filepath.Join(box.work, "hidden")
+	box.gitIn(hidden, "git init -q; echo a >a; git add .; git commit -qm first; git update-index --skip-worktree a; rm -r .git/logs; echo new >n")
+	if w := takeTree(context.Background(), box.program(), hidden, box.vars, baseline{commit: "unknown"}); w.Tree != "" || w.err == nil || w.Head != w.changes.base ||
+		!strings.Contains(w.text(), "?? n\n") || !strings.Contains(w.text(), "此后已提交的改动不在这里") {
+		t.Errorf("%+v: %s", w.err, w.text())
+	}
 	box.gitIn(filepath.Join(box.work, "bare"), "git init -q; echo a >a")
 	unborn := takeTree(context.Background(), box.program(), filepath.Join(box.work, "bare"), box.vars, baseline{commit: "unborn"})
 	if text := unborn.text(); !strings.Contains(text, "还没有提交") || !strings.Contains(text, "+a\n") {
