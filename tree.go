@@ -200,7 +200,7 @@ func (w worktree) run(ctx context.Context, env []string, out io.Writer, command 
 	cmd.Stdout, cmd.Stderr = out, &complaints
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // git and all that it starts end together
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 2 * time.Second // for what is left in the pipes
 	err := cmd.Run()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -265,7 +265,6 @@ func (c *changes) add(line string) {
 	case isHead:
 	case strings.HasPrefix(line, "+"):
 		f.added++
-		f.secret = f.secret || isSecretLine(line)
 	case strings.HasPrefix(line, "-"):
 		f.removed++
 	}
@@ -274,6 +273,7 @@ func (c *changes) add(line string) {
 	case c.kept < changesKept && f.size < changesLimit:
 		line = clip(strings.ToValidUTF8(line[:min(len(line), 4*changesLimit)], "\uFFFD"), changesLimit)
 		f.text = append(f.text, line)
+		f.secret = f.secret || f.isNew && strings.HasPrefix(line, "+") && isSecretLine(line)
 		f.size += utf8.RuneCountInString(line) + 1
 		c.kept += len(line)
 	default:

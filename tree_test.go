@@ -240,9 +240,9 @@ func TestChanges(t *testing.T) {
 	}
 	// Many files: each that is shown has a beginning, and the others their names.
 	many := filepath.Join(box.work, "many")
-	box.gitIn(many, "git init -q; git commit -qm first --allow-empty; for i in $(seq 100 199); do seq $i 1000 >f$i; done; seq 10000 >zero")
+	box.gitIn(many, "git init -q; git commit -qm first --allow-empty; for i in $(seq 140 199); do seq $i 300 >f$i; done; seq 3000 >zero")
 	text := tell(many, baseline{commit: box.gitIn(many, "git rev-parse HEAD")})
-	if n := strings.Count(text, "diff --git"); n < 30 || strings.Count(text, "\n+1") < n || !strings.Contains(text, "zero (+10000 -0)") || !strings.Contains(text, "\n+199\n") {
+	if n := strings.Count(text, "diff --git"); n < 30 || strings.Count(text, "\n+1") < n || !strings.Contains(text, "zero (+3000 -0)") || !strings.Contains(text, "\n+199\n") {
 		t.Errorf("%d differences:\n%s", n, text)
 	}
 
