@@ -88,9 +88,9 @@ func cacheObstacle(sources []source, env, args []string) string {
 	return ""
 }
 
-// serversObstacle names where MCP servers are set that Claude Code would start in one of dirs for a reviewer that has the agent's
+// serversObstacle names where MCP servers are set that Claude Code would start in one of places for a reviewer that has the agent's
 // tools, "" for nowhere.
-func serversObstacle(d dirs, sources []source, dirs ...string) string {
+func serversObstacle(d dirs, sources []source, places ...string) string {
 	type file struct {
 		McpServers map[string]any
 		Projects   map[string]file
@@ -101,7 +101,7 @@ func serversObstacle(d dirs, sources []source, dirs ...string) string {
 		return f
 	}
 	paths := []string{accountSource(d).name, filepath.Join(filepath.Dir(managedSettings), "managed-mcp.json")}
-	for _, at := range dirs {
+	for _, at := range places {
 		for ; at != filepath.Dir(at); at = filepath.Dir(at) {
 			paths = append(paths, filepath.Join(at, ".mcp.json"))
 		}
@@ -110,7 +110,7 @@ func serversObstacle(d dirs, sources []source, dirs ...string) string {
 		f := in(path)
 		n := len(f.McpServers)
 		for project, its := range f.Projects {
-			if slices.ContainsFunc(dirs, func(dir string) bool { return inside(dir, project) }) {
+			if slices.ContainsFunc(places, func(dir string) bool { return inside(dir, project) }) {
 				n += len(its.McpServers)
 			}
 		}

@@ -170,18 +170,16 @@ func findApproval(d dirs, rev string) (approval, error) {
 	if err != nil { // the approval may stand in what can't be read
 		return approval{}, err
 	}
-	err = errors.New("no review approved the files of " + rev)
-	hint := ""
+	err = errors.New(say(noApproval, rev))
+	var hints []string
 	if len(found) > 0 {
 		newest := found[0]
-		hint = fmt.Sprintf("the newest approval in this repository is of tree %.12s (session %s, %s)",
-			newest.round.Tree, newest.session, newest.round.Time.Local().Format(time.DateTime))
+		hints = append(hints, say(newestApproval, newest.round.Tree[:min(12, len(newest.round.Tree))], newest.session, newest.round.Time.Local().Format(time.DateTime)))
 		if paths, err := w.script(ctx, os.Environ(), "git", "diff", "--name-only", newest.round.Tree, tree); err == nil {
-			hint += "; these differ: " + clip(strings.Join(strings.Fields(paths), " "), 300)
+			hints = append(hints, say(otherPaths, clip(strings.Join(strings.Fields(paths), " "), 300)))
 		}
-		hint += "; "
 	}
-	return approval{}, failure{code: 3, err: err, hint: hint + "ccc forgets a session 30 days after its last review"}
+	return approval{}, failure{code: 3, err: err, hint: joined(append(hints, say(sessionsForgotten))...)}
 }
 
 // verdictOfCommit is ccc verdict --commit REV: it prints the session that was approved with exactly the commit's files.

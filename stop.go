@@ -206,6 +206,9 @@ func workingTree(project, here string) string {
 func (s *supervision) environment(config *config) ([]string, error) {
 	d, env := s.dirs, os.Environ()
 	d.here = cmp.Or(s.project, d.here)
+	if !s.launched { // what a launch set is of another session
+		env = withLine(env)
+	}
 	p := config.findProvider(config.Supervisor.Provider)
 	if p == nil {
 		return reviewerEnv(withoutRefusedKey(d, env), nil)

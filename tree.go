@@ -44,7 +44,7 @@ look() { # refuses a repository where changes could hide, or filters would run
 links() { # looks into the repositories inside this one
 	git ls-files -s | grep '^160000 ' | cut -f2- | while IFS= read -r path; do
 		case $path in \"*) fail "$quoted" ;; esac
-		[ ! -e "$path/.git" ] || (unset GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES; cd "$path" && look && [ -z "$why" ] || fail "$why"; links) || exit 1
+		[ ! -e "$path/.git" ] || (why= && unset GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES; cd "$path" && look && [ -z "$why" ] || fail "$why"; links) || exit 1
 	done
 }
 git rev-parse --git-dir >/dev/null || exit
@@ -176,7 +176,7 @@ all=$(status all) || exit
 	if w.Head = head; err != nil {
 		status = ""
 	}
-	return w, status
+	return w, strings.TrimRight(status, "\n")
 }
 
 // script runs command as run does, and returns what it prints.
@@ -247,17 +247,16 @@ const changesLimit, changesLeast, changesKept = 12_000, 300, 8 << 20
 func (c *changes) add(line string) {
 	if names, isHeader := strings.CutPrefix(line, "diff --git "); isHeader {
 		name := strings.Replace(names[(len(names)+1)/2:], "b/", "", 1) // a/NAME b/NAME; of a renamed file git tells more
-		c.files = append(c.files, fileDiff{name: unquoted(name)})
+		c.files = append(c.files, fileDiff{name: unquoted(name), secret: secretFile.MatchString(unquoted(name))})
 	}
 	if len(c.files) == 0 {
 		return
 	}
 	f := &c.files[len(c.files)-1]
 	if to, isRename := strings.CutPrefix(line, "rename to "); isRename {
-		f.name, f.isNew = unquoted(to), true
+		f.name, f.isNew, f.secret = unquoted(to), true, secretFile.MatchString(unquoted(to))
 	}
 	f.isNew = f.isNew || strings.HasPrefix(line, "new file mode ")
-	f.secret = f.secret || secretFile.MatchString(f.name)
 	isHead := !strings.ContainsAny(line[:min(1, len(line))], " +-@\\") || len(f.text)+f.left == 0 && (strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ "))
 	switch {
 	case isHead && !strings.HasPrefix(line, "index ") && !strings.HasPrefix(line, "--- ") && !strings.HasPrefix(line, "+++ "):
