@@ -61,9 +61,10 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	if err != nil {
 		return nil, err
 	}
-	h := &hook{supervision: supervision{dirs: d, stderr: stderr}, event: event}
+	event.Cwd = cmp.Or(event.Cwd, d.here) // Claude Code runs a hook where the agent is
+	d.here = cmp.Or(os.Getenv(projectVariable), event.Cwd)
+	h := &hook{supervision: supervision{dirs: d, project: d.here, stderr: stderr}, event: event}
 	h.session = stateDir(d.state).session(event.SessionID)
-	h.project = cmp.Or(os.Getenv(projectVariable), event.Cwd)
 	operand, isCommand := slashCommand(event.Prompt)
 	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project)
 	if inSession() {
@@ -317,7 +318,7 @@ func (h *hook) prompt(text string) any {
 	before, _ := h.session.state() // update says what is wrong
 	h.warn("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
 	asked := record{Event: eventPrompt, Prompt: text}
-	asked.worktree, asked.Status = takeHead(workingTree(h.project, cmp.Or(h.event.Cwd, h.project)), os.Environ())
+	asked.worktree, asked.Status = takeHead(workingTree(h.project, h.event.Cwd), os.Environ())
 	h.record(asked)
 	h.keepInstructions()
 	switch {

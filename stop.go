@@ -20,7 +20,7 @@ import (
 
 // A supervision is ccc at work on a session.
 type supervision struct {
-	dirs     dirs
+	dirs     dirs // of the project
 	session  session
 	project  string      // where the session was started
 	launched bool        // ccc launched the session's client supervised
@@ -179,13 +179,11 @@ func (s *supervision) planReview(ctx context.Context, config *config, in *instru
 		}
 	}
 	// From 2.1.200 on a fork has its session's model, unless a variable names another. Another provider does not know the model.
-	d := s.dirs
-	d.here = s.project
-	named := strings.TrimSuffix(modelVariable(sources(d, config, nil)), "[1m]")
+	named := strings.TrimSuffix(modelVariable(sources(s.dirs, config, nil)), "[1m]")
 	if hasSessionsProvider(config) && (olderThan(request.version, "2.1.200") || named != "" && named != request.model) {
 		r.config.Model = cmp.Or(r.config.Model, request.model)
 	}
-	r.shares = sharesCache(d, config, r, s.launched)
+	r.shares = sharesCache(s.dirs, config, r, s.launched)
 	s.offerCopy(ctx, r)
 	return r, nil
 }
@@ -205,7 +203,6 @@ func workingTree(project, here string) string {
 // the session was not launched as supervised.
 func (s *supervision) environment(config *config) ([]string, error) {
 	d, env := s.dirs, os.Environ()
-	d.here = cmp.Or(s.project, d.here)
 	if !s.launched { // what a launch set is of another session
 		env = withLine(env)
 	}
@@ -365,6 +362,7 @@ func reviewNow(c *call, d dirs) (err error) {
 		return failure{code: 2, err: fmt.Errorf("review: %w", err)}
 	}
 	s.session, s.project = state.session(stored.id), transcriptStart(stored.path)
+	s.dirs.here = s.project
 	config, err := loadConfig(d)
 	if err != nil {
 		return err

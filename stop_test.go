@@ -162,6 +162,13 @@ func TestNoWorktree(t *testing.T) {
 			t.Errorf("%s: the request is %s", project, request)
 		}
 	}
+
+	// An event that does not say where the agent is: Claude Code runs the hook there.
+	box := newHookBox(t)
+	box.hook(`{"session_id":"` + testSession + `"}`)
+	if r := box.onlyTimeline(); r[0].Project != box.work || !strings.Contains(box.read("../fake/reviewer-1/stdin"), "Agent 的当前目录: "+box.work) {
+		t.Errorf("%+v", r)
+	}
 }
 
 // The session's directories go to the reviewer, and up to 2.1.120 its model.
