@@ -52,7 +52,7 @@ func showVerdict(c *call, d dirs) error {
 		why = joined(say(notBound), cmp.Or(last.Unbound, "ccc 1.0, 1.1"))
 	}
 	if word == verdictAllow && last.since(d, os.Environ()) == filesChanged {
-		word, why = "changed", say(reportChanged)
+		word, why = "changed", cmp.Or(last.Unbound, say(reportChanged))
 	}
 	fmt.Println(word)
 	if why != "" {
@@ -100,7 +100,7 @@ func (r reviewRound) receipt() string {
 	when(len(runs) > most, count(len(runs)-most, moreRuns))
 	when(len(runs) == 0, r.basis())
 	when(r.NoVerdict, say(wordsOnly))
-	when(r.Changed && r.Verdict == verdictAllow, say(reportChanged))
+	when(r.Changed && r.Verdict == verdictAllow, errChanged.Error())
 	return joined(parts...)
 }
 

@@ -213,7 +213,8 @@ func TestVerdictBound(t *testing.T) {
 	box.reviews(allows("well done"))
 	verdictIs := func(code int, want string) {
 		t.Helper()
-		if got := box.run(20*time.Second, "", "ccc", "verdict", testSession); got.code != code || strings.TrimSpace(got.stdout) != want {
+		got := box.run(20*time.Second, "", "ccc", "verdict", testSession)
+		if word, why, _ := strings.Cut(want, ": "); got.code != code || strings.TrimSpace(got.stdout) != word || !strings.Contains(got.stderr, why) {
 			t.Errorf("%+v, want %s, %d", got, want, code)
 		}
 	}
@@ -225,16 +226,16 @@ func TestVerdictBound(t *testing.T) {
 	}
 	verdictIs(0, "allow")
 	os.WriteFile(box.work+"/notes.txt", []byte("other\n"), 0o600)
-	verdictIs(3, "changed")
+	verdictIs(3, "changed: files have changed since")
 	os.WriteFile(box.work+"/notes.txt", []byte("a note\n"), 0o600)
 	verdictIs(0, "allow")
 
 	// While the reviewer looks, the files change: the approval speaks of no state.
 	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
-	if got := box.stop(""); !strings.Contains(got.stdout, "files have changed since") {
+	if got := box.stop(""); !strings.Contains(got.stdout, "files changed during the review") {
 		t.Errorf("%+v", got)
 	}
-	verdictIs(3, "changed")
+	verdictIs(3, "changed: files changed during the review")
 
 	// So does one of ccc 1.1, which is said.
 	box.timelineOf("0ld", record{Time: now(), Event: eventStop, Project: box.work, outcome: outcome{Verdict: verdictAllow}})
