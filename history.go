@@ -171,7 +171,7 @@ func (r reviewRound) looks() []string {
 	return others
 }
 
-var tryCall = regexp.MustCompile(`^Bash\((\S*/ccc|'[^']*/ccc') try (--timeout \S+ )?`)
+var tryCall = regexp.MustCompile(`^Bash\((\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') try (--timeout \S+ )?`)
 
 // recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at large
 // files; then its latest steps.
