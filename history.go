@@ -142,7 +142,7 @@ func (h *history) last() *reviewRound {
 // open is the feedback on the present request that no approval has followed.
 func (h *history) open() (feedback string) {
 	for _, r := range h.Rounds[h.present:] {
-		if r.Event == eventStop && r.Verdict != verdictLimit {
+		if r.Event == eventStop && r.Verdict == verdictAllow {
 			feedback = ""
 		}
 		if r.Event != eventReview && r.Verdict == verdictBlock {

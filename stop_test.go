@@ -66,8 +66,15 @@ func TestShownAtLimit(t *testing.T) {
 	if got := box.stop(""); got.stdout != want {
 		t.Errorf("got %+v", got)
 	}
-	// What was approved since is open no more.
+	// A review that failed has settled nothing.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
+	box.reviews(fails("API Error: 529"))
+	box.stop("")
+	if got := box.stop(""); !strings.HasSuffix(got.stdout, "two tests fail\"}\n") {
+		t.Errorf("got %+v", got)
+	}
+	// What was approved since is open no more.
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.reviews(allows(""))
 	box.stop("")
 	// A question at the limit goes to the user, and the log says so with the question.
