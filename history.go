@@ -124,7 +124,7 @@ func (h *history) add(r record) {
 		r.LastMessage, r.Question, r.Requests = h.Rounds[open].LastMessage, h.Rounds[open].Question, h.Rounds[open].Requests
 		h.Rounds[open].record = r
 	case r.Verdict != "" || r.Review != "" && r.Event != eventTry && r.Event != eventRefused: // the begin of one, or all of it
-		h.Rounds = append(h.Rounds, reviewRound{record: r, Runs: h.loose, requests: len(h.Requests)})
+		h.Rounds = append(h.Rounds, reviewRound{record: r, Runs: append([]record{}, h.loose...), Refused: []string{}, requests: len(h.Requests)})
 		h.loose = nil
 	}
 }

@@ -270,7 +270,8 @@ const (
 )
 
 func newEvidence(a approval) evidence {
-	e := evidence{Session: a.session, Project: a.round.Project, Requests: a.requests(), Review: *a.round}
+	e := evidence{Session: a.session, Project: a.round.Project, Requests: append([]string{}, a.requests()...), Review: *a.round,
+		Earlier: []reviewRound{}, SentBack: []record{}} // a program gets lists, not null
 	for _, r := range a.history.Rounds {
 		if r.Event == eventReview { // no agent heard of it
 			continue

@@ -237,8 +237,11 @@ func TestVerdictBound(t *testing.T) {
 	}
 	verdictIs(3, "changed: files changed during the review")
 
-	// So does one of ccc 1.1, which is said.
+	// So does one of ccc 1.1, which is said. Programs get lists of it, not null.
 	box.timelineOf("0ld", record{Time: now(), Event: eventStop, Project: box.work, outcome: outcome{Verdict: verdictAllow}})
+	if text := box.ccc("report", "0ld", "--json"); strings.Contains(text, "null") {
+		t.Error(text)
+	}
 	if got := box.run(20*time.Second, "", "ccc", "verdict", "0ld"); got.code != 0 || !strings.Contains(got.stderr, "not bound") {
 		t.Errorf("%+v", got)
 	}
