@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -332,6 +333,7 @@ func (l *launch) install(in *installation) error {
 // uninstall is ccc uninstall [--purge]. It says what became of each file. State is the user's history: only --purge
 // removes it.
 func uninstall(c *call, d dirs) error {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who reads the first line only must not end it halfway
 	remove := func(in *installation) error { return removeInstallation(d, in) }
 	if _, err := os.Stat(d.claude); errors.Is(err, fs.ErrNotExist) {
 		// Without Claude Code's directory there is nothing to lock, and the rest is soon done.

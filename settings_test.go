@@ -711,6 +711,14 @@ func TestUninstallKept(t *testing.T) {
 			t.Errorf("%s: left: %v\n%s", name, left, output)
 		}
 	}
+
+	// Nothing is kept because nobody reads what it says.
+	box := newFakeBox(t)
+	box.launch()
+	box.run(10*time.Second, "", "sh", "-c", "{ sleep 0.2; ccc uninstall --purge; } | true")
+	if files := box.files(); len(files) > 0 {
+		t.Errorf("left: %q", files)
+	}
 }
 
 // FuzzUninstall: what launches do to a text is no more the second time, and uninstall undoes it, by a record as it is
