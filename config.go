@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -256,8 +255,8 @@ func variableIn(value envText) (name string, ok bool) {
 }
 
 var (
-	privateKey = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|$)`)
-	endOfKey   = regexp.MustCompile(`(?s)^.*-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----`) // of one that began before the text
+	privateKey = lazyRegexp(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|$)`)
+	endOfKey   = lazyRegexp(`(?s)^.*-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----`) // of one that began before the text
 )
 
 // redactor returns a function that replaces by *** what must not be shown: the values of variables that are named like
@@ -285,6 +284,6 @@ func redactor(env []string, c *config) func(string) string {
 	}
 	replacer := strings.NewReplacer(pairs...)
 	return func(text string) string {
-		return endOfKey.ReplaceAllString(privateKey.ReplaceAllString(replacer.Replace(text), "***"), "***")
+		return endOfKey().ReplaceAllString(privateKey().ReplaceAllString(replacer.Replace(text), "***"), "***")
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -294,7 +293,7 @@ func (c *checkup) cache() string {
 // a Stop hook runs (2.1.330).
 const statusLine = `{"type": "command", "command": "ccc statusline", "refreshInterval": 5}`
 
-var statusLineCall = regexp.MustCompile(`\bccc[^\s/]*["']?\s+["']?statusline\b`)
+var statusLineCall = lazyRegexp(`\bccc[^\s/]*["']?\s+["']?statusline\b`)
 
 // callsStatusline tells whether the status line of s calls ccc, and how often, in seconds; 0 for no refreshInterval.
 func callsStatusline(s source) (calls bool, refresh float64) {
@@ -303,7 +302,7 @@ func callsStatusline(s source) (calls bool, refresh float64) {
 		RefreshInterval float64
 	}
 	_ = json.Unmarshal([]byte(s.values[statusLineKey]), &line) // of another type it says nothing
-	return statusLineCall.MatchString(line.Command), line.RefreshInterval
+	return statusLineCall().MatchString(line.Command), line.RefreshInterval
 }
 
 // statusLine offers the setting by which a session's line tells of its reviews; of two sources the later counts.

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,14 +163,14 @@ func lastOf(rounds []reviewRound) *reviewRound {
 
 // looks are the tools that the reviewer used, without the calls of ccc try where the runs account for them.
 func (r reviewRound) looks() []string {
-	others := slices.DeleteFunc(slices.Clone(r.Tools), tryCall.MatchString)
+	others := slices.DeleteFunc(slices.Clone(r.Tools), tryCall().MatchString)
 	if len(r.Tools)-len(others) > len(r.Runs) {
 		return r.Tools
 	}
 	return others
 }
 
-var tryCall = regexp.MustCompile(`^Bash\((\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') try (--timeout \S+ )?`)
+var tryCall = lazyRegexp(`^Bash\((\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') try (--timeout \S+ )?`)
 
 // recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at large
 // files; then its latest steps.
@@ -208,7 +207,7 @@ func (s session) doing(r reviewRound) (doing string) {
 			doing = tool
 		}
 	}).read()
-	if tried := tryCall.ReplaceAllString(doing, ""); tried != doing {
+	if tried := tryCall().ReplaceAllString(doing, ""); tried != doing {
 		return strings.Trim(strings.TrimSuffix(tried, ")"), "'")
 	}
 	if command, isCommand := strings.CutPrefix(doing, "Bash("); isCommand {

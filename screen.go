@@ -86,6 +86,11 @@ func commandLine(args ...[]string) string {
 	return line
 }
 
+// lazyRegexp compiles pattern when it is needed: no unsupervised hook needs one.
+func lazyRegexp(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 // nearest returns the first of names that word was most likely meant as, or "": one with a slip in it, or with such a
 // beginning. Dashes in front say nothing.
 func nearest(word string, names []string) string {
@@ -240,9 +245,8 @@ func (s *screen) block(lead, text string) {
 	}
 }
 
-// listMark finds what comes before the words of a line: blanks, and the mark of a list's item. It is compiled when
-// it is needed: no hook needs it.
-var listMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ *((\d+([.)] |[、）])|[-*•·] ) *)?`) })
+// listMark finds what comes before the words of a line: blanks, and the mark of a list's item.
+var listMark = lazyRegexp(`^ *((\d+([.)] |[、）])|[-*•·] ) *)?`)
 
 // wrap breaks line into rows of at most width columns: at blanks, and around wide characters except where a row
 // would begin with the wrong punctuation.

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,16 +47,16 @@ func wantedHooks(command string, reviewSeconds int) []wantedHook {
 func hookCommand(self string) string { return shellQuote(self) + " " + hookSubcommand }
 
 // hookCall finds the word before supervisor-hook, in its quotes: the program.
-var hookCall = regexp.MustCompile(`("[^"]*"|'[^']*'|\S+)\s+["']?` + hookSubcommand + `(?:["'\s;&|)]|$)`)
+var hookCall = lazyRegexp(`("[^"]*"|'[^']*'|\S+)\s+["']?` + hookSubcommand + `(?:["'\s;&|)]|$)`)
 
 // cccName are the names that ccc goes by, those of a release's files among them.
-var cccName = regexp.MustCompile(`^ccc([-._0-9].*)?$`)
+var cccName = lazyRegexp(`^ccc([-._0-9].*)?$`)
 
 // ownProgram returns the program that a hook command calls if it is one of ccc's: self, or one of that name, wherever it is
 // and whatever stands around the call; else "". stays tells that the user has written it with a variable or a ~, and that it
 // leads to self.
 func ownProgram(command, self string) (program string, stays bool) {
-	call := hookCall.FindStringSubmatch(command)
+	call := hookCall().FindStringSubmatch(command)
 	switch {
 	case command == hookCommand(self):
 		return self, true
@@ -65,7 +64,7 @@ func ownProgram(command, self string) (program string, stays bool) {
 		return "", false
 	}
 	word := strings.Trim(call[1], `"'`)
-	if !cccName.MatchString(filepath.Base(word)) {
+	if !cccName().MatchString(filepath.Base(word)) {
 		return "", false
 	}
 	program = word

@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -247,14 +246,14 @@ const changesLimit, changesLeast, changesKept = 12_000, 300, 8 << 20
 func (c *changes) add(line string) {
 	if names, isHeader := strings.CutPrefix(line, "diff --git "); isHeader {
 		name := strings.Replace(names[(len(names)+1)/2:], "b/", "", 1) // a/NAME b/NAME; of a renamed file git tells more
-		c.files = append(c.files, fileDiff{name: unquoted(name), secret: secretFile.MatchString(unquoted(name))})
+		c.files = append(c.files, fileDiff{name: unquoted(name), secret: secretFile().MatchString(unquoted(name))})
 	}
 	if len(c.files) == 0 {
 		return
 	}
 	f := &c.files[len(c.files)-1]
 	if to, isRename := strings.CutPrefix(line, "rename to "); isRename {
-		f.name, f.isNew, f.secret = unquoted(to), true, secretFile.MatchString(unquoted(to))
+		f.name, f.isNew, f.secret = unquoted(to), true, secretFile().MatchString(unquoted(to))
 	}
 	f.isNew = f.isNew || strings.HasPrefix(line, "new file mode ")
 	isHead := !strings.ContainsAny(line[:min(1, len(line))], " +-@\\") || len(f.text)+f.left == 0 && (strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ "))
@@ -291,15 +290,15 @@ func unquoted(name string) string {
 // Where keys and tokens are found: in files of these names, in lines that hold one of a well-known form, and in those that give
 // something that is named like one a value with a digit, or a long one in quotes.
 var (
-	secretFile = regexp.MustCompile(`(?i)(^|/)(\.env(rc|\..*)?|[^/]*\.env|id_(rsa|dsa|ecdsa|ed25519)|\.netrc|\.pgpass|credentials(\.json)?|[^/]*\.(pem|key|p12|pfx|keystore|tfvars))$`)
-	secretForm = regexp.MustCompile(`PRIVATE KEY-----|://[^\s/:@]+:[^\s/@]+@|hooks\.slack\.com/|\b\d{8,10}:AA[\w-]{30}|(?i:bearer)\s+[\w.-]{16}|` +
+	secretFile = lazyRegexp(`(?i)(^|/)(\.env(rc|\..*)?|[^/]*\.env|id_(rsa|dsa|ecdsa|ed25519)|\.netrc|\.pgpass|credentials(\.json)?|[^/]*\.(pem|key|p12|pfx|keystore|tfvars))$`)
+	secretForm = lazyRegexp(`PRIVATE KEY-----|://[^\s/:@]+:[^\s/@]+@|hooks\.slack\.com/|\b\d{8,10}:AA[\w-]{30}|(?i:bearer)\s+[\w.-]{16}|` +
 		`\b([srp]k[_-]|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|xapp-|hf_|npm_|SG\.|A[KS]IA|AIza|eyJ)[\w.-]{16}`)
-	secretGiven = regexp.MustCompile(`(?i)(key|token|secret|passw|auth|credential)\w*["']?\s*(:\s*\w+\s*=|=>|:?=|:)\s*(["']?)([\w./+=:-]{16,})`)
+	secretGiven = lazyRegexp(`(?i)(key|token|secret|passw|auth|credential)\w*["']?\s*(:\s*\w+\s*=|=>|:?=|:)\s*(["']?)([\w./+=:-]{16,})`)
 )
 
 func isSecretLine(line string) bool {
-	given := secretGiven.FindStringSubmatch(line)
-	return secretForm.MatchString(line) || given != nil && (strings.ContainsAny(given[4], "0123456789") || given[3] != "" && len(given[4]) > 19)
+	given := secretGiven().FindStringSubmatch(line)
+	return secretForm().MatchString(line) || given != nil && (strings.ContainsAny(given[4], "0123456789") || given[3] != "" && len(given[4]) > 19)
 }
 
 // text tells the reviewer what changed, "" where there is no git.

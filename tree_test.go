@@ -121,7 +121,7 @@ func TestTree(t *testing.T) {
 func TestTryCall(t *testing.T) {
 	for call, want := range map[string]bool{"Bash(/x/ccc try 'a')": true, "Bash('/my tools/ccc' try --timeout 9m 'a')": true, "Bash(ls /x/ccc try)": false,
 		"Bash(/x/ccc-linux-amd64 try 'a')": true, "Bash('/my tools/ccc-1.2' try 'a')": true, "Bash(/x/ccc/other try 'a')": false} {
-		if tryCall.MatchString(call) != want {
+		if tryCall().MatchString(call) != want {
 			t.Errorf("%s: not %v", call, want)
 		}
 	}

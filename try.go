@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -338,7 +337,7 @@ func isPlace(path string, permissions uint32) bool {
 }
 
 // namesFile are variables that name files.
-var namesFile = regexp.MustCompile(`(FILE|SOCK|CONFIG)=|[^/]\.[^/]*$`)
+var namesFile = lazyRegexp(`(FILE|SOCK|CONFIG)=|[^/]\.[^/]*$`)
 
 // isToBeMade tells whether path, which entry of the environment names, is a directory that the user's programs make where
 // there is none.
@@ -346,7 +345,7 @@ func isToBeMade(entry, path string) bool {
 	parent := filepath.Dir(filepath.Clean(path))
 	_, missing := os.Lstat(path)
 	info, err := os.Stat(parent)
-	return errors.Is(missing, fs.ErrNotExist) && !namesFile.MatchString(entry) && isPlace(parent, mayEnter|mayWrite) &&
+	return errors.Is(missing, fs.ErrNotExist) && !namesFile().MatchString(entry) && isPlace(parent, mayEnter|mayWrite) &&
 		err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == os.Getuid()
 }
 
@@ -368,7 +367,7 @@ func outermost(paths []string) (outer []string) {
 }
 
 // notForCopies are the variables of Claude Code and ccc, and the keys of the clouds that Claude Code can be pointed at.
-var notForCopies = regexp.MustCompile(`^(ANTHROPIC_|CLAUDE|CCC_|(AWS|AZURE|CLOUDSDK|GCLOUD|GOOGLE)_.*(KEY|SECRET|TOKEN|CREDENTIAL|PASSW))`)
+var notForCopies = lazyRegexp(`^(ANTHROPIC_|CLAUDE|CCC_|(AWS|AZURE|CLOUDSDK|GCLOUD|GOOGLE)_.*(KEY|SECRET|TOKEN|CREDENTIAL|PASSW))`)
 
 // tryEnv is env without those variables, and without what the providers of c set or take tokens from.
 func tryEnv(env []string, c *config) []string {
@@ -381,7 +380,7 @@ func tryEnv(env []string, c *config) []string {
 	}
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return notForCopies.MatchString(name) || secret[name]
+		return notForCopies().MatchString(name) || secret[name]
 	})
 }
 

@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -116,11 +114,6 @@ var (
 	verdictMember = lazyRegexp("(?:(?:[{,]\\s*|[\"'“”‘’])(?:allow_stop|allowStop)|(?:{(?:[^}]*,)?\\s*|[\"'“”‘’])feedback)[\"'“”‘’]?\\s*[:：]")
 	allowKey      = lazyRegexp(`"(?:allow_stop|allowStop)"\s*:`)
 )
-
-// lazyRegexp compiles pattern when it is needed: no unsupervised hook needs it.
-func lazyRegexp(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
 
 // objectStart is a brace with a key and a colon behind it, or the end of the text instead, as behind a comment; any
 // other is prose or code.
