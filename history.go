@@ -161,6 +161,11 @@ func lastOf(rounds []reviewRound) *reviewRound {
 	return nil
 }
 
+// asked is the user's newest request that the review knew of.
+func (r reviewRound) asked() string {
+	return strings.Join(r.Requests[max(0, len(r.Requests)-1):], "")
+}
+
 // looks are the tools that the reviewer used, without the calls of ccc try where the runs account for them.
 func (r reviewRound) looks() []string {
 	others := slices.DeleteFunc(slices.Clone(r.Tools), tryCall().MatchString)

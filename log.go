@@ -262,7 +262,7 @@ func (s *story) end(r reviewRound) {
 		if s.output != nil {
 			_ = s.output.read()
 			s.tellSteps()
-			r.LastMessage, r.Question = "", nil
+			r.LastMessage, r.Question, r.Requests = "", nil, nil
 		}
 		s.open, s.output = "", nil
 	}
@@ -292,6 +292,9 @@ func (s *story) tellSteps() {
 	s.steps = nil
 }
 
+// promptShown is in characters, of a prompt: the user wrote it and knows how it goes on.
+const promptShown = 600
+
 // show writes under its time what there is to tell of a record, or of a review.
 func (s *story) show(r reviewRound) {
 	at := r.Time.Local()
@@ -300,8 +303,7 @@ func (s *story) show(r reviewRound) {
 		s.date = date
 		fmt.Fprintf(s, "%s\n\n", s.paint(dim, "── "+date+" ──"))
 	}
-	const enough = 600 // characters: the user wrote it and knows how it goes on
-	title, verdict, facts := say(titleUser), verdictName(r.Verdict), []fact{{words{}, cutMiddle(r.Prompt, enough)}}
+	title, verdict, facts := say(titleUser), verdictName(r.Verdict), []fact{{words{}, cutMiddle(r.Prompt, promptShown)}}
 	switch {
 	case r.Verdict == verdictReviewing:
 		verdict = say(underWay)
@@ -341,12 +343,14 @@ type fact struct {
 
 // reviewFacts tells what became of a stop or a question, or of what a review that runs is.
 func reviewFacts(r reviewRound) []fact {
-	facts := []fact{{words{}, r.spent()}, caseOf(r)}
+	facts := []fact{{words{}, r.spent()}}
 	tell := func(is bool, lead words, text string) {
 		if is {
 			facts = append(facts, fact{lead, text})
 		}
 	}
+	tell(r.Event == eventReview, leadAsked, cutMiddle(r.asked(), promptShown)) // maybe no hook was told
+	facts = append(facts, caseOf(r))
 	isRunning, isApproved, isLimit := r.Verdict == verdictReviewing, r.Verdict == verdictAllow, r.Verdict == verdictLimit
 	source := oneLine(r.PromptSource)
 	if source == builtinSource {

@@ -363,6 +363,7 @@ var (
 	stopPassed     = words{"没有审查，Agent 可以停下", "There was no review; the agent may stop"}
 	// What leads the facts of a review.
 	leading      = words{"%s ", "%-9s"}
+	leadAsked    = words{"用户", "user"}
 	leadSaid     = words{"自述", "agent"}
 	leadAsks     = words{"提问", "asks"}
 	leadBy       = words{"来自", "by"}

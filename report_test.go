@@ -364,6 +364,11 @@ func TestByHand(t *testing.T) {
 	if !strings.Contains(got.stdout, "Review approved · ") || strings.Contains(got.stderr, "The agent") {
 		t.Errorf("no receipt, or a word of the agent: %+v", got)
 	}
+	for _, view := range []string{"log", "status"} {
+		if text := box.ccc(view); strings.Count(text, "fix the bug") != 1 {
+			t.Errorf("%s: %s", view, text)
+		}
+	}
 	box.reviews(blocks("not yet"))
 	expect(1, "sent back\nnot yet\n")
 	if text := box.ccc("report"); !strings.Contains(text, "### The feedback\n\n```\nnot yet\n") || strings.Contains(text, "What was sent back") {

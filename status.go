@@ -106,6 +106,9 @@ func summarize(known session, config *config) summary {
 		s.Request = clip(firstLine(h.Requests[n-1].Prompt), 100)
 	}
 	for _, r := range h.Rounds {
+		if len(h.Requests) == 0 { // no hook was told of any
+			s.Request = clip(firstLine(r.asked()), 100)
+		}
 		s.CostUSD += r.CostUSD
 		if r.Tokens != nil {
 			s.Tokens.add(*r.Tokens)
