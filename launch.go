@@ -78,11 +78,12 @@ func planLaunch(args []string) (l *launch, err error) {
 	if l.env, err = countStart(l.env, l.claude); err != nil {
 		return nil, err
 	}
-	l.env = setEnv(l.env, toolVariable, "") // what an agent's tool once started may be the user's terminal now
 	if !l.supervisor && lookupEnv(l.env, launchVariable) != "" {
 		l.env = setEnv(l.env, supervisorVariable, "", launchVariable, "")
 	}
 	l.command = slices.Concat(l.config.claudeArgs(l.provider), l.args)
+	// The terminal may be one that another session opened, or its agent. A session may be switched on later.
+	l.env = setEnv(l.env, toolVariable, "", providerVariable, l.providerName(), addDirsVariable, strings.Join(l.addDirs(), "\n"))
 	l.sources = sources(l.dirs, l.config, l.command)
 	for _, s := range l.sources {
 		if s.name == argumentSource && s.err != nil && (l.supervisor || l.provider != nil) {
@@ -211,8 +212,7 @@ func (l *launch) planSupervision() (err error) {
 	if causes := hookless(l.dirs, l.sources, l.command, l.env); len(causes) > 0 {
 		return causes[0]
 	}
-	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.command), supervisorVariable, "1", launchVariable, launchToken(), providerVariable, l.providerName(),
-		addDirsVariable, strings.Join(l.addDirs(), "\n"),
+	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.command), supervisorVariable, "1", launchVariable, launchToken(),
 		blockCapVariable, cmp.Or(lookupEnv(l.env, blockCapVariable), strconv.Itoa(supervisor.MaxIterations))) // what the user has set stays
 	_, err = readSettings(l.dirs) // nothing is written yet
 	return err

@@ -161,6 +161,9 @@ func TestLaunch(t *testing.T) {
 			passed: "-p hi", env: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=20", hooks: true},
 		{name: "no_claude", args: "--supervisor", vars: "CCC_CLAUDE=no-such-claude", code: 127,
 			stderr: "exec: \"no-such-claude\"|unset CCC_CLAUDE; command -v claude || npm install -g @anthropic-ai/claude-code"},
+		{name: "may_be_switched_on", args: "kimi -p --add-dir /d -- hi", config: config, vars: "CCC_PROVIDER=glm",
+			passed: "--verbose --effort high -p --add-dir /d -- hi", env: "CCC_PROVIDER=kimi CCC_ADD_DIRS=/d"},
+		{name: "of_another_session", args: "-p hi", vars: "CCC_PROVIDER=glm CCC_ADD_DIRS=/d", passed: "-p hi", env: "!CCC_PROVIDER !CCC_ADD_DIRS"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
