@@ -213,7 +213,7 @@ func TestHookNotes(t *testing.T) {
 		t.Errorf("count %d after a new prompt", s.Count)
 	}
 	box.stop("")
-	if request := box.read("../fake/reviewer-3/stdin"); strings.Contains(request, "上一次审查的要求") || !strings.Contains(request, "第 1 轮，最多 10 轮") {
+	if request := box.read("../fake/reviewer-3/stdin"); strings.Contains(request, "上次反馈") || !strings.Contains(request, "第 1 轮，最多 10 轮") {
 		t.Errorf("the request of the new prompt has feedback of the one before:\n%s", request)
 	}
 	filepath.Walk(filepath.Join(box.home, ".claude/ccc"), func(path string, info os.FileInfo, err error) error {
