@@ -77,10 +77,12 @@ func ownProgram(command, self string) (program string, stays bool) {
 	return program, program != word && sameFile(program, self)
 }
 
-// reaches tells whether a matcher of Claude Code's lets calls of the tool through; events without a tool, "", have
-// none.
+// reaches tells whether a matcher of Claude Code's lets calls of the tool through: names, or a regular expression. Events
+// without a tool, "", have none.
 func reaches(matcher, tool string) bool {
-	return tool == "" || matcher == "" || matcher == "*" || slices.Contains(strings.Split(matcher, "|"), tool)
+	isOne, _ := regexp.MatchString(matcher, tool)
+	isNames := strings.Trim(matcher, letters+digits+"_|") == ""
+	return tool == "" || matcher == "" || matcher == "*" || slices.Contains(strings.Split(matcher, "|"), tool) || isOne && !isNames
 }
 
 // installSettings makes settings.json hold what it lacks of the settings of ccc.json and, if self is given, the hooks that

@@ -286,11 +286,12 @@ func TestHookCommands(t *testing.T) {
 // Whatever form the user has given to the entries, a launch does not double them, and uninstall finds them.
 func TestHookNotDoubled(t *testing.T) {
 	t.Parallel()
-	for _, command := range []string{"$HOME/bin/ccc supervisor-hook", `A=b \"$HOME/bin/ccc\" supervisor-hook --state-dir /nowhere`, "/gone/ccc supervisor-hook --state-dir x"} {
+	for command, matcher := range map[string]string{"$HOME/bin/ccc supervisor-hook": "AskUserQuestion|Bash", "/gone/ccc supervisor-hook --state-dir x": "*",
+		`A=b \"$HOME/bin/ccc\" supervisor-hook --state-dir /nowhere`: "Ask.*"} {
 		box := newFakeBox(t)
 		box.link(box.program(), "bin/ccc")
 		entry := `[{"type":"command","command":"` + command + `"}]`
-		box.setSettings(`{"hooks":{"Stop":[{"hooks":` + entry + `}],"PreToolUse":[{"matcher":"AskUserQuestion|Bash","hooks":` + entry +
+		box.setSettings(`{"hooks":{"Stop":[{"hooks":` + entry + `}],"PreToolUse":[{"matcher":"` + matcher + `","hooks":` + entry +
 			`}],"UserPromptSubmit":[{"hooks":` + entry + `}]}}`)
 		box.launch()
 		kept := 3
