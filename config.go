@@ -108,7 +108,6 @@ func loadConfig(d dirs) (*config, error) {
 		line, _ := position(content, v.start)
 		return defaults, fmt.Errorf("%s: line %d: %s: %s", path, line, cmp.Or(key, "the file"), fault)
 	}
-	maps.DeleteFunc(c.Providers, func(name string, _ provider) bool { return strings.HasPrefix(name, "$") }) // nobody's, and not checked
 	return c, nil
 }
 
@@ -128,10 +127,12 @@ func (c *config) check(v *jsonValue, path, pattern string, mistyped int) (at *js
 	for _, m := range v.members {
 		below := joinKeys(pattern, m.key)
 		switch {
-		case !v.is('{') || pattern == "settings" || strings.HasPrefix(m.key, "$"):
+		case !v.is('{') || pattern == "settings":
 			continue
 		case anyName:
 			below = joinKeys(pattern, "*")
+		case strings.HasPrefix(m.key, "$"):
+			continue
 		case configKeys[below] == "" || strings.Contains(m.key, "."):
 			return m.value, joinKeys(path, m.key), unknownKey(pattern, m.key)
 		}

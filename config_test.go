@@ -68,6 +68,7 @@ func TestConfigFaults(t *testing.T) {
 		`{"providers":{"a":{"env":{"A":{"B":1}}}}}`:                 ": line 1: providers.a.env.A: expected a string, a number or a boolean",
 		`{"providers":{"supervisor-mode":{}}}`:                      ": line 1: providers.supervisor-mode: expected a name that is not a subcommand of ccc",
 		`{"providers":{"default":{}}}`:                              ": line 1: providers.default: expected a name that is not a subcommand of ccc, nor default",
+		`{"providers":{"$note":"SECRET","a":{}}}`:                   ": line 1: providers.$note: expected an object", // under providers any key is a name
 	} {
 		if c, err := configOf(t, text); err == nil || !strings.Contains(err.Error(), "ccc.json"+want) || strings.Contains(err.Error(), "SECRET") || c.Supervisor.MaxIterations != 10 {
 			t.Errorf("%s:\n got %v\nwant ...%s", text, err, want)
