@@ -240,7 +240,7 @@ func (c *config) exposed(d dirs) error {
 	}
 	for _, p := range c.Providers {
 		for name, value := range p.Env {
-			if _, named := variableIn(value); isSecretName(name) && value != "" && !named {
+			if _, named := variableIn(value); isSecretName(name) && len(value) >= secretLeast && !named {
 				return withHint(fmt.Errorf("%s holds a token and others can read it", d.configFile()), "chmod 600 "+shellQuote(d.configFile()))
 			}
 		}
@@ -260,8 +260,11 @@ var (
 	endOfKey   = lazyRegexp(`(?s)^.*-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----`) // of one that began before the text
 )
 
+// secretLeast is how long a secret is at least: MAX_OUTPUT_TOKENS=32000 is none.
+const secretLeast = 8
+
 // redactor returns a function that replaces by *** what must not be shown: the values of variables that are named like
-// secrets or set by a provider, if they have 8 characters or more, and private keys.
+// secrets or set by a provider, if they have that length, and private keys.
 func redactor(env []string, c *config) func(string) string {
 	secret := map[string]bool{}
 	for _, p := range c.Providers {
@@ -274,7 +277,7 @@ func redactor(env []string, c *config) func(string) string {
 	var values []string
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
-		if (secret[name] || isSecretName(name)) && len(value) >= 8 {
+		if (secret[name] || isSecretName(name)) && len(value) >= secretLeast {
 			values = append(values, value)
 		}
 	}

@@ -108,7 +108,7 @@ func TestConfigRefused(t *testing.T) {
 
 // A token that is written out is told of where anybody else can read it, the group too.
 func TestConfigReadableToken(t *testing.T) {
-	const token = `{"ANTHROPIC_AUTH_TOKEN":"SECRET"}`
+	const token = `{"ANTHROPIC_AUTH_TOKEN":"A-SECRET"}`
 	for _, test := range []struct {
 		env    string
 		mode   os.FileMode
@@ -116,7 +116,8 @@ func TestConfigReadableToken(t *testing.T) {
 	}{
 		{token, 0o644, true}, {token, 0o640, true}, {token, 0o604, true}, {token, 0o620, true}, {token, 0o600, false}, {token, 0o400, false},
 		{`{"ANTHROPIC_AUTH_TOKEN":"${TOKEN}"}`, 0o644, false}, {`{"ANTHROPIC_AUTH_TOKEN":""}`, 0o644, false}, {`{"ANTHROPIC_MODEL":"k2"}`, 0o644, false},
-		{`{"ANTHROPIC_API_KEY":"SECRET"}`, 0o644, true}, {`{"ANTHROPIC_MODEL":"k2","AWS_SECRET":"SECRET"}`, 0o644, true},
+		{`{"ANTHROPIC_API_KEY":"A-SECRET"}`, 0o644, true}, {`{"ANTHROPIC_MODEL":"k2","AWS_SECRET":"A-SECRET"}`, 0o644, true},
+		{`{"CLAUDE_CODE_MAX_OUTPUT_TOKENS":32000}`, 0o644, false},
 	} {
 		box := newFakeBox(t)
 		box.vars = append(box.vars, "TOKEN=SECRET")

@@ -132,7 +132,7 @@ func TestDoctorMends(t *testing.T) {
 			claude_is "case \"\$*\" in *'--permission-mode manual'*) echo \"error: option '--permission-mode <mode>' argument 'manual' is invalid.\" >&2; exit 1 ;; *) exec $FAKE \"\$@\" ;; esac"`},
 
 		{"problem  configuration: ", "ccc.json: line 1, column 11: ", edit, `echo '{"SECRET":,}' >$config`},
-		{"warning  configuration: ", "others can read it", "chmod 600 ", `replace $config ANTHROPIC_MODEL ANTHROPIC_AUTH_TOKEN; chmod 644 $config`},
+		{"warning  configuration: ", "others can read it", "chmod 600 ", `replace $config 'ANTHROPIC_MODEL": *"' 'ANTHROPIC_AUTH_TOKEN":"a-secret-'; chmod 644 $config`},
 		{"problem  configuration: ", "is a directory", "mv ", `rm $config; mkdir $config`},
 		{"problem  provider: ", `"glm" is not among`, edit, `cp $config $HOME/good; replace $config '"kimi",' '"glm",'`},
 		{"problem  provider: ", "${KIMI_MODEL}, which is not set", "read -r KIMI_MODEL; export KIMI_MODEL", `replace $config SECRET '${KIMI_MODEL}'`},
