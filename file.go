@@ -243,7 +243,7 @@ func (t *tail) line() string { return oneLine(string(t.text)) }
 // A lineWriter splits what is written to it into lines.
 type lineWriter struct {
 	line    func(line []byte) // gets each line with its newline, and must not keep the slice
-	tooLong func()            // if set, called once for each line over lineLimit, which is dropped
+	dropped func(why error)   // if set, told of each line that is over lineLimit, or whose reader panics
 	part    []byte            // the beginning of a line that is not complete yet
 	skip    bool              // drop what comes up to the next newline
 }
@@ -270,11 +270,11 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 			w.skip = end == 0
 		case len(w.part)+len(piece) > lineLimit:
 			w.part, w.skip = nil, end == 0
-			if w.tooLong != nil {
-				w.tooLong()
+			if w.dropped != nil {
+				w.dropped(fmt.Errorf("over %d MiB", lineLimit>>20))
 			}
 		case end > 0 && len(w.part) == 0:
-			w.line(piece)
+			w.pass(piece)
 		default:
 			if size := len(w.part) + len(piece); size > cap(w.part) && size > 1<<20 {
 				w.part = slices.Grow(w.part, lineLimit-len(w.part)) // growing in steps would hold a long line twice
@@ -283,11 +283,24 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 			if end > 0 {
 				whole := w.part
 				w.part = w.part[:0]
-				w.line(whole)
+				w.pass(whole)
 			}
 		}
 	}
 	return len(p), nil
+}
+
+// pass passes a line on. Where dropped is set it never panics: os/exec writes from a goroutine of its own, where nothing
+// else would keep a panic from ending ccc with the code that Claude Code takes for "block".
+func (w *lineWriter) pass(line []byte) {
+	if w.dropped != nil {
+		defer func() {
+			if fault := recover(); fault != nil {
+				w.dropped(fmt.Errorf("panic: %v", fault))
+			}
+		}()
+	}
+	w.line(line)
 }
 
 // close passes on a last line that has no newline, with one added.

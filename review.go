@@ -232,9 +232,7 @@ type stream struct {
 func newStream(r *review) *stream {
 	s := &stream{review: r, complete: make(chan struct{}), usage: map[string]tokens{}, calls: map[string]string{}}
 	s.lineWriter.line = s.read
-	s.lineWriter.tooLong = func() {
-		r.warn(fmt.Errorf("dropped a line of the reviewer's stream: over %d MiB", lineLimit>>20))
-	}
+	s.lineWriter.dropped = func(why error) { r.warn(fmt.Errorf("dropped a line of the reviewer's stream: %w", why)) }
 	return s
 }
 
@@ -250,20 +248,14 @@ func (s *stream) close() {
 	}
 }
 
-// read takes one line. It never panics: it runs in a goroutine of its own, where nothing else would keep a panic
-// from ending ccc with the code that Claude Code takes for "block".
+// read takes one line.
 func (s *stream) read(line []byte) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			s.review.warn(fmt.Errorf("reading the reviewer's stream: panic: %v", fault))
-		}
-	}()
 	var l streamLine
 	err := json.Unmarshal(line, &l)
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
 		if len(bytes.TrimSpace(line)) > 0 {
-			s.review.warn(fmt.Errorf("dropped a line of the reviewer's stream: %w", err))
+			s.dropped(err)
 		}
 		return
 	}

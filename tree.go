@@ -117,7 +117,7 @@ func takeTree(ctx context.Context, self, dir string, env []string, since baselin
 		args = append(args, say(cause))
 	}
 	t.changes.baseline = since
-	lines := &lineWriter{line: t.read, tooLong: func() { t.changes.add(" ") }}
+	lines := &lineWriter{line: t.read, dropped: func(error) { t.changes.add(" ") }}
 	err := t.run(ctx, env, lines, append([]string{self, trySubcommand, "--timeout", treePatience.String(), "sh", "-c", treeScript, "sh", ""}, args...)...)
 	if f := (failure{}); errors.As(err, &f) && f.code == tryImpossible {
 		var own string
