@@ -229,7 +229,7 @@ func (c *checkup) hooks() string {
 			return c.fault(warning, c.relaunch(), "%s calls another ccc, %s, than this one, %s", path, program, c.self)
 		}
 	}
-	return path + " calls " + append(found.programs, "a ccc that only a shell can find")[0]
+	return path + " calls " + found.programs[0]
 }
 
 // disabled looks for what keeps every session here from running hooks. A first launch sets the user's own keys right.
