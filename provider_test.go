@@ -304,7 +304,7 @@ func TestProviderSecrets(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"glm"},"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${KIMI_TOKEN}"}},"glm":{"env":{"ANTHROPIC_AUTH_TOKEN":"SECRET-CONFIG"}}}}`)
 	box.setSettings(`{"env":{"OTHER_TOKEN":"SECRET-SETTINGS"}}`)
 	box.vars = append(box.vars, "OTHER_TOKEN=SECRET-SETTINGS") // where Claude Code puts it
-	box.reviews(blocks("not yet"), fails("API Error: 401"))
+	box.reviews(blocks("not yet"), fakeReview{func(s *fakeStream) { s.result(true, "API Error: 401 no such key: SECRET-CONFIG", "") }, runs("exit 1")})
 	var output strings.Builder
 	for _, args := range [][]string{{"kimi", "--supervisor", "-p", "hi"}, {"supervisor-mode", testSession}, {"status"}, {"status", "--json"},
 		{"log"}, {"log", "--json"}, {"doctor"}} {
@@ -317,7 +317,7 @@ func TestProviderSecrets(t *testing.T) {
 		t.Errorf("printed: %s", output.String())
 	}
 	for _, name := range box.files() {
-		if strings.Contains(box.read(name), "SECRET") && name != ".claude/ccc.json" && name != ".claude/settings.json" {
+		if strings.Contains(box.read(name), "SECRET") && name != ".claude/ccc.json" && name != ".claude/settings.json" && name != outputPath { // the stream as it came
 			t.Errorf("%s holds a secret", name)
 		}
 	}

@@ -298,7 +298,8 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 // failed is the one place that decides that no review took place: the agent stops, a question goes to the user, and
 // people are told. A client that told the hook to end, or was told to end the supervision, does not listen.
 func (s *supervision) failed(entry record, err error) record {
-	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, err.Error(), ""
+	config, _ := loadConfig(s.dirs) // an API may quote the key that it refuses
+	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, redactor(os.Environ(), config)(err.Error()), ""
 	if errors.Is(err, errToldToEnd) || errors.Is(err, errSwitchedOff) {
 		entry.Verdict = verdictCancelled
 	}
