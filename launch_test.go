@@ -163,7 +163,8 @@ func TestLaunch(t *testing.T) {
 			stderr: "exec: \"no-such-claude\"|unset CCC_CLAUDE; command -v claude || npm install -g @anthropic-ai/claude-code"},
 		{name: "may_be_switched_on", args: "kimi -p --add-dir /d -- hi", config: config, vars: "CCC_PROVIDER=glm",
 			passed: "--verbose --effort high -p --add-dir /d -- hi", env: "CCC_PROVIDER=kimi CCC_ADD_DIRS=/d"},
-		{name: "of_another_session", args: "-p hi", vars: "CCC_PROVIDER=glm CCC_ADD_DIRS=/d", passed: "-p hi", env: "!CCC_PROVIDER !CCC_ADD_DIRS"},
+		{name: "of_another_session", args: "-p hi", vars: "CCC_PROVIDER=glm ANTHROPIC_AUTH_TOKEN=t CCC_ADD_DIRS=/d",
+			passed: "-p hi", env: "!CCC_PROVIDER !ANTHROPIC_AUTH_TOKEN !CCC_ADD_DIRS"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -253,8 +253,8 @@ var (
 		"Files of a group other than the user's own can't be changed in the copy, such as %s: " +
 			"\"Value too large for defined data type\" says nothing of the agent's work."}
 	sectionNoCopy = words{ // why there is none
-		"## 运行命令\n这里做不了一次性的副本（原因：%s），测试和例子不能运行；只读命令和用户规则放行的命令仍可单独运行。请根据文件和对话里的输出判断。",
-		"## Running commands\nNo throw-away copy can be made here (cause: %s), so tests and examples can't be run; read-only commands, and those that the " +
+		"## 运行命令\n这里没有一次性副本可用（原因：%s），测试和例子不能运行；只读命令和用户规则放行的命令仍可单独运行。请根据文件和对话里的输出判断。",
+		"## Running commands\nThere is no throw-away copy to use here (cause: %s), so tests and examples can't be run; read-only commands, and those that the " +
 			"user's rules permit, still can, each on its own. Go by the files, and by the output in the conversation."}
 	sectionRequests     = words{"## 用户的要求（按时间顺序，原文）", "## The user's requests (in order, verbatim)"}
 	requestsUnconfirmed = words{

@@ -23,6 +23,9 @@ import (
 // absolute paths in ccc's variables, as hooks run in other directories, and with p's values, if p is not nil.
 func launchEnv(env []string, p *provider) ([]string, error) {
 	env = (&exec.Cmd{Env: withLine(env)}).Environ()
+	if p == nil && lookupEnv(env, providerVariable) != "" { // what a session of that provider left in a terminal that it opened
+		env = slices.DeleteFunc(env, isAPIVariable)
+	}
 	for _, name := range []string{configDirVariable, workDirVariable, claudeDirVariable, claudeVariable} {
 		value := lookupEnv(env, name)
 		if value == "" || filepath.IsAbs(value) || !strings.Contains(value, "/") && name == claudeVariable {

@@ -56,7 +56,7 @@ func showVerdict(c *call, d dirs) error {
 	}
 	fmt.Println(word)
 	if why != "" {
-		fmt.Fprintln(os.Stderr, printable(why))
+		fmt.Fprintln(os.Stderr, printable(strings.TrimSpace(why)))
 	}
 	switch word {
 	case verdictAllow:

@@ -377,8 +377,11 @@ func TestByHand(t *testing.T) {
 	box.reviews(fails("API Error: 529"))
 	expect(4, "failed\n")
 	box.reviews(allows("well"))
-	var parsed reviewRound
-	if err := json.Unmarshal([]byte(expect(0, "", "--json").stdout), &parsed); err != nil || parsed.Verdict != verdictAllow || parsed.Feedback != "well" {
+	var parsed struct {
+		Session string `json:"session_id"`
+		reviewRound
+	}
+	if err := json.Unmarshal([]byte(expect(0, "", "--json").stdout), &parsed); err != nil || !validSession(parsed.Session) || parsed.Verdict != verdictAllow || parsed.Feedback != "well" {
 		t.Errorf("%v: %+v", err, parsed)
 	}
 	expect(2, "", "ffff")

@@ -44,7 +44,9 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	if err != nil {
 		return s.failed(entry, err)
 	}
-	entry.PromptSource, entry.PromptKept = in.Source, kept
+	if entry.PromptSource, entry.PromptKept = in.Source, kept; kept {
+		s.print(in.Source + say(promptChanged))
+	}
 	s.begin(ctx, &entry, request)
 	before := s.takeTree(ctx, request.here, request.since)
 	r, err := s.planReview(ctx, config, in, request)
@@ -385,7 +387,10 @@ func reviewNow(c *call, d dirs) (err error) {
 		here: talk.here, lastMessage: talk.last, iteration: 1, limit: 1}
 	ended := s.session.round(s.review(ctx, config, record{Event: eventReview}, request))
 	if c.has("--json") {
-		_, err = os.Stdout.Write(append(encodeJSON(ended), '\n'))
+		_, err = os.Stdout.Write(append(encodeJSON(struct {
+			Session string `json:"session_id"`
+			reviewRound
+		}{stored.id, ended}), '\n'))
 	} else {
 		_, err = fmt.Println(strings.TrimRight(verdictName(ended.Verdict)+"\n"+printable(cmp.Or(ended.Error, ended.Feedback)), "\n") + "\n" + ended.receipt())
 	}

@@ -274,7 +274,7 @@ func (box *sandbox) expectNoCopy(t *testing.T, why string) {
 	if strings.Contains(args, "--allowedTools") || strings.Contains(args, "sandbox") {
 		t.Errorf("arguments %s", args)
 	}
-	if !strings.Contains(request, "做不了一次性的副本（原因："+why) || strings.Contains(request, tryCommand()) {
+	if !strings.Contains(request, "没有一次性副本可用（原因："+why) || strings.Contains(request, tryCommand()) {
 		t.Errorf("request %s", request)
 	}
 	told := strings.Join(strings.Fields(box.run(10*time.Second, "", "ccc", "log").stdout), "")
