@@ -463,7 +463,7 @@ func TestHookReviewsAlike(t *testing.T) {
 }
 
 // introduced is what the first prompt of a supervised session is answered with.
-const introduced = "UserPromptSubmit says: [SUPERVISOR] 本会话受监督：每个请求最多审查 10 次。实时查看: ccc log -f\n"
+const introduced = "UserPromptSubmit says: [SUPERVISOR] 本会话受监督：每个请求最多审查 10 次。实时查看：ccc log -f\n"
 
 // TestSession is a whole supervised session of the built program: launch, a
 // stop that is sent back, a stop that is approved.
@@ -480,11 +480,11 @@ func TestSession(t *testing.T) {
 	state := filepath.Join(box.home, ".claude/ccc")
 	wantStderr := fmt.Sprintf(`Supervisor mode enabled
 [Supervisor Mode] 日志文件:
-  状态目录: %[1]s
-  Hook 日志: %[1]s/hook-invocation.log
-  审查输出: %[1]s/supervisor-<session>-output.jsonl
-查看日志: tail -f %[1]s/hook-invocation.log
-看审查过程: ccc log -f
+  状态目录：%[1]s
+  Hook 日志：%[1]s/hook-invocation.log
+  审查输出：%[1]s/supervisor-<session>-output.jsonl
+查看日志：tail -f %[1]s/hook-invocation.log
+看审查过程：ccc log -f
 `, state)
 	if got.stderr != wantStderr {
 		t.Errorf("stderr\n%s\nwant\n%s", got.stderr, wantStderr)

@@ -98,11 +98,11 @@ var (
 	announcement = words{ // state directory, log, output, log as a word of a shell's
 		`Supervisor mode enabled
 [Supervisor Mode] 日志文件:
-  状态目录: %s
-  Hook 日志: %s
-  审查输出: %s
-查看日志: tail -f %s
-看审查过程: ccc log -f
+  状态目录：%s
+  Hook 日志：%s
+  审查输出：%s
+查看日志：tail -f %s
+看审查过程：ccc log -f
 `,
 		`Supervisor mode enabled
 [Supervisor Mode] Log files:
@@ -143,7 +143,7 @@ $ARGUMENTS
 // The hook's answers. Each stands behind [SUPERVISOR].
 var (
 	// count of reviews, introducedProvider or nothing
-	introduction = words{"本会话受监督：每个请求最多审查 %s%s。实时查看: ccc log -f",
+	introduction = words{"本会话受监督：每个请求最多审查 %s%s。实时查看：ccc log -f",
 		"This session is supervised: at most %s a request%s. To watch: ccc log -f"}
 	introducedProvider = words{"，提供商：%s", ", provider: %s"}
 	reviewFailed       = words{"这次没能完成审查，Agent 的工作没有检查过。原因：%s\n发“继续”会在它停下时再审；仍不行请运行 ccc doctor，详情见 ccc log", // cause
@@ -216,7 +216,7 @@ var (
 var (
 	hookBegun    = words{"[SUPERVISOR HOOK] 开始执行", "[SUPERVISOR HOOK] Started"}
 	reviewing    = words{"[SUPERVISOR] 正在审查工作", "[SUPERVISOR] Reviewing the work"} // also the spinner's text
-	detailsIn    = words{"请在新窗口查看日志文件了解详情: %s", "For details, follow this log file in another window: %s"}
+	detailsIn    = words{"请在新窗口查看日志文件了解详情：%s", "For details, follow this log file in another window: %s"}
 	finished     = words{"[SUPERVISOR] 任务已完成\n允许停止", "[SUPERVISOR] Task finished\nThe agent may stop"}
 	unfinished   = words{"[SUPERVISOR] 任务未完成\n%s\nAgent 将根据反馈继续工作", "[SUPERVISOR] Task not finished\n%s\nThe agent goes on with this feedback"}
 	limitSkipped = words{"[SUPERVISOR] 已达到审查次数上限 %d/%[1]d，允许停止", "[SUPERVISOR] Limit of reviews reached, %d/%[1]d: the agent may stop"}
@@ -272,9 +272,9 @@ var (
 			"allow_stop=true puts the question to the user; with false it is not asked, and the agent goes on by your feedback."}
 	sectionOpenQuestion = words{"## 等待回答的问题\n%s", "## The open question\n%s"}
 	sectionStop         = words{"## 事件：Stop\nAgent 想结束工作。", "## Event: Stop\nThe agent wants to stop."}
-	sectionPlace        = words{"## 工作目录\nAgent 的当前目录: %s", "## Working directory\nThe agent's current directory: %s"}
+	sectionPlace        = words{"## 工作目录\nAgent 的当前目录：%s", "## Working directory\nThe agent's current directory: %s"}
 	sectionWorktree     = words{ // the worktree, current directory, project
-		"## 工作目录\nAgent 在另一个 worktree 里工作: %s（当前目录: %s）。先检查那里的文件；项目的主目录 %s 是另一个工作树，" +
+		"## 工作目录\nAgent 在另一个 worktree 里工作：%s（当前目录：%s）。先检查那里的文件；项目的主目录 %s 是另一个工作树，" +
 			"对话显示 Agent 在那里也有改动时，一并检查。",
 		"## Working directory\nThe agent works in another worktree: %s (current directory: %s). Check the files there first. " +
 			"The project's main directory, %s, is another working tree; where the conversation shows changes of the agent's there, check them too."}
@@ -315,7 +315,7 @@ var (
 
 // Sessions on a line.
 var (
-	noSessionYet = words{"这里还没有受监督的会话（%s）\n要开始: ccc --supervisor", // state directory
+	noSessionYet = words{"这里还没有受监督的会话（%s）\n要开始：ccc --supervisor", // state directory
 		"No session has been supervised here yet (%s)\nTo begin one: ccc --supervisor"}
 	statusHeads = [...]words{
 		{"会话", "Session"}, {"监督", "On"}, {"次数", "Round"}, {"结果", "Result"},

@@ -215,7 +215,7 @@ func TestRealClientWorktree(t *testing.T) {
 			t.Fatal("the agent did not work in a worktree: the test shows nothing")
 		}
 		request := api.lastReview(t)
-		if !strings.Contains(request, "worktree 里工作: "+worktree) {
+		if !strings.Contains(request, "worktree 里工作："+worktree) {
 			t.Errorf("the request does not name the tree:\n%s", request)
 		}
 		reviews := api.requests("review")

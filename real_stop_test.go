@@ -332,7 +332,7 @@ func TestRealClientShown(t *testing.T) {
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 		tty := box.start()
 		tty.prompt("first request")
-		tty.waitFor("本会话受监督：每个请求最多审查 1 次。实时查看: ccc log -f", 90*time.Second)
+		tty.waitFor("本会话受监督：每个请求最多审查 1 次。实时查看：ccc log -f", 90*time.Second)
 		tty.waitFor("rotate the key yourself", 90*time.Second)
 		tty.prompt("second request")
 		tty.waitFor("这次没能完成审查", 90*time.Second)

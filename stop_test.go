@@ -93,7 +93,7 @@ func TestIntroduced(t *testing.T) {
 	box.inSession()
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.vars = append(box.vars, "CCC_PROVIDER=kimi")
-	const want = `{"systemMessage":"[SUPERVISOR] 本会话受监督：每个请求最多审查 3 次，提供商：kimi。实时查看: ccc log -f"}` + "\n"
+	const want = `{"systemMessage":"[SUPERVISOR] 本会话受监督：每个请求最多审查 3 次，提供商：kimi。实时查看：ccc log -f"}` + "\n"
 	if got := box.submit("hello"); got.stdout != want {
 		t.Errorf("got %+v", got)
 	}
@@ -134,7 +134,7 @@ func TestWorktree(t *testing.T) {
 			if cwd := strings.TrimSpace(box.read(call + "cwd")); cwd != want {
 				t.Errorf("ran in %s, want %s", cwd, want)
 			}
-			if request := box.read(call + "stdin"); !strings.Contains(request, "worktree 里工作: "+tree) || !strings.Contains(request, "主目录 "+box.work) {
+			if request := box.read(call + "stdin"); !strings.Contains(request, "worktree 里工作："+tree) || !strings.Contains(request, "主目录 "+box.work) {
 				t.Errorf("the request is %s", request)
 			}
 			if args := box.read(call + "args"); !strings.Contains(args, "--add-dir\n"+tree+"\n"+box.work+"\n") {
