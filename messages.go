@@ -408,20 +408,19 @@ var (
 	newestApproval    = words{"这个仓库最近一次通过的是 tree %s（会话 %s，%s）", "the newest approval in this repository is of tree %s (session %s, %s)"}
 	otherPaths        = words{"不同的文件：%s", "these differ: %s"}
 	sessionsForgotten = words{"一个会话的最后一次审查过去 30 天后，ccc 就不再记得它", "ccc forgets a session 30 days after its last review"}
-	nothingReviewed   = words{"上一条消息之后没有审查，或者监督后来被关闭了",
-		"nothing was reviewed since the last prompt, or since supervision was switched off"}
-	receiptNothing  = words{"没有查看也没有运行任何东西", "nothing was looked at or run"}
-	reportTitle     = words{"ccc 审查：%s", "Reviewed by ccc: %s"} // verdict
-	reportSession   = words{"会话", "session"}
-	reportUnchanged = words{"文件与审查时相同", "the files are as they were reviewed"}
-	reportChanged   = words{"审查之后文件有改动", "files have changed since"}
-	reportRequests  = words{"用户的要求", "What the user asked for"}
-	reportRuns      = words{"审查者运行了什么", "What the reviewer ran"}
-	reportBefore    = words{"第 %d 次审查时：%s", "in review %d: %s"}
-	reportOutput    = words{"输出的末尾", "the end of its output"}
-	reportSentBack  = words{"退回过什么", "What was sent back"}
-	reportFeedback  = words{"反馈", "The feedback"}
-	reportReason    = words{"原因", "Why there was no review"}
-	reportForUser   = words{"留给用户的话", "Left to the user"}
-	reportLeftOut   = words{"（太长，已省略）", "(left out: too long)"}
+	nothingReviewed   = words{"上一条消息之后还没有审查，或者监督已关闭", "nothing was reviewed since the last prompt, or supervision was switched off"}
+	receiptNothing    = words{"没有查看也没有运行任何东西", "nothing was looked at or run"}
+	reportTitle       = words{"ccc 审查：%s", "Reviewed by ccc: %s"} // verdict
+	reportSession     = words{"会话", "session"}
+	reportUnchanged   = words{"文件与审查时相同", "the files are as they were reviewed"}
+	reportChanged     = words{"审查之后文件有改动", "files have changed since"}
+	reportRequests    = words{"用户的要求", "What the user asked for"}
+	reportRuns        = words{"审查者运行了什么", "What the reviewer ran"}
+	reportBefore      = words{"第 %d 次审查时：%s", "in review %d: %s"}
+	reportOutput      = words{"输出的末尾", "the end of its output"}
+	reportSentBack    = words{"退回过什么", "What was sent back"}
+	reportFeedback    = words{"反馈", "The feedback"}
+	reportReason      = words{"原因", "Why there was no review"}
+	reportForUser     = words{"留给用户的话", "Left to the user"}
+	reportLeftOut     = words{"（太长，已省略）", "(left out: too long)"}
 )
