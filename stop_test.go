@@ -173,7 +173,7 @@ func TestNoWorktree(t *testing.T) {
 	// An event that does not say where the agent is: Claude Code runs the hook there.
 	box := newHookBox(t)
 	box.hook(`{"session_id":"` + testSession + `"}`)
-	if r := box.onlyTimeline(); r[0].Project != box.work || !strings.Contains(box.read("../fake/reviewer-1/stdin"), "Agent 的当前目录: "+box.work) {
+	if r := box.onlyTimeline(); r[0].Project != box.work || !strings.Contains(box.read("../fake/reviewer-1/stdin"), "Agent 的当前目录："+box.work) {
 		t.Errorf("%+v", r)
 	}
 }
