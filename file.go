@@ -390,15 +390,10 @@ func (p *patientWriter) close() {
 	}
 }
 
-// readLines passes on every line of the file at path; a last one without newline gets one.
+// readLines passes on every line of the file at path, if there is one; a last one without newline gets one.
 func readLines(path string, line func([]byte)) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	lines := lineWriter{line: line}
-	_, err = io.Copy(&lines, file)
-	lines.close()
+	r := lineReader{path: path, lines: lineWriter{line: line}}
+	err := r.read()
+	r.lines.close()
 	return err
 }

@@ -415,15 +415,11 @@ func (s session) append(r record) error {
 
 // readTimeline passes on the session's records, oldest first, but for lines that a full disk or a crash left broken.
 func (s session) readTimeline(each func(record)) error {
-	err := readLines(s.timelineFile(), func(line []byte) {
+	return readLines(s.timelineFile(), func(line []byte) {
 		if r, ok := parseRecord(line); ok {
 			each(r)
 		}
 	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // followTimeline and followOutput return readers of the session's timeline and of the last bytes of its reviewers' output.
