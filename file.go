@@ -1,8 +1,7 @@
 package main
 
-// Files and lines: locks, atomic replacement, appending, and reading lines of what grows. Every file that ccc changes is
-// replaced whole, by replaceFile, while a lock from lockFile is held. Only a log that has grown, a corrupt state and a copy's
-// scratch files are moved otherwise.
+// Files and lines: locks, atomic replacement, appending, and reading lines of what grows. A file that ccc changes is
+// replaced whole, by replaceFile, while a lock from lockFile is held; logs and timelines only grow, a line at a time.
 
 import (
 	"bytes"

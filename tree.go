@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -120,9 +119,9 @@ func takeTree(ctx context.Context, self, dir string, env []string, since baselin
 	lines := &lineWriter{line: t.read, dropped: func(error) { t.changes.add(" ") }}
 	err := t.run(ctx, env, lines, append([]string{self, trySubcommand, "--timeout", treePatience.String(), "sh", "-c", treeScript, "sh", ""}, args...)...)
 	if f := (failure{}); errors.As(err, &f) && f.code == tryImpossible {
-		var own string
-		if own, err = os.MkdirTemp("", "ccc-objects-"); err == nil {
-			defer os.RemoveAll(own)
+		if own, lock := newScratch(); own != "" { // where one that is killed leaves it, the next removes it
+			defer sweepScratch()
+			defer lock.Close()
 			err = t.run(ctx, env, lines, append([]string{"sh", "-c", treeScript, "sh", own}, args...)...)
 		}
 	}
