@@ -120,7 +120,8 @@ func TestDoctorMends(t *testing.T) {
 		mend           string // some of the next one
 		damage         string // a shell script
 	}{
-		{"problem  claude: ", "not found in $PATH", installClaude, `rm ../bin/claude`},
+		{"problem  claude: ", "not found in $PATH", installClaude, `rm ../bin/claude; others=$(mktemp -d)
+			(IFS=:; for dir in $PATH; do ln -s "$dir"/* $others 2>/dev/null; done); rm -f $others/claude; PATH=$PWD/../bin:$others`},
 		{"problem  claude: ", "/no/claude", "unset CCC_CLAUDE", `export CCC_CLAUDE=/no/claude`},
 		{"problem  claude: ", "version 2.1.30, is older than 2.1.120", installClaude, `claude_is "FAKE_CLAUDE_VERSION=2.1.30 exec $FAKE \"\$@\""`},
 		{"problem  claude: ", "does not tell a version: hello", installClaude, `claude_is "echo hello"`},

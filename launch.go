@@ -134,8 +134,11 @@ func (l *launch) parse(args []string) (err error) {
 		return strings.HasPrefix(arg, "-") && nearest(arg, []string{supervisorFlag}) != ""
 	}
 	if at := slices.IndexFunc(untilDashes(args), isMeant); !ended && at >= 0 { // claude knows no flag that is near
-		own := slices.Concat([]string{supervisorFlag}, whole[:len(whole)-len(args)])
-		return failure{2, fmt.Errorf("%s is ccc's, and has to stand before claude's arguments; this is %s", supervisorFlag, args[at]),
+		own, meant := slices.Concat([]string{supervisorFlag}, whole[:len(whole)-len(args)]), args[at]
+		if meant != supervisorFlag {
+			meant += " (" + supervisorFlag + "?)"
+		}
+		return failure{2, fmt.Errorf("%s is ccc's, and has to stand before claude's arguments", meant),
 			"write: " + commandLine(own, args[:at], args[at+1:])}
 	}
 	if !l.named {

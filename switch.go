@@ -78,7 +78,7 @@ func supervisorMode(c *call, d dirs) error {
 		session = os.Getenv(sessionVariable)
 	default:
 		if session, err = presentSession(d); err == nil {
-			fmt.Fprintf(os.Stderr, "ccc: %s: %s\n", say(newestHere), session)
+			fmt.Fprintln(os.Stderr, "ccc:", say(sessionChosen, session, say(newestHere)))
 		}
 	}
 	switch {

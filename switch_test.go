@@ -79,7 +79,7 @@ func TestSwitchInSession(t *testing.T) {
 func TestSwitchOutside(t *testing.T) {
 	t.Parallel()
 	box := newFakeBox(t)
-	const here = "ccc: 当前项目最新的会话: " + testSession
+	const here = "ccc: 会话 " + testSession + "（当前项目最新的会话）"
 	for _, args := range []string{"on " + testSession, "on", ""} { // the variable is about an agent's tool, and this is none
 		got := box.run(10*time.Second, "", append([]string{"env", "CLAUDE_CODE_SESSION_ID=" + testSession, "ccc", "supervisor-mode"}, strings.Fields(args)...)...)
 		if got.code != 1 || !strings.Contains(got.stderr, "no session") || len(box.files()) != 0 {
