@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,13 +23,7 @@ func (box *sandbox) demoLeft() (left []string) {
 			left = append(left, filepath.Join(dir, entry.Name()))
 		}
 	}
-	names, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, name := range names {
-		if env, err := os.ReadFile(name); err == nil && bytes.Contains(env, []byte("HOME="+tmp)) {
-			left = append(left, name)
-		}
-	}
-	return left
+	return append(left, processesWith("\x00HOME="+tmp)...)
 }
 
 // The demo plays the whole loop without claude, provider and settings of the

@@ -192,17 +192,34 @@ func (box *sandbox) run(timeout time.Duration, stdin string, argv ...string) com
 
 // processes lists what runs in the sandbox as "PID command line". The mark is the HOME in the environment: it survives setsid,
 // a change of directory and the death of the parent. Elsewhere than on Linux (/proc) the list is empty and proves nothing.
-func (box *sandbox) processes() (found []string) {
-	names, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, name := range names {
-		env, err := os.ReadFile(name) // fails for other users' and for ended ones
-		if err != nil || !strings.Contains("\x00"+string(env), "\x00HOME="+box.home+"\x00") {
+func (box *sandbox) processes() []string { return processesWith("\x00HOME=" + box.home + "\x00") }
+
+// olderProcesses are those that ran before the tests.
+var olderProcesses []string
+
+// processesWith lists the tests' processes that have that in their environment, where a zero byte is before and after each variable.
+func processesWith(text string) (found []string) {
+	for _, id := range processIDs() {
+		if slices.Contains(olderProcesses, id) {
 			continue
 		}
-		line, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline"))
-		found = append(found, filepath.Base(filepath.Dir(name))+" "+strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
+		env, err := os.ReadFile("/proc/" + id + "/environ") // fails for other users' and for ended ones
+		if err == nil && strings.Contains("\x00"+string(env), text) {
+			line, _ := os.ReadFile("/proc/" + id + "/cmdline")
+			found = append(found, id+" "+strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " ")))
+		}
 	}
 	return found
+}
+
+func processIDs() (ids []string) {
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		if name := entry.Name(); name[0] <= '9' {
+			ids = append(ids, name)
+		}
+	}
+	return ids
 }
 
 // quiet waits until nothing runs in the sandbox, and returns what still does after timeout.

@@ -47,9 +47,27 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
+	olderProcesses = processIDs()
+	if flag.Lookup("test.bench").Value.String() == "" && os.Getenv("TMPDIR") == "" && memoryServes() {
+		os.Setenv("TMPDIR", memory)
+	}
 	code := m.Run()
 	fmt.Print(&results)
 	os.Exit(code)
+}
+
+// memory is where tests write, if they can: thousands of small files, many of them synced.
+const memory = "/dev/shm"
+
+// memoryServes tells whether there is room for that, and whether programs run there.
+func memoryServes() bool {
+	const noExec = 8
+	var space syscall.Statfs_t
+	if syscall.Statfs(memory, &space) != nil || uint64(space.Bavail)*uint64(space.Bsize) < 1<<30 || space.Flags&noExec != 0 {
+		return false
+	}
+	dir, err := os.MkdirTemp(memory, "ccc")
+	return err == nil && os.Remove(dir) == nil
 }
 
 // Help and version are asked for as of every program, behind --supervisor too. Of every subcommand --help and `ccc help
