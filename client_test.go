@@ -30,13 +30,9 @@ func TestCaller(t *testing.T) {
 	space := strings.SplitN(selfName(), "-", 3)[2]
 	launched, known := "10-1-"+space, "20-1-"+space
 	d := stateDir(t.TempDir())
-	if err := d.noteClient(known); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.noteClient(known))
 	installed := filepath.Join(t.TempDir(), "2.1.330")
-	if err := os.WriteFile(installed, nil, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(installed, nil, 0o700))
 	t.Setenv(claudeVariable, installed)
 	t.Setenv(launchVariable, launched+".1700000000000")
 	launch, plain := process{name: launched}, process{name: "1-1-" + space, program: "/bin/bash"}
@@ -198,9 +194,7 @@ func TestSwitchOfClient(t *testing.T) {
 	}
 	box.submit("/supervisor off")
 	for _, shell := range []string{"sh", "bash", "dash", "zsh", "ash", "ksh", "busybox"} { // one that stays between is no client
-		if err := os.Symlink("/bin/sh", filepath.Join(filepath.Dir(box.program()), shell)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Symlink("/bin/sh", filepath.Join(filepath.Dir(box.program()), shell)))
 		if got := box.run(60*time.Second, next(), shell, "-c", "ccc supervisor-hook; exit $?"); got.code != 0 || got.stdout+got.stderr != "" {
 			t.Errorf("run by %s: %+v", shell, got)
 		}

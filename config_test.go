@@ -15,9 +15,7 @@ func configOf(t *testing.T, text string) (*config, error) {
 	t.Helper()
 	d := dirs{ccc: t.TempDir()}
 	if text != noFile {
-		if err := os.WriteFile(d.configFile(), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(d.configFile(), []byte(text), 0o600))
 	}
 	c, err := loadConfig(d)
 	if err != nil && !strings.HasPrefix(err.Error(), d.configFile()) {
@@ -211,9 +209,7 @@ func FuzzConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		p := dirs{claude: t.TempDir()}
 		p.ccc = p.claude
-		if err := os.WriteFile(p.configFile(), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(p.configFile(), []byte(text), 0o600))
 		c, err := loadConfig(p)
 		if err != nil {
 			return
@@ -221,13 +217,9 @@ func FuzzConfig(f *testing.F) {
 		if s := c.Supervisor; s.MaxIterations < 1 || s.MaxIterations > 100 || s.TimeoutSeconds < 10 || s.TimeoutSeconds > 3600 || s.MaxBudgetUSD < 0 {
 			t.Errorf("took %+v", s)
 		}
-		if err := recordProvider(p, "<new>"); err != nil {
-			t.Fatal(err)
-		}
+		check(t, recordProvider(p, "<new>"))
 		again, err := loadConfig(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if again.CurrentProvider != "<new>" {
 			t.Errorf("recorded %q", again.CurrentProvider)
 		}

@@ -16,9 +16,7 @@ func (box *sandbox) demoLeft() (left []string) {
 	tmp := filepath.Join(filepath.Dir(box.home), "tmp")
 	for _, dir := range []string{tmp, box.home} {
 		entries, err := os.ReadDir(dir)
-		if err != nil {
-			box.t.Fatal(err)
-		}
+		check(box.t, err)
 		for _, entry := range entries {
 			left = append(left, filepath.Join(dir, entry.Name()))
 		}
@@ -60,11 +58,7 @@ func TestDemo(t *testing.T) {
 		t.Errorf("in the working directory: %v", entries)
 	}
 	needCopy(t, box)
-	for _, ran := range []string{"c-go → 退出码 1", "-c-go-", "sh slug_test.sh → 退出码 0"} {
-		if !strings.Contains(strings.Join(strings.Fields(got.stdout), " "), ran) {
-			t.Errorf("it lacks %q:\n%s", ran, got.stdout)
-		}
-	}
+	expectIn(t, "it", strings.Join(strings.Fields(got.stdout), " "), "c-go → 退出码 1", "-c-go-", "sh slug_test.sh → 退出码 0")
 	box.write(".claude/ccc.json", 0o600, `{"language":"en"}`)
 	box.vars = append(box.vars, "COLUMNS=60", "CCC_CONFIG_DIR=", "CLAUDE_CONFIG_DIR=")
 	got = box.run(90*time.Second, "", "ccc", "demo")
@@ -82,20 +76,14 @@ func TestDemoEndedEarly(t *testing.T) {
 		var stdout, stderr strings.Builder
 		cmd := box.command("ccc", "demo")
 		read, write, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		cmd.Stdout, cmd.Stderr = write, &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, cmd.Start())
 		write.Close()
 		buffer := make([]byte, 4096)
 		for !strings.Contains(stdout.String(), "进行中") { // in the middle of the first review
 			n, err := read.Read(buffer)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			stdout.Write(buffer[:n])
 		}
 		cmd.Process.Signal(sig)

@@ -28,9 +28,7 @@ func TestFaultDisk(t *testing.T) {
 			t.Fatal("the disk does not get full")
 		}
 		if remount != 0 {
-			if err := syscall.Mount("tmpfs", dir, "tmpfs", remount, ""); err != nil {
-				t.Fatal(err)
-			}
+			check(t, syscall.Mount("tmpfs", dir, "tmpfs", remount, ""))
 		}
 		if got := box.stop(""); got.code != 0 || decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, want) {
 			t.Errorf("got %+v", got)
@@ -43,9 +41,7 @@ func TestFaultDisk(t *testing.T) {
 // before. A filter of system calls plays such a disk, for one thread.
 func TestFaultSync(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "settings.json")
-	if err := os.WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte("old"), 0o600))
 	const number, noNewPrivileges, filterMode = 0, 38, 2
 	program := []syscall.SockFilter{
 		{Code: syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS, K: number},
@@ -93,16 +89,12 @@ func TestFaultOthersFile(t *testing.T) {
 	const nobody = 65534
 	root := filepath.Dir(box.home)
 	self, err := os.ReadFile(filepath.Join(root, "bin/ccc"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	os.Remove(filepath.Join(root, "bin/ccc"))
 	os.Remove(filepath.Join(root, "bin/claude"))
 	fake, _ := os.ReadFile("testdata/claude")
 	for name, program := range map[string][]byte{"bin/ccc": self, "bin/claude": fake} {
-		if err := os.WriteFile(filepath.Join(root, name), program, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(filepath.Join(root, name), program, 0o755))
 	}
 	filepath.Walk(root, func(path string, info os.FileInfo, err error) error {
 		if filepath.Base(path) != filepath.Base(statePath) {

@@ -39,9 +39,7 @@ func TestFaultLockHeld(t *testing.T) {
 	box := newHookBox(t)
 	box.stop("")
 	unlock, err := lockFile(filepath.Join(box.home, ".claude/ccc/state.lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer unlock()
 	got := box.stop("")
 	if got.code != 0 || decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, "locking") || got.took > lockPatience+10*time.Second {
@@ -61,11 +59,7 @@ func TestFaultOutputUnwritable(t *testing.T) {
 	if got.code != 0 || decided(got.stdout) != blockNotYet {
 		t.Errorf("got %+v", got)
 	}
-	for _, want := range []string{"opening the reviewer's output", "writing the timeline", "writing the log"} {
-		if !strings.Contains(got.stderr, want) {
-			t.Errorf("stderr lacks %q: %s", want, got.stderr)
-		}
-	}
+	expectIn(t, "stderr", got.stderr, "opening the reviewer's output", "writing the timeline", "writing the log")
 	box.expectBounded(3)
 }
 
@@ -117,9 +111,7 @@ func TestFaultKilled(t *testing.T) {
 			Start() error
 			Wait() error
 		}{launch, hook} {
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			check(t, cmd.Start())
 		}
 		time.Sleep(time.Duration(rand.IntN(12000)) * time.Microsecond)
 		launch.Process.Kill()
@@ -237,9 +229,7 @@ func TestFaultHostilePrompt(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
-			if err := test.make(filepath.Join(box.work, promptName)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, test.make(filepath.Join(box.work, promptName)))
 			if got := box.stop(""); got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, test.want) {
 				t.Errorf("hook: %+v", got)
 			}
@@ -255,9 +245,7 @@ func TestFaultHostilePath(t *testing.T) {
 	for _, name := range []string{"with blank", "quo'te\"", "$(touch pwned)", "new\nline", "-flag", "中文"} {
 		box := newFakeBox(t)
 		dir := filepath.Join(box.work, name)
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Mkdir(dir, 0o700))
 		box.work = dir
 		box.reviews(blocks("not yet"))
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
@@ -284,9 +272,7 @@ func TestFaultSoak(t *testing.T) {
 		if i%8 == 7 {
 			cmd.Stdin = strings.NewReader(box.event(eventPrompt, `"prompt":"go on"`))
 		}
-		if err := cmd.Run(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, cmd.Run())
 	}
 	if left := box.quiet(time.Second); len(left) != 0 {
 		t.Errorf("left %q", left)
@@ -303,9 +289,7 @@ func TestFaultSoak(t *testing.T) {
 // in it, and every name in it is one of a test.
 func TestReliabilityListed(t *testing.T) {
 	table, err := os.ReadFile("RELIABILITY.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	listed, defined := map[string]bool{}, map[string]bool{}
 	for _, match := range regexp.MustCompile("`((?:Test|Fuzz)[A-Za-z]+)`").FindAllStringSubmatch(string(table), -1) {
 		listed[match[1]] = true
@@ -313,9 +297,7 @@ func TestReliabilityListed(t *testing.T) {
 	files, _ := filepath.Glob("*_test.go")
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		for _, match := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Za-z]+)\(`).FindAllStringSubmatch(string(text), -1) {
 			defined[match[1]] = true
 		}
@@ -356,17 +338,13 @@ func TestFaultStderrUnread(t *testing.T) {
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
 			box.reviews(test.review)
 			read, write, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			defer read.Close()
 			cmd := box.command("ccc", "supervisor-hook")
 			var stdout strings.Builder
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(box.event(eventStop, "")), &stdout, write
 			start, most := time.Now(), 14*time.Second
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			check(t, cmd.Start())
 			write.Close()
 			if test.meet != nil {
 				for box.read("../fake/runs") == "" && time.Since(start) < 8*time.Second {

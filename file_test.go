@@ -19,15 +19,9 @@ func TestReplacedOwner(t *testing.T) {
 		t.Skip("only root can give a file away")
 	}
 	path := filepath.Join(t.TempDir(), "x")
-	if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chown(path, 65534, 65533); err != nil {
-		t.Fatal(err)
-	}
-	if err := replaceFile(path, []byte("new"), true); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte("old"), 0o640))
+	check(t, os.Chown(path, 65534, 65533))
+	check(t, replaceFile(path, []byte("new"), true))
 	info, err := os.Stat(path)
 	if owner := info.Sys().(*syscall.Stat_t); err != nil || owner.Uid != 65534 || owner.Gid != 65533 || info.Mode().Perm() != 0o640 {
 		t.Errorf("%v: owner %d, group %d, mode %v", err, owner.Uid, owner.Gid, info.Mode())
@@ -76,9 +70,7 @@ func TestLinesReader(t *testing.T) {
 		read := func(add, want string) {
 			t.Helper()
 			file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			io.WriteString(file, add)
 			file.Close()
 			if err := reader.read(); err != nil || got.String() != want {

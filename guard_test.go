@@ -17,14 +17,10 @@ import (
 func startGuard(t *testing.T, box *sandbox, script string) (*exec.Cmd, func()) {
 	t.Helper()
 	lifeline, hold, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	cmd := box.command("ccc", guardSubcommand, "/bin/sh", "-c", script)
 	cmd.ExtraFiles = []*os.File{lifeline}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Start())
 	lifeline.Close()
 	t.Cleanup(func() { hold.Close() })
 	return cmd, func() { hold.Close() }
@@ -128,9 +124,7 @@ func TestReviewEnded(t *testing.T) {
 			cmd.Stdin = strings.NewReader(box.event("Stop", ""))
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			start := time.Now()
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			check(t, cmd.Start())
 			awaitDaemon(t, box)
 			if test.guard == "KILL" { // the hook, which may be killed next, waits for nothing before it ends the rest
 				if left := box.quiet(pipePatience - time.Second); len(left) != 0 {

@@ -23,6 +23,34 @@ var raceEnabled = func() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }()
 
+// check ends the test where something that it needs went wrong.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expectIn wants each of these in a text, what names it.
+func expectIn(t *testing.T, what, text string, wanted ...string) {
+	t.Helper()
+	for _, part := range wanted {
+		if !strings.Contains(text, part) {
+			t.Errorf("%s lacks %q:\n%s", what, part, text)
+		}
+	}
+}
+
+// expectNotIn wants none of these in a text.
+func expectNotIn(t *testing.T, what, text string, unwanted ...string) {
+	t.Helper()
+	for _, part := range unwanted {
+		if strings.Contains(text, part) {
+			t.Errorf("%s holds %q:\n%s", what, part, text)
+		}
+	}
+}
+
 // sandboxKey is not a key; the client only wants something that looks like one.
 const sandboxKey = "sk-dummy-000000000000000000000000"
 
@@ -43,27 +71,19 @@ func newSandbox(t *testing.T, claude string) *sandbox {
 	t.Helper()
 	// Not t.TempDir, whose name is as long as the test's: the paths of the sockets in here must stay under 104 bytes.
 	dir, err := os.MkdirTemp("", "ccc")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
 	box := &sandbox{t: t, home: filepath.Join(dir, "home"), work: filepath.Join(dir, "work")}
 	for _, name := range []string{"home", "work", "bin", "tmp"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Mkdir(filepath.Join(dir, name), 0o700))
 	}
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for name, path := range map[string]string{"claude": claude, "ccc": self} {
-		if err := os.Symlink(path, filepath.Join(dir, "bin", name)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Symlink(path, filepath.Join(dir, "bin", name)))
 	}
 	box.vars = []string{
 		"PATH=" + filepath.Join(dir, "bin") + string(os.PathListSeparator) + os.Getenv("PATH"),
@@ -114,12 +134,8 @@ func (box *sandbox) use(api *scriptedAPI) {
 func (box *sandbox) write(name string, mode os.FileMode, content string) {
 	box.t.Helper()
 	path := filepath.Join(box.home, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		box.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), mode); err != nil {
-		box.t.Fatal(err)
-	}
+	check(box.t, os.MkdirAll(filepath.Dir(path), 0o700))
+	check(box.t, os.WriteFile(path, []byte(content), mode))
 }
 
 // read returns a file under the home, "" when there is none.
@@ -178,9 +194,7 @@ func (box *sandbox) run(timeout time.Duration, stdin string, argv ...string) com
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
 	cmd.WaitDelay = time.Second // a process outside the group that holds the pipes must not hold the test
 	start := time.Now()
-	if err := cmd.Start(); err != nil {
-		box.t.Fatal(err)
-	}
+	check(box.t, cmd.Start())
 	end := time.AfterFunc(timeout, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	err := cmd.Wait()
 	timedOut := !end.Stop()
@@ -251,9 +265,7 @@ func (box *sandbox) files() (names []string) {
 		}
 		return err
 	})
-	if err != nil {
-		box.t.Fatal(err)
-	}
+	check(box.t, err)
 	return names
 }
 
@@ -316,9 +328,7 @@ func (box *sandbox) timeline(session string) (records []record) {
 			records = append(records, r)
 		}
 	})
-	if err != nil {
-		box.t.Fatal(err)
-	}
+	check(box.t, err)
 	return records
 }
 
@@ -572,14 +582,10 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata/show", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if got != string(want) {
 		t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 	}
@@ -617,9 +623,7 @@ func (box *sandbox) timelineOf(session string, entries ...any) {
 
 func testTimeline(t *testing.T) string {
 	text, err := os.ReadFile("testdata/show/timeline.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return string(text)
 }
 
@@ -640,9 +644,7 @@ func openTerminal(t *testing.T, columns uint16) (master, terminal *os.File) {
 		}
 	}
 	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { terminal.Close() })
 	return master, terminal
 }
@@ -652,9 +654,7 @@ func onTerminal(t *testing.T, cmd *exec.Cmd, columns uint16) string {
 	t.Helper()
 	master, terminal := openTerminal(t, columns)
 	cmd.Stdout = terminal
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Start())
 	terminal.Close()
 	var output bytes.Buffer
 	output.ReadFrom(master) // ends with an error when the last writer has closed

@@ -143,11 +143,7 @@ func TestHook(t *testing.T) {
 			if got.code != test.code || decided(got.stdout) != test.stdout {
 				t.Errorf("got exit %d, stdout %q\nwant exit %d, stdout %q\nstderr %s", got.code, got.stdout, test.code, test.stdout, got.stderr)
 			}
-			for _, want := range test.stderr {
-				if !strings.Contains(got.stderr, want) {
-					t.Errorf("stderr lacks %q:\n%s", want, got.stderr)
-				}
-			}
+			expectIn(t, "stderr", got.stderr, test.stderr...)
 			if test.silent && got.stderr != "" {
 				t.Errorf("stderr %q, want none", got.stderr)
 			}
@@ -167,9 +163,7 @@ func TestHookNotes(t *testing.T) {
 	box := newHookBox(t)
 	state := func() (s sessionState) {
 		t.Helper()
-		if err := json.Unmarshal([]byte(box.read(statePath)), &s); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal([]byte(box.read(statePath)), &s))
 		return s
 	}
 	box.submit("fix it")
@@ -192,11 +186,7 @@ func TestHookNotes(t *testing.T) {
 		t.Errorf("review record %+v %+v", r, r.Tokens)
 	}
 	request := box.read("../fake/reviewer-2/stdin")
-	for _, want := range []string{"[1] fix it", "事件：Stop", "上次反馈\nnot yet", "第 2 轮，最多 10 轮"} {
-		if !strings.Contains(request, want) {
-			t.Errorf("the request lacks %q:\n%s", want, request)
-		}
-	}
+	expectIn(t, "the request", request, "[1] fix it", "事件：Stop", "上次反馈\nnot yet", "第 2 轮，最多 10 轮")
 	log := box.log()
 	if strings.Count(log, " iteration=2/10 prompt_source=built-in\n") != 1 {
 		t.Errorf("the log does not tell the source of the prompt:\n%s", log)
@@ -321,11 +311,7 @@ func TestHookReviewersCall(t *testing.T) {
 		t.Errorf("ran in %s, want the project %s", cwd, box.work)
 	}
 	env := box.read("../fake/reviewer-1/env")
-	for _, gone := range []string{"CLAUDECODE=", "CLAUDE_CODE_ENTRYPOINT=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID=", "CLAUDE_CODE_MESSAGING_"} {
-		if strings.Contains(env, gone) {
-			t.Errorf("the reviewer has %s", gone)
-		}
-	}
+	expectNotIn(t, "the reviewer", env, "CLAUDECODE=", "CLAUDE_CODE_ENTRYPOINT=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID=", "CLAUDE_CODE_MESSAGING_")
 	if !strings.Contains(env, "CCC_SUPERVISOR_HOOK=1\n") {
 		t.Error("CCC_SUPERVISOR_HOOK is not set")
 	}
@@ -376,9 +362,7 @@ func TestHookStdinOpen(t *testing.T) {
 	box := newHookBox(t)
 	for _, input := range []string{box.event("SessionEnd", ""), ""} {
 		read, write, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		write.WriteString(input)
 		cmd := box.command("ccc", "supervisor-hook")
 		cmd.Stdin = read
@@ -493,11 +477,7 @@ func TestSession(t *testing.T) {
 		t.Errorf("claude got the arguments %q", args)
 	}
 	env := box.read("../fake/agent-1/env")
-	for _, want := range []string{"CCC_SUPERVISOR=1\n", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10\n"} {
-		if !strings.Contains(env, want) {
-			t.Errorf("the environment lacks %q", want)
-		}
-	}
+	expectIn(t, "the environment", env, "CCC_SUPERVISOR=1\n", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10\n")
 	if prompt := box.read(".claude/SUPERVISOR.md"); prompt != defaultPrompt.zh {
 		t.Errorf("SUPERVISOR.md is not the default: %.80q", prompt)
 	}

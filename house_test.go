@@ -46,9 +46,7 @@ func TestHouse(t *testing.T) {
 				continue
 			}
 			file, err := parser.ParseFile(set, path, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			files = append(files, file)
 		}
 		config, uses := types.Config{Importer: emptyPackages{}, Error: func(error) {}}, map[*ast.Ident]types.Object{}

@@ -66,9 +66,7 @@ func readJudgements(t *testing.T) map[string]judgementCase {
 	files, _ := filepath.Glob("testdata/judgements/*")
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var c judgementCase
 		if err := json.Unmarshal(data, &c); err != nil {
 			t.Errorf("%s: %v", file, err)
@@ -119,9 +117,7 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string, words ju
 	dir := t.TempDir()
 	for name, content := range c.Files {
 		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)))
 	}
 	stream := newStream(quietReview(io.Discard, func(err error) { t.Log(err) }))
 	complaints := &tail{limit: 2000}

@@ -74,15 +74,11 @@ func follow(t *testing.T, box *sandbox, args ...string) (output func() string, e
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "out")
 	file, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer file.Close()
 	cmd := box.command(append([]string{"ccc", "log"}, args...)...)
 	cmd.Stdout, cmd.Stderr = file, file
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.Start())
 	return func() string { text, _ := os.ReadFile(path); return string(text) },
 		func(s syscall.Signal) int { cmd.Process.Signal(s); cmd.Wait(); return cmd.ProcessState.ExitCode() }
 }
@@ -217,16 +213,12 @@ func TestLogTellsSwitch(t *testing.T) {
 	box.write(".claude/ccc/client-"+selfName()+".json", 0o600, "") // the test is a client, whose tool runs the command
 	box.ccc("supervisor-mode", "on", testSession)
 	got := box.ccc("log", testSession)
-	for _, want := range []string{
-		"\n    依据 " + box.home + "/.claude/SUPERVISOR.md（请求提交之后改动过",
+	expectIn(t, "the log", got,
+		"\n    依据 "+box.home+"/.claude/SUPERVISOR.md（请求提交之后改动过",
 		" 监督已关闭\n    来自 用户（/supervisor）\n",
 		" 监督已打开\n    来自 会话之外（ccc supervisor-mode）\n",
 		" 监督已打开\n    来自 Agent（ccc supervisor-mode）\n",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the log lacks %q:\n%s", want, got)
-		}
-	}
+	)
 	if strings.Count(got, "用户\n") != 1 {
 		t.Errorf("a switch shows as a prompt:\n%s", got)
 	}
@@ -264,16 +256,12 @@ func TestLogCase(t *testing.T) {
 		begun("d", eventStop, ""), of("d", eventStop, outcome{Verdict: verdictCancelled, Error: "Esc"}),
 		killed)
 	got := box.ccc("log", testSession)
-	for _, want := range []string{
+	expectIn(t, "the log", got,
 		"    自述 All of it is done. Really. ",
 		"    查看 Read(a.go)\n    实测 go test → 退出码 3 · 0.0 秒\n         a_test.go:3: wrong\n         FAIL\n    被拒绝 Bash(rm x)\n",
 		"提问审查 1/10 通过\n    提问 Which one?\n         - Red\n         - Blue\n    没有查看也没有运行任何东西\n",
 		"    用 Agent 的缓存\n", "    审查者没有给出判定：它的话就是反馈\n    反馈 hm\n", "审查 1/10 已取消\n", "审查 1/10 未审成\n",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the log lacks %q:\n%s", want, got)
-		}
-	}
+	)
 	if strings.Count(got, "依据 rules.md") != 1 || strings.Count(got, "…") != 4 {
 		t.Errorf("got %s", got)
 	}

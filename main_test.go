@@ -232,9 +232,7 @@ func TestPages(t *testing.T) {
 func readPage(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return string(text)
 }
 
@@ -268,9 +266,7 @@ func expectLinks(t *testing.T, page string) {
 // The table of versions is the result of a whole run: each test, each version, and nothing failed.
 func TestVersionsListed(t *testing.T) {
 	versions, err := pinnedClients()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, page := range []string{"docs/versions.md", "docs/versions-CN.md"} {
 		text := readPage(t, page)
 		if !strings.Contains(text, "\n| | "+strings.Join(versions, " | ")+" |\n") || strings.Contains(text, "✗") {
@@ -294,9 +290,7 @@ func realClientTests(t *testing.T) (tests []string) {
 	files, _ := filepath.Glob("*_test.go")
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		for _, match := range regexp.MustCompile(`(?m)^func TestRealClient(\w+)`).FindAllSubmatch(text, -1) {
 			tests = append(tests, string(match[1]))
 		}

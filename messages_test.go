@@ -70,9 +70,7 @@ func TestLanguage(t *testing.T) {
 			t.Setenv(name, value)
 		}
 		d := dirs{ccc: t.TempDir()}
-		if err := os.WriteFile(d.configFile(), []byte(cmp.Or(test.config, "{}")), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(d.configFile(), []byte(cmp.Or(test.config, "{}")), 0o600))
 		if setLanguage(d); lang != test.want {
 			t.Errorf("%s %s: %s, want %s", test.config, test.vars, lang, test.want)
 		}
@@ -85,9 +83,7 @@ func TestLanguageInOnePlace(t *testing.T) {
 	reads := []string{"switch.go", "verdict.go", "screen.go", "messages.go"}
 	for _, path := range append(slices.Clone(house), "supervisor_prompt_default_en.md") {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if found := chineseIn(string(text)); found != "" && !slices.Contains(reads, path) {
 			t.Errorf("%s holds Chinese: %s", path, found)
 		}
@@ -111,9 +107,7 @@ func verbs(text string) map[int]string {
 func TestWords(t *testing.T) {
 	given, texts, calls := map[string]map[int]string{}, 0, 0
 	source, err := os.ReadFile("messages.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	name := ""
 	inspect(t, "messages.go", func(node ast.Node) {
 		switch n := node.(type) {
@@ -158,9 +152,7 @@ func TestWords(t *testing.T) {
 func inspect(t *testing.T, path string, look func(ast.Node)) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	ast.Inspect(file, func(node ast.Node) bool { look(node); return true })
 }
 
@@ -240,9 +232,7 @@ func wholeSession(t *testing.T, locale string) (written string) {
 		written += "\n" + path + ":\n" + string(text)
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return written
 }
 

@@ -104,9 +104,7 @@ func TestPromptSize(t *testing.T) {
 	project, cccDir := t.TempDir(), t.TempDir()
 	path := filepath.Join(project, promptName)
 	for size, fine := range map[int]bool{100 << 10: true, 100<<10 + 1: false} {
-		if err := os.WriteFile(path, bytes.Repeat([]byte("x"), size), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, bytes.Repeat([]byte("x"), size), 0o600))
 		if got, err := supervisorPrompt(project, cccDir); (err == nil) != fine || fine && len(got.Text) != size || got.Source != path {
 			t.Errorf("%d bytes: %d of %s, %v", size, len(got.Text), got.Source, err)
 		}
@@ -114,9 +112,7 @@ func TestPromptSize(t *testing.T) {
 	global := filepath.Join(cccDir, promptName)
 	for _, blank := range []string{"", " \n\t"} {
 		for want, text := range map[string]string{global: "mine", builtinSource: blank} {
-			if err := errors.Join(os.WriteFile(path, []byte(blank), 0o600), os.WriteFile(global, []byte(text), 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errors.Join(os.WriteFile(path, []byte(blank), 0o600), os.WriteFile(global, []byte(text), 0o600)))
 			if got, err := supervisorPrompt(project, cccDir); err != nil || got.Source != want {
 				t.Errorf("%q and %q: %s, %v", blank, text, got.Source, err)
 			}
@@ -178,11 +174,7 @@ func checkPrompt(t *testing.T, w promptWords) {
 			t.Errorf("another language's character in %q", m)
 		}
 	}
-	for _, rule := range append(w.says, w.longestSay) {
-		if !strings.Contains(w.text, rule) {
-			t.Errorf("it does not say %q", rule)
-		}
-	}
+	expectIn(t, "it", w.text, append(w.says, w.longestSay)...)
 	// The section of forbidden feedback is the one before the examples.
 	var forbidden []string
 	sections := promptSections(w.text)

@@ -123,12 +123,8 @@ func TestRealClientLanguage(t *testing.T) {
 		tty.waitFor("The reviewer leaves this to you: rotate the key yourself", 90*time.Second)
 		box.awaitVerdicts(2)
 		request := api.lastReview(t)
-		for _, want := range []string{"\n## Running commands\n", "\n## The user's requests (in order, verbatim)\n\n[1] first request\n",
-			"\n## Previous feedback\nPlease go on until the task is done.\n", "\n## Round\nRound 2 of at most 10.\n"} {
-			if !strings.Contains(request, want) {
-				t.Errorf("the request lacks %q:\n%s", want, request)
-			}
-		}
+		expectIn(t, "the request", request, "\n## Running commands\n", "\n## The user's requests (in order, verbatim)\n\n[1] first request\n",
+			"\n## Previous feedback\nPlease go on until the task is done.\n", "\n## Round\nRound 2 of at most 10.\n")
 		if r := api.requests("review")[0]; !strings.Contains(r.System, strings.TrimSpace(defaultPrompt.en)) || !strings.Contains(string(r.Body), "the work is impeccable") {
 			t.Errorf("the reviewer was told %.300s", r.System)
 		}

@@ -44,11 +44,7 @@ func TestRealClientReceipt(t *testing.T) {
 		tty.waitFor("cat notes.txt; exit 3 → exit 3", 10*time.Second)
 		box.awaitVerdicts(2)
 		got := box.run(20*time.Second, "", "ccc", "report")
-		for _, want := range []string{"Reviewed by ccc: approved", "Do the work", "a note", "exit 3", "in review 1: exit 3", "not yet", "as they were reviewed"} {
-			if !strings.Contains(got.stdout, want) {
-				t.Errorf("the report lacks %q: %s", want, got.stdout)
-			}
-		}
+		expectIn(t, "the report", got.stdout, "Reviewed by ccc: approved", "Do the work", "a note", "exit 3", "in review 1: exit 3", "not yet", "as they were reviewed")
 		refused := 0
 		for _, r := range box.onlyTimeline() {
 			if r.Event == eventRefused && strings.Join(r.Tools, "") == "Bash(touch made)" {

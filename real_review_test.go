@@ -23,9 +23,7 @@ func share(t *testing.T, before, after apiRequest) float64 {
 			System   any
 			Messages []struct{ Content any }
 		}
-		if err := json.Unmarshal(r.Body, &wire); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal(r.Body, &wire))
 		contents := []any{wire.Tools, wire.System}
 		for _, m := range wire.Messages {
 			contents = append(contents, m.Content)
@@ -145,11 +143,7 @@ func TestRealClientChanges(t *testing.T) {
 			t.Helper()
 			reviews := api.requests("review")
 			text := reviews[len(reviews)-1].last("user")
-			for _, want := range append(wants, head[:12], "\n+more\n", "\n+new\n", "?? fresh.txt\n") {
-				if !strings.Contains(text, want) {
-					t.Errorf("the request lacks %q:\n%s", want, text)
-				}
-			}
+			expectIn(t, "the request", text, append(wants, head[:12], "\n+more\n", "\n+new\n", "?? fresh.txt\n")...)
 		}
 		expect("检出的提交", "可能是用户自己的修改，不是 Agent 做的：theirs.txt\n")
 		if got := box.run(60*time.Second, "", "ccc", "review"); got.code != 0 {

@@ -142,11 +142,7 @@ func TestRealClientQuestion(t *testing.T) {
 			t.Errorf("verdicts %q", got)
 		}
 		text := api.requests("review")[0].last("user")
-		for _, want := range []string{"Which database?", "SQLite", "one file", "Postgres", "a server"} {
-			if !strings.Contains(text, want) {
-				t.Errorf("the reviewer's request lacks %q:\n%s", want, text)
-			}
-		}
+		expectIn(t, "the reviewer's request", text, "Which database?", "SQLite", "one file", "Postgres", "a server")
 		if text := api.requests("agent")[1].last("user"); !strings.Contains(text, "decide yourself: SQLite is enough") {
 			t.Errorf("the agent got %q", text)
 		}

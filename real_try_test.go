@@ -83,9 +83,7 @@ func TestRealClientCopy(t *testing.T) {
 		t.Errorf("the guides show %s and %s", example, other)
 	}
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	through := []string{
 		try + " " + example,
 		try + " '" + probesInCode + "'",

@@ -39,9 +39,7 @@ func TestReport(t *testing.T) {
 		golden(t, "report-"+locale[:2], box.ccc("report", testSession))
 	}
 	var parsed evidence
-	if err := json.Unmarshal([]byte(box.ccc("report", testSession, "--json")), &parsed); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(box.ccc("report", testSession, "--json")), &parsed))
 	if len(parsed.Earlier) != 1 || parsed.Review.Tree != "beef" || parsed.Since != filesChanged || len(parsed.Review.Runs) != 1 || len(parsed.SentBack) != 1 {
 		t.Errorf("%+v", parsed)
 	}
@@ -66,11 +64,7 @@ func TestReportHostile(t *testing.T) {
 	box.timelineOf(testSession, hostileRecords()...)
 	text := box.ccc("report", testSession)
 	for _, line := range strings.Split(withoutFences(t, text), "\n") {
-		for _, bad := range []string{"octocat", "script", "#123", "alert", "\x1b", "| a"} {
-			if strings.Contains(line, bad) {
-				t.Errorf("%q is outside of a block of code", line)
-			}
-		}
+		expectNotIn(t, "it", line, "octocat", "script", "#123", "alert", "\x1b", "| a")
 	}
 	if strings.Count(text, "<details>") != strings.Count(withoutFences(t, text), "</details>") {
 		t.Error("an output breaks out of its fold")
@@ -93,9 +87,7 @@ func TestReportRendered(t *testing.T) {
 	text := box.ccc("report", testSession)
 	cmd.Stdin = strings.NewReader(text)
 	html, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	rest := regexp.MustCompile(`(?s)<pre[^>]*><code[^>]*>.*?</code></pre>`).ReplaceAllString(string(html), "")
 	if n := strings.Count(string(html), "octocat"); n < 5 {
 		t.Errorf("%d hostile texts: %s", n, html)
@@ -104,11 +96,7 @@ func TestReportRendered(t *testing.T) {
 	if strings.Count(rest, "<details>") != folds || strings.Count(rest, "</details>") != folds {
 		t.Errorf("not %d folds: %s", folds, html)
 	}
-	for _, bad := range []string{"octocat", "script", "#123", "<table", "<a ", "<!--"} {
-		if strings.Contains(rest, bad) {
-			t.Errorf("%q breaks out: %s", bad, rest)
-		}
-	}
+	expectNotIn(t, "it", rest, "octocat", "script", "#123", "<table", "<a ", "<!--")
 }
 
 // withoutFences returns the Markdown without its blocks of code, as CommonMark delimits them.
@@ -151,11 +139,7 @@ func TestReportLength(t *testing.T) {
 		t.Errorf("%d characters", n)
 	}
 	withoutFences(t, text)
-	for _, want := range []string{"beef", "request 0 ", "request 299 ", "反馈"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("it lacks %q", want)
-		}
-	}
+	expectIn(t, "it", text, "beef", "request 0 ", "request 299 ", "反馈")
 }
 
 func TestReportSecrets(t *testing.T) {
@@ -170,11 +154,7 @@ func TestReportSecrets(t *testing.T) {
 		record{Time: now(), Event: eventRefused, Review: "r", outcome: outcome{Tools: []string{"Bash(correct-horse)"}}},
 		record{Time: now(), Event: eventStop, Review: "r", Unbound: "correct-horse", outcome: outcome{Verdict: verdictBlock, Feedback: "correct-horse", Tools: []string{"Bash(correct-horse)"}}})
 	for _, text := range []string{box.ccc("report", testSession), box.ccc("report", testSession, "--json")} {
-		for _, secret := range []string{"correct-horse", "MIIE", "secret.example", "from-the-environment"} {
-			if strings.Contains(text, secret) {
-				t.Errorf("%q is in %s", secret, text)
-			}
-		}
+		expectNotIn(t, "it", text, "correct-horse", "MIIE", "secret.example", "from-the-environment")
 		if !strings.Contains(text, "and short ***") {
 			t.Errorf("too much is missing in %s", text)
 		}
@@ -356,11 +336,7 @@ func TestByHand(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	got := expect(0, "approved\n")
-	for _, want := range []string{"fix the bug", "I have compared the changes", "· Bash(git diff --stat)", "-review.jsonl"} {
-		if !strings.Contains(got.stderr, want) {
-			t.Errorf("stderr lacks %q: %s", want, got.stderr)
-		}
-	}
+	expectIn(t, "stderr", got.stderr, "fix the bug", "I have compared the changes", "· Bash(git diff --stat)", "-review.jsonl")
 	if !strings.Contains(got.stdout, "Review approved · ") || strings.Contains(got.stderr, "The agent") {
 		t.Errorf("no receipt, or a word of the agent: %+v", got)
 	}

@@ -140,9 +140,7 @@ func withHooks(text []byte, reviewSeconds int) ([]byte, error) {
 func (box *sandbox) link(target, name string) {
 	box.t.Helper()
 	path := filepath.Join(box.home, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(target, path)); err != nil {
-		box.t.Fatal(err)
-	}
+	check(box.t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.Symlink(target, path)))
 }
 
 // A new file is the user's alone, an old one keeps its mode, and a launch without a change does not write it. Without a
@@ -234,12 +232,8 @@ func TestHookCommands(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	self := filepath.Join(home, "bin/ccc")
-	if err := os.MkdirAll(filepath.Dir(self), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(self, nil, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(filepath.Dir(self), 0o700))
+	check(t, os.WriteFile(self, nil, 0o700))
 	for _, test := range []struct{ become, commands string }{ // one on each line
 		{"replaced", `/old/ccc supervisor-hook
 			ccc supervisor-hook
@@ -636,9 +630,7 @@ func TestUninstallPurgeLocked(t *testing.T) {
 	box := newFakeBox(t)
 	box.launch()
 	unlock, err := lockFile(filepath.Join(box.home, lockPath))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer unlock()
 	got := box.run(30*time.Second, "", "ccc", "uninstall", "--purge")
 	if _, err := os.Stat(filepath.Join(box.home, logPath)); err != nil || got.code != 1 || !strings.Contains(got.stderr, "locking") {

@@ -15,9 +15,7 @@ func TestStateSweep(t *testing.T) {
 	touch := func(at time.Time, names string) {
 		t.Helper()
 		for name := range strings.FieldsSeq(names) {
-			if err := errors.Join(os.WriteFile(d.file(name), []byte("{}\n"), 0o600), os.Chtimes(d.file(name), at, at)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, errors.Join(os.WriteFile(d.file(name), []byte("{}\n"), 0o600), os.Chtimes(d.file(name), at, at)))
 		}
 	}
 	expect := func(names string) {
@@ -33,14 +31,10 @@ func TestStateSweep(t *testing.T) {
 	const others = "12-345-settings.json client-list.txt written.json"
 	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json supervisor-a.json supervisor-a-output.jsonl supervisor-a-events.jsonl supervisor-a.json.bad client-1-2.json clients.json background-12-345-settings.json")
 	touch(time.Now(), "supervisor-b-events.jsonl supervisor-c.json")
-	if err := d.sweep(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.sweep())
 	expect(strings.Replace(others, " written.json", " hook-invocation.log mine.json state.lock supervisor-b-events.jsonl supervisor-b.json supervisor-c.json written.json", 1))
 	os.Truncate(d.logFile(), logLimit+1)
-	if err := d.sweep(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, d.sweep())
 	if info, err := os.Stat(d.logFile() + ".1"); err != nil || info.Size() != logLimit+1 {
 		t.Errorf("the older log: %v", err)
 	}
@@ -55,9 +49,7 @@ func TestStateLog(t *testing.T) {
 	d := stateDir(t.TempDir())
 	for value, want := range map[string]string{"plain-1/2": "plain-1/2", "": `""`, "a b": `"a b"`, "a\nb": `"a\nb"`, `a"b`: `"a\"b"`, "a\u2028b": `"a\u2028b"`, "a\x7fb": `"a\x7fb"`, "审查": "审查"} {
 		os.Remove(d.logFile())
-		if err := d.log("event", "first", value, "second", 2); err != nil {
-			t.Fatal(err)
-		}
+		check(t, d.log("event", "first", value, "second", 2))
 		text, _ := os.ReadFile(d.logFile())
 		if _, line, _ := strings.Cut(string(text), " "); line != "event first="+want+" second=2\n" {
 			t.Errorf("%q is logged as %s", value, line)

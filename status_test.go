@@ -131,11 +131,7 @@ func TestShowEscapes(t *testing.T) {
 			t.Errorf("%s: %q at %d", name, got, i)
 		}
 	}
-	for _, want := range []string{"prompt␛[31m", "feedback␛[31m", "error␛[31m", "Bash(␛[31m"} {
-		if !strings.Contains(log, want) {
-			t.Errorf("log lacks %q:\n%s", want, log)
-		}
-	}
+	expectIn(t, "log", log, "prompt␛[31m", "feedback␛[31m", "error␛[31m", "Bash(␛[31m")
 }
 
 // runningReview shows a step and waits for the file go before it goes on.

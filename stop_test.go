@@ -157,9 +157,7 @@ func TestNoWorktree(t *testing.T) {
 		root := filepath.Dir(box.home)
 		box.write("../work/.git/HEAD", 0o600, "")
 		box.write("../other/.git/HEAD", 0o600, "")
-		if err := os.Symlink(box.work, filepath.Join(root, "link")); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Symlink(box.work, filepath.Join(root, "link")))
 		box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+filepath.Join(root, project), "CCC_SUPERVISOR=1")
 		box.hook(strings.Replace(box.event("Stop", ""), box.work, filepath.Join(root, cwd), 1))
 		if cwd := strings.TrimSpace(box.read("../fake/reviewer-1/cwd")); cwd != box.work {

@@ -221,9 +221,7 @@ func TestHookTellsOnce(t *testing.T) {
 				box.submit("/supervisor on")
 			}
 			if name == "tried" { // a command of the review that outlasted it
-				if err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).append(record{Time: now(), Event: eventTry, Command: "x"}); err != nil {
-					t.Fatal(err)
-				}
+				check(t, stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).append(record{Time: now(), Event: eventTry, Command: "x"}))
 			}
 			first, second := box.submit("and now?"), box.submit("and now?")
 			if first.code != 0 || first.stderr != "" || !strings.HasPrefix(first.stdout, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(first.stdout, want) {
@@ -246,9 +244,7 @@ func (box *sandbox) hangingHook(members string) (hook *exec.Cmd, stdout *strings
 	}
 	hook = box.command("ccc", "supervisor-hook")
 	hook.Stdin, hook.Stdout = strings.NewReader(event), stdout
-	if err := hook.Start(); err != nil {
-		box.t.Fatal(err)
-	}
+	check(box.t, hook.Start())
 	for deadline := time.Now().Add(20 * time.Second); box.read("../fake/runs") == ""; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			box.t.Fatal("no review")

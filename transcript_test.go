@@ -128,18 +128,12 @@ func TestTranscriptRequests(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "a[b")
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.Mkdir(dir, 0o700))
 			for name, lines := range map[string]string{"this.jsonl": test.lines, "other.jsonl": test.other, "third.jsonl": test.third} {
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(chain(lines)), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				check(t, os.WriteFile(filepath.Join(dir, name), []byte(chain(lines)), 0o600))
 			}
 			later := time.Now().Add(time.Minute) // it is looked at first, and must still be found behind the other
-			if err := os.Chtimes(filepath.Join(dir, "third.jsonl"), later, later); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.Chtimes(filepath.Join(dir, "third.jsonl"), later, later))
 			got, err := readConversation(filepath.Join(dir, "this.jsonl"))
 			if requests := strings.Join(append(got.requests, ""), "|"); err != nil || requests != test.want || got.last != test.last || got.broken != (test.name == "root_is_nowhere") {
 				t.Errorf("got %q, last %q, broken %v, %v\nwant %q, last %q", requests, got.last, got.broken, err, test.want, test.last)
@@ -241,9 +235,7 @@ func FuzzTranscript(f *testing.F) {
 	f.Add([]byte(outputLine("1", "", "t", "x")))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, text, 0o600))
 		got, _ := readConversation(path)
 		if len(got.requests) > bytes.Count(text, []byte("\n"))+1 {
 			t.Errorf("%d requests in %d lines", len(got.requests), bytes.Count(text, []byte("\n"))+1)

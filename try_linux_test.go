@@ -65,14 +65,10 @@ func newTryBox(t *testing.T, uid int) *tryBox {
 	t.Cleanup(func() { removeTree(base) })
 	box := &tryBox{base: base, uid: uid, sandbox: &sandbox{t: t, home: base + "/home", work: base + "/work"}}
 	for _, name := range []string{"home", "work", "tmp", "bin", "work/.git", "work/sub"} {
-		if err := os.Mkdir(filepath.Join(base, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Mkdir(filepath.Join(base, name), 0o755))
 	}
 	for name, content := range map[string]string{"work/notes": "a note\n", "work/sub/deep": "deep\n", "home/.profile": "mine\n", "tmp/t": "temp\n"} {
-		if err := os.WriteFile(filepath.Join(base, name), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(filepath.Join(base, name), []byte(content), 0o644))
 	}
 	self, _ := os.Executable()
 	if os.Link(self, base+"/bin/ccc") != nil {
@@ -298,14 +294,10 @@ func TestTryEnds(t *testing.T) {
 				}
 				var stdout bytes.Buffer
 				ready, write, err := os.Pipe()
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				cmd := box.cmd([]string{"ccc", "try", "(" + testMainVariable + "=daemon ccc &) ; chmod 0 sub; mkdir -p ~/a/b; chmod 0 ~/a; " + test.script})
 				cmd.Stdout, cmd.Stderr = write, &stdout
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
+				check(t, cmd.Start())
 				write.Close()
 				if _, err := ready.Read(make([]byte, 100)); err != nil { // the daemon's "ready"
 					t.Fatal(err, stdout.String())
@@ -332,9 +324,7 @@ func TestTrySwept(t *testing.T) {
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		cmd := box.cmd([]string{"ccc", "try", "mkdir -p a/b; chmod 0 a; chmod 0 sub; mkdir ~/locked; touch ~/locked/x; chmod 0 ~/locked; echo ready; sleep 100"})
 		out, _ := cmd.StdoutPipe()
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, cmd.Start())
 		out.Read(make([]byte, 10))
 		if len(box.tryScratch()) == 0 {
 			t.Error("no scratch directory is seen while it runs")
@@ -368,9 +358,7 @@ func TestTryKilledAnytime(t *testing.T) {
 		box.unchanged(func() {
 			for round := range rounds {
 				cmd := box.cmd([]string{"ccc", "try", "echo >notes; sleep 100 & sleep 100"})
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
+				check(t, cmd.Start())
 				time.Sleep(time.Duration(round) * 25 * time.Millisecond / time.Duration(rounds))
 				s := []os.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT}[round%3]
 				cmd.Process.Signal(s)
@@ -392,9 +380,7 @@ func TestTryUnread(t *testing.T) {
 	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		theirs := os.NewFile(uintptr(ends[0]), "theirs")
 		defer syscall.Close(ends[1])
 		cmd := box.cmd([]string{"ccc", "try", "--timeout", "300ms", "yes"})
@@ -802,11 +788,7 @@ func TestTryPrivileges(t *testing.T) {
 				t.Errorf("%s: not all threads of process 1 have none:\n%s", set, all)
 			}
 		}
-		for _, want := range []string{"CapInh:\t" + none, "CapAmb:\t" + none, "CapEff:\t" + kept, "CapBnd:\t" + kept, "NoNewPrivs:\t1", fmt.Sprintf("Uid:\t%d\t%[1]d\t%[1]d\t%[1]d", box.uid)} {
-			if !strings.Contains(got.stdout, want) {
-				t.Errorf("no %q in\n%s", want, got.stdout)
-			}
-		}
+		expectIn(t, "it", got.stdout, "CapInh:\t"+none, "CapAmb:\t"+none, "CapEff:\t"+kept, "CapBnd:\t"+kept, "NoNewPrivs:\t1", fmt.Sprintf("Uid:\t%d\t%[1]d\t%[1]d\t%[1]d", box.uid))
 		box.attack("namespaces,process_one,crash")
 		if box.uid == 0 || os.Getuid() != 0 {
 			return
@@ -818,9 +800,7 @@ func TestTryPrivileges(t *testing.T) {
 		}
 		program, _ := os.ReadFile(id)
 		os.WriteFile(box.work+"/root-id", program, 0o755)
-		if err := os.Chmod(box.work+"/root-id", 0o755|os.ModeSetuid); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.Chmod(box.work+"/root-id", 0o755|os.ModeSetuid))
 		if got := box.finish(box.cmd([]string{"./root-id", "-u"})); got.stdout != "0\n" {
 			t.Logf("set-user-ID does not work here at all: %+v", got)
 		}
@@ -859,9 +839,7 @@ func TestTrySockets(t *testing.T) {
 		cmd := box.cmd([]string{"ccc", "try", "echo ready; read go; env " + testMainVariable + "=attack ccc connect $go"})
 		input, _ := cmd.StdinPipe()
 		output, _ := cmd.StdoutPipe()
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, cmd.Start())
 		output.Read(make([]byte, 10))
 		addresses = nil
 		open("-late")
@@ -880,9 +858,7 @@ func TestTryProcesses(t *testing.T) {
 	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		other := box.cmd([]string{"sh", "-c", "sleep 100; : ccc-test-outside"})
-		if err := other.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, other.Start())
 		defer func() {
 			syscall.Kill(-other.Process.Pid, syscall.SIGKILL)
 			other.Wait()
@@ -906,9 +882,7 @@ func TestTryDescriptors(t *testing.T) {
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		before := box.snapshot()
 		file, err := os.OpenFile(box.base+"/bin", 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		attack := []string{"ccc", "try", "env", testMainVariable + "=attack", "ccc", "descriptors"}
 		cmd := box.cmd(attack)
 		cmd.ExtraFiles = []*os.File{file, file, file, file}
@@ -919,9 +893,7 @@ func TestTryDescriptors(t *testing.T) {
 					to = os.DevNull
 				}
 				file, err := os.OpenFile(to, os.O_RDWR|os.O_APPEND, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				check(t, err)
 				defer file.Close()
 				switch i {
 				case 0:
@@ -940,9 +912,7 @@ func TestTryDescriptors(t *testing.T) {
 		cmd.Stdin = file
 		box.attackWith(cmd)
 		socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		cmd = box.cmd(attack)
 		cmd.Stdin = os.NewFile(uintptr(socket), "socket")
 		input := cmd.Stdin.(*os.File)
@@ -984,9 +954,7 @@ func TestTryTerminal(t *testing.T) {
 		}
 		var before, after [64]byte
 		mode := func(of *[64]byte) {
-			if err := rawCall(syscall.SYS_IOCTL, terminal.Fd(), syscall.TCGETS, uintptr(unsafe.Pointer(of))); err != nil {
-				t.Fatal(err)
-			}
+			check(t, rawCall(syscall.SYS_IOCTL, terminal.Fd(), syscall.TCGETS, uintptr(unsafe.Pointer(of))))
 		}
 		mode(&before)
 		box.attackWith(on("ccc", "try", "env", testMainVariable+"=attack", "ccc", "mode"))
@@ -1001,9 +969,7 @@ func TestTryTerminal(t *testing.T) {
 		}
 		cmd := on("ccc", "try", "echo ready; sleep 100")
 		output, _ := cmd.StdoutPipe()
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, cmd.Start())
 		output.Read(make([]byte, 10))
 		master.Write([]byte{3})
 		start := time.Now()
@@ -1067,9 +1033,7 @@ func TestTryPipes(t *testing.T) {
 			t.Errorf("a line ran outside: %+v", got)
 		}
 		read, write, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		defer read.Close()
 		defer write.Close()
 		settings := func() string {
@@ -1104,9 +1068,7 @@ func TestTryCrashHandler(t *testing.T) {
 	}
 	const setting = "/proc/sys/kernel/core_pattern"
 	pattern, err := os.ReadFile(setting)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer os.WriteFile(setting, pattern, 0)
 	box := newTryBox(t, madeUpUser)
 	handler := "#!/bin/sh\ncat >/dev/null; echo $1 >" + box.base + "/crashed\n"
@@ -1132,9 +1094,7 @@ func TestTryProcessOneByHand(t *testing.T) {
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		os.Symlink("notes", box.work+"/link")
 		socket, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		ends := []*os.File{os.NewFile(uintptr(socket[0]), "a"), os.NewFile(uintptr(socket[1]), "b")}
 		box.unchanged(func() {
 			for i, line := range []string{"", "notes 1", "link 1", "false '' / / / /tmp -- touch notes", "false '' / / / /tmp -- touch notes", "true '' $PWD / / / -- notes 1"} {
@@ -1171,9 +1131,7 @@ func TestTryUnanswered(t *testing.T) {
 	for _, uid := range []int{0, madeUpUser} {
 		box := newTryBox(t, uid)
 		server, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		defer server.Close() // which never answered
 		os.Mkdir(box.work+"/hung", 0o755)
 		got := box.inMounts("mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0,allow_other hung hung; timeout=500ms", "true", server)
@@ -1204,9 +1162,7 @@ func TestTryOddities(t *testing.T) {
 		refused("no HOME, but another place")
 		box.vars = vars
 		os.Mkdir(box.home+"/.claude", 0o755)
-		if err := syscall.Mkfifo(box.home+"/.claude/ccc.json", 0o644); err != nil {
-			t.Fatal(err)
-		}
+		check(t, syscall.Mkfifo(box.home+"/.claude/ccc.json", 0o644))
 		box.own()
 		refused("ccc.json is a named pipe")
 	})

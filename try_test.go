@@ -50,13 +50,9 @@ func TestTryUsage(t *testing.T) {
 
 func TestTryOutermost(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, name := range []string{"a/b", "a-b", "c"} {
-		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
 	}
 	at := func(names ...string) (paths []string) {
 		for _, name := range names {

@@ -20,12 +20,8 @@ func (box *tryBox) put(files map[string]string) {
 	box.t.Helper()
 	for name, content := range files {
 		path := filepath.Join(box.base, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			box.t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			box.t.Fatal(err)
-		}
+		check(box.t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check(box.t, os.WriteFile(path, []byte(content), 0o644))
 	}
 	box.own()
 }
@@ -326,9 +322,7 @@ func TestTryLocks(t *testing.T) {
 		cmd := box.cmd(append([]string{"ccc", "try", "env", testMainVariable + "=attack", "ccc", "locks"}, files...))
 		input, _ := cmd.StdinPipe()
 		output, _ := cmd.StdoutPipe()
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		check(t, cmd.Start())
 		if said, _ := bufio.NewReader(output).ReadString('\n'); said != "ready\n" {
 			t.Errorf("said %q", said)
 		}
@@ -401,9 +395,7 @@ func TestTryDeep(t *testing.T) {
 	})
 	dir := t.TempDir()
 	for _, path := range []string{"/tree/a/b", "/ended/.1/x/y", "/ended/.2/x/y", "/kept/sub"} {
-		if err := os.MkdirAll(dir+path, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(dir+path, 0o700))
 	}
 	os.WriteFile(dir+"/kept/f", nil, 0o600)
 	os.Symlink(dir+"/kept", dir+"/tree/a/link")

@@ -170,9 +170,7 @@ func FuzzVerdict(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		decided, feedback, err := (&resultLine{Subtype: "success", Result: encodeJSON(text)}).judge()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var strict struct {
 			AllowStop *bool   `json:"allow_stop"`
 			Feedback  *string `json:"feedback"`
