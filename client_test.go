@@ -142,17 +142,12 @@ func TestAgentSpeaksForNobody(t *testing.T) {
 	}
 	box.run(10*time.Second, "", "ccc", "supervisor-mode", "on", testSession)
 	box.stop("")
-	if args := box.read("../fake/reviewer-2/args"); !strings.Contains(args, "MILD ONES") {
-		t.Errorf("after a person's switch the reviewer is told %s", args)
-	}
+	expectIn(t, "after a person's switch what the reviewer is told", box.read("../fake/reviewer-2/args"), "MILD ONES")
 }
 
 // In a terminal that has the mark and no living Claude Code above it, as in a tmux that an agent once started, all of
 // it is the user's: the session, both ways to switch, and a new launch, which does not pass the mark on.
 func TestInheritedMark(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("terminals are made in Linux's way")
-	}
 	t.Parallel()
 	box := newHookBox(t)
 	box.terminalOf = func() *os.File { _, terminal := openTerminal(t, 80); return terminal }
@@ -162,12 +157,8 @@ func TestInheritedMark(t *testing.T) {
 	if got := box.another(prompt("words"), inside); got.stdout+got.stderr != "" {
 		t.Errorf("a plain claude is supervised: %+v", got)
 	}
-	if got := box.another(prompt("/supervisor on"), inside); !strings.Contains(got.stdout, "已打开") {
-		t.Errorf("/supervisor on: %+v", got)
-	}
-	if got := box.another(prompt("/supervisor off"), inside); !strings.Contains(got.stdout, "已关闭") {
-		t.Errorf("/supervisor off: %+v", got)
-	}
+	expectIn(t, "/supervisor on", box.another(prompt("/supervisor on"), inside).stdout, "已打开")
+	expectIn(t, "/supervisor off", box.another(prompt("/supervisor off"), inside).stdout, "已关闭")
 	for _, mode := range []string{"on", "off"} { // the newest session of the project, not the one in the variable
 		got := box.run(10*time.Second, "", "ccc", "supervisor-mode", mode)
 		if got.stdout != mode+"\n" || !strings.Contains(got.stderr, testSession) {
@@ -206,9 +197,7 @@ func TestSwitchOfClient(t *testing.T) {
 		t.Errorf("another client's session is not reviewed: %+v", got)
 	}
 	for mode, want := range map[string]bool{"on": true, "off": false} {
-		if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", mode, testSession); got.code != 0 || got.stdout != mode+"\n" {
-			t.Errorf("%+v", got)
-		}
+		expectEnd(t, "ccc supervisor-mode", box.run(10*time.Second, "", "ccc", "supervisor-mode", mode, testSession), 0, mode+"\n", "")
 		if got := box.hook(next()); isReviewed(got) != want {
 			t.Errorf("from outside %s, then the client's next session: %+v", mode, got)
 		}
@@ -251,9 +240,7 @@ func TestLaunchedSessionResumed(t *testing.T) {
 		t.Errorf("supervised before: %+v", got)
 	}
 	box.submit("/supervisor on")
-	if got := box.hook(next); !strings.Contains(got.stderr, "开始执行") {
-		t.Errorf("after /clear: %+v", got)
-	}
+	expectIn(t, "after /clear", box.hook(next).stderr, "开始执行")
 }
 
 // A client that the agent calls is not supervised, whatever variables it inherits, and ccc's launch is not about a wrapper. One

@@ -172,9 +172,7 @@ func TestProviderDefault(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"current_provider":"","providers":{"a":{}}}`)
 	launch("", "", "-p", "hi")
 	launch("", "", "default", "--", "hi")
-	if text := box.read(".claude/ccc.json"); !strings.Contains(text, `"current_provider":""`) {
-		t.Errorf("ccc.json is %s", text)
-	}
+	expectIn(t, "ccc.json", box.read(".claude/ccc.json"), `"current_provider":""`)
 	os.Remove(filepath.Join(box.home, ".claude/ccc.json"))
 	launch("", "", "default", "-p", "hi")
 }

@@ -8,14 +8,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 )
 
 // A state directory on a disk that is full, or that can't be written to, costs no decision.
 func TestFaultDisk(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can mount")
-	}
+	onlyRoot(t)
 	for want, remount := range map[string]uintptr{"no space left": 0, "read-only file system": syscall.MS_REMOUNT | syscall.MS_RDONLY} {
 		box := newHookBox(t)
 		box.write(".claude/ccc/filler", 0o600, "")
@@ -30,9 +29,7 @@ func TestFaultDisk(t *testing.T) {
 		if remount != 0 {
 			check(t, syscall.Mount("tmpfs", dir, "tmpfs", remount, ""))
 		}
-		if got := box.stop(""); got.code != 0 || decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, want) {
-			t.Errorf("got %+v", got)
-		}
+		expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, want)
 		box.expectBounded(1)
 	}
 }
@@ -81,9 +78,7 @@ func TestFaultSync(t *testing.T) {
 // A state that belongs to another user can't be read: as nobody, so that the
 // mode of the file counts.
 func TestFaultOthersFile(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root can become another user")
-	}
+	onlyRoot(t)
 	box := newHookBox(t)
 	box.write(statePath, 0o600, `{"session_id":"`+testSession+`","count":3}`)
 	const nobody = 65534
@@ -103,10 +98,7 @@ func TestFaultOthersFile(t *testing.T) {
 		return nil
 	})
 	cmd := box.command("ccc", "supervisor-hook")
-	var stdout, stderr strings.Builder
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(box.event("Stop", "")), &stdout, &stderr
+	cmd.Stdin = strings.NewReader(box.event("Stop", ""))
 	cmd.SysProcAttr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
-	if err := cmd.Run(); err != nil || stdout.String() != blockNotYet || !strings.Contains(stderr.String(), "permission denied") {
-		t.Errorf("%v, %q, %s", err, stdout.String(), stderr.String())
-	}
+	expectEnd(t, "the stop", box.finish(cmd, time.Minute), 0, blockNotYet, "permission denied")
 }

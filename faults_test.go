@@ -56,9 +56,7 @@ func TestFaultOutputUnwritable(t *testing.T) {
 	}
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	got := box.stop("")
-	if got.code != 0 || decided(got.stdout) != blockNotYet {
-		t.Errorf("got %+v", got)
-	}
+	expectEnd(t, "the stop", got, 0, blockNotYet, "")
 	expectIn(t, "stderr", got.stderr, "opening the reviewer's output", "writing the timeline", "writing the log")
 	box.expectBounded(3)
 }
@@ -66,9 +64,7 @@ func TestFaultOutputUnwritable(t *testing.T) {
 func TestFaultConfigBrokenInSession(t *testing.T) {
 	box := newHookBox(t)
 	box.write(".claude/ccc.json", 0o600, "{")
-	if got := box.stop(""); got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "ccc.json: line 1, column 2") {
-		t.Errorf("got %+v", got)
-	}
+	expectEnd(t, "the stop", box.stop(""), 0, "", "ccc.json: line 1, column 2")
 	if got := box.timelineVerdicts(); len(got) != 1 || got[0] != verdictFailed {
 		t.Errorf("verdicts %q", got)
 	}
@@ -135,9 +131,7 @@ func TestFaultKilled(t *testing.T) {
 		}
 	}
 	for _, name := range box.files() {
-		if strings.Contains(name, "ccc-tmp") {
-			t.Errorf("left behind: %s", name)
-		}
+		expectNotIn(t, "a file that is left", name, "ccc-tmp")
 	}
 }
 
@@ -165,15 +159,13 @@ func TestFaultReviewer(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			box := newHookBox(t)
 			box.claudeIs(test.script)
-			var stdout, stderr strings.Builder
-			cmd := box.command("ccc", "supervisor-hook")
-			event := box.event(eventStop, "")
+			cmd, event := box.command("ccc", "supervisor-hook"), box.event(eventStop, "")
 			if test.name == "never_reads_stdin" { // more than a pipe holds
 				event = box.event(eventStop, `"last_assistant_message":"`+strings.Repeat("x", 300000)+`"`)
 			}
-			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(event), &stdout, &stderr
-			if err := cmd.Run(); err != nil || stdout.String() != test.stdout || !strings.Contains(stderr.String(), test.stderr) {
-				t.Errorf("%v, stdout %q, stderr %.500q", err, stdout.String(), stderr.String())
+			cmd.Stdin = strings.NewReader(event)
+			if got := box.finish(cmd, time.Minute); got.code != 0 || got.stdout != test.stdout || !strings.Contains(got.stderr, test.stderr) {
+				t.Errorf("exit %d, stdout %q, stderr %.500q", got.code, got.stdout, got.stderr)
 			}
 			usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 			if kib := usage.Maxrss; kib > 64*1024 && !raceEnabled {
@@ -230,12 +222,8 @@ func TestFaultHostilePrompt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
 			check(t, test.make(filepath.Join(box.work, promptName)))
-			if got := box.stop(""); got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, test.want) {
-				t.Errorf("hook: %+v", got)
-			}
-			if got := box.run(10*time.Second, "", "ccc", "--supervisor", "-p", "hi"); got.code != 1 || !strings.Contains(got.stderr, test.want) {
-				t.Errorf("launch: %+v", got)
-			}
+			expectEnd(t, "hook", box.stop(""), 0, "", test.want)
+			expectEnd(t, "launch", box.run(10*time.Second, "", "ccc", "--supervisor", "-p", "hi"), 1, "", test.want)
 		})
 	}
 }
@@ -347,9 +335,7 @@ func TestFaultStderrUnread(t *testing.T) {
 			check(t, cmd.Start())
 			write.Close()
 			if test.meet != nil {
-				for box.read("../fake/runs") == "" && time.Since(start) < 8*time.Second {
-					time.Sleep(10 * time.Millisecond)
-				}
+				box.awaitIn("../fake/runs", "x")
 				test.meet(read, box, cmd)
 				start, most = time.Now(), 3*time.Second
 			}

@@ -32,21 +32,9 @@ func daemon(box *sandbox) string {
 	return fmt.Sprintf("(%s=daemon ccc >%s/daemon &)\nuntil grep -q ready %[2]s/daemon; do sleep 0.01; done\n", testMainVariable, box.home)
 }
 
-// awaitDaemon waits until a script has passed its daemon line.
-func awaitDaemon(t *testing.T, box *sandbox) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); box.read("daemon") == ""; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the daemon does not start")
-		}
-	}
-}
-
 func TestGuardExit(t *testing.T) {
 	t.Parallel()
-	if got := newFakeBox(t).run(10*time.Second, "", "ccc", guardSubcommand); got.code != 1 || !strings.Contains(got.stderr, "by ccc only") {
-		t.Errorf("without arguments: %+v", got)
-	}
+	expectEnd(t, "without arguments", newFakeBox(t).run(10*time.Second, "", "ccc", guardSubcommand), 1, "", "by ccc only")
 	for script, want := range map[string]int{"exit 0": 0, "exit 3": 3, "kill -9 $$": 137} {
 		box := newFakeBox(t)
 		guard, _ := startGuard(t, box, daemon(box)+script)
@@ -69,7 +57,7 @@ func TestGuardLifelineCut(t *testing.T) {
 	} {
 		box := newFakeBox(t)
 		guard, cut := startGuard(t, box, fmt.Sprintf(script, daemon(box)))
-		awaitDaemon(t, box)
+		box.awaitIn("daemon", "ready")
 		start := time.Now()
 		cut()
 		guard.Wait()
@@ -125,7 +113,7 @@ func TestReviewEnded(t *testing.T) {
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
 			start := time.Now()
 			check(t, cmd.Start())
-			awaitDaemon(t, box)
+			box.awaitIn("daemon", "ready")
 			if test.guard == "KILL" { // the hook, which may be killed next, waits for nothing before it ends the rest
 				if left := box.quiet(pipePatience - time.Second); len(left) != 0 {
 					t.Errorf("left when the guard is gone: %q", left)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -31,6 +32,14 @@ func check(t testing.TB, err error) {
 	}
 }
 
+// expectEnd wants a command to end with that code, that on stdout, receipts aside, and a text to be in its stderr.
+func expectEnd(t *testing.T, what string, got commandResult, code int, stdout, stderr string) {
+	t.Helper()
+	if got.code != code || decided(got.stdout) != stdout || !strings.Contains(got.stderr, stderr) {
+		t.Errorf("%s: %+v, want exit code %d, %q and in stderr %q", what, got, code, stdout, stderr)
+	}
+}
+
 // expectIn wants each of these in a text, what names it.
 func expectIn(t *testing.T, what, text string, wanted ...string) {
 	t.Helper()
@@ -48,6 +57,13 @@ func expectNotIn(t *testing.T, what, text string, unwanted ...string) {
 		if strings.Contains(text, part) {
 			t.Errorf("%s holds %q:\n%s", what, part, text)
 		}
+	}
+}
+
+func onlyRoot(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root can prepare this")
 	}
 }
 
@@ -189,9 +205,21 @@ type commandResult struct {
 // run runs argv to its end with stdin as its input. After timeout it kills the process group and reports what there is.
 func (box *sandbox) run(timeout time.Duration, stdin string, argv ...string) commandResult {
 	box.t.Helper()
-	var stdout, stderr bytes.Buffer
 	cmd := box.command(argv...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
+	cmd.Stdin = strings.NewReader(stdin)
+	return box.finish(cmd, timeout)
+}
+
+// finish is run for a command that was prepared otherwise, in a process group of its own. Of its output it returns what goes nowhere else.
+func (box *sandbox) finish(cmd *exec.Cmd, timeout time.Duration) commandResult {
+	box.t.Helper()
+	var stdout, stderr bytes.Buffer
+	if cmd.Stdout == nil {
+		cmd.Stdout = &stdout
+	}
+	if cmd.Stderr == nil {
+		cmd.Stderr = &stderr
+	}
 	cmd.WaitDelay = time.Second // a process outside the group that holds the pipes must not hold the test
 	start := time.Now()
 	check(box.t, cmd.Start())
@@ -631,6 +659,9 @@ func testTimeline(t *testing.T) string {
 func openTerminal(t *testing.T, columns uint16) (master, terminal *os.File) {
 	t.Helper()
 	const tiocgptn, tiocsptlck = 0x80045430, 0x40045431
+	if runtime.GOOS != "linux" {
+		t.Skip("the numbers that open a terminal are Linux's")
+	}
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Skip(err)

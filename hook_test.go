@@ -151,9 +151,7 @@ func TestHook(t *testing.T) {
 			if !slices.Equal(files, test.files) {
 				t.Errorf("files %q, want %q", files, test.files)
 			}
-			if log := box.log(); strings.Contains(log, "SECRET PROMPT") {
-				t.Errorf("the log holds a prompt: %s", log)
-			}
+			expectNotIn(t, "the log", box.log(), "SECRET PROMPT")
 		})
 	}
 }
@@ -311,10 +309,8 @@ func TestHookReviewersCall(t *testing.T) {
 		t.Errorf("ran in %s, want the project %s", cwd, box.work)
 	}
 	env := box.read("../fake/reviewer-1/env")
-	expectNotIn(t, "the reviewer", env, "CLAUDECODE=", "CLAUDE_CODE_ENTRYPOINT=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID=", "CLAUDE_CODE_MESSAGING_")
-	if !strings.Contains(env, "CCC_SUPERVISOR_HOOK=1\n") {
-		t.Error("CCC_SUPERVISOR_HOOK is not set")
-	}
+	expectNotIn(t, "the reviewer's environment", env, "CLAUDECODE=", "CLAUDE_CODE_ENTRYPOINT=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID=", "CLAUDE_CODE_MESSAGING_")
+	expectIn(t, "the environment", env, "CCC_SUPERVISOR_HOOK=1\n")
 }
 
 // Without a state that can be kept, one review per stop of the user's is all.
@@ -325,16 +321,11 @@ func TestHookStateBroken(t *testing.T) {
 			t.Parallel()
 			box := newHookBox(t)
 			box.write(statePath, 0o600, text)
-			got := box.stop("")
-			if got.code != 0 || decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, "corrupt") {
-				t.Errorf("got %+v", got)
-			}
+			expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, "corrupt")
 			if bad := box.read(statePath + ".bad"); bad != text {
 				t.Errorf("kept %q, want %q", bad, text)
 			}
-			if s := box.read(statePath); !strings.Contains(s, `"count":1`) {
-				t.Errorf("state %s", s)
-			}
+			expectIn(t, "the state", box.read(statePath), `"count":1`)
 			box.write(statePath, 0o600, text)
 			if got := box.stop(`"stop_hook_active":true`); got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-2/args") != "" {
 				t.Errorf("got %+v, want no review", got)
@@ -344,14 +335,8 @@ func TestHookStateBroken(t *testing.T) {
 	t.Run("directory_is_a_file", func(t *testing.T) {
 		box := newHookBox(t)
 		box.write(".claude/ccc", 0o600, "")
-		got := box.stop("")
-		if got.code != 0 || decided(got.stdout) != blockNotYet || !strings.Contains(got.stderr, "not a directory") {
-			t.Errorf("got %+v", got)
-		}
-		got = box.stop(`"stop_hook_active":true`)
-		if got.code != 0 || got.stdout != "" {
-			t.Errorf("got %+v, want no decision", got)
-		}
+		expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, "not a directory")
+		expectEnd(t, "the next stop", box.stop(`"stop_hook_active":true`), 0, "", "")
 	})
 }
 
@@ -575,15 +560,11 @@ func TestEventPromptInBlocks(t *testing.T) {
 	t.Parallel()
 	box := newHookBox(t)
 	blocks := func(text string) string { return `"prompt":[{"type":"text","text":"` + text + `"},{"type":"image"}]` }
-	if got := box.hook(box.event(eventPrompt, blocks("fix it"))); got.code != 0 || got.stdout != "" {
-		t.Errorf("got %+v", got)
-	}
+	expectEnd(t, "a prompt", box.hook(box.event(eventPrompt, blocks("fix it"))), 0, "", "")
 	if r := box.onlyTimeline(); len(r) != 1 || r[0].Prompt != "fix it" {
 		t.Errorf("timeline %+v", r)
 	}
-	if got := box.hook(box.event(eventPrompt, blocks("/supervisor off"))); !strings.Contains(got.stdout, `"decision":"block"`) {
-		t.Errorf("got %+v", got)
-	}
+	expectIn(t, "the answer", box.hook(box.event(eventPrompt, blocks("/supervisor off"))).stdout, `"decision":"block"`)
 	if got := box.stop(""); got.stdout != "" {
 		t.Errorf("reviewed after /supervisor off: %+v", got)
 	}

@@ -54,10 +54,7 @@ func TestReviewByItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
 			box.claudeIs(`echo start >>"$HOME/starts"` + "\n" + script)
-			got := box.stop("")
-			if got.code != 0 || got.timedOut || got.stdout != "" || !strings.Contains(got.stderr, "no review: ") {
-				t.Errorf("%+v", got)
-			}
+			expectEnd(t, "the stop", box.stop(""), 0, "", "no review: ")
 			if starts := strings.Count(box.read("starts"), "start"); starts > 1+startsLimit {
 				t.Errorf("%d starts", starts)
 			}
@@ -65,9 +62,7 @@ func TestReviewByItself(t *testing.T) {
 	}
 	box := newHookBox(t)
 	box.vars = append(box.vars, "CCC_CLAUDE="+box.program())
-	if got := box.stop(""); got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "is ccc itself") {
-		t.Errorf("%+v", got)
-	}
+	expectEnd(t, "the stop", box.stop(""), 0, "", "is ccc itself")
 }
 
 // A wrapper that calls the real claude is a claude, and an agent may call ccc.

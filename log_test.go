@@ -35,12 +35,10 @@ func TestLogSession(t *testing.T) {
 	} {
 		cmd := box.command(append([]string{"ccc"}, strings.Fields(test.args)...)...)
 		cmd.Dir = test.dir
-		var stdout, stderr strings.Builder
-		cmd.Stdout, cmd.Stderr = &stdout, &stderr
-		cmd.Run()
-		if (cmd.ProcessState.ExitCode() == 0) != (test.want != "") || !strings.Contains(stdout.String(), test.want) ||
-			(test.want == "") != (stdout.Len() == 0) || !strings.HasPrefix(stderr.String(), test.stderr) || (test.stderr == "") != (stderr.Len() == 0) {
-			t.Errorf("%s in %q: %v\nstdout %s\nstderr %s", test.args, test.dir, cmd.ProcessState, &stdout, &stderr)
+		got := box.finish(cmd, 10*time.Second)
+		if (got.code == 0) != (test.want != "") || !strings.Contains(got.stdout, test.want) ||
+			(test.want == "") != (got.stdout == "") || !strings.HasPrefix(got.stderr, test.stderr) || (test.stderr == "") != (got.stderr == "") {
+			t.Errorf("%s in %q: %+v", test.args, test.dir, got)
 		}
 	}
 }
@@ -57,9 +55,7 @@ func TestLogBroken(t *testing.T) {
 	if strings.Count(got, "\n") != 3 || !strings.HasPrefix(got, `{"session_id":"`+testSession+`",`+whole[1:]+"\n") {
 		t.Errorf("json %s", got)
 	}
-	if got := box.ccc("status", "--json"); !strings.Contains(got, `"reviews":3,`) || !strings.Contains(got, `"cost_usd":1.5,`) {
-		t.Errorf("status %s", got)
-	}
+	expectIn(t, "status", box.ccc("status", "--json"), `"reviews":3,`, `"cost_usd":1.5,`)
 	// A state that can't be read is told, and hides nothing.
 	box.write(statePath, 0o600, "{")
 	box.timelineOf("other", whole)
@@ -81,6 +77,12 @@ func follow(t *testing.T, box *sandbox, args ...string) (output func() string, e
 	check(t, cmd.Start())
 	return func() string { text, _ := os.ReadFile(path); return string(text) },
 		func(s syscall.Signal) int { cmd.Process.Signal(s); cmd.Wait(); return cmd.ProcessState.ExitCode() }
+}
+
+// awaitIn waits until text is in a file under the home.
+func (box *sandbox) awaitIn(name, text string) {
+	box.t.Helper()
+	await(box.t, func() string { return box.read(name) }, text)
 }
 
 // await waits until text is in the output.
@@ -280,9 +282,7 @@ func TestLogCase(t *testing.T) {
 			t.Errorf("-n %s: %s", n, told)
 		}
 	}
-	if got := box.run(10*time.Second, "", "ccc", "log", "-n", "x"); got.code != 2 || !strings.Contains(got.stderr, "not \"x\"") {
-		t.Errorf("-n x: %+v", got)
-	}
+	expectEnd(t, "-n x", box.run(10*time.Second, "", "ccc", "log", "-n", "x"), 2, "", "not \"x\"")
 }
 
 // While a review runs, -f shows what is refused as refused, with --follow too, and tells its begin and its case once.

@@ -102,16 +102,12 @@ func TestHelp(t *testing.T) {
 		if got.code != code || got.stdout != "" || strings.Count(got.stderr, "\n") > 6 || !strings.HasSuffix(got.stderr, part) || !strings.Contains(got.stderr, "-nonsense") {
 			t.Errorf("%s --nonsense: %+v", c.name, got)
 		}
-		if !strings.Contains(whole, "\n  ccc "+c.usage()) {
-			t.Errorf("the usage text lacks %s", c.name)
-		}
+		expectIn(t, "the usage text", whole, "\n  ccc "+c.usage())
 	}
 	for line, want := range map[string]string{
 		"help x": "ccc help lists them", "uninstall -n 5": "not defined: -n\n", "status a": `unexpected argument "a"`,
 	} {
-		if got := run(line); got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, want) {
-			t.Errorf("%s: %+v", line, got)
-		}
+		expectEnd(t, line, run(line), 2, "", want)
 	}
 	if files := box.files(); len(files) > 0 {
 		t.Errorf("files %q", files)

@@ -174,7 +174,7 @@ func checkPrompt(t *testing.T, w promptWords) {
 			t.Errorf("another language's character in %q", m)
 		}
 	}
-	expectIn(t, "it", w.text, append(w.says, w.longestSay)...)
+	expectIn(t, "the prompt", w.text, append(w.says, w.longestSay)...)
 	// The section of forbidden feedback is the one before the examples.
 	var forbidden []string
 	sections := promptSections(w.text)
@@ -239,20 +239,15 @@ func TestInstructionsHold(t *testing.T) {
 	box.submit("fix it")
 	box.write("../work/SUPERVISOR.md", 0o600, "MILD ONES")
 	box.stop("")
-	if !strings.Contains(said(1), "STRICT ONES") || strings.Contains(said(1), "MILD ONES") {
-		t.Errorf("the agent's own instructions counted: %s", said(1))
-	}
+	expectIn(t, "after the agent's change what the reviewer is told", said(1), "STRICT ONES")
+	expectNotIn(t, "after the agent's change what the reviewer is told", said(1), "MILD ONES")
 	os.Remove(filepath.Join(box.work, "SUPERVISOR.md"))
 	box.stop("")
-	if !strings.Contains(said(2), "STRICT ONES") {
-		t.Errorf("removing them was enough: %s", said(2))
-	}
+	expectIn(t, "after the removal what the reviewer is told", said(2), "STRICT ONES")
 	box.write("../work/SUPERVISOR.md", 0o600, "MILD ONES")
 	box.submit("and now mildly")
 	box.stop("")
-	if !strings.Contains(said(3), "MILD ONES") {
-		t.Errorf("the user's did not count from the next prompt on: %s", said(3))
-	}
+	expectIn(t, "from the next prompt on what the reviewer is told", said(3), "MILD ONES")
 	var kept []bool
 	for _, r := range box.timeline(testSession) {
 		if r.Event == eventStop {

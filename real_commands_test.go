@@ -51,13 +51,9 @@ func TestRealClientVerdict(t *testing.T) {
 				t.Errorf("%s: %d agent requests, want 1, and %+v", test.end, n, run)
 			}
 		}
-		if got := box.run(60*time.Second, "", "sh", "-c", `ccc --supervisor "/supervisor off" -p >/dev/null 2>&1; ccc verdict`); got.code != 3 || got.stdout != "none\n" {
-			t.Errorf("switched off: %+v", got)
-		}
+		expectEnd(t, "switched off", box.run(60*time.Second, "", "sh", "-c", `ccc --supervisor "/supervisor off" -p >/dev/null 2>&1; ccc verdict`), 3, "none\n", "")
 		// A hook by hand, of a session that the client does not know.
-		if got := box.hook(ofSession("01234567-89ab-4cde-8f01-23456789abcd", box.event(eventStop, ""))); got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "No conversation found") {
-			t.Errorf("no such session: %+v", got)
-		}
+		expectEnd(t, "no such session", box.hook(ofSession("01234567-89ab-4cde-8f01-23456789abcd", box.event(eventStop, ""))), 0, "", "No conversation found")
 	})
 }
 

@@ -56,9 +56,7 @@ func TestRealClientReceipt(t *testing.T) {
 		if refused != 2 {
 			t.Errorf("%d refused calls", refused)
 		}
-		if got := box.run(20*time.Second, "", "ccc", "verdict"); got.stdout != "allow\n" || got.code != 0 {
-			t.Errorf("%+v", got)
-		}
+		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
 	})
 }
 
@@ -92,13 +90,9 @@ func TestRealClientReviewByHand(t *testing.T) {
 			_, ids, _ := strings.Cut(got.stderr, "Name one: ")
 			got = box.run(90*time.Second, "", "ccc", "review", strings.Fields(ids)[0])
 		}
-		if got.code != 1 || !strings.Contains(got.stderr, "another task") {
-			t.Errorf("%+v", got)
-		}
+		expectEnd(t, "the command", got, 1, "", "another task")
 		tty.prompt("go on")
 		tty.waitUntil("the session goes on", 60*time.Second, func(screen string) bool { return strings.Count(screen, "done") > 1 })
-		if strings.Contains(box.settings(), "hooks") {
-			t.Errorf("settings.json: %s", box.settings())
-		}
+		expectNotIn(t, "settings.json", box.settings(), "hooks")
 	})
 }

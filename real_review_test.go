@@ -97,9 +97,7 @@ func TestRealClientCache(t *testing.T) {
 			t.Fatalf("the ways %q, want %q", ways, want)
 		}
 		measureShares(t, api.requests(""), ways)
-		if screen := tty.screen(); strings.Contains(screen, "cache") || strings.Contains(screen, "缓存") {
-			t.Errorf("it speaks of the cache:\n%s", screen)
-		}
+		expectNotIn(t, "the screen", tty.screen(), "cache", "缓存")
 		if got := box.timelineVerdicts(); !slices.Equal(got, slices.Repeat([]verdict{verdictBlock, verdictAllow}, 3)) {
 			t.Errorf("verdicts %q", got)
 		}
@@ -209,9 +207,7 @@ func TestRealClientWorktree(t *testing.T) {
 			t.Fatal("the agent did not work in a worktree: the test shows nothing")
 		}
 		request := api.lastReview(t)
-		if !strings.Contains(request, "worktree 里工作："+worktree) {
-			t.Errorf("the request does not name the tree:\n%s", request)
-		}
+		expectIn(t, "the request", request, "worktree 里工作："+worktree)
 		reviews := api.requests("review")
 		stands := strings.Contains(reviews[1].last("user"), "new.txt")
 		if older := olderThan(client.version, "2.1.200"); stands == older {
@@ -292,9 +288,7 @@ func TestRealClientModelAndDirectories(t *testing.T) {
 				t.Errorf("review request %d is for %s, the agent's is for %s", i, review.Model, model)
 			}
 		}
-		if text := api.requests("review")[1].last("user"); !strings.Contains(text, "far away") {
-			t.Errorf("the reviewer read %q", text)
-		}
+		expectIn(t, "what the reviewer read", api.requests("review")[1].last("user"), "far away")
 		if cwd := box.read("cwd"); !strings.Contains(cwd, "/sub/dir") {
 			t.Errorf("the agent's hooks ran in %q: the test shows nothing", cwd)
 		}

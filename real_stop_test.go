@@ -39,9 +39,7 @@ func TestRealClientLoop(t *testing.T) {
 		if len(agent) != 2 || len(reviews) < 6 {
 			t.Fatalf("%d agent and %d review requests", len(agent), len(reviews))
 		}
-		if text := agent[1].last("user"); !strings.Contains(text, "Stop hook feedback:\n"+feedback) {
-			t.Errorf("the agent got %q", text)
-		}
+		expectIn(t, "what the agent got", agent[1].last("user"), "Stop hook feedback:\n"+feedback)
 		for i, r := range reviews {
 			if text := r.text(); !strings.Contains(r.System, strings.TrimSpace(defaultPrompt.zh)) ||
 				!strings.Contains(text, "fix the <bug>") || !strings.Contains(text, "assistant: first answer") {
@@ -143,9 +141,7 @@ func TestRealClientQuestion(t *testing.T) {
 		}
 		text := api.requests("review")[0].last("user")
 		expectIn(t, "the reviewer's request", text, "Which database?", "SQLite", "one file", "Postgres", "a server")
-		if text := api.requests("agent")[1].last("user"); !strings.Contains(text, "decide yourself: SQLite is enough") {
-			t.Errorf("the agent got %q", text)
-		}
+		expectIn(t, "what the agent got", api.requests("agent")[1].last("user"), "decide yourself: SQLite is enough")
 	})
 }
 
@@ -253,9 +249,7 @@ func TestRealClientVerdictInText(t *testing.T) {
 		got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "hello")
 		expectRun(t, box, got, "done", verdictBlock, verdictBlock, verdictAllow)
 		agent := api.requests("agent")
-		if text := agent[1].last("user"); !strings.Contains(text, "I do not say [TASK_COMPLETED] yet.") {
-			t.Errorf("the agent got %q", text)
-		}
+		expectIn(t, "what the agent got", agent[1].last("user"), "I do not say [TASK_COMPLETED] yet.")
 		if text := agent[2].last("user"); !strings.Contains(text, "add tests") || !strings.Contains(text, "fix the race") || strings.Contains(text, "{") {
 			t.Errorf("the agent got %q", text)
 		}

@@ -38,9 +38,7 @@ func TestRealClientSwitched(t *testing.T) {
 		}
 		submit("hello", "answer 1", 0)
 		submit("/supervisor do the <task>", "answer 2", 1)
-		if text := api.requests("agent")[1].last("user"); !strings.Contains(text, "do the <task>") {
-			t.Errorf("the agent got %q", text)
-		}
+		expectIn(t, "what the agent got", api.requests("agent")[1].last("user"), "do the <task>")
 		if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off"); got.stdout != "off\n" {
 			t.Errorf("got %+v", got)
 		}

@@ -39,9 +39,7 @@ func TestRealClientBackgroundTask(t *testing.T) {
 		}
 		box.write("../work/ended", 0o600, "")
 		box.awaitVerdicts(3)
-		if !strings.Contains(strings.Join(api.agentsUserTexts(), "\n"), "<task-notification>") {
-			t.Error("the agent was not told that the task ended: the test shows nothing")
-		}
+		expectIn(t, "what the agent got, else the test shows nothing,", strings.Join(api.agentsUserTexts(), "\n"), "<task-notification>")
 		request := api.lastReview(t)
 		if got := requestsOf(t, request); !slices.Equal(got, []string{"start it"}) || !strings.Contains(request, "上次反馈\nshow the tests") || !strings.Contains(request, "第 3 轮，") {
 			t.Errorf("the request is %s", request)

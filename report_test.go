@@ -64,14 +64,12 @@ func TestReportHostile(t *testing.T) {
 	box.timelineOf(testSession, hostileRecords()...)
 	text := box.ccc("report", testSession)
 	for _, line := range strings.Split(withoutFences(t, text), "\n") {
-		expectNotIn(t, "it", line, "octocat", "script", "#123", "alert", "\x1b", "| a")
+		expectNotIn(t, "what is outside of a block of code", line, "octocat", "script", "#123", "alert", "\x1b", "| a")
 	}
 	if strings.Count(text, "<details>") != strings.Count(withoutFences(t, text), "</details>") {
 		t.Error("an output breaks out of its fold")
 	}
-	if strings.Contains(text, "\x1b") {
-		t.Error("it holds an escape sequence")
-	}
+	expectNotIn(t, "the report", text, "\x1b")
 }
 
 // The same with the renderer that GitHub's is made from, where .ci/run has fetched it: what is hostile stands in blocks of
@@ -96,7 +94,7 @@ func TestReportRendered(t *testing.T) {
 	if strings.Count(rest, "<details>") != folds || strings.Count(rest, "</details>") != folds {
 		t.Errorf("not %d folds: %s", folds, html)
 	}
-	expectNotIn(t, "it", rest, "octocat", "script", "#123", "<table", "<a ", "<!--")
+	expectNotIn(t, "the report", rest, "octocat", "script", "#123", "<table", "<a ", "<!--")
 }
 
 // withoutFences returns the Markdown without its blocks of code, as CommonMark delimits them.
@@ -139,7 +137,7 @@ func TestReportLength(t *testing.T) {
 		t.Errorf("%d characters", n)
 	}
 	withoutFences(t, text)
-	expectIn(t, "it", text, "beef", "request 0 ", "request 299 ", "反馈")
+	expectIn(t, "the report", text, "beef", "request 0 ", "request 299 ", "反馈")
 }
 
 func TestReportSecrets(t *testing.T) {
@@ -154,10 +152,8 @@ func TestReportSecrets(t *testing.T) {
 		record{Time: now(), Event: eventRefused, Review: "r", outcome: outcome{Tools: []string{"Bash(correct-horse)"}}},
 		record{Time: now(), Event: eventStop, Review: "r", Unbound: "correct-horse", outcome: outcome{Verdict: verdictBlock, Feedback: "correct-horse", Tools: []string{"Bash(correct-horse)"}}})
 	for _, text := range []string{box.ccc("report", testSession), box.ccc("report", testSession, "--json")} {
-		expectNotIn(t, "it", text, "correct-horse", "MIIE", "secret.example", "from-the-environment")
-		if !strings.Contains(text, "and short ***") {
-			t.Errorf("too much is missing in %s", text)
-		}
+		expectNotIn(t, "the report", text, "correct-horse", "MIIE", "secret.example", "from-the-environment")
+		expectIn(t, "the report", text, "and short ***")
 	}
 }
 
@@ -212,9 +208,7 @@ func TestVerdictBound(t *testing.T) {
 
 	// While the reviewer looks, the files change: the approval speaks of no state.
 	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
-	if got := box.stop(""); !strings.Contains(got.stdout, "files changed during the review") {
-		t.Errorf("%+v", got)
-	}
+	expectIn(t, "the answer", box.stop("").stdout, "files changed during the review")
 	verdictIs(3, "changed: files changed during the review")
 
 	// So does one of ccc 1.1, which is said. Programs get lists of it, not null.
@@ -276,9 +270,7 @@ func TestPushGate(t *testing.T) {
 	push(true, "origin v1")
 	push(true, "origin :other")
 	box.gitIn(box.work, "echo more >>notes.txt; git commit -qam second; git worktree add -q ../side")
-	if out := push(false, "origin main third"); !strings.Contains(out, "notes.txt") {
-		t.Errorf("it does not say what differs: %s", out)
-	}
+	expectIn(t, "the refusal", push(false, "origin main third"), "notes.txt")
 	// What was approved in one working tree may be pushed from another, and after it was committed.
 	box.stop("")
 	box.gitIn(box.work, "git -C ../side push origin HEAD:main")
@@ -311,9 +303,7 @@ func TestPushGate(t *testing.T) {
 		}
 	}
 	box.vars = append(box.vars, "PATH="+filepath.Dir(box.program()))
-	if got := box.run(20*time.Second, "", "ccc", "verdict", "--commit", "HEAD"); got.code != 2 || !strings.Contains(got.stderr, `"git": executable file not found`) {
-		t.Errorf("%+v", got)
-	}
+	expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict", "--commit", "HEAD"), 2, "", `"git": executable file not found`)
 }
 
 // ccc review of a session that ran without ccc.
@@ -329,9 +319,7 @@ func TestByHand(t *testing.T) {
 		}
 		return got
 	}
-	if got := expect(2, ""); !strings.Contains(got.stderr, "no session of Claude Code's in this project") {
-		t.Errorf("%+v", got)
-	}
+	expectIn(t, "the answer", expect(2, "").stderr, "no session of Claude Code's in this project")
 	if got := box.run(60*time.Second, "", "claude", "-p", "fix the bug"); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
@@ -367,9 +355,7 @@ func TestByHand(t *testing.T) {
 	if parsed.Time.IsZero() || parsed.Project == "" {
 		t.Errorf("%+v", parsed)
 	}
-	if text := box.ccc("report"); !strings.Contains(text, "```\nfix the bug\n```") {
-		t.Errorf("the report lacks the request: %s", text)
-	}
+	expectIn(t, "the report", box.ccc("report"), "```\nfix the bug\n```")
 	// It leaves a record, and no state, settings or hooks.
 	for _, name := range box.files() {
 		if strings.HasSuffix(name, "settings.json") || regexp.MustCompile(`supervisor-[^/]*[0-9a-f]\.json$`).MatchString(name) {
@@ -377,11 +363,7 @@ func TestByHand(t *testing.T) {
 		}
 	}
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
-	if got := expect(2, "", "--provider", "a"); !strings.Contains(got.stderr, "it goes to provider b") {
-		t.Errorf("%+v", got)
-	}
+	expectIn(t, "the answer", expect(2, "", "--provider", "a").stderr, "it goes to provider b")
 	box.vars = append(box.vars, toolMark)
-	if got := expect(4, ""); !strings.Contains(got.stderr, "for the user, not for the agent") {
-		t.Errorf("%+v", got)
-	}
+	expectIn(t, "the answer", expect(4, "").stderr, "for the user, not for the agent")
 }

@@ -180,9 +180,7 @@ func TestNamedPipes(t *testing.T) {
 	if got := box.stop(""); got.stdout != blockNotYet {
 		t.Errorf("a stop: %+v", got)
 	}
-	if got := box.submit("/supervisor off"); !strings.Contains(got.stdout, `"decision":"block"`) {
-		t.Errorf("a switch: %+v", got)
-	}
+	expectIn(t, "the answer to a switch", box.submit("/supervisor off").stdout, `"decision":"block"`)
 	box = newFakeBox(t)
 	box.claudeIs(`cat "$2"`)
 	box.write(".claude/ccc.json", 0o600, `{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"x"}}}}`)
@@ -332,15 +330,11 @@ func TestHookSurvivesUpgrade(t *testing.T) {
 	install("1.1")
 	os.RemoveAll(filepath.Join(prefix, "Cellar/1.0"))
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
-	if got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", hookCommand(link)); got.code != 0 || decided(got.stdout) != blockNotYet {
-		t.Errorf("after the upgrade: %+v", got)
-	}
+	expectEnd(t, "after the upgrade", box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", hookCommand(link)), 0, blockNotYet, "")
 	if box.launch(); box.settings() != text {
 		t.Errorf("the next launch wrote\n%s", box.settings())
 	}
-	if got := box.run(60*time.Second, "", "ccc", "doctor"); !strings.Contains(got.stdout, "ok       hooks: ") {
-		t.Errorf("doctor: %+v", got)
-	}
+	expectIn(t, "doctor", box.run(60*time.Second, "", "ccc", "doctor").stdout, "ok       hooks: ")
 }
 
 // A program that go run has built is gone soon: it starts no supervised session, and writes nothing.

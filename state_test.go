@@ -66,9 +66,7 @@ func TestStateTornLine(t *testing.T) {
 	}
 	box.write(statePath, 0o600, stateText(testSession, 1, "")) // the second review of a request
 	box.stop("")
-	if got := box.run(10*time.Second, "", "ccc", "verdict", testSession); got.code != 1 || got.stdout != "block\n" {
-		t.Errorf("ccc verdict: %+v", got)
-	}
+	expectEnd(t, "ccc verdict", box.run(10*time.Second, "", "ccc", "verdict", testSession), 1, "block\n", "")
 	for _, name := range []string{outputPath, logPath} {
 		if lines := strings.Split(box.read(name), "\n"); !strings.HasSuffix(lines[0], "blo") || len(lines) < 3 {
 			t.Errorf("%s: %q", name, lines)

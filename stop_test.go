@@ -35,9 +35,7 @@ func TestShown(t *testing.T) {
 				}
 			}
 			prepare()
-			if got := box.stop(""); got.code != 0 || got.stdout != "" {
-				t.Errorf("by hand: %+v", got)
-			}
+			expectEnd(t, "by hand", box.stop(""), 0, "", "")
 			box.inSession()
 			box.submit("before")
 			prepare()
@@ -134,12 +132,8 @@ func TestWorktree(t *testing.T) {
 			if cwd := strings.TrimSpace(box.read(call + "cwd")); cwd != want {
 				t.Errorf("ran in %s, want %s", cwd, want)
 			}
-			if request := box.read(call + "stdin"); !strings.Contains(request, "worktree 里工作："+tree) || !strings.Contains(request, "主目录 "+box.work) {
-				t.Errorf("the request is %s", request)
-			}
-			if args := box.read(call + "args"); !strings.Contains(args, "--add-dir\n"+tree+"\n"+box.work+"\n") {
-				t.Errorf("arguments %s", args)
-			}
+			expectIn(t, "the request", box.read(call+"stdin"), "worktree 里工作："+tree, "主目录 "+box.work)
+			expectIn(t, "the reviewer's command line", box.read(call+"args"), "--add-dir\n"+tree+"\n"+box.work+"\n")
 			if version == "2.1.329" { // another failure is no reason to pay for a second call
 				box.reviews(fails("API Error: 529"))
 				if got := box.hook(event); !strings.Contains(got.stderr, "API Error: 529") || box.read("../fake/reviewer-3/args") != "" {
@@ -279,9 +273,7 @@ func TestLaunchAddDirs(t *testing.T) {
 	box.write("../other/x", 0o600, "")
 	other := filepath.Join(filepath.Dir(box.home), "other")
 	box.run(30*time.Second, "hello", "ccc", "--supervisor", "--", "-p", "--add-dir", "../other", "--verbose")
-	if args := box.read("../fake/reviewer-1/args"); !strings.Contains(args, "--add-dir\n"+other+"\n") {
-		t.Errorf("arguments %s", args)
-	}
+	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1/args"), "--add-dir\n"+other+"\n")
 	box.claudeIs(`printf %s "$CCC_ADD_DIRS" >"$HOME/dirs"`)
 	box.run(30*time.Second, "", "ccc", "--supervisor", "--", "a", "--add-dir", "../other", "/b", "--verbose", "c", "--add-dir=/d", "e", "--", "--add-dir", "/f")
 	if got := box.read("dirs"); got != other+"\n/b\n/d" {

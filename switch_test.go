@@ -71,9 +71,7 @@ func TestSwitchInSession(t *testing.T) {
 	if got.code != 0 || !strings.Contains(got.stdout, "已关闭") || strings.Count(got.stdout, "Stop hook feedback: add tests") != 1 {
 		t.Errorf("got %+v", got)
 	}
-	if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "[1] do more\n\n[2] /supervisor finish it\n") {
-		t.Errorf("request %s", request)
-	}
+	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "[1] do more\n\n[2] /supervisor finish it\n")
 }
 
 func TestSwitchOutside(t *testing.T) {
@@ -120,9 +118,7 @@ func TestSwitchOutside(t *testing.T) {
 	}
 	broken := newFakeBox(t)
 	broken.write(".claude/ccc", 0o600, "")
-	if got := broken.run(10*time.Second, "", "ccc", "supervisor-mode", "off", testSession); got.code != 1 || !strings.Contains(got.stderr, "not a directory") {
-		t.Errorf("where no state can be: %+v", got)
-	}
+	expectEnd(t, "where no state can be", broken.run(10*time.Second, "", "ccc", "supervisor-mode", "off", testSession), 1, "", "not a directory")
 	// What was switched from outside counts for the next stop.
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
 	if got := box.stop(""); got.stdout != "" || got.stderr != "" {
@@ -135,16 +131,12 @@ func TestSwitchFails(t *testing.T) {
 	t.Parallel()
 	box := newHookBox(t)
 	box.write(statePath+"/x", 0o600, "") // a directory in the place of the file
-	if got := box.submit("/supervisor off"); !strings.Contains(got.stdout, "无法切换监督") {
-		t.Errorf("%+v", got)
-	}
+	expectIn(t, "the answer", box.submit("/supervisor off").stdout, "无法切换监督")
 	// A corrupt state is replaced, and the switch counts, for the client's next session too.
 	box = newHookBox(t)
 	box.inSession()
 	box.write(statePath, 0o600, "{")
-	if got := box.submit("/supervisor off"); !strings.Contains(got.stdout, "已关闭") {
-		t.Errorf("%+v", got)
-	}
+	expectIn(t, "the answer", box.submit("/supervisor off").stdout, "已关闭")
 	next := strings.Replace(box.event(eventStop, ""), testSession, "1"+testSession[1:], 1)
 	for _, event := range []string{box.event(eventStop, ""), next} {
 		if got := box.hook(event); got.stdout+got.stderr != "" {
@@ -169,15 +161,9 @@ func TestSwitchLimit(t *testing.T) {
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":9}}`)
 			if test.session {
 				box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, blockCapVariable+"="+test.blockCap)
-				if got := box.submit("/supervisor on"); !strings.Contains(got.stdout, "最多 "+test.limit+" 次") {
-					t.Errorf("on: %+v", got)
-				}
-				if got := box.run(10*time.Second, "", "ccc", "status"); !strings.Contains(got.stdout, " 0/"+test.limit+" ") {
-					t.Errorf("status: %+v", got)
-				}
-				if got := box.submit("words"); !strings.Contains(got.stdout, "最多审查 "+test.limit+" 次") {
-					t.Errorf("introduction: %+v", got)
-				}
+				expectIn(t, "the answer", box.submit("/supervisor on").stdout, "最多 "+test.limit+" 次")
+				expectIn(t, "status", box.run(10*time.Second, "", "ccc", "status").stdout, " 0/"+test.limit+" ")
+				expectIn(t, "the introduction", box.submit("words").stdout, "最多审查 "+test.limit+" 次")
 			}
 			n, _ := strconv.Atoi(test.limit)
 			box.write(statePath, 0o600, stateText(testSession, n-1, stateOn))
@@ -245,11 +231,7 @@ func (box *sandbox) hangingHook(members string) (hook *exec.Cmd, stdout *strings
 	hook = box.command("ccc", "supervisor-hook")
 	hook.Stdin, hook.Stdout = strings.NewReader(event), stdout
 	check(box.t, hook.Start())
-	for deadline := time.Now().Add(20 * time.Second); box.read("../fake/runs") == ""; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			box.t.Fatal("no review")
-		}
-	}
+	box.awaitIn("../fake/runs", "\n")
 	return hook, stdout
 }
 

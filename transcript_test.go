@@ -260,9 +260,8 @@ func TestNotification(t *testing.T) {
 		lines = append(lines, userLine("n"+id, "2", "<task-notification>\n<task-id>x</task-id>"), agentLine("a"+id, "n"+id, "done"))
 	}
 	request := box.read("../fake/reviewer-2/stdin")
-	if !strings.Contains(request, "\n[1] fix it\n") || strings.Contains(request, "task-id") || !strings.Contains(request, "上次反馈\nnot yet") {
-		t.Errorf("the request is %s", request)
-	}
+	expectIn(t, "the request", request, "\n[1] fix it\n", "上次反馈\nnot yet")
+	expectNotIn(t, "the request", request, "task-id")
 	// The same holds where the notification is one that ccc does not know: the transcript says what is new.
 	box.submit("what a later version submits itself")
 	if got := box.stop(box.transcript(lines...)); got.stdout != "" {
@@ -273,9 +272,7 @@ func TestNotification(t *testing.T) {
 	if got := box.stop(box.transcript(append(lines, userLine("u", "2", "add tests", `,"promptSource":"queued"`), agentLine("v", "u", "done"))...)); decided(got.stdout) != blockNotYet {
 		t.Errorf("the next request: %+v", got)
 	}
-	if request := box.read("../fake/reviewer-3/stdin"); !strings.Contains(request, "[2] add tests\n") || !strings.Contains(request, "第 1 轮，最多 2 轮") {
-		t.Errorf("the request is %s", request)
-	}
+	expectIn(t, "the request", box.read("../fake/reviewer-3/stdin"), "[2] add tests\n", "第 1 轮，最多 2 轮")
 }
 
 // What the agent has scheduled is no prompt of the user's: it changes no instructions, refills nothing, switches nothing.
@@ -293,9 +290,7 @@ func TestScheduledPrompt(t *testing.T) {
 			t.Errorf("%s: %+v", prompt, got)
 		}
 	}
-	if strings.Contains(box.read(eventsPath), `"event":"switch"`) {
-		t.Error("what the agent has scheduled switches the supervision")
-	}
+	expectNotIn(t, "the timeline", box.read(eventsPath), `"event":"switch"`)
 	if got := box.stop(`"session_crons":[]`); decided(got.stdout) != blockNotYet || strings.Contains(box.read("../fake/reviewer-2/args"), "MILD ONES") {
 		t.Errorf("%+v", got)
 	}
@@ -304,16 +299,12 @@ func TestScheduledPrompt(t *testing.T) {
 	}
 	box.submit("go on") // the user's now
 	box.stop("")
-	if !strings.Contains(box.read("../fake/reviewer-3/args"), "MILD ONES") {
-		t.Error("a prompt of the user's did not count")
-	}
+	expectIn(t, "after the user's prompt what the reviewer is told", box.read("../fake/reviewer-3/args"), "MILD ONES")
 	// One that only begins like a scheduled one is the user's.
 	box.stop(`"session_crons":` + crons)
 	box.submit("go on, and add tests")
 	box.stop("")
-	if request := box.read("../fake/reviewer-5/stdin"); !strings.Contains(request, "go on, and add tests") || !strings.Contains(request, "第 1 轮") {
-		t.Errorf("the request is %s", request)
-	}
+	expectIn(t, "the request", box.read("../fake/reviewer-5/stdin"), "go on, and add tests", "第 1 轮")
 }
 
 // Only what stands in the transcript is told; without one the request says that this is not known.
@@ -327,13 +318,9 @@ func TestRequests(t *testing.T) {
 		t.Errorf("the request is %s", request)
 	}
 	box.stop(box.transcript(userLine("2", "lost", "fix it"), agentLine("3", "2", "done")))
-	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "会话记录不完整") || !strings.Contains(request, "[1] fix it\n") {
-		t.Errorf("where the beginning is lost the request is %s", request)
-	}
+	expectIn(t, "where the beginning is lost the request", box.read("../fake/reviewer-2/stdin"), "会话记录不完整", "[1] fix it\n")
 	box.stop("")
-	if request := box.read("../fake/reviewer-3/stdin"); !strings.Contains(request, "会话记录无法读取") || !strings.Contains(request, "[1] drop the table\n\n[2] fix it\n") {
-		t.Errorf("without a transcript the request is %s", request)
-	}
+	expectIn(t, "without a transcript the request", box.read("../fake/reviewer-3/stdin"), "会话记录无法读取", "[1] drop the table\n\n[2] fix it\n")
 }
 
 // The last entries may be on their way when the hook begins.
@@ -361,9 +348,7 @@ func TestTranscriptArrivesLate(t *testing.T) {
 				box.transcript(chain(test.before), chain(test.late))
 			}()
 			box.hook(box.event(test.event, member+","+test.members))
-			if request := box.read("../fake/reviewer-1/stdin"); !strings.Contains(request, "[2] and quickly\n") {
-				t.Errorf("the request is %s", request)
-			}
+			expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "[2] and quickly\n")
 		})
 	}
 }

@@ -217,9 +217,9 @@ func TestChanges(t *testing.T) {
 	}
 	for _, env := range [][]string{nil, {"HOME="}} {
 		text := tell(dir, since, env...)
-		expectIn(t, "it", text, head[:12], "+b\n", "rename from moved\nrename to there\n", "Binary files a/bin and b/bin differ", "+new\n", "-30\n", "+theirs\n",
+		expectIn(t, "the request", text, head[:12], "+b\n", "rename from moved\nrename to there\n", "Binary files a/bin and b/bin differ", "+new\n", "-30\n", "+theirs\n",
 			" M users\n", "?? conf\n", "可能是用户自己的修改，不是 Agent 做的：users\n", ".env (+1 -0)（新文件，可能含有密钥或令牌）", "conf (+1 -0)（新文件", " -- :/long）")
-		expectNotIn(t, "it", text, "ignored\n", "KEY=1", "abcdefgh", "-2999\n")
+		expectNotIn(t, "the request", text, "ignored\n", "KEY=1", "abcdefgh", "-2999\n")
 		if n := strings.Count(text, "diff --git"); n != 6 || len(text) > changesLimit+2000 {
 			t.Errorf("%d differences, %d bytes:\n%s", n, len(text), text)
 		}

@@ -26,13 +26,6 @@ import (
 	"unsafe"
 )
 
-func onlyRoot(t *testing.T) {
-	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("only root can prepare this")
-	}
-}
-
 // madeUpUser is nobody's uid and gid.
 const madeUpUser = 54321
 
@@ -111,9 +104,14 @@ func (box *tryBox) own() {
 	})
 }
 
-// eachUser runs test as the user who runs the tests and, if that is root, as an ordinary one too.
+// eachUser runs test as the user who runs the tests and, if that is root, as an ordinary one too, beside other tests.
 func eachUser(t *testing.T, test func(t *testing.T, box *tryBox)) {
-	t.Helper()
+	t.Parallel()
+	eachUserAlone(t, test)
+}
+
+// eachUserAlone is eachUser beside no other test.
+func eachUserAlone(t *testing.T, test func(t *testing.T, box *tryBox)) {
 	users := []int{os.Getuid()}
 	if os.Getuid() == 0 {
 		users = append(users, madeUpUser)
@@ -140,21 +138,7 @@ func (box *tryBox) try(args ...string) commandResult {
 	return box.finish(box.cmd(append([]string{"ccc", "try"}, args...)))
 }
 
-func (box *tryBox) finish(cmd *exec.Cmd) commandResult {
-	var stdout, stderr bytes.Buffer
-	if cmd.Stdout == nil {
-		cmd.Stdout = &stdout
-	}
-	if cmd.Stderr == nil {
-		cmd.Stderr = &stderr
-	}
-	start := time.Now()
-	cmd.Run()
-	if cmd.ProcessState == nil {
-		box.t.Fatalf("%q can't be started", cmd.Args)
-	}
-	return commandResult{stdout: stdout.String(), stderr: stderr.String(), code: cmd.ProcessState.ExitCode(), took: time.Since(start)}
-}
+func (box *tryBox) finish(cmd *exec.Cmd) commandResult { return box.sandbox.finish(cmd, 2*time.Minute) }
 
 // want runs a shell command line in a copy and expects its output and exit code 0.
 func (box *tryBox) want(stdout, line string) {
@@ -188,7 +172,6 @@ func (box *tryBox) snapshot() string {
 }
 
 func TestTryExit(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		os.WriteFile(box.base+"/work/script", []byte("#!/no/such/interpreter\n"), 0o755)
 		os.WriteFile(box.base+"/work/data", nil, 0o644)
@@ -230,7 +213,6 @@ func TestTryExit(t *testing.T) {
 
 // The command sees what it wrote, and nobody else ever does.
 func TestTryWrites(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		before := box.snapshot()
 		name := filepath.Base(box.base)
@@ -251,7 +233,6 @@ func TestTryWrites(t *testing.T) {
 
 // What the environment says of Claude Code, ccc and its providers stays outside.
 func TestTryEnvironment(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		os.Mkdir(box.home+"/.claude", 0o755)
 		os.WriteFile(box.home+"/.claude/ccc.json", []byte(`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${KIMI_TOKEN}"}}}}`), 0o644)
@@ -288,7 +269,7 @@ func TestTryEnds(t *testing.T) {
 		{"sigkill_stopped", syscall.SIGKILL, "kill -STOP $$", -1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			eachUser(t, func(t *testing.T, box *tryBox) {
+			eachUserAlone(t, func(t *testing.T, box *tryBox) {
 				if box.uid != os.Getuid() && test.signal != syscall.SIGKILL && os.Getenv(tryTestVariable) != "all" {
 					return // the same way for each user
 				}
@@ -321,7 +302,7 @@ func TestTryEnds(t *testing.T) {
 
 // The scratch directory of a killed one is swept by the next.
 func TestTrySwept(t *testing.T) {
-	eachUser(t, func(t *testing.T, box *tryBox) {
+	eachUserAlone(t, func(t *testing.T, box *tryBox) {
 		cmd := box.cmd([]string{"ccc", "try", "mkdir -p a/b; chmod 0 a; chmod 0 sub; mkdir ~/locked; touch ~/locked/x; chmod 0 ~/locked; echo ready; sleep 100"})
 		out, _ := cmd.StdoutPipe()
 		check(t, cmd.Start())
@@ -349,7 +330,6 @@ func TestTrySwept(t *testing.T) {
 
 // Killed at any moment of its short life, it leaves no process and no mount, and what it wrote is swept.
 func TestTryKilledAnytime(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		rounds := 15
 		if os.Getenv(tryTestVariable) == "all" {
@@ -377,7 +357,6 @@ func TestTryKilledAnytime(t *testing.T) {
 // Nobody reads what the command writes into a socket: the timeout ends it all the same. And a command that asks to be
 // traced and stops has not ended.
 func TestTryUnread(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 		check(t, err)
@@ -756,7 +735,6 @@ func listen(t *testing.T, kind, where string) (address string) {
 
 // Everything else is read-only, by whatever way.
 func TestTryReadOnly(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		dirs := []string{box.base, box.base + "/bin", "/", "/usr", "/etc", "/opt", "/var", "/var/lib", "/run", "/dev", "/dev/pts", "/sys", "/proc", "/proc/sys", "/home", "/mnt"}
 		box.want("", "for dir in "+strings.Join(dirs, " ")+`; do for do in touch mkdir; do $do $dir/ccc-was-here 2>&- && echo $do in $dir; done; done
@@ -772,7 +750,6 @@ func TestTryReadOnly(t *testing.T) {
 }
 
 func TestTryPrivileges(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		const none = "0000000000000000"
 		got := box.try("cat /proc/self/status; echo all; cat /proc/1/task/*/status")
@@ -788,7 +765,7 @@ func TestTryPrivileges(t *testing.T) {
 				t.Errorf("%s: not all threads of process 1 have none:\n%s", set, all)
 			}
 		}
-		expectIn(t, "it", got.stdout, "CapInh:\t"+none, "CapAmb:\t"+none, "CapEff:\t"+kept, "CapBnd:\t"+kept, "NoNewPrivs:\t1", fmt.Sprintf("Uid:\t%d\t%[1]d\t%[1]d\t%[1]d", box.uid))
+		expectIn(t, "the status of a process", got.stdout, "CapInh:\t"+none, "CapAmb:\t"+none, "CapEff:\t"+kept, "CapBnd:\t"+kept, "NoNewPrivs:\t1", fmt.Sprintf("Uid:\t%d\t%[1]d\t%[1]d\t%[1]d", box.uid))
 		box.attack("namespaces,process_one,crash")
 		if box.uid == 0 || os.Getuid() != 0 {
 			return
@@ -811,7 +788,6 @@ func TestTryPrivileges(t *testing.T) {
 // No socket and no named pipe of the host can be reached, wherever it is, and whether it is older than the copy or
 // younger.
 func TestTrySockets(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		name := "/ccc-" + strconv.Itoa(os.Getpid()) + "-" + strconv.Itoa(box.uid)
 		addresses := []string{listen(t, "tcp4", ""), listen(t, "unix", "@"+name)}
@@ -855,7 +831,6 @@ func TestTrySockets(t *testing.T) {
 
 // Processes outside can't be seen or signalled, nor their memory be shared.
 func TestTryProcesses(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		other := box.cmd([]string{"sh", "-c", "sleep 100; : ccc-test-outside"})
 		check(t, other.Start())
@@ -878,7 +853,6 @@ func TestTryProcesses(t *testing.T) {
 
 // What the caller has open is no way out.
 func TestTryDescriptors(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		before := box.snapshot()
 		file, err := os.OpenFile(box.base+"/bin", 0, 0)
@@ -937,7 +911,6 @@ func TestTryDescriptors(t *testing.T) {
 
 // On a terminal a command looks like one on a terminal, but can't type into it. Ctrl-C ends it.
 func TestTryTerminal(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		master, terminal := openTerminal(t, 80)
 		on := func(argv ...string) *exec.Cmd {
@@ -1026,7 +999,6 @@ func TestTryNoCopy(t *testing.T) {
 
 // What the caller's pipes hold, and how they are set, is the caller's: the command has pipes of ccc's own.
 func TestTryPipes(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		got := box.finish(box.cmd([]string{"sh", "-c", `printf '%s\n' "ccc try 'echo \"touch $HOME/ran\" > /proc/self/fd/0' 2>&-" "echo on" | cat | sh`}))
 		if _, err := os.Stat(box.home + "/ran"); err == nil || strings.Contains(got.stdout, "ran") {
@@ -1090,7 +1062,6 @@ func TestTryCrashHandler(t *testing.T) {
 
 // Process 1 goes on only for the ccc that made its namespaces, whatever it is told.
 func TestTryProcessOneByHand(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		os.Symlink("notes", box.work+"/link")
 		socket, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
@@ -1106,9 +1077,7 @@ func TestTryProcessOneByHand(t *testing.T) {
 				if box.uid == 0 && i%2 == 0 {
 					cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWPID // as process 1
 				}
-				if got := box.finish(cmd); got.code != 2 || !strings.Contains(got.stderr, "ccc try only") {
-					t.Errorf("%s: %+v", line, got)
-				}
+				expectEnd(t, line, box.finish(cmd), 2, "", "ccc try only")
 			}
 		})
 		ends[0].Close()
@@ -1144,11 +1113,8 @@ func TestTryUnanswered(t *testing.T) {
 // Where HOME or ccc.json can't be read, there is no copy, at once; what begins with a dash is a shell line like any
 // other.
 func TestTryOddities(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
-		if got := box.try("--", "-foo 2>&- || echo hi"); got.stdout != "hi\n" || got.code != 0 {
-			t.Errorf("%+v", got)
-		}
+		expectEnd(t, "ccc try", box.try("--", "-foo 2>&- || echo hi"), 0, "hi\n", "")
 		refused := func(what string) {
 			t.Helper()
 			if got := box.try("echo ran"); got.code != tryImpossible || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || got.took > 5*time.Second {

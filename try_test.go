@@ -38,14 +38,9 @@ func TestTryUsage(t *testing.T) {
 		{[]string{"--timeout", "soon", "true"}, 2, "soon"},
 		{[]string{"--no-such-flag", "true"}, 2, "no-such-flag"},
 	} {
-		got := box.run(10*time.Second, "", slices.Concat([]string{"ccc", "try"}, test.args)...)
-		if got.code != test.code || got.stdout != "" || !strings.Contains(got.stderr, test.want) {
-			t.Errorf("%q: %+v", test.args, got)
-		}
+		expectEnd(t, strings.Join(test.args, " "), box.run(10*time.Second, "", slices.Concat([]string{"ccc", "try"}, test.args)...), test.code, "", test.want)
 	}
-	if got := box.run(10*time.Second, "", "ccc", tryInsideSubcommand); got.code != 2 || !strings.Contains(got.stderr, "ccc try only") {
-		t.Errorf("%s: %+v", tryInsideSubcommand, got)
-	}
+	expectEnd(t, tryInsideSubcommand, box.run(10*time.Second, "", "ccc", tryInsideSubcommand), 2, "", "ccc try only")
 }
 
 func TestTryOutermost(t *testing.T) {
@@ -124,12 +119,9 @@ func TestTryOffered(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	args, request := box.read("../fake/reviewer-1/args"), box.read("../fake/reviewer-1/stdin")
-	if !strings.Contains(args, "--allowedTools\nRead\nBash("+try+":*)\n") || !strings.Contains(args, reviewerSettings(try, false)) {
-		t.Errorf("arguments %s", args)
-	}
-	if !strings.Contains(request, "```sh\n"+tryExample(try)+"\n```") || strings.Contains(request, "什么也不能运行") {
-		t.Errorf("request %s", request)
-	}
+	expectIn(t, "the reviewer's command line", args, "--allowedTools\nRead\nBash("+try+":*)\n", reviewerSettings(try, false))
+	expectIn(t, "the request", request, "```sh\n"+tryExample(try)+"\n```")
+	expectNotIn(t, "the request", request, "什么也不能运行")
 	if ran := box.read("../fake/ran"); ran != "a note\n" {
 		t.Errorf("the reviewer's command printed %q", ran)
 	}
@@ -220,9 +212,7 @@ func TestTryFailedReview(t *testing.T) {
 	box.timelineOf(testSession, record{Time: ago(0), Event: eventPrompt, Prompt: "x"},
 		record{Time: ago(0), Event: eventStop, outcome: outcome{Verdict: verdictFailed, Error: "no network"}},
 		record{Time: ago(0), Event: eventTry, Command: "true", ExitCode: new(int)})
-	if got := box.submit("y"); !strings.Contains(got.stdout, "no network") {
-		t.Errorf("%+v", got)
-	}
+	expectIn(t, "the answer", box.submit("y").stdout, "no network")
 }
 
 func TestTryFollowed(t *testing.T) {
@@ -255,29 +245,18 @@ func TestTrySwitchedOff(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
 	box.stop("")
 	box.expectNoCopy(t, errTryOff.zh)
-	if env := box.read("../fake/reviewer-1/env"); strings.Contains(env, tryVariable) {
-		t.Error("the reviewer has " + tryVariable)
-	}
-	if got := box.run(10*time.Second, "", "ccc", "doctor"); !strings.Contains(got.stdout, "ok       copies: switched off") {
-		t.Errorf("%+v", got)
-	}
+	expectNotIn(t, "the reviewer's environment", box.read("../fake/reviewer-1/env"), tryVariable)
+	expectIn(t, "the answer", box.run(10*time.Second, "", "ccc", "doctor").stdout, "ok       copies: switched off")
 }
 
 // expectNoCopy checks a review in which nothing could be run, and that people are told why.
 func (box *sandbox) expectNoCopy(t *testing.T, why string) {
 	t.Helper()
 	args, request := box.read("../fake/reviewer-1/args"), box.read("../fake/reviewer-1/stdin")
-	if strings.Contains(args, "--allowedTools") || strings.Contains(args, "sandbox") {
-		t.Errorf("arguments %s", args)
-	}
-	if !strings.Contains(request, "没有一次性副本可用（原因："+why) || strings.Contains(request, tryCommand()) {
-		t.Errorf("request %s", request)
-	}
+	expectNotIn(t, "the reviewer's command line", args, "--allowedTools", "sandbox")
+	expectIn(t, "the request", request, "没有一次性副本可用（原因："+why)
+	expectNotIn(t, "the request", request, tryCommand())
 	told := strings.Join(strings.Fields(box.run(10*time.Second, "", "ccc", "log").stdout), "")
-	if !strings.Contains(told, "不能实测"+strings.Join(strings.Fields(why), "")) {
-		t.Errorf("ccc log:\n%s", told)
-	}
-	if !strings.Contains(box.log(), "no copy to run commands in") {
-		t.Errorf("log %s", box.log())
-	}
+	expectIn(t, "ccc log", told, "不能实测"+strings.Join(strings.Fields(why), ""))
+	expectIn(t, "the log", box.log(), "no copy to run commands in")
 }

@@ -37,7 +37,6 @@ func (box *tryBox) unchanged(do func()) {
 }
 
 func TestTryConcurrent(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		box.unchanged(func() {
 			var all sync.WaitGroup
@@ -56,7 +55,6 @@ func TestTryConcurrent(t *testing.T) {
 // The characters that separate options of mount, quote, or mean something to a shell are nothing special in a path: of
 // project, HOME and TMPDIR, and of what variables name.
 func TestTryAwkwardPaths(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		names := []string{"-dash", "a,b", "a:b", `a\b`, `a\\`, `q"q'q`, "with blank", "nl\nnl", "tab\t", "$HOME", "per%cent", "[a]*?", "ünïcödé", "latin\xe9", "=", ",upperdir=x", strings.Repeat("l", 200) + "/" + strings.Repeat("m", 200)}
 		name := strings.Join(names[:len(names)-1], "")
@@ -74,7 +72,6 @@ func TestTryAwkwardPaths(t *testing.T) {
 }
 
 func TestTryPlaces(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		box.put(map[string]string{"home/inner/.git/HEAD": "", "home/inner/a/b/f": "f\n", "plain/f": "f\n", "home/f": "f\n"})
 		os.Symlink("work", box.base+"/link")
@@ -127,7 +124,6 @@ func TestTryPlaces(t *testing.T) {
 // git works in a copy, in a linked worktree and in a submodule too, whose data is elsewhere, and changes nothing
 // outside.
 func TestTryGit(t *testing.T) {
-	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		skipTry(t, err.Error())
 	}
@@ -163,7 +159,6 @@ func (box *tryBox) mounted(path, kind, source, options string, flags uintptr) {
 // Where something is mounted below project or HOME, an overlay can't be laid over the whole. The parts are copies
 // just the same.
 func TestTryMountsBelow(t *testing.T) {
-	t.Parallel()
 	onlyRoot(t)
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		box.mounted(box.work+"/node_modules", "tmpfs", "t", "mode=755", 0)
@@ -206,7 +201,6 @@ func TestTryMountsBelow(t *testing.T) {
 
 // Temporary directories on tmpfs and on an overlay, as in containers, where the upper layers can't be on disk.
 func TestTryScratch(t *testing.T) {
-	t.Parallel()
 	onlyRoot(t)
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		os.Mkdir(box.base+"/m", 0o755)
@@ -230,7 +224,6 @@ func TestTryScratch(t *testing.T) {
 // Where the directory for scratch directories is not the user's alone, copies are written to memory, and nothing
 // there is touched.
 func TestTryScratchRefused(t *testing.T) {
-	t.Parallel()
 	onlyRoot(t)
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		box.put(map[string]string{"home/dir/f": "f\n"})
@@ -297,7 +290,6 @@ func TestTryForeignFiles(t *testing.T) {
 
 // A directory that a variable names is for writing to, also where it is still to be made.
 func TestTryNamedDirectories(t *testing.T) {
-	t.Parallel()
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		box.put(map[string]string{"caches/go/f": "f\n", "caches/side": "s\n", "other/f": "o\n"})
 		os.Symlink("caches", box.base+"/link")
@@ -312,7 +304,6 @@ func TestTryNamedDirectories(t *testing.T) {
 
 // A file beside a mount carries no lock and no lease to the host.
 func TestTryLocks(t *testing.T) {
-	t.Parallel()
 	onlyRoot(t)
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		box.mounted(box.base+"/volume", "tmpfs", "t", "", 0)
@@ -352,7 +343,6 @@ func (box *tryBox) inMounts(prepare, line string, files ...*os.File) commandResu
 
 // A listener on what is mounted below /sys is not reached, and no mount shows what is written in a copy.
 func TestTryOtherWays(t *testing.T) {
-	t.Parallel()
 	onlyRoot(t)
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		box.put(map[string]string{"a/f": "", "b/f": "", "c/f": "", "home/d/f": ""})
@@ -375,7 +365,6 @@ func TestTryOtherWays(t *testing.T) {
 // A tree deeper than the descriptors that ccc may open, and what nobody may enter, go; what a link or a mount leads to
 // stays.
 func TestTryDeep(t *testing.T) {
-	t.Parallel()
 	depth, limit := 70, 48
 	if os.Getenv(tryTestVariable) == "all" {
 		depth, limit = 5000, 1024
@@ -441,7 +430,6 @@ func (box *tryBox) deepest(dir string) (depth int) {
 
 // A mount among many directories: those cost an ordinary user a mount each, root nothing, and it is said.
 func TestTryNeighbours(t *testing.T) {
-	t.Parallel()
 	onlyRoot(t)
 	many := 60
 	if os.Getenv(tryTestVariable) == "all" {
