@@ -98,7 +98,6 @@ func TestAncestry(t *testing.T) {
 // What an agent's tool started speaks for nobody: it can't dismiss the reviewer, even with a cleaned environment, and a
 // claude of it is not supervised and says nothing for the user. A second terminal is the user's.
 func TestAgentSpeaksForNobody(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.inSession()
 	box.submit("fix it") // from here on this test is a client
@@ -148,7 +147,6 @@ func TestAgentSpeaksForNobody(t *testing.T) {
 // In a terminal that has the mark and no living Claude Code above it, as in a tmux that an agent once started, all of
 // it is the user's: the session, both ways to switch, and a new launch, which does not pass the mark on.
 func TestInheritedMark(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.terminalOf = func() *os.File { _, terminal := openTerminal(t, 80); return terminal }
 	box.vars = append(box.vars, toolMark, "CLAUDE_CODE_SESSION_ID=the-agents", "CCC_SUPERVISOR=1", "CCC_LAUNCH=1-1-boot-1.1700000000000")
@@ -175,7 +173,6 @@ func TestInheritedMark(t *testing.T) {
 // A switch stays with the client that /clear gives a new session, and with no other; from outside the client of the
 // session's last hook is switched. A launch later than the switch counts more.
 func TestSwitchOfClient(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.inSession()
 	stops, isReviewed := 0, func(got commandResult) bool { return strings.Contains(got.stderr, "开始执行") }
@@ -214,7 +211,6 @@ func TestSwitchOfClient(t *testing.T) {
 // A session whose supervised launch ccc has seen stays supervised in a plain client, until it is switched off. Switched on in
 // one that was not launched, the client's next one is supervised too; a client's file that makes no sense switches nothing.
 func TestLaunchedSessionResumed(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	launched := fmt.Sprintf("CCC_LAUNCH=%s.%d", selfName(), time.Now().UnixMilli())
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work)

@@ -132,7 +132,6 @@ func TestConfigReadableToken(t *testing.T) {
 // A provider that was named is recorded, and nothing else of the file changes, nor its mode, nor that it is a link. The
 // next launch uses and names it, and ccc default leads back.
 func TestProviderDefault(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
 	config := "\ufeff" + twoProviders
@@ -179,7 +178,6 @@ func TestProviderDefault(t *testing.T) {
 
 // A ccc.json that can't be written keeps nobody from using a provider.
 func TestProviderNotRecorded(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET")
 	box.write("store/ccc.json", 0o600, twoProviders)

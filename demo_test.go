@@ -27,7 +27,6 @@ func (box *sandbox) demoLeft() (left []string) {
 // The demo plays the whole loop without claude, provider and settings of the
 // user's, and touches nothing of it.
 func TestDemo(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	os.Remove(filepath.Join(box.home, "../bin/claude"))
 	box.vars = append(box.vars, "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=SECRET", "CLAUDECODE=1",
@@ -68,7 +67,6 @@ func TestDemo(t *testing.T) {
 
 // However a demo ends, it leaves nothing behind.
 func TestDemoEndedEarly(t *testing.T) {
-	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
 		box := newFakeBox(t)
 		var stdout, stderr strings.Builder

@@ -39,7 +39,6 @@ func (box *sandbox) edit(name, old, new string) {
 
 // How reviews will be asked, and why.
 func TestDoctorCache(t *testing.T) {
-	t.Parallel()
 	for _, test := range []struct{ env, supervisor, account, want string }{
 		{"ANTHROPIC_AUTH_TOKEN=t", "", "", "take a conversation of 40,000 tokens or more from the agent's\n"},
 		{"ANTHROPIC_AUTH_TOKEN=t", `"model":"m"`, "", "the very id of supervisor.model, m\n"},
@@ -170,7 +169,6 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  state directory: ", "permission denied", "chmod -R u+rwX ", `chmod 500 $state`},
 	} {
 		t.Run(test.names, func(t *testing.T) {
-			t.Parallel()
 			if test.names == "permission denied" && strings.Contains(test.finding, "state") && os.Getuid() == 0 {
 				t.Skip("root may write anywhere")
 			}
@@ -227,7 +225,6 @@ func (box *sandbox) change(mend string) (command string) {
 
 // A fault of ccc.json is told once, under its heading.
 func TestDoctorConfigOnce(t *testing.T) {
-	t.Parallel()
 	box := newDoctorBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iteration":3}}`)
 	got := box.run(60*time.Second, "", "ccc", "doctor")

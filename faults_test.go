@@ -35,7 +35,6 @@ func TestFaultStateDirectoryInPlace(t *testing.T) {
 
 // The lock held by a process that is stopped does not hold a hook for long.
 func TestFaultLockHeld(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.stop("")
 	unlock, err := lockFile(filepath.Join(box.home, ".claude/ccc/state.lock"))
@@ -49,7 +48,6 @@ func TestFaultLockHeld(t *testing.T) {
 
 // Output, timeline and log that can't be written cost no decision.
 func TestFaultOutputUnwritable(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	for _, name := range []string{outputPath, eventsPath, logPath} {
 		box.write(name+"/x", 0o600, "")
@@ -71,7 +69,6 @@ func TestFaultConfigBrokenInSession(t *testing.T) {
 }
 
 func TestFaultManyLaunches(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	box.setSettings("{\n  \"mine\": 1\n}\n")
 	results := make(chan commandResult, 16)
@@ -92,7 +89,6 @@ func TestFaultManyLaunches(t *testing.T) {
 // Killed at any moment, files are the old ones or the new ones, whole, and the
 // next run works.
 func TestFaultKilled(t *testing.T) {
-	t.Parallel()
 	const rounds = 100
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, twoProviders)
@@ -157,6 +153,7 @@ func TestFaultReviewer(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			alone(t)
 			box := newHookBox(t)
 			box.claudeIs(test.script)
 			cmd, event := box.command("ccc", "supervisor-hook"), box.event(eventStop, "")
@@ -229,7 +226,6 @@ func TestFaultHostilePrompt(t *testing.T) {
 }
 
 func TestFaultHostilePath(t *testing.T) {
-	t.Parallel()
 	for _, name := range []string{"with blank", "quo'te\"", "$(touch pwned)", "new\nline", "-flag", "中文"} {
 		box := newFakeBox(t)
 		dir := filepath.Join(box.work, name)
@@ -249,7 +245,6 @@ func TestFaultHostilePath(t *testing.T) {
 
 // Many stops in a row leave no process, no temporary file and no open file.
 func TestFaultSoak(t *testing.T) {
-	t.Parallel()
 	const stops = 50
 	box := newHookBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`) // a copy for each takes minutes in all
@@ -321,7 +316,6 @@ func TestFaultStderrUnread(t *testing.T) {
 		}, blockNotYet},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			box := newHookBox(t)
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
 			box.reviews(test.review)

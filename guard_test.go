@@ -33,7 +33,6 @@ func daemon(box *sandbox) string {
 }
 
 func TestGuardExit(t *testing.T) {
-	t.Parallel()
 	expectEnd(t, "without arguments", newFakeBox(t).run(10*time.Second, "", "ccc", guardSubcommand), 1, "", "by ccc only")
 	for script, want := range map[string]int{"exit 0": 0, "exit 3": 3, "kill -9 $$": 137} {
 		box := newFakeBox(t)
@@ -51,6 +50,7 @@ func TestGuardExit(t *testing.T) {
 // A guard whose lifeline is cut ends all within a second, also what ignores SIGTERM; what heeds it has the time to put
 // away what it made.
 func TestGuardLifelineCut(t *testing.T) {
+	alone(t)
 	for script, tidied := range map[string]int{
 		"trap '' TERM\n%ssleep 100 & sleep 101":                                    0,
 		"trap 'echo >\"$HOME/tidy\"; exit 5' TERM\n%swhile :; do sleep 0.05; done": 5,
@@ -96,7 +96,6 @@ func TestReviewEnded(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
 			box := newHookBox(t)
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"timeout_seconds":10}}`)
 			holding := strings.Replace(daemon(box), ">"+box.home, "2>&1 | tee "+box.home, 1) // the reviewer's stdout
@@ -146,7 +145,6 @@ func TestReviewEnded(t *testing.T) {
 }
 
 func TestReviewNotStarted(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	notExecutable := filepath.Join(box.home, "claude")
 	box.write("claude", 0o600, "#!/bin/sh\n")

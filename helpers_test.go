@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -81,10 +82,19 @@ type sandbox struct {
 	api        *scriptedAPI    // that a real claude talks to
 }
 
-// newSandbox makes a sandbox in which "claude" is the program at that path and "ccc" the test binary. At the end of the
-// test it must be quiet: a process that still runs then fails the test, and is killed.
+// placed are the tests of which it is decided whether they run beside others.
+var placed sync.Map
+
+// alone has a test that makes a sandbox run beside no other.
+func alone(t *testing.T) { placed.Store(t, true) }
+
+// newSandbox makes a sandbox in which "claude" is the program at that path and "ccc" the test binary. From here on the test runs
+// beside others. At its end the sandbox must be quiet: a process that still runs then fails the test, and is killed.
 func newSandbox(t *testing.T, claude string) *sandbox {
 	t.Helper()
+	if _, is := placed.LoadOrStore(t, true); !is {
+		t.Parallel()
+	}
 	// Not t.TempDir, whose name is as long as the test's: the paths of the sockets in here must stay under 104 bytes.
 	dir, err := os.MkdirTemp("", "ccc")
 	check(t, err)

@@ -126,7 +126,6 @@ func TestHook(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
 			box := newHookBox(t)
 			box.vars = append(box.vars, strings.Fields(test.vars)...)
 			if test.review != nil {
@@ -157,7 +156,6 @@ func TestHook(t *testing.T) {
 }
 
 func TestHookNotes(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	state := func() (s sessionState) {
 		t.Helper()
@@ -214,7 +212,6 @@ func TestHookNotes(t *testing.T) {
 
 // The file of the reviewer's output holds the reviews of the present request.
 func TestHookOutputOfRequest(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.reviews(blocks("one"), blocks("two"), blocks("three"))
 	for i, want := range []string{"one", "one two", "three"} {
@@ -235,7 +232,6 @@ func TestHookOutputOfRequest(t *testing.T) {
 }
 
 func TestHookLongFeedback(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.reviews(blocks(strings.Repeat("长", 9000)))
 	got := box.stop("")
@@ -254,7 +250,6 @@ func TestHookLongFeedback(t *testing.T) {
 
 // A claude that lacks an optional flag is called again without it, once; any other unknown flag is a failed review.
 func TestHookUnknownFlags(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.1.120")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
@@ -288,7 +283,6 @@ func TestHookUnknownFlags(t *testing.T) {
 // What the reviewer is called with, and in: the flags in this order, the
 // variables of the parent session gone.
 func TestHookReviewersCall(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1",
 		"CLAUDE_CODE_SESSION_ID=x", "CLAUDE_CODE_MESSAGING_SOCKET=s", "CLAUDE_CODE_MESSAGING_TOKEN=t", "CLAUDE_PROJECT_DIR="+box.work)
@@ -318,7 +312,6 @@ func TestHookStateBroken(t *testing.T) {
 	for _, text := range []string{"", "{", "\x00\x01", "[]", `{"count":"3"}`, `{"session_id":"` + testSession + `","count":-1}`,
 		`{"session_id":"` + testSession + `","count":99999999999999999999}`, `{"session_id":"another","count":9}`} {
 		t.Run(text, func(t *testing.T) {
-			t.Parallel()
 			box := newHookBox(t)
 			box.write(statePath, 0o600, text)
 			expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, "corrupt")
@@ -343,7 +336,6 @@ func TestHookStateBroken(t *testing.T) {
 // A caller that never closes stdin still gets its answer, and one that never
 // writes does not hold the hook.
 func TestHookStdinOpen(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	for _, input := range []string{box.event("SessionEnd", ""), ""} {
 		read, write, err := os.Pipe()
@@ -363,7 +355,6 @@ func TestHookStdinOpen(t *testing.T) {
 }
 
 func TestHookConcurrent(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	const hooks = 64
 	results := make(chan commandResult, hooks)
@@ -400,7 +391,6 @@ func TestHookConcurrent(t *testing.T) {
 // Two reviews of one session have the same flags, prompt and opening of the
 // request, byte for byte, so that the second finds the first in the cache.
 func TestHookReviewsAlike(t *testing.T) {
-	t.Parallel()
 	for _, config := range []string{`{}`, `{"supervisor":{"keep_cache":true}}`} {
 		box := newHookBox(t)
 		keep := strings.Contains(config, "true")
@@ -437,7 +427,6 @@ const introduced = "UserPromptSubmit says: [SUPERVISOR] 本会话受监督：每
 // TestSession is a whole supervised session of the built program: launch, a
 // stop that is sent back, a stop that is approved.
 func TestSession(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	box.turns("sh cd sub\nI think it is done.", "Now it is tested.")
 	box.reviews(blocks("run the <tests>"), allows(""))
@@ -481,7 +470,6 @@ func TestSession(t *testing.T) {
 
 // The limit is ccc's, not the client's own of eight.
 func TestSessionLimit(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	box.reviews(blocks("not yet"))
 	got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "fix it")
@@ -494,7 +482,6 @@ func TestSessionLimit(t *testing.T) {
 }
 
 func TestSessionQuestion(t *testing.T) {
-	t.Parallel()
 	for want, review := range map[string]fakeReview{
 		"AskUserQuestion denied: use SQLite\nI chose SQLite.\n": blocks("use SQLite"),
 		"DIALOG: Which database?\n":                             allows(""),
@@ -534,7 +521,6 @@ func TestEventOfAnotherType(t *testing.T) {
 		{name: "null", event: eventStop, members: `"agent_id":null,"cwd":null,"stop_hook_active":null`, stdout: blockNotYet},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
 			box := newHookBox(t)
 			answer := box.hook(box.event(test.event, test.members))
 			if answer.code != 0 || decided(answer.stdout) != test.stdout {
@@ -557,7 +543,6 @@ func TestEventOfAnotherType(t *testing.T) {
 
 // A prompt that comes as a list of blocks is read, recorded and obeyed.
 func TestEventPromptInBlocks(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	blocks := func(text string) string { return `"prompt":[{"type":"text","text":"` + text + `"},{"type":"image"}]` }
 	expectEnd(t, "a prompt", box.hook(box.event(eventPrompt, blocks("fix it"))), 0, "", "")

@@ -19,7 +19,6 @@ func TestLaunchOfItself(t *testing.T) {
 	} {
 		for _, flag := range []string{"-p", "--supervisor"} {
 			t.Run(name+flag, func(t *testing.T) {
-				t.Parallel()
 				box := newFakeBox(t)
 				path := filepath.Join(filepath.Dir(box.home), "bin/claude")
 				switch self, _ := os.Executable(); claude {
@@ -49,7 +48,6 @@ func TestLaunchOfItself(t *testing.T) {
 
 // A review ends as well, and the agent is not told a word of it.
 func TestReviewByItself(t *testing.T) {
-	t.Parallel()
 	for name, script := range map[string]string{"exec": `exec ccc "$@"`, "child": `ccc "$@"`, "exec_supervised": `exec ccc --supervisor -- "$@"`} {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
@@ -163,7 +161,6 @@ func TestLaunch(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
 			box := newFakeBox(t)
 			box.vars = append(box.vars, strings.Fields(test.vars)...)
 			if test.config != "" {
@@ -220,7 +217,6 @@ func TestLaunchOutput(t *testing.T) {
 
 // A first word with white space in it is a prompt, and the lines that ccc proposes work as they stand.
 func TestLaunchPrompt(t *testing.T) {
-	t.Parallel()
 	for _, prompt := range []string{"fix the bug", "fix\nit", "修复\u3000它"} {
 		for _, args := range [][]string{{prompt}, {"--supervisor", prompt}, {prompt, "-p"}, {"--supervisor", "--", prompt}} {
 			box := newFakeBox(t)
@@ -248,7 +244,6 @@ func TestLaunchPrompt(t *testing.T) {
 // Relative paths in the environment mean the same in the hook, which runs elsewhere; a claude that is named without a path
 // is the one in PATH.
 func TestLaunchPlaces(t *testing.T) {
-	t.Parallel()
 	for _, claude := range []string{"../bin/claude", "claude"} {
 		box := newFakeBox(t)
 		box.vars = append(box.vars, "CCC_CONFIG_DIR=conf", "CLAUDE_CONFIG_DIR=claude", "CCC_WORK_DIR=../state", "CCC_CLAUDE="+claude)

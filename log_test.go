@@ -105,7 +105,6 @@ func hookAsync(box *sandbox, event string) (done chan commandResult) {
 // A reader who is there before the first session sees each review as it goes; one who comes in the middle of a review sees
 // its steps so far, and none of the reviews before it.
 func TestLogFollow(t *testing.T) {
-	t.Parallel()
 	box := newShowBox(t, 80)
 	box.reviews(fakeReview{says("from the first"), decides(false, "first")}, runningReview)
 	output, end := follow(t, box, "-f")
@@ -159,7 +158,6 @@ func TestLogFollow(t *testing.T) {
 // Without a session named, -f goes over to one that begins or goes on in the project, and says so; one that begins elsewhere
 // is passed over. The records of --json say whose they are.
 func TestLogFollowOver(t *testing.T) {
-	t.Parallel()
 	box := newShowBox(t, 80)
 	at := func(project, prompt string) record {
 		return record{Time: ago(0), Event: eventPrompt, Project: project, Prompt: prompt}
@@ -229,7 +227,6 @@ func TestLogTellsSwitch(t *testing.T) {
 // The log tells the case: what the agent said, what it asks, what a run that failed printed, what was refused, and what a
 // verdict lacks. Rules are told where they change, and a killed review is one that failed.
 func TestLogCase(t *testing.T) {
-	t.Parallel()
 	box := newShowBox(t, 80)
 	code := 3
 	of := func(review, event string, o outcome) record {
@@ -287,7 +284,6 @@ func TestLogCase(t *testing.T) {
 
 // While a review runs, -f shows what is refused as refused, with --follow too, and tells its begin and its case once.
 func TestLogFollowRefused(t *testing.T) {
-	t.Parallel()
 	box := newShowBox(t, 80)
 	begun := record{Time: ago(time.Second), Event: eventStop, Project: box.work, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute),
 		Iteration: 1, Limit: 10, LastMessage: "I am done"}

@@ -73,7 +73,6 @@ func memoryServes() bool {
 // Help and version are asked for as of every program, behind --supervisor too. Of every subcommand --help and `ccc help
 // NAME` print its part on stdout; a wrong call is an error of six lines at most that ends with that part.
 func TestHelp(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	run := func(line string) commandResult {
 		return box.run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)

@@ -238,7 +238,6 @@ func wholeSession(t *testing.T, locale string) (written string) {
 
 // A whole session in English has no Chinese character in it, and in both languages the same is said.
 func TestLanguageOfSession(t *testing.T) {
-	t.Parallel()
 	written := map[string]string{english: wholeSession(t, "en_US.UTF-8"), chinese: wholeSession(t, "C.UTF-8")}
 	if found := chineseIn(written[english]); found != "" {
 		t.Errorf("Chinese in an English session: %s", found)

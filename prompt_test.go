@@ -232,7 +232,6 @@ func TestPromptsAlike(t *testing.T) {
 
 // The instructions are those that held at the user's prompt.
 func TestInstructionsHold(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	said := func(n int) string { return box.read(fmt.Sprintf("../fake/reviewer-%d/args", n)) }
 	box.write("../work/SUPERVISOR.md", 0o600, "STRICT ONES")

@@ -116,7 +116,6 @@ func TestProviderConflictsOfRepository(t *testing.T) {
 // What ccc.json itself would put into settings.json is asked before it does, and
 // ccc.json is named, also where it has done so.
 func TestProviderConflictsOfConfig(t *testing.T) {
-	t.Parallel()
 	for _, settings := range []string{`{"env":{"ANTHROPIC_BASE_URL":"https://SECRET"}}`, `{"apiKeyHelper":"echo SECRET"}`} {
 		box := newFakeBox(t)
 		config := `{"settings":` + settings + `,"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}}}}`
@@ -142,7 +141,6 @@ func TestProviderConflictsOfConfig(t *testing.T) {
 
 // A provider that names no token gets no login either.
 func TestProviderWithoutToken(t *testing.T) {
-	t.Parallel()
 	for env, want := range map[string][]string{
 		`"ANTHROPIC_BASE_URL":"https://a"`:                                                  {"none"},
 		`"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":""`:                        {"none"},
@@ -196,7 +194,6 @@ func TestAttribution(t *testing.T) {
 		"provider_of_a_model":  {config: `,"current_provider":"a","providers":{"a":{"env":{"ANTHROPIC_MODEL":"m"}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			box := newFakeBox(t)
 			box.vars = append(box.vars, strings.Fields(test.env)...)
 			box.write(".claude.json", 0o600, test.account)
@@ -234,7 +231,6 @@ func TestProviderSettingsFilled(t *testing.T) {
 
 // The reviewer's own provider: its values, and nothing of the session's.
 func TestProviderOfReviewer(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	box.write(".claude/.credentials.json", 0o600, `{}`) // a key alone is enough for a reviewer, beside a login too: nobody is asked
 	box.write("../work/sub/x", 0o600, "")
@@ -266,7 +262,6 @@ func TestProviderOfReviewer(t *testing.T) {
 // Reviews are paid as their session is: not by a key that the user keeps from
 // interactive sessions.
 func TestProviderRefusedKey(t *testing.T) {
-	t.Parallel()
 	for _, test := range []struct {
 		entrypoint, account string
 		passed              bool
@@ -292,7 +287,6 @@ func TestProviderRefusedKey(t *testing.T) {
 // A secret shows up nowhere that ccc writes: no file but the user's own, no
 // argument, no output.
 func TestProviderSecrets(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "KIMI_TOKEN=SECRET-ENV", "FAKE_CLAUDE_SESSION="+testSession)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"glm"},"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${KIMI_TOKEN}"}},"glm":{"env":{"ANTHROPIC_AUTH_TOKEN":"SECRET-CONFIG"}}}}`)

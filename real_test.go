@@ -199,7 +199,6 @@ func forNewest(t *testing.T, s func() script, test func(t *testing.T, client rea
 func runOn(t *testing.T, clients []realClient, s func() script, test func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI)) {
 	for _, client := range clients {
 		t.Run(client.version, func(t *testing.T) {
-			t.Parallel()                                                              // for the most part a session waits
 			t.Cleanup(func() { results.note(t.Name(), client.version, !t.Failed()) }) // after the sandbox has looked for what is left
 			box := newSandbox(t, client.path)
 			var api *scriptedAPI

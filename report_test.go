@@ -181,7 +181,6 @@ func TestReceipt(t *testing.T) {
 
 // A session that is approved on one state of its files, and what ccc verdict says of it since.
 func TestVerdictBound(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.inSession()
 	box.vars = append(box.vars, "LANG=en_US.UTF-8")
@@ -230,7 +229,6 @@ func TestVerdictBound(t *testing.T) {
 
 // The gate of a push, as the README shows it, in a real one.
 func TestPushGate(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.inSession()
 	box.vars = append(box.vars, "LANG=en_US.UTF-8")
@@ -308,7 +306,6 @@ func TestPushGate(t *testing.T) {
 
 // ccc review of a session that ran without ccc.
 func TestByHand(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	box.vars = append(box.vars, "LANG=en_US.UTF-8")
 	expect := func(code int, stdout string, argv ...string) commandResult {

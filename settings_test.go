@@ -173,7 +173,6 @@ func TestSettingsInstallFile(t *testing.T) {
 // A named pipe in the place of a file of the user's holds up neither hook nor launch, and what comes through one for
 // claude alone reaches it.
 func TestNamedPipes(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.claudeIs(`echo '{"type":"result","subtype":"success","result":"not yet"}'`)
 	box.run(10*time.Second, "", "sh", "-c", "mkdir -p ~/.claude/commands && mkfifo ~/.claude/settings.json ~/.claude/commands/supervisor.md")
@@ -200,7 +199,6 @@ func TestNamedPipes(t *testing.T) {
 // Where settings.json can't be edited, a supervised launch is refused before anything is written, and any other starts
 // claude; what ccc.json would add is missed with a warning.
 func TestSettingsRefusedLaunch(t *testing.T) {
-	t.Parallel()
 	const added, going = `{"settings":{"model":"m"}}`, "warning: going on without the settings of ccc.json: "
 	for _, test := range []struct{ flag, make, config, stderr string }{ // make: a shell command that makes settings.json, $1
 		{"--supervisor", `echo '{"hooks": "mine"}' >$1`, added, "settings.json: line 1, column 11: hooks is not an object"},
@@ -277,7 +275,6 @@ func TestHookCommands(t *testing.T) {
 
 // Whatever form the user has given to the entries, a launch does not double them, and uninstall finds them.
 func TestHookNotDoubled(t *testing.T) {
-	t.Parallel()
 	for command, matcher := range map[string]string{"$HOME/bin/ccc supervisor-hook": "AskUserQuestion|Bash", "/gone/ccc supervisor-hook --state-dir x": "*",
 		`A=b \"$HOME/bin/ccc\" supervisor-hook --state-dir /nowhere`: "Ask.*"} {
 		box := newFakeBox(t)
@@ -311,7 +308,6 @@ func (box *sandbox) copyOfCCC(path string) {
 // An upgrade as Homebrew makes it: the link in PATH moves, and the old folder goes. Hooks go on, and a path that a former
 // ccc resolved is mended.
 func TestHookSurvivesUpgrade(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	prefix, link := filepath.Dir(box.home), box.program()
 	install := func(version string) (program string) {
@@ -339,7 +335,6 @@ func TestHookSurvivesUpgrade(t *testing.T) {
 
 // A program that go run has built is gone soon: it starts no supervised session, and writes nothing.
 func TestHookWillVanish(t *testing.T) {
-	t.Parallel()
 	for path, want := range map[string]bool{
 		"/tmp/go-build2937241815/b001/exe/ccc": true, "/root/.cache/go-build/9a/9a1d7b-d/ccc": true,
 		"/home/u/go/bin/ccc": false, "/home/u/go-builder/ccc": false, "/opt/ccc-d/ccc": false,
@@ -366,7 +361,6 @@ func TestHookWillVanish(t *testing.T) {
 
 // A relative link in a linked directory counts from where it stands, and stays, also where ccc made the file.
 func TestSettingsLinkInLinkedDirectory(t *testing.T) {
-	t.Parallel()
 	const mine = "{\n  \"mine\": true\n}\n"
 	for _, before := range []string{mine, ""} {
 		box := newFakeBox(t)
@@ -447,7 +441,6 @@ var settingsFiles = map[string]string{
 func TestUninstall(t *testing.T) {
 	for name, before := range settingsFiles {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			box := newFakeBox(t)
 			box.setSettings(before)
 			box.launch()
@@ -510,7 +503,6 @@ func TestUninstallAfterEdits(t *testing.T) {
 		"record_broken":       {`{"a":1}`, write(".claude/.ccc-installed.json", "{"), `{"a":1,` + unmuted + `}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			box := newFakeBox(t)
 			box.setSettings(test.before)
 			box.launch()
@@ -540,7 +532,6 @@ func TestUninstallOlderRecord(t *testing.T) {
 
 // The settings that ccc.json fills in are ccc's too, until they are changed.
 func TestUninstallFilled(t *testing.T) {
-	t.Parallel()
 	const config = `{"settings":{"permissions":{"defaultMode":"acceptEdits","allow":["Read"]},"model":"m","env":{"TOKEN":"SECRET"},"statusLine":{}}}`
 	for before, change := range map[string]struct{ old, new, want string }{
 		"{}\n":                     {"", "", "{}\n"},
@@ -575,7 +566,6 @@ func TestUninstallFilled(t *testing.T) {
 
 // A statusLine of the user's that still calls ccc is theirs to take out, and named; one that ccc.json has brought goes.
 func TestUninstallStatusLine(t *testing.T) {
-	t.Parallel()
 	const told = "settings.json: its statusLine still calls ccc: take it out\n"
 	box := newFakeBox(t)
 	box.setSettings(`{"statusLine":{"command":"ccc statusline"}}`)
@@ -594,7 +584,6 @@ func TestUninstallStatusLine(t *testing.T) {
 
 // What can't be read or edited stops uninstall and launch before they change anything.
 func TestUninstallStopped(t *testing.T) {
-	t.Parallel()
 	broken := func(box *sandbox) { box.setSettings("{\n  \"hooks\": {},\n}") }
 	unreadable := func(box *sandbox) { // a directory can't be read by root either
 		os.Remove(filepath.Join(box.home, ".claude/.ccc-installed.json"))
@@ -620,7 +609,6 @@ func TestUninstallStopped(t *testing.T) {
 
 // What another ccc is writing is not removed under it.
 func TestUninstallPurgeLocked(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	box.launch()
 	unlock, err := lockFile(filepath.Join(box.home, lockPath))
@@ -634,7 +622,6 @@ func TestUninstallPurgeLocked(t *testing.T) {
 
 // With --purge all of the state goes, but nothing that somebody else has put there, nor a directory of the user's.
 func TestUninstallPurge(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	nothing := filepath.Join(box.home, ".claude/settings.json") + ": " + nothingThere + "\n"
 	if output := box.ccc("uninstall", "--purge"); output != nothing || len(box.files()) != 0 {
@@ -670,7 +657,6 @@ func TestUninstallPurge(t *testing.T) {
 // What is the user's stays: a file that they have edited, and a link, whatever it leads to. A text of any ccc's is ccc's,
 // follows the language, and goes.
 func TestUninstallKept(t *testing.T) {
-	t.Parallel()
 	const first = "---\ndescription: 监督本会话：on 打开，off 关闭，也可以直接给出任务\nargument-hint: on | off | 任务\n---\n\n$ARGUMENTS\n"
 	for _, test := range []struct {
 		name, before, launched string
@@ -819,7 +805,6 @@ func TestHookless(t *testing.T) {
 	}
 	for _, test := range rows {
 		t.Run(test.args+test.variable+test.file, func(t *testing.T) {
-			t.Parallel()
 			box := newFakeBox(t)
 			box.claudeIs("echo started")
 			box.vars = append(box.vars, test.variable, testManagedVariable+"="+filepath.Join(box.home, managed))
@@ -848,7 +833,6 @@ func TestHookless(t *testing.T) {
 // Claude Code ends the hook at the timeout in settings.json. Where timeout_seconds was raised since the launch, the
 // review is given up before, and the user is told why.
 func TestHooksTimeoutInSettings(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.launch()
 	box.setSettings(strings.ReplaceAll(box.settings(), `"timeout": 600`, `"timeout": 70e-1`))

@@ -59,7 +59,6 @@ func TestStateLog(t *testing.T) {
 
 // A line that a full disk or a crash left torn takes no other with it.
 func TestStateTornLine(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	for _, name := range []string{eventsPath, outputPath, logPath} {
 		box.write(name, 0o600, `{"time":"2026-01-02T03:04:05Z","event":"Stop","verdict":"blo`)

@@ -222,7 +222,6 @@ func TestVerdictOfProject(t *testing.T) {
 
 // As in a script, with a session that has just ended.
 func TestVerdictInScript(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	for want, reviews := range map[string][]fakeReview{"allow": {blocks("not yet"), allows("")}, "failed": {fails("API Error: overloaded")}} {
 		box.reviews(reviews...)
@@ -263,7 +262,6 @@ func TestStatusline(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
 			box := newShowBox(t, 80)
 			box.vars = append(box.vars, strings.Fields(test.vars)...)
 			if test.state != "" {
@@ -300,7 +298,6 @@ func TestShowColours(t *testing.T) {
 // A review that runs is seen in status, its JSON and the status line, with what it does now; what went before it in the file
 // of its output is not that.
 func TestStatusReviewing(t *testing.T) {
-	t.Parallel()
 	box := newShowBox(t, 80)
 	box.vars = append(box.vars, "LANG=en", "CCC_SUPERVISOR=1")
 	box.write(statePath, 0o600, stateText(testSession, 2, ""))
@@ -343,7 +340,6 @@ func TestStatusReviewing(t *testing.T) {
 
 // A screen of sessions, each on one line, told apart by their requests.
 func TestStatusMany(t *testing.T) {
-	t.Parallel()
 	box := newShowBox(t, 80)
 	for i := range statusRows + 5 {
 		box.timelineOf(fmt.Sprintf("session%02d", i), record{Time: ago(time.Duration(i) * time.Minute), Event: eventPrompt, Project: "/home/you/a/long/path/to/shop",

@@ -53,7 +53,6 @@ func TestShown(t *testing.T) {
 
 // At the limit the user reads what is still open.
 func TestShownAtLimit(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.inSession()
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
@@ -172,7 +171,6 @@ func TestNoWorktree(t *testing.T) {
 
 // The session's directories go to the reviewer, and up to 2.1.120 its model.
 func TestSessionsModelAndDirectories(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	for _, name := range []string{"../launch", "../typed"} {
 		box.write(name+"/x", 0o600, "")
@@ -239,7 +237,6 @@ func TestWayTaken(t *testing.T) {
 		"plugin off":     {settings: `{"enabledPlugins":{"p@m":false}}`, want: "cache"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			box := newFakeBox(t)
 			box.vars = append(append(box.vars, "FAKE_CLAUDE_TOKENS=40000", "ANTHROPIC_AUTH_TOKEN=t"), strings.Fields(test.env)...)
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{`+test.supervisor+`},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
@@ -284,7 +281,6 @@ func TestLaunchAddDirs(t *testing.T) {
 // What a user's rules let MCP servers do, they do not in a review: they are kept out, or asked for where the list of
 // tools must stay and the version can.
 func TestReviewersServers(t *testing.T) {
-	t.Parallel()
 	tests := []struct {
 		config, version string
 		strict, asks    bool
@@ -314,7 +310,6 @@ func TestReviewersServers(t *testing.T) {
 
 // /supervisor is the user's where they have a command or a skill of that name.
 func TestUsersOwnCommand(t *testing.T) {
-	t.Parallel()
 	for _, name := range []string{".claude/commands/supervisor.md", "../work/.claude/commands/supervisor.md", ".claude/skills/supervisor/SKILL.md"} {
 		box := newFakeBox(t)
 		box.write(name, 0o600, "mine: $ARGUMENTS\n")

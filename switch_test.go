@@ -63,7 +63,6 @@ func TestSwitchNearModes(t *testing.T) {
 
 // In a session: off answers at once and the stop is not reviewed; a task turns supervision on again.
 func TestSwitchInSession(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	box.prompts("do more", "/supervisor finish it")
 	box.reviews(blocks("add tests"), allows(""))
@@ -75,7 +74,6 @@ func TestSwitchInSession(t *testing.T) {
 }
 
 func TestSwitchOutside(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	const here = "ccc: 会话 " + testSession + "（当前项目最新的会话）"
 	for _, args := range []string{"on " + testSession, "on", ""} { // the variable is about an agent's tool, and this is none
@@ -128,7 +126,6 @@ func TestSwitchOutside(t *testing.T) {
 
 // What could not be switched is said.
 func TestSwitchFails(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.write(statePath+"/x", 0o600, "") // a directory in the place of the file
 	expectIn(t, "the answer", box.submit("/supervisor off").stdout, "无法切换监督")
@@ -156,7 +153,6 @@ func TestSwitchLimit(t *testing.T) {
 		{"", true, "8"}, {"x", true, "8"}, {"3", true, "3"}, {"40", true, "9"}, {"0", true, "9"}, {"", false, "9"},
 	} {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
-			t.Parallel()
 			box := newHookBox(t)
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":9}}`)
 			if test.session {
@@ -180,7 +176,6 @@ func TestSwitchLimit(t *testing.T) {
 
 // A prompt without words, as of an image alone, is the user's.
 func TestPromptWithoutWords(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.write(statePath, 0o600, stateText(testSession, 10, ""))
 	box.submit("")
@@ -195,7 +190,6 @@ func TestHookTellsOnce(t *testing.T) {
 	const overloaded = "API Error: overloaded"
 	for name, want := range map[string]string{"failed": overloaded, "limit": "审查次数已用完（10 次）", "switched": overloaded, "tried": overloaded} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			box := newHookBox(t)
 			box.reviews(fails(overloaded))
 			if name == "limit" {
@@ -241,7 +235,6 @@ func TestSwitchedOffDuringReview(t *testing.T) {
 	t.Parallel()
 	for name, members := range map[string]string{"stop": "", "question": asked, "by_hand": ""} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			box := newHookBox(t)
 			if name != "by_hand" {
 				box.inSession()

@@ -246,7 +246,6 @@ func FuzzTranscript(f *testing.F) {
 // A notification of Claude Code's refills no budget, takes no feedback away and is no request; nor does anything else
 // that is not the user's.
 func TestNotification(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 	lines := []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")}
@@ -277,7 +276,6 @@ func TestNotification(t *testing.T) {
 
 // What the agent has scheduled is no prompt of the user's: it changes no instructions, refills nothing, switches nothing.
 func TestScheduledPrompt(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	long := strings.Repeat("long ", 300)
 	crons := string(encodeJSON([]map[string]string{{"prompt": "go on"}, {"prompt": "/supervisor off"}, {"prompt": "/supervisor on"}, {"prompt": "/supervisor carry on"}, {"prompt": long[:1000] + "… [+500 chars]"}}))
@@ -309,7 +307,6 @@ func TestScheduledPrompt(t *testing.T) {
 
 // Only what stands in the transcript is told; without one the request says that this is not known.
 func TestRequests(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	box.submit("drop the table")
 	box.submit("fix it")
@@ -337,7 +334,6 @@ func TestTranscriptArrivesLate(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
 			box := newHookBox(t)
 			for _, prompt := range test.prompts {
 				box.submit(prompt)

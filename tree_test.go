@@ -81,7 +81,6 @@ func expectUnchanged(t *testing.T, dir string, before []string, objectTimes bool
 // What ccc says of a working tree is what git add -A && git write-tree says in a copy of it, made by a copy of ccc's and
 // without one, and nothing in or around the repository changes.
 func TestTree(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	const begin = "git init -q; printf 'ignored\n' >.gitignore; echo a >a; echo b >b; git add .; git commit -qm first; "
 	for name, script := range map[string]string{
@@ -125,7 +124,6 @@ func TestTryCall(t *testing.T) {
 
 // A linked worktree has its own files and shares the repository.
 func TestTreeOfWorktree(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	dir, other := filepath.Join(box.work, "main"), filepath.Join(box.work, "other")
 	box.gitIn(dir, "git init -q; echo a >a; git add .; git commit -qm first; git worktree add -q ../other")
@@ -138,7 +136,6 @@ func TestTreeOfWorktree(t *testing.T) {
 
 // Where the tree would not speak of all that is there, there is none.
 func TestTreeNone(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	const begin = "git init -q; echo a >a; git add .; git commit -qm first; "
 	const sub = "git init -q s; cd s; " + begin + "cd ..; git init -q; git submodule --quiet add ./s sub; git commit -qm s; rm -rf s; cd sub; "
@@ -179,7 +176,6 @@ func TestTreeNone(t *testing.T) {
 
 // A filter runs in the copy, and what it leaves behind goes with it.
 func TestTreeFilter(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	needCopy(t, box)
 	dir := filepath.Join(box.work, "p")
@@ -195,7 +191,6 @@ func TestTreeFilter(t *testing.T) {
 // What the reviewer is told of the time since the request: all kinds of changes, each once, and nothing of what is ignored or
 // may be a secret.
 func TestChanges(t *testing.T) {
-	t.Parallel()
 	box := newFakeBox(t)
 	const first = "git init -q; printf 'ignored\n' >.gitignore; seq 30 >moved; seq 3000 >long; echo a >a; echo u >users; printf 'b\\0' >bin; git add .; git commit -qm first; "
 	const work = "echo theirs >>users; H=$(git rev-parse HEAD); git status --porcelain >../status; echo b >>a; git commit -qm second a; git mv moved there; seq 5000 8000 >long; " +

@@ -981,7 +981,6 @@ func TestTryProbe(t *testing.T) {
 
 // A review where no copy can be made, as in a copy: the reviewer is told so, and so are people.
 func TestTryNoCopy(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	needCopy(t, box)
 	box.write("event", 0o600, box.event(eventStop, ""))

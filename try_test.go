@@ -152,7 +152,6 @@ func TestTryOffered(t *testing.T) {
 
 // Of what a command of a review prints the end is recorded, without secrets, and the reviewer sees all of it in order.
 func TestTryRecorded(t *testing.T) {
-	t.Parallel()
 	box := newHookBox(t)
 	needCopy(t, box)
 	box.vars = append(box.vars, tryVariable+"="+filepath.Join(box.home, ".claude/ccc", testSession, "r1"), "MY_TOKEN=the-secret-of-mine")
