@@ -239,7 +239,8 @@ func TestWayTaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
 			box.vars = append(append(box.vars, "FAKE_CLAUDE_TOKENS=40000", "ANTHROPIC_AUTH_TOKEN=t"), strings.Fields(test.env)...)
-			box.write(".claude/ccc.json", 0o600, `{"supervisor":{`+test.supervisor+`},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
+			supervisor := strings.TrimSuffix(`"try":false,`+test.supervisor, ",")
+			box.write(".claude/ccc.json", 0o600, `{"supervisor":{`+supervisor+`},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
 			box.write(".claude.json", 0o600, strings.ReplaceAll(test.account, "WORK", box.work))
 			box.write(".claude/settings.json", 0o600, test.settings)
 			box.write("../work/.mcp.json", 0o600, test.mcp)

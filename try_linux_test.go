@@ -214,20 +214,18 @@ func TestTryExit(t *testing.T) {
 // The command sees what it wrote, and nobody else ever does.
 func TestTryWrites(t *testing.T) {
 	eachUser(t, func(t *testing.T, box *tryBox) {
-		before := box.snapshot()
 		name := filepath.Base(box.base)
-		box.want(strings.Repeat("x\nx\n3\n0\n", 7), fmt.Sprintf(`for dir in . sub ~ "$TMPDIR" /tmp /var/tmp /dev/shm; do (cd $dir && echo x >%[1]s && cat %[1]s && mkdir %[1]s-d && mv %[1]s %[1]s-d/b && cat %[1]s-d/b &&
-			ln -s b %[1]s-d/c && ln %[1]s-d/b %[1]s-d/d && chmod 700 %[1]s-d/d && ls %[1]s-d | wc -l && rm -r %[1]s-d && ls -d %[1]s* 2>/dev/null | wc -l; touch %[1]s); done`, name))
-		for _, dir := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
-			if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-				t.Errorf("left in %s", dir)
+		box.unchanged(func() {
+			box.want(strings.Repeat("x\nx\n3\n0\n", 7), fmt.Sprintf(`for dir in . sub ~ "$TMPDIR" /tmp /var/tmp /dev/shm; do (cd $dir && echo x >%[1]s && cat %[1]s && mkdir %[1]s-d && mv %[1]s %[1]s-d/b && cat %[1]s-d/b &&
+				ln -s b %[1]s-d/c && ln %[1]s-d/b %[1]s-d/d && chmod 700 %[1]s-d/d && ls %[1]s-d | wc -l && rm -r %[1]s-d && ls -d %[1]s* 2>/dev/null | wc -l; touch %[1]s); done`, name))
+			for _, dir := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
+				if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+					t.Errorf("left in %s", dir)
+				}
 			}
-		}
-		box.want("new\nnone\n", `echo new >notes; rm sub/deep; cat notes; mv sub gone; chmod 0 notes; touch -d 2001-01-01 notes; rm -rf sub; mkdir sub; ls sub;
-			rm -rf .git ~/.profile; ln -s /etc ~/.profile; echo none`)
-		if after := box.snapshot(); after != before {
-			t.Errorf("before\n%s\nafter\n%s", before, after)
-		}
+			box.want("new\nnone\n", `echo new >notes; rm sub/deep; cat notes; mv sub gone; chmod 0 notes; touch -d 2001-01-01 notes; rm -rf sub; mkdir sub; ls sub;
+				rm -rf .git ~/.profile; ln -s /etc ~/.profile; echo none`)
+		})
 	})
 }
 
