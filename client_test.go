@@ -203,9 +203,7 @@ func TestSwitchOfClient(t *testing.T) {
 	if got := box.stop(""); !isReviewed(got) {
 		t.Errorf("a later launch does not count: %+v", got)
 	}
-	if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession); got.stdout != "on\n" {
-		t.Errorf("from outside it is %+v", got)
-	}
+	expectEnd(t, "from outside", box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession), 0, "on\n", "")
 }
 
 // A session whose supervised launch ccc has seen stays supervised in a plain client, until it is switched off. Switched on in
@@ -220,9 +218,7 @@ func TestLaunchedSessionResumed(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	box.vars = plain
-	if got := box.another(box.event(eventStop, "")); decided(got.stdout) != blockNotYet {
-		t.Errorf("resumed: %+v", got)
-	}
+	expectEnd(t, "resumed", box.another(box.event(eventStop, "")), 0, blockNotYet, "")
 	if got := box.another(ofSession("of-its-own", box.event(eventStop, ""))); got.stdout+got.stderr != "" {
 		t.Errorf("a session that nobody launched: %+v", got)
 	}
@@ -261,9 +257,7 @@ func TestNested(t *testing.T) {
 			if strings.Count(withoutReceipts(got.stdout), want) != sessions || strings.Count(got.stdout, "本会话受监督") != sessions || strings.Count(withoutReceipts(got.stdout), "\n") != 4*sessions {
 				t.Errorf("%+v", got)
 			}
-			if answers := box.read("../fake/nested") + box.read("../fake/nested-ccc"); answers != "Done.\nDone.\n" {
-				t.Errorf("the nested ones answered %q", answers)
-			}
+			expectIs(t, "the answers of the nested ones", box.read("../fake/nested")+box.read("../fake/nested-ccc"), "Done.\nDone.\n")
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,9 +98,7 @@ func TestConfigRefused(t *testing.T) {
 	if got.code != 1 || got.stdout != "" || !strings.HasPrefix(got.stderr, "ccc: "+box.home+"/.claude/ccc.json: line 1: ") || strings.Count(got.stderr, "\n") != 1 {
 		t.Errorf("%+v", got)
 	}
-	if files := box.files(); !slices.Equal(files, []string{".claude/ccc.json"}) {
-		t.Errorf("written: %q", files)
-	}
+	expectEqual(t, "the files", box.files(), []string{".claude/ccc.json"})
 }
 
 // A token that is written out is told of where anybody else can read it, the group too.
@@ -162,9 +159,7 @@ func TestProviderDefault(t *testing.T) {
 	launch("https://kimi.example", "提供商 kimi", "-p", "hi")
 	launch("", "", "default", "-p", "hi")
 	recorded("null")
-	if box.settings() != noFile {
-		t.Errorf("settings.json was written: %s", box.settings())
-	}
+	expectIs(t, "settings.json", box.settings(), noFile)
 	launch("", "", "-p", "hi")
 	launch("", "Supervisor mode enabled", "--supervisor", "default", "-p", "hi")
 	recorded("null")
@@ -189,9 +184,7 @@ func TestProviderNotRecorded(t *testing.T) {
 			strings.Join(box.agentEnv("ANTHROPIC_BASE_URL"), "") != base {
 			t.Errorf("%s: got %+v", word, got)
 		}
-		if box.read("store/ccc.json") != twoProviders {
-			t.Errorf("ccc.json is %s", box.read("store/ccc.json"))
-		}
+		expectIs(t, "ccc.json", box.read("store/ccc.json"), twoProviders)
 		os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
 	}
 }
@@ -216,9 +209,7 @@ func FuzzConfig(f *testing.F) {
 		check(t, recordProvider(p, "<new>"))
 		again, err := loadConfig(p)
 		check(t, err)
-		if again.CurrentProvider != "<new>" {
-			t.Errorf("recorded %q", again.CurrentProvider)
-		}
+		expectIs(t, "the recorded provider", again.CurrentProvider, "<new>")
 		again.CurrentProvider, again.Settings, c.Settings = c.CurrentProvider, nil, nil
 		if fmt.Sprint(again) != fmt.Sprint(c) {
 			t.Errorf("it was %+v and is %+v", c, again)

@@ -80,12 +80,8 @@ func TestDoctorWell(t *testing.T) {
 		t.Errorf("it says\n%s", got.stdout)
 	}
 	expectIn(t, "doctor", got.stdout, "version 2.1.329", fmt.Sprintf("SUPERVISOR.md, %d bytes", len(defaultPrompt.zh)), "12, reviews; 8 where")
-	if after := box.files(); !slices.Equal(after, before) {
-		t.Errorf("files %q, were %q", after, before)
-	}
-	if call := box.read("../fake/agent-1/args"); call != "" {
-		t.Errorf("claude was started: %s", call)
-	}
+	expectEqual(t, "the files", box.files(), before)
+	expectIs(t, "what claude was started with", box.read("../fake/agent-1/args"), "")
 	// What it offers for the status line can be put in as it stands, and is taken for what it is; another's stays.
 	if mend := mendOf(got.stdout, "ok       status line: ", "none; "); mend == "" || box.change(mend) != "" {
 		t.Errorf("the status line: %q", mend)

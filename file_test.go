@@ -53,9 +53,7 @@ func TestLockRemoved(t *testing.T) {
 		}()
 	}
 	group.Wait()
-	if most.Load() != 1 {
-		t.Errorf("%d held it at once", most.Load())
-	}
+	expectIs(t, "the holders at once", most.Load(), 1)
 }
 
 // The reader begins with a whole line and goes on where it stopped.
@@ -113,7 +111,5 @@ func TestLinesPatientWriter(t *testing.T) {
 		io.WriteString(p, "word ")
 	}
 	p.close()
-	if b.String() != strings.Repeat("word ", 10) {
-		t.Errorf("passed on %q", b.String())
-	}
+	expectIs(t, "what was passed on", b.String(), strings.Repeat("word ", 10))
 }

@@ -38,9 +38,7 @@ func TestGuardExit(t *testing.T) {
 		box := newFakeBox(t)
 		guard, _ := startGuard(t, box, daemon(box)+script)
 		guard.Wait()
-		if got := guard.ProcessState.ExitCode(); got != want {
-			t.Errorf("%s: exit code %d, want %d", script, got, want)
-		}
+		expectIs(t, script, guard.ProcessState.ExitCode(), want)
 		if left := box.processes(); len(left) != 0 {
 			t.Errorf("%s: left %q", script, left)
 		}
@@ -158,9 +156,7 @@ func TestReviewNotStarted(t *testing.T) {
 			t.Errorf("%s: %+v", test.claude, got)
 		}
 	}
-	if got := box.timelineVerdicts(); !slices.Equal(got, slices.Repeat([]verdict{verdictFailed}, 3)) {
-		t.Errorf("verdicts %q", got)
-	}
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), slices.Repeat([]verdict{verdictFailed}, 3))
 }
 
 func TestProcessTree(t *testing.T) {

@@ -41,6 +41,22 @@ func expectEnd(t *testing.T, what string, got commandResult, code int, stdout, s
 	}
 }
 
+// expectIs wants a value, what names it, to be that one.
+func expectIs[T comparable](t *testing.T, what any, got, wanted T) {
+	t.Helper()
+	if got != wanted {
+		t.Errorf("%v: got %#v, want %#v", what, got, wanted)
+	}
+}
+
+// expectEqual is expectIs for lists.
+func expectEqual[T comparable](t *testing.T, what any, got, wanted []T) {
+	t.Helper()
+	if !slices.Equal(got, wanted) {
+		t.Errorf("%v: got %#v, want %#v", what, got, wanted)
+	}
+}
+
 // expectIn wants each of these in a text, what names it.
 func expectIn(t *testing.T, what, text string, wanted ...string) {
 	t.Helper()

@@ -147,9 +147,7 @@ func TestHook(t *testing.T) {
 				t.Errorf("stderr %q, want none", got.stderr)
 			}
 			files := slices.DeleteFunc(box.files(), func(name string) bool { return name == ".claude/ccc/client-"+selfName()+".json" })
-			if !slices.Equal(files, test.files) {
-				t.Errorf("files %q, want %q", files, test.files)
-			}
+			expectEqual(t, "the files", files, test.files)
 			expectNotIn(t, "the log", box.log(), "SECRET PROMPT")
 		})
 	}
@@ -195,9 +193,7 @@ func TestHookNotes(t *testing.T) {
 	}
 	// A new prompt gives a fresh budget.
 	box.submit("and this")
-	if s := state(); s.Count != 0 {
-		t.Errorf("count %d after a new prompt", s.Count)
-	}
+	expectIs(t, "the count after a new prompt", state().Count, 0)
 	box.stop("")
 	if request := box.read("../fake/reviewer-3/stdin"); strings.Contains(request, "上次反馈") || !strings.Contains(request, "第 1 轮，最多 10 轮") {
 		t.Errorf("the request of the new prompt has feedback of the one before:\n%s", request)
@@ -253,9 +249,7 @@ func TestHookUnknownFlags(t *testing.T) {
 	box := newHookBox(t)
 	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.1.120")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
-	if got := box.stop(""); decided(got.stdout) != blockNotYet {
-		t.Errorf("got %+v", got)
-	}
+	expectEnd(t, "a stop", box.stop(""), 0, blockNotYet, "")
 	args := box.read("../fake/reviewer-1/args")
 	for _, flag := range []string{"--system-prompt-snapshot", "--max-budget-usd", "--allowedTools", "--add-dir", "--model"} { // with nothing to say
 		if strings.Contains(args, flag+"\n") {
@@ -296,12 +290,8 @@ func TestHookReviewersCall(t *testing.T) {
 		// Word by word: some versions heed only one of the two rules against edits.
 		"--settings", `{"disableAllHooks":true,"permissions":{"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor","ScheduleWakeup","SendMessage","Workflow","mcp__*"],` +
 			`"deny":["Edit(//**)","Edit(//**/*)"]}}`, "--permission-mode", "plan", "--strict-mcp-config", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
-	if got := box.read("../fake/reviewer-1/args"); strings.TrimSpace(got) != strings.TrimSpace(want) {
-		t.Errorf("arguments\n%s\nwant\n%s", got, want)
-	}
-	if cwd := strings.TrimSpace(box.read("../fake/reviewer-1/cwd")); cwd != box.work {
-		t.Errorf("ran in %s, want the project %s", cwd, box.work)
-	}
+	expectIs(t, "the arguments", strings.TrimSpace(box.read("../fake/reviewer-1/args")), strings.TrimSpace(want))
+	expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read("../fake/reviewer-1/cwd")), box.work)
 	env := box.read("../fake/reviewer-1/env")
 	expectNotIn(t, "the reviewer's environment", env, "CLAUDECODE=", "CLAUDE_CODE_ENTRYPOINT=", "CLAUDE_CODE_CHILD_SESSION=", "CLAUDE_CODE_SESSION_ID=", "CLAUDE_CODE_MESSAGING_")
 	expectIn(t, "the environment", env, "CCC_SUPERVISOR_HOOK=1\n")
@@ -315,9 +305,7 @@ func TestHookStateBroken(t *testing.T) {
 			box := newHookBox(t)
 			box.write(statePath, 0o600, text)
 			expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, "corrupt")
-			if bad := box.read(statePath + ".bad"); bad != text {
-				t.Errorf("kept %q, want %q", bad, text)
-			}
+			expectIs(t, "what is kept", box.read(statePath+".bad"), text)
 			expectIn(t, "the state", box.read(statePath), `"count":1`)
 			box.write(statePath, 0o600, text)
 			if got := box.stop(`"stop_hook_active":true`); got.code != 0 || got.stdout != "" || box.read("../fake/reviewer-2/args") != "" {
@@ -444,17 +432,11 @@ func TestSession(t *testing.T) {
 查看日志：tail -f %[1]s/hook-invocation.log
 看审查过程：ccc log -f
 `, state)
-	if got.stderr != wantStderr {
-		t.Errorf("stderr\n%s\nwant\n%s", got.stderr, wantStderr)
-	}
-	if args := strings.TrimSpace(box.read("../fake/agent-1/args")); args != "-p\nfix it\n--model\nm" {
-		t.Errorf("claude got the arguments %q", args)
-	}
+	expectIs(t, "stderr", got.stderr, wantStderr)
+	expectIs(t, "the arguments", strings.TrimSpace(box.read("../fake/agent-1/args")), "-p\nfix it\n--model\nm")
 	env := box.read("../fake/agent-1/env")
 	expectIn(t, "the environment", env, "CCC_SUPERVISOR=1\n", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10\n")
-	if prompt := box.read(".claude/SUPERVISOR.md"); prompt != defaultPrompt.zh {
-		t.Errorf("SUPERVISOR.md is not the default: %.80q", prompt)
-	}
+	expectIs(t, "SUPERVISOR.md", box.read(".claude/SUPERVISOR.md"), defaultPrompt.zh)
 	for n, want := range []string{"", "I think it is done.", "Now it is tested."} {
 		if request := box.read(fmt.Sprintf("../fake/reviewer-%d/stdin", n)); !strings.Contains(request, want) || n > 0 && !strings.Contains(request, "[1] fix it") {
 			t.Errorf("request %d: %s", n, request)
@@ -463,9 +445,7 @@ func TestSession(t *testing.T) {
 	if box.read("../fake/reviewer-3/stdin") != "" {
 		t.Error("a third review ran")
 	}
-	if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictBlock, verdictAllow}) {
-		t.Errorf("verdicts %q", got)
-	}
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock, verdictAllow})
 }
 
 // The limit is ccc's, not the client's own of eight.
@@ -476,9 +456,7 @@ func TestSessionLimit(t *testing.T) {
 	if n := strings.Count(got.stdout, "Stop hook feedback: not yet"); got.code != 0 || n != 10 || strings.Contains(got.stdout, "overriding") {
 		t.Errorf("%d rejections: %+v", n, got)
 	}
-	if got := box.timelineVerdicts(); !slices.Equal(got, append(slices.Repeat([]verdict{verdictBlock}, 10), verdictLimit)) {
-		t.Errorf("verdicts %q", got)
-	}
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), append(slices.Repeat([]verdict{verdictBlock}, 10), verdictLimit))
 }
 
 func TestSessionQuestion(t *testing.T) {
@@ -550,9 +528,7 @@ func TestEventPromptInBlocks(t *testing.T) {
 		t.Errorf("timeline %+v", r)
 	}
 	expectIn(t, "the answer", box.hook(box.event(eventPrompt, blocks("/supervisor off"))).stdout, `"decision":"block"`)
-	if got := box.stop(""); got.stdout != "" {
-		t.Errorf("reviewed after /supervisor off: %+v", got)
-	}
+	expectEnd(t, "a stop after /supervisor off", box.stop(""), 0, "", "")
 }
 
 // FuzzHookEvent: an event that is taken has a session id that is safe as a file

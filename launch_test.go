@@ -182,9 +182,7 @@ func TestLaunch(t *testing.T) {
 			if box.read("../fake/agent-1/env") != "" {
 				call = "agent-1"
 			}
-			if passed := strings.Join(strings.Fields(box.read("../fake/"+call+"/args")), " "); passed != test.passed {
-				t.Errorf("claude got %q, want %q", passed, test.passed)
-			}
+			expectIs(t, "what claude got", strings.Join(strings.Fields(box.read("../fake/"+call+"/args")), " "), test.passed)
 			env := "\n" + box.read("../fake/"+call+"/env")
 			for _, want := range strings.Fields(test.env) {
 				name, unwanted := strings.CutPrefix(want, "!")

@@ -136,9 +136,7 @@ func TestLogFollow(t *testing.T) {
 	await(t, raw, `"feedback":"not yet"`)
 	<-done
 	for _, end := range []func(syscall.Signal) int{end, endLate, endRaw} {
-		if code := end(syscall.SIGINT); code != 0 {
-			t.Errorf("exit code %d after SIGINT", code)
-		}
+		expectIs(t, "exit code", end(syscall.SIGINT), 0)
 	}
 	for _, got := range []string{output(), late()} {
 		for text, want := range map[string]int{"mend it": 1, "反馈 not yet": 1, "2/10 进行中": 1, "· Bash(git diff)\n": 1, "StructuredOutput": 0} {

@@ -116,14 +116,10 @@ func TestHelp(t *testing.T) {
 func TestNearest(t *testing.T) {
 	for word, want := range map[string]string{"statu": "status", "sttaus": "status", "statuss": "status", "stAtus": "status", "log": "log", "lo": "log",
 		"satsut": "", "stats": "status", "demolog": "", "": "", "s": "", "st": "", "sta": "status", "--logg": "log", "x": ""} {
-		if got := nearest(word, []string{"status", "log", "demo"}); got != want {
-			t.Errorf("%q: %q, want %q", word, got, want)
-		}
+		expectIs(t, word, nearest(word, []string{"status", "log", "demo"}), want)
 	}
 	for word, want := range map[string]string{"supervised": supervisorFlag, "maxIterations": "max_iterations", "timeout": "timeout_seconds", "settings": ""} {
-		if got := nearest(word, []string{supervisorFlag, "max_iterations", "timeout_seconds"}); got != want {
-			t.Errorf("%q: %q, want %q", word, got, want)
-		}
+		expectIs(t, word, nearest(word, []string{supervisorFlag, "max_iterations", "timeout_seconds"}), want)
 	}
 }
 
@@ -204,9 +200,7 @@ func TestPages(t *testing.T) {
 	fenced := regexp.MustCompile("(?ms)^```(sh|json)$.*?^```$")
 	for _, pair := range pages {
 		english, chinese := readPage(t, pair[0]), readPage(t, pair[1])
-		if found := chineseIn(regexp.MustCompile(`(?m)^中文.*$`).ReplaceAllString(english, "")); found != "" {
-			t.Errorf("%s holds Chinese: %s", pair[0], found)
-		}
+		expectIs(t, "the Chinese in "+pair[0], chineseIn(regexp.MustCompile(`(?m)^中文.*$`).ReplaceAllString(english, "")), "")
 		if !slices.Equal(fenced.FindAllString(english, -1), fenced.FindAllString(chinese, -1)) {
 			t.Errorf("%s and %s differ in what they quote", pair[0], pair[1])
 		}

@@ -163,9 +163,7 @@ func TestWordsFilledIn(t *testing.T) {
 	} {
 		speakIn(t, language)
 		got := strings.Join([]string{say(timeAgo, count(1, days)), say(timeAgo, count(2, days)), duration(185.4), duration(41.237), cutMiddle("abc", 2)}, ", ")
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		expectIs(t, language, got, want)
 	}
 }
 
@@ -239,9 +237,7 @@ func wholeSession(t *testing.T, locale string) (written string) {
 // A whole session in English has no Chinese character in it, and in both languages the same is said.
 func TestLanguageOfSession(t *testing.T) {
 	written := map[string]string{english: wholeSession(t, "en_US.UTF-8"), chinese: wholeSession(t, "C.UTF-8")}
-	if found := chineseIn(written[english]); found != "" {
-		t.Errorf("Chinese in an English session: %s", found)
-	}
+	expectIs(t, "the Chinese in an English session", chineseIn(written[english]), "")
 	for _, text := range []words{announcement, remembered, introduction, introducedProvider, hookBegun, reviewing, finished, unfinished, limitSkipped,
 		defaultFeedback, feedbackCut, leftOut, leftToUser, reviewFailed, earlierFailed, limitStop, earlierLimit, defaultPrompt, commandFile, schemaFeedback,
 		verdictForm, opening, sectionNoCopy, sectionQuestion, sectionTasks, sectionRound, modeIs, modeUnclear, modeOn, modeOff, supervisedLast,
@@ -258,9 +254,7 @@ func TestLanguageOfSession(t *testing.T) {
 			}
 		}
 	}
-	if bad := regexp.MustCompile(`.*%!.*`).FindString(written[english] + written[chinese]); bad != "" {
-		t.Errorf("a value of the wrong kind was filled in: %s", bad)
-	}
+	expectIs(t, "a value of the wrong kind", regexp.MustCompile(`.*%!.*`).FindString(written[english]+written[chinese]), "")
 }
 
 // What ccc keeps for the user follows a change of the language, at the next launch, as long as the user has not edited

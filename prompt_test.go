@@ -166,9 +166,7 @@ func checkPrompt(t *testing.T, w promptWords) {
 		t.Errorf("%d bytes, want at most %d", n, w.sizeLimit)
 	}
 	// The file is sent byte for byte: nothing may wait to be filled in.
-	if m := regexp.MustCompile(`\{\{|\$\{|%[sdv]`).FindString(w.text); m != "" {
-		t.Errorf("the prompt holds the placeholder %q", m)
-	}
+	expectIs(t, "a placeholder in the prompt", regexp.MustCompile(`\{\{|\$\{|%[sdv]`).FindString(w.text), "")
 	if w.foreign != "" {
 		for _, m := range regexp.MustCompile(".*"+w.foreign+".*").FindAllString(w.text, -1) {
 			t.Errorf("another language's character in %q", m)
@@ -215,9 +213,7 @@ func TestPromptsAlike(t *testing.T) {
 		t.Fatalf("%d headings and %d", len(shape), len(otherShape))
 	}
 	for i, s := range promptSections(one.text) {
-		if shape[i] != otherShape[i] {
-			t.Errorf("%s: the lines are\n%s, in the other language\n%s", s.title, shape[i], otherShape[i])
-		}
+		expectIs(t, s.title, shape[i], otherShape[i])
 	}
 	verdicts, otherVerdicts := promptVerdicts(t, one), promptVerdicts(t, other)
 	if len(verdicts) != len(otherVerdicts) {

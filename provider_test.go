@@ -34,9 +34,7 @@ func TestProviderEnvironment(t *testing.T) {
 		"TIMEOUT_MS": {"600000000"}, "FAST": {"true"}, "LITERAL": {"a ${KIMI_TOKEN}"},
 		"ANTHROPIC_API_KEY": nil, "ANTHROPIC_SMALL_FAST_MODEL": nil, "CLAUDE_CODE_USE_BEDROCK": nil, "CLAUDE_CODE_USE_VERTEX": nil, "TWICE": {"2"},
 	} {
-		if values := box.agentEnv(name); !slices.Equal(values, want) {
-			t.Errorf("%s is %q, want %q", name, values, want)
-		}
+		expectEqual(t, name, box.agentEnv(name), want)
 	}
 	expectNotIn(t, "claude's command line", box.read("../fake/agent-1/args"), "--settings", "SECRET")
 }

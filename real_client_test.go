@@ -132,9 +132,7 @@ func TestRealClientContinued(t *testing.T) {
 			if text := agent[len(agent)-1].text(); strings.Contains(text, "REVIEWED") || strings.Contains(text, "审查") || (reviews > 1) != strings.Contains(text, "the agents own answer") {
 				t.Errorf("%q: the agent's request is %s", command, text)
 			}
-			if n := box.reviewed(); n != reviews {
-				t.Errorf("%q: %d reviews, want %d: %+v", command, n, reviews, got)
-			}
+			expectIs(t, fmt.Sprintf("the reviews after %q: %+v", command, got), box.reviewed(), reviews)
 		}
 		run(1, "ccc", "--supervisor")
 		ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()

@@ -226,9 +226,7 @@ func TestRealClientTwoProviders(t *testing.T) {
 		if n := len(api.requests("")); n != asked {
 			t.Errorf("%d requests reached the API of the shell's environment", n-asked)
 		}
-		if text := box.read(".claude/settings.json"); text != before {
-			t.Errorf("settings.json was %q, is %q", before, text)
-		}
+		expectIs(t, "settings.json", box.read(".claude/settings.json"), before)
 	})
 }
 

@@ -53,9 +53,7 @@ func TestRealClientReceipt(t *testing.T) {
 				t.Errorf("a refused call was looked at: %+v", r)
 			}
 		}
-		if refused != 2 {
-			t.Errorf("%d refused calls", refused)
-		}
+		expectIs(t, "the refused calls", refused, 2)
 		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
 	})
 }

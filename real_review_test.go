@@ -98,12 +98,8 @@ func TestRealClientCache(t *testing.T) {
 		}
 		measureShares(t, api.requests(""), ways)
 		expectNotIn(t, "the screen", tty.screen(), "cache", "缓存")
-		if got := box.timelineVerdicts(); !slices.Equal(got, slices.Repeat([]verdict{verdictBlock, verdictAllow}, 3)) {
-			t.Errorf("verdicts %q", got)
-		}
-		if ran := box.ranCommands(); !slices.Equal(ran, slices.Repeat([]string{"cat notes.txt >reviewer.txt → 0"}, 3)) {
-			t.Errorf("the reviewer ran %q", ran)
-		}
+		expectEqual(t, "the verdicts", box.timelineVerdicts(), slices.Repeat([]verdict{verdictBlock, verdictAllow}, 3))
+		expectEqual(t, "the reviewer's runs", box.ranCommands(), slices.Repeat([]string{"cat notes.txt >reviewer.txt → 0"}, 3))
 		if _, err := os.Stat(filepath.Join(box.work, "reviewer.txt")); err == nil {
 			t.Error("the reviewer wrote a file")
 		}

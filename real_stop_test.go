@@ -63,9 +63,7 @@ func TestRealClientLoop(t *testing.T) {
 		if used.Input < 10*len(reviews) || used.Output*2 != used.Input {
 			t.Errorf("%d requests used %+v", len(reviews), used)
 		}
-		if ran := box.read("user-hooks"); ran != "hook=\nhook=\n" {
-			t.Errorf("the user's hook ran %q, want twice for the agent, never in the reviewer", ran)
-		}
+		expectIs(t, "the runs of the user's hook", box.read("user-hooks"), "hook=\nhook=\n")
 		box.expectOneSession()
 	})
 }
@@ -91,9 +89,7 @@ func TestRealClientLimit(t *testing.T) {
 		launched := box.run(300*time.Second, "", "ccc", "--supervisor", "-p", "launched")
 		plain := box.run(300*time.Second, "", "claude", "-p", "/supervisor plain", "--output-format", "stream-json", "--verbose")
 		want := []string{"launched:" + strings.Repeat(" block", 10) + " limit", "plain:" + strings.Repeat(" block", 8) + " limit"}
-		if got := box.supervised(); !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		expectEqual(t, "the verdicts", box.supervised(), want)
 		if launched.stdout != "answer 11\n" || !strings.Contains(plain.stdout, `"result":"answer 20"`) || strings.Contains(plain.stdout, "blocked the turn from ending") {
 			t.Errorf("%+v\n%.2000s", launched, plain.stdout)
 		}
@@ -136,9 +132,7 @@ func TestRealClientQuestion(t *testing.T) {
 			}
 		}
 		want := []verdict{verdictBlock, verdictAllow, verdictAllow, verdictAllow, verdictFailed, verdictAllow}
-		if got := box.timelineVerdicts(); !slices.Equal(got, want) {
-			t.Errorf("verdicts %q", got)
-		}
+		expectEqual(t, "the verdicts", box.timelineVerdicts(), want)
 		text := api.requests("review")[0].last("user")
 		expectIn(t, "the reviewer's request", text, "Which database?", "SQLite", "one file", "Postgres", "a server")
 		expectIn(t, "what the agent got", api.requests("agent")[1].last("user"), "decide yourself: SQLite is enough")
@@ -337,8 +331,6 @@ func TestRealClientShown(t *testing.T) {
 				t.Errorf("told twice:\n%s", screen)
 			}
 		}
-		if got := box.timelineVerdicts(); !slices.Equal(got, []verdict{verdictAllow, verdictFailed, verdictBlock, verdictLimit, verdictAllow}) {
-			t.Errorf("verdicts %q", got)
-		}
+		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow, verdictFailed, verdictBlock, verdictLimit, verdictAllow})
 	})
 }

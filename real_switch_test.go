@@ -28,9 +28,7 @@ func TestRealClientSwitched(t *testing.T) {
 				api.await(t, "review", reviews, 90*time.Second)
 			}
 			tty.waitUntil("an idle client", 90*time.Second, func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") })
-			if n := box.reviewed(); n != reviews {
-				t.Errorf("%s: %d reviews, want %d", prompt, n, reviews)
-			}
+			expectIs(t, prompt, box.reviewed(), reviews)
 		}
 		submit("/supervisor off", "监督已关闭：Agent", 0)
 		if n := len(api.requests("agent")); n != 0 {
@@ -39,9 +37,7 @@ func TestRealClientSwitched(t *testing.T) {
 		submit("hello", "answer 1", 0)
 		submit("/supervisor do the <task>", "answer 2", 1)
 		expectIn(t, "what the agent got", api.requests("agent")[1].last("user"), "do the <task>")
-		if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off"); got.stdout != "off\n" {
-			t.Errorf("got %+v", got)
-		}
+		expectIs(t, "ccc supervisor-mode", box.run(10*time.Second, "", "ccc", "supervisor-mode", "off").stdout, "off\n")
 		submit("more", "answer 3", 1)
 		submit("/supervisor", "监督：已关闭", 1)
 		empty := func(shown string) {
@@ -70,9 +66,7 @@ func TestRealClientSlashCommand(t *testing.T) {
 		if agent := api.requests("agent"); len(agent) != 1 || !strings.Contains(agent[0].last("user"), "write the tests") {
 			t.Errorf("the task did not reach the agent once: %v %+v", api, got)
 		}
-		if n := box.reviewed(); n != 1 {
-			t.Errorf("%d reviews of the task, want 1", n)
-		}
+		expectIs(t, "the reviews of the task", box.reviewed(), 1)
 		box.write(".claude/commands/supervisor.md", 0o600, "my own command: $ARGUMENTS\n")
 		box.run(60*time.Second, "/supervisor off", "ccc", "--supervisor", "-p")
 		if agent := api.requests("agent"); len(agent) != 2 || !strings.Contains(agent[1].last("user"), "my own command: off") {

@@ -248,7 +248,5 @@ func expectRun(t *testing.T, box *sandbox, got commandResult, answer string, ver
 	if got.code != 0 || got.timedOut || strings.TrimSpace(got.stdout) != answer {
 		t.Errorf("got %+v, want %q", got, answer)
 	}
-	if got := box.timelineVerdicts(); !slices.Equal(got, verdicts) {
-		t.Errorf("verdicts %q, want %q", got, verdicts)
-	}
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), verdicts)
 }

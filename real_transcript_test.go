@@ -69,9 +69,7 @@ func TestRealClientRequests(t *testing.T) {
 		expectRequests := func(verdicts int, want ...string) {
 			t.Helper()
 			box.awaitVerdicts(verdicts)
-			if got := requestsOf(t, api.lastReview(t)); !slices.Equal(got, want) {
-				t.Errorf("got %q, want %q", got, want)
-			}
+			expectEqual(t, "the requests", requestsOf(t, api.lastReview(t)), want)
 			if got := box.timelineVerdicts(); slices.ContainsFunc(got, func(v verdict) bool { return v != verdictAllow }) {
 				t.Errorf("verdicts %q", got)
 			}
@@ -110,9 +108,7 @@ func TestRealClientRequests(t *testing.T) {
 		tty.tmux("kill-server")
 		box.quiet(20 * time.Second)
 		got := box.run(60*time.Second, "", "ccc", "--supervisor", "--continue", "--fork-session", "-p", "forked request")
-		if listed := requestsOf(t, api.lastReview(t)); !slices.Equal(listed, append(want, "forked request")) {
-			t.Errorf("in a fork: got %q (%+v)", listed, got)
-		}
+		expectEqual(t, fmt.Sprintf("the requests in a fork: %+v", got), requestsOf(t, api.lastReview(t)), append(want, "forked request"))
 	})
 }
 

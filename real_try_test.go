@@ -79,9 +79,7 @@ check main.go absent`
 func TestRealClientCopy(t *testing.T) {
 	try := tryCommand()
 	example := shownExample(t, defaultPrompt.zh, "ccc try")
-	if other := shownExample(t, defaultPrompt.en, "ccc try"); other != example {
-		t.Errorf("the guides show %s and %s", example, other)
-	}
+	expectIs(t, "what the guide shows", shownExample(t, defaultPrompt.en, "ccc try"), example)
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	check(t, err)
 	through := []string{
@@ -112,9 +110,7 @@ func TestRealClientCopy(t *testing.T) {
 		os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
 		got := box.run(240*time.Second, "", "ccc", "--supervisor", "-p", "do it")
 		expectRun(t, box, got, "done", verdictAllow)
-		if shown := shownExample(t, api.requests("review")[0].last("user"), try); shown != example {
-			t.Errorf("the request shows %s", shown)
-		}
+		expectIs(t, "what the request shows", shownExample(t, api.requests("review")[0].last("user"), try), example)
 		results := api.results()
 		if len(results) < len(through)+len(refused) {
 			t.Fatalf("results %q", results)
@@ -130,9 +126,7 @@ func TestRealClientCopy(t *testing.T) {
 			}
 		}
 		want := []string{strings.Trim(example, "'") + " → 0", probesInCode + " → 1", "echo one; touch made; cat notes.txt && pwd | wc -l → 0", "ls ../notes.txt; exit 4 → 4"}
-		if ran := box.ranCommands(); !slices.Equal(ran, want) {
-			t.Errorf("ran %q", ran)
-		}
+		expectEqual(t, "the runs", box.ranCommands(), want)
 		if names, _ := filepath.Glob(box.work + "/*"); len(names) != 2 {
 			t.Errorf("the project holds %q", names)
 		}

@@ -173,9 +173,7 @@ func TestReceipt(t *testing.T) {
 		{reviewRound{record: record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictBlock}}, Runs: []record{run("a", 0), run("b\nc", 1), run("d", 0), run("e", 0)}},
 			"Review of a question sent back · b … → exit 1 · e → exit 0 · d → exit 0 · 1 more run"},
 	} {
-		if got := c.round.receipt(); got != c.want {
-			t.Errorf("%s\nwant %s", got, c.want)
-		}
+		expectIs(t, "the receipt", c.round.receipt(), c.want)
 	}
 }
 

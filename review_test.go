@@ -54,9 +54,7 @@ func TestStreamMirror(t *testing.T) {
 		for _, size := range []int{1, 2, 3, 7, 64, 4096, 1 << 20} {
 			t.Run(fmt.Sprintf("%s/%d", test.name, size), func(t *testing.T) {
 				_, mirror, warnings := readStream(test.input, size)
-				if mirror != test.mirror {
-					t.Errorf("mirror is %.200q, want %.200q", mirror, test.mirror)
-				}
+				expectIs(t, "the mirror", mirror, test.mirror)
 				if len(warnings) != test.warnings {
 					t.Errorf("warnings: %q, want %d", warnings, test.warnings)
 				}
@@ -78,9 +76,7 @@ func TestStreamOutcome(t *testing.T) {
 	if want := (tokens{11, 2, 3, 90}); *s.outcome.Tokens != want {
 		t.Errorf("tokens %+v, want %+v", *s.outcome.Tokens, want)
 	}
-	if got := strings.Join(s.outcome.Tools, " "); got != "Bash(git status -s) Read(a.go) Grep(TODO) LS("+strings.Repeat("长", 79)+"…) Task" {
-		t.Errorf("tools %q", got)
-	}
+	expectIs(t, "the tools", strings.Join(s.outcome.Tools, " "), "Bash(git status -s) Read(a.go) Grep(TODO) LS("+strings.Repeat("长", 79)+"…) Task")
 	if s.outcome.ReviewerSession != "abc" || s.outcome.CostUSD != 0.75 || s.result == nil { // the first that may be a file name; the review's own
 		t.Fatalf("session %q, cost %v, result %v", s.outcome.ReviewerSession, s.outcome.CostUSD, s.result)
 	}
@@ -158,9 +154,7 @@ func FuzzStreamLines(f *testing.F) {
 		if want != "" && !strings.HasSuffix(want, "\n") {
 			want += "\n"
 		}
-		if got.String() != want {
-			t.Errorf("got %q, want %q", got.String(), want)
-		}
+		expectIs(t, "what was passed on", got.String(), want)
 	})
 }
 

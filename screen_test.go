@@ -42,9 +42,7 @@ func TestScreenWidth(t *testing.T) {
 		if got := displayWidth(text); got != want {
 			t.Errorf("%q (%+q) is %d wide, want %d", text, text, got, want)
 		}
-		if printable(text) != text {
-			t.Errorf("%q is shown as %q", text, printable(text))
-		}
+		expectIs(t, "what is shown", printable(text), text)
 	}
 	if !slices.IsSorted(wideRanges) || len(wideRanges)%2 != 0 {
 		t.Error("the table is no list of ranges in order")

@@ -176,9 +176,7 @@ func TestNamedPipes(t *testing.T) {
 	box := newHookBox(t)
 	box.claudeIs(`echo '{"type":"result","subtype":"success","result":"not yet"}'`)
 	box.run(10*time.Second, "", "sh", "-c", "mkdir -p ~/.claude/commands && mkfifo ~/.claude/settings.json ~/.claude/commands/supervisor.md")
-	if got := box.stop(""); got.stdout != blockNotYet {
-		t.Errorf("a stop: %+v", got)
-	}
+	expectEnd(t, "a stop", box.stop(""), 0, blockNotYet, "")
 	expectIn(t, "the answer to a switch", box.submit("/supervisor off").stdout, `"decision":"block"`)
 	box = newFakeBox(t)
 	box.claudeIs(`cat "$2"`)
@@ -263,9 +261,7 @@ func TestHookCommands(t *testing.T) {
 			} else if stays {
 				become = "kept"
 			}
-			if become != test.become {
-				t.Errorf("%s is %s, want %s", command, become, test.become)
-			}
+			expectIs(t, command, become, test.become)
 		}
 	}
 	if program, _ := ownProgram(hookCommand("/opt/my review"), "/opt/my review"); program == "" {
@@ -339,9 +335,7 @@ func TestHookWillVanish(t *testing.T) {
 		"/tmp/go-build2937241815/b001/exe/ccc": true, "/root/.cache/go-build/9a/9a1d7b-d/ccc": true,
 		"/home/u/go/bin/ccc": false, "/home/u/go-builder/ccc": false, "/opt/ccc-d/ccc": false,
 	} {
-		if got := willVanish(path); got != want {
-			t.Errorf("%s: %v", path, got)
-		}
+		expectIs(t, path, willVanish(path), want)
 	}
 	box := newFakeBox(t)
 	os.Remove(box.program())
@@ -820,12 +814,8 @@ func TestHookless(t *testing.T) {
 			if got.code != test.code || test.code == 0 || !strings.Contains(got.stderr, test.names) || !strings.Contains(got.stderr, "nothing would be reviewed") || got.stdout != "" {
 				t.Errorf("got %+v", got)
 			}
-			if after := box.files(); !slices.Equal(after, before) {
-				t.Errorf("a refused launch leaves %q, was %q", after, before)
-			}
-			if got := box.run(30*time.Second, "", append([]string{"ccc", "--"}, args...)...); got.stdout != "started\n" {
-				t.Errorf("without --supervisor: %+v", got)
-			}
+			expectEqual(t, "what a refused launch leaves", box.files(), before)
+			expectEnd(t, "without --supervisor", box.run(30*time.Second, "", append([]string{"ccc", "--"}, args...)...), 0, "started\n", "")
 		})
 	}
 }

@@ -24,9 +24,7 @@ func TestStateSweep(t *testing.T) {
 		for i := range left {
 			left[i] = filepath.Base(left[i])
 		}
-		if got := strings.Join(left, " "); got != names {
-			t.Errorf("left %s\nwant %s", got, names)
-		}
+		expectIs(t, "what is left", strings.Join(left, " "), names)
 	}
 	const others = "12-345-settings.json client-list.txt written.json"
 	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json supervisor-a.json supervisor-a-output.jsonl supervisor-a-events.jsonl supervisor-a.json.bad client-1-2.json clients.json background-12-345-settings.json")

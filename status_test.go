@@ -105,9 +105,7 @@ func TestShowNothing(t *testing.T) {
 			t.Errorf("%s: %s", command, got)
 		}
 	}
-	if got := box.ccc("status", "--json") + box.run(10*time.Second, "", "ccc", "log", "--json").stdout; got != "[]\n" {
-		t.Errorf("JSON %q", got)
-	}
+	expectIs(t, "the JSON", box.ccc("status", "--json")+box.run(10*time.Second, "", "ccc", "log", "--json").stdout, "[]\n")
 	if files := box.files(); len(files) != 0 {
 		t.Errorf("looking wrote files: %q", files)
 	}

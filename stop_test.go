@@ -44,9 +44,7 @@ func TestShown(t *testing.T) {
 				t.Errorf("in a session: %+v", got)
 			}
 			// Told at once, it is not told again; the prompt is not the first.
-			if got := box.submit("next"); got.stdout != "" {
-				t.Errorf("told again: %+v", got)
-			}
+			expectEnd(t, "the next prompt", box.submit("next"), 0, "", "")
 		})
 	}
 }
@@ -60,9 +58,7 @@ func TestShownAtLimit(t *testing.T) {
 	box.submit("fix it")
 	box.stop("")
 	const want = `{"systemMessage":"[SUPERVISOR] 本请求的 1 次审查已用完，Agent 这次停下没有再审。你再发消息会重新计数。\n上次的反馈还没有解决：two tests fail"}` + "\n"
-	if got := box.stop(""); got.stdout != want {
-		t.Errorf("got %+v", got)
-	}
+	expectEnd(t, "the stop at the limit", box.stop(""), 0, want, "")
 	// A review that failed has settled nothing.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 	box.reviews(fails("API Error: 529"))
@@ -91,12 +87,8 @@ func TestIntroduced(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.vars = append(box.vars, "CCC_PROVIDER=kimi")
 	const want = `{"systemMessage":"[SUPERVISOR] 本会话受监督：每个请求最多审查 3 次，提供商：kimi。实时查看：ccc log -f"}` + "\n"
-	if got := box.submit("hello"); got.stdout != want {
-		t.Errorf("got %+v", got)
-	}
-	if got := box.submit("more"); got.stdout != "" {
-		t.Errorf("said again: %+v", got)
-	}
+	expectEnd(t, "the first prompt", box.submit("hello"), 0, want, "")
+	expectEnd(t, "the next prompt", box.submit("more"), 0, "", "")
 	// Another client has not said it: a session that is resumed.
 	err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).update(func(s *sessionState) { s.Client = "1-1" })
 	for _, told := range []string{want, ""} {
@@ -128,9 +120,7 @@ func TestWorktree(t *testing.T) {
 			if version == "2.1.120" {
 				call, want = "../fake/reviewer-2/", box.work // the first call finds no session
 			}
-			if cwd := strings.TrimSpace(box.read(call + "cwd")); cwd != want {
-				t.Errorf("ran in %s, want %s", cwd, want)
-			}
+			expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read(call+"cwd")), want)
 			expectIn(t, "the request", box.read(call+"stdin"), "worktree 里工作："+tree, "主目录 "+box.work)
 			expectIn(t, "the reviewer's command line", box.read(call+"args"), "--add-dir\n"+tree+"\n"+box.work+"\n")
 			if version == "2.1.329" { // another failure is no reason to pay for a second call
@@ -153,9 +143,7 @@ func TestNoWorktree(t *testing.T) {
 		check(t, os.Symlink(box.work, filepath.Join(root, "link")))
 		box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+filepath.Join(root, project), "CCC_SUPERVISOR=1")
 		box.hook(strings.Replace(box.event("Stop", ""), box.work, filepath.Join(root, cwd), 1))
-		if cwd := strings.TrimSpace(box.read("../fake/reviewer-1/cwd")); cwd != box.work {
-			t.Errorf("%s: ran in %s", project, cwd)
-		}
+		expectIs(t, project, strings.TrimSpace(box.read("../fake/reviewer-1/cwd")), box.work)
 		if request := box.read("../fake/reviewer-1/stdin"); strings.Contains(request, "worktree") || !strings.Contains(request, "Agent 的当前目录") {
 			t.Errorf("%s: the request is %s", project, request)
 		}
@@ -274,9 +262,7 @@ func TestLaunchAddDirs(t *testing.T) {
 	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1/args"), "--add-dir\n"+other+"\n")
 	box.claudeIs(`printf %s "$CCC_ADD_DIRS" >"$HOME/dirs"`)
 	box.run(30*time.Second, "", "ccc", "--supervisor", "--", "a", "--add-dir", "../other", "/b", "--verbose", "c", "--add-dir=/d", "e", "--", "--add-dir", "/f")
-	if got := box.read("dirs"); got != other+"\n/b\n/d" {
-		t.Errorf("directories %q", got)
-	}
+	expectIs(t, "the directories", box.read("dirs"), other+"\n/b\n/d")
 }
 
 // What a user's rules let MCP servers do, they do not in a review: they are kept out, or asked for where the list of

@@ -179,9 +179,7 @@ func TestPromptWithoutWords(t *testing.T) {
 	box := newHookBox(t)
 	box.write(statePath, 0o600, stateText(testSession, 10, ""))
 	box.submit("")
-	if got := box.stop(""); decided(got.stdout) != blockNotYet {
-		t.Errorf("it has no budget of its own: %+v", got)
-	}
+	expectEnd(t, "a stop with a budget of its own", box.stop(""), 0, blockNotYet, "")
 }
 
 // After a failed review or the limit the next prompt says so, once, and has its own budget.
@@ -240,9 +238,7 @@ func TestSwitchedOffDuringReview(t *testing.T) {
 				box.inSession()
 			}
 			box.submit("fix it")
-			if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession[:8]); got.stdout != "on\n" {
-				t.Errorf("%+v", got)
-			}
+			expectEnd(t, "ccc supervisor-mode", box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession[:8]), 0, "on\n", "")
 			hook, stdout := box.hangingHook(members)
 			start := time.Now()
 			if got := box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", testSession[:8]); got.stdout != "off\n" {
@@ -256,9 +252,7 @@ func TestSwitchedOffDuringReview(t *testing.T) {
 				t.Errorf("the timeline ends in %+v, %+v", before, last)
 			}
 			box.submit("/supervisor on")
-			if got := box.submit("go on"); got.stdout != "" {
-				t.Errorf("the next prompt is answered with %s", got.stdout)
-			}
+			expectEnd(t, "the next prompt", box.submit("go on"), 0, "", "")
 		})
 	}
 }

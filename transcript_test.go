@@ -263,9 +263,7 @@ func TestNotification(t *testing.T) {
 	expectNotIn(t, "the request", request, "task-id")
 	// The same holds where the notification is one that ccc does not know: the transcript says what is new.
 	box.submit("what a later version submits itself")
-	if got := box.stop(box.transcript(lines...)); got.stdout != "" {
-		t.Errorf("a budget of its own: %+v", got)
-	}
+	expectEnd(t, "a stop without a budget of its own", box.stop(box.transcript(lines...)), 0, "", "")
 	// A prompt of the user's that was queued while a review ran has a budget of its own.
 	box.submit("add tests")
 	if got := box.stop(box.transcript(append(lines, userLine("u", "2", "add tests", `,"promptSource":"queued"`), agentLine("v", "u", "done"))...)); decided(got.stdout) != blockNotYet {
@@ -353,7 +351,5 @@ func TestTranscriptArrivesLate(t *testing.T) {
 func TestTranscriptStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	os.WriteFile(path, []byte(`{"type":"user","message":{"content":"`+strings.Repeat("x", 3<<20)+`"},"cwd":"/p"}`+"\n"), 0o600)
-	if got := transcriptStart(path); got != "/p" {
-		t.Errorf("%q", got)
-	}
+	expectIs(t, "the directory", transcriptStart(path), "/p")
 }

@@ -116,9 +116,7 @@ func TestTree(t *testing.T) {
 func TestTryCall(t *testing.T) {
 	for call, want := range map[string]bool{"Bash(/x/ccc try 'a')": true, "Bash('/my tools/ccc' try --timeout 9m 'a')": true, "Bash(ls /x/ccc try)": false,
 		"Bash(/x/ccc-linux-amd64 try 'a')": true, "Bash('/my tools/ccc-1.2' try 'a')": true, "Bash(/x/ccc/other try 'a')": false} {
-		if tryCall().MatchString(call) != want {
-			t.Errorf("%s: not %v", call, want)
-		}
+		expectIs(t, call, tryCall().MatchString(call), want)
 	}
 }
 
@@ -258,9 +256,7 @@ func TestChangesShown(t *testing.T) {
 	for line, secret := range map[string]bool{"STRIPE_SECRET_KEY=sk_live_0123456789abcdef": true, "token := \"abcdefghijklmnopqrstuvwx\"": true, "'token' => 'ab12cd34ef56gh78'": true,
 		"aws_secret_access_key = wJalrXUtnFEMI/K7MDENG": true, "db: postgres://u:pw@h/db": true, "Authorization: Bearer abcdefghijklmnop": true, "private_key=0x0123456789abcdef": true,
 		"x = localStorage.getItem(\"token\")": false, "password: process.env.DATABASE_PASSWORD": false, "self.tokenizer.next_token()": false, "token: AuthenticationTokenValue": false} {
-		if isSecretLine("+"+line) != secret {
-			t.Errorf("%s: not %v", line, secret)
-		}
+		expectIs(t, line, isSecretLine("+"+line), secret)
 	}
 	box := newFakeBox(t)
 	tell := func(name, first, then string) string {

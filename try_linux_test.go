@@ -843,9 +843,7 @@ func TestTryProcesses(t *testing.T) {
 			t.Fatal(errno)
 		}
 		defer syscall.Syscall(syscall.SYS_SHMCTL, id, 0, 0)
-		if got := box.try("cat /proc/sysvipc/shm | wc -l"); got.stdout != "1\n" {
-			t.Errorf("shared memory: %+v", got)
-		}
+		expectEnd(t, "shared memory", box.try("cat /proc/sysvipc/shm | wc -l"), 0, "1\n", "")
 	})
 }
 
@@ -1016,9 +1014,7 @@ func TestTryPipes(t *testing.T) {
 		cmd := box.cmd([]string{"ccc", "try", "env", testMainVariable + "=attack", "ccc", "descriptors"})
 		cmd.Stdout, cmd.Stderr = write, write
 		box.finish(cmd)
-		if after := settings(); after != before {
-			t.Errorf("the caller's pipe was %s and is %s", before, after)
-		}
+		expectIs(t, "the caller's pipe", settings(), before)
 		// Much, in order, through one pipe; and a reader that goes ends the command, not ccc.
 		const lines = 20000
 		if got := box.finish(box.cmd([]string{"sh", "-c", fmt.Sprintf("ccc try 'seq %d' | cksum; seq %[1]d | cksum; ccc try yes | head -n 1", lines)})); got.code != 0 ||

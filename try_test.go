@@ -62,9 +62,7 @@ func TestTryOutermost(t *testing.T) {
 	} {
 		got := outermost(test.dirs)
 		slices.Sort(got)
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%q: got %q, want %q", test.dirs, got, test.want)
-		}
+		expectEqual(t, test.dirs, got, test.want)
 	}
 }
 
@@ -74,13 +72,9 @@ func TestTryEnv(t *testing.T) {
 		"AWS_BEARER_TOKEN_BEDROCK=x", "AWS_SECRET_ACCESS_KEY=x", "AWS_SESSION_TOKEN=x", "GOOGLE_APPLICATION_CREDENTIALS=/x", "AZURE_CLIENT_SECRET=x"}
 	c := defaultConfig()
 	want := []string{"PATH=/bin", "KIMI_TOKEN=secret", "API_TIMEOUT_MS=1", "OTHER=3"}
-	if got := tryEnv(env, c); !slices.Equal(got, want) {
-		t.Errorf("without providers: got %q, want %q", got, want)
-	}
+	expectEqual(t, "without providers", tryEnv(env, c), want)
 	c.Providers = map[string]provider{"kimi": {Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "API_TIMEOUT_MS": "600000"}}}
-	if got := tryEnv(env, c); !slices.Equal(got, []string{"PATH=/bin", "OTHER=3"}) {
-		t.Errorf("with one: got %q", got)
-	}
+	expectEqual(t, "with one", tryEnv(env, c), []string{"PATH=/bin", "OTHER=3"})
 }
 
 // Where it is not known which variables are a provider's, nothing runs.
@@ -115,16 +109,12 @@ func TestTryOffered(t *testing.T) {
 	box.reviews(fakeReview{
 		runs(try + ` 'cat notes.txt; echo changed >notes.txt; touch new; exit 3' >"$dir/ran"; ` + try + ` sleep 0.2; ` + try + ` --timeout 100ms 'sleep 5'`),
 		decides(false, "not yet")})
-	if got := box.stop(""); decided(got.stdout) != blockNotYet {
-		t.Errorf("%+v", got)
-	}
+	expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, "")
 	args, request := box.read("../fake/reviewer-1/args"), box.read("../fake/reviewer-1/stdin")
 	expectIn(t, "the reviewer's command line", args, "--allowedTools\nRead\nBash("+try+":*)\n", reviewerSettings(try, false))
 	expectIn(t, "the request", request, "```sh\n"+tryExample(try)+"\n```")
 	expectNotIn(t, "the request", request, "什么也不能运行")
-	if ran := box.read("../fake/ran"); ran != "a note\n" {
-		t.Errorf("the reviewer's command printed %q", ran)
-	}
+	expectIs(t, "the output of the reviewer's command", box.read("../fake/ran"), "a note\n")
 	if names, _ := filepath.Glob(box.work + "/*"); len(names) != 1 || box.read("../work/notes.txt") != "a note\n" {
 		t.Errorf("the project holds %q", names)
 	}
@@ -135,9 +125,7 @@ func TestTryOffered(t *testing.T) {
 		}
 	}
 	want := []string{"cat notes.txt; echo changed >notes.txt; touch new; exit 3 3 true", "sleep 0.2 0 true", "sleep 5 124 true"}
-	if !slices.Equal(ran, want) {
-		t.Errorf("recorded %q, want %q", ran, want)
-	}
+	expectEqual(t, "what is recorded", ran, want)
 	told := box.run(10*time.Second, "", "ccc", "log").stdout
 	if !strings.Contains(told, "    实测 cat notes.txt; echo changed >notes.txt; touch new; exit 3 → 退出码 3") ||
 		strings.Index(told, "→ 退出码 124") > strings.Index(told, "反馈 not yet") || strings.Count(told, "审查 ") != 1 {
