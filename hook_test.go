@@ -446,6 +446,7 @@ func TestSession(t *testing.T) {
 		t.Error("a third review ran")
 	}
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock, verdictAllow})
+	expectEnd(t, "ccc verdict, as in a script", box.run(10*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
 }
 
 // The limit is ccc's, not the client's own of eight.

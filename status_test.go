@@ -218,18 +218,6 @@ func TestVerdictOfProject(t *testing.T) {
 	expect("", "", "ccc: session new may be the newest of this project", 2)
 }
 
-// As in a script, with a session that has just ended.
-func TestVerdictInScript(t *testing.T) {
-	box := newFakeBox(t)
-	for want, reviews := range map[string][]fakeReview{"allow": {blocks("not yet"), allows("")}, "failed": {fails("API Error: overloaded")}} {
-		box.reviews(reviews...)
-		got := box.run(60*time.Second, "", "sh", "-c", `ccc --supervisor -p "fix it" >/dev/null 2>&1 && ccc verdict`)
-		if (got.code == 0) != (want == "allow") || got.stdout != want+"\n" {
-			t.Errorf("got %+v, want %s", got, want)
-		}
-	}
-}
-
 func TestStatusline(t *testing.T) {
 	review := func(age time.Duration, verdict verdict, cost float64) record {
 		return record{Time: ago(age), Event: eventStop, Project: "/p", Iteration: 2, Limit: 20, outcome: outcome{Verdict: verdict, CostUSD: cost}}

@@ -857,23 +857,15 @@ func TestTryDescriptors(t *testing.T) {
 		cmd := box.cmd(attack)
 		cmd.ExtraFiles = []*os.File{file, file, file, file}
 		for fd := range 3 {
-			cmd := box.cmd(attack)
-			for i, to := range []string{box.base + "/tmp/t", box.home + "/.profile", box.work + "/notes"} {
-				if i != fd {
-					to = os.DevNull
-				}
-				file, err := os.OpenFile(to, os.O_RDWR|os.O_APPEND, 0)
+			paths, files := []string{os.DevNull, os.DevNull, os.DevNull}, [3]*os.File{}
+			paths[fd] = []string{box.base + "/tmp/t", box.home + "/.profile", box.work + "/notes"}[fd]
+			for i, path := range paths {
+				files[i], err = os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 				check(t, err)
-				defer file.Close()
-				switch i {
-				case 0:
-					cmd.Stdin = file
-				case 1:
-					cmd.Stdout = file
-				case 2:
-					cmd.Stderr = file
-				}
+				defer files[i].Close()
 			}
+			cmd := box.cmd(attack)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = files[0], files[1], files[2]
 			cmd.ExtraFiles = []*os.File{file, file}
 			if err := cmd.Run(); err != nil {
 				t.Error(err)
