@@ -295,6 +295,7 @@ var (
 	changesBefore = words{"用户提交请求时这些文件已有改动，其中可能是用户自己的修改，不是 Agent 做的：%s",
 		"These files had changes already when the request came, which may be the user's own and not the agent's: %s"}
 	changesNone         = words{"没有任何文件不同。", "No file differs."}
+	changesHidden       = words{"此外还可能有这里看不到的改动（%s）。", "There may be changes that are not seen here (%s)."} // why there is no tree
 	changesSomeOf       = words{"%s 里的一部分", "some of %s"}
 	changesCut          = words{"（此处省略 %d 行：%s）", "(%d lines are left out here: %s)"} // lines, how to read them
 	changesRead         = words{"直接读这个文件", "read the file"}
@@ -408,7 +409,7 @@ var (
 	newestApproval    = words{"这个仓库最近一次通过的是 tree %s（会话 %s，%s）", "the newest approval in this repository is of tree %s (session %s, %s)"}
 	otherPaths        = words{"不同的文件：%s", "these differ: %s"}
 	sessionsForgotten = words{"一个会话的最后一次审查过去 30 天后，ccc 就不再记得它", "ccc forgets a session 30 days after its last review"}
-	nothingReviewed   = words{"上一条消息之后还没有审查，或者监督已关闭", "nothing was reviewed since the last prompt, or supervision was switched off"}
+	nothingReviewed   = words{"上一条消息之后，Agent 停下还没有受过审查，或者监督已关闭", "no stop was reviewed since the last prompt, or supervision was switched off"}
 	receiptNothing    = words{"没有查看也没有运行任何东西", "nothing was looked at or run"}
 	reportTitle       = words{"ccc 审查：%s", "Reviewed by ccc: %s"} // verdict
 	reportSession     = words{"会话", "session"}

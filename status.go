@@ -203,7 +203,7 @@ func showTable(s *screen, sessions []summary) {
 			left -= widths[i]
 		}
 	}
-	for _, spared := range []int{5, 6, 4, 1} { // the first first
+	for _, spared := range []int{5, 6, 4} { // the first first
 		if left < leastLeft {
 			left, widths[spared] = left+widths[spared], 0
 		}

@@ -289,10 +289,10 @@ func unquoted(name string) string {
 // Where keys and tokens are found: in files of these names, in lines that hold one of a well-known form, and in those that give
 // something that is named like one a value with a digit, or a long one in quotes.
 var (
-	secretFile = lazyRegexp(`(?i)(^|/)(\.env(rc|\..*)?|[^/]*\.env|id_(rsa|dsa|ecdsa|ed25519)|\.netrc|\.pgpass|credentials(\.json)?|[^/]*\.(pem|key|p12|pfx|keystore|tfvars))$`)
+	secretFile = lazyRegexp(`(?i)(^|/)(\.env(rc|\..*)?|[^/]*\.env|id_(rsa|dsa|ecdsa|ed25519)|[._]?netrc|\.pgpass|credentials(\.json)?|[^/]*\.(pem|key|p12|pfx|keystore|tfvars))$`)
 	secretForm = lazyRegexp(`PRIVATE KEY-----|://[^\s/:@]+:[^\s/@]+@|hooks\.slack\.com/|\b\d{8,10}:AA[\w-]{30}|(?i:bearer)\s+[\w.-]{16}|` +
 		`\b([srp]k[_-]|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|xapp-|hf_|npm_|SG\.|A[KS]IA|AIza|eyJ)[\w.-]{16}`)
-	secretGiven = lazyRegexp(`(?i)(key|token|secret|passw|auth|credential)\w*["']?\s*(:\s*\w+\s*=|=>|:?=|:)\s*(["']?)([\w./+=:-]{16,})`)
+	secretGiven = lazyRegexp(`(?i)(key|token|secret|pass|pwd|auth|credential)\w*["']?\s*(:\s*\w+\s*=|=>|:?=|:)\s*(["']?)([\w./+=:-]{16,})`)
 )
 
 func isSecretLine(line string) bool {
@@ -322,7 +322,9 @@ func (t judgedTree) text() string {
 		compared = say(changesHead, base)
 	}
 	parts := []string{compared + say(changesAll)}
-	if len(c.files) == 0 {
+	if t.err != nil {
+		parts[0] += "\n" + say(changesHidden, oneLine(t.err.Error()))
+	} else if len(c.files) == 0 {
 		return parts[0] + "\n" + say(changesNone)
 	}
 	if c.top == t.Top && c.before() != "" {

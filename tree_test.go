@@ -228,6 +228,15 @@ func TestChanges(t *testing.T) {
 		t.Errorf("%d differences:\n%s", n, text)
 	}
 
+	// What git can't see here is said, and that no file differs is not.
+	for script, why := range map[string]string{"git update-index --assume-unchanged a; echo b >a": "assume-unchanged", "echo new >inner/new": "有自己的改动"} {
+		hidden := filepath.Join(box.work, why)
+		box.gitIn(hidden, "git init -q; echo a >a; git init -q inner; git -C inner commit -qm i --allow-empty; git add .; git commit -qm first; "+script)
+		text := takeTree(context.Background(), box.program(), hidden, box.vars, baseline{commit: box.gitIn(hidden, "git rev-parse HEAD")}).text()
+		expectIn(t, script, text, "看不到的改动（", why)
+		expectNotIn(t, script, text, "没有任何文件不同")
+	}
+
 	// The commit where there is no record of the request.
 	fresh := filepath.Join(box.work, "fresh")
 	box.gitIn(fresh, "git init -q; echo a >a")
