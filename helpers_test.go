@@ -624,7 +624,8 @@ func (box *sandbox) repository() {
 	box.t.Helper()
 	for _, command := range []string{"init -q", "add .", "-c user.name=x -c user.email=x@x commit -qm x"} {
 		cmd := exec.Command("git", strings.Fields(command)...)
-		cmd.Dir, cmd.Env = box.work, append(os.Environ(), "HOME="+box.home)
+		// An hour ago, as git tells what was before a request in whole seconds.
+		cmd.Dir, cmd.Env = box.work, append(os.Environ(), "HOME="+box.home, fmt.Sprintf("GIT_COMMITTER_DATE=%d +0000", time.Now().Add(-time.Hour).Unix()))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			box.t.Fatal(err, string(out))
 		}
