@@ -1,13 +1,15 @@
 package main
 
 // Whose session it is: the user's, if ccc launched its client; the agent's, if a tool of an agent's did. One walk up
-// from the client through the processes above it tells. Whether the session is supervised, and which one a word names.
+// from the client through the processes above it tells. What ccc remembers of a session between two hooks, whether it is
+// supervised, and which one a word names.
 
 import (
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,10 +50,9 @@ type caller struct {
 	byHand   bool      // a hook that Claude Code does not run is meant
 }
 
-// callerOf walks up the chain, and what it meets first decides: the supervised launch that CCC_LAUNCH names, then the
-// session is the user's; or a process with the mark of a tool. The mark alone does not tell, as whatever runs in a terminal
-// that an agent once opened has it. With a living Claude Code above it, or without a controlling terminal, it is the
-// agent's: Claude Code (2.1.120 to 2.1.330) runs tools without one, and what a tool leaves behind has none either.
+// callerOf walks up the chain, and what it meets first decides: the supervised launch that CCC_LAUNCH names, which is the
+// user's, or a process with the mark of a tool. That is the agent's with a living Claude Code above it or without a controlling
+// terminal (2.1.120 to 2.1.330 run tools without one); else it may run in a terminal that an agent once opened.
 func (d stateDir) callerOf(chain []process) (c caller) {
 	launched, at := parseLaunchToken(os.Getenv(launchVariable))
 	claude, _ := exec.LookPath(cmp.Or(os.Getenv(claudeVariable), "claude"))
@@ -94,6 +95,96 @@ func parseLaunchToken(token string) (name string, at time.Time) {
 		return "", at
 	}
 	return name, time.UnixMilli(n).UTC()
+}
+
+// sessionState is what ccc remembers of a session between two hooks.
+type sessionState struct {
+	SessionID  string      `json:"session_id"`
+	Count      int         `json:"count"`                // reviews since the user's last prompt
+	Request    string      `json:"request,omitempty"`    // the transcript's id of the request that these reviews are for
+	Spent      int         `json:"spent,omitempty"`      // reviews for it, whatever has set Count back since
+	Enabled    *bool       `json:"enabled,omitempty"`    // what Switch says
+	Switch     *modeSwitch `json:"switch,omitempty"`     // set once the session was switched on or off
+	Scheduled  []string    `json:"scheduled,omitempty"`  // prompts that the agent had scheduled by its last stop
+	Client     string      `json:"client,omitempty"`     // the one that ran its last hook
+	Provider   string      `json:"provider,omitempty"`   // of that client, or the word for none
+	LaunchedAt time.Time   `json:"launched_at,omitzero"` // of its last supervised launch
+	CreatedAt  time.Time   `json:"created_at"`
+	UpdatedAt  time.Time   `json:"updated_at"`
+}
+
+// A modeSwitch is one of supervision on or off.
+type modeSwitch struct {
+	On bool      `json:"on"`
+	At time.Time `json:"at"`
+}
+
+var errCorrupt = errors.New("the file is corrupt")
+
+// state returns the state of the session, a new one where it has none, and with an error, which is errCorrupt for a file that
+// makes no sense.
+func (s session) state() (sessionState, error) {
+	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
+	text, err := os.ReadFile(s.stateFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return fresh, nil
+	}
+	if err != nil {
+		return fresh, err
+	}
+	var state sessionState
+	if json.Unmarshal(text, &state) != nil || state.SessionID != s.id || state.Count < 0 {
+		return fresh, fmt.Errorf("%s: %w", s.stateFile(), errCorrupt)
+	}
+	return state, nil
+}
+
+// update changes the state of the session under the lock. A corrupt file is kept as .bad and the session starts anew;
+// update then still returns the error.
+func (s session) update(change func(*sessionState)) error {
+	unlock, err := lockFile(s.dir.lockFile())
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	path := s.stateFile()
+	state, err := s.state()
+	if errors.Is(err, errCorrupt) {
+		err = errors.Join(fmt.Errorf("%w, kept as %s.bad", err, path), os.Rename(path, path+".bad"))
+	} else if err != nil {
+		return err
+	}
+	change(&state)
+	state.UpdatedAt = now()
+	return errors.Join(err, replaceFile(path, append(encodeJSON(state), '\n'), false))
+}
+
+// nextIteration counts one more review and returns its number, from 1; at the limit it counts nothing and returns
+// 0. request tells the user's newest request from every other, "" where that is not known: a new one has a fresh
+// budget, and one that is still the same goes on with its own, even if Claude Code has submitted a prompt since.
+func (s *sessionState) nextIteration(limit int, request string) (iteration int) {
+	if request != "" && request == s.Request {
+		s.Count = max(s.Count, s.Spent)
+	} else if request != "" && (s.Request != "" || s.Spent == 0) {
+		s.Count, s.Request = 0, request
+	} else if request != "" || s.Count == 0 { // "": the next stop tells which request it was
+		s.Request = request
+	}
+	if s.Count >= limit {
+		return 0
+	}
+	s.Count++
+	s.Spent = s.Count
+	return s.Count
+}
+
+// on tells whether the session is supervised, as far as can be told from outside: what was later, its launch or a
+// switch; only supervised sessions have a state without either.
+func (s *sessionState) on() bool {
+	if s.Switch != nil && !s.Switch.At.Before(s.LaunchedAt) {
+		return s.Switch.On
+	}
+	return !s.UpdatedAt.IsZero()
 }
 
 // supervised tells whether the session is supervised in a client of c's: the latest of its supervised launches and of
@@ -151,38 +242,20 @@ func (s session) switchTo(on bool, client string) error {
 	return s.dir.replace(s.dir.clientFile(client), append(encodeJSON(change), '\n'))
 }
 
+const nameSession = "name one, as ccc status lists them"
+
 // findSession returns the session whose id is word, or begins with it.
 func (d stateDir) findSession(word string) (string, error) {
 	ids, err := d.sessions()
 	if err != nil || slices.Contains(ids, word) {
 		return word, err
 	}
-	matches := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return word == "" || !strings.HasPrefix(id, word) })
-	switch len(matches) {
-	case 1:
-		return matches[0], nil
+	ids = slices.DeleteFunc(ids, func(id string) bool { return word == "" || !strings.HasPrefix(id, word) })
+	switch len(ids) {
 	case 0:
-		return "", withHint(fmt.Errorf("no session %q", word), "there are: "+d.someOf(ids))
+		return "", failure{2, fmt.Errorf("no session %q", word), nameSession}
+	case 1:
+		return ids[0], nil
 	}
-	return "", withHint(fmt.Errorf("%q is the beginning of %d sessions", word, len(matches)), "they are: "+d.someOf(matches))
-}
-
-// someOf names the five newest of the sessions by their beginnings.
-func (d stateDir) someOf(ids []string) string {
-	written := func(id string) (at time.Time) {
-		if info, err := os.Stat(d.session(id).timelineFile()); err == nil {
-			at = info.ModTime()
-		}
-		return at
-	}
-	slices.SortStableFunc(ids, func(a, b string) int { return written(b).Compare(written(a)) })
-	const most, long = 5, 13 // as long as tells sessions of one begin apart
-	var shown []string
-	for _, id := range ids[:min(most, len(ids))] {
-		shown = append(shown, id[:min(long, len(id))])
-	}
-	if more := len(ids) - len(shown); more > 0 {
-		shown = append(shown, fmt.Sprintf("and %d more (ccc status --all)", more))
-	}
-	return cmp.Or(strings.Join(shown, ", "), "none")
+	return "", failure{2, fmt.Errorf("%q is the beginning of %d sessions", word, len(ids)), nameSession}
 }

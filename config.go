@@ -1,7 +1,6 @@
 package main
 
-// ccc.json: what it may hold, reading it with errors that name file, key and what is expected, and recording the
-// provider in it.
+// ccc.json: what it may hold, and reading it with errors that name file, key and what is expected.
 
 import (
 	"cmp"
@@ -16,12 +15,12 @@ import (
 
 // config is ccc.json.
 type config struct {
-	Supervisor      supervisorConfig    `json:"supervisor"`
-	Language        string              `json:"language"` // "" for the locale's
-	Settings        json.RawMessage     `json:"settings"` // an object, or nil
-	ClaudeArgs      []string            `json:"claude_args"`
-	CurrentProvider string              `json:"current_provider"`
-	Providers       map[string]provider `json:"providers"`
+	Supervisor      supervisorConfig     `json:"supervisor"`
+	Language        string               `json:"language"` // "" for the locale's
+	Settings        json.RawMessage      `json:"settings"` // an object, or nil
+	ClaudeArgs      []string             `json:"claude_args"`
+	CurrentProvider string               `json:"current_provider"`
+	Providers       map[string]*provider `json:"providers"`
 }
 
 type supervisorConfig struct {
@@ -90,8 +89,7 @@ func defaultConfig() *config {
 	return &config{Supervisor: supervisorConfig{MaxIterations: 10, TimeoutSeconds: 540, PermissionMode: "dontAsk", Try: true}}
 }
 
-// loadConfig reads ccc.json; a missing file gives the defaults, and so does an error, which names file, key or
-// position, and what is expected there, never a value.
+// loadConfig reads ccc.json; a missing file gives the defaults, and so does an error, which never names a value.
 func loadConfig(d dirs) (*config, error) {
 	path, defaults, c := d.configFile(), defaultConfig(), defaultConfig()
 	content, err := readUserFile(path)
@@ -104,70 +102,72 @@ func loadConfig(d dirs) (*config, error) {
 	}
 	mistyped := &json.UnmarshalTypeError{Offset: -1}
 	errors.As(json.Unmarshal(unmarked(content), c), &mistyped) // a value of the wrong type is left out, and the rest decoded
-	if v, key, fault := c.check(root, "", "", int(mistyped.Offset)); fault != "" {
-		line, _ := position(content, v.start)
-		return defaults, fmt.Errorf("%s: line %d: %s: %s", path, line, cmp.Or(key, "the file"), fault)
+	if err := c.check(content, root, "", "", int(mistyped.Offset)); err != nil {
+		return defaults, fmt.Errorf("%s: %w", path, err)
+	}
+	for name, p := range c.Providers {
+		p.name = name
 	}
 	return c, nil
 }
 
-// setLanguage sets the language of this process: that of ccc.json or, where it names none or can't be read, the locale's.
+// setLanguage sets the language of this process, by ccc.json or the locale.
 func setLanguage(d dirs) {
 	c, _ := loadConfig(d)
 	lang = languageFor(c.Language)
 }
 
-// check finds the first fault of v and of what is below it, but for keys that are nobody's ($schema) and those of Claude
-// Code. path leads to v, and pattern is that path as configKeys has it; one byte of a value of the wrong type is at mistyped.
-func (c *config) check(v *jsonValue, path, pattern string, mistyped int) (at *jsonValue, key, fault string) {
-	if fault := c.fault(v, pattern); fault != "" {
-		return v, path, fault
+// check tells the first fault of v, a value of content, and of what is below it, but for keys that are nobody's ($schema) and
+// those of Claude Code. path leads to v, and pattern is that path as configKeys has it; one byte of a value of the wrong type
+// is at mistyped.
+func (c *config) check(content []byte, v *jsonValue, path, pattern string, mistyped int) error {
+	fault := func(at *jsonValue, key, what string) error {
+		line, _ := position(content, at.start)
+		return fmt.Errorf("line %d: %s: %s", line, cmp.Or(key, "the file"), what)
+	}
+	if c.isOutside(v, pattern) {
+		return fault(v, path, "expected "+configKeys[pattern])
 	}
 	_, anyName := configKeys[joinKeys(pattern, "*")]
 	for _, m := range v.members {
-		below := joinKeys(pattern, m.key)
+		key, below := joinKeys(path, m.key), joinKeys(pattern, m.key)
 		switch {
 		case !v.is('{') || pattern == "settings":
 			continue
+		case pattern == "providers" && (isSubcommand(m.key) || m.key == noProvider):
+			return fault(m.value, key, "expected a name that is not a subcommand of ccc, nor "+noProvider+", which stands for no provider")
 		case anyName:
 			below = joinKeys(pattern, "*")
 		case strings.HasPrefix(m.key, "$"):
 			continue
 		case configKeys[below] == "" || strings.Contains(m.key, "."):
-			return m.value, joinKeys(path, m.key), unknownKey(pattern, m.key)
+			return fault(m.value, key, unknownKey(pattern, m.key))
 		}
-		if below == "providers.*" && (isSubcommand(m.key) || m.key == noProvider) {
-			return m.value, joinKeys(path, m.key), "expected a name that is not a subcommand of ccc, nor " + noProvider + ", which stands for no provider"
-		}
-		if at, key, fault := c.check(m.value, joinKeys(path, m.key), below, mistyped); fault != "" {
-			return at, key, fault
+		if err := c.check(content, m.value, key, below, mistyped); err != nil {
+			return err
 		}
 	}
 	if v.start < mistyped && mistyped <= v.end {
-		return v, path, "expected " + configKeys[pattern]
+		return fault(v, path, "expected "+configKeys[pattern])
 	}
-	return nil, "", ""
+	return nil
 }
 
 func joinKeys(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
 
-// fault tells what is wrong with v itself but for its type, "" for nothing.
-func (c *config) fault(v *jsonValue, pattern string) string {
+// isOutside tells whether v is of the right type, and not what is expected there.
+func (c *config) isOutside(v *jsonValue, pattern string) bool {
 	s := c.Supervisor
-	outside := map[string]bool{
+	return v.raw == "null" && pattern != "current_provider" || map[string]bool{
 		"supervisor.max_iterations":  s.MaxIterations < 1 || s.MaxIterations > 100,
 		"supervisor.timeout_seconds": s.TimeoutSeconds < 10 || s.TimeoutSeconds > 3600,
-		"supervisor.provider":        s.Provider != "" && c.findProvider(s.Provider) == nil,
+		"supervisor.provider":        s.Provider != "" && c.Providers[s.Provider] == nil,
 		"supervisor.permission_mode": !slices.Contains(permissionModes, s.PermissionMode),
 		"supervisor.max_budget_usd":  s.MaxBudgetUSD < 0,
 		"language":                   c.Language != "zh" && c.Language != "en",
 		"settings":                   !v.is('{'),
 		"providers.*.env.*":          v.is('{') || v.is('['),
-	}
-	if outside[pattern] || v.raw == "null" && pattern != "current_provider" {
-		return "expected " + configKeys[pattern]
-	}
-	return ""
+	}[pattern]
 }
 
 // unknownKey tells which key was most likely meant by one under pattern, or which there are.
@@ -196,19 +196,9 @@ func limitUnder(limit int, blockCap string) int {
 	return min(n, limit)
 }
 
-// findProvider returns the provider of that name, nil for none.
-func (c *config) findProvider(name string) *provider {
-	p, ok := c.Providers[name]
-	if !ok {
-		return nil
-	}
-	p.name = name
-	return &p
-}
-
 // current is the provider that was named last, nil for none.
 func (c *config) current(d dirs) (*provider, error) {
-	p := c.findProvider(c.CurrentProvider)
+	p := c.Providers[c.CurrentProvider]
 	if p == nil && c.CurrentProvider != "" {
 		return nil, withHint(fmt.Errorf("%s: current_provider %q is not among the providers (%s); ccc default goes without one",
 			d.configFile(), c.CurrentProvider, c.providerNames()), editHint(d.configFile()))
@@ -226,10 +216,7 @@ func (c *config) claudeArgs(p *provider) []string {
 
 // providerNames lists the providers as a message shows them.
 func (c *config) providerNames() string {
-	if len(c.Providers) == 0 {
-		return "none configured"
-	}
-	return strings.Join(slices.Sorted(maps.Keys(c.Providers)), ", ")
+	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(c.Providers)), ", "), "none configured")
 }
 
 // exposed is the error that a provider has a secret written out in ccc.json and others can read the file.
@@ -282,12 +269,10 @@ func redactor(env []string, c *config) func(string) string {
 		}
 	}
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) }) // one may hold another
-	pairs := []string{}
-	for _, value := range values {
-		pairs = append(pairs, value, "***")
-	}
-	replacer := strings.NewReplacer(pairs...)
 	return func(text string) string {
-		return endOfKey().ReplaceAllString(privateKey().ReplaceAllString(replacer.Replace(text), "***"), "***")
+		for _, value := range values {
+			text = strings.ReplaceAll(text, value, "***")
+		}
+		return endOfKey().ReplaceAllString(privateKey().ReplaceAllString(text, "***"), "***")
 	}
 }

@@ -4,6 +4,7 @@ package main
 // and tells it as ccc log -f does. Launch, hook and review are ccc's own, run as always.
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -17,9 +18,8 @@ import (
 	"syscall"
 )
 
-// demoFiles holds the stand-in and what it plays (see the top of testdata/claude): the agent's turns, and a
-// reviewer whose findings are true of the files that are there. It takes its time, about three seconds in all, so
-// that one can read along.
+// demoFiles holds the stand-in and what it plays (see the top of testdata/claude): the agent's turns, and a reviewer whose
+// findings are true of the files that are there.
 //
 //go:embed testdata/claude testdata/demo
 var demoFiles embed.FS
@@ -45,7 +45,7 @@ func demo(_ *call, d dirs) (err error) {
 		return err
 	}
 	session := stateDir(filepath.Join(dir, "home/.claude/ccc")).session(demoSession)
-	if err := playDemo(ctx, dir, &story{screen: screen, session: session}); err != nil {
+	if err := playDemo(ctx, dir, (&page{screen: screen}).story(session)); err != nil {
 		return err
 	}
 	past, err := session.readHistory()
@@ -58,17 +58,14 @@ func demo(_ *call, d dirs) (err error) {
 	return errors.Join(err, screen.Flush())
 }
 
-// prepareDemo writes what the session needs into dir, a copy of the ccc self too: what `go run` builds may be run, but
-// not be called by hooks. Nothing has been started yet: a program that a fork still has open for writing can't be run
-// (golang/go#22315).
+// prepareDemo writes what the session needs into dir, a copy of the ccc self too, as hooks refuse what `go run` builds. Nothing
+// has been started yet: a program that a fork still has open for writing can't be run (golang/go#22315).
 func prepareDemo(dir, self string) error {
 	program, err := os.ReadFile(self)
-	if err := errors.Join(err, os.CopyFS(dir, demoFiles), os.WriteFile(filepath.Join(dir, "ccc"), program, 0o700)); err != nil {
-		return err
-	}
-	return errors.Join(os.Chmod(filepath.Join(dir, "testdata", "claude"), 0o700), os.MkdirAll(filepath.Join(dir, "home", ".claude"), 0o700),
-		os.Mkdir(filepath.Join(dir, "project"), 0o700),
-		os.WriteFile(filepath.Join(dir, "home", ".claude", "ccc.json"), fmt.Appendf(nil, `{"language":%q}`, lang), 0o600))
+	return cmp.Or(err, os.CopyFS(dir, demoFiles), os.WriteFile(filepath.Join(dir, "ccc"), program, 0o700),
+		os.Chmod(filepath.Join(dir, "testdata/claude"), 0o700),
+		os.Mkdir(filepath.Join(dir, "project"), 0o700), os.MkdirAll(filepath.Join(dir, "home/.claude"), 0o700),
+		os.WriteFile(filepath.Join(dir, "home/.claude/ccc.json"), fmt.Appendf(nil, `{"language":%q}`, lang), 0o600))
 }
 
 // playDemo runs the session in dir and tells it until it has ended. Nothing of it runs any more when it returns.
@@ -85,9 +82,8 @@ func playDemo(ctx context.Context, dir string, s *story) error {
 	telling, ended := context.WithCancel(ctx)
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait(); ended() }()
-	only := s.of(demoSession)
-	only.title("")
-	told := s.tellOn(telling, []*story{only}, func() ([]string, error) { return nil, nil })
+	s.turn()
+	told := s.follow(telling, []*story{s}, func() ([]*story, error) { return nil, nil })
 	lifeline.Close() // if the session still runs, it ends now
 	exit := <-exited
 	switch {
@@ -104,15 +100,11 @@ func playDemo(ctx context.Context, dir string, s *story) error {
 // demoEnv is env with nothing in it that leads out of the demo in dir.
 func demoEnv(env []string, dir string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
-		prefix := func(prefix string) bool { return strings.HasPrefix(entry, prefix) }
-		return slices.ContainsFunc([]string{"ANTHROPIC_", "CLAUDE", "CCC_", "FAKE_CLAUDE"}, prefix)
+		begins := func(prefix string) bool { return strings.HasPrefix(entry, prefix) }
+		return slices.ContainsFunc([]string{"ANTHROPIC_", "CLAUDE", "CCC_", "FAKE_CLAUDE"}, begins)
 	})
 	home := filepath.Join(dir, "home")
-	for name, value := range map[string]string{
-		"HOME": home, "TMPDIR": dir, claudeDirVariable: filepath.Join(home, ".claude"), claudeVariable: filepath.Join(dir, "testdata", "claude"),
-		"FAKE_CLAUDE_DIR": filepath.Join(dir, "testdata", "demo", lang), "FAKE_CLAUDE_SESSION": demoSession,
-	} {
-		env = setEnv(env, name, value)
-	}
-	return env
+	return setEnv(env, "HOME", home, "TMPDIR", dir, claudeDirVariable, filepath.Join(home, ".claude"),
+		claudeVariable, filepath.Join(dir, "testdata/claude"),
+		"FAKE_CLAUDE_DIR", filepath.Join(dir, "testdata/demo", lang), "FAKE_CLAUDE_SESSION", demoSession)
 }

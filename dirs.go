@@ -1,7 +1,6 @@
 package main
 
-// What ccc is called with and by which names: its subcommands and their arguments, the directories that it works in, files
-// in them, environment variables, and where claude is.
+// What ccc is called with and by which names: subcommands and their arguments, variables, directories, files, and claude.
 
 import (
 	"cmp"
@@ -18,10 +17,9 @@ const (
 	supervisorVariable = "CCC_SUPERVISOR"      // "1": the session is supervised
 	reviewerVariable   = "CCC_SUPERVISOR_HOOK" // "1": this claude is a reviewer's
 	launchVariable     = "CCC_LAUNCH"          // the last supervised launch; see client.go
-	startsVariable     = "CCC_STARTS"          // how many claudes ccc has started in one another; see countStart in launch.go
+	startsVariable     = "CCC_STARTS"          // how many claudes ccc has started in one another; see startsLimit in launch.go
 	providerVariable   = "CCC_PROVIDER"        // the provider that the session was started with
 	cacheVariable      = "CCC_CACHE"           // set where the session's reviews can take the conversation from its prompt cache
-	lineVariable       = "CCC_LINE"            // set where ccc, not the user, left out the line of attributionVariable
 	addDirsVariable    = "CCC_ADD_DIRS"        // its --add-dir directories, one on each line
 	tryVariable        = "CCC_TRY_TIMELINE"    // a reviewer's: DIR/SESSION/REVIEW, for which ccc try records its runs
 	claudeVariable     = "CCC_CLAUDE"
@@ -50,6 +48,14 @@ const (
 	tryInsideSubcommand = "in-copy" // not try-something: a rule that allows `ccc try` may allow that too
 )
 
+// The events of Claude Code's that ccc answers, and the one tool.
+const (
+	eventStop       = "Stop"
+	eventPreToolUse = "PreToolUse"
+	eventPrompt     = "UserPromptSubmit"
+	askUserQuestion = "AskUserQuestion"
+)
+
 // supervisorFlag is ccc's own, and modes are what supervisor-mode switches to; off first: of is nearer to it.
 const supervisorFlag = "--supervisor"
 
@@ -66,7 +72,6 @@ type call struct {
 	operands []string
 }
 
-// has tells whether the flag was given.
 func (c *call) has(flag string) bool { _, ok := c.flags[flag]; return ok }
 
 // untilDashes returns what stands before --, which ends the flags.
@@ -79,6 +84,7 @@ func untilDashes(args []string) []string {
 
 // lastValue returns the value of the last flag of that name in args.
 func lastValue(args []string, name string) (value string, ok bool) {
+	args = untilDashes(args)
 	for i, arg := range args {
 		if after, found := strings.CutPrefix(arg, name+"="); found {
 			value, ok = after, true
@@ -89,8 +95,7 @@ func lastValue(args []string, name string) (value string, ok bool) {
 	return value, ok
 }
 
-// toolMark is in the environment of what an agent's tools start. The processes below inherit it, also where no agent
-// is above them any more, as in a tmux that an agent once started.
+// toolMark is in the environment of what an agent's tools start. All below inherits it, also a tmux that outlives the agent.
 const toolMark = toolVariable + "=1"
 
 // A process is one that runs, as the system tells of it.
@@ -147,31 +152,16 @@ func inSession() bool { return os.Getenv(projectVariable) != "" }
 // promptName is the file, in the project or in ccc's directory, that replaces the built-in prompt.
 const promptName = "SUPERVISOR.md"
 
-func (d dirs) settingsFile() string { return filepath.Join(d.claude, "settings.json") }
-func (d dirs) commandFile() string  { return filepath.Join(d.claude, "commands", "supervisor.md") }
-func (d dirs) configFile() string   { return filepath.Join(d.ccc, "ccc.json") }
-func (d dirs) promptFile() string   { return filepath.Join(d.ccc, promptName) }
-
-// accountFile is where Claude Code keeps what it knows of the user.
-func (d dirs) accountFile() string {
-	if os.Getenv(claudeDirVariable) == "" {
-		return filepath.Join(filepath.Dir(d.claude), ".claude.json")
-	}
-	return filepath.Join(d.claude, ".claude.json")
-}
-
-// installedFile records what ccc put into Claude Code's directory and its own. It stands beside
-// settings.json, whichever state directory a launch had.
+// What ccc puts where is recorded in installedFile; lockFile guards all that it writes for the user.
+func (d dirs) settingsFile() string  { return filepath.Join(d.claude, "settings.json") }
+func (d dirs) commandFile() string   { return filepath.Join(d.claude, "commands", "supervisor.md") }
 func (d dirs) installedFile() string { return filepath.Join(d.claude, ".ccc-installed.json") }
+func (d dirs) lockFile() string      { return filepath.Join(d.claude, ".ccc.lock") }
+func (d dirs) configFile() string    { return filepath.Join(d.ccc, "ccc.json") }
+func (d dirs) promptFile() string    { return filepath.Join(d.ccc, promptName) }
 
-// lockName is the lock on the files of the user's that ccc changes, wherever they are.
-const lockName = ".ccc.lock"
-
-func (d dirs) lockFile() string { return filepath.Join(d.claude, lockName) }
-
-// settingsFiles are those of Claude Code's settings files that count in the current directory, the user's first. In
-// the home directory the project's file may be the user's. The local settings of a git repository's main working
-// tree count in all its directories and trees (2.1.329), its shared ones do not.
+// settingsFiles are those of Claude Code's settings files that count in the current directory, each once, the user's
+// first. The local settings of a git repository's main working tree count in all its directories and trees (2.1.329).
 func (d dirs) settingsFiles() []string {
 	const local = ".claude/settings.local.json"
 	files := []string{d.settingsFile(), filepath.Join(d.here, ".claude/settings.json")}
@@ -182,8 +172,7 @@ func (d dirs) settingsFiles() []string {
 	return slices.Compact(append(files, filepath.Join(d.here, local)))
 }
 
-// hookPath is the path by which hooks call this program: the one in PATH, if it leads here, with its links as they
-// are, so that it lasts when an upgrade moves a link and removes what it led to.
+// hookPath is the path by which hooks call this program: the one in PATH, if it leads here, which an upgrade does not break.
 func (d dirs) hookPath() string {
 	if path, err := exec.LookPath("ccc"); err == nil && sameFile(path, d.self) {
 		return path
@@ -191,14 +180,11 @@ func (d dirs) hookPath() string {
 	return d.self
 }
 
-// willVanish tells whether path is where `go run` puts a program: in a folder go-buildN for its time, or in the build
-// cache, go-build, for some days (from Go 1.24 on).
-func willVanish(path string) bool {
-	return slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool {
-		rest, ok := strings.CutPrefix(name, "go-build")
-		return ok && strings.Trim(rest, digits) == ""
-	})
-}
+// goRunFolder is where `go run` puts a program: go-buildN for its time, or the build cache, go-build, for some days (from
+// Go 1.24 on).
+var goRunFolder = lazyRegexp(`/go-build[0-9]*/`)
+
+func willVanish(path string) bool { return goRunFolder().MatchString(path) }
 
 // gitTree returns the top of the git working tree that holds dir, and the git directory that all trees of its
 // repository share; both are "" outside one.
@@ -228,7 +214,7 @@ const oldestClaude = "2.1.120"
 // installClaude names the newest version: npm gives an old Node.js an old one otherwise.
 const installClaude = "npm install -g @anthropic-ai/claude-code@latest"
 
-// otherClaude is the command that gets another claude than one that is not there or can't be used.
+// otherClaude is the command that gets a claude in the place of one that can't be used.
 func otherClaude() string {
 	if os.Getenv(claudeVariable) != "" {
 		return "unset " + claudeVariable + "; command -v claude || " + installClaude
@@ -236,8 +222,7 @@ func otherClaude() string {
 	return installClaude
 }
 
-// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. A link to ccc itself is
-// none.
+// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH.
 func findClaude() (string, error) {
 	path, err := exec.LookPath(cmp.Or(os.Getenv(claudeVariable), "claude"))
 	if err != nil {

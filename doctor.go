@@ -30,7 +30,6 @@ type checkup struct {
 	args     []string // claude's, of a launch without arguments
 	sources  []source // of settings, for such a launch
 	program  string   // claude, "" for none
-	version  string   // of it
 	subject  string   // of the present check
 	faults   int      // found in it
 	problems int
@@ -40,14 +39,14 @@ type checkup struct {
 func doctor(_ *call, d dirs) error {
 	c := &checkup{dirs: d}
 	c.config, c.err = loadConfig(d)
-	c.args = c.config.claudeArgs(c.config.findProvider(c.config.CurrentProvider))
+	c.args = c.config.claudeArgs(c.config.Providers[c.config.CurrentProvider])
 	c.sources = sources(d, c.config, c.args)
 	for _, check := range []struct {
 		subject string
 		look    func() (well string)
 	}{
 		{"configuration:", c.configuration}, {"provider:", c.providers}, {"claude:", c.claude}, {"flags:", c.flags}, {"hooks:", c.hooks},
-		{"hooks disabled?", c.disabled}, {"stop-hook limit:", c.limit}, {"prompt cache:", c.cache}, {"status line:", c.statusLine}, {"prompt:", c.prompt},
+		{"hooks disabled?", c.disabled}, {"stop-hook limit:", c.limit}, {"status line:", c.statusLine}, {"prompt:", c.prompt},
 		{"state directory:", c.stateDirectory}, {"copies:", c.copies},
 	} {
 		c.subject, c.faults = check.subject, 0
@@ -71,19 +70,14 @@ func (c *checkup) tell(level, what, fix string) {
 // What is wrong with a subject: reviews go on, or they don't.
 const warning, problem = "warning", "problem"
 
-// fault tells a warning or a problem, and what mends it; all is not well then.
-func (c *checkup) fault(level, fix, format string, args ...any) (well string) {
-	c.tell(level, fmt.Sprintf(format, args...), fix)
+// fault tells a warning or a problem, and what mends it: the error's own hint, else fix. All is not well then.
+func (c *checkup) fault(level string, err error, fix string) (well string) {
+	f := failureOf(err)
+	c.tell(level, f.err.Error(), cmp.Or(f.hint, fix))
 	if c.faults++; level == problem {
 		c.problems++
 	}
 	return ""
-}
-
-// failed is fault for an error that may know better than fix what mends it.
-func (c *checkup) failed(level string, err error, fix string) (well string) {
-	f := failureOf(err)
-	return c.fault(level, cmp.Or(f.hint, fix), "%v", f.err)
 }
 
 // nearestThere returns the file at path or, where there is none, the nearest one above.
@@ -118,26 +112,25 @@ func (c *checkup) configuration() string {
 	_, err := os.Stat(path)
 	switch {
 	case c.err != nil:
-		return c.failed(problem, c.err, fixFor(path, c.err))
+		return c.fault(problem, c.err, fixFor(path, c.err))
 	case err != nil:
 		return "no " + path + ", using defaults"
 	case exposed != nil:
-		return c.failed(warning, exposed, "")
+		return c.fault(warning, exposed, "")
 	}
 	return path
 }
 
-// providers looks at the provider that the next launch uses and at the reviewer's own, which a launch asks for as for one
-// that prints, and without the arguments of ccc.json.
+// providers looks at the provider that the next launch uses and at the reviewer's own, as a launch does.
 func (c *checkup) providers() string {
 	own := c.config.Supervisor.Provider
 	p, err := c.config.current(c.dirs)
 	if err != nil {
-		return c.failed(problem, err, "")
+		return c.fault(problem, err, "")
 	}
 	for _, conflict := range slices.Concat(providerConflicts(c.dirs, c.sources, os.Environ(), c.args, p),
-		providerConflicts(c.dirs, sources(c.dirs, c.config, nil), os.Environ(), []string{"--print"}, c.config.findProvider(own))) {
-		c.failed(problem, conflict, "")
+		providerConflicts(c.dirs, sources(c.dirs, c.config, nil), os.Environ(), []string{"--print"}, c.config.Providers[own])) {
+		c.fault(problem, conflict, "")
 	}
 	return cmp.Or(own, c.config.CurrentProvider)
 }
@@ -162,18 +155,17 @@ func askClaude(claude string, args ...string) string {
 func (c *checkup) claude() string {
 	claude, err := findClaude()
 	if err != nil {
-		return c.failed(problem, err, "")
+		return c.fault(problem, err, "")
 	}
 	c.program = claude
 	answer := askClaude(claude, "--version")
 	version, _, told := strings.Cut(answer, " (Claude Code)")
 	version = version[strings.LastIndexByte(version, ' ')+1:]
-	c.version = version
 	switch {
 	case !told:
-		return c.fault(problem, otherClaude(), "%s --version does not tell a version: %s", claude, answer)
+		return c.fault(problem, fmt.Errorf("%s --version does not tell a version: %s", claude, answer), otherClaude())
 	case olderThan(version, oldestClaude):
-		return c.fault(problem, otherClaude(), "%s, version %s, is older than %s", claude, version, oldestClaude)
+		return c.fault(problem, fmt.Errorf("%s, version %s, is older than %s", claude, version, oldestClaude), otherClaude())
 	}
 	return claude + ", version " + version
 }
@@ -191,18 +183,17 @@ func (c *checkup) flags() string {
 	switch name := unknownOption(complaint); {
 	case name == nobodys:
 		return "claude knows all that reviews use"
-	case slices.Contains(optionalFlags, name):
-		return c.fault(warning, otherClaude(), "claude lacks %s; reviews go on without", name)
+	case name == optionalFlag:
+		return c.fault(warning, fmt.Errorf("claude lacks %s; reviews go on without", name), otherClaude())
 	case name != "":
-		return c.fault(problem, otherClaude(), "claude lacks %s, which reviews need: it is too old", name)
+		return c.fault(problem, fmt.Errorf("claude lacks %s, which reviews need: it is too old", name), otherClaude())
 	case strings.Contains(complaint, "--permission-mode"):
-		return c.fault(problem, keyHint(c.configFile(), "supervisor.permission_mode", `"dontAsk"`), "reviews fail: %s", complaint)
+		return c.fault(problem, fmt.Errorf("reviews fail: %s", complaint), keyHint(c.configFile(), "supervisor.permission_mode", `"dontAsk"`))
 	}
-	return c.fault(warning, otherClaude(), "claude does not tell which it knows: %s", complaint)
+	return c.fault(warning, fmt.Errorf("claude does not tell which it knows: %s", complaint), otherClaude())
 }
 
-// relaunch is the command that writes the hooks of this ccc anew: a supervised launch of a claude that only tells
-// its version.
+// relaunch is the command that writes the hooks of this ccc anew: a supervised launch of a claude that tells its version.
 func (c *checkup) relaunch() string { return shellQuote(c.hookPath()) + " --supervisor -- --version" }
 
 // isFirst tells whether ccc was never launched with supervision here, so that a launch has its work still to do.
@@ -216,17 +207,17 @@ func (c *checkup) hooks() string {
 	found, err := findHooks(c.dirs)
 	switch {
 	case err != nil:
-		return c.failed(problem, err, fixFor(path, err))
+		return c.fault(problem, err, fixFor(path, err))
 	case len(found.programs) == 0 && c.isFirst():
 		return "none yet; the first ccc --supervisor puts ccc's into " + path
 	case len(found.missing) > 0:
-		return c.fault(problem, c.relaunch(), "%s has none of ccc's for %s", path, strings.Join(found.missing, ", "))
+		return c.fault(problem, fmt.Errorf("%s has none of ccc's for %s", path, strings.Join(found.missing, ", ")), c.relaunch())
 	}
 	for _, program := range found.programs {
 		if at, err := exec.LookPath(program); err != nil {
-			return c.fault(problem, c.relaunch(), "%s calls a program that can't be run: %v", path, err)
+			return c.fault(problem, fmt.Errorf("%s calls a program that can't be run: %w", path, err), c.relaunch())
 		} else if !sameFile(at, c.self) {
-			return c.fault(warning, c.relaunch(), "%s calls another ccc, %s, than this one, %s", path, program, c.self)
+			return c.fault(warning, fmt.Errorf("%s calls another ccc, %s, than this one, %s", path, program, c.self), c.relaunch())
 		}
 	}
 	return path + " calls " + found.programs[0]
@@ -237,12 +228,12 @@ func (c *checkup) disabled() (well string) {
 	for _, s := range c.sources {
 		if s.name == c.settingsFile() && !c.isFirst() {
 			for _, key := range s.muting() {
-				c.fault(problem, c.relaunch(), "%s: %s is true: no hook runs here", s.name, key)
+				c.fault(problem, fmt.Errorf("%s: %s is true: no hook runs here", s.name, key), c.relaunch())
 			}
 		}
 	}
 	for _, cause := range hookless(c.dirs, c.sources, c.args, os.Environ()) {
-		c.failed(problem, cause, keyHint(c.configFile(), "claude_args", "take it out"))
+		c.fault(problem, cause, keyHint(c.configFile(), "claude_args", "take it out"))
 	}
 	return "no"
 }
@@ -252,7 +243,7 @@ func (c *checkup) limit() string {
 	most := c.config.Supervisor.MaxIterations
 	check := func(value, where, fix string) {
 		if n := limitUnder(most, value); value != "" && n < most {
-			c.fault(warning, fix, "%s in %s leaves a request %d reviews of max_iterations, %d", blockCapVariable, where, n, most)
+			c.fault(warning, fmt.Errorf("%s in %s leaves a request %d reviews of max_iterations, %d", blockCapVariable, where, n, most), fix)
 		}
 	}
 	check(os.Getenv(blockCapVariable), "the environment", "unset "+blockCapVariable)
@@ -262,35 +253,7 @@ func (c *checkup) limit() string {
 	return fmt.Sprintf("allows max_iterations, %d, reviews; %d where /supervisor on switched on what ccc did not launch", most, limitUnder(most, ""))
 }
 
-// cache tells how reviews of a launch without arguments will be asked, and why.
-func (c *checkup) cache() string {
-	own, current := c.config.Supervisor, c.config.findProvider(c.config.CurrentProvider)
-	env, _ := launchEnv(os.Environ(), current) // the provider's line tells what is wrong
-	obstacle := cacheObstacle(c.sources, cacheEnv(env, own, c.sources, c.args), c.args)
-	if path := serversObstacle(c.dirs, c.sources, c.here); obstacle == "" && path != "" {
-		obstacle = "MCP servers or plugins of " + path + " would be started for each review"
-	}
-	if obstacle == "" && own.Provider != "" && own.Provider != c.config.CurrentProvider {
-		obstacle = "supervisor.provider is not the session's"
-	}
-	switch {
-	case own.KeepCache != nil && *own.KeepCache && obstacle != "":
-		return "reviews are asked with the agent's, as keep_cache is true, and find little there: " + obstacle
-	case own.KeepCache != nil:
-		return fmt.Sprintf("keep_cache is %v and decides", *own.KeepCache)
-	case obstacle != "":
-		return "reviews have a prompt of their own: " + obstacle
-	case own.Model != "":
-		obstacle = ", where the agent's model has the very id of supervisor.model, " + own.Model
-	}
-	if olderThan(c.version, oldestAlike) {
-		obstacle += "; in interactive sessions from " + oldestAlike + " on"
-	}
-	return fmt.Sprintf("reviews take a conversation of %s tokens or more from the agent's%s", grouped(cacheLeast), obstacle)
-}
-
-// statusLine is the setting by which Claude Code calls ccc statusline. Without refreshInterval the line stays as it is while
-// a Stop hook runs (2.1.330).
+// statusLine has Claude Code call ccc statusline. Without refreshInterval the line stays as it is in a Stop hook (2.1.330).
 const statusLine = `{"type": "command", "command": "ccc statusline", "refreshInterval": 5}`
 
 var statusLineCall = lazyRegexp(`\bccc[^\s/]*["']?\s+["']?statusline\b`)
@@ -318,8 +281,8 @@ func (c *checkup) statusLine() (well string) {
 	case own && refresh > 0:
 		return in.name + " calls ccc statusline"
 	case own:
-		return c.fault(warning, keyHint(in.name, in.prefix+statusLineKey+".refreshInterval", "5"),
-			"%s calls ccc statusline without refreshInterval: it tells nothing while a review runs", in.name)
+		return c.fault(warning, fmt.Errorf("%s calls ccc statusline without refreshInterval: it tells nothing while a review runs", in.name),
+			keyHint(in.name, in.prefix+statusLineKey+".refreshInterval", "5"))
 	case in.values[statusLineKey] != "":
 		return in.name + " has one of your own; ccc statusline in it would tell how a review stands"
 	}
@@ -330,20 +293,17 @@ func (c *checkup) statusLine() (well string) {
 func (c *checkup) prompt() string {
 	prompt, err := supervisorPrompt(c.here, c.ccc)
 	if err != nil {
-		return c.fault(problem, fixFor(prompt.Source, err), "%v", err)
+		return c.fault(problem, err, fixFor(prompt.Source, err))
 	}
 	return fmt.Sprintf("%s, %d bytes", prompt.Source, len(prompt.Text))
 }
 
 // stateDirectory tells whether hooks can write to it, and make it where it is not there yet.
 func (c *checkup) stateDirectory() string {
-	nearest, info := nearestThere(c.state)
-	if !info.IsDir() {
-		return c.fault(problem, fixFor(filepath.Join(c.state, "file"), nil), "%s is not a directory", nearest)
-	}
+	nearest, _ := nearestThere(c.state)
 	for _, path := range []string{nearest, stateDir(c.state).logFile()} {
 		if err := syscall.Access(path, mayWrite); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return c.fault(problem, fixFor(path, err), "writing to %s: %v", path, err)
+			return c.fault(problem, fmt.Errorf("writing to %s: %w", path, err), fixFor(path, err))
 		}
 	}
 	return c.state
@@ -357,7 +317,7 @@ func (c *checkup) copies() string {
 	env, _ := reviewerEnv(os.Environ(), nil)
 	if _, err := tryProbe(context.Background(), c.here, env); err != nil {
 		f := failureOf(err)
-		return c.fault(warning, f.hint, "%v; the reviewer runs no commands", f.err)
+		return c.fault(warning, fmt.Errorf("%w; the reviewer runs no commands", f.err), f.hint)
 	}
 	return "isolation check passed; the reviewer runs commands in a throw-away copy"
 }

@@ -37,28 +37,6 @@ func (box *sandbox) edit(name, old, new string) {
 	box.write(name, 0o600, strings.ReplaceAll(text, old, new))
 }
 
-// How reviews will be asked, and why.
-func TestDoctorCache(t *testing.T) {
-	for _, test := range []struct{ env, supervisor, account, want string }{
-		{"ANTHROPIC_AUTH_TOKEN=t", "", "", "take a conversation of 40,000 tokens or more from the agent's\n"},
-		{"ANTHROPIC_AUTH_TOKEN=t", `"model":"m"`, "", "the very id of supervisor.model, m\n"},
-		{"", "", "", "a prompt of their own: a login pays"},
-		{"ANTHROPIC_AUTH_TOKEN=t CLAUDE_CODE_ATTRIBUTION_HEADER=1", "", "", "CLAUDE_CODE_ATTRIBUTION_HEADER leaves the line"},
-		{"ANTHROPIC_AUTH_TOKEN=t", `"provider":"b"`, "", "supervisor.provider is not the session's"},
-		{"ANTHROPIC_AUTH_TOKEN=t", "", `{"mcpServers":{"x":{}}}`, ".claude.json would be started for each review"},
-		{"ANTHROPIC_AUTH_TOKEN=t", `"keep_cache":false`, "", "keep_cache is false and decides"},
-		{"", `"keep_cache":true`, "", "find little there: a login pays"},
-	} {
-		box := newFakeBox(t)
-		box.vars = append(box.vars, strings.Fields(test.env)...)
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{`+test.supervisor+`},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
-		box.write(".claude.json", 0o600, test.account)
-		if got := box.run(60*time.Second, "", "ccc", "doctor").stdout; !strings.Contains(got, test.want) {
-			t.Errorf("%+v: %s", test, got)
-		}
-	}
-}
-
 func TestDoctorWell(t *testing.T) {
 	box := newDoctorBox(t)
 	before := box.files()
@@ -75,7 +53,7 @@ func TestDoctorWell(t *testing.T) {
 		subjects = append(subjects, subject)
 	}
 	want := []string{"ok       configuration", "ok       provider", "ok       claude", "ok       flags", "ok       hooks",
-		"ok       hooks disabled? no", "ok       stop-hook limit", "ok       prompt cache", "ok       status line", "ok       prompt", "ok       state directory", "ok       copies"}
+		"ok       hooks disabled? no", "ok       stop-hook limit", "ok       status line", "ok       prompt", "ok       state directory", "ok       copies"}
 	if !slices.Equal(subjects, want) || strings.Contains(got.stdout, "SECRET") {
 		t.Errorf("it says\n%s", got.stdout)
 	}

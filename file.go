@@ -25,9 +25,8 @@ import (
 const lockPatience = 5 * time.Second
 
 // lockFile takes the exclusive lock on path, creating the empty lock file, and returns the function that gives it
-// back. The kernel gives it back too when the process ends, however it ends. path is never a file that is replaced:
-// a lock on a file that is renamed over protects nothing. Whoever holds the lock may remove the file; a lock on a
-// file that is gone is taken anew.
+// back; so does the end of the process. path is never a file that is replaced: a lock on a file that is renamed over
+// protects nothing. Whoever holds the lock may remove the file; a lock on a file that is gone is taken anew.
 func lockFile(path string) (unlock func(), err error) {
 	for deadline := time.Now().Add(lockPatience); ; time.Sleep(2 * time.Millisecond) {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -49,7 +48,6 @@ func lockFile(path string) (unlock func(), err error) {
 	}
 }
 
-// isFileAt tells whether path still leads to file.
 func isFileAt(path string, file *os.File) bool {
 	opened, err := file.Stat()
 	named, namedErr := os.Stat(path)
@@ -63,13 +61,11 @@ func sameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// replaceFile puts data in the place of the file at path, atomically: a reader, or whoever comes after a crash,
-// finds the old bytes or the new ones, whole. An existing file keeps its mode and owner, a symbolic link stays and
-// its target is replaced; a new file is 0600. durable also waits for the disk, which costs milliseconds: right for
-// the user's files, needless for a counter.
+// replaceFile puts data in the place of the file at path, atomically: a reader, or whoever comes after a crash, finds
+// the old bytes or the new ones. An existing file keeps its mode and owner, and a symbolic link stays; a new file is
+// 0600. durable also waits for the disk, which costs milliseconds: right for the user's files, needless for a counter.
 //
-// The caller holds the lock that guards path, so the temporary name is fixed and what a killed process left under
-// it is removed here; where there may be nothing to write, by sweepTemporary.
+// The caller holds the lock that guards path, so the temporary name is fixed, and what a killed process left under it goes.
 func replaceFile(path string, data []byte, durable bool) error {
 	target := followLinks(path)
 	temporary := temporaryFor(target)
@@ -102,14 +98,6 @@ const temporarySuffix = ".ccc-tmp"
 
 func temporaryFor(target string) string {
 	return filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+temporarySuffix)
-}
-
-// sweepTemporary removes what a process that was killed in replaceFile left beside the files. The caller holds the
-// lock that guards them.
-func sweepTemporary(paths ...string) {
-	for _, path := range paths {
-		os.Remove(temporaryFor(followLinks(path)))
-	}
 }
 
 // followLinks returns the file that path leads to; the last link may point at a file that does not exist yet. A relative
@@ -236,7 +224,6 @@ func (t *tail) end(most int, redact func(string) string) string {
 	return strings.ToValidUTF8(text[max(0, len(text)-most):], "")
 }
 
-// line returns the text on one line.
 func (t *tail) line() string { return oneLine(string(t.text)) }
 
 // A lineWriter splits what is written to it into lines.
@@ -247,39 +234,32 @@ type lineWriter struct {
 	skip    bool              // drop what comes up to the next newline
 }
 
-// inputLimit is in bytes, of what Claude Code writes to stdin: an event holds one message of the agent's or one prompt
-// of the user's.
+// inputLimit is in bytes, of what Claude Code writes to stdin: an event holds one message or one prompt.
 const inputLimit = 64 << 20
 
-// lineLimit is in bytes. A tool result with images can have tens of MiB; a line of more than this is dropped
-// instead of held in memory.
+// lineLimit is in bytes. A tool result with images can have tens of MiB; a longer line is dropped.
 const lineLimit = 32 << 20
 
 // Write never fails.
 func (w *lineWriter) Write(p []byte) (int, error) {
-	for rest := p; len(rest) > 0; {
-		end := bytes.IndexByte(rest, '\n') + 1
-		piece := rest
-		if end > 0 {
-			piece = rest[:end]
-		}
-		rest = rest[len(piece):]
+	for piece := range bytes.Lines(p) {
+		ends := piece[len(piece)-1] == '\n'
 		switch {
 		case w.skip:
-			w.skip = end == 0
+			w.skip = !ends
 		case len(w.part)+len(piece) > lineLimit:
-			w.part, w.skip = nil, end == 0
+			w.part, w.skip = nil, !ends
 			if w.dropped != nil {
 				w.dropped(fmt.Errorf("over %d MiB", lineLimit>>20))
 			}
-		case end > 0 && len(w.part) == 0:
+		case ends && len(w.part) == 0:
 			w.pass(piece)
 		default:
 			if size := len(w.part) + len(piece); size > cap(w.part) && size > 1<<20 {
 				w.part = slices.Grow(w.part, lineLimit-len(w.part)) // growing in steps would hold a long line twice
 			}
 			w.part = append(w.part, piece...)
-			if end > 0 {
+			if ends {
 				whole := w.part
 				w.part = w.part[:0]
 				w.pass(whole)
@@ -289,8 +269,8 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// pass passes a line on. Where dropped is set it never panics: os/exec writes from a goroutine of its own, where nothing
-// else would keep a panic from ending ccc with the code that Claude Code takes for "block".
+// pass passes a line on. Where dropped is set it never panics: os/exec writes from a goroutine of its own, where a panic
+// would end ccc with the code that Claude Code takes for "block".
 func (w *lineWriter) pass(line []byte) {
 	if w.dropped != nil {
 		defer func() {
@@ -349,8 +329,7 @@ func (r *lineReader) read() error {
 	return err
 }
 
-// A patientWriter passes on what is written to it and never makes its writer wait: it drops what comes while a reader
-// that does not read has left a thousand pieces.
+// A patientWriter never makes its writer wait: it drops what comes while a thousand pieces are unread.
 type patientWriter struct {
 	pieces chan []byte // a nil piece is the end
 	done   chan struct{}

@@ -17,11 +17,9 @@ import (
 )
 
 const (
-	// termGrace lets claude end its own tools in its own way. Together with killPatience it stays below a second,
-	// the contract's limit.
+	// termGrace lets claude end its own tools in its own way. With killPatience it stays below a second, the contract's limit.
 	termGrace = 400 * time.Millisecond
-	// killPatience bounds the wait for killed processes; only one in an uninterruptible system call takes longer,
-	// and nothing can end that.
+	// killPatience bounds the wait for killed processes; only one in an uninterruptible system call takes longer.
 	killPatience = 500 * time.Millisecond
 	// guardPatience is how long a guard may take to end all of it. Claude Code kills a hook 1.3 s after SIGTERM.
 	guardPatience = termGrace + killPatience + 100*time.Millisecond
@@ -138,11 +136,11 @@ func endDescendants(self int, victims []int, adopted bool) {
 // exitCode is the exit code of a command, 128 plus the signal that ended it, from what Wait returned.
 func exitCode(err error) int {
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		if err != nil {
-			return 1
-		}
+	switch {
+	case err == nil:
 		return 0
+	case !errors.As(err, &exit):
+		return 1
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())

@@ -83,7 +83,7 @@ func TestReviewEnded(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{name: "deadline", stderr: "在 10 秒内没有给出判定（时限是 ccc.json 的 supervisor.timeout_seconds）"},
+		{name: "deadline", stderr: "在 10 秒内没有给出判定：时限是 ccc.json 的 supervisor.timeout_seconds"},
 		{name: "sigterm", signal: syscall.SIGTERM, stderr: "审查被打断"},
 		{name: "sigint", signal: syscall.SIGINT, stderr: "审查被打断"},
 		{name: "sighup", signal: syscall.SIGHUP, stderr: "审查被打断"},

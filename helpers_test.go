@@ -377,8 +377,9 @@ func (box *sandbox) log() string { return box.read(logPath) }
 // timeline returns the records of a session, without those that only say that a review has begun.
 func (box *sandbox) timeline(session string) (records []record) {
 	box.t.Helper()
-	err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(session).readTimeline(func(r record) {
-		if begun := r.Review != "" && r.Verdict == "" && r.Event != eventTry && r.Event != eventRefused; !begun {
+	err := readLines(stateDir(filepath.Join(box.home, ".claude/ccc")).session(session).timelineFile(), func(line []byte) {
+		r, ok := parseRecord(line)
+		if begun := r.Review != "" && r.Verdict == "" && r.Event != eventTry && r.Event != eventRefused; ok && !begun {
 			records = append(records, r)
 		}
 	})

@@ -119,7 +119,10 @@ func (h *hook) stop() record {
 	err = h.update(func(s *sessionState) {
 		entry.Iteration = s.nextIteration(entry.Limit, request.newest)
 		if h.event.isStop() {
-			s.Scheduled = h.event.scheduled()
+			s.Scheduled = nil
+			for _, cron := range h.event.SessionCrons {
+				s.Scheduled = append(s.Scheduled, cron.Prompt)
+			}
 		}
 	})
 	if err != nil {
@@ -131,13 +134,11 @@ func (h *hook) stop() record {
 		entry.Iteration = 1
 	}
 	if entry.Iteration == 0 {
-		entry.Verdict, entry.Told = verdictLimit, inSession() && h.event.isStop()
-		entry.Question = request.question
+		entry.Verdict, entry.Question = verdictLimit, request.question
 		h.print(say(limitSkipped, entry.Limit))
 		h.record(entry)
-		if entry.Feedback = say(limitReached, count(entry.Limit, reviews)); h.event.isStop() {
-			past, _ := h.session.readHistory() // request has told what is wrong with it
-			entry.Feedback = past.open()
+		if entry.Feedback = request.openFeedback; !h.event.isStop() {
+			entry.Feedback = say(limitReached, count(entry.Limit, reviews))
 		}
 		return entry
 	}
@@ -160,26 +161,22 @@ func (h *hook) update(change func(*sessionState)) error {
 	})
 }
 
-// request is what the reviewer is told of the event. The transcript says which of the user's requests stand; the
-// timeline is the fallback.
+// request is what the reviewer is told of the event. The transcript says which requests stand; the timeline is the fallback.
 func (h *hook) request() reviewRequest {
 	e := h.event
 	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, lastMessage: e.LastAssistantMessage}
 	if !e.isStop() {
-		r.question = append(json.RawMessage{}, e.ToolInput...) // a question even if it does not say which
+		r.question = encodeJSON(e.ToolInput)
 	}
-	var prompts []string
-	var asked record
-	err := h.session.readTimeline(func(past record) {
-		switch {
-		case past.Prompt != "":
-			prompts, r.lastFeedback, asked = append(prompts, past.Prompt), "", past
-		case past.Verdict == verdictBlock && past.Event != eventReview:
-			r.lastFeedback = past.Feedback
-		}
-	})
+	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
-	if r.conversation, err = e.conversation(prompts); err != nil {
+	r.lastFeedback, r.openFeedback = past.feedback()
+	var prompts []string
+	var asked record // the last of them
+	for _, asked = range past.Requests {
+		prompts = append(prompts, asked.Prompt)
+	}
+	if r.conversation, err = e.conversation(asked.Prompt); err != nil {
 		h.warn("reading the transcript", err)
 		r.requests, r.unconfirmed = prompts, true
 	}
@@ -190,8 +187,7 @@ func (h *hook) request() reviewRequest {
 	return r
 }
 
-// blocked is the decision that sends the agent on, or keeps a prompt from it. JSON members come in the order of
-// their names, here as in the others.
+// blocked is the decision that sends the agent on, or keeps a prompt from it.
 func blocked(reason string) map[string]string {
 	return map[string]string{"decision": "block", "reason": reason}
 }
@@ -242,8 +238,7 @@ func (h *hook) decision(found record) any {
 	return systemMessage(h.session.round(found).receipt() + feedback)
 }
 
-// feedbackLimit is in characters. Claude Code passes a reason on whole, twice, so length costs; what an agent can
-// act on is far below.
+// feedbackLimit is in characters: Claude Code passes a reason on whole, twice, so length costs.
 const feedbackLimit = 8000
 
 // cutFeedback shortens feedback to feedbackLimit and says where the rest is.
@@ -256,8 +251,7 @@ func (h *hook) cutFeedback(feedback string) string {
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
-// command carries out /supervisor. The answer keeps the prompt from the model; a task has none, and goes on as the
-// user's prompt.
+// command carries out /supervisor. The answer keeps the prompt from the model; a task goes on as the user's prompt.
 func (h *hook) command(operand string, supervised bool) any {
 	switch {
 	case operand == "":
@@ -266,10 +260,10 @@ func (h *hook) command(operand string, supervised bool) any {
 		return blocked(say(modeUnclear, operand))
 	}
 	on, task := operand != "off", operand != "on" && operand != "off"
-	switch scheduled := h.isScheduled(h.event.Prompt); {
-	case scheduled && task: // it goes on as it is, like every prompt that the agent has scheduled
-		return nil
-	case scheduled:
+	if h.isScheduled(h.event.Prompt) {
+		if task { // it goes on as it is, like every prompt that the agent has scheduled
+			return nil
+		}
 		return blocked(say(modeNotForAgent))
 	}
 	if err := h.session.switchTo(on, h.caller.client); err != nil {
@@ -290,8 +284,7 @@ func (h *hook) command(operand string, supervised bool) any {
 	return blocked(say(modeOff))
 }
 
-// isScheduled tells whether the prompt is one that the agent has scheduled, as of the session's last stop. Its event
-// tells a long one clipped.
+// isScheduled tells whether the agent has scheduled the prompt, as of the session's last stop. Claude Code tells a long one clipped.
 func (h *hook) isScheduled(prompt string) bool {
 	state, _ := h.session.state()
 	return slices.ContainsFunc(state.Scheduled, func(scheduled string) bool {
@@ -301,19 +294,13 @@ func (h *hook) isScheduled(prompt string) bool {
 }
 
 // prompt notes a new request of the user's, which has its own budget, and what the reviewer is told at this time.
-// The answer tells, once, what became of the last review if that could not be told before; the first of a session,
+// The answer tells, once, that the last review failed if that could not be told before; the first of a session,
 // and the first in another client, tells that the session is supervised. What Claude Code submits itself is no request.
 func (h *hook) prompt(text string) any {
 	if text != "" && !isUsers(text) || h.isScheduled(text) {
 		return nil
 	}
 	past, err := h.session.readHistory()
-	var last record // of the request before
-	for _, r := range past.Rounds {
-		if r.requests == len(past.Requests) && r.Event != eventReview {
-			last = r.record
-		}
-	}
 	h.warn("reading the timeline", err)
 	before, _ := h.session.state() // update says what is wrong
 	h.warn("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
@@ -321,11 +308,9 @@ func (h *hook) prompt(text string) any {
 	asked.worktree, asked.Status = takeHead(workingTree(h.project, h.event.Cwd), os.Environ())
 	h.record(asked)
 	h.keepInstructions()
-	switch {
-	case last.Verdict == verdictFailed && !last.Told:
+	switch last := lastOf(past.Rounds[past.present:]); {
+	case last != nil && last.Verdict == verdictFailed && last.Event != eventReview && !last.Told:
 		return systemMessage(say(earlierFailed, cutMiddle(last.Error, 200)))
-	case last.Verdict == verdictLimit && !last.Told:
-		return systemMessage(say(earlierLimit, count(last.Limit, reviews)))
 	case len(past.Requests) > 0 && (h.caller.client == "" || before.Client == h.caller.client), !inSession():
 		return nil
 	}
@@ -346,10 +331,10 @@ type hookEvent struct {
 	HookEventName        string
 	StopHookActive       bool // this stop follows one that a hook blocked
 	LastAssistantMessage string
-	BackgroundTasks      json.RawMessage // an array
-	SessionCrons         json.RawMessage // an array: prompts that the agent has scheduled
+	BackgroundTasks      []json.RawMessage
+	SessionCrons         []struct{ Prompt string } // that the agent has scheduled
 	ToolName             string
-	ToolInput            json.RawMessage // an object
+	ToolInput            map[string]json.RawMessage
 	ToolUseID            string
 	Prompt               string
 	AgentID              string // set when a subagent, not the session's own agent, is at work
@@ -361,39 +346,44 @@ type hookEvent struct {
 // Code that changes one does not end the reviews, unless absence would have ccc answer what is not for it or review
 // without a bound. Of a prompt or a message that comes as a list of blocks the texts count.
 func (e *hookEvent) UnmarshalJSON(text []byte) error {
-	var members map[string]json.RawMessage
+	var members map[string]json.RawMessage // a struct would not heed the case of the names
 	if err := json.Unmarshal(text, &members); err != nil {
 		return err
 	}
-	const otherType = `"of another type"` // names no event that ccc answers, and an agent
-	for _, field := range []struct {
-		name, begins string // what a value of the right type begins with
-		value        any
-		otherwise    string // what is read instead of a value of another type
-	}{
-		{"session_id", `"`, &e.SessionID, ""},
-		{"transcript_path", `"`, &e.TranscriptPath, ""},
-		{"cwd", `"`, &e.Cwd, ""},
-		{"hook_event_name", `"`, &e.HookEventName, otherType},
-		{"stop_hook_active", "tf", &e.StopHookActive, "true"},
-		{"last_assistant_message", `"`, (*blockText)(&e.LastAssistantMessage), string(members["last_assistant_message"])},
-		{"background_tasks", "[", &e.BackgroundTasks, ""},
-		{"session_crons", "[", &e.SessionCrons, ""},
-		{"tool_name", `"`, &e.ToolName, ""},
-		{"tool_input", "{", &e.ToolInput, ""},
-		{"tool_use_id", `"`, &e.ToolUseID, ""},
-		{"prompt", `"`, (*blockText)(&e.Prompt), string(members["prompt"])},
-		{"agent_id", `"`, &e.AgentID, otherType},
+	for name, value := range map[string]any{
+		"session_id":             &e.SessionID,
+		"transcript_path":        &e.TranscriptPath,
+		"cwd":                    &e.Cwd,
+		"hook_event_name":        &e.HookEventName,
+		"stop_hook_active":       &e.StopHookActive,
+		"last_assistant_message": &e.LastAssistantMessage,
+		"background_tasks":       &e.BackgroundTasks,
+		"session_crons":          &e.SessionCrons,
+		"tool_name":              &e.ToolName,
+		"tool_input":             &e.ToolInput,
+		"tool_use_id":            &e.ToolUseID,
+		"prompt":                 &e.Prompt,
+		"agent_id":               &e.AgentID,
 	} {
-		value := string(members[field.name])
-		if value == "" || value == "null" {
-			continue
+		if member, given := members[name]; given && json.Unmarshal(member, value) != nil {
+			e.odd = append(e.odd, name)
 		}
-		if !strings.Contains(field.begins, value[:1]) {
-			e.odd = append(e.odd, field.name)
-			value = field.otherwise
+	}
+	slices.Sort(e.odd)
+	const otherType = "of another type" // names no event that ccc answers, and an agent
+	for _, name := range e.odd {
+		switch name {
+		case "hook_event_name":
+			e.HookEventName = otherType
+		case "stop_hook_active":
+			e.StopHookActive = true
+		case "last_assistant_message":
+			_ = json.Unmarshal(members[name], (*blockText)(&e.LastAssistantMessage))
+		case "prompt":
+			_ = json.Unmarshal(members[name], (*blockText)(&e.Prompt))
+		case "agent_id":
+			e.AgentID = otherType
 		}
-		_ = json.Unmarshal([]byte(value), field.value) // it is of that type, or empty
 	}
 	return nil
 }
@@ -430,32 +420,18 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 
 func (e *hookEvent) isStop() bool { return e.HookEventName == eventStop }
 
-// scheduled are the prompts that Claude Code will submit by itself, as the event of a stop tells.
-func (e *hookEvent) scheduled() (prompts []string) {
-	var crons []struct {
-		Prompt string `json:"prompt"`
-	}
-	_ = json.Unmarshal(e.SessionCrons, &crons) // another shape tells of none
-	for _, cron := range crons {
-		prompts = append(prompts, cron.Prompt)
-	}
-	return prompts
-}
-
 // transcriptPatience is for the last entries to arrive in the transcript, which Claude Code writes a moment later.
 const transcriptPatience = 2 * time.Second
 
-// conversation reads the transcript, once the last of prompts is in it, and what the agent said or asked last: what
+// conversation reads the transcript, once the last prompt is in it, if one is known, and what the agent said or asked last: what
 // the user typed while the agent worked comes before that.
-func (e *hookEvent) conversation(prompts []string) (talk conversation, err error) {
+func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	if e.TranscriptPath == "" {
 		return talk, errors.New("the event names none")
 	}
 	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
 		talk, err = readConversation(e.TranscriptPath)
-		arrived := len(prompts) == 0 || slices.ContainsFunc(talk.requests, func(request string) bool {
-			return isRequest(request, prompts[len(prompts)-1])
-		})
+		arrived := prompt == "" || slices.ContainsFunc(talk.requests, func(request string) bool { return isRequest(request, prompt) })
 		if err == nil && arrived && e.saysLast(talk.last) || time.Now().After(deadline) {
 			return talk, err
 		}

@@ -19,11 +19,11 @@ import (
 var house = []string{
 	"screen.go", "json.go", "file.go",
 	"dirs.go", "messages.go",
-	"config.go", "state.go", "transcript.go",
-	"settings.go", "provider.go", "process_linux.go", "process_darwin.go", "guard.go", "client.go",
+	"config.go",
+	"settings.go", "provider.go", "process_linux.go", "process_darwin.go", "state.go", "transcript.go", "guard.go", "client.go",
 	"try.go", "tryfiles_linux.go", "try_linux.go", "try_darwin.go", "tree.go",
 	"verdict.go", "prompt.go", "review.go",
-	"history.go", "status.go", "report.go", "switch.go", "cache.go", "stop.go", "hook.go", "log.go",
+	"status.go", "report.go", "switch.go", "cache.go", "stop.go", "hook.go", "log.go",
 	"doctor.go", "demo.go",
 	"launch.go", "main.go",
 }

@@ -1,7 +1,6 @@
 package main
 
-// JSON, read with the places of its values, so that one can be replaced with every other byte as it was, and a fault be
-// named by its line.
+// JSON, read with the places of its values, so that one can be replaced with every other byte as it was.
 
 import (
 	"bytes"
@@ -32,8 +31,7 @@ type jsonMember struct {
 // is tells whether v is there and begins with that byte: '{' for an object, '[' for an array.
 func (v *jsonValue) is(kind byte) bool { return v != nil && v.raw[0] == kind }
 
-// find returns the place of key among the members of v, -1 for none. Of two with the same key the last counts, as in
-// Claude Code.
+// find returns the place of key among the members of v, -1 for none. Of two the last counts, as in Claude Code.
 func (v *jsonValue) find(key string) int {
 	for i, m := range slices.Backward(v.members) {
 		if m.key == key {
@@ -101,8 +99,7 @@ func setJSON(text []byte, value string, path ...string) []byte {
 	return slices.Concat(text[:parent.start+1], []byte(margin), laidOut.Bytes(), []byte(closing), text[parent.end-1:])
 }
 
-// dropJSON returns text, which is JSON, without the value under path, its key, its comma and the white space that came
-// with it.
+// dropJSON returns text, which is JSON, without the value under path, its key, its comma and their white space.
 func dropJSON(text []byte, path ...string) []byte {
 	last := len(path) - 1
 	root, _ := parseJSON(text)
@@ -174,13 +171,11 @@ type jsonReader struct {
 	*json.Decoder
 }
 
-// next is where the next value or key begins.
 func (r *jsonReader) next() int {
 	rest := r.text[r.InputOffset():]
 	return len(r.text) - len(strings.TrimLeft(rest, " \t\r\n,:"))
 }
 
-// value reads the next value.
 func (r *jsonReader) value() *jsonValue {
 	v := &jsonValue{start: r.next()}
 	token, _ := r.Token()

@@ -34,7 +34,7 @@ type judgementCase struct {
 	Conversation    []judgementTurn   `json:"conversation"`
 	Files           map[string]string `json:"files,omitempty"`    // their state at the time of the review
 	Question        json.RawMessage   `json:"question,omitempty"` // tool_input of AskUserQuestion
-	BackgroundTasks json.RawMessage   `json:"background_tasks,omitempty"`
+	BackgroundTasks []json.RawMessage `json:"background_tasks,omitempty"`
 	Copy            bool              `json:"copy,omitempty"` // the files are whole: commands can be run, in a copy
 	Iteration       int               `json:"iteration"`
 	LastFeedback    string            `json:"last_feedback"`

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -19,7 +20,6 @@ import (
 	"unicode"
 )
 
-// A launch is one start of claude.
 type launch struct {
 	dirs       dirs
 	config     *config
@@ -27,8 +27,7 @@ type launch struct {
 	provider   *provider // nil: none
 	named      bool      // the provider, or that there is to be none, was named, not remembered
 	claude     string    // the program
-	args       []string  // the user's, for claude
-	command    []string  // claude's arguments, all of them
+	command    []string  // claude's arguments, ccc.json's and the user's
 	sources    []source  // of settings, for those
 	env        []string
 }
@@ -41,9 +40,8 @@ func (l *launch) providerName() string {
 	return l.provider.name
 }
 
-// startClaude replaces ccc with claude; it returns only with an error. The order of the steps has a meaning: first
-// everything is asked that can refuse the launch, then files are written, and last claude starts. A refused launch
-// leaves every file as it was.
+// startClaude replaces ccc with claude; it returns only with an error. All that can refuse the launch is asked before a file
+// is written: a refused launch leaves every file as it was.
 func startClaude(args []string) error {
 	l, err := planLaunch(args)
 	if err != nil {
@@ -56,7 +54,6 @@ func startClaude(args []string) error {
 	return failure{code: 126, err: fmt.Errorf("starting %s: %w", l.claude, err)}
 }
 
-// planLaunch finds out what the command line asks for and whether it can be done.
 func planLaunch(args []string) (l *launch, err error) {
 	l = new(launch)
 	if l.dirs, err = findDirs(""); err != nil {
@@ -72,18 +69,9 @@ func planLaunch(args []string) (l *launch, err error) {
 	if l.claude, err = findClaude(); err != nil {
 		return nil, err
 	}
-	if l.env, err = launchEnv(os.Environ(), l.provider); err != nil {
+	if l.env, err = l.environment(); err != nil {
 		return nil, err
 	}
-	if l.env, err = countStart(l.env, l.claude); err != nil {
-		return nil, err
-	}
-	if !l.supervisor && lookupEnv(l.env, launchVariable) != "" {
-		l.env = setEnv(l.env, supervisorVariable, "", launchVariable, "")
-	}
-	l.command = slices.Concat(l.config.claudeArgs(l.provider), l.args)
-	// The terminal may be one that another session opened, or its agent. A session may be switched on later.
-	l.env = setEnv(l.env, toolVariable, "", providerVariable, l.providerName(), addDirsVariable, strings.Join(l.addDirs(), "\n"))
 	l.sources = sources(l.dirs, l.config, l.command)
 	for _, s := range l.sources {
 		if s.name == argumentSource && s.err != nil && (l.supervisor || l.provider != nil) {
@@ -107,43 +95,36 @@ func planLaunch(args []string) (l *launch, err error) {
 func (l *launch) parse(args []string) (err error) {
 	// A ccc that an agent calls has its session's variables, and they are not about it.
 	l.supervisor = os.Getenv(supervisorVariable) == "1" && os.Getenv(launchVariable) == ""
-	whole, ended := args, false
-	for ; len(args) > 0; args = args[1:] {
-		switch word := args[0]; {
-		case word == supervisorFlag:
+	at := 0 // where claude's part begins
+	for ; at < len(args); at++ {
+		word := args[at]
+		if word == supervisorFlag {
 			l.supervisor = true
 			continue
-		case word == "--":
-			args, ended = args[1:], true
-		case strings.HasPrefix(word, "-") || l.named:
-		case word == noProvider:
-			l.named = true
+		}
+		if l.named || strings.HasPrefix(word, "-") {
+			break
+		}
+		l.provider = l.config.Providers[word]
+		if l.named = l.provider != nil || word == noProvider; l.named {
 			continue
-		default:
-			l.provider = l.config.findProvider(word)
-			if l.named = l.provider != nil; l.named {
-				continue
-			} else if !strings.ContainsFunc(word, unicode.IsSpace) {
-				return unknownWord(whole[:len(whole)-len(args)], args, l.config)
-			}
 		}
-		break
-	}
-	l.args = args
-	isMeant := func(arg string) bool {
-		return strings.HasPrefix(arg, "-") && nearest(arg, []string{supervisorFlag}) != ""
-	}
-	if at := slices.IndexFunc(untilDashes(args), isMeant); !ended && at >= 0 { // claude knows no flag that is near
-		own, meant := slices.Concat([]string{supervisorFlag}, whole[:len(whole)-len(args)]), args[at]
-		if meant != supervisorFlag {
-			meant += " (" + supervisorFlag + "?)"
+		if strings.ContainsFunc(word, unicode.IsSpace) {
+			break
 		}
-		return failure{2, fmt.Errorf("%s is ccc's, and has to stand before claude's arguments", meant),
-			"write: " + commandLine(own, args[:at], args[at+1:])}
+		return unknownWord(args[:at], args[at:], l.config)
+	}
+	own, rest := args[:at], args[at:]
+	if len(rest) > 0 && rest[0] == "--" {
+		rest = rest[1:]
+	} else if behind := slices.Index(untilDashes(rest), supervisorFlag); behind >= 0 {
+		return failure{2, errors.New(supervisorFlag + " is ccc's, and has to stand before claude's arguments"),
+			"write: " + commandLine([]string{supervisorFlag}, own, rest[:behind], rest[behind+1:])}
 	}
 	if !l.named {
 		l.provider, err = l.config.current(l.dirs)
 	}
+	l.command = slices.Concat(l.config.claudeArgs(l.provider), rest)
 	return err
 }
 
@@ -160,39 +141,45 @@ func unknownWord(own, rest []string, c *config) error {
 	if slices.Contains(modes, next) {
 		names = subcommands // of which supervisor-mode is one
 	}
-	line := ""
+	meant := func(args ...[]string) { hint = "did you mean: " + commandLine(args...) + "\n     " + hint }
 	switch name := nearest(word, names); {
-	case name == supervisorFlag && isSubcommand(next):
-		line = commandLine(rest[1:])
-	case name == supervisorFlag && next != "" && !strings.HasPrefix(next, "-") && c.findProvider(next) == nil:
-		line = commandLine(own, []string{name, "--"}, rest[1:])
 	case isSubcommand(name):
-		line = commandLine([]string{name}, rest[1:])
+		meant([]string{name}, rest[1:])
+	case name == supervisorFlag && next != "" && c.Providers[next] == nil:
+		meant(own, []string{name, "--"}, rest[1:])
 	case name != "":
-		line = commandLine(own, []string{name}, rest[1:])
-	}
-	if line != "" {
-		hint = "did you mean: " + line + "\n     " + hint
+		meant(own, []string{name}, rest[1:])
 	}
 	return failure{2, fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames()), hint}
 }
 
-// startsLimit is how many claudes ccc may start in one another without an agent between them, whose tools begin to
-// count anew: a wrapper around claude may call ccc once by mistake of its setting, and one that calls ccc each time
-// never ends.
+// startsLimit is how many claudes ccc may start in one another: a wrapper may call ccc once by mistake of its setting, and one
+// that calls ccc each time never ends. What an agent's tools start is counted anew.
 const startsLimit = 3
 
-// countStart counts in env, which claude is started with, the starts of claude in one another. It refuses where a
-// claude calls ccc again and again.
-func countStart(env []string, claude string) ([]string, error) {
+// environment is that of claude: ccc's own, each variable once, with the provider's values and with absolute paths, as hooks run
+// in other directories, and without what a session, or its agent, has left in a terminal that it opened.
+func (l *launch) environment() ([]string, error) {
+	env := (&exec.Cmd{Env: withLine(os.Environ())}).Environ()
 	starts, _ := strconv.Atoi(lookupEnv(env, startsVariable))
 	if lookupEnv(env, toolVariable) != "" {
 		starts = 0
 	}
 	if starts >= startsLimit {
-		return nil, notClaude(claude, "calls ccc again")
+		return nil, notClaude(l.claude, "calls ccc again")
 	}
-	return setEnv(env, startsVariable, strconv.Itoa(starts+1)), nil
+	if l.provider == nil && lookupEnv(env, providerVariable) != "" {
+		env = slices.DeleteFunc(env, isAPIVariable)
+	}
+	for _, name := range []string{configDirVariable, workDirVariable, claudeDirVariable, claudeVariable} {
+		value := lookupEnv(env, name)
+		if value != "" && (name != claudeVariable || strings.Contains(value, "/")) {
+			env = setEnv(env, name, absoluteIn(l.dirs.here, value))
+		}
+	}
+	env = setEnv(env, startsVariable, strconv.Itoa(starts+1), toolVariable, "", supervisorVariable, "", launchVariable, "",
+		providerVariable, l.providerName(), addDirsVariable, strings.Join(l.addDirs(), "\n")) // a session may be switched on later
+	return withProvider(env, l.provider)
 }
 
 // planSupervision adds to the launch what a supervised session needs.
@@ -206,7 +193,7 @@ func (l *launch) planSupervision() (err error) {
 	if self := l.dirs.hookPath(); willVanish(self) {
 		return withHint(fmt.Errorf("hooks would call %s, and what go run builds does not last", self), "go install, then ccc --supervisor")
 	}
-	if err := checkProvider(l.dirs, sources(l.dirs, l.config, nil), l.env, []string{"--print"}, l.config.findProvider(supervisor.Provider)); err != nil {
+	if err := checkProvider(l.dirs, sources(l.dirs, l.config, nil), l.env, []string{"--print"}, l.config.Providers[supervisor.Provider]); err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
@@ -235,13 +222,12 @@ func (l *launch) switchHint() string {
 func (l *launch) addDirs() (dirs []string) {
 	taking := false
 	for _, arg := range untilDashes(l.command) {
-		dir, isFlag := strings.CutPrefix(arg, "--add-dir=")
-		taking = !isFlag && (arg == "--add-dir" || taking && !strings.HasPrefix(arg, "-"))
-		if isFlag || taking && arg != "--add-dir" {
-			if dir, err := filepath.Abs(dir); err == nil {
-				dirs = append(dirs, dir)
-			}
+		dir, isJoined := strings.CutPrefix(arg, "--add-dir=")
+		isFlag := strings.HasPrefix(arg, "-")
+		if isJoined || taking && !isFlag {
+			dirs = append(dirs, absoluteIn(l.dirs.here, dir))
 		}
+		taking = arg == "--add-dir" || taking && !isFlag
 	}
 	return dirs
 }
@@ -251,11 +237,8 @@ func (l *launch) write() error {
 	d, state := l.dirs, stateDir(l.dirs.state)
 	if l.supervisor {
 		// The log is there from the beginning, so that `tail -f` works at once.
-		if err := errors.Join(state.create(), appendFile(state.logFile(), nil)); err != nil {
-			return fmt.Errorf("creating the state directory: %w", err)
-		}
-		if err := state.sweep(); err != nil {
-			return fmt.Errorf("tidying the state directory: %w", err)
+		if err := cmp.Or(state.create(), appendFile(state.logFile(), nil), state.sweep()); err != nil {
+			return fmt.Errorf("preparing the state directory: %w", err)
 		}
 	}
 	if l.supervisor || l.config.Settings != nil {
@@ -287,8 +270,8 @@ func (l *launch) remember() {
 	switch name := l.providerName(); {
 	case !l.named && name != "":
 		fmt.Fprintln(os.Stderr, "ccc:", say(remembered, printable(name), noProvider))
-	case l.named && name+l.config.CurrentProvider != "": // also what is recorded, for what a killed launch left there
-		if err := recordProvider(l.dirs, name); err != nil && name != l.config.CurrentProvider {
+	case l.named && name != l.config.CurrentProvider:
+		if err := recordProvider(l.dirs, name); err != nil {
 			fmt.Fprintf(os.Stderr, "ccc: warning: the provider counts for this session only: recording it in %s: %v\n", l.dirs.configFile(), err)
 		}
 	}
@@ -301,8 +284,7 @@ func recordProvider(d dirs, name string) error {
 		if err != nil {
 			return err
 		}
-		root, err := parseJSON(text)
-		if err != nil || root.at("current_provider").str() == name {
+		if _, err := parseJSON(text); err != nil {
 			return err
 		}
 		value := "null"
@@ -319,15 +301,15 @@ func (l *launch) install(in *installation) error {
 	d, self := l.dirs, ""
 	if l.supervisor {
 		self = d.hookPath()
+		files := []keptFile{keptCommand(d)}
 		_, projectErr := os.Lstat(filepath.Join(d.here, promptName))
-		_, globalErr := os.Lstat(d.promptFile())
-		if projectErr != nil || globalErr == nil {
-			if err := keptPrompt(d).keep(d, in); err != nil {
-				return fmt.Errorf("creating %s: %w", d.promptFile(), err)
-			}
+		if _, globalErr := os.Lstat(d.promptFile()); projectErr != nil || globalErr == nil {
+			files = append(files, keptPrompt(d))
 		}
-		if err := keptCommand(d).keep(d, in); err != nil {
-			return fmt.Errorf("creating %s: %w", d.commandFile(), err)
+		for _, file := range files {
+			if err := file.keep(d, in); err != nil {
+				return fmt.Errorf("creating %s: %w", file.path, err)
+			}
 		}
 	}
 	return installSettings(d, l.config, self, in)
@@ -337,28 +319,23 @@ func (l *launch) install(in *installation) error {
 // removes it.
 func uninstall(c *call, d dirs) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who reads the first line only must not end it halfway
-	remove := func(in *installation) error { return removeInstallation(d, in) }
 	if _, err := os.Stat(d.claude); errors.Is(err, fs.ErrNotExist) {
-		// Without Claude Code's directory there is nothing to lock, and the rest is soon done.
-		if err := remove(&installation{}); err != nil {
-			return err
-		}
-	} else if err := withUserFiles(d, remove); err != nil {
+		fmt.Printf("%s: %s\n", d.settingsFile(), nothingThere)
+	} else if err := withUserFiles(d, func(in *installation) error { return removeInstallation(d, in) }); err != nil {
 		return err
 	}
-	_, statErr := os.Stat(d.state)
-	switch {
-	case statErr != nil:
-	case c.has("--purge"):
-		removed, others, err := stateDir(d.state).purge()
-		if removed+others > 0 || err == nil {
-			fmt.Printf("%s: %d files of ccc's removed, %d of others kept\n", d.state, removed, others)
-		}
-		return err
-	default:
+	if _, err := os.Stat(d.state); err != nil {
+		return nil
+	}
+	if !c.has("--purge") {
 		fmt.Printf("%s: kept; to remove it too: ccc uninstall --purge\n", d.state)
+		return nil
 	}
-	return nil
+	removed, others, err := stateDir(d.state).purge()
+	if err == nil {
+		fmt.Printf("%s: %d files of ccc's removed, %d of others kept\n", d.state, removed, others)
+	}
+	return err
 }
 
 // removeInstallation takes out what launches put there, and last the record of it and the lock.

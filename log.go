@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -27,28 +26,29 @@ func showLog(c *call, d dirs) (err error) {
 			return usageError("log", "-n takes how many reviews to tell, not %q", number)
 		}
 	}
-	page := story{screen: newScreen(os.Stdout), session: stateDir(d.state).session(""), raw: c.has("--json")}
-	chosen, ids, find := "", []string{""}, func() ([]string, error) { return nil, nil }
-	if len(c.operands) > 0 {
-		ids[0], err = page.session.dir.findSession(c.operands[0])
-	} else {
-		chosen, find = say(newestHere), func() ([]string, error) { return sessionsHere(d, seen) }
-		ids, err = find()
+	p := &page{screen: newScreen(os.Stdout), raw: c.has("--json")}
+	if len(c.operands) == 0 {
+		p.chosen = say(newestHere)
 	}
+	find := func() (found []*story, err error) {
+		ids, err := sessionsMeant(c.operands, d, seen)
+		for _, id := range ids {
+			found = append(found, p.story(stateDir(d.state).session(id)))
+		}
+		return found, err
+	}
+	all, err := find()
 	if err != nil {
 		return err
 	}
 	if !follow {
-		ids = ids[:min(1, len(ids))]
+		all = all[:min(1, len(all))]
 	}
-	var all []*story
-	for i, id := range ids {
-		one := page.of(id)
+	for i, one := range all {
 		one.timeline.last = int64(min(1, i)) // the others of the project are told from now on
 		if err := one.timeline.read(); err != nil {
 			return err
 		}
-		all = append(all, one)
 	}
 	switch {
 	case len(all) > 0:
@@ -57,62 +57,80 @@ func showLog(c *call, d dirs) (err error) {
 			first.timeline.lines.close() // a last line that is not complete may be a record
 		}
 		if last > 0 {
-			first.lines = lastReviews(first.lines, last)
+			first.next = lastReviews(first.next, last)
 		}
-		first.title(chosen)
+		first.turn()
 		first.tellNew()
-	case !page.raw:
-		page.block("", say(noSessionYet, page.session.dir))
+	case !p.raw:
+		p.block("", say(noSessionYet, d.state))
 		if follow {
-			page.block("", say(waitingForFirst))
+			p.block("", say(waitingForFirst))
 		}
 	}
 	if !follow {
-		return page.Flush()
+		return p.Flush()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	return page.tellOn(ctx, all, find)
+	return p.follow(ctx, all, find)
 }
 
 // Poll: the standard library has no portable file watcher. Five looks a second cost nothing, and the steps of a review are
 // seconds apart. Every fifth is for sessions that have begun, too.
 const pollInterval = 200 * time.Millisecond
 
+// A page is where stories are told, each as it goes on.
+type page struct {
+	*screen
+	raw    bool   // the records as they are, with the session's id, as JSON lines
+	chosen string // how the session that is told next was chosen, "" where the user named it
+	told   *story // the last
+}
+
 // A story is a session told from its timeline and, while a review runs, from what the reviewer writes.
 type story struct {
-	*screen
-	session session // without an id: none yet
-	raw     bool    // the records as they are, with the session's id, as JSON lines
-
+	*page
+	session  session
 	timeline *lineReader
-	lines    [][]byte // of the timeline, not told yet
 	h        history
-	date     string           // of the last record
-	told     map[words]string // what is told only when it changes: the last, by what leads it
+	next     []*storyRecord   // not told yet, or not to the end
+	date     string           // of what was told last
+	same     map[words]string // what is told only when it changes: the last, by what leads it
+}
 
-	open   string            // the review that has begun, by its id
-	output *lineReader       // what its reviewer writes, once its begin was told
+// A storyRecord is one of the timeline's.
+type storyRecord struct {
+	record
+	line  []byte
+	round int // of a review's first record: the index of the review; else -1
+
+	// Of a review whose begin was told.
+	output *lineReader       // what the reviewer writes
 	steps  []string          // of the reviewer, not told yet
 	calls  map[string]string // of the reviewer, by id
+	runs   int               // that were told
 }
 
-// of is the story of a session on the same screen.
-func (s story) of(id string) *story {
-	t := &s
-	t.session, t.told = s.session.dir.session(id), map[words]string{}
-	t.timeline = t.session.followTimeline(func(line []byte) { t.lines = append(t.lines, bytes.Clone(line)) })
-	return t
-}
-
-// tellOn goes on with the stories, the first of which was told last, and with those that find adds, until ctx ends.
-func (s story) tellOn(ctx context.Context, all []*story, find func() ([]string, error)) (err error) {
-	var current *story
-	if len(all) > 0 {
-		current = all[0]
+func (p *page) story(of session) *story {
+	s := &story{page: p, session: of, same: map[words]string{}, timeline: &lineReader{path: of.timelineFile()}}
+	s.timeline.lines.line = func(line []byte) {
+		r, ok := parseRecord(line)
+		if !ok {
+			return
+		}
+		one := &storyRecord{record: r, line: bytes.Clone(line), round: len(s.h.Rounds)}
+		if s.h.add(r); len(s.h.Rounds) == one.round {
+			one.round = -1
+		}
+		s.next = append(s.next, one)
 	}
+	return s
+}
+
+// follow goes on with the stories, and with those that find adds, until ctx ends.
+func (p *page) follow(ctx context.Context, all []*story, find func() ([]*story, error)) (err error) {
 	for looks, ended := 1, false; ; looks++ {
-		if err = cmp.Or(err, s.Flush()); err != nil || ended {
+		if err = cmp.Or(err, p.Flush()); err != nil || ended {
 			return err
 		}
 		select {
@@ -121,175 +139,112 @@ func (s story) tellOn(ctx context.Context, all []*story, find func() ([]string, 
 		case <-time.After(pollInterval):
 		}
 		if looks%5 == 0 {
-			ids, _ := find()
-			for _, id := range slices.Backward(ids) {
-				all = append(all, s.of(id))
-			}
+			found, _ := find()
+			slices.Reverse(found)
+			all = append(all, found...)
 		}
 		for _, one := range all {
-			isNew, lookErr := one.look()
-			if err = cmp.Or(err, lookErr); !isNew {
-				continue
-			}
-			if one != current && !s.raw {
-				fmt.Fprintln(s)
-			}
-			if one != current {
-				one.title(say(anotherHere))
-			}
-			current = one
+			err = cmp.Or(err, one.timeline.read())
 			one.tellNew()
 		}
 	}
 }
 
-// title says which session this is, and how it was chosen if the user did not name it.
-func (s *story) title(chosen string) {
-	what := say(sessionTitle, s.session.id)
-	if chosen != "" {
-		what = say(sessionChosen, s.session.id, chosen)
-	}
-	if !s.raw {
-		s.block("", what)
-	} else if chosen != "" {
-		fmt.Fprintln(os.Stderr, what)
-	}
-}
-
-// look reads what has come since the last look, and tells whether there is something new to tell.
-func (s *story) look() (isNew bool, err error) {
-	if err = s.timeline.read(); s.output != nil { // the steps of a review come before its end
-		err = errors.Join(err, s.output.read())
-	}
-	return len(s.lines)+len(s.steps) > 0 || s.open != "" && s.running().Verdict == verdictFailed, err
-}
-
-// running is the review that has begun, as it is by now.
-func (s *story) running() reviewRound {
-	r := s.h.Rounds[s.h.of(s.open)]
-	r.settle()
-	return r
-}
-
-// lastReviews returns the lines from the last n reviews on, and before them the request that the first was of.
-func lastReviews(lines [][]byte, n int) [][]byte {
-	var h history
-	var begun, asked []int // the lines with which each review and each request begins
-	for i, line := range lines {
-		r, _ := parseRecord(line)
-		if h.add(r); len(h.Rounds) > len(begun) {
-			begun = append(begun, i)
-		}
-		if len(h.Requests) > len(asked) {
-			asked = append(asked, i)
-		}
-	}
-	first := len(begun)
-	for ; n > 0 && first > 0; first-- {
-		if h.Rounds[first-1].Verdict != verdictLimit {
-			n--
-		}
-	}
-	if first == 0 {
-		return lines
-	}
-	last := lines[begun[first]:]
-	if of := h.Rounds[first].requests; of > 0 {
-		last = slices.Insert(last, 0, lines[asked[of-1]])
-	}
-	return last
-}
-
-// tellNew tells the lines and steps that have come, of a review that still runs its begin, and that one will have no end.
-func (s *story) tellNew() {
-	for _, line := range s.lines {
-		if r, ok := parseRecord(line); ok && s.raw {
-			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(line, " \t{")) // a record has members
-		} else if ok {
-			s.tell(r)
-		}
-	}
-	if s.lines = nil; s.raw || s.giveUp() || s.open == "" {
+// turn says, where another session was told last, which one it is from here on, and how it was chosen.
+func (s *story) turn() {
+	if s.told == s {
 		return
 	}
-	if s.output == nil {
-		r := s.running()
-		s.show(r)
-		s.calls = map[string]string{}
-		s.output = s.session.steps(r, s.step)
-		_ = s.output.read()
+	what := say(sessionTitle, s.session.id)
+	if s.chosen != "" {
+		what = say(sessionChosen, s.session.id, s.chosen)
 	}
-	s.tellSteps()
-}
-
-// tell writes what the record says. What belongs to a review is told with its end, or as it comes once its begin was told.
-func (s *story) tell(r record) {
-	isOpen := s.open != "" && r.Review == s.open
-	if !isOpen && r.Event != eventSwitch {
-		s.giveUp()
-	}
-	s.h.add(r)
 	switch {
-	case r.Event == eventTry && isOpen && s.output != nil:
-		_ = s.output.read()
-		s.tellSteps()
-		s.showFacts(ran(r))
-	case r.Event == eventTry, r.Event == eventRefused:
-	case r.Verdict != "":
-		s.end(s.h.Rounds[s.h.of(r.Review)])
-	case r.Review != "":
-		s.open, s.output = r.Review, nil
+	case s.raw && s.chosen != "":
+		fmt.Fprintln(os.Stderr, what)
+	case s.raw:
+	case s.told != nil:
+		fmt.Fprintln(s)
+		fallthrough
 	default:
-		s.show(reviewRound{record: r})
+		s.block("", what)
 	}
+	s.told, s.chosen = s, say(anotherHere)
 }
 
-// giveUp tells of a review that has begun and will have no end, if there is one.
-func (s *story) giveUp() bool {
-	if s.open == "" {
-		return false
-	}
-	r := s.running()
-	if r.Verdict == verdictFailed {
-		s.end(r)
-	}
-	return r.Verdict == verdictFailed
-}
-
-// end tells how a review ended. What was told with its begin is not told again.
-func (s *story) end(r reviewRound) {
-	if r.Review == s.open {
-		if s.output != nil {
-			_ = s.output.read()
-			s.tellSteps()
-			r.LastMessage, r.Question, r.Requests = "", nil, nil
+// lastReviews returns the records from the last n reviews on, and before them the request that the first was of.
+func lastReviews(all []*storyRecord, n int) []*storyRecord {
+	first := 0
+	for i, r := range slices.Backward(all) {
+		switch {
+		case n > 0 && r.round >= 0 && r.Verdict != verdictLimit:
+			n, first = n-1, i
+		case n == 0 && r.Event == eventPrompt:
+			return slices.Concat(all[i:i+1], all[first:])
 		}
-		s.open, s.output = "", nil
 	}
-	s.show(r)
+	if n > 0 {
+		return all
+	}
+	return all[first:]
+}
+
+// tellNew tells what has come. A review that runs stays until it has ended.
+func (s *story) tellNew() { s.next = slices.DeleteFunc(s.next, s.tell) }
+
+// tell tells a record, or the whole review that begins with it; of one that runs how it began, and what it has done since.
+func (s *story) tell(one *storyRecord) (isWhole bool) {
+	switch {
+	case s.raw:
+		s.turn()
+		fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{")) // a record has members
+	case one.round >= 0:
+		r := s.h.Rounds[one.round]
+		r.settle()
+		if r.Verdict == verdictReviewing && one.output == nil {
+			s.show(reviewRound{record: r.record}) // what it ran comes behind
+			one.calls, one.output = map[string]string{}, s.session.steps(r, one.step)
+		}
+		if one.output != nil {
+			s.tellSteps(one, r.Runs)
+			r.LastMessage, r.Question, r.Requests = "", nil, nil // they were told with the begin
+		}
+		if r.Verdict == verdictReviewing {
+			return false
+		}
+		s.show(r)
+	case one.Event == eventPrompt, one.Event == eventSwitch:
+		s.show(reviewRound{record: one.record})
+	}
+	return true
 }
 
 // step notes what the reviewer does. Where a review begins, those before it are history.
-func (s *story) step(b contentBlock) {
+func (r *storyRecord) step(b contentBlock) {
 	text, tool := b.shown()
 	switch {
 	case b.Type == "":
-		s.steps = nil
+		r.steps = nil
 		return
 	case b.isRefusal():
-		text = "· " + say(leadRefused) + " " + s.calls[b.Call]
+		text = "· " + say(leadRefused) + " " + r.calls[b.Call]
 	case tool != "":
-		s.calls[b.ID] = tool
+		r.calls[b.ID] = tool
 		text = "· " + tool
 	}
-	s.steps = append(s.steps, text)
+	r.steps = append(r.steps, text)
 }
 
-func (s *story) tellSteps() {
-	for _, step := range s.steps {
-		s.block("    ", step)
+// tellSteps tells what the reviewer has done since, and what it ran.
+func (s *story) tellSteps(review *storyRecord, runs []record) {
+	_ = review.output.read()
+	for _, step := range review.steps {
+		s.showFacts(fact{text: step})
 	}
-	s.steps = nil
+	for _, run := range runs[review.runs:] {
+		s.showFacts(ran(run))
+	}
+	review.steps, review.runs = nil, len(runs)
 }
 
 // promptShown is in characters, of a prompt: the user wrote it and knows how it goes on.
@@ -297,6 +252,7 @@ const promptShown = 600
 
 // show writes under its time what there is to tell of a record, or of a review.
 func (s *story) show(r reviewRound) {
+	s.turn()
 	at := r.Time.Local()
 	fmt.Fprintln(s)
 	if date := at.Format(time.DateOnly); date != s.date {
@@ -320,12 +276,13 @@ func (s *story) show(r reviewRound) {
 }
 
 func (s *story) showFacts(facts ...fact) {
+	s.turn()
 	for _, f := range facts {
 		if f.lead == leadBasis || f.lead == leadUnbound {
-			if s.told[f.lead] == f.text {
+			if s.same[f.lead] == f.text {
 				continue
 			}
-			s.told[f.lead] = f.text
+			s.same[f.lead] = f.text
 		}
 		lead := ""
 		if f.lead != (words{}) {

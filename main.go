@@ -1,5 +1,4 @@
-// Command ccc supervises Claude Code: an agent that wants to stop is sent back to work until a strict reviewer finds
-// the work done.
+// Command ccc supervises Claude Code: an agent that wants to stop goes on until a strict reviewer finds the work done.
 //
 // A supervised launch (launch.go) writes hooks into Claude Code's settings (settings.go) and becomes claude. Each time
 // the agent wants to stop, or to put a question to the user, Claude Code runs ccc supervisor-hook (hook.go), which
@@ -66,8 +65,7 @@ func commands() []command {
 			settings. Exit code: 0 approved, 1 not, 2 no such session, 4 no review.`},
 		{"report", []string{"--commit REV", "--json"}, "[SESSION]", inPlaces(showReport), `
 			Print the evidence of a session's last verdict as Markdown for a pull
-			request: the requests, what the reviewer ran, what was sent back. --commit:
-			of the review that approved the files of that commit.`},
+			request; --commit: of the review that approved the files of that commit.`},
 		{"doctor", nil, "", inPlaces(doctor), `
 			Check what Supervisor Mode needs, with the command that mends each fault.`},
 		{"uninstall", []string{"--purge"}, "", inPlaces(uninstall), `
@@ -119,7 +117,6 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// run is main with the exit code returned.
 func run(args []string) int {
 	asked := args // help and version are asked for as of every program, behind --supervisor too
 	for len(asked) > 1 && asked[0] == supervisorFlag {
@@ -236,7 +233,6 @@ func inPlaces(run func(*call, dirs) error) func(*call) error {
 	}
 }
 
-// showHelp is ccc help [SUBCOMMAND].
 func showHelp(c *call) error {
 	if len(c.operands) > 0 {
 		one := commandNamed(c.operands[0])

@@ -157,9 +157,7 @@ var (
 	limitReached = words{"本请求的审查次数已用完（%s）", "The limit of %s is reached; there are no more for this request"}
 	limitStop    = words{"本请求的 %s审查已用完，Agent 这次停下没有再审。你再发消息会重新计数。", // count of reviews
 		"The limit of %s is reached: this stop was not reviewed. Your next prompt gives new reviews."}
-	limitOpen    = words{"上次的反馈还没有解决：%s", "Still open is the last feedback: %s"}
-	earlierLimit = words{"上一个请求的审查次数已用完（%s），最后一次停下没有再审。", // count of reviews
-		"The last request reached the limit of %s; its last stop was not reviewed."}
+	limitOpen  = words{"上次的反馈还没有解决：%s", "Still open is the last feedback: %s"}
 	leftToUser = words{"审查者留给你的话：%s", "The reviewer leaves this to you: %s"}
 	// What the agent reads.
 	defaultFeedback = words{"请继续完成任务", "Please go on until the task is done."}
@@ -199,12 +197,12 @@ var (
 		{"git 的工作树是另一个目录", "git's working tree is another directory"},
 		{"内层的一个仓库有自己的改动", "a repository inside it has changes of its own"},
 	}
-	gitTooSlow  = words{"git 用时超过 %v", "git took longer than %v"}
-	noVerdict   = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
-	noVerdictIn = words{"审查者在 %s内没有给出判定（时限是 ccc.json 的 supervisor.timeout_seconds）", // duration
-		"the reviewer gave no verdict within %s (supervisor.timeout_seconds in ccc.json)"}
-	noVerdictInHook = words{"审查者在 %s内没有给出判定：settings.json 规定 hook 最多运行 %s；运行一次 ccc --supervisor 会按 timeout_seconds（%d）更新它",
-		"the reviewer gave no verdict within %s: Claude Code ends the hook after %s, as settings.json says; ccc --supervisor makes that fit timeout_seconds, %d"}
+	gitTooSlow      = words{"git 用时超过 %v", "git took longer than %v"}
+	noVerdict       = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
+	noVerdictIn     = words{"审查者在 %d 秒内没有给出判定：%s", "the reviewer gave no verdict within %ds: %s"} // one of the next two
+	timeLimit       = words{"时限是 ccc.json 的 supervisor.timeout_seconds", "that is supervisor.timeout_seconds in ccc.json"}
+	timeLimitOfHook = words{"settings.json 规定 hook 最多运行 %d 秒；运行一次 ccc --supervisor 会按 timeout_seconds 更新它",
+		"Claude Code ends the hook after %ds, as settings.json says; ccc --supervisor makes that fit timeout_seconds"}
 	clientTooOld   = words{"Claude Code %s 太旧，至少要 %s：%s", "version %s of Claude Code is older than %s: %s"} // what mends it
 	notStarted     = words{"无法启动审查者", "starting the reviewer"}
 	guardKilled    = words{"看护审查者的进程被强行结束", "the guard of the reviewer was killed"}
@@ -266,14 +264,13 @@ var (
 	sectionQuestion = words{
 		"## 事件：AskUserQuestion\nAgent 想向用户提出下面的问题。问题还没有显示给用户，也没有得到回答；" +
 			"对话末尾的 \"[Tool call interrupted]\" 和 \"No response requested.\" 不是用户的回答。\n" +
-			"allow_stop=true 表示把问题交给用户，false 表示不提问，Agent 按照 feedback 自己继续。",
+			"allow_stop=true 表示把问题交给用户，false 表示不提问，Agent 按照 feedback 自己继续。\n\n## 等待回答的问题\n%s",
 		"## Event: AskUserQuestion\nThe agent wants to put the question below to the user. The user has neither seen nor answered it yet: " +
 			"\"[Tool call interrupted]\" and \"No response requested.\" at the end of the conversation are not the user's answer.\n" +
-			"allow_stop=true puts the question to the user; with false it is not asked, and the agent goes on by your feedback."}
-	sectionOpenQuestion = words{"## 等待回答的问题\n%s", "## The open question\n%s"}
-	sectionStop         = words{"## 事件：Stop\nAgent 想结束工作。", "## Event: Stop\nThe agent wants to stop."}
-	sectionPlace        = words{"## 工作目录\nAgent 的当前目录：%s", "## Working directory\nThe agent's current directory: %s"}
-	sectionWorktree     = words{ // the worktree, current directory, project
+			"allow_stop=true puts the question to the user; with false it is not asked, and the agent goes on by your feedback.\n\n## The open question\n%s"}
+	sectionStop     = words{"## 事件：Stop\nAgent 想结束工作。", "## Event: Stop\nThe agent wants to stop."}
+	sectionPlace    = words{"## 工作目录\nAgent 的当前目录：%s", "## Working directory\nThe agent's current directory: %s"}
+	sectionWorktree = words{ // the worktree, current directory, project
 		"## 工作目录\nAgent 在另一个 worktree 里工作：%s（当前目录：%s）。先检查那里的文件；项目的主目录 %s 是另一个工作树，" +
 			"对话显示 Agent 在那里也有改动时，一并检查。",
 		"## Working directory\nThe agent works in another worktree: %s (current directory: %s). Check the files there first. " +
@@ -284,20 +281,21 @@ var (
 		"## Running background tasks\n%s\nThese tasks still run in the agent's session, and wake the agent when they end. " +
 			"If the conversation calls them stopped, that is only because you see a fork of the session, which does not have them."}
 	sectionChanges = words{"## 用户提出请求以来的改动\n%s", "## What changed since the request\n%s"}
-	changesAsked   = words{"与用户提交请求时检出的提交 %s 相比", "Compared with %s, the commit checked out when the user submitted the request"}
-	changesReflog  = words{"没有提交请求时的记录。与 HEAD 的 reflog 里那个时间的提交 %s 相比",
-		"There is no record of the time of the request. Compared with %s, where HEAD was then by its reflog"}
-	changesHead = words{"没有提交请求时的记录，此后已提交的改动不在这里。与 HEAD 的提交 %s 相比",
-		"There is no record of the time of the request, and what was committed since is not shown. Compared with HEAD, %s"}
-	changesUnborn = words{"用户提交请求时这个仓库还没有提交，所以每个文件都是新的", "The repository had no commit when the request came, so every file is new"}
+	changesSince   = map[string]words{ // by how the base, a commit or the empty tree, was found
+		"asked": {"与用户提交请求时检出的提交 %s 相比", "Compared with %s, the commit checked out when the user submitted the request"},
+		"reflog": {"没有提交请求时的记录。与 HEAD 的 reflog 里那个时间的提交 %s 相比",
+			"There is no record of the time of the request. Compared with %s, where HEAD was then by its reflog"},
+		"head": {"没有提交请求时的记录，此后已提交的改动不在这里。与 HEAD 的提交 %s 相比",
+			"There is no record of the time of the request, and what was committed since is not shown. Compared with HEAD, %s"},
+		"unborn": {"用户提交请求时这个仓库还没有提交。与空的 tree %s 相比", "The repository had no commit when the request came. Compared with the empty tree, %s"},
+	}
 	changesAll    = words{"：包括此后的提交、未提交的改动和新文件，不包括被忽略的文件。", ": what was committed since, what is not committed, and new files, but none that are ignored."}
 	changesTop    = words{"路径从 %s 算起：", "paths from %s:"}
-	changesBefore = words{"用户提交请求时这些文件已有改动，其中可能是用户自己的修改，不是 Agent 做的：%s",
-		"These files had changes already when the request came, which may be the user's own and not the agent's: %s"}
+	changesBefore = words{"用户提交请求时这些文件已有改动，可能是用户自己的修改，不是 Agent 做的：",
+		"These files had changes already when the request came, which may be the user's own and not the agent's:"}
 	changesNone         = words{"没有任何文件不同。", "No file differs."}
 	changesHidden       = words{"此外还可能有这里看不到的改动（%s）。", "There may be changes that are not seen here (%s)."} // why there is no tree
-	changesSomeOf       = words{"%s 里的一部分", "some of %s"}
-	changesCut          = words{"（此处省略 %d 行：%s）", "(%d lines are left out here: %s)"} // lines, how to read them
+	changesCut          = words{"（此处省略 %d 行：%s）", "(%d lines are left out here: %s)"}                       // lines, how to read them
 	changesRead         = words{"直接读这个文件", "read the file"}
 	changesRest         = words{"没有显示内容的文件：%s", "Files whose changes are not shown: %s"}
 	changesSecret       = words{"（新文件，可能含有密钥或令牌）", " (new, and may hold a key or a token)"}

@@ -6,10 +6,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -20,24 +17,14 @@ const supervisorPromptLimit = 100 << 10
 // builtinSource is the source of the built-in prompt.
 const builtinSource = "built-in"
 
-// supervisorPrompt returns the first prompt that exists and is not blank: the project's, the one in ccc's
-// directory, the built-in one. With an error, its source is the file that can't be used. Only a regular file is
-// read, so that a FIFO or a device in a project can't hold the hook up.
+// supervisorPrompt returns the first prompt that exists and is not blank: the project's, the one in ccc's directory, the
+// built-in one.
 func supervisorPrompt(project, cccDir string) (*instructions, error) {
 	for _, dir := range []string{project, cccDir} {
 		path := filepath.Join(dir, promptName)
-		info, err := os.Stat(path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			continue
-		case err == nil && !info.Mode().IsRegular():
-			err = fmt.Errorf("%s is not a regular file", path)
-		case err == nil && info.Size() > supervisorPromptLimit:
+		text, err := readUserFile(path)
+		if len(text) > supervisorPromptLimit {
 			err = fmt.Errorf("%s is larger than %d KiB; shorten it", path, supervisorPromptLimit>>10)
-		}
-		var text []byte
-		if err == nil {
-			text, err = os.ReadFile(path)
 		}
 		if err != nil || len(bytes.TrimSpace(text)) > 0 {
 			return &instructions{path, string(text)}, err
@@ -56,14 +43,15 @@ func verdictSchema() string {
 // A reviewRequest is what the reviewer is told of one stop or question.
 type reviewRequest struct {
 	conversation
-	unconfirmed  bool            // its requests are those that were submitted: which of them stand is not known
-	question     json.RawMessage // the input of AskUserQuestion; nil for a stop
-	lastMessage  string          // the agent's
-	tasks        json.RawMessage // background tasks, as Claude Code lists them
-	here         string          // the agent's current directory
-	since        baseline        // what its files are compared with
-	lastFeedback string          // of the review before, for the same request
-	iteration    int             // from 1
+	unconfirmed  bool              // its requests are those that were submitted: which of them stand is not known
+	question     json.RawMessage   // the input of AskUserQuestion; nil for a stop
+	lastMessage  string            // the agent's
+	tasks        []json.RawMessage // background tasks, as Claude Code lists them
+	here         string            // the agent's current directory
+	since        baseline          // what its files are compared with
+	lastFeedback string            // of the reviews before, for the same request
+	openFeedback string            // the same, if no approval has followed it
+	iteration    int               // from 1
 	limit        int
 
 	// What the plan of the review adds.
@@ -80,57 +68,36 @@ type reviewRequest struct {
 // prompt stands above it and not in a system prompt.
 func (r reviewRequest) text(guideAbove bool) string {
 	var b strings.Builder
-	section := func(text string) { b.WriteString("\n" + text + "\n") }
+	section := func(is bool, text string) {
+		if is {
+			b.WriteString("\n" + text + "\n")
+		}
+	}
 	by := bySystemPrompt
 	if guideAbove {
 		by = byGuideAbove
 	}
 	b.WriteString(say(opening, say(by)) + "\n")
-	if r.tryCommand != "" { // all that a SUPERVISOR.md of the user's own may say nothing of
-		section(say(sectionRunning, tryExample(r.tryCommand)))
-		if r.unchangeable != "" {
-			b.WriteString(say(unchangeable, r.unchangeable) + "\n")
-		}
-	} else {
-		section(say(sectionNoCopy, r.noCopy))
-	}
-	if len(r.requests) > 0 {
-		section(say(sectionRequests))
-		if r.unconfirmed {
-			b.WriteString(say(requestsUnconfirmed) + "\n")
-		}
-		if r.broken {
-			b.WriteString(say(requestsIncomplete) + "\n")
-		}
+	// The form of a command is all that a SUPERVISOR.md of the user's own may say nothing of.
+	section(r.tryCommand != "", say(sectionRunning, tryExample(r.tryCommand)))
+	section(r.unchangeable != "", say(unchangeable, r.unchangeable))
+	section(r.tryCommand == "", say(sectionNoCopy, r.noCopy))
+	section(len(r.requests) > 0, say(sectionRequests))
+	section(r.unconfirmed && len(r.requests) > 0, say(requestsUnconfirmed))
+	section(r.broken && len(r.requests) > 0, say(requestsIncomplete))
+	for i, prompt := range r.requests {
 		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.requests)))
-		for i, prompt := range r.requests {
-			fmt.Fprintf(&b, "\n[%d] %s\n", i+1, cutMiddle(prompt, keep))
-		}
+		fmt.Fprintf(&b, "\n[%d] %s\n", i+1, cutMiddle(prompt, keep))
 	}
-	if r.question != nil {
-		section(say(sectionQuestion))
-		section(say(sectionOpenQuestion, r.question))
-	} else {
-		section(say(sectionStop))
-	}
-	if r.tree == r.project {
-		section(say(sectionPlace, r.here))
-	} else {
-		section(say(sectionWorktree, r.tree, r.here, r.project))
-	}
-	if r.lastMessage != "" {
-		section(say(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
-	}
-	if len(r.tasks) > len("[]") {
-		section(say(sectionTasks, cutMiddle(string(r.tasks), userPromptKeep)))
-	}
-	if r.changes != "" {
-		section(say(sectionChanges, r.changes))
-	}
-	if r.lastFeedback != "" {
-		section(say(sectionLastFeedback, r.lastFeedback))
-	}
-	section(say(sectionRound, r.iteration, r.limit))
+	section(r.question != nil, say(sectionQuestion, r.question))
+	section(r.question == nil, say(sectionStop))
+	section(r.tree == r.project, say(sectionPlace, r.here))
+	section(r.tree != r.project, say(sectionWorktree, r.tree, r.here, r.project))
+	section(r.lastMessage != "", say(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
+	section(len(r.tasks) > 0, say(sectionTasks, cutMiddle(string(encodeJSON(r.tasks)), userPromptKeep)))
+	section(r.changes != "", say(sectionChanges, r.changes))
+	section(r.lastFeedback != "", say(sectionLastFeedback, r.lastFeedback))
+	section(true, say(sectionRound, r.iteration, r.limit))
 	return b.String()
 }
 
@@ -145,14 +112,12 @@ EOF
 python3 "$dir/probe.py" && printf "it\047s fine\n"'`
 }
 
-// In characters: prompts of the user's are kept whole up to userPromptKeep each, as long as all of them together
-// stay near userPromptsKeep; a request of that size is small beside the conversation it repeats, and even of
-// hundreds of prompts each keeps userPromptKeepLeast.
+// In characters: prompts of the user's are kept whole up to userPromptKeep each, as long as all of them together stay near
+// userPromptsKeep, and each of hundreds keeps userPromptKeepLeast.
 const (
 	userPromptKeep      = 8000
 	userPromptsKeep     = 64000
 	userPromptKeepLeast = 400
-	// lastMessageKeep is for the agent's last message, which the conversation holds whole; what stands here is paid
-	// for anew in each review.
+	// lastMessageKeep is for the agent's last message, which the conversation holds whole.
 	lastMessageKeep = 2000
 )

@@ -1,9 +1,7 @@
 package main
 
-// The environment of claude: the one ccc was started in, with a provider's values laid over it, so that two
-// terminals can use two providers at once. And what Claude Code's settings say beside it: all of them read once, into
-// sources, which tell what would keep those values from counting, what pays for a session, and what keeps hooks from
-// running.
+// The environment of claude: ccc's own, with a provider's values laid over it. And what Claude Code's settings say beside it,
+// read into sources: what would keep those values from counting, what pays for a session, what keeps hooks from running.
 
 import (
 	"cmp"
@@ -12,44 +10,24 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 )
 
-// launchEnv is the environment of the agent's claude: env with each variable once, the last of several counts, with
-// absolute paths in ccc's variables, as hooks run in other directories, and with p's values, if p is not nil.
-func launchEnv(env []string, p *provider) ([]string, error) {
-	env = (&exec.Cmd{Env: withLine(env)}).Environ()
-	if p == nil && lookupEnv(env, providerVariable) != "" { // what a session of that provider left in a terminal that it opened
-		env = slices.DeleteFunc(env, isAPIVariable)
-	}
-	for _, name := range []string{configDirVariable, workDirVariable, claudeDirVariable, claudeVariable} {
-		value := lookupEnv(env, name)
-		if value == "" || filepath.IsAbs(value) || !strings.Contains(value, "/") && name == claudeVariable {
-			continue
-		}
-		absolute, err := filepath.Abs(value)
-		if err != nil {
-			return nil, err
-		}
-		env = setEnv(env, name, absolute)
-	}
-	return withProvider(env, p)
-}
+// lineLeftOut is the value of cacheVariable where ccc, not the user, has left out the line of attributionVariable.
+const lineLeftOut = "line"
 
 // withLine is env without what ccc set there for the cache of a session: a login is billed by the line that was left out.
 func withLine(env []string) []string {
-	if lookupEnv(env, lineVariable) != "" {
-		env = setEnv(env, attributionVariable, "", lineVariable, "")
+	if lookupEnv(env, cacheVariable) == lineLeftOut {
+		env = setEnv(env, attributionVariable, "")
 	}
 	return setEnv(env, cacheVariable, "")
 }
 
-// reviewerEnv is the environment of a reviewer: that of the hook, without what ties a process to the session it was
-// started from. Its provider, if p is not nil, is p.
+// reviewerEnv is the environment of a reviewer: the hook's, without what ties a process to its session. p may be nil.
 func reviewerEnv(env []string, p *provider) ([]string, error) {
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -62,8 +40,7 @@ func reviewerEnv(env []string, p *provider) ([]string, error) {
 	return withProvider(setEnv(env, reviewerVariable, "1"), p)
 }
 
-// withProvider lays p's values, if p is not nil, over env. What another provider may have left there goes first:
-// its token must not reach p, nor its model.
+// withProvider lays the values of p, which may be nil, over env. What another provider may have left there goes first.
 func withProvider(env []string, p *provider) ([]string, error) {
 	if p == nil {
 		return env, nil
@@ -76,8 +53,7 @@ func withProvider(env []string, p *provider) ([]string, error) {
 	for name, value := range values {
 		env = setEnv(env, name, value)
 	}
-	// Where nothing says who is calling, Claude Code sends the login that the user has for
-	// Anthropic. It sends this instead.
+	// Where nothing says who is calling, Claude Code sends the user's login. It sends this instead.
 	given := func(name string) bool { return strings.TrimSpace(values[name]) != "" }
 	headers := strings.ToLower(values["ANTHROPIC_CUSTOM_HEADERS"])
 	says := strings.Contains(headers, "authorization:") || strings.Contains(headers, "api-key:")
@@ -170,7 +146,6 @@ func providerConflicts(d dirs, sources []source, env, args []string, p *provider
 	return conflicts
 }
 
-// isPrinted tells whether claude is to print an answer and end.
 func isPrinted(args []string) bool { return givenFlag(args, "-p", "--print") != "" }
 
 // givenFlag returns the first of these flags that stands in args, with a value or without; "" for none.
@@ -198,18 +173,20 @@ func checkProvider(d dirs, sources []source, env, args []string, p *provider) er
 	return errors.Join(errs...)
 }
 
-// paysByKey tells whether a session with this environment and these arguments of claude's carries a key or a token
-// to the API, or goes to a cloud that knows no such login.
-func paysByKey(sources []source, env, args []string) bool {
-	value := func(key string) string {
-		value := lookupEnv(env, strings.TrimPrefix(key, "env."))
-		for _, s := range sources { // the last one counts
-			if set, ok := s.values[key]; ok {
-				value = set
-			}
+// valueIn returns what counts as the value of key for a session with these sources and environment: that of the last source
+// which has one, else for env.NAME the environment's.
+func valueIn(sources []source, env []string, key string) string {
+	for _, s := range slices.Backward(sources) {
+		if value, ok := s.values[key]; ok {
+			return value
 		}
-		return value
 	}
+	return lookupEnv(env, strings.TrimPrefix(key, "env."))
+}
+
+// paysByKey tells whether such a session carries a key or a token to the API, or goes to a cloud that knows no login.
+func paysByKey(sources []source, env, args []string) bool {
+	value := func(key string) string { return valueIn(sources, env, key) }
 	isSet := func(name string) bool { return isTrue(value("env." + name)) }
 	key := value("env." + keyVariable)
 	return value("env."+tokenVariable) != "" || value(helperKey) != "" || slices.ContainsFunc(cloudVariables, isSet) ||
@@ -223,9 +200,8 @@ func isTrue(value string) bool {
 	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
 }
 
-// withoutRefusedKey is the environment of a hook without a key that the user keeps from interactive sessions, if
-// the hook is of one and the key is not the session's provider's: with --print Claude Code does not ask, and the
-// reviews of a session that a login pays for would be paid by that key.
+// withoutRefusedKey is the environment of a hook without a key that the user keeps from interactive sessions, if the hook is
+// of one: with --print Claude Code does not ask, and the key would pay for the reviews. A provider's key stays.
 func withoutRefusedKey(d dirs, env []string) []string {
 	key := lookupEnv(env, keyVariable)
 	ofProvider := lookupEnv(env, providerVariable) != ""
@@ -235,7 +211,6 @@ func withoutRefusedKey(d dirs, env []string) []string {
 	return setEnv(env, keyVariable, "")
 }
 
-// isInteractive tells whether a hook with this environment is one of an interactive session.
 func isInteractive(env []string) bool { return lookupEnv(env, "CLAUDE_CODE_ENTRYPOINT") == "cli" }
 
 // managedSettings is the file by which an administrator overrides all others.
@@ -244,21 +219,19 @@ var managedSettings = map[string]string{
 	"linux":  "/etc/claude-code/managed-settings.json",
 }[runtime.GOOS]
 
-// helperKey names the program whose output Claude Code sends as key and as token, primaryKey the key of a login to the
-// Console.
-const helperKey, primaryKey = "apiKeyHelper", "primaryApiKey"
-
-// statusLineKey is where Claude Code is told what to show in its status line.
-const statusLineKey = "statusLine"
-
-// pluginsKey names the plugins that are switched on, which may bring MCP servers; an administrator may name servers, too.
-const pluginsKey = "enabledPlugins"
+// The keys of settings that ccc reads, beside env and the muting keys.
+const (
+	helperKey     = "apiKeyHelper"   // a program whose output Claude Code sends as key and as token
+	primaryKey    = "primaryApiKey"  // the key of a login to the Console
+	pluginsKey    = "enabledPlugins" // which may bring MCP servers; an administrator may name servers, too
+	statusLineKey = "statusLine"
+)
 
 // A source is one of the places where Claude Code finds settings, with what ccc reads of it.
 type source struct {
 	name   string            // a path, or --settings
 	prefix string            // of the keys there: in ccc.json "settings."
-	values map[string]string // env.NAME, allowed.KEY's end, helperKey, primaryKey, statusLineKey, pluginsKey and the muting keys
+	values map[string]string // env.NAME, allowed.KEY's end, the keys above and the muting keys
 	err    error             // why it can't be read, or is no JSON object
 }
 
@@ -276,14 +249,12 @@ func sources(d dirs, c *config, args []string) []source {
 	for _, path := range files[1:] {
 		list = append(list, readSource(path))
 	}
-	if given, ok := lastValue(untilDashes(args), argumentSource); ok { // what is no JSON is Claude Code's to complain of
+	if given, ok := lastValue(args, argumentSource); ok {
 		text, err := []byte(given), error(nil)
 		if !strings.HasPrefix(strings.TrimSpace(given), "{") {
-			text, err = readUserFile(given)
+			text, err = readUserFile(given) // a pipe is refused: it can be read only once
 		}
-		s := sourceOf(argumentSource, "", text, err)
-		s.err = err // of a pipe, which can be read only once
-		list = append(list, s)
+		list = append(list, sourceOf(argumentSource, "", text, err))
 	}
 	more, _ := filepath.Glob(strings.TrimSuffix(managedSettings, ".json") + ".d/*.json")
 	for _, path := range append([]string{managedSettings}, more...) {
@@ -297,12 +268,16 @@ func readSource(path string) source {
 	return sourceOf(path, "", text, err)
 }
 
-// accountSource is Claude Code's own record of the user, which also has an older name that comes first.
+// accountSource is what Claude Code keeps of the user, in a file that also has an older name, which comes first.
 func accountSource(d dirs) source {
-	if s := readSource(filepath.Join(d.claude, ".config.json")); s.values != nil || s.err != nil {
+	dir := d.claude
+	if s := readSource(filepath.Join(dir, ".config.json")); s.values != nil || s.err != nil {
 		return s
 	}
-	return readSource(d.accountFile())
+	if os.Getenv(claudeDirVariable) == "" {
+		dir = filepath.Dir(dir)
+	}
+	return readSource(filepath.Join(dir, ".claude.json"))
 }
 
 // allows tells whether the user lets interactive sessions use that key. With --print Claude Code does not ask.
@@ -322,8 +297,7 @@ func (s source) fault(key, fault, mend string) failure {
 	return failure{1, err, keyHint(s.name, s.prefix+key, mend)}
 }
 
-// sourceOf is the source that holds text, or can't be read because of err. A blank one says nothing; what is no JSON
-// object is an error.
+// sourceOf is the source that holds text, or can't be read because of err. What is neither blank nor a JSON object is an error.
 func sourceOf(name, prefix string, text []byte, err error) source {
 	s := source{name: name, prefix: prefix, err: err}
 	if err != nil || isBlank(text) {
@@ -385,7 +359,7 @@ func hookless(d dirs, sources []source, args, env []string) (causes []failure) {
 	if flag := givenFlag(args, hooklessFlags...); flag != "" {
 		cause(failure{2, fmt.Errorf("--supervisor with %s", flag), ""})
 	}
-	if of, ok := lastValue(untilDashes(args), "--setting-sources"); ok && !slices.Contains(strings.Split(strings.ReplaceAll(of, " ", ""), ","), "user") {
+	if of, ok := lastValue(args, "--setting-sources"); ok && !slices.Contains(strings.Split(strings.ReplaceAll(of, " ", ""), ","), "user") {
 		cause(failure{2, fmt.Errorf("--supervisor with --setting-sources %s, without user", of), ""})
 	}
 	for _, name := range hooklessVariables {

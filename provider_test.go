@@ -178,7 +178,7 @@ func TestAttribution(t *testing.T) {
 		"token_in_ccc_json":    {config: `,"settings":{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`, want: []string{"0"}},
 		"token_in_argument":    {args: []string{"--settings", `{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}}`}}, // which a reviewer is not given
 		"setting_sources":      {env: "ANTHROPIC_AUTH_TOKEN=t", args: []string{"--setting-sources", "user,project"}},
-		"of_an_outer_session":  {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0 CCC_LINE=0 CCC_CACHE=1"},
+		"of_an_outer_session":  {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=0 CCC_CACHE=line"},
 		"bedrock":              {env: "CLAUDE_CODE_USE_BEDROCK=1", want: []string{"0"}},
 		"vertex":               {env: "CLAUDE_CODE_USE_VERTEX=on", want: []string{"0"}},
 		"foundry":              {env: "CLAUDE_CODE_USE_FOUNDRY=Yes", want: []string{"0"}},

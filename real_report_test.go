@@ -84,7 +84,7 @@ func TestRealClientReviewByHand(t *testing.T) {
 			})
 		})
 		got = box.run(90*time.Second, "", "ccc", "review")
-		if got.code == 2 && strings.Contains(got.stderr, "within a minute") { // nobody looks on here
+		if got.code == 2 && strings.Contains(got.stderr, "which of the sessions") { // nobody looks on here
 			_, ids, _ := strings.Cut(got.stderr, "Name one: ")
 			got = box.run(90*time.Second, "", "ccc", "review", strings.Fields(ids)[0])
 		}

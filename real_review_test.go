@@ -139,7 +139,7 @@ func TestRealClientChanges(t *testing.T) {
 			text := reviews[len(reviews)-1].last("user")
 			expectIn(t, "the request", text, append(wants, head[:12], "\n+more\n", "\n+new\n", "?? fresh.txt\n")...)
 		}
-		expect("检出的提交", "可能是用户自己的修改，不是 Agent 做的：theirs.txt\n")
+		expect("检出的提交", "可能是用户自己的修改，不是 Agent 做的：\n```\n?? theirs.txt\n```\n")
 		if got := box.run(60*time.Second, "", "ccc", "review"); got.code != 0 {
 			t.Errorf("%+v", got)
 		}

@@ -30,7 +30,7 @@ func showVerdict(c *call, d dirs) error {
 	case isPush:
 		return verdictOfPush(d, os.Stdin)
 	}
-	session, err := sessionNamed(c, d)
+	session, err := sessionMeant(c.operands, d)
 	if err != nil {
 		return err
 	}
@@ -38,33 +38,30 @@ func showVerdict(c *call, d dirs) error {
 	if err != nil {
 		return err
 	}
-	last := h.last()
-	if last == nil {
-		fmt.Println("none")
-		fmt.Fprintln(os.Stderr, say(nothingReviewed))
-		return failure{code: 3}
-	}
-	word, why := last.Verdict, cmp.Or(last.Error, last.Feedback)
-	if word == verdictLimit {
-		why = say(limitReached, count(last.Limit, reviews)) + "\n" + h.open()
-	}
-	if word == verdictAllow && !last.isBound() {
-		why = joined(say(notBound), cmp.Or(last.Unbound, "ccc 1.0, 1.1"))
-	}
-	if word == verdictAllow && last.since(d, os.Environ()) == filesChanged {
-		word, why = "changed", cmp.Or(last.Unbound, say(reportChanged))
+	word, why, code := verdict("none"), say(nothingReviewed), 3
+	if last := h.last(); last != nil {
+		word, why, code = last.Verdict, cmp.Or(last.Error, last.Feedback), 1
+		switch word {
+		case verdictLimit:
+			_, open := h.feedback()
+			why = say(limitReached, count(last.Limit, reviews)) + "\n" + open
+		case verdictReviewing, verdictCancelled:
+			code = 3
+		case verdictAllow:
+			code = 0
+			switch last.since(d, os.Environ()) {
+			case filesChanged:
+				word, why, code = "changed", cmp.Or(last.Unbound, say(reportChanged)), 3
+			case filesUnbound:
+				why = joined(say(notBound), cmp.Or(last.Unbound, "ccc 1.0, 1.1"))
+			}
+		}
 	}
 	fmt.Println(word)
 	if why != "" {
 		fmt.Fprintln(os.Stderr, printable(strings.TrimSpace(why)))
 	}
-	switch word {
-	case verdictAllow:
-		return nil
-	case verdictReviewing, verdictCancelled, "changed":
-		return failure{code: 3}
-	}
-	return failure{code: 1}
+	return failure{code: code}
 }
 
 // receiptHead is the review's number and verdict, time and cost.
@@ -104,38 +101,20 @@ func (r reviewRound) receipt() string {
 	return joined(parts...)
 }
 
-// An approval is a review that approved, of a session.
-type approval struct {
-	session string
-	history history
-	round   *reviewRound
-}
-
-// requests are the user's that the review knew of.
-func (a approval) requests() (texts []string) {
-	if len(a.round.Requests) > 0 || a.round.Event == eventReview {
-		return a.round.Requests
-	}
-	for _, request := range a.history.Requests[:a.round.requests] {
-		texts = append(texts, request.Prompt)
-	}
-	return texts
-}
-
-// approvals returns the bound approvals of the working trees of repo, newest first. Approved questions are none. With an error
-// they are those of the sessions that could be read.
-func (d stateDir) approvals(repo string) (found []approval, err error) {
+// approvals returns the evidence of the bound approvals of the working trees of repo, newest first. Approved questions are none.
+// With an error they are those of the sessions that could be read.
+func (d stateDir) approvals(repo string) (found []evidence, err error) {
 	ids, err := d.sessions()
 	for _, id := range ids {
 		h, readErr := d.session(id).readHistory()
 		err = errors.Join(err, readErr)
-		for i := range h.Rounds {
-			if r := &h.Rounds[i]; r.Verdict == verdictAllow && r.Event != eventPreToolUse && r.isBound() && r.Repo == repo {
-				found = append(found, approval{id, h, r})
+		for _, r := range h.Rounds {
+			if r.Verdict == verdictAllow && r.Event != eventPreToolUse && r.isBound() && r.Repo == repo {
+				found = append(found, newEvidence(id, h, r))
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b approval) int { return b.round.Time.Compare(a.round.Time) })
+	slices.SortStableFunc(found, func(a, b evidence) int { return b.Review.Time.Compare(a.Review.Time) })
 	return found, err
 }
 
@@ -145,57 +124,54 @@ func (r record) isBound() bool { return r.Tree != "" && r.Unbound == "" }
 // findApproval returns the newest approval of exactly the tree of the commit that rev names in d.here. The error is a
 // failure with code 2 for a commit or a repository that is not there, and 3 where there is no such approval; then it
 // says what was approved instead.
-func findApproval(d dirs, rev string) (approval, error) {
+func findApproval(d dirs, rev string) (evidence, error) {
 	w := worktree{Top: d.here}
 	_, w.Repo = gitTree(d.here)
 	ctx, cancel := context.WithTimeout(context.Background(), treePatience)
 	defer cancel()
 	if w.Repo == "" {
-		return approval{}, failure{code: 2, err: errors.New("this directory is in no git repository")}
+		return evidence{}, failure{code: 2, err: errors.New("this directory is in no git repository")}
 	}
 	tree, err := w.script(ctx, os.Environ(), "git", "rev-parse", "-q", "--verify", rev+"^{commit}^{tree}")
 	if err != nil && err.Error() != "exit status 1" { // which is all that git says of a commit that it does not know
-		return approval{}, failure{code: 2, err: err}
+		return evidence{}, failure{code: 2, err: err}
 	}
 	if err != nil || strings.Trim(rev[:min(1, len(rev))], "-^") == "" {
-		return approval{}, failure{code: 2, err: fmt.Errorf("no commit %q in this repository", rev)}
+		return evidence{}, failure{code: 2, err: fmt.Errorf("no commit %q in this repository", rev)}
 	}
 	tree = strings.TrimSpace(tree)
 	found, err := stateDir(d.state).approvals(w.Repo)
-	for _, a := range found {
-		if a.round.Tree == tree {
-			return a, nil
+	for _, e := range found {
+		if e.Review.Tree == tree {
+			return e, nil
 		}
 	}
 	if err != nil { // the approval may stand in what can't be read
-		return approval{}, err
+		return evidence{}, err
 	}
 	err = errors.New(say(noApproval, rev))
 	var hints []string
 	if len(found) > 0 {
-		newest := found[0]
-		hints = append(hints, say(newestApproval, newest.round.Tree[:min(12, len(newest.round.Tree))], newest.session, newest.round.Time.Local().Format(time.DateTime)))
-		if paths, err := w.script(ctx, os.Environ(), "git", "diff", "--name-only", newest.round.Tree, tree); err == nil {
+		newest := found[0].Review
+		hints = append(hints, say(newestApproval, newest.Tree[:min(12, len(newest.Tree))], found[0].Session, newest.Time.Local().Format(time.DateTime)))
+		if paths, err := w.script(ctx, os.Environ(), "git", "diff", "--name-only", newest.Tree, tree); err == nil {
 			hints = append(hints, say(otherPaths, clip(strings.Join(strings.Fields(paths), " "), 300)))
 		}
 	}
-	return approval{}, failure{code: 3, err: err, hint: joined(append(hints, say(sessionsForgotten))...)}
+	return evidence{}, failure{code: 3, err: err, hint: joined(append(hints, say(sessionsForgotten))...)}
 }
 
 // verdictOfCommit is ccc verdict --commit REV: it prints the session that was approved with exactly the commit's files.
 func verdictOfCommit(d dirs, rev string) error {
-	a, err := findApproval(d, rev)
+	e, err := findApproval(d, rev)
 	if f := (failure{}); errors.As(err, &f) && f.code == 3 {
 		fmt.Println("none")
 	}
 	if err != nil {
 		return err
 	}
-	first := ""
-	if requests := a.requests(); len(requests) > 0 {
-		first = firstLine(requests[len(requests)-1])
-	}
-	fmt.Println(strings.TrimSpace(fmt.Sprint(a.session, " ", a.round.Time.Format(time.RFC3339), " ", clip(first, 80))))
+	last := strings.Join(e.Requests[max(0, len(e.Requests)-1):], "")
+	fmt.Println(strings.TrimSpace(fmt.Sprint(e.Session, " ", e.Review.Time.Format(time.RFC3339), " ", clip(firstLine(last), 80))))
 	return nil
 }
 
@@ -219,30 +195,25 @@ func verdictOfPush(d dirs, stdin io.Reader) error {
 
 // showReport is ccc report [SESSION] [--commit REV] [--json].
 func showReport(c *call, d dirs) (err error) {
-	a := approval{}
+	var e evidence
 	if rev, ok := c.flags["--commit"]; ok && len(c.operands) > 0 {
 		return usageError("report", "--commit finds the session itself")
 	} else if ok {
-		a, err = findApproval(d, rev)
-	} else if a.session, err = sessionNamed(c, d); err == nil {
-		a.history, err = stateDir(d.state).session(a.session).readHistory()
-		a.round = lastOf(slices.DeleteFunc(slices.Clone(a.history.Rounds), func(r reviewRound) bool { return r.Verdict == verdictReviewing }))
+		e, err = findApproval(d, rev)
+	} else {
+		e, err = lastEvidence(c.operands, d)
 	}
 	if err != nil {
 		return err
-	}
-	if a.round == nil {
-		return failure{code: 3, err: fmt.Errorf("report: session %s has no review of its work yet", a.session)}
 	}
 	config, err := loadConfig(d)
 	if err != nil {
 		return err
 	}
-	e, err := newEvidence(a).redacted(redactor(os.Environ(), config))
-	if err != nil {
+	e.Since = e.Review.since(d, os.Environ())
+	if e, err = e.redacted(redactor(os.Environ(), config)); err != nil {
 		return err
 	}
-	e.Since = a.round.since(d, os.Environ())
 	text := append(encodeJSON(e), '\n')
 	if !c.has("--json") {
 		text = []byte(e.markdown())
@@ -251,11 +222,11 @@ func showReport(c *call, d dirs) (err error) {
 	return err
 }
 
-// An evidence is what ccc report tells. Its JSON is what programs read.
+// An evidence is a review that has ended, with what came before it. Its JSON is what programs read.
 type evidence struct {
 	Session  string        `json:"session_id"`
 	Project  string        `json:"project"`
-	Requests []string      `json:"requests"` // the user's, up to the review
+	Requests []string      `json:"requests"` // the user's that the review knew of
 	Review   reviewRound   `json:"review"`
 	Earlier  []reviewRound `json:"earlier"`   // reviews of the same request, which came before
 	SentBack []record      `json:"sent_back"` // of the whole session, in order
@@ -269,44 +240,59 @@ const (
 	filesUnbound   = "not bound"
 )
 
-func newEvidence(a approval) evidence {
-	e := evidence{Session: a.session, Project: a.round.Project, Requests: append([]string{}, a.requests()...), Review: *a.round,
+func newEvidence(session string, h history, review reviewRound) evidence {
+	e := evidence{Session: session, Project: review.Project, Requests: append([]string{}, review.Requests...), Review: review,
 		Earlier: []reviewRound{}, SentBack: []record{}} // a program gets lists, not null
-	for _, r := range a.history.Rounds {
+	if len(review.Requests) == 0 && review.Event != eventReview {
+		for _, request := range h.Requests[:review.requests] {
+			e.Requests = append(e.Requests, request.Prompt)
+		}
+	}
+	for _, r := range h.Rounds {
 		if r.Event == eventReview { // no agent heard of it
 			continue
 		}
-		if r.Time.Before(a.round.Time) && r.requests == a.round.requests {
+		if r.Time.Before(review.Time) && r.requests == review.requests {
 			e.Earlier = append(e.Earlier, r)
 		}
-		if r.Verdict == verdictBlock && !r.Time.After(a.round.Time) {
+		if r.Verdict == verdictBlock && !r.Time.After(review.Time) {
 			e.SentBack = append(e.SentBack, r.record)
 		}
 	}
 	return e
 }
 
+// lastEvidence returns the evidence of the last review that has ended of the session that is meant.
+func lastEvidence(operands []string, d dirs) (e evidence, err error) {
+	session, err := sessionMeant(operands, d)
+	if err != nil {
+		return e, err
+	}
+	h, err := stateDir(d.state).session(session).readHistory()
+	ended := slices.DeleteFunc(slices.Clone(h.Rounds), func(r reviewRound) bool { return r.Verdict == verdictReviewing })
+	last := lastOf(ended)
+	if err == nil && last == nil {
+		err = failure{code: 3, err: fmt.Errorf("report: session %s has no review of its work yet", session)}
+	}
+	if err != nil {
+		return e, err
+	}
+	return newEvidence(session, h, *last), nil
+}
+
+// jsonText finds the strings of a JSON text, and behind a key its colon.
+var jsonText = lazyRegexp(`"(?:[^"\\]|\\.)*":?`)
+
 // redacted returns e with every text in it redacted.
 func (e evidence) redacted(redact func(string) string) (clean evidence, err error) {
-	var clear func(part any) any
-	clear = func(part any) any {
-		switch part := part.(type) {
-		case string:
-			return redact(part)
-		case []any:
-			for i := range part {
-				part[i] = clear(part[i])
-			}
-		case map[string]any:
-			for name := range part {
-				part[name] = clear(part[name])
-			}
+	text := jsonText().ReplaceAllFunc(encodeJSON(e), func(found []byte) []byte {
+		var plain string
+		if json.Unmarshal(found, &plain) != nil { // a key
+			return found
 		}
-		return part
-	}
-	var all any
-	err = json.Unmarshal(encodeJSON(e), &all)
-	return clean, errors.Join(err, json.Unmarshal(encodeJSON(clear(all)), &clean))
+		return encodeJSON(redact(plain))
+	})
+	return clean, json.Unmarshal(text, &clean)
 }
 
 // since tells what became of the files that the review judged.
@@ -383,11 +369,8 @@ func (e evidence) page(cut reportCut) string {
 	}
 	// What an agent was sent back with stands above.
 	if text := cmp.Or(r.Error, r.Feedback); text != "" && (r.Verdict != verdictBlock || r.Event == eventReview) {
-		title, isVerdict := map[verdict]words{verdictAllow: reportForUser, verdictBlock: reportFeedback}[r.Verdict]
-		if !isVerdict {
-			title = reportReason
-		}
-		section(title, 1, 1, func(int) string { return fenced("", cutMiddle(text, cut.feedback)) })
+		title := map[verdict]words{verdictAllow: reportForUser, verdictBlock: reportFeedback}[r.Verdict]
+		section(cmp.Or(title, reportReason), 1, 1, func(int) string { return fenced("", cutMiddle(text, cut.feedback)) })
 	}
 	return b.String()
 }

@@ -21,12 +21,14 @@ func reportRecords() []any {
 	one, zero := 1, 0
 	return []any{
 		record{Time: at(0), Event: eventPrompt, Project: "/p", Prompt: "Add --monthly"},
-		record{Time: at(1), Event: eventTry, Command: "go test ./...", ExitCode: &one, Output: "--- FAIL: TestMonthly", outcome: outcome{DurationSeconds: 2}},
+		record{Time: at(1), Event: eventStop, Review: "a"},
+		record{Time: at(1), Event: eventTry, Review: "a", Command: "go test ./...", ExitCode: &one, Output: "--- FAIL: TestMonthly", outcome: outcome{DurationSeconds: 2}},
 		record{Time: at(1), Event: eventRefused, outcome: outcome{Tools: []string{"Bash(touch x)"}}},
-		record{Time: at(2), Event: eventStop, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: "TestMonthly fails", DurationSeconds: 12,
+		record{Time: at(2), Event: eventStop, Review: "a", Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: "TestMonthly fails", DurationSeconds: 12,
 			CostUSD: 0.31, Tools: []string{"Bash(/x/ccc try 'go test ./...')", "Read(a.go)"}}},
-		record{Time: at(3), Event: eventTry, Command: "go test ./...", ExitCode: &zero, Output: "ok", outcome: outcome{DurationSeconds: 2}},
-		record{Time: at(4), Event: eventStop, Iteration: 2, Limit: 10, worktree: worktree{Top: "/p", Repo: "/p/.git", Head: "c0ffee", Tree: "beef"},
+		record{Time: at(3), Event: eventStop, Review: "b"},
+		record{Time: at(3), Event: eventTry, Review: "b", Command: "go test ./...", ExitCode: &zero, Output: "ok", outcome: outcome{DurationSeconds: 2}},
+		record{Time: at(4), Event: eventStop, Review: "b", Iteration: 2, Limit: 10, worktree: worktree{Top: "/p", Repo: "/p/.git", Head: "c0ffee", Tree: "beef"},
 			outcome: outcome{Verdict: verdictAllow, Feedback: "The cache is not cleared: as you wished.", Tools: []string{"Bash(/x/ccc try 'go test ./...')"}}},
 	}
 }
@@ -122,12 +124,16 @@ func TestReportLength(t *testing.T) {
 	box := newShowBox(t, 80)
 	records := []any{}
 	for n := range 300 {
-		records = append(records, record{Time: now(), Event: eventPrompt, Project: "/p", Prompt: fmt.Sprint("request ", n, strings.Repeat(" 请求", 1000))})
-		for range 10 {
-			records = append(records, record{Time: now(), Event: eventTry, Command: strings.Repeat("true; ", 500), Output: strings.Repeat("x\n", 1000)})
+		records = append(records, record{Time: now(), Event: eventPrompt, Project: "/p", Prompt: fmt.Sprint("request ", n, strings.Repeat(" 请求", 200))})
+		id := fmt.Sprint(max(n, 281)) // the first has most of the runs
+		if n == 0 || n > 281 {
+			records = append(records, record{Time: now(), Event: eventStop, Review: id})
+		}
+		for range 3 {
+			records = append(records, record{Time: now(), Event: eventTry, Review: id, Command: strings.Repeat("true; ", 500), Output: strings.Repeat("x\n", 300)})
 		}
 		if n > 280 {
-			records = append(records, record{Time: now(), Event: eventStop, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: strings.Repeat("反馈", 4000)}})
+			records = append(records, record{Time: now(), Event: eventStop, Review: id, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: strings.Repeat("反馈", 4000)}})
 		}
 	}
 	records = append(records, record{Time: now(), Event: eventStop, Iteration: 1, Limit: 10, worktree: worktree{Tree: "beef"}, outcome: outcome{Verdict: verdictAllow}})
@@ -147,8 +153,8 @@ func TestReportSecrets(t *testing.T) {
 	box.vars = append(box.vars, "MY_PASSWORD=correct-horse", "SHORT_KEY=short", "FROM_HERE=from-the-environment")
 	box.timelineOf(testSession,
 		record{Time: now(), Event: eventPrompt, Project: "/p", Prompt: "use correct-horse and short " + key},
-		record{Time: now(), Event: eventTry, Command: "curl https://secret.example", Output: "MIIE\n-----END PRIVATE KEY-----\nfrom-the-environment"},
 		record{Time: now(), Event: eventStop, Review: "r", LastMessage: "correct-horse", Question: json.RawMessage(`{"q": "correct-horse"}`)},
+		record{Time: now(), Event: eventTry, Review: "r", Command: "curl https://secret.example", Output: "MIIE\n-----END PRIVATE KEY-----\nfrom-the-environment"},
 		record{Time: now(), Event: eventRefused, Review: "r", outcome: outcome{Tools: []string{"Bash(correct-horse)"}}},
 		record{Time: now(), Event: eventStop, Review: "r", Unbound: "correct-horse", outcome: outcome{Verdict: verdictBlock, Feedback: "correct-horse", Tools: []string{"Bash(correct-horse)"}}})
 	for _, text := range []string{box.ccc("report", testSession), box.ccc("report", testSession, "--json")} {

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -38,8 +39,7 @@ type review struct {
 // and is ended.
 const resultGrace = 500 * time.Millisecond
 
-// run runs the review. An error means that no review took place: the reviewer could not be started, failed, said
-// nothing, or ctx ended before its verdict; the outcome then holds what was known before.
+// run runs the review. An error means that no review took place; the outcome then holds what was known before.
 func (r *review) run(ctx context.Context) (found outcome, err error) {
 	start := time.Now()
 	defer func() { found.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
@@ -52,11 +52,10 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 		stream := newStream(r)
 		stderr, err := r.call(ctx, dirs[0], slices.Concat([]string{claude}, slices.Concat(flags...)), stream)
 		found = stream.outcome
-		name := unknownOption(stderr)
-		isUnknown := func(f reviewerFlag) bool { return f[0] == name && slices.Contains(optionalFlags, name) }
-		if stream.result == nil && slices.ContainsFunc(flags, isUnknown) {
-			r.warn(fmt.Errorf("this claude does not know %s: going on without it", name))
-			flags = slices.DeleteFunc(flags, isUnknown)
+		isOptional := func(f reviewerFlag) bool { return f[0] == optionalFlag }
+		if stream.result == nil && unknownOption(stderr) == optionalFlag && slices.ContainsFunc(flags, isOptional) {
+			r.warn(fmt.Errorf("this claude does not know %s: going on without it", optionalFlag))
+			flags = slices.DeleteFunc(flags, isOptional)
 			continue
 		}
 		switch {
@@ -66,6 +65,8 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 			err = context.Cause(ctx)
 		case err == nil:
 			err = errNoResult
+		case errors.As(err, new(*exec.ExitError)): // by itself it names nothing that ended
+			err = fmt.Errorf("%w (%w)", errNoResult, err)
 		}
 		if err != nil && stderr != "" {
 			err = fmt.Errorf("%w: %s", err, stderr)
@@ -108,11 +109,10 @@ func reviewerSettings(command string, withMCP bool) string {
 	return string(encodeJSON(settings))
 }
 
-// optionalFlags may be dropped for a claude that does not know them. A spending limit is not optional.
-var optionalFlags = []string{"--system-prompt-snapshot"}
+// optionalFlag is dropped for a claude that does not know it. No other is: a spending limit is not optional.
+const optionalFlag = "--system-prompt-snapshot"
 
-// flags is the command line of the review. It is the same, byte for byte, for every review of a session, as the
-// prompt cache wants it.
+// flags is the command line of the review, the same for every review of a session, as the prompt cache wants it.
 func (r *review) flags() (flags []reviewerFlag) {
 	allowed, version, unsandboxed := r.config.AllowedTools, r.request.version, r.request.tryCommand
 	withMCP := slices.ContainsFunc(allowed, func(tool string) bool { return strings.HasPrefix(tool, "mcp__") })
@@ -135,7 +135,7 @@ func (r *review) flags() (flags []reviewerFlag) {
 		{prompted, reviewerFlag{"--json-schema", verdictSchema()}},
 		{prompted, reviewerFlag{"--system-prompt", r.prompt}},
 		// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
-		{prompted, reviewerFlag{"--system-prompt-snapshot", "off"}},
+		{prompted, reviewerFlag{optionalFlag, "off"}},
 		{true, reviewerFlag{"--no-session-persistence"}},
 		{true, reviewerFlag{"--settings", reviewerSettings(unsandboxed, withMCP)}},
 		{true, reviewerFlag{"--permission-mode", r.config.PermissionMode}},
@@ -165,9 +165,8 @@ func unknownOption(stderr string) string {
 // is busy beyond measure.
 const pipePatience = 3 * time.Second
 
-// call runs the command line in dir under a guard (guard.go) with the request on stdin and its stdout going to
-// stream. It returns when the reviewer has ended, a moment after its result, or when ctx ends, and nothing of it
-// runs any more then. stderr is the end of what the reviewer said there, on one line.
+// call runs the command line in dir under a guard (guard.go). It returns when the reviewer has ended, a moment after its
+// result, or when ctx ends, and nothing of it runs any more then. stderr is the end of what it said there, on one line.
 func (r *review) call(ctx context.Context, dir string, command []string, stream *stream) (stderr string, err error) {
 	complaints, input := &tail{limit: 2000}, r.request.text(r.shares)
 	if r.shares { // no flag may carry the prompt and the form of the verdict
@@ -302,8 +301,7 @@ func (s *stream) read(line []byte) {
 	}
 }
 
-// A streamLine is what ccc reads of a line. It is read in one go, as lines are long; where a member is of another
-// shape, the others still count.
+// A streamLine is what ccc reads of a line; where a member is of another shape, the others still count.
 type streamLine struct {
 	Type         string   `json:"type"`
 	Subtype      string   `json:"subtype"`
@@ -361,8 +359,7 @@ func (b contentBlock) shown() (text, tool string) {
 	return text, tool
 }
 
-// describeTool writes a tool call as Claude Code's permission rules do: Bash(git status), Read(main.go). A long one
-// is cut at 80 characters.
+// describeTool writes a tool call as Claude Code's permission rules do: Bash(git status), Read(main.go).
 func describeTool(name string, input json.RawMessage) string {
 	var about struct {
 		Command  string `json:"command"`
@@ -373,11 +370,61 @@ func describeTool(name string, input json.RawMessage) string {
 	_ = json.Unmarshal(input, &about)
 	for _, text := range []string{about.Command, about.FilePath, about.Pattern, about.Path} {
 		if text = oneLine(text); text != "" {
-			if runes := []rune(text); len(runes) > 80 {
-				text = string(runes[:79]) + "…"
-			}
-			return name + "(" + text + ")"
+			return name + "(" + clip(text, 80) + ")"
 		}
 	}
 	return name
+}
+
+// looks are the tools that the reviewer used, without the calls of ccc try where the runs account for them.
+func (r reviewRound) looks() []string {
+	others := slices.DeleteFunc(slices.Clone(r.Tools), tryCall().MatchString)
+	if len(r.Tools)-len(others) > len(r.Runs) {
+		return r.Tools
+	}
+	return others
+}
+
+var tryCall = lazyRegexp(`^Bash\((\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') try (--timeout \S+ )?`)
+
+// recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at large
+// files; then its latest steps.
+const recentOutput = 1 << 20
+
+// steps returns a reader of what the reviewer of r says, calls and is refused; where a review begins, each gets a block without
+// a type.
+func (s session) steps(r reviewRound, each func(contentBlock)) *lineReader {
+	output := &lineReader{path: s.outputOf(r.Event), last: recentOutput}
+	output.lines.line = func(line []byte) {
+		var l streamLine
+		_ = json.Unmarshal(line, &l)
+		if l.Type == "system" && l.Subtype == "init" {
+			each(contentBlock{})
+		}
+		for _, block := range l.Message.Content {
+			if l.Type == "assistant" || block.isRefusal() {
+				each(block)
+			}
+		}
+	}
+	if info, err := os.Stat(output.path); err == nil && info.ModTime().Before(r.Time) {
+		output.last = 1 // what it holds is of the reviews before it
+	}
+	return output
+}
+
+// doing is what the review that runs does right now: its last tool call, of a command the command alone.
+func (s session) doing(r reviewRound) (doing string) {
+	_ = s.steps(r, func(step contentBlock) {
+		if _, tool := step.shown(); tool != "" || step.Type == "" || step.isRefusal() {
+			doing = tool
+		}
+	}).read()
+	if tried := tryCall().ReplaceAllString(doing, ""); tried != doing {
+		return strings.Trim(strings.TrimSuffix(tried, ")"), "'")
+	}
+	if command, isCommand := strings.CutPrefix(doing, "Bash("); isCommand {
+		return strings.TrimSuffix(command, ")")
+	}
+	return doing
 }

@@ -1,7 +1,6 @@
 package main
 
-// Claude Code's settings.json: what a launch puts in and uninstall takes out again. Bytes that are not ccc's stay as
-// they are.
+// Claude Code's settings.json: what a launch puts in and uninstall takes out. Bytes that are not ccc's stay as they are.
 
 import (
 	"bytes"
@@ -17,8 +16,7 @@ import (
 	"time"
 )
 
-// mutingKeys keep every hook, or every hook of the user's, from running when one of them is true. Supervisor Mode
-// keeps them false.
+// mutingKeys keep the user's hooks from running when one of them is true. Supervisor Mode keeps them false.
 var mutingKeys = []string{"disableAllHooks", "allowManagedHooksOnly"}
 
 // A wantedHook is a matcher group that Supervisor Mode keeps under an event of settings.json, with one entry.
@@ -36,8 +34,7 @@ type hookEntry struct {
 }
 
 // wantedHooks returns the groups whose entries have that command, for reviews of that many seconds. A reviewing hook gets a
-// minute more, and never less than 600 seconds; recording a prompt takes milliseconds. Claude Code puts dots of its own
-// behind a message.
+// minute more, and never less than 600 seconds; recording a prompt takes milliseconds.
 func wantedHooks(command string, reviewSeconds int) []wantedHook {
 	review := []hookEntry{{"command", command, max(600, reviewSeconds+60), say(reviewing)}}
 	return []wantedHook{{eventStop, "", review}, {eventPreToolUse, askUserQuestion, review},
@@ -53,9 +50,8 @@ var hookCall = lazyRegexp(`("[^"]*"|'[^']*'|\S+)\s+["']?` + hookSubcommand + `(?
 // cccName are the names that ccc goes by, those of a release's files among them.
 var cccName = lazyRegexp(`^ccc([-._0-9].*)?$`)
 
-// ownProgram returns the program that a hook command calls if it is one of ccc's: self, or one of that name, wherever it is
-// and whatever stands around the call; else "". stays tells that the user has written it with a variable or a ~, and that it
-// leads to self.
+// ownProgram returns the program of a hook command of ccc's: self, or one of ccc's names wherever it is; "" for any other
+// command. stays tells that the user has written it with a variable or a ~, and that it leads to self.
 func ownProgram(command, self string) (program string, stays bool) {
 	call := hookCall().FindStringSubmatch(command)
 	switch {
@@ -78,8 +74,7 @@ func ownProgram(command, self string) (program string, stays bool) {
 	return program, program != word && sameFile(program, self)
 }
 
-// reaches tells whether a matcher of Claude Code's lets calls of the tool through: names, or a regular expression. Events
-// without a tool, "", have none.
+// reaches tells whether a matcher, names or a regular expression, lets calls of the tool through; "" is an event without one.
 func reaches(matcher, tool string) bool {
 	isOne, _ := regexp.MatchString(matcher, tool)
 	isNames := strings.Trim(matcher, letters+digits+"_|") == ""
@@ -93,7 +88,7 @@ func installSettings(d dirs, c *config, self string, in *installation) error {
 	if err != nil {
 		return err
 	}
-	e.edits = slices.Clone(in.Edits)
+	e.edits = in.Edits
 	if e.install(c, self); !e.isChanged() {
 		return nil
 	}
@@ -105,7 +100,6 @@ func installSettings(d dirs, c *config, self string, in *installation) error {
 	return replaceFile(d.settingsFile(), e.text, true)
 }
 
-// A settingsEditor is a settings.json that is being edited.
 type settingsEditor struct {
 	isNew        bool // there was no file
 	before, text []byte
@@ -113,7 +107,6 @@ type settingsEditor struct {
 	edits        []settingsEdit
 }
 
-// readSettings reads settings.json.
 func readSettings(d dirs) (*settingsEditor, error) {
 	path := d.settingsFile()
 	text, err := readUserFile(path)
@@ -206,8 +199,7 @@ func (e *settingsEditor) put(value string, path ...string) {
 	e.replace(setJSON(e.text, value, path...))
 }
 
-// set is put for a value that is taken back by uninstall. What stood there is noted; if that was ccc's, what was there
-// before it.
+// set is put for a value that uninstall takes back. It notes what stood there before ccc's.
 func (e *settingsEditor) set(value string, path ...string) {
 	edit := settingsEdit{Path: path, Wrote: sumJSON(value)}
 	if old := e.root.at(path...); old != nil {
@@ -230,8 +222,7 @@ func (e *settingsEditor) take(path ...string) {
 	}
 }
 
-// fill adds the members of wanted, an object, that the object under path lacks. Objects are merged; what is there
-// stays as it is.
+// fill adds the members of wanted that the object under path lacks. Objects are merged; what is there stays as it is.
 func (e *settingsEditor) fill(wanted *jsonValue, path ...string) {
 	for _, m := range wanted.members {
 		at := append(slices.Clone(path), m.key)
@@ -268,7 +259,6 @@ func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 	}
 }
 
-// An ownEntry is a hook entry of ccc's.
 type ownEntry struct {
 	path    []string // hooks, event, index of the group, hooks, index
 	value   *jsonValue
@@ -297,7 +287,6 @@ type installedHooks struct {
 	timeouts          map[string]time.Duration
 }
 
-// findHooks finds ccc's entries in settings.json.
 func findHooks(d dirs) (found installedHooks, err error) {
 	e, err := readSettings(d)
 	if err != nil {
@@ -322,9 +311,8 @@ func findHooks(d dirs) (found installedHooks, err error) {
 	return found, nil
 }
 
-// restore takes ccc's entries out of e and puts back what its edits know to have been in the places that ccc set, unless
-// somebody has put another thing there since. What is empty then goes, unless it was there before. It tells whether that
-// changed anything.
+// restore takes out ccc's entries and puts back what stood in the places that ccc set, unless somebody has put another thing
+// there since. It tells whether that changed anything.
 func (e *settingsEditor) restore(self string) bool {
 	for _, wanted := range wantedHooks("", 0) {
 		for own := e.ownEntries(wanted.event, self); len(own) > 0; own = e.ownEntries(wanted.event, self) {
@@ -348,8 +336,7 @@ func (e *settingsEditor) restore(self string) bool {
 	return e.isChanged()
 }
 
-// An installation is the record (.ccc-installed.json) of what ccc has put into Claude Code's directory and its own. No
-// value that could be secret is in it.
+// An installation is the record (.ccc-installed.json) of what ccc has put where, without a value that could be secret.
 type installation struct {
 	Edits []settingsEdit    `json:"places"` // of settings.json, one for each path, the latest last
 	Files map[string]string `json:"files"`  // by path: the checksum of what ccc wrote there
@@ -362,8 +349,7 @@ type settingsEdit struct {
 	Wrote  string   `json:"wrote,omitempty"` // the checksum of the value that ccc set; "" for a container
 }
 
-// withUserFiles calls use with the record of the launches so far, under the lock on the user's files. It makes Claude
-// Code's directory, and removes what a killed launch has left beside the files.
+// withUserFiles calls use with the record of the launches so far, under the lock. It makes Claude Code's directory.
 func withUserFiles(d dirs, use func(in *installation) error) error {
 	if err := os.MkdirAll(d.claude, 0o700); err != nil {
 		return err
@@ -373,7 +359,6 @@ func withUserFiles(d dirs, use func(in *installation) error) error {
 		return err
 	}
 	defer unlock()
-	sweepTemporary(d.installedFile(), d.settingsFile(), d.promptFile(), d.commandFile(), d.configFile())
 	in, err := readInstallation(d)
 	if err != nil { // without it uninstall would not know what stood there before
 		return err
@@ -405,8 +390,7 @@ func sumJSON(value string) string {
 	return checksum(compact.Bytes())
 }
 
-// A keptFile is one that launches create for the user to edit, and bring up to date and into the present language
-// as long as the user has not.
+// A keptFile is one that launches create, and bring up to date and into the present language until the user edits it.
 type keptFile struct {
 	path string
 	text words
@@ -423,8 +407,7 @@ func (f keptFile) isOurs(in *installation, content []byte) bool {
 	return string(content) == f.text.zh || string(content) == f.text.en || in.Files[f.path] == sum || slices.Contains(shippedBefore, sum)
 }
 
-// keep writes the file if there is none, or if the one there is ccc's and of another text. One that the user has
-// edited is left alone.
+// keep writes the file where there is none, or one of ccc's with another text.
 func (f keptFile) keep(d dirs, in *installation) error {
 	text := []byte(say(f.text))
 	sum := checksum(text)
@@ -432,18 +415,15 @@ func (f keptFile) keep(d dirs, in *installation) error {
 	if err != nil || content != nil && !f.isOurs(in, content) || bytes.Equal(content, text) && in.Files[f.path] == sum {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
-		return err
-	}
-	if err := replaceFile(f.path, text, true); err != nil {
+	if err := cmp.Or(os.MkdirAll(filepath.Dir(f.path), 0o700), replaceFile(f.path, text, true)); err != nil {
 		return err
 	}
 	in.Files[f.path] = sum
 	return in.write(d)
 }
 
-// remove removes the file if it is as a ccc wrote it, no link of the user's, and its directory if that is empty then and
-// not one of ccc's. It returns what became of the file, "" when there is none.
+// remove removes the file if it is as a ccc wrote it and no link, and commands/ if that is empty then. It returns what became
+// of the file, "" when there is none.
 func (f keptFile) remove(d dirs, in *installation) (done string, err error) {
 	content, err := readUserFile(f.path)
 	link, _ := os.Readlink(f.path)
@@ -465,6 +445,5 @@ func (f keptFile) remove(d dirs, in *installation) (done string, err error) {
 // keptPrompt is the built-in prompt, in ccc's directory for the user to edit.
 func keptPrompt(d dirs) keptFile { return keptFile{d.promptFile(), defaultPrompt} }
 
-// keptCommand is the file that makes /supervisor known to Claude Code. ccc's hook answers on, off and the bare
-// word; a task goes through as it is.
+// keptCommand is the file that makes /supervisor known to Claude Code.
 func keptCommand(d dirs) keptFile { return keptFile{d.commandFile(), commandFile} }

@@ -213,7 +213,7 @@ func TestSettingsRefusedLaunch(t *testing.T) {
 			t.Errorf("%q: %+v", test, got)
 		}
 		entries, _ := os.ReadDir(filepath.Join(box.home, ".claude"))
-		entries = slices.DeleteFunc(entries, func(entry os.DirEntry) bool { return entry.Name() == lockName || entry.Name() == "projects" })
+		entries = slices.DeleteFunc(entries, func(entry os.DirEntry) bool { return entry.Name() == ".ccc.lock" || entry.Name() == "projects" })
 		if len(entries) != 2 || box.read(".claude/ccc.json") != test.config {
 			t.Errorf("%q: something was written: %v", test, entries)
 		}

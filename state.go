@@ -1,8 +1,10 @@
 package main
 
-// The state directory: what ccc remembers of sessions, their timelines, the log, and what is forgotten.
+// The state directory: which files are in it, the log, what is forgotten, and the timelines of sessions with what they tell: the
+// user's requests, and the reviews with all that happened while they ran.
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,8 +28,6 @@ type session struct {
 
 func (d stateDir) session(id string) session { return session{d, id} }
 
-// Of a session the count is in stateFile, what the reviewers of the present request wrote in outputFile, and what they are
-// told in promptFile.
 func (d stateDir) file(name string) string         { return filepath.Join(string(d), name) }
 func (d stateDir) clientFile(client string) string { return d.file("client-" + client + ".json") }
 func (d stateDir) logFile() string                 { return d.file("hook-invocation.log") }
@@ -38,19 +38,23 @@ func (s session) timelineFile() string             { return s.dir.file("supervis
 func (s session) byHandFile() string               { return s.dir.file("supervisor-" + s.id + "-review.jsonl") }
 func (s session) promptFile() string               { return s.dir.file("supervisor-" + s.id + "-prompt") }
 
+// outputOf is where what the reviewer of that event writes goes: a review by hand has a file of its own.
+func (s session) outputOf(event string) string {
+	if event == eventReview {
+		return s.byHandFile()
+	}
+	return s.outputFile()
+}
+
 // files are all that a session can have, a state that could not be read among them.
 func (s session) files() []string {
 	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.promptFile(), s.stateFile(), s.stateFile() + ".bad"}
 }
 
-// The patterns of the files that belong to no session: those of clients, which go when nothing has touched them for long, with
-// those of ccc 1.1, and those that stay.
-var passingFiles = []string{"client*.json", "background-*-settings.json"}
+// otherFiles are the patterns of the files that belong to no session, those of clients of ccc 1.1 among them.
+var otherFiles = []string{"client*.json", "background-*-settings.json", "hook-invocation.log*", "state.lock", "*" + temporarySuffix}
 
-var lastingFiles = []string{"hook-invocation.log", "hook-invocation.log.1", "state.lock", "*" + temporarySuffix}
-
-// ownerOf returns the session that the file name belongs to, or the name itself for a file of no session; "" for one that ccc
-// does not make.
+// ownerOf returns the session that the file belongs to, or its own name for one of no session; "" for one that is not ccc's.
 func ownerOf(name string) (owner string, isSession bool) {
 	for _, pattern := range (session{id: "*"}).files() {
 		before, behind, _ := strings.Cut(pattern, "*")
@@ -60,16 +64,12 @@ func ownerOf(name string) (owner string, isSession bool) {
 			return id, true
 		}
 	}
-	if isOne(name, passingFiles) || isLasting(name) {
-		return name, false
+	for _, pattern := range otherFiles {
+		if isOne, _ := filepath.Match(pattern, name); isOne {
+			return name, false
+		}
 	}
 	return "", false
-}
-
-func isLasting(name string) bool { return isOne(name, lastingFiles) }
-
-func isOne(name string, patterns []string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool { ok, _ := filepath.Match(pattern, name); return ok })
 }
 
 // validSession tells whether id may become part of a file name and an argument: [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
@@ -79,111 +79,13 @@ func validSession(id string) bool {
 		strings.Trim(id, letters+digits+"._-") == ""
 }
 
-// create makes the directory, which everything else here expects.
+// create makes the directory.
 func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
-
-// sessionState is what ccc remembers of a session between two hooks.
-type sessionState struct {
-	SessionID  string      `json:"session_id"`
-	Count      int         `json:"count"`                // reviews since the user's last prompt
-	Request    string      `json:"request,omitempty"`    // the transcript's id of the request that these reviews are for
-	Spent      int         `json:"spent,omitempty"`      // reviews for it, whatever has set Count back since
-	Enabled    *bool       `json:"enabled,omitempty"`    // what Switch says
-	Switch     *modeSwitch `json:"switch,omitempty"`     // set once the session was switched on or off
-	Scheduled  []string    `json:"scheduled,omitempty"`  // prompts that the agent had scheduled by its last stop
-	Client     string      `json:"client,omitempty"`     // the one that ran its last hook
-	Provider   string      `json:"provider,omitempty"`   // of that client, or the word for none
-	LaunchedAt time.Time   `json:"launched_at,omitzero"` // of its last supervised launch
-	CreatedAt  time.Time   `json:"created_at"`
-	UpdatedAt  time.Time   `json:"updated_at"`
-}
-
-// A modeSwitch is one of supervision on or off.
-type modeSwitch struct {
-	On bool      `json:"on"`
-	At time.Time `json:"at"`
-}
-
-var errCorrupt = errors.New("the file is corrupt")
-
-// state returns the state of the session; one that has none yet gets a new one. With an error, which is errCorrupt for
-// a file that makes no sense, the state is new.
-func (s session) state() (sessionState, error) {
-	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
-	text, err := os.ReadFile(s.stateFile())
-	if errors.Is(err, fs.ErrNotExist) {
-		return fresh, nil
-	}
-	if err != nil {
-		return fresh, err
-	}
-	var state sessionState
-	if json.Unmarshal(text, &state) != nil || state.SessionID != s.id || state.Count < 0 {
-		return fresh, fmt.Errorf("%s: %w", s.stateFile(), errCorrupt)
-	}
-	return state, nil
-}
-
-// update changes the state of the session under the lock. A corrupt file is kept as .bad and the session starts anew;
-// update then still returns the error.
-func (s session) update(change func(*sessionState)) error {
-	unlock, err := lockFile(s.dir.lockFile())
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	path := s.stateFile()
-	state, err := s.state()
-	if errors.Is(err, errCorrupt) {
-		err = errors.Join(fmt.Errorf("%w, kept as %s.bad", err, path), os.Rename(path, path+".bad"))
-	} else if err != nil {
-		return err
-	}
-	change(&state)
-	state.UpdatedAt = now()
-	return errors.Join(err, replaceFile(path, append(encodeJSON(state), '\n'), false))
-}
-
-// nextIteration counts one more review and returns its number, from 1; at the limit it counts nothing and returns
-// 0. request tells the user's newest request from every other, "" where that is not known: a new one has a fresh
-// budget, and one that is still the same goes on with its own, even if Claude Code has submitted a prompt since.
-func (s *sessionState) nextIteration(limit int, request string) (iteration int) {
-	if request != "" && request == s.Request {
-		s.Count = max(s.Count, s.Spent)
-	} else if request != "" && (s.Request != "" || s.Spent == 0) {
-		s.Count, s.Request = 0, request
-	} else if request != "" || s.Count == 0 { // "": the next stop tells which request it was
-		s.Request = request
-	}
-	if s.Count >= limit {
-		return 0
-	}
-	s.Count++
-	s.Spent = s.Count
-	return s.Count
-}
-
-// on tells whether the session is supervised, as far as can be told from outside: what was later, its launch or a
-// switch; only supervised sessions have a state without either.
-func (s *sessionState) on() bool {
-	if s.Switch != nil && !s.Switch.At.Before(s.LaunchedAt) {
-		return s.Switch.On
-	}
-	return !s.UpdatedAt.IsZero()
-}
 
 // instructions are what the reviewer is told, and where that is from.
 type instructions struct {
 	Source string `json:"source"`
 	Text   string `json:"text"`
-}
-
-// keepInstructions keeps in for the session's next reviews; nil forgets what was kept.
-func (s session) keepInstructions(in *instructions) error {
-	if in == nil {
-		return removeFile(s.promptFile())
-	}
-	return s.dir.replace(s.promptFile(), append(encodeJSON(in), '\n'))
 }
 
 // replace puts data in the place of one of the directory's files, under the lock.
@@ -194,15 +96,6 @@ func (d stateDir) replace(path string, data []byte) error {
 	}
 	defer unlock()
 	return replaceFile(path, data, false)
-}
-
-// keptInstructions returns what was kept, nil for nothing.
-func (s session) keptInstructions() *instructions {
-	in := new(instructions)
-	if text, err := os.ReadFile(s.promptFile()); err != nil || json.Unmarshal(text, in) != nil {
-		return nil
-	}
-	return in
 }
 
 // sessions returns the ids of the sessions that have left something here.
@@ -220,8 +113,7 @@ func (d stateDir) sessions() (ids []string, err error) {
 	return slices.Compact(ids), err
 }
 
-// log adds a line to hook-invocation.log: the time, what happened, and key, value pairs, quoted where they need it. Prompts
-// and values of variables do not belong here. An error must not change the decision.
+// log adds a line to hook-invocation.log. Prompts and values of variables do not belong here.
 func (d stateDir) log(what string, pairs ...any) error {
 	var line strings.Builder
 	line.WriteString(now().Format("2006-01-02T15:04:05.000Z07:00 ") + what)
@@ -264,10 +156,12 @@ func (d stateDir) sweep() error {
 	}
 	owned, _, err := d.owned()
 	for owner, paths := range owned {
-		isLeft := strings.HasSuffix(owner, temporarySuffix) // of a process that was killed: the lock is ours
-		if isLeft || !isLasting(owner) && !slices.ContainsFunc(paths, isRecent) {
-			err = errors.Join(err, removeFiles(paths))
+		switch path := d.file(owner); {
+		case strings.HasSuffix(owner, temporarySuffix): // of a process that was killed: the lock is ours
+		case path == d.logFile(), path == d.lockFile(), slices.ContainsFunc(paths, isRecent):
+			continue
 		}
+		err = errors.Join(err, removeFiles(paths))
 	}
 	return err
 }
@@ -293,8 +187,7 @@ func removeFiles(paths []string) (err error) {
 	return err
 }
 
-// purge removes ccc's files, the lock that it holds among them, and the directory if nothing else is in it. It returns
-// how many of either there were.
+// purge removes ccc's files, the lock that it holds among them, and the directory if there are no others.
 func (d stateDir) purge() (removed, others int, err error) {
 	unlock, err := lockFile(d.lockFile())
 	if err != nil {
@@ -311,14 +204,6 @@ func (d stateDir) purge() (removed, others int, err error) {
 	}
 	return removed, others, err
 }
-
-// The events of Claude Code's that ccc answers, and the one tool.
-const (
-	eventStop       = "Stop"
-	eventPreToolUse = "PreToolUse"
-	eventPrompt     = "UserPromptSubmit"
-	askUserQuestion = "AskUserQuestion"
-)
 
 // A verdict is what became of a stop or a question.
 type verdict string
@@ -413,24 +298,6 @@ func (s session) append(r record) error {
 	return appendFile(s.timelineFile(), append(encodeJSON(r), '\n'))
 }
 
-// readTimeline passes on the session's records, oldest first, but for lines that a full disk or a crash left broken.
-func (s session) readTimeline(each func(record)) error {
-	return readLines(s.timelineFile(), func(line []byte) {
-		if r, ok := parseRecord(line); ok {
-			each(r)
-		}
-	})
-}
-
-// followTimeline and followOutput return readers of the session's timeline and of the last bytes of its reviewers' output.
-func (s session) followTimeline(line func([]byte)) *lineReader {
-	return &lineReader{path: s.timelineFile(), lines: lineWriter{line: line}}
-}
-
-func (s session) followOutput(last int64, line func([]byte)) *lineReader {
-	return &lineReader{path: s.outputFile(), last: last, lines: lineWriter{line: line}}
-}
-
 // parseRecord reads a line of a timeline; ok is false for what is not one.
 func parseRecord(line []byte) (r record, ok bool) {
 	err := json.Unmarshal(line, &r)
@@ -451,4 +318,146 @@ type worktree struct {
 	Repo string `json:"repository,omitempty"` // the git directory that all working trees of the repository share
 	Head string `json:"head,omitempty"`       // the commit checked out, "" before the first
 	Tree string `json:"tree,omitempty"`       // the id of its files as they are, "" where that can't be told
+}
+
+// A reviewRound is one review of a session, or a stop at the limit, with what was recorded while it ran.
+type reviewRound struct {
+	record            // how it ended; of one that runs, or ended without a word, how it began
+	Runs     []record `json:"runs"`    // what ccc try ran
+	Refused  []string `json:"refused"` // calls that Claude Code refused to the reviewer
+	requests int      // how many prompts of the user's came before it
+}
+
+// A history is what a session's timeline tells, in order.
+type history struct {
+	Requests []record
+	Rounds   []reviewRound
+	project  string
+	limit    int       // of reviews a request
+	updated  time.Time // the last record's
+	present  int       // the first of Rounds since the user's last prompt, or since supervision was switched off
+}
+
+// readHistory reads the session's timeline. With an error the history holds what could be read.
+func (s session) readHistory() (h history, err error) {
+	err = readLines(s.timelineFile(), func(line []byte) {
+		if r, ok := parseRecord(line); ok {
+			h.add(r)
+		}
+	})
+	for i := range h.Rounds {
+		h.Rounds[i].settle()
+	}
+	return h, err
+}
+
+// settle says what has become by now of a review that has no end: it runs, or has failed.
+func (r *reviewRound) settle() {
+	if r.Verdict != "" {
+		return
+	}
+	r.Verdict = verdictReviewing
+	if time.Now().After(r.Deadline) || isVisible(r.Process) && !isRunning(r.Process) {
+		r.Verdict, r.Error = verdictFailed, errKilled.Error()
+	}
+}
+
+// of returns the index of the review with that id, of those without, from ccc 1.1, the last; -1 for none.
+func (h *history) of(review string) int {
+	i := len(h.Rounds) - 1
+	for i >= 0 && h.Rounds[i].Review != review {
+		i--
+	}
+	return i
+}
+
+// round returns the round that found is the end of, with what else the timeline has of it.
+func (s session) round(found record) reviewRound {
+	h, _ := s.readHistory()
+	i := h.of(found.Review)
+	if found.Review == "" || i < 0 {
+		return reviewRound{record: found}
+	}
+	r := h.Rounds[i]
+	if r.Verdict != found.Verdict { // its end could not be recorded
+		r.record = found
+	}
+	return r
+}
+
+// isRunning tells whether the process of that name runs.
+func isRunning(name string) bool {
+	number, _, _ := strings.Cut(name, "-")
+	pid, _ := strconv.Atoi(number)
+	_, p := processInfo(pid)
+	return name != "" && p.name == name
+}
+
+func (h *history) add(r record) {
+	h.project, h.limit = cmp.Or(r.Project, h.project), cmp.Or(r.Limit, h.limit)
+	if r.Time.After(h.updated) {
+		h.updated = r.Time
+	}
+	open := h.of(r.Review) // the review that the record belongs to
+	if r.Review == "" {
+		open = -1
+	}
+	switch {
+	case r.Event == eventPrompt:
+		h.Requests = append(h.Requests, r)
+		h.present = len(h.Rounds)
+	case r.Event == eventSwitch && r.Mode == modeWord(false):
+		h.present = len(h.Rounds)
+		if h.present > 0 && h.Rounds[h.present-1].Verdict == "" {
+			h.present-- // it ends the review that runs
+		}
+	case r.Event == eventTry && open >= 0:
+		h.Rounds[open].Runs = append(h.Rounds[open].Runs, r)
+	case r.Event == eventRefused && open >= 0:
+		h.Rounds[open].Refused = append(h.Rounds[open].Refused, r.Tools...)
+	case r.Event == eventTry, r.Event == eventRefused: // of a review of ccc 1.1
+	case open >= 0: // its end
+		r.LastMessage, r.Question, r.Requests = h.Rounds[open].LastMessage, h.Rounds[open].Question, h.Rounds[open].Requests
+		h.Rounds[open].record = r
+	case r.Verdict != "" || r.Review != "": // the begin of one, or all of it
+		h.Rounds = append(h.Rounds, reviewRound{record: r, Runs: []record{}, Refused: []string{}, requests: len(h.Requests)})
+	}
+}
+
+// last returns the review that runs, else the last since the user's last prompt that is no question's, nil for none.
+func (h *history) last() *reviewRound {
+	for i := range h.Rounds {
+		if h.Rounds[i].Verdict == verdictReviewing {
+			return &h.Rounds[i]
+		}
+	}
+	return lastOf(h.Rounds[h.present:])
+}
+
+// feedback is the last on the present request, and again if no approval has followed it.
+func (h *history) feedback() (last, open string) {
+	for _, r := range h.Rounds[h.present:] {
+		if r.Event == eventStop && r.Verdict == verdictAllow {
+			open = ""
+		}
+		if r.Event != eventReview && r.Verdict == verdictBlock {
+			last, open = r.Feedback, r.Feedback
+		}
+	}
+	return last, open
+}
+
+// lastOf returns the last of rounds that is no question's, nil for none.
+func lastOf(rounds []reviewRound) *reviewRound {
+	for i := len(rounds) - 1; i >= 0; i-- {
+		if rounds[i].Event != eventPreToolUse {
+			return &rounds[i]
+		}
+	}
+	return nil
+}
+
+// asked is the user's newest request that the review knew of.
+func (r reviewRound) asked() string {
+	return strings.Join(r.Requests[max(0, len(r.Requests)-1):], "")
 }

@@ -146,7 +146,7 @@ func sessionsHere(d dirs, seen map[string]bool) (ids []string, err error) {
 	here := resolved(d.here)
 	for _, s := range sessions {
 		if s.Project == "" && s.err != nil && len(ids) == 0 {
-			return nil, withHint(fmt.Errorf("session %s may be the newest of this project: %w", s.Session, s.err), nameSession)
+			return nil, failure{2, fmt.Errorf("session %s may be the newest of this project: %w", s.Session, s.err), nameSession}
 		}
 		if s.Project != "" && inside(here, resolved(s.Project)) {
 			ids = append(ids, s.Session)
@@ -156,29 +156,26 @@ func sessionsHere(d dirs, seen map[string]bool) (ids []string, err error) {
 	return ids, err
 }
 
-const nameSession = "name one, as ccc status lists them"
-
-// presentSession returns the newest session of the project.
-func presentSession(d dirs) (string, error) {
-	ids, err := sessionsHere(d, map[string]bool{})
-	if err == nil && len(ids) == 0 {
-		err = withHint(errors.New("no session of this project"), nameSession)
+// sessionsMeant returns the session that the operand names, or those of the project if there is none, as sessionsHere does.
+func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []string, err error) {
+	if len(operands) == 0 {
+		return sessionsHere(d, seen)
 	}
-	return strings.Join(ids[:min(1, len(ids))], ""), err
+	id, err := stateDir(d.state).findSession(operands[0])
+	if err != nil || seen[id] {
+		return nil, err
+	}
+	seen[id] = true
+	return []string{id}, nil
 }
 
-// sessionNamed returns the session that the operand names, without one the newest of the project. An error of the user's
-// has the exit code 2.
-func sessionNamed(c *call, d dirs) (session string, err error) {
-	if len(c.operands) > 0 {
-		session, err = stateDir(d.state).findSession(c.operands[0])
-	} else {
-		session, err = presentSession(d)
+// sessionMeant returns the first of them.
+func sessionMeant(operands []string, d dirs) (string, error) {
+	ids, err := sessionsMeant(operands, d, map[string]bool{})
+	if err == nil && len(ids) == 0 {
+		err = failure{2, errors.New("no session of this project"), nameSession}
 	}
-	if f := (failure{}); errors.As(err, &f) {
-		err = failure{code: 2, err: f.err, hint: f.hint}
-	}
-	return session, err
+	return strings.Join(ids[:min(1, len(ids))], ""), err
 }
 
 // showTable writes the sessions as a table, each on one line. Project and request share what the other columns leave; where

@@ -200,7 +200,7 @@ func TestVerdictOfProject(t *testing.T) {
 		}
 	}
 	expect("", "", "ccc: no session of this project\n", 2)
-	expect("nobody", "", "ccc: no session \"nobody\"\n     there are: none\n", 2)
+	expect("nobody", "", "ccc: no session \"nobody\"\n     name one, as ccc status lists them\n", 2)
 	stop := func(project string, age time.Duration, verdict verdict) record {
 		return record{Time: ago(age), Event: eventStop, Project: project, outcome: outcome{Verdict: verdict}}
 	}

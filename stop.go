@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -37,8 +38,7 @@ func reviewLimit(config *config) int {
 	return limitUnder(config.Supervisor.MaxIterations, os.Getenv(blockCapVariable))
 }
 
-// review has a reviewer judge what the request tells of, and prints, records and returns what it decided. entry holds
-// what is known of the event.
+// review has a reviewer judge what the request tells of, and prints, records and returns what it decided. entry is of the event.
 func (s *supervision) review(ctx context.Context, config *config, entry record, request reviewRequest) record {
 	in, kept, err := s.instructions()
 	if err != nil {
@@ -48,9 +48,13 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 		s.print(in.Source + say(promptChanged))
 	}
 	s.begin(ctx, &entry, request)
-	before := s.takeTree(ctx, request.here, request.since)
+	look := func(since baseline) judgedTree {
+		return takeTree(ctx, s.dirs.self, workingTree(s.project, request.here), os.Environ(), since)
+	}
+	before := make(chan judgedTree, 1) // what the reviewer is going to see
+	go func() { before <- look(request.since) }()
 	r, err := s.planReview(ctx, config, in, request)
-	judged := before() // what the reviewer is going to see
+	judged := <-before
 	if err != nil {
 		return s.failed(entry, err)
 	}
@@ -59,10 +63,7 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	if r.shares {
 		entry.Way = "cache"
 	}
-	path := s.session.outputFile()
-	if entry.Event == eventReview {
-		path = s.session.byHandFile()
-	}
+	path := s.session.outputOf(entry.Event)
 	s.print(say(reviewing)+"...", say(detailsIn, path))
 	s.log("review started", "iteration", round(entry), "prompt_source", in.Source)
 	if entry.NoCopy != "" {
@@ -85,7 +86,7 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	entry.outcome, err = r.run(ctx)
 	after := judged
 	if err == nil && judged.err == nil { // where it can't be told, it is not worth the wait again
-		after = s.takeTree(ctx, request.here, baseline{})()
+		after = look(baseline{})
 	}
 	s.bind(&entry, judged, after)
 	switch {
@@ -128,13 +129,6 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	s.record(begun)
 }
 
-// takeTree has git look at the working tree that holds the agent's directory, and returns what waits for that.
-func (s *supervision) takeTree(ctx context.Context, here string, since baseline) func() judgedTree {
-	found := make(chan judgedTree, 1)
-	go func() { found <- takeTree(ctx, s.dirs.self, workingTree(s.project, here), os.Environ(), since) }()
-	return func() judgedTree { return <-found }
-}
-
 // bind notes in entry which state of the files the review speaks of, if that was the same before it and after.
 func (s *supervision) bind(entry *record, before, after judgedTree) {
 	entry.worktree = before.worktree
@@ -148,8 +142,7 @@ func (s *supervision) bind(entry *record, before, after judgedTree) {
 	}
 }
 
-// planReview returns the review that answers the request: where the reviewer stands and what else it may read, its
-// model and environment, and the copy that it can run commands in.
+// planReview returns the review that answers the request.
 func (s *supervision) planReview(ctx context.Context, config *config, in *instructions, request reviewRequest) (*review, error) {
 	if olderThan(request.version, oldestClaude) {
 		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, installClaude))
@@ -181,7 +174,7 @@ func (s *supervision) planReview(ctx context.Context, config *config, in *instru
 		}
 	}
 	// From 2.1.200 on a fork has its session's model, unless a variable names another. Another provider does not know the model.
-	named := strings.TrimSuffix(modelVariable(sources(s.dirs, config, nil)), "[1m]")
+	named := strings.TrimSuffix(valueIn(sources(s.dirs, config, nil), os.Environ(), "env.ANTHROPIC_MODEL"), "[1m]")
 	if hasSessionsProvider(config) && (olderThan(request.version, "2.1.200") || named != "" && named != request.model) {
 		r.config.Model = cmp.Or(r.config.Model, request.model)
 	}
@@ -190,8 +183,7 @@ func (s *supervision) planReview(ctx context.Context, config *config, in *instru
 	return r, nil
 }
 
-// workingTree is the working tree that holds the directory here, if it is another one of the project's repository;
-// else the project.
+// workingTree is the working tree that holds here, if it is another one of the project's repository; else the project.
 func workingTree(project, here string) string {
 	top, common := gitTree(here)
 	projectTop, projectCommon := gitTree(project)
@@ -201,14 +193,13 @@ func workingTree(project, here string) string {
 	return top
 }
 
-// environment is the reviewer's. The settings files are checked again: they may have changed since the launch, or
-// the session was not launched as supervised.
+// environment is the reviewer's. The settings files are checked again: they may have changed since the launch.
 func (s *supervision) environment(config *config) ([]string, error) {
 	d, env := s.dirs, os.Environ()
 	if !s.launched { // what a launch set is of another session
 		env = withLine(env)
 	}
-	p := config.findProvider(config.Supervisor.Provider)
+	p := config.Providers[config.Supervisor.Provider]
 	if p == nil {
 		return reviewerEnv(withoutRefusedKey(d, env), nil)
 	}
@@ -218,8 +209,7 @@ func (s *supervision) environment(config *config) ([]string, error) {
 	return reviewerEnv(env, p)
 }
 
-// offerCopy lets the reviewer run commands in a throw-away copy, if one can be made and holds; the request says so,
-// or why not.
+// offerCopy lets the reviewer run commands in a throw-away copy if one can be made and holds. The request says so, or why not.
 func (s *supervision) offerCopy(ctx context.Context, r *review) {
 	var err error = errTryOff
 	if r.config.Try {
@@ -240,37 +230,39 @@ func (s *supervision) offerCopy(ctx context.Context, r *review) {
 // can't replace it. kept tells that it reads differently now.
 func (s *supervision) instructions() (in *instructions, kept bool, err error) {
 	in, err = supervisorPrompt(s.project, s.dirs.ccc)
-	if earlier := s.session.keptInstructions(); earlier != nil {
-		return earlier, err != nil || earlier.Text != in.Text, nil
+	earlier := new(instructions)
+	if text, unread := os.ReadFile(s.session.promptFile()); unread != nil || json.Unmarshal(text, earlier) != nil {
+		return in, false, err
 	}
-	return in, false, err
+	return earlier, err != nil || earlier.Text != in.Text, nil
 }
 
-// keepInstructions notes what the reviewer is told as of now.
+// keepInstructions notes what the reviewer is told as of now. Where that can't be read, what was kept for an earlier request
+// must not count; the review will say what is wrong.
 func (s *supervision) keepInstructions() {
+	path := s.session.promptFile()
 	in, err := supervisorPrompt(s.project, s.dirs.ccc)
-	if err != nil { // what was kept for an earlier request must not count; the review will say what is wrong
-		s.warn("reading the reviewer's prompt", err)
-		in = nil
+	if err == nil {
+		err = s.session.dir.replace(path, append(encodeJSON(in), '\n'))
+	} else {
+		err = errors.Join(err, removeFile(path))
 	}
-	s.warn("keeping the reviewer's prompt", s.session.keepInstructions(in))
+	s.warn("keeping the reviewer's prompt", err)
 }
 
-// endingTime is how long before Claude Code would end the hook the review is given up: the guard takes up to a
-// second, and what a killed guard left in its pipes up to pipePatience.
-const endingTime = 5 * time.Second
+// endingTime is how many seconds before Claude Code would end the hook the review is given up: the guard takes up to one,
+// and what a killed guard left in its pipes up to pipePatience.
+const endingTime = 5
 
 // patience is how long a review of the event may take, and what is wrong with one that takes longer. Claude Code ends
 // the hook at the timeout that a launch has put into settings.json, whatever ccc.json says since.
 func (s *supervision) patience(config *config, event string) (timeout time.Duration, late error) {
-	timeout = time.Duration(config.Supervisor.TimeoutSeconds) * time.Second
+	seconds, why := config.Supervisor.TimeoutSeconds, say(timeLimit)
 	found, _ := findHooks(s.dirs) // without settings.json there is no timeout
-	installed := found.timeouts[event]
-	if !inSession() || installed == 0 || timeout+endingTime <= installed {
-		return timeout, errors.New(say(noVerdictIn, say(soFar, config.Supervisor.TimeoutSeconds)))
+	if hooks := int(found.timeouts[event].Seconds()); inSession() && hooks > 0 && seconds+endingTime > hooks {
+		seconds, why = max(hooks-endingTime, 1), say(timeLimitOfHook, hooks)
 	}
-	ended := max(installed-endingTime, time.Second)
-	return ended, errors.New(say(noVerdictInHook, say(soFar, int(ended.Seconds())), say(soFar, int(installed.Seconds())), config.Supervisor.TimeoutSeconds))
+	return time.Duration(seconds) * time.Second, errors.New(say(noVerdictIn, seconds, why))
 }
 
 // untilEnded returns a context that ends after timeout, when ccc is told to end, or when the session is switched
@@ -297,8 +289,8 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 	return ctx, func() { signal.Stop(signals); cancel(nil); stop() }
 }
 
-// failed is the one place that decides that no review took place: the agent stops, a question goes to the user, and
-// people are told. A client that told the hook to end, or was told to end the supervision, does not listen.
+// failed is the one place that decides that no review took place: the agent stops, a question goes to the user. A client that
+// told the hook to end, or was told to end the supervision, does not listen.
 func (s *supervision) failed(entry record, err error) record {
 	config, _ := loadConfig(s.dirs) // an API may quote the key that it refuses
 	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, redactor(os.Environ(), config)(err.Error()), ""
@@ -407,8 +399,8 @@ func reviewNow(c *call, d dirs) (err error) {
 	return nil
 }
 
-// storedSessionOf returns the session that the operand names or begins, of all projects, else the one of this project that
-// was written last. Where nobody looks on, two that were written within a minute are a question, not an answer.
+// storedSessionOf returns the session that the operand begins, of all projects, else the one of this project that was written
+// last. Where nobody looks on, two that were written within a minute are a question, not an answer.
 func storedSessionOf(c *call, d dirs) (found storedSession, talk conversation, err error) {
 	word := strings.Join(c.operands, "")
 	_, common := gitTree(d.here)
@@ -421,37 +413,33 @@ func storedSessionOf(c *call, d dirs) (found storedSession, talk conversation, e
 		return start != "" && (common != "" && its == common || inside(resolved(d.here), resolved(start)))
 	})
 	var known []storedSession
+	ids := ""
 	for _, s := range sessions {
 		one, err := readConversation(s.path)
 		if err != nil || len(one.requests) == 0 {
 			continue // nothing was said in it
 		}
-		if known = append(known, s); len(known) == 1 {
-			talk = one
-		} else if len(known) == 5 {
-			break
+		if known, ids = append(known, s), ids+" "+s.id; len(known) == 2 {
+			break // it is a choice
 		}
+		talk = one
 	}
-	ids := ""
-	for _, s := range known {
-		ids += " " + s.id[:min(8, len(s.id))]
+	which := "in this project, " + d.here
+	if word != "" {
+		which = fmt.Sprintf("beginning with %q", word)
 	}
 	const close = time.Minute
 	switch {
-	case len(known) == 0 && word != "":
-		return found, talk, fmt.Errorf("no session of Claude Code's begins with %q and holds a request", word)
 	case len(known) == 0:
-		return found, talk, fmt.Errorf("no session of Claude Code's in this project, %s, holds a request", d.here)
-	case len(known) > 1 && word != "" && known[0].id != word:
-		return found, talk, fmt.Errorf("%q is the beginning of more than one session:%s", word, ids)
-	case len(known) > 1 && word == "" && !newScreen(os.Stdout).terminal && known[0].written.Sub(known[1].written) < close:
-		return found, talk, fmt.Errorf("which of the sessions that were written within a minute? Name one:%s", ids)
+		return found, talk, fmt.Errorf("no session of Claude Code's %s holds a request", which)
+	case len(known) > 1 && (word != "" || !newScreen(os.Stdout).terminal && known[0].written.Sub(known[1].written) < close):
+		return found, talk, fmt.Errorf("which of the sessions %s? Name one:%s", which, ids)
 	}
 	return known[0], talk, nil
 }
 
-// providerByHand returns the provider that ccc review asks: the reviewer's own of ccc.json, else the session's if it is known,
-// else the one of the flag, else that of a plain ccc, which is named. "" is none.
+// providerByHand returns the provider that ccc review asks: the reviewer's own, else the session's if it is known, else the
+// flag's, else that of a plain ccc, which is named. "" is none.
 func (s *supervision) providerByHand(flag string, config *config) (name string, err error) {
 	state, _ := s.session.state() // one that can't be read knows nothing
 	given := cmp.Or(config.Supervisor.Provider, state.Provider)
@@ -461,7 +449,7 @@ func (s *supervision) providerByHand(flag string, config *config) (name string, 
 		return "", failure{code: 2, err: fmt.Errorf("review: it goes to provider %s, as the session did or supervisor.provider says, and not to %s", name, flag)}
 	case name == noProvider:
 		return "", nil
-	case name != "" && config.findProvider(name) == nil:
+	case name != "" && config.Providers[name] == nil:
 		return "", failure{code: 2, err: fmt.Errorf("review: no provider %q in ccc.json", name)}
 	case given == "" && name != "":
 		s.print(say(reviewingWith, name))

@@ -243,7 +243,7 @@ func TestWayTaken(t *testing.T) {
 			if args := box.read("../fake/reviewer-1/args"); name == "model variable" && !strings.Contains(args, "--model\nclaude-sonnet-4-6\n") {
 				t.Errorf("the reviewer has another model: %s", args)
 			}
-			box.vars = append(box.vars, "CLAUDE_CODE_ATTRIBUTION_HEADER=0", "CCC_LINE=0", "CCC_CACHE=1") // as in a terminal that the session opened
+			box.vars = append(box.vars, "CLAUDE_CODE_ATTRIBUTION_HEADER=0", "CCC_CACHE=line") // as in a terminal that the session opened
 			if got := box.run(30*time.Second, "", "ccc", "review", "--json").stdout; strings.Contains(got, `"way":"cache"`) != (name == "forced") {
 				t.Errorf("a review by hand: %s", got)
 			} else if env := box.read("../fake/reviewer-2/env"); env == "" || strings.Contains(env, "ATTRIBUTION_HEADER") {

@@ -67,17 +67,13 @@ func supervisorMode(c *call, d dirs) error {
 	switch {
 	case len(operands) > 0:
 		session, err = state.findSession(operands[0])
-		switch meant := nearest(operands[0], modes); {
-		case err != nil && meant != "" && meant != operands[0]:
-			return usageError("supervisor-mode", "%q is neither on nor off: did you mean %s?", operands[0],
-				commandLine([]string{"supervisor-mode", meant}, operands[1:]))
-		case len(operands) > 1, err != nil && nearMode(operands[0]):
+		if len(operands) > 1 || err != nil && nearMode(operands[0]) {
 			return usageError("supervisor-mode", "%q is neither on nor off", operands[0])
 		}
 	case caller.agents:
 		session = os.Getenv(sessionVariable)
 	default:
-		if session, err = presentSession(d); err == nil {
+		if session, err = sessionMeant(nil, d); err == nil {
 			fmt.Fprintln(os.Stderr, "ccc:", say(sessionChosen, session, say(newestHere)))
 		}
 	}
@@ -85,7 +81,7 @@ func supervisorMode(c *call, d dirs) error {
 	case err != nil:
 		return err
 	case !validSession(session):
-		return usageError("supervisor-mode", "which session? Name one, as ccc status lists them")
+		return usageError("supervisor-mode", "which session? "+nameSession)
 	case mode == "off" && caller.agents:
 		return withHint(errors.New("supervisor-mode: off is for the user, not for the agent"),
 			"the user can type /supervisor off, or call this in a terminal of their own")
@@ -96,15 +92,13 @@ func supervisorMode(c *call, d dirs) error {
 		if caller.agents {
 			by = switchedByAgent
 		}
-		err = errors.Join(state.create(), known.switchTo(mode == "on", ""))
-		if err == nil && by == switchedOutside {
-			err = known.keepInstructions(nil) // a person's switch: what holds now counts
+		if err := errors.Join(state.create(), known.switchTo(mode == "on", "")); err != nil {
+			return err
 		}
-		if err == nil {
-			err = known.append(record{Time: now(), Event: eventSwitch, Mode: mode, By: by})
-		}
-		if err == nil {
-			err = state.log("switched", "session_id", session, "mode", mode, "by", by)
+		err := errors.Join(known.append(record{Time: now(), Event: eventSwitch, Mode: mode, By: by}),
+			state.log("switched", "session_id", session, "mode", mode, "by", by))
+		if !caller.agents { // a person's switch: what holds now counts
+			err = errors.Join(err, removeFile(known.promptFile()))
 		}
 		if err != nil {
 			return err

@@ -47,7 +47,7 @@ func readConversation(path string) (c conversation, err error) {
 	if t.leaf == "" {
 		return c, fmt.Errorf("%s holds no conversation", path)
 	}
-	c.version, c.last, c.here = t.version, t.said, t.here
+	c = t.conversation
 	var others []storedSession
 	deadline := time.Now().Add(otherPatience)
 	read, passed := map[string]bool{}, map[string]bool{} // by id: in any transcript, in the present one
@@ -100,8 +100,8 @@ type storedSession struct {
 	written  time.Time
 }
 
-// storedSessions returns those of the sessions with a transcript in dir at such a path that are wanted, newest first. The
-// transcripts of side chains, agent-*.jsonl, are none.
+// storedSessions returns the sessions that are wanted of those with such a path in dir, newest first. Side chains, agent-*.jsonl,
+// are none.
 func storedSessions(dir, pattern string, wanted func(storedSession) bool) (found []storedSession) {
 	names, _ := fs.Glob(os.DirFS(dir), pattern) // filepath.Glob would take a bracket in dir for a pattern
 	for _, name := range names {
@@ -137,8 +137,7 @@ func transcriptStart(path string) (start string) {
 // otherPatience bounds the search for what came before a fork, in a directory that may hold years of transcripts.
 const otherPatience = 2 * time.Second
 
-// findEntry returns the transcript of the first of the sessions that holds the entry of that id, and takes it off the list;
-// nil if none is found before the deadline.
+// findEntry takes the session that holds the entry of that id off the list; nil if none is found before the deadline.
 func findEntry(sessions *[]storedSession, id string, deadline time.Time) *transcript {
 	for i, s := range *sessions {
 		if time.Now().After(deadline) {
@@ -155,11 +154,9 @@ func findEntry(sessions *[]storedSession, id string, deadline time.Time) *transc
 
 // A transcript is one in the reading.
 type transcript struct {
-	entries map[string]entry // by id
-	leaf    string           // the last entry of the user's or the agent's
-	said    string           // see conversation.last
-	version string           // of the last entry that tells one
-	here    string           // the directory of the last entry that tells one
+	conversation                  // what its lines tell by themselves: last, version and here
+	entries      map[string]entry // by id
+	leaf         string           // the last entry of the user's or the agent's
 }
 
 // An entry is what ccc keeps of one.
@@ -208,7 +205,7 @@ func (t *transcript) line(line []byte) {
 	}
 	t.add(e.UUID, next, e.Type == "user" || e.Type == "assistant")
 	if e.Type == "assistant" {
-		t.said = string(e.Message.Content)
+		t.last = string(e.Message.Content)
 	}
 }
 
@@ -217,7 +214,7 @@ func (t *transcript) add(id string, e entry, spoken bool) {
 		t.entries[id] = e
 	}
 	if spoken {
-		t.leaf, t.said = id, ""
+		t.leaf, t.last = id, ""
 	}
 }
 
@@ -243,6 +240,7 @@ type transcriptEntry struct {
 	IsMeta            bool        `json:"isMeta"`
 	IsCompactSummary  bool        `json:"isCompactSummary"`
 	PromptSource      string      `json:"promptSource"`
+	WakeupSource      string      `json:"wakeupSource"` // what made Claude Code go on by itself: a schedule
 	Origin            entryOrigin `json:"origin"`
 	Cwd               string      `json:"cwd"`
 	Message           struct {
@@ -293,8 +291,8 @@ func (w *blockText) UnmarshalJSON(raw []byte) error {
 }
 
 // request returns the user's words in the entry, "" if it holds none. Whose they are Claude Code tells itself (2.1.330, in its
-// own words): where an entry has an origin, its kind is human; else the prompt's source is not system. Older versions say
-// neither, and the text decides.
+// own words): where an entry has an origin, its kind is human; else the prompt's source is not system, and nothing woke the
+// client (a scheduled slash command says that alone). Older versions say none of it, and the text decides.
 func (e transcriptEntry) request() string {
 	text, origin := string(e.Message.Content), e.Origin.Kind
 	if e.Type == "attachment" && e.Attachment.Type == "queued_command" {
@@ -302,7 +300,7 @@ func (e transcriptEntry) request() string {
 	} else if e.Type != "user" {
 		return ""
 	}
-	if cmp.Or(origin, "human") != "human" || origin == "" && e.PromptSource == "system" || e.IsMeta || e.IsCompactSummary || !isUsers(text) {
+	if cmp.Or(origin, "human") != "human" || origin == "" && (e.PromptSource == "system" || e.WakeupSource != "") || e.IsMeta || e.IsCompactSummary || !isUsers(text) {
 		return ""
 	}
 	if name := tagged(text, "command-name"); name != "" {

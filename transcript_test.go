@@ -94,7 +94,8 @@ func TestTranscriptRequests(t *testing.T) {
 		{name: "of_sources", lines: `1 user a | "promptSource":"sdk"; 2 user b | "promptSource":"suggestion_accepted"; 3 user c | "promptSource":"queued","turnOrigin":"human","origin":{"kind":"human"}` +
 			`; 4 user d | "promptSource":"of a later version","turnOrigin":"unknown"; 5 agent done`, want: "a|b|c|d|", last: "done"},
 		{name: "of_others", lines: `1 user fix it | "origin":{"kind":"human"}; 2 agent it runs; 3 user ended | "promptSource":"system","turnOrigin":"task_notification"; 4 user do | "origin":{"kind":"peer"}` +
-			`; 5 user go on | "promptSource":"system","turnOrigin":"scheduled"; 6 agent done`, want: "fix it|", last: "done"},
+			`; 5 user go on | "promptSource":"system","turnOrigin":"scheduled"; 6 user <command-name>/x</command-name> | "wakeupSource":"schedule_wakeup"` +
+			`; 7 agent done`, want: "fix it|", last: "done"},
 		{name: "of_others_by_their_text", lines: "1 user fix it; 2 user <task-notification>\n<task-id>x; 3 user <system-reminder>x; 4 user  <bash-input>ls; 5 user <bash-stdout>x; 6 user <bash-stderr>x; " +
 			"7 user  \n; 8 user [Request interrupted by user]; 9 user no: add tests; a agent added", want: "fix it|no: add tests|", last: "added"},
 		{name: "notification_typed_ahead", lines: works + `4 queued <task-notification>; 5 queued a task | "origin":{"kind":"task-notification"}; 6 agent done`, want: "fix it|", last: "done"},

@@ -156,16 +156,14 @@ func (t *judgedTree) read(line []byte) {
 	}
 }
 
-// takeHead returns the working tree that holds dir with its commit, and git status --porcelain there, of many new files by
-// their directories. The status is empty where git does not tell it in a second, and all where git does not work.
+// takeHead returns the working tree that holds dir with its commit, and the first lines of git status --porcelain there, more than
+// statusBlock shows. The status is empty where git does not tell it in a second, and all where git does not work.
 func takeHead(dir string, env []string) (w worktree, status string) {
 	w.Top, w.Repo = gitTree(dir)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	const script = `git rev-parse -q --verify HEAD || echo
-status() { git --no-optional-locks -c core.fsmonitor=false -c core.quotePath=false status --porcelain --untracked-files=$1; }
-all=$(status all) || exit
-[ ${#all} -lt 50000 ] && printf '%s\n' "$all" || status normal`
+git --no-optional-locks -c core.fsmonitor=false -c core.quotePath=false status --porcelain --untracked-files=all | head -n 100`
 	out, err := w.script(ctx, env, "sh", "-c", script)
 	head, status, isThere := strings.Cut(out, "\n")
 	if w.Top == "" || !isThere {
@@ -228,54 +226,53 @@ type changes struct {
 // A fileDiff is the difference of one file.
 type fileDiff struct {
 	name           string   // as the file system has it
-	head           []string // git's first lines, but for those that repeat the name
-	text           []string // the lines behind it, of long ones the beginning
+	lines          []string // git's, of many or long ones the beginning, without those of the head that repeat the name
 	size           int      // characters of these
 	left           int      // how many more lines there are
 	added, removed int      // lines
+	inHunks        bool     // the head has been read
 	isNew          bool     // or has a new name
-	secret         bool     // it may hold a key or a token
+	secretLine     bool     // it may hold a key or a token
 }
 
-// changesLimit is in characters, of all differences that a request shows, without their heads. changesLeast is what each shown
-// file has. changesKept is in bytes, of what is held of a difference of any size.
+// changesLimit is in characters, of all differences that a request shows. changesLeast is what each shown file has.
+// changesKept is in bytes, of what is held of a difference of any size.
 const changesLimit, changesLeast, changesKept = 12_000, 300, 8 << 20
 
-// add takes a line of git diff, where only headers begin with a letter.
+// add takes a line of git diff. In its hunks no line begins with a letter.
 func (c *changes) add(line string) {
-	if names, isHeader := strings.CutPrefix(line, "diff --git "); isHeader {
+	names, isNext := strings.CutPrefix(line, "diff --git ")
+	if isNext {
 		name := strings.Replace(names[(len(names)+1)/2:], "b/", "", 1) // a/NAME b/NAME; of a renamed file git tells more
-		c.files = append(c.files, fileDiff{name: unquoted(name), secret: secretFile().MatchString(unquoted(name))})
+		c.files = append(c.files, fileDiff{name: unquoted(name)})
 	}
 	if len(c.files) == 0 {
 		return
 	}
 	f := &c.files[len(c.files)-1]
 	if to, isRename := strings.CutPrefix(line, "rename to "); isRename {
-		f.name, f.isNew, f.secret = unquoted(to), true, secretFile().MatchString(unquoted(to))
+		f.name, f.isNew = unquoted(to), true
 	}
 	f.isNew = f.isNew || strings.HasPrefix(line, "new file mode ")
-	isHead := !strings.ContainsAny(line[:min(1, len(line))], " +-@\\") || len(f.text)+f.left == 0 && (strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "+++ "))
+	f.inHunks = f.inHunks || strings.HasPrefix(line, "@@ ")
+	isAdded, isRemoved := strings.HasPrefix(line, "+"), strings.HasPrefix(line, "-")
 	switch {
-	case isHead && !strings.HasPrefix(line, "index ") && !strings.HasPrefix(line, "--- ") && !strings.HasPrefix(line, "+++ "):
-		f.head = append(f.head, line)
-	case isHead:
-	case strings.HasPrefix(line, "+"):
+	case strings.HasPrefix(line, "index "), !f.inHunks && (isAdded || isRemoved): // they repeat the name
+		return
+	case isAdded:
 		f.added++
-	case strings.HasPrefix(line, "-"):
+	case isRemoved:
 		f.removed++
 	}
-	switch {
-	case isHead:
-	case c.kept < changesKept && f.size < changesLimit:
-		line = clip(strings.ToValidUTF8(line[:min(len(line), 4*changesLimit)], "\uFFFD"), changesLimit)
-		f.text = append(f.text, line)
-		f.secret = f.secret || f.isNew && strings.HasPrefix(line, "+") && isSecretLine(line)
-		f.size += utf8.RuneCountInString(line) + 1
-		c.kept += len(line)
-	default:
+	if c.kept >= changesKept || f.size >= changesLimit {
 		f.left++
+		return
 	}
+	line = clip(strings.ToValidUTF8(line[:min(len(line), 4*changesLimit)], "\uFFFD"), changesLimit)
+	f.lines = append(f.lines, line)
+	f.size += utf8.RuneCountInString(line) + 1
+	c.kept += len(line)
+	f.secretLine = f.secretLine || isAdded && f.isNew && isSecretLine(line)
 }
 
 // unquoted returns the name that git has put into quotes.
@@ -312,31 +309,17 @@ func (t judgedTree) text() string {
 		return say(changesUnknown, oneLine(c.err.Error()))
 	}
 	base := c.base[:min(12, len(c.base))]
-	compared := say(changesUnborn)
-	switch c.from {
-	case "asked":
-		compared = say(changesAsked, base)
-	case "reflog":
-		compared = say(changesReflog, base)
-	case "head":
-		compared = say(changesHead, base)
-	}
-	parts := []string{compared + say(changesAll)}
+	parts := []string{say(changesSince[c.from], base) + say(changesAll)}
 	if t.err != nil {
 		parts[0] += "\n" + say(changesHidden, oneLine(t.err.Error()))
 	} else if len(c.files) == 0 {
 		return parts[0] + "\n" + say(changesNone)
 	}
-	if c.top == t.Top && c.before() != "" {
-		parts = append(parts, say(changesBefore, c.before()))
+	if c.top == t.Top && c.status != "" {
+		parts = append(parts, say(changesBefore)+"\n"+statusBlock(strings.Split(c.status, "\n")))
 	}
-	const most = 60
-	short := c.short[:min(most, len(c.short))]
-	if len(c.short) > most {
-		short = append(short[:most:most], "...")
-	}
-	if len(short) > 0 {
-		parts = append(parts, "git status --short:\n"+fenced("", strings.Join(short, "\n")))
+	if len(c.short) > 0 {
+		parts = append(parts, "git status --short:\n"+statusBlock(c.short))
 	}
 	shown, rest := shareOut(c.files, base)
 	if shown != "" {
@@ -348,57 +331,32 @@ func (t judgedTree) text() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// before names those of the changed files that were changed when the request came, of a directory with new files that
-// some of it were.
-func (c changes) before() string {
-	var names []string
-	for line := range strings.Lines(c.status) {
-		line = strings.TrimSuffix(line, "\n")
-		name := line[min(3, len(line)):]
-		if _, to, isRename := strings.Cut(name, " -> "); isRename && strings.ContainsAny(line[:2], "RC") {
-			name = to
-		}
-		name = unquoted(name)
-		isDirectory := strings.HasSuffix(name, "/")
-		if slices.ContainsFunc(c.files, func(f fileDiff) bool { return f.name == name || isDirectory && strings.HasPrefix(f.name, name) }) {
-			if isDirectory {
-				name = say(changesSomeOf, name)
-			}
-			names = append(names, name)
-		}
+// statusBlock shows the first lines of git status.
+func statusBlock(lines []string) string {
+	const most = 60
+	if len(lines) > most {
+		lines = append(lines[:most:most], "...")
 	}
-	return clip(printable(strings.Join(names, ", ")), 1000)
+	return fenced("", strings.Join(lines, "\n"))
 }
 
-// shareOut writes the differences of the files from base, none longer than its share of changesLimit, and the names of those that
-// are not shown, with their size. Where not all can have changesLeast the short ones come first.
+// shareOut writes the differences of the files from base, and the names of those that are not shown, with their size. The short
+// ones come first, and what they leave of changesLimit the others share.
 func shareOut(files []fileDiff, base string) (shown, rest string) {
-	bySize := make([]int, len(files))
-	for i := range bySize {
-		bySize[i] = i
-	}
-	slices.SortStableFunc(bySize, func(a, b int) int { return files[a].size - files[b].size })
-	isHidden := func(f fileDiff) bool { return f.isNew && f.secret || len(f.head) > 1 && len(f.text) == 0 && f.left > 0 }
-	var chosen []int
-	least := 0
-	for _, i := range bySize {
-		if least += min(files[i].size, changesLeast) + utf8.RuneCountInString(files[i].head[0]); !isHidden(files[i]) && least <= changesLimit {
-			chosen = append(chosen, i)
-		}
-	}
-	share, left := changesLimit, changesLimit // what a short one leaves the others have
-	for n, i := range chosen {
-		share = left / (len(chosen) - n)
-		left -= min(files[i].size, share)
-	}
+	files = slices.Clone(files)
+	slices.SortStableFunc(files, func(a, b fileDiff) int { return a.size - b.size })
 	var names []string
+	left := changesLimit
 	for i, f := range files {
-		if slices.Contains(chosen, i) {
+		share := max(changesLeast, left/(len(files)-i))
+		isSecret := f.isNew && (f.secretLine || secretFile().MatchString(f.name))
+		if size := min(f.size, share); !isSecret && size > 0 && size <= left {
 			shown += f.beginning(share, base)
+			left -= size
 			continue
 		}
 		name := fmt.Sprintf("%s (+%d -%d)", printable(f.name), f.added, f.removed)
-		if f.isNew && f.secret {
+		if isSecret {
 			name += say(changesSecret)
 		}
 		names = append(names, name)
@@ -408,26 +366,18 @@ func shareOut(files []fileDiff, base string) (shown, rest string) {
 
 // beginning is as much of the difference as share has room for, and how to read the rest.
 func (f fileDiff) beginning(share int, base string) string {
-	text, left := strings.Join(f.head, "\n")+"\n", f.left
-	for _, line := range f.text {
-		size := utf8.RuneCountInString(line) + 1
-		switch {
-		case size <= share:
-			text += line + "\n"
-		case share > 20:
-			text += clip(line, share) + "\n"
-			left++
-		default:
-			left++
-		}
-		share = max(0, share-size)
+	text := strings.Join(f.lines, "\n") + "\n"
+	shown := text
+	if runes := []rune(text); len(runes) > share {
+		shown = string(runes[:share-1]) + "…"
 	}
+	left := f.left + strings.Count(text, "\n") - strings.Count(shown, "\n")
 	if left == 0 {
-		return text
+		return shown
 	}
 	where := say(changesRead)
 	if !f.isNew {
 		where = "git diff " + base + " -- " + shellQuote(":/"+f.name)
 	}
-	return text + say(changesCut, left, where) + "\n"
+	return strings.TrimSuffix(shown, "\n") + "\n" + say(changesCut, left, where) + "\n"
 }

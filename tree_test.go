@@ -211,7 +211,7 @@ func TestChanges(t *testing.T) {
 	for _, env := range [][]string{nil, {"HOME="}} {
 		text := tell(dir, since, env...)
 		expectIn(t, "the request", text, head[:12], "+b\n", "rename from moved\nrename to there\n", "Binary files a/bin and b/bin differ", "+new\n", "-30\n", "+theirs\n",
-			" M users\n", "?? conf\n", "可能是用户自己的修改，不是 Agent 做的：users\n", ".env (+1 -0)（新文件，可能含有密钥或令牌）", "conf (+1 -0)（新文件", " -- :/long）")
+			" M users\n", "?? conf\n", "可能是用户自己的修改，不是 Agent 做的：\n```\n M users\n```\n", ".env (+1 -0)（新文件，可能含有密钥或令牌）", "conf (+1 -0)（新文件", " -- :/long）")
 		expectNotIn(t, "the request", text, "ignored\n", "KEY=1", "abcdefgh", "-2999\n")
 		if n := strings.Count(text, "diff --git"); n != 6 || len(text) > changesLimit+2000 {
 			t.Errorf("%d differences, %d bytes:\n%s", n, len(text), text)
@@ -278,7 +278,7 @@ func TestChangesShown(t *testing.T) {
 		return takeTree(context.Background(), box.program(), dir, box.vars, baseline{commit: w.Head, status: status, top: w.Top}).text()
 	}
 	for _, c := range []struct{ name, first, then, want, no string }{
-		{"names", "echo a >'my file'; echo b >b", "echo u >>'my file'; mkdir src; echo u >src/user|||echo a >>b; echo a >src/agent", "不是 Agent 做的：my file, src/user\n", "src/agent, "},
+		{"names", "echo a >'my file'; echo b >b", "echo u >>'my file'; mkdir src; echo u >src/user|||echo a >>b; echo a >src/agent", "不是 Agent 做的：\n```\n M \"my file\"\n?? src/user\n```\n", "无法得知"},
 		{"chinese", "true", "|||for i in $(seq 400); do echo 这是一行中文内容; done >zh", "+这是一行中文内容\n```", "省略"},
 		{"one line", "true", "|||head -c 40000 /dev/zero | tr '\\0' x >json; for i in $(seq 45); do echo $i >snap$i; done; echo main >z.go", "+xxxx", ""},
 		{"many", "true", "|||for i in $(seq 45); do echo $i >snap$i; done; echo main >z.go", "+main\n", "没有显示"},

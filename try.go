@@ -123,6 +123,18 @@ func try(c *call) error {
 	return nil
 }
 
+// isUnderReview tells whether that review runs, as far as can be seen here above this process: what an agent runs is none of
+// its runs, even if it says so.
+func (s session) isUnderReview(review string) bool {
+	h, _ := s.readHistory()
+	return slices.ContainsFunc(h.Rounds, func(r reviewRound) bool {
+		isAbove := func() bool {
+			return slices.ContainsFunc(ancestry(os.Getpid()), func(p process) bool { return p.name == r.Process })
+		}
+		return r.Review == review && r.Verdict == verdictReviewing && (!isVisible(r.Process) || isAbove())
+	})
+}
+
 // toldToEnd is the signal by which somebody told ccc to end.
 type toldToEnd struct{ syscall.Signal }
 

@@ -11,8 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// completedMarker as the last line of a text without a verdict is an older form of approval. Anywhere else it is a
-// mention.
+// completedMarker as the last line of a text without a verdict is an older form of approval; anywhere else a mention.
 const completedMarker = "[TASK_COMPLETED]"
 
 // A resultLine is the message that ends a reviewer's stream.
@@ -92,8 +91,7 @@ func (r *resultLine) text() (text string) {
 	return text
 }
 
-// ownCost is what this review cost in US dollars. The total of a fork includes what the session had cost before;
-// where claude does not tell them apart, 0.
+// ownCost is what this review cost in US dollars, 0 where claude does not tell it apart from what the session had cost before.
 func (r *resultLine) ownCost() (sum float64) {
 	for _, model := range r.costs.SinceLast {
 		sum += model.CostUSD
