@@ -262,15 +262,9 @@ func (box *sandbox) finish(cmd *exec.Cmd, timeout time.Duration) commandResult {
 // a change of directory and the death of the parent. Elsewhere than on Linux (/proc) the list is empty and proves nothing.
 func (box *sandbox) processes() []string { return processesWith("\x00HOME=" + box.home + "\x00") }
 
-// olderProcesses are those that ran before the tests.
-var olderProcesses []string
-
 // processesWith lists the tests' processes that have that in their environment, where a zero byte is before and after each variable.
 func processesWith(text string) (found []string) {
 	for _, id := range processIDs() {
-		if slices.Contains(olderProcesses, id) {
-			continue
-		}
 		env, err := os.ReadFile("/proc/" + id + "/environ") // fails for other users' and for ended ones
 		if err == nil && strings.Contains("\x00"+string(env), text) {
 			line, _ := os.ReadFile("/proc/" + id + "/cmdline")

@@ -47,7 +47,6 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	olderProcesses = processIDs()
 	measured := flag.Lookup("test.bench").Value.String() + os.Getenv("CCC_REAL_CLAUDE") // its sandbox has another /dev
 	if measured == "" && os.Getenv("TMPDIR") == "" && memoryServes() {
 		os.Setenv("TMPDIR", memory)
