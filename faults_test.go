@@ -209,6 +209,8 @@ func TestFaultHostilePrompt(t *testing.T) {
 	}{
 		"huge": {func(path string) error { return os.WriteFile(path, make([]byte, 10<<20), 0o600) },
 			"larger than 100 KiB"},
+		"utf-16":   {func(path string) error { return os.WriteFile(path, []byte("\xff\xfeb\x00e\x00"), 0o600) }, promptName + " is no text in UTF-8"},
+		"zeros":    {func(path string) error { return os.WriteFile(path, []byte("be\x00"), 0o600) }, promptName + " is no text in UTF-8"},
 		"fifo":     {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "not a regular file"},
 		"loop":     {func(path string) error { return os.Symlink(path, path) }, "too many levels of symbolic links"},
 		"dev_zero": {func(path string) error { return os.Symlink("/dev/zero", path) }, "not a regular file"},

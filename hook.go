@@ -172,9 +172,12 @@ func (h *hook) request() reviewRequest {
 	h.warn("reading the timeline", err)
 	r.lastFeedback, r.openFeedback = past.feedback()
 	var prompts []string
-	var asked record // the last of them
-	for _, asked = range past.Requests {
-		prompts = append(prompts, asked.Prompt)
+	for _, submitted := range past.Requests {
+		prompts = append(prompts, submitted.Prompt)
+	}
+	var asked record
+	if n := len(past.Requests); n > 0 {
+		asked = past.Requests[n-1]
 	}
 	if r.conversation, err = e.conversation(asked.Prompt); err != nil {
 		h.warn("reading the transcript", err)
@@ -438,9 +441,10 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	}
 }
 
-// isRequest tells whether the transcript's request is the prompt that a hook was told of: /supervisor may stand before it.
+// isRequest tells whether the transcript's request is the prompt that a hook was told of: /supervisor may stand before it, and
+// the transcript has another white space around the prompt and a command's arguments.
 func isRequest(request, prompt string) bool {
-	return strings.HasSuffix(request, strings.TrimSpace(prompt))
+	return strings.HasSuffix(oneLine(request), oneLine(prompt))
 }
 
 // saysLast tells whether words, the agent's last in the transcript, are those of the event.

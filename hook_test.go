@@ -474,6 +474,15 @@ func TestSessionQuestion(t *testing.T) {
 	}
 }
 
+// A prompt is recognised in the transcript, which writes it with another white space, and behind /supervisor.
+func TestIsRequest(t *testing.T) {
+	for request, prompt := range map[string]string{"fix it": "fix it\n", "fix\nit\n": "fix\nit", "/plan a b": "/plan  a\tb ", "/supervisor fix it": "fix it"} {
+		if !isRequest(request, prompt) || isRequest(request, prompt+"x") {
+			t.Errorf("%q in %q", prompt, request)
+		}
+	}
+}
+
 // A field of another type than expected, as a later release may send it, ends no review: it counts as absent, and
 // the log says so.
 func TestEventOfAnotherType(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 // supervisorPromptLimit is in bytes. Linux limits one argument to 128 KiB; a larger prompt is refused, not cut.
@@ -25,6 +26,8 @@ func supervisorPrompt(project, cccDir string) (*instructions, error) {
 		text, err := readUserFile(path)
 		if len(text) > supervisorPromptLimit {
 			err = fmt.Errorf("%s is larger than %d KiB; shorten it", path, supervisorPromptLimit>>10)
+		} else if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
+			err = fmt.Errorf("%s is no text in UTF-8; save it as one", path)
 		}
 		if err != nil || len(bytes.TrimSpace(text)) > 0 {
 			return &instructions{path, string(text)}, err
