@@ -45,9 +45,13 @@ func showLog(c *call, d dirs) (err error) {
 		all = all[:min(1, len(all))]
 	}
 	for i, one := range all {
-		one.timeline.last = int64(min(1, i)) // the others of the project are told from now on
 		if err := one.timeline.read(); err != nil {
 			return err
+		}
+		if i > 0 { // the others of the project are told from now on, with what runs there
+			one.next = slices.DeleteFunc(one.next, func(r *storyRecord) bool {
+				return r.round < 0 || r.Verdict != "" || one.h.Rounds[r.round].settled().Verdict != verdictReviewing
+			})
 		}
 	}
 	switch {
@@ -57,7 +61,7 @@ func showLog(c *call, d dirs) (err error) {
 			first.timeline.lines.close() // a last line that is not complete may be a record
 		}
 		if last > 0 {
-			first.next = lastReviews(first.next, last)
+			first.next = first.lastReviews(last)
 		}
 		first.turn()
 		first.tellNew()
@@ -102,9 +106,9 @@ type story struct {
 type storyRecord struct {
 	record
 	line  []byte
-	round int // of a review's first record: the index of the review; else -1
+	round int // the index of the review that it begins or ends, -1 for none
 
-	// Of a review whose begin was told.
+	// Of the begin of a review, once it was told.
 	output *lineReader       // what the reviewer writes
 	steps  []string          // of the reviewer, not told yet
 	calls  map[string]string // of the reviewer, by id
@@ -118,11 +122,7 @@ func (p *page) story(of session) *story {
 		if !ok {
 			return
 		}
-		one := &storyRecord{record: r, line: bytes.Clone(line), round: len(s.h.Rounds)}
-		if s.h.add(r); len(s.h.Rounds) == one.round {
-			one.round = -1
-		}
-		s.next = append(s.next, one)
+		s.next = append(s.next, &storyRecord{record: r, line: bytes.Clone(line), round: s.h.add(r)})
 	}
 	return s
 }
@@ -172,51 +172,66 @@ func (s *story) turn() {
 	s.told, s.chosen = s, say(anotherHere)
 }
 
-// lastReviews returns the records from the last n reviews on, and before them the request that the first was of.
-func lastReviews(all []*storyRecord, n int) []*storyRecord {
+// lastReviews returns what is not told yet from the begin of the last n reviews on, and before it the request that the
+// first was of.
+func (s *story) lastReviews(n int) []*storyRecord {
 	first := 0
-	for i, r := range slices.Backward(all) {
-		switch {
-		case n > 0 && r.round >= 0 && r.Verdict != verdictLimit:
-			n, first = n-1, i
-		case n == 0 && r.Event == eventPrompt:
-			return slices.Concat(all[i:i+1], all[first:])
+	for _, r := range slices.Backward(s.next) {
+		if r.round >= 0 && r.Verdict != verdictLimit && (r.Verdict != "" || s.h.Rounds[r.round].Verdict == "") {
+			n--
+		}
+		if n == 0 {
+			first = slices.IndexFunc(s.next, func(begun *storyRecord) bool { return begun.round == r.round })
+			break
 		}
 	}
-	if n > 0 {
-		return all
+	for i, r := range slices.Backward(s.next[:first]) {
+		if r.Event == eventPrompt {
+			return slices.Concat(s.next[i:i+1], s.next[first:])
+		}
 	}
-	return all[first:]
+	return s.next[first:]
 }
 
-// tellNew tells what has come. A review that runs stays until it has ended.
-func (s *story) tellNew() { s.next = slices.DeleteFunc(s.next, s.tell) }
+// tellNew tells what has come. The begin of a review stays until it has ended.
+func (s *story) tellNew() {
+	var left []*storyRecord
+	for _, one := range s.next {
+		if s.tell(one) {
+			left = append(left, one)
+		}
+	}
+	s.next = left
+}
 
-// tell tells a record, or the whole review that begins with it; of one that runs how it began, and what it has done since.
-func (s *story) tell(one *storyRecord) (isWhole bool) {
+// tell tells a record: a whole review with the one of its end, and as long as it runs with the one of its begin how it began
+// and what it does. It returns whether the review runs.
+func (s *story) tell(one *storyRecord) (runs bool) {
 	switch {
 	case s.raw:
 		s.turn()
 		fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{")) // a record has members
-	case one.round >= 0:
-		r := s.h.Rounds[one.round]
-		r.settle()
-		if r.Verdict == verdictReviewing && one.output == nil {
+	case one.round >= 0 && one.Verdict == "":
+		known := &s.h.Rounds[one.round]
+		r := known.settled()
+		runs = r.Verdict == verdictReviewing
+		if runs && one.output == nil {
 			s.show(reviewRound{record: r.record}) // what it ran comes behind
+			known.LastMessage, known.Question, known.Requests = "", nil, nil
 			one.calls, one.output = map[string]string{}, s.session.steps(r, one.step)
 		}
 		if one.output != nil {
 			s.tellSteps(one, r.Runs)
-			r.LastMessage, r.Question, r.Requests = "", nil, nil // they were told with the begin
 		}
-		if r.Verdict == verdictReviewing {
-			return false
+		if r.Verdict == verdictFailed && known.Verdict == "" { // it was killed: nothing else tells of its end
+			s.show(r)
 		}
-		s.show(r)
+	case one.round >= 0:
+		s.show(s.h.Rounds[one.round])
 	case one.Event == eventPrompt, one.Event == eventSwitch:
 		s.show(reviewRound{record: one.record})
 	}
-	return true
+	return runs
 }
 
 // step notes what the reviewer does. Where a review begins, those before it are history.
@@ -318,7 +333,7 @@ func reviewFacts(r reviewRound) []fact {
 	}
 	tell(!isRunning, leadBasis, source)
 	tell(true, leadTools, oneLine(strings.Join(r.looks(), " · ")))
-	tell(isApproved && len(r.looks())+len(r.Runs) == 0, words{}, say(receiptNothing))
+	tell(isApproved && r.Review != "" && len(r.looks())+len(r.Runs) == 0, words{}, say(receiptNothing))
 	for _, run := range r.Runs {
 		facts = append(facts, ran(run))
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -191,6 +192,16 @@ func TestLogFollowOver(t *testing.T) {
 	if strings.Contains(named(), "clear") || strings.Contains(named(), "goes on") || strings.Count(raw(), `{"session_id":"present",`) != 1 {
 		t.Errorf("named %s\nraw %s", named(), raw())
 	}
+	// Who comes late is told what runs in another session, and nothing else of it.
+	_, self := processInfo(os.Getpid())
+	box.timelineOf("busy", record{Time: ago(2 * time.Hour), Event: eventPrompt, Project: box.work, Prompt: "an earlier one"},
+		record{Time: ago(time.Hour), Event: eventStop, Review: "r", Process: self.name, Iteration: 1, Limit: 10, LastMessage: "is it good?"})
+	late, endLate := follow(t, box, "-f")
+	await(t, late, "会话 busy（当前项目的另一个会话）\n\n── ")
+	await(t, late, "进行中……\n    自述 is it good?\n")
+	if endLate(syscall.SIGINT); strings.Contains(late(), "an earlier one") {
+		t.Errorf("got %s", late())
+	}
 }
 
 // What a switch and a review leave in the timeline shows in the log: who switched, what the reviewer went by, and that
@@ -237,7 +248,7 @@ func TestLogCase(t *testing.T) {
 		return r
 	}
 	words, killed := of("c", eventStop, outcome{Verdict: verdictBlock, Feedback: "hm"}), begun("e", eventStop, "")
-	words.NoVerdict, words.Way, killed.Deadline = true, "cache", ago(time.Second)
+	words.NoVerdict, words.Way, killed.Deadline = true, "cache", ago(time.Minute)
 	box.timelineOf(testSession,
 		record{Time: ago(time.Hour), Event: eventPrompt, Project: box.work, Prompt: "do it"},
 		begun("a", eventStop, ""),
@@ -257,6 +268,14 @@ func TestLogCase(t *testing.T) {
 		"    用 Agent 的缓存\n", "    审查者没有给出判定：它的话就是反馈\n    反馈 hm\n", "审查 1/10 已取消\n", "审查 1/10 未审成\n",
 	)
 	if strings.Count(got, "依据 rules.md") != 1 || strings.Count(got, "…") != 4 {
+		t.Errorf("got %s", got)
+	}
+	// A review stands where it ended.
+	byHand := of("b", eventReview, outcome{Verdict: verdictAllow, Feedback: "fine"})
+	box.timelineOf("two", begun("a", eventStop, ""), begun("b", eventReview, ""), byHand,
+		record{Time: ago(0), Event: eventSwitch, Mode: "off", By: switchedOutside}, of("a", eventStop, outcome{Verdict: verdictCancelled, Error: "switched off"}))
+	order := regexp.MustCompile(`(?s)fine.*监督已关闭.*switched off`)
+	if got := box.ccc("log", "two"); !order.MatchString(got) || strings.Count(got, "审查") != 2 {
 		t.Errorf("got %s", got)
 	}
 	// -n tells the last reviews with their requests.

@@ -71,6 +71,8 @@ func (r record) receiptHead() string { return joined(r.title()+" "+verdictName(r
 func (r reviewRound) basis() string {
 	looks := r.looks()
 	switch isCommand := func(look string) bool { return strings.HasPrefix(look, "Bash(") }; {
+	case r.Review == "": // of ccc 1.1, which named no review in what it recorded of one
+		return ""
 	case slices.ContainsFunc(looks, isCommand):
 		return say(receiptNoCopy)
 	case len(looks) > 0:
@@ -182,13 +184,14 @@ func verdictOfPush(d dirs, stdin io.Reader) error {
 	lines := bufio.NewScanner(stdin)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
-		if len(fields) != 4 {
+		if len(fields) < 4 {
 			return failure{code: 2, err: fmt.Errorf("verdict: --pushed reads what git gives its pre-push hook, not %q", clip(oneLine(lines.Text()), 80))}
 		}
-		if strings.Trim(fields[1], "0") == "" {
+		pushed := fields[len(fields)-3] // the local name before it may have blanks: HEAD@{1 day ago}
+		if strings.Trim(pushed, "0") == "" {
 			continue
 		}
-		all = errors.Join(all, verdictOfCommit(d, fields[1]))
+		all = errors.Join(all, verdictOfCommit(d, pushed))
 	}
 	return errors.Join(all, lines.Err())
 }

@@ -167,14 +167,16 @@ func TestReceipt(t *testing.T) {
 	lang = english
 	t.Cleanup(func() { lang = chinese })
 	run := func(command string, code int) record { return record{Command: command, ExitCode: &code} }
+	old := record{Event: eventStop, outcome: outcome{Verdict: verdictAllow, Tools: []string{"Bash(/x/ccc try 'go test')"}}}
+	expectIs(t, "of ccc 1.1, whose runs name no review", reviewRound{record: old}.receipt(), "Review approved")
 	for _, c := range []struct {
 		round reviewRound
 		want  string
 	}{
-		{reviewRound{record: record{Event: eventStop, Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictAllow, DurationSeconds: 12.3, CostUSD: 0.31}}},
+		{reviewRound{record: record{Event: eventStop, Review: "r", Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictAllow, DurationSeconds: 12.3, CostUSD: 0.31}}},
 			"Review 2/10 approved · 12.3s · $0.31 · nothing was looked at or run"},
-		{reviewRound{record: record{Event: eventStop, outcome: outcome{Verdict: verdictBlock, Tools: []string{"Read(a)"}}}}, "Review sent back · only files were read, nothing was run"},
-		{reviewRound{record: record{Event: eventStop, NoVerdict: true, outcome: outcome{Verdict: verdictBlock, Tools: []string{"Read(a)", "Bash(python3 t.py)"}}}},
+		{reviewRound{record: record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictBlock, Tools: []string{"Read(a)"}}}}, "Review sent back · only files were read, nothing was run"},
+		{reviewRound{record: record{Event: eventStop, Review: "r", NoVerdict: true, outcome: outcome{Verdict: verdictBlock, Tools: []string{"Read(a)", "Bash(python3 t.py)"}}}},
 			"Review sent back · nothing was run in a copy · The reviewer gave no verdict: what it said is the feedback"},
 		{reviewRound{record: record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictBlock}}, Runs: []record{run("a", 0), run("b\nc", 1), run("d", 0), run("e", 0)}},
 			"Review of a question sent back · b … → exit 1 · e → exit 0 · d → exit 0 · 1 more run"},
@@ -289,6 +291,7 @@ func TestPushGate(t *testing.T) {
 		{"", 2, []string{"--commit", "HEAD", testSession}},
 		{"", 0, []string{"--commit", "HEAD"}},
 		{"", 0, []string{"--pushed"}},
+		{"HEAD@{1 day ago} " + strings.Repeat("0", 40) + " refs/heads/x " + strings.Repeat("1", 40) + "\n", 0, []string{"--pushed"}},
 		{"what is this\n", 2, []string{"--pushed"}},
 	} {
 		got := box.run(20*time.Second, c.stdin, append([]string{"ccc", "verdict"}, c.argv...)...)

@@ -326,12 +326,14 @@ type reviewRound struct {
 	Runs     []record `json:"runs"`    // what ccc try ran
 	Refused  []string `json:"refused"` // calls that Claude Code refused to the reviewer
 	requests int      // how many prompts of the user's came before it
+	told     int      // which of the timeline's records told of it last
 }
 
-// A history is what a session's timeline tells, in order.
+// A history is what a session's timeline tells.
 type history struct {
 	Requests []record
-	Rounds   []reviewRound
+	Rounds   []reviewRound // as they began: one by hand may end before one that began earlier
+	records  int
 	project  string
 	limit    int       // of reviews a request
 	updated  time.Time // the last record's
@@ -346,36 +348,40 @@ func (s session) readHistory() (h history, err error) {
 		}
 	})
 	for i := range h.Rounds {
-		h.Rounds[i].settle()
+		h.Rounds[i] = h.Rounds[i].settled()
 	}
 	return h, err
 }
 
-// settle says what has become by now of a review that has no end: it runs, or has failed.
-func (r *reviewRound) settle() {
+// endingTime is how many seconds before Claude Code would end the hook the review is given up: the guard takes up to one,
+// and what a killed guard left in its pipes up to pipePatience.
+const endingTime = 5
+
+// settled says of a review that has no end what has become of it by now: it runs, or was killed.
+func (r reviewRound) settled() reviewRound {
 	if r.Verdict != "" {
-		return
+		return r
 	}
-	r.Verdict = verdictReviewing
-	if time.Now().After(r.Deadline) || isVisible(r.Process) && !isRunning(r.Process) {
+	isOver := time.Now().After(r.Deadline.Add(endingTime * time.Second))
+	if isVisible(r.Process) {
+		isOver = !isRunning(r.Process)
+	}
+	if r.Verdict = verdictReviewing; isOver {
 		r.Verdict, r.Error = verdictFailed, errKilled.Error()
 	}
+	return r
 }
 
-// of returns the index of the review with that id, of those without, from ccc 1.1, the last; -1 for none.
+// of returns the index of the review with that id, -1 for none, as for the records of ccc 1.1, which have no id.
 func (h *history) of(review string) int {
-	i := len(h.Rounds) - 1
-	for i >= 0 && h.Rounds[i].Review != review {
-		i--
-	}
-	return i
+	return slices.IndexFunc(h.Rounds, func(r reviewRound) bool { return review != "" && r.Review == review })
 }
 
 // round returns the round that found is the end of, with what else the timeline has of it.
 func (s session) round(found record) reviewRound {
 	h, _ := s.readHistory()
 	i := h.of(found.Review)
-	if found.Review == "" || i < 0 {
+	if i < 0 {
 		return reviewRound{record: found}
 	}
 	r := h.Rounds[i]
@@ -393,15 +399,14 @@ func isRunning(name string) bool {
 	return name != "" && p.name == name
 }
 
-func (h *history) add(r record) {
+// add takes the next record. It returns the index of the review that the record begins or ends, -1 for none.
+func (h *history) add(r record) (round int) {
+	h.records++
 	h.project, h.limit = cmp.Or(r.Project, h.project), cmp.Or(r.Limit, h.limit)
 	if r.Time.After(h.updated) {
 		h.updated = r.Time
 	}
 	open := h.of(r.Review) // the review that the record belongs to
-	if r.Review == "" {
-		open = -1
-	}
 	switch {
 	case r.Event == eventPrompt:
 		h.Requests = append(h.Requests, r)
@@ -418,13 +423,16 @@ func (h *history) add(r record) {
 	case r.Event == eventTry, r.Event == eventRefused: // of a review of ccc 1.1
 	case open >= 0: // its end
 		r.LastMessage, r.Question, r.Requests = h.Rounds[open].LastMessage, h.Rounds[open].Question, h.Rounds[open].Requests
-		h.Rounds[open].record = r
+		h.Rounds[open].record, h.Rounds[open].told = r, h.records
+		return open
 	case r.Verdict != "" || r.Review != "": // the begin of one, or all of it
-		h.Rounds = append(h.Rounds, reviewRound{record: r, Runs: []record{}, Refused: []string{}, requests: len(h.Requests)})
+		h.Rounds = append(h.Rounds, reviewRound{record: r, Runs: []record{}, Refused: []string{}, requests: len(h.Requests), told: h.records})
+		return len(h.Rounds) - 1
 	}
+	return -1
 }
 
-// last returns the review that runs, else the last since the user's last prompt that is no question's, nil for none.
+// last returns the review that runs, else of those since the user's last prompt the one that lastOf returns.
 func (h *history) last() *reviewRound {
 	for i := range h.Rounds {
 		if h.Rounds[i].Verdict == verdictReviewing {
@@ -447,14 +455,14 @@ func (h *history) feedback() (last, open string) {
 	return last, open
 }
 
-// lastOf returns the last of rounds that is no question's, nil for none.
-func lastOf(rounds []reviewRound) *reviewRound {
-	for i := len(rounds) - 1; i >= 0; i-- {
-		if rounds[i].Event != eventPreToolUse {
-			return &rounds[i]
+// lastOf returns the one of rounds that ended last and is no question's, nil for none.
+func lastOf(rounds []reviewRound) (last *reviewRound) {
+	for i := range rounds {
+		if r := &rounds[i]; r.Event != eventPreToolUse && (last == nil || r.told > last.told) {
+			last = r
 		}
 	}
-	return nil
+	return last
 }
 
 // asked is the user's newest request that the review knew of.

@@ -143,8 +143,12 @@ func TestVerdictCommand(t *testing.T) {
 	begun := func(event string, left time.Duration) record {
 		return record{Event: event, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-left)}
 	}
+	late := begun(eventStop, -time.Minute) // its process runs: the end is on its way
+	_, self := processInfo(os.Getpid())
+	late.Process = self.name
 	known := map[string]any{"prompt": record{Event: eventPrompt, Prompt: "x"}, "off": record{Event: eventSwitch, Mode: "off"}, "torn": `{"event":"Stop","verd`,
-		"begun": begun(eventStop, time.Minute), "question-begun": begun(eventPreToolUse, time.Minute), "killed": begun(eventStop, -time.Minute)}
+		"begun": begun(eventStop, time.Minute), "question-begun": begun(eventPreToolUse, time.Minute), "killed": begun(eventStop, -time.Minute), "late": late,
+		"r-block": record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}}
 	for _, of := range []verdict{verdictAllow, verdictBlock, verdictFailed, verdictLimit, verdictCancelled, "odd"} {
 		for event, prefix := range map[string]verdict{eventStop: "", eventPreToolUse: "question-", eventReview: "by-hand-"} {
 			known[string(prefix+of)] = record{Event: event, outcome: outcome{Verdict: of}}
@@ -168,6 +172,9 @@ func TestVerdictCommand(t *testing.T) {
 		{"prompt question-allow", "none", 3, true},
 		{"prompt allow begun", "reviewing", 3, false},
 		{"prompt allow killed", "failed", 1, true},
+		{"prompt allow late", "reviewing", 3, false},
+		{"prompt begun by-hand-allow r-block", "block", 1, true}, // it ended last
+		{"prompt begun r-block by-hand-allow", "allow", 0, true},
 		{"prompt cancelled", "cancelled", 3, false},
 		{"prompt failed by-hand-allow", "allow", 0, true},
 		{"prompt allow off", "none", 3, true},

@@ -250,10 +250,6 @@ func (s *supervision) keepInstructions() {
 	s.warn("keeping the reviewer's prompt", err)
 }
 
-// endingTime is how many seconds before Claude Code would end the hook the review is given up: the guard takes up to one,
-// and what a killed guard left in its pipes up to pipePatience.
-const endingTime = 5
-
 // patience is how long a review of the event may take, and what is wrong with one that takes longer. Claude Code ends
 // the hook at the timeout that a launch has put into settings.json, whatever ccc.json says since.
 func (s *supervision) patience(config *config, event string) (timeout time.Duration, late error) {
