@@ -131,7 +131,7 @@ func TestRealClientChanges(t *testing.T) {
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.repository()
 		head := box.gitIn(box.work, "echo theirs >theirs.txt; git rev-parse HEAD")
-		got := box.run(60*time.Second, "", "ccc", "--supervisor", "--", "-p", "--permission-mode", "bypassPermissions", "make it so")
+		got := box.run(60*time.Second, "make it so\n", "ccc", "--supervisor", "--", "-p", "--permission-mode", "bypassPermissions")
 		expectRun(t, box, got, "the answer", verdictAllow)
 		expect := func(wants ...string) {
 			t.Helper()
