@@ -349,7 +349,7 @@ type hookEvent struct {
 // Code that changes one does not end the reviews, unless absence would have ccc answer what is not for it or review
 // without a bound. Of a prompt or a message that comes as a list of blocks the texts count.
 func (e *hookEvent) UnmarshalJSON(text []byte) error {
-	var members map[string]json.RawMessage // a struct would not heed the case of the names
+	var members map[string]json.RawMessage // for a struct Session_ID would be session_id
 	if err := json.Unmarshal(text, &members); err != nil {
 		return err
 	}

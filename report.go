@@ -125,7 +125,7 @@ func (r record) isBound() bool { return r.Tree != "" && r.Unbound == "" }
 
 // findApproval returns the newest approval of exactly the tree of the commit that rev names in d.here. The error is a
 // failure with code 2 for a commit or a repository that is not there, and 3 where there is no such approval; then it
-// says what was approved instead.
+// says what was approved instead. Any other is that of a session that could not be read, where no approval was found.
 func findApproval(d dirs, rev string) (evidence, error) {
 	w := worktree{Top: d.here}
 	_, w.Repo = gitTree(d.here)
@@ -148,7 +148,7 @@ func findApproval(d dirs, rev string) (evidence, error) {
 			return e, nil
 		}
 	}
-	if err != nil { // the approval may stand in what can't be read
+	if err != nil {
 		return evidence{}, err
 	}
 	err = errors.New(say(noApproval, rev))

@@ -116,7 +116,7 @@ func takeTree(ctx context.Context, self, dir string, env []string, since baselin
 		args = append(args, say(cause))
 	}
 	t.changes.baseline = since
-	lines := &lineWriter{line: t.read, dropped: func(error) { t.changes.add(" ") }}
+	lines := &lineWriter{line: t.read, dropped: func(error) { t.changes.add(" ") }} // a line that is too long counts as one, and is not shown
 	err := t.run(ctx, env, lines, append([]string{self, trySubcommand, "--timeout", treePatience.String(), "sh", "-c", treeScript, "sh", ""}, args...)...)
 	if f := (failure{}); errors.As(err, &f) && f.code == tryImpossible {
 		if own, lock := newScratch(); own != "" { // where one that is killed leaves it, the next removes it

@@ -192,7 +192,7 @@ func closesBrace(text string) bool {
 // name of the decision, counts only where the object is the whole result and has no member that no verdict has; else
 // it is data that the reviewer quotes.
 func readVerdict(object []byte, isWhole bool) (decided verdict, feedback string, ok bool) {
-	var members map[string]json.RawMessage // of two with one name the last counts; a struct would not heed the case
+	var members map[string]json.RawMessage // of two with one name the last counts; for a struct Allow_Stop would be one too
 	_ = json.Unmarshal(object, &members)
 	_, hasFeedback := members["feedback"]
 	older := isWhole && (len(members) == 1 || len(members) == 2 && hasFeedback)
