@@ -242,6 +242,18 @@ func variableIn(value envText) (name string, ok bool) {
 	return name, begins && ends && name != "" && strings.Trim(name, letters+digits+"_") == ""
 }
 
+// providerVariables are those that the providers set or take a value from.
+func (c *config) providerVariables() map[string]bool {
+	names := map[string]bool{}
+	for _, p := range c.Providers {
+		for name, value := range p.Env {
+			from, _ := variableIn(value)
+			names[name], names[from] = true, true
+		}
+	}
+	return names
+}
+
 var (
 	privateKey = lazyRegexp(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|$)`)
 	endOfKey   = lazyRegexp(`(?s)^.*-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----`) // of one that began before the text
@@ -253,11 +265,9 @@ const secretLeast = 8
 // redactor returns a function that replaces by *** what must not be shown: the values of variables that are named like
 // secrets or set by a provider, if they have that length, and private keys.
 func redactor(env []string, c *config) func(string) string {
-	secret := map[string]bool{}
+	secret := c.providerVariables()
 	for _, p := range c.Providers {
 		for name, value := range p.Env {
-			from, _ := variableIn(value)
-			secret[name], secret[from] = true, true
 			env = append(env[:len(env):len(env)], name+"="+string(value))
 		}
 	}

@@ -46,7 +46,7 @@ func doctor(_ *call, d dirs) error {
 		look    func() (well string)
 	}{
 		{"configuration:", c.configuration}, {"provider:", c.providers}, {"claude:", c.claude}, {"flags:", c.flags}, {"hooks:", c.hooks},
-		{"hooks disabled?", c.disabled}, {"stop-hook limit:", c.limit}, {"status line:", c.statusLine}, {"prompt:", c.prompt},
+		{"hooks disabled?", c.disabled}, {"stop-hook limit:", c.limit}, {"status line:", c.sessionsLine}, {"prompt:", c.prompt},
 		{"state directory:", c.stateDirectory}, {"copies:", c.copies},
 	} {
 		c.subject, c.faults = check.subject, 0
@@ -253,9 +253,6 @@ func (c *checkup) limit() string {
 	return fmt.Sprintf("allows max_iterations, %d, reviews; %d where /supervisor on switched on what ccc did not launch", most, limitUnder(most, ""))
 }
 
-// statusLine has Claude Code call ccc statusline. Without refreshInterval the line stays as it is in a Stop hook (2.1.330).
-const statusLine = `{"type": "command", "command": "ccc statusline", "refreshInterval": 5}`
-
 var statusLineCall = lazyRegexp(`\bccc[^\s/]*["']?\s+["']?statusline\b`)
 
 // callsStatusline tells whether the status line of s calls ccc, and how often, in seconds; 0 for no refreshInterval.
@@ -269,7 +266,7 @@ func callsStatusline(s source) (calls bool, refresh float64) {
 }
 
 // statusLine offers the setting by which a session's line tells of its reviews; of two sources the later counts.
-func (c *checkup) statusLine() (well string) {
+func (c *checkup) sessionsLine() (well string) {
 	in := source{name: c.settingsFile()}
 	for _, s := range c.sources {
 		if s.values[statusLineKey] != "" {
@@ -286,7 +283,7 @@ func (c *checkup) statusLine() (well string) {
 	case in.values[statusLineKey] != "":
 		return in.name + " has one of your own; ccc statusline in it would tell how a review stands"
 	}
-	c.tell("ok", "none; to see in it how a review stands:", keyHint(in.name, statusLineKey, statusLine))
+	c.tell("ok", "none; to see in it how a review stands:", keyHint(in.name, statusLineKey, c.statusLine()))
 	return ""
 }
 

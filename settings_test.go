@@ -569,7 +569,7 @@ func TestUninstallStatusLine(t *testing.T) {
 		t.Errorf("%s left\n%s", output, box.settings())
 	}
 	box.setSettings("{}")
-	box.write(".claude/ccc.json", 0o600, `{"settings":{"statusLine":`+statusLine+`}}`)
+	box.write(".claude/ccc.json", 0o600, `{"settings":{"statusLine":{"type":"command","command":"ccc statusline","refreshInterval":5}}}`)
 	box.launch()
 	if output := box.ccc("uninstall"); strings.Contains(output, "still calls") || strings.Contains(box.settings(), "statusline") {
 		t.Errorf("%s left\n%s", output, box.settings())

@@ -305,14 +305,19 @@ func (r record) spent() string {
 	return joined(r.price(), used, say(waysTaken[r.Way]))
 }
 
+// statusLine is the setting by which Claude Code calls ccc statusline. Without refreshInterval the line stays as it is in a Stop
+// hook (2.1.330).
+func (d dirs) statusLine() string {
+	return fmt.Sprintf(`{"type": "command", "command": %s, "refreshInterval": 5}`, encodeJSON(shellQuote(d.hookPath())+" statusline"))
+}
+
 // showStatusline is ccc statusline. Whatever happens it ends with 0: for anything else Claude Code would take the
 // user's status line away.
 func showStatusline(_ *call, d dirs) error {
 	if newScreen(os.Stdin).terminal {
 		s := newScreen(os.Stdout)
 		s.block("", say(statuslineByHand, d.settingsFile()))
-		fmt.Fprintf(s, "\n\"statusLine\": {\n  \"type\": \"command\",\n  \"command\": %s,\n  \"refreshInterval\": 5\n}\n",
-			encodeJSON(shellQuote(d.hookPath())+" statusline"))
+		fmt.Fprintf(s, "\n%q: %s\n", statusLineKey, d.statusLine())
 		return s.Flush()
 	}
 	line, err := statusline(os.Stdin, d)

@@ -383,13 +383,7 @@ var notForCopies = lazyRegexp(`^(ANTHROPIC_|CLAUDE|CCC_|(AWS|AZURE|CLOUDSDK|GCLO
 
 // tryEnv is env without those variables, and without what the providers of c set or take tokens from.
 func tryEnv(env []string, c *config) []string {
-	secret := map[string]bool{}
-	for _, p := range c.Providers {
-		for name, value := range p.Env {
-			from, _ := variableIn(value)
-			secret[name], secret[from] = true, true
-		}
-	}
+	secret := c.providerVariables()
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return notForCopies().MatchString(name) || secret[name]
