@@ -65,7 +65,8 @@ func commands() []command {
 			settings. Exit code: 0 approved, 1 not, 2 no such session, 4 no review.`},
 		{"report", []string{"--commit REV", "--json"}, "[SESSION]", inPlaces(showReport), `
 			Print the evidence of a session's last verdict as Markdown for a pull
-			request; --commit: of the review that approved the files of that commit.`},
+			request; --commit: of the review that approved the files of that commit.
+			Exit code: 2 no such session or commit, 3 no such review.`},
 		{"doctor", nil, "", inPlaces(doctor), `
 			Check what Supervisor Mode needs, with the command that mends each fault.`},
 		{"uninstall", []string{"--purge"}, "", inPlaces(uninstall), `
