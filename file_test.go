@@ -32,11 +32,11 @@ func TestLockRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	var holders, most atomic.Int32
 	var group sync.WaitGroup
-	for range 32 { // many that wait: one of them has just opened the file that goes
+	for range 64 { // many that wait: one of them has just opened the file that goes
 		group.Add(1)
 		go func() {
 			defer group.Done()
-			for range 20 {
+			for range 5 {
 				unlock, err := lockFile(path)
 				if err != nil {
 					t.Error(err)
