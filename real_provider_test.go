@@ -53,8 +53,12 @@ func TestRealClientOwnKey(t *testing.T) {
 					t.Errorf("%d requests after a refusal", n)
 				}
 				box.vars = append(box.vars, "ANTHROPIC_BASE_URL="+a.URL, "ANTHROPIC_AUTH_TOKEN=token-of-a", "ANTHROPIC_API_KEY=")
-				box.run(60*time.Second, "", "claude", "-p", "x")
-				if requests := a.requests("agent"); len(requests) == 0 || !sent(requests) {
+				for range 5 { // beside other load 2.1.200 may ask before the project's helper has answered
+					if !sent(a.requests("agent")) {
+						box.run(60*time.Second, "", "claude", "-p", "x")
+					}
+				}
+				if requests := a.requests("agent"); !sent(requests) {
 					t.Errorf("claude by itself kept the key (%d requests): then the check is not needed", len(requests))
 				}
 			})
