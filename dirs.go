@@ -195,9 +195,9 @@ func gitTree(dir string) (top, common string) {
 			return top, resolved(common)
 		}
 		// In a worktree .git is a file that names a directory of its own, which names the common one.
-		if text, err := os.ReadFile(common); err == nil {
+		if text, _ := readUserFile(common); text != nil {
 			own := absoluteIn(top, strings.TrimPrefix(strings.TrimSpace(string(text)), "gitdir: "))
-			if text, err = os.ReadFile(filepath.Join(own, "commondir")); err == nil {
+			if text, _ = readUserFile(filepath.Join(own, "commondir")); text != nil {
 				own = absoluteIn(own, strings.TrimSpace(string(text)))
 			}
 			return top, resolved(own)

@@ -243,6 +243,15 @@ func TestFaultHostilePath(t *testing.T) {
 	}
 }
 
+// A named pipe in the place of .git, which an agent can make, holds up neither a hook nor a launch.
+func TestFaultHostileGit(t *testing.T) {
+	box := newHookBox(t)
+	box.reviews(allows(""))
+	check(t, syscall.Mkfifo(filepath.Join(box.work, ".git"), 0o600))
+	expectEnd(t, "hook", box.stop(""), 0, "", finished.zh)
+	expectEnd(t, "launch", box.run(10*time.Second, "", "ccc", "-p", "hi"), 0, "Done.\n", "")
+}
+
 // Many stops in a row leave no process, no temporary file and no open file.
 func TestFaultSoak(t *testing.T) {
 	const stops = 50
