@@ -181,7 +181,12 @@ func (c command) parse(args []string) (*call, error) {
 	for _, f := range c.flags {
 		name, _, valued := strings.Cut(f, " ")
 		names := strings.Split(name, "|") // of which the first is the flag's
-		keep := func(value string) error { given.flags[names[0]] = value; return nil }
+		keep := func(value string) error {
+			if given.flags[names[0]] = value; !valued && value != "true" {
+				return errors.New("it takes no value")
+			}
+			return nil
+		}
 		for _, name := range names {
 			if bare := strings.TrimLeft(name, "-"); valued {
 				set.Func(bare, "", keep)

@@ -137,6 +137,7 @@ func TestParse(t *testing.T) {
 		{c, "a -- -f", "map[] [a -f]"},
 		{c, "-- --help", "map[] [--help]"},
 		{c, "a b c", ""},
+		{c, "--json=false", ""},
 		{c, "--nonsense", ""},
 		{c, "a --dir", ""},
 		{all, "--dir d a --dir e -- -x", "map[--dir:d] [a --dir e -- -x]"},
