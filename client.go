@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -55,10 +54,10 @@ type caller struct {
 // terminal (2.1.120 to 2.1.330 run tools without one); else it may run in a terminal that an agent once opened.
 func (d stateDir) callerOf(chain []process) (c caller) {
 	launched, at := parseLaunchToken(os.Getenv(launchVariable))
-	claude, _ := exec.LookPath(cmp.Or(os.Getenv(claudeVariable), "claude"))
+	claude, _ := findClaude()
 	isClaude := func(p process) bool {
 		_, err := os.Stat(d.clientFile(p.name))
-		return p.name == launched || err == nil || filepath.Base(p.program) == "claude" || claude != "" && sameFile(p.program, claude)
+		return p.name == launched || err == nil || filepath.Base(p.program) == "claude" || sameFile(p.program, claude)
 	}
 	if len(chain) > 0 {
 		c.client = chain[0].name
