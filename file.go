@@ -68,7 +68,7 @@ func sameFile(a, b string) bool {
 // The caller holds the lock that guards path, so the temporary name is fixed, and what a killed process left under it goes.
 func replaceFile(path string, data []byte, durable bool) error {
 	target := followLinks(path)
-	temporary := temporaryFor(target)
+	temporary := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+temporarySuffix)
 	os.Remove(temporary)
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -95,10 +95,6 @@ func replaceFile(path string, data []byte, durable bool) error {
 }
 
 const temporarySuffix = ".ccc-tmp"
-
-func temporaryFor(target string) string {
-	return filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+temporarySuffix)
-}
 
 // followLinks returns the file that path leads to; the last link may point at a file that does not exist yet. A relative
 // link counts from the directory that it stands in, wherever the path to that leads.

@@ -163,9 +163,8 @@ var (
 	defaultFeedback = words{"请继续完成任务", "Please go on until the task is done."}
 	feedbackCut     = words{"……（反馈过长，全文见 %s）", "... (too long; the whole feedback is in %s)"}
 	// /supervisor.
-	modeIsOn  = words{"开", "on"} // in a table
-	modeIsOff = words{"关", "off"}
 	modeNames = map[string]words{"on": {"已打开", "on"}, "off": {"已关闭", "off"}}
+	modeCells = map[string]words{"on": {"开", "on"}, "off": {"关", "off"}} // in a table
 	modeIs    = words{"监督：%s（/supervisor on 打开，/supervisor off 关闭）",
 		"Supervisor mode: %s (/supervisor on and /supervisor off switch it)"}
 	modeUnclear = words{

@@ -187,7 +187,7 @@ func showTable(s *screen, sessions []summary) {
 		rows[0] = append(rows[0], say(head))
 	}
 	for _, one := range sessions {
-		rows = append(rows, []string{one.short(), modeShown(one.Mode), fmt.Sprintf("%d/%d", one.Count, one.Limit), verdictName(one.Verdict),
+		rows = append(rows, []string{one.short(), say(modeCells[one.Mode]), fmt.Sprintf("%d/%d", one.Count, one.Limit), verdictName(one.Verdict),
 			one.when(), strconv.Itoa(one.Reviews), dollars(one.CostUSD), one.Project, one.Request})
 	}
 	widths, left := make([]int, len(statusHeads)), s.width
@@ -357,9 +357,4 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 		last = say(supervisedLast, oneLine(verdictName(s.Verdict)), s.when())
 	}
 	return joined(say(supervisedNow, fmt.Sprintf("%d/%d", s.Count, s.Limit)), last, dollars(s.CostUSD)), s.err
-}
-
-// modeShown is what people read of a mode, "" for none.
-func modeShown(mode string) string {
-	return say(map[string]words{"on": modeIsOn, "off": modeIsOff}[mode])
 }
