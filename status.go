@@ -138,10 +138,18 @@ func (s summary) reviewing() string {
 	return joined(verdictName(verdictReviewing)+s.number, s.when(), oneLine(s.Doing))
 }
 
-// sessionsHere returns the sessions of the current directory's project that are not among those seen, newest first,
-// and adds to them all whose project is known by now. It passes over none that may be the newest and can't be read: a
-// script would take an older approval for its own.
-func sessionsHere(d dirs, seen map[string]bool) (ids []string, err error) {
+// sessionsMeant returns the session that the operand names or, if there is none, those of the current directory's project,
+// newest first. None of them is among those seen; it adds to these all whose project is known by now. It passes over none
+// that may be the newest and can't be read: a script would take an older approval for its own.
+func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []string, err error) {
+	if len(operands) > 0 {
+		id, err := stateDir(d.state).findSession(operands[0])
+		if err != nil || seen[id] {
+			return nil, err
+		}
+		seen[id] = true
+		return []string{id}, nil
+	}
 	sessions, err := summarizeAll(d, seen)
 	here := resolved(d.here)
 	for _, s := range sessions {
@@ -154,19 +162,6 @@ func sessionsHere(d dirs, seen map[string]bool) (ids []string, err error) {
 		seen[s.Session] = s.Project != ""
 	}
 	return ids, err
-}
-
-// sessionsMeant returns the session that the operand names, or those of the project if there is none, as sessionsHere does.
-func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []string, err error) {
-	if len(operands) == 0 {
-		return sessionsHere(d, seen)
-	}
-	id, err := stateDir(d.state).findSession(operands[0])
-	if err != nil || seen[id] {
-		return nil, err
-	}
-	seen[id] = true
-	return []string{id}, nil
 }
 
 // sessionMeant returns the first of them.
