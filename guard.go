@@ -74,7 +74,7 @@ func guardReviewer(args []string) int {
 	const lifelineFD = 3
 	syscall.CloseOnExec(lifelineFD)
 	lifeline := os.NewFile(lifelineFD, "lifeline")
-	if len(args) == 0 || lifeline == nil {
+	if len(args) == 0 {
 		fmt.Fprintln(os.Stderr, "ccc: "+guardSubcommand+" is started by ccc only")
 		return 1
 	}
