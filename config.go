@@ -13,7 +13,6 @@ import (
 	"strings"
 )
 
-// config is ccc.json.
 type config struct {
 	Supervisor      supervisorConfig     `json:"supervisor"`
 	Language        string               `json:"language"` // "" for the locale's
@@ -214,7 +213,6 @@ func (c *config) claudeArgs(p *provider) []string {
 	return slices.Concat(c.ClaudeArgs, p.ClaudeArgs)
 }
 
-// providerNames lists the providers as a message shows them.
 func (c *config) providerNames() string {
 	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(c.Providers)), ", "), "none configured")
 }

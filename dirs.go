@@ -66,7 +66,6 @@ var subcommands []string
 
 func isSubcommand(word string) bool { return slices.Contains(subcommands, word) }
 
-// A call is one call of a subcommand.
 type call struct {
 	flags    map[string]string // those given, with their dashes and their values
 	operands []string
@@ -107,7 +106,6 @@ type process struct {
 	marked   bool   // the environment that it was started with has toolMark
 }
 
-// isSecretName tells whether a variable of that name holds a secret.
 func isSecretName(name string) bool {
 	return slices.ContainsFunc([]string{"TOKEN", "KEY", "SECRET", "PASSW"}, func(part string) bool { return strings.Contains(name, part) })
 }

@@ -265,7 +265,7 @@ func callsStatusline(s source) (calls bool, refresh float64) {
 	return statusLineCall().MatchString(line.Command), line.RefreshInterval
 }
 
-// statusLine offers the setting by which a session's line tells of its reviews; of two sources the later counts.
+// sessionsLine offers the setting by which a session's line tells of its reviews; of two sources the later counts.
 func (c *checkup) sessionsLine() (well string) {
 	in := source{name: c.settingsFile()}
 	for _, s := range c.sources {

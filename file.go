@@ -54,7 +54,6 @@ func isFileAt(path string, file *os.File) bool {
 	return err == nil && namedErr == nil && os.SameFile(opened, named)
 }
 
-// sameFile tells whether both paths lead to the same file.
 func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)

@@ -153,7 +153,6 @@ func commandNamed(name string) command {
 	return command{}
 }
 
-// start runs the command with args.
 func (c command) start(args []string) error {
 	call, err := c.parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -173,7 +172,6 @@ func (c command) start(args []string) error {
 	return err
 }
 
-// parse reads args by the command's flags and operands.
 func (c command) parse(args []string) (*call, error) {
 	given := &call{flags: map[string]string{}}
 	set := flag.NewFlagSet(c.name, flag.ContinueOnError)

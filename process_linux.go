@@ -25,7 +25,6 @@ func adoptOrphans() bool {
 	return errno == 0
 }
 
-// processParents returns the parent of each process.
 func processParents(int) map[int]int {
 	paths, _ := filepath.Glob("/proc/[0-9]*")
 	parents := make(map[int]int, len(paths))

@@ -130,7 +130,6 @@ func summarize(known session, config *config) summary {
 	return s
 }
 
-// short is the beginning of the session's id.
 func (s summary) short() string { return s.Session[:min(8, len(s.Session))] }
 
 // reviewing tells of the review that runs: reviewing 1/10 · 12s · go test ./...
