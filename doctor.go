@@ -94,16 +94,13 @@ func nearestThere(path string) (string, fs.FileInfo) {
 // about the nearest directory that is.
 func fixFor(path string, err error) string {
 	nearest, info := nearestThere(path)
-	isThere := nearest == path
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %[1]s`, shellQuote(resolved(nearest)))
-	case info.Mode().IsRegular() != isThere: // a file in the place of a directory, or the other way round
+	case info.Mode().IsRegular() != (nearest == path): // a file in the place of a directory, or the other way round
 		return fmt.Sprintf("mv %s %s", shellQuote(nearest), shellQuote(nearest+".old"))
-	case isThere:
-		return editHint(path)
 	}
-	return ""
+	return editHint(path)
 }
 
 func (c *checkup) configuration() string {
