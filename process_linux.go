@@ -43,12 +43,9 @@ const parentField, terminalField, startField = 1, 4, 19
 // readStat returns what /proc/PID/stat says of the process pid behind its title: state, parent, and so on; nil when there
 // is no such process.
 func readStat(pid int) (title string, fields []string) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')') // the title may hold anything
-	if err != nil || open < 0 || end < open {
-		return "", nil
-	}
-	if fields = strings.Fields(string(stat[end+1:])); len(fields) < 20 {
+	if fields = strings.Fields(string(stat[end+1:])); len(fields) <= startField {
 		return "", nil
 	}
 	return string(stat[open+1 : end]), fields
