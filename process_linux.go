@@ -121,10 +121,7 @@ func removeTree(dir string) {
 	const openat2, pathOnly, ownMountOnly, noMagicLink, noLink = 437, 0x200000, 1, 2, 4
 	// enter opens a directory that stands in parent, for whatever the user needs, and returns a path to it.
 	enter := func(parent uintptr, name string, resolve uint64) (opened *os.File, path string) {
-		zeroed, err := syscall.BytePtrFromString(name)
-		if err != nil {
-			return nil, ""
-		}
+		zeroed, _ := syscall.BytePtrFromString(name) // no name of a file has a zero in it
 		for _, flags := range []uint64{pathOnly, syscall.O_RDONLY} {
 			how := struct{ flags, mode, resolve uint64 }{flags | syscall.O_DIRECTORY | syscall.O_NOFOLLOW | syscall.O_CLOEXEC, 0, resolve}
 			fd, _, errno := syscall.Syscall6(openat2, parent, uintptr(unsafe.Pointer(zeroed)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
@@ -142,10 +139,7 @@ func removeTree(dir string) {
 	for moved, progress := 0, true; progress; {
 		progress = false
 		top, topPath := enter(currentDirectory, dir, 0)
-		if top == nil {
-			return
-		}
-		names, _ := top.Readdirnames(-1)
+		names, _ := top.Readdirnames(-1) // none where it can't be entered
 		for _, name := range names {
 			if inner, innerPath := enter(top.Fd(), name, ownMountOnly|noMagicLink|noLink); inner != nil {
 				below, _ := inner.Readdirnames(-1)
