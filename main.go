@@ -243,8 +243,7 @@ func showHelp(c *call) error {
 		if one.name == "" {
 			return usageError("help", "no subcommand %q: ccc help lists them", c.operands[0])
 		}
-		fmt.Print("usage: ccc ", one.usage())
-		return nil
+		return one.start([]string{"--help"})
 	}
 	text := usageOfLaunch
 	for _, one := range commands() {
