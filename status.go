@@ -244,10 +244,7 @@ func (s summary) when() string {
 }
 
 func verdictName(v verdict) string {
-	if name, known := verdictNames[string(v)]; known {
-		return say(name)
-	}
-	return string(v)
+	return cmp.Or(say(verdictNames[string(v)]), string(v)) // a timeline may hold any word
 }
 
 func verdictColour(v verdict) string {
