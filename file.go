@@ -75,10 +75,9 @@ func replaceFile(path string, data []byte, durable bool) error {
 	}
 	_, err = file.Write(data)
 	if old, statErr := os.Stat(target); err == nil && statErr == nil {
-		if owner, ok := old.Sys().(*syscall.Stat_t); ok {
-			// Root may give a file back to its owner; for others it is theirs already.
-			_ = file.Chown(int(owner.Uid), int(owner.Gid))
-		}
+		owner := old.Sys().(*syscall.Stat_t)
+		// Root may give a file back to its owner; for others it is theirs already.
+		_ = file.Chown(int(owner.Uid), int(owner.Gid))
 		err = file.Chmod(old.Mode().Perm())
 	}
 	if err == nil && durable {
