@@ -127,7 +127,11 @@ func inside(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
-// readUserFile returns nil for a file that is not there. A named pipe would hold a launch or a hook up for ever.
+// userFileLimit is in bytes. Claude Code's record of the user, the largest of these files, can have tens of MiB.
+const userFileLimit = 256 << 20
+
+// readUserFile returns nil for a file that is not there. A named pipe would hold a launch or a hook up for ever; a file with a
+// hole larger than the memory would end it, with Go's code 2, which Claude Code takes for "block".
 func readUserFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -135,6 +139,8 @@ func readUserFile(path string) ([]byte, error) {
 		return nil, nil
 	case err == nil && !info.Mode().IsRegular() && !info.IsDir():
 		return nil, fmt.Errorf("%s is not a regular file", path)
+	case err == nil && info.Size() > userFileLimit:
+		return nil, fmt.Errorf("%s is larger than %d MiB", path, userFileLimit>>20)
 	}
 	return os.ReadFile(path)
 }
