@@ -188,7 +188,7 @@ func unknownKey(pattern, key string) string {
 // would end the turn by force before. It takes 8 for a value that is no number, and 0 for no cap (2.1.200, 2.1.330).
 func limitUnder(limit int, blockCap string) int {
 	n := 8
-	_, _ = fmt.Sscan(blockCap, &n) // the digits that it begins with, as Claude Code reads it
+	_, _ = fmt.Sscanf(blockCap, "%d", &n) // the digits that it begins with, as Claude Code reads it
 	if n <= 0 {
 		return limit
 	}

@@ -270,7 +270,7 @@ type record struct {
 	Output       string          `json:"output,omitempty"`      // the end of what the command printed
 	NoCopy       string          `json:"no_copy,omitempty"`     // why the reviewer could run nothing
 	Review       string          `json:"review,omitempty"`      // of all records of one review the same
-	Process      string          `json:"process,omitempty"`     // of a begun review: whose end is its end; see processName
+	Process      string          `json:"process,omitempty"`     // of a begun review: whose end is its end; see processInfo
 	Deadline     time.Time       `json:"deadline,omitzero"`     // of a begun review
 	worktree                     // what the review speaks of
 	LastMessage  string          `json:"last_message,omitempty"`      // of a begun review: the agent's, cut

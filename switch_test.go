@@ -150,7 +150,7 @@ func TestSwitchLimit(t *testing.T) {
 		session  bool   // and not a hook that is run by hand
 		limit    string
 	}{
-		{"", true, "8"}, {"x", true, "8"}, {"3", true, "3"}, {"40", true, "9"}, {"0", true, "9"}, {"", false, "9"},
+		{"", true, "8"}, {"x", true, "8"}, {"3", true, "3"}, {"40", true, "9"}, {"08", true, "8"}, {"0", true, "9"}, {"", false, "9"},
 	} {
 		t.Run(fmt.Sprint(test), func(t *testing.T) {
 			box := newHookBox(t)
