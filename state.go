@@ -326,13 +326,14 @@ type reviewRound struct {
 	Runs     []record `json:"runs"`    // what ccc try ran
 	Refused  []string `json:"refused"` // calls that Claude Code refused to the reviewer
 	requests int      // how many prompts of the user's came before it
-	told     int      // which of the timeline's records told of it last
+	begun    int      // which of the timeline's records told of it first,
+	told     int      // and which last
 }
 
 // A history is what a session's timeline tells.
 type history struct {
 	Requests []record
-	Rounds   []reviewRound // as they began: one by hand may end before one that began earlier
+	Rounds   []reviewRound // as they began
 	records  int
 	project  string
 	limit    int       // of reviews a request
@@ -362,11 +363,8 @@ func (r reviewRound) settled() reviewRound {
 	if r.Verdict != "" {
 		return r
 	}
-	isOver := time.Now().After(r.Deadline.Add(endingTime * time.Second))
-	if isVisible(r.Process) {
-		isOver = !isRunning(r.Process)
-	}
-	if r.Verdict = verdictReviewing; isOver {
+	isLate := time.Now().After(r.Deadline.Add(endingTime * time.Second)) // its process may be stopped for good
+	if r.Verdict = verdictReviewing; isLate || isVisible(r.Process) && !isRunning(r.Process) {
 		r.Verdict, r.Error = verdictFailed, errKilled.Error()
 	}
 	return r
@@ -426,7 +424,7 @@ func (h *history) add(r record) (round int) {
 		h.Rounds[open].record, h.Rounds[open].told = r, h.records
 		return open
 	case r.Verdict != "" || r.Review != "": // the begin of one, or all of it
-		h.Rounds = append(h.Rounds, reviewRound{record: r, Runs: []record{}, Refused: []string{}, requests: len(h.Requests), told: h.records})
+		h.Rounds = append(h.Rounds, reviewRound{record: r, Runs: []record{}, Refused: []string{}, requests: len(h.Requests), begun: h.records, told: h.records})
 		return len(h.Rounds) - 1
 	}
 	return -1
@@ -455,10 +453,13 @@ func (h *history) feedback() (last, open string) {
 	return last, open
 }
 
-// lastOf returns the one of rounds that ended last and is no question's, nil for none.
+// lastOf returns the last of rounds that is no question's, nil for none. One by hand that began before the end of a stop's does
+// not speak of that stop, whichever ended first.
 func lastOf(rounds []reviewRound) (last *reviewRound) {
 	for i := range rounds {
-		if r := &rounds[i]; r.Event != eventPreToolUse && (last == nil || r.told > last.told) {
+		r := &rounds[i]
+		isBeside := last != nil && r.Event == eventReview && last.Event != eventReview && r.begun < last.told
+		if r.Event != eventPreToolUse && !isBeside {
 			last = r
 		}
 	}

@@ -143,12 +143,14 @@ func TestVerdictCommand(t *testing.T) {
 	begun := func(event string, left time.Duration) record {
 		return record{Event: event, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-left)}
 	}
-	late := begun(eventStop, -time.Minute) // its process runs: the end is on its way
+	late := begun(eventStop, -time.Second) // its process runs: the end is on its way
 	_, self := processInfo(os.Getpid())
 	late.Process = self.name
 	known := map[string]any{"prompt": record{Event: eventPrompt, Prompt: "x"}, "off": record{Event: eventSwitch, Mode: "off"}, "torn": `{"event":"Stop","verd`,
 		"begun": begun(eventStop, time.Minute), "question-begun": begun(eventPreToolUse, time.Minute), "killed": begun(eventStop, -time.Minute), "late": late,
-		"r-block": record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}}
+		"by-hand-begun": record{Event: eventReview, Review: "h", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)},
+		"h-allow":       record{Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictAllow}},
+		"r-block":       record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}}
 	for _, of := range []verdict{verdictAllow, verdictBlock, verdictFailed, verdictLimit, verdictCancelled, "odd"} {
 		for event, prefix := range map[string]verdict{eventStop: "", eventPreToolUse: "question-", eventReview: "by-hand-"} {
 			known[string(prefix+of)] = record{Event: event, outcome: outcome{Verdict: of}}
@@ -173,7 +175,10 @@ func TestVerdictCommand(t *testing.T) {
 		{"prompt allow begun", "reviewing", 3, false},
 		{"prompt allow killed", "failed", 1, true},
 		{"prompt allow late", "reviewing", 3, false},
-		{"prompt begun by-hand-allow r-block", "block", 1, true}, // it ended last
+		{"prompt begun by-hand-allow r-block", "block", 1, true}, // of the stop
+		{"prompt by-hand-begun begun r-block h-allow", "block", 1, true},
+		{"prompt begun by-hand-begun r-block h-allow", "block", 1, true},
+		{"prompt by-hand-begun killed h-allow", "failed", 1, true},
 		{"prompt begun r-block by-hand-allow", "allow", 0, true},
 		{"prompt cancelled", "cancelled", 3, false},
 		{"prompt failed by-hand-allow", "allow", 0, true},

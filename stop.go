@@ -428,7 +428,7 @@ func storedSessionOf(c *call, d dirs) (found storedSession, talk conversation, e
 	switch {
 	case len(known) == 0:
 		return found, talk, fmt.Errorf("no session of Claude Code's %s holds a request", which)
-	case len(known) > 1 && (word != "" || !newScreen(os.Stdout).terminal && known[0].written.Sub(known[1].written) < close):
+	case len(known) > 1 && (word != "" && known[0].id != word || word == "" && !newScreen(os.Stdout).terminal && known[0].written.Sub(known[1].written) < close):
 		return found, talk, fmt.Errorf("which of the sessions %s? Name one:%s", which, ids)
 	}
 	return known[0], talk, nil
