@@ -195,7 +195,8 @@ func tryProcessOne(args []string) int {
 	runtime.LockOSThread() // privileges are a thread's, and this one starts the command
 	maker, err := syscall.GetsockoptUcred(cccSocket, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	end := slices.Index(args, "--")
-	if err != nil || maker.Pid != 0 || os.Getpid() != 1 || end < 5 || end+2 > len(args) {
+	isCCC := err == nil && maker.Pid == 0 && int(maker.Uid) == os.Getuid() // a network socket has no maker
+	if !isCCC || os.Getpid() != 1 || end < 5 || end+2 > len(args) {
 		fmt.Fprintln(os.Stderr, "ccc: "+tryInsideSubcommand+" is for ccc try only")
 		return 2
 	}

@@ -1053,10 +1053,18 @@ func TestTryProcessOneByHand(t *testing.T) {
 		socket, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 		check(t, err)
 		ends := []*os.File{os.NewFile(uintptr(socket[0]), "a"), os.NewFile(uintptr(socket[1]), "b")}
+		network, err := net.Listen("tcp", "127.0.0.1:0")
+		check(t, err)
+		ofNobody, err := network.(*net.TCPListener).File()
+		check(t, err)
 		box.unchanged(func() {
-			for i, line := range []string{"", "notes 1", "link 1", "false '' / / / /tmp -- touch notes", "false '' / / / /tmp -- touch notes", "true '' $PWD / / / -- notes 1"} {
+			const touches = "false '' / / / /tmp -- touch notes"
+			for i, line := range []string{"", "notes 1", "link 1", touches, touches, "true '' $PWD / / / -- notes 1", touches} {
 				cmd := box.cmd([]string{"sh", "-c", "exec ccc in-copy " + line})
 				cmd.ExtraFiles = ends[:i%2]
+				if i == 6 {
+					cmd.ExtraFiles = []*os.File{ofNobody}
+				}
 				if box.uid == 0 {
 					cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWNS // which spares the host, if it fails
 				}
@@ -1066,8 +1074,9 @@ func TestTryProcessOneByHand(t *testing.T) {
 				expectEnd(t, line, box.finish(cmd), 2, "", "ccc try only")
 			}
 		})
-		ends[0].Close()
-		ends[1].Close()
+		for _, one := range []io.Closer{ends[0], ends[1], network, ofNobody} {
+			one.Close()
+		}
 	})
 }
 
