@@ -10,16 +10,15 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // adoptOrphans does nothing: macOS has no such thing. What left the tree before the end is found by its process
 // group alone.
 func adoptOrphans() bool { return false }
 
-// listProcesses returns what ps tells of every process but itself, by number.
+// listProcesses returns what ps tells of the processes that the arguments name, but not of itself, by number.
 func listProcesses(arguments ...string) map[int]string {
-	cmd := exec.Command("/bin/ps", append([]string{"-A", "-ww"}, arguments...)...)
+	cmd := exec.Command("/bin/ps", append([]string{"-ww"}, arguments...)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC") // both change how a start is written
 	out, _ := cmd.Output()
 	list := map[int]string{}
@@ -35,7 +34,7 @@ func listProcesses(arguments ...string) map[int]string {
 // processParents returns the parent of each process; one of leader's process group counts as its child.
 func processParents(leader int) map[int]int {
 	parents := map[int]int{}
-	for pid, line := range listProcesses("-o", "pid=,ppid=,pgid=") {
+	for pid, line := range listProcesses("-A", "-o", "pid=,ppid=,pgid=") {
 		var parent, group int
 		if n, _ := fmt.Sscan(line, &parent, &group); n == 2 && pid != os.Getpid() {
 			parents[pid] = parent
@@ -47,16 +46,13 @@ func processParents(leader int) map[int]int {
 	return parents
 }
 
-// allProcesses is one look at them and at the environments that they were started with, behind their commands.
-var allProcesses = sync.OnceValues(func() (processes, environments map[int]string) {
-	return listProcesses("-o", "pid=,ppid=,tty=,lstart=,comm="), listProcesses("-E", "-o", "pid=,command=")
-})
-
 // processInfo returns the process pid and the number of its parent; it has no name when there is none. macOS tells the
 // start as a date, and has no PID namespaces.
 func processInfo(pid int) (parent int, p process) {
-	processes, environments := allProcesses()
-	fields := strings.Fields(processes[pid]) // 501 ttys001 Sat Nov 21 20:25:11 2026 /bin/sh
+	tell := func(arguments ...string) string {
+		return listProcesses(append(arguments, "-p", strconv.Itoa(pid))...)[pid]
+	}
+	fields := strings.Fields(tell("-o", "pid=,ppid=,tty=,lstart=,comm=")) // 501 ttys001 Sat Nov 21 20:25:11 2026 /bin/sh
 	if len(fields) < 8 {
 		return 0, p
 	}
@@ -67,7 +63,7 @@ func processInfo(pid int) (parent int, p process) {
 		program:  program,
 		title:    filepath.Base(program),
 		terminal: fields[1] != "??",
-		marked:   strings.Contains(environments[pid]+" ", " "+toolMark+" "),
+		marked:   strings.Contains(tell("-E", "-o", "pid=,command=")+" ", " "+toolMark+" "), // the environment that it was started with
 	}
 }
 
