@@ -97,12 +97,13 @@ const temporarySuffix = ".ccc-tmp"
 // followLinks returns the file that path leads to; the last link may point at a file that does not exist yet. A relative
 // link counts from the directory that it stands in, wherever the path to that leads.
 func followLinks(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
+	real, err := filepath.EvalSymlinks(path)
+	if err == nil {
 		return real
 	}
 	dir := resolved(filepath.Dir(path))
-	if next, err := os.Readlink(path); err == nil {
-		return absoluteIn(dir, next)
+	if next, isLink := os.Readlink(path); isLink == nil && errors.Is(err, fs.ErrNotExist) {
+		return followLinks(absoluteIn(dir, next))
 	}
 	return filepath.Join(dir, filepath.Base(path))
 }

@@ -361,6 +361,8 @@ func TestSettingsLinkInLinkedDirectory(t *testing.T) {
 		box.write("dotfiles/shared/README", 0o600, "")
 		if before != "" {
 			box.write("dotfiles/shared/settings.json", 0o640, before)
+		} else {
+			box.link("own.json", "dotfiles/shared/settings.json") // which is not there yet
 		}
 		box.write("shared/settings.json", 0o600, mine) // where the link leads by its text
 		box.link("dotfiles/claude", ".claude")
@@ -372,8 +374,10 @@ func TestSettingsLinkInLinkedDirectory(t *testing.T) {
 		if box.ccc("uninstall"); box.read("dotfiles/shared/settings.json") != before {
 			t.Errorf("left: %s", box.read("dotfiles/shared/settings.json"))
 		}
-		if target, err := os.Readlink(filepath.Join(box.home, "dotfiles/claude/settings.json")); err != nil || target != "../shared/settings.json" {
-			t.Errorf("the link: %q, %v", target, err)
+		for name, want := range map[string]string{"claude": "../shared/settings.json", "shared": map[bool]string{true: "own.json"}[before == ""]} {
+			if target, _ := os.Readlink(filepath.Join(box.home, "dotfiles", name, "settings.json")); target != want {
+				t.Errorf("the link in %s: %q", name, target)
+			}
 		}
 	}
 }
