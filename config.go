@@ -217,13 +217,16 @@ func (c *config) providerNames() string {
 	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(c.Providers)), ", "), "none configured")
 }
 
-// exposed is the error that a provider has a secret written out in ccc.json and others can read the file.
+// exposed is the error that a secret is written out in ccc.json, for a provider or in Claude Code's settings, and others can read
+// the file.
 func (c *config) exposed(d dirs) error {
 	info, err := os.Stat(d.configFile())
 	if err != nil || info.Mode()&0o077 == 0 {
 		return nil
 	}
-	for _, p := range c.Providers {
+	var settings provider // of which the variables have the same form
+	_ = json.Unmarshal(c.Settings, &settings)
+	for _, p := range append(slices.Collect(maps.Values(c.Providers)), &settings) {
 		for name, value := range p.Env {
 			if _, named := variableIn(value); isSecretName(name) && len(value) >= secretLeast && !named {
 				return withHint(fmt.Errorf("%s holds a token and others can read it", d.configFile()), "chmod 600 "+shellQuote(d.configFile()))

@@ -103,6 +103,7 @@ func TestDoctorMends(t *testing.T) {
 
 		{"problem  configuration: ", "ccc.json: line 1, column 11: ", edit, `echo '{"SECRET":,}' >$config`},
 		{"warning  configuration: ", "others can read it", "chmod 600 ", `replace $config 'ANTHROPIC_MODEL": *"' 'ANTHROPIC_AUTH_TOKEN":"a-secret-'; chmod 644 $config`},
+		{"warning  configuration: ", "others can read it", "chmod 600 ", `replace $config '"providers"' '"settings":{"env":{"A_TOKEN":"a-secret"}},&'; chmod 644 $config`},
 		{"problem  configuration: ", "is a directory", "mv ", `rm $config; mkdir $config`},
 		{"problem  provider: ", `"glm" is not among`, edit, `cp $config $HOME/good; replace $config '"kimi",' '"glm",'`},
 		{"problem  provider: ", "${KIMI_MODEL}, which is not set", "read -r KIMI_MODEL; export KIMI_MODEL", `replace $config SECRET '${KIMI_MODEL}'`},
