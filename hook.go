@@ -311,10 +311,11 @@ func (h *hook) prompt(text string) any {
 	asked.worktree, asked.Status = takeHead(workingTree(h.project, h.event.Cwd), os.Environ())
 	h.record(asked)
 	h.keepInstructions()
-	switch last := lastOf(past.Rounds[past.present:]); {
-	case last != nil && last.Verdict == verdictFailed && last.Event != eventReview && !last.Told:
-		return systemMessage(say(earlierFailed, cutMiddle(last.Error, 200)))
-	case len(past.Requests) > 0 && (h.caller.client == "" || before.Client == h.caller.client), !inSession():
+	hooks := slices.DeleteFunc(slices.Clone(past.Rounds[past.present:]), func(r reviewRound) bool { return r.Event == eventReview })
+	switch n := len(hooks) - 1; {
+	case n >= 0 && hooks[n].Verdict == verdictFailed && !hooks[n].Told:
+		return systemMessage(say(earlierFailed, cutMiddle(hooks[n].Error, 200)))
+	case past.asked > 0 && (h.caller.client == "" || before.Client == h.caller.client), !inSession():
 		return nil
 	}
 	// The newest clients hide what was printed before they started.

@@ -191,11 +191,15 @@ func TestHookNotes(t *testing.T) {
 			t.Errorf("log line %q", text)
 		}
 	}
+	box.submit("/supervisor off")
+	box.submit("/supervisor on") // of the same request
+	box.stop("")
+	expectIn(t, "the request after off and on", box.read("../fake/reviewer-3/stdin"), "上次反馈\nnot yet")
 	// A new prompt gives a fresh budget.
 	box.submit("and this")
 	expectIs(t, "the count after a new prompt", state().Count, 0)
 	box.stop("")
-	if request := box.read("../fake/reviewer-3/stdin"); strings.Contains(request, "上次反馈") || !strings.Contains(request, "第 1 轮，最多 10 轮") {
+	if request := box.read("../fake/reviewer-4/stdin"); strings.Contains(request, "上次反馈") || !strings.Contains(request, "第 1 轮，最多 10 轮") {
 		t.Errorf("the request of the new prompt has feedback of the one before:\n%s", request)
 	}
 	filepath.Walk(filepath.Join(box.home, ".claude/ccc"), func(path string, info os.FileInfo, err error) error {
@@ -481,6 +485,23 @@ func TestIsRequest(t *testing.T) {
 			t.Errorf("%q in %q", prompt, request)
 		}
 	}
+}
+
+// What the user asked while a review ran does not outdate its feedback, which the agent gets behind it. A prompt whose text is not told
+// is no request.
+func TestFeedbackBehindPrompt(t *testing.T) {
+	box := newHookBox(t)
+	begun := record{Time: now(), Event: eventStop, Project: box.work, Review: "r", Iteration: 1, Limit: 10}
+	ended := begun
+	ended.outcome = outcome{Verdict: verdictBlock, Feedback: "the docs"}
+	box.timelineOf(testSession, record{Time: now(), Event: eventPrompt, Prompt: "fix it"}, begun, record{Time: now(), Event: eventPrompt, Prompt: "and that"}, ended)
+	box.stop("")
+	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "[2] and that", "上次反馈\nthe docs")
+	box.hook(box.event(eventPrompt, `"prompt":7`))
+	box.stop("")
+	request := box.read("../fake/reviewer-2/stdin")
+	expectIn(t, "the request", request, "[2] and that", "第 1 轮，")
+	expectNotIn(t, "the request", request, "[3]")
 }
 
 // A field of another type than expected, as a later release may send it, ends no review: it counts as absent, and

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/signal"
 	"slices"
@@ -99,6 +100,7 @@ type story struct {
 	h        history
 	next     []*storyRecord   // not told yet, or not to the end
 	date     string           // of what was told last
+	under    *storyRecord     // the begin of the review whose steps were told last, nil if anything has come behind them
 	same     map[words]string // what is told only when it changes: the last, by what leads it
 }
 
@@ -169,28 +171,43 @@ func (s *story) turn() {
 	default:
 		s.block("", what)
 	}
-	s.told, s.chosen = s, say(anotherHere)
+	s.told, s.chosen, s.under = s, say(anotherHere), nil
 }
 
-// lastReviews returns what is not told yet from the begin of the last n reviews on, and before it the request that the
-// first was of.
+// lastReviews returns what is not told yet from the begin of the last n reviews on, those that run being the last of all, but
+// nothing of other reviews; and before it the request that the first was of.
 func (s *story) lastReviews(n int) []*storyRecord {
-	first := 0
-	for _, r := range slices.Backward(s.next) {
-		if r.round >= 0 && r.Verdict != verdictLimit && (r.Verdict != "" || s.h.Rounds[r.round].Verdict == "") {
-			n--
+	var rounds []int
+	for i, r := range s.h.Rounds {
+		if r.Verdict != verdictLimit {
+			rounds = append(rounds, i)
 		}
-		if n == 0 {
-			first = slices.IndexFunc(s.next, func(begun *storyRecord) bool { return begun.round == r.round })
+	}
+	told := func(round int) int {
+		if r := s.h.Rounds[round]; r.settled().Verdict != verdictReviewing {
+			return r.told
+		}
+		return math.MaxInt
+	}
+	slices.SortStableFunc(rounds, func(a, b int) int { return cmp.Compare(told(a), told(b)) })
+	if len(rounds) <= n {
+		return s.next
+	}
+	others, last := rounds[:len(rounds)-n], rounds[len(rounds)-n:]
+	first := slices.IndexFunc(s.next, func(r *storyRecord) bool { return slices.Contains(last, r.round) })
+	var kept []*storyRecord
+	for _, r := range slices.Backward(s.next[:first]) {
+		if r.Event == eventPrompt {
+			kept = append(kept, r)
 			break
 		}
 	}
-	for i, r := range slices.Backward(s.next[:first]) {
-		if r.Event == eventPrompt {
-			return slices.Concat(s.next[i:i+1], s.next[first:])
+	for _, r := range s.next[first:] {
+		if !slices.Contains(others, r.round) && !slices.Contains(others, s.h.of(r.Review)) {
+			kept = append(kept, r)
 		}
 	}
-	return s.next[first:]
+	return kept
 }
 
 // tellNew tells what has come. The begin of a review stays until it has ended.
@@ -218,7 +235,7 @@ func (s *story) tell(one *storyRecord) (runs bool) {
 		if runs && one.output == nil {
 			s.show(reviewRound{record: r.record}) // what it ran comes behind
 			known.LastMessage, known.Question, known.Requests = "", nil, nil
-			one.calls, one.output = map[string]string{}, s.session.steps(r, one.step)
+			one.calls, one.output, s.under = map[string]string{}, s.session.steps(r, one.step), one
 		}
 		if one.output != nil {
 			s.tellSteps(one, r.Runs)
@@ -250,9 +267,13 @@ func (r *storyRecord) step(b contentBlock) {
 	r.steps = append(r.steps, text)
 }
 
-// tellSteps tells what the reviewer has done since, and what it ran.
+// tellSteps tells what the reviewer has done since, and what it ran, under the title of its review.
 func (s *story) tellSteps(review *storyRecord, runs []record) {
 	_ = review.output.read()
+	if more := len(review.steps) > 0 || len(runs) > review.runs; more && (s.under != review || s.told != s) {
+		s.show(reviewRound{record: record{Time: review.Time, Event: review.Event, Iteration: review.Iteration, Limit: review.Limit, outcome: outcome{Verdict: verdictReviewing}}})
+		s.under = review
+	}
 	for _, step := range review.steps {
 		s.showFacts(fact{text: step})
 	}
@@ -268,6 +289,7 @@ const promptShown = 600
 // show writes under its time what there is to tell of a record, or of a review.
 func (s *story) show(r reviewRound) {
 	s.turn()
+	s.under = nil
 	at := r.Time.Local()
 	fmt.Fprintln(s)
 	if date := at.Format(time.DateOnly); date != s.date {

@@ -278,7 +278,18 @@ func TestLogCase(t *testing.T) {
 	if got := box.ccc("log", "two"); !order.MatchString(got) || strings.Count(got, "审查") != 2 {
 		t.Errorf("got %s", got)
 	}
-	// -n tells the last reviews with their requests.
+	// -n tells the last reviews with their requests, nothing of those beside them, and what runs before what has ended.
+	block := func(feedback string) outcome { return outcome{Verdict: verdictBlock, Feedback: feedback} }
+	runsStill := func(review string) record { return of(review, eventReview, outcome{}) }
+	running := runsStill("h")
+	running.Process, running.Deadline = "1-2-of-another-namespace", ago(-time.Minute)
+	box.timelineOf("beside", runsStill("a"), begun("b", eventStop, ""), of("b", eventStop, block("two")), of("a", eventReview, block("one")))
+	box.timelineOf("runs", running, begun("b", eventStop, ""), record{Time: ago(0), Event: eventTry, Review: "b", Command: "two"}, of("b", eventStop, block("two")))
+	for session, want := range map[string][2]string{"beside": {"反馈 one", "two"}, "runs": {"进行中", "two"}} {
+		if got := box.ccc("log", "-n", "1", session); !strings.Contains(got, want[0]) || strings.Contains(got, want[1]) {
+			t.Errorf("%s: %s", session, got)
+		}
+	}
 	box.timelineOf("many", record{Time: ago(9), Event: eventPrompt, Prompt: "first"}, of("a", eventStop, outcome{Verdict: verdictBlock, Feedback: "one"}),
 		record{Time: ago(9), Event: eventPrompt, Prompt: "second"}, begun("b", eventStop, ""), of("b", eventStop, outcome{Verdict: verdictBlock, Feedback: "two"}),
 		begun("c", eventStop, ""), of("c", eventStop, outcome{Verdict: verdictAllow, Feedback: "three"}), record{Time: ago(9), Event: eventPrompt, Prompt: "third"})
@@ -294,6 +305,37 @@ func TestLogCase(t *testing.T) {
 		}
 	}
 	expectEnd(t, "-n x", box.run(10*time.Second, "", "ccc", "log", "-n", "x"), 2, "", "not \"x\"")
+}
+
+// What was told of one review is not told under another's title.
+func TestLogFollowBeside(t *testing.T) {
+	box := newShowBox(t, 80)
+	begun := func(event, review string, iteration int) record {
+		return record{Time: ago(0), Event: event, Project: box.work, Review: review, Iteration: iteration, Limit: 9 * iteration, LastMessage: "said for " + review,
+			Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}
+	}
+	ran := func(review, command string) record {
+		return record{Time: ago(0), Event: eventTry, Review: review, Command: command}
+	}
+	ended := begun(eventReview, "b", 0)
+	ended.LastMessage, ended.outcome = "", outcome{Verdict: verdictBlock, Feedback: "no"}
+	box.timelineOf(testSession)
+	output, end := follow(t, box, "-f", testSession)
+	var records []any
+	for _, step := range []struct {
+		record record
+		want   string
+	}{
+		{begun(eventStop, "a", 1), "said for a\n"}, {begun(eventReview, "b", 0), "said for b\n"}, {ran("a", "one"), "审查 1/9 进行中……\n    实测 one "},
+		{ran("a", "two"), "秒\n    实测 two "}, {ran("b", "three"), "审查 进行中……\n    实测 three "}, {ended, "反馈 no\n"}, {ran("a", "four"), "审查 1/9 进行中……\n    实测 four "},
+	} {
+		records = append(records, step.record)
+		box.timelineOf(testSession, records...)
+		await(t, output, step.want)
+	}
+	if end(syscall.SIGINT); strings.Count(output(), "said for") != 2 || strings.Count(output(), "实测 three") != 2 {
+		t.Errorf("got %s", output())
+	}
 }
 
 // While a review runs, -f shows what is refused as refused, with --follow too, and tells its begin and its case once.

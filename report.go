@@ -103,20 +103,26 @@ func (r reviewRound) receipt() string {
 	return joined(parts...)
 }
 
-// approvals returns the evidence of the bound approvals of the working trees of repo, newest first. Approved questions are none.
-// With an error they are those of the sessions that could be read.
-func (d stateDir) approvals(repo string) (found []evidence, err error) {
+// An approval is a bound review of a session that approved.
+type approval struct {
+	session
+	record
+}
+
+// approvals returns those of the working trees of repo, newest first. Approved questions are none. With an error they are those
+// of the sessions that could be read.
+func (d stateDir) approvals(repo string) (found []approval, err error) {
 	ids, err := d.sessions()
 	for _, id := range ids {
 		h, readErr := d.session(id).readHistory()
 		err = errors.Join(err, readErr)
 		for _, r := range h.Rounds {
 			if r.Verdict == verdictAllow && r.Event != eventPreToolUse && r.isBound() && r.Repo == repo {
-				found = append(found, newEvidence(id, h, r))
+				found = append(found, approval{d.session(id), r.record})
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b evidence) int { return b.Review.Time.Compare(a.Review.Time) })
+	slices.SortStableFunc(found, func(a, b approval) int { return b.Time.Compare(a.Time) })
 	return found, err
 }
 
@@ -143,9 +149,10 @@ func findApproval(d dirs, rev string) (evidence, error) {
 	}
 	tree = strings.TrimSpace(tree)
 	found, err := stateDir(d.state).approvals(w.Repo)
-	for _, e := range found {
-		if e.Review.Tree == tree {
-			return e, nil
+	for _, a := range found {
+		if a.Tree == tree {
+			h, err := a.readHistory()
+			return newEvidence(a.id, h, h.Rounds[h.of(a.Review)]), err
 		}
 	}
 	if err != nil {
@@ -154,8 +161,8 @@ func findApproval(d dirs, rev string) (evidence, error) {
 	err = errors.New(say(noApproval, rev))
 	var hints []string
 	if len(found) > 0 {
-		newest := found[0].Review
-		hints = append(hints, say(newestApproval, newest.Tree[:min(12, len(newest.Tree))], found[0].Session, newest.Time.Local().Format(time.DateTime)))
+		newest := found[0]
+		hints = append(hints, say(newestApproval, newest.Tree[:min(12, len(newest.Tree))], newest.id, newest.Time.Local().Format(time.DateTime)))
 		if paths, err := w.script(ctx, os.Environ(), "git", "diff", "--name-only", newest.Tree, tree); err == nil {
 			hints = append(hints, say(otherPaths, clip(strings.Join(strings.Fields(paths), " "), 300)))
 		}
@@ -255,10 +262,10 @@ func newEvidence(session string, h history, review reviewRound) evidence {
 		if r.Event == eventReview { // no agent heard of it
 			continue
 		}
-		if r.Time.Before(review.Time) && r.requests == review.requests {
+		if r.told < review.told && r.requests == review.requests {
 			e.Earlier = append(e.Earlier, r)
 		}
-		if r.Verdict == verdictBlock && !r.Time.After(review.Time) {
+		if r.Verdict == verdictBlock && r.told <= review.told {
 			e.SentBack = append(e.SentBack, r.record)
 		}
 	}
@@ -339,9 +346,11 @@ func (e evidence) page(cut reportCut) string {
 	var b strings.Builder
 	line := func(text string) { b.WriteString(text + "\n") }
 	head := func(r record) string { return joined(r.receiptHead(), r.Time.UTC().Format("2006-01-02 15:04 UTC")) }
-	// section writes its title and the first and the last of n parts, most of them all, and that others are left out.
+	// section writes its title and the first and the last of n parts, most of them all, and that others are left out; of none nothing.
 	section := func(title words, n, most int, part func(i int) string) {
-		line("\n### " + say(title))
+		if n > 0 {
+			line("\n### " + say(title))
+		}
 		for i := range n {
 			if 2*i < most || 2*(n-i) <= most {
 				line("\n" + part(i))
@@ -362,14 +371,12 @@ func (e evidence) page(cut reportCut) string {
 	}
 	section(reportRequests, len(e.Requests), cut.requests, func(i int) string { return fenced("", cutMiddle(e.Requests[i], cut.request)) })
 	section(reportRuns, len(r.Runs), cut.others, func(i int) string { return e.run(r.Runs[i], cut.output) })
-	if len(r.Runs) == 0 {
-		line("\n" + r.basis())
+	if basis := r.basis(); len(r.Runs) == 0 && basis != "" {
+		section(reportRuns, 1, 1, func(int) string { return basis })
 	}
-	if len(e.SentBack) > 0 {
-		section(reportSentBack, len(e.SentBack), cut.others, func(i int) string {
-			return head(e.SentBack[i]) + "\n\n" + fenced("", cutMiddle(e.SentBack[i].Feedback, cut.feedback))
-		})
-	}
+	section(reportSentBack, len(e.SentBack), cut.others, func(i int) string {
+		return head(e.SentBack[i]) + "\n\n" + fenced("", cutMiddle(e.SentBack[i].Feedback, cut.feedback))
+	})
 	// What an agent was sent back with stands above.
 	if text := cmp.Or(r.Error, r.Feedback); text != "" && (r.Verdict != verdictBlock || r.Event == eventReview) {
 		title := map[verdict]words{verdictAllow: reportForUser, verdictBlock: reportFeedback}[r.Verdict]

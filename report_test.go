@@ -41,6 +41,9 @@ func TestReport(t *testing.T) {
 		golden(t, "report-"+locale[:2], box.ccc("report", testSession))
 	}
 	var parsed evidence
+	last := reportRecords()[7].(record)
+	last.Time = last.Time.Add(-time.Hour) // the clock was set back: the timeline's order counts
+	box.timelineOf(testSession, append(reportRecords()[:7], last)...)
 	check(t, json.Unmarshal([]byte(box.ccc("report", testSession, "--json")), &parsed))
 	if len(parsed.Earlier) != 1 || parsed.Review.Tree != "beef" || parsed.Since != filesChanged || len(parsed.Review.Runs) != 1 || len(parsed.SentBack) != 1 {
 		t.Errorf("%+v", parsed)
@@ -223,6 +226,14 @@ func TestVerdictBound(t *testing.T) {
 	}
 	if got := box.run(20*time.Second, "", "ccc", "verdict", "0ld"); got.code != 0 || !strings.Contains(got.stderr, "not bound") {
 		t.Errorf("%+v", got)
+	}
+
+	// What its reviewer ran names no review: it is of the next that ended.
+	box.timelineOf("0ld", record{Time: now(), Event: eventTry, Project: box.work, Command: "go test"}, record{Time: now(), Event: eventStop, outcome: outcome{Verdict: verdictAllow}},
+		record{Time: now(), Event: eventStop, Iteration: 2, Limit: 3, outcome: outcome{Verdict: verdictAllow}})
+	expectIn(t, "the log", box.ccc("log", "0ld"), "go test → exit 0", "Review 2/3 approved")
+	if text := box.ccc("report", "0ld"); strings.Contains(text, "###") {
+		t.Errorf("a section of nothing: %s", text)
 	}
 
 	// Without git there is nothing to compare.

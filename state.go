@@ -336,9 +336,11 @@ type history struct {
 	Rounds   []reviewRound // as they began
 	records  int
 	project  string
-	limit    int       // of reviews a request
-	updated  time.Time // the last record's
-	present  int       // the first of Rounds since the user's last prompt, or since supervision was switched off
+	limit    int         // of reviews a request
+	updated  time.Time   // the last record's
+	present  int         // the first of Rounds since the user's last prompt, or since supervision was switched off
+	asked    int         // which of the timeline's records is that prompt, 0 for none
+	nameless reviewRound // what reviews of ccc 1.1, which had no id, ran: that of the next one that ends
 }
 
 // readHistory reads the session's timeline. With an error the history holds what could be read.
@@ -404,27 +406,36 @@ func (h *history) add(r record) (round int) {
 	if r.Time.After(h.updated) {
 		h.updated = r.Time
 	}
-	open := h.of(r.Review) // the review that the record belongs to
+	open, its := h.of(r.Review), &h.nameless // the review that the record belongs to
+	if open >= 0 {
+		its = &h.Rounds[open]
+	}
 	switch {
 	case r.Event == eventPrompt:
-		h.Requests = append(h.Requests, r)
-		h.present = len(h.Rounds)
+		h.present, h.asked = len(h.Rounds), h.records
+		if r.Prompt != "" { // as of a client that tells it in another way
+			h.Requests = append(h.Requests, r)
+		}
 	case r.Event == eventSwitch && r.Mode == modeWord(false):
 		h.present = len(h.Rounds)
 		if h.present > 0 && h.Rounds[h.present-1].Verdict == "" {
 			h.present-- // it ends the review that runs
 		}
-	case r.Event == eventTry && open >= 0:
-		h.Rounds[open].Runs = append(h.Rounds[open].Runs, r)
-	case r.Event == eventRefused && open >= 0:
-		h.Rounds[open].Refused = append(h.Rounds[open].Refused, r.Tools...)
-	case r.Event == eventTry, r.Event == eventRefused: // of a review of ccc 1.1
+	case r.Event == eventTry:
+		its.Runs = append(its.Runs, r)
+	case r.Event == eventRefused:
+		its.Refused = append(its.Refused, r.Tools...)
 	case open >= 0: // its end
-		r.LastMessage, r.Question, r.Requests = h.Rounds[open].LastMessage, h.Rounds[open].Question, h.Rounds[open].Requests
-		h.Rounds[open].record, h.Rounds[open].told = r, h.records
+		r.LastMessage, r.Question, r.Requests = its.LastMessage, its.Question, its.Requests
+		its.record, its.told = r, h.records
 		return open
 	case r.Verdict != "" || r.Review != "": // the begin of one, or all of it
-		h.Rounds = append(h.Rounds, reviewRound{record: r, Runs: []record{}, Refused: []string{}, requests: len(h.Requests), begun: h.records, told: h.records})
+		begun := reviewRound{record: r, Runs: []record{}, Refused: []string{}, requests: len(h.Requests), begun: h.records, told: h.records}
+		if r.Review == "" {
+			begun.Runs, begun.Refused = append(begun.Runs, its.Runs...), append(begun.Refused, its.Refused...)
+			h.nameless = reviewRound{}
+		}
+		h.Rounds = append(h.Rounds, begun)
 		return len(h.Rounds) - 1
 	}
 	return -1
@@ -440,9 +451,12 @@ func (h *history) last() *reviewRound {
 	return lastOf(h.Rounds[h.present:])
 }
 
-// feedback is the last on the present request, and again if no approval has followed it.
+// feedback is the last that came behind the user's last prompt, and again if no approval has followed it.
 func (h *history) feedback() (last, open string) {
-	for _, r := range h.Rounds[h.present:] {
+	for _, r := range h.Rounds {
+		if r.told < h.asked {
+			continue
+		}
 		if r.Event == eventStop && r.Verdict == verdictAllow {
 			open = ""
 		}

@@ -420,7 +420,7 @@ func storedSessionOf(c *call, d dirs) (found storedSession, talk conversation, e
 		}
 		talk = one
 	}
-	which := "in this project, " + d.here
+	which := "in this project, " + d.here + ","
 	if word != "" {
 		which = fmt.Sprintf("beginning with %q", word)
 	}

@@ -98,6 +98,33 @@ func TestIntroduced(t *testing.T) {
 	}
 }
 
+// That a review of Claude Code's own hooks was killed is told at the next prompt, of a question too, whatever was reviewed by hand since.
+func TestKilledIsTold(t *testing.T) {
+	killed := func(event string) record {
+		return record{Time: ago(time.Hour), Event: event, Review: "r", Deadline: ago(time.Minute)}
+	}
+	by := func(event string) record {
+		return record{Time: ago(0), Event: event, outcome: outcome{Verdict: verdictAllow}}
+	}
+	for _, test := range []struct {
+		records []any
+		told    bool
+	}{
+		{[]any{killed(eventStop)}, true},
+		{[]any{killed(eventPreToolUse)}, true},
+		{[]any{killed(eventStop), by(eventReview)}, true},
+		{[]any{by(eventStop), killed(eventReview)}, false},
+		{[]any{killed(eventStop), by(eventStop)}, false},
+	} {
+		box := newHookBox(t)
+		box.inSession()
+		box.timelineOf(testSession, append([]any{record{Time: ago(time.Hour), Event: eventPrompt, Prompt: "fix it"}}, test.records...)...)
+		if got := box.submit("next"); strings.Contains(got.stdout, "上一次没能完成审查") != test.told {
+			t.Errorf("%+v: %s", test.records, got.stdout)
+		}
+	}
+}
+
 // The reviewer stands in the worktree that the agent works in, and may read the main checkout; it is told which is
 // which. A version that does not find the session there runs in the project.
 func TestWorktree(t *testing.T) {
