@@ -70,6 +70,7 @@ func showLog(c *call, d dirs) (err error) {
 		p.block("", say(noSessionYet, d.state))
 		if follow {
 			p.block("", say(waitingForFirst))
+			fmt.Fprintln(p)
 		}
 	}
 	if !follow {

@@ -377,20 +377,6 @@ func (h *history) of(review string) int {
 	return slices.IndexFunc(h.Rounds, func(r reviewRound) bool { return review != "" && r.Review == review })
 }
 
-// round returns the round that found is the end of, with what else the timeline has of it.
-func (s session) round(found record) reviewRound {
-	h, _ := s.readHistory()
-	i := h.of(found.Review)
-	if i < 0 {
-		return reviewRound{record: found}
-	}
-	r := h.Rounds[i]
-	if r.Verdict != found.Verdict { // its end could not be recorded
-		r.record = found
-	}
-	return r
-}
-
 // isRunning tells whether the process of that name runs.
 func isRunning(name string) bool {
 	number, _, _ := strings.Cut(name, "-")

@@ -299,6 +299,20 @@ func (s *supervision) failed(entry record, err error) record {
 	return entry
 }
 
+// round returns the round that found is the end of, with what else the timeline has of it.
+func (s session) round(found record) reviewRound {
+	h, _ := s.readHistory()
+	i := h.of(found.Review)
+	if i < 0 {
+		return reviewRound{record: found}
+	}
+	r := h.Rounds[i]
+	if r.Verdict != found.Verdict { // its end could not be recorded
+		r.record = found
+	}
+	return r
+}
+
 // round is the review's number and how many the request has, as in 1/10.
 func round(entry record) string { return fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit) }
 
