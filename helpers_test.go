@@ -593,6 +593,18 @@ func (tty *terminal) shows(timeout time.Duration, there func(screen string) bool
 // reviewed returns how many reviews the session log tells of.
 func (box *sandbox) reviewed() int { return strings.Count(box.log(), " review started ") }
 
+// choose takes what is marked in the menu that shows text. A menu that has just come drops an Enter, as a starting client does.
+func (tty *terminal) choose(text string) {
+	tty.box.t.Helper()
+	tty.waitFor(text, 90*time.Second)
+	for range 5 {
+		tty.keys("Enter")
+		if tty.shows(10*time.Second, func(screen string) bool { return !strings.Contains(screen, text) }) {
+			return
+		}
+	}
+}
+
 // rewind takes the last prompt back, which then comes to the input line, some time after the menu is gone (2.1.120 forgets it).
 func (tty *terminal) rewind(prompt string) {
 	tty.box.t.Helper()
@@ -609,8 +621,7 @@ func (tty *terminal) rewind(prompt string) {
 	tty.keys("Up")
 	time.Sleep(500 * time.Millisecond)
 	tty.keys("Enter")
-	tty.waitFor("Restore conversation", 90*time.Second)
-	tty.keys("Enter")
+	tty.choose("Restore conversation")
 	tty.shows(5*time.Second, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ "+prompt) })
 }
 

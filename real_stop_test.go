@@ -121,10 +121,7 @@ func TestRealClientQuestion(t *testing.T) {
 		for i, review := range []string{"refused", "allowed", "unclear"} {
 			tty.prompt("to be " + review)
 			if review != "refused" {
-				tty.waitFor("one file", 90*time.Second)
-				time.Sleep(time.Second) // keys pressed before the dialog is ready are lost
-				tty.keys("Enter")
-				tty.shows(60*time.Second, func(screen string) bool { return !strings.Contains(screen, "one file") })
+				tty.choose("one file")
 			}
 			box.awaitVerdicts(2 * (i + 1)) // of the question, and of the stop
 			if screen := tty.screen(); review == "refused" && strings.Contains(screen, "one file") {
