@@ -214,19 +214,14 @@ func TestHookNotes(t *testing.T) {
 func TestHookOutputOfRequest(t *testing.T) {
 	box := newHookBox(t)
 	box.reviews(blocks("one"), blocks("two"), blocks("three"))
-	for i, want := range []string{"one", "one two", "three"} {
+	feedback := regexp.MustCompile(`\\"feedback\\":\\"\w+`)
+	for i, want := range []int{1, 2, 1} {
 		if i != 1 {
 			box.submit(fmt.Sprint("request ", i))
 		}
 		box.stop("")
-		output, held := box.read(outputPath), ""
-		for _, feedback := range []string{"one", "two", "three"} {
-			if strings.Contains(output, `\"feedback\":\"`+feedback) {
-				held += " " + feedback
-			}
-		}
-		if strings.TrimSpace(held) != want {
-			t.Errorf("after review %d the file holds those of%s, want %s:\n%s", i+1, held, want, output)
+		if output := box.read(outputPath); len(feedback.FindAllString(output, -1)) != want {
+			t.Errorf("after review %d the file holds not %d:\n%s", i+1, want, output)
 		}
 	}
 }

@@ -80,12 +80,7 @@ func TestRealClientFollow(t *testing.T) {
 		await(t, output, "（当前项目的另一个会话）\n")
 		await(t, output, "用户\n    the second request\n")
 		api.await(t, "review", 2, 120*time.Second)
-		for range 100 {
-			if strings.Count(output(), "审查 1/10 通过\n") == 2 {
-				break
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
+		tty.shows(10*time.Second, func(string) bool { return strings.Count(output(), "审查 1/10 通过\n") == 2 })
 		if got := output(); strings.Count(got, "审查 1/10 通过\n") != 2 || strings.Count(got, "the first request") != 1 || strings.Count(got, "依据 "+box.home+"/.claude/SUPERVISOR.md\n") != 2 {
 			t.Errorf("it says\n%s", got)
 		}
@@ -135,12 +130,7 @@ func TestRealClientLanguage(t *testing.T) {
 			}
 		}
 		tty.tmux("kill-server")
-		for range 100 { // a server that is on its way out takes no session
-			if tty.tmux("list-sessions").code != 0 {
-				break
-			}
-			time.Sleep(100 * time.Millisecond)
-		}
+		tty.shows(10*time.Second, func(string) bool { return tty.tmux("list-sessions").code != 0 }) // a server on its way out takes no session
 		os.Remove(tty.socket)
 		box.vars = append(box.vars, "LANG=zh_CN.UTF-8")
 		tty = box.start()

@@ -100,27 +100,19 @@ func TestIntroduced(t *testing.T) {
 
 // That a review of Claude Code's own hooks was killed is told at the next prompt, of a question too, whatever was reviewed by hand since.
 func TestKilledIsTold(t *testing.T) {
-	killed := func(event string) record {
-		return record{Time: ago(time.Hour), Event: event, Review: "r", Deadline: ago(time.Minute)}
-	}
-	by := func(event string) record {
-		return record{Time: ago(0), Event: event, outcome: outcome{Verdict: verdictAllow}}
-	}
-	for _, test := range []struct {
-		records []any
-		told    bool
-	}{
-		{[]any{killed(eventStop)}, true},
-		{[]any{killed(eventPreToolUse)}, true},
-		{[]any{killed(eventStop), by(eventReview)}, true},
-		{[]any{by(eventStop), killed(eventReview)}, false},
-		{[]any{killed(eventStop), by(eventStop)}, false},
-	} {
+	for timeline, isTold := range map[string]bool{"killed Stop": true, "killed PreToolUse": true, "killed Stop, allowed review": true,
+		"allowed Stop, killed review": false, "killed Stop, allowed Stop": false} {
 		box := newHookBox(t)
 		box.inSession()
-		box.timelineOf(testSession, append([]any{record{Time: ago(time.Hour), Event: eventPrompt, Prompt: "fix it"}}, test.records...)...)
-		if got := box.submit("next"); strings.Contains(got.stdout, "上一次没能完成审查") != test.told {
-			t.Errorf("%+v: %s", test.records, got.stdout)
+		records := []any{record{Time: ago(time.Hour), Event: eventPrompt, Prompt: "fix it"}}
+		for i, one := range strings.Split(timeline, ", ") {
+			how, event, _ := strings.Cut(one, " ")
+			verdict := map[string]verdict{"allowed": verdictAllow}[how] // of a killed one none
+			records = append(records, record{Time: ago(time.Hour), Event: event, Review: fmt.Sprint(i), Deadline: ago(time.Minute), outcome: outcome{Verdict: verdict}})
+		}
+		box.timelineOf(testSession, records...)
+		if got := box.submit("next"); strings.Contains(got.stdout, "上一次没能完成审查") != isTold {
+			t.Errorf("%s: %s", timeline, got.stdout)
 		}
 	}
 }
