@@ -384,16 +384,11 @@ func (b *copyBuilder) showProc() {
 }
 
 // showSys mounts a /sys of the copy's own: on the host's there may be mounts in which somebody listens. Where the kernel
-// refuses one, as in some containers, there is none. The limits of a container are in the unified control groups.
+// refuses one, as in some containers, there is none. The limits of a container are in its control groups.
 func (b *copyBuilder) showSys() {
-	const unified = 0x63677270 // as statfs names it
 	const groups = "/sys/fs/cgroup"
-	if mount("sysfs", root+"/sys", "sysfs", closed|syscall.MS_NOEXEC, "") != nil {
-		return
-	}
-	var kind syscall.Statfs_t
-	if syscall.Statfs(groups, &kind) == nil && kind.Type == unified && mount(groups, root+groups, "", syscall.MS_BIND, "") == nil {
-		b.check(restrict(root+groups, closed|syscall.MS_NOEXEC))
+	if mount("sysfs", root+"/sys", "sysfs", closed|syscall.MS_NOEXEC, "") == nil {
+		_ = b.overlay(groups, groups, false) // where they are unified: of older ones each is a mount below
 	}
 }
 
