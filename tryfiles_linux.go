@@ -207,7 +207,6 @@ func (b *copyBuilder) show(path string) {
 
 // showInner shows what is at paths, in a directory that is shown: mounts, and places to write to.
 func (b *copyBuilder) showInner(paths []string) {
-	defer b.crowd(len(paths))()
 	for _, path := range paths {
 		if slices.Contains(b.mounts, path) {
 			b.showEntry(path)
@@ -218,13 +217,6 @@ func (b *copyBuilder) showInner(paths []string) {
 		}
 		b.showInner(outermost(below(path, b.mounts...)))
 	}
-}
-
-// crowd notes that n are shown now. What it returns takes that back.
-func (b *copyBuilder) crowd(n int) (back func()) {
-	before := b.crowded
-	b.crowded = before || n > fewNeighbours
-	return func() { b.crowded = before }
 }
 
 // overlay shows what is at lower at path, through an overlay. Its upper layer is on disk where that can carry one, which
@@ -311,10 +303,12 @@ func (b *copyBuilder) split(path string) {
 		paths = append(paths, filepath.Join(path, name)) // where one may not look, one may still pass through
 	}
 	slices.Sort(paths)
-	defer b.crowd(len(paths))()
+	before := b.crowded
+	b.crowded = before || len(paths) > fewNeighbours
 	for _, path := range slices.Compact(paths) {
 		b.showEntry(path)
 	}
+	b.crowded = before
 }
 
 // showEntry shows what is at path. Sockets, named pipes and devices it leaves out.
