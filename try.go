@@ -203,14 +203,10 @@ func runCopy(ctx context.Context, timeout time.Duration, makePlan func() (*tryPl
 			break
 		}
 		copied.terminate() // it may say its last words; what it would tidy up goes anyway
+		defer time.AfterFunc(tryGrace, copied.kill).Stop()
 		select {
 		case <-ended:
-		case <-time.After(tryGrace):
-			copied.kill()
-			select {
-			case <-ended:
-			case <-time.After(guardPatience):
-			}
+		case <-time.After(tryGrace + guardPatience):
 		}
 	}
 	if copied := started.Load(); copied != nil {
