@@ -181,9 +181,9 @@ func runCopy(ctx context.Context, timeout time.Duration, makePlan func() (*tryPl
 		plan, err := makePlan()
 		if err == nil {
 			copied, err = plan.start()
-			started.Store(copied)
 		}
 		if err == nil {
+			started.Store(copied)
 			if err = copied.stands(); err != nil || ctx.Err() != nil {
 				copied.kill()
 			} else {

@@ -34,7 +34,7 @@ const seatbelt = `(version 1)
 (allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))
 `
 
-// start starts what plan says in a copy.
+// start starts what plan says in a copy, or leaves nothing.
 func (plan *tryPlan) start() (*tryCopy, error) {
 	scratch, lock := newScratch()
 	if lock == nil {
@@ -63,7 +63,8 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 		hold, err = startGuarded(copied.cmd)
 	}
 	if err != nil {
-		return copied, err
+		copied.remove()
+		return nil, err
 	}
 	copied.kill = func() { hold.Close() } // the guard ends the whole tree
 	copied.terminate = func() { _ = copied.cmd.Process.Signal(syscall.SIGTERM) }

@@ -36,7 +36,7 @@ const (
 	tryStands = "the copy stands"
 )
 
-// start starts what plan says in a copy. The caller's thread is locked.
+// start starts what plan says in a copy, or leaves nothing. The caller's thread is locked.
 func (plan *tryPlan) start() (*tryCopy, error) {
 	// A descriptor that ccc's own caller left open would lead out of the copy.
 	const closeOnExec = 4
@@ -78,9 +78,10 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 	}
 	theirs.Close()
 	if err != nil {
-		err = hinted(fmt.Errorf("starting a process in new namespaces: %w", err))
+		copied.remove()
+		return nil, hinted(fmt.Errorf("starting a process in new namespaces: %w", err))
 	}
-	return copied, err
+	return copied, nil
 }
 
 // newNamespaces are the attributes of process 1.
