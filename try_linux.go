@@ -181,8 +181,8 @@ func hinted(err error) error {
 		{"", "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n",
 			"printf '%s\\n' " + profile + " | sudo tee /etc/apparmor.d/ccc && sudo apparmor_parser -r /etc/apparmor.d/ccc"},
 	} {
-		text, _ := os.ReadFile(mend.path) // of a directory nothing
-		if isThere(mend.path) && strings.Contains(err.Error(), mend.said) && strings.HasPrefix(string(text), mend.start) {
+		text, unread := os.ReadFile(mend.path) // of a directory nothing, but it is there
+		if !errors.Is(unread, fs.ErrNotExist) && strings.Contains(err.Error(), mend.said) && strings.HasPrefix(string(text), mend.start) {
 			return fmt.Errorf("%w%s%s", err, toMend, mend.hint)
 		}
 	}

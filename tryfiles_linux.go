@@ -431,9 +431,3 @@ func (plan *tryPlan) findForeign() {
 		}
 	}
 }
-
-// isThere tells whether there is something at path, a link that leads nowhere too.
-func isThere(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
