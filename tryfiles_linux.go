@@ -6,6 +6,7 @@ package main
 // lays no overlay over stays empty.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -136,13 +137,7 @@ func (b *copyBuilder) build() error {
 }
 
 // check keeps the first error. What follows it is of no account, as the copy won't stand.
-func (b *copyBuilder) check(errs ...error) {
-	for _, err := range errs {
-		if b.err == nil {
-			b.err = err
-		}
-	}
-}
+func (b *copyBuilder) check(errs ...error) { b.err = cmp.Or(b.err, cmp.Or(errs...)) }
 
 // below returns those of paths that are below dir.
 func below(dir string, paths ...string) (found []string) {
