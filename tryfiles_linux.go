@@ -406,12 +406,16 @@ func (b *copyBuilder) showDev() {
 // user's does not know its group: at the top of what is writable and of ~/.cache, among the first entries.
 func (plan *tryPlan) findForeign() {
 	const first, openToAll = 1000, 0o002 // the former take a millisecond or two; the latter is /tmp, where nothing is looked for
+	if os.Getuid() == 0 {
+		return // it knows all groups
+	}
 	for _, dir := range slices.Concat(plan.needed, plan.writable, []string{filepath.Join(plan.needed[1], ".cache")}) {
-		opened, err := os.Open(dir)
-		if info, statErr := os.Stat(dir); err != nil || statErr != nil || info.Mode()&openToAll != 0 || os.Getuid() == 0 {
+		info, err := os.Stat(dir)
+		if err != nil || info.Mode()&openToAll != 0 {
 			continue
 		}
-		names, _ := opened.Readdirnames(first)
+		opened, _ := os.Open(dir)
+		names, _ := opened.Readdirnames(first) // none where it can't be read
 		opened.Close()
 		for _, name := range append(names, ".") {
 			path := filepath.Join(dir, name)
