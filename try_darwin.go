@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"syscall"
 )
@@ -51,11 +50,13 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 	}
 	var hold *os.File
 	if err == nil {
-		copied.cmd = exec.Command("/usr/bin/sandbox-exec", append([]string{"-p", seatbelt, "-D", "SCRATCH=" + scratch}, plan.command...)...)
+		command := plan.command
 		if plan.probe {
 			self, _ := os.Executable()
-			copied.cmd.Args = append(copied.cmd.Args[:len(copied.cmd.Args)-len(plan.command)], slices.Concat([]string{self, tryInsideSubcommand}, plan.command)...)
-		} else {
+			command = append([]string{self, tryInsideSubcommand}, command...)
+		}
+		copied.cmd = exec.Command("/usr/bin/sandbox-exec", append([]string{"-p", seatbelt, "-D", "SCRATCH=" + scratch}, command...)...)
+		if !plan.probe {
 			copied.cmd.Stdin, copied.cmd.Stdout, copied.cmd.Stderr = os.Stdin, io.MultiWriter(os.Stdout, plan.printed), io.MultiWriter(os.Stderr, plan.printed)
 		}
 		copied.cmd.Dir = clone + strings.TrimPrefix(resolved(plan.dir), plan.needed[0])
