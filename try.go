@@ -324,9 +324,8 @@ func newTryPlan(dir string, env []string) (*tryPlan, error) {
 			places = append(places, path)
 		}
 	}
-	for i, path := range places { // one that is still to be made has links in its parent only
-		path = filepath.Clean(path)
-		places[i] = resolved(filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path)))
+	for i, path := range places {
+		places[i] = followLinks(filepath.Clean(path)) // some are still to be made
 	}
 	plan.writable = outermost(places)
 	plan.findForeign()
