@@ -395,17 +395,19 @@ func (e evidence) run(run record, output int) string {
 			}
 		}
 	}
-	folded := func(summary, text string) string {
-		return "\n\n<details><summary>" + summary + "</summary>\n\n" + fenced("", lastCharacters(text, output)) + "\n\n</details>"
-	}
 	told := fenced("sh", cutMiddle(run.Command, max(output, 200))) + "\n" + joined(run.ended(), before)
-	switch text := strings.TrimSpace(run.Output); {
-	case text != "" && output > 0:
-		told += folded(say(reportOutput), text)
-		if earlier := strings.TrimSpace(then.Output); earlier != "" && earlier != text {
-			told += folded(before, earlier)
+	fold := func(summary, text string) {
+		if text != "" {
+			told += "\n\n<details><summary>" + summary + "</summary>\n\n" + fenced("", lastCharacters(text, output)) + "\n\n</details>"
 		}
-	case text != "":
+	}
+	switch text, earlier := strings.TrimSpace(run.Output), strings.TrimSpace(then.Output); {
+	case output > 0:
+		fold(say(reportOutput), text)
+		if earlier != text {
+			fold(before, earlier)
+		}
+	case text+earlier != "":
 		told += "\n\n" + say(reportLeftOut)
 	}
 	return told
