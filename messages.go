@@ -397,11 +397,12 @@ var (
 
 // Evidence.
 var (
-	notBound      = words{"没有与文件的某个状态绑定", "not bound to a state of the files"}
-	moreRuns      = words{"次运行未列出", "more run"}
-	receiptRead   = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
-	receiptNoCopy = words{"没有在副本里运行命令", "nothing was run in a copy"}
-	noApproval    = words{"没有哪次通过的审查见过 %s 的文件", "no review approved the files of %s"}
+	notBound        = words{"没有与文件的某个状态绑定", "not bound to a state of the files"}
+	moreRuns        = words{"次运行未列出", "more run"}
+	receiptRead     = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
+	shownOnTerminal = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}
+	receiptNoCopy   = words{"没有在副本里运行命令", "nothing was run in a copy"}
+	noApproval      = words{"没有哪次通过的审查见过 %s 的文件", "no review approved the files of %s"}
 	// tree, session, time
 	newestApproval    = words{"这个仓库最近一次通过的是 tree %s（会话 %s，%s）", "the newest approval in this repository is of tree %s (session %s, %s)"}
 	otherPaths        = words{"不同的文件：%s", "these differ: %s"}

@@ -45,6 +45,7 @@ func TestReport(t *testing.T) {
 	last.Time = last.Time.Add(-time.Hour) // the clock was set back: the timeline's order counts
 	box.timelineOf(testSession, append(reportRecords()[:7], last)...)
 	check(t, json.Unmarshal([]byte(box.ccc("report", testSession, "--json")), &parsed))
+	expectIn(t, "a run that is silent now", parsed.run(record{Command: "go test ./..."}, 2000), "--- FAIL: TestMonthly")
 	if len(parsed.Earlier) != 1 || parsed.Review.Tree != "beef" || parsed.Since != filesChanged || len(parsed.Review.Runs) != 1 || len(parsed.SentBack) != 1 {
 		t.Errorf("%+v", parsed)
 	}

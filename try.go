@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -227,6 +228,19 @@ func runCopy(ctx context.Context, timeout time.Duration, makePlan func() (*tryPl
 		return 1, fmt.Errorf("passing on the output: %w", err)
 	}
 	return 0, nil
+}
+
+// feed gives cmd through a pipe what comes on stdin. Wait does not wait for that.
+func feed(cmd *exec.Cmd) error {
+	input, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(input, os.Stdin)
+		input.Close()
+	}()
+	return nil
 }
 
 // tryProbe makes a copy in dir, the way a reviewer with env does, and tries to break out of it. The error is nil when

@@ -57,7 +57,10 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 		}
 		copied.cmd = exec.Command("/usr/bin/sandbox-exec", append([]string{"-p", seatbelt, "-D", "SCRATCH=" + scratch}, command...)...)
 		if !plan.probe {
-			copied.cmd.Stdin, copied.cmd.Stdout, copied.cmd.Stderr = os.Stdin, io.MultiWriter(os.Stdout, plan.printed), io.MultiWriter(os.Stderr, plan.printed)
+			copied.cmd.Stdout, copied.cmd.Stderr = io.MultiWriter(os.Stdout, plan.printed), io.MultiWriter(os.Stderr, plan.printed)
+			if copied.cmd.Stdin = os.Stdin; !newScreen(os.Stdin).terminal {
+				copied.cmd.Stdin, err = nil, feed(copied.cmd)
+			}
 		}
 		copied.cmd.Dir = clone + strings.TrimPrefix(resolved(plan.dir), plan.needed[0])
 		copied.cmd.Env = setEnv(setEnv(plan.env, "HOME", home), "TMPDIR", temp)

@@ -141,6 +141,9 @@ func handOver(cmd *exec.Cmd, printed io.Writer) (restore func(), err error) {
 		return io.MultiWriter(file, printed)
 	}
 	cmd.Stdout, cmd.Stderr = output(os.Stdout), output(os.Stderr)
+	if cmd.Stdout == io.Writer(terminal) {
+		fmt.Fprint(printed, say(shownOnTerminal))
+	}
 	if sameFile("/proc/self/fd/1", "/proc/self/fd/2") {
 		cmd.Stderr = cmd.Stdout // one pipe, which keeps the order
 	}
@@ -148,12 +151,7 @@ func handOver(cmd *exec.Cmd, printed io.Writer) (restore func(), err error) {
 		cmd.Stdin = terminal
 		return restore, nil
 	}
-	input, err := cmd.StdinPipe() // for this pipe Wait does not wait
-	go func() {
-		_, _ = io.Copy(input, os.Stdin)
-		input.Close()
-	}()
-	return restore, err
+	return restore, feed(cmd)
 }
 
 func ioctl(file *os.File, request uintptr, argument unsafe.Pointer) error {

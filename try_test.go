@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -176,6 +177,13 @@ func TestTryRecorded(t *testing.T) {
 		if test.sums != "" && test.sums != "gone" && strings.TrimSpace(got.stdout) != test.sums || test.sums == "" && strings.Count(got.stdout, "\n") < 2 {
 			t.Errorf("%s: %.300q", test.command, got.stdout)
 		}
+	}
+	// Of a run on a terminal no output is recorded, and that is said.
+	cmd := box.command("ccc", "try", "echo seen")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
+	screen, records := onTerminal(t, cmd, 80), box.timeline(testSession)
+	if last := records[len(records)-1]; !strings.Contains(screen, "seen") || last.Command != "echo seen" || runtime.GOOS == "linux" && last.Output != say(shownOnTerminal) {
+		t.Errorf("%q, recorded %+v", screen, last)
 	}
 	// What an agent runs is no run of a review, even if it says so: not below the reviewer, or when the review is over.
 	other := begun

@@ -370,6 +370,11 @@ func TestTryOtherWays(t *testing.T) {
 		if got.code != 0 || got.stdout != "\n" || got.stderr != "" {
 			t.Errorf("another copy's scratch: %+v", got)
 		}
+		got = box.inMounts("mount -t cgroup2 c /sys/fs/cgroup; exec 9</sys/fs/cgroup/cgroup.procs; flock -x 9",
+			"flock -xn /sys/fs/cgroup/cgroup.procs echo free; cat /sys/fs/cgroup/cgroup.controllers >/dev/null")
+		if got.code != 0 || got.stdout != "free\n" || got.stderr != "" {
+			t.Errorf("a lock on the host's control groups: %+v", got)
+		}
 	})
 }
 
