@@ -74,7 +74,7 @@ func try(c *call) error {
 		}
 		line = line[1:]
 	}
-	// Of the end that is recorded, 2,000 bytes, a secret may be the beginning: more than these is kept to see it whole.
+	// A secret may begin before the 2,000 bytes that are recorded: more than these are kept, and are redacted first.
 	start, printed, redact := time.Now(), &tail{limit: 1 << 16}, func(string) string { return "" }
 	code, err := runCopy(untilTold(), timeout, func() (*tryPlan, error) {
 		config, err := loadConfig(d)
@@ -167,7 +167,7 @@ type tryCopy struct {
 
 // runCopy makes the copy that makePlan describes, and returns the exit code of what runs in it. ctx ends it, and the
 // timeout, from when the copy stands. The error says why there is no copy, or that the command was ended. runCopy waits
-// for no file system that does not answer, and then for nobody who does not read what was written in the copy.
+// for no file system that does not answer, and behind the end for nobody who does not read what was written in the copy.
 func runCopy(ctx context.Context, timeout time.Duration, makePlan func() (*tryPlan, error)) (code int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(timeout+tryPatience, func() { cancel(fmt.Errorf("ended at the timeout of %v", timeout)) })
@@ -357,7 +357,7 @@ func isPlace(path string, permissions uint32) bool {
 	return err == nil && info.IsDir() && !isKernels(resolved(path)) && syscall.Access(path, permissions) == nil
 }
 
-// namesFile are variables that name files.
+// namesFile are variables that name files: where a KUBECONFIG is missing, no directory is to be made.
 var namesFile = lazyRegexp(`(FILE|SOCK|CONFIG)=|[^/]\.[^/]*$`)
 
 // isToBeMade tells whether path, which entry of the environment names, is a directory that the user's programs make where

@@ -159,7 +159,8 @@ func ioctl(file *os.File, request uintptr, argument unsafe.Pointer) error {
 	return failed("ioctl", errno)
 }
 
-// hinted adds to err what mends it: the first that goes with what err says and with how a file begins.
+// hinted adds to err what mends it: the first that goes with what err says and with how a file begins, so that what says most
+// stands first. Of / nothing is asked.
 func hinted(err error) error {
 	self, _ := os.Executable()
 	profile := shellQuote(fmt.Sprintf("abi <abi/4.0>, profile ccc %q flags=(unconfined) { userns, }", self))

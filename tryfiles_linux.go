@@ -19,7 +19,8 @@ import (
 	"unsafe"
 )
 
-// The copy is built in the workshop, a tmpfs in this process's mounts, all of which go when the copy stands: root is
+// The copy is built in the workshop, a tmpfs in this process's mounts, all of which go when the copy stands; /proc is there
+// everywhere and is shown in another way. root is
 // what will be the copy's root, empty a directory to lay read-only overlays with.
 const (
 	workshop = "/proc"
@@ -260,7 +261,7 @@ func (b *copyBuilder) layer(path string, onDisk bool) (layer string, err error) 
 			if info, statErr := os.Stat(place); statErr == nil {
 				err = errors.Join(err, likeOutside(filepath.Join(layer, place[len(path):]), info))
 			}
-			if place == path {
+			if place == path { // which may be /, and that is in itself
 				break
 			}
 		}
