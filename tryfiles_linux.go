@@ -20,8 +20,7 @@ import (
 )
 
 // The copy is built in the workshop, a tmpfs in this process's mounts, all of which go when the copy stands; /proc is there
-// everywhere and is shown in another way. root is
-// what will be the copy's root, empty a directory to lay read-only overlays with.
+// everywhere and is shown in another way. root is what will be the copy's root, empty a directory to lay read-only overlays with.
 const (
 	workshop = "/proc"
 	root     = workshop + "/root"
