@@ -336,11 +336,11 @@ type history struct {
 	Rounds   []reviewRound // as they began
 	records  int
 	project  string
-	limit    int         // of reviews a request
-	updated  time.Time   // the last record's
-	present  int         // the first of Rounds since the user's last prompt, or since supervision was switched off
-	asked    int         // which of the timeline's records is that prompt, 0 for none
-	nameless reviewRound // what reviews of ccc 1.1, which had no id, ran: that of the next one that ends
+	limit    int       // of reviews a request
+	updated  time.Time // the last record's
+	present  int       // the first of Rounds since the user's last prompt, or since supervision was switched off
+	asked    int       // which of the timeline's records is that prompt, 0 for none
+	early    []record  // what was run or refused in reviews of which only the end is told, as in ccc 1.1, where none had an id
 }
 
 // readHistory reads the session's timeline. With an error the history holds what could be read.
@@ -392,11 +392,8 @@ func (h *history) add(r record) (round int) {
 	if r.Time.After(h.updated) {
 		h.updated = r.Time
 	}
-	open, its := h.of(r.Review), &h.nameless // the review that the record belongs to
-	if open >= 0 {
-		its = &h.Rounds[open]
-	}
-	switch {
+	open := h.of(r.Review) // the review that the record belongs to
+	switch isWithin := r.Event == eventTry || r.Event == eventRefused; {
 	case r.Event == eventPrompt:
 		h.present, h.asked = len(h.Rounds), h.records
 		if r.Prompt != "" { // as of a client that tells it in another way
@@ -407,24 +404,33 @@ func (h *history) add(r record) (round int) {
 		if h.present > 0 && h.Rounds[h.present-1].Verdict == "" {
 			h.present-- // it ends the review that runs
 		}
-	case r.Event == eventTry:
-		its.Runs = append(its.Runs, r)
-	case r.Event == eventRefused:
-		its.Refused = append(its.Refused, r.Tools...)
+	case isWithin && open < 0:
+		h.early = append(h.early, r)
+	case isWithin:
+		h.Rounds[open].take(r)
 	case open >= 0: // its end
+		its := &h.Rounds[open]
 		r.LastMessage, r.Question, r.Requests = its.LastMessage, its.Question, its.Requests
 		its.record, its.told = r, h.records
 		return open
 	case r.Verdict != "" || r.Review != "": // the begin of one, or all of it
 		begun := reviewRound{record: r, Runs: []record{}, Refused: []string{}, requests: len(h.Requests), begun: h.records, told: h.records}
-		if r.Review == "" {
-			begun.Runs, begun.Refused = append(begun.Runs, its.Runs...), append(begun.Refused, its.Refused...)
-			h.nameless = reviewRound{}
-		}
+		h.early = slices.DeleteFunc(h.early, begun.take)
 		h.Rounds = append(h.Rounds, begun)
 		return len(h.Rounds) - 1
 	}
 	return -1
+}
+
+// take takes what was run or refused, if it was in this review, and tells whether it was.
+func (r *reviewRound) take(one record) (isIts bool) {
+	switch isIts = one.Review == r.Review; {
+	case isIts && one.Event == eventTry:
+		r.Runs = append(r.Runs, one)
+	case isIts:
+		r.Refused = append(r.Refused, one.Tools...)
+	}
+	return isIts
 }
 
 // last returns the review that runs, else of those since the user's last prompt the one that lastOf returns.
