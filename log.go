@@ -355,12 +355,12 @@ func reviewFacts(r reviewRound) []fact {
 		source += say(promptChanged)
 	}
 	tell(!isRunning, leadBasis, source)
-	tell(true, leadTools, oneLine(strings.Join(r.looks(), " · ")))
+	tell(true, leadTools, unbroken(strings.Join(r.looks(), " · ")))
 	tell(isApproved && r.Review != "" && len(r.looks())+len(r.Runs) == 0, words{}, say(receiptNothing))
 	for _, run := range r.Runs {
 		facts = append(facts, ran(run))
 	}
-	tell(true, leadRefused, oneLine(strings.Join(r.Refused, " · ")))
+	tell(true, leadRefused, unbroken(strings.Join(r.Refused, " · ")))
 	tell(true, leadNoCopy, r.NoCopy)
 	tell(!isRunning && !isLimit, leadUnbound, r.Unbound)
 	tell(r.NoVerdict, words{}, say(wordsOnly))
@@ -402,7 +402,7 @@ func caseOf(r reviewRound) fact {
 // ran tells of a command that the reviewer ran: what ccc try saw, not what the reviewer says, and where the command failed
 // the end of its output.
 func ran(r record) fact {
-	told := cutMiddle(oneLine(r.Command), 300) + " → " + r.ended()
+	told := cutMiddle(unbroken(r.Command), 300) + " → " + r.ended()
 	if why := cmp.Or(r.NoCopy, r.Error); why != "" { // ccc's own words, for 124 and 125
 		told += ": " + cutMiddle(oneLine(why), 200)
 	}

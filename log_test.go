@@ -307,6 +307,29 @@ func TestLogCase(t *testing.T) {
 	expectEnd(t, "-n x", box.run(10*time.Second, "", "ccc", "log", "-n", "x"), 2, "", "not \"x\"")
 }
 
+// A command is shown as it was run: its blanks stay, and where there is one line, ⏎ stands for each line break.
+func TestCommandsAsRun(t *testing.T) {
+	box := newShowBox(t, 120)
+	const command = "cat <<E\nslug(\"a   b\")  # x\nE"
+	const shown = `cat <<E ⏎ slug("a   b")  # x ⏎ E`
+	tool := describeTool("Bash", encodeJSON(map[string]string{"command": command}))
+	expectIs(t, "what the reviewer's screen and log -f show", tool, "Bash("+shown+")")
+	begun := record{Time: ago(time.Second), Event: eventStop, Project: box.work, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}
+	ran := record{Time: now(), Event: eventTry, Review: "r", Command: command}
+	refused := record{Time: now(), Event: eventRefused, Review: "r", outcome: outcome{Tools: []string{tool}}}
+	box.write(outputPath, 0o600, `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":`+string(encodeJSON(command))+`}}]}}`+"\n")
+	box.timelineOf(testSession, begun, ran, refused)
+	output, end := follow(t, box, "-f", testSession)
+	await(t, output, "    · Bash("+shown+")\n    实测 "+shown+" → ")
+	end(syscall.SIGINT)
+	expectIn(t, "status", box.ccc("status"), " · "+shown+"\n")
+	ended := record{Time: now(), Event: eventStop, Project: box.work, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no", Tools: []string{tool}}}
+	box.timelineOf(testSession, begun, ran, refused, ended)
+	expectIn(t, "the log", box.ccc("log", testSession), "查看 Bash("+shown+")\n", "实测 "+shown+" → ", "被拒绝 Bash("+shown+")\n")
+	expectIn(t, "the receipt", reviewRound{record: ended, Runs: []record{ran}}.receipt(), shown+" → ")
+	expectIn(t, "the report", box.ccc("report", testSession), command)
+}
+
 // What was told of one review is not told under another's title.
 func TestLogFollowBeside(t *testing.T) {
 	box := newShowBox(t, 80)

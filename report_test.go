@@ -183,7 +183,7 @@ func TestReceipt(t *testing.T) {
 		{reviewRound{record: record{Event: eventStop, Review: "r", NoVerdict: true, outcome: outcome{Verdict: verdictBlock, Tools: []string{"Read(a)", "Bash(python3 t.py)"}}}},
 			"Review sent back · nothing was run in a copy · The reviewer gave no verdict: what it said is the feedback"},
 		{reviewRound{record: record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictBlock}}, Runs: []record{run("a", 0), run("b\nc", 1), run("d", 0), run("e", 0)}},
-			"Review of a question sent back · b … → exit 1 · e → exit 0 · d → exit 0 · 1 more run"},
+			"Review of a question sent back · b ⏎ c → exit 1 · e → exit 0 · d → exit 0 · 1 more run"},
 	} {
 		expectIs(t, "the receipt", c.round.receipt(), c.want)
 	}

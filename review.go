@@ -369,7 +369,7 @@ func describeTool(name string, input json.RawMessage) string {
 	}
 	_ = json.Unmarshal(input, &about)
 	for _, text := range []string{about.Command, about.FilePath, about.Pattern, about.Path} {
-		if text = oneLine(text); text != "" {
+		if text = unbroken(text); text != "" {
 			return name + "(" + clip(text, 80) + ")"
 		}
 	}
@@ -385,7 +385,7 @@ func (r reviewRound) looks() []string {
 	return others
 }
 
-var tryCall = lazyRegexp(`^Bash\((\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') try (--timeout \S+ )?`)
+var tryCall = lazyRegexp(`^Bash\((\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') +try +(--timeout \S+ +)?`)
 
 // recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at large
 // files; then its latest steps.

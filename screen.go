@@ -46,6 +46,11 @@ func printable(text string) string {
 // oneLine is printable for what has to stay on one line: white space of any kind and length becomes one blank.
 func oneLine(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
 
+// unbroken is printable for a command on one line: its blanks stay as they were run, and ⏎ stands for each line break.
+func unbroken(command string) string {
+	return strings.ReplaceAll(printable(strings.TrimSpace(command)), "\n", " ⏎ ")
+}
+
 // lastCharacters returns the end of text, and says what is missing before it.
 func lastCharacters(text string, most int) string {
 	runes := []rune(text)

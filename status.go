@@ -134,7 +134,7 @@ func (s summary) short() string { return s.Session[:min(8, len(s.Session))] }
 
 // reviewing tells of the review that runs: reviewing 1/10 · 12s · go test ./...
 func (s summary) reviewing() string {
-	return joined(verdictName(verdictReviewing)+s.number, s.when(), oneLine(s.Doing))
+	return joined(verdictName(verdictReviewing)+s.number, s.when(), unbroken(s.Doing))
 }
 
 // sessionsMeant returns the session that the operand names or, if there is none, those of the current directory's project,
