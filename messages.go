@@ -407,6 +407,7 @@ var (
 	newestApproval    = words{"这个仓库最近一次通过的是 tree %s（会话 %s，%s）", "the newest approval in this repository is of tree %s (session %s, %s)"}
 	otherPaths        = words{"不同的文件：%s", "these differ: %s"}
 	sessionsForgotten = words{"一个会话的最后一次审查过去 30 天后，ccc 就不再记得它", "ccc forgets a session 30 days after its last review"}
+	pushUntold        = words{"没有收到 git 要推送的内容，改为查询 HEAD", "nothing came of what git is going to push: asking for HEAD instead"}
 	nothingReviewed   = words{"上一条消息之后，Agent 停下还没有受过审查，或者监督已关闭", "no stop was reviewed since the last prompt, or supervision was switched off"}
 	receiptNothing    = words{"没有查看也没有运行任何东西", "nothing was looked at or run"}
 	reportTitle       = words{"ccc 审查：%s", "Reviewed by ccc: %s"} // verdict

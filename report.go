@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -103,10 +102,11 @@ func (r reviewRound) receipt() string {
 	return joined(parts...)
 }
 
-// An approval is a bound review of a session that approved.
+// An approval is a bound review that approved, with its session and what else happened there.
 type approval struct {
-	session
-	record
+	session string
+	history history
+	reviewRound
 }
 
 // approvals returns those of the working trees of repo, newest first. Approved questions are none. With an error they are those
@@ -118,7 +118,7 @@ func (d stateDir) approvals(repo string) (found []approval, err error) {
 		err = errors.Join(err, readErr)
 		for _, r := range h.Rounds {
 			if r.Verdict == verdictAllow && r.Event != eventPreToolUse && r.isBound() && r.Repo == repo {
-				found = append(found, approval{d.session(id), r.record})
+				found = append(found, approval{session: id, history: h, reviewRound: r})
 			}
 		}
 	}
@@ -151,8 +151,7 @@ func findApproval(d dirs, rev string) (evidence, error) {
 	found, err := stateDir(d.state).approvals(w.Repo)
 	for _, a := range found {
 		if a.Tree == tree {
-			h, err := a.readHistory()
-			return newEvidence(a.id, h, h.Rounds[h.of(a.Review)]), err
+			return newEvidence(a.session, a.history, a.reviewRound), nil
 		}
 	}
 	if err != nil {
@@ -162,7 +161,7 @@ func findApproval(d dirs, rev string) (evidence, error) {
 	var hints []string
 	if len(found) > 0 {
 		newest := found[0]
-		hints = append(hints, say(newestApproval, newest.Tree[:min(12, len(newest.Tree))], newest.id, newest.Time.Local().Format(time.DateTime)))
+		hints = append(hints, say(newestApproval, newest.Tree[:min(12, len(newest.Tree))], newest.session, newest.Time.Local().Format(time.DateTime)))
 		if paths, err := w.script(ctx, os.Environ(), "git", "diff", "--name-only", newest.Tree, tree); err == nil {
 			hints = append(hints, say(otherPaths, clip(strings.Join(strings.Fields(paths), " "), 300)))
 		}
@@ -184,11 +183,28 @@ func verdictOfCommit(d dirs, rev string) error {
 	return nil
 }
 
-// verdictOfPush is ccc verdict --pushed: it reads what git tells its hook pre-push, a line for each ref with what is
-// pushed to it, and asks for an approval of each. Where a ref is deleted, nothing is pushed.
-func verdictOfPush(d dirs, stdin io.Reader) error {
+// pushPatience is how long git may take to tell its hook what is pushed; it tells at once.
+const pushPatience = 5 * time.Second
+
+// verdictOfPush is ccc verdict --pushed: it reads what git tells its pre-push hook, a line for each ref with what is pushed to
+// it, and asks for an approval of each. Where a ref is deleted, nothing is pushed. A hook manager may pass nothing on: then it
+// asks for an approval of HEAD.
+func verdictOfPush(d dirs, stdin *os.File) error {
+	input, isThere := bufio.NewReader(stdin), false
+	if !newScreen(stdin).terminal {
+		came := make(chan bool, 1)
+		go func() { _, err := input.Peek(1); came <- err == nil }()
+		select {
+		case isThere = <-came:
+		case <-time.After(pushPatience):
+		}
+	}
+	if !isThere {
+		fmt.Fprintln(os.Stderr, "ccc:", say(pushUntold))
+		return verdictOfCommit(d, "HEAD")
+	}
 	var all error
-	lines := bufio.NewScanner(stdin)
+	lines := bufio.NewScanner(input)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
 		if len(fields) < 4 {

@@ -302,7 +302,6 @@ func TestPushGate(t *testing.T) {
 		{"", 2, []string{"--commit", "^HEAD"}},
 		{"", 2, []string{"--commit", "HEAD", testSession}},
 		{"", 0, []string{"--commit", "HEAD"}},
-		{"", 0, []string{"--pushed"}},
 		{"HEAD@{1 day ago} " + strings.Repeat("0", 40) + " refs/heads/x " + strings.Repeat("1", 40) + "\n", 0, []string{"--pushed"}},
 		{"what is this\n", 2, []string{"--pushed"}},
 	} {
@@ -321,6 +320,58 @@ func TestPushGate(t *testing.T) {
 	}
 	box.vars = append(box.vars, "PATH="+filepath.Dir(box.program()))
 	expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict", "--commit", "HEAD"), 2, "", `"git": executable file not found`)
+}
+
+// Where nothing comes of what is pushed, the gate asks for HEAD: it neither says yes to nothing nor waits for ever.
+func TestPushUntold(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	box.gitIn(box.work, "git init -q; git add .; git commit -qm first")
+	box.reviews(allows(""))
+	box.submit("do it")
+	expect := func(code int, stdout string) {
+		t.Helper()
+		_, terminal := openTerminal(t, 80)
+		silent, writer, err := os.Pipe() // open, and nothing comes
+		check(t, err)
+		defer writer.Close()
+		for name, stdin := range map[string]*os.File{"a terminal": terminal, "a silent pipe": silent} {
+			cmd := box.command("ccc", "verdict", "--pushed")
+			cmd.Stdin = stdin
+			if got := box.finish(cmd, 20*time.Second); got.code != code || !strings.HasPrefix(got.stdout, stdout) || !strings.Contains(got.stderr, "asking for HEAD") {
+				t.Errorf("%s: %+v, want %d", name, got, code)
+			}
+		}
+		for _, script := range []string{"ccc verdict --pushed </dev/null", "ccc verdict --pushed <&-", "cat >/dev/null; ccc verdict --pushed"} {
+			got := box.run(20*time.Second, "refs/heads/main 1 refs/heads/main 2\n", "sh", "-c", script)
+			if got.code != code || !strings.HasPrefix(got.stdout, stdout) || !strings.Contains(got.stderr, "asking for HEAD") {
+				t.Errorf("%s: %+v, want %d", script, got, code)
+			}
+		}
+	}
+	expect(3, "none\n")
+	box.stop("")
+	expect(0, testSession)
+	deletion := "(delete) " + strings.Repeat("0", 40) + " refs/heads/x " + strings.Repeat("1", 40) + "\n"
+	box.gitIn(box.work, "echo new >new; git add new; git commit -qm new")
+	expectEnd(t, "a deletion", box.run(20*time.Second, deletion, "ccc", "verdict", "--pushed"), 0, "", "")
+}
+
+// An approval of which only the end is on record counts as every other.
+func TestApprovalWithoutBegin(t *testing.T) {
+	box := newHookBox(t)
+	box.repository()
+	tree := strings.TrimSpace(box.gitIn(box.work, "git rev-parse HEAD^{tree}"))
+	for _, review := range []string{"", "gone"} {
+		box.timelineOf(testSession, record{Time: now(), Event: eventPrompt, Project: box.work, Prompt: "do it"},
+			record{Time: now(), Event: eventStop, Review: review, worktree: worktree{Top: box.work, Repo: box.work + "/.git", Tree: tree}, outcome: outcome{Verdict: verdictAllow}})
+		expectIn(t, "ccc verdict", box.ccc("verdict", "--commit", "HEAD"), testSession, "do it")
+		expectIn(t, "ccc report", box.ccc("report", "--commit", "HEAD"), tree)
+		zero := strings.Repeat("0", 40)
+		got := box.run(20*time.Second, "refs/heads/main HEAD refs/heads/main "+zero+"\n", "ccc", "verdict", "--pushed")
+		expectIn(t, "the push hook", got.stdout, testSession)
+	}
 }
 
 // ccc review of a session that ran without ccc.
