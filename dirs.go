@@ -206,6 +206,20 @@ func gitTree(dir string) (top, common string) {
 	}
 }
 
+// treeOf returns the working tree that holds dir, outside git dir itself.
+func treeOf(dir string) string {
+	top, _ := gitTree(dir)
+	return resolved(cmp.Or(top, dir))
+}
+
+// isOfProject reports whether a session that was started in that directory is of the project that d.here is in: of the same
+// repository, outside git of the same directory.
+func (d dirs) isOfProject(start string) bool {
+	_, common := gitTree(d.here)
+	_, its := gitTree(start)
+	return start != "" && its == common && (common != "" || resolved(start) == resolved(d.here))
+}
+
 // oldestClaude is the first version that is tested; reviews of sessions of older ones fail.
 const oldestClaude = "2.1.120"
 

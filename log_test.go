@@ -23,7 +23,8 @@ func TestLogSession(t *testing.T) {
 	box.timelineOf("aa-old", at(box.work, time.Hour))
 	box.timelineOf("ab-new", at(filepath.Join(box.home, "link"), 30*time.Minute))
 	for _, test := range []struct{ args, dir, want, stderr string }{
-		{"log", box.work + "/sub", "会话 ab-new（当前项目最新的会话）", ""},
+		{"log", box.work, "会话 ab-new（当前项目最新的会话）", ""},
+		{"log", box.work + "/sub", "这里还没有受监督的会话", ""}, // outside git the directory counts
 		{"log --", box.work, "会话 ab-new（", ""},
 		{"log", "/", "这里还没有受监督的会话", ""},
 		{"log aa-o", "/", "会话 aa-old\n", ""},

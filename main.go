@@ -43,10 +43,11 @@ func commands() []command {
 			with what comes (default: the newest session of this project, and with -f
 			all of them). The beginning of an id will do.`},
 		{"verdict", []string{"--commit REV", "--pushed"}, "[SESSION]", inPlaces(showVerdict), `
-			What became of the last stop: allow (exit code 0), block, failed, limit
-			(1), none, reviewing, cancelled, changed (3); no such session: 2. --commit
-			tells of the files of that commit, --pushed of what git's pre-push hook
-			names: the session that was approved with them (0), or none (3).`},
+			What became of the last stop in this working tree, or of SESSION: allow
+			(exit code 0), block, failed, limit (1), none, reviewing, cancelled,
+			changed, unbound (3); no such session: 2. --commit tells of the files of
+			that commit, --pushed of what git's pre-push hook names, or of HEAD: the
+			session that was approved with them (0), or none (3).`},
 		{"statusline", nil, "", inPlaces(showStatusline), `
 			Print one line about a session, for Claude Code's statusLine setting; on a
 			terminal say which lines to put there.`},
@@ -62,7 +63,8 @@ func commands() []command {
 		{"review", []string{"--provider NAME", "--json"}, "[SESSION]", inPlaces(reviewNow), `
 			Review a session of Claude Code's now, supervised or not: by default the one
 			of this project that was written last. It needs no hook and changes no
-			settings. Exit code: 0 approved, 1 not, 2 no such session, 4 no review.`},
+			settings. Exit code: 0 approved, 1 not, 2 no such session, 3 approved, but
+			files changed meanwhile or git can't tell, 4 no review.`},
 		{"report", []string{"--commit REV", "--json"}, "[SESSION]", inPlaces(showReport), `
 			Print the evidence of a session's last verdict as Markdown for a pull
 			request; --commit: of the review that approved the files of that commit.

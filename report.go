@@ -17,9 +17,8 @@ import (
 	"unicode/utf8"
 )
 
-// showVerdict is ccc verdict [SESSION] [--commit REV] [--pushed]. Without a session the newest of the project counts;
-// another project's would let a script take somebody else's approval for its own. Why it is so goes to stderr.
-func showVerdict(c *call, d dirs) error {
+// showVerdict is ccc verdict [SESSION] [--commit REV] [--pushed]. Why it is so goes to stderr.
+func showVerdict(c *call, d dirs) (err error) {
 	rev, ofCommit := c.flags["--commit"]
 	switch isPush := c.has("--pushed"); {
 	case (ofCommit || isPush) && len(c.operands) > 0, ofCommit && isPush:
@@ -29,38 +28,101 @@ func showVerdict(c *call, d dirs) error {
 	case isPush:
 		return verdictOfPush(d, os.Stdin)
 	}
-	session, err := sessionMeant(c.operands, d)
+	state, id := stateDir(d.state), ""
+	if len(c.operands) > 0 {
+		id, err = state.findSession(c.operands[0])
+	} else {
+		id, err = sessionHere(d)
+	}
+	var h history
+	word, why := verdict("none"), say(nobodyHere, treeOf(d.here))
+	if err == nil && id != "" {
+		h, err = state.session(id).readHistory()
+		why = say(nothingReviewed)
+	}
 	if err != nil {
 		return err
 	}
-	h, err := stateDir(d.state).session(session).readHistory()
-	if err != nil {
-		return err
-	}
-	word, why, code := verdict("none"), say(nothingReviewed), 3
 	if last := h.last(); last != nil {
-		word, why, code = last.Verdict, cmp.Or(last.Error, last.Feedback), 1
+		word, why = last.Verdict, cmp.Or(last.Error, last.Feedback)
 		switch word {
 		case verdictLimit:
 			_, open := h.feedback()
 			why = say(limitReached, count(last.Limit, reviews)) + "\n" + open
-		case verdictReviewing, verdictCancelled:
-			code = 3
 		case verdictAllow:
-			code = 0
-			switch last.since(d, os.Environ()) {
-			case filesChanged:
-				word, why, code = "changed", cmp.Or(last.Unbound, say(reportChanged)), 3
-			case filesUnbound:
-				why = joined(say(notBound), cmp.Or(last.Unbound, "ccc 1.0, 1.1"))
-			}
+			word, why = last.standing(d)
 		}
 	}
 	fmt.Println(word)
 	if why != "" {
 		fmt.Fprintln(os.Stderr, printable(strings.TrimSpace(why)))
 	}
+	code := 1
+	switch word {
+	case verdictAllow:
+		code = 0
+	case "none", verdictReviewing, verdictCancelled, "changed", "unbound":
+		code = 3
+	}
 	return failure{code: code}
+}
+
+// standing is what an approval is worth by now, with the reason: allow, or changed or unbound where it does not speak of
+// the files as they are. Outside git the verdict alone counts.
+func (r record) standing(d dirs) (word verdict, why string) {
+	switch files := r.since(d, os.Environ()); {
+	case files == filesChanged:
+		return "changed", cmp.Or(r.Unbound, say(reportChanged))
+	case files == filesUnbound && r.Top != "":
+		return "unbound", joined(say(notBound), r.Unbound)
+	case files == filesUnbound:
+		return verdictAllow, joined(say(notBound), cmp.Or(r.Unbound, "ccc 1.0, 1.1"))
+	}
+	return verdictAllow, r.Feedback
+}
+
+// sessionHere returns the session whose last stop was the last in the working tree that holds d.here, "" for none. Where
+// reviews of several overlapped, or came within a minute, it is one that was refused. It says if the newest session of
+// the project is of another working tree. One that can't be read and may be newer is an error.
+func sessionHere(d dirs) (id string, err error) {
+	sessions, err := summarizeAll(d, nil)
+	if err != nil {
+		return "", err
+	}
+	var found []summary
+	here, isOther := treeOf(d.here), false
+	for _, s := range sessions {
+		switch {
+		case s.tree == "" && s.err != nil && len(found) == 0:
+			err := fmt.Errorf("session %s may be the newest of this project: %w", s.Session, s.err)
+			return "", failure{code: 2, err: err, hint: nameSession}
+		case s.tree == here:
+			found = append(found, s)
+		case len(found) == 0 && !isOther && d.isOfProject(s.Project):
+			isOther = true
+			fmt.Fprintln(os.Stderr, say(newestElsewhere, s.Session, printable(s.tree)))
+		}
+	}
+	if len(found) == 0 {
+		return "", nil
+	}
+	at := func(s summary) time.Time {
+		switch {
+		case s.VerdictAt == nil: // of a prompt, after which nothing was judged
+			return s.UpdatedAt
+		case s.Verdict == verdictReviewing:
+			return time.Now()
+		}
+		return *s.VerdictAt
+	}
+	slices.SortStableFunc(found, func(a, b summary) int { return at(b).Compare(at(a)) })
+	last := found[0]
+	for _, s := range found {
+		if s.Verdict == verdictBlock && at(s).After(last.began.Add(-time.Minute)) {
+			return s.Session, nil
+		}
+	}
+	return last.Session, nil
 }
 
 // receiptHead is the review's number and verdict, time and cost.

@@ -429,6 +429,11 @@ func TestByHand(t *testing.T) {
 			t.Errorf("there is %s", name)
 		}
 	}
+	// An approval of files that changed meanwhile is told from others by the exit code, in a repository.
+	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
+	expect(0, "approved\n")
+	box.repository()
+	expect(3, "approved\n")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
 	expectIn(t, "the answer", expect(2, "", "--provider", "a").stderr, "it goes to provider b")
 	box.vars = append(box.vars, toolMark)

@@ -336,6 +336,7 @@ type history struct {
 	Rounds   []reviewRound // as they began
 	records  int
 	project  string
+	top      string    // the working tree that its last prompt or review was in, "" outside git
 	limit    int       // of reviews a request
 	updated  time.Time // the last record's
 	present  int       // the first of Rounds since the user's last prompt, or since supervision was switched off
@@ -365,8 +366,11 @@ func (r reviewRound) settled() reviewRound {
 	if r.Verdict != "" {
 		return r
 	}
-	isLate := time.Now().After(r.Deadline.Add(endingTime * time.Second)) // its process may be stopped for good
-	if r.Verdict = verdictReviewing; isLate || isVisible(r.Process) && !isRunning(r.Process) {
+	isOver := time.Now().After(r.Deadline.Add(endingTime * time.Second))
+	if isVisible(r.Process) { // while a laptop sleeps, the time of a review goes on, and the review does not
+		isOver = !isRunning(r.Process)
+	}
+	if r.Verdict = verdictReviewing; isOver {
 		r.Verdict, r.Error = verdictFailed, errKilled.Error()
 	}
 	return r
@@ -388,7 +392,7 @@ func isRunning(name string) bool {
 // add takes the next record. It returns the index of the review that the record begins or ends, -1 for none.
 func (h *history) add(r record) (round int) {
 	h.records++
-	h.project, h.limit = cmp.Or(r.Project, h.project), cmp.Or(r.Limit, h.limit)
+	h.project, h.top, h.limit = cmp.Or(r.Project, h.project), cmp.Or(r.Top, h.top), cmp.Or(r.Limit, h.limit)
 	if r.Time.After(h.updated) {
 		h.updated = r.Time
 	}
@@ -459,13 +463,28 @@ func (h *history) feedback() (last, open string) {
 	return last, open
 }
 
-// lastOf returns the last of rounds that is no question's, nil for none. One by hand that began before the end of a stop's does
-// not speak of that stop, whichever ended first.
+// lastOf returns the review that tells of the last stop, nil for none: that of the stop, whatever became of it, or one
+// by hand that gave a verdict and began after it. Of reviews that overlapped with it, one that refused counts.
 func lastOf(rounds []reviewRound) (last *reviewRound) {
+	var all []*reviewRound
 	for i := range rounds {
 		r := &rounds[i]
+		isVerdict := r.Verdict == verdictAllow || r.Verdict == verdictBlock
+		if r.Event == eventPreToolUse || r.Event == eventReview && !isVerdict {
+			continue
+		}
+		all = append(all, r)
 		isBeside := last != nil && r.Event == eventReview && last.Event != eventReview && r.begun < last.told
-		if r.Event != eventPreToolUse && !isBeside {
+		if !isBeside {
+			last = r
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	began := last.begun
+	for _, r := range all {
+		if r.Verdict == verdictBlock && r.told > began {
 			last = r
 		}
 	}

@@ -69,8 +69,10 @@ type summary struct {
 	UpdatedAt time.Time  `json:"updated_at"`
 	Request   string     `json:"request"` // the first words of the last one
 	switched  bool
-	number    string // of the last review: 1/10
-	err       error  // what of it can't be read
+	number    string    // of the last review: 1/10
+	tree      string    // its working tree, outside git where it was started
+	began     time.Time // when the last review did; without one, when the session was updated
+	err       error     // what of it can't be read
 }
 
 // summarizeAll returns the sessions that are not among those seen, newest first.
@@ -123,9 +125,13 @@ func summarize(known session, config *config) summary {
 			s.Reviews++
 		}
 	}
-	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
+	s.CostUSD, s.began = math.Round(s.CostUSD*1e6)/1e6, s.UpdatedAt
+	if s.Project != "" {
+		s.tree = resolved(cmp.Or(h.top, treeOf(s.Project)))
+	}
 	if last := h.last(); last != nil {
 		s.Verdict, s.VerdictAt, s.number = last.Verdict, &last.Time, last.number()
+		s.began = last.Time.Add(-time.Duration(last.DurationSeconds * float64(time.Second)))
 	}
 	return s
 }
@@ -150,12 +156,11 @@ func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []strin
 		return []string{id}, nil
 	}
 	sessions, err := summarizeAll(d, seen)
-	here := resolved(d.here)
 	for _, s := range sessions {
 		if s.Project == "" && s.err != nil && len(ids) == 0 {
 			return nil, failure{2, fmt.Errorf("session %s may be the newest of this project: %w", s.Session, s.err), nameSession}
 		}
-		if s.Project != "" && inside(here, resolved(s.Project)) {
+		if d.isOfProject(s.Project) {
 			ids = append(ids, s.Session)
 		}
 		seen[s.Session] = s.Project != ""

@@ -146,9 +146,13 @@ func TestVerdictCommand(t *testing.T) {
 	late := begun(eventStop, -time.Second) // its process runs: the end is on its way
 	_, self := processInfo(os.Getpid())
 	late.Process = self.name
+	slept := late // a laptop slept: its time is over
+	slept.Deadline = ago(time.Hour)
 	known := map[string]any{"prompt": record{Event: eventPrompt, Prompt: "x"}, "off": record{Event: eventSwitch, Mode: "off"}, "torn": `{"event":"Stop","verd`,
-		"begun": begun(eventStop, time.Minute), "question-begun": begun(eventPreToolUse, time.Minute), "killed": begun(eventStop, -time.Minute), "late": late,
+		"begun": begun(eventStop, time.Minute), "question-begun": begun(eventPreToolUse, time.Minute), "killed": begun(eventStop, -time.Minute), "late": late, "slept": slept,
 		"by-hand-begun": record{Event: eventReview, Review: "h", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)},
+		"h-block":       record{Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}},
+		"r-allow":       record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictAllow}},
 		"h-allow":       record{Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictAllow}},
 		"r-block":       record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}}
 	for _, of := range []verdict{verdictAllow, verdictBlock, verdictFailed, verdictLimit, verdictCancelled, "odd"} {
@@ -180,6 +184,14 @@ func TestVerdictCommand(t *testing.T) {
 		{"prompt begun by-hand-begun r-block h-allow", "block", 1, true},
 		{"prompt by-hand-begun killed h-allow", "failed", 1, true},
 		{"prompt begun r-block by-hand-allow", "allow", 0, true},
+		{"prompt by-hand-begun begun r-allow h-block", "block", 1, true},
+		{"prompt begun by-hand-begun h-block r-allow", "block", 1, true},
+		{"prompt by-hand-block allow", "allow", 0, true},
+		{"prompt allow by-hand-block", "block", 1, false},
+		{"prompt allow by-hand-failed", "allow", 0, true}, // only a verdict replaces a verdict
+		{"prompt allow by-hand-cancelled", "allow", 0, true},
+		{"prompt by-hand-failed", "none", 3, true},
+		{"prompt allow slept", "reviewing", 3, false},
 		{"prompt cancelled", "cancelled", 3, false},
 		{"prompt failed by-hand-allow", "allow", 0, true},
 		{"prompt allow off", "none", 3, true},
@@ -200,9 +212,9 @@ func TestVerdictCommand(t *testing.T) {
 	}
 }
 
-// Without a session the newest of the project counts, never another project's, and one that can't be read is not passed
-// over for an older one's approval.
-func TestVerdictOfProject(t *testing.T) {
+// Without a session it answers for the working tree that one stands in. One that can't be read is not passed over for an older
+// one's approval.
+func TestVerdictOfTree(t *testing.T) {
 	box := newShowBox(t, 80)
 	expect := func(args, stdout, stderr string, code int) {
 		t.Helper()
@@ -211,23 +223,78 @@ func TestVerdictOfProject(t *testing.T) {
 			t.Errorf("verdict %s: %+v", args, got)
 		}
 	}
-	expect("", "", "ccc: no session of this project\n", 2)
+	const nobody = "没有会话在这个工作树里受过审查"
+	expect("", "none\n", nobody, 3)
 	expect("nobody", "", "ccc: no session \"nobody\"\n     name one, as ccc status lists them\n", 2)
 	stop := func(project string, age time.Duration, verdict verdict) record {
 		return record{Time: ago(age), Event: eventStop, Project: project, outcome: outcome{Verdict: verdict}}
 	}
 	box.timelineOf("aa-elsewhere", stop("/elsewhere", 0, verdictAllow))
-	expect("", "", "ccc: no session of this project\n", 2)
+	box.timelineOf("above", stop(filepath.Dir(box.work), 0, verdictAllow))
+	expect("", "none\n", nobody, 3)
 	expect("aa-elsewhere", "allow\n", "没有与文件的某个状态绑定", 0)
 	box.timelineOf("aa-old", stop(box.work, time.Hour, verdictAllow))
 	box.timelineOf("aa-older", stop(box.work, 2*time.Hour, verdictBlock))
 	expect("", "allow\n", "没有与文件的某个状态绑定", 0)
 	expect("aa-old", "allow\n", "没有与文件的某个状态绑定", 0) // the whole name of one, the beginning of another
 	expect("aa", "", "ccc: \"aa\" is the beginning of 3 sessions\n", 2)
+	// Of the last stops within a minute of each other a refusal counts, whichever came first; of a long review its whole time.
+	box.timelineOf("b1", stop(box.work, 20*time.Second, verdictBlock))
+	box.timelineOf("b2", stop(box.work, 0, verdictAllow))
+	expect("", "block\n", "", 1)
+	box.timelineOf("b1", stop(box.work, 2*time.Minute, verdictBlock))
+	expect("", "allow\n", "没有与文件的某个状态绑定", 0)
+	long := stop(box.work, 0, verdictAllow)
+	long.DurationSeconds = 150
+	box.timelineOf("b2", long)
+	expect("", "block\n", "", 1)
+	// The other one's prompt is newer than both.
+	box.timelineOf("b3", record{Time: now().Add(time.Second), Event: eventPrompt, Project: box.work, Prompt: "more"})
+	box.timelineOf("b1", stop(box.work, time.Hour, verdictBlock))
+	expect("", "none\n", "上一条消息之后", 3)
 	expect("a b", "", "ccc: verdict: unexpected argument", 2)
-	box.write(".claude/ccc/supervisor-new.json", 0o600, strings.ReplaceAll(stateText("new", 1, ""), "2026-01-02T03:04:05Z", now().Format(time.RFC3339)))
+	box.write(".claude/ccc/supervisor-new.json", 0o600, strings.ReplaceAll(stateText("new", 1, ""), "2026-01-02T03:04:05Z", now().Add(time.Minute).Format(time.RFC3339)))
 	box.write(".claude/ccc/supervisor-new-events.jsonl/x", 0o600, "") // a directory in the place of the file
 	expect("", "", "ccc: session new may be the newest of this project", 2)
+}
+
+// In a repository the working tree is git's: a session that judged another one is not meant, and if it is the newest of the
+// project that is said.
+func TestVerdictOfWorktree(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	box.repository()
+	side := filepath.Join(box.work, ".claude/worktrees/x")
+	box.gitIn(box.work, "git worktree add -q "+side+"; mkdir sub")
+	expect := func(dir, args, word string, code int, stderr string) {
+		t.Helper()
+		cmd := box.command(append([]string{"ccc", "verdict"}, strings.Fields(args)...)...)
+		cmd.Dir = dir
+		got := box.finish(cmd, 20*time.Second)
+		if got.code != code || got.stdout != word+"\n" || !strings.Contains(got.stderr, stderr) {
+			t.Errorf("%s %s: %+v, want %s, %d, %s", dir, args, got, word, code, stderr)
+		}
+	}
+	box.reviews(allows("well done"))
+	box.submit("do it")
+	box.stop("")
+	const elsewhere = "was reviewed in another working tree: "
+	expect(box.work+"/sub", "", "allow", 0, "")
+	expect(side, "", "none", 3, elsewhere+box.work)
+	expect(side, testSession, "allow", 0, "")
+	// The agent goes into the other one, where it is refused.
+	box.reviews(blocks("not yet"))
+	box.hook(strings.ReplaceAll(box.event(eventStop, ""), `"cwd":"`+box.work+`"`, `"cwd":"`+side+`"`))
+	expect(side, "", "block", 1, "not yet")
+	expect(box.work, "", "none", 3, elsewhere+side)
+	// A review that runs, or has failed, is of its working tree too.
+	box.reviews(runningReview)
+	done := hookAsync(box, strings.ReplaceAll(box.event(eventStop, ""), `"cwd":"`+box.work+`"`, `"cwd":"`+side+`"`))
+	await(t, func() string { return box.read(outputPath) }, "I look at the tests.")
+	expect(side, "", "reviewing", 3, "")
+	box.write("../fake/go", 0o600, "")
+	<-done
 }
 
 func TestStatusline(t *testing.T) {

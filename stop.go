@@ -47,6 +47,7 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	if entry.PromptSource, entry.PromptKept = in.Source, kept; kept {
 		s.print(in.Source + say(promptChanged))
 	}
+	entry.Top, entry.Repo = gitTree(workingTree(s.project, request.here))
 	s.begin(ctx, &entry, request)
 	look := func(since baseline) judgedTree {
 		return takeTree(ctx, s.dirs.self, workingTree(s.project, request.here), os.Environ(), since)
@@ -406,22 +407,33 @@ func reviewNow(c *call, d dirs) (err error) {
 	case ended.Verdict == verdictBlock:
 		return failure{code: 1}
 	}
-	return nil
+	word, why := ended.standing(d)
+	if word == verdictAllow {
+		return nil
+	}
+	s.print(string(word) + ": " + printable(why))
+	return failure{code: 3}
 }
 
 // storedSessionOf returns the session that the operand begins, of all projects, else the one of this project that was written
 // last. Where nobody looks on, two that were written within a minute are a question, not an answer.
 func storedSessionOf(c *call, d dirs) (found storedSession, talk conversation, err error) {
 	word := strings.Join(c.operands, "")
-	_, common := gitTree(d.here)
-	sessions := storedSessions(d.claude, "projects/*/*.jsonl", func(s storedSession) bool {
+	stored := func(isMeant func(storedSession) bool) []storedSession {
+		return storedSessions(d.claude, "projects/*/*.jsonl", isMeant)
+	}
+	sessions := stored(func(s storedSession) bool {
 		if word != "" {
 			return strings.HasPrefix(s.id, word)
 		}
-		start := transcriptStart(s.path)
-		_, its := gitTree(start)
-		return start != "" && (common != "" && its == common || inside(resolved(d.here), resolved(start)))
+		return d.isOfProject(transcriptStart(s.path))
 	})
+	if len(sessions) == 0 && word == "" { // then it was started in a directory above
+		sessions = stored(func(s storedSession) bool {
+			start := transcriptStart(s.path)
+			return start != "" && inside(resolved(d.here), resolved(start))
+		})
+	}
 	var known []storedSession
 	ids := ""
 	for _, s := range sessions {
