@@ -128,20 +128,12 @@ func TestAgentSpeaksForNobody(t *testing.T) {
 	if box.another(box.event(eventPrompt, `"prompt":"and quickly"`)); !strings.Contains(box.read(eventsPath), `"prompt":"and quickly"`) {
 		t.Error("a second terminal is not the user's")
 	}
-	// The agent may switch supervision on, which is no way to instructions of its own.
-	box.write("../work/SUPERVISOR.md", 0o600, "MILD ONES")
+	// The agent may switch supervision on.
 	tool := box.command("ccc", "supervisor-mode", "on", testSession)
 	tool.Env = append(tool.Env, toolMark)
 	if output, err := tool.CombinedOutput(); err != nil || string(output) != "on\n" {
 		t.Errorf("on: %v %s", err, output)
 	}
-	box.stop("")
-	if args := box.read("../fake/reviewer-1/args"); args == "" || strings.Contains(args, "MILD ONES") {
-		t.Errorf("after the agent's switch the reviewer is told %s", args)
-	}
-	box.run(10*time.Second, "", "ccc", "supervisor-mode", "on", testSession)
-	box.stop("")
-	expectIn(t, "after a person's switch what the reviewer is told", box.read("../fake/reviewer-2/args"), "MILD ONES")
 }
 
 // In a terminal that has the mark and no living Claude Code above it, as in a tmux that an agent once started, all of

@@ -281,7 +281,6 @@ func (h *hook) command(operand string, supervised bool) any {
 	case task:
 		return h.prompt(operand)
 	case on:
-		h.keepInstructions()
 		return blocked(say(modeOn, count(limit, reviews)))
 	}
 	return blocked(say(modeOff))
@@ -296,7 +295,7 @@ func (h *hook) isScheduled(prompt string) bool {
 	})
 }
 
-// prompt notes a new request of the user's, which has its own budget, and what the reviewer is told at this time.
+// prompt notes a new request of the user's, which has its own budget.
 // The answer tells, once, that the last review failed if that could not be told before; the first of a session,
 // and the first in another client, tells that the session is supervised. What Claude Code submits itself is no request.
 func (h *hook) prompt(text string) any {
@@ -310,7 +309,6 @@ func (h *hook) prompt(text string) any {
 	asked := record{Event: eventPrompt, Prompt: text}
 	asked.worktree, asked.Status = takeHead(workingTree(h.project, h.event.Cwd), os.Environ())
 	h.record(asked)
-	h.keepInstructions()
 	hooks := slices.DeleteFunc(slices.Clone(past.Rounds[past.present:]), func(r reviewRound) bool { return r.Event == eventReview })
 	switch n := len(hooks) - 1; {
 	case n >= 0 && hooks[n].Verdict == verdictFailed && !hooks[n].Told:

@@ -36,7 +36,6 @@ func (s session) stateFile() string                { return s.dir.file("supervis
 func (s session) outputFile() string               { return s.dir.file("supervisor-" + s.id + "-output.jsonl") }
 func (s session) timelineFile() string             { return s.dir.file("supervisor-" + s.id + "-events.jsonl") }
 func (s session) byHandFile() string               { return s.dir.file("supervisor-" + s.id + "-review.jsonl") }
-func (s session) promptFile() string               { return s.dir.file("supervisor-" + s.id + "-prompt") }
 
 // outputOf is where what the reviewer of that event writes goes: a review by hand has a file of its own.
 func (s session) outputOf(event string) string {
@@ -48,11 +47,11 @@ func (s session) outputOf(event string) string {
 
 // files are all that a session can have, a state that could not be read among them.
 func (s session) files() []string {
-	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.promptFile(), s.stateFile(), s.stateFile() + ".bad"}
+	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.stateFile(), s.stateFile() + ".bad"}
 }
 
-// otherFiles are the patterns of the files that belong to no session, those of clients of ccc 1.1 among them.
-var otherFiles = []string{"client*.json", "background-*-settings.json", "hook-invocation.log*", "state.lock", "*" + temporarySuffix}
+// otherFiles are the patterns of the files that belong to no session. The first three are of ccc 1.1 and 1.2.
+var otherFiles = []string{"client*.json", "background-*-settings.json", "supervisor-*-prompt", "hook-invocation.log*", "state.lock", "*" + temporarySuffix}
 
 // ownerOf returns the session that the file belongs to, or its own name for one of no session; "" for one that is not ccc's.
 func ownerOf(name string) (owner string, isSession bool) {
@@ -84,8 +83,8 @@ func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
 
 // instructions are what the reviewer is told, and where that is from.
 type instructions struct {
-	Source string `json:"source"`
-	Text   string `json:"text"`
+	Source string
+	Text   string
 }
 
 // replace puts data in the place of one of the directory's files, under the lock.
@@ -261,17 +260,16 @@ type record struct {
 	Iteration    int             `json:"iteration,omitempty"`
 	Limit        int             `json:"max_iterations,omitempty"`
 	PromptSource string          `json:"prompt_source,omitempty"`
-	PromptKept   bool            `json:"prompt_kept,omitempty"` // that file has changed since the user's prompt, and what it held then counted
-	Way          string          `json:"way,omitempty"`         // how the reviewer was asked: with the agent's prompt "cache" or with its "own" prompt
-	NoVerdict    bool            `json:"no_verdict,omitempty"`  // the feedback is what a reviewer said that gave none
-	Told         bool            `json:"told,omitempty"`        // the user was told at once that this stop was not reviewed
-	Command      string          `json:"command,omitempty"`     // what ccc try ran for a reviewer, with duration_seconds
-	ExitCode     *int            `json:"exit_code,omitempty"`   // of the command
-	Output       string          `json:"output,omitempty"`      // the end of what the command printed
-	NoCopy       string          `json:"no_copy,omitempty"`     // why the reviewer could run nothing
-	Review       string          `json:"review,omitempty"`      // of all records of one review the same
-	Process      string          `json:"process,omitempty"`     // of a begun review: whose end is its end; see processInfo
-	Deadline     time.Time       `json:"deadline,omitzero"`     // of a begun review
+	Way          string          `json:"way,omitempty"`        // how the reviewer was asked: with the agent's prompt "cache" or with its "own" prompt
+	NoVerdict    bool            `json:"no_verdict,omitempty"` // the feedback is what a reviewer said that gave none
+	Told         bool            `json:"told,omitempty"`       // the user was told at once that this stop was not reviewed
+	Command      string          `json:"command,omitempty"`    // what ccc try ran for a reviewer, with duration_seconds
+	ExitCode     *int            `json:"exit_code,omitempty"`  // of the command
+	Output       string          `json:"output,omitempty"`     // the end of what the command printed
+	NoCopy       string          `json:"no_copy,omitempty"`    // why the reviewer could run nothing
+	Review       string          `json:"review,omitempty"`     // of all records of one review the same
+	Process      string          `json:"process,omitempty"`    // of a begun review: whose end is its end; see processInfo
+	Deadline     time.Time       `json:"deadline,omitzero"`    // of a begun review
 	worktree                     // what the review speaks of
 	LastMessage  string          `json:"last_message,omitempty"`      // of a begun review: the agent's, cut
 	Question     json.RawMessage `json:"question,omitempty"`          // of a begun review: the input of AskUserQuestion

@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,13 +39,11 @@ func reviewLimit(config *config) int {
 
 // review has a reviewer judge what the request tells of, and prints, records and returns what it decided. entry is of the event.
 func (s *supervision) review(ctx context.Context, config *config, entry record, request reviewRequest) record {
-	in, kept, err := s.instructions()
+	in, err := supervisorPrompt(s.project, s.dirs.ccc)
 	if err != nil {
 		return s.failed(entry, err)
 	}
-	if entry.PromptSource, entry.PromptKept = in.Source, kept; kept {
-		s.print(in.Source + say(promptChanged))
-	}
+	entry.PromptSource = in.Source
 	s.begin(ctx, &entry, request)
 	look := func(since baseline) judgedTree {
 		return takeTree(ctx, s.dirs.self, workingTree(s.project, request.here), os.Environ(), since)
@@ -224,30 +221,6 @@ func (s *supervision) offerCopy(ctx context.Context, r *review) {
 		return
 	}
 	r.request.tryCommand = shellQuote(s.dirs.self) + " " + trySubcommand
-}
-
-// instructions returns what the reviewer is told: what held when the user submitted the request, so that the agent
-// can't replace it. kept tells that it reads differently now.
-func (s *supervision) instructions() (in *instructions, kept bool, err error) {
-	in, err = supervisorPrompt(s.project, s.dirs.ccc)
-	earlier := new(instructions)
-	if text, unread := os.ReadFile(s.session.promptFile()); unread != nil || json.Unmarshal(text, earlier) != nil {
-		return in, false, err
-	}
-	return earlier, err != nil || earlier.Text != in.Text, nil
-}
-
-// keepInstructions notes what the reviewer is told as of now. Where that can't be read, what was kept for an earlier request
-// must not count; the review will say what is wrong.
-func (s *supervision) keepInstructions() {
-	path := s.session.promptFile()
-	in, err := supervisorPrompt(s.project, s.dirs.ccc)
-	if err == nil {
-		err = s.session.dir.replace(path, append(encodeJSON(in), '\n'))
-	} else {
-		err = errors.Join(err, removeFile(path))
-	}
-	s.warn("keeping the reviewer's prompt", err)
 }
 
 // patience is how long a review of the event may take, and what is wrong with one that takes longer. Claude Code ends

@@ -97,9 +97,6 @@ func supervisorMode(c *call, d dirs) error {
 		}
 		err := errors.Join(known.append(record{Time: now(), Event: eventSwitch, Mode: mode, By: by}),
 			state.log("switched", "session_id", session, "mode", mode, "by", by))
-		if !caller.agents { // a person's switch: what holds now counts
-			err = errors.Join(err, removeFile(known.promptFile()))
-		}
 		if err != nil {
 			return err
 		}
