@@ -23,7 +23,7 @@ func toolOutput(decision, reason string) string {
 func TestHook(t *testing.T) {
 	reviewed := []string{logPath, lockPath, eventsPath, outputPath, statePath}
 	unreviewed := []string{logPath, lockPath, eventsPath, statePath}
-	prompted := []string{logPath, lockPath, eventsPath, promptPath, statePath}
+	prompted := []string{logPath, lockPath, eventsPath, statePath}
 	tests := []struct {
 		name    string
 		review  fakeReview // nil is "not yet"

@@ -174,9 +174,11 @@ var (
 		"开关监督由用户决定，不由 Agent 决定。在你自己的终端里可以运行 ccc supervisor-mode off 或 on。",
 		"Switching the supervision is for the user, not for the agent. In a terminal of your own: ccc supervisor-mode off, or on"}
 	modeFailed = words{"无法切换监督：%s", "Supervisor mode could not be switched: %s"}
-	modeOn     = words{"监督已打开：Agent 每次停下之前都要先经过审查，每个请求最多 %s。", // count of reviews
-		"Supervisor mode is on: the agent is reviewed before it stops, at most %s a request."}
-	modeOff = words{"监督已关闭：Agent 停下时不再审查。", "Supervisor mode is off: the agent stops without a review."}
+	modeOn     = words{"监督已打开：Agent 每次停下之前都要先经过审查，每个请求最多 %s。只对本会话有效；/clear 之后恢复为启动时的状态。", // count of reviews
+		"Supervisor mode is on: the agent is reviewed before it stops, at most %s a request. " +
+			"For this session; after /clear it is as it was started."}
+	modeOff = words{"监督已关闭：Agent 停下时不再审查。只对本会话有效；/clear 之后恢复为启动时的状态。",
+		"Supervisor mode is off: the agent stops without a review. For this session; after /clear it is as it was started."}
 )
 
 // Why there was no review, or none that is bound to a state of the files, where ccc itself words it.

@@ -28,14 +28,13 @@ type session struct {
 
 func (d stateDir) session(id string) session { return session{d, id} }
 
-func (d stateDir) file(name string) string         { return filepath.Join(string(d), name) }
-func (d stateDir) clientFile(client string) string { return d.file("client-" + client + ".json") }
-func (d stateDir) logFile() string                 { return d.file("hook-invocation.log") }
-func (d stateDir) lockFile() string                { return d.file("state.lock") }
-func (s session) stateFile() string                { return s.dir.file("supervisor-" + s.id + ".json") }
-func (s session) outputFile() string               { return s.dir.file("supervisor-" + s.id + "-output.jsonl") }
-func (s session) timelineFile() string             { return s.dir.file("supervisor-" + s.id + "-events.jsonl") }
-func (s session) byHandFile() string               { return s.dir.file("supervisor-" + s.id + "-review.jsonl") }
+func (d stateDir) file(name string) string { return filepath.Join(string(d), name) }
+func (d stateDir) logFile() string         { return d.file("hook-invocation.log") }
+func (d stateDir) lockFile() string        { return d.file("state.lock") }
+func (s session) stateFile() string        { return s.dir.file("supervisor-" + s.id + ".json") }
+func (s session) outputFile() string       { return s.dir.file("supervisor-" + s.id + "-output.jsonl") }
+func (s session) timelineFile() string     { return s.dir.file("supervisor-" + s.id + "-events.jsonl") }
+func (s session) byHandFile() string       { return s.dir.file("supervisor-" + s.id + "-review.jsonl") }
 
 // outputOf is where what the reviewer of that event writes goes: a review by hand has a file of its own.
 func (s session) outputOf(event string) string {
@@ -85,16 +84,6 @@ func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
 type instructions struct {
 	Source string
 	Text   string
-}
-
-// replace puts data in the place of one of the directory's files, under the lock.
-func (d stateDir) replace(path string, data []byte) error {
-	unlock, err := lockFile(d.lockFile())
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return replaceFile(path, data, false)
 }
 
 // sessions returns the ids of the sessions that have left something here.

@@ -332,7 +332,7 @@ func reviewNow(c *call, d dirs) (err error) {
 	}()
 	s := &supervision{dirs: d, isWanted: func() bool { return true }, stderr: os.Stderr}
 	state := stateDir(d.state)
-	if state.callerOf(ancestry(os.Getpid())).agents {
+	if callerOf(ancestry(os.Getpid())).agents {
 		return withHint(errors.New("review: it is for the user, not for the agent"), "the user can call this in a terminal of their own")
 	}
 	stored, talk, err := storedSessionOf(c, d)

@@ -62,7 +62,7 @@ func supervisorMode(c *call, d dirs) error {
 		mode, operands = operands[0], operands[1:]
 	}
 	state := stateDir(d.state)
-	caller := state.callerOf(ancestry(os.Getpid()))
+	caller := callerOf(ancestry(os.Getpid()))
 	session, err := "", error(nil)
 	switch {
 	case len(operands) > 0:
@@ -92,7 +92,7 @@ func supervisorMode(c *call, d dirs) error {
 		if caller.agents {
 			by = switchedByAgent
 		}
-		if err := errors.Join(state.create(), known.switchTo(mode == "on", "")); err != nil {
+		if err := errors.Join(state.create(), known.switchTo(mode == "on")); err != nil {
 			return err
 		}
 		err := errors.Join(known.append(record{Time: now(), Event: eventSwitch, Mode: mode, By: by}),
