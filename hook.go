@@ -259,7 +259,7 @@ func (h *hook) command(operand string, supervised bool) any {
 	switch {
 	case operand == "":
 		return blocked(say(modeIs, say(modeNames[modeWord(supervised)])))
-	case nearMode(operand):
+	case isUnclear(operand):
 		return blocked(say(modeUnclear, operand))
 	}
 	on, task := operand != "off", operand != "on" && operand != "off"

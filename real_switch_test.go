@@ -92,8 +92,7 @@ func TestRealClientSwitchOfOne(t *testing.T) {
 	})
 }
 
-// What follows /supervisor: a task at any white space, a word that means a mode
-// and is none, and a command that is the user's own.
+// What follows /supervisor: a task at any white space and in Chinese, a word that is no mode, and a command that is the user's own.
 func TestRealClientSlashCommand(t *testing.T) {
 	forClients(t, func() script {
 		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
@@ -107,9 +106,13 @@ func TestRealClientSlashCommand(t *testing.T) {
 			t.Errorf("the task did not reach the agent once: %v %+v", api, got)
 		}
 		expectIs(t, "the reviews of the task", box.reviewed(), 1)
+		box.run(60*time.Second, "/supervisor 修复登录页面的错误", "ccc", "--supervisor", "-p")
+		if agent := api.requests("agent"); len(agent) != 2 || !strings.Contains(agent[1].last("user"), "修复登录页面的错误") {
+			t.Errorf("the task in Chinese did not reach the agent once: %v", api)
+		}
 		box.write(".claude/commands/supervisor.md", 0o600, "my own command: $ARGUMENTS\n")
 		box.run(60*time.Second, "/supervisor off", "ccc", "--supervisor", "-p")
-		if agent := api.requests("agent"); len(agent) != 2 || !strings.Contains(agent[1].last("user"), "my own command: off") {
+		if agent := api.requests("agent"); len(agent) != 3 || !strings.Contains(agent[2].last("user"), "my own command: off") {
 			t.Errorf("the user's own command did not reach the agent: %v", api)
 		}
 	})
