@@ -23,24 +23,19 @@ const reviewersOwn = `{"decision":"","":""}` + "\n"
 
 // supervisorHook answers the event on stdin. It reports what goes wrong itself, and the exit code is 0.
 func supervisorHook(c *call) error {
+	panicCode = 0
+	defer exitOnPanic()
 	if os.Getenv(reviewerVariable) == "1" {
 		fmt.Print(reviewersOwn)
 		return nil
 	}
-	stderr := newPatientWriter(os.Stderr)
-	defer stderr.close()
-	defer func() {
-		if fault := recover(); fault != nil {
-			fmt.Fprintln(stderr, "ccc: panic:", fault)
-		}
-	}()
-	decision, err := decide(c.flags["--state-dir"], os.Stdin, stderr)
+	decision, err := decide(c.flags["--state-dir"], os.Stdin, os.Stderr)
 	if decision != nil {
 		if _, err := os.Stdout.Write(append(encodeJSON(decision), '\n')); err != nil {
-			fmt.Fprintln(stderr, "ccc: writing the decision:", err)
+			fmt.Fprintln(os.Stderr, "ccc: writing the decision:", err)
 		}
 	}
-	reportError(stderr, err)
+	reportError(os.Stderr, err)
 	return nil
 }
 
@@ -398,7 +393,10 @@ const inputPatience = 5 * time.Second
 // indispensable.
 func readEvent(stdin io.Reader) (*hookEvent, error) {
 	event, read := new(hookEvent), make(chan error, 1)
-	go func() { read <- json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(event) }()
+	go func() {
+		defer exitOnPanic()
+		read <- json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(event)
+	}()
 	var err error
 	select {
 	case err = <-read:

@@ -49,7 +49,10 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 		return takeTree(ctx, s.dirs.self, workingTree(s.project, request.here), os.Environ(), since)
 	}
 	before := make(chan judgedTree, 1) // what the reviewer is going to see
-	go func() { before <- look(request.since) }()
+	go func() {
+		defer exitOnPanic()
+		before <- look(request.since)
+	}()
 	r, err := s.planReview(ctx, config, in, request)
 	judged := <-before
 	if err != nil {
@@ -242,6 +245,7 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	go func() {
+		defer exitOnPanic()
 		for look := time.NewTicker(500 * time.Millisecond); ; {
 			select {
 			case <-signals:

@@ -29,7 +29,7 @@ func TestSwitchCommand(t *testing.T) {
 		{"/supervisor 停用", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"停用"`},
 		{"/supervisor turn off", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"turn off"`},
 		{"/supervisor fix <it>", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"fix <it>"`},
-		{"/supervisor\nrefactor", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"refactor"`},
+		{"/supervisor\nrefactor it", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"refactor it"`},
 		{"/supervisor off.", "CLAUDE_PROJECT_DIR=.", "不明白“/supervisor off.”", query},
 		{"/supervisor Status", "CCC_SUPERVISOR=1", "不明白“/supervisor Status”", query},
 		{"/supervisor --stop", "CCC_SUPERVISOR=1", "不明白", query},
