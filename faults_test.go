@@ -271,7 +271,7 @@ func TestFaultSoak(t *testing.T) {
 	if left := box.quiet(time.Second); len(left) != 0 {
 		t.Errorf("left %q", left)
 	}
-	if files := box.files(); len(files) != 7 {
+	if files := box.files(); len(files) != 6 {
 		t.Errorf("files %q", files)
 	}
 	if left, _ := os.ReadDir(box.getenv("TMPDIR")); len(left) != 0 {

@@ -122,17 +122,26 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 const (
 	// retention is how long the files of a session stay that nothing touches.
 	retention = 30 * 24 * time.Hour
+	// sweepInterval is the least time between two sweeps.
+	sweepInterval = 24 * time.Hour
 	// logLimit keeps hook-invocation.log readable; one older file stays beside it.
 	logLimit = 5 << 20
 )
 
-// sweep removes what is untouched for longer than retention, a session's files together, and puts a log over logLimit aside.
+// sweep removes what is untouched for longer than retention, a session's files together, and puts a log over logLimit aside. It does
+// so once in sweepInterval: the lock's file, which nothing else writes to, has the time of the last sweep.
 func (d stateDir) sweep() error {
+	if info, err := os.Stat(d.lockFile()); err == nil && time.Since(info.ModTime()) < sweepInterval {
+		return nil
+	}
 	unlock, err := lockFile(d.lockFile())
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	if err := os.Chtimes(d.lockFile(), time.Time{}, time.Now()); err != nil {
+		return err
+	}
 	if info, err := os.Stat(d.logFile()); err == nil && info.Size() > logLimit {
 		if err := os.Rename(d.logFile(), d.logFile()+".1"); err != nil {
 			return err
