@@ -169,8 +169,8 @@ func (s *sessionState) isSwitched(launch time.Time) bool {
 	return s.Enabled != nil && !s.SwitchedAt.Before(launch)
 }
 
-// on reports whether the session is supervised, as far as can be told from outside: only supervised sessions have a state
-// without a switch.
+// on reports whether the session is supervised, as far as can be told from outside: only supervised sessions have a
+// state without a switch.
 func (s *sessionState) on() bool {
 	if s.isSwitched(s.LaunchedAt) {
 		return *s.Enabled
@@ -178,8 +178,8 @@ func (s *sessionState) on() bool {
 	return !s.UpdatedAt.IsZero()
 }
 
-// supervised reports whether the session is supervised in a client of c's: the latest of its supervised launches and its switches
-// counts. Without any of them, CCC_SUPERVISOR decides where no launch has set it.
+// supervised reports whether the session is supervised in a client of c's: the latest of its supervised launches and
+// its switches counts. Without any of them, CCC_SUPERVISOR decides where no launch has set it.
 func (s session) supervised(c caller) bool {
 	if c.agents {
 		return false
@@ -192,11 +192,15 @@ func (s session) supervised(c caller) bool {
 	if state.isSwitched(launched) {
 		return *state.Enabled
 	}
+	if !launched.IsZero() {
+		return true
+	}
 	variable := os.Getenv(supervisorVariable)
-	return !launched.IsZero() || variable == "1" && os.Getenv(launchVariable) == "" || variable == "" && c.byHand
+	return variable == "1" && os.Getenv(launchVariable) == "" || variable == "" && c.byHand
 }
 
-// switchTo turns supervision of the session on or off. Where its state is corrupt, a new one is written, and the switch counts.
+// switchTo turns supervision of the session on or off. Where its state is corrupt, a new one is written, and the switch
+// counts.
 func (s session) switchTo(on bool) error {
 	err := s.update(func(state *sessionState) { state.Enabled, state.SwitchedAt = &on, now() })
 	if errors.Is(err, errCorrupt) {

@@ -160,8 +160,8 @@ func TestInheritedMark(t *testing.T) {
 	}
 }
 
-// A switch is of one session, whoever runs it, and ccc status shows what holds: two sessions of one client (/resume), and one that
-// /clear begins, which is as the client was launched and says so. A launch later than the switch counts more.
+// A switch is of one session, whoever runs it, and ccc status shows what holds: two sessions of one client (/resume), and
+// one that /clear begins, which is as the client was launched and says so. A launch later than the switch counts more.
 func TestSwitchOfSession(t *testing.T) {
 	const other, cleared = "0ther", "c1eared"
 	box := newHookBox(t)

@@ -580,8 +580,8 @@ type panickingReader struct{}
 
 func (panickingReader) Read([]byte) (int, error) { panic("planted") }
 
-// A panic ends the hook without a decision, with a message and with exit code 0, in whichever goroutine it comes: in the hook's own,
-// in those that ccc starts, and in those of os/exec.
+// A panic ends the hook without a decision, with a message and with exit code 0, in whichever goroutine it comes: in the
+// hook's own, in those that ccc starts, and in those of os/exec.
 func TestHookPanic(t *testing.T) {
 	plants := map[string]func(){
 		"decision": func() { panic("planted") },

@@ -346,11 +346,11 @@ func fenced(kind, text string) string {
 	return fence + kind + "\n" + strings.TrimRight(printable(text), "\n") + "\n" + fence
 }
 
-// panicCode is the exit code of a panic: Go's, but in a hook 0, since Claude Code takes 2 from a hook as "block".
+// panicCode is the exit code of a panic: Go's, but in a hook 0, since Claude Code takes 2 as "block".
 var panicCode = 2
 
-// exitOnPanic is deferred in a hook, in each goroutine, and in each function that os/exec or a timer calls in one of theirs: there a
-// panic would end ccc with Go's exit code, whatever it is at. The guard ends the reviewer.
+// exitOnPanic is deferred in a hook, in each goroutine, and in each function that os/exec or a timer calls in one of
+// theirs: there a panic would end ccc with Go's exit code, whatever it is at. The guard ends the reviewer.
 func exitOnPanic() {
 	if fault := recover(); fault != nil {
 		fmt.Fprintf(os.Stderr, "ccc: panic: %v\n%s", fault, debug.Stack())

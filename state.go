@@ -50,7 +50,8 @@ func (s session) files() []string {
 }
 
 // otherFiles are the patterns of the files that belong to no session. The first three are of ccc 1.1 and 1.2.
-var otherFiles = []string{"client*.json", "background-*-settings.json", "supervisor-*-prompt", "hook-invocation.log*", "state.lock", "*" + temporarySuffix}
+var otherFiles = []string{"client*.json", "background-*-settings.json", "supervisor-*-prompt",
+	"hook-invocation.log*", "state.lock", "*" + temporarySuffix}
 
 // ownerOf returns the session that the file belongs to, or its own name for one of no session; "" for one that is not ccc's.
 func ownerOf(name string) (owner string, isSession bool) {
@@ -128,8 +129,8 @@ const (
 	logLimit = 5 << 20
 )
 
-// sweep removes what is untouched for longer than retention, a session's files together, and puts a log over logLimit aside. It does
-// so once in sweepInterval: the lock's file, which nothing else writes to, has the time of the last sweep.
+// sweep removes what is untouched for longer than retention, a session's files together, and puts a log over logLimit
+// aside. It does so once in sweepInterval: the lock's file, which nothing else writes to, has the time of the last sweep.
 func (d stateDir) sweep() error {
 	if info, err := os.Stat(d.lockFile()); err == nil && time.Since(info.ModTime()) < sweepInterval {
 		return nil

@@ -293,7 +293,8 @@ func (s session) round(found record) reviewRound {
 // round is the review's number and how many the request has, as in 1/10.
 func round(entry record) string { return fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit) }
 
-// record completes entry and adds it to the timeline and, without prompt and feedback, to the log. At the end of a review it sweeps.
+// record completes entry and adds it to the timeline and, without prompt and feedback, to the log. At the end of a
+// review it sweeps.
 func (s *supervision) record(entry record) {
 	entry.Time, entry.Project = now(), s.project
 	s.warn("writing the timeline", s.session.append(entry))
