@@ -5,7 +5,6 @@ package main
 // supervised, and which one a word names.
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,7 +42,6 @@ func clientAncestry() []process {
 
 // A caller is who stands behind a client or a call of ccc.
 type caller struct {
-	client   string    // the name of the client's process, "" where none is known
 	agents   bool      // a tool of an agent's started it: it speaks for nobody
 	launched time.Time // when ccc launched the client supervised; zero: it did not
 	byHand   bool      // a hook that Claude Code does not run is meant
@@ -52,15 +50,11 @@ type caller struct {
 // callerOf walks up the chain, and what it meets first decides: the supervised launch that CCC_LAUNCH names, which is the
 // user's, or a process with the mark of a tool. That is the agent's with a living Claude Code above it or without a controlling
 // terminal (2.1.120 to 2.1.330 run tools without one); else it may run in a terminal that an agent once opened.
-func (d stateDir) callerOf(chain []process) (c caller) {
+func callerOf(chain []process) (c caller) {
 	launched, at := parseLaunchToken(os.Getenv(launchVariable))
 	claude, _ := findClaude()
 	isClaude := func(p process) bool {
-		_, err := os.Stat(d.clientFile(p.name))
-		return p.name == launched || err == nil || filepath.Base(p.program) == "claude" || sameFile(p.program, claude)
-	}
-	if len(chain) > 0 {
-		c.client = chain[0].name
+		return p.name == launched || filepath.Base(p.program) == "claude" || sameFile(p.program, claude)
 	}
 	for i, p := range chain {
 		switch {
@@ -98,24 +92,17 @@ func parseLaunchToken(token string) (name string, at time.Time) {
 
 // sessionState is what ccc remembers of a session between two hooks.
 type sessionState struct {
-	SessionID  string      `json:"session_id"`
-	Count      int         `json:"count"`                // reviews since the user's last prompt
-	Request    string      `json:"request,omitempty"`    // the transcript's id of the request that these reviews are for
-	Spent      int         `json:"spent,omitempty"`      // reviews for it, whatever has set Count back since
-	Enabled    *bool       `json:"enabled,omitempty"`    // what Switch says
-	Switch     *modeSwitch `json:"switch,omitempty"`     // set once the session was switched on or off
-	Scheduled  []string    `json:"scheduled,omitempty"`  // prompts that the agent had scheduled by its last stop
-	Client     string      `json:"client,omitempty"`     // the one that ran its last hook
-	Provider   string      `json:"provider,omitempty"`   // of that client, or the word for none
-	LaunchedAt time.Time   `json:"launched_at,omitzero"` // of its last supervised launch
-	CreatedAt  time.Time   `json:"created_at"`
-	UpdatedAt  time.Time   `json:"updated_at"`
-}
-
-// A modeSwitch is one of supervision on or off.
-type modeSwitch struct {
-	On bool      `json:"on"`
-	At time.Time `json:"at"`
+	SessionID  string    `json:"session_id"`
+	Count      int       `json:"count"`                // reviews since the user's last prompt
+	Request    string    `json:"request,omitempty"`    // the transcript's id of the request that these reviews are for
+	Spent      int       `json:"spent,omitempty"`      // reviews for it, whatever has set Count back since
+	Enabled    *bool     `json:"enabled,omitempty"`    // what the last switch of the session says, nil before the first
+	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that switch
+	Scheduled  []string  `json:"scheduled,omitempty"`  // prompts that the agent had scheduled by its last stop
+	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or the word for none
+	LaunchedAt time.Time `json:"launched_at,omitzero"` // of its last supervised launch
+	CreatedAt  time.Time `json:"created_at"`
+	UpdatedAt  time.Time `json:"updated_at"`
 }
 
 var errCorrupt = errors.New("the file is corrupt")
@@ -177,68 +164,49 @@ func (s *sessionState) nextIteration(limit int, request string) (iteration int) 
 	return s.Count
 }
 
-// on tells whether the session is supervised, as far as can be told from outside: what was later, its launch or a
-// switch; only supervised sessions have a state without either.
+// isSwitched reports whether a switch of the session is later than the launch, and so decides.
+func (s *sessionState) isSwitched(launch time.Time) bool {
+	return s.Enabled != nil && !s.SwitchedAt.Before(launch)
+}
+
+// on reports whether the session is supervised, as far as can be told from outside: only supervised sessions have a
+// state without a switch.
 func (s *sessionState) on() bool {
-	if s.Switch != nil && !s.Switch.At.Before(s.LaunchedAt) {
-		return s.Switch.On
+	if s.isSwitched(s.LaunchedAt) {
+		return *s.Enabled
 	}
 	return !s.UpdatedAt.IsZero()
 }
 
-// supervised tells whether the session is supervised in a client of c's: the latest of its supervised launches and of
-// the switches of the session and of the client counts. Without any of them, CCC_SUPERVISOR decides where no launch
-// has set it.
+// supervised reports whether the session is supervised in a client of c's: the latest of its supervised launches and
+// its switches counts. Without any of them, CCC_SUPERVISOR decides where no launch has set it.
 func (s session) supervised(c caller) bool {
 	if c.agents {
 		return false
 	}
-	variable := os.Getenv(supervisorVariable)
-	latest := modeSwitch{On: variable == "1" && os.Getenv(launchVariable) == "" || variable == "" && c.byHand}
 	state, _ := s.state() // one that can't be read switches nothing
-	changes := []modeSwitch{{true, state.LaunchedAt}, {true, c.launched}, s.dir.clientSwitch(c.client)}
-	if state.Switch != nil {
-		changes = append(changes, *state.Switch)
+	launched := state.LaunchedAt
+	if c.launched.After(launched) {
+		launched = c.launched
 	}
-	for _, change := range changes {
-		if !change.At.IsZero() && !change.At.Before(latest.At) {
-			latest = change
-		}
+	if state.isSwitched(launched) {
+		return *state.Enabled
 	}
-	return latest.On
+	if !launched.IsZero() {
+		return true
+	}
+	variable := os.Getenv(supervisorVariable)
+	return variable == "1" && os.Getenv(launchVariable) == "" || variable == "" && c.byHand
 }
 
-// clientSwitch is what the client was switched to, in any of its sessions; zero where it was not.
-func (d stateDir) clientSwitch(client string) (change modeSwitch) {
-	if text, err := os.ReadFile(d.clientFile(client)); err != nil || json.Unmarshal(text, &change) != nil {
-		return modeSwitch{}
-	}
-	return change
-}
-
-// noteClient makes sure that the client has a file, which tells that ccc has answered a hook of it, and that the file
-// counts as recent.
-func (d stateDir) noteClient(client string) error {
-	if client == "" {
+// switchTo turns supervision of the session on or off. Where its state is corrupt, a new one is written, and the switch
+// counts.
+func (s session) switchTo(on bool) error {
+	err := s.update(func(state *sessionState) { state.Enabled, state.SwitchedAt = &on, now() })
+	if errors.Is(err, errCorrupt) {
 		return nil
 	}
-	err := appendFile(d.clientFile(client), nil)
-	_ = os.Chtimes(d.clientFile(client), time.Time{}, time.Now())
 	return err
-}
-
-// switchTo turns supervision of the session on or off, and of its client, which may give the session another id
-// (/clear). client is "" where only the record of the session's last hook knows it.
-func (s session) switchTo(on bool, client string) error {
-	change := &modeSwitch{On: on, At: now()}
-	err := s.update(func(state *sessionState) {
-		client = cmp.Or(client, state.Client)
-		state.Switch, state.Enabled, state.Client = change, &on, client
-	})
-	if err != nil && !errors.Is(err, errCorrupt) || client == "" { // a corrupt state is kept aside, and a new one was written
-		return err
-	}
-	return s.dir.replace(s.dir.clientFile(client), append(encodeJSON(change), '\n'))
 }
 
 const nameSession = "name one, as ccc status lists them"

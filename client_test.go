@@ -28,15 +28,14 @@ func ofSession(session, event string) string { return strings.Replace(event, tes
 // What is met first decides: the launch, or what a tool started below a living Claude Code.
 func TestCaller(t *testing.T) {
 	space := strings.SplitN(selfName(), "-", 3)[2]
-	launched, known := "10-1-"+space, "20-1-"+space
-	d := stateDir(t.TempDir())
-	check(t, d.noteClient(known))
+	launched := "10-1-" + space
 	installed := filepath.Join(t.TempDir(), "2.1.330")
 	check(t, os.WriteFile(installed, nil, 0o700))
 	t.Setenv(claudeVariable, installed)
 	t.Setenv(launchVariable, launched+".1700000000000")
 	launch, plain := process{name: launched}, process{name: "1-1-" + space, program: "/bin/bash"}
 	tool, pane := process{name: "2-1-" + space, marked: true}, process{name: "2-1-" + space, marked: true, terminal: true}
+	known := process{name: "20-1-" + space, program: "/x/claude"}
 	server := process{name: "3-1-" + space, program: "/usr/bin/tmux", marked: true}
 	for name, test := range map[string]struct {
 		chain            []process
@@ -44,27 +43,26 @@ func TestCaller(t *testing.T) {
 	}{
 		"launched":                 {[]process{launch, plain}, true, false},
 		"wrapped":                  {[]process{plain, plain, launch}, true, false},
-		"launched_in_marked":       {[]process{launch, tool, {name: known}}, true, false}, // ccc, called by an agent
+		"launched_in_marked":       {[]process{launch, tool, known}, true, false}, // ccc, called by an agent
 		"nobody":                   {[]process{plain, plain}, false, false},
 		"nothing_known":            {nil, false, false},
 		"inherited_mark":           {[]process{pane, server}, false, false},
 		"inherited_mark_and_shim":  {[]process{pane, {name: "3-1-" + space, program: "/bin/sh", title: "claude", marked: true, terminal: true}}, false, false},
 		"left_behind_by_a_tool":    {[]process{tool, plain}, false, true},
-		"terminal_below_a_client":  {[]process{pane, server, {name: known}}, false, true},
+		"terminal_below_a_client":  {[]process{pane, server, known}, false, true},
 		"tool_of_launched":         {[]process{tool, launch}, false, true},
 		"cleaned_below_tool":       {[]process{plain, tool, launch}, false, true},
-		"tool_of_answered_client":  {[]process{tool, plain, {name: known}}, false, true},
 		"tool_of_installed_claude": {[]process{tool, {name: "3-1-" + space, program: installed}}, false, true},
-		"tool_of_some_claude":      {[]process{tool, {name: "3-1-" + space, program: "/x/claude"}}, false, true},
+		"tool_of_some_claude":      {[]process{tool, plain, known}, false, true},
 		"another_of_that_number":   {[]process{{name: "10-2-" + space}}, false, false},
 	} {
-		c := d.callerOf(test.chain)
-		if !c.launched.IsZero() != test.launched || c.agents != test.agents || len(test.chain) > 0 && c.client != test.chain[0].name {
+		c := callerOf(test.chain)
+		if !c.launched.IsZero() != test.launched || c.agents != test.agents {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
 	t.Setenv(launchVariable, "1-1")
-	if c := d.callerOf([]process{plain, launch}); !c.launched.IsZero() {
+	if c := callerOf([]process{plain, launch}); !c.launched.IsZero() {
 		t.Errorf("with no token of ccc's: %+v", c)
 	}
 	if runtime.GOOS != "linux" {
@@ -72,7 +70,7 @@ func TestCaller(t *testing.T) {
 	}
 	t.Setenv(launchVariable, "10-1-boot-1.1700000000000") // of another PID namespace: claude is in a sandbox of its own
 	for name, chain := range map[string][]process{"sandboxed": {plain, plain}, "tool": {plain, tool}, "pane": {pane, server}} {
-		if c := d.callerOf(chain); c.launched.IsZero() != (name != "sandboxed") || c.agents != (name == "tool") {
+		if c := callerOf(chain); c.launched.IsZero() != (name != "sandboxed") || c.agents != (name == "tool") {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -100,7 +98,7 @@ func TestAncestry(t *testing.T) {
 func TestAgentSpeaksForNobody(t *testing.T) {
 	box := newHookBox(t)
 	box.inSession()
-	box.submit("fix it") // from here on this test is a client
+	box.submit("fix it")
 	for _, command := range []string{"ccc supervisor-mode off %s", "env -u CLAUDECODE ccc supervisor-mode off %s",
 		"env -i HOME=$HOME PATH=$PATH " + testMainVariable + "=1 ccc supervisor-mode off %s", "CLAUDE_CODE_SESSION_ID=%s ccc supervisor-mode off"} {
 		tool := box.command("sh", "-c", fmt.Sprintf(command, testSession)+"; exit $?")
@@ -128,20 +126,12 @@ func TestAgentSpeaksForNobody(t *testing.T) {
 	if box.another(box.event(eventPrompt, `"prompt":"and quickly"`)); !strings.Contains(box.read(eventsPath), `"prompt":"and quickly"`) {
 		t.Error("a second terminal is not the user's")
 	}
-	// The agent may switch supervision on, which is no way to instructions of its own.
-	box.write("../work/SUPERVISOR.md", 0o600, "MILD ONES")
+	// The agent may switch supervision on.
 	tool := box.command("ccc", "supervisor-mode", "on", testSession)
 	tool.Env = append(tool.Env, toolMark)
 	if output, err := tool.CombinedOutput(); err != nil || string(output) != "on\n" {
 		t.Errorf("on: %v %s", err, output)
 	}
-	box.stop("")
-	if args := box.read("../fake/reviewer-1/args"); args == "" || strings.Contains(args, "MILD ONES") {
-		t.Errorf("after the agent's switch the reviewer is told %s", args)
-	}
-	box.run(10*time.Second, "", "ccc", "supervisor-mode", "on", testSession)
-	box.stop("")
-	expectIn(t, "after a person's switch what the reviewer is told", box.read("../fake/reviewer-2/args"), "MILD ONES")
 }
 
 // In a terminal that has the mark and no living Claude Code above it, as in a tmux that an agent once started, all of
@@ -170,44 +160,60 @@ func TestInheritedMark(t *testing.T) {
 	}
 }
 
-// A switch stays with the client that /clear gives a new session, and with no other; from outside the client of the
-// session's last hook is switched. A launch later than the switch counts more.
-func TestSwitchOfClient(t *testing.T) {
+// A switch is of one session, whoever runs it, and ccc status shows what holds: two sessions of one client (/resume), and
+// one that /clear begins, which is as the client was launched and says so. A launch later than the switch counts more.
+func TestSwitchOfSession(t *testing.T) {
+	const other, cleared = "0ther", "c1eared"
 	box := newHookBox(t)
-	box.inSession()
-	stops, isReviewed := 0, func(got commandResult) bool { return strings.Contains(got.stderr, "开始执行") }
-	next := func() string { // the client's session after /clear
-		stops++
-		return ofSession(fmt.Sprint("session-", stops), box.event(eventStop, ""))
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, fmt.Sprintf("CCC_LAUNCH=%s.%d", selfName(), time.Now().UnixMilli()))
+	isReviewed := func(session string) bool {
+		return strings.Contains(box.hook(ofSession(session, box.event(eventStop, ""))).stderr, "开始执行")
+	}
+	for _, session := range []string{testSession, other} {
+		if !isReviewed(session) {
+			t.Errorf("%s is not reviewed", session)
+		}
+	}
+	for turns, off := range map[string]func(){
+		"in_session": func() { box.submit("/supervisor off") },
+		"outside": func() {
+			expectEnd(t, "ccc supervisor-mode", box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", testSession), 0, "off\n", "")
+		},
+	} {
+		off()
+		if isReviewed(testSession) || !isReviewed(other) {
+			t.Errorf("%s: the session that was switched off is reviewed, or the other is not", turns)
+		}
+		for session, mode := range map[string]string{testSession: "off", other: "on"} {
+			expectEnd(t, turns+": "+session, box.run(10*time.Second, "", "ccc", "supervisor-mode", session), 0, mode+"\n", "")
+			expectIn(t, "ccc status", box.run(10*time.Second, "", "ccc", "status", "--json").stdout, fmt.Sprintf(`"session_id":%q,"project":%q,"mode":%q`, session, box.work, mode))
+		}
+		box.submit("/supervisor on")
 	}
 	box.submit("/supervisor off")
-	for _, shell := range []string{"sh", "bash", "dash", "zsh", "ash", "ksh", "busybox"} { // one that stays between is no client
-		check(t, os.Symlink("/bin/sh", filepath.Join(filepath.Dir(box.program()), shell)))
-		if got := box.run(60*time.Second, next(), shell, "-c", "ccc supervisor-hook; exit $?"); got.code != 0 || got.stdout+got.stderr != "" {
-			t.Errorf("run by %s: %+v", shell, got)
-		}
-	}
-	if got := box.hook(next()); isReviewed(got) {
-		t.Errorf("the client's next session is reviewed: %+v", got)
-	}
-	if got := box.another(next()); !isReviewed(got) {
-		t.Errorf("another client's session is not reviewed: %+v", got)
-	}
-	for mode, want := range map[string]bool{"on": true, "off": false} {
-		expectEnd(t, "ccc supervisor-mode", box.run(10*time.Second, "", "ccc", "supervisor-mode", mode, testSession), 0, mode+"\n", "")
-		if got := box.hook(next()); isReviewed(got) != want {
-			t.Errorf("from outside %s, then the client's next session: %+v", mode, got)
-		}
+	expectIn(t, "after /clear the first prompt", box.hook(ofSession(cleared, box.event(eventPrompt, `"prompt":"anew"`))).stdout, "本会话受监督")
+	if !isReviewed(cleared) {
+		t.Error("after /clear the session is not reviewed, as its client was launched")
 	}
 	box.vars = append(box.vars, fmt.Sprintf("CCC_LAUNCH=%s.%d", selfName(), time.Now().Add(time.Second).UnixMilli()))
-	if got := box.stop(""); !isReviewed(got) {
-		t.Errorf("a later launch does not count: %+v", got)
+	if !isReviewed(testSession) {
+		t.Error("a later launch does not count")
 	}
-	expectEnd(t, "from outside", box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession), 0, "on\n", "")
+	expectEnd(t, "then", box.run(10*time.Second, "", "ccc", "supervisor-mode", testSession), 0, "on\n", "")
 }
 
-// A session whose supervised launch ccc has seen stays supervised in a plain client, until it is switched off. Switched on in
-// one that was not launched, the client's next one is supervised too; a client's file that makes no sense switches nothing.
+// A shell that stays between the client and its hook has the mark of a tool, and is none.
+func TestShellOfHook(t *testing.T) {
+	box := newHookBox(t)
+	box.vars = append(box.vars, toolMark, "CLAUDE_PROJECT_DIR="+box.work, fmt.Sprintf("CCC_LAUNCH=%s.%d", selfName(), time.Now().UnixMilli()))
+	for _, shell := range []string{"sh", "bash", "dash", "zsh", "ash", "ksh", "busybox"} {
+		check(t, os.Symlink("/bin/sh", filepath.Join(filepath.Dir(box.program()), shell)))
+		got := box.run(60*time.Second, box.event(eventPrompt, `"prompt":"/supervisor"`), shell, "-c", "ccc supervisor-hook; exit $?")
+		expectIn(t, "run by "+shell, got.stdout, "监督：已打开")
+	}
+}
+
+// A session whose supervised launch ccc has seen stays supervised in a plain client, until it is switched off.
 func TestLaunchedSessionResumed(t *testing.T) {
 	box := newHookBox(t)
 	launched := fmt.Sprintf("CCC_LAUNCH=%s.%d", selfName(), time.Now().UnixMilli())
@@ -226,13 +232,10 @@ func TestLaunchedSessionResumed(t *testing.T) {
 	if got := box.another(box.event(eventStop, "")); got.stdout+got.stderr != "" {
 		t.Errorf("switched off: %+v", got)
 	}
-	next := ofSession("after-clear", box.event(eventStop, ""))
-	box.write(".claude/ccc/client-"+selfName()+".json", 0o600, `{"on":tr`)
-	if got := box.hook(next); got.stdout+got.stderr != "" {
-		t.Errorf("supervised before: %+v", got)
-	}
 	box.submit("/supervisor on")
-	expectIn(t, "after /clear", box.hook(next).stderr, "开始执行")
+	if got := box.hook(ofSession("after-clear", box.event(eventStop, ""))); got.stdout+got.stderr != "" {
+		t.Errorf("a session behind one that was switched on: %+v", got)
+	}
 }
 
 // A client that the agent calls is not supervised, whatever variables it inherits, and ccc's launch is not about a wrapper. One

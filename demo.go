@@ -81,7 +81,11 @@ func playDemo(ctx context.Context, dir string, s *story) error {
 	}
 	telling, ended := context.WithCancel(ctx)
 	exited := make(chan error, 1)
-	go func() { exited <- cmd.Wait(); ended() }()
+	go func() {
+		defer exitOnPanic()
+		exited <- cmd.Wait()
+		ended()
+	}()
 	s.turn()
 	told := s.follow(telling, []*story{s}, func() ([]*story, error) { return nil, nil })
 	lifeline.Close() // if the session still runs, it ends now

@@ -56,10 +56,11 @@ const (
 	askUserQuestion = "AskUserQuestion"
 )
 
-// supervisorFlag is ccc's own, and modes are what supervisor-mode switches to; off first: of is nearer to it.
+// supervisorFlag is ccc's own.
 const supervisorFlag = "--supervisor"
 
-var modes = []string{"off", "on"}
+// modes are what supervision can be switched to.
+var modes = []string{"on", "off"}
 
 // subcommands are the words that are ccc's own as first argument; main.go fills them in. No provider can have such a name.
 var subcommands []string

@@ -210,6 +210,7 @@ type tail struct {
 }
 
 func (t *tail) Write(p []byte) (int, error) {
+	defer exitOnPanic()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text = append(t.text, p[max(0, len(p)-t.limit):]...)
@@ -230,7 +231,7 @@ func (t *tail) line() string { return oneLine(string(t.text)) }
 // A lineWriter splits what is written to it into lines.
 type lineWriter struct {
 	line    func(line []byte) // gets each line with its newline, and must not keep the slice
-	dropped func(why error)   // if set, told of each line that is over lineLimit, or whose reader panics
+	dropped func(why error)   // if set, told of each line that is over lineLimit
 	part    []byte            // the beginning of a line that is not complete yet
 	skip    bool              // drop what comes up to the next newline
 }
@@ -243,6 +244,7 @@ const lineLimit = 32 << 20
 
 // Write never fails.
 func (w *lineWriter) Write(p []byte) (int, error) {
+	defer exitOnPanic()
 	for piece := range bytes.Lines(p) {
 		ends := piece[len(piece)-1] == '\n'
 		switch {
@@ -254,7 +256,7 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 				w.dropped(fmt.Errorf("over %d MiB", lineLimit>>20))
 			}
 		case ends && len(w.part) == 0:
-			w.pass(piece)
+			w.line(piece)
 		default:
 			if size := len(w.part) + len(piece); size > cap(w.part) && size > 1<<20 {
 				w.part = slices.Grow(w.part, lineLimit-len(w.part)) // growing in steps would hold a long line twice
@@ -263,24 +265,11 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 			if ends {
 				whole := w.part
 				w.part = w.part[:0]
-				w.pass(whole)
+				w.line(whole)
 			}
 		}
 	}
 	return len(p), nil
-}
-
-// pass passes a line on. Where dropped is set it never panics: os/exec writes from a goroutine of its own, where a panic
-// would end ccc with the code that Claude Code takes for "block".
-func (w *lineWriter) pass(line []byte) {
-	if w.dropped != nil {
-		defer func() {
-			if fault := recover(); fault != nil {
-				w.dropped(fmt.Errorf("panic: %v", fault))
-			}
-		}()
-	}
-	w.line(line)
 }
 
 // close passes on a last line that has no newline, with one added.
@@ -328,45 +317,6 @@ func (r *lineReader) read() error {
 	n, err := io.Copy(&r.lines, io.NewSectionReader(file, r.at, math.MaxInt64-r.at))
 	r.at += n
 	return err
-}
-
-// A patientWriter never makes its writer wait: it drops what comes while a thousand pieces are unread.
-type patientWriter struct {
-	pieces chan []byte // a nil piece is the end
-	done   chan struct{}
-}
-
-func newPatientWriter(w io.Writer) *patientWriter {
-	p := &patientWriter{pieces: make(chan []byte, 1000), done: make(chan struct{})}
-	go func() {
-		for piece := <-p.pieces; piece != nil; piece = <-p.pieces {
-			_, _ = w.Write(piece)
-		}
-		close(p.done)
-	}()
-	return p
-}
-
-func (p *patientWriter) Write(piece []byte) (int, error) {
-	select {
-	case p.pieces <- append([]byte{}, piece...): // never nil
-	default:
-	}
-	return len(piece), nil
-}
-
-// close waits a moment for the reader to take what there is. What is written after it is lost.
-func (p *patientWriter) close() {
-	late := time.After(200 * time.Millisecond)
-	select {
-	case p.pieces <- nil:
-	case <-late:
-		return
-	}
-	select {
-	case <-p.done:
-	case <-late:
-	}
 }
 
 // readLines passes on every line of the file at path, if there is one; a last one without newline gets one.

@@ -92,27 +92,3 @@ func TestLinesReader(t *testing.T) {
 		}
 	}
 }
-
-// A reader that does not read holds up nobody, and what is written after close is dropped.
-func TestLinesPatientWriter(t *testing.T) {
-	read, write := io.Pipe()
-	p := newPatientWriter(write)
-	start := time.Now()
-	for range 2000 {
-		if n, err := p.Write(make([]byte, 1<<10)); n != 1<<10 || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	p.close()
-	if _, err := p.Write([]byte("late")); err != nil || time.Since(start) > 2*time.Second {
-		t.Errorf("%v after %v", err, time.Since(start))
-	}
-	read.Close()
-	var b strings.Builder
-	p = newPatientWriter(&b)
-	for range 10 {
-		io.WriteString(p, "word ")
-	}
-	p.close()
-	expectIs(t, "what was passed on", b.String(), strings.Repeat("word ", 10))
-}

@@ -82,6 +82,7 @@ func guardReviewer(args []string) int {
 	cut := make(chan os.Signal, 1)
 	signal.Notify(cut, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	go func() {
+		defer exitOnPanic()
 		_, _ = lifeline.Read(make([]byte, 1)) // nothing is ever written: this returns when the hook is gone
 		cut <- syscall.SIGTERM
 	}()
@@ -92,7 +93,10 @@ func guardReviewer(args []string) int {
 		return 126
 	}
 	done := make(chan error, 1)
-	go func() { done <- cmd.Wait() }()
+	go func() {
+		defer exitOnPanic()
+		done <- cmd.Wait()
+	}()
 	var err error
 	var victims []int
 	select {

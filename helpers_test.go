@@ -349,7 +349,6 @@ const (
 	statePath  = ".claude/ccc/supervisor-" + testSession + ".json"
 	outputPath = ".claude/ccc/supervisor-" + testSession + "-output.jsonl"
 	eventsPath = ".claude/ccc/supervisor-" + testSession + "-events.jsonl"
-	promptPath = ".claude/ccc/supervisor-" + testSession + "-prompt"
 	logPath    = ".claude/ccc/hook-invocation.log"
 	lockPath   = ".claude/ccc/state.lock"
 )
@@ -362,8 +361,8 @@ func stateText(session string, count int, members string) string {
 
 // stateOn and stateOff are members of such a state.
 const (
-	stateOn  = `,"switch":{"on":true,"at":"2026-01-02T03:04:05Z"}`
-	stateOff = `,"switch":{"on":false,"at":"2026-01-02T03:04:05Z"}`
+	stateOn  = `,"enabled":true,"switched_at":"2026-01-02T03:04:05Z"`
+	stateOff = `,"enabled":false,"switched_at":"2026-01-02T03:04:05Z"`
 )
 
 func (box *sandbox) log() string { return box.read(logPath) }

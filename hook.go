@@ -23,24 +23,19 @@ const reviewersOwn = `{"decision":"","":""}` + "\n"
 
 // supervisorHook answers the event on stdin. It reports what goes wrong itself, and the exit code is 0.
 func supervisorHook(c *call) error {
+	panicCode = 0
+	defer exitOnPanic()
 	if os.Getenv(reviewerVariable) == "1" {
 		fmt.Print(reviewersOwn)
 		return nil
 	}
-	stderr := newPatientWriter(os.Stderr)
-	defer stderr.close()
-	defer func() {
-		if fault := recover(); fault != nil {
-			fmt.Fprintln(stderr, "ccc: panic:", fault)
-		}
-	}()
-	decision, err := decide(c.flags["--state-dir"], os.Stdin, stderr)
+	decision, err := decide(c.flags["--state-dir"], os.Stdin, os.Stderr)
 	if decision != nil {
 		if _, err := os.Stdout.Write(append(encodeJSON(decision), '\n')); err != nil {
-			fmt.Fprintln(stderr, "ccc: writing the decision:", err)
+			fmt.Fprintln(os.Stderr, "ccc: writing the decision:", err)
 		}
 	}
-	reportError(stderr, err)
+	reportError(os.Stderr, err)
 	return nil
 }
 
@@ -68,10 +63,10 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	operand, isCommand := slashCommand(event.Prompt)
 	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project)
 	if inSession() {
-		h.caller = h.session.dir.callerOf(clientAncestry())
+		h.caller = callerOf(clientAncestry())
 	} else { // a person or a script runs the hook by hand, and there is no client
-		h.caller = h.session.dir.callerOf(ancestry(os.Getpid()))
-		h.caller.client, h.caller.byHand = "", true
+		h.caller = callerOf(ancestry(os.Getpid()))
+		h.caller.byHand = true
 	}
 	h.launched = !h.caller.launched.IsZero()
 	h.isWanted = func() bool { return h.session.supervised(h.caller) }
@@ -85,7 +80,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	}
 	// A closed stderr must not end the hook in the middle of a review.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	if err := errors.Join(h.session.dir.create(), h.session.dir.noteClient(h.caller.client)); err != nil {
+	if err := h.session.dir.create(); err != nil {
 		fmt.Fprintln(stderr, "ccc: writing to the state directory:", err)
 	}
 	h.log(hookSubcommand+" invoked", "event", event.HookEventName)
@@ -148,11 +143,11 @@ func (h *hook) stop() record {
 	return h.review(ctx, config, entry, request)
 }
 
-// update changes the session's state, and notes the client and, if there was one, its supervised launch in it.
+// update changes the session's state, and notes the client's provider and, if there was one, its supervised launch in it.
 func (h *hook) update(change func(*sessionState)) error {
 	return h.session.update(func(s *sessionState) {
-		if h.caller.client != "" {
-			s.Client, s.Provider = h.caller.client, cmp.Or(os.Getenv(providerVariable), noProvider)
+		if !h.caller.byHand {
+			s.Provider = cmp.Or(os.Getenv(providerVariable), noProvider)
 		}
 		if h.caller.launched.After(s.LaunchedAt) {
 			s.LaunchedAt = h.caller.launched
@@ -259,7 +254,7 @@ func (h *hook) command(operand string, supervised bool) any {
 	switch {
 	case operand == "":
 		return blocked(say(modeIs, say(modeNames[modeWord(supervised)])))
-	case nearMode(operand):
+	case isUnclear(operand):
 		return blocked(say(modeUnclear, operand))
 	}
 	on, task := operand != "off", operand != "on" && operand != "off"
@@ -269,7 +264,7 @@ func (h *hook) command(operand string, supervised bool) any {
 		}
 		return blocked(say(modeNotForAgent))
 	}
-	if err := h.session.switchTo(on, h.caller.client); err != nil {
+	if err := h.session.switchTo(on); err != nil {
 		h.warn("switching the mode", err)
 		return blocked(say(modeFailed, err.Error()))
 	}
@@ -281,7 +276,6 @@ func (h *hook) command(operand string, supervised bool) any {
 	case task:
 		return h.prompt(operand)
 	case on:
-		h.keepInstructions()
 		return blocked(say(modeOn, count(limit, reviews)))
 	}
 	return blocked(say(modeOff))
@@ -296,9 +290,9 @@ func (h *hook) isScheduled(prompt string) bool {
 	})
 }
 
-// prompt notes a new request of the user's, which has its own budget, and what the reviewer is told at this time.
+// prompt notes a new request of the user's, which has its own budget.
 // The answer tells, once, that the last review failed if that could not be told before; the first of a session,
-// and the first in another client, tells that the session is supervised. What Claude Code submits itself is no request.
+// and the first since a launch, tells that the session is supervised. What Claude Code submits itself is no request.
 func (h *hook) prompt(text string) any {
 	if text != "" && !isUsers(text) || h.isScheduled(text) {
 		return nil
@@ -310,12 +304,11 @@ func (h *hook) prompt(text string) any {
 	asked := record{Event: eventPrompt, Prompt: text}
 	asked.worktree, asked.Status = takeHead(workingTree(h.project, h.event.Cwd), os.Environ())
 	h.record(asked)
-	h.keepInstructions()
 	hooks := slices.DeleteFunc(slices.Clone(past.Rounds[past.present:]), func(r reviewRound) bool { return r.Event == eventReview })
 	switch n := len(hooks) - 1; {
 	case n >= 0 && hooks[n].Verdict == verdictFailed && !hooks[n].Told:
 		return systemMessage(say(earlierFailed, cutMiddle(hooks[n].Error, 200)))
-	case past.asked > 0 && (h.caller.client == "" || before.Client == h.caller.client), !inSession():
+	case past.asked > 0 && !h.caller.launched.After(before.LaunchedAt), !inSession():
 		return nil
 	}
 	// The newest clients hide what was printed before they started.
@@ -400,7 +393,10 @@ const inputPatience = 5 * time.Second
 // indispensable.
 func readEvent(stdin io.Reader) (*hookEvent, error) {
 	event, read := new(hookEvent), make(chan error, 1)
-	go func() { read <- json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(event) }()
+	go func() {
+		defer exitOnPanic()
+		read <- json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(event)
+	}()
 	var err error
 	select {
 	case err = <-read:

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,7 +24,7 @@ func toolOutput(decision, reason string) string {
 func TestHook(t *testing.T) {
 	reviewed := []string{logPath, lockPath, eventsPath, outputPath, statePath}
 	unreviewed := []string{logPath, lockPath, eventsPath, statePath}
-	prompted := []string{logPath, lockPath, eventsPath, promptPath, statePath}
+	prompted := []string{logPath, lockPath, eventsPath, statePath}
 	tests := []struct {
 		name    string
 		review  fakeReview // nil is "not yet"
@@ -573,4 +574,53 @@ func FuzzHookEvent(f *testing.F) {
 			t.Errorf("took %+v", event)
 		}
 	})
+}
+
+type panickingReader struct{}
+
+func (panickingReader) Read([]byte) (int, error) { panic("planted") }
+
+// A panic ends the hook without a decision, with a message and with exit code 0, in whichever goroutine it comes: in the
+// hook's own, in those that ccc starts, and in those of os/exec.
+func TestHookPanic(t *testing.T) {
+	plants := map[string]func(){
+		"decision": func() { panic("planted") },
+		"event":    func() { _, _ = readEvent(panickingReader{}) },
+		"switch": func() {
+			s := &supervision{isWanted: func() bool { panic("planted") }}
+			s.untilEnded(time.Minute, nil)
+			time.Sleep(time.Minute)
+		},
+		"stream": func() {
+			cmd := exec.Command("echo", "{}")
+			cmd.Stdout = &lineWriter{line: func([]byte) { panic("planted") }}
+			_ = cmd.Run()
+		},
+		"complaints": func() {
+			cmd := exec.Command("sh", "-c", "echo x >&2")
+			cmd.Stderr = &tail{limit: -1} // it slices out of bounds
+			_ = cmd.Run()
+		},
+	}
+	const plantVariable = "CCC_TEST_PLANT"
+	if plant := plants[os.Getenv(plantVariable)]; plant != nil { // this is the hook: it finds stdin empty, and goes on to the panic
+		check(t, supervisorHook(&call{}))
+		func() {
+			defer exitOnPanic()
+			plant()
+		}()
+		os.Exit(1)
+	}
+	for name := range plants {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var stdout, stderr strings.Builder
+			cmd := exec.Command(os.Args[0], "-test.run=^TestHookPanic$")
+			cmd.Env = append(os.Environ(), plantVariable+"="+name)
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if err := cmd.Run(); err != nil || stdout.String() != "" || !strings.Contains(stderr.String(), "ccc: panic: ") {
+				t.Errorf("%v, stdout %q, stderr %s", err, stdout.String(), stderr.String())
+			}
+		})
+	}
 }

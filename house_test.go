@@ -74,6 +74,53 @@ func TestHouse(t *testing.T) {
 	}
 }
 
+// Each goroutine of ccc's, and what a timer or os/exec calls in one of theirs, defers exitOnPanic first.
+func TestPanicsEnd(t *testing.T) {
+	found := map[string]int{}
+	for _, path := range house {
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, path, nil, 0)
+		check(t, err)
+		want := func(what string, body *ast.BlockStmt, at token.Pos) {
+			found[what]++
+			if body != nil {
+				if first, ok := body.List[0].(*ast.DeferStmt); ok && types.ExprString(first.Call) == "exitOnPanic()" {
+					return
+				}
+			}
+			t.Errorf("%s: %s does not begin with defer exitOnPanic()", set.Position(at), what)
+		}
+		bodyOf := func(e ast.Expr) *ast.BlockStmt {
+			if f, ok := e.(*ast.FuncLit); ok {
+				return f.Body
+			}
+			return nil
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				want("a goroutine", bodyOf(n.Call.Fun), n.Pos())
+			case *ast.CallExpr:
+				if types.ExprString(n.Fun) == "time.AfterFunc" {
+					want("a timer's function", bodyOf(n.Args[1]), n.Pos())
+				}
+			case *ast.AssignStmt:
+				if target, ok := n.Lhs[0].(*ast.SelectorExpr); ok && target.Sel.Name == "Cancel" {
+					want("what os/exec calls at the end of a context", bodyOf(n.Rhs[0]), n.Pos())
+				}
+			case *ast.FuncDecl:
+				if n.Recv != nil && n.Name.Name == "Write" {
+					want("a Writer", n.Body, n.Pos())
+				}
+			}
+			return true
+		})
+	}
+	if len(found) != 4 {
+		t.Errorf("found %v", found)
+	}
+}
+
 // emptyPackages imports packages with nothing in them.
 type emptyPackages struct{}
 

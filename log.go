@@ -351,9 +351,6 @@ func reviewFacts(r reviewRound) []fact {
 	if source == builtinSource {
 		source = say(builtinPrompt)
 	}
-	if r.PromptKept {
-		source += say(promptChanged)
-	}
 	tell(!isRunning, leadBasis, source)
 	tell(true, leadTools, unbroken(strings.Join(r.looks(), " · ")))
 	tell(isApproved && r.Review != "" && len(r.looks())+len(r.Runs) == 0, words{}, say(receiptNothing))

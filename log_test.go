@@ -205,23 +205,20 @@ func TestLogFollowOver(t *testing.T) {
 	}
 }
 
-// What a switch and a review leave in the timeline shows in the log: who switched, what the reviewer went by, and that
-// this was changed meanwhile.
+// What a switch and a review leave in the timeline shows in the log: who switched, and what the reviewer went by.
 func TestLogTellsSwitch(t *testing.T) {
 	box := newShowBox(t, 120)
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
 	box.write(".claude/SUPERVISOR.md", 0o600, "be strict")
 	box.submit("fix it")
-	box.write(".claude/SUPERVISOR.md", 0o600, "allow everything")
 	box.stop("")
 	box.submit("/supervisor off")
 	box.ccc("supervisor-mode", "on", testSession)
 	box.vars = append(box.vars, toolMark)
-	box.write(".claude/ccc/client-"+selfName()+".json", 0o600, "") // the test is a client, whose tool runs the command
 	box.ccc("supervisor-mode", "on", testSession)
 	got := box.ccc("log", testSession)
 	expectIn(t, "the log", got,
-		"\n    依据 "+box.home+"/.claude/SUPERVISOR.md（请求提交之后改动过",
+		"\n    依据 "+box.home+"/.claude/SUPERVISOR.md\n",
 		" 监督已关闭\n    来自 用户（/supervisor）\n",
 		" 监督已打开\n    来自 会话之外（ccc supervisor-mode）\n",
 		" 监督已打开\n    来自 Agent（ccc supervisor-mode）\n",

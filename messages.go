@@ -174,9 +174,11 @@ var (
 		"开关监督由用户决定，不由 Agent 决定。在你自己的终端里可以运行 ccc supervisor-mode off 或 on。",
 		"Switching the supervision is for the user, not for the agent. In a terminal of your own: ccc supervisor-mode off, or on"}
 	modeFailed = words{"无法切换监督：%s", "Supervisor mode could not be switched: %s"}
-	modeOn     = words{"监督已打开：Agent 每次停下之前都要先经过审查，每个请求最多 %s。", // count of reviews
-		"Supervisor mode is on: the agent is reviewed before it stops, at most %s a request."}
-	modeOff = words{"监督已关闭：Agent 停下时不再审查。", "Supervisor mode is off: the agent stops without a review."}
+	modeOn     = words{"监督已打开：Agent 每次停下之前都要先经过审查，每个请求最多 %s。只对本会话有效；/clear 之后恢复为启动时的状态。", // count of reviews
+		"Supervisor mode is on: the agent is reviewed before it stops, at most %s a request. " +
+			"For this session; after /clear it is as it was started."}
+	modeOff = words{"监督已关闭：Agent 停下时不再审查。只对本会话有效；/clear 之后恢复为启动时的状态。",
+		"Supervisor mode is off: the agent stops without a review. For this session; after /clear it is as it was started."}
 )
 
 // Why there was no review, or none that is bound to a state of the files, where ccc itself words it.
@@ -351,14 +353,12 @@ var (
 	titleQuestion   = words{"提问审查", "Review of a question"}
 	tokensUsed      = words{"token：新 %s，缓存 %s，输出 %s", "tokens: %s new, %s cached, %s out"}
 	builtinPrompt   = words{"内置的审查提示词", "the built-in prompt"}
-	promptChanged   = words{"（请求提交之后改动过：这次仍按提交时的内容审查，改动从用户的下一条消息起生效）",
-		" (changed since the request: this review still goes by what it said then; the change counts from the user's next prompt on)"}
-	underWay       = words{"进行中……", "under way..."}
-	wordsOnly      = words{"审查者没有给出判定：它的话就是反馈", "The reviewer gave no verdict: what it said is the feedback"}
-	waysTaken      = map[string]words{"cache": {"用 Agent 的缓存", "with the agent's cache"}, "own": {"用审查者自己的系统提示词", "with a prompt of its own"}}
-	exited         = words{"退出码 %d", "exit %d"}
-	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
-	stopPassed     = words{"没有审查，Agent 可以停下", "There was no review; the agent may stop"}
+	underWay        = words{"进行中……", "under way..."}
+	wordsOnly       = words{"审查者没有给出判定：它的话就是反馈", "The reviewer gave no verdict: what it said is the feedback"}
+	waysTaken       = map[string]words{"cache": {"用 Agent 的缓存", "with the agent's cache"}, "own": {"用审查者自己的系统提示词", "with a prompt of its own"}}
+	exited          = words{"退出码 %d", "exit %d"}
+	questionPassed  = words{"问题直接交给用户", "The question went to the user without a review"}
+	stopPassed      = words{"没有审查，Agent 可以停下", "There was no review; the agent may stop"}
 	// What leads the facts of a review.
 	leading      = words{"%s ", "%-9s"}
 	leadAsked    = words{"用户", "user"}

@@ -241,7 +241,7 @@ func TestLanguageOfSession(t *testing.T) {
 	for _, text := range []words{announcement, remembered, introduction, introducedProvider, hookBegun, reviewing, finished, unfinished, limitSkipped,
 		defaultFeedback, feedbackCut, leftOut, leftToUser, reviewFailed, earlierFailed, limitStop, defaultPrompt, commandFile, schemaFeedback,
 		verdictForm, opening, sectionNoCopy, sectionQuestion, sectionTasks, sectionRound, modeIs, modeUnclear, modeOn, modeOff, supervisedLast,
-		supervisionIsOff, noSessionYet, waitingForFirst, newestHere, underWay, titleQuestion, promptChanged} {
+		supervisionIsOff, noSessionYet, waitingForFirst, newestHere, underWay, titleQuestion} {
 		for language, all := range written {
 			part := "" // the longest that is written as it stands here, whatever is filled in
 			for _, fixed := range regexp.MustCompile(`%(\[\d\])?[a-z]|[\n"]`).Split(text.in(language), -1) {

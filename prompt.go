@@ -30,10 +30,10 @@ func supervisorPrompt(project, cccDir string) (*instructions, error) {
 			err = fmt.Errorf("%s is no text in UTF-8; save it as one", path)
 		}
 		if err != nil || len(bytes.TrimSpace(text)) > 0 {
-			return &instructions{path, string(text)}, err
+			return &instructions{Source: path, Text: string(text)}, err
 		}
 	}
-	return &instructions{builtinSource, say(defaultPrompt)}, nil
+	return &instructions{Source: builtinSource, Text: say(defaultPrompt)}, nil
 }
 
 // verdictSchema is the JSON schema of the verdict, as --json-schema takes it.

@@ -87,8 +87,8 @@ func TestRealClientLimit(t *testing.T) {
 		return s
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		launched := box.run(300*time.Second, "", "ccc", "--supervisor", "-p", "launched")
-		plain := box.run(300*time.Second, "", "claude", "-p", "/supervisor plain", "--output-format", "stream-json", "--verbose")
-		want := []string{"launched:" + strings.Repeat(" block", 10) + " limit", "plain:" + strings.Repeat(" block", 8) + " limit"}
+		plain := box.run(300*time.Second, "", "claude", "-p", "/supervisor the plain one", "--output-format", "stream-json", "--verbose")
+		want := []string{"launched:" + strings.Repeat(" block", 10) + " limit", "the plain one:" + strings.Repeat(" block", 8) + " limit"}
 		expectEqual(t, "the verdicts", box.supervised(), want)
 		if launched.stdout != "answer 11\n" || !strings.Contains(plain.stdout, `"result":"answer 20"`) || strings.Contains(plain.stdout, "blocked the turn from ending") {
 			t.Errorf("%+v\n%.2000s", launched, plain.stdout)

@@ -4,56 +4,95 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// /supervisor in a running session, and the same from another terminal. A switch stays with the client over /clear.
+// answersAndApprovals has the API answer the agent with a number, and each review with an approval.
+func (box *sandbox) answersAndApprovals() (api *scriptedAPI) {
+	api = box.answering(func(r apiRequest) apiReply {
+		if r.Kind == "review" {
+			return replyVerdict(true, "")
+		}
+		return replyText(fmt.Sprint("answer ", len(api.requests("agent"))))
+	})
+	return api
+}
+
+// submits types the prompt and waits for the answer, for that many reviews of the sandbox, and for an idle client.
+func (tty *terminal) submits(prompt, answer string, reviews int) {
+	tty.box.t.Helper()
+	tty.prompt(prompt)
+	tty.waitFor(answer, 90*time.Second)
+	if reviews > 0 {
+		tty.box.api.await(tty.box.t, "review", reviews, 90*time.Second)
+	}
+	tty.waitUntil("an idle client", 90*time.Second, func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") })
+	expectIs(tty.box.t, prompt, tty.box.reviewed(), reviews)
+}
+
+// clears types /clear and waits until what is shown is gone.
+func (tty *terminal) clears(shown string) {
+	tty.prompt("/clear")
+	tty.waitUntil("an empty conversation", 60*time.Second, func(screen string) bool { return !strings.Contains(screen, shown) })
+}
+
+// /supervisor in a running session, and the same from another terminal. After /clear it is as it was launched, and the first prompt
+// says so.
 func TestRealClientSwitched(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		var api *scriptedAPI
-		api = box.answering(func(r apiRequest) apiReply {
-			if r.Kind == "review" {
-				return replyVerdict(true, "")
-			}
-			return replyText(fmt.Sprint("answer ", len(api.requests("agent"))))
-		})
+		api := box.answersAndApprovals()
 		tty := box.start()
-		submit := func(prompt, answer string, reviews int) {
-			t.Helper()
-			tty.prompt(prompt)
-			tty.waitFor(answer, 90*time.Second)
-			if reviews > 0 {
-				api.await(t, "review", reviews, 90*time.Second)
-			}
-			tty.waitUntil("an idle client", 90*time.Second, func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") })
-			expectIs(t, prompt, box.reviewed(), reviews)
-		}
-		submit("/supervisor off", "监督已关闭：Agent", 0)
+		tty.submits("/supervisor off", "监督已关闭：Agent", 0)
 		if n := len(api.requests("agent")); n != 0 {
 			t.Errorf("switching off took %d model calls", n)
 		}
-		submit("hello", "answer 1", 0)
-		submit("/supervisor do the <task>", "answer 2", 1)
+		tty.submits("hello", "answer 1", 0)
+		tty.submits("/supervisor do the <task>", "answer 2", 1)
 		expectIn(t, "what the agent got", api.requests("agent")[1].last("user"), "do the <task>")
 		expectIs(t, "ccc supervisor-mode", box.run(10*time.Second, "", "ccc", "supervisor-mode", "off").stdout, "off\n")
-		submit("more", "answer 3", 1)
-		submit("/supervisor", "监督：已关闭", 1)
-		empty := func(shown string) {
-			tty.prompt("/clear")
-			tty.waitUntil("an empty conversation", 60*time.Second, func(screen string) bool { return !strings.Contains(screen, shown) })
-		}
-		empty("answer 3")
-		submit("still off", "answer 4", 1)
-		submit("/supervisor on", "监督已打开", 1)
-		empty("answer 4")
-		submit("still on", "answer 5", 2)
+		tty.submits("more", "answer 3", 1)
+		tty.submits("/supervisor", "监督：已关闭", 1)
+		tty.clears("answer 3")
+		tty.submits("on again", "本会话受监督", 2)
 	})
 }
 
-// What follows /supervisor: a task at any white space, a word that means a mode
-// and is none, and a command that is the user's own.
+// A switch is of one of the sessions that a client runs: A is switched off, B in the same client, by /resume, is reviewed, and ccc
+// status shows both. In a client that was not launched /clear ends what was switched on.
+func TestRealClientSwitchOfOne(t *testing.T) {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		box.answersAndApprovals()
+		tty := box.start()
+		tty.submits("the words of B", "answer 1", 1)
+		tty.clears("answer 1")
+		tty.submits("the words of A", "answer 2", 2)
+		ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
+		slices.SortFunc(ids, func(a, b string) int { return box.timeline(b)[0].Time.Compare(box.timeline(a)[0].Time) }) // A first
+		expectIs(t, "the number of sessions", len(ids), 2)
+		expectIs(t, "ccc supervisor-mode", box.run(10*time.Second, "", "ccc", "supervisor-mode", "off", ids[0]).stdout, "off\n")
+		tty.submits("more of A", "answer 3", 2)
+		tty.prompt("/resume " + ids[1])
+		tty.waitUntil("B's conversation", 60*time.Second, func(screen string) bool {
+			return strings.Contains(screen, "answer 1") && !strings.Contains(screen, "answer 3")
+		})
+		tty.submits("more of B", "answer 4", 3)
+		for i, mode := range []string{"off", "on"} {
+			expectIs(t, "ccc supervisor-mode", box.run(10*time.Second, "", "ccc", "supervisor-mode", ids[i]).stdout, mode+"\n")
+		}
+
+		plain := box.open("claude")
+		plain.submits("/supervisor on", "只对本会话有效", 3)
+		plain.submits("reviewed", "answer 5", 4)
+		plain.clears("answer 5")
+		plain.submits("not reviewed", "answer 6", 4)
+	})
+}
+
+// What follows /supervisor: a task at any white space and in Chinese, a word that is no mode, and a command that is the user's own.
 func TestRealClientSlashCommand(t *testing.T) {
 	forClients(t, func() script {
 		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
@@ -67,9 +106,13 @@ func TestRealClientSlashCommand(t *testing.T) {
 			t.Errorf("the task did not reach the agent once: %v %+v", api, got)
 		}
 		expectIs(t, "the reviews of the task", box.reviewed(), 1)
+		box.run(60*time.Second, "/supervisor 修复登录页面的错误", "ccc", "--supervisor", "-p")
+		if agent := api.requests("agent"); len(agent) != 2 || !strings.Contains(agent[1].last("user"), "修复登录页面的错误") {
+			t.Errorf("the task in Chinese did not reach the agent once: %v", api)
+		}
 		box.write(".claude/commands/supervisor.md", 0o600, "my own command: $ARGUMENTS\n")
 		box.run(60*time.Second, "/supervisor off", "ccc", "--supervisor", "-p")
-		if agent := api.requests("agent"); len(agent) != 2 || !strings.Contains(agent[1].last("user"), "my own command: off") {
+		if agent := api.requests("agent"); len(agent) != 3 || !strings.Contains(agent[2].last("user"), "my own command: off") {
 			t.Errorf("the user's own command did not reach the agent: %v", api)
 		}
 	})

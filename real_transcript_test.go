@@ -112,11 +112,11 @@ func TestRealClientRequests(t *testing.T) {
 	})
 }
 
-// The agent can neither dismiss its reviewer nor replace what it is told: not by a tool, and not by what it schedules, which
-// Claude Code submits at the next full minute and which is no request. What it wrote counts from the user's next prompt on.
+// The agent can't dismiss its reviewer: not by a tool, and not by what it schedules, which Claude Code submits at the next full
+// minute and which is no request.
 func TestRealClientAgentsTricks(t *testing.T) {
 	forNewest(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		tricks := []apiReply{bash("ccc supervisor-mode off; env -u CLAUDECODE ccc supervisor-mode off; echo MILD >SUPERVISOR.md")}
+		tricks := []apiReply{bash("ccc supervisor-mode off; env -u CLAUDECODE ccc supervisor-mode off")}
 		for _, prompt := range []string{"/supervisor off", "/supervisor on", "/supervisor carry on"} {
 			tricks = append(tricks, replyTool("CronCreate", `{"cron":"* * * * *","prompt":"`+prompt+`","recurring":false}`))
 		}
@@ -129,7 +129,6 @@ func TestRealClientAgentsTricks(t *testing.T) {
 			}
 			return replyVerdict(true, "")
 		})
-		box.write("../work/SUPERVISOR.md", 0o600, "STRICT")
 		tty := box.start("--permission-mode", "bypassPermissions")
 		tty.prompt("the request")
 		box.awaitVerdicts(1)
@@ -145,13 +144,7 @@ func TestRealClientAgentsTricks(t *testing.T) {
 		tty.prompt("the second request")
 		box.awaitVerdicts(3)
 		for i, review := range api.requests("review") {
-			told, round := "STRICT", i+1
-			if i == 2 {
-				told, round = "MILD", 1
-			}
-			if !strings.Contains(review.System, told) || !strings.Contains(review.request(), fmt.Sprintf("第 %d 轮", round)) {
-				t.Errorf("review %d was told %s\n%s", i+1, review.System, review.request())
-			}
+			expectIn(t, fmt.Sprintf("the request of review %d", i+1), review.request(), fmt.Sprintf("第 %d 轮", i%2+1))
 		}
 	})
 }

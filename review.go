@@ -183,6 +183,7 @@ func (r *review) call(ctx context.Context, dir string, command []string, stream 
 	exited := make(chan error, 1)
 	running, ended := context.WithCancel(ctx)
 	go func() {
+		defer exitOnPanic()
 		state, err := cmd.Process.Wait() // cmd.Wait waits for the pipes too, which the orphans of a killed guard hold
 		if err == nil && !state.Success() {
 			err = &exec.ExitError{ProcessState: state}

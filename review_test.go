@@ -85,21 +85,6 @@ func TestStreamOutcome(t *testing.T) {
 	}
 }
 
-// A panic while reading must not reach the goroutine that reads.
-func TestStreamPanic(t *testing.T) {
-	var warnings []string
-	s := newStream(quietReview(nil, func(err error) { warnings = append(warnings, err.Error()) }))
-	for i, piece := range []string{"{", "}\n", "{}"} {
-		if n, err := s.Write([]byte(piece)); n != len(piece) || err != nil || len(warnings) != min(i, 1) {
-			t.Errorf("%q: got %d, %v, warnings %q", piece, n, err, warnings)
-		}
-	}
-	s.close() // a last line without newline, read for itself
-	if len(warnings) != 2 || !strings.Contains(warnings[0], "panic") || warnings[1] != warnings[0] {
-		t.Errorf("warnings %q, want the same panic twice", warnings)
-	}
-}
-
 func TestStreamMemory(t *testing.T) {
 	for name, test := range map[string]struct{ line, lines, warnings int }{
 		"lines of 10 MB":  {10 << 20, 8, 0},

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -348,4 +349,16 @@ func fenced(kind, text string) string {
 		fence += "`"
 	}
 	return fence + kind + "\n" + strings.TrimRight(printable(text), "\n") + "\n" + fence
+}
+
+// panicCode is the exit code of a panic: Go's, but in a hook 0, since Claude Code takes 2 as "block".
+var panicCode = 2
+
+// exitOnPanic is deferred in a hook, in each goroutine, and in each function that os/exec or a timer calls in one of
+// theirs: there a panic would end ccc with Go's exit code, whatever it is at. The guard ends the reviewer.
+func exitOnPanic() {
+	if fault := recover(); fault != nil {
+		fmt.Fprintf(os.Stderr, "ccc: panic: %v\n%s", fault, debug.Stack())
+		os.Exit(panicCode)
+	}
 }

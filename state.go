@@ -28,15 +28,13 @@ type session struct {
 
 func (d stateDir) session(id string) session { return session{d, id} }
 
-func (d stateDir) file(name string) string         { return filepath.Join(string(d), name) }
-func (d stateDir) clientFile(client string) string { return d.file("client-" + client + ".json") }
-func (d stateDir) logFile() string                 { return d.file("hook-invocation.log") }
-func (d stateDir) lockFile() string                { return d.file("state.lock") }
-func (s session) stateFile() string                { return s.dir.file("supervisor-" + s.id + ".json") }
-func (s session) outputFile() string               { return s.dir.file("supervisor-" + s.id + "-output.jsonl") }
-func (s session) timelineFile() string             { return s.dir.file("supervisor-" + s.id + "-events.jsonl") }
-func (s session) byHandFile() string               { return s.dir.file("supervisor-" + s.id + "-review.jsonl") }
-func (s session) promptFile() string               { return s.dir.file("supervisor-" + s.id + "-prompt") }
+func (d stateDir) file(name string) string { return filepath.Join(string(d), name) }
+func (d stateDir) logFile() string         { return d.file("hook-invocation.log") }
+func (d stateDir) lockFile() string        { return d.file("state.lock") }
+func (s session) stateFile() string        { return s.dir.file("supervisor-" + s.id + ".json") }
+func (s session) outputFile() string       { return s.dir.file("supervisor-" + s.id + "-output.jsonl") }
+func (s session) timelineFile() string     { return s.dir.file("supervisor-" + s.id + "-events.jsonl") }
+func (s session) byHandFile() string       { return s.dir.file("supervisor-" + s.id + "-review.jsonl") }
 
 // outputOf is where what the reviewer of that event writes goes: a review by hand has a file of its own.
 func (s session) outputOf(event string) string {
@@ -48,11 +46,12 @@ func (s session) outputOf(event string) string {
 
 // files are all that a session can have, a state that could not be read among them.
 func (s session) files() []string {
-	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.promptFile(), s.stateFile(), s.stateFile() + ".bad"}
+	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.stateFile(), s.stateFile() + ".bad"}
 }
 
-// otherFiles are the patterns of the files that belong to no session, those of clients of ccc 1.1 among them.
-var otherFiles = []string{"client*.json", "background-*-settings.json", "hook-invocation.log*", "state.lock", "*" + temporarySuffix}
+// otherFiles are the patterns of the files that belong to no session. The first three are of ccc 1.1 and 1.2.
+var otherFiles = []string{"client*.json", "background-*-settings.json", "supervisor-*-prompt",
+	"hook-invocation.log*", "state.lock", "*" + temporarySuffix}
 
 // ownerOf returns the session that the file belongs to, or its own name for one of no session; "" for one that is not ccc's.
 func ownerOf(name string) (owner string, isSession bool) {
@@ -84,18 +83,8 @@ func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
 
 // instructions are what the reviewer is told, and where that is from.
 type instructions struct {
-	Source string `json:"source"`
-	Text   string `json:"text"`
-}
-
-// replace puts data in the place of one of the directory's files, under the lock.
-func (d stateDir) replace(path string, data []byte) error {
-	unlock, err := lockFile(d.lockFile())
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return replaceFile(path, data, false)
+	Source string
+	Text   string
 }
 
 // sessions returns the ids of the sessions that have left something here.
@@ -134,17 +123,26 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 const (
 	// retention is how long the files of a session stay that nothing touches.
 	retention = 30 * 24 * time.Hour
+	// sweepInterval is the least time between two sweeps.
+	sweepInterval = 24 * time.Hour
 	// logLimit keeps hook-invocation.log readable; one older file stays beside it.
 	logLimit = 5 << 20
 )
 
-// sweep removes what is untouched for longer than retention, a session's files together, and puts a log over logLimit aside.
+// sweep removes what is untouched for longer than retention, a session's files together, and puts a log over logLimit
+// aside. It does so once in sweepInterval: the lock's file, which nothing else writes to, has the time of the last sweep.
 func (d stateDir) sweep() error {
+	if info, err := os.Stat(d.lockFile()); err == nil && time.Since(info.ModTime()) < sweepInterval {
+		return nil
+	}
 	unlock, err := lockFile(d.lockFile())
 	if err != nil {
 		return err
 	}
 	defer unlock()
+	if err := os.Chtimes(d.lockFile(), time.Time{}, time.Now()); err != nil {
+		return err
+	}
 	if info, err := os.Stat(d.logFile()); err == nil && info.Size() > logLimit {
 		if err := os.Rename(d.logFile(), d.logFile()+".1"); err != nil {
 			return err
@@ -261,17 +259,16 @@ type record struct {
 	Iteration    int             `json:"iteration,omitempty"`
 	Limit        int             `json:"max_iterations,omitempty"`
 	PromptSource string          `json:"prompt_source,omitempty"`
-	PromptKept   bool            `json:"prompt_kept,omitempty"` // that file has changed since the user's prompt, and what it held then counted
-	Way          string          `json:"way,omitempty"`         // how the reviewer was asked: with the agent's prompt "cache" or with its "own" prompt
-	NoVerdict    bool            `json:"no_verdict,omitempty"`  // the feedback is what a reviewer said that gave none
-	Told         bool            `json:"told,omitempty"`        // the user was told at once that this stop was not reviewed
-	Command      string          `json:"command,omitempty"`     // what ccc try ran for a reviewer, with duration_seconds
-	ExitCode     *int            `json:"exit_code,omitempty"`   // of the command
-	Output       string          `json:"output,omitempty"`      // the end of what the command printed
-	NoCopy       string          `json:"no_copy,omitempty"`     // why the reviewer could run nothing
-	Review       string          `json:"review,omitempty"`      // of all records of one review the same
-	Process      string          `json:"process,omitempty"`     // of a begun review: whose end is its end; see processInfo
-	Deadline     time.Time       `json:"deadline,omitzero"`     // of a begun review
+	Way          string          `json:"way,omitempty"`        // how the reviewer was asked: with the agent's prompt "cache" or with its "own" prompt
+	NoVerdict    bool            `json:"no_verdict,omitempty"` // the feedback is what a reviewer said that gave none
+	Told         bool            `json:"told,omitempty"`       // the user was told at once that this stop was not reviewed
+	Command      string          `json:"command,omitempty"`    // what ccc try ran for a reviewer, with duration_seconds
+	ExitCode     *int            `json:"exit_code,omitempty"`  // of the command
+	Output       string          `json:"output,omitempty"`     // the end of what the command printed
+	NoCopy       string          `json:"no_copy,omitempty"`    // why the reviewer could run nothing
+	Review       string          `json:"review,omitempty"`     // of all records of one review the same
+	Process      string          `json:"process,omitempty"`    // of a begun review: whose end is its end; see processInfo
+	Deadline     time.Time       `json:"deadline,omitzero"`    // of a begun review
 	worktree                     // what the review speaks of
 	LastMessage  string          `json:"last_message,omitempty"`      // of a begun review: the agent's, cut
 	Question     json.RawMessage `json:"question,omitempty"`          // of a begun review: the input of AskUserQuestion

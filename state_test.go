@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,8 +31,13 @@ func TestStateSweep(t *testing.T) {
 	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json supervisor-a.json supervisor-a-output.jsonl supervisor-a-events.jsonl supervisor-a.json.bad client-1-2.json clients.json background-12-345-settings.json")
 	touch(time.Now(), "supervisor-b-events.jsonl supervisor-c.json")
 	check(t, d.sweep())
+	touch(time.Now().Add(-retention-time.Hour), "supervisor-d.json")
+	check(t, d.sweep()) // not a day later
+	check(t, os.Remove(d.file("supervisor-d.json")))
 	expect(strings.Replace(others, " written.json", " hook-invocation.log mine.json state.lock supervisor-b-events.jsonl supervisor-b.json supervisor-c.json written.json", 1))
 	os.Truncate(d.logFile(), logLimit+1)
+	yesterday := time.Now().Add(-sweepInterval - time.Minute)
+	check(t, os.Chtimes(d.lockFile(), yesterday, yesterday))
 	check(t, d.sweep())
 	if info, err := os.Stat(d.logFile() + ".1"); err != nil || info.Size() != logLimit+1 {
 		t.Errorf("the older log: %v", err)
@@ -40,6 +46,51 @@ func TestStateSweep(t *testing.T) {
 		t.Errorf("purged %d, kept %d, %v", removed, kept, err)
 	}
 	expect(strings.Replace(others, "written.json", "mine.json written.json", 1))
+}
+
+// At the end of a review, whatever became of it and who asked for it, what is old goes and the log is rotated, once a day.
+func TestSweepAfterReview(t *testing.T) {
+	for name, review := range map[string]fakeReview{"stop": allows(""), "failed": fails("API Error: 529"), "by_hand": allows("")} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			if name == "by_hand" {
+				box = newFakeBox(t)
+				box.run(60*time.Second, "", "claude", "-p", "fix the bug")
+			}
+			d := stateDir(filepath.Join(box.home, ".claude/ccc"))
+			age := func() {
+				for _, path := range []string{"supervisor-old-events.jsonl", "supervisor-old-output.jsonl"} {
+					box.write(".claude/ccc/"+path, 0o600, "{}\n")
+					check(t, os.Chtimes(d.file(path), ago(retention+time.Hour), ago(retention+time.Hour)))
+				}
+				box.write(logPath, 0o600, "")
+				check(t, os.Truncate(d.logFile(), logLimit+1))
+			}
+			run := func() {
+				if name == "by_hand" {
+					box.run(60*time.Second, "", "ccc", "review")
+				} else {
+					box.stop("")
+				}
+			}
+			box.reviews(review, review)
+			age()
+			box.write(lockPath, 0o600, "")
+			check(t, os.Chtimes(d.lockFile(), ago(sweepInterval+time.Hour), ago(sweepInterval+time.Hour)))
+			run()
+			if ids, err := d.sessions(); err != nil || slices.Contains(ids, "old") || len(ids) != 1 {
+				t.Errorf("%v: the sessions are %q", err, ids)
+			}
+			if info, err := os.Stat(d.logFile() + ".1"); err != nil || info.Size() <= logLimit {
+				t.Errorf("the older log: %v", err)
+			}
+			age()
+			run()
+			if ids, _ := d.sessions(); !slices.Contains(ids, "old") {
+				t.Error("swept twice a day")
+			}
+		})
+	}
 }
 
 // Whatever a value is, a record of the log stays on its line, and the value can be told from what is around it.

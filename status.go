@@ -96,7 +96,7 @@ func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
 func summarize(known session, config *config) summary {
 	state, stateErr := known.state()
 	h, err := known.readHistory()
-	s := summary{Session: known.id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt, switched: state.Switch != nil,
+	s := summary{Session: known.id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt, switched: state.Enabled != nil,
 		Limit: cmp.Or(h.limit, config.Supervisor.MaxIterations), err: errors.Join(stateErr, err)}
 	if !state.UpdatedAt.IsZero() {
 		s.Mode = modeWord(state.on())
@@ -340,7 +340,7 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	config, _ := loadConfig(d)
 	state := stateDir(d.state)
 	s := summarize(state.session(input.SessionID), config)
-	switch on := state.session(input.SessionID).supervised(state.callerOf(clientAncestry())); {
+	switch on := state.session(input.SessionID).supervised(callerOf(clientAncestry())); {
 	case !on && s.switched:
 		return say(supervisionIsOff), s.err
 	case !on:

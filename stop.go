@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,20 +39,21 @@ func reviewLimit(config *config) int {
 
 // review has a reviewer judge what the request tells of, and prints, records and returns what it decided. entry is of the event.
 func (s *supervision) review(ctx context.Context, config *config, entry record, request reviewRequest) record {
-	in, kept, err := s.instructions()
+	in, err := supervisorPrompt(s.project, s.dirs.ccc)
 	if err != nil {
 		return s.failed(entry, err)
 	}
-	if entry.PromptSource, entry.PromptKept = in.Source, kept; kept {
-		s.print(in.Source + say(promptChanged))
-	}
+	entry.PromptSource = in.Source
 	entry.Top, entry.Repo = gitTree(workingTree(s.project, request.here))
 	s.begin(ctx, &entry, request)
 	look := func(since baseline) judgedTree {
 		return takeTree(ctx, s.dirs.self, workingTree(s.project, request.here), os.Environ(), since)
 	}
 	before := make(chan judgedTree, 1) // what the reviewer is going to see
-	go func() { before <- look(request.since) }()
+	go func() {
+		defer exitOnPanic()
+		before <- look(request.since)
+	}()
 	r, err := s.planReview(ctx, config, in, request)
 	judged := <-before
 	if err != nil {
@@ -227,30 +227,6 @@ func (s *supervision) offerCopy(ctx context.Context, r *review) {
 	r.request.tryCommand = shellQuote(s.dirs.self) + " " + trySubcommand
 }
 
-// instructions returns what the reviewer is told: what held when the user submitted the request, so that the agent
-// can't replace it. kept tells that it reads differently now.
-func (s *supervision) instructions() (in *instructions, kept bool, err error) {
-	in, err = supervisorPrompt(s.project, s.dirs.ccc)
-	earlier := new(instructions)
-	if text, unread := os.ReadFile(s.session.promptFile()); unread != nil || json.Unmarshal(text, earlier) != nil {
-		return in, false, err
-	}
-	return earlier, err != nil || earlier.Text != in.Text, nil
-}
-
-// keepInstructions notes what the reviewer is told as of now. Where that can't be read, what was kept for an earlier request
-// must not count; the review will say what is wrong.
-func (s *supervision) keepInstructions() {
-	path := s.session.promptFile()
-	in, err := supervisorPrompt(s.project, s.dirs.ccc)
-	if err == nil {
-		err = s.session.dir.replace(path, append(encodeJSON(in), '\n'))
-	} else {
-		err = errors.Join(err, removeFile(path))
-	}
-	s.warn("keeping the reviewer's prompt", err)
-}
-
 // patience is how long a review of the event may take, and what is wrong with one that takes longer. Claude Code ends
 // the hook at the timeout that a launch has put into settings.json, whatever ccc.json says since.
 func (s *supervision) patience(config *config, event string) (timeout time.Duration, late error) {
@@ -270,6 +246,7 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	go func() {
+		defer exitOnPanic()
 		for look := time.NewTicker(500 * time.Millisecond); ; {
 			select {
 			case <-signals:
@@ -317,7 +294,8 @@ func (s session) round(found record) reviewRound {
 // round is the review's number and how many the request has, as in 1/10.
 func round(entry record) string { return fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit) }
 
-// record completes entry and adds it to the timeline and, without prompt and feedback, to the log.
+// record completes entry and adds it to the timeline and, without prompt and feedback, to the log. At the end of a
+// review it sweeps.
 func (s *supervision) record(entry record) {
 	entry.Time, entry.Project = now(), s.project
 	s.warn("writing the timeline", s.session.append(entry))
@@ -330,6 +308,7 @@ func (s *supervision) record(entry record) {
 		pairs = append(pairs, "error", entry.Error)
 	}
 	s.log("review ended", pairs...)
+	s.warn("sweeping the state directory", s.session.dir.sweep())
 }
 
 // print writes progress for people to stderr.
@@ -360,7 +339,7 @@ func reviewNow(c *call, d dirs) (err error) {
 	}()
 	s := &supervision{dirs: d, isWanted: func() bool { return true }, stderr: os.Stderr}
 	state := stateDir(d.state)
-	if state.callerOf(ancestry(os.Getpid())).agents {
+	if callerOf(ancestry(os.Getpid())).agents {
 		return withHint(errors.New("review: it is for the user, not for the agent"), "the user can call this in a terminal of their own")
 	}
 	stored, talk, err := storedSessionOf(c, d)

@@ -89,12 +89,10 @@ func TestIntroduced(t *testing.T) {
 	const want = `{"systemMessage":"[SUPERVISOR] 本会话受监督：每个请求最多审查 3 次，提供商：kimi。实时查看：ccc log -f"}` + "\n"
 	expectEnd(t, "the first prompt", box.submit("hello"), 0, want, "")
 	expectEnd(t, "the next prompt", box.submit("more"), 0, "", "")
-	// Another client has not said it: a session that is resumed.
-	err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).update(func(s *sessionState) { s.Client = "1-1" })
+	// A launch is said anew: that of a session that is resumed.
+	box.vars = append(box.vars, fmt.Sprintf("CCC_LAUNCH=%s.%d", selfName(), time.Now().UnixMilli()))
 	for _, told := range []string{want, ""} {
-		if got := box.submit("and on"); err != nil || got.stdout != told {
-			t.Errorf("in another client: %v, %+v, want %q", err, got, told)
-		}
+		expectEnd(t, "after a launch", box.submit("and on"), 0, told, "")
 	}
 }
 

@@ -25,18 +25,9 @@ func slashCommand(prompt string) (operand string, ok bool) {
 	return operand, ok
 }
 
-// nearModes are words that mean a mode, and no task.
-var nearModes = []string{"on", "off", "of", "enable", "enabled", "disable", "disabled", "start", "stop", "pause", "status", "state", "mode",
-	"query", "toggle", "true", "false", "yes", "no", "help", "", "打开", "开启", "开", "启用", "启动", "开始", "关闭", "关", "关掉", "禁用", "停用", "停止", "停",
-	"结束", "取消", "暂停", "状态", "查询", "查看", "帮助"}
-
-// nearMode tells whether the whole of operand is such a word, of supervision (监督) too, or on or off with a slip or with
-// something around it: off now, turn off, off this session.
-func nearMode(operand string) bool {
-	word := strings.ReplaceAll(strings.ToLower(strings.Trim(operand, " .,;:!?-/\"'`，。；：！？")), "监督", "")
-	all := strings.Fields(word)
-	few := len(all) > 1 && len(all) < 4 && all[0] == "off" || len(all) == 2 && all[1] == "off" // carry on is a task
-	return operand != "on" && operand != "off" && (few || slices.Contains(nearModes, word) || len(word) < 5 && nearest(word, modes) != "")
+// isUnclear reports whether operand is one ASCII word that is neither on nor off: a slip, and no task.
+func isUnclear(operand string) bool {
+	return operand != "" && !slices.Contains(modes, operand) && strings.Trim(operand, letters+".-") == ""
 }
 
 // commandIsTheirs tells whether /supervisor is a command or a skill of the user's own, in Claude Code's directory
@@ -58,17 +49,17 @@ func commandIsTheirs(d dirs, project string) bool {
 // supervisorMode is ccc supervisor-mode [on|off] [SESSION].
 func supervisorMode(c *call, d dirs) error {
 	operands, mode := c.operands, ""
-	if len(operands) > 0 && (operands[0] == "on" || operands[0] == "off") {
+	if len(operands) > 0 && slices.Contains(modes, operands[0]) {
 		mode, operands = operands[0], operands[1:]
 	}
 	state := stateDir(d.state)
-	caller := state.callerOf(ancestry(os.Getpid()))
+	caller := callerOf(ancestry(os.Getpid()))
 	session, err := "", error(nil)
 	switch {
 	case len(operands) > 0:
 		session, err = state.findSession(operands[0])
-		if len(operands) > 1 || err != nil && nearMode(operands[0]) {
-			return usageError("supervisor-mode", "%q is neither on nor off", operands[0])
+		if mode == "" && (err != nil || len(operands) > 1) {
+			return usageError("supervisor-mode", "%q is neither on nor off, nor the beginning of one known session's id", operands[0])
 		}
 	case caller.agents:
 		session = os.Getenv(sessionVariable)
@@ -92,14 +83,11 @@ func supervisorMode(c *call, d dirs) error {
 		if caller.agents {
 			by = switchedByAgent
 		}
-		if err := errors.Join(state.create(), known.switchTo(mode == "on", "")); err != nil {
+		if err := errors.Join(state.create(), known.switchTo(mode == "on")); err != nil {
 			return err
 		}
 		err := errors.Join(known.append(record{Time: now(), Event: eventSwitch, Mode: mode, By: by}),
 			state.log("switched", "session_id", session, "mode", mode, "by", by))
-		if !caller.agents { // a person's switch: what holds now counts
-			err = errors.Join(err, removeFile(known.promptFile()))
-		}
 		if err != nil {
 			return err
 		}

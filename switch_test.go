@@ -18,16 +18,22 @@ func TestSwitchCommand(t *testing.T) {
 		blocked      string // what the answer says; "" lets the prompt through
 		left         string // in the state file, and in the timeline
 	}{
-		{"/supervisor on", "CLAUDE_PROJECT_DIR=.", "已打开", on},
-		{" /supervisor OFF ", "CCC_SUPERVISOR=1", "已关闭", off},
+		{"/supervisor on", "CLAUDE_PROJECT_DIR=.", "只对本会话有效；/clear 之后恢复为启动时的状态。\"}", on},
+		{" /supervisor OFF ", "CCC_SUPERVISOR=1", "只对本会话有效；/clear 之后恢复为启动时的状态。\"}", off},
 		{"/supervisor\tOn\n", "CLAUDE_PROJECT_DIR=.", "已打开", on},
 		{"/supervisor 关闭", "CCC_SUPERVISOR=1", "已关闭", off},
 		{"/supervisor", "CLAUDE_PROJECT_DIR=.", "监督：已关闭", query},
 		{"/supervisor", "CCC_SUPERVISOR=1", "监督：已打开", query},
+		{"/supervisor 修复登录页面的错误", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"修复登录页面的错误"`},
+		{"/supervisor 停用这个按钮", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"停用这个按钮"`},
+		{"/supervisor 停用", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"停用"`},
+		{"/supervisor turn off", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"turn off"`},
 		{"/supervisor fix <it>", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"fix <it>"`},
-		{"/supervisor\nrefactor", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"refactor"`},
+		{"/supervisor\nrefactor it", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"refactor it"`},
 		{"/supervisor off.", "CLAUDE_PROJECT_DIR=.", "不明白“/supervisor off.”", query},
-		{"/supervisor 关闭监督。", "CCC_SUPERVISOR=1", "不明白", query},
+		{"/supervisor Status", "CCC_SUPERVISOR=1", "不明白“/supervisor Status”", query},
+		{"/supervisor --stop", "CCC_SUPERVISOR=1", "不明白", query},
+		{"/supervisor offline", "CCC_SUPERVISOR=1", "不明白", query},
 		{" fix it \n", "CLAUDE_PROJECT_DIR=.", "", query},
 		{" ", "CLAUDE_PROJECT_DIR=.", "", query},
 		{"/supervisors on", "CLAUDE_PROJECT_DIR=.", "", query},
@@ -51,16 +57,6 @@ func TestSwitchCommand(t *testing.T) {
 	}
 }
 
-// A word that means a mode is no task, whatever stands around it; the modes themselves, and what only begins like one, are.
-func TestSwitchNearModes(t *testing.T) {
-	for operand, near := range map[string]bool{"disable": true, "Status": true, "--stop": true, "pause!": true, "查询": true, "打开监督。": true, "监督": true, "On.": true, "off。": true, "?": true,
-		"offf": true, "off now": true, "turn off": true, "off this session": true, "监督关闭": true, "turn off logging": false, "carry on": false, "fix": false, "on": false, "off": false, "disable it": false, "offline": false, "turn it off": false} {
-		if nearMode(operand) != near {
-			t.Errorf("%s: %v", operand, !near)
-		}
-	}
-}
-
 // In a session: off answers at once and the stop is not reviewed; a task turns supervision on again.
 func TestSwitchInSession(t *testing.T) {
 	box := newFakeBox(t)
@@ -76,9 +72,9 @@ func TestSwitchInSession(t *testing.T) {
 func TestSwitchOutside(t *testing.T) {
 	box := newFakeBox(t)
 	const here = "ccc: 会话 " + testSession + "（当前项目最新的会话）"
-	for _, args := range []string{"on " + testSession, "on", ""} { // the variable is about an agent's tool, and this is none
+	for _, args := range []string{"on " + testSession, "on", "", "offf"} { // the variable is about an agent's tool, and this is none
 		got := box.run(10*time.Second, "", append([]string{"env", "CLAUDE_CODE_SESSION_ID=" + testSession, "ccc", "supervisor-mode"}, strings.Fields(args)...)...)
-		if got.code != 2 || !strings.Contains(got.stderr, "no session") || len(box.files()) != 0 {
+		if got.code != 2 || !strings.Contains(got.stderr, "session") || len(box.files()) != 0 {
 			t.Errorf("before there is one: supervisor-mode %s: %+v", args, got)
 		}
 	}
@@ -89,7 +85,8 @@ func TestSwitchOutside(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{args: "nonsense", code: 2, stderr: `no session "nonsense"` + "\n     name one, as ccc status lists them\n"},
+		{args: "nonsense", code: 2, stderr: `"nonsense" is neither on nor off`},
+		{args: "on nonsense", code: 2, stderr: `no session "nonsense"` + "\n     name one, as ccc status lists them\n"},
 		{args: "", stdout: "off\n", stderr: here},
 		{args: "on", stdout: "on\n", stderr: here},
 		{args: testSession, stdout: "on\n"},
@@ -114,6 +111,8 @@ func TestSwitchOutside(t *testing.T) {
 	if events := box.read(eventsPath); strings.Count(events, `"event":"switch"`) != 4 {
 		t.Errorf("switches leave %s", events)
 	}
+	told := box.run(10*time.Second, "", "ccc", "log", testSession).stdout
+	expectIs(t, "switches in ccc log", strings.Count(told, say(byOutside)), 4)
 	broken := newFakeBox(t)
 	broken.write(".claude/ccc", 0o600, "")
 	expectEnd(t, "where no state can be", broken.run(10*time.Second, "", "ccc", "supervisor-mode", "off", testSession), 1, "", "not a directory")
@@ -129,16 +128,13 @@ func TestSwitchFails(t *testing.T) {
 	box := newHookBox(t)
 	box.write(statePath+"/x", 0o600, "") // a directory in the place of the file
 	expectIn(t, "the answer", box.submit("/supervisor off").stdout, "无法切换监督")
-	// A corrupt state is replaced, and the switch counts, for the client's next session too.
+	// A corrupt state is replaced, and the switch counts.
 	box = newHookBox(t)
 	box.inSession()
 	box.write(statePath, 0o600, "{")
 	expectIn(t, "the answer", box.submit("/supervisor off").stdout, "已关闭")
-	next := strings.Replace(box.event(eventStop, ""), testSession, "1"+testSession[1:], 1)
-	for _, event := range []string{box.event(eventStop, ""), next} {
-		if got := box.hook(event); got.stdout+got.stderr != "" {
-			t.Errorf("switched off, but %+v", got)
-		}
+	if got := box.stop(""); got.stdout+got.stderr != "" {
+		t.Errorf("switched off, but %+v", got)
 	}
 }
 

@@ -273,14 +273,13 @@ func TestNotification(t *testing.T) {
 	expectIn(t, "the request", box.read("../fake/reviewer-3/stdin"), "[2] add tests\n", "第 1 轮，最多 2 轮")
 }
 
-// What the agent has scheduled is no prompt of the user's: it changes no instructions, refills nothing, switches nothing.
+// What the agent has scheduled is no prompt of the user's: it refills nothing, switches nothing.
 func TestScheduledPrompt(t *testing.T) {
 	box := newHookBox(t)
 	long := strings.Repeat("long ", 300)
 	crons := string(encodeJSON([]map[string]string{{"prompt": "go on"}, {"prompt": "/supervisor off"}, {"prompt": "/supervisor on"}, {"prompt": "/supervisor carry on"}, {"prompt": long[:1000] + "… [+500 chars]"}}))
 	box.submit("fix it")
 	box.stop(`"session_crons":` + crons)
-	box.write("../work/SUPERVISOR.md", 0o600, "MILD ONES")
 	for _, prompt := range []string{"go on", "/supervisor off", "/supervisor on", "/supervisor carry on", long} {
 		refused := prompt == "/supervisor off" || prompt == "/supervisor on"
 		if got := box.submit(prompt); got.code != 0 || strings.Contains(got.stdout, "由用户决定") != refused || !refused && got.stdout != "" {
@@ -288,7 +287,7 @@ func TestScheduledPrompt(t *testing.T) {
 		}
 	}
 	expectNotIn(t, "the timeline", box.read(eventsPath), `"event":"switch"`)
-	if got := box.stop(`"session_crons":[]`); decided(got.stdout) != blockNotYet || strings.Contains(box.read("../fake/reviewer-2/args"), "MILD ONES") {
+	if got := box.stop(`"session_crons":[]`); decided(got.stdout) != blockNotYet {
 		t.Errorf("%+v", got)
 	}
 	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "第 2 轮") || strings.Contains(request, "go on") || strings.Contains(request, "carry on") {
@@ -296,7 +295,7 @@ func TestScheduledPrompt(t *testing.T) {
 	}
 	box.submit("go on") // the user's now
 	box.stop("")
-	expectIn(t, "after the user's prompt what the reviewer is told", box.read("../fake/reviewer-3/args"), "MILD ONES")
+	expectIn(t, "the request", box.read("../fake/reviewer-3/stdin"), "第 1 轮")
 	// One that only begins like a scheduled one is the user's.
 	box.stop(`"session_crons":` + crons)
 	box.submit("go on, and add tests")

@@ -195,7 +195,10 @@ func (w worktree) run(ctx context.Context, env []string, out io.Writer, command 
 	var complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = out, &complaints
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // git and all that it starts end together
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.Cancel = func() error {
+		defer exitOnPanic()
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+	}
 	cmd.WaitDelay = 2 * time.Second // for what is left in the pipes
 	err := cmd.Run()
 	if ctx.Err() != nil {

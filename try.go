@@ -152,7 +152,10 @@ func untilTold() context.Context {
 	}
 	// A reader of the output that goes must not end ccc, which has yet to tidy up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	go func() { cancel(toldToEnd{(<-told).(syscall.Signal)}) }()
+	go func() {
+		defer exitOnPanic()
+		cancel(toldToEnd{(<-told).(syscall.Signal)})
+	}()
 	return ctx
 }
 
@@ -170,12 +173,16 @@ type tryCopy struct {
 // for no file system that does not answer, and behind the end for nobody who does not read what was written in the copy.
 func runCopy(ctx context.Context, timeout time.Duration, makePlan func() (*tryPlan, error)) (code int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	late := time.AfterFunc(timeout+tryPatience, func() { cancel(fmt.Errorf("ended at the timeout of %v", timeout)) })
+	late := time.AfterFunc(timeout+tryPatience, func() {
+		defer exitOnPanic()
+		cancel(fmt.Errorf("ended at the timeout of %v", timeout))
+	})
 	defer late.Stop()
 	var started atomic.Pointer[tryCopy]
 	var stood atomic.Bool
 	ended := make(chan error, 1)
 	go func() {
+		defer exitOnPanic()
 		// This thread is never unlocked. On Linux the copy ends with it, and as root it has mounts of its own.
 		runtime.LockOSThread()
 		var copied *tryCopy
@@ -204,7 +211,10 @@ func runCopy(ctx context.Context, timeout time.Duration, makePlan func() (*tryPl
 			break
 		}
 		copied.terminate() // it may say its last words; what it would tidy up goes anyway
-		defer time.AfterFunc(tryGrace, copied.kill).Stop()
+		defer time.AfterFunc(tryGrace, func() {
+			defer exitOnPanic()
+			copied.kill()
+		}).Stop()
 		select {
 		case <-ended:
 		case <-time.After(tryGrace + guardPatience):
@@ -237,6 +247,7 @@ func feed(cmd *exec.Cmd) error {
 		return err
 	}
 	go func() {
+		defer exitOnPanic()
 		_, _ = io.Copy(input, os.Stdin)
 		input.Close()
 	}()

@@ -204,6 +204,7 @@ func tryProcessOne(args []string) int {
 	ccc := os.NewFile(cccSocket, "ccc")
 	var group atomic.Int32 // the command's, once there is one
 	go func() {
+		defer exitOnPanic()
 		for {
 			if n, _ := ccc.Read(make([]byte, 1)); n <= 0 { // ccc is gone
 				os.Exit(1)
