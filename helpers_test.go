@@ -84,6 +84,9 @@ func onlyRoot(t *testing.T) {
 	}
 }
 
+// madeUpUser is nobody's uid and gid.
+const madeUpUser = 54321
+
 // sandboxKey is not a key; the client only wants something that looks like one.
 const sandboxKey = "sk-dummy-000000000000000000000000"
 
@@ -93,6 +96,7 @@ type sandbox struct {
 	t          *testing.T
 	home       string
 	work       string          // the project: no git repository, one file, notes.txt
+	runAs      uint32          // the user and group of the commands, if not 0: see ordinary
 	vars       []string        // the environment; append to it, the last of a name counts
 	terminalOf func() *os.File // if set, makes the controlling terminal of each command
 	api        *scriptedAPI    // that a real claude talks to
@@ -204,6 +208,9 @@ func (box *sandbox) command(argv ...string) *exec.Cmd {
 		box.t.Fatalf("%s is not in the PATH of the sandbox", argv[0])
 	}
 	cmd := &exec.Cmd{Path: path, Args: argv, Dir: box.work, Env: box.vars, SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+	if box.runAs != 0 {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: box.runAs, Gid: box.runAs}
+	}
 	if box.terminalOf != nil { // each command's process session gets it anew
 		const inChild = 3
 		cmd.ExtraFiles, cmd.SysProcAttr.Setctty, cmd.SysProcAttr.Ctty = []*os.File{box.terminalOf()}, true, inChild

@@ -3,7 +3,9 @@ package main
 // The copy in a review on the real Claude Code: which command lines go through, and what stays as it was.
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,34 +138,136 @@ func TestRealClientCopy(t *testing.T) {
 	})
 }
 
-// Where the user has Claude Code's own sandbox switched on, the copy works too: outside of the sandbox, and alone
-// there. What the user's allow rules name stays inside of it.
-func TestRealClientCopySandbox(t *testing.T) {
+// ordinary makes the commands of the box an ordinary user's, since as root 2.1.280's own sandbox fails at each command.
+// All that is in the box by now is given to that user, with programs that it can reach.
+func (box *sandbox) ordinary() {
+	box.t.Helper()
+	if os.Getuid() != 0 {
+		return
+	}
+	box.runAs = madeUpUser
+	dir := filepath.Dir(box.home)
+	for _, name := range []string{"claude", "ccc"} { // by now a link into a directory of root's
+		program := filepath.Join(dir, "bin", name)
+		out, err := exec.Command("cp", "--remove-destination", "-L", program, program+".copy").CombinedOutput()
+		if err != nil {
+			box.t.Fatal(err, string(out))
+		}
+		check(box.t, os.Rename(program+".copy", program))
+		check(box.t, os.Chmod(program, 0o755))
+	}
+	check(box.t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Lchown(path, madeUpUser, madeUpUser))
+	}))
+}
+
+// projectFiles are the files of the project, with mode and content, and its directories.
+func (box *sandbox) projectFiles() map[string]string {
+	box.t.Helper()
+	files := map[string]string{}
+	check(box.t, filepath.WalkDir(box.work, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		var content []byte
+		if err == nil && info.Mode().IsRegular() {
+			content, err = os.ReadFile(path)
+		}
+		files[strings.TrimPrefix(path, box.work)] = fmt.Sprintf("%v %s", info.Mode(), content)
+		return err
+	}))
+	return files
+}
+
+// Whatever a reviewer does outside a copy changes no file, with Claude Code's own sandbox switched on or off, and reading and
+// the copy work: the copy runs outside the sandbox. What a rule of the user's lets run writes where it may, but from 2.1.329
+// on not in the sandbox, even where the reviewer asks to leave it. What that sandbox itself leaves in a project (an empty
+// .claude, empty files in .git) it leaves at the agent's calls: the agent makes one first.
+func TestRealClientReadOnly(t *testing.T) {
 	for _, tool := range []string{"bwrap", "socat"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			skipTry(t, err.Error())
+		if _, err := exec.LookPath(tool); err != nil && os.Getenv("CCC_REAL_CLAUDE") != "" {
+			t.Fatal(err)
 		}
 	}
-	try := tryCommand()
-	forNewest(t, func() script {
-		return script{agent: []apiReply{replyText("done")}, reviewer: []apiReply{
-			bash(try + ` 'cat notes.txt; touch made'`), bash("sh write.sh"), bash(try + " true; sh write.sh"), bash("sh write.sh; " + try + " true"), replyVerdict(true, "")}}
-	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		needCopy(t, box)
-		box.setSettings(`{"sandbox":{"enabled":true,"autoAllowBashIfSandboxed":true},"permissions":{"allow":["Bash(sh write.sh)"]}}`)
-		box.write("../work/write.sh", 0o700, "echo written >>allowed; cat notes.txt\n")
-		got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "do it")
-		expectRun(t, box, got, "done", verdictAllow)
-		results := api.results()
-		for i, want := range []string{"a note", "Read-only file system", "Read-only file system", "Read-only file system"} {
-			if i >= len(results) || !strings.Contains(results[i], want) {
-				t.Errorf("result %d of %q: want %q", i, results, want)
-			}
-		}
-		for _, name := range []string{"made", "allowed"} {
-			if _, err := os.Lstat(filepath.Join(box.work, name)); err == nil {
-				t.Errorf("the reviewer made %s", name)
-			}
-		}
-	})
+	const notebook = `{"cells":[{"cell_type":"code","id":"a","metadata":{},"source":"1","outputs":[],"execution_count":null}],"metadata":{},"nbformat":4,"nbformat_minor":5}`
+	write := `python3 -c 'open("%s", "w")'`
+	for _, mode := range []struct {
+		name, settings       string
+		isSandboxed, isRuled bool
+	}{
+		{"sandboxed_ruled", `{"sandbox":{"enabled":true,"autoAllowBashIfSandboxed":true},"permissions":{"allow":["Bash(python3:*)"]}}`, true, true},
+		{"sandboxed", `{"sandbox":{"enabled":true,"autoAllowBashIfSandboxed":true}}`, true, false},
+		{"ruled", `{"permissions":{"allow":["Bash(python3:*)","Edit","Write","NotebookEdit"]}}`, false, true},
+	} {
+		t.Run(mode.name, func(t *testing.T) {
+			forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+				try := shellQuote(box.program()) + " try"
+				file := func(name string) string { return filepath.Join(box.work, name) }
+				calls := []struct {
+					call  apiReply
+					wants string // in its result
+				}{
+					{bash("echo bad > notes.txt"), "Permission to use Bash"},
+					{bash("touch made"), "Permission to use Bash"},
+					{bash(fmt.Sprintf(write, "ruled")), ""},
+					{replyTool("Bash", string(encodeJSON(map[string]any{"command": fmt.Sprintf(write, "left"), "description": "write",
+						"dangerouslyDisableSandbox": true}))), ""},
+					{replyTool("Edit", fmt.Sprintf(`{"file_path":%q,"old_string":"a note","new_string":"bad"}`, file("notes.txt"))), "denied"},
+					{replyTool("Write", fmt.Sprintf(`{"file_path":%q,"content":"bad"}`, file("made.txt"))), "denied"},
+					{replyTool("Read", fmt.Sprintf(`{"file_path":%q}`, file("book.ipynb"))), `<cell id="a">`},
+					{replyTool("NotebookEdit", fmt.Sprintf(`{"notebook_path":%q,"cell_id":"a","new_source":"2"}`, file("book.ipynb"))), "denied"},
+					{bash("cat notes.txt"), "a note"},
+					{replyTool("Read", fmt.Sprintf(`{"file_path":%q}`, file("notes.txt"))), "a note"},
+					{bash(try + " 'cat notes.txt; touch made; echo x >notes.txt; exit 3'"), "Exit code 3\na note"},
+				}
+				var before map[string]string
+				reviewed := 0
+				api := box.answering(func(r apiRequest) apiReply {
+					if r.Kind == "agent" {
+						if len(r.Messages) < 3 && mode.isSandboxed {
+							return bash("cat notes.txt")
+						}
+						return replyText("done")
+					}
+					reviewed++
+					if reviewed == 1 {
+						before = box.projectFiles()
+					}
+					if reviewed > len(calls) {
+						return replyVerdict(true, "")
+					}
+					return calls[reviewed-1].call
+				})
+				box.write("../work/book.ipynb", 0o600, notebook)
+				box.repository()
+				box.setSettings(mode.settings)
+				box.ordinary()
+				needCopy(t, box)
+				got := box.run(240*time.Second, "", "ccc", "--supervisor", "-p", "do it")
+				expectRun(t, box, got, "done", verdictAllow)
+				results := api.results()
+				for i, c := range calls {
+					if i >= len(results) || !strings.Contains(results[i], c.wants) || c.wants == "a note" && strings.Contains(results[i], "Exit code") {
+						t.Errorf("result %d of %q: want %q", i, results, c.wants)
+					}
+				}
+				if may := mode.isRuled && !(mode.isSandboxed && !olderThan(client.version, sandboxHeeds)); may {
+					before["/ruled"], before["/left"] = "-rw-r--r-- ", "-rw-r--r-- "
+				}
+				after := box.projectFiles()
+				for name := range after {
+					if after[name] != before[name] {
+						t.Errorf("%s became %q, it was %q", name, after[name], before[name])
+					}
+				}
+				for name := range before {
+					if _, is := after[name]; !is {
+						t.Errorf("%s is gone", name)
+					}
+				}
+				expectEqual(t, "the runs", box.ranCommands(), []string{"cat notes.txt; touch made; echo x >notes.txt; exit 3 → 3"})
+			})
+		})
+	}
 }

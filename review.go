@@ -87,26 +87,35 @@ type reviewerFlag []string
 // that a rule of the user's allows, from 2.1.200 on; older versions do not know the asterisk.
 var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWorktree", "Monitor", "ScheduleWakeup", "SendMessage", "Workflow"}
 
-// reviewerSettings go to the reviewer's claude alone: no hook runs in it, ours included, and no tool of its own
-// edits a file (Edit, Write and NotebookEdit all heed Edit rules), whatever its permission mode and the user's own
-// rules. Two slashes begin an absolute path; with one the rule does nothing. 2.1.120 does not heed //** but does
-// //**/*; the others heed both. Denying by path keeps the list of tools as it was.
+// sandboxHeeds is the first version whose sandbox keeps a whole directory from being written to and still reads it: before,
+// each sandboxed command ends with "bwrap: Can't create file" there (2.1.200).
+const sandboxHeeds = "2.1.329"
+
+// reviewerSettings go to the reviewer's claude alone: no hook runs in it, ours included, and no tool of its own edits a file
+// (Edit, Write and NotebookEdit all heed Edit rules), whatever its permission mode and the user's own rules. Two slashes begin
+// an absolute path; with one the rule does nothing. 2.1.120 heeds //**/* only; //** makes each sandboxed command fail from
+// 2.1.329 on. Denying by path keeps the list of tools as it was.
 //
-// Where the user has Claude Code's own sandbox switched on, no copy can be made inside it: command, unless "", runs
-// outside it and all else stays in it.
-func reviewerSettings(command string, withMCP bool) string {
-	asked := askedTools
+// The user may have Claude Code's own sandbox switched on. No copy can be made inside it, so command, unless it is "", runs
+// outside. All else stays inside and is allowed nothing by that: up to 2.1.200 the sandbox let a redirection write to the
+// project. Nothing there writes to the closed directories, not even what a rule of the user's allows.
+func reviewerSettings(command string, closed []string, withMCP bool) string {
+	asked, denied := askedTools, []string{"Edit(//**/*)"}
 	if !withMCP {
 		asked = append(slices.Clone(asked), "mcp__*")
 	}
-	settings := map[string]any{
-		"disableAllHooks": true,
-		"permissions":     map[string][]string{"deny": {"Edit(//**)", "Edit(//**/*)"}, "ask": asked},
+	for _, dir := range closed {
+		denied = append(denied, "Edit(/"+dir+"/**)")
 	}
+	sandbox := map[string]any{"autoAllowBashIfSandboxed": false, "allowUnsandboxedCommands": false}
 	if command != "" {
-		settings["sandbox"] = map[string]any{"excludedCommands": []string{command + ":*"}, "autoAllowBashIfSandboxed": false}
+		sandbox["excludedCommands"] = []string{command + ":*"}
 	}
-	return string(encodeJSON(settings))
+	return string(encodeJSON(map[string]any{
+		"disableAllHooks": true,
+		"permissions":     map[string][]string{"deny": denied, "ask": asked},
+		"sandbox":         sandbox,
+	}))
 }
 
 // optionalFlag is dropped for a claude that does not know it. No other is: a spending limit is not optional.
@@ -114,13 +123,14 @@ const optionalFlag = "--system-prompt-snapshot"
 
 // flags is the command line of the review, the same for every review of a session, as the prompt cache wants it.
 func (r *review) flags() (flags []reviewerFlag) {
-	allowed, version, unsandboxed := r.config.AllowedTools, r.request.version, r.request.tryCommand
+	allowed, version, try := r.config.AllowedTools, r.request.version, r.request.tryCommand
 	withMCP := slices.ContainsFunc(allowed, func(tool string) bool { return strings.HasPrefix(tool, "mcp__") })
-	if unsandboxed != "" {
-		allowed = append(slices.Clone(allowed), "Bash("+unsandboxed+":*)")
+	if try != "" {
+		allowed = append(slices.Clone(allowed), "Bash("+try+":*)")
 	}
-	if olderThan(version, "2.1.329") { // not seen to work there
-		unsandboxed = ""
+	closed := slices.Concat(r.dirs, r.addDirs) // where the sandbox would let it write
+	if olderThan(version, sandboxHeeds) {
+		closed = nil
 	}
 	prompted, budget := !r.shares, r.config.MaxBudgetUSD
 	for _, f := range []struct {
@@ -137,7 +147,7 @@ func (r *review) flags() (flags []reviewerFlag) {
 		// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
 		{prompted, reviewerFlag{optionalFlag, "off"}},
 		{true, reviewerFlag{"--no-session-persistence"}},
-		{true, reviewerFlag{"--settings", reviewerSettings(unsandboxed, withMCP)}},
+		{true, reviewerFlag{"--settings", reviewerSettings(try, closed, withMCP)}},
 		{true, reviewerFlag{"--permission-mode", r.config.PermissionMode}},
 		// A server of the user's would be started for each review, and a rule of the user's may let its tools
 		// write.

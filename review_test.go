@@ -169,3 +169,26 @@ func TestStreamNotice(t *testing.T) {
 		}
 	}
 }
+
+// The reviewer's settings, which stand in for what the user's allow: no edit anywhere and nothing by Claude Code's own sandbox,
+// a copy or none; from 2.1.329 on nothing written in that sandbox to a directory that the reviewer works in.
+func TestReviewersSettings(t *testing.T) {
+	const closed = `,"Edit(//tree/**)","Edit(//project/**)","Edit(//other/**)"`
+	for _, test := range []struct{ version, command, denied, excluded string }{
+		{"2.1.120", "/bin/ccc try", "", `,"excludedCommands":["/bin/ccc try:*"]`},
+		{"2.1.328", "", "", ""},
+		{"2.1.329", "/bin/ccc try", closed, `,"excludedCommands":["/bin/ccc try:*"]`},
+		{"", "", closed, ""},
+	} {
+		r := review{dirs: []string{"/tree", "/project"}, addDirs: []string{"/other"}}
+		r.request.version, r.request.tryCommand = test.version, test.command
+		settings := ""
+		for _, f := range r.flags() {
+			if f[0] == "--settings" {
+				settings = f[1]
+			}
+		}
+		expectIn(t, test.version, settings, `"deny":["Edit(//**/*)"`+test.denied+`]`, `"disableAllHooks":true`,
+			`"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false`+test.excluded+`}`)
+	}
+}

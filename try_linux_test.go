@@ -26,9 +26,6 @@ import (
 	"unsafe"
 )
 
-// madeUpUser is nobody's uid and gid.
-const madeUpUser = 54321
-
 // A tryBox is a sandbox outside the temporary directories: project, HOME and TMPDIR are in base, which the command
 // may not write to.
 type tryBox struct {

@@ -112,7 +112,7 @@ func TestTryOffered(t *testing.T) {
 		decides(false, "not yet")})
 	expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, "")
 	args, request := box.read("../fake/reviewer-1/args"), box.read("../fake/reviewer-1/stdin")
-	expectIn(t, "the reviewer's command line", args, "--allowedTools\nRead\nBash("+try+":*)\n", reviewerSettings(try, false))
+	expectIn(t, "the reviewer's command line", args, "--allowedTools\nRead\nBash("+try+":*)\n", reviewerSettings(try, []string{box.work}, false))
 	expectIn(t, "the request", request, "```sh\n"+tryExample(try)+"\n```")
 	expectNotIn(t, "the request", request, "什么也不能运行")
 	expectIs(t, "the output of the reviewer's command", box.read("../fake/ran"), "a note\n")
@@ -248,7 +248,7 @@ func TestTrySwitchedOff(t *testing.T) {
 func (box *sandbox) expectNoCopy(t *testing.T, why string) {
 	t.Helper()
 	args, request := box.read("../fake/reviewer-1/args"), box.read("../fake/reviewer-1/stdin")
-	expectNotIn(t, "the reviewer's command line", args, "--allowedTools", "sandbox")
+	expectNotIn(t, "the reviewer's command line", args, "--allowedTools", "excludedCommands")
 	expectIn(t, "the request", request, "没有一次性副本可用（原因："+why)
 	expectNotIn(t, "the request", request, tryCommand())
 	told := strings.Join(strings.Fields(box.run(10*time.Second, "", "ccc", "log").stdout), "")
