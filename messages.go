@@ -297,7 +297,6 @@ var (
 	changesCut          = words{"（此处省略 %d 行：%s）", "(%d lines are left out here: %s)"}                       // lines, how to read them
 	changesRead         = words{"直接读这个文件", "read the file"}
 	changesRest         = words{"没有显示内容的文件：%s", "Files whose changes are not shown: %s"}
-	changesSecret       = words{"（新文件，可能含有密钥或令牌）", " (new, and may hold a key or a token)"}
 	changesUnknown      = words{"无法得知（%s）：请用 git status 和 git diff 查看。", "It can't be told (%s): use git status and git diff."}
 	sectionLastFeedback = words{"## 上次反馈\n%s", "## Previous feedback\n%s"}
 	sectionRound        = words{"## 审查轮数\n第 %d 轮，最多 %d 轮。", "## Round\nRound %d of at most %d."}

@@ -58,7 +58,7 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	if err != nil {
 		return s.failed(entry, err)
 	}
-	r.request.changes = redactor(os.Environ(), config)(judged.text())
+	r.request.changes = judged.text()
 	entry.NoCopy, entry.Way = r.request.noCopy, "own"
 	if r.shares {
 		entry.Way = "cache"

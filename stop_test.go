@@ -339,3 +339,22 @@ func TestReviewOfOldClient(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Neither the reviewer nor the agent gets a redacted text: what a provider sets and what a variable names stands in the code, too.
+func TestNothingRedacted(t *testing.T) {
+	box := newHookBox(t)
+	box.repository()
+	box.vars = append(box.vars, "GNOME_KEYRING_CONTROL=/run/user/1000/keyring")
+	box.write(".claude/ccc.json", 0o600, `{"providers":{"kimi":{"env":{"ANTHROPIC_BASE_URL":"https://kimi.example","ANTHROPIC_MODEL":"kimi-k2-thinking"}}}}`)
+	const code = `const model = "kimi-k2-thinking", control = "/run/user/1000/keyring"`
+	box.submit("set it to kimi-k2-thinking")
+	box.write("../work/notes.txt", 0o600, code+"\n")
+	box.write("../work/.env", 0o600, "MODEL=kimi-k2-thinking\n")
+	box.reviews(blocks(code))
+	for range 2 {
+		got := box.stop(`"last_assistant_message":` + string(encodeJSON(code+" it is")))
+		expectEnd(t, "the stop", got, 0, string(encodeJSON(blocked(code)))+"\n", "")
+	}
+	expectIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "to kimi-k2-thinking", "\n+"+code+"\n", "\n+MODEL=kimi-k2-thinking\n", code+" it is", "上次反馈\n"+code)
+	expectNotIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "***")
+}
