@@ -187,6 +187,7 @@ var (
 	errNoResult    = cause{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
 	errTryOff      = cause{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
 	errNoCount     = cause{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
+	errNoVerdict   = cause{"审查者没有给出判定", "the reviewer gave no verdict"}
 	errNoGit       = cause{"这里没有 git 仓库", "there is no git repository"}
 	errChanged     = cause{"审查期间文件有改动", "files changed during the review"}
 	treeCauses     = []words{ // in the order in which treeScript takes them
@@ -299,7 +300,9 @@ var (
 	changesRest         = words{"没有显示内容的文件：%s", "Files whose changes are not shown: %s"}
 	changesUnknown      = words{"无法得知（%s）：请用 git status 和 git diff 查看。", "It can't be told (%s): use git status and git diff."}
 	sectionLastFeedback = words{"## 上次反馈\n%s", "## Previous feedback\n%s"}
-	sectionRound        = words{"## 审查轮数\n第 %d 轮，最多 %d 轮。", "## Round\nRound %d of at most %d."}
+	sectionNoVerdict    = words{"## 上次没有判定\n上次审查的回答里没有能读取的判定。%s", // verdictForm
+		"## No verdict last time\nThe previous review gave no verdict that can be read. %s"}
+	sectionRound = words{"## 审查轮数\n第 %d 轮，最多 %d 轮。", "## Round\nRound %d of at most %d."}
 	// The form of the verdict.
 	schemaAllowStop = words{"是否允许 Agent 停止工作（true = 工作达到无可挑剔状态，false = 需要继续改进）",
 		"Whether the agent may stop working (true = the work is impeccable, false = it needs further improvement)"}
@@ -352,8 +355,10 @@ var (
 	builtinPrompt   = words{"内置的审查提示词", "the built-in prompt"}
 	promptChanged   = words{"（请求提交之后改动过：这次仍按提交时的内容审查，改动从用户的下一条消息起生效）",
 		" (changed since the request: this review still goes by what it said then; the change counts from the user's next prompt on)"}
-	underWay       = words{"进行中……", "under way..."}
-	wordsOnly      = words{"审查者没有给出判定：它的话就是反馈", "The reviewer gave no verdict: what it said is the feedback"}
+	underWay      = words{"进行中……", "under way..."}
+	wordsOnly     = words{"审查者没有给出判定：它的话就是反馈", "The reviewer gave no verdict: what it said is the feedback"}
+	wordsWithheld = words{"审查者没有给出能读取的判定：Agent 得到的是默认反馈",
+		"The reviewer gave no verdict that can be read: the agent got the default feedback"}
 	waysTaken      = map[string]words{"cache": {"用 Agent 的缓存", "with the agent's cache"}, "own": {"用审查者自己的系统提示词", "with a prompt of its own"}}
 	exited         = words{"退出码 %d", "exit %d"}
 	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
