@@ -257,7 +257,7 @@ func TestRealClientVerdictInText(t *testing.T) {
 				replies = append(replies, replyText(text))
 			}
 			api := box.answering(byIteration(func(apiRequest) apiReply { return replyText("done") }, replies...))
-			got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", play.name)
+			got := box.run(240*time.Second, "", "ccc", "--supervisor", "-p", play.name)
 			expectIs(t, play.name, strings.TrimSpace(got.stdout), "done")
 			if all := box.supervised(); !slices.Contains(all, play.name+": "+play.verdicts) {
 				t.Errorf("%s: %q, want %s", play.name, all, play.verdicts)

@@ -98,21 +98,24 @@ func (r *resultLine) ownCost() (sum float64) {
 	return sum
 }
 
-// decisionKeys name the decision in a verdict. olderKey does so where the verdict is the whole result; elsewhere it is
-// data that the reviewer quotes. olderApproval approves as the last line of a text without any decision.
+// decisionKeys name the decision in a verdict. olderKey does so where the verdict is the whole result;
+// elsewhere it is data that the reviewer quotes. olderApproval approves as the last line of a text without any
+// decision.
 var decisionKeys = []string{"allow_stop", "allowStop"}
 
 const olderKey, olderApproval = "completed", "[TASK_COMPLETED]"
 
 var (
-	// decisionMember finds the members of a JSON object that decide. A string inside it can't hold a bare quotation mark.
+	// decisionMember finds the members of a JSON object that decide. In a string the quotation mark is escaped.
 	decisionMember = lazyRegexp(`"allow(?:_s|S)top"\s*:`)
 	// decisionWord finds where a text, prose or JSON of any kind, states a decision, with what is stated.
-	decisionWord = lazyRegexp("\\ballow(?:_s|S)top\\b[\"'`*”’\\\\]*[ \\t]*[:：=＝]+[ \\t]*[\"'`*“‘\\\\]*(\\w+|\\S?)")
+	decisionWord = lazyRegexp("\\ballow(?:_s|S)top\\b[\"'`*”’\\\\]*" +
+		"[ \\t]*[:：=＝]+[ \\t]*[\"'`*“‘\\\\]*(\\w+|\\S?)")
 )
 
-// findVerdict reads a text: an approval is the last thing said, and said once. It is an object at the end, a fence aside,
-// and nothing before it states another decision. A refusal may stand anywhere, unless an approving object follows it.
+// findVerdict reads a text: an approval is the last thing said, and said once. It is an object at the end, a
+// fence aside, and nothing before it states another decision. A refusal may stand anywhere, unless an approving
+// object follows it.
 func findVerdict(text string) (decided verdict, feedback string) {
 	text = strings.TrimSpace(text)
 	body := strings.TrimSpace(strings.TrimSuffix(text, "```"))
@@ -134,10 +137,11 @@ func findVerdict(text string) (decided verdict, feedback string) {
 	}
 	before := decisionWord().FindAllStringSubmatch(body[:start], -1)
 	isOther := func(stated []string) bool { return stated[1] != "" && !strings.EqualFold(stated[1], "true") }
+	lastLine := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 	switch {
 	case decided == verdictAllow && (decisions > 1 || end < len(body) || slices.ContainsFunc(before, isOther)):
 		return "", ""
-	case !decisionWord().MatchString(text) && strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]) == olderApproval:
+	case lastLine == olderApproval && !decisionWord().MatchString(text):
 		return verdictAllow, ""
 	case decisions == 0:
 		whole := strings.TrimPrefix(strings.TrimPrefix(body, "```"), "json")
@@ -146,8 +150,8 @@ func findVerdict(text string) (decided verdict, feedback string) {
 	return decided, feedback
 }
 
-// readDecision reads the first of keys that object has; decides is false where it has none. decided is "" where the
-// decision is neither true nor false, or is true beside another one.
+// readDecision reads the first of keys that object has; decides is false where it has none. decided is "" where
+// the decision is neither true nor false, or is true beside another one.
 func readDecision(object []byte, keys ...string) (decided verdict, feedback string, decides bool) {
 	var members map[string]json.RawMessage // for a struct Allow_Stop would be allow_stop
 	_ = json.Unmarshal(object, &members)
@@ -172,8 +176,8 @@ func readDecision(object []byte, keys ...string) (decided verdict, feedback stri
 	return "", "", false
 }
 
-// holdsApproval reports whether text holds an object that approves, one that is no JSON included. The agent would take it
-// for an order.
+// holdsApproval reports whether text holds an object that approves, one that is no JSON included. The agent would
+// take it for an order.
 func holdsApproval(text string) bool {
 	for _, at := range decisionWord().FindAllStringSubmatchIndex(text, -1) {
 		if strings.EqualFold(text[at[2]:at[3]], "true") && strings.Contains(text[:at[0]], "{") {
