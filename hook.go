@@ -165,7 +165,7 @@ func (h *hook) request() reviewRequest {
 	}
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
-	r.lastFeedback, r.openFeedback = past.feedback()
+	r.last, r.openFeedback = past.feedback()
 	var prompts []string
 	for _, submitted := range past.Requests {
 		prompts = append(prompts, submitted.Prompt)

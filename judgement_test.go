@@ -94,7 +94,7 @@ func (c judgementCase) request(words judgeWords) string {
 		conversation: conversation{requests: c.Prompts},
 		question:     c.Question,
 		tasks:        c.BackgroundTasks,
-		lastFeedback: c.LastFeedback,
+		last:         record{outcome: outcome{Feedback: c.LastFeedback}},
 		iteration:    c.Iteration,
 		limit:        10,
 		noCopy:       errTryOff.Error(),

@@ -359,8 +359,8 @@ func reviewFacts(r reviewRound) []fact {
 	}
 	tell(true, leadRefused, unbroken(strings.Join(r.Refused, " · ")))
 	tell(true, leadNoCopy, r.NoCopy)
-	tell(!isRunning && !isLimit, leadUnbound, r.Unbound)
-	tell(r.NoVerdict, words{}, say(wordsOnly))
+	tell(!isRunning && !isLimit && !r.NoVerdict, leadUnbound, r.Unbound)
+	tell(true, words{}, r.withoutVerdict())
 	tell(isApproved, leadForUser, r.Feedback)
 	tell(!isApproved, leadFeedback, r.Feedback)
 	tell(true, leadReason, r.Error)

@@ -189,6 +189,7 @@ var (
 	errNoResult    = cause{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
 	errTryOff      = cause{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
 	errNoCount     = cause{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
+	errNoVerdict   = cause{"审查者没有给出判定", "the reviewer gave no verdict"}
 	errNoGit       = cause{"这里没有 git 仓库", "there is no git repository"}
 	errChanged     = cause{"审查期间文件有改动", "files changed during the review"}
 	treeCauses     = []words{ // in the order in which treeScript takes them
@@ -299,10 +300,11 @@ var (
 	changesCut          = words{"（此处省略 %d 行：%s）", "(%d lines are left out here: %s)"}                       // lines, how to read them
 	changesRead         = words{"直接读这个文件", "read the file"}
 	changesRest         = words{"没有显示内容的文件：%s", "Files whose changes are not shown: %s"}
-	changesSecret       = words{"（新文件，可能含有密钥或令牌）", " (new, and may hold a key or a token)"}
 	changesUnknown      = words{"无法得知（%s）：请用 git status 和 git diff 查看。", "It can't be told (%s): use git status and git diff."}
 	sectionLastFeedback = words{"## 上次反馈\n%s", "## Previous feedback\n%s"}
-	sectionRound        = words{"## 审查轮数\n第 %d 轮，最多 %d 轮。", "## Round\nRound %d of at most %d."}
+	sectionNoVerdict    = words{"## 上次没有判定\n上次审查的回答里没有能读取的判定。%s", // verdictForm
+		"## No verdict last time\nThe previous review gave no verdict that can be read. %s"}
+	sectionRound = words{"## 审查轮数\n第 %d 轮，最多 %d 轮。", "## Round\nRound %d of at most %d."}
 	// The form of the verdict.
 	schemaAllowStop = words{"是否允许 Agent 停止工作（true = 工作达到无可挑剔状态，false = 需要继续改进）",
 		"Whether the agent may stop working (true = the work is impeccable, false = it needs further improvement)"}
@@ -355,10 +357,12 @@ var (
 	builtinPrompt   = words{"内置的审查提示词", "the built-in prompt"}
 	underWay        = words{"进行中……", "under way..."}
 	wordsOnly       = words{"审查者没有给出判定：它的话就是反馈", "The reviewer gave no verdict: what it said is the feedback"}
-	waysTaken       = map[string]words{"cache": {"用 Agent 的缓存", "with the agent's cache"}, "own": {"用审查者自己的系统提示词", "with a prompt of its own"}}
-	exited          = words{"退出码 %d", "exit %d"}
-	questionPassed  = words{"问题直接交给用户", "The question went to the user without a review"}
-	stopPassed      = words{"没有审查，Agent 可以停下", "There was no review; the agent may stop"}
+	wordsWithheld   = words{"审查者没有给出能读取的判定：Agent 得到的是默认反馈",
+		"The reviewer gave no verdict that can be read: the agent got the default feedback"}
+	waysTaken      = map[string]words{"cache": {"用 Agent 的缓存", "with the agent's cache"}, "own": {"用审查者自己的系统提示词", "with a prompt of its own"}}
+	exited         = words{"退出码 %d", "exit %d"}
+	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
+	stopPassed     = words{"没有审查，Agent 可以停下", "There was no review; the agent may stop"}
 	// What leads the facts of a review.
 	leading      = words{"%s ", "%-9s"}
 	leadAsked    = words{"用户", "user"}

@@ -52,8 +52,8 @@ type reviewRequest struct {
 	tasks        []json.RawMessage // background tasks, as Claude Code lists them
 	here         string            // the agent's current directory
 	since        baseline          // what its files are compared with
-	lastFeedback string            // of the reviews before, for the same request
-	openFeedback string            // the same, if no approval has followed it
+	last         record            // the last review that sent the agent on, for the same request
+	openFeedback string            // its feedback, if no approval has followed it
 	iteration    int               // from 1
 	limit        int
 
@@ -99,7 +99,8 @@ func (r reviewRequest) text(guideAbove bool) string {
 	section(r.lastMessage != "", say(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
 	section(len(r.tasks) > 0, say(sectionTasks, cutMiddle(string(encodeJSON(r.tasks)), userPromptKeep)))
 	section(r.changes != "", say(sectionChanges, r.changes))
-	section(r.lastFeedback != "", say(sectionLastFeedback, r.lastFeedback))
+	section(r.last.Feedback != "", say(sectionLastFeedback, r.last.Feedback))
+	section(r.last.NoVerdict, say(sectionNoVerdict, say(verdictForm)))
 	section(true, say(sectionRound, r.iteration, r.limit))
 	return b.String()
 }

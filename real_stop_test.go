@@ -230,19 +230,51 @@ func TestRealClientEscape(t *testing.T) {
 	})
 }
 
-// What models write in the place of the schema's verdict is read; what is no verdict is refused with its text.
+// A reviewer that writes its verdict as text, in the place of the schema's. An approval is the last thing said; words refuse; and
+// an approval that can't be read never reaches the agent, nor a second one in a row.
 func TestRealClientVerdictInText(t *testing.T) {
+	const approval = "```json\n{\"allow_stop\": true, \"feedback\": \"\"}\n```"
+	const torn = "{\"allow_stop\": true, \"feedback\": \"rotate the key,\nthen push\"}"
+	const tornRefusal = "{\"allow_stop\": false, \"feedback\": \"add tests,\nthen run them\"}"
+	plays := []struct {
+		name     string
+		says     []string
+		agent    []string // what it gets after each
+		verdicts string
+	}{
+		{"as asked", []string{"I do not say [TASK_COMPLETED] yet.", "It fails.\n```json\n{\"allowStop\": false, \"feedback\": \"fix the race\"}\n```", "allow_stop: true, because it passes now.\n" + approval},
+			[]string{"I do not say [TASK_COMPLETED] yet.", "fix the race"}, "block block allow"},
+		{"a closing sentence", []string{approval + "\nThat is my verdict.", approval}, []string{defaultFeedback.zh}, "block allow"},
+		{"a closing sentence, again", []string{approval + "\nThat is my verdict.", approval + "\nI am done."}, []string{defaultFeedback.zh}, "block failed"},
+		{"a raw line break", []string{torn, tornRefusal, torn, approval}, []string{defaultFeedback.zh, tornRefusal, defaultFeedback.zh}, "block block block allow"},
+		{"prose", []string{"TestNext panics.", "TestNext 还是会 panic。", "It can't be {\"done\": true}: TestNext panics.", approval},
+			[]string{"TestNext panics.", "TestNext 还是会 panic。", "It can't be {\"done\": true}: TestNext panics."}, "block block block allow"},
+	}
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		api := box.answering(byIteration(func(apiRequest) apiReply { return replyText("done") },
-			replyText("I do not say [TASK_COMPLETED] yet."),
-			replyText("```json\n{\"verdict\": {\"allowStop\": \"no\", \"feedback\": [\"add tests\", \"fix the race\"]}}\n```"),
-			replyText("{\"allow_stop\": True, // all of it\n \"feedback\": \"\",}\nI read main.go: func f() { return }")))
-		got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-		expectRun(t, box, got, "done", verdictBlock, verdictBlock, verdictAllow)
-		agent := api.requests("agent")
-		expectIn(t, "what the agent got", agent[1].last("user"), "I do not say [TASK_COMPLETED] yet.")
-		if text := agent[2].last("user"); !strings.Contains(text, "add tests") || !strings.Contains(text, "fix the race") || strings.Contains(text, "{") {
-			t.Errorf("the agent got %q", text)
+		for _, play := range plays {
+			var replies []apiReply
+			for _, text := range play.says {
+				replies = append(replies, replyText(text))
+			}
+			api := box.answering(byIteration(func(apiRequest) apiReply { return replyText("done") }, replies...))
+			got := box.run(240*time.Second, "", "ccc", "--supervisor", "-p", play.name)
+			expectIs(t, play.name, strings.TrimSpace(got.stdout), "done")
+			if all := box.supervised(); !slices.Contains(all, play.name+": "+play.verdicts) {
+				t.Errorf("%s: %q, want %s", play.name, all, play.verdicts)
+			}
+			agent, reviews := api.requests("agent"), api.requests("review")
+			if len(agent) != len(play.agent)+1 {
+				t.Fatalf("%s: %v", play.name, api)
+			}
+			for i, feedback := range play.agent {
+				got := agent[i+1].last("user")
+				expectIn(t, play.name, got, "Stop hook feedback:\n"+feedback)
+				if feedback == defaultFeedback.zh {
+					expectNotIn(t, play.name, got, "allow_stop")
+				}
+			}
+			wasRead := strings.HasPrefix(play.agent[len(play.agent)-1], "fix")
+			expectIs(t, play.name+": the form is repeated", strings.Contains(reviews[len(reviews)-1].request(), say(sectionNoVerdict, say(verdictForm))), !wasRead)
 		}
 	})
 }

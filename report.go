@@ -159,9 +159,20 @@ func (r reviewRound) receipt() string {
 	}
 	when(len(runs) > most, count(len(runs)-most, moreRuns))
 	when(len(runs) == 0, r.basis())
-	when(r.NoVerdict, say(wordsOnly))
+	when(r.NoVerdict, r.withoutVerdict())
 	when(r.Changed && r.Verdict == verdictAllow, errChanged.Error())
 	return joined(parts...)
+}
+
+// withoutVerdict says what became of an answer without a verdict, "" for one with a verdict.
+func (r record) withoutVerdict() string {
+	switch {
+	case r.Withheld:
+		return say(wordsWithheld)
+	case r.NoVerdict:
+		return say(wordsOnly)
+	}
+	return ""
 }
 
 // An approval is a bound review that approved, with its session and what else happened there.

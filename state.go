@@ -260,7 +260,8 @@ type record struct {
 	Limit        int             `json:"max_iterations,omitempty"`
 	PromptSource string          `json:"prompt_source,omitempty"`
 	Way          string          `json:"way,omitempty"`        // how the reviewer was asked: with the agent's prompt "cache" or with its "own" prompt
-	NoVerdict    bool            `json:"no_verdict,omitempty"` // the feedback is what a reviewer said that gave none
+	NoVerdict    bool            `json:"no_verdict,omitempty"` // the reviewer gave none, and the feedback is what it said
+	Withheld     bool            `json:"withheld,omitempty"`   // that held an approval, and the feedback is the default one
 	Told         bool            `json:"told,omitempty"`       // the user was told at once that this stop was not reviewed
 	Command      string          `json:"command,omitempty"`    // what ccc try ran for a reviewer, with duration_seconds
 	ExitCode     *int            `json:"exit_code,omitempty"`  // of the command
@@ -444,8 +445,9 @@ func (h *history) last() *reviewRound {
 	return lastOf(h.Rounds[h.present:])
 }
 
-// feedback is the last that came behind the user's last prompt, and again if no approval has followed it.
-func (h *history) feedback() (last, open string) {
+// feedback returns the last review behind the user's last prompt that sent the agent on, and its feedback if no approval
+// has followed it.
+func (h *history) feedback() (last record, open string) {
 	for _, r := range h.Rounds {
 		if r.told < h.asked {
 			continue
@@ -454,7 +456,7 @@ func (h *history) feedback() (last, open string) {
 			open = ""
 		}
 		if r.Event != eventReview && r.Verdict == verdictBlock {
-			last, open = r.Feedback, r.Feedback
+			last, open = r.record, r.Feedback
 		}
 	}
 	return last, open

@@ -59,7 +59,7 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	if err != nil {
 		return s.failed(entry, err)
 	}
-	r.request.changes = redactor(os.Environ(), config)(judged.text())
+	r.request.changes = judged.text()
 	entry.NoCopy, entry.Way = r.request.noCopy, "own"
 	if r.shares {
 		entry.Way = "cache"
@@ -94,10 +94,8 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	case err != nil:
 	case !s.isWanted():
 		err = errSwitchedOff
-	case entry.Verdict == "" && request.question != nil:
-		err = errors.New(say(noVerdict, cutMiddle(entry.Feedback, 500)))
 	case entry.Verdict == "":
-		entry.Verdict, entry.NoVerdict = verdictBlock, true
+		err = s.takeWords(&entry, request)
 	}
 	if err != nil {
 		return s.failed(entry, err)
@@ -114,6 +112,20 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	}
 	s.record(entry)
 	return entry
+}
+
+// takeWords makes feedback of an answer without a verdict, which judges no files. The agent never gets one that holds an
+// approval. It is no review where a question was asked, or where the answer before held an approval too.
+func (s *supervision) takeWords(entry *record, request reviewRequest) error {
+	withheld := holdsApproval(entry.Feedback)
+	if request.question != nil || withheld && request.last.Withheld {
+		return errors.New(say(noVerdict, cutMiddle(entry.Feedback, 500)))
+	}
+	entry.Verdict, entry.NoVerdict, entry.Withheld, entry.Unbound = verdictBlock, true, withheld, errNoVerdict.Error()
+	if withheld {
+		entry.Feedback = ""
+	}
+	return nil
 }
 
 // begin records that a review has begun. Until its end is recorded, the record tells whether it still runs.
@@ -304,6 +316,9 @@ func (s *supervision) record(entry record) {
 	}
 	pairs := []any{"event", entry.Event, "verdict", entry.Verdict, "iteration", round(entry),
 		"duration", fmt.Sprintf("%.3fs", entry.DurationSeconds), "cost_usd", entry.CostUSD}
+	if entry.NoVerdict {
+		pairs = append(pairs, "no_verdict", true)
+	}
 	if entry.Error != "" {
 		pairs = append(pairs, "error", entry.Error)
 	}

@@ -336,3 +336,74 @@ func TestReviewOfOldClient(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// An answer without a verdict sends the agent on with its words, as often as it comes. One that holds an approval never reaches the
+// agent, and the second in a row is no review.
+func TestWithoutVerdict(t *testing.T) {
+	box := newHookBox(t)
+	box.repository()
+	box.inSession()
+	const approves = "```json\n{\"allow_stop\": true, \"feedback\": \"\"}\n```\nThat is my verdict."
+	const repeated = "没有能读取的判定。最后只输出一个 JSON 对象"
+	box.reviews(fakeReview{answers("Two tests fail.")}, fakeReview{answers("One test fails.")}, fakeReview{answers(approves)}, blocks("not yet"),
+		fakeReview{answers(approves)}, fakeReview{answers(approves)}, fakeReview{answers(approves)})
+	box.submit("fix it")
+	for i, c := range []struct {
+		reason, receipt string
+		repeated        bool // the request repeats the form
+	}{
+		{"Two tests fail.", wordsOnly.zh, false},
+		{"One test fails.", wordsOnly.zh, true},
+		{defaultFeedback.zh, wordsWithheld.zh, true},
+		{"not yet", "退回", true},
+		{defaultFeedback.zh, wordsWithheld.zh, false},
+		{"", "没有给出判定：```json", true}, // the second in a row
+		{defaultFeedback.zh, wordsWithheld.zh, false},
+	} {
+		if i == 6 {
+			box.submit("and this")
+		}
+		stop := fmt.Sprint("stop ", i+1)
+		got := box.stop("")
+		want := fmt.Sprintf(`{"decision":"block","reason":%q}`+"\n", c.reason)
+		if c.reason == "" {
+			want = got.stdout
+			expectNotIn(t, stop, want, "decision")
+		}
+		expectEnd(t, stop, got, 0, want, "")
+		expectIn(t, stop, got.stdout, c.receipt)
+		request := box.read(fmt.Sprintf("../fake/reviewer-%d/stdin", i+1))
+		expectIs(t, stop+": the form is repeated", strings.Contains(request, repeated), c.repeated)
+	}
+	var told []string
+	for _, r := range box.timeline(testSession) {
+		if r.Verdict != "" {
+			told = append(told, fmt.Sprint(r.Verdict, " ", r.NoVerdict, " ", r.Withheld, " ", r.Unbound))
+		}
+	}
+	words, withheld := "block true false "+errNoVerdict.zh, "block true true "+errNoVerdict.zh
+	expectEqual(t, "the records", told, []string{words, words, withheld, "block false false ", withheld, "failed false false ", withheld})
+	expectIs(t, "what the log tells", strings.Count(box.log(), " no_verdict=true"), 5)
+	log := box.run(10*time.Second, "", "ccc", "log", testSession).stdout
+	expectIn(t, "ccc log", log, wordsOnly.zh, wordsWithheld.zh)
+	expectNotIn(t, "ccc log", log, "未绑定")
+}
+
+// Neither the reviewer nor the agent gets a redacted text: what a provider sets and what a variable names stands in the code, too.
+func TestNothingRedacted(t *testing.T) {
+	box := newHookBox(t)
+	box.repository()
+	box.vars = append(box.vars, "GNOME_KEYRING_CONTROL=/run/user/1000/keyring")
+	box.write(".claude/ccc.json", 0o600, `{"providers":{"kimi":{"env":{"ANTHROPIC_BASE_URL":"https://kimi.example","ANTHROPIC_MODEL":"kimi-k2-thinking"}}}}`)
+	const code = `const model = "kimi-k2-thinking", control = "/run/user/1000/keyring"`
+	box.submit("set it to kimi-k2-thinking")
+	box.write("../work/notes.txt", 0o600, code+"\n")
+	box.write("../work/.env", 0o600, "MODEL=kimi-k2-thinking\n")
+	box.reviews(blocks(code))
+	for range 2 {
+		got := box.stop(`"last_assistant_message":` + string(encodeJSON(code+" it is")))
+		expectEnd(t, "the stop", got, 0, string(encodeJSON(blocked(code)))+"\n", "")
+	}
+	expectIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "to kimi-k2-thinking", "\n+"+code+"\n", "\n+MODEL=kimi-k2-thinking\n", code+" it is", "上次反馈\n"+code)
+	expectNotIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "***")
+}

@@ -235,7 +235,6 @@ type fileDiff struct {
 	added, removed int      // lines
 	inHunks        bool     // the head has been read
 	isNew          bool     // or has a new name
-	secretLine     bool     // it may hold a key or a token
 }
 
 // changesLimit is in characters, of all differences that a request shows. changesLeast is what each shown file has.
@@ -275,7 +274,6 @@ func (c *changes) add(line string) {
 	f.lines = append(f.lines, line)
 	f.size += utf8.RuneCountInString(line) + 1
 	c.kept += len(line)
-	f.secretLine = f.secretLine || isAdded && f.isNew && isSecretLine(line)
 }
 
 // unquoted returns the name that git has put into quotes.
@@ -284,20 +282,6 @@ func unquoted(name string) string {
 		return plain
 	}
 	return name
-}
-
-// Where keys and tokens are found: in files of these names, in lines that hold one of a well-known form, and in those that give
-// something that is named like one a value with a digit, or a long one in quotes.
-var (
-	secretFile = lazyRegexp(`(?i)(^|/)(\.env(rc|\..*)?|[^/]*\.env|id_(rsa|dsa|ecdsa|ed25519)|[._]?netrc|\.pgpass|credentials(\.json)?|[^/]*\.(pem|key|p12|pfx|keystore|tfvars))$`)
-	secretForm = lazyRegexp(`PRIVATE KEY-----|://[^\s/:@]+:[^\s/@]+@|hooks\.slack\.com/|\b\d{8,10}:AA[\w-]{30}|(?i:bearer)\s+[\w.-]{16}|` +
-		`\b([srp]k[_-]|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|xapp-|hf_|npm_|SG\.|A[KS]IA|AIza|eyJ)[\w.-]{16}`)
-	secretGiven = lazyRegexp(`(?i)(key|token|secret|pass|pwd|auth|credential)\w*["']?\s*(:\s*\w+\s*=|=>|:?=|:)\s*(["']?)([\w./+=:-]{16,})`)
-)
-
-func isSecretLine(line string) bool {
-	given := secretGiven().FindStringSubmatch(line)
-	return secretForm().MatchString(line) || given != nil && (strings.ContainsAny(given[4], "0123456789") || given[3] != "" && len(given[4]) > 19)
 }
 
 // text tells the reviewer what changed, "" where there is no git.
@@ -352,17 +336,12 @@ func shareOut(files []fileDiff, base string) (shown, rest string) {
 	left := changesLimit
 	for i, f := range files {
 		share := max(changesLeast, left/(len(files)-i))
-		isSecret := f.isNew && (f.secretLine || secretFile().MatchString(f.name))
-		if size := min(f.size, share); !isSecret && size > 0 && size <= left {
+		if size := min(f.size, share); size > 0 && size <= left {
 			shown += f.beginning(share, base)
 			left -= size
 			continue
 		}
-		name := fmt.Sprintf("%s (+%d -%d)", printable(f.name), f.added, f.removed)
-		if isSecret {
-			name += say(changesSecret)
-		}
-		names = append(names, name)
+		names = append(names, fmt.Sprintf("%s (+%d -%d)", printable(f.name), f.added, f.removed))
 	}
 	return shown, clip(strings.Join(names, ", "), 3000)
 }

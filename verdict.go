@@ -7,12 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
-	"unicode/utf8"
 )
-
-// completedMarker as the last line of a text without a verdict is an older form of approval; anywhere else a mention.
-const completedMarker = "[TASK_COMPLETED]"
 
 // A resultLine is the message that ends a reviewer's stream.
 type resultLine struct {
@@ -55,10 +52,12 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	case r.malformed != nil:
 		return "", "", fmt.Errorf("%s: %w", say(malformed), r.malformed)
 	case r.IsError || kind != "":
-		said := strings.Join(append([]string{text}, textsIn(r.Errors)...), " ")
+		var faults []string
+		_ = json.Unmarshal(r.Errors, &faults)
+		said := strings.Join(append([]string{text}, faults...), " ")
 		return "", "", errors.New(say(reviewerFailed, kind, cutMiddle(strings.TrimSpace(said), 500)))
 	case r.object() != nil:
-		decided, feedback, _ = readVerdict(r.object(), true)
+		decided, feedback, _ = readDecision(r.object(), slices.Concat(decisionKeys, []string{olderKey})...)
 	default:
 		decided, feedback = findVerdict(text)
 	}
@@ -78,7 +77,7 @@ func (r *resultLine) isOfNoTurn() bool {
 // object returns the object in which the verdict has to stand, nil where a text holds it.
 func (r *resultLine) object() json.RawMessage {
 	for _, raw := range []json.RawMessage{r.StructuredOutput, r.Result} {
-		if isObject(raw) {
+		if bytes.HasPrefix(raw, []byte("{")) {
 			return raw
 		}
 	}
@@ -99,204 +98,91 @@ func (r *resultLine) ownCost() (sum float64) {
 	return sum
 }
 
-func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
+// decisionKeys name the decision in a verdict. olderKey does so where the verdict is the whole result;
+// elsewhere it is data that the reviewer quotes. olderApproval approves as the last line of a text without any
+// decision.
+var decisionKeys = []string{"allow_stop", "allowStop"}
 
-// decisions are the words for yes and no that models write, in lower case.
-var decisions = map[string]verdict{
-	"true": verdictAllow, "yes": verdictAllow, "是": verdictAllow,
-	"false": verdictBlock, "no": verdictBlock, "否": verdictBlock,
-}
+const olderKey, olderApproval = "completed", "[TASK_COMPLETED]"
 
-// verdictMember is a member that only a verdict has, and allowKey the decision in one that is JSON.
 var (
-	verdictMember = lazyRegexp("(?:(?:[{,]\\s*|[\"'“”‘’])(?:allow_stop|allowStop)|(?:{(?:[^}]*,)?\\s*|[\"'“”‘’])feedback)[\"'“”‘’]?\\s*[:：]")
-	allowKey      = lazyRegexp(`"(?:allow_stop|allowStop)"\s*:`)
+	// decisionMember finds the members of a JSON object that decide. In a string the quotation mark is escaped.
+	decisionMember = lazyRegexp(`"allow(?:_s|S)top"\s*:`)
+	// decisionWord finds where a text, prose or JSON of any kind, states a decision, with what is stated.
+	decisionWord = lazyRegexp("\\ballow(?:_s|S)top\\b[\"'`*”’\\\\]*" +
+		"[ \\t]*[:：=＝]+[ \\t]*[\"'`*“‘\\\\]*(\\w+|\\S?)")
 )
 
-// objectStart is a brace with a key and a colon behind it, or the end of the text instead, as behind a comment; any
-// other is prose or code.
-var objectStart = lazyRegexp(`{(?:` + looseSpace + `)*(?:\z|(?:` + looseString + `|` + looseWord + `)(?:` + looseSpace + `)*(?:[:：]|\z))`)
-
-// findVerdict looks for the last verdict in text, which may be prose around JSON. What stands inside a broken object
-// is never a verdict; but one without a member of a verdict ends, as prose does, before a line that begins with a
-// brace. Where something that was meant as a verdict stands behind the last one, there is none: what
-// the reviewer decided is not known. Nor is it where one stands before an approval with prose behind it: the approval
-// may be quoted, in the feedback too, as an unescaped quotation mark and a brace in it look like its end.
+// findVerdict reads a text: an approval is the last thing said, and said once. It is an object at the end, a
+// fence aside, and nothing before it states another decision. A refusal may stand anywhere, unless an approving
+// object follows it.
 func findVerdict(text string) (decided verdict, feedback string) {
-	text = unfenced(text)
-	found, before, behind := false, "", text // before and behind the last verdict
-	for at := 0; ; {
-		start := objectStart().FindStringIndex(text[at:])
-		if start == nil {
-			break
-		}
-		ahead, rest := text[:at+start[0]], text[at+start[0]:]
+	text = strings.TrimSpace(text)
+	body := strings.TrimSpace(strings.TrimSuffix(text, "```"))
+	decisions, start, end := 0, 0, 0 // how many objects decide, and where the last of them stands
+	for at := 0; at < len(body); at++ {
 		var object json.RawMessage
-		exact := json.NewDecoder(strings.NewReader(rest)).Decode(&object) == nil
-		length := len(object)
-		if !exact {
-			piece, _, _ := strings.Cut(rest, "\n{")
-			if object, length = mendObject(piece); verdictMember().MatchString(piece[:length]) {
-				object, length = mendObject(rest)
-			}
-		}
-		at = len(ahead) + length
-		d, f, ok := readVerdict(object, length == len(text))
-		if !ok {
+		if body[at] != '{' || json.NewDecoder(strings.NewReader(body[at:])).Decode(&object) != nil {
 			continue
 		}
-		written := rest[:length]
-		if !exact && d == verdictAllow && strings.Count(written, "allow_stop")+strings.Count(written, "allowStop") != 1 {
-			d = "" // a quotation in the feedback may have been taken for the decision
+		found, words, decides := readDecision(object, decisionKeys...)
+		if !decides { // an object inside it may
+			continue
 		}
-		decided, feedback, found, before, behind = d, f, true, ahead, rest[length:]
+		if found != "" {
+			decided, feedback = found, words
+		}
+		decisions, start, end = decisions+1, at, at+len(object)
+		at = end - 1
 	}
-	isQuoted := strings.Contains(before, "{") && closesBrace(behind) ||
-		verdictMember().MatchString(before) && strings.Trim(behind, "` \r\n") != ""
+	before := decisionWord().FindAllStringSubmatch(body[:start], -1)
+	isOther := func(stated []string) bool { return stated[1] != "" && !strings.EqualFold(stated[1], "true") }
+	lastLine := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 	switch {
-	case verdictMember().MatchString(behind), decided == verdictAllow && isQuoted:
+	case decided == verdictAllow && (decisions > 1 || end < len(body) || slices.ContainsFunc(before, isOther)):
 		return "", ""
-	case !found && strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]) == completedMarker:
+	case lastLine == olderApproval && !decisionWord().MatchString(text):
 		return verdictAllow, ""
+	case decisions == 0:
+		whole := strings.TrimPrefix(strings.TrimPrefix(body, "```"), "json")
+		decided, feedback, _ = readDecision([]byte(whole), olderKey)
 	}
 	return decided, feedback
 }
 
-// unfenced is text without white space and a Markdown fence around the whole of it.
-func unfenced(text string) string {
-	text = strings.TrimSpace(text)
-	_, inside, isBlock := strings.Cut(text, "\n")
-	inside, isClosed := strings.CutSuffix(inside, "```")
-	if isBlock && isClosed && strings.HasPrefix(text, "```") && !strings.Contains(inside, "```") {
-		return strings.TrimSpace(inside)
-	}
-	return text
-}
-
-// closesBrace tells whether text closes a brace that was opened before it.
-func closesBrace(text string) bool {
-	depth := 0
-	return strings.ContainsFunc(text, func(c rune) bool {
-		switch c {
-		case '{':
-			depth++
-		case '}':
-			depth--
-		}
-		return depth < 0
-	})
-}
-
-// readVerdict reads a JSON object that is a verdict, or has one as its member verdict; ok is false for any other.
-// decided is "" where the decision is neither yes nor no, or yes with another decision beside it. completed, an older
-// name of the decision, counts only where the object is the whole result and has no member that no verdict has; else
-// it is data that the reviewer quotes.
-func readVerdict(object []byte, isWhole bool) (decided verdict, feedback string, ok bool) {
-	var members map[string]json.RawMessage // of two with one name the last counts; for a struct Allow_Stop would be one too
+// readDecision reads the first of keys that object has; decides is false where it has none. decided is "" where
+// the decision is neither true nor false, or is true beside another one.
+func readDecision(object []byte, keys ...string) (decided verdict, feedback string, decides bool) {
+	var members map[string]json.RawMessage // for a struct Allow_Stop would be allow_stop
 	_ = json.Unmarshal(object, &members)
-	_, hasFeedback := members["feedback"]
-	older := isWhole && (len(members) == 1 || len(members) == 2 && hasFeedback)
-	for _, key := range []string{"allow_stop", "allowStop", "completed"} {
-		if decision, found := members[key]; found && (key != "completed" || older) {
-			word := strings.ToLower(strings.TrimSpace(scalarText(decision)))
-			decided, feedback, ok = decisions[word], strings.Join(textsIn(members["feedback"]), "\n"), true
-			break
+	for _, key := range keys {
+		decision, found := members[key]
+		if !found {
+			continue
 		}
-	}
-	if inner := members["verdict"]; !ok && isObject(inner) {
-		decided, feedback, ok = readVerdict(inner, isWhole)
-	}
-	if decided == verdictAllow && len(allowKey().FindAll(object, 2)) > 1 {
-		decided = ""
-	}
-	return decided, feedback, ok
-}
-
-// textsIn are the texts of value, JSON, and of what is inside it, in order; null has an empty one.
-func textsIn(value json.RawMessage) (texts []string) {
-	if len(value) == 0 || value[0] != '{' && value[0] != '[' {
-		return []string{scalarText(value)}
-	}
-	items := json.NewDecoder(bytes.NewReader(value))
-	for _, _ = items.Token(); items.More(); {
-		if value[0] == '{' {
-			_, _ = items.Token() // the key
-		}
-		var item json.RawMessage
-		_ = items.Decode(&item) // value is valid JSON
-		texts = append(texts, textsIn(item)...)
-	}
-	return texts
-}
-
-// scalarText is the text of a JSON string, nothing for null, and any other value as it is written.
-func scalarText(value json.RawMessage) (text string) {
-	if json.Unmarshal(value, &text) != nil {
-		text = string(value)
-	}
-	return text
-}
-
-// What an object that a model wrote is made of.
-const (
-	looseSpace  = "[\\s\u00a0\u3000]+|//[^\n]*(?:\n|\\z)|/\\*(?:[^*]|\\*+[^*/])*\\*+/" // and comments
-	looseString = `"(?:[^"\\]|\\(?s:.))*"|'(?:[^'\\]|\\(?s:.))*'|[“”](?:[^“”\\]|\\(?s:.))*[“”]|[‘’](?:[^‘’\\]|\\(?s:.))*[‘’]`
-	looseWord   = "[^\\s\u00a0\u3000,，:：{}\\[\\]\"'/“”‘’]+"
-)
-
-// looseToken matches one part of an object: space, a mark, a string, a bare word, or a character that belongs to none
-// of them.
-var looseToken = lazyRegexp("^(?:(" + looseSpace + ")|([{}\\[\\],，:：])|(" + looseString + ")|(" + looseWord + ")|(?s:.))")
-
-// mendObject writes the object that text begins with as JSON: with double quotes around strings and bare words, escapes
-// for raw newlines, and without comments and trailing commas. It does no more than that; encoding/json tells whether
-// the outcome is JSON. length is the object's, up to the brace that closes it, or all of text.
-func mendObject(text string) (mended []byte, length int) {
-	for depth := 0; length < len(text); {
-		token := looseToken().FindStringSubmatch(text[length:])
-		length += len(token[0])
-		space, mark, quoted, bare := token[1], token[2], token[3], token[4]
-		switch {
-		case space != "":
-		case mark == "{" || mark == "[":
-			depth++
-			mended = append(mended, mark...)
-		case mark == "}" || mark == "]":
-			depth--
-			mended = append(bytes.TrimSuffix(mended, []byte(",")), mark...)
-			if depth == 0 {
-				return mended, length
+		switch string(decision) {
+		case "true":
+			if len(decisionMember().FindAll(object, 2)) < 2 {
+				decided = verdictAllow
 			}
-		case mark == "," || mark == "，":
-			mended = append(mended, ',')
-		case mark != "":
-			mended = append(mended, ':')
-		case quoted != "":
-			_, first := utf8.DecodeRuneInString(quoted)
-			_, last := utf8.DecodeLastRuneInString(quoted)
-			mended = append(mended, jsonString(quoted[first:len(quoted)-last])...)
-		case bare == "null" || bare == "None":
-			mended = append(mended, "null"...)
-		case bare != "":
-			mended = append(mended, encodeJSON(bare)...)
-		default:
-			mended = append(mended, '!') // stands in no JSON outside a string
+		case "false":
+			decided = verdictBlock
 		}
+		if json.Unmarshal(members["feedback"], &feedback) != nil { // such as a list: it is read as it is written
+			feedback = string(members["feedback"])
+		}
+		return decided, feedback, true
 	}
-	return nil, length
+	return "", "", false
 }
 
-// needsCare matches what may not stand in a JSON string as it is.
-var needsCare = lazyRegexp(`(?s)\\u[0-9a-fA-F]{4}|\\.|["\x00-\x1f]`)
-
-// jsonString is a JSON string of what a model wrote between quotes. An escape that JSON does not know stands for
-// the character behind the backslash.
-func jsonString(content string) string {
-	return `"` + needsCare().ReplaceAllStringFunc(content, func(s string) string {
-		if json.Valid([]byte(`"` + s + `"`)) {
-			return s
+// holdsApproval reports whether text holds an object that approves, one that is no JSON included. The agent would
+// take it for an order.
+func holdsApproval(text string) bool {
+	for _, at := range decisionWord().FindAllStringSubmatchIndex(text, -1) {
+		if strings.EqualFold(text[at[2]:at[3]], "true") && strings.Contains(text[:at[0]], "{") {
+			return true
 		}
-		quoted := string(encodeJSON(strings.TrimPrefix(s, `\`)))
-		return quoted[1 : len(quoted)-1]
-	}) + `"`
+	}
+	return false
 }

@@ -2,9 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 // noReview stands in a table for a result that is no review; the feedback is a part of the error then.
@@ -12,15 +12,17 @@ const noReview verdict = "no review"
 
 func TestVerdict(t *testing.T) {
 	const allow, block, none = verdictAllow, verdictBlock, verdict("")
+	const yes = `{"allow_stop": true, "feedback": ""}`
+	const fence = "run\n```sh\necho {\"allow_stop\": true}\n```"
 	type row struct {
 		name, line string
 		want       verdict
 		feedback   string
 	}
-	const fence = "run\n```sh\necho {\"allow_stop\": true}\n```"
 	text := func(s string) string {
 		return `{"type":"result","subtype":"success","result":` + string(encodeJSON(s)) + `}`
 	}
+	approved := func(name, s string) row { return row{name, text(s), allow, ""} }
 	// unread has no verdict, and its text as feedback.
 	unread := func(name, s string) row { return row{name, text(s), none, strings.TrimSpace(s)} }
 	structured := func(output, beside string) string {
@@ -34,104 +36,70 @@ func TestVerdict(t *testing.T) {
 		{"structured_without_verdict", structured(`{"note":1}`, besideAllow), none, `{"allow_stop":true}`},
 		{"structured_null", structured(`null`, besideAllow), allow, ""},
 		{"structured_other_case", structured(`{"allow_stop":false,"Allow_Stop":true,"feedback":"x"}`, `,"result":""`), block, "x"},
+		{"structured_only_other_case", structured(`{"Allow_Stop":true}`, `,"result":"x"`), none, "x"},
 		{"structured_twice", structured(`{"allow_stop":false,"allow_stop":true}`, `,"result":"both"`), none, "both"},
-		{"structured_in_verdict", structured(`{"verdict":{"allow_stop":true,"feedback":"x"}}`, ""), allow, "x"},
+		{"structured_word", structured(`{"allow_stop":"true"}`, `,"result":"x"`), none, "x"},
+		{"structured_older_name", structured(`{"completed":true}`, ""), allow, ""},
 		{"result_object", `{"subtype":"success","result":{"allow_stop":false,"feedback":"x"}}`, block, "x"},
 
-		{"text_whole", text(`{"allow_stop":true,"feedback":""}`), allow, ""},
-		{"text_allow_with_feedback", text(`{"allow_stop":true,"feedback":"ask the user"}`), allow, "ask the user"},
-		{"text_string_yes", text(`{"allow_stop":"yes"}`), allow, ""},
-		{"text_string_no", text(`{"allow_stop":" No","feedback":"x"}`), block, "x"},
-		{"text_python", text(`{"allow_stop": True, "feedback": None}`), allow, ""},
-		{"text_feedback_null", text(`{"allow_stop":true,"feedback":null}`), allow, ""},
-		unread("text_maybe", `{"allow_stop":"maybe","feedback":"x"}`),
-		{"text_camel", text(`{"allowStop":true,"feedback":""}`), allow, ""},
-		{"text_completed", text(`{"completed":true}`), allow, ""},
-		{"text_completed_false", text(`{"completed":false,"feedback":"x"}`), block, "x"},
-		{"text_allow_stop_beats_completed", text(`{"completed":true,"allow_stop":false,"feedback":"x"}`), block, "x"},
-		{"text_twice", text(`{"allow_stop":true,"feedback":"x","allow_stop":false}`), block, "x"},
-		unread("text_twice_approved_last", `{"allow_stop":false,"feedback":"x","allow_stop":true}`),
-		unread("text_camel_beside_another", `{"verdict":{"allow_stop":true,"allowStop":false}}`),
-		{"text_names_the_key", text(`{"allow_stop":true,"feedback":"it prints \"allow_stop\": false"}`), allow, `it prints "allow_stop": false`},
-		{"text_feedback_blank", text(`{"allow_stop":false,"feedback":" \n"}`), block, ""},
-		{"text_feedback_list", text(`{"allow_stop":false,"feedback":["add tests","run them"]}`), block, "add tests\nrun them"},
-		{"text_feedback_object", text(`{"allow_stop":false,"feedback":{"b":"first","a":["second",{"c":"third"}]}}`), block, "first\nsecond\nthird"},
-		{"text_in_array", text(`[{"allow_stop":true}]`), allow, ""},
-		{"text_in_verdict", text(`{"verdict":{"allow_stop":true,"feedback":"x"}}`), allow, "x"},
-		unread("text_in_another_member", `{"note":{"allow_stop":true}}`),
+		approved("whole", yes),
+		{"whole_with_feedback", text(`{"allow_stop":true,"feedback":"ask the user"}`), allow, "ask the user"},
+		{"whole_feedback_null", text(`{"allow_stop":true,"feedback":null}`), allow, ""},
+		approved("whole_camel", `{"allowStop":true}`),
+		approved("whole_in_fence", "```json\n"+yes+"\n```\n"),
+		approved("prose_before", "Looked at it all, `go func() {` too.\n"+yes),
+		approved("prose_before_a_fence", "测试都通过了。\n```json\n"+yes+"\n```"),
+		approved("fence_before_a_fence", "```bash\ngo test && { echo \"ok\"; }\n```\n```json\n"+yes+"\n```"),
+		approved("prose_that_says_the_same", "allow_stop: true, because TestNext passes.\n"+yes),
+		approved("prose_that_says_the_same_in_bold", "**allow_stop**：`True`。\n"+yes),
+		approved("prose_that_names_the_key", "My verdict on allow_stop:\n```json\n"+yes+"\n```"),
+		approved("data_before", `curl prints {"completed":false,"error":null}.`+"\n"+yes),
+		{"feedback_names_the_key", text(`{"allow_stop":true,"feedback":"it prints {\"allow_stop\": false}"}`), allow, `it prints {"allow_stop": false}`},
 
-		{"raw_newline", text("{\"allow_stop\":false,\"feedback\":\"one\n\ttwo\"}"), block, "one\n\ttwo"},
-		{"trailing_comma", text(`{"allow_stop":true,"feedback":"",}`), allow, ""},
-		{"comments", text("{ // done\n\"allow_stop\": true, /* nothing\nleft */ \"feedback\": \"\" }"), allow, ""},
-		{"single_quotes", text(`{'allow_stop': false, 'feedback': 'run "go test"'}`), block, `run "go test"`},
-		{"typographic_quotes", text(`{“allow_stop”: false, “feedback”: “run "go test"”}`), block, `run "go test"`},
-		{"typographic_quotes_turned", text(`{”allow_stop“: false, ’feedback‘: ”x“}`), block, "x"},
-		{"full_width", text("{\"allow_stop\"：false，\u3000\"feedback\"：\u00a0\"x\"，}"), block, "x"},
-		{"no_quotes", text(`{allow_stop: true, feedback: ""}`), allow, ""},
-		{"escapes", text(`{"allow_stop":false,"feedback":"\u4e2d \ud83d\ude00 \t \"x\" \\ \q"}`), block, "中 😀 \t \"x\" \\ q"},
+		{"refusal_whole", text(`{"allow_stop":false,"feedback":"x"}`), block, "x"},
+		{"refusal_feedback_blank", text(`{"allow_stop":false,"feedback":" \n"}`), block, ""},
+		{"refusal_feedback_list", text(`{"allow_stop":false,"feedback":["add tests","run them"]}`), block, `["add tests","run them"]`},
+		{"refusal_names_the_key", text(`{"allow_stop":false,"feedback":"it prints {\"allow_stop\": true}"}`), block, `it prints {"allow_stop": true}`},
+		{"refusal_with_a_fence", text(`{"allow_stop":false,"feedback":` + string(encodeJSON(fence)) + `}`), block, fence},
+		{"refusal_prose_after", text(`{"allow_stop":false,"feedback":"x"}` + "\nThat is all {really}."), block, "x"},
+		{"refusal_data_after", text(`{"allow_stop":false,"feedback":"x"} curl: {"id":1,"completed":true}`), block, "x"},
+		{"refusal_marker_after", text("{\"allow_stop\":false,\"feedback\":\"x\"}\n[TASK_COMPLETED]"), block, "x"},
+		{"refusal_after_an_approval", text(`{"allow_stop":true} no: {"allow_stop":false,"feedback":"x"}`), block, "x"},
+		{"refusal_inside", text(`{"verdict":{"allow_stop":false,"feedback":"x"}}`), block, "x"},
+		{"refusal_twice", text(`{"allow_stop":true,"feedback":"x","allow_stop":false}`), block, "x"},
+		{"refusal_beside_camel", text(`{"allow_stop":false,"feedback":"x","allowStop":true}`), block, "x"},
 
-		{"escape_at_the_quote", text(`{'feedback': 'a\n', 'allow_stop': true}`), allow, "a"},
-		{"chinese_words", text(`{"allow_stop":"否","feedback":"x"} {"allow_stop":"是"}`), allow, ""},
+		unread("approval_twice", `{"allow_stop":false,"feedback":"x","allow_stop":true}`),
+		unread("approval_beside_camel", `{"allow_stop":true,"allowStop":false}`),
+		unread("approval_around_a_refusal", `{"allow_stop":true,"last":{"allow_stop":false}}`),
+		unread("approval_said_twice", yes+"\n"+yes),
+		unread("approval_inside", `{"verdict":{"allow_stop":true}}`),
+		unread("approval_in_a_list", `[{"allow_stop":true}]`),
+		unread("approval_then_a_word", yes+"\nThat is my verdict."),
+		unread("approval_then_a_brace", yes+"}"),
+		unread("approval_then_a_template", yes+` as {"allow_stop": true|false, "feedback": "..."}`),
+		unread("approval_in_quotation_marks", "`"+yes+"`"),
+		unread("approval_other_case", `{"Allow_Stop":true}`),
+		unread("approval_as_a_word", `{"allow_stop":"yes"}`),
+		unread("approval_raw_newline", "{\"allow_stop\":true,\"feedback\":\"one\ntwo\"}"),
+		unread("approval_python", `{'allow_stop': True, 'feedback': None}`),
+		unread("approval_comma", `{"allow_stop":true,}`),
+		unread("approval_cut", `{"allow_stop": true`),
+		unread("approval_in_a_broken_refusal", `{"allow_stop":false,"feedback":"print {"allow_stop":true}`),
+		unread("approval_in_an_escaped_refusal", `"{\"allow_stop\": false}" was the last one. `+yes),
+		unread("refusal_raw_newline", "{\"allow_stop\":false,\"feedback\":\"one\ntwo\"}"),
+		unread("final_behind_a_refusal", `It was {"allow_stop":false,"feedback":"x"}. Now it is `+yes),
 
-		{"verdict_inside_verdict", text(`{"allow_stop":false,"feedback":"x","verdict":{"allow_stop":true}}`), block, "x"},
-
-		{"prose_before", text("Looked at it all.\n" + `{"allow_stop":true,"feedback":""}`), allow, ""},
-		{"prose_after", text(`{"allow_stop":false,"feedback":"x"}` + "\nThat is all {really}."), block, "x"},
-		{"prose_after_approval", text(`{"allow_stop":true,"feedback":""}` + "\nThat is all {really}, { \"a\": and {'b'."), allow, ""},
-		{"open_brace_before", text("It had `go func() {` without a wait.\n" + `{"allow_stop":true,"feedback":""}`), allow, ""},
-		{"stray_brace_after", text("```json\n{\"allow_stop\":true}\n```\nThe missing `}` in main.go:3 is there now."), allow, ""},
-		{"brace_too_many", text(`{"allow_stop":true}}`), allow, ""},
-		{"feedback_named_after", text("{\"allow_stop\":true}\nAll is done, feedback: none."), allow, ""},
-		{"cut_data_before", text("The reply `{\"error\": \"x\"` was cut before.\n{\"allow_stop\":true}"), allow, ""},
-		{"open_quote_before", text("It printed {error: can't parse} before, and doesn't any more.\n{\"allow_stop\":true}"), allow, ""},
-		unread("cut_verdict_before", "{\"allow_stop\": false, \"feedback\": \"print\n{\"allow_stop\":true}\n"),
-		unread("nested_in_broken_data_on_a_line", "{\"note\":\"it says \"\n{\"allow_stop\":true}\" there\"}"),
-		{"data_after", text(`{"allow_stop":false,"feedback":"x"} curl: {"id":1,"title":"milk","completed":true}`), block, "x"},
-		{"older_name_after", text(`{"allow_stop":true} curl: {"completed":false}`), allow, ""},
-		{"older_name_in_fence", text("```json\n{\"completed\": true, \"feedback\": \"\"}\n```"), allow, ""},
-		{"older_name_structured", structured(`{"completed":true}`, ""), allow, ""},
-		unread("older_name_mended", `{'completed': True}`), // a mended object approves by one allow_stop alone
-		unread("older_name_in_prose", `curl prints {"completed":true}, but there is no test`),
+		approved("older_name", `{"completed":true}`),
+		approved("older_name_in_fence", "```json\n{\"completed\": true, \"feedback\": \"\"}\n```"),
+		{"older_name_refuses", text(`{"completed":false,"feedback":"x"}`), block, "x"},
+		{"older_name_beside_the_newer", text(`{"completed":true,"allow_stop":false,"feedback":"x"}`), block, "x"},
+		unread("older_name_in_prose", `curl prints {"completed":true}`),
 		unread("older_name_in_fence_after_prose", "There is no test. curl prints:\n```json\n{\"completed\":true}\n```"),
-		unread("data_alone", `The API answers {"id":1,"completed":true}, but there is no test.`),
-		{"fence_json", text("```json\n{\"allow_stop\":true}\n```"), allow, ""},
-		{"fence_bash_before",
-			text("```bash\ngo test ./... && { echo \"ok\"; }\n```\n```json\n{\"allow_stop\":true}\n```\n"), allow, ""},
-		{"fence_in_feedback", text(`{"allow_stop":false,"feedback":` + string(encodeJSON(fence)) + `}`), block, fence},
-		{"last_verdict_counts", text(`{"allow_stop":true} no: {"allow_stop":false,"feedback":"x"}`), block, "x"},
-		{"template_then_final", text(`as {"allow_stop": true|false, "feedback": "..."}: {"allow_stop":true}`), allow, ""},
-		{"broken_then_final", text(`{"allow_stop":false,"feedback":"a \" b} {"allow_stop":true}`), none, `{"allow_stop":false,"feedback":"a \" b} {"allow_stop":true}`},
-		{"broken_and_closed_then_final", text(`{"allow_stop":fal"se","feedback":"a \" }b"} {"allow_stop":true}`), allow, ""},
-
-		unread("truncated", `{"allow_stop": true`),
-		unread("template_then_truncated", `{"allow_stop":true,"feedback":"..."} so {"allow_stop":false,"feedback":"fix`),
-		unread("truncated_before_its_key", `{"allow_stop":true} then {"feedback":"no, \"x\" is missing","allow_stop":`),
-		unread("final_then_template", `{"allow_stop":true,"feedback":""} as {"allow_stop": true|false, "feedback": "..."}`),
-		unread("broken_around_whole", `{"allow_stop":false,"feedback":"put {"allow_stop":true} in"}`),
-		unread("broken_around_escaped", `{"allow_stop":false,"feedback":"say \"no\" "or {"allow_stop":true}"}`),
-		unread("broken_quotes", `{"allow_stop":true,"feedback":"say "yes""}`),
-		unread("broken_apostrophe", `{'allow_stop': true, 'feedback': 'don't'}`),
-		{"older_name_broken_after", text(`{"allow_stop":true} curl was cut: {“completed”：false`), allow, ""},
-		unread("broken_feedback_after_whole", `{"allow_stop":true} {feedback: "fix it`),
-		unread("nested_in_broken_verdict", `{"feedback":"The test expects {"allow_stop": true}", "allow_stop": false}`),
-		unread("nested_in_a_comment", "My verdict:\n{ // as in {\"allow_stop\": true, \"feedback\": \"\"}"),
-		unread("nested_in_a_key", "My verdict:\n{ ‘{\"allow_stop\": true}’"),
-		unread("nested_behind_a_quoted_brace", `{"feedback":"f() { return "}" }, so {"allow_stop": true}", "allow_stop":false}`),
-		unread("nested_behind_a_closed_refusal", `{"allow_stop": false, "feedback": "In f() the "}" is missing, curl must print {"allow_stop": true}, see "func f() {""}`),
-		unread("nested_behind_a_closed_feedback", `{"feedback": "In f() the "}" is missing, curl must print {"allow_stop": true}, see "func f() {""}`),
-		unread("mentioned_behind_a_refusal", `{"allow_stop":false,"feedback":"x"} Then I would answer {"allow_stop":true}.`),
-		unread("fenced_behind_a_refusal", "{\"allow_stop\":false,\"feedback\":\"x\"}\n```json\n{\"allow_stop\":true}\n```\nis for later."),
-		{"final_behind_a_refusal", text("It was {\"allow_stop\":false,\"feedback\":\"x\"}.\n```json\n{\"allow_stop\":true}\n```\n"), allow, ""},
-		unread("nested_in_prose", `{ it would be {"allow_stop": true} }`),
-		unread("mended_with_two_decisions", `{'allow_stop': true, 'feedback': 'it says "allow_stop": false'}`),
-		{"mended_refusal_with_two", text(`{'allow_stop': false, 'feedback': 'it says "allow_stop": true'}`), block, `it says "allow_stop": true`},
-
-		{"marker", text("All done.\n [TASK_COMPLETED] \n"), allow, ""},
+		approved("marker", "All done.\n [TASK_COMPLETED] \n"),
 		unread("marker_in_sentence", "All done. [TASK_COMPLETED]"),
-		unread("marker_in_the_last_fence", "```sh\ngo test ./...\n```\nfails. Fix it, then print\n```\n[TASK_COMPLETED]\n```"),
-		{"marker_in_fence", text("```\nAll done.\n[TASK_COMPLETED]\n```"), allow, ""},
-		unread("marker_quoted", "the source has\n    if text == \"[TASK_COMPLETED]\" {"),
-		{"marker_beside_verdict", text("{\"allow_stop\":false,\"feedback\":\"x\"}\n[TASK_COMPLETED]"), block, "x"},
+		unread("marker_in_fence", "fails. Fix it, then print\n```\n[TASK_COMPLETED]\n```"),
+		unread("marker_beside_a_decision", "allow_stop = false, or else I would say\n[TASK_COMPLETED]"),
 		unread("marker_beside_broken", "{\"allow_stop\":fal\n[TASK_COMPLETED]"),
 		unread("plain_text", "the tests are missing"),
 		{"empty", text(""), none, ""},
@@ -143,6 +111,21 @@ func TestVerdict(t *testing.T) {
 		{"during_execution_with_errors", `{"subtype":"error_during_execution","errors":["no conversation","at all"]}`, noReview, "no conversation at all"},
 		{"malformed_is_error", `{"subtype":"success","is_error":"no","result":"{\"allow_stop\":true}"}`, noReview, ""},
 		{"malformed_subtype", `{"subtype":1,"result":"{\"allow_stop\":true}"}`, noReview, ""},
+	}
+	for _, refusal := range []string{ // version 1.2 let the agent stop on each
+		`go test panics in TestNext, so I can't give ` + yes + ` here. Fix next() first.`,
+		`Not yet: I would answer ` + yes + ` once the race in cache.go is gone.`,
+		"```json\n" + yes + "\n```\nis what I can't say as long as TestNext panics.",
+		`allow_stop: false, because TestNext panics. As soon as it passes: ` + yes,
+		"`allow_stop` = false for now: TestNext panics. Once it passes, the verdict is\n```json\n" + yes + "\n```",
+		`{'allow_stop': True} would be wrong, since next() returns nil.`,
+		`TestNext 会 panic，还不能给出 ` + yes + `，先修好 next()。`,
+		"现在给不了\n```json\n" + yes + "\n```\n因为 go test 没有通过。",
+		`allow_stop：false，go test 没有通过。通过之后才是 ` + yes,
+		`“allow_stop”＝还不行，缺少测试；补上再给 ` + yes + ` 。缺的是 next() 的测试。`,
+		`{"allow_stop": "是"} 要等 go vet 通过之后才能说，请先修好。`,
+	} {
+		tests = append(tests, unread("refuses "+refusal, refusal))
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -161,30 +144,54 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// FuzzVerdict: whatever the text, it is read; what is strict JSON is read as such; and no text makes an approval of a
-// refusal that comes last, in prose before it or, unescaped, as its feedback, or that comes first, with prose at the end.
+// Of texts without a verdict, which the agent must not get for an order: what holds an object that approves, in any spelling.
+func TestHoldsApproval(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"allow_stop": true, "feedback": ""} is my verdict.`:        true,
+		"{\"feedback\": \"f() { }\nis fine\", \"allow_stop\": true}": true,
+		`{'allowStop': True}`:      true,
+		`{allow_stop：true`:         true,
+		`"{\"allow_stop\": true}"`: true,
+		`I can't say allow_stop: true yet: f() { return } has no test.`:        false,
+		"{\"allow_stop\": false, \"feedback\": \"one\ntwo\"}":                  false,
+		`The tests are missing, {"completed": true} is printed for each item.`: false,
+	} {
+		expectIs(t, text, holdsApproval(text), want)
+	}
+}
+
+// FuzzVerdict: only a text approves that ends with an approving object, is an older name's, or ends with the older approval.
 func FuzzVerdict(f *testing.F) {
-	for _, seed := range []string{"", "{", `{"allow_stop":true`, `a {"allow_stop":true,"feedback":""} b`, `{"a":{"allow_stop":true}}`, "[TASK_COMPLETED]", `"} {"allow_stop":true} {"x":"`,
-		`{'allow_stop':“yes”,}`, `{"allow_stop":true}`, "{{{[[[", `{"feedback":"\ud83d\"`, `//`, `{"allow_stop"：true，/*`} {
+	for _, seed := range []string{"", "{", `{"allow_stop":true`, `a {"allow_stop":true,"feedback":""} b`, `{"a":{"allow_stop":true}}`, "[TASK_COMPLETED]", `{"completed":true}`,
+		`"} {"allow_stop":true} {"x":"`, "```json\n{\"allow_stop\": true}\n```", `{"allow_stop":false} {"allowStop":true}`, "{{{[[[", `{"feedback":"\ud83d\"`, `allow_stop: false {"allow_stop":true}`} {
 		f.Add(seed)
+	}
+	// endsWith reports whether text ends with a JSON object in which one of keys is true.
+	endsWith := func(text string, keys ...string) bool {
+		for i := range text {
+			var object map[string]any
+			if text[i] != '{' || json.Unmarshal([]byte(text[i:]), &object) != nil {
+				continue
+			}
+			if slices.ContainsFunc(keys, func(key string) bool { return object[key] == true }) {
+				return true
+			}
+		}
+		return false
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		decided, feedback, err := (&resultLine{Subtype: "success", Result: encodeJSON(text)}).judge()
 		check(t, err)
-		var strict struct {
-			AllowStop *bool   `json:"allow_stop"`
-			Feedback  *string `json:"feedback"`
+		said := strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+		body := strings.TrimSpace(strings.TrimSuffix(said, "```"))
+		isOlder := strings.HasSuffix(said, "[TASK_COMPLETED]") || endsWith(body, "completed") && strings.Trim(body[:strings.IndexByte(body, '{')], "`json \n\t\r") == ""
+		if decided == verdictAllow && !endsWith(body, "allow_stop", "allowStop") && !isOlder {
+			t.Errorf("approved %q: %q", said, feedback)
 		}
-		if json.Unmarshal([]byte(text), &strict) == nil && decided != "" && strict.Feedback != nil && strings.Count(strings.ToLower(text), "feedback") == 1 &&
-			!strings.Contains(text, "\\u") && strings.Count(text, "verdict") == 0 && utf8.ValidString(text) && feedback != strings.TrimSpace(*strict.Feedback) {
-			t.Errorf("feedback %q, want %q", feedback, *strict.Feedback)
-		}
-		if decided == verdictBlock && json.Unmarshal([]byte(text), &strict) == nil && strict.AllowStop != nil && *strict.AllowStop && !strings.Contains(strings.ToLower(text[1:]), `"allow`) {
-			t.Errorf("strict approval refused: %q", feedback)
-		}
-		for _, refusal := range []string{text + "\n" + `{"allow_stop":false,"feedback":"last"}`, `{"feedback":"` + text + `", "allow_stop": false}`, `{"allow_stop":false,"feedback":"x"} ` + text + " is for later."} {
+		for _, refusal := range []string{text + "\n" + `{"allow_stop":false,"feedback":"last"}`, `{"allow_stop":false,"feedback":"x"} ` + text,
+			`{"allow_stop":true} ` + text + " is for later.", "allow_stop：false。" + text} {
 			if decided, _ := findVerdict(refusal); decided == verdictAllow {
-				t.Errorf("allowed although it refuses: %s", refusal)
+				t.Errorf("approved although it refuses: %s", refusal)
 			}
 		}
 	})
