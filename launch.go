@@ -177,7 +177,7 @@ func (l *launch) environment() ([]string, error) {
 			env = setEnv(env, name, absoluteIn(l.dirs.here, value))
 		}
 	}
-	env = setEnv(env, startsVariable, strconv.Itoa(starts+1), toolVariable, "", supervisorVariable, "", launchVariable, "",
+	env = setEnv(env, startsVariable, strconv.Itoa(starts+1), toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
 		providerVariable, l.providerName(), addDirsVariable, strings.Join(l.addDirs(), "\n")) // a session may be switched on later
 	return withProvider(env, l.provider)
 }

@@ -3,6 +3,7 @@ package main
 // What ccc takes for claude.
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,6 +157,7 @@ func TestLaunch(t *testing.T) {
 			stderr: "exec: \"no-such-claude\"|unset CCC_CLAUDE; command -v claude || npm install -g @anthropic-ai/claude-code"},
 		{name: "may_be_switched_on", args: "kimi -p --add-dir /d -- hi", config: config, vars: "CCC_PROVIDER=glm",
 			passed: "--verbose --effort high -p --add-dir /d -- hi", env: "CCC_PROVIDER=kimi CCC_ADD_DIRS=/d"},
+		{name: "of_a_reviewer", args: "-p hi", vars: "CCC_SUPERVISOR_HOOK=1", passed: "-p hi", env: "!CCC_SUPERVISOR_HOOK"},
 		{name: "of_another_session", args: "-p hi", vars: "CCC_PROVIDER=glm ANTHROPIC_AUTH_TOKEN=t CCC_ADD_DIRS=/d",
 			passed: "-p hi", env: "!CCC_PROVIDER !ANTHROPIC_AUTH_TOKEN !CCC_ADD_DIRS"},
 	}
@@ -197,6 +199,15 @@ func TestLaunch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A launch from a shell that a reviewer's process has left is supervised as any other.
+func TestLaunchOfReviewersShell(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, reviewerVariable+"=1")
+	box.reviews(blocks("not yet"), allows(""))
+	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+	expectEqual(t, fmt.Sprintf("the verdicts of %+v", got), box.timelineVerdicts(), []verdict{verdictBlock, verdictAllow})
 }
 
 func TestLaunchOutput(t *testing.T) {
