@@ -269,7 +269,9 @@ func redactor(env []string, c *config) func(string) string {
 	secret := c.providerVariables()
 	for _, p := range c.Providers {
 		for name, value := range p.Env {
-			env = append(env[:len(env):len(env)], name+"="+string(value))
+			if _, named := variableIn(value); !named { // the name of a variable is what an error is about
+				env = append(env[:len(env):len(env)], name+"="+string(value))
+			}
 		}
 	}
 	var values []string

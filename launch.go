@@ -179,7 +179,8 @@ func (l *launch) environment() ([]string, error) {
 	}
 	env = setEnv(env, startsVariable, strconv.Itoa(starts+1), toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
 		providerVariable, l.providerName(), addDirsVariable, strings.Join(l.addDirs(), "\n")) // a session may be switched on later
-	return withProvider(env, l.provider)
+	env, err := withProvider(env, l.provider)
+	return withKept(env, os.Environ(), l.config.Providers[l.config.Supervisor.Provider]), err
 }
 
 // planSupervision adds to the launch what a supervised session needs.
@@ -193,7 +194,7 @@ func (l *launch) planSupervision() (err error) {
 	if self := l.dirs.hookPath(); willVanish(self) {
 		return withHint(fmt.Errorf("hooks would call %s, and what go run builds does not last", self), "go install, then ccc --supervisor")
 	}
-	if err := checkProvider(l.dirs, sources(l.dirs, l.config, nil), l.env, []string{"--print"}, l.config.Providers[supervisor.Provider]); err != nil {
+	if err := checkProvider(l.dirs, sources(l.dirs, l.config, nil), os.Environ(), []string{"--print"}, l.config.Providers[supervisor.Provider]); err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {

@@ -27,9 +27,45 @@ func withLine(env []string) []string {
 	return setEnv(env, cacheVariable, "")
 }
 
+// keptPrefix begins the variables in which a session carries what ${NAME} of the reviewer's provider stood for at its launch:
+// in the session itself NAME may have been dropped, or be that of its own provider.
+const keptPrefix = "CCC_KEPT_"
+
+// withKept returns env, a session's, with what p, the reviewer's provider or nil, takes from given, the environment of its launch.
+func withKept(env, given []string, p *provider) []string {
+	env = withoutKept(env)
+	if p == nil {
+		return env
+	}
+	for _, value := range p.Env {
+		if name, ok := variableIn(value); ok && lookupEnv(given, name) != lookupEnv(env, name) {
+			env = setEnv(env, keptPrefix+name, lookupEnv(given, name))
+		}
+	}
+	return env
+}
+
+func withoutKept(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, keptPrefix) })
+}
+
+// asGiven returns env, a session's, with the variables that the reviewer's provider may take as its launch was given them.
+func asGiven(env []string) []string {
+	given := env
+	if lookupEnv(env, providerVariable) != "" {
+		given = slices.DeleteFunc(slices.Clone(env), isAPIVariable)
+	}
+	for _, entry := range env {
+		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, keptPrefix) {
+			given = setEnv(given, strings.TrimPrefix(name, keptPrefix), value)
+		}
+	}
+	return given
+}
+
 // reviewerEnv is the environment of a reviewer: the hook's, without what ties a process to its session. p may be nil.
 func reviewerEnv(env []string, p *provider) ([]string, error) {
-	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+	env = slices.DeleteFunc(withoutKept(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return strings.HasPrefix(name, "CLAUDE_CODE_MESSAGING_") || slices.Contains([]string{
 			toolVariable, "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_CHILD_SESSION", sessionVariable}, name)
