@@ -220,15 +220,8 @@ func (c *checkup) hooks() string {
 	return path + " calls " + found.programs[0]
 }
 
-// disabled looks for what keeps every session here from running hooks. A first launch sets the user's own keys right.
+// disabled looks for what keeps every session here from running hooks.
 func (c *checkup) disabled() (well string) {
-	for _, s := range c.sources {
-		if s.name == c.settingsFile() && !c.isFirst() {
-			for _, key := range s.muting() {
-				c.fault(problem, fmt.Errorf("%s: %s is true: no hook runs here", s.name, key), c.relaunch())
-			}
-		}
-	}
 	for _, cause := range hookless(c.dirs, c.sources, c.args, os.Environ()) {
 		c.fault(problem, cause, keyHint(c.configFile(), "claude_args", "take it out"))
 	}

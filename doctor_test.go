@@ -121,7 +121,7 @@ func TestDoctorMends(t *testing.T) {
 			export CLAUDE_CONFIG_DIR=$HOME/file CCC_CONFIG_DIR=$HOME/.claude`},
 		{"problem  hooks: ", "settings.json: line 1, column 2: ", edit, `cp $settings $HOME/good; echo '{,' >$settings`},
 
-		{"problem  hooks disabled? ", "home/.claude/settings.json: disableAllHooks", relaunch, `replace $settings '"disableAllHooks": false' '"disableAllHooks": true'`},
+		{"problem  hooks disabled? ", "home/.claude/settings.json: disableAllHooks", "in ", `replace $settings '"disableAllHooks": false' '"disableAllHooks": true'`},
 		{"problem  hooks disabled? ", "work/.claude/settings.json: disableAllHooks", "in ", `echo '{"a":1, "disableAllHooks" : true}' >$shared`},
 		{"problem  hooks disabled? ", "managed.json: allowManagedHooksOnly", "in ", `echo '{"allowManagedHooksOnly": true}' >$HOME/managed.json`},
 		{"problem  hooks disabled? ", "CLAUDE_CODE_SAFE_MODE is set", "unset CLAUDE_CODE_SAFE_MODE", `export CLAUDE_CODE_SAFE_MODE=1`},
@@ -220,9 +220,10 @@ func TestDoctorFirst(t *testing.T) {
 		t.Errorf("it made %v", entries)
 	}
 	box.setSettings(`{"disableAllHooks":true}`)
-	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 || strings.Contains(got.stdout, "problem") {
+	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 1 || !strings.Contains(got.stdout, "problem  hooks disabled? ") {
 		t.Errorf("muted: %+v", got)
 	}
+	box.setSettings("{}")
 	box.launch()
 	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 || strings.Contains(got.stdout, "first") {
 		t.Errorf("launched: %+v", got)

@@ -205,7 +205,10 @@ func (l *launch) planSupervision() (err error) {
 	}
 	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.command), supervisorVariable, "1", launchVariable, launchToken(),
 		blockCapVariable, cmp.Or(lookupEnv(l.env, blockCapVariable), strconv.Itoa(supervisor.MaxIterations))) // what the user has set stays
-	_, err = readSettings(l.dirs) // nothing is written yet
+	e, err := readSettings(l.dirs)
+	if err == nil {
+		_, err = e.install(l.config, l.dirs.hookPath()) // nothing is written yet
+	}
 	return err
 }
 
@@ -369,12 +372,12 @@ func removeSettings(d dirs, in *installation) (done string, err error) {
 	if err != nil {
 		return "", err
 	}
-	e.edits = in.Edits
+	e.uninstall(d.hookPath(), in.Added)
 	switch path := d.settingsFile(); {
-	case !e.restore(d.hookPath()):
+	case !e.isChanged():
 		return nothingThere, nil
-	case e.known([]string{}) != nil && len(e.root.members) == 0:
-		return "removed: ccc made it, and nothing else is in it", os.Remove(followLinks(path))
+	case string(e.text) == emptySettings:
+		return "removed: nothing else is in it", os.Remove(followLinks(path))
 	default:
 		return "ccc's part taken out", replaceFile(path, e.text, true)
 	}
