@@ -153,21 +153,10 @@ func unknownWord(own, rest []string, c *config) error {
 	return failure{2, fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames()), hint}
 }
 
-// startsLimit is how many claudes ccc may start in one another: a wrapper may call ccc once by mistake of its setting, and one
-// that calls ccc each time never ends. What an agent's tools start is counted anew.
-const startsLimit = 3
-
 // environment is that of claude: ccc's own, each variable once, with the provider's values and with absolute paths, as hooks run
 // in other directories, and without what a session, or its agent, has left in a terminal that it opened.
 func (l *launch) environment() ([]string, error) {
 	env := (&exec.Cmd{Env: withLine(os.Environ())}).Environ()
-	starts, _ := strconv.Atoi(lookupEnv(env, startsVariable))
-	if lookupEnv(env, toolVariable) != "" {
-		starts = 0
-	}
-	if starts >= startsLimit {
-		return nil, notClaude(l.claude, "calls ccc again")
-	}
 	if l.provider == nil && lookupEnv(env, providerVariable) != "" {
 		env = slices.DeleteFunc(env, isAPIVariable)
 	}
@@ -177,7 +166,7 @@ func (l *launch) environment() ([]string, error) {
 			env = setEnv(env, name, absoluteIn(l.dirs.here, value))
 		}
 	}
-	env = setEnv(env, startsVariable, strconv.Itoa(starts+1), toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
+	env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
 		providerVariable, l.providerName(), addDirsVariable, strings.Join(l.addDirs(), "\n")) // a session may be switched on later
 	env, err := withProvider(env, l.provider)
 	return withKept(env, os.Environ(), l.config.Providers[l.config.Supervisor.Provider]), err
