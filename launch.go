@@ -339,7 +339,7 @@ func removeInstallation(d dirs, in *installation) error {
 	}
 	fmt.Printf("%s: %s\n", d.settingsFile(), done)
 	for _, path := range d.settingsFiles() {
-		if own, _ := callsStatusline(readSource(path)); own {
+		if statusLineCall().MatchString(readSource(path).values[statusLineKey]) {
 			fmt.Printf("%s: its statusLine still calls ccc: take it out\n", path)
 		}
 	}
@@ -352,6 +352,8 @@ func removeInstallation(d dirs, in *installation) error {
 	}
 	return errors.Join(removeFile(d.installedFile()), removeFile(d.lockFile()))
 }
+
+var statusLineCall = lazyRegexp(`\bccc[^\s/]*["']?\s+["']?statusline\b`)
 
 const nothingThere = "holds nothing of ccc's"
 

@@ -177,12 +177,6 @@ func TestRealClientPermissionModes(t *testing.T) {
 				t.Errorf("ccc.json refuses %s", mode)
 			}
 		}
-		// doctor knows what this client knows.
-		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"permission_mode":"manual"}}`)
-		doctor := box.run(60*time.Second, "", "ccc", "doctor")
-		if told := strings.Contains(doctor.stdout, "supervisor.permission_mode"); told == strings.Contains(list, "manual") {
-			t.Errorf("known: %s\n%s", list, doctor.stdout)
-		}
 	})
 }
 
