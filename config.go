@@ -140,7 +140,7 @@ func (c *config) check(content []byte, v *jsonValue, path, pattern string, misty
 		case strings.HasPrefix(m.key, "$"):
 			continue
 		case configKeys[below] == "" || strings.Contains(m.key, "."):
-			return fault(m.value, key, unknownKey(pattern, m.key))
+			return fault(m.value, key, "expected one of "+keysUnder(pattern))
 		}
 		if err := c.check(content, m.value, key, below, mistyped); err != nil {
 			return err
@@ -169,19 +169,15 @@ func (c *config) isOutside(v *jsonValue, pattern string) bool {
 	}[pattern]
 }
 
-// unknownKey tells which key was most likely meant by one under pattern, or which there are.
-func unknownKey(pattern, key string) string {
-	var there []string
+// keysUnder lists the keys that there may be under pattern.
+func keysUnder(pattern string) string {
+	var names []string
 	for _, path := range slices.Sorted(maps.Keys(configKeys)) {
-		name := path[strings.LastIndexByte(path, '.')+1:]
-		if nearest(key, []string{name}) != "" {
-			return "no such key: did you mean " + path + "?"
-		}
-		if path != "" && path == joinKeys(pattern, name) {
-			there = append(there, name)
+		if name := path[strings.LastIndexByte(path, '.')+1:]; path != "" && path == joinKeys(pattern, name) {
+			names = append(names, name)
 		}
 	}
-	return "expected one of " + strings.Join(there, ", ")
+	return strings.Join(names, ", ")
 }
 
 // limitUnder is how many reviews a request has where blockCapVariable has that value: limit, or fewer where Claude Code
@@ -269,7 +265,9 @@ func redactor(env []string, c *config) func(string) string {
 	secret := c.providerVariables()
 	for _, p := range c.Providers {
 		for name, value := range p.Env {
-			env = append(env[:len(env):len(env)], name+"="+string(value))
+			if _, named := variableIn(value); !named { // the name of a variable is what an error is about
+				env = append(env[:len(env):len(env)], name+"="+string(value))
+			}
 		}
 	}
 	var values []string

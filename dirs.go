@@ -17,7 +17,6 @@ const (
 	supervisorVariable = "CCC_SUPERVISOR"      // "1": the session is supervised
 	reviewerVariable   = "CCC_SUPERVISOR_HOOK" // "1": this claude is a reviewer's
 	launchVariable     = "CCC_LAUNCH"          // the last supervised launch; see client.go
-	startsVariable     = "CCC_STARTS"          // how many claudes ccc has started in one another; see startsLimit in launch.go
 	providerVariable   = "CCC_PROVIDER"        // the provider that the session was started with
 	cacheVariable      = "CCC_CACHE"           // set where the session's reviews can take the conversation from its prompt cache
 	addDirsVariable    = "CCC_ADD_DIRS"        // its --add-dir directories, one on each line
@@ -242,12 +241,8 @@ func findClaude() (string, error) {
 		return "", failure{code: 127, err: fmt.Errorf("finding claude: %w", err), hint: otherClaude()}
 	}
 	if self, err := os.Executable(); err == nil && sameFile(path, self) {
-		return "", notClaude(path, "is ccc itself")
+		return "", failure{code: 126, err: fmt.Errorf("finding claude: %s is ccc itself", path),
+			hint: "let " + claudeVariable + " name Claude Code's own program"}
 	}
 	return filepath.Abs(path)
-}
-
-// notClaude is the error about a claude that would only start ccc again.
-func notClaude(path, what string) error {
-	return failure{code: 126, err: fmt.Errorf("finding claude: %s %s", path, what), hint: "let " + claudeVariable + " name Claude Code's own program"}
 }

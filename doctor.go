@@ -7,7 +7,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,7 +28,6 @@ type checkup struct {
 	err      error    // why it can't be
 	args     []string // claude's, of a launch without arguments
 	sources  []source // of settings, for such a launch
-	program  string   // claude, "" for none
 	subject  string   // of the present check
 	faults   int      // found in it
 	problems int
@@ -45,8 +43,8 @@ func doctor(_ *call, d dirs) error {
 		subject string
 		look    func() (well string)
 	}{
-		{"configuration:", c.configuration}, {"provider:", c.providers}, {"claude:", c.claude}, {"flags:", c.flags}, {"hooks:", c.hooks},
-		{"hooks disabled?", c.disabled}, {"stop-hook limit:", c.limit}, {"status line:", c.sessionsLine}, {"prompt:", c.prompt},
+		{"configuration:", c.configuration}, {"provider:", c.providers}, {"claude:", c.claude}, {"hooks:", c.hooks},
+		{"hooks disabled?", c.disabled}, {"stop-hook limit:", c.limit}, {"prompt:", c.prompt},
 		{"state directory:", c.stateDirectory}, {"copies:", c.copies},
 	} {
 		c.subject, c.faults = check.subject, 0
@@ -154,7 +152,6 @@ func (c *checkup) claude() string {
 	if err != nil {
 		return c.fault(problem, err, "")
 	}
-	c.program = claude
 	answer := askClaude(claude, "--version")
 	version, _, told := strings.Cut(answer, " (Claude Code)")
 	version = version[strings.LastIndexByte(version, ' ')+1:]
@@ -165,29 +162,6 @@ func (c *checkup) claude() string {
 		return c.fault(problem, fmt.Errorf("%s, version %s, is older than %s", claude, version, oldestClaude), otherClaude())
 	}
 	return claude + ", version " + version
-}
-
-// flags asks claude whether it knows the flags of a review. The last flag is one that no claude has, so that the call
-// ends as an unknown option, in 0.2 s and before claude begins anything; it names the first flag that it does not
-// know. Its --help leaves some flags out.
-func (c *checkup) flags() string {
-	const nobodys = "--ccc-doctor"
-	if c.program == "" {
-		return ""
-	}
-	r := review{session: "x", prompt: "x", config: c.config.Supervisor}
-	complaint := askClaude(c.program, slices.Concat(append(r.flags(), reviewerFlag{nobodys})...)...)
-	switch name := unknownOption(complaint); {
-	case name == nobodys:
-		return "claude knows all that reviews use"
-	case name == optionalFlag:
-		return c.fault(warning, fmt.Errorf("claude lacks %s; reviews go on without", name), otherClaude())
-	case name != "":
-		return c.fault(problem, fmt.Errorf("claude lacks %s, which reviews need: it is too old", name), otherClaude())
-	case strings.Contains(complaint, "--permission-mode"):
-		return c.fault(problem, fmt.Errorf("reviews fail: %s", complaint), keyHint(c.configFile(), "supervisor.permission_mode", `"dontAsk"`))
-	}
-	return c.fault(warning, fmt.Errorf("claude does not tell which it knows: %s", complaint), otherClaude())
 }
 
 // relaunch is the command that writes the hooks of this ccc anew: a supervised launch of a claude that tells its version.
@@ -220,15 +194,8 @@ func (c *checkup) hooks() string {
 	return path + " calls " + found.programs[0]
 }
 
-// disabled looks for what keeps every session here from running hooks. A first launch sets the user's own keys right.
+// disabled looks for what keeps every session here from running hooks.
 func (c *checkup) disabled() (well string) {
-	for _, s := range c.sources {
-		if s.name == c.settingsFile() && !c.isFirst() {
-			for _, key := range s.muting() {
-				c.fault(problem, fmt.Errorf("%s: %s is true: no hook runs here", s.name, key), c.relaunch())
-			}
-		}
-	}
 	for _, cause := range hookless(c.dirs, c.sources, c.args, os.Environ()) {
 		c.fault(problem, cause, keyHint(c.configFile(), "claude_args", "take it out"))
 	}
@@ -248,40 +215,6 @@ func (c *checkup) limit() string {
 		check(s.values["env."+blockCapVariable], s.name, s.fault("env."+blockCapVariable, "", strconv.Quote(strconv.Itoa(most))).hint)
 	}
 	return fmt.Sprintf("allows max_iterations, %d, reviews; %d where /supervisor on switched on what ccc did not launch", most, limitUnder(most, ""))
-}
-
-var statusLineCall = lazyRegexp(`\bccc[^\s/]*["']?\s+["']?statusline\b`)
-
-// callsStatusline tells whether the status line of s calls ccc, and how often, in seconds; 0 for no refreshInterval.
-func callsStatusline(s source) (calls bool, refresh float64) {
-	var line struct {
-		Command         string
-		RefreshInterval float64
-	}
-	_ = json.Unmarshal([]byte(s.values[statusLineKey]), &line) // of another type it says nothing
-	return statusLineCall().MatchString(line.Command), line.RefreshInterval
-}
-
-// sessionsLine offers the setting by which a session's line tells of its reviews; of two sources the later counts.
-func (c *checkup) sessionsLine() (well string) {
-	in := source{name: c.settingsFile()}
-	for _, s := range c.sources {
-		if s.values[statusLineKey] != "" {
-			in = s
-		}
-	}
-	own, refresh := callsStatusline(in)
-	switch {
-	case own && refresh > 0:
-		return in.name + " calls ccc statusline"
-	case own:
-		return c.fault(warning, fmt.Errorf("%s calls ccc statusline without refreshInterval: it tells nothing while a review runs", in.name),
-			keyHint(in.name, in.prefix+statusLineKey+".refreshInterval", "5"))
-	case in.values[statusLineKey] != "":
-		return in.name + " has one of your own; ccc statusline in it would tell how a review stands"
-	}
-	c.tell("ok", "none; to see in it how a review stands:", keyHint(in.name, statusLineKey, c.statusLine()))
-	return ""
 }
 
 func (c *checkup) prompt() string {

@@ -52,24 +52,14 @@ func TestDoctorWell(t *testing.T) {
 		}
 		subjects = append(subjects, subject)
 	}
-	want := []string{"ok       configuration", "ok       provider", "ok       claude", "ok       flags", "ok       hooks",
-		"ok       hooks disabled? no", "ok       stop-hook limit", "ok       status line", "ok       prompt", "ok       state directory", "ok       copies"}
+	want := []string{"ok       configuration", "ok       provider", "ok       claude", "ok       hooks",
+		"ok       hooks disabled? no", "ok       stop-hook limit", "ok       prompt", "ok       state directory", "ok       copies"}
 	if !slices.Equal(subjects, want) || strings.Contains(got.stdout, "SECRET") {
 		t.Errorf("it says\n%s", got.stdout)
 	}
 	expectIn(t, "doctor", got.stdout, "version 2.1.329", fmt.Sprintf("SUPERVISOR.md, %d bytes", len(defaultPrompt.zh)), "12, reviews; 8 where")
 	expectEqual(t, "the files", box.files(), before)
 	expectIs(t, "what claude was started with", box.read("../fake/agent-1/args"), "")
-	// What it offers for the status line can be put in as it stands, and is taken for what it is; another's stays.
-	if mend := mendOf(got.stdout, "ok       status line: ", "none; "); mend == "" || box.change(mend) != "" {
-		t.Errorf("the status line: %q", mend)
-	}
-	for command, want := range map[string]string{"ccc statusline": "settings.json calls ccc statusline\n", "my-ccc/line.sh": "settings.json has one of your own"} {
-		box.change(fmt.Sprintf("in %s: statusLine.command: %q", filepath.Join(box.home, ".claude/settings.json"), command))
-		if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 || !strings.Contains(got.stdout, "ok       status line: ") || !strings.Contains(got.stdout, want) {
-			t.Errorf("want %q: %+v", want, got)
-		}
-	}
 }
 
 // doctorShell is what begins the scripts below: names for the files that they damage.
@@ -94,12 +84,6 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  claude: ", "/no/claude", "unset CCC_CLAUDE", `export CCC_CLAUDE=/no/claude`},
 		{"problem  claude: ", "version 2.1.30, is older than 2.1.120", installClaude, `claude_is "FAKE_CLAUDE_VERSION=2.1.30 exec $FAKE \"\$@\""`},
 		{"problem  claude: ", "does not tell a version: hello", installClaude, `claude_is "echo hello"`},
-		{"warning  flags: ", "lacks --system-prompt-snapshot;", installClaude, `claude_is "FAKE_CLAUDE_VERSION=2.1.120 exec $FAKE \"\$@\""`},
-		{"problem  flags: ", "lacks --json-schema", installClaude,
-			`claude_is "case \$1 in --version) echo '2.1.120 (Claude Code)' ;; *) echo \"error: unknown option '--json-schema'\" >&2; exit 1 ;; esac"`},
-		{"warning  flags: ", "does not tell", installClaude, `claude_is "echo '3.0.0 (Claude Code)'"`},
-		{"problem  flags: ", "argument 'manual' is invalid", "in ", `replace "$config" '{"supervisor":{' '&"permission_mode":"manual",'
-			claude_is "case \"\$*\" in *'--permission-mode manual'*) echo \"error: option '--permission-mode <mode>' argument 'manual' is invalid.\" >&2; exit 1 ;; *) exec $FAKE \"\$@\" ;; esac"`},
 
 		{"problem  configuration: ", "ccc.json: line 1, column 11: ", edit, `echo '{"SECRET":,}' >$config`},
 		{"warning  configuration: ", "others can read it", "chmod 600 ", `replace $config 'ANTHROPIC_MODEL": *"' 'ANTHROPIC_AUTH_TOKEN":"a-secret-'; chmod 644 $config`},
@@ -121,7 +105,7 @@ func TestDoctorMends(t *testing.T) {
 			export CLAUDE_CONFIG_DIR=$HOME/file CCC_CONFIG_DIR=$HOME/.claude`},
 		{"problem  hooks: ", "settings.json: line 1, column 2: ", edit, `cp $settings $HOME/good; echo '{,' >$settings`},
 
-		{"problem  hooks disabled? ", "home/.claude/settings.json: disableAllHooks", relaunch, `replace $settings '"disableAllHooks": false' '"disableAllHooks": true'`},
+		{"problem  hooks disabled? ", "home/.claude/settings.json: disableAllHooks", "in ", `replace $settings '"disableAllHooks": false' '"disableAllHooks": true'`},
 		{"problem  hooks disabled? ", "work/.claude/settings.json: disableAllHooks", "in ", `echo '{"a":1, "disableAllHooks" : true}' >$shared`},
 		{"problem  hooks disabled? ", "managed.json: allowManagedHooksOnly", "in ", `echo '{"allowManagedHooksOnly": true}' >$HOME/managed.json`},
 		{"problem  hooks disabled? ", "CLAUDE_CODE_SAFE_MODE is set", "unset CLAUDE_CODE_SAFE_MODE", `export CLAUDE_CODE_SAFE_MODE=1`},
@@ -131,11 +115,6 @@ func TestDoctorMends(t *testing.T) {
 		{"warning  stop-hook limit: ", "the environment", "unset " + blockCapVariable, `export ` + blockCapVariable + `=11`},
 		{"warning  stop-hook limit: ", "home/.claude/settings.json", "in ",
 			`replace $settings '"disableAllHooks": false' '&, "env":{"` + blockCapVariable + `": "8" , "A":"b"}'`},
-
-		{"warning  status line: ", "home/.claude/settings.json calls ccc statusline without refreshInterval", "statusLine.refreshInterval: 5",
-			`replace $settings '"disableAllHooks": false' '&, "statusLine":{"type":"command","command":"/bin/ccc statusline"}'`},
-		{"warning  status line: ", "work/.claude/settings.json calls", "in ", `replace $settings '"disableAllHooks": false' '&, "statusLine":{"command":"x"}'
-			echo '{"statusLine":{"command":"\"/x y/ccc\" statusline 2>/dev/null"}}' >$shared`},
 
 		{"problem  prompt: ", "larger than 100 KiB", edit, `head -c 102401 /dev/zero | tr '\0' x >SUPERVISOR.md`},
 		{"problem  state directory: ", "not a directory", "mv ", `rm -r $state; touch $state`},
@@ -203,7 +182,7 @@ func TestDoctorConfigOnce(t *testing.T) {
 	box := newDoctorBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iteration":3}}`)
 	got := box.run(60*time.Second, "", "ccc", "doctor")
-	if got.code != 1 || strings.Count(got.stdout, "ccc.json: line") != 1 || !strings.Contains(got.stdout, "did you mean supervisor.max_iterations?") || got.stderr != "ccc: problems: 1\n" {
+	if got.code != 1 || strings.Count(got.stdout, "ccc.json: line") != 1 || !strings.Contains(got.stdout, "supervisor.max_iteration: expected one of ") || got.stderr != "ccc: problems: 1\n" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -220,9 +199,10 @@ func TestDoctorFirst(t *testing.T) {
 		t.Errorf("it made %v", entries)
 	}
 	box.setSettings(`{"disableAllHooks":true}`)
-	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 || strings.Contains(got.stdout, "problem") {
+	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 1 || !strings.Contains(got.stdout, "problem  hooks disabled? ") {
 		t.Errorf("muted: %+v", got)
 	}
+	box.setSettings("{}")
 	box.launch()
 	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 || strings.Contains(got.stdout, "first") {
 		t.Errorf("launched: %+v", got)

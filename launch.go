@@ -153,21 +153,10 @@ func unknownWord(own, rest []string, c *config) error {
 	return failure{2, fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames()), hint}
 }
 
-// startsLimit is how many claudes ccc may start in one another: a wrapper may call ccc once by mistake of its setting, and one
-// that calls ccc each time never ends. What an agent's tools start is counted anew.
-const startsLimit = 3
-
 // environment is that of claude: ccc's own, each variable once, with the provider's values and with absolute paths, as hooks run
 // in other directories, and without what a session, or its agent, has left in a terminal that it opened.
 func (l *launch) environment() ([]string, error) {
 	env := (&exec.Cmd{Env: withLine(os.Environ())}).Environ()
-	starts, _ := strconv.Atoi(lookupEnv(env, startsVariable))
-	if lookupEnv(env, toolVariable) != "" {
-		starts = 0
-	}
-	if starts >= startsLimit {
-		return nil, notClaude(l.claude, "calls ccc again")
-	}
 	if l.provider == nil && lookupEnv(env, providerVariable) != "" {
 		env = slices.DeleteFunc(env, isAPIVariable)
 	}
@@ -177,9 +166,10 @@ func (l *launch) environment() ([]string, error) {
 			env = setEnv(env, name, absoluteIn(l.dirs.here, value))
 		}
 	}
-	env = setEnv(env, startsVariable, strconv.Itoa(starts+1), toolVariable, "", supervisorVariable, "", launchVariable, "",
+	env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
 		providerVariable, l.providerName(), addDirsVariable, strings.Join(l.addDirs(), "\n")) // a session may be switched on later
-	return withProvider(env, l.provider)
+	env, err := withProvider(env, l.provider)
+	return withKept(env, os.Environ(), l.config.Providers[l.config.Supervisor.Provider]), err
 }
 
 // planSupervision adds to the launch what a supervised session needs.
@@ -193,7 +183,7 @@ func (l *launch) planSupervision() (err error) {
 	if self := l.dirs.hookPath(); willVanish(self) {
 		return withHint(fmt.Errorf("hooks would call %s, and what go run builds does not last", self), "go install, then ccc --supervisor")
 	}
-	if err := checkProvider(l.dirs, sources(l.dirs, l.config, nil), l.env, []string{"--print"}, l.config.Providers[supervisor.Provider]); err != nil {
+	if err := checkProvider(l.dirs, sources(l.dirs, l.config, nil), os.Environ(), []string{"--print"}, l.config.Providers[supervisor.Provider]); err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
@@ -204,7 +194,10 @@ func (l *launch) planSupervision() (err error) {
 	}
 	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.command), supervisorVariable, "1", launchVariable, launchToken(),
 		blockCapVariable, cmp.Or(lookupEnv(l.env, blockCapVariable), strconv.Itoa(supervisor.MaxIterations))) // what the user has set stays
-	_, err = readSettings(l.dirs) // nothing is written yet
+	e, err := readSettings(l.dirs)
+	if err == nil {
+		_, err = e.install(l.config, l.dirs.hookPath()) // nothing is written yet
+	}
 	return err
 }
 
@@ -346,7 +339,7 @@ func removeInstallation(d dirs, in *installation) error {
 	}
 	fmt.Printf("%s: %s\n", d.settingsFile(), done)
 	for _, path := range d.settingsFiles() {
-		if own, _ := callsStatusline(readSource(path)); own {
+		if statusLineCall().MatchString(readSource(path).values[statusLineKey]) {
 			fmt.Printf("%s: its statusLine still calls ccc: take it out\n", path)
 		}
 	}
@@ -360,6 +353,8 @@ func removeInstallation(d dirs, in *installation) error {
 	return errors.Join(removeFile(d.installedFile()), removeFile(d.lockFile()))
 }
 
+var statusLineCall = lazyRegexp(`\bccc[^\s/]*["']?\s+["']?statusline\b`)
+
 const nothingThere = "holds nothing of ccc's"
 
 // removeSettings takes ccc's part out of settings.json and returns what became of the file, for people.
@@ -368,12 +363,12 @@ func removeSettings(d dirs, in *installation) (done string, err error) {
 	if err != nil {
 		return "", err
 	}
-	e.edits = in.Edits
+	e.uninstall(d.hookPath(), in.Added)
 	switch path := d.settingsFile(); {
-	case !e.restore(d.hookPath()):
+	case !e.isChanged():
 		return nothingThere, nil
-	case e.known([]string{}) != nil && len(e.root.members) == 0:
-		return "removed: ccc made it, and nothing else is in it", os.Remove(followLinks(path))
+	case string(e.text) == emptySettings:
+		return "removed: nothing else is in it", os.Remove(followLinks(path))
 	default:
 		return "ccc's part taken out", replaceFile(path, e.text, true)
 	}

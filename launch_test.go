@@ -3,6 +3,7 @@ package main
 // What ccc takes for claude.
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,53 +11,23 @@ import (
 	"time"
 )
 
-// A claude that is ccc, or calls it again and again, is told of, once.
+// A claude in PATH, or in CCC_CLAUDE, that is ccc itself is told of, once, at a launch and in a review.
 func TestLaunchOfItself(t *testing.T) {
-	t.Parallel()
-	for name, claude := range map[string]string{ // a shell script, LINK, or for CCC_CLAUDE
-		"link": "LINK", "named": "ccc", "exec": `exec ccc "$@"`, "exec_supervised": `exec ccc --supervisor -- "$@"`, "child": `ccc "$@"`,
-		"child_of_child": `sh -c 'ccc "$@"; exit $?' sh "$@"`, "exec_in_agent": `exec ccc "$@"`, "child_in_agent": `ccc "$@"`,
-	} {
-		for _, flag := range []string{"-p", "--supervisor"} {
-			t.Run(name+flag, func(t *testing.T) {
-				box := newFakeBox(t)
-				path := filepath.Join(filepath.Dir(box.home), "bin/claude")
-				switch self, _ := os.Executable(); claude {
-				case "LINK":
-					os.Remove(path)
-					box.link(self, "../bin/claude")
-				case "ccc":
-					box.vars = append(box.vars, "CCC_CLAUDE=ccc")
-				default:
-					box.claudeIs(`echo start >>"$HOME/starts"` + "\n" + claude)
-				}
-				if strings.HasSuffix(name, "_in_agent") {
-					box.vars = append(box.vars, "CLAUDECODE=1")
-				}
-				got := box.run(60*time.Second, "", "ccc", flag, "--verbose")
-				said := strings.Contains(got.stderr, "ccc itself") || strings.Contains(got.stderr, path+" calls ccc again")
-				if got.code != 126 || got.timedOut || got.stdout != "" || !said || strings.Count(got.stderr, "ccc: ") != 1 {
-					t.Errorf("%+v", got)
-				}
-				if starts := strings.Count(box.read("starts"), "start"); starts > startsLimit || starts == 0 && len(box.files()) != 0 {
-					t.Errorf("%d starts, at most %d; files %q", starts, startsLimit, box.files())
-				}
-			})
-		}
-	}
-}
-
-// A review ends as well, and the agent is not told a word of it.
-func TestReviewByItself(t *testing.T) {
-	for name, script := range map[string]string{"exec": `exec ccc "$@"`, "child": `ccc "$@"`, "exec_supervised": `exec ccc --supervisor -- "$@"`} {
-		t.Run(name, func(t *testing.T) {
-			box := newHookBox(t)
-			box.claudeIs(`echo start >>"$HOME/starts"` + "\n" + script)
-			expectEnd(t, "the stop", box.stop(""), 0, "", "no review: ")
-			if starts := strings.Count(box.read("starts"), "start"); starts > 1+startsLimit {
-				t.Errorf("%d starts", starts)
+	for _, flag := range []string{"-p", "--supervisor"} {
+		for _, named := range []bool{true, false} {
+			box := newFakeBox(t)
+			if named {
+				box.vars = append(box.vars, "CCC_CLAUDE=ccc")
+			} else {
+				self, _ := os.Executable()
+				os.Remove(filepath.Join(box.home, "../bin/claude"))
+				box.link(self, "../bin/claude")
 			}
-		})
+			got := box.run(60*time.Second, "", "ccc", flag, "--verbose")
+			if got.code != 126 || got.stdout != "" || !strings.Contains(got.stderr, "ccc itself") || strings.Count(got.stderr, "ccc: ") != 1 || len(box.files()) != 0 {
+				t.Errorf("%+v, files %q", got, box.files())
+			}
+		}
 	}
 	box := newHookBox(t)
 	box.vars = append(box.vars, "CCC_CLAUDE="+box.program())
@@ -156,6 +127,7 @@ func TestLaunch(t *testing.T) {
 			stderr: "exec: \"no-such-claude\"|unset CCC_CLAUDE; command -v claude || npm install -g @anthropic-ai/claude-code"},
 		{name: "may_be_switched_on", args: "kimi -p --add-dir /d -- hi", config: config, vars: "CCC_PROVIDER=glm",
 			passed: "--verbose --effort high -p --add-dir /d -- hi", env: "CCC_PROVIDER=kimi CCC_ADD_DIRS=/d"},
+		{name: "of_a_reviewer", args: "-p hi", vars: "CCC_SUPERVISOR_HOOK=1", passed: "-p hi", env: "!CCC_SUPERVISOR_HOOK"},
 		{name: "of_another_session", args: "-p hi", vars: "CCC_PROVIDER=glm ANTHROPIC_AUTH_TOKEN=t CCC_ADD_DIRS=/d",
 			passed: "-p hi", env: "!CCC_PROVIDER !ANTHROPIC_AUTH_TOKEN !CCC_ADD_DIRS"},
 	}
@@ -197,6 +169,15 @@ func TestLaunch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A launch from a shell that a reviewer's process has left is supervised as any other.
+func TestLaunchOfReviewersShell(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, reviewerVariable+"=1")
+	box.reviews(blocks("not yet"), allows(""))
+	got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+	expectEqual(t, fmt.Sprintf("the verdicts of %+v", got), box.timelineVerdicts(), []verdict{verdictBlock, verdictAllow})
 }
 
 func TestLaunchOutput(t *testing.T) {

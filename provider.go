@@ -27,9 +27,45 @@ func withLine(env []string) []string {
 	return setEnv(env, cacheVariable, "")
 }
 
+// keptPrefix begins the variables in which a session carries what ${NAME} of the reviewer's provider stood for at its launch:
+// in the session itself NAME may have been dropped, or be that of its own provider.
+const keptPrefix = "CCC_KEPT_"
+
+// withKept returns env, a session's, with what p, the reviewer's provider or nil, takes from given, the environment of its launch.
+func withKept(env, given []string, p *provider) []string {
+	env = withoutKept(env)
+	if p == nil {
+		return env
+	}
+	for _, value := range p.Env {
+		if name, ok := variableIn(value); ok && lookupEnv(given, name) != lookupEnv(env, name) {
+			env = setEnv(env, keptPrefix+name, lookupEnv(given, name))
+		}
+	}
+	return env
+}
+
+func withoutKept(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, keptPrefix) })
+}
+
+// asGiven returns env, a session's, with the variables that the reviewer's provider may take as its launch was given them.
+func asGiven(env []string) []string {
+	given := env
+	if lookupEnv(env, providerVariable) != "" {
+		given = slices.DeleteFunc(slices.Clone(env), isAPIVariable)
+	}
+	for _, entry := range env {
+		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, keptPrefix) {
+			given = setEnv(given, strings.TrimPrefix(name, keptPrefix), value)
+		}
+	}
+	return given
+}
+
 // reviewerEnv is the environment of a reviewer: the hook's, without what ties a process to its session. p may be nil.
 func reviewerEnv(env []string, p *provider) ([]string, error) {
-	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+	env = slices.DeleteFunc(withoutKept(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return strings.HasPrefix(name, "CLAUDE_CODE_MESSAGING_") || slices.Contains([]string{
 			toolVariable, "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_CHILD_SESSION", sessionVariable}, name)
@@ -231,8 +267,10 @@ const (
 type source struct {
 	name   string            // a path, or --settings
 	prefix string            // of the keys there: in ccc.json "settings."
-	values map[string]string // env.NAME, allowed.KEY's end, the keys above and the muting keys
+	values map[string]string // env.NAME, allowed.KEY's end, the keys above and, as they are written, the muting keys
 	err    error             // why it can't be read, or is no JSON object
+
+	isManaged bool // it is an administrator's
 }
 
 // argumentSource is the name of a source on claude's command line.
@@ -258,7 +296,9 @@ func sources(d dirs, c *config, args []string) []source {
 	}
 	more, _ := filepath.Glob(strings.TrimSuffix(managedSettings, ".json") + ".d/*.json")
 	for _, path := range append([]string{managedSettings}, more...) {
-		list = append(list, readSource(path))
+		managed := readSource(path)
+		managed.isManaged = true
+		list = append(list, managed)
 	}
 	return list
 }
@@ -282,11 +322,6 @@ func accountSource(d dirs) source {
 
 // allows tells whether the user lets interactive sessions use that key. With --print Claude Code does not ask.
 func (s source) allows(key string) bool { return s.values["allowed."+key[max(0, len(key)-20):]] != "" }
-
-// muting returns the muting keys that are true there.
-func (s source) muting() []string {
-	return slices.DeleteFunc(slices.Clone(mutingKeys), func(key string) bool { return s.values[key] != "true" })
-}
 
 // fault is a refusal for what stands under key there, and what mends it.
 func (s source) fault(key, fault, mend string) failure {
@@ -319,7 +354,12 @@ func sourceOf(name, prefix string, text []byte, err error) source {
 			}
 		}
 	}
-	for _, key := range append([]string{helperKey, primaryKey, statusLineKey}, mutingKeys...) {
+	for _, key := range mutingKeys {
+		if raw := members[key]; raw != nil {
+			s.values[key] = string(raw)
+		}
+	}
+	for _, key := range []string{helperKey, primaryKey, statusLineKey} {
 		if raw := members[key]; raw != nil && string(raw) != "null" {
 			var value envText
 			_ = value.UnmarshalJSON(raw)
@@ -350,7 +390,7 @@ var (
 var ownVariables = []string{supervisorVariable, reviewerVariable, launchVariable}
 
 // hookless returns what would keep a session with these sources, arguments and environment from running hooks, each with
-// what mends it. The muting keys of the user's own settings.json are none: a launch sets them right.
+// what mends it.
 func hookless(d dirs, sources []source, args, env []string) (causes []failure) {
 	cause := func(f failure) {
 		f.err = fmt.Errorf("%w: claude would run no hooks, so nothing would be reviewed", f.err)
@@ -367,12 +407,10 @@ func hookless(d dirs, sources []source, args, env []string) (causes []failure) {
 			cause(failure{1, fmt.Errorf("%s is set", name), "unset " + name})
 		}
 	}
+	for _, f := range muting(d, sources) {
+		cause(f)
+	}
 	for _, s := range sources {
-		for _, key := range s.muting() {
-			if s.name != d.settingsFile() && s.name != d.configFile() {
-				cause(s.fault(key, "is true", "false"))
-			}
-		}
 		// Of ccc's own variables any value overrides what the launch gives to the hooks.
 		for _, name := range slices.Concat(hooklessVariables, ownVariables) {
 			if value, set := s.values["env."+name]; isTrue(value) || set && slices.Contains(ownVariables, name) {
@@ -381,4 +419,27 @@ func hookless(d dirs, sources []source, args, env []string) (causes []failure) {
 		}
 	}
 	return causes
+}
+
+// muting returns the values of the muting keys that keep hooks from running (2.1.200, 2.1.331). Of disableAllHooks the source
+// that has a boolean and counts most decides. allowManagedHooksOnly counts in managed settings alone. For a value that is no
+// boolean Claude Code drops the user's own file, where the hooks are, as a whole; of another file that leaves the others.
+func muting(d dirs, sources []source) (faults []failure) {
+	decided := false
+	for _, s := range slices.Backward(sources[1:]) { // the first is none of settings
+		isUsers := s.name == d.settingsFile() || s.name == d.configFile()
+		for _, key := range mutingKeys {
+			value, isSet := s.values[key]
+			isBoolean := value == "true" || value == "false"
+			counts := key == disableKey && !decided || key == managedOnlyKey && s.isManaged
+			switch {
+			case isSet && !isBoolean && isUsers:
+				faults = append(faults, s.fault(key, "is neither true nor false, and Claude Code drops the file", "false"))
+			case value == "true" && counts:
+				faults = append(faults, s.fault(key, "is true", "false"))
+			}
+			decided = decided || key == disableKey && isBoolean
+		}
+	}
+	return faults
 }

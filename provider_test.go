@@ -257,6 +257,55 @@ func TestProviderOfReviewer(t *testing.T) {
 	}
 }
 
+// What the reviewer's provider takes from the environment is what the launch was given, also where the session's provider has
+// another, or the launch drops it: for a session that is switched on later, too. It reaches the reviewer under its provider's
+// name alone, and the agent under none that Claude Code reads.
+func TestProviderOfReviewerFromEnvironment(t *testing.T) {
+	for name, test := range map[string]struct{ session, reviewer, agents string }{
+		"dropped":    {`"ANTHROPIC_AUTH_TOKEN":"TOKEN-A"`, "${ANTHROPIC_API_KEY}", ""},
+		"overlaid":   {`"ANTHROPIC_AUTH_TOKEN":"TOKEN-A","ANTHROPIC_API_KEY":"KEY-A"`, "${ANTHROPIC_API_KEY}", "KEY-A"},
+		"same":       {`"ANTHROPIC_AUTH_TOKEN":"${ANTHROPIC_API_KEY}"`, "${ANTHROPIC_API_KEY}", ""},
+		"of_neither": {`"ANTHROPIC_AUTH_TOKEN":"TOKEN-A"`, "${KEY_B}", ""},
+	} {
+		for _, command := range []string{"ccc a --supervisor -p hi", "ccc a -p '/supervisor fix it'"} {
+			t.Run(name+strings.Fields(command)[2], func(t *testing.T) {
+				box := newFakeBox(t)
+				box.launch() // the hooks are there
+				os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
+				box.vars = append(box.vars, "ANTHROPIC_API_KEY=KEY-GIVEN", "KEY_B=KEY-GIVEN")
+				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a",`+
+					test.session+`}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"`+test.reviewer+`"}}}}`)
+				box.reviews(fakeReview{runs("env >$HOME/reviewers"), decides(true, "")})
+				got := box.run(30*time.Second, "", "sh", "-c", command)
+				reviewer := box.read("../fake/reviewer-1/env")
+				if !strings.Contains(reviewer, "ANTHROPIC_AUTH_TOKEN=KEY-GIVEN\n") || strings.Contains(reviewer, "-A\n") || strings.Contains(reviewer, keptPrefix) {
+					t.Errorf("%+v, the reviewer had\n%s", got, reviewer)
+				}
+				expectIs(t, "the agent's key", strings.Join(box.agentEnv("ANTHROPIC_API_KEY"), " "), test.agents)
+				for _, file := range box.files() {
+					if strings.HasPrefix(file, ".claude/ccc/") && strings.Contains(box.read(file), "KEY-GIVEN") {
+						t.Errorf("%s holds the key", file)
+					}
+				}
+				expectNotIn(t, "what was printed, and the arguments", got.stdout+got.stderr+box.read("../fake/reviewer-1/args")+box.read("../fake/agent-1/args"), "KEY-GIVEN")
+			})
+		}
+	}
+}
+
+// Without the variable a token of the session's provider does not take its place.
+func TestProviderOfReviewerUnset(t *testing.T) {
+	box := newFakeBox(t)
+	box.launch()
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"TOKEN-A"}},
+		"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"${ANTHROPIC_AUTH_TOKEN}"}}}}`)
+	box.run(30*time.Second, "", "ccc", "a", "-p", "/supervisor fix it")
+	if records := box.onlyTimeline(); len(records) == 0 || !strings.Contains(records[len(records)-1].Error, "${ANTHROPIC_AUTH_TOKEN}, which is not set") ||
+		box.read("../fake/reviewer-1/env") != "" {
+		t.Errorf("%+v", records)
+	}
+}
+
 // Reviews are paid as their session is: not by a key that the user keeps from
 // interactive sessions.
 func TestProviderRefusedKey(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -281,41 +282,64 @@ func TestRealClientVerdictInText(t *testing.T) {
 
 // Where claude runs no hooks, ccc refuses to say that it supervises.
 func TestRealClientHookless(t *testing.T) {
-	const muted = `{"disableAllHooks":true}`
+	const muted, unmuted = `{"disableAllHooks":true}`, `{"disableAllHooks":false}`
 	type file struct{ name, content string }
+	const users, project, local = ".claude/settings.json", "../work/.claude/settings.json", "../work/.claude/settings.local.json"
 	tests := []struct {
 		args, variable string
 		file           file
+		beside         file // another
+		runs           bool // hooks run, and the launch goes on
+		newer          bool // of 2.1.329
 	}{
-		{args: "--bare"}, {args: "--safe-mode"}, {args: "--restricted"}, {args: "--setting-sources project,local"}, {args: "--settings " + muted},
-		{variable: "CLAUDE_CODE_SIMPLE=1"}, {variable: "CLAUDE_CODE_SAFE_MODE=1"}, {variable: "CLAUDE_CODE_RESTRICTED=1"},
+		{args: "--bare", newer: true}, {args: "--safe-mode", newer: true}, {args: "--restricted", newer: true}, {args: "--setting-sources project,local"}, {args: "--settings " + muted},
+		{variable: "CLAUDE_CODE_SIMPLE=1", newer: true}, {variable: "CLAUDE_CODE_SAFE_MODE=1", newer: true}, {variable: "CLAUDE_CODE_RESTRICTED=1", newer: true},
 		{file: file{"../work/.claude/settings.json", muted}}, {file: file{"../work/.claude/settings.local.json", muted}},
-		{file: file{".claude/settings.json", `{"env":{"CLAUDE_CODE_SIMPLE":"1"},`}}, // at the head of what is there
+		{file: file{users, `{"env":{"CLAUDE_CODE_SIMPLE":"1"},`}, newer: true}, // at the head of what is there
+		{file: file{users, `"disableAllHooks":true,`}}, {file: file{users, `"disableAllHooks":"no",`}}, {file: file{users, `"disableAllHooks":null,`}},
+		{file: file{users, `"allowManagedHooksOnly":"no",`}}, {file: file{users, `"allowManagedHooksOnly":true,`}, runs: true},
+		{file: file{users, `"disableAllHooks":true,`}, beside: file{project, unmuted}, runs: true},
+		{file: file{users, `"disableAllHooks":"no",`}, beside: file{project, unmuted}},
+		{file: file{local, muted}, beside: file{project, unmuted}}, {file: file{local, unmuted}, beside: file{project, muted}, runs: true},
+		{args: "--settings " + unmuted, file: file{project, muted}, runs: true},
+		{variable: reviewerVariable + "=1", runs: true}, // claude by itself: no decision
 	}
-	forNewest(t, func() script {
+	forClients(t, func() script {
 		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.launch() // the hooks are there
 		vars := append(box.vars, "CCC_SUPERVISOR=1")
 		for _, test := range tests {
+			if test.newer && olderThan(client.version, "2.1.329") {
+				continue
+			}
 			before := box.settings()
-			if test.file.name == ".claude/settings.json" {
-				test.file.content += before[1:]
+			if test.file.name == users {
+				rest := regexp.MustCompile(`"(disableAllHooks|allowManagedHooksOnly)": false,`).ReplaceAllString(before[1:], "")
+				test.file.content = "{" + strings.TrimPrefix(test.file.content, "{") + rest
 			}
-			if test.file.name != "" {
-				box.write(test.file.name, 0o600, test.file.content)
+			for _, f := range []file{test.file, test.beside} {
+				if f.name != "" {
+					box.write(f.name, 0o600, f.content)
+				}
 			}
+			reviewed := len(api.requests("review"))
 			box.vars = append(slices.Clone(vars), test.variable)
 			args := strings.Fields(test.args)
-			if got := box.run(60*time.Second, "hello", append([]string{"claude", "-p"}, args...)...); len(api.requests("review")) != 0 {
-				t.Errorf("%v: claude runs the hooks, there is nothing to refuse: %+v", test, got)
+			if got := box.run(60*time.Second, "hello", append([]string{"claude", "-p"}, args...)...); (len(api.requests("review")) > reviewed) != (test.runs && test.variable == "") {
+				t.Errorf("%v: whether claude runs the hooks is not what ccc takes it for: %+v", test, got)
 			}
 			asked := len(api.requests(""))
+			reviewed = len(api.requests("review"))
 			got := box.run(60*time.Second, "hello", append([]string{"ccc", "--supervisor", "--", "-p"}, args...)...)
-			if want := map[bool]int{true: 2, false: 1}[len(args) > 0]; got.code != want || !strings.Contains(got.stderr, "nothing would be reviewed") || strings.Contains(got.stderr, "enabled") {
+			if test.runs {
+				if got.code != 0 || len(api.requests("review")) == reviewed {
+					t.Errorf("%v: not reviewed: %+v", test, got)
+				}
+			} else if want := map[bool]int{true: 2, false: 1}[len(args) > 0]; got.code != want || !strings.Contains(got.stderr, "nothing would be reviewed") || strings.Contains(got.stderr, "enabled") {
 				t.Errorf("%v: got %+v, want a refusal with exit code %d", test, got, want)
 			}
-			if len(api.requests("")) != asked {
+			if len(api.requests("")) != asked && !test.runs {
 				t.Errorf("%v: claude was started", test)
 			}
 			os.RemoveAll(filepath.Join(box.work, ".claude"))

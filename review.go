@@ -216,9 +216,11 @@ func (r *review) call(ctx context.Context, dir string, command []string, stream 
 	return complaints.line(), err
 }
 
-// olderThan compares versions such as 2.1.120; of an unknown one, "", nothing is said.
+// olderThan reports whether a version such as 2.1.120 is older than another. A pre-release such as 2.1.331-dev.7 counts as its
+// version, and an unknown one, "", as new.
 func olderThan(version, other string) bool {
 	number := func(v string) (n int) {
+		v, _, _ = strings.Cut(v, "-")
 		for _, part := range strings.SplitN(v, ".", 3) {
 			digits, _ := strconv.Atoi(part)
 			n = n*10000 + digits

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 )
 
 // The entries of /bin/ccc, and a settings.json with them.
@@ -44,19 +43,22 @@ func TestSettingsHooks(t *testing.T) {
 		besideOthers = `{"hooks":[{"command":"a","type":"command"},` + stopEntry + `]}`
 		someoneElses = `{"hooks":[{"type":"command","command":"/bin/ccc status"},{"type":"command","command":"/bin/other supervisor-hook"},` +
 			`{"type":"command","command":"mine","Command":"/bin/ccc supervisor-hook"}]}`
+		sayOther  = `{"hooks":[{"command":"a","type":"command"}]}`
 		oddShapes = `1,{"hooks":{}},{"hooks":[null,{"command":5}]},{"hooks":{"a":{"command":"/old/ccc supervisor-hook"}}}`
 	)
 	bashGroup := strings.Replace(askGroup, "AskUserQuestion", "Bash", 1)
+	askLast := strings.TrimSuffix(with(`"PreToolUse":[`+askGroup+`],`, ""), "}}") + `,"PreToolUse":[` + askGroup + `]}}`
 	older := strings.Replace(besideOthers, `"type":"command","command":"/bin/`, `"x":1,"command":"/o/`, 1)
 	for name, test := range map[string]struct{ before, after string }{ // after "": it stays as it is
 		"missing": {"", complete}, "blank": {" \n", complete}, "empty": {"{}\n", complete}, "complete": {complete, ""},
 		"other_keys_kept":         {ownKeys + "}", minified(ownKeys + "," + complete[1:])},
-		"muted":                   {all("false", "true"), complete},
-		"muted_strangely":         {strings.Replace(with("false", "null"), "false", `"no"`, 1), complete},
-		"question_elsewhere":      {with(askGroup, bashGroup), with(askGroup, bashGroup+","+askGroup)},
-		"question_among_others":   {with("AskUserQuestion", "Bash|AskUserQuestion"), ""},
-		"question_of_all":         {with("AskUserQuestion", "*"), ""},
-		"question_no_matcher":     {with(askGroup, stopGroup), ""},
+		"muted":                   {all("false", "true"), ""}, // a launch is refused before
+		"muted_strangely":         {strings.Replace(with("false", "null"), "false", `"no"`, 1), ""},
+		"question_elsewhere":      {with(askGroup, bashGroup), askLast},
+		"question_among_others":   {with("AskUserQuestion", "Bash|AskUserQuestion"), askLast},
+		"question_no_matcher":     {with(askGroup, stopGroup), askLast},
+		"twice":                   {with(askGroup, askGroup+","+askGroup), complete},
+		"twice_beside_others":     {with(stopGroup, older+","+stopGroup), with(stopGroup, sayOther+","+stopGroup)},
 		"other_hooks_kept":        {with(stopGroup, sayDone), with(stopGroup, sayDone+","+stopGroup)},
 		"empty_events":            {`{` + unmuted + `,"hooks":{"Stop":[],"PreToolUse":[],"UserPromptSubmit":[]}}`, complete},
 		"older_path":              {all("/bin/ccc", "/old/go/bin/ccc"), complete},
@@ -66,7 +68,7 @@ func TestSettingsHooks(t *testing.T) {
 		"escapes_are_no_change":   {all("/bin/ccc", `\/bin\/ccc`), ""},
 		"someone_elses_kept":      {with(stopGroup, someoneElses+","+stopGroup), ""},
 		"odd_shapes_beside_kept":  {with(stopGroup, oddShapes+","+stopGroup), ""},
-		"of_two_the_last_counts":  {with(`"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":true,"hooks"`), with(`"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":false,"hooks"`)},
+		"of_two_the_last_counts":  {with(`"hooks"`, `"hooks":{"Stop":[1]},"disableAllHooks":true,"hooks"`), ""},
 		"laid_out_is_no_change":   {strings.ReplaceAll(complete, ",", ",\n\t"), ""},
 		"of_several_lines_is_too": {strings.ReplaceAll(all("/bin/ccc", "/old/ccc"), ",", ",\n"), complete},
 	} {
@@ -110,7 +112,7 @@ func TestSettingsShellQuote(t *testing.T) {
 		if got := shellQuote(word); got != want {
 			t.Errorf("shellQuote(%q) = %s, want %s", word, got, want)
 		}
-		if program, _ := ownProgram(hookCommand(word), "/bin/x"); (program != "") != (filepath.Base(word) == "ccc") {
+		if program := ownProgram(hookCommand(word), "/bin/x"); (program != "") != (filepath.Base(word) == "ccc") {
 			t.Errorf("%s: ccc's: %q", hookCommand(word), program)
 		}
 	}
@@ -132,8 +134,8 @@ func withHooks(text []byte, reviewSeconds int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.install(configFor(reviewSeconds), "/bin/ccc")
-	return e.text, nil
+	_, err = e.install(configFor(reviewSeconds), "/bin/ccc")
+	return e.text, err
 }
 
 // link makes a symbolic link in the home.
@@ -220,56 +222,30 @@ func TestSettingsRefusedLaunch(t *testing.T) {
 	}
 }
 
-// An entry of ccc's is known however its program is written. It is replaced, but for a command with a variable that leads
-// to this ccc.
+// An entry of ccc's is known by the name of its program, however that is written.
 func TestHookCommands(t *testing.T) {
-	home := t.TempDir()
-	t.Setenv("HOME", home)
-	self := filepath.Join(home, "bin/ccc")
-	check(t, os.MkdirAll(filepath.Dir(self), 0o700))
-	check(t, os.WriteFile(self, nil, 0o700))
-	for _, test := range []struct{ become, commands string }{ // one on each line
-		{"replaced", `/old/ccc supervisor-hook
-			ccc supervisor-hook
-			'/old place/ccc' supervisor-hook
-			"/old/ccc" supervisor-hook
-			/old\ place/ccc  supervisor-hook
-			/old/ccc-linux-amd64 supervisor-hook
-			/old/ccc supervisor-hook --state-dir '/my state'
-			/old/ccc 'supervisor-hook' 2>>/tmp/log || true
-			CCC_WORK_DIR=/w LANG="C" exec /old/ccc supervisor-hook
-			cd /tmp && /old/ccc supervisor-hook
-			$HOME/gone/ccc supervisor-hook
-			~/gone/ccc supervisor-hook --state-dir /x
-			'$HOME/bin/ccc' supervisor-hook
-			$(brew --prefix)/bin/ccc supervisor-hook
-			wrap /bin/ccc supervisor-hook`},
-		{"kept", `$HOME/bin/ccc supervisor-hook
-			"${HOME}/bin/ccc" supervisor-hook --state-dir /x
-			A="b" ~/bin/ccc supervisor-hook`},
-		{"not ccc's", `/bin/other supervisor-hook
-			/bin/ccc status
-			/bin/ccc supervisor-mode # supervisor-hook
-			ccc > supervisor-hook-log`},
+	for command, want := range map[string]string{
+		"/old/ccc supervisor-hook": "/old/ccc", "ccc supervisor-hook": "ccc", "'/old place/ccc' supervisor-hook": "/old place/ccc",
+		`"/old/ccc" supervisor-hook`: "/old/ccc", `/old\ place/ccc  supervisor-hook`: "place/ccc",
+		"/old/ccc-linux-amd64 supervisor-hook": "/old/ccc-linux-amd64", "/old/ccc_1.2 supervisor-hook": "/old/ccc_1.2",
+		"/old/ccc supervisor-hook --state-dir '/my state'":       "/old/ccc",
+		"/old/ccc 'supervisor-hook' 2>>/tmp/log || true":         "/old/ccc",
+		`CCC_WORK_DIR=/w LANG="C" exec /old/ccc supervisor-hook`: "/old/ccc",
+		"cd /tmp && /old/ccc supervisor-hook":                    "/old/ccc",
+		"$HOME/bin/ccc supervisor-hook":                          "$HOME/bin/ccc", "~/bin/ccc supervisor-hook": "~/bin/ccc",
+		"$(brew --prefix)/bin/ccc supervisor-hook": "--prefix)/bin/ccc", "wrap /bin/ccc supervisor-hook": "/bin/ccc",
+		"/other/my-review supervisor-hook": "/other/my-review", // the running program's own name
+		"/bin/other supervisor-hook":       "", "/bin/ccc status": "", "/bin/ccc supervisor-mode # supervisor-hook": "",
+		"ccc > supervisor-hook-log": "", "/bin/cccp supervisor-hook": "", "/ccc/review supervisor-hook": "",
 	} {
-		for command := range strings.Lines(test.commands) {
-			command = strings.TrimSpace(command)
-			program, stays := ownProgram(command, self)
-			become := "replaced"
-			if program == "" {
-				become = "not ccc's"
-			} else if stays {
-				become = "kept"
-			}
-			expectIs(t, command, become, test.become)
-		}
+		expectIs(t, command, ownProgram(command, "/opt/my-review"), want)
 	}
-	if program, _ := ownProgram(hookCommand("/opt/my review"), "/opt/my review"); program == "" {
-		t.Error("a ccc of another name does not know its own")
+	for _, self := range []string{"/opt/my review", "/opt/it's mine"} {
+		expectIs(t, self, ownProgram(hookCommand(self), self), self)
 	}
 }
 
-// Whatever form the user has given to the entries, a launch does not double them, and uninstall finds them.
+// Whatever form the user has given to the entries, a launch replaces them, and uninstall finds them.
 func TestHookNotDoubled(t *testing.T) {
 	for command, matcher := range map[string]string{"$HOME/bin/ccc supervisor-hook": "AskUserQuestion|Bash", "/gone/ccc supervisor-hook --state-dir x": "*",
 		`A=b \"$HOME/bin/ccc\" supervisor-hook --state-dir /nowhere`: "Ask.*"} {
@@ -279,14 +255,10 @@ func TestHookNotDoubled(t *testing.T) {
 		box.setSettings(`{"hooks":{"Stop":[{"hooks":` + entry + `}],"PreToolUse":[{"matcher":"` + matcher + `","hooks":` + entry +
 			`}],"UserPromptSubmit":[{"hooks":` + entry + `}]}}`)
 		box.launch()
-		kept := 3
-		if strings.HasPrefix(command, "/gone") {
-			kept = 0
+		if text := box.settings(); strings.Contains(text, command) || strings.Count(text, "supervisor-hook") != 3 {
+			t.Errorf("%s: doubled or not replaced:\n%s", command, text)
 		}
-		if text := box.settings(); strings.Count(text, command) != kept || strings.Count(text, "supervisor-hook") != 3 {
-			t.Errorf("%s: not left as it was, doubled or not mended:\n%s", command, text)
-		}
-		if box.ccc("uninstall"); strings.Contains(box.settings(), "supervisor-hook") {
+		if box.ccc("uninstall"); box.settings() != "{}" {
 			t.Errorf("%s is left:\n%s", command, box.settings())
 		}
 	}
@@ -420,8 +392,7 @@ var settingsFiles = map[string]string{
 	"own_keys":         "{\n  \"model\": \"opus\",\n  \"z\": 12345678901234567890.50e+3,\n  \"a\" :  \"<&>\\u00e9\\/\"\n}\n",
 	"own_hooks":        "{\n  \"hooks\": {\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"true\"}]}\n    ]\n  },\n  \"model\": \"opus\"\n}\n",
 	"own_question":     `{"hooks":{"PreToolUse":[{"matcher":"AskUserQuestion","hooks":[]}], "Notification" : [ ]}}`,
-	"muted":            "{\n  \"disableAllHooks\": true,\n  \"allowManagedHooksOnly\":  true\n}\n",
-	"muted_strangely":  `{"disableAllHooks":"no","allowManagedHooksOnly":null}`,
+	"own_false":        "{\n  \"disableAllHooks\": false,\n  \"allowManagedHooksOnly\":  true\n}\n",
 	"empty_hooks_wide": "{\"hooks\": {\n\t}, \"x\": 1}",
 	"empty_stop":       "{\n    \"hooks\": {\n        \"Stop\": [],\n        \"PreToolUse\": [ ],\n        \"UserPromptSubmit\": [\n\n]\n    }\n}",
 	"one_line":         `{ "a": 1, "b": [1,2], "c": {} }`,
@@ -429,13 +400,13 @@ var settingsFiles = map[string]string{
 	"leading_commas":   "{\n    \"a\": 1\n  , \"permissions\": {}\n  , \"hooks\": {\n        \"Notification\": []\n      , \"Stop\": []\n    }\n}\n",
 	"mark":             "\ufeff{\n  \"a\": {}\n}\n",
 	"mark_blank":       "\ufeff\n",
-	"duplicate_keys":   `{"hooks":{"Stop":[]},"disableAllHooks":true,"hooks":{},"disableAllHooks":true}`,
+	"duplicate_keys":   `{"hooks":{"Stop":[1]},"disableAllHooks":true,"hooks":{"a":0},"disableAllHooks":false}`,
 	"older_ccc":        `{"hooks":{"Stop":[{"hooks":[{"command":"/old/ccc supervisor-hook","x":1,"type":"command","timeout": 60}]}]}}`,
 	"older_beside_own": "{\n \"hooks\": {\n  \"Stop\": [ {\"hooks\": [\n{\"type\":\"command\",\"command\":\"true\"},\n{\"type\":\"command\",\"command\":\"'/old place/ccc' supervisor-hook\"} ]} ]}}\n",
 }
 
-// Whatever settings.json was, a launch and an uninstall leave it so, and nothing of ccc's beside it but the state; a second
-// uninstall finds nothing. An older ccc's entries are ccc's.
+// Whatever settings.json was, a launch and an uninstall leave each byte of the user's in it, and nothing of ccc's beside it but
+// the state; a second uninstall finds nothing. An older ccc's entries are ccc's.
 func TestUninstall(t *testing.T) {
 	for name, before := range settingsFiles {
 		t.Run(name, func(t *testing.T) {
@@ -444,7 +415,7 @@ func TestUninstall(t *testing.T) {
 			box.launch()
 			output := box.ccc("uninstall")
 			after, older := box.settings(), strings.Contains(before, "supervisor-hook")
-			if !older && !sameBut(after, before) || older && (strings.Contains(after, "supervisor-hook") || strings.Contains(after, "[]") ||
+			if !older && usersPart(t, after) != usersPart(t, before) || older && (strings.Contains(after, "supervisor-hook") || strings.Contains(after, "[]") ||
 				strings.Contains(after, `"true"`) != strings.Contains(before, `"true"`)) {
 				t.Errorf("before\n%q\nafter\n%q", before, after)
 			}
@@ -459,6 +430,32 @@ func TestUninstall(t *testing.T) {
 			}
 		})
 	}
+}
+
+func jsonOf(t *testing.T, text string) *jsonValue {
+	t.Helper()
+	v, err := parseJSON([]byte(text))
+	check(t, err)
+	return v
+}
+
+// usersPart returns what uninstall leaves of a settings file that a launch has edited: all of it, but for places for hooks that
+// are empty, and for white space in containers that are. A blank file counts as {}.
+func usersPart(t *testing.T, text string) string {
+	if text == noFile {
+		return text
+	}
+	e, err := editSettings([]byte(text))
+	check(t, err)
+	for before := ""; before != string(e.text); {
+		before = string(e.text)
+		for _, path := range [][]string{{"hooks", eventStop}, {"hooks", eventPreToolUse}, {"hooks", eventPrompt}, {"hooks"}} {
+			if v := e.root.at(path...); v != nil && len(v.members) == 0 {
+				e.replace(dropJSON(e.text, path...))
+			}
+		}
+	}
+	return regexp.MustCompile(`([{\[])[ \t\r\n]+([}\]])`).ReplaceAllString(string(e.text), "$1$2")
 }
 
 // What happens to settings.json between the launch and the uninstall stays, unless it is ccc's doing.
@@ -492,12 +489,12 @@ func TestUninstallAfterEdits(t *testing.T) {
 		"launched_by_older":   {"{}", then(moved, replace(`"timeout": 600`, `"timeout": 60`), launch), "{}"},
 		"other_ccc":           {"{}", moved, "{}"},
 		"own_hook_beside":     {noFile, replace(`"Stop": [`, `"Stop": [{"hooks": []},`), `{"hooks":{"Stop":[{"hooks":[]}]}}`},
+		"own_key_unchanged":   {`{"disableAllHooks":false}`, launch, `{"disableAllHooks":false}`},
 		"own_hook_in_a_group": {"{}", then(minify, replace(`"UserPromptSubmit":[{"hooks":[`, `"UserPromptSubmit":[{"hooks":[{"a":1},`)), `{"hooks":{"UserPromptSubmit":[{"hooks":[{"a":1}]}]}}`},
 		"own_key_first":       {noFile, replace("{\n  \"disable", "{\n  \"model\": \"opus\",\n  \"disable"), `{"model":"opus"}`},
 		"muted_since":         {"{}", muted, `{"disableAllHooks":true}`},
-		"muted_and_launched":  {"{}", then(muted, launch), `{"disableAllHooks":true}`},
-		"hooks_removed":       {`{"disableAllHooks":true,"hooks":{}}`, then(write(".claude/settings.json", `{"a":1}`), launch), `{"a":1}`},
-		"rewritten":           {`{"disableAllHooks":true, "a":[ 1 ], "hooks":{}}`, minify, `{"disableAllHooks":true,"a":[1],"hooks":{}}`},
+		"hooks_removed":       {`{"hooks":{}}`, then(write(".claude/settings.json", `{"a":1}`), launch), `{"a":1}`},
+		"rewritten":           {`{"allowManagedHooksOnly":true, "a":[ 1 ]}`, minify, `{"allowManagedHooksOnly":true,"a":[1]}`},
 		"record_broken":       {`{"a":1}`, write(".claude/.ccc-installed.json", "{"), `{"a":1,` + unmuted + `}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -512,57 +509,48 @@ func TestUninstallAfterEdits(t *testing.T) {
 	}
 }
 
-// The record of ccc 1.1 counts, whether a launch came after it or not.
+// A record of ccc 1.2 does no harm: its values are not put back, and its checksums are as good as ever.
 func TestUninstallOlderRecord(t *testing.T) {
-	for _, launched := range []bool{false, true} {
-		box := newFakeBox(t)
-		box.setSettings(`{"disableAllHooks":false,"model":"m","hooks":{"Stop":[{"hooks":[{"type":"command","command":"/old/ccc supervisor-hook"}]}],"PreToolUse":[]}}`)
-		box.write(".claude/.ccc-installed.json", 0o600, fmt.Sprintf(`{"places":[{"path":["model"],"raw":null,"wrote":%q},{"path":["disableAllHooks"],"raw":"true","wrote":%q},`+
-			`{"path":["hooks"],"raw":null},{"path":["hooks","Stop"],"raw":null},{"path":["hooks","PreToolUse"],"raw":"[ ]"}],"files":{}}`, sumJSON(`"m"`), sumJSON("false")))
-		if launched {
-			box.launch()
-		}
-		if box.ccc("uninstall"); box.settings() != `{"disableAllHooks":true,"hooks":{"PreToolUse":[]}}` {
-			t.Errorf("launched: %v, it is %s", launched, box.settings())
-		}
+	box := newFakeBox(t)
+	box.setSettings(`{"disableAllHooks":false,"model":"m","hooks":{"Stop":[{"hooks":[{"type":"command","command":"/old/ccc supervisor-hook"}]}]}}`)
+	box.write(".claude/SUPERVISOR.md", 0o600, "as 1.2 wrote it")
+	box.write(".claude/.ccc-installed.json", 0o600, fmt.Sprintf(`{"places":[{"path":["model"],"raw":null,"wrote":"x"},{"path":["disableAllHooks"],"raw":"true","wrote":%q},`+
+		`{"path":["hooks"],"raw":null}],"files":{%q:%q}}`, checksum([]byte("false")), filepath.Join(box.home, ".claude/SUPERVISOR.md"), checksum([]byte("as 1.2 wrote it"))))
+	if box.launch(); box.read(".claude/SUPERVISOR.md") != defaultPrompt.zh {
+		t.Error("SUPERVISOR.md does not follow")
+	}
+	record := box.read(".claude/.ccc-installed.json")
+	if expectIn(t, "the record", record, `"added":["allowManagedHooksOnly"]`); strings.Contains(record, "places") {
+		t.Errorf("the record is %s", record)
+	}
+	if box.ccc("uninstall"); box.settings() != `{"disableAllHooks":false,"model":"m"}` || box.read(".claude/SUPERVISOR.md") != "" {
+		t.Errorf("it is %s, and there are %q", box.settings(), box.files())
 	}
 }
 
-// The settings that ccc.json fills in are ccc's too, until they are changed.
+// What ccc.json has filled in is the user's own wish, and stays. No value of it stands in the record.
 func TestUninstallFilled(t *testing.T) {
-	const config = `{"settings":{"permissions":{"defaultMode":"acceptEdits","allow":["Read"]},"model":"m","env":{"TOKEN":"SECRET"},"statusLine":{}}}`
-	for before, change := range map[string]struct{ old, new, want string }{
-		"{}\n":                     {"", "", "{}\n"},
-		noFile:                     {"", "", noFile},
-		"{\"permissions\": { }}":   {"", "", "{\"permissions\": { }}"},
-		"{\"permissions\": {} }":   {`"Read"`, `"Read", "Edit"`, "{\"permissions\":{\"allow\":[\"Read\",\"Edit\"]}}"},
-		"{ \"env\": {\"A\":\"\"}}": {`"m"`, `"n"`, "{\"env\":{\"A\":\"\"},\"model\":\"n\"}"},
+	const config = `{"settings":{"permissions":{"defaultMode":"acceptEdits"},"disableAllHooks":false,"env":{"TOKEN":"SECRET"},"hooks":{"Stop":[{"hooks":[]}]}}}`
+	const filled = `"permissions":{"defaultMode":"acceptEdits"},"env":{"TOKEN":"SECRET"},"hooks":{"Stop":[{"hooks":[]}]}`
+	for before, want := range map[string]string{
+		noFile:                  `{` + filled + `}`,
+		`{"model":"m"}`:         `{"model":"m",` + filled + `}`,
+		`{"permissions": { } }`: `{` + filled + `}`,
+		`{"env":{"TOKEN":"x"}}`: `{"env":{"TOKEN":"x"},` + strings.Replace(filled, `"env":{"TOKEN":"SECRET"},`, "", 1) + `}`,
 	} {
 		box := newFakeBox(t)
 		box.setSettings(before)
 		box.write(".claude/ccc.json", 0o600, config)
-		box.run(30*time.Second, "", "ccc", "--", "--version")
 		box.launch()
-		if text := box.settings(); !strings.Contains(text, "SECRET") || !strings.Contains(text, change.old) {
-			t.Fatalf("not filled: %s", text)
-		} else if change.old != "" {
-			box.setSettings(strings.Replace(text, change.old, change.new, 1))
-		}
-		for _, file := range box.files() {
-			if file != ".claude/settings.json" && file != ".claude/ccc.json" && strings.Contains(box.read(file), "SECRET") {
-				t.Errorf("%s holds a value of the user's", file)
-			}
-		}
-		if output := box.ccc("uninstall"); !sameBut(minified(box.settings()), minified(change.want)) || strings.Contains(output, "SECRET") {
-			t.Errorf("got\n%s\nwant\n%s\n%s", box.settings(), change.want, output)
-		}
-		if box.read(".claude/ccc.json") != config {
-			t.Error("ccc.json was changed")
+		expectNotIn(t, "the record", box.read(".claude/.ccc-installed.json"), "SECRET", "places")
+		output := box.ccc("uninstall")
+		if minified(box.settings()) != want || strings.Contains(output, "SECRET") || box.read(".claude/ccc.json") != config {
+			t.Errorf("got\n%s\nwant\n%s\n%s", box.settings(), want, output)
 		}
 	}
 }
 
-// A statusLine of the user's that still calls ccc is theirs to take out, and named; one that ccc.json has brought goes.
+// A statusLine that still calls ccc is the user's to take out, and named, also one that ccc.json has brought.
 func TestUninstallStatusLine(t *testing.T) {
 	const told = "settings.json: its statusLine still calls ccc: take it out\n"
 	box := newFakeBox(t)
@@ -575,7 +563,7 @@ func TestUninstallStatusLine(t *testing.T) {
 	box.setSettings("{}")
 	box.write(".claude/ccc.json", 0o600, `{"settings":{"statusLine":{"type":"command","command":"ccc statusline","refreshInterval":5}}}`)
 	box.launch()
-	if output := box.ccc("uninstall"); strings.Contains(output, "still calls") || strings.Contains(box.settings(), "statusline") {
+	if output := box.ccc("uninstall"); strings.Count(output, told) != 1 || !strings.Contains(box.settings(), "statusline") {
 		t.Errorf("%s left\n%s", output, box.settings())
 	}
 }
@@ -655,7 +643,6 @@ func TestUninstallPurge(t *testing.T) {
 // What is the user's stays: a file that they have edited, and a link, whatever it leads to. A text of any ccc's is ccc's,
 // follows the language, and goes.
 func TestUninstallKept(t *testing.T) {
-	const first = "---\ndescription: 监督本会话：on 打开，off 关闭，也可以直接给出任务\nargument-hint: on | off | 任务\n---\n\n$ARGUMENTS\n"
 	for _, test := range []struct {
 		name, before, launched string
 		linked                 bool
@@ -663,7 +650,7 @@ func TestUninstallKept(t *testing.T) {
 		{"SUPERVISOR.md", defaultPrompt.zh + "and be kind\n", defaultPrompt.zh + "and be kind\n", false},
 		{"SUPERVISOR.md", defaultPrompt.zh, defaultPrompt.zh, true},
 		{"SUPERVISOR.md", defaultPrompt.en, defaultPrompt.zh, false},
-		{"commands/supervisor.md", first, commandFile.zh, false},
+		{"commands/supervisor.md", commandFile.en, commandFile.zh, false},
 	} {
 		box := newFakeBox(t)
 		name := ".claude/" + test.name
@@ -692,81 +679,57 @@ func TestUninstallKept(t *testing.T) {
 	}
 }
 
-// FuzzUninstall: what launches do to a text is no more the second time, and uninstall undoes it, by a record as it is
-// on disk. White space in a container that was empty may differ.
+// FuzzUninstall: launches change no value of the user's, change nothing the second time, and uninstall leaves each byte of the
+// user's as it was, with what ccc.json has filled in.
 func FuzzUninstall(f *testing.F) {
 	f.Add("", "{}")
-	f.Add(noFile, "{\"a\":{},\"hoo\xe3\xe3ks\":{\"Stop\":[]}}") // keys that are no UTF-8
+	f.Add("", "{\"a\":{},\"hoo\xe3\xe3ks\":{\"Stop\":[]}}") // keys that are no UTF-8
 	for _, text := range settingsFiles {
-		f.Add(text, `{"permissions":{"defaultMode":"x","allow":[]},"b":{},"hooks":{"Stop":[]}}`)
+		f.Add(text, `{"permissions":{"defaultMode":"x","allow":[]},"b":{},"hooks":{"Stop":[{}]},"disableAllHooks":true}`)
 	}
 	f.Fuzz(func(t *testing.T, text, defaults string) {
-		if !utf8.ValidString(text) {
-			return // JSON is UTF-8; the record could not hold it
-		}
-		file, before, in := []byte(text), text, new(installation)
-		if text == noFile {
-			file = nil
-		}
-		step := func(do func(e *settingsEditor)) {
-			e, err := editSettings(file)
-			if err != nil {
-				return
-			}
-			e.edits = in.Edits
-			if do(e); e.isChanged() {
-				in.Edits, file = e.edits, e.text
-			}
-			record := encodeJSON(in)
-			if in = new(installation); json.Unmarshal(record, in) != nil {
-				t.Fatal("the record can't be read")
-			}
-		}
 		root, err := parseJSON([]byte(defaults))
-		if err == nil && root.is('{') && !strings.Contains(defaults, "supervisor-hook") {
-			step(func(e *settingsEditor) { e.install(&config{Settings: []byte(defaults)}, "") })
+		if err != nil || !root.is('{') || strings.Contains(text+defaults, "supervisor-hook") { // an older ccc's entries go too
+			defaults = "{}"
+			root, _ = parseJSON([]byte(defaults))
 		}
-		if _, err := editSettings(file); err != nil {
-			return // a ccc.json that fills in hooks of another shape: refused from now on
+		e, err := editSettings([]byte(text))
+		if err != nil || strings.Contains(text, "supervisor-hook") {
+			return
 		}
-		if strings.Contains(text, "supervisor-hook") {
-			return // an older ccc's entries go too
+		c := configFor(540)
+		filled, before := *e, e.root
+		for _, key := range mutingKeys { // which come before what ccc.json has
+			if before.at(key) == nil {
+				filled.set("false", key)
+			}
 		}
-		for _, self := range []string{"/old/ccc", "/bin/ccc"} {
-			step(func(e *settingsEditor) { e.install(configFor(540), self) })
+		filled.fill(root)
+		for _, key := range mutingKeys {
+			if before.at(key) == nil {
+				filled.replace(dropJSON(filled.text, key))
+			}
 		}
-		if again, err := withHooks(file, 540); err != nil || !bytes.Equal(again, file) {
-			t.Fatalf("a second time: %v\n%q\n%q", err, file, again)
+		c.Settings = []byte(defaults)
+		added, err := e.install(c, "/old/ccc")
+		if err != nil {
+			return // ccc.json fills in hooks of another shape
 		}
-		now := file
-		made := false
-		step(func(e *settingsEditor) {
-			e.restore("/bin/ccc")
-			made = e.known([]string{}) != nil && len(e.root.members) == 0
-		})
-		if after := string(file); !bytes.Equal(now, []byte(before)) && made != (before == noFile) || !made && !sameBut(after, before) {
-			t.Fatalf("%q was\n%q\nedited\n%q", after, before, now)
+		for _, m := range before.members {
+			if now := e.root.at(m.key); now == nil || m.key != "hooks" && !now.is('{') && now.raw != before.at(m.key).raw {
+				t.Fatalf("%q is not as it was in\n%q", m.key, e.text)
+			}
+		}
+		later, err := e.install(c, "/bin/ccc")
+		second := string(e.text)
+		if more, err := e.install(c, "/bin/ccc"); err != nil || len(later)+len(more) != 0 || string(e.text) != second || !json.Valid(unmarked(e.text)) {
+			t.Fatalf("a second time: %v, added %q\n%q\n%q", err, more, second, e.text)
+		}
+		e.uninstall("/bin/ccc", added)
+		if got, want := usersPart(t, string(e.text)), usersPart(t, string(filled.text)); got != want {
+			t.Fatalf("%q became\n%q, want\n%q, installed it was\n%q", text, got, want, second)
 		}
 	})
-}
-
-// sameBut tells whether two settings files are the same but for white space in containers that are empty; a blank file
-// counts as {}.
-func sameBut(a, b string) bool {
-	plain := func(text string) string {
-		if text == noFile {
-			return text
-		}
-		mark := ""
-		if strings.HasPrefix(text, "\ufeff") {
-			mark, text = "\ufeff", strings.TrimPrefix(text, "\ufeff")
-		}
-		if strings.TrimSpace(text) == "" {
-			text = "{}\n"
-		}
-		return mark + regexp.MustCompile(`([{\[])[ \t\r\n]+([}\]])`).ReplaceAllString(text, "$1$2")
-	}
-	return plain(a) == plain(b)
 }
 
 // Launches that would run no hooks are refused before anything is written; what only looks like one is not.
@@ -774,6 +737,7 @@ func TestHookless(t *testing.T) {
 	t.Parallel()
 	type row struct {
 		args, variable, file, content string
+		project                       string // its settings.json
 		code                          int
 		names                         string
 	}
@@ -790,6 +754,23 @@ func TestHookless(t *testing.T) {
 		{file: "../work/.claude/settings.local.json", content: muted, code: 1, names: ".claude/settings.local.json: disableAllHooks"},
 		{file: managed, content: muted, code: 1, names: "managed.json: disableAllHooks"},
 		{file: managed, content: `{"allowManagedHooksOnly":true}`, code: 1, names: "managed.json: allowManagedHooksOnly"},
+		{file: ".claude/settings.json", content: muted, code: 1, names: "home/.claude/settings.json: disableAllHooks"},
+		{file: ".claude/settings.json", content: `{"disableAllHooks":"false"}`, code: 1, names: "home/.claude/settings.json: disableAllHooks is neither"},
+		{file: ".claude/settings.json", content: `{"disableAllHooks":null}`, code: 1, names: "home/.claude/settings.json: disableAllHooks is neither"},
+		{file: ".claude/settings.json", content: `{"allowManagedHooksOnly":1}`, code: 1, names: "home/.claude/settings.json: allowManagedHooksOnly is neither"},
+		{file: ".claude/settings.json", content: `{"allowManagedHooksOnly":true}`},
+		{file: project, content: `{"allowManagedHooksOnly":true,"disableAllHooks":"true"}`},
+		{file: ".claude/ccc.json", content: `{"settings":` + muted + `}`, code: 1, names: "ccc.json: settings.disableAllHooks"},
+		{file: ".claude/ccc.json", content: `{"settings":{"disableAllHooks":1}}`, code: 1, names: "ccc.json: settings.disableAllHooks"},
+		{file: ".claude/settings.json", content: muted, project: `{"disableAllHooks":false}`},
+		{file: ".claude/settings.json", content: muted, project: `{"disableAllHooks":"false"}`, code: 1, names: "home/.claude/settings.json: disableAllHooks"},
+		{file: ".claude/settings.json", content: `{"disableAllHooks":"no"}`, project: `{"disableAllHooks":false}`, code: 1, names: "home/.claude/settings.json: disableAllHooks"},
+		{file: ".claude/ccc.json", content: `{"settings":` + muted + `}`, project: `{"disableAllHooks":false}`},
+		{file: "../work/.claude/settings.local.json", content: muted, project: `{"disableAllHooks":false}`, code: 1, names: "settings.local.json: disableAllHooks"},
+		{file: "../work/.claude/settings.local.json", content: `{"disableAllHooks":false}`, project: muted},
+		{args: `--settings|{"disableAllHooks":false}`, project: muted}, {args: "--settings|" + muted, project: `{"disableAllHooks":false}`, code: 2, names: "--settings: disableAllHooks"},
+		{args: "--settings|" + muted, file: managed, content: `{"disableAllHooks":false}`},
+		{args: `--settings|{"disableAllHooks":false}`, file: managed, content: muted, code: 1, names: "managed.json: disableAllHooks"},
 		{file: managed, content: `{"env":{"CCC_LAUNCH":""}}`, code: 1, names: "managed.json: env.CCC_LAUNCH"},
 		{file: project, content: `{"env":{"CCC_SUPERVISOR":""}}`, code: 1, names: "settings.json: env.CCC_SUPERVISOR"},
 		{file: ".claude/settings.json", content: `{"env":{"CLAUDE_CODE_SAFE_MODE":"true"}}`, code: 1, names: "env.CLAUDE_CODE_SAFE_MODE"},
@@ -802,17 +783,25 @@ func TestHookless(t *testing.T) {
 		rows = append(rows, row{variable: name + "=" + []string{"1", "On", "yes"}[i], code: 1, names: name})
 	}
 	for _, test := range rows {
-		t.Run(test.args+test.variable+test.file, func(t *testing.T) {
+		t.Run(test.args+test.variable+test.file+test.content+test.project, func(t *testing.T) {
 			box := newFakeBox(t)
 			box.claudeIs("echo started")
 			box.vars = append(box.vars, test.variable, testManagedVariable+"="+filepath.Join(box.home, managed))
 			if test.file != "" {
 				box.write(test.file, 0o600, test.content)
 			}
+			if test.project != "" {
+				box.write(project, 0o600, test.project)
+			}
 			before := box.files()
 			args := append([]string{"-p"}, strings.FieldsFunc(test.args, func(r rune) bool { return r == '|' })...)
 			got := box.run(30*time.Second, "", append([]string{"ccc", "--supervisor", "--"}, args...)...)
 			if test.code == 0 && got.stdout == "started\n" {
+				if users := ".claude/settings.json"; test.file == users { // ccc changes none of its values
+					for _, m := range jsonOf(t, test.content).members {
+						expectIs(t, m.key, jsonOf(t, box.read(users)).at(m.key).raw, m.value.raw)
+					}
+				}
 				return
 			}
 			if got.code != test.code || test.code == 0 || !strings.Contains(got.stderr, test.names) || !strings.Contains(got.stderr, "nothing would be reviewed") || got.stdout != "" {

@@ -216,6 +216,7 @@ func (s *supervision) environment(config *config) ([]string, error) {
 	if p == nil {
 		return reviewerEnv(withoutRefusedKey(d, env), nil)
 	}
+	env = asGiven(env)
 	if err := checkProvider(d, sources(d, config, nil), env, []string{"--print"}, p); err != nil {
 		return nil, err
 	}
