@@ -287,9 +287,8 @@ func TestHookReviewersCall(t *testing.T) {
 	box.hook(event)
 	want := strings.Join([]string{"--print", "--fork-session", "--resume", testSession, "--verbose", "--output-format", "stream-json",
 		"--json-schema", verdictSchema(), "--system-prompt", "judge it", "--system-prompt-snapshot", "off", "--no-session-persistence",
-		// Word by word: some versions heed only one of the two rules against edits.
 		"--settings", `{"disableAllHooks":true,"permissions":{"ask":["CronCreate","CronDelete","EnterWorktree","ExitWorktree","Monitor","ScheduleWakeup","SendMessage","Workflow","mcp__*"],` +
-			`"deny":["Edit(//**)","Edit(//**/*)"]}}`, "--permission-mode", "plan", "--strict-mcp-config", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
+			`"deny":["Edit(//**/*)","Edit(/` + box.work + `/**)"]},"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false}}`, "--permission-mode", "plan", "--strict-mcp-config", "--model", "m", "--allowedTools", "Bash(npm test:*)", "Read", "--max-budget-usd", "0.5", ""}, "\n")
 	expectIs(t, "the arguments", strings.TrimSpace(box.read("../fake/reviewer-1/args")), strings.TrimSpace(want))
 	expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read("../fake/reviewer-1/cwd")), box.work)
 	env := box.read("../fake/reviewer-1/env")

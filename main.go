@@ -43,11 +43,10 @@ func commands() []command {
 			with what comes (default: the newest session of this project, and with -f
 			all of them). The beginning of an id will do.`},
 		{"verdict", []string{"--commit REV", "--pushed"}, "[SESSION]", inPlaces(showVerdict), `
-			What became of the last stop in this working tree, or of SESSION: allow
-			(exit code 0), block, failed, limit (1), none, reviewing, cancelled,
-			changed, unbound (3); no such session: 2. --commit tells of the files of
-			that commit, --pushed of what git's pre-push hook names, or of HEAD: the
-			session that was approved with them (0), or none (3).`},
+			What became of the last stop in this working tree, or of SESSION: allow (0),
+			block, failed, limit (1), none, reviewing, cancelled, changed, unbound (3);
+			no such session: 2. --commit, --pushed: the session that was approved with
+			the files of that commit, or of what git's pre-push hook names (0), or none (3).`},
 		{"statusline", nil, "", inPlaces(showStatusline), `
 			Print one line about a session, for Claude Code's statusLine setting; on a
 			terminal say which lines to put there.`},

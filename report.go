@@ -266,7 +266,11 @@ func verdictOfPush(d dirs, stdin *os.File) error {
 	input, isThere := bufio.NewReader(stdin), false
 	if !newScreen(stdin).terminal {
 		came := make(chan bool, 1)
-		go func() { _, err := input.Peek(1); came <- err == nil }()
+		go func() {
+			defer exitOnPanic()
+			_, err := input.Peek(1)
+			came <- err == nil
+		}()
 		select {
 		case isThere = <-came:
 		case <-time.After(pushPatience):
