@@ -104,7 +104,6 @@ type sessionState struct {
 	Spent      int         `json:"spent,omitempty"`      // reviews for it, whatever has set Count back since
 	Enabled    *bool       `json:"enabled,omitempty"`    // what Switch says
 	Switch     *modeSwitch `json:"switch,omitempty"`     // set once the session was switched on or off
-	Scheduled  []string    `json:"scheduled,omitempty"`  // prompts that the agent had scheduled by its last stop
 	Client     string      `json:"client,omitempty"`     // the one that ran its last hook
 	Provider   string      `json:"provider,omitempty"`   // of that client, or the word for none
 	LaunchedAt time.Time   `json:"launched_at,omitzero"` // of its last supervised launch
