@@ -295,7 +295,7 @@ func TestRealClientAnswers(t *testing.T) {
 				_, path, _ := strings.Cut(r.text(), "create your plan at ")
 				path, _, _ = strings.Cut(path, " using")
 				return replyTool("Write", fmt.Sprintf(`{"file_path":%q,"content":"1. paint it red"}`, path))
-			case strings.Contains(words, "/plans/") && !strings.Contains(words, "approved"), strings.Contains(words, "make it green"):
+			case strings.Contains(words, "/plans/") && !strings.Contains(words, "approved your plan"), strings.Contains(words, "make it green"):
 				return replyTool("ExitPlanMode", `{"plan":"1. paint it red"}`)
 			}
 			return replyText("done")
@@ -310,14 +310,12 @@ func TestRealClientAnswers(t *testing.T) {
 			want = append(want, words...)
 			expectEqual(t, "the requests", api.told(t), want)
 		}
-		// pick marks that entry of a menu, and types words behind it.
+		// pick marks that entry of a menu, has it take words by key, and types them.
+		marked := func(screen, entry string) bool { return strings.Contains(strings.ReplaceAll(screen, "\u00a0", " "), entry) }
 		pick := func(entry, key, words string) {
 			t.Helper()
 			for range 8 {
-				marked := func(screen string) bool {
-					return strings.Contains(strings.ReplaceAll(screen, "\u00a0", " "), "❯ "+entry)
-				}
-				if tty.shows(2*time.Second, marked) {
+				if tty.shows(3*time.Second, func(screen string) bool { return marked(screen, entry) }) {
 					break
 				}
 				tty.keys("Down")
@@ -325,37 +323,36 @@ func TestRealClientAnswers(t *testing.T) {
 			if key != "" {
 				tty.keys(key)
 			}
-			time.Sleep(500 * time.Millisecond)
-			tty.keys("-l", "--", words)
-			tty.waitFor(words, 60*time.Second)
+			for range 5 { // a menu that does not take words yet drops them
+				tty.keys("-l", "--", words)
+				if tty.shows(3*time.Second, func(screen string) bool { return strings.Contains(screen, words) }) {
+					return
+				}
+			}
+			t.Fatalf("%q takes no words:\n%s", entry, tty.screen())
 		}
 		for _, answer := range []string{"MySQL of mine", "SQLite"} {
 			tty.prompt("ask me")
 			tty.waitFor("one file", 90*time.Second)
 			verdicts++ // of the question
 			if answer != "SQLite" {
-				pick("3", "", answer)
+				pick("❯ 3", "", answer)
 			}
 			tty.keys("Enter")
 			expect("ask me", "ANSWERED Which database? → "+answer)
 		}
-		for i, words := range []string{"use mkdir instead", "and then a directory"} {
+		for _, reply := range []struct{ entry, told, words string }{{". No", "REFUSED ", "use mkdir instead"}, {"1. Yes", "APPROVED ", "and then a directory"}} {
 			tty.prompt("make a file")
 			tty.waitFor("Do you want", 90*time.Second)
-			if i == 0 {
-				for tries := 0; !strings.Contains(strings.ReplaceAll(tty.screen(), "\u00a0", " "), ". No") && tries < 5; tries++ {
-					time.Sleep(time.Second)
+			if reply.entry == ". No" {
+				reply.entry = "3. No"
+				if marked(tty.screen(), "4. No") {
+					reply.entry = "4. No"
 				}
-				entry := "3. No"
-				if strings.Contains(tty.screen(), "4. No") {
-					entry = "4. No"
-				}
-				pick(entry, "Tab", words)
-			} else {
-				pick("1. Yes", "Tab", words)
 			}
+			pick("❯ "+reply.entry, "Tab", reply.words)
 			tty.keys("Enter")
-			expect("make a file", []string{"REFUSED ", "APPROVED "}[i]+words)
+			expect("make a file", reply.told+reply.words)
 		}
 		for range 5 {
 			if tty.shows(2*time.Second, func(screen string) bool { return strings.Contains(screen, "plan mode on") }) {
@@ -364,17 +361,12 @@ func TestRealClientAnswers(t *testing.T) {
 			tty.keys("BTab")
 		}
 		tty.prompt("plan it")
-		tty.waitFor("Would you like to proceed?", 90*time.Second)
-		t.Log(tty.screen())
-		pick("3", "", "make it green")
-		t.Log(tty.screen())
-		tty.keys("Enter")
-		time.Sleep(5 * time.Second)
-		tty.waitFor("Would you like to proceed?", 90*time.Second)
-		pick("3", "", "but yellow at the door")
-		tty.keys("BTab")
-		time.Sleep(5 * time.Second)
-		t.Log(tty.screen())
+		for _, reply := range [][2]string{{"make it green", "Enter"}, {"but yellow at the door", "BTab"}} {
+			tty.waitFor("Would you like to proceed?", 90*time.Second)
+			pick("❯ 3", "", reply[0])
+			tty.keys(reply[1])
+			tty.waitUntil("the end of the dialog", 60*time.Second, func(screen string) bool { return !strings.Contains(screen, "❯ 3") })
+		}
 		expect("plan it", "REFUSED make it green", "APPROVED but yellow at the door")
 		tty.enter("/compact")
 		tty.waitFor("Compacted", 90*time.Second)

@@ -256,9 +256,9 @@ func readTranscript(path string) (*transcript, error) {
 	return t, readLines(path, t.line) // the last line may still be on its way; then it is not JSON yet
 }
 
-// resultWords are found in a line with a tool's result if it holds words of the user's: their answers to questions, what they said
-// as they refused the call, and what they said as they approved it.
-var resultWords = [][]byte{[]byte(`"answers":{`), []byte(refusedSaying + `\n`), []byte(`},{"type":"text","text":"`)}
+// resultWords are found in a line with a tool's result if it holds words of the user's: answers to questions, what they said as
+// they refused the call or approved it, a plan that they changed.
+var resultWords = [][]byte{[]byte(`"answers":{`), []byte(refusedSaying + `\n`), []byte(`},{"type":"text","text":"`), []byte(`"planWasEdited":true`)}
 
 // refusedSaying stands before the words with which the user refused a call.
 const refusedSaying = "the user said:"
@@ -428,11 +428,13 @@ func (w *blockText) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// A toolResult is what a call came to, as far as it tells what the user said: the text of an error, or questions with answers.
+// A toolResult is what a call came to, as far as it tells what the user said: the text of an error, questions with answers, a plan.
 type toolResult struct {
-	failure   string
-	Questions []struct{ Question string }
-	Answers   map[string]string
+	failure       string
+	Questions     []struct{ Question string }
+	Answers       map[string]string
+	Plan          string
+	PlanWasEdited bool // by the user, who then approved it (2.1.331)
 }
 
 func (r *toolResult) UnmarshalJSON(raw []byte) error {
@@ -483,6 +485,8 @@ func (e transcriptEntry) answer() *request {
 			}
 		}
 		r.words, r.remarks = strings.Join(answers, "\n"), []words{remarkAnswered}
+	case e.ToolUseResult.PlanWasEdited:
+		r.words, r.remarks = e.ToolUseResult.Plan, []words{remarkPlanned}
 	case e.UserFeedback != "" || strings.HasPrefix(e.ToolUseResult.failure, refused):
 		r.words, r.remarks = cmp.Or(e.UserFeedback, strings.TrimSpace(refusal)), []words{remarkRefused}
 	case !e.IsMeta:

@@ -94,7 +94,7 @@ func prompts(texts ...string) (list []request) {
 
 // inShort puts a word in the place of each remark.
 var inShort = strings.NewReplacer(say(remarkBeside), "BESIDE", say(remarkInterrupted), "INTERRUPTED", say(remarkAnswered), "ANSWERED",
-	say(remarkRefused), "REFUSED", say(remarkApproved), "APPROVED")
+	say(remarkRefused), "REFUSED", say(remarkApproved), "APPROVED", say(remarkPlanned), "PLANNED")
 
 // toldOf returns the requests with their remarks in short, and a bar behind each.
 func toldOf(requests []request) (told string) {
@@ -172,6 +172,7 @@ func TestTranscriptRequests(t *testing.T) {
 		{name: "talk_about_a_question", lines: `1 user fix it; 2 call t1; 3 output no | ` + strings.Replace(refusal, "use mkdir", "The user wants to clarify these questions.", 1) + `; 4 agent done`, want: "fix it|", last: "done"},
 		{name: "words_of_an_approval", lines: "1 user fix it; 2 call t1; " + strings.Replace(outputLine("3", "2", "t1", "ok"), `}]`, `},{"type":"text","text":"and then ls"}]`, 1) + "; 4<3 agent done",
 			want: "fix it|APPROVED and then ls|", last: "done"},
+		{name: "a_plan_that_the_user_changed", lines: `1 user fix it; 2 call t1; 3 output User has approved your plan | "toolUseResult":{"plan":"blue","isAgent":false,"planWasEdited":true}; 4 agent done`, want: "fix it|PLANNED blue|", last: "done"},
 		{name: "no_words_in_a_result", lines: `1 user fix it; 2 call t1; 3 output Error: it says: the user said:\ndrop it | "toolUseResult":"Error: it says: the user said:\ndrop it"; 4 call t2; ` +
 			`5 output {"answers":{"a":"b"}} | "toolUseResult":{"stdout":"{\"answers\":{\"a\":\"b\"}}"}; 6 call t3; 7 output ok | "toolUseResult":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}; 8 agent done`,
 			want: "fix it|", last: "done"},
