@@ -263,18 +263,18 @@ func TestRealClientCorrections(t *testing.T) {
 		tty.enter("instead of it")
 		want = want[:len(want)-1]
 		expect("instead of it")
-		asked := len(api.requests("agent"))
-		tty.prompt("withdrawn")
-		api.await(t, "agent", asked+1, 60*time.Second)
-		tty.keys("Escape")
-		tty.waitUntil("the prompt in the input line", 60*time.Second, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ withdrawn") })
 		tty.tmux("kill-server")
 		box.quiet(20 * time.Second)
 		isForked = true // and then not everything is in the conversation that was in it
 		tty = box.start("--permission-mode", "default", "--continue", "--fork-session")
 		tty.prompt("in a fork")
 		expect("in a fork")
-		tty.prompt("/compact keep the colours")
+		asked := len(api.requests("agent"))
+		tty.prompt("withdrawn")
+		api.await(t, "agent", asked+1, 60*time.Second)
+		tty.keys("Escape")
+		tty.waitUntil("the prompt in the input line", 60*time.Second, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ withdrawn") })
+		tty.enter("/compact keep the colours") // the client gives the withdrawn words back, for enter to delete
 		tty.waitFor("Compacted", 90*time.Second)
 		tty.prompt("behind the compaction")
 		expect("behind the compaction")
@@ -311,7 +311,9 @@ func TestRealClientAnswers(t *testing.T) {
 			expectEqual(t, "the requests", api.told(t), want)
 		}
 		// pick marks that entry of a menu, has it take words by key, and types them.
-		marked := func(screen, entry string) bool { return strings.Contains(strings.ReplaceAll(screen, "\u00a0", " "), entry) }
+		marked := func(screen, entry string) bool {
+			return strings.Contains(strings.ReplaceAll(screen, "\u00a0", " "), entry)
+		}
 		pick := func(entry, key, words string) {
 			t.Helper()
 			for range 8 {
