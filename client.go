@@ -98,7 +98,6 @@ type sessionState struct {
 	Spent      int       `json:"spent,omitempty"`      // reviews for it, whatever has set Count back since
 	Enabled    *bool     `json:"enabled,omitempty"`    // what the last switch of the session says, nil before the first
 	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that switch
-	Scheduled  []string  `json:"scheduled,omitempty"`  // prompts that the agent had scheduled by its last stop
 	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or the word for none
 	LaunchedAt time.Time `json:"launched_at,omitzero"` // of its last supervised launch
 	CreatedAt  time.Time `json:"created_at"`

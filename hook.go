@@ -111,15 +111,7 @@ func (h *hook) stop() record {
 	defer cancel()
 	request := h.request()
 	entry.Limit = reviewLimit(config)
-	err = h.update(func(s *sessionState) {
-		entry.Iteration = s.nextIteration(entry.Limit, request.newest)
-		if h.event.isStop() {
-			s.Scheduled = nil
-			for _, cron := range h.event.SessionCrons {
-				s.Scheduled = append(s.Scheduled, cron.Prompt)
-			}
-		}
-	})
+	err = h.update(func(s *sessionState) { entry.Iteration = s.nextIteration(entry.Limit, request.prompt().id) })
 	if err != nil {
 		h.warn("counting the iteration", err)
 		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
@@ -166,9 +158,9 @@ func (h *hook) request() reviewRequest {
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	r.last, r.openFeedback = past.feedback()
-	var prompts []string
+	var prompts []request
 	for _, submitted := range past.Requests {
-		prompts = append(prompts, submitted.Prompt)
+		prompts = append(prompts, request{words: submitted.Prompt, prompt: true})
 	}
 	var asked record
 	if n := len(past.Requests); n > 0 {
@@ -178,8 +170,9 @@ func (h *hook) request() reviewRequest {
 		h.warn("reading the transcript", err)
 		r.requests, r.unconfirmed = prompts, true
 	}
-	r.since = baseline{commit: "unknown", asked: r.asked}
-	if n := len(r.requests); n > 0 && asked.Top != "" && isRequest(r.requests[n-1], asked.Prompt) {
+	newest := r.prompt()
+	r.since = baseline{commit: "unknown", asked: newest.asked}
+	if asked.Top != "" && isRequest(newest.words, asked.Prompt) {
 		r.since = baseline{commit: cmp.Or(asked.Head, "unborn"), status: asked.Status, top: asked.Top}
 	}
 	return r
@@ -258,12 +251,6 @@ func (h *hook) command(operand string, supervised bool) any {
 		return blocked(say(modeUnclear, operand))
 	}
 	on, task := operand != "off", operand != "on" && operand != "off"
-	if h.isScheduled(h.event.Prompt) {
-		if task { // it goes on as it is, like every prompt that the agent has scheduled
-			return nil
-		}
-		return blocked(say(modeNotForAgent))
-	}
 	if err := h.session.switchTo(on); err != nil {
 		h.warn("switching the mode", err)
 		return blocked(say(modeFailed, err.Error()))
@@ -281,20 +268,11 @@ func (h *hook) command(operand string, supervised bool) any {
 	return blocked(say(modeOff))
 }
 
-// isScheduled tells whether the agent has scheduled the prompt, as of the session's last stop. Claude Code tells a long one clipped.
-func (h *hook) isScheduled(prompt string) bool {
-	state, _ := h.session.state()
-	return slices.ContainsFunc(state.Scheduled, func(scheduled string) bool {
-		start, _, clipped := strings.Cut(scheduled, "… [+")
-		return scheduled == prompt || clipped && start != "" && strings.HasPrefix(prompt, start)
-	})
-}
-
 // prompt notes a new request of the user's, which has its own budget.
 // The answer tells, once, that the last review failed if that could not be told before; the first of a session,
 // and the first since a launch, tells that the session is supervised. What Claude Code submits itself is no request.
 func (h *hook) prompt(text string) any {
-	if text != "" && !isUsers(text) || h.isScheduled(text) {
+	if text != "" && !isUsers(text) {
 		return nil
 	}
 	past, err := h.session.readHistory()
@@ -329,7 +307,6 @@ type hookEvent struct {
 	StopHookActive       bool // this stop follows one that a hook blocked
 	LastAssistantMessage string
 	BackgroundTasks      []json.RawMessage
-	SessionCrons         []struct{ Prompt string } // that the agent has scheduled
 	ToolName             string
 	ToolInput            map[string]json.RawMessage
 	ToolUseID            string
@@ -355,7 +332,6 @@ func (e *hookEvent) UnmarshalJSON(text []byte) error {
 		"stop_hook_active":       &e.StopHookActive,
 		"last_assistant_message": &e.LastAssistantMessage,
 		"background_tasks":       &e.BackgroundTasks,
-		"session_crons":          &e.SessionCrons,
 		"tool_name":              &e.ToolName,
 		"tool_input":             &e.ToolInput,
 		"tool_use_id":            &e.ToolUseID,
@@ -431,7 +407,7 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	}
 	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
 		talk, err = readConversation(e.TranscriptPath)
-		arrived := prompt == "" || slices.ContainsFunc(talk.requests, func(request string) bool { return isRequest(request, prompt) })
+		arrived := prompt == "" || slices.ContainsFunc(talk.requests, func(r request) bool { return isRequest(r.words, prompt) })
 		if err == nil && arrived && e.saysLast(talk.last) || time.Now().After(deadline) {
 			return talk, err
 		}

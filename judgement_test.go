@@ -91,7 +91,7 @@ func (c judgementCase) request(words judgeWords) string {
 	}
 	b.WriteString("\n" + words.end + "\n\n")
 	request := reviewRequest{
-		conversation: conversation{requests: c.Prompts},
+		conversation: conversation{requests: prompts(c.Prompts...)},
 		question:     c.Question,
 		tasks:        c.BackgroundTasks,
 		last:         record{outcome: outcome{Feedback: c.LastFeedback}},

@@ -263,7 +263,14 @@ var (
 			"and what was typed while the agent worked may be missing. Compare them with the conversation."}
 	requestsIncomplete = words{"会话记录不完整：更早的要求可能不在下面。请与对话核对。",
 		"The session's transcript is incomplete: earlier requests may be missing below. Compare them with the conversation."}
-	sectionQuestion = words{
+	remarkBeside = words{"（按 Esc 中断 Agent 时发出；上面的对话里没有这段话，但 Agent 收到了）",
+		"(sent with Esc, while the agent worked: these words are not in the conversation above, but the agent got them)"}
+	remarkInterrupted = words{"（Agent 为此工作时，用户按 Esc 中断了它）", "(the user interrupted the agent while it worked on this)"}
+	remarkAnswered    = words{"（回答 Agent 的提问）", "(answered to a question)"}
+	remarkRefused     = words{"（拒绝一次调用或计划时说）", "(refused a call or a plan with the words)"}
+	remarkPlanned     = words{"（把计划改成了这样，并同意）", "(changed the plan to this, and approved it)"}
+	remarkApproved    = words{"（同意一次调用或计划时说）", "(approved a call or a plan with the words)"}
+	sectionQuestion   = words{
 		"## 事件：AskUserQuestion\nAgent 想向用户提出下面的问题。问题还没有显示给用户，也没有得到回答；" +
 			"对话末尾的 \"[Tool call interrupted]\" 和 \"No response requested.\" 不是用户的回答。\n" +
 			"allow_stop=true 表示把问题交给用户，false 表示不提问，Agent 按照 feedback 自己继续。\n\n## 等待回答的问题\n%s",

@@ -88,9 +88,9 @@ func (r reviewRequest) text(guideAbove bool) string {
 	section(len(r.requests) > 0, say(sectionRequests))
 	section(r.unconfirmed && len(r.requests) > 0, say(requestsUnconfirmed))
 	section(r.broken && len(r.requests) > 0, say(requestsIncomplete))
-	for i, prompt := range r.requests {
+	for i, asked := range r.requests {
 		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.requests)))
-		fmt.Fprintf(&b, "\n[%d] %s\n", i+1, cutMiddle(prompt, keep))
+		fmt.Fprintf(&b, "\n[%d] %s\n", i+1, cutMiddle(asked.String(), keep))
 	}
 	section(r.question != nil, say(sectionQuestion, r.question))
 	section(r.question == nil, say(sectionStop))

@@ -1,6 +1,6 @@
 package main
 
-// Whose words a prompt is, on the real Claude Code.
+// Which words are the user's, on the real Claude Code.
 
 import (
 	"fmt"
@@ -99,7 +99,7 @@ func TestRealClientRequests(t *testing.T) {
 		tty.prompt("/compact")
 		tty.waitFor("Compacted", 90*time.Second)
 		tty.prompt("third request")
-		want = append(want, "/compact", "third request")
+		want = append(want, "third request")
 		expectRequests(5, want...)
 		reviews := api.requests("review")
 		if conversation := reviews[len(reviews)-1].text(); strings.Count(conversation, "typed meanwhile") != 1 {
@@ -112,14 +112,12 @@ func TestRealClientRequests(t *testing.T) {
 	})
 }
 
-// The agent can't dismiss its reviewer: not by a tool, and not by what it schedules, which Claude Code submits at the next full
-// minute and which is no request.
+// The agent can't dismiss its reviewer by a tool. What it schedules, which Claude Code submits at the next full minute, is no
+// request and refills nothing.
 func TestRealClientAgentsTricks(t *testing.T) {
 	forNewest(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
-		tricks := []apiReply{bash("ccc supervisor-mode off; env -u CLAUDECODE ccc supervisor-mode off")}
-		for _, prompt := range []string{"/supervisor off", "/supervisor on", "/supervisor carry on"} {
-			tricks = append(tricks, replyTool("CronCreate", `{"cron":"* * * * *","prompt":"`+prompt+`","recurring":false}`))
-		}
+		tricks := []apiReply{bash("ccc supervisor-mode off; env -u CLAUDECODE ccc supervisor-mode off"),
+			replyTool("CronCreate", `{"cron":"* * * * *","prompt":"carry on","recurring":false}`)}
 		var api *scriptedAPI
 		api = box.answering(func(r apiRequest) apiReply {
 			if asked := len(api.requests("agent")); r.Kind == "agent" && asked <= len(tricks) {
@@ -132,9 +130,7 @@ func TestRealClientAgentsTricks(t *testing.T) {
 		tty := box.start("--permission-mode", "bypassPermissions")
 		tty.prompt("the request")
 		box.awaitVerdicts(1)
-		tty.waitFor("由用户决定", 100*time.Second)
 		box.awaitVerdicts(2)
-		tty.waitUntil("four prompts", 60*time.Second, func(string) bool { return strings.Count(box.log(), "event=UserPromptSubmit") == 4 })
 		if text := api.requests("agent")[1].last("user"); strings.Count(text, "off is for the user") != 2 {
 			t.Errorf("switching off said %q", text)
 		}
@@ -146,5 +142,241 @@ func TestRealClientAgentsTricks(t *testing.T) {
 		for i, review := range api.requests("review") {
 			expectIn(t, fmt.Sprintf("the request of review %d", i+1), review.request(), fmt.Sprintf("第 %d 轮", i%2+1))
 		}
+	})
+}
+
+// told returns the requests of the newest review, each with the remarks in a word.
+func (api *scriptedAPI) told(t *testing.T) (told []string) {
+	t.Helper()
+	for _, text := range requestsOf(t, api.lastReview(t)) {
+		told = append(told, inShort.Replace(text))
+	}
+	return told
+}
+
+// workingAgent answers an agent that works until the test writes the file "go" where the user's last words begin with "work", and
+// else by answer.
+func workingAgent(answer func(words string, r apiRequest) apiReply) func(apiRequest) apiReply {
+	return func(r apiRequest) apiReply {
+		words := r.last("user")
+		switch {
+		case r.Kind == "review":
+			return replyVerdict(true, "")
+		case strings.HasPrefix(words[strings.LastIndex(words, "\n")+1:], "work "):
+			return bash("./work.sh")
+		}
+		return answer(words, r)
+	}
+}
+
+// startWorking starts a session that asks for every call but that of work.sh.
+func (box *sandbox) startWorking() *terminal {
+	box.t.Helper()
+	box.write("../work/work.sh", 0o700, "#!/bin/sh\necho begun >>begun\nuntil [ -e go ]; do sleep 0.1; done; rm go; echo worked\n")
+	return box.start("--permission-mode", "default", "--allowedTools", "Bash(./work.sh:*)")
+}
+
+// workOn submits a prompt and waits until the agent works on it.
+func (box *sandbox) workOn(tty *terminal, prompt string) {
+	box.t.Helper()
+	before := box.read("../work/begun")
+	tty.prompt(prompt)
+	tty.waitUntil("the agent at work on "+prompt, 90*time.Second, func(string) bool { return box.read("../work/begun") != before })
+}
+
+// What the user types while the agent works and sends with Esc is a request, also where Claude Code leaves it out of the
+// conversation; then the request says so. What the user took back is none.
+func TestRealClientCorrections(t *testing.T) {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		late := make(chan bool)
+		api := box.answering(workingAgent(func(words string, _ apiRequest) apiReply {
+			if strings.HasSuffix(words, "withdrawn") {
+				<-late
+			}
+			return replyText("done")
+		}))
+		t.Cleanup(func() { close(late) })
+		tty := box.startWorking()
+		var want []string
+		reviewed, isForked := 0, false
+		expect := func(words ...string) {
+			t.Helper()
+			reviewed++
+			reviews := api.await(t, "review", reviewed, 90*time.Second)
+			want = append(want, words...)
+			got := api.told(t)
+			conversation, _, _ := strings.Cut(reviews[len(reviews)-1].text(), "## 用户的要求")
+			for i, text := range got {
+				plain, isBeside := strings.CutPrefix(text, "BESIDE ")
+				if words := strings.TrimPrefix(plain, "INTERRUPTED "); !isForked && isBeside == strings.Contains(conversation, words) {
+					t.Errorf("%q is in the conversation: %v", text, !isBeside)
+				}
+				// The mark stays where the words taken back were on the chain, and 2.1.120 does not say what was queued.
+				if got[i] = plain; plain == "INTERRUPTED work on the fence" || plain != "INTERRUPTED work on the roof" && olderThan(client.version, "2.1.200") {
+					got[i] = strings.TrimPrefix(plain, "INTERRUPTED ")
+				}
+			}
+			expectEqual(t, "the requests", got, want)
+		}
+		typed := func(words string) {
+			t.Helper()
+			tty.enter(words)
+			tty.waitUntil("the queued words", 60*time.Second, func(screen string) bool {
+				return !strings.HasPrefix(inputLine(screen), "❯ "+words) && strings.Contains(screen, words)
+			})
+		}
+		for _, words := range [][]string{{"work in red", "make it blue"}, {"work on the door", "hang it left"}} {
+			box.workOn(tty, words[0])
+			for _, one := range words[1:] {
+				typed(one)
+			}
+			tty.keys("Escape")
+			expect(words...)
+		}
+		box.workOn(tty, "work on the wall")
+		typed("taken back with Up")
+		tty.keys("Up")
+		tty.waitUntil("the words in the input line", 60*time.Second, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ taken back with Up") })
+		tty.keys("C-e")
+		tty.keys("-N", "80", "BSpace")
+		box.write("../work/go", 0o600, "")
+		expect("work on the wall")
+		box.workOn(tty, "work on the roof")
+		tty.keys("Escape")
+		tty.waitFor("Interrupted", 60*time.Second)
+		tty.prompt("leave the roof")
+		expect("INTERRUPTED work on the roof", "leave the roof")
+		box.workOn(tty, "work on the fence")
+		typed("to be rewound")
+		tty.keys("Escape")
+		expect("work on the fence", "to be rewound")
+		tty.rewind("to be rewound")
+		tty.enter("instead of it")
+		want = want[:len(want)-1]
+		expect("instead of it")
+		if olderThan(client.version, "2.1.200") { // an interactive fork of this session crashes 2.1.120
+			return
+		}
+		tty.tmux("kill-server")
+		box.quiet(20 * time.Second)
+		isForked = true // and then not everything is in the conversation that was in it
+		tty = box.start("--permission-mode", "default", "--continue", "--fork-session")
+		tty.prompt("in a fork")
+		expect("in a fork")
+		asked := len(api.requests("agent"))
+		tty.prompt("withdrawn")
+		api.await(t, "agent", asked+1, 60*time.Second)
+		tty.keys("Escape")
+		tty.waitUntil("the prompt in the input line", 60*time.Second, func(screen string) bool { return strings.HasPrefix(inputLine(screen), "❯ withdrawn") })
+		tty.enter("/compact keep the colours") // the client gives the withdrawn words back, for enter to delete
+		tty.waitFor("Compacted", 90*time.Second)
+		tty.prompt("behind the compaction")
+		expect("behind the compaction")
+	})
+}
+
+// What the user answers to a question, and the words with which they refuse or approve a call or a plan, stand among the
+// requests, also behind a compaction.
+func TestRealClientAnswers(t *testing.T) {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		api := box.answering(workingAgent(func(words string, r apiRequest) apiReply {
+			switch {
+			case strings.HasSuffix(words, "ask me"):
+				return replyTool(askUserQuestion, question)
+			case strings.HasSuffix(words, "make a file"):
+				return bash("touch x")
+			case strings.HasSuffix(words, "plan it"):
+				_, path, _ := strings.Cut(r.text(), "create your plan at ")
+				path, _, _ = strings.Cut(path, " using")
+				return replyTool("Write", fmt.Sprintf(`{"file_path":%q,"content":"1. paint it red"}`, path))
+			case strings.Contains(words, "/plans/") && !strings.Contains(words, "approved your plan"), strings.Contains(words, "make it green"):
+				return replyTool("ExitPlanMode", `{"plan":"1. paint it red"}`)
+			}
+			return replyText("done")
+		}))
+		tty := box.startWorking()
+		var want []string
+		verdicts := 0
+		expect := func(words ...string) {
+			t.Helper()
+			verdicts++
+			box.awaitVerdicts(verdicts)
+			want = append(want, words...)
+			expectEqual(t, "the requests", api.told(t), want)
+		}
+		// pick marks that entry of a menu, has it take words by key, and types them.
+		marked := func(screen, entry string) bool {
+			return strings.Contains(strings.ReplaceAll(screen, "\u00a0", " "), entry)
+		}
+		pick := func(entry, key, words string) {
+			t.Helper()
+			for range 8 {
+				if tty.shows(3*time.Second, func(screen string) bool { return marked(screen, entry) }) {
+					break
+				}
+				tty.keys("Down")
+			}
+			if key != "" {
+				tty.keys(key)
+			}
+			for range 5 { // a menu that does not take words yet drops them
+				tty.keys("-l", "--", words)
+				if tty.shows(3*time.Second, func(screen string) bool { return strings.Contains(screen, words) }) {
+					return
+				}
+			}
+			t.Fatalf("%q takes no words:\n%s", entry, tty.screen())
+		}
+		// send presses key until the menu that shows text is gone.
+		send := func(key, text string) {
+			t.Helper()
+			for range 5 {
+				tty.keys(key)
+				if tty.shows(10*time.Second, func(screen string) bool { return !strings.Contains(screen, text) }) {
+					return
+				}
+			}
+			t.Fatalf("%s does not end the menu:\n%s", key, tty.screen())
+		}
+		for _, answer := range []string{"MySQL of mine", "SQLite"} {
+			tty.prompt("ask me")
+			tty.waitFor("one file", 90*time.Second)
+			verdicts++ // of the question
+			if answer != "SQLite" {
+				pick("❯ 3", "", answer)
+			}
+			tty.keys("Enter")
+			expect("ask me", "ANSWERED Which database? → "+answer)
+		}
+		for _, reply := range []struct{ entry, told, words string }{{". No", "REFUSED ", "use mkdir instead"}, {"1. Yes", "APPROVED ", "and then a directory"}} {
+			tty.prompt("make a file")
+			tty.waitFor("Do you want", 90*time.Second)
+			if reply.entry == ". No" {
+				reply.entry = "3. No"
+				if marked(tty.screen(), "4. No") {
+					reply.entry = "4. No"
+				}
+			}
+			pick("❯ "+reply.entry, "Tab", reply.words)
+			send("Enter", "Do you want")
+			expect("make a file", reply.told+reply.words)
+		}
+		for range 5 {
+			if tty.shows(2*time.Second, func(screen string) bool { return strings.Contains(screen, "plan mode on") }) {
+				break
+			}
+			tty.keys("BTab")
+		}
+		tty.prompt("plan it")
+		for _, reply := range [][2]string{{"make it green", "Enter"}, {"but yellow at the door", "BTab"}} {
+			tty.waitFor("Would you like to proceed?", 90*time.Second)
+			pick("❯ 3", "", reply[0])
+			send(reply[1], "❯ 3")
+		}
+		expect("plan it", "REFUSED make it green", "APPROVED but yellow at the door")
+		tty.enter("/compact")
+		tty.waitFor("Compacted", 90*time.Second)
+		tty.prompt("behind the compaction")
+		expect("behind the compaction")
 	})
 }

@@ -136,8 +136,8 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	begun.Process = self.name
 	begun.Deadline, _ = ctx.Deadline()
 	begun.Question, begun.LastMessage = request.question, cutMiddle(request.lastMessage, 2000)
-	for _, text := range request.requests { // the timeline's prompts are not all that stand, nor do all of them
-		begun.Requests = append(begun.Requests, cutMiddle(text, 4000))
+	for _, asked := range request.requests { // the timeline's prompts are not all that stand, nor do all of them
+		begun.Requests = append(begun.Requests, cutMiddle(asked.String(), 4000))
 	}
 	s.record(begun)
 }
@@ -374,14 +374,14 @@ func reviewNow(c *call, d dirs) (err error) {
 	if config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"], config); err != nil {
 		return err
 	}
-	what := clip(firstLine(talk.requests[len(talk.requests)-1]), 100)
+	what := clip(firstLine(talk.prompt().words), 100)
 	s.print(say(reviewingByHand, stored.id, stored.written.Local().Format(time.DateTime), what))
 	if talk.last == "" || strings.HasPrefix(talk.last, toolUse) {
 		s.print(say(stillWorking))
 	}
 	ctx, cancel := s.untilEnded(s.patience(config, ""))
 	defer cancel()
-	request := reviewRequest{conversation: talk, since: baseline{commit: "unknown", asked: talk.asked},
+	request := reviewRequest{conversation: talk, since: baseline{commit: "unknown", asked: talk.prompt().asked},
 		here: talk.here, lastMessage: talk.last, iteration: 1, limit: 1}
 	ended := s.session.round(s.review(ctx, config, record{Event: eventReview}, request))
 	if c.has("--json") {
@@ -433,7 +433,7 @@ func storedSessionOf(c *call, d dirs) (found storedSession, talk conversation, e
 	ids := ""
 	for _, s := range sessions {
 		one, err := readConversation(s.path)
-		if err != nil || len(one.requests) == 0 {
+		if err != nil || one.prompt().words == "" {
 			continue // nothing was said in it
 		}
 		if known, ids = append(known, s), ids+" "+s.id; len(known) == 2 {

@@ -1,7 +1,7 @@
 package main
 
-// What a session's transcript says: which of the user's requests stand in the conversation, the model at work, the
-// directories that were added.
+// What a session's transcript says: what the user asked for and stands, the model at work, the directories that were
+// added.
 
 import (
 	"bufio"
@@ -20,16 +20,45 @@ import (
 
 // A conversation is what ccc reads of a transcript.
 type conversation struct {
-	requests []string // the user's that stand, oldest first
-	newest   string   // the id of the last one's entry, "" without one
-	model    string   // of the agent's last message
-	version  string   // of the Claude Code that wrote the last entry
-	dirs     []string // that the user added with /add-dir
-	last     string   // what the agent said last, or toolUse and the id of its call; "" if the last word is the user's
-	broken   bool     // what came before the first of requests was not found
-	here     string   // where the agent was last
-	asked    string   // when the newest request was written, as the transcript has it
-	context  int      // tokens of the agent's last request, cached ones included; 0: unknown
+	requests []request // the user's words that stand, oldest first
+	model    string    // of the agent's last message
+	version  string    // of the Claude Code that wrote the last entry
+	dirs     []string  // that the user added with /add-dir
+	last     string    // what the agent said last, or toolUse and the id of its call; "" if the last word is the user's
+	broken   bool      // what came before the first of requests was not found
+	here     string    // where the agent was last
+	context  int       // tokens of the agent's last request, cached ones included; 0: unknown
+}
+
+// A request is what the user said to the agent at one time: a prompt, or words with which they answered a question,
+// refused a call or approved one.
+type request struct {
+	id, asked string // of its entry, and when that was written
+	words     string
+	remarks   []words // what the words alone do not tell
+	prompt    bool    // it has a budget of its own
+	command   bool    // its entry has the form of a command of Claude Code's own, which may have called no agent
+	queued    bool    // the user typed it while the agent worked
+	cwd       string  // of a command
+}
+
+// String returns the words behind the remarks.
+func (r request) String() string {
+	text := r.words
+	for _, remark := range slices.Backward(r.remarks) {
+		text = say(remark) + " " + text
+	}
+	return text
+}
+
+// prompt returns the user's newest prompt, an empty one where there is none.
+func (c *conversation) prompt() (newest request) {
+	for _, r := range c.requests {
+		if r.prompt {
+			newest = r
+		}
+	}
+	return newest
 }
 
 // toolUse stands before the id of a call of a tool.
@@ -39,15 +68,16 @@ const toolUse = "tool_use "
 // what the user withdrew or took back is in the file, but not on this way. A fork begins where its original was
 // compacted last: what came before stands in another transcript of the same directory. An error means that the
 // transcript can't be read or holds no conversation.
-func readConversation(path string) (c conversation, err error) {
+func readConversation(path string) (conversation, error) {
 	t, err := readTranscript(path)
 	if err != nil {
-		return c, err
+		return conversation{}, err
 	}
 	if t.leaf == "" {
-		return c, fmt.Errorf("%s holds no conversation", path)
+		return conversation{}, fmt.Errorf("%s holds no conversation", path)
 	}
-	c = t.conversation
+	t.addBeside(filepath.Dir(path))
+	w := walk{conversation: t.conversation}
 	var others []storedSession
 	deadline := time.Now().Add(otherPatience)
 	read, passed := map[string]bool{}, map[string]bool{} // by id: in any transcript, in the present one
@@ -60,37 +90,77 @@ func readConversation(path string) (c conversation, err error) {
 			}
 			other := findEntry(&others, id, deadline)
 			if other == nil {
-				c.broken = !known
+				w.broken = !known
 				break
 			}
 			t, e, passed = other, other.entries[id], map[string]bool{}
 		}
 		if !read[id] {
-			c.add(id, e)
+			w.add(e, t.beside(id, read))
 		}
 		read[id], passed[id] = true, true
 		id = e.parent
 	}
-	slices.Reverse(c.requests)
-	return c, nil
+	slices.Reverse(w.requests)
+	if w.broken && len(w.requests) == 0 { // 2.1.280 writes a prompt with something pasted behind its answer
+		return w.conversation, fmt.Errorf("%s lacks the beginning of the conversation", path)
+	}
+	return w.conversation, nil
 }
 
-// add takes an entry, the newest first.
-func (c *conversation) add(id string, e entry) {
-	c.model, c.context = cmp.Or(c.model, e.model), cmp.Or(c.context, e.context)
-	if e.request == "" {
-		return
+// A walk is a conversation in the reading, from its end on.
+type walk struct {
+	conversation
+	answered    bool // the agent spoke next behind here, and not the user or Claude Code
+	sent        bool // words that the user typed while the agent worked stand next behind here
+	stopped     bool // the user pressed Esc next behind here, and not to send such words
+	interrupted bool // the user pressed Esc behind what the agent said behind here
+}
+
+// add takes an entry, the newest first, and the prompts that hang beside the chain from it.
+func (w *walk) add(e entry, beside []request) {
+	if w.answered { // one without an answer was withdrawn, or taken back by /rewind
+		for _, r := range slices.Backward(beside) {
+			w.stopped = false // that was to send it
+			r.remarks = append(r.remarks, remarkBeside)
+			w.take(r)
+		}
 	}
-	if c.newest == "" {
-		c.newest, c.asked = id, e.asked
+	w.model, w.context = cmp.Or(w.model, e.model), cmp.Or(w.context, e.context)
+	switch {
+	case e.mark == markAnswer:
+		w.interrupted = w.interrupted || w.stopped
+		w.answered, w.sent, w.stopped = true, false, false
+	case e.mark == markInterrupted:
+		w.stopped = !w.sent
+	case e.said != nil && e.said.command && !w.answered: // it called no agent
+		w.addDir(*e.said)
+	case e.said != nil:
+		w.take(*e.said)
+	case e.mark == markOther:
+		w.answered = false
 	}
-	c.requests = append(c.requests, e.request)
-	if dir, ok := strings.CutPrefix(e.request, "/add-dir "); ok {
+}
+
+// take takes words of the user's that stand.
+func (w *walk) take(r request) {
+	if r.prompt {
+		if w.interrupted {
+			r.remarks = append(r.remarks, remarkInterrupted)
+		}
+		w.answered, w.sent, w.stopped, w.interrupted = false, r.queued, false, false
+	}
+	w.addDir(r)
+	w.requests = append(w.requests, r)
+}
+
+func (w *walk) addDir(r request) {
+	if dir, ok := strings.CutPrefix(r.words, "/add-dir "); ok {
 		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
 			home, _ := os.UserHomeDir()
 			dir = filepath.Join(home, rest)
 		}
-		c.dirs = append(c.dirs, absoluteIn(e.cwd, dir))
+		w.dirs = append(w.dirs, absoluteIn(r.cwd, dir))
 	}
 }
 
@@ -154,59 +224,122 @@ func findEntry(sessions *[]storedSession, id string, deadline time.Time) *transc
 
 // A transcript is one in the reading.
 type transcript struct {
-	conversation                  // what its lines tell by themselves: last, version and here
-	entries      map[string]entry // by id
-	leaf         string           // the last entry of the user's or the agent's
+	conversation                     // what its lines tell by themselves: last, version and here
+	entries      map[string]entry    // by id
+	prompts      map[string][]string // by origin, the ids of the user's prompts
+	leaf         string              // the last entry of the user's or the agent's
+	original     string              // the session in which the last entry that tells it was written first, "" for this one
 }
 
 // An entry is what ccc keeps of one.
 type entry struct {
 	parent  string
-	request string // the user's words, if it holds any
-	asked   string // when it was written, of an entry with a request
-	cwd     string // as asked
+	origin  string   // of a prompt, and of what Claude Code adds to it: the nearest entry above that is neither
+	said    *request // the user's words, if it holds any
+	mark    mark
 	model   string
-	context int  // tokens of the request that it answers
-	result  bool // of a tool's call
+	context int // tokens of the request that it answers
 }
 
+// A mark tells what else an entry is.
+type mark byte
+
+const (
+	markAnswer      mark = 1 + iota // the agent's, or an error that its call ended with
+	markResult                      // of a tool's call
+	markInterrupted                 // the user pressed Esc
+	markOther                       // what Claude Code submitted itself, for the agent to answer
+)
+
 func readTranscript(path string) (*transcript, error) {
-	t := &transcript{entries: map[string]entry{}}
+	t := &transcript{entries: map[string]entry{}, prompts: map[string][]string{}}
 	return t, readLines(path, t.line) // the last line may still be on its way; then it is not JSON yet
 }
 
-// line takes one line. Those that hold tool results, which are most of a transcript, are not parsed, so that 200 MB
-// take less than a second: their ids alone are looked for. A quote inside a string is escaped, so that a key with
-// its quotes is a key, and one that occurs once is the entry's own.
+// resultWords are found in a line with a tool's result if it holds words of the user's: answers to questions, what they said as
+// they refused the call or approved it, a plan that they changed.
+var resultWords = [][]byte{[]byte(`"answers":{`), []byte(refusedSaying + `\n`), []byte(`},{"type":"text","text":"`), []byte(`"planWasEdited":true`)}
+
+// refusedSaying stands before the words with which the user refused a call.
+const refusedSaying = "the user said:"
+
+// line takes one line. Those that hold tool results, which are most of a transcript, are parsed only where they may hold words of
+// the user's, so that 200 MB take about a second: else their ids alone are looked for. A quote inside a string is escaped, so
+// that a key with its quotes is a key, and one that occurs once is the entry's own.
 func (t *transcript) line(line []byte) {
-	if id, parent := onlyMember(line, "uuid"), onlyMember(line, "parentUuid"); id != "" && parent != "" &&
-		bytes.Contains(line, []byte(`"type":"tool_result"`)) && !bytes.Contains(line, []byte(`"isSidechain":true`)) {
-		t.add(id, entry{parent: parent, result: true}, true)
-		return
+	isResult := bytes.Contains(line, []byte(`"type":"tool_result"`))
+	mayHold := func(mark []byte) bool { return bytes.Contains(line, mark) }
+	if isResult && !slices.ContainsFunc(resultWords, mayHold) && !mayHold([]byte(`"isSidechain":true`)) {
+		if id, parent := onlyMember(line, "uuid"), onlyMember(line, "parentUuid"); id != "" && parent != "" {
+			t.add(id, entry{parent: parent, mark: markResult}, true)
+			return
+		}
 	}
 	var e transcriptEntry
 	if _, isSyntax := json.Unmarshal(line, &e).(*json.SyntaxError); isSyntax || e.IsSidechain {
 		return
 	}
 	t.version, t.here = cmp.Or(e.Version, t.version), cmp.Or(e.Cwd, t.here)
+	if e.WrittenIn != "" && e.WrittenIn != e.SessionID {
+		t.original = e.WrittenIn
+	}
 	if e.UUID == "" {
 		return
 	}
-	next := entry{parent: cmp.Or(e.CompactMetadata.PreservedSegment.TailUUID, e.ParentUUID, e.LogicalParentUUID), request: e.request(), cwd: e.Cwd, asked: e.Timestamp}
-	if t.entries[next.parent].result && strings.HasPrefix(next.request, "/") && e.Attachment.Type == "" {
-		next.request = "" // a command that the agent called by a tool
+	next := entry{parent: cmp.Or(e.CompactMetadata.PreservedSegment.TailUUID, e.ParentUUID, e.LogicalParentUUID)}
+	parent := t.entries[next.parent]
+	if isResult && e.Type == "user" {
+		next.mark, next.said = markResult, e.answer()
+	} else if next.said, next.mark = e.request(); next.said != nil && e.Type == "user" && parent.mark == markResult && strings.HasPrefix(next.said.words, "/") {
+		next.said = nil // a command that the agent called by a tool
 	}
-	if next.request == "" {
-		next.cwd, next.asked = "", "" // they would be kept for each entry
+	if next.said != nil && next.said.prompt {
+		next.origin = cmp.Or(parent.origin, next.parent)
+		t.prompts[next.origin] = append(t.prompts[next.origin], e.UUID)
+	} else if e.Type != "assistant" && !isResult {
+		next.origin = parent.origin
 	}
-	if e.Type == "assistant" && e.Message.Model != "<synthetic>" { // which writes Claude Code's own error messages
-		next.model = e.Message.Model
+	if isAgents := e.Type == "assistant" && e.Message.Model != "<synthetic>"; isAgents { // which Claude Code writes itself
+		next.mark, next.model = markAnswer, e.Message.Model
 		next.context = e.Message.Usage.fresh() + e.Message.Usage.CacheRead
+	} else if e.IsAPIErrorMessage {
+		next.mark = markAnswer
 	}
 	t.add(e.UUID, next, e.Type == "user" || e.Type == "assistant")
 	if e.Type == "assistant" {
 		t.last = string(e.Message.Content)
 	}
+}
+
+// addBeside adds the prompts of the session's original, if it is a fork: a fork has none that are not on its chain. dir holds both.
+func (t *transcript) addBeside(dir string) {
+	if !validSession(t.original) {
+		return
+	}
+	original, err := readTranscript(filepath.Join(dir, t.original+".jsonl"))
+	if err != nil {
+		return // it was removed
+	}
+	for origin, prompts := range original.prompts {
+		for _, id := range prompts {
+			if _, known := t.entries[id]; !known {
+				t.entries[id] = original.entries[id]
+				t.prompts[origin] = append(t.prompts[origin], id)
+			}
+		}
+	}
+}
+
+// beside returns the prompts that hang from the entry of that id and are not on the chain, of which what follows has been read. So
+// does Claude Code write most of what interrupts a call: words that the user typed while the agent worked and sent with Esc, or
+// typed right behind Esc (2.1.280 to 2.1.331).
+func (t *transcript) beside(id string, read map[string]bool) (found []request) {
+	for _, prompt := range t.prompts[id] {
+		if !read[prompt] {
+			found = append(found, *t.entries[prompt].said)
+		}
+	}
+	return found
 }
 
 func (t *transcript) add(id string, e entry, spoken bool) {
@@ -235,10 +368,15 @@ type transcriptEntry struct {
 	ParentUUID        string      `json:"parentUuid"`
 	LogicalParentUUID string      `json:"logicalParentUuid"` // across a compaction
 	Version           string      `json:"version"`
+	SessionID         string      `json:"sessionId"`
+	WrittenIn         string      `json:"session_id"` // first, of a fork's entries (2.1.280 on)
 	Timestamp         string      `json:"timestamp"`
 	IsSidechain       bool        `json:"isSidechain"`
 	IsMeta            bool        `json:"isMeta"`
 	IsCompactSummary  bool        `json:"isCompactSummary"`
+	IsAPIErrorMessage bool        `json:"isApiErrorMessage"`
+	UserFeedback      string      `json:"userFeedback"` // words with which the user refused a call (2.1.280 on)
+	ToolUseResult     toolResult  `json:"toolUseResult"`
 	PromptSource      string      `json:"promptSource"`
 	WakeupSource      string      `json:"wakeupSource"` // what made Claude Code go on by itself: a schedule
 	Origin            entryOrigin `json:"origin"`
@@ -290,31 +428,91 @@ func (w *blockText) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// request returns the user's words in the entry, "" if it holds none. Whose they are Claude Code tells itself (2.1.330, in its
-// own words): where an entry has an origin, its kind is human; else the prompt's source is not system, and nothing woke the
-// client (a scheduled slash command says that alone). Older versions say none of it, and the text decides.
-func (e transcriptEntry) request() string {
-	text, origin := string(e.Message.Content), e.Origin.Kind
-	if e.Type == "attachment" && e.Attachment.Type == "queued_command" {
-		text, origin = string(e.Attachment.Prompt), e.Attachment.Origin.Kind
-	} else if e.Type != "user" {
-		return ""
-	}
-	if cmp.Or(origin, "human") != "human" || origin == "" && (e.PromptSource == "system" || e.WakeupSource != "") || e.IsMeta || e.IsCompactSummary || !isUsers(text) {
-		return ""
-	}
-	if name := tagged(text, "command-name"); name != "" {
-		return strings.TrimSpace(name + " " + tagged(text, "command-args"))
-	}
-	return text
+// A toolResult is what a call came to, as far as it tells what the user said: the text of an error, questions with answers, a plan.
+type toolResult struct {
+	failure       string
+	Questions     []struct{ Question string }
+	Answers       map[string]string
+	Plan          string
+	PlanWasEdited bool // by the user, who then approved it (2.1.331)
 }
 
-// isUsers tells whether a submitted text can be the user's own: not what Claude Code submits itself, nor the output
-// of a command that the user ran in the client, nor the mark of an interruption.
+func (r *toolResult) UnmarshalJSON(raw []byte) error {
+	type members toolResult
+	if raw[0] == '"' {
+		return json.Unmarshal(raw, &r.failure)
+	}
+	_ = json.Unmarshal(raw, (*members)(r)) // of a call of another tool
+	return nil
+}
+
+// request returns the user's words in the entry, nil if it holds none, and else what it is. Whose words are, Claude Code tells itself (2.1.330, in
+// its own words): where an entry has an origin, its kind is human; else the prompt's source is not system, and nothing woke the
+// client (a scheduled slash command says that alone). Older versions say none of it, and the text decides.
+func (e transcriptEntry) request() (*request, mark) {
+	text, origin, other := string(e.Message.Content), e.Origin.Kind, markOther
+	if e.Type == "attachment" && e.Attachment.Type == "queued_command" {
+		text, origin, other = string(e.Attachment.Prompt), e.Attachment.Origin.Kind, 0
+	} else if e.Type != "user" {
+		return nil, 0
+	}
+	switch {
+	case strings.HasPrefix(text, interruption):
+		return nil, markInterrupted
+	case e.IsMeta || strings.HasPrefix(strings.TrimSpace(text), localCommand):
+		return nil, 0
+	case cmp.Or(origin, "human") != "human" || origin == "" && (e.PromptSource == "system" || e.WakeupSource != "") || e.IsCompactSummary || !isUsers(text):
+		return nil, other
+	}
+	r := &request{id: e.UUID, asked: e.Timestamp, words: text, prompt: true, queued: e.PromptSource == "queued", cwd: e.Cwd}
+	if name := tagged(text, "command-name"); name != "" {
+		r.words = strings.TrimSpace(name + " " + tagged(text, "command-args"))
+		r.command = strings.HasPrefix(text, "<command-name>")
+	}
+	return r, 0
+}
+
+// answer returns what the user said in the result of a call, nil for nothing.
+func (e transcriptEntry) answer() *request {
+	r := &request{id: e.UUID, asked: e.Timestamp}
+	_, refusal, _ := strings.Cut(e.ToolUseResult.failure, refusedSaying)
+	switch text := string(e.Message.Content); {
+	case len(e.ToolUseResult.Answers) > 0:
+		var answers []string
+		for _, q := range e.ToolUseResult.Questions {
+			if answer := e.ToolUseResult.Answers[q.Question]; answer != "" {
+				answers = append(answers, q.Question+" → "+answer)
+			}
+		}
+		r.words, r.remarks = strings.Join(answers, "\n"), []words{remarkAnswered}
+	case e.ToolUseResult.PlanWasEdited:
+		r.words, r.remarks = e.ToolUseResult.Plan, []words{remarkPlanned}
+	case e.UserFeedback != "" || strings.HasPrefix(e.ToolUseResult.failure, refused):
+		r.words, r.remarks = cmp.Or(e.UserFeedback, strings.TrimSpace(refusal)), []words{remarkRefused}
+	case !e.IsMeta:
+		r.words, r.remarks = text, []words{remarkApproved}
+	}
+	if !isUsers(r.words) {
+		return nil
+	}
+	return r
+}
+
+// What Claude Code writes itself: of a call that the user refused, of Esc, of the commands of its own, and of a question that the
+// user wants to talk about.
+const (
+	refused      = "Error: The user doesn't want to proceed"
+	interruption = "[Request interrupted by user"
+	localCommand = "<local-command-"
+	chat         = "The user wants to clarify these questions"
+)
+
+// isUsers reports whether a text can be the user's own: not what Claude Code submits itself, nor the output of a command that the
+// user ran in the client.
 func isUsers(text string) bool {
 	text = strings.TrimSpace(text)
-	return text != "" && !slices.ContainsFunc([]string{"<task-notification>", "<system-reminder>", "<local-command-", "<bash-input>",
-		"<bash-stdout>", "<bash-stderr>", "[Request interrupted by user"}, func(mark string) bool { return strings.HasPrefix(text, mark) })
+	return text != "" && !slices.ContainsFunc([]string{"<task-notification>", "<system-reminder>", localCommand, "<bash-input>",
+		"<bash-stdout>", "<bash-stderr>", interruption, chat}, func(mark string) bool { return strings.HasPrefix(text, mark) })
 }
 
 // tagged returns what stands between <tag> and </tag> in a text that begins with a tag of a command.

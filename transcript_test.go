@@ -72,6 +72,8 @@ func chain(lines string) string {
 			line = entryLine(id, parent, "assistant", `"message":{"model":"m-1","role":"assistant","content":[{"type":"tool_use","id":"`+words+`","name":"Bash","input":{}}]}`)
 		case "output":
 			line = strings.Replace(outputLine(id, parent, "t", words), `"uuid"`, strings.TrimPrefix(more+`,"uuid"`, ","), 1)
+		case "reminder":
+			line = entryLine(id, parent, "attachment", `"attachment":{"type":"total_tokens_reminder"}`)
 		case "queued":
 			line = queuedLine(id, parent, words, more)
 		case "compaction":
@@ -82,9 +84,38 @@ func chain(lines string) string {
 	return strings.Join(text, "\n")
 }
 
+// prompts are requests of these words.
+func prompts(texts ...string) (list []request) {
+	for _, text := range texts {
+		list = append(list, request{words: text, prompt: true})
+	}
+	return list
+}
+
+// inShort puts a word in the place of each remark.
+var inShort = strings.NewReplacer(say(remarkBeside), "BESIDE", say(remarkInterrupted), "INTERRUPTED", say(remarkAnswered), "ANSWERED",
+	say(remarkRefused), "REFUSED", say(remarkApproved), "APPROVED", say(remarkPlanned), "PLANNED")
+
+// toldOf returns the requests with their remarks in short, and a bar behind each.
+func toldOf(requests []request) (told string) {
+	for _, r := range requests {
+		told += inShort.Replace(r.String()) + "|"
+	}
+	return told
+}
+
 // TestTranscriptRequests: exactly the requests that stand.
 func TestTranscriptRequests(t *testing.T) {
 	const works = "1 user fix it; 2 call t1; 3 output ok; "
+	const stopped = "4 user [Request interrupted by user for tool use]; "
+	const queuedPrompt = ` | "promptSource":"queued","origin":{"kind":"human"}`
+	const refusal = `"toolUseResult":"Error: The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nuse mkdir","toolDenialKind":"user-rejected"`
+	synthetic := func(id, parent string) string {
+		return entryLine(id, parent, "assistant", `"message":{"model":"<synthetic>","role":"assistant","content":[{"type":"text","text":"x"}]}`)
+	}
+	commandOf := func(name, args string) string {
+		return "<command-name>" + name + "</command-name>\n<command-message>x</command-message>\n<command-args>" + args + "</command-args>"
+	}
 	tests := []struct {
 		name, lines  string
 		want, last   string // the requests, each with a bar behind it
@@ -105,7 +136,49 @@ func TestTranscriptRequests(t *testing.T) {
 		{name: "typed_after_a_tools_output", lines: works + "4 user no: add tests; 5 agent added", want: "fix it|no: add tests|", last: "added"},
 		{name: "command_that_the_agent_called", lines: works + "4 user <command-message>tidy</command-message>\n<command-name>/tidy</command-name>; 5 agent done", want: "fix it|", last: "done"},
 		{name: "commands", lines: "1 user <command-name>/add-dir</command-name>\n<command-message>add-dir</command-message>\n<command-args>../other</command-args>; 2 user <local-command-stdout>Added</local-command-stdout>; " +
-			`3 user <command-message>review</command-message>\n<command-name>/review</command-name>; 4 user what the file says | "isMeta":true; 5 agent done`, want: "/add-dir ../other|/review|", last: "done"},
+			`3 user <command-message>review</command-message>\n<command-name>/review</command-name>; 4 user what the file says | "isMeta":true; 5 agent done`, want: "/review|", last: "done"},
+		{name: "commands_of_the_clients_own", lines: "1 user " + commandOf("/goal", "tests pass") + "; 2 user <local-command-stdout>Goal set; 3 user take it as your directive | \"isMeta\":true; 4 agent done; " +
+			"5 user " + commandOf("/compact", "keep it") + "; 6 user <local-command-stdout>Compacted; 7 user fix it; 8 agent done; 9 user " + commandOf("/model", "x") + "; a user <local-command-stdout>Set" +
+			"; b user <task-notification>; c agent seen", want: "/goal tests pass|fix it|", last: "seen"},
+		{name: "sent_with_esc", lines: works + stopped + "7 agent done; 8<2 user make it blue" + queuedPrompt + "; 9<7 user next; a agent done", want: "fix it|BESIDE make it blue|next|", last: "done"},
+		{name: "sent_with_esc_in_two", // with what Claude Code adds to each (2.1.280)
+			lines: works + "8<2 user make it blue" + queuedPrompt + "; 9 reminder; a user and green" + queuedPrompt + "; b reminder; 3<2 output no; " + stopped + "7 agent done",
+			want:  "fix it|BESIDE make it blue|BESIDE and green|", last: "done"},
+		{name: "typed_behind_esc", lines: works + "8<2 user make it blue | \"promptSource\":\"typed\"; 3<2 output no; " + stopped + "7 agent done", want: "fix it|BESIDE make it blue|", last: "done"}, // 2.1.280
+		{name: "command_file_sent_with_esc", // 2.1.280
+			lines: works + "8<2 user <command-message>tidy</command-message>\n<command-name>/tidy</command-name>\n<command-args>up</command-args>; 9 user what the file says | \"isMeta\":true; a user and fast" + queuedPrompt +
+				"; 3<2 output no; " + stopped + "7 agent done", want: "fix it|BESIDE /tidy up|BESIDE and fast|", last: "done"},
+		{name: "withdrawn_before_a_notification", lines: "1 user fix it; 2 agent done; 3 user drop it; 4<2 user <task-notification>; 5 agent seen; 6 user <bash-input>ls; 7 agent ok", want: "fix it|", last: "ok"},
+		{name: "sent_with_esc_on_the_chain", lines: works + stopped + "7 user make it blue" + queuedPrompt + "; 8 agent done", want: "fix it|make it blue|", last: "done"}, // 2.1.200
+		{name: "sent_with_esc_and_interrupted", lines: works + stopped + "7 agent well; 8 user [Request interrupted by user]; 9<2 user make it blue" + queuedPrompt + "; a<8 user next; b agent done",
+			want: "fix it|BESIDE INTERRUPTED make it blue|next|", last: "done"},
+		{name: "sent_with_esc_and_compacted", lines: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done; 9 compaction; a user next; b agent done",
+			want: "fix it|BESIDE make it blue|next|", last: "done"},
+		{name: "sent_with_esc_and_taken_back", lines: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent blue; a<2 user make it green; b agent done",
+			want: "fix it|make it green|", last: "done"},
+		{name: "sent_with_esc_before_a_fork", other: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done; 9 user another way; a agent done",
+			lines: `1 user fix it | "sessionId":"this","session_id":"other"; 2 call t1; 3 output no; ` + stopped + "7 agent done; b user next; c agent done", want: "fix it|BESIDE make it blue|next|", last: "done"},
+		{name: "queued_and_withdrawn", lines: "1 user fix it; 2 agent done; 3 user drop it" + queuedPrompt + "; 4<2 user next; 5 agent done", want: "fix it|next|", last: "done"},
+		{name: "taken_back_with_up", lines: `1 user fix it; 2 call t1; {"type":"queue-operation","operation":"popAll","content":"drop it"}; 3 output ok; 4 agent done`, want: "fix it|", last: "done"},
+		{name: "interrupted", lines: works + stopped + "7 user go on; 8 agent done", want: "INTERRUPTED fix it|go on|", last: "done"},
+		{name: "interrupted_once_more", lines: works + stopped + `7 user go on | "promptSource":"typed"; 8 agent so; 9 user [Request interrupted by user]; a user <bash-input>ls; b agent done`, want: "INTERRUPTED fix it|INTERRUPTED go on|", last: "done"},
+		{name: "sent_with_esc_in_a_review", lines: "1 user fix it; 2 agent done; 3 user make it blue" + queuedPrompt + "; 4 user [Request interrupted by user]; 5 agent done", want: "fix it|make it blue|", last: "done"},
+		{name: "sent_with_esc_and_answered_beside", lines: works + "8<2 user make it blue" + queuedPrompt + "; 9 agent done; 3<2 output no; " + stopped + "a user next; b agent done", // 2.1.200, slow
+			want: "fix it|BESIDE make it blue|next|", last: "done"},
+		{name: "interrupted_in_mid_text", lines: "1 user fix it; " + synthetic("2", "1") + "; 3<2 user [Request interrupted by user]; 4 user go on; 5 agent done", want: "INTERRUPTED fix it|go on|", last: "done"}, // 2.1.200
+		{name: "of_a_call_that_failed", lines: "1 user fix it; 2 call t1; 8 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + synthetic("5", "4") + "; " +
+			"6<5 user " + commandOf("/model", "x") + "; " + strings.Replace(synthetic("7", "6"), `"x"`, `"No response requested."`, 1) + "; 9<7 user go on; a agent done", want: "fix it|BESIDE make it blue|go on|", last: "done"},
+		{name: "answer_to_a_question", lines: `1 user fix it; 2 call t1; 3 output The user answered | "toolUseResult":{"questions":[{"question":"Which?"},{"question":"How?"},{"question":"Why?"}],"answers":{"How?":"slowly","Which?":"a \"b\" of mine"},"annotations":{}}; ` +
+			"4 agent done", want: "fix it|ANSWERED Which? → a \"b\" of mine\nHow? → slowly|", last: "done"},
+		{name: "words_of_a_refusal", lines: `1 user fix it; 2 call t1; 3 output no | ` + refusal + `; 4 call t2; 5 output no | ` + refusal + `,"userFeedback":"use cp","holdsPersonsWords":true; 6 agent done`,
+			want: "fix it|REFUSED use mkdir|REFUSED use cp|", last: "done"},
+		{name: "talk_about_a_question", lines: `1 user fix it; 2 call t1; 3 output no | ` + strings.Replace(refusal, "use mkdir", "The user wants to clarify these questions.", 1) + `; 4 agent done`, want: "fix it|", last: "done"},
+		{name: "words_of_an_approval", lines: "1 user fix it; 2 call t1; " + strings.Replace(outputLine("3", "2", "t1", "ok"), `}]`, `},{"type":"text","text":"and then ls"}]`, 1) + "; 4<3 agent done",
+			want: "fix it|APPROVED and then ls|", last: "done"},
+		{name: "a_plan_that_the_user_changed", lines: `1 user fix it; 2 call t1; 3 output User has approved your plan | "toolUseResult":{"plan":"blue","isAgent":false,"planWasEdited":true}; 4 agent done`, want: "fix it|PLANNED blue|", last: "done"},
+		{name: "no_words_in_a_result", lines: `1 user fix it; 2 call t1; 3 output Error: it says: the user said:\ndrop it | "toolUseResult":"Error: it says: the user said:\ndrop it"; 4 call t2; ` +
+			`5 output {"answers":{"a":"b"}} | "toolUseResult":{"stdout":"{\"answers\":{\"a\":\"b\"}}"}; 6 call t3; 7 output ok | "toolUseResult":{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}; 8 agent done`,
+			want: "fix it|", last: "done"},
 		{name: "feedback_of_a_hook", lines: `1 user fix it; 2 agent done; 3 user Stop hook feedback:\nadd tests | "isMeta":true; 4 agent added`, want: "fix it|", last: "added"},
 		{name: "subagents", lines: "1 user fix it; 2 agent done; 8 side you are a subagent", want: "fix it|", last: "done"},
 		{name: "compacted", lines: `1 user fix it; 2 agent done; 3 compaction; 4 user This session is continued | "isCompactSummary":true; 5 user add tests; 6 agent added`,
@@ -136,7 +209,7 @@ func TestTranscriptRequests(t *testing.T) {
 			later := time.Now().Add(time.Minute) // it is looked at first, and must still be found behind the other
 			check(t, os.Chtimes(filepath.Join(dir, "third.jsonl"), later, later))
 			got, err := readConversation(filepath.Join(dir, "this.jsonl"))
-			if requests := strings.Join(append(got.requests, ""), "|"); err != nil || requests != test.want || got.last != test.last || got.broken != (test.name == "root_is_nowhere") {
+			if requests := toldOf(got.requests); err != nil || requests != test.want || got.last != test.last || got.broken != (test.name == "root_is_nowhere") {
 				t.Errorf("got %q, last %q, broken %v, %v\nwant %q, last %q", requests, got.last, got.broken, err, test.want, test.last)
 			}
 			if slices.Contains(got.dirs, "/other") != (test.name == "commands") {
@@ -151,7 +224,7 @@ func TestTranscriptRequests(t *testing.T) {
 
 func TestTranscriptUnreadable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
-	for _, text := range []string{"no file", "", "{}\n", "not JSON\n", `{"type":"mode"}` + "\n"} {
+	for _, text := range []string{"no file", "", "{}\n", "not JSON\n", `{"type":"mode"}` + "\n", agentLine("2", "1", "done")} {
 		if err := os.WriteFile(path, []byte(text), 0o600); text != "no file" && err != nil {
 			t.Fatal(err)
 		}
@@ -271,36 +344,6 @@ func TestNotification(t *testing.T) {
 		t.Errorf("the next request: %+v", got)
 	}
 	expectIn(t, "the request", box.read("../fake/reviewer-3/stdin"), "[2] add tests\n", "第 1 轮，最多 2 轮")
-}
-
-// What the agent has scheduled is no prompt of the user's: it refills nothing, switches nothing.
-func TestScheduledPrompt(t *testing.T) {
-	box := newHookBox(t)
-	long := strings.Repeat("long ", 300)
-	crons := string(encodeJSON([]map[string]string{{"prompt": "go on"}, {"prompt": "/supervisor off"}, {"prompt": "/supervisor on"}, {"prompt": "/supervisor carry on"}, {"prompt": long[:1000] + "… [+500 chars]"}}))
-	box.submit("fix it")
-	box.stop(`"session_crons":` + crons)
-	for _, prompt := range []string{"go on", "/supervisor off", "/supervisor on", "/supervisor carry on", long} {
-		refused := prompt == "/supervisor off" || prompt == "/supervisor on"
-		if got := box.submit(prompt); got.code != 0 || strings.Contains(got.stdout, "由用户决定") != refused || !refused && got.stdout != "" {
-			t.Errorf("%s: %+v", prompt, got)
-		}
-	}
-	expectNotIn(t, "the timeline", box.read(eventsPath), `"event":"switch"`)
-	if got := box.stop(`"session_crons":[]`); decided(got.stdout) != blockNotYet {
-		t.Errorf("%+v", got)
-	}
-	if request := box.read("../fake/reviewer-2/stdin"); !strings.Contains(request, "第 2 轮") || strings.Contains(request, "go on") || strings.Contains(request, "carry on") {
-		t.Errorf("the request is %s", request)
-	}
-	box.submit("go on") // the user's now
-	box.stop("")
-	expectIn(t, "the request", box.read("../fake/reviewer-3/stdin"), "第 1 轮")
-	// One that only begins like a scheduled one is the user's.
-	box.stop(`"session_crons":` + crons)
-	box.submit("go on, and add tests")
-	box.stop("")
-	expectIn(t, "the request", box.read("../fake/reviewer-5/stdin"), "go on, and add tests", "第 1 轮")
 }
 
 // Only what stands in the transcript is told; without one the request says that this is not known.
