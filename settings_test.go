@@ -721,6 +721,7 @@ func FuzzUninstall(f *testing.F) {
 			}
 		}
 		later, err := e.install(c, "/bin/ccc")
+		check(t, err)
 		second := string(e.text)
 		if more, err := e.install(c, "/bin/ccc"); err != nil || len(later)+len(more) != 0 || string(e.text) != second || !json.Valid(unmarked(e.text)) {
 			t.Fatalf("a second time: %v, added %q\n%q\n%q", err, more, second, e.text)
