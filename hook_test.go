@@ -512,7 +512,6 @@ func TestEventOfAnotherType(t *testing.T) {
 		{name: "cwd", event: eventStop, members: `"cwd":["/x"]`, field: "cwd", stdout: blockNotYet},
 		{name: "transcript_path", event: eventStop, members: `"transcript_path":{"path":"/x"}`, field: "transcript_path", stdout: blockNotYet},
 		{name: "background_tasks", event: eventStop, members: `"background_tasks":{"odd":1}`, field: "background_tasks", stdout: blockNotYet, absent: "odd"},
-		{name: "session_crons", event: eventStop, members: `"session_crons":"none"`, field: "session_crons", stdout: blockNotYet},
 		{name: "last_assistant_message", event: eventStop, members: `"last_assistant_message":[{"type":"text","text":"All is done."}]`,
 			field: "last_assistant_message", stdout: blockNotYet, request: "All is done."},
 		{name: "last_assistant_message_number", event: eventStop, members: `"last_assistant_message":1234567`, field: "last_assistant_message", stdout: blockNotYet, absent: "1234567"},

@@ -111,6 +111,7 @@ func readConversation(path string) (conversation, error) {
 // A walk is a conversation in the reading, from its end on.
 type walk struct {
 	conversation
+	behind      mark // of the entry next behind here that has one or holds the user's words
 	answered    bool // the agent spoke next behind here, and not the user or Claude Code
 	sent        bool // words that the user typed while the agent worked stand next behind here
 	stopped     bool // the user pressed Esc next behind here, and not to send such words
@@ -119,12 +120,15 @@ type walk struct {
 
 // add takes an entry, the newest first, and the prompts that hang beside the chain from it.
 func (w *walk) add(e entry, beside []request) {
-	if w.answered { // one without an answer was withdrawn, or taken back by /rewind
+	if w.behind == markResult { // else they were withdrawn, or taken back by /rewind
 		for _, r := range slices.Backward(beside) {
 			w.stopped = false // that was to send it
 			r.remarks = append(r.remarks, remarkBeside)
 			w.take(r)
 		}
+	}
+	if e.mark != 0 || e.said != nil {
+		w.behind = e.mark
 	}
 	w.model, w.context = cmp.Or(w.model, e.model), cmp.Or(w.context, e.context)
 	switch {
@@ -245,7 +249,7 @@ type entry struct {
 type mark byte
 
 const (
-	markAnswer      mark = 1 + iota // the agent's, or an error that its call ended with
+	markAnswer      mark = 1 + iota // what the agent said, or the error that it ended with
 	markResult                      // of a tool's call
 	markInterrupted                 // the user pressed Esc
 	markOther                       // what Claude Code submitted itself, for the agent to answer
@@ -299,11 +303,12 @@ func (t *transcript) line(line []byte) {
 	} else if e.Type != "assistant" && !isResult {
 		next.origin = parent.origin
 	}
-	if isAgents := e.Type == "assistant" && e.Message.Model != "<synthetic>"; isAgents { // which Claude Code writes itself
-		next.mark, next.model = markAnswer, e.Message.Model
-		next.context = e.Message.Usage.fresh() + e.Message.Usage.CacheRead
-	} else if e.IsAPIErrorMessage {
+	if e.Type == "assistant" && e.Message.Content != noResponse {
 		next.mark = markAnswer
+	}
+	if e.Type == "assistant" && e.Message.Model != "<synthetic>" { // which writes Claude Code's own error messages
+		next.model = e.Message.Model
+		next.context = e.Message.Usage.fresh() + e.Message.Usage.CacheRead
 	}
 	t.add(e.UUID, next, e.Type == "user" || e.Type == "assistant")
 	if e.Type == "assistant" {
@@ -374,7 +379,6 @@ type transcriptEntry struct {
 	IsSidechain       bool        `json:"isSidechain"`
 	IsMeta            bool        `json:"isMeta"`
 	IsCompactSummary  bool        `json:"isCompactSummary"`
-	IsAPIErrorMessage bool        `json:"isApiErrorMessage"`
 	UserFeedback      string      `json:"userFeedback"` // words with which the user refused a call (2.1.280 on)
 	ToolUseResult     toolResult  `json:"toolUseResult"`
 	PromptSource      string      `json:"promptSource"`
@@ -486,7 +490,7 @@ func (e transcriptEntry) answer() *request {
 		}
 		r.words, r.remarks = strings.Join(answers, "\n"), []words{remarkAnswered}
 	case e.ToolUseResult.PlanWasEdited:
-		r.words, r.remarks = e.ToolUseResult.Plan, []words{remarkPlanned}
+		r.words, r.remarks = strings.TrimSpace(text+"\n"+e.ToolUseResult.Plan), []words{remarkPlanned}
 	case e.UserFeedback != "" || strings.HasPrefix(e.ToolUseResult.failure, refused):
 		r.words, r.remarks = cmp.Or(e.UserFeedback, strings.TrimSpace(refusal)), []words{remarkRefused}
 	case !e.IsMeta:
@@ -498,13 +502,14 @@ func (e transcriptEntry) answer() *request {
 	return r
 }
 
-// What Claude Code writes itself: of a call that the user refused, of Esc, of the commands of its own, and of a question that the
-// user wants to talk about.
+// What Claude Code writes itself: of a call that the user refused, of Esc, of the commands of its own, of a question that the
+// user wants to talk about, and in the agent's place.
 const (
 	refused      = "Error: The user doesn't want to proceed"
 	interruption = "[Request interrupted by user"
 	localCommand = "<local-command-"
 	chat         = "The user wants to clarify these questions"
+	noResponse   = "No response requested."
 )
 
 // isUsers reports whether a text can be the user's own: not what Claude Code submits itself, nor the output of a command that the
