@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -395,4 +396,51 @@ func TestTranscriptStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	os.WriteFile(path, []byte(`{"type":"user","message":{"content":"`+strings.Repeat("x", 3<<20)+`"},"cwd":"/p"}`+"\n"), 0o600)
 	expectIs(t, "the directory", transcriptStart(path), "/p")
+}
+
+// TestTranscriptRecorded: of the transcripts that real clients wrote, exactly the words of the table in
+// testdata/transcripts/README.md stand, with these remarks.
+func TestTranscriptRecorded(t *testing.T) {
+	remarks := map[string]string{"beside": "BESIDE ", "answer": "ANSWERED ", "refusal": "REFUSED ", "approval": "APPROVED ", "stopped": "INTERRUPTED "}
+	way, played := "", 0
+	for line := range strings.Lines(readPage(t, "testdata/transcripts/README.md")) {
+		cells := strings.Split(strings.ReplaceAll(line, `\|`, "¦"), " | ")
+		if len(cells) != 3 || strings.HasPrefix(line, "| way") {
+			continue
+		}
+		first, _, _ := strings.Cut(strings.TrimSpace(strings.Trim(cells[0], "|")), ":")
+		first, _, _ = strings.Cut(first, ",")
+		way = cmp.Or(first, way)
+		for version := range strings.SplitSeq(strings.TrimSpace(cells[1]), ", ") {
+			played++
+			name := way + "-" + version
+			c, err := readConversation(filepath.Join("testdata/transcripts", name+".jsonl"))
+			wanted := strings.Split(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(cells[2]), "|")), "; ")
+			if strings.HasPrefix(wanted[0], "unknown") {
+				if err == nil {
+					t.Errorf("%s: no error", name)
+				}
+				continue
+			}
+			check(t, err)
+			got := strings.Split(strings.TrimSuffix(toldOf(c.requests), "|"), "|")
+			is := len(got) == len(wanted)
+			for i := 0; is && i < len(got); i++ {
+				words, remark, _ := strings.Cut(wanted[i], " ¦ ")
+				if _, inside, isPlan := strings.Cut(words, "the plan with "); isPlan {
+					is = strings.HasPrefix(got[i], "PLANNED ") && strings.Contains(got[i], strings.Trim(inside, `"`))
+				} else if remark == "answer" {
+					is = strings.HasPrefix(got[i], remarks[remark]) && strings.HasSuffix(got[i], words)
+				} else {
+					is = got[i] == remarks[remark]+words
+				}
+			}
+			if !is {
+				t.Errorf("%s: got %q, want %q", name, got, wanted)
+			}
+		}
+	}
+	if files, _ := filepath.Glob("testdata/transcripts/*.jsonl"); played != len(files) {
+		t.Errorf("the table has %d transcripts, the directory %d", played, len(files))
+	}
 }
