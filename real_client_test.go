@@ -22,7 +22,7 @@ func TestRealClientNested(t *testing.T) {
 		"env -u CLAUDECODE -u CCC_LAUNCH -u CCC_SUPERVISOR -u CLAUDE_CODE_ENTRYPOINT claude -p 'NESTED words'",
 		"git -c user.name=x -c user.email=x@x commit --allow-empty -qm x",
 		`claude -p --resume "$SESSION" 'NESTED words'`}
-	command := `SESSION=$(ls ../home/.claude/ccc | sed -n 's/^supervisor-\(.*\)-events.jsonl$/\1/p'); echo MILD >SUPERVISOR.md; (` +
+	command := `SESSION=$(ls ../home/.claude/ccc | sed -n 's/^supervisor-\(.*\)-events.jsonl$/\1/p'); (` +
 		strings.Join(ways, "; ") + `; for p in '/supervisor on' '/supervisor NESTED task'; do claude -p --resume "$SESSION" "$p" >>refused.txt; done) </dev/null >nested.txt 2>&1; ` +
 		`(nohup claude -p --resume "$SESSION" 'NESTED words' </dev/null >left.txt 2>&1 &); (setsid sh -c 'sleep 1; ` + mode + `' </dev/null >switched.txt 2>&1 &); ` + waits
 	for variant, shim := range map[string]string{"plain": "", "wrapped": "CLAUDE \"$@\"\nexit $?\n",
