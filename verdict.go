@@ -143,7 +143,7 @@ func findVerdict(text string) (decided verdict, feedback string) {
 	switch {
 	case decided == verdictAllow && (decisions > 1 || end < len(body) || slices.ContainsFunc(before, isOther)):
 		return "", ""
-	case lastLine == olderApproval && !decisionWord().MatchString(text):
+	case lastLine == olderApproval && decisions == 0 && !decisionWord().MatchString(text):
 		return verdictAllow, ""
 	case decisions == 0:
 		whole := strings.TrimPrefix(strings.TrimPrefix(body, "```"), "json")
