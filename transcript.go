@@ -112,18 +112,23 @@ func readConversation(path string) (conversation, error) {
 type walk struct {
 	conversation
 	behind      mark // of the entry next behind here that has one or holds the user's words
+	called      bool // an entry of a message of the agent's whose call has a result stands next behind here
 	answered    bool // the agent spoke next behind here, and not the user or Claude Code
 	sent        bool // words that the user typed while the agent worked stand next behind here
 	stopped     bool // the user pressed Esc next behind here, and not to send such words
 	interrupted bool // the user pressed Esc behind what the agent said behind here
 }
 
-// add takes an entry, the newest first, and the prompts that hang beside the chain from it.
+// add takes an entry, the newest first, and the user's words that hang beside the chain from it.
 func (w *walk) add(e entry, beside []request) {
-	if w.behind == markResult { // else they were withdrawn, or taken back by /rewind
+	isCalled := w.behind == markResult || w.called && e.mark == markAnswer
+	w.called = isCalled && e.mark == markAnswer
+	if isCalled { // else they were withdrawn, or taken back by /rewind
 		for _, r := range slices.Backward(beside) {
-			w.stopped = false // that was to send it
-			r.remarks = append(r.remarks, remarkBeside)
+			if r.prompt {
+				w.stopped = false // that was to send it
+				r.remarks = append(r.remarks, remarkBeside)
+			}
 			w.take(r)
 		}
 	}
@@ -232,7 +237,7 @@ func findEntry(sessions *[]storedSession, id string, deadline time.Time) *transc
 type transcript struct {
 	conversation                     // what its lines tell by themselves: last, version and here
 	entries      map[string]entry    // by id
-	prompts      map[string][]string // by origin, the ids of the user's prompts
+	prompts      map[string][]string // by origin, the ids of the entries that hold words of the user's
 	leaf         string              // the last entry of the user's or the agent's
 	original     string              // the session in which the last entry that tells it was written first, "" for this one
 }
@@ -240,7 +245,7 @@ type transcript struct {
 // An entry is what ccc keeps of one.
 type entry struct {
 	parent  string
-	origin  string   // of a prompt, and of what Claude Code adds to it: the nearest entry above that is neither
+	origin  string   // see originOf
 	said    *request // the user's words, if it holds any
 	mark    mark
 	model   string
@@ -300,14 +305,15 @@ func (t *transcript) line(line []byte) {
 	} else if next.said, next.mark = e.request(); next.said != nil && e.Type == "user" && parent.mark == markResult && strings.HasPrefix(next.said.words, "/") {
 		next.said = nil // a command that the agent called by a tool
 	}
-	if next.said != nil && next.said.prompt {
-		next.origin = cmp.Or(parent.origin, next.parent)
-		t.prompts[next.origin] = append(t.prompts[next.origin], e.UUID)
-	} else if e.Type != "assistant" && !isResult {
-		next.origin = parent.origin
-	}
 	if e.Type == "assistant" && e.Message.Content != noResponse {
 		next.mark = markAnswer
+	}
+	origin := originOf(e, next, parent)
+	if !isResult {
+		next.origin = origin
+	}
+	if _, known := t.entries[e.UUID]; next.said != nil && !known {
+		t.prompts[origin] = append(t.prompts[origin], e.UUID)
 	}
 	if e.Type == "assistant" && e.Message.Model != "<synthetic>" { // which writes Claude Code's own error messages
 		next.model = e.Message.Model
@@ -317,6 +323,20 @@ func (t *transcript) line(line []byte) {
 	if e.Type == "assistant" {
 		t.last = string(e.Message.Content)
 	}
+}
+
+// originOf returns the entry from which the user's words in e hang, where they are not on the chain. It is
+// the first entry of the message of the agent's that they interrupted, or whose call they answered: of calls
+// made at once, the results of all but one hang beside the chain (2.1.200, 2.1.331). What Claude Code adds to
+// a prompt has the prompt's origin.
+func originOf(e transcriptEntry, next, parent entry) string {
+	switch {
+	case next.mark == markAnswer && parent.mark != markAnswer:
+		return e.UUID
+	case next.said != nil:
+		return cmp.Or(parent.origin, next.parent)
+	}
+	return parent.origin
 }
 
 // addBeside adds the prompts of the session's original, if it is a fork: a fork has none that are not on its
@@ -339,9 +359,9 @@ func (t *transcript) addBeside(dir string) {
 	}
 }
 
-// beside returns the prompts that hang from the entry of that id and are not on the chain, of which what
-// follows has been read. So does Claude Code write most of what interrupts a call: words that the user typed
-// while the agent worked and sent with Esc, or typed right behind Esc (2.1.280 to 2.1.331).
+// beside returns the words of the user's that hang from the entry of that id and are not on the chain, of
+// which what follows has been read. Claude Code writes most of what interrupts a call so: words that the user
+// typed while the agent worked and sent with Esc, or typed right behind Esc (2.1.280 to 2.1.331).
 func (t *transcript) beside(id string, read map[string]bool) (found []request) {
 	for _, prompt := range t.prompts[id] {
 		if !read[prompt] {
