@@ -1,8 +1,8 @@
 package main
 
-// Whose session it is: the user's, if ccc launched its client; the agent's, if a tool of an agent's did. One walk up
-// from the client through the processes above it tells. What ccc remembers of a session between two hooks, whether it is
-// supervised, and which one a word names.
+// Whose session it is: the user's, if ccc launched its client; the agent's, if a tool of an agent's did. One
+// walk up from the client through the processes above it tells. What ccc remembers of a session between two
+// hooks, whether it is supervised, and which one a word names.
 
 import (
 	"encoding/json"
@@ -29,8 +29,8 @@ func ancestry(pid int) (chain []process) {
 	return chain
 }
 
-// clientAncestry returns the ancestry of the client that runs this process, from the client on: Claude Code runs hooks and
-// status lines with `sh -c`, and some shells stay between.
+// clientAncestry returns the ancestry of the client that runs this process, from the client on: Claude Code
+// runs hooks and status lines with `sh -c`, and some shells stay between.
 func clientAncestry() []process {
 	chain := ancestry(os.Getppid())
 	shells := []string{"sh", "bash", "dash", "zsh", "ash", "ksh", "busybox"}
@@ -47,9 +47,10 @@ type caller struct {
 	byHand   bool      // a hook that Claude Code does not run is meant
 }
 
-// callerOf walks up the chain, and what it meets first decides: the supervised launch that CCC_LAUNCH names, which is the
-// user's, or a process with the mark of a tool. That is the agent's with a living Claude Code above it or without a controlling
-// terminal (2.1.120 to 2.1.330 run tools without one); else it may run in a terminal that an agent once opened.
+// callerOf walks up the chain, and what it meets first decides: the supervised launch that CCC_LAUNCH names,
+// which is the user's, or a process with the mark of a tool. That is the agent's with a living Claude Code
+// above it or without a controlling terminal (2.1.120 to 2.1.330 run tools without one); else it may run in a
+// terminal that an agent once opened.
 func callerOf(chain []process) (c caller) {
 	launched, at := parseLaunchToken(os.Getenv(launchVariable))
 	claude, _ := findClaude()
@@ -73,8 +74,8 @@ func callerOf(chain []process) (c caller) {
 	return c
 }
 
-// launchToken is the value of CCC_LAUNCH: the name of this process, which becomes claude or a wrapper around it, and
-// the time. Every process below inherits it; only one with that process above it is meant.
+// launchToken is the value of CCC_LAUNCH: the name of this process, which becomes claude or a wrapper around
+// it, and the time. Every process below inherits it; only one with that process above it is meant.
 func launchToken() string {
 	_, self := processInfo(os.Getpid())
 	return fmt.Sprintf("%s.%d", self.name, now().UnixMilli())
@@ -106,8 +107,8 @@ type sessionState struct {
 
 var errCorrupt = errors.New("the file is corrupt")
 
-// state returns the state of the session, a new one where it has none, and with an error, which is errCorrupt for a file that
-// makes no sense.
+// state returns the state of the session, a new one where it has none, and with an error, which is errCorrupt
+// for a file that makes no sense.
 func (s session) state() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
@@ -124,8 +125,8 @@ func (s session) state() (sessionState, error) {
 	return state, nil
 }
 
-// update changes the state of the session under the lock. A corrupt file is kept as .bad and the session starts anew;
-// update then still returns the error.
+// update changes the state of the session under the lock. A corrupt file is kept as .bad and the session
+// starts anew; update then still returns the error.
 func (s session) update(change func(*sessionState)) error {
 	unlock, err := lockFile(s.dir.lockFile())
 	if err != nil {
@@ -144,9 +145,10 @@ func (s session) update(change func(*sessionState)) error {
 	return errors.Join(err, replaceFile(path, append(encodeJSON(state), '\n'), false))
 }
 
-// nextIteration counts one more review and returns its number, from 1; at the limit it counts nothing and returns
-// 0. request tells the user's newest request from every other, "" where that is not known: a new one has a fresh
-// budget, and one that is still the same goes on with its own, even if Claude Code has submitted a prompt since.
+// nextIteration counts one more review and returns its number, from 1; at the limit it counts nothing and
+// returns 0. request tells the user's newest request from every other, "" where that is not known: a new one
+// has a fresh budget, and one that is still the same goes on with its own, even if Claude Code has submitted
+// a prompt since.
 func (s *sessionState) nextIteration(limit int, request string) (iteration int) {
 	if request != "" && request == s.Request {
 		s.Count = max(s.Count, s.Spent)
@@ -168,8 +170,8 @@ func (s *sessionState) isSwitched(launch time.Time) bool {
 	return s.Enabled != nil && !s.SwitchedAt.Before(launch)
 }
 
-// on reports whether the session is supervised, as far as can be told from outside: only supervised sessions have a
-// state without a switch.
+// on reports whether the session is supervised, as far as can be told from outside: only supervised sessions
+// have a state without a switch.
 func (s *sessionState) on() bool {
 	if s.isSwitched(s.LaunchedAt) {
 		return *s.Enabled
@@ -177,8 +179,8 @@ func (s *sessionState) on() bool {
 	return !s.UpdatedAt.IsZero()
 }
 
-// supervised reports whether the session is supervised in a client of c's: the latest of its supervised launches and
-// its switches counts. Without any of them, CCC_SUPERVISOR decides where no launch has set it.
+// supervised reports whether the session is supervised in a client of c's: the latest of its supervised
+// launches and its switches counts. Without any of them, CCC_SUPERVISOR decides where no launch has set it.
 func (s session) supervised(c caller) bool {
 	if c.agents {
 		return false
@@ -198,8 +200,8 @@ func (s session) supervised(c caller) bool {
 	return variable == "1" && os.Getenv(launchVariable) == "" || variable == "" && c.byHand
 }
 
-// switchTo turns supervision of the session on or off. Where its state is corrupt, a new one is written, and the switch
-// counts.
+// switchTo turns supervision of the session on or off. Where its state is corrupt, a new one is written, and
+// the switch counts.
 func (s session) switchTo(on bool) error {
 	err := s.update(func(state *sessionState) { state.Enabled, state.SwitchedAt = &on, now() })
 	if errors.Is(err, errCorrupt) {

@@ -1,7 +1,7 @@
 package main
 
-// One hook event in on stdin, one decision out on stdout. Whatever goes wrong on the way ends as "no decision" and
-// exit code 0: Claude Code takes 2, and so Go's code for a panic, as "block".
+// One hook event in on stdin, one decision out on stdout. Whatever goes wrong on the way ends as "no
+// decision" and exit code 0: Claude Code takes 2, and so Go's code for a panic, as "block".
 
 import (
 	"cmp"
@@ -135,7 +135,8 @@ func (h *hook) stop() record {
 	return h.review(ctx, config, entry, request)
 }
 
-// update changes the session's state, and notes the client's provider and, if there was one, its supervised launch in it.
+// update changes the session's state, and notes the client's provider and, if there was one, its supervised
+// launch in it.
 func (h *hook) update(change func(*sessionState)) error {
 	return h.session.update(func(s *sessionState) {
 		if !h.caller.byHand {
@@ -148,7 +149,8 @@ func (h *hook) update(change func(*sessionState)) error {
 	})
 }
 
-// request is what the reviewer is told of the event. The transcript says which requests stand; the timeline is the fallback.
+// request is what the reviewer is told of the event. The transcript says which requests stand; the timeline
+// is the fallback.
 func (h *hook) request() reviewRequest {
 	e := h.event
 	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, lastMessage: e.LastAssistantMessage}
@@ -194,8 +196,9 @@ func systemMessage(text string) map[string]string {
 	return map[string]string{"systemMessage": "[SUPERVISOR] " + printable(text)}
 }
 
-// decision is what Claude Code is told of a stop or a question: nothing, where the agent may stop or the question
-// goes to the user anyway. In a session the user is told what a verdict rests on, and of a failed review and the limit.
+// decision is what Claude Code is told of a stop or a question: nothing, where the agent may stop or the
+// question goes to the user anyway. In a session the user is told what a verdict rests on, and of a failed
+// review and the limit.
 func (h *hook) decision(found record) any {
 	feedback := h.cutFeedback(found.Feedback)
 	switch {
@@ -242,7 +245,8 @@ func (h *hook) cutFeedback(feedback string) string {
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
-// command carries out /supervisor. The answer keeps the prompt from the model; a task goes on as the user's prompt.
+// command carries out /supervisor. The answer keeps the prompt from the model; a task goes on as the user's
+// prompt.
 func (h *hook) command(operand string, supervised bool) any {
 	switch {
 	case operand == "":
@@ -268,9 +272,9 @@ func (h *hook) command(operand string, supervised bool) any {
 	return blocked(say(modeOff))
 }
 
-// prompt notes a new request of the user's, which has its own budget.
-// The answer tells, once, that the last review failed if that could not be told before; the first of a session,
-// and the first since a launch, tells that the session is supervised. What Claude Code submits itself is no request.
+// prompt notes a new request of the user's, which has its own budget. The answer tells, once, that the last
+// review failed if that could not be told before; the first of a session, and the first since a launch, tells
+// that the session is supervised. What Claude Code submits itself is no request.
 func (h *hook) prompt(text string) any {
 	if text != "" && !isUsers(text) {
 		return nil
@@ -316,9 +320,9 @@ type hookEvent struct {
 	odd []string // the fields that were of another type than expected
 }
 
-// UnmarshalJSON reads an event. A field of another type than expected counts as absent, so that a release of Claude
-// Code that changes one does not end the reviews, unless absence would have ccc answer what is not for it or review
-// without a bound. Of a prompt or a message that comes as a list of blocks the texts count.
+// UnmarshalJSON reads an event. A field of another type than expected counts as absent, so that a release of
+// Claude Code that changes one does not end the reviews, unless absence would have ccc answer what is not for
+// it or review without a bound. Of a prompt or a message that comes as a list of blocks the texts count.
 func (e *hookEvent) UnmarshalJSON(text []byte) error {
 	var members map[string]json.RawMessage // for a struct Session_ID would be session_id
 	if err := json.Unmarshal(text, &members); err != nil {
@@ -361,8 +365,8 @@ func (e *hookEvent) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// inputPatience is for the event: Claude Code writes it at once, and a caller that has not done so in this time never
-// will.
+// inputPatience is for the event: Claude Code writes it at once, and a caller that has not done so in this
+// time never will.
 const inputPatience = 5 * time.Second
 
 // readEvent reads one event from stdin. It does not wait for the end of stdin. Only the session id is
@@ -396,11 +400,12 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 
 func (e *hookEvent) isStop() bool { return e.HookEventName == eventStop }
 
-// transcriptPatience is for the last entries to arrive in the transcript, which Claude Code writes a moment later.
+// transcriptPatience is for the last entries to arrive in the transcript, which Claude Code writes a moment
+// later.
 const transcriptPatience = 2 * time.Second
 
-// conversation reads the transcript, once the last prompt is in it, if one is known, and what the agent said or asked last: what
-// the user typed while the agent worked comes before that.
+// conversation reads the transcript, once the last prompt is in it, if one is known, and what the agent said
+// or asked last: what the user typed while the agent worked comes before that.
 func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	if e.TranscriptPath == "" {
 		return talk, errors.New("the event names none")
@@ -414,13 +419,13 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	}
 }
 
-// isRequest tells whether the transcript's request is the prompt that a hook was told of: /supervisor may stand before it, and
-// the transcript has another white space around the prompt and a command's arguments.
+// isRequest reports whether the transcript's request is the prompt that a hook was told of: /supervisor may
+// stand before it, and the transcript has another white space around the prompt and a command's arguments.
 func isRequest(request, prompt string) bool {
 	return strings.HasSuffix(oneLine(request), oneLine(prompt))
 }
 
-// saysLast tells whether words, the agent's last in the transcript, are those of the event.
+// saysLast reports whether words, the agent's last in the transcript, are those of the event.
 func (e *hookEvent) saysLast(words string) bool {
 	if !e.isStop() {
 		return e.ToolUseID == "" || words == toolUse+e.ToolUseID

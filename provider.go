@@ -1,7 +1,8 @@
 package main
 
-// The environment of claude: ccc's own, with a provider's values laid over it. And what Claude Code's settings say beside it,
-// read into sources: what would keep those values from counting, what pays for a session, what keeps hooks from running.
+// The environment of claude: ccc's own, with a provider's values laid over it. And what Claude Code's
+// settings say beside it, read into sources: what would keep those values from counting, what pays for a
+// session, what keeps hooks from running.
 
 import (
 	"cmp"
@@ -16,10 +17,12 @@ import (
 	"strings"
 )
 
-// lineLeftOut is the value of cacheVariable where ccc, not the user, has left out the line of attributionVariable.
+// lineLeftOut is the value of cacheVariable where ccc, not the user, has left out the line of
+// attributionVariable.
 const lineLeftOut = "line"
 
-// withLine is env without what ccc set there for the cache of a session: a login is billed by the line that was left out.
+// withLine is env without what ccc set there for the cache of a session: a login is billed by the line that
+// was left out.
 func withLine(env []string) []string {
 	if lookupEnv(env, cacheVariable) == lineLeftOut {
 		env = setEnv(env, attributionVariable, "")
@@ -27,11 +30,12 @@ func withLine(env []string) []string {
 	return setEnv(env, cacheVariable, "")
 }
 
-// keptPrefix begins the variables in which a session carries what ${NAME} of the reviewer's provider stood for at its launch:
-// in the session itself NAME may have been dropped, or be that of its own provider.
+// keptPrefix begins the variables in which a session carries what ${NAME} of the reviewer's provider stood
+// for at its launch: in the session itself NAME may have been dropped, or be that of its own provider.
 const keptPrefix = "CCC_KEPT_"
 
-// withKept returns env, a session's, with what p, the reviewer's provider or nil, takes from given, the environment of its launch.
+// withKept returns env, a session's, with what p, the reviewer's provider or nil, takes from given, the
+// environment of its launch.
 func withKept(env, given []string, p *provider) []string {
 	env = withoutKept(env)
 	if p == nil {
@@ -49,7 +53,8 @@ func withoutKept(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, keptPrefix) })
 }
 
-// asGiven returns env, a session's, with the variables that the reviewer's provider may take as its launch was given them.
+// asGiven returns env, a session's, with the variables that the reviewer's provider may take as its launch
+// was given them.
 func asGiven(env []string) []string {
 	given := env
 	if lookupEnv(env, providerVariable) != "" {
@@ -63,7 +68,8 @@ func asGiven(env []string) []string {
 	return given
 }
 
-// reviewerEnv is the environment of a reviewer: the hook's, without what ties a process to its session. p may be nil.
+// reviewerEnv is the environment of a reviewer: the hook's, without what ties a process to its session. p may
+// be nil.
 func reviewerEnv(env []string, p *provider) ([]string, error) {
 	env = slices.DeleteFunc(withoutKept(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -76,7 +82,8 @@ func reviewerEnv(env []string, p *provider) ([]string, error) {
 	return withProvider(setEnv(env, reviewerVariable, "1"), p)
 }
 
-// withProvider lays the values of p, which may be nil, over env. What another provider may have left there goes first.
+// withProvider returns env with the values of p, which may be nil. It first drops what another provider may
+// have left there.
 func withProvider(env []string, p *provider) ([]string, error) {
 	if p == nil {
 		return env, nil
@@ -99,7 +106,8 @@ func withProvider(env []string, p *provider) ([]string, error) {
 	return env, nil
 }
 
-// isAPIVariable tells whether a variable says which API is called, with what model, key, login, headers and body.
+// isAPIVariable reports whether a variable says which API is called, with what model, key, login, headers and
+// body.
 func isAPIVariable(name string) bool {
 	prefixes := []string{"ANTHROPIC_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_API_KEY_", "CLAUDE_CODE_OAUTH_", "CLAUDE_CODE_EXTRA_BODY"}
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
@@ -142,8 +150,9 @@ func setEnv(env []string, pairs ...string) []string {
 	return env
 }
 
-// providerConflicts returns what keeps a claude with these sources, environment and arguments from being run against p:
-// what is missing, what overrides p, and what would go to it without being p's. No value is shown. p may be nil.
+// providerConflicts returns what keeps a claude with these sources, environment and arguments from being run
+// against p: what is missing, what overrides p, and what would go to it without being p's. No value is shown.
+// p may be nil.
 func providerConflicts(d dirs, sources []source, env, args []string, p *provider) (conflicts []failure) {
 	if p == nil {
 		return nil
@@ -194,7 +203,7 @@ func givenFlag(args []string, names ...string) string {
 	return ""
 }
 
-// hasLogin tells whether Claude Code has left the login of a subscription here. macOS keeps it elsewhere.
+// hasLogin reports whether Claude Code has left the login of a subscription here. macOS keeps it elsewhere.
 func hasLogin(d dirs) bool {
 	_, err := os.Stat(filepath.Join(d.claude, ".credentials.json"))
 	return err == nil || runtime.GOOS == "darwin"
@@ -209,8 +218,8 @@ func checkProvider(d dirs, sources []source, env, args []string, p *provider) er
 	return errors.Join(errs...)
 }
 
-// valueIn returns what counts as the value of key for a session with these sources and environment: that of the last source
-// which has one, else for env.NAME the environment's.
+// valueIn returns what counts as the value of key for a session with these sources and environment: that of
+// the last source which has one, else for env.NAME the environment's.
 func valueIn(sources []source, env []string, key string) string {
 	for _, s := range slices.Backward(sources) {
 		if value, ok := s.values[key]; ok {
@@ -220,7 +229,8 @@ func valueIn(sources []source, env []string, key string) string {
 	return lookupEnv(env, strings.TrimPrefix(key, "env."))
 }
 
-// paysByKey tells whether such a session carries a key or a token to the API, or goes to a cloud that knows no login.
+// paysByKey reports whether such a session carries a key or a token to the API, or goes to a cloud that knows
+// no login.
 func paysByKey(sources []source, env, args []string) bool {
 	value := func(key string) string { return valueIn(sources, env, key) }
 	isSet := func(name string) bool { return isTrue(value("env." + name)) }
@@ -231,13 +241,14 @@ func paysByKey(sources []source, env, args []string) bool {
 
 var cloudVariables = []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"}
 
-// isTrue tells whether Claude Code takes the value of a variable for true.
+// isTrue reports whether Claude Code takes the value of a variable for true.
 func isTrue(value string) bool {
 	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
 }
 
-// withoutRefusedKey is the environment of a hook without a key that the user keeps from interactive sessions, if the hook is
-// of one: with --print Claude Code does not ask, and the key would pay for the reviews. A provider's key stays.
+// withoutRefusedKey is the environment of a hook without a key that the user keeps from interactive sessions,
+// if the hook is of one: with --print Claude Code does not ask, and the key would pay for the reviews. A
+// provider's key stays.
 func withoutRefusedKey(d dirs, env []string) []string {
 	key := lookupEnv(env, keyVariable)
 	ofProvider := lookupEnv(env, providerVariable) != ""
@@ -276,9 +287,9 @@ type source struct {
 // argumentSource is the name of a source on claude's command line.
 const argumentSource = "--settings"
 
-// sources are those that count in the current directory for a claude with args, in Claude Code's order: of two that set
-// a value the later counts. The first is its own record of the user. What ccc.json adds, or has added, to the user's
-// own is a source behind that. A reviewer has no args of the session's.
+// sources are those that count in the current directory for a claude with args, in Claude Code's order: of
+// two that set a value the later counts. The first is its own record of the user. What ccc.json adds, or has
+// added, to the user's own is a source behind that. A reviewer has no args of the session's.
 func sources(d dirs, c *config, args []string) []source {
 	files := d.settingsFiles()
 	user, added := readSource(files[0]), sourceOf(d.configFile(), "settings.", c.Settings, nil)
@@ -308,7 +319,8 @@ func readSource(path string) source {
 	return sourceOf(path, "", text, err)
 }
 
-// accountSource is what Claude Code keeps of the user, in a file that also has an older name, which comes first.
+// accountSource is what Claude Code keeps of the user, in a file that also has an older name, which comes
+// first.
 func accountSource(d dirs) source {
 	dir := d.claude
 	if s := readSource(filepath.Join(dir, ".config.json")); s.values != nil || s.err != nil {
@@ -320,7 +332,8 @@ func accountSource(d dirs) source {
 	return readSource(filepath.Join(dir, ".claude.json"))
 }
 
-// allows tells whether the user lets interactive sessions use that key. With --print Claude Code does not ask.
+// allows reports whether the user lets interactive sessions use that key. With --print Claude Code does not
+// ask.
 func (s source) allows(key string) bool { return s.values["allowed."+key[max(0, len(key)-20):]] != "" }
 
 // fault is a refusal for what stands under key there, and what mends it.
@@ -332,7 +345,8 @@ func (s source) fault(key, fault, mend string) failure {
 	return failure{1, err, keyHint(s.name, s.prefix+key, mend)}
 }
 
-// sourceOf is the source that holds text, or can't be read because of err. What is neither blank nor a JSON object is an error.
+// sourceOf is the source that holds text, or can't be read because of err. What is neither blank nor a JSON
+// object is an error.
 func sourceOf(name, prefix string, text []byte, err error) source {
 	s := source{name: name, prefix: prefix, err: err}
 	if err != nil || isBlank(text) {
@@ -389,8 +403,8 @@ var (
 // ownVariables are those of ccc's that say whether a session is supervised.
 var ownVariables = []string{supervisorVariable, reviewerVariable, launchVariable}
 
-// hookless returns what would keep a session with these sources, arguments and environment from running hooks, each with
-// what mends it.
+// hookless returns what would keep a session with these sources, arguments and environment from running
+// hooks, each with what mends it.
 func hookless(d dirs, sources []source, args, env []string) (causes []failure) {
 	cause := func(f failure) {
 		f.err = fmt.Errorf("%w: claude would run no hooks, so nothing would be reviewed", f.err)
@@ -421,9 +435,10 @@ func hookless(d dirs, sources []source, args, env []string) (causes []failure) {
 	return causes
 }
 
-// muting returns the values of the muting keys that keep hooks from running (2.1.200, 2.1.331). Of disableAllHooks the source
-// that has a boolean and counts most decides. allowManagedHooksOnly counts in managed settings alone. For a value that is no
-// boolean Claude Code drops the user's own file, where the hooks are, as a whole; of another file that leaves the others.
+// muting returns the values of the muting keys that keep hooks from running (2.1.200, 2.1.331). Of
+// disableAllHooks the source that has a boolean and counts most decides. allowManagedHooksOnly counts in
+// managed settings alone. For a value that is no boolean Claude Code drops the user's own file, where the
+// hooks are, as a whole; of another file that leaves the others.
 func muting(d dirs, sources []source) (faults []failure) {
 	decided := false
 	for _, s := range slices.Backward(sources[1:]) { // the first is none of settings

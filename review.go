@@ -1,7 +1,7 @@
 package main
 
-// A review: run a fork of the session as reviewer and bring home what it found. Whatever keeps a review from taking
-// place ends as the error of run.
+// A review: run a fork of the session as reviewer and bring home what it found. Whatever keeps a review from
+// taking place ends as the error of run.
 
 import (
 	"bytes"
@@ -35,11 +35,12 @@ type review struct {
 	warn     func(error)  // told of what goes wrong without ending the review
 }
 
-// The reviewer ends by itself about 0.1 s after its result line; what takes longer has only cleaning up left to do
-// and is ended.
+// The reviewer ends by itself about 0.1 s after its result line; what takes longer has only cleaning up left
+// to do and is ended.
 const resultGrace = 500 * time.Millisecond
 
-// run runs the review. An error means that no review took place; the outcome then holds what was known before.
+// run runs the review. An error means that no review took place; the outcome then holds what was known
+// before.
 func (r *review) run(ctx context.Context) (found outcome, err error) {
 	start := time.Now()
 	defer func() { found.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
@@ -82,23 +83,25 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 // A reviewerFlag is one flag of the reviewer's command line with its values.
 type reviewerFlag []string
 
-// askedTools would change something, if only what Claude Code does later: a rule to ask for them refuses them in a
-// review, where nobody answers, and leaves them on the list of tools, which the prompt cache wants. So do MCP tools
-// that a rule of the user's allows, from 2.1.200 on; older versions do not know the asterisk.
+// askedTools would change something, if only what Claude Code does later: a rule to ask for them refuses them
+// in a review, where nobody answers, and leaves them on the list of tools, which the prompt cache wants. So
+// do MCP tools that a rule of the user's allows, from 2.1.200 on; older versions do not know the asterisk.
 var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWorktree", "Monitor", "ScheduleWakeup", "SendMessage", "Workflow"}
 
-// sandboxHeeds is the first version whose sandbox keeps a whole directory from being written to and still reads it: before,
-// each sandboxed command ends with "bwrap: Can't create file" there (2.1.200).
+// sandboxHeeds is the first version whose sandbox keeps a whole directory from being written to and still
+// reads it: before, each sandboxed command ends with "bwrap: Can't create file" there (2.1.200).
 const sandboxHeeds = "2.1.329"
 
-// reviewerSettings go to the reviewer's claude alone: no hook runs in it, ours included, and no tool of its own edits a file
-// (Edit, Write and NotebookEdit all heed Edit rules), whatever its permission mode and the user's own rules. Two slashes begin
-// an absolute path; with one the rule does nothing. 2.1.120 heeds //**/* only; //** makes each sandboxed command fail from
-// 2.1.329 on. Denying by path keeps the list of tools as it was.
+// reviewerSettings go to the reviewer's claude alone: no hook runs in it, ours included, and no tool of its
+// own edits a file (Edit, Write and NotebookEdit all heed Edit rules), whatever its permission mode and the
+// user's own rules. Two slashes begin an absolute path; with one the rule does nothing. 2.1.120 heeds //**/*
+// only; //** makes each sandboxed command fail from 2.1.329 on. Denying by path keeps the list of tools as it
+// was.
 //
-// The user may have Claude Code's own sandbox switched on. No copy can be made inside it, so command, unless it is "", runs
-// outside. All else stays inside and is allowed nothing by that: up to 2.1.200 the sandbox let a redirection write to the
-// project. Nothing there writes to the closed directories, not even what a rule of the user's allows.
+// The user may have Claude Code's own sandbox switched on. No copy can be made inside it, so command, unless
+// it is "", runs outside. All else stays inside and is allowed nothing by that: up to 2.1.200 the sandbox let
+// a redirection write to the project. Nothing there writes to the closed directories, not even what a rule of
+// the user's allows.
 func reviewerSettings(command string, closed []string, withMCP bool) string {
 	asked, denied := askedTools, []string{"Edit(//**/*)"}
 	if !withMCP {
@@ -121,7 +124,8 @@ func reviewerSettings(command string, closed []string, withMCP bool) string {
 // optionalFlag is dropped for a claude that does not know it. No other is: a spending limit is not optional.
 const optionalFlag = "--system-prompt-snapshot"
 
-// flags is the command line of the review, the same for every review of a session, as the prompt cache wants it.
+// flags is the command line of the review, the same for every review of a session, as the prompt cache wants
+// it.
 func (r *review) flags() (flags []reviewerFlag) {
 	allowed, version, try := r.config.AllowedTools, r.request.version, r.request.tryCommand
 	withMCP := slices.ContainsFunc(allowed, func(tool string) bool { return strings.HasPrefix(tool, "mcp__") })
@@ -171,12 +175,13 @@ func unknownOption(stderr string) string {
 	return name
 }
 
-// pipePatience is for what a reviewer that has ended left in its pipes: it arrives at once, but for a machine that
-// is busy beyond measure.
+// pipePatience is for what a reviewer that has ended left in its pipes: it arrives at once, but for a machine
+// that is busy beyond measure.
 const pipePatience = 3 * time.Second
 
-// call runs the command line in dir under a guard (guard.go). It returns when the reviewer has ended, a moment after its
-// result, or when ctx ends, and nothing of it runs any more then. stderr is the end of what it said there, on one line.
+// call runs the command line in dir under a guard (guard.go). It returns when the reviewer has ended, a
+// moment after its result, or when ctx ends, and nothing of it runs any more then. stderr is the end of what
+// it said there, on one line.
 func (r *review) call(ctx context.Context, dir string, command []string, stream *stream) (stderr string, err error) {
 	complaints, input := &tail{limit: 2000}, r.request.text(r.shares)
 	if r.shares { // no flag may carry the prompt and the form of the verdict
@@ -216,8 +221,8 @@ func (r *review) call(ctx context.Context, dir string, command []string, stream 
 	return complaints.line(), err
 }
 
-// olderThan reports whether a version such as 2.1.120 is older than another. A pre-release such as 2.1.331-dev.7 counts as its
-// version, and an unknown one, "", as new.
+// olderThan reports whether a version such as 2.1.120 is older than another. A pre-release such as
+// 2.1.331-dev.7 counts as its version, and an unknown one, "", as new.
 func olderThan(version, other string) bool {
 	number := func(v string) (n int) {
 		v, _, _ = strings.Cut(v, "-")
@@ -338,11 +343,12 @@ type contentBlock struct {
 	Said  json.RawMessage `json:"content"`
 }
 
-// refusals are how Claude Code's answers to calls begin that did not take place; they are the same from 2.1.120 to 2.1.330.
+// refusals are how Claude Code's answers to calls begin that did not take place; they are the same from
+// 2.1.120 to 2.1.330.
 var refusals = []string{"Permission to use ", "<tool_use_error>File is in a directory that is denied ", "<tool_use_error>InputValidationError",
 	"<tool_use_error>Error: No such tool available"}
 
-// isRefusal tells whether the block is Claude Code's refusal of a call.
+// isRefusal reports whether the block is Claude Code's refusal of a call.
 func (b contentBlock) isRefusal() bool {
 	said := ""
 	_ = json.Unmarshal(b.Said, &said)
@@ -400,12 +406,12 @@ func (r reviewRound) looks() []string {
 
 var tryCall = lazyRegexp(`^Bash\((\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') +try +(--timeout \S+ +)?`)
 
-// recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at large
-// files; then its latest steps.
+// recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at
+// large files; then its latest steps.
 const recentOutput = 1 << 20
 
-// steps returns a reader of what the reviewer of r says, calls and is refused; where a review begins, each gets a block without
-// a type.
+// steps returns a reader of what the reviewer of r says, calls and is refused; where a review begins, each
+// gets a block without a type.
 func (s session) steps(r reviewRound, each func(contentBlock)) *lineReader {
 	output := &lineReader{path: s.outputOf(r.Event), last: recentOutput}
 	output.lines.line = func(line []byte) {

@@ -1,6 +1,7 @@
 package main
 
-// Claude Code's settings.json: what a launch puts in and uninstall takes out. Bytes that are not ccc's stay as they are.
+// Claude Code's settings.json: what a launch puts in and uninstall takes out. Bytes that are not ccc's stay
+// as they are.
 
 import (
 	"bytes"
@@ -34,8 +35,8 @@ type hookEntry struct {
 	Message string `json:"statusMessage,omitempty"` // what the spinner says
 }
 
-// wantedHooks returns the groups whose entries have that command, for reviews of that many seconds. A reviewing hook gets a
-// minute more, and never less than 600 seconds; recording a prompt takes milliseconds.
+// wantedHooks returns the groups whose entries have that command, for reviews of that many seconds. A
+// reviewing hook gets a minute more, and never less than 600 seconds; recording a prompt takes milliseconds.
 func wantedHooks(command string, reviewSeconds int) []wantedHook {
 	review := []hookEntry{{"command", command, max(600, reviewSeconds+60), say(reviewing)}}
 	return []wantedHook{{eventStop, "", review}, {eventPreToolUse, askUserQuestion, review},
@@ -51,7 +52,8 @@ var hookCall = lazyRegexp(`("[^"]*"|'[^']*'|\S+)\s+["']?` + hookSubcommand + `(?
 // cccName are the names that ccc goes by, those of a release's files among them.
 var cccName = lazyRegexp(`^ccc([-._0-9].*)?$`)
 
-// ownProgram returns the program of a hook command of ccc's, one with self's name or one of ccc's, and "" for any other command.
+// ownProgram returns the program of a hook command of ccc's, one with self's name or one of ccc's, and "" for
+// any other command.
 func ownProgram(command, self string) string {
 	call := hookCall().FindStringSubmatch(command)
 	switch {
@@ -89,8 +91,8 @@ func readSettings(d dirs) (*settingsEditor, error) {
 	return e, nil
 }
 
-// editSettings takes the text of a settings.json, nil for a missing one. A blank one counts as {}, as it does for Claude Code.
-// What is not JSON, or of a shape that leaves no safe place for hooks, is refused.
+// editSettings takes the text of a settings.json, nil for a missing one. A blank one counts as {}, as it does
+// for Claude Code. What is not JSON, or of a shape that leaves no safe place for hooks, is refused.
 func editSettings(text []byte) (*settingsEditor, error) {
 	if isBlank(text) {
 		text = slices.Concat(text, []byte(emptySettings))
@@ -122,8 +124,8 @@ func (e *settingsEditor) replace(text []byte) {
 	e.root, _ = parseJSON(text)
 }
 
-// install adds what e lacks of the settings of ccc.json and, if self is given, the hooks that call it and the muting keys. It
-// returns the keys that it added. No value that is there changes, but for ccc's own entries.
+// install adds what e lacks of the settings of ccc.json and, if self is given, the hooks that call it and the
+// muting keys. It returns the keys that it added. No value that is there changes, but for ccc's own entries.
 func (e *settingsEditor) install(c *config, self string) (added []string, err error) {
 	if self != "" {
 		for _, key := range mutingKeys {
@@ -148,7 +150,8 @@ func (e *settingsEditor) install(c *config, self string) (added []string, err er
 	return added, nil
 }
 
-// fill adds the members of wanted that the object under path lacks. Objects are merged; what is there stays as it is.
+// fill adds the members of wanted that the object under path lacks. Objects are merged; what is there stays
+// as it is.
 func (e *settingsEditor) fill(wanted *jsonValue, path ...string) {
 	for _, m := range wanted.members {
 		at := append(slices.Clone(path), m.key)
@@ -162,7 +165,8 @@ func (e *settingsEditor) fill(wanted *jsonValue, path ...string) {
 	}
 }
 
-// addHook puts the wanted entry in the place of ccc's own under its event, and adds it where there is none with that matcher.
+// addHook puts the wanted entry in the place of ccc's own under its event, and adds it where there is none
+// with that matcher.
 func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 	found := false
 	for _, own := range slices.Backward(e.ownEntries(wanted.event, self)) { // what is taken moves only what stands behind it
@@ -231,7 +235,8 @@ func (e *settingsEditor) uninstall(self string, added []string) {
 	}
 }
 
-// installSettings makes settings.json hold what install adds, and notes the keys. A file that needs no change is not written.
+// installSettings makes settings.json hold what install adds, and notes the keys. A file that needs no change
+// is not written.
 func installSettings(d dirs, c *config, self string, in *installation) error {
 	e, err := readSettings(d)
 	if err != nil {
@@ -250,8 +255,8 @@ func installSettings(d dirs, c *config, self string, in *installation) error {
 	return replaceFile(d.settingsFile(), e.text, true)
 }
 
-// installedHooks are ccc's entries in a settings.json: the programs that they call, the least timeout that they have for an
-// event, and the events for which none of the wanted ones is there.
+// installedHooks are ccc's entries in a settings.json: the programs that they call, the least timeout that
+// they have for an event, and the events for which none of the wanted ones is there.
 type installedHooks struct {
 	programs, missing []string
 	timeouts          map[string]time.Duration
@@ -287,7 +292,8 @@ type installation struct {
 	Added []string          `json:"added"` // the muting keys that ccc has added to settings.json
 }
 
-// withUserFiles calls use with the record of the launches so far, under the lock. It makes Claude Code's directory.
+// withUserFiles calls use with the record of the launches so far, under the lock. It makes Claude Code's
+// directory.
 func withUserFiles(d dirs, use func(in *installation) error) error {
 	if err := os.MkdirAll(d.claude, 0o700); err != nil {
 		return err
@@ -321,7 +327,8 @@ func (in *installation) write(d dirs) error {
 	return replaceFile(d.installedFile(), append(encodeJSON(in), '\n'), true)
 }
 
-// A keptFile is one that launches create, and bring up to date and into the present language until the user edits it.
+// A keptFile is one that launches create, and bring up to date and into the present language until the user
+// edits it.
 type keptFile struct {
 	path string
 	text words
@@ -347,8 +354,8 @@ func (f keptFile) keep(d dirs, in *installation) error {
 	return in.write(d)
 }
 
-// remove removes the file if it is as a ccc wrote it and no link, and commands/ if that is empty then. It returns what became
-// of the file, "" when there is none.
+// remove removes the file if it is as a ccc wrote it and no link, and commands/ if that is empty then. It
+// returns what became of the file, "" when there is none.
 func (f keptFile) remove(d dirs, in *installation) (done string, err error) {
 	content, err := readUserFile(f.path)
 	link, _ := os.Readlink(f.path)

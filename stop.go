@@ -24,12 +24,12 @@ type supervision struct {
 	session  session
 	project  string      // where the session was started
 	launched bool        // ccc launched the session's client supervised
-	isWanted func() bool // tells whether a review is still wanted, as of now
+	isWanted func() bool // reports whether a review is still wanted, as of now
 	stderr   io.Writer   // takes what people are told as it happens
 }
 
-// reviewLimit is how many reviews a request has. In a session Claude Code's own limit counts too: a launch raises it,
-// and the hook's environment tells what it is, whoever started the session.
+// reviewLimit is how many reviews a request has. In a session Claude Code's own limit counts too: a launch
+// raises it, and the hook's environment tells what it is, whoever started the session.
 func reviewLimit(config *config) int {
 	if !inSession() {
 		return config.Supervisor.MaxIterations
@@ -37,7 +37,8 @@ func reviewLimit(config *config) int {
 	return limitUnder(config.Supervisor.MaxIterations, os.Getenv(blockCapVariable))
 }
 
-// review has a reviewer judge what the request tells of, and prints, records and returns what it decided. entry is of the event.
+// review has a reviewer judge what the request tells of, and prints, records and returns what it decided.
+// entry is of the event.
 func (s *supervision) review(ctx context.Context, config *config, entry record, request reviewRequest) record {
 	in, err := supervisorPrompt(s.project, s.dirs.ccc)
 	if err != nil {
@@ -114,8 +115,9 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	return entry
 }
 
-// takeWords makes feedback of an answer without a verdict, which judges no files. The agent never gets one that holds an
-// approval. It is no review where a question was asked, or where the answer before held an approval too.
+// takeWords makes feedback of an answer without a verdict, which judges no files. The agent never gets one
+// that holds an approval. It is no review where a question was asked, or where the answer before held an
+// approval too.
 func (s *supervision) takeWords(entry *record, request reviewRequest) error {
 	withheld := holdsApproval(entry.Feedback)
 	if request.question != nil || withheld && request.last.Withheld {
@@ -142,7 +144,8 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	s.record(begun)
 }
 
-// bind notes in entry which state of the files the review speaks of, if that was the same before it and after.
+// bind notes in entry which state of the files the review speaks of, if that was the same before it and
+// after.
 func (s *supervision) bind(entry *record, before, after judgedTree) {
 	entry.worktree = before.worktree
 	err := cmp.Or(before.err, after.err)
@@ -186,7 +189,8 @@ func (s *supervision) planReview(ctx context.Context, config *config, in *instru
 			r.addDirs = append(r.addDirs, dir)
 		}
 	}
-	// From 2.1.200 on a fork has its session's model, unless a variable names another. Another provider does not know the model.
+	// From 2.1.200 on a fork has its session's model, unless a variable names another. Another provider does
+	// not know the model.
 	named := strings.TrimSuffix(valueIn(sources(s.dirs, config, nil), os.Environ(), "env.ANTHROPIC_MODEL"), "[1m]")
 	if hasSessionsProvider(config) && (olderThan(request.version, "2.1.200") || named != "" && named != request.model) {
 		r.config.Model = cmp.Or(r.config.Model, request.model)
@@ -196,7 +200,8 @@ func (s *supervision) planReview(ctx context.Context, config *config, in *instru
 	return r, nil
 }
 
-// workingTree is the working tree that holds here, if it is another one of the project's repository; else the project.
+// workingTree is the working tree that holds here, if it is another one of the project's repository; else the
+// project.
 func workingTree(project, here string) string {
 	top, common := gitTree(here)
 	projectTop, projectCommon := gitTree(project)
@@ -206,7 +211,8 @@ func workingTree(project, here string) string {
 	return top
 }
 
-// environment is the reviewer's. The settings files are checked again: they may have changed since the launch.
+// environment is the reviewer's. The settings files are checked again: they may have changed since the
+// launch.
 func (s *supervision) environment(config *config) ([]string, error) {
 	d, env := s.dirs, os.Environ()
 	if !s.launched { // what a launch set is of another session
@@ -223,7 +229,8 @@ func (s *supervision) environment(config *config) ([]string, error) {
 	return reviewerEnv(env, p)
 }
 
-// offerCopy lets the reviewer run commands in a throw-away copy if one can be made and holds. The request says so, or why not.
+// offerCopy lets the reviewer run commands in a throw-away copy if one can be made and holds. The request
+// says so, or why not.
 func (s *supervision) offerCopy(ctx context.Context, r *review) {
 	var err error = errTryOff
 	if r.config.Try {
@@ -240,8 +247,8 @@ func (s *supervision) offerCopy(ctx context.Context, r *review) {
 	r.request.tryCommand = shellQuote(s.dirs.self) + " " + trySubcommand
 }
 
-// patience is how long a review of the event may take, and what is wrong with one that takes longer. Claude Code ends
-// the hook at the timeout that a launch has put into settings.json, whatever ccc.json says since.
+// patience is how long a review of the event may take, and what is wrong with one that takes longer. Claude
+// Code ends the hook at the timeout that a launch has put into settings.json, whatever ccc.json says since.
 func (s *supervision) patience(config *config, event string) (timeout time.Duration, late error) {
 	seconds, why := config.Supervisor.TimeoutSeconds, say(timeLimit)
 	found, _ := findHooks(s.dirs) // without settings.json there is no timeout
@@ -251,8 +258,8 @@ func (s *supervision) patience(config *config, event string) (timeout time.Durat
 	return time.Duration(seconds) * time.Second, errors.New(say(noVerdictIn, seconds, why))
 }
 
-// untilEnded returns a context that ends after timeout, when ccc is told to end, or when the session is switched
-// off; its cause says which, late the first.
+// untilEnded returns a context that ends after timeout, when ccc is told to end, or when the session is
+// switched off; its cause says which, late the first.
 func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Context, context.CancelFunc) {
 	timed, stop := context.WithTimeoutCause(context.Background(), timeout, late)
 	ctx, cancel := context.WithCancelCause(timed)
@@ -276,8 +283,8 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 	return ctx, func() { signal.Stop(signals); cancel(nil); stop() }
 }
 
-// failed is the one place that decides that no review took place: the agent stops, a question goes to the user. A client that
-// told the hook to end, or was told to end the supervision, does not listen.
+// failed is the one place that decides that no review took place: the agent stops, a question goes to the
+// user. A client that told the hook to end, or was told to end the supervision, does not listen.
 func (s *supervision) failed(entry record, err error) record {
 	config, _ := loadConfig(s.dirs) // an API may quote the key that it refuses
 	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, redactor(os.Environ(), config)(err.Error()), ""
@@ -307,8 +314,8 @@ func (s session) round(found record) reviewRound {
 // round is the review's number and how many the request has, as in 1/10.
 func round(entry record) string { return fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit) }
 
-// record completes entry and adds it to the timeline and, without prompt and feedback, to the log. At the end of a
-// review it sweeps.
+// record completes entry and adds it to the timeline and, without prompt and feedback, to the log. At the end
+// of a review it sweeps.
 func (s *supervision) record(entry record) {
 	entry.Time, entry.Project = now(), s.project
 	s.warn("writing the timeline", s.session.append(entry))
@@ -410,8 +417,9 @@ func reviewNow(c *call, d dirs) (err error) {
 	return failure{code: 3}
 }
 
-// storedSessionOf returns the session that the operand begins, of all projects, else the one of this project that was written
-// last. Where nobody looks on, two that were written within a minute are a question, not an answer.
+// storedSessionOf returns the session that the operand begins, of all projects, else the one of this project
+// that was written last. Where nobody looks on, two that were written within a minute are a question, not an
+// answer.
 func storedSessionOf(c *call, d dirs) (found storedSession, talk conversation, err error) {
 	word := strings.Join(c.operands, "")
 	stored := func(isMeant func(storedSession) bool) []storedSession {
@@ -455,8 +463,8 @@ func storedSessionOf(c *call, d dirs) (found storedSession, talk conversation, e
 	return known[0], talk, nil
 }
 
-// providerByHand returns the provider that ccc review asks: the reviewer's own, else the session's if it is known, else the
-// flag's, else that of a plain ccc, which is named. "" is none.
+// providerByHand returns the provider that ccc review asks: the reviewer's own, else the session's if it is
+// known, else the flag's, else that of a plain ccc, which is named. "" is none.
 func (s *supervision) providerByHand(flag string, config *config) (name string, err error) {
 	state, _ := s.session.state() // one that can't be read knows nothing
 	given := cmp.Or(config.Supervisor.Provider, state.Provider)

@@ -30,8 +30,8 @@ func isUnclear(operand string) bool {
 	return operand != "" && !slices.Contains(modes, operand) && strings.Trim(operand, letters+".-") == ""
 }
 
-// commandIsTheirs tells whether /supervisor is a command or a skill of the user's own, in Claude Code's directory
-// or in the project. Then ccc leaves it alone.
+// commandIsTheirs reports whether /supervisor is a command or a skill of the user's own, in Claude Code's
+// directory or in the project. Then ccc leaves it alone.
 func commandIsTheirs(d dirs, project string) bool {
 	for _, dir := range []string{d.claude, filepath.Join(project, ".claude")} {
 		if _, err := os.Stat(filepath.Join(dir, "skills", "supervisor", "SKILL.md")); err == nil {

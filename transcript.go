@@ -1,7 +1,7 @@
 package main
 
-// What a session's transcript says: what the user asked for and stands, the model at work, the directories that were
-// added.
+// What a session's transcript says: what the user asked for and stands, the model at work, the directories
+// that were added.
 
 import (
 	"bufio"
@@ -30,8 +30,8 @@ type conversation struct {
 	context  int       // tokens of the agent's last request, cached ones included; 0: unknown
 }
 
-// A request is what the user said to the agent at one time: a prompt, or words with which they answered a question,
-// refused a call or approved one.
+// A request is what the user said to the agent at one time: a prompt, or words with which they answered a
+// question, refused a call or approved one.
 type request struct {
 	id, asked string // of its entry, and when that was written
 	words     string
@@ -64,10 +64,10 @@ func (c *conversation) prompt() (newest request) {
 // toolUse stands before the id of a call of a tool.
 const toolUse = "tool_use "
 
-// readConversation follows the transcript at path from its newest entry to its root. Each entry names its parent;
-// what the user withdrew or took back is in the file, but not on this way. A fork begins where its original was
-// compacted last: what came before stands in another transcript of the same directory. An error means that the
-// transcript can't be read or holds no conversation.
+// readConversation follows the transcript at path from its newest entry to its root. Each entry names its
+// parent; what the user withdrew or took back is in the file, but not on this way. A fork begins where its
+// original was compacted last: what came before stands in another transcript of the same directory. An error
+// means that the transcript can't be read or holds no conversation.
 func readConversation(path string) (conversation, error) {
 	t, err := readTranscript(path)
 	if err != nil {
@@ -112,18 +112,23 @@ func readConversation(path string) (conversation, error) {
 type walk struct {
 	conversation
 	behind      mark // of the entry next behind here that has one or holds the user's words
+	called      bool // an entry of a message of the agent's whose call has a result stands next behind here
 	answered    bool // the agent spoke next behind here, and not the user or Claude Code
 	sent        bool // words that the user typed while the agent worked stand next behind here
 	stopped     bool // the user pressed Esc next behind here, and not to send such words
 	interrupted bool // the user pressed Esc behind what the agent said behind here
 }
 
-// add takes an entry, the newest first, and the prompts that hang beside the chain from it.
+// add takes an entry, the newest first, and the user's words that hang beside the chain from it.
 func (w *walk) add(e entry, beside []request) {
-	if w.behind == markResult { // else they were withdrawn, or taken back by /rewind
+	isCalled := w.behind == markResult || w.called && e.mark == markAnswer
+	w.called = isCalled && e.mark == markAnswer
+	if isCalled { // else they were withdrawn, or taken back by /rewind
 		for _, r := range slices.Backward(beside) {
-			w.stopped = false // that was to send it
-			r.remarks = append(r.remarks, remarkBeside)
+			if r.prompt {
+				w.stopped = false // that was to send it
+				r.remarks = append(r.remarks, remarkBeside)
+			}
 			w.take(r)
 		}
 	}
@@ -174,8 +179,8 @@ type storedSession struct {
 	written  time.Time
 }
 
-// storedSessions returns the sessions that are wanted of those with such a path in dir, newest first. Side chains, agent-*.jsonl,
-// are none.
+// storedSessions returns the sessions that are wanted of those with such a path in dir, newest first. Side
+// chains, agent-*.jsonl, are none.
 func storedSessions(dir, pattern string, wanted func(storedSession) bool) (found []storedSession) {
 	names, _ := fs.Glob(os.DirFS(dir), pattern) // filepath.Glob would take a bracket in dir for a pattern
 	for _, name := range names {
@@ -208,10 +213,12 @@ func transcriptStart(path string) (start string) {
 	return start
 }
 
-// otherPatience bounds the search for what came before a fork, in a directory that may hold years of transcripts.
+// otherPatience bounds the search for what came before a fork, in a directory that may hold years of
+// transcripts.
 const otherPatience = 2 * time.Second
 
-// findEntry takes the session that holds the entry of that id off the list; nil if none is found before the deadline.
+// findEntry takes the session that holds the entry of that id off the list; nil if none is found before the
+// deadline.
 func findEntry(sessions *[]storedSession, id string, deadline time.Time) *transcript {
 	for i, s := range *sessions {
 		if time.Now().After(deadline) {
@@ -230,7 +237,7 @@ func findEntry(sessions *[]storedSession, id string, deadline time.Time) *transc
 type transcript struct {
 	conversation                     // what its lines tell by themselves: last, version and here
 	entries      map[string]entry    // by id
-	prompts      map[string][]string // by origin, the ids of the user's prompts
+	prompts      map[string][]string // by origin, the ids of the entries that hold words of the user's
 	leaf         string              // the last entry of the user's or the agent's
 	original     string              // the session in which the last entry that tells it was written first, "" for this one
 }
@@ -238,7 +245,7 @@ type transcript struct {
 // An entry is what ccc keeps of one.
 type entry struct {
 	parent  string
-	origin  string   // of a prompt, and of what Claude Code adds to it: the nearest entry above that is neither
+	origin  string   // see originOf
 	said    *request // the user's words, if it holds any
 	mark    mark
 	model   string
@@ -260,16 +267,17 @@ func readTranscript(path string) (*transcript, error) {
 	return t, readLines(path, t.line) // the last line may still be on its way; then it is not JSON yet
 }
 
-// resultWords are found in a line with a tool's result if it holds words of the user's: answers to questions, what they said as
-// they refused the call or approved it, a plan that they changed.
+// resultWords are found in a line with a tool's result if it holds words of the user's: answers to questions,
+// what they said as they refused the call or approved it, a plan that they changed.
 var resultWords = [][]byte{[]byte(`"answers":{`), []byte(refusedSaying + `\n`), []byte(`},{"type":"text","text":"`), []byte(`"planWasEdited":true`)}
 
 // refusedSaying stands before the words with which the user refused a call.
 const refusedSaying = "the user said:"
 
-// line takes one line. Those that hold tool results, which are most of a transcript, are parsed only where they may hold words of
-// the user's, so that 200 MB take about a second: else their ids alone are looked for. A quote inside a string is escaped, so
-// that a key with its quotes is a key, and one that occurs once is the entry's own.
+// line takes one line. Those that hold tool results, which are most of a transcript, are parsed only where
+// they may hold words of the user's, so that 200 MB take about a second: else their ids alone are looked for.
+// A quote inside a string is escaped, so that a key with its quotes is a key, and one that occurs once is the
+// entry's own.
 func (t *transcript) line(line []byte) {
 	isResult := bytes.Contains(line, []byte(`"type":"tool_result"`))
 	mayHold := func(mark []byte) bool { return bytes.Contains(line, mark) }
@@ -297,14 +305,15 @@ func (t *transcript) line(line []byte) {
 	} else if next.said, next.mark = e.request(); next.said != nil && e.Type == "user" && parent.mark == markResult && strings.HasPrefix(next.said.words, "/") {
 		next.said = nil // a command that the agent called by a tool
 	}
-	if next.said != nil && next.said.prompt {
-		next.origin = cmp.Or(parent.origin, next.parent)
-		t.prompts[next.origin] = append(t.prompts[next.origin], e.UUID)
-	} else if e.Type != "assistant" && !isResult {
-		next.origin = parent.origin
-	}
 	if e.Type == "assistant" && e.Message.Content != noResponse {
 		next.mark = markAnswer
+	}
+	origin := originOf(e, next, parent)
+	if !isResult {
+		next.origin = origin
+	}
+	if _, known := t.entries[e.UUID]; next.said != nil && !known {
+		t.prompts[origin] = append(t.prompts[origin], e.UUID)
 	}
 	if e.Type == "assistant" && e.Message.Model != "<synthetic>" { // which writes Claude Code's own error messages
 		next.model = e.Message.Model
@@ -316,7 +325,22 @@ func (t *transcript) line(line []byte) {
 	}
 }
 
-// addBeside adds the prompts of the session's original, if it is a fork: a fork has none that are not on its chain. dir holds both.
+// originOf returns the entry from which the user's words in e hang, where they are not on the chain. It is
+// the first entry of the message of the agent's that they interrupted, or whose call they answered: of calls
+// made at once, the results of all but one hang beside the chain (2.1.200, 2.1.331). What Claude Code adds to
+// a prompt has the prompt's origin.
+func originOf(e transcriptEntry, next, parent entry) string {
+	switch {
+	case next.mark == markAnswer && parent.mark != markAnswer:
+		return e.UUID
+	case next.said != nil:
+		return cmp.Or(parent.origin, next.parent)
+	}
+	return parent.origin
+}
+
+// addBeside adds the prompts of the session's original, if it is a fork: a fork has none that are not on its
+// chain. dir holds both.
 func (t *transcript) addBeside(dir string) {
 	if !validSession(t.original) {
 		return
@@ -335,9 +359,9 @@ func (t *transcript) addBeside(dir string) {
 	}
 }
 
-// beside returns the prompts that hang from the entry of that id and are not on the chain, of which what follows has been read. So
-// does Claude Code write most of what interrupts a call: words that the user typed while the agent worked and sent with Esc, or
-// typed right behind Esc (2.1.280 to 2.1.331).
+// beside returns the words of the user's that hang from the entry of that id and are not on the chain, of
+// which what follows has been read. Claude Code writes most of what interrupts a call so: words that the user
+// typed while the agent worked and sent with Esc, or typed right behind Esc (2.1.280 to 2.1.331).
 func (t *transcript) beside(id string, read map[string]bool) (found []request) {
 	for _, prompt := range t.prompts[id] {
 		if !read[prompt] {
@@ -432,7 +456,8 @@ func (w *blockText) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// A toolResult is what a call came to, as far as it tells what the user said: the text of an error, questions with answers, a plan.
+// A toolResult is what a call came to, as far as it tells what the user said: the text of an error, questions
+// with answers, a plan.
 type toolResult struct {
 	failure       string
 	Questions     []struct{ Question string }
@@ -450,9 +475,10 @@ func (r *toolResult) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// request returns the user's words in the entry, nil if it holds none, and else what it is. Whose words are, Claude Code tells itself (2.1.330, in
-// its own words): where an entry has an origin, its kind is human; else the prompt's source is not system, and nothing woke the
-// client (a scheduled slash command says that alone). Older versions say none of it, and the text decides.
+// request returns the user's words in the entry, nil if it holds none, and else what it is. Whose words are,
+// Claude Code tells itself (2.1.330, in its own words): where an entry has an origin, its kind is human; else
+// the prompt's source is not system, and nothing woke the client (a scheduled slash command says that alone).
+// Older versions say none of it, and the text decides.
 func (e transcriptEntry) request() (*request, mark) {
 	text, origin, other := string(e.Message.Content), e.Origin.Kind, markOther
 	if e.Type == "attachment" && e.Attachment.Type == "queued_command" {
@@ -502,8 +528,8 @@ func (e transcriptEntry) answer() *request {
 	return r
 }
 
-// What Claude Code writes itself: of a call that the user refused, of Esc, of the commands of its own, of a question that the
-// user wants to talk about, and in the agent's place.
+// What Claude Code writes itself: of a call that the user refused, of Esc, of the commands of its own, of a
+// question that the user wants to talk about, and in the agent's place.
 const (
 	refused      = "Error: The user doesn't want to proceed"
 	interruption = "[Request interrupted by user"
@@ -512,8 +538,8 @@ const (
 	noResponse   = "No response requested."
 )
 
-// isUsers reports whether a text can be the user's own: not what Claude Code submits itself, nor the output of a command that the
-// user ran in the client.
+// isUsers reports whether a text can be the user's own: not what Claude Code submits itself, nor the output
+// of a command that the user ran in the client.
 func isUsers(text string) bool {
 	text = strings.TrimSpace(text)
 	return text != "" && !slices.ContainsFunc([]string{"<task-notification>", "<system-reminder>", localCommand, "<bash-input>",

@@ -40,9 +40,9 @@ func parseResult(line []byte) *resultLine {
 	return r
 }
 
-// judge returns the verdict, allow or block, and the feedback. Without a verdict, decided is "" and feedback the
-// text that stands there. A result that says it failed is no review, whatever its text looks like: an API error
-// comes as subtype success with is_error.
+// judge returns the verdict, allow or block, and the feedback. Without a verdict, decided is "" and feedback
+// the text that stands there. A result that says it failed is no review, whatever its text looks like: an API
+// error comes as subtype success with is_error.
 func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	text, kind := r.text(), ""
 	if r.Subtype != "" && r.Subtype != "success" {
@@ -67,9 +67,9 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	return decided, strings.TrimSpace(feedback), nil
 }
 
-// isOfNoTurn tells whether the result is of a prompt that reached no model: from 2.1.200 on, a fork of a session
-// with a background task first submits that the task has stopped, which ends with such a line, and then the
-// request.
+// isOfNoTurn reports whether the result is of a prompt that reached no model: from 2.1.200 on, a fork of a
+// session with a background task first submits that the task has stopped, which ends with such a line, and
+// then the request.
 func (r *resultLine) isOfNoTurn() bool {
 	return r.malformed == nil && !r.IsError && r.Turns != nil && *r.Turns == 0 && r.text() == "" && r.object() == nil
 }
@@ -90,7 +90,8 @@ func (r *resultLine) text() (text string) {
 	return text
 }
 
-// ownCost is what this review cost in US dollars, 0 where claude does not tell it apart from what the session had cost before.
+// ownCost is what this review cost in US dollars, 0 where claude does not tell it apart from what the session
+// had cost before.
 func (r *resultLine) ownCost() (sum float64) {
 	for _, model := range r.costs.SinceLast {
 		sum += model.CostUSD
@@ -99,14 +100,15 @@ func (r *resultLine) ownCost() (sum float64) {
 }
 
 // decisionKeys name the decision in a verdict. olderKey does so where the verdict is the whole result;
-// elsewhere it is data that the reviewer quotes. olderApproval approves as the last line of a text without any
-// decision.
+// elsewhere it is data that the reviewer quotes. olderApproval approves as the last line of a text without
+// any decision.
 var decisionKeys = []string{"allow_stop", "allowStop"}
 
 const olderKey, olderApproval = "completed", "[TASK_COMPLETED]"
 
 var (
-	// decisionMember finds the members of a JSON object that decide. In a string the quotation mark is escaped.
+	// decisionMember finds the members of a JSON object that decide. In a string the quotation mark is
+	// escaped.
 	decisionMember = lazyRegexp(`"allow(?:_s|S)top"\s*:`)
 	// decisionWord finds where a text, prose or JSON of any kind, states a decision, with what is stated.
 	decisionWord = lazyRegexp("\\ballow(?:_s|S)top\\b[\"'`*”’\\\\]*" +
@@ -114,8 +116,8 @@ var (
 )
 
 // findVerdict reads a text: an approval is the last thing said, and said once. It is an object at the end, a
-// fence aside, and nothing before it states another decision. A refusal may stand anywhere, unless an approving
-// object follows it.
+// fence aside, and nothing before it states another decision. A refusal may stand anywhere, unless an
+// approving object follows it.
 func findVerdict(text string) (decided verdict, feedback string) {
 	text = strings.TrimSpace(text)
 	body := strings.TrimSpace(strings.TrimSuffix(text, "```"))
@@ -141,7 +143,7 @@ func findVerdict(text string) (decided verdict, feedback string) {
 	switch {
 	case decided == verdictAllow && (decisions > 1 || end < len(body) || slices.ContainsFunc(before, isOther)):
 		return "", ""
-	case lastLine == olderApproval && !decisionWord().MatchString(text):
+	case lastLine == olderApproval && decisions == 0 && !decisionWord().MatchString(text):
 		return verdictAllow, ""
 	case decisions == 0:
 		whole := strings.TrimPrefix(strings.TrimPrefix(body, "```"), "json")
@@ -150,8 +152,8 @@ func findVerdict(text string) (decided verdict, feedback string) {
 	return decided, feedback
 }
 
-// readDecision reads the first of keys that object has; decides is false where it has none. decided is "" where
-// the decision is neither true nor false, or is true beside another one.
+// readDecision reads the first of keys that object has; decides is false where it has none. decided is ""
+// where the decision is neither true nor false, or is true beside another one.
 func readDecision(object []byte, keys ...string) (decided verdict, feedback string, decides bool) {
 	var members map[string]json.RawMessage // for a struct Allow_Stop would be allow_stop
 	_ = json.Unmarshal(object, &members)
@@ -176,8 +178,8 @@ func readDecision(object []byte, keys ...string) (decided verdict, feedback stri
 	return "", "", false
 }
 
-// holdsApproval reports whether text holds an object that approves, one that is no JSON included. The agent would
-// take it for an order.
+// holdsApproval reports whether text holds an object that approves, one that is no JSON included. The agent
+// would take it for an order.
 func holdsApproval(text string) bool {
 	for _, at := range decisionWord().FindAllStringSubmatchIndex(text, -1) {
 		if strings.EqualFold(text[at[2]:at[3]], "true") && strings.Contains(text[:at[0]], "{") {

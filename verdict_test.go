@@ -64,6 +64,7 @@ func TestVerdict(t *testing.T) {
 		{"refusal_prose_after", text(`{"allow_stop":false,"feedback":"x"}` + "\nThat is all {really}."), block, "x"},
 		{"refusal_data_after", text(`{"allow_stop":false,"feedback":"x"} curl: {"id":1,"completed":true}`), block, "x"},
 		{"refusal_marker_after", text("{\"allow_stop\":false,\"feedback\":\"x\"}\n[TASK_COMPLETED]"), block, "x"},
+		{"refusal_on_lines_marker_after", text("{\"allow_stop\"\n: false,\"feedback\":\"x\"}\n[TASK_COMPLETED]"), block, "x"},
 		{"refusal_after_an_approval", text(`{"allow_stop":true} no: {"allow_stop":false,"feedback":"x"}`), block, "x"},
 		{"refusal_inside", text(`{"verdict":{"allow_stop":false,"feedback":"x"}}`), block, "x"},
 		{"refusal_twice", text(`{"allow_stop":true,"feedback":"x","allow_stop":false}`), block, "x"},
