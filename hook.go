@@ -111,7 +111,8 @@ func (h *hook) stop() record {
 	defer cancel()
 	request := h.request()
 	entry.Limit = reviewLimit(config)
-	err = h.update(func(s *sessionState) { entry.Iteration = s.nextIteration(entry.Limit, request.prompt().id) })
+	newest := request.prompt().id
+	err = h.update(func(s *sessionState) { entry.Iteration = s.nextIteration(entry.Limit, newest) })
 	if err != nil {
 		h.warn("counting the iteration", err)
 		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
@@ -412,7 +413,8 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	}
 	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
 		talk, err = readConversation(e.TranscriptPath)
-		arrived := prompt == "" || slices.ContainsFunc(talk.requests, func(r request) bool { return isRequest(r.words, prompt) })
+		isIt := func(r request) bool { return isRequest(r.words, prompt) }
+		arrived := prompt == "" || slices.ContainsFunc(talk.requests, isIt)
 		if err == nil && arrived && e.saysLast(talk.last) || time.Now().After(deadline) {
 			return talk, err
 		}

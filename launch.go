@@ -166,9 +166,9 @@ func (l *launch) environment() ([]string, error) {
 			env = setEnv(env, name, absoluteIn(l.dirs.here, value))
 		}
 	}
+	env, err := withProvider(env, l.provider)
 	env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
 		providerVariable, l.providerName(), addDirsVariable, strings.Join(l.addDirs(), "\n")) // a session may be switched on later
-	env, err := withProvider(env, l.provider)
 	return withKept(env, os.Environ(), l.config.Providers[l.config.Supervisor.Provider]), err
 }
 
@@ -229,8 +229,14 @@ func (l *launch) addDirs() (dirs []string) {
 func (l *launch) write() error {
 	d, state := l.dirs, stateDir(l.dirs.state)
 	if l.supervisor {
-		// The log is there from the beginning, so that `tail -f` works at once.
-		if err := cmp.Or(state.create(), appendFile(state.logFile(), nil), state.sweep()); err != nil {
+		err := state.create()
+		if err == nil {
+			err = state.sweep() // which may put the log aside
+		}
+		if err == nil {
+			err = appendFile(state.logFile(), nil) // so that `tail -f` works at once
+		}
+		if err != nil {
 			return fmt.Errorf("preparing the state directory: %w", err)
 		}
 	}
@@ -367,7 +373,7 @@ func removeSettings(d dirs, in *installation) (done string, err error) {
 	switch path := d.settingsFile(); {
 	case !e.isChanged():
 		return nothingThere, nil
-	case string(e.text) == emptySettings:
+	case string(e.text) == emptySettings: // which says as much as no file, whoever wrote it
 		return "removed: nothing else is in it", os.Remove(followLinks(path))
 	default:
 		return "ccc's part taken out", replaceFile(path, e.text, true)

@@ -268,7 +268,7 @@ var (
 	remarkInterrupted = words{"（Agent 为此工作时，用户按 Esc 中断了它）", "(the user interrupted the agent while it worked on this)"}
 	remarkAnswered    = words{"（回答 Agent 的提问）", "(answered to a question)"}
 	remarkRefused     = words{"（拒绝一次调用或计划时说）", "(refused a call or a plan with the words)"}
-	remarkPlanned     = words{"（把计划改成了这样，并同意）", "(changed the plan to this, and approved it)"}
+	remarkPlanned     = words{"（同意了这样的计划）", "(approved the plan in this form)"}
 	remarkApproved    = words{"（同意一次调用或计划时说）", "(approved a call or a plan with the words)"}
 	sectionQuestion   = words{
 		"## 事件：AskUserQuestion\nAgent 想向用户提出下面的问题。问题还没有显示给用户，也没有得到回答；" +

@@ -132,7 +132,7 @@ const (
 // sweep removes what is untouched for longer than retention, a session's files together, and puts a log over logLimit
 // aside. It does so once in sweepInterval: the lock's file, which nothing else writes to, has the time of the last sweep.
 func (d stateDir) sweep() error {
-	if info, err := os.Stat(d.lockFile()); err == nil && time.Since(info.ModTime()) < sweepInterval {
+	if info, err := os.Stat(d.lockFile()); err == nil && time.Since(info.ModTime()).Abs() < sweepInterval { // a clock may be set back
 		return nil
 	}
 	unlock, err := lockFile(d.lockFile())

@@ -115,12 +115,12 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	return entry
 }
 
-// takeWords makes feedback of an answer without a verdict, which judges no files. The agent never gets one
-// that holds an approval. It is no review where a question was asked, or where the answer before held an
-// approval too.
+// takeWords makes feedback of an answer without a verdict, which judges no files. The agent never gets one that
+// holds an approval. It is no review by hand, where no agent hears of it, where a question was asked, and where
+// the answer before held an approval too.
 func (s *supervision) takeWords(entry *record, request reviewRequest) error {
 	withheld := holdsApproval(entry.Feedback)
-	if request.question != nil || withheld && request.last.Withheld {
+	if entry.Event == eventReview || request.question != nil || withheld && request.last.Withheld {
 		return errors.New(say(noVerdict, cutMiddle(entry.Feedback, 500)))
 	}
 	entry.Verdict, entry.NoVerdict, entry.Withheld, entry.Unbound = verdictBlock, true, withheld, errNoVerdict.Error()
@@ -388,7 +388,8 @@ func reviewNow(c *call, d dirs) (err error) {
 	}
 	ctx, cancel := s.untilEnded(s.patience(config, ""))
 	defer cancel()
-	request := reviewRequest{conversation: talk, since: baseline{commit: "unknown", asked: talk.prompt().asked},
+	since := baseline{commit: "unknown", asked: talk.prompt().asked}
+	request := reviewRequest{conversation: talk, since: since,
 		here: talk.here, lastMessage: talk.last, iteration: 1, limit: 1}
 	ended := s.session.round(s.review(ctx, config, record{Event: eventReview}, request))
 	if c.has("--json") {

@@ -102,7 +102,7 @@ func readConversation(path string) (conversation, error) {
 		id = e.parent
 	}
 	slices.Reverse(w.requests)
-	if w.broken && len(w.requests) == 0 { // 2.1.280 writes a prompt with something pasted behind its answer
+	if w.broken && len(w.requests) == 0 { // 2.1.200 and 2.1.280 may write the first prompt behind its answer
 		return w.conversation, fmt.Errorf("%s lacks the beginning of the conversation", path)
 	}
 	return w.conversation, nil
@@ -113,6 +113,7 @@ type walk struct {
 	conversation
 	behind      mark // of the entry next behind here that has one or holds the user's words
 	called      bool // an entry of a message of the agent's whose call has a result stands next behind here
+	cut         bool // the mark of Esc stands next behind here, and no words but those of a call's result between
 	answered    bool // the agent spoke next behind here, and not the user or Claude Code
 	sent        bool // words that the user typed while the agent worked stand next behind here
 	stopped     bool // the user pressed Esc next behind here, and not to send such words
@@ -121,14 +122,17 @@ type walk struct {
 
 // add takes an entry, the newest first, and the user's words that hang beside the chain from it.
 func (w *walk) add(e entry, beside []request) {
-	isCalled := w.behind == markResult || w.called && e.mark == markAnswer
+	wasCalled := w.called
+	isCalled := w.behind == markResult || wasCalled && e.mark == markAnswer
 	w.called = isCalled && e.mark == markAnswer
-	if isCalled { // else they were withdrawn, or taken back by /rewind
-		for _, r := range slices.Backward(beside) {
-			if r.prompt {
-				w.stopped = false // that was to send it
-				r.remarks = append(r.remarks, remarkBeside)
-			}
+	w.cut = w.cut && (w.called || !wasCalled) // what stands before the message with the call was not cut short
+	isCut := w.cut && isCalled // else prompts beside were withdrawn, or taken back by /rewind
+	for _, r := range slices.Backward(beside) {
+		switch {
+		case r.prompt && isCut:
+			r.remarks = append(r.remarks, remarkBeside)
+			w.take(r)
+		case !r.prompt && isCalled:
 			w.take(r)
 		}
 	}
@@ -139,9 +143,9 @@ func (w *walk) add(e entry, beside []request) {
 	switch {
 	case e.mark == markAnswer:
 		w.interrupted = w.interrupted || w.stopped
-		w.answered, w.sent, w.stopped = true, false, false
+		w.answered, w.sent, w.cut, w.stopped = true, false, w.cut && isCalled, false
 	case e.mark == markInterrupted:
-		w.stopped = !w.sent
+		w.cut, w.stopped = true, !w.sent
 	case e.said != nil && e.said.command && !w.answered: // it called no agent
 		w.addDir(*e.said)
 	case e.said != nil:
@@ -157,7 +161,7 @@ func (w *walk) take(r request) {
 		if w.interrupted {
 			r.remarks = append(r.remarks, remarkInterrupted)
 		}
-		w.answered, w.sent, w.stopped, w.interrupted = false, r.queued, false, false
+		w.answered, w.sent, w.cut, w.stopped, w.interrupted = false, r.queued, false, false, false
 	}
 	w.addDir(r)
 	w.requests = append(w.requests, r)
@@ -239,7 +243,7 @@ type transcript struct {
 	entries      map[string]entry    // by id
 	prompts      map[string][]string // by origin, the ids of the entries that hold words of the user's
 	leaf         string              // the last entry of the user's or the agent's
-	original     string              // the session in which the last entry that tells it was written first, "" for this one
+	original     string              // the session that the last copied entry was written in first, "" without one
 }
 
 // An entry is what ccc keeps of one.
@@ -269,7 +273,8 @@ func readTranscript(path string) (*transcript, error) {
 
 // resultWords are found in a line with a tool's result if it holds words of the user's: answers to questions,
 // what they said as they refused the call or approved it, a plan that they changed.
-var resultWords = [][]byte{[]byte(`"answers":{`), []byte(refusedSaying + `\n`), []byte(`},{"type":"text","text":"`), []byte(`"planWasEdited":true`)}
+var resultWords = [][]byte{[]byte(`"answers":{`), []byte(refusedSaying + `\n`),
+	[]byte(`},{"type":"text","text":"`), []byte(`"planWasEdited":true`)}
 
 // refusedSaying stands before the words with which the user refused a call.
 const refusedSaying = "the user said:"
@@ -298,12 +303,17 @@ func (t *transcript) line(line []byte) {
 	if e.UUID == "" {
 		return
 	}
-	next := entry{parent: cmp.Or(e.CompactMetadata.PreservedSegment.TailUUID, e.ParentUUID, e.LogicalParentUUID)}
+	tail := e.CompactMetadata.PreservedSegment.TailUUID
+	next := entry{parent: cmp.Or(tail, e.ParentUUID, e.LogicalParentUUID)}
 	parent := t.entries[next.parent]
 	if isResult && e.Type == "user" {
 		next.mark, next.said = markResult, e.answer()
-	} else if next.said, next.mark = e.request(); next.said != nil && e.Type == "user" && parent.mark == markResult && strings.HasPrefix(next.said.words, "/") {
-		next.said = nil // a command that the agent called by a tool
+	} else {
+		next.said, next.mark = e.request()
+	}
+	isCommand := next.said != nil && next.said.prompt && strings.HasPrefix(next.said.words, "/")
+	if isCommand && parent.mark == markResult && e.Type == "user" {
+		next.said = nil // the agent called it by a tool
 	}
 	if e.Type == "assistant" && e.Message.Content != noResponse {
 		next.mark = markAnswer
@@ -463,7 +473,7 @@ type toolResult struct {
 	Questions     []struct{ Question string }
 	Answers       map[string]string
 	Plan          string
-	PlanWasEdited bool // by the user, who then approved it (2.1.331)
+	PlanWasEdited bool // by the user, who then approved it (2.1.331), or perhaps by nobody (2.1.200)
 }
 
 func (r *toolResult) UnmarshalJSON(raw []byte) error {
@@ -491,10 +501,12 @@ func (e transcriptEntry) request() (*request, mark) {
 		return nil, markInterrupted
 	case e.IsMeta || strings.HasPrefix(strings.TrimSpace(text), localCommand):
 		return nil, 0
-	case cmp.Or(origin, "human") != "human" || origin == "" && (e.PromptSource == "system" || e.WakeupSource != "") || e.IsCompactSummary || !isUsers(text):
+	case cmp.Or(origin, "human") != "human", origin == "" && (e.PromptSource == "system" || e.WakeupSource != ""),
+		e.IsCompactSummary, !isUsers(text):
 		return nil, other
 	}
-	r := &request{id: e.UUID, asked: e.Timestamp, words: text, prompt: true, queued: e.PromptSource == "queued", cwd: e.Cwd}
+	r := &request{id: e.UUID, asked: e.Timestamp, words: text, prompt: true, cwd: e.Cwd}
+	r.queued = e.PromptSource == "queued"
 	if name := tagged(text, "command-name"); name != "" {
 		r.words = strings.TrimSpace(name + " " + tagged(text, "command-args"))
 		r.command = strings.HasPrefix(text, "<command-name>")
@@ -516,7 +528,7 @@ func (e transcriptEntry) answer() *request {
 		}
 		r.words, r.remarks = strings.Join(answers, "\n"), []words{remarkAnswered}
 	case e.ToolUseResult.PlanWasEdited:
-		r.words, r.remarks = strings.TrimSpace(text+"\n"+e.ToolUseResult.Plan), []words{remarkPlanned}
+		r.words, r.remarks = strings.TrimSpace(e.ToolUseResult.Plan+"\n\n"+text), []words{remarkPlanned}
 	case e.UserFeedback != "" || strings.HasPrefix(e.ToolUseResult.failure, refused):
 		r.words, r.remarks = cmp.Or(e.UserFeedback, strings.TrimSpace(refusal)), []words{remarkRefused}
 	case !e.IsMeta:
@@ -542,8 +554,10 @@ const (
 // of a command that the user ran in the client.
 func isUsers(text string) bool {
 	text = strings.TrimSpace(text)
-	return text != "" && !slices.ContainsFunc([]string{"<task-notification>", "<system-reminder>", localCommand, "<bash-input>",
-		"<bash-stdout>", "<bash-stderr>", interruption, chat}, func(mark string) bool { return strings.HasPrefix(text, mark) })
+	starts := []string{"<task-notification>", "<system-reminder>", localCommand, "<bash-input>", "<bash-stdout>",
+		"<bash-stderr>", interruption, chat}
+	isStart := func(start string) bool { return strings.HasPrefix(text, start) }
+	return text != "" && !slices.ContainsFunc(starts, isStart)
 }
 
 // tagged returns what stands between <tag> and </tag> in a text that begins with a tag of a command.

@@ -159,6 +159,8 @@ func TestTranscriptRequests(t *testing.T) {
 			want: "fix it|make it green|", last: "done"},
 		{name: "sent_with_esc_before_a_fork", other: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done; 9 user another way; a agent done",
 			lines: `1 user fix it | "sessionId":"this","session_id":"other"; 2 call t1; 3 output no; ` + stopped + "7 agent done; b user next; c agent done", want: "fix it|BESIDE make it blue|next|", last: "done"},
+		{name: "taken_back_before_a_fork", other: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done; a<2 user next; b agent done", // 2.1.331
+			lines: `1 user fix it | "sessionId":"this","session_id":"other"; 2 call t1; 3 output no; a user next; b agent done`, want: "fix it|next|", last: "done"},
 		{name: "queued_and_withdrawn", lines: "1 user fix it; 2 agent done; 3 user drop it" + queuedPrompt + "; 4<2 user next; 5 agent done", want: "fix it|next|", last: "done"},
 		{name: "taken_back_with_up", lines: `1 user fix it; 2 call t1; {"type":"queue-operation","operation":"popAll","content":"drop it"}; 3 output ok; 4 agent done`, want: "fix it|", last: "done"},
 		{name: "interrupted", lines: works + stopped + "7 user go on; 8 agent done", want: "INTERRUPTED fix it|go on|", last: "done"},
@@ -171,6 +173,8 @@ func TestTranscriptRequests(t *testing.T) {
 			"6<5 user " + commandOf("/model", "x") + "; " + strings.Replace(synthetic("7", "6"), `"x"`, `"No response requested."`, 1) + "; 9<7 user go on; a agent done", want: "fix it|BESIDE make it blue|go on|", last: "done"},
 		{name: "answer_to_a_question", lines: `1 user fix it; 2 call t1; 3 output The user answered | "toolUseResult":{"questions":[{"question":"Which?"},{"question":"How?"},{"question":"Why?"}],"answers":{"How?":"slowly","Which?":"a \"b\" of mine"},"annotations":{}}; ` +
 			"4 agent done", want: "fix it|ANSWERED Which? → a \"b\" of mine\nHow? → slowly|", last: "done"},
+		{name: "interrupted_behind_an_answer", lines: `1 user fix it; 2 call t1; 3 output The user answered | "toolUseResult":{"questions":[{"question":"Which?"}],"answers":{"Which?":"a"}}; 4 agent so; 5 call t2; 6 output no; ` +
+			"7 user [Request interrupted by user for tool use]; 8 user go on; 9 agent done", want: "INTERRUPTED fix it|ANSWERED Which? → a|go on|", last: "done"},
 		{name: "words_of_a_refusal", lines: `1 user fix it; 2 call t1; 3 output no | ` + refusal + `; 4 call t2; 5 output no | ` + refusal + `,"userFeedback":"use cp","holdsPersonsWords":true; 6 agent done`,
 			want: "fix it|REFUSED use mkdir|REFUSED use cp|", last: "done"},
 		{name: "words_of_a_refusal_beside_another_call", lines: `1 user fix it; 2 call t1; 3 call t2; 4<2 output no | ` + refusal + `; 5<3 output ok; 6 agent done; 7 user a; 8 agent done`,
@@ -220,6 +224,9 @@ func TestTranscriptRequests(t *testing.T) {
 			got, err := readConversation(filepath.Join(dir, "this.jsonl"))
 			if requests := toldOf(got.requests); err != nil || requests != test.want || got.last != test.last || got.broken != (test.name == "root_is_nowhere") {
 				t.Errorf("got %q, last %q, broken %v, %v\nwant %q, last %q", requests, got.last, got.broken, err, test.want, test.last)
+			}
+			if len(got.requests) > 0 && !got.prompt().prompt {
+				t.Errorf("%q counts as a prompt", got.prompt().words)
 			}
 			if slices.Contains(got.dirs, "/other") != (test.name == "commands") {
 				t.Errorf("directories %q", got.dirs)

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,7 +63,7 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 		decided, feedback = findVerdict(text)
 	}
 	if decided == "" {
-		feedback = text
+		feedback = cmp.Or(text, feedback)
 	}
 	return decided, strings.TrimSpace(feedback), nil
 }
@@ -111,8 +112,9 @@ var (
 	// escaped.
 	decisionMember = lazyRegexp(`"allow(?:_s|S)top"\s*:`)
 	// decisionWord finds where a text, prose or JSON of any kind, states a decision, with what is stated.
-	decisionWord = lazyRegexp("\\ballow(?:_s|S)top\\b[\"'`*”’\\\\]*" +
-		"[ \\t]*[:：=＝]+[ \\t]*[\"'`*“‘\\\\]*(\\w+|\\S?)")
+	// A line break may stand before true or false; before anything else nothing is stated.
+	decisionWord = lazyRegexp("(?i)\\ballow_?stop\\b[\"'`*”’\\\\]*" +
+		"\\s*[:：=＝]+(?:\\s*[\"'`*“‘\\\\]*(true|false)\\b|[ \\t]*[\"'`*“‘\\\\]*(\\w+|\\S?))")
 )
 
 // findVerdict reads a text: an approval is the last thing said, and said once. It is an object at the end, a
@@ -138,7 +140,7 @@ func findVerdict(text string) (decided verdict, feedback string) {
 		at = end - 1
 	}
 	before := decisionWord().FindAllStringSubmatch(body[:start], -1)
-	isOther := func(stated []string) bool { return stated[1] != "" && !strings.EqualFold(stated[1], "true") }
+	isOther := func(stated []string) bool { return stated[1]+stated[2] != "" && !strings.EqualFold(stated[1], "true") }
 	lastLine := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 	switch {
 	case decided == verdictAllow && (decisions > 1 || end < len(body) || slices.ContainsFunc(before, isOther)):
@@ -182,7 +184,7 @@ func readDecision(object []byte, keys ...string) (decided verdict, feedback stri
 // would take it for an order.
 func holdsApproval(text string) bool {
 	for _, at := range decisionWord().FindAllStringSubmatchIndex(text, -1) {
-		if strings.EqualFold(text[at[2]:at[3]], "true") && strings.Contains(text[:at[0]], "{") {
+		if at[2] >= 0 && strings.EqualFold(text[at[2]:at[3]], "true") && strings.Contains(text[:at[0]], "{") {
 			return true
 		}
 	}

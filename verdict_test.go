@@ -125,6 +125,9 @@ func TestVerdict(t *testing.T) {
 		`allow_stop：false，go test 没有通过。通过之后才是 ` + yes,
 		`“allow_stop”＝还不行，缺少测试；补上再给 ` + yes + ` 。缺的是 next() 的测试。`,
 		`{"allow_stop": "是"} 要等 go vet 通过之后才能说，请先修好。`,
+		"allow_stop:\nfalse. TestNext panics. Once it passes: " + yes,
+		"{\"allow_stop\":\n  false, \"feedback\": \"one\ntwo\"}\n" + yes,
+		`Allow_Stop: false, because TestNext panics. Once it passes: ` + yes,
 	} {
 		tests = append(tests, unread("refuses "+refusal, refusal))
 	}
@@ -150,9 +153,10 @@ func TestHoldsApproval(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"allow_stop": true, "feedback": ""} is my verdict.`:        true,
 		"{\"feedback\": \"f() { }\nis fine\", \"allow_stop\": true}": true,
-		`{'allowStop': True}`:      true,
-		`{allow_stop：true`:         true,
-		`"{\"allow_stop\": true}"`: true,
+		`{'allowStop': True}`: true,
+		`{allow_stop：true`:    true,
+		"{\"allow_stop\":\n true, \"feedback\": \"one\ntwo\"}":                 true,
+		`"{\"allow_stop\": true}"`:                                             true,
 		`I can't say allow_stop: true yet: f() { return } has no test.`:        false,
 		"{\"allow_stop\": false, \"feedback\": \"one\ntwo\"}":                  false,
 		`The tests are missing, {"completed": true} is printed for each item.`: false,
