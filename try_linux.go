@@ -170,7 +170,6 @@ func hinted(err error) error {
 	)
 	for _, mend := range []struct{ said, path, start, hint string }{
 		{"close_range: ", "/", "", newer},
-		{crashHandler, "/", "", "sudo sysctl kernel.core_pattern=core"},
 		{"", "/proc/sys/user/max_user_namespaces", "0\n", "sudo sysctl user.max_user_namespaces=15000 # no use in a copy, which has no other in it"},
 		{syscall.ENODEV.Error(), "/", "", "sudo modprobe overlay"},
 		{"", "/.dockerenv", "", unsealed},
@@ -221,7 +220,6 @@ func tryProcessOne(args []string) int {
 		b.build,
 		raiseLoopback,
 		func() error { return os.Chdir(args[2]) },
-		keepFromCrashHandlers,
 		dropPrivileges,
 		filterCalls,
 		heedNoSignal,
@@ -298,22 +296,6 @@ func prctl(option, argument uintptr) error {
 	return failed("prctl", errno)
 }
 
-// crashHandler is what is said where a crash in the copy would not stay in it.
-const crashHandler = "a crash in the copy would reach the host's crash handler"
-
-// keepFromCrashHandlers keeps crashes from a handler, which runs outside. A core size of 1 is the only limit that does,
-// and filterCalls keeps it as it is. A handler that listens on a socket heeds no limit.
-func keepFromCrashHandlers() error {
-	_ = syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{Cur: 1, Max: 1})
-	var limit syscall.Rlimit
-	err := syscall.Getrlimit(syscall.RLIMIT_CORE, &limit)
-	pattern, _ := os.ReadFile("/proc/sys/kernel/core_pattern")
-	if pattern = append(pattern, 0); pattern[0] == '@' || pattern[0] == '|' && (err != nil || limit.Cur != 1) {
-		return errors.New(crashHandler)
-	}
-	return nil
-}
-
 // dropPrivileges leaves this process without capabilities and the command without a way to get any. Root keeps those
 // that concern files and low ports: what root may write to in a copy is thrown away.
 func dropPrivileges() error {
@@ -361,8 +343,7 @@ func heedNoSignal() error {
 // and netlink ones (AF_VSOCK reaches the host of a virtual machine), io_uring (its sockets pass no filter), the
 // user's keyrings, BPF objects of others, performance counters, clone3 (which starts a process in a cgroup of the host's;
 // C libraries go on with clone), typing into terminals, and limits of other processes,
-// by which process 1 could be ended. To change the limit that keepFromCrashHandlers set does nothing: some programs
-// end when they may not.
+// by which process 1 could be ended.
 func filterCalls() error {
 	const (
 		load, answer         = syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS, syscall.BPF_RET | syscall.BPF_K
@@ -401,10 +382,8 @@ func filterCalls() error {
 	}
 	on(syscall.SYS_SOCKET, noFamily)
 	on(syscall.SYS_IOCTL, notPermitted, [2]uint32{second, syscall.TIOCSTI})
-	on(syscall.SYS_SETRLIMIT, success, [2]uint32{first, syscall.RLIMIT_CORE})
 	on(syscall.SYS_PRLIMIT64, allow, [2]uint32{third, 0}, [2]uint32{third + 4, 0}) // no new limit: it only asks
-	on(syscall.SYS_PRLIMIT64, success, [2]uint32{first, 0}, [2]uint32{second, syscall.RLIMIT_CORE})
-	on(syscall.SYS_PRLIMIT64, allow, [2]uint32{first, 0}) // a limit of its own
+	on(syscall.SYS_PRLIMIT64, allow, [2]uint32{first, 0})                          // a limit of its own
 	on(syscall.SYS_PRLIMIT64, notPermitted)
 	program = append(program, syscall.SockFilter{Code: answer, K: allow})
 	filter := syscall.SockFprog{Len: uint16(len(program)), Filter: &program[0]}

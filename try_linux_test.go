@@ -601,25 +601,6 @@ var attacks = map[string]func(args []string){
 			achieved("the way up from "+path, err)
 		}
 	},
-	// crash: the limit that keeps crash handlers away can be set by nobody, and nobody is told so.
-	"crash": func([]string) {
-		const core = syscall.RLIMIT_CORE
-		for _, value := range []uint64{0, 1 << 30} {
-			limit := syscall.Rlimit{Cur: value, Max: value}
-			for name, err := range map[string]error{
-				"setrlimit":     rawCall(syscall.SYS_SETRLIMIT, core, uintptr(unsafe.Pointer(&limit))),
-				"prlimit":       rawCall(syscall.SYS_PRLIMIT64, 0, core, uintptr(unsafe.Pointer(&limit)), 0),
-				"prlimit, both": rawCall(syscall.SYS_PRLIMIT64, 0, 1<<32|core, uintptr(unsafe.Pointer(&limit)), uintptr(unsafe.Pointer(new([16]byte)))),
-			} {
-				if err != nil {
-					fmt.Println(name, err)
-				}
-			}
-			if syscall.Getrlimit(core, &limit) != nil || limit.Cur != 1 || limit.Max != 1 {
-				achieved(fmt.Sprint("a core size of ", limit), nil)
-			}
-		}
-	},
 	// locks: args are files; it holds on to them until stdin ends.
 	"locks": func(args []string) {
 		const setLease = 1024
@@ -765,7 +746,7 @@ func TestTryPrivileges(t *testing.T) {
 			}
 		}
 		expectIn(t, "the status of a process", got.stdout, "CapInh:\t"+none, "CapAmb:\t"+none, "CapEff:\t"+kept, "CapBnd:\t"+kept, "NoNewPrivs:\t1", fmt.Sprintf("Uid:\t%d\t%[1]d\t%[1]d\t%[1]d", box.uid))
-		box.attack("namespaces,process_one,crash")
+		box.attack("namespaces,process_one")
 		if box.uid == 0 || os.Getuid() != 0 {
 			return
 		}
@@ -1014,35 +995,6 @@ func TestTryPipes(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	})
-}
-
-// A crash in a copy reaches no handler of the host's.
-// For the whole machine, while no other test runs.
-func TestTryCrashHandler(t *testing.T) {
-	onlyRoot(t)
-	if os.Getenv(tryTestVariable) != "all" {
-		t.Skip("it would change the crash handler of this machine; CCC_TEST_TRY=all does")
-	}
-	const setting = "/proc/sys/kernel/core_pattern"
-	pattern, err := os.ReadFile(setting)
-	check(t, err)
-	defer os.WriteFile(setting, pattern, 0)
-	box := newTryBox(t, madeUpUser)
-	handler := "#!/bin/sh\ncat >/dev/null; echo $1 >" + box.base + "/crashed\n"
-	os.WriteFile(box.base+"/handler", []byte(handler), 0o755)
-	for _, test := range []struct {
-		pattern string
-		code    int
-	}{{"|" + box.base + "/handler %p", 139}, {"@" + box.base + "/socket", tryImpossible}} {
-		if err := os.WriteFile(setting, []byte(test.pattern), 0); err != nil {
-			t.Log(err) // an older kernel takes no @
-			continue
-		}
-		got := box.try("ulimit -c 0; kill -SEGV $$")
-		if _, err := os.Stat(box.base + "/crashed"); got.code != test.code || err == nil {
-			t.Errorf("%s: %+v", test.pattern, got)
-		}
-	}
 }
 
 // Process 1 goes on only for the ccc that made its namespaces, whatever it is told.
