@@ -22,12 +22,8 @@ import (
 	"unsafe"
 )
 
-// What package syscall lacks; the numbers are the same on amd64 and arm64.
-const (
-	sysIOUringSetup = 425
-	sysClone3       = 435
-	sysCloseRange   = 436
-)
+// sysCloseRange is what package syscall lacks; the number is the same on amd64 and arm64.
+const sysCloseRange = 436
 
 // ccc and process 1 of a copy share a socket, which is open as long as both live. On it ccc asks with any byte for the
 // end of the command; process 1 says once that the copy stands, or why not. By it process 1 knows that ccc started it.
@@ -221,7 +217,6 @@ func tryProcessOne(args []string) int {
 		raiseLoopback,
 		func() error { return os.Chdir(args[2]) },
 		dropPrivileges,
-		filterCalls,
 		heedNoSignal,
 		func() error {
 			if !probe {
@@ -300,16 +295,13 @@ func prctl(option, argument uintptr) error {
 // that concern files and low ports: what root may write to in a copy is thrown away.
 func dropPrivileges() error {
 	const (
-		joinSessionKeyring = 1
-		noNewPrivileges    = 38
-		version3           = 0x20080522
+		noNewPrivileges = 38
+		version3        = 0x20080522
 	)
 	var kept uint32
 	if os.Getuid() == 0 {
 		kept = 1<<0 | 1<<1 | 1<<3 | 1<<4 | 1<<10 // CHOWN, DAC_OVERRIDE, FOWNER, FSETID, NET_BIND_SERVICE
 	}
-	// A kernel without keyrings has none to leave.
-	_, _, _ = syscall.RawSyscall(syscall.SYS_KEYCTL, joinSessionKeyring, 0, 0)
 	for capability := 0; ; capability++ {
 		if kept>>capability&1 == 0 && prctl(syscall.PR_CAPBSET_DROP, uintptr(capability)) != nil {
 			break // there are no more
@@ -337,56 +329,4 @@ func heedNoSignal() error {
 		_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
 	}
 	return nil
-}
-
-// filterCalls forbids this thread and the command the calls that lead past namespaces: sockets other than local, IP
-// and netlink ones (AF_VSOCK reaches the host of a virtual machine), io_uring (its sockets pass no filter), the
-// user's keyrings, BPF objects of others, performance counters, clone3 (which starts a process in a cgroup of the host's;
-// C libraries go on with clone), typing into terminals, and limits of other processes,
-// by which process 1 could be ended.
-func filterCalls() error {
-	const (
-		load, answer         = syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS, syscall.BPF_RET | syscall.BPF_K
-		equal, atLeast       = syscall.BPF_JMP | syscall.BPF_JEQ | syscall.BPF_K, syscall.BPF_JMP | syscall.BPF_JGE | syscall.BPF_K
-		number, arch         = 0, 4                   // offsets of the call and its architecture
-		first, second, third = 16, 24, 32             // and of its arguments, the lower half of each first
-		allow, success       = 0x7fff0000, 0x00050000 // the latter without doing it, or with the error that is added
-		noCall, noFamily     = success | uint32(syscall.ENOSYS), success | uint32(syscall.EAFNOSUPPORT)
-		notPermitted         = success | uint32(syscall.EPERM)
-		filterMode           = 2
-	)
-	own, ok := map[string]struct{ arch, bpf uint32 }{"amd64": {0xc000003e, 321}, "arm64": {0xc00000b7, 280}}[runtime.GOARCH]
-	if !ok {
-		return errors.New("no filter of system calls for " + runtime.GOARCH)
-	}
-	program := []syscall.SockFilter{
-		// Calls of 32-bit programs and of x32 have other numbers.
-		{Code: load, K: arch}, {Code: equal, K: own.arch, Jt: 1}, {Code: answer, K: noCall},
-		{Code: load, K: number}, {Code: atLeast, K: 1 << 30, Jf: 1}, {Code: answer, K: noCall},
-	}
-	// on answers a call whose arguments have these values, unless one before did. An argument is an offset and a value.
-	on := func(call, then uint32, arguments ...[2]uint32) {
-		rest := uint8(2*len(arguments) + 1)
-		program = append(program, syscall.SockFilter{Code: load, K: number}, syscall.SockFilter{Code: equal, K: call, Jf: rest})
-		for _, a := range arguments {
-			rest -= 2
-			program = append(program, syscall.SockFilter{Code: load, K: a[0]}, syscall.SockFilter{Code: equal, K: a[1], Jf: rest})
-		}
-		program = append(program, syscall.SockFilter{Code: answer, K: then})
-	}
-	for _, call := range []uint32{own.bpf, sysIOUringSetup, syscall.SYS_KEYCTL, syscall.SYS_ADD_KEY, syscall.SYS_REQUEST_KEY, syscall.SYS_PERF_EVENT_OPEN, sysClone3} {
-		on(call, noCall)
-	}
-	for _, family := range []uint32{syscall.AF_UNIX, syscall.AF_INET, syscall.AF_INET6, syscall.AF_NETLINK} {
-		on(syscall.SYS_SOCKET, allow, [2]uint32{first, family})
-	}
-	on(syscall.SYS_SOCKET, noFamily)
-	on(syscall.SYS_IOCTL, notPermitted, [2]uint32{second, syscall.TIOCSTI})
-	on(syscall.SYS_PRLIMIT64, allow, [2]uint32{third, 0}, [2]uint32{third + 4, 0}) // no new limit: it only asks
-	on(syscall.SYS_PRLIMIT64, allow, [2]uint32{first, 0})                          // a limit of its own
-	on(syscall.SYS_PRLIMIT64, notPermitted)
-	program = append(program, syscall.SockFilter{Code: answer, K: allow})
-	filter := syscall.SockFprog{Len: uint16(len(program)), Filter: &program[0]}
-	_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_SECCOMP, filterMode, uintptr(unsafe.Pointer(&filter)))
-	return failed("seccomp", errno)
 }
