@@ -309,7 +309,7 @@ func (c *checkup) copies() string {
 		return "switched off by supervisor.try; the reviewer runs no commands"
 	}
 	env, _ := reviewerEnv(os.Environ(), nil)
-	if _, err := tryProbe(context.Background(), c.here, env); err != nil {
+	if err := tryProbe(context.Background(), c.here, env); err != nil {
 		f := failureOf(err)
 		return c.fault(warning, fmt.Errorf("%w; the reviewer runs no commands", f.err), f.hint)
 	}

@@ -245,10 +245,6 @@ var (
 			"(--timeout 10m behind try gives it more); give Bash a long enough timeout, too. Exit code 125 means that no copy could be made: that " +
 			"says something of this machine, nothing of the agent's work. A rename between /tmp and the project fails there with EXDEV, chgrp to a " +
 			"supplementary group fails, and what the agent's background tasks change meanwhile is seen."}
-	unchangeable = words{ // a file, with its group
-		"副本里改不了属于其他组的文件，例如 %s：“Value too large for defined data type”不说明 Agent 的工作。",
-		"Files of a group other than the user's own can't be changed in the copy, such as %s: " +
-			"\"Value too large for defined data type\" says nothing of the agent's work."}
 	sectionNoCopy = words{ // why there is none
 		"## 运行命令\n这里没有一次性副本可用（原因：%s），测试和例子不能运行；只读命令和用户规则放行的命令仍可单独运行。请根据文件和对话里的输出判断。",
 		"## Running commands\nThere is no throw-away copy to use here (cause: %s), so tests and examples can't be run; read-only commands, and those that the " +

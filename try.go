@@ -90,9 +90,6 @@ func try(c *call) error {
 		if err != nil {
 			return nil, err
 		}
-		if plan.foreign != "" {
-			fmt.Fprintf(os.Stderr, "ccc: try: files of a group other than yours can't be changed in the copy, such as %s\n", printable(plan.foreign))
-		}
 		plan.command, plan.printed = command, printed
 		return plan, nil
 	})
@@ -245,8 +242,8 @@ func feed(cmd *exec.Cmd) error {
 
 // tryProbe makes a copy in dir, the way a reviewer with env does, and tries to break out of it. The error is nil when
 // the copy holds, else it says why none can be made or trusted here: where it is known what mends that, a failure with
-// it as hint. foreign is a file that can't be changed in it.
-func tryProbe(ctx context.Context, dir string, env []string) (foreign string, err error) {
+// it as hint.
+func tryProbe(ctx context.Context, dir string, env []string) error {
 	listener, err := onLoopback(0, syscall.Bind)
 	defer syscall.Close(listener)
 	if err == nil {
@@ -255,26 +252,26 @@ func tryProbe(ctx context.Context, dir string, env []string) (foreign string, er
 	address, _ := syscall.Getsockname(listener)
 	reachable, ok := address.(*syscall.SockaddrInet4)
 	if err != nil || !ok {
-		return "", fmt.Errorf("listening on the loopback: %w", err)
+		return fmt.Errorf("listening on the loopback: %w", err)
 	}
 	file := fmt.Sprintf(".ccc-try-%d-%d", os.Getpid(), time.Now().UnixNano())
 	code, err := runCopy(ctx, tryProbeTimeout, func() (*tryPlan, error) {
 		plan, err := newTryPlan(dir, env)
 		if err == nil {
-			plan.probe, plan.command, foreign = true, []string{file, strconv.Itoa(reachable.Port)}, plan.foreign
+			plan.probe, plan.command = true, []string{file, strconv.Itoa(reachable.Port)}
 		}
 		return plan, err
 	})
 	switch {
 	case os.Remove(filepath.Join(dir, file)) == nil:
-		return "", fmt.Errorf("what was written in the copy was written to %s", dir)
+		return fmt.Errorf("what was written in the copy was written to %s", dir)
 	case err != nil:
 		reason, hint, _ := strings.Cut(err.Error(), toMend)
-		return "", withHint(errors.New(reason), hint)
+		return withHint(errors.New(reason), hint)
 	case code != 0:
-		return "", fmt.Errorf("trying to break out of a copy: exit code %d", code)
+		return fmt.Errorf("trying to break out of a copy: exit code %d", code)
 	}
-	return foreign, nil
+	return nil
 }
 
 // breakOut is the probe inside a copy. It writes the file, which must work in a copy and not be seen outside, and
@@ -310,7 +307,6 @@ type tryPlan struct {
 	dir      string   // the current directory, by the name that the caller has for it
 	needed   []string // the project, which is the working tree that holds dir, and HOME: what must be writable
 	writable []string // what the command may write to, links resolved, none inside another; some are still to be made
-	foreign  string   // a file there that the kernel can't copy for this user, "" if none was seen
 }
 
 // newTryPlan finds out what a copy must hold for a command to run in dir with env. The git data of a linked worktree
@@ -342,7 +338,6 @@ func newTryPlan(dir string, env []string) (*tryPlan, error) {
 		places[i] = followLinks(filepath.Clean(path)) // some are still to be made
 	}
 	plan.writable = outermost(places)
-	plan.findForeign()
 	return plan, nil
 }
 

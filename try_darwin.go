@@ -82,6 +82,3 @@ func tryProcessOne(args []string) int {
 	}
 	return 0
 }
-
-// findForeign is for Linux, where the kernel copies: cp copies all that can be read.
-func (plan *tryPlan) findForeign() {}

@@ -521,7 +521,7 @@ var attacks = map[string]func(args []string){
 	},
 	// probe: what tryProbe finds inside a copy, where there are no user namespaces.
 	"probe": func([]string) {
-		_, err := tryProbe(context.Background(), ".", append(os.Environ(), testMainVariable+"=1"))
+		err := tryProbe(context.Background(), ".", append(os.Environ(), testMainVariable+"=1"))
 		var f failure
 		if err == nil || !errors.As(err, &f) || !strings.Contains(f.hint, "sysctl") || !strings.Contains(f.err.Error(), "no copy can be made: ") {
 			fmt.Println(err)
@@ -906,7 +906,7 @@ func TestTryProbe(t *testing.T) {
 		"ccc_that_hangs":    "deadline",
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		_, err := tryProbe(ctx, box.work, setEnv(box.vars, testMainVariable, mode))
+		err := tryProbe(ctx, box.work, setEnv(box.vars, testMainVariable, mode))
 		if err != nil && want == "" || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%s: %v, want %q", mode, err, want)
 		}

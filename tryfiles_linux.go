@@ -401,32 +401,3 @@ func (b *copyBuilder) showDev() {
 	b.showEntry("/dev/shm")
 	b.check(restrict(dev, closed))
 }
-
-// findForeign looks for a file that the user can write to and the kernel can't copy up, since a user namespace of the
-// user's does not know its group: at the top of what is writable and of ~/.cache, among the first entries.
-func (plan *tryPlan) findForeign() {
-	const first, openToAll = 1000, 0o002 // the former take a millisecond or two; the latter is /tmp, where nothing is looked for
-	if os.Getuid() == 0 {
-		return // it knows all groups
-	}
-	for _, dir := range slices.Concat(plan.needed, plan.writable, []string{filepath.Join(plan.needed[1], ".cache")}) {
-		info, err := os.Stat(dir)
-		if err != nil || info.Mode()&openToAll != 0 {
-			continue
-		}
-		opened, _ := os.Open(dir)
-		names, _ := opened.Readdirnames(first) // none where it can't be read
-		opened.Close()
-		for _, name := range append(names, ".") {
-			path := filepath.Join(dir, name)
-			info, err := os.Lstat(path)
-			if err != nil || info.Mode()&openToAll != 0 {
-				continue
-			}
-			if group := int(info.Sys().(*syscall.Stat_t).Gid); group != os.Getgid() && syscall.Access(path, mayWrite) == nil {
-				plan.foreign = fmt.Sprintf("%s (group %d)", path, group)
-				return
-			}
-		}
-	}
-}

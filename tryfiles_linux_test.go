@@ -273,32 +273,6 @@ func TestTryRootsFiles(t *testing.T) {
 	})
 }
 
-// An ordinary user is told of files that the kernel can't copy, since the user namespace does not know their group.
-func TestTryForeignFiles(t *testing.T) {
-	t.Parallel()
-	onlyRoot(t)
-	const group = 54399
-	for _, path := range []string{"work/notes", "home/.profile", "home/.cache/f", "cache/f", "home/project/f"} {
-		t.Run(strings.ReplaceAll(path, "/", "_"), func(t *testing.T) {
-			t.Parallel()
-			box := newTryBox(t, madeUpUser)
-			box.put(map[string]string{"home/.cache/f": "", "cache/f": ""})
-			box.vars = append(box.vars, "XDG_CACHE_HOME="+box.base+"/cache")
-			os.Lchown(filepath.Join(box.base, path), box.uid, group)
-			if path == "home/project/f" { // a project in HOME
-				box.put(map[string]string{path: "", "home/project/.git/HEAD": "", "home/project/notes": "a note\n", "home/project/sub/deep": ""})
-				os.Lchown(filepath.Join(box.base, path), box.uid, group)
-				box.work = box.base + "/home/project"
-			}
-			got := box.try("echo >>sub/deep && cat notes")
-			want := fmt.Sprintf("ccc: try: files of a group other than yours can't be changed in the copy, such as %s/%s (group %d)\n", box.base, path, group)
-			if got.code != 0 || got.stdout != "a note\n" || got.stderr != want {
-				t.Errorf("%+v, want %s", got, want)
-			}
-		})
-	}
-}
-
 // A directory that a variable names is for writing to, also where it is still to be made.
 func TestTryNamedDirectories(t *testing.T) {
 	eachUser(t, func(t *testing.T, box *tryBox) {
