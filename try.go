@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -306,11 +305,11 @@ type tryPlan struct {
 	env      []string
 	dir      string   // the current directory, by the name that the caller has for it
 	needed   []string // the project, which is the working tree that holds dir, and HOME: what must be writable
-	writable []string // what the command may write to, links resolved, none inside another; some are still to be made
+	writable []string // what the command may write to, links resolved, none inside another
 }
 
 // newTryPlan finds out what a copy must hold for a command to run in dir with env. The git data of a linked worktree
-// or a submodule is outside its tree. A directory that a variable names is for writing to, if it is the user's.
+// or a submodule is outside its tree. A directory that a variable names is for writing to, if it is there and the user may.
 func newTryPlan(dir string, env []string) (*tryPlan, error) {
 	project, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -330,12 +329,12 @@ func newTryPlan(dir string, env []string) (*tryPlan, error) {
 	for _, entry := range env {
 		name, path, _ := strings.Cut(entry, "=")
 		above := func(dir string) bool { return inside(dir, resolved(path)) }
-		if name != "PWD" && name != "OLDPWD" && (isPlace(path, mayEnter|mayWrite) || isToBeMade(entry, path)) && !slices.ContainsFunc(plan.needed, above) {
+		if name != "PWD" && name != "OLDPWD" && isPlace(path, mayEnter|mayWrite) && !slices.ContainsFunc(plan.needed, above) {
 			places = append(places, path)
 		}
 	}
 	for i, path := range places {
-		places[i] = followLinks(filepath.Clean(path)) // some are still to be made
+		places[i] = resolved(path)
 	}
 	plan.writable = outermost(places)
 	return plan, nil
@@ -350,19 +349,6 @@ func isPlace(path string, permissions uint32) bool {
 	}
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir() && !isKernels(resolved(path)) && syscall.Access(path, permissions) == nil
-}
-
-// namesFile are variables that name files: where a KUBECONFIG is missing, no directory is to be made.
-var namesFile = lazyRegexp(`(FILE|SOCK|CONFIG)=|[^/]\.[^/]*$`)
-
-// isToBeMade tells whether path, which entry of the environment names, is a directory that the user's programs make where
-// there is none.
-func isToBeMade(entry, path string) bool {
-	parent := filepath.Dir(filepath.Clean(path))
-	_, missing := os.Lstat(path)
-	info, err := os.Stat(parent)
-	return errors.Is(missing, fs.ErrNotExist) && !namesFile().MatchString(entry) && isPlace(parent, mayEnter|mayWrite) &&
-		err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == os.Getuid()
 }
 
 // isKernels tells whether path is of the files that the kernel makes up.

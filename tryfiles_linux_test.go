@@ -273,16 +273,17 @@ func TestTryRootsFiles(t *testing.T) {
 	})
 }
 
-// A directory that a variable names is for writing to, also where it is still to be made.
+// A directory that a variable names is for writing to. What is not there is not made, and what stands above the project
+// is not for writing to.
 func TestTryNamedDirectories(t *testing.T) {
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		box.put(map[string]string{"caches/go/f": "f\n", "caches/side": "s\n", "other/f": "o\n"})
-		os.Symlink("caches", box.base+"/link")
+		os.Symlink("caches/go", box.base+"/link")
 		box.unchanged(func() {
-			box.vars = append(box.vars, "GOCACHE="+box.base+"/caches/go", "npm_config_cache="+box.base+"/made", "CARGO_HOME="+box.base+"/link/made", "ABOVE="+box.base,
-				"OLDPWD="+box.base+"/other", "LIST="+box.base+"/other:/usr", "KEY_FILE="+box.base+"/none", "CERT="+box.base+"/none.pem")
-			box.want("f\nn\n", `set -e; cat $GOCACHE/f; echo n >>$GOCACHE/f; mv $GOCACHE/f $GOCACHE/g; touch $npm_config_cache/x $CARGO_HOME/x; tail -n 1 $GOCACHE/g; ls $LIST 2>&- || :
-				for f in $ABOVE/x $OLDPWD/x $ABOVE/caches/x; do ! touch $f 2>&-; done; test ! -e $KEY_FILE; test ! -e $CERT`)
+			box.vars = append(box.vars, "GOCACHE="+box.base+"/caches/go", "LINK="+box.base+"/link", "ABOVE="+box.base, "MISSING="+box.base+"/none",
+				"OLDPWD="+box.base+"/other", "LIST="+box.base+"/other:/usr", "RELATIVE=../other")
+			box.want("f\nn\n", `set -e; cat $GOCACHE/f; echo n >>$GOCACHE/f; mv $LINK/f $GOCACHE/g; tail -n 1 $LINK/g; ls $LIST 2>&- || :
+				for f in $ABOVE/x $OLDPWD/x $ABOVE/caches/x; do ! touch $f 2>&-; done; ! mkdir $MISSING 2>&-`)
 		})
 	})
 }
