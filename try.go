@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -431,4 +432,15 @@ func sweepScratch() {
 		}
 	}
 	_ = os.Remove(parent)
+}
+
+// removeTree removes dir, with what nobody may enter.
+func removeTree(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			_ = os.Chmod(path, 0o700) // before it is read
+		}
+		return nil
+	})
+	_ = os.RemoveAll(dir)
 }

@@ -603,18 +603,6 @@ var attacks = map[string]func(args []string){
 		time.Sleep(time.Minute)
 		runtime.KeepAlive(listener)
 	},
-	// deep: a tree in HOME that is args[0] levels deep, each of that name, with links to args[1] and what nobody may enter.
-	"deep": func(args []string) {
-		depth, _ := strconv.Atoi(args[0])
-		name := filepath.Base(args[1])
-		err := os.Chdir(os.Getenv("HOME"))
-		for range depth {
-			err = errors.Join(err, os.Mkdir(name, 0o700), os.Mkdir("e", 0), os.Symlink(args[1], "link"), os.WriteFile("f", nil, 0o600), os.Chdir(name))
-		}
-		if err != nil {
-			fmt.Printf("%.300v", err)
-		}
-	},
 	"port80": func([]string) {
 		fd, err := onLoopback(80, syscall.Bind)
 		if err = errors.Join(err, syscall.Listen(fd, 1)); err != nil {
