@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strconv"
@@ -183,15 +184,12 @@ func hinted(err error) error {
 	return err
 }
 
-// tryProcessOne is process 1 of a copy: ccc in-copy PROBE SCRATCH DIR PROJECT HOME WRITABLE... -- COMMAND... What it does to
-// its file system must not happen to the host's: it goes on only as process 1 of a process namespace that does not hold
-// who made the other end of the socket. That one made the namespaces too.
+// tryProcessOne is process 1 of a copy: ccc in-copy PROBE SCRATCH DIR PROJECT HOME WRITABLE... -- COMMAND... Started
+// by hand it refuses: what it does to its file system is not for the host's.
 func tryProcessOne(args []string) int {
 	runtime.LockOSThread() // privileges are a thread's, and this one starts the command
-	maker, err := syscall.GetsockoptUcred(cccSocket, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	end := slices.Index(args, "--")
-	isCCC := err == nil && maker.Pid == 0 && int(maker.Uid) == os.Getuid() // a network socket has no maker
-	if !isCCC || os.Getpid() != 1 || end < 5 || end+2 > len(args) {
+	if os.Getpid() != 1 || end < 5 || end+2 > len(args) {
 		fmt.Fprintln(os.Stderr, "ccc: "+tryInsideSubcommand+" is for ccc try only")
 		return 2
 	}
@@ -217,7 +215,10 @@ func tryProcessOne(args []string) int {
 		raiseLoopback,
 		func() error { return os.Chdir(args[2]) },
 		dropPrivileges,
-		heedNoSignal,
+		func() error {
+			signal.Notify(make(chan os.Signal, 1)) // which nobody reads: a command that signals all must not end the copy
+			return nil
+		},
 		func() error {
 			if !probe {
 				return nil
@@ -316,17 +317,5 @@ func dropPrivileges() error {
 		_, _, errno = syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0)
 	}
 	return errors.Join(failed("capset", errno),
-		prctl(noNewPrivileges, 1),
-		prctl(syscall.PR_SET_DUMPABLE, 0)) // no look into this process, which knows the outside
-}
-
-// heedNoSignal gives every signal its default action: from inside a process namespace the kernel delivers none of
-// those to process 1, whichever way they are sent. Go's own handlers would end it with a traceback.
-func heedNoSignal() error {
-	var action [4]uintptr // a kernel's struct sigaction, on amd64 and arm64
-	for s := syscall.Signal(1); s < 65; s++ {
-		// The kernel refuses SIGKILL and SIGSTOP, which need it least.
-		_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
-	}
-	return nil
+		prctl(noNewPrivileges, 1))
 }
