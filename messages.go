@@ -245,6 +245,10 @@ var (
 			"(--timeout 10m behind try gives it more); give Bash a long enough timeout, too. Exit code 125 means that no copy could be made: that " +
 			"says something of this machine, nothing of the agent's work. A rename between /tmp and the project fails there with EXDEV, chgrp to a " +
 			"supplementary group fails, and what the agent's background tasks change meanwhile is seen."}
+	homeReadOnly = words{
+		"HOME 下有别的文件系统挂载：副本里 HOME 这一层的文件是只读的，也不能新建，下面的目录可以写。写这些文件时的“Read-only file system”不说明 Agent 的工作。",
+		"Something is mounted below HOME: in the copy the files directly in HOME are read-only, and none can be added there; the " +
+			"directories in it can be written to. \"Read-only file system\" for such a file says nothing of the agent's work."}
 	sectionNoCopy = words{ // why there is none
 		"## 运行命令\n这里没有一次性副本可用（原因：%s），测试和例子不能运行；只读命令和用户规则放行的命令仍可单独运行。请根据文件和对话里的输出判断。",
 		"## Running commands\nThere is no throw-away copy to use here (cause: %s), so tests and examples can't be run; read-only commands, and those that the " +

@@ -1,6 +1,6 @@
 package main
 
-// What Linux tells of processes and mounts.
+// What Linux tells of processes.
 
 import (
 	"bytes"
@@ -76,40 +76,6 @@ var processSpace = sync.OnceValue(func() string {
 
 // isVisible tells whether a process of that name would be seen here, if it runs.
 func isVisible(name string) bool { return strings.HasSuffix(name, "-"+processSpace()) }
-
-// A mountPoint is where something is mounted, and what: a directory of a file system.
-type mountPoint struct{ device, root, path string }
-
-func mountPoints() (mounts []mountPoint, err error) {
-	text, err := os.ReadFile("/proc/thread-self/mountinfo")
-	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\043`, "#", `\134`, `\`)
-	for line := range strings.Lines(string(text)) {
-		if fields := strings.Fields(line); len(fields) > 4 {
-			mounts = append(mounts, mountPoint{fields[2], unescape.Replace(fields[3]), unescape.Replace(fields[4])})
-		}
-	}
-	return mounts, err
-}
-
-// aliases returns the paths that lead to the directory at path by all mounts.
-func aliases(path string, mounts []mountPoint) (paths []string) {
-	var on mountPoint
-	for _, m := range mounts {
-		if inside(path, m.path) && len(m.path) >= len(on.path) {
-			on = m
-		}
-	}
-	place := filepath.Join(on.root, strings.TrimPrefix(path, on.path)) // in its file system
-	for _, m := range mounts {
-		if m.device == on.device && inside(place, m.root) {
-			paths = append(paths, filepath.Join(m.path, strings.TrimPrefix(place, m.root)))
-		}
-	}
-	return paths
-}
-
-// currentDirectory is AT_FDCWD, -100.
-const currentDirectory = ^uintptr(99)
 
 func failed(call string, errno syscall.Errno) error {
 	if errno == 0 {
