@@ -113,7 +113,7 @@ func newNamespaces() *syscall.SysProcAttr {
 // The kernel's capget and capset take a header and two of the sets, the second for capabilities from 32 on.
 type (
 	capabilityHeader struct{ version, pid int32 }
-	capabilitySet    struct{ effective, permitted, inheritable uint32 }
+	capabilitySet    struct{ effective, permitted, _ uint32 } // the last is inheritable
 )
 
 const capabilityVersion = 0x20080522
