@@ -242,9 +242,14 @@ func (c *checkup) copies() string {
 		return "switched off by supervisor.try; the reviewer runs no commands"
 	}
 	env, _ := reviewerEnv(os.Environ(), nil)
-	if _, err := tryProbe(context.Background(), c.here, env); err != nil {
+	homeReadOnly, err := tryProbe(context.Background(), c.here, env)
+	if err != nil {
 		f := failureOf(err)
 		return c.fault(warning, fmt.Errorf("%w; the reviewer runs no commands", f.err), f.hint)
 	}
-	return "isolation check passed; the reviewer runs commands in a throw-away copy"
+	passed := "isolation check passed; the reviewer runs commands in a throw-away copy"
+	if homeReadOnly {
+		passed += ", in which files directly in HOME are read-only"
+	}
+	return passed
 }

@@ -50,10 +50,11 @@ func TestFaultSync(t *testing.T) {
 	go func() {
 		defer close(done)
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
-		if filterErr = prctl(noNewPrivileges, 1); filterErr != nil {
+		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, noNewPrivileges, 1, 0, 0, 0, 0)
+		if filterErr = failed("prctl", errno); filterErr != nil {
 			return
 		}
-		_, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_SECCOMP, filterMode, uintptr(unsafe.Pointer(&filter)))
+		_, _, errno = syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_SECCOMP, filterMode, uintptr(unsafe.Pointer(&filter)))
 		if filterErr = failed("seccomp", errno); filterErr != nil {
 			return
 		}

@@ -21,7 +21,7 @@ var house = []string{
 	"dirs.go", "messages.go",
 	"config.go",
 	"settings.go", "provider.go", "process_linux.go", "process_darwin.go", "state.go", "transcript.go", "guard.go", "client.go",
-	"try.go", "tryfiles_linux.go", "try_linux.go", "try_darwin.go", "tree.go",
+	"try.go", "try_files_linux.go", "try_linux.go", "try_darwin.go", "tree.go",
 	"verdict.go", "prompt.go", "review.go",
 	"status.go", "report.go", "switch.go", "cache.go", "stop.go", "hook.go", "log.go",
 	"doctor.go", "demo.go",

@@ -248,10 +248,10 @@ var (
 			"(--timeout 10m behind try gives it more); give Bash a long enough timeout, too. Exit code 125 means that no copy could be made: that " +
 			"says something of this machine, nothing of the agent's work. A rename between /tmp and the project fails there with EXDEV, chgrp to a " +
 			"supplementary group fails, and what the agent's background tasks change meanwhile is seen."}
-	unchangeable = words{ // a file, with its group
-		"副本里改不了属于其他组的文件，例如 %s：“Value too large for defined data type”不说明 Agent 的工作。",
-		"Files of a group other than the user's own can't be changed in the copy, such as %s: " +
-			"\"Value too large for defined data type\" says nothing of the agent's work."}
+	homeReadOnly = words{
+		"HOME 下有别的文件系统挂载：副本里 HOME 这一层的文件是只读的，也不能新建，下面的目录可以写。写这些文件时的“Read-only file system”不说明 Agent 的工作。",
+		"Something is mounted below HOME: in the copy the files directly in HOME are read-only, and none can be added there; the " +
+			"directories in it can be written to. \"Read-only file system\" for such a file says nothing of the agent's work."}
 	sectionNoCopy = words{ // why there is none
 		"## 运行命令\n这里没有一次性副本可用（原因：%s），测试和例子不能运行；只读命令和用户规则放行的命令仍可单独运行。请根据文件和对话里的输出判断。",
 		"## Running commands\nThere is no throw-away copy to use here (cause: %s), so tests and examples can't be run; read-only commands, and those that the " +

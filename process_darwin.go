@@ -1,10 +1,9 @@
 package main
 
-// What macOS tells of processes, and how it removes what nobody may enter.
+// What macOS tells of processes.
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,14 +67,3 @@ func processInfo(pid int) (parent int, p process) {
 }
 
 func isVisible(string) bool { return true }
-
-// removeTree removes dir, with what nobody may enter.
-func removeTree(dir string) {
-	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() {
-			_ = os.Chmod(path, 0o700) // before it is read
-		}
-		return nil
-	})
-	_ = os.RemoveAll(dir)
-}

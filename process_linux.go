@@ -1,12 +1,10 @@
 package main
 
-// What Linux tells of processes and mounts, and how it removes what nobody may enter.
+// What Linux tells of processes.
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"unsafe"
 )
 
 // adoptOrphans makes this process the parent of every orphan below it (a child subreaper, Linux 3.4), so that no
@@ -79,91 +76,6 @@ var processSpace = sync.OnceValue(func() string {
 
 // isVisible tells whether a process of that name would be seen here, if it runs.
 func isVisible(name string) bool { return strings.HasSuffix(name, "-"+processSpace()) }
-
-// A mountPoint is where something is mounted, and what: a directory of a file system.
-type mountPoint struct{ device, root, path string }
-
-func mountPoints() (mounts []mountPoint, err error) {
-	text, err := os.ReadFile("/proc/thread-self/mountinfo")
-	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\043`, "#", `\134`, `\`)
-	for line := range strings.Lines(string(text)) {
-		if fields := strings.Fields(line); len(fields) > 4 {
-			mounts = append(mounts, mountPoint{fields[2], unescape.Replace(fields[3]), unescape.Replace(fields[4])})
-		}
-	}
-	return mounts, err
-}
-
-// aliases returns the paths that lead to the directory at path by all mounts.
-func aliases(path string, mounts []mountPoint) (paths []string) {
-	var on mountPoint
-	for _, m := range mounts {
-		if inside(path, m.path) && len(m.path) >= len(on.path) {
-			on = m
-		}
-	}
-	place := filepath.Join(on.root, strings.TrimPrefix(path, on.path)) // in its file system
-	for _, m := range mounts {
-		if m.device == on.device && inside(place, m.root) {
-			paths = append(paths, filepath.Join(m.path, strings.TrimPrefix(place, m.root)))
-		}
-	}
-	return paths
-}
-
-// currentDirectory is AT_FDCWD, -100.
-const currentDirectory = ^uintptr(99)
-
-// removeTree removes dir, however deep it is, with what nobody may enter. It follows no link, for the last process of a
-// killed copy may still run, and enters nothing that is mounted below dir. Directories are moved up to dir first, so
-// that neither paths nor open files grow.
-func removeTree(dir string) {
-	const openat2, pathOnly, ownMountOnly, noMagicLink, noLink = 437, 0x200000, 1, 2, 4
-	// enter opens a directory that stands in parent, for whatever the user needs, and returns a path to it.
-	enter := func(parent uintptr, name string, resolve uint64) (opened *os.File, path string) {
-		zeroed, _ := syscall.BytePtrFromString(name) // no name of a file has a zero in it
-		for _, flags := range []uint64{pathOnly, syscall.O_RDONLY} {
-			how := struct{ flags, mode, resolve uint64 }{flags | syscall.O_DIRECTORY | syscall.O_NOFOLLOW | syscall.O_CLOEXEC, 0, resolve}
-			fd, _, errno := syscall.Syscall6(openat2, parent, uintptr(unsafe.Pointer(zeroed)), uintptr(unsafe.Pointer(&how)), unsafe.Sizeof(how), 0, 0)
-			if errno != 0 {
-				return nil, ""
-			}
-			opened, path = os.NewFile(fd, name), fmt.Sprintf("/proc/self/fd/%d/", fd)
-			if flags == pathOnly {
-				_ = os.Chmod(path, 0o700)
-				opened.Close()
-			}
-		}
-		return opened, path
-	}
-	for moved, progress := 0, true; progress; {
-		progress = false
-		top, topPath := enter(currentDirectory, dir, 0)
-		names, _ := top.Readdirnames(-1) // none where it can't be entered
-		for _, name := range names {
-			if inner, innerPath := enter(top.Fd(), name, ownMountOnly|noMagicLink|noLink); inner != nil {
-				below, _ := inner.Readdirnames(-1)
-				for _, name := range below {
-					if os.Remove(innerPath+name) == nil {
-						continue
-					}
-					if file, _ := enter(inner.Fd(), name, ownMountOnly|noMagicLink|noLink); file != nil {
-						file.Close() // a directory that is moved is written to
-						err := fs.ErrExist
-						for errors.Is(err, fs.ErrExist) { // a removal that was ended may have left such a name
-							moved++
-							err = os.Rename(innerPath+name, fmt.Sprintf("%s.%d", topPath, moved))
-						}
-					}
-				}
-				inner.Close()
-			}
-			progress = os.Remove(topPath+name) == nil || progress
-		}
-		top.Close()
-	}
-	_ = os.Remove(dir)
-}
 
 func failed(call string, errno syscall.Errno) error {
 	if errno == 0 {

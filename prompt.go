@@ -62,7 +62,7 @@ type reviewRequest struct {
 	tree         string // the working tree that the agent works in
 	tryCommand   string // what runs a command in a throw-away copy; "": nothing does
 	noCopy       string // why not
-	unchangeable string // a file that no command can change there, with its group
+	homeReadOnly bool   // files directly in HOME can\'t be written there
 	changes      string // what changed since the request
 }
 
@@ -83,7 +83,7 @@ func (r reviewRequest) text(guideAbove bool) string {
 	b.WriteString(say(opening, say(by)) + "\n")
 	// The form of a command is all that a SUPERVISOR.md of the user's own may say nothing of.
 	section(r.tryCommand != "", say(sectionRunning, tryExample(r.tryCommand)))
-	section(r.unchangeable != "", say(unchangeable, r.unchangeable))
+	section(r.homeReadOnly, say(homeReadOnly))
 	section(r.tryCommand == "", say(sectionNoCopy, r.noCopy))
 	section(len(r.requests) > 0, say(sectionRequests))
 	section(r.unconfirmed && len(r.requests) > 0, say(requestsUnconfirmed))

@@ -234,7 +234,7 @@ func (s *supervision) environment(config *config) ([]string, error) {
 func (s *supervision) offerCopy(ctx context.Context, r *review) {
 	var err error = errTryOff
 	if r.config.Try {
-		r.request.unchangeable, err = tryProbe(ctx, r.dirs[0], r.env)
+		r.request.homeReadOnly, err = tryProbe(ctx, r.dirs[0], r.env)
 	}
 	var f failure
 	if errors.As(err, &f) {

@@ -16,7 +16,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,10 +38,11 @@ const (
 
 // The exit codes that are not the command's own are those of timeout(1) and of the shells.
 const (
-	tryTimedOut    = 124
-	tryImpossible  = 125
-	tryNotRunnable = 126
-	tryNotFound    = 127
+	tryTimedOut     = 124
+	tryImpossible   = 125
+	tryNotRunnable  = 126
+	tryNotFound     = 127
+	tryHomeReadOnly = 10 // a probe's
 )
 
 // toMend stands between why there is no copy and what mends it.
@@ -75,13 +75,13 @@ func try(c *call) error {
 		line = line[1:]
 	}
 	// A secret may begin before the 2,000 bytes that are recorded: more than these are kept, and are redacted first.
-	start, printed, redact := time.Now(), &tail{limit: 1 << 16}, func(string) string { return "" }
+	start, printed := time.Now(), &tail{limit: 1 << 16}
+	config, unread := loadConfig(d)
+	redact := redactor(os.Environ(), config)
 	code, err := runCopy(untilTold(), timeout, func() (*tryPlan, error) {
-		config, err := loadConfig(d)
-		if err != nil {
-			return nil, err // it is not known which variables to keep from the command
+		if unread != nil {
+			return nil, unread // it is not known which variables to keep from the command
 		}
-		redact = redactor(os.Environ(), config)
 		dir, err := os.Getwd()
 		if err != nil {
 			return nil, err
@@ -89,9 +89,6 @@ func try(c *call) error {
 		plan, err := newTryPlan(dir, tryEnv(os.Environ(), config))
 		if err != nil {
 			return nil, err
-		}
-		if plan.foreign != "" {
-			fmt.Fprintf(os.Stderr, "ccc: try: files of a group other than yours can't be changed in the copy, such as %s\n", printable(plan.foreign))
 		}
 		plan.command, plan.printed = command, printed
 		return plan, nil
@@ -183,8 +180,6 @@ func runCopy(ctx context.Context, timeout time.Duration, makePlan func() (*tryPl
 	ended := make(chan error, 1)
 	go func() {
 		defer exitOnPanic()
-		// This thread is never unlocked. On Linux the copy ends with it, and as root it has mounts of its own.
-		runtime.LockOSThread()
 		var copied *tryCopy
 		plan, err := makePlan()
 		if err == nil {
@@ -256,8 +251,8 @@ func feed(cmd *exec.Cmd) error {
 
 // tryProbe makes a copy in dir, the way a reviewer with env does, and tries to break out of it. The error is nil when
 // the copy holds, else it says why none can be made or trusted here: where it is known what mends that, a failure with
-// it as hint. foreign is a file that can't be changed in it.
-func tryProbe(ctx context.Context, dir string, env []string) (foreign string, err error) {
+// it as hint. homeReadOnly tells whether nothing can be written directly in HOME there.
+func tryProbe(ctx context.Context, dir string, env []string) (homeReadOnly bool, err error) {
 	listener, err := onLoopback(0, syscall.Bind)
 	defer syscall.Close(listener)
 	if err == nil {
@@ -266,26 +261,26 @@ func tryProbe(ctx context.Context, dir string, env []string) (foreign string, er
 	address, _ := syscall.Getsockname(listener)
 	reachable, ok := address.(*syscall.SockaddrInet4)
 	if err != nil || !ok {
-		return "", fmt.Errorf("listening on the loopback: %w", err)
+		return false, fmt.Errorf("listening on the loopback: %w", err)
 	}
 	file := fmt.Sprintf(".ccc-try-%d-%d", os.Getpid(), time.Now().UnixNano())
 	code, err := runCopy(ctx, tryProbeTimeout, func() (*tryPlan, error) {
 		plan, err := newTryPlan(dir, env)
 		if err == nil {
-			plan.probe, plan.command, foreign = true, []string{file, strconv.Itoa(reachable.Port)}, plan.foreign
+			plan.probe, plan.command = true, []string{file, strconv.Itoa(reachable.Port)}
 		}
 		return plan, err
 	})
 	switch {
 	case os.Remove(filepath.Join(dir, file)) == nil:
-		return "", fmt.Errorf("what was written in the copy was written to %s", dir)
+		return false, fmt.Errorf("what was written in the copy was written to %s", dir)
 	case err != nil:
 		reason, hint, _ := strings.Cut(err.Error(), toMend)
-		return "", withHint(errors.New(reason), hint)
-	case code != 0:
-		return "", fmt.Errorf("trying to break out of a copy: exit code %d", code)
+		return false, withHint(errors.New(reason), hint)
+	case code != 0 && code != tryHomeReadOnly:
+		return false, fmt.Errorf("trying to break out of a copy: exit code %d", code)
 	}
-	return foreign, nil
+	return code == tryHomeReadOnly, nil
 }
 
 // breakOut is the probe inside a copy. It writes the file, which must work in a copy and not be seen outside, and
@@ -302,6 +297,15 @@ func breakOut(file, port string) error {
 	return made.Close()
 }
 
+// homeIsReadOnly reports, inside a copy, whether nothing can be written directly in HOME.
+func homeIsReadOnly() bool {
+	made, err := os.CreateTemp(os.Getenv("HOME"), ".ccc-try-")
+	if err == nil {
+		made.Close()
+	}
+	return err != nil
+}
+
 // onLoopback returns a TCP socket on which do, which is bind(2) or connect(2), has worked for port of the loopback. Package
 // net would make a binary that is built with cgo a dynamic one.
 func onLoopback(port int, do func(fd int, address syscall.Sockaddr) error) (fd int, err error) {
@@ -314,18 +318,17 @@ func onLoopback(port int, do func(fd int, address syscall.Sockaddr) error) (fd i
 
 // A tryPlan says what a copy is to be.
 type tryPlan struct {
-	command  []string // program and arguments; for a probe the file to write and the port to reach
-	probe    bool
-	printed  *tail // gets what the command prints, unless that goes to a terminal
-	env      []string
-	dir      string   // the current directory, by the name that the caller has for it
-	needed   []string // the project, which is the working tree that holds dir, and HOME: what must be writable
-	writable []string // what the command may write to, links resolved, none inside another; some are still to be made
-	foreign  string   // a file there that the kernel can't copy for this user, "" if none was seen
+	command []string // program and arguments; for a probe the file to write and the port to reach
+	probe   bool
+	printed *tail // gets what the command prints, unless that goes to a terminal
+	env     []string
+	dir     string   // the current directory, by the name that the caller has for it
+	project string   // the working tree that holds dir; it must be writable
+	places  []string // what else the command may write to, links resolved
 }
 
 // newTryPlan finds out what a copy must hold for a command to run in dir with env. The git data of a linked worktree
-// or a submodule is outside its tree. A directory that a variable names is for writing to, if it is the user's.
+// or a submodule is outside its tree. A directory that a variable names is for writing to, if it is there and the user may.
 func newTryPlan(dir string, env []string) (*tryPlan, error) {
 	project, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -339,21 +342,22 @@ func newTryPlan(dir string, env []string) (*tryPlan, error) {
 	if top != "" {
 		project = top
 	}
-	plan := &tryPlan{env: env, dir: dir, needed: []string{project, resolved(home)}}
-	places := []string{project, home, common, cmp.Or(lookupEnv(env, "TMPDIR"), "/tmp"), "/tmp", "/var/tmp", "/dev/shm"}
-	places = slices.DeleteFunc(places, func(path string) bool { return !isPlace(path, mayEnter) })
-	for _, entry := range env {
-		name, path, _ := strings.Cut(entry, "=")
-		above := func(dir string) bool { return inside(dir, resolved(path)) }
-		if name != "PWD" && name != "OLDPWD" && (isPlace(path, mayEnter|mayWrite) || isToBeMade(entry, path)) && !slices.ContainsFunc(plan.needed, above) {
-			places = append(places, path)
+	plan := &tryPlan{env: env, dir: dir, project: project}
+	add := func(path string, permissions uint32) {
+		if isPlace(path, permissions) {
+			plan.places = append(plan.places, resolved(path))
 		}
 	}
-	for i, path := range places {
-		places[i] = followLinks(filepath.Clean(path)) // some are still to be made
+	for _, path := range []string{home, common, cmp.Or(lookupEnv(env, "TMPDIR"), "/tmp"), "/tmp", "/var/tmp", "/dev/shm"} {
+		add(path, mayEnter)
 	}
-	plan.writable = outermost(places)
-	plan.findForeign()
+	for _, entry := range env {
+		name, path, _ := strings.Cut(entry, "=")
+		isAbove := inside(project, resolved(path)) || inside(resolved(home), resolved(path))
+		if name != "PWD" && name != "OLDPWD" && !isAbove {
+			add(path, mayEnter|mayWrite)
+		}
+	}
 	return plan, nil
 }
 
@@ -366,19 +370,6 @@ func isPlace(path string, permissions uint32) bool {
 	}
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir() && !isKernels(resolved(path)) && syscall.Access(path, permissions) == nil
-}
-
-// namesFile are variables that name files: where a KUBECONFIG is missing, no directory is to be made.
-var namesFile = lazyRegexp(`(FILE|SOCK|CONFIG)=|[^/]\.[^/]*$`)
-
-// isToBeMade tells whether path, which entry of the environment names, is a directory that the user's programs make where
-// there is none.
-func isToBeMade(entry, path string) bool {
-	parent := filepath.Dir(filepath.Clean(path))
-	_, missing := os.Lstat(path)
-	info, err := os.Stat(parent)
-	return errors.Is(missing, fs.ErrNotExist) && !namesFile().MatchString(entry) && isPlace(parent, mayEnter|mayWrite) &&
-		err == nil && int(info.Sys().(*syscall.Stat_t).Uid) == os.Getuid()
 }
 
 // isKernels tells whether path is of the files that the kernel makes up.
@@ -461,4 +452,15 @@ func sweepScratch() {
 		}
 	}
 	_ = os.Remove(parent)
+}
+
+// removeTree removes dir, with what nobody may enter.
+func removeTree(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			_ = os.Chmod(path, 0o700) // before it is read
+		}
+		return nil
+	})
+	_ = os.RemoveAll(dir)
 }

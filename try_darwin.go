@@ -44,8 +44,8 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 	err := errors.Join(os.Mkdir(home, 0o700), os.Mkdir(temp, 0o700))
 	if err == nil {
 		var said []byte
-		if said, err = exec.Command("/bin/cp", "-cRp", plan.needed[0], clone).CombinedOutput(); err != nil {
-			err = fmt.Errorf("cloning %s: %w: %.200s", plan.needed[0], err, said)
+		if said, err = exec.Command("/bin/cp", "-cRp", plan.project, clone).CombinedOutput(); err != nil {
+			err = fmt.Errorf("cloning %s: %w: %.200s", plan.project, err, said)
 		}
 	}
 	var hold *os.File
@@ -62,7 +62,7 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 				copied.cmd.Stdin, err = nil, feed(copied.cmd)
 			}
 		}
-		copied.cmd.Dir = clone + strings.TrimPrefix(resolved(plan.dir), plan.needed[0])
+		copied.cmd.Dir = clone + strings.TrimPrefix(resolved(plan.dir), plan.project)
 		copied.cmd.Env = setEnv(setEnv(plan.env, "HOME", home), "TMPDIR", temp)
 		hold, err = startGuarded(copied.cmd)
 	}
@@ -82,6 +82,3 @@ func tryProcessOne(args []string) int {
 	}
 	return 0
 }
-
-// findForeign is for Linux, where the kernel copies: cp copies all that can be read.
-func (plan *tryPlan) findForeign() {}
