@@ -377,18 +377,6 @@ func isKernels(path string) bool {
 	return inside(path, "/proc") || inside(path, "/sys") || inside(path, "/dev") && !inside(path, "/dev/shm")
 }
 
-// outermost returns those of paths that are in no other, the shortest first.
-func outermost(paths []string) (outer []string) {
-	paths = slices.Clone(paths)
-	slices.SortFunc(paths, func(a, b string) int { return len(a) - len(b) })
-	for _, path := range paths {
-		if !slices.ContainsFunc(outer, func(dir string) bool { return inside(path, dir) }) {
-			outer = append(outer, path)
-		}
-	}
-	return outer
-}
-
 // notForCopies are the variables of Claude Code and ccc, and the keys of the clouds that Claude Code can be pointed at.
 var notForCopies = lazyRegexp(`^(ANTHROPIC_|CLAUDE|CCC_|(AWS|AZURE|CLOUDSDK|GCLOUD|GOOGLE)_.*(KEY|SECRET|TOKEN|CREDENTIAL|PASSW))`)
 

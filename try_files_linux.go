@@ -4,6 +4,7 @@ package main
 // /run. Behind an overlay a socket has no listener. /dev and /proc are the copy's own.
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -126,7 +127,10 @@ func (b *copyBuilder) cover(path string, kind layer) error {
 		}
 		return err
 	case err == nil:
-		for _, m := range outermost(below) {
+		for _, m := range below {
+			if _, kind := b.at(m); kind == layerNone {
+				continue // it came with the one that holds it
+			}
 			if mount(m, copyRoot+m, "", syscall.MS_BIND|syscall.MS_REC, "") != nil {
 				continue // what this user can't get at, or another mount hides
 			}
@@ -266,32 +270,20 @@ func (b *copyBuilder) showDev() error {
 	if err := mount("ccc-try", dev, "tmpfs", syscall.MS_NOSUID, "mode=755"); err != nil {
 		return err
 	}
-	for _, dir := range []string{"/pts", "/shm"} {
-		if err := os.Mkdir(dev+dir, 0o755); err != nil {
-			return err
-		}
-	}
-	if err := mount("devpts", dev+"/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"); err != nil {
-		return err
-	}
+	const options = "newinstance,ptmxmode=0666,mode=0620"
+	err := errors.Join(os.Mkdir(dev+"/shm", 0o755), os.Mkdir(dev+"/pts", 0o755),
+		mount("devpts", dev+"/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, options))
 	for _, name := range []string{"/null", "/zero", "/full", "/random", "/urandom", "/tty"} {
-		if err := os.WriteFile(dev+name, nil, 0o600); err != nil {
-			return err
-		}
-		if err := mount("/dev"+name, dev+name, "", syscall.MS_BIND, ""); err != nil {
-			return err
-		}
-		if err := restrict(dev+name, closedMount&^syscall.MS_NODEV); err != nil {
-			return err
-		}
+		err = errors.Join(err, os.WriteFile(dev+name, nil, 0o600), mount("/dev"+name, dev+name, "", syscall.MS_BIND, ""),
+			restrict(dev+name, closedMount&^syscall.MS_NODEV))
 	}
-	for _, link := range [][2]string{{"ptmx", "pts/ptmx"}, {"fd", "/proc/self/fd"}, {"stdin", "fd/0"}, {"stdout", "fd/1"}, {"stderr", "fd/2"}} {
-		if err := os.Symlink(link[1], dev+"/"+link[0]); err != nil {
-			return err
-		}
+	for name, target := range map[string]string{
+		"/ptmx": "pts/ptmx", "/fd": "/proc/self/fd", "/stdin": "fd/0", "/stdout": "fd/1", "/stderr": "fd/2",
+	} {
+		err = errors.Join(err, os.Symlink(target, dev+name))
 	}
 	// The devices' mounts keep what they are.
-	return mount("", dev, "", syscall.MS_REMOUNT|syscall.MS_BIND|closedMount, "")
+	return errors.Join(err, mount("", dev, "", syscall.MS_REMOUNT|syscall.MS_BIND|closedMount, ""))
 }
 
 // mountPoints returns where the host has something mounted, but for what the copy has of its own.

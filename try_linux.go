@@ -194,36 +194,35 @@ func hinted(err error) error {
 	return err
 }
 
-// mendFor returns what mends err, "" where that is not known: the first that goes with what err says and with how a file of
-// this machine begins. What says most stands first.
+// mendFor returns what mends err, "" where that is not known. What says most stands first. read reads a file of this
+// machine.
 func mendFor(err error, read func(path string) ([]byte, error)) string {
-	self, _ := os.Executable()
-	profile := shellQuote(fmt.Sprintf("abi <abi/4.0>, profile ccc %q flags=(unconfined) { userns, }", self))
-	const (
-		newer    = "use Linux 5.12 or newer"
-		unsealed = "start the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
-	)
-	for _, mend := range []struct{ said, path, start, hint string }{
-		{said: mountedInProject, hint: ""}, // ccc knows nothing that does
-		{said: "close_range: ", hint: newer},
-		{path: "/proc/sys/user/max_user_namespaces", start: "0\n", hint: "sudo sysctl user.max_user_namespaces=15000"},
-		{said: syscall.ENODEV.Error(), hint: "sudo modprobe overlay"},
-		{path: "/.dockerenv", hint: unsealed},
-		{path: "/run/.containerenv", hint: unsealed},
-		{said: syscall.ENOSYS.Error(), hint: newer},
-		{path: "/proc/sys/kernel/unprivileged_userns_clone", start: "0\n", hint: "sudo sysctl kernel.unprivileged_userns_clone=1"},
-		{path: "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", start: "1\n",
-			hint: "printf '%s\\n' " + profile + " | sudo tee /etc/apparmor.d/ccc && sudo apparmor_parser -r /etc/apparmor.d/ccc"},
-	} {
-		if !strings.Contains(err.Error(), mend.said) {
-			continue
-		}
-		if mend.path == "" {
-			return mend.hint
-		}
-		if text, unread := read(mend.path); unread == nil && strings.HasPrefix(string(text), mend.start) {
-			return mend.hint
-		}
+	const newer = "use Linux 5.12 or newer"
+	says := func(what string) bool { return strings.Contains(err.Error(), what) }
+	begins := func(path, start string) bool {
+		text, unread := read(path)
+		return unread == nil && strings.HasPrefix(string(text), start)
+	}
+	switch {
+	case says(mountedInProject):
+		return "" // ccc knows nothing that does
+	case says("close_range: "):
+		return newer
+	case begins("/proc/sys/user/max_user_namespaces", "0\n"):
+		return "sudo sysctl user.max_user_namespaces=15000"
+	case says(syscall.ENODEV.Error()):
+		return "sudo modprobe overlay"
+	case begins("/.dockerenv", ""), begins("/run/.containerenv", ""):
+		return "start the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
+	case says(syscall.ENOSYS.Error()):
+		return newer
+	case begins("/proc/sys/kernel/unprivileged_userns_clone", "0\n"):
+		return "sudo sysctl kernel.unprivileged_userns_clone=1"
+	case begins("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n"):
+		self, _ := os.Executable()
+		profile := fmt.Sprintf("abi <abi/4.0>, profile ccc %q flags=(unconfined) { userns, }", self)
+		return "printf '%s\\n' " + shellQuote(profile) +
+			" | sudo tee /etc/apparmor.d/ccc && sudo apparmor_parser -r /etc/apparmor.d/ccc"
 	}
 	return ""
 }
