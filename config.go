@@ -3,17 +3,20 @@ package main
 // ccc.json: what it may hold, and reading it with errors that name file, key and what is expected.
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 )
 
 type config struct {
+	Schema          json.RawMessage      `json:"$schema"` // for editors; here and below
 	Supervisor      supervisorConfig     `json:"supervisor"`
 	Language        string               `json:"language"` // "" for the locale's
 	Settings        json.RawMessage      `json:"settings"` // an object, or nil
@@ -23,15 +26,16 @@ type config struct {
 }
 
 type supervisorConfig struct {
-	MaxIterations  int      `json:"max_iterations"`  // reviews for one request of the user's
-	TimeoutSeconds int      `json:"timeout_seconds"` // for one review
-	Model          string   `json:"model"`
-	Provider       string   `json:"provider"`
-	PermissionMode string   `json:"permission_mode"`
-	AllowedTools   []string `json:"allowed_tools"`
-	KeepCache      *bool    `json:"keep_cache"`     // forces what sharesCache decides
-	MaxBudgetUSD   float64  `json:"max_budget_usd"` // 0 means no limit
-	Try            bool     `json:"try"`            // the reviewer may run commands in a throw-away copy
+	Schema         json.RawMessage `json:"$schema"`
+	MaxIterations  int             `json:"max_iterations"`  // reviews for one request of the user's
+	TimeoutSeconds int             `json:"timeout_seconds"` // for one review
+	Model          string          `json:"model"`
+	Provider       string          `json:"provider"`
+	PermissionMode string          `json:"permission_mode"`
+	AllowedTools   []string        `json:"allowed_tools"`
+	KeepCache      *bool           `json:"keep_cache"`     // forces what sharesCache decides
+	MaxBudgetUSD   float64         `json:"max_budget_usd"` // 0 means no limit
+	Try            bool            `json:"try"`            // the reviewer may run commands in a copy
 }
 
 // noProvider is the word for none in the place of a provider's name on the command line.
@@ -40,12 +44,13 @@ const noProvider = "default"
 // provider is an API that claude can be started against.
 type provider struct {
 	name       string
+	Schema     json.RawMessage    `json:"$schema"`
 	Env        map[string]envText `json:"env"`
 	ClaudeArgs []string           `json:"claude_args"`
 }
 
-// envText is the value of an environment variable as ccc.json gives it: a string, or a number or boolean as it is
-// written there. "" unsets the variable; ${NAME} stands for NAME's value in ccc's own environment.
+// envText is the value of an environment variable as ccc.json gives it: a string, or a number or boolean as
+// it is written there. "" unsets the variable; ${NAME} stands for NAME's value in ccc's own environment.
 type envText string
 
 func (t *envText) UnmarshalJSON(raw []byte) error {
@@ -56,58 +61,111 @@ func (t *envText) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(t))
 }
 
-// configKeys are the paths that ccc.json may hold, with what is expected there; * stands for any name. What is below
-// settings is Claude Code's.
-var configKeys = map[string]string{
-	"":                           "an object",
-	"supervisor":                 "an object",
-	"supervisor.max_iterations":  "a whole number from 1 to 100",
-	"supervisor.timeout_seconds": "a whole number from 10 to 3600",
-	"supervisor.model":           "a string",
-	"supervisor.provider":        "one of the providers",
-	"supervisor.permission_mode": "one of " + strings.Join(permissionModes, ", "),
-	"supervisor.allowed_tools":   "an array of strings",
-	"supervisor.keep_cache":      "true or false",
-	"supervisor.max_budget_usd":  "a number from 0 up",
-	"supervisor.try":             "true or false",
-	"language":                   "one of zh, en",
-	"settings":                   "an object",
-	"claude_args":                "an array of strings",
-	"current_provider":           "a string or null",
-	"providers":                  "an object",
-	"providers.*":                "an object",
-	"providers.*.env":            "an object",
-	"providers.*.env.*":          "a string, a number or a boolean",
-	"providers.*.claude_args":    "an array of strings",
-}
-
 // permissionModes are those of any supported Claude Code: all but manual since 2.1.120, manual since 2.1.200.
-var permissionModes = []string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"}
+var permissionModes = []string{
+	"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"}
 
 func defaultConfig() *config {
-	return &config{Supervisor: supervisorConfig{MaxIterations: 10, TimeoutSeconds: 540, PermissionMode: "dontAsk", Try: true}}
+	return &config{Supervisor: supervisorConfig{
+		MaxIterations: 10, TimeoutSeconds: 540, PermissionMode: "dontAsk", Try: true}}
 }
 
-// loadConfig reads ccc.json; a missing file gives the defaults, and so does an error, which never names a value.
+// loadConfig reads ccc.json. A missing file gives the defaults, and so does an error,
+// which never names a value.
 func loadConfig(d dirs) (*config, error) {
-	path, defaults, c := d.configFile(), defaultConfig(), defaultConfig()
-	content, err := readUserFile(path)
+	content, err := readUserFile(d.configFile())
 	if err != nil || content == nil {
-		return defaults, err
+		return defaultConfig(), err
 	}
-	root, err := parseJSON(content)
+	c, err := parseConfig(content)
 	if err != nil {
-		return defaults, fmt.Errorf("%s: %w", path, err)
-	}
-	mistyped := &json.UnmarshalTypeError{Offset: -1}
-	errors.As(json.Unmarshal(unmarked(content), c), &mistyped) // a value of the wrong type is left out, and the rest decoded
-	if err := c.check(content, root, "", "", int(mistyped.Offset)); err != nil {
-		return defaults, fmt.Errorf("%s: %w", path, err)
-	}
-	for name, p := range c.Providers {
-		p.name = name
+		return defaultConfig(), fmt.Errorf("%s: %w", d.configFile(), err)
 	}
 	return c, nil
+}
+
+// parseConfig tells of the first fault only. That the decoder takes LANGUAGE for language is fine.
+func parseConfig(content []byte) (*config, error) {
+	root, err := parseJSON(content)
+	if err == nil {
+		err = expectKind(content, root, '{', "the file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, decoder := defaultConfig(), json.NewDecoder(bytes.NewReader(unmarked(content)))
+	decoder.DisallowUnknownFields()
+	err = decoder.Decode(c)
+	var mistyped *json.UnmarshalTypeError
+	if errors.As(err, &mistyped) {
+		line, _ := position(content, int(mistyped.Offset))
+		return nil, fmt.Errorf("line %d: %s: expected %s", line, mistyped.Field, expectedFor(mistyped.Type))
+	}
+	if err != nil { // json: unknown field "x"
+		unknown := strings.TrimPrefix(err.Error(), "json: ")
+		return nil, fmt.Errorf("%s: expected a key that README.md lists", unknown)
+	}
+	return c, c.check(content)
+}
+
+// expectedFor returns what JSON is expected for a value of type t.
+func expectedFor(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice:
+		return "an array of strings"
+	}
+	return "an object"
+}
+
+// check returns the first value of the right type that is not what is expected, and gives the providers their
+// names. c was decoded from content.
+func (c *config) check(content []byte) error {
+	expected := func(key, what string) error { return fmt.Errorf("%s: expected %s", key, what) }
+	s := c.Supervisor
+	switch {
+	case s.MaxIterations < 1 || s.MaxIterations > 100:
+		return expected("supervisor.max_iterations", "a whole number from 1 to 100")
+	case s.TimeoutSeconds < 10 || s.TimeoutSeconds > 3600:
+		return expected("supervisor.timeout_seconds", "a whole number from 10 to 3600")
+	case s.Provider != "" && c.Providers[s.Provider] == nil:
+		return expected("supervisor.provider", "one of the providers")
+	case !slices.Contains(permissionModes, s.PermissionMode):
+		return expected("supervisor.permission_mode", "one of "+strings.Join(permissionModes, ", "))
+	case s.MaxBudgetUSD < 0:
+		return expected("supervisor.max_budget_usd", "a number from 0 up")
+	case !slices.Contains([]string{"", "zh", "en"}, c.Language):
+		return expected("language", "one of zh, en")
+	case c.Settings != nil && c.Settings[0] != '{':
+		return expected("settings", "an object")
+	}
+	var written struct { // envText takes any JSON
+		Providers map[string]struct{ Env map[string]json.RawMessage }
+	}
+	_ = json.Unmarshal(unmarked(content), &written)
+	for name, p := range c.Providers {
+		switch {
+		case isSubcommand(name) || name == noProvider:
+			return expected("providers."+name, "a name that is not a subcommand of ccc, nor "+noProvider+
+				", which stands for no provider")
+		case p == nil:
+			return expected("providers."+name, "an object")
+		}
+		p.name = name
+		for variable, value := range written.Providers[name].Env {
+			if strings.ContainsRune("{[n", rune(value[0])) { // an object, an array or null
+				return expected("providers."+name+".env."+variable, "a string, a number or a boolean")
+			}
+		}
+	}
+	return nil
 }
 
 // setLanguage sets the language of this process, by ccc.json or the locale.
@@ -116,72 +174,9 @@ func setLanguage(d dirs) {
 	lang = languageFor(c.Language)
 }
 
-// check tells the first fault of v, a value of content, and of what is below it, but for keys that are nobody's ($schema) and
-// those of Claude Code. path leads to v, and pattern is that path as configKeys has it; one byte of a value of the wrong type
-// is at mistyped.
-func (c *config) check(content []byte, v *jsonValue, path, pattern string, mistyped int) error {
-	fault := func(at *jsonValue, key, what string) error {
-		line, _ := position(content, at.start)
-		return fmt.Errorf("line %d: %s: %s", line, cmp.Or(key, "the file"), what)
-	}
-	if c.isOutside(v, pattern) {
-		return fault(v, path, "expected "+configKeys[pattern])
-	}
-	_, anyName := configKeys[joinKeys(pattern, "*")]
-	for _, m := range v.members {
-		key, below := joinKeys(path, m.key), joinKeys(pattern, m.key)
-		switch {
-		case !v.is('{') || pattern == "settings":
-			continue
-		case pattern == "providers" && (isSubcommand(m.key) || m.key == noProvider):
-			return fault(m.value, key, "expected a name that is not a subcommand of ccc, nor "+noProvider+", which stands for no provider")
-		case anyName:
-			below = joinKeys(pattern, "*")
-		case strings.HasPrefix(m.key, "$"):
-			continue
-		case configKeys[below] == "" || strings.Contains(m.key, "."):
-			return fault(m.value, key, "expected one of "+keysUnder(pattern))
-		}
-		if err := c.check(content, m.value, key, below, mistyped); err != nil {
-			return err
-		}
-	}
-	if v.start < mistyped && mistyped <= v.end {
-		return fault(v, path, "expected "+configKeys[pattern])
-	}
-	return nil
-}
-
-func joinKeys(path, key string) string { return strings.TrimPrefix(path+"."+key, ".") }
-
-// isOutside tells whether v is of the right type, and not what is expected there.
-func (c *config) isOutside(v *jsonValue, pattern string) bool {
-	s := c.Supervisor
-	return v.raw == "null" && pattern != "current_provider" || map[string]bool{
-		"supervisor.max_iterations":  s.MaxIterations < 1 || s.MaxIterations > 100,
-		"supervisor.timeout_seconds": s.TimeoutSeconds < 10 || s.TimeoutSeconds > 3600,
-		"supervisor.provider":        s.Provider != "" && c.Providers[s.Provider] == nil,
-		"supervisor.permission_mode": !slices.Contains(permissionModes, s.PermissionMode),
-		"supervisor.max_budget_usd":  s.MaxBudgetUSD < 0,
-		"language":                   c.Language != "zh" && c.Language != "en",
-		"settings":                   !v.is('{'),
-		"providers.*.env.*":          v.is('{') || v.is('['),
-	}[pattern]
-}
-
-// keysUnder lists the keys that there may be under pattern.
-func keysUnder(pattern string) string {
-	var names []string
-	for _, path := range slices.Sorted(maps.Keys(configKeys)) {
-		if name := path[strings.LastIndexByte(path, '.')+1:]; path != "" && path == joinKeys(pattern, name) {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-// limitUnder is how many reviews a request has where blockCapVariable has that value: limit, or fewer where Claude Code
-// would end the turn by force before. It takes 8 for a value that is no number, and 0 for no cap (2.1.200, 2.1.330).
+// limitUnder is how many reviews a request has where blockCapVariable has that value: limit, or fewer where
+// Claude Code would end the turn by force before. It takes 8 for a value that is no number, and 0 for no cap
+// (2.1.200, 2.1.330).
 func limitUnder(limit int, blockCap string) int {
 	n := 8
 	_, _ = fmt.Sscanf(blockCap, "%d", &n) // the digits that it begins with, as Claude Code reads it
@@ -195,8 +190,9 @@ func limitUnder(limit int, blockCap string) int {
 func (c *config) current(d dirs) (*provider, error) {
 	p := c.Providers[c.CurrentProvider]
 	if p == nil && c.CurrentProvider != "" {
-		return nil, withHint(fmt.Errorf("%s: current_provider %q is not among the providers (%s); ccc default goes without one",
-			d.configFile(), c.CurrentProvider, c.providerNames()), editHint(d.configFile()))
+		err := fmt.Errorf("%s: current_provider %q is not among the providers (%s); "+
+			"ccc default goes without one", d.configFile(), c.CurrentProvider, c.providerNames())
+		return nil, withHint(err, editHint(d.configFile()))
 	}
 	return p, nil
 }
@@ -213,8 +209,8 @@ func (c *config) providerNames() string {
 	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(c.Providers)), ", "), "none configured")
 }
 
-// exposed is the error that a secret is written out in ccc.json, for a provider or in Claude Code's settings, and others can read
-// the file.
+// exposed is the error that a secret is written out in ccc.json, for a provider or in Claude Code's settings,
+// and others can read the file.
 func (c *config) exposed(d dirs) error {
 	info, err := os.Stat(d.configFile())
 	if err != nil || info.Mode()&0o077 == 0 {
@@ -225,7 +221,8 @@ func (c *config) exposed(d dirs) error {
 	for _, p := range append(slices.Collect(maps.Values(c.Providers)), &settings) {
 		for name, value := range p.Env {
 			if _, named := variableIn(value); isSecretName(name) && len(value) >= secretLeast && !named {
-				return withHint(fmt.Errorf("%s holds a token and others can read it", d.configFile()), "chmod 600 "+shellQuote(d.configFile()))
+				err := fmt.Errorf("%s holds a token and others can read it", d.configFile())
+				return withHint(err, "chmod 600 "+shellQuote(d.configFile()))
 			}
 		}
 	}
@@ -252,15 +249,17 @@ func (c *config) providerVariables() map[string]bool {
 }
 
 var (
-	privateKey = lazyRegexp(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|$)`)
-	endOfKey   = lazyRegexp(`(?s)^.*-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----`) // of one that began before the text
+	privateKey = lazyRegexp(
+		`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|$)`)
+	// endOfKey is that of one that began before the text.
+	endOfKey = lazyRegexp(`(?s)^.*-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----`)
 )
 
 // secretLeast is how long a secret is at least: MAX_OUTPUT_TOKENS=32000 is none.
 const secretLeast = 8
 
-// redactor returns a function that replaces by *** what must not be shown: the values of variables that are named like
-// secrets or set by a provider, if they have that length, and private keys.
+// redactor returns a function that replaces by *** what must not be shown: the values of variables that are
+// named like secrets or set by a provider, if they have that length, and private keys.
 func redactor(env []string, c *config) func(string) string {
 	secret := c.providerVariables()
 	for _, p := range c.Providers {

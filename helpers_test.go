@@ -473,8 +473,8 @@ func (box *sandbox) expectBounded(most int) {
 }
 
 const twoProviders = `{
-	"$comment": "providers, as I like them",
-	"current_provider" :  "glm", "$big": 12345678901234567890.10e+2,
+	"$schema": ["providers, as I like them",12345678901234567890.10e+2],
+	"current_provider" :  "glm",
   "providers": {
     "kimi": {"env": {"ANTHROPIC_BASE_URL": "https://kimi.example", "ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "ANTHROPIC_MODEL": "k2",
                      "TIMEOUT_MS": 600000000, "FAST": true, "CLAUDE_CODE_USE_BEDROCK": "", "LITERAL": "a ${KIMI_TOKEN}"}},

@@ -1,9 +1,9 @@
 package main
 
 // ccc try runs a command in a throw-away copy of the machine: it may write to the project, to HOME and to the
-// temporary directories, it alone sees what it wrote, and it reaches nobody. Here is what the copy is to be, which is
-// decided outside of it, its scratch directory, and the probe, which tries to break out of a copy before ccc offers
-// one to a reviewer.
+// temporary directories, it alone sees what it wrote, and it reaches nobody. Here is what the copy is to be,
+// which is decided outside of it, its scratch directory, and the probe, which tries to break out of a copy
+// before ccc offers one to a reviewer.
 
 import (
 	"cmp"
@@ -26,13 +26,14 @@ import (
 
 const (
 	tryTimeout = 5 * time.Minute // unless --timeout says otherwise
-	// tryGrace is for last words, where ccc is told to end. All has to be gone within a second, and to kill thousands
-	// of processes takes most of it.
+	// tryGrace is for last words, where ccc is told to end. All has to be gone within a second, and to kill
+	// thousands of processes takes most of it.
 	tryGrace = 200 * time.Millisecond
-	// tryPatience is what a copy may take to stand, beyond the command's time, on a machine that is busy beyond measure.
+	// tryPatience is what a copy may take to stand, beyond the command's time, on a machine that is busy
+	// beyond measure.
 	tryPatience = time.Second
-	// tryProbeTimeout is far above the 30 ms that a probe takes: a file system that does not answer must not hold up a
-	// review.
+	// tryProbeTimeout is far above the 30 ms that a probe takes: a file system that does not answer must not
+	// hold up a review.
 	tryProbeTimeout = 10 * time.Second
 )
 
@@ -52,14 +53,16 @@ const toMend = "; to mend it: "
 func try(c *call) error {
 	d, err := findDirs("")
 	if err != nil {
-		return failure{code: tryImpossible, err: fmt.Errorf("%s: no copy can be made: %w", trySubcommand, err)}
+		err = fmt.Errorf("%s: no copy can be made: %w", trySubcommand, err)
+		return failure{code: tryImpossible, err: err}
 	}
 	setLanguage(d)
 	timeout := tryTimeout
 	if text, ok := c.flags["--timeout"]; ok {
 		var err error
 		if timeout, err = time.ParseDuration(text); err != nil || timeout <= 0 {
-			return usageError(trySubcommand, "--timeout %s: expected a duration above zero, such as 90s or 10m", text)
+			const expected = "--timeout %s: expected a duration above zero, such as 90s or 10m"
+			return usageError(trySubcommand, expected, text)
 		}
 	}
 	command, line := c.operands, ""
@@ -74,7 +77,8 @@ func try(c *call) error {
 		}
 		line = line[1:]
 	}
-	// A secret may begin before the 2,000 bytes that are recorded: more than these are kept, and are redacted first.
+	// A secret may begin before the 2,000 bytes that are recorded: more than these are kept, and are redacted
+	// first.
 	start, printed := time.Now(), &tail{limit: 1 << 16}
 	config, unread := loadConfig(d)
 	redact := redactor(os.Environ(), config)
@@ -94,7 +98,8 @@ func try(c *call) error {
 		return plan, nil
 	})
 	if review := os.Getenv(tryVariable); review != "" {
-		run := record{Time: now(), Event: eventTry, Review: filepath.Base(review), Command: line, ExitCode: &code, Output: printed.end(2000, redact)}
+		run := record{Time: now(), Event: eventTry, Review: filepath.Base(review), Command: line,
+			ExitCode: &code, Output: printed.end(2000, redact)}
 		switch { // a command can end with these codes itself
 		case err != nil && code == tryImpossible:
 			run.NoCopy = oneLine(err.Error())
@@ -121,13 +126,14 @@ func try(c *call) error {
 	return nil
 }
 
-// isUnderReview tells whether that review runs, as far as can be seen here above this process: what an agent runs is none of
-// its runs, even if it says so.
+// isUnderReview tells whether that review runs, as far as can be seen here above this process: what an agent
+// runs is none of its runs, even if it says so.
 func (s session) isUnderReview(review string) bool {
 	h, _ := s.readHistory()
 	return slices.ContainsFunc(h.Rounds, func(r reviewRound) bool {
 		isAbove := func() bool {
-			return slices.ContainsFunc(ancestry(os.Getpid()), func(p process) bool { return p.name == r.Process })
+			isReview := func(p process) bool { return p.name == r.Process }
+			return slices.ContainsFunc(ancestry(os.Getpid()), isReview)
 		}
 		return r.Review == review && r.Verdict == verdictReviewing && (!isVisible(r.Process) || isAbove())
 	})
@@ -165,10 +171,11 @@ type tryCopy struct {
 	remove    func()       // after its end: removes what was written in it
 }
 
-// runCopy makes the copy that makePlan describes, and returns the exit code of what runs in it. ctx ends it, and the
-// timeout, from when the copy stands. The error says why there is no copy, or that the command was ended. runCopy waits
-// for no file system that does not answer, and behind the end for nobody who does not read what was written in the copy.
-func runCopy(ctx context.Context, timeout time.Duration, makePlan func() (*tryPlan, error)) (code int, err error) {
+// runCopy makes the copy that makePlan describes, and returns the exit code of what runs in it. ctx ends it,
+// and the timeout, from when the copy stands. The error says why there is no copy, or that the command was
+// ended. runCopy waits for no file system that does not answer, and behind the end for nobody who does not
+// read what was written in the copy.
+func runCopy(ctx context.Context, timeout time.Duration, makePlan func() (*tryPlan, error)) (int, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	late := time.AfterFunc(timeout+tryPatience, func() {
 		defer exitOnPanic()
@@ -197,6 +204,7 @@ func runCopy(ctx context.Context, timeout time.Duration, makePlan func() (*tryPl
 		}
 		ended <- err
 	}()
+	var err error
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
@@ -249,9 +257,9 @@ func feed(cmd *exec.Cmd) error {
 	return nil
 }
 
-// tryProbe makes a copy in dir, the way a reviewer with env does, and tries to break out of it. The error is nil when
-// the copy holds, else it says why none can be made or trusted here: where it is known what mends that, a failure with
-// it as hint. homeReadOnly tells whether nothing can be written directly in HOME there.
+// tryProbe makes a copy in dir, the way a reviewer with env does, and tries to break out of it. The error is
+// nil when the copy holds, else it says why none can be made or trusted here: where it is known what mends
+// that, a failure with it as hint. homeReadOnly tells whether nothing can be written directly in HOME there.
 func tryProbe(ctx context.Context, dir string, env []string) (homeReadOnly bool, err error) {
 	listener, err := onLoopback(0, syscall.Bind)
 	defer syscall.Close(listener)
@@ -283,8 +291,8 @@ func tryProbe(ctx context.Context, dir string, env []string) (homeReadOnly bool,
 	return code == tryHomeReadOnly, nil
 }
 
-// breakOut is the probe inside a copy. It writes the file, which must work in a copy and not be seen outside, and
-// connects to the port of the loopback, which must not.
+// breakOut is the probe inside a copy. It writes the file, which must work in a copy and not be seen outside,
+// and connects to the port of the loopback, which must not.
 func breakOut(file, port string) error {
 	number, _ := strconv.Atoi(port)
 	if _, err := onLoopback(number, syscall.Connect); err == nil {
@@ -306,8 +314,8 @@ func homeIsReadOnly() bool {
 	return err != nil
 }
 
-// onLoopback returns a TCP socket on which do, which is bind(2) or connect(2), has worked for port of the loopback. Package
-// net would make a binary that is built with cgo a dynamic one.
+// onLoopback returns a TCP socket on which do, which is bind(2) or connect(2), has worked for port of the
+// loopback. Package net would make a binary that is built with cgo a dynamic one.
 func onLoopback(port int, do func(fd int, address syscall.Sockaddr) error) (fd int, err error) {
 	if fd, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0); err != nil {
 		return fd, err
@@ -327,8 +335,9 @@ type tryPlan struct {
 	places  []string // what else the command may write to, links resolved
 }
 
-// newTryPlan finds out what a copy must hold for a command to run in dir with env. The git data of a linked worktree
-// or a submodule is outside its tree. A directory that a variable names is for writing to, if it is there and the user may.
+// newTryPlan finds out what a copy must hold for a command to run in dir with env. The git data of a linked
+// worktree or a submodule is outside its tree. A directory that a variable names is for writing to, if it is
+// there and the user may.
 func newTryPlan(dir string, env []string) (*tryPlan, error) {
 	project, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -348,7 +357,8 @@ func newTryPlan(dir string, env []string) (*tryPlan, error) {
 			plan.places = append(plan.places, resolved(path))
 		}
 	}
-	for _, path := range []string{home, common, cmp.Or(lookupEnv(env, "TMPDIR"), "/tmp"), "/tmp", "/var/tmp", "/dev/shm"} {
+	temp := cmp.Or(lookupEnv(env, "TMPDIR"), "/tmp")
+	for _, path := range []string{home, common, temp, "/tmp", "/var/tmp", "/dev/shm"} {
 		add(path, mayEnter)
 	}
 	for _, entry := range env {
@@ -369,7 +379,8 @@ func isPlace(path string, permissions uint32) bool {
 		return false
 	}
 	info, err := os.Stat(path)
-	return err == nil && info.IsDir() && !isKernels(resolved(path)) && syscall.Access(path, permissions) == nil
+	return err == nil && info.IsDir() && !isKernels(resolved(path)) &&
+		syscall.Access(path, permissions) == nil
 }
 
 // isKernels tells whether path is of the files that the kernel makes up.
@@ -377,20 +388,10 @@ func isKernels(path string) bool {
 	return inside(path, "/proc") || inside(path, "/sys") || inside(path, "/dev") && !inside(path, "/dev/shm")
 }
 
-// outermost returns those of paths that are in no other, the shortest first.
-func outermost(paths []string) (outer []string) {
-	paths = slices.Clone(paths)
-	slices.SortFunc(paths, func(a, b string) int { return len(a) - len(b) })
-	for _, path := range paths {
-		if !slices.ContainsFunc(outer, func(dir string) bool { return inside(path, dir) }) {
-			outer = append(outer, path)
-		}
-	}
-	return outer
-}
-
-// notForCopies are the variables of Claude Code and ccc, and the keys of the clouds that Claude Code can be pointed at.
-var notForCopies = lazyRegexp(`^(ANTHROPIC_|CLAUDE|CCC_|(AWS|AZURE|CLOUDSDK|GCLOUD|GOOGLE)_.*(KEY|SECRET|TOKEN|CREDENTIAL|PASSW))`)
+// notForCopies are the variables of Claude Code and ccc, and the keys of the clouds that Claude Code can be
+// pointed at.
+var notForCopies = lazyRegexp(
+	`^(ANTHROPIC_|CLAUDE|CCC_|(AWS|AZURE|CLOUDSDK|GCLOUD|GOOGLE)_.*(KEY|SECRET|TOKEN|CREDENTIAL|PASSW))`)
 
 // tryEnv is env without those variables, and without what the providers of c set or take tokens from.
 func tryEnv(env []string, c *config) []string {
@@ -401,21 +402,22 @@ func tryEnv(env []string, c *config) []string {
 	})
 }
 
-// scratchParent returns the directory that holds the scratch directories of this user, "" if it can't be made or
-// others can write to it. It is on disk, as a build writes more than memory should hold. A copy does not see it, so
-// that none reads what is written in another.
+// scratchParent returns the directory that holds the scratch directories of this user, "" if it can't be made
+// or others can write to it. It is on disk, as a build writes more than memory should hold. A copy does not
+// see it, so that none reads what is written in another.
 func scratchParent() string {
 	path := filepath.Join(resolved("/var/tmp"), ".ccc-try-"+strconv.Itoa(os.Getuid()))
 	_ = os.Mkdir(path, 0o700)
 	info, err := os.Lstat(path)
-	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 || int(info.Sys().(*syscall.Stat_t).Uid) != os.Getuid() {
+	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 ||
+		int(info.Sys().(*syscall.Stat_t).Uid) != os.Getuid() {
 		return ""
 	}
 	return path
 }
 
-// newScratch makes a scratch directory. The path is "" where none can be. What the process that made it has locked is
-// its own, until it ends.
+// newScratch makes a scratch directory. The path is "" where none can be. What the process that made it has
+// locked is its own, until it ends.
 func newScratch() (path string, lock *os.File) {
 	for range 3 { // the parent may go with another's last directory, and what nobody has locked yet be swept
 		if parent := scratchParent(); parent != "" {

@@ -1,9 +1,10 @@
 package main
 
-// The file system of a copy: the host's, bound as it is and read-only, with an overlay over each place to write to and over
-// /run. Behind an overlay a socket has no listener. /dev and /proc are the copy's own.
+// The file system of a copy: the host's, bound as it is and read-only, with an overlay over each place to
+// write to and over /run. Behind an overlay a socket has no listener. /dev and /proc are the copy's own.
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,15 +16,16 @@ import (
 	"unsafe"
 )
 
-// The copy is built in the workshop, a tmpfs that hides the host's /proc. copyRoot becomes the root of the command; emptyDir is a
-// directory to lay read-only overlays with.
+// The copy is built in the workshop, a tmpfs that hides the host's /proc. copyRoot becomes the root of the
+// command; emptyDir is a directory to lay read-only overlays with.
 const (
 	workshop = "/proc"
 	copyRoot = workshop + "/root"
 	emptyDir = workshop + "/empty"
 )
 
-// closedMount are the attributes of what can't be written to. mount and mount_setattr have the same values for them.
+// closedMount are the attributes of what can't be written to. mount and mount_setattr have the same values
+// for them.
 const closedMount = syscall.MS_RDONLY | syscall.MS_NOSUID | syscall.MS_NODEV
 
 // mountedInProject is what is said where that keeps a copy from being made.
@@ -44,13 +46,13 @@ type copyBuilder struct {
 	project string           // it must be writable as a whole
 	places  []string         // what else the command may write to, links resolved
 	sockets io.Reader        // the host's /proc/net/unix
-	mounts  []string         // where the host has something mounted, but for / and what is below /proc and /dev
-	over    map[string]layer // what lies over a directory, and all that is below it up to the next one named here
+	mounts  []string         // where the host has something mounted, but for /, /proc and /dev
+	over    map[string]layer // what lies over a directory, and what is below it up to the next one here
 	uppers  int              // how many there are
 }
 
-// build builds the file system and makes it the one of this process. It changes root by chroot: there the kernel makes no
-// user namespace, in which the command would have capabilities again.
+// build builds the file system and makes it the one of this process. It changes root by chroot: there the
+// kernel makes no user namespace, in which the command would have capabilities again.
 func (b *copyBuilder) build() (err error) {
 	defer syscall.Umask(syscall.Umask(0))
 	if b.mounts, err = mountPoints(); err != nil {
@@ -65,7 +67,8 @@ func (b *copyBuilder) build() (err error) {
 			places = append(places, path)
 		}
 	}
-	slices.SortFunc(places, func(a, b string) int { return len(a) - len(b) }) // what holds another comes before it
+	// What holds another comes before it.
+	slices.SortFunc(places, func(a, b string) int { return len(a) - len(b) })
 	steps := []func() error{
 		func() error { return mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "") },
 		func() error { return mount("ccc-try", workshop, "tmpfs", syscall.MS_NOSUID, "mode=755") },
@@ -94,7 +97,8 @@ func (b *copyBuilder) show(path string) error {
 	case path == "/dev":
 		return b.showDev()
 	case path == "/proc":
-		if err := mount("proc", copyRoot+path, "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, ""); err != nil {
+		const flags = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
+		if err := mount("proc", copyRoot+path, "proc", flags, ""); err != nil {
 			return err
 		}
 		return restrict(copyRoot+path, closedMount) // root needs no capability to write to /proc/sys
@@ -106,9 +110,10 @@ func (b *copyBuilder) show(path string) error {
 	return b.cover(path, layerWritable)
 }
 
-// cover lays an overlay over the directory at path, and binds what is mounted below it in again, read-only. A user
-// namespace can lay no overlay over a directory with mounts of the host's below it: there each directory in it that has
-// none gets one, and what lies in it directly stays read-only. That is not enough for a project.
+// cover lays an overlay over the directory at path, and binds what is mounted below it in again, read-only. A
+// user namespace can lay no overlay over a directory with mounts of the host's below it: there each directory
+// in it that has none gets one, and what lies in it directly stays read-only. That is not enough for a
+// project.
 func (b *copyBuilder) cover(path string, kind layer) error {
 	var below []string
 	for _, m := range b.mounts {
@@ -126,7 +131,10 @@ func (b *copyBuilder) cover(path string, kind layer) error {
 		}
 		return err
 	case err == nil:
-		for _, m := range outermost(below) {
+		for _, m := range below {
+			if _, kind := b.at(m); kind == layerNone {
+				continue // it came with the one that holds it
+			}
 			if mount(m, copyRoot+m, "", syscall.MS_BIND|syscall.MS_REC, "") != nil {
 				continue // what this user can't get at, or another mount hides
 			}
@@ -150,9 +158,9 @@ func (b *copyBuilder) cover(path string, kind layer) error {
 	return nil
 }
 
-// overlay lays an overlay over the directory at path. Its upper layer is on disk where that can carry one, which another
-// overlay, the file system of containers, can't. volatile: nothing has to survive a crash; xino=off: files keep their
-// numbers.
+// overlay lays an overlay over the directory at path. Its upper layer is on disk where that can carry one,
+// which another overlay, the file system of containers, can't. volatile: nothing has to survive a crash;
+// xino=off: files keep their numbers.
 func (b *copyBuilder) overlay(path string, kind layer) error {
 	// The options name the lower directory by a dot: its own name may hold what separates options.
 	if err := os.Chdir(path); err != nil {
@@ -160,7 +168,8 @@ func (b *copyBuilder) overlay(path string, kind layer) error {
 	}
 	defer os.Chdir("/")
 	lay := func(flags uintptr, options string) error {
-		err := mount("ccc-try", copyRoot+path, "overlay", flags|syscall.MS_NOSUID|syscall.MS_NODEV, "lowerdir=."+options)
+		flags |= syscall.MS_NOSUID | syscall.MS_NODEV
+		err := mount("ccc-try", copyRoot+path, "overlay", flags, "lowerdir=."+options)
 		if err == nil {
 			b.over[path] = kind
 		}
@@ -181,8 +190,8 @@ func (b *copyBuilder) overlay(path string, kind layer) error {
 	return lay(0, upper)
 }
 
-// upper makes an upper layer in dir for the current directory, whose owner, as far as this user can, mode and time it has. It
-// returns the options of the overlay.
+// upper makes an upper layer in dir for the current directory, whose owner, as far as this user can, mode and
+// time it has. It returns the options of the overlay.
 func (b *copyBuilder) upper(dir string) (options string, err error) {
 	b.uppers++
 	upper := filepath.Join(dir, strconv.Itoa(b.uppers))
@@ -204,7 +213,8 @@ func (b *copyBuilder) upper(dir string) (options string, err error) {
 	if err := os.Chtimes(upper, info.ModTime(), info.ModTime()); err != nil {
 		return "", err
 	}
-	return ",upperdir=" + upper + ",workdir=" + work + ",userxattr,volatile,index=off,metacopy=off,xino=off", nil
+	const kind = ",userxattr,volatile,index=off,metacopy=off,xino=off"
+	return ",upperdir=" + upper + ",workdir=" + work + kind, nil
 }
 
 // at returns the directory that counts for what is at path, and what lies over it.
@@ -216,11 +226,12 @@ func (b *copyBuilder) at(path string) (dir string, kind layer) {
 	}
 }
 
-// isWritable reports whether the command may already write to what is at path: an overlay lies over it, and the kernel can
-// copy the directories that lead there. For an ordinary user it copies none of another's.
+// isWritable reports whether the command may already write to what is at path: an overlay lies over it, and
+// the kernel can copy the directories that lead there. For an ordinary user it copies none of another's.
 func (b *copyBuilder) isWritable(path string) bool {
 	top, kind := b.at(path)
-	for dir := filepath.Dir(path); os.Getuid() != 0 && dir != top && inside(dir, top); dir = filepath.Dir(dir) {
+	isRoot := os.Getuid() == 0
+	for dir := filepath.Dir(path); !isRoot && dir != top && inside(dir, top); dir = filepath.Dir(dir) {
 		if info, err := os.Stat(dir); err != nil || int(info.Sys().(*syscall.Stat_t).Uid) != os.Getuid() {
 			return false
 		}
@@ -259,39 +270,28 @@ func (b *copyBuilder) coverSockets() error {
 	return nil
 }
 
-// showDev makes a /dev of harmless devices. They are read-only, as far as that goes for devices: root could change
-// the mode of the host's /dev/null.
+// showDev makes a /dev of harmless devices. They are read-only, as far as that goes for devices: root could
+// change the mode of the host's /dev/null.
 func (b *copyBuilder) showDev() error {
 	const dev = copyRoot + "/dev"
 	if err := mount("ccc-try", dev, "tmpfs", syscall.MS_NOSUID, "mode=755"); err != nil {
 		return err
 	}
-	for _, dir := range []string{"/pts", "/shm"} {
-		if err := os.Mkdir(dev+dir, 0o755); err != nil {
-			return err
-		}
-	}
-	if err := mount("devpts", dev+"/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620"); err != nil {
-		return err
-	}
+	const options = "newinstance,ptmxmode=0666,mode=0620"
+	err := errors.Join(os.Mkdir(dev+"/shm", 0o755), os.Mkdir(dev+"/pts", 0o755),
+		mount("devpts", dev+"/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, options))
 	for _, name := range []string{"/null", "/zero", "/full", "/random", "/urandom", "/tty"} {
-		if err := os.WriteFile(dev+name, nil, 0o600); err != nil {
-			return err
-		}
-		if err := mount("/dev"+name, dev+name, "", syscall.MS_BIND, ""); err != nil {
-			return err
-		}
-		if err := restrict(dev+name, closedMount&^syscall.MS_NODEV); err != nil {
-			return err
-		}
+		err = errors.Join(err, os.WriteFile(dev+name, nil, 0o600),
+			mount("/dev"+name, dev+name, "", syscall.MS_BIND, ""),
+			restrict(dev+name, closedMount&^syscall.MS_NODEV))
 	}
-	for _, link := range [][2]string{{"ptmx", "pts/ptmx"}, {"fd", "/proc/self/fd"}, {"stdin", "fd/0"}, {"stdout", "fd/1"}, {"stderr", "fd/2"}} {
-		if err := os.Symlink(link[1], dev+"/"+link[0]); err != nil {
-			return err
-		}
+	for name, target := range map[string]string{
+		"/ptmx": "pts/ptmx", "/fd": "/proc/self/fd", "/stdin": "fd/0", "/stdout": "fd/1", "/stderr": "fd/2",
+	} {
+		err = errors.Join(err, os.Symlink(target, dev+name))
 	}
 	// The devices' mounts keep what they are.
-	return mount("", dev, "", syscall.MS_REMOUNT|syscall.MS_BIND|closedMount, "")
+	return errors.Join(err, mount("", dev, "", syscall.MS_REMOUNT|syscall.MS_BIND|closedMount, ""))
 }
 
 // mountPoints returns where the host has something mounted, but for what the copy has of its own.
@@ -303,7 +303,8 @@ func mountPoints() (paths []string, err error) {
 		if len(fields) < 5 {
 			continue
 		}
-		if path := unescape.Replace(fields[4]); path != "/" && !inside(path, "/proc") && !inside(path, "/dev") {
+		path := unescape.Replace(fields[4])
+		if path != "/" && !inside(path, "/proc") && !inside(path, "/dev") {
 			paths = append(paths, path)
 		}
 	}

@@ -1,9 +1,10 @@
 package main
 
-// On Linux a copy is made of namespaces, which need no helper program and no privilege. ccc starts itself again as
-// process 1 of new mount, process, network, IPC and UTS namespaces, and of a user namespace where it may not make those
-// itself. Process 1 builds the file system that the command sees (try_files_linux.go), gives up privileges, starts the
-// command and reaps until the command has ended. What is written in the copy goes to a scratch directory.
+// On Linux a copy is made of namespaces, which need no helper program and no privilege. ccc starts itself
+// again as process 1 of new mount, process, network, IPC and UTS namespaces, and of a user namespace where it
+// may not make those itself. Process 1 builds the file system that the command sees (try_files_linux.go),
+// gives up privileges, starts the command and reaps until the command has ended. What is written in the copy
+// goes to a scratch directory.
 
 import (
 	"cmp"
@@ -26,8 +27,9 @@ import (
 // sysCloseRange is what package syscall lacks; the number is the same on amd64 and arm64.
 const sysCloseRange = 436
 
-// ccc and process 1 of a copy share a socket, which is open as long as both live. On it ccc asks with any byte for the
-// end of the command; process 1 says once that the copy stands, or why not, and ends when ccc is gone.
+// ccc and process 1 of a copy share a socket, which is open as long as both live. On it ccc asks with any
+// byte for the end of the command; process 1 says once that the copy stands, or why not, and ends when ccc is
+// gone.
 const (
 	cccSocket   = 3 // its descriptor in process 1
 	hostSockets = 4 // that of the host's /proc/net/unix
@@ -53,8 +55,11 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 	}
 	ours, theirs := os.NewFile(uintptr(ends[0]), "process 1"), os.NewFile(uintptr(ends[1]), "ccc")
 	scratch, lock := newScratch()
-	cmd := &exec.Cmd{Path: "/proc/self/exe", Env: plan.env, ExtraFiles: []*os.File{theirs, sockets}, SysProcAttr: newNamespaces()}
-	cmd.Args = slices.Concat([]string{"ccc", tryInsideSubcommand, strconv.FormatBool(plan.probe), scratch, plan.dir, plan.project}, plan.places, []string{"--"}, plan.command)
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Env: plan.env, SysProcAttr: newNamespaces(),
+		ExtraFiles: []*os.File{theirs, sockets}}
+	probe := strconv.FormatBool(plan.probe)
+	cmd.Args = []string{"ccc", tryInsideSubcommand, probe, scratch, plan.dir, plan.project}
+	cmd.Args = slices.Concat(cmd.Args, plan.places, []string{"--"}, plan.command)
 	restore := func() {}
 	if !plan.probe {
 		restore, err = handOver(cmd, plan.printed)
@@ -89,16 +94,18 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 	return copied, nil
 }
 
-// buildingCapabilities are what it takes to build a copy. 0 to 4: to act on any file; 12: to raise the loopback; 18: to
-// change root; 21: to mount.
+// buildingCapabilities are what it takes to build a copy. 0 to 4: to act on any file; 12: to raise the
+// loopback; 18: to change root; 21: to mount.
 var buildingCapabilities = []uintptr{0, 1, 2, 3, 4, 12, 18, 21}
 
-// newNamespaces are the attributes of process 1. Root needs no user namespace, unless it is that of a container, and does
-// without: in one the kernel holds the host's mounts together, and lays no overlay over a directory with others below it.
+// newNamespaces are the attributes of process 1. Root needs no user namespace, unless it is that of a
+// container, and does without: in one the kernel holds the host's mounts together, and lays no overlay over a
+// directory with others below it.
 func newNamespaces() *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{
-		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
-		Setsid:     true, // no terminal to type into
+		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC |
+			syscall.CLONE_NEWUTS,
+		Setsid: true, // no terminal to type into
 		// Only these get past an exec by an ordinary user.
 		AmbientCaps: buildingCapabilities,
 	}
@@ -121,11 +128,14 @@ const capabilityVersion = 0x20080522
 // hasCapabilities reports whether this process has all of them.
 func hasCapabilities(all []uintptr) bool {
 	header, sets := capabilityHeader{version: capabilityVersion}, [2]capabilitySet{}
-	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPGET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0)
-	return errno == 0 && !slices.ContainsFunc(all, func(n uintptr) bool { return sets[0].effective>>n&1 == 0 })
+	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPGET,
+		uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0)
+	lacks := func(n uintptr) bool { return sets[0].effective>>n&1 == 0 }
+	return errno == 0 && !slices.ContainsFunc(all, lacks)
 }
 
-// ownIDs maps to themselves the ids that the user can have in a user namespace: root all of the map at path, others one.
+// ownIDs maps to themselves the ids that the user can have in a user namespace: root all of the map at path,
+// others one.
 func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 	text, _ := os.ReadFile(path)
 	if os.Getuid() != 0 {
@@ -140,14 +150,15 @@ func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 	return ids
 }
 
-// handOver connects stdin, stdout and stderr of cmd with the caller's through pipes. What the caller has could be
-// opened anew through /proc/self/fd, for writing, changed, walked up from, or connected to something else. Only the
-// caller's own terminal is handed in, opened anew, as a program may ask for one: nothing can be typed into a terminal
-// of another session. restore gives it the mode back that it had, but while another job is in the foreground, whose
-// mode it is then. printed gets what goes through the pipes.
+// handOver connects stdin, stdout and stderr of cmd with the caller's through pipes. What the caller has
+// could be opened anew through /proc/self/fd, for writing, changed, walked up from, or connected to something
+// else. Only the caller's own terminal is handed in, opened anew, as a program may ask for one: nothing can
+// be typed into a terminal of another session. restore gives it the mode back that it had, but while another
+// job is in the foreground, whose mode it is then. printed gets what goes through the pipes.
 func handOver(cmd *exec.Cmd, printed io.Writer) (restore func(), err error) {
-	var mode [64]byte                                                     // more than a struct termios
-	terminal, _ := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0) // nil if there is none, on which no call works
+	var mode [64]byte // more than a struct termios
+	// terminal is nil if there is none, and no call works on that.
+	terminal, _ := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
 	_ = ioctl(terminal, syscall.TCGETS, unsafe.Pointer(&mode))
 	ask := func(file *os.File, request uintptr) (id int32) { // of a session or a group
 		_ = ioctl(file, request, unsafe.Pointer(&id))
@@ -160,7 +171,9 @@ func handOver(cmd *exec.Cmd, printed io.Writer) (restore func(), err error) {
 		terminal.Close()
 	}
 	session, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
-	isOwn := func(file *os.File) bool { return terminal != nil && ask(file, syscall.TIOCGSID) == int32(session) }
+	isOwn := func(file *os.File) bool {
+		return terminal != nil && ask(file, syscall.TIOCGSID) == int32(session)
+	}
 	output := func(file *os.File) io.Writer {
 		if isOwn(file) {
 			return terminal
@@ -194,36 +207,36 @@ func hinted(err error) error {
 	return err
 }
 
-// mendFor returns what mends err, "" where that is not known: the first that goes with what err says and with how a file of
-// this machine begins. What says most stands first.
+// mendFor returns what mends err, "" where that is not known. What says most stands first. read reads a file
+// of this machine.
 func mendFor(err error, read func(path string) ([]byte, error)) string {
-	self, _ := os.Executable()
-	profile := shellQuote(fmt.Sprintf("abi <abi/4.0>, profile ccc %q flags=(unconfined) { userns, }", self))
-	const (
-		newer    = "use Linux 5.12 or newer"
-		unsealed = "start the container with --security-opt seccomp=unconfined --security-opt systempaths=unconfined"
-	)
-	for _, mend := range []struct{ said, path, start, hint string }{
-		{said: mountedInProject, hint: ""}, // ccc knows nothing that does
-		{said: "close_range: ", hint: newer},
-		{path: "/proc/sys/user/max_user_namespaces", start: "0\n", hint: "sudo sysctl user.max_user_namespaces=15000"},
-		{said: syscall.ENODEV.Error(), hint: "sudo modprobe overlay"},
-		{path: "/.dockerenv", hint: unsealed},
-		{path: "/run/.containerenv", hint: unsealed},
-		{said: syscall.ENOSYS.Error(), hint: newer},
-		{path: "/proc/sys/kernel/unprivileged_userns_clone", start: "0\n", hint: "sudo sysctl kernel.unprivileged_userns_clone=1"},
-		{path: "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", start: "1\n",
-			hint: "printf '%s\\n' " + profile + " | sudo tee /etc/apparmor.d/ccc && sudo apparmor_parser -r /etc/apparmor.d/ccc"},
-	} {
-		if !strings.Contains(err.Error(), mend.said) {
-			continue
-		}
-		if mend.path == "" {
-			return mend.hint
-		}
-		if text, unread := read(mend.path); unread == nil && strings.HasPrefix(string(text), mend.start) {
-			return mend.hint
-		}
+	const newer = "use Linux 5.12 or newer"
+	says := func(what string) bool { return strings.Contains(err.Error(), what) }
+	begins := func(path, start string) bool {
+		text, unread := read(path)
+		return unread == nil && strings.HasPrefix(string(text), start)
+	}
+	switch {
+	case says(mountedInProject):
+		return "" // ccc knows nothing that does
+	case says("close_range: "):
+		return newer
+	case begins("/proc/sys/user/max_user_namespaces", "0\n"):
+		return "sudo sysctl user.max_user_namespaces=15000"
+	case says(syscall.ENODEV.Error()):
+		return "sudo modprobe overlay"
+	case begins("/.dockerenv", ""), begins("/run/.containerenv", ""):
+		return "start the container with --security-opt seccomp=unconfined " +
+			"--security-opt systempaths=unconfined"
+	case says(syscall.ENOSYS.Error()):
+		return newer
+	case begins("/proc/sys/kernel/unprivileged_userns_clone", "0\n"):
+		return "sudo sysctl kernel.unprivileged_userns_clone=1"
+	case begins("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n"):
+		self, _ := os.Executable()
+		profile := fmt.Sprintf("abi <abi/4.0>, profile ccc %q flags=(unconfined) { userns, }", self)
+		return "printf '%s\\n' " + shellQuote(profile) +
+			" | sudo tee /etc/apparmor.d/ccc && sudo apparmor_parser -r /etc/apparmor.d/ccc"
 	}
 	return ""
 }
@@ -253,27 +266,25 @@ func tryProcessOne(args []string) int {
 		}
 	}()
 	probe, command := args[0] == "true", args[end+1:]
-	b := &copyBuilder{scratch: args[1], project: args[3], places: args[4:end], over: map[string]layer{}, sockets: os.NewFile(hostSockets, "sockets")}
-	for _, step := range []func() error{
-		b.build,
-		raiseLoopback,
-		func() error { return os.Chdir(args[2]) },
-		dropPrivileges,
-		func() error {
-			signal.Notify(make(chan os.Signal, 1)) // which nobody reads: a command that signals all must not end the copy
-			return nil
-		},
-		func() error {
-			if !probe {
-				return nil
-			}
-			return breakOut(command[0], command[len(command)-1])
-		},
-	} {
-		if err := step(); err != nil {
-			fmt.Fprint(ccc, err)
-			return tryImpossible
-		}
+	b := &copyBuilder{scratch: args[1], project: args[3], places: args[4:end], over: map[string]layer{},
+		sockets: os.NewFile(hostSockets, "sockets")}
+	err := b.build()
+	if err == nil {
+		err = raiseLoopback()
+	}
+	if err == nil {
+		err = os.Chdir(args[2])
+	}
+	if err == nil {
+		err = dropPrivileges()
+	}
+	signal.Notify(make(chan os.Signal, 1)) // unread: a command that signals all must not end the copy
+	if err == nil && probe {
+		err = breakOut(command[0], command[1])
+	}
+	if err != nil {
+		fmt.Fprint(ccc, err)
+		return tryImpossible
 	}
 	fmt.Fprint(ccc, tryStands)
 	if probe {
@@ -285,7 +296,8 @@ func tryProcessOne(args []string) int {
 	return runAndReap(command, &group)
 }
 
-// runAndReap runs command and returns its exit code when it has ended. What it left running ends with this process.
+// runAndReap runs command and returns its exit code when it has ended. What it left running ends with this
+// process.
 func runAndReap(command []string, group *atomic.Int32) int {
 	pid := 0
 	path, err := exec.LookPath(command[0])
@@ -327,12 +339,13 @@ func raiseLoopback() error {
 		flags uint16
 		_     [22]byte
 	}{[syscall.IFNAMSIZ]byte{'l', 'o'}, syscall.IFF_UP | syscall.IFF_RUNNING, [22]byte{}}
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request)))
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS,
+		uintptr(unsafe.Pointer(&request)))
 	return failed("raising the loopback", errno)
 }
 
-// dropPrivileges leaves this thread, and so the command, without capabilities and without a way to get any. Root keeps
-// those that concern files and low ports: what root may write to in a copy is thrown away.
+// dropPrivileges leaves this thread, and so the command, without capabilities and without a way to get any.
+// Root keeps those that concern files and low ports: what root may write to in a copy is thrown away.
 func dropPrivileges() error {
 	var kept uint32
 	if os.Getuid() == 0 {
@@ -342,8 +355,10 @@ func dropPrivileges() error {
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, noNewPrivileges, 1, 0, 0, 0, 0); errno != 0 {
 		return failed("prctl", errno)
 	}
-	header, sets := capabilityHeader{version: capabilityVersion}, [2]capabilitySet{{effective: kept, permitted: kept}}
+	header := capabilityHeader{version: capabilityVersion}
+	sets := [2]capabilitySet{{effective: kept, permitted: kept}}
 	// The ambient set empties itself with the others.
-	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0)
+	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET,
+		uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0)
 	return failed("capset", errno)
 }

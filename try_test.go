@@ -44,29 +44,6 @@ func TestTryUsage(t *testing.T) {
 	expectEnd(t, tryInsideSubcommand, box.run(10*time.Second, "", "ccc", tryInsideSubcommand), 2, "", "ccc try only")
 }
 
-func TestTryOutermost(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	check(t, err)
-	for _, name := range []string{"a/b", "a-b", "c"} {
-		check(t, os.MkdirAll(filepath.Join(dir, name), 0o700))
-	}
-	at := func(names ...string) (paths []string) {
-		for _, name := range names {
-			paths = append(paths, filepath.Join(dir, name))
-		}
-		return paths
-	}
-	for _, test := range []struct{ dirs, want []string }{
-		{at("a/b", "a", "a-b"), at("a", "a-b")},
-		{at("a", "a", "a/b"), at("a")},
-		{append(at("a", "c"), "/"), []string{"/"}},
-	} {
-		got := outermost(test.dirs)
-		slices.Sort(got)
-		expectEqual(t, test.dirs, got, test.want)
-	}
-}
-
 func TestTryEnv(t *testing.T) {
 	env := []string{"PATH=/bin", "KIMI_TOKEN=secret", "API_TIMEOUT_MS=1", "OTHER=3", "ANTHROPIC_API_KEY=secret",
 		"CLAUDECODE=1", "CLAUDE_CONFIG_DIR=/x", "CCC_SUPERVISOR=1", tryVariable + "=abc",
