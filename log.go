@@ -50,8 +50,8 @@ func showLog(c *call, d dirs) (err error) {
 			return err
 		}
 		if i > 0 { // the others of the project are told from now on, with what runs there
-			one.next = slices.DeleteFunc(one.next, func(r *storyRecord) bool {
-				return r.round < 0 || r.Verdict != "" || one.h.Rounds[r.round].settled().Verdict != verdictReviewing
+			one.next = slices.DeleteFunc(one.next, func(r storyRecord) bool {
+				return r.round < 0 || one.h.Rounds[r.round].settled().Verdict != verdictReviewing
 			})
 		}
 	}
@@ -93,15 +93,16 @@ type page struct {
 	told   *story // the last
 }
 
-// A story is a session told from its timeline and, while a review runs, from what the reviewer writes.
+// A story is a session told from its timeline, each record once, as it comes.
 type story struct {
 	*page
 	session  session
 	timeline *lineReader
 	h        history
-	next     []*storyRecord   // not told yet, or not to the end
+	next     []storyRecord    // not told yet
 	date     string           // of what was told last
-	under    *storyRecord     // the begin of the review whose steps were told last, nil if anything has come behind them
+	under    int              // the index of the review under whose title it was told, -1 for none
+	open     []int            // the reviews whose begin was told and whose end was not
 	same     map[words]string // what is told only when it changes: the last, by what leads it
 }
 
@@ -109,23 +110,15 @@ type story struct {
 type storyRecord struct {
 	record
 	line  []byte
-	round int // the index of the review that it begins or ends, -1 for none
-
-	// Of the begin of a review, once it was told.
-	output *lineReader       // what the reviewer writes
-	steps  []string          // of the reviewer, not told yet
-	calls  map[string]string // of the reviewer, by id
-	runs   int               // that were told
+	round int // the index of the review that it is of, -1 for none
 }
 
 func (p *page) story(of session) *story {
 	s := &story{page: p, session: of, same: map[words]string{}, timeline: &lineReader{path: of.timelineFile()}}
 	s.timeline.lines.line = func(line []byte) {
-		r, ok := parseRecord(line)
-		if !ok {
-			return
+		if r, ok := parseRecord(line); ok {
+			s.next = append(s.next, storyRecord{record: r, line: bytes.Clone(line), round: s.h.add(r)})
 		}
-		s.next = append(s.next, &storyRecord{record: r, line: bytes.Clone(line), round: s.h.add(r)})
 	}
 	return s
 }
@@ -172,12 +165,12 @@ func (s *story) turn() {
 	default:
 		s.block("", what)
 	}
-	s.told, s.chosen, s.under = s, say(anotherHere), nil
+	s.told, s.chosen, s.under = s, say(anotherHere), -1
 }
 
 // lastReviews returns what is not told yet from the begin of the last n reviews on, those that run being the last of all, but
 // nothing of other reviews; and before it the request that the first was of.
-func (s *story) lastReviews(n int) []*storyRecord {
+func (s *story) lastReviews(n int) []storyRecord {
 	var rounds []int
 	for i, r := range s.h.Rounds {
 		if r.Verdict != verdictLimit {
@@ -195,122 +188,132 @@ func (s *story) lastReviews(n int) []*storyRecord {
 		return s.next
 	}
 	others, last := rounds[:len(rounds)-n], rounds[len(rounds)-n:]
-	first := slices.IndexFunc(s.next, func(r *storyRecord) bool { return slices.Contains(last, r.round) })
-	var kept []*storyRecord
+	first := slices.IndexFunc(s.next, func(r storyRecord) bool { return slices.Contains(last, r.round) })
+	var kept []storyRecord
 	for _, r := range slices.Backward(s.next[:first]) {
-		if r.Event == eventPrompt {
+		if r.Kind == kindPrompt {
 			kept = append(kept, r)
 			break
 		}
 	}
 	for _, r := range s.next[first:] {
-		if !slices.Contains(others, r.round) && !slices.Contains(others, s.h.of(r.Review)) {
+		if !slices.Contains(others, r.round) {
 			kept = append(kept, r)
 		}
 	}
 	return kept
 }
 
-// tellNew tells what has come. The begin of a review stays until it has ended.
+// tellNew tells what has come.
 func (s *story) tellNew() {
-	var left []*storyRecord
 	for _, one := range s.next {
-		if s.tell(one) {
-			left = append(left, one)
+		if s.raw {
+			s.turn()
+			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{")) // a record has members
+			continue
 		}
+		s.tell(one)
 	}
-	s.next = left
+	s.next = nil
+	s.tellKilled()
 }
 
-// tell tells a record: a whole review with the one of its end, and as long as it runs with the one of its begin how it began
-// and what it does. It returns whether the review runs.
-func (s *story) tell(one *storyRecord) (runs bool) {
-	switch {
-	case s.raw:
-		s.turn()
-		fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{")) // a record has members
-	case one.round >= 0 && one.Verdict == "":
-		known := &s.h.Rounds[one.round]
-		r := known.settled()
-		runs = r.Verdict == verdictReviewing
-		if runs && one.output == nil {
-			s.show(reviewRound{record: r.record}) // what it ran comes behind
-			known.LastMessage, known.Question, known.Requests = "", nil, nil
-			one.calls, one.output, s.under = map[string]string{}, s.session.steps(r, one.step), one
-		}
-		if one.output != nil {
-			s.tellSteps(one, r.Runs)
-		}
-		if r.Verdict == verdictFailed && known.Verdict == "" { // it was killed: nothing else tells of its end
-			s.show(r)
-		}
-	case one.round >= 0:
-		s.show(s.h.Rounds[one.round])
-	case one.Event == eventPrompt, one.Event == eventSwitch:
-		s.show(reviewRound{record: one.record})
-	}
-	return runs
-}
-
-// step notes what the reviewer does. Where a review begins, those before it are history.
-func (r *storyRecord) step(b contentBlock) {
-	text, tool := b.shown()
-	switch {
-	case b.Type == "":
-		r.steps = nil
+// tell tells a record.
+func (s *story) tell(one storyRecord) {
+	switch one.Kind {
+	case kindPrompt, kindSwitch:
+		s.tellKilled()
+		s.show(one.record, -1)
 		return
-	case b.isRefusal():
-		text = "· " + say(leadRefused) + " " + r.calls[b.Call]
-	case tool != "":
-		r.calls[b.ID] = tool
-		text = "· " + tool
+	case kindBegin:
+		s.tellKilled()
+		s.open = append(s.open, one.round)
+		s.show(one.record, one.round)
+		return
 	}
-	r.steps = append(r.steps, text)
+	if one.round < 0 {
+		return // its review's begin was lost
+	}
+	r := s.h.Rounds[one.round]
+	var told fact
+	switch one.Kind {
+	case kindEnd:
+		s.open = slices.DeleteFunc(s.open, func(round int) bool { return round == one.round })
+		s.show(one.record, one.round)
+	case kindCall: // one that was refused by now is told as that, and a command of ccc try when it has ended
+		if slices.Contains(r.Tools, one.Tool) && !tryCall().MatchString(one.Tool) {
+			told.text = "· " + one.Tool
+		}
+	case kindRefused:
+		told.text = "· " + say(leadRefused) + " " + one.Tool
+	case kindWords:
+		told.text = one.Words
+	case kindRun:
+		told = ran(one.record)
+	}
+	if told.text == "" {
+		return
+	}
+	if s.turn(); s.under != one.round {
+		s.head(r.record, one.round)
+	}
+	s.showFacts(told)
 }
 
-// tellSteps tells what the reviewer has done since, and what it ran, under the title of its review.
-func (s *story) tellSteps(review *storyRecord, runs []record) {
-	_ = review.output.read()
-	if more := len(review.steps) > 0 || len(runs) > review.runs; more && (s.under != review || s.told != s) {
-		s.show(reviewRound{record: record{Time: review.Time, Event: review.Event, Iteration: review.Iteration, Limit: review.Limit, outcome: outcome{Verdict: verdictReviewing}}})
-		s.under = review
-	}
-	for _, step := range review.steps {
-		s.showFacts(fact{text: step})
-	}
-	for _, run := range runs[review.runs:] {
-		s.showFacts(ran(run))
-	}
-	review.steps, review.runs = nil, len(runs)
+// tellKilled tells of the reviews that ended without a word: no record does.
+func (s *story) tellKilled() {
+	s.open = slices.DeleteFunc(s.open, func(round int) bool {
+		r := s.h.Rounds[round].settled()
+		if r.Verdict == verdictFailed {
+			s.show(r.record, round)
+		}
+		return r.Verdict == verdictFailed
+	})
 }
 
 // promptShown is in characters, of a prompt: the user wrote it and knows how it goes on.
 const promptShown = 600
 
-// show writes under its time what there is to tell of a record, or of a review.
-func (s *story) show(r reviewRound) {
+// show writes under its title what there is to tell of a record, which is of the review with that index.
+func (s *story) show(r record, round int) {
 	s.turn()
-	s.under = nil
+	s.head(r, round)
+	switch {
+	case r.Kind == kindPrompt:
+		s.showFacts(fact{words{}, cutMiddle(r.Prompt, promptShown)})
+	case r.Kind == kindSwitch:
+		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
+		s.showFacts(fact{leadBy, say(by)})
+	case r.Verdict == "":
+		s.showFacts(beginFacts(reviewRound{record: r})...)
+	default:
+		its := s.h.Rounds[round]
+		its.record = r
+		s.showFacts(endFacts(its)...)
+		s.under = -1
+	}
+}
+
+// head writes a record's time and title.
+func (s *story) head(r record, round int) {
 	at := r.Time.Local()
 	fmt.Fprintln(s)
 	if date := at.Format(time.DateOnly); date != s.date {
 		s.date = date
 		fmt.Fprintf(s, "%s\n\n", s.paint(dim, "── "+date+" ──"))
 	}
-	title, verdict, facts := say(titleUser), verdictName(r.Verdict), []fact{{words{}, cutMiddle(r.Prompt, promptShown)}}
+	title, verdict := r.title(), verdictName(r.Verdict)
 	switch {
-	case r.Verdict == verdictReviewing:
+	case r.Kind == kindPrompt:
+		title = say(titleUser)
+	case r.Kind == kindSwitch:
+		title = say(switched, say(modeNames[r.Mode]))
+	case r.Kind == kindBegin && s.h.Rounds[round].settled().Verdict == verdictReviewing:
 		verdict = say(underWay)
-		fallthrough
-	case r.Verdict != "":
-		title, facts = r.title(), reviewFacts(r)
-	case r.Event == eventSwitch:
-		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
-		title, facts = say(switched, say(modeNames[r.Mode])), []fact{{leadBy, say(by)}}
 	}
 	line := []string{s.paint(dim, at.Format(time.TimeOnly)), s.paint(bold, title), s.paint(verdictColour(r.Verdict), oneLine(verdict))}
 	fmt.Fprintln(s, strings.TrimRight(strings.Join(line, " "), " "))
-	s.showFacts(facts...)
+	s.under = round
 }
 
 func (s *story) showFacts(facts ...fact) {
@@ -336,30 +339,36 @@ type fact struct {
 	text string
 }
 
-// reviewFacts tells what became of a stop or a question, or of what a review that runs is.
-func reviewFacts(r reviewRound) []fact {
+// beginFacts tells what a review is of.
+func beginFacts(r reviewRound) (facts []fact) {
+	if r.Event == eventReview { // maybe no hook was told
+		facts = append(facts, fact{leadAsked, cutMiddle(r.asked(), promptShown)})
+	}
+	return append(facts, caseOf(r))
+}
+
+// endFacts tells what became of a stop or a question.
+func endFacts(r reviewRound) []fact {
 	facts := []fact{{words{}, r.spent()}}
 	tell := func(is bool, lead words, text string) {
 		if is {
 			facts = append(facts, fact{lead, text})
 		}
 	}
-	tell(r.Event == eventReview, leadAsked, cutMiddle(r.asked(), promptShown)) // maybe no hook was told
-	facts = append(facts, caseOf(r))
-	isRunning, isApproved, isLimit := r.Verdict == verdictReviewing, r.Verdict == verdictAllow, r.Verdict == verdictLimit
+	isApproved, isLimit := r.Verdict == verdictAllow, r.Verdict == verdictLimit
+	if isLimit { // it had no begin
+		facts = append(facts, caseOf(r))
+	}
 	source := oneLine(r.PromptSource)
 	if source == builtinSource {
 		source = say(builtinPrompt)
 	}
-	tell(!isRunning, leadBasis, source)
-	tell(true, leadTools, unbroken(strings.Join(r.looks(), " · ")))
-	tell(isApproved && r.Review != "" && len(r.looks())+len(r.Runs) == 0, words{}, say(receiptNothing))
-	for _, run := range r.Runs {
-		facts = append(facts, ran(run))
-	}
-	tell(true, leadRefused, unbroken(strings.Join(r.Refused, " · ")))
+	tell(true, leadBasis, source)
+	looks, unrecorded := r.looks()
+	tell(true, leadTools, unbroken(strings.Join(unrecorded, " · ")))
+	tell(isApproved && r.Review != "" && len(looks)+len(unrecorded)+len(r.Runs) == 0, words{}, say(receiptNothing))
 	tell(true, leadNoCopy, r.NoCopy)
-	tell(!isRunning && !isLimit && !r.NoVerdict, leadUnbound, r.Unbound)
+	tell(!isLimit && !r.NoVerdict, leadUnbound, r.Unbound)
 	tell(true, words{}, r.withoutVerdict())
 	tell(isApproved, leadForUser, r.Feedback)
 	tell(!isApproved, leadFeedback, r.Feedback)

@@ -102,7 +102,7 @@ func TestKilledIsTold(t *testing.T) {
 		"allowed Stop, killed review": false, "killed Stop, allowed Stop": false} {
 		box := newHookBox(t)
 		box.inSession()
-		records := []any{record{Time: ago(time.Hour), Event: eventPrompt, Prompt: "fix it"}}
+		records := []any{record{Time: ago(time.Hour), Kind: kindPrompt, Prompt: "fix it"}}
 		for i, one := range strings.Split(timeline, ", ") {
 			how, event, _ := strings.Cut(one, " ")
 			verdict := map[string]verdict{"allowed": verdictAllow}[how] // of a killed one none
