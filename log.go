@@ -212,112 +212,108 @@ func (s *story) tellNew() {
 			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{")) // a record has members
 			continue
 		}
-		s.tell(one)
+		if one.Kind == kindPrompt || one.Kind == kindSwitch || one.Kind == kindBegin {
+			s.tellKilled()
+		}
+		s.tell(one.record, one.round)
 	}
 	s.next = nil
 	s.tellKilled()
 }
 
-// tell tells a record.
-func (s *story) tell(one storyRecord) {
-	switch one.Kind {
-	case kindPrompt, kindSwitch:
-		s.tellKilled()
-		s.show(one.record, -1)
-		return
+// tell tells a record, which is of the review with that index: under a title of its own, or as a step under its review's.
+func (s *story) tell(r record, round int) {
+	var its reviewRound
+	if round >= 0 {
+		its = s.h.Rounds[round]
+	}
+	switch r.Kind {
+	case kindPrompt:
+		s.head(r.Time, say(titleUser), "")
+		s.showFacts(fact{words{}, cutMiddle(r.Prompt, promptShown)})
+	case kindSwitch:
+		s.head(r.Time, say(switched, say(modeNames[r.Mode])), "")
+		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
+		s.showFacts(fact{leadBy, say(by)})
 	case kindBegin:
-		s.tellKilled()
-		s.open = append(s.open, one.round)
-		s.show(one.record, one.round)
-		return
-	}
-	if one.round < 0 {
-		return // its review's begin was lost
-	}
-	r := s.h.Rounds[one.round]
-	var told fact
-	switch one.Kind {
-	case kindEnd:
-		s.open = slices.DeleteFunc(s.open, func(round int) bool { return round == one.round })
-		s.show(one.record, one.round)
-	case kindCall: // one that was refused by now is told as that, and a command of ccc try when it has ended
-		if slices.Contains(r.Tools, one.Tool) && !tryCall().MatchString(one.Tool) {
-			told.text = "· " + one.Tool
+		s.open = append(s.open, round)
+		s.begin(r.Time, its, round)
+		if r.Event == eventReview { // maybe no hook was told
+			s.showFacts(fact{leadAsked, cutMiddle(its.asked(), promptShown)})
 		}
-	case kindRefused:
-		told.text = "· " + say(leadRefused) + " " + one.Tool
-	case kindWords:
-		told.text = one.Words
-	case kindRun:
-		told = ran(one.record)
+		s.showFacts(caseOf(its))
+	case kindEnd:
+		s.open = slices.DeleteFunc(s.open, func(one int) bool { return one == round })
+		s.head(r.Time, r.title(), s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict))))
+		its.record = r
+		s.showFacts(endFacts(its)...)
+	default:
+		told := stepOf(r, its)
+		if told.text == "" {
+			return
+		}
+		if s.told != s || s.under != round {
+			s.begin(r.Time, its, round)
+		}
+		s.showFacts(told)
 	}
-	if told.text == "" {
-		return
-	}
-	if s.turn(); s.under != one.round {
-		s.head(r.record, one.round)
-	}
-	s.showFacts(told)
 }
 
-// tellKilled tells of the reviews that ended without a word: no record does.
+// stepOf tells what a reviewer did. A call that was refused by now is told as that, a command of ccc try when it has ended, and
+// what is of a review whose begin was lost not at all.
+func stepOf(r record, its reviewRound) (told fact) {
+	switch {
+	case its.Kind == "":
+	case r.Kind == kindCall && slices.Contains(its.Tools, r.Tool) && !tryCall().MatchString(r.Tool):
+		told.text = "· " + r.Tool
+	case r.Kind == kindRefused:
+		told.text = "· " + say(leadRefused) + " " + r.Tool
+	case r.Kind == kindWords:
+		told.text = r.Words
+	case r.Kind == kindRun:
+		told = ran(r)
+	}
+	return told
+}
+
+// begin writes the title under which the steps of a review stand.
+func (s *story) begin(at time.Time, r reviewRound, round int) {
+	verdict := ""
+	if r.settled().Verdict == verdictReviewing {
+		verdict = say(underWay)
+	}
+	s.head(at, r.title(), verdict)
+	s.under = round
+}
+
+// tellKilled tells of the reviews that were killed: no record does.
 func (s *story) tellKilled() {
-	s.open = slices.DeleteFunc(s.open, func(round int) bool {
-		r := s.h.Rounds[round].settled()
-		if r.Verdict == verdictFailed {
-			s.show(r.record, round)
+	for _, round := range slices.Clone(s.open) {
+		if r := s.h.Rounds[round].settled(); r.Verdict == verdictFailed {
+			r.Kind = kindEnd
+			s.tell(r.record, round)
 		}
-		return r.Verdict == verdictFailed
-	})
+	}
 }
 
 // promptShown is in characters, of a prompt: the user wrote it and knows how it goes on.
 const promptShown = 600
 
-// show writes under its title what there is to tell of a record, which is of the review with that index.
-func (s *story) show(r record, round int) {
+// head writes a title, and the time before it.
+func (s *story) head(at time.Time, title, verdict string) {
 	s.turn()
-	s.head(r, round)
-	switch {
-	case r.Kind == kindPrompt:
-		s.showFacts(fact{words{}, cutMiddle(r.Prompt, promptShown)})
-	case r.Kind == kindSwitch:
-		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
-		s.showFacts(fact{leadBy, say(by)})
-	case r.Verdict == "":
-		s.showFacts(beginFacts(reviewRound{record: r})...)
-	default:
-		its := s.h.Rounds[round]
-		its.record = r
-		s.showFacts(endFacts(its)...)
-		s.under = -1
-	}
-}
-
-// head writes a record's time and title.
-func (s *story) head(r record, round int) {
-	at := r.Time.Local()
+	s.under = -1
+	at = at.Local()
 	fmt.Fprintln(s)
 	if date := at.Format(time.DateOnly); date != s.date {
 		s.date = date
 		fmt.Fprintf(s, "%s\n\n", s.paint(dim, "── "+date+" ──"))
 	}
-	title, verdict := r.title(), verdictName(r.Verdict)
-	switch {
-	case r.Kind == kindPrompt:
-		title = say(titleUser)
-	case r.Kind == kindSwitch:
-		title = say(switched, say(modeNames[r.Mode]))
-	case r.Kind == kindBegin && s.h.Rounds[round].settled().Verdict == verdictReviewing:
-		verdict = say(underWay)
-	}
-	line := []string{s.paint(dim, at.Format(time.TimeOnly)), s.paint(bold, title), s.paint(verdictColour(r.Verdict), oneLine(verdict))}
+	line := []string{s.paint(dim, at.Format(time.TimeOnly)), s.paint(bold, title), verdict}
 	fmt.Fprintln(s, strings.TrimRight(strings.Join(line, " "), " "))
-	s.under = round
 }
 
 func (s *story) showFacts(facts ...fact) {
-	s.turn()
 	for _, f := range facts {
 		if f.lead == leadBasis || f.lead == leadUnbound {
 			if s.same[f.lead] == f.text {
@@ -337,14 +333,6 @@ func (s *story) showFacts(facts ...fact) {
 type fact struct {
 	lead words
 	text string
-}
-
-// beginFacts tells what a review is of.
-func beginFacts(r reviewRound) (facts []fact) {
-	if r.Event == eventReview { // maybe no hook was told
-		facts = append(facts, fact{leadAsked, cutMiddle(r.asked(), promptShown)})
-	}
-	return append(facts, caseOf(r))
 }
 
 // endFacts tells what became of a stop or a question.

@@ -388,7 +388,7 @@ func TestByHand(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	got := expect(0, "approved\n")
-	expectIn(t, "stderr", got.stderr, "fix the bug", "I have compared the changes", "· Bash(git diff --stat)", "-review.jsonl")
+	expectIn(t, "stderr", got.stderr, "fix the bug", "I have compared the changes", "· Bash(git diff --stat)", "-output.jsonl")
 	if !strings.Contains(got.stdout, "Review approved · ") || strings.Contains(got.stderr, "The agent") {
 		t.Errorf("no receipt, or a word of the agent: %+v", got)
 	}
@@ -404,6 +404,15 @@ func TestByHand(t *testing.T) {
 	}
 	box.reviews(fails("API Error: 529"))
 	expect(4, "failed\n")
+	// It does not run beside another review of that session.
+	paths, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
+	path := strings.Join(paths, " ")
+	known, err := os.ReadFile(path)
+	check(t, err)
+	begun := record{Time: now(), Kind: kindBegin, Event: eventStop, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}
+	check(t, appendFile(path, append(encodeJSON(begun), '\n')))
+	expectIn(t, "stderr", expect(4, "").stderr, "reviewed right now", "ccc log -f ")
+	check(t, os.WriteFile(path, known, 0o600))
 	box.reviews(allows("well"))
 	var parsed struct {
 		Session string `json:"session_id"`

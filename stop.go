@@ -369,6 +369,13 @@ func reviewNow(c *call, d dirs) (err error) {
 	}
 	s.session, s.project = state.session(stored.id), transcriptStart(stored.path)
 	s.dirs.here = s.project
+	past, err := s.session.readHistory()
+	if last := past.last(); err == nil && last != nil && last.Verdict == verdictReviewing {
+		err = withHint(errors.New(say(reviewedNow)), "ccc log -f "+s.session.id)
+	}
+	if err != nil {
+		return err
+	}
 	config, err := loadConfig(d)
 	if err != nil {
 		return err
