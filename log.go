@@ -352,9 +352,8 @@ func endFacts(r reviewRound) []fact {
 		source = say(builtinPrompt)
 	}
 	tell(true, leadBasis, source)
-	looks, unrecorded := r.looks()
-	tell(true, leadTools, unbroken(strings.Join(unrecorded, " · ")))
-	tell(isApproved && r.Review != "" && len(looks)+len(unrecorded)+len(r.Runs) == 0, words{}, say(receiptNothing))
+	tell(true, leadTools, unbroken(strings.Join(r.unrecorded(), " · ")))
+	tell(isApproved && r.Review != "" && len(r.Tools)+len(r.Runs) == 0, words{}, say(receiptNothing))
 	tell(true, leadNoCopy, r.NoCopy)
 	tell(!isLimit && !r.NoVerdict, leadUnbound, r.Unbound)
 	tell(true, words{}, r.withoutVerdict())

@@ -130,14 +130,12 @@ func (r record) receiptHead() string { return joined(r.title()+" "+verdictName(r
 
 // basis says what a verdict rests on where nothing was run in a copy.
 func (r reviewRound) basis() string {
-	looks, unrecorded := r.looks()
-	looks = append(looks, unrecorded...)
 	switch isCommand := func(look string) bool { return strings.HasPrefix(look, "Bash(") }; {
 	case r.Review == "": // it did not begin
 		return ""
-	case slices.ContainsFunc(looks, isCommand):
+	case slices.ContainsFunc(r.Tools, isCommand):
 		return say(receiptNoCopy)
-	case len(looks) > 0:
+	case len(r.Tools) > 0:
 		return say(receiptRead)
 	}
 	return say(receiptNothing)

@@ -281,7 +281,7 @@ func (s *stream) read(line []byte) {
 		s.usage[l.Message.ID] = l.Message.Usage
 		for _, block := range l.Message.Content {
 			text, tool := block.shown()
-			if text != "" {
+			if text != "" && !isAnswer(text) {
 				s.review.note(record{Kind: kindWords, Words: text})
 			}
 			if tool != "" {
@@ -385,16 +385,14 @@ func describeTool(name string, input json.RawMessage) string {
 // tryCall matches a call of ccc try up to its command.
 var tryCall = lazyRegexp(`^Bash\((\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') +try +(--timeout \S+ +)?`)
 
-// looks are the tools that the reviewer used, without the calls of ccc try, and those of which no run was recorded.
-func (r reviewRound) looks() (looks, unrecorded []string) {
+// unrecorded are the calls of ccc try of which no run was recorded.
+func (r reviewRound) unrecorded() (calls []string) {
 	for _, tool := range r.Tools {
 		if tryCall().MatchString(tool) {
-			unrecorded = append(unrecorded, tool)
-		} else {
-			looks = append(looks, tool)
+			calls = append(calls, tool)
 		}
 	}
-	return looks, unrecorded[min(len(r.Runs), len(unrecorded)):]
+	return calls[min(len(r.Runs), len(calls)):]
 }
 
 // doing is what a review that runs does right now: its last call, of a command the command alone.

@@ -93,6 +93,24 @@ func TestStreamOutcome(t *testing.T) {
 	}
 }
 
+// The reviewer's words are noted in their place among its calls, but for its verdict; a refused call is noted as that, once.
+func TestStreamNotes(t *testing.T) {
+	var noted []string
+	s := newStream(quietReview(io.Discard, func(err error) { t.Error(err) }))
+	s.review.note = func(r record) { noted = append(noted, r.Kind+" "+r.Tool+r.Words) }
+	for _, block := range []string{`{"type":"text","text":"one"},{"type":"tool_use","id":"c","name":"Read"}`, "", `{"type":"text","text":"two: {\"allow_stop\":false}"}`,
+		`{"type":"text","text":"` + "```json\\n" + `{\"allow_stop\":false}` + "\\n```" + `"}`, `{"type":"text","text":"{\"allow_stop\":true}"}`} {
+		line := `{"type":"assistant","message":{"content":[` + block + `]}}`
+		if block == "" {
+			line = `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","is_error":true,"content":"Permission to use Read"}]}}`
+		}
+		_, _ = s.Write([]byte(line + "\n"))
+	}
+	_, _ = s.Write([]byte(`{"type":"result","subtype":"success","permission_denials":[{"tool_use_id":"c"}],"result":"{\"allow_stop\":true}"}` + "\n"))
+	s.close()
+	expectEqual(t, "what was noted", noted, []string{"words one", "call Read", "refused Read", `words two: {"allow_stop":false}`})
+}
+
 func TestStreamMemory(t *testing.T) {
 	for name, test := range map[string]struct{ line, lines, warnings int }{
 		"lines of 10 MB":  {10 << 20, 8, 0},
