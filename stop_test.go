@@ -407,3 +407,13 @@ func TestNothingRedacted(t *testing.T) {
 	expectIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "to kimi-k2-thinking", "\n+"+code+"\n", "\n+MODEL=kimi-k2-thinking\n", code+" it is", "上次反馈\n"+code)
 	expectNotIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "***")
 }
+
+// The reviewer's words are cut in the timeline, and shown whole as they come.
+func TestWordsCut(t *testing.T) {
+	box := newHookBox(t)
+	box.reviews(fakeReview{says(strings.Repeat("x", 5000)), decides(false, "no")})
+	expectIn(t, "stderr", box.stop("").stderr, strings.Repeat("x", 5000))
+	events := box.read(eventsPath)
+	expectIn(t, "the timeline", events, `"kind":"words"`, strings.Repeat("x", 900))
+	expectNotIn(t, "the timeline", events, strings.Repeat("x", 2001))
+}
