@@ -98,8 +98,8 @@ func BenchmarkShow(b *testing.B) {
 	program, home := buildProgram(b, "."), b.TempDir()
 	d := stateDir(filepath.Join(home, ".claude", "ccc"))
 	d.create()
-	review := append(encodeJSON(record{Time: now(), Event: eventStop, Project: "/tmp", Iteration: 1, Limit: 10, outcome: outcome{
-		Verdict: verdictBlock, Feedback: strings.Repeat("main.go:12 没有处理错误。\n", 20), CostUSD: 0.1, Tools: []string{"Bash(git status)"}}}), '\n')
+	review := append(encodeJSON(record{Time: now(), Kind: kindEnd, Event: eventStop, Project: "/tmp", Iteration: 1, Limit: 10, outcome: outcome{
+		Verdict: verdictBlock, Feedback: strings.Repeat("main.go:12 没有处理错误。\n", 20), CostUSD: 0.1}}), '\n')
 	for n := range 100 {
 		appendFile(d.session(fmt.Sprintf("s%d", n)).timelineFile(), bytes.Repeat(review, 20))
 	}

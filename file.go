@@ -283,7 +283,6 @@ func (w *lineWriter) close() {
 // if there was no file at first. Between two reads it holds no file open.
 type lineReader struct {
 	path  string
-	last  int64 // begin with the first whole line in the last so many bytes; 0: at the beginning
 	lines lineWriter
 	file  os.FileInfo // as it was when it was read; nil: it has not been
 	at    int64       // how far it was read
@@ -308,8 +307,6 @@ func (r *lineReader) read() error {
 	switch {
 	case err != nil:
 		return err
-	case r.file == nil && r.last > 0 && info.Size() > r.last:
-		r.lines.skip, r.at = true, info.Size()-r.last-1 // from the byte before, so that a line that begins right there counts
 	case r.file != nil && (!os.SameFile(info, r.file) || info.Size() < r.at):
 		r.lines.part, r.lines.skip, r.at = nil, false, 0
 	}

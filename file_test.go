@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -59,36 +58,33 @@ func TestLockRemoved(t *testing.T) {
 	expectIs(t, "the holders at once", most.Load(), 1)
 }
 
-// The reader begins with a whole line and goes on where it stopped.
+// The reader goes on where it stopped.
 func TestLinesReader(t *testing.T) {
-	dir := t.TempDir()
-	for last, want := range map[int64]string{0: "one\ntwo\nthree\n", 100: "one\ntwo\nthree\n", 14: "one\ntwo\nthree\n", 13: "two\nthree\n", 10: "two\nthree\n", 9: "three\n", 6: "three\n", 5: "", 1: ""} {
-		path := filepath.Join(dir, fmt.Sprint("s", last))
-		var got strings.Builder
-		reader := &lineReader{path: path, last: last, lines: lineWriter{line: func(line []byte) { got.Write(line) }}}
-		read := func(add, want string) {
-			t.Helper()
-			file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-			check(t, err)
-			io.WriteString(file, add)
-			file.Close()
-			if err := reader.read(); err != nil || got.String() != want {
-				t.Errorf("last %d: got %q, %v, want %q", last, got.String(), err, want)
-			}
+	path := filepath.Join(t.TempDir(), "lines")
+	var got strings.Builder
+	reader := &lineReader{path: path, lines: lineWriter{line: func(line []byte) { got.Write(line) }}}
+	read := func(add, want string) {
+		t.Helper()
+		file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+		check(t, err)
+		io.WriteString(file, add)
+		file.Close()
+		if err := reader.read(); err != nil || got.String() != want {
+			t.Errorf("got %q, %v, want %q", got.String(), err, want)
 		}
-		if err := reader.read(); err != nil || got.String() != "" {
-			t.Errorf("without a file: %q, %v", got.String(), err)
-		}
-		read("one\ntwo\nthree\n", want)
-		read("", want)
-		read("fo", want)
-		read("ur\nfi", want+"four\n")
-		os.Truncate(path, 0) // it is begun anew
-		read("six\nse", want+"four\nsix\n")
-		os.Rename(path, path+".old") // another comes in its place
-		read("seven\nei", want+"four\nsix\nseven\n")
-		if reader.lines.close(); got.String() != want+"four\nsix\nseven\nei\n" {
-			t.Errorf("last %d: %q after close", last, got.String())
-		}
+	}
+	if err := reader.read(); err != nil || got.String() != "" {
+		t.Errorf("without a file: %q, %v", got.String(), err)
+	}
+	read("one\ntwo\n", "one\ntwo\n")
+	read("", "one\ntwo\n")
+	read("fo", "one\ntwo\n")
+	read("ur\nfi", "one\ntwo\nfour\n")
+	os.Truncate(path, 0) // it is begun anew
+	read("six\nse", "one\ntwo\nfour\nsix\n")
+	os.Rename(path, path+".old") // another comes in its place
+	read("seven\nei", "one\ntwo\nfour\nsix\nseven\n")
+	if reader.lines.close(); got.String() != "one\ntwo\nfour\nsix\nseven\nei\n" {
+		t.Errorf("%q after close", got.String())
 	}
 }

@@ -374,12 +374,12 @@ const (
 
 func (box *sandbox) log() string { return box.read(logPath) }
 
-// timeline returns the records of a session, without those that only say that a review has begun.
+// timeline returns the records of a session, without those of what a reviewer called and said, and of the begin of a review.
 func (box *sandbox) timeline(session string) (records []record) {
 	box.t.Helper()
 	err := readLines(stateDir(filepath.Join(box.home, ".claude/ccc")).session(session).timelineFile(), func(line []byte) {
 		r, ok := parseRecord(line)
-		if begun := r.Review != "" && r.Verdict == "" && r.Event != eventTry && r.Event != eventRefused; ok && !begun {
+		if ok && r.Kind != kindBegin && r.Kind != kindCall && r.Kind != kindWords {
 			records = append(records, r)
 		}
 	})
@@ -675,17 +675,30 @@ func (box *sandbox) ccc(args ...string) string {
 	return got.stdout
 }
 
-// timelineOf writes the timeline of a session: records or, as strings, lines.
+// timelineOf writes the timeline of a session: records or, as strings, lines. A record of a review without a kind is its end if
+// it has a verdict, else its begin.
 func (box *sandbox) timelineOf(session string, entries ...any) {
 	var text []byte
 	for _, entry := range entries {
-		if line, ok := entry.(string); ok {
-			text = append(text, line...)
-		} else {
-			text = append(append(text, encodeJSON(entry)...), '\n')
+		switch entry := entry.(type) {
+		case string:
+			text = append(text, entry...)
+		case record:
+			text = append(append(text, encodeJSON(ofKind(entry))...), '\n')
 		}
 	}
 	box.write(".claude/ccc/supervisor-"+session+"-events.jsonl", 0o600, string(text))
+}
+
+func ofKind(r record) record {
+	switch {
+	case r.Kind != "":
+	case r.Verdict != "":
+		r.Kind = kindEnd
+	default:
+		r.Kind = kindBegin
+	}
+	return r
 }
 
 func testTimeline(t *testing.T) string {

@@ -102,7 +102,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 
 // stop counts a stop or a question and has it reviewed.
 func (h *hook) stop() record {
-	entry := record{Event: h.event.HookEventName}
+	entry := record{Kind: kindEnd, Event: h.event.HookEventName}
 	config, err := loadConfig(h.dirs)
 	if err != nil {
 		return h.failed(entry, err)
@@ -263,7 +263,7 @@ func (h *hook) command(operand string, supervised bool) any {
 	h.log("switched", "mode", modeWord(on), "by", switchedInSession)
 	config, _ := loadConfig(h.dirs)
 	limit := reviewLimit(config)
-	h.record(record{Event: eventSwitch, Mode: modeWord(on), By: switchedInSession, Limit: limit})
+	h.record(record{Kind: kindSwitch, Mode: modeWord(on), By: switchedInSession, Limit: limit})
 	switch {
 	case task:
 		return h.prompt(operand)
@@ -284,7 +284,7 @@ func (h *hook) prompt(text string) any {
 	h.warn("reading the timeline", err)
 	before, _ := h.session.state() // update says what is wrong
 	h.warn("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
-	asked := record{Event: eventPrompt, Prompt: text}
+	asked := record{Kind: kindPrompt, Prompt: text}
 	asked.worktree, asked.Status = takeHead(workingTree(h.project, h.event.Cwd), os.Environ())
 	h.record(asked)
 	hooks := slices.DeleteFunc(slices.Clone(past.Rounds[past.present:]), func(r reviewRound) bool { return r.Event == eventReview })

@@ -172,13 +172,17 @@ func TestHookNotes(t *testing.T) {
 	if len(records) != 3 {
 		t.Fatalf("timeline %+v", records)
 	}
-	if r := records[0]; r.Event != "UserPromptSubmit" || r.Prompt != "fix it" || r.Project != box.work {
+	if r := records[0]; r.Kind != "prompt" || r.Prompt != "fix it" || r.Project != box.work {
 		t.Errorf("prompt record %+v", r)
 	}
-	if r := records[2]; r.Event != "Stop" || r.Iteration != 2 || r.Limit != 10 || r.Verdict != verdictBlock || r.Feedback != "not yet" ||
+	if r := records[2]; r.Kind != "end" || r.Event != "Stop" || r.Iteration != 2 || r.Limit != 10 || r.Verdict != verdictBlock || r.Feedback != "not yet" ||
 		r.PromptSource != "built-in" || !validSession(r.ReviewerSession) || r.DurationSeconds <= 0 || r.CostUSD <= 0 || r.CostUSD >= 0.25 ||
-		r.Tokens == nil || r.Tokens.CacheRead == 0 || !slices.Equal(r.Tools, []string{"Bash(git diff --stat)"}) {
+		r.Tokens == nil || r.Tokens.CacheRead == 0 {
 		t.Errorf("review record %+v %+v", r, r.Tokens)
+	}
+	h, err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).readHistory()
+	if check(t, err); !slices.Equal(h.Rounds[1].Tools, []string{"Bash(git diff --stat)"}) {
+		t.Errorf("the second review %+v", h.Rounds[1])
 	}
 	request := box.read("../fake/reviewer-2/stdin")
 	expectIn(t, "the request", request, "[1] fix it", "事件：Stop", "上次反馈\nnot yet", "第 2 轮，最多 10 轮")
@@ -489,7 +493,7 @@ func TestFeedbackBehindPrompt(t *testing.T) {
 	begun := record{Time: now(), Event: eventStop, Project: box.work, Review: "r", Iteration: 1, Limit: 10}
 	ended := begun
 	ended.outcome = outcome{Verdict: verdictBlock, Feedback: "the docs"}
-	box.timelineOf(testSession, record{Time: now(), Event: eventPrompt, Prompt: "fix it"}, begun, record{Time: now(), Event: eventPrompt, Prompt: "and that"}, ended)
+	box.timelineOf(testSession, record{Time: now(), Kind: kindPrompt, Prompt: "fix it"}, begun, record{Time: now(), Kind: kindPrompt, Prompt: "and that"}, ended)
 	box.stop("")
 	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "[2] and that", "上次反馈\nthe docs")
 	box.hook(box.event(eventPrompt, `"prompt":7`))

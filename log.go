@@ -50,8 +50,8 @@ func showLog(c *call, d dirs) (err error) {
 			return err
 		}
 		if i > 0 { // the others of the project are told from now on, with what runs there
-			one.next = slices.DeleteFunc(one.next, func(r *storyRecord) bool {
-				return r.round < 0 || r.Verdict != "" || one.h.Rounds[r.round].settled().Verdict != verdictReviewing
+			one.next = slices.DeleteFunc(one.next, func(r storyRecord) bool {
+				return r.round < 0 || one.h.Rounds[r.round].settled().Verdict != verdictReviewing
 			})
 		}
 	}
@@ -93,15 +93,16 @@ type page struct {
 	told   *story // the last
 }
 
-// A story is a session told from its timeline and, while a review runs, from what the reviewer writes.
+// A story is a session told from its timeline, each record once, as it comes.
 type story struct {
 	*page
 	session  session
 	timeline *lineReader
 	h        history
-	next     []*storyRecord   // not told yet, or not to the end
+	next     []storyRecord    // not told yet
 	date     string           // of what was told last
-	under    *storyRecord     // the begin of the review whose steps were told last, nil if anything has come behind them
+	under    int              // the index of the review under whose title it was told, -1 for none
+	open     []int            // the reviews whose begin was told and whose end was not
 	same     map[words]string // what is told only when it changes: the last, by what leads it
 }
 
@@ -109,23 +110,15 @@ type story struct {
 type storyRecord struct {
 	record
 	line  []byte
-	round int // the index of the review that it begins or ends, -1 for none
-
-	// Of the begin of a review, once it was told.
-	output *lineReader       // what the reviewer writes
-	steps  []string          // of the reviewer, not told yet
-	calls  map[string]string // of the reviewer, by id
-	runs   int               // that were told
+	round int // the index of the review that it is of, -1 for none
 }
 
 func (p *page) story(of session) *story {
 	s := &story{page: p, session: of, same: map[words]string{}, timeline: &lineReader{path: of.timelineFile()}}
 	s.timeline.lines.line = func(line []byte) {
-		r, ok := parseRecord(line)
-		if !ok {
-			return
+		if r, ok := parseRecord(line); ok {
+			s.next = append(s.next, storyRecord{record: r, line: bytes.Clone(line), round: s.h.add(r)})
 		}
-		s.next = append(s.next, &storyRecord{record: r, line: bytes.Clone(line), round: s.h.add(r)})
 	}
 	return s
 }
@@ -172,12 +165,12 @@ func (s *story) turn() {
 	default:
 		s.block("", what)
 	}
-	s.told, s.chosen, s.under = s, say(anotherHere), nil
+	s.told, s.chosen, s.under = s, say(anotherHere), -1
 }
 
 // lastReviews returns what is not told yet from the begin of the last n reviews on, those that run being the last of all, but
 // nothing of other reviews; and before it the request that the first was of.
-func (s *story) lastReviews(n int) []*storyRecord {
+func (s *story) lastReviews(n int) []storyRecord {
 	var rounds []int
 	for i, r := range s.h.Rounds {
 		if r.Verdict != verdictLimit {
@@ -195,126 +188,132 @@ func (s *story) lastReviews(n int) []*storyRecord {
 		return s.next
 	}
 	others, last := rounds[:len(rounds)-n], rounds[len(rounds)-n:]
-	first := slices.IndexFunc(s.next, func(r *storyRecord) bool { return slices.Contains(last, r.round) })
-	var kept []*storyRecord
+	first := slices.IndexFunc(s.next, func(r storyRecord) bool { return slices.Contains(last, r.round) })
+	var kept []storyRecord
 	for _, r := range slices.Backward(s.next[:first]) {
-		if r.Event == eventPrompt {
+		if r.Kind == kindPrompt {
 			kept = append(kept, r)
 			break
 		}
 	}
 	for _, r := range s.next[first:] {
-		if !slices.Contains(others, r.round) && !slices.Contains(others, s.h.of(r.Review)) {
+		if !slices.Contains(others, r.round) {
 			kept = append(kept, r)
 		}
 	}
 	return kept
 }
 
-// tellNew tells what has come. The begin of a review stays until it has ended.
+// tellNew tells what has come.
 func (s *story) tellNew() {
-	var left []*storyRecord
 	for _, one := range s.next {
-		if s.tell(one) {
-			left = append(left, one)
+		if s.raw {
+			s.turn()
+			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{")) // a record has members
+			continue
 		}
+		if one.Kind == kindPrompt || one.Kind == kindSwitch || one.Kind == kindBegin {
+			s.tellKilled()
+		}
+		s.tell(one.record, one.round)
 	}
-	s.next = left
+	s.next = nil
+	s.tellKilled()
 }
 
-// tell tells a record: a whole review with the one of its end, and as long as it runs with the one of its begin how it began
-// and what it does. It returns whether the review runs.
-func (s *story) tell(one *storyRecord) (runs bool) {
+// tell tells a record, which is of the review with that index: under a title of its own, or as a step under its review's.
+func (s *story) tell(r record, round int) {
+	var its reviewRound
+	if round >= 0 {
+		its = s.h.Rounds[round]
+	}
+	switch r.Kind {
+	case kindPrompt:
+		s.head(r.Time, say(titleUser), "")
+		s.showFacts(fact{words{}, cutMiddle(r.Prompt, promptShown)})
+	case kindSwitch:
+		s.head(r.Time, say(switched, say(modeNames[r.Mode])), "")
+		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
+		s.showFacts(fact{leadBy, say(by)})
+	case kindBegin:
+		s.open = append(s.open, round)
+		s.begin(r.Time, its, round)
+		if r.Event == eventReview { // maybe no hook was told
+			s.showFacts(fact{leadAsked, cutMiddle(its.asked(), promptShown)})
+		}
+		s.showFacts(caseOf(its))
+	case kindEnd:
+		s.open = slices.DeleteFunc(s.open, func(one int) bool { return one == round })
+		s.head(r.Time, r.title(), s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict))))
+		its.record = r
+		s.showFacts(endFacts(its)...)
+	default:
+		told := stepOf(r, its)
+		if told.text == "" {
+			return
+		}
+		if s.told != s || s.under != round {
+			s.begin(r.Time, its, round)
+		}
+		s.showFacts(told)
+	}
+}
+
+// stepOf tells what a reviewer did. A call that was refused by now is told as that, a command of ccc try when it has ended, and
+// what is of a review whose begin was lost not at all.
+func stepOf(r record, its reviewRound) (told fact) {
 	switch {
-	case s.raw:
-		s.turn()
-		fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{")) // a record has members
-	case one.round >= 0 && one.Verdict == "":
-		known := &s.h.Rounds[one.round]
-		r := known.settled()
-		runs = r.Verdict == verdictReviewing
-		if runs && one.output == nil {
-			s.show(reviewRound{record: r.record}) // what it ran comes behind
-			known.LastMessage, known.Question, known.Requests = "", nil, nil
-			one.calls, one.output, s.under = map[string]string{}, s.session.steps(r, one.step), one
-		}
-		if one.output != nil {
-			s.tellSteps(one, r.Runs)
-		}
-		if r.Verdict == verdictFailed && known.Verdict == "" { // it was killed: nothing else tells of its end
-			s.show(r)
-		}
-	case one.round >= 0:
-		s.show(s.h.Rounds[one.round])
-	case one.Event == eventPrompt, one.Event == eventSwitch:
-		s.show(reviewRound{record: one.record})
+	case its.Kind == "":
+	case r.Kind == kindCall && slices.Contains(its.Tools, r.Tool) && !tryCall().MatchString(r.Tool):
+		told.text = "· " + r.Tool
+	case r.Kind == kindRefused:
+		told.text = "· " + say(leadRefused) + " " + r.Tool
+	case r.Kind == kindWords:
+		told.text = r.Words
+	case r.Kind == kindRun:
+		told = ran(r)
 	}
-	return runs
+	return told
 }
 
-// step notes what the reviewer does. Where a review begins, those before it are history.
-func (r *storyRecord) step(b contentBlock) {
-	text, tool := b.shown()
-	switch {
-	case b.Type == "":
-		r.steps = nil
-		return
-	case b.isRefusal():
-		text = "· " + say(leadRefused) + " " + r.calls[b.Call]
-	case tool != "":
-		r.calls[b.ID] = tool
-		text = "· " + tool
+// begin writes the title under which the steps of a review stand.
+func (s *story) begin(at time.Time, r reviewRound, round int) {
+	verdict := ""
+	if r.settled().Verdict == verdictReviewing {
+		verdict = say(underWay)
 	}
-	r.steps = append(r.steps, text)
+	s.head(at, r.title(), verdict)
+	s.under = round
 }
 
-// tellSteps tells what the reviewer has done since, and what it ran, under the title of its review.
-func (s *story) tellSteps(review *storyRecord, runs []record) {
-	_ = review.output.read()
-	if more := len(review.steps) > 0 || len(runs) > review.runs; more && (s.under != review || s.told != s) {
-		s.show(reviewRound{record: record{Time: review.Time, Event: review.Event, Iteration: review.Iteration, Limit: review.Limit, outcome: outcome{Verdict: verdictReviewing}}})
-		s.under = review
+// tellKilled tells of the reviews that were killed: no record does.
+func (s *story) tellKilled() {
+	for _, round := range slices.Clone(s.open) {
+		if r := s.h.Rounds[round].settled(); r.Verdict == verdictFailed {
+			r.Kind = kindEnd
+			s.tell(r.record, round)
+		}
 	}
-	for _, step := range review.steps {
-		s.showFacts(fact{text: step})
-	}
-	for _, run := range runs[review.runs:] {
-		s.showFacts(ran(run))
-	}
-	review.steps, review.runs = nil, len(runs)
 }
 
 // promptShown is in characters, of a prompt: the user wrote it and knows how it goes on.
 const promptShown = 600
 
-// show writes under its time what there is to tell of a record, or of a review.
-func (s *story) show(r reviewRound) {
+// head writes a title, and the time before it.
+func (s *story) head(at time.Time, title, verdict string) {
 	s.turn()
-	s.under = nil
-	at := r.Time.Local()
+	s.under = -1
+	at = at.Local()
 	fmt.Fprintln(s)
 	if date := at.Format(time.DateOnly); date != s.date {
 		s.date = date
 		fmt.Fprintf(s, "%s\n\n", s.paint(dim, "── "+date+" ──"))
 	}
-	title, verdict, facts := say(titleUser), verdictName(r.Verdict), []fact{{words{}, cutMiddle(r.Prompt, promptShown)}}
-	switch {
-	case r.Verdict == verdictReviewing:
-		verdict = say(underWay)
-		fallthrough
-	case r.Verdict != "":
-		title, facts = r.title(), reviewFacts(r)
-	case r.Event == eventSwitch:
-		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
-		title, facts = say(switched, say(modeNames[r.Mode])), []fact{{leadBy, say(by)}}
-	}
-	line := []string{s.paint(dim, at.Format(time.TimeOnly)), s.paint(bold, title), s.paint(verdictColour(r.Verdict), oneLine(verdict))}
+	line := []string{s.paint(dim, at.Format(time.TimeOnly)), s.paint(bold, title), verdict}
 	fmt.Fprintln(s, strings.TrimRight(strings.Join(line, " "), " "))
-	s.showFacts(facts...)
 }
 
 func (s *story) showFacts(facts ...fact) {
-	s.turn()
 	for _, f := range facts {
 		if f.lead == leadBasis || f.lead == leadUnbound {
 			if s.same[f.lead] == f.text {
@@ -336,30 +335,27 @@ type fact struct {
 	text string
 }
 
-// reviewFacts tells what became of a stop or a question, or of what a review that runs is.
-func reviewFacts(r reviewRound) []fact {
+// endFacts tells what became of a stop or a question.
+func endFacts(r reviewRound) []fact {
 	facts := []fact{{words{}, r.spent()}}
 	tell := func(is bool, lead words, text string) {
 		if is {
 			facts = append(facts, fact{lead, text})
 		}
 	}
-	tell(r.Event == eventReview, leadAsked, cutMiddle(r.asked(), promptShown)) // maybe no hook was told
-	facts = append(facts, caseOf(r))
-	isRunning, isApproved, isLimit := r.Verdict == verdictReviewing, r.Verdict == verdictAllow, r.Verdict == verdictLimit
+	isApproved, isLimit := r.Verdict == verdictAllow, r.Verdict == verdictLimit
+	if isLimit { // it had no begin
+		facts = append(facts, caseOf(r))
+	}
 	source := oneLine(r.PromptSource)
 	if source == builtinSource {
 		source = say(builtinPrompt)
 	}
-	tell(!isRunning, leadBasis, source)
-	tell(true, leadTools, unbroken(strings.Join(r.looks(), " · ")))
-	tell(isApproved && r.Review != "" && len(r.looks())+len(r.Runs) == 0, words{}, say(receiptNothing))
-	for _, run := range r.Runs {
-		facts = append(facts, ran(run))
-	}
-	tell(true, leadRefused, unbroken(strings.Join(r.Refused, " · ")))
+	tell(true, leadBasis, source)
+	tell(true, leadTools, unbroken(strings.Join(r.unrecorded(), " · ")))
+	tell(isApproved && r.Review != "" && len(r.Tools)+len(r.Runs) == 0, words{}, say(receiptNothing))
 	tell(true, leadNoCopy, r.NoCopy)
-	tell(!isRunning && !isLimit && !r.NoVerdict, leadUnbound, r.Unbound)
+	tell(!isLimit && !r.NoVerdict, leadUnbound, r.Unbound)
 	tell(true, words{}, r.withoutVerdict())
 	tell(isApproved, leadForUser, r.Feedback)
 	tell(!isApproved, leadFeedback, r.Feedback)

@@ -14,7 +14,7 @@ import (
 func TestLogSession(t *testing.T) {
 	box := newShowBox(t, 100)
 	at := func(project string, age time.Duration) record {
-		return record{Time: ago(age), Event: eventPrompt, Project: project, Prompt: "in " + project}
+		return record{Time: ago(age), Kind: kindPrompt, Project: project, Prompt: "in " + project}
 	}
 	os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
 	os.Symlink(box.work, filepath.Join(box.home, "link"))
@@ -44,8 +44,8 @@ func TestLogSession(t *testing.T) {
 
 func TestLogBroken(t *testing.T) {
 	box := newShowBox(t, 80)
-	whole := string(encodeJSON(record{Time: ago(0), Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: "a <b> \"c\" \\", CostUSD: 0.5}}))
-	box.timelineOf(testSession, whole+"\n", whole[:len(whole)/2]+"\n", "\n", "garbage\n", "3\n", "[]\n", "null\n", "{}\n", `{"event":"UserPromptSubmit","prompt":"x","verdict":"block"}`+"\n", `{"event":"switch","mode":"off","review":"x1"}`+"\n", "\x00\x00\n", whole[:30], whole+"\n",
+	whole := string(encodeJSON(record{Time: ago(0), Kind: kindEnd, Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: "a <b> \"c\" \\", CostUSD: 0.5}}))
+	box.timelineOf(testSession, whole+"\n", whole[:len(whole)/2]+"\n", "\n", "garbage\n", "3\n", "[]\n", "null\n", "{}\n", `{"event":"Stop","verdict":"block"}`+"\n", "\x00\x00\n", whole[:30], whole+"\n",
 		strings.ReplaceAll(whole, `,"`, ` , "`)+"\r\n", whole) // written by others, and without newline
 	if got := box.ccc("log"); strings.Count(got, "审查 1/10 退回") != 3 || strings.Count(got, `反馈 a <b> "c" \`+"\n") != 3 {
 		t.Errorf("log %s", got)
@@ -102,7 +102,7 @@ func hookAsync(box *sandbox, event string) (done chan commandResult) {
 }
 
 // A reader who is there before the first session sees each review as it goes; one who comes in the middle of a review sees
-// its steps so far, and none of the reviews before it.
+// its steps so far, under its own title.
 func TestLogFollow(t *testing.T) {
 	box := newShowBox(t, 80)
 	box.reviews(fakeReview{says("from the first"), decides(false, "first")}, runningReview)
@@ -147,7 +147,7 @@ func TestLogFollow(t *testing.T) {
 			t.Errorf("a step behind the verdict: %s", got)
 		}
 	}
-	if strings.Contains(late(), "from the first") || strings.Count(raw(), `"verdict"`) != 2 {
+	if strings.Count(late(), "from the first") != 1 || strings.Count(raw(), `"verdict"`) != 2 {
 		t.Errorf("got %s\nraw %s", late(), raw())
 	}
 }
@@ -157,12 +157,12 @@ func TestLogFollow(t *testing.T) {
 func TestLogFollowOver(t *testing.T) {
 	box := newShowBox(t, 80)
 	at := func(project, prompt string) record {
-		return record{Time: ago(0), Event: eventPrompt, Project: project, Prompt: prompt}
+		return record{Time: ago(0), Kind: kindPrompt, Project: project, Prompt: prompt}
 	}
 	earlier, first := at(box.work, "an earlier one"), at(box.work, "after /clear")
 	box.timelineOf("earlier", earlier)
 	box.write(".claude/ccc/supervisor-earlier.json", 0o600, stateText("earlier", 0, ""))
-	box.timelineOf("present", record{Time: ago(-time.Second), Event: eventPrompt, Project: box.work, Prompt: "the present one"})
+	box.timelineOf("present", record{Time: ago(-time.Second), Kind: kindPrompt, Project: box.work, Prompt: "the present one"})
 	output, end := follow(t, box, "-f")
 	raw, endRaw := follow(t, box, "-f", "--json")
 	named, endNamed := follow(t, box, "-f", "present")
@@ -195,7 +195,7 @@ func TestLogFollowOver(t *testing.T) {
 	}
 	// Who comes late is told what runs in another session, and nothing else of it.
 	_, self := processInfo(os.Getpid())
-	box.timelineOf("busy", record{Time: ago(2 * time.Hour), Event: eventPrompt, Project: box.work, Prompt: "an earlier one"},
+	box.timelineOf("busy", record{Time: ago(2 * time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "an earlier one"},
 		record{Time: ago(time.Hour), Event: eventStop, Review: "r", Process: self.name, Deadline: ago(-time.Minute), Iteration: 1, Limit: 10, LastMessage: "is it good?"})
 	late, endLate := follow(t, box, "-f")
 	await(t, late, "会话 busy（当前项目的另一个会话）\n\n── ")
@@ -248,11 +248,13 @@ func TestLogCase(t *testing.T) {
 	words, killed := of("c", eventStop, outcome{Verdict: verdictBlock, Feedback: "hm"}), begun("e", eventStop, "")
 	words.NoVerdict, words.Way, killed.Deadline = true, "cache", ago(time.Minute)
 	box.timelineOf(testSession,
-		record{Time: ago(time.Hour), Event: eventPrompt, Project: box.work, Prompt: "do it"},
+		record{Time: ago(time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "do it"},
 		begun("a", eventStop, ""),
-		record{Time: ago(0), Event: eventTry, Review: "a", Command: "go test", ExitCode: &code, Output: "a_test.go:3: wrong\nFAIL\n"},
-		record{Time: ago(0), Event: eventRefused, Review: "a", outcome: outcome{Tools: []string{"Bash(rm x)"}}},
-		of("a", eventStop, outcome{Verdict: verdictBlock, Feedback: "mend it", Tools: []string{"Read(a.go)"}}),
+		record{Time: ago(0), Kind: kindCall, Review: "a", Tool: "Read(a.go)"},
+		record{Time: ago(0), Kind: kindCall, Review: "a", Tool: "Bash(rm x)"},
+		record{Time: ago(0), Kind: kindRun, Review: "a", Command: "go test", ExitCode: &code, Output: "a_test.go:3: wrong\nFAIL\n"},
+		record{Time: ago(0), Kind: kindRefused, Review: "a", Tool: "Bash(rm x)"},
+		of("a", eventStop, outcome{Verdict: verdictBlock, Feedback: "mend it"}),
 		begun("b", eventPreToolUse, `{"questions":[{"question":"Which one?","options":[{"label":"Red"},{"label":"Blue","description":"x"}]}]}`),
 		of("b", eventPreToolUse, outcome{Verdict: verdictAllow}),
 		begun("c", eventStop, ""), words,
@@ -261,19 +263,19 @@ func TestLogCase(t *testing.T) {
 	got := box.ccc("log", testSession)
 	expectIn(t, "the log", got,
 		"    自述 All of it is done. Really. ",
-		"    查看 Read(a.go)\n    实测 go test → 退出码 3 · 0.0 秒\n         a_test.go:3: wrong\n         FAIL\n    被拒绝 Bash(rm x)\n",
-		"提问审查 1/10 通过\n    提问 Which one?\n         - Red\n         - Blue\n    没有查看也没有运行任何东西\n",
+		"    · Read(a.go)\n    实测 go test → 退出码 3 · 0.0 秒\n         a_test.go:3: wrong\n         FAIL\n    · 被拒绝 Bash(rm x)\n",
+		"提问审查 1/10\n    提问 Which one?\n         - Red\n         - Blue\n", "提问审查 1/10 通过\n    没有查看也没有运行任何东西\n",
 		"    用 Agent 的缓存\n", "    审查者没有给出判定：它的话就是反馈\n    反馈 hm\n", "审查 1/10 已取消\n", "审查 1/10 未审成\n",
 	)
-	if strings.Count(got, "依据 rules.md") != 1 || strings.Count(got, "…") != 4 {
+	if strings.Count(got, "依据 rules.md") != 1 || strings.Count(got, "…") != 4 || strings.Count(got, "Bash(rm x)") != 1 {
 		t.Errorf("got %s", got)
 	}
-	// A review stands where it ended.
+	// What happened while a review ran stands before its end.
 	byHand := of("b", eventReview, outcome{Verdict: verdictAllow, Feedback: "fine"})
 	box.timelineOf("two", begun("a", eventStop, ""), begun("b", eventReview, ""), byHand,
-		record{Time: ago(0), Event: eventSwitch, Mode: "off", By: switchedOutside}, of("a", eventStop, outcome{Verdict: verdictCancelled, Error: "switched off"}))
+		record{Time: ago(0), Kind: kindSwitch, Mode: "off", By: switchedOutside}, of("a", eventStop, outcome{Verdict: verdictCancelled, Error: "switched off"}))
 	order := regexp.MustCompile(`(?s)fine.*监督已关闭.*switched off`)
-	if got := box.ccc("log", "two"); !order.MatchString(got) || strings.Count(got, "审查") != 2 {
+	if got := box.ccc("log", "two"); !order.MatchString(got) || strings.Count(got, "审查") != 4 {
 		t.Errorf("got %s", got)
 	}
 	// -n tells the last reviews with their requests, nothing of those beside them, and what runs before what has ended.
@@ -282,15 +284,15 @@ func TestLogCase(t *testing.T) {
 	running := runsStill("h")
 	running.Process, running.Deadline = "1-2-of-another-namespace", ago(-time.Minute)
 	box.timelineOf("beside", runsStill("a"), begun("b", eventStop, ""), of("b", eventStop, block("two")), of("a", eventReview, block("one")))
-	box.timelineOf("runs", running, begun("b", eventStop, ""), record{Time: ago(0), Event: eventTry, Review: "b", Command: "two"}, of("b", eventStop, block("two")))
+	box.timelineOf("runs", running, begun("b", eventStop, ""), record{Time: ago(0), Kind: kindRun, Review: "b", Command: "two"}, of("b", eventStop, block("two")))
 	for session, want := range map[string][2]string{"beside": {"反馈 one", "two"}, "runs": {"进行中", "two"}} {
 		if got := box.ccc("log", "-n", "1", session); !strings.Contains(got, want[0]) || strings.Contains(got, want[1]) {
 			t.Errorf("%s: %s", session, got)
 		}
 	}
-	box.timelineOf("many", record{Time: ago(9), Event: eventPrompt, Prompt: "first"}, of("a", eventStop, outcome{Verdict: verdictBlock, Feedback: "one"}),
-		record{Time: ago(9), Event: eventPrompt, Prompt: "second"}, begun("b", eventStop, ""), of("b", eventStop, outcome{Verdict: verdictBlock, Feedback: "two"}),
-		begun("c", eventStop, ""), of("c", eventStop, outcome{Verdict: verdictAllow, Feedback: "three"}), record{Time: ago(9), Event: eventPrompt, Prompt: "third"})
+	box.timelineOf("many", record{Time: ago(9), Kind: kindPrompt, Prompt: "first"}, of("a", eventStop, outcome{Verdict: verdictBlock, Feedback: "one"}),
+		record{Time: ago(9), Kind: kindPrompt, Prompt: "second"}, begun("b", eventStop, ""), of("b", eventStop, outcome{Verdict: verdictBlock, Feedback: "two"}),
+		begun("c", eventStop, ""), of("c", eventStop, outcome{Verdict: verdictAllow, Feedback: "three"}), record{Time: ago(9), Kind: kindPrompt, Prompt: "third"})
 	for n, want := range map[string]string{"1": "second three third", "2": "second two three third", "3": "first one second two three third", "9": "first one second two three third"} {
 		told := ""
 		for _, word := range strings.Fields(box.ccc("log", "-n", n, "many")) {
@@ -313,17 +315,17 @@ func TestCommandsAsRun(t *testing.T) {
 	tool := describeTool("Bash", encodeJSON(map[string]string{"command": command}))
 	expectIs(t, "what the reviewer's screen and log -f show", tool, "Bash("+shown+")")
 	begun := record{Time: ago(time.Second), Event: eventStop, Project: box.work, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}
-	ran := record{Time: now(), Event: eventTry, Review: "r", Command: command}
-	refused := record{Time: now(), Event: eventRefused, Review: "r", outcome: outcome{Tools: []string{tool}}}
-	box.write(outputPath, 0o600, `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":`+string(encodeJSON(command))+`}}]}}`+"\n")
-	box.timelineOf(testSession, begun, ran, refused)
+	ran := record{Time: now(), Kind: kindRun, Review: "r", Command: command}
+	refused := record{Time: now(), Kind: kindRefused, Review: "r", Tool: tool}
+	called := record{Time: now(), Kind: kindCall, Review: "r", Tool: tool}
+	box.timelineOf(testSession, begun, called, ran)
 	output, end := follow(t, box, "-f", testSession)
 	await(t, output, "    · Bash("+shown+")\n    实测 "+shown+" → ")
 	end(syscall.SIGINT)
 	expectIn(t, "status", box.ccc("status"), " · "+shown+"\n")
-	ended := record{Time: now(), Event: eventStop, Project: box.work, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no", Tools: []string{tool}}}
-	box.timelineOf(testSession, begun, ran, refused, ended)
-	expectIn(t, "the log", box.ccc("log", testSession), "查看 Bash("+shown+")\n", "实测 "+shown+" → ", "被拒绝 Bash("+shown+")\n")
+	ended := record{Time: now(), Event: eventStop, Project: box.work, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}
+	box.timelineOf(testSession, begun, called, ran, refused, ended)
+	expectIn(t, "the log", box.ccc("log", testSession), "实测 "+shown+" → ", "· 被拒绝 Bash("+shown+")\n")
 	expectIn(t, "the receipt", reviewRound{record: ended, Runs: []record{ran}}.receipt(), shown+" → ")
 	expectIn(t, "the report", box.ccc("report", testSession), command)
 }
@@ -336,7 +338,7 @@ func TestLogFollowBeside(t *testing.T) {
 			Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}
 	}
 	ran := func(review, command string) record {
-		return record{Time: ago(0), Event: eventTry, Review: review, Command: command}
+		return record{Time: ago(0), Kind: kindRun, Review: review, Command: command}
 	}
 	ended := begun(eventReview, "b", 0)
 	ended.LastMessage, ended.outcome = "", outcome{Verdict: verdictBlock, Feedback: "no"}
@@ -354,7 +356,7 @@ func TestLogFollowBeside(t *testing.T) {
 		box.timelineOf(testSession, records...)
 		await(t, output, step.want)
 	}
-	if end(syscall.SIGINT); strings.Count(output(), "said for") != 2 || strings.Count(output(), "实测 three") != 2 {
+	if end(syscall.SIGINT); strings.Count(output(), "said for") != 2 || strings.Count(output(), "实测 three") != 1 {
 		t.Errorf("got %s", output())
 	}
 }
@@ -364,11 +366,8 @@ func TestLogFollowRefused(t *testing.T) {
 	box := newShowBox(t, 80)
 	begun := record{Time: ago(time.Second), Event: eventStop, Project: box.work, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute),
 		Iteration: 1, Limit: 10, LastMessage: "I am done"}
-	call := func(id, command string) string {
-		return `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"` + id + `","name":"Bash","input":{"command":"` + command + `"}}]}}` + "\n"
-	}
-	result := func(id, said string) string {
-		return `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"` + id + `","is_error":true,"content":"` + said + `"}]}}` + "\n"
+	step := func(kind, command string) record {
+		return record{Time: now(), Kind: kind, Review: "r", Tool: "Bash(" + command + ")"}
 	}
 	for said, isOne := range map[string]bool{"<tool_use_error>InputValidationError: Read failed": true, "<tool_use_error>Error: No such tool available: X</tool_use_error>": true,
 		"<tool_use_error>File does not exist.": false} {
@@ -376,18 +375,22 @@ func TestLogFollowRefused(t *testing.T) {
 			t.Errorf("%s: a refusal? %v", said, !isOne)
 		}
 	}
-	const refusal = "Permission to use Bash has been denied"
-	box.timelineOf(testSession, begun)
+	records := []any{begun}
+	box.timelineOf(testSession, records...)
 	output, end := follow(t, box, "--follow", testSession)
 	await(t, output, " 审查 1/10 进行中……\n    自述 I am done\n")
-	now := call("a", "rm x") + result("a", refusal) + call("b", "sleep 9")
-	box.write(outputPath, 0o600, now)
+	records = append(records, step(kindCall, "rm x"))
+	box.timelineOf(testSession, records...)
+	await(t, output, "    · Bash(rm x)\n")
+	records = append(records, step(kindRefused, "rm x"), step(kindCall, "sleep 9"))
+	box.timelineOf(testSession, records...)
 	await(t, output, "    · Bash(rm x)\n    · 被拒绝 Bash(rm x)\n    · Bash(sleep 9)\n")
-	box.write(outputPath, 0o600, now+result("b", refusal))
+	records = append(records, step(kindRefused, "sleep 9"))
+	box.timelineOf(testSession, records...)
 	await(t, output, "    · 被拒绝 Bash(sleep 9)\n")
 	ended := begun
 	ended.LastMessage, ended.outcome = "", outcome{Verdict: verdictBlock, Feedback: "no"}
-	box.timelineOf(testSession, begun, ended)
+	box.timelineOf(testSession, append(records, ended)...)
 	await(t, output, "反馈 no\n")
 	end(syscall.SIGINT)
 	if got := output(); strings.Count(got, "Bash(rm x)") != 2 || strings.Count(got, "I am done") != 1 || strings.Count(got, "进行中") != 1 {

@@ -403,6 +403,7 @@ var (
 var (
 	reviewingByHand = words{"审查会话 %s（最后写入 %s）：%s", "Reviewing session %s, last written %s: %s"} // the last request
 	reviewingWith   = words{"提供商 %s", "provider %s"}
+	reviewedNow     = words{"这个会话正在审查，等它结束再来", "this session is being reviewed right now: wait for the end"}
 	stillWorking    = words{"Agent 还在工作：审查的是它到目前为止的状态", "The agent is still working: what there is so far is reviewed"}
 )
 

@@ -3,6 +3,7 @@ package main
 // Evidence on the real Claude Code: receipts on the screen, the report, a review by hand.
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,9 +48,14 @@ func TestRealClientReceipt(t *testing.T) {
 		expectIn(t, "the report", got.stdout, "Reviewed by ccc: approved", "Do the work", "a note", "exit 3", "in review 1: exit 3", "not yet", "as they were reviewed")
 		refused := 0
 		for _, r := range box.onlyTimeline() {
-			if r.Event == eventRefused && strings.Join(r.Tools, "") == "Bash(touch made)" {
+			if r.Kind == kindRefused && r.Tool == "Bash(touch made)" {
 				refused++
-			} else if strings.Contains(strings.Join(r.Tools, ""), "touch") {
+			}
+		}
+		var last evidence
+		check(t, json.Unmarshal([]byte(box.run(20*time.Second, "", "ccc", "report", "--json").stdout), &last))
+		for _, r := range append(last.Earlier, last.Review) {
+			if strings.Contains(strings.Join(r.Tools, ""), "touch") {
 				t.Errorf("a refused call was looked at: %+v", r)
 			}
 		}

@@ -76,7 +76,7 @@ func (r record) standing(d dirs) (word verdict, why string) {
 	case files == filesUnbound && r.Top != "":
 		return "unbound", joined(say(notBound), r.Unbound)
 	case files == filesUnbound:
-		return verdictAllow, joined(say(notBound), cmp.Or(r.Unbound, "ccc 1.0, 1.1"))
+		return verdictAllow, joined(say(notBound), r.Unbound)
 	}
 	return verdictAllow, r.Feedback
 }
@@ -130,13 +130,12 @@ func (r record) receiptHead() string { return joined(r.title()+" "+verdictName(r
 
 // basis says what a verdict rests on where nothing was run in a copy.
 func (r reviewRound) basis() string {
-	looks := r.looks()
 	switch isCommand := func(look string) bool { return strings.HasPrefix(look, "Bash(") }; {
-	case r.Review == "": // of ccc 1.1, which named no review in what it recorded of one
+	case r.Review == "": // it did not begin
 		return ""
-	case slices.ContainsFunc(looks, isCommand):
+	case slices.ContainsFunc(r.Tools, isCommand):
 		return say(receiptNoCopy)
-	case len(looks) > 0:
+	case len(r.Tools) > 0:
 		return say(receiptRead)
 	}
 	return say(receiptNothing)

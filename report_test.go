@@ -20,16 +20,16 @@ func reportRecords() []any {
 	at := func(minute int) time.Time { return time.Date(2026, 11, 22, 10, minute, 0, 0, time.UTC) }
 	one, zero := 1, 0
 	return []any{
-		record{Time: at(0), Event: eventPrompt, Project: "/p", Prompt: "Add --monthly"},
+		record{Time: at(0), Kind: kindPrompt, Project: "/p", Prompt: "Add --monthly"},
 		record{Time: at(1), Event: eventStop, Review: "a"},
-		record{Time: at(1), Event: eventTry, Review: "a", Command: "go test ./...", ExitCode: &one, Output: "--- FAIL: TestMonthly", outcome: outcome{DurationSeconds: 2}},
-		record{Time: at(1), Event: eventRefused, outcome: outcome{Tools: []string{"Bash(touch x)"}}},
-		record{Time: at(2), Event: eventStop, Review: "a", Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: "TestMonthly fails", DurationSeconds: 12,
-			CostUSD: 0.31, Tools: []string{"Bash(/x/ccc try 'go test ./...')", "Read(a.go)"}}},
+		record{Time: at(1), Kind: kindCall, Review: "a", Tool: "Bash(/x/ccc try 'go test ./...')"},
+		record{Time: at(1), Kind: kindRun, Review: "a", Command: "go test ./...", ExitCode: &one, Output: "--- FAIL: TestMonthly", outcome: outcome{DurationSeconds: 2}},
+		record{Time: at(1), Kind: kindRefused, Tool: "Bash(touch x)"},
+		record{Time: at(2), Event: eventStop, Review: "a", Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: "TestMonthly fails", DurationSeconds: 12, CostUSD: 0.31}},
 		record{Time: at(3), Event: eventStop, Review: "b"},
-		record{Time: at(3), Event: eventTry, Review: "b", Command: "go test ./...", ExitCode: &zero, Output: "ok", outcome: outcome{DurationSeconds: 2}},
+		record{Time: at(3), Kind: kindRun, Review: "b", Command: "go test ./...", ExitCode: &zero, Output: "ok", outcome: outcome{DurationSeconds: 2}},
 		record{Time: at(4), Event: eventStop, Review: "b", Iteration: 2, Limit: 10, worktree: worktree{Top: "/p", Repo: "/p/.git", Head: "c0ffee", Tree: "beef"},
-			outcome: outcome{Verdict: verdictAllow, Feedback: "The cache is not cleared: as you wished.", Tools: []string{"Bash(/x/ccc try 'go test ./...')"}}},
+			outcome: outcome{Verdict: verdictAllow, Feedback: "The cache is not cleared: as you wished."}},
 	}
 }
 
@@ -41,9 +41,9 @@ func TestReport(t *testing.T) {
 		golden(t, "report-"+locale[:2], box.ccc("report", testSession))
 	}
 	var parsed evidence
-	last := reportRecords()[7].(record)
+	last := reportRecords()[8].(record)
 	last.Time = last.Time.Add(-time.Hour) // the clock was set back: the timeline's order counts
-	box.timelineOf(testSession, append(reportRecords()[:7], last)...)
+	box.timelineOf(testSession, append(reportRecords()[:8], last)...)
 	check(t, json.Unmarshal([]byte(box.ccc("report", testSession, "--json")), &parsed))
 	expectIn(t, "a run that is silent now", parsed.run(record{Command: "go test ./..."}, 2000), "--- FAIL: TestMonthly")
 	if len(parsed.Earlier) != 1 || parsed.Review.Tree != "beef" || parsed.Since != filesChanged || len(parsed.Review.Runs) != 1 || len(parsed.SentBack) != 1 {
@@ -128,13 +128,13 @@ func TestReportLength(t *testing.T) {
 	box := newShowBox(t, 80)
 	records := []any{}
 	for n := range 300 {
-		records = append(records, record{Time: now(), Event: eventPrompt, Project: "/p", Prompt: fmt.Sprint("request ", n, strings.Repeat(" 请求", 200))})
+		records = append(records, record{Time: now(), Kind: kindPrompt, Project: "/p", Prompt: fmt.Sprint("request ", n, strings.Repeat(" 请求", 200))})
 		id := fmt.Sprint(max(n, 281)) // the first has most of the runs
 		if n == 0 || n > 281 {
 			records = append(records, record{Time: now(), Event: eventStop, Review: id})
 		}
 		for range 3 {
-			records = append(records, record{Time: now(), Event: eventTry, Review: id, Command: strings.Repeat("true; ", 500), Output: strings.Repeat("x\n", 300)})
+			records = append(records, record{Time: now(), Kind: kindRun, Review: id, Command: strings.Repeat("true; ", 500), Output: strings.Repeat("x\n", 300)})
 		}
 		if n > 280 {
 			records = append(records, record{Time: now(), Event: eventStop, Review: id, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: strings.Repeat("反馈", 4000)}})
@@ -156,11 +156,11 @@ func TestReportSecrets(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"providers": {"kimi": {"env": {"KIMI_URL": "https://secret.example", "X": "${FROM_HERE}"}}}}`)
 	box.vars = append(box.vars, "MY_PASSWORD=correct-horse", "SHORT_KEY=short", "FROM_HERE=from-the-environment")
 	box.timelineOf(testSession,
-		record{Time: now(), Event: eventPrompt, Project: "/p", Prompt: "use correct-horse and short " + key},
+		record{Time: now(), Kind: kindPrompt, Project: "/p", Prompt: "use correct-horse and short " + key},
 		record{Time: now(), Event: eventStop, Review: "r", LastMessage: "correct-horse", Question: json.RawMessage(`{"q": "correct-horse"}`)},
-		record{Time: now(), Event: eventTry, Review: "r", Command: "curl https://secret.example", Output: "MIIE\n-----END PRIVATE KEY-----\nfrom-the-environment"},
-		record{Time: now(), Event: eventRefused, Review: "r", outcome: outcome{Tools: []string{"Bash(correct-horse)"}}},
-		record{Time: now(), Event: eventStop, Review: "r", Unbound: "correct-horse", outcome: outcome{Verdict: verdictBlock, Feedback: "correct-horse", Tools: []string{"Bash(correct-horse)"}}})
+		record{Time: now(), Kind: kindRun, Review: "r", Command: "curl https://secret.example", Output: "MIIE\n-----END PRIVATE KEY-----\nfrom-the-environment"},
+		record{Time: now(), Kind: kindRefused, Review: "r", Tool: "Bash(correct-horse)"},
+		record{Time: now(), Event: eventStop, Review: "r", Unbound: "correct-horse", outcome: outcome{Verdict: verdictBlock, Feedback: "correct-horse"}})
 	for _, text := range []string{box.ccc("report", testSession), box.ccc("report", testSession, "--json")} {
 		expectNotIn(t, "the report", text, "correct-horse", "MIIE", "secret.example", "from-the-environment")
 		expectIn(t, "the report", text, "and short ***")
@@ -171,16 +171,14 @@ func TestReceipt(t *testing.T) {
 	lang = english
 	t.Cleanup(func() { lang = chinese })
 	run := func(command string, code int) record { return record{Command: command, ExitCode: &code} }
-	old := record{Event: eventStop, outcome: outcome{Verdict: verdictAllow, Tools: []string{"Bash(/x/ccc try 'go test')"}}}
-	expectIs(t, "of ccc 1.1, whose runs name no review", reviewRound{record: old}.receipt(), "Review approved")
 	for _, c := range []struct {
 		round reviewRound
 		want  string
 	}{
 		{reviewRound{record: record{Event: eventStop, Review: "r", Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictAllow, DurationSeconds: 12.3, CostUSD: 0.31}}},
 			"Review 2/10 approved · 12.3s · $0.31 · nothing was looked at or run"},
-		{reviewRound{record: record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictBlock, Tools: []string{"Read(a)"}}}}, "Review sent back · only files were read, nothing was run"},
-		{reviewRound{record: record{Event: eventStop, Review: "r", NoVerdict: true, outcome: outcome{Verdict: verdictBlock, Tools: []string{"Read(a)", "Bash(python3 t.py)"}}}},
+		{reviewRound{record: record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictBlock}}, Tools: []string{"Read(a)"}}, "Review sent back · only files were read, nothing was run"},
+		{reviewRound{record: record{Event: eventStop, Review: "r", NoVerdict: true, outcome: outcome{Verdict: verdictBlock}}, Tools: []string{"Read(a)", "Bash(python3 t.py)"}},
 			"Review sent back · nothing was run in a copy · The reviewer gave no verdict: what it said is the feedback"},
 		{reviewRound{record: record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictBlock}}, Runs: []record{run("a", 0), run("b\nc", 1), run("d", 0), run("e", 0)}},
 			"Review of a question sent back · b ⏎ c → exit 1 · e → exit 0 · d → exit 0 · 1 more run"},
@@ -220,7 +218,7 @@ func TestVerdictBound(t *testing.T) {
 	expectIn(t, "the answer", box.stop("").stdout, "files changed during the review")
 	verdictIs(3, "changed: files changed during the review")
 
-	// So does one of ccc 1.1, which is said. Programs get lists of it, not null.
+	// So does one that names no state, which is said. Programs get lists of it, not null.
 	box.timelineOf("0ld", record{Time: now(), Event: eventStop, Project: box.work, outcome: outcome{Verdict: verdictAllow}})
 	if text := box.ccc("report", "0ld", "--json"); strings.Contains(text, "null") {
 		t.Error(text)
@@ -229,10 +227,9 @@ func TestVerdictBound(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 
-	// What its reviewer ran names no review: it is of the next that ended.
-	box.timelineOf("0ld", record{Time: now(), Event: eventTry, Review: "torn", Command: "sleep 1"}, record{Time: now(), Event: eventTry, Project: box.work, Command: "go test"},
-		record{Time: now(), Event: eventStop, outcome: outcome{Verdict: verdictAllow}}, record{Time: now(), Event: eventStop, Iteration: 2, Limit: 3, outcome: outcome{Verdict: verdictAllow}})
-	expectIn(t, "the log", box.ccc("log", "0ld"), "go test → exit 0", "Review 2/3 approved")
+	// Of a review whose begin was lost only the end is told.
+	box.timelineOf("0ld", record{Time: now(), Kind: kindRun, Review: "torn", Command: "sleep 1"}, record{Time: now(), Event: eventStop, Project: box.work, Iteration: 2, Limit: 3, outcome: outcome{Verdict: verdictAllow}})
+	expectIn(t, "the log", box.ccc("log", "0ld"), "Review 2/3 approved")
 	if text := box.ccc("report", "0ld"); strings.Contains(text, "###") || strings.Contains(box.ccc("log", "0ld"), "sleep 1") {
 		t.Errorf("a section of nothing: %s", text)
 	}
@@ -364,7 +361,7 @@ func TestApprovalWithoutBegin(t *testing.T) {
 	box.repository()
 	tree := strings.TrimSpace(box.gitIn(box.work, "git rev-parse HEAD^{tree}"))
 	for _, review := range []string{"", "gone"} {
-		box.timelineOf(testSession, record{Time: now(), Event: eventPrompt, Project: box.work, Prompt: "do it"},
+		box.timelineOf(testSession, record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: "do it"},
 			record{Time: now(), Event: eventStop, Review: review, worktree: worktree{Top: box.work, Repo: box.work + "/.git", Tree: tree}, outcome: outcome{Verdict: verdictAllow}})
 		expectIn(t, "ccc verdict", box.ccc("verdict", "--commit", "HEAD"), testSession, "do it")
 		expectIn(t, "ccc report", box.ccc("report", "--commit", "HEAD"), tree)
@@ -407,6 +404,15 @@ func TestByHand(t *testing.T) {
 	}
 	box.reviews(fails("API Error: 529"))
 	expect(4, "failed\n")
+	// It does not run beside another review of that session.
+	paths, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
+	path := strings.Join(paths, " ")
+	known, err := os.ReadFile(path)
+	check(t, err)
+	begun := record{Time: now(), Kind: kindBegin, Event: eventStop, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}
+	check(t, appendFile(path, append(encodeJSON(begun), '\n')))
+	expectIn(t, "stderr", expect(4, "").stderr, "reviewed right now", "ccc log -f ")
+	check(t, os.WriteFile(path, known, 0o600))
 	box.reviews(allows("well"))
 	var parsed struct {
 		Session string `json:"session_id"`

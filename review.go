@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -21,18 +20,17 @@ import (
 
 // A review is one call of the reviewer.
 type review struct {
-	session  string   // the session to fork
-	dirs     []string // where the reviewer may run, the best first: older versions find a session only in its project
-	addDirs  []string // what else it may read
-	prompt   string
-	shares   bool // it is asked with the agent's prompt cache: see sharesCache in cache.go
-	request  reviewRequest
-	config   supervisorConfig
-	env      []string
-	output   io.Writer    // takes each valid line of the stream, unchanged
-	progress io.Writer    // takes the reviewer's text, for people
-	refused  func(string) // told of each call that Claude Code refused to the reviewer
-	warn     func(error)  // told of what goes wrong without ending the review
+	session string   // the session to fork
+	dirs    []string // where the reviewer may run, the best first: older versions find a session only in its project
+	addDirs []string // what else it may read
+	prompt  string
+	shares  bool // it is asked with the agent's prompt cache: see sharesCache in cache.go
+	request reviewRequest
+	config  supervisorConfig
+	env     []string
+	output  io.Writer    // takes each valid line of the stream, unchanged
+	note    func(record) // told of what the reviewer calls, is refused and says
+	warn    func(error)  // told of what goes wrong without ending the review
 }
 
 // The reviewer ends by itself about 0.1 s after its result line; what takes longer has only cleaning up left
@@ -288,13 +286,12 @@ func (s *stream) read(line []byte) {
 		s.usage[l.Message.ID] = l.Message.Usage
 		for _, block := range l.Message.Content {
 			text, tool := block.shown()
-			if text != "" {
-				fmt.Fprintln(s.review.progress, printable(text))
+			if text != "" && !isAnswer(text) {
+				s.review.note(record{Kind: kindWords, Words: text})
 			}
 			if tool != "" {
-				s.outcome.Tools = append(s.outcome.Tools, tool)
 				s.calls[block.ID] = tool
-				fmt.Fprintln(s.review.progress, "  ·", tool)
+				s.review.note(record{Kind: kindCall, Tool: tool})
 			}
 		}
 	case "user":
@@ -322,7 +319,6 @@ func (s *stream) read(line []byte) {
 // A streamLine is what ccc reads of a line; where a member is of another shape, the others still count.
 type streamLine struct {
 	Type         string   `json:"type"`
-	Subtype      string   `json:"subtype"`
 	SessionID    string   `json:"session_id"`
 	OldSessionID string   `json:"sessionId"`
 	Message      struct { // for types assistant and user
@@ -356,14 +352,11 @@ func (b contentBlock) isRefusal() bool {
 	return b.Type == "tool_result" && b.Error && slices.ContainsFunc(refusals, isOne)
 }
 
-// refuse takes the call with that id from the tools that the reviewer used.
+// refuse notes that the call with that id was refused, once.
 func (s *stream) refuse(id string) {
-	tool, known := s.calls[id]
-	if i := slices.Index(s.outcome.Tools, tool); known && i >= 0 {
+	if tool, known := s.calls[id]; known {
 		delete(s.calls, id)
-		s.outcome.Tools = slices.Delete(s.outcome.Tools, i, i+1)
-		fmt.Fprintln(s.review.progress, "  · "+strings.TrimSpace(say(leadRefused)), tool)
-		s.review.refused(tool)
+		s.review.note(record{Kind: kindRefused, Tool: tool})
 	}
 }
 
@@ -395,55 +388,26 @@ func describeTool(name string, input json.RawMessage) string {
 	return name
 }
 
-// looks are the tools that the reviewer used, without the calls of ccc try where the runs account for them.
-func (r reviewRound) looks() []string {
-	others := slices.DeleteFunc(slices.Clone(r.Tools), tryCall().MatchString)
-	if len(r.Tools)-len(others) > len(r.Runs) {
-		return r.Tools
-	}
-	return others
-}
-
+// tryCall matches a call of ccc try up to its command.
 var tryCall = lazyRegexp(`^Bash\((\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') +try +(--timeout \S+ +)?`)
 
-// recentOutput is in bytes. It holds the running review from its beginning, but for one that has looked at
-// large files; then its latest steps.
-const recentOutput = 1 << 20
-
-// steps returns a reader of what the reviewer of r says, calls and is refused; where a review begins, each
-// gets a block without a type.
-func (s session) steps(r reviewRound, each func(contentBlock)) *lineReader {
-	output := &lineReader{path: s.outputOf(r.Event), last: recentOutput}
-	output.lines.line = func(line []byte) {
-		var l streamLine
-		_ = json.Unmarshal(line, &l)
-		if l.Type == "system" && l.Subtype == "init" {
-			each(contentBlock{})
-		}
-		for _, block := range l.Message.Content {
-			if l.Type == "assistant" || block.isRefusal() {
-				each(block)
-			}
+// unrecorded are the calls of ccc try of which no run was recorded.
+func (r reviewRound) unrecorded() (calls []string) {
+	for _, tool := range r.Tools {
+		if tryCall().MatchString(tool) {
+			calls = append(calls, tool)
 		}
 	}
-	if info, err := os.Stat(output.path); err == nil && info.ModTime().Before(r.Time) {
-		output.last = 1 // what it holds is of the reviews before it
-	}
-	return output
+	return calls[min(len(r.Runs), len(calls)):]
 }
 
-// doing is what the review that runs does right now: its last tool call, of a command the command alone.
-func (s session) doing(r reviewRound) (doing string) {
-	_ = s.steps(r, func(step contentBlock) {
-		if _, tool := step.shown(); tool != "" || step.Type == "" || step.isRefusal() {
-			doing = tool
-		}
-	}).read()
-	if tried := tryCall().ReplaceAllString(doing, ""); tried != doing {
+// doing is what a review that runs does right now: its last call, of a command the command alone.
+func (r reviewRound) doing() string {
+	if tried := tryCall().ReplaceAllString(r.current, ""); tried != r.current {
 		return strings.Trim(strings.TrimSuffix(tried, ")"), "'")
 	}
-	if command, isCommand := strings.CutPrefix(doing, "Bash("); isCommand {
+	if command, isCommand := strings.CutPrefix(r.current, "Bash("); isCommand {
 		return strings.TrimSuffix(command, ")")
 	}
-	return doing
+	return r.current
 }

@@ -12,7 +12,7 @@ import (
 
 // quietReview is a review for a stream, whose lines go to output.
 func quietReview(output io.Writer, warn func(error)) *review {
-	return &review{output: output, progress: io.Discard, warn: warn, refused: func(string) {}}
+	return &review{output: output, warn: warn, note: func(record) {}}
 }
 
 // readStream feeds input to a stream in pieces of size bytes, scribbling over
@@ -64,25 +64,51 @@ func TestStreamMirror(t *testing.T) {
 }
 
 func TestStreamOutcome(t *testing.T) {
-	s, _, _ := readStream(`{"type":"system","session_id":"../x"}
+	var called []string
+	s := newStream(quietReview(io.Discard, func(err error) { t.Error(err) }))
+	s.review.note = func(r record) {
+		if r.Kind == kindCall {
+			called = append(called, r.Tool)
+		}
+	}
+	_, _ = s.Write([]byte(`{"type":"system","session_id":"../x"}
 {"type":"system","subtype":"init","sessionId":"abc"}
 {"type":"user","session_id":"z"}
 {"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":4},"content":[{"type":"tool_use","name":"Bash","input":{"command":"git  status\n-s"}}]}}
 {"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":9},"content":[{"type":"tool_use","name":"Read","input":{"file_path":"a.go"}}]}}
-{"type":"assistant","message":{"id":"m2","usage":{"input_tokens":10},"content":[{"type":"tool_use","name":"StructuredOutput","input":{}},{"type":"text","text":"x"},{"type":"tool_use","name":"Grep","input":{"pattern":"TODO","path":"sub"}},{"type":"tool_use","name":"LS","input":{"path":"`+strings.Repeat("长", 81)+`"}},{"type":"tool_use","name":"Task","input":{"n":1}}]}}
+{"type":"assistant","message":{"id":"m2","usage":{"input_tokens":10},"content":[{"type":"tool_use","name":"StructuredOutput","input":{}},{"type":"text","text":"x"},{"type":"tool_use","name":"Grep","input":{"pattern":"TODO","path":"sub"}},{"type":"tool_use","name":"LS","input":{"path":"` + strings.Repeat("长", 81) + `"}},{"type":"tool_use","name":"Task","input":{"n":1}}]}}
 {"type":"result","subtype":"success","result":"{\"allow_stop\":true}"}
 {"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"last\"}","usage":{"input_tokens":12,"output_tokens":90},"total_cost_usd":5.5,"model_usage_since_last_result":{"a":{"costUSD":0.25},"b":{"costUSD":0.5}}}
-`, 5)
+`))
+	s.close()
 	if want := (tokens{11, 2, 3, 90}); *s.outcome.Tokens != want {
 		t.Errorf("tokens %+v, want %+v", *s.outcome.Tokens, want)
 	}
-	expectIs(t, "the tools", strings.Join(s.outcome.Tools, " "), "Bash(git  status ⏎ -s) Read(a.go) Grep(TODO) LS("+strings.Repeat("长", 39)+"…) Task")
+	expectIs(t, "the tools", strings.Join(called, " "), "Bash(git  status ⏎ -s) Read(a.go) Grep(TODO) LS("+strings.Repeat("长", 39)+"…) Task")
 	if s.outcome.ReviewerSession != "abc" || s.outcome.CostUSD != 0.75 || s.result == nil { // the first that may be a file name; the review's own
 		t.Fatalf("session %q, cost %v, result %v", s.outcome.ReviewerSession, s.outcome.CostUSD, s.result)
 	}
 	if _, feedback, err := s.result.judge(); err != nil || feedback != "last" {
 		t.Errorf("the last result must count, got %q, %v", feedback, err)
 	}
+}
+
+// The reviewer's words are noted in their place among its calls, but for its verdict; a refused call is noted as that, once.
+func TestStreamNotes(t *testing.T) {
+	var noted []string
+	s := newStream(quietReview(io.Discard, func(err error) { t.Error(err) }))
+	s.review.note = func(r record) { noted = append(noted, r.Kind+" "+r.Tool+r.Words) }
+	for _, block := range []string{`{"type":"text","text":"one"},{"type":"tool_use","id":"c","name":"Read"}`, "", `{"type":"text","text":"two: {\"allow_stop\":false}"}`,
+		`{"type":"text","text":"` + "```json\\n" + `{\"allow_stop\":false}` + "\\n```" + `"}`, `{"type":"text","text":"{\"allow_stop\":true}"}`} {
+		line := `{"type":"assistant","message":{"content":[` + block + `]}}`
+		if block == "" {
+			line = `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","is_error":true,"content":"Permission to use Read"}]}}`
+		}
+		_, _ = s.Write([]byte(line + "\n"))
+	}
+	_, _ = s.Write([]byte(`{"type":"result","subtype":"success","permission_denials":[{"tool_use_id":"c"}],"result":"{\"allow_stop\":true}"}` + "\n"))
+	s.close()
+	expectEqual(t, "what was noted", noted, []string{"words one", "call Read", "refused Read", `words two: {"allow_stop":false}`})
 }
 
 func TestStreamMemory(t *testing.T) {

@@ -33,23 +33,15 @@ func (d stateDir) logFile() string         { return d.file("hook-invocation.log"
 func (d stateDir) lockFile() string        { return d.file("state.lock") }
 func (s session) stateFile() string        { return s.dir.file("supervisor-" + s.id + ".json") }
 func (s session) outputFile() string       { return s.dir.file("supervisor-" + s.id + "-output.jsonl") }
-func (s session) timelineFile() string     { return s.dir.file("supervisor-" + s.id + "-events.jsonl") }
 func (s session) byHandFile() string       { return s.dir.file("supervisor-" + s.id + "-review.jsonl") }
-
-// outputOf is where what the reviewer of that event writes goes: a review by hand has a file of its own.
-func (s session) outputOf(event string) string {
-	if event == eventReview {
-		return s.byHandFile()
-	}
-	return s.outputFile()
-}
+func (s session) timelineFile() string     { return s.dir.file("supervisor-" + s.id + "-events.jsonl") }
 
 // files are all that a session can have, a state that could not be read among them.
 func (s session) files() []string {
 	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.stateFile(), s.stateFile() + ".bad"}
 }
 
-// otherFiles are the patterns of the files that belong to no session. The first three are of ccc 1.1 and 1.2.
+// otherFiles are the patterns of the files that belong to no session. The first four are of ccc 1.1 and 1.2.
 var otherFiles = []string{"client*.json", "background-*-settings.json", "supervisor-*-prompt",
 	"hook-invocation.log*", "state.lock", "*" + temporarySuffix}
 
@@ -218,14 +210,13 @@ const (
 
 // An outcome is what a review came to, with all that is known of it.
 type outcome struct {
-	Verdict         verdict  `json:"verdict,omitempty"`
-	Feedback        string   `json:"feedback,omitempty"` // what is left to do; never empty with verdictBlock
-	Error           string   `json:"error,omitempty"`    // why there was no review
-	DurationSeconds float64  `json:"duration_seconds,omitempty"`
-	CostUSD         float64  `json:"cost_usd,omitempty"` // of this review alone
-	Tokens          *tokens  `json:"tokens,omitempty"`
-	Tools           []string `json:"tools,omitempty"` // as in Bash(git status)
-	ReviewerSession string   `json:"reviewer_session,omitempty"`
+	Verdict         verdict `json:"verdict,omitempty"`
+	Feedback        string  `json:"feedback,omitempty"` // what is left to do; never empty with verdictBlock
+	Error           string  `json:"error,omitempty"`    // why there was no review
+	DurationSeconds float64 `json:"duration_seconds,omitempty"`
+	CostUSD         float64 `json:"cost_usd,omitempty"` // of this review alone
+	Tokens          *tokens `json:"tokens,omitempty"`
+	ReviewerSession string  `json:"reviewer_session,omitempty"`
 }
 
 // tokens is what requests used, as the API counts it.
@@ -246,11 +237,11 @@ func (t *tokens) add(u tokens) {
 	t.Output += u.Output
 }
 
-// A record is one line of a session's timeline: a prompt of the user's (event UserPromptSubmit), a switch, a command or
-// a refused call of a review, or a stop or a question: with a verdict its end, without one the begin of its review.
+// A record is one line of a session's timeline. Its kind says what it tells of.
 type record struct {
 	Time         time.Time       `json:"time"`
-	Event        string          `json:"event"`
+	Kind         string          `json:"kind"`
+	Event        string          `json:"event,omitempty"` // of the begin and the end of a review: Claude Code's event, or eventReview
 	Project      string          `json:"project,omitempty"`
 	Prompt       string          `json:"prompt,omitempty"`
 	Status       string          `json:"git_status,omitempty"` // of a prompt: git status --porcelain, whose worktree is the one below
@@ -263,6 +254,8 @@ type record struct {
 	NoVerdict    bool            `json:"no_verdict,omitempty"` // the reviewer gave none, and the feedback is what it said
 	Withheld     bool            `json:"withheld,omitempty"`   // that held an approval, and the feedback is the default one
 	Told         bool            `json:"told,omitempty"`       // the user was told at once that this stop was not reviewed
+	Tool         string          `json:"tool,omitempty"`       // of a call and a refused one, as in Bash(git status)
+	Words        string          `json:"words,omitempty"`      // the reviewer's, cut
 	Command      string          `json:"command,omitempty"`    // what ccc try ran for a reviewer, with duration_seconds
 	ExitCode     *int            `json:"exit_code,omitempty"`  // of the command
 	Output       string          `json:"output,omitempty"`     // the end of what the command printed
@@ -279,28 +272,38 @@ type record struct {
 	outcome
 }
 
-// The events of records that are not Claude Code's: supervision was switched on or off, and by whom; a reviewer ran a
-// command.
+// The kinds of records. Those of a review have its id: its begin, what its reviewer called, was refused, said and ran with
+// ccc try, and its end. A stop at the limit, or a review that failed before it began, is an end alone.
 const (
-	eventSwitch       = "switch"
+	kindPrompt  = "prompt" // of the user's
+	kindSwitch  = "switch" // supervision was switched on or off
+	kindBegin   = "begin"
+	kindCall    = "call"
+	kindRefused = "refused" // Claude Code refused a call, which was recorded before
+	kindWords   = "words"
+	kindRun     = "run"
+	kindEnd     = "end"
+)
+
+// Who switched.
+const (
 	switchedInSession = "/supervisor"
 	switchedOutside   = "supervisor-mode"
 	switchedByAgent   = "agent"
-	eventTry          = "try"
-	eventRefused      = "refused" // Claude Code refused these tools to the reviewer
-	eventReview       = "review"  // ccc review
 )
+
+// eventReview is the event of a review by hand, with ccc review.
+const eventReview = "review"
 
 // append adds r to the session's timeline.
 func (s session) append(r record) error {
 	return appendFile(s.timelineFile(), append(encodeJSON(r), '\n'))
 }
 
-// parseRecord reads a line of a timeline; ok is false for what is not one.
+// parseRecord reads a line of a timeline; ok is false for what is not one, as what ccc 1.2 wrote.
 func parseRecord(line []byte) (r record, ok bool) {
 	err := json.Unmarshal(line, &r)
-	isOfReview := r.Verdict != "" || r.Review != "" // ccc writes no prompt and no switch that is
-	return r, err == nil && r.Event != "" && !(isOfReview && (r.Event == eventPrompt || r.Event == eventSwitch))
+	return r, err == nil && r.Kind != ""
 }
 
 func modeWord(on bool) string {
@@ -320,9 +323,11 @@ type worktree struct {
 
 // A reviewRound is one review of a session, or a stop at the limit, with what was recorded while it ran.
 type reviewRound struct {
-	record            // how it ended; of one that runs, or ended without a word, how it began
+	record            // how it ended; of one that runs, or was killed, how it began
+	Tools    []string `json:"tools"`   // what the reviewer called, but for what was refused
 	Runs     []record `json:"runs"`    // what ccc try ran
 	Refused  []string `json:"refused"` // calls that Claude Code refused to the reviewer
+	current  string   // the reviewer's last call, "" where it was refused
 	requests int      // how many prompts of the user's came before it
 	begun    int      // which of the timeline's records told of it first,
 	told     int      // and which last
@@ -339,7 +344,6 @@ type history struct {
 	updated  time.Time // the last record's
 	present  int       // the first of Rounds since the user's last prompt, or since supervision was switched off
 	asked    int       // which of the timeline's records is that prompt, 0 for none
-	early    []record  // what was run or refused in reviews of which only the end is told, as in ccc 1.1, where none had an id
 }
 
 // readHistory reads the session's timeline. With an error the history holds what could be read.
@@ -361,7 +365,7 @@ const endingTime = 5
 
 // settled says of a review that has no end what has become of it by now: it runs, or was killed.
 func (r reviewRound) settled() reviewRound {
-	if r.Verdict != "" {
+	if r.Kind == kindEnd {
 		return r
 	}
 	isOver := time.Now().After(r.Deadline.Add(endingTime * time.Second))
@@ -374,7 +378,7 @@ func (r reviewRound) settled() reviewRound {
 	return r
 }
 
-// of returns the index of the review with that id, -1 for none, as for the records of ccc 1.1, which have no id.
+// of returns the index of the review with that id, -1 for none.
 func (h *history) of(review string) int {
 	return slices.IndexFunc(h.Rounds, func(r reviewRound) bool { return review != "" && r.Review == review })
 }
@@ -387,52 +391,52 @@ func isRunning(name string) bool {
 	return name != "" && p.name == name
 }
 
-// add takes the next record. It returns the index of the review that the record begins or ends, -1 for none.
+// add takes the next record. It returns the index of the review that the record is of, -1 for none.
 func (h *history) add(r record) (round int) {
 	h.records++
 	h.project, h.top, h.limit = cmp.Or(r.Project, h.project), cmp.Or(r.Top, h.top), cmp.Or(r.Limit, h.limit)
 	if r.Time.After(h.updated) {
 		h.updated = r.Time
 	}
-	open := h.of(r.Review) // the review that the record belongs to
-	switch isWithin := r.Event == eventTry || r.Event == eventRefused; {
-	case r.Event == eventPrompt:
+	round = h.of(r.Review)
+	if r.Kind == kindBegin || r.Kind == kindEnd && round < 0 {
+		h.Rounds = append(h.Rounds, reviewRound{record: r, Tools: []string{}, Runs: []record{}, Refused: []string{},
+			requests: len(h.Requests), begun: h.records, told: h.records})
+		return len(h.Rounds) - 1
+	}
+	switch {
+	case r.Kind == kindPrompt:
 		h.present, h.asked = len(h.Rounds), h.records
 		if r.Prompt != "" { // as of a client that tells it in another way
 			h.Requests = append(h.Requests, r)
 		}
-	case r.Event == eventSwitch && r.Mode == modeWord(false):
+	case r.Kind == kindSwitch && r.Mode == modeWord(false):
 		h.present = len(h.Rounds)
-		if h.present > 0 && h.Rounds[h.present-1].Verdict == "" {
+		if h.present > 0 && h.Rounds[h.present-1].Kind == kindBegin {
 			h.present-- // it ends the review that runs
 		}
-	case isWithin && open < 0:
-		h.early = append(h.early, r)
-	case isWithin:
-		h.Rounds[open].take(r)
-	case open >= 0: // its end
-		its := &h.Rounds[open]
-		r.LastMessage, r.Question, r.Requests = its.LastMessage, its.Question, its.Requests
-		its.record, its.told = r, h.records
-		return open
-	case r.Verdict != "" || r.Review != "": // the begin of one, or all of it
-		begun := reviewRound{record: r, Runs: []record{}, Refused: []string{}, requests: len(h.Requests), begun: h.records, told: h.records}
-		h.early = slices.DeleteFunc(h.early, begun.take)
-		h.Rounds = append(h.Rounds, begun)
-		return len(h.Rounds) - 1
+	case round >= 0:
+		h.Rounds[round].take(r, h.records)
 	}
-	return -1
+	return round
 }
 
-// take takes what was run or refused, if it was in this review, and tells whether it was.
-func (r *reviewRound) take(one record) (isIts bool) {
-	switch isIts = one.Review == r.Review; {
-	case isIts && one.Event == eventTry:
+// take takes a record of the review that has begun, which is the timeline's of that number.
+func (r *reviewRound) take(one record, number int) {
+	switch one.Kind {
+	case kindCall:
+		r.Tools, r.current = append(r.Tools, one.Tool), one.Tool
+	case kindRefused:
+		if i := slices.Index(r.Tools, one.Tool); i >= 0 {
+			r.Tools = slices.Delete(r.Tools, i, i+1)
+		}
+		r.Refused, r.current = append(r.Refused, one.Tool), ""
+	case kindRun:
 		r.Runs = append(r.Runs, one)
-	case isIts:
-		r.Refused = append(r.Refused, one.Tools...)
+	case kindEnd:
+		one.LastMessage, one.Question, one.Requests = r.LastMessage, r.Question, r.Requests
+		r.record, r.told = one, number
 	}
-	return isIts
 }
 
 // last returns the review that runs, else of those since the user's last prompt the one that lastOf returns.
@@ -463,27 +467,16 @@ func (h *history) feedback() (last record, open string) {
 }
 
 // lastOf returns the review that tells of the last stop, nil for none: that of the stop, whatever became of it, or one
-// by hand that gave a verdict and began after it. Of reviews that overlapped with it, one that refused counts.
+// by hand that gave a verdict and began after it. Of reviews that overlapped, one that refused counts.
 func lastOf(rounds []reviewRound) (last *reviewRound) {
-	var all []*reviewRound
 	for i := range rounds {
 		r := &rounds[i]
 		isVerdict := r.Verdict == verdictAllow || r.Verdict == verdictBlock
 		if r.Event == eventPreToolUse || r.Event == eventReview && !isVerdict {
 			continue
 		}
-		all = append(all, r)
-		isBeside := last != nil && r.Event == eventReview && last.Event != eventReview && r.begun < last.told
-		if !isBeside {
-			last = r
-		}
-	}
-	if last == nil {
-		return nil
-	}
-	began := last.begun
-	for _, r := range all {
-		if r.Verdict == verdictBlock && r.told > began {
+		overlapped := last != nil && last.told > r.begun
+		if !overlapped || last.Verdict != verdictBlock || r.Verdict == verdictBlock {
 			last = r
 		}
 	}

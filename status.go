@@ -117,7 +117,7 @@ func summarize(known session, config *config) summary {
 		}
 		switch r.Verdict {
 		case verdictReviewing:
-			s.Doing = known.doing(r)
+			s.Doing = r.doing()
 		case verdictFailed:
 			s.Failed++
 			fallthrough

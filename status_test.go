@@ -44,7 +44,7 @@ func statusBox(t *testing.T, columns int) *sandbox {
 		return record{Time: at, Event: eventStop, Project: project, Iteration: 1, Limit: 20, outcome: outcome{Verdict: verdict, CostUSD: cost}}
 	}
 	state("0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", 3, "")
-	box.timelineOf("0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", record{Time: ago(time.Hour), Event: eventPrompt, Project: "/home/you/项目/商城", Prompt: "x"},
+	box.timelineOf("0b6c3a52-51c8-4c5e-9a35-1f7d7c2e9f10", record{Time: ago(time.Hour), Kind: kindPrompt, Project: "/home/you/项目/商城", Prompt: "x"},
 		review(ago(50*time.Minute), "/home/you/项目/商城", verdictBlock, 0.1), review(ago(40*time.Minute), "/home/you/项目/商城", verdictFailed, 0.2),
 		review(ago(210*time.Second), "/home/you/项目/商城", verdictAllow, 0))
 	state("4f1de09a-0000-4c5e-9a35-1f7d7c2e9f10", 20, stateOn)
@@ -115,9 +115,10 @@ func TestShowNothing(t *testing.T) {
 func TestShowEscapes(t *testing.T) {
 	const evil = "\x1b[31m\x1b]0;title\a\u009b2J\r\b\x7f\u202e"
 	box := newShowBox(t, 60)
-	tools := []string{"Bash(" + evil + ")", "Read(" + evil + ")", strings.Repeat("x", 100) + evil}
-	box.timelineOf(testSession, record{Time: ago(0), Event: eventPrompt, Project: "/p\n" + evil, Prompt: "prompt" + evil},
-		record{Time: ago(0), Event: "Stop" + evil, Project: "/p\n" + evil, outcome: outcome{Verdict: "odd" + evil, Feedback: "feedback" + evil, Error: "error" + evil, Tools: tools}})
+	box.timelineOf(testSession, record{Time: ago(0), Kind: kindPrompt, Project: "/p\n" + evil, Prompt: "prompt" + evil},
+		record{Time: ago(0), Event: eventStop, Review: "r"}, record{Time: ago(0), Kind: kindCall, Review: "r", Tool: "Bash(" + evil + ")"},
+		record{Time: ago(0), Kind: kindRefused, Review: "r", Tool: "Read(" + evil + ")"}, record{Time: ago(0), Kind: kindWords, Review: "r", Words: "words" + evil},
+		record{Time: ago(0), Event: "Stop" + evil, Review: "r", Project: "/p\n" + evil, outcome: outcome{Verdict: "odd" + evil, Feedback: "feedback" + evil, Error: "error" + evil}})
 	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
 	line := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "ccc", "statusline")
 	log := box.ccc("log", testSession)
@@ -126,7 +127,7 @@ func TestShowEscapes(t *testing.T) {
 			t.Errorf("%s: %q at %d", name, got, i)
 		}
 	}
-	expectIn(t, "the log", log, "prompt␛[31m", "feedback␛[31m", "error␛[31m", "Bash(␛[31m")
+	expectIn(t, "the log", log, "prompt␛[31m", "feedback␛[31m", "error␛[31m", "Bash(␛[31m", "words␛[31m")
 }
 
 // runningReview shows a step and waits for the file go before it goes on.
@@ -148,7 +149,7 @@ func TestVerdictCommand(t *testing.T) {
 	late.Process = self.name
 	slept := late // a laptop slept: its time is over
 	slept.Deadline = ago(time.Hour)
-	known := map[string]any{"prompt": record{Event: eventPrompt, Prompt: "x"}, "off": record{Event: eventSwitch, Mode: "off"}, "torn": `{"event":"Stop","verd`,
+	known := map[string]any{"prompt": record{Kind: kindPrompt, Prompt: "x"}, "off": record{Kind: kindSwitch, Mode: "off"}, "torn": `{"kind":"end","event":"Stop","verd`,
 		"begun": begun(eventStop, time.Minute), "question-begun": begun(eventPreToolUse, time.Minute), "killed": begun(eventStop, -time.Minute), "late": late, "slept": slept,
 		"by-hand-begun": record{Event: eventReview, Review: "h", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)},
 		"h-block":       record{Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}},
@@ -179,13 +180,10 @@ func TestVerdictCommand(t *testing.T) {
 		{"prompt allow begun", "reviewing", 3, false},
 		{"prompt allow killed", "failed", 1, true},
 		{"prompt allow late", "reviewing", 3, false},
-		{"prompt begun by-hand-allow r-block", "block", 1, true}, // of the stop
 		{"prompt by-hand-begun begun r-block h-allow", "block", 1, true},
-		{"prompt begun by-hand-begun r-block h-allow", "block", 1, true},
 		{"prompt by-hand-begun killed h-allow", "failed", 1, true},
 		{"prompt begun r-block by-hand-allow", "allow", 0, true},
 		{"prompt by-hand-begun begun r-allow h-block", "block", 1, true},
-		{"prompt begun by-hand-begun h-block r-allow", "block", 1, true},
 		{"prompt by-hand-block allow", "allow", 0, true},
 		{"prompt allow by-hand-block", "block", 1, false},
 		{"prompt allow by-hand-failed", "allow", 0, true}, // only a verdict replaces a verdict
@@ -249,7 +247,7 @@ func TestVerdictOfTree(t *testing.T) {
 	box.timelineOf("b2", long)
 	expect("", "block\n", "", 1)
 	// The other one's prompt is newer than both.
-	box.timelineOf("b3", record{Time: now().Add(time.Second), Event: eventPrompt, Project: box.work, Prompt: "more"})
+	box.timelineOf("b3", record{Time: now().Add(time.Second), Kind: kindPrompt, Project: box.work, Prompt: "more"})
 	box.timelineOf("b1", stop(box.work, time.Hour, verdictBlock))
 	expect("", "none\n", "上一条消息之后", 3)
 	expect("a b", "", "ccc: verdict: unexpected argument", 2)
@@ -360,16 +358,16 @@ func TestShowColours(t *testing.T) {
 	}
 }
 
-// A review that runs is seen in status, its JSON and the status line, with what it does now; what went before it in the file
-// of its output is not that.
+// A review that runs is seen in status, its JSON and the status line, with what it does now.
 func TestStatusReviewing(t *testing.T) {
 	box := newShowBox(t, 80)
 	box.vars = append(box.vars, "LANG=en", "CCC_SUPERVISOR=1")
 	box.write(statePath, 0o600, stateText(testSession, 2, ""))
 	begun := record{Time: ago(12 * time.Second), Event: eventStop, Project: box.work, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute),
 		Iteration: 2, Limit: 10}
-	box.timelineOf(testSession, record{Time: ago(time.Hour), Event: eventPrompt, Project: box.work, Prompt: "mend it\nall"},
-		record{Time: ago(time.Minute), Event: eventStop, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock}}, begun)
+	records := []any{record{Time: ago(time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "mend it\nall"},
+		record{Time: ago(time.Minute), Event: eventStop, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock}}, begun}
+	box.timelineOf(testSession, records...)
 	expect := func(doing string) {
 		t.Helper()
 		line := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "ccc", "statusline").stdout
@@ -382,21 +380,21 @@ func TestStatusReviewing(t *testing.T) {
 		}
 		expectIn(t, "the JSON", box.ccc("status", "--json"), `"verdict":"reviewing",`)
 	}
-	call := func(command string) string {
-		return `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Bash","input":{"command":"` + command + `"}}]}}` + "\n"
+	expect("")
+	for _, step := range []struct{ kind, tool, doing string }{
+		{kindCall, "Read(tally.py)", " · Read(tally.py)"},
+		{kindRefused, "Read(tally.py)", ""},
+		{kindCall, "Bash(/usr/local/bin/ccc try --timeout 10m 'go test ./...')", " · go test ./..."},
+		{kindRun, "", " · go test ./..."},
+		{kindCall, "Bash(git diff 'a b')", " · git diff 'a b'"},
+	} {
+		records = append(records, record{Time: now(), Kind: step.kind, Review: "r", Tool: step.tool})
+		box.timelineOf(testSession, records...)
+		expect(step.doing)
 	}
-	box.write(outputPath, 0o600, call("before"))
-	os.Chtimes(filepath.Join(box.home, outputPath), ago(time.Minute), ago(time.Minute))
-	expect("")
-	box.write(outputPath, 0o600, call("before")+`{"type":"system","subtype":"init"}`+"\n")
-	expect("")
-	box.write(outputPath, 0o600, call("/usr/local/bin/ccc try --timeout 10m 'go test ./...'"))
-	expect(" · go test ./...")
-	box.write(outputPath, 0o600, call("git diff 'a b'"))
-	expect(" · git diff 'a b'")
 	// After off there is no verdict, as ccc verdict has it.
 	box.timelineOf(testSession, record{Time: ago(0), Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictAllow}},
-		record{Time: ago(0), Event: eventSwitch, Mode: "off"})
+		record{Time: ago(0), Kind: kindSwitch, Mode: "off"})
 	if status, word := box.ccc("status", "--json"), box.run(10*time.Second, "", "ccc", "verdict", testSession).stdout; word != "none\n" ||
 		!strings.Contains(status, `"verdict":"",`) || !strings.Contains(status, `"reviews":1,`) {
 		t.Errorf("after off: verdict %s, status %s", word, status)
@@ -407,7 +405,7 @@ func TestStatusReviewing(t *testing.T) {
 func TestStatusMany(t *testing.T) {
 	box := newShowBox(t, 80)
 	for i := range statusRows + 5 {
-		box.timelineOf(fmt.Sprintf("session%02d", i), record{Time: ago(time.Duration(i) * time.Minute), Event: eventPrompt, Project: "/home/you/a/long/path/to/shop",
+		box.timelineOf(fmt.Sprintf("session%02d", i), record{Time: ago(time.Duration(i) * time.Minute), Kind: kindPrompt, Project: "/home/you/a/long/path/to/shop",
 			Prompt: fmt.Sprintf("task %d: %s", i, strings.Repeat("and so on ", 9))},
 			record{Time: ago(time.Hour), Event: eventStop, Iteration: 10, Limit: 10, outcome: outcome{Verdict: verdictAllow, CostUSD: 1}})
 	}

@@ -65,7 +65,10 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	if r.shares {
 		entry.Way = "cache"
 	}
-	path := s.session.outputOf(entry.Event)
+	path := s.session.outputFile()
+	if entry.Event == eventReview {
+		path = s.session.byHandFile()
+	}
 	s.print(say(reviewing)+"...", say(detailsIn, path))
 	s.log("review started", "iteration", round(entry), "prompt_source", in.Source)
 	if entry.NoCopy != "" {
@@ -73,8 +76,12 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	} else {
 		r.env = setEnv(r.env, tryVariable, filepath.Join(string(s.session.dir), s.session.id, entry.Review))
 	}
-	r.refused = func(tool string) {
-		s.record(record{Event: eventRefused, Review: entry.Review, outcome: outcome{Tools: []string{tool}}})
+	r.note = func(step record) {
+		step.Review = entry.Review
+		s.print(map[string]string{kindCall: "  · " + step.Tool, kindRefused: "  · " + strings.TrimSpace(say(leadRefused)) + " " + step.Tool,
+			kindWords: printable(step.Words)}[step.Kind])
+		step.Time, step.Words = now(), cutMiddle(step.Words, 2000)
+		s.warn("writing the timeline", s.session.append(step))
 	}
 	if entry.Iteration <= 1 { // the file holds the reviews of the present request
 		_ = os.Truncate(path, 0) // opening it says what is wrong
@@ -134,6 +141,7 @@ func (s *supervision) takeWords(entry *record, request reviewRequest) error {
 func (s *supervision) begin(ctx context.Context, entry *record, request reviewRequest) {
 	entry.Review = strconv.FormatInt(time.Now().UnixNano(), 36)
 	begun := *entry
+	begun.Kind = kindBegin
 	_, self := processInfo(os.Getpid())
 	begun.Process = self.name
 	begun.Deadline, _ = ctx.Deadline()
@@ -173,16 +181,14 @@ func (s *supervision) planReview(ctx context.Context, config *config, in *instru
 		readable = append(readable, request.tree, request.project)
 	}
 	r := &review{
-		session:  s.session.id,
-		dirs:     slices.Compact([]string{request.tree, request.project}),
-		prompt:   in.Text,
-		request:  request,
-		config:   config.Supervisor,
-		env:      env,
-		output:   io.Discard,
-		progress: s.stderr,
-		refused:  func(string) {},
-		warn:     func(err error) { s.warn("review", err) },
+		session: s.session.id,
+		dirs:    slices.Compact([]string{request.tree, request.project}),
+		prompt:  in.Text,
+		request: request,
+		config:  config.Supervisor,
+		env:     env,
+		output:  io.Discard,
+		warn:    func(err error) { s.warn("review", err) },
 	}
 	for _, dir := range readable {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() && filepath.IsAbs(dir) && !slices.Contains(r.addDirs, dir) {
@@ -297,11 +303,13 @@ func (s *supervision) failed(entry record, err error) record {
 	return entry
 }
 
-// round returns the round that found is the end of, with what else the timeline has of it.
+// round returns the round that found is the end of, with what else the timeline has of it. Of one that could not be recorded it
+// is not known what it looked at.
 func (s session) round(found record) reviewRound {
 	h, _ := s.readHistory()
 	i := h.of(found.Review)
 	if i < 0 {
+		found.Review = ""
 		return reviewRound{record: found}
 	}
 	r := h.Rounds[i]
@@ -319,7 +327,7 @@ func round(entry record) string { return fmt.Sprintf("%d/%d", entry.Iteration, e
 func (s *supervision) record(entry record) {
 	entry.Time, entry.Project = now(), s.project
 	s.warn("writing the timeline", s.session.append(entry))
-	if entry.Verdict == "" {
+	if entry.Kind != kindEnd {
 		return
 	}
 	pairs := []any{"event", entry.Event, "verdict", entry.Verdict, "iteration", round(entry),
@@ -371,6 +379,13 @@ func reviewNow(c *call, d dirs) (err error) {
 	}
 	s.session, s.project = state.session(stored.id), transcriptStart(stored.path)
 	s.dirs.here = s.project
+	past, err := s.session.readHistory()
+	if last := past.last(); err == nil && last != nil && last.Verdict == verdictReviewing {
+		err = withHint(errors.New(say(reviewedNow)), "ccc log -f "+s.session.id)
+	}
+	if err != nil {
+		return err
+	}
 	config, err := loadConfig(d)
 	if err != nil {
 		return err
@@ -391,7 +406,7 @@ func reviewNow(c *call, d dirs) (err error) {
 	since := baseline{commit: "unknown", asked: talk.prompt().asked}
 	request := reviewRequest{conversation: talk, since: since,
 		here: talk.here, lastMessage: talk.last, iteration: 1, limit: 1}
-	ended := s.session.round(s.review(ctx, config, record{Event: eventReview}, request))
+	ended := s.session.round(s.review(ctx, config, record{Kind: kindEnd, Event: eventReview}, request))
 	if c.has("--json") {
 		_, err = os.Stdout.Write(append(encodeJSON(struct {
 			Session string `json:"session_id"`

@@ -102,7 +102,7 @@ func TestKilledIsTold(t *testing.T) {
 		"allowed Stop, killed review": false, "killed Stop, allowed Stop": false} {
 		box := newHookBox(t)
 		box.inSession()
-		records := []any{record{Time: ago(time.Hour), Event: eventPrompt, Prompt: "fix it"}}
+		records := []any{record{Time: ago(time.Hour), Kind: kindPrompt, Prompt: "fix it"}}
 		for i, one := range strings.Split(timeline, ", ") {
 			how, event, _ := strings.Cut(one, " ")
 			verdict := map[string]verdict{"allowed": verdictAllow}[how] // of a killed one none
@@ -406,4 +406,14 @@ func TestNothingRedacted(t *testing.T) {
 	}
 	expectIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "to kimi-k2-thinking", "\n+"+code+"\n", "\n+MODEL=kimi-k2-thinking\n", code+" it is", "上次反馈\n"+code)
 	expectNotIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "***")
+}
+
+// The reviewer's words are cut in the timeline, and shown whole as they come.
+func TestWordsCut(t *testing.T) {
+	box := newHookBox(t)
+	box.reviews(fakeReview{says(strings.Repeat("x", 5000)), decides(false, "no")})
+	expectIn(t, "stderr", box.stop("").stderr, strings.Repeat("x", 5000))
+	events := box.read(eventsPath)
+	expectIn(t, "the timeline", events, `"kind":"words"`, strings.Repeat("x", 900))
+	expectNotIn(t, "the timeline", events, strings.Repeat("x", 2001))
 }

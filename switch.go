@@ -86,7 +86,7 @@ func supervisorMode(c *call, d dirs) error {
 		if err := errors.Join(state.create(), known.switchTo(mode == "on")); err != nil {
 			return err
 		}
-		err := errors.Join(known.append(record{Time: now(), Event: eventSwitch, Mode: mode, By: by}),
+		err := errors.Join(known.append(record{Time: now(), Kind: kindSwitch, Mode: mode, By: by}),
 			state.log("switched", "session_id", session, "mode", mode, "by", by))
 		if err != nil {
 			return err

@@ -78,7 +78,7 @@ func TestSwitchOutside(t *testing.T) {
 			t.Errorf("before there is one: supervisor-mode %s: %+v", args, got)
 		}
 	}
-	box.timelineOf(testSession, record{Time: now(), Event: eventPrompt, Project: box.work, Prompt: "fix it"})
+	box.timelineOf(testSession, record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: "fix it"})
 	tests := []struct {
 		args   string
 		code   int
@@ -108,7 +108,7 @@ func TestSwitchOutside(t *testing.T) {
 			t.Errorf("supervisor-mode %s: %+v", test.args, got)
 		}
 	}
-	if events := box.read(eventsPath); strings.Count(events, `"event":"switch"`) != 4 {
+	if events := box.read(eventsPath); strings.Count(events, `"kind":"switch"`) != 4 {
 		t.Errorf("switches leave %s", events)
 	}
 	told := box.run(10*time.Second, "", "ccc", "log", testSession).stdout
@@ -188,7 +188,7 @@ func TestHookTellsOnce(t *testing.T) {
 			box.reviews(fails(overloaded))
 			box.stop("")
 			if name == "tried" { // a command of the review that outlasted it
-				check(t, stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).append(record{Time: now(), Event: eventTry, Command: "x"}))
+				check(t, stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).append(record{Time: now(), Kind: kindRun, Command: "x"}))
 			}
 			first, second := box.submit("and now?"), box.submit("and now?")
 			if first.code != 0 || first.stderr != "" || !strings.HasPrefix(first.stdout, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(first.stdout, want) {
@@ -237,7 +237,7 @@ func TestSwitchedOffDuringReview(t *testing.T) {
 				t.Errorf("after %v: %s", time.Since(start), stdout)
 			}
 			records := box.timeline(testSession)
-			if last, before := records[len(records)-1], records[len(records)-2]; last.Verdict != verdictCancelled || before.Event != eventSwitch || before.Mode != "off" {
+			if last, before := records[len(records)-1], records[len(records)-2]; last.Verdict != verdictCancelled || before.Kind != kindSwitch || before.Mode != "off" {
 				t.Errorf("the timeline ends in %+v, %+v", before, last)
 			}
 			box.submit("/supervisor on")

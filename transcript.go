@@ -126,7 +126,7 @@ func (w *walk) add(e entry, beside []request) {
 	isCalled := w.behind == markResult || wasCalled && e.mark == markAnswer
 	w.called = isCalled && e.mark == markAnswer
 	w.cut = w.cut && (w.called || !wasCalled) // what stands before the message with the call was not cut short
-	isCut := w.cut && isCalled // else prompts beside were withdrawn, or taken back by /rewind
+	isCut := w.cut && isCalled                // else prompts beside were withdrawn, or taken back by /rewind
 	for _, r := range slices.Backward(beside) {
 		switch {
 		case r.prompt && isCut:

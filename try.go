@@ -98,7 +98,7 @@ func try(c *call) error {
 		return plan, nil
 	})
 	if review := os.Getenv(tryVariable); review != "" {
-		run := record{Time: now(), Event: eventTry, Review: filepath.Base(review), Command: line,
+		run := record{Time: now(), Kind: kindRun, Review: filepath.Base(review), Command: line,
 			ExitCode: &code, Output: printed.end(2000, redact)}
 		switch { // a command can end with these codes itself
 		case err != nil && code == tryImpossible:

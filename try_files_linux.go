@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -263,7 +264,8 @@ func (b *copyBuilder) coverSockets() error {
 		if _, kind := b.at(path); kind != layerNone || err != nil || info.Mode()&os.ModeSocket == 0 {
 			continue
 		}
-		if err := mount(copyRoot+"/dev/null", copyRoot+path, "", syscall.MS_BIND, ""); err != nil {
+		err = mount(copyRoot+"/dev/null", copyRoot+path, "", syscall.MS_BIND, "")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // its service may have ended meanwhile
 			return err
 		}
 	}

@@ -98,7 +98,7 @@ func TestTryOffered(t *testing.T) {
 	}
 	var ran []string
 	for _, r := range box.timeline(testSession) {
-		if r.Event == eventTry {
+		if r.Kind == kindRun {
 			ran = append(ran, fmt.Sprintf("%s %d %v", r.Command, *r.ExitCode, r.DurationSeconds > 0 && r.DurationSeconds < 5))
 		}
 	}
@@ -106,7 +106,7 @@ func TestTryOffered(t *testing.T) {
 	expectEqual(t, "what is recorded", ran, want)
 	told := box.run(10*time.Second, "", "ccc", "log").stdout
 	if !strings.Contains(told, "    实测 cat notes.txt; echo changed >notes.txt; touch new; exit 3 → 退出码 3") ||
-		strings.Index(told, "→ 退出码 124") > strings.Index(told, "反馈 not yet") || strings.Count(told, "审查 ") != 1 {
+		strings.Index(told, "→ 退出码 124") > strings.Index(told, "反馈 not yet") || strings.Count(told, "    实测 ") != 3 || strings.Contains(told, "ccc try") {
 		t.Errorf("ccc log:\n%s", told)
 	}
 	// Outside a review nothing is recorded.
@@ -148,7 +148,7 @@ func TestTryRecorded(t *testing.T) {
 		got := box.run(60*time.Second, "", "sh", "-c", shell)
 		records := box.timeline(testSession)
 		last := records[len(records)-1]
-		if last.Event != eventTry || last.Review != "r1" || last.Command != test.command || test.sums != "gone" && last.Output != test.output {
+		if last.Kind != kindRun || last.Review != "r1" || last.Command != test.command || test.sums != "gone" && last.Output != test.output {
 			t.Errorf("%s: recorded %.300q", test.command, last.Output)
 		}
 		if test.sums != "" && test.sums != "gone" && strings.TrimSpace(got.stdout) != test.sums || test.sums == "" && strings.Count(got.stdout, "\n") < 2 {
@@ -181,9 +181,9 @@ func TestTryRecorded(t *testing.T) {
 func TestTryFailedReview(t *testing.T) {
 	box := newHookBox(t)
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
-	box.timelineOf(testSession, record{Time: ago(0), Event: eventPrompt, Prompt: "x"},
+	box.timelineOf(testSession, record{Time: ago(0), Kind: kindPrompt, Prompt: "x"},
 		record{Time: ago(0), Event: eventStop, outcome: outcome{Verdict: verdictFailed, Error: "no network"}},
-		record{Time: ago(0), Event: eventTry, Command: "true", ExitCode: new(int)})
+		record{Time: ago(0), Kind: kindRun, Command: "true", ExitCode: new(int)})
 	expectIn(t, "the answer", box.submit("y").stdout, "no network")
 }
 
@@ -206,7 +206,7 @@ func TestTryFollowed(t *testing.T) {
 	end(syscall.SIGTERM)
 	endLate(syscall.SIGTERM)
 	for _, got := range []string{output(), late()} {
-		if strings.Count(got, "    实测") != 2 || strings.Count(got, "进行中") != 1 {
+		if strings.Count(got, "    实测") != 1 || strings.Count(got, "进行中") != 1 {
 			t.Errorf("got %s", got)
 		}
 	}

@@ -154,8 +154,14 @@ func findVerdict(text string) (decided verdict, feedback string) {
 	return decided, feedback
 }
 
-// readDecision reads the first of keys that object has; decides is false where it has none. decided is ""
-// where the decision is neither true nor false, or is true beside another one.
+// isAnswer reports whether a text is nothing but the object that decides.
+func isAnswer(text string) bool {
+	decided, _ := findVerdict(text)
+	return decided != "" && strings.HasPrefix(strings.TrimPrefix(strings.TrimSpace(text), "```json\n"), "{")
+}
+
+// readDecision reads the first of keys that object has; decides is false where it has none. decided is "" where
+// the decision is neither true nor false, or is true beside another one.
 func readDecision(object []byte, keys ...string) (decided verdict, feedback string, decides bool) {
 	var members map[string]json.RawMessage // for a struct Allow_Stop would be allow_stop
 	_ = json.Unmarshal(object, &members)
