@@ -18,12 +18,12 @@ import (
 // that no two know each other.
 var house = []string{
 	"screen.go", "json.go", "file.go",
-	"dirs.go", "messages.go",
+	"env.go", "text.go",
 	"config.go",
-	"settings.go", "provider.go", "process_linux.go", "process_darwin.go", "state.go", "transcript.go", "guard.go", "client.go",
-	"try.go", "try_files_linux.go", "try_linux.go", "try_darwin.go", "tree.go",
+	"settings.go", "provider.go", "process_linux.go", "process_darwin.go", "state.go", "transcript.go", "guard.go", "hook_caller.go",
+	"try.go", "try_files_linux.go", "try_linux.go", "try_darwin.go", "change.go",
 	"verdict.go", "prompt.go", "review.go",
-	"status.go", "report.go", "switch.go", "cache.go", "stop.go", "hook.go", "log.go",
+	"status.go", "report.go", "hook_switch.go", "cache.go", "hook_stop.go", "hook.go", "log.go",
 	"doctor.go", "demo.go",
 	"launch.go", "main.go",
 }

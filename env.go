@@ -16,7 +16,7 @@ import (
 const (
 	supervisorVariable = "CCC_SUPERVISOR"      // "1": the session is supervised
 	reviewerVariable   = "CCC_SUPERVISOR_HOOK" // "1": this claude is a reviewer's
-	launchVariable     = "CCC_LAUNCH"          // the last supervised launch; see client.go
+	launchVariable     = "CCC_LAUNCH"          // the last supervised launch; see hook_caller.go
 	providerVariable   = "CCC_PROVIDER"        // the provider that the session was started with
 	cacheVariable      = "CCC_CACHE"           // set where the session's reviews can take the conversation from its prompt cache
 	addDirsVariable    = "CCC_ADD_DIRS"        // its --add-dir directories, one on each line
