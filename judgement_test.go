@@ -119,7 +119,7 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string, words ju
 		path := filepath.Join(dir, name)
 		check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)))
 	}
-	stream := newStream(quietReview(io.Discard, func(err error) { t.Log(err) }))
+	stream := quietStream(io.Discard, func(err error) { t.Log(err) })
 	complaints := &tail{limit: 2000}
 	args := []string{"--print", "--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema(),
 		"--system-prompt", defaultPrompt.in(words.in), "--permission-mode", "dontAsk", "--settings"}

@@ -48,7 +48,7 @@ func (r *review) run(ctx context.Context) (found outcome, err error) {
 	}
 	flags := r.flags()
 	for dirs := r.dirs; ; {
-		stream := newStream(r)
+		stream := newStream(r.output, r.note, r.warn)
 		stderr, err := r.call(ctx, dirs[0], slices.Concat([]string{claude}, slices.Concat(flags...)), stream)
 		found = stream.outcome
 		isOptional := func(f reviewerFlag) bool { return f[0] == optionalFlag }
@@ -236,7 +236,9 @@ func olderThan(version, other string) bool {
 // A stream reads the reviewer's stdout, which is written to it.
 type stream struct {
 	lineWriter
-	review   *review
+	output   io.Writer         // takes each valid line, unchanged
+	note     func(record)      // told of what the reviewer calls, is refused and says
+	warn     func(error)       // told of what goes wrong without ending the review
 	outcome  outcome           // what is known so far, but for the verdict
 	result   *resultLine       // the last one
 	complete chan struct{}     // closed at the first result of a turn
@@ -244,10 +246,11 @@ type stream struct {
 	calls    map[string]string // the tools called and not known to be refused, by the call's id
 }
 
-func newStream(r *review) *stream {
-	s := &stream{review: r, complete: make(chan struct{}), usage: map[string]tokens{}, calls: map[string]string{}}
+func newStream(output io.Writer, note func(record), warn func(error)) *stream {
+	s := &stream{output: output, note: note, warn: warn, complete: make(chan struct{}),
+		usage: map[string]tokens{}, calls: map[string]string{}}
 	s.lineWriter.line = s.read
-	s.lineWriter.dropped = func(why error) { r.warn(fmt.Errorf("dropped a line of the reviewer's stream: %w", why)) }
+	s.lineWriter.dropped = func(why error) { warn(fmt.Errorf("dropped a line of the reviewer's stream: %w", why)) }
 	return s
 }
 
@@ -274,9 +277,9 @@ func (s *stream) read(line []byte) {
 		}
 		return
 	}
-	if _, err := s.review.output.Write(line); err != nil {
-		s.review.warn(fmt.Errorf("writing the reviewer's output: %w", err))
-		s.review.output = io.Discard
+	if _, err := s.output.Write(line); err != nil {
+		s.warn(fmt.Errorf("writing the reviewer's output: %w", err))
+		s.output = io.Discard
 	}
 	if id := l.SessionID + l.OldSessionID; s.outcome.ReviewerSession == "" && validSession(id) {
 		s.outcome.ReviewerSession = id
@@ -287,11 +290,11 @@ func (s *stream) read(line []byte) {
 		for _, block := range l.Message.Content {
 			text, tool := block.shown()
 			if text != "" && !isAnswer(text) {
-				s.review.note(record{Kind: kindWords, Words: text})
+				s.note(record{Kind: kindWords, Words: text})
 			}
 			if tool != "" {
 				s.calls[block.ID] = tool
-				s.review.note(record{Kind: kindCall, Tool: tool})
+				s.note(record{Kind: kindCall, Tool: tool})
 			}
 		}
 	case "user":
@@ -356,7 +359,7 @@ func (b contentBlock) isRefusal() bool {
 func (s *stream) refuse(id string) {
 	if tool, known := s.calls[id]; known {
 		delete(s.calls, id)
-		s.review.note(record{Kind: kindRefused, Tool: tool})
+		s.note(record{Kind: kindRefused, Tool: tool})
 	}
 }
 

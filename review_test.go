@@ -10,16 +10,16 @@ import (
 	"testing"
 )
 
-// quietReview is a review for a stream, whose lines go to output.
-func quietReview(output io.Writer, warn func(error)) *review {
-	return &review{output: output, warn: warn, note: func(record) {}}
+// quietStream is a stream whose notes nobody reads.
+func quietStream(output io.Writer, warn func(error)) *stream {
+	return newStream(output, func(record) {}, warn)
 }
 
 // readStream feeds input to a stream in pieces of size bytes, scribbling over
 // each piece after it was taken, and returns the mirror and the warnings.
 func readStream(input string, size int) (s *stream, mirror string, warnings []string) {
 	var out bytes.Buffer
-	s = newStream(quietReview(&out, func(err error) { warnings = append(warnings, err.Error()) }))
+	s = quietStream(&out, func(err error) { warnings = append(warnings, err.Error()) })
 	piece := make([]byte, size)
 	for rest := input; rest != ""; {
 		n := copy(piece, rest)
@@ -65,8 +65,8 @@ func TestStreamMirror(t *testing.T) {
 
 func TestStreamOutcome(t *testing.T) {
 	var called []string
-	s := newStream(quietReview(io.Discard, func(err error) { t.Error(err) }))
-	s.review.note = func(r record) {
+	s := quietStream(io.Discard, func(err error) { t.Error(err) })
+	s.note = func(r record) {
 		if r.Kind == kindCall {
 			called = append(called, r.Tool)
 		}
@@ -96,8 +96,8 @@ func TestStreamOutcome(t *testing.T) {
 // The reviewer's words are noted in their place among its calls, but for its verdict; a refused call is noted as that, once.
 func TestStreamNotes(t *testing.T) {
 	var noted []string
-	s := newStream(quietReview(io.Discard, func(err error) { t.Error(err) }))
-	s.review.note = func(r record) { noted = append(noted, r.Kind+" "+r.Tool+r.Words) }
+	s := quietStream(io.Discard, func(err error) { t.Error(err) })
+	s.note = func(r record) { noted = append(noted, r.Kind+" "+r.Tool+r.Words) }
 	for _, block := range []string{`{"type":"text","text":"one"},{"type":"tool_use","id":"c","name":"Read"}`, "", `{"type":"text","text":"two: {\"allow_stop\":false}"}`,
 		`{"type":"text","text":"` + "```json\\n" + `{\"allow_stop\":false}` + "\\n```" + `"}`, `{"type":"text","text":"{\"allow_stop\":true}"}`} {
 		line := `{"type":"assistant","message":{"content":[` + block + `]}}`
@@ -118,7 +118,7 @@ func TestStreamMemory(t *testing.T) {
 	} {
 		mirrored, warnings := 0, 0
 		mirror := &lineWriter{line: func(line []byte) { mirrored++ }}
-		s := newStream(quietReview(mirror, func(error) { warnings++ }))
+		s := quietStream(mirror, func(error) { warnings++ })
 		runtime.GC()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -172,7 +172,7 @@ func FuzzStreamLines(f *testing.F) {
 // The line that ends the notice of a stopped task is no result of the review, which comes after it; one that does not
 // tell of turns, failed, or has words or a verdict, is.
 func TestStreamNotice(t *testing.T) {
-	s := newStream(quietReview(io.Discard, func(err error) { t.Error(err) }))
+	s := quietStream(io.Discard, func(err error) { t.Error(err) })
 	write := func(s *stream, members string) {
 		fmt.Fprintf(s, `{"type":"result","subtype":"success",%s}`+"\n", members)
 	}
@@ -189,7 +189,7 @@ func TestStreamNotice(t *testing.T) {
 	}
 	for _, members := range []string{`"result":""`, `"num_turns":1,"result":""`, `"num_turns":0,"is_error":true,"result":""`, `"num_turns":0,"result":"done"`, `"num_turns":0,"is_error":"no","result":""`,
 		`"num_turns":0,"result":{"allow_stop":true}`, `"num_turns":0,"result":"","structured_output":{"allow_stop":true}`} {
-		s := newStream(quietReview(io.Discard, func(err error) { t.Error(err) }))
+		s := quietStream(io.Discard, func(err error) { t.Error(err) })
 		if write(s, members); s.result == nil {
 			t.Errorf("%s: no result", members)
 		}
