@@ -246,3 +246,25 @@ func findClaude() (string, error) {
 	}
 	return filepath.Abs(path)
 }
+
+// lookupEnv returns the value of name in env, "" when it has none.
+func lookupEnv(env []string, name string) string {
+	for _, entry := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// setEnv returns env with each name of pairs set to the value behind it, once; an empty value unsets it.
+func setEnv(env []string, pairs ...string) []string {
+	env = slices.Clone(env)
+	for pair := range slices.Chunk(pairs, 2) {
+		env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, pair[0]+"=") })
+		if pair[1] != "" {
+			env = append(env, pair[0]+"="+pair[1])
+		}
+	}
+	return env
+}

@@ -7,8 +7,77 @@
 //
 // The first word of the command line is one of the commands below, or else claude is started. What was asked for goes to
 // stdout, everything else to stderr. The exit code is 0, 1 for an error, and 2 for a wrong command line; where claude
-// can't be started it is 126 or 127, and what else a command has is in its help. house_test.go lists the source files
-// from the ground up.
+// can't be started it is 126 or 127, and what else a command has is in its help.
+//
+// The source files, from the ground up: a file knows only files above it here, and TestHouse reads this list.
+//
+// Ground:
+//
+//	screen.go             text on a terminal: printable, wrapped, in colour
+//	failure.go            errors with an exit code and the next command to try
+//	json.go               JSON that is edited with every other byte as it was
+//	file.go               locks, atomic replacement, appending, lines
+//	env.go                subcommands, variables, directories, claude itself
+//	text.go               what people read, in both languages
+//	text_review.go        what agent and reviewer read, in both languages
+//	process_linux.go      which processes there are, and how they end
+//	process_darwin.go     the same on macOS
+//
+// Settings:
+//
+//	config.go             ccc.json
+//	settings.go           what ccc writes into Claude Code's settings.json
+//	settings_sources.go   what Claude Code's settings say: overrides, hooks that do not run
+//	provider.go           the environment of a claude and its reviewer, and what would override a provider
+//
+// State:
+//
+//	state.go              the state directory: files, log, sweep
+//	state_timeline.go     a session's records, and the one history that all who ask read
+//	state_session.go      what ccc remembers between two hooks: count, on or off
+//
+// The copy:
+//
+//	guard.go              ends a process tree, however its owner ends
+//	hook_caller.go        whose session it is: the user's or an agent's
+//	try.go                ccc try: what a copy is to be, and the probe that tries to break out
+//	try_files_linux.go    the file system of a copy
+//	try_linux.go          its namespaces and process 1
+//	try_darwin.go         the same on macOS
+//
+// Change:
+//
+//	change.go             git's look at the working tree, and what changed since the request
+//
+// Review:
+//
+//	transcript.go         which words count as the user's, from Claude Code's transcript
+//	verdict.go            from the reviewer's last words to a verdict
+//	prompt.go             what the reviewer is told
+//	review_stream.go      what comes back from a reviewer, line by line
+//	review.go             one call of the reviewer
+//	cache.go              with the agent's prompt cache, or without
+//
+// Views:
+//
+//	status.go             ccc status, ccc statusline
+//	receipt.go            a review in a line
+//	gate.go               ccc verdict, of the last stop, a commit, a push
+//	report.go             ccc report
+//	log.go                ccc log
+//
+// Hook:
+//
+//	hook_switch.go        /supervisor, ccc supervisor-mode
+//	hook_stop.go          one review: plan it, run it, record it; where no review took place; ccc review
+//	hook.go               one event in, one decision out
+//
+// Commands:
+//
+//	doctor.go             ccc doctor
+//	demo.go               ccc demo
+//	launch.go             ccc, ccc --supervisor, ccc uninstall
+//	main.go               the table of commands
 package main
 
 import (

@@ -77,10 +77,10 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// What ccc says in Chinese stands in text.go and the Chinese prompt. What it
+// What ccc says in Chinese stands in text.go, text_review.go and the Chinese prompt. What it
 // reads may stand elsewhere: punctuation, and words for on, off, yes and no.
 func TestLanguageInOnePlace(t *testing.T) {
-	reads := []string{"hook_switch.go", "verdict.go", "screen.go", "text.go"}
+	reads := []string{"hook_switch.go", "verdict.go", "screen.go", "text.go", "text_review.go"}
 	for _, path := range append(slices.Clone(house), "supervisor_prompt_default_en.md") {
 		text, err := os.ReadFile(path)
 		check(t, err)
@@ -106,10 +106,9 @@ func verbs(text string) map[int]string {
 // No text is empty or in the wrong language; both languages fill in the same values, and every caller gives as many.
 func TestWords(t *testing.T) {
 	given, texts, calls := map[string]map[int]string{}, 0, 0
-	source, err := os.ReadFile("text.go")
-	check(t, err)
+	var source []byte
 	name := ""
-	inspect(t, "text.go", func(node ast.Node) {
+	read := func(node ast.Node) {
 		switch n := node.(type) {
 		case *ast.ValueSpec:
 			name = n.Names[0].Name
@@ -130,7 +129,13 @@ func TestWords(t *testing.T) {
 				t.Errorf("%s: one is empty, not in its language, or has other verbs: %q, %q", name, zh, en)
 			}
 		}
-	})
+	}
+	for _, path := range []string{"text.go", "text_review.go"} {
+		var err error
+		source, err = os.ReadFile(path)
+		check(t, err)
+		inspect(t, path, read)
+	}
 	for _, path := range house {
 		inspect(t, path, func(node ast.Node) {
 			if call, isCall := node.(*ast.CallExpr); isCall {

@@ -1,0 +1,195 @@
+package main
+
+// The reviewer's stream, line by line: what it calls, is refused and says, and its result.
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// A stream reads the reviewer's stdout, which is written to it.
+type stream struct {
+	lineWriter
+	output   io.Writer         // takes each valid line, unchanged
+	note     func(record)      // told of what the reviewer calls, is refused and says
+	warn     func(error)       // told of what goes wrong without ending the review
+	outcome  outcome           // what is known so far, but for the verdict
+	result   *resultLine       // the last one
+	complete chan struct{}     // closed at the first result of a turn
+	usage    map[string]tokens // by message: one message comes in several lines
+	calls    map[string]string // the tools called and not known to be refused, by the call's id
+}
+
+func newStream(output io.Writer, note func(record), warn func(error)) *stream {
+	s := &stream{output: output, note: note, warn: warn, complete: make(chan struct{}),
+		usage: map[string]tokens{}, calls: map[string]string{}}
+	s.lineWriter.line = s.read
+	s.lineWriter.dropped = func(why error) { warn(fmt.Errorf("dropped a line of the reviewer's stream: %w", why)) }
+	return s
+}
+
+// close takes a last line that has no newline, and sums up.
+func (s *stream) close() {
+	s.lineWriter.close()
+	s.outcome.Tokens = new(tokens)
+	for _, u := range s.usage {
+		s.outcome.Tokens.add(u)
+	}
+	if s.result != nil { // messages tell all that was sent, but of the answer its first tokens alone
+		s.outcome.Tokens.Output = max(s.outcome.Tokens.Output, s.result.costs.Usage.Output)
+	}
+}
+
+// read takes one line.
+func (s *stream) read(line []byte) {
+	var l streamLine
+	err := json.Unmarshal(line, &l)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		if len(bytes.TrimSpace(line)) > 0 {
+			s.dropped(err)
+		}
+		return
+	}
+	if _, err := s.output.Write(line); err != nil {
+		s.warn(fmt.Errorf("writing the reviewer's output: %w", err))
+		s.output = io.Discard
+	}
+	if id := l.SessionID + l.OldSessionID; s.outcome.ReviewerSession == "" && validSession(id) {
+		s.outcome.ReviewerSession = id
+	}
+	switch l.Type {
+	case "assistant":
+		s.usage[l.Message.ID] = l.Message.Usage
+		for _, block := range l.Message.Content {
+			text, tool := block.shown()
+			if text != "" && !isAnswer(text) {
+				s.note(record{Kind: kindWords, Words: text})
+			}
+			if tool != "" {
+				s.calls[block.ID] = tool
+				s.note(record{Kind: kindCall, Tool: tool})
+			}
+		}
+	case "user":
+		for _, block := range l.Message.Content {
+			if block.isRefusal() {
+				s.refuse(block.Call)
+			}
+		}
+	case "result":
+		result := parseResult(line)
+		if result.isOfNoTurn() {
+			return
+		}
+		if s.result == nil {
+			close(s.complete)
+		}
+		for _, denial := range result.costs.Denials {
+			s.refuse(denial.Call)
+		}
+		s.result = result
+		s.outcome.CostUSD = s.result.ownCost()
+	}
+}
+
+// A streamLine is what ccc reads of a line; where a member is of another shape, the others still count.
+type streamLine struct {
+	Type         string   `json:"type"`
+	SessionID    string   `json:"session_id"`
+	OldSessionID string   `json:"sessionId"`
+	Message      struct { // for types assistant and user
+		ID      string         `json:"id"`
+		Usage   tokens         `json:"usage"`
+		Content []contentBlock `json:"content"`
+	} `json:"message"`
+}
+
+type contentBlock struct {
+	Type  string          `json:"type"`
+	Text  string          `json:"text"`
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+	Call  string          `json:"tool_use_id"` // of a tool_result, as what follows
+	Error bool            `json:"is_error"`
+	Said  json.RawMessage `json:"content"`
+}
+
+// refusals are how Claude Code's answers to calls begin that did not take place; they are the same from
+// 2.1.120 to 2.1.330.
+var refusals = []string{"Permission to use ", "<tool_use_error>File is in a directory that is denied ", "<tool_use_error>InputValidationError",
+	"<tool_use_error>Error: No such tool available"}
+
+// isRefusal reports whether the block is Claude Code's refusal of a call.
+func (b contentBlock) isRefusal() bool {
+	said := ""
+	_ = json.Unmarshal(b.Said, &said)
+	isOne := func(beginning string) bool { return strings.HasPrefix(said, beginning) }
+	return b.Type == "tool_result" && b.Error && slices.ContainsFunc(refusals, isOne)
+}
+
+// refuse notes that the call with that id was refused, once.
+func (s *stream) refuse(id string) {
+	if tool, known := s.calls[id]; known {
+		delete(s.calls, id)
+		s.note(record{Kind: kindRefused, Tool: tool})
+	}
+}
+
+// shown is what people see of the block: its text or its tool call, or neither.
+func (b contentBlock) shown() (text, tool string) {
+	switch {
+	case b.Type == "text":
+		text = b.Text
+	case b.Type == "tool_use" && b.Name != "StructuredOutput":
+		tool = describeTool(b.Name, b.Input)
+	}
+	return text, tool
+}
+
+// describeTool writes a tool call as Claude Code's permission rules do: Bash(git status), Read(main.go).
+func describeTool(name string, input json.RawMessage) string {
+	var about struct {
+		Command  string `json:"command"`
+		FilePath string `json:"file_path"`
+		Pattern  string `json:"pattern"`
+		Path     string `json:"path"`
+	}
+	_ = json.Unmarshal(input, &about)
+	for _, text := range []string{about.Command, about.FilePath, about.Pattern, about.Path} {
+		if text = unbroken(text); text != "" {
+			return name + "(" + clip(text, 80) + ")"
+		}
+	}
+	return name
+}
+
+// tryCall matches a call of ccc try up to its command.
+var tryCall = lazyRegexp(`^Bash\((\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') +try +(--timeout \S+ +)?`)
+
+// unrecorded are the calls of ccc try of which no run was recorded.
+func (r reviewRound) unrecorded() (calls []string) {
+	for _, tool := range r.Tools {
+		if tryCall().MatchString(tool) {
+			calls = append(calls, tool)
+		}
+	}
+	return calls[min(len(r.Runs), len(calls)):]
+}
+
+// doing is what a review that runs does right now: its last call, of a command the command alone.
+func (r reviewRound) doing() string {
+	if tried := tryCall().ReplaceAllString(r.current, ""); tried != r.current {
+		return strings.Trim(strings.TrimSuffix(tried, ")"), "'")
+	}
+	if command, isCommand := strings.CutPrefix(r.current, "Bash("); isCommand {
+		return strings.TrimSuffix(command, ")")
+	}
+	return r.current
+}
