@@ -51,7 +51,8 @@
 //
 // Review:
 //
-//	transcript.go         which words count as the user's, from Claude Code's transcript
+//	transcript_entry.go   which words count as the user's, in an entry of Claude Code's transcript
+//	transcript.go         which of them stand in the conversation
 //	verdict.go            from the reviewer's last words to a verdict
 //	prompt.go             what the reviewer is told
 //	review_stream.go      what comes back from a reviewer, line by line
@@ -69,7 +70,8 @@
 // Hook:
 //
 //	hook_switch.go        /supervisor, ccc supervisor-mode
-//	hook_stop.go          one review: plan it, run it, record it; where no review took place; ccc review
+//	hook_stop.go          one review: plan it, run it, record it; where no review took place
+//	review_byhand.go      ccc review
 //	hook.go               one event in, one decision out
 //
 // Commands:
