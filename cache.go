@@ -1,7 +1,7 @@
 package main
 
-// Which way a reviewer is asked: with the agent's prompt cache, where that costs less and can be had, or with a prompt and a
-// schema of its own. docs/cost.md has the figures.
+// Which way a reviewer is asked: with the agent's prompt cache, where that costs less and can be had, or with
+// a prompt and a schema of its own. docs/cost.md has the figures.
 
 import (
 	"encoding/json"
@@ -10,15 +10,16 @@ import (
 	"slices"
 )
 
-// cacheLeast is how many tokens the agent's last request has where its prompt cache pays: below that the reviewer's own costs less.
+// cacheLeast is how many tokens the agent's last request has where its prompt cache pays: below that the
+// reviewer's own costs less.
 const cacheLeast = 40_000
 
-// oldestAlike is the first version seen where a review of an interactive session has its tools and its system prompt: up to
-// 2.1.280 it has those of --print, and finds nothing in the agent's cache.
+// oldestAlike is the first version seen where a review of an interactive session has its tools and its system
+// prompt: up to 2.1.280 it has those of --print, and finds nothing in the agent's cache.
 const oldestAlike = "2.1.329"
 
-// sharesCache tells whether the reviewer is asked with the agent's prompt cache. launched tells that there was a supervised
-// launch, which has found out a part of it (cacheEnv). d is of the session's project.
+// sharesCache reports whether the reviewer is asked with the agent's prompt cache. launched tells that there
+// was a supervised launch, which has found out a part of it (cacheEnv). d is of the session's project.
 func sharesCache(d dirs, config *config, r *review, launched bool) bool {
 	if own := config.Supervisor.KeepCache; own != nil {
 		return *own
@@ -29,7 +30,7 @@ func sharesCache(d dirs, config *config, r *review, launched bool) bool {
 		!startsServers(d, sources(d, config, nil), r.dirs...)
 }
 
-// hasSessionsProvider tells whether the reviewer asks the API that the session of this hook does.
+// hasSessionsProvider reports whether the reviewer asks the API that the session of this hook does.
 func hasSessionsProvider(config *config) bool {
 	own := config.Supervisor.Provider
 	return own == "" || own == os.Getenv(providerVariable)
@@ -40,8 +41,9 @@ var shapingFlags = []string{"--append-system-prompt", "--append-system-prompt-fi
 	"--disallowedTools", "--disallowed-tools", "--disable-slash-commands", "--json-schema", "--agent", "--agents", "--mcp-config",
 	"--strict-mcp-config", "--plugin-dir", "--plugin-url", "--setting-sources"}
 
-// cacheEnv has reviews of a session with these sources and arguments take the conversation from its prompt cache, where a key, a
-// token, a provider or a cloud pays for it and for its reviews, which do not have its --settings. What the user has set stays.
+// cacheEnv has reviews of a session with these sources and arguments take the conversation from its prompt
+// cache, where a key, a token, a provider or a cloud pays for it and for its reviews, which do not have its
+// --settings. What the user has set stays.
 func cacheEnv(env []string, config supervisorConfig, sources []source, args []string) []string {
 	reviewers := slices.DeleteFunc(slices.Clone(sources), func(s source) bool { return s.name == argumentSource })
 	if givenFlag(args, shapingFlags...) != "" || !paysByKey(sources, env, args) || !paysByKey(reviewers, env, args) {
@@ -58,7 +60,8 @@ func cacheEnv(env []string, config supervisorConfig, sources []source, args []st
 	return env
 }
 
-// startsServers tells whether Claude Code would start MCP servers in one of places for a reviewer that has the agent's tools.
+// startsServers reports whether Claude Code would start MCP servers in one of places for a reviewer that has
+// the agent's tools.
 func startsServers(d dirs, sources []source, places ...string) bool {
 	paths := []string{accountSource(d).name, filepath.Join(filepath.Dir(managedSettings), "managed-mcp.json")}
 	for _, at := range places {

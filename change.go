@@ -1,7 +1,7 @@
 package main
 
-// The files that a review speaks of, as git tells: the commit checked out, the tree that `git add -A && git write-tree` would
-// write, and what changed since the request. Nothing is written into the repository for it.
+// The files that a review speaks of, as git tells: the commit checked out, the tree that `git add -A && git
+// write-tree` would write, and what changed since the request. Nothing is written into the repository for it.
 
 import (
 	"bytes"
@@ -19,15 +19,16 @@ import (
 	"unicode/utf8"
 )
 
-// treePatience is how long git may take. 100,000 files that git has seen before take a second; more than this is not
-// worth the user's wait, and the review is not bound to a state of the files then.
+// treePatience is how long git may take. 100,000 files that git has seen before take a second; more than this
+// is not worth the user's wait, and the review is not bound to a state of the files then.
 const treePatience = 5 * time.Second
 
-// treeScript prints head and tree of the working tree that it stands in. It works on an index of its own beside the
-// repository's: a copy with the same time, by which git tells what may have changed since. $1 is empty in a throw-away
-// copy. Outside one it is a directory for objects, and filters, which can do anything, are not run. Where $2 is not empty it
-// goes on with what changed since that commit; since the empty tree where it is "unborn", and since what HEAD was at the time
-// $3, or is now, where it is "unknown". The others are treeCauses.
+// treeScript prints head and tree of the working tree that it stands in. It works on an index of its own
+// beside the repository's: a copy with the same time, by which git tells what may have changed since. $1 is
+// empty in a throw-away copy. Outside one it is a directory for objects, and filters, which can do anything,
+// are not run. Where $2 is not empty it goes on with what changed since that commit; since the empty tree
+// where it is "unborn", and since what HEAD was at the time $3, or is now, where it is "unknown". The others
+// are treeCauses.
 const treeScript = `
 export LC_ALL=C # for what git says, and for grep
 git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.splitIndex=false -c core.quotePath=false -c core.safecrlf=false -c diff.suppressBlankEmpty=false "$@"; }
@@ -98,8 +99,8 @@ type judgedTree struct {
 	err     error // why its state can't be told, on one line; then it has no Tree
 }
 
-// takeTree returns the working tree that holds dir as it is, and what changed there since. self is ccc, env the environment of
-// git. Outside of git the worktree is empty.
+// takeTree returns the working tree that holds dir as it is, and what changed there since. self is ccc, env
+// the environment of git. Outside of git the worktree is empty.
 func takeTree(ctx context.Context, self, dir string, env []string, since baseline) (t judgedTree) {
 	t.Top, t.Repo = gitTree(dir)
 	if t.Top == "" {
@@ -156,8 +157,9 @@ func (t *judgedTree) read(line []byte) {
 	}
 }
 
-// takeHead returns the working tree that holds dir with its commit, and the first lines of git status --porcelain there, more than
-// statusBlock shows. The status is empty where git does not tell it in a second, and all where git does not work.
+// takeHead returns the working tree that holds dir with its commit, and the first lines of git status
+// --porcelain there, more than statusBlock shows. The status is empty where git does not tell it in a second,
+// and all where git does not work.
 func takeHead(dir string, env []string) (w worktree, status string) {
 	w.Top, w.Repo = gitTree(dir)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -182,8 +184,8 @@ func (w worktree) script(ctx context.Context, env []string, command ...string) (
 	return out.String(), err
 }
 
-// run runs command in the working tree, without what a git hook's environment says of repository and index. The error is a
-// failure with its exit code and its complaints on one line, or why ctx ended.
+// run runs command in the working tree, without what a git hook's environment says of repository and index.
+// The error is a failure with its exit code and its complaints on one line, or why ctx ended.
 func (w worktree) run(ctx context.Context, env []string, out io.Writer, command ...string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = w.Top
@@ -237,8 +239,8 @@ type fileDiff struct {
 	isNew          bool     // or has a new name
 }
 
-// changesLimit is in characters, of all differences that a request shows. changesLeast is what each shown file has.
-// changesKept is in bytes, of what is held of a difference of any size.
+// changesLimit is in characters, of all differences that a request shows. changesLeast is what each shown
+// file has. changesKept is in bytes, of what is held of a difference of any size.
 const changesLimit, changesLeast, changesKept = 12_000, 300, 8 << 20
 
 // add takes a line of git diff. In its hunks no line begins with a letter.
@@ -327,8 +329,8 @@ func statusBlock(lines []string) string {
 	return fenced("", strings.Join(lines, "\n"))
 }
 
-// shareOut writes the differences of the files from base, and the names of those that are not shown, with their size. The short
-// ones come first, and what they leave of changesLimit the others share.
+// shareOut writes the differences of the files from base, and the names of those that are not shown, with
+// their size. The short ones come first, and what they leave of changesLimit the others share.
 func shareOut(files []fileDiff, base string) (shown, rest string) {
 	files = slices.Clone(files)
 	slices.SortStableFunc(files, func(a, b fileDiff) int { return a.size - b.size })

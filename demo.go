@@ -1,7 +1,7 @@
 package main
 
-// ccc demo plays one supervised session, in a temporary home and with the stand-in that the tests use for claude,
-// and tells it as ccc log -f does. Launch, hook and review are ccc's own, run as always.
+// ccc demo plays one supervised session, in a temporary home and with the stand-in that the tests use for
+// claude, and tells it as ccc log -f does. Launch, hook and review are ccc's own, run as always.
 
 import (
 	"cmp"
@@ -18,8 +18,8 @@ import (
 	"syscall"
 )
 
-// demoFiles holds the stand-in and what it plays (see the top of testdata/claude): the agent's turns, and a reviewer whose
-// findings are true of the files that are there.
+// demoFiles holds the stand-in and what it plays (see the top of testdata/claude): the agent's turns, and a
+// reviewer whose findings are true of the files that are there.
 //
 //go:embed testdata/claude testdata/demo
 var demoFiles embed.FS
@@ -58,8 +58,9 @@ func demo(_ *call, d dirs) (err error) {
 	return errors.Join(err, screen.Flush())
 }
 
-// prepareDemo writes what the session needs into dir, a copy of the ccc self too, as hooks refuse what `go run` builds. Nothing
-// has been started yet: a program that a fork still has open for writing can't be run (golang/go#22315).
+// prepareDemo writes what the session needs into dir, a copy of the ccc self too, as hooks refuse what `go
+// run` builds. Nothing has been started yet: a program that a fork still has open for writing can't be run
+// (golang/go#22315).
 func prepareDemo(dir, self string) error {
 	program, err := os.ReadFile(self)
 	return cmp.Or(err, os.CopyFS(dir, demoFiles), os.WriteFile(filepath.Join(dir, "ccc"), program, 0o700),
@@ -68,7 +69,8 @@ func prepareDemo(dir, self string) error {
 		os.WriteFile(filepath.Join(dir, "home/.claude/ccc.json"), fmt.Appendf(nil, `{"language":%q}`, lang), 0o600))
 }
 
-// playDemo runs the session in dir and tells it until it has ended. Nothing of it runs any more when it returns.
+// playDemo runs the session in dir and tells it until it has ended. Nothing of it runs any more when it
+// returns.
 func playDemo(ctx context.Context, dir string, s *story) error {
 	complaints := &tail{limit: 2000}
 	cmd := exec.Command(filepath.Join(dir, "ccc"), "--supervisor", "-p", say(demoTask))

@@ -1,8 +1,8 @@
 package main
 
-// ccc doctor looks for what keeps Supervisor Mode from working. Each finding is a line (ok, warning or problem, and
-// the subject) and, unless it is ok, a line that mends it: a command, or a file and the key to change there. It
-// changes nothing and shows no variable's value.
+// ccc doctor looks for what keeps Supervisor Mode from working. Each finding is a line (ok, warning or
+// problem, and the subject) and, unless it is ok, a line that mends it: a command, or a file and the key to
+// change there. It changes nothing and shows no variable's value.
 
 import (
 	"cmp"
@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// A checkup is one run of ccc doctor in a project. Each of its methods looks at one subject, tells what is wrong and
-// returns what to say if nothing is.
+// A checkup is one run of ccc doctor in a project. Each of its methods looks at one subject, tells what is
+// wrong and returns what to say if nothing is.
 type checkup struct {
 	dirs
 	config   *config  // the defaults, where ccc.json can't be used
@@ -68,7 +68,8 @@ func (c *checkup) tell(level, what, fix string) {
 // What is wrong with a subject: reviews go on, or they don't.
 const warning, problem = "warning", "problem"
 
-// fault tells a warning or a problem, and what mends it: the error's own hint, else fix. All is not well then.
+// fault tells a warning or a problem, and what mends it: the error's own hint, else fix. All is not well
+// then.
 func (c *checkup) fault(level string, err error, fix string) (well string) {
 	f := failureOf(err)
 	c.tell(level, f.err.Error(), cmp.Or(f.hint, fix))
@@ -88,8 +89,8 @@ func nearestThere(path string) (string, fs.FileInfo) {
 	}
 }
 
-// fixFor is what to do about a file at path that can't be used because of err: about itself or, where it is not there,
-// about the nearest directory that is.
+// fixFor is what to do about a file at path that can't be used because of err: about itself or, where it is
+// not there, about the nearest directory that is.
 func fixFor(path string, err error) string {
 	nearest, info := nearestThere(path)
 	switch {
@@ -164,10 +165,12 @@ func (c *checkup) claude() string {
 	return claude + ", version " + version
 }
 
-// relaunch is the command that writes the hooks of this ccc anew: a supervised launch of a claude that tells its version.
+// relaunch is the command that writes the hooks of this ccc anew: a supervised launch of a claude that tells
+// its version.
 func (c *checkup) relaunch() string { return shellQuote(c.hookPath()) + " --supervisor -- --version" }
 
-// isFirst tells whether ccc was never launched with supervision here, so that a launch has its work still to do.
+// isFirst reports whether ccc was never launched with supervision here, so that a launch has its work still to
+// do.
 func (c *checkup) isFirst() bool {
 	_, err := os.Stat(c.installedFile())
 	return errors.Is(err, fs.ErrNotExist)
@@ -202,7 +205,8 @@ func (c *checkup) disabled() (well string) {
 	return "no"
 }
 
-// limit looks for one that ends a turn before the reviews are used up. A launch sets it only where the user has not.
+// limit looks for one that ends a turn before the reviews are used up. A launch sets it only where the user
+// has not.
 func (c *checkup) limit() string {
 	most := c.config.Supervisor.MaxIterations
 	check := func(value, where, fix string) {
@@ -225,7 +229,7 @@ func (c *checkup) prompt() string {
 	return fmt.Sprintf("%s, %d bytes", prompt.Source, len(prompt.Text))
 }
 
-// stateDirectory tells whether hooks can write to it, and make it where it is not there yet.
+// stateDirectory reports whether hooks can write to it, and make it where it is not there yet.
 func (c *checkup) stateDirectory() string {
 	nearest, _ := nearestThere(c.state)
 	for _, path := range []string{nearest, stateDir(c.state).logFile()} {

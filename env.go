@@ -1,6 +1,7 @@
 package main
 
-// What ccc is called with and by which names: subcommands and their arguments, variables, directories, files, and claude.
+// What ccc is called with and by which names: subcommands and their arguments, variables, directories, files,
+// and claude.
 
 import (
 	"cmp"
@@ -32,14 +33,14 @@ const (
 	keyVariable        = "ANTHROPIC_API_KEY"
 	// Claude Code (from 2.1.143) ends a turn by force after this many blocked stops in a row; see limitUnder.
 	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
-	// Claude Code puts a line at the head of the system prompt that differs between an interactive session and a
-	// reviewer, and with it all that follows in the prompt cache; "0" leaves the line out of both. A subscription
-	// is billed by that line.
+	// Claude Code puts a line at the head of the system prompt that differs between an interactive session
+	// and a reviewer, and with it all that follows in the prompt cache; "0" leaves the line out of both. A
+	// subscription is billed by that line.
 	attributionVariable = "CLAUDE_CODE_ATTRIBUTION_HEADER"
 )
 
-// The subcommands that ccc itself calls: by Claude Code's settings, by the hook (guard.go), by a reviewer, and in a
-// throw-away copy (try.go).
+// The subcommands that ccc itself calls: by Claude Code's settings, by the hook (guard.go), by a reviewer,
+// and in a throw-away copy (try.go).
 const (
 	hookSubcommand      = "supervisor-hook"
 	guardSubcommand     = "supervisor-guard"
@@ -61,7 +62,8 @@ const supervisorFlag = "--supervisor"
 // modes are what supervision can be switched to.
 var modes = []string{"on", "off"}
 
-// subcommands are the words that are ccc's own as first argument; main.go fills them in. No provider can have such a name.
+// subcommands are the words that are ccc's own as first argument; main.go fills them in. No provider can have
+// such a name.
 var subcommands []string
 
 func isSubcommand(word string) bool { return slices.Contains(subcommands, word) }
@@ -94,7 +96,8 @@ func lastValue(args []string, name string) (value string, ok bool) {
 	return value, ok
 }
 
-// toolMark is in the environment of what an agent's tools start. All below inherits it, also a tmux that outlives the agent.
+// toolMark is in the environment of what an agent's tools start. All below inherits it, also a tmux that
+// outlives the agent.
 const toolMark = toolVariable + "=1"
 
 // A process is one that runs, as the system tells of it.
@@ -144,7 +147,7 @@ func findDirs(state string) (dirs, error) {
 	return d, nil
 }
 
-// inSession tells whether Claude Code runs the hook, and not a person or a script.
+// inSession reports whether Claude Code runs the hook, and not a person or a script.
 func inSession() bool { return os.Getenv(projectVariable) != "" }
 
 // promptName is the file, in the project or in ccc's directory, that replaces the built-in prompt.
@@ -158,8 +161,9 @@ func (d dirs) lockFile() string      { return filepath.Join(d.claude, ".ccc.lock
 func (d dirs) configFile() string    { return filepath.Join(d.ccc, "ccc.json") }
 func (d dirs) promptFile() string    { return filepath.Join(d.ccc, promptName) }
 
-// settingsFiles are those of Claude Code's settings files that count in the current directory, each once, the user's
-// first. The local settings of a git repository's main working tree count in all its directories and trees (2.1.329).
+// settingsFiles are those of Claude Code's settings files that count in the current directory, each once, the
+// user's first. The local settings of a git repository's main working tree count in all its directories and
+// trees (2.1.329).
 func (d dirs) settingsFiles() []string {
 	const local = ".claude/settings.local.json"
 	files := []string{d.settingsFile(), filepath.Join(d.here, ".claude/settings.json")}
@@ -170,7 +174,8 @@ func (d dirs) settingsFiles() []string {
 	return slices.Compact(append(files, filepath.Join(d.here, local)))
 }
 
-// hookPath is the path by which hooks call this program: the one in PATH, if it leads here, which an upgrade does not break.
+// hookPath is the path by which hooks call this program: the one in PATH, if it leads here, which an upgrade
+// does not break.
 func (d dirs) hookPath() string {
 	if path, err := exec.LookPath("ccc"); err == nil && sameFile(path, d.self) {
 		return path
@@ -178,8 +183,8 @@ func (d dirs) hookPath() string {
 	return d.self
 }
 
-// goRunFolder is where `go run` puts a program: go-buildN for its time, or the build cache, go-build, for some days (from
-// Go 1.24 on).
+// goRunFolder is where `go run` puts a program: go-buildN for its time, or the build cache, go-build, for
+// some days (from Go 1.24 on).
 var goRunFolder = lazyRegexp(`/go-build[0-9]*/`)
 
 func willVanish(path string) bool { return goRunFolder().MatchString(path) }
@@ -212,8 +217,8 @@ func treeOf(dir string) string {
 	return resolved(cmp.Or(top, dir))
 }
 
-// isOfProject reports whether a session that was started in that directory is of the project that d.here is in: of the same
-// repository, outside git of the same directory.
+// isOfProject reports whether a session that was started in that directory is of the project that d.here is
+// in: of the same repository, outside git of the same directory.
 func (d dirs) isOfProject(start string) bool {
 	_, common := gitTree(d.here)
 	_, its := gitTree(start)

@@ -35,7 +35,8 @@ func failureOf(err error) failure {
 	return f
 }
 
-// keyHint and editHint are hints: what to do with a key of the file at path, and that the file is for its owner to mend.
+// keyHint and editHint are hints: what to do with a key of the file at path, and that the file is for its
+// owner to mend.
 func keyHint(path, key, to string) string { return fmt.Sprintf("in %s: %s: %s", path, key, to) }
 
 func editHint(path string) string { return "${EDITOR:-vi} " + shellQuote(path) }
@@ -62,8 +63,9 @@ func reportError(stderr io.Writer, err error) int {
 // panicCode is the exit code of a panic: Go's, but in a hook 0, since Claude Code takes 2 as "block".
 var panicCode = 2
 
-// exitOnPanic is deferred in a hook, in each goroutine, and in each function that os/exec or a timer calls in one of
-// theirs: there a panic would end ccc with Go's exit code, whatever it is at. The guard ends the reviewer.
+// exitOnPanic is deferred in a hook, in each goroutine, and in each function that os/exec or a timer calls in
+// one of theirs: there a panic would end ccc with Go's exit code, whatever it is at. The guard ends the
+// reviewer.
 func exitOnPanic() {
 	if fault := recover(); fault != nil {
 		fmt.Fprintf(os.Stderr, "ccc: panic: %v\n%s", fault, debug.Stack())

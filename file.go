@@ -1,7 +1,8 @@
 package main
 
-// Files and lines: locks, atomic replacement, appending, and reading lines of what grows. A file that ccc changes is
-// replaced whole, by replaceFile, while a lock from lockFile is held; logs and timelines only grow, a line at a time.
+// Files and lines: locks, atomic replacement, appending, and reading lines of what grows. A file that ccc
+// changes is replaced whole, by replaceFile, while a lock from lockFile is held; logs and timelines only
+// grow, a line at a time.
 
 import (
 	"bytes"
@@ -20,13 +21,15 @@ import (
 	"time"
 )
 
-// lockPatience bounds the wait for a lock. The holder needs a millisecond or two, so 64 hooks at once are through
-// long before; whoever waits longer meets a stopped process, and an error is better than a hook that hangs.
+// lockPatience bounds the wait for a lock. The holder needs a millisecond or two, so 64 hooks at once are
+// through long before; whoever waits longer meets a stopped process, and an error is better than a hook that
+// hangs.
 const lockPatience = 5 * time.Second
 
-// lockFile takes the exclusive lock on path, creating the empty lock file, and returns the function that gives it
-// back; so does the end of the process. path is never a file that is replaced: a lock on a file that is renamed over
-// protects nothing. Whoever holds the lock may remove the file; a lock on a file that is gone is taken anew.
+// lockFile takes the exclusive lock on path, creating the empty lock file, and returns the function that
+// gives it back; so does the end of the process. path is never a file that is replaced: a lock on a file that
+// is renamed over protects nothing. Whoever holds the lock may remove the file; a lock on a file that is gone
+// is taken anew.
 func lockFile(path string) (unlock func(), err error) {
 	for deadline := time.Now().Add(lockPatience); ; time.Sleep(2 * time.Millisecond) {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -64,7 +67,8 @@ func sameFile(a, b string) bool {
 // the old bytes or the new ones. An existing file keeps its mode and owner, and a symbolic link stays; a new file is
 // 0600. durable also waits for the disk, which costs milliseconds: right for the user's files, needless for a counter.
 //
-// The caller holds the lock that guards path, so the temporary name is fixed, and what a killed process left under it goes.
+// The caller holds the lock that guards path, so the temporary name is fixed, and what a killed process left
+// under it goes.
 func replaceFile(path string, data []byte, durable bool) error {
 	target := followLinks(path)
 	temporary := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+temporarySuffix)
@@ -94,8 +98,8 @@ func replaceFile(path string, data []byte, durable bool) error {
 
 const temporarySuffix = ".ccc-tmp"
 
-// followLinks returns the file that path leads to; the last link may point at a file that does not exist yet. A relative
-// link counts from the directory that it stands in, wherever the path to that leads.
+// followLinks returns the file that path leads to; the last link may point at a file that does not exist yet.
+// A relative link counts from the directory that it stands in, wherever the path to that leads.
 func followLinks(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
@@ -123,16 +127,18 @@ func resolved(path string) string {
 	return path
 }
 
-// inside tells whether path is dir or below it; both are clean and absolute.
+// inside reports whether path is dir or below it; both are clean and absolute.
 func inside(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
-// userFileLimit is in bytes. Claude Code's record of the user, the largest of these files, can have tens of MiB.
+// userFileLimit is in bytes. Claude Code's record of the user, the largest of these files, can have tens of
+// MiB.
 const userFileLimit = 256 << 20
 
-// readUserFile returns nil for a file that is not there. A named pipe would hold a launch or a hook up for ever; a file with a
-// hole larger than the memory would end it, with Go's code 2, which Claude Code takes for "block".
+// readUserFile returns nil for a file that is not there. A named pipe would hold a launch or a hook up for
+// ever; a file with a hole larger than the memory would end it, with Go's code 2, which Claude Code takes for
+// "block".
 func readUserFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -154,9 +160,10 @@ func removeFile(path string) error {
 	return nil
 }
 
-// openAppend opens the file at path for appending lines, and makes it where there is none. A last line that a full
-// disk or a crash left torn is ended, so that it does not take the next one with it. One that another process is just
-// writing looks the same, for the kernel shows a write page by page: a torn one is no longer 50 ms later.
+// openAppend opens the file at path for appending lines, and makes it where there is none. A last line that a
+// full disk or a crash left torn is ended, so that it does not take the next one with it. One that another
+// process is just writing looks the same, for the kernel shows a write page by page: a torn one is no longer
+// 50 ms later.
 func openAppend(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -184,8 +191,8 @@ func tornAt(file *os.File) int64 {
 	return info.Size()
 }
 
-// appendFile adds data to the file at path in a single write, which the kernel does not tear when several processes
-// append at once.
+// appendFile adds data to the file at path in a single write, which the kernel does not tear when several
+// processes append at once.
 func appendFile(path string, data []byte) error {
 	file, err := openAppend(path)
 	if err != nil {
@@ -279,8 +286,8 @@ func (w *lineWriter) close() {
 	}
 }
 
-// A lineReader passes on the lines of the file at path, and each time read is called again those that have come since, even
-// if there was no file at first. Between two reads it holds no file open.
+// A lineReader passes on the lines of the file at path, and each time read is called again those that have
+// come since, even if there was no file at first. Between two reads it holds no file open.
 type lineReader struct {
 	path  string
 	lines lineWriter
@@ -288,8 +295,8 @@ type lineReader struct {
 	at    int64       // how far it was read
 }
 
-// read passes on what is there by now; a line without its newline has to wait. A file that has become shorter, or stands in
-// the place of another, is read from its beginning.
+// read passes on what is there by now; a line without its newline has to wait. A file that has become
+// shorter, or stands in the place of another, is read from its beginning.
 func (r *lineReader) read() error {
 	info, err := os.Stat(r.path)
 	if err == nil && r.file != nil && os.SameFile(info, r.file) && info.Size() == r.at {

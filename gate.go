@@ -64,8 +64,8 @@ func showVerdict(c *call, d dirs) (err error) {
 	return failure{code: code}
 }
 
-// standing is what an approval is worth by now, with the reason: allow, or changed or unbound where it does not speak of
-// the files as they are. Outside git the verdict alone counts.
+// standing is what an approval is worth by now, with the reason: allow, or changed or unbound where it does
+// not speak of the files as they are. Outside git the verdict alone counts.
 func (r record) standing(d dirs) (word verdict, why string) {
 	switch files := r.since(d, os.Environ()); {
 	case files == filesChanged:
@@ -78,9 +78,10 @@ func (r record) standing(d dirs) (word verdict, why string) {
 	return verdictAllow, r.Feedback
 }
 
-// sessionHere returns the session whose last stop was the last in the working tree that holds d.here, "" for none. Where
-// reviews of several overlapped, or came within a minute, it is one that was refused. It says if the newest session of
-// the project is of another working tree. One that can't be read and may be newer is an error.
+// sessionHere returns the session whose last stop was the last in the working tree that holds d.here, "" for
+// none. Where reviews of several overlapped, or came within a minute, it is one that was refused. It says if
+// the newest session of the project is of another working tree. One that can't be read and may be newer is an
+// error.
 func sessionHere(d dirs) (id string, err error) {
 	sessions, err := summarizeAll(d, nil)
 	if err != nil {
@@ -129,8 +130,8 @@ type approval struct {
 	reviewRound
 }
 
-// approvals returns those of the working trees of repo, newest first. Approved questions are none. With an error they are those
-// of the sessions that could be read.
+// approvals returns those of the working trees of repo, newest first. Approved questions are none. With an
+// error they are those of the sessions that could be read.
 func (d stateDir) approvals(repo string) (found []approval, err error) {
 	ids, err := d.sessions()
 	for _, id := range ids {
@@ -146,12 +147,13 @@ func (d stateDir) approvals(repo string) (found []approval, err error) {
 	return found, err
 }
 
-// isBound tells whether the review speaks of one state of the files.
+// isBound reports whether the review speaks of one state of the files.
 func (r record) isBound() bool { return r.Tree != "" && r.Unbound == "" }
 
-// findApproval returns the newest approval of exactly the tree of the commit that rev names in d.here. The error is a
-// failure with code 2 for a commit or a repository that is not there, and 3 where there is no such approval; then it
-// says what was approved instead. Any other is that of a session that could not be read, where no approval was found.
+// findApproval returns the newest approval of exactly the tree of the commit that rev names in d.here. The
+// error is a failure with code 2 for a commit or a repository that is not there, and 3 where there is no such
+// approval; then it says what was approved instead. Any other is that of a session that could not be read,
+// where no approval was found.
 func findApproval(d dirs, rev string) (evidence, error) {
 	w := worktree{Top: d.here}
 	_, w.Repo = gitTree(d.here)
@@ -189,7 +191,8 @@ func findApproval(d dirs, rev string) (evidence, error) {
 	return evidence{}, failure{code: 3, err: err, hint: joined(append(hints, say(sessionsForgotten))...)}
 }
 
-// verdictOfCommit is ccc verdict --commit REV: it prints the session that was approved with exactly the commit's files.
+// verdictOfCommit is ccc verdict --commit REV: it prints the session that was approved with exactly the
+// commit's files.
 func verdictOfCommit(d dirs, rev string) error {
 	e, err := findApproval(d, rev)
 	if f := (failure{}); errors.As(err, &f) && f.code == 3 {
@@ -206,9 +209,9 @@ func verdictOfCommit(d dirs, rev string) error {
 // pushPatience is how long git may take to tell its hook what is pushed; it tells at once.
 const pushPatience = 5 * time.Second
 
-// verdictOfPush is ccc verdict --pushed: it reads what git tells its pre-push hook, a line for each ref with what is pushed to
-// it, and asks for an approval of each. Where a ref is deleted, nothing is pushed. A hook manager may pass nothing on: then it
-// asks for an approval of HEAD.
+// verdictOfPush is ccc verdict --pushed: it reads what git tells its pre-push hook, a line for each ref with
+// what is pushed to it, and asks for an approval of each. Where a ref is deleted, nothing is pushed. A hook
+// manager may pass nothing on: then it asks for an approval of HEAD.
 func verdictOfPush(d dirs, stdin *os.File) error {
 	input, isThere := bufio.NewReader(stdin), false
 	if !newScreen(stdin).terminal {

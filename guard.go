@@ -1,9 +1,9 @@
 package main
 
-// A guard stands between the hook and the reviewer, so that nothing of the reviewer outlives the hook, however the
-// hook ends. It runs in a session of its own, out of reach of what is sent to the hook's process group, and holds
-// the read end of a pipe whose write end only the hook has: when the hook ends, even by SIGKILL, the pipe closes
-// and the guard ends the reviewer's whole tree.
+// A guard stands between the hook and the reviewer, so that nothing of the reviewer outlives the hook,
+// however the hook ends. It runs in a session of its own, out of reach of what is sent to the hook's process
+// group, and holds the read end of a pipe whose write end only the hook has: when the hook ends, even by
+// SIGKILL, the pipe closes and the guard ends the reviewer's whole tree.
 
 import (
 	"errors"
@@ -17,16 +17,20 @@ import (
 )
 
 const (
-	// termGrace lets claude end its own tools in its own way. With killPatience it stays below a second, the contract's limit.
+	// termGrace lets claude end its own tools in its own way. With killPatience it stays below a second, the
+	// contract's limit.
 	termGrace = 400 * time.Millisecond
-	// killPatience bounds the wait for killed processes; only one in an uninterruptible system call takes longer.
+	// killPatience bounds the wait for killed processes; only one in an uninterruptible system call takes
+	// longer.
 	killPatience = 500 * time.Millisecond
-	// guardPatience is how long a guard may take to end all of it. Claude Code kills a hook 1.3 s after SIGTERM.
+	// guardPatience is how long a guard may take to end all of it. Claude Code kills a hook 1.3 s after
+	// SIGTERM.
 	guardPatience = termGrace + killPatience + 100*time.Millisecond
 )
 
-// startGuarded starts cmd under a guard, as ccc supervisor-guard COMMAND... with the pipe as file 3; what cmd says
-// of directory, environment and files stays. Closing lifeline ends all of it, and so does the end of this process.
+// startGuarded starts cmd under a guard, as ccc supervisor-guard COMMAND... with the pipe as file 3; what cmd
+// says of directory, environment and files stays. Closing lifeline ends all of it, and so does the end of
+// this process.
 func startGuarded(cmd *exec.Cmd) (lifeline *os.File, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -48,8 +52,8 @@ func startGuarded(cmd *exec.Cmd) (lifeline *os.File, err error) {
 	return lifeline, nil
 }
 
-// endGuard waits for a guard whose lifeline is cut, and kills its process group when it is stuck itself. What a
-// guard that was killed has left behind, as the kernel does for want of memory, is killed too.
+// endGuard waits for a guard whose lifeline is cut, and kills its process group when it is stuck itself. What
+// a guard that was killed has left behind, as the kernel does for want of memory, is killed too.
 func endGuard(cmd *exec.Cmd, exited <-chan error) (err error) {
 	select {
 	case err = <-exited:
@@ -68,8 +72,8 @@ func endGuard(cmd *exec.Cmd, exited <-chan error) (err error) {
 	return err
 }
 
-// guardReviewer runs the command in args and returns its exit code, or 128 plus the signal that ended it, after
-// every process of its tree has ended.
+// guardReviewer runs the command in args and returns its exit code, or 128 plus the signal that ended it,
+// after every process of its tree has ended.
 func guardReviewer(args []string) int {
 	const lifelineFD = 3
 	syscall.CloseOnExec(lifelineFD)
@@ -117,8 +121,8 @@ func guardReviewer(args []string) int {
 	return exitCode(err)
 }
 
-// endDescendants kills the victims and all descendants of self, this process, those that are born meanwhile too.
-// With orphans adopted, a process without children has no descendants.
+// endDescendants kills the victims and all descendants of self, this process, those that are born meanwhile
+// too. With orphans adopted, a process without children has no descendants.
 func endDescendants(self int, victims []int, adopted bool) {
 	for deadline := time.Now().Add(killPatience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		var err error

@@ -122,9 +122,9 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 	return entry
 }
 
-// takeWords makes feedback of an answer without a verdict, which judges no files. The agent never gets one that
-// holds an approval. It is no review by hand, where no agent hears of it, where a question was asked, and where
-// the answer before held an approval too.
+// takeWords makes feedback of an answer without a verdict, which judges no files. The agent never gets one
+// that holds an approval. It is no review by hand, where no agent hears of it, where a question was asked,
+// and where the answer before held an approval too.
 func (s *supervision) takeWords(entry *record, request reviewRequest) error {
 	withheld := holdsApproval(entry.Feedback)
 	if entry.Event == eventReview || request.question != nil || withheld && request.last.Withheld {
@@ -137,7 +137,7 @@ func (s *supervision) takeWords(entry *record, request reviewRequest) error {
 	return nil
 }
 
-// begin records that a review has begun. Until its end is recorded, the record tells whether it still runs.
+// begin records that a review has begun. Until its end is recorded, the record reports whether it still runs.
 func (s *supervision) begin(ctx context.Context, entry *record, request reviewRequest) {
 	entry.Review = strconv.FormatInt(time.Now().UnixNano(), 36)
 	begun := *entry
@@ -303,8 +303,8 @@ func (s *supervision) failed(entry record, err error) record {
 	return entry
 }
 
-// round returns the round that found is the end of, with what else the timeline has of it. Of one that could not be recorded it
-// is not known what it looked at.
+// round returns the round that found is the end of, with what else the timeline has of it. Of one that could
+// not be recorded it is not known what it looked at.
 func (s session) round(found record) reviewRound {
 	h, _ := s.readHistory()
 	i := h.of(found.Review)

@@ -28,10 +28,11 @@ type jsonMember struct {
 	value *jsonValue
 }
 
-// is tells whether v is there and begins with that byte: '{' for an object, '[' for an array.
+// is reports whether v is there and begins with that byte: '{' for an object, '[' for an array.
 func (v *jsonValue) is(kind byte) bool { return v != nil && v.raw[0] == kind }
 
-// find returns the place of key among the members of v, -1 for none. Of two the last counts, as in Claude Code.
+// find returns the place of key among the members of v, -1 for none. Of two the last counts, as in Claude
+// Code.
 func (v *jsonValue) find(key string) int {
 	for i, m := range slices.Backward(v.members) {
 		if m.key == key {
@@ -68,9 +69,9 @@ func (v *jsonValue) str() string {
 	return v.text
 }
 
-// setJSON returns text, which is JSON, with value, JSON too, under path, and every other byte as it was. Objects that
-// path leads through are made where they are missing; an array gets what comes behind its last index as a new item. What
-// is new is indented as Claude Code does it.
+// setJSON returns text, which is JSON, with value, JSON too, under path, and every other byte as it was.
+// Objects that path leads through are made where they are missing; an array gets what comes behind its last
+// index as a new item. What is new is indented as Claude Code does it.
 func setJSON(text []byte, value string, path ...string) []byte {
 	parent, _ := parseJSON(text)
 	margin, closing := "\n  ", "\n"
@@ -99,7 +100,8 @@ func setJSON(text []byte, value string, path ...string) []byte {
 	return slices.Concat(text[:parent.start+1], []byte(margin), laidOut.Bytes(), []byte(closing), text[parent.end-1:])
 }
 
-// dropJSON returns text, which is JSON, without the value under path, its key, its comma and their white space.
+// dropJSON returns text, which is JSON, without the value under path, its key, its comma and their white
+// space.
 func dropJSON(text []byte, path ...string) []byte {
 	last := len(path) - 1
 	root, _ := parseJSON(text)
@@ -117,7 +119,8 @@ func dropJSON(text []byte, path ...string) []byte {
 // byteOrderMark begins files that some editors write. It is no part of the JSON, and stays where it is.
 var byteOrderMark = []byte("\ufeff")
 
-// unmarked returns text with white space in the place of a byte order mark, so that every value keeps its place.
+// unmarked returns text with white space in the place of a byte order mark, so that every value keeps its
+// place.
 func unmarked(text []byte) []byte {
 	if rest, marked := bytes.CutPrefix(text, byteOrderMark); marked {
 		return slices.Concat([]byte("   "), rest)
@@ -125,11 +128,11 @@ func unmarked(text []byte) []byte {
 	return text
 }
 
-// isBlank tells whether text, a file's, holds nothing. For Claude Code that counts as {}.
+// isBlank reports whether text, a file's, holds nothing. For Claude Code that counts as {}.
 func isBlank(text []byte) bool { return len(bytes.TrimSpace(unmarked(text))) == 0 }
 
-// parseJSON reads text, which must hold exactly one JSON value, behind a byte order mark or not. The error names
-// line and column of the fault, both counted from 1, columns in bytes.
+// parseJSON reads text, which must hold exactly one JSON value, behind a byte order mark or not. The error
+// names line and column of the fault, both counted from 1, columns in bytes.
 func parseJSON(text []byte) (*jsonValue, error) {
 	plain := unmarked(text)
 	if err := json.Unmarshal(plain, new(json.RawMessage)); err != nil {
@@ -197,7 +200,7 @@ func (r *jsonReader) value() *jsonValue {
 	return v
 }
 
-// sameJSON tells whether two JSON texts mean the same.
+// sameJSON reports whether two JSON texts mean the same.
 func sameJSON(a, b string) bool {
 	var x, y any
 	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)

@@ -1,7 +1,7 @@
 package main
 
-// One start of claude: what the command line asks for, what could refuse it, and what is written before claude
-// takes ccc's place. And ccc uninstall, which takes that out again.
+// One start of claude: what the command line asks for, what could refuse it, and what is written before
+// claude takes ccc's place. And ccc uninstall, which takes that out again.
 
 import (
 	"cmp"
@@ -40,8 +40,8 @@ func (l *launch) providerName() string {
 	return l.provider.name
 }
 
-// startClaude replaces ccc with claude; it returns only with an error. All that can refuse the launch is asked before a file
-// is written: a refused launch leaves every file as it was.
+// startClaude replaces ccc with claude; it returns only with an error. All that can refuse the launch is
+// asked before a file is written: a refused launch leaves every file as it was.
 func startClaude(args []string) error {
 	l, err := planLaunch(args)
 	if err != nil {
@@ -91,7 +91,8 @@ func planLaunch(args []string) (l *launch, err error) {
 	return l, err
 }
 
-// parse splits the command line into ccc's part and claude's. A first word with white space in it is a prompt.
+// parse splits the command line into ccc's part and claude's. A first word with white space in it is a
+// prompt.
 func (l *launch) parse(args []string) (err error) {
 	// A ccc that an agent calls has its session's variables, and they are not about it.
 	l.supervisor = os.Getenv(supervisorVariable) == "1" && os.Getenv(launchVariable) == ""
@@ -153,8 +154,9 @@ func unknownWord(own, rest []string, c *config) error {
 	return failure{2, fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames()), hint}
 }
 
-// environment is that of claude: ccc's own, each variable once, with the provider's values and with absolute paths, as hooks run
-// in other directories, and without what a session, or its agent, has left in a terminal that it opened.
+// environment is that of claude: ccc's own, each variable once, with the provider's values and with absolute
+// paths, as hooks run in other directories, and without what a session, or its agent, has left in a terminal
+// that it opened.
 func (l *launch) environment() ([]string, error) {
 	env := (&exec.Cmd{Env: withLine(os.Environ())}).Environ()
 	if l.provider == nil && lookupEnv(env, providerVariable) != "" {
@@ -263,8 +265,8 @@ func (l *launch) write() error {
 	return nil
 }
 
-// remember records a provider that was named, and names one that was remembered. A ccc.json that can't be written,
-// as where a package manager owns it, keeps nobody from working.
+// remember records a provider that was named, and names one that was remembered. A ccc.json that can't be
+// written, as where a package manager owns it, keeps nobody from working.
 func (l *launch) remember() {
 	switch name := l.providerName(); {
 	case !l.named && name != "":
@@ -294,8 +296,8 @@ func recordProvider(d dirs, name string) error {
 	})
 }
 
-// install puts ccc's files and settings where Claude Code and the user look for them. A project's own prompt makes
-// one in ccc's directory needless.
+// install puts ccc's files and settings where Claude Code and the user look for them. A project's own prompt
+// makes one in ccc's directory needless.
 func (l *launch) install(in *installation) error {
 	d, self := l.dirs, ""
 	if l.supervisor {
@@ -314,8 +316,8 @@ func (l *launch) install(in *installation) error {
 	return installSettings(d, l.config, self, in)
 }
 
-// uninstall is ccc uninstall [--purge]. It says what became of each file. State is the user's history: only --purge
-// removes it.
+// uninstall is ccc uninstall [--purge]. It says what became of each file. State is the user's history: only
+// --purge removes it.
 func uninstall(c *call, d dirs) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who reads the first line only must not end it halfway
 	if _, err := os.Stat(d.claude); errors.Is(err, fs.ErrNotExist) {

@@ -1,7 +1,7 @@
 package main
 
-// A session as a story, for people: what the user asked, what each review looked at, what it found, how long it
-// took and what it cost.
+// A session as a story, for people: what the user asked, what each review looked at, what it found, how long
+// it took and what it cost.
 
 import (
 	"bytes"
@@ -81,8 +81,8 @@ func showLog(c *call, d dirs) (err error) {
 	return p.follow(ctx, all, find)
 }
 
-// Poll: the standard library has no portable file watcher. Five looks a second cost nothing, and the steps of a review are
-// seconds apart. Every fifth is for sessions that have begun, too.
+// Poll: the standard library has no portable file watcher. Five looks a second cost nothing, and the steps of
+// a review are seconds apart. Every fifth is for sessions that have begun, too.
 const pollInterval = 200 * time.Millisecond
 
 // A page is where stories are told, each as it goes on.
@@ -168,8 +168,8 @@ func (s *story) turn() {
 	s.told, s.chosen, s.under = s, say(anotherHere), -1
 }
 
-// lastReviews returns what is not told yet from the begin of the last n reviews on, those that run being the last of all, but
-// nothing of other reviews; and before it the request that the first was of.
+// lastReviews returns what is not told yet from the begin of the last n reviews on, those that run being the
+// last of all, but nothing of other reviews; and before it the request that the first was of.
 func (s *story) lastReviews(n int) []storyRecord {
 	var rounds []int
 	for i, r := range s.h.Rounds {
@@ -221,7 +221,8 @@ func (s *story) tellNew() {
 	s.tellKilled()
 }
 
-// tell tells a record, which is of the review with that index: under a title of its own, or as a step under its review's.
+// tell tells a record, which is of the review with that index: under a title of its own, or as a step under
+// its review's.
 func (s *story) tell(r record, round int) {
 	var its reviewRound
 	if round >= 0 {
@@ -259,8 +260,8 @@ func (s *story) tell(r record, round int) {
 	}
 }
 
-// stepOf tells what a reviewer did. A call that was refused by now is told as that, a command of ccc try when it has ended, and
-// what is of a review whose begin was lost not at all.
+// stepOf tells what a reviewer did. A call that was refused by now is told as that, a command of ccc try when
+// it has ended, and what is of a review whose begin was lost not at all.
 func stepOf(r record, its reviewRound) (told fact) {
 	switch {
 	case its.Kind == "":
@@ -369,7 +370,8 @@ func endFacts(r reviewRound) []fact {
 	return facts
 }
 
-// caseOf tells what the review was of: what the agent said last, in a line or two, or its question with the options.
+// caseOf tells what the review was of: what the agent said last, in a line or two, or its question with the
+// options.
 func caseOf(r reviewRound) fact {
 	const aLineOrTwo = 130 // columns
 	var input struct {
@@ -392,8 +394,8 @@ func caseOf(r reviewRound) fact {
 	return fact{leadSaid, clip(oneLine(r.LastMessage), aLineOrTwo)}
 }
 
-// ran tells of a command that the reviewer ran: what ccc try saw, not what the reviewer says, and where the command failed
-// the end of its output.
+// ran tells of a command that the reviewer ran: what ccc try saw, not what the reviewer says, and where the
+// command failed the end of its output.
 func ran(r record) fact {
 	told := cutMiddle(unbroken(r.Command), 300) + " → " + r.ended()
 	if why := cmp.Or(r.NoCopy, r.Error); why != "" { // ccc's own words, for 124 and 125

@@ -1,13 +1,14 @@
-// Command ccc supervises Claude Code: an agent that wants to stop goes on until a strict reviewer finds the work done.
+// Command ccc supervises Claude Code: an agent that wants to stop goes on until a strict reviewer finds the
+// work done.
 //
-// A supervised launch (launch.go) writes hooks into Claude Code's settings (settings.go) and becomes claude. Each time
-// the agent wants to stop, or to put a question to the user, Claude Code runs ccc supervisor-hook (hook.go), which
-// forks the session for a reviewer (review.go) and turns its verdict into the hook's decision. What the reviewer wants
-// to run it runs by ccc try, in a throw-away copy of the machine (try.go).
+// A supervised launch (launch.go) writes hooks into Claude Code's settings (settings.go) and becomes claude.
+// Each time the agent wants to stop, or to put a question to the user, Claude Code runs ccc supervisor-hook
+// (hook.go), which forks the session for a reviewer (review.go) and turns its verdict into the hook's
+// decision. What the reviewer wants to run it runs by ccc try, in a throw-away copy of the machine (try.go).
 //
-// The first word of the command line is one of the commands below, or else claude is started. What was asked for goes to
-// stdout, everything else to stderr. The exit code is 0, 1 for an error, and 2 for a wrong command line; where claude
-// can't be started it is 126 or 127, and what else a command has is in its help.
+// The first word of the command line is one of the commands below, or else claude is started. What was asked
+// for goes to stdout, everything else to stderr. The exit code is 0, 1 for an error, and 2 for a wrong
+// command line; where claude can't be started it is 126 or 127, and what else a command has is in its help.
 //
 // The source files, from the ground up: a file knows only files above it here, and TestHouse reads this list.
 //
@@ -325,7 +326,8 @@ func showHelp(c *call) error {
 	return nil
 }
 
-// showVersion prints the module version that go install records, or what the source tree's revision is called.
+// showVersion prints the module version that go install records, or what the source tree's revision is
+// called.
 func showVersion(*call) error {
 	version := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// adoptOrphans does nothing: macOS has no such thing. What left the tree before the end is found by its process
-// group alone.
+// adoptOrphans does nothing: macOS has no such thing. What left the tree before the end is found by its
+// process group alone.
 func adoptOrphans() bool { return false }
 
 // listProcesses returns what ps tells of the processes that the arguments name, but not of itself, by number.
@@ -45,8 +45,8 @@ func processParents(leader int) map[int]int {
 	return parents
 }
 
-// processInfo returns the process pid and the number of its parent; it has no name when there is none. macOS tells the
-// start as a date, and has no PID namespaces.
+// processInfo returns the process pid and the number of its parent; it has no name when there is none. macOS
+// tells the start as a date, and has no PID namespaces.
 func processInfo(pid int) (parent int, p process) {
 	tell := func(arguments ...string) string {
 		return listProcesses(append(arguments, "-p", strconv.Itoa(pid))...)[pid]

@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// adoptOrphans makes this process the parent of every orphan below it (a child subreaper, Linux 3.4), so that no
-// daemon can leave its tree. It tells whether that is so.
+// adoptOrphans makes this process the parent of every orphan below it (a child subreaper, Linux 3.4), so that
+// no daemon can leave its tree. It reports whether that is so.
 func adoptOrphans() bool {
 	const prSetChildSubreaper = 36
 	_, _, errno := syscall.Syscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
@@ -37,8 +37,8 @@ func processParents(int) map[int]int {
 // The fields of /proc/PID/stat that ccc reads, counted behind the title.
 const parentField, terminalField, startField = 1, 4, 19
 
-// readStat returns what /proc/PID/stat says of the process pid behind its title: state, parent, and so on; nil when there
-// is no such process.
+// readStat returns what /proc/PID/stat says of the process pid behind its title: state, parent, and so on;
+// nil when there is no such process.
 func readStat(pid int) (title string, fields []string) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')') // the title may hold anything
@@ -48,8 +48,9 @@ func readStat(pid int) (title string, fields []string) {
 	return string(stat[open+1 : end]), fields
 }
 
-// processInfo returns the process pid and the number of its parent; it has no name when there is none. A number and a
-// start are unique in one boot and one PID namespace: a container may share the home with its host.
+// processInfo returns the process pid and the number of its parent; it has no name when there is none. A
+// number and a start are unique in one boot and one PID namespace: a container may share the home with its
+// host.
 func processInfo(pid int) (parent int, p process) {
 	title, fields := readStat(pid)
 	if fields == nil {
@@ -74,7 +75,7 @@ var processSpace = sync.OnceValue(func() string {
 	return string(boot[:min(8, len(boot))]) + "-" + strings.Trim(space, "pid:[]")
 })
 
-// isVisible tells whether a process of that name would be seen here, if it runs.
+// isVisible reports whether a process of that name would be seen here, if it runs.
 func isVisible(name string) bool { return strings.HasSuffix(name, "-"+processSpace()) }
 
 func failed(call string, errno syscall.Errno) error {

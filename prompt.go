@@ -1,7 +1,7 @@
 package main
 
-// What the reviewer is told: its role (the supervisor prompt), the request for one review, and the form of the
-// verdict.
+// What the reviewer is told: its role (the supervisor prompt), the request for one review, and the form of
+// the verdict.
 
 import (
 	"bytes"
@@ -12,14 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// supervisorPromptLimit is in bytes. Linux limits one argument to 128 KiB; a larger prompt is refused, not cut.
+// supervisorPromptLimit is in bytes. Linux limits one argument to 128 KiB; a larger prompt is refused, not
+// cut.
 const supervisorPromptLimit = 100 << 10
 
 // builtinSource is the source of the built-in prompt.
 const builtinSource = "built-in"
 
-// supervisorPrompt returns the first prompt that exists and is not blank: the project's, the one in ccc's directory, the
-// built-in one.
+// supervisorPrompt returns the first prompt that exists and is not blank: the project's, the one in ccc's
+// directory, the built-in one.
 func supervisorPrompt(project, cccDir string) (*instructions, error) {
 	for _, dir := range []string{project, cccDir} {
 		path := filepath.Join(dir, promptName)
@@ -66,9 +67,9 @@ type reviewRequest struct {
 	changes      string // what changed since the request
 }
 
-// text is the message that asks for the review. What stays the same from one review to the next comes first, so
-// that the prompt cache of the API can serve it; what varies comes last. guideAbove tells that the reviewer's
-// prompt stands above it and not in a system prompt.
+// text is the message that asks for the review. What stays the same from one review to the next comes first,
+// so that the prompt cache of the API can serve it; what varies comes last. guideAbove tells that the
+// reviewer's prompt stands above it and not in a system prompt.
 func (r reviewRequest) text(guideAbove bool) string {
 	var b strings.Builder
 	section := func(is bool, text string) {
@@ -105,8 +106,8 @@ func (r reviewRequest) text(guideAbove bool) string {
 	return b.String()
 }
 
-// tryExample is the one form in which Claude Code lets whatever a reviewer runs through: between single quotes, with no
-// other single quote and nothing behind them. The guides hold it too.
+// tryExample is the one form in which Claude Code lets whatever a reviewer runs through: between single
+// quotes, with no other single quote and nothing behind them. The guides hold it too.
 func tryExample(tryCommand string) string {
 	return tryCommand + ` 'dir=$(mktemp -d)
 cat > "$dir/probe.py" <<"EOF"
@@ -116,8 +117,8 @@ EOF
 python3 "$dir/probe.py" && printf "it\047s fine\n"'`
 }
 
-// In characters: prompts of the user's are kept whole up to userPromptKeep each, as long as all of them together stay near
-// userPromptsKeep, and each of hundreds keeps userPromptKeepLeast.
+// In characters: prompts of the user's are kept whole up to userPromptKeep each, as long as all of them
+// together stay near userPromptsKeep, and each of hundreds keeps userPromptKeepLeast.
 const (
 	userPromptKeep      = 8000
 	userPromptsKeep     = 64000

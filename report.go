@@ -1,7 +1,7 @@
 package main
 
-// What a session's reviews left as evidence: a line for the session (the receipt), a page for a pull request (ccc
-// report), and whether a state of the files was approved (ccc verdict --commit and --pushed).
+// What a session's reviews left as evidence: a line for the session (the receipt), a page for a pull request
+// (ccc report), and whether a state of the files was approved (ccc verdict --commit and --pushed).
 
 import (
 	"cmp"
@@ -78,12 +78,13 @@ func (e evidence) redacted(redact func(string) string) (clean evidence, err erro
 // reportLimit is in characters: GitHub takes a comment or the description of a pull request up to 65,536.
 const reportLimit = 60_000
 
-// A reportCut is how much a report quotes: characters of each output, request and feedback, and how many of the requests and
-// of what was run and sent back, the first and the last of them.
+// A reportCut is how much a report quotes: characters of each output, request and feedback, and how many of
+// the requests and of what was run and sent back, the first and the last of them.
 type reportCut struct{ output, request, feedback, requests, others int }
 
-// markdown writes the evidence for a pull request. What is too long is cut where it hurts least: the outputs first, then
-// the requests between the first and the last, then between the first and the last runs, and only then what was sent back.
+// markdown writes the evidence for a pull request. What is too long is cut where it hurts least: the outputs
+// first, then the requests between the first and the last, then between the first and the last runs, and only
+// then what was sent back.
 func (e evidence) markdown() (text string) {
 	const all = reportLimit
 	for _, cut := range []reportCut{
@@ -102,7 +103,8 @@ func (e evidence) page(cut reportCut) string {
 	var b strings.Builder
 	line := func(text string) { b.WriteString(text + "\n") }
 	head := func(r record) string { return joined(r.receiptHead(), r.Time.UTC().Format("2006-01-02 15:04 UTC")) }
-	// section writes its title and the first and the last of n parts, most of them all, and that others are left out; of none nothing.
+	// section writes its title and the first and the last of n parts, most of them all, and that others are
+	// left out; of none nothing.
 	section := func(title words, n, most int, part func(i int) string) {
 		if n > 0 {
 			line("\n### " + say(title))
@@ -141,7 +143,8 @@ func (e evidence) page(cut reportCut) string {
 	return b.String()
 }
 
-// run tells of a run, with the last characters of its output, and what the newest earlier review saw that ran the same.
+// run tells of a run, with the last characters of its output, and what the newest earlier review saw that ran
+// the same.
 func (e evidence) run(run record, output int) string {
 	before, then := "", record{}
 	for _, r := range e.Earlier {

@@ -1,7 +1,7 @@
 package main
 
-// Text for a terminal: control characters made visible, words quoted for a shell, figures; errors with a hint and an exit
-// code; how wide it is, where a line may be broken, which colour it has.
+// Text for a terminal: control characters made visible, words quoted for a shell, figures; errors with a hint
+// and an exit code; how wide it is, where a line may be broken, which colour it has.
 
 import (
 	"bufio"
@@ -23,8 +23,8 @@ const (
 	digits  = "0123456789"
 )
 
-// printable makes text safe for a terminal: control characters other than newline and tab are shown as pictures of
-// themselves, not obeyed.
+// printable makes text safe for a terminal: control characters other than newline and tab are shown as
+// pictures of themselves, not obeyed.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -41,10 +41,12 @@ func printable(text string) string {
 	}, text)
 }
 
-// oneLine is printable for what has to stay on one line: white space of any kind and length becomes one blank.
+// oneLine is printable for what has to stay on one line: white space of any kind and length becomes one
+// blank.
 func oneLine(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
 
-// unbroken is printable for a command on one line: its blanks stay as they were run, and ⏎ stands for each line break.
+// unbroken is printable for a command on one line: its blanks stay as they were run, and ⏎ stands for each
+// line break.
 func unbroken(command string) string {
 	return strings.ReplaceAll(printable(strings.TrimSpace(command)), "\n", " ⏎ ")
 }
@@ -94,8 +96,8 @@ func lazyRegexp(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// nearest returns the first of names that word was most likely meant as, or "": one with a slip in it, or with such a
-// beginning. Dashes in front say nothing.
+// nearest returns the first of names that word was most likely meant as, or "": one with a slip in it, or
+// with such a beginning. Dashes in front say nothing.
 func nearest(word string, names []string) string {
 	bare := func(name string) string { return strings.TrimLeft(name, "-") }
 	for _, isMeant := range []func(a, b string) bool{isSlip, func(a, b string) bool { return len(b) > 2 && strings.HasPrefix(a, b) }} {
@@ -108,8 +110,8 @@ func nearest(word string, names []string) string {
 	return ""
 }
 
-// isSlip tells whether a and b, of two letters or more, differ in one place of no more letters than one, or a quarter of
-// them, or in two letters that are swapped.
+// isSlip reports whether a and b, of two letters or more, differ in one place of no more letters than one, or a
+// quarter of them, or in two letters that are swapped.
 func isSlip(a, b string) bool {
 	most := min(len(a), len(b))
 	most = min(most-1, max(1, most/4))
@@ -181,8 +183,8 @@ func (s *screen) paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// block writes lead and, to the right of it, text, each of its lines broken to the width; an empty text is left
-// out. What belongs to an item of a list stays under its first word.
+// block writes lead and, to the right of it, text, each of its lines broken to the width; an empty text is
+// left out. What belongs to an item of a list stays under its first word.
 func (s *screen) block(lead, text string) {
 	if text == "" {
 		return
@@ -202,8 +204,8 @@ func (s *screen) block(lead, text string) {
 // listMark finds what comes before the words of a line: blanks, and the mark of a list's item.
 var listMark = lazyRegexp(`^ *((\d+([.)] |[、）])|[-*•·] ) *)?`)
 
-// wrap breaks line into rows of at most width columns: at blanks, and around wide characters except where a row
-// would begin with the wrong punctuation.
+// wrap breaks line into rows of at most width columns: at blanks, and around wide characters except where a
+// row would begin with the wrong punctuation.
 func wrap(line string, width int) (rows []string) {
 	start, breakAt, used := 0, 0, 0
 	before := 0 // the columns of the character before, 0 for a blank
@@ -259,8 +261,8 @@ func displayWidth(text string) (columns int) {
 	return columns
 }
 
-// runeWidth is the columns that r takes: two in wideRanges, none for marks and joiners, which are drawn in the place of
-// what stands before, and for the vowels and finals of a Hangul syllable.
+// runeWidth is the columns that r takes: two in wideRanges, none for marks and joiners, which are drawn in
+// the place of what stands before, and for the vowels and finals of a Hangul syllable.
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x300:
@@ -274,8 +276,8 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// wideRanges are the first and the last of each range that is W or F in Unicode's EastAsianWidth.txt. What stands
-// between the wide pictures from 0x1f200 on is taken with them.
+// wideRanges are the first and the last of each range that is W or F in Unicode's EastAsianWidth.txt. What
+// stands between the wide pictures from 0x1f200 on is taken with them.
 var wideRanges = []rune{
 	0x1100, 0x115f, 0x231a, 0x231b, 0x2329, 0x232a, 0x23e9, 0x23ec, 0x23f0, 0x23f0, 0x23f3, 0x23f3,
 	0x25fd, 0x25fe, 0x2614, 0x2615, 0x2648, 0x2653, 0x267f, 0x267f, 0x2693, 0x2693, 0x26a1, 0x26a1,
@@ -289,8 +291,8 @@ var wideRanges = []rune{
 	0x1f900, 0x1faff, 0x20000, 0x3ffff,
 }
 
-// fenced writes text as a block of code. Nothing in it is Markdown, HTML, a mention or a reference, and it can't end the
-// block, whose fence is longer than any in it.
+// fenced writes text as a block of code. Nothing in it is Markdown, HTML, a mention or a reference, and it
+// can't end the block, whose fence is longer than any in it.
 func fenced(kind, text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

@@ -75,7 +75,8 @@ type settingsEditor struct {
 	root         *jsonValue // of text
 }
 
-// emptySettings is what ccc begins a missing or blank file with. Uninstall removes the file where that is left.
+// emptySettings is what ccc begins a missing or blank file with. Uninstall removes the file where that is
+// left.
 const emptySettings = "{}\n"
 
 func readSettings(d dirs) (*settingsEditor, error) {

@@ -1,6 +1,7 @@
 package main
 
-// What Claude Code's settings say, from whichever file: what overrides a provider, what keeps hooks from running.
+// What Claude Code's settings say, from whichever file: what overrides a provider, what keeps hooks from
+// running.
 
 import (
 	"cmp"

@@ -1,7 +1,7 @@
 package main
 
-// The state directory: which files are in it, the log, what is forgotten, and the timelines of sessions with what they tell: the
-// user's requests, and the reviews with all that happened while they ran.
+// The state directory: which files are in it, the log, what is forgotten, and the timelines of sessions with
+// what they tell: the user's requests, and the reviews with all that happened while they ran.
 
 import (
 	"errors"
@@ -43,7 +43,8 @@ func (s session) files() []string {
 var otherFiles = []string{"client*.json", "background-*-settings.json", "supervisor-*-prompt",
 	"hook-invocation.log*", "state.lock", "*" + temporarySuffix}
 
-// ownerOf returns the session that the file belongs to, or its own name for one of no session; "" for one that is not ccc's.
+// ownerOf returns the session that the file belongs to, or its own name for one of no session; "" for one
+// that is not ccc's.
 func ownerOf(name string) (owner string, isSession bool) {
 	for _, pattern := range (session{id: "*"}).files() {
 		before, behind, _ := strings.Cut(pattern, "*")
@@ -61,8 +62,8 @@ func ownerOf(name string) (owner string, isSession bool) {
 	return "", false
 }
 
-// validSession tells whether id may become part of a file name and an argument: [A-Za-z0-9][A-Za-z0-9._-]{0,127}.
-// A regexp would double the time of an unsupervised hook.
+// validSession reports whether id may become part of a file name and an argument:
+// [A-Za-z0-9][A-Za-z0-9._-]{0,127}. A regexp would double the time of an unsupervised hook.
 func validSession(id string) bool {
 	return id != "" && len(id) <= 128 && strings.Trim(id[:1], letters+digits) == "" &&
 		strings.Trim(id, letters+digits+"._-") == ""
@@ -119,8 +120,9 @@ const (
 	logLimit = 5 << 20
 )
 
-// sweep removes what is untouched for longer than retention, a session's files together, and puts a log over logLimit
-// aside. It does so once in sweepInterval: the lock's file, which nothing else writes to, has the time of the last sweep.
+// sweep removes what is untouched for longer than retention, a session's files together, and puts a log over
+// logLimit aside. It does so once in sweepInterval: the lock's file, which nothing else writes to, has the
+// time of the last sweep.
 func (d stateDir) sweep() error {
 	if info, err := os.Stat(d.lockFile()); err == nil && time.Since(info.ModTime()).Abs() < sweepInterval { // a clock may be set back
 		return nil

@@ -88,8 +88,9 @@ type record struct {
 	outcome
 }
 
-// The kinds of records. Those of a review have its id: its begin, what its reviewer called, was refused, said and ran with
-// ccc try, and its end. A stop at the limit, or a review that failed before it began, is an end alone.
+// The kinds of records. Those of a review have its id: its begin, what its reviewer called, was refused, said
+// and ran with ccc try, and its end. A stop at the limit, or a review that failed before it began, is an end
+// alone.
 const (
 	kindPrompt  = "prompt" // of the user's
 	kindSwitch  = "switch" // supervision was switched on or off
@@ -175,8 +176,8 @@ func (s session) readHistory() (h history, err error) {
 	return h, err
 }
 
-// endingTime is how many seconds before Claude Code would end the hook the review is given up: the guard takes up to one,
-// and what a killed guard left in its pipes up to pipePatience.
+// endingTime is how many seconds before Claude Code would end the hook the review is given up: the guard
+// takes up to one, and what a killed guard left in its pipes up to pipePatience.
 const endingTime = 5
 
 // settled says of a review that has no end what has become of it by now: it runs, or was killed.
@@ -199,7 +200,7 @@ func (h *history) of(review string) int {
 	return slices.IndexFunc(h.Rounds, func(r reviewRound) bool { return review != "" && r.Review == review })
 }
 
-// isRunning tells whether the process of that name runs.
+// isRunning reports whether the process of that name runs.
 func isRunning(name string) bool {
 	number, _, _ := strings.Cut(name, "-")
 	pid, _ := strconv.Atoi(number)
@@ -265,8 +266,8 @@ func (h *history) last() *reviewRound {
 	return lastOf(h.Rounds[h.present:])
 }
 
-// feedback returns the last review behind the user's last prompt that sent the agent on, and its feedback if no approval
-// has followed it.
+// feedback returns the last review behind the user's last prompt that sent the agent on, and its feedback if
+// no approval has followed it.
 func (h *history) feedback() (last record, open string) {
 	for _, r := range h.Rounds {
 		if r.told < h.asked {
@@ -282,8 +283,9 @@ func (h *history) feedback() (last record, open string) {
 	return last, open
 }
 
-// lastOf returns the review that tells of the last stop, nil for none: that of the stop, whatever became of it, or one
-// by hand that gave a verdict and began after it. Of reviews that overlapped, one that refused counts.
+// lastOf returns the review that tells of the last stop, nil for none: that of the stop, whatever became of
+// it, or one by hand that gave a verdict and began after it. Of reviews that overlapped, one that refused
+// counts.
 func lastOf(rounds []reviewRound) (last *reviewRound) {
 	for i := range rounds {
 		r := &rounds[i]

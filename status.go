@@ -1,7 +1,7 @@
 package main
 
-// Supervised sessions on one line each: ccc status and ccc statusline. And what names and sums up a record, for whoever
-// shows one.
+// Supervised sessions on one line each: ccc status and ccc statusline. And what names and sums up a record,
+// for whoever shows one.
 
 import (
 	"cmp"
@@ -143,9 +143,10 @@ func (s summary) reviewing() string {
 	return joined(verdictName(verdictReviewing)+s.number, s.when(), unbroken(s.Doing))
 }
 
-// sessionsMeant returns the session that the operand names or, if there is none, those of the current directory's project,
-// newest first. None of them is among those seen; it adds to these all whose project is known by now. It passes over none
-// that may be the newest and can't be read: a script would take an older approval for its own.
+// sessionsMeant returns the session that the operand names or, if there is none, those of the current
+// directory's project, newest first. None of them is among those seen; it adds to these all whose project is
+// known by now. It passes over none that may be the newest and can't be read: a script would take an older
+// approval for its own.
 func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []string, err error) {
 	if len(operands) > 0 {
 		id, err := stateDir(d.state).findSession(operands[0])
@@ -177,8 +178,8 @@ func sessionMeant(operands []string, d dirs) (string, error) {
 	return strings.Join(ids[:min(1, len(ids))], ""), err
 }
 
-// showTable writes the sessions as a table, each on one line. Project and request share what the other columns leave; where
-// that is little, those that can be spared go.
+// showTable writes the sessions as a table, each on one line. Project and request share what the other
+// columns leave; where that is little, those that can be spared go.
 func showTable(s *screen, sessions []summary) {
 	const result, project, gap, leastLeft = 3, 7, "  ", 34
 	rows := make([][]string, 1, len(sessions)+1)
@@ -301,14 +302,14 @@ func (r record) spent() string {
 	return joined(r.price(), used, say(waysTaken[r.Way]))
 }
 
-// statusLine is the setting by which Claude Code calls ccc statusline. Without refreshInterval the line stays as it is in a Stop
-// hook (2.1.330).
+// statusLine is the setting by which Claude Code calls ccc statusline. Without refreshInterval the line stays
+// as it is in a Stop hook (2.1.330).
 func (d dirs) statusLine() string {
 	return fmt.Sprintf(`{"type": "command", "command": %s, "refreshInterval": 5}`, encodeJSON(shellQuote(d.hookPath())+" statusline"))
 }
 
-// showStatusline is ccc statusline. Whatever happens it ends with 0: for anything else Claude Code would take the
-// user's status line away.
+// showStatusline is ccc statusline. Whatever happens it ends with 0: for anything else Claude Code would take
+// the user's status line away.
 func showStatusline(_ *call, d dirs) error {
 	if newScreen(os.Stdin).terminal {
 		s := newScreen(os.Stdout)
@@ -324,8 +325,9 @@ func showStatusline(_ *call, d dirs) error {
 	return nil
 }
 
-// statusline describes the session that Claude Code names on stdin, "" if it is not supervised. Claude Code starts
-// it in the session's environment, so that here, unlike in status, it is known how the session was started.
+// statusline describes the session that Claude Code names on stdin, "" if it is not supervised. Claude Code
+// starts it in the session's environment, so that here, unlike in status, it is known how the session was
+// started.
 func statusline(stdin io.Reader, d dirs) (string, error) {
 	var input struct {
 		SessionID string `json:"session_id"`

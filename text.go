@@ -1,7 +1,8 @@
 package main
 
-// Every text of ccc's for people, the agent and the reviewer, in the languages that it speaks. Errors, warnings, --help,
-// doctor and uninstall are English in every language, and so are records that programs read.
+// Every text of ccc's for people, the agent and the reviewer, in the languages that it speaks. Errors,
+// warnings, --help, doctor and uninstall are English in every language, and so are records that programs
+// read.
 
 import (
 	"cmp"
@@ -29,7 +30,8 @@ func languageFor(configured string) string {
 	return english
 }
 
-// words are one text in both languages. They are written without field names: with one missing they do not compile.
+// words are one text in both languages. They are written without field names: with one missing they do not
+// compile.
 type words struct{ zh, en string }
 
 func (w words) in(language string) string {
@@ -39,8 +41,8 @@ func (w words) in(language string) string {
 	return w.zh
 }
 
-// say returns text in the language of this process. Where there are values, they replace its verbs, as in fmt;
-// without any, a % is a %.
+// say returns text in the language of this process. Where there are values, they replace its verbs, as in
+// fmt; without any, a % is a %.
 func say(text words, values ...any) string {
 	if len(values) == 0 {
 		return text.in(lang)
@@ -70,8 +72,8 @@ func duration(seconds float64) string {
 	return say(inMinutes, int(seconds)/60, int(seconds)%60)
 }
 
-// cutMiddle leaves the first and last characters of a text longer than keep characters, about keep of them in all,
-// and says between them how many are missing.
+// cutMiddle leaves the first and last characters of a text longer than keep characters, about keep of them in
+// all, and says between them how many are missing.
 func cutMiddle(text string, keep int) string {
 	runes := []rune(text)
 	if len(runes) <= keep {

@@ -126,7 +126,7 @@ func try(c *call) error {
 	return nil
 }
 
-// isUnderReview tells whether that review runs, as far as can be seen here above this process: what an agent
+// isUnderReview reports whether that review runs, as far as can be seen here above this process: what an agent
 // runs is none of its runs, even if it says so.
 func (s session) isUnderReview(review string) bool {
 	h, _ := s.readHistory()
@@ -259,7 +259,7 @@ func feed(cmd *exec.Cmd) error {
 
 // tryProbe makes a copy in dir, the way a reviewer with env does, and tries to break out of it. The error is
 // nil when the copy holds, else it says why none can be made or trusted here: where it is known what mends
-// that, a failure with it as hint. homeReadOnly tells whether nothing can be written directly in HOME there.
+// that, a failure with it as hint. homeReadOnly reports whether nothing can be written directly in HOME there.
 func tryProbe(ctx context.Context, dir string, env []string) (homeReadOnly bool, err error) {
 	listener, err := onLoopback(0, syscall.Bind)
 	defer syscall.Close(listener)
@@ -373,7 +373,7 @@ func newTryPlan(dir string, env []string) (*tryPlan, error) {
 
 const mayEnter, mayWrite = 1, 2 // for access(2)
 
-// isPlace tells whether path is a directory with these permissions. What the kernel makes up has no copies.
+// isPlace reports whether path is a directory with these permissions. What the kernel makes up has no copies.
 func isPlace(path string, permissions uint32) bool {
 	if !filepath.IsAbs(path) {
 		return false
@@ -383,7 +383,7 @@ func isPlace(path string, permissions uint32) bool {
 		syscall.Access(path, permissions) == nil
 }
 
-// isKernels tells whether path is of the files that the kernel makes up.
+// isKernels reports whether path is of the files that the kernel makes up.
 func isKernels(path string) bool {
 	return inside(path, "/proc") || inside(path, "/sys") || inside(path, "/dev") && !inside(path, "/dev/shm")
 }

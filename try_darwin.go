@@ -1,8 +1,8 @@
 package main
 
-// On macOS a copy is a clone of the project (cp -c, which costs nothing on APFS) with an empty HOME and a TMPDIR
-// beside it, and a sandbox that lets the command write there only. Paths differ, so caches are cold, and there is
-// no loopback: macOS has none of one's own. The guard ends what the command leaves behind.
+// On macOS a copy is a clone of the project (cp -c, which costs nothing on APFS) with an empty HOME and a
+// TMPDIR beside it, and a sandbox that lets the command write there only. Paths differ, so caches are cold,
+// and there is no loopback: macOS has none of one's own. The guard ends what the command leaves behind.
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// seatbelt allows what a program needs that computes and writes to SCRATCH. All else is denied: network, services,
-// other processes and their terminals.
+// seatbelt allows what a program needs that computes and writes to SCRATCH. All else is denied: network,
+// services, other processes and their terminals.
 const seatbelt = `(version 1)
 (deny default)
 (allow process-exec)

@@ -160,8 +160,8 @@ func isAnswer(text string) bool {
 	return decided != "" && strings.HasPrefix(strings.TrimPrefix(strings.TrimSpace(text), "```json\n"), "{")
 }
 
-// readDecision reads the first of keys that object has; decides is false where it has none. decided is "" where
-// the decision is neither true nor false, or is true beside another one.
+// readDecision reads the first of keys that object has; decides is false where it has none. decided is ""
+// where the decision is neither true nor false, or is true beside another one.
 func readDecision(object []byte, keys ...string) (decided verdict, feedback string, decides bool) {
 	var members map[string]json.RawMessage // for a struct Allow_Stop would be allow_stop
 	_ = json.Unmarshal(object, &members)
