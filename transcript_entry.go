@@ -118,6 +118,7 @@ type toolResult struct {
 	failure       string
 	Questions     []struct{ Question string }
 	Answers       map[string]string
+	Annotations   map[string]struct{ Notes string } // by question: what the user added to a choice (2.1.331)
 	Plan          string
 	PlanWasEdited bool // by the user, who then approved it (2.1.331), or perhaps by nobody (2.1.200)
 }
@@ -168,7 +169,8 @@ func (e transcriptEntry) answer() *request {
 	case len(e.ToolUseResult.Answers) > 0:
 		var answers []string
 		for _, q := range e.ToolUseResult.Questions {
-			if answer := e.ToolUseResult.Answers[q.Question]; answer != "" {
+			answer := strings.TrimSpace(e.ToolUseResult.Answers[q.Question] + "\n" + e.ToolUseResult.Annotations[q.Question].Notes)
+			if answer != "" {
 				answers = append(answers, q.Question+" → "+answer)
 			}
 		}

@@ -173,6 +173,9 @@ func TestTranscriptRequests(t *testing.T) {
 			"6<5 user " + commandOf("/model", "x") + "; " + strings.Replace(synthetic("7", "6"), `"x"`, `"No response requested."`, 1) + "; 9<7 user go on; a agent done", want: "fix it|BESIDE make it blue|go on|", last: "done"},
 		{name: "answer_to_a_question", lines: `1 user fix it; 2 call t1; 3 output The user answered | "toolUseResult":{"questions":[{"question":"Which?"},{"question":"How?"},{"question":"Why?"}],"answers":{"How?":"slowly","Which?":"a \"b\" of mine"},"annotations":{}}; ` +
 			"4 agent done", want: "fix it|ANSWERED Which? → a \"b\" of mine\nHow? → slowly|", last: "done"},
+		{name: "notes_on_an_answer", lines: `1 user fix it; 2 call t1; 3 output The user answered | "toolUseResult":{"questions":[{"question":"Which?"},{"question":"How?"}],` +
+			`"answers":{"Which?":"a"},"annotations":{"Which?":{"preview":"A","notes":"but in blue"},"How?":{"notes":"slowly"}}}; 4 agent done`,
+			want: "fix it|ANSWERED Which? → a\nbut in blue\nHow? → slowly|", last: "done"},
 		{name: "interrupted_behind_an_answer", lines: `1 user fix it; 2 call t1; 3 output The user answered | "toolUseResult":{"questions":[{"question":"Which?"}],"answers":{"Which?":"a"}}; 4 agent so; 5 call t2; 6 output no; ` +
 			"7 user [Request interrupted by user for tool use]; 8 user go on; 9 agent done", want: "INTERRUPTED fix it|ANSWERED Which? → a|go on|", last: "done"},
 		{name: "words_of_a_refusal", lines: `1 user fix it; 2 call t1; 3 output no | ` + refusal + `; 4 call t2; 5 output no | ` + refusal + `,"userFeedback":"use cp","holdsPersonsWords":true; 6 agent done`,
