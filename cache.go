@@ -20,18 +20,18 @@ const oldestAlike = "2.1.329"
 
 // sharesCache reports whether the reviewer is asked with the agent's prompt cache. launched tells that there
 // was a supervised launch, which has found out a part of it (cacheEnv). d is of the session's project.
-func sharesCache(d dirs, config *config, r *review, launched bool) bool {
+func sharesCache(d dirs, config *configuration, r *reviewCall, launched bool) bool {
 	if own := config.Supervisor.KeepCache; own != nil {
 		return *own
 	}
 	return launched && os.Getenv(cacheVariable) != "" && r.request.context >= cacheLeast &&
 		!(isInteractive(os.Environ()) && olderThan(r.request.version, oldestAlike)) &&
 		hasSessionsProvider(config) && (r.config.Model == "" || r.config.Model == r.request.model) &&
-		!startsServers(d, sources(d, config, nil), r.dirs...)
+		!startsServers(d, readSources(d, config, nil), r.dirs...)
 }
 
 // hasSessionsProvider reports whether the reviewer asks the API that the session of this hook does.
-func hasSessionsProvider(config *config) bool {
+func hasSessionsProvider(config *configuration) bool {
 	own := config.Supervisor.Provider
 	return own == "" || own == os.Getenv(providerVariable)
 }
@@ -44,8 +44,8 @@ var shapingFlags = []string{"--append-system-prompt", "--append-system-prompt-fi
 // cacheEnv has reviews of a session with these sources and arguments take the conversation from its prompt
 // cache, where a key, a token, a provider or a cloud pays for it and for its reviews, which do not have its
 // --settings. What the user has set stays.
-func cacheEnv(env []string, config supervisorConfig, sources []source, args []string) []string {
-	reviewers := slices.DeleteFunc(slices.Clone(sources), func(s source) bool { return s.name == argumentSource })
+func cacheEnv(env []string, config supervisorConfig, sources []settingsSource, args []string) []string {
+	reviewers := slices.DeleteFunc(slices.Clone(sources), func(s settingsSource) bool { return s.name == argumentSource })
 	if givenFlag(args, shapingFlags...) != "" || !paysByKey(sources, env, args) || !paysByKey(reviewers, env, args) {
 		return env
 	}
@@ -62,7 +62,7 @@ func cacheEnv(env []string, config supervisorConfig, sources []source, args []st
 
 // startsServers reports whether Claude Code would start MCP servers in one of places for a reviewer that has
 // the agent's tools.
-func startsServers(d dirs, sources []source, places ...string) bool {
+func startsServers(d dirs, sources []settingsSource, places ...string) bool {
 	paths := []string{accountSource(d).name, filepath.Join(filepath.Dir(managedSettings), "managed-mcp.json")}
 	for _, at := range places {
 		for ; at != filepath.Dir(at); at = filepath.Dir(at) {
@@ -86,5 +86,5 @@ func startsServers(d dirs, sources []source, places ...string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(sources, func(s source) bool { return s.values[pluginsKey] != "" })
+	return slices.ContainsFunc(sources, func(s settingsSource) bool { return s.values[pluginsKey] != "" })
 }

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-type config struct {
+type configuration struct {
 	Schema          json.RawMessage      `json:"$schema"` // for editors; here and below
 	Supervisor      supervisorConfig     `json:"supervisor"`
 	Language        string               `json:"language"` // "" for the locale's
@@ -65,14 +65,14 @@ func (t *envText) UnmarshalJSON(raw []byte) error {
 var permissionModes = []string{
 	"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"}
 
-func defaultConfig() *config {
-	return &config{Supervisor: supervisorConfig{
+func defaultConfig() *configuration {
+	return &configuration{Supervisor: supervisorConfig{
 		MaxIterations: 10, TimeoutSeconds: 540, PermissionMode: "dontAsk", Try: true}}
 }
 
 // loadConfig reads ccc.json. A missing file gives the defaults, and so does an error,
 // which never names a value.
-func loadConfig(d dirs) (*config, error) {
+func loadConfig(d dirs) (*configuration, error) {
 	content, err := readUserFile(d.configFile())
 	if err != nil || content == nil {
 		return defaultConfig(), err
@@ -85,7 +85,7 @@ func loadConfig(d dirs) (*config, error) {
 }
 
 // parseConfig tells of the first fault only. That the decoder takes LANGUAGE for language is fine.
-func parseConfig(content []byte) (*config, error) {
+func parseConfig(content []byte) (*configuration, error) {
 	root, err := parseJSON(content)
 	if err == nil {
 		err = expectKind(content, root, '{', "the file")
@@ -127,7 +127,7 @@ func expectedFor(t reflect.Type) string {
 
 // check returns the first value of the right type that is not what is expected, and gives the providers their
 // names. c was decoded from content.
-func (c *config) check(content []byte) error {
+func (c *configuration) check(content []byte) error {
 	expected := func(key, what string) error { return fmt.Errorf("%s: expected %s", key, what) }
 	s := c.Supervisor
 	switch {
@@ -187,7 +187,7 @@ func limitUnder(limit int, blockCap string) int {
 }
 
 // current is the provider that was named last, nil for none.
-func (c *config) current(d dirs) (*provider, error) {
+func (c *configuration) current(d dirs) (*provider, error) {
 	p := c.Providers[c.CurrentProvider]
 	if p == nil && c.CurrentProvider != "" {
 		err := fmt.Errorf("%s: current_provider %q is not among the providers (%s); "+
@@ -198,20 +198,20 @@ func (c *config) current(d dirs) (*provider, error) {
 }
 
 // claudeArgs are the arguments that ccc.json has for claude, with those for p, which may be nil.
-func (c *config) claudeArgs(p *provider) []string {
+func (c *configuration) claudeArgs(p *provider) []string {
 	if p == nil {
 		return c.ClaudeArgs
 	}
 	return slices.Concat(c.ClaudeArgs, p.ClaudeArgs)
 }
 
-func (c *config) providerNames() string {
+func (c *configuration) providerNames() string {
 	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(c.Providers)), ", "), "none configured")
 }
 
 // exposed is the error that a secret is written out in ccc.json, for a provider or in Claude Code's settings,
 // and others can read the file.
-func (c *config) exposed(d dirs) error {
+func (c *configuration) exposed(d dirs) error {
 	info, err := os.Stat(d.configFile())
 	if err != nil || info.Mode()&0o077 == 0 {
 		return nil
@@ -237,7 +237,7 @@ func variableIn(value envText) (name string, ok bool) {
 }
 
 // providerVariables are those that the providers set or take a value from.
-func (c *config) providerVariables() map[string]bool {
+func (c *configuration) providerVariables() map[string]bool {
 	names := map[string]bool{}
 	for _, p := range c.Providers {
 		for name, value := range p.Env {
@@ -260,7 +260,7 @@ const secretLeast = 8
 
 // redactor returns a function that replaces by *** what must not be shown: the values of variables that are
 // named like secrets or set by a provider, if they have that length, and private keys.
-func redactor(env []string, c *config) func(string) string {
+func redactor(env []string, c *configuration) func(string) string {
 	secret := c.providerVariables()
 	for _, p := range c.Providers {
 		for name, value := range p.Env {

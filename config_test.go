@@ -9,7 +9,7 @@ import (
 )
 
 // configOf loads a ccc.json that holds text; noFile stands for none.
-func configOf(t *testing.T, text string) (*config, error) {
+func configOf(t *testing.T, text string) (*configuration, error) {
 	t.Helper()
 	d := dirs{ccc: t.TempDir()}
 	if text != noFile {

@@ -27,7 +27,7 @@ var demoFiles embed.FS
 const demoSession = "0dec0de0-0000-4000-8000-000000000001"
 
 // demo is ccc demo. However it ends, it leaves nothing behind.
-func demo(_ *call, d dirs) (err error) {
+func demo(_ *invocation, d dirs) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// A pipe that is closed early must not keep the directory from being removed.

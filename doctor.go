@@ -24,21 +24,21 @@ import (
 // wrong and returns what to say if nothing is.
 type checkup struct {
 	dirs
-	config   *config  // the defaults, where ccc.json can't be used
-	err      error    // why it can't be
-	args     []string // claude's, of a launch without arguments
-	sources  []source // of settings, for such a launch
-	subject  string   // of the present check
-	faults   int      // found in it
+	config   *configuration   // the defaults, where ccc.json can't be used
+	err      error            // why it can't be
+	args     []string         // claude's, of a launch without arguments
+	sources  []settingsSource // of settings, for such a launch
+	subject  string           // of the present check
+	faults   int              // found in it
 	problems int
 }
 
 // doctor is ccc doctor. The error counts the problems.
-func doctor(_ *call, d dirs) error {
+func doctor(_ *invocation, d dirs) error {
 	c := &checkup{dirs: d}
 	c.config, c.err = loadConfig(d)
 	c.args = c.config.claudeArgs(c.config.Providers[c.config.CurrentProvider])
-	c.sources = sources(d, c.config, c.args)
+	c.sources = readSources(d, c.config, c.args)
 	for _, check := range []struct {
 		subject string
 		look    func() (well string)
@@ -125,7 +125,7 @@ func (c *checkup) providers() string {
 		return c.fault(problem, err, "")
 	}
 	for _, conflict := range slices.Concat(providerConflicts(c.dirs, c.sources, os.Environ(), c.args, p),
-		providerConflicts(c.dirs, sources(c.dirs, c.config, nil), os.Environ(), []string{"--print"}, c.config.Providers[own])) {
+		providerConflicts(c.dirs, readSources(c.dirs, c.config, nil), os.Environ(), []string{"--print"}, c.config.Providers[own])) {
 		c.fault(problem, conflict, "")
 	}
 	return cmp.Or(own, c.config.CurrentProvider)

@@ -68,12 +68,12 @@ var subcommands []string
 
 func isSubcommand(word string) bool { return slices.Contains(subcommands, word) }
 
-type call struct {
+type invocation struct {
 	flags    map[string]string // those given, with their dashes and their values
 	operands []string
 }
 
-func (c *call) has(flag string) bool { _, ok := c.flags[flag]; return ok }
+func (c *invocation) has(flag string) bool { _, ok := c.flags[flag]; return ok }
 
 // untilDashes returns what stands before --, which ends the flags.
 func untilDashes(args []string) []string {

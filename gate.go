@@ -15,7 +15,7 @@ import (
 )
 
 // showVerdict is ccc verdict [SESSION] [--commit REV] [--pushed]. Why it is so goes to stderr.
-func showVerdict(c *call, d dirs) (err error) {
+func showVerdict(c *invocation, d dirs) (err error) {
 	rev, ofCommit := c.flags["--commit"]
 	switch isPush := c.has("--pushed"); {
 	case (ofCommit || isPush) && len(c.operands) > 0, ofCommit && isPush:

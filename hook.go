@@ -22,7 +22,7 @@ import (
 const reviewersOwn = `{"decision":"","":""}` + "\n"
 
 // supervisorHook answers the event on stdin. It reports what goes wrong itself, and the exit code is 0.
-func supervisorHook(c *call) error {
+func supervisorHook(c *invocation) error {
 	panicCode = 0
 	defer exitOnPanic()
 	if os.Getenv(reviewerVariable) == "1" {
@@ -131,7 +131,7 @@ func (h *hook) stop() record {
 		return entry
 	}
 	rule := strings.Repeat("─", 60)
-	h.print(rule, say(hookBegun), fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, entry.Event, round(entry)), rule)
+	h.print(rule, say(hookBegun), fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, entry.Event, roundOf(entry)), rule)
 	request.iteration, request.limit = entry.Iteration, entry.Limit
 	return h.review(ctx, config, entry, request)
 }
@@ -161,9 +161,9 @@ func (h *hook) request() reviewRequest {
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	r.last, r.openFeedback = past.feedback()
-	var prompts []request
+	var prompts []userRequest
 	for _, submitted := range past.Requests {
-		prompts = append(prompts, request{words: submitted.Prompt, prompt: true})
+		prompts = append(prompts, userRequest{words: submitted.Prompt, prompt: true})
 	}
 	var asked record
 	if n := len(past.Requests); n > 0 {
@@ -413,7 +413,7 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	}
 	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
 		talk, err = readConversation(e.TranscriptPath)
-		isIt := func(r request) bool { return isRequest(r.words, prompt) }
+		isIt := func(r userRequest) bool { return isRequest(r.words, prompt) }
 		arrived := prompt == "" || slices.ContainsFunc(talk.requests, isIt)
 		if err == nil && arrived && e.saysLast(talk.last) || time.Now().After(deadline) {
 			return talk, err

@@ -90,7 +90,7 @@ func parseLaunchToken(token string) (name string, at time.Time) {
 
 // supervised reports whether the session is supervised in a client of c's: the latest of its supervised
 // launches and its switches counts. Without any of them, CCC_SUPERVISOR decides where no launch has set it.
-func (s session) supervised(c caller) bool {
+func (s sessionFiles) supervised(c caller) bool {
 	if c.agents {
 		return false
 	}

@@ -21,7 +21,7 @@ import (
 // A supervision is ccc at work on a session.
 type supervision struct {
 	dirs     dirs // of the project
-	session  session
+	session  sessionFiles
 	project  string      // where the session was started
 	launched bool        // ccc launched the session's client supervised
 	isWanted func() bool // reports whether a review is still wanted, as of now
@@ -30,7 +30,7 @@ type supervision struct {
 
 // reviewLimit is how many reviews a request has. In a session Claude Code's own limit counts too: a launch
 // raises it, and the hook's environment tells what it is, whoever started the session.
-func reviewLimit(config *config) int {
+func reviewLimit(config *configuration) int {
 	if !inSession() {
 		return config.Supervisor.MaxIterations
 	}
@@ -39,7 +39,7 @@ func reviewLimit(config *config) int {
 
 // review has a reviewer judge what the request tells of, and prints, records and returns what it decided.
 // entry is of the event.
-func (s *supervision) review(ctx context.Context, config *config, entry record, request reviewRequest) record {
+func (s *supervision) review(ctx context.Context, config *configuration, entry record, request reviewRequest) record {
 	in, err := supervisorPrompt(s.project, s.dirs.ccc)
 	if err != nil {
 		return s.failed(entry, err)
@@ -70,7 +70,7 @@ func (s *supervision) review(ctx context.Context, config *config, entry record, 
 		path = s.session.byHandFile()
 	}
 	s.print(say(reviewing)+"...", say(detailsIn, path))
-	s.log("review started", "iteration", round(entry), "prompt_source", in.Source)
+	s.log("review started", "iteration", roundOf(entry), "prompt_source", in.Source)
 	if entry.NoCopy != "" {
 		s.log("no copy to run commands in", "error", entry.NoCopy)
 	} else {
@@ -167,7 +167,7 @@ func (s *supervision) bind(entry *record, before, after judgedTree) {
 }
 
 // planReview returns the review that answers the request.
-func (s *supervision) planReview(ctx context.Context, config *config, in *instructions, request reviewRequest) (*review, error) {
+func (s *supervision) planReview(ctx context.Context, config *configuration, in *instructions, request reviewRequest) (*reviewCall, error) {
 	if olderThan(request.version, oldestClaude) {
 		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, installClaude))
 	}
@@ -180,7 +180,7 @@ func (s *supervision) planReview(ctx context.Context, config *config, in *instru
 	if request.tree != request.project {
 		readable = append(readable, request.tree, request.project)
 	}
-	r := &review{
+	r := &reviewCall{
 		session: s.session.id,
 		dirs:    slices.Compact([]string{request.tree, request.project}),
 		prompt:  in.Text,
@@ -197,7 +197,7 @@ func (s *supervision) planReview(ctx context.Context, config *config, in *instru
 	}
 	// From 2.1.200 on a fork has its session's model, unless a variable names another. Another provider does
 	// not know the model.
-	named := strings.TrimSuffix(valueIn(sources(s.dirs, config, nil), os.Environ(), "env.ANTHROPIC_MODEL"), "[1m]")
+	named := strings.TrimSuffix(valueIn(readSources(s.dirs, config, nil), os.Environ(), "env.ANTHROPIC_MODEL"), "[1m]")
 	if hasSessionsProvider(config) && (olderThan(request.version, "2.1.200") || named != "" && named != request.model) {
 		r.config.Model = cmp.Or(r.config.Model, request.model)
 	}
@@ -219,7 +219,7 @@ func workingTree(project, here string) string {
 
 // environment is the reviewer's. The settings files are checked again: they may have changed since the
 // launch.
-func (s *supervision) environment(config *config) ([]string, error) {
+func (s *supervision) environment(config *configuration) ([]string, error) {
 	d, env := s.dirs, os.Environ()
 	if !s.launched { // what a launch set is of another session
 		env = withLine(env)
@@ -229,7 +229,7 @@ func (s *supervision) environment(config *config) ([]string, error) {
 		return reviewerEnv(withoutRefusedKey(d, env), nil)
 	}
 	env = asGiven(env)
-	if err := checkProvider(d, sources(d, config, nil), env, []string{"--print"}, p); err != nil {
+	if err := checkProvider(d, readSources(d, config, nil), env, []string{"--print"}, p); err != nil {
 		return nil, err
 	}
 	return reviewerEnv(env, p)
@@ -237,10 +237,10 @@ func (s *supervision) environment(config *config) ([]string, error) {
 
 // offerCopy lets the reviewer run commands in a throw-away copy if one can be made and holds. The request
 // says so, or why not.
-func (s *supervision) offerCopy(ctx context.Context, r *review) {
+func (s *supervision) offerCopy(ctx context.Context, r *reviewCall) {
 	var err error = errTryOff
 	if r.config.Try {
-		r.request.homeReadOnly, err = tryProbe(ctx, r.dirs[0], r.env)
+		r.request.homeIsReadOnly, err = tryProbe(ctx, r.dirs[0], r.env)
 	}
 	var f failure
 	if errors.As(err, &f) {
@@ -255,7 +255,7 @@ func (s *supervision) offerCopy(ctx context.Context, r *review) {
 
 // patience is how long a review of the event may take, and what is wrong with one that takes longer. Claude
 // Code ends the hook at the timeout that a launch has put into settings.json, whatever ccc.json says since.
-func (s *supervision) patience(config *config, event string) (timeout time.Duration, late error) {
+func (s *supervision) patience(config *configuration, event string) (timeout time.Duration, late error) {
 	seconds, why := config.Supervisor.TimeoutSeconds, say(timeLimit)
 	found, _ := findHooks(s.dirs) // without settings.json there is no timeout
 	if hooks := int(found.timeouts[event].Seconds()); inSession() && hooks > 0 && seconds+endingTime > hooks {
@@ -303,9 +303,9 @@ func (s *supervision) failed(entry record, err error) record {
 	return entry
 }
 
-// round returns the round that found is the end of, with what else the timeline has of it. Of one that could
+// roundOf returns the round that found is the end of, with what else the timeline has of it. Of one that could
 // not be recorded it is not known what it looked at.
-func (s session) round(found record) reviewRound {
+func (s sessionFiles) round(found record) reviewRound {
 	h, _ := s.readHistory()
 	i := h.of(found.Review)
 	if i < 0 {
@@ -319,8 +319,8 @@ func (s session) round(found record) reviewRound {
 	return r
 }
 
-// round is the review's number and how many the request has, as in 1/10.
-func round(entry record) string { return fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit) }
+// roundOf is the review's number and how many the request has, as in 1/10.
+func roundOf(entry record) string { return fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit) }
 
 // record completes entry and adds it to the timeline and, without prompt and feedback, to the log. At the end
 // of a review it sweeps.
@@ -330,7 +330,7 @@ func (s *supervision) record(entry record) {
 	if entry.Kind != kindEnd {
 		return
 	}
-	pairs := []any{"event", entry.Event, "verdict", entry.Verdict, "iteration", round(entry),
+	pairs := []any{"event", entry.Event, "verdict", entry.Verdict, "iteration", roundOf(entry),
 		"duration", fmt.Sprintf("%.3fs", entry.DurationSeconds), "cost_usd", entry.CostUSD}
 	if entry.NoVerdict {
 		pairs = append(pairs, "no_verdict", true)

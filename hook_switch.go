@@ -47,7 +47,7 @@ func commandIsTheirs(d dirs, project string) bool {
 }
 
 // supervisorMode is ccc supervisor-mode [on|off] [SESSION].
-func supervisorMode(c *call, d dirs) error {
+func supervisorMode(c *invocation, d dirs) error {
 	operands, mode := c.operands, ""
 	if len(operands) > 0 && slices.Contains(modes, operands[0]) {
 		mode, operands = operands[0], operands[1:]

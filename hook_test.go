@@ -606,7 +606,7 @@ func TestHookPanic(t *testing.T) {
 	}
 	const plantVariable = "CCC_TEST_PLANT"
 	if plant := plants[os.Getenv(plantVariable)]; plant != nil { // this is the hook: it finds stdin empty, and goes on to the panic
-		check(t, supervisorHook(&call{}))
+		check(t, supervisorHook(&invocation{}))
 		func() {
 			defer exitOnPanic()
 			plant()

@@ -22,13 +22,13 @@ import (
 
 type launch struct {
 	dirs       dirs
-	config     *config
+	config     *configuration
 	supervisor bool
-	provider   *provider // nil: none
-	named      bool      // the provider, or that there is to be none, was named, not remembered
-	claude     string    // the program
-	command    []string  // claude's arguments, ccc.json's and the user's
-	sources    []source  // of settings, for those
+	provider   *provider        // nil: none
+	named      bool             // the provider, or that there is to be none, was named, not remembered
+	claude     string           // the program
+	command    []string         // claude's arguments, ccc.json's and the user's
+	sources    []settingsSource // of settings, for those
 	env        []string
 }
 
@@ -72,7 +72,7 @@ func planLaunch(args []string) (l *launch, err error) {
 	if l.env, err = l.environment(); err != nil {
 		return nil, err
 	}
-	l.sources = sources(l.dirs, l.config, l.command)
+	l.sources = readSources(l.dirs, l.config, l.command)
 	for _, s := range l.sources {
 		if s.name == argumentSource && s.err != nil && (l.supervisor || l.provider != nil) {
 			return nil, failure{2, fmt.Errorf("%s: %w", s.name, s.err), "give it the JSON itself, or a file that ccc can look into, too"}
@@ -130,7 +130,7 @@ func (l *launch) parse(args []string) (err error) {
 }
 
 // unknownWord refuses rest, which begins with a word that says nothing to ccc; own is what stands before it.
-func unknownWord(own, rest []string, c *config) error {
+func unknownWord(own, rest []string, c *configuration) error {
 	word, hint := rest[0], "to pass it on to claude: "+commandLine(own, []string{"--"}, rest)
 	if isSubcommand(word) {
 		return failure{2, fmt.Errorf("%q is a subcommand, and has to stand first: %s", word, commandLine(rest)), hint}
@@ -143,7 +143,7 @@ func unknownWord(own, rest []string, c *config) error {
 		names = subcommands // of which supervisor-mode is one
 	}
 	meant := func(args ...[]string) { hint = "did you mean: " + commandLine(args...) + "\n     " + hint }
-	switch name := nearest(word, names); {
+	switch name := nearestWord(word, names); {
 	case isSubcommand(name):
 		meant([]string{name}, rest[1:])
 	case name == supervisorFlag && next != "" && c.Providers[next] == nil:
@@ -185,7 +185,7 @@ func (l *launch) planSupervision() (err error) {
 	if self := l.dirs.hookPath(); willVanish(self) {
 		return withHint(fmt.Errorf("hooks would call %s, and what go run builds does not last", self), "go install, then ccc --supervisor")
 	}
-	if err := checkProvider(l.dirs, sources(l.dirs, l.config, nil), os.Environ(), []string{"--print"}, l.config.Providers[supervisor.Provider]); err != nil {
+	if err := checkProvider(l.dirs, readSources(l.dirs, l.config, nil), os.Environ(), []string{"--print"}, l.config.Providers[supervisor.Provider]); err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
@@ -318,7 +318,7 @@ func (l *launch) install(in *installation) error {
 
 // uninstall is ccc uninstall [--purge]. It says what became of each file. State is the user's history: only
 // --purge removes it.
-func uninstall(c *call, d dirs) error {
+func uninstall(c *invocation, d dirs) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who reads the first line only must not end it halfway
 	if _, err := os.Stat(d.claude); errors.Is(err, fs.ErrNotExist) {
 		fmt.Printf("%s: %s\n", d.settingsFile(), nothingThere)

@@ -20,7 +20,7 @@ import (
 )
 
 // showLog is ccc log [-f] [-n N] [--json] [SESSION].
-func showLog(c *call, d dirs) (err error) {
+func showLog(c *invocation, d dirs) (err error) {
 	last, follow, seen := 0, c.has("-f"), map[string]bool{}
 	if number, given := c.flags["-n"]; given {
 		if last, err = strconv.Atoi(number); err != nil || last < 1 {
@@ -96,7 +96,7 @@ type page struct {
 // A story is a session told from its timeline, each record once, as it comes.
 type story struct {
 	*page
-	session  session
+	session  sessionFiles
 	timeline *lineReader
 	h        history
 	next     []storyRecord    // not told yet
@@ -113,7 +113,7 @@ type storyRecord struct {
 	round int // the index of the review that it is of, -1 for none
 }
 
-func (p *page) story(of session) *story {
+func (p *page) story(of sessionFiles) *story {
 	s := &story{page: p, session: of, same: map[words]string{}, timeline: &lineReader{path: of.timelineFile()}}
 	s.timeline.lines.line = func(line []byte) {
 		if r, ok := parseRecord(line); ok {

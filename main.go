@@ -94,18 +94,18 @@ import (
 	"strings"
 )
 
-// A command is a word that ccc answers to.
-type command struct {
+// A subcommand is a word that ccc answers to.
+type subcommand struct {
 	name     string
 	flags    []string // such as "--json", or "--timeout DURATION" for one with a value
 	operands string   // a word for each, the last with ... for any number; then the first operand ends the flags
-	run      func(c *call) error
+	run      func(c *invocation) error
 	help     string
 }
 
 // commands is the table of ccc's commands, in the order of the usage text.
-func commands() []command {
-	return []command{
+func commands() []subcommand {
+	return []subcommand{
 		{"demo", nil, "", inPlaces(demo), `
 			Play a supervised session in a temporary home: no network, no key.`},
 		{"status", []string{"--all", "--json"}, "", inPlaces(showStatus), `
@@ -217,16 +217,16 @@ func run(args []string) int {
 }
 
 // commandNamed returns the command of that name, an empty one for any other word.
-func commandNamed(name string) command {
+func commandNamed(name string) subcommand {
 	for _, c := range commands() {
 		if c.name == name {
 			return c
 		}
 	}
-	return command{}
+	return subcommand{}
 }
 
-func (c command) start(args []string) error {
+func (c subcommand) start(args []string) error {
 	call, err := c.parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Print("usage: ccc ", c.usage())
@@ -245,8 +245,8 @@ func (c command) start(args []string) error {
 	return err
 }
 
-func (c command) parse(args []string) (*call, error) {
-	given := &call{flags: map[string]string{}}
+func (c subcommand) parse(args []string) (*invocation, error) {
+	given := &invocation{flags: map[string]string{}}
 	set := flag.NewFlagSet(c.name, flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	for _, f := range c.flags {
@@ -287,7 +287,7 @@ func (c command) parse(args []string) (*call, error) {
 }
 
 // usage is the command's part of the usage text, from its name on.
-func (c command) usage() string {
+func (c subcommand) usage() string {
 	line := c.name
 	for _, f := range c.flags {
 		line += " [" + f + "]"
@@ -299,8 +299,8 @@ func (c command) usage() string {
 }
 
 // inPlaces is what runs a command that works in ccc's directories and speaks the user's language.
-func inPlaces(run func(*call, dirs) error) func(*call) error {
-	return func(c *call) error {
+func inPlaces(run func(*invocation, dirs) error) func(*invocation) error {
+	return func(c *invocation) error {
 		d, err := findDirs("")
 		if err != nil {
 			return err
@@ -310,7 +310,7 @@ func inPlaces(run func(*call, dirs) error) func(*call) error {
 	}
 }
 
-func showHelp(c *call) error {
+func showHelp(c *invocation) error {
 	if len(c.operands) > 0 {
 		one := commandNamed(c.operands[0])
 		if one.name == "" {
@@ -328,7 +328,7 @@ func showHelp(c *call) error {
 
 // showVersion prints the module version that go install records, or what the source tree's revision is
 // called.
-func showVersion(*call) error {
+func showVersion(*invocation) error {
 	version := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		version = info.Main.Version

@@ -116,18 +116,18 @@ func TestHelp(t *testing.T) {
 func TestNearest(t *testing.T) {
 	for word, want := range map[string]string{"statu": "status", "sttaus": "status", "statuss": "status", "stAtus": "status", "log": "log", "lo": "log",
 		"satsut": "", "stats": "status", "demolog": "", "": "", "s": "", "st": "", "sta": "status", "--logg": "log", "x": ""} {
-		expectIs(t, word, nearest(word, []string{"status", "log", "demo"}), want)
+		expectIs(t, word, nearestWord(word, []string{"status", "log", "demo"}), want)
 	}
 	for word, want := range map[string]string{"supervised": supervisorFlag, "maxIterations": "max_iterations", "timeout": "timeout_seconds", "settings": ""} {
-		expectIs(t, word, nearest(word, []string{supervisorFlag, "max_iterations", "timeout_seconds"}), want)
+		expectIs(t, word, nearestWord(word, []string{supervisorFlag, "max_iterations", "timeout_seconds"}), want)
 	}
 }
 
 func TestParse(t *testing.T) {
-	c := command{name: "x", flags: []string{"-f", "--json", "--dir DIR"}, operands: "[A] [B]"}
-	all := command{name: "y", flags: []string{"--dir DIR"}, operands: "A [B...]"}
+	c := subcommand{name: "x", flags: []string{"-f", "--json", "--dir DIR"}, operands: "[A] [B]"}
+	all := subcommand{name: "y", flags: []string{"--dir DIR"}, operands: "A [B...]"}
 	for _, test := range []struct {
-		command command
+		command subcommand
 		line    string
 		want    string // flags and operands; "" for an error
 	}{

@@ -59,12 +59,12 @@ type reviewRequest struct {
 	limit        int
 
 	// What the plan of the review adds.
-	project      string // where the session was started
-	tree         string // the working tree that the agent works in
-	tryCommand   string // what runs a command in a throw-away copy; "": nothing does
-	noCopy       string // why not
-	homeReadOnly bool   // files directly in HOME can\'t be written there
-	changes      string // what changed since the request
+	project        string // where the session was started
+	tree           string // the working tree that the agent works in
+	tryCommand     string // what runs a command in a throw-away copy; "": nothing does
+	noCopy         string // why not
+	homeIsReadOnly bool   // files directly in HOME can\'t be written there
+	changes        string // what changed since the request
 }
 
 // text is the message that asks for the review. What stays the same from one review to the next comes first,
@@ -84,7 +84,7 @@ func (r reviewRequest) text(guideAbove bool) string {
 	b.WriteString(say(opening, say(by)) + "\n")
 	// The form of a command is all that a SUPERVISOR.md of the user's own may say nothing of.
 	section(r.tryCommand != "", say(sectionRunning, tryExample(r.tryCommand)))
-	section(r.homeReadOnly, say(homeReadOnly))
+	section(r.homeIsReadOnly, say(homeReadOnly))
 	section(r.tryCommand == "", say(sectionNoCopy, r.noCopy))
 	section(len(r.requests) > 0, say(sectionRequests))
 	section(r.unconfirmed && len(r.requests) > 0, say(requestsUnconfirmed))

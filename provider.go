@@ -129,7 +129,7 @@ func (p *provider) values(env []string) (map[string]string, error) {
 // providerConflicts returns what keeps a claude with these sources, environment and arguments from being run
 // against p: what is missing, what overrides p, and what would go to it without being p's. No value is shown.
 // p may be nil.
-func providerConflicts(d dirs, sources []source, env, args []string, p *provider) (conflicts []failure) {
+func providerConflicts(d dirs, sources []settingsSource, env, args []string, p *provider) (conflicts []failure) {
 	if p == nil {
 		return nil
 	}
@@ -156,7 +156,7 @@ func providerConflicts(d dirs, sources []source, env, args []string, p *provider
 	// An interactive session asks whether to use a key of the environment, and else sends the user's login.
 	if key := values[keyVariable]; key != "" && values[tokenVariable] == "" && !isPrinted(args) && !account.allows(key) && hasLogin(d) {
 		mend := "name it " + tokenVariable + ", or let Claude Code use the key (customApiKeyResponses.approved in " + account.name + ")"
-		ours := source{name: d.configFile()}
+		ours := settingsSource{name: d.configFile()}
 		conflicts = append(conflicts, ours.fault("providers."+p.name+".env."+keyVariable, "may go unused, and your login be sent instead: "+mend, mend))
 	}
 	// The key that a login to the Console has left goes along with a token, but not with another key.
@@ -176,7 +176,7 @@ func hasLogin(d dirs) bool {
 }
 
 // checkProvider is the error of all conflicts with p, which may be nil.
-func checkProvider(d dirs, sources []source, env, args []string, p *provider) error {
+func checkProvider(d dirs, sources []settingsSource, env, args []string, p *provider) error {
 	var errs []error
 	for _, conflict := range providerConflicts(d, sources, env, args, p) {
 		errs = append(errs, conflict.err)
@@ -186,7 +186,7 @@ func checkProvider(d dirs, sources []source, env, args []string, p *provider) er
 
 // paysByKey reports whether such a session carries a key or a token to the API, or goes to a cloud that knows
 // no login.
-func paysByKey(sources []source, env, args []string) bool {
+func paysByKey(sources []settingsSource, env, args []string) bool {
 	value := func(key string) string { return valueIn(sources, env, key) }
 	isSet := func(name string) bool { return isTrue(value("env." + name)) }
 	key := value("env." + keyVariable)

@@ -31,7 +31,7 @@ func (r reviewRound) receipt() string {
 	slices.SortStableFunc(runs, func(a, b record) int { return min(b.code(), 1) - min(a.code(), 1) })
 	parts := []string{r.receiptHead()}
 	for _, run := range runs[:min(most, len(runs))] {
-		parts = append(parts, clip(unbroken(run.Command), 60)+" → "+say(exited, run.code()))
+		parts = append(parts, clip(unbroken(run.Command), 60)+" → "+say(exitedWith, run.code()))
 	}
 	when := func(is bool, text string) {
 		if is {

@@ -14,7 +14,7 @@ import (
 )
 
 // showReport is ccc report [SESSION] [--commit REV] [--json].
-func showReport(c *call, d dirs) (err error) {
+func showReport(c *invocation, d dirs) (err error) {
 	var e evidence
 	if rev, ok := c.flags["--commit"]; ok && len(c.operands) > 0 {
 		return usageError("report", "--commit finds the session itself")
@@ -150,7 +150,7 @@ func (e evidence) run(run record, output int) string {
 	for _, r := range e.Earlier {
 		for _, same := range r.Runs {
 			if same.Command == run.Command {
-				before, then = say(reportBefore, r.Iteration, say(exited, same.code())), same
+				before, then = say(reportBefore, r.Iteration, say(exitedWith, same.code())), same
 			}
 		}
 	}

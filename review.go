@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// A review is one call of the reviewer.
-type review struct {
+// A reviewCall is one call of the reviewer.
+type reviewCall struct {
 	session string   // the session to fork
 	dirs    []string // where the reviewer may run, the best first: older versions find a session only in its project
 	addDirs []string // what else it may read
@@ -37,7 +37,7 @@ const resultGrace = 500 * time.Millisecond
 
 // run runs the review. An error means that no review took place; the outcome then holds what was known
 // before.
-func (r *review) run(ctx context.Context) (found outcome, err error) {
+func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
 	start := time.Now()
 	defer func() { found.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
 	claude, err := findClaude()
@@ -122,7 +122,7 @@ const optionalFlag = "--system-prompt-snapshot"
 
 // flags is the command line of the review, the same for every review of a session, as the prompt cache wants
 // it.
-func (r *review) flags() (flags []reviewerFlag) {
+func (r *reviewCall) flags() (flags []reviewerFlag) {
 	allowed, version, try := r.config.AllowedTools, r.request.version, r.request.tryCommand
 	withMCP := slices.ContainsFunc(allowed, func(tool string) bool { return strings.HasPrefix(tool, "mcp__") })
 	if try != "" {
@@ -178,7 +178,7 @@ const pipePatience = 3 * time.Second
 // call runs the command line in dir under a guard (guard.go). It returns when the reviewer has ended, a
 // moment after its result, or when ctx ends, and nothing of it runs any more then. stderr is the end of what
 // it said there, on one line.
-func (r *review) call(ctx context.Context, dir string, command []string, stream *stream) (stderr string, err error) {
+func (r *reviewCall) call(ctx context.Context, dir string, command []string, stream *reviewStream) (stderr string, err error) {
 	complaints, input := &tail{limit: 2000}, r.request.text(r.shares)
 	if r.shares { // no flag may carry the prompt and the form of the verdict
 		input = r.prompt + "\n\n" + say(verdictForm) + "\n\n" + input

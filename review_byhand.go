@@ -12,7 +12,7 @@ import (
 )
 
 // reviewNow is ccc review [SESSION]: a review of any session of Claude Code's in this project.
-func reviewNow(c *call, d dirs) (err error) {
+func reviewNow(c *invocation, d dirs) (err error) {
 	defer func() {
 		if f := failureOf(err); err != nil && f.err != nil && f.code == 1 { // 1 would say that the work is not approved
 			err = failure{4, f.err, f.hint}
@@ -86,7 +86,7 @@ func reviewNow(c *call, d dirs) (err error) {
 // storedSessionOf returns the session that the operand begins, of all projects, else the one of this project
 // that was written last. Where nobody looks on, two that were written within a minute are a question, not an
 // answer.
-func storedSessionOf(c *call, d dirs) (found storedSession, talk conversation, err error) {
+func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversation, err error) {
 	word := strings.Join(c.operands, "")
 	stored := func(isMeant func(storedSession) bool) []storedSession {
 		return storedSessions(d.claude, "projects/*/*.jsonl", isMeant)
@@ -131,7 +131,7 @@ func storedSessionOf(c *call, d dirs) (found storedSession, talk conversation, e
 
 // providerByHand returns the provider that ccc review asks: the reviewer's own, else the session's if it is
 // known, else the flag's, else that of a plain ccc, which is named. "" is none.
-func (s *supervision) providerByHand(flag string, config *config) (name string, err error) {
+func (s *supervision) providerByHand(flag string, config *configuration) (name string, err error) {
 	state, _ := s.session.state() // one that can't be read knows nothing
 	given := cmp.Or(config.Supervisor.Provider, state.Provider)
 	name = cmp.Or(given, flag, config.CurrentProvider)

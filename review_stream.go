@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// A stream reads the reviewer's stdout, which is written to it.
-type stream struct {
+// A reviewStream reads the reviewer's stdout, which is written to it.
+type reviewStream struct {
 	lineWriter
 	output   io.Writer         // takes each valid line, unchanged
 	note     func(record)      // told of what the reviewer calls, is refused and says
@@ -25,8 +25,8 @@ type stream struct {
 	calls    map[string]string // the tools called and not known to be refused, by the call's id
 }
 
-func newStream(output io.Writer, note func(record), warn func(error)) *stream {
-	s := &stream{output: output, note: note, warn: warn, complete: make(chan struct{}),
+func newStream(output io.Writer, note func(record), warn func(error)) *reviewStream {
+	s := &reviewStream{output: output, note: note, warn: warn, complete: make(chan struct{}),
 		usage: map[string]tokens{}, calls: map[string]string{}}
 	s.lineWriter.line = s.read
 	s.lineWriter.dropped = func(why error) { warn(fmt.Errorf("dropped a line of the reviewer's stream: %w", why)) }
@@ -34,7 +34,7 @@ func newStream(output io.Writer, note func(record), warn func(error)) *stream {
 }
 
 // close takes a last line that has no newline, and sums up.
-func (s *stream) close() {
+func (s *reviewStream) close() {
 	s.lineWriter.close()
 	s.outcome.Tokens = new(tokens)
 	for _, u := range s.usage {
@@ -46,7 +46,7 @@ func (s *stream) close() {
 }
 
 // read takes one line.
-func (s *stream) read(line []byte) {
+func (s *reviewStream) read(line []byte) {
 	var l streamLine
 	err := json.Unmarshal(line, &l)
 	var syntax *json.SyntaxError
@@ -135,7 +135,7 @@ func (b contentBlock) isRefusal() bool {
 }
 
 // refuse notes that the call with that id was refused, once.
-func (s *stream) refuse(id string) {
+func (s *reviewStream) refuse(id string) {
 	if tool, known := s.calls[id]; known {
 		delete(s.calls, id)
 		s.note(record{Kind: kindRefused, Tool: tool})

@@ -11,13 +11,13 @@ import (
 )
 
 // quietStream is a stream whose notes nobody reads.
-func quietStream(output io.Writer, warn func(error)) *stream {
+func quietStream(output io.Writer, warn func(error)) *reviewStream {
 	return newStream(output, func(record) {}, warn)
 }
 
 // readStream feeds input to a stream in pieces of size bytes, scribbling over
 // each piece after it was taken, and returns the mirror and the warnings.
-func readStream(input string, size int) (s *stream, mirror string, warnings []string) {
+func readStream(input string, size int) (s *reviewStream, mirror string, warnings []string) {
 	var out bytes.Buffer
 	s = quietStream(&out, func(err error) { warnings = append(warnings, err.Error()) })
 	piece := make([]byte, size)
@@ -173,7 +173,7 @@ func FuzzStreamLines(f *testing.F) {
 // tell of turns, failed, or has words or a verdict, is.
 func TestStreamNotice(t *testing.T) {
 	s := quietStream(io.Discard, func(err error) { t.Error(err) })
-	write := func(s *stream, members string) {
+	write := func(s *reviewStream, members string) {
 		fmt.Fprintf(s, `{"type":"result","subtype":"success",%s}`+"\n", members)
 	}
 	write(s, `"is_error":false,"num_turns":0,"result":""`)
@@ -206,7 +206,7 @@ func TestReviewersSettings(t *testing.T) {
 		{"2.1.329", "/bin/ccc try", closed, `,"excludedCommands":["/bin/ccc try:*"]`},
 		{"", "", closed, ""},
 	} {
-		r := review{dirs: []string{"/tree", "/project"}, addDirs: []string{"/other"}}
+		r := reviewCall{dirs: []string{"/tree", "/project"}, addDirs: []string{"/other"}}
 		r.request.version, r.request.tryCommand = test.version, test.command
 		settings := ""
 		for _, f := range r.flags() {

@@ -96,9 +96,9 @@ func lazyRegexp(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// nearest returns the first of names that word was most likely meant as, or "": one with a slip in it, or
+// nearestWord returns the first of names that word was most likely meant as, or "": one with a slip in it, or
 // with such a beginning. Dashes in front say nothing.
-func nearest(word string, names []string) string {
+func nearestWord(word string, names []string) string {
 	bare := func(name string) string { return strings.TrimLeft(name, "-") }
 	for _, isMeant := range []func(a, b string) bool{isSlip, func(a, b string) bool { return len(b) > 2 && strings.HasPrefix(a, b) }} {
 		for _, name := range names {

@@ -127,7 +127,7 @@ func (e *settingsEditor) replace(text []byte) {
 
 // install adds what e lacks of the settings of ccc.json and, if self is given, the hooks that call it and the
 // muting keys. It returns the keys that it added. No value that is there changes, but for ccc's own entries.
-func (e *settingsEditor) install(c *config, self string) (added []string, err error) {
+func (e *settingsEditor) install(c *configuration, self string) (added []string, err error) {
 	if self != "" {
 		for _, key := range mutingKeys {
 			if e.root.at(key) == nil {
@@ -238,7 +238,7 @@ func (e *settingsEditor) uninstall(self string, added []string) {
 
 // installSettings makes settings.json hold what install adds, and notes the keys. A file that needs no change
 // is not written.
-func installSettings(d dirs, c *config, self string, in *installation) error {
+func installSettings(d dirs, c *configuration, self string, in *installation) error {
 	e, err := readSettings(d)
 	if err != nil {
 		return err

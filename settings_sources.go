@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// A source is one of the places where Claude Code finds settings, with what ccc reads of it.
-type source struct {
+// A settingsSource is one of the places where Claude Code finds settings, with what ccc reads of it.
+type settingsSource struct {
 	name   string            // a path, or --settings
 	prefix string            // of the keys there: in ccc.json "settings."
 	values map[string]string // env.NAME, allowed.KEY's end, the keys above and, as they are written, the muting keys
@@ -42,14 +42,14 @@ const (
 	statusLineKey = "statusLine"
 )
 
-// sources are those that count in the current directory for a claude with args, in Claude Code's order: of
+// readSources are those that count in the current directory for a claude with args, in Claude Code's order: of
 // two that set a value the later counts. The first is its own record of the user. What ccc.json adds, or has
 // added, to the user's own is a source behind that. A reviewer has no args of the session's.
-func sources(d dirs, c *config, args []string) []source {
+func readSources(d dirs, c *configuration, args []string) []settingsSource {
 	files := d.settingsFiles()
 	user, added := readSource(files[0]), sourceOf(d.configFile(), "settings.", c.Settings, nil)
 	maps.DeleteFunc(added.values, func(key, value string) bool { other, ok := user.values[key]; return ok && other != value })
-	list := []source{accountSource(d), user, added}
+	list := []settingsSource{accountSource(d), user, added}
 	for _, path := range files[1:] {
 		list = append(list, readSource(path))
 	}
@@ -69,14 +69,14 @@ func sources(d dirs, c *config, args []string) []source {
 	return list
 }
 
-func readSource(path string) source {
+func readSource(path string) settingsSource {
 	text, err := readUserFile(path)
 	return sourceOf(path, "", text, err)
 }
 
 // accountSource is what Claude Code keeps of the user, in a file that also has an older name, which comes
 // first.
-func accountSource(d dirs) source {
+func accountSource(d dirs) settingsSource {
 	dir := d.claude
 	if s := readSource(filepath.Join(dir, ".config.json")); s.values != nil || s.err != nil {
 		return s
@@ -89,10 +89,12 @@ func accountSource(d dirs) source {
 
 // allows reports whether the user lets interactive sessions use that key. With --print Claude Code does not
 // ask.
-func (s source) allows(key string) bool { return s.values["allowed."+key[max(0, len(key)-20):]] != "" }
+func (s settingsSource) allows(key string) bool {
+	return s.values["allowed."+key[max(0, len(key)-20):]] != ""
+}
 
 // fault is a refusal for what stands under key there, and what mends it.
-func (s source) fault(key, fault, mend string) failure {
+func (s settingsSource) fault(key, fault, mend string) failure {
 	err := fmt.Errorf("%s: %s%s %s", s.name, s.prefix, key, fault)
 	if s.name == argumentSource {
 		return failure{2, err, ""}
@@ -102,8 +104,8 @@ func (s source) fault(key, fault, mend string) failure {
 
 // sourceOf is the source that holds text, or can't be read because of err. What is neither blank nor a JSON
 // object is an error.
-func sourceOf(name, prefix string, text []byte, err error) source {
-	s := source{name: name, prefix: prefix, err: err}
+func sourceOf(name, prefix string, text []byte, err error) settingsSource {
+	s := settingsSource{name: name, prefix: prefix, err: err}
 	if err != nil || isBlank(text) {
 		return s
 	}
@@ -150,7 +152,7 @@ func sourceOf(name, prefix string, text []byte, err error) source {
 
 // valueIn returns what counts as the value of key for a session with these sources and environment: that of
 // the last source which has one, else for env.NAME the environment's.
-func valueIn(sources []source, env []string, key string) string {
+func valueIn(sources []settingsSource, env []string, key string) string {
 	for _, s := range slices.Backward(sources) {
 		if value, ok := s.values[key]; ok {
 			return value
@@ -186,7 +188,7 @@ var ownVariables = []string{supervisorVariable, reviewerVariable, launchVariable
 
 // hookless returns what would keep a session with these sources, arguments and environment from running
 // hooks, each with what mends it.
-func hookless(d dirs, sources []source, args, env []string) (causes []failure) {
+func hookless(d dirs, sources []settingsSource, args, env []string) (causes []failure) {
 	cause := func(f failure) {
 		f.err = fmt.Errorf("%w: claude would run no hooks, so nothing would be reviewed", f.err)
 		causes = append(causes, f)
@@ -220,7 +222,7 @@ func hookless(d dirs, sources []source, args, env []string) (causes []failure) {
 // disableAllHooks the source that has a boolean and counts most decides. allowManagedHooksOnly counts in
 // managed settings alone. For a value that is no boolean Claude Code drops the user's own file, where the
 // hooks are, as a whole; of another file that leaves the others.
-func muting(d dirs, sources []source) (faults []failure) {
+func muting(d dirs, sources []settingsSource) (faults []failure) {
 	decided := false
 	for _, s := range slices.Backward(sources[1:]) { // the first is none of settings
 		isUsers := s.name == d.settingsFile() || s.name == d.configFile()

@@ -119,8 +119,8 @@ func TestSettingsShellQuote(t *testing.T) {
 }
 
 // configFor is a ccc.json with that timeout_seconds.
-func configFor(reviewSeconds int) *config {
-	return &config{Supervisor: supervisorConfig{TimeoutSeconds: reviewSeconds}}
+func configFor(reviewSeconds int) *configuration {
+	return &configuration{Supervisor: supervisorConfig{TimeoutSeconds: reviewSeconds}}
 }
 
 // installHooks does what a launch does to settings.json.

@@ -18,24 +18,26 @@ import (
 // stateDir is the path of the state directory.
 type stateDir string
 
-// A session is one of Claude Code's sessions, as far as the state directory knows it.
-type session struct {
+// A sessionFiles names one of Claude Code's sessions, as far as the state directory knows it.
+type sessionFiles struct {
 	dir stateDir
 	id  string // see validSession
 }
 
-func (d stateDir) session(id string) session { return session{d, id} }
+func (d stateDir) session(id string) sessionFiles { return sessionFiles{d, id} }
 
 func (d stateDir) file(name string) string { return filepath.Join(string(d), name) }
 func (d stateDir) logFile() string         { return d.file("hook-invocation.log") }
 func (d stateDir) lockFile() string        { return d.file("state.lock") }
-func (s session) stateFile() string        { return s.dir.file("supervisor-" + s.id + ".json") }
-func (s session) outputFile() string       { return s.dir.file("supervisor-" + s.id + "-output.jsonl") }
-func (s session) byHandFile() string       { return s.dir.file("supervisor-" + s.id + "-review.jsonl") }
-func (s session) timelineFile() string     { return s.dir.file("supervisor-" + s.id + "-events.jsonl") }
+func (s sessionFiles) stateFile() string   { return s.dir.file("supervisor-" + s.id + ".json") }
+func (s sessionFiles) outputFile() string  { return s.dir.file("supervisor-" + s.id + "-output.jsonl") }
+func (s sessionFiles) byHandFile() string  { return s.dir.file("supervisor-" + s.id + "-review.jsonl") }
+func (s sessionFiles) timelineFile() string {
+	return s.dir.file("supervisor-" + s.id + "-events.jsonl")
+}
 
 // files are all that a session can have, a state that could not be read among them.
-func (s session) files() []string {
+func (s sessionFiles) files() []string {
 	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.stateFile(), s.stateFile() + ".bad"}
 }
 
@@ -46,7 +48,7 @@ var otherFiles = []string{"client*.json", "background-*-settings.json", "supervi
 // ownerOf returns the session that the file belongs to, or its own name for one of no session; "" for one
 // that is not ccc's.
 func ownerOf(name string) (owner string, isSession bool) {
-	for _, pattern := range (session{id: "*"}).files() {
+	for _, pattern := range (sessionFiles{id: "*"}).files() {
 		before, behind, _ := strings.Cut(pattern, "*")
 		id, begins := strings.CutPrefix(name, before)
 		id, ends := strings.CutSuffix(id, behind)

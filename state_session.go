@@ -31,7 +31,7 @@ var errCorrupt = errors.New("the file is corrupt")
 
 // state returns the state of the session, a new one where it has none, and with an error, which is errCorrupt
 // for a file that makes no sense.
-func (s session) state() (sessionState, error) {
+func (s sessionFiles) state() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,7 +49,7 @@ func (s session) state() (sessionState, error) {
 
 // update changes the state of the session under the lock. A corrupt file is kept as .bad and the session
 // starts anew; update then still returns the error.
-func (s session) update(change func(*sessionState)) error {
+func (s sessionFiles) update(change func(*sessionState)) error {
 	unlock, err := lockFile(s.dir.lockFile())
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ func (s *sessionState) on() bool {
 
 // switchTo turns supervision of the session on or off. Where its state is corrupt, a new one is written, and
 // the switch counts.
-func (s session) switchTo(on bool) error {
+func (s sessionFiles) switchTo(on bool) error {
 	err := s.update(func(state *sessionState) { state.Enabled, state.SwitchedAt = &on, now() })
 	if errors.Is(err, errCorrupt) {
 		return nil

@@ -113,7 +113,7 @@ const (
 const eventReview = "review"
 
 // append adds r to the session's timeline.
-func (s session) append(r record) error {
+func (s sessionFiles) append(r record) error {
 	return appendFile(s.timelineFile(), append(encodeJSON(r), '\n'))
 }
 
@@ -164,7 +164,7 @@ type history struct {
 }
 
 // readHistory reads the session's timeline. With an error the history holds what could be read.
-func (s session) readHistory() (h history, err error) {
+func (s sessionFiles) readHistory() (h history, err error) {
 	err = readLines(s.timelineFile(), func(line []byte) {
 		if r, ok := parseRecord(line); ok {
 			h.add(r)

@@ -21,7 +21,7 @@ import (
 const statusRows = 20
 
 // showStatus is ccc status [--all] [--json]. What can't be read of one session does not hide the others.
-func showStatus(c *call, d dirs) error {
+func showStatus(c *invocation, d dirs) error {
 	sessions, err := summarizeAll(d, nil)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
 }
 
 // summarize reads the state and timeline, as far as they can be read.
-func summarize(known session, config *config) summary {
+func summarize(known sessionFiles, config *configuration) summary {
 	state, stateErr := known.state()
 	h, err := known.readHistory()
 	s := summary{Session: known.id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt, switched: state.Enabled != nil,
@@ -282,7 +282,9 @@ func (r record) code() int {
 }
 
 // ended is how the command that ccc try ran ended.
-func (r record) ended() string { return say(exited, r.code()) + " · " + duration(r.DurationSeconds) }
+func (r record) ended() string {
+	return say(exitedWith, r.code()) + " · " + duration(r.DurationSeconds)
+}
 
 // price is the time and money that the review took.
 func (r record) price() string {
@@ -310,7 +312,7 @@ func (d dirs) statusLine() string {
 
 // showStatusline is ccc statusline. Whatever happens it ends with 0: for anything else Claude Code would take
 // the user's status line away.
-func showStatusline(_ *call, d dirs) error {
+func showStatusline(_ *invocation, d dirs) error {
 	if newScreen(os.Stdin).terminal {
 		s := newScreen(os.Stdout)
 		s.block("", say(statuslineByHand, d.settingsFile()))

@@ -50,10 +50,10 @@ func say(text words, values ...any) string {
 	return fmt.Sprintf(text.in(lang), values...)
 }
 
-// A cause is an error in the language of this process.
-type cause words
+// A causeWords is an error in the language of this process.
+type causeWords words
 
-func (c cause) Error() string { return say(words(c)) }
+func (c causeWords) Error() string { return say(words(c)) }
 
 // count is n with what is counted: 1 review, 2 reviews, 2 次.
 func count(n int, what words) string {
@@ -185,15 +185,15 @@ var (
 
 // Why there was no review, or none that is bound to a state of the files, where ccc itself words it.
 var (
-	errSwitchedOff = cause{"审查期间监督被关闭", "supervision was switched off during the review"}
-	errToldToEnd   = cause{"审查被打断：按了 Esc 或 Ctrl-C，或者 Claude Code 结束了", "it was interrupted, by Esc or Ctrl-C or because Claude Code ended"}
-	errKilled      = cause{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
-	errNoResult    = cause{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
-	errTryOff      = cause{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
-	errNoCount     = cause{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
-	errNoVerdict   = cause{"审查者没有给出判定", "the reviewer gave no verdict"}
-	errNoGit       = cause{"这里没有 git 仓库", "there is no git repository"}
-	errChanged     = cause{"审查期间文件有改动", "files changed during the review"}
+	errSwitchedOff = causeWords{"审查期间监督被关闭", "supervision was switched off during the review"}
+	errToldToEnd   = causeWords{"审查被打断：按了 Esc 或 Ctrl-C，或者 Claude Code 结束了", "it was interrupted, by Esc or Ctrl-C or because Claude Code ended"}
+	errKilled      = causeWords{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
+	errNoResult    = causeWords{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
+	errTryOff      = causeWords{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
+	errNoCount     = causeWords{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
+	errNoVerdict   = causeWords{"审查者没有给出判定", "the reviewer gave no verdict"}
+	errNoGit       = causeWords{"这里没有 git 仓库", "there is no git repository"}
+	errChanged     = causeWords{"审查期间文件有改动", "files changed during the review"}
 	treeCauses     = []words{ // in the order in which treeScript takes them
 		{"配置了 git filter，而这里做不了运行它的副本", "a filter is configured, and no copy can be made to run it in"},
 		{"有文件标记为 assume-unchanged 或 skip-worktree", "files are marked assume-unchanged or skip-worktree"},
@@ -269,7 +269,7 @@ var (
 	wordsWithheld   = words{"审查者没有给出能读取的判定：Agent 得到的是默认反馈",
 		"The reviewer gave no verdict that can be read: the agent got the default feedback"}
 	waysTaken      = map[string]words{"cache": {"用 Agent 的缓存", "with the agent's cache"}, "own": {"用审查者自己的系统提示词", "with a prompt of its own"}}
-	exited         = words{"退出码 %d", "exit %d"}
+	exitedWith     = words{"退出码 %d", "exit %d"}
 	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
 	stopPassed     = words{"没有审查，Agent 可以停下", "There was no review; the agent may stop"}
 	// What leads the facts of a review.

@@ -20,18 +20,18 @@ import (
 
 // A conversation is what ccc reads of a transcript.
 type conversation struct {
-	requests []request // the user's words that stand, oldest first
-	model    string    // of the agent's last message
-	version  string    // of the Claude Code that wrote the last entry
-	dirs     []string  // that the user added with /add-dir
-	last     string    // what the agent said last, or toolUse and the id of its call; "" if the last word is the user's
-	broken   bool      // what came before the first of requests was not found
-	here     string    // where the agent was last
-	context  int       // tokens of the agent's last request, cached ones included; 0: unknown
+	requests []userRequest // the user's words that stand, oldest first
+	model    string        // of the agent's last message
+	version  string        // of the Claude Code that wrote the last entry
+	dirs     []string      // that the user added with /add-dir
+	last     string        // what the agent said last, or toolUse and the id of its call; "" if the last word is the user's
+	broken   bool          // what came before the first of requests was not found
+	here     string        // where the agent was last
+	context  int           // tokens of the agent's last request, cached ones included; 0: unknown
 }
 
 // prompt returns the user's newest prompt, an empty one where there is none.
-func (c *conversation) prompt() (newest request) {
+func (c *conversation) prompt() (newest userRequest) {
 	for _, r := range c.requests {
 		if r.prompt {
 			newest = r
@@ -87,17 +87,17 @@ func readConversation(path string) (conversation, error) {
 // A walk is a conversation in the reading, from its end on.
 type walk struct {
 	conversation
-	behind      mark // of the entry next behind here that has one or holds the user's words
-	called      bool // an entry of a message of the agent's whose call has a result stands next behind here
-	cut         bool // the mark of Esc stands next behind here, and no words but those of a call's result between
-	answered    bool // the agent spoke next behind here, and not the user or Claude Code
-	sent        bool // words that the user typed while the agent worked stand next behind here
-	stopped     bool // the user pressed Esc next behind here, and not to send such words
-	interrupted bool // the user pressed Esc behind what the agent said behind here
+	behind      entryMark // of the entry next behind here that has one or holds the user's words
+	called      bool      // an entry of a message of the agent's whose call has a result stands next behind here
+	cut         bool      // the mark of Esc stands next behind here, and no words but those of a call's result between
+	answered    bool      // the agent spoke next behind here, and not the user or Claude Code
+	sent        bool      // words that the user typed while the agent worked stand next behind here
+	stopped     bool      // the user pressed Esc next behind here, and not to send such words
+	interrupted bool      // the user pressed Esc behind what the agent said behind here
 }
 
 // add takes an entry, the newest first, and the user's words that hang beside the chain from it.
-func (w *walk) add(e entry, beside []request) {
+func (w *walk) add(e placedEntry, beside []userRequest) {
 	wasCalled := w.called
 	isCalled := w.behind == markResult || wasCalled && e.mark == markAnswer
 	w.called = isCalled && e.mark == markAnswer
@@ -132,7 +132,7 @@ func (w *walk) add(e entry, beside []request) {
 }
 
 // take takes words of the user's that stand.
-func (w *walk) take(r request) {
+func (w *walk) take(r userRequest) {
 	if r.prompt {
 		if w.interrupted {
 			r.remarks = append(r.remarks, remarkInterrupted)
@@ -143,7 +143,7 @@ func (w *walk) take(r request) {
 	w.requests = append(w.requests, r)
 }
 
-func (w *walk) addDir(r request) {
+func (w *walk) addDir(r userRequest) {
 	if dir, ok := strings.CutPrefix(r.words, "/add-dir "); ok {
 		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
 			home, _ := os.UserHomeDir()
@@ -215,25 +215,25 @@ func findEntry(sessions *[]storedSession, id string, deadline time.Time) *transc
 
 // A transcript is one in the reading.
 type transcript struct {
-	conversation                     // what its lines tell by themselves: last, version and here
-	entries      map[string]entry    // by id
-	prompts      map[string][]string // by origin, the ids of the entries that hold words of the user's
-	leaf         string              // the last entry of the user's or the agent's
-	original     string              // the session that the last copied entry was written in first, "" without one
+	conversation                        // what its lines tell by themselves: last, version and here
+	entries      map[string]placedEntry // by id
+	prompts      map[string][]string    // by origin, the ids of the entries that hold words of the user's
+	leaf         string                 // the last entry of the user's or the agent's
+	original     string                 // the session that the last copied entry was written in first, "" without one
 }
 
-// An entry is what ccc keeps of one.
-type entry struct {
+// A placedEntry is what ccc keeps of one.
+type placedEntry struct {
 	parent  string
-	origin  string   // see originOf
-	said    *request // the user's words, if it holds any
-	mark    mark
+	origin  string       // see originOf
+	said    *userRequest // the user's words, if it holds any
+	mark    entryMark
 	model   string
 	context int // tokens of the request that it answers
 }
 
 func readTranscript(path string) (*transcript, error) {
-	t := &transcript{entries: map[string]entry{}, prompts: map[string][]string{}}
+	t := &transcript{entries: map[string]placedEntry{}, prompts: map[string][]string{}}
 	return t, readLines(path, t.line) // the last line may still be on its way; then it is not JSON yet
 }
 
@@ -251,7 +251,7 @@ func (t *transcript) line(line []byte) {
 	mayHold := func(mark []byte) bool { return bytes.Contains(line, mark) }
 	if isResult && !slices.ContainsFunc(resultWords, mayHold) && !mayHold([]byte(`"isSidechain":true`)) {
 		if id, parent := onlyMember(line, "uuid"), onlyMember(line, "parentUuid"); id != "" && parent != "" {
-			t.add(id, entry{parent: parent, mark: markResult}, true)
+			t.add(id, placedEntry{parent: parent, mark: markResult}, true)
 			return
 		}
 	}
@@ -267,7 +267,7 @@ func (t *transcript) line(line []byte) {
 		return
 	}
 	tail := e.CompactMetadata.PreservedSegment.TailUUID
-	next := entry{parent: cmp.Or(tail, e.ParentUUID, e.LogicalParentUUID)}
+	next := placedEntry{parent: cmp.Or(tail, e.ParentUUID, e.LogicalParentUUID)}
 	parent := t.entries[next.parent]
 	if isResult && e.Type == "user" {
 		next.mark, next.said = markResult, e.answer()
@@ -302,7 +302,7 @@ func (t *transcript) line(line []byte) {
 // the first entry of the message of the agent's that they interrupted, or whose call they answered: of calls
 // made at once, the results of all but one hang beside the chain (2.1.200, 2.1.331). What Claude Code adds to
 // a prompt has the prompt's origin.
-func originOf(e transcriptEntry, next, parent entry) string {
+func originOf(e transcriptEntry, next, parent placedEntry) string {
 	switch {
 	case next.mark == markAnswer && parent.mark != markAnswer:
 		return e.UUID
@@ -335,7 +335,7 @@ func (t *transcript) addBeside(dir string) {
 // beside returns the words of the user's that hang from the entry of that id and are not on the chain, of
 // which what follows has been read. Claude Code writes most of what interrupts a call so: words that the user
 // typed while the agent worked and sent with Esc, or typed right behind Esc (2.1.280 to 2.1.331).
-func (t *transcript) beside(id string, read map[string]bool) (found []request) {
+func (t *transcript) beside(id string, read map[string]bool) (found []userRequest) {
 	for _, prompt := range t.prompts[id] {
 		if !read[prompt] {
 			found = append(found, *t.entries[prompt].said)
@@ -344,7 +344,7 @@ func (t *transcript) beside(id string, read map[string]bool) (found []request) {
 	return found
 }
 
-func (t *transcript) add(id string, e entry, spoken bool) {
+func (t *transcript) add(id string, e placedEntry, spoken bool) {
 	if _, known := t.entries[id]; !known { // a compaction may write an entry again, with another parent
 		t.entries[id] = e
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// A request is what the user said to the agent at one time: a prompt, or words with which they answered a
+// A userRequest is what the user said to the agent at one time: a prompt, or words with which they answered a
 // question, refused a call or approved one.
-type request struct {
+type userRequest struct {
 	id, asked string // of its entry, and when that was written
 	words     string
 	remarks   []words // what the words alone do not tell
@@ -22,7 +22,7 @@ type request struct {
 }
 
 // String returns the words behind the remarks.
-func (r request) String() string {
+func (r userRequest) String() string {
 	text := r.words
 	for _, remark := range slices.Backward(r.remarks) {
 		text = say(remark) + " " + text
@@ -33,14 +33,14 @@ func (r request) String() string {
 // toolUse stands before the id of a call of a tool.
 const toolUse = "tool_use "
 
-// A mark tells what else an entry is.
-type mark byte
+// An entryMark tells what else an entry is.
+type entryMark byte
 
 const (
-	markAnswer      mark = 1 + iota // what the agent said, or the error that it ended with
-	markResult                      // of a tool's call
-	markInterrupted                 // the user pressed Esc
-	markOther                       // what Claude Code submitted itself, for the agent to answer
+	markAnswer      entryMark = 1 + iota // what the agent said, or the error that it ended with
+	markResult                           // of a tool's call
+	markInterrupted                      // the user pressed Esc
+	markOther                            // what Claude Code submitted itself, for the agent to answer
 )
 
 // A transcriptEntry is one line of a transcript. Members of another shape than here are left empty.
@@ -136,7 +136,7 @@ func (r *toolResult) UnmarshalJSON(raw []byte) error {
 // Claude Code tells itself (2.1.330, in its own words): where an entry has an origin, its kind is human; else
 // the prompt's source is not system, and nothing woke the client (a scheduled slash command says that alone).
 // Older versions say none of it, and the text decides.
-func (e transcriptEntry) request() (*request, mark) {
+func (e transcriptEntry) request() (*userRequest, entryMark) {
 	text, origin, other := string(e.Message.Content), e.Origin.Kind, markOther
 	if e.Type == "attachment" && e.Attachment.Type == "queued_command" {
 		text, origin, other = string(e.Attachment.Prompt), e.Attachment.Origin.Kind, 0
@@ -152,7 +152,7 @@ func (e transcriptEntry) request() (*request, mark) {
 		e.IsCompactSummary, !isUsers(text):
 		return nil, other
 	}
-	r := &request{id: e.UUID, asked: e.Timestamp, words: text, prompt: true, cwd: e.Cwd}
+	r := &userRequest{id: e.UUID, asked: e.Timestamp, words: text, prompt: true, cwd: e.Cwd}
 	r.queued = e.PromptSource == "queued"
 	if name := tagged(text, "command-name"); name != "" {
 		r.words = strings.TrimSpace(name + " " + tagged(text, "command-args"))
@@ -162,8 +162,8 @@ func (e transcriptEntry) request() (*request, mark) {
 }
 
 // answer returns what the user said in the result of a call, nil for nothing.
-func (e transcriptEntry) answer() *request {
-	r := &request{id: e.UUID, asked: e.Timestamp}
+func (e transcriptEntry) answer() *userRequest {
+	r := &userRequest{id: e.UUID, asked: e.Timestamp}
 	_, refusal, _ := strings.Cut(e.ToolUseResult.failure, refusedSaying)
 	switch text := string(e.Message.Content); {
 	case len(e.ToolUseResult.Answers) > 0:

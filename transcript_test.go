@@ -86,9 +86,9 @@ func chain(lines string) string {
 }
 
 // prompts are requests of these words.
-func prompts(texts ...string) (list []request) {
+func prompts(texts ...string) (list []userRequest) {
 	for _, text := range texts {
-		list = append(list, request{words: text, prompt: true})
+		list = append(list, userRequest{words: text, prompt: true})
 	}
 	return list
 }
@@ -98,7 +98,7 @@ var inShort = strings.NewReplacer(say(remarkBeside), "BESIDE", say(remarkInterru
 	say(remarkRefused), "REFUSED", say(remarkApproved), "APPROVED", say(remarkPlanned), "PLANNED")
 
 // toldOf returns the requests with their remarks in short, and a bar behind each.
-func toldOf(requests []request) (told string) {
+func toldOf(requests []userRequest) (told string) {
 	for _, r := range requests {
 		told += inShort.Replace(r.String()) + "|"
 	}

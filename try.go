@@ -50,7 +50,7 @@ const (
 const toMend = "; to mend it: "
 
 // try is ccc try. The error is the command's exit code, where that is not 0.
-func try(c *call) error {
+func try(c *invocation) error {
 	d, err := findDirs("")
 	if err != nil {
 		err = fmt.Errorf("%s: no copy can be made: %w", trySubcommand, err)
@@ -128,7 +128,7 @@ func try(c *call) error {
 
 // isUnderReview reports whether that review runs, as far as can be seen here above this process: what an agent
 // runs is none of its runs, even if it says so.
-func (s session) isUnderReview(review string) bool {
+func (s sessionFiles) isUnderReview(review string) bool {
 	h, _ := s.readHistory()
 	return slices.ContainsFunc(h.Rounds, func(r reviewRound) bool {
 		isAbove := func() bool {
@@ -394,7 +394,7 @@ var notForCopies = lazyRegexp(
 	`^(ANTHROPIC_|CLAUDE|CCC_|(AWS|AZURE|CLOUDSDK|GCLOUD|GOOGLE)_.*(KEY|SECRET|TOKEN|CREDENTIAL|PASSW))`)
 
 // tryEnv is env without those variables, and without what the providers of c set or take tokens from.
-func tryEnv(env []string, c *config) []string {
+func tryEnv(env []string, c *configuration) []string {
 	secret := c.providerVariables()
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
