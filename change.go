@@ -1,199 +1,212 @@
 package main
 
-// The files that a review speaks of, as git tells: the commit checked out, the tree that `git add -A && git
-// write-tree` would write, and what changed since the request. Nothing is written into the repository for it.
+// Which change a review judges: git's look at a working tree, where the change begins, and which paths it
+// has.
 
 import (
 	"bytes"
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 )
 
-// treePatience is how long git may take. 100,000 files that git has seen before take a second; more than this
-// is not worth the user's wait, and the review is not bound to a state of the files then.
-const treePatience = 5 * time.Second
+// reviewLookPatience is how long git may take before a review, after it and for ccc verdict: 50,000 files
+// that git has not seen before take two seconds. promptLookPatience is for a prompt, which the user waits for.
+const (
+	reviewLookPatience = 5 * time.Second
+	promptLookPatience = time.Second
+)
 
-// treeScript prints head and tree of the working tree that it stands in. It works on an index of its own
-// beside the repository's: a copy with the same time, by which git tells what may have changed since. $1 is
-// empty in a throw-away copy. Outside one it is a directory for objects, and filters, which can do anything,
-// are not run. Where $2 is not empty it goes on with what changed since that commit; since the empty tree
-// where it is "unborn", and since what HEAD was at the time $3, or is now, where it is "unknown". The others
-// are treeCauses.
-const treeScript = `
-export LC_ALL=C # for what git says, and for grep
-git() { command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.splitIndex=false -c core.quotePath=false -c core.safecrlf=false -c diff.suppressBlankEmpty=false "$@"; }
-fail() { echo "$*" >&2; exit 1; }
-unsure() { why=${why:-$*}; } # the tree would not speak of all that is there, but what changed can be told
-why= own=$1 outside=$1 since=$2 asked=$3 filter=$4 hidden=$5 quoted=$6 elsewhere=$7 inner=$8
-look() { # refuses a repository where changes could hide, or filters would run
-	[ -n "$outside" ] && git config --get-regexp '^filter\..*\.(clean|process)$' >/dev/null && fail "$filter"
-	git ls-files -v | grep -q '^[a-zS]' && unsure "$hidden"
-	:
+// pathsLimit is how many paths the look at a prompt may find, and how many a change may have that a stop
+// leaves.
+const pathsLimit = 2000
+
+// changedTo returns the paths that differ between then and now, both compared with the same commit, with their
+// content now. A new file of then that is ignored now is left out; it lies in top.
+func (then paths) changedTo(now paths, top string) map[string]string {
+	changed := map[string]string{}
+	for path, is := range now {
+		if was, known := then[path]; !known || was[1] != is[1] {
+			changed[path] = is[1]
+		}
+	}
+	for path, was := range then {
+		if _, differs := now[path]; differs || was[0] == was[1] {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(top, unquoted(path))); err == nil && was[0] == "" {
+			continue
+		}
+		changed[path] = was[0]
+	}
+	return changed
 }
-links() { # looks into the repositories inside this one
-	git ls-files -s | grep '^160000 ' | cut -f2- | while IFS= read -r path; do
-		case $path in \"*) fail "$quoted" ;; esac
-		[ ! -e "$path/.git" ] || (why= && unset GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES; cd "$path" && look && [ -z "$why" ] || fail "$why"; links) || exit 1
-	done
+
+// lookScript prints what differs in the working tree that it stands in. It works on a copy of the index, whose
+// time tells git what may have changed since. $1 is empty in a throw-away copy, else a directory for index and
+// objects. The commits to compare with are $3 and those behind it: HEAD is the empty tree before the first
+// commit, and so is "empty". Where $2 is not empty the diff from that commit follows. A repository inside, which
+// git lists with a slash at its end, is named and not added.
+const lookScript = `
+export LC_ALL=C GIT_OPTIONAL_LOCKS=0
+git() {
+	command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.splitIndex=false \
+		-c core.trustctime=true -c core.checkStat=default -c core.safecrlf=false -c core.looseCompression=0 \
+		-c core.fsync=none -c core.quotePath=true -c diff.suppressBlankEmpty=false "$@"
 }
+own=$1 shown=$2
+shift 2
 git rev-parse --git-dir >/dev/null || exit
-[ "$(git rev-parse --is-inside-work-tree --show-prefix)" = true ] || fail "$elsewhere"
-look
 if [ -n "$own" ]; then
-	GIT_ALTERNATE_OBJECT_DIRECTORIES=$(git rev-parse --git-path objects) && export GIT_ALTERNATE_OBJECT_DIRECTORIES || exit
-	export GIT_OBJECT_DIRECTORY="$own"
+	GIT_ALTERNATE_OBJECT_DIRECTORIES=$(git rev-parse --git-path objects) || exit
+	export GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_OBJECT_DIRECTORY="$own"
 else
 	own=$(mktemp -d) || exit
 fi
 cp -p "$(git rev-parse --git-path index)" "$own/index" 2>/dev/null
-export GIT_INDEX_FILE="$own/index" GIT_OPTIONAL_LOCKS=0
-[ -z "$since" ] || git status --porcelain --untracked-files=normal >"$own/status" || exit
-links || exit # git add looks into those that it knows
-git add -A || exit
-links || exit
-git diff-files --quiet --ignore-submodules=none || unsure "$inner"
+export GIT_INDEX_FILE="$own/index"
+git add -u || exit
+git ls-files -o --exclude-standard >"$own/new" || exit
+sed -n 's/^\(.*\/"\{0,1\}\)$/nested \1/p' "$own/new"
+sed '/\/"\{0,1\}$/d' "$own/new" | git update-index --add --remove --replace --stdin || exit
+git diff-files --raw --ignore-submodules=none | sed -n 's/^:160000[^	]*	/dirty /p'
 echo "head $(git rev-parse -q --verify HEAD)"
-tree=$(git write-tree) || exit
-[ -n "$why" ] || echo "tree $tree"
-[ -n "$since" ] || [ -n "$why" ] || exit 0
-[ -n "$since" ] || fail "$why"
-base=$since from=asked
-if [ "$since" = unknown ]; then
-	from=reflog
-	[ -n "$asked" ] && base=$(git rev-parse --verify "HEAD@{$asked}" 2>"$own/said") && [ ! -s "$own/said" ] || {
-		from=head
-		base=$(git rev-parse -q --verify HEAD) || base=unborn
-	}
+echo "branch $(git symbolic-ref -q --short HEAD)"
+empty=$(git hash-object -t tree /dev/null)
+commit() {
+	[ "$1" != empty ] || set "$empty"
+	[ "$1" != HEAD ] || git rev-parse -q --verify HEAD >/dev/null || set "$empty"
+	echo "$1"
+}
+for base; do
+	echo list
+	git diff-index --cached --raw --no-renames --no-abbrev "$(commit "$base")" -- || exit
+done
+if [ -n "$shown" ]; then
+	echo diff
+	git diff --cached --no-renames -O/dev/null --no-ext-diff --no-textconv --no-color --no-relative \
+		--submodule=short --src-prefix=a/ --dst-prefix=b/ "$(commit "$shown")" -- || exit
 fi
-[ "$base" != unborn ] || { from=unborn base=$(git hash-object -t tree /dev/null); }
-echo "from $from $base"
-cat "$own/status"
-echo diff
-git diff -M -O/dev/null --no-ext-diff --no-textconv --no-color --no-relative --submodule=short --src-prefix=a/ --dst-prefix=b/ "$base" "$tree" || exit
 echo end
-[ -z "$why" ] || fail "$why"
 `
 
-// A baseline is what the files are compared with to tell what changed since the user's request.
-type baseline struct {
-	commit string // the one checked out then; "unborn" before the first, "unknown" without a record, "" where nobody asks
-	asked  string // the time of the request, for one that is unknown, as a transcript has it
-	status string // git status --porcelain of then, with what the user had changed already; of this directory:
-	top    string
+// A seen is what lookScript printed.
+type seen struct {
+	head, branch string
+	lists        []paths  // for each commit that was compared with
+	nested       []string // repositories inside that git does not know, as it quotes them
+	dirty        []string // submodules with changes that are not committed there
+	diff         *diff    // takes the lines of the diff
+	inDiff       bool
+	isWhole      bool
 }
 
-// A judgedTree is the working tree that a review speaks of at one time.
-type judgedTree struct {
-	worktree
-	changes changes
-	err     error // why its state can't be told, on one line; then it has no Tree
-}
-
-// takeTree returns the working tree that holds dir as it is, and what changed there since. self is ccc, env
-// the environment of git. Outside of git the worktree is empty.
-func takeTree(ctx context.Context, self, dir string, env []string, since baseline) (t judgedTree) {
-	t.Top, t.Repo = gitTree(dir)
-	if t.Top == "" {
-		t.Repo, t.err = "", errNoGit
-		return t
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, treePatience, errors.New(say(gitTooSlow, treePatience)))
-	defer cancel()
-	args := []string{since.commit, ""}
-	if asked, err := time.Parse(time.RFC3339, since.asked); err == nil { // git counts in whole seconds: what came in that one came later
-		args[1] = asked.UTC().Add(-time.Second).Format("2006-01-02 15:04:05 +0000")
-	}
-	for _, cause := range treeCauses {
-		args = append(args, say(cause))
-	}
-	t.changes.baseline = since
-	lines := &lineWriter{line: t.read, dropped: func(error) { t.changes.add(" ") }} // a line that is too long counts as one, and is not shown
-	err := t.run(ctx, env, lines, append([]string{self, trySubcommand, "--timeout", treePatience.String(), "sh", "-c", treeScript, "sh", ""}, args...)...)
-	if f := (failure{}); errors.As(err, &f) && f.code == tryImpossible {
-		if own, lock := newScratch(); own != "" { // where one that is killed leaves it, the next removes it
-			defer sweepScratch()
-			defer lock.Close()
-			err = t.run(ctx, env, lines, append([]string{"sh", "-c", treeScript, "sh", own}, args...)...)
-		}
-	}
-	if !t.changes.isWhole {
-		t.changes.err = cmp.Or(err, t.changes.err)
-	}
-	if t.Tree == "" {
-		t.err = err
-	}
-	return t
-}
-
-// read takes a line of what treeScript prints.
-func (t *judgedTree) read(line []byte) {
+// read takes a line of what lookScript prints.
+func (s *seen) read(line []byte) {
 	text := strings.TrimSuffix(string(line), "\n")
 	word, value, _ := strings.Cut(text, " ")
-	switch c := &t.changes; {
-	case text == "end" && c.inDiff:
-		c.isWhole = true
-	case c.inDiff:
-		c.add(text)
-	case word == "head":
-		t.Head = value
-	case word == "tree":
-		t.Tree = value
-	case word == "from":
-		c.from, c.base, _ = strings.Cut(value, " ")
+	switch {
+	case text == "end":
+		s.isWhole = true
+	case s.inDiff:
+		s.diff.add(text)
 	case text == "diff":
-		c.inDiff = true
-	default:
-		c.short = append(c.short, text)
+		s.inDiff = true
+	case text == "list":
+		s.lists = append(s.lists, paths{})
+	case word == "head":
+		s.head = value
+	case word == "branch":
+		s.branch = value
+	case word == "nested":
+		s.nested = append(s.nested, value)
+	case word == "dirty":
+		s.dirty = append(s.dirty, value)
+	case strings.HasPrefix(text, ":") && len(s.lists) > 0:
+		fields, path, _ := strings.Cut(text[1:], "\t")
+		if f := strings.Fields(fields); len(f) == 5 {
+			s.lists[len(s.lists)-1][path] = [2]string{pathContent(f[0], f[2]), pathContent(f[1], f[3])}
+		}
 	}
 }
 
-// takeHead returns the working tree that holds dir with its commit, and the first lines of git status
-// --porcelain there, more than statusBlock shows. The status is empty where git does not tell it in a second,
-// and all where git does not work.
-func takeHead(dir string, env []string) (w worktree, status string) {
-	w.Top, w.Repo = gitTree(dir)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+// pathContent is how ccc names what lies at a path, "" where there is nothing.
+func pathContent(mode, object string) string {
+	if mode == "000000" {
+		return ""
+	}
+	return mode + " " + object
+}
+
+// A gitRunner runs git in a working tree.
+type gitRunner struct {
+	self string // ccc's own path
+	top  string
+	env  []string
+}
+
+func (g gitRunner) look(ctx context.Context, patience time.Duration, d *diff, shown string, bases ...string) (*seen, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New(say(gitTooSlow, patience)))
 	defer cancel()
-	const script = `git rev-parse -q --verify HEAD || echo
-git --no-optional-locks -c core.fsmonitor=false -c core.quotePath=false status --porcelain --untracked-files=all | head -n 100`
-	out, err := w.script(ctx, env, "sh", "-c", script)
-	head, status, isThere := strings.Cut(out, "\n")
-	if w.Top == "" || !isThere {
-		return worktree{}, ""
+	s := &seen{diff: d}
+	lines := &lineWriter{line: s.read, dropped: func(error) {
+		if s.inDiff {
+			s.diff.add(" ") // a line that is too long counts as one, and is not shown
+		}
+	}}
+	args := append([]string{shown}, bases...)
+	inCopy := []string{g.self, trySubcommand, "--timeout", patience.String(), "sh", "-c", lookScript, "sh", ""}
+	err := g.run(ctx, lines, append(inCopy, args...)...)
+	if f := (failure{}); errors.As(err, &f) && f.code == tryImpossible {
+		if own, lock := newScratch(); own != "" { // what one that is killed leaves there, the next removes
+			defer sweepScratch()
+			defer lock.Close()
+			err = g.run(ctx, lines, append([]string{"sh", "-c", lookScript, "sh", own}, args...)...)
+		}
 	}
-	if w.Head = head; err != nil {
-		status = ""
+	if err == nil && !s.isWhole {
+		err = errors.New(say(gitUnread))
 	}
-	return w, strings.TrimRight(status, "\n")
+	return s, err
 }
 
-// script runs command as run does, and returns what it prints.
-func (w worktree) script(ctx context.Context, env []string, command ...string) (string, error) {
+// output runs git and returns the first line of what it prints.
+func (g gitRunner) output(ctx context.Context, args ...string) (string, error) {
+	lines, err := g.lines(ctx, args...)
+	if err != nil || len(lines) == 0 {
+		return "", err
+	}
+	return lines[0], nil
+}
+
+// lines runs git and returns the lines that it prints.
+func (g gitRunner) lines(ctx context.Context, args ...string) ([]string, error) {
 	var out bytes.Buffer
-	err := w.run(ctx, env, &out, command...)
-	return out.String(), err
+	err := g.run(ctx, &out, append([]string{"git"}, args...)...)
+	return strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' }), err
 }
 
 // run runs command in the working tree, without what a git hook's environment says of repository and index.
 // The error is a failure with its exit code and its complaints on one line, or why ctx ended.
-func (w worktree) run(ctx context.Context, env []string, out io.Writer, command ...string) error {
+func (g gitRunner) run(ctx context.Context, out io.Writer, command ...string) error {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Dir = w.Top
-	cmd.Env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
+	cmd.Dir = g.top
+	cmd.Env = slices.DeleteFunc(slices.Clone(g.env), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
 		return name == tryVariable || strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_")
 	})
-	cmd.Env = append(cmd.Env, "GIT_NO_REPLACE_OBJECTS=1") // what git replace puts in the place of a commit is not pushed for it
+	// What git replace puts in the place of a commit is not pushed for it.
+	cmd.Env = append(cmd.Env, "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
 	var complaints bytes.Buffer
 	cmd.Stdout, cmd.Stderr = out, &complaints
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // git and all that it starts end together
@@ -215,153 +228,300 @@ func (w worktree) run(ctx context.Context, env []string, out io.Writer, command 
 	return failure{code: exitCode(err), err: errors.New(clip(cmp.Or(oneLine(strings.Join(said, " ")), err.Error()), 300))}
 }
 
-// changes is what git tells of the time since the baseline.
-type changes struct {
-	baseline
-	from    string   // how base was found: "asked" by the record of the request, "reflog" by HEAD's log, "head": it is HEAD now, or "unborn"
-	base    string   // a commit, or the empty tree
-	short   []string // git status --porcelain
-	files   []fileDiff
-	kept    int   // bytes of the files' texts
-	inDiff  bool  // while it is read
-	isWhole bool  // all of it is known
-	err     error // why it is not
+// lookAtPrompt returns the look at the working tree that holds dir, while the user waits.
+func lookAtPrompt(self, dir string, env []string) (l look) {
+	l.Top, l.Repo = gitTree(dir)
+	if l.Top == "" {
+		return look{}
+	}
+	g := gitRunner{self: self, top: l.Top, env: env}
+	found, err := g.look(context.Background(), promptLookPatience, nil, "", "HEAD")
+	if err == nil && len(found.lists[0]) > pathsLimit {
+		err = errors.New(say(tooManyPaths, len(found.lists[0])))
+	}
+	if err == nil {
+		l.Head, l.Branch, l.Paths = found.head, found.branch, found.lists[0]
+		return l
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), promptLookPatience)
+	defer cancel()
+	l.Head, _ = g.output(ctx, "rev-parse", "-q", "--verify", "HEAD")
+	l.Branch, _ = g.output(ctx, "symbolic-ref", "-q", "--short", "HEAD")
+	l.Unseen = oneLine(err.Error())
+	return l
 }
 
-// A fileDiff is the difference of one file.
-type fileDiff struct {
-	name           string   // as the file system has it
-	lines          []string // git's, of many or long ones the beginning, without those of the head that repeat the name
-	size           int      // characters of these
-	left           int      // how many more lines there are
-	added, removed int      // lines
-	inHunks        bool     // the head has been read
-	isNew          bool     // or has a new name
+// A beginning is where a change begins.
+type beginning struct {
+	how   string // a key of changeBegins
+	base  string // the commit that git compares with; "empty" is the empty tree
+	found paths  // what differed from it already
+	time  time.Time
+	stays []reviewRound // stops that left another branch
 }
 
-// changesLimit is in characters, of all differences that a request shows. changesLeast is what each shown
-// file has. changesKept is in bytes, of what is held of a difference of any size.
-const changesLimit, changesLeast, changesKept = 12_000, 300, 8 << 20
+// These are the ways in which the beginning of a change is known.
+const (
+	sinceRequest  = "request"  // by the look at a prompt
+	sinceReview   = "review"   // by the look of a review that approved, where no prompt has followed
+	sinceUnseen   = "unseen"   // by a prompt whose look is not known
+	sinceReflog   = "reflog"   // by the log of HEAD, for the time of the first prompt
+	sinceEver     = "ever"     // nothing is known: all files
+	sinceRemotes  = "remotes"  // by hand: what no remote has
+	sinceWorktree = "worktree" // the agent went to another working tree
+)
 
-// add takes a line of git diff. In its hunks no line begins with a letter.
-func (c *changes) add(line string) {
-	names, isNext := strings.CutPrefix(line, "diff --git ")
-	if isNext {
-		name := strings.Replace(names[(len(names)+1)/2:], "b/", "", 1) // a/NAME b/NAME; of a renamed file git tells more
-		c.files = append(c.files, fileDiff{name: unquoted(name)})
+// beginning returns where the session's change in the working tree of now begins. stands reports whether a
+// prompt was not withdrawn. started is the time of the session's first prompt by its transcript, for a session
+// that has none on record.
+func (h *history) beginning(ctx context.Context, g gitRunner, now look, stands func(numbered) bool, started string) beginning {
+	var approved *reviewRound
+	for i := range h.Rounds {
+		if r := &h.Rounds[i]; r.Top == now.Top && r.approves() {
+			approved = r
+		}
 	}
-	if len(c.files) == 0 {
-		return
+	var prompts []numbered
+	next := h.records + 1 // the record that follows the beginning of that review
+	for _, p := range h.prompts {
+		if stands(p) && (approved == nil || p.number > approved.begun) {
+			prompts = append(prompts, p)
+			next = min(next, p.number)
+		}
 	}
-	f := &c.files[len(c.files)-1]
-	if to, isRename := strings.CutPrefix(line, "rename to "); isRename {
-		f.name, f.isNew = unquoted(to), true
+	for _, r := range h.Rounds {
+		if approved != nil && r.begun > approved.begun && r.begun < next { // nobody told ccc of a prompt
+			return sinceApproval(approved)
+		}
 	}
-	f.isNew = f.isNew || strings.HasPrefix(line, "new file mode ")
-	f.inHunks = f.inHunks || strings.HasPrefix(line, "@@ ")
-	isAdded, isRemoved := strings.HasPrefix(line, "+"), strings.HasPrefix(line, "-")
-	switch {
-	case strings.HasPrefix(line, "index "), !f.inHunks && (isAdded || isRemoved): // they repeat the name
-		return
-	case isAdded:
-		f.added++
-	case isRemoved:
-		f.removed++
+	if approved != nil && len(prompts) == 0 {
+		return sinceApproval(approved)
 	}
-	if c.kept >= changesKept || f.size >= changesLimit {
-		f.left++
-		return
+	if len(prompts) == 0 {
+		return g.beginningAt(ctx, started)
 	}
-	line = clip(strings.ToValidUTF8(line[:min(len(line), 4*changesLimit)], "\uFFFD"), changesLimit)
-	f.lines = append(f.lines, line)
-	f.size += utf8.RuneCountInString(line) + 1
-	c.kept += len(line)
+	var stays []reviewRound
+	for len(prompts) > 1 {
+		left := h.stopBetween(prompts[0].number, prompts[1].number, now.Top)
+		if left == nil || left.Branch == now.Branch || g.holds(ctx, left.Head) {
+			break
+		}
+		stays, prompts = append(stays, *left), prompts[1:]
+	}
+	p := prompts[0]
+	b := beginningOf(p.look, p.Time)
+	b.stays = stays
+	if p.Repo != now.Repo { // the repository is the agent's
+		return beginning{how: sinceEver, base: "empty", time: p.Time}
+	}
+	if p.Top != now.Top {
+		b = beginning{how: sinceWorktree, time: p.Time}
+		if b.base, _ = g.output(ctx, "merge-base", "HEAD", p.Head); b.base == "" {
+			b.how, b.base = sinceEver, "empty"
+		}
+	}
+	return b
 }
 
-// unquoted returns the name that git has put into quotes.
-func unquoted(name string) string {
-	if plain, err := strconv.Unquote(name); err == nil {
-		return plain
-	}
-	return name
+// sinceApproval is a beginning with what the approving review found.
+func sinceApproval(r *reviewRound) beginning {
+	b := beginningOf(r.look, r.start)
+	b.how = sinceReview
+	return b
 }
 
-// text tells the reviewer what changed, "" where there is no git.
-func (t judgedTree) text() string {
-	c := t.changes
-	var f failure
-	noGit := errors.Is(t.err, errNoGit) || errors.As(c.err, &f) && f.code == 127
-	switch {
-	case noGit || c.commit == "":
-		return ""
-	case c.err != nil:
-		return say(changesUnknown, oneLine(c.err.Error()))
+// beginningOf is a beginning with what l found.
+func beginningOf(l look, at time.Time) beginning {
+	b := beginning{how: sinceRequest, base: cmp.Or(l.Head, "empty"), found: l.Paths, time: at}
+	if l.Unseen != "" {
+		b.how = sinceUnseen
 	}
-	base := c.base[:min(12, len(c.base))]
-	parts := []string{say(changesSince[c.from], base) + say(changesAll)}
-	if t.err != nil {
-		parts[0] += "\n" + say(changesHidden, oneLine(t.err.Error()))
-	} else if len(c.files) == 0 {
-		return parts[0] + "\n" + say(changesNone)
-	}
-	if c.top == t.Top && c.status != "" {
-		parts = append(parts, say(changesBefore)+"\n"+statusBlock(strings.Split(c.status, "\n")))
-	}
-	if len(c.short) > 0 {
-		parts = append(parts, "git status --short:\n"+statusBlock(c.short))
-	}
-	shown, rest := shareOut(c.files, base)
-	if shown != "" {
-		parts = append(parts, "git diff -M "+base+", "+say(changesTop, t.Top)+"\n"+fenced("diff", shown))
-	}
-	if rest != "" {
-		parts = append(parts, say(changesRest, rest))
-	}
-	return strings.Join(parts, "\n\n")
+	return b
 }
 
-// statusBlock shows the first lines of git status.
-func statusBlock(lines []string) string {
-	const most = 60
-	if len(lines) > most {
-		lines = append(lines[:most:most], "...")
+// beginningAt is where HEAD was at that time, as a transcript writes it, by its log.
+func (g gitRunner) beginningAt(ctx context.Context, at string) beginning {
+	began, err := time.Parse(time.RFC3339, at)
+	if err == nil {
+		// git counts in whole seconds: what came within that second came later.
+		entry := "HEAD@{" + began.UTC().Add(-time.Second).Format("2006-01-02 15:04:05 +0000") + "}"
+		// Of a log that does not reach back git names the oldest commit, and warns.
+		oldest, _ := g.lines(ctx, "log", "-g", "--format=%gd", "--date=unix", "HEAD")
+		reaches := false
+		if len(oldest) > 0 {
+			last := oldest[len(oldest)-1]
+			number, _ := strconv.ParseInt(strings.Trim(strings.TrimPrefix(last, "HEAD@"), "{}"), 10, 64)
+			reaches = number > 0 && number < began.Unix()
+		}
+		if commit, err := g.output(ctx, "rev-parse", "-q", "--verify", entry); err == nil && commit != "" && reaches {
+			return beginning{how: sinceReflog, base: commit, time: began}
+		}
 	}
-	return fenced("", strings.Join(lines, "\n"))
+	return beginning{how: sinceEver, base: "empty", time: began}
 }
 
-// shareOut writes the differences of the files from base, and the names of those that are not shown, with
-// their size. The short ones come first, and what they leave of changesLimit the others share.
-func shareOut(files []fileDiff, base string) (shown, rest string) {
-	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b fileDiff) int { return a.size - b.size })
-	var names []string
-	left := changesLimit
-	for i, f := range files {
-		share := max(changesLeast, left/(len(files)-i))
-		if size := min(f.size, share); size > 0 && size <= left {
-			shown += f.beginning(share, base)
-			left -= size
+// holds reports whether HEAD is that commit or comes behind it.
+func (g gitRunner) holds(ctx context.Context, commit string) bool {
+	return commit == "" || g.run(ctx, io.Discard, "git", "merge-base", "--is-ancestor", commit, "HEAD") == nil
+}
+
+// stopBetween returns the last stop in that working tree between two records, nil for none.
+func (h *history) stopBetween(from, until int, top string) (last *reviewRound) {
+	for i := range h.Rounds {
+		r := &h.Rounds[i]
+		if r.Event == eventStop && r.Top == top && r.begun > from && r.begun < until {
+			last = r
+		}
+	}
+	return last
+}
+
+// remoteBranches returns the commits of all remote-tracking branches.
+func (g gitRunner) remoteBranches(ctx context.Context) ([]string, error) {
+	found, err := g.lines(ctx, "for-each-ref", "--format=%(objectname)", "refs/remotes")
+	slices.Sort(found)
+	return slices.Compact(found), err
+}
+
+// mergeBases returns the best common ancestors of rev and the commits together. That there are none is no
+// error.
+func (g gitRunner) mergeBases(ctx context.Context, rev string, commits []string) ([]string, error) {
+	if len(commits) == 0 {
+		return nil, nil
+	}
+	found, err := g.lines(ctx, append([]string{"merge-base", "--all", rev}, commits...)...)
+	if f := (failure{}); errors.As(err, &f) && f.code == 1 {
+		err = nil
+	}
+	return found, err
+}
+
+// A change is what a review judges.
+type change struct {
+	look
+	beginning
+	list  paths             // what differs from base now
+	Files map[string]string // its paths, with what lies there now
+
+	touched map[string]bool // of these, those that the user had changed before
+	remote  []string        // what a remote has already, and is no part of it
+	foreign map[string]bool // by hand: what is not the session's
+	nested  []string        // repositories inside that are left out
+	dirty   []string        // submodules with changes that are not committed
+	others  bool            // another session had a prompt in this working tree since
+	diff    *diff
+	err     error // why it is not known
+}
+
+// A changeOf says whose change it is.
+type changeOf struct {
+	history *history
+	stands  func(numbered) bool
+	started string // the time of the session's first prompt, as the transcript has it
+	byHand  bool
+}
+
+// takeChange looks at the working tree that holds dir, and returns the change that it holds. Outside git Top is
+// "".
+func takeChange(ctx context.Context, self, dir string, env []string, of changeOf) (c change) {
+	c.Top, c.Repo = gitTree(dir)
+	if c.Top == "" {
+		c.Repo, c.err = "", errNoGit
+		return c
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, reviewLookPatience, errors.New(say(gitTooSlow, reviewLookPatience)))
+	defer cancel()
+	g := gitRunner{self: self, top: c.Top, env: env}
+	c.Head, _ = g.output(ctx, "rev-parse", "-q", "--verify", "HEAD")
+	c.Branch, _ = g.output(ctx, "symbolic-ref", "-q", "--short", "HEAD")
+	own := of.history.beginning(ctx, g, c.look, of.stands, of.started)
+	remotes, err := g.remoteBranches(ctx)
+	var merged []string
+	if c.Head != "" && err == nil {
+		merged, err = g.mergeBases(ctx, "HEAD", remotes)
+		if merging, mergeErr := g.output(ctx, "rev-parse", "-q", "--verify", "MERGE_HEAD"); mergeErr == nil && merging != "" {
+			more, _ := g.mergeBases(ctx, merging, remotes)
+			merged = append(merged, more...)
+		}
+	}
+	if c.beginning = own; of.byHand {
+		c.beginning = beginning{how: sinceEver, base: "empty", time: own.time}
+		if len(merged) > 0 {
+			c.how, c.base = sinceRemotes, merged[0]
+		}
+	}
+	c.diff = &diff{}
+	var found *seen
+	if err == nil {
+		found, err = g.look(ctx, reviewLookPatience, c.diff, c.base, append([]string{"HEAD", c.base, own.base}, merged...)...)
+	}
+	if err != nil {
+		c.err = err
+		return c
+	}
+	c.Head, c.Branch, c.Paths, c.list = found.head, found.branch, found.lists[0], found.lists[1]
+	c.nested, c.dirty = found.nested, found.dirty
+	var owns map[string]string
+	if own.how != sinceReview { // what has changed since it without a prompt is the user's
+		owns = own.files(found.lists[2], c.Paths, c.Top)
+	}
+	if of.byHand && len(c.list) == 0 { // a remote has all of it
+		c.beginning, c.diff, merged = own, &diff{}, nil
+		if found, c.err = g.look(ctx, reviewLookPatience, c.diff, c.base, "HEAD", c.base); c.err != nil {
+			return c
+		}
+		c.list = found.lists[1]
+	}
+	c.Files = c.beginning.files(c.list, c.Paths, c.Top)
+	c.touched, c.foreign = map[string]bool{}, map[string]bool{}
+	for path := range c.Files {
+		_, differs := c.list[path]
+		isAsMerged := func(l paths) bool { _, other := l[path]; return !other }
+		if differs && c.how != sinceRemotes && len(merged) > 0 && slices.ContainsFunc(found.lists[3:], isAsMerged) {
+			c.remote = append(c.remote, path)
+			delete(c.Files, path)
 			continue
 		}
-		names = append(names, fmt.Sprintf("%s (+%d -%d)", printable(f.name), f.added, f.removed))
+		was, wasChanged := c.found[path]
+		c.touched[path] = wasChanged && !of.history.judged(path, was[1])
+		_, isOwn := owns[path]
+		c.foreign[path] = of.byHand && !isOwn && !of.history.judged(path, c.Files[path])
 	}
-	return shown, clip(strings.Join(names, ", "), 3000)
+	slices.Sort(c.remote)
+	return c
 }
 
-// beginning is as much of the difference as share has room for, and how to read the rest.
-func (f fileDiff) beginning(share int, base string) string {
-	text := strings.Join(f.lines, "\n") + "\n"
-	shown := text
-	if runes := []rune(text); len(runes) > share {
-		shown = string(runes[:share-1]) + "…"
+// files returns the paths of the change that begins with b, with their content. list is what differs from its
+// base now, uncommitted what differs from HEAD. What a stop that left another branch judged, and lies here
+// uncommitted as it was, stays part of it.
+func (b beginning) files(list, uncommitted paths, top string) map[string]string {
+	files := b.found.changedTo(list, top)
+	for _, r := range b.stays {
+		for path, content := range r.Files {
+			if is, differs := uncommitted[path]; differs && is[1] == content {
+				files[path] = content
+			}
+		}
 	}
-	left := f.left + strings.Count(text, "\n") - strings.Count(shown, "\n")
-	if left == 0 {
-		return shown
+	return files
+}
+
+// again looks at the change's working tree once more, and returns the paths that are not as they were.
+func (c change) again(ctx context.Context, self string, env []string) ([]string, error) {
+	g := gitRunner{self: self, top: c.Top, env: env}
+	now, err := g.look(ctx, reviewLookPatience, nil, "", c.base)
+	if err != nil {
+		return nil, err
 	}
-	where := say(changesRead)
-	if !f.isNew {
-		where = "git diff " + base + " -- " + shellQuote(":/"+f.name)
+	return slices.Sorted(maps.Keys(c.list.changedTo(now.lists[0], c.Top))), nil
+}
+
+// changedSince returns the paths of the working tree that are not as l found them.
+func (l look) changedSince(ctx context.Context, self string, env []string) ([]string, error) {
+	g := gitRunner{self: self, top: l.Top, env: env}
+	now, err := g.look(ctx, reviewLookPatience, nil, "", cmp.Or(l.Head, "empty"))
+	if err != nil {
+		return nil, err
 	}
-	return strings.TrimSuffix(shown, "\n") + "\n" + say(changesCut, left, where) + "\n"
+	return slices.Sorted(maps.Keys(l.Paths.changedTo(now.lists[0], l.Top))), nil
 }

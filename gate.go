@@ -1,23 +1,31 @@
 package main
 
-// What a review says of the files: ccc verdict of the last stop, of a commit, and of what is pushed.
+// What a review says of the files, and what is asked of it: ccc verdict of the last stop, of a commit, and of
+// what is pushed.
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"time"
 )
 
+// verdictCodes are the exit codes of ccc verdict.
+var verdictCodes = map[verdict]int{
+	verdictAllow: 0, verdictBlock: 1, verdictFailed: 1, verdictLimit: 1,
+	answerNone: 3, verdictReviewing: 3, verdictCancelled: 3, answerChanged: 3, answerUnbound: 3,
+}
+
 // showVerdict is ccc verdict [SESSION] [--commit REV] [--pushed]. Why it is so goes to stderr.
 func showVerdict(c *invocation, d dirs) (err error) {
 	rev, ofCommit := c.flags["--commit"]
-	switch isPush := c.has("--pushed"); {
+	isPush := c.has("--pushed")
+	switch {
 	case (ofCommit || isPush) && len(c.operands) > 0, ofCommit && isPush:
 		return usageError("verdict", "one of SESSION, --commit and --pushed")
 	case ofCommit:
@@ -32,7 +40,7 @@ func showVerdict(c *invocation, d dirs) (err error) {
 		id, err = sessionHere(d)
 	}
 	var h history
-	word, why := verdict("none"), say(nobodyHere, treeOf(d.here))
+	word, why := answerNone, say(nobodyHere, treeOf(d.here))
 	if err == nil && id != "" {
 		h, err = state.session(id).readHistory()
 		why = say(nothingReviewed)
@@ -41,41 +49,24 @@ func showVerdict(c *invocation, d dirs) (err error) {
 		return err
 	}
 	if last := h.last(); last != nil {
-		word, why = last.Verdict, cmp.Or(last.Error, last.Feedback)
-		switch word {
-		case verdictLimit:
+		word, why = last.standing(lookNow(d))
+		if word == verdictLimit {
 			_, open := h.feedback()
 			why = say(limitReached, count(last.Limit, reviews)) + "\n" + open
-		case verdictAllow:
-			word, why = last.standing(d)
 		}
 	}
 	fmt.Println(word)
 	if why != "" {
 		fmt.Fprintln(os.Stderr, printable(strings.TrimSpace(why)))
 	}
-	code := 1
-	switch word {
-	case verdictAllow:
-		code = 0
-	case "none", verdictReviewing, verdictCancelled, "changed", "unbound":
-		code = 3
-	}
-	return failure{code: code}
+	return failure{code: verdictCodes[word]}
 }
 
-// standing is what an approval is worth by now, with the reason: allow, or changed or unbound where it does
-// not speak of the files as they are. Outside git the verdict alone counts.
-func (r record) standing(d dirs) (word verdict, why string) {
-	switch files := r.since(d, os.Environ()); {
-	case files == filesChanged:
-		return "changed", cmp.Or(r.Unbound, say(reportChanged))
-	case files == filesUnbound && r.Top != "":
-		return "unbound", joined(say(notBound), r.Unbound)
-	case files == filesUnbound:
-		return verdictAllow, joined(say(notBound), r.Unbound)
+// lookNow returns what looks whether the files are still as a review found them, for standing.
+func lookNow(d dirs) func(look) ([]string, error) {
+	return func(then look) ([]string, error) {
+		return then.changedSince(context.Background(), d.self, os.Environ())
 	}
-	return verdictAllow, r.Feedback
 }
 
 // sessionHere returns the session whose last stop was the last in the working tree that holds d.here, "" for
@@ -123,179 +114,362 @@ func sessionHere(d dirs) (id string, err error) {
 	return last.Session, nil
 }
 
-// An approval is a bound review that approved, with its session and what else happened there.
-type approval struct {
+// A judgement is a review of this repository that approved or refused a change, with its session.
+type judgement struct {
 	session string
-	history history
 	reviewRound
 }
 
-// approvals returns those of the working trees of repo, newest first. Approved questions are none. With an
-// error they are those of the sessions that could be read.
-func (d stateDir) approvals(repo string) (found []approval, err error) {
+// judgements returns those of the repository, in the order in which they ended. With an error they are those of
+// the sessions that could be read.
+func (d stateDir) judgements(repo string) (found []judgement, err error) {
 	ids, err := d.sessions()
 	for _, id := range ids {
 		h, readErr := d.session(id).readHistory()
 		err = errors.Join(err, readErr)
 		for _, r := range h.Rounds {
-			if r.Verdict == verdictAllow && r.Event != eventPreToolUse && r.isBound() && r.Repo == repo {
-				found = append(found, approval{session: id, history: h, reviewRound: r})
+			if r.Repo == repo && r.judges() && (r.Verdict == verdictBlock || r.isBound()) {
+				found = append(found, judgement{session: id, reviewRound: r})
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b approval) int { return b.Time.Compare(a.Time) })
+	slices.SortStableFunc(found, func(a, b judgement) int { return a.Time.Compare(b.Time) })
 	return found, err
 }
 
-// isBound reports whether the review speaks of one state of the files.
-func (r record) isBound() bool { return r.Tree != "" && r.Unbound == "" }
+// These are the answers for a path.
+const (
+	pathApproved = iota
+	pathUnseen   // no review judged it
+	pathOther    // reviews judged it with other content
+	pathSentBack
+)
 
-// findApproval returns the newest approval of exactly the tree of the commit that rev names in d.here. The
-// error is a failure with code 2 for a commit or a repository that is not there, and 3 where there is no such
-// approval; then it says what was approved instead. Any other is that of a session that could not be read,
-// where no approval was found.
-func findApproval(d dirs, rev string) (evidence, error) {
-	w := worktree{Top: d.here}
-	_, w.Repo = gitTree(d.here)
-	ctx, cancel := context.WithTimeout(context.Background(), treePatience)
-	defer cancel()
-	if w.Repo == "" {
-		return evidence{}, failure{code: 2, err: errors.New("this directory is in no git repository")}
+// ask returns what the reviews say of a path with that content, and the review that says it: the approving one,
+// of the working tree at top if there is one, or the refusing one. In each working tree the last review counts,
+// and of two that overlapped the refusing one is later.
+func ask(all []judgement, top, path, content string) (answer int, by *judgement) {
+	last, answer := map[string]*judgement{}, pathUnseen // by working tree
+	for i := range all {
+		j := &all[i]
+		judged, known := j.Files[path]
+		if known && judged != content {
+			answer = pathOther
+		}
+		if !known || judged != content {
+			continue
+		}
+		before := last[j.Top]
+		if before != nil && before.Verdict == verdictBlock && j.Verdict == verdictAllow && !j.start.After(before.Time) {
+			continue
+		}
+		last[j.Top] = j
 	}
-	tree, err := w.script(ctx, os.Environ(), "git", "rev-parse", "-q", "--verify", rev+"^{commit}^{tree}")
-	if err != nil && err.Error() != "exit status 1" { // which is all that git says of a commit that it does not know
-		return evidence{}, failure{code: 2, err: err}
+	for _, where := range slices.Sorted(maps.Keys(last)) {
+		j := last[where]
+		switch {
+		case j.Verdict == verdictAllow && (by == nil || by.Verdict == verdictBlock || where == top):
+			answer, by = pathApproved, j
+		case j.Verdict == verdictBlock && by == nil:
+			answer, by = pathSentBack, j
+		}
 	}
-	if err != nil || strings.Trim(rev[:min(1, len(rev))], "-^") == "" {
-		return evidence{}, failure{code: 2, err: fmt.Errorf("no commit %q in this repository", rev)}
+	return answer, by
+}
+
+// listed runs git diff-tree between two commits or trees and returns what differs.
+func (g gitRunner) listed(ctx context.Context, from, to string) (paths, error) {
+	s := &seen{lists: []paths{{}}}
+	lines := &lineWriter{line: s.read}
+	err := g.run(ctx, lines, "git", "-c", "core.quotePath=true", "diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", from, to, "--")
+	return s.lists[0], err
+}
+
+// commitOf returns the commit that rev names. The error is a failure with code 2.
+func (g gitRunner) commitOf(ctx context.Context, rev string) (string, error) {
+	commit := ""
+	var err error
+	if strings.Trim(rev[:min(1, len(rev))], "-^") != "" {
+		commit, err = g.output(ctx, "rev-parse", "-q", "--verify", rev+"^{commit}")
 	}
-	tree = strings.TrimSpace(tree)
-	found, err := stateDir(d.state).approvals(w.Repo)
-	for _, a := range found {
-		if a.Tree == tree {
-			return newEvidence(a.session, a.history, a.reviewRound), nil
+	if commit != "" {
+		return commit, nil
+	}
+	if err == nil || err.Error() == "exit status 1" { // which is all that git says of a commit that it does not know
+		err = fmt.Errorf("no commit %q in this repository", rev)
+	}
+	return "", failure{code: 2, err: err}
+}
+
+// differs returns the paths in which rev differs from each of the bases, with rev's content.
+func (g gitRunner) differs(ctx context.Context, rev string, bases []string) (map[string]string, error) {
+	var found map[string]string
+	for _, base := range bases {
+		list, err := g.listed(ctx, base, rev)
+		if err != nil {
+			return nil, err
+		}
+		if found == nil {
+			found = map[string]string{}
+			for path, is := range list {
+				found[path] = is[1]
+			}
+		}
+		maps.DeleteFunc(found, func(path, _ string) bool { _, differs := list[path]; return !differs })
+	}
+	return found, nil
+}
+
+// remoteHeads returns the default branches of the remotes: REMOTE/HEAD, else main or master, of each.
+func (g gitRunner) remoteHeads(ctx context.Context) (heads []string, err error) {
+	refs, err := g.lines(ctx, "for-each-ref", "--format=%(refname)", "refs/remotes")
+	remotes, _ := g.lines(ctx, "remote")
+	for _, remote := range remotes {
+		for _, name := range []string{"HEAD", "main", "master"} {
+			if ref := "refs/remotes/" + remote + "/" + name; slices.Contains(refs, ref) {
+				heads = append(heads, ref)
+				break
+			}
+		}
+	}
+	return heads, err
+}
+
+// unpushed returns the paths in which rev differs from what the remotes have, as the gate asks: known are commits
+// that a remote has besides its branches. isThere reports that a remote has all of rev.
+func (g gitRunner) unpushed(ctx context.Context, rev string, known []string) (found map[string]string, isThere bool, err error) {
+	branches, err := g.remoteBranches(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	empty, err := g.output(ctx, "hash-object", "-t", "tree", "/dev/null")
+	if branches = append(branches, known...); err != nil || len(branches) == 0 {
+		found, err = g.differs(ctx, rev, []string{empty})
+		return found, false, err
+	}
+	bases, err := g.mergeBases(ctx, rev, branches)
+	if err == nil && len(bases) == 0 { // a shallow clone
+		if bases, err = g.remoteHeads(ctx); len(bases) == 0 {
+			bases = []string{empty}
 		}
 	}
 	if err != nil {
-		return evidence{}, err
+		return nil, false, err
 	}
-	err = errors.New(say(noApproval, rev))
-	var hints []string
-	if len(found) > 0 {
-		newest := found[0]
-		hints = append(hints, say(newestApproval, newest.Tree[:min(12, len(newest.Tree))], newest.session, newest.Time.Local().Format(time.DateTime)))
-		if paths, err := w.script(ctx, os.Environ(), "git", "diff", "--name-only", newest.Tree, tree); err == nil {
-			hints = append(hints, say(otherPaths, clip(strings.Join(strings.Fields(paths), " "), 300)))
-		}
-	}
-	return evidence{}, failure{code: 3, err: err, hint: joined(append(hints, say(sessionsForgotten))...)}
+	found, err = g.differs(ctx, rev, bases)
+	return found, slices.Contains(bases, rev), err
 }
 
-// verdictOfCommit is ccc verdict --commit REV: it prints the session that was approved with exactly the
-// commit's files.
-func verdictOfCommit(d dirs, rev string) error {
-	e, err := findApproval(d, rev)
-	if f := (failure{}); errors.As(err, &f) && f.code == 3 {
-		fmt.Println("none")
+// A gateAnswer is what the reviews say of what is pushed.
+type gateAnswer struct {
+	refused []string    // a line for each path that no review approved so
+	rests   []judgement // the reviews that approved the others
+	leftOut []string    // what these judged, rev lacks, and no review approved as rev has it
+}
+
+// asks returns what the reviews say of these paths. rev is the commit that has them.
+func (g gitRunner) asks(ctx context.Context, all []judgement, rev string, found map[string]string) (a gateAnswer, err error) {
+	rests := map[string]*judgement{}
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		answer, by := ask(all, g.top, path, found[path])
+		switch answer {
+		case pathApproved:
+			rests[by.session+" "+by.Review] = by
+		case pathSentBack:
+			a.refused = append(a.refused, say(gateSentBack, shownPath(path), by.session, by.Time.Local().Format(time.DateTime)))
+		case pathOther:
+			a.refused = append(a.refused, say(gateOther, shownPath(path)))
+		default:
+			a.refused = append(a.refused, say(gateUnseen, shownPath(path)))
+		}
 	}
+	for _, j := range rests {
+		a.rests = append(a.rests, *j)
+	}
+	slices.SortFunc(a.rests, func(x, y judgement) int {
+		if isHere := x.Top == g.top; isHere != (y.Top == g.top) {
+			if isHere {
+				return -1
+			}
+			return 1
+		}
+		return x.Time.Compare(y.Time)
+	})
+	empty, err := g.output(ctx, "hash-object", "-t", "tree", "/dev/null")
+	if err != nil || len(a.rests) == 0 {
+		return a, err
+	}
+	tree, err := g.listed(ctx, empty, rev)
+	for _, j := range a.rests {
+		for path, content := range j.Files {
+			if has := tree[path][1]; has != content && !slices.Contains(a.leftOut, path) {
+				if answer, _ := ask(all, g.top, path, has); answer != pathApproved {
+					a.leftOut = append(a.leftOut, path)
+				}
+			}
+		}
+	}
+	slices.Sort(a.leftOut)
+	return a, err
+}
+
+// gateOf returns the git of the repository that d.here is in. The error is a failure with code 2.
+func gateOf(d dirs) (g gitRunner, repo string, err error) {
+	g = gitRunner{self: d.self, env: os.Environ()}
+	if g.top, repo = gitTree(d.here); g.top == "" {
+		err = failure{code: 2, err: errors.New("this directory is in no git repository")}
+	}
+	return g, repo, err
+}
+
+// verdictOfCommit is ccc verdict --commit REV: it prints the reviews that approved what REV adds to the remotes.
+func verdictOfCommit(d dirs, rev string) error {
+	g, repo, err := gateOf(d)
 	if err != nil {
 		return err
 	}
-	last := strings.Join(e.Requests[max(0, len(e.Requests)-1):], "")
-	fmt.Println(strings.TrimSpace(fmt.Sprint(e.Session, " ", e.Review.Time.Format(time.RFC3339), " ", clip(firstLine(last), 80))))
-	return nil
+	ctx, cancel := context.WithTimeoutCause(context.Background(), gatePatience, errors.New(say(gitTooSlow, gatePatience)))
+	defer cancel()
+	commit, err := g.commitOf(ctx, rev)
+	if err != nil {
+		return err
+	}
+	found, isThere, err := g.unpushed(ctx, commit, nil)
+	if err == nil && isThere { // then it is asked of what it adds to the default branches
+		heads, headsErr := g.remoteHeads(ctx)
+		if err = headsErr; err == nil && len(heads) == 0 {
+			return failure{code: 2, err: errors.New("the default branch of no remote is known"), hint: "git remote set-head REMOTE -a"}
+		}
+		bases, baseErr := g.mergeBases(ctx, commit, heads)
+		if err = baseErr; err == nil {
+			found, err = g.differs(ctx, commit, bases)
+		}
+	}
+	if err != nil {
+		return failure{code: 2, err: err}
+	}
+	if len(found) == 0 {
+		fmt.Println(answerNone)
+		return failure{code: 3, err: errors.New(say(gateAlready, rev))}
+	}
+	return g.tellGate(ctx, d, repo, rev, commit, found)
+}
+
+// gatePatience is how long git may take for the gate.
+const gatePatience = 60 * time.Second
+
+// tellGate prints what the reviews say of these paths of a commit. The error is a failure with code 3 where one
+// of them was not approved.
+func (g gitRunner) tellGate(ctx context.Context, d dirs, repo, rev, commit string, found map[string]string) error {
+	all, unread := stateDir(d.state).judgements(repo)
+	a, err := g.asks(ctx, all, commit, found)
+	if err != nil {
+		return failure{code: 2, err: err}
+	}
+	if len(a.refused) == 0 {
+		for _, j := range a.rests {
+			unchanged := ""
+			if j.SentBefore {
+				unchanged = say(gateUnchanged)
+			}
+			fmt.Println(joined(j.session+" "+j.Time.Format(time.RFC3339), j.receipt(), clip(firstLine(j.asked()), 80), unchanged))
+		}
+		if len(a.leftOut) > 0 {
+			fmt.Fprintln(os.Stderr, "ccc:", say(gateLeftOut, pathNames(a.leftOut, 20)))
+		}
+		return nil
+	}
+	reportError(os.Stderr, unread)
+	fmt.Println(answerNone)
+	const most = 20
+	for _, line := range a.refused[:min(most, len(a.refused))] {
+		fmt.Fprintln(os.Stderr, line)
+	}
+	if more := len(a.refused) - most; more > 0 {
+		fmt.Fprintln(os.Stderr, say(gateMore, more))
+	}
+	way := gateForUser
+	if callerOf(ancestry(os.Getpid())).agents {
+		way = gateForAgent
+	}
+	fmt.Fprintln(os.Stderr, say(way))
+	return failure{code: 3}
 }
 
 // pushPatience is how long git may take to tell its hook what is pushed; it tells at once.
 const pushPatience = 5 * time.Second
 
-// verdictOfPush is ccc verdict --pushed: it reads what git tells its pre-push hook, a line for each ref with
-// what is pushed to it, and asks for an approval of each. Where a ref is deleted, nothing is pushed. A hook
-// manager may pass nothing on: then it asks for an approval of HEAD.
+// verdictOfPush is ccc verdict --pushed: it reads what git tells its pre-push hook, a line for each ref, and asks
+// of what is pushed. Where a ref is deleted, nothing is pushed. A hook manager may pass nothing on: then it asks
+// of HEAD.
 func verdictOfPush(d dirs, stdin *os.File) error {
-	input, isThere := bufio.NewReader(stdin), false
-	if !newScreen(stdin).terminal {
-		came := make(chan bool, 1)
-		go func() {
-			defer exitOnPanic()
-			_, err := input.Peek(1)
-			came <- err == nil
-		}()
-		select {
-		case isThere = <-came:
-		case <-time.After(pushPatience):
-		}
+	g, repo, err := gateOf(d)
+	if err != nil {
+		return err
 	}
-	if !isThere {
+	lines := pushedLines(stdin)
+	if lines == nil {
 		fmt.Fprintln(os.Stderr, "ccc:", say(pushUntold))
-		return verdictOfCommit(d, "HEAD")
+		lines = []string{"HEAD HEAD HEAD HEAD"}
 	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), gatePatience, errors.New(say(gitTooSlow, gatePatience)))
+	defer cancel()
 	var all error
-	lines := bufio.NewScanner(input)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 4 {
-			return failure{code: 2, err: fmt.Errorf("verdict: --pushed reads what git gives its pre-push hook, not %q", clip(oneLine(lines.Text()), 80))}
+	var known []string
+	for _, line := range lines {
+		if f := strings.Fields(line); len(f) >= 4 { // a remote has its old ids, if they are here
+			if old := f[len(f)-1]; strings.Trim(old, "0") != "" && old != "HEAD" {
+				if commit, err := g.commitOf(ctx, old); err == nil {
+					known = append(known, commit)
+				}
+			}
 		}
-		pushed := fields[len(fields)-3] // the local name before it may have blanks: HEAD@{1 day ago}
-		if strings.Trim(pushed, "0") == "" {
+	}
+	for _, line := range lines {
+		f := strings.Fields(line)
+		if len(f) < 4 {
+			return failure{code: 2, err: fmt.Errorf("verdict: --pushed reads what git gives its pre-push hook, not %q", clip(oneLine(line), 80))}
+		}
+		rev := f[len(f)-3] // the local name before it may have blanks: HEAD@{1 day ago}
+		if strings.Trim(rev, "0") == "" {
 			continue
 		}
-		all = errors.Join(all, verdictOfCommit(d, pushed))
+		commit, err := g.commitOf(ctx, rev)
+		if err != nil {
+			return err
+		}
+		found, _, err := g.unpushed(ctx, commit, known)
+		if err != nil {
+			return failure{code: 2, err: err}
+		}
+		if len(found) > 0 {
+			all = errors.Join(all, g.tellGate(ctx, d, repo, rev, commit, found))
+		}
 	}
-	return errors.Join(all, lines.Err())
+	return all
 }
 
-// An evidence is a review that has ended, with what came before it. Its JSON is what programs read.
-type evidence struct {
-	Session  string        `json:"session_id"`
-	Project  string        `json:"project"`
-	Requests []string      `json:"requests"` // the user's that the review knew of
-	Review   reviewRound   `json:"review"`
-	Earlier  []reviewRound `json:"earlier"`   // reviews of the same request, which came before
-	SentBack []record      `json:"sent_back"` // of the whole session, in order
-	Since    string        `json:"files"`     // one of those below
-}
-
-// What became of the files since the review.
-const (
-	filesUnchanged = "unchanged"
-	filesChanged   = "changed"
-	filesUnbound   = "not bound"
-)
-
-func newEvidence(session string, h history, review reviewRound) evidence {
-	e := evidence{Session: session, Project: review.Project, Requests: append([]string{}, review.Requests...), Review: review,
-		Earlier: []reviewRound{}, SentBack: []record{}} // a program gets lists, not null
-	if len(review.Requests) == 0 && review.Event != eventReview {
-		for _, request := range h.Requests[:review.requests] {
-			e.Requests = append(e.Requests, request.Prompt)
+// pushedLines returns the lines that git gives its pre-push hook, nil where nothing comes.
+func pushedLines(stdin *os.File) (lines []string) {
+	if newScreen(stdin).terminal {
+		return nil
+	}
+	input, came := bufio.NewReader(stdin), make(chan bool, 1)
+	go func() {
+		defer exitOnPanic()
+		_, err := input.Peek(1)
+		came <- err == nil
+	}()
+	select {
+	case isThere := <-came:
+		if !isThere {
+			return nil
 		}
+	case <-time.After(pushPatience):
+		return nil
 	}
-	for _, r := range h.Rounds {
-		if r.Event == eventReview { // no agent heard of it
-			continue
-		}
-		if r.told < review.told && r.requests == review.requests {
-			e.Earlier = append(e.Earlier, r)
-		}
-		if r.Verdict == verdictBlock && r.told <= review.told {
-			e.SentBack = append(e.SentBack, r.record)
-		}
+	for scan := bufio.NewScanner(input); scan.Scan(); {
+		lines = append(lines, scan.Text())
 	}
-	return e
-}
-
-// since tells what became of the files that the review judged.
-func (r record) since(d dirs, env []string) string {
-	if r.Changed {
-		return filesChanged
-	}
-	if !r.isBound() {
-		return filesUnbound
-	}
-	if now := takeTree(context.Background(), d.self, r.Top, env, baseline{}); now.Tree != r.Tree {
-		return filesChanged
-	}
-	return filesUnchanged
+	return lines
 }

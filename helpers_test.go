@@ -757,3 +757,21 @@ func (box *sandbox) transcript(lines ...string) string {
 	box.write(name, 0o600, strings.Join(lines, "\n")+"\n")
 	return fmt.Sprintf(`"transcript_path":%q`, filepath.Join(box.home, name))
 }
+
+// gitIn runs a script of git commands in dir, which is made for it, and returns what it prints.
+func (box *sandbox) gitIn(dir, script string) string {
+	box.t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		box.t.Skip("git is not installed here")
+	}
+	check(box.t, os.MkdirAll(dir, 0o700))
+	cmd := exec.Command("/bin/sh", "-ec", script)
+	cmd.Dir = dir
+	cmd.Env = append(box.vars, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=protocol.file.allow", "GIT_CONFIG_VALUE_0=always", "GIT_CONFIG_KEY_1=init.defaultBranch", "GIT_CONFIG_VALUE_1=main")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		box.t.Fatalf("%s: %v: %s", script, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}

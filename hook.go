@@ -173,10 +173,9 @@ func (h *hook) request() reviewRequest {
 		h.warn("reading the transcript", err)
 		r.requests, r.unconfirmed = prompts, true
 	}
-	newest := r.prompt()
-	r.since = baseline{commit: "unknown", asked: newest.asked}
-	if asked.Top != "" && isRequest(newest.words, asked.Prompt) {
-		r.since = baseline{commit: cmp.Or(asked.Head, "unborn"), status: asked.Status, top: asked.Top}
+	r.change = changeOf{history: &past, stands: r.stands(&past)}
+	if len(r.requests) > 0 {
+		r.change.started = r.requests[0].asked
 	}
 	return r
 }
@@ -277,16 +276,16 @@ func (h *hook) command(operand string, supervised bool) any {
 // review failed if that could not be told before; the first of a session, and the first since a launch, tells
 // that the session is supervised. What Claude Code submits itself is no request.
 func (h *hook) prompt(text string) any {
+	seen := lookAtPrompt(h.dirs.self, workingTree(h.project, h.event.Cwd), os.Environ())
 	if text != "" && !isUsers(text) {
+		h.record(record{Kind: kindWake, look: seen})
 		return nil
 	}
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	before, _ := h.session.state() // update says what is wrong
 	h.warn("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
-	asked := record{Kind: kindPrompt, Prompt: text}
-	asked.worktree, asked.Status = takeHead(workingTree(h.project, h.event.Cwd), os.Environ())
-	h.record(asked)
+	h.record(record{Kind: kindPrompt, Prompt: text, look: seen})
 	hooks := slices.DeleteFunc(slices.Clone(past.Rounds[past.present:]), func(r reviewRound) bool { return r.Event == eventReview })
 	switch n := len(hooks) - 1; {
 	case n >= 0 && hooks[n].Verdict == verdictFailed && !hooks[n].Told:
@@ -419,12 +418,6 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 			return talk, err
 		}
 	}
-}
-
-// isRequest reports whether the transcript's request is the prompt that a hook was told of: /supervisor may
-// stand before it, and the transcript has another white space around the prompt and a command's arguments.
-func isRequest(request, prompt string) bool {
-	return strings.HasSuffix(oneLine(request), oneLine(prompt))
 }
 
 // saysLast reports whether words, the agent's last in the transcript, are those of the event.

@@ -47,21 +47,19 @@ func (s *supervision) review(ctx context.Context, config *configuration, entry r
 	entry.PromptSource = in.Source
 	entry.Top, entry.Repo = gitTree(workingTree(s.project, request.here))
 	s.begin(ctx, &entry, request)
-	look := func(since baseline) judgedTree {
-		return takeTree(ctx, s.dirs.self, workingTree(s.project, request.here), os.Environ(), since)
-	}
-	before := make(chan judgedTree, 1) // what the reviewer is going to see
+	before := make(chan change, 1) // what the reviewer is going to see
 	go func() {
 		defer exitOnPanic()
-		before <- look(request.since)
+		before <- takeChange(ctx, s.dirs.self, workingTree(s.project, request.here), os.Environ(), request.change)
 	}()
 	r, err := s.planReview(ctx, config, in, request)
 	judged := <-before
 	if err != nil {
 		return s.failed(entry, err)
 	}
+	judged.others = s.session.dir.wasPrompted(judged.Top, judged.time, s.session.id)
 	r.request.changes = judged.text()
-	entry.NoCopy, entry.Way = r.request.noCopy, "own"
+	entry.NoCopy, entry.Way, entry.Model = r.request.noCopy, "own", cmp.Or(r.config.Model, request.model)
 	if r.shares {
 		entry.Way = "cache"
 	}
@@ -93,11 +91,9 @@ func (s *supervision) review(ctx context.Context, config *configuration, entry r
 		r.output = output
 	}
 	entry.outcome, err = r.run(ctx)
-	after := judged
-	if err == nil && judged.err == nil { // where it can't be told, it is not worth the wait again
-		after = look(baseline{})
+	if entry.look = judged.look; err == nil {
+		s.bind(ctx, &entry, judged, request.change.byHand)
 	}
-	s.bind(&entry, judged, after)
 	switch {
 	case err != nil:
 	case !s.isWanted():
@@ -152,17 +148,35 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	s.record(begun)
 }
 
-// bind notes in entry which state of the files the review speaks of, if that was the same before it and
-// after.
-func (s *supervision) bind(entry *record, before, after judgedTree) {
-	entry.worktree = before.worktree
-	err := cmp.Or(before.err, after.err)
-	if entry.Changed = err == nil && before.Tree != after.Tree; entry.Changed {
-		err = errChanged
+// bind notes in entry which files the review judged: those of the change that are now as they were before it. An
+// approval whose reviewer has seen too little of them speaks of none.
+func (s *supervision) bind(ctx context.Context, entry *record, judged change, byHand bool) {
+	err := judged.err
+	if err == nil {
+		entry.Moved, err = judged.again(ctx, s.dirs.self, os.Environ())
 	}
 	if err != nil {
 		entry.Unbound = oneLine(err.Error())
-		s.log("review not bound to a state of the files", "error", err)
+		s.log("review not bound to the files", "error", err)
+		return
+	}
+	entry.Since, entry.Base, entry.Files = judged.how, judged.base, judged.Files
+	for _, path := range entry.Moved {
+		delete(entry.Files, path)
+	}
+	past, _ := s.session.readHistory()
+	entry.SentBefore = past.sentBack(entry.Files)
+	isBlind := false
+	if i := past.of(entry.Review); i >= 0 {
+		isBlind = len(past.Rounds[i].Tools)+len(past.Rounds[i].Runs) == 0
+	}
+	switch {
+	case len(entry.Files) > pathsLimit && !byHand:
+		entry.Unbound = say(tooManyPaths, len(entry.Files))
+	case isBlind && !judged.isShownWhole():
+		entry.Unbound = errNothingCalled.Error()
+	case isBlind && entry.SentBefore:
+		entry.Unbound = errSentBackBefore.Error()
 	}
 }
 

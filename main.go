@@ -48,7 +48,9 @@
 //
 // Change:
 //
-//	change.go             git's look at the working tree, and what changed since the request
+//	standing.go           what a review says of the files, in a word and a reason
+//	change.go             git's look at the working tree, and which change a review judges
+//	change_diff.go        what the reviewer is told of it
 //
 // Review:
 //
@@ -136,10 +138,11 @@ func commands() []subcommand {
 			of this project that was written last. It needs no hook and changes no
 			settings. Exit code: 0 approved, 1 not, 2 no such session, 3 approved, but
 			files changed meanwhile or git can't tell, 4 no review.`},
-		{"report", []string{"--commit REV", "--json"}, "[SESSION]", inPlaces(showReport), `
-			Print the evidence of a session's last verdict as Markdown for a pull
-			request; --commit: of the review that approved the files of that commit.
-			Exit code: 2 no such session or commit, 3 no such review.`},
+		{"report", []string{"--commit REV", "--base REF"}, "[SESSION]", inPlaces(showReport), `
+			Print as Markdown, for a pull request, what reviews approved of what HEAD
+			(--commit: REV) adds to the default branches of the remotes (--base: to
+			REF); of SESSION: all its changes.
+			Exit code: 2 no such session or commit, 3 no review at all.`},
 		{"doctor", nil, "", inPlaces(doctor), `
 			Check what Supervisor Mode needs, with the command that mends each fault.`},
 		{"uninstall", []string{"--purge"}, "", inPlaces(uninstall), `

@@ -52,7 +52,7 @@ type reviewRequest struct {
 	lastMessage  string            // the agent's
 	tasks        []json.RawMessage // background tasks, as Claude Code lists them
 	here         string            // the agent's current directory
-	since        baseline          // what its files are compared with
+	change       changeOf          // whose change it is
 	last         record            // the last review that sent the agent on, for the same request
 	openFeedback string            // its feedback, if no approval has followed it
 	iteration    int               // from 1
@@ -64,7 +64,7 @@ type reviewRequest struct {
 	tryCommand     string // what runs a command in a throw-away copy; "": nothing does
 	noCopy         string // why not
 	homeIsReadOnly bool   // files directly in HOME can\'t be written there
-	changes        string // what changed since the request
+	changes        string // what changed
 }
 
 // text is the message that asks for the review. What stays the same from one review to the next comes first,

@@ -3,7 +3,6 @@ package main
 // Evidence on the real Claude Code: receipts on the screen, the report, a review by hand.
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,19 +44,20 @@ func TestRealClientReceipt(t *testing.T) {
 		tty.waitFor("cat notes.txt; exit 3 → exit 3", 10*time.Second)
 		box.awaitVerdicts(2)
 		got := box.run(20*time.Second, "", "ccc", "report")
-		expectIn(t, "the report", got.stdout, "Reviewed by ccc: approved", "Do the work", "a note", "exit 3", "in review 1: exit 3", "not yet", "as they were reviewed")
+		expectIn(t, "the report", got.stdout, "newest change", "Do the work", "a note", "Review 1/10: exit 3", "Review 2/10: exit 3",
+			"it failed, and no later review ran it again", "not yet", "Review 2/10 approved")
 		refused := 0
 		for _, r := range box.onlyTimeline() {
 			if r.Kind == kindRefused && r.Tool == "Bash(touch made)" {
 				refused++
 			}
 		}
-		var last evidence
-		check(t, json.Unmarshal([]byte(box.run(20*time.Second, "", "ccc", "report", "--json").stdout), &last))
-		for _, r := range append(last.Earlier, last.Review) {
-			if strings.Contains(strings.Join(r.Tools, ""), "touch") {
-				t.Errorf("a refused call was looked at: %+v", r)
-			}
+		h := history{}
+		for _, r := range box.onlyTimeline() {
+			h.add(r)
+		}
+		for _, r := range h.Rounds {
+			expectNotIn(t, "what was looked at", strings.Join(r.Tools, " "), "touch")
 		}
 		expectIs(t, "the refused calls", refused, 2)
 		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")

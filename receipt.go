@@ -12,37 +12,97 @@ func (r record) receiptHead() string { return joined(r.title()+" "+verdictName(r
 
 // basis says what a verdict rests on where nothing was run in a copy.
 func (r reviewRound) basis() string {
-	switch isCommand := func(look string) bool { return strings.HasPrefix(look, "Bash(") }; {
+	isCommand := func(tool string) bool { return strings.HasPrefix(tool, "Bash(") }
+	switch {
 	case r.Review == "": // it did not begin
 		return ""
 	case slices.ContainsFunc(r.Tools, isCommand):
 		return say(receiptNoCopy)
 	case len(r.Tools) > 0:
 		return say(receiptRead)
+	case len(r.Refused) > 0:
+		return say(receiptRefused)
 	}
 	return say(receiptNothing)
 }
 
-// receipt is the round in a line: number, time, cost, and what the verdict rests on.
+// receiptRuns is how many runs a receipt tells.
+const receiptRuns = 3
+
+// receipt is the round in a line: number, time, cost, and what the verdict rests on. Of the runs it tells the
+// last that failed, then the last of the others, in the order in which they ran.
 func (r reviewRound) receipt() string {
-	const most = 3
-	runs := slices.Clone(r.Runs) // those that failed first, then the last
-	slices.Reverse(runs)
-	slices.SortStableFunc(runs, func(a, b record) int { return min(b.code(), 1) - min(a.code(), 1) })
-	parts := []string{r.receiptHead()}
-	for _, run := range runs[:min(most, len(runs))] {
-		parts = append(parts, clip(unbroken(run.Command), 60)+" → "+say(exitedWith, run.code()))
-	}
-	when := func(is bool, text string) {
-		if is {
-			parts = append(parts, text)
+	told := map[int]bool{}
+	for _, failed := range []bool{true, false} {
+		for i := len(r.Runs) - 1; i >= 0 && len(told) < receiptRuns; i-- {
+			if (r.Runs[i].code() != 0) == failed {
+				told[i] = true
+			}
 		}
 	}
-	when(len(runs) > most, count(len(runs)-most, moreRuns))
-	when(len(runs) == 0, r.basis())
-	when(r.NoVerdict, r.withoutVerdict())
-	when(r.Changed && r.Verdict == verdictAllow, errChanged.Error())
+	parts := []string{r.receiptHead()}
+	for i, run := range r.Runs {
+		if told[i] {
+			parts = append(parts, clip(unbroken(mainLine(run.Command)), 60)+" → "+run.result())
+		}
+	}
+	if more := len(r.Runs) - len(told); more > 0 {
+		parts = append(parts, count(more, moreRuns))
+	}
+	if len(r.Runs) == 0 {
+		parts = append(parts, r.basis())
+	}
+	if r.NoVerdict {
+		parts = append(parts, r.withoutVerdict())
+	}
+	if word, why := r.standing(nil); word == answerUnbound {
+		parts = append(parts, why)
+	}
+	if len(r.Moved) > 0 {
+		parts = append(parts, say(movedMeanwhile, pathNames(r.Moved, 3)))
+	}
 	return joined(parts...)
+}
+
+// result is what a run gave: its exit code, or where that is 0 the last line that it printed.
+func (r record) result() string {
+	printed := strings.TrimSpace(r.Output)
+	if r.code() != 0 || printed == "" {
+		return say(exitedWith, r.code())
+	}
+	return clip(oneLine(printed[strings.LastIndex(printed, "\n")+1:]), 60)
+}
+
+var (
+	// hereDocument finds the word that ends a here-document.
+	hereDocument = lazyRegexp(`<<-?\s*["'\\]?([A-Za-z_][A-Za-z0-9_]*)`)
+	// shellKeyword finds a line of a script that is no command by itself.
+	shellKeyword = lazyRegexp(`^(done|fi|esac|else|then|do|in|\{|\}|\(|\)|;;)?\s*([;&|<>].*)?$`)
+)
+
+// mainLine returns the line of a script that matters: the last that is a command.
+func mainLine(script string) (last string) {
+	until := ""
+	for _, line := range strings.Split(script, "\n") {
+		trimmed := strings.TrimSpace(line)
+		switch {
+		case until != "":
+			if trimmed == until {
+				until = ""
+			}
+			continue
+		case strings.HasPrefix(trimmed, "#"), shellKeyword().MatchString(trimmed):
+		default:
+			last = trimmed
+		}
+		if found := hereDocument().FindStringSubmatch(line); found != nil {
+			until = found[1]
+		}
+	}
+	if last == "" {
+		return script
+	}
+	return last
 }
 
 // withoutVerdict says what became of an answer without a verdict, "" for one with a verdict.

@@ -1,173 +1,387 @@
 package main
 
-// What a session's reviews left as evidence: a line for the session (the receipt), a page for a pull request
-// (ccc report), and whether a state of the files was approved (ccc verdict --commit and --pushed).
+// ccc report: the evidence for a pull request, a page of Markdown.
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
+	"context"
+	"errors"
+
 	"os"
 	"slices"
 	"strings"
+
 	"unicode/utf8"
 )
 
-// showReport is ccc report [SESSION] [--commit REV] [--json].
-func showReport(c *invocation, d dirs) (err error) {
-	var e evidence
-	if rev, ok := c.flags["--commit"]; ok && len(c.operands) > 0 {
-		return usageError("report", "--commit finds the session itself")
-	} else if ok {
-		e, err = findApproval(d, rev)
+// A changeStory is one change of a session, from the first review of it to its approval.
+type changeStory struct {
+	session  string
+	requests []string
+	others   int // requests of the session that are no part of the change
+	rounds   []reviewRound
+}
+
+// stories returns the changes of a session, as they began.
+func (h *history) stories(session string) (all []changeStory) {
+	var before, told []string // the requests that the last approved review knew, and the last review at all
+	var one changeStory
+	close := func() {
+		if len(one.rounds) > 0 {
+			all = append(all, one)
+		}
+		one = changeStory{session: session}
+	}
+	close()
+	for _, r := range h.Rounds {
+		if r.Verdict == verdictReviewing || r.Event == eventPreToolUse || r.Review == "" {
+			continue
+		}
+		one.rounds = append(one.rounds, r)
+		told, one.requests = r.Requests, without(r.Requests, before)
+		if r.approves() {
+			before = r.Requests
+			close()
+		}
+	}
+	close()
+	for i := range all {
+		all[i].others = max(0, len(told)-len(all[i].requests))
+	}
+	return all
+}
+
+// without returns the texts of all that are not among those given, each of which takes one away.
+func without(all, given []string) (rest []string) {
+	given = slices.Clone(given)
+	for _, text := range all {
+		if i := slices.Index(given, text); i >= 0 {
+			given = slices.Delete(given, i, i+1)
+			continue
+		}
+		rest = append(rest, text)
+	}
+	return rest
+}
+
+// last is the review that ended the change, or the newest of it.
+func (c changeStory) last() reviewRound { return c.rounds[len(c.rounds)-1] }
+
+// A report is what the page tells.
+type report struct {
+	of       string // what it is of, in a sentence
+	commit   string
+	stories  []changeStory
+	refused  []string // a line for each path that no review approved
+	isAll    bool     // whether all that is asked was approved
+	isPushed bool     // it is of what a commit adds, not of changes
+}
+
+// showReport is ccc report [SESSION] [--commit REV] [--base REF].
+func showReport(c *invocation, d dirs) error {
+	rev, isOf := c.flags["--commit"]
+	base, isFrom := c.flags["--base"]
+	if len(c.operands) > 0 && (isOf || isFrom) {
+		return usageError("report", "one of SESSION and --commit or --base")
+	}
+	r, err := report{}, error(nil)
+	if len(c.operands) > 0 {
+		r, err = reportOfSession(d, c.operands)
 	} else {
-		e, err = lastEvidence(c.operands, d)
+		r, err = reportOfChanges(d, rev, base)
 	}
 	if err != nil {
 		return err
 	}
-	config, err := loadConfig(d)
-	if err != nil {
-		return err
+	if len(r.stories) == 0 && len(r.refused) == 0 {
+		return failure{code: 3, err: errors.New("report: there is no review here yet")}
 	}
-	e.Since = e.Review.since(d, os.Environ())
-	if e, err = e.redacted(redactor(os.Environ(), config)); err != nil {
-		return err
-	}
-	text := append(encodeJSON(e), '\n')
-	if !c.has("--json") {
-		text = []byte(e.markdown())
-	}
-	_, err = os.Stdout.Write(text)
+	_, err = os.Stdout.WriteString(r.markdown())
 	return err
 }
 
-// lastEvidence returns the evidence of the last review that has ended of the session that is meant.
-func lastEvidence(operands []string, d dirs) (e evidence, err error) {
-	session, err := sessionMeant(operands, d)
+// reportOfSession is of all changes of the session that is meant.
+func reportOfSession(d dirs, operands []string) (r report, err error) {
+	id, err := stateDir(d.state).findSession(operands[0])
 	if err != nil {
-		return e, err
+		return r, err
 	}
-	h, err := stateDir(d.state).session(session).readHistory()
-	ended := slices.DeleteFunc(slices.Clone(h.Rounds), func(r reviewRound) bool { return r.Verdict == verdictReviewing })
-	last := lastOf(ended)
-	if err == nil && last == nil {
-		err = failure{code: 3, err: fmt.Errorf("report: session %s has no review of its work yet", session)}
-	}
-	if err != nil {
-		return e, err
-	}
-	return newEvidence(session, h, *last), nil
+	h, err := stateDir(d.state).session(id).readHistory()
+	return report{of: say(reportOfOne, id), stories: h.stories(id), isAll: true}, err
 }
 
-// jsonText finds the strings of a JSON text, and behind a key its colon.
-var jsonText = lazyRegexp(`"(?:[^"\\]|\\.)*":?`)
-
-// redacted returns e with every text in it redacted.
-func (e evidence) redacted(redact func(string) string) (clean evidence, err error) {
-	text := jsonText().ReplaceAllFunc(encodeJSON(e), func(found []byte) []byte {
-		var plain string
-		if json.Unmarshal(found, &plain) != nil { // a key
-			return found
+// reportOfChanges is of what rev adds to base, or to the default branches of the remotes. Where that is nothing,
+// or rev is not given and files differ from HEAD, it is of the newest change of this working tree.
+func reportOfChanges(d dirs, rev, base string) (r report, err error) {
+	var all []changeStory
+	ids, err := stateDir(d.state).sessions()
+	if err != nil {
+		return r, err
+	}
+	g, repo, noGit := gateOf(d)
+	for _, id := range ids {
+		h, readErr := stateDir(d.state).session(id).readHistory()
+		if readErr != nil {
+			reportError(os.Stderr, readErr)
 		}
-		return encodeJSON(redact(plain))
-	})
-	return clean, json.Unmarshal(text, &clean)
+		for _, one := range h.stories(id) {
+			if last := one.last(); last.Repo == repo && (repo != "" || d.isOfProject(last.Project)) {
+				all = append(all, one)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b changeStory) int { return a.last().Time.Compare(b.last().Time) })
+	newest := func() (report, error) {
+		here := slices.DeleteFunc(slices.Clone(all), func(one changeStory) bool { return one.last().Top != g.top })
+		withFiles := slices.DeleteFunc(slices.Clone(here), func(one changeStory) bool { return len(one.last().Files) == 0 })
+		if len(withFiles) > 0 {
+			here = withFiles
+		}
+		return report{of: say(reportOfNewest), stories: here[max(0, len(here)-1):], isAll: true}, nil
+	}
+	if noGit != nil {
+		if rev+base != "" {
+			return r, noGit
+		}
+		return newest()
+	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), gatePatience, errors.New(say(gitTooSlow, gatePatience)))
+	defer cancel()
+	commit, err := g.commitOf(ctx, cmp.Or(rev, "HEAD"))
+	if err != nil && rev == "" { // before the first commit
+		return newest()
+	}
+	if err != nil {
+		return r, err
+	}
+	found, from, err := g.added(ctx, commit, base)
+	if err != nil {
+		return r, failure{code: 2, err: err}
+	}
+	isDirty := false
+	if rev == "" {
+		status, statusErr := g.output(ctx, "--no-optional-locks", "status", "--porcelain")
+		isDirty, err = status != "", statusErr
+	}
+	if err == nil && (len(found) == 0 || isDirty && base == "") {
+		return newest()
+	}
+	judgements, unread := stateDir(d.state).judgements(repo)
+	a, askErr := g.asks(ctx, judgements, commit, found)
+	if err = cmp.Or(err, unread, askErr); err != nil {
+		return r, failure{code: 2, err: err}
+	}
+	r = report{of: say(reportOfCommit, commit[:min(12, len(commit))], from), commit: commit,
+		refused: a.refused, isAll: len(a.refused) == 0, isPushed: true}
+	for _, one := range all {
+		isRest := func(j judgement) bool { return j.session == one.session && j.Review == one.last().Review }
+		if slices.ContainsFunc(a.rests, isRest) {
+			r.stories = append(r.stories, one)
+		}
+	}
+	if len(r.stories) == 0 && len(judgements) == 0 {
+		r.refused = nil // no review at all
+	}
+	return r, nil
+}
+
+// added returns the paths in which a commit differs from base or, where that is "", from its merge bases with the
+// default branches of the remotes, and a name for these. Without remotes it differs from nothing, in all paths.
+func (g gitRunner) added(ctx context.Context, commit, base string) (found map[string]string, from string, err error) {
+	heads := []string{base}
+	if base == "" {
+		if heads, err = g.remoteHeads(ctx); err != nil {
+			return nil, "", err
+		}
+	} else if _, err = g.commitOf(ctx, base); err != nil {
+		return nil, "", err
+	}
+	bases, err := g.mergeBases(ctx, commit, heads)
+	if err == nil && len(bases) == 0 {
+		var empty string
+		empty, err = g.output(ctx, "hash-object", "-t", "tree", "/dev/null")
+		bases, heads = []string{empty}, nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	found, err = g.differs(ctx, commit, bases)
+	return found, cmp.Or(strings.ReplaceAll(strings.Join(heads, ", "), "refs/remotes/", ""), "-"), err
 }
 
 // reportLimit is in characters: GitHub takes a comment or the description of a pull request up to 65,536.
 const reportLimit = 60_000
 
-// A reportCut is how much a report quotes: characters of each output, request and feedback, and how many of
-// the requests and of what was run and sent back, the first and the last of them.
-type reportCut struct{ output, request, feedback, requests, others int }
+// A reportCut is how much a report quotes: characters of each output, request and feedback, and how many of the
+// requests, runs and rounds of a change, the first and the last of them.
+type reportCut struct{ output, request, feedback, parts int }
 
-// markdown writes the evidence for a pull request. What is too long is cut where it hurts least: the outputs
-// first, then the requests between the first and the last, then between the first and the last runs, and only
-// then what was sent back.
-func (e evidence) markdown() (text string) {
+// markdown writes the report. What is too long is cut where it hurts least: the outputs first.
+func (r report) markdown() (text string) {
 	const all = reportLimit
 	for _, cut := range []reportCut{
-		{2000, 4000, all, all, all}, {400, 4000, all, all, all}, {0, 2000, all, all, all}, {0, 300, all, 2, all},
-		{0, 300, 2000, 2, 20}, {0, 300, 200, 2, 20},
+		{output: 2000, request: 4000, feedback: all, parts: all},
+		{output: 400, request: 4000, feedback: all, parts: all},
+		{output: 0, request: 2000, feedback: all, parts: all},
+		{output: 0, request: 300, feedback: 2000, parts: 20},
+		{output: 0, request: 300, feedback: 200, parts: 6},
 	} {
-		if text = e.page(cut); utf8.RuneCountInString(text) <= reportLimit {
-			break
+		if text = r.page(cut); utf8.RuneCountInString(text) <= reportLimit {
+			return text
 		}
 	}
-	return text
+	return string([]rune(text)[:reportLimit-20]) + "\n"
 }
 
-// page writes the evidence as far as cut lets it.
-func (e evidence) page(cut reportCut) string {
+// page writes the report as far as cut lets it.
+func (r report) page(cut reportCut) string {
 	var b strings.Builder
-	line := func(text string) { b.WriteString(text + "\n") }
-	head := func(r record) string { return joined(r.receiptHead(), r.Time.UTC().Format("2006-01-02 15:04 UTC")) }
-	// section writes its title and the first and the last of n parts, most of them all, and that others are
-	// left out; of none nothing.
-	section := func(title words, n, most int, part func(i int) string) {
-		if n > 0 {
-			line("\n### " + say(title))
+	line := func(parts ...string) { b.WriteString(strings.Join(parts, "") + "\n") }
+	title := reportPartly
+	if r.isAll {
+		title = reportReviewed
+	}
+	if !r.isPushed {
+		title = reportChanges
+	}
+	line("## ", say(title), "\n")
+	line("- ", r.of)
+	models, rules := map[string]bool{}, map[string]bool{}
+	for _, one := range r.stories {
+		for _, round := range one.rounds {
+			models[cmp.Or(round.Model, "-")] = true
+			rules[cmp.Or(reportRules(round.PromptSource), "-")] = true
 		}
-		for i := range n {
-			if 2*i < most || 2*(n-i) <= most {
-				line("\n" + part(i))
-			} else if 2*(i-1) < most {
-				line("\n" + say(reportLeftOut))
-			}
+	}
+	if len(r.stories) > 0 {
+		line("- ", say(reportReviewer, codeList(models), codeList(rules)))
+	}
+	line("- ", say(reportNoProof))
+	for _, one := range r.stories {
+		line("\n### ", say(reportChange, one.session[:min(8, len(one.session))]))
+		one.write(line, cut)
+	}
+	if len(r.refused) > 0 {
+		line("\n### ", say(reportUnapproved), "\n")
+		shown := r.refused[:min(len(r.refused), max(cut.parts, 20), 200)]
+		text := strings.Join(shown, "\n")
+		if more := len(r.refused) - len(shown); more > 0 {
+			text += "\n" + say(gateMore, more)
 		}
-	}
-	r := e.Review
-	line("## " + say(reportTitle, verdictName(r.Verdict)) + "\n")
-	line("- " + joined(head(r.record), say(reportSession)+" `"+e.Session+"`"))
-	if r.Tree != "" {
-		line("- head `" + cmp.Or(r.Head, "-") + "`, tree `" + r.Tree + "`")
-	}
-	line("- " + say(map[string]words{filesUnchanged: reportUnchanged, filesChanged: reportChanged, filesUnbound: notBound}[e.Since]))
-	if r.Unbound != "" {
-		line(fenced("", r.Unbound))
-	}
-	section(reportRequests, len(e.Requests), cut.requests, func(i int) string { return fenced("", cutMiddle(e.Requests[i], cut.request)) })
-	section(reportRuns, len(r.Runs), cut.others, func(i int) string { return e.run(r.Runs[i], cut.output) })
-	if basis := r.basis(); len(r.Runs) == 0 && basis != "" {
-		section(reportRuns, 1, 1, func(int) string { return basis })
-	}
-	section(reportSentBack, len(e.SentBack), cut.others, func(i int) string {
-		return head(e.SentBack[i]) + "\n\n" + fenced("", cutMiddle(e.SentBack[i].Feedback, cut.feedback))
-	})
-	// What an agent was sent back with stands above.
-	if text := cmp.Or(r.Error, r.Feedback); text != "" && (r.Verdict != verdictBlock || r.Event == eventReview) {
-		title := map[verdict]words{verdictAllow: reportForUser, verdictBlock: reportFeedback}[r.Verdict]
-		section(cmp.Or(title, reportReason), 1, 1, func(int) string { return fenced("", cutMiddle(text, cut.feedback)) })
+		line(fenced("", text))
 	}
 	return b.String()
 }
 
-// run tells of a run, with the last characters of its output, and what the newest earlier review saw that ran
-// the same.
-func (e evidence) run(run record, output int) string {
-	before, then := "", record{}
-	for _, r := range e.Earlier {
-		for _, same := range r.Runs {
-			if same.Command == run.Command {
-				before, then = say(reportBefore, r.Iteration, say(exitedWith, same.code())), same
+// reportRules names whose instructions the reviewer had, without a path of this machine.
+func reportRules(source string) string {
+	if source == builtinSource {
+		return say(builtinPrompt)
+	}
+	if source != "" {
+		return promptName
+	}
+	return ""
+}
+
+// codeList writes the names as code, in order.
+func codeList(names map[string]bool) string {
+	var list []string
+	for name := range names {
+		list = append(list, "`"+strings.ReplaceAll(oneLine(name), "`", "'")+"`")
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
+}
+
+// write writes the change: its requests, its rounds, what was run, and what was left to the user.
+func (c changeStory) write(line func(...string), cut reportCut) {
+	// some writes n parts, the first and the last of them where they are too many.
+	some := func(n int, part func(i int)) {
+		for i := range n {
+			if 2*i < cut.parts || 2*(n-i) <= cut.parts {
+				part(i)
+			} else if 2*(i-1) < cut.parts {
+				line("\n", say(reportLeftOut))
 			}
 		}
 	}
-	told := fenced("sh", cutMiddle(run.Command, max(output, 200))) + "\n" + joined(run.ended(), before)
-	fold := func(summary, text string) {
-		if text != "" {
-			told += "\n\n<details><summary>" + summary + "</summary>\n\n" + fenced("", lastCharacters(text, output)) + "\n\n</details>"
+	if len(c.requests) > 0 {
+		line("\n", say(reportRequests))
+	}
+	some(len(c.requests), func(i int) { line("\n", fenced("", cutMiddle(c.requests[i], cut.request))) })
+	if c.others > 0 {
+		line("\n", say(reportOthers, c.others))
+	}
+	line("\n", say(reportRounds))
+	some(len(c.rounds), func(i int) {
+		r := c.rounds[i]
+		line("\n- ", joined(r.receiptHead(), r.Time.UTC().Format("2006-01-02 15:04 UTC"), c.worth(r)))
+		if text := cmp.Or(r.Error, r.Feedback); text != "" && r.Verdict != verdictAllow {
+			line("\n", fenced("", cutMiddle(text, cut.feedback)))
+		}
+	})
+	runs := c.runs()
+	if len(runs) > 0 {
+		line("\n", say(reportRuns))
+	} else if basis := c.last().basis(); basis != "" {
+		line("\n", say(reportRuns), "\n\n- ", basis)
+	}
+	some(len(runs), func(i int) { line("\n", runs[i].told(cut.output)) })
+	if last := c.last(); last.Verdict == verdictAllow && last.Feedback != "" {
+		line("\n", say(reportForUser), "\n\n", fenced("", cutMiddle(last.Feedback, cut.feedback)))
+	}
+}
+
+// worth is why an approval speaks of no files, "" for one that does, and for all else.
+func (c changeStory) worth(r reviewRound) string {
+	if word, why := r.standing(nil); word == answerUnbound {
+		return strings.ReplaceAll(printable(oneLine(why)), "`", "'")
+	}
+	return ""
+}
+
+// A commandRuns is a command with all runs of it.
+type commandRuns struct {
+	command string
+	runs    []record
+	rounds  []string // which review each was in
+	isOpen  bool     // it failed, and no later review ran it again
+}
+
+// runs returns what the reviewers of the change ran, grouped by command, in the order of their first runs.
+func (c changeStory) runs() (found []commandRuns) {
+	for _, r := range c.rounds {
+		for _, run := range r.Runs {
+			i := slices.IndexFunc(found, func(g commandRuns) bool { return g.command == run.Command })
+			if i < 0 {
+				i = len(found)
+				found = append(found, commandRuns{command: run.Command})
+			}
+			found[i].runs = append(found[i].runs, run)
+			found[i].rounds = append(found[i].rounds, r.title())
+			found[i].isOpen = run.code() != 0
 		}
 	}
-	switch text, earlier := strings.TrimSpace(run.Output), strings.TrimSpace(then.Output); {
-	case output > 0:
-		fold(say(reportOutput), text)
-		if earlier != text {
-			fold(before, earlier)
+	return found
+}
+
+// told writes the command, what each review got of it, and the last characters of its outputs, output at most of
+// each.
+func (g commandRuns) told(output int) string {
+	text := fenced("sh", cutMiddle(g.command, max(output, 200))) + "\n"
+	outputs := ""
+	for i, run := range g.runs {
+		text += "\n- " + g.rounds[i] + ": " + run.ended()
+		if printed := strings.TrimSpace(run.Output); printed != "" && output > 0 {
+			outputs += "\n" + g.rounds[i] + "\n\n" + fenced("", lastCharacters(printed, output)) + "\n"
 		}
-	case text+earlier != "":
-		told += "\n\n" + say(reportLeftOut)
 	}
-	return told
+	if g.isOpen {
+		text += "\n- **" + say(reportOpen) + "**"
+	}
+	if outputs != "" {
+		text += "\n\n<details><summary>" + say(reportOutput) + "</summary>\n" + outputs + "\n</details>"
+	}
+	return text
 }

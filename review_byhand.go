@@ -53,8 +53,11 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	}
 	ctx, cancel := s.untilEnded(s.patience(config, ""))
 	defer cancel()
-	since := baseline{commit: "unknown", asked: talk.prompt().asked}
-	request := reviewRequest{conversation: talk, since: since,
+	of := changeOf{history: &past, stands: talk.stands(&past), byHand: true}
+	if len(talk.requests) > 0 {
+		of.started = talk.requests[0].asked
+	}
+	request := reviewRequest{conversation: talk, change: of,
 		here: talk.here, lastMessage: talk.last, iteration: 1, limit: 1}
 	ended := s.session.round(s.review(ctx, config, record{Kind: kindEnd, Event: eventReview}, request))
 	if c.has("--json") {
@@ -75,7 +78,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	case ended.Verdict == verdictBlock:
 		return failure{code: 1}
 	}
-	word, why := ended.standing(d)
+	word, why := ended.standing(lookNow(d))
 	if word == verdictAllow {
 		return nil
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,36 +56,40 @@ func (t *tokens) add(u tokens) {
 
 // A record is one line of a session's timeline. Its kind says what it tells of.
 type record struct {
-	Time         time.Time       `json:"time"`
-	Kind         string          `json:"kind"`
-	Event        string          `json:"event,omitempty"` // of the begin and the end of a review: Claude Code's event, or eventReview
-	Project      string          `json:"project,omitempty"`
-	Prompt       string          `json:"prompt,omitempty"`
-	Status       string          `json:"git_status,omitempty"` // of a prompt: git status --porcelain, whose worktree is the one below
-	Mode         string          `json:"mode,omitempty"`       // of a switch: on or off
-	By           string          `json:"by,omitempty"`         // of a switch: one of those below
-	Iteration    int             `json:"iteration,omitempty"`
-	Limit        int             `json:"max_iterations,omitempty"`
-	PromptSource string          `json:"prompt_source,omitempty"`
-	Way          string          `json:"way,omitempty"`        // how the reviewer was asked: with the agent's prompt "cache" or with its "own" prompt
-	NoVerdict    bool            `json:"no_verdict,omitempty"` // the reviewer gave none, and the feedback is what it said
-	Withheld     bool            `json:"withheld,omitempty"`   // that held an approval, and the feedback is the default one
-	Told         bool            `json:"told,omitempty"`       // the user was told at once that this stop was not reviewed
-	Tool         string          `json:"tool,omitempty"`       // of a call and a refused one, as in Bash(git status)
-	Words        string          `json:"words,omitempty"`      // the reviewer's, cut
-	Command      string          `json:"command,omitempty"`    // what ccc try ran for a reviewer, with duration_seconds
-	ExitCode     *int            `json:"exit_code,omitempty"`  // of the command
-	Output       string          `json:"output,omitempty"`     // the end of what the command printed
-	NoCopy       string          `json:"no_copy,omitempty"`    // why the reviewer could run nothing
-	Review       string          `json:"review,omitempty"`     // of all records of one review the same
-	Process      string          `json:"process,omitempty"`    // of a begun review: whose end is its end; see processInfo
-	Deadline     time.Time       `json:"deadline,omitzero"`    // of a begun review
-	worktree                     // what the review speaks of
-	LastMessage  string          `json:"last_message,omitempty"`      // of a begun review: the agent's, cut
-	Question     json.RawMessage `json:"question,omitempty"`          // of a begun review: the input of AskUserQuestion
-	Requests     []string        `json:"requests,omitempty"`          // of a begun review: the user's, each cut
-	Changed      bool            `json:"changed_meanwhile,omitempty"` // files changed while the review ran
-	Unbound      string          `json:"not_bound,omitempty"`         // why it speaks of no state of the files
+	Time         time.Time         `json:"time"`
+	Kind         string            `json:"kind"`
+	Event        string            `json:"event,omitempty"` // of the begin and the end of a review: Claude Code's event, or eventReview
+	Project      string            `json:"project,omitempty"`
+	Prompt       string            `json:"prompt,omitempty"`
+	Mode         string            `json:"mode,omitempty"` // of a switch: on or off
+	By           string            `json:"by,omitempty"`   // of a switch: one of those below
+	Iteration    int               `json:"iteration,omitempty"`
+	Limit        int               `json:"max_iterations,omitempty"`
+	Model        string            `json:"model,omitempty"` // of the reviewer, as far as ccc knows
+	PromptSource string            `json:"prompt_source,omitempty"`
+	Way          string            `json:"way,omitempty"`        // how the reviewer was asked: with the agent's prompt "cache" or with its "own" prompt
+	NoVerdict    bool              `json:"no_verdict,omitempty"` // the reviewer gave none, and the feedback is what it said
+	Withheld     bool              `json:"withheld,omitempty"`   // that held an approval, and the feedback is the default one
+	Told         bool              `json:"told,omitempty"`       // the user was told at once that this stop was not reviewed
+	Tool         string            `json:"tool,omitempty"`       // of a call and a refused one, as in Bash(git status)
+	Words        string            `json:"words,omitempty"`      // the reviewer's, cut
+	Command      string            `json:"command,omitempty"`    // what ccc try ran for a reviewer, with duration_seconds
+	ExitCode     *int              `json:"exit_code,omitempty"`  // of the command
+	Output       string            `json:"output,omitempty"`     // the end of what the command printed
+	NoCopy       string            `json:"no_copy,omitempty"`    // why the reviewer could run nothing
+	Review       string            `json:"review,omitempty"`     // of all records of one review the same
+	Process      string            `json:"process,omitempty"`    // of a begun review: whose end is its end; see processInfo
+	Deadline     time.Time         `json:"deadline,omitzero"`    // of a begun review
+	look                           // of a prompt, and of an ended review the one before it
+	Since        string            `json:"since,omitempty"`            // of an ended review: how its change begins
+	Base         string            `json:"base,omitempty"`             // and the commit that it was compared with
+	Files        map[string]string `json:"files,omitzero"`             // the change's paths with what was judged there, "" for no file
+	Moved        []string          `json:"moved,omitempty"`            // paths that changed while the review ran
+	Unbound      string            `json:"not_bound,omitempty"`        // why an approval speaks of no files
+	SentBefore   bool              `json:"sent_back_before,omitempty"` // all of the change had been sent back as it is
+	LastMessage  string            `json:"last_message,omitempty"`     // of a begun review: the agent's, cut
+	Question     json.RawMessage   `json:"question,omitempty"`         // of a begun review: the input of AskUserQuestion
+	Requests     []string          `json:"requests,omitempty"`         // of a begun review: the user's, each cut
 	outcome
 }
 
@@ -93,6 +98,7 @@ type record struct {
 // alone.
 const (
 	kindPrompt  = "prompt" // of the user's
+	kindWake    = "wake"   // a prompt of Claude Code's own, such as a notification
 	kindSwitch  = "switch" // supervision was switched on or off
 	kindBegin   = "begin"
 	kindCall    = "call"
@@ -130,29 +136,38 @@ func modeWord(on bool) string {
 	return "off"
 }
 
-// A worktree is a working tree of git's at one time.
-type worktree struct {
-	Top  string `json:"worktree,omitempty"`   // the directory
-	Repo string `json:"repository,omitempty"` // the git directory that all working trees of the repository share
-	Head string `json:"head,omitempty"`       // the commit checked out, "" before the first
-	Tree string `json:"tree,omitempty"`       // the id of its files as they are, "" where that can't be told
+// A look is what git tells of a working tree at one time.
+type look struct {
+	Top    string `json:"worktree,omitempty"`   // the directory, "" outside git
+	Repo   string `json:"repository,omitempty"` // the git directory that all working trees of the repository share
+	Head   string `json:"head,omitempty"`       // the commit checked out, "" before the first
+	Branch string `json:"branch,omitempty"`     // "" where no branch is checked out
+	Paths  paths  `json:"paths,omitempty"`      // those that differ from Head
+	Unseen string `json:"unseen,omitempty"`     // why Paths is not known
 }
+
+// paths are the paths of a working tree that differ from a commit, each as git quotes it: a name that is no
+// UTF-8 can't stand in JSON. The values are what the commit has there and what `git add -A` would add now, each
+// as mode and object id, and "" where there is no file. Ignored files are left out.
+type paths map[string][2]string
 
 // A reviewRound is one review of a session, or a stop at the limit, with what was recorded while it ran.
 type reviewRound struct {
-	record            // how it ended; of one that runs, or was killed, how it began
-	Tools    []string `json:"tools"`   // what the reviewer called, but for what was refused
-	Runs     []record `json:"runs"`    // what ccc try ran
-	Refused  []string `json:"refused"` // calls that Claude Code refused to the reviewer
-	current  string   // the reviewer's last call, "" where it was refused
-	requests int      // how many prompts of the user's came before it
-	begun    int      // which of the timeline's records told of it first,
-	told     int      // and which last
+	record             // how it ended; of one that runs, or was killed, how it began
+	Tools    []string  `json:"tools"`   // what the reviewer called, but for what was refused
+	Runs     []record  `json:"runs"`    // what ccc try ran
+	Refused  []string  `json:"refused"` // calls that Claude Code refused to the reviewer
+	current  string    // the reviewer's last call, "" where it was refused
+	start    time.Time // when it began
+	requests int       // how many prompts of the user's came before it
+	begun    int       // which of the timeline's records told of it first,
+	told     int       // and which last
 }
 
 // A history is what a session's timeline tells.
 type history struct {
 	Requests []record
+	prompts  []numbered    // all, Claude Code's own too
 	Rounds   []reviewRound // as they began
 	records  int
 	project  string
@@ -161,6 +176,12 @@ type history struct {
 	updated  time.Time // the last record's
 	present  int       // the first of Rounds since the user's last prompt, or since supervision was switched off
 	asked    int       // which of the timeline's records is that prompt, 0 for none
+}
+
+// A numbered is a record with its number in the timeline, from 1.
+type numbered struct {
+	record
+	number int
 }
 
 // readHistory reads the session's timeline. With an error the history holds what could be read.
@@ -218,8 +239,11 @@ func (h *history) add(r record) (round int) {
 	round = h.of(r.Review)
 	if r.Kind == kindBegin || r.Kind == kindEnd && round < 0 {
 		h.Rounds = append(h.Rounds, reviewRound{record: r, Tools: []string{}, Runs: []record{}, Refused: []string{},
-			requests: len(h.Requests), begun: h.records, told: h.records})
+			start: r.Time, requests: len(h.Requests), begun: h.records, told: h.records})
 		return len(h.Rounds) - 1
+	}
+	if r.Kind == kindPrompt || r.Kind == kindWake {
+		h.prompts = append(h.prompts, numbered{record: r, number: h.records})
 	}
 	switch {
 	case r.Kind == kindPrompt:
@@ -299,6 +323,21 @@ func lastOf(rounds []reviewRound) (last *reviewRound) {
 		}
 	}
 	return last
+}
+
+// wasPrompted reports whether another session than that one had a prompt of its user's in the working tree at top
+// since then.
+func (d stateDir) wasPrompted(top string, since time.Time, than string) bool {
+	ids, _ := d.sessions()
+	return slices.ContainsFunc(ids, func(id string) bool {
+		other := d.session(id)
+		info, err := os.Stat(other.timelineFile())
+		if id == than || err != nil || info.ModTime().Before(since) {
+			return false
+		}
+		h, _ := other.readHistory()
+		return slices.ContainsFunc(h.Requests, func(r record) bool { return r.Top == top && r.Time.After(since) })
+	})
 }
 
 // asked is the user's newest request that the review knew of.

@@ -185,27 +185,23 @@ var (
 
 // Why there was no review, or none that is bound to a state of the files, where ccc itself words it.
 var (
-	errSwitchedOff = causeWords{"审查期间监督被关闭", "supervision was switched off during the review"}
-	errToldToEnd   = causeWords{"审查被打断：按了 Esc 或 Ctrl-C，或者 Claude Code 结束了", "it was interrupted, by Esc or Ctrl-C or because Claude Code ended"}
-	errKilled      = causeWords{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
-	errNoResult    = causeWords{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
-	errTryOff      = causeWords{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
-	errNoCount     = causeWords{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
-	errNoVerdict   = causeWords{"审查者没有给出判定", "the reviewer gave no verdict"}
-	errNoGit       = causeWords{"这里没有 git 仓库", "there is no git repository"}
-	errChanged     = causeWords{"审查期间文件有改动", "files changed during the review"}
-	treeCauses     = []words{ // in the order in which treeScript takes them
-		{"配置了 git filter，而这里做不了运行它的副本", "a filter is configured, and no copy can be made to run it in"},
-		{"有文件标记为 assume-unchanged 或 skip-worktree", "files are marked assume-unchanged or skip-worktree"},
-		{"内层的一个仓库，路径里有 git 要转义的字符", "a repository inside it has a name that git quotes"},
-		{"git 的工作树是另一个目录", "git's working tree is another directory"},
-		{"内层的一个仓库有自己的改动", "a repository inside it has changes of its own"},
-	}
-	gitTooSlow      = words{"git 用时超过 %v", "git took longer than %v"}
-	noVerdict       = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
-	noVerdictIn     = words{"审查者在 %d 秒内没有给出判定：%s", "the reviewer gave no verdict within %ds: %s"} // one of the next two
-	timeLimit       = words{"时限是 ccc.json 的 supervisor.timeout_seconds", "that is supervisor.timeout_seconds in ccc.json"}
-	timeLimitOfHook = words{"settings.json 规定 hook 最多运行 %d 秒；运行一次 ccc --supervisor 会按 timeout_seconds 更新它",
+	errSwitchedOff    = causeWords{"审查期间监督被关闭", "supervision was switched off during the review"}
+	errToldToEnd      = causeWords{"审查被打断：按了 Esc 或 Ctrl-C，或者 Claude Code 结束了", "it was interrupted, by Esc or Ctrl-C or because Claude Code ended"}
+	errKilled         = causeWords{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
+	errNoResult       = causeWords{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
+	errTryOff         = causeWords{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
+	errNoCount        = causeWords{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
+	errNoVerdict      = causeWords{"审查者没有给出判定", "the reviewer gave no verdict"}
+	errNoGit          = causeWords{"这里没有 git 仓库", "there is no git repository"}
+	errNothingCalled  = causeWords{"审查者什么也没查看，而请求里没有显示全部改动", "the reviewer called nothing, and its request did not show the whole change"}
+	errSentBackBefore = causeWords{"审查者什么也没查看，而这些内容此前全都被退回过", "the reviewer called nothing, and all of this had been sent back before as it is"}
+	tooManyPaths      = words{"有 %d 个路径不同", "%d paths differ"}
+	gitUnread         = words{"git 的输出不完整", "git's output is incomplete"}
+	gitTooSlow        = words{"git 用时超过 %v", "git took longer than %v"}
+	noVerdict         = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
+	noVerdictIn       = words{"审查者在 %d 秒内没有给出判定：%s", "the reviewer gave no verdict within %ds: %s"} // one of the next two
+	timeLimit         = words{"时限是 ccc.json 的 supervisor.timeout_seconds", "that is supervisor.timeout_seconds in ccc.json"}
+	timeLimitOfHook   = words{"settings.json 规定 hook 最多运行 %d 秒；运行一次 ccc --supervisor 会按 timeout_seconds 更新它",
 		"Claude Code ends the hook after %ds, as settings.json says; ccc --supervisor makes that fit timeout_seconds"}
 	clientTooOld   = words{"Claude Code %s 太旧，至少要 %s：%s", "version %s of Claude Code is older than %s: %s"} // what mends it
 	notStarted     = words{"无法启动审查者", "starting the reviewer"}
@@ -311,33 +307,58 @@ var (
 
 // Evidence.
 var (
-	notBound        = words{"没有与文件的某个状态绑定", "not bound to a state of the files"}
+	notBound        = words{"没有绑定", "not bound"}
 	moreRuns        = words{"次运行未列出", "more run"}
 	receiptRead     = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
-	shownOnTerminal = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}
+	receiptRefused  = words{"所有调用都被 Claude Code 拒绝", "all its calls were refused by Claude Code"}
+	receiptNothing  = words{"只看了对话和改动", "only the conversation and the changes were read"}
 	receiptNoCopy   = words{"没有在副本里运行命令", "nothing was run in a copy"}
-	noApproval      = words{"没有哪次通过的审查见过 %s 的文件", "no review approved the files of %s"}
-	// tree, session, time
-	newestApproval    = words{"这个仓库最近一次通过的是 tree %s（会话 %s，%s）", "the newest approval in this repository is of tree %s (session %s, %s)"}
-	otherPaths        = words{"不同的文件：%s", "these differ: %s"}
-	sessionsForgotten = words{"一个会话的最后一次审查过去 30 天后，ccc 就不再记得它", "ccc forgets a session 30 days after its last review"}
-	nobodyHere        = words{"没有会话在这个工作树里受过审查：%s", "no session was reviewed in this working tree: %s"}
+	shownOnTerminal = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}
+	movedMeanwhile  = words{"审查期间又改动，不在判定之内：%s", "changed while the review ran, and not judged: %s"}
+	changedSince    = words{"审查之后有改动：%s", "changed since the review: %s"}
+	nobodyHere      = words{"没有会话在这个工作树里受过审查：%s", "no session was reviewed in this working tree: %s"}
 	// session, its working tree
 	newestElsewhere = words{"这个项目最新的会话 %s 审查的是另一个工作树：%s", "the newest session of this project, %s, was reviewed in another working tree: %s"}
-	pushUntold      = words{"没有收到 git 要推送的内容，改为查询 HEAD", "nothing came of what git is going to push: asking for HEAD instead"}
 	nothingReviewed = words{"上一条消息之后，Agent 停下还没有受过审查，或者监督已关闭", "no stop was reviewed since the last prompt, or supervision was switched off"}
-	receiptNothing  = words{"没有查看也没有运行任何东西", "nothing was looked at or run"}
-	reportTitle     = words{"ccc 审查：%s", "Reviewed by ccc: %s"} // verdict
-	reportSession   = words{"会话", "session"}
-	reportUnchanged = words{"文件与审查时相同", "the files are as they were reviewed"}
-	reportChanged   = words{"审查之后文件有改动", "files have changed since"}
-	reportRequests  = words{"用户的要求", "What the user asked for"}
-	reportRuns      = words{"审查者运行了什么", "What the reviewer ran"}
-	reportBefore    = words{"第 %d 次审查时：%s", "in review %d: %s"}
-	reportOutput    = words{"输出的末尾", "the end of its output"}
-	reportSentBack  = words{"退回过什么", "What was sent back"}
-	reportFeedback  = words{"反馈", "The feedback"}
-	reportReason    = words{"原因", "Why there was no review"}
-	reportForUser   = words{"留给用户的话", "Left to the user"}
-	reportLeftOut   = words{"（太长，已省略）", "(left out: too long)"}
+)
+
+// The gate.
+var (
+	pushUntold   = words{"没有收到 git 要推送的内容，改为查询 HEAD", "nothing came of what git is going to push: asking for HEAD instead"}
+	gateUnseen   = words{"%s：没有审查看过", "%s: no review saw it"}
+	gateOther    = words{"%s：与审查时不同", "%s: it is not as it was reviewed"}
+	gateSentBack = words{"%s：被退回（会话 %s，%s）", "%s: it was sent back (session %s, %s)"}
+	gateMore     = words{"……还有 %d 个路径", "... and %d paths more"}
+	gateForUser  = words{"怎么办：ccc review 审查工作区里的内容（工作区里是另一份的，先 git checkout 或 git stash）；git push --no-verify 可以跳过检查。",
+		"What to do: `ccc review` judges what lies in the working tree (if a path lies there otherwise, after a checkout or git stash); git push --no-verify goes past this check."}
+	gateForAgent = words{"怎么办：这次推送要等审查通过。请把推送留给用户，或在审查之后再要求一次。",
+		"What to do: the push waits for the review. Leave it to the user, or ask for it again after the review."}
+	gateAlready   = words{"%s 没有任何远程仓库还没有的内容", "%s adds nothing to what the remotes have already"}
+	gateLeftOut   = words{"没有推送：%s", "left out: %s"}
+	gateUnchanged = words{"全部内容此前被退回过，没有变", "all of it had been sent back before, unchanged"}
+)
+
+// The report.
+var (
+	reportReviewed = words{"ccc：全部经过审查并通过", "ccc: all of it was reviewed and approved"}
+	reportPartly   = words{"ccc：有一部分没有通过审查", "ccc: part of it was not approved"}
+	reportChanges  = words{"ccc 审查", "Reviewed by ccc"}
+	// the commit, what it is compared with
+	reportOfCommit = words{"提交 `%s`，与 `%s` 相比", "commit `%s`, compared with `%s`"}
+	reportOfNewest = words{"这个工作树里最新的改动", "the newest change of this working tree"}
+	reportOfOne    = words{"会话 `%s` 的全部改动", "all changes of session `%s`"}
+	// models, instructions
+	reportReviewer = words{"审查者是另一个 Claude Code，它看过对话和文件，在一次性的副本里运行了下面的命令（模型：%s；守则：%s）",
+		"The reviewer was a second Claude Code: it read conversation and files, and ran the commands below in throw-away copies (model: %s; instructions: %s)"}
+	reportNoProof    = words{"这是记录，不是证明：能改这台机器上文件的人也能改它", "This is a record, not a proof: whoever can write the files of that machine can write it, too"}
+	reportChange     = words{"改动（会话 `%s`）", "A change, of session `%s`"}
+	reportRequests   = words{"**用户的要求**", "**What the user asked for**"}
+	reportOthers     = words{"（同一会话里还有 %d 个要求与此无关，没有列出）", "(%d other requests of this session are no part of it and are not shown)"}
+	reportRounds     = words{"**各轮审查**", "**The reviews**"}
+	reportRuns       = words{"**审查者运行了什么**", "**What the reviewer ran**"}
+	reportOpen       = words{"失败了，之后的审查没有再运行", "it failed, and no later review ran it again"}
+	reportOutput     = words{"输出的末尾", "the end of its output"}
+	reportForUser    = words{"**留给用户的话**", "**Left to the user**"}
+	reportUnapproved = words{"没有通过审查的文件", "Paths that no review approved"}
+	reportLeftOut    = words{"（太长，已省略）", "(left out: too long)"}
 )

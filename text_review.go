@@ -69,25 +69,37 @@ var (
 		"对话里若说它们已经停止（stopped），那只是因为你看到的是会话的分叉，分叉里没有这些任务。",
 		"## Running background tasks\n%s\nThese tasks still run in the agent's session, and wake the agent when they end. " +
 			"If the conversation calls them stopped, that is only because you see a fork of the session, which does not have them."}
-	sectionChanges = words{"## 用户提出请求以来的改动\n%s", "## What changed since the request\n%s"}
-	changesSince   = map[string]words{ // by how the base, a commit or the empty tree, was found
-		"asked": {"与用户提交请求时检出的提交 %s 相比", "Compared with %s, the commit checked out when the user submitted the request"},
-		"reflog": {"没有提交请求时的记录。与 HEAD 的 reflog 里那个时间的提交 %s 相比",
-			"There is no record of the time of the request. Compared with %s, where HEAD was then by its reflog"},
-		"head": {"没有提交请求时的记录，此后已提交的改动不在这里。与 HEAD 的提交 %s 相比",
-			"There is no record of the time of the request, and what was committed since is not shown. Compared with HEAD, %s"},
-		"unborn": {"用户提交请求时这个仓库还没有提交。与空的 tree %s 相比", "The repository had no commit when the request came. Compared with the empty tree, %s"},
+	sectionChanges = words{"## 本次改动\n%s", "## The change\n%s"}
+	// How its beginning was found; a commit, or the empty tree.
+	changeBegins = map[string]words{
+		sinceRequest: {"与改动开始时工作区里的内容相比（当时检出 %s）；用户此前已有、之后没人动过的改动不算在内。",
+			"Compared with what lay in the working tree when this change began (%s was checked out). What had been changed before, and was not touched since, is left out."},
+		sinceReview: {"与上次通过的审查开始时工作区里的内容相比（当时检出 %s）。",
+			"Compared with what lay in the working tree when the last approved review began (%s was checked out)."},
+		sinceUnseen: {"改动开始时的工作区没有记录，因此与当时检出的 %s 相比：其中可能有用户此前自己的改动。",
+			"What lay in the working tree when this change began is not known, so this is compared with %s, the commit checked out then: some of it may be older changes of the user's."},
+		sinceReflog: {"没有用户提问时的记录，因此与 HEAD 的 reflog 里会话开始时的提交 %s 相比：其中可能有用户此前自己的改动。",
+			"There is no record of the time of the request, so this is compared with %s, where HEAD was when the session began by its reflog: some of it may be older changes of the user's."},
+		sinceEver: {"改动从哪里开始无从得知，因此列出全部文件（与空的 tree %s 相比）。",
+			"Where this change begins is not known, so these are all files (compared with the empty tree, %s)."},
+		sinceRemotes: {"远程仓库还没有的全部内容，与 %s 相比。", "All that no remote has, compared with %s."},
+		sinceWorktree: {"Agent 中途换到了这个工作树，因此与它和开始时那个提交的共同祖先 %s 相比。",
+			"The agent moved to this working tree, so this is compared with %s, the merge base with the commit where it began."},
 	}
-	changesAll    = words{"：包括此后的提交、未提交的改动和新文件，不包括被忽略的文件。", ": what was committed since, what is not committed, and new files, but none that are ignored."}
-	changesTop    = words{"路径从 %s 算起：", "paths from %s:"}
-	changesBefore = words{"用户提交请求时这些文件已有改动，可能是用户自己的修改，不是 Agent 做的：",
-		"These files had changes already when the request came, which may be the user's own and not the agent's:"}
-	changesNone         = words{"没有任何文件不同。", "No file differs."}
-	changesHidden       = words{"此外还可能有这里看不到的改动（%s）。", "There may be changes that are not seen here (%s)."} // why there is no tree
-	changesCut          = words{"（此处省略 %d 行：%s）", "(%d lines are left out here: %s)"}                       // lines, how to read them
-	changesRead         = words{"直接读这个文件", "read the file"}
-	changesRest         = words{"没有显示内容的文件：%s", "Files whose changes are not shown: %s"}
+	changesNone        = words{"没有任何文件不同。", "No file differs."}
+	changesCommitted   = words{"以上全部已提交。", "All of it is committed."}
+	changesUncommitted = words{"其中还没有提交的：%s", "Not committed yet: %s"}
+	changesBefore      = words{"此前已有改动、之后没人动过，因此不属于本次改动：%s", "Changed before and not touched since, so no part of this: %s"}
+	changesNested      = words{"内层的仓库，没有看：%s", "Repositories inside, which were left out: %s"}
+	changesDirty       = words{"子模块里有没提交的改动：%s", "Submodules with changes that are not committed in them: %s"}
+	changesOthers      = words{"改动开始以来，另一个会话也在这个工作树里收到过请求：这里没人要求的内容可能是它做的。",
+		"Another session was given a prompt in this working tree since this change began: what nobody here asked for may be its work."}
+	changesRemote       = words{"远程仓库已有（拉取或推送过），不算在内：%s", "A remote has these already (pulled or pushed), so they don't count: %s"}
+	changesTop          = words{"路径从 %s 算起：", "paths from %s:"}
+	changesRest         = words{"没有完整显示的文件：%s", "Files that are not shown whole: %s"}
 	changesUnknown      = words{"无法得知（%s）：请用 git status 和 git diff 查看。", "It can't be told (%s): use git status and git diff."}
+	markTouched         = words{"改动开始前用户已改过", "the user had changed it before"}
+	markForeign         = words{"不是本会话做的，没人说明过：按它本身判断", "not this session's, and nobody described it: judge it for what it is"}
 	sectionLastFeedback = words{"## 上次反馈\n%s", "## Previous feedback\n%s"}
 	sectionNoVerdict    = words{"## 上次没有判定\n上次审查的回答里没有能读取的判定。%s", // verdictForm
 		"## No verdict last time\nThe previous review gave no verdict that can be read. %s"}

@@ -40,6 +40,32 @@ func (c *conversation) prompt() (newest userRequest) {
 	return newest
 }
 
+// stands returns what reports whether a prompt on record was not withdrawn. Of prompts with the same words the
+// newest are those that stand. Where the conversation does not hold all requests, all stand.
+func (c *conversation) stands(past *history) func(numbered) bool {
+	withdrawn := map[int]bool{}
+	left := slices.Clone(c.requests)
+	for _, p := range slices.Backward(past.prompts) {
+		if c.broken || len(c.requests) == 0 || p.Kind != kindPrompt || p.Prompt == "" {
+			continue
+		}
+		i := len(left) - 1
+		for i >= 0 && !isRequest(left[i].words, p.Prompt) {
+			i--
+		}
+		if withdrawn[p.number] = i < 0; i >= 0 {
+			left = slices.Delete(left, i, i+1)
+		}
+	}
+	return func(p numbered) bool { return !withdrawn[p.number] }
+}
+
+// isRequest reports whether the transcript's request is the prompt that a hook was told of: /supervisor may
+// stand before it, and the transcript has another white space around the prompt and a command's arguments.
+func isRequest(request, prompt string) bool {
+	return strings.HasSuffix(oneLine(request), oneLine(prompt))
+}
+
 // readConversation follows the transcript at path from its newest entry to its root. Each entry names its
 // parent; what the user withdrew or took back is in the file, but not on this way. A fork begins where its
 // original was compacted last: what came before stands in another transcript of the same directory. An error

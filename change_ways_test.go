@@ -1,0 +1,667 @@
+package main
+
+// Ways of working, each played from the request to the push: which paths the reviewer's request shows, what ccc
+// verdict says, and what the gate says of each path.
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// wayPrelude is the project of each way: three files that a remote has.
+const wayPrelude = `git init -q --bare ../remote; git init -q; git remote add origin ../remote
+echo a >a; echo b >b; echo c >c; echo '*.log' >.gitignore; rm notes.txt; git add .; git commit -qm first; git push -q origin main; git remote set-head origin main`
+
+// A way is played line by line. "$" runs a script. The others are
+//
+//	prompt [WORDS]     the user's prompt; wake: one of Claude Code's own
+//	withdraw           the last prompt does not stand any more
+//	begin, ok, no      a review begins; it approves or refuses (and begins, if none has); blind: one that called
+//	                   nothing approves
+//	review             approves by hand
+//	in NAME, cd DIR    another session, another directory
+//	shown PATHS        those that the last request listed, marked ones with a star behind
+//	verdict WORD       what ccc verdict says
+//	gate               of HEAD: pass, or PATH:ANSWER for each that is refused; push OLD: the same for ccc verdict
+//	                   --pushed, where the remote has OLD
+//	left PATHS         what the gate named as left out
+type way struct{ name, steps string }
+
+var ways = []way{
+	{"committed by the agent", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		shown a
+		verdict allow
+		gate pass`},
+	{"committed by the user after the approval", `
+		prompt add
+		$ echo 1 >>a; echo n >new
+		ok
+		shown a new
+		$ git add .; git commit -qm x
+		verdict allow
+		gate pass`},
+	{"some of the files", `
+		prompt add
+		$ echo 1 >>a; echo 1 >>b
+		ok
+		$ git commit -qm x a
+		gate pass
+		left b`},
+	{"refused and pushed", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		no
+		verdict block
+		gate a:sent`},
+	{"never reviewed", `
+		$ echo 1 >>a; git commit -qam x
+		verdict none
+		gate a:unseen`},
+	{"changed after the approval", `
+		prompt add
+		$ echo 1 >>a
+		ok
+		$ echo 2 >>a; git commit -qam x
+		verdict changed
+		gate a:other`},
+	{"a scratch file of the user's before", `
+		$ echo s >scratch
+		prompt add
+		$ echo 1 >>a
+		ok
+		shown a
+		$ git commit -qam x
+		verdict allow
+		gate pass`},
+	{"a scratch file after the approval", `
+		prompt add
+		$ echo 1 >>a
+		ok
+		$ echo s >scratch; git commit -qam x
+		verdict changed
+		gate pass`},
+	{"a scratch file of the user's is committed, too", `
+		$ echo s >scratch
+		prompt add
+		$ echo 1 >>a
+		ok
+		$ git add .; git commit -qm x
+		gate scratch:unseen`},
+	{"a formatter in a hook of the commit", `
+		prompt add
+		$ echo 1 >>a; echo 1 >>b
+		ok
+		$ echo formatted >>a; git commit -qam x
+		gate a:other`},
+	{"rebased onto a moved main, other files", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		$ git clone -q ../remote ../other; cd ../other; echo 2 >>b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --rebase origin main
+		gate pass`},
+	{"merged with a moved main, other files", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		$ git clone -q ../remote ../other; cd ../other; echo 2 >>b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --no-rebase --no-edit origin main
+		gate pass`},
+	{"merged with a moved main, the same file", `
+		prompt add
+		$ seq 20 >b; git commit -qam seq; git push -q origin HEAD:main; sed -i 1s/1/x/ b; git commit -qam x
+		ok
+		$ git clone -q ../remote ../other; cd ../other; sed -i 20s/20/y/ b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --no-rebase --no-edit origin main
+		gate b:other
+		review
+		gate pass`},
+	{"amended", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		$ git commit -q --amend -m better
+		verdict allow
+		gate pass`},
+	{"squashed", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x; echo 2 >>a; git commit -qam y
+		ok
+		$ git reset -q --soft HEAD~2; git commit -qm both
+		gate pass`},
+	{"a new branch for work that was sent back", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		no
+		$ git checkout -qb again
+		prompt go on
+		$ echo 2 >>a; git commit -qam y
+		ok
+		shown a
+		gate pass`},
+	{"sent back on another branch, which is left", `
+		prompt add
+		$ git checkout -qb side; echo 1 >>a; git commit -qam x
+		no
+		$ git checkout -q main
+		prompt something else
+		$ echo 1 >>b; git commit -qam y
+		ok
+		shown b
+		gate pass`},
+	{"sent back on another branch, uncommitted work is carried over", `
+		prompt add
+		$ git checkout -qb side; echo 1 >>c; git commit -qam x; echo 1 >>a
+		no
+		$ git checkout -q main
+		prompt something else
+		$ echo 1 >>b; git commit -qm y b
+		ok
+		shown a b`},
+	{"several requests, the last one approved", `
+		prompt one
+		$ echo 1 >>a
+		no
+		prompt two
+		$ echo 1 >>b
+		ok
+		shown a b
+		$ git commit -qam x
+		gate pass`},
+	{"several requests, each approved", `
+		prompt one
+		$ echo 1 >>a
+		ok
+		prompt two
+		$ echo 1 >>b
+		ok
+		shown b
+		$ git commit -qam x
+		gate pass`},
+	{"approved, then two and two over half-done work", `
+		prompt one
+		$ echo 1 >>a
+		no
+		prompt what is two and two
+		blind
+		gate pass
+		verdict unbound
+		$ git commit -qam x
+		gate a:sent`},
+	{"a request that is asked again after its approval", `
+		prompt add
+		$ echo 1 >>a
+		ok
+		prompt review again
+		ok
+		shown
+		prompt commit it
+		$ git commit -qam x
+		ok
+		gate pass`},
+	{"approved, then refused in the same content", `
+		prompt add
+		$ echo 1 >>a
+		ok
+		prompt is it right
+		$ echo 2 >>a; cp a a2; rm a2
+		no
+		$ git commit -qam x
+		gate a:sent`},
+	{"the next request is typed while the review runs", `
+		prompt one
+		$ echo 1 >>a
+		begin
+		prompt two
+		ok
+		$ echo 1 >>b
+		ok
+		shown b
+		$ git commit -qam x
+		gate pass`},
+	{"a request that was withdrawn begins nothing", `
+		prompt one
+		$ echo 1 >>a
+		ok
+		$ echo u >>c
+		prompt oops
+		withdraw
+		$ echo u >>b
+		prompt two
+		$ echo 2 >>a
+		ok
+		shown a`},
+	{"a wake without a prompt", `
+		prompt one
+		$ echo 1 >>a
+		ok
+		wake
+		$ echo 2 >>a
+		ok
+		shown a
+		$ git commit -qam x
+		gate pass`},
+	{"nobody told of a prompt after an approval", `
+		prompt one
+		$ echo 1 >>a
+		ok
+		$ echo 2 >>b
+		ok
+		shown b
+		gate pass`},
+	{"in mid-work, without a prompt on record", `
+		$ git commit -q --allow-empty -m before
+		$ echo 1 >>a
+		ok
+		shown a`},
+	{"a project that the agent makes", `
+		cd ../fresh
+		prompt make
+		$ git init -q; echo 1 >one; git add .; git commit -qm x; echo 2 >two
+		ok
+		shown one two
+		gate pass`},
+	{"before the first commit", `
+		cd ../fresh
+		$ git init -q; echo u >mine
+		prompt make
+		$ echo 1 >one
+		ok
+		shown one
+		$ git add one; git commit -qm x
+		gate pass`},
+	{"pulled in mid-session", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x; git clone -q ../remote ../other; cd ../other; echo 2 >>b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --rebase origin main
+		ok
+		shown a
+		gate pass`},
+	{"pushed in mid-session", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x; git push -q origin main
+		$ echo 2 >>b
+		ok
+		shown b`},
+	{"deleted, renamed, made executable, linked", `
+		prompt add
+		$ rm a; git mv b b2; chmod +x c; ln -s c link
+		ok
+		shown a b b2 c link
+		$ git add -A; git commit -qm x
+		gate pass`},
+	{"another mode than the one that was judged", `
+		prompt add
+		$ echo 1 >>a
+		ok
+		$ chmod +x a; git commit -qam x
+		gate a:other`},
+	{"names that git quotes, and some that are no UTF-8", `
+		prompt add
+		$ echo 1 >"é b"; printf 1 >"$(printf 'x\377y')"; echo 1 >'q"t'
+		ok
+		$ git add .; git commit -qm x
+		verdict allow
+		gate pass`},
+	{"dirty files that the agent changes further", `
+		$ echo u >>a; echo u >>b
+		prompt add
+		$ echo 1 >>a
+		ok
+		shown a*
+		$ git commit -qm x a
+		gate pass`},
+	{"dirty files that the agent throws away", `
+		$ echo u >>a; echo u >>b
+		prompt add
+		$ git checkout -q .
+		ok
+		shown a* b*`},
+	{"a scratch file of the user's that the agent deletes", `
+		$ echo u >mine
+		prompt add
+		$ rm mine
+		ok
+		shown mine*`},
+	{"a file that is ignored by now", `
+		$ echo u >mine
+		prompt add
+		$ echo mine >>.gitignore
+		ok
+		shown .gitignore`},
+	{"ignored files", `
+		prompt add
+		$ echo 1 >x.log; echo 1 >>a
+		ok
+		shown a
+		$ echo 2 >x.log
+		verdict allow`},
+	{"a file that changes while the review runs", `
+		prompt add
+		$ echo 1 >>a; echo 1 >>b
+		begin
+		$ echo 2 >>a
+		ok
+		verdict changed
+		$ git commit -qam x
+		gate a:unseen`},
+	{"a worktree", `
+		$ git worktree add -q ../side
+		cd ../side
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		verdict allow
+		gate pass
+		cd ../work
+		verdict none
+		$ git merge -q side
+		gate pass`},
+	{"the agent enters a worktree", `
+		prompt add
+		$ git worktree add -q ../side; echo 1 >>../side/a
+		cd ../side
+		ok
+		shown a
+		$ git commit -qam x
+		gate pass`},
+	{"two sessions in two worktrees", `
+		$ git worktree add -q ../side
+		prompt one
+		$ echo 1 >>a
+		no
+		cd ../side
+		in other
+		prompt two
+		$ echo 1 >>a
+		ok
+		$ git commit -qam x
+		gate pass
+		cd ../work
+		$ git commit -qam y
+		gate pass`},
+	{"by hand, a line of the user's own", `
+		prompt add
+		$ echo 1 >>a
+		ok
+		$ echo changelog >>b; git commit -qam x
+		gate b:unseen
+		review
+		shown a b*
+		gate pass`},
+	{"by hand, without a remote", `
+		cd ../fresh
+		$ git init -q; echo 1 >one; git add .; git commit -qm x
+		gate one:unseen
+		review
+		gate pass`},
+	{"by hand, of what a remote has already", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x; git push -q origin main
+		review
+		shown a`},
+	{"a review branch, pushed commit by commit", `
+		prompt add
+		$ git checkout -qb topic; echo 1 >>a; git commit -qam x
+		ok
+		$ git push -q origin topic
+		prompt more
+		$ echo 1 >>b; git commit -qam y
+		ok
+		gate pass
+		$ git push -q origin topic
+		gate pass`},
+	{"a new branch is pushed that a remote has nothing of", `
+		prompt add
+		$ git checkout -qb topic; echo 1 >>a; git commit -qam x
+		ok
+		push 0000000000000000000000000000000000000000 pass`},
+	{"forced over what the remote has", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		no
+		$ git push -q origin main; git fetch -q; git reset -q --hard HEAD~1; git commit -q --allow-empty -m z
+		push origin/main pass`},
+	{"several merge bases", `
+		$ git checkout -qb side; echo s >>b; git commit -qam s; git checkout -q main; echo m >>c; git commit -qam m
+		$ git branch m0; git merge -q --no-edit side; git checkout -q side; git merge -q --no-edit m0; git push -q origin side main m0; git checkout -q main
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		shown a
+		gate pass`},
+	{"a shallow clone", `
+		$ echo 2 >>a; git commit -qam two; git push -q origin main; git clone -q --depth 1 file://$PWD/../remote ../shallow
+		cd ../shallow
+		prompt add
+		$ echo 1 >>b; git commit -qam x
+		ok
+		shown b
+		gate pass`},
+	{"a repository inside", `
+		prompt add
+		$ git init -q inner; cd inner; echo i >i; git add .; git commit -qm i; cd ..; echo 1 >>a
+		ok
+		shown a
+		$ git commit -qam x
+		gate pass`},
+	{"a submodule", `
+		$ git init -q ../lib; cd ../lib; echo l >l; git add .; git commit -qm l; cd ../work; git submodule --quiet add ../lib lib; git commit -qam lib; git push -q origin main
+		prompt add
+		$ cd lib; echo 2 >>l; git commit -qam two; cd ..
+		ok
+		shown lib
+		$ git commit -qam x
+		gate pass`},
+	{"reverted", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x; git push -q origin main
+		ok
+		$ git revert --no-edit HEAD
+		gate a:unseen`},
+	{"stashed and popped", `
+		prompt add
+		$ echo 1 >>a; git stash -q; git stash pop -q
+		ok
+		shown a
+		$ git stash -q
+		verdict changed
+		$ git stash pop -q; git commit -qam x
+		verdict allow
+		gate pass`},
+	{"another branch is checked out after the approval", `
+		prompt add
+		$ git checkout -qb topic; echo 1 >>a; git commit -qam x
+		ok
+		$ git checkout -q main
+		verdict changed
+		gate pass`},
+	{"switched branches in mid-session", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		$ git checkout -qb topic HEAD~1
+		prompt more
+		$ echo 1 >>b; git commit -qam y
+		ok
+		shown b
+		gate pass`},
+}
+
+// A player plays a way with ccc's own functions; only the reviewer is left out.
+type player struct {
+	t         *testing.T
+	box       *sandbox
+	state     stateDir
+	g         gitRunner
+	session   string
+	withdrawn map[int]bool
+	judged    *change
+	entry     record
+	shown     string
+	answer    gateAnswer
+	clock     time.Time
+}
+
+func (p *player) supervision() *supervision {
+	return &supervision{dirs: dirs{self: p.g.self, state: string(p.state), here: p.g.top}, session: p.state.session(p.session), project: p.g.top, stderr: new(strings.Builder)}
+}
+
+func (p *player) append(r record) {
+	p.clock = p.clock.Add(time.Second)
+	r.Time, r.Project = p.clock, p.g.top
+	check(p.t, p.state.session(p.session).append(r))
+}
+
+func (p *player) begin(byHand bool) {
+	h, err := p.state.session(p.session).readHistory()
+	check(p.t, err)
+	stands := func(r numbered) bool { return !p.withdrawn[r.number] }
+	event := eventStop
+	if byHand {
+		event = eventReview
+	}
+	p.entry = record{Kind: kindEnd, Event: event, Review: fmt.Sprint("r", h.records)}
+	begun := p.entry
+	begun.Kind, begun.Deadline = kindBegin, time.Now().Add(time.Hour)
+	p.append(begun)
+	judged := takeChange(context.Background(), p.g.self, p.g.top, p.g.env, changeOf{history: &h, stands: stands, byHand: byHand})
+	if judged.err != nil {
+		p.t.Fatal(judged.err)
+	}
+	var list []string
+	for _, path := range slices.Sorted(maps.Keys(judged.Files)) {
+		mark := ""
+		if judged.touched[path] || judged.foreign[path] {
+			mark = "*"
+		}
+		list = append(list, unquoted(path)+mark)
+	}
+	p.judged, p.shown = &judged, strings.Join(list, " ")
+	text := judged.text()
+	for _, path := range list {
+		expectIn(p.t, "the request", text, printable(strings.TrimSuffix(path, "*")))
+	}
+}
+
+func (p *player) end(v verdict, calls, byHand bool) {
+	if p.judged == nil {
+		p.begin(byHand)
+	}
+	if calls {
+		p.append(record{Kind: kindCall, Review: p.entry.Review, Tool: "Read(a)"})
+	}
+	p.entry.Verdict, p.entry.look = v, p.judged.look
+	p.supervision().bind(context.Background(), &p.entry, *p.judged, byHand)
+	p.append(p.entry)
+	p.judged = nil
+}
+
+func (p *player) gate(known []string, wanted string) {
+	p.t.Helper()
+	ctx := context.Background()
+	commit, err := p.g.commitOf(ctx, "HEAD")
+	check(p.t, err)
+	found, _, err := p.g.unpushed(ctx, commit, known)
+	check(p.t, err)
+	_, repo := gitTree(p.g.top)
+	all, err := p.state.judgements(repo)
+	check(p.t, err)
+	p.answer, err = p.g.asks(ctx, all, commit, found)
+	check(p.t, err)
+	var got []string
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		if answer, _ := ask(all, p.g.top, path, found[path]); answer != pathApproved {
+			got = append(got, path+":"+map[int]string{pathUnseen: "unseen", pathOther: "other", pathSentBack: "sent"}[answer])
+		}
+	}
+	if len(found) == 0 {
+		got = append(got, "nothing")
+	}
+	if text := strings.Join(got, " "); text != strings.TrimPrefix(wanted, "pass") {
+		p.t.Errorf("the gate: %q, want %q", text, wanted)
+	}
+}
+
+func TestWaysOfWorking(t *testing.T) {
+
+	for _, w := range ways {
+		t.Run(w.name, func(t *testing.T) {
+			box := newSandbox(t, fakeClaude())
+			noCopy := filepath.Join(box.home, "no-copy")
+			check(t, os.WriteFile(noCopy, []byte("#!/bin/sh\nexit 125\n"), 0o700))
+			state := filepath.Join(box.home, "state")
+			check(t, os.MkdirAll(state, 0o700))
+			box.gitIn(box.work, wayPrelude)
+			p := &player{t: t, box: box, state: stateDir(state), session: "one", withdrawn: map[int]bool{}, clock: time.Now().Add(-time.Hour),
+				g: gitRunner{self: noCopy, top: box.work, env: box.vars}}
+			for _, line := range strings.Split(strings.TrimSpace(w.steps), "\n") {
+				p.play(strings.TrimSpace(line))
+			}
+		})
+	}
+}
+
+func (p *player) play(line string) {
+	t := p.t
+	t.Helper()
+	word, rest, _ := strings.Cut(line, " ")
+	switch word {
+	case "$":
+		p.box.gitIn(p.g.top, rest)
+	case "prompt":
+		p.append(record{Kind: kindPrompt, Prompt: rest, look: lookAtPrompt(p.g.self, p.g.top, p.g.env)})
+	case "wake":
+		p.append(record{Kind: kindWake, look: lookAtPrompt(p.g.self, p.g.top, p.g.env)})
+	case "withdraw":
+		h, _ := p.state.session(p.session).readHistory()
+		p.withdrawn[h.records] = true
+	case "in":
+		p.session = rest
+	case "cd":
+		p.g.top = filepath.Join(p.g.top, rest)
+		check(t, os.MkdirAll(p.g.top, 0o700))
+	case "begin":
+		p.begin(false)
+	case "ok", "blind":
+		p.end(verdictAllow, word == "ok", false)
+	case "no":
+		p.end(verdictBlock, true, false)
+	case "review":
+		p.end(verdictAllow, true, true)
+	case "shown":
+		expectIs(t, "shown", p.shown, rest)
+	case "verdict":
+		d := p.supervision().dirs
+		id, err := sessionHere(d)
+		check(t, err)
+		got := answerNone
+		if id != "" {
+			h, err := p.state.session(id).readHistory()
+			check(t, err)
+			if last := h.last(); last != nil {
+				got, _ = last.standing(func(then look) ([]string, error) { return then.changedSince(context.Background(), p.g.self, p.g.env) })
+			}
+		}
+		expectIs(t, "the verdict", got, verdict(rest))
+	case "gate":
+		p.gate(nil, rest)
+	case "push":
+		old, wanted, _ := strings.Cut(rest, " ")
+		var known []string
+		if commit, err := p.g.commitOf(context.Background(), old); err == nil {
+			known = append(known, commit)
+		}
+		p.gate(known, wanted)
+	case "left":
+		expectIs(t, "left out", pathNames(p.answer.leftOut, 20), rest)
+	default:
+		t.Fatalf("what is %q?", line)
+	}
+}
