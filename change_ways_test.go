@@ -29,7 +29,7 @@ echo a >a; echo b >b; echo c >c; echo '*.log' >.gitignore; rm notes.txt; git add
 //	in NAME, cd DIR    another session, another directory
 //	shown PATHS        those that the last request listed, marked ones with a star behind
 //	verdict WORD       what ccc verdict says
-//	gate               of HEAD: pass, or PATH:ANSWER for each that is refused; push OLD: the same for ccc verdict
+//	gate               of HEAD: pass, nothing, or PATH:ANSWER for each that is refused; push OLD: the same for ccc verdict
 //	                   --pushed, where the remote has OLD
 //	left PATHS         what the gate named as left out
 type way struct{ name, steps string }
@@ -191,7 +191,7 @@ var ways = []way{
 		no
 		prompt what is two and two
 		blind
-		gate pass
+		gate nothing
 		verdict unbound
 		$ git commit -qam x
 		gate a:sent`},
@@ -255,6 +255,7 @@ var ways = []way{
 		$ echo 2 >>b
 		ok
 		shown b
+		$ git commit -qam x
 		gate pass`},
 	{"in mid-work, without a prompt on record", `
 		$ git commit -q --allow-empty -m before
@@ -416,7 +417,7 @@ var ways = []way{
 		ok
 		gate pass
 		$ git push -q origin topic
-		gate pass`},
+		gate nothing`},
 	{"a new branch is pushed that a remote has nothing of", `
 		prompt add
 		$ git checkout -qb topic; echo 1 >>a; git commit -qam x
@@ -427,7 +428,7 @@ var ways = []way{
 		$ echo 1 >>a; git commit -qam x
 		no
 		$ git push -q origin main; git fetch -q; git reset -q --hard HEAD~1; git commit -q --allow-empty -m z
-		push origin/main pass`},
+		push origin/main nothing`},
 	{"several merge bases", `
 		$ git checkout -qb side; echo s >>b; git commit -qam s; git checkout -q main; echo m >>c; git commit -qam m
 		$ git branch m0; git merge -q --no-edit side; git checkout -q side; git merge -q --no-edit m0; git push -q origin side main m0; git checkout -q main
@@ -481,7 +482,7 @@ var ways = []way{
 		ok
 		$ git checkout -q main
 		verdict changed
-		gate pass`},
+		gate nothing`},
 	{"switched branches in mid-session", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x

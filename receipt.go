@@ -77,7 +77,7 @@ var (
 	// hereDocument finds the word that ends a here-document.
 	hereDocument = lazyRegexp(`<<-?\s*["'\\]?([A-Za-z_][A-Za-z0-9_]*)`)
 	// shellKeyword finds a line of a script that is no command by itself.
-	shellKeyword = lazyRegexp(`^(done|fi|esac|else|then|do|in|\{|\}|\(|\)|;;)?\s*([;&|<>].*)?$`)
+	shellKeyword = lazyRegexp(`^(done|fi|esac|else|then|do|in|\{|\}|\(|\)|;;)?\s*([;&|<>2].*)?$`)
 )
 
 // mainLine returns the line of a script that matters: the last that is a command.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 
 	"os"
 	"slices"
@@ -18,7 +19,7 @@ import (
 type changeStory struct {
 	session  string
 	requests []string
-	others   int // requests of the session that are no part of the change
+	all      int // how many requests the session has
 	rounds   []reviewRound
 }
 
@@ -46,7 +47,7 @@ func (h *history) stories(session string) (all []changeStory) {
 	}
 	close()
 	for i := range all {
-		all[i].others = max(0, len(told)-len(all[i].requests))
+		all[i].all = len(told)
 	}
 	return all
 }
@@ -249,17 +250,27 @@ func (r report) page(cut reportCut) string {
 	models, rules := map[string]bool{}, map[string]bool{}
 	for _, one := range r.stories {
 		for _, round := range one.rounds {
-			models[cmp.Or(round.Model, "-")] = true
-			rules[cmp.Or(reportRules(round.PromptSource), "-")] = true
+			models[cmp.Or(round.Model, say(reportUnknown))] = round.PromptSource != ""
+			rules[reportRules(round.PromptSource)] = round.PromptSource != ""
 		}
 	}
 	if len(r.stories) > 0 {
 		line("- ", say(reportReviewer, codeList(models), codeList(rules)))
 	}
 	line("- ", say(reportNoProof))
+	left := map[string]int{} // by session, requests that are not shown
+	for _, one := range r.stories {
+		left[one.session] = one.all
+	}
 	for _, one := range r.stories {
 		line("\n### ", say(reportChange, one.session[:min(8, len(one.session))]))
 		one.write(line, cut)
+		left[one.session] -= len(one.requests)
+	}
+	for _, id := range slices.Sorted(maps.Keys(left)) {
+		if left[id] > 0 {
+			line("\n", say(reportOthers, count(left[id], requestsCounted), id[:min(8, len(id))]))
+		}
 	}
 	if len(r.refused) > 0 {
 		line("\n### ", say(reportUnapproved), "\n")
@@ -284,10 +295,13 @@ func reportRules(source string) string {
 	return ""
 }
 
-// codeList writes the names as code, in order.
+// codeList writes the names that are true as code, in order.
 func codeList(names map[string]bool) string {
 	var list []string
-	for name := range names {
+	for name, is := range names {
+		if !is {
+			continue
+		}
 		list = append(list, "`"+strings.ReplaceAll(oneLine(name), "`", "'")+"`")
 	}
 	slices.Sort(list)
@@ -310,9 +324,6 @@ func (c changeStory) write(line func(...string), cut reportCut) {
 		line("\n", say(reportRequests))
 	}
 	some(len(c.requests), func(i int) { line("\n", fenced("", cutMiddle(c.requests[i], cut.request))) })
-	if c.others > 0 {
-		line("\n", say(reportOthers, c.others))
-	}
 	line("\n", say(reportRounds))
 	some(len(c.rounds), func(i int) {
 		r := c.rounds[i]

@@ -350,10 +350,13 @@ var (
 	// models, instructions
 	reportReviewer = words{"审查者是另一个 Claude Code，它看过对话和文件，在一次性的副本里运行了下面的命令（模型：%s；守则：%s）",
 		"The reviewer was a second Claude Code: it read conversation and files, and ran the commands below in throw-away copies (model: %s; instructions: %s)"}
-	reportNoProof    = words{"这是记录，不是证明：能改这台机器上文件的人也能改它", "This is a record, not a proof: whoever can write the files of that machine can write it, too"}
-	reportChange     = words{"改动（会话 `%s`）", "A change, of session `%s`"}
-	reportRequests   = words{"**用户的要求**", "**What the user asked for**"}
-	reportOthers     = words{"（同一会话里还有 %d 个要求与此无关，没有列出）", "(%d other requests of this session are no part of it and are not shown)"}
+	reportNoProof  = words{"这是记录，不是证明：能改这台机器上文件的人也能改它", "This is a record, not a proof: whoever can write the files of that machine can write it, too"}
+	reportChange   = words{"改动（会话 `%s`）", "A change, of session `%s`"}
+	reportRequests = words{"**用户的要求**", "**What the user asked for**"}
+	// count of requests, session
+	reportOthers     = words{"（会话 `%[2]s` 的另外 %[1]s与此无关，没有列出）", "(%s more of session `%s` are no part of this and not shown)"}
+	requestsCounted  = words{"个要求", "request"}
+	reportUnknown    = words{"未知", "not known"}
 	reportRounds     = words{"**各轮审查**", "**The reviews**"}
 	reportRuns       = words{"**审查者运行了什么**", "**What the reviewer ran**"}
 	reportOpen       = words{"失败了，之后的审查没有再运行", "it failed, and no later review ran it again"}

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// listing describes every file below dir: its mode, size, time and, but for directories, content.
+func listing(t *testing.T, dir string) []string {
+	t.Helper()
+	var list strings.Builder
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		text := []byte{}
+		if info.Mode().IsRegular() {
+			text, err = os.ReadFile(path)
+		}
+		fmt.Fprintln(&list, path, info.Mode(), info.Size(), info.ModTime(), checksum(text))
+		return err
+	})
+	check(t, err)
+	return strings.Split(list.String(), "\n")
+}
+
+// expectUnchanged wants the listing of dir to be what it was before, the times of objects and shared indices only if objectTimes
+// says so: git notes on them that they are still in use.
+func expectUnchanged(t *testing.T, dir string, before []string, objectTimes bool) {
+	t.Helper()
+	after := listing(t, dir)
+	time := regexp.MustCompile(`(/objects/.*|/sharedindex.*) \d+-\d+-\d+ .*UTC `)
+	for _, list := range [][]string{before, after} {
+		for i := range list {
+			if !objectTimes {
+				list[i] = time.ReplaceAllString(list[i], "$1 ")
+			}
+		}
+	}
+	for _, line := range after {
+		if !slices.Contains(before, line) {
+			t.Errorf("new or changed: %s", line)
+		}
+	}
+	if len(after) != len(before) {
+		t.Errorf("%d files where %d were", len(after), len(before))
+	}
+}
+
+// A run is one wherever ccc stands.
+func TestTryCall(t *testing.T) {
+	for call, want := range map[string]bool{"Bash(/x/ccc try 'a')": true, "Bash('/my tools/ccc' try --timeout 9m 'a')": true, "Bash(ls /x/ccc try)": false,
+		"Bash(/x/ccc-linux-amd64 try 'a')": true, "Bash('/my tools/ccc-1.2' try 'a')": true, "Bash(/x/ccc/other try 'a')": false} {
+		expectIs(t, call, tryCall().MatchString(call), want)
+	}
+}
+
+// lookOf returns what git tells of dir, in a copy if self can make one.
+func (box *sandbox) lookOf(self, dir string, env []string) (look, error) {
+	box.t.Helper()
+	c := takeChange(context.Background(), self, dir, env, changeOf{history: new(history), stands: func(numbered) bool { return true }})
+	return c.look, c.err
+}
+
+// noCopy returns a program that makes no copy, in the place of ccc.
+func (box *sandbox) noCopy() string {
+	box.write("no-copy", 0o700, "#!/bin/sh\nexit 125\n")
+	return filepath.Join(box.home, "no-copy")
+}
+
+// What ccc finds at each path is what git add -A would add, in a copy and where none can be made, and nothing in or around the
+// repository changes.
+func TestLook(t *testing.T) {
+	box := newFakeBox(t)
+	needCopy(t, box)
+	const begin = "git init -q; printf 'ignored\n' >.gitignore; echo a >a; echo b >b; git add .; git commit -qm first; "
+	for name, script := range map[string]string{
+		"clean":              begin,
+		"all kinds":          begin + "echo more >>a; rm b; echo new >'n\"e w'; echo x >ignored; echo staged >s; git add s; ln -s a link; mkdir empty; chmod +x .gitignore",
+		"unborn":             "git init -q; echo a >a",
+		"same size":          begin + "printf 'c\n' >a",
+		"split":              begin + "git update-index --split-index; echo c >c; git add c; echo d >d",
+		"conflict":           begin + "git checkout -qb other; echo o >a; git commit -qam o; git checkout -q main; echo m >a; git commit -qam m; git merge other >/dev/null || :",
+		"submodule":          "git init -q sub; cd sub; " + begin + "cd ..; git init -q; git submodule --quiet add ./sub sub2; git commit -qm s; rm -rf sub; cd sub2; echo c >c; git add c; git commit -qm c",
+		"locked":             begin + "echo more >>a; touch .git/index.lock",
+		"file and directory": begin + "rm a; mkdir a; echo x >a/x",
+		"directory and file": "git init -q; mkdir d; echo a >d/a; git add .; git commit -qm first; rm -r d; echo d >d",
+		"filter":             "git init -q; git config filter.large.clean 'wc -c'; echo '*.bin filter=large' >.gitattributes; echo 12345 >a.bin",
+	} {
+		dir := filepath.Join(box.work, name)
+		box.gitIn(dir, script)
+		want := box.gitIn(box.work, fmt.Sprintf("cp -a '%s' copy; cd copy; rm -f .git/index.lock; git add -A; H=$(git rev-parse -q --verify HEAD || git hash-object -t tree /dev/null);"+
+			" git diff-index --cached --raw --no-renames --no-abbrev $H; cd ..; rm -rf copy", name))
+		head := box.gitIn(dir, "git rev-parse -q --verify HEAD || :")
+		for way, self := range map[string]string{"in a copy": box.program(), "without": box.noCopy()} {
+			before := listing(t, dir)
+			w, err := box.lookOf(self, dir, append(box.vars, "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere"))
+			var lines []string
+			for path, is := range w.Paths {
+				lines = append(lines, path+" "+is[1])
+			}
+			var wanted []string
+			for _, line := range strings.Split(want, "\n") {
+				if fields, path, ok := strings.Cut(line, "\t"); ok {
+					f := strings.Fields(fields)
+					wanted = append(wanted, path+" "+pathContent(f[1], f[3]))
+				}
+			}
+			slices.Sort(lines)
+			slices.Sort(wanted)
+			if err != nil || !slices.Equal(lines, wanted) || w.Head != head || w.Branch != "main" || w.Top != dir || w.Repo != filepath.Join(dir, ".git") {
+				t.Errorf("%s, %s: %q, %v; want %q", name, way, lines, err, wanted)
+			}
+			expectUnchanged(t, dir, before, way == "in a copy")
+		}
+	}
+	left, _ := filepath.Glob(filepath.Join(box.getenv("TMPDIR"), "*"))
+	if len(left) != 0 {
+		t.Errorf("left %q", left)
+	}
+}
+
+// Where git can't tell, the reason is told on a line, in time.
+func TestLookFails(t *testing.T) {
+	box := newFakeBox(t)
+	const begin = "git init -q; echo a >a; git add .; git commit -qm first; "
+	late, cancel := context.WithTimeoutCause(context.Background(), 300*time.Millisecond, fmt.Errorf("too late"))
+	defer cancel()
+	for _, c := range []struct {
+		script, want string
+		ctx          context.Context
+		env          []string
+	}{
+		{"true", errNoGit.zh, context.Background(), nil},
+		{begin + "git config filter.slow.clean 'sleep 60; cat'; echo '* filter=slow' >.gitattributes; echo b >b", "too late", late, nil},
+		{begin + "echo broken >.git/HEAD", "not a git repository", context.Background(), nil},
+		{begin + "echo broken >.git/index", "index file", context.Background(), nil},
+		{begin, "executable file not found", context.Background(), []string{"PATH=/nowhere"}},
+	} {
+		dir := t.TempDir()
+		box.gitIn(dir, c.script)
+		start := time.Now()
+		got := takeChange(c.ctx, box.noCopy(), dir, append(slices.Clone(box.vars), c.env...), changeOf{history: new(history), stands: func(numbered) bool { return true }})
+		if got.err == nil || got.Files != nil || !strings.Contains(got.err.Error(), c.want) || strings.Contains(got.err.Error(), "\n") {
+			t.Errorf("%s: %v, want %s", c.script, got.err, c.want)
+		}
+		if c.script != "true" && !strings.Contains(got.text(), "无法得知") || c.script == "true" && got.text() != "" {
+			t.Errorf("%s: the reviewer is told %q", c.script, got.text())
+		}
+		if took := time.Since(start); took > 4*time.Second {
+			t.Errorf("%s: took %v", c.script, took)
+		}
+	}
+}
+
+// A look at a prompt that finds too much, or takes too long, is not known, but for the commit.
+func TestLookAtPrompt(t *testing.T) {
+	box := newFakeBox(t)
+	const begin = "git init -q; echo a >a; git add .; git commit -qm first; "
+	for name, c := range map[string]struct{ script, unseen string }{
+		"few":  {begin + "echo b >b", ""},
+		"many": {begin + "for i in $(seq 2001); do echo >f$i; done", "2001"},
+		"slow": {begin + "git config filter.slow.clean 'sleep 3; cat'; echo '* filter=slow' >.gitattributes; echo b >b", "1s"},
+	} {
+		dir := filepath.Join(box.work, name)
+		box.gitIn(dir, c.script)
+		head, start := box.gitIn(dir, "git rev-parse HEAD"), time.Now()
+		l := lookAtPrompt(box.noCopy(), dir, box.vars)
+		if l.Head != head || l.Branch != "main" || (l.Unseen == "") != (c.unseen == "") || !strings.Contains(l.Unseen, c.unseen) || (l.Paths == nil) != (c.unseen != "") {
+			t.Errorf("%s: %+v", name, l)
+		}
+		if took := time.Since(start); took > 3*time.Second {
+			t.Errorf("%s: took %v", name, took)
+		}
+		// Then the change begins at the commit, and that is told.
+		h := new(history)
+		h.add(record{Kind: kindPrompt, Time: now(), look: l})
+		if name == "slow" {
+			check(t, os.Remove(filepath.Join(dir, ".gitattributes")))
+		}
+		got := takeChange(context.Background(), box.noCopy(), dir, box.vars, changeOf{history: h, stands: func(numbered) bool { return true }})
+		isWhole := len(got.Files) > 0
+		if isWhole != (c.unseen != "") || strings.Contains(got.text(), "没有记录") != isWhole {
+			t.Errorf("%s: %d files: %v %.200s", name, len(got.Files), got.err, got.text())
+		}
+	}
+	if l := lookAtPrompt(box.noCopy(), t.TempDir(), box.vars); l.Top != "" || l.Unseen != "" {
+		t.Errorf("outside git: %+v", l)
+	}
+}
+
+// Without a prompt on record a change begins where HEAD was when the session did, or it is all files.
+func TestBeginningByReflog(t *testing.T) {
+	box := newFakeBox(t)
+	dir := filepath.Join(box.work, "p")
+	box.gitIn(dir, "git init -q; for i in 1 2 3; do echo $i >f$i; git add .; GIT_COMMITTER_DATE=2026-02-0${i}T00:00:00Z git commit -qm $i; done")
+	for started, want := range map[string]string{"2026-02-02T10:00:00.000Z": "f3", "2026-02-01T00:00:01.000Z": "f2 f3", "2026-01-01T00:00:00.000Z": "f1 f2 f3", "": "f1 f2 f3"} {
+		c := takeChange(context.Background(), box.noCopy(), dir, box.vars, changeOf{history: new(history), stands: func(numbered) bool { return true }, started: started})
+		var list []string
+		for path := range c.Files {
+			list = append(list, path)
+		}
+		slices.Sort(list)
+		if c.err != nil || strings.Join(list, " ") != want {
+			t.Errorf("%q: %q, %v", started, list, c.err)
+		}
+	}
+}
+
+// What the request shows of a change: each path once with its marks, and the diff through one cut.
+func TestChangeText(t *testing.T) {
+	box := newFakeBox(t)
+	dir := filepath.Join(box.work, "p")
+	box.gitIn(dir, "git init -q; printf 'ignored\n' >.gitignore; seq 30 >moved; seq 3000 >long; echo a >a; echo u >users; echo o >other; printf 'b\\0' >bin; git add .; git commit -qm first;"+
+		" echo theirs >>users; echo mine >>other")
+	h := new(history)
+	h.add(record{Kind: kindPrompt, Time: now(), look: lookAtPrompt(box.noCopy(), dir, box.vars)})
+	box.gitIn(dir, "echo b >>a; git commit -qm second a; git mv moved there; seq 5000 8000 >long; printf 'b\\0c' >bin; echo new >'n\"e w'; echo x >ignored; echo KEY=1 >.env; echo more >>users;"+
+		"mkdir empty; git init -q inner; git -C inner commit -qm i --allow-empty")
+	c := takeChange(context.Background(), box.noCopy(), dir, box.vars, changeOf{history: h, stands: func(numbered) bool { return true }})
+	text := c.text()
+	expectIn(t, "the request", text, "A .env\n", "M a\n", "M bin\n", "M long\n", "D moved\n", "A n\"e w\n", "A there\n", "M users  (改动开始前用户已改过)\n", "+KEY=1\n", "+new\n", "+theirs\n+more\n",
+		"没有提交的：n\"e w, .env, bin, long", "没人动过，因此不属于本次改动：other", "内层的仓库，没有看：inner/", "没有完整显示的文件：", "bin (+", "long (+3001 -3000)")
+	expectNotIn(t, "the request", text, "ignored\n", "M other", "+mine", "远程")
+	if c.isShownWhole() || len([]rune(text)) > diffLimit+2000 {
+		t.Errorf("%d characters, shown whole: %v", len([]rune(text)), c.isShownWhole())
+	}
+	box.gitIn(dir, "git checkout -q long bin; git add -A; git commit -qm all")
+	whole := takeChange(context.Background(), box.noCopy(), dir, box.vars, changeOf{history: h, stands: func(numbered) bool { return true }})
+	if !whole.isShownWhole() {
+		t.Errorf("not shown whole: %s", whole.text())
+	}
+	expectIn(t, "the request", whole.text(), "以上全部已提交")
+	// What could be another session's is told as that.
+	whole.others = true
+	expectIn(t, "the request", whole.text(), "另一个会话")
+}
+
+// Another session's prompt in the same working tree is noticed, if it came since.
+func TestOtherPrompt(t *testing.T) {
+	box := newFakeBox(t)
+	d := stateDir(filepath.Join(box.home, "state"))
+	check(t, os.MkdirAll(string(d), 0o700))
+	start := now()
+	check(t, d.session("other").append(record{Kind: kindPrompt, Prompt: "x", Time: start.Add(time.Minute), look: look{Top: "/p"}}))
+	check(t, d.session("other").append(record{Kind: kindWake, Time: start.Add(3 * time.Minute), look: look{Top: "/q"}}))
+	for _, c := range []struct {
+		top   string
+		since time.Time
+		than  string
+		want  bool
+	}{{"/p", start, "one", true}, {"/p", start, "other", false}, {"/q", start, "one", false}, {"/p", start.Add(2 * time.Minute), "one", false}} {
+		expectIs(t, c, d.wasPrompted(c.top, c.since, c.than), c.want)
+	}
+}

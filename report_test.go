@@ -1,0 +1,510 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// hostile is what may stand in any text that a report quotes.
+const hostile = "`````\n</details><script>alert(1)</script>\n\n| a | b |\n|---|---|\n# head\n@octocat #123 [x](javascript:y) \x1b[31m <!--\n~~~\n```\n"
+
+// reportRecords are a session's: a change of two rounds, then a joke, and a change that was not approved.
+func reportRecords() []any {
+	at := func(minute int) time.Time { return time.Date(2026, 11, 22, 10, minute, 0, 0, time.UTC) }
+	one, zero := 1, 0
+	place := look{Top: "/p", Repo: "/p/.git", Head: "c0ffee", Branch: "main"}
+	files := map[string]string{"tally.py": "100644 beef"}
+	monthly, joke, more := []string{"Add --monthly"}, []string{"Add --monthly", "A joke of the boss?"}, []string{"Add --monthly", "A joke of the boss?", "Add --weekly"}
+	return []any{
+		record{Time: at(0), Kind: kindPrompt, Project: "/p", Prompt: "Add --monthly", look: place},
+		record{Time: at(1), Kind: kindBegin, Event: eventStop, Review: "a", Requests: monthly},
+		record{Time: at(1), Kind: kindCall, Review: "a", Tool: "Bash(/x/ccc try 'go test ./...')"},
+		record{Time: at(1), Kind: kindRun, Review: "a", Command: "go test ./...", ExitCode: &one, Output: "--- FAIL: TestMonthly", outcome: outcome{DurationSeconds: 2}},
+		record{Time: at(1), Kind: kindRun, Review: "a", Command: "go vet ./...", ExitCode: &one, Output: "vet: no", outcome: outcome{DurationSeconds: 1}},
+		record{Time: at(1), Kind: kindRefused, Review: "a", Tool: "Bash(touch x)"},
+		record{Time: at(2), Kind: kindEnd, Event: eventStop, Review: "a", Iteration: 1, Limit: 10, PromptSource: builtinSource, Model: "claude-opus-4", look: place, Files: files,
+			outcome: outcome{Verdict: verdictBlock, Feedback: "TestMonthly fails", DurationSeconds: 12, CostUSD: 0.31}},
+		record{Time: at(3), Kind: kindBegin, Event: eventStop, Review: "b", Requests: monthly},
+		record{Time: at(3), Kind: kindRun, Review: "b", Command: "go test ./...", ExitCode: &zero, Output: "ok", outcome: outcome{DurationSeconds: 2}},
+		record{Time: at(4), Kind: kindEnd, Event: eventStop, Review: "b", Iteration: 2, Limit: 10, PromptSource: "/home/u/p/SUPERVISOR.md", Model: "claude-opus-4", look: place, Files: files,
+			outcome: outcome{Verdict: verdictAllow, Feedback: "The cache is not cleared: as you wished."}},
+		record{Time: at(5), Kind: kindPrompt, Project: "/p", Prompt: "A joke of the boss?", look: place},
+		record{Time: at(5), Kind: kindBegin, Event: eventStop, Review: "c", Requests: joke},
+		record{Time: at(6), Kind: kindEnd, Event: eventStop, Review: "c", Iteration: 1, Limit: 10, look: place, Files: map[string]string{}, outcome: outcome{Verdict: verdictAllow}},
+		record{Time: at(7), Kind: kindPrompt, Project: "/p", Prompt: "Add --weekly", look: place},
+		record{Time: at(7), Kind: kindBegin, Event: eventStop, Review: "d", Requests: more},
+		record{Time: at(8), Kind: kindEnd, Event: eventStop, Review: "d", Iteration: 1, Limit: 10, look: place, Files: map[string]string{"weekly.py": "100644 cafe"},
+			outcome: outcome{Verdict: verdictBlock, Feedback: "It counts from Sunday."}},
+	}
+}
+
+func TestReport(t *testing.T) {
+	box := newShowBox(t, 80)
+	box.timelineOf(testSession, reportRecords()...)
+	for _, locale := range []string{"en_US.UTF-8", "zh_CN.UTF-8"} {
+		box.vars = append(box.vars, "LC_ALL="+locale)
+		golden(t, "report-"+locale[:2], box.ccc("report", testSession))
+	}
+	// The timeline's order counts, whatever the clock says.
+	h := history{}
+	for i, r := range reportRecords() {
+		r := r.(record)
+		r.Time = r.Time.Add(-time.Duration(i) * time.Hour)
+		h.add(r)
+	}
+	stories := h.stories(testSession)
+	if len(stories) != 3 || len(stories[0].rounds) != 2 || len(stories[1].rounds) != 1 {
+		t.Fatalf("%+v", stories)
+	}
+	expectEqual(t, "the requests of the last", stories[2].requests, []string{"Add --weekly"})
+	expectIs(t, "the requests of the session", stories[0].all, 3)
+	runs := stories[0].runs()
+	if len(runs) != 2 || len(runs[0].runs) != 2 || runs[0].isOpen || !runs[1].isOpen {
+		t.Errorf("%+v", runs)
+	}
+}
+
+func hostileRecords() []any {
+	records := reportRecords()
+	for i := range records {
+		r := records[i].(record)
+		r.Prompt, r.Feedback = r.Prompt+hostile, r.Feedback+hostile
+		if r.Command != "" {
+			r.Command, r.Output = r.Command+hostile, hostile+r.Output
+		}
+		records[i] = r
+	}
+	return records
+}
+
+// Whatever stands in a prompt, a command, an output or feedback stays in its block of code.
+func TestReportHostile(t *testing.T) {
+	box := newShowBox(t, 80)
+	box.timelineOf(testSession, hostileRecords()...)
+	text := box.ccc("report", testSession)
+	for _, line := range strings.Split(withoutFences(t, text), "\n") {
+		expectNotIn(t, "what is outside of a block of code", line, "octocat", "script", "#123", "alert", "\x1b", "| a")
+	}
+	if strings.Count(text, "<details>") != strings.Count(withoutFences(t, text), "</details>") {
+		t.Error("an output breaks out of its fold")
+	}
+	expectNotIn(t, "the report", text, "\x1b")
+}
+
+// The same with the renderer that GitHub's is made from, where .ci/run has fetched it: what is hostile stands in blocks of
+// code alone.
+func TestReportRendered(t *testing.T) {
+	renderer := os.Getenv("CCC_TEST_GFM")
+	if renderer == "" {
+		t.Skip("CCC_TEST_GFM names no cmark-gfm")
+	}
+	box := newShowBox(t, 80)
+	box.timelineOf(testSession, hostileRecords()...)
+	cmd := exec.Command(renderer, "--unsafe", "-e", "table", "-e", "autolink", "-e", "tasklist", "-e", "strikethrough")
+	text := box.ccc("report", testSession)
+	cmd.Stdin = strings.NewReader(text)
+	html, err := cmd.Output()
+	check(t, err)
+	rest := regexp.MustCompile(`(?s)<pre[^>]*><code[^>]*>.*?</code></pre>`).ReplaceAllString(string(html), "")
+	if n := strings.Count(string(html), "octocat"); n < 5 {
+		t.Errorf("%d hostile texts: %s", n, html)
+	}
+	folds := strings.Count(withoutFences(t, text), "<details>")
+	if strings.Count(rest, "<details>") != folds || strings.Count(rest, "</details>") != folds {
+		t.Errorf("not %d folds: %s", folds, html)
+	}
+	expectNotIn(t, "the report", rest, "octocat", "script", "#123", "<table", "<a ", "<!--")
+}
+
+// withoutFences returns the Markdown without its blocks of code, as CommonMark delimits them.
+func withoutFences(t *testing.T, text string) string {
+	var outside []string
+	fence := ""
+	for _, line := range strings.Split(text, "\n") {
+		ticks := line[:len(line)-len(strings.TrimLeft(line, "`"))]
+		switch {
+		case fence == "" && len(ticks) >= 3:
+			fence = ticks
+		case fence != "" && len(ticks) >= len(fence) && strings.TrimSpace(line) == ticks:
+			fence = ""
+		case fence == "":
+			outside = append(outside, line)
+		}
+	}
+	if fence != "" {
+		t.Error("a block of code does not end")
+	}
+	return strings.Join(outside, "\n")
+}
+
+func TestReportLength(t *testing.T) {
+	box := newShowBox(t, 80)
+	records := []any{record{Time: now(), Kind: kindPrompt, Project: "/p", Prompt: "x"}}
+	var requests []string
+	for n := range 300 {
+		requests = append(requests, fmt.Sprint("request ", n, strings.Repeat(" 请求", 200)))
+	}
+	for n := range 20 {
+		id := fmt.Sprint(n)
+		records = append(records, record{Time: now(), Kind: kindBegin, Event: eventStop, Review: id, Requests: requests})
+		for i := range 45 {
+			records = append(records, record{Time: now(), Kind: kindRun, Review: id, Command: fmt.Sprint(i, strings.Repeat("true; ", 500)), Output: strings.Repeat("x\n", 300)})
+		}
+		end := record{Time: now(), Kind: kindEnd, Event: eventStop, Review: id, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: strings.Repeat("反馈", 4000)}}
+		records = append(records, end)
+	}
+	box.timelineOf(testSession, records...)
+	text := box.ccc("report", testSession)
+	if n := utf8.RuneCountInString(text); n > reportLimit {
+		t.Errorf("%d characters", n)
+	}
+	withoutFences(t, text)
+	expectIn(t, "the report", text, "request 0 ", "request 299 ", "反馈")
+}
+
+func TestReceipt(t *testing.T) {
+	lang = english
+	t.Cleanup(func() { lang = chinese })
+	run := func(command string, code int, output string) record {
+		return record{Command: command, ExitCode: &code, Output: output}
+	}
+	ended := func(v verdict) record { return record{Event: eventStop, Review: "r", outcome: outcome{Verdict: v}} }
+	outside := ended(verdictAllow)
+	outside.look, outside.Unbound = look{Top: "/p"}, "git took longer than 5s"
+	moved := ended(verdictAllow)
+	moved.look, moved.Files, moved.Moved = look{Top: "/p"}, map[string]string{}, []string{"a", `"\303\251"`}
+	unread := ended(verdictBlock)
+	unread.NoVerdict = true
+	for _, c := range []struct {
+		round reviewRound
+		want  string
+	}{
+		{reviewRound{record: record{Event: eventStop, Review: "r", Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictAllow, DurationSeconds: 12.3, CostUSD: 0.31}}},
+			"Review 2/10 approved · 12.3s · $0.31 · only the conversation and the changes were read"},
+		{reviewRound{record: ended(verdictBlock), Tools: []string{"Read(a)"}}, "Review sent back · only files were read, nothing was run"},
+		{reviewRound{record: ended(verdictBlock), Refused: []string{"Bash(a)"}}, "Review sent back · all its calls were refused by Claude Code"},
+		{reviewRound{record: unread, Tools: []string{"Read(a)", "Bash(python3 t.py)"}},
+			"Review sent back · nothing was run in a copy · The reviewer gave no verdict: what it said is the feedback"},
+		{reviewRound{record: outside, Tools: []string{"Read(a)"}}, "Review approved · only files were read, nothing was run · not bound · git took longer than 5s"},
+		{reviewRound{record: moved, Tools: []string{"Read(a)"}}, "Review approved · only files were read, nothing was run · changed while the review ran, and not judged: a, é"},
+		// The last that failed and the last of the others, as they ran; what was printed where nothing failed.
+		{reviewRound{record: record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictBlock}},
+			Runs: []record{run("a", 0, ""), run("b ||\n  c", 1, "no"), run("d", 0, ""), run("e", 0, "one\ntwo\n")}},
+			"Review of a question sent back · c → exit 1 · d → exit 0 · e → two · 1 more run"},
+		{reviewRound{record: ended(verdictBlock), Runs: []record{run("go run . --monthly 2026-01-31", 0, "2026-03-03\n")}}, "Review sent back · go run . --monthly 2026-01-31 → 2026-03-03"},
+	} {
+		expectIs(t, "the receipt", c.round.receipt(), c.want)
+	}
+	for script, want := range map[string]string{
+		"dir=$(mktemp -d)\ncat > \"$dir/p.py\" <<\"EOF\"\nprint(1)\nEOF\npython3 \"$dir/p.py\"": "python3 \"$dir/p.py\"",
+		"for i in 1 2; do\n  ./run $i\ndone":                                                    "./run $i",
+		"if go test ./...; then\n  echo fine\nfi\n\n# the end":                                  "echo fine",
+		"python3 - <<'X'\nimport json\nprint(json)\nX":                                          "python3 - <<'X'",
+		"cd sub && {\n  make\n} 2>&1":                                                           "make",
+		"cat <<-END | sort\n\tb\n\ta\n\tEND":                                                    "cat <<-END | sort",
+		"":                                                                                      "",
+		"done":                                                                                  "done",
+	} {
+		expectIs(t, script, mainLine(script), want)
+	}
+}
+
+// A session that is approved, and what ccc verdict says of it since.
+func TestVerdictBound(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	box.gitIn(box.work, "git init -q; echo a >a; git add .; git commit -qm first; git worktree add -q ../other")
+	box.reviews(allows("well done"))
+	verdictIs := func(code int, want string) {
+		t.Helper()
+		got := box.run(20*time.Second, "", "ccc", "verdict", testSession)
+		if word, why, _ := strings.Cut(want, ": "); got.code != code || strings.TrimSpace(got.stdout) != word || !strings.Contains(got.stderr, why) {
+			t.Errorf("%+v, want %s, %d", got, want, code)
+		}
+	}
+	verdictIs(2, "")
+	box.submit("do it")
+	verdictIs(3, "none")
+	if got := box.stop(""); !strings.Contains(got.stdout, `"systemMessage":"[SUPERVISOR] Review 1/8 approved`) || strings.Contains(got.stdout, "decision") {
+		t.Errorf("%+v", got)
+	}
+	verdictIs(0, "allow")
+	os.WriteFile(box.work+"/notes.txt", []byte("other\n"), 0o600)
+	verdictIs(3, "changed: changed since the review: notes.txt")
+	os.WriteFile(box.work+"/notes.txt", []byte("a note\n"), 0o600)
+	verdictIs(0, "allow")
+	box.gitIn(box.work, "git commit -q --allow-empty -m second")
+	verdictIs(0, "allow")
+
+	// A file that changes while the reviewer looks is not judged, and that is told.
+	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
+	expectIn(t, "the answer", box.stop("").stdout, "changed while the review ran, and not judged: notes.txt")
+	verdictIs(3, "changed: changed since the review: notes.txt")
+
+	// An approval without look, such as ccc 1.2 wrote, speaks of no files.
+	box.timelineOf("0ld", record{Time: now(), Event: eventStop, Review: "r", Project: box.work, look: look{Top: box.work, Repo: box.work + "/.git"}, outcome: outcome{Verdict: verdictAllow}})
+	if got := box.run(20*time.Second, "", "ccc", "verdict", "0ld"); got.code != 3 || got.stdout != "unbound\n" || !strings.Contains(got.stderr, "not bound") {
+		t.Errorf("%+v", got)
+	}
+
+	// Of a review whose begin was lost only the end is told.
+	box.timelineOf("0ld", record{Time: now(), Kind: kindRun, Review: "torn", Command: "sleep 1"}, record{Time: now(), Event: eventStop, Review: "r", Project: box.work, Iteration: 2, Limit: 3, outcome: outcome{Verdict: verdictAllow}})
+	expectIn(t, "the log", box.ccc("log", "0ld"), "Review 2/3 approved")
+	expectNotIn(t, "the log", box.ccc("log", "0ld"), "sleep 1")
+	expectNotIn(t, "the report", box.ccc("report", "0ld"), "sleep 1", "asked for")
+
+	// Without git the verdict alone counts, and that is told.
+	os.Rename(box.work+"/.git", box.work+"/git")
+	if box.stop(""); !strings.Contains(box.log(), "not bound") {
+		t.Errorf("%s", box.log())
+	}
+	verdictIs(0, "allow: not bound")
+}
+
+// A review that called nothing approves only what its request showed whole, and nothing that had been sent back as it is.
+func TestBlindApproval(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	box.repository()
+	verdictIs := func(want, why string) {
+		t.Helper()
+		got := box.run(20*time.Second, "", "ccc", "verdict", testSession)
+		if strings.TrimSpace(got.stdout) != want || !strings.Contains(got.stderr, why) {
+			t.Errorf("%+v, want %s: %s", got, want, why)
+		}
+	}
+	blind := fakeReview{decides(true, "")}
+	box.submit("do it")
+	box.write("../work/a", 0o600, "small\n")
+	box.reviews(blind)
+	box.stop("")
+	verdictIs("allow", "")
+	box.submit("more")
+	box.write("../work/b", 0o600, strings.Repeat("a line\n", 4000))
+	expectIn(t, "the receipt", box.stop("").stdout, "not bound · the reviewer called nothing, and its request did not show")
+	verdictIs("unbound", "called nothing")
+	box.write("../work/b", 0o600, "now small\n")
+	box.reviews(blocks("not yet"))
+	box.stop("")
+	box.reviews(blind)
+	box.stop("")
+	verdictIs("unbound", "had been sent back before")
+	box.reviews(allows(""))
+	box.stop("")
+	verdictIs("allow", "")
+}
+
+// The gate of a push, as the README shows it, in a real one.
+func TestPushGate(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	readme, err := os.ReadFile("README.md")
+	line := regexp.MustCompile(`(?m)^ *(ccc verdict --pushed)$`).FindString(string(readme))
+	if err != nil || line == "" {
+		t.Fatal("README.md shows no hook for pre-push")
+	}
+	remote := filepath.Join(box.home, "remote")
+	box.gitIn(remote, "git init -q --bare")
+	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git remote add origin "+remote)
+	os.WriteFile(box.work+"/.git/hooks/pre-push", []byte("#!/bin/sh\n"+line+"\n"), 0o700)
+	push := func(wanted bool, what string) string {
+		t.Helper()
+		out := box.gitIn(box.work, "git push "+what+" 2>&1 && echo PUSHED || :")
+		if strings.Contains(out, "PUSHED") != wanted {
+			t.Errorf("push %s: %s", what, out)
+		}
+		return out
+	}
+	expectIn(t, "the refusal", push(false, "origin main"), "none\n", "notes.txt: no review saw it", "--no-verify")
+	push(true, "--no-verify origin main")
+	push(true, "origin main") // there is nothing to push
+	box.reviews(allows(""))
+	box.submit("do it at once")
+	box.gitIn(box.work, "echo more >>notes.txt; git commit -qam second")
+	expectIn(t, "the refusal", push(false, "origin main"), "notes.txt: no review saw it")
+	box.stop("")
+	expectIn(t, "what the push rests on", push(true, "origin main"), testSession, "do it at once", "Review 1/8 approved")
+	// A commit that git replace shows with the approved files is pushed with its own.
+	box.gitIn(box.work, "git checkout -qb bad; echo bad >bad; git add bad; git commit -qm bad; git replace bad main; git checkout -qf main")
+	expectIn(t, "the refusal", push(false, "origin bad"), "bad: no review saw it")
+	box.gitIn(box.work, "git replace -d bad; git branch -qD bad")
+	// Another branch with the same files, a tag, a deletion.
+	push(true, "origin main:refs/heads/other")
+	box.gitIn(box.work, "git tag -m x v1; git branch third")
+	push(true, "origin v1")
+	push(true, "origin :other")
+	box.gitIn(box.work, "echo third >>notes.txt; git commit -qam third; git worktree add -q ../side")
+	expectIn(t, "the refusal", push(false, "origin main third"), "notes.txt: it is not as it was reviewed")
+	box.reviews(blocks("not yet"))
+	box.stop("")
+	expectIn(t, "the refusal", push(false, "origin main third"), "notes.txt: it was sent back (session "+testSession)
+	// What was approved in one working tree may be pushed from another.
+	box.reviews(allows(""))
+	box.stop("")
+	box.gitIn(box.work, "git -C ../side push origin HEAD:main")
+	// The agent reads another way out than its user.
+	box.gitIn(box.work, "echo fourth >>notes.txt; git commit -qam fourth")
+	vars := box.vars
+	box.vars = append(box.vars, toolMark)
+	out := push(false, "origin main")
+	expectIn(t, "the refusal", out, "Leave it to the user, or ask for it again")
+	expectNotIn(t, "the refusal", out, "--no-verify")
+	box.vars = vars
+
+	for _, c := range []struct {
+		stdin string
+		code  int
+		argv  []string
+	}{
+		{"", 2, []string{"--commit", "nowhere"}},
+		{"", 2, []string{"--commit", "--all"}},
+		{"", 2, []string{"--commit", "^HEAD"}},
+		{"", 2, []string{"--commit", "HEAD", testSession}},
+		{"", 3, []string{"--commit", "HEAD"}},
+		{"", 3, []string{"--commit", "HEAD~2"}}, // a remote has it
+		{"HEAD@{1 day ago} " + strings.Repeat("0", 40) + " refs/heads/x " + strings.Repeat("1", 40) + "\n", 0, []string{"--pushed"}},
+		{"what is this\n", 2, []string{"--pushed"}},
+	} {
+		got := box.run(20*time.Second, c.stdin, append([]string{"ccc", "verdict"}, c.argv...)...)
+		if got.code != c.code || got.code != 0 && got.stderr == "" {
+			t.Errorf("%q: %+v", c.argv, got)
+		}
+	}
+	box.stop("")
+	// What can't be read hides nothing that was approved, and is told where something was not.
+	unreadable := filepath.Join(box.home, ".claude/ccc/supervisor-other-events.jsonl")
+	os.Mkdir(unreadable, 0o700)
+	expectIn(t, "the gate", box.ccc("verdict", "--commit", "HEAD"), testSession)
+	box.gitIn(box.work, "echo fifth >>notes.txt; git commit -qam fifth")
+	if got := box.run(20*time.Second, "", "ccc", "verdict", "--commit", "HEAD"); got.code != 3 || !strings.Contains(got.stderr, unreadable) {
+		t.Errorf("%+v", got)
+	}
+	// Of what a remote has already it asks what it adds to the default branch.
+	box.gitIn(box.work, "git push -q --no-verify origin main; git remote set-head origin main")
+	expectEnd(t, "what is there already", box.run(20*time.Second, "", "ccc", "verdict", "--commit", "HEAD~1"), 3, "none\n", "adds nothing")
+	box.vars = append(box.vars, "PATH="+filepath.Dir(box.program()))
+	expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict", "--commit", "HEAD"), 2, "", `"git": executable file not found`)
+	os.Rename(box.work+"/.git", box.work+"/git")
+	expectEnd(t, "outside a repository", box.run(20*time.Second, "", "ccc", "verdict", "--pushed"), 2, "", "in no git repository")
+}
+
+// Where nothing comes of what is pushed, the gate asks for HEAD: it neither says yes to nothing nor waits for ever.
+func TestPushUntold(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	box.gitIn(box.work, "git init -q; git commit -q --allow-empty -m first")
+	box.reviews(allows(""))
+	box.submit("do it")
+	box.gitIn(box.work, "echo more >>notes.txt; git add .; git commit -qm second")
+	expect := func(code int, stdout string) {
+		t.Helper()
+		_, terminal := openTerminal(t, 80)
+		silent, writer, err := os.Pipe() // open, and nothing comes
+		check(t, err)
+		defer writer.Close()
+		for name, stdin := range map[string]*os.File{"a terminal": terminal, "a silent pipe": silent} {
+			cmd := box.command("ccc", "verdict", "--pushed")
+			cmd.Stdin = stdin
+			if got := box.finish(cmd, 20*time.Second); got.code != code || !strings.HasPrefix(got.stdout, stdout) || !strings.Contains(got.stderr, "asking for HEAD") {
+				t.Errorf("%s: %+v, want %d", name, got, code)
+			}
+		}
+		for _, script := range []string{"ccc verdict --pushed </dev/null", "ccc verdict --pushed <&-", "cat >/dev/null; ccc verdict --pushed"} {
+			got := box.run(20*time.Second, "refs/heads/main 1 refs/heads/main 2\n", "sh", "-c", script)
+			if got.code != code || !strings.HasPrefix(got.stdout, stdout) || !strings.Contains(got.stderr, "asking for HEAD") {
+				t.Errorf("%s: %+v, want %d", script, got, code)
+			}
+		}
+	}
+	expect(3, "none\n")
+	box.stop("")
+	expect(0, testSession)
+	deletion := "(delete) " + strings.Repeat("0", 40) + " refs/heads/x " + strings.Repeat("1", 40) + "\n"
+	box.gitIn(box.work, "echo new >new; git add new; git commit -qm new")
+	expectEnd(t, "a deletion", box.run(20*time.Second, deletion, "ccc", "verdict", "--pushed"), 0, "", "")
+}
+
+// ccc review of a session that ran without ccc.
+func TestByHand(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	expect := func(code int, stdout string, argv ...string) commandResult {
+		t.Helper()
+		got := box.run(60*time.Second, "", append([]string{"ccc", "review"}, argv...)...)
+		if got.code != code || !strings.Contains(got.stdout, stdout) {
+			t.Errorf("%q: %+v, want %d and %s", argv, got, code, stdout)
+		}
+		return got
+	}
+	expectIn(t, "the answer", expect(2, "").stderr, "no session of Claude Code's in this project")
+	if got := box.run(60*time.Second, "", "claude", "-p", "fix the bug"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	got := expect(0, "approved\n")
+	expectIn(t, "stderr", got.stderr, "fix the bug", "I have compared the changes", "· Bash(git diff --stat)", "-review.jsonl")
+	if !strings.Contains(got.stdout, "Review approved · ") || strings.Contains(got.stderr, "The agent") {
+		t.Errorf("no receipt, or a word of the agent: %+v", got)
+	}
+	for _, view := range []string{"log", "status"} {
+		if text := box.ccc(view); strings.Count(text, "fix the bug") != 1 {
+			t.Errorf("%s: %s", view, text)
+		}
+	}
+	box.reviews(blocks("not yet"))
+	expect(1, "sent back\nnot yet\n")
+	expectIn(t, "the report", box.ccc("report"), "Review sent back", "```\nnot yet\n")
+	box.reviews(fails("API Error: 529"))
+	expect(4, "failed\n")
+	// It does not run beside another review of that session.
+	paths, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
+	path := strings.Join(paths, " ")
+	known, err := os.ReadFile(path)
+	check(t, err)
+	begun := record{Time: now(), Kind: kindBegin, Event: eventStop, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}
+	check(t, appendFile(path, append(encodeJSON(begun), '\n')))
+	expectIn(t, "stderr", expect(4, "").stderr, "reviewed right now", "ccc log -f ")
+	check(t, os.WriteFile(path, known, 0o600))
+	box.reviews(allows("well"))
+	var parsed struct {
+		Session string `json:"session_id"`
+		reviewRound
+	}
+	if err := json.Unmarshal([]byte(expect(0, "", "--json").stdout), &parsed); err != nil || !validSession(parsed.Session) || parsed.Verdict != verdictAllow || parsed.Feedback != "well" {
+		t.Errorf("%v: %+v", err, parsed)
+	}
+	expect(2, "", "ffff")
+	if got := box.run(20*time.Second, "", "ccc", "verdict"); got.code != 0 {
+		t.Errorf("%+v", got)
+	}
+	if parsed.Time.IsZero() || parsed.Project == "" {
+		t.Errorf("%+v", parsed)
+	}
+	expectIn(t, "the report", box.ccc("report"), "```\nfix the bug\n```")
+	// It leaves a record, and no state, settings or hooks.
+	for _, name := range box.files() {
+		if strings.HasSuffix(name, "settings.json") || regexp.MustCompile(`supervisor-[^/]*[0-9a-f]\.json$`).MatchString(name) {
+			t.Errorf("there is %s", name)
+		}
+	}
+	// An approval of files that changed meanwhile is told from others by the exit code, in a repository.
+	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
+	expect(0, "approved\n")
+	box.repository()
+	expect(3, "approved\n")
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
+	expectIn(t, "the answer", expect(2, "", "--provider", "a").stderr, "it goes to provider b")
+	box.vars = append(box.vars, toolMark)
+	expectIn(t, "the answer", expect(4, "").stderr, "for the user, not for the agent")
+}
