@@ -228,14 +228,15 @@ func (g gitRunner) run(ctx context.Context, out io.Writer, command ...string) er
 	return failure{code: exitCode(err), err: errors.New(clip(cmp.Or(oneLine(strings.Join(said, " ")), err.Error()), 300))}
 }
 
-// lookAtPrompt returns the look at the working tree that holds dir, while the user waits.
-func lookAtPrompt(self, dir string, env []string) (l look) {
+// lookAtPrompt returns the look at the working tree that holds dir, while the user waits. Where it takes longer than
+// patience, Paths is not known.
+func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l look) {
 	l.Top, l.Repo = gitTree(dir)
 	if l.Top == "" {
 		return look{}
 	}
 	g := gitRunner{self: self, top: l.Top, env: env}
-	found, err := g.look(context.Background(), promptLookPatience, nil, "", "HEAD")
+	found, err := g.look(context.Background(), patience, nil, "", "HEAD")
 	if err == nil && len(found.lists[0]) > pathsLimit {
 		err = errors.New(say(tooManyPaths, len(found.lists[0])))
 	}
@@ -259,17 +260,6 @@ type beginning struct {
 	time  time.Time
 	stays []reviewRound // stops that left another branch
 }
-
-// These are the ways in which the beginning of a change is known.
-const (
-	sinceRequest  = "request"  // by the look at a prompt
-	sinceReview   = "review"   // by the look of a review that approved, where no prompt has followed
-	sinceUnseen   = "unseen"   // by a prompt whose look is not known
-	sinceReflog   = "reflog"   // by the log of HEAD, for the time of the first prompt
-	sinceEver     = "ever"     // nothing is known: all files
-	sinceRemotes  = "remotes"  // by hand: what no remote has
-	sinceWorktree = "worktree" // the agent went to another working tree
-)
 
 // beginning returns where the session's change in the working tree of now begins. stands reports whether a
 // prompt was not withdrawn. started is the time of the session's first prompt by its transcript, for a session

@@ -147,7 +147,7 @@ func TestLookFails(t *testing.T) {
 		{begin + "git config filter.slow.clean 'sleep 60; cat'; echo '* filter=slow' >.gitattributes; echo b >b", "too late", late, nil},
 		{begin + "echo broken >.git/HEAD", "not a git repository", context.Background(), nil},
 		{begin + "echo broken >.git/index", "index file", context.Background(), nil},
-		{begin, "executable file not found", context.Background(), []string{"PATH=/nowhere"}},
+		{begin, "not found", context.Background(), []string{"PATH=/nowhere"}},
 	} {
 		dir := t.TempDir()
 		box.gitIn(dir, c.script)
@@ -177,7 +177,7 @@ func TestLookAtPrompt(t *testing.T) {
 		dir := filepath.Join(box.work, name)
 		box.gitIn(dir, c.script)
 		head, start := box.gitIn(dir, "git rev-parse HEAD"), time.Now()
-		l := lookAtPrompt(box.noCopy(), dir, box.vars)
+		l := lookAtPrompt(box.noCopy(), dir, box.vars, promptLookPatience)
 		if l.Head != head || l.Branch != "main" || (l.Unseen == "") != (c.unseen == "") || !strings.Contains(l.Unseen, c.unseen) || (l.Paths == nil) != (c.unseen != "") {
 			t.Errorf("%s: %+v", name, l)
 		}
@@ -196,7 +196,7 @@ func TestLookAtPrompt(t *testing.T) {
 			t.Errorf("%s: %d files: %v %.200s", name, len(got.Files), got.err, got.text())
 		}
 	}
-	if l := lookAtPrompt(box.noCopy(), t.TempDir(), box.vars); l.Top != "" || l.Unseen != "" {
+	if l := lookAtPrompt(box.noCopy(), t.TempDir(), box.vars, promptLookPatience); l.Top != "" || l.Unseen != "" {
 		t.Errorf("outside git: %+v", l)
 	}
 }
@@ -226,7 +226,7 @@ func TestChangeText(t *testing.T) {
 	box.gitIn(dir, "git init -q; printf 'ignored\n' >.gitignore; seq 30 >moved; seq 3000 >long; echo a >a; echo u >users; echo o >other; printf 'b\\0' >bin; git add .; git commit -qm first;"+
 		" echo theirs >>users; echo mine >>other")
 	h := new(history)
-	h.add(record{Kind: kindPrompt, Time: now(), look: lookAtPrompt(box.noCopy(), dir, box.vars)})
+	h.add(record{Kind: kindPrompt, Time: now(), look: lookAtPrompt(box.noCopy(), dir, box.vars, time.Minute)})
 	box.gitIn(dir, "echo b >>a; git commit -qm second a; git mv moved there; seq 5000 8000 >long; printf 'b\\0c' >bin; echo new >'n\"e w'; echo x >ignored; echo KEY=1 >.env; echo more >>users;"+
 		"mkdir empty; git init -q inner; git -C inner commit -qm i --allow-empty")
 	c := takeChange(context.Background(), box.noCopy(), dir, box.vars, changeOf{history: h, stands: func(numbered) bool { return true }})

@@ -617,9 +617,9 @@ func (p *player) play(line string) {
 	case "$":
 		p.box.gitIn(p.g.top, rest)
 	case "prompt":
-		p.append(record{Kind: kindPrompt, Prompt: rest, look: lookAtPrompt(p.g.self, p.g.top, p.g.env)})
+		p.append(record{Kind: kindPrompt, Prompt: rest, look: lookAtPrompt(p.g.self, p.g.top, p.g.env, time.Minute)})
 	case "wake":
-		p.append(record{Kind: kindWake, look: lookAtPrompt(p.g.self, p.g.top, p.g.env)})
+		p.append(record{Kind: kindWake, look: lookAtPrompt(p.g.self, p.g.top, p.g.env, time.Minute)})
 	case "withdraw":
 		h, _ := p.state.session(p.session).readHistory()
 		p.withdrawn[h.records] = true

@@ -59,7 +59,11 @@ func showVerdict(c *invocation, d dirs) (err error) {
 	if why != "" {
 		fmt.Fprintln(os.Stderr, printable(strings.TrimSpace(why)))
 	}
-	return failure{code: verdictCodes[word]}
+	code, known := verdictCodes[word]
+	if !known { // a timeline may hold any word
+		code = 1
+	}
+	return failure{code: code}
 }
 
 // lookNow returns what looks whether the files are still as a review found them, for standing.

@@ -276,7 +276,7 @@ func (h *hook) command(operand string, supervised bool) any {
 // review failed if that could not be told before; the first of a session, and the first since a launch, tells
 // that the session is supervised. What Claude Code submits itself is no request.
 func (h *hook) prompt(text string) any {
-	seen := lookAtPrompt(h.dirs.self, workingTree(h.project, h.event.Cwd), os.Environ())
+	seen := lookAtPrompt(h.dirs.self, workingTree(h.project, h.event.Cwd), os.Environ(), promptLookPatience)
 	if text != "" && !isUsers(text) {
 		h.record(record{Kind: kindWake, look: seen})
 		return nil

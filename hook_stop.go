@@ -148,11 +148,12 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	s.record(begun)
 }
 
-// bind notes in entry which files the review judged: those of the change that are now as they were before it. An
-// approval whose reviewer has seen too little of them speaks of none.
+// bind notes in entry which files the review judged: those of the change. An approval judged only what is now as it
+// was before, and none of it where its reviewer has seen too little.
 func (s *supervision) bind(ctx context.Context, entry *record, judged change, byHand bool) {
 	err := judged.err
 	if err == nil {
+		entry.Since, entry.Base, entry.Files = judged.how, judged.base, judged.Files
 		entry.Moved, err = judged.again(ctx, s.dirs.self, os.Environ())
 	}
 	if err != nil {
@@ -160,9 +161,10 @@ func (s *supervision) bind(ctx context.Context, entry *record, judged change, by
 		s.log("review not bound to the files", "error", err)
 		return
 	}
-	entry.Since, entry.Base, entry.Files = judged.how, judged.base, judged.Files
-	for _, path := range entry.Moved {
-		delete(entry.Files, path)
+	if entry.Verdict == verdictAllow {
+		for _, path := range entry.Moved {
+			delete(entry.Files, path)
+		}
 	}
 	past, _ := s.session.readHistory()
 	entry.SentBefore = past.sentBack(entry.Files)

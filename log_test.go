@@ -264,7 +264,7 @@ func TestLogCase(t *testing.T) {
 	expectIn(t, "the log", got,
 		"    自述 All of it is done. Really. ",
 		"    · Read(a.go)\n    实测 go test → 退出码 3 · 0.0 秒\n         a_test.go:3: wrong\n         FAIL\n    · 被拒绝 Bash(rm x)\n",
-		"提问审查 1/10\n    提问 Which one?\n         - Red\n         - Blue\n", "提问审查 1/10 通过\n    没有查看也没有运行任何东西\n",
+		"提问审查 1/10\n    提问 Which one?\n         - Red\n         - Blue\n", "提问审查 1/10 通过\n    只看了对话和改动\n",
 		"    用 Agent 的缓存\n", "    审查者没有给出判定：它的话就是反馈\n    反馈 hm\n", "审查 1/10 已取消\n", "审查 1/10 未审成\n",
 	)
 	if strings.Count(got, "依据 rules.md") != 1 || strings.Count(got, "…") != 4 || strings.Count(got, "Bash(rm x)") != 1 {
@@ -326,7 +326,8 @@ func TestCommandsAsRun(t *testing.T) {
 	ended := record{Time: now(), Event: eventStop, Project: box.work, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}
 	box.timelineOf(testSession, begun, called, ran, refused, ended)
 	expectIn(t, "the log", box.ccc("log", testSession), "实测 "+shown+" → ", "· 被拒绝 Bash("+shown+")\n")
-	expectIn(t, "the receipt", reviewRound{record: ended, Runs: []record{ran}}.receipt(), shown+" → ")
+	ran.Command = "cd sub\nslug \"a   b\""
+	expectIn(t, "the receipt", reviewRound{record: ended, Runs: []record{ran}}.receipt(), `slug "a   b" → `)
 	expectIn(t, "the report", box.ccc("report", testSession), command)
 }
 

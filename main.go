@@ -49,8 +49,9 @@
 // Change:
 //
 //	standing.go           what a review says of the files, in a word and a reason
+//	diff.go               a git diff of any size, as much of it as a request shows
 //	change.go             git's look at the working tree, and which change a review judges
-//	change_diff.go        what the reviewer is told of it
+//	change_text.go        what the reviewer is told of it
 //
 // Review:
 //

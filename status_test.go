@@ -230,18 +230,18 @@ func TestVerdictOfTree(t *testing.T) {
 	box.timelineOf("aa-elsewhere", stop("/elsewhere", 0, verdictAllow))
 	box.timelineOf("above", stop(filepath.Dir(box.work), 0, verdictAllow))
 	expect("", "none\n", nobody, 3)
-	expect("aa-elsewhere", "allow\n", "没有与文件的某个状态绑定", 0)
+	expect("aa-elsewhere", "allow\n", "没有绑定", 0)
 	box.timelineOf("aa-old", stop(box.work, time.Hour, verdictAllow))
 	box.timelineOf("aa-older", stop(box.work, 2*time.Hour, verdictBlock))
-	expect("", "allow\n", "没有与文件的某个状态绑定", 0)
-	expect("aa-old", "allow\n", "没有与文件的某个状态绑定", 0) // the whole name of one, the beginning of another
+	expect("", "allow\n", "没有绑定", 0)
+	expect("aa-old", "allow\n", "没有绑定", 0) // the whole name of one, the beginning of another
 	expect("aa", "", "ccc: \"aa\" is the beginning of 3 sessions\n", 2)
 	// Of the last stops within a minute of each other a refusal counts, whichever came first; of a long review its whole time.
 	box.timelineOf("b1", stop(box.work, 20*time.Second, verdictBlock))
 	box.timelineOf("b2", stop(box.work, 0, verdictAllow))
 	expect("", "block\n", "", 1)
 	box.timelineOf("b1", stop(box.work, 2*time.Minute, verdictBlock))
-	expect("", "allow\n", "没有与文件的某个状态绑定", 0)
+	expect("", "allow\n", "没有绑定", 0)
 	long := stop(box.work, 0, verdictAllow)
 	long.DurationSeconds = 150
 	box.timelineOf("b2", long)

@@ -2,6 +2,17 @@ package main
 
 // Every text that the agent or the reviewer reads of the request and its form, in both languages.
 
+// These are the ways in which the beginning of a change is known.
+const (
+	sinceRequest  = "request"  // by the look at a prompt
+	sinceReview   = "review"   // by the look of a review that approved, where no prompt has followed
+	sinceUnseen   = "unseen"   // by a prompt whose look is not known
+	sinceReflog   = "reflog"   // by the log of HEAD, for the time of the first prompt
+	sinceEver     = "ever"     // nothing is known: all files
+	sinceRemotes  = "remotes"  // by hand: what no remote has
+	sinceWorktree = "worktree" // the agent went to another working tree
+)
+
 // The request for a review.
 var (
 	opening = words{ // bySystemPrompt or byGuideAbove
