@@ -48,6 +48,11 @@ func showVerdict(c *invocation, d dirs) (err error) {
 	if err != nil {
 		return err
 	}
+	for _, stored := range storedSessions(d.claude, "projects/*/"+id+".jsonl", func(storedSession) bool { return id != "" }) {
+		if talk, err := readConversation(stored.path); err == nil {
+			h.passOver(talk.stands(&h))
+		}
+	}
 	if last := h.last(); last != nil {
 		word, why = last.standing(lookNow(d))
 		if word == verdictLimit {

@@ -112,7 +112,7 @@ func reportOfSession(d dirs, operands []string) (r report, err error) {
 }
 
 // reportOfChanges is of what rev adds to base, or to the default branches of the remotes. Where that is nothing,
-// or rev is not given and files differ from HEAD, it is of the newest change of this working tree.
+// or rev is not given and files of the newest change differ from HEAD, it is of that change of this working tree.
 func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	var all []changeStory
 	ids, err := stateDir(d.state).sessions()
@@ -132,25 +132,25 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b changeStory) int { return a.last().Time.Compare(b.last().Time) })
-	newest := func() (report, error) {
+	newest := func() report {
 		here := slices.DeleteFunc(slices.Clone(all), func(one changeStory) bool { return one.last().Top != g.top })
 		withFiles := slices.DeleteFunc(slices.Clone(here), func(one changeStory) bool { return len(one.last().Files) == 0 })
 		if len(withFiles) > 0 {
 			here = withFiles
 		}
-		return report{of: say(reportOfNewest), stories: here[max(0, len(here)-1):], isAll: true}, nil
+		return report{of: say(reportOfNewest), stories: here[max(0, len(here)-1):], isAll: true}
 	}
 	if noGit != nil {
 		if rev+base != "" {
 			return r, noGit
 		}
-		return newest()
+		return newest(), nil
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), gatePatience, errors.New(say(gitTooSlow, gatePatience)))
 	defer cancel()
 	commit, err := g.commitOf(ctx, cmp.Or(rev, "HEAD"))
 	if err != nil && rev == "" { // before the first commit
-		return newest()
+		return newest(), nil
 	}
 	if err != nil {
 		return r, err
@@ -159,13 +159,19 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	if err != nil {
 		return r, failure{code: 2, err: err}
 	}
-	isDirty := false
-	if rev == "" {
-		status, statusErr := g.output(ctx, "--no-optional-locks", "status", "--porcelain")
-		isDirty, err = status != "", statusErr
+	isOpen := false // the newest change is not committed
+	if one := newest(); rev == "" && base == "" && len(one.stories) > 0 {
+		var now *seen
+		now, err = g.look(ctx, reviewLookPatience, nil, "", "HEAD")
+		for path := range one.stories[0].last().Files {
+			if err == nil {
+				_, differs := now.lists[0][path]
+				isOpen = isOpen || differs
+			}
+		}
 	}
-	if err == nil && (len(found) == 0 || isDirty && base == "") {
-		return newest()
+	if err == nil && (len(found) == 0 || isOpen) {
+		return newest(), nil
 	}
 	judgements, unread := stateDir(d.state).judgements(repo)
 	a, askErr := g.asks(ctx, judgements, commit, found)

@@ -508,3 +508,24 @@ func TestByHand(t *testing.T) {
 	box.vars = append(box.vars, toolMark)
 	expectIn(t, "the answer", expect(4, "").stderr, "for the user, not for the agent")
 }
+
+// A prompt that the user withdrew does not make the last stop's verdict void; one that stands does.
+func TestVerdictWithdrawn(t *testing.T) {
+	box := newHookBox(t)
+	stored, err := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/"+testSession+".jsonl"))
+	check(t, err)
+	prompt := func(words string) record { return record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: words} }
+	stop := record{Time: now(), Event: eventStop, Review: "r", Project: box.work, outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}
+	box.timelineOf(testSession, prompt("fix it"), stop, prompt("oops"))
+	for _, c := range []struct {
+		transcript []string
+		want       string
+	}{
+		{[]string{userLine("1", "", "fix it"), agentLine("2", "1", "done")}, "block\n"},
+		{[]string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("3", "2", "oops"), agentLine("4", "3", "yes")}, "none\n"},
+		{[]string{"{}"}, "none\n"}, // it can't be read
+	} {
+		check(t, os.WriteFile(stored[0], []byte(strings.Join(c.transcript, "\n")+"\n"), 0o600))
+		expectIs(t, strings.Join(c.transcript, " "), box.run(20*time.Second, "", "ccc", "verdict", testSession).stdout, c.want)
+	}
+}

@@ -175,6 +175,7 @@ type history struct {
 	limit    int       // of reviews a request
 	updated  time.Time // the last record's
 	present  int       // the first of Rounds since the user's last prompt, or since supervision was switched off
+	off      int       // the first of Rounds since supervision was switched off
 	asked    int       // which of the timeline's records is that prompt, 0 for none
 }
 
@@ -182,6 +183,7 @@ type history struct {
 type numbered struct {
 	record
 	number int
+	rounds int // how many reviews had begun before
 }
 
 // readHistory reads the session's timeline. With an error the history holds what could be read.
@@ -243,7 +245,7 @@ func (h *history) add(r record) (round int) {
 		return len(h.Rounds) - 1
 	}
 	if r.Kind == kindPrompt || r.Kind == kindWake {
-		h.prompts = append(h.prompts, numbered{record: r, number: h.records})
+		h.prompts = append(h.prompts, numbered{record: r, number: h.records, rounds: len(h.Rounds)})
 	}
 	switch {
 	case r.Kind == kindPrompt:
@@ -256,6 +258,7 @@ func (h *history) add(r record) (round int) {
 		if h.present > 0 && h.Rounds[h.present-1].Kind == kindBegin {
 			h.present-- // it ends the review that runs
 		}
+		h.off = h.present
 	case round >= 0:
 		h.Rounds[round].take(r, h.records)
 	}
@@ -288,6 +291,16 @@ func (h *history) last() *reviewRound {
 		}
 	}
 	return lastOf(h.Rounds[h.present:])
+}
+
+// passOver has last answer for the newest prompt that was not withdrawn.
+func (h *history) passOver(stands func(numbered) bool) {
+	for _, p := range slices.Backward(h.prompts) {
+		if p.Kind == kindPrompt && stands(p) {
+			h.present = max(h.off, p.rounds)
+			return
+		}
+	}
 }
 
 // feedback returns the last review behind the user's last prompt that sent the agent on, and its feedback if

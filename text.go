@@ -314,6 +314,8 @@ var (
 	receiptNothing  = words{"只看了对话和改动", "only the conversation and the changes were read"}
 	receiptNoCopy   = words{"没有在副本里运行命令", "nothing was run in a copy"}
 	shownOnTerminal = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}
+	receiptSince    = words{"与提交 %s 相比", "compared with commit %s"}
+	receiptEver     = words{"所有文件都算在内", "all files counted"}
 	movedMeanwhile  = words{"审查期间又改动，不在判定之内：%s", "changed while the review ran, and not judged: %s"}
 	changedSince    = words{"审查之后有改动：%s", "changed since the review: %s"}
 	nobodyHere      = words{"没有会话在这个工作树里受过审查：%s", "no session was reviewed in this working tree: %s"}
