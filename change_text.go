@@ -14,7 +14,7 @@ import (
 const listLimit = 200
 
 // text tells the reviewer of the change, "" where there is no git repository.
-func (c change) text() string {
+func (c judgedChange) text() string {
 	if errors.Is(c.err, errNoGit) {
 		return ""
 	}
@@ -62,7 +62,7 @@ func (c change) text() string {
 }
 
 // listed is the list of the change's paths, with a letter as in git status and their marks.
-func (c change) listed() string {
+func (c judgedChange) listed() string {
 	var lines []string
 	for _, path := range slices.Sorted(maps.Keys(c.Files)) {
 		letter := "M"
@@ -86,9 +86,9 @@ func (c change) listed() string {
 	return strings.Join(lines, "\n")
 }
 
-// isShownWhole reports whether text tells all of the change, so that a reviewer that reads nothing else has seen
-// it.
-func (c change) isShownWhole() bool {
+// isShownWhole reports whether text tells all of the change, so that a reviewer that reads nothing else has
+// seen it.
+func (c judgedChange) isShownWhole() bool {
 	_, rest := c.diff.cut(func(path string) bool { _, is := c.Files[path]; return is })
 	return c.err == nil && rest == "" && len(c.Files) <= listLimit
 }

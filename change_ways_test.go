@@ -503,7 +503,7 @@ type player struct {
 	g         gitRunner
 	session   string
 	withdrawn map[int]bool
-	judged    *change
+	judged    *judgedChange
 	entry     record
 	shown     string
 	answer    gateAnswer

@@ -9,11 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// diffLimit is in characters, of all differences that a request shows. diffKept is in bytes, of what is held of
-// a diff of any size.
+// diffLimit is in characters, of all differences that a request shows. diffKept is in bytes, of what is held
+// of a diff of any size.
 const diffLimit, diffKept = 12_000, 8 << 20
 
-// A diff takes the lines of a git diff without renames, and holds its files as far as a request could show them.
+// A diff takes the lines of a git diff without renames, and holds its files as far as a request could show
+// them.
 type diff struct {
 	files []fileDiff
 	kept  int // bytes of the files' lines
@@ -64,8 +65,8 @@ func (d *diff) add(line string) {
 	d.kept += len(line)
 }
 
-// cut returns the diff of the wanted paths, at most diffLimit characters of it, and the names of those that it
-// does not show whole, with their size. Small files come first, so that most are shown whole.
+// cut returns the diff of the wanted paths, at most diffLimit characters of it, and the names of those that
+// it does not show whole, with their size. Small files come first, so that most are shown whole.
 func (d *diff) cut(wanted func(path string) bool) (shown, rest string) {
 	files := slices.DeleteFunc(slices.Clone(d.files), func(f fileDiff) bool { return !wanted(f.path) })
 	slices.SortStableFunc(files, func(a, b fileDiff) int { return a.size - b.size })

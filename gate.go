@@ -129,8 +129,8 @@ type judgement struct {
 	reviewRound
 }
 
-// judgements returns those of the repository, in the order in which they ended. With an error they are those of
-// the sessions that could be read.
+// judgements returns those of the repository, in the order in which they ended. With an error they are those
+// of the sessions that could be read.
 func (d stateDir) judgements(repo string) (found []judgement, err error) {
 	ids, err := d.sessions()
 	for _, id := range ids {
@@ -154,9 +154,9 @@ const (
 	pathSentBack
 )
 
-// ask returns what the reviews say of a path with that content, and the review that says it: the approving one,
-// of the working tree at top if there is one, or the refusing one. In each working tree the last review counts,
-// and of two that overlapped the refusing one is later.
+// ask returns what the reviews say of a path with that content, and the review that says it: the approving
+// one, of the working tree at top if there is one, or the refusing one. In each working tree the last review
+// counts, and of two that overlapped the refusing one is later.
 func ask(all []judgement, top, path, content string) (answer int, by *judgement) {
 	last, answer := map[string]*judgement{}, pathUnseen // by working tree
 	for i := range all {
@@ -186,66 +186,8 @@ func ask(all []judgement, top, path, content string) (answer int, by *judgement)
 	return answer, by
 }
 
-// listed runs git diff-tree between two commits or trees and returns what differs.
-func (g gitRunner) listed(ctx context.Context, from, to string) (paths, error) {
-	s := &seen{lists: []paths{{}}}
-	lines := &lineWriter{line: s.read}
-	err := g.run(ctx, lines, "git", "-c", "core.quotePath=true", "diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", from, to, "--")
-	return s.lists[0], err
-}
-
-// commitOf returns the commit that rev names. The error is a failure with code 2.
-func (g gitRunner) commitOf(ctx context.Context, rev string) (string, error) {
-	commit := ""
-	var err error
-	if strings.Trim(rev[:min(1, len(rev))], "-^") != "" {
-		commit, err = g.output(ctx, "rev-parse", "-q", "--verify", rev+"^{commit}")
-	}
-	if commit != "" {
-		return commit, nil
-	}
-	if err == nil || err.Error() == "exit status 1" { // which is all that git says of a commit that it does not know
-		err = fmt.Errorf("no commit %q in this repository", rev)
-	}
-	return "", failure{code: 2, err: err}
-}
-
-// differs returns the paths in which rev differs from each of the bases, with rev's content.
-func (g gitRunner) differs(ctx context.Context, rev string, bases []string) (map[string]string, error) {
-	var found map[string]string
-	for _, base := range bases {
-		list, err := g.listed(ctx, base, rev)
-		if err != nil {
-			return nil, err
-		}
-		if found == nil {
-			found = map[string]string{}
-			for path, is := range list {
-				found[path] = is[1]
-			}
-		}
-		maps.DeleteFunc(found, func(path, _ string) bool { _, differs := list[path]; return !differs })
-	}
-	return found, nil
-}
-
-// remoteHeads returns the default branches of the remotes: REMOTE/HEAD, else main or master, of each.
-func (g gitRunner) remoteHeads(ctx context.Context) (heads []string, err error) {
-	refs, err := g.lines(ctx, "for-each-ref", "--format=%(refname)", "refs/remotes")
-	remotes, _ := g.lines(ctx, "remote")
-	for _, remote := range remotes {
-		for _, name := range []string{"HEAD", "main", "master"} {
-			if ref := "refs/remotes/" + remote + "/" + name; slices.Contains(refs, ref) {
-				heads = append(heads, ref)
-				break
-			}
-		}
-	}
-	return heads, err
-}
-
-// unpushed returns the paths in which rev differs from what the remotes have, as the gate asks: known are commits
-// that a remote has besides its branches. isThere reports that a remote has all of rev.
+// unpushed returns the paths in which rev differs from what the remotes have, as the gate asks: known are
+// commits that a remote has besides its branches. isThere reports that a remote has all of rev.
 func (g gitRunner) unpushed(ctx context.Context, rev string, known []string) (found map[string]string, isThere bool, err error) {
 	branches, err := g.remoteBranches(ctx)
 	if err != nil {
@@ -331,7 +273,8 @@ func gateOf(d dirs) (g gitRunner, repo string, err error) {
 	return g, repo, err
 }
 
-// verdictOfCommit is ccc verdict --commit REV: it prints the reviews that approved what REV adds to the remotes.
+// verdictOfCommit is ccc verdict --commit REV: it prints the reviews that approved what REV adds to the
+// remotes.
 func verdictOfCommit(d dirs, rev string) error {
 	g, repo, err := gateOf(d)
 	if err != nil {
@@ -367,8 +310,8 @@ func verdictOfCommit(d dirs, rev string) error {
 // gatePatience is how long git may take for the gate.
 const gatePatience = 60 * time.Second
 
-// tellGate prints what the reviews say of these paths of a commit. The error is a failure with code 3 where one
-// of them was not approved.
+// tellGate prints what the reviews say of these paths of a commit. The error is a failure with code 3 where
+// one of them was not approved.
 func (g gitRunner) tellGate(ctx context.Context, d dirs, repo, rev, commit string, found map[string]string) error {
 	all, unread := stateDir(d.state).judgements(repo)
 	a, err := g.asks(ctx, all, commit, found)
@@ -408,9 +351,9 @@ func (g gitRunner) tellGate(ctx context.Context, d dirs, repo, rev, commit strin
 // pushPatience is how long git may take to tell its hook what is pushed; it tells at once.
 const pushPatience = 5 * time.Second
 
-// verdictOfPush is ccc verdict --pushed: it reads what git tells its pre-push hook, a line for each ref, and asks
-// of what is pushed. Where a ref is deleted, nothing is pushed. A hook manager may pass nothing on: then it asks
-// of HEAD.
+// verdictOfPush is ccc verdict --pushed: it reads what git tells its pre-push hook, a line for each ref, and
+// asks of what is pushed. Where a ref is deleted, nothing is pushed. A hook manager may pass nothing on: then
+// it asks of HEAD.
 func verdictOfPush(d dirs, stdin *os.File) error {
 	g, repo, err := gateOf(d)
 	if err != nil {

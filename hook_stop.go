@@ -47,7 +47,7 @@ func (s *supervision) review(ctx context.Context, config *configuration, entry r
 	entry.PromptSource = in.Source
 	entry.Top, entry.Repo = gitTree(workingTree(s.project, request.here))
 	s.begin(ctx, &entry, request)
-	before := make(chan change, 1) // what the reviewer is going to see
+	before := make(chan judgedChange, 1) // what the reviewer is going to see
 	go func() {
 		defer exitOnPanic()
 		before <- takeChange(ctx, s.dirs.self, workingTree(s.project, request.here), os.Environ(), request.change)
@@ -150,7 +150,7 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 
 // bind notes in entry which files the review judged: those of the change. An approval judged only what is now as it
 // was before, and none of it where its reviewer has seen too little.
-func (s *supervision) bind(ctx context.Context, entry *record, judged change, byHand bool) {
+func (s *supervision) bind(ctx context.Context, entry *record, judged judgedChange, byHand bool) {
 	err := judged.err
 	if err == nil {
 		entry.Since, entry.Base, entry.Files = judged.how, judged.base, judged.Files

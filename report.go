@@ -111,8 +111,9 @@ func reportOfSession(d dirs, operands []string) (r report, err error) {
 	return report{of: say(reportOfOne, id), stories: h.stories(id), isAll: true}, err
 }
 
-// reportOfChanges is of what rev adds to base, or to the default branches of the remotes. Where that is nothing,
-// or rev is not given and files of the newest change differ from HEAD, it is of that change of this working tree.
+// reportOfChanges is of what rev adds to base, or to the default branches of the remotes. Where that is
+// nothing, or rev is not given and files of the newest change differ from HEAD, it is of that change of this
+// working tree.
 func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	var all []changeStory
 	ids, err := stateDir(d.state).sessions()
@@ -192,8 +193,9 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	return r, nil
 }
 
-// added returns the paths in which a commit differs from base or, where that is "", from its merge bases with the
-// default branches of the remotes, and a name for these. Without remotes it differs from nothing, in all paths.
+// added returns the paths in which a commit differs from base or, where that is "", from its merge bases with
+// the default branches of the remotes, and a name for these. Without remotes it differs from nothing, in all
+// paths.
 func (g gitRunner) added(ctx context.Context, commit, base string) (found map[string]string, from string, err error) {
 	heads := []string{base}
 	if base == "" {
@@ -219,8 +221,8 @@ func (g gitRunner) added(ctx context.Context, commit, base string) (found map[st
 // reportLimit is in characters: GitHub takes a comment or the description of a pull request up to 65,536.
 const reportLimit = 60_000
 
-// A reportCut is how much a report quotes: characters of each output, request and feedback, and how many of the
-// requests, runs and rounds of a change, the first and the last of them.
+// A reportCut is how much a report quotes: characters of each output, request and feedback, and how many of
+// the requests, runs and rounds of a change, the first and the last of them.
 type reportCut struct{ output, request, feedback, parts int }
 
 // markdown writes the report. What is too long is cut where it hurts least: the outputs first.
@@ -383,8 +385,8 @@ func (c changeStory) runs() (found []commandRuns) {
 	return found
 }
 
-// told writes the command, what each review got of it, and the last characters of its outputs, output at most of
-// each.
+// told writes the command, what each review got of it, and the last characters of its outputs, output at most
+// of each.
 func (g commandRuns) told(output int) string {
 	text := fenced("sh", cutMiddle(g.command, max(output, 200))) + "\n"
 	outputs := ""

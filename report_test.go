@@ -514,7 +514,9 @@ func TestVerdictWithdrawn(t *testing.T) {
 	box := newHookBox(t)
 	stored, err := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/"+testSession+".jsonl"))
 	check(t, err)
-	prompt := func(words string) record { return record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: words} }
+	prompt := func(words string) record {
+		return record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: words}
+	}
 	stop := record{Time: now(), Event: eventStop, Review: "r", Project: box.work, outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}
 	box.timelineOf(testSession, prompt("fix it"), stop, prompt("oops"))
 	for _, c := range []struct {

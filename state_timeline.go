@@ -138,18 +138,18 @@ func modeWord(on bool) string {
 
 // A look is what git tells of a working tree at one time.
 type look struct {
-	Top    string `json:"worktree,omitempty"`   // the directory, "" outside git
-	Repo   string `json:"repository,omitempty"` // the git directory that all working trees of the repository share
-	Head   string `json:"head,omitempty"`       // the commit checked out, "" before the first
-	Branch string `json:"branch,omitempty"`     // "" where no branch is checked out
-	Paths  paths  `json:"paths,omitempty"`      // those that differ from Head
-	Unseen string `json:"unseen,omitempty"`     // why Paths is not known
+	Top    string     `json:"worktree,omitempty"`   // the directory, "" outside git
+	Repo   string     `json:"repository,omitempty"` // the git directory that all working trees of the repository share
+	Head   string     `json:"head,omitempty"`       // the commit checked out, "" before the first
+	Branch string     `json:"branch,omitempty"`     // "" where no branch is checked out
+	Paths  pathStates `json:"paths,omitempty"`      // those that differ from Head
+	Unseen string     `json:"unseen,omitempty"`     // why Paths is not known
 }
 
-// paths are the paths of a working tree that differ from a commit, each as git quotes it: a name that is no
+// pathStates are the pathStates of a working tree that differ from a commit, each as git quotes it: a name that is no
 // UTF-8 can't stand in JSON. The values are what the commit has there and what `git add -A` would add now, each
 // as mode and object id, and "" where there is no file. Ignored files are left out.
-type paths map[string][2]string
+type pathStates map[string][2]string
 
 // A reviewRound is one review of a session, or a stop at the limit, with what was recorded while it ran.
 type reviewRound struct {

@@ -1,0 +1,128 @@
+package main
+
+// What git is asked: how it is run, which commits there are, and which paths differ between them.
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A gitRunner runs git in a working tree.
+type gitRunner struct {
+	self string // ccc's own path
+	top  string
+	env  []string
+}
+
+// output runs git and returns the first line of what it prints.
+func (g gitRunner) output(ctx context.Context, args ...string) (string, error) {
+	lines, err := g.lines(ctx, args...)
+	if err != nil || len(lines) == 0 {
+		return "", err
+	}
+	return lines[0], nil
+}
+
+// lines runs git and returns the lines that it prints.
+func (g gitRunner) lines(ctx context.Context, args ...string) ([]string, error) {
+	var out bytes.Buffer
+	err := g.run(ctx, &out, append([]string{"git"}, args...)...)
+	return strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' }), err
+}
+
+// run runs command in the working tree, without what a git hook's environment says of repository and index.
+// The error is a failure with its exit code and its complaints on one line, or why ctx ended.
+func (g gitRunner) run(ctx context.Context, out io.Writer, command ...string) error {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Dir = g.top
+	cmd.Env = slices.DeleteFunc(slices.Clone(g.env), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return name == tryVariable || strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_")
+	})
+	// What git replace puts in the place of a commit is not pushed for it.
+	cmd.Env = append(cmd.Env, "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
+	var complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = out, &complaints
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // git and all that it starts end together
+	cmd.Cancel = func() error {
+		defer exitOnPanic()
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+	}
+	cmd.WaitDelay = 2 * time.Second // for what is left in the pipes
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err == nil {
+		return nil
+	}
+	said := slices.DeleteFunc(strings.Split(complaints.String(), "\n"), func(line string) bool {
+		return strings.HasPrefix(line, "warning:") || strings.HasPrefix(line, "hint:")
+	})
+	return failure{code: exitCode(err), err: errors.New(clip(cmp.Or(oneLine(strings.Join(said, " ")), err.Error()), 300))}
+}
+
+// holds reports whether HEAD is that commit or comes behind it.
+func (g gitRunner) holds(ctx context.Context, commit string) bool {
+	return commit == "" || g.run(ctx, io.Discard, "git", "merge-base", "--is-ancestor", commit, "HEAD") == nil
+}
+
+// remoteBranches returns the commits of all remote-tracking branches.
+func (g gitRunner) remoteBranches(ctx context.Context) ([]string, error) {
+	found, err := g.lines(ctx, "for-each-ref", "--format=%(objectname)", "refs/remotes")
+	slices.Sort(found)
+	return slices.Compact(found), err
+}
+
+// mergeBases returns the best common ancestors of rev and the commits together. That there are none is no
+// error.
+func (g gitRunner) mergeBases(ctx context.Context, rev string, commits []string) ([]string, error) {
+	if len(commits) == 0 {
+		return nil, nil
+	}
+	found, err := g.lines(ctx, append([]string{"merge-base", "--all", rev}, commits...)...)
+	if f := (failure{}); errors.As(err, &f) && f.code == 1 {
+		err = nil
+	}
+	return found, err
+}
+
+// commitOf returns the commit that rev names. The error is a failure with code 2.
+func (g gitRunner) commitOf(ctx context.Context, rev string) (string, error) {
+	commit := ""
+	var err error
+	if strings.Trim(rev[:min(1, len(rev))], "-^") != "" {
+		commit, err = g.output(ctx, "rev-parse", "-q", "--verify", rev+"^{commit}")
+	}
+	if commit != "" {
+		return commit, nil
+	}
+	if err == nil || err.Error() == "exit status 1" { // which is all that git says of a commit that it does not know
+		err = fmt.Errorf("no commit %q in this repository", rev)
+	}
+	return "", failure{code: 2, err: err}
+}
+
+// remoteHeads returns the default branches of the remotes: REMOTE/HEAD, else main or master, of each.
+func (g gitRunner) remoteHeads(ctx context.Context) (heads []string, err error) {
+	refs, err := g.lines(ctx, "for-each-ref", "--format=%(refname)", "refs/remotes")
+	remotes, _ := g.lines(ctx, "remote")
+	for _, remote := range remotes {
+		for _, name := range []string{"HEAD", "main", "master"} {
+			if ref := "refs/remotes/" + remote + "/" + name; slices.Contains(refs, ref) {
+				heads = append(heads, ref)
+				break
+			}
+		}
+	}
+	return heads, err
+}

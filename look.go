@@ -1,0 +1,230 @@
+package main
+
+// One look at a working tree: what git finds there, without writing into the repository.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// reviewLookPatience is how long git may take before a review, after it and for ccc verdict: 50,000 files
+// that git has not seen before take two seconds. promptLookPatience is for a prompt, which the user waits
+// for.
+const (
+	reviewLookPatience = 5 * time.Second
+	promptLookPatience = time.Second
+)
+
+// pathsLimit is how many paths the look at a prompt may find, and how many a change may have that a stop
+// leaves.
+const pathsLimit = 2000
+
+// changedTo returns the paths that differ between then and now, both compared with the same commit, with
+// their content now. A new file of then that is ignored now is left out; it lies in top.
+func (then pathStates) changedTo(now pathStates, top string) map[string]string {
+	changed := map[string]string{}
+	for path, is := range now {
+		if was, known := then[path]; !known || was[1] != is[1] {
+			changed[path] = is[1]
+		}
+	}
+	for path, was := range then {
+		if _, differs := now[path]; differs || was[0] == was[1] {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(top, unquoted(path))); err == nil && was[0] == "" {
+			continue
+		}
+		changed[path] = was[0]
+	}
+	return changed
+}
+
+// lookScript prints what differs in the working tree that it stands in. It works on a copy of the index,
+// whose time tells git what may have changed since. $1 is empty in a throw-away copy, else a directory for
+// index and objects. The commits to compare with are $3 and those behind it: HEAD is the empty tree before
+// the first commit, and so is "empty". Where $2 is not empty the diff from that commit follows. A repository
+// inside, which git lists with a slash at its end, is named and not added.
+const lookScript = `
+export LC_ALL=C GIT_OPTIONAL_LOCKS=0
+git() {
+	command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.splitIndex=false \
+		-c core.trustctime=true -c core.checkStat=default -c core.safecrlf=false -c core.looseCompression=0 \
+		-c core.fsync=none -c core.quotePath=true -c diff.suppressBlankEmpty=false "$@"
+}
+own=$1 shown=$2
+shift 2
+git rev-parse --git-dir >/dev/null || exit
+if [ -n "$own" ]; then
+	GIT_ALTERNATE_OBJECT_DIRECTORIES=$(git rev-parse --git-path objects) || exit
+	export GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_OBJECT_DIRECTORY="$own"
+else
+	own=$(mktemp -d) || exit
+fi
+cp -p "$(git rev-parse --git-path index)" "$own/index" 2>/dev/null
+export GIT_INDEX_FILE="$own/index"
+git add -u || exit
+git ls-files -o --exclude-standard >"$own/new" || exit
+sed -n 's/^\(.*\/"\{0,1\}\)$/nested \1/p' "$own/new"
+sed '/\/"\{0,1\}$/d' "$own/new" | git update-index --add --remove --replace --stdin || exit
+git diff-files --raw --ignore-submodules=none | sed -n 's/^:160000[^	]*	/dirty /p'
+echo "head $(git rev-parse -q --verify HEAD)"
+echo "branch $(git symbolic-ref -q --short HEAD)"
+empty=$(git hash-object -t tree /dev/null)
+commit() {
+	[ "$1" != empty ] || set "$empty"
+	[ "$1" != HEAD ] || git rev-parse -q --verify HEAD >/dev/null || set "$empty"
+	echo "$1"
+}
+for base; do
+	echo list
+	git diff-index --cached --raw --no-renames --no-abbrev "$(commit "$base")" -- || exit
+done
+if [ -n "$shown" ]; then
+	echo diff
+	git diff --cached --no-renames -O/dev/null --no-ext-diff --no-textconv --no-color --no-relative \
+		--submodule=short --src-prefix=a/ --dst-prefix=b/ "$(commit "$shown")" -- || exit
+fi
+echo end
+`
+
+// A seen is what lookScript printed.
+type seen struct {
+	head, branch string
+	lists        []pathStates // for each commit that was compared with
+	nested       []string     // repositories inside that git does not know, as it quotes them
+	dirty        []string     // submodules with changes that are not committed there
+	diff         *diff        // takes the lines of the diff
+	inDiff       bool
+	isWhole      bool
+}
+
+// read takes a line of what lookScript prints.
+func (s *seen) read(line []byte) {
+	text := strings.TrimSuffix(string(line), "\n")
+	word, value, _ := strings.Cut(text, " ")
+	switch {
+	case text == "end":
+		s.isWhole = true
+	case s.inDiff:
+		s.diff.add(text)
+	case text == "diff":
+		s.inDiff = true
+	case text == "list":
+		s.lists = append(s.lists, pathStates{})
+	case word == "head":
+		s.head = value
+	case word == "branch":
+		s.branch = value
+	case word == "nested":
+		s.nested = append(s.nested, value)
+	case word == "dirty":
+		s.dirty = append(s.dirty, value)
+	case strings.HasPrefix(text, ":") && len(s.lists) > 0:
+		fields, path, _ := strings.Cut(text[1:], "\t")
+		if f := strings.Fields(fields); len(f) == 5 {
+			s.lists[len(s.lists)-1][path] = [2]string{pathContent(f[0], f[2]), pathContent(f[1], f[3])}
+		}
+	}
+}
+
+// pathContent is how ccc names what lies at a path, "" where there is nothing.
+func pathContent(mode, object string) string {
+	if mode == "000000" {
+		return ""
+	}
+	return mode + " " + object
+}
+
+func (g gitRunner) look(ctx context.Context, patience time.Duration, d *diff, shown string, bases ...string) (*seen, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New(say(gitTooSlow, patience)))
+	defer cancel()
+	s := &seen{diff: d}
+	lines := &lineWriter{line: s.read, dropped: func(error) {
+		if s.inDiff {
+			s.diff.add(" ") // a line that is too long counts as one, and is not shown
+		}
+	}}
+	args := append([]string{shown}, bases...)
+	inCopy := []string{g.self, trySubcommand, "--timeout", patience.String(), "sh", "-c", lookScript, "sh", ""}
+	err := g.run(ctx, lines, append(inCopy, args...)...)
+	if f := (failure{}); errors.As(err, &f) && f.code == tryImpossible {
+		if own, lock := newScratch(); own != "" { // what one that is killed leaves there, the next removes
+			defer sweepScratch()
+			defer lock.Close()
+			err = g.run(ctx, lines, append([]string{"sh", "-c", lookScript, "sh", own}, args...)...)
+		}
+	}
+	if err == nil && !s.isWhole {
+		err = errors.New(say(gitUnread))
+	}
+	return s, err
+}
+
+// lookAtPrompt returns the look at the working tree that holds dir, while the user waits. Where it takes
+// longer than patience, Paths is not known.
+func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l look) {
+	l.Top, l.Repo = gitTree(dir)
+	if l.Top == "" {
+		return look{}
+	}
+	g := gitRunner{self: self, top: l.Top, env: env}
+	found, err := g.look(context.Background(), patience, nil, "", "HEAD")
+	if err == nil && len(found.lists[0]) > pathsLimit {
+		err = errors.New(say(tooManyPaths, len(found.lists[0])))
+	}
+	if err == nil {
+		l.Head, l.Branch, l.Paths = found.head, found.branch, found.lists[0]
+		return l
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), promptLookPatience)
+	defer cancel()
+	l.Head, _ = g.output(ctx, "rev-parse", "-q", "--verify", "HEAD")
+	l.Branch, _ = g.output(ctx, "symbolic-ref", "-q", "--short", "HEAD")
+	l.Unseen = oneLine(err.Error())
+	return l
+}
+
+// changedSince returns the paths of the working tree that are not as l found them.
+func (l look) changedSince(ctx context.Context, self string, env []string) ([]string, error) {
+	g := gitRunner{self: self, top: l.Top, env: env}
+	now, err := g.look(ctx, reviewLookPatience, nil, "", cmp.Or(l.Head, "empty"))
+	if err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(l.Paths.changedTo(now.lists[0], l.Top))), nil
+}
+
+// listed runs git diff-tree between two commits or trees and returns what differs.
+func (g gitRunner) listed(ctx context.Context, from, to string) (pathStates, error) {
+	s := &seen{lists: []pathStates{{}}}
+	lines := &lineWriter{line: s.read}
+	err := g.run(ctx, lines, "git", "-c", "core.quotePath=true", "diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", from, to, "--")
+	return s.lists[0], err
+}
+
+// differs returns the paths in which rev differs from each of the bases, with rev's content.
+func (g gitRunner) differs(ctx context.Context, rev string, bases []string) (map[string]string, error) {
+	var found map[string]string
+	for _, base := range bases {
+		list, err := g.listed(ctx, base, rev)
+		if err != nil {
+			return nil, err
+		}
+		if found == nil {
+			found = map[string]string{}
+			for path, is := range list {
+				found[path] = is[1]
+			}
+		}
+		maps.DeleteFunc(found, func(path, _ string) bool { _, differs := list[path]; return !differs })
+	}
+	return found, nil
+}
