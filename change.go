@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -22,20 +21,18 @@ type beginning struct {
 	stays []reviewRound // stops that left another branch
 }
 
-// beginning returns where the session's change in the working tree of now begins. stands reports whether a
-// prompt was not withdrawn. started is the time of the session's first prompt by its transcript, for a
-// session that has none on record.
-func (h *history) beginning(ctx context.Context, g gitRunner, now look, stands func(numbered) bool, started string) beginning {
+// beginning returns where the session's change in the working tree here begins.
+func (h *history) beginning(g gitRunner, here look, of changeOf) beginning {
 	var approved *reviewRound
 	for i := range h.Rounds {
-		if r := &h.Rounds[i]; r.Top == now.Top && r.approves() {
+		if r := &h.Rounds[i]; r.Top == here.Top && r.approves() {
 			approved = r
 		}
 	}
 	var prompts []numbered
 	next := h.records + 1 // the record that follows the beginning of that review
 	for _, p := range h.prompts {
-		if stands(p) && (approved == nil || p.number > approved.begun) {
+		if of.stands(p) && (approved == nil || p.number > approved.begun) {
 			prompts = append(prompts, p)
 			next = min(next, p.number)
 		}
@@ -49,12 +46,12 @@ func (h *history) beginning(ctx context.Context, g gitRunner, now look, stands f
 		return sinceApproval(approved)
 	}
 	if len(prompts) == 0 {
-		return g.beginningAt(ctx, started)
+		return g.beginningAt(of.started)
 	}
 	var stays []reviewRound
 	for len(prompts) > 1 {
-		left := h.stopBetween(prompts[0].number, prompts[1].number, now.Top)
-		if left == nil || left.Branch == now.Branch || g.holds(ctx, left.Head) {
+		left := h.stopBetween(prompts[0].number, prompts[1].number, here.Top)
+		if left == nil || left.Branch == here.Branch || g.holds(left.Head) {
 			break
 		}
 		stays, prompts = append(stays, *left), prompts[1:]
@@ -62,12 +59,12 @@ func (h *history) beginning(ctx context.Context, g gitRunner, now look, stands f
 	p := prompts[0]
 	b := beginningOf(p.look, p.Time)
 	b.stays = stays
-	if p.Repo != now.Repo { // the repository is the agent's
+	if p.Repo != here.Repo { // the repository is the agent's
 		return beginning{how: sinceEver, base: "empty", time: p.Time}
 	}
-	if p.Top != now.Top {
+	if p.Top != here.Top {
 		b = beginning{how: sinceWorktree, time: p.Time}
-		if b.base, _ = g.output(ctx, "merge-base", "HEAD", p.Head); b.base == "" {
+		if b.base, _ = g.output("merge-base", "HEAD", p.Head); b.base == "" {
 			b.how, b.base = sinceEver, "empty"
 		}
 	}
@@ -91,20 +88,21 @@ func beginningOf(l look, at time.Time) beginning {
 }
 
 // beginningAt is where HEAD was at that time, as a transcript writes it, by its log.
-func (g gitRunner) beginningAt(ctx context.Context, at string) beginning {
+func (g gitRunner) beginningAt(at string) beginning {
 	began, err := time.Parse(time.RFC3339, at)
 	if err == nil {
 		// git counts in whole seconds: what came within that second came later.
 		entry := "HEAD@{" + began.UTC().Add(-time.Second).Format("2006-01-02 15:04:05 +0000") + "}"
 		// Of a log that does not reach back git names the oldest commit, and warns.
-		oldest, _ := g.lines(ctx, "log", "-g", "--format=%gd", "--date=unix", "HEAD")
+		oldest, _ := g.lines("log", "-g", "--format=%gd", "--date=unix", "HEAD")
 		reaches := false
 		if len(oldest) > 0 {
 			last := oldest[len(oldest)-1]
 			number, _ := strconv.ParseInt(strings.Trim(strings.TrimPrefix(last, "HEAD@"), "{}"), 10, 64)
 			reaches = number > 0 && number < began.Unix()
 		}
-		if commit, err := g.output(ctx, "rev-parse", "-q", "--verify", entry); err == nil && commit != "" && reaches {
+		commit, err := g.output("rev-parse", "-q", "--verify", entry)
+		if err == nil && commit != "" && reaches {
 			return beginning{how: sinceReflog, base: commit, time: began}
 		}
 	}
@@ -155,18 +153,17 @@ func takeChange(ctx context.Context, self, dir string, env []string, of changeOf
 		c.Repo, c.err = "", errNoGit
 		return c
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, reviewLookPatience, errors.New(say(gitTooSlow, reviewLookPatience)))
-	defer cancel()
-	g := gitRunner{self: self, top: c.Top, env: env}
-	c.Head, _ = g.output(ctx, "rev-parse", "-q", "--verify", "HEAD")
-	c.Branch, _ = g.output(ctx, "symbolic-ref", "-q", "--short", "HEAD")
-	own := of.history.beginning(ctx, g, c.look, of.stands, of.started)
-	remotes, err := g.remoteBranches(ctx)
+	g, end := gitIn(ctx, reviewLookPatience, self, c.Top, env)
+	defer end()
+	c.Head, _ = g.output("rev-parse", "-q", "--verify", "HEAD")
+	c.Branch, _ = g.output("symbolic-ref", "-q", "--short", "HEAD")
+	own := of.history.beginning(g, c.look, of)
+	remotes, err := g.remoteBranches()
 	var merged []string
 	if c.Head != "" && err == nil {
-		merged, err = g.mergeBases(ctx, "HEAD", remotes)
-		if merging, mergeErr := g.output(ctx, "rev-parse", "-q", "--verify", "MERGE_HEAD"); mergeErr == nil && merging != "" {
-			more, _ := g.mergeBases(ctx, merging, remotes)
+		merged, err = g.mergeBases("HEAD", remotes)
+		if merging, _ := g.output("rev-parse", "-q", "--verify", "MERGE_HEAD"); merging != "" {
+			more, _ := g.mergeBases(merging, remotes)
 			merged = append(merged, more...)
 		}
 	}
@@ -179,7 +176,7 @@ func takeChange(ctx context.Context, self, dir string, env []string, of changeOf
 	c.diff = &diff{}
 	var found *seen
 	if err == nil {
-		found, err = g.look(ctx, reviewLookPatience, c.diff, c.base, append([]string{"HEAD", c.base, own.base}, merged...)...)
+		found, err = g.look(c.diff, c.base, append([]string{"HEAD", c.base, own.base}, merged...)...)
 	}
 	if err != nil {
 		c.err = err
@@ -193,7 +190,7 @@ func takeChange(ctx context.Context, self, dir string, env []string, of changeOf
 	}
 	if of.byHand && len(c.list) == 0 { // a remote has all of it
 		c.beginning, c.diff, merged = own, &diff{}, nil
-		if found, c.err = g.look(ctx, reviewLookPatience, c.diff, c.base, "HEAD", c.base); c.err != nil {
+		if found, c.err = g.look(c.diff, c.base, "HEAD", c.base); c.err != nil {
 			return c
 		}
 		c.list = found.lists[1]
@@ -203,7 +200,8 @@ func takeChange(ctx context.Context, self, dir string, env []string, of changeOf
 	for path := range c.Files {
 		_, differs := c.list[path]
 		isAsMerged := func(l pathStates) bool { _, other := l[path]; return !other }
-		if differs && c.how != sinceRemotes && len(merged) > 0 && slices.ContainsFunc(found.lists[3:], isAsMerged) {
+		hasRemote := len(merged) > 0 && slices.ContainsFunc(found.lists[3:], isAsMerged)
+		if differs && c.how != sinceRemotes && hasRemote {
 			c.remote = append(c.remote, path)
 			delete(c.Files, path)
 			continue
@@ -234,10 +232,11 @@ func (b beginning) files(list, uncommitted pathStates, top string) map[string]st
 
 // again looks at the change's working tree once more, and returns the paths that are not as they were.
 func (c judgedChange) again(ctx context.Context, self string, env []string) ([]string, error) {
-	g := gitRunner{self: self, top: c.Top, env: env}
-	now, err := g.look(ctx, reviewLookPatience, nil, "", c.base)
+	g, end := gitIn(ctx, reviewLookPatience, self, c.Top, env)
+	defer end()
+	present, err := g.look(nil, "", c.base)
 	if err != nil {
 		return nil, err
 	}
-	return slices.Sorted(maps.Keys(c.list.changedTo(now.lists[0], c.Top))), nil
+	return slices.Sorted(maps.Keys(c.list.changedTo(present.lists[0], c.Top))), nil
 }

@@ -39,7 +39,8 @@ func (c judgedChange) text() string {
 		}
 	}
 	tell(len(c.Files) > 0 && len(uncommitted) == 0, say(changesCommitted))
-	tell(len(uncommitted) > 0 && len(uncommitted) < len(c.Files), say(changesUncommitted, pathNames(uncommitted, 20)))
+	isPart := len(uncommitted) > 0 && len(uncommitted) < len(c.Files)
+	tell(isPart, say(changesUncommitted, pathNames(uncommitted, 20)))
 	var before []string
 	for path := range c.found {
 		_, differs := c.list[path]

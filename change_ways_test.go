@@ -566,15 +566,14 @@ func (p *player) end(v verdict, calls, byHand bool) {
 
 func (p *player) gate(known []string, wanted string) {
 	p.t.Helper()
-	ctx := context.Background()
-	commit, err := p.g.commitOf(ctx, "HEAD")
+	commit, err := p.g.commitOf("HEAD")
 	check(p.t, err)
-	found, _, err := p.g.unpushed(ctx, commit, known)
+	found, _, err := p.g.unpushed(commit, known)
 	check(p.t, err)
 	_, repo := gitTree(p.g.top)
 	all, err := p.state.judgements(repo)
 	check(p.t, err)
-	p.answer, err = p.g.asks(ctx, all, commit, found)
+	p.answer, err = p.g.asks(all, commit, found)
 	check(p.t, err)
 	var got []string
 	for _, path := range slices.Sorted(maps.Keys(found)) {
@@ -601,7 +600,7 @@ func TestWaysOfWorking(t *testing.T) {
 			check(t, os.MkdirAll(state, 0o700))
 			box.gitIn(box.work, wayPrelude)
 			p := &player{t: t, box: box, state: stateDir(state), session: "one", withdrawn: map[int]bool{}, clock: time.Now().Add(-time.Hour),
-				g: gitRunner{self: noCopy, top: box.work, env: box.vars}}
+				g: gitRunner{ctx: context.Background(), patience: time.Minute, self: noCopy, top: box.work, env: box.vars}}
 			for _, line := range strings.Split(strings.TrimSpace(w.steps), "\n") {
 				p.play(strings.TrimSpace(line))
 			}
@@ -647,7 +646,7 @@ func (p *player) play(line string) {
 			h, err := p.state.session(id).readHistory()
 			check(t, err)
 			if last := h.last(); last != nil {
-				got, _ = last.standing(func(then look) ([]string, error) { return then.changedSince(context.Background(), p.g.self, p.g.env) })
+				got, _ = last.standing(func(then look) ([]string, error) { return then.changedSince(p.g.self, p.g.env) })
 			}
 		}
 		expectIs(t, "the verdict", got, verdict(rest))
@@ -656,7 +655,7 @@ func (p *player) play(line string) {
 	case "push":
 		old, wanted, _ := strings.Cut(rest, " ")
 		var known []string
-		if commit, err := p.g.commitOf(context.Background(), old); err == nil {
+		if commit, err := p.g.commitOf(old); err == nil {
 			known = append(known, commit)
 		}
 		p.gate(known, wanted)

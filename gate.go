@@ -48,7 +48,8 @@ func showVerdict(c *invocation, d dirs) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, stored := range storedSessions(d.claude, "projects/*/"+id+".jsonl", func(storedSession) bool { return id != "" }) {
+	isMeant := func(s storedSession) bool { return s.id == id }
+	for _, stored := range storedSessions(d.claude, "projects/*/*.jsonl", isMeant) {
 		if talk, err := readConversation(stored.path); err == nil {
 			h.passOver(talk.stands(&h))
 		}
@@ -74,7 +75,7 @@ func showVerdict(c *invocation, d dirs) (err error) {
 // lookNow returns what looks whether the files are still as a review found them, for standing.
 func lookNow(d dirs) func(look) ([]string, error) {
 	return func(then look) ([]string, error) {
-		return then.changedSince(context.Background(), d.self, os.Environ())
+		return then.changedSince(d.self, os.Environ())
 	}
 }
 
@@ -169,7 +170,8 @@ func ask(all []judgement, top, path, content string) (answer int, by *judgement)
 			continue
 		}
 		before := last[j.Top]
-		if before != nil && before.Verdict == verdictBlock && j.Verdict == verdictAllow && !j.start.After(before.Time) {
+		isRefused := before != nil && before.Verdict == verdictBlock
+		if isRefused && j.Verdict == verdictAllow && !j.start.After(before.Time) {
 			continue
 		}
 		last[j.Top] = j
@@ -188,26 +190,26 @@ func ask(all []judgement, top, path, content string) (answer int, by *judgement)
 
 // unpushed returns the paths in which rev differs from what the remotes have, as the gate asks: known are
 // commits that a remote has besides its branches. isThere reports that a remote has all of rev.
-func (g gitRunner) unpushed(ctx context.Context, rev string, known []string) (found map[string]string, isThere bool, err error) {
-	branches, err := g.remoteBranches(ctx)
+func (g gitRunner) unpushed(rev string, known []string) (found map[string]string, isThere bool, err error) {
+	branches, err := g.remoteBranches()
 	if err != nil {
 		return nil, false, err
 	}
-	empty, err := g.output(ctx, "hash-object", "-t", "tree", "/dev/null")
+	empty, err := g.output("hash-object", "-t", "tree", "/dev/null")
 	if branches = append(branches, known...); err != nil || len(branches) == 0 {
-		found, err = g.differs(ctx, rev, []string{empty})
+		found, err = g.differs(rev, []string{empty})
 		return found, false, err
 	}
-	bases, err := g.mergeBases(ctx, rev, branches)
+	bases, err := g.mergeBases(rev, branches)
 	if err == nil && len(bases) == 0 { // a shallow clone
-		if bases, err = g.remoteHeads(ctx); len(bases) == 0 {
+		if bases, err = g.remoteHeads(); len(bases) == 0 {
 			bases = []string{empty}
 		}
 	}
 	if err != nil {
 		return nil, false, err
 	}
-	found, err = g.differs(ctx, rev, bases)
+	found, err = g.differs(rev, bases)
 	return found, slices.Contains(bases, rev), err
 }
 
@@ -219,7 +221,7 @@ type gateAnswer struct {
 }
 
 // asks returns what the reviews say of these paths. rev is the commit that has them.
-func (g gitRunner) asks(ctx context.Context, all []judgement, rev string, found map[string]string) (a gateAnswer, err error) {
+func (g gitRunner) asks(all []judgement, rev string, found map[string]string) (a gateAnswer, err error) {
 	rests := map[string]*judgement{}
 	for _, path := range slices.Sorted(maps.Keys(found)) {
 		answer, by := ask(all, g.top, path, found[path])
@@ -227,7 +229,8 @@ func (g gitRunner) asks(ctx context.Context, all []judgement, rev string, found 
 		case pathApproved:
 			rests[by.session+" "+by.Review] = by
 		case pathSentBack:
-			a.refused = append(a.refused, say(gateSentBack, shownPath(path), by.session, by.Time.Local().Format(time.DateTime)))
+			when := by.Time.Local().Format(time.DateTime)
+			a.refused = append(a.refused, say(gateSentBack, shownPath(path), by.session, when))
 		case pathOther:
 			a.refused = append(a.refused, say(gateOther, shownPath(path)))
 		default:
@@ -246,11 +249,11 @@ func (g gitRunner) asks(ctx context.Context, all []judgement, rev string, found 
 		}
 		return x.Time.Compare(y.Time)
 	})
-	empty, err := g.output(ctx, "hash-object", "-t", "tree", "/dev/null")
+	empty, err := g.output("hash-object", "-t", "tree", "/dev/null")
 	if err != nil || len(a.rests) == 0 {
 		return a, err
 	}
-	tree, err := g.listed(ctx, empty, rev)
+	tree, err := g.listed(empty, rev)
 	for _, j := range a.rests {
 		for path, content := range j.Files {
 			if has := tree[path][1]; has != content && !slices.Contains(a.leftOut, path) {
@@ -264,37 +267,39 @@ func (g gitRunner) asks(ctx context.Context, all []judgement, rev string, found 
 	return a, err
 }
 
-// gateOf returns the git of the repository that d.here is in. The error is a failure with code 2.
-func gateOf(d dirs) (g gitRunner, repo string, err error) {
-	g = gitRunner{self: d.self, env: os.Environ()}
-	if g.top, repo = gitTree(d.here); g.top == "" {
+// gateOf returns the git of the repository that d.here is in. end must be called. The error is a failure with
+// code 2.
+func gateOf(d dirs) (g gitRunner, repo string, end func(), err error) {
+	top, repo := gitTree(d.here)
+	g, end = gitIn(context.Background(), gatePatience, d.self, top, os.Environ())
+	if top == "" {
 		err = failure{code: 2, err: errors.New("this directory is in no git repository")}
 	}
-	return g, repo, err
+	return g, repo, end, err
 }
 
 // verdictOfCommit is ccc verdict --commit REV: it prints the reviews that approved what REV adds to the
 // remotes.
 func verdictOfCommit(d dirs, rev string) error {
-	g, repo, err := gateOf(d)
+	g, repo, end, err := gateOf(d)
+	defer end()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), gatePatience, errors.New(say(gitTooSlow, gatePatience)))
-	defer cancel()
-	commit, err := g.commitOf(ctx, rev)
+	commit, err := g.commitOf(rev)
 	if err != nil {
 		return err
 	}
-	found, isThere, err := g.unpushed(ctx, commit, nil)
+	found, isThere, err := g.unpushed(commit, nil)
 	if err == nil && isThere { // then it is asked of what it adds to the default branches
-		heads, headsErr := g.remoteHeads(ctx)
+		heads, headsErr := g.remoteHeads()
 		if err = headsErr; err == nil && len(heads) == 0 {
-			return failure{code: 2, err: errors.New("the default branch of no remote is known"), hint: "git remote set-head REMOTE -a"}
+			err = errors.New("the default branch of no remote is known")
+			return failure{code: 2, err: err, hint: "git remote set-head REMOTE -a"}
 		}
-		bases, baseErr := g.mergeBases(ctx, commit, heads)
+		bases, baseErr := g.mergeBases(commit, heads)
 		if err = baseErr; err == nil {
-			found, err = g.differs(ctx, commit, bases)
+			found, err = g.differs(commit, bases)
 		}
 	}
 	if err != nil {
@@ -304,7 +309,7 @@ func verdictOfCommit(d dirs, rev string) error {
 		fmt.Println(answerNone)
 		return failure{code: 3, err: errors.New(say(gateAlready, rev))}
 	}
-	return g.tellGate(ctx, d, repo, rev, commit, found)
+	return g.tellGate(d, repo, rev, commit, found)
 }
 
 // gatePatience is how long git may take for the gate.
@@ -312,9 +317,9 @@ const gatePatience = 60 * time.Second
 
 // tellGate prints what the reviews say of these paths of a commit. The error is a failure with code 3 where
 // one of them was not approved.
-func (g gitRunner) tellGate(ctx context.Context, d dirs, repo, rev, commit string, found map[string]string) error {
+func (g gitRunner) tellGate(d dirs, repo, rev, commit string, found map[string]string) error {
 	all, unread := stateDir(d.state).judgements(repo)
-	a, err := g.asks(ctx, all, commit, found)
+	a, err := g.asks(all, commit, found)
 	if err != nil {
 		return failure{code: 2, err: err}
 	}
@@ -324,7 +329,8 @@ func (g gitRunner) tellGate(ctx context.Context, d dirs, repo, rev, commit strin
 			if j.SentBefore {
 				unchanged = say(gateUnchanged)
 			}
-			fmt.Println(joined(j.session+" "+j.Time.Format(time.RFC3339), j.receipt(), clip(firstLine(j.asked()), 80), unchanged))
+			head := j.session + " " + j.Time.Format(time.RFC3339)
+			fmt.Println(joined(head, j.receipt(), clip(firstLine(j.asked()), 80), unchanged))
 		}
 		if len(a.leftOut) > 0 {
 			fmt.Fprintln(os.Stderr, "ccc:", say(gateLeftOut, pathNames(a.leftOut, 20)))
@@ -355,7 +361,8 @@ const pushPatience = 5 * time.Second
 // asks of what is pushed. Where a ref is deleted, nothing is pushed. A hook manager may pass nothing on: then
 // it asks of HEAD.
 func verdictOfPush(d dirs, stdin *os.File) error {
-	g, repo, err := gateOf(d)
+	g, repo, end, err := gateOf(d)
+	defer end()
 	if err != nil {
 		return err
 	}
@@ -364,14 +371,12 @@ func verdictOfPush(d dirs, stdin *os.File) error {
 		fmt.Fprintln(os.Stderr, "ccc:", say(pushUntold))
 		lines = []string{"HEAD HEAD HEAD HEAD"}
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), gatePatience, errors.New(say(gitTooSlow, gatePatience)))
-	defer cancel()
 	var all error
 	var known []string
 	for _, line := range lines {
 		if f := strings.Fields(line); len(f) >= 4 { // a remote has its old ids, if they are here
 			if old := f[len(f)-1]; strings.Trim(old, "0") != "" && old != "HEAD" {
-				if commit, err := g.commitOf(ctx, old); err == nil {
+				if commit, err := g.commitOf(old); err == nil {
 					known = append(known, commit)
 				}
 			}
@@ -380,22 +385,23 @@ func verdictOfPush(d dirs, stdin *os.File) error {
 	for _, line := range lines {
 		f := strings.Fields(line)
 		if len(f) < 4 {
-			return failure{code: 2, err: fmt.Errorf("verdict: --pushed reads what git gives its pre-push hook, not %q", clip(oneLine(line), 80))}
+			const expected = "verdict: --pushed reads what git gives its pre-push hook, not %q"
+			return failure{code: 2, err: fmt.Errorf(expected, clip(oneLine(line), 80))}
 		}
 		rev := f[len(f)-3] // the local name before it may have blanks: HEAD@{1 day ago}
 		if strings.Trim(rev, "0") == "" {
 			continue
 		}
-		commit, err := g.commitOf(ctx, rev)
+		commit, err := g.commitOf(rev)
 		if err != nil {
 			return err
 		}
-		found, _, err := g.unpushed(ctx, commit, known)
+		found, _, err := g.unpushed(commit, known)
 		if err != nil {
 			return failure{code: 2, err: err}
 		}
 		if len(found) > 0 {
-			all = errors.Join(all, g.tellGate(ctx, d, repo, rev, commit, found))
+			all = errors.Join(all, g.tellGate(d, repo, rev, commit, found))
 		}
 	}
 	return all

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,14 +17,22 @@ import (
 
 // A gitRunner runs git in a working tree.
 type gitRunner struct {
-	self string // ccc's own path
-	top  string
-	env  []string
+	ctx      context.Context
+	patience time.Duration // after which ctx ends
+	self     string        // ccc's own path
+	top      string
+	env      []string
+}
+
+// gitIn returns what runs git in the working tree at top, for as long as patience. end must be called.
+func gitIn(ctx context.Context, patience time.Duration, self, top string, env []string) (g gitRunner, end func()) {
+	ctx, end = context.WithTimeoutCause(ctx, patience, errors.New(say(gitTooSlow, patience)))
+	return gitRunner{ctx: ctx, patience: patience, self: self, top: top, env: env}, end
 }
 
 // output runs git and returns the first line of what it prints.
-func (g gitRunner) output(ctx context.Context, args ...string) (string, error) {
-	lines, err := g.lines(ctx, args...)
+func (g gitRunner) output(args ...string) (string, error) {
+	lines, err := g.lines(args...)
 	if err != nil || len(lines) == 0 {
 		return "", err
 	}
@@ -33,20 +40,21 @@ func (g gitRunner) output(ctx context.Context, args ...string) (string, error) {
 }
 
 // lines runs git and returns the lines that it prints.
-func (g gitRunner) lines(ctx context.Context, args ...string) ([]string, error) {
+func (g gitRunner) lines(args ...string) ([]string, error) {
 	var out bytes.Buffer
-	err := g.run(ctx, &out, append([]string{"git"}, args...)...)
+	err := g.run(&out, append([]string{"git"}, args...)...)
 	return strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' }), err
 }
 
 // run runs command in the working tree, without what a git hook's environment says of repository and index.
-// The error is a failure with its exit code and its complaints on one line, or why ctx ended.
-func (g gitRunner) run(ctx context.Context, out io.Writer, command ...string) error {
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+// The error is a failure with its exit code and its complaints on one line, or why g.ctx ended.
+func (g gitRunner) run(out io.Writer, command ...string) error {
+	cmd := exec.CommandContext(g.ctx, command[0], command[1:]...)
 	cmd.Dir = g.top
 	cmd.Env = slices.DeleteFunc(slices.Clone(g.env), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return name == tryVariable || strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_")
+		saysWhere := strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_")
+		return name == tryVariable || saysWhere
 	})
 	// What git replace puts in the place of a commit is not pushed for it.
 	cmd.Env = append(cmd.Env, "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
@@ -59,8 +67,8 @@ func (g gitRunner) run(ctx context.Context, out io.Writer, command ...string) er
 	}
 	cmd.WaitDelay = 2 * time.Second // for what is left in the pipes
 	err := cmd.Run()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if g.ctx.Err() != nil {
+		return context.Cause(g.ctx)
 	}
 	if err == nil {
 		return nil
@@ -68,28 +76,31 @@ func (g gitRunner) run(ctx context.Context, out io.Writer, command ...string) er
 	said := slices.DeleteFunc(strings.Split(complaints.String(), "\n"), func(line string) bool {
 		return strings.HasPrefix(line, "warning:") || strings.HasPrefix(line, "hint:")
 	})
-	return failure{code: exitCode(err), err: errors.New(clip(cmp.Or(oneLine(strings.Join(said, " ")), err.Error()), 300))}
+	if text := oneLine(strings.Join(said, " ")); text != "" {
+		return failure{code: exitCode(err), err: errors.New(clip(text, 300))}
+	}
+	return failure{code: exitCode(err), err: err}
 }
 
 // holds reports whether HEAD is that commit or comes behind it.
-func (g gitRunner) holds(ctx context.Context, commit string) bool {
-	return commit == "" || g.run(ctx, io.Discard, "git", "merge-base", "--is-ancestor", commit, "HEAD") == nil
+func (g gitRunner) holds(commit string) bool {
+	return commit == "" || g.run(io.Discard, "git", "merge-base", "--is-ancestor", commit, "HEAD") == nil
 }
 
 // remoteBranches returns the commits of all remote-tracking branches.
-func (g gitRunner) remoteBranches(ctx context.Context) ([]string, error) {
-	found, err := g.lines(ctx, "for-each-ref", "--format=%(objectname)", "refs/remotes")
+func (g gitRunner) remoteBranches() ([]string, error) {
+	found, err := g.lines("for-each-ref", "--format=%(objectname)", "refs/remotes")
 	slices.Sort(found)
 	return slices.Compact(found), err
 }
 
 // mergeBases returns the best common ancestors of rev and the commits together. That there are none is no
 // error.
-func (g gitRunner) mergeBases(ctx context.Context, rev string, commits []string) ([]string, error) {
+func (g gitRunner) mergeBases(rev string, commits []string) ([]string, error) {
 	if len(commits) == 0 {
 		return nil, nil
 	}
-	found, err := g.lines(ctx, append([]string{"merge-base", "--all", rev}, commits...)...)
+	found, err := g.lines(append([]string{"merge-base", "--all", rev}, commits...)...)
 	if f := (failure{}); errors.As(err, &f) && f.code == 1 {
 		err = nil
 	}
@@ -97,25 +108,25 @@ func (g gitRunner) mergeBases(ctx context.Context, rev string, commits []string)
 }
 
 // commitOf returns the commit that rev names. The error is a failure with code 2.
-func (g gitRunner) commitOf(ctx context.Context, rev string) (string, error) {
+func (g gitRunner) commitOf(rev string) (string, error) {
 	commit := ""
 	var err error
 	if strings.Trim(rev[:min(1, len(rev))], "-^") != "" {
-		commit, err = g.output(ctx, "rev-parse", "-q", "--verify", rev+"^{commit}")
+		commit, err = g.output("rev-parse", "-q", "--verify", rev+"^{commit}")
 	}
 	if commit != "" {
 		return commit, nil
 	}
-	if err == nil || err.Error() == "exit status 1" { // which is all that git says of a commit that it does not know
+	if err == nil || err.Error() == "exit status 1" { // all that git says of a commit that it does not know
 		err = fmt.Errorf("no commit %q in this repository", rev)
 	}
 	return "", failure{code: 2, err: err}
 }
 
 // remoteHeads returns the default branches of the remotes: REMOTE/HEAD, else main or master, of each.
-func (g gitRunner) remoteHeads(ctx context.Context) (heads []string, err error) {
-	refs, err := g.lines(ctx, "for-each-ref", "--format=%(refname)", "refs/remotes")
-	remotes, _ := g.lines(ctx, "remote")
+func (g gitRunner) remoteHeads() (heads []string, err error) {
+	refs, err := g.lines("for-each-ref", "--format=%(refname)", "refs/remotes")
+	remotes, _ := g.lines("remote")
 	for _, remote := range remotes {
 		for _, name := range []string{"HEAD", "main", "master"} {
 			if ref := "refs/remotes/" + remote + "/" + name; slices.Contains(refs, ref) {

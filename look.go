@@ -26,17 +26,17 @@ const (
 // leaves.
 const pathsLimit = 2000
 
-// changedTo returns the paths that differ between then and now, both compared with the same commit, with
+// changedTo returns the paths that differ between then and the present, both compared with the same commit, with
 // their content now. A new file of then that is ignored now is left out; it lies in top.
-func (then pathStates) changedTo(now pathStates, top string) map[string]string {
+func (then pathStates) changedTo(present pathStates, top string) map[string]string {
 	changed := map[string]string{}
-	for path, is := range now {
+	for path, is := range present {
 		if was, known := then[path]; !known || was[1] != is[1] {
 			changed[path] = is[1]
 		}
 	}
 	for path, was := range then {
-		if _, differs := now[path]; differs || was[0] == was[1] {
+		if _, differs := present[path]; differs || was[0] == was[1] {
 			continue
 		}
 		if _, err := os.Lstat(filepath.Join(top, unquoted(path))); err == nil && was[0] == "" {
@@ -143,9 +143,8 @@ func pathContent(mode, object string) string {
 	return mode + " " + object
 }
 
-func (g gitRunner) look(ctx context.Context, patience time.Duration, d *diff, shown string, bases ...string) (*seen, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New(say(gitTooSlow, patience)))
-	defer cancel()
+// look returns what differs from each of the bases now. The diff from shown goes to d, if shown is not "".
+func (g gitRunner) look(d *diff, shown string, bases ...string) (*seen, error) {
 	s := &seen{diff: d}
 	lines := &lineWriter{line: s.read, dropped: func(error) {
 		if s.inDiff {
@@ -153,13 +152,14 @@ func (g gitRunner) look(ctx context.Context, patience time.Duration, d *diff, sh
 		}
 	}}
 	args := append([]string{shown}, bases...)
-	inCopy := []string{g.self, trySubcommand, "--timeout", patience.String(), "sh", "-c", lookScript, "sh", ""}
-	err := g.run(ctx, lines, append(inCopy, args...)...)
+	script := []string{"sh", "-c", lookScript, "sh"}
+	inCopy := append([]string{g.self, trySubcommand, "--timeout", g.patience.String()}, script...)
+	err := g.run(lines, slices.Concat(inCopy, []string{""}, args)...)
 	if f := (failure{}); errors.As(err, &f) && f.code == tryImpossible {
 		if own, lock := newScratch(); own != "" { // what one that is killed leaves there, the next removes
 			defer sweepScratch()
 			defer lock.Close()
-			err = g.run(ctx, lines, append([]string{"sh", "-c", lookScript, "sh", own}, args...)...)
+			err = g.run(lines, slices.Concat(script, []string{own}, args)...)
 		}
 	}
 	if err == nil && !s.isWhole {
@@ -175,8 +175,9 @@ func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l loo
 	if l.Top == "" {
 		return look{}
 	}
-	g := gitRunner{self: self, top: l.Top, env: env}
-	found, err := g.look(context.Background(), patience, nil, "", "HEAD")
+	g, end := gitIn(context.Background(), patience, self, l.Top, env)
+	defer end()
+	found, err := g.look(nil, "", "HEAD")
 	if err == nil && len(found.lists[0]) > pathsLimit {
 		err = errors.New(say(tooManyPaths, len(found.lists[0])))
 	}
@@ -184,37 +185,39 @@ func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l loo
 		l.Head, l.Branch, l.Paths = found.head, found.branch, found.lists[0]
 		return l
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), promptLookPatience)
-	defer cancel()
-	l.Head, _ = g.output(ctx, "rev-parse", "-q", "--verify", "HEAD")
-	l.Branch, _ = g.output(ctx, "symbolic-ref", "-q", "--short", "HEAD")
+	again, end := gitIn(context.Background(), patience, self, l.Top, env)
+	defer end()
+	l.Head, _ = again.output("rev-parse", "-q", "--verify", "HEAD")
+	l.Branch, _ = again.output("symbolic-ref", "-q", "--short", "HEAD")
 	l.Unseen = oneLine(err.Error())
 	return l
 }
 
 // changedSince returns the paths of the working tree that are not as l found them.
-func (l look) changedSince(ctx context.Context, self string, env []string) ([]string, error) {
-	g := gitRunner{self: self, top: l.Top, env: env}
-	now, err := g.look(ctx, reviewLookPatience, nil, "", cmp.Or(l.Head, "empty"))
+func (l look) changedSince(self string, env []string) ([]string, error) {
+	g, end := gitIn(context.Background(), reviewLookPatience, self, l.Top, env)
+	defer end()
+	present, err := g.look(nil, "", cmp.Or(l.Head, "empty"))
 	if err != nil {
 		return nil, err
 	}
-	return slices.Sorted(maps.Keys(l.Paths.changedTo(now.lists[0], l.Top))), nil
+	return slices.Sorted(maps.Keys(l.Paths.changedTo(present.lists[0], l.Top))), nil
 }
 
 // listed runs git diff-tree between two commits or trees and returns what differs.
-func (g gitRunner) listed(ctx context.Context, from, to string) (pathStates, error) {
+func (g gitRunner) listed(from, to string) (pathStates, error) {
 	s := &seen{lists: []pathStates{{}}}
 	lines := &lineWriter{line: s.read}
-	err := g.run(ctx, lines, "git", "-c", "core.quotePath=true", "diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", from, to, "--")
+	err := g.run(lines, "git", "-c", "core.quotePath=true",
+		"diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", from, to, "--")
 	return s.lists[0], err
 }
 
 // differs returns the paths in which rev differs from each of the bases, with rev's content.
-func (g gitRunner) differs(ctx context.Context, rev string, bases []string) (map[string]string, error) {
+func (g gitRunner) differs(rev string, bases []string) (map[string]string, error) {
 	var found map[string]string
 	for _, base := range bases {
-		list, err := g.listed(ctx, base, rev)
+		list, err := g.listed(base, rev)
 		if err != nil {
 			return nil, err
 		}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"maps"
 
@@ -120,7 +119,8 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	if err != nil {
 		return r, err
 	}
-	g, repo, noGit := gateOf(d)
+	g, repo, end, noGit := gateOf(d)
+	defer end()
 	for _, id := range ids {
 		h, readErr := stateDir(d.state).session(id).readHistory()
 		if readErr != nil {
@@ -134,9 +134,10 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	}
 	slices.SortStableFunc(all, func(a, b changeStory) int { return a.last().Time.Compare(b.last().Time) })
 	newest := func() report {
-		here := slices.DeleteFunc(slices.Clone(all), func(one changeStory) bool { return one.last().Top != g.top })
-		withFiles := slices.DeleteFunc(slices.Clone(here), func(one changeStory) bool { return len(one.last().Files) == 0 })
-		if len(withFiles) > 0 {
+		isElsewhere := func(one changeStory) bool { return one.last().Top != g.top }
+		isEmpty := func(one changeStory) bool { return len(one.last().Files) == 0 }
+		here := slices.DeleteFunc(slices.Clone(all), isElsewhere)
+		if withFiles := slices.DeleteFunc(slices.Clone(here), isEmpty); len(withFiles) > 0 {
 			here = withFiles
 		}
 		return report{of: say(reportOfNewest), stories: here[max(0, len(here)-1):], isAll: true}
@@ -147,26 +148,24 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		}
 		return newest(), nil
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), gatePatience, errors.New(say(gitTooSlow, gatePatience)))
-	defer cancel()
-	commit, err := g.commitOf(ctx, cmp.Or(rev, "HEAD"))
+	commit, err := g.commitOf(cmp.Or(rev, "HEAD"))
 	if err != nil && rev == "" { // before the first commit
 		return newest(), nil
 	}
 	if err != nil {
 		return r, err
 	}
-	found, from, err := g.added(ctx, commit, base)
+	found, from, err := g.added(commit, base)
 	if err != nil {
 		return r, failure{code: 2, err: err}
 	}
 	isOpen := false // the newest change is not committed
 	if one := newest(); rev == "" && base == "" && len(one.stories) > 0 {
-		var now *seen
-		now, err = g.look(ctx, reviewLookPatience, nil, "", "HEAD")
+		var present *seen
+		present, err = g.look(nil, "", "HEAD")
 		for path := range one.stories[0].last().Files {
 			if err == nil {
-				_, differs := now.lists[0][path]
+				_, differs := present.lists[0][path]
 				isOpen = isOpen || differs
 			}
 		}
@@ -175,7 +174,7 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		return newest(), nil
 	}
 	judgements, unread := stateDir(d.state).judgements(repo)
-	a, askErr := g.asks(ctx, judgements, commit, found)
+	a, askErr := g.asks(judgements, commit, found)
 	if err = cmp.Or(err, unread, askErr); err != nil {
 		return r, failure{code: 2, err: err}
 	}
@@ -196,25 +195,25 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 // added returns the paths in which a commit differs from base or, where that is "", from its merge bases with
 // the default branches of the remotes, and a name for these. Without remotes it differs from nothing, in all
 // paths.
-func (g gitRunner) added(ctx context.Context, commit, base string) (found map[string]string, from string, err error) {
+func (g gitRunner) added(commit, base string) (found map[string]string, from string, err error) {
 	heads := []string{base}
 	if base == "" {
-		if heads, err = g.remoteHeads(ctx); err != nil {
+		if heads, err = g.remoteHeads(); err != nil {
 			return nil, "", err
 		}
-	} else if _, err = g.commitOf(ctx, base); err != nil {
+	} else if _, err = g.commitOf(base); err != nil {
 		return nil, "", err
 	}
-	bases, err := g.mergeBases(ctx, commit, heads)
+	bases, err := g.mergeBases(commit, heads)
 	if err == nil && len(bases) == 0 {
 		var empty string
-		empty, err = g.output(ctx, "hash-object", "-t", "tree", "/dev/null")
+		empty, err = g.output("hash-object", "-t", "tree", "/dev/null")
 		bases, heads = []string{empty}, nil
 	}
 	if err != nil {
 		return nil, "", err
 	}
-	found, err = g.differs(ctx, commit, bases)
+	found, err = g.differs(commit, bases)
 	return found, cmp.Or(strings.ReplaceAll(strings.Join(heads, ", "), "refs/remotes/", ""), "-"), err
 }
 

@@ -22,7 +22,8 @@ func (r record) isBound() bool { return r.Files != nil && r.Unbound == "" }
 
 // judges reports whether the review is one of a stop or by hand, and gave a verdict.
 func (r record) judges() bool {
-	return r.Event != eventPreToolUse && !r.NoVerdict && (r.Verdict == verdictAllow || r.Verdict == verdictBlock)
+	isVerdict := r.Verdict == verdictAllow || r.Verdict == verdictBlock
+	return isVerdict && !r.NoVerdict && r.Event != eventPreToolUse
 }
 
 // approves reports whether the review approved a change.
