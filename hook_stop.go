@@ -157,8 +157,10 @@ func (s *supervision) bind(ctx context.Context, entry *record, judged judgedChan
 		entry.Moved, err = judged.again(ctx, s.dirs.self, os.Environ())
 	}
 	if err != nil {
-		entry.Unbound = oneLine(err.Error())
 		s.log("review not bound to the files", "error", err)
+		if !errors.Is(err, errNoGit) { // without a repository the verdict alone counts
+			entry.Unbound = oneLine(err.Error())
+		}
 		return
 	}
 	if entry.Verdict == verdictAllow {
