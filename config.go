@@ -150,8 +150,8 @@ func (c *configuration) check(root *jsonValue) error {
 	for name, p := range c.Providers {
 		switch {
 		case isSubcommand(name) || name == noProvider:
-			what := "a name that is not a subcommand of ccc, nor " + noProvider + ", which stands for no provider"
-			return expected("providers."+name, what)
+			const what = "a name that is not a subcommand of ccc, nor %s, which stands for no provider"
+			return expected("providers."+name, fmt.Sprintf(what, noProvider))
 		case p == nil:
 			return expected("providers."+name, "an object")
 		}
@@ -184,8 +184,8 @@ func limitUnder(limit int, blockCap string) int {
 	return min(n, limit)
 }
 
-// current returns the provider that a launch named last, nil if it named none. A name without a provider is an
-// error.
+// current returns the provider that a launch named last, nil if it named none. A name without a provider is
+// an error.
 func (c *configuration) current(d dirs) (*provider, error) {
 	p := c.Providers[c.CurrentProvider]
 	if p == nil && c.CurrentProvider != "" {
@@ -262,8 +262,8 @@ func isSecretName(name string) bool {
 // secretLeast is the least length of a secret in bytes: MAX_OUTPUT_TOKENS=32000 is none.
 const secretLeast = 8
 
-// redactor returns a function that replaces secrets in a text by ***: private keys, and the values of at least
-// secretLeast bytes of variables that have a secret's name or that a provider sets.
+// redactor returns a function that replaces secrets in a text by ***: private keys, and the values of at
+// least secretLeast bytes of variables that have a secret's name or that a provider sets.
 func redactor(env []string, c *configuration) func(string) string {
 	secret := c.providerVariables()
 	for _, p := range c.Providers {

@@ -1,7 +1,7 @@
 package main
 
-// ccc demo plays a supervised session in a temporary home and shows it as ccc log -f does. A stand-in, which the
-// tests use too, plays claude; launch, hook and review are ccc's own.
+// ccc demo plays a supervised session in a temporary home and shows it as ccc log -f does. A stand-in, which
+// the tests use too, plays claude; launch, hook and review are ccc's own.
 
 import (
 	"context"
@@ -56,9 +56,9 @@ func demo(_ *invocation, d dirs) (err error) {
 	return errors.Join(err, out.Flush())
 }
 
-// prepareDemo writes what the session needs into dir. A copy of self is part of it: a supervised launch refuses
-// a program that `go run` has built. Nothing may have been started before: a program that a fork still has
-// open for writing can't be run (golang/go#22315).
+// prepareDemo writes what the session needs into dir. A copy of self is part of it: a supervised launch
+// refuses a program that `go run` has built. Nothing may have been started before: a program that a fork
+// still has open for writing can't be run (golang/go#22315).
 func prepareDemo(dir, self string) error {
 	program, err := os.ReadFile(self)
 	if err != nil {

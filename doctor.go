@@ -1,8 +1,8 @@
 package main
 
-// ccc doctor looks for what keeps Supervisor Mode from working. A finding is a line with ok, warning or problem
-// and the subject. If it is not ok, a second line mends it: a command, or a file and the key to change there.
-// Doctor changes nothing and shows no value of a variable.
+// ccc doctor looks for what keeps Supervisor Mode from working. A finding is a line with ok, warning or
+// problem and the subject. If it is not ok, a second line mends it: a command, or a file and the key to
+// change there. Doctor changes nothing and shows no value of a variable.
 
 import (
 	"cmp"
@@ -97,7 +97,8 @@ func fixFor(path string, err error) string {
 	nearest, info := nearestThere(path)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %[1]s`, shellQuote(resolved(nearest)))
+		place := shellQuote(resolved(nearest))
+		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %s`, place, place)
 	case info.Mode().IsRegular() != (nearest == path): // a file stands in a directory's place, or the reverse
 		return fmt.Sprintf("mv %s %s", shellQuote(nearest), shellQuote(nearest+".old"))
 	}
@@ -135,8 +136,8 @@ func (c *checkup) providers() string {
 	return cmp.Or(own, c.config.CurrentProvider)
 }
 
-// claudePatience bounds the wait for claude --version. The slowest that was measured, 2.1.30 on a busy machine,
-// took 2.5 s.
+// claudePatience bounds the wait for claude --version. The slowest that was measured, 2.1.30 on a busy
+// machine, took 2.5 s.
 const claudePatience = 10 * time.Second
 
 // askClaude runs claude and returns its output on one line, or why there is none.
@@ -188,7 +189,8 @@ func (c *checkup) hooks() string {
 	}
 	for _, program := range found.programs {
 		if at, err := exec.LookPath(program); err != nil {
-			return c.fault(problem, fmt.Errorf("%s calls a program that can't be run: %w", path, err), relaunch)
+			err = fmt.Errorf("%s calls a program that can't be run: %w", path, err)
+			return c.fault(problem, err, relaunch)
 		} else if !sameFile(at, c.self) {
 			err := fmt.Errorf("%s calls another ccc, %s, than this one, %s", path, program, c.self)
 			return c.fault(warning, err, relaunch)

@@ -21,14 +21,14 @@ const (
 	providerVariable   = "CCC_PROVIDER"        // the session's provider
 	cacheVariable      = "CCC_CACHE"           // set if reviews may use the session's prompt cache
 	addDirsVariable    = "CCC_ADD_DIRS"        // the session's --add-dir directories, one on each line
-	tryVariable        = "CCC_TRY_TIMELINE"    // for a reviewer's ccc try: DIR/SESSION/REVIEW to record runs for
+	tryVariable        = "CCC_TRY_TIMELINE"    // DIR/SESSION/REVIEW that a reviewer's ccc try records for
 	claudeVariable     = "CCC_CLAUDE"
 	configDirVariable  = "CCC_CONFIG_DIR"
 	workDirVariable    = "CCC_WORK_DIR"
 	claudeDirVariable  = "CLAUDE_CONFIG_DIR"
-	projectVariable    = "CLAUDE_PROJECT_DIR"     // Claude Code sets it for hooks: where the session was started
-	toolVariable       = "CLAUDECODE"             // Claude Code sets it for what its tools and hooks start
-	sessionVariable    = "CLAUDE_CODE_SESSION_ID" // Claude Code sets it for what its tools start
+	projectVariable    = "CLAUDE_PROJECT_DIR"     // for hooks, by Claude Code: where the session was started
+	toolVariable       = "CLAUDECODE"             // for what Claude Code's tools and hooks start, by it
+	sessionVariable    = "CLAUDE_CODE_SESSION_ID" // for what Claude Code's tools start, by it
 	tokenVariable      = "ANTHROPIC_AUTH_TOKEN"
 	keyVariable        = "ANTHROPIC_API_KEY"
 	// Claude Code (from 2.1.143) ends a turn by force after this many blocked stops in a row; see limitUnder.
@@ -44,7 +44,7 @@ const (
 	hookSubcommand      = "supervisor-hook"  // in Claude Code's settings
 	guardSubcommand     = "supervisor-guard" // around a reviewer: guard.go
 	trySubcommand       = "try"              // in what the reviewer is told to run
-	tryInsideSubcommand = "in-copy"          // in a copy; with try in front, rules that allow `ccc try` would allow it
+	tryInsideSubcommand = "in-copy"          // in a copy; rules that allow `ccc try` allow all that begins so
 )
 
 // The events of Claude Code that ccc answers, and the tool of which it answers the calls.
@@ -144,7 +144,8 @@ func findDirs(state string) (dirs, error) {
 // inSession reports whether Claude Code runs this hook, not a person or a script.
 func inSession() bool { return os.Getenv(projectVariable) != "" }
 
-// promptName is the name of the file, in the project or in ccc's directory, that replaces the built-in prompt.
+// promptName is the name of the file, in the project or in ccc's directory, that replaces the built-in
+// prompt.
 const promptName = "SUPERVISOR.md"
 
 func (d dirs) settingsFile() string  { return filepath.Join(d.claude, "settings.json") }
@@ -183,8 +184,8 @@ var goRunFolder = lazyRegexp(`/go-build[0-9]*/`)
 // willVanish reports whether the program at path will not last.
 func willVanish(path string) bool { return goRunFolder().MatchString(path) }
 
-// gitTree returns the top of the git working tree that holds dir, and the git directory that all working trees
-// of the repository share. Outside a repository both are "".
+// gitTree returns the top of the git working tree that holds dir, and the git directory that all working
+// trees of the repository share. Outside a repository both are "".
 func gitTree(dir string) (top, common string) {
 	for top = dir; ; top = filepath.Dir(top) {
 		common = filepath.Join(top, ".git")
@@ -233,8 +234,8 @@ func otherClaude() string {
 	return installClaude
 }
 
-// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. The error is a
-// failure with the exit code of a shell, 126 or 127.
+// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. The error is
+// a failure with the exit code of a shell, 126 or 127.
 func findClaude() (string, error) {
 	path, err := exec.LookPath(cmp.Or(os.Getenv(claudeVariable), "claude"))
 	if err != nil {

@@ -32,7 +32,7 @@ func showVerdict(c *invocation, d dirs) (err error) {
 		id, err = sessionHere(d)
 	}
 	var h history
-	word, why := verdict("none"), say(nobodyHere, treeOf(d.here))
+	word, why := verdict("none"), say(noneReviewedHere, treeOf(d.here))
 	if err == nil && id != "" {
 		h, err = state.session(id).readHistory()
 		why = say(nothingReviewed)
@@ -185,7 +185,7 @@ func findApproval(d dirs, rev string) (evidence, error) {
 		newest := found[0]
 		hints = append(hints, say(newestApproval, newest.Tree[:min(12, len(newest.Tree))], newest.session, newest.Time.Local().Format(time.DateTime)))
 		if paths, err := w.script(ctx, os.Environ(), "git", "diff", "--name-only", newest.Tree, tree); err == nil {
-			hints = append(hints, say(otherPaths, clip(strings.Join(strings.Fields(paths), " "), 300)))
+			hints = append(hints, say(pathsThatDiffer, clip(strings.Join(strings.Fields(paths), " "), 300)))
 		}
 	}
 	return evidence{}, failure{code: 3, err: err, hint: joined(append(hints, say(sessionsForgotten))...)}
@@ -227,7 +227,7 @@ func verdictOfPush(d dirs, stdin *os.File) error {
 		}
 	}
 	if !isThere {
-		fmt.Fprintln(os.Stderr, "ccc:", say(pushUntold))
+		fmt.Fprintln(os.Stderr, "ccc:", say(pushNotListed))
 		return verdictOfCommit(d, "HEAD")
 	}
 	var all error

@@ -1,7 +1,7 @@
 package main
 
-// A launch of claude: what the command line asks for, what refuses it, and what is written before claude takes
-// ccc's place. And ccc uninstall, which removes what launches have written.
+// A launch of claude: what the command line asks for, what refuses it, and what is written before claude
+// takes ccc's place. And ccc uninstall, which removes what launches have written.
 
 import (
 	"errors"
@@ -121,7 +121,8 @@ func (l *launch) parse(args []string) (err error) {
 	if len(rest) > 0 && rest[0] == "--" {
 		rest = rest[1:]
 	} else if behind := slices.Index(untilDashes(rest), supervisorFlag); behind >= 0 {
-		return failure{code: 2, err: errors.New(supervisorFlag + " is ccc's, and has to stand before claude's arguments"),
+		err := errors.New(supervisorFlag + " is ccc's, and has to stand before claude's arguments")
+		return failure{code: 2, err: err,
 			hint: "write: " + commandLine([]string{supervisorFlag}, own, rest[:behind], rest[behind+1:])}
 	}
 	if !l.named {
@@ -223,8 +224,8 @@ func (l *launch) switchHint() string {
 	return hint
 }
 
-// addDirs returns the directories that --add-dir adds to the session. The flag takes all values up to the next
-// flag.
+// addDirs returns the directories that --add-dir adds to the session. The flag takes all values up to the
+// next flag.
 func (l *launch) addDirs() (added []string) {
 	isTaking := false
 	for _, arg := range untilDashes(l.command) {
@@ -283,11 +284,11 @@ func (l *launch) remember() {
 	name := l.providerName()
 	switch {
 	case !l.named && name != "":
-		fmt.Fprintln(os.Stderr, "ccc:", say(remembered, printable(name), noProvider))
+		fmt.Fprintln(os.Stderr, "ccc:", say(providerRemembered, printable(name), noProvider))
 	case l.named && name != l.config.CurrentProvider:
 		if err := recordProvider(l.dirs, name); err != nil {
-			fmt.Fprintf(os.Stderr, "ccc: warning: the provider counts for this session only: recording it in %s: %v\n",
-				l.dirs.configFile(), err)
+			err = fmt.Errorf("recording it in %s: %w", l.dirs.configFile(), err)
+			fmt.Fprintln(os.Stderr, "ccc: warning: the provider counts for this session only:", err)
 		}
 	}
 }
@@ -330,8 +331,8 @@ func (l *launch) install(in *installation) error {
 	return installSettings(d, l.config, self, in)
 }
 
-// uninstall is ccc uninstall. It prints what became of each file. The state is the user's history: only --purge
-// removes it.
+// uninstall is ccc uninstall. It prints what became of each file. The state is the user's history: only
+// --purge removes it.
 func uninstall(c *invocation, d dirs) error {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it halfway
 	if _, err := os.Stat(d.claude); errors.Is(err, fs.ErrNotExist) {

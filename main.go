@@ -253,7 +253,8 @@ func (c subcommand) start(args []string) error {
 	return err
 }
 
-// parse reads the arguments by the synopsis. The error is flag.ErrHelp where help is asked for, else a misuse.
+// parse reads the arguments by the synopsis. The error is flag.ErrHelp where help is asked for, else a
+// misuse.
 func (c subcommand) parse(args []string) (*invocation, error) {
 	given := &invocation{flags: map[string]string{}}
 	set := flag.NewFlagSet(c.name(), flag.ContinueOnError)

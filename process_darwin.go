@@ -11,12 +11,12 @@ import (
 	"strings"
 )
 
-// adoptOrphans does nothing: macOS has no such thing. A process that has left the tree is found by its process
-// group alone.
+// adoptOrphans does nothing: macOS has no such thing. A process that has left the tree is found by its
+// process group alone.
 func adoptOrphans() bool { return false }
 
-// listProcesses returns the lines of ps with these arguments, without the first column, the process number, by
-// which they are found. It leaves out ps itself.
+// listProcesses returns the lines of ps with these arguments, without the first column, the process number,
+// by which they are found. It leaves out ps itself.
 func listProcesses(arguments ...string) map[int]string {
 	cmd := exec.Command("/bin/ps", append([]string{"-ww"}, arguments...)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC") // both change how ps writes a time of start

@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// adoptOrphans makes this process the parent of every orphan below it (a child subreaper, Linux 3.4): no daemon
-// can leave its tree then. It reports whether that worked.
+// adoptOrphans makes this process the parent of every orphan below it (a child subreaper, Linux 3.4): no
+// daemon can leave its tree then. It reports whether that worked.
 func adoptOrphans() bool {
 	const prSetChildSubreaper = 36
 	_, _, errno := syscall.Syscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
@@ -38,8 +38,8 @@ func processParents(int) map[int]int {
 // The fields of /proc/PID/stat that ccc reads, counted from 0 behind the title.
 const parentField, terminalField, startField = 1, 4, 19
 
-// readStat returns the title of the process pid and the fields behind it in /proc/PID/stat, nil if there is no
-// such process.
+// readStat returns the title of the process pid and the fields behind it in /proc/PID/stat, nil if there is
+// no such process.
 func readStat(pid int) (title string, fields []string) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')') // in the title may stand both

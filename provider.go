@@ -1,7 +1,7 @@
 package main
 
-// The environment of a claude: ccc's own, with a provider's values in it. What in Claude Code's settings would
-// override these or send the provider what is the user's, and what pays for a session.
+// The environment of a claude: ccc's own, with a provider's values in it. What in Claude Code's settings
+// would override these or send the provider what is the user's, and what pays for a session.
 
 import (
 	"errors"
@@ -17,8 +17,8 @@ import (
 // lineLeftOut is the value of cacheVariable if ccc, not the user, has set attributionVariable.
 const lineLeftOut = "line"
 
-// withLine returns env without what ccc has set there for the prompt cache of a session. A login needs the line
-// of attributionVariable: it is billed by that.
+// withLine returns env without what ccc has set there for the prompt cache of a session. A login needs the
+// line of attributionVariable: it is billed by that.
 func withLine(env []string) []string {
 	if lookupEnv(env, cacheVariable) == lineLeftOut {
 		env = setEnv(env, attributionVariable, "")
@@ -50,8 +50,8 @@ func withoutKept(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), isKept)
 }
 
-// asGiven returns env, the environment of a session, with the values that withKept has kept. The API variables
-// of the session's own provider are dropped.
+// asGiven returns env, the environment of a session, with the values that withKept has kept. The API
+// variables of the session's own provider are dropped.
 func asGiven(env []string) []string {
 	given := env
 	if lookupEnv(env, providerVariable) != "" {
@@ -65,8 +65,8 @@ func asGiven(env []string) []string {
 	return given
 }
 
-// reviewerEnv returns the environment of a reviewer: env, the hook's, without the variables that tie a process
-// to its session, and with the values of p, which may be nil. The error is that of withProvider.
+// reviewerEnv returns the environment of a reviewer: env, the hook's, without the variables that tie a
+// process to its session, and with the values of p, which may be nil. The error is that of withProvider.
 func reviewerEnv(env []string, p *provider) ([]string, error) {
 	env = setEnv(withoutKept(env), toolVariable, "", "CLAUDE_CODE_ENTRYPOINT", "",
 		"CLAUDE_CODE_CHILD_SESSION", "", sessionVariable, "")
@@ -79,8 +79,8 @@ func reviewerEnv(env []string, p *provider) ([]string, error) {
 	return withProvider(setEnv(env, reviewerVariable, "1"), p)
 }
 
-// withProvider returns env with the values of p in the place of all API variables. Without a provider, nil, env
-// stays. The error is a ${NAME} of p that is not set.
+// withProvider returns env with the values of p in the place of all API variables. Without a provider, nil,
+// env stays. The error is a ${NAME} of p that is not set.
 func withProvider(env []string, p *provider) ([]string, error) {
 	if p == nil {
 		return env, nil
@@ -130,7 +130,7 @@ func (p *provider) values(env []string) (map[string]string, error) {
 // providerConflicts returns the reasons not to run a claude with these sources, environment and arguments
 // against p, which may be nil: a variable that is missing, settings that override p's, and a key or login of
 // the user's that would be sent to it. No value is shown.
-func providerConflicts(d dirs, sources []settingsSource, env, args []string, p *provider) (conflicts []failure) {
+func providerConflicts(d dirs, sources []settingsSource, env, args []string, p *provider) []failure {
 	if p == nil {
 		return nil
 	}
@@ -138,6 +138,7 @@ func providerConflicts(d dirs, sources []settingsSource, env, args []string, p *
 	if err != nil {
 		return []failure{failureOf(err)}
 	}
+	var conflicts []failure
 	for _, s := range sources {
 		if s.err != nil {
 			err := fmt.Errorf("%s: %w: correct it: it may override the provider %s", s.name, s.err, p.name)
@@ -147,7 +148,8 @@ func providerConflicts(d dirs, sources []settingsSource, env, args []string, p *
 			name, isVariable := strings.CutPrefix(key, "env.")
 			value, isSet := values[name]
 			overrides := isVariable && (isSet && value != s.values[key] || !isSet && isAPIVariable(name))
-			// Claude Code sends what the helper prints to whatever URL is set, beside the provider's own token.
+			// Claude Code sends what the helper prints to whatever URL is set, beside the provider's own
+			// token.
 			if overrides || key == helperKey && s.values[key] != "" {
 				what := "overrides the provider " + p.name + ", or sends it what is yours: remove it"
 				conflicts = append(conflicts, s.fault(key, what, "remove it"))
@@ -166,7 +168,8 @@ func providerConflicts(d dirs, sources []settingsSource, env, args []string, p *
 	}
 	// Claude Code sends the key of a login to the Console beside a token, but not beside another key.
 	if values["ANTHROPIC_BASE_URL"] != "" && key == "" && account.values[primaryKey] != "" {
-		mend := "give that an ANTHROPIC_API_KEY of its own in " + d.configFile() + ", or log out of Claude Code"
+		const format = "give that an ANTHROPIC_API_KEY of its own in %s, or log out of Claude Code"
+		mend := fmt.Sprintf(format, d.configFile())
 		what := "is sent to the provider " + p.name + " too: " + mend
 		conflicts = append(conflicts, account.fault(primaryKey, what, mend))
 	}
@@ -190,8 +193,8 @@ func checkProvider(d dirs, sources []settingsSource, env, args []string, p *prov
 	return errors.Join(errs...)
 }
 
-// paysByKey reports whether a key or a token pays for a session with these sources, environment and arguments,
-// or a cloud: not a login.
+// paysByKey reports whether a key or a token pays for a session with these sources, environment and
+// arguments, or a cloud: not a login.
 func paysByKey(sources []settingsSource, env, args []string) bool {
 	value := func(key string) string { return valueIn(sources, env, key) }
 	isSet := func(name string) bool { return isTrue(value("env." + name)) }

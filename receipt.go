@@ -49,9 +49,9 @@ func (r reviewRound) receipt() string {
 func (r record) withoutVerdict() string {
 	switch {
 	case r.Withheld:
-		return say(wordsWithheld)
+		return say(unreadableVerdict)
 	case r.NoVerdict:
-		return say(wordsOnly)
+		return say(withoutVerdict)
 	}
 	return ""
 }

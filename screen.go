@@ -206,8 +206,8 @@ func (s *screen) block(lead, text string) {
 // listMark finds what precedes the words of a line: blanks, and the mark of an item of a list.
 var listMark = lazyRegexp(`^ *((\d+([.)] |[、）])|[-*•·] ) *)?`)
 
-// wrap breaks line into rows of at most width columns: at blanks, and before or behind wide characters. No row
-// begins with noRowBegins, and a word that is too long is broken anywhere.
+// wrap breaks line into rows of at most width columns: at blanks, and before or behind wide characters. No
+// row begins with noRowBegins, and a word that is too long is broken anywhere.
 func wrap(line string, width int) (rows []string) {
 	start, breakAt, used := 0, 0, 0 // of the present row: its begin, the last place to break it, its columns
 	before := 0                     // the columns of the previous character, 0 for a blank
@@ -295,8 +295,8 @@ var wideRanges = []rune{
 	0x27b0, 0x27b0, 0x27bf, 0x27bf, 0x2b1b, 0x2b1c, 0x2b50, 0x2b50, 0x2b55, 0x2b55, 0x2e80, 0x303e,
 	0x3041, 0x3247, 0x3250, 0x4dbf, 0x4e00, 0xa4c6, 0xa960, 0xa97c, 0xac00, 0xd7a3, 0xf900, 0xfaff,
 	0xfe10, 0xfe19, 0xfe30, 0xfe6b, 0xff01, 0xff60, 0xffe0, 0xffe6, 0x16fe0, 0x1b2fb, 0x1f004, 0x1f004,
-	0x1f0cf, 0x1f0cf, 0x1f18e, 0x1f18e, 0x1f191, 0x1f19a, 0x1f200, 0x1f64f, 0x1f680, 0x1f6ff, 0x1f7e0, 0x1f7f0,
-	0x1f900, 0x1faff, 0x20000, 0x3ffff,
+	0x1f0cf, 0x1f0cf, 0x1f18e, 0x1f18e, 0x1f191, 0x1f19a, 0x1f200, 0x1f64f, 0x1f680, 0x1f6ff,
+	0x1f7e0, 0x1f7f0, 0x1f900, 0x1faff, 0x20000, 0x3ffff,
 }
 
 // fenced writes text as a block of Markdown code, in which nothing is a heading, HTML, a mention or a

@@ -1,7 +1,7 @@
 package main
 
-// Claude Code's settings.json: what a launch adds and uninstall removes. Bytes that are not ccc's stay as they
-// are. And the record of what launches have added, there and as files of their own.
+// Claude Code's settings.json: what a launch adds and uninstall removes. Bytes that are not ccc's stay as
+// they are. And the record of what launches have added, there and as files of their own.
 
 import (
 	"bytes"
@@ -36,8 +36,8 @@ type hookEntry struct {
 	Message string `json:"statusMessage,omitempty"` // shown beside the spinner
 }
 
-// wantedHooks returns the groups that call command, for reviews of that many seconds. A hook that reviews gets
-// a minute more, and never less than 600 seconds; recording a prompt takes milliseconds.
+// wantedHooks returns the groups that call command, for reviews of that many seconds. A hook that reviews
+// gets a minute more, and never less than 600 seconds; recording a prompt takes milliseconds.
 func wantedHooks(command string, reviewSeconds int) []wantedHook {
 	timeout := max(600, reviewSeconds+60)
 	review := []hookEntry{{Type: "command", Command: command, Timeout: timeout, Message: say(reviewing)}}
@@ -181,7 +181,7 @@ func (e *settingsEditor) fill(wanted *jsonValue, path ...string) {
 // there, brought up to date, or a new one. The others are removed.
 func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 	found := false
-	for _, own := range slices.Backward(e.ownEntries(wanted.event, self)) { // the paths of those before stay right
+	for _, own := range slices.Backward(e.ownEntries(wanted.event, self)) { // removal moves what is behind
 		if found || own.matcher != wanted.Matcher {
 			e.remove(own)
 			continue
@@ -216,8 +216,12 @@ func (e *settingsEditor) ownEntries(event, self string) (entries []ownEntry) {
 		matcher := group.value.at("matcher").str()
 		for _, item := range group.value.at("hooks").items() {
 			if program := ownProgram(item.value.at("command").str(), self); program != "" {
-				path := []string{"hooks", event, group.key, "hooks", item.key}
-				entries = append(entries, ownEntry{path: path, value: item.value, matcher: matcher, program: program})
+				entries = append(entries, ownEntry{
+					path:    []string{"hooks", event, group.key, "hooks", item.key},
+					value:   item.value,
+					matcher: matcher,
+					program: program,
+				})
 			}
 		}
 	}
@@ -354,7 +358,8 @@ type keptFile struct {
 
 // isOurs reports whether this or an earlier ccc wrote content, which was read from the file.
 func (f keptFile) isOurs(in *installation, content []byte) bool {
-	return string(content) == f.text.zh || string(content) == f.text.en || in.Files[f.path] == checksum(content)
+	isText := string(content) == f.text.zh || string(content) == f.text.en
+	return isText || in.Files[f.path] == checksum(content)
 }
 
 // keep writes the file if it is missing, or if a ccc wrote another text there.

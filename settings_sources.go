@@ -1,6 +1,7 @@
 package main
 
-// What Claude Code's settings say, from all their sources: variables, keys, and what keeps hooks from running.
+// What Claude Code's settings say, from all their sources: variables, keys, and what keeps hooks from
+// running.
 
 import (
 	"encoding/json"
@@ -41,8 +42,8 @@ const (
 	statusLineKey = "statusLine"
 )
 
-// readSources returns the sources that count in the current directory for a claude with args, in Claude Code's
-// order: of two that set a value the later counts. The first is .claude.json, the second the user's
+// readSources returns the sources that count in the current directory for a claude with args, in Claude
+// Code's order: of two that set a value the later counts. The first is .claude.json, the second the user's
 // settings.json, the third what ccc.json adds to that one.
 func readSources(d dirs, c *configuration, args []string) []settingsSource {
 	files := d.settingsFiles()
@@ -189,8 +190,8 @@ var (
 // ownVariables say whether a session is supervised. No settings may set them.
 var ownVariables = []string{supervisorVariable, reviewerVariable, launchVariable}
 
-// hookless returns what would keep a session with these sources, arguments and environment from running hooks.
-// Each cause has a hint.
+// hookless returns what would keep a session with these sources, arguments and environment from running
+// hooks. Each cause has a hint.
 func hookless(d dirs, sources []settingsSource, args, env []string) (causes []failure) {
 	cause := func(f failure) {
 		f.err = fmt.Errorf("%w: claude would run no hooks, so nothing would be reviewed", f.err)
@@ -202,7 +203,8 @@ func hookless(d dirs, sources []settingsSource, args, env []string) (causes []fa
 	if value, ok := lastValue(args, "--setting-sources"); ok {
 		names := strings.Split(strings.ReplaceAll(value, " ", ""), ",")
 		if !slices.Contains(names, "user") {
-			cause(failure{code: 2, err: fmt.Errorf("--supervisor with --setting-sources %s, without user", value)})
+			err := fmt.Errorf("--supervisor with --setting-sources %s, without user", value)
+			cause(failure{code: 2, err: err})
 		}
 	}
 	for _, name := range hooklessVariables {
