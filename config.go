@@ -111,19 +111,13 @@ func parseConfig(content []byte) (*configuration, error) {
 
 // expectedFor returns what JSON is expected for a value of type t.
 func expectedFor(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Int:
-		return "a whole number"
-	case reflect.Float64:
-		return "a number"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a string"
-	case reflect.Slice:
-		return "an array of strings"
-	}
-	return "an object"
+	return cmp.Or(map[reflect.Kind]string{
+		reflect.Int:     "a whole number",
+		reflect.Float64: "a number",
+		reflect.Bool:    "true or false",
+		reflect.String:  "a string",
+		reflect.Slice:   "an array of strings",
+	}[t.Kind()], "an object")
 }
 
 // check returns an error for the first value that has the right type but is not as expected, and gives the

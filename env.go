@@ -81,6 +81,16 @@ func untilDashes(args []string) []string {
 	return args
 }
 
+// givenFlag returns the first flag in args that is one of names, without its value, or "".
+func givenFlag(args []string, names ...string) string {
+	for _, arg := range untilDashes(args) {
+		if flag, _, _ := strings.Cut(arg, "="); slices.Contains(names, flag) {
+			return flag
+		}
+	}
+	return ""
+}
+
 // lastValue returns the value of the last flag of that name in args, in either form: --x=value, --x value.
 func lastValue(args []string, name string) (value string, ok bool) {
 	args = untilDashes(args)

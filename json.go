@@ -83,21 +83,19 @@ func setJSON(text []byte, value string, path ...string) []byte {
 	}
 	laidOut := new(bytes.Buffer)
 	_ = json.Indent(laidOut, []byte(value), margin[1:], "  ")
-	old, members := parent.at(path[0]), parent.members
-	switch {
-	case old != nil && strings.Contains(old.raw, "\n"):
-		return slices.Concat(text[:old.start], laidOut.Bytes(), text[old.end:])
-	case old != nil:
-		return slices.Concat(text[:old.start], []byte(value), text[old.end:])
-	case parent.is('{'):
-		margin += string(encodeJSON(path[0])) + ": "
+	added, start, end := laidOut.String(), parent.start+1, parent.end-1
+	if parent.is('{') {
+		added = string(encodeJSON(path[0])) + ": " + added
 	}
-	if len(members) > 0 {
-		end := members[len(members)-1].value.end
-		return slices.Concat(text[:end], []byte(","+margin), laidOut.Bytes(), text[end:])
+	if old := parent.at(path[0]); old != nil {
+		added, start, end = laidOut.String(), old.start, old.end
+	} else if last := len(parent.members) - 1; last >= 0 {
+		start = parent.members[last].value.end
+		added, end = ","+margin+added, start
+	} else {
+		added = margin + added + closing
 	}
-	margin += laidOut.String() + closing
-	return slices.Concat(text[:parent.start+1], []byte(margin), text[parent.end-1:])
+	return slices.Concat(text[:start], []byte(added), text[end:])
 }
 
 // dropJSON returns text, which is valid JSON, without the value under path, its key, its comma and their

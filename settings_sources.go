@@ -166,16 +166,6 @@ func valueIn(sources []settingsSource, env []string, key string) string {
 	return lookupEnv(env, strings.TrimPrefix(key, "env."))
 }
 
-// givenFlag returns the first flag in args that is one of names, without its value, or "".
-func givenFlag(args []string, names ...string) string {
-	for _, arg := range untilDashes(args) {
-		if flag, _, _ := strings.Cut(arg, "="); slices.Contains(names, flag) {
-			return flag
-		}
-	}
-	return ""
-}
-
 // isTrue reports whether Claude Code takes the value of a variable as true.
 func isTrue(value string) bool {
 	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
