@@ -1,47 +1,46 @@
-// Command ccc supervises Claude Code: an agent that wants to stop goes on until a strict reviewer finds the
-// work done.
+// Command ccc supervises Claude Code: it lets the agent stop only when a strict reviewer finds the work done.
 //
 // A supervised launch (launch.go) writes hooks into Claude Code's settings (settings.go) and becomes claude.
 // Each time the agent wants to stop, or to put a question to the user, Claude Code runs ccc supervisor-hook
 // (hook.go), which forks the session for a reviewer (review.go) and turns its verdict into the hook's
-// decision. What the reviewer wants to run it runs by ccc try, in a throw-away copy of the machine (try.go).
+// decision. The reviewer runs commands by ccc try, in a throw-away copy of the machine (try.go).
 //
-// The first word of the command line is one of the commands below, or else claude is started. What was asked
-// for goes to stdout, everything else to stderr. The exit code is 0, 1 for an error, and 2 for a wrong
-// command line; where claude can't be started it is 126 or 127, and what else a command has is in its help.
+// If the first word of the command line is no subcommand, claude is started. What was asked for goes to
+// stdout, everything else to stderr. The exit code is 0, 1 for an error, 2 for a wrong command line, and 126
+// or 127 if claude can't be started; the help of a subcommand tells its own.
 //
-// The source files, from the ground up: a file knows only files above it here, and TestHouse reads this list.
+// The source files, from the ground up: a file knows only files above it in this list, which TestHouse reads.
 //
 // Ground:
 //
 //	screen.go             text on a terminal: printable, wrapped, in colour
 //	failure.go            errors with an exit code and the next command to try
-//	json.go               JSON that is edited with every other byte as it was
+//	json.go               reading JSON, and editing one value of it
 //	file.go               locks, atomic replacement, appending, lines
-//	env.go                subcommands, variables, directories, claude itself
+//	env.go                names of variables and subcommands, arguments, directories, claude itself
 //	text.go               what people read, in both languages
 //	text_review.go        what agent and reviewer read, in both languages
-//	process_linux.go      which processes there are, and how they end
+//	process_linux.go      which processes there are
 //	process_darwin.go     the same on macOS
 //
 // Settings:
 //
 //	config.go             ccc.json
 //	settings.go           what ccc writes into Claude Code's settings.json
-//	settings_sources.go   what Claude Code's settings say: overrides, hooks that do not run
+//	settings_sources.go   what Claude Code's settings say, and what keeps hooks from running
 //	provider.go           the environment of a claude and its reviewer, and what would override a provider
 //
 // State:
 //
 //	state.go              the state directory: files, log, sweep
-//	state_timeline.go     a session's records, and the one history that all who ask read
+//	state_timeline.go     a session's records, and its history, which is made of them
 //	state_session.go      what ccc remembers between two hooks: count, on or off
 //
 // The copy:
 //
-//	guard.go              ends a process tree, however its owner ends
+//	guard.go              ends a process tree when its owner ends
 //	hook_caller.go        whose session it is: the user's or an agent's
-//	try.go                ccc try: what a copy is to be, and the probe that tries to break out
+//	try.go                ccc try: the plan of a copy, and the probe that tries to break out of one
 //	try_files_linux.go    the file system of a copy
 //	try_linux.go          its namespaces and process 1
 //	try_darwin.go         the same on macOS
@@ -52,13 +51,13 @@
 //
 // Review:
 //
-//	transcript_entry.go   which words count as the user's, in an entry of Claude Code's transcript
-//	transcript.go         which of them stand in the conversation
-//	verdict.go            from the reviewer's last words to a verdict
-//	prompt.go             what the reviewer is told
-//	review_stream.go      what comes back from a reviewer, line by line
+//	transcript_entry.go   the user's words in an entry of Claude Code's transcript
+//	transcript.go         the user's requests that still stand in the conversation
+//	verdict.go            the verdict in the reviewer's last words
+//	prompt.go             the request to the reviewer
+//	review_stream.go      the reviewer's output, line by line
 //	review.go             one call of the reviewer
-//	cache.go              with the agent's prompt cache, or without
+//	cache.go              whether a reviewer can use the agent's prompt cache
 //
 // Views:
 //
@@ -71,7 +70,7 @@
 // Hook:
 //
 //	hook_switch.go        /supervisor, ccc supervisor-mode
-//	hook_stop.go          one review: plan it, run it, record it; where no review took place
+//	hook_stop.go          one review: plan it, run it, record it; or why there was none
 //	review_byhand.go      ccc review
 //	hook.go               one event in, one decision out
 //

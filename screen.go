@@ -206,10 +206,10 @@ func (s *screen) block(lead, text string) {
 // listMark finds what precedes the words of a line: blanks, and the mark of an item of a list.
 var listMark = lazyRegexp(`^ *((\d+([.)] |[、）])|[-*•·] ) *)?`)
 
-// wrap breaks line into rows of at most width columns: at blanks, and before or behind wide characters. No
-// row begins with noRowBegins, and a word that is too long is broken anywhere.
+// wrap breaks line into rows of at most width columns: at blanks, and before or behind wide characters
+// unless noRowBegins follows. A longer word is broken anywhere.
 func wrap(line string, width int) (rows []string) {
-	start, breakAt, used := 0, 0, 0 // of the present row: its begin, the last place to break it, its columns
+	start, breakAt, used := 0, 0, 0 // of the present row: begin, last place to break, columns
 	before := 0                     // the columns of the previous character, 0 for a blank
 	for i, r := range line {
 		columns := runeWidth(r)

@@ -181,7 +181,7 @@ var (
 var ownVariables = []string{supervisorVariable, reviewerVariable, launchVariable}
 
 // hookless returns what would keep a session with these sources, arguments and environment from running
-// hooks. Each cause has a hint.
+// hooks. Causes that are no arguments have a hint.
 func hookless(d dirs, sources []settingsSource, args, env []string) (causes []failure) {
 	cause := func(f failure) {
 		f.err = fmt.Errorf("%w: claude would run no hooks, so nothing would be reviewed", f.err)

@@ -162,9 +162,6 @@ var (
 		"The limit of %s is reached: this stop was not reviewed. Your next prompt gives new reviews."}
 	feedbackStillOpen = words{"上次的反馈还没有解决：%s", "Still open is the last feedback: %s"}
 	leftToUser        = words{"审查者留给你的话：%s", "The reviewer leaves this to you: %s"}
-	// For the agent.
-	defaultFeedback = words{"请继续完成任务", "Please go on until the task is done."}
-	feedbackCut     = words{"……（反馈过长，全文见 %s）", "... (too long; the whole feedback is in %s)"}
 	// /supervisor.
 	modeNames = map[string]words{"on": {"已打开", "on"}, "off": {"已关闭", "off"}}
 	modeCells = map[string]words{"on": {"开", "on"}, "off": {"关", "off"}} // in a table

@@ -1,7 +1,12 @@
 package main
 
-// What the reviewer reads: the request for a review and the form of its verdict, in both languages. What the
-// agent reads stands with the hook's answers in text.go.
+// What agent and reviewer read, in both languages: feedback, the request for a review, the form of a verdict.
+
+// The feedback of a review that gave none, and what replaces the end of a long one.
+var (
+	defaultFeedback = words{"请继续完成任务", "Please go on until the task is done."}
+	feedbackCut     = words{"……（反馈过长，全文见 %s）", "... (too long; the whole feedback is in %s)"}
+)
 
 // The request for a review.
 var (
