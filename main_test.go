@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 // memory is where tests write, if they can: thousands of small files, many of them synced.
 const memory = "/dev/shm"
 
-// memoryServes tells whether there is room for that, and whether programs run there.
+// memoryServes reports whether there is room for that, and whether programs run there.
 func memoryServes() bool {
 	const noExec = 8
 	var space syscall.Statfs_t

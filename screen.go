@@ -110,10 +110,9 @@ func nearestWord(word string, names []string) string {
 }
 
 // isMisspelt reports whether a and b become equal if two neighbouring letters are swapped, or if one run of
-// letters is replaced: of one letter, or of a quarter of the shorter word, but never of that whole word.
+// letters is replaced, of one letter or of a quarter of the shorter word.
 func isMisspelt(a, b string) bool {
-	most := min(len(a), len(b))
-	most = min(most-1, max(1, most/4))
+	most := max(1, min(len(a), len(b))/4)
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}
