@@ -1,6 +1,6 @@
 package main
 
-// ccc.json: what it may hold, and reading it with errors that name file, key and what is expected.
+// ccc.json: its keys, errors that name file, key and what is expected, and what of it is secret.
 
 import (
 	"bytes"
@@ -15,10 +15,11 @@ import (
 	"strings"
 )
 
+// A configuration is what ccc.json says. $schema is for editors.
 type configuration struct {
-	Schema          json.RawMessage      `json:"$schema"` // for editors; here and below
+	Schema          json.RawMessage      `json:"$schema"`
 	Supervisor      supervisorConfig     `json:"supervisor"`
-	Language        string               `json:"language"` // "" for the locale's
+	Language        string               `json:"language"` // "" means the locale's
 	Settings        json.RawMessage      `json:"settings"` // an object, or nil
 	ClaudeArgs      []string             `json:"claude_args"`
 	CurrentProvider string               `json:"current_provider"`
@@ -33,15 +34,15 @@ type supervisorConfig struct {
 	Provider       string          `json:"provider"`
 	PermissionMode string          `json:"permission_mode"`
 	AllowedTools   []string        `json:"allowed_tools"`
-	KeepCache      *bool           `json:"keep_cache"`     // forces what sharesCache decides
+	KeepCache      *bool           `json:"keep_cache"`     // overrides sharesCache
 	MaxBudgetUSD   float64         `json:"max_budget_usd"` // 0 means no limit
 	Try            bool            `json:"try"`            // the reviewer may run commands in a copy
 }
 
-// noProvider is the word for none in the place of a provider's name on the command line.
+// noProvider stands on the command line for no provider.
 const noProvider = "default"
 
-// provider is an API that claude can be started against.
+// A provider is an API that claude can be started against.
 type provider struct {
 	name       string
 	Schema     json.RawMessage    `json:"$schema"`
@@ -49,8 +50,8 @@ type provider struct {
 	ClaudeArgs []string           `json:"claude_args"`
 }
 
-// envText is the value of an environment variable as ccc.json gives it: a string, or a number or boolean as
-// it is written there. "" unsets the variable; ${NAME} stands for NAME's value in ccc's own environment.
+// An envText is the value of an environment variable in ccc.json: a string, or a number or boolean as it is
+// written there. "" unsets the variable; ${NAME} stands for the value of NAME in ccc's own environment.
 type envText string
 
 func (t *envText) UnmarshalJSON(raw []byte) error {
@@ -61,7 +62,7 @@ func (t *envText) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(t))
 }
 
-// permissionModes are those of any supported Claude Code: all but manual since 2.1.120, manual since 2.1.200.
+// permissionModes are those that Claude Code knows: manual from 2.1.200 on, the others in 2.1.120 already.
 var permissionModes = []string{
 	"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"}
 
@@ -70,8 +71,8 @@ func defaultConfig() *configuration {
 		MaxIterations: 10, TimeoutSeconds: 540, PermissionMode: "dontAsk", Try: true}}
 }
 
-// loadConfig reads ccc.json. A missing file gives the defaults, and so does an error,
-// which never names a value.
+// loadConfig reads ccc.json. A missing file gives the defaults. With an error, which never shows a value, it
+// returns the defaults too.
 func loadConfig(d dirs) (*configuration, error) {
 	content, err := readUserFile(d.configFile())
 	if err != nil || content == nil {
@@ -84,7 +85,7 @@ func loadConfig(d dirs) (*configuration, error) {
 	return c, nil
 }
 
-// parseConfig tells of the first fault only. That the decoder takes LANGUAGE for language is fine.
+// parseConfig returns an error for the first fault. It takes keys in other case, as the decoder does.
 func parseConfig(content []byte) (*configuration, error) {
 	root, err := parseJSON(content)
 	if err == nil {
@@ -105,29 +106,23 @@ func parseConfig(content []byte) (*configuration, error) {
 		unknown := strings.TrimPrefix(err.Error(), "json: ")
 		return nil, fmt.Errorf("%s: expected a key that README.md lists", unknown)
 	}
-	return c, c.check(content)
+	return c, c.check(root)
 }
 
 // expectedFor returns what JSON is expected for a value of type t.
 func expectedFor(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Int:
-		return "a whole number"
-	case reflect.Float64:
-		return "a number"
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a string"
-	case reflect.Slice:
-		return "an array of strings"
-	}
-	return "an object"
+	return cmp.Or(map[reflect.Kind]string{
+		reflect.Int:     "a whole number",
+		reflect.Float64: "a number",
+		reflect.Bool:    "true or false",
+		reflect.String:  "a string",
+		reflect.Slice:   "an array of strings",
+	}[t.Kind()], "an object")
 }
 
-// check returns the first value of the right type that is not what is expected, and gives the providers their
-// names. c was decoded from content.
-func (c *configuration) check(content []byte) error {
+// check returns an error for the first value that has the right type but is not as expected, and gives the
+// providers their names. c was decoded from root.
+func (c *configuration) check(root *jsonValue) error {
 	expected := func(key, what string) error { return fmt.Errorf("%s: expected %s", key, what) }
 	s := c.Supervisor
 	switch {
@@ -141,26 +136,23 @@ func (c *configuration) check(content []byte) error {
 		return expected("supervisor.permission_mode", "one of "+strings.Join(permissionModes, ", "))
 	case s.MaxBudgetUSD < 0:
 		return expected("supervisor.max_budget_usd", "a number from 0 up")
-	case !slices.Contains([]string{"", "zh", "en"}, c.Language):
+	case c.Language != "" && c.Language != "zh" && c.Language != "en":
 		return expected("language", "one of zh, en")
 	case c.Settings != nil && c.Settings[0] != '{':
 		return expected("settings", "an object")
 	}
-	var written struct { // envText takes any JSON
-		Providers map[string]struct{ Env map[string]json.RawMessage }
-	}
-	_ = json.Unmarshal(unmarked(content), &written)
 	for name, p := range c.Providers {
 		switch {
 		case isSubcommand(name) || name == noProvider:
-			return expected("providers."+name, "a name that is not a subcommand of ccc, nor "+noProvider+
-				", which stands for no provider")
+			const what = "a name that is not a subcommand of ccc, nor %s, which stands for no provider"
+			return expected("providers."+name, fmt.Sprintf(what, noProvider))
 		case p == nil:
 			return expected("providers."+name, "an object")
 		}
 		p.name = name
-		for variable, value := range written.Providers[name].Env {
-			if strings.ContainsRune("{[n", rune(value[0])) { // an object, an array or null
+		for variable := range p.Env {
+			written := root.at("providers", name, "env", variable)
+			if written.is('{') || written.is('[') || written.is('n') { // n: null
 				return expected("providers."+name+".env."+variable, "a string, a number or a boolean")
 			}
 		}
@@ -168,25 +160,26 @@ func (c *configuration) check(content []byte) error {
 	return nil
 }
 
-// setLanguage sets the language of this process, by ccc.json or the locale.
+// setLanguage sets the language of this process by ccc.json, else by the locale.
 func setLanguage(d dirs) {
 	c, _ := loadConfig(d)
 	lang = languageFor(c.Language)
 }
 
-// limitUnder is how many reviews a request has where blockCapVariable has that value: limit, or fewer where
-// Claude Code would end the turn by force before. It takes 8 for a value that is no number, and 0 for no cap
-// (2.1.200, 2.1.330).
+// limitUnder returns how many reviews a request has if blockCapVariable has that value: limit, or fewer if
+// Claude Code would end the turn by force before. Claude Code takes 8 for a value without a number, and 0 for
+// no cap (2.1.200, 2.1.330).
 func limitUnder(limit int, blockCap string) int {
 	n := 8
-	_, _ = fmt.Sscanf(blockCap, "%d", &n) // the digits that it begins with, as Claude Code reads it
+	_, _ = fmt.Sscanf(blockCap, "%d", &n) // like Claude Code, it reads the digits at the beginning
 	if n <= 0 {
 		return limit
 	}
 	return min(n, limit)
 }
 
-// current is the provider that was named last, nil for none.
+// current returns the provider that a launch named last, nil if it named none. A name without a provider is
+// an error.
 func (c *configuration) current(d dirs) (*provider, error) {
 	p := c.Providers[c.CurrentProvider]
 	if p == nil && c.CurrentProvider != "" {
@@ -197,7 +190,7 @@ func (c *configuration) current(d dirs) (*provider, error) {
 	return p, nil
 }
 
-// claudeArgs are the arguments that ccc.json has for claude, with those for p, which may be nil.
+// claudeArgs returns the arguments of ccc.json for claude, with those of p, which may be nil.
 func (c *configuration) claudeArgs(p *provider) []string {
 	if p == nil {
 		return c.ClaudeArgs
@@ -209,18 +202,18 @@ func (c *configuration) providerNames() string {
 	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(c.Providers)), ", "), "none configured")
 }
 
-// exposed is the error that a secret is written out in ccc.json, for a provider or in Claude Code's settings,
-// and others can read the file.
+// exposed returns an error if others can read ccc.json and a secret is written out in it, under providers or
+// under settings.
 func (c *configuration) exposed(d dirs) error {
 	info, err := os.Stat(d.configFile())
 	if err != nil || info.Mode()&0o077 == 0 {
 		return nil
 	}
-	var settings provider // of which the variables have the same form
+	var settings provider // only for its env, which has the same form
 	_ = json.Unmarshal(c.Settings, &settings)
 	for _, p := range append(slices.Collect(maps.Values(c.Providers)), &settings) {
 		for name, value := range p.Env {
-			if _, named := variableIn(value); isSecretName(name) && len(value) >= secretLeast && !named {
+			if _, isName := variableIn(value); isSecretName(name) && len(value) >= secretLeast && !isName {
 				err := fmt.Errorf("%s holds a token and others can read it", d.configFile())
 				return withHint(err, "chmod 600 "+shellQuote(d.configFile()))
 			}
@@ -229,14 +222,14 @@ func (c *configuration) exposed(d dirs) error {
 	return nil
 }
 
-// variableIn returns NAME for a value that is wholly ${NAME}.
+// variableIn returns NAME if the whole value is ${NAME}.
 func variableIn(value envText) (name string, ok bool) {
 	name, begins := strings.CutPrefix(string(value), "${")
 	name, ends := strings.CutSuffix(name, "}")
 	return name, begins && ends && name != "" && strings.Trim(name, letters+digits+"_") == ""
 }
 
-// providerVariables are those that the providers set or take a value from.
+// providerVariables returns the names of the variables that providers set, or from which they take a value.
 func (c *configuration) providerVariables() map[string]bool {
 	names := map[string]bool{}
 	for _, p := range c.Providers {
@@ -251,20 +244,25 @@ func (c *configuration) providerVariables() map[string]bool {
 var (
 	privateKey = lazyRegexp(
 		`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|$)`)
-	// endOfKey is that of one that began before the text.
+	// endOfKey matches the rest of a key that began before the text.
 	endOfKey = lazyRegexp(`(?s)^.*-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----`)
 )
 
-// secretLeast is how long a secret is at least: MAX_OUTPUT_TOKENS=32000 is none.
+func isSecretName(name string) bool {
+	isPart := func(part string) bool { return strings.Contains(name, part) }
+	return slices.ContainsFunc([]string{"TOKEN", "KEY", "SECRET", "PASSW"}, isPart)
+}
+
+// secretLeast is the least length of a secret in bytes: MAX_OUTPUT_TOKENS=32000 is none.
 const secretLeast = 8
 
-// redactor returns a function that replaces by *** what must not be shown: the values of variables that are
-// named like secrets or set by a provider, if they have that length, and private keys.
+// redactor returns a function that replaces secrets in a text by ***: private keys, and the values of at
+// least secretLeast bytes of variables that have a secret's name or that a provider sets.
 func redactor(env []string, c *configuration) func(string) string {
 	secret := c.providerVariables()
 	for _, p := range c.Providers {
 		for name, value := range p.Env {
-			if _, named := variableIn(value); !named { // the name of a variable is what an error is about
+			if _, isName := variableIn(value); !isName { // errors have to show such a name
 				env = append(env[:len(env):len(env)], name+"="+string(value))
 			}
 		}
@@ -276,7 +274,7 @@ func redactor(env []string, c *configuration) func(string) string {
 			values = append(values, value)
 		}
 	}
-	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) }) // one may hold another
+	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) }) // one may contain another
 	return func(text string) string {
 		for _, value := range values {
 			text = strings.ReplaceAll(text, value, "***")

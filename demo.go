@@ -1,10 +1,9 @@
 package main
 
-// ccc demo plays one supervised session, in a temporary home and with the stand-in that the tests use for
-// claude, and tells it as ccc log -f does. Launch, hook and review are ccc's own, run as always.
+// ccc demo plays a supervised session in a temporary home and shows it as ccc log -f does. A stand-in, which
+// the tests use too, plays claude; launch, hook and review are ccc's own.
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -18,70 +17,76 @@ import (
 	"syscall"
 )
 
-// demoFiles holds the stand-in and what it plays (see the top of testdata/claude): the agent's turns, and a
-// reviewer whose findings are true of the files that are there.
+// demoFiles holds the stand-in and what it plays: the turns of the agent and the findings of the reviewer, in
+// the form that testdata/claude explains.
 //
 //go:embed testdata/claude testdata/demo
 var demoFiles embed.FS
 
 const demoSession = "0dec0de0-0000-4000-8000-000000000001"
 
-// demo is ccc demo. However it ends, it leaves nothing behind.
+// demo is ccc demo. It leaves nothing behind, also when it is interrupted.
 func demo(_ *invocation, d dirs) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	// A pipe that is closed early must not keep the directory from being removed.
+	// A reader of stdout that goes away must not keep the directory from being removed.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	dir, err := os.MkdirTemp("", "ccc-demo-")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	setLanguage(d)
-	screen := newScreen(os.Stdout)
-	screen.block("", say(demoIntroduction))
-	fmt.Fprintf(screen, "\n  $ ccc --supervisor -p %q\n\n", say(demoTask))
-	if err := errors.Join(screen.Flush(), prepareDemo(dir, d.self)); err != nil {
+	out := newScreen(os.Stdout)
+	out.block("", say(demoIntroduction))
+	fmt.Fprintf(out, "\n  $ ccc --supervisor -p %q\n\n", say(demoTask))
+	if err := errors.Join(out.Flush(), prepareDemo(dir, d.self)); err != nil {
 		return err
 	}
 	session := stateDir(filepath.Join(dir, "home/.claude/ccc")).session(demoSession)
-	if err := playDemo(ctx, dir, (&page{screen: screen}).story(session)); err != nil {
+	if err := playDemo(ctx, dir, (&page{screen: out}).story(session)); err != nil {
 		return err
 	}
 	past, err := session.readHistory()
-	fmt.Fprintln(screen)
+	fmt.Fprintln(out)
 	for _, round := range past.Rounds {
-		screen.block("  ", "[SUPERVISOR] "+round.receipt())
+		out.block("  ", "[SUPERVISOR] "+round.receipt())
 	}
-	fmt.Fprintln(screen)
-	screen.block("", say(demoEnd))
-	return errors.Join(err, screen.Flush())
+	fmt.Fprintln(out)
+	out.block("", say(demoEnd))
+	return errors.Join(err, out.Flush())
 }
 
-// prepareDemo writes what the session needs into dir, a copy of the ccc self too, as hooks refuse what `go
-// run` builds. Nothing has been started yet: a program that a fork still has open for writing can't be run
-// (golang/go#22315).
+// prepareDemo writes what the session needs into dir. A copy of self is part of it: a supervised launch
+// refuses a program that `go run` has built. Nothing may have been started before: a program that a fork
+// still has open for writing can't be run (golang/go#22315).
 func prepareDemo(dir, self string) error {
 	program, err := os.ReadFile(self)
-	return cmp.Or(err, os.CopyFS(dir, demoFiles), os.WriteFile(filepath.Join(dir, "ccc"), program, 0o700),
-		os.Chmod(filepath.Join(dir, "testdata/claude"), 0o700),
-		os.Mkdir(filepath.Join(dir, "project"), 0o700), os.MkdirAll(filepath.Join(dir, "home/.claude"), 0o700),
-		os.WriteFile(filepath.Join(dir, "home/.claude/ccc.json"), fmt.Appendf(nil, `{"language":%q}`, lang), 0o600))
+	if err != nil {
+		return err
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	return errors.Join(
+		os.CopyFS(dir, demoFiles),
+		os.Chmod(at("testdata/claude"), 0o700),
+		os.WriteFile(at("ccc"), program, 0o700),
+		os.Mkdir(at("project"), 0o700),
+		os.MkdirAll(at("home/.claude"), 0o700),
+		os.WriteFile(at("home/.claude/ccc.json"), fmt.Appendf(nil, `{"language":%q}`, lang), 0o600))
 }
 
-// playDemo runs the session in dir and tells it until it has ended. Nothing of it runs any more when it
-// returns.
+// playDemo runs the session in dir and shows it until it has ended. It returns after the last process of the
+// session.
 func playDemo(ctx context.Context, dir string, s *story) error {
-	complaints := &tail{limit: 2000}
+	stderr := &tail{limit: 2000}
 	cmd := exec.Command(filepath.Join(dir, "ccc"), "--supervisor", "-p", say(demoTask))
 	cmd.Dir, cmd.Env = filepath.Join(dir, "project"), demoEnv(os.Environ(), dir)
-	cmd.Stderr = complaints
+	cmd.Stderr = stderr
 	cmd.WaitDelay = pipePatience
 	lifeline, err := startGuarded(cmd)
 	if err != nil {
 		return err
 	}
-	telling, ended := context.WithCancel(ctx)
+	running, ended := context.WithCancel(ctx)
 	exited := make(chan error, 1)
 	go func() {
 		defer exitOnPanic()
@@ -89,21 +94,22 @@ func playDemo(ctx context.Context, dir string, s *story) error {
 		ended()
 	}()
 	s.turn()
-	told := s.follow(telling, []*story{s}, func() ([]*story, error) { return nil, nil })
-	lifeline.Close() // if the session still runs, it ends now
-	exit := <-exited
+	showErr := s.follow(running, []*story{s}, func() ([]*story, error) { return nil, nil })
+	lifeline.Close() // ends the session if it still runs
+	exitErr := <-exited
 	switch {
-	case told != nil:
-		return told
+	case showErr != nil:
+		return showErr
 	case ctx.Err() != nil:
-		return failure{code: 130, err: errors.New("interrupted")} // as a shell has it
-	case exit != nil:
-		return fmt.Errorf("the session ended early: %w: %s", exit, complaints.line())
+		return failure{code: 130, err: errors.New("interrupted")} // 130 as in a shell
+	case exitErr != nil:
+		return fmt.Errorf("the session ended early: %w: %s", exitErr, stderr.line())
 	}
 	return nil
 }
 
-// demoEnv is env with nothing in it that leads out of the demo in dir.
+// demoEnv returns env for the demo in dir, without variables by which a process could reach the user's own
+// places.
 func demoEnv(env []string, dir string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		begins := func(prefix string) bool { return strings.HasPrefix(entry, prefix) }

@@ -1,8 +1,8 @@
 package main
 
-// ccc doctor looks for what keeps Supervisor Mode from working. Each finding is a line (ok, warning or
-// problem, and the subject) and, unless it is ok, a line that mends it: a command, or a file and the key to
-// change there. It changes nothing and shows no variable's value.
+// ccc doctor looks for what keeps Supervisor Mode from working. A finding is a line with ok, warning or
+// problem and the subject. If it is not ok, a second line mends it: a command, or a file and the key to
+// change there. Doctor changes nothing and shows no value of a variable.
 
 import (
 	"cmp"
@@ -13,23 +13,21 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// A checkup is one run of ccc doctor in a project. Each of its methods looks at one subject, tells what is
-// wrong and returns what to say if nothing is.
+// A checkup is one run of ccc doctor in a project. Its checks are methods: each prints what is wrong with one
+// subject, and returns what to print if nothing is.
 type checkup struct {
 	dirs
-	config   *configuration   // the defaults, where ccc.json can't be used
-	err      error            // why it can't be
-	args     []string         // claude's, of a launch without arguments
+	config   *configuration   // the defaults if ccc.json can't be used
+	err      error            // why it can't be used
+	args     []string         // of claude, in a launch without arguments
 	sources  []settingsSource // of settings, for such a launch
 	subject  string           // of the present check
-	faults   int              // found in it
+	faults   int              // that the present check has found
 	problems int
 }
 
@@ -43,9 +41,14 @@ func doctor(_ *invocation, d dirs) error {
 		subject string
 		look    func() (well string)
 	}{
-		{"configuration:", c.configuration}, {"provider:", c.providers}, {"claude:", c.claude}, {"hooks:", c.hooks},
-		{"hooks disabled?", c.disabled}, {"stop-hook limit:", c.limit}, {"prompt:", c.prompt},
-		{"state directory:", c.stateDirectory}, {"copies:", c.copies},
+		{"configuration:", c.configuration},
+		{"provider:", c.providers},
+		{"claude:", c.claude},
+		{"hooks:", c.hooks},
+		{"hooks disabled?", c.disabled},
+		{"prompt:", c.prompt},
+		{"state directory:", c.stateDirectory},
+		{"copies:", c.copies},
 	} {
 		c.subject, c.faults = check.subject, 0
 		if well := check.look(); well != "" && c.faults == 0 {
@@ -65,11 +68,10 @@ func (c *checkup) tell(level, what, fix string) {
 	}
 }
 
-// What is wrong with a subject: reviews go on, or they don't.
+// The levels of a fault: with a warning reviews go on, with a problem they don't.
 const warning, problem = "warning", "problem"
 
-// fault tells a warning or a problem, and what mends it: the error's own hint, else fix. All is not well
-// then.
+// fault prints a fault and what mends it: the hint of err, else fix. It returns "": all is not well.
 func (c *checkup) fault(level string, err error, fix string) (well string) {
 	f := failureOf(err)
 	c.tell(level, f.err.Error(), cmp.Or(f.hint, fix))
@@ -79,7 +81,7 @@ func (c *checkup) fault(level string, err error, fix string) (well string) {
 	return ""
 }
 
-// nearestThere returns the file at path or, where there is none, the nearest one above.
+// nearestThere returns the file at path or, if it is missing, the nearest directory above it that exists.
 func nearestThere(path string) (string, fs.FileInfo) {
 	for {
 		if info, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
@@ -89,14 +91,15 @@ func nearestThere(path string) (string, fs.FileInfo) {
 	}
 }
 
-// fixFor is what to do about a file at path that can't be used because of err: about itself or, where it is
-// not there, about the nearest directory that is.
+// fixFor is the command that mends a file at path which can't be used because of err. For a missing file it
+// mends nearestThere.
 func fixFor(path string, err error) string {
 	nearest, info := nearestThere(path)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %[1]s`, shellQuote(resolved(nearest)))
-	case info.Mode().IsRegular() != (nearest == path): // a file in the place of a directory, or the other way round
+		place := shellQuote(resolved(nearest))
+		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %s`, place, place)
+	case info.Mode().IsRegular() != (nearest == path): // a file stands in a directory's place, or the reverse
 		return fmt.Sprintf("mv %s %s", shellQuote(nearest), shellQuote(nearest+".old"))
 	}
 	return editHint(path)
@@ -117,24 +120,27 @@ func (c *checkup) configuration() string {
 	return path
 }
 
-// providers looks at the provider that the next launch uses and at the reviewer's own, as a launch does.
+// providers checks the provider of the next launch, and the reviewer's own, as a launch does.
 func (c *checkup) providers() string {
-	own := c.config.Supervisor.Provider
+	own, env := c.config.Supervisor.Provider, os.Environ()
 	p, err := c.config.current(c.dirs)
 	if err != nil {
 		return c.fault(problem, err, "")
 	}
-	for _, conflict := range slices.Concat(providerConflicts(c.dirs, c.sources, os.Environ(), c.args, p),
-		providerConflicts(c.dirs, readSources(c.dirs, c.config, nil), os.Environ(), []string{"--print"}, c.config.Providers[own])) {
+	conflicts := providerConflicts(c.dirs, c.sources, env, c.args, p)
+	sources, reviewer := readSources(c.dirs, c.config, nil), c.config.Providers[own]
+	conflicts = append(conflicts, providerConflicts(c.dirs, sources, env, []string{"--print"}, reviewer)...)
+	for _, conflict := range conflicts {
 		c.fault(problem, conflict, "")
 	}
 	return cmp.Or(own, c.config.CurrentProvider)
 }
 
-// The slowest start of a claude that was measured, 2.1.30 on a busy machine, took 2.5 s.
+// claudePatience bounds the wait for claude --version. The slowest that was measured, 2.1.30 on a busy
+// machine, took 2.5 s.
 const claudePatience = 10 * time.Second
 
-// askClaude runs claude and returns all it says, or why it says nothing.
+// askClaude runs claude and returns its output on one line, or why there is none.
 func askClaude(claude string, args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), claudePatience)
 	defer cancel()
@@ -154,71 +160,51 @@ func (c *checkup) claude() string {
 		return c.fault(problem, err, "")
 	}
 	answer := askClaude(claude, "--version")
-	version, _, told := strings.Cut(answer, " (Claude Code)")
+	version, _, isVersion := strings.Cut(answer, " (Claude Code)")
 	version = version[strings.LastIndexByte(version, ' ')+1:]
-	switch {
-	case !told:
-		return c.fault(problem, fmt.Errorf("%s --version does not tell a version: %s", claude, answer), otherClaude())
-	case olderThan(version, oldestClaude):
-		return c.fault(problem, fmt.Errorf("%s, version %s, is older than %s", claude, version, oldestClaude), otherClaude())
+	if !isVersion {
+		err = fmt.Errorf("%s --version does not tell a version: %s", claude, answer)
+	} else if olderThan(version, oldestClaude) {
+		err = fmt.Errorf("%s, version %s, is older than %s", claude, version, oldestClaude)
+	}
+	if err != nil {
+		return c.fault(problem, err, otherClaude())
 	}
 	return claude + ", version " + version
 }
 
-// relaunch is the command that writes the hooks of this ccc anew: a supervised launch of a claude that tells
-// its version.
-func (c *checkup) relaunch() string { return shellQuote(c.hookPath()) + " --supervisor -- --version" }
-
-// isFirst reports whether ccc was never launched with supervision here, so that a launch has its work still to
-// do.
-func (c *checkup) isFirst() bool {
-	_, err := os.Stat(c.installedFile())
-	return errors.Is(err, fs.ErrNotExist)
-}
-
+// hooks checks that settings.json calls this ccc. A supervised launch, here of claude --version, mends that.
 func (c *checkup) hooks() string {
-	path := c.settingsFile()
+	path, relaunch := c.settingsFile(), shellQuote(c.hookPath())+" --supervisor -- --version"
 	found, err := findHooks(c.dirs)
+	_, installedErr := os.Stat(c.installedFile())
 	switch {
 	case err != nil:
 		return c.fault(problem, err, fixFor(path, err))
-	case len(found.programs) == 0 && c.isFirst():
+	case len(found.programs) == 0 && errors.Is(installedErr, fs.ErrNotExist): // never launched
 		return "none yet; the first ccc --supervisor puts ccc's into " + path
 	case len(found.missing) > 0:
-		return c.fault(problem, fmt.Errorf("%s has none of ccc's for %s", path, strings.Join(found.missing, ", ")), c.relaunch())
+		missing := strings.Join(found.missing, ", ")
+		return c.fault(problem, fmt.Errorf("%s has none of ccc's for %s", path, missing), relaunch)
 	}
 	for _, program := range found.programs {
 		if at, err := exec.LookPath(program); err != nil {
-			return c.fault(problem, fmt.Errorf("%s calls a program that can't be run: %w", path, err), c.relaunch())
+			err = fmt.Errorf("%s calls a program that can't be run: %w", path, err)
+			return c.fault(problem, err, relaunch)
 		} else if !sameFile(at, c.self) {
-			return c.fault(warning, fmt.Errorf("%s calls another ccc, %s, than this one, %s", path, program, c.self), c.relaunch())
+			err := fmt.Errorf("%s calls another ccc, %s, than this one, %s", path, program, c.self)
+			return c.fault(warning, err, relaunch)
 		}
 	}
 	return path + " calls " + found.programs[0]
 }
 
-// disabled looks for what keeps every session here from running hooks.
+// disabled checks what would keep all sessions here from running hooks.
 func (c *checkup) disabled() (well string) {
 	for _, cause := range hookless(c.dirs, c.sources, c.args, os.Environ()) {
 		c.fault(problem, cause, keyHint(c.configFile(), "claude_args", "take it out"))
 	}
 	return "no"
-}
-
-// limit looks for one that ends a turn before the reviews are used up. A launch sets it only where the user
-// has not.
-func (c *checkup) limit() string {
-	most := c.config.Supervisor.MaxIterations
-	check := func(value, where, fix string) {
-		if n := limitUnder(most, value); value != "" && n < most {
-			c.fault(warning, fmt.Errorf("%s in %s leaves a request %d reviews of max_iterations, %d", blockCapVariable, where, n, most), fix)
-		}
-	}
-	check(os.Getenv(blockCapVariable), "the environment", "unset "+blockCapVariable)
-	for _, s := range c.sources {
-		check(s.values["env."+blockCapVariable], s.name, s.fault("env."+blockCapVariable, "", strconv.Quote(strconv.Itoa(most))).hint)
-	}
-	return fmt.Sprintf("allows max_iterations, %d, reviews; %d where /supervisor on switched on what ccc did not launch", most, limitUnder(most, ""))
 }
 
 func (c *checkup) prompt() string {
@@ -229,7 +215,7 @@ func (c *checkup) prompt() string {
 	return fmt.Sprintf("%s, %d bytes", prompt.Source, len(prompt.Text))
 }
 
-// stateDirectory reports whether hooks can write to it, and make it where it is not there yet.
+// stateDirectory checks that hooks can write to it, or create it.
 func (c *checkup) stateDirectory() string {
 	nearest, _ := nearestThere(c.state)
 	for _, path := range []string{nearest, stateDir(c.state).logFile()} {
@@ -240,19 +226,19 @@ func (c *checkup) stateDirectory() string {
 	return c.state
 }
 
-// copies tries to break out of a copy, as each review does before it offers one to the reviewer.
+// copies checks whether copies can be made and hold, as each review does.
 func (c *checkup) copies() string {
 	if !c.config.Supervisor.Try {
 		return "switched off by supervisor.try; the reviewer runs no commands"
 	}
 	env, _ := reviewerEnv(os.Environ(), nil)
-	homeReadOnly, err := tryProbe(context.Background(), c.here, env)
+	isHomeReadOnly, err := tryProbe(context.Background(), c.here, env)
 	if err != nil {
 		f := failureOf(err)
 		return c.fault(warning, fmt.Errorf("%w; the reviewer runs no commands", f.err), f.hint)
 	}
 	passed := "isolation check passed; the reviewer runs commands in a throw-away copy"
-	if homeReadOnly {
+	if isHomeReadOnly {
 		passed += ", in which files directly in HOME are read-only"
 	}
 	return passed

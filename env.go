@@ -1,7 +1,7 @@
 package main
 
-// What ccc is called with and by which names: subcommands and their arguments, variables, directories, files,
-// and claude.
+// The names that ccc shares with its own processes, with Claude Code and with the user: variables,
+// subcommands and their arguments, directories, files, the claude to run.
 
 import (
 	"cmp"
@@ -13,42 +13,41 @@ import (
 	"strings"
 )
 
-// The environment variables that ccc and its parts agree on, or share with Claude Code.
+// The environment variables that ccc reads or sets. Those of a session are set at its launch.
 const (
-	supervisorVariable = "CCC_SUPERVISOR"      // "1": the session is supervised
-	reviewerVariable   = "CCC_SUPERVISOR_HOOK" // "1": this claude is a reviewer's
-	launchVariable     = "CCC_LAUNCH"          // the last supervised launch; see hook_caller.go
-	providerVariable   = "CCC_PROVIDER"        // the provider that the session was started with
-	cacheVariable      = "CCC_CACHE"           // set where the session's reviews can take the conversation from its prompt cache
-	addDirsVariable    = "CCC_ADD_DIRS"        // its --add-dir directories, one on each line
-	tryVariable        = "CCC_TRY_TIMELINE"    // a reviewer's: DIR/SESSION/REVIEW, for which ccc try records its runs
+	supervisorVariable = "CCC_SUPERVISOR"      // "1" in a supervised session
+	reviewerVariable   = "CCC_SUPERVISOR_HOOK" // "1" for a reviewer
+	launchVariable     = "CCC_LAUNCH"          // the session's last supervised launch; see hook_caller.go
+	providerVariable   = "CCC_PROVIDER"        // the session's provider
+	cacheVariable      = "CCC_CACHE"           // set if reviews may use the session's prompt cache
+	addDirsVariable    = "CCC_ADD_DIRS"        // the session's --add-dir directories, one on each line
+	tryVariable        = "CCC_TRY_TIMELINE"    // DIR/SESSION/REVIEW that a reviewer's ccc try records for
 	claudeVariable     = "CCC_CLAUDE"
 	configDirVariable  = "CCC_CONFIG_DIR"
 	workDirVariable    = "CCC_WORK_DIR"
 	claudeDirVariable  = "CLAUDE_CONFIG_DIR"
-	projectVariable    = "CLAUDE_PROJECT_DIR" // set for hooks: where the session was started
-	toolVariable       = "CLAUDECODE"         // set by Claude Code for what its tools and hooks start
-	sessionVariable    = "CLAUDE_CODE_SESSION_ID"
+	projectVariable    = "CLAUDE_PROJECT_DIR"     // for hooks, by Claude Code: where the session was started
+	toolVariable       = "CLAUDECODE"             // for what Claude Code's tools and hooks start, by it
+	sessionVariable    = "CLAUDE_CODE_SESSION_ID" // for what Claude Code's tools start, by it
 	tokenVariable      = "ANTHROPIC_AUTH_TOKEN"
 	keyVariable        = "ANTHROPIC_API_KEY"
 	// Claude Code (from 2.1.143) ends a turn by force after this many blocked stops in a row; see limitUnder.
 	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
-	// Claude Code puts a line at the head of the system prompt that differs between an interactive session
-	// and a reviewer, and with it all that follows in the prompt cache; "0" leaves the line out of both. A
+	// Claude Code begins the system prompt with a line that differs between an interactive session and a
+	// reviewer, so that neither can use the other's prompt cache. With "0" it leaves the line out. A
 	// subscription is billed by that line.
 	attributionVariable = "CLAUDE_CODE_ATTRIBUTION_HEADER"
 )
 
-// The subcommands that ccc itself calls: by Claude Code's settings, by the hook (guard.go), by a reviewer,
-// and in a throw-away copy (try.go).
+// The subcommands that ccc itself calls.
 const (
-	hookSubcommand      = "supervisor-hook"
-	guardSubcommand     = "supervisor-guard"
-	trySubcommand       = "try"
-	tryInsideSubcommand = "in-copy" // not try-something: a rule that allows `ccc try` may allow that too
+	hookSubcommand      = "supervisor-hook"  // in Claude Code's settings
+	guardSubcommand     = "supervisor-guard" // around a reviewer: guard.go
+	trySubcommand       = "try"              // in what the reviewer is told to run
+	tryInsideSubcommand = "in-copy"          // in a copy; rules that allow `ccc try` allow all that begins so
 )
 
-// The events of Claude Code's that ccc answers, and the one tool.
+// The events of Claude Code that ccc answers, and the tool of which it answers the calls.
 const (
 	eventStop       = "Stop"
 	eventPreToolUse = "PreToolUse"
@@ -56,26 +55,25 @@ const (
 	askUserQuestion = "AskUserQuestion"
 )
 
-// supervisorFlag is ccc's own.
 const supervisorFlag = "--supervisor"
 
-// modes are what supervision can be switched to.
+// modes are the operands that switch supervision.
 var modes = []string{"on", "off"}
 
-// subcommands are the words that are ccc's own as first argument; main.go fills them in. No provider can have
-// such a name.
+// subcommands are the names of all subcommands; main.go fills them in. No provider can have such a name.
 var subcommands []string
 
 func isSubcommand(word string) bool { return slices.Contains(subcommands, word) }
 
+// An invocation is what follows a subcommand on the command line.
 type invocation struct {
-	flags    map[string]string // those given, with their dashes and their values
+	flags    map[string]string // the values of the flags that were given, by name with dashes; else "true"
 	operands []string
 }
 
 func (c *invocation) has(flag string) bool { _, ok := c.flags[flag]; return ok }
 
-// untilDashes returns what stands before --, which ends the flags.
+// untilDashes returns the arguments before --, which ends the flags.
 func untilDashes(args []string) []string {
 	if end := slices.Index(args, "--"); end >= 0 {
 		return args[:end]
@@ -83,7 +81,17 @@ func untilDashes(args []string) []string {
 	return args
 }
 
-// lastValue returns the value of the last flag of that name in args.
+// givenFlag returns the first flag in args that is one of names, without its value, or "".
+func givenFlag(args []string, names ...string) string {
+	for _, arg := range untilDashes(args) {
+		if flag, _, _ := strings.Cut(arg, "="); slices.Contains(names, flag) {
+			return flag
+		}
+	}
+	return ""
+}
+
+// lastValue returns the value of the last flag of that name in args, in either form: --x=value, --x value.
 func lastValue(args []string, name string) (value string, ok bool) {
 	args = untilDashes(args)
 	for i, arg := range args {
@@ -96,33 +104,29 @@ func lastValue(args []string, name string) (value string, ok bool) {
 	return value, ok
 }
 
-// toolMark is in the environment of what an agent's tools start. All below inherits it, also a tmux that
-// outlives the agent.
+// toolMark is in the environment of what an agent's tools start, and of all that these start, such as a tmux
+// that outlives the agent.
 const toolMark = toolVariable + "=1"
 
-// A process is one that runs, as the system tells of it.
+// A process is a running process, as the system describes it.
 type process struct {
-	name     string // one that no other process has, fit for a file name
-	program  string // the path of its executable, "" where the system does not tell
-	title    string // what it goes by: for a script, the script's name
-	terminal bool   // it has a controlling one
-	marked   bool   // the environment that it was started with has toolMark
+	name     string // a unique name, fit for a file name
+	program  string // the path of its executable, "" if unknown
+	title    string // its title in ps: of a script the script's name
+	terminal bool   // whether it has a controlling terminal
+	marked   bool   // whether it was started with toolMark in its environment
 }
 
-func isSecretName(name string) bool {
-	return slices.ContainsFunc([]string{"TOKEN", "KEY", "SECRET", "PASSW"}, func(part string) bool { return strings.Contains(name, part) })
-}
-
-// dirs are the directories that ccc works in, and its own program, all absolute.
+// dirs are ccc's own program and the directories that it uses, as absolute paths.
 type dirs struct {
 	self   string
-	here   string // the current directory, "" when it has been removed
-	claude string // Claude Code's own: settings.json
-	ccc    string // ccc.json and the global SUPERVISOR.md
+	here   string // the current directory, "" if it has been removed
+	claude string // Claude Code's directory, with settings.json
+	ccc    string // the directory of ccc.json and the global SUPERVISOR.md
 	state  string // see state.go
 }
 
-// findDirs reads the environment. state is the --state-dir flag, or "".
+// findDirs finds them by the environment. state is the value of --state-dir, or "".
 func findDirs(state string) (dirs, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -147,13 +151,13 @@ func findDirs(state string) (dirs, error) {
 	return d, nil
 }
 
-// inSession reports whether Claude Code runs the hook, and not a person or a script.
+// inSession reports whether Claude Code runs this hook, not a person or a script.
 func inSession() bool { return os.Getenv(projectVariable) != "" }
 
-// promptName is the file, in the project or in ccc's directory, that replaces the built-in prompt.
+// promptName is the name of the file, in the project or in ccc's directory, that replaces the built-in
+// prompt.
 const promptName = "SUPERVISOR.md"
 
-// What ccc puts where is recorded in installedFile; lockFile guards all that it writes for the user.
 func (d dirs) settingsFile() string  { return filepath.Join(d.claude, "settings.json") }
 func (d dirs) commandFile() string   { return filepath.Join(d.claude, "commands", "supervisor.md") }
 func (d dirs) installedFile() string { return filepath.Join(d.claude, ".ccc-installed.json") }
@@ -161,21 +165,21 @@ func (d dirs) lockFile() string      { return filepath.Join(d.claude, ".ccc.lock
 func (d dirs) configFile() string    { return filepath.Join(d.ccc, "ccc.json") }
 func (d dirs) promptFile() string    { return filepath.Join(d.ccc, promptName) }
 
-// settingsFiles are those of Claude Code's settings files that count in the current directory, each once, the
-// user's first. The local settings of a git repository's main working tree count in all its directories and
-// trees (2.1.329).
+// settingsFiles returns Claude Code's settings files that count in the current directory, each once, the
+// user's first and the one that overrides all others last. The local settings of a repository's main working
+// tree count in all its directories and working trees (2.1.329).
 func (d dirs) settingsFiles() []string {
 	const local = ".claude/settings.local.json"
 	files := []string{d.settingsFile(), filepath.Join(d.here, ".claude/settings.json")}
 	_, common := gitTree(d.here)
-	if main, isMain := strings.CutSuffix(common, "/.git"); isMain && main != resolved(d.here) {
-		files = append(files, filepath.Join(main, local))
+	if tree, isMain := strings.CutSuffix(common, "/.git"); isMain && tree != resolved(d.here) {
+		files = append(files, filepath.Join(tree, local))
 	}
 	return slices.Compact(append(files, filepath.Join(d.here, local)))
 }
 
-// hookPath is the path by which hooks call this program: the one in PATH, if it leads here, which an upgrade
-// does not break.
+// hookPath returns the path by which hooks call this program. If the ccc in PATH is this program, that is the
+// path there, links and all: an upgrade that moves a link does not break it.
 func (d dirs) hookPath() string {
 	if path, err := exec.LookPath("ccc"); err == nil && sameFile(path, d.self) {
 		return path
@@ -183,14 +187,15 @@ func (d dirs) hookPath() string {
 	return d.self
 }
 
-// goRunFolder is where `go run` puts a program: go-buildN for its time, or the build cache, go-build, for
-// some days (from Go 1.24 on).
+// goRunFolder matches the paths of programs that `go run` builds: in go-buildN, which it removes, or from Go
+// 1.24 on in the build cache, go-build, which forgets them after some days.
 var goRunFolder = lazyRegexp(`/go-build[0-9]*/`)
 
+// willVanish reports whether the program at path will not last.
 func willVanish(path string) bool { return goRunFolder().MatchString(path) }
 
-// gitTree returns the top of the git working tree that holds dir, and the git directory that all trees of its
-// repository share; both are "" outside one.
+// gitTree returns the top of the git working tree that holds dir, and the git directory that all working
+// trees of the repository share. Outside a repository both are "".
 func gitTree(dir string) (top, common string) {
 	for top = dir; ; top = filepath.Dir(top) {
 		common = filepath.Join(top, ".git")
@@ -211,27 +216,27 @@ func gitTree(dir string) (top, common string) {
 	}
 }
 
-// treeOf returns the working tree that holds dir, outside git dir itself.
+// treeOf returns the git working tree that holds dir, or dir itself outside a repository.
 func treeOf(dir string) string {
 	top, _ := gitTree(dir)
 	return resolved(cmp.Or(top, dir))
 }
 
-// isOfProject reports whether a session that was started in that directory is of the project that d.here is
-// in: of the same repository, outside git of the same directory.
+// isOfProject reports whether a session that was started in that directory belongs to the project of the
+// current one: to the same repository, outside a repository to the same directory.
 func (d dirs) isOfProject(start string) bool {
-	_, common := gitTree(d.here)
-	_, its := gitTree(start)
-	return start != "" && its == common && (common != "" || resolved(start) == resolved(d.here))
+	_, ours := gitTree(d.here)
+	_, theirs := gitTree(start)
+	return start != "" && theirs == ours && (ours != "" || resolved(start) == resolved(d.here))
 }
 
-// oldestClaude is the first version that is tested; reviews of sessions of older ones fail.
+// oldestClaude is the oldest version that is tested. Reviews of sessions of an older one fail.
 const oldestClaude = "2.1.120"
 
-// installClaude names the newest version: npm gives an old Node.js an old one otherwise.
+// installClaude says @latest because npm otherwise chooses an old version for an old Node.js.
 const installClaude = "npm install -g @anthropic-ai/claude-code@latest"
 
-// otherClaude is the command that gets a claude in the place of one that can't be used.
+// otherClaude is the command that replaces a claude that can't be used.
 func otherClaude() string {
 	if os.Getenv(claudeVariable) != "" {
 		return "unset " + claudeVariable + "; command -v claude || " + installClaude
@@ -239,7 +244,8 @@ func otherClaude() string {
 	return installClaude
 }
 
-// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH.
+// findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. The error is
+// a failure with the exit code of a shell, 126 or 127.
 func findClaude() (string, error) {
 	path, err := exec.LookPath(cmp.Or(os.Getenv(claudeVariable), "claude"))
 	if err != nil {
@@ -252,7 +258,7 @@ func findClaude() (string, error) {
 	return filepath.Abs(path)
 }
 
-// lookupEnv returns the value of name in env, "" when it has none.
+// lookupEnv returns the value of name in env, or "".
 func lookupEnv(env []string, name string) string {
 	for _, entry := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -262,7 +268,7 @@ func lookupEnv(env []string, name string) string {
 	return ""
 }
 
-// setEnv returns env with each name of pairs set to the value behind it, once; an empty value unsets it.
+// setEnv returns a copy of env in which each name of pairs has the value that follows it; "" unsets it.
 func setEnv(env []string, pairs ...string) []string {
 	env = slices.Clone(env)
 	for pair := range slices.Chunk(pairs, 2) {

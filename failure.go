@@ -1,6 +1,6 @@
 package main
 
-// Errors with an exit code and the next command to try, and what a panic ends as.
+// Errors with an exit code and the next command to try, and what becomes of a panic.
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 // A failure is an error with its exit code.
 type failure struct {
 	code int
-	err  error  // nil: the exit code is the answer, and nothing is said
-	hint string // the next command to try, "" for none
+	err  error  // nil where the exit code says it all, and nothing is printed
+	hint string // what mends it, such as a command; or ""
 }
 
 func (f failure) Error() string {
@@ -28,24 +28,25 @@ func (f failure) Unwrap() error { return f.err }
 
 func withHint(err error, hint string) error { return failure{code: 1, err: err, hint: hint} }
 
-// failureOf returns the failure that err is or wraps, or one of it.
+// failureOf returns the failure that err is or wraps. Any other error becomes one with exit code 1.
 func failureOf(err error) failure {
 	f := failure{code: 1, err: err}
 	errors.As(err, &f)
 	return f
 }
 
-// keyHint and editHint are hints: what to do with a key of the file at path, and that the file is for its
-// owner to mend.
-func keyHint(path, key, to string) string { return fmt.Sprintf("in %s: %s: %s", path, key, to) }
+// keyHint is a hint to change a key of the file at path: its new value, or an order such as "remove it".
+func keyHint(path, key, change string) string { return fmt.Sprintf("in %s: %s: %s", path, key, change) }
 
+// editHint is the command that opens the file at path.
 func editHint(path string) string { return "${EDITOR:-vi} " + shellQuote(path) }
 
-// A misuse is an error in the arguments of a subcommand. main.go adds how it is called.
+// A misuse is an error in the arguments of a subcommand. main.go adds the usage to it.
 type misuse struct{ error }
 
+// usageError is a misuse of the subcommand name.
 func usageError(name, format string, args ...any) error {
-	return misuse{fmt.Errorf("%s: %w", name, fmt.Errorf(format, args...))}
+	return misuse{error: fmt.Errorf("%s: %w", name, fmt.Errorf(format, args...))}
 }
 
 // reportError writes err, if there is one, to stderr and returns its exit code.
@@ -60,12 +61,11 @@ func reportError(stderr io.Writer, err error) int {
 	return f.code
 }
 
-// panicCode is the exit code of a panic: Go's, but in a hook 0, since Claude Code takes 2 as "block".
+// panicCode is the exit code of a panic. It is Go's, but a hook sets 0: Claude Code takes 2 as "block".
 var panicCode = 2
 
-// exitOnPanic is deferred in a hook, in each goroutine, and in each function that os/exec or a timer calls in
-// one of theirs: there a panic would end ccc with Go's exit code, whatever it is at. The guard ends the
-// reviewer.
+// exitOnPanic has to be deferred in a hook, in each goroutine, and in each function that os/exec or a timer
+// calls in a goroutine of its own. A panic then ends ccc with panicCode. The guard ends the reviewer.
 func exitOnPanic() {
 	if fault := recover(); fault != nil {
 		fmt.Fprintf(os.Stderr, "ccc: panic: %v\n%s", fault, debug.Stack())

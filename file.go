@@ -1,8 +1,8 @@
 package main
 
-// Files and lines: locks, atomic replacement, appending, and reading lines of what grows. A file that ccc
-// changes is replaced whole, by replaceFile, while a lock from lockFile is held; logs and timelines only
-// grow, a line at a time.
+// Files and lines: locks, atomic replacement, appending, and reading lines of a file that grows. A file that
+// ccc changes is replaced whole, by replaceFile, under a lock from lockFile. Logs and timelines only grow, a
+// line at a time.
 
 import (
 	"bytes"
@@ -21,15 +21,15 @@ import (
 	"time"
 )
 
-// lockPatience bounds the wait for a lock. The holder needs a millisecond or two, so 64 hooks at once are
-// through long before; whoever waits longer meets a stopped process, and an error is better than a hook that
+// lockPatience bounds the wait for a lock. Holders need a millisecond or two, so even 64 hooks at once are
+// done long before. Whoever waits longer waits for a stopped process: an error is better than a hook that
 // hangs.
 const lockPatience = 5 * time.Second
 
 // lockFile takes the exclusive lock on path, creating the empty lock file, and returns the function that
-// gives it back; so does the end of the process. path is never a file that is replaced: a lock on a file that
-// is renamed over protects nothing. Whoever holds the lock may remove the file; a lock on a file that is gone
-// is taken anew.
+// releases it; the end of the process releases it too. path must not be a file that is ever replaced: a lock
+// on a file that is renamed over protects nothing. The holder may remove the lock file, and those who wait
+// then lock a new one.
 func lockFile(path string) (unlock func(), err error) {
 	for deadline := time.Now().Add(lockPatience); ; time.Sleep(2 * time.Millisecond) {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -44,31 +44,34 @@ func lockFile(path string) (unlock func(), err error) {
 		if err == nil {
 			err = syscall.ESTALE // it was removed meanwhile
 		}
-		busy := errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) || errors.Is(err, syscall.ESTALE)
-		if !busy || time.Now().After(deadline) {
+		busy := []error{syscall.EWOULDBLOCK, syscall.EINTR, syscall.ESTALE}
+		if !slices.Contains(busy, err) || time.Now().After(deadline) {
 			return nil, fmt.Errorf("locking %s: %w", path, err)
 		}
 	}
 }
 
+// isFileAt reports whether path names the open file.
 func isFileAt(path string, file *os.File) bool {
 	opened, err := file.Stat()
 	named, namedErr := os.Stat(path)
 	return err == nil && namedErr == nil && os.SameFile(opened, named)
 }
 
+// sameFile reports whether two paths lead to the same file.
 func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// replaceFile puts data in the place of the file at path, atomically: a reader, or whoever comes after a crash, finds
-// the old bytes or the new ones. An existing file keeps its mode and owner, and a symbolic link stays; a new file is
-// 0600. durable also waits for the disk, which costs milliseconds: right for the user's files, needless for a counter.
+// replaceFile puts data in the place of the file at path, atomically: a reader finds the old bytes or the new
+// ones, after a crash too. An existing file keeps its mode and owner, and a symbolic link stays; a new file
+// has mode 0600. durable also waits for the disk, which costs milliseconds: right for the user's files,
+// needless for a counter.
 //
-// The caller holds the lock that guards path, so the temporary name is fixed, and what a killed process left
-// under it goes.
+// The caller holds the lock that guards path. So the temporary name can be fixed, and a file that a killed
+// process has left under it is removed.
 func replaceFile(path string, data []byte, durable bool) error {
 	target := followLinks(path)
 	temporary := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+temporarySuffix)
@@ -80,7 +83,7 @@ func replaceFile(path string, data []byte, durable bool) error {
 	_, err = file.Write(data)
 	if old, statErr := os.Stat(target); err == nil && statErr == nil {
 		owner := old.Sys().(*syscall.Stat_t)
-		// Root may give a file back to its owner; for others it is theirs already.
+		// Only root can do this, and others need not: the file is theirs.
 		_ = file.Chown(int(owner.Uid), int(owner.Gid))
 		err = file.Chmod(old.Mode().Perm())
 	}
@@ -98,8 +101,8 @@ func replaceFile(path string, data []byte, durable bool) error {
 
 const temporarySuffix = ".ccc-tmp"
 
-// followLinks returns the file that path leads to; the last link may point at a file that does not exist yet.
-// A relative link counts from the directory that it stands in, wherever the path to that leads.
+// followLinks returns the file that path leads to. The last link may point to a file that does not exist yet.
+// A relative link starts from the directory in which it really lies.
 func followLinks(path string) string {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
@@ -112,6 +115,7 @@ func followLinks(path string) string {
 	return filepath.Join(dir, filepath.Base(path))
 }
 
+// absoluteIn returns path, taken from dir if it is relative.
 func absoluteIn(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -119,7 +123,7 @@ func absoluteIn(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// resolved is path without symbolic links, or path itself where it does not exist.
+// resolved returns path without symbolic links, or path itself if it does not exist.
 func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -132,13 +136,12 @@ func inside(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
-// userFileLimit is in bytes. Claude Code's record of the user, the largest of these files, can have tens of
-// MiB.
+// userFileLimit is in bytes. The largest of these files, .claude.json, can have tens of MiB.
 const userFileLimit = 256 << 20
 
-// readUserFile returns nil for a file that is not there. A named pipe would hold a launch or a hook up for
-// ever; a file with a hole larger than the memory would end it, with Go's code 2, which Claude Code takes for
-// "block".
+// readUserFile reads a file of the user's, and returns nil for a missing one. Reading a named pipe could hang
+// a hook; a huge file with a hole in it could exhaust the memory, and Go would exit with 2, which Claude Code
+// takes as "block".
 func readUserFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -160,10 +163,10 @@ func removeFile(path string) error {
 	return nil
 }
 
-// openAppend opens the file at path for appending lines, and makes it where there is none. A last line that a
-// full disk or a crash left torn is ended, so that it does not take the next one with it. One that another
-// process is just writing looks the same, for the kernel shows a write page by page: a torn one is no longer
-// 50 ms later.
+// openAppend opens the file at path for appending lines, and creates a missing one. If a full disk or a crash
+// has left the last line torn, it adds a newline, so that the next line can be read. A line that another
+// process is just writing looks torn too, as the kernel shows a write page by page, but 50 ms later it has
+// grown.
 func openAppend(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -178,7 +181,7 @@ func openAppend(path string) (*os.File, error) {
 	return file, nil
 }
 
-// tornAt returns the size of a file that ends within a line, else 0.
+// tornAt returns the size of a file whose last line has no newline, 0 for any other.
 func tornAt(file *os.File) int64 {
 	info, err := file.Stat()
 	if err != nil || info.Size() == 0 {
@@ -191,7 +194,7 @@ func tornAt(file *os.File) int64 {
 	return info.Size()
 }
 
-// appendFile adds data to the file at path in a single write, which the kernel does not tear when several
+// appendFile adds data to the file at path in a single write: the kernel keeps it in one piece when several
 // processes append at once.
 func appendFile(path string, data []byte) error {
 	file, err := openAppend(path)
@@ -202,7 +205,7 @@ func appendFile(path string, data []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// checksum is for noticing an edit, not an attack: package crypto would cost every start of ccc 0.1 ms.
+// checksum serves to notice an edit, not an attack. Package crypto would cost every start of ccc 0.1 ms.
 func checksum(text []byte) string {
 	hash := fnv.New128a()
 	hash.Write(text)
@@ -225,7 +228,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end returns the last bytes of the text, most at most, once redact has been over all of it.
+// end returns the last bytes of the redacted text, at most so many.
 func (t *tail) end(most int, redact func(string) string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -233,20 +236,21 @@ func (t *tail) end(most int, redact func(string) string) string {
 	return strings.ToValidUTF8(text[max(0, len(text)-most):], "")
 }
 
+// line returns all that is kept on one line. Nobody may write meanwhile.
 func (t *tail) line() string { return oneLine(string(t.text)) }
 
 // A lineWriter splits what is written to it into lines.
 type lineWriter struct {
 	line    func(line []byte) // gets each line with its newline, and must not keep the slice
-	dropped func(why error)   // if set, told of each line that is over lineLimit
-	part    []byte            // the beginning of a line that is not complete yet
-	skip    bool              // drop what comes up to the next newline
+	dropped func(why error)   // called for each line over lineLimit, if set
+	part    []byte            // the beginning of an incomplete line
+	skip    bool              // the rest of the present line is dropped
 }
 
-// inputLimit is in bytes, of what Claude Code writes to stdin: an event holds one message or one prompt.
+// inputLimit bounds what Claude Code may write to stdin, in bytes. An event holds one message or one prompt.
 const inputLimit = 64 << 20
 
-// lineLimit is in bytes. A tool result with images can have tens of MiB; a longer line is dropped.
+// lineLimit bounds a line, in bytes: a longer one is dropped. A tool result with images can have tens of MiB.
 const lineLimit = 32 << 20
 
 // Write never fails.
@@ -266,7 +270,8 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 			w.line(piece)
 		default:
 			if size := len(w.part) + len(piece); size > cap(w.part) && size > 1<<20 {
-				w.part = slices.Grow(w.part, lineLimit-len(w.part)) // growing in steps would hold a long line twice
+				// Growing in steps would keep a long line in memory twice.
+				w.part = slices.Grow(w.part, lineLimit-len(w.part))
 			}
 			w.part = append(w.part, piece...)
 			if ends {
@@ -279,24 +284,24 @@ func (w *lineWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// close passes on a last line that has no newline, with one added.
+// close passes on a last line without newline, with one added.
 func (w *lineWriter) close() {
 	if len(w.part) > 0 {
 		_, _ = w.Write([]byte("\n"))
 	}
 }
 
-// A lineReader passes on the lines of the file at path, and each time read is called again those that have
-// come since, even if there was no file at first. Between two reads it holds no file open.
+// A lineReader follows a file that grows and may not exist yet. Each call of read passes on the lines that
+// have been added since the last. Between two reads no file is open.
 type lineReader struct {
 	path  string
 	lines lineWriter
-	file  os.FileInfo // as it was when it was read; nil: it has not been
-	at    int64       // how far it was read
+	file  os.FileInfo // of the last read, nil before it
+	at    int64       // how many bytes were read
 }
 
-// read passes on what is there by now; a line without its newline has to wait. A file that has become
-// shorter, or stands in the place of another, is read from its beginning.
+// read passes on the new lines; one without a newline waits for it. A file that has become shorter, or has
+// been replaced, is read from its beginning.
 func (r *lineReader) read() error {
 	info, err := os.Stat(r.path)
 	if err == nil && r.file != nil && os.SameFile(info, r.file) && info.Size() == r.at {
@@ -323,7 +328,8 @@ func (r *lineReader) read() error {
 	return err
 }
 
-// readLines passes on every line of the file at path, if there is one; a last one without newline gets one.
+// readLines passes on each line of the file at path, which may be missing. A last line without newline gets
+// one.
 func readLines(path string, line func([]byte)) error {
 	r := lineReader{path: path, lines: lineWriter{line: line}}
 	err := r.read()

@@ -219,7 +219,7 @@ func (h *hook) decision(found record) any {
 	case found.Verdict == verdictLimit:
 		text := say(limitStop, count(found.Limit, reviews))
 		if found.Feedback != "" {
-			text += "\n" + say(limitOpen, cutMiddle(found.Feedback, 1000))
+			text += "\n" + say(feedbackStillOpen, cutMiddle(found.Feedback, 1000))
 		}
 		return systemMessage(text)
 	case found.Verdict == verdictBlock:

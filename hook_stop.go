@@ -279,7 +279,7 @@ func (s *supervision) patience(config *configuration, event string) (timeout tim
 	if hooks := int(found.timeouts[event].Seconds()); inSession() && hooks > 0 && seconds+endingTime > hooks {
 		seconds, why = max(hooks-endingTime, 1), say(timeLimitOfHook, hooks)
 	}
-	return time.Duration(seconds) * time.Second, errors.New(say(noVerdictIn, seconds, why))
+	return time.Duration(seconds) * time.Second, errors.New(say(noVerdictWithin, seconds, why))
 }
 
 // untilEnded returns a context that ends after timeout, when ccc is told to end, or when the session is

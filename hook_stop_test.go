@@ -352,13 +352,13 @@ func TestWithoutVerdict(t *testing.T) {
 		reason, receipt string
 		repeated        bool // the request repeats the form
 	}{
-		{"Two tests fail.", wordsOnly.zh, false},
-		{"One test fails.", wordsOnly.zh, true},
-		{defaultFeedback.zh, wordsWithheld.zh, true},
+		{"Two tests fail.", withoutVerdict.zh, false},
+		{"One test fails.", withoutVerdict.zh, true},
+		{defaultFeedback.zh, unreadableVerdict.zh, true},
 		{"not yet", "退回", true},
-		{defaultFeedback.zh, wordsWithheld.zh, false},
+		{defaultFeedback.zh, unreadableVerdict.zh, false},
 		{"", "没有给出判定：```json", true}, // the second in a row
-		{defaultFeedback.zh, wordsWithheld.zh, false},
+		{defaultFeedback.zh, unreadableVerdict.zh, false},
 	} {
 		if i == 6 {
 			box.submit("and this")
@@ -385,7 +385,7 @@ func TestWithoutVerdict(t *testing.T) {
 	expectEqual(t, "the records", told, []string{words, words, withheld, "block false false ", withheld, "failed false false ", withheld})
 	expectIs(t, "what the log tells", strings.Count(box.log(), " no_verdict=true"), 5)
 	log := box.run(10*time.Second, "", "ccc", "log", testSession).stdout
-	expectIn(t, "ccc log", log, wordsOnly.zh, wordsWithheld.zh)
+	expectIn(t, "ccc log", log, withoutVerdict.zh, unreadableVerdict.zh)
 	expectNotIn(t, "ccc log", log, "未绑定")
 }
 

@@ -1,6 +1,6 @@
 package main
 
-// JSON, read with the places of its values, so that one can be replaced with every other byte as it was.
+// JSON, read with the places of its values: one can be replaced, and every other byte stays as it was.
 
 import (
 	"bytes"
@@ -13,26 +13,25 @@ import (
 	"strings"
 )
 
-// A jsonValue is one value of a text, in which it stands at text[start:end].
+// A jsonValue is one value of a JSON text, and stands there at text[start:end].
 type jsonValue struct {
 	start, end int
-	raw        string       // as it is written; its first byte tells what it is
-	text       string       // of a string, what it means
+	raw        string       // the value as it is written; the first byte tells its kind
+	text       string       // a string's decoded text, "" for other kinds
 	members    []jsonMember // of an object or an array
 }
 
 // A jsonMember is one member of an object, or one item of an array, whose key is its index.
 type jsonMember struct {
 	key   string
-	start int // of the key, or of the item
+	start int // of the key, in an array of the item
 	value *jsonValue
 }
 
-// is reports whether v is there and begins with that byte: '{' for an object, '[' for an array.
+// is reports whether v is not nil and begins with that byte: '{' for an object, '[' for an array.
 func (v *jsonValue) is(kind byte) bool { return v != nil && v.raw[0] == kind }
 
-// find returns the place of key among the members of v, -1 for none. Of two the last counts, as in Claude
-// Code.
+// find returns the index of the member with that key, or -1. Of two the last counts, as in Claude Code.
 func (v *jsonValue) find(key string) int {
 	for i, m := range slices.Backward(v.members) {
 		if m.key == key {
@@ -42,7 +41,7 @@ func (v *jsonValue) find(key string) int {
 	return -1
 }
 
-// at returns the value that path, keys and indexes, leads to, or nil.
+// at returns the value under path, a list of keys and indexes, or nil. v may be nil.
 func (v *jsonValue) at(path ...string) *jsonValue {
 	for _, key := range path {
 		if v == nil || v.find(key) < 0 {
@@ -53,7 +52,7 @@ func (v *jsonValue) at(path ...string) *jsonValue {
 	return v
 }
 
-// items returns the items of an array, none for anything else.
+// items returns the items of an array, nil for any other value. v may be nil.
 func (v *jsonValue) items() []jsonMember {
 	if !v.is('[') {
 		return nil
@@ -61,7 +60,7 @@ func (v *jsonValue) items() []jsonMember {
 	return v.members
 }
 
-// str returns the text of a string, "" for anything else.
+// str returns the text of a string, "" for any other value. v may be nil.
 func (v *jsonValue) str() string {
 	if v == nil {
 		return ""
@@ -69,9 +68,9 @@ func (v *jsonValue) str() string {
 	return v.text
 }
 
-// setJSON returns text, which is JSON, with value, JSON too, under path, and every other byte as it was.
-// Objects that path leads through are made where they are missing; an array gets what comes behind its last
-// index as a new item. What is new is indented as Claude Code does it.
+// setJSON returns text with value under path and every other byte as it was. text and value are valid JSON.
+// Missing objects on the path are created; an index one behind the last of an array adds an item. What is new
+// is indented by two blanks a level, as Claude Code does it.
 func setJSON(text []byte, value string, path ...string) []byte {
 	parent, _ := parseJSON(text)
 	margin, closing := "\n  ", "\n"
@@ -83,31 +82,31 @@ func setJSON(text []byte, value string, path ...string) []byte {
 		value = fmt.Sprintf("{%s:%s}", encodeJSON(key), value)
 	}
 	laidOut := new(bytes.Buffer)
-	_ = json.Indent(laidOut, []byte(value), margin[1:], "  ") // it is valid JSON
-	old, members := parent.at(path[0]), parent.members
-	switch {
-	case old != nil && strings.Contains(old.raw, "\n"):
-		return slices.Concat(text[:old.start], laidOut.Bytes(), text[old.end:])
-	case old != nil:
-		return slices.Concat(text[:old.start], []byte(value), text[old.end:])
-	case parent.is('{'):
-		margin += string(encodeJSON(path[0])) + ": "
+	_ = json.Indent(laidOut, []byte(value), margin[1:], "  ")
+	added, start, end := laidOut.String(), parent.start+1, parent.end-1
+	if parent.is('{') {
+		added = string(encodeJSON(path[0])) + ": " + added
 	}
-	if len(members) > 0 {
-		end := members[len(members)-1].value.end
-		return slices.Concat(text[:end], []byte(","+margin), laidOut.Bytes(), text[end:])
+	if old := parent.at(path[0]); old != nil {
+		added, start, end = laidOut.String(), old.start, old.end
+	} else if last := len(parent.members) - 1; last >= 0 {
+		start = parent.members[last].value.end
+		added, end = ","+margin+added, start
+	} else {
+		added = margin + added + closing
 	}
-	return slices.Concat(text[:parent.start+1], []byte(margin), laidOut.Bytes(), []byte(closing), text[parent.end-1:])
+	return slices.Concat(text[:start], []byte(added), text[end:])
 }
 
-// dropJSON returns text, which is JSON, without the value under path, its key, its comma and their white
-// space.
+// dropJSON returns text, which is valid JSON, without the value under path, its key, its comma and their
+// white space. The value has to be there.
 func dropJSON(text []byte, path ...string) []byte {
 	last := len(path) - 1
 	root, _ := parseJSON(text)
 	parent := root.at(path[:last]...)
 	start, end, i := parent.start+1, parent.end-1, parent.find(path[last])
-	switch members := parent.members; {
+	members := parent.members
+	switch {
 	case i > 0:
 		start, end = members[i-1].value.end, members[i].value.end
 	case len(members) > 1:
@@ -116,11 +115,10 @@ func dropJSON(text []byte, path ...string) []byte {
 	return slices.Concat(text[:start], text[end:])
 }
 
-// byteOrderMark begins files that some editors write. It is no part of the JSON, and stays where it is.
+// byteOrderMark stands at the beginning of files of some editors. It is no part of the JSON, and stays there.
 var byteOrderMark = []byte("\ufeff")
 
-// unmarked returns text with white space in the place of a byte order mark, so that every value keeps its
-// place.
+// unmarked returns text with white space of the same length in the place of a byte order mark.
 func unmarked(text []byte) []byte {
 	if rest, marked := bytes.CutPrefix(text, byteOrderMark); marked {
 		return slices.Concat([]byte("   "), rest)
@@ -128,11 +126,11 @@ func unmarked(text []byte) []byte {
 	return text
 }
 
-// isBlank reports whether text, a file's, holds nothing. For Claude Code that counts as {}.
+// isBlank reports whether text is empty or white space. Claude Code takes such a file as {}.
 func isBlank(text []byte) bool { return len(bytes.TrimSpace(unmarked(text))) == 0 }
 
-// parseJSON reads text, which must hold exactly one JSON value, behind a byte order mark or not. The error
-// names line and column of the fault, both counted from 1, columns in bytes.
+// parseJSON reads text, which must hold exactly one JSON value; a byte order mark may stand before it. The
+// error names line and column of the fault, as position counts them.
 func parseJSON(text []byte) (*jsonValue, error) {
 	plain := unmarked(text)
 	if err := json.Unmarshal(plain, new(json.RawMessage)); err != nil {
@@ -147,18 +145,18 @@ func parseJSON(text []byte) (*jsonValue, error) {
 		line, column := position(text, offset)
 		return nil, fmt.Errorf("line %d, column %d: %s", line, column, syntax)
 	}
-	r := jsonReader{string(plain), json.NewDecoder(bytes.NewReader(plain))}
-	r.UseNumber() // one that no float64 holds is a value too
+	r := jsonReader{text: string(plain), Decoder: json.NewDecoder(bytes.NewReader(plain))}
+	r.UseNumber() // some numbers fit into no float64
 	return r.value(), nil
 }
 
-// position returns line and column, from 1, of text[offset].
+// position returns line and column of text[offset]. Both count from 1, columns in bytes.
 func position(text []byte, offset int) (line, column int) {
 	before := bytes.TrimPrefix(text[:min(offset, len(text))], byteOrderMark)
 	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
 }
 
-// expectKind returns an error if v, called name, is there and of another kind, '{' or '[', than that.
+// expectKind returns an error that calls v name unless v is nil or of that kind, '{' or '['.
 func expectKind(text []byte, v *jsonValue, kind byte, name string) error {
 	if v == nil || v.is(kind) {
 		return nil
@@ -174,6 +172,7 @@ type jsonReader struct {
 	*json.Decoder
 }
 
+// next returns the place of the next key or value.
 func (r *jsonReader) next() int {
 	rest := r.text[r.InputOffset():]
 	return len(r.text) - len(strings.TrimLeft(rest, " \t\r\n,:"))
@@ -200,13 +199,14 @@ func (r *jsonReader) value() *jsonValue {
 	return v
 }
 
-// sameJSON reports whether two JSON texts mean the same.
+// sameJSON reports whether two JSON texts have the same value.
 func sameJSON(a, b string) bool {
 	var x, y any
-	return json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil && reflect.DeepEqual(x, y)
+	errX, errY := json.Unmarshal([]byte(a), &x), json.Unmarshal([]byte(b), &y)
+	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
 }
 
-// encodeJSON is json.Marshal without the escaping of <, > and &, for values that always can be encoded.
+// encodeJSON is json.Marshal without the escaping of <, > and &. It panics for a value that has no JSON.
 func encodeJSON(v any) []byte {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -1,10 +1,9 @@
 package main
 
-// One start of claude: what the command line asks for, what could refuse it, and what is written before
-// claude takes ccc's place. And ccc uninstall, which takes that out again.
+// A launch of claude: what the command line asks for, what refuses it, and what is written before claude
+// takes ccc's place. And ccc uninstall, which removes what launches have written.
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -20,16 +19,17 @@ import (
 	"unicode"
 )
 
+// A launch is all that ccc has to know to start claude.
 type launch struct {
 	dirs       dirs
 	config     *configuration
 	supervisor bool
-	provider   *provider        // nil: none
-	named      bool             // the provider, or that there is to be none, was named, not remembered
+	provider   *provider        // nil for none
+	named      bool             // whether the command line names the provider, or none; else it is remembered
 	claude     string           // the program
-	command    []string         // claude's arguments, ccc.json's and the user's
-	sources    []settingsSource // of settings, for those
-	env        []string
+	command    []string         // its arguments: those of ccc.json, then the user's
+	sources    []settingsSource // of settings, for a claude with these arguments
+	env        []string         // its environment
 }
 
 // providerName is the name of the provider, "" for none.
@@ -40,8 +40,8 @@ func (l *launch) providerName() string {
 	return l.provider.name
 }
 
-// startClaude replaces ccc with claude; it returns only with an error. All that can refuse the launch is
-// asked before a file is written: a refused launch leaves every file as it was.
+// startClaude replaces ccc by claude; it returns only with an error. It plans the launch before it writes: a
+// launch that is refused leaves every file as it was.
 func startClaude(args []string) error {
 	l, err := planLaunch(args)
 	if err != nil {
@@ -54,6 +54,7 @@ func startClaude(args []string) error {
 	return failure{code: 126, err: fmt.Errorf("starting %s: %w", l.claude, err)}
 }
 
+// planLaunch reads the command line, ccc.json and Claude Code's settings, and refuses what would not work.
 func planLaunch(args []string) (l *launch, err error) {
 	l = new(launch)
 	if l.dirs, err = findDirs(""); err != nil {
@@ -75,15 +76,17 @@ func planLaunch(args []string) (l *launch, err error) {
 	l.sources = readSources(l.dirs, l.config, l.command)
 	for _, s := range l.sources {
 		if s.name == argumentSource && s.err != nil && (l.supervisor || l.provider != nil) {
-			return nil, failure{2, fmt.Errorf("%s: %w", s.name, s.err), "give it the JSON itself, or a file that ccc can look into, too"}
+			return nil, failure{code: 2, err: fmt.Errorf("%s: %w", s.name, s.err),
+				hint: "give it the JSON itself, or a file that ccc can look into, too"}
 		}
 	}
 	if err := checkProvider(l.dirs, l.sources, os.Environ(), l.command, l.provider); err != nil {
 		return nil, err
 	}
 	if l.provider != nil && givenFlag(l.command, "--bg", "--background") != "" {
-		err := fmt.Errorf("a background session calls the API that its service was started with, not that of %s", l.provider.name)
-		return nil, failure{code: 2, err: err, hint: "start it without --bg, or without a provider"}
+		const format = "a background session calls the API that its service was started with, not that of %s"
+		return nil, failure{code: 2, err: fmt.Errorf(format, l.provider.name),
+			hint: "start it without --bg, or without a provider"}
 	}
 	if l.supervisor {
 		err = l.planSupervision()
@@ -91,12 +94,11 @@ func planLaunch(args []string) (l *launch, err error) {
 	return l, err
 }
 
-// parse splits the command line into ccc's part and claude's. A first word with white space in it is a
-// prompt.
+// parse splits the command line into ccc's part and claude's, which a word with white space begins: a prompt.
 func (l *launch) parse(args []string) (err error) {
-	// A ccc that an agent calls has its session's variables, and they are not about it.
+	// With launchVariable the "1" is that of the session in which this ccc was called, and not meant for it.
 	l.supervisor = os.Getenv(supervisorVariable) == "1" && os.Getenv(launchVariable) == ""
-	at := 0 // where claude's part begins
+	at := 0 // the index of claude's part
 	for ; at < len(args); at++ {
 		word := args[at]
 		if word == supervisorFlag {
@@ -119,8 +121,9 @@ func (l *launch) parse(args []string) (err error) {
 	if len(rest) > 0 && rest[0] == "--" {
 		rest = rest[1:]
 	} else if behind := slices.Index(untilDashes(rest), supervisorFlag); behind >= 0 {
-		return failure{2, errors.New(supervisorFlag + " is ccc's, and has to stand before claude's arguments"),
-			"write: " + commandLine([]string{supervisorFlag}, own, rest[:behind], rest[behind+1:])}
+		err := errors.New(supervisorFlag + " is ccc's, and has to stand before claude's arguments")
+		return failure{code: 2, err: err,
+			hint: "write: " + commandLine([]string{supervisorFlag}, own, rest[:behind], rest[behind+1:])}
 	}
 	if !l.named {
 		l.provider, err = l.config.current(l.dirs)
@@ -129,34 +132,35 @@ func (l *launch) parse(args []string) (err error) {
 	return err
 }
 
-// unknownWord refuses rest, which begins with a word that says nothing to ccc; own is what stands before it.
+// unknownWord is the error that rest begins with a word that ccc does not know; own is what stands before it.
+// The hint repeats the command line in the forms that work.
 func unknownWord(own, rest []string, c *configuration) error {
-	word, hint := rest[0], "to pass it on to claude: "+commandLine(own, []string{"--"}, rest)
+	word, behind := rest[0], rest[1:]
+	hint := "to pass it on to claude: " + commandLine(own, []string{"--"}, rest)
 	if isSubcommand(word) {
-		return failure{2, fmt.Errorf("%q is a subcommand, and has to stand first: %s", word, commandLine(rest)), hint}
+		err := fmt.Errorf("%q is a subcommand, and has to stand first: %s", word, commandLine(rest))
+		return failure{code: 2, err: err, hint: hint}
 	}
-	names, next := slices.Concat([]string{supervisorFlag}, subcommands, slices.Sorted(maps.Keys(c.Providers))), ""
-	if len(rest) > 1 {
-		next = rest[1]
-	}
-	if slices.Contains(modes, next) {
-		names = subcommands // of which supervisor-mode is one
+	names := slices.Concat([]string{supervisorFlag}, subcommands, slices.Sorted(maps.Keys(c.Providers)))
+	if len(behind) > 0 && slices.Contains(modes, behind[0]) {
+		names = subcommands // supervisor-mode is meant
 	}
 	meant := func(args ...[]string) { hint = "did you mean: " + commandLine(args...) + "\n     " + hint }
-	switch name := nearestWord(word, names); {
+	name := nearestWord(word, names)
+	switch {
 	case isSubcommand(name):
-		meant([]string{name}, rest[1:])
-	case name == supervisorFlag && next != "" && c.Providers[next] == nil:
-		meant(own, []string{name, "--"}, rest[1:])
+		meant([]string{name}, behind)
+	case name == supervisorFlag && len(behind) > 0 && c.Providers[behind[0]] == nil:
+		meant(own, []string{name, "--"}, behind)
 	case name != "":
-		meant(own, []string{name}, rest[1:])
+		meant(own, []string{name}, behind)
 	}
-	return failure{2, fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames()), hint}
+	err := fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames())
+	return failure{code: 2, err: err, hint: hint}
 }
 
-// environment is that of claude: ccc's own, each variable once, with the provider's values and with absolute
-// paths, as hooks run in other directories, and without what a session, or its agent, has left in a terminal
-// that it opened.
+// environment returns that of claude: ccc's own with each variable once, the provider's values, and absolute
+// paths, since hooks run in other directories. It drops what another session has left in this terminal.
 func (l *launch) environment() ([]string, error) {
 	env := (&exec.Cmd{Env: withLine(os.Environ())}).Environ()
 	if l.provider == nil && lookupEnv(env, providerVariable) != "" {
@@ -169,41 +173,48 @@ func (l *launch) environment() ([]string, error) {
 		}
 	}
 	env, err := withProvider(env, l.provider)
+	// The directories are for every session: it may be switched on later.
 	env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
-		providerVariable, l.providerName(), addDirsVariable, strings.Join(l.addDirs(), "\n")) // a session may be switched on later
+		providerVariable, l.providerName(), addDirsVariable, strings.Join(l.addDirs(), "\n"))
 	return withKept(env, os.Environ(), l.config.Providers[l.config.Supervisor.Provider]), err
 }
 
-// planSupervision adds to the launch what a supervised session needs.
-func (l *launch) planSupervision() (err error) {
-	supervisor := l.config.Supervisor
-	// Claude Code (2.1.330) has another process run the session: a service, or tmux.
+// planSupervision refuses what would keep the session from being reviewed, and completes its environment.
+func (l *launch) planSupervision() error {
+	supervisor, self := l.config.Supervisor, l.dirs.hookPath()
+	// With these flags Claude Code (2.1.330) lets another process run the session: a service, or tmux.
 	if flag := givenFlag(l.command, "--bg", "--background", "--tmux"); flag != "" {
-		return failure{code: 2, err: fmt.Errorf("--supervisor with %s: that session does not run below this launch, and would not be supervised", flag),
-			hint: l.switchHint()}
+		const format = "--supervisor with %s: that session does not run below this launch, " +
+			"and would not be supervised"
+		return failure{code: 2, err: fmt.Errorf(format, flag), hint: l.switchHint()}
 	}
-	if self := l.dirs.hookPath(); willVanish(self) {
-		return withHint(fmt.Errorf("hooks would call %s, and what go run builds does not last", self), "go install, then ccc --supervisor")
+	if willVanish(self) {
+		err := fmt.Errorf("hooks would call %s, and what go run builds does not last", self)
+		return withHint(err, "go install, then ccc --supervisor")
 	}
-	if err := checkProvider(l.dirs, readSources(l.dirs, l.config, nil), os.Environ(), []string{"--print"}, l.config.Providers[supervisor.Provider]); err != nil {
+	sources, reviewer := readSources(l.dirs, l.config, nil), l.config.Providers[supervisor.Provider]
+	if err := checkProvider(l.dirs, sources, os.Environ(), []string{"--print"}, reviewer); err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
-		return err // better said now than at the first review
+		return err
 	}
 	if causes := hookless(l.dirs, l.sources, l.command, l.env); len(causes) > 0 {
 		return causes[0]
 	}
-	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.command), supervisorVariable, "1", launchVariable, launchToken(),
-		blockCapVariable, cmp.Or(lookupEnv(l.env, blockCapVariable), strconv.Itoa(supervisor.MaxIterations))) // what the user has set stays
+	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.command), supervisorVariable, "1",
+		launchVariable, launchToken())
+	if lookupEnv(l.env, blockCapVariable) == "" {
+		l.env = setEnv(l.env, blockCapVariable, strconv.Itoa(supervisor.MaxIterations))
+	}
 	e, err := readSettings(l.dirs)
 	if err == nil {
-		_, err = e.install(l.config, l.dirs.hookPath()) // nothing is written yet
+		_, err = e.install(l.config, self) // in memory, to see whether it can be done
 	}
 	return err
 }
 
-// switchHint is the way that works: /supervisor in the session, which needs ccc's hooks.
+// switchHint tells how a session that this launch can't supervise is supervised.
 func (l *launch) switchHint() string {
 	found, err := findHooks(l.dirs)
 	hint := "start it without --supervisor, then type /supervisor on in that session"
@@ -213,30 +224,31 @@ func (l *launch) switchHint() string {
 	return hint
 }
 
-// addDirs are the directories that --add-dir gives to the session. It takes all values up to the next flag.
-func (l *launch) addDirs() (dirs []string) {
-	taking := false
+// addDirs returns the directories that --add-dir adds to the session. The flag takes all values up to the
+// next flag.
+func (l *launch) addDirs() (added []string) {
+	isTaking := false
 	for _, arg := range untilDashes(l.command) {
 		dir, isJoined := strings.CutPrefix(arg, "--add-dir=")
 		isFlag := strings.HasPrefix(arg, "-")
-		if isJoined || taking && !isFlag {
-			dirs = append(dirs, absoluteIn(l.dirs.here, dir))
+		if isJoined || isTaking && !isFlag {
+			added = append(added, absoluteIn(l.dirs.here, dir))
 		}
-		taking = arg == "--add-dir" || taking && !isFlag
+		isTaking = arg == "--add-dir" || isTaking && !isFlag
 	}
-	return dirs
+	return added
 }
 
-// write writes what the launch needs into files, and says what the user should know of it.
+// write writes the files that the launch needs, and prints what the user should know to stderr.
 func (l *launch) write() error {
 	d, state := l.dirs, stateDir(l.dirs.state)
 	if l.supervisor {
 		err := state.create()
 		if err == nil {
-			err = state.sweep() // which may put the log aside
+			err = state.sweep() // before the log is there: it may put that aside
 		}
 		if err == nil {
-			err = appendFile(state.logFile(), nil) // so that `tail -f` works at once
+			err = appendFile(state.logFile(), nil) // `tail -f` works at once
 		}
 		if err != nil {
 			return fmt.Errorf("preparing the state directory: %w", err)
@@ -247,17 +259,18 @@ func (l *launch) write() error {
 		if l.supervisor && err != nil {
 			return err
 		}
-		if err != nil { // settings.json is Claude Code's to judge where ccc does not need it
+		if err != nil { // ccc does not need settings.json here, and Claude Code may cope with it
 			fmt.Fprintln(os.Stderr, "ccc: warning: going on without the settings of ccc.json:", err)
 		}
 	}
 	l.remember()
 	if l.supervisor {
-		log := state.logFile()
-		fmt.Fprint(os.Stderr, say(announcement, l.dirs.state, log, state.session("<session>").outputFile(), shellQuote(log)))
+		log, output := state.logFile(), state.session("<session>").outputFile()
+		fmt.Fprint(os.Stderr, say(announcement, d.state, log, output, shellQuote(log)))
 	}
 	if !slices.Contains([]string{"", "0", "1"}, os.Getenv(supervisorVariable)) {
-		fmt.Fprintf(os.Stderr, "ccc: warning: %s is set to neither 0 nor 1, and counts as 0: use 1, or --supervisor\n", supervisorVariable)
+		fmt.Fprintln(os.Stderr, "ccc: warning:", supervisorVariable,
+			"is set to neither 0 nor 1, and counts as 0: use 1, or --supervisor")
 	}
 	if err := l.config.exposed(d); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: warning:", err)
@@ -265,20 +278,22 @@ func (l *launch) write() error {
 	return nil
 }
 
-// remember records a provider that was named, and names one that was remembered. A ccc.json that can't be
-// written, as where a package manager owns it, keeps nobody from working.
+// remember records the provider if the command line names it; else it tells the user which is remembered. If
+// ccc.json can't be written, as where a package manager owns it, the session starts all the same.
 func (l *launch) remember() {
-	switch name := l.providerName(); {
+	name := l.providerName()
+	switch {
 	case !l.named && name != "":
-		fmt.Fprintln(os.Stderr, "ccc:", say(remembered, printable(name), noProvider))
+		fmt.Fprintln(os.Stderr, "ccc:", say(providerRemembered, printable(name), noProvider))
 	case l.named && name != l.config.CurrentProvider:
 		if err := recordProvider(l.dirs, name); err != nil {
-			fmt.Fprintf(os.Stderr, "ccc: warning: the provider counts for this session only: recording it in %s: %v\n", l.dirs.configFile(), err)
+			err = fmt.Errorf("recording it in %s: %w", l.dirs.configFile(), err)
+			fmt.Fprintln(os.Stderr, "ccc: warning: the provider counts for this session only:", err)
 		}
 	}
 }
 
-// recordProvider makes name, "" for none, the current_provider of ccc.json and changes nothing else there.
+// recordProvider sets current_provider of ccc.json to name, to null for "". Nothing else there changes.
 func recordProvider(d dirs, name string) error {
 	return withUserFiles(d, func(*installation) error {
 		text, err := os.ReadFile(d.configFile())
@@ -296,8 +311,8 @@ func recordProvider(d dirs, name string) error {
 	})
 }
 
-// install puts ccc's files and settings where Claude Code and the user look for them. A project's own prompt
-// makes one in ccc's directory needless.
+// install writes settings.json and, for a supervised session, ccc's files. The prompt is not written if the
+// project has one of its own and ccc's directory has none.
 func (l *launch) install(in *installation) error {
 	d, self := l.dirs, ""
 	if l.supervisor {
@@ -316,14 +331,17 @@ func (l *launch) install(in *installation) error {
 	return installSettings(d, l.config, self, in)
 }
 
-// uninstall is ccc uninstall [--purge]. It says what became of each file. State is the user's history: only
+// uninstall is ccc uninstall. It prints what became of each file. The state is the user's history: only
 // --purge removes it.
 func uninstall(c *invocation, d dirs) error {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who reads the first line only must not end it halfway
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it halfway
 	if _, err := os.Stat(d.claude); errors.Is(err, fs.ErrNotExist) {
 		fmt.Printf("%s: %s\n", d.settingsFile(), nothingThere)
-	} else if err := withUserFiles(d, func(in *installation) error { return removeInstallation(d, in) }); err != nil {
-		return err
+	} else {
+		remove := func(in *installation) error { return removeInstallation(d, in) }
+		if err := withUserFiles(d, remove); err != nil {
+			return err
+		}
 	}
 	if _, err := os.Stat(d.state); err != nil {
 		return nil
@@ -339,7 +357,7 @@ func uninstall(c *invocation, d dirs) error {
 	return err
 }
 
-// removeInstallation takes out what launches put there, and last the record of it and the lock.
+// removeInstallation removes what launches have written, and last the record and the lock.
 func removeInstallation(d dirs, in *installation) error {
 	done, err := removeSettings(d, in)
 	if err != nil {
@@ -361,23 +379,23 @@ func removeInstallation(d dirs, in *installation) error {
 	return errors.Join(removeFile(d.installedFile()), removeFile(d.lockFile()))
 }
 
+// statusLineCall matches a command that calls ccc statusline.
 var statusLineCall = lazyRegexp(`\bccc[^\s/]*["']?\s+["']?statusline\b`)
 
 const nothingThere = "holds nothing of ccc's"
 
-// removeSettings takes ccc's part out of settings.json and returns what became of the file, for people.
+// removeSettings removes ccc's part of settings.json and returns what became of the file, in words.
 func removeSettings(d dirs, in *installation) (done string, err error) {
 	e, err := readSettings(d)
 	if err != nil {
 		return "", err
 	}
 	e.uninstall(d.hookPath(), in.Added)
-	switch path := d.settingsFile(); {
+	switch {
 	case !e.isChanged():
 		return nothingThere, nil
-	case string(e.text) == emptySettings: // which says as much as no file, whoever wrote it
-		return "removed: nothing else is in it", os.Remove(followLinks(path))
-	default:
-		return "ccc's part taken out", replaceFile(path, e.text, true)
+	case string(e.text) == emptySettings: // no file says the same
+		return "removed: nothing else is in it", os.Remove(followLinks(d.settingsFile()))
 	}
+	return "ccc's part taken out", replaceFile(d.settingsFile(), e.text, true)
 }

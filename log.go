@@ -233,7 +233,7 @@ func (s *story) tell(r record, round int) {
 		s.head(r.Time, say(titleUser), "")
 		s.showFacts(fact{words{}, cutMiddle(r.Prompt, promptShown)})
 	case kindSwitch:
-		s.head(r.Time, say(switched, say(modeNames[r.Mode])), "")
+		s.head(r.Time, say(modeSwitched, say(modeNames[r.Mode])), "")
 		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
 		s.showFacts(fact{leadBy, say(by)})
 	case kindBegin:
@@ -324,7 +324,7 @@ func (s *story) showFacts(facts ...fact) {
 		}
 		lead := ""
 		if f.lead != (words{}) {
-			lead = say(leading, say(f.lead))
+			lead = say(leadFormat, say(f.lead))
 		}
 		s.block("    "+lead, f.text)
 	}

@@ -1,47 +1,46 @@
-// Command ccc supervises Claude Code: an agent that wants to stop goes on until a strict reviewer finds the
-// work done.
+// Command ccc supervises Claude Code: it lets the agent stop only when a strict reviewer finds the work done.
 //
 // A supervised launch (launch.go) writes hooks into Claude Code's settings (settings.go) and becomes claude.
 // Each time the agent wants to stop, or to put a question to the user, Claude Code runs ccc supervisor-hook
 // (hook.go), which forks the session for a reviewer (review.go) and turns its verdict into the hook's
-// decision. What the reviewer wants to run it runs by ccc try, in a throw-away copy of the machine (try.go).
+// decision. The reviewer runs commands by ccc try, in a throw-away copy of the machine (try.go).
 //
-// The first word of the command line is one of the commands below, or else claude is started. What was asked
-// for goes to stdout, everything else to stderr. The exit code is 0, 1 for an error, and 2 for a wrong
-// command line; where claude can't be started it is 126 or 127, and what else a command has is in its help.
+// If the first word of the command line is no subcommand, claude is started. What was asked for goes to
+// stdout, everything else to stderr. The exit code is 0, 1 for an error, 2 for a wrong command line, and 126
+// or 127 if claude can't be started; the help of a subcommand tells its own.
 //
-// The source files, from the ground up: a file knows only files above it here, and TestHouse reads this list.
+// The source files, from the ground up: a file knows only files above it in this list, which TestHouse reads.
 //
 // Ground:
 //
 //	screen.go             text on a terminal: printable, wrapped, in colour
 //	failure.go            errors with an exit code and the next command to try
-//	json.go               JSON that is edited with every other byte as it was
+//	json.go               reading JSON, and editing one value of it
 //	file.go               locks, atomic replacement, appending, lines
-//	env.go                subcommands, variables, directories, claude itself
+//	env.go                names of variables and subcommands, arguments, directories, claude itself
 //	text.go               what people read, in both languages
 //	text_review.go        what agent and reviewer read, in both languages
-//	process_linux.go      which processes there are, and how they end
+//	process_linux.go      which processes there are
 //	process_darwin.go     the same on macOS
 //
 // Settings:
 //
 //	config.go             ccc.json
 //	settings.go           what ccc writes into Claude Code's settings.json
-//	settings_sources.go   what Claude Code's settings say: overrides, hooks that do not run
+//	settings_sources.go   what Claude Code's settings say, and what keeps hooks from running
 //	provider.go           the environment of a claude and its reviewer, and what would override a provider
 //
 // State:
 //
 //	state.go              the state directory: files, log, sweep
-//	state_timeline.go     a session's records, and the one history that all who ask read
+//	state_timeline.go     a session's records, and its history, which is made of them
 //	state_session.go      what ccc remembers between two hooks: count, on or off
 //
 // The copy:
 //
-//	guard.go              ends a process tree, however its owner ends
+//	guard.go              ends a process tree when its owner ends
 //	hook_caller.go        whose session it is: the user's or an agent's
-//	try.go                ccc try: what a copy is to be, and the probe that tries to break out
+//	try.go                ccc try: the plan of a copy, and the probe that tries to break out of one
 //	try_files_linux.go    the file system of a copy
 //	try_linux.go          its namespaces and process 1
 //	try_darwin.go         the same on macOS
@@ -57,13 +56,13 @@
 //
 // Review:
 //
-//	transcript_entry.go   which words count as the user's, in an entry of Claude Code's transcript
-//	transcript.go         which of them stand in the conversation
-//	verdict.go            from the reviewer's last words to a verdict
-//	prompt.go             what the reviewer is told
-//	review_stream.go      what comes back from a reviewer, line by line
+//	transcript_entry.go   the user's words in an entry of Claude Code's transcript
+//	transcript.go         the user's requests that still stand in the conversation
+//	verdict.go            the verdict in the reviewer's last words
+//	prompt.go             the request to the reviewer
+//	review_stream.go      the reviewer's output, line by line
 //	review.go             one call of the reviewer
-//	cache.go              with the agent's prompt cache, or without
+//	cache.go              whether a reviewer can use the agent's prompt cache
 //
 // Views:
 //
@@ -76,7 +75,7 @@
 // Hook:
 //
 //	hook_switch.go        /supervisor, ccc supervisor-mode
-//	hook_stop.go          one review: plan it, run it, record it; where no review took place
+//	hook_stop.go          one review: plan it, run it, record it; or why there was none
 //	review_byhand.go      ccc review
 //	hook.go               one event in, one decision out
 //
@@ -99,62 +98,67 @@ import (
 	"strings"
 )
 
-// A subcommand is a word that ccc answers to.
+// A subcommand is a word that ccc answers to. Its synopsis declares what parse reads: the name, each flag in
+// brackets with its names and a word for its value if it takes one, and the operands. Behind an operand with
+// ... anything may follow: there the first operand ends the flags.
 type subcommand struct {
-	name     string
-	flags    []string // such as "--json", or "--timeout DURATION" for one with a value
-	operands string   // a word for each, the last with ... for any number; then the first operand ends the flags
+	synopsis string
 	run      func(c *invocation) error
 	help     string
+}
+
+func (c subcommand) name() string {
+	name, _, _ := strings.Cut(c.synopsis, " ")
+	return name
 }
 
 // commands is the table of ccc's commands, in the order of the usage text.
 func commands() []subcommand {
 	return []subcommand{
-		{"demo", nil, "", inPlaces(demo), `
+		{synopsis: "demo", run: inPlaces(demo), help: `
 			Play a supervised session in a temporary home: no network, no key.`},
-		{"status", []string{"--all", "--json"}, "", inPlaces(showStatus), `
+		{synopsis: "status [--all] [--json]", run: inPlaces(showStatus), help: `
 			List the newest 20 sessions, or all of them, and the reviews that run.`},
-		{"log", []string{"-f|--follow", "-n N", "--json"}, "[SESSION]", inPlaces(showLog), `
+		{synopsis: "log [-f|--follow] [-n N] [--json] [SESSION]", run: inPlaces(showLog), help: `
 			Tell a session's prompts and reviews, with -n the last N reviews; -f goes on
 			with what comes (default: the newest session of this project, and with -f
 			all of them). The beginning of an id will do.`},
-		{"verdict", []string{"--commit REV", "--pushed"}, "[SESSION]", inPlaces(showVerdict), `
+		{synopsis: "verdict [--commit REV] [--pushed] [SESSION]", run: inPlaces(showVerdict), help: `
 			What became of the last stop in this working tree, or of SESSION: allow (0),
 			block, failed, limit (1), none, reviewing, cancelled, changed, unbound (3);
 			no such session: 2. --commit, --pushed: the session that was approved with
 			the files of that commit, or of what git's pre-push hook names (0), or none (3).`},
-		{"statusline", nil, "", inPlaces(showStatusline), `
+		{synopsis: "statusline", run: inPlaces(showStatusline), help: `
 			Print one line about a session, for Claude Code's statusLine setting; on a
 			terminal say which lines to put there.`},
-		{"supervisor-mode", nil, "[on|off] [SESSION]", inPlaces(supervisorMode), `
+		{synopsis: "supervisor-mode [on|off] [SESSION]", run: inPlaces(supervisorMode), help: `
 			Print whether a session is supervised, or switch it (default: the newest
 			of this project, which is named; for an agent's tool its own). Inside
 			Claude Code: /supervisor, /supervisor on, off, or some task.`},
-		{trySubcommand, []string{"--timeout DURATION"}, "COMMAND [ARG...]", try, `
+		{synopsis: trySubcommand + " [--timeout DURATION] COMMAND [ARG...]", run: try, help: `
 			Run a command in a throw-away copy: it may write to the project, to HOME
 			and to the temporary directories, it alone sees what it wrote, and it
 			reaches nobody. One argument is a shell command line. Exit code: the
 			command's; 124 at the timeout (5m); 125 where no copy can be made.`},
-		{"review", []string{"--provider NAME", "--json"}, "[SESSION]", inPlaces(reviewNow), `
+		{synopsis: "review [--provider NAME] [--json] [SESSION]", run: inPlaces(reviewNow), help: `
 			Review a session of Claude Code's now, supervised or not: by default the one
 			of this project that was written last. It needs no hook and changes no
 			settings. Exit code: 0 approved, 1 not, 2 no such session, 3 approved, but
 			files changed meanwhile or git can't tell, 4 no review.`},
-		{"report", []string{"--commit REV", "--base REF"}, "[SESSION]", inPlaces(showReport), `
+		{synopsis: "report [--commit REV] [--base REF] [SESSION]", run: inPlaces(showReport), help: `
 			Print as Markdown, for a pull request, what reviews approved of what HEAD
 			(--commit: REV) adds to the default branches of the remotes (--base: to
 			REF); of SESSION: all its changes.
 			Exit code: 2 no such session or commit, 3 no review at all.`},
-		{"doctor", nil, "", inPlaces(doctor), `
+		{synopsis: "doctor", run: inPlaces(doctor), help: `
 			Check what Supervisor Mode needs, with the command that mends each fault.`},
-		{"uninstall", []string{"--purge"}, "", inPlaces(uninstall), `
+		{synopsis: "uninstall [--purge]", run: inPlaces(uninstall), help: `
 			Take out what ccc put into Claude Code's settings; --purge: the state too.`},
-		{hookSubcommand, []string{"--state-dir DIR"}, "", supervisorHook, `
+		{synopsis: hookSubcommand + " [--state-dir DIR]", run: supervisorHook, help: `
 			Answer one Claude Code hook event: JSON on stdin, decision on stdout.`},
-		{"version", nil, "", showVersion, `
+		{synopsis: "version", run: showVersion, help: `
 			Print ccc's version, as --version and -v do.`},
-		{"help", nil, "[SUBCOMMAND]", showHelp, `
+		{synopsis: "help [SUBCOMMAND]", run: showHelp, help: `
 			Print this or the part about a subcommand, as --help and -h do.`},
 	}
 }
@@ -188,7 +192,7 @@ environment:
 
 func init() {
 	for _, c := range commands() {
-		subcommands = append(subcommands, c.name)
+		subcommands = append(subcommands, c.name())
 	}
 	subcommands = append(subcommands, guardSubcommand, tryInsideSubcommand)
 }
@@ -197,41 +201,44 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
+// run is ccc with these arguments. It returns the exit code.
 func run(args []string) int {
-	asked := args // help and version are asked for as of every program, behind --supervisor too
-	for len(asked) > 1 && asked[0] == supervisorFlag {
-		asked = asked[1:]
-	}
 	if len(args) == 0 {
 		return reportError(os.Stderr, startClaude(nil))
 	}
-	switch asked[0] {
-	case "--version", "-v", "version":
-		args = append([]string{"version"}, asked[1:]...)
-	case "--help", "-h", "help":
-		args = append([]string{"help"}, asked[1:]...)
+	behind := args // --supervisor, which changes nothing for those who ask for help or version
+	for len(behind) > 1 && behind[0] == supervisorFlag {
+		behind = behind[1:]
 	}
-	switch name := args[0]; {
+	switch behind[0] {
+	case "--version", "-v", "version":
+		args = append([]string{"version"}, behind[1:]...)
+	case "--help", "-h", "help":
+		args = append([]string{"help"}, behind[1:]...)
+	}
+	name, rest := args[0], args[1:]
+	switch {
 	case name == guardSubcommand:
-		return guardReviewer(args[1:])
+		return guardReviewer(rest)
 	case name == tryInsideSubcommand:
-		return tryProcessOne(args[1:])
+		return tryProcessOne(rest)
 	case isSubcommand(name):
-		return reportError(os.Stderr, commandNamed(name).start(args[1:]))
+		return reportError(os.Stderr, commandNamed(name).start(rest))
 	}
 	return reportError(os.Stderr, startClaude(args))
 }
 
 // commandNamed returns the command of that name, an empty one for any other word.
 func commandNamed(name string) subcommand {
-	for _, c := range commands() {
-		if c.name == name {
-			return c
-		}
+	all := commands()
+	if i := slices.IndexFunc(all, func(c subcommand) bool { return c.name() == name }); i >= 0 {
+		return all[i]
 	}
 	return subcommand{}
 }
 
+// start parses the arguments and runs the command, or prints its help. An error in the arguments shows the
+// usage.
 func (c subcommand) start(args []string) error {
 	call, err := c.parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -241,43 +248,49 @@ func (c subcommand) start(args []string) error {
 	if err == nil {
 		err = c.run(call)
 	}
-	if m := (misuse{}); errors.As(err, &m) {
+	if wrong := (misuse{}); errors.As(err, &wrong) {
 		code := 2
-		if c.name == hookSubcommand {
+		if c.name() == hookSubcommand {
 			code = 1 // Claude Code takes 2 from a hook as "block"
 		}
-		return failure{code: code, err: fmt.Errorf("%w\nusage: ccc %s", m, strings.TrimSpace(c.usage()))}
+		return failure{code: code, err: fmt.Errorf("%w\nusage: ccc %s", wrong, strings.TrimSpace(c.usage()))}
 	}
 	return err
 }
 
+// parse reads the arguments by the synopsis. The error is flag.ErrHelp where help is asked for, else a
+// misuse.
 func (c subcommand) parse(args []string) (*invocation, error) {
 	given := &invocation{flags: map[string]string{}}
-	set := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	set := flag.NewFlagSet(c.name(), flag.ContinueOnError)
 	set.SetOutput(io.Discard)
-	for _, f := range c.flags {
-		name, _, valued := strings.Cut(f, " ")
-		names := strings.Split(name, "|") // of which the first is the flag's
+	_, operands, _ := strings.Cut(c.synopsis, " ")
+	for strings.HasPrefix(operands, "[-") {
+		declared, rest, _ := strings.Cut(operands[1:], "]")
+		operands = strings.TrimSpace(rest)
+		declared, _, takesValue := strings.Cut(declared, " ")
+		names := strings.Split(declared, "|")
 		keep := func(value string) error {
-			if given.flags[names[0]] = value; !valued && value != "true" {
+			given.flags[names[0]] = value
+			if !takesValue && value != "true" {
 				return errors.New("it takes no value")
 			}
 			return nil
 		}
 		for _, name := range names {
-			if bare := strings.TrimLeft(name, "-"); valued {
+			if bare := strings.TrimLeft(name, "-"); takesValue {
 				set.Func(bare, "", keep)
 			} else {
 				set.BoolFunc(bare, "", keep)
 			}
 		}
 	}
-	takesAll := strings.Contains(c.operands, "...")
+	takesAll := strings.Contains(operands, "...")
 	for len(args) > 0 {
 		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
 			return nil, err
 		} else if err != nil {
-			return nil, usageError(c.name, "%w", err)
+			return nil, usageError(c.name(), "%w", err)
 		}
 		rest := set.Args()
 		if takesAll || len(rest) == 0 || slices.Contains(args[:len(args)-len(rest)], "--") {
@@ -286,40 +299,33 @@ func (c subcommand) parse(args []string) (*invocation, error) {
 		}
 		given.operands, args = append(given.operands, rest[0]), rest[1:]
 	}
-	if most := len(strings.Fields(c.operands)); len(given.operands) > most && !takesAll {
-		return nil, usageError(c.name, "unexpected argument %q", given.operands[most])
+	if most := len(strings.Fields(operands)); len(given.operands) > most && !takesAll {
+		return nil, usageError(c.name(), "unexpected argument %q", given.operands[most])
 	}
 	return given, nil
 }
 
-// usage is the command's part of the usage text, from its name on.
+// usage returns the command's part of the usage text, from its name on.
 func (c subcommand) usage() string {
-	line := c.name
-	for _, f := range c.flags {
-		line += " [" + f + "]"
-	}
-	if c.operands != "" {
-		line += " " + c.operands
-	}
-	return line + strings.ReplaceAll(c.help, "\n\t\t\t", "\n      ") + "\n"
+	return c.synopsis + strings.ReplaceAll(c.help, "\n\t\t\t", "\n      ") + "\n"
 }
 
-// inPlaces is what runs a command that works in ccc's directories and speaks the user's language.
-func inPlaces(run func(*invocation, dirs) error) func(*invocation) error {
+// inPlaces makes a subcommand's run of one that gets ccc's directories, and sets the language.
+func inPlaces(command func(*invocation, dirs) error) func(*invocation) error {
 	return func(c *invocation) error {
 		d, err := findDirs("")
 		if err != nil {
 			return err
 		}
 		setLanguage(d)
-		return run(c, d)
+		return command(c, d)
 	}
 }
 
 func showHelp(c *invocation) error {
 	if len(c.operands) > 0 {
 		one := commandNamed(c.operands[0])
-		if one.name == "" {
+		if one.synopsis == "" {
 			return usageError("help", "no subcommand %q: ccc help lists them", c.operands[0])
 		}
 		return one.start([]string{"--help"})
@@ -332,8 +338,7 @@ func showHelp(c *invocation) error {
 	return nil
 }
 
-// showVersion prints the module version that go install records, or what the source tree's revision is
-// called.
+// showVersion prints the module version that the build has recorded: a tag, or a name made of the revision.
 func showVersion(*invocation) error {
 	version := "(devel)"
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {

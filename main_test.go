@@ -59,7 +59,7 @@ func TestMain(m *testing.M) {
 // memory is where tests write, if they can: thousands of small files, many of them synced.
 const memory = "/dev/shm"
 
-// memoryServes tells whether there is room for that, and whether programs run there.
+// memoryServes reports whether there is room for that, and whether programs run there.
 func memoryServes() bool {
 	const noExec = 8
 	var space syscall.Statfs_t
@@ -88,18 +88,18 @@ func TestHelp(t *testing.T) {
 	}
 	for _, c := range commands() {
 		part := "usage: ccc " + c.usage()
-		for _, line := range []string{c.name + " --help", "help " + c.name} {
+		for _, line := range []string{c.name() + " --help", "help " + c.name()} {
 			if got := run(line); got.stdout != part || got.stderr != "" || got.code != 0 {
 				t.Errorf("%s: %+v", line, got)
 			}
 		}
 		code := 2
-		if c.name == hookSubcommand {
+		if c.name() == hookSubcommand {
 			code = 1
 		}
-		got := run(c.name + " --nonsense")
+		got := run(c.name() + " --nonsense")
 		if got.code != code || got.stdout != "" || strings.Count(got.stderr, "\n") > 6 || !strings.HasSuffix(got.stderr, part) || !strings.Contains(got.stderr, "-nonsense") {
-			t.Errorf("%s --nonsense: %+v", c.name, got)
+			t.Errorf("%s --nonsense: %+v", c.name(), got)
 		}
 		expectIn(t, "the usage text", whole, "\n  ccc "+c.usage())
 	}
@@ -124,8 +124,8 @@ func TestNearest(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	c := subcommand{name: "x", flags: []string{"-f", "--json", "--dir DIR"}, operands: "[A] [B]"}
-	all := subcommand{name: "y", flags: []string{"--dir DIR"}, operands: "A [B...]"}
+	c := subcommand{synopsis: "x [-f|--follow] [--json] [--dir DIR] [A] [B]"}
+	all := subcommand{synopsis: "y [--dir DIR] A [B...]"}
 	for _, test := range []struct {
 		command subcommand
 		line    string
@@ -133,6 +133,7 @@ func TestParse(t *testing.T) {
 	}{
 		{c, "", "map[] []"},
 		{c, "-f a --json b", "map[--json:true -f:true] [a b]"},
+		{c, "--follow", "map[-f:true] []"},
 		{c, "--dir d a --dir=e", "map[--dir:e] [a]"},
 		{c, "a -- -f", "map[] [a -f]"},
 		{c, "-- --help", "map[] [--help]"},
@@ -149,7 +150,7 @@ func TestParse(t *testing.T) {
 			got = fmt.Sprint(call.flags, call.operands)
 		}
 		if got != test.want {
-			t.Errorf("%s %s: %s, %v, want %s", test.command.name, test.line, got, err, test.want)
+			t.Errorf("%s %s: %s, %v, want %s", test.command.name(), test.line, got, err, test.want)
 		}
 	}
 }
@@ -183,8 +184,9 @@ func TestReadme(t *testing.T) {
 			t.Errorf("the example of ccc.json in %s: %+v, %v", pages[0][i], c, err)
 		}
 		for _, c := range commands() {
-			if c.name != hookSubcommand && c.name != "version" && c.name != "help" && !strings.Contains(readme, "ccc "+c.name) {
-				t.Errorf("%s does not name ccc %s", pages[0][i], c.name)
+			unnamed := []string{hookSubcommand, "version", "help"}
+			if name := c.name(); !slices.Contains(unnamed, name) && !strings.Contains(readme, "ccc "+name) {
+				t.Errorf("%s does not name ccc %s", pages[0][i], name)
 			}
 		}
 		for _, match := range regexp.MustCompile("(?m)`ccc ([a-z-]+)[^`]*` \\|").FindAllStringSubmatch(readme, -1) {

@@ -1,6 +1,6 @@
 package main
 
-// What macOS tells of processes.
+// What macOS knows of processes.
 
 import (
 	"fmt"
@@ -11,14 +11,15 @@ import (
 	"strings"
 )
 
-// adoptOrphans does nothing: macOS has no such thing. What left the tree before the end is found by its
+// adoptOrphans does nothing: macOS has no such thing. A process that has left the tree is found by its
 // process group alone.
 func adoptOrphans() bool { return false }
 
-// listProcesses returns what ps tells of the processes that the arguments name, but not of itself, by number.
+// listProcesses returns the lines of ps with these arguments, without the first column, the process number,
+// by which they are found. It leaves out ps itself.
 func listProcesses(arguments ...string) map[int]string {
 	cmd := exec.Command("/bin/ps", append([]string{"-ww"}, arguments...)...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC") // both change how a start is written
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC") // both change how ps writes a time of start
 	out, _ := cmd.Output()
 	list := map[int]string{}
 	for line := range strings.Lines(string(out)) {
@@ -30,7 +31,8 @@ func listProcesses(arguments ...string) map[int]string {
 	return list
 }
 
-// processParents returns the parent of each process; one of leader's process group counts as its child.
+// processParents returns the parent of each process, by number. A process of leader's process group counts as
+// a child of leader.
 func processParents(leader int) map[int]int {
 	parents := map[int]int{}
 	for pid, line := range listProcesses("-A", "-o", "pid=,ppid=,pgid=") {
@@ -45,13 +47,14 @@ func processParents(leader int) map[int]int {
 	return parents
 }
 
-// processInfo returns the process pid and the number of its parent; it has no name when there is none. macOS
-// tells the start as a date, and has no PID namespaces.
+// processInfo returns the process pid and the number of its parent. The process has no name if there is none.
+// Its name holds number and time of start; macOS has no PID namespaces.
 func processInfo(pid int) (parent int, p process) {
-	tell := func(arguments ...string) string {
+	ps := func(arguments ...string) string {
 		return listProcesses(append(arguments, "-p", strconv.Itoa(pid))...)[pid]
 	}
-	fields := strings.Fields(tell("-o", "pid=,ppid=,tty=,lstart=,comm=")) // 501 ttys001 Sat Nov 21 20:25:11 2026 /bin/sh
+	// 501 ttys001 Sat Nov 21 20:25:11 2026 /bin/sh
+	fields := strings.Fields(ps("-o", "pid=,ppid=,tty=,lstart=,comm="))
 	if len(fields) < 8 {
 		return 0, p
 	}
@@ -62,7 +65,7 @@ func processInfo(pid int) (parent int, p process) {
 		program:  program,
 		title:    filepath.Base(program),
 		terminal: fields[1] != "??",
-		marked:   strings.Contains(tell("-E", "-o", "pid=,command=")+" ", " "+toolMark+" "), // the environment that it was started with
+		marked:   strings.Contains(ps("-E", "-o", "pid=,command=")+" ", " "+toolMark+" "), // -E: environment
 	}
 }
 

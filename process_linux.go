@@ -1,6 +1,6 @@
 package main
 
-// What Linux tells of processes.
+// What Linux knows of processes.
 
 import (
 	"bytes"
@@ -14,14 +14,15 @@ import (
 	"syscall"
 )
 
-// adoptOrphans makes this process the parent of every orphan below it (a child subreaper, Linux 3.4), so that
-// no daemon can leave its tree. It reports whether that is so.
+// adoptOrphans makes this process the parent of every orphan below it (a child subreaper, Linux 3.4): no
+// daemon can leave its tree then. It reports whether that worked.
 func adoptOrphans() bool {
 	const prSetChildSubreaper = 36
 	_, _, errno := syscall.Syscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
 	return errno == 0
 }
 
+// processParents returns the parent of each process, by number.
 func processParents(int) map[int]int {
 	paths, _ := filepath.Glob("/proc/[0-9]*")
 	parents := make(map[int]int, len(paths))
@@ -34,23 +35,22 @@ func processParents(int) map[int]int {
 	return parents
 }
 
-// The fields of /proc/PID/stat that ccc reads, counted behind the title.
+// The fields of /proc/PID/stat that ccc reads, counted from 0 behind the title.
 const parentField, terminalField, startField = 1, 4, 19
 
-// readStat returns what /proc/PID/stat says of the process pid behind its title: state, parent, and so on;
-// nil when there is no such process.
+// readStat returns the title of the process pid and the fields behind it in /proc/PID/stat, nil if there is
+// no such process.
 func readStat(pid int) (title string, fields []string) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')') // the title may hold anything
+	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')') // in the title may stand both
 	if fields = strings.Fields(string(stat[end+1:])); len(fields) <= startField {
 		return "", nil
 	}
 	return string(stat[open+1 : end]), fields
 }
 
-// processInfo returns the process pid and the number of its parent; it has no name when there is none. A
-// number and a start are unique in one boot and one PID namespace: a container may share the home with its
-// host.
+// processInfo returns the process pid and the number of its parent. The process has no name if there is none.
+// Its name holds number, time of start and processSpace: a container may share the home with its host.
 func processInfo(pid int) (parent int, p process) {
 	title, fields := readStat(pid)
 	if fields == nil {
@@ -61,7 +61,7 @@ func processInfo(pid int) (parent int, p process) {
 	environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	return parent, process{
 		name:     fmt.Sprintf("%d-%s-%s", pid, fields[startField], processSpace()),
-		program:  strings.TrimSuffix(program, " (deleted)"), // an update has replaced it
+		program:  strings.TrimSuffix(program, " (deleted)"), // so Linux marks a program that was replaced
 		title:    title,
 		terminal: fields[terminalField] != "0",
 		marked:   slices.Contains(strings.Split(string(environ), "\x00"), toolMark),
@@ -75,9 +75,10 @@ var processSpace = sync.OnceValue(func() string {
 	return string(boot[:min(8, len(boot))]) + "-" + strings.Trim(space, "pid:[]")
 })
 
-// isVisible reports whether a process of that name would be seen here, if it runs.
+// isVisible reports whether a process of that name, if it runs, can be seen from here.
 func isVisible(name string) bool { return strings.HasSuffix(name, "-"+processSpace()) }
 
+// failed is the error of a system call, nil for 0.
 func failed(call string, errno syscall.Errno) error {
 	if errno == 0 {
 		return nil

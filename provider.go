@@ -1,8 +1,7 @@
 package main
 
-// The environment of claude: ccc's own, with a provider's values laid over it. And what Claude Code's
-// settings say beside it, read into sources: what would keep those values from counting, what pays for a
-// session, what keeps hooks from running.
+// The environment of a claude: ccc's own, with a provider's values in it. What in Claude Code's settings
+// would override these or send the provider what is the user's, and what pays for a session.
 
 import (
 	"errors"
@@ -15,12 +14,11 @@ import (
 	"strings"
 )
 
-// lineLeftOut is the value of cacheVariable where ccc, not the user, has left out the line of
-// attributionVariable.
+// lineLeftOut is the value of cacheVariable if ccc, not the user, has set attributionVariable.
 const lineLeftOut = "line"
 
-// withLine is env without what ccc set there for the cache of a session: a login is billed by the line that
-// was left out.
+// withLine returns env without what ccc has set there for the prompt cache of a session. A login needs the
+// line of attributionVariable: it is billed by that.
 func withLine(env []string) []string {
 	if lookupEnv(env, cacheVariable) == lineLeftOut {
 		env = setEnv(env, attributionVariable, "")
@@ -28,12 +26,12 @@ func withLine(env []string) []string {
 	return setEnv(env, cacheVariable, "")
 }
 
-// keptPrefix begins the variables in which a session carries what ${NAME} of the reviewer's provider stood
-// for at its launch: in the session itself NAME may have been dropped, or be that of its own provider.
+// keptPrefix begins the names of variables that keep, for reviews, values of the environment of the launch.
+// The session itself may lack them, or have those of its own provider.
 const keptPrefix = "CCC_KEPT_"
 
-// withKept returns env, a session's, with what p, the reviewer's provider or nil, takes from given, the
-// environment of its launch.
+// withKept returns env, the environment of a session, with what p will need of given, the environment of its
+// launch: the values of its ${NAME}. p is the reviewer's provider or nil.
 func withKept(env, given []string, p *provider) []string {
 	env = withoutKept(env)
 	if p == nil {
@@ -48,11 +46,12 @@ func withKept(env, given []string, p *provider) []string {
 }
 
 func withoutKept(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, keptPrefix) })
+	isKept := func(entry string) bool { return strings.HasPrefix(entry, keptPrefix) }
+	return slices.DeleteFunc(slices.Clone(env), isKept)
 }
 
-// asGiven returns env, a session's, with the variables that the reviewer's provider may take as its launch
-// was given them.
+// asGiven returns env, the environment of a session, with the values that withKept has kept. The API
+// variables of the session's own provider are dropped.
 func asGiven(env []string) []string {
 	given := env
 	if lookupEnv(env, providerVariable) != "" {
@@ -66,22 +65,22 @@ func asGiven(env []string) []string {
 	return given
 }
 
-// reviewerEnv is the environment of a reviewer: the hook's, without what ties a process to its session. p may
-// be nil.
+// reviewerEnv returns the environment of a reviewer: env, the hook's, without the variables that tie a
+// process to its session, and with the values of p, which may be nil. The error is that of withProvider.
 func reviewerEnv(env []string, p *provider) ([]string, error) {
-	env = slices.DeleteFunc(withoutKept(env), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return strings.HasPrefix(name, "CLAUDE_CODE_MESSAGING_") || slices.Contains([]string{
-			toolVariable, "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_CHILD_SESSION", sessionVariable}, name)
+	env = setEnv(withoutKept(env), toolVariable, "", "CLAUDE_CODE_ENTRYPOINT", "",
+		"CLAUDE_CODE_CHILD_SESSION", "", sessionVariable, "")
+	env = slices.DeleteFunc(env, func(entry string) bool {
+		return strings.HasPrefix(entry, "CLAUDE_CODE_MESSAGING_")
 	})
-	if p != nil && p.name != lookupEnv(env, providerVariable) { // which may be paid by a login
+	if p != nil && p.name != lookupEnv(env, providerVariable) { // a login may pay for it
 		env = withLine(env)
 	}
 	return withProvider(setEnv(env, reviewerVariable, "1"), p)
 }
 
-// withProvider returns env with the values of p, which may be nil. It first drops what another provider may
-// have left there.
+// withProvider returns env with the values of p in the place of all API variables. Without a provider, nil,
+// env stays. The error is a ${NAME} of p that is not set.
 func withProvider(env []string, p *provider) ([]string, error) {
 	if p == nil {
 		return env, nil
@@ -94,24 +93,26 @@ func withProvider(env []string, p *provider) ([]string, error) {
 	for name, value := range values {
 		env = setEnv(env, name, value)
 	}
-	// Where nothing says who is calling, Claude Code sends the user's login. It sends this instead.
+	// Without a token, a key or a header for one Claude Code sends the user's login. It sends "none" instead.
 	given := func(name string) bool { return strings.TrimSpace(values[name]) != "" }
 	headers := strings.ToLower(values["ANTHROPIC_CUSTOM_HEADERS"])
-	says := strings.Contains(headers, "authorization:") || strings.Contains(headers, "api-key:")
-	if given("ANTHROPIC_BASE_URL") && !given(tokenVariable) && !given(keyVariable) && !says {
+	identifies := strings.Contains(headers, "authorization:") || strings.Contains(headers, "api-key:")
+	if given("ANTHROPIC_BASE_URL") && !given(tokenVariable) && !given(keyVariable) && !identifies {
 		env = setEnv(env, tokenVariable, "none")
 	}
 	return env, nil
 }
 
-// isAPIVariable reports whether a variable says which API is called, with what model, key, login, headers and
-// body.
-func isAPIVariable(name string) bool {
-	prefixes := []string{"ANTHROPIC_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_API_KEY_", "CLAUDE_CODE_OAUTH_", "CLAUDE_CODE_EXTRA_BODY"}
-	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+// isAPIVariable reports whether a variable, NAME or NAME=value, says which API is called and how: with what
+// model, key, login, headers and body.
+func isAPIVariable(variable string) bool {
+	prefixes := []string{"ANTHROPIC_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_API_KEY_", "CLAUDE_CODE_OAUTH_",
+		"CLAUDE_CODE_EXTRA_BODY"}
+	begins := func(prefix string) bool { return strings.HasPrefix(variable, prefix) }
+	return slices.ContainsFunc(prefixes, begins)
 }
 
-// values returns p's variables, a value that is wholly ${NAME} taken from env.
+// values returns p's variables. It takes a value that is wholly ${NAME} from env; unset, it is an error.
 func (p *provider) values(env []string) (map[string]string, error) {
 	values := map[string]string{}
 	for variable, value := range p.Env {
@@ -126,10 +127,10 @@ func (p *provider) values(env []string) (map[string]string, error) {
 	return values, nil
 }
 
-// providerConflicts returns what keeps a claude with these sources, environment and arguments from being run
-// against p: what is missing, what overrides p, and what would go to it without being p's. No value is shown.
-// p may be nil.
-func providerConflicts(d dirs, sources []settingsSource, env, args []string, p *provider) (conflicts []failure) {
+// providerConflicts returns the reasons not to run a claude with these sources, environment and arguments
+// against p, which may be nil: a variable that is missing, settings that override p's, and a key or login of
+// the user's that would be sent to it. No value is shown.
+func providerConflicts(d dirs, sources []settingsSource, env, args []string, p *provider) []failure {
 	if p == nil {
 		return nil
 	}
@@ -137,45 +138,53 @@ func providerConflicts(d dirs, sources []settingsSource, env, args []string, p *
 	if err != nil {
 		return []failure{failureOf(err)}
 	}
+	var conflicts []failure
 	for _, s := range sources {
 		if s.err != nil {
 			err := fmt.Errorf("%s: %w: correct it: it may override the provider %s", s.name, s.err, p.name)
-			conflicts = append(conflicts, failure{1, err, editHint(s.name)})
+			conflicts = append(conflicts, failure{code: 1, err: err, hint: editHint(s.name)})
 		}
 		for _, key := range slices.Sorted(maps.Keys(s.values)) {
 			name, isVariable := strings.CutPrefix(key, "env.")
-			value, ok := values[name]
-			// What apiKeyHelper prints is sent to whatever URL is set, beside the provider's own token.
-			helps := key == helperKey && s.values[key] != ""
-			if helps || isVariable && (ok && value != s.values[key] || !ok && isAPIVariable(name)) {
-				conflicts = append(conflicts, s.fault(key, "overrides the provider "+p.name+", or sends it what is yours: remove it", "remove it"))
+			value, isSet := values[name]
+			overrides := isVariable && (isSet && value != s.values[key] || !isSet && isAPIVariable(name))
+			// Claude Code sends what the helper prints to whatever URL is set, beside the provider's own
+			// token.
+			if overrides || key == helperKey && s.values[key] != "" {
+				what := "overrides the provider " + p.name + ", or sends it what is yours: remove it"
+				conflicts = append(conflicts, s.fault(key, what, "remove it"))
 			}
 		}
 	}
 	account := sources[0]
-	// An interactive session asks whether to use a key of the environment, and else sends the user's login.
-	if key := values[keyVariable]; key != "" && values[tokenVariable] == "" && !isPrinted(args) && !account.allows(key) && hasLogin(d) {
-		mend := "name it " + tokenVariable + ", or let Claude Code use the key (customApiKeyResponses.approved in " + account.name + ")"
-		ours := settingsSource{name: d.configFile()}
-		conflicts = append(conflicts, ours.fault("providers."+p.name+".env."+keyVariable, "may go unused, and your login be sent instead: "+mend, mend))
+	key, token := values[keyVariable], values[tokenVariable]
+	// If an interactive session may not use a key of the environment, it sends the user's login instead.
+	if key != "" && token == "" && !isPrinted(args) && !account.allows(key) && hasLogin(d) {
+		mend := "name it " + tokenVariable +
+			", or let Claude Code use the key (customApiKeyResponses.approved in " + account.name + ")"
+		ours, name := settingsSource{name: d.configFile()}, "providers."+p.name+".env."+keyVariable
+		what := "may go unused, and your login be sent instead: " + mend
+		conflicts = append(conflicts, ours.fault(name, what, mend))
 	}
-	// The key that a login to the Console has left goes along with a token, but not with another key.
-	if values["ANTHROPIC_BASE_URL"] != "" && values[keyVariable] == "" && account.values[primaryKey] != "" {
-		mend := "give that an ANTHROPIC_API_KEY of its own in " + d.configFile() + ", or log out of Claude Code"
-		conflicts = append(conflicts, account.fault(primaryKey, "is sent to the provider "+p.name+" too: "+mend, mend))
+	// Claude Code sends the key of a login to the Console beside a token, but not beside another key.
+	if values["ANTHROPIC_BASE_URL"] != "" && key == "" && account.values[primaryKey] != "" {
+		const format = "give that an ANTHROPIC_API_KEY of its own in %s, or log out of Claude Code"
+		mend := fmt.Sprintf(format, d.configFile())
+		what := "is sent to the provider " + p.name + " too: " + mend
+		conflicts = append(conflicts, account.fault(primaryKey, what, mend))
 	}
 	return conflicts
 }
 
 func isPrinted(args []string) bool { return givenFlag(args, "-p", "--print") != "" }
 
-// hasLogin reports whether Claude Code has left the login of a subscription here. macOS keeps it elsewhere.
+// hasLogin reports whether Claude Code may have a subscription's login. On macOS it is not kept in a file.
 func hasLogin(d dirs) bool {
 	_, err := os.Stat(filepath.Join(d.claude, ".credentials.json"))
 	return err == nil || runtime.GOOS == "darwin"
 }
 
-// checkProvider is the error of all conflicts with p, which may be nil.
+// checkProvider returns providerConflicts as one error, nil if there are none.
 func checkProvider(d dirs, sources []settingsSource, env, args []string, p *provider) error {
 	var errs []error
 	for _, conflict := range providerConflicts(d, sources, env, args, p) {
@@ -184,21 +193,22 @@ func checkProvider(d dirs, sources []settingsSource, env, args []string, p *prov
 	return errors.Join(errs...)
 }
 
-// paysByKey reports whether such a session carries a key or a token to the API, or goes to a cloud that knows
-// no login.
+// paysByKey reports whether a key or a token pays for a session with these sources, environment and
+// arguments, or a cloud: not a login.
 func paysByKey(sources []settingsSource, env, args []string) bool {
 	value := func(key string) string { return valueIn(sources, env, key) }
 	isSet := func(name string) bool { return isTrue(value("env." + name)) }
+	usesCloud := slices.ContainsFunc(cloudVariables, isSet)
 	key := value("env." + keyVariable)
-	return value("env."+tokenVariable) != "" || value(helperKey) != "" || slices.ContainsFunc(cloudVariables, isSet) ||
+	return value("env."+tokenVariable) != "" || value(helperKey) != "" || usesCloud ||
 		key != "" && (isPrinted(args) || sources[0].allows(key))
 }
 
 var cloudVariables = []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"}
 
-// withoutRefusedKey is the environment of a hook without a key that the user keeps from interactive sessions,
-// if the hook is of one: with --print Claude Code does not ask, and the key would pay for the reviews. A
-// provider's key stays.
+// withoutRefusedKey returns env, the environment of a hook, without a key that the user does not let
+// interactive sessions use, if the hook is of such a session. A reviewer would use it without asking, as it
+// runs with --print, and the key would pay for the reviews. A provider's key stays.
 func withoutRefusedKey(d dirs, env []string) []string {
 	key := lookupEnv(env, keyVariable)
 	ofProvider := lookupEnv(env, providerVariable) != ""

@@ -113,9 +113,9 @@ func mainLine(script string) (last string) {
 func (r record) withoutVerdict() string {
 	switch {
 	case r.Withheld:
-		return say(wordsWithheld)
+		return say(unreadableVerdict)
 	case r.NoVerdict:
-		return say(wordsOnly)
+		return say(withoutVerdict)
 	}
 	return ""
 }

@@ -31,7 +31,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	s.dirs.here = s.project
 	past, err := s.session.readHistory()
 	if last := past.last(); err == nil && last != nil && last.Verdict == verdictReviewing {
-		err = withHint(errors.New(say(reviewedNow)), "ccc log -f "+s.session.id)
+		err = withHint(errors.New(say(alreadyReviewing)), "ccc log -f "+s.session.id)
 	}
 	if err != nil {
 		return err

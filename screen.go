@@ -1,7 +1,7 @@
 package main
 
-// Text for a terminal: control characters made visible, words quoted for a shell, figures; errors with a hint
-// and an exit code; how wide it is, where a line may be broken, which colour it has.
+// Text for a terminal: control characters made visible, words quoted for a shell, figures, and lines that are
+// broken, cut and coloured for its width.
 
 import (
 	"bufio"
@@ -23,8 +23,8 @@ const (
 	digits  = "0123456789"
 )
 
-// printable makes text safe for a terminal: control characters other than newline and tab are shown as
-// pictures of themselves, not obeyed.
+// printable makes text safe for a terminal: control characters other than newline and tab are replaced by
+// their pictures.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -41,17 +41,15 @@ func printable(text string) string {
 	}, text)
 }
 
-// oneLine is printable for what has to stay on one line: white space of any kind and length becomes one
-// blank.
+// oneLine is printable text on one line: each run of white space becomes one blank.
 func oneLine(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
 
-// unbroken is printable for a command on one line: its blanks stay as they were run, and ⏎ stands for each
-// line break.
+// unbroken is a printable command on one line: it keeps its blanks, and ⏎ stands for each line break.
 func unbroken(command string) string {
 	return strings.ReplaceAll(printable(strings.TrimSpace(command)), "\n", " ⏎ ")
 }
 
-// lastCharacters returns the end of text, and says what is missing before it.
+// lastCharacters returns the last characters of text, at most so many, behind an ellipsis if it is cut.
 func lastCharacters(text string, most int) string {
 	runes := []rune(text)
 	if len(runes) <= most {
@@ -60,12 +58,12 @@ func lastCharacters(text string, most int) string {
 	return "… " + string(runes[len(runes)-most:])
 }
 
-// joined is the parts that are not empty as one line.
+// joined joins the parts that are not empty to one line.
 func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), " · ")
 }
 
-// firstLine is the first line of text; an ellipsis says that there are others.
+// firstLine returns the first line of text, with an ellipsis if there are more.
 func firstLine(text string) string {
 	first, _, more := strings.Cut(strings.TrimSpace(text), "\n")
 	if more {
@@ -74,7 +72,7 @@ func firstLine(text string) string {
 	return oneLine(first)
 }
 
-// shellQuote writes word so that a POSIX shell reads it back as one word.
+// shellQuote quotes word for a POSIX shell, if it has to be quoted.
 func shellQuote(word string) string {
 	if word != "" && strings.Trim(word, letters+digits+"_@%+=:,./-") == "" {
 		return word
@@ -82,7 +80,7 @@ func shellQuote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// commandLine is a call of ccc with these arguments, as one writes it in a shell.
+// commandLine is a call of ccc with all these arguments, as it is typed in a shell.
 func commandLine(args ...[]string) string {
 	line := "ccc"
 	for _, arg := range slices.Concat(args...) {
@@ -91,30 +89,30 @@ func commandLine(args ...[]string) string {
 	return line
 }
 
-// lazyRegexp compiles pattern when it is needed: no unsupervised hook needs one.
+// lazyRegexp compiles pattern at the first use. A hook of a session that is not supervised uses none.
 func lazyRegexp(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// nearestWord returns the first of names that word was most likely meant as, or "": one with a slip in it, or
-// with such a beginning. Dashes in front say nothing.
+// nearestWord returns the first of names that word may be a misspelling of, else the first that begins with
+// word, if that has three letters, else "". Leading dashes do not count.
 func nearestWord(word string, names []string) string {
 	bare := func(name string) string { return strings.TrimLeft(name, "-") }
-	for _, isMeant := range []func(a, b string) bool{isSlip, func(a, b string) bool { return len(b) > 2 && strings.HasPrefix(a, b) }} {
-		for _, name := range names {
-			if isMeant(bare(name), bare(word)) {
-				return name
-			}
-		}
+	word = bare(word)
+	at := slices.IndexFunc(names, func(name string) bool { return isMisspelt(bare(name), word) })
+	if at < 0 && len(word) > 2 {
+		at = slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(bare(name), word) })
 	}
-	return ""
+	if at < 0 {
+		return ""
+	}
+	return names[at]
 }
 
-// isSlip reports whether a and b, of two letters or more, differ in one place of no more letters than one, or a
-// quarter of them, or in two letters that are swapped.
-func isSlip(a, b string) bool {
-	most := min(len(a), len(b))
-	most = min(most-1, max(1, most/4))
+// isMisspelt reports whether a and b become equal if two neighbouring letters are swapped, or if one run of
+// letters is replaced, of one letter or of a quarter of the shorter word.
+func isMisspelt(a, b string) bool {
+	most := max(1, min(len(a), len(b))/4)
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}
@@ -124,7 +122,7 @@ func isSlip(a, b string) bool {
 	return max(len(a), len(b)) <= most || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
 }
 
-// dollars writes a cost; 0 is one that claude did not tell, and gives "".
+// dollars writes a cost. It returns "" for 0, a cost that claude did not tell.
 func dollars(usd float64) string {
 	switch {
 	case usd <= 0:
@@ -135,7 +133,7 @@ func dollars(usd float64) string {
 	return fmt.Sprintf("$%.2f", usd)
 }
 
-// grouped writes n with commas: 1,234,567.
+// grouped writes n with commas, such as 1,234,567.
 func grouped(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {
@@ -144,30 +142,33 @@ func grouped(n int) string {
 	return text
 }
 
-// A screen is a terminal for people, or what stands in its place.
+// A screen is a terminal for people, or the file or pipe that stdout leads to instead. It buffers.
 type screen struct {
 	*bufio.Writer
-	width    int
+	width    int // in columns
 	colour   bool
 	terminal bool
 }
 
+// newScreen takes the width from COLUMNS, else from the terminal, else it is 80.
 func newScreen(stdout *os.File) *screen {
 	var size struct{ rows, columns, x, y uint16 }
-	_, _, notTerminal := syscall.Syscall(syscall.SYS_IOCTL, stdout.Fd(), syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&size)))
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, stdout.Fd(), syscall.TIOCGWINSZ,
+		uintptr(unsafe.Pointer(&size)))
 	columns := cmp.Or(int(size.columns), 80)
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		columns = n
 	}
+	isTerminal := errno == 0
 	return &screen{
 		Writer:   bufio.NewWriterSize(stdout, 64<<10),
-		width:    max(columns, 24), // below this nothing is readable anyway
-		terminal: notTerminal == 0,
-		colour:   notTerminal == 0 && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		width:    max(columns, 24), // less can't be read
+		terminal: isTerminal,
+		colour:   isTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 	}
 }
 
-// The colours, as the parameter of the escape sequence.
+// The colours, as parameters of the escape sequence.
 const (
 	bold   = "1"
 	dim    = "2"
@@ -183,8 +184,8 @@ func (s *screen) paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// block writes lead and, to the right of it, text, each of its lines broken to the width; an empty text is
-// left out. What belongs to an item of a list stays under its first word.
+// block writes lead and, to the right of it, text, with its lines broken to the width. The item of a list
+// continues under its first word. An empty text writes nothing.
 func (s *screen) block(lead, text string) {
 	if text == "" {
 		return
@@ -201,17 +202,18 @@ func (s *screen) block(lead, text string) {
 	}
 }
 
-// listMark finds what comes before the words of a line: blanks, and the mark of a list's item.
+// listMark finds what precedes the words of a line: blanks, and the mark of an item of a list.
 var listMark = lazyRegexp(`^ *((\d+([.)] |[、）])|[-*•·] ) *)?`)
 
-// wrap breaks line into rows of at most width columns: at blanks, and around wide characters except where a
-// row would begin with the wrong punctuation.
+// wrap breaks line into rows of at most width columns: at blanks, and before or behind wide characters
+// unless noRowBegins follows. A longer word is broken anywhere.
 func wrap(line string, width int) (rows []string) {
-	start, breakAt, used := 0, 0, 0
-	before := 0 // the columns of the character before, 0 for a blank
+	start, breakAt, used := 0, 0, 0 // of the present row: begin, last place to break, columns
+	before := 0                     // the columns of the previous character, 0 for a blank
 	for i, r := range line {
 		columns := runeWidth(r)
-		if before == 0 || columns > 0 && max(columns, before) == 2 && !strings.ContainsRune("，。、；：！？）」』》】”,.;:!?)", r) {
+		besideWide := columns > 0 && max(columns, before) == 2
+		if before == 0 || besideWide && !strings.ContainsRune(noRowBegins, r) {
 			breakAt = i
 		}
 		for used+columns > width && r != ' ' && i > start {
@@ -231,7 +233,9 @@ func wrap(line string, width int) (rows []string) {
 	return append(rows, line[start:])
 }
 
-// fit makes text width columns wide: its beginning is cut off, or blanks are added behind.
+const noRowBegins = "，。、；：！？）」』》】”,.;:!?)"
+
+// fit makes text exactly width columns wide: it cuts off the beginning, or adds blanks at the end.
 func fit(text string, width int) string {
 	if columns := displayWidth(text); columns > width {
 		rest := strings.TrimLeftFunc(text, func(r rune) bool {
@@ -244,13 +248,16 @@ func fit(text string, width int) string {
 	return text + strings.Repeat(" ", width-displayWidth(text))
 }
 
-// clip is as much of text's beginning as width columns hold; an ellipsis says that there is more.
+// clip returns the beginning of text that fits into width columns, with an ellipsis if it is cut.
 func clip(text string, width int) string {
 	if displayWidth(text) <= width {
 		return text
 	}
 	columns := 1 // the ellipsis
-	end := strings.IndexFunc(text, func(r rune) bool { columns += runeWidth(r); return columns > width })
+	end := strings.IndexFunc(text, func(r rune) bool {
+		columns += runeWidth(r)
+		return columns > width
+	})
 	return strings.TrimRight(text[:end], " ") + "…"
 }
 
@@ -261,8 +268,8 @@ func displayWidth(text string) (columns int) {
 	return columns
 }
 
-// runeWidth is the columns that r takes: two in wideRanges, none for marks and joiners, which are drawn in
-// the place of what stands before, and for the vowels and finals of a Hangul syllable.
+// runeWidth is the number of columns that r takes. Marks, joiners, and the vowels and finals of a Hangul
+// syllable take none: they are drawn into the character before them.
 func runeWidth(r rune) int {
 	switch {
 	case r < 0x300:
@@ -276,8 +283,8 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// wideRanges are the first and the last of each range that is W or F in Unicode's EastAsianWidth.txt. What
-// stands between the wide pictures from 0x1f200 on is taken with them.
+// wideRanges holds the first and the last character of each range that has W or F in Unicode's
+// EastAsianWidth.txt. From 0x1f200 on, narrow pictures between wide ones are taken with them.
 var wideRanges = []rune{
 	0x1100, 0x115f, 0x231a, 0x231b, 0x2329, 0x232a, 0x23e9, 0x23ec, 0x23f0, 0x23f0, 0x23f3, 0x23f3,
 	0x25fd, 0x25fe, 0x2614, 0x2615, 0x2648, 0x2653, 0x267f, 0x267f, 0x2693, 0x2693, 0x26a1, 0x26a1,
@@ -287,12 +294,12 @@ var wideRanges = []rune{
 	0x27b0, 0x27b0, 0x27bf, 0x27bf, 0x2b1b, 0x2b1c, 0x2b50, 0x2b50, 0x2b55, 0x2b55, 0x2e80, 0x303e,
 	0x3041, 0x3247, 0x3250, 0x4dbf, 0x4e00, 0xa4c6, 0xa960, 0xa97c, 0xac00, 0xd7a3, 0xf900, 0xfaff,
 	0xfe10, 0xfe19, 0xfe30, 0xfe6b, 0xff01, 0xff60, 0xffe0, 0xffe6, 0x16fe0, 0x1b2fb, 0x1f004, 0x1f004,
-	0x1f0cf, 0x1f0cf, 0x1f18e, 0x1f18e, 0x1f191, 0x1f19a, 0x1f200, 0x1f64f, 0x1f680, 0x1f6ff, 0x1f7e0, 0x1f7f0,
-	0x1f900, 0x1faff, 0x20000, 0x3ffff,
+	0x1f0cf, 0x1f0cf, 0x1f18e, 0x1f18e, 0x1f191, 0x1f19a, 0x1f200, 0x1f64f, 0x1f680, 0x1f6ff,
+	0x1f7e0, 0x1f7f0, 0x1f900, 0x1faff, 0x20000, 0x3ffff,
 }
 
-// fenced writes text as a block of code. Nothing in it is Markdown, HTML, a mention or a reference, and it
-// can't end the block, whose fence is longer than any in it.
+// fenced writes text as a block of Markdown code, in which nothing is a heading, HTML, a mention or a
+// reference. The fence is longer than any in the text, so nothing in it ends the block.
 func fenced(kind, text string) string {
 	fence := "```"
 	for strings.Contains(text, fence) {

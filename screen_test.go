@@ -3,6 +3,8 @@ package main
 // Text on a terminal: widths and breaks.
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -25,11 +27,23 @@ func TestScreenWrap(t *testing.T) {
 		{"运行go test", 6, "运行go|test"},
 		{"e\u0301e\u0301e\u0301", 2, "e\u0301e\u0301|e\u0301"},
 		{"全", 1, "全"},
+		{"か\u3099，", 3, "か\u3099|，"}, // a mark stays with its character
 		{"✨✨⏳", 4, "✨✨|⏳"},
 	} {
 		if got := strings.Join(wrap(test.text, test.width), "|"); got != test.want {
 			t.Errorf("wrap(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
 		}
+	}
+}
+
+// COLUMNS counts before the terminal, and no screen is so narrow that a table has no place on it.
+func TestScreenColumns(t *testing.T) {
+	for columns, want := range map[string]int{"100": 100, "24": 24, "3": 24, "-1": 80, "x": 80, "": 80} {
+		t.Setenv("COLUMNS", columns)
+		file, err := os.Create(filepath.Join(t.TempDir(), "x"))
+		check(t, err)
+		expectIs(t, "the width with COLUMNS="+columns, newScreen(file).width, want)
+		file.Close()
 	}
 }
 

@@ -1,7 +1,7 @@
 package main
 
-// Claude Code's settings.json: what a launch puts in and uninstall takes out. Bytes that are not ccc's stay
-// as they are.
+// Claude Code's settings.json: what a launch adds and uninstall removes. Bytes that are not ccc's stay as
+// they are. And the record of what launches have added, there and as files of their own.
 
 import (
 	"bytes"
@@ -16,44 +16,50 @@ import (
 	"time"
 )
 
-// mutingKeys may keep hooks from running. Supervisor Mode adds them as false where they are missing.
+// mutingKeys are the settings that can keep hooks from running. A supervised launch adds a missing one as
+// false.
 var mutingKeys = []string{disableKey, managedOnlyKey}
 
 const disableKey, managedOnlyKey = "disableAllHooks", "allowManagedHooksOnly"
 
-// A wantedHook is a matcher group that Supervisor Mode keeps under an event of settings.json, with one entry.
+// A wantedHook is a matcher group with one entry that Supervisor Mode needs under an event of settings.json.
 type wantedHook struct {
 	event   string
-	Matcher string      `json:"matcher,omitempty"` // none matches everything
+	Matcher string      `json:"matcher,omitempty"` // "" matches everything
 	Hooks   []hookEntry `json:"hooks"`
 }
 
 type hookEntry struct {
 	Type    string `json:"type"`
 	Command string `json:"command"`
-	Timeout int    `json:"timeout"`                 // in seconds: Claude Code ends the hook then
-	Message string `json:"statusMessage,omitempty"` // what the spinner says
+	Timeout int    `json:"timeout"`                 // in seconds, after which Claude Code ends the hook
+	Message string `json:"statusMessage,omitempty"` // shown beside the spinner
 }
 
-// wantedHooks returns the groups whose entries have that command, for reviews of that many seconds. A
-// reviewing hook gets a minute more, and never less than 600 seconds; recording a prompt takes milliseconds.
+// wantedHooks returns the groups that call command, for reviews of that many seconds. A hook that reviews
+// gets a minute more, and never less than 600 seconds; recording a prompt takes milliseconds.
 func wantedHooks(command string, reviewSeconds int) []wantedHook {
-	review := []hookEntry{{"command", command, max(600, reviewSeconds+60), say(reviewing)}}
-	return []wantedHook{{eventStop, "", review}, {eventPreToolUse, askUserQuestion, review},
-		{eventPrompt, "", []hookEntry{{"command", command, 10, ""}}}}
+	timeout := max(600, reviewSeconds+60)
+	review := []hookEntry{{Type: "command", Command: command, Timeout: timeout, Message: say(reviewing)}}
+	note := []hookEntry{{Type: "command", Command: command, Timeout: 10}}
+	return []wantedHook{
+		{event: eventStop, Hooks: review},
+		{event: eventPreToolUse, Matcher: askUserQuestion, Hooks: review},
+		{event: eventPrompt, Hooks: note},
+	}
 }
 
 // hookCommand is the shell command line that calls self as a hook.
 func hookCommand(self string) string { return shellQuote(self) + " " + hookSubcommand }
 
-// hookCall finds the word before supervisor-hook, in its quotes: the program.
+// hookCall finds the program of a hook command: the word before supervisor-hook, with its quotes.
 var hookCall = lazyRegexp(`("[^"]*"|'[^']*'|\S+)\s+["']?` + hookSubcommand + `(?:["'\s;&|)]|$)`)
 
-// cccName are the names that ccc goes by, those of a release's files among them.
+// cccName matches the names of ccc's program, such as ccc-linux-amd64, a file of a release.
 var cccName = lazyRegexp(`^ccc([-._0-9].*)?$`)
 
-// ownProgram returns the program of a hook command of ccc's, one with self's name or one of ccc's, and "" for
-// any other command.
+// ownProgram returns the program that a hook command calls if it is a ccc: if its name is that of self or
+// matches cccName. For any other command it returns "".
 func ownProgram(command, self string) string {
 	call := hookCall().FindStringSubmatch(command)
 	switch {
@@ -72,13 +78,14 @@ func ownProgram(command, self string) string {
 // A settingsEditor edits the text of a settings.json.
 type settingsEditor struct {
 	before, text []byte
-	root         *jsonValue // of text
+	root         *jsonValue // text, parsed
 }
 
-// emptySettings is what ccc begins a missing or blank file with. Uninstall removes the file where that is
-// left.
+// emptySettings is what ccc writes into a missing or blank file first. Uninstall removes a file with nothing
+// else in it.
 const emptySettings = "{}\n"
 
+// readSettings returns an editor for settings.json, which may be missing. It refuses what editSettings does.
 func readSettings(d dirs) (*settingsEditor, error) {
 	path := d.settingsFile()
 	text, err := readUserFile(path)
@@ -92,8 +99,8 @@ func readSettings(d dirs) (*settingsEditor, error) {
 	return e, nil
 }
 
-// editSettings takes the text of a settings.json, nil for a missing one. A blank one counts as {}, as it does
-// for Claude Code. What is not JSON, or of a shape that leaves no safe place for hooks, is refused.
+// editSettings returns an editor for a text. A blank one counts as {}, as for Claude Code. A text that is not
+// JSON, or has something else in the place of hooks, is an error.
 func editSettings(text []byte) (*settingsEditor, error) {
 	if isBlank(text) {
 		text = slices.Concat(text, []byte(emptySettings))
@@ -106,8 +113,12 @@ func editSettings(text []byte) (*settingsEditor, error) {
 	return e, e.checkShape()
 }
 
+// checkShape returns an error unless hooks can be added under each wanted event.
 func (e *settingsEditor) checkShape() error {
-	errs := []error{expectKind(e.text, e.root, '{', "the file"), expectKind(e.text, e.root.at("hooks"), '{', "hooks")}
+	errs := []error{
+		expectKind(e.text, e.root, '{', "the file"),
+		expectKind(e.text, e.root.at("hooks"), '{', "hooks"),
+	}
 	for _, wanted := range wantedHooks("", 0) {
 		errs = append(errs, expectKind(e.text, e.root.at("hooks", wanted.event), '[', "hooks."+wanted.event))
 	}
@@ -125,8 +136,8 @@ func (e *settingsEditor) replace(text []byte) {
 	e.root, _ = parseJSON(text)
 }
 
-// install adds what e lacks of the settings of ccc.json and, if self is given, the hooks that call it and the
-// muting keys. It returns the keys that it added. No value that is there changes, but for ccc's own entries.
+// install adds the settings of ccc.json that are missing and, unless self is "", the missing muting keys and
+// the hooks that call self. It returns the muting keys that it added. Only ccc's own entries change.
 func (e *settingsEditor) install(c *configuration, self string) (added []string, err error) {
 	if self != "" {
 		for _, key := range mutingKeys {
@@ -151,8 +162,8 @@ func (e *settingsEditor) install(c *configuration, self string) (added []string,
 	return added, nil
 }
 
-// fill adds the members of wanted that the object under path lacks. Objects are merged; what is there stays
-// as it is.
+// fill adds the members of wanted that the object under path lacks. Objects are merged; other values that are
+// there stay.
 func (e *settingsEditor) fill(wanted *jsonValue, path ...string) {
 	for _, m := range wanted.members {
 		at := append(slices.Clone(path), m.key)
@@ -166,30 +177,32 @@ func (e *settingsEditor) fill(wanted *jsonValue, path ...string) {
 	}
 }
 
-// addHook puts the wanted entry in the place of ccc's own under its event, and adds it where there is none
-// with that matcher.
+// addHook leaves one entry of ccc's under the event, in a group with the wanted matcher: the last that is
+// there, brought up to date, or a new one. The others are removed.
 func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 	found := false
-	for _, own := range slices.Backward(e.ownEntries(wanted.event, self)) { // what is taken moves only what stands behind it
+	for _, own := range slices.Backward(e.ownEntries(wanted.event, self)) { // removal moves what is behind
 		if found || own.matcher != wanted.Matcher {
-			e.take(own)
+			e.remove(own)
 			continue
 		}
 		found = true
-		if entry := string(encodeJSON(wanted.Hooks[0])); !sameJSON(entry, own.value.raw) { // a member more, such as async, may change all
+		if entry := string(encodeJSON(wanted.Hooks[0])); !sameJSON(entry, own.value.raw) {
 			e.set(entry, own.path...)
 		}
 	}
+	if found {
+		return
+	}
 	group, path := string(encodeJSON(wanted)), []string{"hooks", wanted.event}
-	switch groups := e.root.at(path...); {
-	case found:
-	case groups == nil:
+	if groups := e.root.at(path...); groups == nil {
 		e.set("["+group+"]", path...)
-	default:
+	} else {
 		e.set(group, append(path, strconv.Itoa(len(groups.members)))...)
 	}
 }
 
+// An ownEntry is an entry of settings.json that calls a ccc.
 type ownEntry struct {
 	path    []string // hooks, event, index of the group, hooks, index
 	value   *jsonValue
@@ -197,24 +210,29 @@ type ownEntry struct {
 	program string
 }
 
-// ownEntries finds ccc's hook entries among the matcher groups of event.
+// ownEntries finds ccc's entries in the matcher groups of event.
 func (e *settingsEditor) ownEntries(event, self string) (entries []ownEntry) {
 	for _, group := range e.root.at("hooks", event).items() {
+		matcher := group.value.at("matcher").str()
 		for _, item := range group.value.at("hooks").items() {
 			if program := ownProgram(item.value.at("command").str(), self); program != "" {
-				path := []string{"hooks", event, group.key, "hooks", item.key}
-				entries = append(entries, ownEntry{path: path, value: item.value, matcher: group.value.at("matcher").str(), program: program})
+				entries = append(entries, ownEntry{
+					path:    []string{"hooks", event, group.key, "hooks", item.key},
+					value:   item.value,
+					matcher: matcher,
+					program: program,
+				})
 			}
 		}
 	}
 	return entries
 }
 
-// take removes an entry of ccc's, and what is empty then: its group, its event, hooks.
-func (e *settingsEditor) take(own ownEntry) {
+// remove removes an entry of ccc's. If its group, its event or hooks itself is empty then, that goes too.
+func (e *settingsEditor) remove(own ownEntry) {
 	path := own.path
 	if len(e.root.at(path[:4]...).members) == 1 {
-		path = path[:3] // the group was there for this entry
+		path = path[:3] // the group, with its matcher
 	}
 	for isEmpty := true; isEmpty; isEmpty = len(path) > 0 && len(e.root.at(path...).members) == 0 {
 		e.replace(dropJSON(e.text, path...))
@@ -222,11 +240,12 @@ func (e *settingsEditor) take(own ownEntry) {
 	}
 }
 
-// uninstall takes out ccc's entries, and those of the muting keys that ccc has added and nobody has changed.
+// uninstall removes ccc's entries, and of added, the muting keys that ccc has added, those that are still
+// false.
 func (e *settingsEditor) uninstall(self string, added []string) {
 	for _, wanted := range wantedHooks("", 0) {
 		for _, own := range slices.Backward(e.ownEntries(wanted.event, self)) {
-			e.take(own)
+			e.remove(own)
 		}
 	}
 	for _, key := range added {
@@ -236,8 +255,8 @@ func (e *settingsEditor) uninstall(self string, added []string) {
 	}
 }
 
-// installSettings makes settings.json hold what install adds, and notes the keys. A file that needs no change
-// is not written.
+// installSettings installs into settings.json and records the muting keys that it adds. A file that needs no
+// change is not written.
 func installSettings(d dirs, c *configuration, self string, in *installation) error {
 	e, err := readSettings(d)
 	if err != nil {
@@ -249,20 +268,21 @@ func installSettings(d dirs, c *configuration, self string, in *installation) er
 	}
 	if len(added) > 0 {
 		in.Added = slices.Compact(slices.Sorted(slices.Values(append(in.Added, added...))))
-		if err := in.write(d); err != nil { // before the file: a key that is not there is none to take out
+		if err := in.write(d); err != nil { // first, so that uninstall knows of each key in the file
 			return err
 		}
 	}
 	return replaceFile(d.settingsFile(), e.text, true)
 }
 
-// installedHooks are ccc's entries in a settings.json: the programs that they call, the least timeout that
-// they have for an event, and the events for which none of the wanted ones is there.
+// installedHooks describes ccc's entries in settings.json.
 type installedHooks struct {
-	programs, missing []string
-	timeouts          map[string]time.Duration
+	programs []string                 // those that the entries call
+	missing  []string                 // the events that lack the wanted entry
+	timeouts map[string]time.Duration // by event the least of the entries'
 }
 
+// findHooks reads ccc's entries from settings.json. It refuses what editSettings does.
 func findHooks(d dirs) (found installedHooks, err error) {
 	e, err := readSettings(d)
 	if err != nil {
@@ -275,7 +295,7 @@ func findHooks(d dirs) (found installedHooks, err error) {
 			isThere = isThere || own.matcher == wanted.Matcher
 			found.programs = append(found.programs, own.program)
 			var entry struct{ Timeout float64 }
-			_ = json.Unmarshal([]byte(own.value.raw), &entry) // what is no number is no limit
+			_ = json.Unmarshal([]byte(own.value.raw), &entry) // a timeout that is no number is no limit
 			if timeout := time.Duration(min(entry.Timeout, 1e6) * float64(time.Second)); timeout > 0 {
 				found.timeouts[wanted.event] = min(cmp.Or(found.timeouts[wanted.event], timeout), timeout)
 			}
@@ -287,14 +307,14 @@ func findHooks(d dirs) (found installedHooks, err error) {
 	return found, nil
 }
 
-// An installation is the record (.ccc-installed.json) of what ccc has put where.
+// An installation is the record (.ccc-installed.json) of what launches have written for the user.
 type installation struct {
-	Files map[string]string `json:"files"` // by path: the checksum of what ccc wrote there
+	Files map[string]string `json:"files"` // by path, the checksum of what ccc wrote there
 	Added []string          `json:"added"` // the muting keys that ccc has added to settings.json
 }
 
-// withUserFiles calls use with the record of the launches so far, under the lock. It makes Claude Code's
-// directory.
+// withUserFiles calls use with the record, under the lock that guards all that ccc writes for the user. It
+// creates Claude Code's directory.
 func withUserFiles(d dirs, use func(in *installation) error) error {
 	if err := os.MkdirAll(d.claude, 0o700); err != nil {
 		return err
@@ -305,13 +325,14 @@ func withUserFiles(d dirs, use func(in *installation) error) error {
 	}
 	defer unlock()
 	in, err := readInstallation(d)
-	if err != nil { // without it uninstall would not know what is ccc's
+	if err != nil {
 		return err
 	}
 	return use(in)
 }
 
-// readInstallation returns the record; one that is damaged is as good as none. With an error it is empty.
+// readInstallation returns the record, an empty one if it is missing or damaged. With an error, that it can't
+// be read, the record is empty too.
 func readInstallation(d dirs) (*installation, error) {
 	in := new(installation)
 	text, err := readUserFile(d.installedFile())
@@ -328,35 +349,40 @@ func (in *installation) write(d dirs) error {
 	return replaceFile(d.installedFile(), append(encodeJSON(in), '\n'), true)
 }
 
-// A keptFile is one that launches create, and bring up to date and into the present language until the user
-// edits it.
+// A keptFile is a file that launches create, and rewrite if ccc's text or the language has changed, until the
+// user edits it.
 type keptFile struct {
 	path string
 	text words
 }
 
-// isOurs reports whether content, found at the file's path, is what a ccc wrote.
+// isOurs reports whether this or an earlier ccc wrote content, which was read from the file.
 func (f keptFile) isOurs(in *installation, content []byte) bool {
-	return string(content) == f.text.zh || string(content) == f.text.en || in.Files[f.path] == checksum(content)
+	isText := string(content) == f.text.zh || string(content) == f.text.en
+	return isText || in.Files[f.path] == checksum(content)
 }
 
-// keep writes the file where there is none, or one of ccc's with another text.
+// keep writes the file if it is missing, or if a ccc wrote another text there.
 func (f keptFile) keep(d dirs, in *installation) error {
 	text := []byte(say(f.text))
 	sum := checksum(text)
 	content, err := readUserFile(f.path)
-	if err != nil || content != nil && !f.isOurs(in, content) || bytes.Equal(content, text) && in.Files[f.path] == sum {
+	isEdited := content != nil && !f.isOurs(in, content)
+	if err != nil || isEdited || bytes.Equal(content, text) && in.Files[f.path] == sum {
 		return err
 	}
-	if err := cmp.Or(os.MkdirAll(filepath.Dir(f.path), 0o700), replaceFile(f.path, text, true)); err != nil {
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+		return err
+	}
+	if err := replaceFile(f.path, text, true); err != nil {
 		return err
 	}
 	in.Files[f.path] = sum
 	return in.write(d)
 }
 
-// remove removes the file if it is as a ccc wrote it and no link, and commands/ if that is empty then. It
-// returns what became of the file, "" when there is none.
+// remove removes the file unless the user has edited it or made it a link, and commands/ if that is empty
+// then. It returns what became of the file, "" if there is none.
 func (f keptFile) remove(d dirs, in *installation) (done string, err error) {
 	content, err := readUserFile(f.path)
 	link, _ := os.Readlink(f.path)
@@ -375,8 +401,8 @@ func (f keptFile) remove(d dirs, in *installation) (done string, err error) {
 	return "removed", nil
 }
 
-// keptPrompt is the built-in prompt, in ccc's directory for the user to edit.
-func keptPrompt(d dirs) keptFile { return keptFile{d.promptFile(), defaultPrompt} }
+// keptPrompt is the built-in prompt, as a file in ccc's directory that the user may edit.
+func keptPrompt(d dirs) keptFile { return keptFile{path: d.promptFile(), text: defaultPrompt} }
 
 // keptCommand is the file that makes /supervisor known to Claude Code.
-func keptCommand(d dirs) keptFile { return keptFile{d.commandFile(), commandFile} }
+func keptCommand(d dirs) keptFile { return keptFile{path: d.commandFile(), text: commandFile} }

@@ -1,10 +1,9 @@
 package main
 
-// What Claude Code's settings say, from whichever file: what overrides a provider, what keeps hooks from
+// What Claude Code's settings say, from all their sources: variables, keys, and what keeps hooks from
 // running.
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,17 +14,18 @@ import (
 	"strings"
 )
 
-// A settingsSource is one of the places where Claude Code finds settings, with what ccc reads of it.
+// A settingsSource is a place where Claude Code finds settings, and what ccc reads there.
 type settingsSource struct {
-	name   string            // a path, or --settings
-	prefix string            // of the keys there: in ccc.json "settings."
-	values map[string]string // env.NAME, allowed.KEY's end, the keys above and, as they are written, the muting keys
-	err    error             // why it can't be read, or is no JSON object
-
-	isManaged bool // it is an administrator's
+	name   string // a path, or --settings
+	prefix string // what stands before its keys: in ccc.json "settings."
+	// By key: env.NAME for a variable, allowed.END for the end of a key that may be used, helperKey and the
+	// keys after it, and the muting keys, whose values are as they are written.
+	values  map[string]string
+	err     error // why it can't be read, or is no JSON object
+	managed bool  // whether it is an administrator's
 }
 
-// argumentSource is the name of a source on claude's command line.
+// argumentSource is the name of the source on claude's command line.
 const argumentSource = "--settings"
 
 // managedSettings is the file by which an administrator overrides all others.
@@ -38,17 +38,20 @@ var managedSettings = map[string]string{
 const (
 	helperKey     = "apiKeyHelper"   // a program whose output Claude Code sends as key and as token
 	primaryKey    = "primaryApiKey"  // the key of a login to the Console
-	pluginsKey    = "enabledPlugins" // which may bring MCP servers; an administrator may name servers, too
+	pluginsKey    = "enabledPlugins" // "true" if plugins or an administrator may bring MCP servers
 	statusLineKey = "statusLine"
 )
 
-// readSources are those that count in the current directory for a claude with args, in Claude Code's order: of
-// two that set a value the later counts. The first is its own record of the user. What ccc.json adds, or has
-// added, to the user's own is a source behind that. A reviewer has no args of the session's.
+// readSources returns the sources that count in the current directory for a claude with args, in Claude
+// Code's order: of two that set a value the later counts. The first is .claude.json, the second the user's
+// settings.json, the third what ccc.json adds to that one.
 func readSources(d dirs, c *configuration, args []string) []settingsSource {
 	files := d.settingsFiles()
 	user, added := readSource(files[0]), sourceOf(d.configFile(), "settings.", c.Settings, nil)
-	maps.DeleteFunc(added.values, func(key, value string) bool { other, ok := user.values[key]; return ok && other != value })
+	maps.DeleteFunc(added.values, func(key, value string) bool { // what the user has set is not added
+		other, ok := user.values[key]
+		return ok && other != value
+	})
 	list := []settingsSource{accountSource(d), user, added}
 	for _, path := range files[1:] {
 		list = append(list, readSource(path))
@@ -62,9 +65,9 @@ func readSources(d dirs, c *configuration, args []string) []settingsSource {
 	}
 	more, _ := filepath.Glob(strings.TrimSuffix(managedSettings, ".json") + ".d/*.json")
 	for _, path := range append([]string{managedSettings}, more...) {
-		managed := readSource(path)
-		managed.isManaged = true
-		list = append(list, managed)
+		source := readSource(path)
+		source.managed = true
+		list = append(list, source)
 	}
 	return list
 }
@@ -74,8 +77,8 @@ func readSource(path string) settingsSource {
 	return sourceOf(path, "", text, err)
 }
 
-// accountSource is what Claude Code keeps of the user, in a file that also has an older name, which comes
-// first.
+// accountSource is .claude.json, where Claude Code keeps what it knows of the user's account. A file with its
+// older name comes first.
 func accountSource(d dirs) settingsSource {
 	dir := d.claude
 	if s := readSource(filepath.Join(dir, ".config.json")); s.values != nil || s.err != nil {
@@ -87,32 +90,34 @@ func accountSource(d dirs) settingsSource {
 	return readSource(filepath.Join(dir, ".claude.json"))
 }
 
-// allows reports whether the user lets interactive sessions use that key. With --print Claude Code does not
-// ask.
+// allows reports whether the user lets interactive sessions use that key of the API. With --print Claude Code
+// does not ask.
 func (s settingsSource) allows(key string) bool {
 	return s.values["allowed."+key[max(0, len(key)-20):]] != ""
 }
 
-// fault is a refusal for what stands under key there, and what mends it.
-func (s settingsSource) fault(key, fault, mend string) failure {
-	err := fmt.Errorf("%s: %s%s %s", s.name, s.prefix, key, fault)
+// fault is a failure because of what stands under key there. change is what mends it, as keyHint has it.
+func (s settingsSource) fault(key, what, change string) failure {
+	err := fmt.Errorf("%s: %s%s %s", s.name, s.prefix, key, what)
 	if s.name == argumentSource {
-		return failure{2, err, ""}
+		return failure{code: 2, err: err}
 	}
-	return failure{1, err, keyHint(s.name, s.prefix+key, mend)}
+	return failure{code: 1, err: err, hint: keyHint(s.name, s.prefix+key, change)}
 }
 
-// sourceOf is the source that holds text, or can't be read because of err. What is neither blank nor a JSON
-// object is an error.
+// sourceOf returns the source that holds text, or that could not be read because of err. A text that is
+// neither blank nor a JSON object is an error of the source.
 func sourceOf(name, prefix string, text []byte, err error) settingsSource {
 	s := settingsSource{name: name, prefix: prefix, err: err}
 	if err != nil || isBlank(text) {
 		return s
 	}
 	var members map[string]json.RawMessage
-	if json.Unmarshal(unmarked(text), &members) != nil || members == nil { // null is none
-		root, err := parseJSON(text) // which tells the place
-		s.err = cmp.Or(err, expectKind(text, root, '{', "the file"))
+	if json.Unmarshal(unmarked(text), &members) != nil || members == nil { // nil for null
+		var root *jsonValue
+		if root, s.err = parseJSON(text); s.err == nil {
+			s.err = expectKind(text, root, '{', "the file")
+		}
 		return s
 	}
 	s.values = map[string]string{}
@@ -150,8 +155,8 @@ func sourceOf(name, prefix string, text []byte, err error) settingsSource {
 	return s
 }
 
-// valueIn returns what counts as the value of key for a session with these sources and environment: that of
-// the last source which has one, else for env.NAME the environment's.
+// valueIn returns the value of key that counts for a session with these sources and environment: the last
+// source's that has one, else for env.NAME the environment's, else "".
 func valueIn(sources []settingsSource, env []string, key string) string {
 	for _, s := range slices.Backward(sources) {
 		if value, ok := s.values[key]; ok {
@@ -161,56 +166,50 @@ func valueIn(sources []settingsSource, env []string, key string) string {
 	return lookupEnv(env, strings.TrimPrefix(key, "env."))
 }
 
-// givenFlag returns the first of these flags that stands in args, with a value or without; "" for none.
-func givenFlag(args []string, names ...string) string {
-	for _, arg := range untilDashes(args) {
-		if flag, _, _ := strings.Cut(arg, "="); slices.Contains(names, flag) {
-			return flag
-		}
-	}
-	return ""
-}
-
-// isTrue reports whether Claude Code takes the value of a variable for true.
+// isTrue reports whether Claude Code takes the value of a variable as true.
 func isTrue(value string) bool {
 	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
 }
 
-// hooklessFlags are the flags with which Claude Code (seen on 2.1.329) runs no hook of settings.json;
-// hooklessVariables mean the same.
+// With these flags, or variables that are true, Claude Code runs no hook of settings.json (2.1.329).
 var (
 	hooklessFlags     = []string{"--bare", "--safe-mode", "--restricted", "--cloud", "--remote"}
 	hooklessVariables = []string{"CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_RESTRICTED"}
 )
 
-// ownVariables are those of ccc's that say whether a session is supervised.
+// ownVariables say whether a session is supervised. No settings may set them.
 var ownVariables = []string{supervisorVariable, reviewerVariable, launchVariable}
 
 // hookless returns what would keep a session with these sources, arguments and environment from running
-// hooks, each with what mends it.
+// hooks. Causes that are no arguments have a hint.
 func hookless(d dirs, sources []settingsSource, args, env []string) (causes []failure) {
 	cause := func(f failure) {
 		f.err = fmt.Errorf("%w: claude would run no hooks, so nothing would be reviewed", f.err)
 		causes = append(causes, f)
 	}
 	if flag := givenFlag(args, hooklessFlags...); flag != "" {
-		cause(failure{2, fmt.Errorf("--supervisor with %s", flag), ""})
+		cause(failure{code: 2, err: fmt.Errorf("--supervisor with %s", flag)})
 	}
-	if of, ok := lastValue(args, "--setting-sources"); ok && !slices.Contains(strings.Split(strings.ReplaceAll(of, " ", ""), ","), "user") {
-		cause(failure{2, fmt.Errorf("--supervisor with --setting-sources %s, without user", of), ""})
+	if value, ok := lastValue(args, "--setting-sources"); ok {
+		names := strings.Split(strings.ReplaceAll(value, " ", ""), ",")
+		if !slices.Contains(names, "user") {
+			err := fmt.Errorf("--supervisor with --setting-sources %s, without user", value)
+			cause(failure{code: 2, err: err})
+		}
 	}
 	for _, name := range hooklessVariables {
 		if isTrue(lookupEnv(env, name)) {
-			cause(failure{1, fmt.Errorf("%s is set", name), "unset " + name})
+			cause(failure{code: 1, err: fmt.Errorf("%s is set", name), hint: "unset " + name})
 		}
 	}
 	for _, f := range muting(d, sources) {
 		cause(f)
 	}
 	for _, s := range sources {
-		// Of ccc's own variables any value overrides what the launch gives to the hooks.
 		for _, name := range slices.Concat(hooklessVariables, ownVariables) {
-			if value, set := s.values["env."+name]; isTrue(value) || set && slices.Contains(ownVariables, name) {
+			value, isSet := s.values["env."+name]
+			// Any value of ccc's own variables would override what hooks get from the launch.
+			if isTrue(value) || isSet && slices.Contains(ownVariables, name) {
 				cause(s.fault("env."+name, "is set", "remove it"))
 			}
 		}
@@ -218,21 +217,22 @@ func hookless(d dirs, sources []settingsSource, args, env []string) (causes []fa
 	return causes
 }
 
-// muting returns the values of the muting keys that keep hooks from running (2.1.200, 2.1.331). Of
-// disableAllHooks the source that has a boolean and counts most decides. allowManagedHooksOnly counts in
-// managed settings alone. For a value that is no boolean Claude Code drops the user's own file, where the
-// hooks are, as a whole; of another file that leaves the others.
+// muting returns the values of the muting keys that keep hooks from running (2.1.200, 2.1.331). The value of
+// disableAllHooks is that of the last source with a boolean. allowManagedHooksOnly counts only in managed
+// settings. If a value is no boolean, Claude Code drops that file as a whole, which matters for the user's
+// own: the hooks are there.
 func muting(d dirs, sources []settingsSource) (faults []failure) {
 	decided := false
-	for _, s := range slices.Backward(sources[1:]) { // the first is none of settings
-		isUsers := s.name == d.settingsFile() || s.name == d.configFile()
+	for _, s := range slices.Backward(sources[1:]) { // the first holds no settings
+		hasHooks := s.name == d.settingsFile() || s.name == d.configFile()
 		for _, key := range mutingKeys {
 			value, isSet := s.values[key]
 			isBoolean := value == "true" || value == "false"
-			counts := key == disableKey && !decided || key == managedOnlyKey && s.isManaged
+			counts := key == disableKey && !decided || key == managedOnlyKey && s.managed
 			switch {
-			case isSet && !isBoolean && isUsers:
-				faults = append(faults, s.fault(key, "is neither true nor false, and Claude Code drops the file", "false"))
+			case isSet && !isBoolean && hasHooks:
+				const what = "is neither true nor false, and Claude Code drops the file"
+				faults = append(faults, s.fault(key, what, "false"))
 			case value == "true" && counts:
 				faults = append(faults, s.fault(key, "is true", "false"))
 			}

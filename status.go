@@ -236,7 +236,7 @@ func (s summary) when() string {
 		return duration(ago.Seconds())
 	}
 	if s.Verdict == verdictReviewing {
-		return say(soFar, int(ago/time.Second))
+		return say(runningFor, int(ago/time.Second))
 	}
 	for _, unit := range []struct {
 		time.Duration
@@ -301,7 +301,7 @@ func (r record) spent() string {
 	if t := r.Tokens; t != nil && *t != (tokens{}) {
 		used = say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output))
 	}
-	return joined(r.price(), used, say(waysTaken[r.Way]))
+	return joined(r.price(), used, say(cacheUses[r.Way]))
 }
 
 // statusLine is the setting by which Claude Code calls ccc statusline. Without refreshInterval the line stays

@@ -132,7 +132,7 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 	for _, r := range slices.Backward(beside) {
 		switch {
 		case r.prompt && isCut:
-			r.remarks = append(r.remarks, remarkBeside)
+			r.remarks = append(r.remarks, remarkWithEsc)
 			w.take(r)
 		case !r.prompt && isCalled:
 			w.take(r)

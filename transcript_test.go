@@ -94,7 +94,7 @@ func prompts(texts ...string) (list []userRequest) {
 }
 
 // inShort puts a word in the place of each remark.
-var inShort = strings.NewReplacer(say(remarkBeside), "BESIDE", say(remarkInterrupted), "INTERRUPTED", say(remarkAnswered), "ANSWERED",
+var inShort = strings.NewReplacer(say(remarkWithEsc), "BESIDE", say(remarkInterrupted), "INTERRUPTED", say(remarkAnswered), "ANSWERED",
 	say(remarkRefused), "REFUSED", say(remarkApproved), "APPROVED", say(remarkPlanned), "PLANNED")
 
 // toldOf returns the requests with their remarks in short, and a bar behind each.

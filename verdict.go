@@ -51,7 +51,7 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	}
 	switch {
 	case r.malformed != nil:
-		return "", "", fmt.Errorf("%s: %w", say(malformed), r.malformed)
+		return "", "", fmt.Errorf("%s: %w", say(malformedResult), r.malformed)
 	case r.IsError || kind != "":
 		var faults []string
 		_ = json.Unmarshal(r.Errors, &faults)
