@@ -197,11 +197,12 @@ func (s *supervision) planReview(ctx context.Context, config *configuration, in 
 	}
 	// From 2.1.200 on a fork has its session's model, unless a variable names another. Another provider does
 	// not know the model.
-	named := strings.TrimSuffix(valueIn(readSources(s.dirs, config, nil), os.Environ(), "env.ANTHROPIC_MODEL"), "[1m]")
+	sources := readSources(s.dirs, config, nil)
+	named := strings.TrimSuffix(valueIn(sources, os.Environ(), "env.ANTHROPIC_MODEL"), "[1m]")
 	if hasSessionsProvider(config) && (olderThan(request.version, "2.1.200") || named != "" && named != request.model) {
 		r.config.Model = cmp.Or(r.config.Model, request.model)
 	}
-	r.shares = sharesCache(s.dirs, config, r, s.launched)
+	r.shares = sharesCache(sources, config, r, s.launched)
 	s.offerCopy(ctx, r)
 	return r, nil
 }
