@@ -66,7 +66,8 @@ func startsServers(sources []settingsSource, places []string) bool {
 	var ofProjects struct{ Projects map[string]json.RawMessage }
 	text, _ := readUserFile(account)
 	_ = json.Unmarshal(unmarked(text), &ofProjects)
-	found := append(slices.Clone(sources), readSource(filepath.Join(filepath.Dir(managedSettings), "managed-mcp.json")))
+	managed := readSource(filepath.Join(filepath.Dir(managedSettings), "managed-mcp.json"))
+	found := append(slices.Clone(sources), managed)
 	for _, dir := range places {
 		for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 			found = append(found, readSource(filepath.Join(dir, ".mcp.json")),
