@@ -160,7 +160,7 @@ func (h *hook) request() reviewRequest {
 	}
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
-	r.last, r.openFeedback = past.feedback()
+	r.refusal, r.openFeedback = past.feedback()
 	var prompts []userRequest
 	for _, submitted := range past.Requests {
 		prompts = append(prompts, userRequest{words: submitted.Prompt, prompt: true})

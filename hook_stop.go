@@ -127,7 +127,7 @@ func (s *supervision) review(ctx context.Context, config *configuration, entry r
 // and where the answer before held an approval too.
 func (s *supervision) takeWords(entry *record, request reviewRequest) error {
 	withheld := holdsApproval(entry.Feedback)
-	if entry.Event == eventReview || request.question != nil || withheld && request.last.Withheld {
+	if entry.Event == eventReview || request.question != nil || withheld && request.refusal.Withheld {
 		return errors.New(say(noVerdict, cutMiddle(entry.Feedback, 500)))
 	}
 	entry.Verdict, entry.NoVerdict, entry.Withheld, entry.Unbound = verdictBlock, true, withheld, errNoVerdict.Error()
