@@ -276,10 +276,10 @@ func newEvidence(session string, h history, review reviewRound) evidence {
 		if r.Event == eventReview { // no agent heard of it
 			continue
 		}
-		if r.told < review.told && r.requests == review.requests {
+		if r.lastRecord < review.lastRecord && r.requests == review.requests {
 			e.Earlier = append(e.Earlier, r)
 		}
-		if r.Verdict == verdictBlock && r.told <= review.told {
+		if r.Verdict == verdictBlock && r.lastRecord <= review.lastRecord {
 			e.SentBack = append(e.SentBack, r.record)
 		}
 	}

@@ -291,7 +291,7 @@ func (h *hook) prompt(text string) any {
 	switch n := len(hooks) - 1; {
 	case n >= 0 && hooks[n].Verdict == verdictFailed && !hooks[n].Told:
 		return systemMessage(say(earlierFailed, cutMiddle(hooks[n].Error, 200)))
-	case past.asked > 0 && !h.caller.launched.After(before.LaunchedAt), !inSession():
+	case past.lastPrompt > 0 && !h.caller.launched.After(before.LaunchedAt), !inSession():
 		return nil
 	}
 	// The newest clients hide what was printed before they started.

@@ -308,7 +308,7 @@ func (s *supervision) failed(entry record, err error) record {
 // not be recorded it is not known what it looked at.
 func (s sessionFiles) round(found record) reviewRound {
 	h, _ := s.readHistory()
-	i := h.of(found.Review)
+	i := h.indexOf(found.Review)
 	if i < 0 {
 		found.Review = ""
 		return reviewRound{record: found}
