@@ -174,7 +174,7 @@ func (h *hook) request() reviewRequest {
 		r.requests, r.unconfirmed = prompts, true
 	}
 	newest := r.prompt()
-	r.since = baseline{commit: "unknown", asked: newest.asked}
+	r.since = baseline{commit: "unknown", asked: newest.at}
 	if asked.Top != "" && isRequest(newest.words, asked.Prompt) {
 		r.since = baseline{commit: cmp.Or(asked.Head, "unborn"), status: asked.Status, top: asked.Top}
 	}
@@ -415,7 +415,7 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 		talk, err = readConversation(e.TranscriptPath)
 		isIt := func(r userRequest) bool { return isRequest(r.words, prompt) }
 		arrived := prompt == "" || slices.ContainsFunc(talk.requests, isIt)
-		if err == nil && arrived && e.saysLast(talk.last) || time.Now().After(deadline) {
+		if err == nil && arrived && e.saysLast(talk.lastWords) || time.Now().After(deadline) {
 			return talk, err
 		}
 	}

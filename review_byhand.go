@@ -48,14 +48,14 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	}
 	what := clip(firstLine(talk.prompt().words), 100)
 	s.print(say(reviewingByHand, stored.id, stored.written.Local().Format(time.DateTime), what))
-	if talk.last == "" || strings.HasPrefix(talk.last, toolUse) {
+	if talk.lastWords == "" || strings.HasPrefix(talk.lastWords, toolUse) {
 		s.print(say(stillWorking))
 	}
 	ctx, cancel := s.untilEnded(s.patience(config, ""))
 	defer cancel()
-	since := baseline{commit: "unknown", asked: talk.prompt().asked}
+	since := baseline{commit: "unknown", asked: talk.prompt().at}
 	request := reviewRequest{conversation: talk, since: since,
-		here: talk.here, lastMessage: talk.last, iteration: 1, limit: 1}
+		here: talk.cwd, lastMessage: talk.lastWords, iteration: 1, limit: 1}
 	ended := s.session.round(s.review(ctx, config, record{Kind: kindEnd, Event: eventReview}, request))
 	if c.has("--json") {
 		_, err = os.Stdout.Write(append(encodeJSON(struct {
