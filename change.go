@@ -32,13 +32,13 @@ func (h *history) beginning(g gitRunner, here look, of changeOf) beginning {
 	var prompts []numbered
 	next := h.records + 1 // the record that follows the beginning of that review
 	for _, p := range h.prompts {
-		if of.stands(p) && (approved == nil || p.number > approved.begun) {
+		if of.stands(p) && (approved == nil || p.number > approved.firstRecord) {
 			prompts = append(prompts, p)
 			next = min(next, p.number)
 		}
 	}
 	for _, r := range h.Rounds {
-		if approved != nil && r.begun > approved.begun && r.begun < next { // nobody told ccc of a prompt
+		if approved != nil && r.firstRecord > approved.firstRecord && r.firstRecord < next { // nobody told ccc of a prompt
 			return sinceApproval(approved)
 		}
 	}
@@ -113,7 +113,7 @@ func (g gitRunner) beginningAt(at string) beginning {
 func (h *history) stopBetween(from, until int, top string) (last *reviewRound) {
 	for i := range h.Rounds {
 		r := &h.Rounds[i]
-		if r.Event == eventStop && r.Top == top && r.begun > from && r.begun < until {
+		if r.Event == eventStop && r.Top == top && r.firstRecord > from && r.firstRecord < until {
 			last = r
 		}
 	}

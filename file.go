@@ -236,7 +236,7 @@ func (t *tail) end(most int, redact func(string) string) string {
 	return strings.ToValidUTF8(text[max(0, len(text)-most):], "")
 }
 
-// line returns all that is kept on one line. Nobody may write meanwhile.
+// line returns the text on one line. Nothing may write to t any more.
 func (t *tail) line() string { return oneLine(string(t.text)) }
 
 // A lineWriter splits what is written to it into lines.

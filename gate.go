@@ -330,7 +330,7 @@ func (g gitRunner) tellGate(d dirs, repo, rev, commit string, found map[string]s
 				unchanged = say(gateUnchanged)
 			}
 			head := j.session + " " + j.Time.Format(time.RFC3339)
-			fmt.Println(joined(head, j.receipt(), clip(firstLine(j.asked()), 80), unchanged))
+			fmt.Println(joined(head, j.receipt(), clip(firstLine(j.newestRequest()), 80), unchanged))
 		}
 		if len(a.leftOut) > 0 {
 			fmt.Fprintln(os.Stderr, "ccc:", say(gateLeftOut, pathNames(a.leftOut, 20)))

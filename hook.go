@@ -160,7 +160,7 @@ func (h *hook) request() reviewRequest {
 	}
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
-	r.last, r.openFeedback = past.feedback()
+	r.refusal, r.openFeedback = past.feedback()
 	var prompts []userRequest
 	for _, submitted := range past.Requests {
 		prompts = append(prompts, userRequest{words: submitted.Prompt, prompt: true})
@@ -175,7 +175,7 @@ func (h *hook) request() reviewRequest {
 	}
 	r.change = changeOf{history: &past, stands: r.stands(&past)}
 	if len(r.requests) > 0 {
-		r.change.started = r.requests[0].asked
+		r.change.started = r.requests[0].at
 	}
 	return r
 }
@@ -290,7 +290,7 @@ func (h *hook) prompt(text string) any {
 	switch n := len(hooks) - 1; {
 	case n >= 0 && hooks[n].Verdict == verdictFailed && !hooks[n].Told:
 		return systemMessage(say(earlierFailed, cutMiddle(hooks[n].Error, 200)))
-	case past.asked > 0 && !h.caller.launched.After(before.LaunchedAt), !inSession():
+	case past.lastPrompt > 0 && !h.caller.launched.After(before.LaunchedAt), !inSession():
 		return nil
 	}
 	// The newest clients hide what was printed before they started.
@@ -414,7 +414,7 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 		talk, err = readConversation(e.TranscriptPath)
 		isIt := func(r userRequest) bool { return isRequest(r.words, prompt) }
 		arrived := prompt == "" || slices.ContainsFunc(talk.requests, isIt)
-		if err == nil && arrived && e.saysLast(talk.last) || time.Now().After(deadline) {
+		if err == nil && arrived && e.saysLast(talk.lastWords) || time.Now().After(deadline) {
 			return talk, err
 		}
 	}

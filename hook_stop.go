@@ -123,7 +123,7 @@ func (s *supervision) review(ctx context.Context, config *configuration, entry r
 // and where the answer before held an approval too.
 func (s *supervision) takeWords(entry *record, request reviewRequest) error {
 	withheld := holdsApproval(entry.Feedback)
-	if entry.Event == eventReview || request.question != nil || withheld && request.last.Withheld {
+	if entry.Event == eventReview || request.question != nil || withheld && request.refusal.Withheld {
 		return errors.New(say(noVerdict, cutMiddle(entry.Feedback, 500)))
 	}
 	entry.Verdict, entry.NoVerdict, entry.Withheld, entry.Unbound = verdictBlock, true, withheld, errNoVerdict.Error()
@@ -171,7 +171,7 @@ func (s *supervision) bind(ctx context.Context, entry *record, judged judgedChan
 	past, _ := s.session.readHistory()
 	entry.SentBefore = past.sentBack(entry.Files)
 	isBlind := false
-	if i := past.of(entry.Review); i >= 0 {
+	if i := past.indexOf(entry.Review); i >= 0 {
 		isBlind = len(past.Rounds[i].Tools)+len(past.Rounds[i].Runs) == 0
 	}
 	switch {
@@ -215,11 +215,12 @@ func (s *supervision) planReview(ctx context.Context, config *configuration, in 
 	}
 	// From 2.1.200 on a fork has its session's model, unless a variable names another. Another provider does
 	// not know the model.
-	named := strings.TrimSuffix(valueIn(readSources(s.dirs, config, nil), os.Environ(), "env.ANTHROPIC_MODEL"), "[1m]")
+	sources := readSources(s.dirs, config, nil)
+	named := strings.TrimSuffix(valueIn(sources, os.Environ(), "env.ANTHROPIC_MODEL"), "[1m]")
 	if hasSessionsProvider(config) && (olderThan(request.version, "2.1.200") || named != "" && named != request.model) {
 		r.config.Model = cmp.Or(r.config.Model, request.model)
 	}
-	r.shares = sharesCache(s.dirs, config, r, s.launched)
+	r.shares = sharesCache(sources, config, r, s.launched)
 	s.offerCopy(ctx, r)
 	return r, nil
 }
@@ -325,7 +326,7 @@ func (s *supervision) failed(entry record, err error) record {
 // not be recorded it is not known what it looked at.
 func (s sessionFiles) round(found record) reviewRound {
 	h, _ := s.readHistory()
-	i := h.of(found.Review)
+	i := h.indexOf(found.Review)
 	if i < 0 {
 		found.Review = ""
 		return reviewRound{record: found}

@@ -94,7 +94,7 @@ func (c judgementCase) request(words judgeWords) string {
 		conversation: conversation{requests: prompts(c.Prompts...)},
 		question:     c.Question,
 		tasks:        c.BackgroundTasks,
-		last:         record{outcome: outcome{Feedback: c.LastFeedback}},
+		refusal:      record{outcome: outcome{Feedback: c.LastFeedback}},
 		iteration:    c.Iteration,
 		limit:        10,
 		noCopy:       errTryOff.Error(),

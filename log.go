@@ -179,7 +179,7 @@ func (s *story) lastReviews(n int) []storyRecord {
 	}
 	told := func(round int) int {
 		if r := s.h.Rounds[round]; r.settled().Verdict != verdictReviewing {
-			return r.told
+			return r.lastRecord
 		}
 		return math.MaxInt
 	}
@@ -240,7 +240,7 @@ func (s *story) tell(r record, round int) {
 		s.open = append(s.open, round)
 		s.begin(r.Time, its, round)
 		if r.Event == eventReview { // maybe no hook was told
-			s.showFacts(fact{leadAsked, cutMiddle(its.asked(), promptShown)})
+			s.showFacts(fact{leadAsked, cutMiddle(its.newestRequest(), promptShown)})
 		}
 		s.showFacts(caseOf(its))
 	case kindEnd:

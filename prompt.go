@@ -12,15 +12,21 @@ import (
 	"unicode/utf8"
 )
 
-// supervisorPromptLimit is in bytes. Linux limits one argument to 128 KiB; a larger prompt is refused, not
+// supervisorPromptLimit is in bytes. Linux limits one argument to 128 KiB. A larger prompt is refused, not
 // cut.
 const supervisorPromptLimit = 100 << 10
+
+// instructions are a supervisor prompt and where it is from: a path, or builtinSource.
+type instructions struct {
+	Source string
+	Text   string
+}
 
 // builtinSource is the source of the built-in prompt.
 const builtinSource = "built-in"
 
-// supervisorPrompt returns the first prompt that exists and is not blank: the project's, the one in ccc's
-// directory, the built-in one.
+// supervisorPrompt returns the first supervisor prompt that exists and is not blank: the project's, that in
+// ccc's directory, the built-in one. A prompt that is too large or no text is an error.
 func supervisorPrompt(project, cccDir string) (*instructions, error) {
 	for _, dir := range []string{project, cccDir} {
 		path := filepath.Join(dir, promptName)
@@ -37,7 +43,7 @@ func supervisorPrompt(project, cccDir string) (*instructions, error) {
 	return &instructions{Source: builtinSource, Text: say(defaultPrompt)}, nil
 }
 
-// verdictSchema is the JSON schema of the verdict, as --json-schema takes it.
+// verdictSchema returns the JSON schema of the verdict, as --json-schema takes it.
 func verdictSchema() string {
 	return fmt.Sprintf(`{"type":"object","properties":{"allow_stop":{"type":"boolean","description":%s},`+
 		`"feedback":{"type":"string","description":%s}},"required":["allow_stop","feedback"]}`,
@@ -47,29 +53,29 @@ func verdictSchema() string {
 // A reviewRequest is what the reviewer is told of one stop or question.
 type reviewRequest struct {
 	conversation
-	unconfirmed  bool              // its requests are those that were submitted: which of them stand is not known
+	unconfirmed  bool              // requests are those submitted; which of them stand is not known
 	question     json.RawMessage   // the input of AskUserQuestion; nil for a stop
 	lastMessage  string            // the agent's
 	tasks        []json.RawMessage // background tasks, as Claude Code lists them
 	here         string            // the agent's current directory
 	change       changeOf          // whose change it is
-	last         record            // the last review that sent the agent on, for the same request
+	refusal      record            // the last review that sent the agent on, for the same request
 	openFeedback string            // its feedback, if no approval has followed it
-	iteration    int               // from 1
-	limit        int
+	iteration    int               // the number of this review, from 1
+	limit        int               // how many reviews the request has
 
 	// What the plan of the review adds.
 	project        string // where the session was started
 	tree           string // the working tree that the agent works in
 	tryCommand     string // what runs a command in a throw-away copy; "": nothing does
 	noCopy         string // why not
-	homeIsReadOnly bool   // files directly in HOME can\'t be written there
-	changes        string // what changed
+	homeIsReadOnly bool   // in such a copy files directly in HOME can't be written
+	changes        string // the change, as change_text.go tells it
 }
 
-// text is the message that asks for the review. What stays the same from one review to the next comes first,
-// so that the prompt cache of the API can serve it; what varies comes last. guideAbove tells that the
-// reviewer's prompt stands above it and not in a system prompt.
+// text returns the message that asks for the review. What stays the same from one review to the next comes
+// first, so that the prompt cache of the API can serve it; what varies comes last. guideAbove says that the
+// reviewer's prompt stands above the message, and not in a system prompt.
 func (r reviewRequest) text(guideAbove bool) string {
 	var b strings.Builder
 	section := func(is bool, text string) {
@@ -82,16 +88,16 @@ func (r reviewRequest) text(guideAbove bool) string {
 		by = byGuideAbove
 	}
 	b.WriteString(say(opening, say(by)) + "\n")
-	// The form of a command is all that a SUPERVISOR.md of the user's own may say nothing of.
+	// A SUPERVISOR.md of the user's own may not say which form a command must have.
 	section(r.tryCommand != "", say(sectionRunning, tryExample(r.tryCommand)))
 	section(r.homeIsReadOnly, say(homeReadOnly))
 	section(r.tryCommand == "", say(sectionNoCopy, r.noCopy))
 	section(len(r.requests) > 0, say(sectionRequests))
 	section(r.unconfirmed && len(r.requests) > 0, say(requestsUnconfirmed))
 	section(r.broken && len(r.requests) > 0, say(requestsIncomplete))
-	for i, asked := range r.requests {
+	for i, request := range r.requests {
 		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.requests)))
-		fmt.Fprintf(&b, "\n[%d] %s\n", i+1, cutMiddle(asked.String(), keep))
+		fmt.Fprintf(&b, "\n[%d] %s\n", i+1, cutMiddle(request.String(), keep))
 	}
 	section(r.question != nil, say(sectionQuestion, r.question))
 	section(r.question == nil, say(sectionStop))
@@ -100,14 +106,15 @@ func (r reviewRequest) text(guideAbove bool) string {
 	section(r.lastMessage != "", say(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
 	section(len(r.tasks) > 0, say(sectionTasks, cutMiddle(string(encodeJSON(r.tasks)), userPromptKeep)))
 	section(r.changes != "", say(sectionChanges, r.changes))
-	section(r.last.Feedback != "", say(sectionLastFeedback, r.last.Feedback))
-	section(r.last.NoVerdict, say(sectionNoVerdict, say(verdictForm)))
+	section(r.refusal.Feedback != "", say(sectionLastFeedback, r.refusal.Feedback))
+	section(r.refusal.NoVerdict, say(sectionNoVerdict, say(verdictForm)))
 	section(true, say(sectionRound, r.iteration, r.limit))
 	return b.String()
 }
 
-// tryExample is the one form in which Claude Code lets whatever a reviewer runs through: between single
-// quotes, with no other single quote and nothing behind them. The guides hold it too.
+// tryExample returns a command of many lines in the one form that Claude Code lets through whatever the
+// command is: between single quotes, with no other single quote and nothing behind them. The built-in prompts
+// show it too.
 func tryExample(tryCommand string) string {
 	return tryCommand + ` 'dir=$(mktemp -d)
 cat > "$dir/probe.py" <<"EOF"
@@ -117,12 +124,10 @@ EOF
 python3 "$dir/probe.py" && printf "it\047s fine\n"'`
 }
 
-// In characters: prompts of the user's are kept whole up to userPromptKeep each, as long as all of them
-// together stay near userPromptsKeep, and each of hundreds keeps userPromptKeepLeast.
+// How many characters are kept of what is quoted; the rest is cut out of the middle.
 const (
-	userPromptKeep      = 8000
-	userPromptsKeep     = 64000
-	userPromptKeepLeast = 400
-	// lastMessageKeep is for the agent's last message, which the conversation holds whole.
-	lastMessageKeep = 2000
+	userPromptKeep      = 8000  // of a request of the user's
+	userPromptsKeep     = 64000 // of all requests together, unless each has only userPromptKeepLeast
+	userPromptKeepLeast = 400   // of a request, however many there are
+	lastMessageKeep     = 2000  // of the agent's last message, which the conversation holds whole
 )

@@ -48,17 +48,17 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	}
 	what := clip(firstLine(talk.prompt().words), 100)
 	s.print(say(reviewingByHand, stored.id, stored.written.Local().Format(time.DateTime), what))
-	if talk.last == "" || strings.HasPrefix(talk.last, toolUse) {
+	if talk.lastWords == "" || strings.HasPrefix(talk.lastWords, toolUse) {
 		s.print(say(stillWorking))
 	}
 	ctx, cancel := s.untilEnded(s.patience(config, ""))
 	defer cancel()
 	of := changeOf{history: &past, stands: talk.stands(&past), byHand: true}
 	if len(talk.requests) > 0 {
-		of.started = talk.requests[0].asked
+		of.started = talk.requests[0].at
 	}
 	request := reviewRequest{conversation: talk, change: of,
-		here: talk.here, lastMessage: talk.last, iteration: 1, limit: 1}
+		here: talk.cwd, lastMessage: talk.lastWords, iteration: 1, limit: 1}
 	ended := s.session.round(s.review(ctx, config, record{Kind: kindEnd, Event: eventReview}, request))
 	if c.has("--json") {
 		_, err = os.Stdout.Write(append(encodeJSON(struct {

@@ -1,9 +1,10 @@
 package main
 
-// The reviewer's stream, line by line: what it calls, is refused and says, and its result.
+// The reviewer's stream, line by line: what the reviewer calls, is refused and says, and its result.
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,36 +17,38 @@ import (
 type reviewStream struct {
 	lineWriter
 	output   io.Writer         // takes each valid line, unchanged
-	note     func(record)      // told of what the reviewer calls, is refused and says
-	warn     func(error)       // told of what goes wrong without ending the review
-	outcome  outcome           // what is known so far, but for the verdict
+	note     func(record)      // takes what the reviewer calls, is refused and says
+	warn     func(error)       // takes what goes wrong without ending the review
+	outcome  outcome           // what is known so far, without the verdict
 	result   *resultLine       // the last one
-	complete chan struct{}     // closed at the first result of a turn
-	usage    map[string]tokens // by message: one message comes in several lines
-	calls    map[string]string // the tools called and not known to be refused, by the call's id
+	complete chan struct{}     // closed at the first result, notices aside
+	usage    map[string]tokens // by the id of a message, which may come in several lines
+	calls    map[string]string // the tools called and not refused so far, by the id of the call
 }
 
 func newStream(output io.Writer, note func(record), warn func(error)) *reviewStream {
 	s := &reviewStream{output: output, note: note, warn: warn, complete: make(chan struct{}),
 		usage: map[string]tokens{}, calls: map[string]string{}}
 	s.lineWriter.line = s.read
-	s.lineWriter.dropped = func(why error) { warn(fmt.Errorf("dropped a line of the reviewer's stream: %w", why)) }
+	s.lineWriter.dropped = func(why error) {
+		warn(fmt.Errorf("dropped a line of the reviewer's stream: %w", why))
+	}
 	return s
 }
 
-// close takes a last line that has no newline, and sums up.
+// close reads a last line that has no newline, and adds the tokens up.
 func (s *reviewStream) close() {
 	s.lineWriter.close()
 	s.outcome.Tokens = new(tokens)
 	for _, u := range s.usage {
 		s.outcome.Tokens.add(u)
 	}
-	if s.result != nil { // messages tell all that was sent, but of the answer its first tokens alone
+	if s.result != nil { // a message has all input tokens, but of its output only the first
 		s.outcome.Tokens.Output = max(s.outcome.Tokens.Output, s.result.costs.Usage.Output)
 	}
 }
 
-// read takes one line.
+// read reads one line.
 func (s *reviewStream) read(line []byte) {
 	var l streamLine
 	err := json.Unmarshal(line, &l)
@@ -60,18 +63,18 @@ func (s *reviewStream) read(line []byte) {
 		s.warn(fmt.Errorf("writing the reviewer's output: %w", err))
 		s.output = io.Discard
 	}
-	if id := l.SessionID + l.OldSessionID; s.outcome.ReviewerSession == "" && validSession(id) {
+	if id := cmp.Or(l.SessionID, l.OldSessionID); s.outcome.ReviewerSession == "" && validSession(id) {
 		s.outcome.ReviewerSession = id
 	}
 	switch l.Type {
 	case "assistant":
 		s.usage[l.Message.ID] = l.Message.Usage
 		for _, block := range l.Message.Content {
-			text, tool := block.shown()
-			if text != "" && !isAnswer(text) {
-				s.note(record{Kind: kindWords, Words: text})
-			}
-			if tool != "" {
+			switch {
+			case block.Type == "text" && block.Text != "" && !isAnswer(block.Text):
+				s.note(record{Kind: kindWords, Words: block.Text})
+			case block.Type == "tool_use" && block.Name != "StructuredOutput":
+				tool := describeTool(block.Name, block.Input)
 				s.calls[block.ID] = tool
 				s.note(record{Kind: kindCall, Tool: tool})
 			}
@@ -98,11 +101,11 @@ func (s *reviewStream) read(line []byte) {
 	}
 }
 
-// A streamLine is what ccc reads of a line; where a member is of another shape, the others still count.
+// A streamLine is what ccc reads of a line. A member of another shape is left empty, and the others count.
 type streamLine struct {
 	Type         string   `json:"type"`
 	SessionID    string   `json:"session_id"`
-	OldSessionID string   `json:"sessionId"`
+	OldSessionID string   `json:"sessionId"` // an older name of session_id
 	Message      struct { // for types assistant and user
 		ID      string         `json:"id"`
 		Usage   tokens         `json:"usage"`
@@ -116,15 +119,14 @@ type contentBlock struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
-	Call  string          `json:"tool_use_id"` // of a tool_result, as what follows
+	Call  string          `json:"tool_use_id"` // this and what follows: of a tool_result
 	Error bool            `json:"is_error"`
 	Said  json.RawMessage `json:"content"`
 }
 
-// refusals are how Claude Code's answers to calls begin that did not take place; they are the same from
-// 2.1.120 to 2.1.330.
-var refusals = []string{"Permission to use ", "<tool_use_error>File is in a directory that is denied ", "<tool_use_error>InputValidationError",
-	"<tool_use_error>Error: No such tool available"}
+// refusals are the beginnings of what Claude Code answers to a call that it refuses (2.1.120 to 2.1.330).
+var refusals = []string{"Permission to use ", "<tool_use_error>File is in a directory that is denied ",
+	"<tool_use_error>InputValidationError", "<tool_use_error>Error: No such tool available"}
 
 // isRefusal reports whether the block is Claude Code's refusal of a call.
 func (b contentBlock) isRefusal() bool {
@@ -134,7 +136,7 @@ func (b contentBlock) isRefusal() bool {
 	return b.Type == "tool_result" && b.Error && slices.ContainsFunc(refusals, isOne)
 }
 
-// refuse notes that the call with that id was refused, once.
+// refuse notes once that the call with that id was refused.
 func (s *reviewStream) refuse(id string) {
 	if tool, known := s.calls[id]; known {
 		delete(s.calls, id)
@@ -142,18 +144,8 @@ func (s *reviewStream) refuse(id string) {
 	}
 }
 
-// shown is what people see of the block: its text or its tool call, or neither.
-func (b contentBlock) shown() (text, tool string) {
-	switch {
-	case b.Type == "text":
-		text = b.Text
-	case b.Type == "tool_use" && b.Name != "StructuredOutput":
-		tool = describeTool(b.Name, b.Input)
-	}
-	return text, tool
-}
-
-// describeTool writes a tool call as Claude Code's permission rules do: Bash(git status), Read(main.go).
+// describeTool returns a tool call as Claude Code's permission rules write it: Bash(git status),
+// Read(main.go).
 func describeTool(name string, input json.RawMessage) string {
 	var about struct {
 		Command  string `json:"command"`
@@ -170,10 +162,10 @@ func describeTool(name string, input json.RawMessage) string {
 	return name
 }
 
-// tryCall matches a call of ccc try up to its command.
+// tryCall matches the beginning of a call of ccc try, up to the command that it runs.
 var tryCall = lazyRegexp(`^Bash\((\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') +try +(--timeout \S+ +)?`)
 
-// unrecorded are the calls of ccc try of which no run was recorded.
+// unrecorded returns the calls of ccc try for which no run was recorded.
 func (r reviewRound) unrecorded() (calls []string) {
 	for _, tool := range r.Tools {
 		if tryCall().MatchString(tool) {
@@ -183,7 +175,7 @@ func (r reviewRound) unrecorded() (calls []string) {
 	return calls[min(len(r.Runs), len(calls)):]
 }
 
-// doing is what a review that runs does right now: its last call, of a command the command alone.
+// doing returns what a review that runs does right now: its last call, or the command that the call runs.
 func (r reviewRound) doing() string {
 	if tried := tryCall().ReplaceAllString(r.current, ""); tried != r.current {
 		return strings.Trim(strings.TrimSuffix(tried, ")"), "'")

@@ -38,7 +38,7 @@ var managedSettings = map[string]string{
 const (
 	helperKey     = "apiKeyHelper"   // a program whose output Claude Code sends as key and as token
 	primaryKey    = "primaryApiKey"  // the key of a login to the Console
-	pluginsKey    = "enabledPlugins" // "true" if plugins or an administrator may bring MCP servers
+	pluginsKey    = "enabledPlugins" // plugins may bring MCP servers; here it stands for all that names some
 	statusLineKey = "statusLine"
 )
 
@@ -121,7 +121,7 @@ func sourceOf(name, prefix string, text []byte, err error) settingsSource {
 		return s
 	}
 	s.values = map[string]string{}
-	for _, key := range []string{pluginsKey, "managedMcpServers"} {
+	for _, key := range []string{pluginsKey, "managedMcpServers", "mcpServers"} {
 		var named map[string]json.RawMessage
 		_ = json.Unmarshal(members[key], &named)
 		for _, enabled := range named {

@@ -1,7 +1,6 @@
 package main
 
-// The state directory: which files are in it, the log, what is forgotten, and the timelines of sessions with
-// what they tell: the user's requests, and the reviews with all that happened while they ran.
+// The state directory: which files are in it, the log, and what is removed after a time.
 
 import (
 	"errors"
@@ -18,13 +17,13 @@ import (
 // stateDir is the path of the state directory.
 type stateDir string
 
-// A sessionFiles names one of Claude Code's sessions, as far as the state directory knows it.
+// sessionFiles are the files in the state directory of one session of Claude Code's.
 type sessionFiles struct {
 	dir stateDir
 	id  string // see validSession
 }
 
-func (d stateDir) session(id string) sessionFiles { return sessionFiles{d, id} }
+func (d stateDir) session(id string) sessionFiles { return sessionFiles{dir: d, id: id} }
 
 func (d stateDir) file(name string) string { return filepath.Join(string(d), name) }
 func (d stateDir) logFile() string         { return d.file("hook-invocation.log") }
@@ -36,17 +35,17 @@ func (s sessionFiles) timelineFile() string {
 	return s.dir.file("supervisor-" + s.id + "-events.jsonl")
 }
 
-// files are all that a session can have, a state that could not be read among them.
+// files returns all paths that a session can have, with that of a corrupt state put aside.
 func (s sessionFiles) files() []string {
 	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.stateFile(), s.stateFile() + ".bad"}
 }
 
-// otherFiles are the patterns of the files that belong to no session. The first four are of ccc 1.1 and 1.2.
+// otherFiles are the patterns of the files that belong to no session. The first three are of ccc 1.1 and 1.2.
 var otherFiles = []string{"client*.json", "background-*-settings.json", "supervisor-*-prompt",
 	"hook-invocation.log*", "state.lock", "*" + temporarySuffix}
 
-// ownerOf returns the session that the file belongs to, or its own name for one of no session; "" for one
-// that is not ccc's.
+// ownerOf returns the session that the file belongs to. For a file of no session it returns name, and for one
+// that is not ccc's "".
 func ownerOf(name string) (owner string, isSession bool) {
 	for _, pattern := range (sessionFiles{id: "*"}).files() {
 		before, behind, _ := strings.Cut(pattern, "*")
@@ -71,16 +70,9 @@ func validSession(id string) bool {
 		strings.Trim(id, letters+digits+"._-") == ""
 }
 
-// create makes the directory.
 func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
 
-// instructions are what the reviewer is told, and where that is from.
-type instructions struct {
-	Source string
-	Text   string
-}
-
-// sessions returns the ids of the sessions that have left something here.
+// sessions returns the ids of the sessions that have a file here, sorted.
 func (d stateDir) sessions() (ids []string, err error) {
 	entries, err := os.ReadDir(string(d))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,13 +87,15 @@ func (d stateDir) sessions() (ids []string, err error) {
 	return slices.Compact(ids), err
 }
 
-// log adds a line to hook-invocation.log. Prompts and values of variables do not belong here.
+// log adds a line to hook-invocation.log; pairs are keys and values by turns. Prompts and values of variables
+// do not belong there.
 func (d stateDir) log(what string, pairs ...any) error {
 	var line strings.Builder
 	line.WriteString(now().Format("2006-01-02T15:04:05.000Z07:00 ") + what)
+	isOdd := func(r rune) bool { return r <= ' ' || r == '"' || !strconv.IsPrint(r) }
 	for pair := range slices.Chunk(pairs, 2) {
 		value := fmt.Sprint(pair[1])
-		if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r == '"' || !strconv.IsPrint(r) }) {
+		if value == "" || strings.ContainsFunc(value, isOdd) {
 			value = strconv.Quote(value)
 		}
 		fmt.Fprintf(&line, " %s=%s", pair[0], value)
@@ -110,23 +104,24 @@ func (d stateDir) log(what string, pairs ...any) error {
 	return appendFile(d.logFile(), []byte(line.String()))
 }
 
-// now is the time as ccc writes it: UTC, to the millisecond.
+// now returns the time as ccc writes it: UTC, to the millisecond.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 const (
-	// retention is how long the files of a session stay that nothing touches.
+	// retention is how long files stay that nothing is written to.
 	retention = 30 * 24 * time.Hour
 	// sweepInterval is the least time between two sweeps.
 	sweepInterval = 24 * time.Hour
-	// logLimit keeps hook-invocation.log readable; one older file stays beside it.
+	// logLimit, in bytes, keeps hook-invocation.log readable; one older file stays beside it.
 	logLimit = 5 << 20
 )
 
-// sweep removes what is untouched for longer than retention, a session's files together, and puts a log over
-// logLimit aside. It does so once in sweepInterval: the lock's file, which nothing else writes to, has the
-// time of the last sweep.
+// sweep removes files that nothing was written to for longer than retention, those of a session together,
+// and renames a log over logLimit. It does so once in sweepInterval. The time of the last sweep is that of
+// the lock's file, which nothing else changes.
 func (d stateDir) sweep() error {
-	if info, err := os.Stat(d.lockFile()); err == nil && time.Since(info.ModTime()).Abs() < sweepInterval { // a clock may be set back
+	swept, err := os.Stat(d.lockFile())
+	if err == nil && time.Since(swept.ModTime()).Abs() < sweepInterval { // a clock may be set back
 		return nil
 	}
 	unlock, err := lockFile(d.lockFile())
@@ -148,12 +143,11 @@ func (d stateDir) sweep() error {
 	}
 	owned, _, err := d.owned()
 	for owner, paths := range owned {
-		switch path := d.file(owner); {
-		case strings.HasSuffix(owner, temporarySuffix): // of a process that was killed: the lock is ours
-		case path == d.logFile(), path == d.lockFile(), slices.ContainsFunc(paths, isRecent):
-			continue
+		isKept := owner == filepath.Base(d.logFile()) || owner == filepath.Base(d.lockFile())
+		isLeft := strings.HasSuffix(owner, temporarySuffix) // by a process that was killed: we hold the lock
+		if isLeft || !isKept && !slices.ContainsFunc(paths, isRecent) {
+			err = errors.Join(err, removeFiles(paths))
 		}
-		err = errors.Join(err, removeFiles(paths))
 	}
 	return err
 }
@@ -163,11 +157,12 @@ func (d stateDir) owned() (paths map[string][]string, others int, err error) {
 	entries, err := os.ReadDir(string(d))
 	paths = map[string][]string{}
 	for _, entry := range entries {
-		if owner, _ := ownerOf(entry.Name()); owner != "" && !entry.IsDir() {
-			paths[owner] = append(paths[owner], d.file(entry.Name()))
-		} else {
+		owner, _ := ownerOf(entry.Name())
+		if owner == "" || entry.IsDir() {
 			others++
+			continue
 		}
+		paths[owner] = append(paths[owner], d.file(entry.Name()))
 	}
 	return paths, others, err
 }
@@ -179,7 +174,8 @@ func removeFiles(paths []string) (err error) {
 	return err
 }
 
-// purge removes ccc's files, the lock that it holds among them, and the directory if there are no others.
+// purge removes all files of ccc's, with the lock that it holds, and the directory if it has no others. It
+// returns how many files it removed and how many others there are.
 func (d stateDir) purge() (removed, others int, err error) {
 	unlock, err := lockFile(d.lockFile())
 	if err != nil {

@@ -17,11 +17,11 @@ import (
 type sessionState struct {
 	SessionID  string    `json:"session_id"`
 	Count      int       `json:"count"`                // reviews since the user's last prompt
-	Request    string    `json:"request,omitempty"`    // the transcript's id of the request that these reviews are for
+	Request    string    `json:"request,omitempty"`    // the id in the transcript of what was reviewed last
 	Spent      int       `json:"spent,omitempty"`      // reviews for it, whatever has set Count back since
-	Enabled    *bool     `json:"enabled,omitempty"`    // what the last switch of the session says, nil before the first
+	Enabled    *bool     `json:"enabled,omitempty"`    // what its last switch said, nil before the first
 	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that switch
-	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or the word for none
+	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or noProvider
 	LaunchedAt time.Time `json:"launched_at,omitzero"` // of its last supervised launch
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
@@ -29,8 +29,8 @@ type sessionState struct {
 
 var errCorrupt = errors.New("the file is corrupt")
 
-// state returns the state of the session, a new one where it has none, and with an error, which is errCorrupt
-// for a file that makes no sense.
+// state returns the state of the session. Where it has none, or with an error, it returns a new one. The
+// error is errCorrupt for a file that makes no sense.
 func (s sessionFiles) state() (sessionState, error) {
 	fresh := sessionState{SessionID: s.id, CreatedAt: now()}
 	text, err := os.ReadFile(s.stateFile())
@@ -67,16 +67,17 @@ func (s sessionFiles) update(change func(*sessionState)) error {
 	return errors.Join(err, replaceFile(path, append(encodeJSON(state), '\n'), false))
 }
 
-// nextIteration counts one more review and returns its number, from 1; at the limit it counts nothing and
-// returns 0. request tells the user's newest request from every other, "" where that is not known: a new one
-// has a fresh budget, and one that is still the same goes on with its own, even if Claude Code has submitted
-// a prompt since.
+// nextIteration counts one more review and returns its number, from 1. At the limit it counts nothing and
+// returns 0. request is the id of the user's newest request, "" where that is not known. A new request has a
+// budget of its own. The same one goes on with its budget, even if Claude Code has submitted a prompt since.
 func (s *sessionState) nextIteration(limit int, request string) (iteration int) {
-	if request != "" && request == s.Request {
+	isUnknown := s.Request == "" && s.Spent > 0 // which request was reviewed last; then it is this one
+	switch {
+	case request != "" && request == s.Request:
 		s.Count = max(s.Count, s.Spent)
-	} else if request != "" && (s.Request != "" || s.Spent == 0) {
+	case request != "" && !isUnknown:
 		s.Count, s.Request = 0, request
-	} else if request != "" || s.Count == 0 { // "": the next stop tells which request it was
+	case request != "" || s.Count == 0:
 		s.Request = request
 	}
 	if s.Count >= limit {
@@ -87,13 +88,13 @@ func (s *sessionState) nextIteration(limit int, request string) (iteration int) 
 	return s.Count
 }
 
-// isSwitched reports whether a switch of the session is later than the launch, and so decides.
-func (s *sessionState) isSwitched(launch time.Time) bool {
-	return s.Enabled != nil && !s.SwitchedAt.Before(launch)
+// isSwitched reports whether a switch of the session came after the launch, and so decides.
+func (s *sessionState) isSwitched(launched time.Time) bool {
+	return s.Enabled != nil && !s.SwitchedAt.Before(launched)
 }
 
-// on reports whether the session is supervised, as far as can be told from outside: only supervised sessions
-// have a state without a switch.
+// on reports whether the session is supervised, as far as its state tells: without a switch only a supervised
+// session has one.
 func (s *sessionState) on() bool {
 	if s.isSwitched(s.LaunchedAt) {
 		return *s.Enabled
@@ -111,9 +112,11 @@ func (s sessionFiles) switchTo(on bool) error {
 	return err
 }
 
+// nameSession is the hint where a word names no session.
 const nameSession = "name one, as ccc status lists them"
 
-// findSession returns the session whose id is word, or begins with it.
+// findSession returns the id of the session whose id is word, or of the only one whose id begins with it. For
+// none or several the error is a failure with code 2.
 func (d stateDir) findSession(word string) (string, error) {
 	ids, err := d.sessions()
 	if err != nil || slices.Contains(ids, word) {
@@ -122,9 +125,10 @@ func (d stateDir) findSession(word string) (string, error) {
 	ids = slices.DeleteFunc(ids, func(id string) bool { return word == "" || !strings.HasPrefix(id, word) })
 	switch len(ids) {
 	case 0:
-		return "", failure{2, fmt.Errorf("no session %q", word), nameSession}
+		return "", failure{code: 2, err: fmt.Errorf("no session %q", word), hint: nameSession}
 	case 1:
 		return ids[0], nil
 	}
-	return "", failure{2, fmt.Errorf("%q is the beginning of %d sessions", word, len(ids)), nameSession}
+	err = fmt.Errorf("%q is the beginning of %d sessions", word, len(ids))
+	return "", failure{code: 2, err: err, hint: nameSession}
 }

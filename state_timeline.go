@@ -1,6 +1,6 @@
 package main
 
-// The timeline of a session: its records, and the one history that all who ask read.
+// The timeline of a session: its records, and the history that is read from them.
 
 import (
 	"cmp"
@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// A verdict is what became of a stop or a question.
+// A verdict is what became of a stop, of a question or of a review by hand.
 type verdict string
 
 const (
 	verdictBlock  verdict = "block"  // the agent goes on
 	verdictAllow  verdict = "allow"  // the agent may stop
 	verdictFailed verdict = "failed" // no review took place
-	verdictLimit  verdict = "limit"  // max_iterations was reached before
+	verdictLimit  verdict = "limit"  // the request had used up its reviews
 
 	verdictCancelled verdict = "cancelled" // the user ended the review
 	verdictReviewing verdict = "reviewing" // it is not known yet; never recorded
 )
 
-// An outcome is what a review came to, with all that is known of it.
+// An outcome is what a review came to.
 type outcome struct {
 	Verdict         verdict `json:"verdict,omitempty"`
 	Feedback        string  `json:"feedback,omitempty"` // what is left to do; never empty with verdictBlock
@@ -44,7 +44,7 @@ type tokens struct {
 	Output     int `json:"output_tokens"`
 }
 
-// fresh is how many of them the API had not in its prompt cache.
+// fresh returns how many input tokens the API did not have in its prompt cache.
 func (t *tokens) fresh() int { return t.Input + t.CacheWrite }
 
 func (t *tokens) add(u tokens) {
@@ -56,59 +56,73 @@ func (t *tokens) add(u tokens) {
 
 // A record is one line of a session's timeline. Its kind says what it tells of.
 type record struct {
-	Time         time.Time         `json:"time"`
-	Kind         string            `json:"kind"`
-	Event        string            `json:"event,omitempty"` // of the begin and the end of a review: Claude Code's event, or eventReview
-	Project      string            `json:"project,omitempty"`
-	Prompt       string            `json:"prompt,omitempty"`
-	Mode         string            `json:"mode,omitempty"` // of a switch: on or off
-	By           string            `json:"by,omitempty"`   // of a switch: one of those below
-	Iteration    int               `json:"iteration,omitempty"`
-	Limit        int               `json:"max_iterations,omitempty"`
-	Model        string            `json:"model,omitempty"` // of the reviewer, as far as ccc knows
-	PromptSource string            `json:"prompt_source,omitempty"`
-	Way          string            `json:"way,omitempty"`        // how the reviewer was asked: with the agent's prompt "cache" or with its "own" prompt
-	NoVerdict    bool              `json:"no_verdict,omitempty"` // the reviewer gave none, and the feedback is what it said
-	Withheld     bool              `json:"withheld,omitempty"`   // that held an approval, and the feedback is the default one
-	Told         bool              `json:"told,omitempty"`       // the user was told at once that this stop was not reviewed
-	Tool         string            `json:"tool,omitempty"`       // of a call and a refused one, as in Bash(git status)
-	Words        string            `json:"words,omitempty"`      // the reviewer's, cut
-	Command      string            `json:"command,omitempty"`    // what ccc try ran for a reviewer, with duration_seconds
-	ExitCode     *int              `json:"exit_code,omitempty"`  // of the command
-	Output       string            `json:"output,omitempty"`     // the end of what the command printed
-	NoCopy       string            `json:"no_copy,omitempty"`    // why the reviewer could run nothing
-	Review       string            `json:"review,omitempty"`     // of all records of one review the same
-	Process      string            `json:"process,omitempty"`    // of a begun review: whose end is its end; see processInfo
-	Deadline     time.Time         `json:"deadline,omitzero"`    // of a begun review
-	look                           // of a prompt, and of an ended review the one before it
-	Since        string            `json:"since,omitempty"`            // of an ended review: how its change begins
-	Base         string            `json:"base,omitempty"`             // and the commit that it was compared with
-	Files        map[string]string `json:"files,omitzero"`             // the change's paths with what was judged there, "" for no file
-	Moved        []string          `json:"moved,omitempty"`            // paths that changed while the review ran
-	Unbound      string            `json:"not_bound,omitempty"`        // why an approval speaks of no files
-	SentBefore   bool              `json:"sent_back_before,omitempty"` // all of the change had been sent back as it is
-	LastMessage  string            `json:"last_message,omitempty"`     // of a begun review: the agent's, cut
-	Question     json.RawMessage   `json:"question,omitempty"`         // of a begun review: the input of AskUserQuestion
-	Requests     []string          `json:"requests,omitempty"`         // of a begun review: the user's, each cut
+	Time    time.Time `json:"time"`
+	Kind    string    `json:"kind"` // one of those below
+	Project string    `json:"project,omitempty"`
+	Review  string    `json:"review,omitempty"` // the id of the review that it is of
+
+	// Of a prompt, with the look at the working tree that the agent was in.
+	Prompt string `json:"prompt,omitempty"`
+
+	// Of a switch.
+	Mode string `json:"mode,omitempty"` // on or off
+	By   string `json:"by,omitempty"`   // one of those below
+
+	// Of the begin and the end of a review.
+	Event        string `json:"event,omitempty"` // Claude Code's, or eventReview
+	Iteration    int    `json:"iteration,omitempty"`
+	Limit        int    `json:"max_iterations,omitempty"`
+	PromptSource string `json:"prompt_source,omitempty"`
+	look                // at the end: the one before the review
+
+	// Of the begin. The history has the last three at the end, too.
+	Process     string          `json:"process,omitempty"` // whose end is the review's; see processInfo
+	Deadline    time.Time       `json:"deadline,omitzero"`
+	LastMessage string          `json:"last_message,omitempty"` // the agent's, cut
+	Question    json.RawMessage `json:"question,omitempty"`     // the input of AskUserQuestion
+	Requests    []string        `json:"requests,omitempty"`     // the user's, each cut
+
+	// Of the end.
 	outcome
+	Way       string `json:"way,omitempty"`        // with the agent's "cache" or its "own" prompt
+	NoCopy    string `json:"no_copy,omitempty"`    // why the reviewer could run nothing
+	NoVerdict bool   `json:"no_verdict,omitempty"` // the reviewer gave none, but words
+	Withheld  bool   `json:"withheld,omitempty"`   // these held an approval, and are not the feedback
+	Told      bool   `json:"told,omitempty"`       // the user was told at once of no review
+	Model     string `json:"model,omitempty"`      // the reviewer's, as far as ccc knows
+	Since     string `json:"since,omitempty"`      // how the change begins: a key of changeBegins
+	Base      string `json:"base,omitempty"`       // the commit that the change was compared with
+	// The paths of the change, with what was judged there, "" for no file; nil where it is not known.
+	Files      map[string]string `json:"files,omitzero"`
+	Moved      []string          `json:"moved,omitempty"`            // paths that changed while the review ran
+	Unbound    string            `json:"not_bound,omitempty"`        // why an approval speaks of no files
+	SentBefore bool              `json:"sent_back_before,omitempty"` // all of it had been sent back as it is
+
+	// Of what the reviewer called, was refused, said, and ran with ccc try. A run has its duration, too, and
+	// Error or NoCopy where it did not take place.
+	Tool     string `json:"tool,omitempty"`  // as in Bash(git status)
+	Words    string `json:"words,omitempty"` // cut
+	Command  string `json:"command,omitempty"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+	Output   string `json:"output,omitempty"` // the end of what the command printed
 }
 
 // The kinds of records. Those of a review have its id: its begin, what its reviewer called, was refused, said
 // and ran with ccc try, and its end. A stop at the limit, or a review that failed before it began, is an end
 // alone.
 const (
-	kindPrompt  = "prompt" // of the user's
-	kindWake    = "wake"   // a prompt of Claude Code's own, such as a notification
-	kindSwitch  = "switch" // supervision was switched on or off
+	kindPrompt  = "prompt" // the user's
+	kindWake    = "wake"   // one of Claude Code's own, such as a notification
+	kindSwitch  = "switch" // of supervision, on or off
 	kindBegin   = "begin"
 	kindCall    = "call"
-	kindRefused = "refused" // Claude Code refused a call, which was recorded before
+	kindRefused = "refused" // a call, which was recorded before
 	kindWords   = "words"
 	kindRun     = "run"
 	kindEnd     = "end"
 )
 
-// Who switched.
+// What switched supervision.
 const (
 	switchedInSession = "/supervisor"
 	switchedOutside   = "supervisor-mode"
@@ -123,7 +137,7 @@ func (s sessionFiles) append(r record) error {
 	return appendFile(s.timelineFile(), append(encodeJSON(r), '\n'))
 }
 
-// parseRecord reads a line of a timeline; ok is false for what is not one, as what ccc 1.2 wrote.
+// parseRecord reads a line of a timeline; ok is false for any other line, such as one of ccc 1.2.
 func parseRecord(line []byte) (r record, ok bool) {
 	err := json.Unmarshal(line, &r)
 	return r, err == nil && r.Kind != ""
@@ -153,30 +167,30 @@ type pathStates map[string][2]string
 
 // A reviewRound is one review of a session, or a stop at the limit, with what was recorded while it ran.
 type reviewRound struct {
-	record             // how it ended; of one that runs, or was killed, how it began
-	Tools    []string  `json:"tools"`   // what the reviewer called, but for what was refused
-	Runs     []record  `json:"runs"`    // what ccc try ran
-	Refused  []string  `json:"refused"` // calls that Claude Code refused to the reviewer
-	current  string    // the reviewer's last call, "" where it was refused
-	start    time.Time // when it began
-	requests int       // how many prompts of the user's came before it
-	begun    int       // which of the timeline's records told of it first,
-	told     int       // and which last
+	record               // how it ended; of one that runs, or was killed, how it began
+	Tools       []string `json:"tools"`   // what the reviewer called and was not refused
+	Runs        []record `json:"runs"`    // what ccc try ran
+	Refused     []string `json:"refused"` // calls that Claude Code refused to the reviewer
+	current     string   // the reviewer's last call, "" where it was refused
+	start       time.Time
+	requests    int // how many prompts of the user's came before it
+	firstRecord int // the numbers, from 1, of the timeline's records of its begin
+	lastRecord  int // and of its end; the same as long as it has none
 }
 
 // A history is what a session's timeline tells.
 type history struct {
-	Requests []record
-	prompts  []numbered    // all, Claude Code's own too
-	Rounds   []reviewRound // as they began
-	records  int
-	project  string
-	top      string    // the working tree that its last prompt or review was in, "" outside git
-	limit    int       // of reviews a request
-	updated  time.Time // the last record's
-	present  int       // the first of Rounds since the user's last prompt, or since supervision was switched off
-	off      int       // the first of Rounds since supervision was switched off
-	asked    int       // which of the timeline's records is that prompt, 0 for none
+	Requests   []record      // the user's prompts
+	prompts    []numbered    // all prompts, also Claude Code's own
+	Rounds     []reviewRound // as they began
+	records    int           // how many the timeline has
+	project    string
+	top        string    // the working tree that its last prompt or review was in, "" outside git
+	limit      int       // how many reviews a request has
+	updated    time.Time // the last record's
+	present    int       // the first of Rounds since the last prompt or switch to off
+	off        int       // the first of Rounds since the last switch to off
+	lastPrompt int       // the number of the last prompt's record, 0 without one
 }
 
 // A numbered is a record with its number in the timeline, from 1.
@@ -199,31 +213,32 @@ func (s sessionFiles) readHistory() (h history, err error) {
 	return h, err
 }
 
-// endingTime is how many seconds before Claude Code would end the hook the review is given up: the guard
-// takes up to one, and what a killed guard left in its pipes up to pipePatience.
+// endingTime, in seconds, is the time between the end of a review that takes too long and that of the hook,
+// which Claude Code would end: a guard takes up to one, and what a killed one left in its pipes pipePatience.
 const endingTime = 5
 
-// settled says of a review that has no end what has become of it by now: it runs, or was killed.
+// settled returns the review with what is known of one without an end: whether it runs or was killed.
 func (r reviewRound) settled() reviewRound {
 	if r.Kind == kindEnd {
 		return r
 	}
 	isOver := time.Now().After(r.Deadline.Add(endingTime * time.Second))
-	if isVisible(r.Process) { // while a laptop sleeps, the time of a review goes on, and the review does not
+	if isVisible(r.Process) { // the deadline of a review may pass while a laptop sleeps
 		isOver = !isRunning(r.Process)
 	}
-	if r.Verdict = verdictReviewing; isOver {
+	r.Verdict = verdictReviewing
+	if isOver {
 		r.Verdict, r.Error = verdictFailed, errKilled.Error()
 	}
 	return r
 }
 
-// of returns the index of the review with that id, -1 for none.
-func (h *history) of(review string) int {
+// indexOf returns the index of the review with that id, -1 for none.
+func (h *history) indexOf(review string) int {
 	return slices.IndexFunc(h.Rounds, func(r reviewRound) bool { return review != "" && r.Review == review })
 }
 
-// isRunning reports whether the process of that name runs.
+// isRunning reports whether the process runs that processInfo named so.
 func isRunning(name string) bool {
 	number, _, _ := strings.Cut(name, "-")
 	pid, _ := strconv.Atoi(number)
@@ -231,59 +246,59 @@ func isRunning(name string) bool {
 	return name != "" && p.name == name
 }
 
-// add takes the next record. It returns the index of the review that the record is of, -1 for none.
-func (h *history) add(r record) (round int) {
+// add adds the next record. It returns the index of the review that the record is of, -1 for none.
+func (h *history) add(r record) (index int) {
 	h.records++
 	h.project, h.top, h.limit = cmp.Or(r.Project, h.project), cmp.Or(r.Top, h.top), cmp.Or(r.Limit, h.limit)
 	if r.Time.After(h.updated) {
 		h.updated = r.Time
 	}
-	round = h.of(r.Review)
-	if r.Kind == kindBegin || r.Kind == kindEnd && round < 0 {
-		h.Rounds = append(h.Rounds, reviewRound{record: r, Tools: []string{}, Runs: []record{}, Refused: []string{},
-			start: r.Time, requests: len(h.Requests), begun: h.records, told: h.records})
-		return len(h.Rounds) - 1
-	}
+	index = h.indexOf(r.Review)
 	if r.Kind == kindPrompt || r.Kind == kindWake {
 		h.prompts = append(h.prompts, numbered{record: r, number: h.records, rounds: len(h.Rounds)})
 	}
 	switch {
+	case r.Kind == kindBegin, r.Kind == kindEnd && index < 0:
+		// A program that reads the history as JSON gets lists, not null.
+		h.Rounds = append(h.Rounds, reviewRound{record: r, Tools: []string{}, Runs: []record{},
+			Refused: []string{}, start: r.Time, requests: len(h.Requests), firstRecord: h.records, lastRecord: h.records})
+		return len(h.Rounds) - 1
 	case r.Kind == kindPrompt:
-		h.present, h.asked = len(h.Rounds), h.records
-		if r.Prompt != "" { // as of a client that tells it in another way
+		h.present, h.lastPrompt = len(h.Rounds), h.records
+		if r.Prompt != "" { // a client of a later version may tell it in another way
 			h.Requests = append(h.Requests, r)
 		}
 	case r.Kind == kindSwitch && r.Mode == modeWord(false):
 		h.present = len(h.Rounds)
 		if h.present > 0 && h.Rounds[h.present-1].Kind == kindBegin {
-			h.present-- // it ends the review that runs
+			h.present-- // the switch ends the review that runs
 		}
 		h.off = h.present
-	case round >= 0:
-		h.Rounds[round].take(r, h.records)
+	case index >= 0:
+		h.Rounds[index].add(r, h.records)
 	}
-	return round
+	return index
 }
 
-// take takes a record of the review that has begun, which is the timeline's of that number.
-func (r *reviewRound) take(one record, number int) {
-	switch one.Kind {
+// add adds the next record of a review that has begun; number is its number in the timeline.
+func (r *reviewRound) add(next record, number int) {
+	switch next.Kind {
 	case kindCall:
-		r.Tools, r.current = append(r.Tools, one.Tool), one.Tool
+		r.Tools, r.current = append(r.Tools, next.Tool), next.Tool
 	case kindRefused:
-		if i := slices.Index(r.Tools, one.Tool); i >= 0 {
+		if i := slices.Index(r.Tools, next.Tool); i >= 0 {
 			r.Tools = slices.Delete(r.Tools, i, i+1)
 		}
-		r.Refused, r.current = append(r.Refused, one.Tool), ""
+		r.Refused, r.current = append(r.Refused, next.Tool), ""
 	case kindRun:
-		r.Runs = append(r.Runs, one)
+		r.Runs = append(r.Runs, next)
 	case kindEnd:
-		one.LastMessage, one.Question, one.Requests = r.LastMessage, r.Question, r.Requests
-		r.record, r.told = one, number
+		next.LastMessage, next.Question, next.Requests = r.LastMessage, r.Question, r.Requests
+		r.record, r.lastRecord = next, number
 	}
 }
 
-// last returns the review that runs, else of those since the user's last prompt the one that lastOf returns.
+// last returns the review that runs, else what lastOf returns of those since the user's last prompt.
 func (h *history) last() *reviewRound {
 	for i := range h.Rounds {
 		if h.Rounds[i].Verdict == verdictReviewing {
@@ -303,11 +318,11 @@ func (h *history) passOver(stands func(numbered) bool) {
 	}
 }
 
-// feedback returns the last review behind the user's last prompt that sent the agent on, and its feedback if
-// no approval has followed it.
+// feedback returns the last review since the user's last prompt that sent the agent on, an empty one where
+// there is none, and its feedback if no approval has followed it.
 func (h *history) feedback() (last record, open string) {
 	for _, r := range h.Rounds {
-		if r.told < h.asked {
+		if r.lastRecord < h.lastPrompt {
 			continue
 		}
 		if r.Event == eventStop && r.Verdict == verdictAllow {
@@ -320,9 +335,8 @@ func (h *history) feedback() (last record, open string) {
 	return last, open
 }
 
-// lastOf returns the review that tells of the last stop, nil for none: that of the stop, whatever became of
-// it, or one by hand that gave a verdict and began after it. Of reviews that overlapped, one that refused
-// counts.
+// lastOf returns the last review of a stop, whatever became of it, or a later one by hand that gave a
+// verdict; nil where there is none. Of reviews that overlapped one that refused counts.
 func lastOf(rounds []reviewRound) (last *reviewRound) {
 	for i := range rounds {
 		r := &rounds[i]
@@ -330,7 +344,7 @@ func lastOf(rounds []reviewRound) (last *reviewRound) {
 		if r.Event == eventPreToolUse || r.Event == eventReview && !isVerdict {
 			continue
 		}
-		overlapped := last != nil && last.told > r.begun
+		overlapped := last != nil && last.lastRecord > r.firstRecord
 		if !overlapped || last.Verdict != verdictBlock || r.Verdict == verdictBlock {
 			last = r
 		}
@@ -353,7 +367,7 @@ func (d stateDir) wasPrompted(top string, since time.Time, than string) bool {
 	})
 }
 
-// asked is the user's newest request that the review knew of.
-func (r reviewRound) asked() string {
+// newestRequest returns the user's newest request that the review knew of, "" where it knew of none.
+func (r reviewRound) newestRequest() string {
 	return strings.Join(r.Requests[max(0, len(r.Requests)-1):], "")
 }

@@ -109,7 +109,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 	}
 	for _, r := range h.Rounds {
 		if len(h.Requests) == 0 { // no hook was told of any
-			s.Request = clip(firstLine(r.asked()), 100)
+			s.Request = clip(firstLine(r.newestRequest()), 100)
 		}
 		s.CostUSD += r.CostUSD
 		if r.Tokens != nil {

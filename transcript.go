@@ -1,6 +1,6 @@
 package main
 
-// What a session's transcript says: what the user asked for and stands, the model at work, the directories
+// What a session's transcript says: which requests of the user's stand, the model at work, the directories
 // that were added.
 
 import (
@@ -20,14 +20,14 @@ import (
 
 // A conversation is what ccc reads of a transcript.
 type conversation struct {
-	requests []userRequest // the user's words that stand, oldest first
-	model    string        // of the agent's last message
-	version  string        // of the Claude Code that wrote the last entry
-	dirs     []string      // that the user added with /add-dir
-	last     string        // what the agent said last, or toolUse and the id of its call; "" if the last word is the user's
-	broken   bool          // what came before the first of requests was not found
-	here     string        // where the agent was last
-	context  int           // tokens of the agent's last request, cached ones included; 0: unknown
+	requests  []userRequest // the user's words that stand, oldest first
+	model     string        // of the agent's last message
+	version   string        // of the Claude Code that wrote the last entry
+	dirs      []string      // what the user added with /add-dir, absolute
+	lastWords string        // the agent's, or toolUse and the id of its call; "" if the user spoke last
+	broken    bool          // what came before the first of requests was not found
+	cwd       string        // where the agent was last
+	context   int           // how many tokens the agent's last request had, with those cached; 0: unknown
 }
 
 // prompt returns the user's newest prompt, an empty one where there is none.
@@ -66,10 +66,10 @@ func isRequest(request, prompt string) bool {
 	return strings.HasSuffix(oneLine(request), oneLine(prompt))
 }
 
-// readConversation follows the transcript at path from its newest entry to its root. Each entry names its
-// parent; what the user withdrew or took back is in the file, but not on this way. A fork begins where its
-// original was compacted last: what came before stands in another transcript of the same directory. An error
-// means that the transcript can't be read or holds no conversation.
+// readConversation reads the transcript at path from its newest entry back to its root, along a chain: each
+// entry names its parent. What the user withdrew or took back is in the file, but not on the chain. A fork
+// begins where its original was compacted last; what came before stands in another transcript of the same
+// directory. An error means that the transcript can't be read or holds no conversation.
 func readConversation(path string) (conversation, error) {
 	t, err := readTranscript(path)
 	if err != nil {
@@ -82,10 +82,10 @@ func readConversation(path string) (conversation, error) {
 	w := walk{conversation: t.conversation}
 	var others []storedSession
 	deadline := time.Now().Add(otherPatience)
-	read, passed := map[string]bool{}, map[string]bool{} // by id: in any transcript, in the present one
+	read, passed := map[string]bool{}, map[string]bool{} // by id: in any transcript, in this one
 	for id := t.leaf; id != ""; {
 		e, known := t.entries[id]
-		if !known || passed[id] { // a fork of a compacted session may lead back to where it has been
+		if !known || passed[id] { // the chain of a fork of a compacted session may lead back into itself
 			if others == nil {
 				isOther := func(s storedSession) bool { return s.path != path }
 				others = storedSessions(filepath.Dir(path), "*.jsonl", isOther)
@@ -104,30 +104,31 @@ func readConversation(path string) (conversation, error) {
 		id = e.parent
 	}
 	slices.Reverse(w.requests)
-	if w.broken && len(w.requests) == 0 { // 2.1.200 and 2.1.280 may write the first prompt behind its answer
+	if w.broken && len(w.requests) == 0 { // 2.1.200 and 2.1.280 may write the first prompt after its answer
 		return w.conversation, fmt.Errorf("%s lacks the beginning of the conversation", path)
 	}
 	return w.conversation, nil
 }
 
-// A walk is a conversation in the reading, from its end on.
+// A walk is a conversation that is read from its end back. It remembers what comes next in the conversation,
+// after the entry that is read: the nearest of what each field names.
 type walk struct {
 	conversation
-	behind      entryMark // of the entry next behind here that has one or holds the user's words
-	called      bool      // an entry of a message of the agent's whose call has a result stands next behind here
-	cut         bool      // the mark of Esc stands next behind here, and no words but those of a call's result between
-	answered    bool      // the agent spoke next behind here, and not the user or Claude Code
-	sent        bool      // words that the user typed while the agent worked stand next behind here
-	stopped     bool      // the user pressed Esc next behind here, and not to send such words
-	interrupted bool      // the user pressed Esc behind what the agent said behind here
+	next        entryMark // of the next entry that has a mark; 0 where the user's words come before that
+	called      bool      // next comes an entry of a message with a call, and the call's result after it
+	cut         bool      // next comes Esc, with nothing but a message's calls and results before it
+	answered    bool      // next the agent speaks, and not the user or Claude Code
+	sent        bool      // next come words that the user typed while the agent worked
+	stopped     bool      // next the user presses Esc, and not to send such words
+	interrupted bool      // the user presses Esc after the agent has spoken, and before the next prompt
 }
 
-// add takes an entry, the newest first, and the user's words that hang beside the chain from it.
+// add adds an entry, the newest first, and the user's words that hang from it beside the chain.
 func (w *walk) add(e placedEntry, beside []userRequest) {
 	wasCalled := w.called
-	isCalled := w.behind == markResult || wasCalled && e.mark == markAnswer
+	isCalled := w.next == markResult || wasCalled && e.mark == markAnswer
 	w.called = isCalled && e.mark == markAnswer
-	w.cut = w.cut && (w.called || !wasCalled) // what stands before the message with the call was not cut short
+	w.cut = w.cut && (w.called || !wasCalled) // Esc does not reach beyond the message with the call
 	isCut := w.cut && isCalled                // else prompts beside were withdrawn, or taken back by /rewind
 	for _, r := range slices.Backward(beside) {
 		switch {
@@ -139,7 +140,7 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 		}
 	}
 	if e.mark != 0 || e.said != nil {
-		w.behind = e.mark
+		w.next = e.mark
 	}
 	w.model, w.context = cmp.Or(w.model, e.model), cmp.Or(w.context, e.context)
 	switch {
@@ -157,7 +158,7 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 	}
 }
 
-// take takes words of the user's that stand.
+// take adds words of the user's that stand.
 func (w *walk) take(r userRequest) {
 	if r.prompt {
 		if w.interrupted {
@@ -170,8 +171,8 @@ func (w *walk) take(r userRequest) {
 }
 
 func (w *walk) addDir(r userRequest) {
-	if dir, ok := strings.CutPrefix(r.words, "/add-dir "); ok {
-		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+	if dir, isCommand := strings.CutPrefix(r.words, "/add-dir "); isCommand {
+		if rest, isInHome := strings.CutPrefix(dir, "~/"); isInHome {
 			home, _ := os.UserHomeDir()
 			dir = filepath.Join(home, rest)
 		}
@@ -179,20 +180,21 @@ func (w *walk) addDir(r userRequest) {
 	}
 }
 
-// A storedSession is a session of Claude Code's, as its transcript tells.
+// A storedSession is a session of Claude Code's that has a transcript.
 type storedSession struct {
 	id, path string
-	written  time.Time
+	written  time.Time // the transcript's
 }
 
-// storedSessions returns the sessions that are wanted of those with such a path in dir, newest first. Side
-// chains, agent-*.jsonl, are none.
+// storedSessions returns the wanted ones of the sessions whose transcripts match pattern below dir, the
+// newest first. A subagent's transcript, agent-*.jsonl, is no session. For wanted the time is not known yet.
 func storedSessions(dir, pattern string, wanted func(storedSession) bool) (found []storedSession) {
-	names, _ := fs.Glob(os.DirFS(dir), pattern) // filepath.Glob would take a bracket in dir for a pattern
+	names, _ := fs.Glob(os.DirFS(dir), pattern) // for filepath.Glob a bracket in dir is a pattern, too
 	for _, name := range names {
-		s := storedSession{id: strings.TrimSuffix(filepath.Base(name), ".jsonl"), path: filepath.Join(dir, name)}
+		id := strings.TrimSuffix(filepath.Base(name), ".jsonl")
+		s := storedSession{id: id, path: filepath.Join(dir, name)}
 		info, err := os.Stat(s.path)
-		if err == nil && validSession(s.id) && !strings.HasPrefix(s.id, "agent-") && wanted(s) {
+		if err == nil && validSession(id) && !strings.HasPrefix(id, "agent-") && wanted(s) {
 			s.written = info.ModTime()
 			found = append(found, s)
 		}
@@ -201,7 +203,8 @@ func storedSessions(dir, pattern string, wanted func(storedSession) bool) (found
 	return found
 }
 
-// transcriptStart returns the directory that the first entry of the conversation names, "" without one.
+// transcriptStart returns the directory in which the session of that transcript was started, "" if that is
+// not known: the first entry that names a directory tells it.
 func transcriptStart(path string) (start string) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -223,8 +226,8 @@ func transcriptStart(path string) (start string) {
 // transcripts.
 const otherPatience = 2 * time.Second
 
-// findEntry takes the session that holds the entry of that id off the list; nil if none is found before the
-// deadline.
+// findEntry returns the transcript that holds the entry of that id, and removes its session from the list. It
+// returns nil if it finds none before the deadline.
 func findEntry(sessions *[]storedSession, id string, deadline time.Time) *transcript {
 	for i, s := range *sessions {
 		if time.Now().After(deadline) {
@@ -239,23 +242,23 @@ func findEntry(sessions *[]storedSession, id string, deadline time.Time) *transc
 	return nil
 }
 
-// A transcript is one in the reading.
+// A transcript is what ccc reads of one file.
 type transcript struct {
-	conversation                        // what its lines tell by themselves: last, version and here
+	conversation                        // lastWords, version and cwd, which need no chain
 	entries      map[string]placedEntry // by id
 	prompts      map[string][]string    // by origin, the ids of the entries that hold words of the user's
-	leaf         string                 // the last entry of the user's or the agent's
-	original     string                 // the session that the last copied entry was written in first, "" without one
+	leaf         string                 // the id of the last entry of the user's or the agent's
+	original     string                 // of a fork: the session in which its last copied entry was written
 }
 
-// A placedEntry is what ccc keeps of one.
+// A placedEntry is what ccc keeps of an entry, with its place.
 type placedEntry struct {
-	parent  string
+	parent  string       // the id of the entry that it follows
 	origin  string       // see originOf
-	said    *userRequest // the user's words, if it holds any
+	said    *userRequest // the user's words, nil without any
 	mark    entryMark
-	model   string
-	context int // tokens of the request that it answers
+	model   string // of an answer
+	context int    // how many tokens the request had that it answers
 }
 
 func readTranscript(path string) (*transcript, error) {
@@ -263,14 +266,14 @@ func readTranscript(path string) (*transcript, error) {
 	return t, readLines(path, t.line) // the last line may still be on its way; then it is not JSON yet
 }
 
-// resultWords are found in a line with a tool's result if it holds words of the user's: answers to questions,
-// what they said as they refused the call or approved it, a plan that they changed.
+// A line with a tool's result that holds words of the user's holds one of resultWords: with answers to
+// questions, a refusal, an approval, a plan that the user changed.
 var resultWords = [][]byte{[]byte(`"answers":{`), []byte(refusedSaying + `\n`),
 	[]byte(`},{"type":"text","text":"`), []byte(`"planWasEdited":true`)}
 
-// line takes one line. Those that hold tool results, which are most of a transcript, are parsed only where
-// they may hold words of the user's, so that 200 MB take about a second: else their ids alone are looked for.
-// A quote inside a string is escaped, so that a key with its quotes is a key, and one that occurs once is the
+// line reads one line. Most of a transcript are tools' results. They are parsed only where they may hold
+// words of the user's; of the others only the ids are looked for, so that 200 MB take about a second.
+// Quotation marks in a string are escaped: a key in quotation marks is a key, and one that occurs once is the
 // entry's own.
 func (t *transcript) line(line []byte) {
 	isResult := bytes.Contains(line, []byte(`"type":"tool_result"`))
@@ -285,68 +288,69 @@ func (t *transcript) line(line []byte) {
 	if _, isSyntax := json.Unmarshal(line, &e).(*json.SyntaxError); isSyntax || e.IsSidechain {
 		return
 	}
-	t.version, t.here = cmp.Or(e.Version, t.version), cmp.Or(e.Cwd, t.here)
+	t.version, t.cwd = cmp.Or(e.Version, t.version), cmp.Or(e.Cwd, t.cwd)
 	if e.WrittenIn != "" && e.WrittenIn != e.SessionID {
 		t.original = e.WrittenIn
 	}
 	if e.UUID == "" {
 		return
 	}
-	tail := e.CompactMetadata.PreservedSegment.TailUUID
-	next := placedEntry{parent: cmp.Or(tail, e.ParentUUID, e.LogicalParentUUID)}
-	parent := t.entries[next.parent]
-	if isResult && e.Type == "user" {
-		next.mark, next.said = markResult, e.answer()
+	isUser, isAgent := e.Type == "user", e.Type == "assistant"
+	preserved := e.CompactMetadata.PreservedSegment.TailUUID
+	placed := placedEntry{parent: cmp.Or(preserved, e.ParentUUID, e.LogicalParentUUID)}
+	parent := t.entries[placed.parent]
+	if isResult && isUser {
+		placed.mark, placed.said = markResult, e.answer()
 	} else {
-		next.said, next.mark = e.request()
+		placed.said, placed.mark = e.request()
 	}
-	isCommand := next.said != nil && next.said.prompt && strings.HasPrefix(next.said.words, "/")
-	if isCommand && parent.mark == markResult && e.Type == "user" {
-		next.said = nil // the agent called it by a tool
+	isCommand := placed.said != nil && placed.said.prompt && strings.HasPrefix(placed.said.words, "/")
+	if isCommand && isUser && parent.mark == markResult {
+		placed.said = nil // the agent called the command, by a tool
 	}
-	if e.Type == "assistant" && e.Message.Content != noResponse {
-		next.mark = markAnswer
+	if isAgent && e.Message.Content != noResponse {
+		placed.mark = markAnswer
 	}
-	origin := originOf(e, next, parent)
+	if isAgent && e.Message.Model != "<synthetic>" { // Claude Code's own error messages are of that model
+		placed.model = e.Message.Model
+		placed.context = e.Message.Usage.fresh() + e.Message.Usage.CacheRead
+	}
+	origin := originOf(e.UUID, placed, parent)
 	if !isResult {
-		next.origin = origin
+		placed.origin = origin
 	}
-	if _, known := t.entries[e.UUID]; next.said != nil && !known {
+	if _, known := t.entries[e.UUID]; placed.said != nil && !known {
 		t.prompts[origin] = append(t.prompts[origin], e.UUID)
 	}
-	if e.Type == "assistant" && e.Message.Model != "<synthetic>" { // which writes Claude Code's own error messages
-		next.model = e.Message.Model
-		next.context = e.Message.Usage.fresh() + e.Message.Usage.CacheRead
-	}
-	t.add(e.UUID, next, e.Type == "user" || e.Type == "assistant")
-	if e.Type == "assistant" {
-		t.last = string(e.Message.Content)
+	t.add(e.UUID, placed, isUser || isAgent)
+	if isAgent {
+		t.lastWords = string(e.Message.Content)
 	}
 }
 
-// originOf returns the entry from which the user's words in e hang, where they are not on the chain. It is
-// the first entry of the message of the agent's that they interrupted, or whose call they answered: of calls
-// made at once, the results of all but one hang beside the chain (2.1.200, 2.1.331). What Claude Code adds to
-// a prompt has the prompt's origin.
-func originOf(e transcriptEntry, next, parent placedEntry) string {
+// originOf returns the id of the entry from which the user's words in the entry placed, of that id, hang
+// where they are not on the chain: the first entry of the agent's message that they interrupted, or whose
+// call they answered. Of calls made at once the results of all but one hang beside the chain (2.1.200,
+// 2.1.331). What Claude Code adds to a prompt has the prompt's origin.
+func originOf(id string, placed, parent placedEntry) string {
 	switch {
-	case next.mark == markAnswer && parent.mark != markAnswer:
-		return e.UUID
-	case next.said != nil:
-		return cmp.Or(parent.origin, next.parent)
+	case placed.mark == markAnswer && parent.mark != markAnswer:
+		return id
+	case placed.said != nil:
+		return cmp.Or(parent.origin, placed.parent)
 	}
 	return parent.origin
 }
 
-// addBeside adds the prompts of the session's original, if it is a fork: a fork has none that are not on its
-// chain. dir holds both.
+// addBeside adds the prompts of a fork's original, which stands in dir, too: a fork has no copies of those
+// that are not on its chain.
 func (t *transcript) addBeside(dir string) {
 	if !validSession(t.original) {
 		return
 	}
 	original, err := readTranscript(filepath.Join(dir, t.original+".jsonl"))
 	if err != nil {
-		return // it was removed
+		return // the original was removed
 	}
 	for origin, prompts := range original.prompts {
 		for _, id := range prompts {
@@ -358,9 +362,9 @@ func (t *transcript) addBeside(dir string) {
 	}
 }
 
-// beside returns the words of the user's that hang from the entry of that id and are not on the chain, of
-// which what follows has been read. Claude Code writes most of what interrupts a call so: words that the user
-// typed while the agent worked and sent with Esc, or typed right behind Esc (2.1.280 to 2.1.331).
+// beside returns the words of the user's that hang from the entry of that id beside the chain; read has what
+// follows the entry on it. Claude Code writes so most of what interrupts a call: words that the user typed
+// while the agent worked and sent with Esc, or typed right after Esc (2.1.280 to 2.1.331).
 func (t *transcript) beside(id string, read map[string]bool) (found []userRequest) {
 	for _, prompt := range t.prompts[id] {
 		if !read[prompt] {
@@ -370,16 +374,17 @@ func (t *transcript) beside(id string, read map[string]bool) (found []userReques
 	return found
 }
 
-func (t *transcript) add(id string, e placedEntry, spoken bool) {
+// add adds an entry; isSpoken reports whether it is one of the user's or the agent's.
+func (t *transcript) add(id string, e placedEntry, isSpoken bool) {
 	if _, known := t.entries[id]; !known { // a compaction may write an entry again, with another parent
 		t.entries[id] = e
 	}
-	if spoken {
-		t.leaf, t.last = id, ""
+	if isSpoken {
+		t.leaf, t.lastWords = id, ""
 	}
 }
 
-// onlyMember returns the string under key if line has that key, with a string, exactly once.
+// onlyMember returns the string under key if line has that key exactly once and with a string, else "".
 func onlyMember(line []byte, key string) string {
 	_, rest, _ := bytes.Cut(line, []byte(`"`+key+`":"`))
 	value, rest, found := bytes.Cut(rest, []byte(`"`))

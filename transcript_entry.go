@@ -12,16 +12,17 @@ import (
 // A userRequest is what the user said to the agent at one time: a prompt, or words with which they answered a
 // question, refused a call or approved one.
 type userRequest struct {
-	id, asked string // of its entry, and when that was written
-	words     string
-	remarks   []words // what the words alone do not tell
-	prompt    bool    // it has a budget of its own
-	command   bool    // its entry has the form of a command of Claude Code's own, which may have called no agent
-	queued    bool    // the user typed it while the agent worked
-	cwd       string  // of a command
+	id      string // of its entry
+	at      string // when its entry was written, in RFC 3339
+	words   string
+	remarks []words // what the words alone do not tell
+	prompt  bool    // it is a prompt, which has a budget of its own
+	command bool    // its entry looks like that of a command of Claude Code's own, which may call no agent
+	queued  bool    // the user typed it while the agent worked
+	cwd     string  // where the agent was; of a prompt only
 }
 
-// String returns the words behind the remarks.
+// String returns the remarks and then the words.
 func (r userRequest) String() string {
 	text := r.words
 	for _, remark := range slices.Backward(r.remarks) {
@@ -30,20 +31,21 @@ func (r userRequest) String() string {
 	return text
 }
 
-// toolUse stands before the id of a call of a tool.
+// toolUse stands in a blockText before the id of a call of a tool.
 const toolUse = "tool_use "
 
-// An entryMark tells what else an entry is.
+// An entryMark says what an entry is that holds none of the user's words. 0 stands for all that does not
+// count.
 type entryMark byte
 
 const (
 	markAnswer      entryMark = 1 + iota // what the agent said, or the error that it ended with
-	markResult                           // of a tool's call
+	markResult                           // the result of a call, which may hold words of the user's
 	markInterrupted                      // the user pressed Esc
 	markOther                            // what Claude Code submitted itself, for the agent to answer
 )
 
-// A transcriptEntry is one line of a transcript. Members of another shape than here are left empty.
+// A transcriptEntry is one line of a transcript. A member of another shape than here is left empty.
 type transcriptEntry struct {
 	Type              string      `json:"type"`
 	UUID              string      `json:"uuid"`
@@ -51,15 +53,15 @@ type transcriptEntry struct {
 	LogicalParentUUID string      `json:"logicalParentUuid"` // across a compaction
 	Version           string      `json:"version"`
 	SessionID         string      `json:"sessionId"`
-	WrittenIn         string      `json:"session_id"` // first, of a fork's entries (2.1.280 on)
+	WrittenIn         string      `json:"session_id"` // in a fork the session it was copied from (2.1.280 on)
 	Timestamp         string      `json:"timestamp"`
 	IsSidechain       bool        `json:"isSidechain"`
 	IsMeta            bool        `json:"isMeta"`
 	IsCompactSummary  bool        `json:"isCompactSummary"`
-	UserFeedback      string      `json:"userFeedback"` // words with which the user refused a call (2.1.280 on)
+	UserFeedback      string      `json:"userFeedback"` // with which the user refused a call (2.1.280 on)
 	ToolUseResult     toolResult  `json:"toolUseResult"`
 	PromptSource      string      `json:"promptSource"`
-	WakeupSource      string      `json:"wakeupSource"` // what made Claude Code go on by itself: a schedule
+	WakeupSource      string      `json:"wakeupSource"` // what woke Claude Code, such as a schedule
 	Origin            entryOrigin `json:"origin"`
 	Cwd               string      `json:"cwd"`
 	Message           struct {
@@ -83,19 +85,19 @@ type entryOrigin struct {
 	Kind string `json:"kind"`
 }
 
-// blockText is a text, or the texts and the ids of calls of a list of blocks.
+// blockText is a text, or of a list of blocks the texts and the ids of calls, each on a line.
 type blockText string
 
-func (w *blockText) UnmarshalJSON(raw []byte) error {
+func (b *blockText) UnmarshalJSON(raw []byte) error {
 	if raw[0] == '"' {
-		return json.Unmarshal(raw, (*string)(w))
+		return json.Unmarshal(raw, (*string)(b))
 	}
 	var blocks []struct {
 		Type string `json:"type"`
 		Text string `json:"text"`
 		ID   string `json:"id"`
 	}
-	_ = json.Unmarshal(raw, &blocks) // what is not a list of blocks has no words
+	_ = json.Unmarshal(raw, &blocks) // anything else than a list of blocks has no words
 	var texts []string
 	for _, block := range blocks {
 		switch block.Type {
@@ -105,17 +107,16 @@ func (w *blockText) UnmarshalJSON(raw []byte) error {
 			texts = append(texts, toolUse+block.ID)
 		}
 	}
-	*w = blockText(strings.Join(texts, "\n"))
+	*b = blockText(strings.Join(texts, "\n"))
 	return nil
 }
 
 // refusedSaying stands before the words with which the user refused a call.
 const refusedSaying = "the user said:"
 
-// A toolResult is what a call came to, as far as it tells what the user said: the text of an error, questions
-// with answers, a plan.
+// A toolResult is what a call came to, as far as it tells what the user said.
 type toolResult struct {
-	failure       string
+	failure       string // the text of an error, which is all that there is of a call that failed
 	Questions     []struct{ Question string }
 	Answers       map[string]string
 	Annotations   map[string]struct{ Notes string } // by question: what the user added to a choice (2.1.331)
@@ -128,14 +129,14 @@ func (r *toolResult) UnmarshalJSON(raw []byte) error {
 	if raw[0] == '"' {
 		return json.Unmarshal(raw, &r.failure)
 	}
-	_ = json.Unmarshal(raw, (*members)(r)) // of a call of another tool
+	_ = json.Unmarshal(raw, (*members)(r)) // other tools have other members
 	return nil
 }
 
-// request returns the user's words in the entry, nil if it holds none, and else what it is. Whose words are,
-// Claude Code tells itself (2.1.330, in its own words): where an entry has an origin, its kind is human; else
-// the prompt's source is not system, and nothing woke the client (a scheduled slash command says that alone).
-// Older versions say none of it, and the text decides.
+// request returns the user's words in the entry, or nil and what the entry is instead. Claude Code marks the
+// user's words itself (2.1.330): the origin of such an entry is human. Where it has no origin, the source of
+// the prompt is not system, and nothing woke the client, which is all that is told of a scheduled slash
+// command. Older versions tell none of this, and the text decides.
 func (e transcriptEntry) request() (*userRequest, entryMark) {
 	text, origin, other := string(e.Message.Content), e.Origin.Kind, markOther
 	if e.Type == "attachment" && e.Attachment.Type == "queued_command" {
@@ -143,16 +144,17 @@ func (e transcriptEntry) request() (*userRequest, entryMark) {
 	} else if e.Type != "user" {
 		return nil, 0
 	}
+	isSubmitted := origin != "" && origin != "human" ||
+		origin == "" && (e.PromptSource == "system" || e.WakeupSource != "")
 	switch {
 	case strings.HasPrefix(text, interruption):
 		return nil, markInterrupted
 	case e.IsMeta || strings.HasPrefix(strings.TrimSpace(text), localCommand):
 		return nil, 0
-	case cmp.Or(origin, "human") != "human", origin == "" && (e.PromptSource == "system" || e.WakeupSource != ""),
-		e.IsCompactSummary, !isUsers(text):
+	case isSubmitted, e.IsCompactSummary, !isUsers(text):
 		return nil, other
 	}
-	r := &userRequest{id: e.UUID, asked: e.Timestamp, words: text, prompt: true, cwd: e.Cwd}
+	r := &userRequest{id: e.UUID, at: e.Timestamp, words: text, prompt: true, cwd: e.Cwd}
 	r.queued = e.PromptSource == "queued"
 	if name := tagged(text, "command-name"); name != "" {
 		r.words = strings.TrimSpace(name + " " + tagged(text, "command-args"))
@@ -163,57 +165,57 @@ func (e transcriptEntry) request() (*userRequest, entryMark) {
 
 // answer returns what the user said in the result of a call, nil for nothing.
 func (e transcriptEntry) answer() *userRequest {
-	r := &userRequest{id: e.UUID, asked: e.Timestamp}
-	_, refusal, _ := strings.Cut(e.ToolUseResult.failure, refusedSaying)
-	switch text := string(e.Message.Content); {
-	case len(e.ToolUseResult.Answers) > 0:
+	result, text := e.ToolUseResult, string(e.Message.Content)
+	said, remark := "", remarkApproved
+	switch {
+	case len(result.Answers) > 0:
 		var answers []string
-		for _, q := range e.ToolUseResult.Questions {
-			answer := strings.TrimSpace(e.ToolUseResult.Answers[q.Question] + "\n" + e.ToolUseResult.Annotations[q.Question].Notes)
-			if answer != "" {
+		for _, q := range result.Questions {
+			notes := result.Annotations[q.Question].Notes
+			if answer := strings.TrimSpace(result.Answers[q.Question] + "\n" + notes); answer != "" {
 				answers = append(answers, q.Question+" → "+answer)
 			}
 		}
-		r.words, r.remarks = strings.Join(answers, "\n"), []words{remarkAnswered}
-	case e.ToolUseResult.PlanWasEdited:
-		r.words, r.remarks = strings.TrimSpace(e.ToolUseResult.Plan+"\n\n"+text), []words{remarkPlanned}
-	case e.UserFeedback != "" || strings.HasPrefix(e.ToolUseResult.failure, refused):
-		r.words, r.remarks = cmp.Or(e.UserFeedback, strings.TrimSpace(refusal)), []words{remarkRefused}
+		said, remark = strings.Join(answers, "\n"), remarkAnswered
+	case result.PlanWasEdited:
+		said, remark = strings.TrimSpace(result.Plan+"\n\n"+text), remarkPlanned
+	case e.UserFeedback != "" || strings.HasPrefix(result.failure, refused):
+		_, behind, _ := strings.Cut(result.failure, refusedSaying)
+		said, remark = cmp.Or(e.UserFeedback, strings.TrimSpace(behind)), remarkRefused
 	case !e.IsMeta:
-		r.words, r.remarks = text, []words{remarkApproved}
+		said = text
 	}
-	if !isUsers(r.words) {
+	if !isUsers(said) {
 		return nil
 	}
-	return r
+	return &userRequest{id: e.UUID, at: e.Timestamp, words: said, remarks: []words{remark}}
 }
 
-// What Claude Code writes itself: of a call that the user refused, of Esc, of the commands of its own, of a
-// question that the user wants to talk about, and in the agent's place.
+// Beginnings of what Claude Code writes in the place of the user or the agent.
 const (
-	refused      = "Error: The user doesn't want to proceed"
-	interruption = "[Request interrupted by user"
-	localCommand = "<local-command-"
+	refused      = "Error: The user doesn't want to proceed" // the result of a call that the user refused
+	interruption = "[Request interrupted by user"            // the user pressed Esc
+	localCommand = "<local-command-"                         // of a command of its own
 	chat         = "The user wants to clarify these questions"
-	noResponse   = "No response requested."
+	noResponse   = "No response requested." // the whole of the agent's answer
 )
 
-// isUsers reports whether a text can be the user's own: not what Claude Code submits itself, nor the output
-// of a command that the user ran in the client.
+// isUsers reports whether a text can be the user's own. What Claude Code submits itself is not, nor is a
+// command that the user ran in the client, with its output.
 func isUsers(text string) bool {
 	text = strings.TrimSpace(text)
-	starts := []string{"<task-notification>", "<system-reminder>", localCommand, "<bash-input>", "<bash-stdout>",
-		"<bash-stderr>", interruption, chat}
+	starts := []string{"<task-notification>", "<system-reminder>", "<bash-input>", "<bash-stdout>",
+		"<bash-stderr>", localCommand, interruption, chat}
 	isStart := func(start string) bool { return strings.HasPrefix(text, start) }
 	return text != "" && !slices.ContainsFunc(starts, isStart)
 }
 
-// tagged returns what stands between <tag> and </tag> in a text that begins with a tag of a command.
+// tagged returns what stands between <tag> and </tag> in a text that begins with a tag of a command, else "".
 func tagged(text, tag string) string {
 	if !strings.HasPrefix(text, "<command-") {
 		return ""
 	}
 	_, rest, _ := strings.Cut(text, "<"+tag+">")
-	inside, _, _ := strings.Cut(rest, "</"+tag+">")
-	return inside
+	value, _, _ := strings.Cut(rest, "</"+tag+">")
+	return value
 }

@@ -225,8 +225,8 @@ func TestTranscriptRequests(t *testing.T) {
 			later := time.Now().Add(time.Minute) // it is looked at first, and must still be found behind the other
 			check(t, os.Chtimes(filepath.Join(dir, "third.jsonl"), later, later))
 			got, err := readConversation(filepath.Join(dir, "this.jsonl"))
-			if requests := toldOf(got.requests); err != nil || requests != test.want || got.last != test.last || got.broken != (test.name == "root_is_nowhere") {
-				t.Errorf("got %q, last %q, broken %v, %v\nwant %q, last %q", requests, got.last, got.broken, err, test.want, test.last)
+			if requests := toldOf(got.requests); err != nil || requests != test.want || got.lastWords != test.last || got.broken != (test.name == "root_is_nowhere") {
+				t.Errorf("got %q, last %q, broken %v, %v\nwant %q, last %q", requests, got.lastWords, got.broken, err, test.want, test.last)
 			}
 			if len(got.requests) > 0 && !got.prompt().prompt {
 				t.Errorf("%q counts as a prompt", got.prompt().words)

@@ -1,6 +1,6 @@
 package main
 
-// From the reviewer's result line to the verdict, or to the error that says that there was no review.
+// From the reviewer's result line to the verdict, or to the error that says why there was no review.
 
 import (
 	"bytes"
@@ -41,9 +41,9 @@ func parseResult(line []byte) *resultLine {
 	return r
 }
 
-// judge returns the verdict, allow or block, and the feedback. Without a verdict, decided is "" and feedback
-// the text that stands there. A result that says it failed is no review, whatever its text looks like: an API
-// error comes as subtype success with is_error.
+// judge returns the verdict, verdictAllow or verdictBlock, and the feedback. Without a verdict decided is "",
+// and the feedback is the result's text. A result that says that it failed is an error, whatever its text
+// looks like: an API error comes as subtype success with is_error.
 func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	text, kind := r.text(), ""
 	if r.Subtype != "" && r.Subtype != "success" {
@@ -58,7 +58,7 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 		said := strings.Join(append([]string{text}, faults...), " ")
 		return "", "", errors.New(say(reviewerFailed, kind, cutMiddle(strings.TrimSpace(said), 500)))
 	case r.object() != nil:
-		decided, feedback, _ = readDecision(r.object(), slices.Concat(decisionKeys, []string{olderKey})...)
+		decided, feedback, _ = readDecision(r.object(), append(slices.Clone(decisionKeys), olderKey)...)
 	default:
 		decided, feedback = findVerdict(text)
 	}
@@ -68,14 +68,15 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	return decided, strings.TrimSpace(feedback), nil
 }
 
-// isOfNoTurn reports whether the result is of a prompt that reached no model: from 2.1.200 on, a fork of a
+// isOfNoTurn reports whether the result is of a prompt that reached no model. From 2.1.200 on, a fork of a
 // session with a background task first submits that the task has stopped, which ends with such a line, and
 // then the request.
 func (r *resultLine) isOfNoTurn() bool {
-	return r.malformed == nil && !r.IsError && r.Turns != nil && *r.Turns == 0 && r.text() == "" && r.object() == nil
+	isEmpty := r.text() == "" && r.object() == nil
+	return isEmpty && r.malformed == nil && !r.IsError && r.Turns != nil && *r.Turns == 0
 }
 
-// object returns the object in which the verdict has to stand, nil where a text holds it.
+// object returns the object in which the verdict has to stand, nil where it has to stand in a text.
 func (r *resultLine) object() json.RawMessage {
 	for _, raw := range []json.RawMessage{r.StructuredOutput, r.Result} {
 		if bytes.HasPrefix(raw, []byte("{")) {
@@ -85,14 +86,14 @@ func (r *resultLine) object() json.RawMessage {
 	return nil
 }
 
-// text returns the result's text, "" where it is an object.
+// text returns the result's text, "" where the result is an object.
 func (r *resultLine) text() (text string) {
 	_ = json.Unmarshal(r.Result, &text)
 	return text
 }
 
-// ownCost is what this review cost in US dollars, 0 where claude does not tell it apart from what the session
-// had cost before.
+// ownCost returns what this review cost, in US dollars. It is 0 where claude tells only what the whole
+// session has cost.
 func (r *resultLine) ownCost() (sum float64) {
 	for _, model := range r.costs.SinceLast {
 		sum += model.CostUSD
@@ -100,50 +101,62 @@ func (r *resultLine) ownCost() (sum float64) {
 	return sum
 }
 
-// decisionKeys name the decision in a verdict. olderKey does so where the verdict is the whole result;
-// elsewhere it is data that the reviewer quotes. olderApproval approves as the last line of a text without
-// any decision.
+// decisionKeys are the keys under which a verdict has its decision.
 var decisionKeys = []string{"allow_stop", "allowStop"}
 
-const olderKey, olderApproval = "completed", "[TASK_COMPLETED]"
+const (
+	// olderKey is an older one. It counts only in a verdict that is the whole result: elsewhere it is data
+	// that the reviewer quotes.
+	olderKey = "completed"
+	// olderApproval approves as the last line of a text that states no decision.
+	olderApproval = "[TASK_COMPLETED]"
+	// bracesRead is how many braces a text may open: at each an object may begin, which is read to its end.
+	bracesRead = 2000
+)
 
 var (
-	// decisionMember finds the members of a JSON object that decide. In a string the quotation mark is
-	// escaped.
+	// decisionMember matches a member of a JSON object that decides. It matches none in a string, where the
+	// quotation marks are escaped.
 	decisionMember = lazyRegexp(`"allow(?:_s|S)top"\s*:`)
-	// decisionWord finds where a text, prose or JSON of any kind, states a decision, with what is stated.
-	// A line break may stand before true or false; before anything else nothing is stated.
+	// decisionWord matches where a text, in prose or in JSON of any kind, states a decision. What it states
+	// is true or false in the first group, and a word or character in the second. Only true and false may
+	// stand on the next line.
 	decisionWord = lazyRegexp("(?i)\\ballow_?stop\\b[\"'`*”’\\\\]*" +
 		"\\s*[:：=＝]+(?:\\s*[\"'`*“‘\\\\]*(true|false)\\b|[ \\t]*[\"'`*“‘\\\\]*(\\w+|\\S?))")
 )
 
-// findVerdict reads a text: an approval is the last thing said, and said once. It is an object at the end, a
-// fence aside, and nothing before it states another decision. A refusal may stand anywhere, unless an
-// approving object follows it.
+// findVerdict reads the verdict in a text. An approval is the last thing said, and said once: an object at
+// the end, which only the end of a fence may follow, and nothing before it states another decision. A refusal
+// may stand anywhere, unless an approving object follows it. Without a verdict decided is "".
 func findVerdict(text string) (decided verdict, feedback string) {
 	text = strings.TrimSpace(text)
 	body := strings.TrimSpace(strings.TrimSuffix(text, "```"))
+	if strings.Count(body, "{") > bracesRead {
+		return "", ""
+	}
 	decisions, start, end := 0, 0, 0 // how many objects decide, and where the last of them stands
 	for at := 0; at < len(body); at++ {
 		var object json.RawMessage
 		if body[at] != '{' || json.NewDecoder(strings.NewReader(body[at:])).Decode(&object) != nil {
 			continue
 		}
-		found, words, decides := readDecision(object, decisionKeys...)
+		stated, why, decides := readDecision(object, decisionKeys...)
 		if !decides { // an object inside it may
 			continue
 		}
-		if found != "" {
-			decided, feedback = found, words
+		if stated != "" {
+			decided, feedback = stated, why
 		}
 		decisions, start, end = decisions+1, at, at+len(object)
 		at = end - 1
 	}
-	before := decisionWord().FindAllStringSubmatch(body[:start], -1)
-	isOther := func(stated []string) bool { return stated[1]+stated[2] != "" && !strings.EqualFold(stated[1], "true") }
+	isOther := func(match []string) bool {
+		return match[1]+match[2] != "" && !strings.EqualFold(match[1], "true")
+	}
+	statesOther := slices.ContainsFunc(decisionWord().FindAllStringSubmatch(body[:start], -1), isOther)
 	lastLine := strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 	switch {
-	case decided == verdictAllow && (decisions > 1 || end < len(body) || slices.ContainsFunc(before, isOther)):
+	case decided == verdictAllow && (decisions > 1 || end < len(body) || statesOther):
 		return "", ""
 	case lastLine == olderApproval && decisions == 0 && !decisionWord().MatchString(text):
 		return verdictAllow, ""
@@ -154,14 +167,15 @@ func findVerdict(text string) (decided verdict, feedback string) {
 	return decided, feedback
 }
 
-// isAnswer reports whether a text is nothing but the object that decides.
+// isAnswer reports whether a text begins with the object that decides: a verdict, and no words before it.
 func isAnswer(text string) bool {
 	decided, _ := findVerdict(text)
 	return decided != "" && strings.HasPrefix(strings.TrimPrefix(strings.TrimSpace(text), "```json\n"), "{")
 }
 
-// readDecision reads the first of keys that object has; decides is false where it has none. decided is ""
-// where the decision is neither true nor false, or is true beside another one.
+// readDecision reads what object has under the first of keys that it has; decides is false where it has none.
+// decided is "" where the decision is neither true nor false, and where it is true and object, or what is in
+// it, has another one.
 func readDecision(object []byte, keys ...string) (decided verdict, feedback string, decides bool) {
 	var members map[string]json.RawMessage // for a struct Allow_Stop would be allow_stop
 	_ = json.Unmarshal(object, &members)
@@ -178,16 +192,16 @@ func readDecision(object []byte, keys ...string) (decided verdict, feedback stri
 		case "false":
 			decided = verdictBlock
 		}
-		if json.Unmarshal(members["feedback"], &feedback) != nil { // such as a list: it is read as it is written
-			feedback = string(members["feedback"])
+		if json.Unmarshal(members["feedback"], &feedback) != nil {
+			feedback = string(members["feedback"]) // a list, for one
 		}
 		return decided, feedback, true
 	}
 	return "", "", false
 }
 
-// holdsApproval reports whether text holds an object that approves, one that is no JSON included. The agent
-// would take it for an order.
+// holdsApproval reports whether text holds something like an object that approves, in JSON or not. The agent
+// would take that for an order.
 func holdsApproval(text string) bool {
 	for _, at := range decisionWord().FindAllStringSubmatchIndex(text, -1) {
 		if at[2] >= 0 && strings.EqualFold(text[at[2]:at[3]], "true") && strings.Contains(text[:at[0]], "{") {

@@ -53,6 +53,8 @@ func TestVerdict(t *testing.T) {
 		approved("prose_that_says_the_same", "allow_stop: true, because TestNext passes.\n"+yes),
 		approved("prose_that_says_the_same_in_bold", "**allow_stop**：`True`。\n"+yes),
 		approved("prose_that_names_the_key", "My verdict on allow_stop:\n```json\n"+yes+"\n```"),
+		approved("braces_before", strings.Repeat("{", bracesRead-1)+"\n"+yes),
+		unread("too_many_braces_before", strings.Repeat(`{"a":`, bracesRead)+"\n"+yes), // they would take long
 		approved("data_before", `curl prints {"completed":false,"error":null}.`+"\n"+yes),
 		{"feedback_names_the_key", text(`{"allow_stop":true,"feedback":"it prints {\"allow_stop\": false}"}`), allow, `it prints {"allow_stop": false}`},
 
