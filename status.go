@@ -273,6 +273,17 @@ func (r record) number() string {
 	return fmt.Sprintf(" %d/%d", r.Iteration, r.Limit)
 }
 
+// step is one thing that a reviewer did, for people: a call, a refused one, or its words.
+func (r record) step() string {
+	switch r.Kind {
+	case kindCall:
+		return "· " + r.Tool
+	case kindRefused:
+		return "· " + say(leadRefused) + " " + r.Tool
+	}
+	return r.Words
+}
+
 // code is the exit code of what ccc try ran.
 func (r record) code() int {
 	if r.ExitCode == nil {
