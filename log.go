@@ -115,7 +115,8 @@ type storyRecord struct {
 }
 
 func (p *page) story(of sessionFiles) *story {
-	s := &story{page: p, session: of, same: map[words]string{}, timeline: &lineReader{path: of.timelineFile()}}
+	s := &story{page: p, session: of, same: map[words]string{}}
+	s.timeline = &lineReader{path: of.timelineFile()}
 	s.timeline.lines.line = func(line []byte) {
 		if r, ok := parseRecord(line); ok {
 			s.next = append(s.next, storyRecord{record: r, line: bytes.Clone(line), index: s.history.add(r)})

@@ -1,19 +1,93 @@
 package main
 
-// A review in a line: number, verdict, time, cost, and what the verdict rests on.
+// A record and a review in words: its title, verdict and price, a step of the reviewer, and the receipt, the
+// line that says what a verdict rests on.
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
 
-// receiptHead is the review's number and verdict, time and cost.
+func verdictName(v verdict) string {
+	return cmp.Or(say(verdictNames[string(v)]), string(v)) // a timeline may hold any word
+}
+
+func verdictColour(v verdict) string {
+	return map[verdict]string{
+		verdictBlock: yellow, verdictAllow: green, verdictFailed: red, verdictLimit: red}[v]
+}
+
+// title names what was reviewed, a stop or a question, and which review of the request it was.
+func (r record) title() string {
+	if r.Event == eventPreToolUse {
+		return say(titleQuestion) + r.number()
+	}
+	return say(titleReview) + r.number()
+}
+
+// number is ordinal behind a blank, "" for a review that counts for no limit.
+func (r record) number() string {
+	if r.Iteration == 0 {
+		return ""
+	}
+	return " " + r.ordinal()
+}
+
+// ordinal is which review of the request it was, and how many the request has, as in 1/10.
+func (r record) ordinal() string { return fmt.Sprintf("%d/%d", r.Iteration, r.Limit) }
+
+// step is what a reviewer called, was refused or said, "" for a record of anything else.
+func (r record) step() string {
+	switch r.Kind {
+	case kindCall:
+		return "· " + r.Tool
+	case kindRefused:
+		return "· " + say(leadRefused) + " " + r.Tool
+	}
+	return r.Words
+}
+
+// code is the exit code of what ccc try ran.
+func (r record) code() int {
+	if r.ExitCode == nil {
+		return 0
+	}
+	return *r.ExitCode
+}
+
+// ended is how the command that ccc try ran ended.
+func (r record) ended() string {
+	return say(exitedWith, r.code()) + " · " + duration(r.DurationSeconds)
+}
+
+// price is the time and money that the review took.
+func (r record) price() string {
+	took := ""
+	if r.DurationSeconds > 0 {
+		took = duration(r.DurationSeconds)
+	}
+	return joined(took, dollars(r.CostUSD))
+}
+
+// spent is the price with the tokens, and in which way the reviewer was asked.
+func (r record) spent() string {
+	used := ""
+	if t := r.Tokens; t != nil && *t != (tokens{}) {
+		used = say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output))
+	}
+	return joined(r.price(), used, say(waysTaken[r.Way]))
+}
+
+// receiptHead is the review's title and verdict, time and cost.
 func (r record) receiptHead() string { return joined(r.title()+" "+verdictName(r.Verdict), r.price()) }
 
-// basis says what a verdict rests on where nothing was run in a copy.
+// basis says what a verdict rests on where nothing was run in a copy, "" for a review that did not begin.
 func (r reviewRound) basis() string {
-	switch isCommand := func(look string) bool { return strings.HasPrefix(look, "Bash(") }; {
-	case r.Review == "": // it did not begin
+	isCommand := func(call string) bool { return strings.HasPrefix(call, "Bash(") }
+	switch {
+	case r.Review == "":
 		return ""
 	case slices.ContainsFunc(r.Tools, isCommand):
 		return say(receiptNoCopy)
@@ -23,25 +97,27 @@ func (r reviewRound) basis() string {
 	return say(receiptNothing)
 }
 
-// receipt is the round in a line: number, time, cost, and what the verdict rests on.
+// receipt is the review in a line: title, verdict, time, cost, and what the verdict rests on. Of the commands
+// that were run it names three: those that failed first, the last of them before the others.
 func (r reviewRound) receipt() string {
 	const most = 3
-	runs := slices.Clone(r.Runs) // those that failed first, then the last
+	runs := slices.Clone(r.Runs)
 	slices.Reverse(runs)
 	slices.SortStableFunc(runs, func(a, b record) int { return min(b.code(), 1) - min(a.code(), 1) })
 	parts := []string{r.receiptHead()}
-	for _, run := range runs[:min(most, len(runs))] {
-		parts = append(parts, clip(unbroken(run.Command), 60)+" → "+say(exitedWith, run.code()))
+	for _, one := range runs[:min(most, len(runs))] {
+		parts = append(parts, clip(unbroken(one.Command), 60)+" → "+say(exitedWith, one.code()))
 	}
-	when := func(is bool, text string) {
-		if is {
-			parts = append(parts, text)
-		}
+	if len(runs) > most {
+		parts = append(parts, count(len(runs)-most, moreRuns))
 	}
-	when(len(runs) > most, count(len(runs)-most, moreRuns))
-	when(len(runs) == 0, r.basis())
-	when(r.NoVerdict, r.withoutVerdict())
-	when(r.Changed && r.Verdict == verdictAllow, errChanged.Error())
+	if len(runs) == 0 {
+		parts = append(parts, r.basis())
+	}
+	parts = append(parts, r.withoutVerdict())
+	if r.Changed && r.Verdict == verdictAllow {
+		parts = append(parts, errChanged.Error())
+	}
 	return joined(parts...)
 }
 
