@@ -1,7 +1,7 @@
 package main
 
-// One hook event in on stdin, one decision out on stdout. Whatever goes wrong on the way ends as "no
-// decision" and exit code 0: Claude Code takes 2, and so Go's code for a panic, as "block".
+// ccc supervisor-hook: one event of Claude Code's in on stdin, one decision out on stdout. Whatever goes wrong
+// ends as no decision and exit code 0: Claude Code takes 2, which is also Go's code for a panic, as "block".
 
 import (
 	"cmp"
@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// reviewersOwn answers the hook of a reviewer's own claude. Claude Code takes it for no decision.
+// reviewersOwn is the answer to a hook of a reviewer's own claude. Claude Code decides nothing by it.
 const reviewersOwn = `{"decision":"","":""}` + "\n"
 
-// supervisorHook answers the event on stdin. It reports what goes wrong itself, and the exit code is 0.
+// supervisorHook answers the event on stdin. It reports errors itself, so that the exit code is 0.
 func supervisorHook(c *invocation) error {
 	panicCode = 0
 	defer exitOnPanic()
@@ -39,14 +39,16 @@ func supervisorHook(c *invocation) error {
 	return nil
 }
 
-// A hook is the answer to one event.
+// A hook is one event on its way to a decision.
 type hook struct {
 	supervision
-	event  *hookEvent
-	caller caller
+	configErr error // why ccc.json can't be used
+	event     *hookEvent
+	caller    caller
 }
 
-// decide reads the event and returns the decision, nil for none. state is the --state-dir flag, or "".
+// decide reads the event and returns the decision, as JSON will have it, or nil for none. state is the
+// --state-dir flag, or "".
 func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err error) {
 	event, err := readEvent(stdin)
 	if err != nil {
@@ -75,6 +77,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 		return nil, nil
 	}
 	setLanguage(d)
+	h.config, h.configErr = loadConfig(d)
 	if h.caller.agents {
 		return blocked(say(modeNotForAgent)), nil
 	}
@@ -85,7 +88,8 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	}
 	h.log(hookSubcommand+" invoked", "event", event.HookEventName)
 	if len(event.odd) > 0 {
-		h.warn("reading the hook event", errors.New("of another type than expected: "+strings.Join(event.odd, ", ")))
+		err := errors.New("of another type than expected: " + strings.Join(event.odd, ", "))
+		h.warn("reading the hook event", err)
 	}
 	switch {
 	case event.AgentID != "":
@@ -100,19 +104,18 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	return nil, nil
 }
 
-// stop counts a stop or a question and has it reviewed.
+// stop counts a stop or a question and has it reviewed. It returns the end of the review.
 func (h *hook) stop() record {
 	entry := record{Kind: kindEnd, Event: h.event.HookEventName}
-	config, err := loadConfig(h.dirs)
-	if err != nil {
-		return h.failed(entry, err)
+	if h.configErr != nil {
+		return h.failed(entry, h.configErr)
 	}
-	ctx, cancel := h.untilEnded(h.patience(config, h.event.HookEventName))
+	ctx, cancel := h.untilEnded(h.patience(entry.Event))
 	defer cancel()
 	request := h.request()
-	entry.Limit = reviewLimit(config)
+	entry.Limit = h.reviewLimit()
 	newest := request.prompt().id
-	err = h.update(func(s *sessionState) { entry.Iteration = s.nextIteration(entry.Limit, newest) })
+	err := h.update(func(s *sessionState) { entry.Iteration = s.nextIteration(entry.Limit, newest) })
 	if err != nil {
 		h.warn("counting the iteration", err)
 		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
@@ -125,19 +128,21 @@ func (h *hook) stop() record {
 		entry.Verdict, entry.Question = verdictLimit, request.question
 		h.print(say(limitSkipped, entry.Limit))
 		h.record(entry)
-		if entry.Feedback = request.openFeedback; !h.event.isStop() {
+		entry.Feedback = request.openFeedback
+		if !h.event.isStop() {
 			entry.Feedback = say(limitReached, count(entry.Limit, reviews))
 		}
 		return entry
 	}
 	rule := strings.Repeat("─", 60)
-	h.print(rule, say(hookBegun), fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, entry.Event, roundOf(entry)), rule)
+	about := fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, entry.Event, entry.ordinal())
+	h.print(rule, say(hookBegun), about, rule)
 	request.iteration, request.limit = entry.Iteration, entry.Limit
-	return h.review(ctx, config, entry, request)
+	return h.review(ctx, entry, request)
 }
 
-// update changes the session's state, and notes the client's provider and, if there was one, its supervised
-// launch in it.
+// update changes the session's state. It also notes there which provider the client has, and when it was
+// launched, if it was launched supervised.
 func (h *hook) update(change func(*sessionState)) error {
 	return h.session.update(func(s *sessionState) {
 		if !h.caller.byHand {
@@ -150,8 +155,8 @@ func (h *hook) update(change func(*sessionState)) error {
 	})
 }
 
-// request is what the reviewer is told of the event. The transcript says which requests stand; the timeline
-// is the fallback.
+// request returns what the reviewer is told of the event. Which of the user's requests stand, the transcript
+// tells; where it can't be read, the timeline's prompts take their place.
 func (h *hook) request() reviewRequest {
 	e := h.event
 	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, lastMessage: e.LastAssistantMessage}
@@ -181,39 +186,39 @@ func (h *hook) request() reviewRequest {
 	return r
 }
 
-// blocked is the decision that sends the agent on, or keeps a prompt from it.
+// blocked is the decision that sends the agent on with a reason, or keeps a prompt from it.
 func blocked(reason string) map[string]string {
 	return map[string]string{"decision": "block", "reason": reason}
 }
 
-// toolDecision is the decision, allow or deny, about a call of a tool.
+// toolDecision is the decision about a call of a tool: allow or deny.
 func toolDecision(decision, reason string) any {
 	return map[string]any{"hookSpecificOutput": map[string]string{
 		"hookEventName": eventPreToolUse, "permissionDecision": decision, "permissionDecisionReason": reason}}
 }
 
-// systemMessage is shown to the user.
+// systemMessage is an answer that Claude Code shows to the user.
 func systemMessage(text string) map[string]string {
 	return map[string]string{"systemMessage": "[SUPERVISOR] " + printable(text)}
 }
 
-// decision is what Claude Code is told of a stop or a question: nothing, where the agent may stop or the
-// question goes to the user anyway. In a session the user is told what a verdict rests on, and of a failed
-// review and the limit.
+// decision returns the answer to a stop or a question whose review ended so, nil for none. In a session the
+// user is told what a verdict rests on, that a review failed, and that the limit is reached.
 func (h *hook) decision(found record) any {
 	feedback := h.cutFeedback(found.Feedback)
+	isStop, isBlock := h.event.isStop(), found.Verdict == verdictBlock
 	switch {
 	case found.Verdict == verdictCancelled, found.Verdict == verdictFailed && !inSession():
 		return nil
-	case found.Verdict == verdictFailed && !h.event.isStop():
-		return systemMessage(say(questionUnreviewed, cutMiddle(found.Error, 200)))
-	case found.Verdict == verdictFailed:
+	case found.Verdict == verdictFailed && isStop:
 		return systemMessage(say(reviewFailed, cutMiddle(found.Error, 200)))
-	case found.Verdict == verdictBlock && !h.event.isStop():
+	case found.Verdict == verdictFailed:
+		return systemMessage(say(questionUnreviewed, cutMiddle(found.Error, 200)))
+	case !isStop && isBlock:
 		return toolDecision("deny", feedback)
-	case !h.event.isStop():
+	case !isStop:
 		return toolDecision("allow", feedback)
-	case found.Verdict == verdictBlock && !inSession():
+	case !inSession() && isBlock:
 		return blocked(feedback)
 	case !inSession():
 		return nil
@@ -223,17 +228,20 @@ func (h *hook) decision(found record) any {
 			text += "\n" + say(limitOpen, cutMiddle(found.Feedback, 1000))
 		}
 		return systemMessage(text)
-	case found.Verdict == verdictBlock:
-		decision := systemMessage(h.session.round(found).receipt())
-		maps.Copy(decision, blocked(feedback))
-		return decision
-	case feedback != "":
-		feedback = "\n" + say(leftToUser, feedback)
 	}
-	return systemMessage(h.session.round(found).receipt() + feedback)
+	receipt := h.session.roundEndedBy(found).receipt()
+	if isBlock {
+		answer := systemMessage(receipt)
+		maps.Copy(answer, blocked(feedback))
+		return answer
+	}
+	if feedback != "" {
+		receipt += "\n" + say(leftToUser, feedback)
+	}
+	return systemMessage(receipt)
 }
 
-// feedbackLimit is in characters: Claude Code passes a reason on whole, twice, so length costs.
+// feedbackLimit is in characters. Claude Code gives the agent a reason whole, and twice, so length costs.
 const feedbackLimit = 8000
 
 // cutFeedback shortens feedback to feedbackLimit and says where the rest is.
@@ -246,8 +254,8 @@ func (h *hook) cutFeedback(feedback string) string {
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
-// command carries out /supervisor. The answer keeps the prompt from the model; a task goes on as the user's
-// prompt.
+// command carries out /supervisor with its operand. The answer keeps the prompt from the model, but for a
+// task, which goes to it as the user's prompt. supervised is what the session was before.
 func (h *hook) command(operand string, supervised bool) any {
 	switch {
 	case operand == "":
@@ -261,8 +269,7 @@ func (h *hook) command(operand string, supervised bool) any {
 		return blocked(say(modeFailed, err.Error()))
 	}
 	h.log("switched", "mode", modeWord(on), "by", switchedInSession)
-	config, _ := loadConfig(h.dirs)
-	limit := reviewLimit(config)
+	limit := h.reviewLimit()
 	h.record(record{Kind: kindSwitch, Mode: modeWord(on), By: switchedInSession, Limit: limit})
 	switch {
 	case task:
@@ -273,9 +280,10 @@ func (h *hook) command(operand string, supervised bool) any {
 	return blocked(say(modeOff))
 }
 
-// prompt notes a new request of the user's, which has its own budget. The answer tells, once, that the last
-// review failed if that could not be told before; the first of a session, and the first since a launch, tells
-// that the session is supervised. What Claude Code submits itself is no request.
+// prompt records a prompt of the user's, from which on the reviews are counted anew. Where the last review
+// failed and nobody was told, the answer tells it. Else the answer to the first prompt of a session, and to
+// the first since a launch, says that the session is supervised. What Claude Code submits itself is no prompt
+// of the user's.
 func (h *hook) prompt(text string) any {
 	if text != "" && !isUsers(text) {
 		return nil
@@ -287,20 +295,24 @@ func (h *hook) prompt(text string) any {
 	asked := record{Kind: kindPrompt, Prompt: text}
 	asked.worktree, asked.Status = takeHead(workingTree(h.project, h.event.Cwd), os.Environ())
 	h.record(asked)
-	hooks := slices.DeleteFunc(slices.Clone(past.Rounds[past.present:]), func(r reviewRound) bool { return r.Event == eventReview })
-	switch n := len(hooks) - 1; {
-	case n >= 0 && hooks[n].Verdict == verdictFailed && !hooks[n].Told:
-		return systemMessage(say(earlierFailed, cutMiddle(hooks[n].Error, 200)))
+	var last reviewRound // of this request, by hand aside
+	for _, r := range past.Rounds[past.present:] {
+		if r.Event != eventReview {
+			last = r
+		}
+	}
+	switch {
+	case last.Verdict == verdictFailed && !last.Told:
+		return systemMessage(say(earlierFailed, cutMiddle(last.Error, 200)))
 	case past.asked > 0 && !h.caller.launched.After(before.LaunchedAt), !inSession():
 		return nil
 	}
 	// The newest clients hide what was printed before they started.
-	config, _ := loadConfig(h.dirs)
-	provider := os.Getenv(providerVariable)
-	if provider != "" {
-		provider = say(introducedProvider, provider)
+	with := os.Getenv(providerVariable)
+	if with != "" {
+		with = say(introducedProvider, with)
 	}
-	return systemMessage(say(introduction, count(reviewLimit(config), reviews), provider))
+	return systemMessage(say(introduction, count(h.reviewLimit(), reviews), with))
 }
 
 // A hookEvent is what Claude Code tells a hook.
@@ -322,8 +334,9 @@ type hookEvent struct {
 }
 
 // UnmarshalJSON reads an event. A field of another type than expected counts as absent, so that a release of
-// Claude Code that changes one does not end the reviews, unless absence would have ccc answer what is not for
-// it or review without a bound. Of a prompt or a message that comes as a list of blocks the texts count.
+// Claude Code that changes one does not end the reviews. Three fields are exceptions: an event without a name
+// would be a stop, one without agent_id the session's own, and stop_hook_active bounds the reviews where they
+// can't be counted. Of a prompt or a message in blocks the texts count.
 func (e *hookEvent) UnmarshalJSON(text []byte) error {
 	var members map[string]json.RawMessage // for a struct Session_ID would be session_id
 	if err := json.Unmarshal(text, &members); err != nil {
@@ -348,7 +361,7 @@ func (e *hookEvent) UnmarshalJSON(text []byte) error {
 		}
 	}
 	slices.Sort(e.odd)
-	const otherType = "of another type" // names no event that ccc answers, and an agent
+	const otherType = "of another type" // an event that ccc does not answer, and a subagent's id
 	for _, name := range e.odd {
 		switch name {
 		case "hook_event_name":
@@ -366,12 +379,11 @@ func (e *hookEvent) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// inputPatience is for the event: Claude Code writes it at once, and a caller that has not done so in this
-// time never will.
+// inputPatience is how long the event may take: Claude Code writes it at once.
 const inputPatience = 5 * time.Second
 
-// readEvent reads one event from stdin. It does not wait for the end of stdin. Only the session id is
-// indispensable.
+// readEvent reads one event from stdin, and does not wait for the end of stdin. An event without a session id
+// is an error; one without a name is a stop.
 func readEvent(stdin io.Reader) (*hookEvent, error) {
 	event, read := new(hookEvent), make(chan error, 1)
 	go func() {
@@ -401,12 +413,13 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 
 func (e *hookEvent) isStop() bool { return e.HookEventName == eventStop }
 
-// transcriptPatience is for the last entries to arrive in the transcript, which Claude Code writes a moment
-// later.
+// transcriptPatience is how long the last entries of the transcript may take: Claude Code writes them a moment
+// after it has run the hook.
 const transcriptPatience = 2 * time.Second
 
-// conversation reads the transcript, once the last prompt is in it, if one is known, and what the agent said
-// or asked last: what the user typed while the agent worked comes before that.
+// conversation reads the transcript. It waits until the prompt is in it ("": none is known) and the agent's
+// last words or question, behind which nothing is missing. Without them it returns what there is after
+// transcriptPatience.
 func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	if e.TranscriptPath == "" {
 		return talk, errors.New("the event names none")
@@ -421,17 +434,17 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	}
 }
 
-// isRequest reports whether the transcript's request is the prompt that a hook was told of: /supervisor may
-// stand before it, and the transcript has another white space around the prompt and a command's arguments.
+// isRequest reports whether a request of the transcript is the prompt of a hook's event. In the transcript
+// /supervisor may stand before it, and the white space may be another.
 func isRequest(request, prompt string) bool {
 	return strings.HasSuffix(oneLine(request), oneLine(prompt))
 }
 
-// saysLast reports whether words, the agent's last in the transcript, are those of the event.
-func (e *hookEvent) saysLast(words string) bool {
+// saysLast reports whether last, what the agent said or called last in the transcript, is that of the event.
+func (e *hookEvent) saysLast(last string) bool {
 	if !e.isStop() {
-		return e.ToolUseID == "" || words == toolUse+e.ToolUseID
+		return e.ToolUseID == "" || last == toolUse+e.ToolUseID
 	}
-	said, words := strings.TrimSpace(e.LastAssistantMessage), strings.TrimSpace(words)
-	return words != "" && (strings.Contains(said, words) || strings.Contains(words, said))
+	said, last := strings.TrimSpace(e.LastAssistantMessage), strings.TrimSpace(last)
+	return last != "" && (strings.Contains(said, last) || strings.Contains(last, said))
 }

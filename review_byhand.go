@@ -36,14 +36,13 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	if err != nil {
 		return err
 	}
-	config, err := loadConfig(d)
-	if err != nil {
+	if s.config, err = loadConfig(d); err != nil {
 		return err
 	}
 	if err := state.create(); err != nil {
 		return err
 	}
-	if config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"], config); err != nil {
+	if s.config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"]); err != nil {
 		return err
 	}
 	what := clip(firstLine(talk.prompt().words), 100)
@@ -51,12 +50,12 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	if talk.last == "" || strings.HasPrefix(talk.last, toolUse) {
 		s.print(say(stillWorking))
 	}
-	ctx, cancel := s.untilEnded(s.patience(config, ""))
+	ctx, cancel := s.untilEnded(s.patience(""))
 	defer cancel()
 	since := baseline{commit: "unknown", asked: talk.prompt().asked}
 	request := reviewRequest{conversation: talk, since: since,
 		here: talk.here, lastMessage: talk.last, iteration: 1, limit: 1}
-	ended := s.session.round(s.review(ctx, config, record{Kind: kindEnd, Event: eventReview}, request))
+	ended := s.session.roundEndedBy(s.review(ctx, record{Kind: kindEnd, Event: eventReview}, request))
 	if c.has("--json") {
 		_, err = os.Stdout.Write(append(encodeJSON(struct {
 			Session string `json:"session_id"`
@@ -131,16 +130,16 @@ func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversat
 
 // providerByHand returns the provider that ccc review asks: the reviewer's own, else the session's if it is
 // known, else the flag's, else that of a plain ccc, which is named. "" is none.
-func (s *supervision) providerByHand(flag string, config *configuration) (name string, err error) {
+func (s *supervision) providerByHand(flag string) (name string, err error) {
 	state, _ := s.session.state() // one that can't be read knows nothing
-	given := cmp.Or(config.Supervisor.Provider, state.Provider)
-	name = cmp.Or(given, flag, config.CurrentProvider)
+	given := cmp.Or(s.config.Supervisor.Provider, state.Provider)
+	name = cmp.Or(given, flag, s.config.CurrentProvider)
 	switch {
 	case flag != "" && name != flag:
 		return "", failure{code: 2, err: fmt.Errorf("review: it goes to provider %s, as the session did or supervisor.provider says, and not to %s", name, flag)}
 	case name == noProvider:
 		return "", nil
-	case name != "" && config.Providers[name] == nil:
+	case name != "" && s.config.Providers[name] == nil:
 		return "", failure{code: 2, err: fmt.Errorf("review: no provider %q in ccc.json", name)}
 	case given == "" && name != "":
 		s.print(say(reviewingWith, name))
