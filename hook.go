@@ -1,7 +1,7 @@
 package main
 
-// ccc supervisor-hook: one event of Claude Code's in on stdin, one decision out on stdout. Whatever goes wrong
-// ends as no decision and exit code 0: Claude Code takes 2, which is also Go's code for a panic, as "block".
+// ccc supervisor-hook: one event of Claude Code's in on stdin, one decision out on stdout. Whatever goes
+// wrong ends as no decision and exit code 0: Claude Code takes 2, Go's code for a panic, as "block".
 
 import (
 	"cmp"
@@ -413,8 +413,8 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 
 func (e *hookEvent) isStop() bool { return e.HookEventName == eventStop }
 
-// transcriptPatience is how long the last entries of the transcript may take: Claude Code writes them a moment
-// after it has run the hook.
+// transcriptPatience is how long the last entries of the transcript may take: Claude Code writes them a
+// moment after it has started the hook.
 const transcriptPatience = 2 * time.Second
 
 // conversation reads the transcript. It waits until the prompt is in it ("": none is known) and the agent's

@@ -57,7 +57,7 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 		defer exitOnPanic()
 		before <- look(request.since)
 	}()
-	call, err := s.planReview(ctx, in.Text, request)
+	call, err := s.plan(ctx, in.Text, request)
 	judged := <-before
 	if err != nil {
 		return s.failed(entry, err)
@@ -76,7 +76,8 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	if entry.NoCopy != "" {
 		s.log("no copy to run commands in", "error", entry.NoCopy)
 	} else {
-		call.env = setEnv(call.env, tryVariable, filepath.Join(string(s.session.dir), s.session.id, entry.Review))
+		of := filepath.Join(string(s.session.dir), s.session.id, entry.Review)
+		call.env = setEnv(call.env, tryVariable, of)
 	}
 	call.note = func(step record) { s.step(entry.Review, step) }
 	if entry.Iteration <= 1 { // the file holds the reviews of the present request
@@ -104,8 +105,8 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	if err != nil {
 		return s.failed(entry, err)
 	}
-	if entry.Verdict != verdictAllow {
-		entry.Feedback = cmp.Or(entry.Feedback, say(defaultFeedback)) // a reviewer that refuses may not say why
+	if entry.Verdict != verdictAllow { // a reviewer that refuses may not say why
+		entry.Feedback = cmp.Or(entry.Feedback, say(defaultFeedback))
 	}
 	switch {
 	case entry.Event == eventReview: // ccc review prints it, and no agent goes on or stops
@@ -138,8 +139,8 @@ func (s *supervision) takeWords(entry *record, request reviewRequest) error {
 	if entry.Event == eventReview || request.question != nil || withheld && request.last.Withheld {
 		return errors.New(say(noVerdict, cutMiddle(entry.Feedback, 500)))
 	}
-	entry.Verdict, entry.NoVerdict, entry.Withheld, entry.Unbound = verdictBlock, true, withheld, errNoVerdict.Error()
-	if withheld {
+	entry.Verdict, entry.NoVerdict, entry.Unbound = verdictBlock, true, errNoVerdict.Error()
+	if entry.Withheld = withheld; withheld {
 		entry.Feedback = ""
 	}
 	return nil
@@ -155,7 +156,7 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	begun.Process = self.name
 	begun.Deadline, _ = ctx.Deadline()
 	begun.Question, begun.LastMessage = request.question, cutMiddle(request.lastMessage, 2000)
-	for _, one := range request.requests { // other than the timeline's prompts: these stand in the conversation
+	for _, one := range request.requests { // they stand by now; the timeline has what was submitted
 		begun.Requests = append(begun.Requests, cutMiddle(one.String(), 4000))
 	}
 	s.record(begun)
@@ -175,9 +176,9 @@ func (s *supervision) bind(entry *record, before, after judgedTree) {
 	}
 }
 
-// planReview returns the call of the reviewer that answers the request. prompt are the reviewer's
+// plan returns the call of the reviewer that answers the request. prompt are the reviewer's
 // instructions.
-func (s *supervision) planReview(ctx context.Context, prompt string, request reviewRequest) (*reviewCall, error) {
+func (s *supervision) plan(ctx context.Context, prompt string, request reviewRequest) (*reviewCall, error) {
 	if olderThan(request.version, oldestClaude) {
 		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, installClaude))
 	}
@@ -210,8 +211,8 @@ func (s *supervision) planReview(ctx context.Context, prompt string, request rev
 	// another. Another provider does not know it.
 	named := valueIn(readSources(s.dirs, s.config, nil), os.Environ(), "env.ANTHROPIC_MODEL")
 	named = strings.TrimSuffix(named, "[1m]")
-	isOther := olderThan(request.version, "2.1.200") || named != "" && named != request.model
-	if hasSessionsProvider(s.config) && isOther {
+	hasIt := !olderThan(request.version, "2.1.200") && (named == "" || named == request.model)
+	if hasSessionsProvider(s.config) && !hasIt {
 		call.config.Model = cmp.Or(call.config.Model, request.model)
 	}
 	call.shares = sharesCache(s.dirs, s.config, call, s.launched)
@@ -242,7 +243,8 @@ func (s *supervision) environment() ([]string, error) {
 		return reviewerEnv(withoutRefusedKey(s.dirs, env), nil)
 	}
 	env = asGiven(env)
-	if err := checkProvider(s.dirs, readSources(s.dirs, s.config, nil), env, []string{"--print"}, p); err != nil {
+	sources := readSources(s.dirs, s.config, nil)
+	if err := checkProvider(s.dirs, sources, env, []string{"--print"}, p); err != nil {
 		return nil, err
 	}
 	return reviewerEnv(env, p)
