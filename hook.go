@@ -29,7 +29,7 @@ func supervisorHook(c *invocation) error {
 		fmt.Print(reviewersOwn)
 		return nil
 	}
-	decision, err := decide(c.flags["--state-dir"], os.Stdin, os.Stderr)
+	decision, err := decide(c.flags["--state-dir"])
 	if decision != nil {
 		if _, err := os.Stdout.Write(append(encodeJSON(decision), '\n')); err != nil {
 			fmt.Fprintln(os.Stderr, "ccc: writing the decision:", err)
@@ -47,10 +47,10 @@ type hook struct {
 	caller    caller
 }
 
-// decide reads the event and returns the decision, as JSON will have it, or nil for none. state is the
-// --state-dir flag, or "".
-func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err error) {
-	event, err := readEvent(stdin)
+// decide reads the event from stdin and returns the decision, which goes out as JSON, or nil for none. state
+// is the --state-dir flag, or "".
+func decide(state string) (decision any, err error) {
+	event, err := readEvent(os.Stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	}
 	event.Cwd = cmp.Or(event.Cwd, d.here) // Claude Code runs a hook where the agent is
 	d.here = cmp.Or(os.Getenv(projectVariable), event.Cwd)
-	h := &hook{supervision: supervision{dirs: d, project: d.here, stderr: stderr}, event: event}
+	h := &hook{supervision: supervision{dirs: d, project: d.here}, event: event}
 	h.session = stateDir(d.state).session(event.SessionID)
 	operand, isCommand := slashCommand(event.Prompt)
 	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project)
@@ -84,7 +84,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	// A closed stderr must not end the hook in the middle of a review.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if err := h.session.dir.create(); err != nil {
-		fmt.Fprintln(stderr, "ccc: writing to the state directory:", err)
+		fmt.Fprintln(os.Stderr, "ccc: writing to the state directory:", err)
 	}
 	h.log(hookSubcommand+" invoked", "event", event.HookEventName)
 	if len(event.odd) > 0 {
@@ -166,17 +166,16 @@ func (h *hook) request() reviewRequest {
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	r.last, r.openFeedback = past.feedback()
-	var prompts []userRequest
-	for _, submitted := range past.Requests {
-		prompts = append(prompts, userRequest{words: submitted.Prompt, prompt: true})
-	}
 	var asked record
 	if n := len(past.Requests); n > 0 {
 		asked = past.Requests[n-1]
 	}
 	if r.conversation, err = e.conversation(asked.Prompt); err != nil {
 		h.warn("reading the transcript", err)
-		r.requests, r.unconfirmed = prompts, true
+		r.requests, r.unconfirmed = nil, true
+		for _, submitted := range past.Requests {
+			r.requests = append(r.requests, userRequest{words: submitted.Prompt, prompt: true})
+		}
 	}
 	newest := r.prompt()
 	r.since = baseline{commit: "unknown", asked: newest.asked}
@@ -361,7 +360,7 @@ func (e *hookEvent) UnmarshalJSON(text []byte) error {
 		}
 	}
 	slices.Sort(e.odd)
-	const otherType = "of another type" // an event that ccc does not answer, and a subagent's id
+	const otherType = "of another type" // no event that ccc answers, and a subagent's id
 	for _, name := range e.odd {
 		switch name {
 		case "hook_event_name":

@@ -26,7 +26,6 @@ type supervision struct {
 	project  string      // where the session was started
 	launched bool        // ccc launched the session's client supervised
 	isWanted func() bool // reports whether a review is still wanted, as of now
-	stderr   io.Writer   // takes what people are told as it happens
 }
 
 // reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts too. The
@@ -316,7 +315,7 @@ func (s *supervision) failed(entry record, err error) record {
 		entry.Verdict = verdictCancelled
 	}
 	entry.Told = inSession() && entry.Verdict == verdictFailed
-	fmt.Fprintln(s.stderr, "ccc: no review:", printable(entry.Error))
+	fmt.Fprintln(os.Stderr, "ccc: no review:", printable(entry.Error))
 	s.record(entry)
 	return entry
 }
@@ -331,7 +330,7 @@ func (s sessionFiles) roundEndedBy(found record) reviewRound {
 		return reviewRound{record: found}
 	}
 	r := h.Rounds[i]
-	if r.Verdict != found.Verdict { // its end could not be recorded
+	if r.Kind != kindEnd { // its end could not be recorded
 		r.record = found
 	}
 	return r
@@ -358,20 +357,20 @@ func (s *supervision) record(entry record) {
 }
 
 // print writes progress for people to stderr.
-func (s *supervision) print(lines ...string) { fmt.Fprintln(s.stderr, strings.Join(lines, "\n")) }
+func (s *supervision) print(lines ...string) { fmt.Fprintln(os.Stderr, strings.Join(lines, "\n")) }
 
 // warn tells of a fault that does not change the decision; nil is no fault.
 func (s *supervision) warn(doing string, err error) {
 	if err == nil {
 		return
 	}
-	fmt.Fprintf(s.stderr, "ccc: %s: %s\n", doing, printable(err.Error()))
+	fmt.Fprintf(os.Stderr, "ccc: %s: %s\n", doing, printable(err.Error()))
 	s.log("warning", "during", doing, "error", err)
 }
 
 func (s *supervision) log(what string, pairs ...any) {
 	pairs = append([]any{"session_id", s.session.id}, pairs...)
 	if err := s.session.dir.log(what, pairs...); err != nil {
-		fmt.Fprintln(s.stderr, "ccc: writing the log:", err)
+		fmt.Fprintln(os.Stderr, "ccc: writing the log:", err)
 	}
 }
