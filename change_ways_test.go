@@ -511,7 +511,7 @@ type player struct {
 }
 
 func (p *player) supervision() *supervision {
-	return &supervision{dirs: dirs{self: p.g.self, state: string(p.state), here: p.g.top}, session: p.state.session(p.session), project: p.g.top, stderr: new(strings.Builder)}
+	return &supervision{dirs: dirs{self: p.g.self, state: string(p.state), here: p.g.top}, session: p.state.session(p.session), project: p.g.top}
 }
 
 func (p *player) append(r record) {

@@ -1,7 +1,7 @@
 package main
 
-// One hook event in on stdin, one decision out on stdout. Whatever goes wrong on the way ends as "no
-// decision" and exit code 0: Claude Code takes 2, and so Go's code for a panic, as "block".
+// ccc supervisor-hook: one event of Claude Code's in on stdin, one decision out on stdout. Whatever goes
+// wrong ends as no decision and exit code 0: Claude Code takes 2, Go's code for a panic, as "block".
 
 import (
 	"cmp"
@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// reviewersOwn answers the hook of a reviewer's own claude. Claude Code takes it for no decision.
+// reviewersOwn is the answer to a hook of a reviewer's own claude. Claude Code decides nothing by it.
 const reviewersOwn = `{"decision":"","":""}` + "\n"
 
-// supervisorHook answers the event on stdin. It reports what goes wrong itself, and the exit code is 0.
+// supervisorHook answers the event on stdin. It reports errors itself, so that the exit code is 0.
 func supervisorHook(c *invocation) error {
 	panicCode = 0
 	defer exitOnPanic()
@@ -29,7 +29,7 @@ func supervisorHook(c *invocation) error {
 		fmt.Print(reviewersOwn)
 		return nil
 	}
-	decision, err := decide(c.flags["--state-dir"], os.Stdin, os.Stderr)
+	decision, err := decide(c.flags["--state-dir"])
 	if decision != nil {
 		if _, err := os.Stdout.Write(append(encodeJSON(decision), '\n')); err != nil {
 			fmt.Fprintln(os.Stderr, "ccc: writing the decision:", err)
@@ -39,16 +39,18 @@ func supervisorHook(c *invocation) error {
 	return nil
 }
 
-// A hook is the answer to one event.
+// A hook is one event on its way to a decision.
 type hook struct {
 	supervision
-	event  *hookEvent
-	caller caller
+	configErr error // why ccc.json can't be used
+	event     *hookEvent
+	caller    caller
 }
 
-// decide reads the event and returns the decision, nil for none. state is the --state-dir flag, or "".
-func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err error) {
-	event, err := readEvent(stdin)
+// decide reads the event from stdin and returns the decision, which goes out as JSON, or nil for none. state
+// is the --state-dir flag, or "".
+func decide(state string) (decision any, err error) {
+	event, err := readEvent(os.Stdin)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +60,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	}
 	event.Cwd = cmp.Or(event.Cwd, d.here) // Claude Code runs a hook where the agent is
 	d.here = cmp.Or(os.Getenv(projectVariable), event.Cwd)
-	h := &hook{supervision: supervision{dirs: d, project: d.here, stderr: stderr}, event: event}
+	h := &hook{supervision: supervision{dirs: d, project: d.here}, event: event}
 	h.session = stateDir(d.state).session(event.SessionID)
 	operand, isCommand := slashCommand(event.Prompt)
 	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project)
@@ -75,17 +77,19 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 		return nil, nil
 	}
 	setLanguage(d)
+	h.config, h.configErr = loadConfig(d)
 	if h.caller.agents {
 		return blocked(say(modeNotForAgent)), nil
 	}
 	// A closed stderr must not end the hook in the middle of a review.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if err := h.session.dir.create(); err != nil {
-		fmt.Fprintln(stderr, "ccc: writing to the state directory:", err)
+		fmt.Fprintln(os.Stderr, "ccc: writing to the state directory:", err)
 	}
 	h.log(hookSubcommand+" invoked", "event", event.HookEventName)
 	if len(event.odd) > 0 {
-		h.warn("reading the hook event", errors.New("of another type than expected: "+strings.Join(event.odd, ", ")))
+		err := errors.New("of another type than expected: " + strings.Join(event.odd, ", "))
+		h.warn("reading the hook event", err)
 	}
 	switch {
 	case event.AgentID != "":
@@ -100,19 +104,18 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	return nil, nil
 }
 
-// stop counts a stop or a question and has it reviewed.
+// stop counts a stop or a question and has it reviewed. It returns the end of the review.
 func (h *hook) stop() record {
 	entry := record{Kind: kindEnd, Event: h.event.HookEventName}
-	config, err := loadConfig(h.dirs)
-	if err != nil {
-		return h.failed(entry, err)
+	if h.configErr != nil {
+		return h.failed(entry, h.configErr)
 	}
-	ctx, cancel := h.untilEnded(h.patience(config, h.event.HookEventName))
+	ctx, cancel := h.untilEnded(h.patience(entry.Event))
 	defer cancel()
 	request := h.request()
-	entry.Limit = reviewLimit(config)
+	entry.Limit = h.reviewLimit()
 	newest := request.prompt().id
-	err = h.update(func(s *sessionState) { entry.Iteration = s.nextIteration(entry.Limit, newest) })
+	err := h.update(func(s *sessionState) { entry.Iteration = s.nextIteration(entry.Limit, newest) })
 	if err != nil {
 		h.warn("counting the iteration", err)
 		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
@@ -125,19 +128,21 @@ func (h *hook) stop() record {
 		entry.Verdict, entry.Question = verdictLimit, request.question
 		h.print(say(limitSkipped, entry.Limit))
 		h.record(entry)
-		if entry.Feedback = request.openFeedback; !h.event.isStop() {
+		entry.Feedback = request.openFeedback
+		if !h.event.isStop() {
 			entry.Feedback = say(limitReached, count(entry.Limit, reviews))
 		}
 		return entry
 	}
 	rule := strings.Repeat("─", 60)
-	h.print(rule, say(hookBegun), fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, entry.Event, roundOf(entry)), rule)
+	about := fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, entry.Event, entry.ordinal())
+	h.print(rule, say(hookBegun), about, rule)
 	request.iteration, request.limit = entry.Iteration, entry.Limit
-	return h.review(ctx, config, entry, request)
+	return h.review(ctx, entry, request)
 }
 
-// update changes the session's state, and notes the client's provider and, if there was one, its supervised
-// launch in it.
+// update changes the session's state. It also notes there which provider the client has, and when it was
+// launched, if it was launched supervised.
 func (h *hook) update(change func(*sessionState)) error {
 	return h.session.update(func(s *sessionState) {
 		if !h.caller.byHand {
@@ -150,8 +155,8 @@ func (h *hook) update(change func(*sessionState)) error {
 	})
 }
 
-// request is what the reviewer is told of the event. The transcript says which requests stand; the timeline
-// is the fallback.
+// request returns what the reviewer is told of the event. Which of the user's requests stand, the transcript
+// tells; where it can't be read, the timeline's prompts take their place.
 func (h *hook) request() reviewRequest {
 	e := h.event
 	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, lastMessage: e.LastAssistantMessage}
@@ -161,17 +166,16 @@ func (h *hook) request() reviewRequest {
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	r.refusal, r.openFeedback = past.feedback()
-	var prompts []userRequest
-	for _, submitted := range past.Requests {
-		prompts = append(prompts, userRequest{words: submitted.Prompt, prompt: true})
-	}
 	var asked record
 	if n := len(past.Requests); n > 0 {
 		asked = past.Requests[n-1]
 	}
 	if r.conversation, err = e.conversation(asked.Prompt); err != nil {
 		h.warn("reading the transcript", err)
-		r.requests, r.unconfirmed = prompts, true
+		r.requests, r.unconfirmed = nil, true
+		for _, submitted := range past.Requests {
+			r.requests = append(r.requests, userRequest{words: submitted.Prompt, prompt: true})
+		}
 	}
 	r.change = changeOf{history: &past, stands: r.stands(&past)}
 	if len(r.requests) > 0 {
@@ -180,39 +184,39 @@ func (h *hook) request() reviewRequest {
 	return r
 }
 
-// blocked is the decision that sends the agent on, or keeps a prompt from it.
+// blocked is the decision that sends the agent on with a reason, or keeps a prompt from it.
 func blocked(reason string) map[string]string {
 	return map[string]string{"decision": "block", "reason": reason}
 }
 
-// toolDecision is the decision, allow or deny, about a call of a tool.
+// toolDecision is the decision about a call of a tool: allow or deny.
 func toolDecision(decision, reason string) any {
 	return map[string]any{"hookSpecificOutput": map[string]string{
 		"hookEventName": eventPreToolUse, "permissionDecision": decision, "permissionDecisionReason": reason}}
 }
 
-// systemMessage is shown to the user.
+// systemMessage is an answer that Claude Code shows to the user.
 func systemMessage(text string) map[string]string {
 	return map[string]string{"systemMessage": "[SUPERVISOR] " + printable(text)}
 }
 
-// decision is what Claude Code is told of a stop or a question: nothing, where the agent may stop or the
-// question goes to the user anyway. In a session the user is told what a verdict rests on, and of a failed
-// review and the limit.
+// decision returns the answer to a stop or a question whose review ended so, nil for none. In a session the
+// user is told what a verdict rests on, that a review failed, and that the limit is reached.
 func (h *hook) decision(found record) any {
 	feedback := h.cutFeedback(found.Feedback)
+	isStop, isBlock := h.event.isStop(), found.Verdict == verdictBlock
 	switch {
 	case found.Verdict == verdictCancelled, found.Verdict == verdictFailed && !inSession():
 		return nil
-	case found.Verdict == verdictFailed && !h.event.isStop():
-		return systemMessage(say(questionUnreviewed, cutMiddle(found.Error, 200)))
-	case found.Verdict == verdictFailed:
+	case found.Verdict == verdictFailed && isStop:
 		return systemMessage(say(reviewFailed, cutMiddle(found.Error, 200)))
-	case found.Verdict == verdictBlock && !h.event.isStop():
+	case found.Verdict == verdictFailed:
+		return systemMessage(say(questionUnreviewed, cutMiddle(found.Error, 200)))
+	case !isStop && isBlock:
 		return toolDecision("deny", feedback)
-	case !h.event.isStop():
+	case !isStop:
 		return toolDecision("allow", feedback)
-	case found.Verdict == verdictBlock && !inSession():
+	case !inSession() && isBlock:
 		return blocked(feedback)
 	case !inSession():
 		return nil
@@ -222,17 +226,20 @@ func (h *hook) decision(found record) any {
 			text += "\n" + say(feedbackStillOpen, cutMiddle(found.Feedback, 1000))
 		}
 		return systemMessage(text)
-	case found.Verdict == verdictBlock:
-		decision := systemMessage(h.session.round(found).receipt())
-		maps.Copy(decision, blocked(feedback))
-		return decision
-	case feedback != "":
-		feedback = "\n" + say(leftToUser, feedback)
 	}
-	return systemMessage(h.session.round(found).receipt() + feedback)
+	receipt := h.session.roundEndedBy(found).receipt()
+	if isBlock {
+		answer := systemMessage(receipt)
+		maps.Copy(answer, blocked(feedback))
+		return answer
+	}
+	if feedback != "" {
+		receipt += "\n" + say(leftToUser, feedback)
+	}
+	return systemMessage(receipt)
 }
 
-// feedbackLimit is in characters: Claude Code passes a reason on whole, twice, so length costs.
+// feedbackLimit is in characters. Claude Code gives the agent a reason whole, and twice, so length costs.
 const feedbackLimit = 8000
 
 // cutFeedback shortens feedback to feedbackLimit and says where the rest is.
@@ -245,8 +252,8 @@ func (h *hook) cutFeedback(feedback string) string {
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
-// command carries out /supervisor. The answer keeps the prompt from the model; a task goes on as the user's
-// prompt.
+// command carries out /supervisor with its operand. The answer keeps the prompt from the model, but for a
+// task, which goes to it as the user's prompt. supervised is what the session was before.
 func (h *hook) command(operand string, supervised bool) any {
 	switch {
 	case operand == "":
@@ -260,8 +267,7 @@ func (h *hook) command(operand string, supervised bool) any {
 		return blocked(say(modeFailed, err.Error()))
 	}
 	h.log("switched", "mode", modeWord(on), "by", switchedInSession)
-	config, _ := loadConfig(h.dirs)
-	limit := reviewLimit(config)
+	limit := h.reviewLimit()
 	h.record(record{Kind: kindSwitch, Mode: modeWord(on), By: switchedInSession, Limit: limit})
 	switch {
 	case task:
@@ -272,9 +278,10 @@ func (h *hook) command(operand string, supervised bool) any {
 	return blocked(say(modeOff))
 }
 
-// prompt notes a new request of the user's, which has its own budget. The answer tells, once, that the last
-// review failed if that could not be told before; the first of a session, and the first since a launch, tells
-// that the session is supervised. What Claude Code submits itself is no request.
+// prompt records a prompt of the user's, from which on the reviews are counted anew. Where the last review
+// failed and nobody was told, the answer tells it. Else the answer to the first prompt of a session, and to
+// the first since a launch, says that the session is supervised. What Claude Code submits itself is no prompt
+// of the user's.
 func (h *hook) prompt(text string) any {
 	seen := lookAtPrompt(h.dirs.self, workingTree(h.project, h.event.Cwd), os.Environ(), promptLookPatience)
 	if text != "" && !isUsers(text) {
@@ -286,20 +293,24 @@ func (h *hook) prompt(text string) any {
 	before, _ := h.session.state() // update says what is wrong
 	h.warn("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
 	h.record(record{Kind: kindPrompt, Prompt: text, look: seen})
-	hooks := slices.DeleteFunc(slices.Clone(past.Rounds[past.present:]), func(r reviewRound) bool { return r.Event == eventReview })
-	switch n := len(hooks) - 1; {
-	case n >= 0 && hooks[n].Verdict == verdictFailed && !hooks[n].Told:
-		return systemMessage(say(earlierFailed, cutMiddle(hooks[n].Error, 200)))
+	var last reviewRound // of this request, by hand aside
+	for _, r := range past.Rounds[past.present:] {
+		if r.Event != eventReview {
+			last = r
+		}
+	}
+	switch {
+	case last.Verdict == verdictFailed && !last.Told:
+		return systemMessage(say(earlierFailed, cutMiddle(last.Error, 200)))
 	case past.lastPrompt > 0 && !h.caller.launched.After(before.LaunchedAt), !inSession():
 		return nil
 	}
 	// The newest clients hide what was printed before they started.
-	config, _ := loadConfig(h.dirs)
-	provider := os.Getenv(providerVariable)
-	if provider != "" {
-		provider = say(introducedProvider, provider)
+	with := os.Getenv(providerVariable)
+	if with != "" {
+		with = say(introducedProvider, with)
 	}
-	return systemMessage(say(introduction, count(reviewLimit(config), reviews), provider))
+	return systemMessage(say(introduction, count(h.reviewLimit(), reviews), with))
 }
 
 // A hookEvent is what Claude Code tells a hook.
@@ -321,8 +332,9 @@ type hookEvent struct {
 }
 
 // UnmarshalJSON reads an event. A field of another type than expected counts as absent, so that a release of
-// Claude Code that changes one does not end the reviews, unless absence would have ccc answer what is not for
-// it or review without a bound. Of a prompt or a message that comes as a list of blocks the texts count.
+// Claude Code that changes one does not end the reviews. Three fields are exceptions: an event without a name
+// would be a stop, one without agent_id the session's own, and stop_hook_active bounds the reviews where they
+// can't be counted. Of a prompt or a message in blocks the texts count.
 func (e *hookEvent) UnmarshalJSON(text []byte) error {
 	var members map[string]json.RawMessage // for a struct Session_ID would be session_id
 	if err := json.Unmarshal(text, &members); err != nil {
@@ -347,7 +359,7 @@ func (e *hookEvent) UnmarshalJSON(text []byte) error {
 		}
 	}
 	slices.Sort(e.odd)
-	const otherType = "of another type" // names no event that ccc answers, and an agent
+	const otherType = "of another type" // no event that ccc answers, and a subagent's id
 	for _, name := range e.odd {
 		switch name {
 		case "hook_event_name":
@@ -365,12 +377,11 @@ func (e *hookEvent) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// inputPatience is for the event: Claude Code writes it at once, and a caller that has not done so in this
-// time never will.
+// inputPatience is how long the event may take: Claude Code writes it at once.
 const inputPatience = 5 * time.Second
 
-// readEvent reads one event from stdin. It does not wait for the end of stdin. Only the session id is
-// indispensable.
+// readEvent reads one event from stdin, and does not wait for the end of stdin. An event without a session id
+// is an error; one without a name is a stop.
 func readEvent(stdin io.Reader) (*hookEvent, error) {
 	event, read := new(hookEvent), make(chan error, 1)
 	go func() {
@@ -400,12 +411,13 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 
 func (e *hookEvent) isStop() bool { return e.HookEventName == eventStop }
 
-// transcriptPatience is for the last entries to arrive in the transcript, which Claude Code writes a moment
-// later.
+// transcriptPatience is how long the last entries of the transcript may take: Claude Code writes them a
+// moment after it has started the hook.
 const transcriptPatience = 2 * time.Second
 
-// conversation reads the transcript, once the last prompt is in it, if one is known, and what the agent said
-// or asked last: what the user typed while the agent worked comes before that.
+// conversation reads the transcript. It waits until the prompt is in it ("": none is known) and the agent's
+// last words or question, behind which nothing is missing. Without them it returns what there is after
+// transcriptPatience.
 func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	if e.TranscriptPath == "" {
 		return talk, errors.New("the event names none")
@@ -420,11 +432,11 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	}
 }
 
-// saysLast reports whether words, the agent's last in the transcript, are those of the event.
-func (e *hookEvent) saysLast(words string) bool {
+// saysLast reports whether last, what the agent said or called last in the transcript, is that of the event.
+func (e *hookEvent) saysLast(last string) bool {
 	if !e.isStop() {
-		return e.ToolUseID == "" || words == toolUse+e.ToolUseID
+		return e.ToolUseID == "" || last == toolUse+e.ToolUseID
 	}
-	said, words := strings.TrimSpace(e.LastAssistantMessage), strings.TrimSpace(words)
-	return words != "" && (strings.Contains(said, words) || strings.Contains(words, said))
+	said, last := strings.TrimSpace(e.LastAssistantMessage), strings.TrimSpace(last)
+	return last != "" && (strings.Contains(said, last) || strings.Contains(last, said))
 }

@@ -1,6 +1,6 @@
 package main
 
-// One review of a session: plan it, run it, tell and record what became of it.
+// One review of a session, of a stop, of a question or by hand: plan it, run it, record what became of it.
 
 import (
 	"cmp"
@@ -20,26 +20,27 @@ import (
 
 // A supervision is ccc at work on a session.
 type supervision struct {
-	dirs     dirs // of the project
+	dirs     dirs           // of the project
+	config   *configuration // the defaults, where ccc.json can't be used
 	session  sessionFiles
 	project  string      // where the session was started
 	launched bool        // ccc launched the session's client supervised
 	isWanted func() bool // reports whether a review is still wanted, as of now
-	stderr   io.Writer   // takes what people are told as it happens
 }
 
-// reviewLimit is how many reviews a request has. In a session Claude Code's own limit counts too: a launch
-// raises it, and the hook's environment tells what it is, whoever started the session.
-func reviewLimit(config *configuration) int {
+// reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts too. The
+// hook's environment has it, whoever launched the session.
+func (s *supervision) reviewLimit() int {
+	most := s.config.Supervisor.MaxIterations
 	if !inSession() {
-		return config.Supervisor.MaxIterations
+		return most
 	}
-	return limitUnder(config.Supervisor.MaxIterations, os.Getenv(blockCapVariable))
+	return limitUnder(most, os.Getenv(blockCapVariable))
 }
 
-// review has a reviewer judge what the request tells of, and prints, records and returns what it decided.
-// entry is of the event.
-func (s *supervision) review(ctx context.Context, config *configuration, entry record, request reviewRequest) record {
+// review has a reviewer judge the request. It prints, records and returns what came of it: entry, which has
+// the event and the number of the review, with the rest of its end.
+func (s *supervision) review(ctx context.Context, entry record, request reviewRequest) record {
 	in, err := supervisorPrompt(s.project, s.dirs.ccc)
 	if err != nil {
 		return s.failed(entry, err)
@@ -52,15 +53,16 @@ func (s *supervision) review(ctx context.Context, config *configuration, entry r
 		defer exitOnPanic()
 		before <- takeChange(ctx, s.dirs.self, workingTree(s.project, request.here), os.Environ(), request.change)
 	}()
-	r, err := s.planReview(ctx, config, in, request)
+	call, err := s.plan(ctx, in.Text, request)
 	judged := <-before
 	if err != nil {
 		return s.failed(entry, err)
 	}
 	judged.others = s.session.dir.wasPrompted(judged.Top, judged.time, s.session.id)
-	r.request.changes = judged.text()
-	entry.NoCopy, entry.Way, entry.Model = r.request.noCopy, "own", cmp.Or(r.config.Model, request.model)
-	if r.shares {
+	call.request.changes = judged.text()
+	entry.NoCopy, entry.Way = call.request.noCopy, "own"
+	entry.Model = cmp.Or(call.config.Model, request.model)
+	if call.shares {
 		entry.Way = "cache"
 	}
 	path := s.session.outputFile()
@@ -68,19 +70,14 @@ func (s *supervision) review(ctx context.Context, config *configuration, entry r
 		path = s.session.byHandFile()
 	}
 	s.print(say(reviewing)+"...", say(detailsIn, path))
-	s.log("review started", "iteration", roundOf(entry), "prompt_source", in.Source)
+	s.log("review started", "iteration", entry.ordinal(), "prompt_source", in.Source)
 	if entry.NoCopy != "" {
 		s.log("no copy to run commands in", "error", entry.NoCopy)
 	} else {
-		r.env = setEnv(r.env, tryVariable, filepath.Join(string(s.session.dir), s.session.id, entry.Review))
+		of := filepath.Join(string(s.session.dir), s.session.id, entry.Review)
+		call.env = setEnv(call.env, tryVariable, of)
 	}
-	r.note = func(step record) {
-		step.Review = entry.Review
-		s.print(map[string]string{kindCall: "  · " + step.Tool, kindRefused: "  · " + strings.TrimSpace(say(leadRefused)) + " " + step.Tool,
-			kindWords: printable(step.Words)}[step.Kind])
-		step.Time, step.Words = now(), cutMiddle(step.Words, 2000)
-		s.warn("writing the timeline", s.session.append(step))
-	}
+	call.note = func(step record) { s.step(entry.Review, step) }
 	if entry.Iteration <= 1 { // the file holds the reviews of the present request
 		_ = os.Truncate(path, 0) // opening it says what is wrong
 	}
@@ -88,9 +85,9 @@ func (s *supervision) review(ctx context.Context, config *configuration, entry r
 		s.warn("opening the reviewer's output", err)
 	} else {
 		defer output.Close()
-		r.output = output
+		call.output = output
 	}
-	entry.outcome, err = r.run(ctx)
+	entry.outcome, err = call.run(ctx)
 	if entry.look = judged.look; err == nil {
 		s.bind(ctx, &entry, judged, request.change.byHand)
 	}
@@ -104,11 +101,11 @@ func (s *supervision) review(ctx context.Context, config *configuration, entry r
 	if err != nil {
 		return s.failed(entry, err)
 	}
-	if entry.Verdict != verdictAllow {
-		entry.Feedback = cmp.Or(entry.Feedback, say(defaultFeedback)) // a reviewer that refuses may not say why
+	if entry.Verdict != verdictAllow { // a reviewer that refuses may not say why
+		entry.Feedback = cmp.Or(entry.Feedback, say(defaultFeedback))
 	}
 	switch {
-	case entry.Event == eventReview: // no agent hears of it
+	case entry.Event == eventReview: // ccc review prints it, and no agent goes on or stops
 	case entry.Verdict == verdictAllow:
 		s.print(say(finished))
 	default:
@@ -118,22 +115,35 @@ func (s *supervision) review(ctx context.Context, config *configuration, entry r
 	return entry
 }
 
-// takeWords makes feedback of an answer without a verdict, which judges no files. The agent never gets one
-// that holds an approval. It is no review by hand, where no agent hears of it, where a question was asked,
-// and where the answer before held an approval too.
+// step tells and records what the reviewer called, was refused or said.
+func (s *supervision) step(review string, step record) {
+	text := printable(step.step())
+	if step.Kind != kindWords {
+		text = "  " + text
+	}
+	s.print(text)
+	step.Time, step.Review, step.Words = now(), review, cutMiddle(step.Words, 2000)
+	s.warn("writing the timeline", s.session.append(step))
+}
+
+// takeWords makes a block of an answer without a verdict: its words are the feedback. Words that hold an
+// approval do not reach the agent, which gets the default feedback. There is no review, and the error says
+// so, where no agent would get the words (by hand, or of a question), and for a second approval in words in a
+// row.
 func (s *supervision) takeWords(entry *record, request reviewRequest) error {
 	withheld := holdsApproval(entry.Feedback)
 	if entry.Event == eventReview || request.question != nil || withheld && request.refusal.Withheld {
 		return errors.New(say(noVerdict, cutMiddle(entry.Feedback, 500)))
 	}
-	entry.Verdict, entry.NoVerdict, entry.Withheld, entry.Unbound = verdictBlock, true, withheld, errNoVerdict.Error()
-	if withheld {
+	entry.Verdict, entry.NoVerdict, entry.Unbound = verdictBlock, true, errNoVerdict.Error()
+	if entry.Withheld = withheld; withheld {
 		entry.Feedback = ""
 	}
 	return nil
 }
 
-// begin records that a review has begun. Until its end is recorded, the record reports whether it still runs.
+// begin records that a review has begun. The end of the process that it names, or of its time, tells that a
+// review without a recorded end was killed.
 func (s *supervision) begin(ctx context.Context, entry *record, request reviewRequest) {
 	entry.Review = strconv.FormatInt(time.Now().UnixNano(), 36)
 	begun := *entry
@@ -142,8 +152,8 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	begun.Process = self.name
 	begun.Deadline, _ = ctx.Deadline()
 	begun.Question, begun.LastMessage = request.question, cutMiddle(request.lastMessage, 2000)
-	for _, asked := range request.requests { // the timeline's prompts are not all that stand, nor do all of them
-		begun.Requests = append(begun.Requests, cutMiddle(asked.String(), 4000))
+	for _, one := range request.requests { // they stand by now; the timeline has what was submitted
+		begun.Requests = append(begun.Requests, cutMiddle(one.String(), 4000))
 	}
 	s.record(begun)
 }
@@ -184,12 +194,13 @@ func (s *supervision) bind(ctx context.Context, entry *record, judged judgedChan
 	}
 }
 
-// planReview returns the review that answers the request.
-func (s *supervision) planReview(ctx context.Context, config *configuration, in *instructions, request reviewRequest) (*reviewCall, error) {
+// plan returns the call of the reviewer that answers the request. prompt are the reviewer's
+// instructions.
+func (s *supervision) plan(ctx context.Context, prompt string, request reviewRequest) (*reviewCall, error) {
 	if olderThan(request.version, oldestClaude) {
 		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, installClaude))
 	}
-	env, err := s.environment(config)
+	env, err := s.environment()
 	if err != nil {
 		return nil, err
 	}
@@ -198,35 +209,38 @@ func (s *supervision) planReview(ctx context.Context, config *configuration, in 
 	if request.tree != request.project {
 		readable = append(readable, request.tree, request.project)
 	}
-	r := &reviewCall{
+	call := &reviewCall{
 		session: s.session.id,
 		dirs:    slices.Compact([]string{request.tree, request.project}),
-		prompt:  in.Text,
+		prompt:  prompt,
 		request: request,
-		config:  config.Supervisor,
+		config:  s.config.Supervisor,
 		env:     env,
 		output:  io.Discard,
 		warn:    func(err error) { s.warn("review", err) },
 	}
 	for _, dir := range readable {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() && filepath.IsAbs(dir) && !slices.Contains(r.addDirs, dir) {
-			r.addDirs = append(r.addDirs, dir)
+		info, err := os.Stat(dir)
+		if err == nil && info.IsDir() && filepath.IsAbs(dir) && !slices.Contains(call.addDirs, dir) {
+			call.addDirs = append(call.addDirs, dir)
 		}
 	}
-	// From 2.1.200 on a fork has its session's model, unless a variable names another. Another provider does
-	// not know the model.
-	sources := readSources(s.dirs, config, nil)
-	named := strings.TrimSuffix(valueIn(sources, os.Environ(), "env.ANTHROPIC_MODEL"), "[1m]")
-	if hasSessionsProvider(config) && (olderThan(request.version, "2.1.200") || named != "" && named != request.model) {
-		r.config.Model = cmp.Or(r.config.Model, request.model)
+	// The reviewer has the session's model. From 2.1.200 on a fork has it by itself, unless a variable names
+	// another. Another provider does not know it.
+	sources := readSources(s.dirs, s.config, nil)
+	named := valueIn(sources, os.Environ(), "env.ANTHROPIC_MODEL")
+	named = strings.TrimSuffix(named, "[1m]")
+	hasIt := !olderThan(request.version, "2.1.200") && (named == "" || named == request.model)
+	if hasSessionsProvider(s.config) && !hasIt {
+		call.config.Model = cmp.Or(call.config.Model, request.model)
 	}
-	r.shares = sharesCache(sources, config, r, s.launched)
-	s.offerCopy(ctx, r)
-	return r, nil
+	call.shares = sharesCache(sources, s.config, call, s.launched)
+	s.offerCopy(ctx, call)
+	return call, nil
 }
 
-// workingTree is the working tree that holds here, if it is another one of the project's repository; else the
-// project.
+// workingTree returns the working tree that holds here, where that is another one of the project's
+// repository (a session can enter one), else the project.
 func workingTree(project, here string) string {
 	top, common := gitTree(here)
 	projectTop, projectCommon := gitTree(project)
@@ -236,55 +250,58 @@ func workingTree(project, here string) string {
 	return top
 }
 
-// environment is the reviewer's. The settings files are checked again: they may have changed since the
-// launch.
-func (s *supervision) environment(config *configuration) ([]string, error) {
-	d, env := s.dirs, os.Environ()
-	if !s.launched { // what a launch set is of another session
+// environment returns the reviewer's environment. The error is of a provider that something overrides: the
+// settings files may have changed since the launch, which checks them too.
+func (s *supervision) environment() ([]string, error) {
+	env := os.Environ()
+	if !s.launched { // the variables of a launch are another session's
 		env = withLine(env)
 	}
-	p := config.Providers[config.Supervisor.Provider]
+	p := s.config.Providers[s.config.Supervisor.Provider]
 	if p == nil {
-		return reviewerEnv(withoutRefusedKey(d, env), nil)
+		return reviewerEnv(withoutRefusedKey(s.dirs, env), nil)
 	}
 	env = asGiven(env)
-	if err := checkProvider(d, readSources(d, config, nil), env, []string{"--print"}, p); err != nil {
+	sources := readSources(s.dirs, s.config, nil)
+	if err := checkProvider(s.dirs, sources, env, []string{"--print"}, p); err != nil {
 		return nil, err
 	}
 	return reviewerEnv(env, p)
 }
 
-// offerCopy lets the reviewer run commands in a throw-away copy if one can be made and holds. The request
-// says so, or why not.
-func (s *supervision) offerCopy(ctx context.Context, r *reviewCall) {
+// offerCopy tells the reviewer how to run commands in a throw-away copy, or why it can't: it may be switched
+// off, or no copy can be made here.
+func (s *supervision) offerCopy(ctx context.Context, call *reviewCall) {
 	var err error = errTryOff
-	if r.config.Try {
-		r.request.homeIsReadOnly, err = tryProbe(ctx, r.dirs[0], r.env)
+	if call.config.Try {
+		call.request.homeIsReadOnly, err = tryProbe(ctx, call.dirs[0], call.env)
 	}
 	var f failure
 	if errors.As(err, &f) {
-		err = f.err // doctor tells what mends it
+		err = f.err // without its hint: doctor tells what mends it
 	}
 	if err != nil {
-		r.request.noCopy = oneLine(err.Error())
+		call.request.noCopy = oneLine(err.Error())
 		return
 	}
-	r.request.tryCommand = shellQuote(s.dirs.self) + " " + trySubcommand
+	call.request.tryCommand = shellQuote(s.dirs.self) + " " + trySubcommand
 }
 
-// patience is how long a review of the event may take, and what is wrong with one that takes longer. Claude
-// Code ends the hook at the timeout that a launch has put into settings.json, whatever ccc.json says since.
-func (s *supervision) patience(config *configuration, event string) (timeout time.Duration, late error) {
-	seconds, why := config.Supervisor.TimeoutSeconds, say(timeLimit)
+// patience returns how long a review of the event may take, and the error of one that takes longer. Claude
+// Code ends the hook at the timeout that a launch wrote into settings.json, even if ccc.json has a longer one
+// by now.
+func (s *supervision) patience(event string) (timeout time.Duration, late error) {
+	seconds, why := s.config.Supervisor.TimeoutSeconds, say(timeLimit)
 	found, _ := findHooks(s.dirs) // without settings.json there is no timeout
-	if hooks := int(found.timeouts[event].Seconds()); inSession() && hooks > 0 && seconds+endingTime > hooks {
-		seconds, why = max(hooks-endingTime, 1), say(timeLimitOfHook, hooks)
+	most := int(found.timeouts[event].Seconds())
+	if inSession() && most > 0 && seconds+endingTime > most {
+		seconds, why = max(most-endingTime, 1), say(timeLimitOfHook, most)
 	}
 	return time.Duration(seconds) * time.Second, errors.New(say(noVerdictWithin, seconds, why))
 }
 
-// untilEnded returns a context that ends after timeout, when ccc is told to end, or when the session is
-// switched off; its cause says which, late the first.
+// untilEnded returns a context that ends after timeout, with late as its cause, when ccc is told to end, or
+// when the session is switched off.
 func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Context, context.CancelFunc) {
 	timed, stop := context.WithTimeoutCause(context.Background(), timeout, late)
 	ctx, cancel := context.WithCancelCause(timed)
@@ -292,13 +309,13 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	go func() {
 		defer exitOnPanic()
-		for look := time.NewTicker(500 * time.Millisecond); ; {
+		for tick := time.NewTicker(500 * time.Millisecond); ; {
 			select {
 			case <-signals:
 				cancel(errToldToEnd)
 			case <-ctx.Done():
 				return
-			case <-look.C:
+			case <-tick.C:
 				if !s.isWanted() {
 					cancel(errSwitchedOff)
 				}
@@ -309,22 +326,23 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 }
 
 // failed is the one place that decides that no review took place: the agent stops, a question goes to the
-// user. A client that told the hook to end, or was told to end the supervision, does not listen.
+// user. A review that the user ended, or that ended with the supervision, was cancelled: there Claude Code no
+// longer listens to the hook.
 func (s *supervision) failed(entry record, err error) record {
-	config, _ := loadConfig(s.dirs) // an API may quote the key that it refuses
-	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, redactor(os.Environ(), config)(err.Error()), ""
+	redact := redactor(os.Environ(), s.config) // an API may quote the key that it refuses
+	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, redact(err.Error()), ""
 	if errors.Is(err, errToldToEnd) || errors.Is(err, errSwitchedOff) {
 		entry.Verdict = verdictCancelled
 	}
 	entry.Told = inSession() && entry.Verdict == verdictFailed
-	fmt.Fprintln(s.stderr, "ccc: no review:", printable(entry.Error))
+	fmt.Fprintln(os.Stderr, "ccc: no review:", printable(entry.Error))
 	s.record(entry)
 	return entry
 }
 
-// roundOf returns the round that found is the end of, with what else the timeline has of it. Of one that could
-// not be recorded it is not known what it looked at.
-func (s sessionFiles) round(found record) reviewRound {
+// roundEndedBy returns the round whose end is found, with what else the timeline has of it. If not even its
+// begin could be recorded, there is only found.
+func (s sessionFiles) roundEndedBy(found record) reviewRound {
 	h, _ := s.readHistory()
 	i := h.indexOf(found.Review)
 	if i < 0 {
@@ -332,24 +350,21 @@ func (s sessionFiles) round(found record) reviewRound {
 		return reviewRound{record: found}
 	}
 	r := h.Rounds[i]
-	if r.Verdict != found.Verdict { // its end could not be recorded
+	if r.Kind != kindEnd { // its end could not be recorded
 		r.record = found
 	}
 	return r
 }
 
-// roundOf is the review's number and how many the request has, as in 1/10.
-func roundOf(entry record) string { return fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit) }
-
-// record completes entry and adds it to the timeline and, without prompt and feedback, to the log. At the end
-// of a review it sweeps.
+// record completes entry and adds it to the timeline. The end of a review goes to the log, too, without its
+// feedback, and old files are swept.
 func (s *supervision) record(entry record) {
 	entry.Time, entry.Project = now(), s.project
 	s.warn("writing the timeline", s.session.append(entry))
 	if entry.Kind != kindEnd {
 		return
 	}
-	pairs := []any{"event", entry.Event, "verdict", entry.Verdict, "iteration", roundOf(entry),
+	pairs := []any{"event", entry.Event, "verdict", entry.Verdict, "iteration", entry.ordinal(),
 		"duration", fmt.Sprintf("%.3fs", entry.DurationSeconds), "cost_usd", entry.CostUSD}
 	if entry.NoVerdict {
 		pairs = append(pairs, "no_verdict", true)
@@ -362,20 +377,20 @@ func (s *supervision) record(entry record) {
 }
 
 // print writes progress for people to stderr.
-func (s *supervision) print(lines ...string) { fmt.Fprintln(s.stderr, strings.Join(lines, "\n")) }
+func (s *supervision) print(lines ...string) { fmt.Fprintln(os.Stderr, strings.Join(lines, "\n")) }
 
-// warn tells of a fault, if there is one, that does not change the decision.
+// warn tells of a fault that does not change the decision; nil is no fault.
 func (s *supervision) warn(doing string, err error) {
 	if err == nil {
 		return
 	}
-	fmt.Fprintf(s.stderr, "ccc: %s: %s\n", doing, printable(err.Error()))
+	fmt.Fprintf(os.Stderr, "ccc: %s: %s\n", doing, printable(err.Error()))
 	s.log("warning", "during", doing, "error", err)
 }
 
 func (s *supervision) log(what string, pairs ...any) {
 	pairs = append([]any{"session_id", s.session.id}, pairs...)
 	if err := s.session.dir.log(what, pairs...); err != nil {
-		fmt.Fprintln(s.stderr, "ccc: writing the log:", err)
+		fmt.Fprintln(os.Stderr, "ccc: writing the log:", err)
 	}
 }

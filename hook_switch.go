@@ -1,6 +1,6 @@
 package main
 
-// Supervision on and off: what /supervisor means inside a session, and ccc supervisor-mode outside.
+// Supervision on and off: /supervisor inside a session, and ccc supervisor-mode outside.
 
 import (
 	"errors"
@@ -11,12 +11,13 @@ import (
 	"strings"
 )
 
-// slashCommand returns what follows /supervisor in prompt; ok is false for any other prompt.
+// slashCommand returns what follows /supervisor in prompt: on, off, "", or other words as they are. ok is
+// false for any other prompt.
 func slashCommand(prompt string) (operand string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(prompt), "/supervisor")
 	operand = strings.TrimSpace(rest)
 	ok = ok && (rest == "" || operand != rest)
-	switch mode := strings.ToLower(operand); mode {
+	switch strings.ToLower(operand) {
 	case "on", "打开":
 		operand = "on"
 	case "off", "关闭":
@@ -25,7 +26,7 @@ func slashCommand(prompt string) (operand string, ok bool) {
 	return operand, ok
 }
 
-// isUnclear reports whether operand is one ASCII word that is neither on nor off: a slip, and no task.
+// isUnclear reports whether operand is one ASCII word that is neither on nor off: rather a slip than a task.
 func isUnclear(operand string) bool {
 	return operand != "" && !slices.Contains(modes, operand) && strings.Trim(operand, letters+".-") == ""
 }
@@ -38,7 +39,7 @@ func commandIsTheirs(d dirs, project string) bool {
 			return true
 		}
 		content, err := readUserFile(filepath.Join(dir, "commands", "supervisor.md"))
-		in, _ := readInstallation(d) // without one ccc's own texts tell
+		in, _ := readInstallation(d) // without one, isOurs compares with this ccc's own text
 		if err == nil && content != nil && !keptCommand(d).isOurs(in, content) {
 			return true
 		}
@@ -46,22 +47,24 @@ func commandIsTheirs(d dirs, project string) bool {
 	return false
 }
 
-// supervisorMode is ccc supervisor-mode [on|off] [SESSION].
+// supervisorMode is ccc supervisor-mode [on|off] [SESSION]. Without SESSION it is about the newest of the
+// project, which it names, or from an agent's tool about the agent's own.
 func supervisorMode(c *invocation, d dirs) error {
 	operands, mode := c.operands, ""
 	if len(operands) > 0 && slices.Contains(modes, operands[0]) {
 		mode, operands = operands[0], operands[1:]
 	}
 	state := stateDir(d.state)
-	caller := callerOf(ancestry(os.Getpid()))
+	isAgent := callerOf(ancestry(os.Getpid())).agents
 	session, err := "", error(nil)
 	switch {
 	case len(operands) > 0:
 		session, err = state.findSession(operands[0])
 		if mode == "" && (err != nil || len(operands) > 1) {
-			return usageError("supervisor-mode", "%q is neither on nor off, nor the beginning of one known session's id", operands[0])
+			const wrong = "%q is neither on nor off, nor the beginning of one known session's id"
+			return usageError("supervisor-mode", wrong, operands[0])
 		}
-	case caller.agents:
+	case isAgent:
 		session = os.Getenv(sessionVariable)
 	default:
 		if session, err = sessionMeant(nil, d); err == nil {
@@ -73,14 +76,14 @@ func supervisorMode(c *invocation, d dirs) error {
 		return err
 	case !validSession(session):
 		return usageError("supervisor-mode", "which session? "+nameSession)
-	case mode == "off" && caller.agents:
+	case mode == "off" && isAgent:
 		return withHint(errors.New("supervisor-mode: off is for the user, not for the agent"),
 			"the user can type /supervisor off, or call this in a terminal of their own")
 	}
 	known := state.session(session)
 	if mode != "" {
 		by := switchedOutside
-		if caller.agents {
+		if isAgent {
 			by = switchedByAgent
 		}
 		if err := errors.Join(state.create(), known.switchTo(mode == "on")); err != nil {

@@ -1,15 +1,15 @@
 package main
 
-// A session as a story, for people: what the user asked, what each review looked at, what it found, how long
-// it took and what it cost.
+// ccc log: a session as a story for people. It tells what the user asked, what each review looked at, what it
+// found, how long it took and what it cost.
 
 import (
 	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/signal"
 	"slices"
@@ -21,7 +21,7 @@ import (
 
 // showLog is ccc log [-f] [-n N] [--json] [SESSION].
 func showLog(c *invocation, d dirs) (err error) {
-	last, follow, seen := 0, c.has("-f"), map[string]bool{}
+	last, follow := 0, c.has("-f")
 	if number, given := c.flags["-n"]; given {
 		if last, err = strconv.Atoi(number); err != nil || last < 1 {
 			return usageError("log", "-n takes how many reviews to tell, not %q", number)
@@ -31,6 +31,7 @@ func showLog(c *invocation, d dirs) (err error) {
 	if len(c.operands) == 0 {
 		p.chosen = say(newestHere)
 	}
+	seen := map[string]bool{}
 	find := func() (found []*story, err error) {
 		ids, err := sessionsMeant(c.operands, d, seen)
 		for _, id := range ids {
@@ -49,9 +50,9 @@ func showLog(c *invocation, d dirs) (err error) {
 		if err := one.timeline.read(); err != nil {
 			return err
 		}
-		if i > 0 { // the others of the project are told from now on, with what runs there
+		if i > 0 { // of the project's other sessions only a review that runs, and what comes from now on
 			one.next = slices.DeleteFunc(one.next, func(r storyRecord) bool {
-				return r.round < 0 || one.h.Rounds[r.round].settled().Verdict != verdictReviewing
+				return r.index < 0 || one.history.Rounds[r.index].settled().Verdict != verdictReviewing
 			})
 		}
 	}
@@ -81,16 +82,17 @@ func showLog(c *invocation, d dirs) (err error) {
 	return p.follow(ctx, all, find)
 }
 
-// Poll: the standard library has no portable file watcher. Five looks a second cost nothing, and the steps of
-// a review are seconds apart. Every fifth is for sessions that have begun, too.
+// pollInterval is between two looks at the timelines: the standard library has no portable file watcher. Five
+// looks a second cost nothing, and the steps of a review are seconds apart.
 const pollInterval = 200 * time.Millisecond
 
-// A page is where stories are told, each as it goes on.
+// A page is what ccc log writes: one story, or with -f several, each as it goes on.
 type page struct {
 	*screen
-	raw    bool   // the records as they are, with the session's id, as JSON lines
-	chosen string // how the session that is told next was chosen, "" where the user named it
-	told   *story // the last
+	raw    bool   // write the records themselves, with the session's id, as JSON lines
+	chosen string // says how the next session was chosen; "": the user named it
+	latest *story // the one that was told from last
+	under  string // the id of the review whose title was written last, "" after any other title
 }
 
 // A story is a session told from its timeline, each record once, as it comes.
@@ -98,35 +100,36 @@ type story struct {
 	*page
 	session  sessionFiles
 	timeline *lineReader
-	h        history
+	history  history
 	next     []storyRecord    // not told yet
 	date     string           // of what was told last
-	under    int              // the index of the review under whose title it was told, -1 for none
-	open     []int            // the reviews whose begin was told and whose end was not
-	same     map[words]string // what is told only when it changes: the last, by what leads it
+	open     []int            // indexes of the reviews whose begin was told, and whose end was not
+	same     map[words]string // the last text behind a lead that is told only when its text changes
 }
 
-// A storyRecord is one of the timeline's.
+// A storyRecord is a record of the timeline, with its line there.
 type storyRecord struct {
 	record
 	line  []byte
-	round int // the index of the review that it is of, -1 for none
+	index int // of its review in history.Rounds, -1 for a record of no review
 }
 
 func (p *page) story(of sessionFiles) *story {
-	s := &story{page: p, session: of, same: map[words]string{}, timeline: &lineReader{path: of.timelineFile()}}
+	s := &story{page: p, session: of, same: map[words]string{}}
+	s.timeline = &lineReader{path: of.timelineFile()}
 	s.timeline.lines.line = func(line []byte) {
 		if r, ok := parseRecord(line); ok {
-			s.next = append(s.next, storyRecord{record: r, line: bytes.Clone(line), round: s.h.add(r)})
+			s.next = append(s.next, storyRecord{record: r, line: bytes.Clone(line), index: s.history.add(r)})
 		}
 	}
 	return s
 }
 
 // follow goes on with the stories, and with those that find adds, until ctx ends.
-func (p *page) follow(ctx context.Context, all []*story, find func() ([]*story, error)) (err error) {
-	for looks, ended := 1, false; ; looks++ {
-		if err = cmp.Or(err, p.Flush()); err != nil || ended {
+func (p *page) follow(ctx context.Context, all []*story, find func() ([]*story, error)) error {
+	ended := false
+	for looks := 1; ; looks++ {
+		if err := p.Flush(); err != nil || ended {
 			return err
 		}
 		select {
@@ -136,19 +139,21 @@ func (p *page) follow(ctx context.Context, all []*story, find func() ([]*story, 
 		}
 		if looks%5 == 0 {
 			found, _ := find()
-			slices.Reverse(found)
+			slices.Reverse(found) // the newest is told last
 			all = append(all, found...)
 		}
 		for _, one := range all {
-			err = cmp.Or(err, one.timeline.read())
+			if err := one.timeline.read(); err != nil {
+				return errors.Join(err, p.Flush())
+			}
 			one.tellNew()
 		}
 	}
 }
 
-// turn says, where another session was told last, which one it is from here on, and how it was chosen.
+// turn names the session, unless it is the one that was told from last.
 func (s *story) turn() {
-	if s.told == s {
+	if s.latest == s {
 		return
 	}
 	what := say(sessionTitle, s.session.id)
@@ -159,49 +164,35 @@ func (s *story) turn() {
 	case s.raw && s.chosen != "":
 		fmt.Fprintln(os.Stderr, what)
 	case s.raw:
-	case s.told != nil:
+	case s.latest != nil:
 		fmt.Fprintln(s)
 		fallthrough
 	default:
 		s.block("", what)
 	}
-	s.told, s.chosen, s.under = s, say(anotherHere), -1
+	s.latest, s.chosen = s, say(anotherHere)
 }
 
-// lastReviews returns what is not told yet from the begin of the last n reviews on, those that run being the
-// last of all, but nothing of other reviews; and before it the request that the first was of.
+// lastReviews returns what is not told yet, from the beginning of the nth last review on, with the prompt
+// before it.
 func (s *story) lastReviews(n int) []storyRecord {
-	var rounds []int
-	for i, r := range s.h.Rounds {
+	var reviewed []int // indexes: a stop at the limit is no review
+	for i, r := range s.history.Rounds {
 		if r.Verdict != verdictLimit {
-			rounds = append(rounds, i)
+			reviewed = append(reviewed, i)
 		}
 	}
-	told := func(round int) int {
-		if r := s.h.Rounds[round]; r.settled().Verdict != verdictReviewing {
-			return r.lastRecord
-		}
-		return math.MaxInt
-	}
-	slices.SortStableFunc(rounds, func(a, b int) int { return cmp.Compare(told(a), told(b)) })
-	if len(rounds) <= n {
+	if len(reviewed) <= n {
 		return s.next
 	}
-	others, last := rounds[:len(rounds)-n], rounds[len(rounds)-n:]
-	first := slices.IndexFunc(s.next, func(r storyRecord) bool { return slices.Contains(last, r.round) })
-	var kept []storyRecord
+	from := reviewed[len(reviewed)-n]
+	first := slices.IndexFunc(s.next, func(r storyRecord) bool { return r.index == from })
 	for _, r := range slices.Backward(s.next[:first]) {
 		if r.Kind == kindPrompt {
-			kept = append(kept, r)
-			break
+			return slices.Concat([]storyRecord{r}, s.next[first:])
 		}
 	}
-	for _, r := range s.next[first:] {
-		if !slices.Contains(others, r.round) {
-			kept = append(kept, r)
-		}
-	}
-	return kept
+	return s.next[first:]
 }
 
 // tellNew tells what has come.
@@ -209,90 +200,93 @@ func (s *story) tellNew() {
 	for _, one := range s.next {
 		if s.raw {
 			s.turn()
-			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{")) // a record has members
+			// A record has members: the id becomes one of them.
+			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{"))
 			continue
 		}
 		if one.Kind == kindPrompt || one.Kind == kindSwitch || one.Kind == kindBegin {
 			s.tellKilled()
 		}
-		s.tell(one.record, one.round)
+		s.tell(one.record, one.index)
 	}
 	s.next = nil
 	s.tellKilled()
 }
 
-// tell tells a record, which is of the review with that index: under a title of its own, or as a step under
-// its review's.
-func (s *story) tell(r record, round int) {
+// tell tells a record. index is that of its review, -1 for none.
+func (s *story) tell(r record, index int) {
 	var its reviewRound
-	if round >= 0 {
-		its = s.h.Rounds[round]
+	if index >= 0 {
+		its = s.history.Rounds[index]
 	}
 	switch r.Kind {
 	case kindPrompt:
-		s.head(r.Time, say(titleUser), "")
-		s.showFacts(fact{words{}, cutMiddle(r.Prompt, promptShown)})
+		s.title(r.Time, say(titleUser), "")
+		s.fact(words{}, cutMiddle(r.Prompt, promptShown))
 	case kindSwitch:
-		s.head(r.Time, say(modeSwitched, say(modeNames[r.Mode])), "")
-		by := map[string]words{switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]
-		s.showFacts(fact{leadBy, say(by)})
+		s.title(r.Time, say(modeSwitched, say(modeNames[r.Mode])), "")
+		s.fact(leadBy, say(map[string]words{
+			switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]))
 	case kindBegin:
-		s.open = append(s.open, round)
-		s.begin(r.Time, its, round)
-		if r.Event == eventReview { // maybe no hook was told
-			s.showFacts(fact{leadAsked, cutMiddle(its.newestRequest(), promptShown)})
+		s.open = append(s.open, index)
+		s.titleOf(its, r.Time)
+		if r.Event == eventReview { // the session's prompts may be in no timeline
+			s.fact(leadAsked, cutMiddle(its.newestRequest(), promptShown))
 		}
-		s.showFacts(caseOf(its))
+		s.occasion(its)
 	case kindEnd:
-		s.open = slices.DeleteFunc(s.open, func(one int) bool { return one == round })
-		s.head(r.Time, r.title(), s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict))))
+		s.open = slices.DeleteFunc(s.open, func(one int) bool { return one == index })
 		its.record = r
-		s.showFacts(endFacts(its)...)
+		s.title(r.Time, r.title(), s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict))))
+		s.end(its)
 	default:
-		told := stepOf(r, its)
-		if told.text == "" {
+		if index >= 0 { // else its begin could not be recorded
+			s.step(r, its)
+		}
+	}
+}
+
+// step tells what a reviewer did, under the title of its review. A call of ccc try is told as what it ran,
+// and a call that is known to be refused only as that.
+func (s *story) step(r record, its reviewRound) {
+	lead, text := words{}, r.step()
+	switch r.Kind {
+	case kindCall:
+		if tryCall().MatchString(r.Tool) || !slices.Contains(its.Tools, r.Tool) {
 			return
 		}
-		if s.told != s || s.under != round {
-			s.begin(r.Time, its, round)
-		}
-		s.showFacts(told)
+	case kindRun:
+		lead, text = leadRan, ran(r)
 	}
+	if text == "" {
+		return
+	}
+	if s.under != r.Review { // another review or the user came between
+		s.titleOf(its, r.Time)
+	}
+	s.fact(lead, text)
 }
 
-// stepOf tells what a reviewer did. A call that was refused by now is told as that, a command of ccc try when
-// it has ended, and what is of a review whose begin was lost not at all.
-func stepOf(r record, its reviewRound) (told fact) {
-	switch {
-	case its.Kind == "":
-	case r.Kind == kindCall && slices.Contains(its.Tools, r.Tool) && !tryCall().MatchString(r.Tool):
-		told.text = "· " + r.Tool
-	case r.Kind == kindRefused:
-		told.text = "· " + say(leadRefused) + " " + r.Tool
-	case r.Kind == kindWords:
-		told.text = r.Words
-	case r.Kind == kindRun:
-		told = ran(r)
+// titleOf writes the title of a review that has begun.
+func (s *story) titleOf(its reviewRound, at time.Time) {
+	result := ""
+	if its.settled().Verdict == verdictReviewing {
+		result = say(underWay)
 	}
-	return told
-}
-
-// begin writes the title under which the steps of a review stand.
-func (s *story) begin(at time.Time, r reviewRound, round int) {
-	verdict := ""
-	if r.settled().Verdict == verdictReviewing {
-		verdict = say(underWay)
-	}
-	s.head(at, r.title(), verdict)
-	s.under = round
+	s.title(at, its.title(), result)
+	s.under = its.Review
 }
 
 // tellKilled tells of the reviews that were killed: no record does.
 func (s *story) tellKilled() {
-	for _, round := range slices.Clone(s.open) {
-		if r := s.h.Rounds[round].settled(); r.Verdict == verdictFailed {
-			r.Kind = kindEnd
-			s.tell(r.record, round)
+	for _, index := range slices.Clone(s.open) {
+		its := s.history.Rounds[index]
+		if its.Kind != kindBegin { // its end is a record, which is told in its turn
+			continue
+		}
+		if its = its.settled(); its.Verdict == verdictFailed {
+			its.Kind = kindEnd
+			s.tell(its.record, index)
 		}
 	}
 }
@@ -300,79 +294,79 @@ func (s *story) tellKilled() {
 // promptShown is in characters, of a prompt: the user wrote it and knows how it goes on.
 const promptShown = 600
 
-// head writes a title, and the time before it.
-func (s *story) head(at time.Time, title, verdict string) {
+// title writes a time, what came then and with what result, "" for none.
+func (s *story) title(at time.Time, what, result string) {
 	s.turn()
-	s.under = -1
+	s.under = ""
 	at = at.Local()
 	fmt.Fprintln(s)
 	if date := at.Format(time.DateOnly); date != s.date {
 		s.date = date
 		fmt.Fprintf(s, "%s\n\n", s.paint(dim, "── "+date+" ──"))
 	}
-	line := []string{s.paint(dim, at.Format(time.TimeOnly)), s.paint(bold, title), verdict}
+	line := []string{s.paint(dim, at.Format(time.TimeOnly)), s.paint(bold, what), result}
 	fmt.Fprintln(s, strings.TrimRight(strings.Join(line, " "), " "))
 }
 
-func (s *story) showFacts(facts ...fact) {
-	for _, f := range facts {
-		if f.lead == leadBasis || f.lead == leadUnbound {
-			if s.same[f.lead] == f.text {
-				continue
-			}
-			s.same[f.lead] = f.text
+// fact writes text below a title, behind the word that says what it is; an empty text is left out. The rules
+// of a review, and why it is not bound, are written only where they change.
+func (s *story) fact(lead words, text string) {
+	if lead == leadBasis || lead == leadUnbound {
+		if s.same[lead] == text {
+			return
 		}
-		lead := ""
-		if f.lead != (words{}) {
-			lead = say(leadFormat, say(f.lead))
-		}
-		s.block("    "+lead, f.text)
+		s.same[lead] = text
 	}
+	margin := "    "
+	if lead != (words{}) {
+		margin += say(leadFormat, say(lead))
+	}
+	s.block(margin, text)
 }
 
-// A fact is one of the things to be told of a record. Without text there is nothing to tell.
-type fact struct {
-	lead words
-	text string
-}
-
-// endFacts tells what became of a stop or a question.
-func endFacts(r reviewRound) []fact {
-	facts := []fact{{words{}, r.spent()}}
-	tell := func(is bool, lead words, text string) {
-		if is {
-			facts = append(facts, fact{lead, text})
-		}
-	}
+// end tells what became of a stop or a question.
+func (s *story) end(r reviewRound) {
 	isApproved, isLimit := r.Verdict == verdictAllow, r.Verdict == verdictLimit
+	isQuestion := r.Event == eventPreToolUse
+	s.fact(words{}, r.spent())
 	if isLimit { // it had no begin
-		facts = append(facts, caseOf(r))
+		s.occasion(r)
 	}
 	source := oneLine(r.PromptSource)
 	if source == builtinSource {
 		source = say(builtinPrompt)
 	}
-	tell(true, leadBasis, source)
-	tell(true, leadTools, unbroken(strings.Join(r.unrecorded(), " · ")))
-	tell(isApproved && r.Review != "" && len(r.Tools)+len(r.Runs) == 0, words{}, say(receiptNothing))
-	tell(true, leadNoCopy, r.NoCopy)
-	tell(!isLimit && !r.NoVerdict, leadUnbound, r.Unbound)
-	tell(true, words{}, r.withoutVerdict())
-	tell(isApproved, leadForUser, r.Feedback)
-	tell(!isApproved, leadFeedback, r.Feedback)
-	tell(true, leadReason, r.Error)
-	passed := questionPassed
-	if r.Event != eventPreToolUse {
-		passed = stopPassed
-		tell(isLimit, words{}, say(limitReached, count(r.Limit, reviews)))
+	s.fact(leadBasis, source)
+	s.fact(leadTools, unbroken(strings.Join(r.unrecorded(), " · ")))
+	if isApproved && r.Review != "" && len(r.Tools)+len(r.Runs) == 0 {
+		s.fact(words{}, say(receiptNothing))
 	}
-	tell(isLimit || r.Verdict == verdictFailed, words{}, say(passed))
-	return facts
+	s.fact(leadNoCopy, r.NoCopy)
+	if !isLimit && !r.NoVerdict {
+		s.fact(leadUnbound, r.Unbound)
+	}
+	s.fact(words{}, r.withoutVerdict())
+	lead := leadFeedback
+	if isApproved {
+		lead = leadForUser
+	}
+	s.fact(lead, r.Feedback)
+	s.fact(leadReason, r.Error)
+	if isLimit && !isQuestion {
+		s.fact(words{}, say(limitReached, count(r.Limit, reviews)))
+	}
+	switch {
+	case !isLimit && r.Verdict != verdictFailed:
+	case isQuestion:
+		s.fact(words{}, say(questionPassed))
+	default:
+		s.fact(words{}, say(stopPassed))
+	}
 }
 
-// caseOf tells what the review was of: what the agent said last, in a line or two, or its question with the
-// options.
-func caseOf(r reviewRound) fact {
+// occasion tells what the review is of: what the agent said last, in a line or two, or its questions with
+// their options.
+func (s *story) occasion(r reviewRound) {
 	const aLineOrTwo = 130 // columns
 	var input struct {
 		Questions []struct {
@@ -381,28 +375,29 @@ func caseOf(r reviewRound) fact {
 		}
 	}
 	_ = json.Unmarshal(r.Question, &input)
-	var asks []string
+	var lines []string
 	for _, q := range input.Questions {
-		asks = append(asks, oneLine(q.Question))
+		lines = append(lines, oneLine(q.Question))
 		for _, option := range q.Options {
-			asks = append(asks, "- "+oneLine(option.Label))
+			lines = append(lines, "- "+oneLine(option.Label))
 		}
 	}
-	if len(asks) > 0 {
-		return fact{leadAsks, strings.Join(asks, "\n")}
+	if len(lines) > 0 {
+		s.fact(leadAsks, strings.Join(lines, "\n"))
+	} else {
+		s.fact(leadSaid, clip(oneLine(r.LastMessage), aLineOrTwo))
 	}
-	return fact{leadSaid, clip(oneLine(r.LastMessage), aLineOrTwo)}
 }
 
-// ran tells of a command that the reviewer ran: what ccc try saw, not what the reviewer says, and where the
-// command failed the end of its output.
-func ran(r record) fact {
-	told := cutMiddle(unbroken(r.Command), 300) + " → " + r.ended()
+// ran tells of a command that the reviewer ran, as ccc try saw it, and how it ended. Where it failed, the end
+// of its output follows.
+func ran(r record) string {
+	text := cutMiddle(unbroken(r.Command), 300) + " → " + r.ended()
 	if why := cmp.Or(r.NoCopy, r.Error); why != "" { // ccc's own words, for 124 and 125
-		told += ": " + cutMiddle(oneLine(why), 200)
+		text += ": " + cutMiddle(oneLine(why), 200)
 	}
 	if r.code() != 0 {
-		told += "\n" + lastCharacters(strings.TrimSpace(r.Output), 600)
+		text += "\n" + lastCharacters(strings.TrimSpace(r.Output), 600)
 	}
-	return fact{leadRan, told}
+	return text
 }

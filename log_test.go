@@ -278,21 +278,20 @@ func TestLogCase(t *testing.T) {
 	if got := box.ccc("log", "two"); !order.MatchString(got) || strings.Count(got, "审查") != 4 {
 		t.Errorf("got %s", got)
 	}
-	// -n tells the last reviews with their requests, nothing of those beside them, and what runs before what has ended.
-	block := func(feedback string) outcome { return outcome{Verdict: verdictBlock, Feedback: feedback} }
-	runsStill := func(review string) record { return of(review, eventReview, outcome{}) }
-	running := runsStill("h")
-	running.Process, running.Deadline = "1-2-of-another-namespace", ago(-time.Minute)
-	box.timelineOf("beside", runsStill("a"), begun("b", eventStop, ""), of("b", eventStop, block("two")), of("a", eventReview, block("one")))
-	box.timelineOf("runs", running, begun("b", eventStop, ""), record{Time: ago(0), Kind: kindRun, Review: "b", Command: "two"}, of("b", eventStop, block("two")))
-	for session, want := range map[string][2]string{"beside": {"反馈 one", "two"}, "runs": {"进行中", "two"}} {
-		if got := box.ccc("log", "-n", "1", session); !strings.Contains(got, want[0]) || strings.Contains(got, want[1]) {
+	// A review that failed while the user typed on is told once, at its end; one that was killed, before what came then.
+	onward := record{Time: ago(0), Kind: kindPrompt, Prompt: "and on"}
+	box.timelineOf("failed", begun("a", eventStop, ""), onward, of("a", eventStop, outcome{Verdict: verdictFailed, Error: "overloaded"}))
+	box.timelineOf("killed", killed, onward)
+	for session, want := range map[string]string{"failed": `(?s)and on.*未审成`, "killed": `(?s)未审成.*and on`} {
+		if got := box.ccc("log", session); !regexp.MustCompile(want).MatchString(got) || strings.Count(got, "未审成") != 1 {
 			t.Errorf("%s: %s", session, got)
 		}
 	}
+	// -n tells the last reviews with the prompt before them; a stop at the limit is none.
 	box.timelineOf("many", record{Time: ago(9), Kind: kindPrompt, Prompt: "first"}, of("a", eventStop, outcome{Verdict: verdictBlock, Feedback: "one"}),
 		record{Time: ago(9), Kind: kindPrompt, Prompt: "second"}, begun("b", eventStop, ""), of("b", eventStop, outcome{Verdict: verdictBlock, Feedback: "two"}),
-		begun("c", eventStop, ""), of("c", eventStop, outcome{Verdict: verdictAllow, Feedback: "three"}), record{Time: ago(9), Kind: kindPrompt, Prompt: "third"})
+		begun("c", eventStop, ""), of("c", eventStop, outcome{Verdict: verdictAllow, Feedback: "three"}),
+		of("", eventStop, outcome{Verdict: verdictLimit}), record{Time: ago(9), Kind: kindPrompt, Prompt: "third"})
 	for n, want := range map[string]string{"1": "second three third", "2": "second two three third", "3": "first one second two three third", "9": "first one second two three third"} {
 		told := ""
 		for _, word := range strings.Fields(box.ccc("log", "-n", n, "many")) {

@@ -66,8 +66,8 @@
 //
 // Views:
 //
+//	receipt.go            a review in words, and in a line
 //	status.go             ccc status, ccc statusline
-//	receipt.go            a review in a line
 //	gate.go               ccc verdict, of the last stop, a commit, a push
 //	report.go             ccc report
 //	log.go                ccc log

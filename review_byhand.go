@@ -1,6 +1,6 @@
 package main
 
-// ccc review: a review of any session of this project, in the terminal.
+// ccc review: a review of a session once, now, in the terminal.
 
 import (
 	"cmp"
@@ -11,39 +11,41 @@ import (
 	"time"
 )
 
-// reviewNow is ccc review [SESSION]: a review of any session of Claude Code's in this project.
+// reviewNow is ccc review [SESSION]. It needs no hook, and no launch by ccc.
 func reviewNow(c *invocation, d dirs) (err error) {
-	defer func() {
-		if f := failureOf(err); err != nil && f.err != nil && f.code == 1 { // 1 would say that the work is not approved
-			err = failure{4, f.err, f.hint}
+	defer func() { // exit code 1 is for work that is not approved
+		f := failureOf(err)
+		if f.err != nil && f.code == 1 {
+			f.code = 4
+			err = f
 		}
 	}()
-	s := &supervision{dirs: d, isWanted: func() bool { return true }, stderr: os.Stderr}
-	state := stateDir(d.state)
 	if callerOf(ancestry(os.Getpid())).agents {
-		return withHint(errors.New("review: it is for the user, not for the agent"), "the user can call this in a terminal of their own")
+		return withHint(errors.New("review: it is for the user, not for the agent"),
+			"the user can call this in a terminal of their own")
 	}
 	stored, talk, err := storedSessionOf(c, d)
 	if err != nil {
 		return failure{code: 2, err: fmt.Errorf("review: %w", err)}
 	}
-	s.session, s.project = state.session(stored.id), transcriptStart(stored.path)
+	state := stateDir(d.state)
+	s := &supervision{dirs: d, session: state.session(stored.id), project: transcriptStart(stored.path),
+		isWanted: func() bool { return true }}
 	s.dirs.here = s.project
 	past, err := s.session.readHistory()
-	if last := past.last(); err == nil && last != nil && last.Verdict == verdictReviewing {
-		err = withHint(errors.New(say(alreadyReviewing)), "ccc log -f "+s.session.id)
-	}
 	if err != nil {
 		return err
 	}
-	config, err := loadConfig(d)
-	if err != nil {
+	if last := past.last(); last != nil && last.Verdict == verdictReviewing {
+		return withHint(errors.New(say(alreadyReviewing)), "ccc log -f "+s.session.id)
+	}
+	if s.config, err = loadConfig(d); err != nil {
 		return err
 	}
 	if err := state.create(); err != nil {
 		return err
 	}
-	if config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"], config); err != nil {
+	if s.config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"]); err != nil {
 		return err
 	}
 	what := clip(firstLine(talk.prompt().words), 100)
@@ -51,7 +53,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	if talk.lastWords == "" || strings.HasPrefix(talk.lastWords, toolUse) {
 		s.print(say(stillWorking))
 	}
-	ctx, cancel := s.untilEnded(s.patience(config, ""))
+	ctx, cancel := s.untilEnded(s.patience(""))
 	defer cancel()
 	of := changeOf{history: &past, stands: talk.stands(&past), byHand: true}
 	if len(talk.requests) > 0 {
@@ -59,23 +61,26 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	}
 	request := reviewRequest{conversation: talk, change: of,
 		here: talk.cwd, lastMessage: talk.lastWords, iteration: 1, limit: 1}
-	ended := s.session.round(s.review(ctx, config, record{Kind: kindEnd, Event: eventReview}, request))
+	ended := s.session.roundEndedBy(s.review(ctx, record{Kind: kindEnd, Event: eventReview}, request))
+	var text []byte
 	if c.has("--json") {
-		_, err = os.Stdout.Write(append(encodeJSON(struct {
+		text = encodeJSON(struct {
 			Session string `json:"session_id"`
 			reviewRound
-		}{stored.id, ended}), '\n'))
+		}{Session: stored.id, reviewRound: ended})
 	} else {
-		_, err = fmt.Println(strings.TrimRight(verdictName(ended.Verdict)+"\n"+printable(cmp.Or(ended.Error, ended.Feedback)), "\n") + "\n" + ended.receipt())
+		found := verdictName(ended.Verdict) + "\n" + printable(cmp.Or(ended.Error, ended.Feedback))
+		text = []byte(strings.TrimRight(found, "\n") + "\n" + ended.receipt())
 	}
-	switch {
-	case err != nil:
+	if _, err := os.Stdout.Write(append(text, '\n')); err != nil {
 		return err
-	case ended.Verdict == verdictCancelled:
+	}
+	switch ended.Verdict {
+	case verdictCancelled:
 		return failure{code: 130}
-	case ended.Verdict == verdictFailed:
+	case verdictFailed:
 		return failure{code: 4}
-	case ended.Verdict == verdictBlock:
+	case verdictBlock:
 		return failure{code: 1}
 	}
 	word, why := ended.standing(lookNow(d))
@@ -86,9 +91,10 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	return failure{code: 3}
 }
 
-// storedSessionOf returns the session that the operand begins, of all projects, else the one of this project
-// that was written last. Where nobody looks on, two that were written within a minute are a question, not an
-// answer.
+// storedSessionOf returns the session of Claude Code's that the operand begins, of whichever project; without
+// an operand the one of this project that was written last, or else of a project that holds this directory.
+// A session without a request is passed over. Where several are meant the error names them. In a script these
+// are also the last two if they were written within a minute.
 func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversation, err error) {
 	word := strings.Join(c.operands, "")
 	stored := func(isMeant func(storedSession) bool) []storedSession {
@@ -100,21 +106,21 @@ func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversat
 		}
 		return d.isOfProject(transcriptStart(s.path))
 	})
-	if len(sessions) == 0 && word == "" { // then it was started in a directory above
+	if len(sessions) == 0 && word == "" {
 		sessions = stored(func(s storedSession) bool {
 			start := transcriptStart(s.path)
 			return start != "" && inside(resolved(d.here), resolved(start))
 		})
 	}
-	var known []storedSession
-	ids := ""
+	var newest []storedSession // the last two that hold a request
 	for _, s := range sessions {
 		one, err := readConversation(s.path)
 		if err != nil || one.prompt().words == "" {
-			continue // nothing was said in it
+			continue
 		}
-		if known, ids = append(known, s), ids+" "+s.id; len(known) == 2 {
-			break // it is a choice
+		newest = append(newest, s)
+		if len(newest) == 2 {
+			break
 		}
 		talk = one
 	}
@@ -122,28 +128,35 @@ func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversat
 	if word != "" {
 		which = fmt.Sprintf("beginning with %q", word)
 	}
-	const close = time.Minute
-	switch {
-	case len(known) == 0:
+	if len(newest) == 0 {
 		return found, talk, fmt.Errorf("no session of Claude Code's %s holds a request", which)
-	case len(known) > 1 && (word != "" && known[0].id != word || word == "" && !newScreen(os.Stdout).terminal && known[0].written.Sub(known[1].written) < close):
-		return found, talk, fmt.Errorf("which of the sessions %s? Name one:%s", which, ids)
 	}
-	return known[0], talk, nil
+	found = newest[0]
+	if len(newest) == 1 || found.id == word {
+		return found, talk, nil
+	}
+	isClear := newScreen(os.Stdout).terminal || found.written.Sub(newest[1].written) >= time.Minute
+	if word != "" || !isClear {
+		err = fmt.Errorf("which of the sessions %s? Name one: %s %s", which, found.id, newest[1].id)
+	}
+	return found, talk, err
 }
 
-// providerByHand returns the provider that ccc review asks: the reviewer's own, else the session's if it is
-// known, else the flag's, else that of a plain ccc, which is named. "" is none.
-func (s *supervision) providerByHand(flag string, config *configuration) (name string, err error) {
+// providerByHand returns the provider that ccc review asks: the reviewer's own, else that of the session if
+// it is known, else the flag's, else that of a launch without a name, which is told. "" is none. A flag that
+// names another than the first two is an error.
+func (s *supervision) providerByHand(flag string) (name string, err error) {
 	state, _ := s.session.state() // one that can't be read knows nothing
-	given := cmp.Or(config.Supervisor.Provider, state.Provider)
-	name = cmp.Or(given, flag, config.CurrentProvider)
+	given := cmp.Or(s.config.Supervisor.Provider, state.Provider)
+	name = cmp.Or(given, flag, s.config.CurrentProvider)
 	switch {
 	case flag != "" && name != flag:
-		return "", failure{code: 2, err: fmt.Errorf("review: it goes to provider %s, as the session did or supervisor.provider says, and not to %s", name, flag)}
+		const other = "review: it goes to provider %s, as the session did or supervisor.provider says, " +
+			"and not to %s"
+		return "", failure{code: 2, err: fmt.Errorf(other, name, flag)}
 	case name == noProvider:
 		return "", nil
-	case name != "" && config.Providers[name] == nil:
+	case name != "" && s.config.Providers[name] == nil:
 		return "", failure{code: 2, err: fmt.Errorf("review: no provider %q in ccc.json", name)}
 	case given == "" && name != "":
 		s.print(say(reviewingWith, name))

@@ -1,7 +1,6 @@
 package main
 
-// Supervised sessions on one line each: ccc status and ccc statusline. And what names and sums up a record,
-// for whoever shows one.
+// Supervised sessions on one line each: ccc status and ccc statusline; and the session that a command means.
 
 import (
 	"cmp"
@@ -20,7 +19,7 @@ import (
 // statusRows is how many sessions ccc status lists: a screen of them.
 const statusRows = 20
 
-// showStatus is ccc status [--all] [--json]. What can't be read of one session does not hide the others.
+// showStatus is ccc status [--all] [--json]. A session that can't be read does not hide the others.
 func showStatus(c *invocation, d dirs) error {
 	sessions, err := summarizeAll(d, nil)
 	if err != nil {
@@ -59,23 +58,23 @@ type summary struct {
 	Mode      string     `json:"mode"` // on or off, as far as can be told from outside; "": it has no state
 	Count     int        `json:"count"`
 	Limit     int        `json:"max_iterations"`
-	Verdict   verdict    `json:"verdict"` // of the last stop, as ccc verdict has it, or of the review that runs
+	Verdict   verdict    `json:"verdict"` // of the last stop, or of the review that runs
 	VerdictAt *time.Time `json:"verdict_at"`
-	Doing     string     `json:"doing,omitempty"` // of a review that runs: its last tool call
-	Reviews   int        `json:"reviews"`         // those that failed included
+	Doing     string     `json:"doing,omitempty"` // the last tool call of the review that runs
+	Reviews   int        `json:"reviews"`         // failed ones too
 	Failed    int        `json:"failed_reviews"`
 	CostUSD   float64    `json:"cost_usd"`
 	Tokens    tokens     `json:"tokens"`
 	UpdatedAt time.Time  `json:"updated_at"`
-	Request   string     `json:"request"` // the first words of the last one
-	switched  bool
-	number    string    // of the last review: 1/10
-	tree      string    // its working tree, outside git where it was started
-	began     time.Time // when the last review did; without one, when the session was updated
-	err       error     // what of it can't be read
+	Request   string     `json:"request"` // the first words of the newest request
+	switched  bool       // the user has switched it on or off
+	number    string     // of the review that Verdict is of, as in " 1/10"
+	tree      string     // the working tree; outside git, where the session was started
+	began     time.Time  // when the review that Verdict is of began; without one, UpdatedAt
+	err       error      // what of it can't be read
 }
 
-// summarizeAll returns the sessions that are not among those seen, newest first.
+// summarizeAll returns the sessions, newest first, without those in seen.
 func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
 	ids, err := stateDir(d.state).sessions()
 	config, _ := loadConfig(d) // a broken one is no reason not to show the rest
@@ -84,7 +83,8 @@ func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
 		if seen[id] {
 			continue
 		}
-		if one := summarize(stateDir(d.state).session(id), config); one.err != nil || !one.UpdatedAt.IsZero() {
+		one := summarize(stateDir(d.state).session(id), config)
+		if one.err != nil || !one.UpdatedAt.IsZero() {
 			all = append(all, one)
 		}
 	}
@@ -92,39 +92,38 @@ func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
 	return all, err
 }
 
-// summarize reads the state and timeline, as far as they can be read.
+// summarize reads a session's state and timeline. What can't be read is missing, and told by err.
 func summarize(known sessionFiles, config *configuration) summary {
 	state, stateErr := known.state()
 	h, err := known.readHistory()
-	s := summary{Session: known.id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt, switched: state.Enabled != nil,
-		Limit: cmp.Or(h.limit, config.Supervisor.MaxIterations), err: errors.Join(stateErr, err)}
+	s := summary{Session: known.id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt,
+		Limit:    cmp.Or(h.limit, config.Supervisor.MaxIterations),
+		switched: state.Enabled != nil, err: errors.Join(stateErr, err)}
 	if !state.UpdatedAt.IsZero() {
 		s.Mode = modeWord(state.on())
 	}
 	if h.updated.After(s.UpdatedAt) {
 		s.UpdatedAt = h.updated
 	}
-	if n := len(h.Requests); n > 0 {
-		s.Request = clip(firstLine(h.Requests[n-1].Prompt), 100)
-	}
+	request := ""
 	for _, r := range h.Rounds {
-		if len(h.Requests) == 0 { // no hook was told of any
-			s.Request = clip(firstLine(r.newestRequest()), 100)
-		}
+		request = r.newestRequest() // where no hook was told of a prompt, the reviews know it
 		s.CostUSD += r.CostUSD
 		if r.Tokens != nil {
 			s.Tokens.add(*r.Tokens)
 		}
 		switch r.Verdict {
-		case verdictReviewing:
-			s.Doing = r.doing()
 		case verdictFailed:
 			s.Failed++
-			fallthrough
+			s.Reviews++
 		case verdictAllow, verdictBlock, verdictCancelled:
 			s.Reviews++
 		}
 	}
+	if n := len(h.Requests); n > 0 {
+		request = h.Requests[n-1].Prompt
+	}
+	s.Request = clip(firstLine(request), 100)
 	s.CostUSD, s.began = math.Round(s.CostUSD*1e6)/1e6, s.UpdatedAt
 	if s.Project != "" {
 		s.tree = resolved(cmp.Or(h.top, treeOf(s.Project)))
@@ -132,20 +131,23 @@ func summarize(known sessionFiles, config *configuration) summary {
 	if last := h.last(); last != nil {
 		s.Verdict, s.VerdictAt, s.number = last.Verdict, &last.Time, last.number()
 		s.began = last.Time.Add(-time.Duration(last.DurationSeconds * float64(time.Second)))
+		if s.Verdict == verdictReviewing {
+			s.Doing = last.doing()
+		}
 	}
 	return s
 }
 
 func (s summary) short() string { return s.Session[:min(8, len(s.Session))] }
 
-// reviewing tells of the review that runs: reviewing 1/10 · 12s · go test ./...
+// reviewing tells of the review that runs, as in reviewing 1/10 · 12s · go test ./...
 func (s summary) reviewing() string {
 	return joined(verdictName(verdictReviewing)+s.number, s.when(), unbroken(s.Doing))
 }
 
-// sessionsMeant returns the session that the operand names or, if there is none, those of the current
-// directory's project, newest first. None of them is among those seen; it adds to these all whose project is
-// known by now. It passes over none that may be the newest and can't be read: a script would take an older
+// sessionsMeant returns the session that the operand names, else those of the current directory's project,
+// newest first. It leaves out those in seen, and adds to seen all whose project is known by now. A session
+// that can't be read is an error if it may be the newest of the project: a script would take an older one's
 // approval for its own.
 func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []string, err error) {
 	if len(operands) > 0 {
@@ -159,7 +161,8 @@ func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []strin
 	sessions, err := summarizeAll(d, seen)
 	for _, s := range sessions {
 		if s.Project == "" && s.err != nil && len(ids) == 0 {
-			return nil, failure{2, fmt.Errorf("session %s may be the newest of this project: %w", s.Session, s.err), nameSession}
+			err := fmt.Errorf("session %s may be the newest of this project: %w", s.Session, s.err)
+			return nil, failure{code: 2, err: err, hint: nameSession}
 		}
 		if d.isOfProject(s.Project) {
 			ids = append(ids, s.Session)
@@ -169,26 +172,32 @@ func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []strin
 	return ids, err
 }
 
-// sessionMeant returns the first of them.
+// sessionMeant returns the first session that sessionsMeant returns, and an error where there is none.
 func sessionMeant(operands []string, d dirs) (string, error) {
 	ids, err := sessionsMeant(operands, d, map[string]bool{})
-	if err == nil && len(ids) == 0 {
-		err = failure{2, errors.New("no session of this project"), nameSession}
+	if err != nil {
+		return "", err
 	}
-	return strings.Join(ids[:min(1, len(ids))], ""), err
+	if len(ids) == 0 {
+		return "", failure{code: 2, err: errors.New("no session of this project"), hint: nameSession}
+	}
+	return ids[0], nil
 }
 
 // showTable writes the sessions as a table, each on one line. Project and request share what the other
-// columns leave; where that is little, those that can be spared go.
+// columns leave. Where that is less than leastLeft, columns go.
 func showTable(s *screen, sessions []summary) {
-	const result, project, gap, leastLeft = 3, 7, "  ", 34
+	const gap, leastLeft = "  ", 34
+	const result, age, reviewed, cost, project = 3, 4, 5, 6, 7 // columns of statusHeads
 	rows := make([][]string, 1, len(sessions)+1)
 	for _, head := range statusHeads {
 		rows[0] = append(rows[0], say(head))
 	}
 	for _, one := range sessions {
-		rows = append(rows, []string{one.short(), say(modeCells[one.Mode]), fmt.Sprintf("%d/%d", one.Count, one.Limit), verdictName(one.Verdict),
-			one.when(), strconv.Itoa(one.Reviews), dollars(one.CostUSD), one.Project, one.Request})
+		used := fmt.Sprintf("%d/%d", one.Count, one.Limit)
+		rows = append(rows, []string{
+			one.short(), say(modeCells[one.Mode]), used, verdictName(one.Verdict), one.when(),
+			strconv.Itoa(one.Reviews), dollars(one.CostUSD), one.Project, one.Request})
 	}
 	widths, left := make([]int, len(statusHeads)), s.width
 	for i := range widths {
@@ -200,7 +209,7 @@ func showTable(s *screen, sessions []summary) {
 			left -= widths[i]
 		}
 	}
-	for _, spared := range []int{5, 6, 4} { // the first first
+	for _, spared := range []int{reviewed, cost, age} { // in this order
 		if left < leastLeft {
 			left, widths[spared] = left+widths[spared], 0
 		}
@@ -226,92 +235,38 @@ func showTable(s *screen, sessions []summary) {
 	}
 }
 
-// when is how long ago the last verdict was, or how long the review has run.
+// when is how long ago the last verdict was, or for how long the review has run.
 func (s summary) when() string {
 	if s.VerdictAt == nil {
 		return ""
 	}
 	ago := max(0, time.Since(*s.VerdictAt)) // a clock may be set back
-	if s.Verdict == verdictReviewing && ago >= time.Minute {
-		return duration(ago.Seconds())
-	}
-	if s.Verdict == verdictReviewing {
+	runs := s.Verdict == verdictReviewing
+	unit, name := time.Minute, minutes
+	switch {
+	case runs && ago < time.Minute:
 		return say(runningFor, int(ago/time.Second))
+	case runs:
+		return duration(ago.Seconds())
+	case ago < time.Minute:
+		return say(justNow)
+	case ago >= 24*time.Hour:
+		unit, name = 24*time.Hour, days
+	case ago >= time.Hour:
+		unit, name = time.Hour, hours
 	}
-	for _, unit := range []struct {
-		time.Duration
-		name words
-	}{{24 * time.Hour, days}, {time.Hour, hours}, {time.Minute, minutes}} {
-		if n := int(ago / unit.Duration); n > 0 {
-			return say(timeAgo, count(n, unit.name))
-		}
-	}
-	return say(justNow)
+	return say(timeAgo, count(int(ago/unit), name))
 }
 
-func verdictName(v verdict) string {
-	return cmp.Or(say(verdictNames[string(v)]), string(v)) // a timeline may hold any word
-}
-
-func verdictColour(v verdict) string {
-	return map[verdict]string{verdictBlock: yellow, verdictAllow: green, verdictFailed: red, verdictLimit: red}[v]
-}
-
-// title names what was reviewed, and which review of the request it was.
-func (r record) title() string {
-	if r.Event == eventPreToolUse {
-		return say(titleQuestion) + r.number()
-	}
-	return say(titleReview) + r.number()
-}
-
-// number is which review of the request it was, with a blank before it, "" where it counts for no limit.
-func (r record) number() string {
-	if r.Iteration == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" %d/%d", r.Iteration, r.Limit)
-}
-
-// code is the exit code of what ccc try ran.
-func (r record) code() int {
-	if r.ExitCode == nil {
-		return 0
-	}
-	return *r.ExitCode
-}
-
-// ended is how the command that ccc try ran ended.
-func (r record) ended() string {
-	return say(exitedWith, r.code()) + " · " + duration(r.DurationSeconds)
-}
-
-// price is the time and money that the review took.
-func (r record) price() string {
-	took := ""
-	if r.DurationSeconds > 0 {
-		took = duration(r.DurationSeconds)
-	}
-	return joined(took, dollars(r.CostUSD))
-}
-
-// spent is its price, with its tokens and how the reviewer was asked.
-func (r record) spent() string {
-	used := ""
-	if t := r.Tokens; t != nil && *t != (tokens{}) {
-		used = say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output))
-	}
-	return joined(r.price(), used, say(cacheUses[r.Way]))
-}
-
-// statusLine is the setting by which Claude Code calls ccc statusline. Without refreshInterval the line stays
-// as it is in a Stop hook (2.1.330).
+// statusLine is the setting by which Claude Code calls ccc statusline. Without refreshInterval the line does
+// not change while a Stop hook runs (2.1.330).
 func (d dirs) statusLine() string {
-	return fmt.Sprintf(`{"type": "command", "command": %s, "refreshInterval": 5}`, encodeJSON(shellQuote(d.hookPath())+" statusline"))
+	command := encodeJSON(shellQuote(d.hookPath()) + " statusline")
+	return fmt.Sprintf(`{"type": "command", "command": %s, "refreshInterval": 5}`, command)
 }
 
-// showStatusline is ccc statusline. Whatever happens it ends with 0: for anything else Claude Code would take
-// the user's status line away.
+// showStatusline is ccc statusline. Its exit code is always 0: at any other Claude Code would take the user's
+// status line away.
 func showStatusline(_ *invocation, d dirs) error {
 	if newScreen(os.Stdin).terminal {
 		s := newScreen(os.Stdout)
@@ -328,8 +283,7 @@ func showStatusline(_ *invocation, d dirs) error {
 }
 
 // statusline describes the session that Claude Code names on stdin, "" if it is not supervised. Claude Code
-// starts it in the session's environment, so that here, unlike in status, it is known how the session was
-// started.
+// runs it in the session's environment, so how the session was launched is known here, unlike in ccc status.
 func statusline(stdin io.Reader, d dirs) (string, error) {
 	var input struct {
 		SessionID string `json:"session_id"`
@@ -342,12 +296,13 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 		return "", fmt.Errorf("reading Claude Code's status: %w", err)
 	}
 	config, _ := loadConfig(d)
-	state := stateDir(d.state)
-	s := summarize(state.session(input.SessionID), config)
-	switch on := state.session(input.SessionID).supervised(callerOf(clientAncestry())); {
-	case !on && s.switched:
+	known := stateDir(d.state).session(input.SessionID)
+	s := summarize(known, config)
+	isOn := known.supervised(callerOf(clientAncestry()))
+	switch {
+	case !isOn && s.switched:
 		return say(supervisionIsOff), s.err
-	case !on:
+	case !isOn:
 		return "", s.err
 	case s.Verdict == verdictReviewing:
 		return joined(s.reviewing(), dollars(s.CostUSD)), s.err

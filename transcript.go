@@ -60,8 +60,8 @@ func (c *conversation) stands(past *history) func(numbered) bool {
 	return func(p numbered) bool { return !withdrawn[p.number] }
 }
 
-// isRequest reports whether the transcript's request is the prompt that a hook was told of: /supervisor may
-// stand before it, and the transcript has another white space around the prompt and a command's arguments.
+// isRequest reports whether a request of the transcript is the prompt of a hook's event. In the transcript
+// /supervisor may stand before it, and the white space may be another.
 func isRequest(request, prompt string) bool {
 	return strings.HasSuffix(oneLine(request), oneLine(prompt))
 }
