@@ -73,7 +73,6 @@ func try(c *invocation) error {
 	// A secret may begin before the 2,000 bytes that are recorded, so more are kept and redacted first.
 	printed := &tail{limit: 1 << 16}
 	config, err := loadConfig(d)
-	redact := redactor(os.Environ(), config)
 	plan := &tryPlan{command: command, env: tryEnv(os.Environ(), config)}
 	code := tryImpossible
 	if err == nil { // else it is not known which variables to keep from the command
@@ -97,20 +96,16 @@ func try(c *invocation) error {
 		}
 		said = oneLine(said)
 	}
-	if review := os.Getenv(tryVariable); review != "" {
-		entry := record{Time: now(), Kind: kindRun, Review: filepath.Base(review), Command: line,
-			ExitCode: &code, Output: printed.end(2000, redact)}
-		if code == tryImpossible { // without an error it is the command's own code
-			entry.NoCopy = said
-		} else {
-			entry.Error = said
-		}
-		entry.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
-		session := filepath.Dir(review)
-		err := stateDir(filepath.Dir(session)).session(filepath.Base(session)).append(entry)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(err.Error()))
-		}
+	entry := record{Time: now(), Kind: kindRun, Command: line, ExitCode: &code,
+		Output: printed.end(2000, redactor(os.Environ(), config))}
+	entry.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
+	if code == tryImpossible { // without an error it is the command's own code
+		entry.NoCopy = said
+	} else {
+		entry.Error = said
+	}
+	if err := recordRun(entry); err != nil {
+		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(err.Error()))
 	}
 	switch {
 	case said != "":
@@ -119,6 +114,17 @@ func try(c *invocation) error {
 		return failure{code: code}
 	}
 	return nil
+}
+
+// recordRun appends a run to the timeline of the review that it is of, if it is of one.
+func recordRun(run record) error {
+	review := os.Getenv(tryVariable)
+	if review == "" {
+		return nil
+	}
+	run.Review = filepath.Base(review)
+	session := filepath.Dir(review)
+	return stateDir(filepath.Dir(session)).session(filepath.Base(session)).append(run)
 }
 
 // noCopy is the error for no copy because of err, whose hint it keeps.
@@ -154,8 +160,8 @@ func untilTold() context.Context {
 type tryPlan struct {
 	command        []string // program and arguments
 	env            []string
-	dir            string    // the current directory, by the name that the caller has for it
-	stdin          *os.File  // nil: /dev/null
+	dir            string // the current directory, by the name that the caller has for it
+	stdin          io.Reader
 	stdout, stderr io.Writer // the same one for both keeps the order
 	// findPlaces sets these, with links resolved.
 	project string   // the working tree that holds dir; it must be writable as a whole
@@ -179,7 +185,8 @@ func (plan *tryPlan) connect(printed io.Writer) error {
 	if complaints, err := os.Stderr.Stat(); err == nil && os.SameFile(out, complaints) {
 		plan.stderr = plan.stdout
 	}
-	if plan.stdin = os.Stdin; newScreen(os.Stdin).terminal {
+	if newScreen(os.Stdin).terminal {
+		plan.stdin = os.Stdin
 		return nil
 	}
 	stdin, input, err := os.Pipe()
@@ -231,7 +238,7 @@ type tryCopy struct {
 // end, for somebody who does not read the output.
 func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil) // what is started later than that is killed
+	defer cancel(nil) // kills what starts only later
 	late := time.AfterFunc(timeout+tryPatience, func() {
 		defer exitOnPanic()
 		cancel(fmt.Errorf("ended at the timeout of %v", timeout))
@@ -252,11 +259,7 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 		}
 		stood <- err
 		if copied != nil {
-			if err != nil {
-				copied.kill()
-			}
 			err = copied.cmd.Wait()
-			copied.kill()
 		}
 		lock.Close()
 		sweepScratch()
@@ -270,6 +273,8 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 	stands := err == nil
 	if stands {
 		late.Reset(timeout)
+	} else {
+		cancel(err)
 	}
 	select {
 	case exit := <-ended:

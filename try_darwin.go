@@ -48,10 +48,7 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 	}
 	sandbox := []string{"-p", seatbelt, "-D", "SCRATCH=" + scratch}
 	cmd := exec.Command("/usr/bin/sandbox-exec", append(sandbox, plan.command...)...)
-	cmd.Stdout, cmd.Stderr = plan.stdout, plan.stderr
-	if plan.stdin != nil { // an interface that holds a nil file is not nil
-		cmd.Stdin = plan.stdin
-	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = plan.stdin, plan.stdout, plan.stderr
 	cmd.Dir = clone + strings.TrimPrefix(resolved(plan.dir), plan.project)
 	cmd.Env = setEnv(setEnv(plan.env, "HOME", home), "TMPDIR", temp)
 	lifeline, err := startGuarded(cmd)

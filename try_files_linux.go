@@ -138,15 +138,17 @@ func (b *copyBuilder) cover(path string, attributes uintptr) error {
 	return nil
 }
 
-// overlay lays an overlay over the directory at path. What is written goes to disk where that can carry the
-// upper layer of an overlay, which another overlay, the file system of containers, can't; else to memory.
+// overlay lays an overlay over the directory at path. What is written to it goes to disk where that can carry
+// the upper layer of an overlay. It can't where it is an overlay itself, as in containers: there it goes to
+// memory.
 func (b *copyBuilder) overlay(path string, attributes uintptr) error {
 	// The options name the lower directory by a dot: its own name may hold what separates options.
 	if err := os.Chdir(path); err != nil {
 		return err
 	}
 	defer os.Chdir("/")
-	if b.scratch != "" && overlayHere(b.scratch, path, attributes) == nil {
+	isOnDisk := b.scratch != "" && attributes == openMount
+	if isOnDisk && overlayHere(b.scratch, path, attributes) == nil {
 		return nil
 	}
 	return overlayHere(workshop, path, attributes)

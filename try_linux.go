@@ -46,9 +46,6 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 		[]string{"--"}, plan.command)
 	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: args, Env: plan.env, SysProcAttr: newNamespaces(),
 		Stdin: plan.stdin, Stdout: plan.stdout, Stderr: plan.stderr, ExtraFiles: []*os.File{theirs, sockets}}
-	if plan.stdin == nil {
-		cmd.Stdin = nil // an interface that holds a nil file is not nil
-	}
 	if err := cmd.Start(); err != nil {
 		ours.Close()
 		return nil, hinted(fmt.Errorf("starting a process in new namespaces: %w", err))
