@@ -63,11 +63,7 @@ func try(c *invocation) error {
 	case 1:
 		command, line = []string{"/bin/sh", "-c", "--", command[0]}, command[0]
 	default:
-		quoted := make([]string, len(command))
-		for i, word := range command {
-			quoted[i] = shellQuote(word)
-		}
-		line = strings.Join(quoted, " ")
+		_, line, _ = strings.Cut(commandLine(command), " ") // without the ccc
 	}
 	start := time.Now()
 	// A secret may begin before the 2,000 bytes that are recorded, so more are kept and redacted first.
@@ -232,11 +228,14 @@ type tryCopy struct {
 	kill   func()       // ends every process of it, and may be called again
 }
 
-// run runs the command in a copy and returns its exit code. ctx ends the command, and so does the timeout,
-// which begins when the copy stands. The error says why there is no copy, that the command was ended, or that
-// its output can't be passed on. run does not wait for a file system that does not answer, nor, after the
-// end, for somebody who does not read the output.
+// run runs the command in a copy and returns its exit code. The end of ctx kills the command, and so does the
+// timeout, which begins when the copy stands. The error says why there is no copy, that the timeout has ended
+// the command, or that its output can't be passed on. run does not wait for a file system that does not
+// answer, nor, after the end, for somebody who does not read the output.
 func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, err error) {
+	scratch, lock := newScratch()
+	defer sweepScratch()
+	defer lock.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil) // kills what starts only later
 	late := time.AfterFunc(timeout+tryPatience, func() {
@@ -244,12 +243,11 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 		cancel(fmt.Errorf("ended at the timeout of %v", timeout))
 	})
 	defer late.Stop()
-	stood, ended := make(chan error, 1), make(chan error, 1) // both get one value
+	stood, ended := make(chan error, 1), make(chan error, 1) // each gets one value
 	go func() {
 		defer exitOnPanic()
-		scratch, lock := newScratch()
-		var copied *tryCopy
 		err := plan.findPlaces()
+		var copied *tryCopy
 		if err == nil {
 			copied, err = plan.start(scratch)
 		}
@@ -261,40 +259,36 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 		if copied != nil {
 			err = copied.cmd.Wait()
 		}
-		lock.Close()
-		sweepScratch()
 		ended <- err
 	}()
+	stands := false
 	select {
-	case err = <-stood:
+	case err := <-stood:
+		if stands = err == nil; stands {
+			late.Reset(timeout)
+		} else {
+			cancel(err)
+		}
 	case <-ctx.Done():
-		err = context.Cause(ctx)
-	}
-	stands := err == nil
-	if stands {
-		late.Reset(timeout)
-	} else {
-		cancel(err)
 	}
 	select {
-	case exit := <-ended:
-		err = cmp.Or(err, exit)
+	case err = <-ended:
 	case <-ctx.Done():
-		err = context.Cause(ctx)
 		select {
 		case <-ended:
 		case <-time.After(guardPatience):
 		}
 	}
+	cause := context.Cause(ctx) // what ended it before its time
 	var told toldToEnd
 	var exit *exec.ExitError
 	switch {
-	case errors.As(err, &told):
+	case errors.As(cause, &told):
 		return 128 + int(told.Signal), nil
 	case !stands:
-		return tryImpossible, noCopy(err)
-	case err != nil && err == context.Cause(ctx):
-		return tryTimedOut, err
+		return tryImpossible, noCopy(cause)
+	case cause != nil:
+		return tryTimedOut, cause
 	case errors.As(err, &exit):
 		return exitCode(err), nil
 	case err != nil && !errors.Is(err, syscall.EPIPE): // a reader that went away is no failure
@@ -317,10 +311,7 @@ func tryProbe(ctx context.Context, dir string, env []string) (homeReadOnly bool,
 	if err != nil || !ok {
 		return false, fmt.Errorf("listening on the loopback: %w", err)
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return false, err
-	}
+	self, _ := os.Executable()
 	file := fmt.Sprintf(".ccc-try-%d-%d", os.Getpid(), time.Now().UnixNano())
 	said := &tail{limit: 1000}
 	plan := &tryPlan{dir: dir, env: env, stdout: said, stderr: said,
