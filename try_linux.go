@@ -6,6 +6,7 @@ package main
 // gives up its privileges, starts the command, and reaps orphans until the command has ended.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -55,14 +56,11 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 		stands: func() error {
 			said := make([]byte, 4096)
 			n, _ := ours.Read(said)
-			switch text := string(said[:n]); text {
-			case tryStands:
+			text := cmp.Or(string(said[:n]), "process 1 of it ended too early")
+			if text == tryStands {
 				return nil
-			case "":
-				return hinted(errors.New("process 1 of it ended too early"))
-			default:
-				return hinted(errors.New(text))
 			}
+			return hinted(errors.New(text))
 		},
 		kill: func() { // with process 1 the kernel kills all others
 			_ = cmd.Process.Kill()
@@ -75,18 +73,17 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 // loopback; 18: to change root; 21: to mount.
 var buildingCapabilities = []uintptr{0, 1, 2, 3, 4, 12, 18, 21}
 
-// newNamespaces are the attributes of process 1. Root needs no user namespace, unless it is that of a
-// container, and does without: in one the kernel holds the host's mounts together, and lays no overlay over a
+// newNamespaces returns the attributes of process 1. Root does without a user namespace where it may, which a
+// container's root may not: in one the kernel holds the host's mounts together, and lays no overlay over a
 // directory with others below it.
 func newNamespaces() *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC |
 			syscall.CLONE_NEWUTS,
-		Setsid: true, // no terminal to type into
-		// Only these get past an exec by an ordinary user.
-		AmbientCaps: buildingCapabilities,
+		Setsid:      true,                 // no terminal to type into
+		AmbientCaps: buildingCapabilities, // only ambient ones get past an exec by an ordinary user
 	}
-	if os.Getuid() != 0 || !hasCapabilities(buildingCapabilities) {
+	if os.Getuid() != 0 || !mayBuild() {
 		attributes.Cloneflags |= syscall.CLONE_NEWUSER
 		attributes.UidMappings = ownIDs("/proc/self/uid_map", os.Getuid())
 		attributes.GidMappings = ownIDs("/proc/self/gid_map", os.Getgid())
@@ -94,30 +91,31 @@ func newNamespaces() *syscall.SysProcAttr {
 	return attributes
 }
 
-// The kernel's capget and capset take a header and two of the sets, the second for capabilities from 32 on.
-type (
-	capabilityHeader struct{ version, pid int32 }
-	capabilitySet    struct{ effective, permitted, _ uint32 } // the last is inheritable
-)
-
-const capabilityVersion = 0x20080522
-
-// hasCapabilities reports whether this process has all of them.
-func hasCapabilities(all []uintptr) bool {
-	header, sets := capabilityHeader{version: capabilityVersion}, [2]capabilitySet{}
-	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPGET,
-		uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0)
+// mayBuild reports whether this process has the capabilities that it takes to build a copy.
+func mayBuild() bool {
+	var sets capabilitySets
+	err := capabilities(syscall.SYS_CAPGET, &sets)
 	lacks := func(n uintptr) bool { return sets[0].effective>>n&1 == 0 }
-	return errno == 0 && !slices.ContainsFunc(all, lacks)
+	return err == nil && !slices.ContainsFunc(buildingCapabilities, lacks)
 }
 
-// ownIDs maps to themselves the ids that the user can have in a user namespace: root all of the map at path,
-// others one.
+// capabilitySets is what the kernel's capget and capset take: the capabilities up to 31, and those above.
+type capabilitySets [2]struct{ effective, permitted, inheritable uint32 }
+
+// capabilities is capget or capset for this thread.
+func capabilities(call uintptr, sets *capabilitySets) error {
+	header := struct{ version, pid int32 }{version: 0x20080522}
+	_, _, errno := syscall.RawSyscall(call, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(sets)), 0)
+	return failed("capget, capset", errno)
+}
+
+// ownIDs maps to themselves the ids that the user can have in a user namespace: root all in the map at path,
+// others their own, id.
 func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
-	text, _ := os.ReadFile(path)
 	if os.Getuid() != 0 {
-		text = fmt.Appendf(nil, "%d %[1]d 1", id)
+		return []syscall.SysProcIDMap{{ContainerID: id, HostID: id, Size: 1}}
 	}
+	text, _ := os.ReadFile(path)
 	for line := range strings.Lines(string(text)) {
 		var first, outer, size int
 		if n, _ := fmt.Sscan(line, &first, &outer, &size); n == 3 {
@@ -130,8 +128,8 @@ func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 // hinted is err with what mends it as hint, where that is known.
 func hinted(err error) error { return withHint(err, mendFor(err, os.ReadFile)) }
 
-// mendFor returns what mends err, "" where that is not known. What says most stands first. read reads a file
-// of this machine.
+// mendFor returns the command or the advice that mends err, or "" where none is known. The causes that are
+// most certain come first. read reads a file of this machine.
 func mendFor(err error, read func(path string) ([]byte, error)) string {
 	const newer = "use Linux 5.12 or newer"
 	says := func(what string) bool { return strings.Contains(err.Error(), what) }
@@ -141,7 +139,7 @@ func mendFor(err error, read func(path string) ([]byte, error)) string {
 	}
 	switch {
 	case says(mountedInProject):
-		return "" // ccc knows nothing that does
+		return ""
 	case says("close_range: "):
 		return newer
 	case begins("/proc/sys/user/max_user_namespaces", "0\n"):
@@ -164,8 +162,8 @@ func mendFor(err error, read func(path string) ([]byte, error)) string {
 	return ""
 }
 
-// tryProcessOne is process 1 of a copy: ccc in-copy SCRATCH DIR PROJECT PLACE... -- COMMAND... As any other
-// process it is the probe's command: what it would do to its file system is not for the host's.
+// tryProcessOne is ccc in-copy. Process 1 of a copy has the arguments SCRATCH DIR PROJECT PLACE... -- COMMAND...
+// Any other process is the probe's command, as what process 1 does to its file system is not for the host's.
 func tryProcessOne(args []string) int {
 	end := slices.Index(args, "--")
 	if os.Getpid() != 1 || end < 3 {
@@ -192,8 +190,8 @@ func tryProcessOne(args []string) int {
 	return runAndReap(args[end+1:])
 }
 
-// closeOnExec keeps each descriptor behind stderr from the command: one that ccc's own caller left open would
-// lead out of the copy.
+// closeOnExec keeps all descriptors but stdin, stdout and stderr from the command: one that ccc's own caller
+// left open would lead out of the copy.
 func closeOnExec() error {
 	const closeRange, flag = 436, 4 // package syscall lacks the call; amd64 and arm64 have one number
 	_, _, errno := syscall.Syscall(closeRange, 3, 1<<32-1, flag)
@@ -258,10 +256,6 @@ func dropPrivileges() error {
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, noNewPrivileges, 1, 0, 0, 0, 0); errno != 0 {
 		return failed("prctl", errno)
 	}
-	header := capabilityHeader{version: capabilityVersion}
-	sets := [2]capabilitySet{{effective: kept, permitted: kept}}
 	// The ambient set empties itself with the others.
-	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET,
-		uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0)
-	return failed("capset", errno)
+	return capabilities(syscall.SYS_CAPSET, &capabilitySets{{effective: kept, permitted: kept}})
 }

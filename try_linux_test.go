@@ -837,6 +837,17 @@ func TestTryProbe(t *testing.T) {
 		}
 		cancel()
 	}
+	// Outside of a copy the probe's command reaches the listener. An ordinary command in one is an honest test: no HOME,
+	// no place to write to.
+	fd, err := onLoopback(0, syscall.Bind)
+	check(t, errors.Join(err, syscall.Listen(fd, 1)))
+	defer syscall.Close(fd)
+	address, _ := syscall.Getsockname(fd)
+	port := strconv.Itoa(address.(*syscall.SockaddrInet4).Port)
+	expectEnd(t, "outside", box.finish(box.cmd([]string{"ccc", tryInsideSubcommand, "made", port})), 1, "", "reached a listener")
+	expectEnd(t, "a directory that is not there", box.try("ccc", tryInsideSubcommand, "none/made", port), 1, "", "can't be written to")
+	expectEnd(t, "no HOME", box.try("env", "HOME=/none", "ccc", tryInsideSubcommand, "made", port), tryHomeReadOnly, "", "")
+	expectEnd(t, "a copy that holds", box.try("ccc", tryInsideSubcommand, "made", port), 0, "", "")
 	got := box.try("ccc try true")
 	if got.code != tryImpossible || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.HasPrefix(got.stderr, "ccc: try: no copy can be made: ") {
 		t.Errorf("a copy in a copy: %+v", got)
