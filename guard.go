@@ -124,7 +124,8 @@ func guardReviewer(args []string) int {
 // endDescendants kills the victims and all descendants of self, this process, those that are born meanwhile
 // too. With orphans adopted, a process without children has no descendants.
 func endDescendants(self int, victims []int, adopted bool) {
-	for deadline := time.Now().Add(killPatience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	deadline := time.Now().Add(killPatience)
+	for ; time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		var err error
 		for pid := 1; pid > 0 || errors.Is(err, syscall.EINTR); {
 			pid, err = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
@@ -132,9 +133,9 @@ func endDescendants(self int, victims []int, adopted bool) {
 		if adopted && errors.Is(err, syscall.ECHILD) {
 			return
 		}
-		victims = slices.DeleteFunc(append(victims, descendants(self, processParents(self))...), func(pid int) bool {
-			return syscall.Kill(pid, syscall.SIGKILL) != nil
-		})
+		victims = append(victims, descendants(self, processParents(self))...)
+		isGone := func(pid int) bool { return syscall.Kill(pid, syscall.SIGKILL) != nil }
+		victims = slices.DeleteFunc(victims, isGone)
 		if len(victims) == 0 {
 			return
 		}

@@ -1,9 +1,9 @@
 package main
 
-// ccc try runs a command in a throw-away copy of the machine: it may write to the project, to HOME and to the
-// temporary directories, it alone sees what it wrote, and it reaches nobody. Here is what the copy is to be,
-// which is decided outside of it, its scratch directory, and the probe, which tries to break out of a copy
-// before ccc offers one to a reviewer.
+// ccc try runs a command in a throw-away copy of the machine. The command may write to the project, to HOME
+// and to the temporary directories; it alone sees what it wrote, and it reaches nobody outside. This file
+// says what a copy is to be, runs one from its start to its end, and keeps the scratch directories. Before
+// ccc offers a copy to a reviewer, the probe tries to break out of one.
 
 import (
 	"cmp"
@@ -19,18 +19,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 const (
-	tryTimeout = 5 * time.Minute // unless --timeout says otherwise
-	// tryGrace is for last words, where ccc is told to end. All has to be gone within a second, and to kill
-	// thousands of processes takes most of it.
-	tryGrace = 200 * time.Millisecond
-	// tryPatience is what a copy may take to stand, beyond the command's time, on a machine that is busy
-	// beyond measure.
+	tryTimeout = 5 * time.Minute // of a command, unless --timeout says otherwise
+	// tryPatience is what a copy may take to stand, on a busy machine, beyond the command's timeout.
 	tryPatience = time.Second
 	// tryProbeTimeout is far above the 30 ms that a probe takes: a file system that does not answer must not
 	// hold up a review.
@@ -43,23 +39,18 @@ const (
 	tryImpossible   = 125
 	tryNotRunnable  = 126
 	tryNotFound     = 127
-	tryHomeReadOnly = 10 // a probe's
+	tryHomeReadOnly = 10 // of a probe: the copy holds, and nothing can be written directly in HOME
 )
 
-// toMend stands between why there is no copy and what mends it.
-const toMend = "; to mend it: "
-
-// try is ccc try. The error is the command's exit code, where that is not 0.
+// try is ccc try. The error has the command's exit code, where that is not 0.
 func try(c *invocation) error {
 	d, err := findDirs("")
 	if err != nil {
-		err = fmt.Errorf("%s: no copy can be made: %w", trySubcommand, err)
-		return failure{code: tryImpossible, err: err}
+		return failure{code: tryImpossible, err: fmt.Errorf("%s: %w", trySubcommand, noCopy(err))}
 	}
 	setLanguage(d)
 	timeout := tryTimeout
 	if text, ok := c.flags["--timeout"]; ok {
-		var err error
 		if timeout, err = time.ParseDuration(text); err != nil || timeout <= 0 {
 			const expected = "--timeout %s: expected a duration above zero, such as 90s or 10m"
 			return usageError(trySubcommand, expected, text)
@@ -72,71 +63,70 @@ func try(c *invocation) error {
 	case 1:
 		command, line = []string{"/bin/sh", "-c", "--", command[0]}, command[0]
 	default:
-		for _, word := range command {
-			line += " " + shellQuote(word)
-		}
-		line = line[1:]
+		_, line, _ = strings.Cut(commandLine(command), " ") // without the ccc
 	}
-	// A secret may begin before the 2,000 bytes that are recorded: more than these are kept, and are redacted
-	// first.
-	start, printed := time.Now(), &tail{limit: 1 << 16}
-	config, unread := loadConfig(d)
-	redact := redactor(os.Environ(), config)
-	code, err := runCopy(untilTold(), timeout, func() (*tryPlan, error) {
-		if unread != nil {
-			return nil, unread // it is not known which variables to keep from the command
+	start := time.Now()
+	// A secret may begin before the 2,000 bytes that are recorded, so more are kept and redacted first.
+	printed := &tail{limit: 1 << 16}
+	config, err := loadConfig(d)
+	plan := &tryPlan{command: command, env: tryEnv(os.Environ(), config)}
+	code := tryImpossible
+	if err == nil { // else it is not known which variables to keep from the command
+		plan.dir, err = os.Getwd()
+	}
+	if err == nil {
+		err = plan.connect(printed)
+	}
+	if err != nil {
+		err = noCopy(err)
+	} else {
+		restore := keepTerminalMode()
+		code, err = plan.run(untilTold(), timeout)
+		restore()
+	}
+	said := ""
+	if err != nil {
+		f := failureOf(err)
+		if said = f.err.Error(); f.hint != "" {
+			said += "; to mend it: " + f.hint
 		}
-		dir, err := os.Getwd()
-		if err != nil {
-			return nil, err
-		}
-		plan, err := newTryPlan(dir, tryEnv(os.Environ(), config))
-		if err != nil {
-			return nil, err
-		}
-		plan.command, plan.printed = command, printed
-		return plan, nil
-	})
-	if review := os.Getenv(tryVariable); review != "" {
-		run := record{Time: now(), Kind: kindRun, Review: filepath.Base(review), Command: line,
-			ExitCode: &code, Output: printed.end(2000, redact)}
-		switch { // a command can end with these codes itself
-		case err != nil && code == tryImpossible:
-			run.NoCopy = oneLine(err.Error())
-		case err != nil:
-			run.Error = oneLine(err.Error())
-		}
-		run.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
-		timeline := filepath.Dir(review)
-		reviewed := stateDir(filepath.Dir(timeline)).session(filepath.Base(timeline))
-		err := errors.New("it is of no review that runs")
-		if reviewed.isUnderReview(run.Review) {
-			err = reviewed.append(run)
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(err.Error()))
-		}
+		said = oneLine(said)
+	}
+	entry := record{Time: now(), Kind: kindRun, Command: line, ExitCode: &code,
+		Output: printed.end(2000, redactor(os.Environ(), config))}
+	entry.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
+	if code == tryImpossible { // without an error it is the command's own code
+		entry.NoCopy = said
+	} else {
+		entry.Error = said
+	}
+	if err := recordRun(entry); err != nil {
+		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(err.Error()))
 	}
 	switch {
-	case err != nil:
-		return failure{code: code, err: errors.New(trySubcommand + ": " + oneLine(err.Error()))}
+	case said != "":
+		return failure{code: code, err: errors.New(trySubcommand + ": " + said)}
 	case code != 0:
 		return failure{code: code}
 	}
 	return nil
 }
 
-// isUnderReview reports whether that review runs, as far as can be seen here above this process: what an agent
-// runs is none of its runs, even if it says so.
-func (s sessionFiles) isUnderReview(review string) bool {
-	h, _ := s.readHistory()
-	return slices.ContainsFunc(h.Rounds, func(r reviewRound) bool {
-		isAbove := func() bool {
-			isReview := func(p process) bool { return p.name == r.Process }
-			return slices.ContainsFunc(ancestry(os.Getpid()), isReview)
-		}
-		return r.Review == review && r.Verdict == verdictReviewing && (!isVisible(r.Process) || isAbove())
-	})
+// recordRun appends a run to the timeline of the review that it is of, if it is of one.
+func recordRun(run record) error {
+	review := os.Getenv(tryVariable)
+	if review == "" {
+		return nil
+	}
+	run.Review = filepath.Base(review)
+	session := filepath.Dir(review)
+	return stateDir(filepath.Dir(session)).session(filepath.Base(session)).append(run)
+}
+
+// noCopy is the error for no copy because of err, whose hint it keeps.
+func noCopy(err error) error {
+	f := failureOf(err)
+	return withHint(fmt.Errorf("no copy can be made: %w", f.err), f.hint)
 }
 
 // toldToEnd is the signal by which somebody told ccc to end.
@@ -147,108 +137,59 @@ func (s toldToEnd) Error() string { return "ended by " + s.Signal.String() }
 // untilTold returns a context that ends when ccc is told to end, with a toldToEnd as cause.
 func untilTold() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	told := make(chan os.Signal, 1)
+	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if !signal.Ignored(s) {
-			signal.Notify(told, s)
+			signal.Notify(signals, s)
 		}
 	}
-	// A reader of the output that goes must not end ccc, which has yet to tidy up.
+	// A reader of the output that goes away must not end ccc, which has yet to tidy up.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	go func() {
 		defer exitOnPanic()
-		cancel(toldToEnd{(<-told).(syscall.Signal)})
+		cancel(toldToEnd{Signal: (<-signals).(syscall.Signal)})
 	}()
 	return ctx
 }
 
-// A tryCopy is a copy in which a command runs.
-type tryCopy struct {
-	cmd       *exec.Cmd
-	stands    func() error // waits until the copy stands, or says why it does not
-	terminate func()       // tells the command to end
-	kill      func()       // ends every process of it
-	remove    func()       // after its end: removes what was written in it
+// A tryPlan says what a copy is to be.
+type tryPlan struct {
+	command        []string // program and arguments
+	env            []string
+	dir            string // the current directory, by the name that the caller has for it
+	stdin          io.Reader
+	stdout, stderr io.Writer // the same one for both keeps the order
+	// findPlaces sets these, with links resolved.
+	project string   // the working tree that holds dir; it must be writable as a whole
+	places  []string // what else the command may write to
 }
 
-// runCopy makes the copy that makePlan describes, and returns the exit code of what runs in it. ctx ends it,
-// and the timeout, from when the copy stands. The error says why there is no copy, or that the command was
-// ended. runCopy waits for no file system that does not answer, and behind the end for nobody who does not
-// read what was written in the copy.
-func runCopy(ctx context.Context, timeout time.Duration, makePlan func() (*tryPlan, error)) (int, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	late := time.AfterFunc(timeout+tryPatience, func() {
-		defer exitOnPanic()
-		cancel(fmt.Errorf("ended at the timeout of %v", timeout))
-	})
-	defer late.Stop()
-	var started atomic.Pointer[tryCopy]
-	var stood atomic.Bool
-	ended := make(chan error, 1)
-	go func() {
-		defer exitOnPanic()
-		var copied *tryCopy
-		plan, err := makePlan()
-		if err == nil {
-			copied, err = plan.start()
+// connect lets the command have ccc's stdin, stdout and stderr: a terminal itself, all else through pipes of
+// ccc's own. printed gets what goes through those.
+func (plan *tryPlan) connect(printed io.Writer) error {
+	output := func(file *os.File) io.Writer {
+		if newScreen(file).terminal {
+			return file
 		}
-		if err == nil {
-			started.Store(copied)
-			if err = copied.stands(); err != nil || ctx.Err() != nil {
-				copied.kill()
-			} else {
-				stood.Store(true)
-				late.Reset(timeout)
-			}
-			err = cmp.Or(err, copied.cmd.Wait())
-		}
-		ended <- err
-	}()
-	var err error
-	select {
-	case err = <-ended:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-		copied := started.Load()
-		if copied == nil {
-			break
-		}
-		copied.terminate() // it may say its last words; what it would tidy up goes anyway
-		defer time.AfterFunc(tryGrace, func() {
-			defer exitOnPanic()
-			copied.kill()
-		}).Stop()
-		select {
-		case <-ended:
-		case <-time.After(tryGrace + guardPatience):
-		}
+		return io.MultiWriter(file, printed)
 	}
-	if copied := started.Load(); copied != nil {
-		copied.remove()
+	plan.stdout, plan.stderr = output(os.Stdout), output(os.Stderr)
+	if plan.stdout == io.Writer(os.Stdout) {
+		fmt.Fprint(printed, say(shownOnTerminal))
 	}
-	var told toldToEnd
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &told):
-		return 128 + int(told.Signal), nil
-	case !stood.Load():
-		return tryImpossible, fmt.Errorf("no copy can be made: %w", err)
-	case err != nil && err == context.Cause(ctx):
-		return tryTimedOut, err
-	case errors.As(err, &exit):
-		return exitCode(err), nil
-	case err != nil && !errors.Is(err, syscall.EPIPE): // a reader that went is no failure
-		return 1, fmt.Errorf("passing on the output: %w", err)
+	out, _ := os.Stdout.Stat()
+	if complaints, err := os.Stderr.Stat(); err == nil && os.SameFile(out, complaints) {
+		plan.stderr = plan.stdout
 	}
-	return 0, nil
-}
-
-// feed gives cmd through a pipe what comes on stdin. Wait does not wait for that.
-func feed(cmd *exec.Cmd) error {
-	input, err := cmd.StdinPipe()
+	if newScreen(os.Stdin).terminal {
+		plan.stdin = os.Stdin
+		return nil
+	}
+	stdin, input, err := os.Pipe()
 	if err != nil {
 		return err
 	}
+	plan.stdin = stdin
 	go func() {
 		defer exitOnPanic()
 		_, _ = io.Copy(input, os.Stdin)
@@ -257,9 +198,108 @@ func feed(cmd *exec.Cmd) error {
 	return nil
 }
 
+// keepTerminalMode returns a function that gives ccc's terminal the mode back that it has now: a command that
+// is killed leaves its own. While another job is in the foreground, the mode is that job's and stays.
+func keepTerminalMode() (restore func()) {
+	terminal, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		return func() {}
+	}
+	var mode [128]byte // more than a struct termios
+	ioctl(terminal, getTerminalMode, unsafe.Pointer(&mode))
+	return func() {
+		var foreground int32 // a process group
+		ioctl(terminal, syscall.TIOCGPGRP, unsafe.Pointer(&foreground))
+		if int(foreground) == syscall.Getpgrp() {
+			ioctl(terminal, setTerminalMode, unsafe.Pointer(&mode))
+		}
+		terminal.Close()
+	}
+}
+
+func ioctl(file *os.File, request uintptr, argument unsafe.Pointer) {
+	_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, file.Fd(), request, uintptr(argument))
+}
+
+// A tryCopy is a copy that has been started.
+type tryCopy struct {
+	cmd    *exec.Cmd
+	stands func() error // waits until the copy stands, or says why it does not
+	kill   func()       // ends every process of it, and may be called again
+}
+
+// run runs the command in a copy and returns its exit code. The end of ctx kills the command, and so does the
+// timeout, which begins when the copy stands. The error says why there is no copy, that the timeout has ended
+// the command, or that its output can't be passed on. run does not wait for a file system that does not
+// answer, nor, after the end, for somebody who does not read the output.
+func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, err error) {
+	scratch, lock := newScratch()
+	defer sweepScratch()
+	defer lock.Close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil) // kills what starts only later
+	late := time.AfterFunc(timeout+tryPatience, func() {
+		defer exitOnPanic()
+		cancel(fmt.Errorf("ended at the timeout of %v", timeout))
+	})
+	defer late.Stop()
+	stood, ended := make(chan error, 1), make(chan error, 1) // each gets one value
+	go func() {
+		defer exitOnPanic()
+		err := plan.findPlaces()
+		var copied *tryCopy
+		if err == nil {
+			copied, err = plan.start(scratch)
+		}
+		if err == nil {
+			context.AfterFunc(ctx, copied.kill)
+			err = copied.stands()
+		}
+		stood <- err
+		if copied != nil {
+			err = copied.cmd.Wait()
+		}
+		ended <- err
+	}()
+	stands := false
+	select {
+	case err := <-stood:
+		if stands = err == nil; stands {
+			late.Reset(timeout)
+		} else {
+			cancel(err)
+		}
+	case <-ctx.Done():
+	}
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		select {
+		case <-ended:
+		case <-time.After(guardPatience):
+		}
+	}
+	cause := context.Cause(ctx) // what ended it before its time
+	var told toldToEnd
+	var exit *exec.ExitError
+	switch {
+	case errors.As(cause, &told):
+		return 128 + int(told.Signal), nil
+	case !stands:
+		return tryImpossible, noCopy(cause)
+	case cause != nil:
+		return tryTimedOut, cause
+	case errors.As(err, &exit):
+		return exitCode(err), nil
+	case err != nil && !errors.Is(err, syscall.EPIPE): // a reader that went away is no failure
+		return 1, fmt.Errorf("passing on the output: %w", err)
+	}
+	return 0, nil
+}
+
 // tryProbe makes a copy in dir, the way a reviewer with env does, and tries to break out of it. The error is
-// nil when the copy holds, else it says why none can be made or trusted here: where it is known what mends
-// that, a failure with it as hint. homeReadOnly reports whether nothing can be written directly in HOME there.
+// nil when the copy holds. Else it says why none can be made or trusted here; it is a failure with a hint
+// where it is known what mends that. homeReadOnly reports whether nothing can be written directly in HOME.
 func tryProbe(ctx context.Context, dir string, env []string) (homeReadOnly bool, err error) {
 	listener, err := onLoopback(0, syscall.Bind)
 	defer syscall.Close(listener)
@@ -271,51 +311,50 @@ func tryProbe(ctx context.Context, dir string, env []string) (homeReadOnly bool,
 	if err != nil || !ok {
 		return false, fmt.Errorf("listening on the loopback: %w", err)
 	}
+	self, _ := os.Executable()
 	file := fmt.Sprintf(".ccc-try-%d-%d", os.Getpid(), time.Now().UnixNano())
-	code, err := runCopy(ctx, tryProbeTimeout, func() (*tryPlan, error) {
-		plan, err := newTryPlan(dir, env)
-		if err == nil {
-			plan.probe, plan.command = true, []string{file, strconv.Itoa(reachable.Port)}
-		}
-		return plan, err
-	})
+	said := &tail{limit: 1000}
+	plan := &tryPlan{dir: dir, env: env, stdout: said, stderr: said,
+		command: []string{self, tryInsideSubcommand, file, strconv.Itoa(reachable.Port)}}
+	code, err := plan.run(ctx, tryProbeTimeout)
 	switch {
 	case os.Remove(filepath.Join(dir, file)) == nil:
 		return false, fmt.Errorf("what was written in the copy was written to %s", dir)
 	case err != nil:
-		reason, hint, _ := strings.Cut(err.Error(), toMend)
-		return false, withHint(errors.New(reason), hint)
+		return false, err
 	case code != 0 && code != tryHomeReadOnly:
-		return false, fmt.Errorf("trying to break out of a copy: exit code %d", code)
+		return false, fmt.Errorf("trying to break out of a copy: exit code %d: %s", code, said.line())
 	}
 	return code == tryHomeReadOnly, nil
 }
 
-// breakOut is the probe inside a copy. It writes the file, which must work in a copy and not be seen outside,
-// and connects to the port of the loopback, which must not.
-func breakOut(file, port string) error {
-	number, _ := strconv.Atoi(port)
-	if _, err := onLoopback(number, syscall.Connect); err == nil {
-		return errors.New("a command reached a listener outside the copy")
+// breakOut is the probe's command in a copy: ccc in-copy FILE PORT. It writes FILE, which must work in a copy
+// and not be seen outside, and connects to PORT of the loopback, which must not work. It returns the exit
+// code.
+func breakOut(args []string) int {
+	if len(args) != 2 {
+		fmt.Fprintln(os.Stderr, "ccc: "+tryInsideSubcommand+" is for ccc try only")
+		return 2
 	}
-	made, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fmt.Errorf("the copy can't be written to: %w", err)
+	port, _ := strconv.Atoi(args[1])
+	if _, err := onLoopback(port, syscall.Connect); err == nil {
+		fmt.Fprintln(os.Stderr, "a command reached a listener outside the copy")
+		return 1
 	}
-	return made.Close()
-}
-
-// homeIsReadOnly reports, inside a copy, whether nothing can be written directly in HOME.
-func homeIsReadOnly() bool {
+	if err := os.WriteFile(args[0], nil, 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, "the copy can't be written to:", err)
+		return 1
+	}
 	made, err := os.CreateTemp(os.Getenv("HOME"), ".ccc-try-")
-	if err == nil {
-		made.Close()
+	if err != nil {
+		return tryHomeReadOnly
 	}
-	return err != nil
+	made.Close()
+	return 0
 }
 
-// onLoopback returns a TCP socket on which do, which is bind(2) or connect(2), has worked for port of the
-// loopback. Package net would make a binary that is built with cgo a dynamic one.
+// onLoopback returns a TCP socket on which do, bind(2) or connect(2), has worked for port of the loopback. It
+// does without package net, which makes a binary that is built with cgo a dynamic one.
 func onLoopback(port int, do func(fd int, address syscall.Sockaddr) error) (fd int, err error) {
 	if fd, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0); err != nil {
 		return fd, err
@@ -324,76 +363,53 @@ func onLoopback(port int, do func(fd int, address syscall.Sockaddr) error) (fd i
 	return fd, do(fd, &syscall.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}})
 }
 
-// A tryPlan says what a copy is to be.
-type tryPlan struct {
-	command []string // program and arguments; for a probe the file to write and the port to reach
-	probe   bool
-	printed *tail // gets what the command prints, unless that goes to a terminal
-	env     []string
-	dir     string   // the current directory, by the name that the caller has for it
-	project string   // the working tree that holds dir; it must be writable
-	places  []string // what else the command may write to, links resolved
-}
+const mayEnter, mayWrite = 1, 2 // for access(2)
 
-// newTryPlan finds out what a copy must hold for a command to run in dir with env. The git data of a linked
-// worktree or a submodule is outside its tree. A directory that a variable names is for writing to, if it is
-// there and the user may.
-func newTryPlan(dir string, env []string) (*tryPlan, error) {
-	project, err := filepath.EvalSymlinks(dir)
+// findPlaces finds the project and what else the command may write to: the project's git data, which is
+// elsewhere for a linked worktree or a submodule, HOME, the temporary directories, and each directory that a
+// variable names and the user may write to. A variable opens nothing that holds the project or HOME.
+func (plan *tryPlan) findPlaces() error {
+	dir, err := filepath.EvalSymlinks(plan.dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	home := lookupEnv(env, "HOME")
+	home := lookupEnv(plan.env, "HOME")
 	if home == "" {
-		return nil, errors.New("HOME is not set")
+		return errors.New("HOME is not set")
 	}
-	top, common := gitTree(project)
-	if top != "" {
-		project = top
-	}
-	plan := &tryPlan{env: env, dir: dir, project: project}
+	top, common := gitTree(dir)
+	plan.project = cmp.Or(top, dir)
 	add := func(path string, permissions uint32) {
-		if isPlace(path, permissions) {
-			plan.places = append(plan.places, resolved(path))
+		isDirectory := filepath.IsAbs(path) && syscall.Access(path+"/", permissions) == nil
+		if path = resolved(path); isDirectory && !isKernels(path) {
+			plan.places = append(plan.places, path)
 		}
 	}
-	temp := cmp.Or(lookupEnv(env, "TMPDIR"), "/tmp")
+	temp := cmp.Or(lookupEnv(plan.env, "TMPDIR"), "/tmp")
 	for _, path := range []string{home, common, temp, "/tmp", "/var/tmp", "/dev/shm"} {
 		add(path, mayEnter)
 	}
-	for _, entry := range env {
+	for _, entry := range plan.env {
 		name, path, _ := strings.Cut(entry, "=")
-		isAbove := inside(project, resolved(path)) || inside(resolved(home), resolved(path))
+		isAbove := inside(plan.project, resolved(path)) || inside(resolved(home), resolved(path))
 		if name != "PWD" && name != "OLDPWD" && !isAbove {
 			add(path, mayEnter|mayWrite)
 		}
 	}
-	return plan, nil
+	return nil
 }
 
-const mayEnter, mayWrite = 1, 2 // for access(2)
-
-// isPlace reports whether path is a directory with these permissions. What the kernel makes up has no copies.
-func isPlace(path string, permissions uint32) bool {
-	if !filepath.IsAbs(path) {
-		return false
-	}
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir() && !isKernels(resolved(path)) &&
-		syscall.Access(path, permissions) == nil
-}
-
-// isKernels reports whether path is of the files that the kernel makes up.
+// isKernels reports whether path is in a file system that the kernel makes up, of which there are no copies.
 func isKernels(path string) bool {
 	return inside(path, "/proc") || inside(path, "/sys") || inside(path, "/dev") && !inside(path, "/dev/shm")
 }
 
-// notForCopies are the variables of Claude Code and ccc, and the keys of the clouds that Claude Code can be
-// pointed at.
+// notForCopies matches the variables of Claude Code and of ccc, and the keys of the clouds that Claude Code
+// can be pointed at.
 var notForCopies = lazyRegexp(
 	`^(ANTHROPIC_|CLAUDE|CCC_|(AWS|AZURE|CLOUDSDK|GCLOUD|GOOGLE)_.*(KEY|SECRET|TOKEN|CREDENTIAL|PASSW))`)
 
-// tryEnv is env without those variables, and without what the providers of c set or take tokens from.
+// tryEnv is env without those variables, and without those that the providers of c set or take tokens from.
 func tryEnv(env []string, c *configuration) []string {
 	secret := c.providerVariables()
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
@@ -402,9 +418,9 @@ func tryEnv(env []string, c *configuration) []string {
 	})
 }
 
-// scratchParent returns the directory that holds the scratch directories of this user, "" if it can't be made
-// or others can write to it. It is on disk, as a build writes more than memory should hold. A copy does not
-// see it, so that none reads what is written in another.
+// scratchParent returns the directory that holds the scratch directories of this user, or "" if it can't be
+// made or others can write to it. It is on disk, as a build writes more than memory should hold. A copy does
+// not see it, so that none reads what is written in another.
 func scratchParent() string {
 	path := filepath.Join(resolved("/var/tmp"), ".ccc-try-"+strconv.Itoa(os.Getuid()))
 	_ = os.Mkdir(path, 0o700)
@@ -416,10 +432,11 @@ func scratchParent() string {
 	return path
 }
 
-// newScratch makes a scratch directory. The path is "" where none can be. What the process that made it has
-// locked is its own, until it ends.
+// newScratch makes a scratch directory and locks it until this process ends or closes lock. Where none can be
+// made, the path is "" and the lock nil.
 func newScratch() (path string, lock *os.File) {
-	for range 3 { // the parent may go with another's last directory, and what nobody has locked yet be swept
+	// Another process may sweep what is not locked yet, and remove the parent with its last directory.
+	for range 3 {
 		if parent := scratchParent(); parent != "" {
 			path, _ = os.MkdirTemp(parent, "")
 		}
@@ -430,7 +447,8 @@ func newScratch() (path string, lock *os.File) {
 	return "", nil
 }
 
-// lockScratch locks the scratch directory at path. It returns nil for one that belongs to another process.
+// lockScratch locks the scratch directory at path. It returns nil if another process has locked it, or if it
+// is not there.
 func lockScratch(path string) *os.File {
 	file, err := os.OpenFile(path, syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -443,7 +461,7 @@ func lockScratch(path string) *os.File {
 	return file
 }
 
-// sweepScratch removes the scratch directories that nobody has locked, and the parent with the last.
+// sweepScratch removes the scratch directories that nobody has locked, and the parent with the last of them.
 func sweepScratch() {
 	parent := scratchParent()
 	entries, _ := os.ReadDir(parent) // none where parent is ""
@@ -456,7 +474,7 @@ func sweepScratch() {
 	_ = os.Remove(parent)
 }
 
-// removeTree removes dir, with what nobody may enter.
+// removeTree removes dir, also where its permissions let nobody enter a directory.
 func removeTree(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {

@@ -7,7 +7,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -33,52 +32,35 @@ const seatbelt = `(version 1)
 (allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))
 `
 
-// start starts what plan says in a copy, or leaves nothing.
-func (plan *tryPlan) start() (*tryCopy, error) {
-	scratch, lock := newScratch()
-	if lock == nil {
+const getTerminalMode, setTerminalMode = syscall.TIOCGETA, syscall.TIOCSETA
+
+// start starts the command in a copy, all of which is in the directory scratch.
+func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
+	if scratch == "" {
 		return nil, errors.New("no directory for it in /var/tmp")
 	}
-	copied := &tryCopy{stands: func() error { return nil }, remove: func() { lock.Close(); sweepScratch() }}
 	home, temp, clone := scratch+"/home", scratch+"/tmp", scratch+"/project"
-	err := errors.Join(os.Mkdir(home, 0o700), os.Mkdir(temp, 0o700))
-	if err == nil {
-		var said []byte
-		if said, err = exec.Command("/bin/cp", "-cRp", plan.project, clone).CombinedOutput(); err != nil {
-			err = fmt.Errorf("cloning %s: %w: %.200s", plan.project, err, said)
-		}
-	}
-	var hold *os.File
-	if err == nil {
-		command := plan.command
-		if plan.probe {
-			self, _ := os.Executable()
-			command = append([]string{self, tryInsideSubcommand}, command...)
-		}
-		copied.cmd = exec.Command("/usr/bin/sandbox-exec", append([]string{"-p", seatbelt, "-D", "SCRATCH=" + scratch}, command...)...)
-		if !plan.probe {
-			copied.cmd.Stdout, copied.cmd.Stderr = io.MultiWriter(os.Stdout, plan.printed), io.MultiWriter(os.Stderr, plan.printed)
-			if copied.cmd.Stdin = os.Stdin; !newScreen(os.Stdin).terminal {
-				copied.cmd.Stdin, err = nil, feed(copied.cmd)
-			}
-		}
-		copied.cmd.Dir = clone + strings.TrimPrefix(resolved(plan.dir), plan.project)
-		copied.cmd.Env = setEnv(setEnv(plan.env, "HOME", home), "TMPDIR", temp)
-		hold, err = startGuarded(copied.cmd)
-	}
-	if err != nil {
-		copied.remove()
+	if err := errors.Join(os.Mkdir(home, 0o700), os.Mkdir(temp, 0o700)); err != nil {
 		return nil, err
 	}
-	copied.kill = func() { hold.Close() } // the guard ends the whole tree
-	copied.terminate = func() { _ = copied.cmd.Process.Signal(syscall.SIGTERM) }
-	return copied, nil
+	if said, err := exec.Command("/bin/cp", "-cRp", plan.project, clone).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("cloning %s: %w: %.200s", plan.project, err, said)
+	}
+	sandbox := []string{"-p", seatbelt, "-D", "SCRATCH=" + scratch}
+	cmd := exec.Command("/usr/bin/sandbox-exec", append(sandbox, plan.command...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = plan.stdin, plan.stdout, plan.stderr
+	cmd.Dir = clone + strings.TrimPrefix(resolved(plan.dir), plan.project)
+	cmd.Env = setEnv(setEnv(plan.env, "HOME", home), "TMPDIR", temp)
+	lifeline, err := startGuarded(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return &tryCopy{
+		cmd:    cmd,
+		stands: func() error { return nil },
+		kill:   func() { lifeline.Close() }, // the guard ends the whole tree
+	}, nil
 }
 
-// tryProcessOne is the probe in a copy; others may start it for nothing else than a new file.
-func tryProcessOne(args []string) int {
-	if len(args) != 2 || breakOut(args[0], args[1]) != nil {
-		return 2
-	}
-	return 0
-}
+// tryProcessOne is the probe's command in a copy.
+func tryProcessOne(args []string) int { return breakOut(args) }

@@ -1,7 +1,7 @@
 package main
 
 // The file system of a copy: the host's, bound as it is and read-only, with an overlay over each place to
-// write to and over /run. Behind an overlay a socket has no listener. /dev and /proc are the copy's own.
+// write to and over /run, and a /dev and /proc of its own. Behind an overlay a socket has no listener.
 
 import (
 	"errors"
@@ -11,74 +11,58 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"unsafe"
 )
 
 // The copy is built in the workshop, a tmpfs that hides the host's /proc. copyRoot becomes the root of the
-// command; emptyDir is a directory to lay read-only overlays with.
+// command.
 const (
 	workshop = "/proc"
 	copyRoot = workshop + "/root"
-	emptyDir = workshop + "/empty"
 )
 
-// closedMount are the attributes of what can't be written to. mount and mount_setattr have the same values
+// The attributes of what can be written to and of what can't. mount and mount_setattr have the same values
 // for them.
-const closedMount = syscall.MS_RDONLY | syscall.MS_NOSUID | syscall.MS_NODEV
+const (
+	openMount   = syscall.MS_NOSUID | syscall.MS_NODEV
+	closedMount = openMount | syscall.MS_RDONLY
+)
 
-// mountedInProject is what is said where that keeps a copy from being made.
+// mountedInProject is in the error where a mount in the project keeps a copy from being made.
 const mountedInProject = "is mounted in the project"
 
-// A layer says what lies over a place of the host's in the copy.
-type layer int
-
-const (
-	layerNone     layer = iota // nothing: the host's directory, read-only
-	layerReadOnly              // an overlay that can't be written to
-	layerWritable              // an overlay
-)
-
-// A copyBuilder builds the file system of a copy.
+// A copyBuilder builds the file system of a copy. Paths are the host's, with links resolved.
 type copyBuilder struct {
-	scratch string           // a directory for what is written, on disk; "" if there is none
-	project string           // it must be writable as a whole
-	places  []string         // what else the command may write to, links resolved
-	sockets io.Reader        // the host's /proc/net/unix
-	mounts  []string         // where the host has something mounted, but for /, /proc and /dev
-	over    map[string]layer // what lies over a directory, and what is below it up to the next one here
-	uppers  int              // how many there are
+	scratch string    // a directory for what is written, on disk, or ""
+	project string    // it must be writable as a whole
+	places  []string  // what else the command may write to
+	sockets io.Reader // the host's /proc/net/unix
+	mounts  []string  // where the host has something mounted
 }
 
 // build builds the file system and makes it the one of this process. It changes root by chroot: there the
 // kernel makes no user namespace, in which the command would have capabilities again.
 func (b *copyBuilder) build() (err error) {
-	defer syscall.Umask(syscall.Umask(0))
 	if b.mounts, err = mountPoints(); err != nil {
 		return err
 	}
-	places := append([]string{"/dev", "/proc", "/run"}, b.places...)
-	if !isKernels(b.project) {
-		places = append(places, b.project)
-	}
+	places := slices.Concat([]string{"/dev", "/proc", "/run", b.project}, b.places)
 	for _, path := range b.mounts {
 		if inside(path, b.project) && !isKernels(path) {
 			places = append(places, path)
 		}
 	}
-	// What holds another comes before it.
-	slices.SortFunc(places, func(a, b string) int { return len(a) - len(b) })
+	slices.Sort(places) // a directory comes before what it holds
 	steps := []func() error{
 		func() error { return mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, "") },
 		func() error { return mount("ccc-try", workshop, "tmpfs", syscall.MS_NOSUID, "mode=755") },
 		func() error { return os.Mkdir(copyRoot, 0o755) },
-		func() error { return os.Mkdir(emptyDir, 0o755) },
 		func() error { return mount("/", copyRoot, "", syscall.MS_BIND|syscall.MS_REC, "") },
 		func() error { return restrict(copyRoot, closedMount) },
 	}
-	for _, path := range places {
+	for _, path := range slices.Compact(places) {
 		steps = append(steps, func() error { return b.show(path) })
 	}
 	steps = append(steps, b.hideScratch, b.coverSockets,
@@ -94,150 +78,106 @@ func (b *copyBuilder) build() (err error) {
 
 // show makes what is at path the copy's own.
 func (b *copyBuilder) show(path string) error {
-	switch {
-	case path == "/dev":
-		return b.showDev()
-	case path == "/proc":
-		const flags = syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC
-		if err := mount("proc", copyRoot+path, "proc", flags, ""); err != nil {
-			return err
-		}
-		return restrict(copyRoot+path, closedMount) // root needs no capability to write to /proc/sys
-	case b.isWritable(path):
-		return nil
-	case path == "/run":
-		return b.cover(path, layerReadOnly)
+	switch path {
+	case "/dev":
+		return showDev()
+	case "/proc": // read-only: root needs no capability to write to /proc/sys
+		return mount("proc", copyRoot+path, "proc", closedMount|syscall.MS_NOEXEC, "")
+	case "/run":
+		return b.cover(path, closedMount)
 	}
-	return b.cover(path, layerWritable)
+	// A change of mode that changes nothing succeeds where the overlay over a directory above does. It fails
+	// behind directories of other owners, which the kernel does not copy for an ordinary user.
+	info, err := os.Stat(copyRoot + path)
+	if err == nil && os.Chmod(copyRoot+path, info.Mode()) == nil {
+		return nil
+	}
+	return b.cover(path, openMount)
 }
 
-// cover lays an overlay over the directory at path, and binds what is mounted below it in again, read-only. A
-// user namespace can lay no overlay over a directory with mounts of the host's below it: there each directory
-// in it that has none gets one, and what lies in it directly stays read-only. That is not enough for a
-// project.
-func (b *copyBuilder) cover(path string, kind layer) error {
+// cover lays an overlay with these attributes over the directory at path, and binds what is mounted below it
+// in again, read-only. A user namespace can lay no overlay over a directory with mounts of the host's below
+// it. There each directory in it that has no mount gets an overlay, and the files directly in it stay
+// read-only. That is not enough for a project.
+func (b *copyBuilder) cover(path string, attributes uintptr) error {
 	var below []string
 	for _, m := range b.mounts {
 		if m != path && inside(m, path) {
 			below = append(below, m)
 		}
 	}
-	err := b.overlay(path, kind)
+	err := b.overlay(path, attributes)
 	switch {
-	case err != nil && inside(path, b.project):
-		for _, m := range append(below, path) {
-			if m != b.project && slices.Contains(b.mounts, m) {
-				return fmt.Errorf("%s %s, which can't be written to as a whole: %w", m, mountedInProject, err)
-			}
-		}
-		return err
 	case err == nil:
 		for _, m := range below {
-			if _, kind := b.at(m); kind == layerNone {
-				continue // it came with the one that holds it
-			}
-			if mount(m, copyRoot+m, "", syscall.MS_BIND|syscall.MS_REC, "") != nil {
-				continue // what this user can't get at, or another mount hides
+			if mount(m, copyRoot+m, "", syscall.MS_BIND, "") != nil {
+				continue // this user can't get at it, or another mount hides it
 			}
 			if err := restrict(copyRoot+m, closedMount); err != nil {
 				return err
 			}
-			b.over[m] = layerNone
 		}
+	case inside(path, b.project):
+		for _, m := range b.mounts {
+			if m != b.project && inside(m, path) {
+				return fmt.Errorf("%s %s, which can't be written to as a whole: %w", m, mountedInProject, err)
+			}
+		}
+		return err
 	case len(below) > 0:
 		entries, _ := os.ReadDir(path)
 		for _, entry := range entries {
 			inner := filepath.Join(path, entry.Name())
-			if !entry.IsDir() || isKernels(inner) || slices.Contains(b.mounts, inner) {
-				continue
-			}
-			if err := b.cover(inner, kind); err != nil {
-				return err
+			if entry.IsDir() && !slices.Contains(b.mounts, inner) {
+				if err := b.cover(inner, attributes); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// overlay lays an overlay over the directory at path. Its upper layer is on disk where that can carry one,
-// which another overlay, the file system of containers, can't. volatile: nothing has to survive a crash;
-// xino=off: files keep their numbers.
-func (b *copyBuilder) overlay(path string, kind layer) error {
+// overlay lays an overlay over the directory at path. What is written to it goes to disk where that can carry
+// the upper layer of an overlay. It can't where it is an overlay itself, as in containers: there it goes to
+// memory.
+func (b *copyBuilder) overlay(path string, attributes uintptr) error {
 	// The options name the lower directory by a dot: its own name may hold what separates options.
 	if err := os.Chdir(path); err != nil {
 		return err
 	}
 	defer os.Chdir("/")
-	lay := func(flags uintptr, options string) error {
-		flags |= syscall.MS_NOSUID | syscall.MS_NODEV
-		err := mount("ccc-try", copyRoot+path, "overlay", flags, "lowerdir=."+options)
-		if err == nil {
-			b.over[path] = kind
-		}
-		return err
+	isOnDisk := b.scratch != "" && attributes == openMount
+	if isOnDisk && overlayHere(b.scratch, path, attributes) == nil {
+		return nil
 	}
-	if kind == layerReadOnly {
-		return lay(syscall.MS_RDONLY, ":"+emptyDir)
-	}
-	if b.scratch != "" {
-		if upper, err := b.upper(b.scratch); err == nil && lay(0, upper) == nil {
-			return nil
-		}
-	}
-	upper, err := b.upper(workshop)
-	if err != nil {
-		return err
-	}
-	return lay(0, upper)
+	return overlayHere(workshop, path, attributes)
 }
 
-// upper makes an upper layer in dir for the current directory, whose owner, as far as this user can, mode and
-// time it has. It returns the options of the overlay.
-func (b *copyBuilder) upper(dir string) (options string, err error) {
-	b.uppers++
-	upper := filepath.Join(dir, strconv.Itoa(b.uppers))
-	work := upper + "-work"
+// overlayHere lays an overlay over the directory at path, which is the current one. The upper layer is in dir,
+// and has the directory's mode and, as far as this user can give it, its owner.
+func overlayHere(dir, path string, attributes uintptr) error {
 	info, err := os.Stat(".")
 	if err != nil {
-		return "", err
+		return err
 	}
-	for _, path := range []string{upper, work} {
-		if err := os.Mkdir(path, 0o700); err != nil {
-			return "", err
-		}
+	upper, err := os.MkdirTemp(dir, "upper")
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp(dir, "work")
+	if err != nil {
+		return err
 	}
 	stat := info.Sys().(*syscall.Stat_t)
 	_ = os.Lchown(upper, int(stat.Uid), int(stat.Gid))
 	if err := os.Chmod(upper, info.Mode()); err != nil {
-		return "", err
+		return err
 	}
-	if err := os.Chtimes(upper, info.ModTime(), info.ModTime()); err != nil {
-		return "", err
-	}
-	const kind = ",userxattr,volatile,index=off,metacopy=off,xino=off"
-	return ",upperdir=" + upper + ",workdir=" + work + kind, nil
-}
-
-// at returns the directory that counts for what is at path, and what lies over it.
-func (b *copyBuilder) at(path string) (dir string, kind layer) {
-	for dir = path; ; dir = filepath.Dir(dir) {
-		if kind, ok := b.over[dir]; ok || dir == "/" {
-			return dir, kind
-		}
-	}
-}
-
-// isWritable reports whether the command may already write to what is at path: an overlay lies over it, and
-// the kernel can copy the directories that lead there. For an ordinary user it copies none of another's.
-func (b *copyBuilder) isWritable(path string) bool {
-	top, kind := b.at(path)
-	isRoot := os.Getuid() == 0
-	for dir := filepath.Dir(path); !isRoot && dir != top && inside(dir, top); dir = filepath.Dir(dir) {
-		if info, err := os.Stat(dir); err != nil || int(info.Sys().(*syscall.Stat_t).Uid) != os.Getuid() {
-			return false
-		}
-	}
-	return kind == layerWritable
+	// volatile: nothing has to survive a crash; xino=off: files keep their numbers.
+	options := "lowerdir=.,upperdir=" + upper + ",workdir=" + work +
+		",userxattr,volatile,index=off,metacopy=off,xino=off"
+	return mount("ccc-try", copyRoot+path, "overlay", attributes, options)
 }
 
 // hideScratch hides what is written in this copy and in others of the same user.
@@ -248,7 +188,7 @@ func (b *copyBuilder) hideScratch() error {
 	return mount("ccc-try", copyRoot+filepath.Dir(b.scratch), "tmpfs", closedMount, "mode=755")
 }
 
-// coverSockets covers each socket of the host's over which no overlay lies.
+// coverSockets covers each socket of the host's that no overlay lies over: in the copy that is the same file.
 func (b *copyBuilder) coverSockets() error {
 	text, err := io.ReadAll(b.sockets)
 	if err != nil {
@@ -256,12 +196,9 @@ func (b *copyBuilder) coverSockets() error {
 	}
 	for line := range strings.Lines(string(text)) {
 		_, path, named := strings.Cut(strings.TrimSuffix(line, "\n"), " /")
-		if !named {
-			continue
-		}
 		path = resolved("/" + path)
-		info, err := os.Lstat(copyRoot + path)
-		if _, kind := b.at(path); kind != layerNone || err != nil || info.Mode()&os.ModeSocket == 0 {
+		info, err := os.Lstat(path)
+		if !named || err != nil || info.Mode()&os.ModeSocket == 0 || !sameFile(path, copyRoot+path) {
 			continue
 		}
 		err = mount(copyRoot+"/dev/null", copyRoot+path, "", syscall.MS_BIND, "")
@@ -272,44 +209,36 @@ func (b *copyBuilder) coverSockets() error {
 	return nil
 }
 
-// showDev makes a /dev of harmless devices. They are read-only, as far as that goes for devices: root could
-// change the mode of the host's /dev/null.
-func (b *copyBuilder) showDev() error {
+// showDev makes a /dev of harmless devices. All of it is read-only, which for a device means that nobody
+// removes it or changes its mode: these are the host's.
+func showDev() error {
 	const dev = copyRoot + "/dev"
-	if err := mount("ccc-try", dev, "tmpfs", syscall.MS_NOSUID, "mode=755"); err != nil {
-		return err
-	}
 	const options = "newinstance,ptmxmode=0666,mode=0620"
-	err := errors.Join(os.Mkdir(dev+"/shm", 0o755), os.Mkdir(dev+"/pts", 0o755),
+	err := errors.Join(mount("ccc-try", dev, "tmpfs", syscall.MS_NOSUID, "mode=755"),
+		os.Mkdir(dev+"/shm", 0o755), os.Mkdir(dev+"/pts", 0o755),
 		mount("devpts", dev+"/pts", "devpts", syscall.MS_NOSUID|syscall.MS_NOEXEC, options))
 	for _, name := range []string{"/null", "/zero", "/full", "/random", "/urandom", "/tty"} {
 		err = errors.Join(err, os.WriteFile(dev+name, nil, 0o600),
-			mount("/dev"+name, dev+name, "", syscall.MS_BIND, ""),
-			restrict(dev+name, closedMount&^syscall.MS_NODEV))
+			mount("/dev"+name, dev+name, "", syscall.MS_BIND, ""))
 	}
 	for name, target := range map[string]string{
 		"/ptmx": "pts/ptmx", "/fd": "/proc/self/fd", "/stdin": "fd/0", "/stdout": "fd/1", "/stderr": "fd/2",
 	} {
 		err = errors.Join(err, os.Symlink(target, dev+name))
 	}
-	// The devices' mounts keep what they are.
-	return errors.Join(err, mount("", dev, "", syscall.MS_REMOUNT|syscall.MS_BIND|closedMount, ""))
+	return errors.Join(err, restrict(dev, closedMount&^syscall.MS_NODEV))
 }
 
-// mountPoints returns where the host has something mounted, but for what the copy has of its own.
+// mountPoints returns where the host has something mounted, what holds another first.
 func mountPoints() (paths []string, err error) {
 	text, err := os.ReadFile("/proc/self/mountinfo")
 	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\043`, "#", `\134`, `\`)
 	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		if len(fields) < 5 {
-			continue
-		}
-		path := unescape.Replace(fields[4])
-		if path != "/" && !inside(path, "/proc") && !inside(path, "/dev") {
-			paths = append(paths, path)
+		if fields := strings.Fields(line); len(fields) > 4 {
+			paths = append(paths, unescape.Replace(fields[4]))
 		}
 	}
+	slices.Sort(paths)
 	return paths, err
 }
 

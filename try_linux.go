@@ -3,47 +3,35 @@ package main
 // On Linux a copy is made of namespaces, which need no helper program and no privilege. ccc starts itself
 // again as process 1 of new mount, process, network, IPC and UTS namespaces, and of a user namespace where it
 // may not make those itself. Process 1 builds the file system that the command sees (try_files_linux.go),
-// gives up privileges, starts the command and reaps until the command has ended. What is written in the copy
-// goes to a scratch directory.
+// gives up its privileges, starts the command, and reaps orphans until the command has ended.
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"unsafe"
 )
 
-// sysCloseRange is what package syscall lacks; the number is the same on amd64 and arm64.
-const sysCloseRange = 436
+const getTerminalMode, setTerminalMode = syscall.TCGETS, syscall.TCSETS
 
-// ccc and process 1 of a copy share a socket, which is open as long as both live. On it ccc asks with any
-// byte for the end of the command; process 1 says once that the copy stands, or why not, and ends when ccc is
-// gone.
+// ccc and process 1 of a copy share a socket, which is open as long as both live. On it process 1 says once
+// that the copy stands, or why not. It ends when ccc is gone.
 const (
 	cccSocket   = 3 // its descriptor in process 1
 	hostSockets = 4 // that of the host's /proc/net/unix
 	tryStands   = "the copy stands"
 )
 
-// start starts what plan says in a copy, or leaves nothing.
-func (plan *tryPlan) start() (*tryCopy, error) {
-	// A descriptor that ccc's own caller left open would lead out of the copy.
-	const closeOnExec = 4
-	_, _, errno := syscall.Syscall(sysCloseRange, 3, 1<<32-1, closeOnExec)
-	if errno != 0 {
-		return nil, hinted(failed("close_range", errno))
-	}
+// start starts process 1 of a copy. scratch is a directory for what is written in the copy, on disk, or "".
+func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 	sockets, err := os.Open("/proc/net/unix")
 	if err != nil {
 		return nil, err
@@ -54,62 +42,48 @@ func (plan *tryPlan) start() (*tryCopy, error) {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
 	ours, theirs := os.NewFile(uintptr(ends[0]), "process 1"), os.NewFile(uintptr(ends[1]), "ccc")
-	scratch, lock := newScratch()
-	cmd := &exec.Cmd{Path: "/proc/self/exe", Env: plan.env, SysProcAttr: newNamespaces(),
-		ExtraFiles: []*os.File{theirs, sockets}}
-	probe := strconv.FormatBool(plan.probe)
-	cmd.Args = []string{"ccc", tryInsideSubcommand, probe, scratch, plan.dir, plan.project}
-	cmd.Args = slices.Concat(cmd.Args, plan.places, []string{"--"}, plan.command)
-	restore := func() {}
-	if !plan.probe {
-		restore, err = handOver(cmd, plan.printed)
+	defer theirs.Close()
+	args := slices.Concat([]string{"ccc", tryInsideSubcommand, scratch, plan.dir, plan.project}, plan.places,
+		[]string{"--"}, plan.command)
+	cmd := &exec.Cmd{Path: "/proc/self/exe", Args: args, Env: plan.env, SysProcAttr: newNamespaces(),
+		Stdin: plan.stdin, Stdout: plan.stdout, Stderr: plan.stderr, ExtraFiles: []*os.File{theirs, sockets}}
+	if err := cmd.Start(); err != nil {
+		ours.Close()
+		return nil, hinted(fmt.Errorf("starting a process in new namespaces: %w", err))
 	}
-	copied := &tryCopy{
+	return &tryCopy{
 		cmd: cmd,
 		stands: func() error {
 			said := make([]byte, 4096)
 			n, _ := ours.Read(said)
-			if text := cmp.Or(string(said[:n]), "process 1 of it ended too early"); text != tryStands {
-				return hinted(errors.New(text))
+			text := cmp.Or(string(said[:n]), "process 1 of it ended too early")
+			if text == tryStands {
+				return nil
 			}
-			return nil
+			return hinted(errors.New(text))
 		},
-		terminate: func() { _, _ = ours.Write([]byte{1}) },
-		kill:      func() { _ = cmd.Process.Kill() }, // and with process 1 the kernel kills the others
-		remove: func() {
-			restore()
-			lock.Close()
-			sweepScratch()
+		kill: func() { // with process 1 the kernel kills all others
+			_ = cmd.Process.Kill()
 			ours.Close()
 		},
-	}
-	if err == nil {
-		err = cmd.Start()
-	}
-	theirs.Close()
-	if err != nil {
-		copied.remove()
-		return nil, hinted(fmt.Errorf("starting a process in new namespaces: %w", err))
-	}
-	return copied, nil
+	}, nil
 }
 
 // buildingCapabilities are what it takes to build a copy. 0 to 4: to act on any file; 12: to raise the
 // loopback; 18: to change root; 21: to mount.
 var buildingCapabilities = []uintptr{0, 1, 2, 3, 4, 12, 18, 21}
 
-// newNamespaces are the attributes of process 1. Root needs no user namespace, unless it is that of a
-// container, and does without: in one the kernel holds the host's mounts together, and lays no overlay over a
+// newNamespaces returns the attributes of process 1. Root does without a user namespace where it may, which a
+// container's root may not: in one the kernel holds the host's mounts together, and lays no overlay over a
 // directory with others below it.
 func newNamespaces() *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC |
 			syscall.CLONE_NEWUTS,
-		Setsid: true, // no terminal to type into
-		// Only these get past an exec by an ordinary user.
-		AmbientCaps: buildingCapabilities,
+		Setsid:      true,                 // no terminal to type into
+		AmbientCaps: buildingCapabilities, // only ambient ones get past an exec by an ordinary user
 	}
-	if os.Getuid() != 0 || !hasCapabilities(buildingCapabilities) {
+	if os.Getuid() != 0 || !mayBuild() {
 		attributes.Cloneflags |= syscall.CLONE_NEWUSER
 		attributes.UidMappings = ownIDs("/proc/self/uid_map", os.Getuid())
 		attributes.GidMappings = ownIDs("/proc/self/gid_map", os.Getgid())
@@ -117,30 +91,31 @@ func newNamespaces() *syscall.SysProcAttr {
 	return attributes
 }
 
-// The kernel's capget and capset take a header and two of the sets, the second for capabilities from 32 on.
-type (
-	capabilityHeader struct{ version, pid int32 }
-	capabilitySet    struct{ effective, permitted, _ uint32 } // the last is inheritable
-)
-
-const capabilityVersion = 0x20080522
-
-// hasCapabilities reports whether this process has all of them.
-func hasCapabilities(all []uintptr) bool {
-	header, sets := capabilityHeader{version: capabilityVersion}, [2]capabilitySet{}
-	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPGET,
-		uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0)
+// mayBuild reports whether this process has the capabilities that it takes to build a copy.
+func mayBuild() bool {
+	var sets capabilitySets
+	err := capabilities(syscall.SYS_CAPGET, &sets)
 	lacks := func(n uintptr) bool { return sets[0].effective>>n&1 == 0 }
-	return errno == 0 && !slices.ContainsFunc(all, lacks)
+	return err == nil && !slices.ContainsFunc(buildingCapabilities, lacks)
 }
 
-// ownIDs maps to themselves the ids that the user can have in a user namespace: root all of the map at path,
-// others one.
+// capabilitySets is what the kernel's capget and capset take: the capabilities up to 31, and those above.
+type capabilitySets [2]struct{ effective, permitted, inheritable uint32 }
+
+// capabilities is capget or capset for this thread.
+func capabilities(call uintptr, sets *capabilitySets) error {
+	header := struct{ version, pid int32 }{version: 0x20080522}
+	_, _, errno := syscall.RawSyscall(call, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(sets)), 0)
+	return failed("capget, capset", errno)
+}
+
+// ownIDs maps to themselves the ids that the user can have in a user namespace: root all in the map at path,
+// others their own, id.
 func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
-	text, _ := os.ReadFile(path)
 	if os.Getuid() != 0 {
-		text = fmt.Appendf(nil, "%d %[1]d 1", id)
+		return []syscall.SysProcIDMap{{ContainerID: id, HostID: id, Size: 1}}
 	}
+	text, _ := os.ReadFile(path)
 	for line := range strings.Lines(string(text)) {
 		var first, outer, size int
 		if n, _ := fmt.Sscan(line, &first, &outer, &size); n == 3 {
@@ -150,65 +125,11 @@ func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 	return ids
 }
 
-// handOver connects stdin, stdout and stderr of cmd with the caller's through pipes. What the caller has
-// could be opened anew through /proc/self/fd, for writing, changed, walked up from, or connected to something
-// else. Only the caller's own terminal is handed in, opened anew, as a program may ask for one: nothing can
-// be typed into a terminal of another session. restore gives it the mode back that it had, but while another
-// job is in the foreground, whose mode it is then. printed gets what goes through the pipes.
-func handOver(cmd *exec.Cmd, printed io.Writer) (restore func(), err error) {
-	var mode [64]byte // more than a struct termios
-	// terminal is nil if there is none, and no call works on that.
-	terminal, _ := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
-	_ = ioctl(terminal, syscall.TCGETS, unsafe.Pointer(&mode))
-	ask := func(file *os.File, request uintptr) (id int32) { // of a session or a group
-		_ = ioctl(file, request, unsafe.Pointer(&id))
-		return id
-	}
-	restore = func() {
-		if ask(terminal, syscall.TIOCGPGRP) == int32(syscall.Getpgrp()) {
-			_ = ioctl(terminal, syscall.TCSETS, unsafe.Pointer(&mode))
-		}
-		terminal.Close()
-	}
-	session, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
-	isOwn := func(file *os.File) bool {
-		return terminal != nil && ask(file, syscall.TIOCGSID) == int32(session)
-	}
-	output := func(file *os.File) io.Writer {
-		if isOwn(file) {
-			return terminal
-		}
-		return io.MultiWriter(file, printed)
-	}
-	cmd.Stdout, cmd.Stderr = output(os.Stdout), output(os.Stderr)
-	if cmd.Stdout == io.Writer(terminal) {
-		fmt.Fprint(printed, say(shownOnTerminal))
-	}
-	if sameFile("/proc/self/fd/1", "/proc/self/fd/2") {
-		cmd.Stderr = cmd.Stdout // one pipe, which keeps the order
-	}
-	if isOwn(os.Stdin) {
-		cmd.Stdin = terminal
-		return restore, nil
-	}
-	return restore, feed(cmd)
-}
+// hinted is err with what mends it as hint, where that is known.
+func hinted(err error) error { return withHint(err, mendFor(err, os.ReadFile)) }
 
-func ioctl(file *os.File, request uintptr, argument unsafe.Pointer) error {
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, file.Fd(), request, uintptr(argument))
-	return failed("ioctl", errno)
-}
-
-// hinted adds to err what mends it, where that is known.
-func hinted(err error) error {
-	if mend := mendFor(err, os.ReadFile); mend != "" {
-		return fmt.Errorf("%w%s%s", err, toMend, mend)
-	}
-	return err
-}
-
-// mendFor returns what mends err, "" where that is not known. What says most stands first. read reads a file
-// of this machine.
+// mendFor returns the command or the advice that mends err, or "" where none is known. The causes that are
+// most certain come first. read reads a file of this machine.
 func mendFor(err error, read func(path string) ([]byte, error)) string {
 	const newer = "use Linux 5.12 or newer"
 	says := func(what string) bool { return strings.Contains(err.Error(), what) }
@@ -218,7 +139,7 @@ func mendFor(err error, read func(path string) ([]byte, error)) string {
 	}
 	switch {
 	case says(mountedInProject):
-		return "" // ccc knows nothing that does
+		return ""
 	case says("close_range: "):
 		return newer
 	case begins("/proc/sys/user/max_user_namespaces", "0\n"):
@@ -241,69 +162,50 @@ func mendFor(err error, read func(path string) ([]byte, error)) string {
 	return ""
 }
 
-// tryProcessOne is process 1 of a copy: ccc in-copy PROBE SCRATCH DIR PROJECT PLACE... -- COMMAND... Started
-// by hand it refuses: what it does to its file system is not for the host's.
+// tryProcessOne is ccc in-copy. Process 1 of a copy has the arguments SCRATCH DIR PROJECT PLACE... -- COMMAND...
+// Any other process is the probe's command, as what process 1 does to its file system is not for the host's.
 func tryProcessOne(args []string) int {
-	runtime.LockOSThread() // privileges are a thread's, and this one starts the command
 	end := slices.Index(args, "--")
-	if os.Getpid() != 1 || end < 4 || end+2 > len(args) {
-		fmt.Fprintln(os.Stderr, "ccc: "+tryInsideSubcommand+" is for ccc try only")
-		return 2
+	if os.Getpid() != 1 || end < 3 {
+		return breakOut(args)
 	}
-	syscall.CloseOnExec(cccSocket)
-	syscall.CloseOnExec(hostSockets)
+	runtime.LockOSThread() // privileges are a thread's, and this one starts the command
 	ccc := os.NewFile(cccSocket, "ccc")
-	var group atomic.Int32 // the command's, once there is one
 	go func() {
 		defer exitOnPanic()
-		for {
-			if n, _ := ccc.Read(make([]byte, 1)); n <= 0 { // ccc is gone
-				os.Exit(1)
-			}
-			if group := group.Load(); group > 0 {
-				_ = syscall.Kill(-int(group), syscall.SIGTERM)
-			}
-		}
+		_, _ = ccc.Read(make([]byte, 1)) // nothing is ever written: this returns when ccc is gone
+		os.Exit(1)
 	}()
-	probe, command := args[0] == "true", args[end+1:]
-	b := &copyBuilder{scratch: args[1], project: args[3], places: args[4:end], over: map[string]layer{},
-		sockets: os.NewFile(hostSockets, "sockets")}
-	err := b.build()
-	if err == nil {
-		err = raiseLoopback()
-	}
-	if err == nil {
-		err = os.Chdir(args[2])
-	}
-	if err == nil {
-		err = dropPrivileges()
-	}
 	signal.Notify(make(chan os.Signal, 1)) // unread: a command that signals all must not end the copy
-	if err == nil && probe {
-		err = breakOut(command[0], command[1])
-	}
-	if err != nil {
-		fmt.Fprint(ccc, err)
-		return tryImpossible
+	b := &copyBuilder{scratch: args[0], project: args[2], places: args[3:end],
+		sockets: os.NewFile(hostSockets, "sockets")}
+	enter := func() error { return os.Chdir(args[1]) }
+	for _, step := range []func() error{closeOnExec, b.build, raiseLoopback, enter, dropPrivileges} {
+		if err := step(); err != nil {
+			fmt.Fprint(ccc, err)
+			return tryImpossible
+		}
 	}
 	fmt.Fprint(ccc, tryStands)
-	if probe {
-		if homeIsReadOnly() {
-			return tryHomeReadOnly
-		}
-		return 0
-	}
-	return runAndReap(command, &group)
+	return runAndReap(args[end+1:])
+}
+
+// closeOnExec keeps all descriptors but stdin, stdout and stderr from the command: one that ccc's own caller
+// left open would lead out of the copy.
+func closeOnExec() error {
+	const closeRange, flag = 436, 4 // package syscall lacks the call; amd64 and arm64 have one number
+	_, _, errno := syscall.Syscall(closeRange, 3, 1<<32-1, flag)
+	return failed("close_range", errno)
 }
 
 // runAndReap runs command and returns its exit code when it has ended. What it left running ends with this
 // process.
-func runAndReap(command []string, group *atomic.Int32) int {
+func runAndReap(command []string) int {
 	pid := 0
 	path, err := exec.LookPath(command[0])
 	if err == nil {
-		pid, err = syscall.ForkExec(path, command, &syscall.ProcAttr{
-			Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true}})
+		attributes := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}}
+		pid, err = syscall.ForkExec(path, command, attributes)
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "ccc: try: %s: %v\n", printable(command[0]), err)
@@ -312,7 +214,6 @@ func runAndReap(command []string, group *atomic.Int32) int {
 		}
 		return tryNotRunnable
 	}
-	group.Store(int32(pid))
 	for {
 		var status syscall.WaitStatus
 		ended, err := syscall.Wait4(-1, &status, 0, nil)
@@ -321,7 +222,7 @@ func runAndReap(command []string, group *atomic.Int32) int {
 			return tryImpossible
 		case ended == pid && status.Signaled():
 			return 128 + int(status.Signal())
-		case ended == pid && status.Exited():
+		case ended == pid && status.Exited(): // a traced one may only have stopped
 			return status.ExitStatus()
 		}
 	}
@@ -355,10 +256,6 @@ func dropPrivileges() error {
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, noNewPrivileges, 1, 0, 0, 0, 0); errno != 0 {
 		return failed("prctl", errno)
 	}
-	header := capabilityHeader{version: capabilityVersion}
-	sets := [2]capabilitySet{{effective: kept, permitted: kept}}
 	// The ambient set empties itself with the others.
-	_, _, errno := syscall.RawSyscall(syscall.SYS_CAPSET,
-		uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&sets)), 0)
-	return failed("capset", errno)
+	return capabilities(syscall.SYS_CAPSET, &capabilitySets{{effective: kept, permitted: kept}})
 }

@@ -298,11 +298,14 @@ func TestTryEnds(t *testing.T) {
 // The scratch directory of a killed one is swept by the next.
 func TestTrySwept(t *testing.T) {
 	eachUserAlone(t, func(t *testing.T, box *tryBox) {
+		before := box.tryScratch()
 		cmd := box.cmd([]string{"ccc", "try", "mkdir -p a/b; chmod 0 a; chmod 0 sub; mkdir ~/locked; touch ~/locked/x; chmod 0 ~/locked; echo ready; sleep 100"})
 		out, _ := cmd.StdoutPipe()
 		check(t, cmd.Start())
 		out.Read(make([]byte, 10))
-		if len(box.tryScratch()) == 0 {
+		isOld := func(path string) bool { return slices.Contains(before, path) }
+		made := slices.DeleteFunc(box.tryScratch(), isOld)
+		if len(made) == 0 {
 			t.Error("no scratch directory is seen while it runs")
 		}
 		// Another copy sees it no more than its own.
@@ -310,9 +313,10 @@ func TestTrySwept(t *testing.T) {
 		cmd.Process.Kill()
 		cmd.Wait()
 		box.quiet(time.Second)
-		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) { // other tests' are alive
+		isGone := func(path string) bool { return !slices.Contains(box.tryScratch(), path) }
+		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) { // one of made may be another test's
 			box.want("", "true")
-			left := box.tryScratch()
+			left := slices.DeleteFunc(slices.Clone(made), isGone)
 			if len(left) == 0 {
 				break
 			}
@@ -374,8 +378,8 @@ func init() {
 		for name := range strings.SplitSeq(os.Args[1], ",") {
 			attacks[name](os.Args[2:])
 		}
-	case "ccc_without_walls": // a process 1 that builds nothing: ccc in-copy PROBE SCRATCH DIR ... FILE PORT
-		os.WriteFile(filepath.Join(os.Args[4], os.Args[len(os.Args)-2]), nil, 0o600)
+	case "ccc_without_walls": // a process 1 that builds nothing: ccc in-copy SCRATCH DIR ... FILE PORT
+		os.WriteFile(filepath.Join(os.Args[3], os.Args[len(os.Args)-2]), nil, 0o600)
 		fmt.Fprint(os.NewFile(cccSocket, "ccc"), tryStands)
 	case "ccc_that_fails":
 		os.Exit(3)
@@ -434,7 +438,7 @@ var attacks = map[string]func(args []string){
 		achieved("open_tree", rawCall(openTree, currentDirectory, uintptr(unsafe.Pointer(&root[0])), clone))
 		kind := []byte("tmpfs\x00")
 		achieved("fsopen", rawCall(fsopen, uintptr(unsafe.Pointer(&kind[0])), 0))
-		achieved("the workshop", exec.Command("ls", emptyDir).Run())
+		achieved("the workshop", exec.Command("ls", copyRoot).Run())
 	},
 	"devices": func([]string) {
 		for _, dir := range []string{os.Getenv("HOME"), "/tmp", "/dev", "/dev/shm"} {
@@ -801,12 +805,6 @@ func TestTryTerminal(t *testing.T) {
 		if mode(&after); after != before {
 			t.Errorf("the terminal's mode was %v and is %v", before, after)
 		}
-		// A terminal that is not the caller's own, and the other side of one, are no terminals inside.
-		for _, file := range []*os.File{terminal, master} {
-			cmd := box.cmd([]string{"ccc", "try", "env", testMainVariable + "=attack", "ccc", "descriptors"})
-			cmd.Stdin = file
-			box.attackWith(cmd)
-		}
 		cmd := on("ccc", "try", "echo ready; sleep 100")
 		output, _ := cmd.StdoutPipe()
 		check(t, cmd.Start())
@@ -839,6 +837,17 @@ func TestTryProbe(t *testing.T) {
 		}
 		cancel()
 	}
+	// Outside of a copy the probe's command reaches the listener. An ordinary command in one is an honest test: no HOME,
+	// no place to write to.
+	fd, err := onLoopback(0, syscall.Bind)
+	check(t, errors.Join(err, syscall.Listen(fd, 1)))
+	defer syscall.Close(fd)
+	address, _ := syscall.Getsockname(fd)
+	port := strconv.Itoa(address.(*syscall.SockaddrInet4).Port)
+	expectEnd(t, "outside", box.finish(box.cmd([]string{"ccc", tryInsideSubcommand, "made", port})), 1, "", "reached a listener")
+	expectEnd(t, "a directory that is not there", box.try("ccc", tryInsideSubcommand, "none/made", port), 1, "", "can't be written to")
+	expectEnd(t, "no HOME", box.try("env", "HOME=/none", "ccc", tryInsideSubcommand, "made", port), tryHomeReadOnly, "", "")
+	expectEnd(t, "a copy that holds", box.try("ccc", tryInsideSubcommand, "made", port), 0, "", "")
 	got := box.try("ccc try true")
 	if got.code != tryImpossible || got.stdout != "" || strings.Count(got.stderr, "\n") != 1 || !strings.HasPrefix(got.stderr, "ccc: try: no copy can be made: ") {
 		t.Errorf("a copy in a copy: %+v", got)
@@ -929,7 +938,8 @@ func TestTryUnanswered(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("no more time"))
-	code, err := runCopy(ctx, time.Minute, func() (*tryPlan, error) { select {} })
+	plan := &tryPlan{command: []string{"true"}, env: os.Environ(), dir: t.TempDir()}
+	code, err := plan.run(ctx, time.Minute)
 	if code != tryImpossible || !strings.Contains(fmt.Sprint(err), "no copy can be made") || !strings.Contains(err.Error(), "no more time") {
 		t.Errorf("%d, %v", code, err)
 	}
@@ -937,14 +947,16 @@ func TestTryUnanswered(t *testing.T) {
 		return
 	}
 	for _, uid := range []int{0, madeUpUser} {
-		box := newTryBox(t, uid)
-		server, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
-		check(t, err)
-		defer server.Close() // which never answered
-		os.Mkdir(box.work+"/hung", 0o755)
-		got := box.inMounts("mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0,allow_other hung hung; timeout=500ms", "true", server)
-		if got.code != tryImpossible || got.took > 5*time.Second || !strings.Contains(got.stderr, "no copy can be made") {
-			t.Errorf("%+v", got)
+		for _, variable := range []string{"NONE=", "NAMED=$PWD/hung"} { // process 1 meets it, or ccc itself does
+			box := newTryBox(t, uid)
+			server, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
+			check(t, err)
+			defer server.Close() // which never answered
+			os.Mkdir(box.work+"/hung", 0o755)
+			got := box.inMounts("mount -i -t fuse -o fd=3,rootmode=40000,user_id=0,group_id=0,allow_other hung hung; export "+variable+"; timeout=500ms", "true", server)
+			if got.code != tryImpossible || got.took > 5*time.Second || !strings.Contains(got.stderr, "no copy can be made") {
+				t.Errorf("%s: %+v", variable, got)
+			}
 		}
 	}
 }
