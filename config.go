@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 type configuration struct {
@@ -248,39 +249,26 @@ func (c *configuration) providerVariables() map[string]bool {
 	return names
 }
 
-var (
-	privateKey = lazyRegexp(
-		`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|$)`)
-	// endOfKey is that of one that began before the text.
-	endOfKey = lazyRegexp(`(?s)^.*-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----`)
-)
-
-// secretLeast is how long a secret is at least: MAX_OUTPUT_TOKENS=32000 is none.
-const secretLeast = 8
-
-// redactor returns a function that replaces by *** what must not be shown: the values of variables that are
-// named like secrets or set by a provider, if they have that length, and private keys.
-func redactor(env []string, c *configuration) func(string) string {
-	secret := c.providerVariables()
+// withTokens returns env with the tokens of the providers, under the names that claude has for them.
+func (c *configuration) withTokens(env []string) []string {
+	all := slices.Clone(env)
 	for _, p := range c.Providers {
 		for name, value := range p.Env {
-			if _, named := variableIn(value); !named { // the name of a variable is what an error is about
-				env = append(env[:len(env):len(env)], name+"="+string(value))
+			if from, ok := variableIn(value); ok {
+				value = envText(lookupEnv(env, from))
 			}
+			all = append(all, name+"="+string(value))
 		}
 	}
-	var values []string
-	for _, entry := range env {
-		name, value, _ := strings.Cut(entry, "=")
-		if (secret[name] || isSecretName(name)) && len(value) >= secretLeast {
-			values = append(values, value)
-		}
-	}
-	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) }) // one may hold another
-	return func(text string) string {
-		for _, value := range values {
-			text = strings.ReplaceAll(text, value, "***")
-		}
-		return endOfKey().ReplaceAllString(privateKey().ReplaceAllString(text, "***"), "***")
-	}
+	return all
+}
+
+// redacting returns a redactor for what this process quotes, whose environment is the session's. ccc.json is
+// read when it is called first.
+func redacting(d dirs) func(string) string {
+	made := sync.OnceValue(func() func(string) string {
+		config, _ := loadConfig(d) // without it the environment and the forms are known
+		return redactor(config.withTokens(os.Environ()))
+	})
+	return func(text string) string { return made()(text) }
 }

@@ -109,10 +109,6 @@ type process struct {
 	marked   bool   // the environment that it was started with has toolMark
 }
 
-func isSecretName(name string) bool {
-	return slices.ContainsFunc([]string{"TOKEN", "KEY", "SECRET", "PASSW"}, func(part string) bool { return strings.Contains(name, part) })
-}
-
 // dirs are the directories that ccc works in, and its own program, all absolute.
 type dirs struct {
 	self   string

@@ -293,7 +293,7 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 // user. A client that told the hook to end, or was told to end the supervision, does not listen.
 func (s *supervision) failed(entry record, err error) record {
 	config, _ := loadConfig(s.dirs) // an API may quote the key that it refuses
-	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, redactor(os.Environ(), config)(err.Error()), ""
+	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, redactor(config.withTokens(os.Environ()))(err.Error()), ""
 	if errors.Is(err, errToldToEnd) || errors.Is(err, errSwitchedOff) {
 		entry.Verdict = verdictCancelled
 	}

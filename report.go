@@ -31,7 +31,7 @@ func showReport(c *invocation, d dirs) (err error) {
 		return err
 	}
 	e.Since = e.Review.since(d, os.Environ())
-	if e, err = e.redacted(redactor(os.Environ(), config)); err != nil {
+	if e, err = e.redacted(redactor(config.withTokens(os.Environ()))); err != nil {
 		return err
 	}
 	text := append(encodeJSON(e), '\n')

@@ -81,7 +81,7 @@ func try(c *invocation) error {
 	// first.
 	start, printed := time.Now(), &tail{limit: 1 << 16}
 	config, unread := loadConfig(d)
-	redact := redactor(os.Environ(), config)
+	redact := redactor(config.withTokens(os.Environ()))
 	code, err := runCopy(untilTold(), timeout, func() (*tryPlan, error) {
 		if unread != nil {
 			return nil, unread // it is not known which variables to keep from the command
