@@ -24,20 +24,19 @@ const secretLeast = 8
 // value of such a name. A text without a secret comes back as it is, and so does one that was redacted before.
 func redactor(env []string) func(string) string {
 	values := secretValues(env)
+	always := func(_, _ string) bool { return true }
 	pass := func(text string) string {
 		if values != nil {
-			text = mask(text, values, func(_, _ string) bool { return true })
+			text = mask(text, values, always)
 		}
 		if strings.Contains(text, "PRIVATE KEY") {
-			text = mask(text, privateKey(), func(_, _ string) bool { return true })
+			text = mask(text, privateKey(), always)
 		}
-		isNoWord := func(_, token string) bool { return !isPlainWord(token) }
-		text = mask(text, serviceToken(), isNoWord)
-		if strings.Contains(text, "://") {
-			text = mask(mask(text, webhook(), isNoWord), urlCredentials(), isCredential)
+		var b strings.Builder
+		for line := range strings.Lines(text) {
+			b.WriteString(redactLine(line))
 		}
-		text = mask(text, authorization(), isAuthorization)
-		return mask(text, assignment(), isAssigned)
+		return b.String()
 	}
 	return func(text string) string {
 		for { // what was replaced may have stood between two parts of another
@@ -48,6 +47,42 @@ func redactor(env []string) func(string) string {
 			text = next
 		}
 	}
+}
+
+// redactLine replaces what is secret by its form. It looks first for what is in each such form, for the
+// expressions take a second for a megabyte.
+func redactLine(line string) string {
+	isKey := func(_, found string) bool { return !isPlainWord(found) }
+	if holdsRun(line) {
+		line = mask(line, serviceToken(), isKey)
+	}
+	if strings.Contains(line, "://") {
+		line = mask(mask(line, webhook(), isKey), urlCredentials(), isCredential)
+	}
+	lower := strings.ToLower(line)
+	isIn := func(part string) bool { return strings.Contains(lower, part) }
+	if isIn("bearer") || isIn("basic") {
+		line = mask(line, authorization(), isAuthorization)
+	}
+	if hasDigit(line) && slices.ContainsFunc(strings.Split(strings.ToLower(wordsOfName), "|"), isIn) {
+		line = mask(line, assignment(), isAssigned)
+	}
+	return line
+}
+
+// holdsRun reports whether the text holds as long a run of characters of keys as each token of a service is.
+func holdsRun(text string) bool {
+	const least = 20
+	run := 0
+	for _, r := range text {
+		if run++; !strings.ContainsRune(letters+digits+"_.~-", r) {
+			run = 0
+		}
+		if run == least {
+			return true
+		}
+	}
+	return false
 }
 
 // mask replaces by *** what the second group of the expression matches, where isSecret, which gets both
@@ -176,7 +211,7 @@ var serviceToken = lazyRegexp(wordStart + `(` +
 	`1//0|GOCSPX-|hv[sbr]\.|HRKU-|tskey-|pscale_[a-z]+_|SG\.|figd_|gls?[ac]_|AT(?:[AC]TT3|BB)|PMAK-|xkeysib-|dp\.[a-z]+\.|` +
 	`sb_secret_|cf[a-z]{2,3}_)[\w-]{20,}(?:\.[\w-]+)*|` +
 	`eyJ[\w-]{8,}(?:\.[\w-]*){2,}|` + // a JWT
-	`(?:whsec_|sntry[a-z]_|FlyV1 |fm[12][a-z]?_)[\w+/=-]{20,}|` +
+	`(?:whsec_|sntry[a-z]_|fm[12][a-z]?_)[\w+/=-]{20,}|` +
 	// By what stands in the middle: Discord, Telegram, Azure, Terraform; Mailchimp, Mailgun, Zhipu.
 	`[MNO][\w-]{22,}\.[\w-]{6}\.[\w-]{27,}|(?:bot)?[0-9]{8,10}:AA[\w-]{33}|[\w.~-]{3}[0-9]Q~[\w.~-]{31,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}|` +
 	`[0-9a-f]{32}(?:-us[0-9]+|-[0-9a-f]{8}-[0-9a-f]{8}|\.[A-Za-z0-9]{16})\b)`)
