@@ -225,12 +225,11 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end returns the last bytes of the text, most at most, once redact has been over all of it.
-func (t *tail) end(most int, redact func(string) string) string {
+// end returns them.
+func (t *tail) end() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := redact(strings.ToValidUTF8(string(t.text), "\uFFFD"))
-	return strings.ToValidUTF8(text[max(0, len(text)-most):], "")
+	return strings.ToValidUTF8(string(t.text), "\uFFFD")
 }
 
 func (t *tail) line() string { return oneLine(string(t.text)) }

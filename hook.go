@@ -58,7 +58,7 @@ func decide(state string, stdin io.Reader, stderr io.Writer) (decision any, err 
 	}
 	event.Cwd = cmp.Or(event.Cwd, d.here) // Claude Code runs a hook where the agent is
 	d.here = cmp.Or(os.Getenv(projectVariable), event.Cwd)
-	h := &hook{supervision: supervision{dirs: d, project: d.here, stderr: stderr}, event: event}
+	h := &hook{supervision: supervision{dirs: d, project: d.here, redact: redacting(d), stderr: stderr}, event: event}
 	h.session = stateDir(d.state).session(event.SessionID)
 	operand, isCommand := slashCommand(event.Prompt)
 	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project)
@@ -133,7 +133,12 @@ func (h *hook) stop() record {
 	rule := strings.Repeat("─", 60)
 	h.print(rule, say(hookBegun), fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, entry.Event, roundOf(entry)), rule)
 	request.iteration, request.limit = entry.Iteration, entry.Limit
-	return h.review(ctx, config, entry, request)
+	entry = h.review(ctx, config, entry, request)
+	if entry.Verdict == verdictBlock {
+		keep := func(s *sessionState) { s.Feedback, s.FeedbackOf = entry.Feedback, entry.Review }
+		h.warn("keeping the feedback", h.session.update(keep))
+	}
+	return entry
 }
 
 // update changes the session's state, and notes the client's provider and, if there was one, its supervised
@@ -161,6 +166,13 @@ func (h *hook) request() reviewRequest {
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	r.last, r.openFeedback = past.feedback()
+	// The timeline's words are redacted.
+	if state, _ := h.session.state(); state.FeedbackOf != "" && state.FeedbackOf == r.last.Review {
+		r.last.Feedback = state.Feedback
+		if r.openFeedback != "" {
+			r.openFeedback = state.Feedback
+		}
+	}
 	var prompts []userRequest
 	for _, submitted := range past.Requests {
 		prompts = append(prompts, userRequest{words: submitted.Prompt, prompt: true})
@@ -169,13 +181,13 @@ func (h *hook) request() reviewRequest {
 	if n := len(past.Requests); n > 0 {
 		asked = past.Requests[n-1]
 	}
-	if r.conversation, err = e.conversation(asked.Prompt); err != nil {
+	if r.conversation, err = e.conversation(asked.PromptSum); err != nil {
 		h.warn("reading the transcript", err)
 		r.requests, r.unconfirmed = prompts, true
 	}
 	newest := r.prompt()
 	r.since = baseline{commit: "unknown", asked: newest.asked}
-	if asked.Top != "" && isRequest(newest.words, asked.Prompt) {
+	if asked.Top != "" && isRequest(newest.words, asked.PromptSum) {
 		r.since = baseline{commit: cmp.Or(asked.Head, "unborn"), status: asked.Status, top: asked.Top}
 	}
 	return r
@@ -236,13 +248,18 @@ func (h *hook) decision(found record) any {
 // feedbackLimit is in characters: Claude Code passes a reason on whole, twice, so length costs.
 const feedbackLimit = 8000
 
-// cutFeedback shortens feedback to feedbackLimit and says where the rest is.
+// cutFeedback shortens feedback to feedbackLimit and says where it is whole. Where it can't be kept, it stays whole.
 func (h *hook) cutFeedback(feedback string) string {
 	runes := []rune(feedback)
 	if len(runes) <= feedbackLimit {
 		return feedback
 	}
-	note := "\n" + say(feedbackCut, h.session.timelineFile())
+	err := os.WriteFile(h.session.feedbackFile(), []byte(feedback), 0o600)
+	if err != nil {
+		h.warn("keeping the whole feedback", err)
+		return feedback
+	}
+	note := "\n" + say(feedbackCut, h.session.feedbackFile())
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
@@ -284,7 +301,7 @@ func (h *hook) prompt(text string) any {
 	h.warn("reading the timeline", err)
 	before, _ := h.session.state() // update says what is wrong
 	h.warn("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
-	asked := record{Kind: kindPrompt, Prompt: text}
+	asked := record{Kind: kindPrompt, Prompt: text, PromptSum: promptSum(text)}
 	asked.worktree, asked.Status = takeHead(workingTree(h.project, h.event.Cwd), os.Environ())
 	h.record(asked)
 	hooks := slices.DeleteFunc(slices.Clone(past.Rounds[past.present:]), func(r reviewRound) bool { return r.Event == eventReview })
@@ -405,26 +422,35 @@ func (e *hookEvent) isStop() bool { return e.HookEventName == eventStop }
 // later.
 const transcriptPatience = 2 * time.Second
 
-// conversation reads the transcript, once the last prompt is in it, if one is known, and what the agent said
+// conversation reads the transcript, once the last prompt is in it, if its sum is known, and what the agent said
 // or asked last: what the user typed while the agent worked comes before that.
-func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
+func (e *hookEvent) conversation(sum string) (talk conversation, err error) {
 	if e.TranscriptPath == "" {
 		return talk, errors.New("the event names none")
 	}
 	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
 		talk, err = readConversation(e.TranscriptPath)
-		isIt := func(r userRequest) bool { return isRequest(r.words, prompt) }
-		arrived := prompt == "" || slices.ContainsFunc(talk.requests, isIt)
+		isIt := func(r userRequest) bool { return isRequest(r.words, sum) }
+		arrived := sum == "" || slices.ContainsFunc(talk.requests, isIt)
 		if err == nil && arrived && e.saysLast(talk.last) || time.Now().After(deadline) {
 			return talk, err
 		}
 	}
 }
 
-// isRequest reports whether the transcript's request is the prompt that a hook was told of: /supervisor may
-// stand before it, and the transcript has another white space around the prompt and a command's arguments.
-func isRequest(request, prompt string) bool {
-	return strings.HasSuffix(oneLine(request), oneLine(prompt))
+// promptSum tells a prompt from others: its length in bytes and its checksum, as one line.
+func promptSum(prompt string) string {
+	line := oneLine(prompt)
+	return fmt.Sprintf("%d-%s", len(line), checksum([]byte(line)))
+}
+
+// isRequest reports whether the transcript's request is the prompt with that sum, which a hook was told of:
+// /supervisor may stand before it, and the transcript has another white space around the prompt and a
+// command's arguments.
+func isRequest(request, sum string) bool {
+	line, length := oneLine(request), -1
+	_, _ = fmt.Sscanf(sum, "%d-", &length)
+	return length >= 0 && length <= len(line) && promptSum(line[len(line)-length:]) == sum
 }
 
 // saysLast reports whether words, the agent's last in the transcript, are those of the event.

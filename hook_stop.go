@@ -22,10 +22,11 @@ import (
 type supervision struct {
 	dirs     dirs // of the project
 	session  sessionFiles
-	project  string      // where the session was started
-	launched bool        // ccc launched the session's client supervised
-	isWanted func() bool // reports whether a review is still wanted, as of now
-	stderr   io.Writer   // takes what people are told as it happens
+	project  string              // where the session was started
+	launched bool                // ccc launched the session's client supervised
+	isWanted func() bool         // reports whether a review is still wanted, as of now
+	redact   func(string) string // for what is recorded
+	stderr   io.Writer           // takes what people are told as it happens
 }
 
 // reviewLimit is how many reviews a request has. In a session Claude Code's own limit counts too: a launch
@@ -77,10 +78,11 @@ func (s *supervision) review(ctx context.Context, config *configuration, entry r
 		r.env = setEnv(r.env, tryVariable, filepath.Join(string(s.session.dir), s.session.id, entry.Review))
 	}
 	r.note = func(step record) {
-		step.Review = entry.Review
+		words := printable(step.Words)
+		step.Review, step.Time = entry.Review, now()
+		step = step.redacted(s.redact)
 		s.print(map[string]string{kindCall: "  · " + step.Tool, kindRefused: "  · " + strings.TrimSpace(say(leadRefused)) + " " + step.Tool,
-			kindWords: printable(step.Words)}[step.Kind])
-		step.Time, step.Words = now(), cutMiddle(step.Words, 2000)
+			kindWords: words}[step.Kind])
 		s.warn("writing the timeline", s.session.append(step))
 	}
 	if entry.Iteration <= 1 { // the file holds the reviews of the present request
@@ -145,9 +147,9 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	_, self := processInfo(os.Getpid())
 	begun.Process = self.name
 	begun.Deadline, _ = ctx.Deadline()
-	begun.Question, begun.LastMessage = request.question, cutMiddle(request.lastMessage, 2000)
+	begun.Question, begun.LastMessage = request.question, request.lastMessage
 	for _, asked := range request.requests { // the timeline's prompts are not all that stand, nor do all of them
-		begun.Requests = append(begun.Requests, cutMiddle(asked.String(), 4000))
+		begun.Requests = append(begun.Requests, asked.String())
 	}
 	s.record(begun)
 }
@@ -292,8 +294,8 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 // failed is the one place that decides that no review took place: the agent stops, a question goes to the
 // user. A client that told the hook to end, or was told to end the supervision, does not listen.
 func (s *supervision) failed(entry record, err error) record {
-	config, _ := loadConfig(s.dirs) // an API may quote the key that it refuses
-	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, redactor(config.withTokens(os.Environ()))(err.Error()), ""
+	// An API may quote the key that it refuses.
+	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, s.redact(err.Error()), ""
 	if errors.Is(err, errToldToEnd) || errors.Is(err, errSwitchedOff) {
 		entry.Verdict = verdictCancelled
 	}
@@ -322,11 +324,11 @@ func (s sessionFiles) round(found record) reviewRound {
 // roundOf is the review's number and how many the request has, as in 1/10.
 func roundOf(entry record) string { return fmt.Sprintf("%d/%d", entry.Iteration, entry.Limit) }
 
-// record completes entry and adds it to the timeline and, without prompt and feedback, to the log. At the end
+// record completes entry and adds it, redacted, to the timeline and, without prompt and feedback, to the log. At the end
 // of a review it sweeps.
 func (s *supervision) record(entry record) {
 	entry.Time, entry.Project = now(), s.project
-	s.warn("writing the timeline", s.session.append(entry))
+	s.warn("writing the timeline", s.session.append(entry.redacted(s.redact)))
 	if entry.Kind != kindEnd {
 		return
 	}
@@ -350,12 +352,19 @@ func (s *supervision) warn(doing string, err error) {
 	if err == nil {
 		return
 	}
-	fmt.Fprintf(s.stderr, "ccc: %s: %s\n", doing, printable(err.Error()))
-	s.log("warning", "during", doing, "error", err)
+	text := s.redact(err.Error())
+	fmt.Fprintf(s.stderr, "ccc: %s: %s\n", doing, printable(text))
+	s.log("warning", "during", doing, "error", text)
 }
 
+// log adds a line to the log. What it quotes is an error.
 func (s *supervision) log(what string, pairs ...any) {
 	pairs = append([]any{"session_id", s.session.id}, pairs...)
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[0] == "error" {
+			pair[1] = s.redact(fmt.Sprint(pair[1]))
+		}
+	}
 	if err := s.session.dir.log(what, pairs...); err != nil {
 		fmt.Fprintln(s.stderr, "ccc: writing the log:", err)
 	}

@@ -331,3 +331,68 @@ func FuzzRedact(f *testing.F) {
 		}
 	})
 }
+
+// What is recorded holds no secret, of whichever text it quotes; the reviewer and the agent get each as it came, also the
+// feedback that a later request or the limit repeats and that was too long for one answer.
+func TestRecordedRedacted(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.repository()
+	byValue, byForm := "Zeta-of-1234", "gh"+"p_"+run62(36, "recorded")
+	both := byValue + " and " + byForm
+	box.vars = append(box.vars, "MY_TOKEN="+byValue)
+	long := strings.Repeat("长", feedbackLimit) + both
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
+	box.reviews(
+		fakeReview{says("I look for " + both), calls("Bash", string(encodeJSON(map[string]string{"command": "grep " + both})), both), decides(false, long)},
+		fails("API Error: 401 "+both))
+	prompt := "deploy with " + both
+	box.submit(prompt)
+	path := box.transcript(`{"type":"user","uuid":"u1","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":`+string(encodeJSON(prompt))+`}}`,
+		`{"type":"assistant","uuid":"a1","parentUuid":"u1","message":{"role":"assistant","content":[{"type":"text","text":"done"}]}}`)
+	blocked := box.stop(path + `,"last_assistant_message":` + string(encodeJSON("done "+both)))
+	feedback := ".claude/ccc/supervisor-" + testSession + "-feedback.txt"
+	expectIs(t, "the whole feedback", box.read(feedback), long)
+	if info, err := os.Stat(filepath.Join(box.home, feedback)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+	expectIn(t, "the answer", blocked.stdout, feedback)
+	request := box.read("../fake/reviewer-1/stdin")
+	expectIn(t, "the request", request, prompt, "done "+both)
+	expectNotIn(t, "the request", request, say(changesSince["reflog"], "")[:20])
+	failed := box.stop(path)
+	expectIn(t, "the next request", box.read("../fake/reviewer-2/stdin"), both+"\n")
+	limit := box.stop(path)
+	expectIn(t, "the limit", limit.stdout, both)
+	question := `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":` + string(encodeJSON("Is it "+both+"?")) + `,"options":[]}]}`
+	box.submit("again")
+	box.reviews(blocks("no: " + both))
+	denied := box.hook(box.event(eventPreToolUse, question))
+	expectIn(t, "the denial", denied.stdout, both)
+	events := box.read(eventsPath)
+	for name, text := range map[string]string{"the timeline": events, "the log": box.log(), "the message": failed.stdout,
+		"ccc log": box.run(10*time.Second, "", "ccc", "log").stdout, "ccc report": box.run(10*time.Second, "", "ccc", "report").stdout} {
+		expectNotIn(t, name, text, byValue, byForm)
+	}
+	expectIn(t, "the timeline", events, `"deploy with *** and ***"`, `"done *** and ***"`, `"Bash(grep *** and ***)"`, `"I look for *** and ***"`, `长*** and ***"`, `401 *** and ***`, `Is it *** and ***?`, `"no: *** and ***"`)
+	expectIn(t, "the log", box.log(), "401 *** and ***")
+}
+
+// A text is cut when it has been redacted: half a secret would not be found.
+func TestRedactedThenCut(t *testing.T) {
+	secret := strings.Repeat("Secret-1", 20)
+	redact := redactor([]string{"A_TOKEN=" + secret})
+	r := record{Tool: "Bash(" + strings.Repeat("x ", 35) + secret + ")", Words: strings.Repeat("x", 995) + " " + secret + strings.Repeat(" x", 1000),
+		Output: secret + strings.Repeat(" x", 950), Requests: []string{strings.Repeat("x", 1995) + " " + secret + strings.Repeat(" x", 2000)}}
+	r.LastMessage = r.Words
+	given := r.Requests[0]
+	expectNotIn(t, "the record", string(encodeJSON(r.redacted(redact))), "Secret", "1Se", "ret-1")
+	if r.Requests[0] != given {
+		t.Error("the record itself was changed")
+	}
+	r = record{Tool: "LS(" + strings.Repeat("长", 81) + ")", Output: strings.Repeat("长", 1000), Question: []byte(`{"a": "b\n\"c", "token": ["xyz", 1, null]}`)}
+	got := r.redacted(redact)
+	expectIs(t, "the tool", got.Tool, "LS("+strings.Repeat("长", 39)+"…)")
+	expectIs(t, "the output", got.Output, strings.Repeat("长", 666))
+	expectIs(t, "the question", string(got.Question), string(r.Question))
+}

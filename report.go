@@ -5,7 +5,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -26,14 +25,7 @@ func showReport(c *invocation, d dirs) (err error) {
 	if err != nil {
 		return err
 	}
-	config, err := loadConfig(d)
-	if err != nil {
-		return err
-	}
 	e.Since = e.Review.since(d, os.Environ())
-	if e, err = e.redacted(redactor(config.withTokens(os.Environ()))); err != nil {
-		return err
-	}
 	text := append(encodeJSON(e), '\n')
 	if !c.has("--json") {
 		text = []byte(e.markdown())
@@ -58,21 +50,6 @@ func lastEvidence(operands []string, d dirs) (e evidence, err error) {
 		return e, err
 	}
 	return newEvidence(session, h, *last), nil
-}
-
-// jsonText finds the strings of a JSON text, and behind a key its colon.
-var jsonText = lazyRegexp(`"(?:[^"\\]|\\.)*":?`)
-
-// redacted returns e with every text in it redacted.
-func (e evidence) redacted(redact func(string) string) (clean evidence, err error) {
-	text := jsonText().ReplaceAllFunc(encodeJSON(e), func(found []byte) []byte {
-		var plain string
-		if json.Unmarshal(found, &plain) != nil { // a key
-			return found
-		}
-		return encodeJSON(redact(plain))
-	})
-	return clean, json.Unmarshal(text, &clean)
 }
 
 // reportLimit is in characters: GitHub takes a comment or the description of a pull request up to 65,536.

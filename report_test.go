@@ -150,23 +150,6 @@ func TestReportLength(t *testing.T) {
 	expectIn(t, "the report", text, "beef", "request 0 ", "request 299 ", "反馈")
 }
 
-func TestReportSecrets(t *testing.T) {
-	box := newShowBox(t, 80)
-	key := "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----"
-	box.write(".claude/ccc.json", 0o600, `{"providers": {"kimi": {"env": {"KIMI_URL": "https://secret.example", "X": "${FROM_HERE}"}}}}`)
-	box.vars = append(box.vars, "MY_PASSWORD=correct-horse", "SHORT_KEY=short", "FROM_HERE=from-the-environment")
-	box.timelineOf(testSession,
-		record{Time: now(), Kind: kindPrompt, Project: "/p", Prompt: "use correct-horse and short " + key},
-		record{Time: now(), Event: eventStop, Review: "r", LastMessage: "correct-horse", Question: json.RawMessage(`{"q": "correct-horse"}`)},
-		record{Time: now(), Kind: kindRun, Review: "r", Command: "curl https://secret.example", Output: "MIIE\n-----END PRIVATE KEY-----\nfrom-the-environment"},
-		record{Time: now(), Kind: kindRefused, Review: "r", Tool: "Bash(correct-horse)"},
-		record{Time: now(), Event: eventStop, Review: "r", Unbound: "correct-horse", outcome: outcome{Verdict: verdictBlock, Feedback: "correct-horse"}})
-	for _, text := range []string{box.ccc("report", testSession), box.ccc("report", testSession, "--json")} {
-		expectNotIn(t, "the report", text, "correct-horse", "MIIE", "secret.example", "from-the-environment")
-		expectIn(t, "the report", text, "and short ***")
-	}
-}
-
 func TestReceipt(t *testing.T) {
 	lang = english
 	t.Cleanup(func() { lang = chinese })

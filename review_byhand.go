@@ -18,7 +18,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 			err = failure{4, f.err, f.hint}
 		}
 	}()
-	s := &supervision{dirs: d, isWanted: func() bool { return true }, stderr: os.Stderr}
+	s := &supervision{dirs: d, isWanted: func() bool { return true }, redact: redacting(d), stderr: os.Stderr}
 	state := stateDir(d.state)
 	if callerOf(ancestry(os.Getpid())).agents {
 		return withHint(errors.New("review: it is for the user, not for the agent"), "the user can call this in a terminal of their own")

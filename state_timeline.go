@@ -60,9 +60,10 @@ type record struct {
 	Event        string          `json:"event,omitempty"` // of the begin and the end of a review: Claude Code's event, or eventReview
 	Project      string          `json:"project,omitempty"`
 	Prompt       string          `json:"prompt,omitempty"`
-	Status       string          `json:"git_status,omitempty"` // of a prompt: git status --porcelain, whose worktree is the one below
-	Mode         string          `json:"mode,omitempty"`       // of a switch: on or off
-	By           string          `json:"by,omitempty"`         // of a switch: one of those below
+	PromptSum    string          `json:"prompt_checksum,omitempty"` // of the prompt as it came; see promptSum
+	Status       string          `json:"git_status,omitempty"`      // of a prompt: git status --porcelain, whose worktree is the one below
+	Mode         string          `json:"mode,omitempty"`            // of a switch: on or off
+	By           string          `json:"by,omitempty"`              // of a switch: one of those below
 	Iteration    int             `json:"iteration,omitempty"`
 	Limit        int             `json:"max_iterations,omitempty"`
 	PromptSource string          `json:"prompt_source,omitempty"`
@@ -115,6 +116,26 @@ const eventReview = "review"
 // append adds r to the session's timeline.
 func (s sessionFiles) append(r record) error {
 	return appendFile(s.timelineFile(), append(encodeJSON(r), '\n'))
+}
+
+// redacted returns r with what it quotes redacted, and then cut: half a secret would not be found.
+func (r record) redacted(redact func(string) string) record {
+	for _, quoted := range []*string{&r.Prompt, &r.Tool, &r.Words, &r.Command, &r.Output, &r.NoCopy,
+		&r.LastMessage, &r.Unbound, &r.Feedback, &r.Error} {
+		*quoted = redact(*quoted)
+	}
+	r.Question = redactJSON(r.Question, redact)
+	r.Words, r.LastMessage = cutMiddle(r.Words, 2000), cutMiddle(r.LastMessage, 2000)
+	r.Output = strings.ToValidUTF8(r.Output[max(0, len(r.Output)-2000):], "")
+	if tool, about, ok := strings.Cut(r.Tool, "("); ok {
+		r.Tool = tool + "(" + clip(strings.TrimSuffix(about, ")"), 80) + ")"
+	}
+	requests := r.Requests
+	r.Requests = nil
+	for _, request := range requests {
+		r.Requests = append(r.Requests, cutMiddle(redact(request), 4000))
+	}
+	return r
 }
 
 // parseRecord reads a line of a timeline; ok is false for what is not one, as what ccc 1.2 wrote.

@@ -77,11 +77,9 @@ func try(c *invocation) error {
 		}
 		line = line[1:]
 	}
-	// A secret may begin before the 2,000 bytes that are recorded: more than these are kept, and are redacted
-	// first.
+	// A secret may begin before the 2,000 bytes that are recorded: more than these are kept.
 	start, printed := time.Now(), &tail{limit: 1 << 16}
 	config, unread := loadConfig(d)
-	redact := redactor(config.withTokens(os.Environ()))
 	code, err := runCopy(untilTold(), timeout, func() (*tryPlan, error) {
 		if unread != nil {
 			return nil, unread // it is not known which variables to keep from the command
@@ -99,7 +97,7 @@ func try(c *invocation) error {
 	})
 	if review := os.Getenv(tryVariable); review != "" {
 		run := record{Time: now(), Kind: kindRun, Review: filepath.Base(review), Command: line,
-			ExitCode: &code, Output: printed.end(2000, redact)}
+			ExitCode: &code, Output: printed.end()}
 		switch { // a command can end with these codes itself
 		case err != nil && code == tryImpossible:
 			run.NoCopy = oneLine(err.Error())
@@ -111,7 +109,7 @@ func try(c *invocation) error {
 		reviewed := stateDir(filepath.Dir(timeline)).session(filepath.Base(timeline))
 		err := errors.New("it is of no review that runs")
 		if reviewed.isUnderReview(run.Review) {
-			err = reviewed.append(run)
+			err = reviewed.append(run.redacted(redactor(config.withTokens(os.Environ()))))
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(err.Error()))
