@@ -20,9 +20,10 @@ const masked = "***"
 // secretLeast is how many characters a secret has at least: MAX_OUTPUT_TOKENS=32000 is none.
 const secretLeast = 8
 
-// redactor returns a function that replaces each secret in a text by ***: the values of those variables of env
-// that are named like secrets, private keys, tokens of known services, and what the text itself gives as the
-// value of such a name. A text without a secret comes back as it is, and so does one that was redacted before.
+// redactor returns a function that replaces each secret in a text by ***: the values of those variables of
+// env that are named like secrets, private keys, tokens of known services, credentials in URLs and headers,
+// and what the text itself gives as the value of such a name. A text without a secret comes back as it is,
+// and so does one that was redacted before.
 func redactor(env []string) func(string) string {
 	values := secretValues(env)
 	always := func(_, _ string) bool { return true }
@@ -74,12 +75,12 @@ func redactLine(line string) string {
 // holdsRun reports whether the text holds as long a run of characters of keys as each token of a service is.
 func holdsRun(text string) bool {
 	const least = 20
-	run := 0
+	length := 0
 	for _, r := range text {
-		if run++; !strings.ContainsRune(letters+digits+"_.~-", r) {
-			run = 0
+		if length++; !strings.ContainsRune(letters+digits+"_.~-", r) {
+			length = 0
 		}
-		if run == least {
+		if length == least {
 			return true
 		}
 	}
@@ -168,7 +169,8 @@ func isPlainWord(text string) bool {
 
 func hasDigit(text string) bool { return strings.ContainsAny(text, digits) }
 
-// isPlainURL reports whether text is a URL that holds no credentials: no user, and nothing that looks like a key.
+// isPlainURL reports whether text is a URL that holds no credentials: no user, and nothing that looks like a
+// key.
 func isPlainURL(text string) bool {
 	_, rest, isURL := strings.Cut(text, "://")
 	isPunctuation := func(r rune) bool { return !strings.ContainsRune(letters+digits+"_-", r) }
@@ -177,15 +179,16 @@ func isPlainURL(text string) bool {
 		!slices.ContainsFunc(strings.FieldsFunc(rest, isPunctuation), looksLikeKey)
 }
 
-// The names of secrets: one word of theirs is among these, where _ or the case parts words, or ends like one of
-// endsOfName, as PGPASSWORD does.
+// The names of secrets: one word of theirs is among these, where _ or the case parts words, or ends like one
+// of endsOfName, as PGPASSWORD does.
 const (
 	wordsOfName = "Token|Key|Secret|Password|Pass|Pwd|Passphrase|Pat|Credentials|Auth|Cookie|Dsn|Webhook"
 	endsOfName  = "password|token|secret|apikey"
 )
 
-// secretNames is the expression for such a name, from its beginning to its end.
-var secretNames = `(?:(?:[\w.-]*[^A-Za-z\s])?(?:` + strings.ToUpper(wordsOfName) + `)(?:[0-9_.-][\w.-]*)?|` +
+// secretNames is the expression for such a name, from its beginning to its end: A_KEY_B, a_key_b and aKeyB,
+// and what ends a word.
+var secretNames = `(?:(?:[\w.-]*[0-9_.-])?(?:` + strings.ToUpper(wordsOfName) + `)(?:[0-9_.-][\w.-]*)?|` +
 	`(?:[\w.-]*[0-9_.-])?(?:` + strings.ToLower(wordsOfName) + `)(?:[A-Z0-9_.-][\w.-]*)?|` +
 	`[\w.-]*(?:` + wordsOfName + `)(?:[A-Z0-9_.-][\w.-]*)?|` +
 	`[\w.-]*(?i:` + endsOfName + `)(?:[0-9_.-][\w.-]*)?)`
@@ -194,9 +197,10 @@ var secretName = lazyRegexp("^" + secretNames + "$")
 
 func isSecretName(name string) bool { return secretName().MatchString(name) }
 
-// assignment finds NAME=value, name: value and "name": "value" of a secret name where the value is one run of
+// assignment finds NAME=value, name: value and "name": "value" of a secret name. The value is one run of the
 // characters of keys and passwords, and nothing behind it says that it is code.
-var assignment = lazyRegexp(`((?:\b|\\[nrt])` + secretNames + quote + `[ \t]*(?::=|=>|=|:)[ \t]*` + quote + `)` +
+var assignment = lazyRegexp(`((?:\b|\\[nrt])` +
+	secretNames + quote + `[ \t]*(?::=|=>|=|:)[ \t]*` + quote + `)` +
 	`([\w+/=.~-]{8,})(?:[^\w+/=.~(\[{:@$%^-]|$)`)
 
 // quote is one of a string's, which has a backslash before it where the string stands in another.
@@ -207,32 +211,48 @@ func isAssigned(before, value string) bool {
 	return hasDigit(value) && !isHarmless(value) && before != "PASS: "
 }
 
-// privateKey finds the private keys of PEM and PGP, base64 behind its mark or before it: the output of a command
-// may be cut at either end.
+// privateKey finds the private keys of PEM and PGP, base64 behind its mark or before it: the output of a
+// command may be cut at either end.
 var privateKey = lazyRegexp(`(?s)()(` + keyBegins + `.{0,150}?` + keyBody + `(?:.{0,80}?` + keyEnds + `)?|` +
 	keyBody + `.{0,80}?` + keyEnds + `)`)
 
 const (
 	keyBegins = `-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----`
 	keyEnds   = `-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----`
-	keyBody   = `[A-Za-z0-9+/=]{32,}(?:.{0,12}?[A-Za-z0-9+/=]{32,})*` // lines, with what may stand before each
+	// keyBody is lines of base64, which may have numbers or marks before them.
+	keyBody = `[A-Za-z0-9+/=]{32,}(?:.{0,12}?[A-Za-z0-9+/=]{32,})*`
 )
 
-// serviceToken finds the tokens of services by what they begin with, as the services document it.
-var serviceToken = lazyRegexp(wordStart + `(` +
-	// Letters and digits: forges, package registries, clouds, AI and other services.
-	`(?:gh[a-z]_|github_pat_|npm_|rubygems_|cio|oy2|do[a-z]_v1_|dapi|hf_|gsk_|r8_|sbp_|nfp_|pul-|lin_[a-z]+_|ntn_|` +
-	`secret_|shp[a-z]{2}_|[sr]k_live_|[sr]k_test_|key-|SK|LTAI|AKID|AKLT|AGE-SECRET-KEY-1|NRAK-)[A-Za-z0-9]{20,}\w*|` +
-	`A[KS]IA[A-Z0-9]{16}|` +
-	// With - and _ in them, in parts.
-	`(?:sk-|gl[a-z]{0,4}(?:pat|t|oas|agent)-|pypi-AgE|dckr_[a-z]+_|xox[a-z.]+-|xapp-|xai-|pplx-|nvapi-|AIza|ya29\.|` +
-	`1//0|GOCSPX-|hv[sbr]\.|HRKU-|tskey-|pscale_[a-z]+_|SG\.|figd_|gls?[ac]_|AT(?:[AC]TT3|BB)|PMAK-|xkeysib-|dp\.[a-z]+\.|` +
-	`sb_secret_|cf[a-z]{2,3}_)[\w-]{20,}(?:\.[\w-]+)*|` +
-	`eyJ[\w-]{8,}(?:\.[\w-]*){2,}|` + // a JWT
-	`(?:whsec_|sntry[a-z]_|fm[12][a-z]?_)[\w+/=-]{20,}|` +
-	// By what stands in the middle: Discord, Telegram, Azure, Terraform; Mailchimp, Mailgun, Zhipu.
-	`[MNO][\w-]{22,}\.[\w-]{6}\.[\w-]{27,}|(?:bot)?[0-9]{8,10}:AA[\w-]{33}|[\w.~-]{3}[0-9]Q~[\w.~-]{31,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}|` +
-	`[0-9a-f]{32}(?:-us[0-9]+|-[0-9a-f]{8}-[0-9a-f]{8}|\.[A-Za-z0-9]{16})\b)`)
+// What the tokens of services begin with, as the services document it: those of letters and digits, and those
+// that have - and _, or dots, in them.
+const (
+	oneRun = `gh[a-z]_|github_pat_|` + // GitHub
+		`npm_|rubygems_|cio|oy2|` + // npm, RubyGems, crates.io, NuGet
+		`hf_|gsk_|r8_|` + // Hugging Face, Groq, Replicate
+		`do[a-z]_v1_|dapi|sbp_|nfp_|pul-|LTAI|AKID|AKLT|` + // DigitalOcean, Databricks ... Alibaba, Tencent
+		`[sr]k_live_|[sr]k_test_|shp[a-z]{2}_|key-|SK|` + // Stripe, Shopify, Mailgun, Twilio
+		`lin_[a-z]+_|ntn_|secret_|NRAK-|AGE-SECRET-KEY-1` // Linear, Notion, New Relic, age
+	inParts = `sk-|xai-|pplx-|nvapi-|` + // OpenAI, Anthropic and others, xAI, Perplexity, Nvidia
+		`gl[a-z]{0,4}(?:pat|t|oas|agent)-|AT(?:[AC]TT3|BB)|` + // GitLab, Atlassian
+		`pypi-AgE|dckr_[a-z]+_|` + // PyPI, Docker
+		`xox[a-z.]+-|xapp-|SG\.|xkeysib-|` + // Slack, SendGrid, Brevo
+		`AIza|ya29\.|1//0|GOCSPX-|HRKU-|cf[a-z]{2,3}_|` + // Google, Heroku, Cloudflare
+		`hv[sbr]\.|dp\.[a-z]+\.|tskey-|pscale_[a-z]+_|sb_secret_|` + // Vault, Doppler, Tailscale ... Supabase
+		`gls?[ac]_|figd_|PMAK-` // Grafana, Figma, Postman
+	withSlashes = `whsec_|sntry[a-z]_|fm[12][a-z]?_` // Stripe, Sentry, Fly
+	// byMiddle are forms without a beginning of their own.
+	byMiddle = `eyJ[\w-]{8,}(?:\.[\w-]*){2,}|` + // a JWT
+		`[MNO][\w-]{22,}\.[\w-]{6}\.[\w-]{27,}|` + // Discord
+		`(?:bot)?[0-9]{8,10}:AA[\w-]{33}|` + // Telegram
+		`[\w.~-]{3}[0-9]Q~[\w.~-]{31,}|` + // Azure
+		`[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}|` + // Terraform
+		`A[KS]IA[A-Z0-9]{16}|` + // AWS
+		`[0-9a-f]{32}(?:-us[0-9]+|-[0-9a-f]{8}-[0-9a-f]{8}|\.[A-Za-z0-9]{16})\b` // Mailchimp, Mailgun, Zhipu
+)
+
+// serviceToken finds the tokens of services.
+var serviceToken = lazyRegexp(wordStart + `((?:` + oneRun + `)[A-Za-z0-9]{20,}\w*|` +
+	`(?:` + inParts + `)[\w-]{20,}(?:\.[\w-]+)*|(?:` + withSlashes + `)[\w+/=-]{20,}|` + byMiddle + `)`)
 
 // webhook finds the URL of one, which whoever knows it can post to: its last part is the key.
 var webhook = lazyRegexp(`(https://[^\s"'<>]*?(?:\bhooks?\b|webhook)[^\s"'<>]*?[/=])([\w-]{16,})`)
@@ -240,8 +260,8 @@ var webhook = lazyRegexp(`(https://[^\s"'<>]*?(?:\bhooks?\b|webhook)[^\s"'<>]*?[
 // urlCredentials finds the password of a URL, or the user where there is no password.
 var urlCredentials = lazyRegexp("(://(?:[^\\s/:@\"'<>`]*:)?)([^\\s/\"'<>`]+)@")
 
-// isCredential reports whether what a URL has before its host is a password, or a key in the place of the user.
-// What a program fills in is none: $PASSWORD, {password}, %s.
+// isCredential reports whether what a URL has before its host is a password, or a key in the place of the
+// user. What a program fills in is none: $PASSWORD, {password}, %s.
 func isCredential(before, found string) bool {
 	if before == "://" {
 		return len(found) >= 16 && hasDigit(found)
@@ -252,7 +272,8 @@ func isCredential(before, found string) bool {
 // authorization finds what a Bearer or Basic header holds.
 var authorization = lazyRegexp(`((?:\b|\\[nrt])(?i:bearer|basic)[ \t]+)([\w+/=.~-]{8,})`)
 
-// isAuthorization reports whether the word behind Bearer or Basic is a key, or a user and a password in base64.
+// isAuthorization reports whether the word behind Bearer or Basic is a key, or a user and a password in
+// base64.
 func isAuthorization(_, found string) bool {
 	plain, err := base64.StdEncoding.DecodeString(found)
 	return hasDigit(found) || err == nil && strings.Contains(string(plain), ":")
