@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A configuration is what ccc.json says. $schema is for editors.
@@ -241,44 +242,26 @@ func (c *configuration) providerVariables() map[string]bool {
 	return names
 }
 
-var (
-	privateKey = lazyRegexp(
-		`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|$)`)
-	// endOfKey matches the rest of a key that began before the text.
-	endOfKey = lazyRegexp(`(?s)^.*-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----`)
-)
-
-func isSecretName(name string) bool {
-	isPart := func(part string) bool { return strings.Contains(name, part) }
-	return slices.ContainsFunc([]string{"TOKEN", "KEY", "SECRET", "PASSW"}, isPart)
-}
-
-// secretLeast is the least length of a secret in bytes: MAX_OUTPUT_TOKENS=32000 is none.
-const secretLeast = 8
-
-// redactor returns a function that replaces secrets in a text by ***: private keys, and the values of at
-// least secretLeast bytes of variables that have a secret's name or that a provider sets.
-func redactor(env []string, c *configuration) func(string) string {
-	secret := c.providerVariables()
+// withTokens returns env with the tokens of the providers, under the names that claude has for them.
+func (c *configuration) withTokens(env []string) []string {
+	all := slices.Clone(env)
 	for _, p := range c.Providers {
 		for name, value := range p.Env {
-			if _, isName := variableIn(value); !isName { // errors have to show such a name
-				env = append(env[:len(env):len(env)], name+"="+string(value))
+			if from, ok := variableIn(value); ok {
+				value = envText(lookupEnv(env, from))
 			}
+			all = append(all, name+"="+string(value))
 		}
 	}
-	var values []string
-	for _, entry := range env {
-		name, value, _ := strings.Cut(entry, "=")
-		if (secret[name] || isSecretName(name)) && len(value) >= secretLeast {
-			values = append(values, value)
-		}
-	}
-	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) }) // one may contain another
-	return func(text string) string {
-		for _, value := range values {
-			text = strings.ReplaceAll(text, value, "***")
-		}
-		return endOfKey().ReplaceAllString(privateKey().ReplaceAllString(text, "***"), "***")
-	}
+	return all
+}
+
+// redacting returns a redactor for what this process quotes, whose environment is the session's. ccc.json is
+// read when it is called first.
+func redacting(d dirs) func(string) string {
+	made := sync.OnceValue(func() func(string) string {
+		config, _ := loadConfig(d) // without it the environment and the forms are known
+		return redactor(config.withTokens(os.Environ()))
+	})
+	return func(text string) string { return made()(text) }
 }

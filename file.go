@@ -228,12 +228,11 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end returns the last bytes of the redacted text, at most so many.
-func (t *tail) end(most int, redact func(string) string) string {
+// end returns them.
+func (t *tail) end() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := redact(strings.ToValidUTF8(string(t.text), "\uFFFD"))
-	return strings.ToValidUTF8(text[max(0, len(text)-most):], "")
+	return strings.ToValidUTF8(string(t.text), "\uFFFD")
 }
 
 // line returns the text on one line. Nothing may write to t any more.

@@ -60,7 +60,7 @@ func decide(state string) (decision any, err error) {
 	}
 	event.Cwd = cmp.Or(event.Cwd, d.here) // Claude Code runs a hook where the agent is
 	d.here = cmp.Or(os.Getenv(projectVariable), event.Cwd)
-	h := &hook{supervision: supervision{dirs: d, project: d.here}, event: event}
+	h := &hook{supervision: supervision{dirs: d, project: d.here, redact: redacting(d)}, event: event}
 	h.session = stateDir(d.state).session(event.SessionID)
 	operand, isCommand := slashCommand(event.Prompt)
 	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project)
@@ -138,7 +138,12 @@ func (h *hook) stop() record {
 	about := fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, entry.Event, entry.ordinal())
 	h.print(rule, say(hookBegun), about, rule)
 	request.iteration, request.limit = entry.Iteration, entry.Limit
-	return h.review(ctx, entry, request)
+	entry = h.review(ctx, entry, request)
+	if entry.Verdict == verdictBlock {
+		keep := func(s *sessionState) { s.Feedback, s.FeedbackOf = entry.Feedback, entry.Review }
+		h.warn("keeping the feedback", h.session.update(keep))
+	}
+	return entry
 }
 
 // update changes the session's state. It also notes there which provider the client has, and when it was
@@ -166,11 +171,18 @@ func (h *hook) request() reviewRequest {
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	r.refusal, r.openFeedback = past.feedback()
+	// The timeline's words are redacted.
+	if state, _ := h.session.state(); state.FeedbackOf != "" && state.FeedbackOf == r.refusal.Review {
+		r.refusal.Feedback = state.Feedback
+		if r.openFeedback != "" {
+			r.openFeedback = state.Feedback
+		}
+	}
 	var asked record
 	if n := len(past.Requests); n > 0 {
 		asked = past.Requests[n-1]
 	}
-	if r.conversation, err = e.conversation(asked.Prompt); err != nil {
+	if r.conversation, err = e.conversation(asked.PromptSum); err != nil {
 		h.warn("reading the transcript", err)
 		r.requests, r.unconfirmed = nil, true
 		for _, submitted := range past.Requests {
@@ -242,13 +254,18 @@ func (h *hook) decision(found record) any {
 // feedbackLimit is in characters. Claude Code gives the agent a reason whole, and twice, so length costs.
 const feedbackLimit = 8000
 
-// cutFeedback shortens feedback to feedbackLimit and says where the rest is.
+// cutFeedback shortens feedback to feedbackLimit and says where it is whole. Where it can't be kept, it stays whole.
 func (h *hook) cutFeedback(feedback string) string {
 	runes := []rune(feedback)
 	if len(runes) <= feedbackLimit {
 		return feedback
 	}
-	note := "\n" + say(feedbackCut, h.session.timelineFile())
+	err := os.WriteFile(h.session.feedbackFile(), []byte(feedback), 0o600)
+	if err != nil {
+		h.warn("keeping the whole feedback", err)
+		return feedback
+	}
+	note := "\n" + say(feedbackCut, h.session.feedbackFile())
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
@@ -292,7 +309,7 @@ func (h *hook) prompt(text string) any {
 	h.warn("reading the timeline", err)
 	before, _ := h.session.state() // update says what is wrong
 	h.warn("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
-	h.record(record{Kind: kindPrompt, Prompt: text, look: seen})
+	h.record(record{Kind: kindPrompt, Prompt: text, PromptSum: promptSum(text), look: seen})
 	var last reviewRound // of this request, by hand aside
 	for _, r := range past.Rounds[past.present:] {
 		if r.Event != eventReview {
@@ -415,17 +432,16 @@ func (e *hookEvent) isStop() bool { return e.HookEventName == eventStop }
 // moment after it has started the hook.
 const transcriptPatience = 2 * time.Second
 
-// conversation reads the transcript. It waits until the prompt is in it ("": none is known) and the agent's
-// last words or question, behind which nothing is missing. Without them it returns what there is after
-// transcriptPatience.
-func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
+// conversation reads the transcript, once the last prompt is in it, if its sum is known, and what the agent said
+// or asked last: what the user typed while the agent worked comes before that.
+func (e *hookEvent) conversation(sum string) (talk conversation, err error) {
 	if e.TranscriptPath == "" {
 		return talk, errors.New("the event names none")
 	}
 	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
 		talk, err = readConversation(e.TranscriptPath)
-		isIt := func(r userRequest) bool { return isRequest(r.words, prompt) }
-		arrived := prompt == "" || slices.ContainsFunc(talk.requests, isIt)
+		isIt := func(r userRequest) bool { return isRequest(r.words, sum) }
+		arrived := sum == "" || slices.ContainsFunc(talk.requests, isIt)
 		if err == nil && arrived && e.saysLast(talk.lastWords) || time.Now().After(deadline) {
 			return talk, err
 		}

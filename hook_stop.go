@@ -23,9 +23,10 @@ type supervision struct {
 	dirs     dirs           // of the project
 	config   *configuration // the defaults, where ccc.json can't be used
 	session  sessionFiles
-	project  string      // where the session was started
-	launched bool        // ccc launched the session's client supervised
-	isWanted func() bool // reports whether a review is still wanted, as of now
+	project  string              // where the session was started
+	launched bool                // ccc launched the session's client supervised
+	isWanted func() bool         // reports whether a review is still wanted, as of now
+	redact   func(string) string // for what is recorded
 }
 
 // reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts too. The
@@ -117,12 +118,13 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 
 // step tells and records what the reviewer called, was refused or said.
 func (s *supervision) step(review string, step record) {
-	text := printable(step.step())
+	text := printable(step.step()) // words are whole here
+	step.Time, step.Review = now(), review
+	step = step.redacted(s.redact)
 	if step.Kind != kindWords {
-		text = "  " + text
+		text = "  " + printable(step.step())
 	}
 	s.print(text)
-	step.Time, step.Review, step.Words = now(), review, cutMiddle(step.Words, 2000)
 	s.warn("writing the timeline", s.session.append(step))
 }
 
@@ -151,9 +153,9 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	_, self := processInfo(os.Getpid())
 	begun.Process = self.name
 	begun.Deadline, _ = ctx.Deadline()
-	begun.Question, begun.LastMessage = request.question, cutMiddle(request.lastMessage, 2000)
-	for _, one := range request.requests { // they stand by now; the timeline has what was submitted
-		begun.Requests = append(begun.Requests, cutMiddle(one.String(), 4000))
+	begun.Question, begun.LastMessage = request.question, request.lastMessage
+	for _, asked := range request.requests { // the timeline's prompts are not all that stand, nor do all of them
+		begun.Requests = append(begun.Requests, asked.String())
 	}
 	s.record(begun)
 }
@@ -329,8 +331,8 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 // user. A review that the user ended, or that ended with the supervision, was cancelled: there Claude Code no
 // longer listens to the hook.
 func (s *supervision) failed(entry record, err error) record {
-	redact := redactor(os.Environ(), s.config) // an API may quote the key that it refuses
-	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, redact(err.Error()), ""
+	// An API may quote the key that it refuses.
+	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, s.redact(err.Error()), ""
 	if errors.Is(err, errToldToEnd) || errors.Is(err, errSwitchedOff) {
 		entry.Verdict = verdictCancelled
 	}
@@ -356,11 +358,11 @@ func (s sessionFiles) roundEndedBy(found record) reviewRound {
 	return r
 }
 
-// record completes entry and adds it to the timeline. The end of a review goes to the log, too, without its
-// feedback, and old files are swept.
+// record completes entry and adds it, redacted, to the timeline and, without prompt and feedback, to the log. At the end
+// of a review it sweeps.
 func (s *supervision) record(entry record) {
 	entry.Time, entry.Project = now(), s.project
-	s.warn("writing the timeline", s.session.append(entry))
+	s.warn("writing the timeline", s.session.append(entry.redacted(s.redact)))
 	if entry.Kind != kindEnd {
 		return
 	}
@@ -384,12 +386,19 @@ func (s *supervision) warn(doing string, err error) {
 	if err == nil {
 		return
 	}
-	fmt.Fprintf(os.Stderr, "ccc: %s: %s\n", doing, printable(err.Error()))
-	s.log("warning", "during", doing, "error", err)
+	text := s.redact(err.Error())
+	fmt.Fprintf(os.Stderr, "ccc: %s: %s\n", doing, printable(text))
+	s.log("warning", "during", doing, "error", text)
 }
 
+// log adds a line to the log. What it quotes is an error.
 func (s *supervision) log(what string, pairs ...any) {
 	pairs = append([]any{"session_id", s.session.id}, pairs...)
+	for pair := range slices.Chunk(pairs, 2) {
+		if pair[0] == "error" {
+			pair[1] = s.redact(fmt.Sprint(pair[1]))
+		}
+	}
 	if err := s.session.dir.log(what, pairs...); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: writing the log:", err)
 	}

@@ -239,7 +239,7 @@ func TestHookLongFeedback(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.stdout), &d); err != nil {
 		t.Fatal(err, got)
 	}
-	file := filepath.Join(box.home, eventsPath)
+	file := filepath.Join(box.home, ".claude/ccc/supervisor-"+testSession+"-feedback.txt")
 	if utf8.RuneCountInString(d.Reason) != feedbackLimit || !strings.Contains(d.Reason, file) || strings.ContainsRune(d.Reason, utf8.RuneError) {
 		t.Errorf("%d characters, ending in %q", utf8.RuneCountInString(d.Reason), d.Reason[len(d.Reason)-200:])
 	}
@@ -480,7 +480,7 @@ func TestSessionQuestion(t *testing.T) {
 // A prompt is recognised in the transcript, which writes it with another white space, and behind /supervisor.
 func TestIsRequest(t *testing.T) {
 	for request, prompt := range map[string]string{"fix it": "fix it\n", "fix\nit\n": "fix\nit", "/plan a b": "/plan  a\tb ", "/supervisor fix it": "fix it"} {
-		if !isRequest(request, prompt) || isRequest(request, prompt+"x") {
+		if sum := promptSum(prompt); !isRequest(request, sum) || isRequest(request, promptSum(prompt+"x")) || isRequest("x", sum) {
 			t.Errorf("%q in %q", prompt, request)
 		}
 	}

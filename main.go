@@ -20,6 +20,7 @@
 //	env.go                names of variables and subcommands, arguments, directories, claude itself
 //	text.go               what people read, in both languages
 //	text_review.go        what agent and reviewer read, in both languages
+//	redact.go             what is secret in a text that is recorded
 //	process_linux.go      which processes there are
 //	process_darwin.go     the same on macOS
 //

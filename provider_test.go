@@ -335,11 +335,11 @@ func TestProviderRefusedKey(t *testing.T) {
 // argument, no output.
 func TestProviderSecrets(t *testing.T) {
 	box := newFakeBox(t)
-	box.vars = append(box.vars, "KIMI_TOKEN=SECRET-ENV", "FAKE_CLAUDE_SESSION="+testSession)
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"glm"},"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${KIMI_TOKEN}"}},"glm":{"env":{"ANTHROPIC_AUTH_TOKEN":"SECRET-CONFIG"}}}}`)
-	box.setSettings(`{"env":{"OTHER_TOKEN":"SECRET-SETTINGS"}}`)
-	box.vars = append(box.vars, "OTHER_TOKEN=SECRET-SETTINGS") // where Claude Code puts it
-	box.reviews(blocks("not yet"), fakeReview{func(s *fakeStream) { s.result(true, "API Error: 401 no such key: SECRET-CONFIG", "") }, runs("exit 1")})
+	box.vars = append(box.vars, "KIMI_TOKEN=SECRET-ENV-1", "FAKE_CLAUDE_SESSION="+testSession)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"glm"},"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${KIMI_TOKEN}"}},"glm":{"env":{"ANTHROPIC_AUTH_TOKEN":"SECRET-CONFIG-1"}}}}`)
+	box.setSettings(`{"env":{"OTHER_TOKEN":"SECRET-SETTINGS-1"}}`)
+	box.vars = append(box.vars, "OTHER_TOKEN=SECRET-SETTINGS-1") // where Claude Code puts it
+	box.reviews(blocks("not yet"), fakeReview{func(s *fakeStream) { s.result(true, "API Error: 401 no such key: SECRET-CONFIG-1", "") }, runs("exit 1")})
 	var output strings.Builder
 	for _, args := range [][]string{{"kimi", "--supervisor", "-p", "hi"}, {"supervisor-mode", testSession}, {"status"}, {"status", "--json"},
 		{"log"}, {"log", "--json"}, {"doctor"}} {

@@ -515,7 +515,7 @@ func TestVerdictWithdrawn(t *testing.T) {
 	stored, err := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/"+testSession+".jsonl"))
 	check(t, err)
 	prompt := func(words string) record {
-		return record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: words}
+		return record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: words, PromptSum: promptSum(words)}
 	}
 	stop := record{Time: now(), Event: eventStop, Review: "r", Project: box.work, outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}
 	box.timelineOf(testSession, prompt("fix it"), stop, prompt("oops"))

@@ -30,7 +30,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	}
 	state := stateDir(d.state)
 	s := &supervision{dirs: d, session: state.session(stored.id), project: transcriptStart(stored.path),
-		isWanted: func() bool { return true }}
+		isWanted: func() bool { return true }, redact: redacting(d)}
 	s.dirs.here = s.project
 	past, err := s.session.readHistory()
 	if err != nil {

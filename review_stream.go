@@ -156,7 +156,7 @@ func describeTool(name string, input json.RawMessage) string {
 	_ = json.Unmarshal(input, &about)
 	for _, text := range []string{about.Command, about.FilePath, about.Pattern, about.Path} {
 		if text = unbroken(text); text != "" {
-			return name + "(" + clip(text, 80) + ")"
+			return name + "(" + text + ")"
 		}
 	}
 	return name

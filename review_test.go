@@ -84,7 +84,7 @@ func TestStreamOutcome(t *testing.T) {
 	if want := (tokens{11, 2, 3, 90}); *s.outcome.Tokens != want {
 		t.Errorf("tokens %+v, want %+v", *s.outcome.Tokens, want)
 	}
-	expectIs(t, "the tools", strings.Join(called, " "), "Bash(git  status ⏎ -s) Read(a.go) Grep(TODO) LS("+strings.Repeat("长", 39)+"…) Task")
+	expectIs(t, "the tools", strings.Join(called, " "), "Bash(git  status ⏎ -s) Read(a.go) Grep(TODO) LS("+strings.Repeat("长", 81)+") Task")
 	if s.outcome.ReviewerSession != "abc" || s.outcome.CostUSD != 0.75 || s.result == nil { // the first that may be a file name; the review's own
 		t.Fatalf("session %q, cost %v, result %v", s.outcome.ReviewerSession, s.outcome.CostUSD, s.result)
 	}

@@ -31,13 +31,17 @@ func (d stateDir) lockFile() string        { return d.file("state.lock") }
 func (s sessionFiles) stateFile() string   { return s.dir.file("supervisor-" + s.id + ".json") }
 func (s sessionFiles) outputFile() string  { return s.dir.file("supervisor-" + s.id + "-output.jsonl") }
 func (s sessionFiles) byHandFile() string  { return s.dir.file("supervisor-" + s.id + "-review.jsonl") }
+func (s sessionFiles) feedbackFile() string {
+	return s.dir.file("supervisor-" + s.id + "-feedback.txt")
+}
 func (s sessionFiles) timelineFile() string {
 	return s.dir.file("supervisor-" + s.id + "-events.jsonl")
 }
 
 // files returns all paths that a session can have, with that of a corrupt state put aside.
 func (s sessionFiles) files() []string {
-	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.stateFile(), s.stateFile() + ".bad"}
+	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.feedbackFile(), s.stateFile(),
+		s.stateFile() + ".bad"}
 }
 
 // otherFiles are the patterns of the files that belong to no session. The first three are of ccc 1.1 and 1.2.

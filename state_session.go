@@ -16,13 +16,15 @@ import (
 // sessionState is what ccc remembers of a session between two hooks.
 type sessionState struct {
 	SessionID  string    `json:"session_id"`
-	Count      int       `json:"count"`                // reviews since the user's last prompt
-	Request    string    `json:"request,omitempty"`    // the id in the transcript of what was reviewed last
-	Spent      int       `json:"spent,omitempty"`      // reviews for it, whatever has set Count back since
-	Enabled    *bool     `json:"enabled,omitempty"`    // what its last switch said, nil before the first
-	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that switch
-	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or noProvider
-	LaunchedAt time.Time `json:"launched_at,omitzero"` // of its last supervised launch
+	Count      int       `json:"count"`                 // reviews since the user's last prompt
+	Request    string    `json:"request,omitempty"`     // the id in the transcript of what was reviewed last
+	Spent      int       `json:"spent,omitempty"`       // reviews for it, whatever has set Count back since
+	Enabled    *bool     `json:"enabled,omitempty"`     // what its last switch said, nil before the first
+	SwitchedAt time.Time `json:"switched_at,omitzero"`  // the time of that switch
+	Feedback   string    `json:"feedback,omitempty"`    // the last that the agent got, as it came
+	FeedbackOf string    `json:"feedback_of,omitempty"` // the review that it is of
+	Provider   string    `json:"provider,omitempty"`    // of the client that ran its last hook, or noProvider
+	LaunchedAt time.Time `json:"launched_at,omitzero"`  // of its last supervised launch
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
 }

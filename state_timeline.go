@@ -62,7 +62,8 @@ type record struct {
 	Review  string    `json:"review,omitempty"` // the id of the review that it is of
 
 	// Of a prompt, with the look at the working tree that the agent was in.
-	Prompt string `json:"prompt,omitempty"`
+	Prompt    string `json:"prompt,omitempty"`
+	PromptSum string `json:"prompt_checksum,omitempty"` // of the prompt as it came; see promptSum
 
 	// Of a switch.
 	Mode string `json:"mode,omitempty"` // on or off
@@ -135,6 +136,26 @@ const eventReview = "review"
 // append adds r to the session's timeline.
 func (s sessionFiles) append(r record) error {
 	return appendFile(s.timelineFile(), append(encodeJSON(r), '\n'))
+}
+
+// redacted returns r with what it quotes redacted, and then cut: half a secret would not be found.
+func (r record) redacted(redact func(string) string) record {
+	for _, quoted := range []*string{&r.Prompt, &r.Tool, &r.Words, &r.Command, &r.Output, &r.NoCopy,
+		&r.LastMessage, &r.Unbound, &r.Feedback, &r.Error} {
+		*quoted = redact(*quoted)
+	}
+	r.Question = redactJSON(r.Question, redact)
+	r.Words, r.LastMessage = cutMiddle(r.Words, 2000), cutMiddle(r.LastMessage, 2000)
+	r.Output = strings.ToValidUTF8(r.Output[max(0, len(r.Output)-2000):], "")
+	if tool, about, ok := strings.Cut(r.Tool, "("); ok {
+		r.Tool = tool + "(" + clip(strings.TrimSuffix(about, ")"), 80) + ")"
+	}
+	requests := r.Requests
+	r.Requests = nil
+	for _, request := range requests {
+		r.Requests = append(r.Requests, cutMiddle(redact(request), 4000))
+	}
+	return r
 }
 
 // parseRecord reads a line of a timeline; ok is false for any other line, such as one of ccc 1.2.

@@ -46,11 +46,11 @@ func (c *conversation) stands(past *history) func(numbered) bool {
 	withdrawn := map[int]bool{}
 	left := slices.Clone(c.requests)
 	for _, p := range slices.Backward(past.prompts) {
-		if c.broken || len(c.requests) == 0 || p.Kind != kindPrompt || p.Prompt == "" {
+		if c.broken || len(c.requests) == 0 || p.Kind != kindPrompt || p.PromptSum == "" {
 			continue
 		}
 		i := len(left) - 1
-		for i >= 0 && !isRequest(left[i].words, p.Prompt) {
+		for i >= 0 && !isRequest(left[i].words, p.PromptSum) {
 			i--
 		}
 		if withdrawn[p.number] = i < 0; i >= 0 {
@@ -60,10 +60,19 @@ func (c *conversation) stands(past *history) func(numbered) bool {
 	return func(p numbered) bool { return !withdrawn[p.number] }
 }
 
-// isRequest reports whether a request of the transcript is the prompt of a hook's event. In the transcript
-// /supervisor may stand before it, and the white space may be another.
-func isRequest(request, prompt string) bool {
-	return strings.HasSuffix(oneLine(request), oneLine(prompt))
+// promptSum tells a prompt from others: its length in bytes and its checksum, as one line.
+func promptSum(prompt string) string {
+	line := oneLine(prompt)
+	return fmt.Sprintf("%d-%s", len(line), checksum([]byte(line)))
+}
+
+// isRequest reports whether the transcript's request is the prompt with that sum, which a hook was told of:
+// /supervisor may stand before it, and the transcript has another white space around the prompt and a
+// command's arguments.
+func isRequest(request, sum string) bool {
+	line, length := oneLine(request), -1
+	_, _ = fmt.Sscanf(sum, "%d-", &length)
+	return length >= 0 && length <= len(line) && promptSum(line[len(line)-length:]) == sum
 }
 
 // readConversation reads the transcript at path from its newest entry back to its root, along a chain: each

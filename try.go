@@ -66,7 +66,7 @@ func try(c *invocation) error {
 		_, line, _ = strings.Cut(commandLine(command), " ") // without the ccc
 	}
 	start := time.Now()
-	// A secret may begin before the 2,000 bytes that are recorded, so more are kept and redacted first.
+	// A secret may begin before the 2,000 bytes that are recorded, so more are kept.
 	printed := &tail{limit: 1 << 16}
 	config, err := loadConfig(d)
 	plan := &tryPlan{command: command, env: tryEnv(os.Environ(), config)}
@@ -92,15 +92,14 @@ func try(c *invocation) error {
 		}
 		said = oneLine(said)
 	}
-	entry := record{Time: now(), Kind: kindRun, Command: line, ExitCode: &code,
-		Output: printed.end(2000, redactor(os.Environ(), config))}
+	entry := record{Time: now(), Kind: kindRun, Command: line, ExitCode: &code, Output: printed.end()}
 	entry.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
 	if code == tryImpossible { // without an error it is the command's own code
 		entry.NoCopy = said
 	} else {
 		entry.Error = said
 	}
-	if err := recordRun(entry); err != nil {
+	if err := recordRun(entry.redacted(redactor(config.withTokens(os.Environ())))); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(err.Error()))
 	}
 	switch {

@@ -1,0 +1,398 @@
+package main
+
+// What is secret and what is not.
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// run62 returns n letters and digits that repeat nothing, the same for each seed.
+func run62(n int, seed string) string {
+	const alphabet = letters + digits
+	var b strings.Builder
+	for x := checksum([]byte(seed)); b.Len() < n; x = checksum([]byte(x)) {
+		for i := 0; i+1 < len(x) && b.Len() < n; i += 2 {
+			var v int
+			_, _ = fmt.Sscanf(x[i:i+2], "%x", &v)
+			b.WriteByte(alphabet[v%len(alphabet)])
+		}
+	}
+	return b.String()
+}
+
+// hex returns n digits of a hexadecimal number, the same for each seed.
+func hex(n int, seed string) (text string) {
+	for x := checksum([]byte(seed)); len(text) < n; x = checksum([]byte(x)) {
+		text += x
+	}
+	return text[:n]
+}
+
+func uuidOf(seed string) string {
+	x := hex(32, seed)
+	return strings.Join([]string{x[:8], x[8:12], x[12:16], x[16:20], x[20:]}, "-")
+}
+
+// pem is a key of some lines. Its marks are put together here so that no scanner takes this file for a key.
+func pem(kind, newline string) string {
+	lines := []string{"-----BEGIN " + kind + "-----"}
+	for i := range 4 {
+		lines = append(lines, run62(64, fmt.Sprint(kind, i)))
+	}
+	return strings.Join(append(lines, run62(28, kind)+"==", "-----END "+kind+"-----"), newline)
+}
+
+// A secretForm is a line as it stands in a file or an output, and the part of it that must not survive.
+type secretForm struct{ line, secret string }
+
+// secretForms are what services document, each put together here.
+func secretForms() map[string]secretForm {
+	forms := map[string]secretForm{}
+	token := func(name, before, secret, behind string) { // prefix and rest: no token stands in this file
+		forms[name] = secretForm{before + secret + behind, secret}
+	}
+	private := "PRIVATE" + " KEY"
+	token("AWS key id", "aws_access_key_id = ", "AK"+"IA"+strings.ToUpper(run62(16, "aws")), "")
+	token("AWS session key id", "got ", "AS"+"IA"+strings.ToUpper(run62(16, "sts")), " back")
+	token("AWS secret", "aws_secret_access_key = ", run62(19, "aws")+"/+"+run62(19, "aws2"), "")
+	token("AWS secret, exported", "export AWS_SECRET_ACCESS_KEY=", run62(40, "aws3"), "")
+	token("GCP service account", `{"private_key_id": "a", "private_key": "`, pem(private, `\n`), `\n", "client_email": "a@b"}`)
+	token("GCP key id", `"private_key_id": "`, hex(40, "gcp"), `",`)
+	token("Google API key", "maps ", "AI"+"za"+run62(20, "google")+"-_"+run62(13, "g"), "")
+	token("Google OAuth", "", "ya"+"29.a0"+run62(30, "oauth")+"-"+run62(30, "o2"), "")
+	token("Google client", "client_id x ", "GOC"+"SPX-"+run62(28, "client"), "")
+	token("Azure storage", "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=", run62(84, "azure")+"+/==", ";EndpointSuffix=core.windows.net")
+	token("Azure client secret", "AZURE_CLIENT_SECRET=", run62(3, "az")+"8Q~"+run62(20, "az2")+"-._"+run62(11, "az3"), "")
+	token("GitHub classic", "", "gh"+"p_"+run62(36, "gh"), "")
+	token("GitHub fine-grained", "git clone with ", "github"+"_pat_"+run62(22, "pat")+"_"+run62(59, "pat2"), "")
+	token("GitHub app", "x-access-token:", "gh"+"s_"+run62(36, "app"), "")
+	token("GitHub in a URL", "https://x-access-token:", "gh"+"s_"+run62(36, "app2"), "@github.com/a/b")
+	token("GitLab", "PRIVATE-TOKEN: ", "gl"+"pat-"+run62(10, "gl")+"-"+run62(9, "gl2"), "")
+	token("GitLab deploy", "", "gl"+"dt-"+run62(20, "gldt"), "")
+	token("Bitbucket", "", "AT"+"BB"+run62(32, "bb"), "")
+	token("npm", "//registry.example/:_authToken=", "np"+"m_"+run62(36, "npm"), "")
+	token("PyPI", "password = ", "py"+"pi-AgEIcHlwaS5vcmc"+run62(60, "pypi")+"-_"+run62(60, "pypi2"), "")
+	token("RubyGems", ":rubygems_api_key: ", "ruby"+"gems_"+hex(48, "gem"), "")
+	token("crates.io", "token = \"", "ci"+"o"+run62(32, "crates"), "\"")
+	token("NuGet", "", "oy"+"2"+strings.ToLower(run62(43, "nuget")), "")
+	token("Docker", "docker login -p ", "dckr"+"_pat_"+run62(13, "docker")+"-"+run62(13, "docker2"), "")
+	token("Slack bot", "", "xo"+"xb-123456789012-1234567890123-"+run62(24, "slack"), "")
+	token("Slack app", "", "xa"+"pp-1-A0"+run62(9, "s")+"-1234567890-"+hex(64, "xapp"), "")
+	token("Slack webhook", "curl https://hooks.slack."+"com/services/T0"+run62(8, "t")+"/B0"+run62(8, "b")+"/", run62(24, "hook"), "")
+	token("Discord bot", "", "M"+run62(23, "dc")+"."+run62(6, "dc2")+"."+run62(27, "dc3"), "")
+	token("Discord webhook", "https://discord.com/api/web"+"hooks/123456789012345678/", run62(34, "dw")+"-_"+run62(32, "dw2"), "")
+	token("Feishu webhook", "https://open.feishu.cn/open-apis/bot/v2/ho"+"ok/", uuidOf("feishu"), "")
+	token("WeCom webhook", "https://qyapi.weixin.qq.com/cgi-bin/web"+"hook/send?key=", uuidOf("wecom"), "")
+	token("DingTalk", "https://oapi.dingtalk.com/robot/send?access_token=", hex(64, "ding"), "")
+	token("Telegram", "https://api.telegram.org/bot", "123456789:"+"AA"+run62(20, "tg")+"-_"+run62(11, "tg2"), "/getMe")
+	token("Stripe", "", "sk"+"_live_"+run62(24, "stripe"), "")
+	token("Stripe restricted", "", "rk"+"_test_"+run62(99, "stripe2"), "")
+	token("Stripe webhook", "", "wh"+"sec_"+run62(20, "wh")+"+/"+run62(10, "wh2"), "")
+	token("Twilio key", "", "S"+"K"+hex(32, "twilio"), "")
+	token("Twilio token", "TWILIO_AUTH_TOKEN=", hex(32, "twilio2"), "")
+	token("SendGrid", "", "S"+"G."+run62(22, "sg")+"."+run62(20, "sg2")+"-_"+run62(21, "sg3"), "")
+	token("Mailgun", "", "ke"+"y-"+hex(32, "mg"), "")
+	token("Mailgun, newer", "", hex(32, "mg2")+"-"+hex(8, "m")+"-"+hex(8, "n"), "")
+	token("Mailchimp", "", hex(32, "mc")+"-us"+"12", "")
+	token("Anthropic", "", "sk"+"-ant-api03-"+run62(40, "ant")+"-_"+run62(40, "ant2")+"-"+run62(8, "ant3")+"AA", "")
+	token("OpenAI", "", "sk"+"-"+run62(48, "oai"), "")
+	token("OpenAI project", "", "sk"+"-proj-"+run62(40, "oai2")+"_"+run62(60, "oai3"), "")
+	token("OpenRouter", "", "sk"+"-or-v1-"+hex(64, "or"), "")
+	token("DeepSeek", "", "sk"+"-"+hex(32, "ds"), "")
+	token("Zhipu", "", hex(32, "glm")+"."+run62(16, "glm2"), "")
+	token("HuggingFace", "", "h"+"f_"+strings.Map(func(r rune) rune {
+		if strings.ContainsRune(digits, r) {
+			return 'Q'
+		}
+		return r
+	}, run62(34, "hf")), "")
+	token("Groq", "", "gs"+"k_"+run62(52, "groq"), "")
+	token("Replicate", "", "r"+"8_"+run62(37, "r8"), "")
+	token("Heroku", "", "HRK"+"U-AA"+run62(30, "hk")+"_"+run62(25, "hk2"), "")
+	token("Heroku, older", "HEROKU_API_KEY=", uuidOf("heroku"), "")
+	token("DigitalOcean", "", "do"+"p_v1_"+hex(64, "do"), "")
+	token("Cloudflare", "CLOUDFLARE_API_TOKEN=", run62(20, "cf")+"-_"+run62(18, "cf2"), "")
+	token("Sentry DSN", "https://", hex(32, "sentry"), "@o123.ingest.sentry.io/456")
+	token("Sentry", "", "sntr"+"ys_"+run62(60, "sn")+"_"+run62(30, "sn2")+"+/"+run62(10, "sn3"), "")
+	token("Shopify", "", "shp"+"at_"+hex(32, "shop"), "")
+	token("Databricks", "", "da"+"pi"+hex(32, "db")+"-2", "")
+	token("Linear", "", "lin"+"_api_"+run62(40, "lin"), "")
+	token("Notion", "", "nt"+"n_"+run62(46, "ntn"), "")
+	token("Notion, older", "", "secret"+"_"+run62(43, "notion"), "")
+	token("Vault", "", "hv"+"s."+run62(40, "vault")+"-_"+run62(40, "vault2"), "")
+	token("age", "", "AGE-SECRET"+"-KEY-1"+strings.ToUpper(run62(58, "age")), "")
+	token("Tailscale", "", "tskey"+"-auth-"+run62(12, "ts")+"-"+run62(32, "ts2"), "")
+	token("Supabase", "", "sb"+"p_"+hex(40, "sb"), "")
+	token("New Relic", "", "NR"+"AK-"+strings.ToUpper(run62(27, "nr")), "")
+	token("Alibaba", "", "LT"+"AI"+run62(20, "ali"), "")
+	token("JWT", "token is ", "ey"+"J"+run62(33, "jwt")+".eyJ"+run62(50, "jwt2")+"."+run62(20, "jwt3")+"-_"+run62(20, "jwt4"), "")
+	token("Bearer", "Authorization: Bearer ", run62(30, "bearer"), "")
+	token("Basic", `-H "Authorization: Basic `, "dXNlcjpwYXNz"+"d29yZA==", `"`)
+	token("password in a URL", "DATABASE_URL=postgres://app:", "hunter"+"-too", "@db.example:5432/app?sslmode=disable")
+	token("password alone in a URL", "redis://:", "s3cr3t", "@localhost:6379/0")
+	token("password with @", "mysql://root:", "p@ss:w0rd", "@127.0.0.1/x")
+	token("RSA key", "", pem("RSA "+private, "\n"), "")
+	token("OpenSSH key", "", pem("OPENSSH "+private, "\n"), "")
+	token("PGP key", "", pem("PGP "+private+" BLOCK", "\n"), "")
+	token("EC key of a diff", "", strings.ReplaceAll(pem("EC "+private, "\n"), "\n", "\n+"), "")
+	token("numbered key", "", strings.ReplaceAll(pem(private, "\n"), "\n", "\n     2\t"), "")
+	token("the name's", "DB_PASS=", "hunter2hunter", "")
+	token("the name's, YAML", "  password: ", "abc-def-123", "")
+	token("the name's, JSON", `{"apiKey": "`, "abcd1234efgh", `"}`)
+	token("the name's, JSON in JSON", `"{\"dbPassword\": \"`, "abcd1234efgi", `\"}"`)
+	token("the name's, behind \\n", `"A=1\nKEY=`, "abcd1234efgj", `\nB=2"`)
+	token("PGPASSWORD", "PGPASSWORD=", "Abcd.1234", " psql")
+	token("a cookie", "Cookie: ", "sid=a1b2c3d4e5", "; theme=dark")
+	token("a camel", "clientSecret := \"", "a1b2c3d4-e5", "\"")
+	return forms
+}
+
+func TestSecretForms(t *testing.T) {
+	redact := redactor(nil)
+	all := ""
+	for name, form := range secretForms() {
+		all += form.line + "\n"
+		got := redact(form.line)
+		expectRedacted(t, name, redact, form.line, form.secret)
+		if !strings.Contains(got, masked) {
+			t.Errorf("%s: %q", name, got)
+		}
+		for _, quoted := range []string{fmt.Sprintf("%q", "x\n"+form.line), "\x1b[32m" + form.line + "\x1b[0m", "是" + form.line + "。"} {
+			if name != "GCP service account" {
+				expectRedacted(t, name+" quoted", redact, quoted, strings.Trim(fmt.Sprintf("%q", form.secret), `"`))
+			}
+		}
+	}
+	if len(secretForms()) < 30 {
+		t.Error("fewer than 30 forms")
+	}
+	found := redact(all)
+	for name, form := range secretForms() {
+		for line := range strings.Lines(form.secret) {
+			if len(line) > 20 && !strings.HasPrefix(line, "-----") && strings.Contains(found, strings.TrimSpace(line)) {
+				t.Errorf("of all of them, %s is left", name)
+			}
+		}
+	}
+}
+
+// expectRedacted fails where something of the secret is left, or a second time finds more.
+func expectRedacted(t *testing.T, name string, redact func(string) string, text, secret string) {
+	t.Helper()
+	got := redact(text)
+	if strings.Contains(got, secret) || strings.Contains(got, secret[len(secret)/2:]) || len(secret) > 20 && strings.Contains(got, secret[:20]) {
+		t.Errorf("%s: %q became %q", name, text, got)
+	}
+	if again := redact(got); again != got {
+		t.Errorf("%s: %q, again %q", name, got, again)
+	}
+}
+
+// A key whose output was cut at either end is one, too; a mark that code names is none.
+func TestPrivateKeys(t *testing.T) {
+	redact, private := redactor(nil), "PRIVATE"+" KEY"
+	key := pem(private, "\n")
+	lines := strings.Split(key, "\n")
+	for name, c := range map[string]struct{ text, want string }{
+		"head":      {"$ head\n" + strings.Join(lines[:3], "\n") + "\nok", "$ head\n***\nok"},
+		"tail":      {"$ tail\n" + strings.Join(lines[3:], "\n") + "\nok", "$ tail\n***\nok"},
+		"cut":       {lines[2][40:] + "\n" + strings.Join(lines[3:], "\n"), lines[2][40:] + "\n***"},
+		"encrypted": {strings.Replace(key, "\n", "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00112233\n\n", 1), "***"},
+		"two":       {key + "\nand\n" + key, "***\nand\n***"},
+		"code":      {`strings.Contains(text, "-----BEGIN ` + private + `-----")`, ""},
+		"both":      {"-----BEGIN " + private + "-----\n...\n-----END " + private + "-----\n", ""},
+		"public":    {strings.ReplaceAll(key, "PRIVATE", "PUBLIC"), ""},
+	} {
+		if c.want == "" {
+			c.want = c.text
+		}
+		expectIs(t, name, redact(c.text), c.want)
+	}
+}
+
+var harmlessTexts = []string{
+	"POSTGRES_PASSWORD=postgres", "SECRET_KEY=changeme", "KEYCLOAK_URL=http://localhost:8080", "TOKENIZER=tiktoken",
+	"KEYSPACE=orders_v2", "SORT_KEY=created_at", "APP_KEY=unchanged", "PASSWORD=postgres", "MAX_OUTPUT_TOKENS=32000000",
+	`const model = "kimi-k2-thinking"`, "ANTHROPIC_MODEL=kimi-k2-thinking-turbo",
+	"providers.kimi.env.ANTHROPIC_AUTH_TOKEN: ${KIMI_TOKEN} is not set", "ANTHROPIC_AUTH_TOKEN: ${KIMI_TOKEN_2026}",
+	"commit 9b74c9897bac770ffc029102a200c5de1a2b3c4d", "index 83db48f..bf2a1c3 100644", "550e8400-e29b-41d4-a716-446655440000",
+	"golang.org/x/sys v0.21.0 h1:rF+pYz3DAGSQAxAu1CbC7catZg4ebC4UIeIhKxBZvws=", "github.com/zalando/go-keyring v0.2.3/go.mod h1:HL4k+OXQfJUWaMnqyuSOc0drfGPX2b51Du6K+MRgZMk=",
+	`"integrity": "sha512-xOpZ1Xdk3fL8WcY2XhGYCsQ2m5E8nbnRjhnY9fCV1yjV9iHY0dUxV7JZ0s8Zq1QmI3fRkM2T0T1CkCxB6QAcGQ==",`,
+	`<img src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==">`,
+	"//# sourceMappingURL=data:application/json;base64,eyJ2ZXJzaW9uIjozLCJzb3VyY2VzIjpbImEuanMiXX0=",
+	"token := getToken()", "func getToken2(ctx context.Context) (string, error) {", "token = getToken2026(ctx, 1)", "token: string", "password: str = None",
+	"TOKEN=$(cat file1234)", `--token "$TOKEN"`, `curl -H "Authorization: Bearer $API_TOKEN_2"`, "token: ${{ secrets.GITHUB_TOKEN }}", "PASSWORD=${DB_PASSWORD_1}",
+	"postgres://user:$PASSWORD@localhost/db", "postgres://{user}:{password}@{host}", `fmt.Sprintf("postgres://%s:%s@%s/db", u, p, h)`,
+	"https://user@example.com/repo.git", "ssh://git@github.com:22/a/b.git", "git@github.com:a/b.git", "see http://localhost:8080/a@b and mail me@example.com",
+	"https://cdn.example.com/npm/react@18.2.0/index.js", "https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries",
+	"--- PASS: TestLogin2024 (0.00s)\nPASS\nok  \tccc/auth\t0.012s", "PASS: tests/test_login2.py", "FAIL: test_token_3 (tests.TestToken)", "3 passed, 1 failed in 0.12s",
+	"key: value", "key.go:12:2: undefined: token2", "auth_test.go:145: got 12345678, want 12345679", "x-request-id: 7d3e1c1a-20b4-4c4e-8a51-1f0f5a8d1e0b",
+	"Basic Authentication", "basic understanding of bearer tokens", "Bearer authentication", "msg_01XFDUDYJgAACzvnptvvzELk", "toolu_01A09q90qw90lq917835lq9x",
+	"sk-container-id-1 sk-toggleable__label-arrow", "npm_config_registry_url_2", "npm_lifecycle_event", "hf_hub_download_to_directory", "key-value-store-12345678",
+	"feature-ABC-1234-add-login-for-everyone-2", "2026-01-31T10:00:00Z", "v2.1.330-dev.7+abcdef1234567890", "/usr/lib/x86_64-linux-gnu/libssl.so.3",
+	"if token == nil || len(key) < 32 { return errors.New(\"no key 1234\") }", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ7d3e1c1a20b44c4e8a511f0f5a8d1e0b user@host",
+	"password: ********", "API_KEY=<your-key-1234>", "DB_PASS=", "The secret: never say 12345678 twice.", "密码：不知道", "monkey=abcd1234efgh", "compass: north-1234", "pattern=abc-12345678",
+}
+
+func TestHarmlessTexts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "dir1")
+	check(t, os.Mkdir(path, 0o700))
+	t.Setenv("HOME", filepath.Dir(path))
+	redact := redactor(nil)
+	for _, text := range append(harmlessTexts, "PWD="+path, "key_file: "+path, "KEY_FILE=~/dir1", "a\n\tb  c\r\n", "", "\xff\xfe token") {
+		expectIs(t, "the text", redact(text), text)
+		expectIs(t, "the text, quoted", redact(fmt.Sprintf("%q", text)), fmt.Sprintf("%q", text))
+	}
+	whole := strings.Join(harmlessTexts, "\n")
+	expectIs(t, "all of them", redact(whole), whole)
+	words := []string{"POSTGRES_PASSWORD=postgres", "SECRET_KEY=changeme", "TOKEN_URL=http://localhost:8080/auth", "PWD=" + path,
+		"SORT_KEY=created_at", "SHORT_KEY=abc", "TOKENIZER=tiktoken1", "KEYSPACE=orders_v2", "MODEL=kimi-k2-thinking", "AUTH=", "APP_KEY=unchanged"}
+	quoting := "postgres changeme at http://localhost:8080/auth in " + path + " by created_at, abc, tiktoken1 orders_v2 kimi-k2-thinking unchanged"
+	expectIs(t, "values that are plain words", redactor(words)(quoting), quoting)
+}
+
+func TestSecretValues(t *testing.T) {
+	redact := redactor([]string{"MY_PASSWORD=Correct horse", "API_KEY=abcd1234", "LONG_TOKEN=abcd1234-more", "OPS_AUTH=+zzz9999=", "HOOK_WEBHOOK=https://a.example/b/" + uuidOf("hook"),
+		"BAD_KEY=\xff\xfe12345678", "APIKey=1234567x", "authToken=1234567y", "PGPASSWORD=1234567z", "X_PAT=.*+?[](x1", "monkey=1234567a", "PASSAGE=1234567b", "MULTI_SECRET=one 1\ntwo 2", "PATTERN=1234567c"})
+	for text, want := range map[string]string{
+		"it is Correct horse, or Correct horses": "it is ***, or Correct horses",
+		"abcd1234 abcd1234-more xabcd1234":       "*** *** xabcd1234",
+		"abcd1234abcd1234 abcd1234_ (abcd1234)":  "abcd1234abcd1234 abcd1234_ (***)",
+		`"a\nabcd1234\n"` + "\x1b[1mabcd1234":    `"a\n***\n"` + "\x1b[1m***",
+		"为abcd1234。":                             "为***。",
+		"=+zzz9999=":                             "=***",
+		"https://a.example/b/" + uuidOf("hook"):  "***",
+		"1234567x 1234567y 1234567z .*+?[](x1":   "*** *** *** ***",
+		"1234567a 1234567b 1234567c":             "1234567a 1234567b 1234567c",
+		"one 1\ntwo 2":                           "***",
+		"\xff\xfeabcd1234":                       "\xff\xfe***",
+	} {
+		expectIs(t, text, redact(text), want)
+	}
+	config, err := parseConfig([]byte(`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${MOONSHOT}","ANTHROPIC_MODEL":"model-2026"}},"b":{"env":{"ANTHROPIC_API_KEY":"of-b-1234"}}}}`))
+	check(t, err)
+	redact = redactor(config.withTokens([]string{"MOONSHOT=moon-1234", "OTHER=other-1234"}))
+	expectIs(t, "what the providers set", redact("moon-1234 model-2026 of-b-1234 other-1234 ${MOONSHOT}"), "*** model-2026 *** other-1234 ${MOONSHOT}")
+}
+
+// A text of megabytes takes some seconds at most, whatever is in it.
+func TestRedactLinear(t *testing.T) {
+	redact := redactor([]string{"A_TOKEN=aaaaaaaaa1", "B_TOKEN=" + masked + "+abcd12+"})
+	const size = 1 << 18
+	for _, part := range []string{"a", "aaaaaaaaa1", "-----BEGIN PRIVATE" + " KEY-----", "-----END PRIVATE" + " KEY-----", run62(80, "x") + "\n", "key=", "token=token:", "eyJ", "eyJ.",
+		"a_", "://a:", "://a@", "https://hook/", "Bearer ", "+abcd12+", "gh" + "p_", "KEY", "A_KEY_", "keyKey", "\x1b[0m", `\n`, "= ", "a.b-c", "***", "AKIA", "sk-", "\n"} {
+		begun := time.Now()
+		got := redact(strings.Repeat(part, size/len(part)))
+		if took := time.Since(begun); took > 10*time.Second || !utf8.ValidString(got) {
+			t.Errorf("%.40q: %v", part, took)
+		}
+	}
+}
+
+// Redacting twice changes nothing, a valid text stays one, and a secret that is planted does not survive.
+func FuzzRedact(f *testing.F) {
+	forms := secretForms()
+	names := make([]string, 0, len(forms))
+	for name := range forms {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for i, text := range harmlessTexts {
+		f.Add(text, "\n"+text, "Value-of-1234", i)
+	}
+	f.Add("-----BEGIN PRIVATE"+" KEY-----", "://a:b@c", "***1234567", 3)
+	f.Fuzz(func(t *testing.T, before, behind, value string, n int) {
+		redact := redactor([]string{"A_TOKEN=" + value})
+		form := forms[names[uint(n)%uint(len(names))]]
+		for _, text := range []string{before + behind, before + " " + value + " " + behind, before + "\n" + form.line + "\n" + behind, before + form.secret + behind} {
+			got := redact(text)
+			if again := redact(got); again != got {
+				t.Fatalf("%q became %q, and again %q", text, got, again)
+			}
+			if utf8.ValidString(text) && !utf8.ValidString(got) {
+				t.Fatalf("%q became %q", text, got)
+			}
+		}
+		value = strings.TrimSpace(value)
+		if !isHarmless(value) && utf8.ValidString(value) && !strings.Contains(masked, value) {
+			if got := redact(" " + value + " "); strings.Contains(got, value) {
+				t.Fatalf("%q is left of %q", got, value)
+			}
+		}
+		if got := redact(before + "\n" + form.line + "\n" + behind); !strings.Contains(before+behind, form.secret) && strings.Contains(got, form.secret) {
+			t.Fatalf("%q is left", form.secret)
+		}
+	})
+}
+
+// What is recorded holds no secret, of whichever text it quotes; the reviewer and the agent get each as it came, also the
+// feedback that a later request or the limit repeats and that was too long for one answer.
+func TestRecordedRedacted(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.repository()
+	byValue, byForm := "Zeta-of-1234", "gh"+"p_"+run62(36, "recorded")
+	both := byValue + " and " + byForm
+	box.vars = append(box.vars, "MY_TOKEN="+byValue)
+	long := strings.Repeat("长", feedbackLimit) + both
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
+	box.reviews(
+		fakeReview{says("I look for " + both), calls("Bash", string(encodeJSON(map[string]string{"command": "grep " + both})), both), decides(false, long)},
+		fails("API Error: 401 "+both))
+	prompt := "deploy with " + both
+	box.submit(prompt)
+	path := box.transcript(`{"type":"user","uuid":"u1","timestamp":"2026-01-01T00:00:00.000Z","message":{"role":"user","content":`+string(encodeJSON(prompt))+`}}`,
+		`{"type":"assistant","uuid":"a1","parentUuid":"u1","message":{"role":"assistant","content":[{"type":"text","text":"done"}]}}`)
+	blocked := box.stop(path + `,"last_assistant_message":` + string(encodeJSON("done "+both)))
+	feedback := ".claude/ccc/supervisor-" + testSession + "-feedback.txt"
+	expectIs(t, "the whole feedback", box.read(feedback), long)
+	if info, err := os.Stat(filepath.Join(box.home, feedback)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+	expectIn(t, "the answer", blocked.stdout, feedback)
+	request := box.read("../fake/reviewer-1/stdin")
+	expectIn(t, "the request", request, prompt, "done "+both)
+	expectNotIn(t, "the request", request, say(changeBegins["reflog"], "")[:20])
+	failed := box.stop(path)
+	expectIn(t, "the next request", box.read("../fake/reviewer-2/stdin"), both+"\n")
+	limit := box.stop(path)
+	expectIn(t, "the limit", limit.stdout, both)
+	question := `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":` + string(encodeJSON("Is it "+both+"?")) + `,"options":[]}]}`
+	box.submit("again")
+	box.reviews(blocks("no: " + both))
+	denied := box.hook(box.event(eventPreToolUse, question))
+	expectIn(t, "the denial", denied.stdout, both)
+	events := box.read(eventsPath)
+	for name, text := range map[string]string{"the timeline": events, "the log": box.log(), "the message": failed.stdout,
+		"ccc log": box.run(10*time.Second, "", "ccc", "log").stdout, "ccc report": box.run(10*time.Second, "", "ccc", "report").stdout} {
+		expectNotIn(t, name, text, byValue, byForm)
+	}
+	expectIn(t, "the timeline", events, `"deploy with *** and ***"`, `"done *** and ***"`, `"Bash(grep *** and ***)"`, `"I look for *** and ***"`, `长*** and ***"`, `401 *** and ***`, `Is it *** and ***?`, `"no: *** and ***"`)
+	expectIn(t, "the log", box.log(), "401 *** and ***")
+}
+
+// A text is cut when it has been redacted: half a secret would not be found.
+func TestRedactedThenCut(t *testing.T) {
+	secret := strings.Repeat("Secret-1", 20)
+	redact := redactor([]string{"A_TOKEN=" + secret})
+	r := record{Tool: "Bash(" + strings.Repeat("x ", 35) + secret + ")", Words: strings.Repeat("x", 995) + " " + secret + strings.Repeat(" x", 1000),
+		Output: secret + strings.Repeat(" x", 950), Requests: []string{strings.Repeat("x", 1995) + " " + secret + strings.Repeat(" x", 2000)}}
+	r.LastMessage = r.Words
+	given := r.Requests[0]
+	expectNotIn(t, "the record", string(encodeJSON(r.redacted(redact))), "Secret", "1Se", "ret-1")
+	if r.Requests[0] != given {
+		t.Error("the record itself was changed")
+	}
+	r = record{Tool: "LS(" + strings.Repeat("长", 81) + ")", Output: strings.Repeat("长", 1000), Question: []byte(`{"a": "b\n\"c", "token": ["xyz", 1, null]}`)}
+	got := r.redacted(redact)
+	expectIs(t, "the tool", got.Tool, "LS("+strings.Repeat("长", 39)+"…)")
+	expectIs(t, "the output", got.Output, strings.Repeat("长", 666))
+	expectIs(t, "the question", string(got.Question), string(r.Question))
+}
