@@ -122,6 +122,15 @@ func sessionHere(d dirs) (id string, err error) {
 type judgement struct {
 	session string
 	reviewRound
+	ended time.Time // never before the session's reviews that ended earlier
+}
+
+// overlaps reports whether j began before the other had ended: by the clock, or in one session by its records.
+func (j *judgement) overlaps(other *judgement) bool {
+	if j.session == other.session {
+		return j.begun < other.told
+	}
+	return !j.start.After(other.ended)
 }
 
 // judgements returns those of the repository, in the order in which they ended. With an error they are those of
@@ -131,13 +140,18 @@ func (d stateDir) judgements(repo string) (found []judgement, err error) {
 	for _, id := range ids {
 		h, readErr := d.session(id).readHistory()
 		err = errors.Join(err, readErr)
+		slices.SortFunc(h.Rounds, func(a, b reviewRound) int { return a.told - b.told })
+		var ended time.Time
 		for _, r := range h.Rounds {
+			if ended.Before(r.Time) { // else the clock was set back
+				ended = r.Time
+			}
 			if r.Repo == repo && r.judges() && (r.Verdict == verdictBlock || r.isBound()) {
-				found = append(found, judgement{session: id, reviewRound: r})
+				found = append(found, judgement{session: id, reviewRound: r, ended: ended})
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b judgement) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(found, func(a, b judgement) int { return a.ended.Compare(b.ended) })
 	return found, err
 }
 
@@ -164,7 +178,7 @@ func ask(all []judgement, top, path, content string) (answer int, by *judgement)
 			continue
 		}
 		before := last[j.Top]
-		if before != nil && before.Verdict == verdictBlock && j.Verdict == verdictAllow && !j.start.After(before.Time) {
+		if before != nil && before.Verdict == verdictBlock && j.Verdict == verdictAllow && j.overlaps(before) {
 			continue
 		}
 		last[j.Top] = j
@@ -297,7 +311,7 @@ func (g gitRunner) asks(ctx context.Context, all []judgement, rev string, found 
 			}
 			return 1
 		}
-		return x.Time.Compare(y.Time)
+		return x.ended.Compare(y.ended)
 	})
 	empty, err := g.output(ctx, "hash-object", "-t", "tree", "/dev/null")
 	if err != nil || len(a.rests) == 0 {
@@ -321,7 +335,7 @@ func (g gitRunner) asks(ctx context.Context, all []judgement, rev string, found 
 func gateOf(d dirs) (g gitRunner, repo string, err error) {
 	g = gitRunner{self: d.self, env: os.Environ()}
 	if g.top, repo = gitTree(d.here); g.top == "" {
-		err = failure{code: 2, err: errors.New("this directory is in no git repository")}
+		err = failure{code: 2, err: errors.New("this directory is in no git working tree")}
 	}
 	return g, repo, err
 }

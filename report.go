@@ -148,9 +148,16 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), gatePatience, errors.New(say(gitTooSlow, gatePatience)))
 	defer cancel()
+	if base != "" {
+		if _, err = g.commitOf(ctx, base); err != nil {
+			return r, err
+		}
+	}
 	commit, err := g.commitOf(ctx, cmp.Or(rev, "HEAD"))
-	if err != nil && rev == "" { // before the first commit
-		return newest()
+	if err != nil && rev+base == "" {
+		if _, notUnborn := g.output(ctx, "symbolic-ref", "-q", "HEAD"); notUnborn == nil { // before the first commit
+			return newest()
+		}
 	}
 	if err != nil {
 		return r, err
@@ -180,7 +187,7 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 			r.stories = append(r.stories, one)
 		}
 	}
-	if len(r.stories) == 0 && len(judgements) == 0 {
+	if len(all) == 0 {
 		r.refused = nil // no review at all
 	}
 	return r, nil
@@ -194,8 +201,6 @@ func (g gitRunner) added(ctx context.Context, commit, base string) (found map[st
 		if heads, err = g.remoteHeads(ctx); err != nil {
 			return nil, "", err
 		}
-	} else if _, err = g.commitOf(ctx, base); err != nil {
-		return nil, "", err
 	}
 	bases, err := g.mergeBases(ctx, commit, heads)
 	if err == nil && len(bases) == 0 {

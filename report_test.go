@@ -472,7 +472,7 @@ func TestPushGate(t *testing.T) {
 	box.vars = append(box.vars, "PATH="+filepath.Dir(box.program()))
 	expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict", "--commit", "HEAD"), 2, "", `"git": executable file not found`)
 	os.Rename(box.work+"/.git", box.work+"/git")
-	expectEnd(t, "outside a repository", box.run(20*time.Second, "", "ccc", "verdict", "--pushed"), 2, "", "in no git repository")
+	expectEnd(t, "outside a repository", box.run(20*time.Second, "", "ccc", "verdict", "--pushed"), 2, "", "in no git working tree")
 }
 
 // Where nothing comes of what is pushed, the gate asks for HEAD: it neither says yes to nothing nor waits for ever.

@@ -237,7 +237,7 @@ func (h *history) add(r record) (round int) {
 		h.updated = r.Time
 	}
 	round = h.of(r.Review)
-	if r.Kind == kindBegin || r.Kind == kindEnd && round < 0 {
+	if round < 0 && (r.Kind == kindBegin || r.Kind == kindEnd) {
 		h.Rounds = append(h.Rounds, reviewRound{record: r, Tools: []string{}, Runs: []record{}, Refused: []string{},
 			start: r.Time, requests: len(h.Requests), begun: h.records, told: h.records})
 		return len(h.Rounds) - 1
