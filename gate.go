@@ -128,6 +128,15 @@ func sessionHere(d dirs) (id string, err error) {
 type judgement struct {
 	session string
 	reviewRound
+	ended time.Time // never before the session's reviews that ended earlier
+}
+
+// overlaps reports whether j began before the other had ended: by the clock, or in one session by its records.
+func (j *judgement) overlaps(other *judgement) bool {
+	if j.session == other.session {
+		return j.firstRecord < other.lastRecord
+	}
+	return !j.start.After(other.ended)
 }
 
 // judgements returns those of the repository, in the order in which they ended. With an error they are those
@@ -137,13 +146,18 @@ func (d stateDir) judgements(repo string) (found []judgement, err error) {
 	for _, id := range ids {
 		h, readErr := d.session(id).readHistory()
 		err = errors.Join(err, readErr)
+		slices.SortFunc(h.Rounds, func(a, b reviewRound) int { return a.lastRecord - b.lastRecord })
+		var ended time.Time
 		for _, r := range h.Rounds {
+			if ended.Before(r.Time) { // else the clock was set back
+				ended = r.Time
+			}
 			if r.Repo == repo && r.judges() && (r.Verdict == verdictBlock || r.isBound()) {
-				found = append(found, judgement{session: id, reviewRound: r})
+				found = append(found, judgement{session: id, reviewRound: r, ended: ended})
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b judgement) int { return a.Time.Compare(b.Time) })
+	slices.SortStableFunc(found, func(a, b judgement) int { return a.ended.Compare(b.ended) })
 	return found, err
 }
 
@@ -171,7 +185,7 @@ func ask(all []judgement, top, path, content string) (answer int, by *judgement)
 		}
 		before := last[j.Top]
 		isRefused := before != nil && before.Verdict == verdictBlock
-		if isRefused && j.Verdict == verdictAllow && !j.start.After(before.Time) {
+		if isRefused && j.Verdict == verdictAllow && j.overlaps(before) {
 			continue
 		}
 		last[j.Top] = j
@@ -247,7 +261,7 @@ func (g gitRunner) asks(all []judgement, rev string, found map[string]string) (a
 			}
 			return 1
 		}
-		return x.Time.Compare(y.Time)
+		return x.ended.Compare(y.ended)
 	})
 	empty, err := g.output("hash-object", "-t", "tree", "/dev/null")
 	if err != nil || len(a.rests) == 0 {
@@ -273,7 +287,7 @@ func gateOf(d dirs) (g gitRunner, repo string, end func(), err error) {
 	top, repo := gitTree(d.here)
 	g, end = gitIn(context.Background(), gatePatience, d.self, top, os.Environ())
 	if top == "" {
-		err = failure{code: 2, err: errors.New("this directory is in no git repository")}
+		err = failure{code: 2, err: errors.New("this directory is in no git working tree")}
 	}
 	return g, repo, end, err
 }

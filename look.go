@@ -61,20 +61,22 @@ git() {
 }
 own=$1 shown=$2
 shift 2
-git rev-parse --git-dir >/dev/null || exit
+index=$(git rev-parse --git-path index) || exit
 if [ -n "$own" ]; then
 	GIT_ALTERNATE_OBJECT_DIRECTORIES=$(git rev-parse --git-path objects) || exit
 	export GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_OBJECT_DIRECTORY="$own"
 else
 	own=$(mktemp -d) || exit
 fi
-cp -p "$(git rev-parse --git-path index)" "$own/index" 2>/dev/null
+cp -p "$index" "$own/index" 2>/dev/null
 export GIT_INDEX_FILE="$own/index"
 git add -u || exit
 git ls-files -o --exclude-standard >"$own/new" || exit
 sed -n 's/^\(.*\/"\{0,1\}\)$/nested \1/p' "$own/new"
 sed '/\/"\{0,1\}$/d' "$own/new" | git update-index --add --remove --replace --stdin || exit
-git diff-files --raw --ignore-submodules=none | sed -n 's/^:160000[^	]*	/dirty /p'
+if git ls-files -s | grep -q ^160000; then
+	git diff-files --raw --ignore-submodules=none | sed -n 's/^:160000[^	]*	/dirty /p'
+fi
 echo "head $(git rev-parse -q --verify HEAD)"
 echo "branch $(git symbolic-ref -q --short HEAD)"
 empty=$(git hash-object -t tree /dev/null)

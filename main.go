@@ -127,8 +127,8 @@ func commands() []subcommand {
 		{synopsis: "verdict [--commit REV] [--pushed] [SESSION]", run: inPlaces(showVerdict), help: `
 			What became of the last stop in this working tree, or of SESSION: allow (0),
 			block, failed, limit (1), none, reviewing, cancelled, changed, unbound (3);
-			no such session: 2. --commit, --pushed: the session that was approved with
-			the files of that commit, or of what git's pre-push hook names (0), or none (3).`},
+			no such session: 2. --commit, --pushed: whether reviews approved all that
+			REV, or what git's pre-push hook names, adds to the remotes (0), or none (3).`},
 		{synopsis: "statusline", run: inPlaces(showStatusline), help: `
 			Print one line about a session, for Claude Code's statusLine setting; on a
 			terminal say which lines to put there.`},
@@ -142,14 +142,14 @@ func commands() []subcommand {
 			reaches nobody. One argument is a shell command line. Exit code: the
 			command's; 124 at the timeout (5m); 125 where no copy can be made.`},
 		{synopsis: "review [--provider NAME] [--json] [SESSION]", run: inPlaces(reviewNow), help: `
-			Review a session of Claude Code's now, supervised or not: by default the one
-			of this project that was written last. It needs no hook and changes no
-			settings. Exit code: 0 approved, 1 not, 2 no such session, 3 approved, but
-			files changed meanwhile or git can't tell, 4 no review.`},
+			Review a session of Claude Code's now, supervised or not, and all that no
+			remote has: by default the session of this project that was written last. It
+			changes no settings. Exit code: 0 approved, 1 not, 2 no such session, 3
+			approved, but files changed meanwhile or git can't tell, 4 no review.`},
 		{synopsis: "report [--commit REV] [--base REF] [SESSION]", run: inPlaces(showReport), help: `
-			Print as Markdown, for a pull request, what reviews approved of what HEAD
-			(--commit: REV) adds to the default branches of the remotes (--base: to
-			REF); of SESSION: all its changes.
+			Print as Markdown, for a pull request, the evidence of what HEAD (--commit:
+			REV) adds to the default branches of the remotes (--base: to REF); of
+			SESSION: all its changes.
 			Exit code: 2 no such session or commit, 3 no review at all.`},
 		{synopsis: "doctor", run: inPlaces(doctor), help: `
 			Check what Supervisor Mode needs, with the command that mends each fault.`},

@@ -148,9 +148,16 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		}
 		return newest(), nil
 	}
+	if base != "" {
+		if _, err = g.commitOf(base); err != nil {
+			return r, err
+		}
+	}
 	commit, err := g.commitOf(cmp.Or(rev, "HEAD"))
-	if err != nil && rev == "" { // before the first commit
-		return newest(), nil
+	if err != nil && rev+base == "" {
+		if _, notUnborn := g.output("symbolic-ref", "-q", "HEAD"); notUnborn == nil { // before the first commit
+			return newest(), nil
+		}
 	}
 	if err != nil {
 		return r, err
@@ -186,7 +193,7 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 			r.stories = append(r.stories, one)
 		}
 	}
-	if len(r.stories) == 0 && len(judgements) == 0 {
+	if len(all) == 0 {
 		r.refused = nil // no review at all
 	}
 	return r, nil
@@ -201,8 +208,6 @@ func (g gitRunner) added(commit, base string) (found map[string]string, from str
 		if heads, err = g.remoteHeads(); err != nil {
 			return nil, "", err
 		}
-	} else if _, err = g.commitOf(base); err != nil {
-		return nil, "", err
 	}
 	bases, err := g.mergeBases(commit, heads)
 	if err == nil && len(bases) == 0 {

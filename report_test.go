@@ -304,20 +304,96 @@ func TestBlindApproval(t *testing.T) {
 	verdictIs("allow", "")
 }
 
+// hookLines returns the lines of a README that install the gate.
+func hookLines(t *testing.T, page string) string {
+	t.Helper()
+	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(readPage(t, page), -1) {
+		if strings.Contains(block[1], "ccc verdict --pushed") {
+			return block[1]
+		}
+	}
+	t.Fatalf("%s shows no hook for pre-push", page)
+	return ""
+}
+
+// The lines of each README work as they stand, wherever git looks for hooks, and beside a hook that is there already.
+func TestPushHook(t *testing.T) {
+	for _, page := range pages[0] {
+		for _, c := range []struct{ name, before, in, hook string }{
+			{"a fresh clone", "true", ".", ".git/hooks/pre-push"},
+			{"without a directory for hooks", "rm -r .git/hooks", ".", ".git/hooks/pre-push"},
+			{"from a directory in it", "mkdir sub", "sub", ".git/hooks/pre-push"},
+			{"a linked worktree", "git worktree add -q ../side", "../side", ".git/hooks/pre-push"},
+			{"core.hooksPath", "git config core.hooksPath \"$PWD/../my hooks\"", ".", "../my hooks/pre-push"},
+			{"core.hooksPath in the tree", "git config core.hooksPath .hooks", ".", ".hooks/pre-push"},
+			{"pasted twice", "PASTE", ".", ".git/hooks/pre-push"},
+		} {
+			others := []string{"cat"}
+			if c.name == "a fresh clone" {
+				others = []string{"", "cat", "while read -r line; do printf '%s\n' \"$line\"; done", "true"}
+			}
+			for _, other := range others {
+				t.Run(page+", "+c.name+", "+other, func(t *testing.T) {
+					box := newHookBox(t)
+					box.inSession()
+					lines := hookLines(t, page)
+					box.gitIn(box.home+"/../remote", "git init -q --bare")
+					box.gitIn(box.work, "rm notes.txt; git clone -q ../remote . 2>&1; git commit -q --allow-empty -m first; git push -q origin HEAD:main; "+strings.ReplaceAll(c.before, "PASTE", ":"))
+					hook := filepath.Join(box.work, c.hook)
+					if other != "" {
+						box.write("../work/"+c.hook, 0o700, "#!/bin/sh\n(echo \"$@\"; "+other+") >>\""+box.home+"/other\"\n[ ! -e ../no ]\n")
+					}
+					if c.before == "PASTE" {
+						box.gitIn(filepath.Join(box.work, c.in), lines)
+					}
+					box.gitIn(filepath.Join(box.work, c.in), lines)
+					info, err := os.Stat(hook)
+					if err != nil || info.Mode()&0o111 == 0 {
+						t.Fatalf("%v, %v", info, err)
+					}
+					push := func(from, what, wanted string) {
+						t.Helper()
+						expectIn(t, "the push", box.gitIn(filepath.Join(box.work, from), "git push "+what+" 2>&1 && echo PUSHED || echo REFUSED"), wanted)
+					}
+					box.submit("do it")
+					box.gitIn(box.work, "echo 1 >a; git add a; git commit -qm x")
+					push(".", "origin HEAD:main", "REFUSED")
+					expectIs(t, "what the other hook got", box.read("other"), "")
+					box.reviews(allows(""))
+					box.stop("")
+					pushed := box.gitIn(box.work, "echo HEAD $(git rev-parse HEAD) refs/heads/main $(git rev-parse origin/main)") + "\n"
+					push(".", "origin HEAD:main", "PUSHED")
+					if other == "true" {
+						pushed = ""
+					}
+					if other != "" {
+						expectIs(t, "what the other hook got", box.read("other"), "origin "+box.gitIn(box.work, "git remote get-url origin")+"\n"+pushed)
+					}
+					push(".", "origin HEAD:main", "PUSHED") // with nothing on stdin
+					box.gitIn(box.work, "git worktree list | grep -q side || git worktree add -q ../side; cd ../side; git reset -q --hard main; echo 2 >b; git add b; git commit -qm y")
+					if c.name != "core.hooksPath in the tree" { // the other tree has no such file
+						push("../side", "origin HEAD:main", "REFUSED")
+					}
+					push("../side", "--no-verify origin HEAD:main", "PUSHED")
+					if other != "" { // what the other hook refuses stays refused
+						box.write("../no", 0o600, "")
+						push(".", "origin main:again", "REFUSED")
+					}
+				})
+			}
+		}
+	}
+}
+
 // The gate of a push, as the README shows it, in a real one.
 func TestPushGate(t *testing.T) {
 	box := newHookBox(t)
 	box.inSession()
 	box.vars = append(box.vars, "LANG=en_US.UTF-8")
-	readme, err := os.ReadFile("README.md")
-	line := regexp.MustCompile(`(?m)^ *(ccc verdict --pushed)$`).FindString(string(readme))
-	if err != nil || line == "" {
-		t.Fatal("README.md shows no hook for pre-push")
-	}
 	remote := filepath.Join(box.home, "remote")
 	box.gitIn(remote, "git init -q --bare")
 	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git remote add origin "+remote)
-	os.WriteFile(box.work+"/.git/hooks/pre-push", []byte("#!/bin/sh\n"+line+"\n"), 0o700)
+	box.gitIn(box.work, hookLines(t, "README.md"))
 	push := func(wanted bool, what string) string {
 		t.Helper()
 		out := box.gitIn(box.work, "git push "+what+" 2>&1 && echo PUSHED || :")
@@ -396,7 +472,7 @@ func TestPushGate(t *testing.T) {
 	box.vars = append(box.vars, "PATH="+filepath.Dir(box.program()))
 	expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict", "--commit", "HEAD"), 2, "", `"git": executable file not found`)
 	os.Rename(box.work+"/.git", box.work+"/git")
-	expectEnd(t, "outside a repository", box.run(20*time.Second, "", "ccc", "verdict", "--pushed"), 2, "", "in no git repository")
+	expectEnd(t, "outside a repository", box.run(20*time.Second, "", "ccc", "verdict", "--pushed"), 2, "", "in no git working tree")
 }
 
 // Where nothing comes of what is pushed, the gate asks for HEAD: it neither says yes to nothing nor waits for ever.

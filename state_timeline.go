@@ -279,7 +279,7 @@ func (h *history) add(r record) (index int) {
 		h.prompts = append(h.prompts, numbered{record: r, number: h.records, rounds: len(h.Rounds)})
 	}
 	switch {
-	case r.Kind == kindBegin, r.Kind == kindEnd && index < 0:
+	case index < 0 && (r.Kind == kindBegin || r.Kind == kindEnd):
 		// A program that reads the history as JSON gets lists, not null.
 		h.Rounds = append(h.Rounds, reviewRound{record: r, Tools: []string{}, Runs: []record{},
 			Refused: []string{}, start: r.Time, requests: len(h.Requests), firstRecord: h.records, lastRecord: h.records})

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What git, the repository or the timeline may be like when somebody asks: each command answers in a line, with its exit
+// code, and the gate never says yes to what no review approved.
+func TestBadInput(t *testing.T) {
+	const first = "git init -q; git add .; git commit -qm first"
+	const timeline = "f=$(ls ../home/.claude/ccc/*-events.jsonl); "
+	for _, c := range []struct {
+		name, before string // what the project is like
+		agent        string // what the agent does, "" for no session
+		after        string
+		dir          string
+		wants        string // a line for each command: its words, exit code, the beginning of stdout, a part of stderr
+	}{
+		{"no repository", "true", "echo 1 >>notes.txt", "", "", `
+			verdict = 0 allow | there is no git repository
+			verdict --commit HEAD = 2 | in no git working tree
+			verdict --pushed = 2 | in no git working tree
+			report = 0 ## Reviewed by ccc |
+			report --commit HEAD = 2 | in no git working tree
+			review = 0 approved |`},
+		{"a bare repository", first, "echo 1 >>notes.txt; git commit -qam x", "git clone -q --bare . ../bare", "../bare", `
+			verdict = 3 none | no session was reviewed in this working tree
+			verdict --commit HEAD = 2 | in no git working tree
+			verdict --pushed = 2 | in no git working tree
+			report = 3 | no review here yet`},
+		{"no session", first, "", "", "", `
+			verdict = 3 none | no session was reviewed
+			verdict --commit HEAD = 3 none | notes.txt: no review saw it
+			verdict --commit nowhere = 2 | no commit "nowhere"
+			verdict --pushed = 2 | no commit "1111
+			report = 3 | no review here yet
+			report --base nowhere = 2 | no commit "nowhere"
+			review = 2 | no session of Claude Code's`},
+		{"no commit yet", "git init -q", "echo 1 >>notes.txt", "", "", `
+			verdict = 0 allow |
+			verdict --commit HEAD = 2 | no commit "HEAD"
+			report = 0 ## Reviewed by ccc |
+			report --commit HEAD = 2 | no commit "HEAD"
+			report --base nowhere = 2 | no commit "nowhere"
+			review = 0 approved |`},
+		{"an unknown revision", first, "echo 1 >>notes.txt; git commit -qam x", "", "", `
+			verdict --commit nowhere = 2 | no commit "nowhere"
+			verdict --commit -- = 2 | no commit
+			verdict --commit = 2 | flag needs an argument
+			verdict --pushed = 2 | no commit "1111
+			report --commit nowhere = 2 | no commit "nowhere"
+			report --base nowhere = 2 | no commit "nowhere"
+			report ffff = 2 | no session
+			review ffff = 2 | no session`},
+		{"a rebase under way", first, "echo 1 >>notes.txt; git commit -qam x",
+			"git checkout -qb side HEAD~1; echo s >notes.txt; git commit -qam s; git checkout -q main; ! git rebase side 2>/dev/null", "", `
+			verdict = 3 changed | notes.txt
+			verdict --commit HEAD = 3 none | notes.txt: it is not as it was reviewed
+			verdict --commit main = 0 0b6c3a52 |
+			report = 0 ## Reviewed by ccc |
+			report --commit HEAD = 0 ## ccc: part of it was not approved |
+			review = 0 approved |`},
+		{"a timeline of 1.2", first, "echo 1 >>notes.txt; git commit -qam x", timeline + `sed -i 's/"kind":"[a-z]*",//' $f`, "", `
+			verdict = 3 none |
+			verdict --commit HEAD = 3 none | notes.txt: no review saw it
+			report = 3 | no review here yet
+			review = 0 approved |`},
+		{"a torn record", first, "echo 1 >>notes.txt; git commit -qam x", timeline + "head -c -40 $f >$f.new; mv $f.new $f", "", `
+			verdict = 1 failed | killed
+			verdict --commit HEAD = 3 none | notes.txt: no review saw it
+			report = 0 ## ccc: part of it was not approved |
+			review = 0 approved |`},
+		{"another record behind a torn one", first, "echo 1 >>notes.txt; git commit -qam x",
+			timeline + `head -c -40 $f >$f.new; echo >>$f.new; tail -n 1 $f >>$f.new; mv $f.new $f`, "", `
+			verdict = 0 allow |
+			verdict --commit HEAD = 0 0b6c3a52 |`},
+		{"doubled records", first, "echo 1 >>notes.txt; git commit -qam x", timeline + "sed -i p $f", "", `
+			verdict = 0 allow |
+			verdict --commit HEAD = 0 0b6c3a52 |
+			report = 0 ## ccc: all of it was reviewed |`},
+		{"records of other types", first, "echo 1 >>notes.txt; git commit -qam x",
+			timeline + `printf '\000\377{}[]\n{"kind":3}\n{"kind":"end","review":"x","verdict":"allow","files":7}\n' >>$f`, "", `
+			verdict = 0 allow |
+			verdict --commit HEAD = 0 0b6c3a52 |`},
+		{"no state directory", first, "", "mkdir -p ../home/.claude; echo x >../home/.claude/ccc", "", `
+			verdict = 1 | not a directory
+			verdict --commit HEAD = 3 none | not a directory
+			report = 1 | not a directory
+			SESSION review = 4 | not a directory`},
+		{"2,001 files of the user's", first + "; for i in $(seq 2001); do echo $i >f$i; done", "echo 1 >>notes.txt; git commit -qam x", "", "", `
+			verdict = 3 unbound | 2002 paths differ
+			verdict --commit HEAD = 3 none | notes.txt: no review saw it`},
+		{"2,001 files of the agent's", first, "for i in $(seq 2001); do echo $i >f$i; done; git add .; git commit -qm x", "", "", `
+			verdict = 3 unbound | 2001 paths differ
+			verdict --commit HEAD = 3 none | and 1982 paths more
+			report = 0 ## ccc: part of it was not approved |`},
+		{"no git", first, "echo 1 >>notes.txt; git commit -qam x", "PATH nogit", "", `
+			verdict = 3 unbound | git
+			verdict --commit HEAD = 2 | git
+			verdict --pushed = 2 | git
+			report = 2 | git`},
+		{"a git that hangs", first, "echo 1 >>notes.txt; git commit -qam x", "PATH hang", "", `
+			verdict = 3 unbound | git took longer than 5s`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.inSession()
+			box.vars = append(box.vars, "LANG=en_US.UTF-8")
+			box.reviews(allows("well"))
+			box.gitIn(box.work, c.before)
+			if c.agent != "" {
+				box.submit("do it")
+				box.gitIn(box.work, c.agent)
+				box.stop("")
+			}
+			if dir, is := strings.CutPrefix(c.after, "PATH "); is {
+				for _, tool := range []string{"sh", "cp", "sed", "mktemp", "grep"} {
+					if path := box.gitIn(box.work, "command -v "+tool); dir == "nogit" {
+						box.write("../nogit/"+tool, 0o700, "#!"+path+"\nexec "+path+" \"$@\"\n")
+					}
+				}
+				box.write("../hang/git", 0o700, "#!/bin/sh\nexec sleep 100\n")
+				rest := map[string]string{"nogit": filepath.Dir(box.program()), "hang": box.getenv("PATH")}[dir]
+				box.vars = append(box.vars, "PATH="+filepath.Join(box.home, "..", dir)+":"+rest)
+			} else if c.after != "" {
+				box.gitIn(box.work, c.after)
+			}
+			box.work = filepath.Join(box.work, c.dir)
+			for _, line := range strings.Split(strings.TrimSpace(c.wants), "\n") {
+				line, inSession := strings.CutPrefix(strings.TrimSpace(line), "SESSION ")
+				words, rest, _ := strings.Cut(line, " = ")
+				output, stderr, _ := strings.Cut(rest, "|")
+				code, stdout, _ := strings.Cut(strings.TrimSpace(output), " ")
+				if inSession || words == "review" && strings.HasPrefix(code, "0") {
+					box.run(20*time.Second, "", "claude", "-p", "another task")
+				}
+				pushed := "refs/heads/main " + strings.Repeat("1", 40) + " refs/heads/main " + strings.Repeat("0", 40) + "\n"
+				got := box.run(100*time.Second, pushed, append([]string{"ccc"}, strings.Fields(words)...)...)
+				if fmt.Sprint(got.code) != code || !strings.HasPrefix(got.stdout, stdout) || (stdout == "") != (got.stdout == "") ||
+					!strings.Contains(got.stderr, strings.TrimSpace(stderr)) || code != "0" && got.stderr == "" {
+					t.Errorf("ccc %s: %+v, want %s", words, got, rest)
+				}
+			}
+		})
+	}
+}
+
+// The order of a session's records counts where the clock was set back.
+func TestClockSetBack(t *testing.T) {
+	d := stateDir(t.TempDir())
+	place, files := look{Top: "/p", Repo: "/p/.git"}, map[string]string{"a": "100644 beef"}
+	at := now()
+	judge := func(session string, v verdict, minutes int) {
+		t.Helper()
+		r := record{Time: at.Add(time.Duration(minutes) * time.Minute), Event: eventStop, Review: fmt.Sprint(v, minutes), look: place}
+		r.Kind = kindBegin
+		check(t, d.session(session).append(r))
+		r.Kind, r.Files, r.Verdict = kindEnd, files, v
+		check(t, d.session(session).append(r))
+	}
+	answers := func() int {
+		all, err := d.judgements("/p/.git")
+		check(t, err)
+		answer, _ := ask(all, "/p", "a", files["a"])
+		return answer
+	}
+	judge("one", verdictAllow, 0)
+	expectIs(t, "an approval", answers(), pathApproved)
+	judge("one", verdictBlock, -60)
+	expectIs(t, "a refusal after it", answers(), pathSentBack)
+	judge("one", verdictAllow, -50)
+	expectIs(t, "an approval after that", answers(), pathApproved)
+	judge("two", verdictBlock, 10)
+	expectIs(t, "another session's refusal", answers(), pathSentBack)
+	judge("two", verdictAllow, 11)
+	expectIs(t, "its approval", answers(), pathApproved)
+}
