@@ -217,3 +217,13 @@ func FuzzConfig(f *testing.F) {
 		expectIs(t, "the rest", string(encodeJSON(again)), string(encodeJSON(c)))
 	})
 }
+
+// Of a secret that contains another one no part is left, whichever of them is found first.
+func TestRedactedWhole(t *testing.T) {
+	for _, env := range [][]string{
+		{"A_TOKEN=secret-12", "B_TOKEN=secret-12-and-more"}, {"B_TOKEN=secret-12-and-more", "A_TOKEN=secret-12"},
+	} {
+		redact := redactor(env, defaultConfig())
+		expectIs(t, "redacted", redact("a secret-12 b secret-12-and-more c"), "a *** b *** c")
+	}
+}

@@ -260,7 +260,7 @@ func findClaude() (string, error) {
 
 // lookupEnv returns the value of name in env, or "".
 func lookupEnv(env []string, name string) string {
-	for _, entry := range slices.Backward(env) {
+	for _, entry := range env {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
 			return value
 		}

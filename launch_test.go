@@ -117,6 +117,8 @@ func TestLaunch(t *testing.T) {
 			env: "CCC_SUPERVISOR=1 CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=10", hooks: true,
 			stderr: "Supervisor mode enabled\n"},
 		{name: "supervisor_by_variable", args: "-p hi", vars: "CCC_SUPERVISOR=1", passed: "-p hi", hooks: true},
+		{name: "variable_of_a_supervised_session", args: "-p hi", vars: "CCC_SUPERVISOR=1 CCC_LAUNCH=1-1", passed: "-p hi",
+			env: "!CCC_SUPERVISOR= !CCC_LAUNCH"},
 		{name: "supervisor_after_provider", args: "kimi --supervisor -- -p hi", config: config,
 			passed: "--verbose --effort high -p hi", env: "CCC_SUPERVISOR=1 ANTHROPIC_MODEL=k2", hooks: true},
 		{name: "supervisor_cap_of_the_users", args: "--supervisor -p hi",

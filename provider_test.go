@@ -209,6 +209,17 @@ func TestAttribution(t *testing.T) {
 	}
 }
 
+// The line that a launch has left out stays out for a reviewer of the session's own provider, which shares its prompt cache.
+// With another provider a login may pay, and that is billed by the line.
+func TestAttributionOfReviewer(t *testing.T) {
+	env := []string{providerVariable + "=a", attributionVariable + "=0", cacheVariable + "=" + lineLeftOut}
+	for name, want := range map[string]string{"a": "0", "b": ""} {
+		got, err := reviewerEnv(env, &provider{name: name})
+		check(t, err)
+		expectIs(t, name+": "+attributionVariable, lookupEnv(got, attributionVariable), want)
+	}
+}
+
 // What ccc.json has under settings is filled in where settings.json lacks it; what the user has there wins, of whatever
 // type it is.
 func TestProviderSettingsFilled(t *testing.T) {

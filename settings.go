@@ -279,7 +279,7 @@ func installSettings(d dirs, c *configuration, self string, in *installation) er
 type installedHooks struct {
 	programs []string                 // those that the entries call
 	missing  []string                 // the events that lack the wanted entry
-	timeouts map[string]time.Duration // by event the least of the entries'
+	timeouts map[string]time.Duration // by event, those above 0
 }
 
 // findHooks reads ccc's entries from settings.json. It refuses what editSettings does.
@@ -296,8 +296,8 @@ func findHooks(d dirs) (found installedHooks, err error) {
 			found.programs = append(found.programs, own.program)
 			var entry struct{ Timeout float64 }
 			_ = json.Unmarshal([]byte(own.value.raw), &entry) // a timeout that is no number is no limit
-			if timeout := time.Duration(min(entry.Timeout, 1e6) * float64(time.Second)); timeout > 0 {
-				found.timeouts[wanted.event] = min(cmp.Or(found.timeouts[wanted.event], timeout), timeout)
+			if timeout := time.Duration(entry.Timeout * float64(time.Second)); timeout > 0 {
+				found.timeouts[wanted.event] = timeout
 			}
 		}
 		if !isThere {
