@@ -165,6 +165,12 @@ func TestTranscriptRequests(t *testing.T) {
 		{name: "taken_back_with_up", lines: `1 user fix it; 2 call t1; {"type":"queue-operation","operation":"popAll","content":"drop it"}; 3 output ok; 4 agent done`, want: "fix it|", last: "done"},
 		{name: "interrupted", lines: works + stopped + "7 user go on; 8 agent done", want: "INTERRUPTED fix it|go on|", last: "done"},
 		{name: "interrupted_once_more", lines: works + stopped + `7 user go on | "promptSource":"typed"; 8 agent so; 9 user [Request interrupted by user]; a user <bash-input>ls; b agent done`, want: "INTERRUPTED fix it|INTERRUPTED go on|", last: "done"},
+		{name: "interrupted_before_a_notification", lines: "1 user fix it; 2 agent so; 3 user [Request interrupted by user]; 4 user <task-notification>; 5 agent seen; 6 user next" + queuedPrompt + "; 7 agent done",
+			want: "INTERRUPTED fix it|next|", last: "done"},
+		{name: "taken_back_before_esc_behind_a_call", lines: works + "8<2 user make it blue" + queuedPrompt + "; 5<3 agent so; 6 call t2; 7 output no; 9 user [Request interrupted by user for tool use]; a user next; b agent done",
+			want: "INTERRUPTED fix it|next|", last: "done"},
+		{name: "taken_back_before_esc_behind_words", lines: works + "8<2 user make it blue" + queuedPrompt + "; 5<3 agent so; 9 user [Request interrupted by user]; a user next; b agent done",
+			want: "INTERRUPTED fix it|next|", last: "done"},
 		{name: "sent_with_esc_in_a_review", lines: "1 user fix it; 2 agent done; 3 user make it blue" + queuedPrompt + "; 4 user [Request interrupted by user]; 5 agent done", want: "fix it|make it blue|", last: "done"},
 		{name: "sent_with_esc_and_answered_beside", lines: works + "8<2 user make it blue" + queuedPrompt + "; 9 agent done; 3<2 output no; " + stopped + "a user next; b agent done", // 2.1.200, slow
 			want: "fix it|BESIDE make it blue|next|", last: "done"},
