@@ -123,9 +123,8 @@ func readConversation(path string) (conversation, error) {
 // after the entry that is read: the nearest of what each field names.
 type walk struct {
 	conversation
-	next        entryMark // of the next entry that has a mark; 0 where the user's words come before that
-	called      bool      // next comes an entry of a message with a call, and the call's result after it
-	cut         bool      // next comes Esc, with nothing but a message's calls and results before it
+	next        entryMark // of the next entry that has a mark
+	cut         bool      // next comes Esc, with nothing but a message's calls and their results before it
 	answered    bool      // next the agent speaks, and not the user or Claude Code
 	sent        bool      // next come words that the user typed while the agent worked
 	stopped     bool      // next the user presses Esc, and not to send such words
@@ -134,28 +133,25 @@ type walk struct {
 
 // add adds an entry, the newest first, and the user's words that hang from it beside the chain.
 func (w *walk) add(e placedEntry, beside []userRequest) {
-	wasCalled := w.called
-	isCalled := w.next == markResult || wasCalled && e.mark == markAnswer
-	w.called = isCalled && e.mark == markAnswer
-	w.cut = w.cut && (w.called || !wasCalled) // Esc does not reach beyond the message with the call
-	isCut := w.cut && isCalled                // else prompts beside were withdrawn, or taken back by /rewind
+	isOfCalls := w.next == markResult || w.next == markAnswer && e.mark == markAnswer
+	isCut := w.cut && isOfCalls // else prompts beside were withdrawn, or taken back by /rewind
 	for _, r := range slices.Backward(beside) {
-		switch {
-		case r.prompt && isCut:
+		if r.prompt && isCut {
 			r.remarks = append(r.remarks, remarkWithEsc)
-			w.take(r)
-		case !r.prompt && isCalled:
+		}
+		if !r.prompt || isCut {
 			w.take(r)
 		}
 	}
-	if e.mark != 0 || e.said != nil {
+	if e.mark != 0 {
+		w.cut = w.cut && (isOfCalls || e.mark == markResult && w.next == markInterrupted)
 		w.next = e.mark
 	}
 	w.model, w.context = cmp.Or(w.model, e.model), cmp.Or(w.context, e.context)
 	switch {
 	case e.mark == markAnswer:
 		w.interrupted = w.interrupted || w.stopped
-		w.answered, w.sent, w.cut, w.stopped = true, false, w.cut && isCalled, false
+		w.answered, w.sent = true, false
 	case e.mark == markInterrupted:
 		w.cut, w.stopped = true, !w.sent
 	case e.said != nil && e.said.command && !w.answered: // it called no agent
