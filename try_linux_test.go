@@ -837,8 +837,7 @@ func TestTryProbe(t *testing.T) {
 		}
 		cancel()
 	}
-	// Outside of a copy the probe's command reaches the listener. An ordinary command in one is an honest test: no HOME,
-	// no place to write to.
+	// The probe's command outside of a copy, where it reaches the listener, and in copies.
 	fd, err := onLoopback(0, syscall.Bind)
 	check(t, errors.Join(err, syscall.Listen(fd, 1)))
 	defer syscall.Close(fd)
