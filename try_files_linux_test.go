@@ -323,9 +323,9 @@ func TestTryNamedDirectories(t *testing.T) {
 		os.Symlink("caches/go", box.base+"/link")
 		box.unchanged(func() {
 			box.vars = append(box.vars, "GOCACHE="+box.base+"/caches/go", "LINK="+box.base+"/link", "ABOVE="+box.base, "MISSING="+box.base+"/none",
-				"OLDPWD="+box.base+"/other", "LIST="+box.base+"/other:/usr", "RELATIVE=../other")
+				"VENV="+box.work+"/sub", "OLDPWD="+box.base+"/other", "LIST="+box.base+"/other:/usr", "RELATIVE=../other")
 			box.want("f\nn\n", `set -e; cat $GOCACHE/f; echo n >>$GOCACHE/f; mv $LINK/f $GOCACHE/g; tail -n 1 $LINK/g; ls $LIST 2>&- || :
-				for f in $ABOVE/x $OLDPWD/x $ABOVE/caches/x; do ! touch $f 2>&-; done; ! mkdir $MISSING 2>&-`)
+				for f in $ABOVE/x $OLDPWD/x $ABOVE/caches/x; do ! touch $f 2>&-; done; rm -r $VENV; mkdir $VENV; ! mkdir $MISSING 2>&-`)
 		})
 	})
 }

@@ -200,6 +200,13 @@ func TestTryExit(t *testing.T) {
 				t.Errorf("%q: %+v", test.args, got)
 			}
 		}
+		// The timeout begins when the copy stands.
+		printed := strings.Fields(box.try("--timeout", "100ms", "while date +%s%N; do sleep 0.01; done").stdout)
+		first, _ := strconv.Atoi(printed[0])
+		last, _ := strconv.Atoi(printed[len(printed)-1])
+		if took := time.Duration(last - first); took > time.Second {
+			t.Errorf("the command ran for %v", took)
+		}
 		cmd := box.cmd([]string{"ccc", "try", "cat; echo end; echo b >&2"})
 		cmd.Stdin = strings.NewReader("in\n")
 		if got := box.finish(cmd); got.stdout != "in\nend\n" || got.stderr != "b\n" {
@@ -710,6 +717,8 @@ func TestTrySockets(t *testing.T) {
 		if err := cmd.Wait(); err != nil || len(said) != 0 {
 			t.Errorf("late ones: %v\n%s", err, said)
 		}
+		// A command may make its own socket where the host's is.
+		box.want("", "rm ."+name)
 		// A loopback of its own is there, and works.
 		box.want("", "env "+testMainVariable+"=attack ccc loopback")
 	})
