@@ -28,8 +28,8 @@ const (
 	tryTimeout = 5 * time.Minute // of a command, unless --timeout says otherwise
 	// tryPatience is what a copy may take to stand, on a busy machine, beyond the command's timeout.
 	tryPatience = time.Second
-	// tryProbeTimeout is far above the 30 ms that a probe takes: a file system that does not answer must not
-	// hold up a review.
+	// tryProbeTimeout is far above the 30 ms or so that a probe takes on an idle machine: a file system that
+	// does not answer must not hold up a review.
 	tryProbeTimeout = 10 * time.Second
 )
 
@@ -71,7 +71,7 @@ func try(c *invocation) error {
 	config, err := loadConfig(d)
 	plan := &tryPlan{command: command, env: tryEnv(os.Environ(), config)}
 	code := tryImpossible
-	if err == nil { // else it is not known which variables to keep from the command
+	if err == nil { // without ccc.json it is not known which variables to keep from the command
 		plan.dir, err = os.Getwd()
 	}
 	if err == nil {
@@ -95,7 +95,7 @@ func try(c *invocation) error {
 	entry := record{Time: now(), Kind: kindRun, Command: line, ExitCode: &code,
 		Output: printed.end(2000, redactor(os.Environ(), config))}
 	entry.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
-	if code == tryImpossible { // without an error it is the command's own code
+	if code == tryImpossible { // the command can end with it itself, and then nothing is said
 		entry.NoCopy = said
 	} else {
 		entry.Error = said
@@ -143,7 +143,7 @@ func untilTold() context.Context {
 			signal.Notify(signals, s)
 		}
 	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it untidied
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it at once
 	go func() {
 		defer exitOnPanic()
 		cancel(toldToEnd{Signal: (<-signals).(syscall.Signal)})
@@ -177,7 +177,8 @@ func (plan *tryPlan) connect(printed io.Writer) error {
 		fmt.Fprint(printed, say(shownOnTerminal))
 	}
 	out, _ := os.Stdout.Stat()
-	if complaints, err := os.Stderr.Stat(); err == nil && os.SameFile(out, complaints) {
+	complaints, _ := os.Stderr.Stat()
+	if os.SameFile(out, complaints) {
 		plan.stderr = plan.stdout
 	}
 	if newScreen(os.Stdin).terminal {
