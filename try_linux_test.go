@@ -180,6 +180,7 @@ func TestTryExit(t *testing.T) {
 		}{
 			{[]string{"exit 3"}, 3, "", ""},
 			{[]string{"kill -TERM $$"}, 143, "", ""},
+			{[]string{"(sh -c 'sleep 0.1; exit 9' &); sleep 0.3; exit 4"}, 4, "", ""}, // an orphan ends first
 			{[]string{"printf", "%s|", "a b", "$HOME", "*", "\xff\xfe\n"}, 0, "a b|$HOME|*|\xff\xfe\n|", ""},
 			{[]string{"--", "printf", "-%s", "-x"}, 0, "--x", ""},
 			{[]string{"--timeout", "20s", "sh", "-c", "exit 4", "--timeout"}, 4, "", ""},
@@ -200,6 +201,9 @@ func TestTryExit(t *testing.T) {
 				t.Errorf("%q: %+v", test.args, got)
 			}
 		}
+		// A signal that is ignored, as under nohup, ends nothing.
+		ignoring := box.finish(box.cmd([]string{"sh", "-c", `trap "" HUP; ccc try "sleep 0.5; echo on" & sleep 0.2; kill -HUP $!; wait $!`}))
+		expectEnd(t, "SIGHUP under nohup", ignoring, 0, "on\n", "")
 		// The timeout begins when the copy stands.
 		printed := strings.Fields(box.try("--timeout", "100ms", "while date +%s%N; do sleep 0.01; done").stdout)
 		first, _ := strconv.Atoi(printed[0])
@@ -291,6 +295,9 @@ func TestTryEnds(t *testing.T) {
 				}
 				start := time.Now()
 				cmd.Wait()
+				if left := box.processes(); len(left) != 0 && test.signal != syscall.SIGKILL {
+					t.Errorf("when ccc has ended: %q", left)
+				}
 				if left := box.quiet(time.Second); len(left) != 0 || time.Since(start) > time.Second {
 					t.Errorf("after %v: %q", time.Since(start), left)
 				}
@@ -932,6 +939,8 @@ func TestTryPipes(t *testing.T) {
 		cmd.Stdout, cmd.Stderr = write, write
 		box.finish(cmd)
 		expectIs(t, "the caller's pipe", settings(), before)
+		gone := box.finish(box.cmd([]string{"sh", "-c", "{ ccc try 'yes; exit 0'; echo $? >&2; } | head -n 1"}))
+		expectEnd(t, "a reader that goes", gone, 0, "y\n", "0\n")
 		// Much, in order, through one pipe; and a reader that goes ends the command, not ccc.
 		const lines = 20000
 		if got := box.finish(box.cmd([]string{"sh", "-c", fmt.Sprintf("ccc try 'seq %d' | cksum; seq %[1]d | cksum; ccc try yes | head -n 1", lines)})); got.code != 0 ||
