@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// termGrace lets claude end its own tools in its own way. With killPatience it stays below a second, the
-	// contract's limit.
+	// termGrace lets claude end its own tools in its own way. Together with killPatience it is below a
+	// second, in which all of it has to be gone.
 	termGrace = 400 * time.Millisecond
 	// killPatience bounds the wait for killed processes; only one in an uninterruptible system call takes
 	// longer.
 	killPatience = 500 * time.Millisecond
-	// guardPatience is how long a guard may take to end all of it. Claude Code kills a hook 1.3 s after
-	// SIGTERM.
+	// guardPatience is how long a guard, or the kernel, may take to end all of a tree. Claude Code kills a
+	// hook 1.3 s after SIGTERM.
 	guardPatience = termGrace + killPatience + 100*time.Millisecond
 )
 
-// startGuarded starts cmd under a guard, as ccc supervisor-guard COMMAND... with the pipe as file 3; what cmd
-// says of directory, environment and files stays. Closing lifeline ends all of it, and so does the end of
-// this process.
+// startGuarded starts cmd under a guard, as ccc supervisor-guard COMMAND... with the pipe as file 3, in the
+// directory and with the environment and streams of cmd. Closing lifeline ends all of it, and so does the end
+// of this process.
 func startGuarded(cmd *exec.Cmd) (lifeline *os.File, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -44,7 +44,7 @@ func startGuarded(cmd *exec.Cmd) (lifeline *os.File, err error) {
 	cmd.Path, cmd.Args = self, append([]string{self, guardSubcommand}, cmd.Args...)
 	cmd.ExtraFiles = []*os.File{guards}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // a signal to this process's group spares the guard
-	adoptOrphans()                                       // those of a guard that is killed
+	adoptOrphans()                                       // what a guard that is killed leaves behind
 	if err := cmd.Start(); err != nil {
 		lifeline.Close()
 		return nil, err
@@ -52,8 +52,9 @@ func startGuarded(cmd *exec.Cmd) (lifeline *os.File, err error) {
 	return lifeline, nil
 }
 
-// endGuard waits for a guard whose lifeline is cut, and kills its process group when it is stuck itself. What
-// a guard that was killed has left behind, as the kernel does for want of memory, is killed too.
+// endGuard waits for a guard whose lifeline is cut, and kills its process group when the guard is stuck. When
+// the guard was killed, as the kernel does for want of memory, endGuard kills what it left behind. exited
+// gets the guard's end; the error is that end, or says that the guard was killed.
 func endGuard(cmd *exec.Cmd, exited <-chan error) (err error) {
 	select {
 	case err = <-exited:
@@ -72,8 +73,8 @@ func endGuard(cmd *exec.Cmd, exited <-chan error) (err error) {
 	return err
 }
 
-// guardReviewer runs the command in args and returns its exit code, or 128 plus the signal that ended it,
-// after every process of its tree has ended.
+// guardReviewer is the guard: it runs the command in args and returns its exit code, or 128 plus the signal
+// that ended it, after every process of its tree has ended.
 func guardReviewer(args []string) int {
 	const lifelineFD = 3
 	syscall.CloseOnExec(lifelineFD)
@@ -107,7 +108,7 @@ func guardReviewer(args []string) int {
 	case err = <-done:
 	case <-cut:
 		if !adopted {
-			victims = descendants(self, processParents(self)) // soon they may not be found any more
+			victims = descendants(self, processParents(self)) // without their parent they are not found
 		}
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
@@ -121,8 +122,8 @@ func guardReviewer(args []string) int {
 	return exitCode(err)
 }
 
-// endDescendants kills the victims and all descendants of self, this process, those that are born meanwhile
-// too. With orphans adopted, a process without children has no descendants.
+// endDescendants kills the victims and all descendants of self, this process, also those that are born
+// meanwhile. When this process has adopted the orphans below it, and has no child, it has no descendants.
 func endDescendants(self int, victims []int, adopted bool) {
 	deadline := time.Now().Add(killPatience)
 	for ; time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
@@ -142,7 +143,8 @@ func endDescendants(self int, victims []int, adopted bool) {
 	}
 }
 
-// exitCode is the exit code of a command, 128 plus the signal that ended it, from what Wait returned.
+// exitCode returns the exit code of a command, or 128 plus the signal that ended it. err is what Wait
+// returned.
 func exitCode(err error) int {
 	var exit *exec.ExitError
 	switch {
@@ -157,7 +159,7 @@ func exitCode(err error) int {
 	return exit.ExitCode()
 }
 
-// descendants returns the processes below root, given the parent of every process.
+// descendants returns the processes below root. parents has the parent of every process.
 func descendants(root int, parents map[int]int) (below []int) {
 	children := make(map[int][]int, len(parents))
 	for pid, parent := range parents {

@@ -1,8 +1,7 @@
 package main
 
-// Whose session it is: the user's, if ccc launched its client; the agent's, if a tool of an agent's did. One
-// walk up from the client through the processes above it tells. What ccc remembers of a session between two
-// hooks, whether it is supervised, and which one a word names.
+// Whose session is it? The user's, if ccc launched its client; the agent's, if a tool of an agent did. A walk
+// up from the client through the processes above it finds out. And is the session supervised?
 
 import (
 	"fmt"
@@ -14,9 +13,9 @@ import (
 	"time"
 )
 
-// ancestry returns the process pid and those above it, the nearest first, as far as the system tells of them.
+// ancestry returns the process pid and those above it, the nearest first, as far as the system shows them.
 func ancestry(pid int) (chain []process) {
-	for pid > 0 && len(chain) < 1000 { // processes that end while they are asked for may show a circle
+	for pid > 0 && len(chain) < 1000 { // where processes end meanwhile, the parents may form a circle
 		parent, p := processInfo(pid)
 		if p.name == "" {
 			break
@@ -39,15 +38,15 @@ func clientAncestry() []process {
 
 // A caller is who stands behind a client or a call of ccc.
 type caller struct {
-	agents   bool      // a tool of an agent's started it: it speaks for nobody
-	launched time.Time // when ccc launched the client supervised; zero: it did not
-	byHand   bool      // a hook that Claude Code does not run is meant
+	agents   bool      // a tool of an agent started it
+	launched time.Time // when ccc launched the client supervised, zero if it did not
+	byHand   bool      // the hook was not started by Claude Code
 }
 
-// callerOf walks up the chain, and what it meets first decides: the supervised launch that CCC_LAUNCH names,
-// which is the user's, or a process with the mark of a tool. That is the agent's with a living Claude Code
-// above it or without a controlling terminal (2.1.120 to 2.1.330 run tools without one); else it may run in a
-// terminal that an agent once opened.
+// callerOf walks up the chain. What it meets first decides: the supervised launch that CCC_LAUNCH names,
+// which is the user's, or a process with the mark of an agent's tool. A marked process is the agent's if it
+// has no controlling terminal (2.1.120 to 2.1.330 run tools without one) or a living Claude Code above it.
+// Otherwise it is the user's, in a terminal that an agent once opened.
 func callerOf(chain []process) (c caller) {
 	launched, at := parseLaunchToken(os.Getenv(launchVariable))
 	claude, _ := findClaude()
@@ -65,20 +64,21 @@ func callerOf(chain []process) (c caller) {
 		}
 		return c
 	}
-	if launched != "" && !isVisible(launched) { // from within a PID namespace, as of a claude in bubblewrap
+	if launched != "" && !isVisible(launched) { // in another PID namespace, as where claude is in bubblewrap
 		c.launched = at
 	}
 	return c
 }
 
-// launchToken is the value of CCC_LAUNCH: the name of this process, which becomes claude or a wrapper around
-// it, and the time. Every process below inherits it; only one with that process above it is meant.
+// launchToken returns the value of CCC_LAUNCH: the name of this process, which becomes claude or a wrapper
+// around it, and the time in milliseconds. Every process below inherits it. It counts only where that process
+// is still above.
 func launchToken() string {
 	_, self := processInfo(os.Getpid())
 	return fmt.Sprintf("%s.%d", self.name, now().UnixMilli())
 }
 
-// parseLaunchToken returns the parts of a token, "" for what is none.
+// parseLaunchToken returns the parts of a token. The name is "" where token is not one.
 func parseLaunchToken(token string) (name string, at time.Time) {
 	name, millis, _ := strings.Cut(token, ".")
 	n, err := strconv.ParseInt(millis, 10, 64)
@@ -88,13 +88,14 @@ func parseLaunchToken(token string) (name string, at time.Time) {
 	return name, time.UnixMilli(n).UTC()
 }
 
-// supervised reports whether the session is supervised in a client of c's: the latest of its supervised
-// launches and its switches counts. Without any of them, CCC_SUPERVISOR decides where no launch has set it.
+// supervised reports whether the session is supervised in a client of c. The latest of its supervised
+// launches and its switches counts. Where there is neither, CCC_SUPERVISOR=1 counts if no launch has set it,
+// and a hook that was called by hand is supervised unless CCC_SUPERVISOR says otherwise.
 func (s sessionFiles) supervised(c caller) bool {
 	if c.agents {
 		return false
 	}
-	state, _ := s.state() // one that can't be read switches nothing
+	state, _ := s.state() // a state that can't be read switches nothing
 	launched := state.LaunchedAt
 	if c.launched.After(launched) {
 		launched = c.launched

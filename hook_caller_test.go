@@ -48,6 +48,7 @@ func TestCaller(t *testing.T) {
 		"nothing_known":            {nil, false, false},
 		"inherited_mark":           {[]process{pane, server}, false, false},
 		"inherited_mark_and_shim":  {[]process{pane, {name: "3-1-" + space, program: "/bin/sh", title: "claude", marked: true, terminal: true}}, false, false},
+		"inherited_mark_of_claude": {[]process{{name: "2-1-" + space, program: "/x/claude", marked: true, terminal: true}, server}, false, false},
 		"left_behind_by_a_tool":    {[]process{tool, plain}, false, true},
 		"terminal_below_a_client":  {[]process{pane, server, known}, false, true},
 		"tool_of_launched":         {[]process{tool, launch}, false, true},

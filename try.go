@@ -28,8 +28,8 @@ const (
 	tryTimeout = 5 * time.Minute // of a command, unless --timeout says otherwise
 	// tryPatience is what a copy may take to stand, on a busy machine, beyond the command's timeout.
 	tryPatience = time.Second
-	// tryProbeTimeout is far above the 30 ms that a probe takes: a file system that does not answer must not
-	// hold up a review.
+	// tryProbeTimeout is far above the 30 ms or so that a probe takes on an idle machine: a file system that
+	// does not answer must not hold up a review.
 	tryProbeTimeout = 10 * time.Second
 )
 
@@ -71,7 +71,7 @@ func try(c *invocation) error {
 	config, err := loadConfig(d)
 	plan := &tryPlan{command: command, env: tryEnv(os.Environ(), config)}
 	code := tryImpossible
-	if err == nil { // else it is not known which variables to keep from the command
+	if err == nil { // without ccc.json it is not known which variables to keep from the command
 		plan.dir, err = os.Getwd()
 	}
 	if err == nil {
@@ -94,7 +94,7 @@ func try(c *invocation) error {
 	}
 	entry := record{Time: now(), Kind: kindRun, Command: line, ExitCode: &code, Output: printed.end()}
 	entry.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
-	if code == tryImpossible { // without an error it is the command's own code
+	if code == tryImpossible { // the command can end with it itself, and then nothing is said
 		entry.NoCopy = said
 	} else {
 		entry.Error = said
@@ -111,15 +111,15 @@ func try(c *invocation) error {
 	return nil
 }
 
-// recordRun appends a run to the timeline of the review that it is of, if it is of one.
-func recordRun(run record) error {
+// recordRun appends the record of a run to the timeline of the review that it belongs to, if there is one.
+func recordRun(entry record) error {
 	review := os.Getenv(tryVariable)
 	if review == "" {
 		return nil
 	}
-	run.Review = filepath.Base(review)
+	entry.Review = filepath.Base(review)
 	session := filepath.Dir(review)
-	return stateDir(filepath.Dir(session)).session(filepath.Base(session)).append(run)
+	return stateDir(filepath.Dir(session)).session(filepath.Base(session)).append(entry)
 }
 
 // noCopy is the error for no copy because of err, whose hint it keeps.
@@ -142,8 +142,7 @@ func untilTold() context.Context {
 			signal.Notify(signals, s)
 		}
 	}
-	// A reader of the output that goes away must not end ccc, which has yet to tidy up.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it at once
 	go func() {
 		defer exitOnPanic()
 		cancel(toldToEnd{Signal: (<-signals).(syscall.Signal)})
@@ -177,7 +176,8 @@ func (plan *tryPlan) connect(printed io.Writer) error {
 		fmt.Fprint(printed, say(shownOnTerminal))
 	}
 	out, _ := os.Stdout.Stat()
-	if complaints, err := os.Stderr.Stat(); err == nil && os.SameFile(out, complaints) {
+	complaints, _ := os.Stderr.Stat()
+	if os.SameFile(out, complaints) {
 		plan.stderr = plan.stdout
 	}
 	if newScreen(os.Stdin).terminal {
@@ -205,19 +205,18 @@ func keepTerminalMode() (restore func()) {
 		return func() {}
 	}
 	var mode [128]byte // more than a struct termios
-	ioctl(terminal, getTerminalMode, unsafe.Pointer(&mode))
+	ioctl := func(request uintptr, argument unsafe.Pointer) {
+		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, terminal.Fd(), request, uintptr(argument))
+	}
+	ioctl(getTerminalMode, unsafe.Pointer(&mode))
 	return func() {
 		var foreground int32 // a process group
-		ioctl(terminal, syscall.TIOCGPGRP, unsafe.Pointer(&foreground))
+		ioctl(syscall.TIOCGPGRP, unsafe.Pointer(&foreground))
 		if int(foreground) == syscall.Getpgrp() {
-			ioctl(terminal, setTerminalMode, unsafe.Pointer(&mode))
+			ioctl(setTerminalMode, unsafe.Pointer(&mode))
 		}
 		terminal.Close()
 	}
-}
-
-func ioctl(file *os.File, request uintptr, argument unsafe.Pointer) {
-	_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, file.Fd(), request, uintptr(argument))
 }
 
 // A tryCopy is a copy that has been started.
@@ -298,8 +297,8 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 
 // tryProbe makes a copy in dir, the way a reviewer with env does, and tries to break out of it. The error is
 // nil when the copy holds. Else it says why none can be made or trusted here; it is a failure with a hint
-// where it is known what mends that. homeReadOnly reports whether nothing can be written directly in HOME.
-func tryProbe(ctx context.Context, dir string, env []string) (homeReadOnly bool, err error) {
+// where it is known what mends that. readOnlyHome reports whether nothing can be written directly in HOME.
+func tryProbe(ctx context.Context, dir string, env []string) (readOnlyHome bool, err error) {
 	listener, err := onLoopback(0, syscall.Bind)
 	defer syscall.Close(listener)
 	if err == nil {
@@ -344,11 +343,9 @@ func breakOut(args []string) int {
 		fmt.Fprintln(os.Stderr, "the copy can't be written to:", err)
 		return 1
 	}
-	made, err := os.CreateTemp(os.Getenv("HOME"), ".ccc-try-")
-	if err != nil {
+	if _, err := os.CreateTemp(os.Getenv("HOME"), ".ccc-try-"); err != nil {
 		return tryHomeReadOnly
 	}
-	made.Close()
 	return 0
 }
 

@@ -154,8 +154,8 @@ func (b *copyBuilder) overlay(path string, attributes uintptr) error {
 	return overlayHere(workshop, path, attributes)
 }
 
-// overlayHere lays an overlay over the directory at path, which is the current one. The upper layer is in dir,
-// and has the directory's mode and, as far as this user can give it, its owner.
+// overlayHere lays an overlay over the directory at path, which is the current one. The upper layer is in
+// dir. It has the directory's mode and, as far as this user can give it away, its owner.
 func overlayHere(dir, path string, attributes uintptr) error {
 	info, err := os.Stat(".")
 	if err != nil {

@@ -316,18 +316,40 @@ func TestTryRootsFiles(t *testing.T) {
 }
 
 // A directory that a variable names is for writing to. What is not there is not made, and what stands above the project
-// is not for writing to.
+// or HOME is not for writing to.
 func TestTryNamedDirectories(t *testing.T) {
 	eachUser(t, func(t *testing.T, box *tryBox) {
-		box.put(map[string]string{"caches/go/f": "f\n", "caches/side": "s\n", "other/f": "o\n"})
+		box.put(map[string]string{"caches/go/f": "f\n", "caches/side": "s\n", "other/f": "o\n", "trees/work/sub/f": "", "homes/mine/f": ""})
 		os.Symlink("caches/go", box.base+"/link")
+		box.work = box.base + "/trees/work"
 		box.unchanged(func() {
 			box.vars = append(box.vars, "GOCACHE="+box.base+"/caches/go", "LINK="+box.base+"/link", "ABOVE="+box.base, "MISSING="+box.base+"/none",
-				"OLDPWD="+box.base+"/other", "LIST="+box.base+"/other:/usr", "RELATIVE=../other")
-			box.want("f\nn\n", `set -e; cat $GOCACHE/f; echo n >>$GOCACHE/f; mv $LINK/f $GOCACHE/g; tail -n 1 $LINK/g; ls $LIST 2>&- || :
-				for f in $ABOVE/x $OLDPWD/x $ABOVE/caches/x; do ! touch $f 2>&-; done; ! mkdir $MISSING 2>&-`)
+				"VENV="+box.work+"/sub", "OLDPWD="+box.base+"/other", "LIST="+box.base+"/other:/usr", "RELATIVE=../../other",
+				"TREES="+box.base+"/trees", "HOMES="+box.base+"/homes", "HOME="+box.base+"/homes/mine")
+			box.want("f\nn\n", `set -e; cat $GOCACHE/f; echo n >>$GOCACHE/f; mv $LINK/f $GOCACHE/g; tail -n 1 $LINK/g; rm -r $VENV; mkdir $VENV
+				for dir in $ABOVE $ABOVE/other $ABOVE/caches $TREES $HOMES; do if touch $dir/x 2>&-; then echo "$dir is writable"; fi; done; ! mkdir $MISSING 2>&-`)
 		})
 	})
+}
+
+// A scratch directory that is being made is not swept by another process.
+func TestTryScratchRace(t *testing.T) {
+	var both sync.WaitGroup
+	for range 2 {
+		both.Add(1)
+		go func() {
+			defer both.Done()
+			for range 300 {
+				path, lock := newScratch()
+				if _, err := os.Lstat(path); lock == nil || err != nil {
+					t.Errorf("%q: %v", path, err)
+				}
+				lock.Close()
+				sweepScratch()
+			}
+		}()
+	}
+	both.Wait()
 }
 
 // inMounts runs prepare in mounts of its own and then line in a copy, as the user of the box.

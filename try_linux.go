@@ -102,10 +102,11 @@ func mayBuild() bool {
 // capabilitySets is what the kernel's capget and capset take: the capabilities up to 31, and those above.
 type capabilitySets [2]struct{ effective, permitted, inheritable uint32 }
 
-// capabilities is capget or capset for this thread.
+// capabilities calls capget or capset for this thread.
 func capabilities(call uintptr, sets *capabilitySets) error {
 	header := struct{ version, pid int32 }{version: 0x20080522}
-	_, _, errno := syscall.RawSyscall(call, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(sets)), 0)
+	_, _, errno := syscall.RawSyscall(call,
+		uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(sets)), 0)
 	return failed("capget, capset", errno)
 }
 
@@ -162,8 +163,9 @@ func mendFor(err error, read func(path string) ([]byte, error)) string {
 	return ""
 }
 
-// tryProcessOne is ccc in-copy. Process 1 of a copy has the arguments SCRATCH DIR PROJECT PLACE... -- COMMAND...
-// Any other process is the probe's command, as what process 1 does to its file system is not for the host's.
+// tryProcessOne is ccc in-copy. As process 1 it gets SCRATCH DIR PROJECT PLACE... -- COMMAND... and runs the
+// command in the copy that it builds. Any other process is the probe's command: what process 1 does to its
+// file system must not be done to the host's.
 func tryProcessOne(args []string) int {
 	end := slices.Index(args, "--")
 	if os.Getpid() != 1 || end < 3 {

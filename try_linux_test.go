@@ -180,6 +180,7 @@ func TestTryExit(t *testing.T) {
 		}{
 			{[]string{"exit 3"}, 3, "", ""},
 			{[]string{"kill -TERM $$"}, 143, "", ""},
+			{[]string{"(sh -c 'sleep 0.1; exit 9' &); sleep 0.3; exit 4"}, 4, "", ""}, // an orphan ends first
 			{[]string{"printf", "%s|", "a b", "$HOME", "*", "\xff\xfe\n"}, 0, "a b|$HOME|*|\xff\xfe\n|", ""},
 			{[]string{"--", "printf", "-%s", "-x"}, 0, "--x", ""},
 			{[]string{"--timeout", "20s", "sh", "-c", "exit 4", "--timeout"}, 4, "", ""},
@@ -199,6 +200,16 @@ func TestTryExit(t *testing.T) {
 			if got.code != test.code || got.stdout != test.stdout || !strings.Contains(got.stderr, test.stderr) || test.stderr == "" && got.stderr != "" {
 				t.Errorf("%q: %+v", test.args, got)
 			}
+		}
+		// A signal that is ignored, as under nohup, ends nothing.
+		ignoring := box.finish(box.cmd([]string{"sh", "-c", `trap "" HUP; ccc try "sleep 0.5; echo on" & sleep 0.2; kill -HUP $!; wait $!`}))
+		expectEnd(t, "SIGHUP under nohup", ignoring, 0, "on\n", "")
+		// The timeout begins when the copy stands.
+		printed := strings.Fields(box.try("--timeout", "100ms", "while date +%s%N; do sleep 0.01; done").stdout)
+		first, _ := strconv.Atoi(printed[0])
+		last, _ := strconv.Atoi(printed[len(printed)-1])
+		if took := time.Duration(last - first); took > time.Second {
+			t.Errorf("the command ran for %v", took)
 		}
 		cmd := box.cmd([]string{"ccc", "try", "cat; echo end; echo b >&2"})
 		cmd.Stdin = strings.NewReader("in\n")
@@ -284,6 +295,9 @@ func TestTryEnds(t *testing.T) {
 				}
 				start := time.Now()
 				cmd.Wait()
+				if left := box.processes(); len(left) != 0 && test.signal != syscall.SIGKILL {
+					t.Errorf("when ccc has ended: %q", left)
+				}
 				if left := box.quiet(time.Second); len(left) != 0 || time.Since(start) > time.Second {
 					t.Errorf("after %v: %q", time.Since(start), left)
 				}
@@ -710,6 +724,8 @@ func TestTrySockets(t *testing.T) {
 		if err := cmd.Wait(); err != nil || len(said) != 0 {
 			t.Errorf("late ones: %v\n%s", err, said)
 		}
+		// A command may make its own socket where the host's is.
+		box.want("", "rm ."+name)
 		// A loopback of its own is there, and works.
 		box.want("", "env "+testMainVariable+"=attack ccc loopback")
 	})
@@ -837,8 +853,7 @@ func TestTryProbe(t *testing.T) {
 		}
 		cancel()
 	}
-	// Outside of a copy the probe's command reaches the listener. An ordinary command in one is an honest test: no HOME,
-	// no place to write to.
+	// The probe's command outside of a copy, where it reaches the listener, and in copies.
 	fd, err := onLoopback(0, syscall.Bind)
 	check(t, errors.Join(err, syscall.Listen(fd, 1)))
 	defer syscall.Close(fd)
@@ -924,6 +939,8 @@ func TestTryPipes(t *testing.T) {
 		cmd.Stdout, cmd.Stderr = write, write
 		box.finish(cmd)
 		expectIs(t, "the caller's pipe", settings(), before)
+		gone := box.finish(box.cmd([]string{"sh", "-c", "{ ccc try 'yes; exit 0'; echo $? >&2; } | head -n 1"}))
+		expectEnd(t, "a reader that goes", gone, 0, "y\n", "0\n")
 		// Much, in order, through one pipe; and a reader that goes ends the command, not ccc.
 		const lines = 20000
 		if got := box.finish(box.cmd([]string{"sh", "-c", fmt.Sprintf("ccc try 'seq %d' | cksum; seq %[1]d | cksum; ccc try yes | head -n 1", lines)})); got.code != 0 ||
