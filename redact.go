@@ -169,14 +169,13 @@ func isPlainWord(text string) bool {
 
 func hasDigit(text string) bool { return strings.ContainsAny(text, digits) }
 
-// isPlainURL reports whether text is a URL that holds no credentials: no user, and nothing that looks like a
-// key.
+// isPlainURL reports whether text is a URL in which nothing looks like a key. A user or a password in one is
+// found by its form.
 func isPlainURL(text string) bool {
 	_, rest, isURL := strings.Cut(text, "://")
 	isPunctuation := func(r rune) bool { return !strings.ContainsRune(letters+digits+"_-", r) }
 	looksLikeKey := func(part string) bool { return len(part) >= 16 && hasDigit(part) }
-	return isURL && !strings.Contains(rest, "@") &&
-		!slices.ContainsFunc(strings.FieldsFunc(rest, isPunctuation), looksLikeKey)
+	return isURL && !slices.ContainsFunc(strings.FieldsFunc(rest, isPunctuation), looksLikeKey)
 }
 
 // The names of secrets: one word of theirs is among these, where _ or the case parts words, or ends like one

@@ -238,15 +238,15 @@ var harmlessTexts = []string{
 	"sk-container-id-1 sk-toggleable__label-arrow", "npm_config_registry_url_2", "npm_lifecycle_event", "hf_hub_download_to_directory", "key-value-store-12345678",
 	"feature-ABC-1234-add-login-for-everyone-2", "2026-01-31T10:00:00Z", "v2.1.330-dev.7+abcdef1234567890", "/usr/lib/x86_64-linux-gnu/libssl.so.3",
 	"if token == nil || len(key) < 32 { return errors.New(\"no key 1234\") }", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ7d3e1c1a20b44c4e8a511f0f5a8d1e0b user@host",
-	"password: ********", "API_KEY=<your-key-1234>", "DB_PASS=", "The secret: never say 12345678 twice.", "密码：不知道", "monkey=abcd1234efgh", "compass: north-1234", "pattern=abc-12345678",
+	"password: ********", `token := "AccessDenied" // RFC 6750`, "API_KEY=<your-key-1234>", "DB_PASS=", "The secret: never say 12345678 twice.", "密码：不知道", "monkey=abcd1234efgh", "compass: north-1234", "pattern=abc-12345678",
 }
 
 func TestHarmlessTexts(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "dir1")
+	path := filepath.Join(t.TempDir(), "directory1")
 	check(t, os.Mkdir(path, 0o700))
 	t.Setenv("HOME", filepath.Dir(path))
 	redact := redactor(nil)
-	for _, text := range append(harmlessTexts, "PWD="+path, "key_file: "+path, "KEY_FILE=~/dir1", "a\n\tb  c\r\n", "", "\xff\xfe token") {
+	for _, text := range append(harmlessTexts, "PWD="+path, "key_file: "+path, "KEY_FILE=~/directory1", "a\n\tb  c\r\n", "", "\xff\xfe token") {
 		expectIs(t, "the text", redact(text), text)
 		expectIs(t, "the text, quoted", redact(fmt.Sprintf("%q", text)), fmt.Sprintf("%q", text))
 	}
@@ -376,6 +376,17 @@ func TestRecordedRedacted(t *testing.T) {
 	}
 	expectIn(t, "the timeline", events, `"deploy with *** and ***"`, `"done *** and ***"`, `"Bash(grep *** and ***)"`, `"I look for *** and ***"`, `长*** and ***"`, `401 *** and ***`, `Is it *** and ***?`, `"no: *** and ***"`)
 	expectIn(t, "the log", box.log(), "401 *** and ***")
+}
+
+// Feedback that the state file does not have is the timeline's.
+func TestFeedbackOfAnother(t *testing.T) {
+	box := newHookBox(t)
+	box.reviews(blocks("the tests"))
+	box.stop("")
+	ended := record{Time: now(), Event: eventStop, Kind: kindEnd, Review: "r", Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: "the docs"}}
+	box.timelineOf(testSession, record{Time: now(), Kind: kindPrompt, Prompt: "fix it"}, ended)
+	box.stop("")
+	expectIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "上次反馈\nthe docs")
 }
 
 // A text is cut when it has been redacted: half a secret would not be found.
