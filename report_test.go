@@ -177,7 +177,7 @@ func TestReceipt(t *testing.T) {
 	}{
 		{reviewRound{record: record{Event: eventStop, Review: "r", Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictAllow, DurationSeconds: 12.3, CostUSD: 0.31}}},
 			"Review 2/10 approved · 12.3s · $0.31 · nothing was looked at or run"},
-		{reviewRound{record: record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictBlock}}, Tools: []string{"Read(a)"}}, "Review sent back · only files were read, nothing was run"},
+		{reviewRound{record: record{Event: eventStop, Review: "r", Changed: true, outcome: outcome{Verdict: verdictBlock}}, Tools: []string{"Read(a)"}}, "Review sent back · only files were read, nothing was run"},
 		{reviewRound{record: record{Event: eventStop, Review: "r", NoVerdict: true, outcome: outcome{Verdict: verdictBlock}}, Tools: []string{"Read(a)", "Bash(python3 t.py)"}},
 			"Review sent back · nothing was run in a copy · The reviewer gave no verdict: what it said is the feedback"},
 		{reviewRound{record: record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictBlock}}, Runs: []record{run("a", 0), run("b\nc", 1), run("d", 0), run("e", 0)}},
