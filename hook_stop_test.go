@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -113,6 +114,19 @@ func TestKilledIsTold(t *testing.T) {
 			t.Errorf("%s: %s", timeline, got.stdout)
 		}
 	}
+}
+
+// A review that the user ended with Esc was cancelled: it is no failure, and the next prompt says nothing of it.
+func TestCancelled(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.submit("fix it")
+	hook, stdout := box.hangingHook("")
+	check(t, hook.Process.Signal(syscall.SIGTERM))
+	hook.Wait()
+	expectIs(t, "stdout", stdout.String(), "")
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
+	expectEnd(t, "the next prompt", box.submit("go on"), 0, "", "")
 }
 
 // The reviewer stands in the worktree that the agent works in, and may read the main checkout; it is told which is
