@@ -129,6 +129,17 @@ func TestCancelled(t *testing.T) {
 	expectEnd(t, "the next prompt", box.submit("go on"), 0, "", "")
 }
 
+// What the receipt is made of where a disk was full: the end is known, even if it, or the whole review, is in no timeline.
+func TestRoundEndedBy(t *testing.T) {
+	s := stateDir(t.TempDir()).session(testSession)
+	check(t, s.append(record{Kind: kindBegin, Event: eventStop, Review: "r"}))
+	check(t, s.append(record{Kind: kindCall, Review: "r", Tool: "Read(a)"}))
+	for review, want := range map[string]string{"r": "审查 通过 · " + receiptRead.zh, "lost": "审查 通过"} {
+		end := record{Kind: kindEnd, Event: eventStop, Review: review, outcome: outcome{Verdict: verdictAllow}}
+		expectIs(t, "the receipt", s.roundEndedBy(end).receipt(), want)
+	}
+}
+
 // The reviewer stands in the worktree that the agent works in, and may read the main checkout; it is told which is
 // which. A version that does not find the session there runs in the project.
 func TestWorktree(t *testing.T) {
