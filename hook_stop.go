@@ -278,12 +278,8 @@ func (s *supervision) offerCopy(ctx context.Context, call *reviewCall) {
 	if call.config.Try {
 		call.request.homeIsReadOnly, err = tryProbe(ctx, call.dirs[0], call.env)
 	}
-	var f failure
-	if errors.As(err, &f) {
-		err = f.err // without its hint: doctor tells what mends it
-	}
-	if err != nil {
-		call.request.noCopy = oneLine(err.Error())
+	if err != nil { // its hint is for the user: doctor tells it
+		call.request.noCopy = oneLine(failureOf(err).err.Error())
 		return
 	}
 	call.request.tryCommand = shellQuote(s.dirs.self) + " " + trySubcommand

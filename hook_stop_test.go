@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -112,6 +113,30 @@ func TestKilledIsTold(t *testing.T) {
 		if got := box.submit("next"); strings.Contains(got.stdout, "上一次没能完成审查") != isTold {
 			t.Errorf("%s: %s", timeline, got.stdout)
 		}
+	}
+}
+
+// A review that the user ended with Esc was cancelled: it is no failure, and the next prompt says nothing of it.
+func TestCancelled(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.submit("fix it")
+	hook, stdout := box.hangingHook("")
+	check(t, hook.Process.Signal(syscall.SIGTERM))
+	hook.Wait()
+	expectIs(t, "stdout", stdout.String(), "")
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
+	expectEnd(t, "the next prompt", box.submit("go on"), 0, "", "")
+}
+
+// What the receipt is made of where a disk was full: the end is known, even if it, or the whole review, is in no timeline.
+func TestRoundEndedBy(t *testing.T) {
+	s := stateDir(t.TempDir()).session(testSession)
+	check(t, s.append(record{Kind: kindBegin, Event: eventStop, Review: "r"}))
+	check(t, s.append(record{Kind: kindCall, Review: "r", Tool: "Read(a)"}))
+	for review, want := range map[string]string{"r": "审查 通过 · " + receiptRead.zh, "lost": "审查 通过"} {
+		end := record{Kind: kindEnd, Event: eventStop, Review: review, outcome: outcome{Verdict: verdictAllow}}
+		expectIs(t, "the receipt", s.roundEndedBy(end).receipt(), want)
 	}
 }
 

@@ -321,6 +321,7 @@ func TestHookStateBroken(t *testing.T) {
 		box.write(".claude/ccc", 0o600, "")
 		expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, "not a directory")
 		expectEnd(t, "the next stop", box.stop(`"stop_hook_active":true`), 0, "", "")
+		expectEnd(t, "a question", box.hook(box.event(eventPreToolUse, asked)), 0, "", "")
 	})
 }
 

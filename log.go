@@ -240,9 +240,7 @@ func (s *story) tell(r record, index int) {
 		s.title(r.Time, r.title(), s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict))))
 		s.end(its)
 	default:
-		if index >= 0 { // else its begin could not be recorded
-			s.step(r, its)
-		}
+		s.step(r, its)
 	}
 }
 

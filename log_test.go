@@ -170,6 +170,7 @@ func TestLogFollowOver(t *testing.T) {
 		await(t, got, "the present one")
 	}
 	box.write(".claude/ccc/supervisor-new.json", 0o600, stateText("new", 0, "")) // it has no project yet
+	time.Sleep(6 * pollInterval)                                                 // the next look for sessions has met it
 	box.timelineOf("elsewhere", at("/elsewhere", "far away"))
 	box.timelineOf("earlier", earlier, at(box.work, "goes on"))
 	await(t, output, "the present one\n\n会话 earlier（当前项目的另一个会话）\n\n── ")

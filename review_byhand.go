@@ -132,7 +132,7 @@ func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversat
 		return found, talk, fmt.Errorf("no session of Claude Code's %s holds a request", which)
 	}
 	found = newest[0]
-	if len(newest) == 1 || found.id == word {
+	if len(newest) == 1 {
 		return found, talk, nil
 	}
 	isClear := newScreen(os.Stdout).terminal || found.written.Sub(newest[1].written) >= time.Minute

@@ -146,9 +146,7 @@ func (s summary) reviewing() string {
 }
 
 // sessionsMeant returns the session that the operand names, else those of the current directory's project,
-// newest first. It leaves out those in seen, and adds to seen all whose project is known by now. A session
-// that can't be read is an error if it may be the newest of the project: a script would take an older one's
-// approval for its own.
+// newest first. It leaves out those in seen, and adds to seen all whose project is known by now.
 func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []string, err error) {
 	if len(operands) > 0 {
 		id, err := stateDir(d.state).findSession(operands[0])
@@ -160,10 +158,6 @@ func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []strin
 	}
 	sessions, err := summarizeAll(d, seen)
 	for _, s := range sessions {
-		if s.Project == "" && s.err != nil && len(ids) == 0 {
-			err := fmt.Errorf("session %s may be the newest of this project: %w", s.Session, s.err)
-			return nil, failure{code: 2, err: err, hint: nameSession}
-		}
 		if d.isOfProject(s.Project) {
 			ids = append(ids, s.Session)
 		}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Which session ccc review takes where nobody looks on: the newest of the project, else of a directory above; one that was
+// named; none where it is not clear which is meant. A session in which nothing was asked is none.
+func TestByHandSession(t *testing.T) {
+	root := t.TempDir()
+	claude, here := filepath.Join(root, "claude"), filepath.Join(root, "work")
+	stored := func(session, project, words string, age time.Duration) {
+		t.Helper()
+		path := filepath.Join(claude, "projects/x", session+".jsonl")
+		check(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		line := agentLine("1", "", "hello")
+		if words != "" {
+			line = userLine("1", "", words)
+		}
+		check(t, os.WriteFile(path, []byte(strings.ReplaceAll(line, "/work", project)+"\n"), 0o600))
+		check(t, os.Chtimes(path, time.Time{}, ago(age)))
+	}
+	check(t, os.MkdirAll(filepath.Join(here, "sub"), 0o700))
+	stored("aa-new", here, "fix it", time.Hour)
+	stored("aa-old", here, "fix that", 2*time.Hour)
+	stored("ab-silent", here, "", time.Minute)
+	stored("ac-elsewhere", "/elsewhere", "far away", 0)
+	expect := func(word, dir, want string) {
+		t.Helper()
+		c := &invocation{}
+		if word != "" {
+			c.operands = []string{word}
+		}
+		found, talk, err := storedSessionOf(c, dirs{claude: claude, here: filepath.Join(here, dir)})
+		if err != nil {
+			found.id = err.Error()
+		} else if talk.prompt().words == "" {
+			t.Errorf("%q: nothing was asked in %s", word, found.id)
+		}
+		if !strings.HasPrefix(found.id, want) {
+			t.Errorf("%q in %q: %s, want %s", word, dir, found.id, want)
+		}
+	}
+	expect("", "", "aa-new")
+	expect("", "sub", "aa-new")
+	expect("aa-o", "", "aa-old")
+	expect("ac", "", "ac-elsewhere")
+	expect("aa", "", `which of the sessions beginning with "aa"? Name one: aa-new aa-old`)
+	expect("ab", "", `no session of Claude Code's beginning with "ab" holds a request`)
+	expect("", "../none", "no session of Claude Code's in this project")
+	stored("aa-old", here, "fix that", time.Hour+30*time.Second)
+	expect("", "", "which of the sessions in this project, "+here+",? Name one: aa-new aa-old")
+	expect("aa-new", "", "aa-new")
+}
