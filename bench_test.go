@@ -143,7 +143,7 @@ func BenchmarkLook(b *testing.B) {
 	for d in $(seq $1); do mkdir d$d; (cd d$d; for f in $(seq 100); do echo "$d $f" >f$f; done); done
 	git add .; git commit -qm first; git update-ref refs/remotes/origin/main HEAD; echo more >>d1/f1; git commit -qam second; echo new >new
 }
-git init -q; git config user.name a; git config user.email a@example.com
+git init -q; git config gc.auto 0; git config user.name a; git config user.email a@example.com
 `+size.script)
 		prepare.Dir = dir
 		if out, err := prepare.CombinedOutput(); err != nil {

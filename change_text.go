@@ -55,6 +55,9 @@ func (c judgedChange) text() string {
 	tell(c.others, say(changesOthers))
 	shown, rest := c.diff.cut(func(path string) bool { _, is := c.Files[path]; return is })
 	if shown != "" {
+		if c.base == "empty" {
+			base = "$(git hash-object -t tree /dev/null)"
+		}
 		parts = append(parts, "git diff "+base+", "+say(changesTop, c.Top)+"\n"+fenced("diff", shown))
 	}
 	tell(rest != "", say(changesRest, rest))

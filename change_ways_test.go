@@ -25,7 +25,8 @@ echo a >a; echo b >b; echo c >c; echo '*.log' >.gitignore; rm notes.txt; git add
 //	withdraw           the last prompt does not stand any more
 //	begin, ok, no      a review begins; it approves or refuses (and begins, if none has); blind: one that called
 //	                   nothing approves
-//	review             approves by hand
+//	review, rejects    by hand
+//	limited, failed    a stop at the limit, a review that failed or was cancelled
 //	in NAME, cd DIR    another session, another directory
 //	shown PATHS        those that the last request listed, marked ones with a star behind
 //	verdict WORD       what ccc verdict says
@@ -493,6 +494,464 @@ var ways = []way{
 		ok
 		shown b
 		gate pass`},
+	{"part of a file is committed", `
+		prompt add
+		$ seq 30 >b; git add b; sed -i 's/^1$/x/' b
+		ok
+		$ git commit -qm x
+		gate b:other
+		review
+		gate b:other
+		$ git stash -q
+		review
+		gate pass`},
+	{"commit -a takes the user's dirty file along", `
+		$ echo u >>b
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		shown a
+		gate b:unseen`},
+	{"a dirty file of the user's is committed by the agent alone", `
+		$ echo u >>b
+		prompt commit b
+		$ git commit -qm x b
+		ok
+		shown
+		gate b:unseen
+		review
+		shown b*
+		gate pass`},
+	{"a commit is picked after the approval", `
+		$ git checkout -qb side; echo s >>c; git commit -qam s; git checkout -q main
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		$ git cherry-pick side
+		verdict changed
+		gate c:unseen`},
+	{"the agent picks a commit", `
+		$ git checkout -qb side; echo s >>c; git commit -qam s; git checkout -q main
+		prompt pick it
+		$ git cherry-pick side
+		ok
+		shown c
+		gate pass`},
+	{"a commit of the agent's is picked onto another branch", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		$ git checkout -qb release origin/main; git cherry-pick main
+		verdict allow
+		gate pass`},
+	{"a merge whose conflict the agent resolves", `
+		$ git clone -q ../remote ../other; cd ../other; echo y >>a; echo y >>b; git commit -qam y; git push -q origin main; cd ../work
+		prompt add, and merge
+		$ echo 1 >>a; git commit -qam x; git fetch -q; git merge -q origin/main || :; echo both >a; git commit -qam merged
+		ok
+		shown a
+		gate pass`},
+	{"a merge under way", `
+		$ git clone -q ../remote ../other; cd ../other; echo y >>a; echo y >>b; git commit -qam y; git push -q origin main; cd ../work
+		prompt add, and merge
+		$ echo 1 >>a; git commit -qam x; git fetch -q; git merge -q origin/main || :; echo both >a; git add a
+		ok
+		shown a
+		$ git commit -qm merged
+		gate pass`},
+	{"a conflict that nobody has resolved", `
+		$ git clone -q ../remote ../other; cd ../other; echo y >>a; git commit -qam y; git push -q origin main; cd ../work
+		prompt add, and merge
+		$ echo 1 >>a; git commit -qam x; git fetch -q; git merge -q origin/main || :
+		no
+		shown a
+		prompt go on
+		$ echo both >a; git commit -qam merged
+		ok
+		shown a
+		gate pass`},
+	{"a merge whose conflict the user resolves", `
+		prompt add
+		$ echo 1 >>a; echo 1 >>b; git commit -qam x
+		ok
+		$ git clone -q ../remote ../other; cd ../other; echo y >>a; git commit -qam y; git push -q origin main; cd ../work
+		$ git fetch -q; git merge -q origin/main || :; echo both >a; git commit -qam merged
+		gate a:other`},
+	{"rebased with a conflict", `
+		prompt add
+		$ echo 1 >>a; echo 1 >>b; git commit -qam x
+		ok
+		$ git clone -q ../remote ../other; cd ../other; echo y >>a; git commit -qam y; git push -q origin main; cd ../work
+		$ git fetch -q; git rebase -q origin/main || :; echo both >a; git add a; GIT_EDITOR=: git rebase --continue
+		verdict changed
+		gate a:other
+		review
+		shown a* b
+		gate pass`},
+	{"a rebase under way", `
+		$ git clone -q ../remote ../other; cd ../other; echo y >>a; git commit -qam y; git push -q origin main; cd ../work
+		prompt add, and rebase
+		$ echo 1 >>a; git commit -qam x; git fetch -q; git rebase -q origin/main || :; echo both >a
+		ok
+		shown a
+		$ git add a; GIT_EDITOR=: git rebase --continue
+		gate pass`},
+	{"fetched, and not merged", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		$ git clone -q ../remote ../other; cd ../other; echo y >>b; git commit -qam y; git push -q origin main; cd ../work; git fetch -q
+		ok
+		shown a
+		verdict allow
+		gate pass`},
+	{"pulled before the session", `
+		$ git clone -q ../remote ../other; cd ../other; echo y >>b; git commit -qam y; git push -q origin main; cd ../work; git pull -q origin main
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		shown a
+		gate pass`},
+	{"merged with a moved main in mid-session", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x; git clone -q ../remote ../other; cd ../other; echo 2 >>b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --no-rebase --no-edit origin main
+		ok
+		shown a
+		gate pass`},
+	{"amended with another edit", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		$ echo 2 >>a; git commit -qa --amend -m x
+		gate a:other`},
+	{"merged into main as one commit", `
+		prompt add
+		$ git checkout -qb topic; echo 1 >>a; git commit -qam x; echo 1 >>b; git commit -qam y
+		ok
+		$ git checkout -q main; git merge -q --squash topic; git commit -qm both
+		gate pass`},
+	{"reverted before the push", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		$ git revert --no-edit HEAD
+		gate nothing`},
+	{"the agent reverts what a remote has", `
+		$ echo 1 >>a; git commit -qam x; git push -q origin main
+		prompt revert it
+		$ git revert --no-edit HEAD
+		ok
+		shown a
+		gate pass`},
+	{"renamed after the approval", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		$ git mv a a3; git commit -qm y
+		gate a:other a3:unseen`},
+	{"a name that differs by its case", `
+		prompt rename
+		$ git mv a A
+		ok
+		shown A a
+		$ git commit -qm x
+		gate pass`},
+	{"a link in the place of a file, a file in that of a directory", `
+		$ mkdir d; echo 1 >d/x; git add d; git commit -qm d; git push -q origin main
+		prompt add
+		$ rm a; ln -s b a; rm -r d; echo 1 >d
+		ok
+		shown a d d/x
+		$ git add -A; git commit -qm x
+		gate pass`},
+	{"names like options, with line breaks and globs", `
+		prompt add
+		$ echo 1 >./-x; echo 1 >"$(printf 'a\nb')"; echo 1 >'*'; echo 1 >:x; mkdir 'd '; echo 1 >'d /y'
+		ok
+		$ git add -A; git commit -qm x
+		verdict allow
+		gate pass`},
+	{"an empty file, and a large one", `
+		prompt add
+		$ : >empty; head -c 3000000 /dev/zero >large
+		ok
+		shown empty large
+		$ git add .; git commit -qm x
+		gate pass`},
+	{"intent to add", `
+		$ echo u >mine; git add -N mine
+		prompt add
+		$ echo 1 >one; git add -N one
+		ok
+		shown one
+		verdict allow
+		$ git add one; git commit -qm x one
+		gate pass`},
+	{"line ends that git changes", `
+		$ git config core.autocrlf true; printf 'x\r\ny\r\n' >w; git add w; git commit -qm w; git push -q origin main; rm w; git checkout -q w
+		prompt add
+		$ printf '1\r\n2\r\n' >n; printf 'x\r\nz\r\n' >w
+		ok
+		shown n w
+		$ git add .; git commit -qm x
+		verdict allow
+		gate pass`},
+	{"attributes that change the content", `
+		prompt add
+		$ echo '*.txt text eol=crlf' >.gitattributes; printf '1\n' >n.txt; git config filter.up.clean 'tr a-z A-Z'; echo '*.up filter=up' >>.gitattributes; echo x >x.up
+		ok
+		shown .gitattributes n.txt x.up
+		$ git add .; git commit -qm x
+		verdict allow
+		gate pass`},
+	{"an ignored file is added by force", `
+		prompt add
+		$ echo 1 >>a; echo 1 >x.log
+		ok
+		$ git add -f x.log; git commit -qam x
+		gate x.log:unseen`},
+	{"the agent adds an ignored file by force", `
+		prompt add
+		$ echo 1 >x.log; git add -f x.log
+		ok
+		shown x.log
+		$ git commit -qm x
+		gate pass`},
+	{"a file that git knows and ignores", `
+		$ echo 1 >x.log; git add -f x.log; git commit -qm log; git push -q origin main
+		prompt add
+		$ echo 2 >>x.log
+		ok
+		shown x.log
+		$ git commit -qam x
+		gate pass`},
+	{"no longer tracked, and kept", `
+		prompt untrack
+		$ git rm -q --cached a; echo a >>.gitignore
+		ok
+		shown .gitignore a
+		$ git add .gitignore; git commit -qm x
+		gate pass`},
+	{"at the limit", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		no
+		$ echo 2 >>a; git commit -qam y
+		limited
+		verdict limit
+		gate a:other
+		prompt go on
+		ok
+		shown a
+		gate pass`},
+	{"a review that failed", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		failed
+		verdict failed
+		gate a:unseen
+		prompt again
+		ok
+		shown a
+		gate pass`},
+	{"refused, failed and approved", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		no
+		failed
+		gate a:sent
+		ok
+		shown a
+		gate pass`},
+	{"two requests are typed while the agent works", `
+		prompt one
+		$ echo 1 >>a
+		prompt two
+		$ echo 1 >>b
+		wake
+		$ echo 1 >>c
+		ok
+		shown a b c
+		$ git commit -qam x
+		gate pass`},
+	{"the user commits between two requests", `
+		prompt one
+		$ echo 1 >>a; git commit -qam x
+		ok
+		$ echo u >>c; git commit -qam u
+		prompt two
+		$ echo 1 >>b; git commit -qam y
+		ok
+		shown b
+		gate c:unseen
+		review
+		shown a b c*
+		gate pass`},
+	{"the user edits what was approved, and the agent goes on", `
+		prompt one
+		$ echo 1 >>a
+		ok
+		$ echo u >>a
+		prompt two
+		$ echo 2 >>a
+		ok
+		shown a*
+		$ git commit -qam x
+		gate pass`},
+	{"refused in content that comes back", `
+		prompt one
+		$ echo 1 >>a; git commit -qam x
+		no
+		$ echo 2 >>a; git commit -qam y
+		ok
+		$ git revert --no-edit HEAD
+		gate a:sent`},
+	{"stashed by the user before, popped by the agent", `
+		$ echo u >>b; git stash -q
+		prompt pop it
+		$ git stash pop -q; echo 1 >>a
+		ok
+		shown a b
+		$ git commit -qam x
+		gate pass`},
+	{"stashed at the stop", `
+		prompt add
+		$ echo 1 >>a; git stash -q; echo 1 >>b
+		ok
+		shown b
+		$ git stash pop -q; git commit -qam x
+		gate a:unseen`},
+	{"the user's dirty files are stashed and popped by the agent", `
+		$ echo u >>b
+		prompt add
+		$ git stash -q; echo 1 >>a; git commit -qam x; git stash pop -q
+		ok
+		shown a
+		verdict allow
+		gate pass`},
+	{"dirty files are changed and put back", `
+		$ echo u >>b
+		prompt add
+		$ cp b b.old; echo 1 >>b; mv b.old b; echo 1 >>a
+		ok
+		shown a
+		$ git commit -qm x a
+		gate pass`},
+	{"two sessions in one working tree", `
+		prompt one
+		$ echo 1 >>a
+		in other
+		prompt two
+		$ echo 1 >>b
+		ok
+		shown b
+		in one
+		no
+		shown a b
+		$ git commit -qam x
+		gate a:sent b:sent`},
+	{"several remotes, of which one has it", `
+		$ git init -q --bare ../fork; git remote add fork ../fork; git push -q fork main
+		prompt add
+		$ git checkout -qb topic; echo 1 >>a; git commit -qam x
+		gate a:unseen
+		$ git push -q fork topic
+		gate nothing
+		ok
+		shown
+		$ echo 1 >>b; git commit -qam y
+		gate b:unseen`},
+	{"a fork that lags behind", `
+		$ git init -q --bare ../fork; git remote add fork ../fork; git push -q fork main; echo m >>c; git commit -qam m; git push -q origin main
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		shown a
+		gate pass`},
+	{"no common commit with any remote", `
+		prompt add
+		$ git checkout -q --orphan alone; git rm -qrf .; echo 1 >new; git add new; git commit -qm x
+		ok
+		gate pass`},
+	{"without a remote", `
+		cd ../fresh
+		$ git init -q; echo 1 >one; git add .; git commit -qm x
+		prompt add
+		$ echo 2 >two; git add .; git commit -qm y
+		ok
+		shown two
+		gate one:unseen
+		review
+		shown one* two
+		gate pass`},
+	{"no branch is checked out", `
+		$ git checkout -q --detach
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		shown a
+		verdict allow
+		gate pass`},
+	{"another clone has its own reviews", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		gate pass
+		$ git clone -q . ../second; cd ../second; git remote set-url origin ../remote; git fetch -q
+		cd ../second
+		verdict none
+		gate a:unseen`},
+	{"more paths than a review binds", `
+		prompt add
+		$ for i in $(seq 2001); do echo $i >f$i; done; git add .; git commit -qm x
+		ok
+		verdict unbound
+		review
+		verdict allow
+		gate pass`},
+	{"a submodule with uncommitted changes", `
+		$ git init -q ../lib; cd ../lib; echo l >l; git add .; git commit -qm l; cd ../work; git submodule --quiet add ../lib lib; git commit -qam lib; git push -q origin main
+		prompt add
+		$ echo 2 >>lib/l; echo 1 >>a; git commit -qm x a
+		ok
+		shown a
+		gate pass`},
+	{"a submodule is removed", `
+		$ git init -q ../lib; cd ../lib; echo l >l; git add .; git commit -qm l; cd ../work; git submodule --quiet add ../lib lib; git commit -qam lib; git push -q origin main
+		prompt remove it
+		$ git rm -q lib
+		ok
+		shown .gitmodules lib
+		$ git commit -qm x
+		gate pass`},
+	{"refused by hand", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		gate pass
+		rejects
+		gate a:sent`},
+	{"a file that was judged is deleted again", `
+		prompt add
+		$ echo 1 >>a; echo 1 >new; git add .; git commit -qm x
+		ok
+		$ git rm -q new; git commit -qm y
+		gate pass`},
+	{"a tag of an older commit", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		$ git tag v1; echo 2 >>a; git commit -qam y; git checkout -q v1
+		gate pass`},
+	{"the branch is renamed after it was sent back", `
+		prompt add
+		$ git checkout -qb one; echo 1 >>a; git commit -qam x
+		no
+		$ git branch -m two
+		prompt go on
+		$ echo 2 >>a; git commit -qam y
+		ok
+		shown a
+		gate pass`},
 }
 
 // A player plays a way with ccc's own functions; only the reviewer is left out.
@@ -546,7 +1005,7 @@ func (p *player) begin(byHand bool) {
 	}
 	p.judged, p.shown = &judged, strings.Join(list, " ")
 	text := judged.text()
-	for _, path := range list {
+	for _, path := range list[:min(len(list), listLimit)] {
 		expectIn(p.t, "the request", text, printable(strings.TrimSuffix(path, "*")))
 	}
 }
@@ -635,6 +1094,17 @@ func (p *player) play(line string) {
 		p.end(verdictBlock, true, false)
 	case "review":
 		p.end(verdictAllow, true, true)
+	case "rejects":
+		p.end(verdictBlock, true, true)
+	case "limited":
+		p.append(record{Kind: kindEnd, Event: eventStop, outcome: outcome{Verdict: verdictLimit}, look: look{Top: p.g.top}})
+	case "failed":
+		if p.judged == nil {
+			p.begin(false)
+		}
+		p.entry.Verdict, p.entry.look = verdictFailed, p.judged.look
+		p.append(p.entry)
+		p.judged = nil
 	case "shown":
 		expectIs(t, "shown", p.shown, rest)
 	case "verdict":

@@ -92,7 +92,7 @@ func TestBadInput(t *testing.T) {
 			report = 1 | not a directory
 			SESSION review = 4 | not a directory`},
 		{"2,001 files of the user's", first + "; for i in $(seq 2001); do echo $i >f$i; done", "echo 1 >>notes.txt; git commit -qam x", "", "", `
-			verdict = 3 unbound | 2002 paths differ
+			verdict = 3 unbound | not bound
 			verdict --commit HEAD = 3 none | notes.txt: no review saw it`},
 		{"2,001 files of the agent's", first, "for i in $(seq 2001); do echo $i >f$i; done; git add .; git commit -qm x", "", "", `
 			verdict = 3 unbound | 2001 paths differ

@@ -37,6 +37,7 @@ func TestRealClientReceipt(t *testing.T) {
 		box.use(api)
 		box.vars = append(box.vars, "LANG=en_US.UTF-8")
 		box.repository()
+		box.gitIn(box.work, "git init -q --bare ../remote; git remote add origin ../remote; git push -q origin HEAD:main; git remote set-head origin main")
 		tty := box.start()
 		tty.prompt("Do the work")
 		tty.waitFor("Review 1/10 sent back", 60*time.Second)

@@ -123,7 +123,7 @@ func TestRealClientCachePrinted(t *testing.T) {
 	})
 }
 
-// What changed since the request comes with it: by the record of the prompt, and for a review by hand by HEAD's log.
+// What changed since the request comes with it, and with a review by hand all that no remote has.
 func TestRealClientChanges(t *testing.T) {
 	forClients(t, func() script {
 		return script{agent: []apiReply{bash("echo more >>notes.txt; git -c user.name=x -c user.email=x@x commit -qam second; echo new >fresh.txt"), replyText("the answer")},
@@ -137,13 +137,13 @@ func TestRealClientChanges(t *testing.T) {
 			t.Helper()
 			reviews := api.requests("review")
 			text := reviews[len(reviews)-1].last("user")
-			expectIn(t, "the request", text, append(wants, head[:12], "\n+more\n", "\n+new\n", "?? fresh.txt\n")...)
+			expectIn(t, "the request", text, append(wants, "\n+more\n", "\n+new\n", "A fresh.txt\n")...)
 		}
-		expect("检出的提交", "可能是用户自己的修改，不是 Agent 做的：\n```\n?? theirs.txt\n```\n")
+		expect("当时检出 "+head[:12], "M notes.txt\n", "不属于本次改动：theirs.txt")
 		if got := box.run(60*time.Second, "", "ccc", "review"); got.code != 0 {
 			t.Errorf("%+v", got)
 		}
-		expect("reflog")
+		expect("A notes.txt\n", "A theirs.txt  (") // without a remote it is all, and what is not the session's is marked
 	})
 }
 
