@@ -194,6 +194,9 @@ func (s *supervision) planReview(ctx context.Context, config *configuration, in 
 		return nil, err
 	}
 	request.project, request.tree = s.project, workingTree(s.project, request.here)
+	if deadline, ok := ctx.Deadline(); ok {
+		request.seconds = int(time.Until(deadline).Round(time.Second).Seconds())
+	}
 	readable := append(strings.Split(os.Getenv(addDirsVariable), "\n"), request.dirs...)
 	if request.tree != request.project {
 		readable = append(readable, request.tree, request.project)

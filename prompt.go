@@ -47,8 +47,9 @@ func verdictSchema() string {
 // A reviewRequest is what the reviewer is told of one stop or question.
 type reviewRequest struct {
 	conversation
-	unconfirmed  bool              // its requests are those that were submitted: which of them stand is not known
-	question     json.RawMessage   // the input of AskUserQuestion; nil for a stop
+	unconfirmed  bool            // its requests are those that were submitted: which of them stand is not known
+	question     json.RawMessage // the input of AskUserQuestion; nil for a stop
+	inPlanMode   bool
 	lastMessage  string            // the agent's
 	tasks        []json.RawMessage // background tasks, as Claude Code lists them
 	here         string            // the agent's current directory
@@ -63,8 +64,9 @@ type reviewRequest struct {
 	tree           string // the working tree that the agent works in
 	tryCommand     string // what runs a command in a throw-away copy; "": nothing does
 	noCopy         string // why not
-	homeIsReadOnly bool   // files directly in HOME can\'t be written there
+	homeIsReadOnly bool   // files directly in HOME can't be written there
 	changes        string // what changed
+	seconds        int    // what the whole review has
 }
 
 // text is the message that asks for the review. What stays the same from one review to the next comes first,
@@ -83,7 +85,7 @@ func (r reviewRequest) text(guideAbove bool) string {
 	}
 	b.WriteString(say(opening, say(by)) + "\n")
 	// The form of a command is all that a SUPERVISOR.md of the user's own may say nothing of.
-	section(r.tryCommand != "", say(sectionRunning, tryExample(r.tryCommand)))
+	section(r.tryCommand != "", say(sectionRunning, tryExample(r.tryCommand), compareExample(r.tryCommand)))
 	section(r.homeIsReadOnly, say(homeReadOnly))
 	section(r.tryCommand == "", say(sectionNoCopy, r.noCopy))
 	section(len(r.requests) > 0, say(sectionRequests))
@@ -95,6 +97,7 @@ func (r reviewRequest) text(guideAbove bool) string {
 	}
 	section(r.question != nil, say(sectionQuestion, r.question))
 	section(r.question == nil, say(sectionStop))
+	section(r.inPlanMode, say(sectionPlan))
 	section(r.tree == r.project, say(sectionPlace, r.here))
 	section(r.tree != r.project, say(sectionWorktree, r.tree, r.here, r.project))
 	section(r.lastMessage != "", say(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
@@ -102,19 +105,29 @@ func (r reviewRequest) text(guideAbove bool) string {
 	section(r.changes != "", say(sectionChanges, r.changes))
 	section(r.last.Feedback != "", say(sectionLastFeedback, r.last.Feedback))
 	section(r.last.NoVerdict, say(sectionNoVerdict, say(verdictForm)))
-	section(true, say(sectionRound, r.iteration, r.limit))
+	section(true, say(sectionRound, r.iteration, r.limit, r.seconds, min(60, r.seconds/3)))
 	return b.String()
 }
 
 // tryExample is the one form in which Claude Code lets whatever a reviewer runs through: between single
-// quotes, with no other single quote and nothing behind them. The guides hold it too.
+// quotes, with no other single quote and nothing behind them.
 func tryExample(tryCommand string) string {
 	return tryCommand + ` 'dir=$(mktemp -d)
 cat > "$dir/probe.py" <<"EOF"
 import json
 print(json.dumps({"name": "it\x27s", "days": [30, 31]}))
 EOF
+cat > "$dir/sum.awk" <<"EOF"
+{ sum += $1 }
+END { print sum }
+EOF
+printf "30\n31\n" | awk -f "$dir/sum.awk"
 python3 "$dir/probe.py" && printf "it\047s fine\n"'`
+}
+
+// compareExample runs tests with the change and without it, what is committed of it too.
+func compareExample(tryCommand string) string {
+	return tryCommand + ` 'make test; git stash -q -u; git checkout -q BASE -- .; make test'`
 }
 
 // In characters: prompts of the user's are kept whole up to userPromptKeep each, as long as all of them
