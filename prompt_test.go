@@ -302,3 +302,26 @@ func TestInstructionsOfNow(t *testing.T) {
 	expectIn(t, "the log", box.log(), "prompt_source="+path, "prompt_source="+builtinSource)
 	expectIn(t, "ccc log", box.run(10*time.Second, "", "ccc", "log", testSession).stdout, path, say(builtinPrompt))
 }
+
+// The request says that the agent is in plan mode where the event does, and how many seconds the review has, with what is
+// left of them for the verdict.
+func TestRequestOfModeAndTime(t *testing.T) {
+	for _, test := range []struct {
+		timeout int
+		members string
+		inPlan  bool
+		time    string
+	}{
+		{540, `"permission_mode":"plan"`, true, `限时 5[34]\d 秒.*留出 60 秒`},
+		{540, `"permission_mode":"acceptEdits"`, false, `限时 5[34]\d 秒.*留出 60 秒`},
+		{90, `"permission_mode":["plan"]`, false, `限时 (90|[78]\d) 秒.*留出 (30|2\d) 秒`},
+	} {
+		box := newHookBox(t)
+		box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"timeout_seconds":%d}}`, test.timeout))
+		box.stop(test.members)
+		request := box.read("../fake/reviewer-1/stdin")
+		if strings.Contains(request, say(sectionPlan)) != test.inPlan || !regexp.MustCompile(test.time).MatchString(request) {
+			t.Errorf("%s: the request is %s", test.members, request)
+		}
+	}
+}
