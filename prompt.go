@@ -47,7 +47,7 @@ func verdictSchema() string {
 // A reviewRequest is what the reviewer is told of one stop or question.
 type reviewRequest struct {
 	conversation
-	unconfirmed  bool            // its requests are those that were submitted: which of them stand is not known
+	unconfirmed  bool            // its requests are all that were submitted, also those withdrawn since
 	question     json.RawMessage // the input of AskUserQuestion; nil for a stop
 	inPlanMode   bool
 	lastMessage  string            // the agent's
