@@ -91,12 +91,13 @@ var (
 	remarkBeside = words{"（按 Esc 中断 Agent 时发出；上面的对话里没有这段话，但 Agent 收到了）",
 		"(sent with Esc, while the agent worked: these words are not in the conversation above, but the " +
 			"agent got them)"}
-	remarkInterrupted = words{"（Agent 为此工作时，用户按 Esc 中断了它）", "(the user interrupted the agent while it worked on this)"}
-	remarkAnswered    = words{"（回答 Agent 的提问）", "(answered to a question)"}
-	remarkRefused     = words{"（拒绝一次调用或计划时说）", "(refused a call or a plan with the words)"}
-	remarkPlanned     = words{"（同意了这样的计划）", "(approved the plan in this form)"}
-	remarkApproved    = words{"（同意一次调用或计划时说）", "(approved a call or a plan with the words)"}
-	sectionQuestion   = words{
+	remarkInterrupted = words{
+		"（Agent 为此工作时，用户按 Esc 中断了它）", "(the user interrupted the agent while it worked on this)"}
+	remarkAnswered  = words{"（回答 Agent 的提问）", "(answered to a question)"}
+	remarkRefused   = words{"（拒绝一次调用或计划时说）", "(refused a call or a plan with the words)"}
+	remarkPlanned   = words{"（同意了这样的计划）", "(approved the plan in this form)"}
+	remarkApproved  = words{"（同意一次调用或计划时说）", "(approved a call or a plan with the words)"}
+	sectionQuestion = words{
 		"## 事件：AskUserQuestion\nAgent 想向用户提出下面的问题。问题还没有显示给用户，也没有得到回答；" +
 			"对话末尾的 \"[Tool call interrupted]\" 和 \"No response requested.\" 不是用户的回答。\n" +
 			"放行（allow_stop 为 true）就是把问题交给用户，退回就是不提问，Agent 按照 feedback 自己继续。\n\n" +
