@@ -165,6 +165,7 @@ func (h *hook) update(change func(*sessionState)) error {
 func (h *hook) request() reviewRequest {
 	e := h.event
 	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, lastMessage: e.LastAssistantMessage}
+	r.inPlanMode = e.PermissionMode == "plan"
 	if !e.isStop() {
 		r.question = encodeJSON(e.ToolInput)
 	}
@@ -335,6 +336,7 @@ type hookEvent struct {
 	SessionID            string
 	TranscriptPath       string
 	Cwd                  string
+	PermissionMode       string
 	HookEventName        string
 	StopHookActive       bool // this stop follows one that a hook blocked
 	LastAssistantMessage string
@@ -361,6 +363,7 @@ func (e *hookEvent) UnmarshalJSON(text []byte) error {
 		"session_id":             &e.SessionID,
 		"transcript_path":        &e.TranscriptPath,
 		"cwd":                    &e.Cwd,
+		"permission_mode":        &e.PermissionMode,
 		"hook_event_name":        &e.HookEventName,
 		"stop_hook_active":       &e.StopHookActive,
 		"last_assistant_message": &e.LastAssistantMessage,

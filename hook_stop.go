@@ -207,6 +207,9 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 		return nil, err
 	}
 	request.project, request.tree = s.project, workingTree(s.project, request.here)
+	if deadline, ok := ctx.Deadline(); ok {
+		request.seconds = int(time.Until(deadline).Round(time.Second).Seconds())
+	}
 	readable := append(strings.Split(os.Getenv(addDirsVariable), "\n"), request.dirs...)
 	if request.tree != request.project {
 		readable = append(readable, request.tree, request.project)

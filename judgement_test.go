@@ -1,16 +1,18 @@
 package main
 
-// Judgement cases: short conversations with the verdict that the default prompt must lead to. The form of the cases
-// is tested always; the verdicts only with a real model, for whoever has one:
+// Judgement cases: short conversations with the verdict that the default prompt must lead to. The form of the cases and the
+// request that is made of them are tested always; the verdicts only with a real model, for whoever has one:
 //
-//	CCC_JUDGE_CLAUDE=claude go test -timeout 2h -v -run TestJudgements .
+//	CCC_JUDGE_CLAUDE=claude go test -timeout 3h -v -run TestJudgements .
 //
 // runs every case through that claude, as the user is logged in there, and prints a table. CCC_JUDGE_PROMPT=en
-// beside it judges with the English prompt; zh, the Chinese one, is the default. The cases stay as they are: users
-// write Chinese in them, and the feedback has to be Chinese with either prompt.
+// beside it judges with the English prompt; zh, the Chinese one, is the default. Most cases are pairs: two versions of a
+// story that differ in one fact and in the verdict, in the language of the prompt. The others have one language each.
 
 import (
+	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,22 +26,63 @@ import (
 	"strings"
 	"testing"
 	"text/tabwriter"
+	"time"
 )
 
-// judgementCase is one file of the judgement cases: what a reviewer gets to see and the verdict expected of it.
+// judgementCase is one of the judgement cases: what a reviewer gets to see and the verdict expected of it. Its file may
+// hold, in the place of any value, one for each language ({"zh": ..., "en": ...}) or for each version ({"allow": ...,
+// "block": ...}): a file with versions is two cases.
 type judgementCase struct {
 	Name            string            `json:"name"`
 	Event           string            `json:"event"` // Stop or PreToolUse
 	Prompts         []string          `json:"prompts"`
+	Remarks         map[int]string    `json:"remarks"` // by the number of the prompt: interrupted or beside
+	Plan            bool              `json:"plan"`    // the agent is in plan mode
 	Conversation    []judgementTurn   `json:"conversation"`
-	Files           map[string]string `json:"files,omitempty"`    // their state at the time of the review
-	Question        json.RawMessage   `json:"question,omitempty"` // tool_input of AskUserQuestion
-	BackgroundTasks []json.RawMessage `json:"background_tasks,omitempty"`
-	Copy            bool              `json:"copy,omitempty"` // the files are whole: commands can be run, in a copy
+	Before          map[string]string `json:"before"`   // what the change began with; without it no change is told
+	Files           map[string]string `json:"files"`    // their state at the time of the review
+	Commit          bool              `json:"commit"`   // the agent has committed them
+	Question        json.RawMessage   `json:"question"` // tool_input of AskUserQuestion
+	BackgroundTasks []json.RawMessage `json:"background_tasks"`
+	Copy            bool              `json:"copy"` // the files are whole: commands can be run, in a copy
 	Iteration       int               `json:"iteration"`
 	LastFeedback    string            `json:"last_feedback"`
 	AllowStop       *bool             `json:"allow_stop"` // the expected verdict
+	Never           []string          `json:"never"`      // what no feedback may hold
 	Why             string            `json:"why"`
+
+	inLanguages, inVersions bool // its file has values for each
+}
+
+// choose returns value with the member of each choice in it that has one of the names in the place of the choice. Of a list
+// null is left out. It tells whether there was a choice.
+func choose(value any, names ...string) (chosen any, isChoice bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range names {
+			if one, has := value[name]; has && len(value) == 2 {
+				chosen, _ = choose(one, names...)
+				return chosen, true
+			}
+		}
+		members := map[string]any{}
+		for name, member := range value {
+			one, found := choose(member, names...)
+			members[name], isChoice = one, isChoice || found
+		}
+		return members, isChoice
+	case []any:
+		list := []any{}
+		for _, element := range value {
+			one, found := choose(element, names...)
+			isChoice = isChoice || found
+			if one != nil {
+				list = append(list, one)
+			}
+		}
+		return list, isChoice
+	}
+	return value, false
 }
 
 // judgementTurn is a message (role, text) or a tool call (tool, input, output).
@@ -59,27 +102,86 @@ var judgeLanguages = map[string]judgeWords{
 	"en": {english, "This is the conversation of the agent and the user:", "tool", "result", "The conversation ends here."},
 }
 
-// readJudgements returns the cases by file name.
-func readJudgements(t *testing.T) map[string]judgementCase {
+// readJudgements returns the cases of a language by name.
+func readJudgements(t *testing.T, language string) map[string]judgementCase {
 	t.Helper()
 	cases := map[string]judgementCase{}
 	files, _ := filepath.Glob("testdata/judgements/*")
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		check(t, err)
-		var c judgementCase
-		if err := json.Unmarshal(data, &c); err != nil {
+		var whole any
+		if err := json.Unmarshal(data, &whole); err != nil {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		cases[filepath.Base(file)] = c
+		whole, inLanguages := choose(whole, language)
+		for _, version := range []string{string(verdictAllow), string(verdictBlock)} {
+			one, inVersions := choose(whole, version)
+			c := judgementCase{inLanguages: inLanguages, inVersions: inVersions}
+			decoder := json.NewDecoder(bytes.NewReader(encodeJSON(one)))
+			decoder.DisallowUnknownFields()
+			if err := decoder.Decode(&c); err != nil {
+				t.Errorf("%s: %v", file, err)
+				break
+			}
+			if c.Name+".json" != filepath.Base(file) {
+				t.Errorf("%s: it is named %s", file, c.Name)
+			}
+			if inVersions {
+				c.Name += "_" + version
+			}
+			cases[c.Name] = c
+		}
 	}
 	return cases
 }
 
+// judgementGit runs git in dir and fails the test where git does.
+func judgementGit(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@x"}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatal(err, string(out))
+	}
+}
+
+// prepare puts the files of the case into dir, as the agent left them, and returns what the request tells of the change.
+func (c judgementCase) prepare(t *testing.T, dir string) (changes string) {
+	t.Helper()
+	put := func(files map[string]string) {
+		for name, content := range files {
+			path := filepath.Join(dir, name)
+			check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)))
+		}
+	}
+	if c.Before == nil {
+		put(c.Files)
+		return ""
+	}
+	put(c.Before)
+	judgementGit(t, dir, "init", "-q")
+	judgementGit(t, dir, "add", ".")
+	judgementGit(t, dir, "commit", "-qm", "before")
+	self, err := os.Executable()
+	check(t, err)
+	env := append(os.Environ(), testMainVariable+"=1")
+	past := new(history)
+	past.add(record{Time: now(), Kind: kindPrompt, Prompt: c.Prompts[0], look: lookAtPrompt(self, dir, env, time.Minute)})
+	put(c.Files)
+	if c.Commit {
+		judgementGit(t, dir, "commit", "-qam", "after")
+	}
+	of := changeOf{history: past, stands: func(numbered) bool { return true }}
+	return takeChange(context.Background(), self, dir, env, of).text()
+}
+
+// judgementRemarks are the remarks that a case may name.
+var judgementRemarks = map[string]words{"interrupted": remarkInterrupted, "beside": remarkWithEsc}
+
 // request is what the reviewer is asked: the conversation as text, since there is no session to fork, and the
 // request that ccc would send.
-func (c judgementCase) request(words judgeWords) string {
+func (c judgementCase) request(words judgeWords, changes string) string {
 	var b strings.Builder
 	b.WriteString(words.begin + "\n")
 	for _, turn := range c.Conversation {
@@ -93,11 +195,18 @@ func (c judgementCase) request(words judgeWords) string {
 	request := reviewRequest{
 		conversation: conversation{requests: prompts(c.Prompts...)},
 		question:     c.Question,
+		inPlanMode:   c.Plan,
 		tasks:        c.BackgroundTasks,
 		refusal:      record{outcome: outcome{Feedback: c.LastFeedback}},
 		iteration:    c.Iteration,
 		limit:        10,
+		seconds:      540,
 		noCopy:       errTryOff.Error(),
+		changes:      changes,
+	}
+	for number, name := range c.Remarks {
+		of := &request.requests[number-1]
+		of.remarks = append(of.remarks, judgementRemarks[name])
 	}
 	if c.Copy {
 		request.tryCommand = tryCommand()
@@ -115,10 +224,7 @@ func (c judgementCase) request(words judgeWords) string {
 func (c judgementCase) judge(t *testing.T, claude string, env []string, words judgeWords) (decided verdict, feedback string, err error) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, content := range c.Files {
-		path := filepath.Join(dir, name)
-		check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)))
-	}
+	changes := c.prepare(t, dir)
 	stream := quietStream(io.Discard, func(err error) { t.Log(err) })
 	complaints := &tail{limit: 2000}
 	args := []string{"--print", "--verbose", "--output-format", "stream-json", "--json-schema", verdictSchema(),
@@ -130,7 +236,7 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string, words ju
 	}
 	cmd := exec.Command(claude, args...)
 	env = append(slices.Clone(env), testMainVariable+"=1") // the program of the test is ccc
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, env, strings.NewReader(c.request(words)), stream, complaints
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, env, strings.NewReader(c.request(words, changes)), stream, complaints
 	err = cmd.Run()
 	stream.close()
 	if stream.result == nil {
@@ -143,7 +249,7 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string, words ju
 func judgeAll(t *testing.T, claude string, env []string, words judgeWords) (right, all int) {
 	t.Helper()
 	speakIn(t, words.in)
-	cases := readJudgements(t)
+	cases := readJudgements(t, words.in)
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(table, "case\texpected\tgot\tfeedback")
@@ -155,6 +261,10 @@ func judgeAll(t *testing.T, claude string, env []string, words judgeWords) (righ
 			got, feedback = verdictFailed, err.Error()
 		}
 		all++
+		repeats := func(secret string) bool { return strings.Contains(feedback, secret) }
+		if slices.ContainsFunc(c.Never, repeats) {
+			got, feedback = verdictFailed, "it repeats what it must not"
+		}
 		if got == word[*c.AllowStop] {
 			right++
 		}
@@ -205,34 +315,54 @@ func TestRealClientJudgements(t *testing.T) {
 }
 
 func TestJudgementCases(t *testing.T) {
+	for language, w := range judgeLanguages {
+		t.Run(language, func(t *testing.T) {
+			speakIn(t, w.in)
+			checkJudgements(t, w)
+		})
+	}
+}
+
+func checkJudgements(t *testing.T, w judgeWords) {
 	nameForm := regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`)
-	allowed, background, kinds := 0, 0, map[string]int{}
-	cases := readJudgements(t)
-	for base, c := range cases {
+	allowed, pairs, kinds := 0, 0, map[string]int{}
+	cases := readJudgements(t, w.in)
+	for _, name := range slices.Sorted(maps.Keys(cases)) {
+		c := cases[name]
 		said := map[string]bool{}
 		for i, turn := range c.Conversation {
 			message := (turn.Role == "user" || turn.Role == "assistant") && turn.Text != "" && turn.Tool+turn.Input+turn.Output == ""
 			call := turn.Tool != "" && turn.Input != "" && turn.Text+turn.Role == ""
 			if !message && !call {
-				t.Errorf("%s: turn %d is neither a message nor a tool call", base, i+1)
+				t.Errorf("%s: turn %d is neither a message nor a tool call", name, i+1)
 			}
 			if turn.Role == "user" {
 				said[turn.Text] = true
 			}
 		}
+		unsaid, odd := false, false // a prompt, a remark
+		for i, prompt := range c.Prompts {
+			unsaid = unsaid || !said[prompt] && c.Remarks[i+1] != "beside"
+		}
+		for number, remark := range c.Remarks {
+			odd = odd || number < 1 || number > len(c.Prompts) || judgementRemarks[remark].zh == ""
+		}
 		for fault, found := range map[string]bool{
-			"the name is not category_point, as in the file name": c.Name+".json" != base || !nameForm.MatchString(c.Name),
-			"allow_stop is missing":                               c.AllowStop == nil,
-			"why, prompts and conversation are required":          strings.TrimSpace(c.Why) == "" || len(c.Prompts) == 0 || len(c.Conversation) == 0,
-			"it is no Stop, nor PreToolUse with a question":       (c.Event == "PreToolUse") != (c.Question != nil) || c.Event != "Stop" && c.Event != "PreToolUse",
-			"a question needs a text and two options": c.Question != nil &&
-				(!strings.Contains(string(c.Question), `"question"`) || strings.Count(string(c.Question), `"label"`) < 2),
+			"the name is not category_point":                !nameForm.MatchString(c.Name),
+			"allow_stop is missing":                         c.AllowStop == nil,
+			"why, prompts and conversation are required":    strings.TrimSpace(c.Why) == "" || len(c.Prompts) == 0 || len(c.Conversation) == 0,
+			"it is no Stop, nor PreToolUse with a question": (c.Event == "PreToolUse") != (c.Question != nil) || c.Event != "Stop" && c.Event != "PreToolUse",
+			"a version in one language":                     c.inVersions && !c.inLanguages,
+			"a remark that is none, or of no prompt":        odd,
 			"iteration and last_feedback don't go together": c.Iteration < 1 || (c.Iteration == 1) != (c.LastFeedback == ""),
-			"a recorded prompt is not in the conversation":  slices.ContainsFunc(c.Prompts, func(prompt string) bool { return !said[prompt] }),
+			"a recorded prompt is not in the conversation":  unsaid,
 			"the last feedback is not in the conversation":  c.LastFeedback != "" && !said["Stop hook feedback:\n"+c.LastFeedback],
+			"its version is not its verdict":                c.inVersions && c.AllowStop != nil && *c.AllowStop != strings.HasSuffix(name, string("_"+verdictAllow)),
+			"Chinese in an English one":                     w.in == english && c.inVersions && chineseIn(fmt.Sprint(c)) != "",
+			"a question needs a text and two options":       c.Question != nil && (!strings.Contains(string(c.Question), `"question"`) || strings.Count(string(c.Question), `"label"`) < 2),
 		} {
 			if found {
-				t.Errorf("%s: %s", base, fault)
+				t.Errorf("%s: %s", name, fault)
 			}
 		}
 		if c.AllowStop == nil {
@@ -241,21 +371,61 @@ func TestJudgementCases(t *testing.T) {
 		if *c.AllowStop {
 			allowed++
 		}
-		if len(c.BackgroundTasks) > 0 {
-			background++
+		if c.inVersions {
+			pairs++
 		}
+		kinds[fmt.Sprint("background ", len(c.BackgroundTasks) > 0)]++
 		kinds[fmt.Sprint("question ", c.Question != nil, *c.AllowStop)]++
 		kinds[fmt.Sprint("later ", c.Iteration > 1, *c.AllowStop)]++
-	}
-	if refused := len(cases) - allowed; len(cases) < 16 || allowed-refused > 2 || refused-allowed > 2 {
-		t.Errorf("%d of %d cases allow: want at least 16, half and half", allowed, len(cases))
-	}
-	for _, kind := range []string{"question true true", "question true false", "later true true", "later true false"} {
-		if kinds[kind] == 0 {
-			t.Errorf("no case is a %s: want a question and a later iteration of each verdict: %v", kind, kinds)
+		kinds[fmt.Sprint("plan ", c.Plan, *c.AllowStop)]++
+		for _, remark := range c.Remarks {
+			kinds[fmt.Sprint(remark, " ", *c.AllowStop)]++
 		}
 	}
-	if background == 0 {
-		t.Error("no case with a background task")
+	if refused := len(cases) - allowed; pairs < 20 || allowed-refused > 2 || refused-allowed > 2 {
+		t.Errorf("%d of %d cases allow, %d are of pairs: want half and half, and ten pairs", allowed, len(cases), pairs)
+	}
+	for _, kind := range []string{"background true", "question true true", "question true false", "later true true", "later true false",
+		"plan true true", "plan true false", "interrupted true", "interrupted false", "beside true", "beside false"} {
+		if kinds[kind] == 0 {
+			t.Errorf("no case is %s: want each kind with each verdict: %v", kind, kinds)
+		}
+	}
+}
+
+// The request that is made of a case holds its requests with their remarks, what changed, that the agent plans, and how to run
+// something or that nothing can be run.
+func TestJudgementRequests(t *testing.T) {
+	for language, w := range judgeLanguages {
+		speakIn(t, w.in)
+		for name, c := range readJudgements(t, w.in) {
+			if !c.inVersions {
+				continue
+			}
+			dir := t.TempDir()
+			name = language + " " + name
+			_, request, _ := strings.Cut(c.request(w, c.prepare(t, dir)), "\n"+w.end+"\n")
+			for i, prompt := range c.Prompts {
+				remark := ""
+				if named := c.Remarks[i+1]; named != "" {
+					remark = say(judgementRemarks[named]) + " "
+				}
+				expectIn(t, name, request, fmt.Sprintf("\n[%d] %s%s\n", i+1, remark, prompt))
+			}
+			for path, content := range c.Files {
+				if c.Before != nil && c.Before[path] != content {
+					expectIn(t, name, request, " "+path+"\n")
+					for _, line := range strings.Split(strings.TrimSuffix(content, "\n"), "\n") {
+						if !strings.Contains(request, "\n+"+line+"\n") && !strings.Contains(request, "\n "+line+"\n") {
+							t.Errorf("%s: the diff lacks %q of %s", name, line, path)
+						}
+					}
+				}
+			}
+			if strings.Contains(request, say(sectionPlan)) != c.Plan || strings.Contains(request, tryExample(tryCommand())) != c.Copy ||
+				strings.Contains(request, errTryOff.Error()) == c.Copy || strings.Contains(request, "%!") {
+				t.Errorf("%s: the request is %s", name, request)
+			}
+		}
 	}
 }

@@ -53,8 +53,9 @@ func verdictSchema() string {
 // A reviewRequest is what the reviewer is told of one stop or question.
 type reviewRequest struct {
 	conversation
-	unconfirmed  bool              // requests are those submitted; which of them stand is not known
-	question     json.RawMessage   // the input of AskUserQuestion; nil for a stop
+	unconfirmed  bool            // its requests are all that were submitted, also those withdrawn since
+	question     json.RawMessage // the input of AskUserQuestion; nil for a stop
+	inPlanMode   bool
 	lastMessage  string            // the agent's
 	tasks        []json.RawMessage // background tasks, as Claude Code lists them
 	here         string            // the agent's current directory
@@ -71,6 +72,7 @@ type reviewRequest struct {
 	noCopy         string // why not
 	homeIsReadOnly bool   // in such a copy files directly in HOME can't be written
 	changes        string // the change, as change_text.go tells it
+	seconds        int    // what the whole review has
 }
 
 // text returns the message that asks for the review. What stays the same from one review to the next comes
@@ -89,7 +91,7 @@ func (r reviewRequest) text(guideAbove bool) string {
 	}
 	b.WriteString(say(opening, say(by)) + "\n")
 	// A SUPERVISOR.md of the user's own may not say which form a command must have.
-	section(r.tryCommand != "", say(sectionRunning, tryExample(r.tryCommand)))
+	section(r.tryCommand != "", say(sectionRunning, tryExample(r.tryCommand), compareExample(r.tryCommand)))
 	section(r.homeIsReadOnly, say(homeReadOnly))
 	section(r.tryCommand == "", say(sectionNoCopy, r.noCopy))
 	section(len(r.requests) > 0, say(sectionRequests))
@@ -101,6 +103,7 @@ func (r reviewRequest) text(guideAbove bool) string {
 	}
 	section(r.question != nil, say(sectionQuestion, r.question))
 	section(r.question == nil, say(sectionStop))
+	section(r.inPlanMode, say(sectionPlan))
 	section(r.tree == r.project, say(sectionPlace, r.here))
 	section(r.tree != r.project, say(sectionWorktree, r.tree, r.here, r.project))
 	section(r.lastMessage != "", say(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
@@ -108,20 +111,30 @@ func (r reviewRequest) text(guideAbove bool) string {
 	section(r.changes != "", say(sectionChanges, r.changes))
 	section(r.refusal.Feedback != "", say(sectionLastFeedback, r.refusal.Feedback))
 	section(r.refusal.NoVerdict, say(sectionNoVerdict, say(verdictForm)))
-	section(true, say(sectionRound, r.iteration, r.limit))
+	section(true, say(sectionRound, r.iteration, r.limit, r.seconds, min(60, r.seconds/3)))
 	return b.String()
 }
 
 // tryExample returns a command of many lines in the one form that Claude Code lets through whatever the
-// command is: between single quotes, with no other single quote and nothing behind them. The built-in prompts
-// show it too.
+// command is: between single quotes, with no other single quote and nothing behind them.
 func tryExample(tryCommand string) string {
 	return tryCommand + ` 'dir=$(mktemp -d)
 cat > "$dir/probe.py" <<"EOF"
 import json
 print(json.dumps({"name": "it\x27s", "days": [30, 31]}))
 EOF
+cat > "$dir/sum.awk" <<"EOF"
+{ sum += $1 }
+END { print sum }
+EOF
+printf "30\n31\n" | awk -f "$dir/sum.awk"
 python3 "$dir/probe.py" && printf "it\047s fine\n"'`
+}
+
+// compareExample returns a command that runs tests with the change and without it, also without what is
+// committed of it.
+func compareExample(tryCommand string) string {
+	return tryCommand + ` 'make test; git stash -q -u; git checkout -q BASE -- .; make test'`
 }
 
 // How many characters are kept of what is quoted; the rest is cut out of the middle.

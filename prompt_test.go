@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,8 @@ import (
 // promptWords is what differs by language between the default prompts.
 type promptWords struct {
 	text       string
-	sizeLimit  int                       // bytes
+	before     int                       // words (en) or characters (zh) that 1.2 had
+	size       func(text string) int     // counts them
 	example    string                    // the heading of example %d begins with it
 	phrase     string                    // encloses each forbidden phrase
 	user       string                    // whom the feedback of an allow speaks to
@@ -33,17 +35,22 @@ type promptWords struct {
 
 var promptLanguages = map[string]promptWords{
 	"zh": {
-		text: defaultPrompt.zh, sizeLimit: 32 << 10, example: "示例 %d：", phrase: `「([^」]+)」`, user: "你",
-		length: utf8.RuneCountInString, longest: 800, longestSay: "800 字",
-		says: []string{"不再是上面对话里的 Agent", "用**用户的语言**", "不再说话", "也连不上本机已在运行的服务", "用“你”称呼"},
+		text: defaultPrompt.zh, before: 14187, size: utf8.RuneCountInString,
+		example: "示例 %d：", phrase: `「([^」]+)」`, user: "你",
+		length: utf8.RuneCountInString, longest: 800, longestSay: "3 个不超过 800 字",
+		says: []string{"不再是上面对话里的 Agent", "用**用户写要求时用的语言**", "不再说话", "用“你”称呼"},
 	},
 	"en": {
-		text: defaultPrompt.en, sizeLimit: 36 << 10, example: "Example %d: ", phrase: `"([^"]+)"`, user: "you",
-		length: func(feedback string) int { return len(strings.Fields(feedback)) }, longest: 500, longestSay: "500 words",
-		says:    []string{"no longer the agent in the conversation above", "**the user's language**", "say nothing more", "services that already run on this machine", "address them as \"you\""},
+		text: defaultPrompt.en, before: 6264, size: countWords,
+		example: "Example %d: ", phrase: `"([^"]+)"`, user: "you",
+		length: countWords, longest: 500, longestSay: "500 for 3",
+		says: []string{"no longer the agent in the conversation above", "**the user's language**",
+			"say nothing more", "address them as \"you\""},
 		foreign: `[\p{Han}\x{3000}-\x{303f}\x{ff00}-\x{ffef}]`, // Chinese characters and their punctuation
 	},
 }
+
+func countWords(text string) int { return len(strings.Fields(text)) }
 
 // A promptSection is a heading of a prompt, its marks included, with the text up to the next one.
 type promptSection struct{ title, text string }
@@ -57,9 +64,10 @@ func promptSections(prompt string) (sections []promptSection) {
 }
 
 // promptShape returns the kinds of the lines below each heading of a prompt, in order: points of a list, those with a name in
-// bold or to be ticked off, numbered ones, rows of a table, quotations, fences, labels in bold, paragraphs.
+// bold, numbered ones, rows of a table, quotations, fences, labels in bold, paragraphs.
 func promptShape(prompt string) (shape []string) {
-	kind, fenced := regexp.MustCompile("^(- \\[ \\]|- \\*\\*|- |\\d+\\. |\\||> |\\*\\*|```.*)"), regexp.MustCompile("(?s)(```\\w*)\n.*?\n```")
+	kind := regexp.MustCompile("^(- \\*\\*|- |\\d+\\. |\\||> |\\*\\*|```.*)")
+	fenced := regexp.MustCompile("(?s)(```\\w*)\n.*?\n```")
 	for _, s := range promptSections(prompt) {
 		kinds, _, _ := strings.Cut(s.title, " ")
 		for _, block := range strings.Split(fenced.ReplaceAllString(s.text, "$1"), "\n\n") {
@@ -132,7 +140,7 @@ func TestPromptStructure(t *testing.T) {
 			t.Errorf("no heading %q", title)
 		}
 	}
-	const trap = `- \*\*(样子|查法|无辜的情形)\*\*：`
+	const trap = `- \*\*(表现|查法|例外)\*\*：`
 	for _, test := range []struct {
 		title, form string // of what
 		least, most int
@@ -140,10 +148,10 @@ func TestPromptStructure(t *testing.T) {
 		{"陷阱一：只问不做", trap, 3, 3}, {"陷阱二：测试循环", trap, 3, 3}, {"陷阱三：虚假完成", trap, 3, 3},
 		{"陷阱四：缺少验证", trap, 3, 3}, {"陷阱五：错误放弃", trap, 3, 3},
 		{"六种正当的停法", `- \*\*[甲乙丙丁戊己]、`, 6, 6},
-		{"allow_stop=true 的 5 个必要条件", `\d+\. `, 5, 5},
-		{"allow_stop=false 的 7 种情形", `\d+\. `, 7, 7},
-		{"反馈模板", `> `, 4, 20},
-		{"快速检查清单", `- \[ \] `, 5, 20},
+		{"放行（`allow_stop` 为 true）的 5 个必要条件", `\d+\. `, 5, 5},
+		{"退回（`allow_stop` 为 false）的 7 种情形", `\d+\. `, 7, 7},
+		{"反馈模板", `> `, 3, 20},
+		{"快速检查清单", `- `, 5, 20},
 		{"输出格式", `.*(allow_stop|feedback|StructuredOutput)`, 3, 20},
 	} {
 		if n := len(regexp.MustCompile(`(?m)^`+test.form).FindAllString(sections[test.title], -1)); n < test.least || n > test.most {
@@ -162,10 +170,12 @@ func checkPrompt(t *testing.T, w promptWords) {
 	if n := strings.Count(w.text, "\n"); n < 400 || n > 500 {
 		t.Errorf("%d lines, want 400 to 500", n)
 	}
-	// It travels with every review, so it stays far below the limit of 100 KiB.
-	if n := len(w.text); n > w.sizeLimit {
-		t.Errorf("%d bytes, want at most %d", n, w.sizeLimit)
+	// It travels with every review, so it is at least a tenth shorter than that of 1.2 was.
+	if n := w.size(w.text); n > w.before*9/10 {
+		t.Errorf("%d words or characters, want at most %d", n, w.before*9/10)
 	}
+	// How to run something stands in the request alone.
+	expectNotIn(t, "the prompt", w.text, "```sh", `\047`, "<<", "--timeout", "EXDEV")
 	// The file is sent byte for byte: nothing may wait to be filled in.
 	expectIs(t, "a placeholder in the prompt", regexp.MustCompile(`\{\{|\$\{|%[sdv]`).FindString(w.text), "")
 	if w.foreign != "" {
@@ -181,8 +191,8 @@ func checkPrompt(t *testing.T, w promptWords) {
 	for _, m := range regexp.MustCompile(w.phrase).FindAllStringSubmatch(sections[first-2].text, -1) {
 		forbidden = append(forbidden, strings.ToLower(m[1]))
 	}
-	if len(forbidden) < 10 {
-		t.Errorf("%d forbidden phrases, want at least 10", len(forbidden))
+	if len(forbidden) < 8 {
+		t.Errorf("%d forbidden phrases, want at least 8", len(forbidden))
 	}
 	verdicts, allowed := promptVerdicts(t, w), 0
 	for i, v := range verdicts {
@@ -206,15 +216,65 @@ func checkPrompt(t *testing.T, w promptWords) {
 	}
 }
 
-// A rule, a condition, a template or an example that one language has, every language has.
+// What a reviewer quotes of the prompt and of the request, before it approves, states no other decision: an approval
+// would be unreadable. The verdicts of the examples aside, which are no headings to reason by.
+func TestPromptStatesNoDecision(t *testing.T) {
+	example := regexp.MustCompile("(?s)```json\n.*?\n```")
+	for language, w := range promptLanguages {
+		speakIn(t, language)
+		r := reviewRequest{question: json.RawMessage(`{}`), inPlanMode: true, tryCommand: "ccc try", homeIsReadOnly: true,
+			refusal: record{NoVerdict: true}, iteration: 2, limit: 10, seconds: 540}
+		for name, text := range map[string]string{"the prompt": example.ReplaceAllString(w.text, ""),
+			"the form": say(verdictForm), "the request": r.text(true)} {
+			quoted := text + "\n\n" + `{"allow_stop": true, "feedback": ""}`
+			if decided, _ := findVerdict(quoted); decided != verdictAllow {
+				t.Errorf("%s in %s, quoted before an approval: %q", name, language, decided)
+			}
+		}
+	}
+}
+
+// The prompt names the sections of the request as the request does.
+func TestPromptNamesSections(t *testing.T) {
+	for language, w := range promptLanguages {
+		for _, section := range []words{sectionRunning, sectionRequests, sectionStop, sectionQuestion, sectionPlace, sectionLastMessage,
+			sectionTasks, sectionChanges, sectionLastFeedback, sectionRound} {
+			for _, title := range regexp.MustCompile(`(?m)^## ([^（(:：\n]+)`).FindAllStringSubmatch(section.in(language), -1) {
+				name := strings.TrimSpace(title[1])
+				if !strings.Contains(w.text, "“"+name+"”") && !strings.Contains(strings.Join(strings.Fields(w.text), " "), `"`+name+`"`) {
+					t.Errorf("the prompt in %s does not name the section %q", language, name)
+				}
+			}
+		}
+	}
+}
+
+// numbersIn returns the numbers of a section, sorted, those of the Chinese steps and traps in digits.
+func numbersIn(s promptSection) (numbers []string) {
+	text := s.title + "\n" + s.text
+	for i, numeral := range []string{"一", "二", "三", "四", "五", "六"} {
+		for _, counted := range []string{"第%s步", "陷阱%s"} {
+			text = strings.ReplaceAll(text, fmt.Sprintf(counted, numeral), fmt.Sprintf(counted, strconv.Itoa(i+1)))
+		}
+	}
+	for _, found := range regexp.MustCompile(`(^|[^\w.])(\d[\d.,]*\d|\d)`).FindAllStringSubmatch(text, -1) {
+		numbers = append(numbers, found[2])
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
+// A rule, a condition, a number, a template or an example that one language has, every language has.
 func TestPromptsAlike(t *testing.T) {
 	one, other := promptLanguages["zh"], promptLanguages["en"]
 	shape, otherShape := promptShape(one.text), promptShape(other.text)
 	if len(shape) != len(otherShape) {
 		t.Fatalf("%d headings and %d", len(shape), len(otherShape))
 	}
+	others := promptSections(other.text)
 	for i, s := range promptSections(one.text) {
 		expectIs(t, s.title, shape[i], otherShape[i])
+		expectEqual(t, "the numbers in "+s.title, numbersIn(s), numbersIn(others[i]))
 	}
 	verdicts, otherVerdicts := promptVerdicts(t, one), promptVerdicts(t, other)
 	if len(verdicts) != len(otherVerdicts) {
@@ -241,4 +301,27 @@ func TestInstructionsOfNow(t *testing.T) {
 	expectNotIn(t, "without the file what the reviewer is told", box.read("../fake/reviewer-2/args"), "THE")
 	expectIn(t, "the log", box.log(), "prompt_source="+path, "prompt_source="+builtinSource)
 	expectIn(t, "ccc log", box.run(10*time.Second, "", "ccc", "log", testSession).stdout, path, say(builtinPrompt))
+}
+
+// The request says that the agent is in plan mode where the event does, and how many seconds the review has, with what is
+// left of them for the verdict.
+func TestRequestOfModeAndTime(t *testing.T) {
+	for _, test := range []struct {
+		timeout int
+		members string
+		inPlan  bool
+		time    string
+	}{
+		{540, `"permission_mode":"plan"`, true, `限时 5[34]\d 秒.*留出 60 秒`},
+		{540, `"permission_mode":"acceptEdits"`, false, `限时 5[34]\d 秒.*留出 60 秒`},
+		{90, `"permission_mode":["plan"]`, false, `限时 (90|[78]\d) 秒.*留出 (30|2\d) 秒`},
+	} {
+		box := newHookBox(t)
+		box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"timeout_seconds":%d}}`, test.timeout))
+		box.stop(test.members)
+		request := box.read("../fake/reviewer-1/stdin")
+		if strings.Contains(request, say(sectionPlan)) != test.inPlan || !regexp.MustCompile(test.time).MatchString(request) {
+			t.Errorf("%s: the request is %s", test.members, request)
+		}
+	}
 }

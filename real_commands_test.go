@@ -117,7 +117,7 @@ func TestRealClientLanguage(t *testing.T) {
 		box.awaitVerdicts(2)
 		request := api.lastReview(t)
 		expectIn(t, "the request", request, "\n## Running commands\n", "\n## The user's requests (in order, verbatim)\n\n[1] first request\n",
-			"\n## Previous feedback\nPlease go on until the task is done.\n", "\n## Round\nRound 2 of at most 10.\n")
+			"\n## Previous feedback\nPlease go on until the task is done.\n", "\n## Round\nRound 2 of at most 10. The whole review has ")
 		if r := api.requests("review")[0]; !strings.Contains(r.System, strings.TrimSpace(defaultPrompt.en)) || !strings.Contains(string(r.Body), "the work is impeccable") {
 			t.Errorf("the reviewer was told %.300s", r.System)
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -42,16 +43,41 @@ func (box *sandbox) ranCommands() (ran []string) {
 	return ran
 }
 
-// shownExample is the command of many lines that text, a request or a guide, shows: what stands behind its ccc try.
-func shownExample(t *testing.T, text, ccc string) string {
+// shownCommands are the command lines that request and prompt show in both languages: those in fences as they stand there, with
+// a commit in the place of BASE, what goes into a script in the form of these, and the others by themselves.
+func shownCommands(t *testing.T, try string) (commands []string) {
 	t.Helper()
-	_, example, found := strings.Cut(text, "```sh\n"+ccc+" ")
-	example, _, ended := strings.Cut(example, "\n```\n")
-	if !found || !ended {
-		t.Fatalf("no example in %s", text)
+	fence, span := regexp.MustCompile("(?s)```sh\n(.*?)\n```"), regexp.MustCompile("`([^`\n]+)`")
+	for _, language := range []string{chinese, english} {
+		running := sectionRunning.in(language)
+		running = fmt.Sprintf(running, tryExample(try), compareExample(try))
+		for _, found := range fence.FindAllStringSubmatch(running, -1) {
+			commands = append(commands, strings.ReplaceAll(found[1], "BASE", "HEAD"))
+		}
+		for _, found := range span.FindAllStringSubmatch(fence.ReplaceAllString(running+defaultPrompt.in(language), ""), -1) {
+			switch shown := found[1]; {
+			case regexp.MustCompile(`^(printf|git stash) `).MatchString(shown):
+				commands = append(commands, try+" 'dir=$(mktemp -d); "+shown+"'")
+			case strings.HasPrefix(shown, "HOME="):
+				commands = append(commands, try+" '"+shown+" true'")
+			case strings.HasPrefix(shown, "try --timeout "):
+				commands = append(commands, strings.Replace(shown, "try", try, 1)+" true")
+			case slices.Contains([]string{"git status", "git diff", "git log", "ls"}, shown):
+				commands = append(commands, shown)
+			case shown == "cat":
+				commands = append(commands, "cat notes.txt")
+			}
+		}
 	}
-	return example
+	slices.Sort(commands)
+	if commands = slices.Compact(commands); len(commands) != 11 {
+		t.Errorf("request and prompt show %q", commands)
+	}
+	return commands
 }
+
+// refusal is what a result says of a call that Claude Code did not permit.
+var refusal = lazyRegexp("permission|denied|approval|blocked")
 
 // probesInCode is what reviewers write: Go, JSON, a shell function, braces, quotes and dollars.
 const probesInCode = `dir=$(mktemp -d) && cd "$dir"
@@ -76,16 +102,15 @@ check() { for n in 1 2; do go run "$1" | grep "$2" || return $?; done; }
 check main.go "6 2 .{HOME}"; printf "rc=%d it\047s\n" "$?"
 check main.go absent`
 
-// In dontAsk the example that the request and the guides show goes through as it stands there, and so does all else in
+// In dontAsk each command that the request and the prompts show goes through as it stands there, and so does all else in
 // that form; what would write outside of a copy does not. What was run changed nothing.
 func TestRealClientCopy(t *testing.T) {
 	try := tryCommand()
-	example := shownExample(t, defaultPrompt.zh, "ccc try")
-	expectIs(t, "what the guide shows", shownExample(t, defaultPrompt.en, "ccc try"), example)
+	shown := shownCommands(t, try)
 	cache, err := exec.Command("go", "env", "GOCACHE").Output()
 	check(t, err)
 	through := []string{
-		try + " " + example,
+		tryExample(try),
 		try + " '" + probesInCode + "'",
 		try + ` 'echo one; touch made; cat notes.txt && pwd | wc -l'`,
 		"cd sub && " + try + ` 'ls ../notes.txt; exit 4'`,
@@ -101,7 +126,7 @@ func TestRealClientCopy(t *testing.T) {
 	}
 	forClients(t, func() script {
 		s := script{agent: []apiReply{replyText("done")}}
-		for _, command := range slices.Concat(through, refused) {
+		for _, command := range slices.Concat(through, refused, shown) {
 			s.reviewer = append(s.reviewer, bash(command))
 		}
 		s.reviewer = append(s.reviewer, replyVerdict(true, ""))
@@ -112,23 +137,34 @@ func TestRealClientCopy(t *testing.T) {
 		os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
 		got := box.run(240*time.Second, "", "ccc", "--supervisor", "-p", "do it")
 		expectRun(t, box, got, "done", verdictAllow)
-		expectIs(t, "what the request shows", shownExample(t, api.requests("review")[0].last("user"), try), example)
+		expectIn(t, "the request", api.requests("review")[0].last("user"), tryExample(try), compareExample(try))
 		results := api.results()
-		if len(results) < len(through)+len(refused) {
+		if len(results) < len(through)+len(refused)+len(shown) {
 			t.Fatalf("results %q", results)
 		}
-		for i, want := range []string{`{"name": "it's", "days": [30, 31]}` + "\nit's fine", "6 2 ${HOME}\n6 2 ${HOME}\nrc=0 it's", "one\na note\n1", "../notes.txt"} {
+		for i, want := range []string{"61\n" + `{"name": "it's", "days": [30, 31]}` + "\nit's fine", "6 2 ${HOME}\n6 2 ${HOME}\nrc=0 it's", "one\na note\n1", "../notes.txt"} {
 			if !strings.Contains(results[i], want) {
 				t.Errorf("%s: %q", through[i], results[i])
 			}
 		}
 		for i, command := range refused {
-			if result := results[len(through)+i]; !strings.Contains(result, "permission") && !strings.Contains(result, "denied") && !strings.Contains(result, "approval") && !strings.Contains(result, "blocked") {
+			if result := results[len(through)+i]; !refusal().MatchString(result) {
 				t.Errorf("%s was not refused: %q", command, result)
 			}
 		}
-		want := []string{strings.Trim(example, "'") + " → 0", probesInCode + " → 1", "echo one; touch made; cat notes.txt && pwd | wc -l → 0", "ls ../notes.txt; exit 4 → 4"}
-		expectEqual(t, "the runs", box.ranCommands(), want)
+		for i, command := range shown {
+			if result := results[len(through)+len(refused)+i]; refusal().MatchString(result) {
+				t.Errorf("%s was refused: %q", command, result)
+			}
+		}
+		ran := box.ranCommands()
+		example := strings.TrimSuffix(strings.TrimPrefix(tryExample(try), try+" '"), "'")
+		want := []string{example + " → 0", probesInCode + " → 1", "echo one; touch made; cat notes.txt && pwd | wc -l → 0", "ls ../notes.txt; exit 4 → 4"}
+		expectEqual(t, "the runs", ran[:min(len(want), len(ran))], want)
+		isCopied := func(command string) bool { return strings.HasPrefix(command, try) }
+		if n := len(slices.DeleteFunc(slices.Clone(shown), func(command string) bool { return !isCopied(command) })); len(ran) != len(want)+n {
+			t.Errorf("%d runs, want %d: %q", len(ran), len(want)+n, ran)
+		}
 		if names, _ := filepath.Glob(box.work + "/*"); len(names) != 2 {
 			t.Errorf("the project holds %q", names)
 		}

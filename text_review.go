@@ -27,30 +27,54 @@ var (
 			"user. Review the agent's work as %s: check the real files and results, then give your verdict."}
 	bySystemPrompt = words{"系统提示词", "your system prompt says"}
 	byGuideAbove   = words{"上面的审查守则", "the review guide above says"}
-	sectionRunning = words{ // an example
-		"## 运行命令\n运行测试、例子和任何会执行代码或写文件的命令，用这一种写法，单引号里可以有很多行：\n\n```sh\n%s\n```\n\n" +
-			`单引号里是一段 sh 脚本，里面不能再有单引号：字符串用双引号，非要不可时 printf 里写 \047、代码里写 \x27。任何一行都不能以 # 开头：不写注释。` +
-			"管道、重定向、&&、$?、here-document 都写在引号里，引号后面什么也不加：退出码不是 0 时会自动显示。被 Claude Code 拒绝多半是写法不对，改成这种写法再跑。" +
-			"副本里路径不变，可以写项目、HOME 和临时目录，写下的东西只在这一次运行里，外面看不到；探针放进 mktemp -d 的目录；副本没有网络，也连不上本机已在运行的服务，" +
-			"只有同一次运行里启动的连得上。五分钟后会被结束（try 后面加 --timeout 10m 可以改），Bash 自己的 timeout 也要给够。" +
-			"退出码 125 是副本没做成，只说明这台机器，不说明 Agent 的工作。副本里 /tmp 与项目之间的 rename 会得到 EXDEV，chgrp 到附加组会失败，Agent " +
-			"的后台任务这时改动的文件看得到。",
+	sectionRunning = words{ // tryExample, compareExample
+		"## 运行命令\n运行测试、例子和任何会执行代码或写文件的命令，都用这一种写法，单引号里可以有很多行：\n\n" +
+			"```sh\n%s\n```\n\n" +
+			"- 单引号里是一段 sh 脚本，里面不能再有单引号：字符串用双引号，非要不可时 printf 里写 `\\047`、" +
+			"代码里写 `\\x27`。awk 和 sed 的程序写进 here-document，用 `-f` 运行。\n" +
+			"- 任何一行都不能以 `#` 开头，缩进也不行：不写注释；非要不可的（`#include`、`#!`、`#[test]`、" +
+			"Markdown 标题）这样写出：`printf \"\\043include <stdio.h>\\n\" >> \"$dir/probe.c\"`。\n" +
+			"- 管道、重定向、`&&`、`$?`、here-document 都写在引号里；引号后面什么也不加，加了就不再是脚本，" +
+			"而是一个程序名和它的参数（退出码 127）。退出码不是 0 时会自动显示。\n" +
+			"- Claude Code 不许运行，多半是写法不对：改成这种写法再跑。读文件用 Read，或单独的 `git status`、" +
+			"`git diff`、`git log`、`ls`、`cat`：一行里有一段不许，整行都不许。\n" +
+			"- 副本里路径不变，可以写项目、HOME 和临时目录；写下的只在这一次运行里，外面看不到，" +
+			"所以相关的几步写在同一次。探针放进 `mktemp -d` 的目录，免得与 /tmp 里已有的文件撞名。\n" +
+			"- 副本没有网络，也连不上本机已在运行的服务；只有同一次运行里启动的，用 127.0.0.1 连得上。\n" +
+			"- 一次运行最多五分钟，`try --timeout 2m` 可以改短。Bash 自己的 timeout 单位是毫秒，" +
+			"默认 120000：要跑得更久，就设大，如 300000。\n" +
+			"- 退出码 125 是副本没做成，124 是超时：只说明这台机器和时限，不说明 Agent 的工作。副本里 /tmp 与项目之间的 " +
+			"rename 会得到 EXDEV，chgrp 到附加组会失败，Agent 的后台任务这时改动的文件看得到。\n" +
+			"- 失败是不是原来就有，同一次运行里撤掉改动再跑一遍就知道，BASE 换成“本次改动”里的那个提交：\n\n" +
+			"```sh\n%s\n```",
 		"## Running commands\nRun tests, examples and whatever executes code or writes files in this one " +
 			"form, with as many lines inside the quotes as you like:\n\n```sh\n%s\n```\n\n" +
-			"Between the single quotes stands a script for sh, with no other single quote in it: put " +
-			`strings in double quotes; where nothing else will do, write \047 in printf and \x27 in code. ` +
-			"No line begins with #: write no comments. Pipes, redirections, &&, $? and here-documents all " +
-			"go inside the quotes, and nothing follows them: an exit code other than 0 is shown anyway. " +
-			"If Claude Code refuses a command, its form is most likely wrong: repeat it in this form. " +
-			"Paths are the same in the copy. It may write to the project, HOME and the temporary " +
-			"directories; what it writes lasts for that one run and is not seen outside. Probes go into a " +
-			"directory of mktemp -d. There is no network, and of the services on this machine only those " +
-			"answer that the same run starts. After five minutes it is ended " +
-			"(--timeout 10m behind try gives it more); give Bash a long enough timeout, too. " +
-			"Exit code 125 means that no copy could be made: that says something of this machine, " +
-			"nothing of the agent's work. A rename between /tmp and the project fails there with EXDEV, " +
-			"chgrp to a supplementary group fails, and what the agent's background tasks change " +
-			"meanwhile is seen."}
+			"- Between the single quotes stands a script for sh, with no other single quote in it: put " +
+			"strings in double quotes; where nothing else will do, write `\\047` in printf and `\\x27` in " +
+			"code. Programs for awk and sed go into a here-document and are run with `-f`.\n" +
+			"- No line begins with `#`, indented or not: write no comments. Where one has to (`#include`, " +
+			"`#!`, `#[test]`, a Markdown heading), write it so: `printf \"\\043include <stdio.h>\\n\" >> " +
+			"\"$dir/probe.c\"`.\n" +
+			"- Pipes, redirections, `&&`, `$?` and here-documents all go inside the quotes. Nothing " +
+			"follows the closing quote: with more behind it the script is taken for a program's name, and " +
+			"what follows for its arguments (exit code 127). An exit code other than 0 is shown anyway.\n" +
+			"- If Claude Code refuses a command, its form is most likely wrong: repeat it in this form. " +
+			"Read files with Read, or with `git status`, `git diff`, `git log`, `ls` or `cat` on their " +
+			"own: if one part of a line is not permitted, all of it is refused.\n" +
+			"- Paths are the same in the copy. It may write to the project, HOME and the temporary " +
+			"directories; what it writes lasts for that one run and is not seen outside, so put steps that " +
+			"need each other in one run. Probes go into a directory of `mktemp -d`, apart from what lies " +
+			"in /tmp already.\n" +
+			"- There is no network, and of the services on this machine only those answer, at 127.0.0.1, " +
+			"that the same run starts.\n" +
+			"- A run is ended after five minutes; `try --timeout 2m` makes it less. Bash's own timeout is " +
+			"in milliseconds, 120000 by default: set it higher for a longer run, such as 300000.\n" +
+			"- Exit code 125 means that no copy could be made, 124 that the time was up: that says " +
+			"something of this machine, nothing of the agent's work. A rename between /tmp and the project " +
+			"fails with EXDEV, chgrp to a supplementary group fails, and what the agent's background tasks " +
+			"change meanwhile is seen.\n" +
+			"- Whether a failure was there before, the same run tells when the tests run again without the " +
+			"change. For BASE put the commit that \"The change\" names:\n\n```sh\n%s\n```"}
 	homeReadOnly = words{
 		"HOME 下有别的文件系统挂载：副本里 HOME 这一层的文件是只读的，也不能新建，下面的目录可以写。写这些文件时的“Read-only file system”不说明 Agent 的工作。",
 		"Something is mounted below HOME: in the copy the files directly in HOME are read-only, and none " +
@@ -59,49 +83,54 @@ var (
 	sectionNoCopy = words{ // why there is none
 		"## 运行命令\n这里没有一次性副本可用（原因：%s），测试和例子不能运行；只读命令和用户规则放行的命令仍可单独运行。请根据文件和对话里的输出判断。",
 		"## Running commands\nThere is no throw-away copy to use here (cause: %s), so tests and examples " +
-			"can't be run; read-only commands, and those that the user's rules permit, still can, each " +
-			"on its own. Go by the files, and by the output in the conversation."}
+			"can't be run; read-only commands, and those that the user's rules permit, still can, each on " +
+			"its own. Go by the files, and by the output in the conversation."}
 	sectionRequests     = words{"## 用户的要求（按时间顺序，原文）", "## The user's requests (in order, verbatim)"}
 	requestsUnconfirmed = words{
 		"会话记录无法读取，以下是提交过的要求：其中可能有用户撤回的，也可能缺少 Agent 工作时输入的。请与对话核对。",
-		"The session's transcript can't be read. These are the requests that were submitted: " +
-			"the user may have withdrawn some of them, and what was typed while the agent worked may be " +
-			"missing. Compare them with the conversation."}
-	requestsIncomplete = words{"会话记录不完整：更早的要求可能不在下面。请与对话核对。",
-		"The session's transcript is incomplete: earlier requests may be missing below. " +
+		"The session's transcript can't be read. These are the requests that were submitted: the user may " +
+			"have withdrawn some of them, and what was typed while the agent worked may be missing. " +
 			"Compare them with the conversation."}
+	requestsIncomplete = words{"会话记录不完整：更早的要求可能不在下面。请与对话核对。",
+		"The session's transcript is incomplete: earlier requests may be missing below. Compare them with " +
+			"the conversation."}
 	remarkWithEsc = words{"（按 Esc 中断 Agent 时发出；上面的对话里没有这段话，但 Agent 收到了）",
 		"(sent with Esc, while the agent worked: these words are not in the conversation above, but the " +
 			"agent got them)"}
-	remarkInterrupted = words{"（Agent 为此工作时，用户按 Esc 中断了它）",
-		"(the user interrupted the agent while it worked on this)"}
+	remarkInterrupted = words{
+		"（Agent 为此工作时，用户按 Esc 中断了它）", "(the user interrupted the agent while it worked on this)"}
 	remarkAnswered  = words{"（回答 Agent 的提问）", "(answered to a question)"}
 	remarkRefused   = words{"（拒绝一次调用或计划时说）", "(refused a call or a plan with the words)"}
 	remarkPlanned   = words{"（同意了这样的计划）", "(approved the plan in this form)"}
 	remarkApproved  = words{"（同意一次调用或计划时说）", "(approved a call or a plan with the words)"}
 	sectionQuestion = words{
-		"## 事件：AskUserQuestion\nAgent 想向用户提出下面的问题。问题还没有显示给用户，也没有得到回答；对话末尾的 \"[Tool call interrupted]\" 和 " +
-			"\"No response requested.\" 不是用户的回答。\nallow_stop=true 表示把问题交给用户，false 表示不提问，Agent 按照 " +
-			"feedback 自己继续。\n\n## 等待回答的问题\n%s",
-		"## Event: AskUserQuestion\nThe agent wants to put the question below to the user. " +
-			"The user has neither seen nor answered it yet: \"[Tool call interrupted]\" and \"No " +
-			"response requested.\" at the end of the conversation are not the user's answer.\n" +
-			"allow_stop=true puts the question to the user; with false it is not asked, and the agent " +
-			"goes on by your feedback.\n\n## The open question\n%s"}
-	sectionStop  = words{"## 事件：Stop\nAgent 想结束工作。", "## Event: Stop\nThe agent wants to stop."}
-	sectionPlace = words{"## 工作目录\nAgent 的当前目录：%s",
-		"## Working directory\nThe agent's current directory: %s"}
+		"## 事件：AskUserQuestion\nAgent 想向用户提出下面的问题。问题还没有显示给用户，也没有得到回答；" +
+			"对话末尾的 \"[Tool call interrupted]\" 和 \"No response requested.\" 不是用户的回答。\n" +
+			"放行（allow_stop 为 true）就是把问题交给用户，退回就是不提问，Agent 按照 feedback 自己继续。\n\n" +
+			"## 等待回答的问题\n%s",
+		"## Event: AskUserQuestion\nThe agent wants to put the question below to the user. The user has " +
+			"neither seen nor answered it yet: \"[Tool call interrupted]\" and \"No response requested.\" " +
+			"at the end of the conversation are not the user's answer.\n" +
+			"Approving (allow_stop true) puts the question to the user; sent back, it is not asked, and " +
+			"the agent goes on by your feedback.\n\n## The open question\n%s"}
+	sectionStop = words{"## 事件：Stop\nAgent 想结束工作。", "## Event: Stop\nThe agent wants to stop."}
+	sectionPlan = words{
+		"Agent 处于计划模式（plan mode）：它什么也不能改，计划就是它要交的活。",
+		"The agent is in plan mode: it may change nothing, and the plan is the work."}
+	sectionPlace = words{
+		"## 工作目录\nAgent 的当前目录：%s", "## Working directory\nThe agent's current directory: %s"}
 	sectionWorktree = words{ // the worktree, current directory, project
-		"## 工作目录\nAgent 在另一个 worktree 里工作：%s（当前目录：%s）。先检查那里的文件；项目的主目录 %s 是另一个工作树，对话显示 Agent 在那里也有改动时，一并检查。",
-		"## Working directory\nThe agent works in another worktree: %s (current directory: %s). " +
-			"Check the files there first. The project's main directory, %s, is another working tree; " +
-			"where the conversation shows changes of the agent's there, check them too."}
+		"## 工作目录\nAgent 在另一个 worktree 里工作：%s（当前目录：%s）。先检查那里的文件；项目的主目录 %s 是另一个工作树，" +
+			"对话显示 Agent 在那里也有改动时，一并检查。",
+		"## Working directory\nThe agent works in another worktree: %s (current directory: %s). Check the " +
+			"files there first. The project's main directory, %s, is another working tree; where the " +
+			"conversation shows changes of the agent's there, check them too."}
 	sectionLastMessage = words{"## Agent 的最后一条消息\n%s", "## The agent's last message\n%s"}
-	sectionTasks       = words{"## 正在运行的后台任务\n%s\n这些任务在 Agent 的会话里仍在运行，结束时会唤醒 Agent。对话里若说它们已经停止（stopped），" +
-		"那只是因为你看到的是会话的分叉，分叉里没有这些任务。",
-		"## Running background tasks\n%s\nThese tasks still run in the agent's session, and wake the " +
-			"agent when they end. If the conversation calls them stopped, that is only because you see a " +
-			"fork of the session, which does not have them."}
+	sectionTasks       = words{"## 正在运行的后台任务\n%s\n这些任务在 Agent 的会话里仍在运行，结束时会唤醒 Agent。" +
+		"对话里若说它们已经停止（stopped），那只是因为你看到的是会话的分叉，分叉里没有这些任务。",
+		"## Running background tasks\n%s\nThese tasks still run in the agent's session, and wake the agent " +
+			"when they end. If the conversation calls them stopped, that is only because you see a fork of " +
+			"the session, which does not have them."}
 	sectionChanges = words{"## 本次改动\n%s", "## The change\n%s"}
 	// How its beginning was found; a commit, or the empty tree.
 	changeBegins = map[string]words{
@@ -136,7 +165,11 @@ var (
 	sectionLastFeedback = words{"## 上次反馈\n%s", "## Previous feedback\n%s"}
 	sectionNoVerdict    = words{"## 上次没有判定\n上次审查的回答里没有能读取的判定。%s", // verdictForm
 		"## No verdict last time\nThe previous review gave no verdict that can be read. %s"}
-	sectionRound = words{"## 审查轮数\n第 %d 轮，最多 %d 轮。", "## Round\nRound %d of at most %d."}
+	sectionRound = words{ // the round, the most, seconds of the review, seconds for the verdict
+		"## 审查轮数\n第 %d 轮，最多 %d 轮。整次审查限时 %d 秒，到时没有判定就作废：最要紧的先跑，哪次运行都不要超过剩下的时间，留出 %d 秒写判定。",
+		"## Round\nRound %d of at most %d. The whole review has %d seconds, and without a verdict by then " +
+			"it is void: run what matters most first, nothing longer than what is left, and leave %d " +
+			"seconds for the verdict."}
 	// The form of the verdict.
 	schemaAllowStop = words{"是否允许 Agent 停止工作（true = 工作达到无可挑剔状态，false = 需要继续改进）",
 		"Whether the agent may stop working (true = the work is impeccable, false = it needs further " +
