@@ -222,6 +222,20 @@ func TestLaunchPrompt(t *testing.T) {
 	}
 }
 
+// A launch creates SUPERVISOR.md in ccc's directory only where the project has none of its own.
+func TestLaunchKeepsPrompt(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		box := newFakeBox(t)
+		if own {
+			box.write("../work/SUPERVISOR.md", 0o600, "Be kind.")
+		}
+		box.launch()
+		if created := box.read(".claude/SUPERVISOR.md") != ""; created == own {
+			t.Errorf("the project has one: %v, created: %v", own, created)
+		}
+	}
+}
+
 // Relative paths in the environment mean the same in the hook, which runs elsewhere; a claude that is named without a path
 // is the one in PATH.
 func TestLaunchPlaces(t *testing.T) {
