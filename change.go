@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A beginning is where a change begins.
-type beginning struct {
+// A changeBegin is where a change begins.
+type changeBegin struct {
 	how   string     // a key of changeBegins
 	base  string     // the commit that git compares with; "empty" is the empty tree
 	found pathStates // what differed from it already
@@ -22,7 +22,7 @@ type beginning struct {
 }
 
 // beginning returns where the session's change in the working tree here begins.
-func (h *history) beginning(g gitRunner, here look, of changeOf) beginning {
+func (h *history) beginning(g gitRunner, here look, of changeOf) changeBegin {
 	var approved *reviewRound
 	for i := range h.Rounds {
 		if r := &h.Rounds[i]; r.Top == here.Top && r.approves() {
@@ -38,7 +38,8 @@ func (h *history) beginning(g gitRunner, here look, of changeOf) beginning {
 		}
 	}
 	for _, r := range h.Rounds {
-		if approved != nil && r.firstRecord > approved.firstRecord && r.firstRecord < next { // nobody told ccc of a prompt
+		isLater := approved != nil && r.firstRecord > approved.firstRecord
+		if isLater && r.firstRecord < next { // nobody told ccc of a prompt
 			return sinceApproval(approved)
 		}
 	}
@@ -60,10 +61,10 @@ func (h *history) beginning(g gitRunner, here look, of changeOf) beginning {
 	b := beginningOf(p.look, p.Time)
 	b.stays = stays
 	if p.Repo != here.Repo { // the repository is the agent's
-		return beginning{how: sinceEver, base: "empty", time: p.Time}
+		return changeBegin{how: sinceEver, base: "empty", time: p.Time}
 	}
 	if p.Top != here.Top {
-		b = beginning{how: sinceWorktree, time: p.Time}
+		b = changeBegin{how: sinceWorktree, time: p.Time}
 		if b.base, _ = g.output("merge-base", "HEAD", p.Head); b.base == "" {
 			b.how, b.base = sinceEver, "empty"
 		}
@@ -72,15 +73,15 @@ func (h *history) beginning(g gitRunner, here look, of changeOf) beginning {
 }
 
 // sinceApproval is a beginning with what the approving review found.
-func sinceApproval(r *reviewRound) beginning {
+func sinceApproval(r *reviewRound) changeBegin {
 	b := beginningOf(r.look, r.start)
 	b.how = sinceReview
 	return b
 }
 
-// beginningOf is a beginning with what l found.
-func beginningOf(l look, at time.Time) beginning {
-	b := beginning{how: sinceRequest, base: cmp.Or(l.Head, "empty"), found: l.Paths, time: at}
+// beginningOf is the begin of a change with what l found.
+func beginningOf(l look, at time.Time) changeBegin {
+	b := changeBegin{how: sinceRequest, base: cmp.Or(l.Head, "empty"), found: l.Paths, time: at}
 	if l.Unseen != "" {
 		b.how = sinceUnseen
 	}
@@ -88,7 +89,7 @@ func beginningOf(l look, at time.Time) beginning {
 }
 
 // beginningAt is where HEAD was at that time, as a transcript writes it, by its log.
-func (g gitRunner) beginningAt(at string) beginning {
+func (g gitRunner) beginningAt(at string) changeBegin {
 	began, err := time.Parse(time.RFC3339, at)
 	if err == nil {
 		// git counts in whole seconds: what came within that second came later.
@@ -103,10 +104,10 @@ func (g gitRunner) beginningAt(at string) beginning {
 		}
 		commit, err := g.output("rev-parse", "-q", "--verify", entry)
 		if err == nil && commit != "" && reaches {
-			return beginning{how: sinceReflog, base: commit, time: began}
+			return changeBegin{how: sinceReflog, base: commit, time: began}
 		}
 	}
-	return beginning{how: sinceEver, base: "empty", time: began}
+	return changeBegin{how: sinceEver, base: "empty", time: began}
 }
 
 // stopBetween returns the last stop in that working tree between two records, nil for none.
@@ -123,7 +124,7 @@ func (h *history) stopBetween(from, until int, top string) (last *reviewRound) {
 // A judgedChange is what a review judges.
 type judgedChange struct {
 	look
-	beginning
+	changeBegin
 	list  pathStates        // what differs from base now
 	Files map[string]string // its paths, with what lies there now
 
@@ -167,14 +168,14 @@ func takeChange(ctx context.Context, self, dir string, env []string, of changeOf
 			merged = append(merged, more...)
 		}
 	}
-	if c.beginning = own; of.byHand {
-		c.beginning = beginning{how: sinceEver, base: "empty", time: own.time}
+	if c.changeBegin = own; of.byHand {
+		c.changeBegin = changeBegin{how: sinceEver, base: "empty", time: own.time}
 		if len(merged) > 0 {
 			c.how, c.base = sinceRemotes, merged[0]
 		}
 	}
 	c.diff = &diff{}
-	var found *seen
+	var found *lookOutput
 	if err == nil {
 		found, err = g.look(c.diff, c.base, append([]string{"HEAD", c.base, own.base}, merged...)...)
 	}
@@ -189,13 +190,13 @@ func takeChange(ctx context.Context, self, dir string, env []string, of changeOf
 		owns = own.files(found.lists[2], c.Paths, c.Top)
 	}
 	if of.byHand && len(c.list) == 0 { // a remote has all of it
-		c.beginning, c.diff, merged = own, &diff{}, nil
+		c.changeBegin, c.diff, merged = own, &diff{}, nil
 		if found, c.err = g.look(c.diff, c.base, "HEAD", c.base); c.err != nil {
 			return c
 		}
 		c.list = found.lists[1]
 	}
-	c.Files = c.beginning.files(c.list, c.Paths, c.Top)
+	c.Files = c.changeBegin.files(c.list, c.Paths, c.Top)
 	c.touched, c.foreign = map[string]bool{}, map[string]bool{}
 	for path := range c.Files {
 		_, differs := c.list[path]
@@ -218,7 +219,7 @@ func takeChange(ctx context.Context, self, dir string, env []string, of changeOf
 // files returns the paths of the change that begins with b, with their content. list is what differs from its
 // base now, uncommitted what differs from HEAD. What a stop that left another branch judged, and lies here
 // uncommitted as it was, stays part of it.
-func (b beginning) files(list, uncommitted pathStates, top string) map[string]string {
+func (b changeBegin) files(list, uncommitted pathStates, top string) map[string]string {
 	files := b.found.changedTo(list, top)
 	for _, r := range b.stays {
 		for path, content := range r.Files {

@@ -25,7 +25,9 @@ type gitRunner struct {
 }
 
 // gitIn returns what runs git in the working tree at top, for as long as patience. end must be called.
-func gitIn(ctx context.Context, patience time.Duration, self, top string, env []string) (g gitRunner, end func()) {
+func gitIn(ctx context.Context, patience time.Duration, self, top string, env []string) (
+	g gitRunner, end func(),
+) {
 	ctx, end = context.WithTimeoutCause(ctx, patience, errors.New(say(gitTooSlow, patience)))
 	return gitRunner{ctx: ctx, patience: patience, self: self, top: top, env: env}, end
 }

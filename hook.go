@@ -255,7 +255,8 @@ func (h *hook) decision(found record) any {
 // feedbackLimit is in characters. Claude Code gives the agent a reason whole, and twice, so length costs.
 const feedbackLimit = 8000
 
-// cutFeedback shortens feedback to feedbackLimit and says where it is whole. Where it can't be kept, it stays whole.
+// cutFeedback shortens feedback to feedbackLimit and says where it is whole. Where it can't be kept, it stays
+// whole.
 func (h *hook) cutFeedback(feedback string) string {
 	runes := []rune(feedback)
 	if len(runes) <= feedbackLimit {
@@ -435,8 +436,8 @@ func (e *hookEvent) isStop() bool { return e.HookEventName == eventStop }
 // moment after it has started the hook.
 const transcriptPatience = 2 * time.Second
 
-// conversation reads the transcript, once the last prompt is in it, if its sum is known, and what the agent said
-// or asked last: what the user typed while the agent worked comes before that.
+// conversation reads the transcript, once the last prompt is in it, if its sum is known, and what the agent
+// said or asked last: what the user typed while the agent worked comes before that.
 func (e *hookEvent) conversation(sum string) (talk conversation, err error) {
 	if e.TranscriptPath == "" {
 		return talk, errors.New("the event names none")

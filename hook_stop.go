@@ -52,7 +52,8 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	before := make(chan judgedChange, 1) // what the reviewer is going to see
 	go func() {
 		defer exitOnPanic()
-		before <- takeChange(ctx, s.dirs.self, workingTree(s.project, request.here), os.Environ(), request.change)
+		dir := workingTree(s.project, request.here)
+		before <- takeChange(ctx, s.dirs.self, dir, os.Environ(), request.change)
 	}()
 	call, err := s.plan(ctx, in.Text, request)
 	judged := <-before
@@ -154,14 +155,14 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	begun.Process = self.name
 	begun.Deadline, _ = ctx.Deadline()
 	begun.Question, begun.LastMessage = request.question, request.lastMessage
-	for _, asked := range request.requests { // the timeline's prompts are not all that stand, nor do all of them
-		begun.Requests = append(begun.Requests, asked.String())
+	for _, one := range request.requests { // they stand by now; the timeline has what was submitted
+		begun.Requests = append(begun.Requests, one.String())
 	}
 	s.record(begun)
 }
 
-// bind notes in entry which files the review judged: those of the change. An approval judged only what is now as it
-// was before, and none of it where its reviewer has seen too little.
+// bind notes in entry which files the review judged: those of the change. An approval judged only what is now
+// as it was before, and none of it where its reviewer has seen too little.
 func (s *supervision) bind(ctx context.Context, entry *record, judged judgedChange, byHand bool) {
 	err := judged.err
 	if err == nil {
@@ -357,8 +358,8 @@ func (s sessionFiles) roundEndedBy(found record) reviewRound {
 	return r
 }
 
-// record completes entry and adds it, redacted, to the timeline and, without prompt and feedback, to the log. At the end
-// of a review it sweeps.
+// record completes entry and adds it, redacted, to the timeline and, without prompt and feedback, to the log.
+// At the end of a review it sweeps.
 func (s *supervision) record(entry record) {
 	entry.Time, entry.Project = now(), s.project
 	s.warn("writing the timeline", s.session.append(entry.redacted(s.redact)))

@@ -26,8 +26,8 @@ const (
 // leaves.
 const pathsLimit = 2000
 
-// changedTo returns the paths that differ between then and the present, both compared with the same commit, with
-// their content now. A new file of then that is ignored now is left out; it lies in top.
+// changedTo returns the paths that differ between then and the present, both compared with the same commit,
+// with their content now. A new file of then that is ignored now is left out; it lies in top.
 func (then pathStates) changedTo(present pathStates, top string) map[string]string {
 	changed := map[string]string{}
 	for path, is := range present {
@@ -97,8 +97,8 @@ fi
 echo end
 `
 
-// A seen is what lookScript printed.
-type seen struct {
+// A lookOutput is what lookScript printed.
+type lookOutput struct {
 	head, branch string
 	lists        []pathStates // for each commit that was compared with
 	nested       []string     // repositories inside that git does not know, as it quotes them
@@ -109,7 +109,7 @@ type seen struct {
 }
 
 // read takes a line of what lookScript prints.
-func (s *seen) read(line []byte) {
+func (s *lookOutput) read(line []byte) {
 	text := strings.TrimSuffix(string(line), "\n")
 	word, value, _ := strings.Cut(text, " ")
 	switch {
@@ -146,8 +146,8 @@ func pathContent(mode, object string) string {
 }
 
 // look returns what differs from each of the bases now. The diff from shown goes to d, if shown is not "".
-func (g gitRunner) look(d *diff, shown string, bases ...string) (*seen, error) {
-	s := &seen{diff: d}
+func (g gitRunner) look(d *diff, shown string, bases ...string) (*lookOutput, error) {
+	s := &lookOutput{diff: d}
 	lines := &lineWriter{line: s.read, dropped: func(error) {
 		if s.inDiff {
 			s.diff.add(" ") // a line that is too long counts as one, and is not shown
@@ -208,7 +208,7 @@ func (l look) changedSince(self string, env []string) ([]string, error) {
 
 // listed runs git diff-tree between two commits or trees and returns what differs.
 func (g gitRunner) listed(from, to string) (pathStates, error) {
-	s := &seen{lists: []pathStates{{}}}
+	s := &lookOutput{lists: []pathStates{{}}}
 	lines := &lineWriter{line: s.read}
 	err := g.run(lines, "git", "-c", "core.quotePath=true",
 		"diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", from, to, "--")

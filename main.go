@@ -41,6 +41,7 @@
 //
 //	guard.go              ends a process tree when its owner ends
 //	hook_caller.go        whose session it is: the user's or an agent's
+//	scratch.go            scratch directories on disk, and how those that are left are swept
 //	try.go                ccc try: the plan of a copy, and the probe that tries to break out of one
 //	try_files_linux.go    the file system of a copy
 //	try_linux.go          its namespaces and process 1
@@ -199,11 +200,11 @@ func init() {
 }
 
 func main() {
-	os.Exit(run(os.Args[1:]))
+	os.Exit(runSubcommand(os.Args[1:]))
 }
 
-// run is ccc with these arguments. It returns the exit code.
-func run(args []string) int {
+// runSubcommand is ccc with these arguments. It returns the exit code.
+func runSubcommand(args []string) int {
 	if len(args) == 0 {
 		return reportError(os.Stderr, startClaude(nil))
 	}

@@ -103,12 +103,12 @@ func (r reviewRound) basis() string {
 const receiptRuns = 3
 
 // receipt is the round in a line: number, time, cost, and what the verdict rests on. Of the runs it tells the
-// last that failed, then the last of the others, in the order in which they ran.
+// last that isFailed, then the last of the others, in the order in which they ran.
 func (r reviewRound) receipt() string {
 	told := map[int]bool{}
-	for _, failed := range []bool{true, false} {
+	for _, isFailed := range []bool{true, false} {
 		for i := len(r.Runs) - 1; i >= 0 && len(told) < receiptRuns; i-- {
-			if (r.Runs[i].code() != 0) == failed {
+			if (r.Runs[i].code() != 0) == isFailed {
 				told[i] = true
 			}
 		}

@@ -155,7 +155,8 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	}
 	commit, err := g.commitOf(cmp.Or(rev, "HEAD"))
 	if err != nil && rev+base == "" {
-		if _, notUnborn := g.output("symbolic-ref", "-q", "HEAD"); notUnborn == nil { // before the first commit
+		// HEAD names a branch that has no commit yet.
+		if _, notUnborn := g.output("symbolic-ref", "-q", "HEAD"); notUnborn == nil {
 			return newest(), nil
 		}
 	}
@@ -168,7 +169,7 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	}
 	isOpen := false // the newest change is not committed
 	if one := newest(); rev == "" && base == "" && len(one.stories) > 0 {
-		var present *seen
+		var present *lookOutput
 		present, err = g.look(nil, "", "HEAD")
 		for path := range one.stories[0].last().Files {
 			if err == nil {

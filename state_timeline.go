@@ -95,7 +95,7 @@ type record struct {
 	Base      string `json:"base,omitempty"`       // the commit that the change was compared with
 	// The paths of the change, with what was judged there, "" for no file; nil where it is not known.
 	Files      map[string]string `json:"files,omitzero"`
-	Moved      []string          `json:"moved,omitempty"`            // paths that changed while the review ran
+	Moved      []string          `json:"moved,omitempty"`            // changed while the review ran
 	Unbound    string            `json:"not_bound,omitempty"`        // why an approval speaks of no files
 	SentBefore bool              `json:"sent_back_before,omitempty"` // all of it had been sent back as it is
 
@@ -174,16 +174,16 @@ func modeWord(on bool) string {
 // A look is what git tells of a working tree at one time.
 type look struct {
 	Top    string     `json:"worktree,omitempty"`   // the directory, "" outside git
-	Repo   string     `json:"repository,omitempty"` // the git directory that all working trees of the repository share
+	Repo   string     `json:"repository,omitempty"` // the git directory that its working trees share
 	Head   string     `json:"head,omitempty"`       // the commit checked out, "" before the first
 	Branch string     `json:"branch,omitempty"`     // "" where no branch is checked out
 	Paths  pathStates `json:"paths,omitempty"`      // those that differ from Head
 	Unseen string     `json:"unseen,omitempty"`     // why Paths is not known
 }
 
-// pathStates are the pathStates of a working tree that differ from a commit, each as git quotes it: a name that is no
-// UTF-8 can't stand in JSON. The values are what the commit has there and what `git add -A` would add now, each
-// as mode and object id, and "" where there is no file. Ignored files are left out.
+// pathStates are the paths of a working tree that differ from a commit, each as git quotes it: a name that is
+// no UTF-8 can't stand in JSON. The values are what the commit has there and what `git add -A` would add now,
+// each as mode and object id, and "" where there is no file. Ignored files are left out.
 type pathStates map[string][2]string
 
 // A reviewRound is one review of a session, or a stop at the limit, with what was recorded while it ran.
@@ -282,7 +282,8 @@ func (h *history) add(r record) (index int) {
 	case index < 0 && (r.Kind == kindBegin || r.Kind == kindEnd):
 		// A program that reads the history as JSON gets lists, not null.
 		h.Rounds = append(h.Rounds, reviewRound{record: r, Tools: []string{}, Runs: []record{},
-			Refused: []string{}, start: r.Time, requests: len(h.Requests), firstRecord: h.records, lastRecord: h.records})
+			Refused: []string{}, start: r.Time, requests: len(h.Requests),
+			firstRecord: h.records, lastRecord: h.records})
 		return len(h.Rounds) - 1
 	case r.Kind == kindPrompt:
 		h.present, h.lastPrompt = len(h.Rounds), h.records
@@ -373,8 +374,8 @@ func lastOf(rounds []reviewRound) (last *reviewRound) {
 	return last
 }
 
-// wasPrompted reports whether another session than that one had a prompt of its user's in the working tree at top
-// since then.
+// wasPrompted reports whether another session than that one had a prompt of its user's in the working tree at
+// top since then.
 func (d stateDir) wasPrompted(top string, since time.Time, than string) bool {
 	ids, _ := d.sessions()
 	return slices.ContainsFunc(ids, func(id string) bool {
@@ -384,7 +385,8 @@ func (d stateDir) wasPrompted(top string, since time.Time, than string) bool {
 			return false
 		}
 		h, _ := other.readHistory()
-		return slices.ContainsFunc(h.Requests, func(r record) bool { return r.Top == top && r.Time.After(since) })
+		isIt := func(r record) bool { return r.Top == top && r.Time.After(since) }
+		return slices.ContainsFunc(h.Requests, isIt)
 	})
 }
 

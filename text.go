@@ -342,21 +342,27 @@ var (
 	changedSince    = words{"审查之后有改动：%s", "changed since the review: %s"}
 	nobodyHere      = words{"没有会话在这个工作树里受过审查：%s", "no session was reviewed in this working tree: %s"}
 	// session, its working tree
-	newestElsewhere = words{"这个项目最新的会话 %s 审查的是另一个工作树：%s", "the newest session of this project, %s, was reviewed in another working tree: %s"}
-	nothingReviewed = words{"上一条消息之后，Agent 停下还没有受过审查，或者监督已关闭", "no stop was reviewed since the last prompt, or supervision was switched off"}
+	newestElsewhere = words{"这个项目最新的会话 %s 审查的是另一个工作树：%s",
+		"the newest session of this project, %s, was reviewed in another working tree: %s"}
+	nothingReviewed = words{"上一条消息之后，Agent 停下还没有受过审查，或者监督已关闭",
+		"no stop was reviewed since the last prompt, or supervision was switched off"}
 )
 
 // The gate.
 var (
-	pushUntold   = words{"没有收到 git 要推送的内容，改为查询 HEAD", "nothing came of what git is going to push: asking for HEAD instead"}
+	pushUntold = words{"没有收到 git 要推送的内容，改为查询 HEAD",
+		"nothing came of what git is going to push: asking for HEAD instead"}
 	gateUnseen   = words{"%s：没有审查看过", "%s: no review saw it"}
 	gateOther    = words{"%s：与审查时不同", "%s: it is not as it was reviewed"}
 	gateSentBack = words{"%s：被退回（会话 %s，%s）", "%s: it was sent back (session %s, %s)"}
 	gateMore     = words{"……还有 %d 个路径", "... and %d paths more"}
-	gateForUser  = words{"怎么办：ccc review 审查工作区里的内容（工作区里是另一份的，先 git checkout 或 git stash）；git push --no-verify 可以跳过检查。",
-		"What to do: `ccc review` judges what lies in the working tree (if a path lies there otherwise, after a checkout or git stash); git push --no-verify goes past this check."}
+	gateForUser  = words{"怎么办：ccc review 审查工作区里的内容（工作区里是另一份的，先 git checkout 或 git stash）；" +
+		"git push --no-verify 可以跳过检查。",
+		"What to do: `ccc review` judges what lies in the working tree (if a path lies there otherwise, " +
+			"after a checkout or git stash); git push --no-verify goes past this check."}
 	gateForAgent = words{"怎么办：这次推送要等审查通过。请把推送留给用户，或在审查之后再要求一次。",
-		"What to do: the push waits for the review. Leave it to the user, or ask for it again after the review."}
+		"What to do: the push waits for the review. Leave it to the user, or ask for it again after the " +
+			"review."}
 	gateAlready   = words{"%s 没有任何远程仓库还没有的内容", "%s adds nothing to what the remotes have already"}
 	gateLeftOut   = words{"没有推送：%s", "left out: %s"}
 	gateUnchanged = words{"全部内容此前被退回过，没有变", "all of it had been sent back before, unchanged"}
@@ -373,12 +379,15 @@ var (
 	reportOfOne    = words{"会话 `%s` 的全部改动", "all changes of session `%s`"}
 	// models, instructions
 	reportReviewer = words{"审查者是另一个 Claude Code，它看过对话和文件，在一次性的副本里运行了下面的命令（模型：%s；守则：%s）",
-		"The reviewer was a second Claude Code: it read conversation and files, and ran the commands below in throw-away copies (model: %s; instructions: %s)"}
-	reportNoProof  = words{"这是记录，不是证明：能改这台机器上文件的人也能改它", "This is a record, not a proof: whoever can write the files of that machine can write it, too"}
+		"The reviewer was a second Claude Code: it read conversation and files, and ran the commands " +
+			"below in throw-away copies (model: %s; instructions: %s)"}
+	reportNoProof = words{"这是记录，不是证明：能改这台机器上文件的人也能改它",
+		"This is a record, not a proof: whoever can write the files of that machine can write it, too"}
 	reportChange   = words{"改动（会话 `%s`）", "A change, of session `%s`"}
 	reportRequests = words{"**用户的要求**", "**What the user asked for**"}
 	// count of requests, session
-	reportOthers     = words{"（会话 `%[2]s` 的另外 %[1]s与此无关，没有列出）", "(%s more of session `%s` are no part of this and not shown)"}
+	reportOthers = words{"（会话 `%[2]s` 的另外 %[1]s与此无关，没有列出）",
+		"(%s more of session `%s` are no part of this and not shown)"}
 	requestsCounted  = words{"个要求", "request"}
 	reportUnknown    = words{"未知", "not known"}
 	reportRounds     = words{"**各轮审查**", "**The reviews**"}

@@ -135,33 +135,44 @@ var (
 	// How its beginning was found; a commit, or the empty tree.
 	changeBegins = map[string]words{
 		sinceRequest: {"与改动开始时工作区里的内容相比（当时检出 %s）；用户此前已有、之后没人动过的改动不算在内。",
-			"Compared with what lay in the working tree when this change began (%s was checked out). What had been changed before, and was not touched since, is left out."},
+			"Compared with what lay in the working tree when this change began (%s was checked out). " +
+				"What had been changed before, and was not touched since, is left out."},
 		sinceReview: {"与上次通过的审查开始时工作区里的内容相比（当时检出 %s）。",
-			"Compared with what lay in the working tree when the last approved review began (%s was checked out)."},
+			"Compared with what lay in the working tree when the last approved review began (%s was " +
+				"checked out)."},
 		sinceUnseen: {"改动开始时的工作区没有记录，因此与当时检出的 %s 相比：其中可能有用户此前自己的改动。",
-			"What lay in the working tree when this change began is not known, so this is compared with %s, the commit checked out then: some of it may be older changes of the user's."},
+			"What lay in the working tree when this change began is not known, so this is compared with " +
+				"%s, the commit checked out then: some of it may be older changes of the user's."},
 		sinceReflog: {"没有用户提问时的记录，因此与 HEAD 的 reflog 里会话开始时的提交 %s 相比：其中可能有用户此前自己的改动。",
-			"There is no record of the time of the request, so this is compared with %s, where HEAD was when the session began by its reflog: some of it may be older changes of the user's."},
+			"There is no record of the time of the request, so this is compared with %s, where HEAD was " +
+				"when the session began by its reflog: some of it may be older changes of the user's."},
 		sinceEver: {"改动从哪里开始无从得知，因此列出全部文件（与空的 tree %s 相比）。",
-			"Where this change begins is not known, so these are all files (compared with the empty tree, %s)."},
+			"Where this change begins is not known, so these are all files (compared with the empty " +
+				"tree, %s)."},
 		sinceRemotes: {"远程仓库还没有的全部内容，与 %s 相比。", "All that no remote has, compared with %s."},
 		sinceWorktree: {"Agent 中途换到了这个工作树，因此与它和开始时那个提交的共同祖先 %s 相比。",
-			"The agent moved to this working tree, so this is compared with %s, the merge base with the commit where it began."},
+			"The agent moved to this working tree, so this is compared with %s, the merge base with the " +
+				"commit where it began."},
 	}
 	changesNone        = words{"没有任何文件不同。", "No file differs."}
 	changesCommitted   = words{"以上全部已提交。", "All of it is committed."}
 	changesUncommitted = words{"其中还没有提交的：%s", "Not committed yet: %s"}
-	changesBefore      = words{"此前已有改动、之后没人动过，因此不属于本次改动：%s", "Changed before and not touched since, so no part of this: %s"}
-	changesNested      = words{"内层的仓库，没有看：%s", "Repositories inside, which were left out: %s"}
-	changesDirty       = words{"子模块里有没提交的改动：%s", "Submodules with changes that are not committed in them: %s"}
-	changesOthers      = words{"改动开始以来，另一个会话也在这个工作树里收到过请求：这里没人要求的内容可能是它做的。",
-		"Another session was given a prompt in this working tree since this change began: what nobody here asked for may be its work."}
-	changesRemote       = words{"远程仓库已有（拉取或推送过），不算在内：%s", "A remote has these already (pulled or pushed), so they don't count: %s"}
-	changesTop          = words{"路径从 %s 算起：", "paths from %s:"}
-	changesRest         = words{"没有完整显示的文件：%s", "Files that are not shown whole: %s"}
-	changesUnknown      = words{"无法得知（%s）：请用 git status 和 git diff 查看。", "It can't be told (%s): use git status and git diff."}
-	markTouched         = words{"改动开始前用户已改过", "the user had changed it before"}
-	markForeign         = words{"不是本会话做的，没人说明过：按它本身判断", "not this session's, and nobody described it: judge it for what it is"}
+	changesBefore      = words{"此前已有改动、之后没人动过，因此不属于本次改动：%s",
+		"Changed before and not touched since, so no part of this: %s"}
+	changesNested = words{"内层的仓库，没有看：%s", "Repositories inside, which were left out: %s"}
+	changesDirty  = words{"子模块里有没提交的改动：%s", "Submodules with changes that are not committed in them: %s"}
+	changesOthers = words{"改动开始以来，另一个会话也在这个工作树里收到过请求：这里没人要求的内容可能是它做的。",
+		"Another session was given a prompt in this working tree since this change began: what nobody " +
+			"here asked for may be its work."}
+	changesRemote = words{"远程仓库已有（拉取或推送过），不算在内：%s",
+		"A remote has these already (pulled or pushed), so they don't count: %s"}
+	changesTop     = words{"路径从 %s 算起：", "paths from %s:"}
+	changesRest    = words{"没有完整显示的文件：%s", "Files that are not shown whole: %s"}
+	changesUnknown = words{"无法得知（%s）：请用 git status 和 git diff 查看。",
+		"It can't be told (%s): use git status and git diff."}
+	markTouched = words{"改动开始前用户已改过", "the user had changed it before"}
+	markForeign = words{"不是本会话做的，没人说明过：按它本身判断",
+		"not this session's, and nobody described it: judge it for what it is"}
 	sectionLastFeedback = words{"## 上次反馈\n%s", "## Previous feedback\n%s"}
 	sectionNoVerdict    = words{"## 上次没有判定\n上次审查的回答里没有能读取的判定。%s", // verdictForm
 		"## No verdict last time\nThe previous review gave no verdict that can be read. %s"}

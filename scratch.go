@@ -1,0 +1,78 @@
+package main
+
+// Scratch directories on disk, for copies and for looks without one: one that nobody has locked is swept.
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// scratchParent returns the directory that holds the scratch directories of this user, or "" if it can't be
+// made or others can write to it. It is on disk, as a build writes more than memory should hold. A copy does
+// not see it, so that none reads what is written in another.
+func scratchParent() string {
+	path := filepath.Join(resolved("/var/tmp"), ".ccc-try-"+strconv.Itoa(os.Getuid()))
+	_ = os.Mkdir(path, 0o700)
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 ||
+		int(info.Sys().(*syscall.Stat_t).Uid) != os.Getuid() {
+		return ""
+	}
+	return path
+}
+
+// newScratch makes a scratch directory and locks it until this process ends or closes lock. Where none can be
+// made, the path is "" and the lock nil.
+func newScratch() (path string, lock *os.File) {
+	// Another process may sweep what is not locked yet, and remove the parent with its last directory.
+	for range 100 { // each takes some 20 µs
+		if parent := scratchParent(); parent != "" {
+			path, _ = os.MkdirTemp(parent, "")
+		}
+		if lock = lockScratch(path); lock != nil {
+			return path, lock
+		}
+	}
+	return "", nil
+}
+
+// lockScratch locks the scratch directory at path. It returns nil if another process has locked it, or if it
+// is not there.
+func lockScratch(path string) *os.File {
+	file, err := os.OpenFile(path, syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil
+	}
+	if syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil || !isFileAt(path, file) {
+		file.Close()
+		return nil
+	}
+	return file
+}
+
+// sweepScratch removes the scratch directories that nobody has locked, and the parent with the last of them.
+func sweepScratch() {
+	parent := scratchParent()
+	entries, _ := os.ReadDir(parent) // none where parent is ""
+	for _, entry := range entries {
+		if lock := lockScratch(filepath.Join(parent, entry.Name())); lock != nil {
+			removeTree(lock.Name())
+			lock.Close()
+		}
+	}
+	_ = os.Remove(parent)
+}
+
+// removeTree removes dir, also where its permissions let nobody enter a directory.
+func removeTree(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			_ = os.Chmod(path, 0o700) // before it is read
+		}
+		return nil
+	})
+	_ = os.RemoveAll(dir)
+}
