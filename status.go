@@ -129,7 +129,8 @@ func summarize(known sessionFiles, config *configuration) summary {
 		s.tree = resolved(cmp.Or(h.top, treeOf(s.Project)))
 	}
 	if last := h.last(); last != nil {
-		s.Verdict, s.VerdictAt, s.number = last.Verdict, &last.Time, last.number()
+		s.Verdict, _ = last.standing(nil)
+		s.VerdictAt, s.number = &last.Time, last.number()
 		s.began = last.Time.Add(-time.Duration(last.DurationSeconds * float64(time.Second)))
 		if s.Verdict == verdictReviewing {
 			s.Doing = last.doing()

@@ -243,6 +243,7 @@ var (
 	verdictNames = map[string]words{
 		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"未审成", "failed"},
 		"limit": {"次数用完", "limit"}, "cancelled": {"已取消", "cancelled"}, "reviewing": {"审查中", "reviewing"},
+		"unbound": {"未绑定", "unbound"},
 	}
 	runningFor       = words{"%d 秒", "%ds"}
 	justNow          = words{"刚刚", "just now"}
