@@ -242,3 +242,21 @@ func TestInstructionsOfNow(t *testing.T) {
 	expectIn(t, "the log", box.log(), "prompt_source="+path, "prompt_source="+builtinSource)
 	expectIn(t, "ccc log", box.run(10*time.Second, "", "ccc", "log", testSession).stdout, path, say(builtinPrompt))
 }
+
+// Of hundreds of requests each keeps its beginning and end; a copy in which HOME can't be written is told of.
+func TestRequestText(t *testing.T) {
+	long := strings.Repeat("a", 500) + strings.Repeat("b", 500)
+	r := reviewRequest{conversation: conversation{requests: prompts(slices.Repeat([]string{long}, 1000)...)}}
+	beginning := strings.Repeat("a", userPromptKeepLeast/3)
+	text := r.text(false)
+	if kept := strings.Count(text, beginning); kept != 1000 {
+		t.Errorf("%d of 1000 requests kept their beginning", kept)
+	}
+	if strings.Contains(text, long) {
+		t.Error("requests are whole, however many there are")
+	}
+	for _, isReadOnly := range []bool{true, false} {
+		r.homeIsReadOnly = isReadOnly
+		expectIs(t, "tells of HOME", strings.Contains(r.text(false), say(homeReadOnly)), isReadOnly)
+	}
+}
