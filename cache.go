@@ -40,12 +40,16 @@ func hasSessionsProvider(config *configuration) bool {
 var shapingFlags = []string{"--append-system-prompt", "--append-system-prompt-file", "--system-prompt",
 	"--system-prompt-file", "--tools", "--disallowedTools", "--disallowed-tools", "--disable-slash-commands",
 	"--json-schema", "--agent", "--agents", "--mcp-config", "--strict-mcp-config", "--plugin-dir",
-	"--plugin-url", "--settings", "--setting-sources"}
+	"--plugin-url", "--setting-sources"}
 
 // cacheEnv returns env, a launch's, with what lets reviews of the session take the conversation from its
-// prompt cache, if a key, a token, a provider or a cloud pays for it. What the user has set stays.
+// prompt cache, if a key, a token, a provider or a cloud pays for it and for its reviews, which do not have
+// its --settings. What the user has set stays.
 func cacheEnv(env []string, config supervisorConfig, sources []settingsSource, args []string) []string {
-	if givenFlag(args, shapingFlags...) != "" || !paysByKey(sources, env, args) {
+	isArgument := func(s settingsSource) bool { return s.name == argumentSource }
+	reviewers := slices.DeleteFunc(slices.Clone(sources), isArgument)
+	pays := paysByKey(sources, env, args) && paysByKey(reviewers, env, args)
+	if givenFlag(args, shapingFlags...) != "" || !pays {
 		return env
 	}
 	switch valueIn(sources, env, "env."+attributionVariable) {

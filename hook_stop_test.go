@@ -251,7 +251,7 @@ func TestWayTaken(t *testing.T) {
 		"a login":        {env: "ANTHROPIC_AUTH_TOKEN=", want: "own"},
 		"kept line":      {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=1", want: "own"},
 		"own prompt":     {args: []string{"--append-system-prompt", "be brief"}, want: "own"},
-		"own settings":   {args: []string{"--settings", `{"permissions":{"deny":["WebFetch"]}}`}, want: "own"},
+		"own settings":   {env: "ANTHROPIC_AUTH_TOKEN=", args: []string{"--settings", `{"apiKeyHelper":"echo k"}`}, want: "own"},
 		"own sources":    {args: []string{"--setting-sources", "user,project"}, want: "own"},
 		"model variable": {env: "ANTHROPIC_MODEL=haiku", want: "cache"},
 		"other model":    {supervisor: `"model":"haiku"`, want: "own"},

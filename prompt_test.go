@@ -325,3 +325,21 @@ func TestRequestOfModeAndTime(t *testing.T) {
 		}
 	}
 }
+
+// Of hundreds of requests each keeps its beginning and end; a copy in which HOME can't be written is told of.
+func TestRequestText(t *testing.T) {
+	long := strings.Repeat("a", 500) + strings.Repeat("b", 500)
+	r := reviewRequest{conversation: conversation{requests: prompts(slices.Repeat([]string{long}, 1000)...)}}
+	beginning := strings.Repeat("a", userPromptKeepLeast/3)
+	text := r.text(false)
+	if kept := strings.Count(text, beginning); kept != 1000 {
+		t.Errorf("%d of 1000 requests kept their beginning", kept)
+	}
+	if strings.Contains(text, long) {
+		t.Error("requests are whole, however many there are")
+	}
+	for _, isReadOnly := range []bool{true, false} {
+		r.homeIsReadOnly = isReadOnly
+		expectIs(t, "tells of HOME", strings.Contains(r.text(false), say(homeReadOnly)), isReadOnly)
+	}
+}

@@ -138,3 +138,20 @@ func TestIterationOfUnknown(t *testing.T) {
 		t.Errorf("%d, %d", a, b)
 	}
 }
+
+// A review that was switched off while it ran is the last that is told of; one that had ended before is not.
+func TestHistorySwitchedOff(t *testing.T) {
+	begin, end := record{Kind: kindBegin, Review: "r"}, record{Kind: kindEnd, Review: "r"}
+	begin.Event, end.Event, end.Verdict = eventStop, eventStop, verdictCancelled
+	off := record{Kind: kindSwitch, Mode: modeWord(false)}
+	for _, test := range []struct {
+		records []record
+		told    bool
+	}{{[]record{begin, off, end}, true}, {[]record{begin, end, off}, false}} {
+		var h history
+		for _, r := range test.records {
+			h.add(r)
+		}
+		expectIs(t, "is told of", h.last() != nil, test.told)
+	}
+}
