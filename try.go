@@ -430,7 +430,7 @@ func scratchParent() string {
 // made, the path is "" and the lock nil.
 func newScratch() (path string, lock *os.File) {
 	// Another process may sweep what is not locked yet, and remove the parent with its last directory.
-	for range 3 {
+	for range 10 {
 		if parent := scratchParent(); parent != "" {
 			path, _ = os.MkdirTemp(parent, "")
 		}
