@@ -86,10 +86,9 @@ func try(c *invocation) error {
 	said := ""
 	if err != nil {
 		f := failureOf(err)
-		if said = f.err.Error(); f.hint != "" {
+		if said = oneLine(f.err.Error()); f.hint != "" {
 			said += "; to mend it: " + f.hint
 		}
-		said = oneLine(said)
 	}
 	entry := record{Time: now(), Kind: kindRun, Command: line, ExitCode: &code, Output: printed.end()}
 	entry.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
@@ -326,8 +325,7 @@ func tryProbe(ctx context.Context, dir string, env []string) (readOnlyHome bool,
 }
 
 // breakOut is the probe's command in a copy: ccc in-copy FILE PORT. It writes FILE, which must work in a copy
-// and not be seen outside, and connects to PORT of the loopback, which must not work. It returns the exit
-// code.
+// and not be seen outside, and connects to PORT of the loopback, which must not work.
 func breakOut(args []string) int {
 	if len(args) != 2 {
 		fmt.Fprintln(os.Stderr, "ccc: "+tryInsideSubcommand+" is for ccc try only")
@@ -380,8 +378,7 @@ func (plan *tryPlan) findPlaces() error {
 			plan.places = append(plan.places, path)
 		}
 	}
-	temp := cmp.Or(lookupEnv(plan.env, "TMPDIR"), "/tmp")
-	for _, path := range []string{home, common, temp, "/tmp", "/var/tmp", "/dev/shm"} {
+	for _, path := range []string{home, common, lookupEnv(plan.env, "TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"} {
 		add(path, mayEnter)
 	}
 	for _, entry := range plan.env {

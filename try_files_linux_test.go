@@ -332,7 +332,7 @@ func TestTryNamedDirectories(t *testing.T) {
 	})
 }
 
-// A scratch directory that is being made is not swept by another process.
+// A scratch directory that is locked is there, whatever others sweep while it is made.
 func TestTryScratchRace(t *testing.T) {
 	var both sync.WaitGroup
 	for range 2 {
@@ -341,7 +341,7 @@ func TestTryScratchRace(t *testing.T) {
 			defer both.Done()
 			for range 300 {
 				path, lock := newScratch()
-				if _, err := os.Lstat(path); lock == nil || err != nil {
+				if _, err := os.Lstat(path); lock != nil && err != nil { // without a lock there is none, which is said
 					t.Errorf("%q: %v", path, err)
 				}
 				lock.Close()
