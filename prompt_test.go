@@ -343,3 +343,16 @@ func TestRequestText(t *testing.T) {
 		expectIs(t, "tells of HOME", strings.Contains(r.text(false), say(homeReadOnly)), isReadOnly)
 	}
 }
+
+// The second command that the request shows runs tests with the change and without it, what is committed of it too.
+func TestRequestComparesWithout(t *testing.T) {
+	box := newFakeBox(t)
+	needCopy(t, box)
+	box.repository()
+	base := strings.TrimSpace(box.gitIn(box.work, "git rev-parse HEAD"))
+	box.gitIn(box.work, "echo committed >notes.txt; git commit -qam change; echo new >new.txt; echo more >>notes.txt")
+	script := strings.NewReplacer("BASE", base, "make test", "cat *.txt; echo .").Replace(compareExample("ccc try"))
+	got := box.run(20*time.Second, "", "sh", "-c", script)
+	expectIs(t, "what the runs print", got.stdout, "new\ncommitted\nmore\n.\na note\n.\n")
+	expectIs(t, "the project's file", box.read("../work/notes.txt"), "committed\nmore\n")
+}
