@@ -125,7 +125,7 @@ type judgement struct {
 	ended time.Time // never before the session's reviews that ended earlier
 }
 
-// overlaps reports whether j began before the other had ended: by the clock, or in one session by its records.
+// overlaps reports whether j began before the other had ended: by the clock, in one session by its records.
 func (j *judgement) overlaps(other *judgement) bool {
 	if j.session == other.session {
 		return j.begun < other.told
