@@ -497,6 +497,15 @@ var ways = []way{
 		shown a
 		gate pass
 		verdict allow`},
+	{"several merge bases, and another merge of them at the remote", `
+		$ git checkout -qb side; echo s >>b; git commit -qam s; git checkout -q main; echo m >>c; git commit -qam m
+		$ git branch m0; git merge -q --no-edit side; git checkout -q side; git merge -q --no-edit m0; git push -q origin side; git checkout -q main
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		shown a
+		gate pass
+		verdict allow`},
 	{"a shallow clone", `
 		$ echo 2 >>a; git commit -qam two; git push -q origin main; git clone -q --depth 1 file://$PWD/../remote ../shallow
 		cd ../shallow
