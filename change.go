@@ -303,10 +303,7 @@ func (h *history) beginning(ctx context.Context, g gitRunner, now look, stands f
 	p := prompts[0]
 	b := beginningOf(p.look, p.Time)
 	b.stays = stays
-	if p.Repo != now.Repo { // the repository is the agent's
-		return beginning{how: sinceEver, base: "empty", time: p.Time}
-	}
-	if p.Top != now.Top {
+	if p.Top != now.Top { // a worktree, or a repository that the agent has made
 		b = beginning{how: sinceWorktree, time: p.Time}
 		if b.base, _ = g.output(ctx, "merge-base", "HEAD", p.Head); b.base == "" {
 			b.how, b.base = sinceEver, "empty"

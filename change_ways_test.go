@@ -26,9 +26,11 @@ echo a >a; echo b >b; echo c >c; echo '*.log' >.gitignore; rm notes.txt; git add
 //	begin, ok, no      a review begins; it approves or refuses (and begins, if none has); blind: one that called
 //	                   nothing approves
 //	review, rejects    by hand
+//	asked              a review of a question approves
 //	limited, failed    a stop at the limit, a review that failed or was cancelled
 //	in NAME, cd DIR    another session, another directory
 //	shown PATHS        those that the last request listed, marked ones with a star behind
+//	tells TEXT         the last request does
 //	verdict WORD       what ccc verdict says
 //	gate               of HEAD: pass, nothing, or PATH:ANSWER for each that is refused; push OLD: the same for ccc verdict
 //	                   --pushed, where the remote has OLD
@@ -986,6 +988,51 @@ var ways = []way{
 		shown a
 		gate pass
 		verdict allow`},
+	{"no common commit, the same files", `
+		prompt add
+		$ git checkout -q --orphan alone; echo 1 >new; git add new; git commit -qm x
+		ok
+		gate pass`},
+	{"approved twice, and pushed as it was approved last", `
+		prompt one
+		$ echo 1 >>a; echo 1 >>b
+		ok
+		prompt two
+		$ echo 2 >>a
+		ok
+		$ git commit -qam x
+		gate pass
+		left`},
+	{"pushed to a place without remote-tracking branches", `
+		$ echo u >>b; git commit -qam u
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		gate b:unseen
+		push main~1 pass`},
+	{"amended after it was sent back", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		no
+		$ git commit -q --amend -m better
+		prompt go on
+		$ echo 1 >>b; git commit -qam y
+		ok
+		shown a b
+		gate pass`},
+	{"a project inside that the agent makes", `
+		prompt make
+		$ git init -q sub; cd sub; echo 1 >one; git add .; git commit -qm x
+		cd sub
+		ok
+		shown one
+		gate pass`},
+	{"only a question was approved", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		asked
+		verdict none
+		gate a:unseen`},
 	{"no common commit with any remote", `
 		prompt add
 		$ git checkout -q --orphan alone; git rm -qrf .; echo 1 >new; git add new; git commit -qm x
@@ -1037,6 +1084,7 @@ var ways = []way{
 		$ echo 2 >>lib/l; echo 1 >>a; git commit -qm x a
 		ok
 		shown a
+		tells 子模块里有没提交的改动：lib
 		gate pass
 		verdict allow`},
 	{"a submodule is removed", `
@@ -1098,6 +1146,7 @@ type player struct {
 	judged    *change
 	entry     record
 	shown     string
+	request   string
 	answer    gateAnswer
 	clock     time.Time
 }
@@ -1138,6 +1187,7 @@ func (p *player) begin(byHand bool) {
 	}
 	p.judged, p.shown = &judged, strings.Join(list, " ")
 	text := judged.text()
+	p.request = text
 	for _, path := range list[:min(len(list), listLimit)] {
 		expectIn(p.t, "the request", text, printable(strings.TrimSuffix(path, "*")))
 	}
@@ -1227,6 +1277,12 @@ func (p *player) play(line string) {
 		p.end(verdictBlock, true, false)
 	case "review":
 		p.end(verdictAllow, true, true)
+	case "asked":
+		p.begin(false)
+		p.entry.Event = eventPreToolUse
+		p.end(verdictAllow, true, false)
+	case "tells":
+		expectIn(t, "the request", p.request, rest)
 	case "rejects":
 		p.end(verdictBlock, true, true)
 	case "limited":
