@@ -60,10 +60,7 @@ func (h *history) beginning(g gitRunner, here look, of changeOf) changeBegin {
 	p := prompts[0]
 	b := beginningOf(p.look, p.Time)
 	b.stays = stays
-	if p.Repo != here.Repo { // the repository is the agent's
-		return changeBegin{how: sinceEver, base: "empty", time: p.Time}
-	}
-	if p.Top != here.Top {
+	if p.Top != here.Top { // a worktree, or a repository that the agent has made
 		b = changeBegin{how: sinceWorktree, time: p.Time}
 		if b.base, _ = g.output("merge-base", "HEAD", p.Head); b.base == "" {
 			b.how, b.base = sinceEver, "empty"

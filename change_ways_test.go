@@ -26,9 +26,11 @@ echo a >a; echo b >b; echo c >c; echo '*.log' >.gitignore; rm notes.txt; git add
 //	begin, ok, no      a review begins; it approves or refuses (and begins, if none has); blind: one that called
 //	                   nothing approves
 //	review, rejects    by hand
+//	asked              a review of a question approves
 //	limited, failed    a stop at the limit, a review that failed or was cancelled
 //	in NAME, cd DIR    another session, another directory
 //	shown PATHS        those that the last request listed, marked ones with a star behind
+//	tells TEXT         the last request does
 //	verdict WORD       what ccc verdict says
 //	gate               of HEAD: pass, nothing, or PATH:ANSWER for each that is refused; push OLD: the same for ccc verdict
 //	                   --pushed, where the remote has OLD
@@ -55,13 +57,16 @@ var ways = []way{
 		prompt add
 		$ echo 1 >>a; echo 1 >>b
 		ok
+		shown a b
 		$ git commit -qm x a
 		gate pass
-		left b`},
+		left b
+		verdict allow`},
 	{"refused and pushed", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		no
+		shown a
 		verdict block
 		gate a:sent`},
 	{"never reviewed", `
@@ -72,6 +77,7 @@ var ways = []way{
 		prompt add
 		$ echo 1 >>a
 		ok
+		shown a
 		$ echo 2 >>a; git commit -qam x
 		verdict changed
 		gate a:other`},
@@ -88,6 +94,7 @@ var ways = []way{
 		prompt add
 		$ echo 1 >>a
 		ok
+		shown a
 		$ echo s >scratch; git commit -qam x
 		verdict changed
 		gate pass`},
@@ -96,26 +103,34 @@ var ways = []way{
 		prompt add
 		$ echo 1 >>a
 		ok
+		shown a
 		$ git add .; git commit -qm x
-		gate scratch:unseen`},
+		gate scratch:unseen
+		verdict allow`},
 	{"a formatter in a hook of the commit", `
 		prompt add
 		$ echo 1 >>a; echo 1 >>b
 		ok
+		shown a b
 		$ echo formatted >>a; git commit -qam x
-		gate a:other`},
+		gate a:other
+		verdict changed`},
 	{"rebased onto a moved main, other files", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		ok
+		shown a
 		$ git clone -q ../remote ../other; cd ../other; echo 2 >>b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --rebase origin main
-		gate pass`},
+		gate pass
+		verdict changed`},
 	{"merged with a moved main, other files", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		ok
+		shown a
 		$ git clone -q ../remote ../other; cd ../other; echo 2 >>b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --no-rebase --no-edit origin main
-		gate pass`},
+		gate pass
+		verdict changed`},
 	{"merged with a moved main, the same file", `
 		prompt add
 		$ seq 20 >b; git commit -qam seq; git push -q origin HEAD:main; sed -i 1s/1/x/ b; git commit -qam x
@@ -123,11 +138,14 @@ var ways = []way{
 		$ git clone -q ../remote ../other; cd ../other; sed -i 20s/20/y/ b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --no-rebase --no-edit origin main
 		gate b:other
 		review
-		gate pass`},
+		shown b*
+		gate pass
+		verdict allow`},
 	{"amended", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		ok
+		shown a
 		$ git commit -q --amend -m better
 		verdict allow
 		gate pass`},
@@ -135,8 +153,10 @@ var ways = []way{
 		prompt add
 		$ echo 1 >>a; git commit -qam x; echo 2 >>a; git commit -qam y
 		ok
+		shown a
 		$ git reset -q --soft HEAD~2; git commit -qm both
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"a new branch for work that was sent back", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x
@@ -146,7 +166,8 @@ var ways = []way{
 		$ echo 2 >>a; git commit -qam y
 		ok
 		shown a
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"sent back on another branch, which is left", `
 		prompt add
 		$ git checkout -qb side; echo 1 >>a; git commit -qam x
@@ -156,7 +177,8 @@ var ways = []way{
 		$ echo 1 >>b; git commit -qam y
 		ok
 		shown b
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"sent back on another branch, uncommitted work is carried over", `
 		prompt add
 		$ git checkout -qb side; echo 1 >>c; git commit -qam x; echo 1 >>a
@@ -165,7 +187,8 @@ var ways = []way{
 		prompt something else
 		$ echo 1 >>b; git commit -qm y b
 		ok
-		shown a b`},
+		shown a b
+		verdict allow`},
 	{"several requests, the last one approved", `
 		prompt one
 		$ echo 1 >>a
@@ -175,7 +198,8 @@ var ways = []way{
 		ok
 		shown a b
 		$ git commit -qam x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"several requests, each approved", `
 		prompt one
 		$ echo 1 >>a
@@ -185,13 +209,15 @@ var ways = []way{
 		ok
 		shown b
 		$ git commit -qam x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"approved, then two and two over half-done work", `
 		prompt one
 		$ echo 1 >>a
 		no
 		prompt what is two and two
 		blind
+		shown a
 		gate nothing
 		verdict unbound
 		$ git commit -qam x
@@ -206,7 +232,8 @@ var ways = []way{
 		prompt commit it
 		$ git commit -qam x
 		ok
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"approved, then refused in the same content", `
 		prompt add
 		$ echo 1 >>a
@@ -214,8 +241,10 @@ var ways = []way{
 		prompt is it right
 		$ echo 2 >>a; cp a a2; rm a2
 		no
+		shown a
 		$ git commit -qam x
-		gate a:sent`},
+		gate a:sent
+		verdict block`},
 	{"the next request is typed while the review runs", `
 		prompt one
 		$ echo 1 >>a
@@ -226,7 +255,8 @@ var ways = []way{
 		ok
 		shown b
 		$ git commit -qam x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"a request that was withdrawn begins nothing", `
 		prompt one
 		$ echo 1 >>a
@@ -238,7 +268,8 @@ var ways = []way{
 		prompt two
 		$ echo 2 >>a
 		ok
-		shown a`},
+		shown a
+		verdict allow`},
 	{"a wake without a prompt", `
 		prompt one
 		$ echo 1 >>a
@@ -248,7 +279,8 @@ var ways = []way{
 		ok
 		shown a
 		$ git commit -qam x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"nobody told of a prompt after an approval", `
 		prompt one
 		$ echo 1 >>a
@@ -257,19 +289,22 @@ var ways = []way{
 		ok
 		shown b
 		$ git commit -qam x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"in mid-work, without a prompt on record", `
 		$ git commit -q --allow-empty -m before
 		$ echo 1 >>a
 		ok
-		shown a`},
+		shown a
+		verdict allow`},
 	{"a project that the agent makes", `
 		cd ../fresh
 		prompt make
 		$ git init -q; echo 1 >one; git add .; git commit -qm x; echo 2 >two
 		ok
 		shown one two
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"before the first commit", `
 		cd ../fresh
 		$ git init -q; echo u >mine
@@ -278,32 +313,38 @@ var ways = []way{
 		ok
 		shown one
 		$ git add one; git commit -qm x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"pulled in mid-session", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x; git clone -q ../remote ../other; cd ../other; echo 2 >>b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --rebase origin main
 		ok
 		shown a
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"pushed in mid-session", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x; git push -q origin main
 		$ echo 2 >>b
 		ok
-		shown b`},
+		shown b
+		verdict allow`},
 	{"deleted, renamed, made executable, linked", `
 		prompt add
 		$ rm a; git mv b b2; chmod +x c; ln -s c link
 		ok
 		shown a b b2 c link
 		$ git add -A; git commit -qm x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"another mode than the one that was judged", `
 		prompt add
 		$ echo 1 >>a
 		ok
+		shown a
 		$ chmod +x a; git commit -qam x
-		gate a:other`},
+		gate a:other
+		verdict changed`},
 	{"names that git quotes, and some that are no UTF-8", `
 		prompt add
 		$ echo 1 >"é b"; printf 1 >"$(printf 'x\377y')"; echo 1 >'q"t'
@@ -318,25 +359,29 @@ var ways = []way{
 		ok
 		shown a*
 		$ git commit -qm x a
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"dirty files that the agent throws away", `
 		$ echo u >>a; echo u >>b
 		prompt add
 		$ git checkout -q .
 		ok
-		shown a* b*`},
+		shown a* b*
+		verdict allow`},
 	{"a scratch file of the user's that the agent deletes", `
 		$ echo u >mine
 		prompt add
 		$ rm mine
 		ok
-		shown mine*`},
+		shown mine*
+		verdict allow`},
 	{"a file that is ignored by now", `
 		$ echo u >mine
 		prompt add
 		$ echo mine >>.gitignore
 		ok
-		shown .gitignore`},
+		shown .gitignore
+		verdict allow`},
 	{"ignored files", `
 		prompt add
 		$ echo 1 >x.log; echo 1 >>a
@@ -350,6 +395,7 @@ var ways = []way{
 		begin
 		$ echo 2 >>a
 		ok
+		shown a b
 		verdict changed
 		$ git commit -qam x
 		gate a:unseen`},
@@ -359,6 +405,7 @@ var ways = []way{
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		ok
+		shown a
 		verdict allow
 		gate pass
 		cd ../work
@@ -372,7 +419,8 @@ var ways = []way{
 		ok
 		shown a
 		$ git commit -qam x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"two sessions in two worktrees", `
 		$ git worktree add -q ../side
 		prompt one
@@ -383,11 +431,13 @@ var ways = []way{
 		prompt two
 		$ echo 1 >>a
 		ok
+		shown a
 		$ git commit -qam x
 		gate pass
 		cd ../work
 		$ git commit -qam y
-		gate pass`},
+		gate pass
+		verdict block`},
 	{"by hand, a line of the user's own", `
 		prompt add
 		$ echo 1 >>a
@@ -396,18 +446,22 @@ var ways = []way{
 		gate b:unseen
 		review
 		shown a b*
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"by hand, without a remote", `
 		cd ../fresh
 		$ git init -q; echo 1 >one; git add .; git commit -qm x
 		gate one:unseen
 		review
-		gate pass`},
+		shown one
+		gate pass
+		verdict allow`},
 	{"by hand, of what a remote has already", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x; git push -q origin main
 		review
-		shown a`},
+		shown a
+		verdict allow`},
 	{"a review branch, pushed commit by commit", `
 		prompt add
 		$ git checkout -qb topic; echo 1 >>a; git commit -qam x
@@ -416,20 +470,26 @@ var ways = []way{
 		prompt more
 		$ echo 1 >>b; git commit -qam y
 		ok
+		shown b
 		gate pass
 		$ git push -q origin topic
-		gate nothing`},
+		gate nothing
+		verdict allow`},
 	{"a new branch is pushed that a remote has nothing of", `
 		prompt add
 		$ git checkout -qb topic; echo 1 >>a; git commit -qam x
 		ok
-		push 0000000000000000000000000000000000000000 pass`},
+		shown a
+		push 0000000000000000000000000000000000000000 pass
+		verdict allow`},
 	{"forced over what the remote has", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		no
+		shown a
 		$ git push -q origin main; git fetch -q; git reset -q --hard HEAD~1; git commit -q --allow-empty -m z
-		push origin/main nothing`},
+		push origin/main nothing
+		verdict block`},
 	{"several merge bases", `
 		$ git checkout -qb side; echo s >>b; git commit -qam s; git checkout -q main; echo m >>c; git commit -qam m
 		$ git branch m0; git merge -q --no-edit side; git checkout -q side; git merge -q --no-edit m0; git push -q origin side main m0; git checkout -q main
@@ -437,7 +497,17 @@ var ways = []way{
 		$ echo 1 >>a; git commit -qam x
 		ok
 		shown a
-		gate pass`},
+		gate pass
+		verdict allow`},
+	{"several merge bases, and another merge of them at the remote", `
+		$ git checkout -qb side; echo s >>b; git commit -qam s; git checkout -q main; echo m >>c; git commit -qam m
+		$ git branch m0; git merge -q --no-edit side; git checkout -q side; git merge -q --no-edit m0; git push -q origin side; git checkout -q main
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		shown a
+		gate pass
+		verdict allow`},
 	{"a shallow clone", `
 		$ echo 2 >>a; git commit -qam two; git push -q origin main; git clone -q --depth 1 file://$PWD/../remote ../shallow
 		cd ../shallow
@@ -445,14 +515,16 @@ var ways = []way{
 		$ echo 1 >>b; git commit -qam x
 		ok
 		shown b
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"a repository inside", `
 		prompt add
 		$ git init -q inner; cd inner; echo i >i; git add .; git commit -qm i; cd ..; echo 1 >>a
 		ok
 		shown a
 		$ git commit -qam x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"a submodule", `
 		$ git init -q ../lib; cd ../lib; echo l >l; git add .; git commit -qm l; cd ../work; git submodule --quiet add ../lib lib; git commit -qam lib; git push -q origin main
 		prompt add
@@ -460,13 +532,16 @@ var ways = []way{
 		ok
 		shown lib
 		$ git commit -qam x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"reverted", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x; git push -q origin main
 		ok
+		shown
 		$ git revert --no-edit HEAD
-		gate a:unseen`},
+		gate a:unseen
+		verdict changed`},
 	{"stashed and popped", `
 		prompt add
 		$ echo 1 >>a; git stash -q; git stash pop -q
@@ -481,6 +556,7 @@ var ways = []way{
 		prompt add
 		$ git checkout -qb topic; echo 1 >>a; git commit -qam x
 		ok
+		shown a
 		$ git checkout -q main
 		verdict changed
 		gate nothing`},
@@ -493,7 +569,8 @@ var ways = []way{
 		$ echo 1 >>b; git commit -qam y
 		ok
 		shown b
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"part of a file is committed", `
 		prompt add
 		$ seq 30 >b; git add b; sed -i 's/^1$/x/' b
@@ -504,14 +581,17 @@ var ways = []way{
 		gate b:other
 		$ git stash -q
 		review
-		gate pass`},
+		shown b*
+		gate pass
+		verdict allow`},
 	{"commit -a takes the user's dirty file along", `
 		$ echo u >>b
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		ok
 		shown a
-		gate b:unseen`},
+		gate b:unseen
+		verdict allow`},
 	{"a dirty file of the user's is committed by the agent alone", `
 		$ echo u >>b
 		prompt commit b
@@ -521,12 +601,14 @@ var ways = []way{
 		gate b:unseen
 		review
 		shown b*
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"a commit is picked after the approval", `
 		$ git checkout -qb side; echo s >>c; git commit -qam s; git checkout -q main
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		ok
+		shown a
 		$ git cherry-pick side
 		verdict changed
 		gate c:unseen`},
@@ -536,11 +618,13 @@ var ways = []way{
 		$ git cherry-pick side
 		ok
 		shown c
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"a commit of the agent's is picked onto another branch", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		ok
+		shown a
 		$ git checkout -qb release origin/main; git cherry-pick main
 		verdict allow
 		gate pass`},
@@ -550,7 +634,8 @@ var ways = []way{
 		$ echo 1 >>a; git commit -qam x; git fetch -q; git merge -q origin/main || :; echo both >a; git commit -qam merged
 		ok
 		shown a
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"a merge under way", `
 		$ git clone -q ../remote ../other; cd ../other; echo y >>a; echo y >>b; git commit -qam y; git push -q origin main; cd ../work
 		prompt add, and merge
@@ -558,7 +643,8 @@ var ways = []way{
 		ok
 		shown a
 		$ git commit -qm merged
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"a conflict that nobody has resolved", `
 		$ git clone -q ../remote ../other; cd ../other; echo y >>a; git commit -qam y; git push -q origin main; cd ../work
 		prompt add, and merge
@@ -569,14 +655,17 @@ var ways = []way{
 		$ echo both >a; git commit -qam merged
 		ok
 		shown a
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"a merge whose conflict the user resolves", `
 		prompt add
 		$ echo 1 >>a; echo 1 >>b; git commit -qam x
 		ok
+		shown a b
 		$ git clone -q ../remote ../other; cd ../other; echo y >>a; git commit -qam y; git push -q origin main; cd ../work
 		$ git fetch -q; git merge -q origin/main || :; echo both >a; git commit -qam merged
-		gate a:other`},
+		gate a:other
+		verdict changed`},
 	{"rebased with a conflict", `
 		prompt add
 		$ echo 1 >>a; echo 1 >>b; git commit -qam x
@@ -595,7 +684,8 @@ var ways = []way{
 		ok
 		shown a
 		$ git add a; GIT_EDITOR=: git rebase --continue
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"fetched, and not merged", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x
@@ -610,51 +700,63 @@ var ways = []way{
 		$ echo 1 >>a; git commit -qam x
 		ok
 		shown a
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"merged with a moved main in mid-session", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x; git clone -q ../remote ../other; cd ../other; echo 2 >>b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --no-rebase --no-edit origin main
 		ok
 		shown a
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"amended with another edit", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		ok
+		shown a
 		$ echo 2 >>a; git commit -qa --amend -m x
-		gate a:other`},
+		gate a:other
+		verdict changed`},
 	{"merged into main as one commit", `
 		prompt add
 		$ git checkout -qb topic; echo 1 >>a; git commit -qam x; echo 1 >>b; git commit -qam y
 		ok
+		shown a b
 		$ git checkout -q main; git merge -q --squash topic; git commit -qm both
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"reverted before the push", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		ok
+		shown a
 		$ git revert --no-edit HEAD
-		gate nothing`},
+		gate nothing
+		verdict changed`},
 	{"the agent reverts what a remote has", `
 		$ echo 1 >>a; git commit -qam x; git push -q origin main
 		prompt revert it
 		$ git revert --no-edit HEAD
 		ok
 		shown a
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"renamed after the approval", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		ok
+		shown a
 		$ git mv a a3; git commit -qm y
-		gate a:other a3:unseen`},
+		gate a:other a3:unseen
+		verdict changed`},
 	{"a name that differs by its case", `
 		prompt rename
 		$ git mv a A
 		ok
 		shown A a
 		$ git commit -qm x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"a link in the place of a file, a file in that of a directory", `
 		$ mkdir d; echo 1 >d/x; git add d; git commit -qm d; git push -q origin main
 		prompt add
@@ -662,7 +764,8 @@ var ways = []way{
 		ok
 		shown a d d/x
 		$ git add -A; git commit -qm x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"names like options, with line breaks and globs", `
 		prompt add
 		$ echo 1 >./-x; echo 1 >"$(printf 'a\nb')"; echo 1 >'*'; echo 1 >:x; mkdir 'd '; echo 1 >'d /y'
@@ -676,7 +779,8 @@ var ways = []way{
 		ok
 		shown empty large
 		$ git add .; git commit -qm x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"intent to add", `
 		$ echo u >mine; git add -N mine
 		prompt add
@@ -707,15 +811,18 @@ var ways = []way{
 		prompt add
 		$ echo 1 >>a; echo 1 >x.log
 		ok
+		shown a
 		$ git add -f x.log; git commit -qam x
-		gate x.log:unseen`},
+		gate x.log:unseen
+		verdict changed`},
 	{"the agent adds an ignored file by force", `
 		prompt add
 		$ echo 1 >x.log; git add -f x.log
 		ok
 		shown x.log
 		$ git commit -qm x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"a file that git knows and ignores", `
 		$ echo 1 >x.log; git add -f x.log; git commit -qm log; git push -q origin main
 		prompt add
@@ -723,14 +830,16 @@ var ways = []way{
 		ok
 		shown x.log
 		$ git commit -qam x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"no longer tracked, and kept", `
 		prompt untrack
 		$ git rm -q --cached a; echo a >>.gitignore
 		ok
 		shown .gitignore a
 		$ git add .gitignore; git commit -qm x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"at the limit", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x
@@ -761,7 +870,8 @@ var ways = []way{
 		gate a:sent
 		ok
 		shown a
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"two requests are typed while the agent works", `
 		prompt one
 		$ echo 1 >>a
@@ -772,7 +882,8 @@ var ways = []way{
 		ok
 		shown a b c
 		$ git commit -qam x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"the user commits between two requests", `
 		prompt one
 		$ echo 1 >>a; git commit -qam x
@@ -785,7 +896,8 @@ var ways = []way{
 		gate c:unseen
 		review
 		shown a b c*
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"the user edits what was approved, and the agent goes on", `
 		prompt one
 		$ echo 1 >>a
@@ -796,15 +908,18 @@ var ways = []way{
 		ok
 		shown a*
 		$ git commit -qam x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"refused in content that comes back", `
 		prompt one
 		$ echo 1 >>a; git commit -qam x
 		no
 		$ echo 2 >>a; git commit -qam y
 		ok
+		shown a
 		$ git revert --no-edit HEAD
-		gate a:sent`},
+		gate a:sent
+		verdict changed`},
 	{"stashed by the user before, popped by the agent", `
 		$ echo u >>b; git stash -q
 		prompt pop it
@@ -812,14 +927,16 @@ var ways = []way{
 		ok
 		shown a b
 		$ git commit -qam x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"stashed at the stop", `
 		prompt add
 		$ echo 1 >>a; git stash -q; echo 1 >>b
 		ok
 		shown b
 		$ git stash pop -q; git commit -qam x
-		gate a:unseen`},
+		gate a:unseen
+		verdict changed`},
 	{"the user's dirty files are stashed and popped by the agent", `
 		$ echo u >>b
 		prompt add
@@ -835,7 +952,8 @@ var ways = []way{
 		ok
 		shown a
 		$ git commit -qm x a
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"two sessions in one working tree", `
 		prompt one
 		$ echo 1 >>a
@@ -848,7 +966,8 @@ var ways = []way{
 		no
 		shown a b
 		$ git commit -qam x
-		gate a:sent b:sent`},
+		gate a:sent b:sent
+		verdict block`},
 	{"several remotes, of which one has it", `
 		$ git init -q --bare ../fork; git remote add fork ../fork; git push -q fork main
 		prompt add
@@ -859,19 +978,68 @@ var ways = []way{
 		ok
 		shown
 		$ echo 1 >>b; git commit -qam y
-		gate b:unseen`},
+		gate b:unseen
+		verdict changed`},
 	{"a fork that lags behind", `
 		$ git init -q --bare ../fork; git remote add fork ../fork; git push -q fork main; echo m >>c; git commit -qam m; git push -q origin main
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		ok
 		shown a
+		gate pass
+		verdict allow`},
+	{"no common commit, the same files", `
+		prompt add
+		$ git checkout -q --orphan alone; echo 1 >new; git add new; git commit -qm x
+		ok
 		gate pass`},
+	{"approved twice, and pushed as it was approved last", `
+		prompt one
+		$ echo 1 >>a; echo 1 >>b
+		ok
+		prompt two
+		$ echo 2 >>a
+		ok
+		$ git commit -qam x
+		gate pass
+		left`},
+	{"pushed to a place without remote-tracking branches", `
+		$ echo u >>b; git commit -qam u
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		ok
+		gate b:unseen
+		push main~1 pass`},
+	{"amended after it was sent back", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		no
+		$ git commit -q --amend -m better
+		prompt go on
+		$ echo 1 >>b; git commit -qam y
+		ok
+		shown a b
+		gate pass`},
+	{"a project inside that the agent makes", `
+		prompt make
+		$ git init -q sub; cd sub; echo 1 >one; git add .; git commit -qm x
+		cd sub
+		ok
+		shown one
+		gate pass`},
+	{"only a question was approved", `
+		prompt add
+		$ echo 1 >>a; git commit -qam x
+		asked
+		verdict none
+		gate a:unseen`},
 	{"no common commit with any remote", `
 		prompt add
 		$ git checkout -q --orphan alone; git rm -qrf .; echo 1 >new; git add new; git commit -qm x
 		ok
-		gate pass`},
+		shown .gitignore a b c new
+		gate pass
+		verdict allow`},
 	{"without a remote", `
 		cd ../fresh
 		$ git init -q; echo 1 >one; git add .; git commit -qm x
@@ -882,7 +1050,8 @@ var ways = []way{
 		gate one:unseen
 		review
 		shown one* two
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"no branch is checked out", `
 		$ git checkout -q --detach
 		prompt add
@@ -895,6 +1064,7 @@ var ways = []way{
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		ok
+		shown a
 		gate pass
 		$ git clone -q . ../second; cd ../second; git remote set-url origin ../remote; git fetch -q
 		cd ../second
@@ -914,7 +1084,9 @@ var ways = []way{
 		$ echo 2 >>lib/l; echo 1 >>a; git commit -qm x a
 		ok
 		shown a
-		gate pass`},
+		tells 子模块里有没提交的改动：lib
+		gate pass
+		verdict allow`},
 	{"a submodule is removed", `
 		$ git init -q ../lib; cd ../lib; echo l >l; git add .; git commit -qm l; cd ../work; git submodule --quiet add ../lib lib; git commit -qam lib; git push -q origin main
 		prompt remove it
@@ -922,26 +1094,34 @@ var ways = []way{
 		ok
 		shown .gitmodules lib
 		$ git commit -qm x
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"refused by hand", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		ok
 		gate pass
 		rejects
-		gate a:sent`},
+		shown a
+		gate a:sent
+		verdict block`},
 	{"a file that was judged is deleted again", `
 		prompt add
 		$ echo 1 >>a; echo 1 >new; git add .; git commit -qm x
 		ok
+		shown a new
 		$ git rm -q new; git commit -qm y
-		gate pass`},
+		gate pass
+		left new
+		verdict changed`},
 	{"a tag of an older commit", `
 		prompt add
 		$ echo 1 >>a; git commit -qam x
 		ok
+		shown a
 		$ git tag v1; echo 2 >>a; git commit -qam y; git checkout -q v1
-		gate pass`},
+		gate pass
+		verdict allow`},
 	{"the branch is renamed after it was sent back", `
 		prompt add
 		$ git checkout -qb one; echo 1 >>a; git commit -qam x
@@ -951,7 +1131,8 @@ var ways = []way{
 		$ echo 2 >>a; git commit -qam y
 		ok
 		shown a
-		gate pass`},
+		gate pass
+		verdict allow`},
 }
 
 // A player plays a way with ccc's own functions; only the reviewer is left out.
@@ -965,6 +1146,7 @@ type player struct {
 	judged    *judgedChange
 	entry     record
 	shown     string
+	request   string
 	answer    gateAnswer
 	clock     time.Time
 }
@@ -1005,6 +1187,7 @@ func (p *player) begin(byHand bool) {
 	}
 	p.judged, p.shown = &judged, strings.Join(list, " ")
 	text := judged.text()
+	p.request = text
 	for _, path := range list[:min(len(list), listLimit)] {
 		expectIn(p.t, "the request", text, printable(strings.TrimSuffix(path, "*")))
 	}
@@ -1049,7 +1232,6 @@ func (p *player) gate(known []string, wanted string) {
 }
 
 func TestWaysOfWorking(t *testing.T) {
-
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
 			box := newSandbox(t, fakeClaude())
@@ -1094,6 +1276,12 @@ func (p *player) play(line string) {
 		p.end(verdictBlock, true, false)
 	case "review":
 		p.end(verdictAllow, true, true)
+	case "asked":
+		p.begin(false)
+		p.entry.Event = eventPreToolUse
+		p.end(verdictAllow, true, false)
+	case "tells":
+		expectIn(t, "the request", p.request, rest)
 	case "rejects":
 		p.end(verdictBlock, true, true)
 	case "limited":

@@ -178,4 +178,14 @@ func TestClockSetBack(t *testing.T) {
 	expectIs(t, "another session's refusal", answers(), pathSentBack)
 	judge("two", verdictAllow, 11)
 	expectIs(t, "its approval", answers(), pathApproved)
+	// What it rests on is this working tree's own review, if that approved.
+	place.Top = "/a"
+	judge("three", verdictAllow, 12)
+	for top, session := range map[string]string{"/p": "two", "/a": "three"} {
+		all, err := d.judgements("/p/.git")
+		check(t, err)
+		if _, by := ask(all, top, "a", files["a"]); by == nil || by.session != session {
+			t.Errorf("in %s it rests on %+v", top, by)
+		}
+	}
 }
