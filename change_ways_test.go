@@ -1232,6 +1232,8 @@ func (p *player) gate(known []string, wanted string) {
 }
 
 func TestWaysOfWorking(t *testing.T) {
+	first := newSandbox(t, fakeClaude())
+	first.gitIn(first.work, wayPrelude)
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
 			box := newSandbox(t, fakeClaude())
@@ -1239,7 +1241,7 @@ func TestWaysOfWorking(t *testing.T) {
 			check(t, os.WriteFile(noCopy, []byte("#!/bin/sh\nexit 125\n"), 0o700))
 			state := filepath.Join(box.home, "state")
 			check(t, os.MkdirAll(state, 0o700))
-			box.gitIn(box.work, wayPrelude)
+			box.gitIn(box.work, "rm notes.txt; cp -a "+first.work+"/. .; cp -a "+first.work+"/../remote ..")
 			p := &player{t: t, box: box, state: stateDir(state), session: "one", withdrawn: map[int]bool{}, clock: time.Now().Add(-time.Hour),
 				g: gitRunner{ctx: context.Background(), patience: time.Minute, self: noCopy, top: box.work, env: box.vars}}
 			for _, line := range strings.Split(strings.TrimSpace(w.steps), "\n") {

@@ -378,7 +378,8 @@ func (plan *tryPlan) findPlaces() error {
 			plan.places = append(plan.places, path)
 		}
 	}
-	for _, path := range []string{home, common, lookupEnv(plan.env, "TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"} {
+	always := []string{home, common, lookupEnv(plan.env, "TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"}
+	for _, path := range always {
 		add(path, mayEnter)
 	}
 	for _, entry := range plan.env {
