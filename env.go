@@ -44,7 +44,7 @@ const (
 	hookSubcommand      = "supervisor-hook"  // in Claude Code's settings
 	guardSubcommand     = "supervisor-guard" // around a reviewer: guard.go
 	trySubcommand       = "try"              // in what the reviewer is told to run
-	tryInsideSubcommand = "in-copy"          // in a copy; rules that allow `ccc try` allow all that begins so
+	tryInsideSubcommand = "in-copy"          // inside a copy; what began with try, `ccc try:*` would allow
 )
 
 // The events of Claude Code that ccc answers, and the tool of which it answers the calls.

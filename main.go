@@ -35,12 +35,12 @@
 //
 //	state.go              the state directory: files, log, sweep
 //	state_timeline.go     a session's records, and its history, which is made of them
-//	state_session.go      what ccc remembers between two hooks: count, on or off
+//	state_session.go      what ccc remembers between two hooks: count, on or off; which session a word names
+//	hook_caller.go        whose session it is, the user's or an agent's, and whether it is supervised
 //
 // The copy:
 //
 //	guard.go              ends a process tree when its owner ends
-//	hook_caller.go        whose session it is: the user's or an agent's
 //	try.go                ccc try: the plan of a copy, and the probe that tries to break out of one
 //	try_files_linux.go    the file system of a copy
 //	try_linux.go          its namespaces and process 1

@@ -40,8 +40,8 @@ func (c *conversation) prompt() (newest userRequest) {
 	return newest
 }
 
-// stands returns what reports whether a prompt on record was not withdrawn. Of prompts with the same words the
-// newest are those that stand. Where the conversation does not hold all requests, all stand.
+// stands returns a function that reports whether a prompt of the timeline was not withdrawn. Of prompts with
+// the same words the newest stand. If the conversation does not hold all requests, all prompts stand.
 func (c *conversation) stands(past *history) func(numbered) bool {
 	withdrawn := map[int]bool{}
 	left := slices.Clone(c.requests)
