@@ -228,15 +228,15 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end returns them.
+// end returns these bytes as valid UTF-8.
 func (t *tail) end() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.ToValidUTF8(string(t.text), "\uFFFD")
 }
 
-// line returns the text on one line. Nothing may write to t any more.
-func (t *tail) line() string { return oneLine(string(t.text)) }
+// line returns them on one line.
+func (t *tail) line() string { return oneLine(t.end()) }
 
 // A lineWriter splits what is written to it into lines.
 type lineWriter struct {
@@ -302,10 +302,6 @@ type lineReader struct {
 // read passes on the new lines; one without a newline waits for it. A file that has become shorter, or has
 // been replaced, is read from its beginning.
 func (r *lineReader) read() error {
-	info, err := os.Stat(r.path)
-	if err == nil && r.file != nil && os.SameFile(info, r.file) && info.Size() == r.at {
-		return nil
-	}
 	file, err := os.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -314,11 +310,11 @@ func (r *lineReader) read() error {
 		return err
 	}
 	defer file.Close()
-	info, err = file.Stat()
-	switch {
-	case err != nil:
+	info, err := file.Stat()
+	if err != nil {
 		return err
-	case r.file != nil && (!os.SameFile(info, r.file) || info.Size() < r.at):
+	}
+	if r.file != nil && (!os.SameFile(info, r.file) || info.Size() < r.at) {
 		r.lines.part, r.lines.skip, r.at = nil, false, 0
 	}
 	r.file = info
