@@ -41,7 +41,7 @@
 // The copy:
 //
 //	guard.go              ends a process tree when its owner ends
-//	try.go                ccc try: the plan of a copy, and the probe that tries to break out of one
+//	try.go                ccc try: the plan of a copy, its run to its end, the probe that tries to break out
 //	try_files_linux.go    the file system of a copy
 //	try_linux.go          its namespaces and process 1
 //	try_darwin.go         the same on macOS
@@ -68,7 +68,7 @@
 // Views:
 //
 //	receipt.go            a review in words, and in a line
-//	status.go             ccc status, ccc statusline
+//	status.go             ccc status, ccc statusline; which session a command means that names none
 //	gate.go               ccc verdict, of the last stop, a commit, a push
 //	report.go             ccc report
 //	log.go                ccc log

@@ -118,8 +118,8 @@ func reviewerSettings(command string, closed []string, withMCP bool) string {
 // optionalFlag is left out for a claude that does not know it. No other is: a spending limit is not optional.
 const optionalFlag = "--system-prompt-snapshot"
 
-// flags returns the command line of the review, each flag with its values. For the prompt cache it is the same
-// in every review of a session.
+// flags returns the command line of the review, each flag with its values. For the prompt cache it is the
+// same in every review of a session.
 func (r *reviewCall) flags() (flags [][]string) {
 	allowed, version, command := r.config.AllowedTools, r.request.version, r.request.tryCommand
 	isMCP := func(tool string) bool { return strings.HasPrefix(tool, "mcp__") }

@@ -1,6 +1,7 @@
 package main
 
-// Supervised sessions on one line each: ccc status and ccc statusline; and the session that a command means.
+// Supervised sessions on one line each: ccc status and ccc statusline. And which session a command means that
+// names none.
 
 import (
 	"cmp"
@@ -129,8 +130,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 		s.tree = resolved(cmp.Or(h.top, treeOf(s.Project)))
 	}
 	if last := h.last(); last != nil {
-		s.Verdict, s.VerdictAt, s.number = last.Verdict, &last.Time, last.number()
-		s.began = last.Time.Add(-time.Duration(last.DurationSeconds * float64(time.Second)))
+		s.Verdict, s.VerdictAt, s.number, s.began = last.Verdict, &last.Time, last.number(), last.start
 		if s.Verdict == verdictReviewing {
 			s.Doing = last.doing()
 		}
