@@ -222,6 +222,17 @@ func treeOf(dir string) string {
 	return resolved(cmp.Or(top, dir))
 }
 
+// workingTree returns the working tree that holds here, where that is another one of the project's
+// repository (a session can enter one), else the project.
+func workingTree(project, here string) string {
+	top, common := gitTree(here)
+	projectTop, projectCommon := gitTree(project)
+	if top == "" || common != projectCommon || sameFile(top, projectTop) {
+		return project
+	}
+	return top
+}
+
 // isOfProject reports whether a session that was started in that directory belongs to the project of the
 // current one: to the same repository, outside a repository to the same directory.
 func (d dirs) isOfProject(start string) bool {

@@ -244,17 +244,6 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 	return call, nil
 }
 
-// workingTree returns the working tree that holds here, where that is another one of the project's
-// repository (a session can enter one), else the project.
-func workingTree(project, here string) string {
-	top, common := gitTree(here)
-	projectTop, projectCommon := gitTree(project)
-	if top == "" || common != projectCommon || sameFile(top, projectTop) {
-		return project
-	}
-	return top
-}
-
 // environment returns the reviewer's environment. The error is of a provider that something overrides: the
 // settings files may have changed since the launch, which checks them too.
 func (s *supervision) environment() ([]string, error) {
