@@ -194,7 +194,6 @@ type reviewRound struct {
 	Refused     []string `json:"refused"` // calls that Claude Code refused to the reviewer
 	current     string   // the reviewer's last call, "" where it was refused
 	start       time.Time
-	requests    int // how many prompts of the user's came before it
 	firstRecord int // the numbers, from 1, of the timeline's records of its begin
 	lastRecord  int // and of its end; the same as long as it has none
 }
@@ -282,8 +281,7 @@ func (h *history) add(r record) (index int) {
 	case index < 0 && (r.Kind == kindBegin || r.Kind == kindEnd):
 		// A program that reads the history as JSON gets lists, not null.
 		h.Rounds = append(h.Rounds, reviewRound{record: r, Tools: []string{}, Runs: []record{},
-			Refused: []string{}, start: r.Time, requests: len(h.Requests),
-			firstRecord: h.records, lastRecord: h.records})
+			Refused: []string{}, start: r.Time, firstRecord: h.records, lastRecord: h.records})
 		return len(h.Rounds) - 1
 	case r.Kind == kindPrompt:
 		h.present, h.lastPrompt = len(h.Rounds), h.records
