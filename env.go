@@ -44,7 +44,7 @@ const (
 	hookSubcommand      = "supervisor-hook"  // in Claude Code's settings
 	guardSubcommand     = "supervisor-guard" // around a reviewer: guard.go
 	trySubcommand       = "try"              // in what the reviewer is told to run
-	tryInsideSubcommand = "in-copy"          // in a copy; rules that allow `ccc try` allow all that begins so
+	tryInsideSubcommand = "in-copy"          // inside a copy; what began with try, `ccc try:*` would allow
 )
 
 // The events of Claude Code that ccc answers, and the tool of which it answers the calls.
@@ -220,6 +220,17 @@ func gitTree(dir string) (top, common string) {
 func treeOf(dir string) string {
 	top, _ := gitTree(dir)
 	return resolved(cmp.Or(top, dir))
+}
+
+// workingTree returns the working tree that holds here, where that is another one of the project's
+// repository (a session can enter one), else the project.
+func workingTree(project, here string) string {
+	top, common := gitTree(here)
+	projectTop, projectCommon := gitTree(project)
+	if top == "" || common != projectCommon || sameFile(top, projectTop) {
+		return project
+	}
+	return top
 }
 
 // isOfProject reports whether a session that was started in that directory belongs to the project of the

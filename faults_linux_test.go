@@ -51,11 +51,11 @@ func TestFaultSync(t *testing.T) {
 		defer close(done)
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
 		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, noNewPrivileges, 1, 0, 0, 0, 0)
-		if filterErr = failed("prctl", errno); filterErr != nil {
+		if filterErr = callError("prctl", errno); filterErr != nil {
 			return
 		}
 		_, _, errno = syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_SECCOMP, filterMode, uintptr(unsafe.Pointer(&filter)))
-		if filterErr = failed("seccomp", errno); filterErr != nil {
+		if filterErr = callError("seccomp", errno); filterErr != nil {
 			return
 		}
 		durable = replaceFile(path, []byte("new"), true)

@@ -4,7 +4,6 @@ package main
 // lists every fault with its test; TestReliabilityListed keeps it complete.
 
 import (
-	"cmp"
 	"encoding/json"
 	"math/rand/v2"
 	"os"
@@ -209,8 +208,6 @@ func TestFaultHostilePrompt(t *testing.T) {
 	}{
 		"huge": {func(path string) error { return os.WriteFile(path, make([]byte, 10<<20), 0o600) },
 			"larger than 100 KiB"},
-		"hole": {func(path string) error { return cmp.Or(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<42)) },
-			"larger than 256 MiB"},
 		"utf-16":   {func(path string) error { return os.WriteFile(path, []byte("\xff\xfeb\x00e\x00"), 0o600) }, promptName + " is no text in UTF-8"},
 		"zeros":    {func(path string) error { return os.WriteFile(path, []byte("be\x00"), 0o600) }, promptName + " is no text in UTF-8"},
 		"fifo":     {func(path string) error { return syscall.Mkfifo(path, 0o600) }, "not a regular file"},

@@ -104,9 +104,9 @@ const temporarySuffix = ".ccc-tmp"
 // followLinks returns the file that path leads to. The last link may point to a file that does not exist yet.
 // A relative link starts from the directory in which it really lies.
 func followLinks(path string) string {
-	real, err := filepath.EvalSymlinks(path)
+	target, err := filepath.EvalSymlinks(path)
 	if err == nil {
-		return real
+		return target
 	}
 	dir := resolved(filepath.Dir(path))
 	if next, isLink := os.Readlink(path); isLink == nil && errors.Is(err, fs.ErrNotExist) {
@@ -125,8 +125,8 @@ func absoluteIn(dir, path string) string {
 
 // resolved returns path without symbolic links, or path itself if it does not exist.
 func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
 	}
 	return path
 }
@@ -136,12 +136,8 @@ func inside(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }
 
-// userFileLimit is in bytes. The largest of these files, .claude.json, can have tens of MiB.
-const userFileLimit = 256 << 20
-
-// readUserFile reads a file of the user's, and returns nil for a missing one. Reading a named pipe could hang
-// a hook; a huge file with a hole in it could exhaust the memory, and Go would exit with 2, which Claude Code
-// takes as "block".
+// readUserFile reads a file of the user's, and returns nil for a missing one. Reading a named pipe or a
+// device could hang a hook.
 func readUserFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
@@ -149,8 +145,6 @@ func readUserFile(path string) ([]byte, error) {
 		return nil, nil
 	case err == nil && !info.Mode().IsRegular() && !info.IsDir():
 		return nil, fmt.Errorf("%s is not a regular file", path)
-	case err == nil && info.Size() > userFileLimit:
-		return nil, fmt.Errorf("%s is larger than %d MiB", path, userFileLimit>>20)
 	}
 	return os.ReadFile(path)
 }
@@ -228,15 +222,15 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// end returns them.
+// end returns these bytes as valid UTF-8.
 func (t *tail) end() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return strings.ToValidUTF8(string(t.text), "\uFFFD")
 }
 
-// line returns the text on one line. Nothing may write to t any more.
-func (t *tail) line() string { return oneLine(string(t.text)) }
+// line returns them on one line.
+func (t *tail) line() string { return oneLine(t.end()) }
 
 // A lineWriter splits what is written to it into lines.
 type lineWriter struct {
@@ -302,10 +296,6 @@ type lineReader struct {
 // read passes on the new lines; one without a newline waits for it. A file that has become shorter, or has
 // been replaced, is read from its beginning.
 func (r *lineReader) read() error {
-	info, err := os.Stat(r.path)
-	if err == nil && r.file != nil && os.SameFile(info, r.file) && info.Size() == r.at {
-		return nil
-	}
 	file, err := os.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -314,11 +304,11 @@ func (r *lineReader) read() error {
 		return err
 	}
 	defer file.Close()
-	info, err = file.Stat()
-	switch {
-	case err != nil:
+	info, err := file.Stat()
+	if err != nil {
 		return err
-	case r.file != nil && (!os.SameFile(info, r.file) || info.Size() < r.at):
+	}
+	if r.file != nil && (!os.SameFile(info, r.file) || info.Size() < r.at) {
 		r.lines.part, r.lines.skip, r.at = nil, false, 0
 	}
 	r.file = info

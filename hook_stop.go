@@ -47,13 +47,13 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 		return s.failed(entry, err)
 	}
 	entry.PromptSource = in.Source
-	entry.Top, entry.Repo = gitTree(workingTree(s.project, request.here))
+	request.project, request.tree = s.project, workingTree(s.project, request.here)
+	entry.Top, entry.Repo = gitTree(request.tree)
 	s.begin(ctx, &entry, request)
 	before := make(chan judgedChange, 1) // what the reviewer is going to see
 	go func() {
 		defer exitOnPanic()
-		dir := workingTree(s.project, request.here)
-		before <- takeChange(ctx, s.dirs.self, dir, os.Environ(), request.change)
+		before <- takeChange(ctx, s.dirs.self, request.tree, os.Environ(), request.change)
 	}()
 	call, err := s.plan(ctx, in.Text, request)
 	judged := <-before
@@ -103,7 +103,7 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	if err != nil {
 		return s.failed(entry, err)
 	}
-	if entry.Verdict != verdictAllow { // a reviewer that refuses may not say why
+	if entry.Verdict != verdictAllow { // a reviewer may refuse without a word
 		entry.Feedback = cmp.Or(entry.Feedback, say(defaultFeedback))
 	}
 	switch {
@@ -117,9 +117,10 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	return entry
 }
 
-// step tells and records what the reviewer called, was refused or said.
+// step tells and records what the reviewer called, was refused or said. Its words are told whole, all else as
+// it is recorded.
 func (s *supervision) step(review string, step record) {
-	text := printable(step.step()) // words are whole here
+	text := printable(step.step())
 	step.Time, step.Review = now(), review
 	step = step.redacted(s.redact)
 	if step.Kind != kindWords {
@@ -155,14 +156,14 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	begun.Process = self.name
 	begun.Deadline, _ = ctx.Deadline()
 	begun.Question, begun.LastMessage = request.question, request.lastMessage
-	for _, one := range request.requests { // they stand by now; the timeline has what was submitted
-		begun.Requests = append(begun.Requests, one.String())
+	for _, asked := range request.requests { // what the reviewer gets: the timeline's prompts may not stand
+		begun.Requests = append(begun.Requests, asked.String())
 	}
 	s.record(begun)
 }
 
 // bind notes in entry which files the review judged: those of the change. An approval judged only what is now
-// as it was before, and none of it where its reviewer has seen too little.
+// as it was before, and nothing if its reviewer has seen too little.
 func (s *supervision) bind(ctx context.Context, entry *record, judged judgedChange, byHand bool) {
 	err := judged.err
 	if err == nil {
@@ -197,8 +198,7 @@ func (s *supervision) bind(ctx context.Context, entry *record, judged judgedChan
 	}
 }
 
-// plan returns the call of the reviewer that answers the request. prompt are the reviewer's
-// instructions.
+// plan returns the call of the reviewer that answers the request. prompt are the reviewer's instructions.
 func (s *supervision) plan(ctx context.Context, prompt string, request reviewRequest) (*reviewCall, error) {
 	if olderThan(request.version, oldestClaude) {
 		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, installClaude))
@@ -207,7 +207,6 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 	if err != nil {
 		return nil, err
 	}
-	request.project, request.tree = s.project, workingTree(s.project, request.here)
 	if deadline, ok := ctx.Deadline(); ok {
 		request.seconds = int(time.Until(deadline).Round(time.Second).Seconds())
 	}
@@ -243,17 +242,6 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 	call.shares = sharesCache(sources, s.config, call, s.launched)
 	s.offerCopy(ctx, call)
 	return call, nil
-}
-
-// workingTree returns the working tree that holds here, where that is another one of the project's
-// repository (a session can enter one), else the project.
-func workingTree(project, here string) string {
-	top, common := gitTree(here)
-	projectTop, projectCommon := gitTree(project)
-	if top == "" || common != projectCommon || sameFile(top, projectTop) {
-		return project
-	}
-	return top
 }
 
 // environment returns the reviewer's environment. The error is of a provider that something overrides: the
@@ -358,8 +346,8 @@ func (s sessionFiles) roundEndedBy(found record) reviewRound {
 	return r
 }
 
-// record completes entry and adds it, redacted, to the timeline and, without prompt and feedback, to the log.
-// At the end of a review it sweeps.
+// record completes entry and adds it, redacted, to the timeline. The end of a review also goes to the log,
+// without feedback, and sweeps the state directory.
 func (s *supervision) record(entry record) {
 	entry.Time, entry.Project = now(), s.project
 	s.warn("writing the timeline", s.session.append(entry.redacted(s.redact)))

@@ -159,6 +159,34 @@ func unknownWord(own, rest []string, c *configuration) error {
 	return failure{code: 2, err: err, hint: hint}
 }
 
+// nearestWord returns the first of names that word may be a misspelling of, else the first that begins with
+// word, if that has three letters, else "". Leading dashes do not count.
+func nearestWord(word string, names []string) string {
+	bare := func(name string) string { return strings.TrimLeft(name, "-") }
+	word = bare(word)
+	at := slices.IndexFunc(names, func(name string) bool { return isMisspelt(bare(name), word) })
+	if at < 0 && len(word) > 2 {
+		at = slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(bare(name), word) })
+	}
+	if at < 0 {
+		return ""
+	}
+	return names[at]
+}
+
+// isMisspelt reports whether a and b become equal if two neighbouring letters are swapped, or if one run of
+// letters is replaced, of one letter or of a quarter of the shorter word.
+func isMisspelt(a, b string) bool {
+	most := max(1, min(len(a), len(b))/4)
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return max(len(a), len(b)) <= most || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
+}
+
 // environment returns that of claude: ccc's own with each variable once, the provider's values, and absolute
 // paths, since hooks run in other directories. It drops what another session has left in this terminal.
 func (l *launch) environment() ([]string, error) {

@@ -336,8 +336,8 @@ func (s *story) end(r reviewRound) {
 	}
 	s.fact(leadBasis, source)
 	s.fact(leadTools, unbroken(strings.Join(r.unrecorded(), " · ")))
-	if isApproved && r.Review != "" && len(r.Tools)+len(r.Runs) == 0 {
-		s.fact(words{}, say(receiptNothing))
+	if isApproved && len(r.Tools)+len(r.Runs) == 0 {
+		s.fact(words{}, r.basis())
 	}
 	s.fact(leadNoCopy, r.NoCopy)
 	if !isLimit && !r.NoVerdict {

@@ -35,14 +35,14 @@
 //
 //	state.go              the state directory: files, log, sweep
 //	state_timeline.go     a session's records, and its history, which is made of them
-//	state_session.go      what ccc remembers between two hooks: count, on or off
+//	state_session.go      what ccc remembers between two hooks: count, on or off; which session a word names
+//	hook_caller.go        whose session it is, the user's or an agent's, and whether it is supervised
 //
 // The copy:
 //
 //	guard.go              ends a process tree when its owner ends
-//	hook_caller.go        whose session it is: the user's or an agent's
 //	scratch.go            scratch directories on disk, and how those that are left are swept
-//	try.go                ccc try: the plan of a copy, and the probe that tries to break out of one
+//	try.go                ccc try: the plan of a copy, its run to its end, the probe that tries to break out
 //	try_files_linux.go    the file system of a copy
 //	try_linux.go          its namespaces and process 1
 //	try_darwin.go         the same on macOS
@@ -69,7 +69,7 @@
 // Views:
 //
 //	receipt.go            a review in words, and in a line
-//	status.go             ccc status, ccc statusline
+//	status.go             ccc status, ccc statusline; which session a command means that names none
 //	gate.go               ccc verdict, of the last stop, a commit, a push
 //	report.go             ccc report
 //	log.go                ccc log

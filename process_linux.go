@@ -78,8 +78,8 @@ var processSpace = sync.OnceValue(func() string {
 // isVisible reports whether a process of that name, if it runs, can be seen from here.
 func isVisible(name string) bool { return strings.HasSuffix(name, "-"+processSpace()) }
 
-// failed is the error of a system call, nil for 0.
-func failed(call string, errno syscall.Errno) error {
+// callError is the error of a system call, nil for 0.
+func callError(call string, errno syscall.Errno) error {
 	if errno == 0 {
 		return nil
 	}

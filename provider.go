@@ -17,8 +17,8 @@ import (
 // lineLeftOut is the value of cacheVariable if ccc, not the user, has set attributionVariable.
 const lineLeftOut = "line"
 
-// withLine returns env without what ccc has set there for the prompt cache of a session. A login needs the
-// line of attributionVariable: it is billed by that.
+// withLine returns env without what ccc has set there for the prompt cache of a session, so that Claude Code
+// writes the line of attributionVariable again: a login is billed by that.
 func withLine(env []string) []string {
 	if lookupEnv(env, cacheVariable) == lineLeftOut {
 		env = setEnv(env, attributionVariable, "")

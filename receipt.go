@@ -125,9 +125,7 @@ func (r reviewRound) receipt() string {
 	if len(r.Runs) == 0 {
 		parts = append(parts, r.basis())
 	}
-	if r.NoVerdict {
-		parts = append(parts, r.withoutVerdict())
-	}
+	parts = append(parts, r.withoutVerdict())
 	if word, why := r.standing(nil); word == answerUnbound {
 		parts = append(parts, why)
 	} else if r.Since == sinceEver {

@@ -44,7 +44,7 @@ func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
 	if err != nil {
 		return found, err
 	}
-	flags, isOptional := r.flags(), func(f reviewerFlag) bool { return f[0] == optionalFlag }
+	flags, isOptional := r.flags(), func(flag []string) bool { return flag[0] == optionalFlag }
 	for places := r.dirs; ; {
 		stream := newStream(r.output, r.note, r.warn)
 		command := slices.Concat([]string{claude}, slices.Concat(flags...))
@@ -76,9 +76,6 @@ func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
 		return found, err
 	}
 }
-
-// A reviewerFlag is one flag of the reviewer's command line with its values.
-type reviewerFlag []string
 
 // askedTools change something, if only what Claude Code does later. A rule to ask for a tool refuses it in a
 // review, where nobody answers, and leaves it on the list of tools, which has to stay for the prompt cache.
@@ -121,9 +118,9 @@ func reviewerSettings(command string, closed []string, withMCP bool) string {
 // optionalFlag is left out for a claude that does not know it. No other is: a spending limit is not optional.
 const optionalFlag = "--system-prompt-snapshot"
 
-// flags returns the command line of the review. For the prompt cache it is the same in every review of a
-// session.
-func (r *reviewCall) flags() (flags []reviewerFlag) {
+// flags returns the command line of the review, each flag with its values. For the prompt cache it is the
+// same in every review of a session.
+func (r *reviewCall) flags() (flags [][]string) {
 	allowed, version, command := r.config.AllowedTools, r.request.version, r.request.tryCommand
 	isMCP := func(tool string) bool { return strings.HasPrefix(tool, "mcp__") }
 	withMCP := slices.ContainsFunc(allowed, isMCP)
@@ -136,34 +133,29 @@ func (r *reviewCall) flags() (flags []reviewerFlag) {
 	}
 	prompted, budget := !r.shares, r.config.MaxBudgetUSD
 	isStrict := !withMCP && (prompted || olderThan(cmp.Or(version, "0"), "2.1.200"))
-	for _, f := range []struct {
-		wanted bool
-		flag   reviewerFlag
-	}{
-		{true, reviewerFlag{"--print"}},
-		{true, reviewerFlag{"--fork-session"}},
-		{true, reviewerFlag{"--resume", r.session}},
-		{true, reviewerFlag{"--verbose"}},
-		{true, reviewerFlag{"--output-format", "stream-json"}},
-		{prompted, reviewerFlag{"--json-schema", verdictSchema()}},
-		{prompted, reviewerFlag{"--system-prompt", r.prompt}},
-		// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
-		{prompted, reviewerFlag{optionalFlag, "off"}},
-		{true, reviewerFlag{"--no-session-persistence"}},
-		{true, reviewerFlag{"--settings", reviewerSettings(command, closed, withMCP)}},
-		{true, reviewerFlag{"--permission-mode", r.config.PermissionMode}},
-		// Without it each review starts the user's MCP servers, whose tools a rule of the user's may let
-		// write.
-		{isStrict, reviewerFlag{"--strict-mcp-config"}},
-		{r.config.Model != "", reviewerFlag{"--model", r.config.Model}},
-		{len(r.addDirs) > 0, slices.Concat(reviewerFlag{"--add-dir"}, r.addDirs)},
-		{len(allowed) > 0, slices.Concat(reviewerFlag{"--allowedTools"}, allowed)},
-		{budget > 0, reviewerFlag{"--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64)}},
-	} {
-		if f.wanted {
-			flags = append(flags, f.flag)
+	add := func(isWanted bool, flag string, values ...string) {
+		if isWanted {
+			flags = append(flags, append([]string{flag}, values...))
 		}
 	}
+	add(true, "--print")
+	add(true, "--fork-session")
+	add(true, "--resume", r.session)
+	add(true, "--verbose")
+	add(true, "--output-format", "stream-json")
+	add(prompted, "--json-schema", verdictSchema())
+	add(prompted, "--system-prompt", r.prompt)
+	// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
+	add(prompted, optionalFlag, "off")
+	add(true, "--no-session-persistence")
+	add(true, "--settings", reviewerSettings(command, closed, withMCP))
+	add(true, "--permission-mode", r.config.PermissionMode)
+	// Without it each review starts the user's MCP servers, whose tools a rule of the user's may let write.
+	add(isStrict, "--strict-mcp-config")
+	add(r.config.Model != "", "--model", r.config.Model)
+	add(len(r.addDirs) > 0, "--add-dir", r.addDirs...)
+	add(len(allowed) > 0, "--allowedTools", allowed...)
+	add(budget > 0, "--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64))
 	return flags
 }
 

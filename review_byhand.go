@@ -93,8 +93,8 @@ func reviewNow(c *invocation, d dirs) (err error) {
 
 // storedSessionOf returns the session of Claude Code's that the operand begins, of whichever project; without
 // an operand the one of this project that was written last, or else of a project that holds this directory.
-// A session without a request is passed over. Where several are meant the error names them. In a script these
-// are also the last two if they were written within a minute.
+// A session without a request is passed over. Where several are meant the error names them. In a script the
+// last two are both meant if they were written within a minute.
 func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversation, err error) {
 	word := strings.Join(c.operands, "")
 	stored := func(isMeant func(storedSession) bool) []storedSession {

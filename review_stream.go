@@ -132,7 +132,7 @@ var refusals = []string{"Permission to use ", "<tool_use_error>File is in a dire
 func (b contentBlock) isRefusal() bool {
 	said := ""
 	_ = json.Unmarshal(b.Said, &said)
-	isOne := func(beginning string) bool { return strings.HasPrefix(said, beginning) }
+	isOne := func(start string) bool { return strings.HasPrefix(said, start) }
 	return b.Type == "tool_result" && b.Error && slices.ContainsFunc(refusals, isOne)
 }
 

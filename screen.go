@@ -94,34 +94,6 @@ func lazyRegexp(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// nearestWord returns the first of names that word may be a misspelling of, else the first that begins with
-// word, if that has three letters, else "". Leading dashes do not count.
-func nearestWord(word string, names []string) string {
-	bare := func(name string) string { return strings.TrimLeft(name, "-") }
-	word = bare(word)
-	at := slices.IndexFunc(names, func(name string) bool { return isMisspelt(bare(name), word) })
-	if at < 0 && len(word) > 2 {
-		at = slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(bare(name), word) })
-	}
-	if at < 0 {
-		return ""
-	}
-	return names[at]
-}
-
-// isMisspelt reports whether a and b become equal if two neighbouring letters are swapped, or if one run of
-// letters is replaced, of one letter or of a quarter of the shorter word.
-func isMisspelt(a, b string) bool {
-	most := max(1, min(len(a), len(b))/4)
-	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	return max(len(a), len(b)) <= most || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
-}
-
 // dollars writes a cost. It returns "" for 0, a cost that claude did not tell.
 func dollars(usd float64) string {
 	switch {

@@ -38,7 +38,7 @@ var managedSettings = map[string]string{
 const (
 	helperKey     = "apiKeyHelper"   // a program whose output Claude Code sends as key and as token
 	primaryKey    = "primaryApiKey"  // the key of a login to the Console
-	pluginsKey    = "enabledPlugins" // plugins may bring MCP servers; here it stands for all that names some
+	pluginsKey    = "enabledPlugins" // plugins may bring MCP servers; keys that name some are noted under it
 	statusLineKey = "statusLine"
 )
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// These are answers of ccc verdict beside the verdicts.
+// These are the answers of ccc verdict that no review gave.
 const (
 	answerNone    verdict = "none"
 	answerChanged verdict = "changed"

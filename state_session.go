@@ -1,6 +1,6 @@
 package main
 
-// What ccc remembers of a session between two hooks, whether it is switched on, and which one a word names.
+// What ccc remembers of a session between two hooks, whether it is on, and which session a word names.
 
 import (
 	"encoding/json"
@@ -73,7 +73,8 @@ func (s sessionFiles) update(change func(*sessionState)) error {
 // returns 0. request is the id of the user's newest request, "" where that is not known. A new request has a
 // budget of its own. The same one goes on with its budget, even if Claude Code has submitted a prompt since.
 func (s *sessionState) nextIteration(limit int, request string) (iteration int) {
-	isUnknown := s.Request == "" && s.Spent > 0 // which request was reviewed last; then it is this one
+	// If it is not known which request was reviewed last, it counts as this one.
+	isUnknown := s.Request == "" && s.Spent > 0
 	switch {
 	case request != "" && request == s.Request:
 		s.Count = max(s.Count, s.Spent)

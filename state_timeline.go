@@ -76,7 +76,7 @@ type record struct {
 	PromptSource string `json:"prompt_source,omitempty"`
 	look                // at the end: the one before the review
 
-	// Of the begin. The history has the last three at the end, too.
+	// Of the begin. The history copies the last three to the end.
 	Process     string          `json:"process,omitempty"` // whose end is the review's; see processInfo
 	Deadline    time.Time       `json:"deadline,omitzero"`
 	LastMessage string          `json:"last_message,omitempty"` // the agent's, cut
@@ -95,7 +95,7 @@ type record struct {
 	Base      string `json:"base,omitempty"`       // the commit that the change was compared with
 	// The paths of the change, with what was judged there, "" for no file; nil where it is not known.
 	Files      map[string]string `json:"files,omitzero"`
-	Moved      []string          `json:"moved,omitempty"`            // changed while the review ran
+	Moved      []string          `json:"moved,omitempty"`            // paths that changed during the review
 	Unbound    string            `json:"not_bound,omitempty"`        // why an approval speaks of no files
 	SentBefore bool              `json:"sent_back_before,omitempty"` // all of it had been sent back as it is
 
@@ -174,16 +174,16 @@ func modeWord(on bool) string {
 // A look is what git tells of a working tree at one time.
 type look struct {
 	Top    string     `json:"worktree,omitempty"`   // the directory, "" outside git
-	Repo   string     `json:"repository,omitempty"` // the git directory that its working trees share
+	Repo   string     `json:"repository,omitempty"` // the git directory that all its working trees share
 	Head   string     `json:"head,omitempty"`       // the commit checked out, "" before the first
 	Branch string     `json:"branch,omitempty"`     // "" where no branch is checked out
 	Paths  pathStates `json:"paths,omitempty"`      // those that differ from Head
 	Unseen string     `json:"unseen,omitempty"`     // why Paths is not known
 }
 
-// pathStates are the paths of a working tree that differ from a commit, each as git quotes it: a name that is
-// no UTF-8 can't stand in JSON. The values are what the commit has there and what `git add -A` would add now,
-// each as mode and object id, and "" where there is no file. Ignored files are left out.
+// pathStates are the paths in which a working tree differs from a commit, quoted by git: a name that is not
+// UTF-8 can't stand in JSON. The values are what the commit has there and what `git add -A` would add now,
+// each as mode and object id, or "" where there is no file. Ignored files are left out.
 type pathStates map[string][2]string
 
 // A reviewRound is one review of a session, or a stop at the limit, with what was recorded while it ran.
@@ -194,7 +194,6 @@ type reviewRound struct {
 	Refused     []string `json:"refused"` // calls that Claude Code refused to the reviewer
 	current     string   // the reviewer's last call, "" where it was refused
 	start       time.Time
-	requests    int // how many prompts of the user's came before it
 	firstRecord int // the numbers, from 1, of the timeline's records of its begin
 	lastRecord  int // and of its end; the same as long as it has none
 }
@@ -234,8 +233,8 @@ func (s sessionFiles) readHistory() (h history, err error) {
 	return h, err
 }
 
-// endingTime, in seconds, is the time between the end of a review that takes too long and that of the hook,
-// which Claude Code would end: a guard takes up to one, and what a killed one left in its pipes pipePatience.
+// endingTime, in seconds, is how long before Claude Code would end the hook the time of its review is up. The
+// guard takes up to one second, and pipes that a killed guard left open take pipePatience.
 const endingTime = 5
 
 // settled returns the review with what is known of one without an end: whether it runs or was killed.
@@ -282,8 +281,7 @@ func (h *history) add(r record) (index int) {
 	case index < 0 && (r.Kind == kindBegin || r.Kind == kindEnd):
 		// A program that reads the history as JSON gets lists, not null.
 		h.Rounds = append(h.Rounds, reviewRound{record: r, Tools: []string{}, Runs: []record{},
-			Refused: []string{}, start: r.Time, requests: len(h.Requests),
-			firstRecord: h.records, lastRecord: h.records})
+			Refused: []string{}, start: r.Time, firstRecord: h.records, lastRecord: h.records})
 		return len(h.Rounds) - 1
 	case r.Kind == kindPrompt:
 		h.present, h.lastPrompt = len(h.Rounds), h.records
@@ -330,7 +328,7 @@ func (h *history) last() *reviewRound {
 	return lastOf(h.Rounds[h.present:])
 }
 
-// passOver has last answer for the newest prompt that was not withdrawn.
+// passOver makes last look at the reviews since the newest prompt that was not withdrawn.
 func (h *history) passOver(stands func(numbered) bool) {
 	for _, p := range slices.Backward(h.prompts) {
 		if p.Kind == kindPrompt && stands(p) {
@@ -374,19 +372,18 @@ func lastOf(rounds []reviewRound) (last *reviewRound) {
 	return last
 }
 
-// wasPrompted reports whether another session than that one had a prompt of its user's in the working tree at
-// top since then.
-func (d stateDir) wasPrompted(top string, since time.Time, than string) bool {
+// wasPrompted reports whether a session other than except had a prompt in the working tree at top since then.
+func (d stateDir) wasPrompted(top string, since time.Time, except string) bool {
 	ids, _ := d.sessions()
 	return slices.ContainsFunc(ids, func(id string) bool {
 		other := d.session(id)
 		info, err := os.Stat(other.timelineFile())
-		if id == than || err != nil || info.ModTime().Before(since) {
+		if id == except || err != nil || info.ModTime().Before(since) {
 			return false
 		}
 		h, _ := other.readHistory()
-		isIt := func(r record) bool { return r.Top == top && r.Time.After(since) }
-		return slices.ContainsFunc(h.Requests, isIt)
+		isOne := func(r record) bool { return r.Top == top && r.Time.After(since) }
+		return slices.ContainsFunc(h.Requests, isOne)
 	})
 }
 

@@ -1,6 +1,7 @@
 package main
 
-// Supervised sessions on one line each: ccc status and ccc statusline; and the session that a command means.
+// Supervised sessions on one line each: ccc status and ccc statusline. And which session a command means that
+// names none.
 
 import (
 	"cmp"
@@ -130,8 +131,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 	}
 	if last := h.last(); last != nil {
 		s.Verdict, _ = last.standing(nil)
-		s.VerdictAt, s.number = &last.Time, last.number()
-		s.began = last.Time.Add(-time.Duration(last.DurationSeconds * float64(time.Second)))
+		s.VerdictAt, s.number, s.began = &last.Time, last.number(), last.start
 		if s.Verdict == verdictReviewing {
 			s.Doing = last.doing()
 		}

@@ -243,8 +243,9 @@ func TestVerdictOfTree(t *testing.T) {
 	box.timelineOf("b1", stop(box.work, 2*time.Minute, verdictBlock))
 	expect("", "allow\n", "没有绑定", 0)
 	long := stop(box.work, 0, verdictAllow)
-	long.DurationSeconds = 150
-	box.timelineOf("b2", long)
+	long.Review = "long"
+	begun := record{Time: ago(150 * time.Second), Kind: kindBegin, Review: "long", Event: eventStop, Project: box.work}
+	box.timelineOf("b2", begun, long)
 	expect("", "block\n", "", 1)
 	// The other one's prompt is newer than both.
 	box.timelineOf("b3", record{Time: now().Add(time.Second), Kind: kindPrompt, Project: box.work, Prompt: "more"})

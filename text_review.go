@@ -21,7 +21,7 @@ const (
 
 // The request for a review.
 var (
-	opening = words{ // what the reviewer goes by: one of the next two
+	opening = words{ // bySystemPrompt or byGuideAbove
 		"你现在不是 Agent，而是审查者。以上是 Agent 与用户的对话。请按照%s审查 Agent 的工作，检查真实的文件和结果，然后给出判定。",
 		"You are not the agent now but its reviewer. Above is the conversation of the agent and the " +
 			"user. Review the agent's work as %s: check the real files and results, then give your verdict."}

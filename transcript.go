@@ -40,8 +40,8 @@ func (c *conversation) prompt() (newest userRequest) {
 	return newest
 }
 
-// stands returns what reports whether a prompt on record was not withdrawn. Of prompts with the same words
-// the newest are those that stand. Where the conversation does not hold all requests, all stand.
+// stands returns a function that reports whether a prompt of the timeline was not withdrawn. Of prompts with
+// the same words the newest stand. If the conversation does not hold all requests, all prompts stand.
 func (c *conversation) stands(past *history) func(numbered) bool {
 	withdrawn := map[int]bool{}
 	left := slices.Clone(c.requests)
@@ -119,15 +119,14 @@ func readConversation(path string) (conversation, error) {
 	return w.conversation, nil
 }
 
-// A walk is a conversation that is read from its end back. It remembers what comes next in the conversation,
-// after the entry that is read: the nearest of what each field names.
+// A walk reads a conversation from its end back. Its fields say what follows the entry that is read.
 type walk struct {
 	conversation
-	next        entryMark // of the next entry that has a mark
-	cut         bool      // next comes Esc, with nothing but a message's calls and their results before it
-	answered    bool      // next the agent speaks, and not the user or Claude Code
-	sent        bool      // next come words that the user typed while the agent worked
-	stopped     bool      // next the user presses Esc, and not to send such words
+	next        entryMark // the mark of the nearest entry that has one
+	cut         bool      // Esc follows, and until then only one message's calls and their results
+	answered    bool      // the agent is the next to speak, not the user or Claude Code
+	sent        bool      // the next words were typed while the agent worked
+	stopped     bool      // the user presses Esc next, and not to send such words
 	interrupted bool      // the user presses Esc after the agent has spoken, and before the next prompt
 }
 

@@ -259,7 +259,7 @@ func restrict(path string, attributes uintptr) error {
 	change := struct{ set, clear, propagation, userns uint64 }{set: uint64(attributes)}
 	_, _, errno := syscall.Syscall6(mountSetattr, currentDirectory, uintptr(unsafe.Pointer(name)), recursive,
 		uintptr(unsafe.Pointer(&change)), unsafe.Sizeof(change), 0)
-	return failed("mount_setattr", errno)
+	return callError("mount_setattr", errno)
 }
 
 // currentDirectory is AT_FDCWD, -100.

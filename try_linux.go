@@ -107,7 +107,7 @@ func capabilities(call uintptr, sets *capabilitySets) error {
 	header := struct{ version, pid int32 }{version: 0x20080522}
 	_, _, errno := syscall.RawSyscall(call,
 		uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(sets)), 0)
-	return failed("capget, capset", errno)
+	return callError("capget, capset", errno)
 }
 
 // ownIDs maps to themselves the ids that the user can have in a user namespace: root all in the map at path,
@@ -197,7 +197,7 @@ func tryProcessOne(args []string) int {
 func closeOnExec() error {
 	const closeRange, flag = 436, 4 // package syscall lacks the call; amd64 and arm64 have one number
 	_, _, errno := syscall.Syscall(closeRange, 3, 1<<32-1, flag)
-	return failed("close_range", errno)
+	return callError("close_range", errno)
 }
 
 // runAndReap runs command and returns its exit code when it has ended. What it left running ends with this
@@ -244,7 +244,7 @@ func raiseLoopback() error {
 	}{[syscall.IFNAMSIZ]byte{'l', 'o'}, syscall.IFF_UP | syscall.IFF_RUNNING, [22]byte{}}
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS,
 		uintptr(unsafe.Pointer(&request)))
-	return failed("raising the loopback", errno)
+	return callError("raising the loopback", errno)
 }
 
 // dropPrivileges leaves this thread, and so the command, without capabilities and without a way to get any.
@@ -256,7 +256,7 @@ func dropPrivileges() error {
 	}
 	const noNewPrivileges = 38
 	if _, _, errno := syscall.RawSyscall6(syscall.SYS_PRCTL, noNewPrivileges, 1, 0, 0, 0, 0); errno != 0 {
-		return failed("prctl", errno)
+		return callError("prctl", errno)
 	}
 	// The ambient set empties itself with the others.
 	return capabilities(syscall.SYS_CAPSET, &capabilitySets{{effective: kept, permitted: kept}})

@@ -900,7 +900,7 @@ func TestTryMends(t *testing.T) {
 		{syscall.EPERM, "/.dockerenv", "", "--security-opt seccomp=unconfined"},
 		{syscall.EPERM, "/run/.containerenv", "", "--security-opt systempaths=unconfined"},
 		{syscall.ENOSYS, "", "", "Linux 5.12"},
-		{failed("close_range", syscall.EINVAL), "", "", "Linux 5.12"},
+		{callError("close_range", syscall.EINVAL), "", "", "Linux 5.12"},
 		{syscall.EPERM, "/proc/sys/kernel/unprivileged_userns_clone", "0\n", "sudo sysctl kernel.unprivileged_userns_clone=1"},
 		{syscall.EACCES, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n", "sudo apparmor_parser"},
 		{syscall.EPERM, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "0\n", ""},

@@ -110,7 +110,7 @@ const (
 	olderKey = "completed"
 	// olderApproval approves as the last line of a text that states no decision.
 	olderApproval = "[TASK_COMPLETED]"
-	// bracesRead is how many braces a text may open: at each an object may begin, which is read to its end.
+	// bracesRead bounds how many braces a text may open: at each an object is tried, and read to its end.
 	bracesRead = 2000
 )
 
