@@ -153,7 +153,7 @@ func (d stateDir) judgements(repo string) (found []judgement, err error) {
 			if ended.Before(r.Time) { // else the clock was set back
 				ended = r.Time
 			}
-			if r.Repo == repo && r.judges() && (r.Verdict == verdictBlock || r.isBound()) {
+			if r.Repo == repo && r.counts() {
 				found = append(found, judgement{session: id, reviewRound: r, ended: ended})
 			}
 		}

@@ -298,6 +298,9 @@ func TestBlindApproval(t *testing.T) {
 	box.reviews(blind)
 	box.stop("")
 	verdictIs("unbound", "had been sent back before")
+	box.submit("a joke") // what was not bound has taken nothing back
+	box.stop("")
+	verdictIs("unbound", "had been sent back before")
 	box.reviews(allows(""))
 	box.stop("")
 	verdictIs("allow", "")
@@ -370,6 +373,7 @@ func TestPushHook(t *testing.T) {
 					}
 					push(".", "origin HEAD:main", "PUSHED") // with nothing on stdin
 					box.gitIn(box.work, "git worktree list | grep -q side || git worktree add -q ../side; cd ../side; git reset -q --hard main; echo 2 >b; git add b; git commit -qm y")
+					push("../side", "origin main", "PUSHED")    // up to date, whatever HEAD is there
 					if c.name != "core.hooksPath in the tree" { // the other tree has no such file
 						push("../side", "origin HEAD:main", "REFUSED")
 					}

@@ -29,6 +29,9 @@ func (r record) judges() bool {
 // approves reports whether the review approved a change.
 func (r record) approves() bool { return r.judges() && r.Verdict == verdictAllow && r.isBound() }
 
+// counts reports whether the review's verdict is one of files: a refusal always, an approval as far as it is bound.
+func (r record) counts() bool { return r.judges() && (r.Verdict == verdictBlock || r.isBound()) }
+
 // judged reports whether a review of the session judged the path with that content.
 func (h *history) judged(path, content string) bool {
 	return slices.ContainsFunc(h.Rounds, func(r reviewRound) bool {
@@ -37,12 +40,13 @@ func (h *history) judged(path, content string) bool {
 	})
 }
 
-// sentBack reports whether the session's last review of each of these paths, in this content, refused.
+// sentBack reports whether the session's last review of each of these paths, in this content, refused. An
+// approval that is not bound takes nothing back.
 func (h *history) sentBack(files map[string]string) bool {
 	for path, content := range files {
 		last := verdictAllow
 		for _, r := range h.Rounds {
-			if was, known := r.Files[path]; known && r.judges() && was == content {
+			if was, known := r.Files[path]; known && r.counts() && was == content {
 				last = r.Verdict
 			}
 		}
