@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -333,7 +334,10 @@ const gatePatience = 60 * time.Second
 // tellGate prints what the reviews say of these paths of a commit. The error is a failure with code 3 where
 // one of them was not approved.
 func (g gitRunner) tellGate(d dirs, repo, rev, commit string, found map[string]string) error {
-	all, unread := stateDir(d.state).judgements(repo)
+	all, err := stateDir(d.state).judgements(repo)
+	if err != nil { // a refusal may stand in what can't be read
+		return failure{code: 2, err: err}
+	}
 	a, err := g.asks(all, commit, found)
 	if err != nil {
 		return failure{code: 2, err: err}
@@ -352,7 +356,6 @@ func (g gitRunner) tellGate(d dirs, repo, rev, commit string, found map[string]s
 		}
 		return nil
 	}
-	reportError(os.Stderr, unread)
 	fmt.Println(answerNone)
 	const most = 20
 	for _, line := range a.refused[:min(most, len(a.refused))] {
@@ -441,8 +444,6 @@ func pushedLines(stdin *os.File) (lines []string) {
 	case <-time.After(pushPatience):
 		return nil
 	}
-	for scan := bufio.NewScanner(input); scan.Scan(); {
-		lines = append(lines, scan.Text())
-	}
-	return lines
+	text, _ := io.ReadAll(input)
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }

@@ -88,7 +88,7 @@ func TestBadInput(t *testing.T) {
 			verdict --commit HEAD = 0 0b6c3a52 |`},
 		{"no state directory", first, "", "mkdir -p ../home/.claude; echo x >../home/.claude/ccc", "", `
 			verdict = 1 | not a directory
-			verdict --commit HEAD = 3 none | not a directory
+			verdict --commit HEAD = 2 | not a directory
 			report = 1 | not a directory
 			SESSION review = 4 | not a directory`},
 		{"2,001 files of the user's", first + "; for i in $(seq 2001); do echo $i >f$i; done", "echo 1 >>notes.txt; git commit -qam x", "", "", `

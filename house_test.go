@@ -105,7 +105,7 @@ func TestPanicsEnd(t *testing.T) {
 			case *ast.GoStmt:
 				want("a goroutine", bodyOf(n.Call.Fun), n.Pos())
 			case *ast.CallExpr:
-				if types.ExprString(n.Fun) == "time.AfterFunc" {
+				if name := types.ExprString(n.Fun); name == "time.AfterFunc" || name == "context.AfterFunc" {
 					want("a timer's function", bodyOf(n.Args[1]), n.Pos())
 				}
 			case *ast.AssignStmt:

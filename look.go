@@ -187,7 +187,7 @@ func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l loo
 		l.Head, l.Branch, l.Paths = found.head, found.branch, found.lists[0]
 		return l
 	}
-	again, end := gitIn(context.Background(), patience, self, l.Top, env)
+	again, end := gitIn(context.Background(), patience/5, self, l.Top, env)
 	defer end()
 	l.Head, _ = again.output("rev-parse", "-q", "--verify", "HEAD")
 	l.Branch, _ = again.output("symbolic-ref", "-q", "--short", "HEAD")

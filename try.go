@@ -248,7 +248,10 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 			copied, err = plan.start(scratch)
 		}
 		if err == nil {
-			context.AfterFunc(ctx, copied.kill)
+			context.AfterFunc(ctx, func() {
+				defer exitOnPanic()
+				copied.kill()
+			})
 			err = copied.stands()
 		}
 		stood <- err
