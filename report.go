@@ -6,11 +6,9 @@ import (
 	"cmp"
 	"errors"
 	"maps"
-
 	"os"
 	"slices"
 	"strings"
-
 	"unicode/utf8"
 )
 
@@ -26,13 +24,13 @@ type changeStory struct {
 func (h *history) stories(session string) (all []changeStory) {
 	var before, told []string // the requests that the last approved review knew, and the last review at all
 	var one changeStory
-	close := func() {
+	end := func() {
 		if len(one.rounds) > 0 {
 			all = append(all, one)
 		}
 		one = changeStory{session: session}
 	}
-	close()
+	end()
 	for _, r := range h.Rounds {
 		if r.Verdict == verdictReviewing || r.Event == eventPreToolUse || r.Review == "" {
 			continue
@@ -41,10 +39,10 @@ func (h *history) stories(session string) (all []changeStory) {
 		told, one.requests = r.Requests, without(r.Requests, before)
 		if r.approves() {
 			before = r.Requests
-			close()
+			end()
 		}
 	}
-	close()
+	end()
 	for i := range all {
 		all[i].all = len(told)
 	}
@@ -70,7 +68,6 @@ func (c changeStory) last() reviewRound { return c.rounds[len(c.rounds)-1] }
 // A report is what the page tells.
 type report struct {
 	of       string // what it is of, in a sentence
-	commit   string
 	stories  []changeStory
 	refused  []string // a line for each path that no review approved
 	isAll    bool     // whether all that is asked was approved
@@ -186,7 +183,7 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	if err = cmp.Or(err, unread, askErr); err != nil {
 		return r, failure{code: 2, err: err}
 	}
-	r = report{of: say(reportOfCommit, commit[:min(12, len(commit))], from), commit: commit,
+	r = report{of: say(reportOfCommit, commit[:min(12, len(commit))], from),
 		refused: a.refused, isAll: len(a.refused) == 0, isPushed: true}
 	for _, one := range all {
 		isRest := func(j judgement) bool { return j.session == one.session && j.Review == one.last().Review }
