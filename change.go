@@ -137,10 +137,11 @@ type judgedChange struct {
 
 // A changeOf says whose change it is.
 type changeOf struct {
-	history *history
-	stands  func(numbered) bool
-	started string // the time of the session's first prompt, as the transcript has it
-	byHand  bool
+	history   *history
+	stands    func(numbered) bool
+	started   string // the time of the session's first prompt, as the transcript has it
+	byHand    bool
+	elsewhere bool // by hand, and the session is in another working tree
 }
 
 // takeChange looks at the working tree that holds dir, and returns the change that it holds. Outside git Top
@@ -183,7 +184,7 @@ func takeChange(ctx context.Context, self, dir string, env []string, of changeOf
 	c.Head, c.Branch, c.Paths, c.list = found.head, found.branch, found.lists[0], found.lists[1]
 	c.nested, c.dirty = found.nested, found.dirty
 	var owns map[string]string
-	if own.how != sinceReview { // what has changed since it without a prompt is the user's
+	if own.how != sinceReview && !of.elsewhere { // what has changed since it without a prompt is the user's
 		owns = own.files(found.lists[2], c.Paths, c.Top)
 	}
 	if of.byHand && len(c.list) == 0 { // a remote has all of it

@@ -49,18 +49,26 @@ func reviewNow(c *invocation, d dirs) (err error) {
 		return err
 	}
 	what := clip(firstLine(talk.prompt().words), 100)
-	s.print(say(reviewingByHand, stored.id, stored.written.Local().Format(time.DateTime), what))
+	here := talk.cwd
+	_, repo := gitTree(d.here)
+	_, sessions := gitTree(s.project)
+	isElsewhere := repo != "" && repo == sessions && workingTree(s.project, d.here) != workingTree(s.project, here)
+	if isElsewhere { // what lies where this is called is judged
+		here = d.here
+	}
+	written := stored.written.Local().Format(time.DateTime)
+	s.print(say(reviewingByHand, stored.id, written, printable(workingTree(s.project, here)), what))
 	if talk.lastWords == "" || strings.HasPrefix(talk.lastWords, toolUse) {
 		s.print(say(stillWorking))
 	}
 	ctx, cancel := s.untilEnded(s.patience(""))
 	defer cancel()
-	of := changeOf{history: &past, stands: talk.stands(&past), byHand: true}
+	of := changeOf{history: &past, stands: talk.stands(&past), byHand: true, elsewhere: isElsewhere}
 	if len(talk.requests) > 0 {
 		of.started = talk.requests[0].at
 	}
 	request := reviewRequest{conversation: talk, change: of,
-		here: talk.cwd, lastMessage: talk.lastWords, iteration: 1, limit: 1}
+		here: here, lastMessage: talk.lastWords, iteration: 1, limit: 1}
 	ended := s.session.roundEndedBy(s.review(ctx, record{Kind: kindEnd, Event: eventReview}, request))
 	var text []byte
 	if c.has("--json") {

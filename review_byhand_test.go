@@ -56,3 +56,23 @@ func TestByHandSession(t *testing.T) {
 	expect("", "", "which of the sessions in this project, "+here+",? Name one: aa-new aa-old")
 	expect("aa-new", "", "aa-new")
 }
+
+// It judges the working tree in which it is called, and names it: another one of the repository than the session's, too,
+// where nothing is the session's.
+func TestByHandElsewhere(t *testing.T) {
+	box := newHookBox(t)
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	box.gitIn(box.home+"/../remote", "git init -q --bare")
+	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git push -q ../remote HEAD:main; git remote add -f origin ../remote; git worktree add -q ../side")
+	talk := userLine("1", "", "do it") + "\n" + agentLine("2", "1", "done") + "\n"
+	box.write(".claude/projects/x/"+testSession+".jsonl", 0o600, strings.ReplaceAll(talk, `"/work"`, `"`+box.work+`"`))
+	box.submit("do it")
+	box.write("../work/a", 0o600, "the agent's\n")
+	box.reviews(allows(""))
+	box.stop("")
+	side := box.gitIn(box.work, "cd ../side && echo mine >b && git add b && git commit -qm mine && pwd -P")
+	got := box.gitIn(side, "ccc review 2>&1; ccc verdict --commit HEAD 2>&1")
+	expectIn(t, "the review", got, ", in "+side+": ", "Review approved")
+	expectNotIn(t, "the gate", got, "no review saw it")
+	expectIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "A b  (not this session's")
+}

@@ -321,7 +321,7 @@ var (
 // ccc review.
 var (
 	// the last request
-	reviewingByHand  = words{"审查会话 %s（最后写入 %s）：%s", "Reviewing session %s, last written %s: %s"}
+	reviewingByHand  = words{"审查会话 %s（最后写入 %s），在 %s：%s", "Reviewing session %s, last written %s, in %s: %s"}
 	reviewingWith    = words{"提供商 %s", "provider %s"}
 	alreadyReviewing = words{"这个会话正在审查，等它结束再来", "this session is being reviewed right now: wait for the end"}
 	stillWorking     = words{"Agent 还在工作：审查的是它到目前为止的状态",
