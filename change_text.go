@@ -22,6 +22,9 @@ func (c judgedChange) text() string {
 		return say(changesUnknown, oneLine(c.err.Error()))
 	}
 	base := c.base[:min(12, len(c.base))]
+	if c.base == "empty" {
+		base = say(changesFromNothing)
+	}
 	parts := []string{say(changeBegins[c.how], base)}
 	tell := func(is bool, text string) {
 		if is {

@@ -120,7 +120,7 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 // step tells and records what the reviewer called, was refused or said. Its words are told whole, all else as
 // it is recorded.
 func (s *supervision) step(review string, step record) {
-	text := printable(step.step())
+	text := printable(s.redact(step.step())) // words are whole here
 	step.Time, step.Review = now(), review
 	step = step.redacted(s.redact)
 	if step.Kind != kindWords {

@@ -59,11 +59,11 @@ func redactLine(line string) string {
 		line = mask(line, serviceToken(), isKey)
 	}
 	if strings.Contains(line, "://") {
-		line = mask(mask(line, webhook(), isKey), urlCredentials(), isCredential)
+		line = mask(mask(line, webhook(), isWebhookKey), urlCredentials(), isCredential)
 	}
 	lower := strings.ToLower(line)
 	isIn := func(part string) bool { return strings.Contains(lower, part) }
-	if isIn("bearer") || isIn("basic") {
+	if isIn("bearer") || isIn("basic") || isIn("authorization") {
 		line = mask(line, authorization(), isAuthorization)
 	}
 	if hasDigit(line) && slices.ContainsFunc(strings.Split(strings.ToLower(wordsOfName), "|"), isIn) {
@@ -181,7 +181,7 @@ func isPlainURL(text string) bool {
 // The names of secrets: one word of theirs is among these, where _ or the case parts words, or ends like one
 // of endsOfName, as PGPASSWORD does.
 const (
-	wordsOfName = "Token|Key|Secret|Password|Pass|Pwd|Passphrase|Pat|Credentials|Auth|Cookie|Dsn|Webhook"
+	wordsOfName = "Token|Key|Secret|Password|Passwd|Pass|Pwd|Passphrase|Pat|Credentials|Auth|Cookie|Dsn|Webhook"
 	endsOfName  = "password|token|secret|apikey"
 )
 
@@ -256,6 +256,9 @@ var serviceToken = lazyRegexp(wordStart + `((?:` + oneRun + `)[A-Za-z0-9]{20,}\w
 // webhook finds the URL of one, which whoever knows it can post to: its last part is the key.
 var webhook = lazyRegexp(`(https://[^\s"'<>]*?(?:\bhooks?\b|webhook)[^\s"'<>]*?[/=])([\w-]{16,})`)
 
+// isWebhookKey reports whether the last part of a webhook's URL is its key: src/hooks/useLocalStorage.ts is none.
+func isWebhookKey(_, found string) bool { return hasDigit(found) && !isPlainWord(found) }
+
 // urlCredentials finds the password of a URL, or the user where there is no password.
 var urlCredentials = lazyRegexp("(://(?:[^\\s/:@\"'<>`]*:)?)([^\\s/\"'<>`]+)@")
 
@@ -268,10 +271,11 @@ func isCredential(before, found string) bool {
 	return !strings.ContainsAny(found[:1], "${") && found != "%s"
 }
 
-// authorization finds what a Bearer or Basic header holds.
-var authorization = lazyRegexp(`((?:\b|\\[nrt])(?i:bearer|basic)[ \t]+)([\w+/=.~-]{8,})`)
+// authorization finds what an Authorization header holds, and what stands behind Bearer or Basic anywhere.
+var authorization = lazyRegexp(`((?:\b|\\[nrt])(?i:bearer|basic)[ \t]+|` +
+	`(?i:authorization)["']?[:=][ \t]*["']?(?:[A-Za-z]+[ \t]+)?)([\w+/=.~-]{8,})`)
 
-// isAuthorization reports whether the word behind Bearer or Basic is a key, or a user and a password in
+// isAuthorization reports whether the word in a header is a key, or a user and a password in
 // base64.
 func isAuthorization(_, found string) bool {
 	plain, err := base64.StdEncoding.DecodeString(found)

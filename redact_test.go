@@ -134,6 +134,9 @@ func secretForms() map[string]secretForm {
 	token("Alibaba", "", "LT"+"AI"+run62(20, "ali"), "")
 	token("JWT", "token is ", "ey"+"J"+run62(33, "jwt")+".eyJ"+run62(50, "jwt2")+"."+run62(20, "jwt3")+"-_"+run62(20, "jwt4"), "")
 	token("Bearer", "Authorization: Bearer ", run62(30, "bearer"), "")
+	token("Authorization token", "Authorization: token ", run62(40, "header"), "")
+	token("Authorization alone", "Authorization: ", run62(40, "alone"), "")
+	token("PASSWD", "DB_PASSWD=", run62(12, "passwd")+"7", "")
 	token("Basic", `-H "Authorization: Basic `, "dXNlcjpwYXNz"+"d29yZA==", `"`)
 	token("password in a URL", "DATABASE_URL=postgres://app:", "hunter"+"-too", "@db.example:5432/app?sslmode=disable")
 	token("password alone in a URL", "redis://:", "s3cr3t", "@localhost:6379/0")
@@ -218,6 +221,7 @@ func TestPrivateKeys(t *testing.T) {
 }
 
 var harmlessTexts = []string{
+	"https://github.com/a/b/blob/main/src/hooks/useLocalStorageState.ts", "Authorization: required-by-the-server",
 	"POSTGRES_PASSWORD=postgres", "SECRET_KEY=changeme", "KEYCLOAK_URL=http://localhost:8080", "TOKENIZER=tiktoken",
 	"KEYSPACE=orders_v2", "SORT_KEY=created_at", "APP_KEY=unchanged", "PASSWORD=postgres", "MAX_OUTPUT_TOKENS=32000000",
 	`const model = "kimi-k2-thinking"`, "ANTHROPIC_MODEL=kimi-k2-thinking-turbo",

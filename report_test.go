@@ -525,7 +525,7 @@ func TestByHand(t *testing.T) {
 		}
 		return got
 	}
-	expectIn(t, "the answer", expect(2, "").stderr, "no session of Claude Code's in this project")
+	expectIn(t, "the answer", expect(2, "").stderr, "no session of Claude Code's of this project")
 	if got := box.run(60*time.Second, "", "claude", "-p", "fix the bug"); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -114,6 +115,11 @@ func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversat
 		}
 		return d.isOfProject(transcriptStart(s.path))
 	})
+	isHere := func(s storedSession) bool { return treeOf(transcriptStart(s.path)) == treeOf(d.here) }
+	if word == "" && slices.ContainsFunc(sessions, isHere) { // those of this working tree come first
+		isElsewhere := func(s storedSession) bool { return !isHere(s) }
+		sessions = slices.DeleteFunc(sessions, isElsewhere)
+	}
 	if len(sessions) == 0 && word == "" {
 		sessions = stored(func(s storedSession) bool {
 			start := transcriptStart(s.path)
@@ -132,7 +138,7 @@ func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversat
 		}
 		talk = one
 	}
-	which := "in this project, " + d.here + ","
+	which := "of this project (" + d.here + ")"
 	if word != "" {
 		which = fmt.Sprintf("beginning with %q", word)
 	}

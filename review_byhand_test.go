@@ -51,9 +51,17 @@ func TestByHandSession(t *testing.T) {
 	expect("ac", "", "ac-elsewhere")
 	expect("aa", "", `which of the sessions beginning with "aa"? Name one: aa-new aa-old`)
 	expect("ab", "", `no session of Claude Code's beginning with "ab" holds a request`)
-	expect("", "../none", "no session of Claude Code's in this project")
+	expect("", "../none", "no session of Claude Code's of this project")
 	stored("aa-old", here, "fix that", time.Hour+30*time.Second)
-	expect("", "", "which of the sessions in this project, "+here+",? Name one: aa-new aa-old")
+	expect("", "", "which of the sessions of this project ("+here+")? Name one: aa-new aa-old")
+	// One of this working tree comes before newer ones of others of the repository.
+	side := filepath.Join(filepath.Dir(here), "side")
+	check(t, os.MkdirAll(filepath.Join(here, ".git/worktrees/side"), 0o700))
+	check(t, os.WriteFile(filepath.Join(here, ".git/worktrees/side/commondir"), []byte("../..\n"), 0o600))
+	check(t, os.MkdirAll(side, 0o700))
+	check(t, os.WriteFile(filepath.Join(side, ".git"), []byte("gitdir: "+here+"/.git/worktrees/side\n"), 0o600))
+	stored("ad-side", side, "fix the side", 3*time.Hour)
+	expect("", "../side", "ad-side")
 	expect("aa-new", "", "aa-new")
 }
 

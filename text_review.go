@@ -146,14 +146,14 @@ var (
 		sinceReflog: {"没有用户提问时的记录，因此与 HEAD 的 reflog 里会话开始时的提交 %s 相比：其中可能有用户此前自己的改动。",
 			"There is no record of the time of the request, so this is compared with %s, where HEAD was " +
 				"when the session began by its reflog: some of it may be older changes of the user's."},
-		sinceEver: {"改动从哪里开始无从得知，因此列出全部文件（与空的 tree %s 相比）。",
-			"Where this change begins is not known, so these are all files (compared with the empty " +
-				"tree, %s)."},
+		sinceEver: {"改动从哪里开始无从得知，因此列出全部文件（与 %s 相比）。",
+			"Where this change begins is not known, so these are all files (compared with %s)."},
 		sinceRemotes: {"远程仓库还没有的全部内容，与 %s 相比。", "All that no remote has, compared with %s."},
 		sinceWorktree: {"Agent 中途换到了这个工作树，因此与它和开始时那个提交的共同祖先 %s 相比。",
 			"The agent moved to this working tree, so this is compared with %s, the merge base with the " +
 				"commit where it began."},
 	}
+	changesFromNothing = words{"空目录", "nothing"}
 	changesNone        = words{"没有任何文件不同。", "No file differs."}
 	changesCommitted   = words{"以上全部已提交。", "All of it is committed."}
 	changesUncommitted = words{"其中还没有提交的：%s", "Not committed yet: %s"}
