@@ -181,8 +181,9 @@ func isPlainURL(text string) bool {
 // The names of secrets: one word of theirs is among these, where _ or the case parts words, or ends like one
 // of endsOfName, as PGPASSWORD does.
 const (
-	wordsOfName = "Token|Key|Secret|Password|Passwd|Pass|Pwd|Passphrase|Pat|Credentials|Auth|Cookie|Dsn|Webhook"
-	endsOfName  = "password|token|secret|apikey"
+	wordsOfName = "Token|Key|Secret|Password|Passwd|Pass|Pwd|Passphrase|Pat|Credentials|Auth|" +
+		"Cookie|Dsn|Webhook"
+	endsOfName = "password|token|secret|apikey"
 )
 
 // secretNames is the expression for such a name, from its beginning to its end: A_KEY_B, a_key_b and aKeyB,
@@ -256,7 +257,8 @@ var serviceToken = lazyRegexp(wordStart + `((?:` + oneRun + `)[A-Za-z0-9]{20,}\w
 // webhook finds the URL of one, which whoever knows it can post to: its last part is the key.
 var webhook = lazyRegexp(`(https://[^\s"'<>]*?(?:\bhooks?\b|webhook)[^\s"'<>]*?[/=])([\w-]{16,})`)
 
-// isWebhookKey reports whether the last part of a webhook's URL is its key: src/hooks/useLocalStorage.ts is none.
+// isWebhookKey reports whether the last part of a webhook's URL is its key: src/hooks/useLocalStorage.ts is
+// none.
 func isWebhookKey(_, found string) bool { return hasDigit(found) && !isPlainWord(found) }
 
 // urlCredentials finds the password of a URL, or the user where there is no password.

@@ -53,7 +53,8 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	here := talk.cwd
 	_, repo := gitTree(d.here)
 	_, sessions := gitTree(s.project)
-	isElsewhere := repo != "" && repo == sessions && workingTree(s.project, d.here) != workingTree(s.project, here)
+	isElsewhere := repo != "" && repo == sessions &&
+		workingTree(s.project, d.here) != workingTree(s.project, here)
 	if isElsewhere { // what lies where this is called is judged
 		here = d.here
 	}

@@ -29,7 +29,8 @@ func (r record) judges() bool {
 // approves reports whether the review approved a change.
 func (r record) approves() bool { return r.judges() && r.Verdict == verdictAllow && r.isBound() }
 
-// counts reports whether the review's verdict is one of files: a refusal always, an approval as far as it is bound.
+// counts reports whether the review's verdict is one of files: a refusal always, an approval as far as it is
+// bound.
 func (r record) counts() bool { return r.judges() && (r.Verdict == verdictBlock || r.isBound()) }
 
 // judged reports whether a review of the session judged the path with that content.
