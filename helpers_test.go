@@ -527,13 +527,21 @@ func (tty *terminal) prompt(text string) {
 	tty.box.t.Helper()
 	tty.waitUntil("an idle client", 90*time.Second, func(screen string) bool { return !strings.Contains(screen, "esc to interrupt") })
 	tty.enter(text)
+	// Where a menu has taken the place of the input line, the last line with its mark is the prompt as it was sent: another
+	// Enter would answer the menu.
+	isSent := func(screen string) bool {
+		return menuEntry().MatchString(screen) || !strings.HasPrefix(inputLine(screen), "❯ "+text)
+	}
 	for range 5 { // a client that is still starting drops an Enter, and a slow one takes a second for another prompt
-		if tty.shows(10*time.Second, func(screen string) bool { return !strings.HasPrefix(inputLine(screen), "❯ "+text) }) {
+		if tty.shows(10*time.Second, isSent) {
 			return
 		}
 		tty.keys("Enter")
 	}
 }
+
+// menuEntry finds the marked entry of a menu.
+var menuEntry = lazyRegexp(`(?m)^[ \x{a0}│]+❯[ \x{a0}]\d\.`)
 
 // enter types text into the input line, and presses Enter once it stands there alone: in the same burst it would count as a
 // pasted newline. What a starting client has dropped, or what the line held before, is deleted and typed again.
