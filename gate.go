@@ -211,7 +211,7 @@ func (g gitRunner) unpushed(rev string, known []string) (found map[string]string
 	if err != nil {
 		return nil, false, err
 	}
-	empty, err := g.output("hash-object", "-t", "tree", "/dev/null")
+	empty, err := g.emptyTree()
 	if branches = append(branches, known...); err != nil || len(branches) == 0 {
 		found, err = g.differs(rev, []string{empty})
 		return found, false, err
@@ -227,6 +227,21 @@ func (g gitRunner) unpushed(rev string, known []string) (found map[string]string
 	}
 	found, err = g.differs(rev, bases)
 	return found, slices.Contains(bases, rev), err
+}
+
+// added returns the paths in which a commit differs from its merge bases with heads, and a name for these. If
+// it has none with them, it differs from nothing, in all its paths.
+func (g gitRunner) added(commit string, heads []string) (found map[string]string, from string, err error) {
+	bases, err := g.mergeBases(commit, heads)
+	from = strings.ReplaceAll(strings.Join(heads, ", "), "refs/remotes/", "")
+	if err == nil && len(bases) == 0 {
+		bases, from = make([]string, 1), "-"
+		bases[0], err = g.emptyTree()
+	}
+	if err == nil {
+		found, err = g.differs(commit, bases)
+	}
+	return found, from, err
 }
 
 // A gateAnswer is what the reviews say of what is pushed.
@@ -265,7 +280,7 @@ func (g gitRunner) asks(all []judgement, rev string, found map[string]string) (a
 		}
 		return x.ended.Compare(y.ended)
 	})
-	empty, err := g.output("hash-object", "-t", "tree", "/dev/null")
+	empty, err := g.emptyTree()
 	if err != nil || len(a.rests) == 0 {
 		return a, err
 	}
@@ -313,9 +328,8 @@ func verdictOfCommit(d dirs, rev string) error {
 			err = errors.New("the default branch of no remote is known")
 			return failure{code: 2, err: err, hint: "git remote set-head REMOTE -a"}
 		}
-		bases, baseErr := g.mergeBases(commit, heads)
-		if err = baseErr; err == nil {
-			found, err = g.differs(commit, bases)
+		if err == nil {
+			found, _, err = g.added(commit, heads)
 		}
 	}
 	if err != nil {

@@ -160,7 +160,15 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	if err != nil {
 		return r, err
 	}
-	found, from, err := g.added(commit, base)
+	heads := []string{base}
+	if base == "" {
+		heads, err = g.remoteHeads()
+	}
+	var found map[string]string
+	from := "-"
+	if err == nil {
+		found, from, err = g.added(commit, heads)
+	}
 	if err != nil {
 		return r, failure{code: 2, err: err}
 	}
@@ -195,29 +203,6 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		r.refused = nil // no review at all
 	}
 	return r, nil
-}
-
-// added returns the paths in which a commit differs from base or, where that is "", from its merge bases with
-// the default branches of the remotes, and a name for these. Without remotes it differs from nothing, in all
-// paths.
-func (g gitRunner) added(commit, base string) (found map[string]string, from string, err error) {
-	heads := []string{base}
-	if base == "" {
-		if heads, err = g.remoteHeads(); err != nil {
-			return nil, "", err
-		}
-	}
-	bases, err := g.mergeBases(commit, heads)
-	if err == nil && len(bases) == 0 {
-		var empty string
-		empty, err = g.output("hash-object", "-t", "tree", "/dev/null")
-		bases, heads = []string{empty}, nil
-	}
-	if err != nil {
-		return nil, "", err
-	}
-	found, err = g.differs(commit, bases)
-	return found, cmp.Or(strings.ReplaceAll(strings.Join(heads, ", "), "refs/remotes/", ""), "-"), err
 }
 
 // reportLimit is in characters: GitHub takes a comment or the description of a pull request up to 65,536.
