@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // pages are what people read about ccc, each in English and in Chinese.
@@ -112,6 +113,10 @@ func playPage(t *testing.T, page, locale string) {
 		switch block.kind {
 		case "sh":
 			run(block.text)
+			if strings.Contains(block.text, "ccc statusline") {
+				shown := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, box.home+"/.claude/statusline.sh").stdout
+				expectIn(t, "the status line", shown, "agent-1 · ", map[string]string{"en_US.UTF-8": "supervised", "zh_CN.UTF-8": "监督中"}[locale])
+			}
 		case "yaml": // of a workflow each step
 			for _, step := range regexp.MustCompile(`(?m)^ +(?:- )?run: (.*\n)`).FindAllStringSubmatch(block.text, -1) {
 				run(step[1])
@@ -135,7 +140,6 @@ func playPage(t *testing.T, page, locale string) {
 	if page == pages[0][0] || page == pages[0][1] {
 		return
 	}
-	expectIn(t, "the status line", box.run(10e9, `{"session_id":"x"}`, box.home+"/.claude/statusline.sh").stdout, "agent-1 · ")
 	expectIn(t, "the summary of the workflow", box.read("summary"), "ccc", "SUPERVISOR.md")
 	for _, name := range box.files() {
 		if strings.HasPrefix(name, ".claude/") && name != ".claude/statusline.sh" {
