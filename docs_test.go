@@ -113,9 +113,11 @@ func playPage(t *testing.T, page, locale string) {
 		switch block.kind {
 		case "sh":
 			run(block.text)
-			if strings.Contains(block.text, "ccc statusline") {
+			if strings.Contains(block.text, "statusline.sh") {
 				shown := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, box.home+"/.claude/statusline.sh").stdout
-				expectIn(t, "the status line", shown, "agent-1 · ", map[string]string{"en_US.UTF-8": "supervised", "zh_CN.UTF-8": "监督中"}[locale])
+				if !regexp.MustCompile(`^agent-1 · \S`).MatchString(shown) {
+					t.Errorf("the status line is %q", shown)
+				}
 			}
 		case "yaml": // of a workflow each step
 			for _, step := range regexp.MustCompile(`(?m)^ +(?:- )?run: (.*\n)`).FindAllStringSubmatch(block.text, -1) {
