@@ -1,14 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -151,106 +149,6 @@ func TestParse(t *testing.T) {
 		}
 		if got != test.want {
 			t.Errorf("%s %s: %s, %v, want %s", test.command.name(), test.line, got, err, test.want)
-		}
-	}
-}
-
-// pages are what people read about ccc, each in English and in Chinese.
-var pages = [][2]string{
-	{"README.md", "README-CN.md"}, {"docs/cost.md", "docs/cost-CN.md"}, {"docs/benchmarks.md", "docs/benchmarks-CN.md"},
-	{"docs/guide.md", "docs/guide-CN.md"}, {"docs/comparison.md", "docs/comparison-CN.md"}, {"docs/versions.md", "docs/versions-CN.md"},
-}
-
-// README and guide quote what ccc says in their language, and name its subcommands and the test command.
-func TestReadme(t *testing.T) {
-	const state = "/home/you/.claude/ccc"
-	for i, language := range []string{english, chinese} {
-		speakIn(t, language)
-		readme := readPage(t, pages[0][i])
-		if n := strings.Count(readme, "\n"); n > 135 {
-			t.Errorf("%s has %d lines", pages[0][i], n)
-		}
-		for _, said := range []string{say(announcement, state, state+"/hook-invocation.log", state+"/supervisor-<session>-output.jsonl",
-			state+"/hook-invocation.log"), "[SUPERVISOR] " + say(introduction, count(10, reviews), ""), "`" + say(reviewing) + "`", "```sh\ngo run . demo\ngo test ./...\n```"} {
-			if guide := "docs/guide" + []string{".md", "-CN.md"}[i]; !strings.Contains(readme+readPage(t, guide), said) {
-				t.Errorf("%s and %s lack: %s", pages[0][i], guide, said)
-			}
-		}
-		_, example, _ := strings.Cut(readme, "```json\n")
-		example, _, _ = strings.Cut(example, "```")
-		d := dirs{ccc: t.TempDir()}
-		os.WriteFile(d.configFile(), []byte(example), 0o600)
-		if c, err := loadConfig(d); err != nil || len(c.Providers) != 2 {
-			t.Errorf("the example of ccc.json in %s: %+v, %v", pages[0][i], c, err)
-		}
-		for _, c := range commands() {
-			unnamed := []string{hookSubcommand, "version", "help"}
-			if name := c.name(); !slices.Contains(unnamed, name) && !strings.Contains(readme, "ccc "+name) {
-				t.Errorf("%s does not name ccc %s", pages[0][i], name)
-			}
-		}
-		for _, match := range regexp.MustCompile("(?m)`ccc ([a-z-]+)[^`]*` \\|").FindAllStringSubmatch(readme, -1) {
-			if !isSubcommand(match[1]) {
-				t.Errorf("%s has a command that ccc does not: %s", pages[0][i], match[1])
-			}
-		}
-	}
-}
-
-// A page says the same in both languages, as far as a program can tell: the same commands, headings, rows of tables and
-// links; and its links lead somewhere.
-func TestPages(t *testing.T) {
-	fenced := regexp.MustCompile("(?ms)^```(sh|json)$.*?^```$")
-	for _, pair := range pages {
-		english, chinese := readPage(t, pair[0]), readPage(t, pair[1])
-		expectIs(t, "the Chinese in "+pair[0], chineseIn(regexp.MustCompile(`(?m)^中文.*$`).ReplaceAllString(english, "")), "")
-		if !slices.Equal(fenced.FindAllString(english, -1), fenced.FindAllString(chinese, -1)) {
-			t.Errorf("%s and %s differ in what they quote", pair[0], pair[1])
-		}
-		for _, line := range []string{"#", "##", "###", "|", "-", "1.", "!"} {
-			if count := func(text string) int { return strings.Count(text, "\n"+line+" ") + strings.Count(text, "\n"+line+"[") }; count(english) != count(chinese) {
-				t.Errorf("%s has %d lines that begin with %q, %s has %d", pair[0], count(english), line, pair[1], count(chinese))
-			}
-		}
-		for _, page := range pair {
-			expectLinks(t, page)
-		}
-	}
-	for _, page := range []string{"RELIABILITY.md", "CHANGELOG.md"} {
-		expectLinks(t, page)
-	}
-}
-
-func readPage(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	check(t, err)
-	return string(text)
-}
-
-// expectLinks fails the test where a link of the page leads to no file or to no heading.
-func expectLinks(t *testing.T, page string) {
-	t.Helper()
-	heading := regexp.MustCompile(`(?m)^#+ (.*)$`)
-	for _, link := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(readPage(t, page), -1) {
-		if strings.HasPrefix(link[1], "https://") {
-			continue
-		}
-		file, anchor, _ := strings.Cut(link[1], "#")
-		file = filepath.Join(filepath.Dir(page), cmp.Or(file, filepath.Base(page)))
-		if info, err := os.Stat(file); err != nil || info.IsDir() {
-			if err != nil {
-				t.Errorf("%s: %v", page, err)
-			}
-			continue
-		}
-		anchors := []string{""}
-		for _, title := range heading.FindAllStringSubmatch(readPage(t, file), -1) {
-			title := regexp.MustCompile(`[^\pL\pN _-]`).ReplaceAllString(strings.ToLower(title[1]), "")
-			anchors = append(anchors, strings.ReplaceAll(title, " ", "-"))
-		}
-		if !slices.Contains(anchors, anchor) {
-			t.Errorf("%s: %s has no heading %q", page, file, anchor)
 		}
 	}
 }
