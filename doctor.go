@@ -258,11 +258,11 @@ func (c *checkup) copies() string {
 	isHomeReadOnly, err := tryProbe(context.Background(), c.here, env)
 	if err != nil {
 		f := failureOf(err)
-		return c.fault(warning, fmt.Errorf("the reviewer runs no commands: %w", f.err), f.hint)
+		return c.fault(warning, fmt.Errorf("%w; the reviewer runs no commands", f.err), f.hint)
 	}
-	passed := "the reviewer runs commands in a throw-away copy of your files; the copy was tested"
+	passed := "the reviewer runs commands in a throw-away copy of your files, tested just now"
 	if isHomeReadOnly {
-		passed += ", in which files directly in HOME are read-only"
+		passed += "; files directly in HOME are read-only there"
 	}
 	return passed
 }

@@ -137,8 +137,7 @@ func findDirs(state string) (dirs, error) {
 	if d.claude == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			const hint = "export HOME=DIRECTORY, or CLAUDE_CONFIG_DIR=DIRECTORY in place of ~/.claude"
-			return d, withHint(errors.New("HOME is not set, so ~/.claude can't be found"), hint)
+			return d, errors.New("HOME is not defined: set it, or CLAUDE_CONFIG_DIR in place of ~/.claude")
 		}
 		d.claude = filepath.Join(home, ".claude")
 	}

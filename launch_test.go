@@ -279,6 +279,12 @@ func TestLaunchDirectoryGone(t *testing.T) {
 			t.Errorf("%s: %+v; files %q", args, got, box.files())
 		}
 	}
+	box.run(60*time.Second, "", "sh", "-c", "mkdir project && cd project && ccc --supervisor -p hi && cd .. && rm -r project")
+	known, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*.jsonl"))
+	session := strings.TrimSuffix(filepath.Base(known[0]), ".jsonl")
+	if got := box.run(60*time.Second, "", "ccc", "review", session); got.code != 4 || !strings.Contains(got.stdout, "stat "+box.work+"/project: no such file") {
+		t.Errorf("a session whose project is gone: %+v", got)
+	}
 	for _, args := range []string{"statusline </dev/null", "uninstall", "help log"} {
 		if got := box.run(60*time.Second, "", "sh", "-c", gone+args); got.code != 0 {
 			t.Errorf("%s: %+v", args, got)

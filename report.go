@@ -91,7 +91,7 @@ func showReport(c *invocation, d dirs) error {
 		return err
 	}
 	if len(r.stories) == 0 && len(r.refused) == 0 {
-		err = fmt.Errorf("report: nothing was reviewed here yet (%s)", treeOf(d.here))
+		err = fmt.Errorf("report: there is no review here yet (%s)", treeOf(d.here))
 		return failure{code: 3, err: err, hint: "ccc review"}
 	}
 	_, err = os.Stdout.WriteString(r.markdown())

@@ -325,11 +325,11 @@ var (
 			"seconds. The session and the commands are real, in a temporary home; the models' replies are " +
 			"scripted, so it needs no network and no key."}
 	demoEnd = words{"上面 [SUPERVISOR] 开头的两行是回执，真实会话里每次审查之后都会显示。Agent 说做完了，审查者在项目的副本里运行用户的例子，Agent 一直改到例子通过为止。" +
-		"演示没有留下任何东西。在你的项目里：ccc --supervisor",
+		"演示没有留下任何东西。\n在你的项目里：ccc --supervisor",
 		"The two lines that begin with [SUPERVISOR] are receipts: a real session shows one after each review. " +
 			"The agent said it was done, the reviewer ran the user's example in a copy of the project, and " +
-			"the agent had to go on until the example passed. The demo has left nothing behind. In a project " +
-			"of yours: ccc --supervisor"}
+			"the agent had to go on until the example passed. The demo has left nothing behind.\n" +
+			"In a project of yours: ccc --supervisor"}
 )
 
 // ccc review.
