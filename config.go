@@ -167,6 +167,21 @@ func setLanguage(d dirs) {
 	lang = languageFor(c.Language)
 }
 
+// offerEnglish tells on stderr how to have ccc in English, where neither ccc.json nor the locale names a
+// language. The line can be copied into a shell where there is no ccc.json.
+func (c *configuration) offerEnglish(d dirs) {
+	if c.Language != "" || localeName() != noLocale {
+		return
+	}
+	line, path := `: echo '{"language": "en"}' > `, d.configFile()
+	if _, err := os.Stat(path); err == nil {
+		line = `, add "language": "en" to `
+	} else if _, err := os.Stat(d.ccc); err != nil {
+		line = ": mkdir -p " + shellQuote(d.ccc) + ` && echo '{"language": "en"}' > `
+	}
+	fmt.Fprintln(os.Stderr, "For English"+line+shellQuote(path))
+}
+
 // limitUnder returns how many reviews a request has if blockCapVariable has that value: limit, or fewer if
 // Claude Code would end the turn by force before. Claude Code takes 8 for a value without a number, and 0 for
 // no cap (2.1.200, 2.1.330).

@@ -37,6 +37,8 @@ func demo(_ *invocation, d dirs) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	out := newScreen(os.Stdout)
+	config, _ := loadConfig(d)
+	config.offerEnglish(d)
 	out.block("", say(demoIntroduction))
 	fmt.Fprintf(out, "\n  $ ccc --supervisor -p %q\n\n", say(demoTask))
 	if err := errors.Join(out.Flush(), prepareDemo(dir, d.self)); err != nil {

@@ -1,8 +1,8 @@
 package main
 
-// ccc doctor looks for what keeps Supervisor Mode from working. A finding is a line with ok, warning or
-// problem and the subject. If it is not ok, a second line mends it: a command, or a file and the key to
-// change there. Doctor changes nothing and shows no value of a variable.
+// ccc doctor looks for what keeps Supervisor Mode from working. A finding begins with ok, warning or problem
+// and the subject. If it is not ok, its last line is the command that fixes it. Doctor changes nothing and
+// shows no value of a variable.
 
 import (
 	"cmp"
@@ -22,6 +22,7 @@ import (
 // subject, and returns what to print if nothing is.
 type checkup struct {
 	dirs
+	out      *screen
 	config   *configuration   // the defaults if ccc.json can't be used
 	err      error            // why it can't be used
 	args     []string         // of claude, in a launch without arguments
@@ -33,7 +34,7 @@ type checkup struct {
 
 // doctor is ccc doctor. The error counts the problems.
 func doctor(_ *invocation, d dirs) error {
-	c := &checkup{dirs: d}
+	c := &checkup{dirs: d, out: newScreen(os.Stdout)}
 	c.config, c.err = loadConfig(d)
 	c.args = c.config.claudeArgs(c.config.Providers[c.config.CurrentProvider])
 	c.sources = readSources(d, c.config, c.args)
@@ -45,8 +46,8 @@ func doctor(_ *invocation, d dirs) error {
 		{"provider:", c.providers},
 		{"claude:", c.claude},
 		{"hooks:", c.hooks},
-		{"hooks disabled?", c.disabled},
-		{"prompt:", c.prompt},
+		{"disabled hooks:", c.disabled},
+		{"reviewer's prompt:", c.prompt},
 		{"state directory:", c.stateDirectory},
 		{"copies:", c.copies},
 	} {
@@ -55,23 +56,31 @@ func doctor(_ *invocation, d dirs) error {
 			c.tell("ok", well, "")
 		}
 	}
+	if err := c.out.Flush(); err != nil {
+		return err
+	}
 	if c.problems > 0 {
 		return fmt.Errorf("problems: %d", c.problems)
 	}
 	return nil
 }
 
+// tell prints a finding. The command at the end of fix stays on one line, however long, to be copied.
 func (c *checkup) tell(level, what, fix string) {
-	fmt.Printf("%-8s %s %s\n", level, c.subject, oneLine(what))
+	const indent = "         "
+	c.out.block(fmt.Sprintf("%-8s ", level), c.subject+" "+oneLine(what))
+	at := strings.LastIndexByte(fix, '\n') + 1
+	c.out.block(indent, fix[:at])
 	if fix != "" {
-		fmt.Printf("         %s\n", fix)
+		fmt.Fprintln(c.out, indent+printable(fix[at:]))
 	}
+	_ = c.out.Flush() // each check as it is done: some take seconds
 }
 
 // The levels of a fault: with a warning reviews go on, with a problem they don't.
 const warning, problem = "warning", "problem"
 
-// fault prints a fault and what mends it: the hint of err, else fix. It returns "": all is not well.
+// fault prints a fault and what fixes it: the hint of err, else fix. It returns "": all is not well.
 func (c *checkup) fault(level string, err error, fix string) (well string) {
 	f := failureOf(err)
 	c.tell(level, f.err.Error(), cmp.Or(f.hint, fix))
@@ -82,24 +91,39 @@ func (c *checkup) fault(level string, err error, fix string) (well string) {
 }
 
 // nearestThere returns the file at path or, if it is missing, the nearest directory above it that exists.
-func nearestThere(path string) (string, fs.FileInfo) {
+func nearestThere(path string) string {
 	for {
-		if info, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
-			return path, info
+		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+			return path
 		}
 		path = filepath.Dir(path)
 	}
 }
 
-// fixFor is the command that mends a file at path which can't be used because of err. For a missing file it
-// mends nearestThere.
+// fixable adds fixFor as a hint to an error without one, where a path can't be used as a file or directory.
+func fixable(err error) error {
+	var at *fs.PathError
+	isFixable := errors.Is(err, fs.ErrPermission) || isMisplaced(err)
+	if f := failureOf(err); !isFixable || f.hint != "" || !errors.As(err, &at) {
+		return err
+	}
+	return failure{code: failureOf(err).code, err: err, hint: fixFor(at.Path, err)}
+}
+
+// isMisplaced reports whether err is that a file stands in a directory's place, or the reverse.
+func isMisplaced(err error) bool {
+	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR)
+}
+
+// fixFor is the command that fixes a file at path which can't be used because of err. For a missing file it
+// fixes nearestThere.
 func fixFor(path string, err error) string {
-	nearest, info := nearestThere(path)
+	nearest := nearestThere(path)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		place := shellQuote(resolved(nearest))
 		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %s`, place, place)
-	case info.Mode().IsRegular() != (nearest == path): // a file stands in a directory's place, or the reverse
+	case isMisplaced(err):
 		return fmt.Sprintf("mv %s %s", shellQuote(nearest), shellQuote(nearest+".old"))
 	}
 	return editHint(path)
@@ -113,7 +137,7 @@ func (c *checkup) configuration() string {
 	case c.err != nil:
 		return c.fault(problem, c.err, fixFor(path, c.err))
 	case err != nil:
-		return "no " + path + ", using defaults"
+		return "all defaults; there is no " + path
 	case exposed != nil:
 		return c.fault(warning, exposed, "")
 	}
@@ -182,17 +206,17 @@ func (c *checkup) hooks() string {
 	case err != nil:
 		return c.fault(problem, err, fixFor(path, err))
 	case len(found.programs) == 0 && errors.Is(installedErr, fs.ErrNotExist): // never launched
-		return "none yet; the first ccc --supervisor puts ccc's into " + path
+		return "not installed yet; the first ccc --supervisor adds them to " + path
 	case len(found.missing) > 0:
 		missing := strings.Join(found.missing, ", ")
-		return c.fault(problem, fmt.Errorf("%s has none of ccc's for %s", path, missing), relaunch)
+		return c.fault(problem, fmt.Errorf("ccc's for %s are missing in %s", missing, path), relaunch)
 	}
 	for _, program := range found.programs {
 		if at, err := exec.LookPath(program); err != nil {
 			err = fmt.Errorf("%s calls a program that can't be run: %w", path, err)
 			return c.fault(problem, err, relaunch)
 		} else if !sameFile(at, c.self) {
-			err := fmt.Errorf("%s calls another ccc, %s, than this one, %s", path, program, c.self)
+			err := fmt.Errorf("%s calls %s, which is not this ccc, %s", path, program, c.self)
 			return c.fault(warning, err, relaunch)
 		}
 	}
@@ -202,9 +226,9 @@ func (c *checkup) hooks() string {
 // disabled checks what would keep all sessions here from running hooks.
 func (c *checkup) disabled() (well string) {
 	for _, cause := range hookless(c.dirs, c.sources, c.args, os.Environ()) {
-		c.fault(problem, cause, keyHint(c.configFile(), "claude_args", "take it out"))
+		c.fault(problem, cause, keyHint(c.configFile(), "take that out of claude_args"))
 	}
-	return "no"
+	return "none"
 }
 
 func (c *checkup) prompt() string {
@@ -217,8 +241,7 @@ func (c *checkup) prompt() string {
 
 // stateDirectory checks that hooks can write to it, or create it.
 func (c *checkup) stateDirectory() string {
-	nearest, _ := nearestThere(c.state)
-	for _, path := range []string{nearest, stateDir(c.state).logFile()} {
+	for _, path := range []string{nearestThere(c.state), stateDir(c.state).logFile()} {
 		if err := syscall.Access(path, mayWrite); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return c.fault(problem, fmt.Errorf("writing to %s: %w", path, err), fixFor(path, err))
 		}
@@ -229,7 +252,7 @@ func (c *checkup) stateDirectory() string {
 // copies checks whether copies can be made and hold, as each review does.
 func (c *checkup) copies() string {
 	if !c.config.Supervisor.Try {
-		return "switched off by supervisor.try; the reviewer runs no commands"
+		return "switched off by supervisor.try in ccc.json; the reviewer runs no commands"
 	}
 	env, _ := reviewerEnv(os.Environ(), nil)
 	isHomeReadOnly, err := tryProbe(context.Background(), c.here, env)
@@ -237,9 +260,9 @@ func (c *checkup) copies() string {
 		f := failureOf(err)
 		return c.fault(warning, fmt.Errorf("%w; the reviewer runs no commands", f.err), f.hint)
 	}
-	passed := "isolation check passed; the reviewer runs commands in a throw-away copy"
+	passed := "the reviewer runs commands in a throw-away copy of your files, tested just now"
 	if isHomeReadOnly {
-		passed += ", in which files directly in HOME are read-only"
+		passed += "; files directly in HOME are read-only there"
 	}
 	return passed
 }

@@ -22,7 +22,7 @@ func newDoctorBox(t *testing.T) *sandbox {
 		box.link(path, "../bin/"+name)
 	}
 	box.write("../work/install", 0o600, fmt.Sprintf("ln -sf %s %s\n", fakeClaude(), filepath.Join(box.home, "../bin/claude")))
-	box.vars = append(box.vars, "FAKE="+fakeClaude(), "EDITOR=cp "+filepath.Join(box.home, "good"),
+	box.vars = append(box.vars, "COLUMNS=1000", "FAKE="+fakeClaude(), "EDITOR=cp "+filepath.Join(box.home, "good"),
 		testManagedVariable+"="+filepath.Join(box.home, "managed.json"))
 	return box
 }
@@ -53,7 +53,7 @@ func TestDoctorWell(t *testing.T) {
 		subjects = append(subjects, subject)
 	}
 	want := []string{"ok       configuration", "ok       provider", "ok       claude", "ok       hooks",
-		"ok       hooks disabled? no", "ok       prompt", "ok       state directory", "ok       copies"}
+		"ok       disabled hooks", "ok       reviewer's prompt", "ok       state directory", "ok       copies"}
 	if !slices.Equal(subjects, want) || strings.Contains(got.stdout, "SECRET") {
 		t.Errorf("it says\n%s", got.stdout)
 	}
@@ -69,8 +69,7 @@ claude_is() { rm ../bin/claude && printf '#!/bin/sh\n%s\n' "$1" >../bin/claude &
 mkdir -p .claude; echo '{}' >$HOME/good
 `
 
-// Each check is seen to fail, and to pass once the command was run that doctor prints on the next line, in the same
-// shell.
+// Each check is seen to fail, and to pass once the command was run that ends what doctor says of it, in the same shell.
 func TestDoctorMends(t *testing.T) {
 	t.Parallel()
 	const relaunch, edit = "/ccc --supervisor -- --version", "${EDITOR:-vi} "
@@ -79,7 +78,7 @@ func TestDoctorMends(t *testing.T) {
 		mend           string // some of the next one
 		damage         string // a shell script
 	}{
-		{"problem  claude: ", "not found in $PATH", installClaude, `rm ../bin/claude; others=$(mktemp -d)
+		{"problem  claude: ", "claude: executable file not found in $PATH", installClaude, `rm ../bin/claude; others=$(mktemp -d)
 			(IFS=:; for dir in $PATH; do ln -s "$dir"/* $others 2>/dev/null; done); rm -f $others/claude; PATH=$PWD/../bin:$others`},
 		{"problem  claude: ", "/no/claude", "unset CCC_CLAUDE", `export CCC_CLAUDE=/no/claude`},
 		{"problem  claude: ", "version 2.1.30, is older than 2.1.120", installClaude, `claude_is "FAKE_CLAUDE_VERSION=2.1.30 exec $FAKE \"\$@\""`},
@@ -91,28 +90,28 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  configuration: ", "is a directory", "mv ", `rm $config; mkdir $config`},
 		{"problem  provider: ", `"glm" is not among`, edit, `cp $config $HOME/good; replace $config '"kimi",' '"glm",'`},
 		{"problem  provider: ", "${KIMI_MODEL}, which is not set", "read -r KIMI_MODEL; export KIMI_MODEL", `replace $config SECRET '${KIMI_MODEL}'`},
-		{"problem  provider: ", "work/.claude/settings.json: env.ANTHROPIC_MODEL overrides", "in ", `echo '{"env":{"ANTHROPIC_MODEL":"SECRET 2"}}' >$shared`},
-		{"problem  provider: ", "home/.claude/settings.json: apiKeyHelper", "in ", `replace $settings '"disableAllHooks": false' '&, "apiKeyHelper":"echo SECRET"'`},
-		{"problem  provider: ", "ccc.json: settings.env.ANTHROPIC_API_KEY", "in ",
+		{"problem  provider: ", "work/.claude/settings.json: env.ANTHROPIC_MODEL overrides", edit, `echo '{"env":{"ANTHROPIC_MODEL":"SECRET 2"}}' >$shared`},
+		{"problem  provider: ", "home/.claude/settings.json: apiKeyHelper", edit, `replace $settings '"disableAllHooks": false' '&, "apiKeyHelper":"echo SECRET"'`},
+		{"problem  provider: ", "ccc.json: settings.env.ANTHROPIC_API_KEY", edit,
 			`replace $config '"providers"' '"settings":{"env":{"A":"b","ANTHROPIC_API_KEY":"SECRET"}},&'`},
 
-		{"problem  hooks: ", "none of ccc's for Stop, PreToolUse, UserPromptSubmit", relaunch, `rm $settings`},
+		{"problem  hooks: ", "ccc's for Stop, PreToolUse, UserPromptSubmit are missing", relaunch, `rm $settings`},
 		{"problem  hooks: ", "for PreToolUse", relaunch, `replace $settings '"AskUserQuestion"' '"Bash"'`},
 		{"problem  hooks: ", "/no/such/ccc", relaunch, `replace $settings '[^"]*bin/ccc' /no/such/ccc`},
 		{"problem  hooks: ", "permission denied", relaunch, `touch $HOME/ccc; replace $settings '[^"]*bin/ccc' $HOME/ccc`},
-		{"warning  hooks: ", "another ccc", relaunch, `ln -s /bin/sh $HOME/ccc; replace $settings '[^"]*bin/ccc' $HOME/ccc`},
+		{"warning  hooks: ", "is not this ccc", relaunch, `ln -s /bin/sh $HOME/ccc; replace $settings '[^"]*bin/ccc' $HOME/ccc`},
 		{"problem  hooks: ", "not a directory", "mv ", `touch $HOME/file
 			export CLAUDE_CONFIG_DIR=$HOME/file CCC_CONFIG_DIR=$HOME/.claude`},
 		{"problem  hooks: ", "settings.json: line 1, column 2: ", edit, `cp $settings $HOME/good; echo '{,' >$settings`},
 
-		{"problem  hooks disabled? ", "home/.claude/settings.json: disableAllHooks", "in ", `replace $settings '"disableAllHooks": false' '"disableAllHooks": true'`},
-		{"problem  hooks disabled? ", "work/.claude/settings.json: disableAllHooks", "in ", `echo '{"a":1, "disableAllHooks" : true}' >$shared`},
-		{"problem  hooks disabled? ", "managed.json: allowManagedHooksOnly", "in ", `echo '{"allowManagedHooksOnly": true}' >$HOME/managed.json`},
-		{"problem  hooks disabled? ", "CLAUDE_CODE_SAFE_MODE is set", "unset CLAUDE_CODE_SAFE_MODE", `export CLAUDE_CODE_SAFE_MODE=1`},
-		{"problem  hooks disabled? ", "settings.local.json: env.CLAUDE_CODE_SIMPLE", "in ", `echo '{"env":{"CLAUDE_CODE_SIMPLE":"true"}}' >$local`},
-		{"problem  hooks disabled? ", "--supervisor with --bare", "in ", `replace $config '"providers"' '"claude_args":["--bare"],&'`},
+		{"problem  disabled hooks: ", "home/.claude/settings.json: disableAllHooks", edit, `replace $settings '"disableAllHooks": false' '"disableAllHooks": true'`},
+		{"problem  disabled hooks: ", "work/.claude/settings.json: disableAllHooks", edit, `echo '{"a":1, "disableAllHooks" : true}' >$shared`},
+		{"problem  disabled hooks: ", "managed.json: allowManagedHooksOnly", edit, `echo '{"allowManagedHooksOnly": true}' >$HOME/managed.json`},
+		{"problem  disabled hooks: ", "CLAUDE_CODE_SAFE_MODE is set", "unset CLAUDE_CODE_SAFE_MODE", `export CLAUDE_CODE_SAFE_MODE=1`},
+		{"problem  disabled hooks: ", "settings.local.json: env.CLAUDE_CODE_SIMPLE", edit, `echo '{"env":{"CLAUDE_CODE_SIMPLE":"true"}}' >$local`},
+		{"problem  disabled hooks: ", "--supervisor with --bare", edit, `replace $config '"providers"' '"claude_args":["--bare"],&'`},
 
-		{"problem  prompt: ", "larger than 100 KiB", edit, `head -c 102401 /dev/zero | tr '\0' x >SUPERVISOR.md`},
+		{"problem  reviewer's prompt: ", "larger than 100 KiB", edit, `head -c 102401 /dev/zero | tr '\0' x >SUPERVISOR.md`},
 		{"problem  state directory: ", "not a directory", "mv ", `rm -r $state; touch $state`},
 		{"problem  state directory: ", "not a directory", "mv ", `touch $HOME/file
 			export CCC_WORK_DIR=$HOME/file/deep`},
@@ -124,7 +123,7 @@ func TestDoctorMends(t *testing.T) {
 			}
 			box := newDoctorBox(t)
 			got := box.run(60*time.Second, "", "sh", "-c", doctorShell+test.damage+"\nccc doctor")
-			mend := mendOf(got.stdout, test.finding, test.names)
+			line, order, mend := findingOf(got.stdout, test.finding, test.names)
 			if mend == "" || !strings.Contains(mend, test.mend) {
 				t.Fatalf("mend %q, want %q; it says\n%s%s", mend, test.mend, got.stdout, got.stderr)
 			}
@@ -134,7 +133,7 @@ func TestDoctorMends(t *testing.T) {
 			expectNotIn(t, "doctor", got.stdout+got.stderr, "SECRET")
 			exports := strings.Join(regexp.MustCompile(`(?m)^\s*export .*$`).FindAllString(test.damage, -1), "\n")
 			subject := strings.TrimRight(test.finding[len("problem  "):], ": ")
-			mended := box.run(60*time.Second, "SECRET\n", "sh", "-c", exports+"\n"+box.change(mend)+"\nccc doctor")
+			mended := box.run(60*time.Second, "SECRET\n", "sh", "-c", exports+"\n"+box.change(line, order, mend)+"\nccc doctor")
 			if mended.code != 0 || !strings.Contains(mended.stdout, "ok       "+subject) || strings.Contains(mended.stdout, test.finding) {
 				t.Errorf("after %s: %+v", mend, mended)
 			}
@@ -142,32 +141,42 @@ func TestDoctorMends(t *testing.T) {
 	}
 }
 
-// mendOf returns the line after the one that begins with finding and holds names.
-func mendOf(output, finding, names string) string {
-	lines := strings.Split(output, "\n")
-	for i, line := range lines[:len(lines)-1] {
-		if strings.HasPrefix(line, finding) && strings.Contains(line, names) {
-			return strings.TrimSpace(lines[i+1])
+// findingOf returns the line that begins with finding and holds names, and the command that ends what stands below it;
+// above that may stand what to change in the file that the command opens.
+func findingOf(output, finding, names string) (line, order, mend string) {
+	for next := range strings.Lines(output + "end") {
+		switch next = strings.TrimSuffix(next, "\n"); {
+		case line == "" && strings.HasPrefix(next, finding) && strings.Contains(next, names):
+			line = next
+		case line != "" && strings.HasPrefix(next, "    "):
+			order, mend = mend, strings.TrimSpace(next)
+		case line != "":
+			return line, order, mend
 		}
 	}
-	return ""
+	return line, order, mend
 }
 
-// change does what a mend of the form "in FILE: KEY: VALUE" says, and returns nothing to run; any other mend is a
-// command.
-func (box *sandbox) change(mend string) (command string) {
+// change does what order says to the file that mend opens, and returns nothing to run. Without an order mend is run.
+func (box *sandbox) change(line, order, mend string) (command string) {
 	box.t.Helper()
-	path, rest, _ := strings.Cut(strings.TrimPrefix(mend, "in "), ": ")
-	if !strings.HasPrefix(mend, "in ") {
+	if order == "" {
 		return mend
 	}
-	key, value, _ := strings.Cut(rest, ": ")
+	path := strings.TrimPrefix(mend, "${EDITOR:-vi} ")
 	text, err := os.ReadFile(path)
 	check(box.t, err)
-	if keys := strings.Split(key, "."); value == "remove it" || value == "take it out" {
-		text = dropJSON(text, keys...)
-	} else {
-		text = setJSON(text, value, keys...)
+	_, key, _ := strings.Cut(line, path+": ")
+	key, _, _ = strings.Cut(key, " ")
+	switch order {
+	case "remove it:":
+		text = dropJSON(text, strings.Split(key, ".")...)
+	case "set it to false:":
+		text = setJSON(text, "false", strings.Split(key, ".")...)
+	case "take that out of claude_args:":
+		text = dropJSON(text, "claude_args")
+	default:
+		box.t.Fatalf("what does %q mean?", order)
 	}
 	os.WriteFile(path, text, 0o600)
 	return ""
@@ -189,19 +198,39 @@ func TestDoctorConfigOnce(t *testing.T) {
 func TestDoctorFirst(t *testing.T) {
 	box := newFakeBox(t)
 	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 || got.stderr != "" || !strings.Contains(got.stdout, "built-in") ||
-		!strings.Contains(got.stdout, "ok       hooks: none yet; the first ccc --supervisor puts") || strings.Contains(got.stdout, "problem") {
+		!strings.Contains(got.stdout, "ok       hooks: not installed yet; the first ccc --supervisor adds") || strings.Contains(got.stdout, "problem") {
 		t.Errorf("%+v", got)
 	}
 	if entries, _ := os.ReadDir(box.home); len(entries) != 0 {
 		t.Errorf("it made %v", entries)
 	}
 	box.setSettings(`{"disableAllHooks":true}`)
-	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 1 || !strings.Contains(got.stdout, "problem  hooks disabled? ") {
+	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 1 || !strings.Contains(got.stdout, "problem  disabled hooks: ") {
 		t.Errorf("muted: %+v", got)
 	}
 	box.setSettings("{}")
 	box.launch()
 	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 || strings.Contains(got.stdout, "first") {
 		t.Errorf("launched: %+v", got)
+	}
+}
+
+// Doctor breaks what it says to the width of the terminal, but never a command.
+func TestDoctorWidth(t *testing.T) {
+	box := newDoctorBox(t)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false,"permission_mode":"x"}}`)
+	box.setSettings(`{"disableAllHooks":true}`)
+	box.vars = append(box.vars, "COLUMNS=")
+	got := box.run(60*time.Second, "", "ccc", "doctor")
+	edits := 0
+	for line := range strings.Lines(got.stdout) {
+		if strings.HasPrefix(line, "         ${EDITOR:-vi} ") {
+			edits++
+			continue
+		}
+		expectWidth(t, line, 80)
+	}
+	if edits != 2 || !strings.Contains(got.stdout, "\n         set it to false:\n         ${EDITOR:-vi} "+box.home) {
+		t.Errorf("%+v", got)
 	}
 }

@@ -5,6 +5,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -136,7 +137,7 @@ func findDirs(state string) (dirs, error) {
 	if d.claude == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return d, fmt.Errorf("finding ~/.claude: %w", err)
+			return d, errors.New("HOME is not defined: set it, or CLAUDE_CONFIG_DIR in place of ~/.claude")
 		}
 		d.claude = filepath.Join(home, ".claude")
 	}
@@ -147,8 +148,18 @@ func findDirs(state string) (dirs, error) {
 			return d, err
 		}
 	}
-	d.here, _ = os.Getwd()
+	d.here, _ = currentDir()
 	return d, nil
+}
+
+// currentDir returns the current directory, and an error that names it if it has been removed.
+func currentDir() (string, error) {
+	here, err := os.Getwd()
+	if err != nil {
+		err = fmt.Errorf("the current directory, %s, is gone", cmp.Or(os.Getenv("PWD"), "whatever it was"))
+		return "", withHint(err, "cd to a directory that is there")
+	}
+	return here, nil
 }
 
 // inSession reports whether Claude Code runs this hook, not a person or a script.
@@ -258,13 +269,18 @@ func otherClaude() string {
 // findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. The error is
 // a failure with the exit code of a shell, 126 or 127.
 func findClaude() (string, error) {
-	path, err := exec.LookPath(cmp.Or(os.Getenv(claudeVariable), "claude"))
+	name := "claude"
+	path, err := exec.LookPath(cmp.Or(os.Getenv(claudeVariable), name))
 	if err != nil {
-		return "", failure{code: 127, err: fmt.Errorf("finding claude: %w", err), hint: otherClaude()}
+		if named := os.Getenv(claudeVariable); named != "" {
+			name = claudeVariable + "=" + named
+		}
+		err = fmt.Errorf("%s: %w", name, errors.Unwrap(err))
+		return "", failure{code: 127, err: err, hint: otherClaude()}
 	}
 	if self, err := os.Executable(); err == nil && sameFile(path, self) {
-		return "", failure{code: 126, err: fmt.Errorf("finding claude: %s is ccc itself", path),
-			hint: "let " + claudeVariable + " name Claude Code's own program"}
+		return "", failure{code: 126, err: fmt.Errorf("%s, which stands for claude, is ccc itself", path),
+			hint: "export " + claudeVariable + "=PATH, that of Claude Code's own program"}
 	}
 	return filepath.Abs(path)
 }

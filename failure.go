@@ -8,20 +8,21 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 )
 
 // A failure is an error with its exit code.
 type failure struct {
 	code int
 	err  error  // nil where the exit code says it all, and nothing is printed
-	hint string // what mends it, such as a command; or ""
+	hint string // what to do, on lines of which the last is a command, or ""
 }
 
 func (f failure) Error() string {
 	if f.hint == "" {
 		return fmt.Sprint(f.err)
 	}
-	return fmt.Sprint(f.err, "\n     ", f.hint)
+	return fmt.Sprint(f.err, "\n     ", strings.ReplaceAll(f.hint, "\n", "\n     "))
 }
 
 func (f failure) Unwrap() error { return f.err }
@@ -35,8 +36,8 @@ func failureOf(err error) failure {
 	return f
 }
 
-// keyHint is a hint to change a key of the file at path: its new value, or an order such as "remove it".
-func keyHint(path, key, change string) string { return fmt.Sprintf("in %s: %s: %s", path, key, change) }
+// keyHint is a hint to change what stands under a key of the file at path, such as "remove it".
+func keyHint(path, change string) string { return change + ":\n" + editHint(path) }
 
 // editHint is the command that opens the file at path.
 func editHint(path string) string { return "${EDITOR:-vi} " + shellQuote(path) }

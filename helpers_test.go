@@ -136,7 +136,7 @@ func newSandbox(t *testing.T, claude string) *sandbox {
 		"HOME=" + box.home,
 		"TMPDIR=" + filepath.Join(dir, "tmp"),
 		"TERM=xterm-256color",
-		"LANG=C.UTF-8",
+		"LANG=zh_CN.UTF-8", "LC_CTYPE=C.UTF-8", // the characters are there without the locale
 		"SHELL=/bin/sh",
 		testMainVariable + "=1",
 		"GORACE=atexit_sleep_ms=0", // else each process of a race run ends a second late

@@ -434,7 +434,7 @@ func TestSession(t *testing.T) {
   Hook 日志：%[1]s/hook-invocation.log
   审查输出：%[1]s/supervisor-<session>-output.jsonl
 查看日志：tail -f %[1]s/hook-invocation.log
-看审查过程：ccc log -f
+本会话受监督，Agent 每次停下都要先经过审查。看审查过程：ccc log -f
 `, state)
 	expectIs(t, "stderr", got.stderr, wantStderr)
 	expectIs(t, "the arguments", strings.TrimSpace(box.read("../fake/agent-1/args")), "-p\nfix it\n--model\nm")

@@ -4,6 +4,7 @@ package main
 // takes ccc's place. And ccc uninstall, which removes what launches have written.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -64,6 +65,9 @@ func planLaunch(args []string) (l *launch, err error) {
 		return nil, err
 	}
 	lang = languageFor(l.config.Language)
+	if _, err = currentDir(); err != nil {
+		return nil, err
+	}
 	if err = l.parse(args); err != nil {
 		return nil, err
 	}
@@ -137,6 +141,9 @@ func (l *launch) parse(args []string) (err error) {
 func unknownWord(own, rest []string, c *configuration) error {
 	word, behind := rest[0], rest[1:]
 	hint := "to pass it on to claude: " + commandLine(own, []string{"--"}, rest)
+	if prompt := promptLine(own, rest); prompt != "" {
+		hint = "as a prompt: " + prompt + "\n" + hint
+	}
 	if isSubcommand(word) {
 		err := fmt.Errorf("%q is a subcommand, and has to stand first: %s", word, commandLine(rest))
 		return failure{code: 2, err: err, hint: hint}
@@ -145,18 +152,42 @@ func unknownWord(own, rest []string, c *configuration) error {
 	if len(behind) > 0 && slices.Contains(modes, behind[0]) {
 		names = subcommands // supervisor-mode is meant
 	}
-	meant := func(args ...[]string) { hint = "did you mean: " + commandLine(args...) + "\n     " + hint }
-	name := nearestWord(word, names)
+	line, name := "", nearestWord(word, names)
 	switch {
 	case isSubcommand(name):
-		meant([]string{name}, behind)
+		line = commandLine([]string{name}, behind)
 	case name == supervisorFlag && len(behind) > 0 && c.Providers[behind[0]] == nil:
-		meant(own, []string{name, "--"}, behind)
+		own = append(slices.Clone(own), name)
+		line = cmp.Or(promptLine(own, behind), commandLine(own, []string{"--"}, behind))
 	case name != "":
-		meant(own, []string{name}, behind)
+		line = commandLine(own, []string{name}, behind)
+	}
+	if line != "" {
+		hint = "did you mean: " + line + "\n" + hint
 	}
 	err := fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames())
 	return failure{code: 2, err: err, hint: hint}
+}
+
+// promptLine is a call of ccc that gives claude the words at the beginning of rest as a prompt in quotes, or
+// "" if these are fewer than two. own stands before it.
+func promptLine(own, rest []string) string {
+	isFlag := func(arg string) bool { return strings.HasPrefix(arg, "-") }
+	end := slices.IndexFunc(append(slices.Clone(rest), "-"), isFlag)
+	if end < 2 {
+		return ""
+	}
+	prompt := strings.Join(rest[:end], " ")
+	quoted := `"` + prompt + `"`
+	if strings.ContainsAny(prompt, "\"\\$`!") { // not literal between double quotes
+		quoted = shellQuote(prompt)
+	}
+	line := commandLine(own) + " " + quoted
+	if end < len(rest) {
+		_, flags, _ := strings.Cut(commandLine(rest[end:]), " ")
+		line += " " + flags
+	}
+	return line
 }
 
 // nearestWord returns the first of names that word may be a misspelling of, else the first that begins with
@@ -217,8 +248,8 @@ func (l *launch) planSupervision() error {
 		return failure{code: 2, err: fmt.Errorf(format, flag), hint: l.switchHint()}
 	}
 	if willVanish(self) {
-		err := fmt.Errorf("hooks would call %s, and what go run builds does not last", self)
-		return withHint(err, "go install, then ccc --supervisor")
+		err := fmt.Errorf("go run removes the program that the hooks would call, %s", self)
+		return withHint(err, "go install . && ccc --supervisor")
 	}
 	sources, reviewer := readSources(l.dirs, l.config, nil), l.config.Providers[supervisor.Provider]
 	if err := checkProvider(l.dirs, sources, os.Environ(), []string{"--print"}, reviewer); err != nil {
@@ -247,7 +278,7 @@ func (l *launch) switchHint() string {
 	found, err := findHooks(l.dirs)
 	hint := "start it without --supervisor, then type /supervisor on in that session"
 	if err != nil || len(found.missing) > 0 {
-		hint = "once ccc --supervisor, which installs the hooks; then " + hint
+		hint = "run ccc --supervisor once, which installs the hooks; then " + hint
 	}
 	return hint
 }
@@ -295,6 +326,9 @@ func (l *launch) write() error {
 	if l.supervisor {
 		log, output := state.logFile(), state.session("<session>").outputFile()
 		fmt.Fprint(os.Stderr, say(announcement, d.state, log, output, shellQuote(log)))
+	}
+	if l.supervisor || !l.named && l.provider != nil { // something was said
+		l.config.offerEnglish(d)
 	}
 	if !slices.Contains([]string{"", "0", "1"}, os.Getenv(supervisorVariable)) {
 		fmt.Fprintln(os.Stderr, "ccc: warning:", supervisorVariable,

@@ -56,7 +56,7 @@ func TestLaunchOfWrapper(t *testing.T) {
 // A supervised background session is refused with the way that works: where the hooks are missing, they come first.
 func TestLaunchBackground(t *testing.T) {
 	box := newFakeBox(t)
-	for _, hint := range []string{"once ccc --supervisor", "start it without --supervisor"} {
+	for _, hint := range []string{"run ccc --supervisor once", "start it without --supervisor"} {
 		for _, flag := range []string{"--bg", "--background", "--tmux=classic"} {
 			got := box.run(30*time.Second, "", "ccc", "--supervisor", "--", flag, "x")
 			if got.code != 2 || !strings.Contains(got.stderr, "\n     "+hint) || !strings.Contains(got.stderr, "/supervisor on") || box.read("../fake/agent-1/args") != "" {
@@ -101,10 +101,12 @@ func TestLaunch(t *testing.T) {
 		{name: "unknown_provider", args: "kmi -p hi", config: config, code: 2,
 			stderr: `"kmi" is neither a subcommand nor a provider|glm, kimi|     did you mean: ccc kimi -p hi|ccc -- kmi -p hi`},
 		{name: "unset_variable", args: "--supervisor a", config: `{"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"${NO_SUCH_TOKEN}"}}}}`, code: 1,
-			stderr: "providers.a.env.ANTHROPIC_AUTH_TOKEN is ${NO_SUCH_TOKEN}, which is not set\n     read -r NO_SUCH_TOKEN; export NO_SUCH_TOKEN\n"},
+			stderr: "providers.a.env.ANTHROPIC_AUTH_TOKEN of ccc.json is ${NO_SUCH_TOKEN}, which is not set\n     read -r NO_SUCH_TOKEN; export NO_SUCH_TOKEN\n"},
 		{name: "unknown_current", args: "-p x", config: `{"current_provider":"gone","providers":{"glm":{}}}`, code: 1,
 			stderr: `ccc.json: current_provider "gone"|glm|ccc default goes without one`},
 		{name: "unknown_word", args: "fix", code: 2, stderr: `"fix"|none configured|ccc -- fix`},
+		{name: "prompt_without_quotes", args: "--supervisor fix the bug -p", code: 2,
+			stderr: "\n     as a prompt: ccc --supervisor \"fix the bug\" -p\n|claude: ccc --supervisor -- fix the bug -p\n"},
 		{name: "unknown_subcommand", args: "statu --json", code: 2, stderr: "     did you mean: ccc status --json\n|ccc -- statu --json\n"},
 		{name: "mode_of_nothing", args: "supervisor on", code: 2, stderr: "     did you mean: ccc supervisor-mode on\n|claude: ccc -- supervisor on\n"},
 		{name: "flag_without_dashes", args: "supervisor kimi", config: config, code: 2, stderr: "     did you mean: ccc --supervisor kimi\n"},
@@ -126,7 +128,7 @@ func TestLaunch(t *testing.T) {
 		{name: "supervisor_limit", args: "--supervisor -p hi", config: `{"supervisor":{"max_iterations":20}}`,
 			passed: "-p hi", env: "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP=20", hooks: true},
 		{name: "no_claude", args: "--supervisor", vars: "CCC_CLAUDE=no-such-claude", code: 127,
-			stderr: "exec: \"no-such-claude\"|unset CCC_CLAUDE; command -v claude || npm install -g @anthropic-ai/claude-code"},
+			stderr: "ccc: CCC_CLAUDE=no-such-claude: |unset CCC_CLAUDE; command -v claude || npm install -g @anthropic-ai/claude-code"},
 		{name: "may_be_switched_on", args: "kimi -p --add-dir /d -- hi", config: config, vars: "CCC_PROVIDER=glm",
 			passed: "--verbose --effort high -p --add-dir /d -- hi", env: "CCC_PROVIDER=kimi CCC_ADD_DIRS=/d"},
 		{name: "of_a_reviewer", args: "-p hi", vars: "CCC_SUPERVISOR_HOOK=1", passed: "-p hi", env: "!CCC_SUPERVISOR_HOOK"},
@@ -208,16 +210,100 @@ func TestLaunchPrompt(t *testing.T) {
 			}
 		}
 	}
-	for _, args := range [][]string{{"fix it", "--supervisor"}, {"-p", "fix it", "--supervisor"}, {"--supervisor", "it's"}, {"-p", "--supervisor", "--", "it's"}} {
+	for _, args := range [][]string{{"fix it", "--supervisor"}, {"-p", "fix it", "--supervisor"}, {"--supervisor", "it's"}, {"-p", "--supervisor", "--", "it's"},
+		{"--supervisor", "fix", "it"}, {"--supervisor", "review", "it's"}, {"--supervisor", "pay", "$5", "it's", "-p"}, {"supervised", "fix", "it", "-p"}} {
 		box := newFakeBox(t)
 		got := box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
 		_, line, proposed := strings.Cut(strings.TrimSpace(got.stderr), ": ccc --supervisor ")
-		if got.code != 2 || strings.Count(got.stderr, "\n") != 2 || !proposed {
+		if line, _, _ = strings.Cut(line, "\n"); got.code != 2 || !proposed {
 			t.Fatalf("%q: %+v", args, got)
 		}
 		got = box.run(30*time.Second, "", "sh", "-c", "ccc --supervisor "+line)
 		if passed := box.read("../fake/agent-1/args"); got.code != 0 || !strings.Contains(passed, "fix it\n") && !strings.Contains(passed, "it's\n") || !strings.Contains(got.stderr, "Supervisor mode enabled") {
 			t.Errorf("%s: claude got %q: %+v", line, passed, got)
+		}
+	}
+}
+
+// Where neither ccc.json nor the locale names a language, a launch that says something, status and demo add one English
+// line, and what it says to do works.
+func TestLaunchOffersEnglish(t *testing.T) {
+	const offer = "For English"
+	for _, test := range []struct {
+		vars, config string
+		offered      bool
+	}{
+		{"LANG=", "", true}, {"LANG=C.UTF-8", "", true}, {"LC_ALL=POSIX", "", true}, {"LANG=C", `{"supervisor":{}}`, true},
+		{"LANG=C", `{"language":"zh"}`, false}, {"LANG=C", `{"language":"en"}`, false}, {"LANG=zh_CN.UTF-8", "", false}, {"LANG=en_US.UTF-8", "", false},
+	} {
+		box := newFakeBox(t)
+		box.vars = append(box.vars, test.vars)
+		if test.config != "" {
+			box.write(".claude/ccc.json", 0o600, test.config)
+		}
+		for _, line := range []string{"ccc status", "ccc --supervisor -p hi", "ccc demo"} {
+			if line == "ccc demo" && test.vars != "LANG=C.UTF-8" { // which takes seconds
+				continue
+			}
+			got := box.run(60*time.Second, "", strings.Fields(line)...)
+			if offered := strings.Count(got.stderr, offer); got.code != 0 || strings.Contains(got.stdout, offer) || offered > 1 || (offered == 1) != test.offered {
+				t.Errorf("%s %s: %s: %+v", test.vars, test.config, line, got)
+			}
+		}
+		for _, line := range []string{"ccc -p hi", "ccc status --json", "ccc log", "ccc verdict"} {
+			got := box.run(60*time.Second, "", strings.Fields(line)...)
+			expectNotIn(t, line, got.stdout+got.stderr, offer)
+		}
+		if !test.offered || test.config != "" {
+			continue
+		}
+		os.RemoveAll(filepath.Join(box.home, ".claude"))
+		for range 2 { // without Claude Code's directory, and with it
+			_, line, _ := strings.Cut(box.run(60*time.Second, "", "ccc", "status").stderr, offer+": ")
+			box.run(60*time.Second, "", "sh", "-c", line)
+			if got := box.run(60*time.Second, "", "ccc", "status"); got.stderr != "" || chineseIn(got.stdout) != "" {
+				t.Errorf("after %s: %+v", line, got)
+			}
+			os.Remove(filepath.Join(box.home, ".claude/ccc.json"))
+		}
+	}
+}
+
+// Where the current directory is gone, what is about a project names it, and a launch does.
+func TestLaunchDirectoryGone(t *testing.T) {
+	box := newFakeBox(t)
+	const gone = `mkdir gone && cd gone && rmdir "$PWD" && exec ccc `
+	for _, args := range []string{"--supervisor -p hi", "-p hi", "status", "log", "verdict", "review", "report", "supervisor-mode", "doctor", "try true"} {
+		got := box.run(60*time.Second, "", "sh", "-c", gone+args)
+		if got.code == 0 || got.stdout != "" || !strings.Contains(got.stderr, "the current directory, "+box.work+"/gone, is gone") || len(box.files()) != 0 {
+			t.Errorf("%s: %+v; files %q", args, got, box.files())
+		}
+	}
+	box.run(60*time.Second, "", "sh", "-c", "mkdir project && cd project && ccc --supervisor -p hi && cd .. && rm -r project")
+	known, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*.jsonl"))
+	session := strings.TrimSuffix(filepath.Base(known[0]), ".jsonl")
+	if got := box.run(60*time.Second, "", "ccc", "review", session); got.code != 4 || !strings.Contains(got.stdout, "stat "+box.work+"/project: no such file") {
+		t.Errorf("a session whose project is gone: %+v", got)
+	}
+	for _, args := range []string{"statusline </dev/null", "uninstall", "help log"} {
+		if got := box.run(60*time.Second, "", "sh", "-c", gone+args); got.code != 0 {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+}
+
+// A file or directory that can't be used is named, with the command that fixes it.
+func TestLaunchFixable(t *testing.T) {
+	for _, damage := range []string{"mkdir -p $HOME/.claude/ccc.json", "touch $HOME/.claude", "mkdir $HOME/.claude; touch $HOME/.claude/ccc",
+		"mkdir -p $HOME/.claude/SUPERVISOR.md", "mkdir -p $HOME/.claude/settings.json"} {
+		box := newFakeBox(t)
+		got := box.run(60*time.Second, "", "sh", "-c", damage+"; ccc --supervisor -p hi")
+		_, mend, _ := strings.Cut(strings.TrimSpace(got.stderr), "\n     ")
+		if got.code != 1 || strings.Count(got.stderr, "\n") != 2 || !strings.HasPrefix(mend, "mv ") {
+			t.Fatalf("%s: %+v", damage, got)
+		}
+		if got := box.run(60*time.Second, "", "sh", "-c", mend+"; ccc --supervisor -p hi"); got.code != 0 {
+			t.Errorf("after %s: %+v", mend, got)
 		}
 	}
 }

@@ -86,7 +86,8 @@
 //	doctor.go             ccc doctor
 //	demo.go               ccc demo
 //	launch.go             ccc, ccc --supervisor, ccc uninstall
-//	main.go               the table of commands
+//	commands.go           the table of commands, and their help
+//	main.go               which command is called, with which flags
 package main
 
 import (
@@ -95,101 +96,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
-)
-
-// A subcommand is a word that ccc answers to. Its synopsis declares what parse reads: the name, each flag in
-// brackets with its names and a word for its value if it takes one, and the operands. Behind an operand with
-// ... anything may follow: there the first operand ends the flags.
-type subcommand struct {
-	synopsis string
-	run      func(c *invocation) error
-	help     string
-}
-
-func (c subcommand) name() string {
-	name, _, _ := strings.Cut(c.synopsis, " ")
-	return name
-}
-
-// commands is the table of ccc's commands, in the order of the usage text.
-func commands() []subcommand {
-	return []subcommand{
-		{synopsis: "demo", run: inPlaces(demo), help: `
-			Play a supervised session in a temporary home: no network, no key.`},
-		{synopsis: "status [--all] [--json]", run: inPlaces(showStatus), help: `
-			List the newest 20 sessions, or all of them, and the reviews that run.`},
-		{synopsis: "log [-f|--follow] [-n N] [--json] [SESSION]", run: inPlaces(showLog), help: `
-			Tell a session's prompts and reviews, with -n the last N reviews; -f goes on
-			with what comes (default: the newest session of this project, and with -f
-			all of them). The beginning of an id will do.`},
-		{synopsis: "verdict [--commit REV] [--pushed] [SESSION]", run: inPlaces(showVerdict), help: `
-			What became of the last stop in this working tree, or of SESSION: allow (0),
-			block, failed, limit (1), none, reviewing, cancelled, changed, unbound (3);
-			no such session: 2. --commit, --pushed: whether reviews approved all that
-			REV, or what git's pre-push hook names, adds to the remotes (0), or none (3).`},
-		{synopsis: "statusline", run: inPlaces(showStatusline), help: `
-			Print one line about a session, for Claude Code's statusLine setting; on a
-			terminal say which lines to put there.`},
-		{synopsis: "supervisor-mode [on|off] [SESSION]", run: inPlaces(supervisorMode), help: `
-			Print whether a session is supervised, or switch it (default: the newest
-			of this project, which is named; for an agent's tool its own). Inside
-			Claude Code: /supervisor, /supervisor on, off, or some task.`},
-		{synopsis: trySubcommand + " [--timeout DURATION] COMMAND [ARG...]", run: try, help: `
-			Run a command in a throw-away copy: it may write to the project, to HOME
-			and to the temporary directories, it alone sees what it wrote, and it
-			reaches nobody. One argument is a shell command line. Exit code: the
-			command's; 124 at the timeout (5m); 125 where no copy can be made.`},
-		{synopsis: "review [--provider NAME] [--json] [SESSION]", run: inPlaces(reviewNow), help: `
-			Review a session of Claude Code's now, supervised or not, and all that no
-			remote has: by default the session of this project that was written last. It
-			changes no settings. Exit code: 0 approved, 1 not, 2 no such session, 3
-			approved, but files changed meanwhile or git can't tell, 4 no review.`},
-		{synopsis: "report [--commit REV] [--base REF] [SESSION]", run: inPlaces(showReport), help: `
-			Print as Markdown, for a pull request, the evidence of what HEAD (--commit:
-			REV) adds to the default branches of the remotes (--base: to REF); of
-			SESSION: all its changes.
-			Exit code: 2 no such session or commit, 3 no review at all.`},
-		{synopsis: "doctor", run: inPlaces(doctor), help: `
-			Check what Supervisor Mode needs, with the command that mends each fault.`},
-		{synopsis: "uninstall [--purge]", run: inPlaces(uninstall), help: `
-			Take out what ccc put into Claude Code's settings; --purge: the state too.`},
-		{synopsis: hookSubcommand + " [--state-dir DIR]", run: supervisorHook, help: `
-			Answer one Claude Code hook event: JSON on stdin, decision on stdout.`},
-		{synopsis: "version", run: showVersion, help: `
-			Print ccc's version, as --version and -v do.`},
-		{synopsis: "help [SUBCOMMAND]", run: showHelp, help: `
-			Print this or the part about a subcommand, as --help and -h do.`},
-	}
-}
-
-const (
-	usageOfLaunch = `usage:
-  ccc [--supervisor] [provider] [claude arguments...]
-      Start Claude Code, against a provider of ccc.json: the one named, or the
-      one named last; default stands for none. With --supervisor (or
-      CCC_SUPERVISOR=1) a reviewer checks the work each time the agent wants to
-      stop. ccc's part ends at the first argument that is not ccc's, or at --:
-      ccc "fix the bug", ccc -- fix, ccc -- --version.
-`
-	usageOfPlaces = `
-files:
-  ~/.claude/settings.json   the hooks that Supervisor Mode needs are added here
-  ~/.claude/ccc.json        configuration, optional
-  ~/.claude/SUPERVISOR.md   what the reviewer is told; SUPERVISOR.md in the
-                            project comes first
-  ~/.claude/ccc/            state, reviewers' output and hook-invocation.log
-
-environment:
-  CCC_SUPERVISOR=1    the same as --supervisor
-  CCC_CLAUDE          the claude to run (default: the one in PATH)
-  CCC_CONFIG_DIR      where ccc.json and SUPERVISOR.md are
-  CCC_WORK_DIR        where the state directory, ccc/, is
-  CLAUDE_CONFIG_DIR   Claude Code's directory instead of ~/.claude
-  NO_COLOR            no colours
-`
 )
 
 func init() {
@@ -206,7 +114,7 @@ func main() {
 // runSubcommand is ccc with these arguments. It returns the exit code.
 func runSubcommand(args []string) int {
 	if len(args) == 0 {
-		return reportError(os.Stderr, startClaude(nil))
+		return reportError(os.Stderr, fixable(startClaude(nil)))
 	}
 	behind := args // --supervisor, which changes nothing for those who ask for help or version
 	for len(behind) > 1 && behind[0] == supervisorFlag {
@@ -225,18 +133,9 @@ func runSubcommand(args []string) int {
 	case name == tryInsideSubcommand:
 		return tryProcessOne(rest)
 	case isSubcommand(name):
-		return reportError(os.Stderr, commandNamed(name).start(rest))
+		return reportError(os.Stderr, fixable(commandNamed(name).start(rest)))
 	}
-	return reportError(os.Stderr, startClaude(args))
-}
-
-// commandNamed returns the command of that name, an empty one for any other word.
-func commandNamed(name string) subcommand {
-	all := commands()
-	if i := slices.IndexFunc(all, func(c subcommand) bool { return c.name() == name }); i >= 0 {
-		return all[i]
-	}
-	return subcommand{}
+	return reportError(os.Stderr, fixable(startClaude(args)))
 }
 
 // start parses the arguments and runs the command, or prints its help. An error in the arguments shows the
@@ -244,7 +143,7 @@ func commandNamed(name string) subcommand {
 func (c subcommand) start(args []string) error {
 	call, err := c.parse(args)
 	if errors.Is(err, flag.ErrHelp) {
-		fmt.Print("usage: ccc ", c.usage())
+		fmt.Print(c.page())
 		return nil
 	}
 	if err == nil {
@@ -255,7 +154,8 @@ func (c subcommand) start(args []string) error {
 		if c.name() == hookSubcommand {
 			code = 1 // Claude Code takes 2 from a hook as "block"
 		}
-		return failure{code: code, err: fmt.Errorf("%w\nusage: ccc %s", wrong, strings.TrimSpace(c.usage()))}
+		err = fmt.Errorf("%w\n%s  more: ccc help %s", wrong, c.usage(), c.name())
+		return failure{code: code, err: err}
 	}
 	return err
 }
@@ -305,47 +205,4 @@ func (c subcommand) parse(args []string) (*invocation, error) {
 		return nil, usageError(c.name(), "unexpected argument %q", given.operands[most])
 	}
 	return given, nil
-}
-
-// usage returns the command's part of the usage text, from its name on.
-func (c subcommand) usage() string {
-	return c.synopsis + strings.ReplaceAll(c.help, "\n\t\t\t", "\n      ") + "\n"
-}
-
-// inPlaces makes a subcommand's run of one that gets ccc's directories, and sets the language.
-func inPlaces(command func(*invocation, dirs) error) func(*invocation) error {
-	return func(c *invocation) error {
-		d, err := findDirs("")
-		if err != nil {
-			return err
-		}
-		setLanguage(d)
-		return command(c, d)
-	}
-}
-
-func showHelp(c *invocation) error {
-	if len(c.operands) > 0 {
-		one := commandNamed(c.operands[0])
-		if one.synopsis == "" {
-			return usageError("help", "no subcommand %q: ccc help lists them", c.operands[0])
-		}
-		return one.start([]string{"--help"})
-	}
-	text := usageOfLaunch
-	for _, one := range commands() {
-		text += "  ccc " + one.usage()
-	}
-	fmt.Print(text + usageOfPlaces)
-	return nil
-}
-
-// showVersion prints the module version that the build has recorded: a tag, or a name made of the revision.
-func showVersion(*invocation) error {
-	version := "(devel)"
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		version = info.Main.Version
-	}
-	fmt.Println("ccc", version)
-	return nil
 }

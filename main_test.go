@@ -68,8 +68,9 @@ func memoryServes() bool {
 	return err == nil && os.Remove(dir) == nil
 }
 
-// Help and version are asked for as of every program, behind --supervisor too. Of every subcommand --help and `ccc help
-// NAME` print its part on stdout; a wrong call is an error of six lines at most that ends with that part.
+// Help and version are asked for as of every program, behind --supervisor too. All of it fits a screen; of every
+// subcommand --help and `ccc help NAME` print a page with an example. A wrong call is an error of six lines at most that
+// tells how it is called, and which page says more.
 func TestHelp(t *testing.T) {
 	box := newFakeBox(t)
 	run := func(line string) commandResult {
@@ -85,9 +86,14 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for _, c := range commands() {
-		part := "usage: ccc " + c.usage()
+		page := c.page()
+		_, example, _ := strings.Cut(page, "\nExample")
+		if !strings.HasPrefix(page, "usage: ccc "+c.synopsis+"\n") || !strings.Contains(example, "ccc "+c.name()) && c.name() != "version" {
+			t.Errorf("the page of %s:\n%s", c.name(), page)
+		}
+		expectWidth(t, page, 80)
 		for _, line := range []string{c.name() + " --help", "help " + c.name()} {
-			if got := run(line); got.stdout != part || got.stderr != "" || got.code != 0 {
+			if got := run(line); got.stdout != page || got.stderr != "" || got.code != 0 {
 				t.Errorf("%s: %+v", line, got)
 			}
 		}
@@ -96,13 +102,25 @@ func TestHelp(t *testing.T) {
 			code = 1
 		}
 		got := run(c.name() + " --nonsense")
-		if got.code != code || got.stdout != "" || strings.Count(got.stderr, "\n") > 6 || !strings.HasSuffix(got.stderr, part) || !strings.Contains(got.stderr, "-nonsense") {
+		if got.code != code || got.stdout != "" || strings.Count(got.stderr, "\n") > 6 || !strings.Contains(got.stderr, "\n"+c.usage()) || !strings.HasSuffix(got.stderr, "more: ccc help "+c.name()+"\n") || !strings.Contains(got.stderr, "-nonsense") {
 			t.Errorf("%s --nonsense: %+v", c.name(), got)
 		}
-		expectIn(t, "the usage text", whole, "\n  ccc "+c.usage())
+		if listed := strings.Contains(whole, "  ccc "+c.name()); listed != (c.name() != hookSubcommand) {
+			t.Errorf("%s is listed: %v", c.name(), listed)
+		}
+	}
+	expectWidth(t, whole, 80)
+	if lines := strings.Count(whole, "\n"); lines > 22 { // with the command and the next prompt
+		t.Errorf("the help has %d lines", lines)
+	}
+	for topic, page := range topics {
+		expectWidth(t, page, 80)
+		if got := run("help " + topic); got.stdout != page || !strings.Contains(page, "\nExample") || !strings.Contains(whole, "ccc help "+topic) {
+			t.Errorf("help %s: %+v", topic, got)
+		}
 	}
 	for line, want := range map[string]string{
-		"help x": "ccc help lists them", "uninstall -n 5": "not defined: -n\n", "status a": `unexpected argument "a"`,
+		"help x": `no command "x"`, "help statu": "did you mean ccc help status?", "uninstall -n 5": "not defined: -n\n", "status a": `unexpected argument "a"`,
 	} {
 		expectEnd(t, line, run(line), 2, "", want)
 	}

@@ -119,7 +119,8 @@ func (p *provider) values(env []string) (map[string]string, error) {
 		values[variable] = string(value)
 		if name, ok := variableIn(value); ok {
 			if values[variable] = lookupEnv(env, name); values[variable] == "" {
-				err := fmt.Errorf("providers.%s.env.%s is ${%s}, which is not set", p.name, variable, name)
+				const format = "providers.%s.env.%s of ccc.json is ${%s}, which is not set"
+				err := fmt.Errorf(format, p.name, variable, name)
 				return nil, withHint(err, "read -r "+name+"; export "+name)
 			}
 		}
@@ -141,7 +142,7 @@ func providerConflicts(d dirs, sources []settingsSource, env, args []string, p *
 	var conflicts []failure
 	for _, s := range sources {
 		if s.err != nil {
-			err := fmt.Errorf("%s: %w: correct it: it may override the provider %s", s.name, s.err, p.name)
+			err := fmt.Errorf("%s: %w; it may override the provider %s", s.name, s.err, p.name)
 			conflicts = append(conflicts, failure{code: 1, err: err, hint: editHint(s.name)})
 		}
 		for _, key := range slices.Sorted(maps.Keys(s.values)) {
@@ -151,7 +152,7 @@ func providerConflicts(d dirs, sources []settingsSource, env, args []string, p *
 			// Claude Code sends what the helper prints to whatever URL is set, beside the provider's own
 			// token.
 			if overrides || key == helperKey && s.values[key] != "" {
-				what := "overrides the provider " + p.name + ", or sends it what is yours: remove it"
+				what := "overrides the provider " + p.name + ", or sends it what is yours"
 				conflicts = append(conflicts, s.fault(key, what, "remove it"))
 			}
 		}
@@ -163,15 +164,15 @@ func providerConflicts(d dirs, sources []settingsSource, env, args []string, p *
 		mend := "name it " + tokenVariable +
 			", or let Claude Code use the key (customApiKeyResponses.approved in " + account.name + ")"
 		ours, name := settingsSource{name: d.configFile()}, "providers."+p.name+".env."+keyVariable
-		what := "may go unused, and your login be sent instead: " + mend
+		const what = "may go unused, and your login be sent instead"
 		conflicts = append(conflicts, ours.fault(name, what, mend))
 	}
 	// Claude Code sends the key of a login to the Console beside a token, but not beside another key.
 	if values["ANTHROPIC_BASE_URL"] != "" && key == "" && account.values[primaryKey] != "" {
-		const format = "give that an ANTHROPIC_API_KEY of its own in %s, or log out of Claude Code"
-		mend := fmt.Sprintf(format, d.configFile())
-		what := "is sent to the provider " + p.name + " too: " + mend
-		conflicts = append(conflicts, account.fault(primaryKey, what, mend))
+		f := account.fault(primaryKey, "is sent to the provider "+p.name+", too", "")
+		const mend = "log out of Claude Code, or give the provider an ANTHROPIC_API_KEY of its own"
+		f.hint = keyHint(d.configFile(), mend)
+		conflicts = append(conflicts, f)
 	}
 	return conflicts
 }
@@ -188,7 +189,8 @@ func hasLogin(d dirs) bool {
 func checkProvider(d dirs, sources []settingsSource, env, args []string, p *provider) error {
 	var errs []error
 	for _, conflict := range providerConflicts(d, sources, env, args, p) {
-		errs = append(errs, conflict.err)
+		conflict.code = 1 // also for what stands on the command line
+		errs = append(errs, conflict)
 	}
 	return errors.Join(errs...)
 }

@@ -246,7 +246,7 @@ func TestProviderOfReviewer(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b","model":"m"},"providers":{
 		"a":{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"TOKEN-A"}},
 		"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_API_KEY":"${KEY_B}"}}}}`)
-	if got := box.run(10*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi"); got.code != 1 || !strings.Contains(got.stderr, "the reviewer: providers.b.env.ANTHROPIC_API_KEY is ${KEY_B}") {
+	if got := box.run(10*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi"); got.code != 1 || !strings.Contains(got.stderr, "the reviewer: providers.b.env.ANTHROPIC_API_KEY of ccc.json is ${KEY_B}") {
 		t.Errorf("got %+v", got)
 	}
 	box.vars = append(box.vars, "KEY_B=KEY-B")

@@ -4,7 +4,7 @@ package main
 
 import (
 	"cmp"
-	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -91,7 +91,8 @@ func showReport(c *invocation, d dirs) error {
 		return err
 	}
 	if len(r.stories) == 0 && len(r.refused) == 0 {
-		return failure{code: 3, err: errors.New("report: there is no review here yet")}
+		err = fmt.Errorf("report: there is no review here yet (%s)", treeOf(d.here))
+		return failure{code: 3, err: err, hint: "ccc review"}
 	}
 	_, err = os.Stdout.WriteString(r.markdown())
 	return err

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -179,6 +180,9 @@ func (r *reviewCall) call(ctx context.Context, dir string, command []string, str
 	cmd.WaitDelay = pipePatience
 	lifeline, err := startGuarded(cmd)
 	if err != nil {
+		if _, gone := os.Stat(dir); gone != nil { // the system names the program instead
+			err = gone
+		}
 		return "", fmt.Errorf("%s: %w", say(notStarted), err)
 	}
 	exited := make(chan error, 1)

@@ -144,7 +144,8 @@ func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversat
 		which = fmt.Sprintf("beginning with %q", word)
 	}
 	if len(newest) == 0 {
-		return found, talk, fmt.Errorf("no session of Claude Code's %s holds a request", which)
+		err := fmt.Errorf("no session of Claude Code's %s holds a request", which)
+		return found, talk, withHint(err, "start one with ccc --supervisor, or cd to the project of one")
 	}
 	found = newest[0]
 	if len(newest) == 1 {

@@ -96,13 +96,13 @@ func (s settingsSource) allows(key string) bool {
 	return s.values["allowed."+key[max(0, len(key)-20):]] != ""
 }
 
-// fault is a failure because of what stands under key there. change is what mends it, as keyHint has it.
+// fault is a failure because of what stands under key there. change is what to do, as for keyHint.
 func (s settingsSource) fault(key, what, change string) failure {
 	err := fmt.Errorf("%s: %s%s %s", s.name, s.prefix, key, what)
 	if s.name == argumentSource {
-		return failure{code: 2, err: err}
+		return failure{code: 2, err: err, hint: change}
 	}
-	return failure{code: 1, err: err, hint: keyHint(s.name, s.prefix+key, change)}
+	return failure{code: 1, err: err, hint: keyHint(s.name, change)}
 }
 
 // sourceOf returns the source that holds text, or that could not be read because of err. A text that is
@@ -222,6 +222,7 @@ func hookless(d dirs, sources []settingsSource, args, env []string) (causes []fa
 // settings. If a value is no boolean, Claude Code drops that file as a whole, which matters for the user's
 // own: the hooks are there.
 func muting(d dirs, sources []settingsSource) (faults []failure) {
+	const setFalse = "set it to false"
 	decided := false
 	for _, s := range slices.Backward(sources[1:]) { // the first holds no settings
 		hasHooks := s.name == d.settingsFile() || s.name == d.configFile()
@@ -232,9 +233,9 @@ func muting(d dirs, sources []settingsSource) (faults []failure) {
 			switch {
 			case isSet && !isBoolean && hasHooks:
 				const what = "is neither true nor false, and Claude Code drops the file"
-				faults = append(faults, s.fault(key, what, "false"))
+				faults = append(faults, s.fault(key, what, setFalse))
 			case value == "true" && counts:
-				faults = append(faults, s.fault(key, "is true", "false"))
+				faults = append(faults, s.fault(key, "is true", setFalse))
 			}
 			decided = decided || key == disableKey && isBoolean
 		}

@@ -46,10 +46,14 @@ func showStatus(c *invocation, d dirs) error {
 			s.block("", say(moreSessions, more))
 		}
 	}
+	err = s.Flush()
+	if config, _ := loadConfig(d); !c.has("--json") {
+		config.offerEnglish(d)
+	}
 	for _, one := range sessions {
 		reportError(os.Stderr, one.err)
 	}
-	return s.Flush()
+	return err
 }
 
 // A summary is a session on one line. Its JSON is what scripts read.
@@ -174,7 +178,7 @@ func sessionMeant(operands []string, d dirs) (string, error) {
 		return "", err
 	}
 	if len(ids) == 0 {
-		return "", failure{code: 2, err: errors.New("no session of this project"), hint: nameSession}
+		return "", failure{code: 2, err: fmt.Errorf("no supervised session of this project (%s)", d.here), hint: nameSession}
 	}
 	return ids[0], nil
 }

@@ -59,7 +59,7 @@ func statusBox(t *testing.T, columns int) *sandbox {
 func TestShowGolden(t *testing.T) {
 	for columns, locale := range map[int]string{120: "C", 60: "en"} {
 		box := statusBox(t, columns)
-		box.vars = append(box.vars, "LANG="+locale)
+		box.vars = append(box.vars, "LANG="+map[string]string{"C": chinese, "en": english}[locale])
 		got := box.ccc("status")
 		golden(t, fmt.Sprintf("status-%d-%s.txt", columns, locale), got)
 		expectWidth(t, got, columns)

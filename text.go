@@ -19,14 +19,27 @@ const (
 // lang is the language of this process. It is set once, before the first text is used.
 var lang = chinese
 
-// languageFor returns configured, the language that ccc.json names, or if that is "" the locale's.
+// languageFor returns configured, the language that ccc.json names, or if that is "" the locale's. A locale
+// without a language means Chinese.
 func languageFor(configured string) string {
-	locale := cmp.Or(configured, os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG"), "C")
-	name, _, _ := strings.Cut(locale, ".")
-	if name == "C" || name == "POSIX" || strings.HasPrefix(strings.ToLower(name), chinese) {
+	locale := cmp.Or(configured, localeName())
+	if locale == noLocale || strings.HasPrefix(strings.ToLower(locale), chinese) {
 		return chinese
 	}
 	return english
+}
+
+// noLocale is the name of a locale that says nothing of a language.
+const noLocale = "C"
+
+// localeName returns the locale of the environment, without its encoding.
+func localeName() string {
+	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG"), noLocale)
+	name, _, _ := strings.Cut(locale, ".")
+	if name == "POSIX" {
+		return noLocale
+	}
+	return name
 }
 
 // words are one text in both languages. Their literals have no field names, so that the compiler finds a
@@ -103,7 +116,7 @@ var (
   Hook 日志：%s
   审查输出：%s
 查看日志：tail -f %s
-看审查过程：ccc log -f
+本会话受监督，Agent 每次停下都要先经过审查。看审查过程：ccc log -f
 `,
 		`Supervisor mode enabled
 [Supervisor Mode] Log files:
@@ -111,10 +124,10 @@ var (
   Hook log: %s
   Reviewer's output: %s
 To follow the log: tail -f %s
-To watch the reviews: ccc log -f
+This session is supervised: each stop is reviewed. To watch: ccc log -f
 `}
-	providerRemembered = words{"提供商 %s（沿用上次启动的选择；ccc %s 不用提供商）", // provider, the word for none
-		"provider %s, remembered from an earlier launch; ccc %s goes without one"}
+	providerRemembered = words{"提供商 %s（沿用上次的选择；不用它：ccc %s）", // provider, the word for none
+		"provider %s (remembered from your last choice; to use none: ccc %s)"}
 )
 
 //go:embed supervisor_prompt_default.md
@@ -306,16 +319,17 @@ var (
 	demoTask = words{"写 slug.sh，把标题变成 URL slug：' C++ & Go! ' 得到 c-go。再写一个测试并运行。",
 		"Write slug.sh, which turns a title into a URL slug: ' C++ & Go! ' gives c-go. " +
 			"Add a test and run it."}
-	demoIntroduction = words{"下面是一次受监督的会话，从启动到通过，像 ccc log -f 那样展示，大约五秒。Claude Code 和审查者都由替身扮演，不需要网络和密钥；" +
-		"其余都是真正的 ccc，在临时的 HOME 里运行。",
-		"This is a supervised session from launch to approval, as ccc log -f tells it; " +
-			"it takes about five seconds. Claude Code and the reviewer's words are played by a stand-in, " +
-			"so it needs no network and no key; all the rest is the real ccc, in a temporary home."}
-	demoEnd = words{"上面 [SUPERVISOR] 开头的是凭据，会话里每次审查之后都会显示：Agent 说做完了，审查者在项目的副本里运行用户的例子，Agent 一直改到例子通过为止。" +
-		"演示没有留下任何东西。在你的项目里：ccc --supervisor",
-		"What begins with [SUPERVISOR] are the receipts that a session shows: the agent said it was " +
-			"done, the reviewer ran the user's example in a copy of the project, and the agent had to go " +
-			"on until it passed. Nothing is left of this demo. In a project of yours: ccc --supervisor"}
+	demoIntroduction = words{"下面是一次受监督的会话，从启动到通过，像 ccc log -f 那样展示，大约五秒。会话和命令都是真的，在临时的 HOME 里运行；" +
+		"Agent 和审查者说的话是事先写好的，所以不需要网络和密钥。",
+		"This is a supervised session, from launch to approval, as ccc log -f shows it. It takes about five " +
+			"seconds. The session and the commands are real, in a temporary home; the models' replies are " +
+			"scripted, so it needs no network and no key."}
+	demoEnd = words{"上面 [SUPERVISOR] 开头的两行是回执，真实会话里每次审查之后都会显示。Agent 说做完了，审查者在项目的副本里运行用户的例子，Agent 一直改到例子通过为止。" +
+		"演示没有留下任何东西。\n在你的项目里：ccc --supervisor",
+		"The two lines that begin with [SUPERVISOR] are receipts: a real session shows one after each review. " +
+			"The agent said it was done, the reviewer ran the user's example in a copy of the project, and " +
+			"the agent had to go on until the example passed. The demo has left nothing behind.\n" +
+			"In a project of yours: ccc --supervisor"}
 )
 
 // ccc review.

@@ -71,7 +71,7 @@ func try(c *invocation) error {
 	plan := &tryPlan{command: command, env: tryEnv(os.Environ(), config)}
 	code := tryImpossible
 	if err == nil { // without ccc.json it is not known which variables to keep from the command
-		plan.dir, err = os.Getwd()
+		plan.dir, err = currentDir()
 	}
 	if err == nil {
 		err = plan.connect(printed)
