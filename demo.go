@@ -45,7 +45,7 @@ func demo(_ *invocation, d dirs) (err error) {
 		return err
 	}
 	session := stateDir(filepath.Join(dir, "home/.claude/ccc")).session(demoSession)
-	if err := playDemo(ctx, dir, (&page{screen: out}).story(session)); err != nil {
+	if err := playDemo(ctx, dir, newPage(out).story(session)); err != nil {
 		return err
 	}
 	past, err := session.readHistory()

@@ -260,8 +260,8 @@ func (g gitRunner) asks(all []judgement, rev string, found map[string]string) (a
 		case pathApproved:
 			rests[by.session+" "+by.Review] = by
 		case pathSentBack:
-			when := by.Time.Local().Format(time.DateTime)
-			a.refused = append(a.refused, say(gateSentBack, shownPath(path), by.session, when))
+			refused := say(gateSentBack, shownPath(path), by.session, clock(by.Time))
+			a.refused = append(a.refused, refused)
 		case pathOther:
 			a.refused = append(a.refused, say(gateOther, shownPath(path)))
 		default:
@@ -362,7 +362,7 @@ func (g gitRunner) tellGate(d dirs, repo, rev, commit string, found map[string]s
 			if j.SentBefore {
 				unchanged = say(gateUnchanged)
 			}
-			head := j.session + " " + j.Time.Format(time.RFC3339)
+			head := j.session + " " + clock(j.Time)
 			fmt.Println(joined(head, j.receipt(), clip(firstLine(j.newestRequest()), 80), unchanged))
 		}
 		if len(a.leftOut) > 0 {

@@ -71,7 +71,9 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	if entry.Event == eventReview {
 		path = s.session.byHandFile()
 	}
-	s.print(say(reviewing)+"...", say(detailsIn, path))
+	if entry.Event != eventReview { // ccc review has said so
+		s.print(say(reviewing)+"...", say(detailsIn, path))
+	}
 	s.log("review started", "iteration", entry.ordinal(), "prompt_source", in.Source)
 	if entry.NoCopy != "" {
 		s.log("no copy to run commands in", "error", entry.NoCopy)
@@ -120,11 +122,12 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 // step tells and records what the reviewer called, was refused or said. Its words are told whole, all else as
 // it is recorded.
 func (s *supervision) step(review string, step record) {
-	text := printable(s.redact(step.step())) // words are whole here
+	top := treeOf(s.project)
+	text := printable(s.redact(step.step(top))) // words are whole here
 	step.Time, step.Review = now(), review
 	step = step.redacted(s.redact)
 	if step.Kind != kindWords {
-		text = "  " + printable(step.step())
+		text = "  " + printable(step.step(top))
 	}
 	s.print(text)
 	s.warn("writing the timeline", s.session.append(step))
@@ -325,7 +328,9 @@ func (s *supervision) failed(entry record, err error) record {
 		entry.Verdict = verdictCancelled
 	}
 	entry.Told = inSession() && entry.Verdict == verdictFailed
-	fmt.Fprintln(os.Stderr, "ccc: no review:", printable(entry.Error))
+	if entry.Event != eventReview { // ccc review tells it
+		fmt.Fprintln(os.Stderr, "ccc: no review:", printable(entry.Error))
+	}
 	s.record(entry)
 	return entry
 }
@@ -367,7 +372,11 @@ func (s *supervision) record(entry record) {
 }
 
 // print writes progress for people to stderr.
-func (s *supervision) print(lines ...string) { fmt.Fprintln(os.Stderr, strings.Join(lines, "\n")) }
+func (s *supervision) print(lines ...string) {
+	out := newScreen(os.Stderr)
+	out.tell(strings.Join(lines, "\n"))
+	out.Flush()
+}
 
 // warn tells of a fault that does not change the decision; nil is no fault.
 func (s *supervision) warn(doing string, err error) {

@@ -27,7 +27,8 @@ func showLog(c *invocation, d dirs) (err error) {
 			return usageError("log", "-n takes how many reviews to tell, not %q", number)
 		}
 	}
-	p := &page{screen: newScreen(os.Stdout), raw: c.has("--json")}
+	p := newPage(newScreen(os.Stdout))
+	p.raw = c.has("--json")
 	if len(c.operands) == 0 {
 		p.chosen = say(newestHere)
 	}
@@ -68,7 +69,7 @@ func showLog(c *invocation, d dirs) (err error) {
 		first.turn()
 		first.tellNew()
 	case !p.raw:
-		p.block("", say(noSessionYet, d.state))
+		p.nothingIn(d.here, len(seen))
 		if follow {
 			p.block("", say(waitingForFirst))
 			fmt.Fprintln(p)
@@ -93,6 +94,7 @@ type page struct {
 	chosen string // says how the next session was chosen; "": the user named it
 	latest *story // the one that was told from last
 	under  string // the id of the review whose title was written last, "" after any other title
+	date   string // of what was told last; at first today's
 }
 
 // A story is a session told from its timeline, each record once, as it comes.
@@ -102,7 +104,6 @@ type story struct {
 	timeline *lineReader
 	history  history
 	next     []storyRecord    // not told yet
-	date     string           // of what was told last
 	open     []int            // indexes of the reviews whose begin was told, and whose end was not
 	same     map[words]string // the last text behind a lead that is told only when its text changes
 }
@@ -114,8 +115,11 @@ type storyRecord struct {
 	index int // of its review in history.Rounds, -1 for a record of no review
 }
 
+func newPage(s *screen) *page { return &page{screen: s, date: time.Now().Format(time.DateOnly)} }
+
 func (p *page) story(of sessionFiles) *story {
-	s := &story{page: p, session: of, same: map[words]string{}}
+	// Reviewers have the built-in prompt unless something else is told.
+	s := &story{page: p, session: of, same: map[words]string{leadBasis: say(builtinPrompt)}}
 	s.timeline = &lineReader{path: of.timelineFile()}
 	s.timeline.lines.line = func(line []byte) {
 		if r, ok := parseRecord(line); ok {
@@ -247,7 +251,7 @@ func (s *story) tell(r record, index int) {
 // step tells what a reviewer did, under the title of its review. A call of ccc try is told as what it ran,
 // and a call that is known to be refused only as that.
 func (s *story) step(r record, its reviewRound) {
-	lead, text := words{}, r.step()
+	lead, text := words{}, r.step(its.place())
 	switch r.Kind {
 	case kindCall:
 		if tryCall().MatchString(r.Tool) || !slices.Contains(its.Tools, r.Tool) {
@@ -264,6 +268,9 @@ func (s *story) step(r record, its reviewRound) {
 	}
 	s.fact(lead, text)
 }
+
+// place is the directory from which paths of the review are told.
+func (r record) place() string { return cmp.Or(r.Top, r.Project) }
 
 // titleOf writes the title of a review that has begun.
 func (s *story) titleOf(its reviewRound, at time.Time) {
@@ -325,17 +332,20 @@ func (s *story) fact(lead words, text string) {
 // end tells what became of a stop or a question.
 func (s *story) end(r reviewRound) {
 	isApproved, isLimit := r.Verdict == verdictAllow, r.Verdict == verdictLimit
-	isQuestion := r.Event == eventPreToolUse
 	s.fact(words{}, r.spent())
 	if isLimit { // it had no begin
 		s.occasion(r)
 	}
-	source := oneLine(r.PromptSource)
-	if source == builtinSource {
-		source = say(builtinPrompt)
+	switch r.PromptSource {
+	case "":
+	case builtinSource:
+		s.fact(leadBasis, say(builtinPrompt))
+	default:
+		s.fact(leadBasis, oneLine(pathFrom(r.place(), r.PromptSource)))
 	}
-	s.fact(leadBasis, source)
-	s.fact(leadTools, unbroken(strings.Join(r.unrecorded(), " · ")))
+	for _, call := range r.unrecorded() {
+		s.fact(leadTools, unbroken(doing(call)))
+	}
 	if isApproved && len(r.Tools)+len(r.Runs) == 0 {
 		s.fact(words{}, r.basis())
 	}
@@ -350,15 +360,8 @@ func (s *story) end(r reviewRound) {
 	}
 	s.fact(lead, r.Feedback)
 	s.fact(leadReason, r.Error)
-	if isLimit && !isQuestion {
-		s.fact(words{}, say(limitReached, count(r.Limit, reviews)))
-	}
-	switch {
-	case !isLimit && r.Verdict != verdictFailed:
-	case isQuestion:
+	if r.Event == eventPreToolUse && (isLimit || r.Verdict == verdictFailed) {
 		s.fact(words{}, say(questionPassed))
-	default:
-		s.fact(words{}, say(stopPassed))
 	}
 }
 
@@ -387,15 +390,29 @@ func (s *story) occasion(r reviewRound) {
 	}
 }
 
-// ran tells of a command that the reviewer ran, as ccc try saw it, and how it ended. Where it failed, the end
-// of its output follows.
+// ran tells of a command that the reviewer ran, as ccc try saw it, how it ended, and the end of its output.
 func ran(r record) string {
-	text := cutMiddle(unbroken(r.Command), 300) + " → " + r.ended()
+	const scriptLines, outputLines = 20, 8
+	script := strings.TrimSpace(r.Command)
+	end := " → "
+	if strings.Contains(script, "\n") {
+		script, end = cutLines(script, scriptLines/2, scriptLines/2), "\n→ "
+	}
+	text := cutMiddle(script, 2000) + end + r.ended()
 	if why := cmp.Or(r.NoCopy, r.Error); why != "" { // ccc's own words, for 124 and 125
 		text += ": " + cutMiddle(oneLine(why), 200)
 	}
-	if r.code() != 0 {
-		text += "\n" + lastCharacters(strings.TrimSpace(r.Output), 600)
+	printed := cutLines(strings.TrimSpace(r.Output), 0, outputLines)
+	return text + "\n" + lastCharacters(printed, 600)
+}
+
+// cutLines leaves out the lines between the first and the last of text, so many of each.
+func cutLines(text string, first, last int) string {
+	lines := strings.Split(text, "\n")
+	missing := len(lines) - first - last
+	if missing <= 1 {
+		return text
 	}
-	return text
+	kept := append(slices.Clone(lines[:first]), say(leftOut, count(missing, linesCounted)))
+	return strings.Join(append(kept, lines[len(lines)-last:]...), "\n")
 }

@@ -24,9 +24,9 @@ func TestLogSession(t *testing.T) {
 	box.timelineOf("ab-new", at(filepath.Join(box.home, "link"), 30*time.Minute))
 	for _, test := range []struct{ args, dir, want, stderr string }{
 		{"log", box.work, "会话 ab-new（当前项目最新的会话）", ""},
-		{"log", box.work + "/sub", "这里还没有受监督的会话", ""}, // outside git the directory counts
+		{"log", box.work + "/sub", "/sub 里还没有会话，别处有 4 个\n", ""}, // outside git the directory counts
 		{"log --", box.work, "会话 ab-new（", ""},
-		{"log", "/", "这里还没有受监督的会话", ""},
+		{"log", "/", "/ 里还没有会话，别处有 4 个\n", ""},
 		{"log aa-o", "/", "会话 aa-old\n", ""},
 		{"log --json", box.work, `"prompt":"in ` + box.home, "会话 ab-new（当前项目最新的会话）\n"},
 		{"log aa", box.work, "", "ccc: \"aa\" is the beginning of 3 sessions\n     name one, as ccc status lists them\n"},
@@ -118,7 +118,7 @@ func TestLogFollow(t *testing.T) {
 		t.Errorf("exit code %d, no review runs: %s", code, idle())
 	}
 	done := hookAsync(box, box.event("Stop", ""))
-	const begun = " 审查 2/10 进行中……\n    · Bash(git diff)\n    I look at the tests.\n"
+	const begun = " 审查 2/10 进行中……\n    · git diff\n    I look at the tests.\n"
 	await(t, output, begun)
 	late, endLate := follow(t, box, "-f", testSession)
 	raw, endRaw := follow(t, box, "-f", "--json", testSession)
@@ -138,12 +138,12 @@ func TestLogFollow(t *testing.T) {
 		expectIs(t, "exit code", end(syscall.SIGINT), 0)
 	}
 	for _, got := range []string{output(), late()} {
-		for text, want := range map[string]int{"mend it": 1, "反馈 not yet": 1, "2/10 进行中": 1, "· Bash(git diff)\n": 1, "StructuredOutput": 0} {
+		for text, want := range map[string]int{"mend it": 1, "反馈 not yet": 1, "2/10 进行中": 1, "· git diff\n": 1, "StructuredOutput": 0} {
 			if strings.Count(got, text) != want {
 				t.Errorf("%q not %d times: %s", text, want, got)
 			}
 		}
-		if strings.Index(got, "· Read(a_test.go)") > strings.Index(got, "审查 2/10 退回") {
+		if strings.Index(got, "· 查看 a_test.go") > strings.Index(got, "审查 2/10 退回") {
 			t.Errorf("a step behind the verdict: %s", got)
 		}
 	}
@@ -173,11 +173,11 @@ func TestLogFollowOver(t *testing.T) {
 	time.Sleep(6 * pollInterval)                                                 // the next look for sessions has met it
 	box.timelineOf("elsewhere", at("/elsewhere", "far away"))
 	box.timelineOf("earlier", earlier, at(box.work, "goes on"))
-	await(t, output, "the present one\n\n会话 earlier（当前项目的另一个会话）\n\n── ")
+	await(t, output, "the present one\n\n会话 earlier（当前项目的另一个会话）\n\n")
 	await(t, output, "用户\n    goes on\n")
 	await(t, raw, "会话 earlier（当前项目的另一个会话）\n{\"session_id\":\"earlier\",\"time\":")
 	box.timelineOf("new", first)
-	await(t, output, "goes on\n\n会话 new（当前项目的另一个会话）\n\n── ")
+	await(t, output, "goes on\n\n会话 new（当前项目的另一个会话）\n\n")
 	await(t, raw, "会话 new（当前项目的另一个会话）\n{\"session_id\":\"new\",\"time\":")
 	box.timelineOf("new", first, at(box.work, "and more"))
 	await(t, output, "and more")
@@ -199,8 +199,8 @@ func TestLogFollowOver(t *testing.T) {
 	box.timelineOf("busy", record{Time: ago(2 * time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "an earlier one"},
 		record{Time: ago(time.Hour), Event: eventStop, Review: "r", Process: self.name, Deadline: ago(-time.Minute), Iteration: 1, Limit: 10, LastMessage: "is it good?"})
 	late, endLate := follow(t, box, "-f")
-	await(t, late, "会话 busy（当前项目的另一个会话）\n\n── ")
-	await(t, late, "进行中……\n    自述 is it good?\n")
+	await(t, late, "会话 busy（当前项目的另一个会话）\n\n")
+	await(t, late, "进行中……\n    Agent is it good?\n")
 	if endLate(syscall.SIGINT); strings.Contains(late(), "an earlier one") {
 		t.Errorf("got %s", late())
 	}
@@ -219,7 +219,7 @@ func TestLogTellsSwitch(t *testing.T) {
 	box.ccc("supervisor-mode", "on", testSession)
 	got := box.ccc("log", testSession)
 	expectIn(t, "the log", got,
-		"\n    依据 "+box.home+"/.claude/SUPERVISOR.md\n",
+		"\n    提示词 ~/.claude/SUPERVISOR.md\n",
 		" 监督已关闭\n    来自 用户（/supervisor）\n",
 		" 监督已打开\n    来自 会话之外（ccc supervisor-mode）\n",
 		" 监督已打开\n    来自 Agent（ccc supervisor-mode）\n",
@@ -235,7 +235,7 @@ func TestLogCase(t *testing.T) {
 	box := newShowBox(t, 80)
 	code := 3
 	of := func(review, event string, o outcome) record {
-		return record{Time: ago(time.Minute), Event: event, Review: review, Iteration: 1, Limit: 10, PromptSource: "rules.md", outcome: o}
+		return record{Time: ago(time.Minute), Event: event, Review: review, Project: box.work, Iteration: 1, Limit: 10, PromptSource: "rules.md", outcome: o}
 	}
 	begun := func(review, event string, question string) record {
 		r := of(review, event, outcome{})
@@ -251,7 +251,7 @@ func TestLogCase(t *testing.T) {
 	box.timelineOf(testSession,
 		record{Time: ago(time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "do it"},
 		begun("a", eventStop, ""),
-		record{Time: ago(0), Kind: kindCall, Review: "a", Tool: "Read(a.go)"},
+		record{Time: ago(0), Kind: kindCall, Review: "a", Tool: "Read(" + box.work + "/a.go)"},
 		record{Time: ago(0), Kind: kindCall, Review: "a", Tool: "Bash(rm x)"},
 		record{Time: ago(0), Kind: kindRun, Review: "a", Command: "go test", ExitCode: &code, Output: "a_test.go:3: wrong\nFAIL\n"},
 		record{Time: ago(0), Kind: kindRefused, Review: "a", Tool: "Bash(rm x)"},
@@ -263,12 +263,12 @@ func TestLogCase(t *testing.T) {
 		killed)
 	got := box.ccc("log", testSession)
 	expectIn(t, "the log", got,
-		"    自述 All of it is done. Really. ",
-		"    · Read(a.go)\n    实测 go test → 退出码 3 · 0.0 秒\n         a_test.go:3: wrong\n         FAIL\n    · 被拒绝 Bash(rm x)\n",
+		"    Agent All of it is done. Really. ",
+		"    · 查看 a.go\n    实测 go test → 退出码 3 · 0.0 秒\n         a_test.go:3: wrong\n         FAIL\n    · 不许运行 rm x\n",
 		"提问审查 1/10\n    提问 Which one?\n         - Red\n         - Blue\n", "提问审查 1/10 通过\n    只看了对话和改动\n",
-		"    用 Agent 的缓存\n", "    审查者没有给出判定：它的话就是反馈\n    反馈 hm\n", "审查 1/10 已取消\n", "审查 1/10 未审成\n",
+		"    提示缓存：沿用 Agent 的\n", "    审查者没有给出判定，它说的话当作反馈\n    反馈 hm\n", "审查 1/10 已取消\n", "审查 1/10 未审成\n",
 	)
-	if strings.Count(got, "依据 rules.md") != 1 || strings.Count(got, "…") != 4 || strings.Count(got, "Bash(rm x)") != 1 {
+	if strings.Count(got, "提示词 rules.md") != 1 || strings.Count(got, "…") != 4 || strings.Count(got, "rm x") != 1 {
 		t.Errorf("got %s", got)
 	}
 	// What happened while a review ran stands before its end.
@@ -307,7 +307,8 @@ func TestLogCase(t *testing.T) {
 	expectEnd(t, "-n x", box.run(10*time.Second, "", "ccc", "log", "-n", "x"), 2, "", "not \"x\"")
 }
 
-// A command is shown as it was run: its blanks stay, and where there is one line, ⏎ stands for each line break.
+// A command is shown as it was run: its blanks stay. The log tells a script over its lines, once, with the end of its output,
+// whatever its exit code; where there is one line, ⏎ stands for each line break.
 func TestCommandsAsRun(t *testing.T) {
 	box := newShowBox(t, 120)
 	const command = "cat <<E\nslug(\"a   b\")  # x\nE"
@@ -315,20 +316,29 @@ func TestCommandsAsRun(t *testing.T) {
 	tool := describeTool("Bash", encodeJSON(map[string]string{"command": command}))
 	expectIs(t, "what the reviewer's screen and log -f show", tool, "Bash("+shown+")")
 	begun := record{Time: ago(time.Second), Event: eventStop, Project: box.work, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}
-	ran := record{Time: now(), Kind: kindRun, Review: "r", Command: command}
+	ran := record{Time: now(), Kind: kindRun, Review: "r", Command: command, Output: "a---b\n"}
 	refused := record{Time: now(), Kind: kindRefused, Review: "r", Tool: tool}
 	called := record{Time: now(), Kind: kindCall, Review: "r", Tool: tool}
 	box.timelineOf(testSession, begun, called, ran)
 	output, end := follow(t, box, "-f", testSession)
-	await(t, output, "    · Bash("+shown+")\n    实测 "+shown+" → ")
+	await(t, output, "    · "+shown+"\n    实测 cat <<E\n         slug(\"a   b\")  # x\n         E\n         → 退出码 0 · 0.0 秒\n         a---b\n")
 	end(syscall.SIGINT)
-	expectIn(t, "status", box.ccc("status"), " · "+shown+"\n")
+	expectIn(t, "status", box.ccc("status"), "  "+shown+"\n")
 	ended := record{Time: now(), Event: eventStop, Project: box.work, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}
 	box.timelineOf(testSession, begun, called, ran, refused, ended)
-	expectIn(t, "the log", box.ccc("log", testSession), "实测 "+shown+" → ", "· 被拒绝 Bash("+shown+")\n")
+	expectIn(t, "the log", box.ccc("log", testSession), "实测 cat <<E\n", "· 不许运行 "+shown+"\n")
+	// Of a long script and a long output the log tells a part, and how much is missing.
+	long := ran
+	long.Command, long.Output = strings.Repeat("one\n", 30)+"last", strings.Repeat("printed\n", 30)+"the end"
+	box.timelineOf(testSession, begun, long, ended)
+	if got := box.ccc("log", testSession); strings.Count(got, "one\n") != 19 || strings.Count(got, "printed\n") != 7 ||
+		!strings.Contains(got, "……（省略 11 行）……\n") || !strings.Contains(got, "……（省略 23 行）……\n") || !strings.Contains(got, "         the end\n") {
+		t.Errorf("got %s", got)
+	}
+	box.timelineOf(testSession, begun, ran, ended)
+	expectIn(t, "the report", box.ccc("report", testSession), command)
 	ran.Command = "cd sub\nslug \"a   b\""
 	expectIn(t, "the receipt", reviewRound{record: ended, Runs: []record{ran}}.receipt(), `slug "a   b" → `)
-	expectIn(t, "the report", box.ccc("report", testSession), command)
 }
 
 // What was told of one review is not told under another's title.
@@ -379,22 +389,22 @@ func TestLogFollowRefused(t *testing.T) {
 	records := []any{begun}
 	box.timelineOf(testSession, records...)
 	output, end := follow(t, box, "--follow", testSession)
-	await(t, output, " 审查 1/10 进行中……\n    自述 I am done\n")
+	await(t, output, " 审查 1/10 进行中……\n    Agent I am done\n")
 	records = append(records, step(kindCall, "rm x"))
 	box.timelineOf(testSession, records...)
-	await(t, output, "    · Bash(rm x)\n")
+	await(t, output, "    · rm x\n")
 	records = append(records, step(kindRefused, "rm x"), step(kindCall, "sleep 9"))
 	box.timelineOf(testSession, records...)
-	await(t, output, "    · Bash(rm x)\n    · 被拒绝 Bash(rm x)\n    · Bash(sleep 9)\n")
+	await(t, output, "    · rm x\n    · 不许运行 rm x\n    · sleep 9\n")
 	records = append(records, step(kindRefused, "sleep 9"))
 	box.timelineOf(testSession, records...)
-	await(t, output, "    · 被拒绝 Bash(sleep 9)\n")
+	await(t, output, "    · 不许运行 sleep 9\n")
 	ended := begun
 	ended.LastMessage, ended.outcome = "", outcome{Verdict: verdictBlock, Feedback: "no"}
 	box.timelineOf(testSession, append(records, ended)...)
 	await(t, output, "反馈 no\n")
 	end(syscall.SIGINT)
-	if got := output(); strings.Count(got, "Bash(rm x)") != 2 || strings.Count(got, "I am done") != 1 || strings.Count(got, "进行中") != 1 {
+	if got := output(); strings.Count(got, "rm x") != 2 || strings.Count(got, "I am done") != 1 || strings.Count(got, "进行中") != 1 {
 		t.Errorf("got %s", got)
 	}
 }

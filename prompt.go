@@ -25,8 +25,8 @@ type instructions struct {
 // builtinSource is the source of the built-in prompt.
 const builtinSource = "built-in"
 
-// supervisorPrompt returns the first supervisor prompt that exists and is not blank: the project's, that in
-// ccc's directory, the built-in one. A prompt that is too large or no text is an error.
+// supervisorPrompt returns the first supervisor prompt that exists, is not blank and not the built-in one: the
+// project's, that in ccc's directory; else the built-in one. A prompt that is too large or no text is an error.
 func supervisorPrompt(project, cccDir string) (*instructions, error) {
 	for _, dir := range []string{project, cccDir} {
 		path := filepath.Join(dir, promptName)
@@ -36,7 +36,8 @@ func supervisorPrompt(project, cccDir string) (*instructions, error) {
 		} else if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
 			err = fmt.Errorf("%s is no text in UTF-8; save it as one", path)
 		}
-		if err != nil || len(bytes.TrimSpace(text)) > 0 {
+		isOwn := len(bytes.TrimSpace(text)) > 0 && string(text) != say(defaultPrompt) // a launch writes that
+		if err != nil || isOwn {
 			return &instructions{Source: path, Text: string(text)}, err
 		}
 	}

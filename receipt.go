@@ -6,6 +6,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 )
@@ -38,15 +39,41 @@ func (r record) number() string {
 // ordinal is which review of the request it was, and how many the request has, as in 1/10.
 func (r record) ordinal() string { return fmt.Sprintf("%d/%d", r.Iteration, r.Limit) }
 
-// step is what a reviewer called, was refused or said, "" for a record of anything else.
-func (r record) step() string {
+// step is what a reviewer called, was refused or said, "" for a record of anything else. Paths are told from
+// top on.
+func (r record) step(top string) string {
 	switch r.Kind {
 	case kindCall:
-		return "· " + r.Tool
+		return "· " + callInWords(r.Tool, top)
 	case kindRefused:
-		return "· " + say(leadRefused) + " " + r.Tool
+		return "· " + say(leadRefused) + " " + callInWords(r.Tool, top)
 	}
 	return r.Words
+}
+
+// callInWords tells a call as people read it, as in "reading tally.py"; of a command it is the command.
+func callInWords(call, top string) string {
+	tool, about, _ := strings.Cut(strings.TrimSuffix(call, ")"), "(")
+	switch {
+	case about == "":
+	case tool == "Read":
+		return say(readingFile, pathFrom(top, about))
+	case tool == "Grep", tool == "Glob":
+		return say(searchingFor, pathFrom(top, about))
+	}
+	return doing(call)
+}
+
+// pathFrom is a path as people read it: without top, the directory that they are in, or with ~ for HOME.
+func pathFrom(top, path string) string {
+	if rest, isBelow := strings.CutPrefix(path, top+"/"); isBelow && top != "" {
+		return rest
+	}
+	home, _ := os.UserHomeDir()
+	if rest, isBelow := strings.CutPrefix(path, home+"/"); isBelow && home != "" {
+		return "~/" + rest
+	}
+	return path
 }
 
 // code is the exit code of what ccc try ran.
@@ -71,13 +98,17 @@ func (r record) price() string {
 	return joined(took, dollars(r.CostUSD))
 }
 
-// spent is the price with the tokens, and in which way the reviewer was asked.
+// spent is the price with the tokens, and what made these cheap.
 func (r record) spent() string {
 	used := ""
 	if t := r.Tokens; t != nil && *t != (tokens{}) {
 		used = say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output))
 	}
-	return joined(r.price(), used, say(cacheUses[r.Way]))
+	cache := ""
+	if r.Way == "cache" {
+		cache = say(agentsCache)
+	}
+	return joined(r.price(), used, cache)
 }
 
 // receiptHead is the review's title and verdict, time and cost.

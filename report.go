@@ -91,7 +91,7 @@ func showReport(c *invocation, d dirs) error {
 		return err
 	}
 	if len(r.stories) == 0 && len(r.refused) == 0 {
-		err = fmt.Errorf("report: there is no review here yet (%s)", treeOf(d.here))
+		err := fmt.Errorf("report: there is no review of %s yet", pathFrom("", treeOf(d.here)))
 		return failure{code: 3, err: err, hint: "ccc review"}
 	}
 	_, err = os.Stdout.WriteString(r.markdown())
@@ -301,7 +301,7 @@ func codeList(names map[string]bool) string {
 		list = append(list, "`"+strings.ReplaceAll(oneLine(name), "`", "'")+"`")
 	}
 	slices.Sort(list)
-	return strings.Join(list, ", ")
+	return strings.Join(list, say(listComma))
 }
 
 // write writes the change: its requests, its rounds, what was run, and what was left to the user.
@@ -379,7 +379,7 @@ func (g commandRuns) told(output int) string {
 	text := fenced("sh", cutMiddle(g.command, max(output, 200))) + "\n"
 	outputs := ""
 	for i, run := range g.runs {
-		text += "\n- " + g.rounds[i] + ": " + run.ended()
+		text += "\n- " + say(reportRun, g.rounds[i], run.ended())
 		if printed := strings.TrimSpace(run.Output); printed != "" && output > 0 {
 			outputs += "\n" + g.rounds[i] + "\n\n" + fenced("", lastCharacters(printed, output)) + "\n"
 		}

@@ -529,9 +529,9 @@ func TestByHand(t *testing.T) {
 	if got := box.run(60*time.Second, "", "claude", "-p", "fix the bug"); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
-	got := expect(0, "approved\n")
-	expectIn(t, "stderr", got.stderr, "fix the bug", "I have compared the changes", "· Bash(git diff --stat)", "-review.jsonl")
-	if !strings.Contains(got.stdout, "Review approved · ") || strings.Contains(got.stderr, "The agent") {
+	got := expect(0, "[SUPERVISOR] Review approved · ")
+	expectIn(t, "stderr", got.stderr, "fix the bug", "I have compared the changes", "· git diff --stat\n", "To watch it elsewhere: ccc log -f ")
+	if strings.Count(got.stdout, "approved") != 1 || strings.Contains(got.stderr, "The agent") {
 		t.Errorf("no receipt, or a word of the agent: %+v", got)
 	}
 	for _, view := range []string{"log", "status"} {
@@ -540,10 +540,14 @@ func TestByHand(t *testing.T) {
 		}
 	}
 	box.reviews(blocks("not yet"))
-	expect(1, "sent back\nnot yet\n")
+	if got := expect(1, "[SUPERVISOR] Review sent back · "); !strings.HasSuffix(got.stdout, "\nnot yet\n") {
+		t.Errorf("%+v", got)
+	}
 	expectIn(t, "the report", box.ccc("report"), "Review sent back", "```\nnot yet\n")
 	box.reviews(fails("API Error: 529"))
-	expect(4, "failed\n")
+	if got := expect(4, "[SUPERVISOR] Review not reviewed · "); strings.Count(got.stdout, "529") != 1 || strings.Contains(got.stderr, "no review") {
+		t.Errorf("the reason is not told once: %+v", got)
+	}
 	// It does not run beside another review of that session.
 	paths, _ := filepath.Glob(filepath.Join(box.home, ".claude/ccc/supervisor-*-events.jsonl"))
 	path := strings.Join(paths, " ")
@@ -577,9 +581,9 @@ func TestByHand(t *testing.T) {
 	}
 	// An approval of files that changed meanwhile is told from others by the exit code, in a repository.
 	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
-	expect(0, "approved\n")
+	expect(0, "Review approved · ")
 	box.repository()
-	expect(3, "approved\n")
+	expect(3, "Review approved · ")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
 	expectIn(t, "the answer", expect(2, "", "--provider", "a").stderr, "it goes to provider b")
 	box.vars = append(box.vars, toolMark)

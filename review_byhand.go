@@ -58,8 +58,9 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	if isElsewhere { // what lies where this is called is judged
 		here = d.here
 	}
-	written := stored.written.Local().Format(time.DateTime)
-	s.print(say(reviewingByHand, stored.id, written, printable(workingTree(s.project, here)), what))
+	tree := printable(pathFrom("", workingTree(s.project, here)))
+	short := stored.id[:min(8, len(stored.id))]
+	s.print(say(reviewingByHand, short, clock(stored.written), tree, what, short))
 	if talk.lastWords == "" || strings.HasPrefix(talk.lastWords, toolUse) {
 		s.print(say(stillWorking))
 	}
@@ -72,17 +73,21 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	request := reviewRequest{conversation: talk, change: of,
 		here: here, lastMessage: talk.lastWords, iteration: 1, limit: 1}
 	ended := s.session.roundEndedBy(s.review(ctx, record{Kind: kindEnd, Event: eventReview}, request))
-	var text []byte
+	out := newScreen(os.Stdout)
 	if c.has("--json") {
-		text = encodeJSON(struct {
+		out.Write(encodeJSON(struct {
 			Session string `json:"session_id"`
 			reviewRound
-		}{Session: stored.id, reviewRound: ended})
+		}{Session: stored.id, reviewRound: ended}))
+		fmt.Fprintln(out)
 	} else {
-		found := verdictName(ended.Verdict) + "\n" + printable(cmp.Or(ended.Error, ended.Feedback))
-		text = []byte(strings.TrimRight(found, "\n") + "\n" + ended.receipt())
+		out.tag = verdictColour(ended.Verdict)
+		out.tell(supervisorTag + " " + ended.receipt())
+		if found := cmp.Or(ended.Error, ended.Feedback); found != "" && ended.Verdict != verdictCancelled {
+			out.tell(printable(found))
+		}
 	}
-	if _, err := os.Stdout.Write(append(text, '\n')); err != nil {
+	if err := out.Flush(); err != nil {
 		return err
 	}
 	switch ended.Verdict {

@@ -71,6 +71,7 @@ func (s *reviewStream) read(line []byte) {
 		s.usage[l.Message.ID] = l.Message.Usage
 		for _, block := range l.Message.Content {
 			switch {
+			case l.Message.Model == "<synthetic>": // Claude Code's own error, which the result holds too
 			case block.Type == "text" && block.Text != "" && !isAnswer(block.Text):
 				s.note(record{Kind: kindWords, Words: block.Text})
 			case block.Type == "tool_use" && block.Name != "StructuredOutput":
@@ -108,6 +109,7 @@ type streamLine struct {
 	OldSessionID string   `json:"sessionId"` // an older name of session_id
 	Message      struct { // for types assistant and user
 		ID      string         `json:"id"`
+		Model   string         `json:"model"`
 		Usage   tokens         `json:"usage"`
 		Content []contentBlock `json:"content"`
 	} `json:"message"`
@@ -163,7 +165,7 @@ func describeTool(name string, input json.RawMessage) string {
 }
 
 // tryCall matches the beginning of a call of ccc try, up to the command that it runs.
-var tryCall = lazyRegexp(`^Bash\((\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') +try +(--timeout \S+ +)?`)
+var tryCall = lazyRegexp(`^Bash\(((cd|timeout) \S+ +(&& +)?)*(\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') +try +(--timeout \S+ +)?`)
 
 // unrecorded returns the calls of ccc try for which no run was recorded.
 func (r reviewRound) unrecorded() (calls []string) {
@@ -175,13 +177,20 @@ func (r reviewRound) unrecorded() (calls []string) {
 	return calls[min(len(r.Runs), len(calls)):]
 }
 
-// doing returns what a review that runs does right now: its last call, or the command that the call runs.
-func (r reviewRound) doing() string {
-	if tried := tryCall().ReplaceAllString(r.current, ""); tried != r.current {
-		return strings.Trim(strings.TrimSuffix(tried, ")"), "'")
+// doing returns a call, or the command that the call runs, without ccc try.
+func doing(call string) string {
+	command, isCommand := strings.CutPrefix(call, "Bash(")
+	if !isCommand {
+		return call
 	}
-	if command, isCommand := strings.CutPrefix(r.current, "Bash("); isCommand {
+	tried := tryCall().ReplaceAllString(call, "")
+	if tried == call {
 		return strings.TrimSuffix(command, ")")
 	}
-	return r.current
+	tried = strings.TrimSuffix(tried, ")")
+	if script, isQuoted := strings.CutPrefix(tried, "'"); isQuoted {
+		script, rest, _ := strings.Cut(script, "'")
+		return script + rest
+	}
+	return tried
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 	"unicode"
 	"unsafe"
 )
@@ -99,10 +100,19 @@ func dollars(usd float64) string {
 	switch {
 	case usd <= 0:
 		return ""
-	case usd < 0.1:
-		return fmt.Sprintf("$%.4f", usd)
+	case usd < 0.01:
+		return "<$0.01"
 	}
 	return fmt.Sprintf("$%.2f", usd)
+}
+
+// clock writes a time as people read it: local, with the date where that is not today's.
+func clock(t time.Time) string {
+	t = t.Local()
+	if t.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
+		return t.Format("15:04")
+	}
+	return t.Format("2006-01-02 15:04")
 }
 
 // grouped writes n with commas, such as 1,234,567.
@@ -120,7 +130,11 @@ type screen struct {
 	width    int // in columns
 	colour   bool
 	terminal bool
+	tag      string // the colour of supervisorTag
 }
+
+// supervisorTag begins what ccc says in a session.
+const supervisorTag = "[SUPERVISOR]"
 
 // newScreen takes the width from COLUMNS, else from the terminal, else it is 80.
 func newScreen(stdout *os.File) *screen {
@@ -136,6 +150,7 @@ func newScreen(stdout *os.File) *screen {
 		Writer:   bufio.NewWriterSize(stdout, 64<<10),
 		width:    max(columns, 24), // less can't be read
 		terminal: isTerminal,
+		tag:      bold,
 		colour:   isTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 	}
 }
@@ -168,9 +183,21 @@ func (s *screen) block(lead, text string) {
 		mark := listMark().FindString(line)
 		hang := min(displayWidth(mark), s.width/3)
 		for _, row := range wrap(line[len(mark):], s.width-len(indent)-hang) {
+			if said, isTagged := strings.CutPrefix(row, supervisorTag); isTagged {
+				row = s.paint(s.tag, supervisorTag) + said
+			}
 			fmt.Fprintln(s, strings.TrimRight(lead+mark+row, " "))
 			lead, mark = indent, strings.Repeat(" ", hang)
 		}
+	}
+}
+
+// tell writes text: as block does on a terminal, elsewhere as it is.
+func (s *screen) tell(text string) {
+	if s.terminal {
+		s.block("", text)
+	} else {
+		fmt.Fprintln(s, text)
 	}
 }
 

@@ -34,16 +34,24 @@ func showStatus(c *invocation, d dirs) error {
 	case c.has("--json"):
 		s.Write(append(encodeJSON(sessions), '\n'))
 	case len(sessions) == 0:
-		s.block("", say(noSessionYet, d.state))
+		s.nothingIn(d.here, 0)
 	default:
 		showTable(s, shown)
-		for _, one := range sessions {
-			if one.Verdict == verdictReviewing {
-				fmt.Fprintln(s, clip(one.short()+"  "+one.reviewing(), s.width))
+		newest := slices.IndexFunc(sessions, func(one summary) bool { return d.isOfProject(one.Project) })
+		for i, one := range sessions {
+			more := unbroken(one.now)
+			if one.why != "" && i == newest {
+				more = one.result()
+			}
+			if more != "" {
+				fmt.Fprintln(s, clip(one.short()+"  "+more, s.width))
 			}
 		}
 		if more := len(sessions) - len(shown); more > 0 {
 			s.block("", say(moreSessions, more))
+		}
+		if newest < 0 {
+			s.nothingIn(d.here, len(sessions))
 		}
 	}
 	err = s.Flush()
@@ -54,6 +62,15 @@ func showStatus(c *invocation, d dirs) error {
 		reportError(os.Stderr, one.err)
 	}
 	return err
+}
+
+// nothingIn says that no session is of the directory, and how many there are elsewhere.
+func (s *screen) nothingIn(dir string, elsewhere int) {
+	if elsewhere > 0 {
+		s.block("", say(noSessionHere, pathFrom("", dir), elsewhere))
+	} else {
+		s.block("", say(noSessionYet, pathFrom("", dir)))
+	}
 }
 
 // A summary is a session on one line. Its JSON is what scripts read.
@@ -72,6 +89,8 @@ type summary struct {
 	Tokens    tokens     `json:"tokens"`
 	UpdatedAt time.Time  `json:"updated_at"`
 	Request   string     `json:"request"` // the first words of the newest request
+	now       string     // Doing as people read it
+	why       string     // why the last stop was not reviewed
 	switched  bool       // the user has switched it on or off
 	number    string     // of the review that Verdict is of, as in " 1/10"
 	tree      string     // the working tree; outside git, where the session was started
@@ -136,8 +155,11 @@ func summarize(known sessionFiles, config *configuration) summary {
 	if last := h.last(); last != nil {
 		s.Verdict, _ = last.standing(nil)
 		s.VerdictAt, s.number, s.began = &last.Time, last.number(), last.start
-		if s.Verdict == verdictReviewing {
-			s.Doing = last.doing()
+		switch s.Verdict {
+		case verdictReviewing:
+			s.Doing, s.now = doing(last.current), callInWords(last.current, cmp.Or(last.Top, last.Project))
+		case verdictFailed:
+			s.why = last.Error
 		}
 	}
 	return s
@@ -145,9 +167,13 @@ func summarize(known sessionFiles, config *configuration) summary {
 
 func (s summary) short() string { return s.Session[:min(8, len(s.Session))] }
 
-// reviewing tells of the review that runs, as in reviewing 1/10 · 12s · go test ./...
-func (s summary) reviewing() string {
-	return joined(verdictName(verdictReviewing)+s.number, s.when(), unbroken(s.Doing))
+// result is the last verdict, or why there was no review, in a few words.
+func (s summary) result() string {
+	const shown = 60 // columns of the reason
+	if s.why == "" {
+		return oneLine(verdictName(s.Verdict))
+	}
+	return say(withReason, verdictName(s.Verdict), clip(oneLine(s.why), shown))
 }
 
 // sessionsMeant returns the session that the operand names, else those of the current directory's project,
@@ -178,16 +204,18 @@ func sessionMeant(operands []string, d dirs) (string, error) {
 		return "", err
 	}
 	if len(ids) == 0 {
-		return "", failure{code: 2, err: fmt.Errorf("no supervised session of this project (%s)", d.here), hint: nameSession}
+		err := fmt.Errorf("no session of this project (%s)", pathFrom("", d.here))
+		return "", failure{code: 2, err: err, hint: nameSession}
 	}
 	return ids[0], nil
 }
 
 // showTable writes the sessions as a table, each on one line. Project and request share what the other
-// columns leave. Where that is less than leastLeft, columns go.
+// columns leave. Where that is too little, columns go, project and cost last. The mode is told where one
+// of them is off.
 func showTable(s *screen, sessions []summary) {
-	const gap, leastLeft = "  ", 34
-	const result, age, reviewed, cost, project = 3, 4, 5, 6, 7 // columns of statusHeads
+	const gap, leastProject, leastRequest = "  ", 20, 14
+	const mode, result, age, reviewed, cost, project = 1, 3, 4, 5, 6, 7 // columns of statusHeads
 	rows := make([][]string, 1, len(sessions)+1)
 	for _, head := range statusHeads {
 		rows[0] = append(rows[0], say(head))
@@ -196,24 +224,32 @@ func showTable(s *screen, sessions []summary) {
 		used := fmt.Sprintf("%d/%d", one.Count, one.Limit)
 		rows = append(rows, []string{
 			one.short(), say(modeCells[one.Mode]), used, verdictName(one.Verdict), one.when(),
-			strconv.Itoa(one.Reviews), dollars(one.CostUSD), one.Project, one.Request})
+			strconv.Itoa(one.Reviews), dollars(one.CostUSD), pathFrom("", one.Project), one.Request})
+	}
+	isOff := func(one summary) bool { return one.Mode == modeWord(false) }
+	if !slices.ContainsFunc(sessions, isOff) {
+		rows[0][mode] = ""
 	}
 	widths, left := make([]int, len(statusHeads)), s.width
 	for i := range widths {
 		for _, row := range rows {
-			row[i] = cmp.Or(oneLine(row[i]), "-")
-			widths[i] = max(widths[i], displayWidth(row[i]+gap))
+			if row[i] = oneLine(row[i]); i != mode {
+				row[i] = cmp.Or(row[i], "-")
+			}
+			if row[i] != "" {
+				widths[i] = max(widths[i], displayWidth(row[i]+gap))
+			}
 		}
 		if i < project {
 			left -= widths[i]
 		}
 	}
-	for _, spared := range []int{reviewed, cost, age} { // in this order
-		if left < leastLeft {
+	for _, spared := range []int{reviewed, age, cost} { // in this order
+		if left < min(widths[project], leastProject)+leastRequest {
 			left, widths[spared] = left+widths[spared], 0
 		}
 	}
-	widths[project] = min(widths[project], max(left/3, 8)+len(gap))
+	widths[project] = min(widths[project], max(left/2, 8)+len(gap))
 	for n, row := range rows {
 		line := ""
 		for i, width := range widths[:project+1] {
@@ -241,7 +277,6 @@ func (s summary) when() string {
 	}
 	ago := max(0, time.Since(*s.VerdictAt)) // a clock may be set back
 	runs := s.Verdict == verdictReviewing
-	unit, name := time.Minute, minutes
 	switch {
 	case runs && ago < time.Minute:
 		return say(runningFor, int(ago/time.Second))
@@ -249,12 +284,12 @@ func (s summary) when() string {
 		return duration(ago.Seconds())
 	case ago < time.Minute:
 		return say(justNow)
-	case ago >= 24*time.Hour:
-		unit, name = 24*time.Hour, days
-	case ago >= time.Hour:
-		unit, name = time.Hour, hours
+	case ago < time.Hour:
+		return say(minutesAgo, int(ago/time.Minute))
+	case ago < 24*time.Hour:
+		return say(hoursAgo, int(ago/time.Hour))
 	}
-	return say(timeAgo, count(int(ago/unit), name))
+	return say(daysAgo, int(ago/(24*time.Hour)))
 }
 
 // statusLine is the setting by which Claude Code calls ccc statusline. Without refreshInterval the line does
@@ -270,7 +305,9 @@ func showStatusline(_ *invocation, d dirs) error {
 	if newScreen(os.Stdin).terminal {
 		s := newScreen(os.Stdout)
 		s.block("", say(statuslineByHand, d.settingsFile()))
-		fmt.Fprintf(s, "\n%q: %s\n", statusLineKey, d.statusLine())
+		fmt.Fprintf(s, "\n  %q: %s\n\n", statusLineKey, d.statusLine())
+		s.block("", say(statuslineBeside))
+		fmt.Fprintf(s, "\n  %s\n  %s\n", `session=$(cat)`, `printf '%s' "$session" | `+shellQuote(d.hookPath())+" statusline")
 		return s.Flush()
 	}
 	line, err := statusline(os.Stdin, d)
@@ -304,11 +341,12 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	case !isOn:
 		return "", s.err
 	case s.Verdict == verdictReviewing:
-		return joined(s.reviewing(), dollars(s.CostUSD)), s.err
+		now := joined(verdictName(verdictReviewing)+s.number, s.when(), unbroken(s.now))
+		return joined(now, dollars(s.CostUSD)), s.err
 	}
 	last := ""
 	if s.Verdict != "" {
-		last = say(supervisedLast, oneLine(verdictName(s.Verdict)), s.when())
+		last = say(supervisedLast, s.result(), s.when())
 	}
 	return joined(say(supervisedNow, fmt.Sprintf("%d/%d", s.Count, s.Limit)), last, dollars(s.CostUSD)), s.err
 }

@@ -61,7 +61,7 @@ func TestShowGolden(t *testing.T) {
 		box := statusBox(t, columns)
 		box.vars = append(box.vars, "LANG="+map[string]string{"C": chinese, "en": english}[locale])
 		got := box.ccc("status")
-		golden(t, fmt.Sprintf("status-%d-%s.txt", columns, locale), got)
+		golden(t, fmt.Sprintf("status-%d-%s.txt", columns, locale), strings.ReplaceAll(got, box.work, "/work"))
 		expectWidth(t, got, columns)
 		box.timelineOf(testSession, testTimeline(t))
 		got = box.ccc("log", testSession)
@@ -127,7 +127,7 @@ func TestShowEscapes(t *testing.T) {
 			t.Errorf("%s: %q at %d", name, got, i)
 		}
 	}
-	expectIn(t, "the log", log, "prompt␛[31m", "feedback␛[31m", "error␛[31m", "Bash(␛[31m", "words␛[31m")
+	expectIn(t, "the log", log, "prompt␛[31m", "feedback␛[31m", "error␛[31m", "    · ␛[31m", "words␛[31m")
 }
 
 // runningReview shows a step and waits for the file go before it goes on.
@@ -221,7 +221,7 @@ func TestVerdictOfTree(t *testing.T) {
 			t.Errorf("verdict %s: %+v", args, got)
 		}
 	}
-	const nobody = "没有会话在这个工作树里受过审查"
+	nobody := "没有会话在这个工作树里受过审查：" + box.work + "\n审查现在的内容：ccc review；"
 	expect("", "none\n", nobody, 3)
 	expect("nobody", "", "ccc: no session \"nobody\"\n     name one, as ccc status lists them\n", 2)
 	stop := func(project string, age time.Duration, verdict verdict) record {
@@ -230,18 +230,18 @@ func TestVerdictOfTree(t *testing.T) {
 	box.timelineOf("aa-elsewhere", stop("/elsewhere", 0, verdictAllow))
 	box.timelineOf("above", stop(filepath.Dir(box.work), 0, verdictAllow))
 	expect("", "none\n", nobody, 3)
-	expect("aa-elsewhere", "allow\n", "没有绑定", 0)
+	expect("aa-elsewhere", "allow\n", "没有与文件绑定", 0)
 	box.timelineOf("aa-old", stop(box.work, time.Hour, verdictAllow))
 	box.timelineOf("aa-older", stop(box.work, 2*time.Hour, verdictBlock))
-	expect("", "allow\n", "没有绑定", 0)
-	expect("aa-old", "allow\n", "没有绑定", 0) // the whole name of one, the beginning of another
+	expect("", "allow\n", "没有与文件绑定", 0)
+	expect("aa-old", "allow\n", "没有与文件绑定", 0) // the whole name of one, the beginning of another
 	expect("aa", "", "ccc: \"aa\" is the beginning of 3 sessions\n", 2)
 	// Of the last stops within a minute of each other a refusal counts, whichever came first; of a long review its whole time.
 	box.timelineOf("b1", stop(box.work, 20*time.Second, verdictBlock))
 	box.timelineOf("b2", stop(box.work, 0, verdictAllow))
 	expect("", "block\n", "", 1)
 	box.timelineOf("b1", stop(box.work, 2*time.Minute, verdictBlock))
-	expect("", "allow\n", "没有绑定", 0)
+	expect("", "allow\n", "没有与文件绑定", 0)
 	long := stop(box.work, 0, verdictAllow)
 	long.Review = "long"
 	begun := record{Time: ago(150 * time.Second), Kind: kindBegin, Review: "long", Event: eventStop, Project: box.work}
@@ -250,7 +250,7 @@ func TestVerdictOfTree(t *testing.T) {
 	// The other one's prompt is newer than both.
 	box.timelineOf("b3", record{Time: now().Add(time.Second), Kind: kindPrompt, Project: box.work, Prompt: "more"})
 	box.timelineOf("b1", stop(box.work, time.Hour, verdictBlock))
-	expect("", "none\n", "上一条消息之后", 3)
+	expect("", "none\n", "最近一条消息之后", 3)
 	expect("a b", "", "ccc: verdict: unexpected argument", 2)
 	box.write(".claude/ccc/supervisor-new.json", 0o600, strings.ReplaceAll(stateText("new", 1, ""), "2026-01-02T03:04:05Z", now().Add(time.Minute).Format(time.RFC3339)))
 	box.write(".claude/ccc/supervisor-new-events.jsonl/x", 0o600, "") // a directory in the place of the file
@@ -309,7 +309,7 @@ func TestStatusline(t *testing.T) {
 	}{
 		{"blocked", known, "CCC_SUPERVISOR=1", state(""),
 			[]any{review(time.Hour, verdictAllow, 0.02), review(210*time.Second, verdictBlock, 0.1)},
-			"监督中 2/20 · 上次：退回 3 分钟前 · $0.12\n", ""},
+			"监督中 2/20 · 上次：退回（3 分钟前） · $0.12\n", ""},
 		{"new", known, "CCC_SUPERVISOR=1", "", nil, "监督中 0/10\n", ""},
 		{"switched_on", known, "CCC_SUPERVISOR=0", state(stateOn), nil, "监督中 2/10\n", ""},
 		{"switched_off", known, "CCC_SUPERVISOR=1", state(stateOff),
@@ -317,7 +317,7 @@ func TestStatusline(t *testing.T) {
 		{"unsupervised", known, "", state(""), []any{review(0, verdictBlock, 1)}, "", ""},
 		{"long", known, "CCC_SUPERVISOR=1", state(""),
 			[]any{review(time.Hour, verdictBlock, 5), strings.Repeat("x", 2<<20) + "\n", review(time.Hour, verdictBlock, 1)},
-			"监督中 2/20 · 上次：退回 1 小时前 · $6.00\n", ""},
+			"监督中 2/20 · 上次：退回（1 小时前） · $6.00\n", ""},
 		{"state_corrupt", known, "CCC_SUPERVISOR=1", "{", nil, "监督中 0/10\n", "ccc: "},
 		{"empty", "", "CCC_SUPERVISOR=1", "", nil, "", "ccc: reading Claude Code's status: EOF\n"},
 		{"no_session", "{}", "CCC_SUPERVISOR=1", "",
@@ -372,22 +372,24 @@ func TestStatusReviewing(t *testing.T) {
 	expect := func(doing string) {
 		t.Helper()
 		line := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "ccc", "statusline").stdout
-		want := `reviewing 2/10 · \d\ds` + regexp.QuoteMeta(doing) + "\n"
-		if !regexp.MustCompile("^" + want + "$").MatchString(line) {
+		want := "^" + regexp.QuoteMeta(joined("reviewing 2/10", "DDs", doing)) + "\n$"
+		if !regexp.MustCompile(strings.Replace(want, "DD", `\d\d`, 1)).MatchString(line) {
 			t.Errorf("statusline %q, want %s", line, want)
 		}
-		if got := box.ccc("status"); !regexp.MustCompile("\n"+testSession[:8]+"  "+want).MatchString(got) || !strings.Contains(got, "mend it …\n") {
+		below := testSession[:8] + "  " + doing + "\n" // told once: without a call there is no more to tell
+		if got := box.ccc("status"); strings.HasSuffix(got, "\n"+below) != (doing != "") || strings.Count(got, "\n") != 2+len(doing)/max(1, len(doing)) ||
+			!regexp.MustCompile(`  2/10     reviewing  \d\ds  .*  mend it …\n`).MatchString(got) {
 			t.Errorf("status %s", got)
 		}
 		expectIn(t, "the JSON", box.ccc("status", "--json"), `"verdict":"reviewing",`)
 	}
 	expect("")
 	for _, step := range []struct{ kind, tool, doing string }{
-		{kindCall, "Read(tally.py)", " · Read(tally.py)"},
-		{kindRefused, "Read(tally.py)", ""},
-		{kindCall, "Bash(/usr/local/bin/ccc try --timeout 10m 'go test ./...')", " · go test ./..."},
-		{kindRun, "", " · go test ./..."},
-		{kindCall, "Bash(git diff 'a b')", " · git diff 'a b'"},
+		{kindCall, "Read(" + box.work + "/tally.py)", "reading tally.py"},
+		{kindRefused, "Read(" + box.work + "/tally.py)", ""},
+		{kindCall, "Bash(cd /p && /usr/local/bin/ccc try --timeout 10m 'go test ./...' | tail -5)", "go test ./... | tail -5"},
+		{kindRun, "", "go test ./... | tail -5"},
+		{kindCall, "Bash(git diff 'a b')", "git diff 'a b'"},
 	} {
 		records = append(records, record{Time: now(), Kind: step.kind, Review: "r", Tool: step.tool})
 		box.timelineOf(testSession, records...)
@@ -415,7 +417,7 @@ func TestStatusMany(t *testing.T) {
 			box.vars = append(box.vars, fmt.Sprintf("COLUMNS=%d", columns))
 			got := box.ccc(append([]string{"status"}, strings.Fields(args)...)...)
 			expectWidth(t, got, columns)
-			if strings.Count(got, "  task ") != want || strings.Count(got, "\n") != want+1+map[string]int{"": 1}[args] || strings.Contains(got, "5 个会话") != (args == "") {
+			if strings.Count(got, "  task ") != want || strings.Count(got, "\n") != want+2+map[string]int{"": 1}[args] || strings.Contains(got, "5 个会话") != (args == "") {
 				t.Errorf("%s, %d columns: %s", args, columns, got)
 			}
 		}
@@ -434,7 +436,8 @@ func TestStatuslineByHand(t *testing.T) {
 	cmd := box.command("ccc", "statusline")
 	cmd.Stdin = terminal
 	out, err := cmd.Output()
-	said, lines, _ := strings.Cut(string(out), "\n\n")
+	parts := strings.Split(string(out)+"\n\n\n\n", "\n\n")
+	said, lines := parts[0], parts[1]
 	var settings struct {
 		StatusLine struct {
 			Command         string
@@ -445,4 +448,9 @@ func TestStatuslineByHand(t *testing.T) {
 		!strings.HasSuffix(settings.StatusLine.Command, " statusline") || settings.StatusLine.RefreshInterval == 0 {
 		t.Errorf("%v: %s", err, out)
 	}
+	// The lines for a script of one's own work as they stand there.
+	box.vars = append(box.vars, "CCC_SUPERVISOR=1")
+	script := parts[3] + "\n" + `printf %s "$session" | grep -c session_id`
+	got := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "sh", "-c", script)
+	expectEnd(t, "a script of one's own", got, 0, "监督中 0/10\n1\n", "")
 }

@@ -99,9 +99,6 @@ func cutMiddle(text string, keep int) string {
 var (
 	reviews    = words{"次", "review"}
 	characters = words{"个字符", "character"}
-	minutes    = words{"分钟", "minute"}
-	hours      = words{"小时", "hour"}
-	days       = words{"天", "day"}
 	inSeconds  = words{"%.1f 秒", "%.1fs"}
 	inMinutes  = words{"%d 分 %02d 秒", "%dm%02ds"}
 	leftOut    = words{"……（省略 %s）……", "... (%s left out) ..."}
@@ -177,7 +174,7 @@ var (
 	leftToUser        = words{"审查者留给你的话：%s", "The reviewer leaves this to you: %s"}
 	// /supervisor.
 	modeNames = map[string]words{"on": {"已打开", "on"}, "off": {"已关闭", "off"}}
-	modeCells = map[string]words{"on": {"开", "on"}, "off": {"关", "off"}} // in a table
+	modeCells = map[string]words{"off": {"关", "off"}} // in a table
 	modeIs    = words{"监督：%s（/supervisor on 打开，/supervisor off 关闭）",
 		"Supervisor mode: %s (/supervisor on and /supervisor off switch it)"}
 	modeUnclear = words{
@@ -246,27 +243,35 @@ var (
 
 // A session on one line: ccc status, ccc statusline.
 var (
-	noSessionYet = words{"这里还没有受监督的会话（%s）\n要开始：ccc --supervisor", // state directory
-		"No session has been supervised here yet (%s)\nTo begin one: ccc --supervisor"}
-	statusHeads = [...]words{
-		{"会话", "Session"}, {"监督", "On"}, {"次数", "Round"}, {"结果", "Result"},
-		{"时间", "When"}, {"审查", "Reviews"}, {"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
+	noSessionYet = words{"%s 里还没有受监督的会话\n要开始：ccc --supervisor", // a directory
+		"No session has been supervised in %s yet\nTo start one: ccc --supervisor"}
+	noSessionHere = words{"%s 里还没有会话，别处有 %d 个", "No session in %s yet, %d elsewhere"} // a directory
+	statusHeads   = [...]words{
+		{"会话", "Session"}, {"监督", "Mode"}, {"本次", "Reviews"}, {"结果", "Result"},
+		{"时间", "When"}, {"累计", "Total"}, {"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
 	}
 	moreSessions = words{"还有 %d 个会话：ccc status --all", "%d more: ccc status --all"}
 	verdictNames = map[string]words{
-		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"未审成", "failed"},
-		"limit": {"次数用完", "limit"}, "cancelled": {"已取消", "cancelled"}, "reviewing": {"审查中", "reviewing"},
+		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"未审成", "not reviewed"},
+		"limit": {"次数用完", "limit reached"}, "cancelled": {"已取消", "cancelled"}, "reviewing": {"审查中", "reviewing"},
 		"unbound": {"未绑定", "unbound"},
 	}
+	withReason       = words{"%s（%s）", "%s (%s)"} // verdict, why
 	runningFor       = words{"%d 秒", "%ds"}
 	justNow          = words{"刚刚", "just now"}
-	timeAgo          = words{"%s前", "%s ago"} // count of minutes, hours or days
+	minutesAgo       = words{"%d 分钟前", "%dm ago"}
+	hoursAgo         = words{"%d 小时前", "%dh ago"}
+	daysAgo          = words{"%d 天前", "%dd ago"}
+	readingFile      = words{"查看 %s", "reading %s"}
+	searchingFor     = words{"搜索 %s", "searching for %s"}
 	supervisedNow    = words{"监督中 %s", "supervised %s"}
-	supervisedLast   = words{"上次：%s %s", "last: %s %s"} // verdict, when
+	supervisedLast   = words{"上次：%s（%s）", "last: %s %s"} // verdict, when
 	supervisionIsOff = words{"监督已关闭", "supervision is off"}
 	statuslineByHand = words{ // settings.json
-		"这个命令由 Claude Code 调用，在状态栏里显示审查的进展。把下面几行写进 %s：",
-		"Claude Code runs this command: it shows in the status line how reviews go. Put these lines into %s:"}
+		"这个命令由 Claude Code 调用，在状态栏里显示审查的进展。把下面一行写进 %s：",
+		"Claude Code runs this command to show in its status line how the reviews go. Put this line into %s:"}
+	statuslineBeside = words{"已经有自己的状态栏脚本？在其中加上：",
+		"You have a status line script of your own? Add to it:"}
 )
 
 // A session in full: ccc log.
@@ -283,32 +288,29 @@ var (
 	byAgent         = words{"Agent（ccc supervisor-mode）", "the agent (ccc supervisor-mode)"}
 	titleReview     = words{"审查", "Review"}
 	titleQuestion   = words{"提问审查", "Review of a question"}
-	tokensUsed      = words{"token：新 %s，缓存 %s，输出 %s", "tokens: %s new, %s cached, %s out"}
+	tokensUsed      = words{"token：未命中缓存 %s，命中 %s，输出 %s", "tokens: %s new, %s cached, %s out"}
+	agentsCache     = words{"提示缓存：沿用 Agent 的", "prompt cache: the agent's"}
 	builtinPrompt   = words{"内置的审查提示词", "the built-in prompt"}
 	underWay        = words{"进行中……", "under way..."}
-	withoutVerdict  = words{"审查者没有给出判定：它的话就是反馈",
+	withoutVerdict  = words{"审查者没有给出判定，它说的话当作反馈",
 		"The reviewer gave no verdict: what it said is the feedback"}
-	unreadableVerdict = words{"审查者没有给出能读取的判定：Agent 得到的是默认反馈",
-		"The reviewer gave no verdict that can be read: the agent got the default feedback"}
-	cacheUses = map[string]words{ // by record.Way
-		"cache": {"用 Agent 的缓存", "with the agent's cache"},
-		"own":   {"用审查者自己的系统提示词", "with a prompt of its own"},
-	}
+	unreadableVerdict = words{"审查者的判定无法读取，Agent 得到的是默认反馈",
+		"The reviewer's verdict could not be read: the agent got the default feedback"}
 	exitedWith     = words{"退出码 %d", "exit %d"}
 	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
-	stopPassed     = words{"没有审查，Agent 可以停下", "There was no review; the agent may stop"}
+	linesCounted   = words{"行", "line"}
 	// The first column of the facts of a review.
 	leadFormat   = words{"%s ", "%-9s"}
 	leadAsked    = words{"用户", "user"}
-	leadSaid     = words{"自述", "agent"}
+	leadSaid     = words{"Agent", "agent"}
 	leadAsks     = words{"提问", "asks"}
 	leadBy       = words{"来自", "by"}
-	leadBasis    = words{"依据", "rules"}
-	leadTools    = words{"查看", "looked"}
+	leadBasis    = words{"提示词", "prompt"}
+	leadTools    = words{"未记录", "called"}
 	leadRan      = words{"实测", "ran"}
-	leadNoCopy   = words{"不能实测", "not run"}
-	leadRefused  = words{"被拒绝", "refused"}
-	leadUnbound  = words{"未绑定", "unbound"}
+	leadNoCopy   = words{"不能实测", "no copy"}
+	leadRefused  = words{"不许运行", "refused"}
+	leadUnbound  = words{"未与文件绑定", "unbound"}
 	leadFeedback = words{"反馈", "feedback"}
 	leadReason   = words{"原因", "reason"}
 	leadForUser  = words{"留言", "for you"}
@@ -334,8 +336,9 @@ var (
 
 // ccc review.
 var (
-	// the last request
-	reviewingByHand  = words{"审查会话 %s（最后写入 %s），在 %s：%s", "Reviewing session %s, last written %s, in %s: %s"}
+	// session, when it was written last, working tree, the last request, session
+	reviewingByHand = words{"[SUPERVISOR] 正在审查会话 %s（%s，%s）：%s\n在别处看审查过程：ccc log -f %s",
+		"[SUPERVISOR] Reviewing session %s (%s, %s): %s\nTo watch it elsewhere: ccc log -f %s"}
 	reviewingWith    = words{"提供商 %s", "provider %s"}
 	alreadyReviewing = words{"这个会话正在审查，等它结束再来", "this session is being reviewed right now: wait for the end"}
 	stillWorking     = words{"Agent 还在工作：审查的是它到目前为止的状态",
@@ -344,10 +347,10 @@ var (
 
 // Receipts, ccc verdict, ccc report.
 var (
-	notBound        = words{"没有绑定", "not bound"}
+	notBound        = words{"没有与文件绑定", "not bound"}
 	moreRuns        = words{"次运行未列出", "more run"}
 	receiptRead     = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
-	receiptRefused  = words{"所有调用都被 Claude Code 拒绝", "all its calls were refused by Claude Code"}
+	receiptRefused  = words{"Claude Code 不许它运行任何调用", "Claude Code refused all its calls"}
 	receiptNothing  = words{"只看了对话和改动", "only the conversation and the changes were read"}
 	receiptNoCopy   = words{"没有在副本里运行命令", "nothing was run in a copy"}
 	shownOnTerminal = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}
@@ -355,26 +358,28 @@ var (
 	receiptEver     = words{"所有文件都算在内", "all files counted"}
 	movedMeanwhile  = words{"审查期间又改动，不在判定之内：%s", "changed while the review ran, and not judged: %s"}
 	changedSince    = words{"审查之后有改动：%s", "changed since the review: %s"}
-	nobodyHere      = words{"没有会话在这个工作树里受过审查：%s", "no session was reviewed in this working tree: %s"}
+	nobodyHere      = words{"没有会话在这个工作树里受过审查：%s\n审查现在的内容：ccc review；受监督地启动：ccc --supervisor",
+		"No session was reviewed in this working tree: %s\n" +
+			"To review what is here now: ccc review. To start a supervised session: ccc --supervisor"}
 	// session, its working tree
 	newestElsewhere = words{"这个项目最新的会话 %s 审查的是另一个工作树：%s",
 		"the newest session of this project, %s, was reviewed in another working tree: %s"}
-	nothingReviewed = words{"上一条消息之后，Agent 停下还没有受过审查，或者监督已关闭",
-		"no stop was reviewed since the last prompt, or supervision was switched off"}
+	nothingReviewed = words{"最近一条消息之后，Agent 停下时还没有审查过，或者监督已关闭",
+		"No stop was reviewed since the last prompt, or supervision was switched off"}
 )
 
 // The gate.
 var (
 	pushUntold = words{"没有收到 git 要推送的内容，改为查询 HEAD",
-		"nothing came of what git is going to push: asking for HEAD instead"}
+		"git did not say what it is going to push: asking about HEAD instead"}
 	gateUnseen   = words{"%s：没有审查看过", "%s: no review saw it"}
 	gateOther    = words{"%s：与审查时不同", "%s: it is not as it was reviewed"}
 	gateSentBack = words{"%s：被退回（会话 %s，%s）", "%s: it was sent back (session %s, %s)"}
 	gateMore     = words{"……还有 %d 个路径", "... and %d paths more"}
 	gateForUser  = words{"怎么办：ccc review 审查工作区里的内容（工作区里是另一份的，先 git checkout 或 git stash）；" +
 		"git push --no-verify 可以跳过检查。",
-		"What to do: `ccc review` judges what lies in the working tree (if a path lies there otherwise, " +
-			"after a checkout or git stash); git push --no-verify goes past this check."}
+		"What to do: `ccc review` judges the files in the working tree (if a file there differs from what is " +
+			"pushed, first git checkout or git stash); git push --no-verify skips this check."}
 	gateForAgent = words{"怎么办：这次推送要等审查通过。请把推送留给用户，或在审查之后再要求一次。",
 		"What to do: the push waits for the review. Leave it to the user, or ask for it again after the " +
 			"review."}
@@ -393,23 +398,25 @@ var (
 	reportOfNewest = words{"这个工作树里最新的改动", "the newest change of this working tree"}
 	reportOfOne    = words{"会话 `%s` 的全部改动", "all changes of session `%s`"}
 	// models, instructions
-	reportReviewer = words{"审查者是另一个 Claude Code，它看过对话和文件，在一次性的副本里运行了下面的命令（模型：%s；守则：%s）",
-		"The reviewer was a second Claude Code: it read conversation and files, and ran the commands " +
-			"below in throw-away copies (model: %s; instructions: %s)"}
+	reportReviewer = words{"审查者是另一个 Claude Code，它看过对话和文件，在一次性副本里运行了下面的命令（模型：%s；审查提示词：%s）",
+		"The reviewer was a second Claude Code: it read the conversation and the files, and ran the " +
+			"commands below in throw-away copies (model: %s; instructions: %s)"}
 	reportNoProof = words{"这是记录，不是证明：能改这台机器上文件的人也能改它",
-		"This is a record, not a proof: whoever can write the files of that machine can write it, too"}
-	reportChange   = words{"改动（会话 `%s`）", "A change, of session `%s`"}
+		"This is a record, not a proof: anyone who can write files on that machine can forge it"}
+	reportChange   = words{"改动（会话 `%s`）", "A change (session `%s`)"}
 	reportRequests = words{"**用户的要求**", "**What the user asked for**"}
 	// count of requests, session
 	reportOthers = words{"（会话 `%[2]s` 的另外 %[1]s与此无关，没有列出）",
-		"(%s more of session `%s` are no part of this and not shown)"}
+		"(%s more of session `%s`: not part of this, not shown)"}
 	requestsCounted  = words{"个要求", "request"}
 	reportUnknown    = words{"未知", "not known"}
 	reportRounds     = words{"**各轮审查**", "**The reviews**"}
 	reportRuns       = words{"**审查者运行了什么**", "**What the reviewer ran**"}
+	reportRun        = words{"%s：%s", "%s: %s"} // review, how its run ended
+	listComma        = words{"、", ", "}
 	reportOpen       = words{"失败了，之后的审查没有再运行", "it failed, and no later review ran it again"}
 	reportOutput     = words{"输出的末尾", "the end of its output"}
-	reportForUser    = words{"**留给用户的话**", "**Left to the user**"}
+	reportForUser    = words{"**留言**", "**Left to the user**"}
 	reportUnapproved = words{"没有通过审查的文件", "Paths that no review approved"}
 	reportLeftOut    = words{"（太长，已省略）", "(left out: too long)"}
 )
