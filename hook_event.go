@@ -113,6 +113,9 @@ func readEvent(stdin io.Reader) (*hookEvent, error) {
 
 func (e *hookEvent) isStop() bool { return e.HookEventName == eventStop }
 
+// isWake reports whether the prompt is Claude Code's own. One without words, as of an image, is the user's.
+func (e *hookEvent) isWake() bool { return e.Prompt != "" && !isUsers(e.Prompt) }
+
 // transcriptPatience is how long the last entries of the transcript may take: Claude Code writes them a
 // moment after it has started the hook.
 const transcriptPatience = 2 * time.Second

@@ -324,7 +324,6 @@ func (s *supervision) failed(entry record, err error) record {
 	if errors.Is(err, errToldToEnd) || errors.Is(err, errSwitchedOff) {
 		entry.Verdict = verdictCancelled
 	}
-	entry.Told = inSession() && entry.Verdict == verdictFailed
 	fmt.Fprintln(os.Stderr, "ccc: no review:", printable(entry.Error))
 	s.record(entry)
 	return entry

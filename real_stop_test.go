@@ -369,17 +369,17 @@ func TestRealClientShown(t *testing.T) {
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 		tty := box.start()
 		tty.prompt("first request")
-		tty.waitFor("本会话受监督：每个请求最多审查 1 次。实时查看：ccc log -f", 90*time.Second)
+		tty.waitFor("本会话受监督：每项要求最多审查 1 次。实时查看：ccc log -f", 90*time.Second)
 		tty.waitFor("rotate the key yourself", 90*time.Second)
 		tty.prompt("second request")
-		tty.waitFor("这次没能完成审查", 90*time.Second)
+		tty.waitFor("这次审查没能完成", 90*time.Second)
 		tty.waitFor("the key is gone", 90*time.Second)
 		tty.prompt("third request")
 		tty.waitFor("审查已用完", 90*time.Second)
 		tty.prompt("fourth request")
 		tty.waitFor("and push it", 90*time.Second)
 		screen := unspaced(tty.screen())
-		for _, once := range []string{"上一次没能完成审查", "上一个请求的审查次数", "本会话受监督"} {
+		for _, once := range []string{"上次审查没能完成", "上次审查已取消", "本会话受监督"} {
 			if strings.Count(screen, once) > 1 || once != "本会话受监督" && strings.Contains(screen, once) {
 				t.Errorf("told twice:\n%s", screen)
 			}
