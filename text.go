@@ -210,7 +210,8 @@ var (
 	errSwitchedOff = causeWords{"审查期间监督被关闭", "supervision was switched off during the review"}
 	errToldToEnd   = causeWords{"按了 Esc 或 Ctrl-C，或者 Claude Code 退出了",
 		"Esc or Ctrl-C was pressed, or Claude Code exited"}
-	errKilled        = causeWords{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
+	errKilled = causeWords{"审查期间 ccc 被强行结束（在 Claude Code 2.1.120 里按 Esc 就会这样）",
+		"ccc was killed during the review (Claude Code 2.1.120 does that when you press Esc)"}
 	errNoResult      = causeWords{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
 	errTryOff        = causeWords{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
 	errNoCount       = causeWords{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
@@ -241,11 +242,12 @@ var (
 
 // What the hook writes to stderr, a line each.
 var (
-	hookBegun  = words{"[SUPERVISOR HOOK] 开始执行", "[SUPERVISOR HOOK] Started"}
-	reviewing  = words{"[SUPERVISOR] 正在审查工作", "[SUPERVISOR] Reviewing the work"} // also the spinner's text
-	detailsIn  = words{"请在新窗口查看日志文件了解详情：%s", "For details, follow this log file in another window: %s"}
-	finished   = words{"[SUPERVISOR] 任务已完成\n允许停止", "[SUPERVISOR] Task finished\nThe agent may stop"}
-	unfinished = words{"[SUPERVISOR] 任务未完成\n%s\nAgent 将根据反馈继续工作",
+	hookBegun         = words{"[SUPERVISOR HOOK] 开始执行", "[SUPERVISOR HOOK] Started"}
+	reviewing         = words{"[SUPERVISOR] 正在审查工作", "[SUPERVISOR] Reviewing the work"}     // also the spinner's text
+	reviewingQuestion = words{"[SUPERVISOR] 正在审查提问", "[SUPERVISOR] Reviewing the question"} // the spinner's
+	detailsIn         = words{"请在新窗口查看日志文件了解详情：%s", "For details, follow this log file in another window: %s"}
+	finished          = words{"[SUPERVISOR] 任务已完成\n允许停止", "[SUPERVISOR] Task finished\nThe agent may stop"}
+	unfinished        = words{"[SUPERVISOR] 任务未完成\n%s\nAgent 将根据反馈继续工作",
 		"[SUPERVISOR] Task not finished\n%s\nThe agent goes on with this feedback"}
 	limitSkipped = words{"[SUPERVISOR] 已达到审查次数上限 %d/%[1]d，允许停止",
 		"[SUPERVISOR] Limit of reviews reached, %d/%[1]d: the agent may stop"}

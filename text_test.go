@@ -277,7 +277,7 @@ func TestLanguageFollows(t *testing.T) {
 			if box.read(".claude/SUPERVISOR.md") != defaultPrompt.in(language) || box.read(".claude/commands/supervisor.md") != commandFile.in(language) {
 				t.Errorf("recorded %v: the files are not in %s", recorded, language)
 			}
-			if strings.Count(settings, `"statusMessage"`) != 2 || strings.Count(settings, reviewing.in(language)) != 2 || strings.Count(settings, "supervisor-hook") != 3 {
+			if strings.Count(settings, `"statusMessage"`) != 2 || strings.Count(settings, reviewing.in(language)) != 1 || strings.Count(settings, reviewingQuestion.in(language)) != 1 || strings.Count(settings, "supervisor-hook") != 3 {
 				t.Errorf("settings.json in %s: %s", language, settings)
 			}
 		}
