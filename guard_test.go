@@ -84,11 +84,11 @@ func TestReviewEnded(t *testing.T) {
 		stderr string
 	}{
 		{name: "deadline", stderr: "在 10 秒内没有给出判定：时限是 ccc.json 的 supervisor.timeout_seconds"},
-		{name: "sigterm", signal: syscall.SIGTERM, stderr: "审查被打断"},
-		{name: "sigint", signal: syscall.SIGINT, stderr: "审查被打断"},
-		{name: "sighup", signal: syscall.SIGHUP, stderr: "审查被打断"},
+		{name: "sigterm", signal: syscall.SIGTERM, stderr: "按了 Esc 或 Ctrl-C"},
+		{name: "sigint", signal: syscall.SIGINT, stderr: "按了 Esc 或 Ctrl-C"},
+		{name: "sighup", signal: syscall.SIGHUP, stderr: "按了 Esc 或 Ctrl-C"},
 		{name: "sigkill", signal: syscall.SIGKILL},
-		{name: "guard_stopped", signal: syscall.SIGTERM, guard: "STOP", stderr: "审查被打断"},
+		{name: "guard_stopped", signal: syscall.SIGTERM, guard: "STOP", stderr: "按了 Esc 或 Ctrl-C"},
 		{name: "guard_killed", guard: "KILL", stderr: "看护审查者的进程被强行结束"},
 		{name: "verdict_then_hang", first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
 	}

@@ -5,17 +5,14 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // reviewersOwn is the answer to a hook of a reviewer's own claude. Claude Code decides nothing by it.
@@ -74,7 +71,7 @@ func decide(state string) (decision any, err error) {
 	h.isWanted = func() bool { return h.session.supervised(h.caller) }
 	supervised := h.isWanted()
 	if !supervised && !isCommand {
-		return nil, nil
+		return h.unsupervised(), nil
 	}
 	setLanguage(d)
 	h.config, h.configErr = loadConfig(d)
@@ -99,7 +96,9 @@ func decide(state string) (decision any, err error) {
 	case event.HookEventName == eventPrompt:
 		return h.prompt(event.Prompt), nil
 	case event.isStop(), event.HookEventName == eventPreToolUse && event.ToolName == askUserQuestion:
-		return h.decision(h.stop()), nil
+		found := h.stop()
+		h.keep(found)
+		return h.decision(found), nil
 	}
 	return nil, nil
 }
@@ -115,7 +114,11 @@ func (h *hook) stop() record {
 	request := h.request()
 	entry.Limit = h.reviewLimit()
 	newest := request.prompt().id
-	err := h.update(func(s *sessionState) { entry.Iteration = s.nextIteration(entry.Limit, newest) })
+	err := h.update(func(s *sessionState) {
+		if entry.Iteration = s.nextIteration(entry.Limit, newest); entry.Iteration > 0 {
+			s.Untold = untold{What: verdictFailed, Why: errKilled.Error()}
+		}
+	})
 	if err != nil {
 		h.warn("counting the iteration", err)
 		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
@@ -138,12 +141,40 @@ func (h *hook) stop() record {
 	about := fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, entry.Event, entry.ordinal())
 	h.print(rule, say(hookBegun), about, rule)
 	request.iteration, request.limit = entry.Iteration, entry.Limit
-	entry = h.review(ctx, entry, request)
-	if entry.Verdict == verdictBlock {
-		keep := func(s *sessionState) { s.Feedback, s.FeedbackOf = entry.Feedback, entry.Review }
-		h.warn("keeping the feedback", h.session.update(keep))
+	return h.review(ctx, entry, request)
+}
+
+// keep notes for the next hooks what the agent got, and what the user has not been told: of a failed review
+// by hand, and of a cancelled one, where Claude Code no longer listens. A switch to off has noted itself.
+func (h *hook) keep(found record) {
+	h.warn("keeping what came of the review", h.session.update(func(s *sessionState) {
+		isOff := found.Verdict == verdictCancelled && !h.isWanted()
+		isTold := found.Verdict != verdictCancelled && (found.Verdict != verdictFailed || inSession())
+		switch {
+		case isTold:
+			s.Untold = untold{}
+		case !isOff:
+			s.Untold = untold{What: found.Verdict, Why: found.Error}
+		}
+		if found.Verdict == verdictBlock {
+			s.Feedback, s.FeedbackOf = found.Feedback, found.Review
+		}
+	}))
+}
+
+// unsupervised answers an event of a session that is not supervised: none but that the user's next prompt is
+// told of a switch from outside.
+func (h *hook) unsupervised() any {
+	if h.event.HookEventName != eventPrompt || h.event.isWake() || h.caller.agents {
+		return nil
 	}
-	return entry
+	state, err := h.session.state()
+	if err != nil || state.Untold == (untold{}) {
+		return nil
+	}
+	setLanguage(h.dirs)
+	h.warn("noting what the user was told", h.session.update(func(s *sessionState) { s.Untold = untold{} }))
+	return systemMessage(state.Untold.String())
 }
 
 // update changes the session's state. It also notes there which provider the client has, and when it was
@@ -198,58 +229,98 @@ func (h *hook) request() reviewRequest {
 }
 
 // blocked is the decision that sends the agent on with a reason, or keeps a prompt from it.
-func blocked(reason string) map[string]string {
-	return map[string]string{"decision": "block", "reason": reason}
+func blocked(reason string) map[string]any {
+	return map[string]any{"decision": "block", "reason": reason}
 }
 
 // toolDecision is the decision about a call of a tool: allow or deny.
-func toolDecision(decision, reason string) any {
+func toolDecision(decision, reason string) map[string]any {
 	return map[string]any{"hookSpecificOutput": map[string]string{
 		"hookEventName": eventPreToolUse, "permissionDecision": decision, "permissionDecisionReason": reason}}
 }
 
 // systemMessage is an answer that Claude Code shows to the user.
-func systemMessage(text string) map[string]string {
-	return map[string]string{"systemMessage": "[SUPERVISOR] " + printable(text)}
+func systemMessage(text string) map[string]any {
+	return map[string]any{"systemMessage": "[SUPERVISOR] " + printable(text)}
 }
 
-// decision returns the answer to a stop or a question whose review ended so, nil for none. In a session the
-// user is told what a verdict rests on, that a review failed, and that the limit is reached.
+// decision returns the answer to a stop or a question whose review ended so, nil for none: what the agent may
+// do, and in a session what the user is told.
 func (h *hook) decision(found record) any {
-	feedback := h.cutFeedback(found.Feedback)
+	feedback, answer := h.cutFeedback(found.Feedback), map[string]any{}
 	isStop, isBlock := h.event.isStop(), found.Verdict == verdictBlock
 	switch {
-	case found.Verdict == verdictCancelled, found.Verdict == verdictFailed && !inSession():
+	case isStop && isBlock:
+		answer = blocked(feedback)
+	case isStop, found.Verdict == verdictFailed, found.Verdict == verdictCancelled:
+	case isBlock:
+		answer = toolDecision("deny", feedback)
+	default:
+		answer = toolDecision("allow", feedback)
+	}
+	if inSession() && found.Verdict != verdictCancelled {
+		maps.Copy(answer, systemMessage(h.message(found, feedback)))
+	}
+	if len(answer) == 0 {
 		return nil
+	}
+	return answer
+}
+
+// message is what the user is told of a review that ended so: that it failed, that the limit is reached, or
+// what the verdict rests on. A question that was sent back is told with its answer: the client shows neither
+// the question nor whose words the agent gets.
+func (h *hook) message(found record, feedback string) string {
+	isStop := h.event.isStop()
+	switch {
 	case found.Verdict == verdictFailed && isStop:
-		return systemMessage(say(reviewFailed, cutMiddle(found.Error, 200)))
+		return say(reviewFailed, cutMiddle(found.Error, 200), adviceFor(found.Error, adviceContinue))
 	case found.Verdict == verdictFailed:
-		return systemMessage(say(questionUnreviewed, cutMiddle(found.Error, 200)))
-	case !isStop && isBlock:
-		return toolDecision("deny", feedback)
-	case !isStop:
-		return toolDecision("allow", feedback)
-	case !inSession() && isBlock:
-		return blocked(feedback)
-	case !inSession():
-		return nil
+		return say(questionUnreviewed, cutMiddle(found.Error, 200))
+	case found.Verdict == verdictLimit && !isStop:
+		return say(limitQuestion, count(found.Limit, reviews))
 	case found.Verdict == verdictLimit:
 		text := say(limitStop, count(found.Limit, reviews))
 		if found.Feedback != "" {
 			text += "\n" + say(feedbackStillOpen, cutMiddle(found.Feedback, 1000))
 		}
-		return systemMessage(text)
+		return text
 	}
 	receipt := h.session.roundEndedBy(found).receipt()
-	if isBlock {
-		answer := systemMessage(receipt)
-		maps.Copy(answer, blocked(feedback))
-		return answer
-	}
-	if feedback != "" {
+	switch {
+	case found.Verdict == verdictBlock && !isStop:
+		asked := []string{say(questionAnswered)}
+		for _, q := range questionsIn(encodeJSON(h.event.ToolInput)) {
+			asked = append(asked, q.line())
+		}
+		return strings.Join(append(asked, say(reviewersAnswer, cutMiddle(feedback, 500)), receipt,
+			say(answerYourself)), "\n")
+	case found.Verdict == verdictAllow && feedback != "":
 		receipt += "\n" + say(leftToUser, feedback)
 	}
-	return systemMessage(receipt)
+	return receipt
+}
+
+// adviceFor says what helps after a review that failed for the cause, in the usual words unless the
+// conversation was too long.
+func adviceFor(cause string, usual words) string {
+	if strings.Contains(strings.ToLower(cause), "prompt is too long") {
+		return say(adviceCompact)
+	}
+	return say(usual)
+}
+
+// String is what the user is told of u, "" where there is nothing to tell.
+func (u untold) String() string {
+	switch u.What {
+	case "":
+		return ""
+	case untoldOff:
+		return say(switchedOffOutside)
+	case verdictCancelled:
+		return say(earlierCancelled, cutMiddle(u.Why, 200))
+	}
+	return say(earlierFailed, cutMiddle(u.Why, 200), adviceFor(u.Why, adviceDoctor))
 }
 
 // feedbackLimit is in characters. Claude Code gives the agent a reason whole, and twice, so length costs.
@@ -276,12 +347,12 @@ func (h *hook) cutFeedback(feedback string) string {
 func (h *hook) command(operand string, supervised bool) any {
 	switch {
 	case operand == "":
-		return blocked(say(modeIs, say(modeNames[modeWord(supervised)])))
+		return blocked(modeLine(summarize(h.session, h.config), supervised, h.reviewLimit()))
 	case isUnclear(operand):
 		return blocked(say(modeUnclear, operand))
 	}
 	on, task := operand != "off", operand != "on" && operand != "off"
-	if err := h.session.switchTo(on); err != nil {
+	if err := h.session.switchTo(on, switchedInSession); err != nil {
 		h.warn("switching the mode", err)
 		return blocked(say(modeFailed, err.Error()))
 	}
@@ -297,166 +368,41 @@ func (h *hook) command(operand string, supervised bool) any {
 	return blocked(say(modeOff))
 }
 
-// prompt records a prompt of the user's, from which on the reviews are counted anew. Where the last review
-// failed and nobody was told, the answer tells it. Else the answer to the first prompt of a session, and to
-// the first since a launch, says that the session is supervised. What Claude Code submits itself is no prompt
-// of the user's.
+// prompt records a prompt of the user's, from which on the reviews are counted anew. The answer tells what the
+// user has not been told, unless a review runs, which may yet tell it; and to the first prompt of a session,
+// and to the first since a launch, that the session is supervised.
 func (h *hook) prompt(text string) any {
 	seen := lookAtPrompt(h.dirs.self, workingTree(h.project, h.event.Cwd), os.Environ(), promptLookPatience)
-	if text != "" && !isUsers(text) {
+	if h.event.isWake() {
 		h.record(record{Kind: kindWake, look: seen})
 		return nil
 	}
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	before, _ := h.session.state() // update says what is wrong
-	h.warn("resetting the count", h.update(func(s *sessionState) { s.Count = 0 }))
-	h.record(record{Kind: kindPrompt, Prompt: text, PromptSum: promptSum(text), look: seen})
-	var last reviewRound // of this request, by hand aside
-	for _, r := range past.Rounds[past.present:] {
-		if r.Event != eventReview {
-			last = r
+	runs := slices.ContainsFunc(past.Rounds, func(r reviewRound) bool {
+		return r.Event != eventReview && r.Verdict == verdictReviewing
+	})
+	h.warn("resetting the count", h.update(func(s *sessionState) {
+		if s.Count = 0; !runs {
+			s.Untold = untold{}
 		}
+	}))
+	h.record(record{Kind: kindPrompt, Prompt: text, PromptSum: promptSum(text), look: seen})
+	var lines []string
+	if line := before.Untold.String(); line != "" && !runs {
+		lines = append(lines, line)
 	}
-	switch {
-	case last.Verdict == verdictFailed && !last.Told:
-		return systemMessage(say(earlierFailed, cutMiddle(last.Error, 200)))
-	case past.lastPrompt > 0 && !h.caller.launched.After(before.LaunchedAt), !inSession():
+	if inSession() && (past.lastPrompt == 0 || h.caller.launched.After(before.LaunchedAt)) {
+		// The newest clients hide what was printed before they started.
+		with := os.Getenv(providerVariable)
+		if with != "" {
+			with = say(introducedProvider, with)
+		}
+		lines = append(lines, say(introduction, count(h.reviewLimit(), reviews), with))
+	}
+	if len(lines) == 0 {
 		return nil
 	}
-	// The newest clients hide what was printed before they started.
-	with := os.Getenv(providerVariable)
-	if with != "" {
-		with = say(introducedProvider, with)
-	}
-	return systemMessage(say(introduction, count(h.reviewLimit(), reviews), with))
-}
-
-// A hookEvent is what Claude Code tells a hook.
-type hookEvent struct {
-	SessionID            string
-	TranscriptPath       string
-	Cwd                  string
-	PermissionMode       string
-	HookEventName        string
-	StopHookActive       bool // this stop follows one that a hook blocked
-	LastAssistantMessage string
-	BackgroundTasks      []json.RawMessage
-	ToolName             string
-	ToolInput            map[string]json.RawMessage
-	ToolUseID            string
-	Prompt               string
-	AgentID              string // set when a subagent, not the session's own agent, is at work
-
-	odd []string // the fields that were of another type than expected
-}
-
-// UnmarshalJSON reads an event. A field of another type than expected counts as absent, so that a release of
-// Claude Code that changes one does not end the reviews. Three fields are exceptions: an event without a name
-// would be a stop, one without agent_id the session's own, and stop_hook_active bounds the reviews where they
-// can't be counted. Of a prompt or a message in blocks the texts count.
-func (e *hookEvent) UnmarshalJSON(text []byte) error {
-	var members map[string]json.RawMessage // for a struct Session_ID would be session_id
-	if err := json.Unmarshal(text, &members); err != nil {
-		return err
-	}
-	for name, value := range map[string]any{
-		"session_id":             &e.SessionID,
-		"transcript_path":        &e.TranscriptPath,
-		"cwd":                    &e.Cwd,
-		"permission_mode":        &e.PermissionMode,
-		"hook_event_name":        &e.HookEventName,
-		"stop_hook_active":       &e.StopHookActive,
-		"last_assistant_message": &e.LastAssistantMessage,
-		"background_tasks":       &e.BackgroundTasks,
-		"tool_name":              &e.ToolName,
-		"tool_input":             &e.ToolInput,
-		"tool_use_id":            &e.ToolUseID,
-		"prompt":                 &e.Prompt,
-		"agent_id":               &e.AgentID,
-	} {
-		if member, given := members[name]; given && json.Unmarshal(member, value) != nil {
-			e.odd = append(e.odd, name)
-		}
-	}
-	slices.Sort(e.odd)
-	const otherType = "of another type" // no event that ccc answers, and a subagent's id
-	for _, name := range e.odd {
-		switch name {
-		case "hook_event_name":
-			e.HookEventName = otherType
-		case "stop_hook_active":
-			e.StopHookActive = true
-		case "last_assistant_message":
-			_ = json.Unmarshal(members[name], (*blockText)(&e.LastAssistantMessage))
-		case "prompt":
-			_ = json.Unmarshal(members[name], (*blockText)(&e.Prompt))
-		case "agent_id":
-			e.AgentID = otherType
-		}
-	}
-	return nil
-}
-
-// inputPatience is how long the event may take: Claude Code writes it at once.
-const inputPatience = 5 * time.Second
-
-// readEvent reads one event from stdin, and does not wait for the end of stdin. An event without a session id
-// is an error; one without a name is a stop.
-func readEvent(stdin io.Reader) (*hookEvent, error) {
-	event, read := new(hookEvent), make(chan error, 1)
-	go func() {
-		defer exitOnPanic()
-		read <- json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(event)
-	}()
-	var err error
-	select {
-	case err = <-read:
-	case <-time.After(inputPatience):
-		return nil, fmt.Errorf("reading the hook event: nothing complete on stdin after %s", inputPatience)
-	}
-	switch {
-	case errors.Is(err, io.EOF):
-		err = errors.New("stdin is empty")
-	case err == nil && event.SessionID == "":
-		err = errors.New("it has no session_id")
-	case err == nil && !validSession(event.SessionID):
-		err = errors.New("its session_id is not one")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the hook event: %w", err)
-	}
-	event.HookEventName = cmp.Or(event.HookEventName, eventStop)
-	return event, nil
-}
-
-func (e *hookEvent) isStop() bool { return e.HookEventName == eventStop }
-
-// transcriptPatience is how long the last entries of the transcript may take: Claude Code writes them a
-// moment after it has started the hook.
-const transcriptPatience = 2 * time.Second
-
-// conversation reads the transcript, once the last prompt is in it, if its sum is known, and what the agent
-// said or asked last: what the user typed while the agent worked comes before that.
-func (e *hookEvent) conversation(sum string) (talk conversation, err error) {
-	if e.TranscriptPath == "" {
-		return talk, errors.New("the event names none")
-	}
-	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
-		talk, err = readConversation(e.TranscriptPath)
-		isIt := func(r userRequest) bool { return isRequest(r.words, sum) }
-		arrived := sum == "" || slices.ContainsFunc(talk.requests, isIt)
-		if err == nil && arrived && e.saysLast(talk.lastWords) || time.Now().After(deadline) {
-			return talk, err
-		}
-	}
-}
-
-// saysLast reports whether last, what the agent said or called last in the transcript, is that of the event.
-func (e *hookEvent) saysLast(last string) bool {
-	if !e.isStop() {
-		return e.ToolUseID == "" || last == toolUse+e.ToolUseID
-	}
-	said, last := strings.TrimSpace(e.LastAssistantMessage), strings.TrimSpace(last)
-	return last != "" && (strings.Contains(said, last) || strings.Contains(last, said))
+	return systemMessage(strings.Join(lines, "\n"))
 }

@@ -327,7 +327,6 @@ func (s *supervision) failed(entry record, err error) record {
 	if errors.Is(err, errToldToEnd) || errors.Is(err, errSwitchedOff) {
 		entry.Verdict = verdictCancelled
 	}
-	entry.Told = inSession() && entry.Verdict == verdictFailed
 	if entry.Event != eventReview { // ccc review tells it
 		fmt.Fprintln(os.Stderr, "ccc: no review:", printable(entry.Error))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -22,9 +23,10 @@ func TestShown(t *testing.T) {
 		shown       string
 	}{
 		{"approved", "", allows(""), "审查 1/8 通过 · "},
-		{"left_to_the_user", "", allows("rotate the key"), "审查者留给你的话：rotate the key"},
-		{"failed", "", fails("API Error: 529"), "这次没能完成审查，Agent 的工作没有检查过。原因：审查者报错：API Error: 529\\n发“继续”"},
-		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 本请求的 8 次审查已用完，Agent 这次停下没有再审。你再发消息会重新计数。"`},
+		{"left_to_the_user", "", allows("rotate the key"), "审查者给你的留言：rotate the key"},
+		{"failed", "", fails("API Error: 529"), "这次审查没能完成，Agent 的工作未经检查。原因：审查者报错：API Error: 529\\n发一条“继续”，它停下时会再审；仍不行请运行 ccc doctor"},
+		{"too_long", "", fails("Prompt is too long"), "原因：审查者报错：Prompt is too long\\n对话太长，审查者读不下：先运行 /compact，再发一条“继续”\"}"},
+		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 这项要求的 8 次审查已用完，这次停下没有再审。你再发消息会重新计数。"`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -58,7 +60,7 @@ func TestShownAtLimit(t *testing.T) {
 	box.reviews(blocks("two tests fail"))
 	box.submit("fix it")
 	box.stop("")
-	const want = `{"systemMessage":"[SUPERVISOR] 本请求的 1 次审查已用完，Agent 这次停下没有再审。你再发消息会重新计数。\n上次的反馈还没有解决：two tests fail"}` + "\n"
+	const want = `{"systemMessage":"[SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。你再发消息会重新计数。\n上次的反馈还没有解决：two tests fail"}` + "\n"
 	expectEnd(t, "the stop at the limit", box.stop(""), 0, want, "")
 	// A review that failed has settled nothing.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
@@ -87,7 +89,7 @@ func TestIntroduced(t *testing.T) {
 	box.inSession()
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.vars = append(box.vars, "CCC_PROVIDER=kimi")
-	const want = `{"systemMessage":"[SUPERVISOR] 本会话受监督：每个请求最多审查 3 次，提供商：kimi。实时查看：ccc log -f"}` + "\n"
+	const want = `{"systemMessage":"[SUPERVISOR] 本会话受监督：每项要求最多审查 3 次（提供商 kimi）。实时查看：ccc log -f"}` + "\n"
 	expectEnd(t, "the first prompt", box.submit("hello"), 0, want, "")
 	expectEnd(t, "the next prompt", box.submit("more"), 0, "", "")
 	// A launch is said anew: that of a session that is resumed.
@@ -97,36 +99,100 @@ func TestIntroduced(t *testing.T) {
 	}
 }
 
-// That a review of Claude Code's own hooks was killed is told at the next prompt, of a question too, whatever was reviewed by hand since.
-func TestKilledIsTold(t *testing.T) {
-	for timeline, isTold := range map[string]bool{"killed Stop": true, "killed PreToolUse": true, "killed Stop, allowed review": true,
-		"allowed Stop, killed review": false, "killed Stop, allowed Stop": false} {
-		box := newHookBox(t)
-		box.inSession()
-		records := []any{record{Time: ago(time.Hour), Kind: kindPrompt, Prompt: "fix it"}}
-		for i, one := range strings.Split(timeline, ", ") {
-			how, event, _ := strings.Cut(one, " ")
-			verdict := map[string]verdict{"allowed": verdictAllow}[how] // of a killed one none
-			records = append(records, record{Time: ago(time.Hour), Event: event, Review: fmt.Sprint(i), Deadline: ago(time.Minute), outcome: outcome{Verdict: verdict}})
-		}
-		box.timelineOf(testSession, records...)
-		if got := box.submit("next"); strings.Contains(got.stdout, "上一次没能完成审查") != isTold {
-			t.Errorf("%s: %s", timeline, got.stdout)
-		}
+// A review that ended without a word to the user is told at the next prompt, once, however it ended and whatever was reviewed by
+// hand since, beside the introduction of a new launch; not while a review runs, nor once another stop has been told.
+func TestUntold(t *testing.T) {
+	t.Parallel()
+	killed, cancelled := "上次审查没能完成，Agent 的工作未经检查。原因：审查期间 ccc 被强行结束", "上次审查已取消（按了 Esc 或 Ctrl-C，或者 Claude Code 退出了），Agent 的工作未经检查。"
+	for name, test := range map[string]struct {
+		members string // of a question
+		signal  syscall.Signal
+		told    string
+		verdict verdict
+	}{
+		"killed":             {signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},
+		"killed question":    {members: asked, signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},
+		"escaped":            {signal: syscall.SIGTERM, told: cancelled, verdict: verdictCancelled},
+		"escaped question":   {members: asked, signal: syscall.SIGTERM, told: cancelled, verdict: verdictCancelled},
+		"escaped, approved":  {signal: syscall.SIGTERM, verdict: verdictCancelled},
+		"escaped, relaunch":  {signal: syscall.SIGTERM, told: cancelled, verdict: verdictCancelled},
+		"killed, by hand":    {signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},
+		"killed, woken":      {signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},
+		"escaped, then asks": {signal: syscall.SIGTERM, told: cancelled, verdict: verdictCancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.inSession()
+			box.submit("fix it")
+			hook, stdout := box.hangingHook(test.members)
+			expectEnd(t, "a prompt during the review", box.submit("also this"), 0, "", "")
+			check(t, hook.Process.Signal(test.signal))
+			hook.Wait()
+			expectIs(t, "stdout", stdout.String(), "")
+			h, err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).readHistory()
+			check(t, err)
+			expectIs(t, "the verdict", h.Rounds[0].Verdict, test.verdict)
+			box.reviews(allows(""))
+			introduced := ""
+			switch _, then, _ := strings.Cut(name, ", "); then {
+			case "approved":
+				expectIn(t, "the next stop", box.stop("").stdout, "通过")
+			case "by hand":
+				check(t, stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).append(record{Time: now(), Kind: kindEnd,
+					Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictAllow}}))
+			case "woken":
+				expectEnd(t, "a notification", box.submit("<task-notification>\nx"), 0, "", "")
+			case "then asks":
+				expectIn(t, "/supervisor", box.submit("/supervisor").stdout, "监督：已打开 · 这项要求已审查 0/8 次 · 本会话共审查 1 次")
+			case "relaunch":
+				box.vars = append(box.vars, fmt.Sprintf("CCC_LAUNCH=%s.%d", selfName(), time.Now().UnixMilli()))
+				introduced = `\n本会话受监督：`
+			}
+			got := box.submit("next").stdout
+			expectIn(t, "the next prompt", got, test.told, introduced)
+			expectIs(t, "whether it says something", got != "", test.told != "")
+			expectEnd(t, "the one behind it", box.submit("more"), 0, "", "")
+		})
 	}
 }
 
-// A review that the user ended with Esc was cancelled: it is no failure, and the next prompt says nothing of it.
-func TestCancelled(t *testing.T) {
-	box := newHookBox(t)
-	box.inSession()
-	box.submit("fix it")
-	hook, stdout := box.hangingHook("")
-	check(t, hook.Process.Signal(syscall.SIGTERM))
-	hook.Wait()
-	expectIs(t, "stdout", stdout.String(), "")
-	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
-	expectEnd(t, "the next prompt", box.submit("go on"), 0, "", "")
+// A question that the reviewer answered is told with its options, whose answer the agent got, and how to say otherwise; one that
+// was let through with what the reviewer says to it. By hand nobody is told.
+func TestQuestionShown(t *testing.T) {
+	const twice = `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which\ndatabase?","options":[{"label":"SQLite"},{"label":"Postgres"}]},{"question":"And where?","options":[]}]}`
+	deny, allow := strings.TrimSuffix(toolOutput("deny", "use SQLite"), "}\n"), strings.TrimSuffix(toolOutput("allow", "back it up"), "}\n")
+	for _, test := range []struct {
+		name   string
+		state  string
+		review fakeReview
+		answer string // in a session
+		byHand string
+	}{
+		{"answered", "", blocks("use SQLite"), deny + `,"systemMessage":"[SUPERVISOR] 审查者（不是你）回答了 Agent 的提问：\n  Which database?（SQLite / Postgres）\n  And where?\n` +
+			`它的回答：use SQLite\n提问审查 1/8 退回 · SECONDS · 没有在副本里运行命令\n不同意：按 Esc，再输入你的回答"}`, toolOutput("deny", "use SQLite")},
+		{"let through", "", allows("back it up"), allow + `,"systemMessage":"[SUPERVISOR] 提问审查 1/8 通过 · SECONDS · 没有在副本里运行命令\n审查者给你的留言：back it up"}`,
+			toolOutput("allow", "back it up")},
+		{"limit", stateText(testSession, 10, ""), allows(""), strings.TrimSuffix(toolOutput("allow", "这项要求的审查次数已用完（8 次）"), "}\n") +
+			`,"systemMessage":"[SUPERVISOR] 这项要求的 8 次审查已用完，这个提问没有审查。"}`, toolOutput("allow", "这项要求的审查次数已用完（10 次）")},
+		{"failed", "", fails("API Error: 529"), `{"systemMessage":"[SUPERVISOR] 这个提问没能审查，直接交给了你。原因：审查者报错：API Error: 529\n详情见 ccc log"}`, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, byHand := range []bool{true, false} {
+				box := newHookBox(t)
+				want := test.byHand
+				if !byHand {
+					box.inSession()
+					want = test.answer + "\n"
+				}
+				if test.state != "" {
+					box.write(statePath, 0o600, test.state)
+				}
+				box.reviews(test.review)
+				got := box.hook(box.event(eventPreToolUse, twice))
+				expectIs(t, "the answer", regexp.MustCompile(`[\d.]+ 秒 · \$[\d.]+`).ReplaceAllString(got.stdout, "SECONDS"), want)
+			}
+		})
+	}
 }
 
 // What the receipt is made of where a disk was full: the end is known, even if it, or the whole review, is in no timeline.

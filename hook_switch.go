@@ -31,6 +31,14 @@ func isUnclear(operand string) bool {
 	return operand != "" && !slices.Contains(modes, operand) && strings.Trim(operand, letters+".-") == ""
 }
 
+// modeLine tells how the session stands: on or off, the reviews of this request, the last verdict, and what
+// the session's reviews have cost.
+func modeLine(s summary, isOn bool, limit int) string {
+	line := joined(say(modeIs, say(modeNames[modeWord(isOn)])), say(reviewsUsed, s.Count, limit), s.last(),
+		joined(say(reviewsOfSession, count(s.Reviews, reviews)), dollars(s.CostUSD)))
+	return line + "\n" + say(modeHow)
+}
+
 // commandIsTheirs reports whether /supervisor is a command or a skill of the user's own, in Claude Code's
 // directory or in the project. Then ccc leaves it alone.
 func commandIsTheirs(d dirs, project string) bool {
@@ -86,7 +94,7 @@ func supervisorMode(c *invocation, d dirs) error {
 		if isAgent {
 			by = switchedByAgent
 		}
-		if err := errors.Join(state.create(), known.switchTo(mode == "on")); err != nil {
+		if err := errors.Join(state.create(), known.switchTo(mode == "on", by)); err != nil {
 			return err
 		}
 		err := errors.Join(known.append(record{Time: now(), Kind: kindSwitch, Mode: mode, By: by}),

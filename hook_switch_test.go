@@ -22,7 +22,9 @@ func TestSwitchCommand(t *testing.T) {
 		{" /supervisor OFF ", "CCC_SUPERVISOR=1", "只对本会话有效；/clear 之后恢复为启动时的状态。\"}", off},
 		{"/supervisor\tOn\n", "CLAUDE_PROJECT_DIR=.", "已打开", on},
 		{"/supervisor 关闭", "CCC_SUPERVISOR=1", "已关闭", off},
-		{"/supervisor", "CLAUDE_PROJECT_DIR=.", "监督：已关闭", query},
+		{"/supervisor　打开", "CLAUDE_PROJECT_DIR=.", "已打开", on}, // behind a full-width space
+		{"/supervisor\n关闭", "CCC_SUPERVISOR=1", "已关闭", off},
+		{"/supervisor", "CLAUDE_PROJECT_DIR=.", "监督：已关闭 · 这项要求已审查 0/8 次 · 本会话共审查 0 次\\n", query},
 		{"/supervisor", "CCC_SUPERVISOR=1", "监督：已打开", query},
 		{"/supervisor 修复登录页面的错误", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"修复登录页面的错误"`},
 		{"/supervisor 停用这个按钮", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"停用这个按钮"`},
@@ -163,7 +165,7 @@ func TestSwitchLimit(t *testing.T) {
 				t.Errorf("the last review: %+v", got)
 			}
 			if got := box.stop(""); strings.Contains(got.stdout, "block") || !strings.Contains(got.stderr, "上限 "+test.limit+"/"+test.limit) ||
-				test.session != strings.Contains(got.stdout, "本请求的 "+test.limit+" 次审查已用完") {
+				test.session != strings.Contains(got.stdout, "这项要求的 "+test.limit+" 次审查已用完") {
 				t.Errorf("behind it: %+v", got)
 			}
 		})
@@ -217,7 +219,7 @@ func (box *sandbox) hangingHook(members string) (hook *exec.Cmd, stdout *strings
 }
 
 // A session is known from its first prompt on. Switched off, it is so at once: the review ends, and decides nothing, of a stop
-// or of a question; and whoever did it need not be told.
+// or of a question. The next prompt tells that, once, also if supervision is on again.
 func TestSwitchedOffDuringReview(t *testing.T) {
 	t.Parallel()
 	for name, members := range map[string]string{"stop": "", "question": asked, "by_hand": ""} {
@@ -241,7 +243,56 @@ func TestSwitchedOffDuringReview(t *testing.T) {
 				t.Errorf("the timeline ends in %+v, %+v", before, last)
 			}
 			box.submit("/supervisor on")
-			expectEnd(t, "the next prompt", box.submit("go on"), 0, "", "")
+			const want = `{"systemMessage":"[SUPERVISOR] 监督在会话之外被关闭（ccc supervisor-mode off），关闭期间 Agent 停下都没有审查。/supervisor 显示当前状态"}` + "\n"
+			for _, told := range []string{want, ""} {
+				expectEnd(t, "the next prompt", box.submit("go on"), 0, told, "")
+			}
 		})
 	}
+}
+
+// What was switched off from outside is told at the next prompt of the user's in that session, once, and nothing else of it is
+// written. What the session itself did is not told.
+func TestSwitchedOffIsTold(t *testing.T) {
+	const told = "监督在会话之外被关闭"
+	box := newHookBox(t)
+	box.inSession()
+	box.submit("fix it")
+	box.run(10*time.Second, "", "ccc", "supervisor-mode", "off")
+	box.run(10*time.Second, "", "ccc", "supervisor-mode", "off") // of what is off: no second line
+	events := box.read(eventsPath)
+	expectEnd(t, "a stop", box.stop(""), 0, "", "")
+	expectEnd(t, "a notification", box.submit("<task-notification>\nx"), 0, "", "")
+	expectIn(t, "the prompt", box.submit("go on").stdout, `{"systemMessage":"[SUPERVISOR] `+told)
+	expectEnd(t, "the next one", box.submit("go on"), 0, "", "")
+	expectIs(t, "the timeline", box.read(eventsPath), events)
+	box.run(10*time.Second, "", "ccc", "supervisor-mode", "off")
+	expectEnd(t, "switched off when it was off", box.submit("go on"), 0, "", "")
+
+	box.submit("/supervisor on")
+	box.run(10*time.Second, "", "ccc", "supervisor-mode", "off")
+	box.submit("/supervisor off") // the user knows
+	expectEnd(t, "switched off in the session, too", box.submit("go on"), 0, "", "")
+}
+
+// /supervisor tells how the session stands, in the words of the views, while a review runs, too.
+func TestSwitchQuery(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.reviews(blocks("add tests"))
+	box.submit("fix it")
+	for range 2 {
+		box.stop("")
+	}
+	expectIn(t, "the answer", box.submit("/supervisor").stdout,
+		`{"decision":"block","reason":"监督：已打开 · 这项要求已审查 2/8 次 · 上次：退回 刚刚 · 本会话共审查 2 次 · $0.0`, `\n打开：/supervisor on；关闭：/supervisor off"}`)
+	box.submit("and this")
+	hook, _ := box.hangingHook("")
+	expectIn(t, "the answer during a review", box.submit("/supervisor").stdout, "已审查 1/8 次 · 审查中 1/8 · ")
+	box.submit("/supervisor off")
+	hook.Wait()
+	speakIn(t, english)
+	box.vars = append(box.vars, "LC_ALL=en_US.UTF-8")
+	expectIn(t, "the answer in English", box.submit("/supervisor").stdout,
+		"Supervision: off · reviews of this request: 1/8 · last: cancelled just now · this session: 3 reviews · $0.0", `\nTo switch it: /supervisor on, /supervisor off"}`)
 }

@@ -78,7 +78,7 @@ func TestHook(t *testing.T) {
 		{name: "question_allowed", event: "PreToolUse", members: asked, review: allows("fine"),
 			files: reviewed, stdout: toolOutput("allow", "fine")},
 		{name: "question_at_limit", event: "PreToolUse", members: asked, state: stateText(testSession, 10, ""),
-			files: unreviewed, stdout: toolOutput("allow", "本请求的审查次数已用完（10 次）")},
+			files: unreviewed, stdout: toolOutput("allow", "这项要求的审查次数已用完（10 次）")},
 		{name: "question_unanswered", event: "PreToolUse", members: asked, review: fakeReview{answers("I can't say.")},
 			files: reviewed, stderr: []string{"没有给出判定：I can't say."}},
 		{name: "question_failed", event: "PreToolUse", members: asked, review: fails("API Error: 401"),
@@ -414,7 +414,7 @@ func TestHookReviewsAlike(t *testing.T) {
 }
 
 // introduced is what the first prompt of a supervised session is answered with.
-const introduced = "UserPromptSubmit says: [SUPERVISOR] 本会话受监督：每个请求最多审查 10 次。实时查看：ccc log -f\n"
+const introduced = "UserPromptSubmit says: [SUPERVISOR] 本会话受监督：每项要求最多审查 10 次。实时查看：ccc log -f\n"
 
 // TestSession is a whole supervised session of the built program: launch, a
 // stop that is sent back, a stop that is approved.
@@ -466,15 +466,17 @@ func TestSessionLimit(t *testing.T) {
 
 func TestSessionQuestion(t *testing.T) {
 	for want, review := range map[string]fakeReview{
-		"AskUserQuestion denied: use SQLite\nI chose SQLite.\n": blocks("use SQLite"),
-		"DIALOG: Which database?\n":                             allows(""),
+		"PreToolUse says: [SUPERVISOR] 审查者（不是你）回答了 Agent 的提问：\n  Which database?（SQLite / Postgres）\n它的回答：use SQLite\n" +
+			"RECEIPT\n不同意：按 Esc，再输入你的回答\nAskUserQuestion denied: use SQLite\nI chose SQLite.\n": blocks("use SQLite"),
+		"DIALOG: Which database?\n": allows(""),
 	} {
 		box := newFakeBox(t)
 		box.turns("ask " + strings.ReplaceAll(question, "\n", "") + "\nI chose SQLite.")
 		box.reviews(review, allows(""))
-		if got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it"); withoutReceipts(got.stdout) != introduced+want || got.code != 0 {
-			t.Errorf("got %+v, want %q", got, want)
-		}
+		got := box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "fix it")
+		shown := regexp.MustCompile(`(?m)^提问审查 1/10 退回 · .*`).ReplaceAllString(withoutReceipts(got.stdout), "RECEIPT")
+		expectIs(t, "the session", shown, introduced+want)
+		expectIs(t, "the exit code", got.code, 0)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -369,15 +368,8 @@ func (s *story) end(r reviewRound) {
 // their options.
 func (s *story) occasion(r reviewRound) {
 	const aLineOrTwo = 130 // columns
-	var input struct {
-		Questions []struct {
-			Question string
-			Options  []struct{ Label string }
-		}
-	}
-	_ = json.Unmarshal(r.Question, &input)
 	var lines []string
-	for _, q := range input.Questions {
+	for _, q := range questionsIn(r.Question) {
 		lines = append(lines, oneLine(q.Question))
 		for _, option := range q.Options {
 			lines = append(lines, "- "+oneLine(option.Label))

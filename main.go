@@ -79,6 +79,7 @@
 //	hook_switch.go        /supervisor, ccc supervisor-mode
 //	hook_stop.go          one review: plan it, run it, record it; or why there was none
 //	review_byhand.go      ccc review
+//	hook_event.go         what Claude Code tells a hook
 //	hook.go               one event in, one decision out
 //
 // Commands:

@@ -36,7 +36,7 @@ func processParents(int) map[int]int {
 }
 
 // The fields of /proc/PID/stat that ccc reads, counted from 0 behind the title.
-const parentField, terminalField, startField = 1, 4, 19
+const stateField, parentField, terminalField, startField = 0, 1, 4, 19
 
 // readStat returns the title of the process pid and the fields behind it in /proc/PID/stat, nil if there is
 // no such process.
@@ -49,11 +49,12 @@ func readStat(pid int) (title string, fields []string) {
 	return string(stat[open+1 : end]), fields
 }
 
-// processInfo returns the process pid and the number of its parent. The process has no name if there is none.
+// processInfo returns the process pid and the number of its parent. The process has no name if there is none,
+// or if it has ended and nobody has waited for it: process 1 of a container may never do so.
 // Its name holds number, time of start and processSpace: a container may share the home with its host.
 func processInfo(pid int) (parent int, p process) {
 	title, fields := readStat(pid)
-	if fields == nil {
+	if fields == nil || fields[stateField] == "Z" {
 		return 0, p
 	}
 	parent, _ = strconv.Atoi(fields[parentField])

@@ -102,9 +102,11 @@ func TestRealClientQuestion(t *testing.T) {
 	if testing.Short() {
 		t.Skip("needs tmux")
 	}
-	reviews := map[string]apiReply{"refused": replyVerdict(false, "decide yourself: SQLite is enough"), "allowed": replyVerdict(true, ""), "unclear": replyText("I can not tell.")}
+	const asks, answered = "] to be ", "审查者（不是你）回答了Agent的提问：Whichdatabase?（SQLite/Postgres）它的回答：decideyourself:SQLiteisenough提问审查1/10退回"
+	reviews := map[string]apiReply{"refused": replyVerdict(false, "decide yourself: SQLite is enough"), "allowed": replyVerdict(true, "back it up"), "unclear": replyText("I can not tell.")}
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		var api *scriptedAPI
+		shown := make(chan bool)
 		api = box.answering(func(r apiRequest) apiReply {
 			request := r.request()
 			switch asked := len(api.requests("agent")); {
@@ -113,7 +115,8 @@ func TestRealClientQuestion(t *testing.T) {
 			case r.Kind != "review":
 				return replyText("the agent goes on")
 			case strings.Contains(request, "问题还没有显示给用户"):
-				const asks = "] to be " // between the prompts stand the answers to the questions before
+				<-shown
+				// Between the prompts stand the answers to the questions before.
 				return reviews[strings.Fields(request[strings.LastIndex(request, asks)+len(asks):])[0]]
 			}
 			return replyVerdict(true, "")
@@ -121,19 +124,28 @@ func TestRealClientQuestion(t *testing.T) {
 		tty := box.start()
 		for i, review := range []string{"refused", "allowed", "unclear"} {
 			tty.prompt("to be " + review)
+			if i == 0 {
+				if !olderThan(client.version, "2.1.280") {
+					tty.waitFor(reviewingQuestion.zh, 90*time.Second)
+				}
+				close(shown)
+			}
 			if review != "refused" {
 				tty.choose("one file")
 			}
 			box.awaitVerdicts(2 * (i + 1)) // of the question, and of the stop
-			if screen := tty.screen(); review == "refused" && strings.Contains(screen, "one file") {
-				t.Errorf("the user saw the dialog:\n%s", screen)
+			tty.waitFor(map[string]string{"refused": answered, "allowed": "审查者给你的留言：back it up", "unclear": "这个提问没能审查，直接交给了你"}[review], 60*time.Second)
+			if screen := tty.screen(); review == "refused" && (strings.Contains(screen, "one file") || !strings.Contains(screen, "不同意：按 Esc，再输入你的回答")) {
+				t.Errorf("the user saw the dialog, or not how to say otherwise:\n%s", screen)
 			}
 		}
 		want := []verdict{verdictBlock, verdictAllow, verdictAllow, verdictAllow, verdictFailed, verdictAllow}
 		expectEqual(t, "the verdicts", box.timelineVerdicts(), want)
 		text := api.requests("review")[0].last("user")
 		expectIn(t, "the reviewer's request", text, "Which database?", "SQLite", "one file", "Postgres", "a server")
-		expectIn(t, "what the agent got", api.requests("agent")[1].last("user"), "decide yourself: SQLite is enough")
+		got := api.requests("agent")[1].last("user")
+		expectIn(t, "what the agent got", got, "decide yourself: SQLite is enough")
+		expectNotIn(t, "what the agent got", got, "不是你")
 	})
 }
 
@@ -228,6 +240,11 @@ func TestRealClientEscape(t *testing.T) {
 		if !olderThan(client.version, "2.1.200") { // 2.1.120 kills all at once
 			tty.waitUntil("what ended the review, in the log", 10*time.Second, func(string) bool { return strings.Contains(box.log(), errToldToEnd.Error()) })
 		}
+		tty.prompt("once more") // which says so
+		tty.waitFor(map[bool]string{false: errToldToEnd.zh, true: errKilled.zh}[olderThan(client.version, "2.1.200")], 30*time.Second)
+		box.awaitHook(30 * time.Second)
+		tty.keys("Escape")
+		box.expectNoReviewer(3 * time.Second)
 	})
 }
 
@@ -369,17 +386,17 @@ func TestRealClientShown(t *testing.T) {
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
 		tty := box.start()
 		tty.prompt("first request")
-		tty.waitFor("本会话受监督：每个请求最多审查 1 次。实时查看：ccc log -f", 90*time.Second)
+		tty.waitFor("本会话受监督：每项要求最多审查 1 次。实时查看：ccc log -f", 90*time.Second)
 		tty.waitFor("rotate the key yourself", 90*time.Second)
 		tty.prompt("second request")
-		tty.waitFor("这次没能完成审查", 90*time.Second)
+		tty.waitFor("这次审查没能完成", 90*time.Second)
 		tty.waitFor("the key is gone", 90*time.Second)
 		tty.prompt("third request")
 		tty.waitFor("审查已用完", 90*time.Second)
 		tty.prompt("fourth request")
 		tty.waitFor("and push it", 90*time.Second)
 		screen := unspaced(tty.screen())
-		for _, once := range []string{"上一次没能完成审查", "上一个请求的审查次数", "本会话受监督"} {
+		for _, once := range []string{"上次审查没能完成", "上次审查已取消", "本会话受监督"} {
 			if strings.Count(screen, once) > 1 || once != "本会话受监督" && strings.Contains(screen, once) {
 				t.Errorf("told twice:\n%s", screen)
 			}

@@ -5,6 +5,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -96,6 +97,31 @@ func (r record) price() string {
 		took = duration(r.DurationSeconds)
 	}
 	return joined(took, dollars(r.CostUSD))
+}
+
+// An askedQuestion is one of the questions that AskUserQuestion puts to the user.
+type askedQuestion struct {
+	Question string
+	Options  []struct{ Label string }
+}
+
+// questionsIn returns the questions in an input of AskUserQuestion.
+func questionsIn(input json.RawMessage) []askedQuestion {
+	var members struct{ Questions []askedQuestion }
+	_ = json.Unmarshal(input, &members)
+	return members.Questions
+}
+
+// line is the question with its options on one line, as in Which one? (A / B)
+func (q askedQuestion) line() string {
+	var labels []string
+	for _, option := range q.Options {
+		labels = append(labels, oneLine(option.Label))
+	}
+	if len(labels) == 0 {
+		return "  " + oneLine(q.Question)
+	}
+	return say(questionOptions, oneLine(q.Question), strings.Join(labels, " / "))
 }
 
 // spent is the price with the tokens, and what made these cheap.

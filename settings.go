@@ -33,18 +33,20 @@ type hookEntry struct {
 	Type    string `json:"type"`
 	Command string `json:"command"`
 	Timeout int    `json:"timeout"`                 // in seconds, after which Claude Code ends the hook
-	Message string `json:"statusMessage,omitempty"` // shown beside the spinner
+	Message string `json:"statusMessage,omitempty"` // beside the spinner, of a question from 2.1.280 on
 }
 
 // wantedHooks returns the groups that call command, for reviews of that many seconds. A hook that reviews
 // gets a minute more, and never less than 600 seconds; recording a prompt takes milliseconds.
 func wantedHooks(command string, reviewSeconds int) []wantedHook {
 	timeout := max(600, reviewSeconds+60)
-	review := []hookEntry{{Type: "command", Command: command, Timeout: timeout, Message: say(reviewing)}}
+	stop := []hookEntry{{Type: "command", Command: command, Timeout: timeout, Message: say(reviewing)}}
+	question := slices.Clone(stop)
+	question[0].Message = say(reviewingQuestion)
 	note := []hookEntry{{Type: "command", Command: command, Timeout: 10}}
 	return []wantedHook{
-		{event: eventStop, Hooks: review},
-		{event: eventPreToolUse, Matcher: askUserQuestion, Hooks: review},
+		{event: eventStop, Hooks: stop},
+		{event: eventPreToolUse, Matcher: askUserQuestion, Hooks: question},
 		{event: eventPrompt, Hooks: note},
 	}
 }

@@ -19,7 +19,8 @@ import (
 const (
 	stopEntry   = `{"type":"command","command":"/bin/ccc supervisor-hook","timeout":600,"statusMessage":"[SUPERVISOR] 正在审查工作"}`
 	stopGroup   = `{"hooks":[` + stopEntry + `]}`
-	askGroup    = `{"matcher":"AskUserQuestion","hooks":[` + stopEntry + `]}`
+	askEntry    = `{"type":"command","command":"/bin/ccc supervisor-hook","timeout":600,"statusMessage":"[SUPERVISOR] 正在审查提问"}`
+	askGroup    = `{"matcher":"AskUserQuestion","hooks":[` + askEntry + `]}`
 	promptGroup = `{"hooks":[{"type":"command","command":"/bin/ccc supervisor-hook","timeout":10}]}`
 	unmuted     = `"disableAllHooks":false,"allowManagedHooksOnly":false`
 	complete    = `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`

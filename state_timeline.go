@@ -89,7 +89,6 @@ type record struct {
 	NoCopy    string `json:"no_copy,omitempty"`    // why the reviewer could run nothing
 	NoVerdict bool   `json:"no_verdict,omitempty"` // the reviewer gave none, but words
 	Withheld  bool   `json:"withheld,omitempty"`   // these held an approval, and are not the feedback
-	Told      bool   `json:"told,omitempty"`       // the user was told at once of no review
 	Model     string `json:"model,omitempty"`      // the reviewer's, as far as ccc knows
 	Since     string `json:"since,omitempty"`      // how the change begins: a key of changeBegins
 	Base      string `json:"base,omitempty"`       // the commit that the change was compared with

@@ -167,6 +167,17 @@ func summarize(known sessionFiles, config *configuration) summary {
 
 func (s summary) short() string { return s.Session[:min(8, len(s.Session))] }
 
+// last tells of the review that runs, as in reviewing 1/10 · 12s · go test ./..., or of the last verdict.
+func (s summary) last() string {
+	switch s.Verdict {
+	case "":
+		return ""
+	case verdictReviewing:
+		return joined(verdictName(verdictReviewing)+s.number, s.when(), unbroken(s.now))
+	}
+	return say(supervisedLast, s.result(), s.when())
+}
+
 // result is the last verdict, or why there was no review, in a few words.
 func (s summary) result() string {
 	const shown = 60 // columns of the reason
@@ -341,12 +352,7 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	case !isOn:
 		return "", s.err
 	case s.Verdict == verdictReviewing:
-		now := joined(verdictName(verdictReviewing)+s.number, s.when(), unbroken(s.now))
-		return joined(now, dollars(s.CostUSD)), s.err
+		return joined(s.last(), dollars(s.CostUSD)), s.err
 	}
-	last := ""
-	if s.Verdict != "" {
-		last = say(supervisedLast, s.result(), s.when())
-	}
-	return joined(say(supervisedNow, fmt.Sprintf("%d/%d", s.Count, s.Limit)), last, dollars(s.CostUSD)), s.err
+	return joined(say(supervisedNow, fmt.Sprintf("%d/%d", s.Count, s.Limit)), s.last(), dollars(s.CostUSD)), s.err
 }

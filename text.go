@@ -154,53 +154,74 @@ $ARGUMENTS
 // The hook's answers. [SUPERVISOR] stands before each.
 var (
 	// count of reviews, introducedProvider or nothing
-	introduction = words{"本会话受监督：每个请求最多审查 %s%s。实时查看：ccc log -f",
-		"This session is supervised: at most %s a request%s. To watch: ccc log -f"}
-	introducedProvider = words{"，提供商：%s", ", provider: %s"}
-	// cause
-	reviewFailed = words{"这次没能完成审查，Agent 的工作没有检查过。原因：%s\n发“继续”会在它停下时再审；仍不行请运行 ccc doctor，详情见 ccc log",
-		"There was no review, so the agent's work stands unchecked. Cause: %s\nSend \"continue\" to have " +
-			"it reviewed when it stops; if that fails too, run ccc doctor. Details: ccc log"}
-	questionUnreviewed = words{"这个提问没能审查，直接交给你。原因：%s\n详情见 ccc log", // cause
-		"This question comes to you without a review. Cause: %s\nDetails: ccc log"}
-	earlierFailed = words{"上一次没能完成审查，Agent 的工作没有检查过。原因：%s\n如果再次发生，请运行 ccc doctor；详情见 ccc log", // cause
-		"The last review did not take place, so the agent's work stands unchecked. Cause: %s\n" +
-			"If that fails again, run ccc doctor. Details: ccc log"}
+	introduction = words{"本会话受监督：每项要求最多审查 %s%s。实时查看：ccc log -f",
+		"This session is supervised: up to %s per request%s. To watch: ccc log -f"}
+	introducedProvider = words{"（提供商 %s）", " (provider %s)"}
+	// cause, advice
+	reviewFailed = words{"这次审查没能完成，Agent 的工作未经检查。原因：%s\n%s",
+		"There was no review, so nobody checked the agent's work. Cause: %s\n%s"}
+	earlierFailed = words{"上次审查没能完成，Agent 的工作未经检查。原因：%s\n%s",
+		"There was no review of the last stop, so nobody checked the agent's work. Cause: %s\n%s"}
+	adviceContinue = words{"发一条“继续”，它停下时会再审；仍不行请运行 ccc doctor，详情见 ccc log",
+		"Send \"continue\": the agent is reviewed when it stops. If that fails too, run ccc doctor. " +
+			"Details: ccc log"}
+	adviceDoctor = words{"如果再次发生，请运行 ccc doctor；详情见 ccc log",
+		"If that happens again, run ccc doctor. Details: ccc log"}
+	adviceCompact = words{"对话太长，审查者读不下：先运行 /compact，再发一条“继续”",
+		"The conversation is too long for the reviewer: run /compact first, then send \"continue\""}
+	earlierCancelled = words{"上次审查已取消（%s），Agent 的工作未经检查。", // cause
+		"The last review was cancelled (%s): nobody checked the agent's work."}
+	switchedOffOutside = words{
+		"监督在会话之外被关闭（ccc supervisor-mode off），关闭期间 Agent 停下都没有审查。/supervisor 显示当前状态",
+		"Supervision was switched off outside this session (ccc supervisor-mode off): while off, no stop is " +
+			"reviewed. /supervisor shows whether it is on"}
+	questionUnreviewed = words{"这个提问没能审查，直接交给了你。原因：%s\n详情见 ccc log", // cause
+		"This question went to you without a review. Cause: %s\nDetails: ccc log"}
+	// Above the questions, and below them.
+	questionAnswered = words{"审查者（不是你）回答了 Agent 的提问：", "The reviewer, not you, answered the agent's question:"}
+	questionOptions  = words{"  %s（%s）", "  %s (%s)"} // question, options
+	reviewersAnswer  = words{"它的回答：%s", "Its answer: %s"}
+	answerYourself   = words{"不同意：按 Esc，再输入你的回答", "To answer otherwise: press Esc and type it"}
 	// count of reviews
-	limitReached = words{"本请求的审查次数已用完（%s）", "The limit of %s is reached; there are no more for this request"}
-	limitStop    = words{"本请求的 %s审查已用完，Agent 这次停下没有再审。你再发消息会重新计数。", // count of reviews
+	limitReached  = words{"这项要求的审查次数已用完（%s）", "The limit of %s is reached; there are no more for this request"}
+	limitQuestion = words{"这项要求的 %s审查已用完，这个提问没有审查。", "The limit of %s is reached: this question was not reviewed."}
+	limitStop     = words{"这项要求的 %s审查已用完，这次停下没有再审。你再发消息会重新计数。",
 		"The limit of %s is reached: this stop was not reviewed. Your next prompt gives new reviews."}
-	feedbackStillOpen = words{"上次的反馈还没有解决：%s", "Still open is the last feedback: %s"}
-	leftToUser        = words{"审查者留给你的话：%s", "The reviewer leaves this to you: %s"}
+	feedbackStillOpen = words{"上次的反馈还没有解决：%s", "The last feedback is still open: %s"}
+	leftToUser        = words{"审查者给你的留言：%s", "The reviewer leaves this to you: %s"}
 	// /supervisor.
 	modeNames = map[string]words{"on": {"已打开", "on"}, "off": {"已关闭", "off"}}
 	modeCells = map[string]words{"off": {"关", "off"}} // in a table
-	modeIs    = words{"监督：%s（/supervisor on 打开，/supervisor off 关闭）",
-		"Supervisor mode: %s (/supervisor on and /supervisor off switch it)"}
-	modeUnclear = words{
+	modeIs    = words{"监督：%s", "Supervision: %s"}
+	// how many of how many
+	reviewsUsed      = words{"这项要求已审查 %d/%d 次", "reviews of this request: %d/%d"}
+	reviewsOfSession = words{"本会话共审查 %s", "this session: %s"} // count of reviews
+	modeHow          = words{"打开：/supervisor on；关闭：/supervisor off", "To switch it: /supervisor on, /supervisor off"}
+	modeUnclear      = words{
 		"不明白“/supervisor %s”。可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor（显示当前状态）、" +
 			"/supervisor 加上任务内容",
-		"What does /supervisor %s mean? There are: /supervisor on, /supervisor off, /supervisor (how it " +
-			"stands), /supervisor some task"}
+		"\"/supervisor %s\" is not understood. You can type: /supervisor on, /supervisor off, /supervisor " +
+			"(shows how it stands), /supervisor and a task"}
 	modeNotForAgent = words{
 		"开关监督由用户决定，不由 Agent 决定。在你自己的终端里可以运行 ccc supervisor-mode off 或 on。",
-		"Switching the supervision is for the user, not for the agent. In a terminal of your own: " +
+		"Only the user switches supervision, not the agent. In a terminal of your own: " +
 			"ccc supervisor-mode off, or on"}
-	modeFailed = words{"无法切换监督：%s", "Supervisor mode could not be switched: %s"}
-	modeOn     = words{"监督已打开：Agent 每次停下之前都要先经过审查，每个请求最多 %s。只对本会话有效；/clear 之后恢复为启动时的状态。", // count of reviews
-		"Supervisor mode is on: the agent is reviewed before it stops, at most %s a request. " +
+	modeFailed = words{"无法切换监督：%s", "Supervision could not be switched: %s"}
+	modeOn     = words{"监督已打开：Agent 每次停下之前都要先经过审查，每项要求最多 %s。只对本会话有效；/clear 之后恢复为启动时的状态。", // count of reviews
+		"Supervision is on: the agent is reviewed before it stops, up to %s per request. " +
 			"For this session; after /clear it is as it was started."}
 	modeOff = words{"监督已关闭：Agent 停下时不再审查。只对本会话有效；/clear 之后恢复为启动时的状态。",
-		"Supervisor mode is off: the agent stops without a review. For this session; " +
+		"Supervision is off: the agent stops without a review. For this session; " +
 			"after /clear it is as it was started."}
 )
 
 // Why there was no review, or why a review is not bound to a state of the files, in ccc's own words.
 var (
 	errSwitchedOff = causeWords{"审查期间监督被关闭", "supervision was switched off during the review"}
-	errToldToEnd   = causeWords{"审查被打断：按了 Esc 或 Ctrl-C，或者 Claude Code 结束了",
-		"it was interrupted, by Esc or Ctrl-C or because Claude Code ended"}
-	errKilled        = causeWords{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
+	errToldToEnd   = causeWords{"按了 Esc 或 Ctrl-C，或者 Claude Code 退出了",
+		"Esc or Ctrl-C was pressed, or Claude Code exited"}
+	errKilled = causeWords{"审查期间 ccc 被强行结束（在 Claude Code 2.1.120 里按 Esc 就会这样）",
+		"ccc was killed during the review (Claude Code 2.1.120 does that when you press Esc)"}
 	errNoResult      = causeWords{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
 	errTryOff        = causeWords{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
 	errNoCount       = causeWords{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
@@ -231,11 +252,12 @@ var (
 
 // What the hook writes to stderr, a line each.
 var (
-	hookBegun  = words{"[SUPERVISOR HOOK] 开始执行", "[SUPERVISOR HOOK] Started"}
-	reviewing  = words{"[SUPERVISOR] 正在审查工作", "[SUPERVISOR] Reviewing the work"} // also the spinner's text
-	detailsIn  = words{"请在新窗口查看日志文件了解详情：%s", "For details, follow this log file in another window: %s"}
-	finished   = words{"[SUPERVISOR] 任务已完成\n允许停止", "[SUPERVISOR] Task finished\nThe agent may stop"}
-	unfinished = words{"[SUPERVISOR] 任务未完成\n%s\nAgent 将根据反馈继续工作",
+	hookBegun         = words{"[SUPERVISOR HOOK] 开始执行", "[SUPERVISOR HOOK] Started"}
+	reviewing         = words{"[SUPERVISOR] 正在审查工作", "[SUPERVISOR] Reviewing the work"}     // also the spinner's text
+	reviewingQuestion = words{"[SUPERVISOR] 正在审查提问", "[SUPERVISOR] Reviewing the question"} // the spinner's
+	detailsIn         = words{"请在新窗口查看日志文件了解详情：%s", "For details, follow this log file in another window: %s"}
+	finished          = words{"[SUPERVISOR] 任务已完成\n允许停止", "[SUPERVISOR] Task finished\nThe agent may stop"}
+	unfinished        = words{"[SUPERVISOR] 任务未完成\n%s\nAgent 将根据反馈继续工作",
 		"[SUPERVISOR] Task not finished\n%s\nThe agent goes on with this feedback"}
 	limitSkipped = words{"[SUPERVISOR] 已达到审查次数上限 %d/%[1]d，允许停止",
 		"[SUPERVISOR] Limit of reviews reached, %d/%[1]d: the agent may stop"}

@@ -164,16 +164,6 @@ func TestTryRecorded(t *testing.T) {
 	}
 }
 
-// The next prompt's answer is about the last review, not about its runs.
-func TestTryFailedReview(t *testing.T) {
-	box := newHookBox(t)
-	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
-	box.timelineOf(testSession, record{Time: ago(0), Kind: kindPrompt, Prompt: "x"},
-		record{Time: ago(0), Event: eventStop, outcome: outcome{Verdict: verdictFailed, Error: "no network"}},
-		record{Time: ago(0), Kind: kindRun, Command: "true", ExitCode: new(int)})
-	expectIn(t, "the answer", box.submit("y").stdout, "no network")
-}
-
 func TestTryFollowed(t *testing.T) {
 	box := newShowBox(t, 80)
 	needCopy(t, box)

@@ -1,0 +1,146 @@
+package main
+
+// An event of Claude Code's, read from stdin, and the conversation that it names.
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A hookEvent is what Claude Code tells a hook.
+type hookEvent struct {
+	SessionID            string
+	TranscriptPath       string
+	Cwd                  string
+	PermissionMode       string
+	HookEventName        string
+	StopHookActive       bool // this stop follows one that a hook blocked
+	LastAssistantMessage string
+	BackgroundTasks      []json.RawMessage
+	ToolName             string
+	ToolInput            map[string]json.RawMessage
+	ToolUseID            string
+	Prompt               string
+	AgentID              string // set when a subagent, not the session's own agent, is at work
+
+	odd []string // the fields that were of another type than expected
+}
+
+// UnmarshalJSON reads an event. A field of another type than expected counts as absent, so that a release of
+// Claude Code that changes one does not end the reviews. Three fields are exceptions: an event without a name
+// would be a stop, one without agent_id the session's own, and stop_hook_active bounds the reviews where they
+// can't be counted. Of a prompt or a message in blocks the texts count.
+func (e *hookEvent) UnmarshalJSON(text []byte) error {
+	var members map[string]json.RawMessage // for a struct Session_ID would be session_id
+	if err := json.Unmarshal(text, &members); err != nil {
+		return err
+	}
+	for name, value := range map[string]any{
+		"session_id":             &e.SessionID,
+		"transcript_path":        &e.TranscriptPath,
+		"cwd":                    &e.Cwd,
+		"permission_mode":        &e.PermissionMode,
+		"hook_event_name":        &e.HookEventName,
+		"stop_hook_active":       &e.StopHookActive,
+		"last_assistant_message": &e.LastAssistantMessage,
+		"background_tasks":       &e.BackgroundTasks,
+		"tool_name":              &e.ToolName,
+		"tool_input":             &e.ToolInput,
+		"tool_use_id":            &e.ToolUseID,
+		"prompt":                 &e.Prompt,
+		"agent_id":               &e.AgentID,
+	} {
+		if member, given := members[name]; given && json.Unmarshal(member, value) != nil {
+			e.odd = append(e.odd, name)
+		}
+	}
+	slices.Sort(e.odd)
+	const otherType = "of another type" // no event that ccc answers, and a subagent's id
+	for _, name := range e.odd {
+		switch name {
+		case "hook_event_name":
+			e.HookEventName = otherType
+		case "stop_hook_active":
+			e.StopHookActive = true
+		case "last_assistant_message":
+			_ = json.Unmarshal(members[name], (*blockText)(&e.LastAssistantMessage))
+		case "prompt":
+			_ = json.Unmarshal(members[name], (*blockText)(&e.Prompt))
+		case "agent_id":
+			e.AgentID = otherType
+		}
+	}
+	return nil
+}
+
+// inputPatience is how long the event may take: Claude Code writes it at once.
+const inputPatience = 5 * time.Second
+
+// readEvent reads one event from stdin, and does not wait for the end of stdin. An event without a session id
+// is an error; one without a name is a stop.
+func readEvent(stdin io.Reader) (*hookEvent, error) {
+	event, read := new(hookEvent), make(chan error, 1)
+	go func() {
+		defer exitOnPanic()
+		read <- json.NewDecoder(io.LimitReader(stdin, inputLimit)).Decode(event)
+	}()
+	var err error
+	select {
+	case err = <-read:
+	case <-time.After(inputPatience):
+		return nil, fmt.Errorf("reading the hook event: nothing complete on stdin after %s", inputPatience)
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		err = errors.New("stdin is empty")
+	case err == nil && event.SessionID == "":
+		err = errors.New("it has no session_id")
+	case err == nil && !validSession(event.SessionID):
+		err = errors.New("its session_id is not one")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the hook event: %w", err)
+	}
+	event.HookEventName = cmp.Or(event.HookEventName, eventStop)
+	return event, nil
+}
+
+func (e *hookEvent) isStop() bool { return e.HookEventName == eventStop }
+
+// isWake reports whether the prompt is Claude Code's own. One without words, as of an image, is the user's.
+func (e *hookEvent) isWake() bool { return e.Prompt != "" && !isUsers(e.Prompt) }
+
+// transcriptPatience is how long the last entries of the transcript may take: Claude Code writes them a
+// moment after it has started the hook.
+const transcriptPatience = 2 * time.Second
+
+// conversation reads the transcript, once the last prompt is in it, if its sum is known, and what the agent
+// said or asked last: what the user typed while the agent worked comes before that.
+func (e *hookEvent) conversation(sum string) (talk conversation, err error) {
+	if e.TranscriptPath == "" {
+		return talk, errors.New("the event names none")
+	}
+	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
+		talk, err = readConversation(e.TranscriptPath)
+		isIt := func(r userRequest) bool { return isRequest(r.words, sum) }
+		arrived := sum == "" || slices.ContainsFunc(talk.requests, isIt)
+		if err == nil && arrived && e.saysLast(talk.lastWords) || time.Now().After(deadline) {
+			return talk, err
+		}
+	}
+}
+
+// saysLast reports whether last, what the agent said or called last in the transcript, is that of the event.
+func (e *hookEvent) saysLast(last string) bool {
+	if !e.isStop() {
+		return e.ToolUseID == "" || last == toolUse+e.ToolUseID
+	}
+	said, last := strings.TrimSpace(e.LastAssistantMessage), strings.TrimSpace(last)
+	return last != "" && (strings.Contains(said, last) || strings.Contains(last, said))
+}
