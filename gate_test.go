@@ -11,6 +11,7 @@ import (
 // What git, the repository or the timeline may be like when somebody asks: each command answers in a line, with its exit
 // code, and the gate never says yes to what no review approved.
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	const first = "git init -q; git add .; git commit -qm first"
 	const timeline = "f=$(ls ../home/.claude/ccc/*-events.jsonl); "
 	for _, c := range []struct {

@@ -50,6 +50,7 @@ func TestStateSweep(t *testing.T) {
 
 // At the end of a review, whatever became of it and who asked for it, what is old goes and the log is rotated, once a day.
 func TestSweepAfterReview(t *testing.T) {
+	t.Parallel()
 	for name, review := range map[string]fakeReview{"stop": allows(""), "failed": fails("API Error: 529"), "by_hand": allows("")} {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
