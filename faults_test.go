@@ -202,6 +202,7 @@ func TestFaultInput(t *testing.T) {
 }
 
 func TestFaultHostilePrompt(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		make func(path string) error
 		want string

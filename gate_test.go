@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 // What git, the repository or the timeline may be like when somebody asks: each command answers in a line, with its exit
 // code, and the gate never says yes to what no review approved.
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	const first = "git init -q; git add .; git commit -qm first"
 	const timeline = "f=$(ls ../home/.claude/ccc/*-events.jsonl); "
 	for _, c := range []struct {
@@ -188,4 +190,69 @@ func TestClockSetBack(t *testing.T) {
 			t.Errorf("in %s it rests on %+v", top, by)
 		}
 	}
+}
+
+// FuzzPathLists: of two lists of what differs from a commit, as git prints them, exactly those paths have changed between whose
+// content differs, whatever is in their names; and a path is told from its quoted name.
+func FuzzPathLists(f *testing.F) {
+	f.Add("a\nb c\n\"d\"\n文", []byte{0, 1, 2, 3, 4, 5})
+	f.Add("'a'\n\\\n\t", []byte{9, 27, 70, 255})
+	// quoted is a name as git writes it with core.quotePath.
+	quoted := func(name string) string {
+		out, marks := "", map[byte]string{'"': `\"`, '\\': `\\`, 7: `\a`, 8: `\b`, 9: `\t`, 10: `\n`, 11: `\v`, 12: `\f`, 13: `\r`}
+		for _, b := range []byte(name) {
+			mark, is := marks[b]
+			switch {
+			case is:
+			case b < ' ' || b > '~':
+				mark = fmt.Sprintf(`\%03o`, b)
+			default:
+				mark = string(b)
+			}
+			out += mark
+		}
+		if out != name {
+			return `"` + out + `"`
+		}
+		return name
+	}
+	content := func(n byte) (mode, object string) {
+		if n%4 == 0 {
+			return "000000", strings.Repeat("0", 40)
+		}
+		return "100644", strings.Repeat(string('a'+rune(n%4)), 40)
+	}
+	f.Fuzz(func(t *testing.T, text string, states []byte) {
+		base, then, present := map[string]byte{}, map[string]byte{}, map[string]byte{}
+		for i, name := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == 0 }) {
+			if i >= len(states) || i == 20 {
+				break
+			}
+			name = strings.ReplaceAll(name, "..", "--") + "\n"[:i%2] // each second one has a newline in it
+			base[name], then[name], present[name] = states[i]%4, states[i]/4%4, states[i]/16%4
+		}
+		list := func(now map[string]byte) pathStates {
+			s := &lookOutput{lists: []pathStates{{}}}
+			lines := &lineWriter{line: s.read}
+			for name := range base {
+				if now[name] != base[name] {
+					was, object := content(base[name])
+					is, other := content(now[name])
+					fmt.Fprintf(lines, ":%s %s %s %s M\t%s\n", was, is, object, other, quoted(name))
+				}
+			}
+			lines.close()
+			return s.lists[0]
+		}
+		got, want := list(then).changedTo(list(present), "/nowhere"), map[string]string{}
+		for name := range base {
+			if then[name] != present[name] {
+				want[quoted(name)] = pathContent(content(present[name]))
+			}
+			expectIs(t, "the name", unquoted(quoted(name)), name)
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("changed: %q, want %q of %v, %v, %v", got, want, base, then, present)
+		}
+	})
 }

@@ -775,8 +775,14 @@ func (box *sandbox) gitIn(dir, script string) string {
 	check(box.t, os.MkdirAll(dir, 0o700))
 	cmd := exec.Command("/bin/sh", "-ec", script)
 	cmd.Dir = dir
-	cmd.Env = append(box.vars, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com",
-		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=protocol.file.allow", "GIT_CONFIG_VALUE_0=always", "GIT_CONFIG_KEY_1=init.defaultBranch", "GIT_CONFIG_VALUE_1=main")
+	cmd.Env = append(box.vars, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
+	// Without maintenance a commit is one process, and not three.
+	settings := []string{"protocol.file.allow=always", "init.defaultBranch=main", "maintenance.auto=false", "gc.auto=0"}
+	for i, setting := range settings {
+		key, value, _ := strings.Cut(setting, "=")
+		cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, value))
+	}
+	cmd.Env = append(cmd.Env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		box.t.Fatalf("%s: %v: %s", script, err, out)

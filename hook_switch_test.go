@@ -12,6 +12,7 @@ import (
 
 // /supervisor in a session: the answers, what they leave behind, and that only a task reaches the model.
 func TestSwitchCommand(t *testing.T) {
+	t.Parallel()
 	const on, off, query = `"enabled":true "mode":"on"`, `"enabled":false "mode":"off"`, ""
 	tests := []struct {
 		prompt, vars string
@@ -143,6 +144,7 @@ func TestSwitchFails(t *testing.T) {
 // In a session of Claude Code's a request has no more reviews than Claude Code lets a turn be sent back; the answer, the
 // introduction, ccc status and the reviews name the number, and the stop behind the last one is told.
 func TestSwitchLimit(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		blockCap string // of Claude Code, as the hook's environment has it
 		session  bool   // and not a hook that is run by hand

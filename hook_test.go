@@ -22,6 +22,7 @@ func toolOutput(decision, reason string) string {
 }
 
 func TestHook(t *testing.T) {
+	t.Parallel()
 	reviewed := []string{logPath, lockPath, eventsPath, outputPath, statePath}
 	unreviewed := []string{logPath, lockPath, eventsPath, statePath}
 	prompted := []string{logPath, lockPath, eventsPath, statePath}
@@ -302,6 +303,7 @@ func TestHookReviewersCall(t *testing.T) {
 
 // Without a state that can be kept, one review per stop of the user's is all.
 func TestHookStateBroken(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"", "{", "\x00\x01", "[]", `{"count":"3"}`, `{"session_id":"` + testSession + `","count":-1}`,
 		`{"session_id":"` + testSession + `","count":99999999999999999999}`, `{"session_id":"another","count":9}`} {
 		t.Run(text, func(t *testing.T) {
@@ -509,6 +511,7 @@ func TestFeedbackBehindPrompt(t *testing.T) {
 // A field of another type than expected, as a later release may send it, ends no review: it counts as absent, and
 // the log says so.
 func TestEventOfAnotherType(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name, event, members string
 		field                string // the one that the warning names
@@ -588,6 +591,7 @@ func (panickingReader) Read([]byte) (int, error) { panic("planted") }
 // A panic ends the hook without a decision, with a message and with exit code 0, in whichever goroutine it comes: in the
 // hook's own, in those that ccc starts, and in those of os/exec.
 func TestHookPanic(t *testing.T) {
+	t.Parallel()
 	plants := map[string]func(){
 		"decision": func() { panic("planted") },
 		"event":    func() { _, _ = readEvent(panickingReader{}) },

@@ -397,35 +397,43 @@ func checkJudgements(t *testing.T, w judgeWords) {
 // something or that nothing can be run.
 func TestJudgementRequests(t *testing.T) {
 	for language, w := range judgeLanguages {
-		speakIn(t, w.in)
-		for name, c := range readJudgements(t, w.in) {
-			if !c.inVersions {
-				continue
-			}
-			dir := t.TempDir()
-			name = language + " " + name
-			_, request, _ := strings.Cut(c.request(w, c.prepare(t, dir)), "\n"+w.end+"\n")
-			for i, prompt := range c.Prompts {
-				remark := ""
-				if named := c.Remarks[i+1]; named != "" {
-					remark = say(judgementRemarks[named]) + " "
-				}
-				expectIn(t, name, request, fmt.Sprintf("\n[%d] %s%s\n", i+1, remark, prompt))
-			}
-			for path, content := range c.Files {
-				if c.Before != nil && c.Before[path] != content {
-					expectIn(t, name, request, " "+path+"\n")
-					for _, line := range strings.Split(strings.TrimSuffix(content, "\n"), "\n") {
-						if !strings.Contains(request, "\n+"+line+"\n") && !strings.Contains(request, "\n "+line+"\n") {
-							t.Errorf("%s: the diff lacks %q of %s", name, line, path)
-						}
-					}
+		t.Run(language, func(t *testing.T) {
+			speakIn(t, w.in)
+			for name, c := range readJudgements(t, w.in) {
+				if c.inVersions {
+					t.Run(name, func(t *testing.T) {
+						t.Parallel()
+						c.expectRequest(t, w)
+					})
 				}
 			}
-			if strings.Contains(request, say(sectionPlan)) != c.Plan || strings.Contains(request, tryExample(tryCommand())) != c.Copy ||
-				strings.Contains(request, errTryOff.Error()) == c.Copy || strings.Contains(request, "%!") {
-				t.Errorf("%s: the request is %s", name, request)
+		})
+	}
+}
+
+// expectRequest wants the case's request to show the reviewer what it needs.
+func (c judgementCase) expectRequest(t *testing.T, w judgeWords) {
+	_, request, _ := strings.Cut(c.request(w, c.prepare(t, t.TempDir())), "\n"+w.end+"\n")
+	for i, prompt := range c.Prompts {
+		remark := ""
+		if named := c.Remarks[i+1]; named != "" {
+			remark = say(judgementRemarks[named]) + " "
+		}
+		expectIn(t, "the request", request, fmt.Sprintf("\n[%d] %s%s\n", i+1, remark, prompt))
+	}
+	for path, content := range c.Files {
+		if c.Before == nil || c.Before[path] == content {
+			continue
+		}
+		expectIn(t, "the request", request, " "+path+"\n")
+		for line := range strings.SplitSeq(strings.TrimSpace(content), "\n") {
+			if !strings.Contains(request, "\n+"+line+"\n") && !strings.Contains(request, "\n "+line+"\n") {
+				t.Errorf("the diff lacks %q of %s", line, path)
 			}
 		}
+	}
+	if strings.Contains(request, say(sectionPlan)) != c.Plan || strings.Contains(request, tryExample(tryCommand())) != c.Copy ||
+		strings.Contains(request, errTryOff.Error()) == c.Copy || strings.Contains(request, "%!") {
+		t.Errorf("the request is %s", request)
 	}
 }

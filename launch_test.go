@@ -74,6 +74,7 @@ func TestLaunchBackground(t *testing.T) {
 }
 
 func TestLaunch(t *testing.T) {
+	t.Parallel()
 	const config = `{"claude_args":["--verbose"],"providers":{"kimi":{"env":{"ANTHROPIC_MODEL":"k2"},"claude_args":["--effort","high"]},"glm":{}}}`
 	tests := []struct {
 		name   string

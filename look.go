@@ -72,18 +72,21 @@ cp -p "$index" "$own/index" 2>/dev/null
 export GIT_INDEX_FILE="$own/index"
 git add -u || exit
 git ls-files -o --exclude-standard >"$own/new" || exit
-sed -n 's/^\(.*\/"\{0,1\}\)$/nested \1/p' "$own/new"
-sed '/\/"\{0,1\}$/d' "$own/new" | git update-index --add --remove --replace --stdin || exit
+if [ -s "$own/new" ]; then
+	sed -n 's/^\(.*\/"\{0,1\}\)$/nested \1/p' "$own/new"
+	sed '/\/"\{0,1\}$/d' "$own/new" | git update-index --add --remove --replace --stdin || exit
+fi
 if git ls-files -s | grep -q ^160000; then
 	git diff-files --raw --ignore-submodules=none | sed -n 's/^:160000[^	]*	/dirty /p'
 fi
-echo "head $(git rev-parse -q --verify HEAD)"
+head=$(git rev-parse -q --verify HEAD)
+echo "head $head"
 echo "branch $(git symbolic-ref -q --short HEAD)"
-empty=$(git hash-object -t tree /dev/null)
 commit() {
-	[ "$1" != empty ] || set "$empty"
-	[ "$1" != HEAD ] || git rev-parse -q --verify HEAD >/dev/null || set "$empty"
-	echo "$1"
+	case $1$head in
+	empty* | HEAD) git hash-object -t tree /dev/null ;;
+	*) echo "$1" ;;
+	esac
 }
 for base; do
 	echo list

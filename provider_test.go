@@ -272,6 +272,7 @@ func TestProviderOfReviewer(t *testing.T) {
 // another, or the launch drops it: for a session that is switched on later, too. It reaches the reviewer under its provider's
 // name alone, and the agent under none that Claude Code reads.
 func TestProviderOfReviewerFromEnvironment(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct{ session, reviewer, agents string }{
 		"dropped":    {`"ANTHROPIC_AUTH_TOKEN":"TOKEN-A"`, "${ANTHROPIC_API_KEY}", ""},
 		"overlaid":   {`"ANTHROPIC_AUTH_TOKEN":"TOKEN-A","ANTHROPIC_API_KEY":"KEY-A"`, "${ANTHROPIC_API_KEY}", "KEY-A"},

@@ -46,6 +46,7 @@ func TestRealClientBackgroundTask(t *testing.T) {
 		if got := requestsOf(t, request); !slices.Equal(got, []string{"start it"}) || !strings.Contains(request, "上次反馈\nshow the tests") || !strings.Contains(request, "第 3 轮，") {
 			t.Errorf("the request is %s", request)
 		}
+		box.recordTranscript(client.version, "background", api)
 	})
 }
 
@@ -109,6 +110,7 @@ func TestRealClientRequests(t *testing.T) {
 		}
 		tty.tmux("kill-server")
 		box.quiet(20 * time.Second)
+		box.recordTranscript(client.version, "requests", api)
 		got := box.run(60*time.Second, "", "ccc", "--supervisor", "--continue", "--fork-session", "-p", "forked request")
 		expectEqual(t, fmt.Sprintf("the requests in a fork: %+v", got), requestsOf(t, api.lastReview(t)), append(want, "forked request"))
 	})
@@ -270,6 +272,7 @@ func TestRealClientCorrections(t *testing.T) {
 		tty.enter("instead of it")
 		want = want[:len(want)-1]
 		expect("instead of it")
+		box.recordTranscript(client.version, "corrections", api)
 		// An interactive fork of this session crashes 2.1.120, and a fork of 2.1.200 does not name its original.
 		if olderThan(client.version, "2.1.280") {
 			return
@@ -401,5 +404,6 @@ func TestRealClientAnswers(t *testing.T) {
 		tty.waitFor("Compacted", 90*time.Second)
 		tty.prompt("behind the compaction")
 		expect("behind the compaction")
+		box.recordTranscript(client.version, "answers", api)
 	})
 }

@@ -320,6 +320,7 @@ func hookLines(t *testing.T, page string) string {
 
 // The lines of each README work as they stand, wherever git looks for hooks, and beside a hook that is there already.
 func TestPushHook(t *testing.T) {
+	t.Parallel()
 	for _, page := range pages[0] {
 		for _, c := range []struct{ name, before, in, hook string }{
 			{"a fresh clone", "true", ".", ".git/hooks/pre-push"},

@@ -409,6 +409,7 @@ var settingsFiles = map[string]string{
 // Whatever settings.json was, a launch and an uninstall leave each byte of the user's in it, and nothing of ccc's beside it but
 // the state; a second uninstall finds nothing. An older ccc's entries are ccc's.
 func TestUninstall(t *testing.T) {
+	t.Parallel()
 	for name, before := range settingsFiles {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
@@ -461,6 +462,7 @@ func usersPart(t *testing.T, text string) string {
 
 // What happens to settings.json between the launch and the uninstall stays, unless it is ccc's doing.
 func TestUninstallAfterEdits(t *testing.T) {
+	t.Parallel()
 	replace := func(old, new string) func(*sandbox) {
 		return func(box *sandbox) {
 			text := box.settings()

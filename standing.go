@@ -88,7 +88,7 @@ func (r record) standing(changed func(look) ([]string, error)) (word verdict, wh
 
 // unquoted returns the name that git has put into quotes.
 func unquoted(name string) string {
-	if plain, err := strconv.Unquote(name); err == nil {
+	if plain, err := strconv.Unquote(name); err == nil && name[0] == '"' {
 		return plain
 	}
 	return name

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,6 +51,7 @@ func TestStateSweep(t *testing.T) {
 
 // At the end of a review, whatever became of it and who asked for it, what is old goes and the log is rotated, once a day.
 func TestSweepAfterReview(t *testing.T) {
+	t.Parallel()
 	for name, review := range map[string]fakeReview{"stop": allows(""), "failed": fails("API Error: 529"), "by_hand": allows("")} {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
@@ -154,4 +156,75 @@ func TestHistorySwitchedOff(t *testing.T) {
 		}
 		expectIs(t, "is told of", h.last() != nil, test.told)
 	}
+}
+
+// FuzzTimeline: whatever lines stand between them, also the halves of records, exactly the records count, in their order.
+func FuzzTimeline(f *testing.F) {
+	f.Add([]byte{0, 1, 4, 3, 2, 5, 1, 10}, "{")
+	f.Add([]byte{0, 1, 0, 2, 1, 4}, `{"kind":1}`)
+	f.Fuzz(func(t *testing.T, steps []byte, other string) {
+		s := stateDir(t.TempDir()).session(testSession)
+		var text []byte
+		var requests []string
+		var calls []int
+		verdicts, present, clock := []verdict{}, 0, time.Now().Add(-time.Hour)
+		line := func(r record) []byte {
+			clock = clock.Add(time.Second)
+			r.Time, r.Review, r.Deadline = clock, fmt.Sprint("r", len(verdicts)), time.Now().Add(time.Hour)
+			return append(encodeJSON(r), '\n')
+		}
+		for n, step := range steps[:min(len(steps), 50)] {
+			runs := len(verdicts) > 0 && verdicts[len(verdicts)-1] == verdictReviewing
+			switch {
+			case step%6 == 0 && !runs:
+				r := record{Kind: kindPrompt, Prompt: fmt.Sprint("prompt ", n)}
+				requests, present = append(requests, r.Prompt), len(verdicts)
+				text = append(text, line(r)...)
+			case step%6 == 1 && !runs:
+				verdicts, calls = append(verdicts, verdictReviewing), append(calls, 0)
+				text = append(text, line(record{Kind: kindBegin, Event: eventStop})...)
+			case step%6 == 2 && runs:
+				end := record{Kind: kindEnd, Event: eventStop, outcome: outcome{Verdict: []verdict{verdictAllow, verdictBlock, verdictFailed}[step/6%3]}}
+				verdicts[len(verdicts)-1] = end.Verdict
+				text = append(text, line(end)...)
+			case step%6 == 3 && runs:
+				calls[len(calls)-1]++
+				text = append(text, line(record{Kind: kindCall, Tool: other})...)
+			case step%6 == 4:
+				half := line(record{Kind: kindEnd, Prompt: other, outcome: outcome{Verdict: verdictAllow}})
+				text = append(append(text, half[:int(step)%(len(half)-2)]...), '\n')
+			default:
+				for part := range strings.SplitSeq(other, "\n") {
+					if _, isRecord := parseRecord([]byte(part)); !isRecord {
+						text = append(append(text, part...), '\n')
+					}
+				}
+			}
+		}
+		check(t, os.WriteFile(s.timelineFile(), text, 0o600))
+		h, err := s.readHistory()
+		check(t, err)
+		var gotRequests []string
+		var gotVerdicts []verdict
+		var gotCalls []int
+		for _, r := range h.Requests {
+			gotRequests = append(gotRequests, r.Prompt)
+		}
+		for _, r := range h.Rounds {
+			gotVerdicts, gotCalls = append(gotVerdicts, r.Verdict), append(gotCalls, len(r.Tools))
+		}
+		expectEqual(t, "the requests", gotRequests, requests)
+		expectEqual(t, "the verdicts", gotVerdicts, verdicts)
+		expectEqual(t, "the calls", gotCalls, calls)
+		last, want := verdict(""), verdict("")
+		if found := h.last(); found != nil {
+			last = found.Verdict
+		}
+		if len(verdicts) > present {
+			want = verdicts[len(verdicts)-1]
+		}
+		if last != want {
+			t.Errorf("the last is %q, want %q in\n%s", last, want, text)
+		}
+	})
 }

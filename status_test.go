@@ -141,6 +141,7 @@ var runningReview = fakeReview{
 
 // What became of the last stop since the last prompt, and why on stderr.
 func TestVerdictCommand(t *testing.T) {
+	t.Parallel()
 	begun := func(event string, left time.Duration) record {
 		return record{Event: event, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-left)}
 	}
@@ -297,6 +298,7 @@ func TestVerdictOfWorktree(t *testing.T) {
 }
 
 func TestStatusline(t *testing.T) {
+	t.Parallel()
 	review := func(age time.Duration, verdict verdict, cost float64) record {
 		return record{Time: ago(age), Event: eventStop, Project: "/p", Iteration: 2, Limit: 20, outcome: outcome{Verdict: verdict, CostUSD: cost}}
 	}

@@ -3,7 +3,6 @@ package main
 // Transcripts as versions of Claude Code write them, in the members that ccc reads.
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"os"
@@ -331,17 +330,70 @@ func BenchmarkTranscript(b *testing.B) {
 	}
 }
 
-// FuzzTranscript: no transcript makes reading panic or run for ever, and what is read are lines of it.
+// FuzzTranscript: of a session of prompts, work, queued words, rewinds, compactions, subagents, notifications and lines that are
+// no entries, exactly the user's words that were not taken back stand; and no other text makes reading panic or run for ever.
 func FuzzTranscript(f *testing.F) {
-	f.Add([]byte(userLine("1", "", "fix it") + "\n" + agentLine("2", "1", "done")))
-	f.Add([]byte(userLine("1", "2", "fix it") + "\n" + userLine("2", "1", "round")))
-	f.Add([]byte(outputLine("1", "", "t", "x")))
-	f.Fuzz(func(t *testing.T, text []byte) {
+	f.Add([]byte{0, 1, 0, 2, 3, 1}, "{")
+	f.Add([]byte{0, 1, 0, 1, 12, 1, 5, 6, 0, 7, 1}, `{"type":"user"}`)
+	f.Add([]byte{0, 6, 0, 4, 1}, userLine("1", "2", "fix it")+"\n"+userLine("2", "1", "round"))
+	f.Fuzz(func(t *testing.T, steps []byte, other string) {
 		path := filepath.Join(t.TempDir(), "x.jsonl")
-		check(t, os.WriteFile(path, text, 0o600))
-		got, _ := readConversation(path)
-		if len(got.requests) > bytes.Count(text, []byte("\n"))+1 {
-			t.Errorf("%d requests in %d lines", len(got.requests), bytes.Count(text, []byte("\n"))+1)
+		check(t, os.WriteFile(path, []byte(other), 0o600))
+		if got, _ := readConversation(path); len(got.requests) > strings.Count(other, "\n")+1 {
+			t.Errorf("%d requests in %q", len(got.requests), other)
+		}
+		type entry struct {
+			id    string
+			words string // of a request
+		}
+		var talk []entry // the conversation
+		var lines []string
+		add := func(words, line string) {
+			talk = append(talk, entry{fmt.Sprint("e", len(lines)), words})
+			lines = append(lines, line)
+		}
+		other = strings.ReplaceAll(other, "\n", " ")
+		for n, step := range append([]byte{0}, steps[:min(len(steps), 50)]...) {
+			id, parent := fmt.Sprint("e", len(lines)), ""
+			if len(talk) > 0 {
+				parent = talk[len(talk)-1].id
+			}
+			words := fmt.Sprint("words ", n)
+			switch step % 8 {
+			case 0:
+				add(words, userLine(id, parent, words))
+			case 1:
+				add("", agentLine(id, parent, words))
+			case 2:
+				add("", chain(id+"<"+parent+" call t"))
+				add("", outputLine(fmt.Sprint("e", len(lines)), id, "t", other))
+			case 3:
+				add(words, queuedLine(id, parent, words, ""))
+			case 4: // back to where the conversation was, and on with a prompt
+				talk = talk[:1+int(step)/8%len(talk)]
+				add(words, userLine(id, talk[len(talk)-1].id, words))
+			case 5:
+				lines = append(lines, strings.Replace(userLine(id, parent, words), `"isSidechain":false`, `"isSidechain":true`, 1))
+			case 6:
+				add("", fmt.Sprintf(`{"parentUuid":null,"logicalParentUuid":%q,"type":"system","subtype":"compact_boundary","uuid":%q}`, parent, id))
+				add("", userLine(fmt.Sprint("e", len(lines)), id, words, `,"isCompactSummary":true`))
+			case 7:
+				add("", userLine(id, parent, "<task-notification>\n"+words))
+				lines = append(lines, `{"uuid":"half of a line`, `{"type":"mode","of":{"uuid":"x","parentUuid":"e0"}}`)
+			}
+		}
+		add("", agentLine(fmt.Sprint("e", len(lines)), talk[len(talk)-1].id, "done"))
+		check(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
+		got, err := readConversation(path)
+		check(t, err)
+		want := ""
+		for _, e := range talk {
+			if e.words != "" {
+				want += e.words + "|"
+			}
+		}
+		if told := toldOf(got.requests); told != want || got.lastWords != "done" || got.broken {
+			t.Errorf("got %q, last %q, broken %v; want %q of\n%s", told, got.lastWords, got.broken, want, strings.Join(lines, "\n"))
 		}
 	})
 }

@@ -263,6 +263,7 @@ func (box *tryBox) tryScratch() (paths []string) {
 
 // However it ends, all of it ends within a second, daemons too.
 func TestTryEnds(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		signal syscall.Signal
@@ -314,6 +315,7 @@ func TestTryEnds(t *testing.T) {
 
 // The scratch directory of a killed one is swept by the next.
 func TestTrySwept(t *testing.T) {
+	t.Parallel()
 	eachUserAlone(t, func(t *testing.T, box *tryBox) {
 		before := box.tryScratch()
 		cmd := box.cmd([]string{"ccc", "try", "mkdir -p a/b; chmod 0 a; chmod 0 sub; mkdir ~/locked; touch ~/locked/x; chmod 0 ~/locked; echo ready; sleep 100"})
