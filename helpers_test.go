@@ -554,7 +554,7 @@ func (tty *terminal) enter(text string) {
 			return
 		}
 		tty.keys("C-e")
-		tty.keys("-N", "80", "BSpace")
+		tty.keys("-N", strconv.Itoa(80+len(text)), "BSpace")
 		tty.shows(patience, func(screen string) bool { return !strings.Contains(inputLine(screen), text) })
 	}
 	tty.box.t.Fatalf("%q can't be typed:\n%s", text, tty.screen())
