@@ -96,22 +96,84 @@ func BenchmarkHookSupervised(b *testing.B) {
 	})
 }
 
-// BenchmarkShow shows a month: 100 sessions of 20 reviews, and one of them.
-func BenchmarkShow(b *testing.B) {
-	program, home := buildProgram(b, "."), b.TempDir()
+// benchTimelines writes the timelines of n sessions of 20 reviews each into home, and returns their directory.
+func benchTimelines(home string, n int) stateDir {
 	d := stateDir(filepath.Join(home, ".claude", "ccc"))
 	d.create()
 	review := append(encodeJSON(record{Time: now(), Kind: kindEnd, Event: eventStop, Project: "/tmp", Iteration: 1, Limit: 10, outcome: outcome{
 		Verdict: verdictBlock, Feedback: strings.Repeat("main.go:12 没有处理错误。\n", 20), CostUSD: 0.1}}), '\n')
-	for n := range 100 {
-		appendFile(d.session(fmt.Sprintf("s%d", n)).timelineFile(), bytes.Repeat(review, 20))
+	for i := range n {
+		appendFile(d.session(fmt.Sprintf("s%d", i)).timelineFile(), bytes.Repeat(review, 20))
 	}
-	env := []string{"HOME=" + home}
-	show := func(name string, argv ...string) { b.Run(name, func(b *testing.B) { benchCommand(b, env, argv...) }) }
-	show("status/ccc", program, "status")
-	show("status/sh_jq", "sh", "-c", "cat "+d.session("s*").timelineFile()+` | jq -r '[.time, .project, .verdict, .cost_usd] | @tsv'`)
-	show("log/ccc", program, "log", "s77")
-	show("log/sh_jq", "sh", "-c", `jq -r ".time, .verdict, .feedback" `+d.session("s77").timelineFile())
+	return d
+}
+
+// BenchmarkShow shows 10, 100 (a month) and 1,000 sessions of 20 reviews, and one of them.
+func BenchmarkShow(b *testing.B) {
+	program := buildProgram(b, ".")
+	for _, n := range []int{10, 100, 1000} {
+		home := b.TempDir()
+		d := benchTimelines(home, n)
+		show := func(name string, argv ...string) {
+			b.Run(fmt.Sprintf("%s/%d_sessions", name, n), func(b *testing.B) { benchCommand(b, []string{"HOME=" + home}, argv...) })
+		}
+		show("status/ccc", program, "status")
+		show("status/sh_jq", "sh", "-c", "cat "+d.session("s*").timelineFile()+` | jq -r '[.time, .project, .verdict, .cost_usd] | @tsv'`)
+		show("log/ccc", program, "log", "s7")
+		show("log/sh_jq", "sh", "-c", `jq -r ".time, .verdict, .feedback" `+d.session("s7").timelineFile())
+	}
+}
+
+// BenchmarkStatusline prints the status line of a session that is reviewed at that moment, beside a timeline of 2 MB.
+func BenchmarkStatusline(b *testing.B) {
+	program, home := buildProgram(b, "."), b.TempDir()
+	d := stateDir(filepath.Join(home, ".claude", "ccc"))
+	d.create()
+	begin := encodeJSON(record{Time: now(), Kind: kindBegin, Review: "r", Event: eventStop, Process: "1-2-of-another-namespace", Deadline: now().Add(time.Hour), Iteration: 1, Limit: 10})
+	call := encodeJSON(record{Time: now(), Kind: kindCall, Review: "r", Tool: "Read(" + strings.Repeat("/tmp/a", 20) + ")"})
+	appendFile(d.session("bench").timelineFile(), []byte(string(begin)+"\n"+strings.Repeat(string(call)+"\n", 2_000_000/len(call))))
+	for b.Loop() {
+		cmd := exec.Command(program, "statusline")
+		cmd.Env, cmd.Stdin = []string{"HOME=" + home}, strings.NewReader(`{"session_id":"bench"}`)
+		if err := cmd.Run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkCopy runs true in a throw-away copy.
+func BenchmarkCopy(b *testing.B) {
+	program := buildProgram(b, ".")
+	best(b, "try_true", func() error { return exec.Command(program, "try", "true").Run() })
+}
+
+// BenchmarkGate asks the gate of 1, 10 and 100 commits that no remote has, each of which a review approved.
+func BenchmarkGate(b *testing.B) {
+	program, reviewer := buildProgram(b, "."), filepath.Join(b.TempDir(), "claude")
+	check(b, os.WriteFile(reviewer, []byte(strings.ReplaceAll(instantReviewer, "false", "true")), 0o700))
+	for _, commits := range []int{1, 10, 100} {
+		dir, home := b.TempDir(), b.TempDir()
+		env := append(os.Environ(), "HOME="+home, "CCC_CLAUDE="+reviewer, "CCC_SUPERVISOR=1")
+		run := func(input string, argv ...string) error {
+			cmd := exec.Command(argv[0], argv[1:]...)
+			cmd.Dir, cmd.Env, cmd.Stdin = dir, env, strings.NewReader(input)
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				return fmt.Errorf("%v: %s", err, out)
+			}
+			return nil
+		}
+		script := func(text string) { check(b, run("", "sh", "-ec", text)) }
+		script(`mkdir ~/.claude; git config --global user.name a; git config --global user.email a@example.com
+git init -q; echo 0 >f0; git add .; git commit -qm first; git update-ref refs/remotes/origin/main HEAD`)
+		for n := range commits {
+			event := `{"session_id":"bench","cwd":%q,"hook_event_name":"%s","prompt":"go on"}`
+			check(b, run(fmt.Sprintf(event, dir, eventPrompt), program, "supervisor-hook"))
+			script(fmt.Sprintf("echo %d >f%[1]d; git add .; git commit -qm %[1]d", n+1))
+			check(b, run(fmt.Sprintf(event, dir, eventStop), program, "supervisor-hook"))
+		}
+		best(b, fmt.Sprintf("%d_commits", commits), func() error { return run("", program, "verdict", "--commit", "HEAD") })
+	}
 }
 
 // best runs a benchmark and tells the shortest run beside the mean: of those that nothing else disturbed.
@@ -134,6 +196,7 @@ func best(b *testing.B, name string, run func() error) {
 func BenchmarkLook(b *testing.B) {
 	program := buildProgram(b, ".")
 	for _, size := range []struct{ name, script string }{
+		{"500_files", "files 5"},
 		{"5000_files", "files 50"},
 		{"50000_files", "files 500"},
 		{"300_MB_untracked", "files 50; head -c 300000000 /dev/urandom >large"},
