@@ -170,7 +170,7 @@ func (box *sandbox) use(api *scriptedAPI) {
 		"NO_PROXY=127.0.0.1",
 	)
 	// What spares an interactive session the dialogs of a first start.
-	box.write(".claude.json", 0o600, fmt.Sprintf(`{"hasCompletedOnboarding":true,"theme":"dark",
+	box.write(".claude.json", 0o600, fmt.Sprintf(`{"hasCompletedOnboarding":true,"theme":"dark","hasSeenAutoDefaultNotice":true,"hasSeenAutoDefaultNudge":true,
 		"bypassPermissionsModeAccepted":true,"customApiKeyResponses":{"approved":[%q],"rejected":[]},
 		"projects":{%q:{"hasTrustDialogAccepted":true,"hasCompletedProjectOnboarding":true}}}`,
 		sandboxKey[len(sandboxKey)-20:], box.work))
@@ -554,7 +554,7 @@ func (tty *terminal) enter(text string) {
 			return
 		}
 		tty.keys("C-e")
-		tty.keys("-N", "80", "BSpace")
+		tty.keys("-N", strconv.Itoa(80+len(text)), "BSpace")
 		tty.shows(patience, func(screen string) bool { return !strings.Contains(inputLine(screen), text) })
 	}
 	tty.box.t.Fatalf("%q can't be typed:\n%s", text, tty.screen())

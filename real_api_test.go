@@ -149,6 +149,8 @@ type apiReply struct {
 	status            int
 	errorType         string
 	tokens            int // of the request, as its usage tells
+	fresh, out        int // tokens besides: new ones of the request, and of the answer
+	takes             time.Duration
 }
 
 // after is the reply to a request of so many tokens.
@@ -203,6 +205,7 @@ func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []b
 	reply := replyText("ok")
 	if request.Kind != "side" {
 		reply = api.answer(request)
+		time.Sleep(reply.takes)
 	}
 	if reply.status != 0 {
 		sendJSON(w, reply.status, map[string]any{"type": "error", "error": map[string]any{"type": reply.errorType, "message": reply.text}})
@@ -222,14 +225,14 @@ func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []b
 		sendJSON(w, http.StatusOK, message)
 		return
 	}
-	message["content"], message["stop_reason"], message["usage"] = []any{}, nil, map[string]any{"input_tokens": 10, "cache_read_input_tokens": reply.tokens, "output_tokens": 1}
+	message["content"], message["stop_reason"], message["usage"] = []any{}, nil, map[string]any{"input_tokens": 10 + reply.fresh, "cache_read_input_tokens": reply.tokens, "output_tokens": 1}
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, event := range []map[string]any{
 		{"type": "message_start", "message": message},
 		{"type": "content_block_start", "index": 0, "content_block": begun},
 		{"type": "content_block_delta", "index": 0, "delta": delta},
 		{"type": "content_block_stop", "index": 0},
-		{"type": "message_delta", "delta": map[string]any{"stop_reason": reason, "stop_sequence": nil}, "usage": map[string]any{"output_tokens": 5}},
+		{"type": "message_delta", "delta": map[string]any{"stop_reason": reason, "stop_sequence": nil}, "usage": map[string]any{"output_tokens": 5 + reply.out}},
 		{"type": "message_stop"},
 	} {
 		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event["type"], encodeJSON(event))

@@ -1,0 +1,3 @@
+module renew
+
+go 1.24
