@@ -196,6 +196,7 @@ type session struct {
 	stop     chan os.Signal
 	reach    map[string]*reached // by test
 	results  map[string]record   // by mutant
+	kills    map[string]int      // by test and file, and by test, file and function
 	mu       sync.Mutex
 	ended    bool
 }
@@ -206,6 +207,7 @@ type reached struct {
 	Seconds float64  `json:"seconds"`
 	Keys    []string `json:"keys"`
 	meets   map[string]bool
+	files   map[string]int // how many of each file
 }
 
 // interrupted reports whether the run is to end.
@@ -287,9 +289,11 @@ func (s *session) trace(binary string) error {
 			delete(s.reach, test)
 			continue
 		}
-		r.meets = map[string]bool{}
+		r.meets, r.files = map[string]bool{}, map[string]int{}
 		for _, key := range r.Keys {
+			file, _, _ := strings.Cut(key, " ")
 			r.meets[key] = true
+			r.files[file]++
 		}
 	}
 	text, err := json.Marshal(s.reach)
@@ -368,17 +372,23 @@ func (s *session) parallel(n int, do func(w *worker, i int) error) error {
 	return first
 }
 
-// testsOf returns the tests to run with a mutant, the ones first that are quick and meet little else.
+// testsOf returns the tests to run with a mutant. Those come first that have killed others of its function or file,
+// that meet much of its file and little else, and that are quick.
 func (s *session) testsOf(m *mutant) (tests []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cost := map[string]float64{}
 	for test, r := range s.reach {
 		if r.meets[m.key()] || insideCopy.MatchString(m.file) && copyTests.MatchString(test) {
 			tests = append(tests, test)
+			ofFile := float64(1 + r.files[m.file])
+			kills := 1 + s.kills[test+" "+m.file] + 4*s.kills[test+" "+m.file+" "+m.fn]
+			cost[test] = r.Seconds * float64(1+len(r.Keys)) / (ofFile * ofFile * float64(kills))
 		}
 	}
-	cost := func(test string) float64 { return s.reach[test].Seconds * float64(len(s.reach[test].Keys)+1) }
 	slices.SortFunc(tests, func(a, b string) int {
-		if ca, cb := cost(a), cost(b); ca != cb {
-			if ca < cb {
+		if cost[a] != cost[b] {
+			if cost[a] < cost[b] {
 				return -1
 			}
 			return 1
@@ -409,7 +419,7 @@ func equivalents(list string) map[string]bool {
 func (s *session) play(chosen []*mutant) error {
 	began := time.Now()
 	path := filepath.Join(*work, "results.jsonl")
-	s.results = map[string]record{}
+	s.results, s.kills = map[string]record{}, map[string]int{}
 	if text, err := os.ReadFile(path); err == nil && !*again {
 		lines := bufio.NewScanner(bytes.NewReader(text))
 		lines.Buffer(nil, 1<<24)
@@ -417,6 +427,7 @@ func (s *session) play(chosen []*mutant) error {
 			var r record
 			if json.Unmarshal(lines.Bytes(), &r) == nil {
 				s.results[r.Mutant] = r
+				s.noteKills(r)
 			}
 		}
 	}
@@ -447,6 +458,8 @@ func (s *session) play(chosen []*mutant) error {
 			delete(s.results, m.key())
 		}
 	}
+	// A run that is broken off has been through all functions.
+	slices.SortFunc(todo, func(a, b *mutant) int { return a.rank - b.rank })
 	return s.parallel(len(todo), func(w *worker, i int) error {
 		if *total > 0 && time.Since(began) > *total {
 			return nil
@@ -468,12 +481,25 @@ func (s *session) play(chosen []*mutant) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.results[m.key()] = r
+		s.noteKills(r)
 		if r.Diff != "" {
 			fmt.Fprintf(s.out, "[%d/%d] %s %s:%d %s\n\t%s\n%s", i+1, len(todo), verdict, m.file, m.line, m.fn, m.key(), m.diff)
 		}
 		_, err = file.Write(append(line, '\n'))
 		return err
 	})
+}
+
+func (s *session) noteKills(r record) {
+	if r.Result != "killed" {
+		return
+	}
+	place, _, _ := strings.Cut(r.Mutant, ": ")
+	file, _, _ := strings.Cut(place, " ")
+	for _, test := range strings.Fields(r.By) {
+		s.kills[test+" "+file]++
+		s.kills[test+" "+place]++
+	}
 }
 
 func programFiles(dir string) (names []string) {
@@ -486,6 +512,9 @@ func programFiles(dir string) (names []string) {
 
 // batches are the seconds that the tests of each run of a mutant take, one after the other.
 var batches = []float64{1, 5, 15, 30}
+
+// shortest is what a run gets at least, before it counts as one that hangs.
+var shortest = 15 * time.Second
 
 // try runs a mutant's tests until one fails twice: machines under load have tests fail once.
 func (s *session) try(w *worker, m *mutant) (verdict, by string, err error) {
@@ -502,7 +531,7 @@ func (s *session) try(w *worker, m *mutant) (verdict, by string, err error) {
 			spent += s.reach[tests[n]].Seconds
 			n++
 		}
-		limit := 15*time.Second + time.Duration(4*spent*float64(time.Second))
+		limit := shortest + time.Duration(4*spent*float64(time.Second))
 		for _, now := range [][]string{tests[:n], nil} {
 			r, err := w.run(firstOf(now, tests[:n]), limit)
 			if err != nil {

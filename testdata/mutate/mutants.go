@@ -32,6 +32,7 @@ type mutant struct {
 	new   string
 	diff  string
 	edits []edit // each holds the change; more than one for a constant
+	rank  int    // in the order of pick
 	bad   bool   // does not compile
 }
 
@@ -111,7 +112,8 @@ func goList(dir string, into any, args ...string) error {
 
 // exportData returns where the compiled packages are that this one imports.
 func exportData(dir string) (map[string]string, error) {
-	cmd := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", ".")
+	cmd := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", ".",
+		"os", "strconv", "sync/atomic")
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()
 	found := map[string]string{}
@@ -612,6 +614,7 @@ func pick(all []*mutant, n int, seed string) []*mutant {
 	})
 	picked := make([]*mutant, 0, n)
 	for _, p := range order[:min(n, len(order))] {
+		p.m.rank = len(picked)
 		picked = append(picked, p.m)
 	}
 	slices.SortStableFunc(picked, func(a, b *mutant) int {
