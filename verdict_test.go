@@ -68,6 +68,7 @@ func TestVerdict(t *testing.T) {
 		{"refusal_marker_after", text("{\"allow_stop\":false,\"feedback\":\"x\"}\n[TASK_COMPLETED]"), block, "x"},
 		{"refusal_on_lines_marker_after", text("{\"allow_stop\"\n: false,\"feedback\":\"x\"}\n[TASK_COMPLETED]"), block, "x"},
 		{"refusal_after_an_approval", text(`{"allow_stop":true} no: {"allow_stop":false,"feedback":"x"}`), block, "x"},
+		{"refusal_before_a_word", text(`{"allow_stop":false,"feedback":"x"} Later {"allow_stop":"maybe"}.`), block, "x"},
 		{"refusal_inside", text(`{"verdict":{"allow_stop":false,"feedback":"x"}}`), block, "x"},
 		{"refusal_twice", text(`{"allow_stop":true,"feedback":"x","allow_stop":false}`), block, "x"},
 		{"refusal_beside_camel", text(`{"allow_stop":false,"feedback":"x","allowStop":true}`), block, "x"},
