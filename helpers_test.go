@@ -170,7 +170,8 @@ func (box *sandbox) use(api *scriptedAPI) {
 		"NO_PROXY=127.0.0.1",
 	)
 	// What spares an interactive session the dialogs of a first start.
-	box.write(".claude.json", 0o600, fmt.Sprintf(`{"hasCompletedOnboarding":true,"theme":"dark","hasSeenAutoDefaultNotice":true,"hasSeenAutoDefaultNudge":true,
+	box.write(".claude.json", 0o600, fmt.Sprintf(`{"hasCompletedOnboarding":true,"theme":"dark",
+		"hasSeenAutoDefaultNotice":true,"hasSeenAutoDefaultNudge":true,
 		"bypassPermissionsModeAccepted":true,"customApiKeyResponses":{"approved":[%q],"rejected":[]},
 		"projects":{%q:{"hasTrustDialogAccepted":true,"hasCompletedProjectOnboarding":true}}}`,
 		sandboxKey[len(sandboxKey)-20:], box.work))
