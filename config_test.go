@@ -197,6 +197,9 @@ func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{"", "{}", twoProviders, "\ufeff" + twoProviders, `{"supervisor":{"max_iterations":3,"allowed_tools":["a"],"max_budget_usd":0.5}}`, `{"current_provider":1}`, `{"providers":{"a":{"env":{"A":1e400}}}}`} {
 		f.Add(seed)
 	}
+	for _, limit := range []string{`"max_iterations":0`, `"max_iterations":101`, `"timeout_seconds":9`, `"timeout_seconds":3601`, `"max_budget_usd":-1`} {
+		f.Add(`{"supervisor":{` + limit + `}}`)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		p := dirs{claude: t.TempDir()}
 		p.ccc = p.claude

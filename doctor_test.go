@@ -57,7 +57,7 @@ func TestDoctorWell(t *testing.T) {
 	if !slices.Equal(subjects, want) || strings.Contains(got.stdout, "SECRET") {
 		t.Errorf("it says\n%s", got.stdout)
 	}
-	expectIn(t, "doctor", got.stdout, "version 2.1.329", fmt.Sprintf("SUPERVISOR.md, %d bytes", len(defaultPrompt.zh)))
+	expectIn(t, "doctor", got.stdout, "version 2.1.329", fmt.Sprintf("built-in, %d bytes", len(defaultPrompt.zh)))
 	expectEqual(t, "the files", box.files(), before)
 	expectIs(t, "what claude was started with", box.read("../fake/agent-1/args"), "")
 }

@@ -28,18 +28,18 @@ func TestBadInput(t *testing.T) {
 			verdict --pushed = 2 | in no git working tree
 			report = 0 ## Reviewed by ccc |
 			report --commit HEAD = 2 | in no git working tree
-			review = 0 approved |`},
+			review = 0 [SUPERVISOR] Review approved |`},
 		{"a bare repository", first, "echo 1 >>notes.txt; git commit -qam x", "git clone -q --bare . ../bare", "../bare", `
-			verdict = 3 none | no session was reviewed in this working tree
+			verdict = 3 none | No session was reviewed in this working tree
 			verdict --commit HEAD = 2 | in no git working tree
 			verdict --pushed = 2 | in no git working tree
-			report = 3 | no review here yet`},
+			report = 3 | there is no review of`},
 		{"no session", first, "", "", "", `
-			verdict = 3 none | no session was reviewed
+			verdict = 3 none | No session was reviewed
 			verdict --commit HEAD = 3 none | notes.txt: no review saw it
 			verdict --commit nowhere = 2 | no commit "nowhere"
 			verdict --pushed = 2 | no commit "1111
-			report = 3 | no review here yet
+			report = 3 | there is no review of
 			report --base nowhere = 2 | no commit "nowhere"
 			review = 2 | no session of Claude Code's`},
 		{"no commit yet", "git init -q", "echo 1 >>notes.txt", "", "", `
@@ -48,7 +48,7 @@ func TestBadInput(t *testing.T) {
 			report = 0 ## Reviewed by ccc |
 			report --commit HEAD = 2 | no commit "HEAD"
 			report --base nowhere = 2 | no commit "nowhere"
-			review = 0 approved |`},
+			review = 0 [SUPERVISOR] Review approved |`},
 		{"an unknown revision", first, "echo 1 >>notes.txt; git commit -qam x", "", "", `
 			verdict --commit nowhere = 2 | no commit "nowhere"
 			verdict --commit -- = 2 | no commit
@@ -65,17 +65,17 @@ func TestBadInput(t *testing.T) {
 			verdict --commit main = 0 0b6c3a52 |
 			report = 0 ## Reviewed by ccc |
 			report --commit HEAD = 0 ## ccc: part of it was not approved |
-			review = 0 approved |`},
+			review = 0 [SUPERVISOR] Review approved |`},
 		{"a timeline of 1.2", first, "echo 1 >>notes.txt; git commit -qam x", timeline + `sed -i 's/"kind":"[a-z]*",//' $f`, "", `
 			verdict = 3 none |
 			verdict --commit HEAD = 3 none | notes.txt: no review saw it
-			report = 3 | no review here yet
-			review = 0 approved |`},
+			report = 3 | there is no review of
+			review = 0 [SUPERVISOR] Review approved |`},
 		{"a torn record", first, "echo 1 >>notes.txt; git commit -qam x", timeline + "head -c -40 $f >$f.new; mv $f.new $f", "", `
 			verdict = 1 failed | killed
 			verdict --commit HEAD = 3 none | notes.txt: no review saw it
 			report = 0 ## ccc: part of it was not approved |
-			review = 0 approved |`},
+			review = 0 [SUPERVISOR] Review approved |`},
 		{"another record behind a torn one", first, "echo 1 >>notes.txt; git commit -qam x",
 			timeline + `head -c -40 $f >$f.new; echo >>$f.new; tail -n 1 $f >>$f.new; mv $f.new $f`, "", `
 			verdict = 0 allow |

@@ -368,9 +368,9 @@ func (h *hook) command(operand string, supervised bool) any {
 	return blocked(say(modeOff))
 }
 
-// prompt records a prompt of the user's, from which on the reviews are counted anew. The answer tells what the
-// user has not been told, unless a review runs, which may yet tell it; and to the first prompt of a session,
-// and to the first since a launch, that the session is supervised.
+// prompt records a prompt of the user's, from which on the reviews are counted anew. The answer tells what
+// the user has not been told, unless a review runs, which may yet tell it; and to the first prompt of a
+// session, and to the first since a launch, that the session is supervised.
 func (h *hook) prompt(text string) any {
 	seen := lookAtPrompt(h.dirs.self, workingTree(h.project, h.event.Cwd), os.Environ(), promptLookPatience)
 	if h.event.isWake() {

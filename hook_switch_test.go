@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -265,6 +266,12 @@ func TestSwitchedOffIsTold(t *testing.T) {
 	events := box.read(eventsPath)
 	expectEnd(t, "a stop", box.stop(""), 0, "", "")
 	expectEnd(t, "a notification", box.submit("<task-notification>\nx"), 0, "", "")
+	// Nor does a client that an agent's tool has started take the line away.
+	agents := box.command("env", "CLAUDECODE=1", "find", ".", "-maxdepth", "0", "-exec", "ccc", "supervisor-hook", ";")
+	agents.Stdin, agents.SysProcAttr = strings.NewReader(box.event(eventPrompt, `"prompt":"go on"`)), &syscall.SysProcAttr{Setsid: true}
+	out, err := agents.Output()
+	check(t, err)
+	expectIs(t, "an agent's own client", string(out), "")
 	expectIn(t, "the prompt", box.submit("go on").stdout, `{"systemMessage":"[SUPERVISOR] `+told)
 	expectEnd(t, "the next one", box.submit("go on"), 0, "", "")
 	expectIs(t, "the timeline", box.read(eventsPath), events)
@@ -287,7 +294,7 @@ func TestSwitchQuery(t *testing.T) {
 		box.stop("")
 	}
 	expectIn(t, "the answer", box.submit("/supervisor").stdout,
-		`{"decision":"block","reason":"监督：已打开 · 这项要求已审查 2/8 次 · 上次：退回 刚刚 · 本会话共审查 2 次 · $0.0`, `\n打开：/supervisor on；关闭：/supervisor off"}`)
+		`{"decision":"block","reason":"监督：已打开 · 这项要求已审查 2/8 次 · 上次：退回（刚刚） · 本会话共审查 2 次 · $0.0`, `\n打开：/supervisor on；关闭：/supervisor off"}`)
 	box.submit("and this")
 	hook, _ := box.hangingHook("")
 	expectIn(t, "the answer during a review", box.submit("/supervisor").stdout, "已审查 1/8 次 · 审查中 1/8 · ")

@@ -190,7 +190,7 @@ func TestReceipt(t *testing.T) {
 		{reviewRound{record: record{Event: eventStop, Review: "r", Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictAllow, DurationSeconds: 12.3, CostUSD: 0.31}}},
 			"Review 2/10 approved · 12.3s · $0.31 · only the conversation and the changes were read"},
 		{reviewRound{record: ended(verdictBlock), Tools: []string{"Read(a)"}}, "Review sent back · only files were read, nothing was run"},
-		{reviewRound{record: ended(verdictBlock), Refused: []string{"Bash(a)"}}, "Review sent back · all its calls were refused by Claude Code"},
+		{reviewRound{record: ended(verdictBlock), Refused: []string{"Bash(a)"}}, "Review sent back · Claude Code refused all its calls"},
 		{reviewRound{record: unread, Tools: []string{"Read(a)", "Bash(python3 t.py)"}},
 			"Review sent back · nothing was run in a copy · The reviewer gave no verdict: what it said is the feedback"},
 		{reviewRound{record: outside, Tools: []string{"Read(a)"}}, "Review approved · only files were read, nothing was run · not bound · git took longer than 5s"},
@@ -495,13 +495,13 @@ func TestPushUntold(t *testing.T) {
 		for name, stdin := range map[string]*os.File{"a terminal": terminal, "a silent pipe": silent} {
 			cmd := box.command("ccc", "verdict", "--pushed")
 			cmd.Stdin = stdin
-			if got := box.finish(cmd, 20*time.Second); got.code != code || !strings.HasPrefix(got.stdout, stdout) || !strings.Contains(got.stderr, "asking for HEAD") {
+			if got := box.finish(cmd, 20*time.Second); got.code != code || !strings.HasPrefix(got.stdout, stdout) || !strings.Contains(got.stderr, "asking about HEAD") {
 				t.Errorf("%s: %+v, want %d", name, got, code)
 			}
 		}
 		for _, script := range []string{"ccc verdict --pushed </dev/null", "ccc verdict --pushed <&-", "cat >/dev/null; ccc verdict --pushed"} {
 			got := box.run(20*time.Second, "refs/heads/main 1 refs/heads/main 2\n", "sh", "-c", script)
-			if got.code != code || !strings.HasPrefix(got.stdout, stdout) || !strings.Contains(got.stderr, "asking for HEAD") {
+			if got.code != code || !strings.HasPrefix(got.stdout, stdout) || !strings.Contains(got.stderr, "asking about HEAD") {
 				t.Errorf("%s: %+v, want %d", script, got, code)
 			}
 		}

@@ -173,19 +173,22 @@ var (
 		"The last review was cancelled (%s): nobody checked the agent's work."}
 	switchedOffOutside = words{
 		"监督在会话之外被关闭（ccc supervisor-mode off），关闭期间 Agent 停下都没有审查。/supervisor 显示当前状态",
-		"Supervision was switched off outside this session (ccc supervisor-mode off): while off, no stop is " +
-			"reviewed. /supervisor shows whether it is on"}
+		"Supervision was switched off outside this session (ccc supervisor-mode off): while off, no stop " +
+			"is reviewed. /supervisor shows whether it is on"}
 	questionUnreviewed = words{"这个提问没能审查，直接交给了你。原因：%s\n详情见 ccc log", // cause
 		"This question went to you without a review. Cause: %s\nDetails: ccc log"}
 	// Above the questions, and below them.
-	questionAnswered = words{"审查者（不是你）回答了 Agent 的提问：", "The reviewer, not you, answered the agent's question:"}
-	questionOptions  = words{"  %s（%s）", "  %s (%s)"} // question, options
-	reviewersAnswer  = words{"它的回答：%s", "Its answer: %s"}
-	answerYourself   = words{"不同意：按 Esc，再输入你的回答", "To answer otherwise: press Esc and type it"}
+	questionAnswered = words{"审查者（不是你）回答了 Agent 的提问：",
+		"The reviewer, not you, answered the agent's question:"}
+	questionOptions = words{"  %s（%s）", "  %s (%s)"} // question, options
+	reviewersAnswer = words{"它的回答：%s", "Its answer: %s"}
+	answerYourself  = words{"不同意：按 Esc，再输入你的回答", "To answer otherwise: press Esc and type it"}
 	// count of reviews
-	limitReached  = words{"这项要求的审查次数已用完（%s）", "The limit of %s is reached; there are no more for this request"}
-	limitQuestion = words{"这项要求的 %s审查已用完，这个提问没有审查。", "The limit of %s is reached: this question was not reviewed."}
-	limitStop     = words{"这项要求的 %s审查已用完，这次停下没有再审。你再发消息会重新计数。",
+	limitReached = words{"这项要求的审查次数已用完（%s）",
+		"The limit of %s is reached; there are no more for this request"}
+	limitQuestion = words{"这项要求的 %s审查已用完，这个提问没有审查。",
+		"The limit of %s is reached: this question was not reviewed."}
+	limitStop = words{"这项要求的 %s审查已用完，这次停下没有再审。你再发消息会重新计数。",
 		"The limit of %s is reached: this stop was not reviewed. Your next prompt gives new reviews."}
 	feedbackStillOpen = words{"上次的反馈还没有解决：%s", "The last feedback is still open: %s"}
 	leftToUser        = words{"审查者给你的留言：%s", "The reviewer leaves this to you: %s"}
@@ -196,8 +199,9 @@ var (
 	// how many of how many
 	reviewsUsed      = words{"这项要求已审查 %d/%d 次", "reviews of this request: %d/%d"}
 	reviewsOfSession = words{"本会话共审查 %s", "this session: %s"} // count of reviews
-	modeHow          = words{"打开：/supervisor on；关闭：/supervisor off", "To switch it: /supervisor on, /supervisor off"}
-	modeUnclear      = words{
+	modeHow          = words{"打开：/supervisor on；关闭：/supervisor off",
+		"To switch it: /supervisor on, /supervisor off"}
+	modeUnclear = words{
 		"不明白“/supervisor %s”。可用的写法：/supervisor on（打开）、/supervisor off（关闭）、/supervisor（显示当前状态）、" +
 			"/supervisor 加上任务内容",
 		"\"/supervisor %s\" is not understood. You can type: /supervisor on, /supervisor off, /supervisor " +
@@ -253,8 +257,8 @@ var (
 // What the hook writes to stderr, a line each.
 var (
 	hookBegun         = words{"[SUPERVISOR HOOK] 开始执行", "[SUPERVISOR HOOK] Started"}
-	reviewing         = words{"[SUPERVISOR] 正在审查工作", "[SUPERVISOR] Reviewing the work"}     // also the spinner's text
-	reviewingQuestion = words{"[SUPERVISOR] 正在审查提问", "[SUPERVISOR] Reviewing the question"} // the spinner's
+	reviewing         = words{"[SUPERVISOR] 正在审查工作", "[SUPERVISOR] Reviewing the work"} // also a spinner's
+	reviewingQuestion = words{"[SUPERVISOR] 正在审查提问", "[SUPERVISOR] Reviewing the question"}
 	detailsIn         = words{"请在新窗口查看日志文件了解详情：%s", "For details, follow this log file in another window: %s"}
 	finished          = words{"[SUPERVISOR] 任务已完成\n允许停止", "[SUPERVISOR] Task finished\nThe agent may stop"}
 	unfinished        = words{"[SUPERVISOR] 任务未完成\n%s\nAgent 将根据反馈继续工作",

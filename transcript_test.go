@@ -383,6 +383,10 @@ func FuzzTranscript(f *testing.F) {
 			}
 		}
 		add("", agentLine(fmt.Sprint("e", len(lines)), talk[len(talk)-1].id, "done"))
+		if len(steps)%2 == 1 { // a subagent goes on
+			line := userLine("side", talk[len(talk)-1].id, "words of the agent's")
+			lines = append(lines, strings.Replace(line, `"isSidechain":false`, `"isSidechain":true`, 1))
+		}
 		check(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
 		got, err := readConversation(path)
 		check(t, err)

@@ -197,9 +197,9 @@ func FuzzVerdict(f *testing.F) {
 			t.Errorf("approved %q: %q", said, feedback)
 		}
 		for _, refusal := range []string{text + "\n" + `{"allow_stop":false,"feedback":"last"}`, `{"allow_stop":false,"feedback":"x"} ` + text,
-			`{"allow_stop":true} ` + text + " is for later.", "allow_stop：false。" + text} {
+			`{"allow_stop":true} ` + text + " is for later.", `{"allow_stop":true} ` + text + "\n" + `{"allow_stop":true}`, "allow_stop：false。" + text} {
 			if decided, _ := findVerdict(refusal); decided == verdictAllow {
-				t.Errorf("approved although it refuses: %s", refusal)
+				t.Errorf("approved although it refuses, or not once: %s", refusal)
 			}
 		}
 	})
