@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -283,8 +284,15 @@ func TestLaunchDirectoryGone(t *testing.T) {
 	box.run(60*time.Second, "", "sh", "-c", "mkdir project && cd project && ccc --supervisor -p hi && cd .. && rm -r project")
 	known, _ := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/*.jsonl"))
 	session := strings.TrimSuffix(filepath.Base(known[0]), ".jsonl")
-	if got := box.run(60*time.Second, "", "ccc", "review", session); got.code != 4 || !strings.Contains(got.stdout, "stat "+box.work+"/project: no such file") {
+	if got := box.run(60*time.Second, "", "ccc", "review", session); got.code != 4 || !strings.Contains(got.stdout, "无法启动审查者：目录 "+box.work+"/project 不在了") || strings.Contains(got.stdout, "只看了") {
 		t.Errorf("a session whose project is gone: %+v", got)
+	}
+	check(t, os.Mkdir(box.work+"/project", 0o700))
+	box.gitIn(box.work+"/project", "git init -q; echo a >a; git add .; git commit -qm first; ccc --supervisor -p hi; cd ..; rm -r project")
+	ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id == session })
+	if got := box.run(60*time.Second, "", "ccc", "verdict", ids[0]); got.code != 3 || !strings.Contains(got.stderr, box.work+"/project 不在了") {
+		t.Errorf("the verdict: %+v", got)
 	}
 	for _, args := range []string{"statusline </dev/null", "uninstall", "help log"} {
 		if got := box.run(60*time.Second, "", "sh", "-c", gone+args); got.code != 0 {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -198,13 +199,22 @@ func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l loo
 	return l
 }
 
+// goneError says that dir is gone, of which the system names the program that was to run there. It is nil if
+// dir is there.
+func goneError(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return errors.New(say(directoryGone, dir))
+	}
+	return nil
+}
+
 // changedSince returns the paths of the working tree that are not as l found them.
 func (l look) changedSince(self string, env []string) ([]string, error) {
 	g, end := gitIn(context.Background(), reviewLookPatience, self, l.Top, env)
 	defer end()
 	present, err := g.look(nil, "", cmp.Or(l.Head, "empty"))
 	if err != nil {
-		return nil, err
+		return nil, cmp.Or(goneError(l.Top), err)
 	}
 	return slices.Sorted(maps.Keys(l.Paths.changedTo(present.lists[0], l.Top))), nil
 }

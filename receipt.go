@@ -140,11 +140,11 @@ func (r record) spent() string {
 // receiptHead is the review's title and verdict, time and cost.
 func (r record) receiptHead() string { return joined(r.title()+" "+verdictName(r.Verdict), r.price()) }
 
-// basis says what a verdict rests on where nothing was run in a copy, "" for a review that did not begin.
+// basis says what a verdict rests on where nothing was run in a copy, "" where there is none.
 func (r reviewRound) basis() string {
 	isCommand := func(call string) bool { return strings.HasPrefix(call, "Bash(") }
 	switch {
-	case r.Review == "":
+	case r.Review == "", r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
 		return ""
 	case slices.ContainsFunc(r.Tools, isCommand):
 		return say(receiptNoCopy)

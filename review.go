@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -180,10 +179,7 @@ func (r *reviewCall) call(ctx context.Context, dir string, command []string, str
 	cmd.WaitDelay = pipePatience
 	lifeline, err := startGuarded(cmd)
 	if err != nil {
-		if _, gone := os.Stat(dir); gone != nil { // the system names the program instead
-			err = gone
-		}
-		return "", fmt.Errorf("%s: %w", say(notStarted), err)
+		return "", errors.New(say(notStarted, cmp.Or(goneError(dir), err).Error()))
 	}
 	exited := make(chan error, 1)
 	running, stop := context.WithCancel(ctx)

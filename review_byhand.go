@@ -81,6 +81,9 @@ func reviewNow(c *invocation, d dirs) (err error) {
 		}{Session: stored.id, reviewRound: ended}))
 		fmt.Fprintln(out)
 	} else {
+		if out.terminal && ended.Verdict == verdictCancelled { // behind ^C
+			fmt.Fprintln(out)
+		}
 		out.tag = verdictColour(ended.Verdict)
 		out.tell(supervisorTag + " " + ended.receipt())
 		if found := cmp.Or(ended.Error, ended.Feedback); found != "" && ended.Verdict != verdictCancelled {

@@ -248,7 +248,8 @@ var (
 			"timeout_seconds"}
 	// version, oldestClaude, the command that updates it
 	clientTooOld    = words{"Claude Code %s 太旧，至少要 %s：%s", "version %s of Claude Code is older than %s: %s"}
-	notStarted      = words{"无法启动审查者", "starting the reviewer"}
+	notStarted      = words{"无法启动审查者：%s", "the reviewer could not be started: %s"}
+	directoryGone   = words{"目录 %s 不在了", "the directory %s is gone"}
 	guardKilled     = words{"看护进程被强行结束", "the guard of the reviewer was killed"}
 	reviewerFailed  = words{"审查者报错%s：%s", "the reviewer failed%s: %s"} // kind or nothing, its message
 	malformedResult = words{"审查者的结果格式有误", "the reviewer's result is malformed"}
