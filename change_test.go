@@ -232,7 +232,7 @@ func TestChangeText(t *testing.T) {
 	c := takeChange(context.Background(), box.noCopy(), dir, box.vars, changeOf{history: h, stands: func(numbered) bool { return true }})
 	text := c.text()
 	expectIn(t, "the request", text, "A .env\n", "M a\n", "M bin\n", "M long\n", "D moved\n", "A n\"e w\n", "A there\n", "M users  (改动开始前用户已改过)\n", "+KEY=1\n", "+new\n", "+theirs\n+more\n",
-		"没有提交的：n\"e w, .env, bin, long", "没人动过，因此不属于本次改动：other", "内层的仓库，没有看：inner/", "没有完整显示的文件：", "bin (+", "long (+3001 -3000)")
+		"没有提交的：n\"e w、.env、bin、long", "没人动过，因此不属于本次改动：other", "内层的仓库，没有看：inner/", "没有完整显示的文件：", "bin (+", "long (+3001 -3000)")
 	expectNotIn(t, "the request", text, "ignored\n", "M other", "+mine", "远程")
 	if c.isShownWhole() || len([]rune(text)) > diffLimit+2000 {
 		t.Errorf("%d characters, shown whole: %v", len([]rune(text)), c.isShownWhole())

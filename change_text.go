@@ -61,7 +61,7 @@ func (c judgedChange) text() string {
 		if c.base == "empty" {
 			base = "$(git hash-object -t tree /dev/null)"
 		}
-		parts = append(parts, "git diff "+base+", "+say(changesTop, c.Top)+"\n"+fenced("diff", shown))
+		parts = append(parts, say(changesDiff, base, c.Top)+"\n"+fenced("diff", shown))
 	}
 	tell(rest != "", say(changesRest, rest))
 	tell(len(c.remote) > 0, say(changesRemote, pathNames(c.remote, 20)))

@@ -84,5 +84,5 @@ func (d *diff) cut(wanted func(path string) bool) (shown, rest string) {
 			names = append(names, fmt.Sprintf("%s (+%d -%d)", shownPath(f.path), f.added, f.removed))
 		}
 	}
-	return shown, clip(strings.Join(names, ", "), 3000)
+	return shown, clip(strings.Join(names, say(listComma)), 3000)
 }

@@ -106,5 +106,5 @@ func pathNames(found []string, most int) string {
 	if more := len(found) - most; more > 0 {
 		names = append(names, fmt.Sprintf("+%d", more))
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(names, say(listComma))
 }

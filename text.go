@@ -102,6 +102,7 @@ var (
 	inSeconds  = words{"%.1f 秒", "%.1fs"}
 	inMinutes  = words{"%d 分 %02d 秒", "%dm%02ds"}
 	leftOut    = words{"……（省略 %s）……", "... (%s left out) ..."}
+	listComma  = words{"、", ", "}
 )
 
 // The launch.
@@ -251,8 +252,9 @@ var (
 	notStarted      = words{"无法启动审查者：%s", "the reviewer could not be started: %s"}
 	directoryGone   = words{"目录 %s 不在了", "the directory %s is gone"}
 	guardKilled     = words{"看护进程被强行结束", "the guard of the reviewer was killed"}
-	reviewerFailed  = words{"审查者报错%s：%s", "the reviewer failed%s: %s"} // kind or nothing, its message
-	malformedResult = words{"审查者的结果格式有误", "the reviewer's result is malformed"}
+	reviewerFailed  = words{"审查者报错%s：%s", "the reviewer failed%s: %s"} // kindOfFailure or "", its message
+	kindOfFailure   = words{"（%s）", " (%s)"}
+	malformedResult = words{"审查者的结果格式有误：%s", "the reviewer's result is malformed: %s"}
 )
 
 // What the hook writes to stderr, a line each.
@@ -442,7 +444,6 @@ var (
 	reportRounds     = words{"**各轮审查**", "**The reviews**"}
 	reportRuns       = words{"**审查者运行了什么**", "**What the reviewer ran**"}
 	reportRun        = words{"%s：%s", "%s: %s"} // review, how its run ended
-	listComma        = words{"、", ", "}
 	reportOpen       = words{"失败了，之后的审查没有再运行", "it failed, and no later review ran it again"}
 	reportOutput     = words{"输出的末尾", "the end of its output"}
 	reportForUser    = words{"**留言**", "**Left to the user**"}

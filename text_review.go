@@ -166,7 +166,7 @@ var (
 			"here asked for may be its work."}
 	changesRemote = words{"远程仓库已有（拉取或推送过），不算在内：%s",
 		"A remote has these already (pulled or pushed), so they don't count: %s"}
-	changesTop     = words{"路径从 %s 算起：", "paths from %s:"}
+	changesDiff    = words{"git diff %s，路径从 %s 算起：", "git diff %s, paths from %s:"}
 	changesRest    = words{"没有完整显示的文件：%s", "Files that are not shown whole: %s"}
 	changesUnknown = words{"无法得知（%s）：请用 git status 和 git diff 查看。",
 		"It can't be told (%s): use git status and git diff."}

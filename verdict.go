@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -47,11 +46,11 @@ func parseResult(line []byte) *resultLine {
 func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	text, kind := r.text(), ""
 	if r.Subtype != "" && r.Subtype != "success" {
-		kind = " (" + r.Subtype + ")"
+		kind = say(kindOfFailure, r.Subtype)
 	}
 	switch {
 	case r.malformed != nil:
-		return "", "", fmt.Errorf("%s: %w", say(malformedResult), r.malformed)
+		return "", "", errors.New(say(malformedResult, r.malformed.Error()))
 	case r.IsError || kind != "":
 		var faults []string
 		_ = json.Unmarshal(r.Errors, &faults)
