@@ -226,7 +226,7 @@ func sessionMeant(operands []string, d dirs) (string, error) {
 // goes too. The mode is told where one of them is off.
 func showTable(s *screen, sessions []summary) {
 	const gap, leastProject, leastRequest = "  ", 20, 14
-	const mode, result, age, reviewed, cost, project = 1, 3, 4, 5, 6, 7 // columns of statusHeads
+	const mode, rounds, result, age, reviewed, cost, project = 1, 2, 3, 4, 5, 6, 7 // columns of statusHeads
 	rows := make([][]string, 1, len(sessions)+1)
 	for _, head := range statusHeads {
 		rows[0] = append(rows[0], say(head))
@@ -260,12 +260,15 @@ func showTable(s *screen, sessions []summary) {
 			left, widths[spared] = left+widths[spared], 0
 		}
 	}
-	widths[project] = min(widths[project], max(left/2, 8)+len(gap))
+	if left < leastProject/2 {
+		left, widths[rounds] = left+widths[rounds], 0
+	}
+	widths[project] = min(widths[project], max(left/2, 8)+len(gap), left)
 	for n, row := range rows {
 		line := ""
 		for i, width := range widths[:project+1] {
 			cell := ""
-			if width > 0 {
+			if width > len(gap) {
 				cell = fit(row[i], width-len(gap)) + gap
 			}
 			if n > 0 && i == result {

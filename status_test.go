@@ -424,6 +424,15 @@ func TestStatusMany(t *testing.T) {
 			}
 		}
 	}
+	box.write(".claude/ccc/supervisor-session00.json", 0o600, stateText("session00", 1, stateOff))
+	for _, locale := range []string{"en_US.UTF-8", "zh_CN.UTF-8"} { // on a narrow screen the request goes
+		for _, columns := range []int{40, 50} {
+			box.vars = append(box.vars, "LANG="+locale, fmt.Sprintf("COLUMNS=%d", columns))
+			got := box.ccc("status")
+			expectWidth(t, got, columns)
+			expectIn(t, "the table", got, "/shop", map[string]string{"en_US.UTF-8": "off", "zh_CN.UTF-8": "关"}[locale])
+		}
+	}
 	if got := box.ccc("status", "--json"); strings.Count(got, `"session_id"`) != statusRows+5 {
 		t.Errorf("JSON %s", got)
 	}
