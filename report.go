@@ -139,19 +139,22 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		if withFiles := slices.DeleteFunc(slices.Clone(here), isEmpty); len(withFiles) > 0 {
 			here = withFiles
 		}
-		r := report{of: say(reportOfNewest), stories: here[max(0, len(here)-1):], isAll: true}
+		return report{of: say(reportOfNewest), stories: here[max(0, len(here)-1):], isAll: true}
+	}
+	ofNewest := func() (report, error) {
+		r := newest()
 		for _, one := range r.stories {
 			if word, why := one.last().standing(lookNow(d)); word == answerChanged {
 				r.since = why
 			}
 		}
-		return r
+		return r, nil
 	}
 	if noGit != nil {
 		if rev+base != "" {
 			return r, noGit
 		}
-		return newest(), nil
+		return ofNewest()
 	}
 	if base != "" {
 		if _, err = g.commitOf(base); err != nil {
@@ -162,7 +165,7 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	if err != nil && rev+base == "" {
 		// HEAD names a branch that has no commit yet.
 		if _, notUnborn := g.output("symbolic-ref", "-q", "HEAD"); notUnborn == nil {
-			return newest(), nil
+			return ofNewest()
 		}
 	}
 	if err != nil {
@@ -192,7 +195,7 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		}
 	}
 	if err == nil && (len(found) == 0 || isOpen) {
-		return newest(), nil
+		return ofNewest()
 	}
 	judgements, unread := stateDir(d.state).judgements(repo)
 	a, askErr := g.asks(judgements, commit, found)
