@@ -138,7 +138,7 @@ func TestFaultKilled(t *testing.T) {
 func TestFaultReviewer(t *testing.T) {
 	const result = `printf '%s\n' '{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"not yet\"}"}'`
 	tests := []struct{ name, script, stdout, stderr string }{
-		{"exits_before_output", "exit 1", "", errNoResult.Error() + " (exit status 1)"},
+		{"exits_before_output", "exit 1", "", errNoResult.Error() + "（exit status 1）"},
 		{"exits_without_output", "exit 0", "", errNoResult.Error()},
 		{"dies_in_mid_line", `printf '{"type":"result","subtype":"succ'; kill -9 $$`, "", "dropped a line"},
 		{"never_reads_stdin", result, blockNotYet, ""},

@@ -304,7 +304,7 @@ func gateOf(d dirs) (g gitRunner, repo string, end func(), err error) {
 	top, repo := gitTree(d.here)
 	g, end = gitIn(context.Background(), gatePatience, d.self, top, os.Environ())
 	if top == "" {
-		err = failure{code: 2, err: errors.New("this directory is in no git working tree")}
+		err = failure{code: 2, err: fmt.Errorf("%s is in no git working tree", pathFrom("", d.here))}
 	}
 	return g, repo, end, err
 }

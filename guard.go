@@ -68,7 +68,7 @@ func endGuard(cmd *exec.Cmd, exited <-chan error) (err error) {
 		if adoptOrphans() {
 			endDescendants(os.Getpid(), nil, true)
 		}
-		err = fmt.Errorf("%s: %w", say(guardKilled), err)
+		err = fmt.Errorf(guardKilled.in(lang), err)
 	}
 	return err
 }

@@ -64,7 +64,7 @@ func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
 		case err == nil:
 			err = errNoResult
 		case errors.As(err, new(*exec.ExitError)): // its text alone does not say what has ended
-			err = fmt.Errorf("%w (%w)", errNoResult, err)
+			err = errors.New(say(withReason, errNoResult.Error(), err.Error()))
 		}
 		if err != nil && stderr != "" {
 			err = fmt.Errorf("%w: %s", err, stderr)
