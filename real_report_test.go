@@ -75,7 +75,7 @@ func TestRealClientReviewByHand(t *testing.T) {
 			t.Fatalf("%+v", got)
 		}
 		got := box.run(90*time.Second, "", "ccc", "review")
-		if got.code != 0 || !strings.HasPrefix(got.stdout, "approved\nwell\n") || !strings.Contains(got.stderr, "fix the bug") {
+		if got.code != 0 || !strings.HasPrefix(got.stdout, "[SUPERVISOR] Review approved · ") || !strings.HasSuffix(got.stdout, "\nwell\n") || !strings.Contains(got.stderr, "fix the bug") {
 			t.Errorf("%+v", got)
 		}
 		if reviews := api.requests("review"); len(reviews) == 0 || !strings.Contains(reviews[0].last("user"), "fix the bug") {
