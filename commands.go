@@ -65,7 +65,8 @@ Example: the ids of the sessions that were sent back
   ccc status --json | jq -r '.[] | select(.verdict == "block").session_id'
 `},
 		{synopsis: "supervisor-mode [on|off] [SESSION]", run: inProject(supervisorMode),
-			group: "Watch", sample: "ccc supervisor-mode off", brief: "switch a session's reviews off, or on", help: `
+			group: "Watch", sample: "ccc supervisor-mode off", brief: "switch a session's reviews off, or on",
+			help: `
 It prints on or off, after switching a session if you say so. A switch takes
 effect at once, also for a running review, and only for that session. SESSION
 is an id or the beginning of one; without it, the newest session of this project
@@ -78,7 +79,8 @@ Example: do not review the running session any more
   ccc supervisor-mode off
 `},
 		{synopsis: "statusline", run: inPlaces(showStatusline),
-			group: "Watch", sample: "ccc statusline", brief: "show reviews in Claude Code's status line", help: `
+			group: "Watch", sample: "ccc statusline", brief: "show reviews in Claude Code's status line",
+			help: `
 Claude Code calls it with JSON on stdin, and shows the line that it prints: how
 the session's reviews stand, or what the running one is doing. Called on a
 terminal, it prints the lines to put into settings.json.
@@ -135,7 +137,8 @@ Example:
   ccc report | gh pr create --title "Fix the totals" --body-file -
 `},
 		{synopsis: trySubcommand + " [--timeout DURATION] COMMAND [ARG...]", run: try,
-			group: "Copies", sample: "ccc try 'make test'", brief: "run a command in a throw-away copy", help: `
+			group: "Copies", sample: "ccc try 'make test'", brief: "run a command in a throw-away copy",
+			help: `
 The command may write to the project, to HOME and to the temporary directories.
 Only the command sees what it wrote, and when it ends, that is gone. It has no
 network and can't reach other processes. One argument is a shell command line,

@@ -105,7 +105,7 @@ func parseConfig(content []byte) (*configuration, error) {
 	}
 	if err != nil { // json: unknown field "x"
 		unknown := strings.TrimPrefix(err.Error(), "json: ")
-		return nil, fmt.Errorf("%s: expected a key that README.md lists", unknown)
+		return nil, fmt.Errorf("%s: expected a key that README.md or docs/guide.md lists", unknown)
 	}
 	return c, c.check(root)
 }

@@ -24,7 +24,7 @@ func configOf(t *testing.T, text string) (*configuration, error) {
 
 // A fault is told in one line that names the file, the key and what is expected, and no value.
 func TestConfigFaults(t *testing.T) {
-	const unknown = ": expected a key that README.md lists"
+	const unknown = ": expected a key that README.md or docs/guide.md lists"
 	for text, want := range map[string]string{
 		"\n":                            ": line 2, column 1: unexpected end of JSON input",
 		"{\n  \"providers\": {},\n}":    ": line 3, column 1: invalid character '}' looking for beginning",

@@ -64,7 +64,7 @@ func showVerdict(c *invocation, d dirs) (err error) {
 	}
 	fmt.Println(word)
 	if why != "" {
-		fmt.Fprintln(os.Stderr, printable(strings.TrimSpace(why)))
+		notice(printable(strings.TrimSpace(why)))
 	}
 	code, known := verdictCodes[word]
 	if !known { // a timeline may hold any word
@@ -260,8 +260,8 @@ func (g gitRunner) asks(all []judgement, rev string, found map[string]string) (a
 		case pathApproved:
 			rests[by.session+" "+by.Review] = by
 		case pathSentBack:
-			refused := say(gateSentBack, shownPath(path), by.session, clock(by.Time))
-			a.refused = append(a.refused, refused)
+			line := say(gateSentBack, shownPath(path), by.session, clock(by.Time))
+			a.refused = append(a.refused, line)
 		case pathOther:
 			a.refused = append(a.refused, say(gateOther, shownPath(path)))
 		default:
@@ -382,7 +382,7 @@ func (g gitRunner) tellGate(d dirs, repo, rev, commit string, found map[string]s
 	if callerOf(ancestry(os.Getpid())).agents {
 		way = gateForAgent
 	}
-	fmt.Fprintln(os.Stderr, say(way))
+	notice(say(way))
 	return failure{code: 3}
 }
 

@@ -98,7 +98,7 @@ func TestBadInput(t *testing.T) {
 			verdict --commit HEAD = 3 none | notes.txt: no review saw it`},
 		{"2,001 files of the agent's", first, "for i in $(seq 2001); do echo $i >f$i; done; git add .; git commit -qm x", "", "", `
 			verdict = 3 unbound | 2001 paths differ
-			verdict --commit HEAD = 3 none | and 1982 paths more
+			verdict --commit HEAD = 3 none | and 1982 more paths
 			report = 0 ## ccc: part of it was not approved |`},
 		{"no git", first, "echo 1 >>notes.txt; git commit -qam x", "PATH nogit", "", `
 			verdict = 3 unbound | git

@@ -89,7 +89,7 @@ func TestReviewEnded(t *testing.T) {
 		{name: "sighup", signal: syscall.SIGHUP, stderr: "按了 Esc 或 Ctrl-C"},
 		{name: "sigkill", signal: syscall.SIGKILL},
 		{name: "guard_stopped", signal: syscall.SIGTERM, guard: "STOP", stderr: "按了 Esc 或 Ctrl-C"},
-		{name: "guard_killed", guard: "KILL", stderr: "看护审查者的进程被强行结束"},
+		{name: "guard_killed", guard: "KILL", stderr: "看护进程被强行结束"},
 		{name: "verdict_then_hang", first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
 	}
 	for _, test := range tests {

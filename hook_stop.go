@@ -372,19 +372,17 @@ func (s *supervision) record(entry record) {
 
 // print writes progress for people to stderr.
 func (s *supervision) print(lines ...string) {
-	out := newScreen(os.Stderr)
-	out.tell(strings.Join(lines, "\n"))
-	out.Flush()
+	notice(strings.Join(lines, "\n"))
 }
 
 // warn tells of a fault that does not change the decision; nil is no fault.
-func (s *supervision) warn(doing string, err error) {
+func (s *supervision) warn(during string, err error) {
 	if err == nil {
 		return
 	}
 	text := s.redact(err.Error())
-	fmt.Fprintf(os.Stderr, "ccc: %s: %s\n", doing, printable(text))
-	s.log("warning", "during", doing, "error", text)
+	fmt.Fprintf(os.Stderr, "ccc: %s: %s\n", during, printable(text))
+	s.log("warning", "during", during, "error", text)
 }
 
 // log adds a line to the log. What it quotes is an error.

@@ -246,7 +246,7 @@ func TestSwitchedOffDuringReview(t *testing.T) {
 				t.Errorf("the timeline ends in %+v, %+v", before, last)
 			}
 			box.submit("/supervisor on")
-			const want = `{"systemMessage":"[SUPERVISOR] 监督在会话之外被关闭（ccc supervisor-mode off），关闭期间 Agent 停下都没有审查。/supervisor 显示当前状态"}` + "\n"
+			const want = `{"systemMessage":"[SUPERVISOR] 监督在会话之外被关闭（ccc supervisor-mode off），关闭期间 Agent 停下时没有审查。/supervisor 显示当前状态"}` + "\n"
 			for _, told := range []string{want, ""} {
 				expectEnd(t, "the next prompt", box.submit("go on"), 0, told, "")
 			}

@@ -413,8 +413,10 @@ func uninstall(c *invocation, d dirs) error {
 		return nil
 	}
 	removed, others, err := stateDir(d.state).purge()
-	if err == nil {
-		fmt.Printf("%s: %d files of ccc's removed, %d of others kept\n", d.state, removed, others)
+	if err == nil && others == 0 {
+		fmt.Printf("%s: removed, with %d files\n", d.state, removed)
+	} else if err == nil {
+		fmt.Printf("%s: %d files removed, %d kept that are not ccc's\n", d.state, removed, others)
 	}
 	return err
 }

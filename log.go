@@ -23,7 +23,7 @@ func showLog(c *invocation, d dirs) (err error) {
 	last, follow := 0, c.has("-f")
 	if number, given := c.flags["-n"]; given {
 		if last, err = strconv.Atoi(number); err != nil || last < 1 {
-			return usageError("log", "-n takes how many reviews to tell, not %q", number)
+			return usageError("log", "-n takes a number of reviews from 1 up, not %q", number)
 		}
 	}
 	p := newPage(newScreen(os.Stdout))

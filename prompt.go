@@ -25,8 +25,9 @@ type instructions struct {
 // builtinSource is the source of the built-in prompt.
 const builtinSource = "built-in"
 
-// supervisorPrompt returns the first supervisor prompt that exists, is not blank and not the built-in one: the
-// project's, that in ccc's directory; else the built-in one. A prompt that is too large or no text is an error.
+// supervisorPrompt returns the first supervisor prompt that exists, is not blank and not the built-in one:
+// the project's, that in ccc's directory; else the built-in one. A prompt that is too large or no text is an
+// error.
 func supervisorPrompt(project, cccDir string) (*instructions, error) {
 	for _, dir := range []string{project, cccDir} {
 		path := filepath.Join(dir, promptName)

@@ -202,7 +202,7 @@ func (r record) result() string {
 	if r.code() != 0 || printed == "" {
 		return say(exitedWith, r.code())
 	}
-	return clip(oneLine(printed[strings.LastIndex(printed, "\n")+1:]), 60)
+	return clip(unbroken(printed[strings.LastIndex(printed, "\n")+1:]), 60)
 }
 
 var (

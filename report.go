@@ -68,6 +68,7 @@ func (c changeStory) last() reviewRound { return c.rounds[len(c.rounds)-1] }
 // A report is what the page tells.
 type report struct {
 	of       string // what it is of, in a sentence
+	since    string // which of its files have changed since the last review, "" for none
 	stories  []changeStory
 	refused  []string // a line for each path that no review approved
 	isAll    bool     // whether all that is asked was approved
@@ -138,7 +139,13 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		if withFiles := slices.DeleteFunc(slices.Clone(here), isEmpty); len(withFiles) > 0 {
 			here = withFiles
 		}
-		return report{of: say(reportOfNewest), stories: here[max(0, len(here)-1):], isAll: true}
+		r := report{of: say(reportOfNewest), stories: here[max(0, len(here)-1):], isAll: true}
+		for _, one := range r.stories {
+			if word, why := one.last().standing(lookNow(d)); word == answerChanged {
+				r.since = why
+			}
+		}
+		return r
 	}
 	if noGit != nil {
 		if rev+base != "" {
@@ -254,6 +261,9 @@ func (r report) page(cut reportCut) string {
 		line("- ", say(reportReviewer, codeList(models), codeList(rules)))
 	}
 	line("- ", say(reportNoProof))
+	if r.since != "" {
+		line("\n", fenced("", r.since))
+	}
 	left := map[string]int{} // by session, requests that are not shown
 	for _, one := range r.stories {
 		left[one.session] = one.all

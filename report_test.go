@@ -192,13 +192,13 @@ func TestReceipt(t *testing.T) {
 		{reviewRound{record: ended(verdictBlock), Tools: []string{"Read(a)"}}, "Review sent back · only files were read, nothing was run"},
 		{reviewRound{record: ended(verdictBlock), Refused: []string{"Bash(a)"}}, "Review sent back · Claude Code refused all its calls"},
 		{reviewRound{record: unread, Tools: []string{"Read(a)", "Bash(python3 t.py)"}},
-			"Review sent back · nothing was run in a copy · The reviewer gave no verdict: what it said is the feedback"},
+			"Review sent back · nothing was run in a copy · the reviewer gave no verdict: what it said is the feedback"},
 		{reviewRound{record: outside, Tools: []string{"Read(a)"}}, "Review approved · only files were read, nothing was run · not bound · git took longer than 5s"},
 		{reviewRound{record: moved, Tools: []string{"Read(a)"}}, "Review approved · only files were read, nothing was run · changed while the review ran, and not judged: a, é"},
 		// The last that failed and the last of the others, as they ran; what was printed where nothing failed.
 		{reviewRound{record: record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictBlock}},
-			Runs: []record{run("a", 0, ""), run("b ||\n  c", 1, "no"), run("d", 0, ""), run("e", 0, "one\ntwo\n")}},
-			"Review of a question sent back · c → exit 1 · d → exit 0 · e → two · 1 more run"},
+			Runs: []record{run("a", 0, ""), run("b ||\n  c", 1, "no"), run("d", 0, ""), run("e", 0, "one\nt  wo\n")}},
+			"Review of a question sent back · c → exit 1 · d → exit 0 · e → t  wo · 1 more run"},
 		{reviewRound{record: ended(verdictBlock), Runs: []record{run("go run . --monthly 2026-01-31", 0, "2026-03-03\n")}}, "Review sent back · go run . --monthly 2026-01-31 → 2026-03-03"},
 	} {
 		expectIs(t, "the receipt", c.round.receipt(), c.want)
@@ -249,6 +249,13 @@ func TestVerdictBound(t *testing.T) {
 	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
 	expectIn(t, "the answer", box.stop("").stdout, "changed while the review ran, and not judged: notes.txt")
 	verdictIs(3, "changed: changed since the review: notes.txt")
+
+	// So is, in the report, what changes after it.
+	box.reviews(allows(""))
+	box.stop("")
+	expectNotIn(t, "the report", box.ccc("report"), "changed since")
+	os.WriteFile(box.work+"/notes.txt", []byte("other\n"), 0o600)
+	expectIn(t, "the report", box.ccc("report"), "\n```\nchanged since the review: notes.txt\n```\n")
 
 	// An approval without look, such as ccc 1.2 wrote, speaks of no files.
 	box.timelineOf("0ld", record{Time: now(), Event: eventStop, Review: "r", Project: box.work, look: look{Top: box.work, Repo: box.work + "/.git"}, outcome: outcome{Verdict: verdictAllow}})
@@ -586,7 +593,7 @@ func TestByHand(t *testing.T) {
 	box.repository()
 	expect(3, "Review approved · ")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
-	expectIn(t, "the answer", expect(2, "", "--provider", "a").stderr, "it goes to provider b")
+	expectIn(t, "the answer", expect(2, "", "--provider", "a").stderr, "the reviewer's provider is b (")
 	box.vars = append(box.vars, toolMark)
 	expectIn(t, "the answer", expect(4, "").stderr, "for the user, not for the agent")
 }

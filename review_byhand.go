@@ -172,8 +172,7 @@ func (s *supervision) providerByHand(flag string) (name string, err error) {
 	name = cmp.Or(given, flag, s.config.CurrentProvider)
 	switch {
 	case flag != "" && name != flag:
-		const other = "review: it goes to provider %s, as the session did or supervisor.provider says, " +
-			"and not to %s"
+		const other = "review: the reviewer's provider is %s (the session's, or supervisor.provider), not %s"
 		return "", failure{code: 2, err: fmt.Errorf(other, name, flag)}
 	case name == noProvider:
 		return "", nil

@@ -165,7 +165,8 @@ func describeTool(name string, input json.RawMessage) string {
 }
 
 // tryCall matches the beginning of a call of ccc try, up to the command that it runs.
-var tryCall = lazyRegexp(`^Bash\(((cd|timeout) \S+ +(&& +)?)*(\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') +try +(--timeout \S+ +)?`)
+var tryCall = lazyRegexp(
+	`^Bash\(((cd|timeout) \S+ +(&& +)?)*(\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') +try +(--timeout \S+ +)?`)
 
 // unrecorded returns the calls of ccc try for which no run was recorded.
 func (r reviewRound) unrecorded() (calls []string) {

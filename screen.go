@@ -201,6 +201,13 @@ func (s *screen) tell(text string) {
 	}
 }
 
+// notice tells text on stderr.
+func notice(text string) {
+	out := newScreen(os.Stderr)
+	out.tell(text)
+	out.Flush()
+}
+
 // listMark finds what precedes the words of a line: blanks, and the mark of an item of a list.
 var listMark = lazyRegexp(`^ *((\d+([.)] |[、）])|[-*•·] ) *)?`)
 

@@ -628,7 +628,7 @@ func TestUninstallPurge(t *testing.T) {
 	}
 	entries, _ := os.ReadDir(filepath.Join(box.home, "work/ccc"))
 	box.write("work/ccc/notes.txt", 0o600, "mine")
-	want := fmt.Sprintf("work/ccc: %d files of ccc's removed, 1 of others kept", len(entries))
+	want := fmt.Sprintf("work/ccc: %d files removed, 1 kept that are not ccc's", len(entries))
 	if output := box.ccc("uninstall", "--purge"); !strings.Contains(output, want) || !slices.Equal(box.files(), []string{"own/ccc.json", "work/ccc/notes.txt"}) {
 		t.Errorf("left %q, want %q:\n%s", box.files(), want, output)
 	}

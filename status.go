@@ -222,8 +222,8 @@ func sessionMeant(operands []string, d dirs) (string, error) {
 }
 
 // showTable writes the sessions as a table, each on one line. Project and request share what the other
-// columns leave. Where that is too little, columns go, project and cost last. The mode is told where one
-// of them is off.
+// columns leave. Where that is too little, columns go, project and cost last; on a narrow screen the request
+// goes too. The mode is told where one of them is off.
 func showTable(s *screen, sessions []summary) {
 	const gap, leastProject, leastRequest = "  ", 20, 14
 	const mode, result, age, reviewed, cost, project = 1, 3, 4, 5, 6, 7 // columns of statusHeads
@@ -273,7 +273,9 @@ func showTable(s *screen, sessions []summary) {
 			}
 			line += cell
 		}
-		line += clip(row[project+1], max(left-widths[project], 8))
+		if room := left - widths[project]; room >= 7 { // the head of the column
+			line += clip(row[project+1], room)
+		}
 		if n == 0 {
 			line = s.paint(dim, line)
 		}
@@ -318,7 +320,8 @@ func showStatusline(_ *invocation, d dirs) error {
 		s.block("", say(statuslineByHand, d.settingsFile()))
 		fmt.Fprintf(s, "\n  %q: %s\n\n", statusLineKey, d.statusLine())
 		s.block("", say(statuslineBeside))
-		fmt.Fprintf(s, "\n  %s\n  %s\n", `session=$(cat)`, `printf '%s' "$session" | `+shellQuote(d.hookPath())+" statusline")
+		call := `printf '%s' "$session" | ` + shellQuote(d.hookPath()) + " statusline"
+		fmt.Fprintf(s, "\n  %s\n  %s\n", `session=$(cat)`, call)
 		return s.Flush()
 	}
 	line, err := statusline(os.Stdin, d)
@@ -354,5 +357,6 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	case s.Verdict == verdictReviewing:
 		return joined(s.last(), dollars(s.CostUSD)), s.err
 	}
-	return joined(say(supervisedNow, fmt.Sprintf("%d/%d", s.Count, s.Limit)), s.last(), dollars(s.CostUSD)), s.err
+	used := fmt.Sprintf("%d/%d", s.Count, s.Limit)
+	return joined(say(supervisedNow, used), s.last(), dollars(s.CostUSD)), s.err
 }

@@ -172,7 +172,7 @@ var (
 	earlierCancelled = words{"上次审查已取消（%s），Agent 的工作未经检查。", // cause
 		"The last review was cancelled (%s): nobody checked the agent's work."}
 	switchedOffOutside = words{
-		"监督在会话之外被关闭（ccc supervisor-mode off），关闭期间 Agent 停下都没有审查。/supervisor 显示当前状态",
+		"监督在会话之外被关闭（ccc supervisor-mode off），关闭期间 Agent 停下时没有审查。/supervisor 显示当前状态",
 		"Supervision was switched off outside this session (ccc supervisor-mode off): while off, no stop " +
 			"is reviewed. /supervisor shows whether it is on"}
 	questionUnreviewed = words{"这个提问没能审查，直接交给了你。原因：%s\n详情见 ccc log", // cause
@@ -231,7 +231,7 @@ var (
 	errNoCount       = causeWords{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
 	errNoVerdict     = causeWords{"审查者没有给出判定", "the reviewer gave no verdict"}
 	errNoGit         = causeWords{"这里没有 git 仓库", "there is no git repository"}
-	errNothingCalled = causeWords{"审查者什么也没查看，而请求里没有显示全部改动",
+	errNothingCalled = causeWords{"审查者什么也没查看，而审查请求里没有显示全部改动",
 		"the reviewer called nothing, and its request did not show the whole change"}
 	errSentBackBefore = causeWords{"审查者什么也没查看，而这些内容此前全都被退回过",
 		"the reviewer called nothing, and all of this had been sent back before as it is"}
@@ -249,7 +249,7 @@ var (
 	// version, oldestClaude, the command that updates it
 	clientTooOld    = words{"Claude Code %s 太旧，至少要 %s：%s", "version %s of Claude Code is older than %s: %s"}
 	notStarted      = words{"无法启动审查者", "starting the reviewer"}
-	guardKilled     = words{"看护审查者的进程被强行结束", "the guard of the reviewer was killed"}
+	guardKilled     = words{"看护进程被强行结束", "the guard of the reviewer was killed"}
 	reviewerFailed  = words{"审查者报错%s：%s", "the reviewer failed%s: %s"} // kind or nothing, its message
 	malformedResult = words{"审查者的结果格式有误", "the reviewer's result is malformed"}
 )
@@ -279,8 +279,8 @@ var (
 	moreSessions = words{"还有 %d 个会话：ccc status --all", "%d more: ccc status --all"}
 	verdictNames = map[string]words{
 		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"未审成", "not reviewed"},
-		"limit": {"次数用完", "limit reached"}, "cancelled": {"已取消", "cancelled"}, "reviewing": {"审查中", "reviewing"},
-		"unbound": {"未绑定", "unbound"},
+		"limit": {"次数用完", "limit reached"}, "cancelled": {"已取消", "cancelled"},
+		"reviewing": {"审查中", "reviewing"}, "unbound": {"未绑定", "unbound"},
 	}
 	withReason       = words{"%s（%s）", "%s (%s)"} // verdict, why
 	runningFor       = words{"%d 秒", "%ds"}
@@ -319,9 +319,9 @@ var (
 	builtinPrompt   = words{"内置的审查提示词", "the built-in prompt"}
 	underWay        = words{"进行中……", "under way..."}
 	withoutVerdict  = words{"审查者没有给出判定，它说的话当作反馈",
-		"The reviewer gave no verdict: what it said is the feedback"}
+		"the reviewer gave no verdict: what it said is the feedback"}
 	unreadableVerdict = words{"审查者的判定无法读取，Agent 得到的是默认反馈",
-		"The reviewer's verdict could not be read: the agent got the default feedback"}
+		"the reviewer's verdict could not be read: the agent got the default feedback"}
 	exitedWith     = words{"退出码 %d", "exit %d"}
 	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
 	linesCounted   = words{"行", "line"}
@@ -347,16 +347,18 @@ var (
 	demoTask = words{"写 slug.sh，把标题变成 URL slug：' C++ & Go! ' 得到 c-go。再写一个测试并运行。",
 		"Write slug.sh, which turns a title into a URL slug: ' C++ & Go! ' gives c-go. " +
 			"Add a test and run it."}
-	demoIntroduction = words{"下面是一次受监督的会话，从启动到通过，像 ccc log -f 那样展示，大约五秒。会话和命令都是真的，在临时的 HOME 里运行；" +
-		"Agent 和审查者说的话是事先写好的，所以不需要网络和密钥。",
-		"This is a supervised session, from launch to approval, as ccc log -f shows it. It takes about five " +
-			"seconds. The session and the commands are real, in a temporary home; the models' replies are " +
-			"scripted, so it needs no network and no key."}
-	demoEnd = words{"上面 [SUPERVISOR] 开头的两行是回执，真实会话里每次审查之后都会显示。Agent 说做完了，审查者在项目的副本里运行用户的例子，Agent 一直改到例子通过为止。" +
-		"演示没有留下任何东西。\n在你的项目里：ccc --supervisor",
-		"The two lines that begin with [SUPERVISOR] are receipts: a real session shows one after each review. " +
-			"The agent said it was done, the reviewer ran the user's example in a copy of the project, and " +
-			"the agent had to go on until the example passed. The demo has left nothing behind.\n" +
+	demoIntroduction = words{"下面是一次受监督的会话，从启动到通过，像 ccc log -f 那样展示，大约五秒。" +
+		"会话和命令都是真的，在临时的 HOME 里运行；Agent 和审查者说的话是事先写好的，所以不需要网络和密钥。",
+		"This is a supervised session, from launch to approval, as ccc log -f shows it. It takes about " +
+			"five seconds. The session and the commands are real, in a temporary home; the models' " +
+			"replies are scripted, so it needs no network and no key."}
+	demoEnd = words{"上面 [SUPERVISOR] 开头的两行是回执，真实会话里每次审查之后都会显示。" +
+		"Agent 说做完了，审查者在项目的副本里运行用户的例子，Agent 一直改到例子通过为止。演示没有留下任何东西。\n" +
+		"在你的项目里：ccc --supervisor",
+		"The two lines that begin with [SUPERVISOR] are receipts: a real session shows one after each " +
+			"review. The agent said it was done, the reviewer ran the user's example in a copy of the " +
+			"project, and the agent had to go on until the example passed. The demo has left nothing " +
+			"behind.\n" +
 			"In a project of yours: ccc --supervisor"}
 )
 
@@ -401,11 +403,11 @@ var (
 	gateUnseen   = words{"%s：没有审查看过", "%s: no review saw it"}
 	gateOther    = words{"%s：与审查时不同", "%s: it is not as it was reviewed"}
 	gateSentBack = words{"%s：被退回（会话 %s，%s）", "%s: it was sent back (session %s, %s)"}
-	gateMore     = words{"……还有 %d 个路径", "... and %d paths more"}
+	gateMore     = words{"……还有 %d 个路径", "... and %d more paths"}
 	gateForUser  = words{"怎么办：ccc review 审查工作区里的内容（工作区里是另一份的，先 git checkout 或 git stash）；" +
 		"git push --no-verify 可以跳过检查。",
-		"What to do: `ccc review` judges the files in the working tree (if a file there differs from what is " +
-			"pushed, first git checkout or git stash); git push --no-verify skips this check."}
+		"What to do: `ccc review` judges the files in the working tree (if a file there differs from what " +
+			"is pushed, first git checkout or git stash); git push --no-verify skips this check."}
 	gateForAgent = words{"怎么办：这次推送要等审查通过。请把推送留给用户，或在审查之后再要求一次。",
 		"What to do: the push waits for the review. Leave it to the user, or ask for it again after the " +
 			"review."}
@@ -433,8 +435,8 @@ var (
 	reportRequests = words{"**用户的要求**", "**What the user asked for**"}
 	// count of requests, session
 	reportOthers = words{"（会话 `%[2]s` 的另外 %[1]s与此无关，没有列出）",
-		"(%s more of session `%s`: not part of this, not shown)"}
-	requestsCounted  = words{"个要求", "request"}
+		"(not shown: %s of session `%s`, no part of this)"}
+	requestsCounted  = words{"项要求", "request"}
 	reportUnknown    = words{"未知", "not known"}
 	reportRounds     = words{"**各轮审查**", "**The reviews**"}
 	reportRuns       = words{"**审查者运行了什么**", "**What the reviewer ran**"}

@@ -161,7 +161,7 @@ var (
 		"Changed before and not touched since, so no part of this: %s"}
 	changesNested = words{"内层的仓库，没有看：%s", "Repositories inside, which were left out: %s"}
 	changesDirty  = words{"子模块里有没提交的改动：%s", "Submodules with changes that are not committed in them: %s"}
-	changesOthers = words{"改动开始以来，另一个会话也在这个工作树里收到过请求：这里没人要求的内容可能是它做的。",
+	changesOthers = words{"改动开始以来，另一个会话也在这个工作树里收到过要求：这里没人要求的内容可能是它做的。",
 		"Another session was given a prompt in this working tree since this change began: what nobody " +
 			"here asked for may be its work."}
 	changesRemote = words{"远程仓库已有（拉取或推送过），不算在内：%s",

@@ -87,7 +87,7 @@ func try(c *invocation) error {
 	if err != nil {
 		f := failureOf(err)
 		if said = oneLine(f.err.Error()); f.hint != "" {
-			said += "; to mend it: " + f.hint
+			said += "; to fix it: " + f.hint
 		}
 	}
 	entry := record{Time: now(), Kind: kindRun, Command: line, ExitCode: &code, Output: printed.end()}
