@@ -643,6 +643,7 @@ func (tty *terminal) rewind(prompt string) {
 // repository makes the working directory a git repository with one commit.
 func (box *sandbox) repository() {
 	box.t.Helper()
+	needGit(box.t)
 	for _, command := range []string{"init -q", "add .", "-c user.name=x -c user.email=x@x commit -qm x"} {
 		cmd := exec.Command("git", strings.Fields(command)...)
 		// An hour ago, as git tells what was before a request in whole seconds.
@@ -767,12 +768,18 @@ func (box *sandbox) transcript(lines ...string) string {
 	return fmt.Sprintf(`"transcript_path":%q`, filepath.Join(box.home, name))
 }
 
+// needGit skips the test where git is not installed.
+func needGit(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed here")
+	}
+}
+
 // gitIn runs a script of git commands in dir, which is made for it, and returns what it prints.
 func (box *sandbox) gitIn(dir, script string) string {
 	box.t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		box.t.Skip("git is not installed here")
-	}
+	needGit(box.t)
 	check(box.t, os.MkdirAll(dir, 0o700))
 	cmd := exec.Command("/bin/sh", "-ec", script)
 	cmd.Dir = dir

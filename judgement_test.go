@@ -140,6 +140,7 @@ func readJudgements(t *testing.T, language string) map[string]judgementCase {
 // judgementGit runs git in dir and fails the test where git does.
 func judgementGit(t *testing.T, dir string, args ...string) {
 	t.Helper()
+	needGit(t)
 	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@x"}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatal(err, string(out))

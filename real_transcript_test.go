@@ -371,7 +371,7 @@ func TestRealClientAnswers(t *testing.T) {
 			if answer != "SQLite" {
 				pick("❯ 3", "", answer)
 			}
-			tty.keys("Enter")
+			send("Enter", "one file")
 			expect("ask me", "ANSWERED Which database? → "+answer)
 		}
 		for _, reply := range []struct{ entry, told, words string }{{". No", "REFUSED ", "use mkdir instead"}, {"1. Yes", "APPROVED ", "and then a directory"}} {

@@ -58,7 +58,8 @@ func (w *worker) become(id int) error {
 }
 
 // A mutant can be one that kills or removes the wrong things. So each run has processes of its own, which end with
-// it, and a file system in which nothing can be written but a directory of its own, at the places for scratch.
+// it, and a file system in which nothing can be written but a directory of its own, at the places for scratch, and
+// /srv and /run, which are empty: tests of ccc try want a place that is none for scratch.
 const sandboxScript = `
 scratch=$1; shift
 mount --make-rprivate / && mount --bind "$scratch" /var/tmp || exit 99
@@ -67,6 +68,7 @@ mount --bind "$scratch" /dev/shm || exit 99
 while read -r _ _ _ _ at _; do
 	case $at in /proc* | /sys* | /dev* | /tmp | /var/tmp) ;; *) mount -o remount,bind,ro "$at" 2>/dev/null ;; esac
 done </proc/self/mountinfo
+for at in /srv /run; do mount -t tmpfs -o mode=755 tmpfs $at || exit 99; done
 (: >/etc/mutate-can-write) 2>/dev/null && exit 99
 "$@"
 exit $?
