@@ -414,7 +414,7 @@ func uninstall(c *invocation, d dirs) error {
 	}
 	removed, others, err := stateDir(d.state).purge()
 	if err == nil && others == 0 {
-		fmt.Printf("%s: removed, with %d files\n", d.state, removed)
+		fmt.Printf("%s: removed\n", d.state)
 	} else if err == nil {
 		fmt.Printf("%s: %d files removed, %d kept that are not ccc's\n", d.state, removed, others)
 	}

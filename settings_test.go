@@ -633,7 +633,7 @@ func TestUninstallPurge(t *testing.T) {
 		t.Errorf("left %q, want %q:\n%s", box.files(), want, output)
 	}
 	os.Remove(filepath.Join(box.home, "work/ccc/notes.txt"))
-	if output := box.ccc("uninstall", "--purge"); !strings.HasPrefix(output, nothing) {
+	if output := box.ccc("uninstall", "--purge"); !strings.HasPrefix(output, nothing) || !strings.HasSuffix(output, "/work/ccc: removed\n") {
 		t.Errorf("a second time: %s", output)
 	}
 	for dir, want := range map[string]bool{"own": true, ".claude": true, ".claude/commands": false, "work/ccc": false} {
