@@ -68,7 +68,7 @@ func TestRealClientReceipt(t *testing.T) {
 // A session that ran without ccc is reviewed by hand: one of -p, and one that is open in a client, which goes on.
 func TestRealClientReviewByHand(t *testing.T) {
 	forClients(t, func() script {
-		return script{agent: []apiReply{replyText("done")}, reviewer: []apiReply{replyVerdict(true, "well"), replyVerdict(false, "not yet")}}
+		return script{agent: []apiReply{replyText("done")}, reviewer: []apiReply{replyVerdict(true, "well"), replyVerdict(true, "well"), replyVerdict(false, "not yet")}}
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.vars = append(box.vars, "LANG=en_US.UTF-8")
 		if got := box.run(90*time.Second, "", "claude", "-p", "fix the bug"); got.code != 0 {
@@ -80,6 +80,15 @@ func TestRealClientReviewByHand(t *testing.T) {
 		}
 		if reviews := api.requests("review"); len(reviews) == 0 || !strings.Contains(reviews[0].last("user"), "fix the bug") {
 			t.Errorf("the reviewer was told %v", reviews)
+		}
+		for _, name := range []string{"the first report", "the report of a second review"} {
+			page := box.run(20*time.Second, "", "ccc", "report").stdout
+			expectIn(t, name, page, "**What the user asked for**\n\n```\nfix the bug\n```")
+			expectNotIn(t, name, page, "not shown")
+			if name == "the first report" {
+				got = box.run(90*time.Second, "", "ccc", "review")
+				expectIs(t, "a second review's exit code", got.code, 0)
+			}
 		}
 		tty := box.open("claude")
 		tty.prompt("another task")

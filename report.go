@@ -15,12 +15,13 @@ import (
 // A changeStory is one change of a session, from the first review of it to its approval.
 type changeStory struct {
 	session  string
-	requests []string
-	all      int // how many requests the session has
+	requests []string // the user's that it was judged by
+	told     []string // all of the session
 	rounds   []reviewRound
 }
 
-// stories returns the changes of a session, as they began.
+// stories returns the changes of a session, as they began. A stop is judged by the requests since the last
+// approved review, and all work that no remote has by all of them.
 func (h *history) stories(session string) (all []changeStory) {
 	var before, told []string // the requests that the last approved review knew, and the last review at all
 	var one changeStory
@@ -36,7 +37,10 @@ func (h *history) stories(session string) (all []changeStory) {
 			continue
 		}
 		one.rounds = append(one.rounds, r)
-		told, one.requests = r.Requests, without(r.Requests, before)
+		told, one.requests = r.Requests, r.Requests
+		if r.Event != eventReview {
+			one.requests = without(r.Requests, before)
+		}
 		if r.approves() {
 			before = r.Requests
 			end()
@@ -44,7 +48,7 @@ func (h *history) stories(session string) (all []changeStory) {
 	}
 	end()
 	for i := range all {
-		all[i].all = len(told)
+		all[i].told = told
 	}
 	return all
 }
@@ -267,18 +271,18 @@ func (r report) page(cut reportCut) string {
 	if r.since != "" {
 		line("\n", fenced("", r.since))
 	}
-	left := map[string]int{} // by session, requests that are not shown
+	left := map[string][]string{} // by session, requests that are not shown
 	for _, one := range r.stories {
-		left[one.session] = one.all
+		left[one.session] = one.told
 	}
 	for _, one := range r.stories {
 		line("\n### ", say(reportChange, one.session[:min(8, len(one.session))]))
 		one.write(line, cut)
-		left[one.session] -= len(one.requests)
+		left[one.session] = without(left[one.session], one.requests)
 	}
 	for _, id := range slices.Sorted(maps.Keys(left)) {
-		if left[id] > 0 {
-			line("\n", say(reportOthers, count(left[id], requestsCounted), id[:min(8, len(id))]))
+		if n := len(left[id]); n > 0 {
+			line("\n", say(reportOthers, count(n, requestsCounted), id[:min(8, len(id))]))
 		}
 	}
 	if len(r.refused) > 0 {

@@ -65,11 +65,35 @@ func TestReport(t *testing.T) {
 		t.Fatalf("%+v", stories)
 	}
 	expectEqual(t, "the requests of the last", stories[2].requests, []string{"Add --weekly"})
-	expectIs(t, "the requests of the session", stories[0].all, 3)
+	expectIs(t, "the requests of the session", len(stories[0].told), 3)
 	runs := stories[0].runs()
 	if len(runs) != 2 || len(runs[0].runs) != 2 || runs[0].isOpen || !runs[1].isOpen {
 		t.Errorf("%+v", runs)
 	}
+}
+
+// A review by hand judges all that no remote has: the page quotes all requests that it was given, also those that an approved
+// stop, or another review by hand, was given before. A later stop's are those that were made since.
+func TestReportRequests(t *testing.T) {
+	h := history{}
+	begun := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
+	for i, c := range []struct{ event, requests string }{
+		{eventStop, "one"}, {eventReview, "one two"}, {eventReview, "one two"}, {eventStop, "one two three"}, {eventStop, "one two three four"},
+	} {
+		id, at := fmt.Sprint(i), begun.Add(time.Duration(i)*time.Minute)
+		h.add(record{Time: at, Kind: kindBegin, Event: c.event, Review: id, Requests: strings.Fields(c.requests)})
+		h.add(record{Time: at, Kind: kindEnd, Event: c.event, Review: id, look: look{Top: "/p"}, Files: map[string]string{"a": "1"}, outcome: outcome{Verdict: verdictAllow}})
+	}
+	var quoted []string
+	stories := h.stories(testSession)
+	for _, one := range stories {
+		quoted = append(quoted, strings.Join(one.requests, " "))
+	}
+	expectEqual(t, "the requests of each change", quoted, []string{"one", "one two", "one two", "three", "four"})
+	speakIn(t, english)
+	expectIn(t, "the page", report{stories: stories[:2]}.markdown(), "not shown: 2 requests") // one is quoted twice
+	expectIn(t, "the page", report{stories: stories[:3]}.markdown(), "not shown: 2 requests")
+	expectNotIn(t, "the page", report{stories: stories}.markdown(), "not shown")
 }
 
 func hostileRecords() []any {
