@@ -310,8 +310,8 @@ func TestStatusline(t *testing.T) {
 		want, stderr             string
 	}{
 		{"blocked", known, "CCC_SUPERVISOR=1", state(""),
-			[]any{review(time.Hour, verdictAllow, 0.02), review(210*time.Second, verdictBlock, 0.1)},
-			"监督中 2/20 · 上次：退回（3 分钟前） · $0.12\n", ""},
+			[]any{review(5*time.Hour, verdictAllow, 0.02), review(150*time.Minute, verdictBlock, 0.1)},
+			"监督中 2/20 · 上次：退回（2 小时前） · $0.12\n", ""},
 		{"new", known, "CCC_SUPERVISOR=1", "", nil, "监督中 0/10\n", ""},
 		{"switched_on", known, "CCC_SUPERVISOR=0", state(stateOn), nil, "监督中 2/10\n", ""},
 		{"switched_off", known, "CCC_SUPERVISOR=1", state(stateOff),
