@@ -675,6 +675,12 @@ func newShowBox(t *testing.T, columns int) *sandbox {
 	return box
 }
 
+// installHooks writes the hooks of ccc into the box's settings.json, as a launch does.
+func (box *sandbox) installHooks() {
+	box.t.Helper()
+	check(box.t, installHooks(dirs{claude: filepath.Join(box.home, ".claude")}, 60))
+}
+
 // ccc runs ccc and expects exit code 0 and silence on stderr.
 func (box *sandbox) ccc(args ...string) string {
 	box.t.Helper()

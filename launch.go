@@ -455,11 +455,12 @@ func removeSettings(d dirs, in *installation) (done string, err error) {
 		return "", err
 	}
 	e.uninstall(d.hookPath(), in.Added)
+	const noMore = "; sessions that still run are not reviewed any more"
 	switch {
 	case !e.isChanged():
 		return nothingThere, nil
 	case string(e.text) == emptySettings: // no file says the same
-		return "removed: nothing else is in it", os.Remove(followLinks(d.settingsFile()))
+		return "removed: nothing else is in it" + noMore, os.Remove(followLinks(d.settingsFile()))
 	}
-	return "ccc's part taken out", replaceFile(d.settingsFile(), e.text, true)
+	return "ccc's part taken out" + noMore, replaceFile(d.settingsFile(), e.text, true)
 }

@@ -151,8 +151,8 @@ func TestVerdictCommand(t *testing.T) {
 	slept := late // a laptop slept: its time is over
 	slept.Deadline = ago(time.Hour)
 	known := map[string]any{"prompt": record{Kind: kindPrompt, Prompt: "x"}, "off": record{Kind: kindSwitch, Mode: "off"}, "torn": `{"kind":"end","event":"Stop","verd`,
-		"begun": begun(eventStop, time.Minute), "question-begun": begun(eventPreToolUse, time.Minute), "killed": begun(eventStop, -time.Minute), "late": late, "slept": slept,
-		"by-hand-begun": record{Event: eventReview, Review: "h", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)},
+		"begun": begun(eventStop, time.Hour), "question-begun": begun(eventPreToolUse, time.Hour), "killed": begun(eventStop, -time.Minute), "late": late, "slept": slept,
+		"by-hand-begun": record{Event: eventReview, Review: "h", Process: "1-2-of-another-namespace", Deadline: ago(-time.Hour)},
 		"h-block":       record{Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}},
 		"r-allow":       record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictAllow}},
 		"h-allow":       record{Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictAllow}},
@@ -310,15 +310,16 @@ func TestStatusline(t *testing.T) {
 		want, stderr             string
 	}{
 		{"blocked", known, "CCC_SUPERVISOR=1", state(""),
-			[]any{review(5*time.Hour, verdictAllow, 0.02), review(150*time.Minute, verdictBlock, 0.1)},
+			[]any{review(3*time.Hour, verdictAllow, 0.02), review(150*time.Minute, verdictBlock, 0.1)},
 			"监督中 2/20 · 上次：退回（2 小时前） · $0.12\n", ""},
 		{"new", known, "CCC_SUPERVISOR=1", "", nil, "监督中 0/10\n", ""},
 		{"switched_on", known, "CCC_SUPERVISOR=0", state(stateOn), nil, "监督中 2/10\n", ""},
 		{"switched_off", known, "CCC_SUPERVISOR=1", state(stateOff),
 			[]any{review(0, verdictBlock, 1)}, "监督已关闭\n", ""},
+		{"uninstalled", known, "CCC_SUPERVISOR=1", state(""), []any{review(0, verdictBlock, 1)}, "未受监督：settings.json 里没有 ccc 的 hook\n", ""},
 		{"unsupervised", known, "", state(""), []any{review(0, verdictBlock, 1)}, "", ""},
 		{"long", known, "CCC_SUPERVISOR=1", state(""),
-			[]any{review(time.Hour, verdictBlock, 5), strings.Repeat("x", 2<<20) + "\n", review(time.Hour, verdictBlock, 1)},
+			[]any{review(time.Hour, verdictBlock, 5), strings.Repeat("x", 2<<20) + "\n", review(90*time.Minute, verdictBlock, 1)},
 			"监督中 2/20 · 上次：退回（1 小时前） · $6.00\n", ""},
 		{"state_corrupt", known, "CCC_SUPERVISOR=1", "{", nil, "监督中 0/10\n", "ccc: "},
 		{"empty", "", "CCC_SUPERVISOR=1", "", nil, "", "ccc: reading Claude Code's status: EOF\n"},
@@ -330,6 +331,9 @@ func TestStatusline(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			box := newShowBox(t, 80)
 			box.vars = append(box.vars, strings.Fields(test.vars)...)
+			if test.name != "uninstalled" {
+				box.installHooks()
+			}
 			if test.state != "" {
 				box.write(statePath, 0o600, test.state)
 			}
@@ -365,6 +369,7 @@ func TestShowColours(t *testing.T) {
 func TestStatusReviewing(t *testing.T) {
 	box := newShowBox(t, 80)
 	box.vars = append(box.vars, "LANG=en", "CCC_SUPERVISOR=1")
+	box.installHooks()
 	box.write(statePath, 0o600, stateText(testSession, 2, ""))
 	begun := record{Time: ago(12 * time.Second), Event: eventStop, Project: box.work, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute),
 		Iteration: 2, Limit: 10}
@@ -415,7 +420,7 @@ func TestStatusMany(t *testing.T) {
 			record{Time: ago(time.Hour), Event: eventStop, Iteration: 10, Limit: 10, outcome: outcome{Verdict: verdictAllow, CostUSD: 1}})
 	}
 	for args, want := range map[string]int{"": statusRows, "--all": statusRows + 5} {
-		for _, columns := range []int{60, 80, 120} {
+		for _, columns := range []int{64, 80, 120} {
 			box.vars = append(box.vars, fmt.Sprintf("COLUMNS=%d", columns))
 			got := box.ccc(append([]string{"status"}, strings.Fields(args)...)...)
 			expectWidth(t, got, columns)
@@ -442,6 +447,7 @@ func TestStatusMany(t *testing.T) {
 // Typed by hand, statusline says what it is for, and the lines that it gives are JSON.
 func TestStatuslineByHand(t *testing.T) {
 	box := newFakeBox(t)
+	box.installHooks()
 	master, terminal := openTerminal(t, 80)
 	defer master.Close()
 	defer terminal.Close()

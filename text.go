@@ -274,8 +274,9 @@ var (
 var (
 	noSessionYet = words{"%s 里还没有受监督的会话\n要开始：ccc --supervisor", // a directory
 		"No session has been supervised in %s yet\nTo start one: ccc --supervisor"}
-	noSessionHere = words{"%s 里还没有会话，别处有 %d 个", "No session in %s yet, %d elsewhere"} // a directory
-	statusHeads   = [...]words{
+	noSessionHere = words{"%s 里还没有受监督的会话，别处有 %d 个", // a directory
+		"No supervised session in %s yet, %d elsewhere"}
+	statusHeads = [...]words{
 		{"会话", "Session"}, {"监督", "Mode"}, {"本次", "Reviews"}, {"结果", "Result"},
 		{"时间", "When"}, {"累计", "Total"}, {"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
 	}
@@ -296,6 +297,8 @@ var (
 	supervisedNow    = words{"监督中 %s", "supervised %s"}
 	supervisedLast   = words{"上次：%s（%s）", "last: %s %s"} // verdict, when
 	supervisionIsOff = words{"监督已关闭", "supervision is off"}
+	noHooks          = words{"未受监督：settings.json 里没有 ccc 的 hook",
+		"not supervised: settings.json has no hooks of ccc's"}
 	statuslineByHand = words{ // settings.json
 		"这个命令由 Claude Code 调用，在状态栏里显示审查的进展。把下面一行写进 %s：",
 		"Claude Code runs this command to show in its status line how the reviews go. Put this line into %s:"}
