@@ -248,6 +248,9 @@ func TestPages(t *testing.T) {
 				continue
 			}
 			text := regexp.MustCompile(`(?ms)(<<'EOF'[^\n]*\n).*?^EOF$`).ReplaceAllString(block.text, "$1")
+			if block.kind == "sh" && trailingComment.MatchString(text) { // on a command line of zsh it is arguments
+				t.Errorf("%s has a comment behind a command: %s", page, text)
+			}
 			if block.kind != "json" {
 				text = regexp.MustCompile(`"[^"$]*"|LANG: .*`).ReplaceAllString(trailingComment.ReplaceAllString(text, ""), "")
 			}
