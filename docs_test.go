@@ -113,8 +113,8 @@ func playPage(t *testing.T, page, locale string) {
 		switch block.kind {
 		case "sh":
 			run(block.text)
-			if strings.Contains(block.text, "statusline.sh") {
-				shown := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, box.home+"/.claude/statusline.sh").stdout
+			if strings.Contains(block.text, "statusline-with-ccc.sh") {
+				shown := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, box.home+"/.claude/statusline-with-ccc.sh").stdout
 				if !regexp.MustCompile(`^agent-1 · \S`).MatchString(shown) {
 					t.Errorf("the status line is %q", shown)
 				}
@@ -144,7 +144,7 @@ func playPage(t *testing.T, page, locale string) {
 	}
 	expectIn(t, "the summary of the workflow", box.read("summary"), "ccc", "SUPERVISOR.md")
 	for _, name := range box.files() {
-		if strings.HasPrefix(name, ".claude/") && name != ".claude/statusline.sh" {
+		if strings.HasPrefix(name, ".claude/") && name != ".claude/statusline-with-ccc.sh" {
 			t.Errorf("%s: left %s", page, name)
 		}
 	}
