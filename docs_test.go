@@ -113,8 +113,8 @@ func playPage(t *testing.T, page, locale string) {
 		switch block.kind {
 		case "sh":
 			run(block.text)
-			if strings.Contains(block.text, "statusline.sh") {
-				shown := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, box.home+"/.claude/statusline.sh").stdout
+			if strings.Contains(block.text, "statusline-with-ccc.sh") {
+				shown := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, box.home+"/.claude/statusline-with-ccc.sh").stdout
 				if !regexp.MustCompile(`^agent-1 · \S`).MatchString(shown) {
 					t.Errorf("the status line is %q", shown)
 				}
@@ -144,7 +144,7 @@ func playPage(t *testing.T, page, locale string) {
 	}
 	expectIn(t, "the summary of the workflow", box.read("summary"), "ccc", "SUPERVISOR.md")
 	for _, name := range box.files() {
-		if strings.HasPrefix(name, ".claude/") && name != ".claude/statusline.sh" {
+		if strings.HasPrefix(name, ".claude/") && name != ".claude/statusline-with-ccc.sh" {
 			t.Errorf("%s: left %s", page, name)
 		}
 	}
@@ -248,6 +248,9 @@ func TestPages(t *testing.T) {
 				continue
 			}
 			text := regexp.MustCompile(`(?ms)(<<'EOF'[^\n]*\n).*?^EOF$`).ReplaceAllString(block.text, "$1")
+			if block.kind == "sh" && trailingComment.MatchString(text) { // on a command line of zsh it is arguments
+				t.Errorf("%s has a comment behind a command: %s", page, text)
+			}
 			if block.kind != "json" {
 				text = regexp.MustCompile(`"[^"$]*"|LANG: .*`).ReplaceAllString(trailingComment.ReplaceAllString(text, ""), "")
 			}

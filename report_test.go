@@ -644,3 +644,16 @@ func TestVerdictWithdrawn(t *testing.T) {
 		expectIs(t, strings.Join(c.transcript, " "), box.run(20*time.Second, "", "ccc", "verdict", testSession).stdout, c.want)
 	}
 }
+
+// The page says whether its reviewers ran commands in copies: what they only read is no evidence of a run.
+func TestReportRan(t *testing.T) {
+	for _, runs := range [][]record{nil, {{Kind: kindRun, Command: "go test", ExitCode: new(int)}}} {
+		round := reviewRound{record: record{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}, Runs: runs}
+		page := report{stories: []changeStory{{rounds: []reviewRound{round}}}}.markdown()
+		for text, want := range map[words]bool{reportRan: len(runs) > 0, reportRanNothing: len(runs) == 0} {
+			if strings.Contains(page, say(text)) != want {
+				t.Errorf("%d runs, %q:\n%s", len(runs), say(text), page)
+			}
+		}
+	}
+}

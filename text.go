@@ -431,11 +431,13 @@ var (
 	reportOfCommit = words{"提交 `%s`，与 `%s` 相比", "commit `%s`, compared with `%s`"}
 	reportOfNewest = words{"这个工作树里最新的改动", "the newest change of this working tree"}
 	reportOfOne    = words{"会话 `%s` 的全部改动", "all changes of session `%s`"}
-	// models, instructions
-	reportReviewer = words{"审查者是另一个 Claude Code，它看过对话和文件，在一次性副本里运行了下面的命令（模型：%s；审查提示词：%s）",
-		"The reviewer was a second Claude Code: it read the conversation and the files, and ran the " +
-			"commands below in throw-away copies (model: %s; instructions: %s)"}
-	reportNoProof = words{"这是记录，不是证明：能改这台机器上文件的人也能改它",
+	// what it ran, models, instructions
+	reportReviewer = words{"审查者是另一个 Claude Code，看得到对话和文件，%s（模型：%s；审查提示词：%s）",
+		"The reviewer was a second Claude Code that had the conversation and the files: " +
+			"%s (model: %s; instructions: %s)"}
+	reportRan        = words{"在一次性副本里运行了下面的命令", "it ran the commands below in throw-away copies"}
+	reportRanNothing = words{"没有在副本里运行命令", "it ran nothing in a copy"}
+	reportNoProof    = words{"这是记录，不是证明：能改这台机器上文件的人也能改它",
 		"This is a record, not a proof: anyone who can write files on that machine can forge it"}
 	reportChange   = words{"改动（会话 `%s`）", "A change (session `%s`)"}
 	reportRequests = words{"**用户的要求**", "**What the user asked for**"}
