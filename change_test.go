@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -263,5 +264,44 @@ func TestOtherPrompt(t *testing.T) {
 		want  bool
 	}{{"/p", start, "one", true}, {"/p", start, "other", false}, {"/q", start, "one", false}, {"/p", start.Add(2 * time.Minute), "one", false}} {
 		expectIs(t, c, d.wasPrompted(c.top, c.since, c.than), c.want)
+	}
+}
+
+// What git is asked about commits and remotes, and how each answer is read.
+func TestGitAnswers(t *testing.T) {
+	box := newFakeBox(t)
+	box.gitIn(box.work, "git init -q -b main; git commit -q --allow-empty -m 1; git commit -q --allow-empty -m 2; git checkout -q --orphan other; git commit -q --allow-empty -m 3; git checkout -q main;"+
+		"for r in a b c d; do git remote add $r x; done; git update-ref refs/remotes/a/main main; git update-ref refs/remotes/a/master main; git update-ref refs/remotes/b/master main;"+
+		"git update-ref refs/remotes/c/HEAD main; git update-ref refs/remotes/c/main main; git update-ref refs/remotes/d/topic other")
+	git, end := gitIn(t.Context(), time.Minute, "", box.work, slices.Concat(os.Environ(), []string{"GIT_DIR=/nowhere", "GIT_CONFIG_COUNT=0"}))
+	defer end()
+	first, second, other := box.gitIn(box.work, "git rev-parse main~1"), box.gitIn(box.work, "git rev-parse main"), box.gitIn(box.work, "git rev-parse other")
+	box.gitIn(box.work, "git replace HEAD other")
+	for commit, want := range map[string]bool{"": true, first: true, second: true, other: false, strings.Repeat("1", 40): false} {
+		expectIs(t, "HEAD holds "+commit, git.holds(commit), want)
+	}
+	heads, err := git.remoteHeads()
+	check(t, err)
+	expectEqual(t, "the heads", heads, []string{"refs/remotes/a/main", "refs/remotes/b/master", "refs/remotes/c/HEAD"})
+	all, err := git.remoteBranches()
+	check(t, err)
+	wanted := []string{second, other}
+	slices.Sort(wanted)
+	expectEqual(t, "the branches", all, wanted)
+	for name, c := range map[string]struct{ commits, want []string }{"none": {nil, nil}, "one": {[]string{second}, []string{first}}, "unrelated": {[]string{other}, nil}} {
+		got, err := git.mergeBases(first, c.commits)
+		check(t, err)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	if _, err := git.mergeBases(first, []string{"nothing"}); err == nil {
+		t.Error("a commit that there is not has a base")
+	}
+	for rev, want := range map[string]string{"main": second, "HEAD^": first, "other": other, "": "", "nothing": "", "-q": "", "^main": ""} {
+		got, err := git.commitOf(rev)
+		if f := (failure{}); got != want || (want == "") != (errors.As(err, &f) && f.code == 2) {
+			t.Errorf("%q: %q, %v, want %q", rev, got, err, want)
+		}
 	}
 }

@@ -411,3 +411,23 @@ func TestRedactedThenCut(t *testing.T) {
 	expectIs(t, "the output", got.Output, strings.Repeat("长", 666))
 	expectIs(t, "the question", string(got.Question), string(r.Question))
 }
+
+// Where a key begins: of a URL's user with 16 characters and a digit, in a header with a digit or as a pair in base64.
+func TestCredentialBounds(t *testing.T) {
+	redact := redactor(nil)
+	for text, want := range map[string]string{
+		"https://abcdefghijklmno1@h.example/r": "https://***@h.example/r",
+		"https://abcdefghijklmn1@h.example/r":  "https://abcdefghijklmn1@h.example/r",
+		"https://abcdefghijklmnop@h.example/r": "https://abcdefghijklmnop@h.example/r",
+		"https://u:pw@h.example/r":             "https://u:***@h.example/r",
+		"https://u:$pw@h.example/r":            "https://u:$pw@h.example/r",
+		"https://u:{pw}@h.example/r":           "https://u:{pw}@h.example/r",
+		"https://u:%s@h.example/r":             "https://u:%s@h.example/r",
+		"Basic YWRtaW46YWRtaW4=":               "Basic ***", // admin:admin, no digit
+		"bearer understanding":                 "bearer understanding",
+		"Basic abcdefghijkl":                   "Basic abcdefghijkl", // base64 without a colon
+		"Authorization: token abcdefgh1":       "Authorization: token ***",
+	} {
+		expectIs(t, text, redact(text), want)
+	}
+}

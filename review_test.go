@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -231,4 +232,24 @@ func TestOlderThan(t *testing.T) {
 	} {
 		expectIs(t, test.version+" older than "+test.other, olderThan(test.version, test.other), test.want)
 	}
+}
+
+// Each refusal of Claude Code's is noted as one, in each of its words, and also where only the result tells of it.
+func TestStreamRefusals(t *testing.T) {
+	for answer, want := range map[string]bool{"Permission to use Bash has been denied.": true, "<tool_use_error>File is in a directory that is denied by": true,
+		"<tool_use_error>InputValidationError: Bash failed": true, "<tool_use_error>Error: No such tool available: X": true,
+		"exit status 1": false, "The file says: Permission to use Bash": false} {
+		for _, isError := range []bool{true, false} {
+			said, _ := json.Marshal(answer)
+			block := contentBlock{Type: "tool_result", Error: isError, Said: said}
+			expectIs(t, answer, block.isRefusal(), want && isError)
+		}
+	}
+	var noted []string
+	s := quietStream(io.Discard, func(err error) { t.Error(err) })
+	s.note = func(r record) { noted = append(noted, r.Kind+" "+r.Tool) }
+	_, _ = s.Write([]byte(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"c","name":"Read"}]}}` + "\n" +
+		`{"type":"result","subtype":"success","permission_denials":[{"tool_use_id":"c"},{"tool_use_id":"d"}],"result":"{\"allow_stop\":true}"}` + "\n"))
+	s.close()
+	expectEqual(t, "what was noted", noted, []string{"call Read", "refused Read"})
 }

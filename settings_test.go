@@ -835,3 +835,22 @@ func TestHooksTimeoutInSettings(t *testing.T) {
 		t.Errorf("timeline %+v", r)
 	}
 }
+
+// Whether a source of settings has plugins or servers, allows a key, and which of a flag's values is the last.
+func TestSettingsSource(t *testing.T) {
+	for text, want := range map[string]string{`{"mcpServers":{"a":{}}}`: "true", `{"enabledPlugins":{"a":true}}`: "true", `{"enabledPlugins":{"a":false}}`: "",
+		`{"managedMcpServers":{"a":{}}}`: "true", `{"mcpServers":{}}`: "", ``: "", `{}`: ""} {
+		expectIs(t, text, sourceOf("s", "", []byte(text), nil).values[pluginsKey], want)
+	}
+	key := "sk-" + strings.Repeat("a", 10) + strings.Repeat("b", 20)
+	for allowed, want := range map[string]bool{key[len(key)-20:]: true, key[len(key)-19:]: false, key: false} {
+		expectIs(t, allowed, settingsSource{values: map[string]string{"allowed." + allowed: "true"}}.allows(key), want)
+	}
+	for args, want := range map[string]string{"--x=1": "1", "--x 1": "1", "--x 1 --x=2": "2", "a --x 1 b": "1", "--x": "", "-- --x 1": "", "--x 1 -- --x 2": "1", "--xy 1": ""} {
+		value, ok := lastValue(strings.Fields(args), "--x")
+		if value != want || ok != (want != "") {
+			t.Errorf("%s: %q %v, want %q", args, value, ok, want)
+		}
+	}
+	expectEqual(t, "the flags without hooks", hooklessFlags, []string{"--bare", "--safe-mode", "--restricted", "--cloud", "--remote"})
+}

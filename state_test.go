@@ -228,3 +228,77 @@ func FuzzTimeline(f *testing.F) {
 		}
 	})
 }
+
+// Which reviews speak of files: a verdict of a stop or by hand, not one of a question, and none that failed.
+func TestStandingOfReview(t *testing.T) {
+	files := map[string]string{"a": "1"}
+	for name, c := range map[string]struct {
+		r              record
+		judges, judged bool
+	}{
+		"approval":     {record{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}, true, true},
+		"refusal":      {record{Event: eventReview, outcome: outcome{Verdict: verdictBlock}}, true, true},
+		"of_question":  {record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictAllow}}, false, false},
+		"no_verdict":   {record{Event: eventStop, NoVerdict: true, outcome: outcome{Verdict: verdictBlock}}, false, false},
+		"not_reviewed": {record{Event: eventStop, outcome: outcome{Verdict: noReview}}, false, false},
+	} {
+		c.r.Files = files
+		h := &history{Rounds: []reviewRound{{record: c.r}}}
+		expectIs(t, name, c.r.judges(), c.judges)
+		expectIs(t, name+": the file", h.judged("a", "1"), c.judged)
+		expectIs(t, name+": in another content", h.judged("a", "2"), false)
+		expectIs(t, name+": another file", h.judged("b", "1"), false)
+		expectIs(t, name+": one that is absent", h.judged("b", ""), false)
+	}
+	approval := record{Event: eventStop, outcome: outcome{Verdict: verdictAllow, Feedback: "fine"}}
+	approval.Top, approval.Files = "/w", files
+	changed := func(paths ...string) func(look) ([]string, error) {
+		return func(look) ([]string, error) { return paths, nil }
+	}
+	expect := func(r record, changed func(look) ([]string, error), word verdict, part string) {
+		t.Helper()
+		got, why := r.standing(changed)
+		if got != word || !strings.HasPrefix(why, part) {
+			t.Errorf("got %s %q, want %s %q", got, why, word, part)
+		}
+	}
+	expect(approval, nil, verdictAllow, "fine")
+	expect(approval, changed(), verdictAllow, "fine")
+	expect(approval, changed("a"), answerChanged, say(changedSince, "a"))
+	expect(approval, func(look) ([]string, error) { return nil, errors.New("broken") }, answerUnbound, joined(say(notBound), "broken"))
+	moved := approval
+	moved.Moved = []string{"m"}
+	expect(moved, changed(), verdictAllow, say(movedMeanwhile, "m")+"\nfine")
+	outside := approval
+	outside.Top, outside.Unbound = "", "why not"
+	expect(outside, nil, verdictAllow, joined(say(notBound), "why not"))
+	outside.Top = "/w"
+	expect(outside, nil, answerUnbound, joined(say(notBound), "why not"))
+}
+
+// What a timeline adds up: all four kinds of tokens, the newest limit, the newest time and the newest request.
+func TestTimelineSums(t *testing.T) {
+	sum := tokens{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4}
+	sum.add(tokens{Input: 10, CacheRead: 20, CacheWrite: 30, Output: 40})
+	expectIs(t, "the sum", sum, tokens{Input: 11, CacheRead: 22, CacheWrite: 33, Output: 44})
+	h, now := &history{}, time.Now()
+	h.add(record{Kind: kindBegin, Time: now, Review: "1", Limit: 3, Project: "/a"})
+	h.add(record{Kind: kindEnd, Time: now.Add(-time.Hour), Review: "1", Limit: 5, Project: "/b"})
+	if h.limit != 5 || h.project != "/b" || !h.updated.Equal(now) || len(h.Rounds) != 1 {
+		t.Errorf("limit %d, project %s, updated %v, %d rounds", h.limit, h.project, h.updated, len(h.Rounds))
+	}
+	for want, all := range map[string][]string{"": nil, "one": {"one"}, "two": {"one", "two"}} {
+		r := reviewRound{}
+		r.Requests = all
+		expectIs(t, "the newest request", r.newestRequest(), want)
+	}
+}
+
+// The names under which a session's files were kept stay: an upgrade finds them.
+func TestStateNames(t *testing.T) {
+	s := sessionFiles{dir: stateDir("/s"), id: "a"}
+	for got, want := range map[string]string{s.feedbackFile(): "/s/supervisor-a-feedback.txt", s.byHandFile(): "/s/supervisor-a-review.jsonl",
+		kindWake: "wake", switchedByAgent: "agent"} {
+		expectIs(t, "the name", got, want)
+	}
+}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -526,5 +527,51 @@ func TestTranscriptRecorded(t *testing.T) {
 	}
 	if files, _ := filepath.Glob("testdata/transcripts/*.jsonl"); played != len(files) {
 		t.Errorf("the table has %d transcripts, the directory %d", played, len(files))
+	}
+}
+
+// Prompts that were withdrawn do not stand; of prompts with the same words the newest do.
+func TestPromptsThatStand(t *testing.T) {
+	prompt := func(number int, words string) numbered {
+		return numbered{record: record{Kind: kindPrompt, PromptSum: promptSum(words)}, number: number}
+	}
+	past := &history{prompts: []numbered{prompt(1, "again"), prompt(2, "gone"), prompt(3, "again"), prompt(4, "again"),
+		{record: record{Kind: kindWake, PromptSum: promptSum("gone")}, number: 5}, {record: record{Kind: kindPrompt}, number: 6}}}
+	c := conversation{requests: []userRequest{{words: "/supervisor  again"}, {words: "again"}}}
+	standing := func() (numbers []int) {
+		stands := c.stands(past)
+		for _, p := range past.prompts {
+			if stands(p) {
+				numbers = append(numbers, p.number)
+			}
+		}
+		return numbers
+	}
+	expectEqual(t, "what stands", standing(), []int{3, 4, 5, 6})
+	c.broken = true
+	expectEqual(t, "where the beginning is lost", standing(), []int{1, 2, 3, 4, 5, 6})
+	c = conversation{}
+	expectEqual(t, "without requests", standing(), []int{1, 2, 3, 4, 5, 6})
+	expectIs(t, "the checksum's form", strings.HasPrefix(promptSum("a\n b"), "3-"), true)
+	expectIs(t, "an empty sum", isRequest("a", ""), false)
+}
+
+// Only transcripts are sessions: no subagent's, no file of another name; the newest is first.
+func TestStoredSessions(t *testing.T) {
+	dir := t.TempDir()
+	for i, name := range []string{uuidOf("old"), uuidOf("new"), "agent-" + uuidOf("x"), "a b", uuidOf("unwanted")} {
+		path := filepath.Join(dir, name+".jsonl")
+		at := time.Now().Add(time.Duration(i-10) * time.Hour)
+		check(t, errors.Join(os.WriteFile(path, nil, 0o600), os.Chtimes(path, at, at)))
+	}
+	check(t, os.Symlink("nowhere", filepath.Join(dir, uuidOf("gone")+".jsonl")))
+	var got []string
+	for _, s := range storedSessions(dir, "*.jsonl", func(s storedSession) bool { return s.id != uuidOf("unwanted") }) {
+		got = append(got, s.id)
+	}
+	expectEqual(t, "the sessions", got, []string{uuidOf("new"), uuidOf("old")})
+	for line, want := range map[string]string{`{"a":"1","uuid":"x","b":2}`: "x", `{"uuid":"x","b":{"uuid":"y"}}`: "", `{"uuid":3}`: "",
+		`{"parent":"x"}`: "", `{"uuid":"x`: ""} {
+		expectIs(t, line, onlyMember([]byte(line), "uuid"), want)
 	}
 }

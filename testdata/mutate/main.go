@@ -76,7 +76,7 @@ func main() {
 // A record is a line of results.jsonl.
 type record struct {
 	Mutant  string  `json:"mutant"`
-	Source  string  `json:"source"` // checksums
+	Source  string  `json:"source"` // checksums, of the function and of all tests
 	Tests   string  `json:"tests"`
 	Result  string  `json:"result"` // killed, timeout, survived, unmet
 	By      string  `json:"by,omitempty"`
@@ -114,7 +114,7 @@ func run(out io.Writer, dir string) error {
 		len(all), len(picked), len(chosen))
 	if *dry {
 		for _, m := range chosen {
-			fmt.Fprintf(out, "%s:%d %s bad=%v\n%s", m.file, m.line, m.fn, m.bad, m.diff)
+			fmt.Fprintf(out, "%s:%d %s bad=%v %s\n\t%s\n%s", m.file, m.line, m.fn, m.bad, m.sum, m.key(), m.diff)
 		}
 		return nil
 	}
@@ -436,16 +436,12 @@ func (s *session) play(chosen []*mutant) error {
 		return err
 	}
 	defer file.Close()
-	sources, tests := map[string]string{}, map[string][]byte{}
+	tests := map[string][]byte{}
 	for _, f := range programFiles(s.dir) {
-		text, err := os.ReadFile(filepath.Join(s.dir, f))
-		if err != nil {
-			return err
-		}
 		if strings.HasSuffix(f, "_test.go") {
-			tests[f] = text
-		} else {
-			sources[f] = sum(map[string][]byte{"": text})
+			if tests[f], err = os.ReadFile(filepath.Join(s.dir, f)); err != nil {
+				return err
+			}
 		}
 	}
 	testSum, same := sum(tests), equivalents(equivalentList)
@@ -453,7 +449,7 @@ func (s *session) play(chosen []*mutant) error {
 	for _, m := range chosen {
 		r, known := s.results[m.key()]
 		alive := r.Result == "survived" || r.Result == "unmet"
-		if !m.bad && !same[m.key()] && (!known || r.Source != sources[m.file] || alive && r.Tests != testSum) {
+		if !m.bad && !same[m.key()] && (!known || r.Source != m.sum || alive && r.Tests != testSum) {
 			todo = append(todo, m)
 			delete(s.results, m.key())
 		}
@@ -470,7 +466,7 @@ func (s *session) play(chosen []*mutant) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.key(), err)
 		}
-		r := record{m.key(), sources[m.file], testSum, verdict, by, time.Since(start).Seconds(), ""}
+		r := record{m.key(), m.sum, testSum, verdict, by, time.Since(start).Seconds(), ""}
 		if verdict == "survived" || verdict == "unmet" {
 			r.Diff = m.diff
 		}
