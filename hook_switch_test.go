@@ -115,8 +115,9 @@ func TestSwitchOutside(t *testing.T) {
 	if events := box.read(eventsPath); strings.Count(events, `"kind":"switch"`) != 4 {
 		t.Errorf("switches leave %s", events)
 	}
-	told := box.run(10*time.Second, "", "ccc", "log", testSession).stdout
-	expectIs(t, "switches in ccc log", strings.Count(told, say(byOutside)), 4)
+	if told := box.run(10*time.Second, "", "ccc", "log", testSession); strings.Count(told.stdout, say(byOutside)) != 4 {
+		t.Errorf("ccc log: %+v, want %q four times", told, say(byOutside))
+	}
 	broken := newFakeBox(t)
 	broken.write(".claude/ccc", 0o600, "")
 	expectEnd(t, "where no state can be", broken.run(10*time.Second, "", "ccc", "supervisor-mode", "off", testSession), 1, "", "not a directory")

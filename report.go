@@ -257,18 +257,18 @@ func (r report) page(cut reportCut) string {
 	}
 	line("## ", say(title), "\n")
 	line("- ", r.of)
-	models, rules, ran := map[string]bool{}, map[string]bool{}, reportRanNothing
+	models, rules, runs := map[string]bool{}, map[string]bool{}, reportRanNothing
 	for _, one := range r.stories {
 		for _, round := range one.rounds {
 			models[cmp.Or(round.Model, say(reportUnknown))] = round.PromptSource != ""
 			rules[reportRules(round.PromptSource)] = round.PromptSource != ""
 			if len(round.Runs) > 0 {
-				ran = reportRan
+				runs = reportRan
 			}
 		}
 	}
 	if len(r.stories) > 0 {
-		line("- ", say(reportReviewer, say(ran), codeList(models), codeList(rules)))
+		line("- ", say(reportReviewer, say(runs), codeList(models), codeList(rules)))
 	}
 	line("- ", say(reportNoProof))
 	if r.since != "" {
