@@ -61,6 +61,7 @@ var (
 	each    = flag.Duration("each", time.Minute, "run at most tests that alone take `TIME` for one mutant")
 	total   = flag.Duration("for", 0, "start no mutant after `TIME`")
 	again   = flag.Bool("again", false, "run those, too, of which results are known")
+	with    = flag.String("tests", "", "run survivors with the tests that this `REGEXP` matches, and no others")
 	dry     = flag.Bool("dry", false, "print the mutants, run none")
 	work    = flag.String("work", "", "`DIR` for the binary, the map and results.jsonl (default: in the user's cache)")
 )
@@ -144,7 +145,11 @@ func run(out io.Writer, dir string) error {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 	s := &session{out: out, dir: dir, hands: hands, picked: picked, rendered: rendered, stop: stop}
-	if err := s.trace(binary); err != nil {
+	find := s.trace
+	if *with != "" {
+		find = s.given
+	}
+	if err := find(binary); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%d tests are traced after %v\n", len(s.reach), time.Since(began).Round(time.Second))
@@ -303,6 +308,24 @@ func (s *session) trace(binary string) error {
 	return os.WriteFile(path, text, 0o644)
 }
 
+// given takes the tests that -tests asks for as what meets each mutant: new tests are looked at without a trace.
+func (s *session) given(binary string) error {
+	list := exec.Command(binary, "-test.list", *with)
+	list.Dir = s.dir
+	out, err := list.Output()
+	s.reach = map[string]*reached{}
+	for test := range strings.Lines(string(out)) {
+		if test = strings.TrimSpace(test); strings.HasPrefix(test, "Test") {
+			r := &reached{Seconds: 0.01, meets: map[string]bool{}}
+			for _, m := range s.picked {
+				r.meets[m.key()] = true
+			}
+			s.reach[test] = r
+		}
+	}
+	return err
+}
+
 func last(text string, n int) string { return text[max(0, len(text)-n):] }
 
 // testFiles returns the text of the file in which each test stands.
@@ -449,7 +472,11 @@ func (s *session) play(chosen []*mutant) error {
 	for _, m := range chosen {
 		r, known := s.results[m.key()]
 		alive := r.Result == "survived" || r.Result == "unmet"
+		if *with != "" && !(known && alive && r.Source == m.sum) {
+			continue
+		}
 		if !m.bad && !same[m.key()] && (!known || r.Source != m.sum || alive && r.Tests != testSum) {
+			m.before = r
 			todo = append(todo, m)
 			delete(s.results, m.key())
 		}
@@ -476,6 +503,10 @@ func (s *session) play(chosen []*mutant) error {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if *with != "" && r.Result != "killed" {
+			s.results[m.key()] = m.before
+			return nil
+		}
 		s.results[m.key()] = r
 		s.noteKills(r)
 		if r.Diff != "" {

@@ -24,17 +24,18 @@ import (
 
 // A mutant is one small change of the package.
 type mutant struct {
-	id    int
-	file  string // its name without a directory
-	fn    string // the function, method (T.m), variable or constant
-	line  int
-	sum   string // of the function's text
-	old   string // what is changed, in one line
-	new   string
-	diff  string
-	edits []edit // each holds the change; more than one for a constant
-	rank  int    // in the order of pick
-	bad   bool   // does not compile
+	id     int
+	file   string // its name without a directory
+	fn     string // the function, method (T.m), variable or constant
+	line   int
+	sum    string // of the function's text
+	old    string // what is changed, in one line
+	new    string
+	diff   string
+	edits  []edit // each holds the change; more than one for a constant
+	rank   int    // in the order of pick
+	bad    bool   // does not compile
+	before record // what was known of it
 }
 
 // key names a mutant in results and in the list of equivalent ones, without a line number.
