@@ -45,7 +45,7 @@ func TestConfigFaults(t *testing.T) {
 		"{\"supervisor\":\n{\"max_iteration\":\"SECRET\"}}":         `: unknown field "max_iteration"` + unknown,
 		`{"supervisor":{"$comment":1}}`:                             `: unknown field "$comment"` + unknown,
 		`{"supervisor":{"max_iterations":"SECRET"}}`:                ": line 1: supervisor.max_iterations: expected a whole number",
-		`{"supervisor":{"max_iterations":1.8758758758}}`:                   ": line 1: supervisor.max_iterations: expected a whole number",
+		`{"supervisor":{"max_iterations":1.8758758758}}`:            ": line 1: supervisor.max_iterations: expected a whole number",
 		`{"supervisor":{"max_iterations":0}}`:                       ": supervisor.max_iterations: expected a whole number from 1 to 100",
 		`{"supervisor":{"max_iterations":101}}`:                     ": supervisor.max_iterations: expected a whole number from 1 to 100",
 		`{"supervisor":{"timeout_seconds":9}}`:                      ": supervisor.timeout_seconds: expected a whole number from 10 to 3600",
