@@ -102,11 +102,16 @@ type sandbox struct {
 	api        *scriptedAPI    // that a real claude talks to
 }
 
-// placed are the tests of which it is decided whether they run beside others.
+// placed holds for tests of which it is decided whether they run beside others.
 var placed sync.Map
 
-// alone has a test that makes a sandbox run beside no other.
-func alone(t *testing.T) { placed.Store(t, true) }
+// alone has a test that makes a sandbox run beside no other. It has to be called before that.
+func alone(t *testing.T) {
+	t.Helper()
+	if beside, is := placed.LoadOrStore(t, false); is && beside.(bool) {
+		t.Fatal("this test runs beside others already")
+	}
+}
 
 // newSandbox makes a sandbox in which "claude" is the program at that path and "ccc" the test binary. From here on the test runs
 // beside others. At its end the sandbox must be quiet: a process that still runs then fails the test, and is killed.

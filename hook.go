@@ -115,7 +115,7 @@ func (h *hook) stop() record {
 	entry.Limit = h.reviewLimit()
 	newest := request.prompt().id
 	err := h.update(func(s *sessionState) {
-		if entry.Iteration = s.nextIteration(entry.Limit, newest); entry.Iteration > 0 {
+		if entry.Iteration = s.nextIteration(entry.Limit, newest); entry.Iteration > 0 && h.event.isStop() {
 			s.Untold = untold{What: verdictFailed, Why: errKilled.Error()}
 		}
 	})
@@ -144,13 +144,15 @@ func (h *hook) stop() record {
 	return h.review(ctx, entry, request)
 }
 
-// keep notes for the next hooks what the agent got, and what the user has not been told: of a failed review
-// by hand, and of a cancelled one, where Claude Code no longer listens. A switch to off has noted itself.
+// keep notes for the next hooks what the agent got, and what the user has not been told of a stop: that its
+// review failed outside a session, or was cancelled, where Claude Code no longer listens. A switch to off has
+// noted itself, and a question without a review is on the screen.
 func (h *hook) keep(found record) {
 	h.warn("keeping what came of the review", h.session.update(func(s *sessionState) {
 		isOff := found.Verdict == verdictCancelled && !h.isWanted()
 		isTold := found.Verdict != verdictCancelled && (found.Verdict != verdictFailed || inSession())
 		switch {
+		case !h.event.isStop():
 		case isTold:
 			s.Untold = untold{}
 		case !isOff:

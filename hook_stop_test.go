@@ -100,7 +100,8 @@ func TestIntroduced(t *testing.T) {
 }
 
 // A review that ended without a word to the user is told at the next prompt, once, however it ended and whatever was reviewed by
-// hand since, beside the introduction of a new launch; not while a review runs, nor once another stop has been told.
+// hand since, beside the introduction of a new launch; not while a review runs, nor once another stop has been told, nor of a
+// question, which the user has answered.
 func TestUntold(t *testing.T) {
 	t.Parallel()
 	killed, cancelled := "上次审查没能完成，Agent 的工作未经检查。原因：审查期间 ccc 被强行结束", "上次审查已取消（按了 Esc 或 Ctrl-C，或者 Claude Code 退出了），Agent 的工作未经检查。"
@@ -111,9 +112,9 @@ func TestUntold(t *testing.T) {
 		verdict verdict
 	}{
 		"killed":             {signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},
-		"killed question":    {members: asked, signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},
+		"killed question":    {members: asked, signal: syscall.SIGKILL, verdict: verdictFailed},
 		"escaped":            {signal: syscall.SIGTERM, told: cancelled, verdict: verdictCancelled},
-		"escaped question":   {members: asked, signal: syscall.SIGTERM, told: cancelled, verdict: verdictCancelled},
+		"escaped question":   {members: asked, signal: syscall.SIGTERM, verdict: verdictCancelled},
 		"escaped, approved":  {signal: syscall.SIGTERM, verdict: verdictCancelled},
 		"escaped, relaunch":  {signal: syscall.SIGTERM, told: cancelled, verdict: verdictCancelled},
 		"killed, by hand":    {signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},

@@ -247,7 +247,7 @@ func TestSwitchedOffDuringReview(t *testing.T) {
 				t.Errorf("the timeline ends in %+v, %+v", before, last)
 			}
 			box.submit("/supervisor on")
-			const want = `{"systemMessage":"[SUPERVISOR] 监督在会话之外被关闭（ccc supervisor-mode off），关闭期间 Agent 停下时没有审查。/supervisor 显示当前状态"}` + "\n"
+			const want = `{"systemMessage":"[SUPERVISOR] 监督在会话之外被关闭过（ccc supervisor-mode off）：关闭时 Agent 停下不审查。/supervisor 显示当前状态"}` + "\n"
 			for _, told := range []string{want, ""} {
 				expectEnd(t, "the next prompt", box.submit("go on"), 0, told, "")
 			}
@@ -301,7 +301,6 @@ func TestSwitchQuery(t *testing.T) {
 	expectIn(t, "the answer during a review", box.submit("/supervisor").stdout, "已审查 1/8 次 · 审查中 1/8 · ")
 	box.submit("/supervisor off")
 	hook.Wait()
-	speakIn(t, english)
 	box.vars = append(box.vars, "LC_ALL=en_US.UTF-8")
 	expectIn(t, "the answer in English", box.submit("/supervisor").stdout,
 		"Supervision: off · reviews of this request: 1/8 · last: cancelled just now · this session: 3 reviews · $0.0", `\nTo switch it: /supervisor on, /supervisor off"}`)

@@ -195,8 +195,7 @@ func TestReportLength(t *testing.T) {
 }
 
 func TestReceipt(t *testing.T) {
-	lang = english
-	t.Cleanup(func() { lang = chinese })
+	speakIn(t, english)
 	run := func(command string, code int, output string) record {
 		return record{Command: command, ExitCode: &code, Output: output}
 	}

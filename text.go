@@ -173,7 +173,7 @@ var (
 	earlierCancelled = words{"上次审查已取消（%s），Agent 的工作未经检查。", // cause
 		"The last review was cancelled (%s): nobody checked the agent's work."}
 	switchedOffOutside = words{
-		"监督在会话之外被关闭（ccc supervisor-mode off），关闭期间 Agent 停下时没有审查。/supervisor 显示当前状态",
+		"监督在会话之外被关闭过（ccc supervisor-mode off）：关闭时 Agent 停下不审查。/supervisor 显示当前状态",
 		"Supervision was switched off outside this session (ccc supervisor-mode off): while off, no stop " +
 			"is reviewed. /supervisor shows whether it is on"}
 	questionUnreviewed = words{"这个提问没能审查，直接交给了你。原因：%s\n详情见 ccc log", // cause
@@ -384,12 +384,12 @@ var (
 	notBound        = words{"没有与文件绑定", "not bound"}
 	moreRuns        = words{"次运行未列出", "more run"}
 	receiptRead     = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
-	receiptRefused  = words{"Claude Code 不许它运行任何调用", "Claude Code refused all its calls"}
+	receiptRefused  = words{"审查者的调用都被 Claude Code 拒绝", "Claude Code refused all its calls"}
 	receiptNothing  = words{"只看了对话和改动", "only the conversation and the changes were read"}
 	receiptNoCopy   = words{"没有在副本里运行命令", "nothing was run in a copy"}
 	shownOnTerminal = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}
 	receiptSince    = words{"与提交 %s 相比", "compared with commit %s"}
-	receiptEver     = words{"所有文件都算在内", "all files counted"}
+	receiptEver     = words{"没有可比的提交，审查了全部文件", "no commit to compare with: all files counted"}
 	movedMeanwhile  = words{"审查期间又改动，不在判定之内：%s", "changed while the review ran, and not judged: %s"}
 	changedSince    = words{"审查之后有改动：%s", "changed since the review: %s"}
 	nobodyHere      = words{"没有会话在这个工作树里受过审查：%s\n审查现在的内容：ccc review；受监督地启动：ccc --supervisor",
@@ -398,7 +398,7 @@ var (
 	// session, its working tree
 	newestElsewhere = words{"这个项目最新的会话 %s 审查的是另一个工作树：%s",
 		"the newest session of this project, %s, was reviewed in another working tree: %s"}
-	nothingReviewed = words{"最近一条消息之后，Agent 停下时还没有审查过，或者监督已关闭",
+	nothingReviewed = words{"最近一条消息之后，Agent 停下时还没有审查过，或者之后关闭过监督",
 		"No stop was reviewed since the last prompt, or supervision was switched off"}
 )
 
@@ -406,11 +406,11 @@ var (
 var (
 	pushUntold = words{"没有收到 git 要推送的内容，改为查询 HEAD",
 		"git did not say what it is going to push: asking about HEAD instead"}
-	gateUnseen   = words{"%s：没有审查看过", "%s: no review saw it"}
+	gateUnseen   = words{"%s：没有哪次审查看过", "%s: no review saw it"}
 	gateOther    = words{"%s：与审查时不同", "%s: it is not as it was reviewed"}
 	gateSentBack = words{"%s：被退回（会话 %s，%s）", "%s: it was sent back (session %s, %s)"}
 	gateMore     = words{"……还有 %d 个路径", "... and %d more paths"}
-	gateForUser  = words{"怎么办：ccc review 审查工作区里的内容（工作区里是另一份的，先 git checkout 或 git stash）；" +
+	gateForUser  = words{"怎么办：ccc review 审查工作树里的内容（工作树里的内容与要推送的不同时，先 git checkout 或 git stash）；" +
 		"git push --no-verify 可以跳过检查。",
 		"What to do: `ccc review` judges the files in the working tree (if a file there differs from what " +
 			"is pushed, first git checkout or git stash); git push --no-verify skips this check."}

@@ -21,9 +21,10 @@ import (
 	"unicode"
 )
 
-// speakIn makes the process of the test speak a language until the test ends.
+// speakIn makes the process of the test speak a language until the test ends, which runs beside no other.
 func speakIn(t *testing.T, language string) {
 	t.Helper()
+	alone(t)
 	was := lang
 	lang = language
 	t.Cleanup(func() { lang = was })
