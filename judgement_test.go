@@ -246,10 +246,9 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string, words ju
 	return stream.result.judge()
 }
 
-// judgeAll prints the table and returns how many cases came out as expected.
+// judgeAll, in the language of the words, prints the table and returns how many cases came out as expected.
 func judgeAll(t *testing.T, claude string, env []string, words judgeWords) (right, all int) {
 	t.Helper()
-	speakIn(t, words.in)
 	cases := readJudgements(t, words.in)
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 8, 2, ' ', 0)
@@ -286,6 +285,7 @@ func TestJudgements(t *testing.T) {
 	if !ok {
 		t.Fatalf("CCC_JUDGE_PROMPT names no prompt: want zh or en")
 	}
+	speakIn(t, words.in)
 	if right, all := judgeAll(t, claude, os.Environ(), words); right < all {
 		t.Errorf("%d of %d cases came out otherwise", all-right, all)
 	}
@@ -311,8 +311,12 @@ func TestRealClientJudgements(t *testing.T) {
 			}
 		}
 	}
-	t.Run("zh", func(t *testing.T) { forNewest(t, allows, judge(judgeLanguages["zh"])) })
-	t.Run("en", func(t *testing.T) { forNewest(t, allows, judge(judgeLanguages["en"])) })
+	for name, w := range judgeLanguages {
+		t.Run(name, func(t *testing.T) {
+			speakIn(t, w.in)
+			forNewest(t, allows, judge(w))
+		})
+	}
 }
 
 func TestJudgementCases(t *testing.T) {
