@@ -99,7 +99,7 @@ costs one review, changes no settings, and tells the agent nothing.
   --json            the verdict, for programs
 
 Exit code: 0 approved, 1 not approved, 2 no such session, 3 approved, but files
-changed meanwhile or git can't tell, 4 there was no review.
+changed meanwhile or git can't tell, 4 no review, 130 interrupted.
 
 Example: a script that goes on only with what was approved
   claude -p "fix the failing test" && ccc review && git push
@@ -113,7 +113,7 @@ stderr.
   0   allow
   1   block, failed, limit
   3   none, reviewing, cancelled, changed, unbound
-  2   there is no such session
+  2   no such session or commit, or it can't be told
 
   --commit REV   whether reviews approved all that REV adds to the remotes: 0,
                  or else none and 3
@@ -147,7 +147,7 @@ several are a program and its arguments.
   --timeout DURATION   end it after that time (default: 5m)
 
 Exit code: that of the command; 124 at the timeout, 125 where no copy can be
-made, 127 where there is no such program.
+made, 126 or 127 where the program can't be run or is not there.
 
 Example: look around in a copy
   ccc try bash

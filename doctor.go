@@ -104,10 +104,11 @@ func nearestThere(path string) string {
 func fixable(err error) error {
 	var at *fs.PathError
 	isFixable := errors.Is(err, fs.ErrPermission) || isMisplaced(err)
-	if f := failureOf(err); !isFixable || f.hint != "" || !errors.As(err, &at) {
+	f := failureOf(err)
+	if !isFixable || f.hint != "" || !errors.As(err, &at) {
 		return err
 	}
-	return failure{code: failureOf(err).code, err: err, hint: fixFor(at.Path, err)}
+	return failure{code: f.code, err: err, hint: fixFor(at.Path, err)}
 }
 
 // isMisplaced reports whether err is that a file stands in a directory's place, or the reverse.

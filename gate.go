@@ -212,7 +212,10 @@ func (g gitRunner) unpushed(rev string, known []string) (found map[string]string
 		return nil, false, err
 	}
 	empty, err := g.emptyTree()
-	if branches = append(branches, known...); err != nil || len(branches) == 0 {
+	if err != nil {
+		return nil, false, err
+	}
+	if branches = append(branches, known...); len(branches) == 0 {
 		found, err = g.differs(rev, []string{empty})
 		return found, false, err
 	}
@@ -433,7 +436,11 @@ func verdictOfPush(d dirs, stdin *os.File) error {
 			return failure{code: 2, err: err}
 		}
 		if len(found) > 0 {
-			all = errors.Join(all, g.tellGate(d, repo, rev, commit, found))
+			err := g.tellGate(d, repo, rev, commit, found)
+			if failureOf(err).err != nil { // it can't be told; a refusal has been printed
+				return err
+			}
+			all = errors.Join(all, err)
 		}
 	}
 	return all

@@ -84,7 +84,7 @@ func (g gitRunner) run(out io.Writer, command ...string) error {
 	return failure{code: exitCode(err), err: err}
 }
 
-// holds reports whether HEAD is that commit or comes behind it.
+// holds reports whether HEAD is that commit or a descendant of it.
 func (g gitRunner) holds(commit string) bool {
 	return commit == "" || g.run(io.Discard, "git", "merge-base", "--is-ancestor", commit, "HEAD") == nil
 }

@@ -128,7 +128,7 @@ func (h *hook) stop() record {
 		entry.Iteration = 1
 	}
 	if entry.Iteration == 0 {
-		entry.Verdict, entry.Question = verdictLimit, request.question
+		entry.Verdict, entry.Question, entry.LastMessage = verdictLimit, request.question, request.lastMessage
 		h.print(say(limitSkipped, entry.Limit))
 		h.record(entry)
 		entry.Feedback = request.openFeedback
@@ -153,7 +153,7 @@ func (h *hook) keep(found record) {
 		isTold := found.Verdict != verdictCancelled && (found.Verdict != verdictFailed || inSession())
 		switch {
 		case !h.event.isStop():
-		case isTold:
+		case isTold && (s.Untold.What != untoldOff || h.isWanted()):
 			s.Untold = untold{}
 		case !isOff:
 			s.Untold = untold{What: found.Verdict, Why: found.Error}

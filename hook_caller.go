@@ -72,7 +72,7 @@ func callerOf(chain []process) (c caller) {
 
 // launchToken returns the value of CCC_LAUNCH: the name of this process, which becomes claude or a wrapper
 // around it, and the time in milliseconds. Every process below inherits it. It counts only where that process
-// is still above.
+// is still above, or can't be seen from here.
 func launchToken() string {
 	_, self := processInfo(os.Getpid())
 	return fmt.Sprintf("%s.%d", self.name, now().UnixMilli())

@@ -67,11 +67,9 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	if call.shares {
 		entry.Way = "cache"
 	}
-	path := s.session.outputFile()
-	if entry.Event == eventReview {
-		path = s.session.byHandFile()
-	}
+	path := s.session.byHandFile()
 	if entry.Event != eventReview { // ccc review has said so
+		path = s.session.outputFile()
 		s.print(say(reviewing)+"...", say(detailsIn, path))
 	}
 	s.log("review started", "iteration", entry.ordinal(), "prompt_source", in.Source)
@@ -319,8 +317,8 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 }
 
 // failed is the one place that decides that no review took place: the agent stops, a question goes to the
-// user. A review that the user ended, or that ended with the supervision, was cancelled: there Claude Code no
-// longer listens to the hook.
+// user. A review that the user ended, where Claude Code no longer listens to the hook, or that ended with the
+// supervision, was cancelled.
 func (s *supervision) failed(entry record, err error) record {
 	// An API may quote the key that it refuses.
 	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, s.redact(err.Error()), ""
@@ -385,7 +383,7 @@ func (s *supervision) warn(during string, err error) {
 	s.log("warning", "during", during, "error", text)
 }
 
-// log adds a line to the log. What it quotes is an error.
+// log adds a line to the log. Of the values only that of "error" may quote something, and is redacted.
 func (s *supervision) log(what string, pairs ...any) {
 	pairs = append([]any{"session_id", s.session.id}, pairs...)
 	for pair := range slices.Chunk(pairs, 2) {

@@ -23,8 +23,8 @@ const (
 	promptLookPatience = time.Second
 )
 
-// pathsLimit is how many paths the look at a prompt may find, and how many a change may have that a stop
-// leaves.
+// pathsLimit is how many paths the look at a prompt may find, and how many the change of a stop may have for
+// its review to be bound.
 const pathsLimit = 2000
 
 // changedTo returns the paths that differ between then and the present, both compared with the same commit,

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -37,8 +38,8 @@ func supervisorPrompt(project, cccDir string) (*instructions, error) {
 		} else if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
 			err = fmt.Errorf("%s is no text in UTF-8; save it as one", path)
 		}
-		isOwn := len(bytes.TrimSpace(text)) > 0 && string(text) != say(defaultPrompt) // a launch writes that
-		if err != nil || isOwn {
+		isBuiltin := slices.Contains([]string{defaultPrompt.zh, defaultPrompt.en}, string(text)) // a launch's
+		if err != nil || len(bytes.TrimSpace(text)) > 0 && !isBuiltin {
 			return &instructions{Source: path, Text: string(text)}, err
 		}
 	}

@@ -108,7 +108,7 @@ func promptVerdicts(t *testing.T, w promptWords) (verdicts []exampleVerdict) {
 	return verdicts
 }
 
-// 100 KiB are fine, one byte more is not; a blank one does not count.
+// 100 KiB are fine, one byte more is not; a blank one does not count, nor does what a launch wrote, in either language.
 func TestPromptSize(t *testing.T) {
 	project, cccDir := t.TempDir(), t.TempDir()
 	path := filepath.Join(project, promptName)
@@ -119,7 +119,7 @@ func TestPromptSize(t *testing.T) {
 		}
 	}
 	global := filepath.Join(cccDir, promptName)
-	for _, blank := range []string{"", " \n\t"} {
+	for _, blank := range []string{"", " \n\t", defaultPrompt.zh, defaultPrompt.en} {
 		for want, text := range map[string]string{global: "mine", builtinSource: blank} {
 			check(t, errors.Join(os.WriteFile(path, []byte(blank), 0o600), os.WriteFile(global, []byte(text), 0o600)))
 			if got, err := supervisorPrompt(project, cccDir); err != nil || got.Source != want {

@@ -160,7 +160,7 @@ func (r reviewRound) basis() string {
 const receiptRuns = 3
 
 // receipt is the round in a line: number, time, cost, and what the verdict rests on. Of the runs it tells the
-// last that isFailed, then the last of the others, in the order in which they ran.
+// last that failed, then the last of the others, in the order in which they ran.
 func (r reviewRound) receipt() string {
 	told := map[int]bool{}
 	for _, isFailed := range []bool{true, false} {

@@ -75,7 +75,6 @@ type report struct {
 	since    string // which of its files have changed since the last review, "" for none
 	stories  []changeStory
 	refused  []string // a line for each path that no review approved
-	isAll    bool     // whether all that is asked was approved
 	isPushed bool     // it is of what a commit adds, not of changes
 }
 
@@ -110,7 +109,7 @@ func reportOfSession(d dirs, operands []string) (r report, err error) {
 		return r, err
 	}
 	h, err := stateDir(d.state).session(id).readHistory()
-	return report{of: say(reportOfOne, id), stories: h.stories(id), isAll: true}, err
+	return report{of: say(reportOfOne, id), stories: h.stories(id)}, err
 }
 
 // reportOfChanges is of what rev adds to base, or to the default branches of the remotes. Where that is
@@ -143,22 +142,22 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		if withFiles := slices.DeleteFunc(slices.Clone(here), isEmpty); len(withFiles) > 0 {
 			here = withFiles
 		}
-		return report{of: say(reportOfNewest), stories: here[max(0, len(here)-1):], isAll: true}
+		return report{of: say(reportOfNewest), stories: here[max(0, len(here)-1):]}
 	}
-	ofNewest := func() (report, error) {
+	ofNewest := func() report {
 		r := newest()
 		for _, one := range r.stories {
 			if word, why := one.last().standing(lookNow(d)); word == answerChanged {
 				r.since = why
 			}
 		}
-		return r, nil
+		return r
 	}
 	if noGit != nil {
 		if rev+base != "" {
 			return r, noGit
 		}
-		return ofNewest()
+		return ofNewest(), nil
 	}
 	if base != "" {
 		if _, err = g.commitOf(base); err != nil {
@@ -169,7 +168,7 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	if err != nil && rev+base == "" {
 		// HEAD names a branch that has no commit yet.
 		if _, notUnborn := g.output("symbolic-ref", "-q", "HEAD"); notUnborn == nil {
-			return ofNewest()
+			return ofNewest(), nil
 		}
 	}
 	if err != nil {
@@ -199,7 +198,7 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		}
 	}
 	if err == nil && (len(found) == 0 || isOpen) {
-		return ofNewest()
+		return ofNewest(), nil
 	}
 	judgements, unread := stateDir(d.state).judgements(repo)
 	a, askErr := g.asks(judgements, commit, found)
@@ -207,7 +206,7 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		return r, failure{code: 2, err: err}
 	}
 	r = report{of: say(reportOfCommit, commit[:min(12, len(commit))], from),
-		refused: a.refused, isAll: len(a.refused) == 0, isPushed: true}
+		refused: a.refused, isPushed: true}
 	for _, one := range all {
 		isRest := func(j judgement) bool { return j.session == one.session && j.Review == one.last().Review }
 		if slices.ContainsFunc(a.rests, isRest) {
@@ -248,12 +247,12 @@ func (r report) markdown() (text string) {
 func (r report) page(cut reportCut) string {
 	var b strings.Builder
 	line := func(parts ...string) { b.WriteString(strings.Join(parts, "") + "\n") }
-	title := reportPartly
-	if r.isAll {
+	title := reportChanges
+	if r.isPushed {
 		title = reportReviewed
 	}
-	if !r.isPushed {
-		title = reportChanges
+	if r.isPushed && len(r.refused) > 0 {
+		title = reportPartly
 	}
 	line("## ", say(title), "\n")
 	line("- ", r.of)
@@ -343,7 +342,7 @@ func (c changeStory) write(line func(...string), cut reportCut) {
 	line("\n", say(reportRounds))
 	some(len(c.rounds), func(i int) {
 		r := c.rounds[i]
-		line("\n- ", joined(r.receiptHead(), r.Time.UTC().Format("2006-01-02 15:04 UTC"), c.worth(r)))
+		line("\n- ", joined(r.receiptHead(), r.Time.UTC().Format("2006-01-02 15:04 UTC"), r.worth()))
 		if text := cmp.Or(r.Error, r.Feedback); text != "" && r.Verdict != verdictAllow {
 			line("\n", fenced("", cutMiddle(text, cut.feedback)))
 		}
@@ -361,9 +360,9 @@ func (c changeStory) write(line func(...string), cut reportCut) {
 }
 
 // worth is why an approval speaks of no files, "" for one that does, and for all else.
-func (c changeStory) worth(r reviewRound) string {
+func (r reviewRound) worth() string {
 	if word, why := r.standing(nil); word == answerUnbound {
-		return strings.ReplaceAll(printable(oneLine(why)), "`", "'")
+		return strings.ReplaceAll(oneLine(why), "`", "'")
 	}
 	return ""
 }

@@ -109,10 +109,10 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	return failure{code: 3}
 }
 
-// storedSessionOf returns the session of Claude Code's that the operand begins, of whichever project; without
-// an operand the one of this project that was written last, or else of a project that holds this directory.
-// A session without a request is passed over. Where several are meant the error names them. In a script the
-// last two are both meant if they were written within a minute.
+// storedSessionOf returns the session of Claude Code's whose id the operand begins, of whichever project;
+// without an operand the one of this project that was written last, or else of a project that holds this
+// directory. A session without a request is passed over. Where several are meant the error names them. In a
+// script the last two are both meant if they were written within a minute.
 func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversation, err error) {
 	word := strings.Join(c.operands, "")
 	stored := func(isMeant func(storedSession) bool) []storedSession {

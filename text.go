@@ -1,7 +1,7 @@
 package main
 
-// What people read of ccc, in both of its languages. Errors, warnings, --help, doctor and uninstall are
-// always English and do not stand here.
+// What people read of ccc, in both of its languages, with why there was no review or approval. Other errors,
+// warnings, --help, doctor and uninstall are always English and do not stand here.
 
 import (
 	"cmp"

@@ -2,8 +2,8 @@ package main
 
 // ccc try runs a command in a throw-away copy of the machine. The command may write to the project, to HOME
 // and to the temporary directories; it alone sees what it wrote, and it reaches nobody outside. This file
-// says what a copy is to be, runs one from its start to its end, and keeps the scratch directories. Before
-// ccc offers a copy to a reviewer, the probe tries to break out of one.
+// says what a copy is to be, and runs one from its start to its end. Before ccc offers a copy to a reviewer,
+// the probe tries to break out of one.
 
 import (
 	"cmp"
