@@ -153,7 +153,7 @@ func (h *hook) keep(found record) {
 		isTold := found.Verdict != verdictCancelled && (found.Verdict != verdictFailed || inSession())
 		switch {
 		case !h.event.isStop():
-		case isTold && (s.Untold.What != untoldOff || h.isWanted()):
+		case isTold:
 			s.Untold = untold{}
 		case !isOff:
 			s.Untold = untold{What: found.Verdict, Why: found.Error}
