@@ -507,11 +507,26 @@ func (box *sandbox) terminal(argv ...string) *terminal {
 	// The pane outlives its command, so that its last words can be read.
 	args = append(args, ";", "set-option", "-g", "remain-on-exit", "on",
 		";", "set-option", "-g", "status", "off")
-	box.t.Cleanup(func() { tty.tmux("kill-server") })
+	box.t.Cleanup(tty.close)
 	if out := tty.tmux(args...); out.code != 0 {
 		box.t.Fatalf("tmux: %+v", out)
 	}
 	return tty
+}
+
+// close kills the tmux server. A claude that outlives its terminal is ended, and that is logged: it is Claude Code's
+// own fault (2.1.200, seen once in some hundred runs), while anything of ccc's that is left fails the test.
+func (tty *terminal) close() {
+	panes := strings.Fields(tty.tmux("list-panes", "-a", "-F", "#{pane_pid}").stdout)
+	tty.tmux("kill-server")
+	claude := filepath.Join(filepath.Dir(tty.box.program()), "claude")
+	for _, left := range tty.box.quiet(10 * time.Second) {
+		fields := strings.Fields(left)
+		if pid, _ := strconv.Atoi(fields[0]); pid > 0 && fields[1] == claude && slices.Contains(panes, fields[0]) {
+			tty.box.t.Logf("outlives its terminal: %s", left)
+			check(tty.box.t, syscall.Kill(pid, syscall.SIGKILL))
+		}
+	}
 }
 
 // tmux runs one tmux command on the private socket.
