@@ -391,7 +391,7 @@ func ran(r record) string {
 		script, end = cutLines(script, scriptLines/2, scriptLines/2), "\n→ "
 	}
 	text := cutMiddle(script, 2000) + end + r.ended()
-	if why := cmp.Or(r.NoCopy, r.Error); why != "" { // ccc's own words, for 124 and 125
+	if why := r.Error; why != "" { // ccc's own words, for 124 and 125
 		text += ": " + cutMiddle(oneLine(why), 200)
 	}
 	printed := cutLines(strings.TrimSpace(r.Output), 0, outputLines)

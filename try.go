@@ -18,9 +18,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
-	"unsafe"
 )
 
 const (
@@ -79,34 +79,22 @@ func try(c *invocation) error {
 	if err != nil {
 		err = noCopy(err)
 	} else {
-		restore := keepTerminalMode()
 		code, err = plan.run(untilTold(), timeout)
-		restore()
-	}
-	said := ""
-	if err != nil {
-		f := failureOf(err)
-		if said = oneLine(f.err.Error()); f.hint != "" {
-			said += "; to fix it: " + f.hint
-		}
 	}
 	entry := record{Time: now(), Kind: kindRun, Command: line, ExitCode: &code, Output: printed.end()}
 	entry.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
-	if code == tryImpossible { // the command can end with it itself, and then nothing is said
-		entry.NoCopy = said
-	} else {
-		entry.Error = said
+	ended := failure{code: code}
+	if err != nil {
+		f := failureOf(err)
+		if entry.Error = oneLine(f.err.Error()); f.hint != "" {
+			entry.Error += "; to fix it: " + f.hint
+		}
+		ended.err = errors.New(trySubcommand + ": " + entry.Error)
 	}
 	if err := recordRun(entry.redacted(redactor(config.withTokens(os.Environ())))); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(err.Error()))
 	}
-	switch {
-	case said != "":
-		return failure{code: code, err: errors.New(trySubcommand + ": " + said)}
-	case code != 0:
-		return failure{code: code}
-	}
-	return nil
+	return ended
 }
 
 // recordRun appends the record of a run to the timeline of the review that it belongs to, if there is one.
@@ -195,28 +183,6 @@ func (plan *tryPlan) connect(printed io.Writer) error {
 	return nil
 }
 
-// keepTerminalMode returns a function that gives ccc's terminal the mode back that it has now: a command that
-// is killed leaves its own. While another job is in the foreground, the mode is that job's and stays.
-func keepTerminalMode() (restore func()) {
-	terminal, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		return func() {}
-	}
-	var mode [128]byte // more than a struct termios
-	ioctl := func(request uintptr, argument unsafe.Pointer) {
-		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, terminal.Fd(), request, uintptr(argument))
-	}
-	ioctl(getTerminalMode, unsafe.Pointer(&mode))
-	return func() {
-		var foreground int32 // a process group
-		ioctl(syscall.TIOCGPGRP, unsafe.Pointer(&foreground))
-		if int(foreground) == syscall.Getpgrp() {
-			ioctl(setTerminalMode, unsafe.Pointer(&mode))
-		}
-		terminal.Close()
-	}
-}
-
 // A tryCopy is a copy that has been started.
 type tryCopy struct {
 	cmd    *exec.Cmd
@@ -239,7 +205,8 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 		cancel(fmt.Errorf("ended at the timeout of %v", timeout))
 	})
 	defer late.Stop()
-	stood, ended := make(chan error, 1), make(chan error, 1) // each gets one value
+	var stands atomic.Bool
+	ended := make(chan error, 1)
 	go func() {
 		defer exitOnPanic()
 		err := plan.findPlaces()
@@ -252,24 +219,14 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 				defer exitOnPanic()
 				copied.kill()
 			})
-			err = copied.stands()
-		}
-		stood <- err
-		if copied != nil {
-			err = copied.cmd.Wait()
+			if err = copied.stands(); err == nil {
+				stands.Store(true)
+				late.Reset(timeout)
+			}
+			err = cmp.Or(err, copied.cmd.Wait())
 		}
 		ended <- err
 	}()
-	stands := false
-	select {
-	case err := <-stood:
-		if stands = err == nil; stands {
-			late.Reset(timeout)
-		} else {
-			cancel(err)
-		}
-	case <-ctx.Done():
-	}
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
@@ -284,8 +241,8 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 	switch {
 	case errors.As(cause, &told):
 		return 128 + int(told.Signal), nil
-	case !stands:
-		return tryImpossible, noCopy(cause)
+	case !stands.Load():
+		return tryImpossible, noCopy(cmp.Or(cause, err))
 	case cause != nil:
 		return tryTimedOut, cause
 	case errors.As(err, &exit):

@@ -20,8 +20,6 @@ import (
 	"unsafe"
 )
 
-const getTerminalMode, setTerminalMode = syscall.TCGETS, syscall.TCSETS
-
 // ccc and process 1 of a copy share a socket, which is open as long as both live. On it process 1 says once
 // that the copy stands, or why not. It ends when ccc is gone.
 const (
@@ -132,7 +130,6 @@ func hinted(err error) error { return withHint(err, mendFor(err, os.ReadFile)) }
 // mendFor returns the command or the advice that mends err, or "" where none is known. The causes that are
 // most certain come first. read reads a file of this machine.
 func mendFor(err error, read func(path string) ([]byte, error)) string {
-	const newer = "use Linux 5.12 or newer"
 	says := func(what string) bool { return strings.Contains(err.Error(), what) }
 	begins := func(path, start string) bool {
 		text, unread := read(path)
@@ -141,19 +138,11 @@ func mendFor(err error, read func(path string) ([]byte, error)) string {
 	switch {
 	case says(mountedInProject):
 		return ""
-	case says("close_range: "):
-		return newer
-	case begins("/proc/sys/user/max_user_namespaces", "0\n"):
-		return "sudo sysctl user.max_user_namespaces=15000"
-	case says(syscall.ENODEV.Error()):
-		return "sudo modprobe overlay"
 	case begins("/.dockerenv", ""), begins("/run/.containerenv", ""):
 		return "start the container with --security-opt seccomp=unconfined " +
 			"--security-opt systempaths=unconfined"
-	case says(syscall.ENOSYS.Error()):
-		return newer
-	case begins("/proc/sys/kernel/unprivileged_userns_clone", "0\n"):
-		return "sudo sysctl kernel.unprivileged_userns_clone=1"
+	case says(syscall.ENOSYS.Error()), says("close_range: "): // which lacks its flag in 5.9 and 5.10
+		return "use Linux 5.12 or newer"
 	case begins("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n"):
 		self, _ := os.Executable()
 		profile := fmt.Sprintf("abi <abi/4.0>, profile ccc %q flags=(unconfined) { userns, }", self)
