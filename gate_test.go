@@ -164,29 +164,29 @@ func TestClockSetBack(t *testing.T) {
 		r.Kind, r.Files, r.Verdict = kindEnd, files, v
 		check(t, d.session(session).append(r))
 	}
-	answers := func() int {
+	answers := func() verdict {
 		all, err := d.judgements("/p/.git")
 		check(t, err)
-		answer, _ := ask(all, "/p", "a", files["a"])
-		return answer
+		by, _ := ask(all, "/p", "a", files["a"])
+		return by.Verdict
 	}
 	judge("one", verdictAllow, 0)
-	expectIs(t, "an approval", answers(), pathApproved)
+	expectIs(t, "an approval", answers(), verdictAllow)
 	judge("one", verdictBlock, -60)
-	expectIs(t, "a refusal after it", answers(), pathSentBack)
+	expectIs(t, "a refusal after it", answers(), verdictBlock)
 	judge("one", verdictAllow, -50)
-	expectIs(t, "an approval after that", answers(), pathApproved)
+	expectIs(t, "an approval after that", answers(), verdictAllow)
 	judge("two", verdictBlock, 10)
-	expectIs(t, "another session's refusal", answers(), pathSentBack)
+	expectIs(t, "another session's refusal", answers(), verdictBlock)
 	judge("two", verdictAllow, 11)
-	expectIs(t, "its approval", answers(), pathApproved)
+	expectIs(t, "its approval", answers(), verdictAllow)
 	// What it rests on is this working tree's own review, if that approved.
 	place.Top = "/a"
 	judge("three", verdictAllow, 12)
 	for top, session := range map[string]string{"/p": "two", "/a": "three"} {
 		all, err := d.judgements("/p/.git")
 		check(t, err)
-		if _, by := ask(all, top, "a", files["a"]); by == nil || by.session != session {
+		if by, _ := ask(all, top, "a", files["a"]); by == nil || by.session != session {
 			t.Errorf("in %s it rests on %+v", top, by)
 		}
 	}

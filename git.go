@@ -109,11 +109,6 @@ func (g gitRunner) mergeBases(rev string, commits []string) ([]string, error) {
 	return found, err
 }
 
-// emptyTree returns the id of the tree without files.
-func (g gitRunner) emptyTree() (string, error) {
-	return g.output("hash-object", "-t", "tree", "/dev/null")
-}
-
 // commitOf returns the commit that rev names. The error is a failure with code 2.
 func (g gitRunner) commitOf(rev string) (string, error) {
 	commit := ""

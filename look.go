@@ -219,30 +219,31 @@ func (l look) changedSince(self string, env []string) ([]string, error) {
 	return slices.Sorted(maps.Keys(l.Paths.changedTo(present.lists[0], l.Top))), nil
 }
 
-// listed runs git diff-tree between two commits or trees and returns what differs.
-func (g gitRunner) listed(from, to string) (pathStates, error) {
-	s := &lookOutput{lists: []pathStates{{}}}
-	lines := &lineWriter{line: s.read}
-	err := g.run(lines, "git", "-c", "core.quotePath=true",
-		"diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", from, to, "--")
-	return s.lists[0], err
-}
-
-// differs returns the paths in which rev differs from each of the bases, with rev's content.
+// differs returns the paths in which rev differs from each of the bases, with rev's content; without bases all
+// that rev has.
 func (g gitRunner) differs(rev string, bases []string) (map[string]string, error) {
-	var found map[string]string
-	for _, base := range bases {
-		list, err := g.listed(base, rev)
+	if len(bases) == 0 {
+		empty, err := g.output("hash-object", "-t", "tree", "/dev/null")
 		if err != nil {
 			return nil, err
 		}
-		if found == nil {
-			found = map[string]string{}
-			for path, is := range list {
-				found[path] = is[1]
-			}
+		bases = []string{empty}
+	}
+	s := &lookOutput{}
+	for _, base := range bases {
+		s.lists = append(s.lists, pathStates{})
+		err := g.run(&lineWriter{line: s.read}, "git", "-c", "core.quotePath=true",
+			"diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", base, rev, "--")
+		if err != nil {
+			return nil, err
 		}
-		maps.DeleteFunc(found, func(path, _ string) bool { _, differs := list[path]; return !differs })
+	}
+	found := map[string]string{}
+	for path, is := range s.lists[0] {
+		isSame := func(list pathStates) bool { _, differs := list[path]; return !differs }
+		if !slices.ContainsFunc(s.lists, isSame) {
+			found[path] = is[1]
+		}
 	}
 	return found, nil
 }

@@ -94,8 +94,9 @@ type summary struct {
 	switched  bool       // the user has switched it on or off
 	number    string     // of the review that Verdict is of, as in " 1/10"
 	tree      string     // the working tree; outside git, where the session was started
-	began     time.Time  // when the review that Verdict is of began; without one, UpdatedAt
-	err       error      // what of it can't be read
+	// When the review that Verdict is of began and ended; without one, UpdatedAt.
+	began, ended time.Time
+	err          error // what of it can't be read
 }
 
 // summarizeAll returns the sessions, newest first, without those in seen.
@@ -148,15 +149,16 @@ func summarize(known sessionFiles, config *configuration) summary {
 		request = h.Requests[n-1].Prompt
 	}
 	s.Request = clip(firstLine(request), 100)
-	s.CostUSD, s.began = math.Round(s.CostUSD*1e6)/1e6, s.UpdatedAt
+	s.CostUSD, s.began, s.ended = math.Round(s.CostUSD*1e6)/1e6, s.UpdatedAt, s.UpdatedAt
 	if s.Project != "" {
 		s.tree = resolved(cmp.Or(h.top, treeOf(s.Project)))
 	}
 	if last := h.last(); last != nil {
 		s.Verdict, _ = last.standing(nil)
-		s.VerdictAt, s.number, s.began = &last.Time, last.number(), last.start
+		s.VerdictAt, s.number, s.began, s.ended = &last.Time, last.number(), last.start, last.Time
 		switch s.Verdict {
 		case verdictReviewing:
+			s.ended = time.Now()
 			s.Doing, s.now = doing(last.current), callInWords(last.current, cmp.Or(last.Top, last.Project))
 		case verdictFailed:
 			s.why = last.Error
