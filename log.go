@@ -118,8 +118,8 @@ func newPage(s *screen) *page { return &page{screen: s, date: time.Now().Format(
 
 func (p *page) story(of sessionFiles) *story {
 	// Reviewers have the built-in prompt unless something else is told.
-	s := &story{page: p, session: of, same: map[words]string{leadBasis: say(builtinPrompt)}}
-	s.timeline = &lineReader{path: of.timelineFile()}
+	s := &story{page: p, session: of, timeline: &lineReader{path: of.timelineFile()},
+		same: map[words]string{leadBasis: say(builtinPrompt)}}
 	s.timeline.lines.line = func(line []byte) {
 		if r, ok := parseRecord(line); ok {
 			s.next = append(s.next, storyRecord{record: r, line: bytes.Clone(line), index: s.history.add(r)})
@@ -156,23 +156,17 @@ func (p *page) follow(ctx context.Context, all []*story, find func() ([]*story, 
 
 // turn names the session, unless it is the one that was told from last.
 func (s *story) turn() {
-	if s.latest == s {
+	if s.latest == s || s.raw {
 		return
 	}
 	what := say(sessionTitle, s.session.id)
 	if s.chosen != "" {
 		what = say(sessionChosen, s.session.id, s.chosen)
 	}
-	switch {
-	case s.raw && s.chosen != "":
-		fmt.Fprintln(os.Stderr, what)
-	case s.raw:
-	case s.latest != nil:
+	if s.latest != nil {
 		fmt.Fprintln(s)
-		fallthrough
-	default:
-		s.block("", what)
 	}
+	s.block("", what)
 	s.latest, s.chosen = s, say(anotherHere)
 }
 
@@ -202,7 +196,6 @@ func (s *story) lastReviews(n int) []storyRecord {
 func (s *story) tellNew() {
 	for _, one := range s.next {
 		if s.raw {
-			s.turn()
 			// A record has members: the id becomes one of them.
 			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{"))
 			continue

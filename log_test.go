@@ -28,7 +28,7 @@ func TestLogSession(t *testing.T) {
 		{"log --", box.work, "会话 ab-new（", ""},
 		{"log", "/", "/ 里还没有受监督的会话，别处有 4 个\n", ""},
 		{"log aa-o", "/", "会话 aa-old\n", ""},
-		{"log --json", box.work, `"prompt":"in ` + box.home, "会话 ab-new（当前项目最新的会话）\n"},
+		{"log --json", box.work, `"prompt":"in ` + box.home, ""},
 		{"log aa", box.work, "", "ccc: \"aa\" is the beginning of 3 sessions\n     name one, as ccc status lists them\n"},
 		{"log ../x\x1b[31m", box.work, "", `ccc: no session "../x\x1b[31m"`},
 	} {
@@ -175,10 +175,10 @@ func TestLogFollowOver(t *testing.T) {
 	box.timelineOf("earlier", earlier, at(box.work, "goes on"))
 	await(t, output, "the present one\n\n会话 earlier（当前项目的另一个会话）\n\n")
 	await(t, output, "用户\n    goes on\n")
-	await(t, raw, "会话 earlier（当前项目的另一个会话）\n{\"session_id\":\"earlier\",\"time\":")
+	await(t, raw, "{\"session_id\":\"earlier\",\"time\":")
 	box.timelineOf("new", first)
 	await(t, output, "goes on\n\n会话 new（当前项目的另一个会话）\n\n")
-	await(t, raw, "会话 new（当前项目的另一个会话）\n{\"session_id\":\"new\",\"time\":")
+	await(t, raw, "{\"session_id\":\"new\",\"time\":")
 	box.timelineOf("new", first, at(box.work, "and more"))
 	await(t, output, "and more")
 	await(t, raw, "and more")

@@ -224,8 +224,7 @@ func sessionMeant(operands []string, d dirs) (string, error) {
 }
 
 // showTable writes the sessions as a table, each on one line. Project and request share what the other
-// columns leave. Where that is too little, columns go: total, time, cost, the count, and at last the request.
-// The mode is told where one of them is off.
+// columns leave. Where that is too little, columns go. The mode is told where one of them is off.
 func showTable(s *screen, sessions []summary) {
 	const gap, leastProject, leastRequest = "  ", 20, 14
 	const mode, rounds, result, age, reviewed, cost, project = 1, 2, 3, 4, 5, 6, 7 // columns of statusHeads
@@ -233,15 +232,15 @@ func showTable(s *screen, sessions []summary) {
 	for _, head := range statusHeads {
 		rows[0] = append(rows[0], say(head))
 	}
+	isOff := func(one summary) bool { return one.Mode == modeWord(false) }
+	if !slices.ContainsFunc(sessions, isOff) {
+		rows[0][mode] = ""
+	}
 	for _, one := range sessions {
 		used := fmt.Sprintf("%d/%d", one.Count, one.Limit)
 		rows = append(rows, []string{
 			one.short(), say(modeCells[one.Mode]), used, verdictName(one.Verdict), one.when(),
 			strconv.Itoa(one.Reviews), dollars(one.CostUSD), pathFrom("", one.Project), one.Request})
-	}
-	isOff := func(one summary) bool { return one.Mode == modeWord(false) }
-	if !slices.ContainsFunc(sessions, isOff) {
-		rows[0][mode] = ""
 	}
 	widths, left := make([]int, len(statusHeads)), s.width
 	for i := range widths {
@@ -269,10 +268,10 @@ func showTable(s *screen, sessions []summary) {
 	for n, row := range rows {
 		line := ""
 		for i, width := range widths[:project+1] {
-			cell := ""
-			if width > len(gap) {
-				cell = fit(row[i], width-len(gap)) + gap
+			if width <= len(gap) {
+				continue
 			}
+			cell := fit(row[i], width-len(gap)) + gap
 			if n > 0 && i == result {
 				cell = s.paint(verdictColour(sessions[n-1].Verdict), cell)
 			}
