@@ -80,8 +80,8 @@ func lookNow(d dirs) func(look) ([]string, error) {
 }
 
 // sessionHere returns the session whose last stop was the last in the working tree that holds d.here, "" for
-// none. Of several that overlapped, or came within a minute, it is one that was refused. It says if the newest
-// session of the project is of another working tree. One that can't be read and may be newer is an error.
+// none. Of several that overlapped, or came within a minute, it is one that was refused. It says if the
+// newest session of the project is of another working tree. An unreadable one that may be newer is an error.
 func sessionHere(d dirs) (id string, err error) {
 	sessions, err := summarizeAll(d, nil)
 	if err != nil {
@@ -154,7 +154,7 @@ func (d stateDir) judgements(repo string) (found []judgement, err error) {
 
 // ask returns the review that counts for a path with that content: an approving one, of the working tree at
 // top if there is one, else a refusing one, else nil. In each working tree the last review counts, and of two
-// that overlapped the refusing one is later. isSeen reports whether reviews judged the path with other content.
+// that overlapped the refusing one is later. isSeen reports whether reviews judged the path otherwise.
 func ask(all []judgement, top, path, content string) (by *judgement, isSeen bool) {
 	last := map[string]*judgement{} // by working tree
 	for i := range all {

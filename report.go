@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -157,8 +158,10 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	if err == nil {
 		commit, err = g.commitOf(cmp.Or(rev, "HEAD"))
 	}
-	if err != nil && rev+base == "" { // no repository, or no commit yet
-		return ofNewest(), nil
+	if err != nil && rev+base == "" { // no repository, or HEAD names a branch that has no commit yet
+		if noGit != nil || g.run(io.Discard, "git", "symbolic-ref", "-q", "HEAD") == nil {
+			return ofNewest(), nil
+		}
 	}
 	if err != nil {
 		return r, err
@@ -169,13 +172,12 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	found, from, err := g.added(commit, heads)
 	isOpen := false // the newest change is not committed
 	if err == nil && rev+base == "" && newest != nil {
-		present, err := g.look(nil, "", "HEAD")
+		present, err := g.look("", "HEAD")
 		if err != nil {
 			return r, failure{code: 2, err: err}
 		}
 		for path := range newest.last().Files {
-			_, differs := present.lists[0][path]
-			isOpen = isOpen || differs
+			isOpen = isOpen || present.lists[0].has(path)
 		}
 	}
 	if err == nil && (len(found) == 0 || isOpen) {
@@ -234,7 +236,7 @@ func (r report) page(cut reportCut) string {
 	line("- ", r.of)
 	var models, rules []string
 	left := map[string][]string{} // by session, requests that are not shown
-	ran := reportRanNothing
+	what := reportRanNothing
 	for _, one := range r.stories {
 		left[one.session] = one.told
 		for _, round := range one.rounds {
@@ -243,12 +245,12 @@ func (r report) page(cut reportCut) string {
 				rules = append(rules, reportRules(round.PromptSource))
 			}
 			if len(round.Runs) > 0 {
-				ran = reportRan
+				what = reportRan
 			}
 		}
 	}
 	if len(r.stories) > 0 {
-		line("- ", say(reportReviewer, say(ran), codeList(models), codeList(rules)))
+		line("- ", say(reportReviewer, say(what), codeList(models), codeList(rules)))
 	}
 	line("- ", say(reportNoProof))
 	if r.since != "" {
