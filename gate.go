@@ -1,7 +1,6 @@
 package main
 
-// What a review says of the files, and what is asked of it: ccc verdict of the last stop, of a commit, and of
-// what is pushed.
+// ccc verdict: of the last stop, of a commit, and of what is pushed.
 
 import (
 	"context"
@@ -121,8 +120,7 @@ type judgement struct {
 	ended time.Time // never before the session's reviews that ended earlier
 }
 
-// overlaps reports whether j began before the other had ended: by the clock, or in one session by its
-// records.
+// overlaps reports whether j began before the other had ended: by the clock, in one session by the records.
 func (j *judgement) overlaps(other *judgement) bool {
 	if j.session == other.session {
 		return j.firstRecord < other.lastRecord
@@ -130,8 +128,7 @@ func (j *judgement) overlaps(other *judgement) bool {
 	return !j.start.After(other.ended)
 }
 
-// judgements returns those of the repository, in the order in which they ended. With an error they are those
-// of the sessions that could be read.
+// judgements returns those of the repository that could be read, in the order in which they ended.
 func (d stateDir) judgements(repo string) (found []judgement, err error) {
 	ids, err := d.sessions()
 	for _, id := range ids {
@@ -268,8 +265,7 @@ func (g gitRunner) asks(all []judgement, rev string, found map[string]string) (a
 	return a, err
 }
 
-// gateOf returns the git of the repository that d.here is in. end must be called. The error is a failure with
-// code 2.
+// gateOf returns the git of the repository that d.here is in; a failure has code 2. end must be called.
 func gateOf(d dirs) (g gitRunner, repo string, end func(), err error) {
 	top, repo := gitTree(d.here)
 	g, end = gitIn(context.Background(), gatePatience, d.self, top, os.Environ())
@@ -279,8 +275,7 @@ func gateOf(d dirs) (g gitRunner, repo string, end func(), err error) {
 	return g, repo, end, err
 }
 
-// verdictOfCommit is ccc verdict --commit REV: it prints the reviews that approved what REV adds to the
-// remotes.
+// verdictOfCommit is ccc verdict --commit REV, of what REV adds to the remotes.
 func verdictOfCommit(d dirs, rev string) error {
 	g, repo, end, err := gateOf(d)
 	defer end()
@@ -313,8 +308,7 @@ func verdictOfCommit(d dirs, rev string) error {
 // gatePatience is how long git may take for the gate.
 const gatePatience = 60 * time.Second
 
-// tellGate prints what the reviews say of these paths of a commit. The error is a failure with code 3 where
-// one of them was not approved.
+// tellGate prints what the reviews say of these paths of a commit. A refusal is a failure with code 3.
 func (g gitRunner) tellGate(d dirs, repo, rev, commit string, found map[string]string) error {
 	all, err := stateDir(d.state).judgements(repo)
 	if err != nil { // a refusal may stand in what can't be read
@@ -351,9 +345,8 @@ func (g gitRunner) tellGate(d dirs, repo, rev, commit string, found map[string]s
 // pushPatience is how long git may take to tell its hook what is pushed; it tells at once.
 const pushPatience = 5 * time.Second
 
-// verdictOfPush is ccc verdict --pushed: it reads what git tells its pre-push hook, a line for each ref, and
-// asks of what is pushed. Where a ref is deleted, nothing is pushed. A hook manager may pass nothing on: then
-// it asks of HEAD.
+// verdictOfPush is ccc verdict --pushed, of what git tells its pre-push hook, a line for each ref. A hook
+// manager may pass nothing on: then it is of HEAD.
 func verdictOfPush(d dirs, stdin *os.File) error {
 	g, repo, end, err := gateOf(d)
 	defer end()

@@ -103,8 +103,7 @@ func (g gitRunner) remoteBranches() ([]string, error) {
 	return slices.Compact(found), err
 }
 
-// mergeBases returns the best common ancestors of rev and the commits together. That there are none is no
-// error.
+// mergeBases returns the best common ancestors of rev and the commits together, which may be none.
 func (g gitRunner) mergeBases(rev string, commits []string) ([]string, error) {
 	if len(commits) == 0 {
 		return nil, nil

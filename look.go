@@ -15,23 +15,21 @@ import (
 	"time"
 )
 
-// reviewLookPatience is how long git may take before a review, after it and for ccc verdict: 50,000 files
-// that git has not seen before take two seconds. promptLookPatience is for a prompt, which the user waits
-// for.
+// How long git may take before a review, after it and for ccc verdict (50,000 files that git has not seen
+// before take two seconds), and at a prompt, which the user waits for.
 const (
 	reviewLookPatience = 5 * time.Second
 	promptLookPatience = time.Second
 )
 
-// pathsLimit is how many paths the look at a prompt may find, and how many the change of a stop may have for
-// its review to be bound.
+// pathsLimit is how many paths a prompt's look may find, and the change of a stop that is bound may have.
 const pathsLimit = 2000
 
 // has reports whether the path differs.
 func (s pathStates) has(path string) bool { _, differs := s[path]; return differs }
 
-// changedTo returns the paths that differ between then and the present, both compared with the same commit,
-// with their content now. A new file of then that is ignored now is left out; it lies in top.
+// changedTo returns the paths that differ between then and the present, both compared with one commit, with
+// their content now. A new file of then that is ignored now is left out.
 func (then pathStates) changedTo(present pathStates, top string) map[string]string {
 	changed := map[string]string{}
 	for path, is := range present {
@@ -177,8 +175,7 @@ func (g gitRunner) look(shown string, bases ...string) (*lookOutput, error) {
 	return s, err
 }
 
-// lookAtPrompt returns the look at the working tree that holds dir, while the user waits. Where it takes
-// longer than patience, Paths is not known.
+// lookAtPrompt returns the look at the working tree that holds dir, without Paths where that takes too long.
 func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l look) {
 	l.Top, l.Repo = gitTree(dir)
 	if l.Top == "" {
@@ -201,8 +198,7 @@ func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l loo
 	return l
 }
 
-// goneError says that dir is gone, of which the system names the program that was to run there. It is nil if
-// dir is there.
+// goneError is the error for dir if it is gone: the system names the program that was to run there.
 func goneError(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return errors.New(say(directoryGone, dir))

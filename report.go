@@ -207,8 +207,8 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 // reportLimit is in characters: GitHub takes a comment or the description of a pull request up to 65,536.
 const reportLimit = 60_000
 
-// A reportCut is how much a report quotes: characters of each output, request and feedback, and how many of
-// the requests, runs and rounds of a change, the first and the last of them.
+// A reportCut is how much a report quotes: characters of each output, request and feedback, and how many
+// requests, runs and rounds of a change, the first and the last.
 type reportCut struct{ output, request, feedback, parts int }
 
 // markdown writes the report. What is too long is cut where it hurts least: the outputs first.
@@ -359,8 +359,7 @@ func (c changeStory) runs() (found []commandRuns) {
 	return found
 }
 
-// told writes the command, what each review got of it, and the last characters of its outputs, output at most
-// of each.
+// told writes the command, what each review got of it, and the last characters of its outputs.
 func (g commandRuns) told(output int) string {
 	text := fenced("sh", cutMiddle(g.command, max(output, 200))) + "\n"
 	outputs := ""

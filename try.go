@@ -184,9 +184,8 @@ type tryCopy struct {
 }
 
 // run runs the command in a copy and returns its exit code. The end of ctx kills the command, and so does the
-// timeout, which begins when the copy stands. The error says why there is no copy, that the timeout has ended
-// the command, or that its output can't be passed on. run does not wait for a file system that does not
-// answer, nor, after the end, for somebody who does not read the output.
+// timeout, which begins when the copy stands. run waits for no file system that does not answer, nor, after
+// the end, for somebody who does not read the output.
 func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, err error) {
 	scratch, lock := newScratch()
 	defer sweepScratch()

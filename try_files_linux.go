@@ -202,8 +202,7 @@ func (b *copyBuilder) coverSockets() error {
 	return nil
 }
 
-// showDev makes a /dev of harmless devices. All of it is read-only, which for a device means that nobody
-// removes it or changes its mode: these are the host's.
+// showDev makes a /dev of harmless devices, read-only: nobody removes these or changes their modes.
 func showDev() error {
 	const dev = copyRoot + "/dev"
 	const options = "newinstance,ptmxmode=0666,mode=0620"

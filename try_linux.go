@@ -1,9 +1,8 @@
 package main
 
-// On Linux a copy is made of namespaces, which need no helper program and no privilege. ccc starts itself
-// again as process 1 of new mount, process, network, IPC and UTS namespaces, and of a user namespace where it
-// may not make those itself. Process 1 builds the file system that the command sees (try_files_linux.go),
-// gives up its privileges, starts the command, and reaps orphans until the command has ended.
+// On Linux a copy is made of namespaces. ccc starts itself again as process 1 of new ones, which builds the
+// file system that the command sees (try_files_linux.go), gives up its privileges, starts the command, and
+// reaps orphans until it has ended.
 
 import (
 	"cmp"
@@ -107,8 +106,7 @@ func capabilities(call uintptr, sets *capabilitySets) error {
 	return callError("capget, capset", errno)
 }
 
-// ownIDs maps to themselves the ids that the user can have in a user namespace: root all in the map at path,
-// others their own, id.
+// ownIDs maps to themselves the ids that a user namespace can have: root's are all in the map at path.
 func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 	if os.Getuid() != 0 {
 		return []syscall.SysProcIDMap{{ContainerID: id, HostID: id, Size: 1}}
@@ -126,8 +124,7 @@ func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 // hinted is err with what mends it as hint, where that is known.
 func hinted(err error) error { return withHint(err, mendFor(err, os.ReadFile)) }
 
-// mendFor returns the command or the advice that mends err, or "" where none is known. The causes that are
-// most certain come first. read reads a file of this machine.
+// mendFor returns what mends err, or "". The causes that are most certain come first.
 func mendFor(err error, read func(path string) ([]byte, error)) string {
 	says := func(what string) bool { return strings.Contains(err.Error(), what) }
 	begins := func(path, start string) bool {
