@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -210,15 +209,4 @@ func (b changeBegin) files(list, uncommitted pathStates, top string) map[string]
 		}
 	}
 	return files
-}
-
-// again looks at the change's working tree once more, and returns the paths that are not as they were.
-func (c judgedChange) again(ctx context.Context, self string, env []string) ([]string, error) {
-	g, end := gitIn(ctx, reviewLookPatience, self, c.Top, env)
-	defer end()
-	present, err := g.look("", c.base)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Sorted(maps.Keys(c.list.changedTo(present.lists[0], c.Top))), nil
 }

@@ -54,7 +54,7 @@ func showVerdict(c *invocation, d dirs) (err error) {
 		}
 	}
 	if last := h.last(); last != nil {
-		word, why = last.standing(lookNow(d))
+		word, why = last.standing(d.changedSince)
 		if word == verdictLimit {
 			_, open := h.feedback()
 			why = say(limitReached, count(last.Limit, reviews)) + "\n" + open
@@ -71,12 +71,8 @@ func showVerdict(c *invocation, d dirs) (err error) {
 	return failure{code: code}
 }
 
-// lookNow returns what looks whether the files are still as a review found them, for standing.
-func lookNow(d dirs) func(look) ([]string, error) {
-	return func(then look) ([]string, error) {
-		return then.changedSince(d.self, os.Environ())
-	}
-}
+// changedSince returns the paths of the working tree that are not as l found them.
+func (d dirs) changedSince(l look) ([]string, error) { return l.changedSince(d.self, os.Environ()) }
 
 // sessionHere returns the session whose last stop was the last in the working tree that holds d.here, "" for
 // none. Of several that overlapped, or came within a minute, it is one that was refused. It says if the
@@ -117,15 +113,6 @@ func sessionHere(d dirs) (id string, err error) {
 type judgement struct {
 	session string
 	reviewRound
-	ended time.Time // never before the session's reviews that ended earlier
-}
-
-// overlaps reports whether j began before the other had ended: by the clock, in one session by the records.
-func (j *judgement) overlaps(other *judgement) bool {
-	if j.session == other.session {
-		return j.firstRecord < other.lastRecord
-	}
-	return !j.start.After(other.ended)
 }
 
 // judgements returns those of the repository that could be read, in the order in which they ended.
@@ -134,18 +121,13 @@ func (d stateDir) judgements(repo string) (found []judgement, err error) {
 	for _, id := range ids {
 		h, readErr := d.session(id).readHistory()
 		err = errors.Join(err, readErr)
-		slices.SortFunc(h.Rounds, func(a, b reviewRound) int { return a.lastRecord - b.lastRecord })
-		var ended time.Time
 		for _, r := range h.Rounds {
-			if ended.Before(r.Time) { // else the clock was set back
-				ended = r.Time
-			}
 			if r.Repo == repo && r.counts() {
-				found = append(found, judgement{session: id, reviewRound: r, ended: ended})
+				found = append(found, judgement{session: id, reviewRound: r})
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b judgement) int { return a.ended.Compare(b.ended) })
+	slices.SortStableFunc(found, func(a, b judgement) int { return a.Time.Compare(b.Time) })
 	return found, err
 }
 
@@ -162,7 +144,7 @@ func ask(all []judgement, top, path, content string) (by *judgement, isSeen bool
 			continue
 		}
 		before := last[j.Top]
-		if before == nil || before.approved() || !j.approved() || !j.overlaps(before) {
+		if before == nil || before.approved() || !j.approved() || j.start.After(before.Time) {
 			last[j.Top] = j
 		}
 	}

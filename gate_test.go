@@ -151,8 +151,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// The order of a session's records counts where the clock was set back.
-func TestClockSetBack(t *testing.T) {
+// Of the reviews of a path the last in each working tree counts.
+func TestLastReviewCounts(t *testing.T) {
 	d := stateDir(t.TempDir())
 	place, files := look{Top: "/p", Repo: "/p/.git"}, map[string]string{"a": "100644 beef"}
 	at := now()
@@ -172,9 +172,9 @@ func TestClockSetBack(t *testing.T) {
 	}
 	judge("one", verdictAllow, 0)
 	expectIs(t, "an approval", answers(), verdictAllow)
-	judge("one", verdictBlock, -60)
+	judge("one", verdictBlock, 1)
 	expectIs(t, "a refusal after it", answers(), verdictBlock)
-	judge("one", verdictAllow, -50)
+	judge("one", verdictAllow, 2)
 	expectIs(t, "an approval after that", answers(), verdictAllow)
 	judge("two", verdictBlock, 10)
 	expectIs(t, "another session's refusal", answers(), verdictBlock)

@@ -61,7 +61,7 @@ func endGuard(cmd *exec.Cmd, exited <-chan error) (err error) {
 	if errors.As(err, &exit) && exit.ExitCode() < 0 { // a signal ended it
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		if adoptOrphans() {
-			endDescendants(os.Getpid(), nil, true)
+			endDescendants(os.Getpid(), nil)
 		}
 		err = fmt.Errorf(guardKilled.in(lang), err)
 	}
@@ -78,7 +78,8 @@ func guardReviewer(args []string) int {
 		fmt.Fprintln(os.Stderr, "ccc: "+guardSubcommand+" is started by ccc only")
 		return 1
 	}
-	self, adopted := os.Getpid(), adoptOrphans()
+	self := os.Getpid()
+	adoptOrphans()
 	cut := make(chan os.Signal, 1)
 	signal.Notify(cut, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	go func() {
@@ -102,9 +103,7 @@ func guardReviewer(args []string) int {
 	select {
 	case err = <-done:
 	case <-cut:
-		if !adopted {
-			victims = descendants(self, processParents(self)) // without their parent they are not found
-		}
+		victims = descendants(self, processParents(self)) // where nobody adopts orphans these are lost later
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case err = <-done:
@@ -113,21 +112,18 @@ func guardReviewer(args []string) int {
 			err = <-done
 		}
 	}
-	endDescendants(self, victims, adopted)
+	endDescendants(self, victims)
 	return exitCode(err)
 }
 
 // endDescendants kills the victims and all descendants of self, this process, also those that are born
-// meanwhile. When this process has adopted the orphans below it, and has no child, it has no descendants.
-func endDescendants(self int, victims []int, adopted bool) {
+// meanwhile.
+func endDescendants(self int, victims []int) {
 	deadline := time.Now().Add(killPatience)
 	for ; time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		var err error
 		for pid := 1; pid > 0 || errors.Is(err, syscall.EINTR); {
 			pid, err = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
-		}
-		if adopted && errors.Is(err, syscall.ECHILD) {
-			return
 		}
 		victims = append(victims, descendants(self, processParents(self))...)
 		isGone := func(pid int) bool { return syscall.Kill(pid, syscall.SIGKILL) != nil }

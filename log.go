@@ -197,9 +197,7 @@ func (s *story) tellNew() {
 			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{"))
 			continue
 		}
-		if one.Kind == kindPrompt || one.Kind == kindSwitch || one.Kind == kindBegin {
-			s.tellKilled()
-		}
+		s.tellKilled()
 		s.tell(one.record, one.index)
 	}
 	s.next = nil

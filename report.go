@@ -145,7 +145,7 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		r := report{title: reportChanges, of: say(reportOfNewest)}
 		if newest != nil {
 			r.stories = []changeStory{*newest}
-			if word, why := newest.last().standing(lookNow(d)); word == answerChanged {
+			if word, why := newest.last().standing(d.changedSince); word == answerChanged {
 				r.since = why
 			}
 		}

@@ -159,7 +159,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 		switch s.Verdict {
 		case verdictReviewing:
 			s.ended = time.Now()
-			s.Doing, s.now = doing(last.current), callInWords(last.current, cmp.Or(last.Top, last.Project))
+			s.Doing, s.now = doing(last.current), callInWords(last.current, last.place())
 		case verdictFailed:
 			s.why = last.Error
 		}
@@ -211,8 +211,8 @@ func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []strin
 }
 
 // sessionMeant returns the first session that sessionsMeant returns, and an error where there is none.
-func sessionMeant(operands []string, d dirs) (string, error) {
-	ids, err := sessionsMeant(operands, d, map[string]bool{})
+func sessionMeant(d dirs) (string, error) {
+	ids, err := sessionsMeant(nil, d, map[string]bool{})
 	if err != nil {
 		return "", err
 	}
@@ -352,10 +352,7 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	known := stateDir(d.state).session(input.SessionID)
 	s := summarize(known, config)
 	isOn := known.supervised(callerOf(clientAncestry()))
-	hooks, err := findHooks(d)
 	switch {
-	case isOn && err == nil && len(hooks.programs) == 0: // removed while the session runs
-		return say(noHooks), s.err
 	case !isOn && s.switched:
 		return say(supervisionIsOff), s.err
 	case !isOn:
