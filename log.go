@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -255,9 +254,6 @@ func (s *story) step(r record, its reviewRound) {
 	}
 	s.fact(lead, text)
 }
-
-// place is the directory from which paths of the review are told.
-func (r record) place() string { return cmp.Or(r.Top, r.Project) }
 
 // titleOf writes the title of a review that has begun.
 func (s *story) titleOf(its reviewRound, at time.Time) {

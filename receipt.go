@@ -64,6 +64,9 @@ func callInWords(call, top string) string {
 	return doing(call)
 }
 
+// place is the directory from which paths of the review are told.
+func (r record) place() string { return cmp.Or(r.Top, r.Project) }
+
 // pathFrom is a path as people read it: without top, the directory that they are in, or with ~ for HOME.
 func pathFrom(top, path string) string {
 	if rest, isBelow := strings.CutPrefix(path, top+"/"); isBelow && top != "" {
