@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -704,34 +702,6 @@ func TestHistory(t *testing.T) {
 		r, open := write(test.records...).feedback()
 		expectIs(t, name, r.Review, test.last)
 		expectIs(t, name+": open", open, test.open)
-	}
-
-	// A review without an end runs until its process or its time has ended.
-	_, self := processInfo(os.Getpid())
-	space := processSpace()
-	for name, test := range map[string]struct {
-		process  string
-		deadline time.Duration
-		want     verdict
-	}{
-		"its process runs":                 {self.name, time.Hour, verdictReviewing},
-		"its process runs, over its time":  {self.name, -time.Hour, verdictReviewing},
-		"its process has ended":            {"1073741824-1-" + space, time.Hour, verdictFailed},
-		"another of that number":           {strings.Replace(self.name, "-", "-9", 1), time.Hour, verdictFailed},
-		"one that can't be seen":           {"1-1-boot-1", time.Hour, verdictReviewing},
-		"one that can't be seen, just now": {"1-1-boot-1", -time.Second, verdictReviewing},
-		"over its time and what ends it":   {"1-1-boot-1", -6 * time.Second, verdictFailed},
-	} {
-		r := begin("1")
-		r.Process, r.Deadline = test.process, time.Now().Add(test.deadline)
-		round := write(prompt("a"), r).Rounds[0]
-		expectIs(t, name, round.Verdict, test.want)
-		expectIs(t, name+": why", round.Error == errKilled.Error(), test.want == verdictFailed)
-	}
-	expectIs(t, "no process", isRunning(""), false)
-	if !regexp.MustCompile(`^[0-9a-f]{8}-\d+$`).MatchString(space) {
-		t.Logf("this system names its processes by %q", space)
-		expectIs(t, "on Linux", runtime.GOOS == "linux", false)
 	}
 }
 
