@@ -281,6 +281,8 @@ func TestTimelineSums(t *testing.T) {
 	sum := tokens{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4}
 	sum.add(tokens{Input: 10, CacheRead: 20, CacheWrite: 30, Output: 40})
 	expectIs(t, "the sum", sum, tokens{Input: 11, CacheRead: 22, CacheWrite: 33, Output: 44})
+	expectIs(t, "what was not cached", sum.fresh(), 44)
+	expectIs(t, "the modes", modeWord(true)+modeWord(false), "onoff")
 	h, now := &history{}, time.Now()
 	h.add(record{Kind: kindBegin, Time: now, Review: "1", Limit: 3, Project: "/a"})
 	h.add(record{Kind: kindEnd, Time: now.Add(-time.Hour), Review: "1", Limit: 5, Project: "/b"})
@@ -299,6 +301,7 @@ func TestStateNames(t *testing.T) {
 	s := sessionFiles{dir: stateDir("/s"), id: "a"}
 	for got, want := range map[string]string{s.feedbackFile(): "/s/supervisor-a-feedback.txt", s.byHandFile(): "/s/supervisor-a-review.jsonl",
 		s.stateFile(): "/s/supervisor-a.json", s.outputFile(): "/s/supervisor-a-output.jsonl", s.timelineFile(): "/s/supervisor-a-events.jsonl",
+		fmt.Sprintln(verdictBlock, verdictAllow, verdictFailed, verdictLimit, verdictCancelled, verdictReviewing): "block allow failed limit cancelled reviewing\n",
 		s.dir.logFile(): "/s/hook-invocation.log", s.dir.lockFile(): "/s/state.lock",
 		strings.Join([]string{kindPrompt, kindWake, kindSwitch, kindBegin, kindCall, kindRefused, kindWords, kindRun, kindEnd}, " "):                            "prompt wake switch begin call refused words run end",
 		strings.Join([]string{switchedInSession, switchedOutside, switchedByAgent, eventReview}, " "):                                                           "/supervisor supervisor-mode agent review",
@@ -316,39 +319,35 @@ func TestStateOwner(t *testing.T) {
 		"supervisor-a.json": "a true", "supervisor-a.json.bad": "a true", "supervisor-a-output.jsonl": "a true", "supervisor-a-review.jsonl": "a true",
 		"supervisor-a-events.jsonl": "a true", "supervisor-a-feedback.txt": "a true", "supervisor-A.b_c-1.json": "A.b_c-1 true", "supervisor-" + long + ".json": long + " true",
 		"supervisor-" + long + "a.json": " false", "supervisor-.json": " false", "supervisor--a.json": " false", "supervisor-a b.json": " false", "supervisor-a.jsonx": " false", "xsupervisor-a.json": " false",
-		"hook-invocation.log": "hook-invocation.log false", "hook-invocation.log.1": "hook-invocation.log.1 false", "state.lock": "state.lock false", ".x.ccc-tmp": ".x.ccc-tmp false",
+		"hook-invocation.log": "hook-invocation.log false", "hook-invocation.log.1": "hook-invocation.log.1 false", "state.lock": "state.lock false", ".a.ccc-tmp": ".a.ccc-tmp false",
 		"client-1.json": "client-1.json false", "background-1-settings.json": "background-1-settings.json false", "supervisor-a-prompt": "supervisor-a-prompt false", "notes.txt": " false",
 	} {
 		owner, isSession := ownerOf(name)
 		expectIs(t, name, fmt.Sprint(owner, " ", isSession), want)
 	}
 	s := stateDir(t.TempDir())
-	for name := range strings.FieldsSeq("supervisor-b.json supervisor-a-events.jsonl supervisor-a.json hook-invocation.log mine") {
-		check(t, os.WriteFile(s.file(name), nil, 0o600))
-	}
-	ids, err := s.sessions()
-	check(t, err)
-	expectEqual(t, "the sessions", ids, []string{"a", "b"})
-	for word, want := range map[string]string{"a": "a", "b": "b", "": "no session", "c": `no session "c"`} {
-		id, err := s.findSession(word)
-		if err != nil {
-			id = err.Error()
-			expectIs(t, word+": the code", failureOf(err).code, 2)
+	check(t, os.WriteFile(s.file("mine"), nil, 0o600))
+	for _, step := range []struct{ files, ids, found string }{ // what comes, which sessions there are then, and what each word finds
+		{"hook-invocation.log", "", "a=none"},
+		{"supervisor-ab-output.jsonl", "ab", "=none a=ab ab=ab abc=none b=none A=none"},
+		{"supervisor-b.json supervisor-ab-events.jsonl supervisor-ab-f.json supervisor-ab.json", "ab ab-f b", "=none ab=ab ab-=ab-f b=b a=2"},
+	} {
+		for name := range strings.FieldsSeq(step.files) {
+			check(t, os.WriteFile(s.file(name), nil, 0o600))
 		}
-		if id != want && !strings.HasPrefix(id, "no session") || !strings.HasPrefix(id, want) {
-			t.Errorf("%q: %s, want %s", word, id, want)
+		ids, err := s.sessions()
+		check(t, err)
+		expectIs(t, "the sessions", strings.Join(ids, " "), step.ids)
+		for pair := range strings.FieldsSeq(step.found) {
+			word, want, _ := strings.Cut(pair, "=")
+			id, err := s.findSession(word)
+			if err != nil {
+				f := failureOf(err)
+				expectIs(t, word+": the code and the hint", fmt.Sprint(f.code, f.hint), "2"+nameSession)
+				id = map[string]string{fmt.Sprintf("no session %q", word): "none", fmt.Sprintf("%q is the beginning of 2 sessions", word): "2"}[f.err.Error()]
+			}
+			expectIs(t, "the session "+word, id, want)
 		}
-	}
-	check(t, os.WriteFile(s.file("supervisor-ab.json"), nil, 0o600))
-	check(t, os.WriteFile(s.file("supervisor-abc.json"), nil, 0o600))
-	for word, want := range map[string]string{"ab": "ab", "abc": "abc", "a": "a", "b": "b"} {
-		id, err := s.findSession(word)
-		expectIs(t, fmt.Sprint(word, " ", err), id, want)
-	}
-	check(t, os.Remove(s.file("supervisor-ab.json")))
-	check(t, os.WriteFile(s.file("supervisor-abd.json"), nil, 0o600))
-	if _, err := s.findSession("ab"); err == nil || !strings.Contains(err.Error(), `"ab" is the beginning of 2 sessions`) || failureOf(err).code != 2 {
-		t.Errorf("of two: %v", err)
 	}
 	none := stateDir(s.file("none"))
 	if ids, err := none.sessions(); ids != nil || err != nil {
@@ -363,6 +362,13 @@ func TestStateOwner(t *testing.T) {
 	}
 	if _, _, err := none.owned(); err == nil {
 		t.Error("a directory that can't be listed is told by nobody")
+	}
+	check(t, stateDir(s.file("a/new")).create())
+	info, err := os.Stat(s.file("a/new"))
+	check(t, err)
+	expectIs(t, "the mode of a new directory", info.Mode().Perm(), 0o700)
+	if err := stateDir(s.file("mine/x")).create(); err == nil {
+		t.Error("a directory that can't be made is told by nobody")
 	}
 	if _, _, err := none.purge(); err == nil {
 		t.Error("nor where it is purged")
@@ -553,6 +559,7 @@ func TestIterationBudget(t *testing.T) {
 		"of it, spent":            {sessionState{Count: 0, Spent: 2, Request: "a"}, "a", 2, 0, sessionState{Count: 2, Spent: 2, Request: "a"}},
 		"not known, in a prompt":  {sessionState{Count: 1, Spent: 1, Request: "a"}, "", 10, 2, sessionState{Count: 2, Spent: 2, Request: "a"}},
 		"not known, at its begin": {sessionState{Count: 0, Spent: 3, Request: "a"}, "", 10, 1, sessionState{Count: 1, Spent: 1}},
+		"of an older ccc's state": {sessionState{Count: 2}, "a", 10, 1, sessionState{Count: 1, Spent: 1, Request: "a"}},
 		"known since":             {sessionState{Count: 2, Spent: 2}, "a", 10, 3, sessionState{Count: 3, Spent: 3, Request: "a"}},
 	} {
 		s := test.before
@@ -658,6 +665,7 @@ func TestHistory(t *testing.T) {
 		"before a notification": {[]record{prompt("a"), end("1", block), wake}, "1"},
 		"before it was off":     {[]record{prompt("a"), end("1", block), off}, ""},
 		"before it was on":      {[]record{prompt("a"), end("1", block), on}, "1"},
+		"off at once":           {[]record{prompt("a"), off, end("1", allow)}, "1"},
 		"off while it ran":      {[]record{prompt("a"), begin("1"), off, end("1", outcome{Verdict: verdictCancelled})}, "1"},
 		"one that runs":         {[]record{prompt("a"), begin("1"), prompt("b")}, "1"},
 		"a question is none":    {[]record{prompt("a"), end("1", allow), question}, "1"},
@@ -681,6 +689,17 @@ func TestHistory(t *testing.T) {
 	h = write(prompt("a"), end("1", block), off, wake)
 	h.passOver(func(numbered) bool { return true })
 	expectIs(t, "what was before a switch to off", last(h), "")
+	h = write(prompt("a"), wake, on, end("1", allow), func() record { r := prompt("b"); r.Top = "/new"; return r }(), prompt("c"))
+	expectEqual(t, "the prompts, with the reviews before each", []string{fmt.Sprint(h.prompts[0].number, h.prompts[0].rounds), fmt.Sprint(h.prompts[1].number, h.prompts[1].rounds), fmt.Sprint(h.prompts[2].number, h.prompts[2].rounds), fmt.Sprint(len(h.prompts))}, []string{"1 0", "2 0", "5 1", "4"})
+	expectIs(t, "the tree", h.top, "/new")
+	h = &history{}
+	for i, want := range []int{-1, 0, 0, 1, 0, -1, 2} {
+		r := []record{prompt("a"), begin("1"), call(kindCall, "x"), begin("2"), end("1", allow), call(kindWords, ""), end("3", failed)}[i]
+		if i == 5 {
+			r.Review = ""
+		}
+		expectIs(t, fmt.Sprint("the review of record ", i), h.add(r), want)
+	}
 	h = write(prompt(""), prompt("a"))
 	expectIs(t, "the requests", len(h.Requests), 1)
 	expectIs(t, "an id that is none", h.indexOf(""), -1)
