@@ -59,7 +59,10 @@ func (d *diff) add(line string) {
 		f.left++
 		return
 	}
-	line = clip(strings.ToValidUTF8(line[:min(len(line), 4*diffLimit)], "\uFFFD"), diffLimit)
+	whole := strings.ToValidUTF8(line[:min(len(line), 4*diffLimit)], "\uFFFD")
+	if line = clip(whole, diffLimit); line != whole {
+		f.left++
+	}
 	f.lines = append(f.lines, line)
 	f.size += utf8.RuneCountInString(line) + 1
 	d.kept += len(line)

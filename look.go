@@ -154,7 +154,7 @@ func (g gitRunner) look(d *diff, shown string, bases ...string) (*lookOutput, er
 	s := &lookOutput{diff: d}
 	lines := &lineWriter{line: s.read, dropped: func(error) {
 		if s.inDiff {
-			s.diff.add(" ") // a line that is too long counts as one, and is not shown
+			s.diff.files[len(s.diff.files)-1].left++ // a line that is too long to be read
 		}
 	}}
 	args := append([]string{shown}, bases...)

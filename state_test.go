@@ -258,7 +258,7 @@ func TestStandingOfReview(t *testing.T) {
 	expect := func(r record, changed func(look) ([]string, error), word verdict, part string) {
 		t.Helper()
 		got, why := r.standing(changed)
-		if got != word || !strings.HasPrefix(why, part) {
+		if got != word || why != part {
 			t.Errorf("got %s %q, want %s %q", got, why, word, part)
 		}
 	}
@@ -272,8 +272,57 @@ func TestStandingOfReview(t *testing.T) {
 	outside := approval
 	outside.Top, outside.Unbound = "", "why not"
 	expect(outside, nil, verdictAllow, joined(say(notBound), "why not"))
-	outside.Top = "/w"
-	expect(outside, nil, answerUnbound, joined(say(notBound), "why not"))
+	outside.Unbound = ""
+	expect(outside, nil, verdictAllow, joined(say(notBound), errNoGit.Error()))
+	outside.Top, outside.Unbound = "/w", "why not"
+	expect(outside, changed("a"), answerUnbound, joined(say(notBound), "why not"))
+	outside.Files, outside.Unbound = nil, ""
+	expect(outside, changed("a"), answerUnbound, say(notBound))
+	refused, failed := approval, approval
+	refused.Verdict, failed.outcome = verdictBlock, outcome{Verdict: verdictFailed, Feedback: "x", Error: "overloaded"}
+	expect(refused, changed("a"), verdictBlock, "fine")
+	expect(failed, nil, verdictFailed, "overloaded")
+	for name, c := range map[string]struct {
+		r                record
+		approves, counts bool
+	}{"approval": {approval, true, true}, "not bound": {outside, false, false}, "refusal": {refused, false, true}, "failed": {failed, false, false}} {
+		expectIs(t, name+" approves", c.r.approves(), c.approves)
+		expectIs(t, name+" counts", c.r.counts(), c.counts)
+	}
+	unbound := refused
+	unbound.Unbound = "why not" // a refusal counts in any case
+	expectIs(t, "a refusal that is not bound counts", unbound.counts(), true)
+	// All of a change was sent back where the last review of each of its paths, in this content, refused.
+	of := func(r record, files map[string]string) reviewRound {
+		r.Files = files
+		return reviewRound{record: r}
+	}
+	other, both := map[string]string{"b": "1"}, map[string]string{"a": "1", "b": "1"}
+	unboundApproval := approval
+	unboundApproval.Unbound = "why not"
+	for name, c := range map[string]struct {
+		rounds []reviewRound
+		files  map[string]string
+		want   bool
+	}{
+		"no review":               {nil, files, false},
+		"no file":                 {[]reviewRound{of(refused, files)}, nil, false},
+		"refused":                 {[]reviewRound{of(approval, files), of(refused, files)}, files, true},
+		"approved since":          {[]reviewRound{of(refused, files), of(approval, files)}, files, false},
+		"approved, and not bound": {[]reviewRound{of(refused, files), of(unboundApproval, files)}, files, true},
+		"in another content":      {[]reviewRound{of(refused, map[string]string{"a": "2"})}, files, false},
+		"approved in another":     {[]reviewRound{of(refused, files), of(approval, map[string]string{"a": "2"})}, files, true},
+		"only one of two":         {[]reviewRound{of(refused, files)}, both, false},
+		"one after the other":     {[]reviewRound{of(refused, files), of(refused, other)}, both, true},
+	} {
+		expectIs(t, name, (&history{Rounds: c.rounds}).sentBack(c.files), c.want)
+	}
+	for n, want := range map[int]string{0: "", 1: "a", 2: "a、é\\x", 3: "a、é\\x、+1", 5: "a、é\\x、+3"} {
+		expectIs(t, "the names", pathNames([]string{"a", `"\303\251\\x"`, "c", "d", "e"}[:n], 2), want)
+	}
+	for name, want := range map[string]string{"a": "a", `"a\tb"`: "a\tb", `"`: `"`, "": "", "`a`": "`a`", "'a'": "'a'", `"\377"`: "\xff"} {
+		expectIs(t, "the name", unquoted(name), want)
+	}
 }
 
 // What a timeline adds up: all four kinds of tokens, the newest limit, the newest time and the newest request.
