@@ -60,11 +60,30 @@ func expectUnchanged(t *testing.T, dir string, before []string, objectTimes bool
 	}
 }
 
-// A run is one wherever ccc stands.
+// A run is one wherever ccc stands, and is told as the script that it runs; so is any other command.
 func TestTryCall(t *testing.T) {
-	for call, want := range map[string]bool{"Bash(/x/ccc try 'a')": true, "Bash('/my tools/ccc' try --timeout 9m 'a')": true, "Bash(ls /x/ccc try)": false,
-		"Bash(/x/ccc-linux-amd64 try 'a')": true, "Bash('/my tools/ccc-1.2' try 'a')": true, "Bash(/x/ccc/other try 'a')": false} {
-		expectIs(t, call, tryCall().MatchString(call), want)
+	for call, want := range map[string]struct {
+		isRun bool
+		doing string
+	}{
+		"Bash(/x/ccc try 'a')":                            {true, "a"},
+		"Bash('/my tools/ccc' try --timeout 9m 'a')":      {true, "a"},
+		"Bash(/x/ccc-linux-amd64 try 'a b; echo (c)')":    {true, "a b; echo (c)"},
+		"Bash('/my tools/ccc-1.2' try 'a' 2>&1)":          {true, "a 2>&1"},
+		"Bash(cd /x && timeout 9 ccc/ccc try go test ./)": {true, "go test ./"},
+		"Bash(ls /x/ccc try)":                             {false, "ls /x/ccc try"},
+		"Bash(/x/ccc/other try 'a')":                      {false, "/x/ccc/other try 'a'"},
+		"Bash(echo (a))":                                  {false, "echo (a)"},
+		"Read(/x/ccc try 'a')":                            {false, "Read(/x/ccc try 'a')"},
+		"Read":                                            {false, "Read"},
+	} {
+		expectIs(t, call, tryCall().MatchString(call), want.isRun)
+		expectIs(t, "what it does", doing(call), want.doing)
+	}
+	r := reviewRound{Tools: []string{"Bash(/x/ccc try 'a')", "Read", "Bash(/x/ccc try 'b')", "Bash(ls)"}}
+	for _, left := range [][]string{{r.Tools[0], r.Tools[2]}, {r.Tools[2]}, nil, nil} {
+		expectEqual(t, fmt.Sprintf("unrecorded of %d", len(r.Runs)), r.unrecorded(), left)
+		r.Runs = append(r.Runs, record{Kind: kindRun})
 	}
 }
 
