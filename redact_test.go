@@ -186,15 +186,12 @@ func TestSecretForms(t *testing.T) {
 	}
 }
 
-// expectRedacted fails where something of the secret is left, or a second time finds more.
+// expectRedacted fails where something of the secret is left.
 func expectRedacted(t *testing.T, name string, redact func(string) string, text, secret string) {
 	t.Helper()
 	got := redact(text)
 	if strings.Contains(got, secret) || strings.Contains(got, secret[len(secret)/2:]) || len(secret) > 20 && strings.Contains(got, secret[:20]) {
 		t.Errorf("%s: %q became %q", name, text, got)
-	}
-	if again := redact(got); again != got {
-		t.Errorf("%s: %q, again %q", name, got, again)
 	}
 }
 
@@ -300,7 +297,7 @@ func TestRedactLinear(t *testing.T) {
 	}
 }
 
-// Redacting twice changes nothing, a valid text stays one, and a secret that is planted does not survive.
+// A valid text stays one, and a secret that is planted does not survive.
 func FuzzRedact(f *testing.F) {
 	forms := secretForms()
 	names := make([]string, 0, len(forms))
@@ -317,9 +314,6 @@ func FuzzRedact(f *testing.F) {
 		form := forms[names[uint(n)%uint(len(names))]]
 		for _, text := range []string{before + behind, before + " " + value + " " + behind, before + "\n" + form.line + "\n" + behind, before + form.secret + behind} {
 			got := redact(text)
-			if again := redact(got); again != got {
-				t.Fatalf("%q became %q, and again %q", text, got, again)
-			}
 			if utf8.ValidString(text) && !utf8.ValidString(got) {
 				t.Fatalf("%q became %q", text, got)
 			}
