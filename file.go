@@ -74,7 +74,7 @@ func sameFile(a, b string) bool {
 // process has left under it is removed.
 func replaceFile(path string, data []byte, durable bool) error {
 	target := followLinks(path)
-	temporary := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+temporarySuffix)
+	temporary := temporaryOf(target)
 	os.Remove(temporary)
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -99,7 +99,9 @@ func replaceFile(path string, data []byte, durable bool) error {
 	return err
 }
 
-const temporarySuffix = ".ccc-tmp"
+func temporaryOf(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".ccc-tmp")
+}
 
 // followLinks returns the file that path leads to. The last link may point to a file that does not exist yet.
 // A relative link starts from the directory in which it really lies.

@@ -152,7 +152,7 @@ func TestSettingsInstallFile(t *testing.T) {
 	long := time.Now().Add(-time.Hour)
 	for mode, text := range map[os.FileMode][]byte{0o600: nil, 0o640: []byte(`{"a":1}`)} {
 		d := dirs{claude: t.TempDir()}
-		path, temporary := d.settingsFile(), filepath.Join(d.claude, "..ccc-installed.json"+temporarySuffix)
+		path, temporary := d.settingsFile(), temporaryOf(d.installedFile())
 		os.MkdirAll(filepath.Join(temporary, "x"), 0o700) // nothing can be put beside the record
 		if text != nil {
 			os.WriteFile(path, text, mode)
