@@ -215,36 +215,45 @@ func TestAsk(t *testing.T) {
 	touching.firstRecord = 100
 	for name, c := range map[string]struct {
 		all    []judgement
-		answer int
+		answer string
 		by     int // index of all, -1 for none
 	}{
-		"nobody":                          {nil, pathUnseen, -1},
-		"another path":                    {[]judgement{{reviewRound: reviewRound{record: record{Files: map[string]string{"b": "1"}}}}}, pathUnseen, -1},
-		"in another content":              {[]judgement{j("one", "/p", yes, 1, 2, "2")}, pathOther, -1},
-		"that it is gone":                 {[]judgement{j("one", "/p", yes, 1, 2, "")}, pathOther, -1},
-		"approved":                        {[]judgement{j("one", "/p", yes, 1, 2, "1")}, pathApproved, 0},
-		"approved, then in another":       {[]judgement{j("one", "/p", yes, 1, 2, "1"), j("one", "/p", no, 3, 4, "2")}, pathApproved, 0},
-		"refused":                         {[]judgement{j("one", "/p", no, 1, 2, "1")}, pathSentBack, 0},
-		"refused, then approved":          {[]judgement{j("one", "/p", no, 1, 10, "1"), j("one", "/p", yes, 11, 12, "1")}, pathApproved, 1},
-		"approved, then refused":          {[]judgement{j("one", "/p", yes, 1, 2, "1"), j("one", "/p", no, 3, 4, "1")}, pathSentBack, 1},
-		"approved after a clock set back": {[]judgement{j("one", "/p", no, 1, 10, "1"), backwards}, pathApproved, 1},
-		"of one session, overlapping":     {[]judgement{j("one", "/p", no, 1, 10, "1"), overlapping}, pathSentBack, 0},
-		"of one session, touching":        {[]judgement{j("one", "/p", no, 1, 10, "1"), touching}, pathApproved, 1},
-		"of two sessions":                 {[]judgement{j("one", "/p", no, 1, 10, "1"), j("two", "/p", yes, 11, 12, "1")}, pathApproved, 1},
-		"of two, overlapping":             {[]judgement{j("one", "/p", no, 1, 10, "1"), j("two", "/p", yes, 9, 12, "1")}, pathSentBack, 0},
-		"of two, at the same time":        {[]judgement{j("one", "/p", no, 1, 10, "1"), j("two", "/p", yes, 10, 12, "1")}, pathSentBack, 0},
-		"of two, the refusal is later":    {[]judgement{j("one", "/p", yes, 1, 10, "1"), j("two", "/p", no, 9, 12, "1")}, pathSentBack, 1},
-		"of two, both approve":            {[]judgement{j("one", "/p", yes, 1, 10, "1"), j("two", "/p", yes, 9, 12, "1")}, pathApproved, 1},
-		"of two trees, refused here":      {[]judgement{j("one", "/p", no, 1, 2, "1"), j("two", "/q", yes, 3, 4, "1")}, pathApproved, 1},
-		"of two trees, refused there":     {[]judgement{j("one", "/o", no, 1, 2, "1"), j("two", "/p", yes, 3, 4, "1")}, pathApproved, 1},
-		"of two trees, and overlapping":   {[]judgement{j("one", "/q", no, 1, 10, "1"), j("two", "/p", yes, 9, 12, "1")}, pathApproved, 1},
-		"of three trees":                  {[]judgement{j("one", "/o", yes, 1, 2, "1"), j("two", "/p", yes, 3, 4, "1"), j("six", "/q", yes, 5, 6, "1")}, pathApproved, 1},
-		"of two other trees":              {[]judgement{j("one", "/o", yes, 1, 2, "1"), j("two", "/q", yes, 3, 4, "1")}, pathApproved, 0},
-		"refused in both":                 {[]judgement{j("one", "/q", no, 1, 2, "1"), j("two", "/o", no, 3, 4, "1")}, pathSentBack, 1},
+		"nobody":                          {nil, "unseen", -1},
+		"another path":                    {[]judgement{{reviewRound: reviewRound{record: record{Files: map[string]string{"b": "1"}}}}}, "unseen", -1},
+		"in another content":              {[]judgement{j("one", "/p", yes, 1, 2, "2")}, "other", -1},
+		"that it is gone":                 {[]judgement{j("one", "/p", yes, 1, 2, "")}, "other", -1},
+		"approved":                        {[]judgement{j("one", "/p", yes, 1, 2, "1")}, "approved", 0},
+		"approved, then in another":       {[]judgement{j("one", "/p", yes, 1, 2, "1"), j("one", "/p", no, 3, 4, "2")}, "approved", 0},
+		"refused":                         {[]judgement{j("one", "/p", no, 1, 2, "1")}, "sent back", 0},
+		"refused, then approved":          {[]judgement{j("one", "/p", no, 1, 10, "1"), j("one", "/p", yes, 11, 12, "1")}, "approved", 1},
+		"approved, then refused":          {[]judgement{j("one", "/p", yes, 1, 2, "1"), j("one", "/p", no, 3, 4, "1")}, "sent back", 1},
+		"approved after a clock set back": {[]judgement{j("one", "/p", no, 1, 10, "1"), backwards}, "approved", 1},
+		"of one session, overlapping":     {[]judgement{j("one", "/p", no, 1, 10, "1"), overlapping}, "sent back", 0},
+		"of one session, touching":        {[]judgement{j("one", "/p", no, 1, 10, "1"), touching}, "approved", 1},
+		"of two sessions":                 {[]judgement{j("one", "/p", no, 1, 10, "1"), j("two", "/p", yes, 11, 12, "1")}, "approved", 1},
+		"of two, overlapping":             {[]judgement{j("one", "/p", no, 1, 10, "1"), j("two", "/p", yes, 9, 12, "1")}, "sent back", 0},
+		"of two, at the same time":        {[]judgement{j("one", "/p", no, 1, 10, "1"), j("two", "/p", yes, 10, 12, "1")}, "sent back", 0},
+		"of two, the refusal is later":    {[]judgement{j("one", "/p", yes, 1, 10, "1"), j("two", "/p", no, 9, 12, "1")}, "sent back", 1},
+		"of two, both approve":            {[]judgement{j("one", "/p", yes, 1, 10, "1"), j("two", "/p", yes, 9, 12, "1")}, "approved", 1},
+		"of two trees, refused here":      {[]judgement{j("one", "/p", no, 1, 2, "1"), j("two", "/q", yes, 3, 4, "1")}, "approved", 1},
+		"of two trees, refused there":     {[]judgement{j("one", "/o", no, 1, 2, "1"), j("two", "/p", yes, 3, 4, "1")}, "approved", 1},
+		"of two trees, and overlapping":   {[]judgement{j("one", "/q", no, 1, 10, "1"), j("two", "/p", yes, 9, 12, "1")}, "approved", 1},
+		"of three trees":                  {[]judgement{j("one", "/o", yes, 1, 2, "1"), j("two", "/p", yes, 3, 4, "1"), j("six", "/q", yes, 5, 6, "1")}, "approved", 1},
+		"of two other trees":              {[]judgement{j("one", "/o", yes, 1, 2, "1"), j("two", "/q", yes, 3, 4, "1")}, "approved", 0},
+		"refused in both":                 {[]judgement{j("one", "/q", no, 1, 2, "1"), j("two", "/o", no, 3, 4, "1")}, "sent back", 1},
 	} {
-		answer, by := ask(c.all, "/p", "a", "1")
+		by, isSeen := ask(c.all, "/p", "a", "1")
+		answer := "unseen"
+		switch {
+		case by.approved():
+			answer = "approved"
+		case by != nil:
+			answer = "sent back"
+		case isSeen:
+			answer = "other"
+		}
 		if answer != c.answer || (by == nil) != (c.by < 0) || by != nil && by != &c.all[c.by] {
-			t.Errorf("%s: %d by %+v, want %d by %d", name, answer, by, c.answer, c.by)
+			t.Errorf("%s: %s by %+v, want %s by %d", name, answer, by, c.answer, c.by)
 		}
 	}
 }

@@ -156,7 +156,7 @@ func TestSettingsInstallFile(t *testing.T) {
 	long := time.Now().Add(-time.Hour)
 	for mode, text := range map[os.FileMode][]byte{0o600: nil, 0o640: []byte(`{"a":1}`)} {
 		d := dirs{claude: t.TempDir()}
-		path, temporary := d.settingsFile(), filepath.Join(d.claude, "..ccc-installed.json"+temporarySuffix)
+		path, temporary := d.settingsFile(), temporaryOf(d.installedFile())
 		os.MkdirAll(filepath.Join(temporary, "x"), 0o700) // nothing can be put beside the record
 		if text != nil {
 			os.WriteFile(path, text, mode)
@@ -1003,7 +1003,7 @@ func TestInstalledRemoved(t *testing.T) {
 	d := dirs{claude: t.TempDir()}
 	f := keptFile{path: filepath.Join(d.claude, "commands", "file"), text: text}
 	in := &installation{Files: map[string]string{}}
-	check(t, os.MkdirAll(filepath.Join(d.claude, "commands", ".file"+temporarySuffix, "x"), 0o700))
+	check(t, os.MkdirAll(filepath.Join(temporaryOf(f.path), "x"), 0o700))
 	if err := f.keep(d, in); err == nil || len(in.Files) != 0 {
 		t.Errorf("what can't be written: %v, recorded %v", err, in.Files)
 	}

@@ -29,7 +29,7 @@ func TestStateSweep(t *testing.T) {
 		expectIs(t, "what is left", strings.Join(left, " "), names)
 	}
 	const others = "12-345-settings.json client-list.txt written.json"
-	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json supervisor-a.json supervisor-a-output.jsonl supervisor-a-events.jsonl supervisor-a.json.bad client-1-2.json clients.json background-12-345-settings.json")
+	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json supervisor-a.json supervisor-a-output.jsonl supervisor-a-events.jsonl supervisor-a.json.bad .supervisor-a.json.ccc-tmp")
 	touch(time.Now(), "supervisor-b-events.jsonl supervisor-c.json")
 	check(t, d.sweep())
 	touch(time.Now().Add(-retention-time.Hour), "supervisor-d.json")
@@ -622,11 +622,11 @@ func TestRecordRedacted(t *testing.T) {
 	redact := func(text string) string { return strings.ReplaceAll(text, "secret", "***") }
 	long := strings.Repeat("x", 5000)
 	r := record{Kind: kindCall, Prompt: "a secret", Tool: "Bash(cat secret " + long + ")", Words: "secret " + long, Command: "echo secret", Output: long + "审secret", NoCopy: "secret",
-		LastMessage: "secret " + long, Unbound: "secret", Question: []byte(`{"q":"secret"}`), Requests: []string{"secret " + long, "two"}, Model: "secret", Mode: "secret"}
+		LastMessage: "secret " + long, Unbound: "secret", Question: "a secret?", Requests: []string{"secret " + long, "two"}, Model: "secret", Mode: "secret"}
 	r.Feedback, r.Error = "secret feedback "+long, "secret error"
 	got := r.redacted(redact)
 	for name, pair := range map[string][2]string{"prompt": {got.Prompt, "a ***"}, "command": {got.Command, "echo ***"}, "no copy": {got.NoCopy, "***"}, "unbound": {got.Unbound, "***"},
-		"question": {string(got.Question), `{"q":"***"}`}, "feedback": {got.Feedback, "*** feedback " + long}, "error": {got.Error, "*** error"}, "model": {got.Model, "secret"}, "mode": {got.Mode, "secret"},
+		"question": {got.Question, "a ***?"}, "feedback": {got.Feedback, "*** feedback " + long}, "error": {got.Error, "*** error"}, "model": {got.Model, "secret"}, "mode": {got.Mode, "secret"},
 		"output": {got.Output, long[:1994] + "审***"}, "words": {got.Words, cutMiddle("*** "+long, 2000)}, "last message": {got.LastMessage, cutMiddle("*** "+long, 2000)},
 		"tool": {got.Tool, "Bash(" + clip("cat *** "+long, 80) + ")"}, "requests": {strings.Join(got.Requests, "|"), cutMiddle("*** "+long, 4000) + "|two"}} {
 		expectIs(t, name, pair[0], pair[1])
@@ -669,12 +669,12 @@ func TestHistory(t *testing.T) {
 
 	// The begin tells the end what the agent had said and asked, and what the user; calls that were refused are none.
 	begun := begin("1")
-	begun.LastMessage, begun.Question, begun.Requests, begun.Project = "all done", []byte(`{"q":1}`), []string{"fix it"}, "/p"
+	begun.LastMessage, begun.Question, begun.Requests, begun.Project = "all done", "Which?", []string{"fix it"}, "/p"
 	call := func(kind, tool string) record { return record{Kind: kind, Review: "1", Tool: tool} }
 	h := write(prompt("fix it"), begun, call(kindCall, "Read(a)"), call(kindRefused, "Read(a)"), call(kindCall, "Read(b)"), call(kindCall, "Read(c)"), call(kindRefused, "Read(none)"),
 		record{Kind: kindRun, Review: "1", Command: "make"}, record{Kind: kindRun, Review: "lost", Command: "make"}, end("1", block))
 	r := h.Rounds[0]
-	if len(h.Rounds) != 1 || r.LastMessage != "all done" || string(r.Question) != `{"q":1}` || r.newestRequest() != "fix it" || r.Verdict != verdictBlock || len(r.Runs) != 1 || h.project != "/p" || r.firstRecord != 2 || r.lastRecord != 10 || !r.start.Equal(at.Add(time.Second)) || h.records != 10 {
+	if len(h.Rounds) != 1 || r.LastMessage != "all done" || r.Question != "Which?" || r.newestRequest() != "fix it" || r.Verdict != verdictBlock || len(r.Runs) != 1 || h.project != "/p" || r.firstRecord != 2 || r.lastRecord != 10 || !r.start.Equal(at.Add(time.Second)) || h.records != 10 {
 		t.Errorf("%+v", r)
 	}
 	expectEqual(t, "the calls", r.Tools, []string{"Read(b)", "Read(c)"})
