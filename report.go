@@ -157,14 +157,19 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	if err == nil {
 		commit, err = g.commitOf(cmp.Or(rev, "HEAD"))
 	}
-	if err != nil && rev+base == "" { // no repository, or no commit yet
-		return ofNewest(), nil
+	if err != nil && rev+base == "" {
+		_, notUnborn := g.output("symbolic-ref", "-q", "HEAD")
+		if noGit != nil || notUnborn == nil { // no repository, or no commit yet
+			return ofNewest(), nil
+		}
 	}
 	if err != nil {
 		return r, err
 	}
 	if base == "" {
-		heads, _ = g.remoteHeads()
+		if heads, err = g.remoteHeads(); err != nil {
+			return r, failure{code: 2, err: err}
+		}
 	}
 	found, from, err := g.added(commit, heads)
 	isOpen := false // the newest change is not committed

@@ -368,11 +368,11 @@ func TestStateOwner(t *testing.T) {
 		"supervisor-a.json": "a true", "supervisor-a.json.bad": "a true", "supervisor-a-output.jsonl": "a true", "supervisor-a-review.jsonl": "a true",
 		"supervisor-a-events.jsonl": "a true", "supervisor-a-feedback.txt": "a true", "supervisor-A.b_c-1.json": "A.b_c-1 true", "supervisor-" + long + ".json": long + " true",
 		"supervisor-" + long + "a.json": " false", "supervisor-.json": " false", "supervisor--a.json": " false", "supervisor-a b.json": " false", "supervisor-a.jsonx": " false", "xsupervisor-a.json": " false",
-		"hook-invocation.log": "hook-invocation.log false", "hook-invocation.log.1": "hook-invocation.log.1 false", "state.lock": "state.lock false", ".a.ccc-tmp": ".a.ccc-tmp false",
-		"client-1.json": "client-1.json false", "background-1-settings.json": "background-1-settings.json false", "supervisor-a-prompt": "supervisor-a-prompt false", "notes.txt": " false",
+		"hook-invocation.log": " true", "hook-invocation.log.1": " true", "state.lock": " true", ".a.ccc-tmp": " false", ".supervisor-a.json.ccc-tmp": "a true",
+		"client-1.json": " true", "background-1-settings.json": " true", "supervisor-a-prompt": " true", "notes.txt": " false",
 	} {
-		owner, isSession := ownerOf(name)
-		expectIs(t, name, fmt.Sprint(owner, " ", isSession), want)
+		session, isOurs := ownerOf(name)
+		expectIs(t, name, fmt.Sprint(session, " ", isOurs), want)
 	}
 	s := stateDir(t.TempDir())
 	check(t, os.WriteFile(s.file("mine"), nil, 0o600))
@@ -409,7 +409,7 @@ func TestStateOwner(t *testing.T) {
 	if _, err := file.findSession("a"); err == nil || failureOf(err).code != 1 {
 		t.Errorf("nor where a session is looked for: %v", err)
 	}
-	if _, _, err := none.owned(); err == nil {
+	if _, _, err := file.owned(); err == nil {
 		t.Error("a directory that can't be listed is told by nobody")
 	}
 	check(t, stateDir(s.file("a/new")).create())
@@ -444,20 +444,20 @@ func TestStateUnremovable(t *testing.T) {
 // but not twice within a day. A clock that was set back keeps it away no longer.
 func TestStateSweepTimes(t *testing.T) {
 	const day = 24 * time.Hour
-	const log, lock, mine, left = "hook-invocation.log ", "state.lock ", "supervisor-a.json ", ".x.ccc-tmp "
+	const log, lock, mine, left = "hook-invocation.log ", "state.lock ", "supervisor-a.json ", ".supervisor-a.json.ccc-tmp "
 	for name, test := range map[string]struct {
 		last, age time.Duration // since the last sweep, 0 for none, and since the file was written
 		log       int64
-		want      string
+		want      string // begins with - where nothing is swept
 	}{
 		"never, old":            {0, 30*day + time.Hour, 0, log + lock},
-		"never, young":          {0, 30*day - time.Hour, 0, log + lock + mine},
+		"never, young":          {0, 30*day - time.Hour, 0, left + log + lock + mine},
 		"a day ago, old":        {day + time.Minute, 31 * day, 0, log + lock},
-		"less than a day ago":   {day - time.Minute, 31 * day, 5<<20 + 1, left + log + lock + mine},
-		"in a day that comes":   {-day + time.Minute, 31 * day, 0, left + log + lock + mine},
+		"less than a day ago":   {day - time.Minute, 31 * day, 5<<20 + 1, "-" + left + log + lock + mine},
+		"in a day that comes":   {-day + time.Minute, 31 * day, 0, "-" + left + log + lock + mine},
 		"in the days that come": {-day - time.Hour, 31 * day, 0, log + lock},
-		"a log of the limit":    {0, 0, 5 << 20, log + lock + mine},
-		"a log above it":        {0, 0, 5<<20 + 1, "hook-invocation.log.1 " + lock + mine},
+		"a log of the limit":    {0, 0, 5 << 20, left + log + lock + mine},
+		"a log above it":        {0, 0, 5<<20 + 1, left + "hook-invocation.log.1 " + lock + mine},
 	} {
 		d := stateDir(t.TempDir())
 		write := func(name string, size int64, age time.Duration) {
@@ -466,7 +466,7 @@ func TestStateSweepTimes(t *testing.T) {
 		}
 		write(log, test.log, test.age)
 		write(mine, 0, test.age)
-		write(left, 0, 0)
+		write(left, 0, test.age)
 		if test.last != 0 {
 			write(lock, 0, test.last)
 		}
@@ -476,8 +476,9 @@ func TestStateSweepTimes(t *testing.T) {
 		for _, entry := range entries {
 			names += entry.Name() + " "
 		}
-		expectIs(t, name, names, test.want)
-		if info, err := os.Stat(d.lockFile()); err != nil || (time.Since(info.ModTime()).Abs() < time.Hour) != !strings.Contains(names, left) {
+		want, isNot := strings.CutPrefix(test.want, "-")
+		expectIs(t, name, names, want)
+		if info, err := os.Stat(d.lockFile()); err != nil || (time.Since(info.ModTime()).Abs() < time.Hour) == isNot {
 			t.Errorf("%s: the sweep is noted: %v, %v", name, info.ModTime(), err)
 		}
 	}
