@@ -270,12 +270,14 @@ func verdictOfCommit(d dirs, rev string) error {
 	}
 	found, isThere, err := g.unpushed(commit, nil)
 	if err == nil && isThere { // then it is asked of what it adds to the default branches
-		heads, _ := g.remoteHeads()
-		if len(heads) == 0 {
+		heads, unread := g.remoteHeads()
+		if err = unread; err == nil && len(heads) == 0 {
 			err = errors.New("the default branch of no remote is known")
 			return failure{code: 2, err: err, hint: "git remote set-head REMOTE -a"}
 		}
-		found, _, err = g.added(commit, heads)
+		if err == nil {
+			found, _, err = g.added(commit, heads)
+		}
 	}
 	if err != nil {
 		return failure{code: 2, err: err}

@@ -156,7 +156,7 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	_, self := processInfo(os.Getpid())
 	begun.Process = self.name
 	begun.Deadline, _ = ctx.Deadline()
-	begun.Question, begun.LastMessage = request.question, request.lastMessage
+	begun.Question, begun.LastMessage = questionText(request.question), request.lastMessage
 	for _, asked := range request.requests { // what the reviewer gets: the timeline's prompts may not stand
 		begun.Requests = append(begun.Requests, asked.String())
 	}

@@ -169,7 +169,7 @@ func TestQuestionShown(t *testing.T) {
 		answer string // in a session
 		byHand string
 	}{
-		{"answered", "", blocks("use SQLite"), deny + `,"systemMessage":"[SUPERVISOR] 审查者（不是你）回答了 Agent 的提问：\n  Which database?（SQLite / Postgres）\n  And where?\n` +
+		{"answered", "", blocks("use SQLite"), deny + `,"systemMessage":"[SUPERVISOR] 审查者（不是你）回答了 Agent 的提问：\nWhich database?\n- SQLite\n- Postgres\nAnd where?\n` +
 			`它的回答：use SQLite\n提问审查 1/8 退回 · SECONDS · 没有在副本里运行命令\n不同意：按 Esc，再输入你的回答"}`, toolOutput("deny", "use SQLite")},
 		{"let through", "", allows("back it up"), allow + `,"systemMessage":"[SUPERVISOR] 提问审查 1/8 通过 · SECONDS · 没有在副本里运行命令\n审查者给你的留言：back it up"}`,
 			toolOutput("allow", "back it up")},

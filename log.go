@@ -351,15 +351,8 @@ func (s *story) end(r reviewRound) {
 // occasion tells what the review is of: what the agent said last, or its questions with their options.
 func (s *story) occasion(r reviewRound) {
 	const aLineOrTwo = 130 // columns
-	var lines []string
-	for _, q := range questionsIn(r.Question) {
-		lines = append(lines, oneLine(q.Question))
-		for _, option := range q.Options {
-			lines = append(lines, "- "+oneLine(option.Label))
-		}
-	}
-	if len(lines) > 0 {
-		s.fact(leadAsks, strings.Join(lines, "\n"))
+	if r.Question != "" {
+		s.fact(leadAsks, r.Question)
 	} else {
 		s.fact(leadSaid, clip(oneLine(r.LastMessage), aLineOrTwo))
 	}

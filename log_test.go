@@ -242,7 +242,7 @@ func TestLogCase(t *testing.T) {
 		r.LastMessage, r.Deadline = "All of it is done. "+strings.Repeat("Really. ", 50), ago(-time.Minute)
 		r.Process = "1-2-of-another-namespace"
 		if question != "" {
-			r.Question = []byte(question)
+			r.Question = questionText([]byte(question))
 		}
 		return r
 	}

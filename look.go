@@ -155,7 +155,7 @@ func (g gitRunner) look(shown string, bases ...string) (*lookOutput, error) {
 	s := &lookOutput{}
 	lines := &lineWriter{line: s.read, dropped: func(error) {
 		if s.inDiff {
-			s.diff.add(" ") // a line that is too long counts as one, and is not shown
+			s.diff.files[len(s.diff.files)-1].left++ // a line that is too long to be read
 		}
 	}}
 	args := append([]string{shown}, bases...)

@@ -101,29 +101,23 @@ func (r record) price() string {
 	return joined(took, dollars(r.CostUSD))
 }
 
-// An askedQuestion is one of the questions that AskUserQuestion puts to the user.
-type askedQuestion struct {
-	Question string
-	Options  []struct{ Label string }
-}
-
-// questionsIn returns the questions in an input of AskUserQuestion.
-func questionsIn(input json.RawMessage) []askedQuestion {
-	var members struct{ Questions []askedQuestion }
-	_ = json.Unmarshal(input, &members)
-	return members.Questions
-}
-
-// line is the question with its options on one line, as in Which one? (A / B)
-func (q askedQuestion) line() string {
-	var labels []string
-	for _, option := range q.Options {
-		labels = append(labels, oneLine(option.Label))
+// questionText is what an input of AskUserQuestion asks: the questions, and below each its options.
+func questionText(input json.RawMessage) string {
+	var asked struct {
+		Questions []struct {
+			Question string
+			Options  []struct{ Label string }
+		}
 	}
-	if len(labels) == 0 {
-		return "  " + oneLine(q.Question)
+	_ = json.Unmarshal(input, &asked)
+	var lines []string
+	for _, q := range asked.Questions {
+		lines = append(lines, oneLine(q.Question))
+		for _, option := range q.Options {
+			lines = append(lines, "- "+oneLine(option.Label))
+		}
 	}
-	return say(questionOptions, oneLine(q.Question), strings.Join(labels, " / "))
+	return strings.Join(lines, "\n")
 }
 
 // spent is the price with the tokens, and what made these cheap.

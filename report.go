@@ -167,7 +167,9 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		return r, err
 	}
 	if base == "" {
-		heads, _ = g.remoteHeads()
+		if heads, err = g.remoteHeads(); err != nil {
+			return r, failure{code: 2, err: err}
+		}
 	}
 	found, from, err := g.added(commit, heads)
 	isOpen := false // the newest change is not committed

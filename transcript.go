@@ -344,10 +344,7 @@ func (t *transcript) addBeside(dir string) {
 	if !validSession(t.original) {
 		return
 	}
-	original, err := readTranscript(filepath.Join(dir, t.original+".jsonl"))
-	if err != nil {
-		return // the original was removed
-	}
+	original, _ := readTranscript(filepath.Join(dir, t.original+".jsonl")) // empty if it was removed
 	for origin, prompts := range original.prompts {
 		for _, id := range prompts {
 			if _, known := t.entries[id]; !known {
