@@ -109,12 +109,7 @@ func noCopy(err error) error {
 	return withHint(fmt.Errorf("no copy can be made: %w", f.err), f.hint)
 }
 
-// toldToEnd is the signal by which somebody told ccc to end.
-type toldToEnd struct{ syscall.Signal }
-
-func (s toldToEnd) Error() string { return "ended by " + s.Signal.String() }
-
-// untilTold returns a context that ends when ccc is told to end, with a toldToEnd as cause.
+// untilTold returns a context that ends when ccc is told to end, with a failure as cause.
 func untilTold() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -126,7 +121,8 @@ func untilTold() context.Context {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it at once
 	go func() {
 		defer exitOnPanic()
-		cancel(toldToEnd{Signal: (<-signals).(syscall.Signal)})
+		told := (<-signals).(syscall.Signal)
+		cancel(failure{code: 128 + int(told), err: fmt.Errorf("ended by %v", told)})
 	}()
 	return ctx
 }
@@ -228,11 +224,11 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 		}
 	}
 	cause := context.Cause(ctx) // what ended it before its time
-	var told toldToEnd
+	var told failure
 	var exit *exec.ExitError
 	switch {
 	case errors.As(cause, &told):
-		return 128 + int(told.Signal), nil
+		return told.code, nil
 	case !stands.Load():
 		return tryImpossible, noCopy(cmp.Or(cause, err))
 	case cause != nil:
