@@ -479,11 +479,44 @@ func TestUninstallUnremovable(t *testing.T) {
 		box.launch()
 		box.ordinary()
 		got := box.run(30*time.Second, "", "sh", "-c", damage+"; ccc uninstall --purge; code=$?; chmod -R u+rwx ~/.claude; exit $code")
-		if got.code != 1 || !strings.Contains(got.stderr, strings.Replace(test.stderr, "HOME", box.home, 1)) || !strings.Contains(got.stdout, test.stdout) || strings.Contains(got.stdout, "ccc: removed") {
+		if got.code != 1 || !strings.Contains(got.stderr, strings.Replace(test.stderr, "HOME", box.home, 1)) || !strings.Contains(got.stdout, test.stdout) || strings.Contains(got.stdout, "ccc: removed") || strings.Contains(got.stdout, "files removed") {
 			t.Errorf("%s: %+v", damage, got)
 		}
 		if _, err := os.Stat(filepath.Join(box.home, logPath)); err != nil {
 			t.Errorf("%s: the state is gone", damage)
 		}
+	}
+}
+
+// Recording a provider changes its value alone, and what can't be recorded changes nothing.
+func TestLaunchRecords(t *testing.T) {
+	for text, want := range map[string]string{noFile: "no such file", "{": "line 1, column 2", `{"current_provider":"a"}`: `{"current_provider":"b"}`, "{}": "{\n  \"current_provider\": \"b\"\n}"} {
+		d := dirs{claude: t.TempDir(), ccc: t.TempDir()}
+		if text != noFile {
+			check(t, os.WriteFile(d.configFile(), []byte(text), 0o600))
+		}
+		err := recordProvider(d, "b")
+		after, _ := os.ReadFile(d.configFile())
+		if isRecorded := strings.HasPrefix(want, "{"); isRecorded && (err != nil || string(after) != want) || !isRecorded && (err == nil || !strings.Contains(err.Error(), want) || text != noFile && string(after) != text) {
+			t.Errorf("%s: %v, %s", text, err, after)
+		}
+		if strings.HasPrefix(want, "{") {
+			check(t, recordProvider(d, ""))
+			after, _ = os.ReadFile(d.configFile())
+			expectIs(t, "none", string(after), strings.Replace(want, `"b"`, "null", 1))
+		}
+	}
+}
+
+// How a session is supervised that a launch can't: where hooks are missing, or can't be found, they come first.
+func TestLaunchSwitchHint(t *testing.T) {
+	const first, then = "run ccc --supervisor once, which installs the hooks; then ", "start it without --supervisor, then type /supervisor on in that session"
+	t.Setenv("PATH", "")
+	for text, want := range map[string]string{noFile: first + then, "{}": first + then, "{": first + then, complete: then, strings.Replace(complete, "AskUserQuestion", "Bash", 1): first + then} {
+		l := &launch{dirs: dirs{claude: t.TempDir(), self: "/bin/ccc"}}
+		if text != noFile {
+			check(t, os.WriteFile(l.dirs.settingsFile(), []byte(text), 0o600))
+		}
+		expectIs(t, text, l.switchHint(), want)
 	}
 }
