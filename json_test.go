@@ -68,6 +68,9 @@ func TestJSONRead(t *testing.T) {
 	expectIs(t, "a text", list.at("1").str(), "xé")
 	expectIs(t, "what is none", list.at("0").str()+list.at("7").str()+root.str(), "")
 	expectIs(t, "the items of an object", len(root.items()), 0)
+	if big, err := parseJSON([]byte(`{"n":1e999,"m":2}`)); err != nil || big.at("n").raw != "1e999" || big.at("m").raw != "2" {
+		t.Errorf("a number of any size: %+v, %v", big, err)
+	}
 	var none *jsonValue
 	expectIs(t, "nothing", fmt.Sprint(none.at("a") == nil, len(none.items()), none.is('{'), list.is('['), list.is('{')), "true 0 false true false")
 	for text, want := range map[string]string{"": "line 1, column 1: unexpected end of JSON input", " \n": "line 2, column 1: unexpected end of JSON input", "{\n \"a\": }": "line 2, column 7: invalid character '}' looking for beginning of value",

@@ -232,7 +232,7 @@ func TestHookCommands(t *testing.T) {
 	for command, want := range map[string]string{
 		"/old/ccc supervisor-hook": "/old/ccc", "ccc supervisor-hook": "ccc", "'/old place/ccc' supervisor-hook": "/old place/ccc",
 		`"/old/ccc" supervisor-hook`: "/old/ccc", `/old\ place/ccc  supervisor-hook`: "place/ccc",
-		"/old/ccc-linux-amd64 supervisor-hook": "/old/ccc-linux-amd64", "/old/ccc_1.2 supervisor-hook": "/old/ccc_1.2",
+		"/old/ccc-linux-amd64 supervisor-hook": "/old/ccc-linux-amd64", "/old/ccc-linux supervisor-hook": "/old/ccc-linux", "/old/ccc_1.2 supervisor-hook": "/old/ccc_1.2",
 		"/old/ccc supervisor-hook --state-dir '/my state'":       "/old/ccc",
 		"/old/ccc 'supervisor-hook' 2>>/tmp/log || true":         "/old/ccc",
 		`CCC_WORK_DIR=/w LANG="C" exec /old/ccc supervisor-hook`: "/old/ccc",
@@ -892,6 +892,10 @@ func TestSettingsFound(t *testing.T) {
 	if _, err := findHooks(d); err == nil || !strings.Contains(err.Error(), d.settingsFile()+": line 1, column 2") || failureOf(err).hint != editHint(d.settingsFile()) {
 		t.Errorf("a file that is no JSON: %v", err)
 	}
+	check(t, errors.Join(os.Remove(d.settingsFile()), os.Mkdir(d.settingsFile(), 0o700)))
+	if _, err := findHooks(d); err == nil {
+		t.Error("a file that can't be read is told by nobody")
+	}
 }
 
 // The record of what launches have written is whole or empty, and no file of ccc's is made for a launch that adds nothing.
@@ -925,6 +929,11 @@ func TestInstalledRecord(t *testing.T) {
 	check(t, os.WriteFile(file, nil, 0o600))
 	if err := withUserFiles(dirs{claude: file}, use); err == nil || isUsed {
 		t.Errorf("a file in the place of the directory: %v, used: %v", err, isUsed)
+	}
+
+	check(t, errors.Join(os.Remove(d.lockFile()), os.Mkdir(d.lockFile(), 0o700)))
+	if err := withUserFiles(d, use); err == nil || isUsed {
+		t.Errorf("a lock that can't be had: %v, used: %v", err, isUsed)
 	}
 
 	// Without a key of ccc's nothing is recorded; with one it is, once, beside the others.
@@ -1012,7 +1021,13 @@ func TestInstalledRemoved(t *testing.T) {
 	info, err := os.Stat(filepath.Dir(f.path))
 	check(t, err)
 	expectIs(t, "the directory", info.Mode().Perm(), 0o700)
-	f.path += "/below"
+	check(t, os.Chtimes(f.path, ago(time.Hour), ago(time.Hour)))
+	check(t, f.keep(d, in))
+	info, err = os.Stat(f.path)
+	check(t, err)
+	expectIs(t, "what is as it should be is written", time.Since(info.ModTime()) < time.Minute, false)
+	check(t, os.Symlink("nowhere", filepath.Join(d.claude, "lost")))
+	f.path = filepath.Join(d.claude, "lost", "file")
 	if err := f.keep(d, in); err == nil {
 		t.Error("a directory that can't be made is told by nobody")
 	}
