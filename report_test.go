@@ -630,6 +630,13 @@ func TestVerdictWithdrawn(t *testing.T) {
 		return record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: words, PromptSum: promptSum(words)}
 	}
 	stop := record{Time: now(), Event: eventStop, Review: "r", Project: box.work, outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}
+	// What stands in the transcripts of others, newer and older ones, is not asked.
+	both := []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("3", "2", "oops"), agentLine("4", "3", "yes")}
+	for session, age := range map[string]time.Duration{"newer": -time.Hour, "older": time.Hour} {
+		other := filepath.Join(filepath.Dir(stored[0]), session+".jsonl")
+		check(t, os.WriteFile(other, []byte(strings.Join(both, "\n")+"\n"), 0o600))
+		check(t, os.Chtimes(other, time.Time{}, ago(age)))
+	}
 	box.timelineOf(testSession, prompt("fix it"), stop, prompt("oops"))
 	for _, c := range []struct {
 		transcript []string
