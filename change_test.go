@@ -370,7 +370,7 @@ func TestGitRun(t *testing.T) {
 
 // A diff shows 12,000 characters and names the files that it does not show whole. What is held of it is bounded.
 func TestDiffCut(t *testing.T) {
-	all := func(string) bool { return true }
+	all := map[string]string{"a": ""}
 	file := func(d *diff, name string, lines ...string) {
 		for _, line := range append([]string{"diff --git a/" + name + " b/" + name, "index 1..2 100644", "--- a/" + name, "+++ b/" + name, "@@ -1 +1 @@"}, lines...) {
 			d.add(line)
@@ -406,14 +406,15 @@ func TestDiffCut(t *testing.T) {
 	file(d, "long", "+"+strings.Repeat("x", 11_990))
 	file(d, "unwanted", "+secret")
 	file(d, "short", "+short")
-	shown, rest := d.cut(func(path string) bool { return path != "unwanted" })
+	shown, rest := d.cut(map[string]string{"long": "", "short": ""})
 	if !strings.HasPrefix(shown, "diff --git a/short b/short\n") || strings.Contains(shown, "secret") || rest != "long (+1 -0)" {
 		t.Errorf("%.200s, %s", shown, rest)
 	}
+	d = &diff{}
 	for _, line := range []string{"diff --git a/b b/b", "index 1..2", "Binary files a/b and b/b differ"} {
 		d.add(line)
 	}
-	_, rest = d.cut(func(path string) bool { return path == "b" })
+	_, rest = d.cut(map[string]string{"b": ""})
 	expectIs(t, "a binary file", rest, "b (+0 -0)")
 	d = &diff{}
 	file(d, "one", slices.Repeat([]string{"+" + strings.Repeat("x", 999)}, 10_000)...)
@@ -426,7 +427,7 @@ func TestDiffCut(t *testing.T) {
 	if n := d.kept; n > 8<<20+12_000 || n < 8<<20 {
 		t.Errorf("%d bytes are kept", n)
 	}
-	_, rest = d.cut(func(path string) bool { return path == "f999" })
+	_, rest = d.cut(map[string]string{"f999": ""})
 	expectIs(t, "one that is not kept", rest, "f999 (+1 -0)")
 }
 
@@ -447,7 +448,7 @@ func TestLongLine(t *testing.T) {
 // some are.
 func TestChangeList(t *testing.T) {
 	of := func(n int) judgedChange {
-		c := judgedChange{changeBegin: changeBegin{how: sinceRequest, base: strings.Repeat("c", 40)}, Files: map[string]string{}, list: pathStates{}, diff: &diff{}}
+		c := judgedChange{changeBegin: changeBegin{how: sinceRequest, base: strings.Repeat("c", 40)}, Files: map[string]string{}, list: pathStates{}}
 		c.Paths = pathStates{}
 		for i := range n {
 			path := fmt.Sprintf("f%03d", i)
@@ -490,9 +491,7 @@ func TestChangeList(t *testing.T) {
 		"git can't tell":      {func(c *judgedChange) { c.err = errors.New("no\ngit") }, "无法得知（no git）"},
 		"a diff from nothing": {func(c *judgedChange) {
 			c.base = "empty"
-			c.diff.add("diff --git a/f000 b/f000")
-			c.diff.add("@@ ")
-			c.diff.add("+1")
+			c.shown = "+1\n"
 		}, "git diff $(git hash-object -t tree /dev/null)，"},
 	} {
 		change := of(2)

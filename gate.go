@@ -1,7 +1,6 @@
 package main
 
-// What a review says of the files, and what is asked of it: ccc verdict of the last stop, of a commit, and of
-// what is pushed.
+// ccc verdict: of the last stop, of a commit, and of what is pushed.
 
 import (
 	"context"
@@ -55,7 +54,7 @@ func showVerdict(c *invocation, d dirs) (err error) {
 		}
 	}
 	if last := h.last(); last != nil {
-		word, why = last.standing(lookNow(d))
+		word, why = last.standing(d.changedSince)
 		if word == verdictLimit {
 			_, open := h.feedback()
 			why = say(limitReached, count(last.Limit, reviews)) + "\n" + open
@@ -72,16 +71,12 @@ func showVerdict(c *invocation, d dirs) (err error) {
 	return failure{code: code}
 }
 
-// lookNow returns what looks whether the files are still as a review found them, for standing.
-func lookNow(d dirs) func(look) ([]string, error) {
-	return func(then look) ([]string, error) {
-		return then.changedSince(d.self, os.Environ())
-	}
-}
+// changedSince returns the paths of the working tree that are not as l found them.
+func (d dirs) changedSince(l look) ([]string, error) { return l.changedSince(d.self, os.Environ()) }
 
 // sessionHere returns the session whose last stop was the last in the working tree that holds d.here, "" for
-// none. Of several that overlapped, or came within a minute, it is one that was refused. It says if the newest
-// session of the project is of another working tree. One that can't be read and may be newer is an error.
+// none. Of several that overlapped, or came within a minute, it is one that was refused. It says if the
+// newest session of the project is of another working tree. An unreadable one that may be newer is an error.
 func sessionHere(d dirs) (id string, err error) {
 	sessions, err := summarizeAll(d, nil)
 	if err != nil {
@@ -118,43 +113,27 @@ func sessionHere(d dirs) (id string, err error) {
 type judgement struct {
 	session string
 	reviewRound
-	ended time.Time // never before the session's reviews that ended earlier
 }
 
-// overlaps reports whether j began before the other had ended: by the clock, or in one session by its
-// records.
-func (j *judgement) overlaps(other *judgement) bool {
-	if j.session == other.session {
-		return j.firstRecord < other.lastRecord
-	}
-	return !j.start.After(other.ended)
-}
-
-// judgements returns those of the repository, in the order in which they ended. With an error they are those
-// of the sessions that could be read.
+// judgements returns those of the repository that could be read, in the order in which they ended.
 func (d stateDir) judgements(repo string) (found []judgement, err error) {
 	ids, err := d.sessions()
 	for _, id := range ids {
 		h, readErr := d.session(id).readHistory()
 		err = errors.Join(err, readErr)
-		slices.SortFunc(h.Rounds, func(a, b reviewRound) int { return a.lastRecord - b.lastRecord })
-		var ended time.Time
 		for _, r := range h.Rounds {
-			if ended.Before(r.Time) { // else the clock was set back
-				ended = r.Time
-			}
 			if r.Repo == repo && r.counts() {
-				found = append(found, judgement{session: id, reviewRound: r, ended: ended})
+				found = append(found, judgement{session: id, reviewRound: r})
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b judgement) int { return a.ended.Compare(b.ended) })
+	slices.SortStableFunc(found, func(a, b judgement) int { return a.Time.Compare(b.Time) })
 	return found, err
 }
 
 // ask returns the review that counts for a path with that content: an approving one, of the working tree at
 // top if there is one, else a refusing one, else nil. In each working tree the last review counts, and of two
-// that overlapped the refusing one is later. isSeen reports whether reviews judged the path with other content.
+// that overlapped the refusing one is later. isSeen reports whether reviews judged the path otherwise.
 func ask(all []judgement, top, path, content string) (by *judgement, isSeen bool) {
 	last := map[string]*judgement{} // by working tree
 	for i := range all {
@@ -165,7 +144,7 @@ func ask(all []judgement, top, path, content string) (by *judgement, isSeen bool
 			continue
 		}
 		before := last[j.Top]
-		if before == nil || before.approved() || !j.approved() || !j.overlaps(before) {
+		if before == nil || before.approved() || !j.approved() || j.start.After(before.Time) {
 			last[j.Top] = j
 		}
 	}
@@ -268,8 +247,7 @@ func (g gitRunner) asks(all []judgement, rev string, found map[string]string) (a
 	return a, err
 }
 
-// gateOf returns the git of the repository that d.here is in. end must be called. The error is a failure with
-// code 2.
+// gateOf returns the git of the repository that d.here is in; a failure has code 2. end must be called.
 func gateOf(d dirs) (g gitRunner, repo string, end func(), err error) {
 	top, repo := gitTree(d.here)
 	g, end = gitIn(context.Background(), gatePatience, d.self, top, os.Environ())
@@ -279,8 +257,7 @@ func gateOf(d dirs) (g gitRunner, repo string, end func(), err error) {
 	return g, repo, end, err
 }
 
-// verdictOfCommit is ccc verdict --commit REV: it prints the reviews that approved what REV adds to the
-// remotes.
+// verdictOfCommit is ccc verdict --commit REV, of what REV adds to the remotes.
 func verdictOfCommit(d dirs, rev string) error {
 	g, repo, end, err := gateOf(d)
 	defer end()
@@ -315,8 +292,7 @@ func verdictOfCommit(d dirs, rev string) error {
 // gatePatience is how long git may take for the gate.
 const gatePatience = 60 * time.Second
 
-// tellGate prints what the reviews say of these paths of a commit. The error is a failure with code 3 where
-// one of them was not approved.
+// tellGate prints what the reviews say of these paths of a commit. A refusal is a failure with code 3.
 func (g gitRunner) tellGate(d dirs, repo, rev, commit string, found map[string]string) error {
 	all, err := stateDir(d.state).judgements(repo)
 	if err != nil { // a refusal may stand in what can't be read
@@ -353,9 +329,8 @@ func (g gitRunner) tellGate(d dirs, repo, rev, commit string, found map[string]s
 // pushPatience is how long git may take to tell its hook what is pushed; it tells at once.
 const pushPatience = 5 * time.Second
 
-// verdictOfPush is ccc verdict --pushed: it reads what git tells its pre-push hook, a line for each ref, and
-// asks of what is pushed. Where a ref is deleted, nothing is pushed. A hook manager may pass nothing on: then
-// it asks of HEAD.
+// verdictOfPush is ccc verdict --pushed, of what git tells its pre-push hook, a line for each ref. A hook
+// manager may pass nothing on: then it is of HEAD.
 func verdictOfPush(d dirs, stdin *os.File) error {
 	g, repo, end, err := gateOf(d)
 	defer end()

@@ -1,11 +1,9 @@
 package main
 
-// ccc log: a session as a story for people. It tells what the user asked, what each review looked at, what it
-// found, how long it took and what it cost.
+// ccc log: a session as a story for people.
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,8 +80,7 @@ func showLog(c *invocation, d dirs) (err error) {
 	return p.follow(ctx, all, find)
 }
 
-// pollInterval is between two looks at the timelines: the standard library has no portable file watcher. Five
-// looks a second cost nothing, and the steps of a review are seconds apart.
+// pollInterval is between two looks at the timelines: the standard library has no portable file watcher.
 const pollInterval = 200 * time.Millisecond
 
 // A page is what ccc log writes: one story, or with -f several, each as it goes on.
@@ -170,8 +167,7 @@ func (s *story) turn() {
 	s.latest, s.chosen = s, say(anotherHere)
 }
 
-// lastReviews returns what is not told yet, from the beginning of the nth last review on, with the prompt
-// before it.
+// lastReviews returns what is not told yet, from the nth last review on, with the prompt before it.
 func (s *story) lastReviews(n int) []storyRecord {
 	var reviewed []int // indexes: a stop at the limit is no review
 	for i, r := range s.history.Rounds {
@@ -200,9 +196,7 @@ func (s *story) tellNew() {
 			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{"))
 			continue
 		}
-		if one.Kind == kindPrompt || one.Kind == kindSwitch || one.Kind == kindBegin {
-			s.tellKilled()
-		}
+		s.tellKilled()
 		s.tell(one.record, one.index)
 	}
 	s.next = nil
@@ -240,8 +234,8 @@ func (s *story) tell(r record, index int) {
 	}
 }
 
-// step tells what a reviewer did, under the title of its review. A call of ccc try is told as what it ran,
-// and a call that is known to be refused only as that.
+// step tells what a reviewer did, under the title of its review: a call of ccc try as what it ran, a call
+// that was refused only as that.
 func (s *story) step(r record, its reviewRound) {
 	lead, text := words{}, r.step(its.place())
 	switch r.Kind {
@@ -260,9 +254,6 @@ func (s *story) step(r record, its reviewRound) {
 	}
 	s.fact(lead, text)
 }
-
-// place is the directory from which paths of the review are told.
-func (r record) place() string { return cmp.Or(r.Top, r.Project) }
 
 // titleOf writes the title of a review that has begun.
 func (s *story) titleOf(its reviewRound, at time.Time) {
@@ -346,19 +337,18 @@ func (s *story) end(r reviewRound) {
 		s.fact(leadUnbound, r.Unbound)
 	}
 	s.fact(words{}, r.withoutVerdict())
-	lead := leadFeedback
 	if isApproved {
-		lead = leadForUser
+		s.fact(leadForUser, r.Feedback)
+	} else {
+		s.fact(leadFeedback, r.Feedback)
 	}
-	s.fact(lead, r.Feedback)
 	s.fact(leadReason, r.Error)
 	if r.Event == eventPreToolUse && (isLimit || r.Verdict == verdictFailed) {
 		s.fact(words{}, say(questionPassed))
 	}
 }
 
-// occasion tells what the review is of: what the agent said last, in a line or two, or its questions with
-// their options.
+// occasion tells what the review is of: what the agent said last, or its questions with their options.
 func (s *story) occasion(r reviewRound) {
 	const aLineOrTwo = 130 // columns
 	if r.Question != "" {

@@ -442,7 +442,7 @@ func TestLogEnds(t *testing.T) {
 		"cancelled":             {[]any{begun, end(verdictCancelled, func(r *record) { r.Feedback = "" })}, " cancelled\n    reason   why\n"},
 		"the limit":             {[]any{end(verdictLimit, func(r *record) { r.Review, r.Unbound, r.Feedback, r.Error = "", "x", "", "" })}, " limit reached\n    agent    I am done.\n"},
 		"a question at the limit": {[]any{end(verdictLimit, func(r *record) {
-			r.Review, r.Event, r.Feedback, r.Error, r.Question = "", eventPreToolUse, "", "", []byte(asked)
+			r.Review, r.Event, r.Feedback, r.Error, r.Question = "", eventPreToolUse, "", "", questionText([]byte(asked))
 		})},
 			" limit reached\n    asks     Which one?\n             - A\n             - B\n             Why?\n    " + questionPassed.en + "\n"},
 		"a question not reviewed": {[]any{end(verdictFailed, func(r *record) { r.Event, r.Feedback = eventPreToolUse, "" })}, " not reviewed\n    reason   why\n    " + questionPassed.en + "\n"},

@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -144,7 +145,7 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		r := report{title: reportChanges, of: say(reportOfNewest)}
 		if newest != nil {
 			r.stories = []changeStory{*newest}
-			if word, why := newest.last().standing(lookNow(d)); word == answerChanged {
+			if word, why := newest.last().standing(d.changedSince); word == answerChanged {
 				r.since = why
 			}
 		}
@@ -157,9 +158,8 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	if err == nil {
 		commit, err = g.commitOf(cmp.Or(rev, "HEAD"))
 	}
-	if err != nil && rev+base == "" {
-		_, notUnborn := g.output("symbolic-ref", "-q", "HEAD")
-		if noGit != nil || notUnborn == nil { // no repository, or no commit yet
+	if err != nil && rev+base == "" { // no repository, or HEAD names a branch that has no commit yet
+		if noGit != nil || g.run(io.Discard, "git", "symbolic-ref", "-q", "HEAD") == nil {
 			return ofNewest(), nil
 		}
 	}
@@ -174,13 +174,12 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	found, from, err := g.added(commit, heads)
 	isOpen := false // the newest change is not committed
 	if err == nil && rev+base == "" && newest != nil {
-		present, err := g.look(nil, "", "HEAD")
+		present, err := g.look("", "HEAD")
 		if err != nil {
 			return r, failure{code: 2, err: err}
 		}
 		for path := range newest.last().Files {
-			_, differs := present.lists[0][path]
-			isOpen = isOpen || differs
+			isOpen = isOpen || present.lists[0].has(path)
 		}
 	}
 	if err == nil && (len(found) == 0 || isOpen) {
@@ -210,8 +209,8 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 // reportLimit is in characters: GitHub takes a comment or the description of a pull request up to 65,536.
 const reportLimit = 60_000
 
-// A reportCut is how much a report quotes: characters of each output, request and feedback, and how many of
-// the requests, runs and rounds of a change, the first and the last of them.
+// A reportCut is how much a report quotes: characters of each output, request and feedback, and how many
+// requests, runs and rounds of a change, the first and the last.
 type reportCut struct{ output, request, feedback, parts int }
 
 // markdown writes the report. What is too long is cut where it hurts least: the outputs first.
@@ -239,7 +238,7 @@ func (r report) page(cut reportCut) string {
 	line("- ", r.of)
 	var models, rules []string
 	left := map[string][]string{} // by session, requests that are not shown
-	ran := reportRanNothing
+	what := reportRanNothing
 	for _, one := range r.stories {
 		left[one.session] = one.told
 		for _, round := range one.rounds {
@@ -248,12 +247,12 @@ func (r report) page(cut reportCut) string {
 				rules = append(rules, reportRules(round.PromptSource))
 			}
 			if len(round.Runs) > 0 {
-				ran = reportRan
+				what = reportRan
 			}
 		}
 	}
 	if len(r.stories) > 0 {
-		line("- ", say(reportReviewer, say(ran), codeList(models), codeList(rules)))
+		line("- ", say(reportReviewer, say(what), codeList(models), codeList(rules)))
 	}
 	line("- ", say(reportNoProof))
 	if r.since != "" {
@@ -362,8 +361,7 @@ func (c changeStory) runs() (found []commandRuns) {
 	return found
 }
 
-// told writes the command, what each review got of it, and the last characters of its outputs, output at most
-// of each.
+// told writes the command, what each review got of it, and the last characters of its outputs.
 func (g commandRuns) told(output int) string {
 	text := fenced("sh", cutMiddle(g.command, max(output, 200))) + "\n"
 	outputs := ""

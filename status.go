@@ -159,7 +159,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 		switch s.Verdict {
 		case verdictReviewing:
 			s.ended = time.Now()
-			s.Doing, s.now = doing(last.current), callInWords(last.current, cmp.Or(last.Top, last.Project))
+			s.Doing, s.now = doing(last.current), callInWords(last.current, last.place())
 		case verdictFailed:
 			s.why = last.Error
 		}
@@ -211,8 +211,8 @@ func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []strin
 }
 
 // sessionMeant returns the first session that sessionsMeant returns, and an error where there is none.
-func sessionMeant(operands []string, d dirs) (string, error) {
-	ids, err := sessionsMeant(operands, d, map[string]bool{})
+func sessionMeant(d dirs) (string, error) {
+	ids, err := sessionsMeant(nil, d, map[string]bool{})
 	if err != nil {
 		return "", err
 	}
@@ -316,8 +316,7 @@ func (d dirs) statusLine() string {
 	return fmt.Sprintf(`{"type": "command", "command": %s, "refreshInterval": 5}`, command)
 }
 
-// showStatusline is ccc statusline. Its exit code is always 0: at any other Claude Code would take the user's
-// status line away.
+// showStatusline is ccc statusline. At an exit code other than 0 Claude Code takes the status line away.
 func showStatusline(_ *invocation, d dirs) error {
 	if newScreen(os.Stdin).terminal {
 		s := newScreen(os.Stdout)
@@ -336,8 +335,8 @@ func showStatusline(_ *invocation, d dirs) error {
 	return nil
 }
 
-// statusline describes the session that Claude Code names on stdin, "" if it is not supervised. Claude Code
-// runs it in the session's environment, so how the session was launched is known here, unlike in ccc status.
+// statusline describes the session that Claude Code names on stdin, "" if it is not supervised. It runs in
+// the session's environment, so how the session was launched is known, unlike in ccc status.
 func statusline(stdin io.Reader, d dirs) (string, error) {
 	var input struct {
 		SessionID string `json:"session_id"`

@@ -1,9 +1,7 @@
 package main
 
 // ccc try runs a command in a throw-away copy of the machine. The command may write to the project, to HOME
-// and to the temporary directories; it alone sees what it wrote, and it reaches nobody outside. This file
-// says what a copy is to be, and runs one from its start to its end. Before ccc offers a copy to a reviewer,
-// the probe tries to break out of one.
+// and to the temporary directories; it alone sees what it wrote, and it reaches nobody outside.
 
 import (
 	"cmp"
@@ -24,11 +22,9 @@ import (
 )
 
 const (
-	tryTimeout = 5 * time.Minute // of a command, unless --timeout says otherwise
-	// tryPatience is what a copy may take to stand, on a busy machine, beyond the command's timeout.
-	tryPatience = time.Second
-	// tryProbeTimeout is far above the 30 ms or so that a probe takes on an idle machine: a file system that
-	// does not answer must not hold up a review.
+	tryTimeout  = 5 * time.Minute // of a command, unless --timeout says otherwise
+	tryPatience = time.Second     // what a copy may take to stand, beyond the command's timeout
+	// A probe takes some 30 ms, but a file system may not answer.
 	tryProbeTimeout = 10 * time.Second
 )
 
@@ -65,8 +61,7 @@ func try(c *invocation) error {
 		_, line, _ = strings.Cut(commandLine(command), " ") // without the ccc
 	}
 	start := time.Now()
-	// A secret may begin before the 2,000 bytes that are recorded, so more are kept.
-	printed := &tail{limit: 1 << 16}
+	printed := &tail{limit: 1 << 16} // a secret may begin before the 2,000 bytes that are recorded
 	config, err := loadConfig(d)
 	plan := &tryPlan{command: command, env: tryEnv(os.Environ(), config)}
 	code := tryImpossible
@@ -99,13 +94,13 @@ func try(c *invocation) error {
 
 // recordRun appends the record of a run to the timeline of the review that it belongs to, if there is one.
 func recordRun(entry record) error {
-	review := os.Getenv(tryVariable)
+	session, review := filepath.Split(os.Getenv(tryVariable))
 	if review == "" {
 		return nil
 	}
-	entry.Review = filepath.Base(review)
-	session := filepath.Dir(review)
-	return stateDir(filepath.Dir(session)).session(filepath.Base(session)).append(entry)
+	entry.Review = review
+	dir, id := filepath.Split(filepath.Clean(session))
+	return stateDir(dir).session(id).append(entry)
 }
 
 // noCopy is the error for no copy because of err, whose hint it keeps.
@@ -161,9 +156,7 @@ func (plan *tryPlan) connect(printed io.Writer) error {
 	if plan.stdout == io.Writer(os.Stdout) {
 		fmt.Fprint(printed, say(shownOnTerminal))
 	}
-	out, _ := os.Stdout.Stat()
-	complaints, _ := os.Stderr.Stat()
-	if os.SameFile(out, complaints) {
+	if sameFile("/dev/fd/1", "/dev/fd/2") {
 		plan.stderr = plan.stdout
 	}
 	if newScreen(os.Stdin).terminal {
@@ -191,9 +184,8 @@ type tryCopy struct {
 }
 
 // run runs the command in a copy and returns its exit code. The end of ctx kills the command, and so does the
-// timeout, which begins when the copy stands. The error says why there is no copy, that the timeout has ended
-// the command, or that its output can't be passed on. run does not wait for a file system that does not
-// answer, nor, after the end, for somebody who does not read the output.
+// timeout, which begins when the copy stands. run waits for no file system that does not answer, nor, after
+// the end, for somebody who does not read the output.
 func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, err error) {
 	scratch, lock := newScratch()
 	defer sweepScratch()
@@ -253,9 +245,9 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 	return 0, nil
 }
 
-// tryProbe makes a copy in dir, the way a reviewer with env does, and tries to break out of it. The error is
-// nil when the copy holds. Else it says why none can be made or trusted here; it is a failure with a hint
-// where it is known what mends that. readOnlyHome reports whether nothing can be written directly in HOME.
+// tryProbe makes a copy in dir, as a reviewer with env does, and tries to break out of it. The error says why
+// no copy can be made or trusted here, with a hint where one is known. readOnlyHome reports whether nothing
+// can be written directly in HOME.
 func tryProbe(ctx context.Context, dir string, env []string) (readOnlyHome bool, err error) {
 	listener, err := onLoopback(0, syscall.Bind)
 	defer syscall.Close(listener)
@@ -284,8 +276,8 @@ func tryProbe(ctx context.Context, dir string, env []string) (readOnlyHome bool,
 	return code == tryHomeReadOnly, nil
 }
 
-// breakOut is the probe's command in a copy: ccc in-copy FILE PORT. It writes FILE, which must work in a copy
-// and not be seen outside, and connects to PORT of the loopback, which must not work.
+// breakOut is the probe's command in a copy, ccc in-copy FILE PORT: it must be able to write FILE, and not to
+// connect to PORT of the loopback.
 func breakOut(args []string) int {
 	if len(args) != 2 {
 		fmt.Fprintln(os.Stderr, "ccc: "+tryInsideSubcommand+" is for ccc try only")
@@ -306,8 +298,8 @@ func breakOut(args []string) int {
 	return 0
 }
 
-// onLoopback returns a TCP socket on which do, bind(2) or connect(2), has worked for port of the loopback. It
-// does without package net, which makes a binary that is built with cgo a dynamic one.
+// onLoopback returns a TCP socket on which do, bind(2) or connect(2), has worked for port of the loopback.
+// Package net would make a binary that is built with cgo a dynamic one.
 func onLoopback(port int, do func(fd int, address syscall.Sockaddr) error) (fd int, err error) {
 	if fd, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0); err != nil {
 		return fd, err
@@ -318,9 +310,9 @@ func onLoopback(port int, do func(fd int, address syscall.Sockaddr) error) (fd i
 
 const mayEnter, mayWrite = 1, 2 // for access(2)
 
-// findPlaces finds the project and what else the command may write to: the project's git data, which is
-// elsewhere for a linked worktree or a submodule, HOME, the temporary directories, and each directory that a
-// variable names and the user may write to. A variable opens nothing that holds the project or HOME.
+// findPlaces finds the project and what else the command may write to: its git data, which may be elsewhere,
+// HOME, the temporary directories, and each directory that a variable names and the user may write to, unless
+// it holds the project or HOME.
 func (plan *tryPlan) findPlaces() error {
 	dir, err := filepath.EvalSymlinks(plan.dir)
 	if err != nil {

@@ -484,7 +484,7 @@ var attacks = map[string]func(args []string){
 		achieved("chroot", syscall.Chroot("/tmp"))
 		const openTree, fsopen, clone = 428, 430, 1
 		root := []byte("/usr\x00")
-		achieved("open_tree", rawCall(openTree, currentDirectory, uintptr(unsafe.Pointer(&root[0])), clone))
+		achieved("open_tree", rawCall(openTree, ^uintptr(99), uintptr(unsafe.Pointer(&root[0])), clone))
 		kind := []byte("tmpfs\x00")
 		achieved("fsopen", rawCall(fsopen, uintptr(unsafe.Pointer(&kind[0])), 0))
 		achieved("the workshop", exec.Command("ls", copyRoot).Run())
