@@ -726,19 +726,18 @@ func TestReportParts(t *testing.T) {
 	if strings.Count(page, "<details>") != 6 || strings.Count(page, "it failed") != 2 || !strings.Contains(page, "- Review 2/7: exit 1 · 0.0s\n- Review 3/7: exit 0 · 0.0s\n\n<details>") {
 		t.Errorf("the page:\n%s", page)
 	}
-	// The title, and what no review approved: so many paths as there are parts, twenty at least and two hundred at most.
+	// What no review approved: so many paths as there are parts, twenty at least and two hundred at most.
 	var refused []string
 	for i := range 230 {
 		refused = append(refused, fmt.Sprintf("path%03d", i))
 	}
 	for n, want := range map[int]string{1: "path000\n```\n", 20: "path019\n```\n", 21: "path019\n... and 1 more paths\n```\n"} {
-		page := report{refused: refused[:n], isPushed: true}.page(reportCut{parts: 6})
-		expectIn(t, "the page", page, "## ccc: part of it was not approved\n", "### Paths that no review approved\n\n```\npath000\n", want)
+		page := report{gateAnswer: gateAnswer{refused: refused[:n]}}.page(reportCut{parts: 6})
+		expectIn(t, "the page", page, "### Paths that no review approved\n\n```\npath000\n", want)
 		expectNotIn(t, "the page", page, "The reviewer was")
 	}
-	expectIn(t, "the page", report{refused: refused}.page(reportCut{parts: 1000}), "## Reviewed by ccc\n", "path199\n... and 30 more paths\n")
-	expectIn(t, "the page", report{refused: refused}.page(reportCut{parts: 30}), "path029\n... and 200 more paths\n")
-	expectIn(t, "the page", report{isPushed: true}.page(reportCut{}), "## ccc: all of it was reviewed and approved\n")
+	expectIn(t, "the page", report{title: reportPartly, gateAnswer: gateAnswer{refused: refused}}.page(reportCut{parts: 1000}), "## ccc: part of it was not approved\n", "path199\n... and 30 more paths\n")
+	expectIn(t, "the page", report{gateAnswer: gateAnswer{refused: refused}}.page(reportCut{parts: 30}), "path029\n... and 200 more paths\n")
 	// Whose instructions: by name alone. A review that was killed has told none.
 	one.rounds = []reviewRound{{record: record{Event: eventStop, PromptSource: builtinSource}}, {record: record{Event: eventStop, Model: "of the killed"}}}
 	expectIn(t, "the page", report{stories: []changeStory{one}}.page(reportCut{}), "it ran nothing in a copy (model: `not known`; instructions: `the built-in prompt`)")
