@@ -376,15 +376,15 @@ func TestLaunchUnknown(t *testing.T) {
 	c := &configuration{Providers: map[string]*provider{"kimi": {name: "kimi"}}}
 	for line, want := range map[string]string{ // the words before the one that is not known, |, the others
 		"|statsu --json":       "did you mean: ccc status --json\nto pass it on to claude: ccc -- statsu --json",
-		"|supervisor kimi":     "did you mean: ccc --supervisor kimi\nas a prompt: ccc \"supervisor kimi\"\nto pass it on to claude: ccc -- supervisor kimi",
+		"|supervisor kimi":     "did you mean: ccc --supervisor kimi\nas a prompt: ccc 'supervisor kimi'\nto pass it on to claude: ccc -- supervisor kimi",
 		"|supervise":           "did you mean: ccc --supervisor\nto pass it on to claude: ccc -- supervise",
-		"|supervise mcp":       "did you mean: ccc --supervisor -- mcp\nas a prompt: ccc \"supervise mcp\"\nto pass it on to claude: ccc -- supervise mcp",
-		"|supervise mcp list":  "did you mean: ccc --supervisor \"mcp list\"\nas a prompt: ccc \"supervise mcp list\"\nto pass it on to claude: ccc -- supervise mcp list",
-		"|supervisor off":      "did you mean: ccc supervisor-mode off\nas a prompt: ccc \"supervisor off\"\nto pass it on to claude: ccc -- supervisor off",
+		"|supervise mcp":       "did you mean: ccc --supervisor -- mcp\nas a prompt: ccc 'supervise mcp'\nto pass it on to claude: ccc -- supervise mcp",
+		"|supervise mcp list":  "did you mean: ccc --supervisor -- mcp list\nas a prompt: ccc 'supervise mcp list'\nto pass it on to claude: ccc -- supervise mcp list",
+		"|supervisor off":      "did you mean: ccc supervisor-mode off\nas a prompt: ccc 'supervisor off'\nto pass it on to claude: ccc -- supervisor off",
 		"--supervisor|kimo -p": "did you mean: ccc --supervisor kimi -p\nto pass it on to claude: ccc --supervisor -- kimo -p",
 		"--supervisor|statsu":  "did you mean: ccc status\nto pass it on to claude: ccc --supervisor -- statsu",
 		"--supervisor|log -f":  "to pass it on to claude: ccc --supervisor -- log -f",
-		"|zzzzz a --b c":       "as a prompt: ccc \"zzzzz a\" --b c\nto pass it on to claude: ccc -- zzzzz a --b c",
+		"|zzzzz a --b c":       "to pass it on to claude: ccc -- zzzzz a --b c",
 		"|zzzzz $a":            "as a prompt: ccc 'zzzzz $a'\nto pass it on to claude: ccc -- zzzzz '$a'",
 		"|zzzzz -p a":          "to pass it on to claude: ccc -- zzzzz -p a",
 	} {
