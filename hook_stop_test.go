@@ -3,6 +3,7 @@ package main
 // What a stop or a question comes to: what the reviewer gets, and what is said to whom.
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -925,5 +926,109 @@ func TestHookBound(t *testing.T) {
 		if test.err == nil && (entry.Base != judged.base || entry.Since != judged.how || entry.Base == "" || entry.Since == "") {
 			t.Errorf("%s: from %q, %q", name, entry.Base, entry.Since)
 		}
+	}
+}
+
+// What a reviewer is called with: the directories that it may read, the session's model where a fork lacks it, and its time.
+func TestHookPlanned(t *testing.T) {
+	speaking(t, "zh")
+	root := t.TempDir()
+	at := func(name string) string { return filepath.Join(root, name) }
+	for _, name := range []string{"project", "tree", "added", "typed"} {
+		check(t, os.Mkdir(at(name), 0o700))
+	}
+	check(t, os.WriteFile(at("file"), nil, 0o600))
+	t.Setenv(addDirsVariable, strings.Join([]string{at("added"), at("none"), at("file"), "relative", "", at("added")}, "\n"))
+	t.Setenv(cacheVariable, "")
+	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second+300*time.Millisecond)
+	defer cancel()
+	for _, test := range []struct {
+		name, version, tree, variable, own, current, model string // own, current: the reviewer's and the session's provider
+		want                                               string // of the model
+		dirs                                               string
+	}{
+		{name: "plain", version: "2.1.330", want: "", dirs: "project added typed"},
+		{name: "a worktree", version: "2.1.330", tree: "tree", want: "", dirs: "tree project added typed tree project"},
+		{name: "the oldest", version: "2.1.120", want: "m", dirs: "project added typed"},
+		{name: "before forks had it", version: "2.1.199", want: "m", dirs: "project added typed"},
+		{name: "since they have it", version: "2.1.200", want: "", dirs: "project added typed"},
+		{name: "another in a variable", version: "2.1.330", variable: "other", want: "m", dirs: "project added typed"},
+		{name: "the same in a variable", version: "2.1.330", variable: "m", want: "", dirs: "project added typed"},
+		{name: "the same, of a million", version: "2.1.330", variable: "m[1m]", want: "", dirs: "project added typed"},
+		{name: "ccc.json's", version: "2.1.120", model: "chosen", want: "chosen", dirs: "project added typed"},
+		{name: "another provider's", version: "2.1.120", own: "b", want: "", dirs: "project added typed"},
+		{name: "the session's own", version: "2.1.120", own: "b", current: "b", want: "m", dirs: "project added typed"},
+	} {
+		h := testHook(t, eventStop)
+		h.project = at("project")
+		h.config.Supervisor.Try, h.config.Supervisor.Model, h.config.Supervisor.Provider = false, test.model, test.own
+		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}}}
+		t.Setenv("ANTHROPIC_MODEL", test.variable)
+		t.Setenv(providerVariable, test.current)
+		request := reviewRequest{project: h.project, tree: at(cmp.Or(test.tree, "project"))}
+		request.version, request.model, request.conversation.dirs = test.version, "m", []string{at("typed"), at("added")}
+		call, err := h.plan(ctx, "judge it", request)
+		check(t, err)
+		expectIs(t, test.name+": the model", call.config.Model, test.want)
+		var short []string
+		for _, dir := range slices.Concat(call.dirs, call.addDirs) {
+			short = append(short, strings.TrimPrefix(dir, root+"/"))
+		}
+		expectIs(t, test.name+": the directories", strings.Join(short, " "), test.dirs)
+		if call.session != testSession || call.prompt != "judge it" || call.request.seconds > 90 || call.request.seconds < 60 || call.request.noCopy != errTryOff.zh || call.request.tryCommand != "" || lookupEnv(call.env, reviewerVariable) != "1" || call.shares {
+			t.Errorf("%s: %+v", test.name, call)
+		}
+		url := ""
+		if test.own != "" {
+			url = "https://b"
+		}
+		expectIs(t, test.name+": the API", lookupEnv(call.env, "ANTHROPIC_BASE_URL"), url)
+	}
+	h, request := testHook(t, eventStop), reviewRequest{}
+	request.version = "2.1.119"
+	if call, err := h.plan(ctx, "", request); call != nil || err == nil || err.Error() != say(clientTooOld, "2.1.119", "2.1.120", installClaude) {
+		t.Errorf("a client that is too old: %v", err)
+	}
+	request.version = "2.1.330"
+	h.config.Supervisor.Provider = "b"
+	h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${NO_SUCH_TOKEN}"}}}
+	if call, err := h.plan(ctx, "", request); call != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
+		t.Errorf("a provider without its token: %v", err)
+	}
+	h.config.Providers["b"].Env = map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}
+	check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"apiKeyHelper":"echo k"}`), 0o600))
+	if call, err := h.plan(ctx, "", request); call != nil || err == nil || !strings.Contains(err.Error(), "apiKeyHelper overrides the provider b") {
+		t.Errorf("what overrides it: %v", err)
+	}
+	for version, older := range map[string]bool{"2.1.119": true, "2.1.120": false, "2.2.0": false, "1.9.999": true, "2.1.99": true, "3.0.0": false, "2.1.120-dev.1": false, "2.1.119-dev.1": true} {
+		expectIs(t, version, olderThan(version, "2.1.120"), older)
+	}
+}
+
+// The environment of a reviewer: with a launch's line only in the session that ccc launched, and of a provider what its launch was given.
+func TestHookReviewersEnvironment(t *testing.T) {
+	for _, pair := range [][2]string{{attributionVariable, "0"}, {cacheVariable, lineLeftOut}, {keptPrefix + "TOKEN", "given"}, {"TOKEN", "session"}, {keyVariable, "mine"}, {"CLAUDE_CODE_ENTRYPOINT", "cli"}} {
+		t.Setenv(pair[0], pair[1])
+	}
+	for _, test := range []struct {
+		launched                     bool
+		own, current                 string
+		line, token, key, apiOfOwner string
+	}{
+		{true, "", "", "0", "", "", ""},
+		{false, "", "", "", "", "", ""},
+		{true, "", "a", "0", "", "mine", ""}, // a provider's key is its own
+		{true, "b", "a", "", "given", "", "https://b"},
+		{false, "b", "b", "", "given", "", "https://b"},
+		{true, "b", "b", "0", "given", "", "https://b"},
+	} {
+		h := testHook(t, eventStop)
+		h.launched, h.config.Supervisor.Provider = test.launched, test.own
+		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b", tokenVariable: "${TOKEN}"}}}
+		t.Setenv(providerVariable, test.current)
+		env, err := h.environment()
+		check(t, err)
+		got := fmt.Sprintf("line=%s token=%s key=%s api=%s", lookupEnv(env, attributionVariable), lookupEnv(env, tokenVariable), lookupEnv(env, keyVariable), lookupEnv(env, "ANTHROPIC_BASE_URL"))
+		expectIs(t, test, got, fmt.Sprintf("line=%s token=%s key=%s api=%s", test.line, test.token, test.key, test.apiOfOwner))
 	}
 }
