@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -1030,5 +1031,101 @@ func TestHookReviewersEnvironment(t *testing.T) {
 		check(t, err)
 		got := fmt.Sprintf("line=%s token=%s key=%s api=%s", lookupEnv(env, attributionVariable), lookupEnv(env, tokenVariable), lookupEnv(env, keyVariable), lookupEnv(env, "ANTHROPIC_BASE_URL"))
 		expectIs(t, test, got, fmt.Sprintf("line=%s token=%s key=%s api=%s", test.line, test.token, test.key, test.apiOfOwner))
+	}
+}
+
+// stderrOf returns what a function of a test that runs beside no other writes to stderr.
+func stderrOf(t *testing.T, write func()) string {
+	t.Helper()
+	file, err := os.CreateTemp(t.TempDir(), "")
+	check(t, err)
+	defer file.Close()
+	before := os.Stderr
+	os.Stderr = file
+	defer func() { os.Stderr = before }()
+	write()
+	text, err := os.ReadFile(file.Name())
+	check(t, err)
+	return string(text)
+}
+
+// What is recorded of a review when it begins: whose end is its own, its time, and what the reviewer gets.
+func TestHookBegun(t *testing.T) {
+	h := testHook(t, eventPreToolUse)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	entry, request := record{Kind: kindEnd, Event: eventPreToolUse, Iteration: 2, Limit: 10, PromptSource: "own"}, reviewRequest{question: []byte(`{"q":1}`), lastMessage: "all done"}
+	request.requests = []userRequest{{words: "one"}, {words: "two"}}
+	h.begin(ctx, &entry, request)
+	first := entry.Review
+	past, err := h.session.readHistory()
+	check(t, err)
+	r := past.Rounds[0]
+	if r.Kind != kindBegin || r.Review != first || first == "" || r.Event != eventPreToolUse || r.Iteration != 2 || r.Limit != 10 || r.PromptSource != "own" || r.Process != selfName() || time.Until(r.Deadline).Round(time.Minute) != time.Hour ||
+		string(r.Question) != `{"q":1}` || r.LastMessage != "all done" || strings.Join(r.Requests, "|") != "one|two" || r.Verdict != verdictReviewing || entry.Kind != kindEnd || r.Project != h.project {
+		t.Errorf("%+v", r)
+	}
+	if _, err := strconv.ParseInt(first, 36, 64); err != nil {
+		t.Error(err)
+	}
+	if h.begin(ctx, &entry, request); entry.Review == first {
+		t.Error("two reviews have one id")
+	}
+	for _, step := range []struct{ kind, tool, words, told, kept string }{
+		{kindCall, "Bash(cat SECRET)", "", "  · cat ***\n", `"tool":"Bash(cat ***)"`}, {kindWords, "", "a SECRET " + strings.Repeat("x", 3000), "a *** " + strings.Repeat("x", 3000) + "\n", `"words":"a *** xx`},
+	} {
+		told := stderrOf(t, func() { h.step("r", record{Kind: step.kind, Tool: step.tool, Words: step.words}) })
+		expectIs(t, step.kind, told, step.told)
+		text, _ := os.ReadFile(h.session.timelineFile())
+		expectIn(t, step.kind, string(text), `"kind":"`+step.kind+`","review":"r"`, step.kept)
+		expectNotIn(t, step.kind, string(text), "SECRET", strings.Repeat("x", 2001), `"time":"0001`)
+	}
+}
+
+// A review that did not take place is one that failed, or that the user ended; why is told, by hand elsewhere, and quotes no secret.
+func TestHookFailed(t *testing.T) {
+	for err, want := range map[error]verdict{errors.New("no SECRET"): verdictFailed, errToldToEnd: verdictCancelled, errSwitchedOff: verdictCancelled, fmt.Errorf("x: %w", errToldToEnd): verdictCancelled, context.Canceled: verdictFailed} {
+		for _, event := range []string{eventStop, eventPreToolUse, eventReview} {
+			h, found := testHook(t, eventStop), record{}
+			told := stderrOf(t, func() {
+				found = h.failed(record{Kind: kindEnd, Event: event, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "do"}}, err)
+			})
+			why := strings.Replace(err.Error(), "SECRET", "***", 1)
+			if found.Verdict != want || found.Error != why || found.Feedback != "" || (told == "ccc: no review: "+why+"\n") != (event != eventReview) || event == eventReview && told != "" {
+				t.Errorf("%v: %+v, told %q", err, found, told)
+			}
+			past, _ := h.session.readHistory()
+			if r := past.Rounds[0]; r.Verdict != want || r.Error != why || r.Feedback != "" {
+				t.Errorf("%v: recorded %+v", err, r)
+			}
+		}
+	}
+}
+
+// A review ends with its time, with the first signal that tells ccc to end, or with the supervision, each told by its own name.
+func TestHookEnded(t *testing.T) {
+	late := errors.New("late")
+	h := testHook(t, eventStop)
+	ctx, cancel := h.untilEnded(time.Millisecond, late)
+	<-ctx.Done()
+	expectIs(t, "over its time", context.Cause(ctx), late)
+	cancel()
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		ctx, cancel = h.untilEnded(time.Minute, late)
+		check(t, syscall.Kill(os.Getpid(), s))
+		<-ctx.Done()
+		expectIs(t, s, context.Cause(ctx), error(errToldToEnd))
+		cancel()
+	}
+	h.isWanted = func() bool { return false }
+	ctx, cancel = h.untilEnded(time.Minute, late)
+	<-ctx.Done()
+	expectIs(t, "switched off", context.Cause(ctx), error(errSwitchedOff))
+	cancel()
+	h.isWanted = func() bool { return true }
+	ctx, cancel = h.untilEnded(time.Minute, late)
+	cancel()
+	if ctx.Err() == nil {
+		t.Error("it does not end with its end")
 	}
 }
