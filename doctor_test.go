@@ -127,6 +127,7 @@ func TestDoctorMends(t *testing.T) {
 				t.Errorf("exit %d, stderr %q", got.code, got.stderr)
 			}
 			expectNotIn(t, "doctor", got.stdout+got.stderr, "SECRET")
+			expectNotIn(t, "doctor", "\n"+got.stdout, "\nok       "+test.finding[len("problem  "):])
 			exports := strings.Join(regexp.MustCompile(`(?m)^\s*export .*$`).FindAllString(test.damage, -1), "\n")
 			subject := strings.TrimRight(test.finding[len("problem  "):], ": ")
 			mended := box.run(60*time.Second, "SECRET\n", "sh", "-c", exports+"\n"+box.change(line, order, mend)+"\nccc doctor")
@@ -194,7 +195,7 @@ func TestDoctorConfigOnce(t *testing.T) {
 func TestDoctorFirst(t *testing.T) {
 	box := newFakeBox(t)
 	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 || got.stderr != "" || !strings.Contains(got.stdout, "built-in") ||
-		!strings.Contains(got.stdout, "ok       hooks: not installed yet; the first ccc --supervisor adds") || strings.Contains(got.stdout, "problem") {
+		!strings.Contains(got.stdout, "ok       hooks: not installed yet; the first ccc --supervisor adds") || strings.Contains(got.stdout, "problem") || strings.Contains(got.stdout, " provider:") {
 		t.Errorf("%+v", got)
 	}
 	if entries, _ := os.ReadDir(box.home); len(entries) != 0 {

@@ -111,6 +111,13 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s is listed: %v", c.name(), listed)
 		}
 	}
+	var groups []string // each is named once, before its first command
+	for line := range strings.Lines(whole) {
+		if group := strings.TrimSpace(line[:min(len(line), 10)]); strings.Contains(line, "  ccc ") && group != "" {
+			groups = append(groups, group)
+		}
+	}
+	expectEqual(t, "the groups", groups, []string{"Start", "Watch", "Evidence", "Copies", "Set up"})
 	expectWidth(t, whole, 80)
 	if lines := strings.Count(whole, "\n"); lines > 22 { // with the command and the next prompt
 		t.Errorf("the help has %d lines", lines)
