@@ -903,7 +903,7 @@ func TestHookBound(t *testing.T) {
 			}
 		}
 		if test.unshown {
-			judged.diff.files[0].left++
+			judged.rest = "a (+1 -1)"
 		}
 		if test.files != nil {
 			judged.Files = test.files

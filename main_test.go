@@ -129,7 +129,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"help x": `no command "x"`, "help statu": ", did you mean ccc help status?\n", "uninstall -n 5": "not defined: -n\n", "status a": `unexpected argument "a"`,
+		"help x": `no command "x"`, "uninstall -n 5": "not defined: -n\n", "status a": `unexpected argument "a"`,
 	} {
 		expectEnd(t, line, run(line), 2, "", want)
 	}
