@@ -1054,7 +1054,7 @@ func TestHookBegun(t *testing.T) {
 	h := testHook(t, eventPreToolUse)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
-	entry, request := record{Kind: kindEnd, Event: eventPreToolUse, Iteration: 2, Limit: 10, PromptSource: "own"}, reviewRequest{question: []byte(`{"q":1}`), lastMessage: "all done"}
+	entry, request := record{Kind: kindEnd, Event: eventPreToolUse, Iteration: 2, Limit: 10, PromptSource: "own"}, reviewRequest{question: []byte(`{"questions":[{"question":"Which?"}]}`), lastMessage: "all done"}
 	request.requests = []userRequest{{words: "one"}, {words: "two"}}
 	h.begin(ctx, &entry, request)
 	first := entry.Review
@@ -1062,7 +1062,7 @@ func TestHookBegun(t *testing.T) {
 	check(t, err)
 	r := past.Rounds[0]
 	if r.Kind != kindBegin || r.Review != first || first == "" || r.Event != eventPreToolUse || r.Iteration != 2 || r.Limit != 10 || r.PromptSource != "own" || r.Process != selfName() || time.Until(r.Deadline).Round(time.Minute) != time.Hour ||
-		string(r.Question) != `{"q":1}` || r.LastMessage != "all done" || strings.Join(r.Requests, "|") != "one|two" || r.Verdict != verdictReviewing || entry.Kind != kindEnd || r.Project != h.project {
+		r.Question != "Which?" || r.LastMessage != "all done" || strings.Join(r.Requests, "|") != "one|two" || r.Verdict != verdictReviewing || entry.Kind != kindEnd || r.Project != h.project {
 		t.Errorf("%+v", r)
 	}
 	if _, err := strconv.ParseInt(first, 36, 64); err != nil {
