@@ -410,6 +410,7 @@ func TestDiffCut(t *testing.T) {
 	if !strings.HasPrefix(shown, "diff --git a/short b/short\n") || strings.Contains(shown, "secret") || rest != "long (+1 -0)" {
 		t.Errorf("%.200s, %s", shown, rest)
 	}
+	d = &diff{}
 	for _, line := range []string{"diff --git a/b b/b", "index 1..2", "Binary files a/b and b/b differ"} {
 		d.add(line)
 	}
@@ -489,7 +490,8 @@ func TestChangeList(t *testing.T) {
 		"a changed submodule": {func(c *judgedChange) { c.dirty = []string{"s"} }, "没提交的改动：s"},
 		"git can't tell":      {func(c *judgedChange) { c.err = errors.New("no\ngit") }, "无法得知（no git）"},
 		"a diff from nothing": {func(c *judgedChange) {
-			c.base, c.shown = "empty", "+1"
+			c.base = "empty"
+			c.shown = "+1\n"
 		}, "git diff $(git hash-object -t tree /dev/null)，"},
 	} {
 		change := of(2)

@@ -83,6 +83,8 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  claude: ", "/no/claude", "unset CCC_CLAUDE", `export CCC_CLAUDE=/no/claude`},
 		{"problem  claude: ", "version 2.1.30, is older than 2.1.120", installClaude, `claude_is "FAKE_CLAUDE_VERSION=2.1.30 exec $FAKE \"\$@\""`},
 		{"problem  claude: ", "does not tell a version: hello", installClaude, `claude_is "echo hello"`},
+		{"problem  claude: ", "does not tell a version: exit status 3", installClaude, `claude_is "exit 3"`},
+		{"problem  claude: ", "version 2.1.119, is older than 2.1.120", installClaude, `claude_is "echo '2.1.119 (Claude Code)'"`},
 
 		{"problem  configuration: ", "ccc.json: line 1, column 11: ", edit, `echo '{"SECRET":,}' >$config`},
 		{"warning  configuration: ", "others can read it", "chmod 600 ", `replace $config 'ANTHROPIC_MODEL": *"' 'ANTHROPIC_AUTH_TOKEN":"a-secret-'; chmod 644 $config`},
@@ -125,6 +127,7 @@ func TestDoctorMends(t *testing.T) {
 				t.Errorf("exit %d, stderr %q", got.code, got.stderr)
 			}
 			expectNotIn(t, "doctor", got.stdout+got.stderr, "SECRET")
+			expectNotIn(t, "doctor", "\n"+got.stdout, "\nok       "+test.finding[len("problem  "):])
 			exports := strings.Join(regexp.MustCompile(`(?m)^\s*export .*$`).FindAllString(test.damage, -1), "\n")
 			subject := strings.TrimRight(test.finding[len("problem  "):], ": ")
 			mended := box.run(60*time.Second, "SECRET\n", "sh", "-c", exports+"\n"+box.change(line, order, mend)+"\nccc doctor")
@@ -192,7 +195,7 @@ func TestDoctorConfigOnce(t *testing.T) {
 func TestDoctorFirst(t *testing.T) {
 	box := newFakeBox(t)
 	if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 || got.stderr != "" || !strings.Contains(got.stdout, "built-in") ||
-		!strings.Contains(got.stdout, "ok       hooks: not installed yet; the first ccc --supervisor adds") || strings.Contains(got.stdout, "problem") {
+		!strings.Contains(got.stdout, "ok       hooks: not installed yet; the first ccc --supervisor adds") || strings.Contains(got.stdout, "problem") || strings.Contains(got.stdout, " provider:") {
 		t.Errorf("%+v", got)
 	}
 	if entries, _ := os.ReadDir(box.home); len(entries) != 0 {

@@ -200,7 +200,7 @@ func TestLastReviewCounts(t *testing.T) {
 // refusing one is later.
 func TestAsk(t *testing.T) {
 	at := now()
-	// j is a judgement of /a by its minutes.
+	// j is a judgement of the path a, by the minutes of its begin and its end.
 	j := func(session, top string, v verdict, from, until int, content string) judgement {
 		r := reviewRound{start: at.Add(time.Duration(from) * time.Minute)}
 		r.Time, r.Verdict, r.Top, r.Files = at.Add(time.Duration(until)*time.Minute), v, top, map[string]string{"a": content}
@@ -321,6 +321,10 @@ func TestGateTells(t *testing.T) {
 			"one 2026-01-02 03:07 · Review approved · only the conversation and the changes were read · do late … · all of it had been sent back before, unchanged\n"+
 			"two 2026-01-02 03:01 · Review approved · only the conversation and the changes were read · do elsewhere …\n")
 	expectIs(t, "what it lacks", got.stderr, "ccc: left out: gone.py\n")
+	both := "refs/tags/a " + last + " refs/tags/a " + zero + "\nHEAD " + box.gitIn(box.work, "git rev-parse HEAD") + " refs/heads/main " + zero + "\n"
+	if got := box.run(20*time.Second, both, "ccc", "verdict", "--pushed"); got.code != 3 || !strings.HasPrefix(got.stdout, "none\none ") {
+		t.Errorf("one that is refused, and one that is not: %+v", got)
+	}
 }
 
 // FuzzPathLists: of two lists of what differs from a commit, as git prints them, exactly those paths have changed between whose

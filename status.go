@@ -352,7 +352,10 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	known := stateDir(d.state).session(input.SessionID)
 	s := summarize(known, config)
 	isOn := known.supervised(callerOf(clientAncestry()))
+	hooks, err := findHooks(d)
 	switch {
+	case isOn && err == nil && len(hooks.programs) == 0: // removed while the session runs
+		return say(noHooks), s.err
 	case !isOn && s.switched:
 		return say(supervisionIsOff), s.err
 	case !isOn:

@@ -296,6 +296,8 @@ var (
 	supervisedNow    = words{"监督中 %s", "supervised %s"}
 	supervisedLast   = words{"上次：%s（%s）", "last: %s %s"} // verdict, when
 	supervisionIsOff = words{"监督已关闭", "supervision is off"}
+	noHooks          = words{"未受监督：settings.json 里没有 ccc 的 hook",
+		"not supervised: settings.json has no hooks of ccc's"}
 	statuslineByHand = words{ // settings.json
 		"这个命令由 Claude Code 调用，在状态栏里显示审查的进展。把下面一行写进 %s：",
 		"Claude Code runs this command to show in its status line how the reviews go. Put this line into %s:"}
