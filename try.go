@@ -114,7 +114,7 @@ func untilTold() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
-		if !signal.Ignored(s) {
+		if !signal.Ignored(s) { // as by nohup
 			signal.Notify(signals, s)
 		}
 	}
@@ -326,8 +326,8 @@ func (plan *tryPlan) findPlaces() error {
 			plan.places = append(plan.places, path)
 		}
 	}
-	always := []string{home, common, lookupEnv(plan.env, "TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"}
-	for _, path := range always {
+	temp := lookupEnv(plan.env, "TMPDIR")
+	for _, path := range []string{home, common, temp, "/tmp", "/var/tmp", "/dev/shm"} {
 		add(path, mayEnter)
 	}
 	for _, entry := range plan.env {
