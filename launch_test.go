@@ -259,6 +259,10 @@ func TestLaunchOffersEnglish(t *testing.T) {
 		if !test.offered || test.config != "" {
 			continue
 		}
+		// A provider that is named needs no word, one that is remembered has one.
+		box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{}}}`)
+		expectNotIn(t, "of a provider", box.run(60*time.Second, "", "ccc", "a", "-p", "hi").stderr, offer)
+		expectIn(t, "of one that is remembered", box.run(60*time.Second, "", "ccc", "-p", "hi").stderr, offer)
 		os.RemoveAll(filepath.Join(box.home, ".claude"))
 		for range 2 { // without Claude Code's directory, and with it
 			_, line, _ := strings.Cut(box.run(60*time.Second, "", "ccc", "status").stderr, offer+": ")
