@@ -1295,3 +1295,20 @@ func TestHookStopped(t *testing.T) {
 		}
 	}
 }
+
+// Where another session was asked for something in the same working tree meanwhile, the reviewer is told.
+func TestHookBesideOthers(t *testing.T) {
+	for _, isBeside := range []bool{true, false} {
+		box := newHookBox(t)
+		box.repository()
+		box.submit("fix it")
+		if isBeside {
+			box.hook(ofSession("another", box.event(eventPrompt, `"prompt":"fix that"`)))
+		}
+		box.write("../work/notes.txt", 0o600, "changed\n")
+		box.stop("")
+		request := box.read("../fake/reviewer-1/stdin")
+		expectIn(t, "the request", request, "+changed")
+		expectIs(t, "it tells of another session", strings.Contains(request, changesOthers.zh), isBeside)
+	}
+}

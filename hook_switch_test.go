@@ -361,3 +361,13 @@ func TestSlashCommandIsTheirs(t *testing.T) {
 		expectIs(t, name, commandIsTheirs(d, filepath.Join(dir, "project")), test.theirs)
 	}
 }
+
+// A verdict that comes right behind a switch to off decides nothing.
+func TestSwitchedOffBeforeVerdict(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.submit("fix it")
+	box.reviews(fakeReview{runs("ccc supervisor-mode off " + testSession), decides(false, "not yet")})
+	expectEnd(t, "the stop", box.stop(""), 0, "", "ccc: no review: ")
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
+}
