@@ -379,15 +379,24 @@ func TestDiffCut(t *testing.T) {
 	}
 	d := &diff{}
 	file(d, "a", "+++ x", "--- y", "-z")
-	shown, _ := d.cut(all)
-	expectIs(t, "the diff", shown, "diff --git a/a b/a\n@@ -1 +1 @@\n+++ x\n--- y\n-z\n")
+	whole, _ := d.cut(all)
+	expectIs(t, "the diff", whole, "diff --git a/a b/a\n@@ -1 +1 @@\n+++ x\n--- y\n-z\n")
 	expectIs(t, "the lines", fmt.Sprint(d.files[0].added, d.files[0].removed), "1 2")
+	// What is left of the 12,000 goes to the next one, and the end of it is a line's.
+	d = &diff{}
+	for _, name := range []string{"a", "b", "c"} {
+		file(d, name, "+"+strings.Repeat("x", 5000))
+	}
+	shown, rest := d.cut(all)
+	if n := len(shown); n > 12_001 || n < 11_999 || !strings.HasSuffix(shown, "x\n") || rest != "c (+1 -0)" {
+		t.Errorf("of three files %d characters, not whole: %s", n, rest)
+	}
 	// Small files come first; one that is not wanted is neither shown nor named.
 	d = &diff{}
 	file(d, "long", "+"+strings.Repeat("x", 11_990))
 	file(d, "unwanted", "+secret")
 	file(d, "short", "+short")
-	shown, rest := d.cut(func(path string) bool { return path != "unwanted" })
+	shown, rest = d.cut(func(path string) bool { return path != "unwanted" })
 	if !strings.HasPrefix(shown, "diff --git a/short b/short\n") || strings.Contains(shown, "secret") || rest != "long (+1 -0)" {
 		t.Errorf("%.200s, %s", shown, rest)
 	}
@@ -462,7 +471,7 @@ func TestChangeList(t *testing.T) {
 		}, "不属于本次改动：g\n"},
 		"marked": {func(c *judgedChange) {
 			c.touched, c.foreign = map[string]bool{"f000": true}, map[string]bool{"f001": true}
-		}, "f000  (改动开始前用户已改过)\nM f001  (不是本会话做的"},
+		}, "f000  (改动开始前用户已改过)\nM f001  (不是本会话做的，没人说明过：按它本身判断)\n```"},
 		"of nothing":          {func(c *judgedChange) { c.base = "empty" }, "（当时检出 空目录）"},
 		"others":              {func(c *judgedChange) { c.others = true }, "另一个会话"},
 		"what a remote has":   {func(c *judgedChange) { c.remote = []string{"r"} }, "不算在内：r"},
@@ -480,7 +489,43 @@ func TestChangeList(t *testing.T) {
 		c.change(&change)
 		expectIn(t, name, change.text()+"\n", c.want)
 	}
+	// Each list names 20, and counts the others.
+	many := of(22)
+	delete(many.Paths, "f000")
+	many.found = pathStates{}
+	for i := range 21 {
+		name := fmt.Sprintf("g%02d", i)
+		many.found[name], many.list[name] = [2]string{"0", "1"}, [2]string{"0", "1"}
+		many.nested, many.dirty, many.remote = append(many.nested, name), append(many.dirty, name), append(many.remote, name)
+	}
+	expectIs(t, "lists with one more", strings.Count(many.text(), "、+1"), 5)
+	unknown := of(1)
+	unknown.err = errors.New("git can't tell")
+	expectIs(t, "what git can't tell is shown whole", unknown.isShownWhole(), false)
 	none := of(1)
 	none.err = errNoGit
 	expectIs(t, "without a repository", none.text(), "")
+}
+
+// Where a look fails the reason is told, and that the directory is gone, where it is.
+func TestChangedSince(t *testing.T) {
+	box := newFakeBox(t)
+	dir := filepath.Join(box.work, "p")
+	box.gitIn(dir, "git init -q; echo a >a")
+	then, err := box.lookOf(box.noCopy(), dir, box.vars)
+	check(t, err)
+	for _, c := range []struct{ script, want string }{{"true", ""}, {"echo b >a; echo c >c", "a c"}, {"git add a", "a c"}, {"rm c; echo a >a", ""}, {"rm a", "a"}} {
+		box.gitIn(dir, c.script)
+		changed, err := then.changedSince(box.noCopy(), box.vars)
+		check(t, err)
+		expectIs(t, c.script, strings.Join(changed, " "), c.want)
+	}
+	check(t, os.Rename(filepath.Join(dir, ".git"), filepath.Join(dir, "git")))
+	if _, err = then.changedSince(box.noCopy(), box.vars); err == nil || strings.Contains(err.Error(), "不在了") {
+		t.Errorf("no repository any more: %v", err)
+	}
+	check(t, os.RemoveAll(dir))
+	if _, err = then.changedSince(box.noCopy(), box.vars); err == nil || err.Error() != say(directoryGone, dir) {
+		t.Errorf("no directory any more: %v", err)
+	}
 }

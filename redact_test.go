@@ -454,6 +454,7 @@ func TestCredentialBounds(t *testing.T) {
 		"https://u:{pw}@h.example/r":           "https://u:{pw}@h.example/r",
 		"https://u:%s@h.example/r":             "https://u:%s@h.example/r",
 		"Basic YWRtaW46YWRtaW4=":               "Basic ***", // admin:admin, no digit
+		"Basic dXNlcjpwYXNz":                   "Basic ***", // user:pass, without a digit
 		"bearer understanding":                 "bearer understanding",
 		"Basic abcdefghijkl":                   "Basic abcdefghijkl", // base64 without a colon
 		"Authorization: token abcdefgh1":       "Authorization: token ***",
