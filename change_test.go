@@ -60,11 +60,30 @@ func expectUnchanged(t *testing.T, dir string, before []string, objectTimes bool
 	}
 }
 
-// A run is one wherever ccc stands.
+// A run is one wherever ccc stands, and is told as the script that it runs; so is any other command.
 func TestTryCall(t *testing.T) {
-	for call, want := range map[string]bool{"Bash(/x/ccc try 'a')": true, "Bash('/my tools/ccc' try --timeout 9m 'a')": true, "Bash(ls /x/ccc try)": false,
-		"Bash(/x/ccc-linux-amd64 try 'a')": true, "Bash('/my tools/ccc-1.2' try 'a')": true, "Bash(/x/ccc/other try 'a')": false} {
-		expectIs(t, call, tryCall().MatchString(call), want)
+	for call, want := range map[string]struct {
+		isRun bool
+		doing string
+	}{
+		"Bash(/x/ccc try 'a')":                            {true, "a"},
+		"Bash('/my tools/ccc' try --timeout 9m 'a')":      {true, "a"},
+		"Bash(/x/ccc-linux-amd64 try 'a b; echo (c)')":    {true, "a b; echo (c)"},
+		"Bash('/my tools/ccc-1.2' try 'a' 2>&1)":          {true, "a 2>&1"},
+		"Bash(cd /x && timeout 9 ccc/ccc try go test ./)": {true, "go test ./"},
+		"Bash(ls /x/ccc try)":                             {false, "ls /x/ccc try"},
+		"Bash(/x/ccc/other try 'a')":                      {false, "/x/ccc/other try 'a'"},
+		"Bash(echo (a))":                                  {false, "echo (a)"},
+		"Read(/x/ccc try 'a')":                            {false, "Read(/x/ccc try 'a')"},
+		"Read":                                            {false, "Read"},
+	} {
+		expectIs(t, call, tryCall().MatchString(call), want.isRun)
+		expectIs(t, "what it does", doing(call), want.doing)
+	}
+	r := reviewRound{Tools: []string{"Bash(/x/ccc try 'a')", "Read", "Bash(/x/ccc try 'b')", "Bash(ls)"}}
+	for _, left := range [][]string{{r.Tools[0], r.Tools[2]}, {r.Tools[2]}, nil, nil} {
+		expectEqual(t, fmt.Sprintf("unrecorded of %d", len(r.Runs)), r.unrecorded(), left)
+		r.Runs = append(r.Runs, record{Kind: kindRun})
 	}
 }
 
@@ -400,6 +419,7 @@ func TestDiffCut(t *testing.T) {
 	if !strings.HasPrefix(shown, "diff --git a/short b/short\n") || strings.Contains(shown, "secret") || rest != "long (+1 -0)" {
 		t.Errorf("%.200s, %s", shown, rest)
 	}
+	d = &diff{}
 	for _, line := range []string{"diff --git a/b b/b", "index 1..2", "Binary files a/b and b/b differ"} {
 		d.add(line)
 	}
@@ -437,7 +457,7 @@ func TestLongLine(t *testing.T) {
 // some are.
 func TestChangeList(t *testing.T) {
 	of := func(n int) judgedChange {
-		c := judgedChange{changeBegin: changeBegin{how: sinceRequest, base: strings.Repeat("c", 40)}, Files: map[string]string{}, list: pathStates{}, diff: &diff{}}
+		c := judgedChange{changeBegin: changeBegin{how: sinceRequest, base: strings.Repeat("c", 40)}, Files: map[string]string{}, list: pathStates{}}
 		c.Paths = pathStates{}
 		for i := range n {
 			path := fmt.Sprintf("f%03d", i)
@@ -480,9 +500,7 @@ func TestChangeList(t *testing.T) {
 		"git can't tell":      {func(c *judgedChange) { c.err = errors.New("no\ngit") }, "无法得知（no git）"},
 		"a diff from nothing": {func(c *judgedChange) {
 			c.base = "empty"
-			c.diff.add("diff --git a/f000 b/f000")
-			c.diff.add("@@ ")
-			c.diff.add("+1")
+			c.shown = "+1\n"
 		}, "git diff $(git hash-object -t tree /dev/null)，"},
 	} {
 		change := of(2)
@@ -499,9 +517,6 @@ func TestChangeList(t *testing.T) {
 		many.nested, many.dirty, many.remote = append(many.nested, name), append(many.dirty, name), append(many.remote, name)
 	}
 	expectIs(t, "lists with one more", strings.Count(many.text(), "、+1"), 5)
-	unknown := of(1)
-	unknown.err = errors.New("git can't tell")
-	expectIs(t, "what git can't tell is shown whole", unknown.isShownWhole(), false)
 	none := of(1)
 	none.err = errNoGit
 	expectIs(t, "without a repository", none.text(), "")

@@ -1270,8 +1270,15 @@ func (p *player) gate(known []string, wanted string) {
 	check(p.t, err)
 	var got []string
 	for _, path := range slices.Sorted(maps.Keys(found)) {
-		if answer, _ := ask(all, p.g.top, path, found[path]); answer != pathApproved {
-			got = append(got, path+":"+map[int]string{pathUnseen: "unseen", pathOther: "other", pathSentBack: "sent"}[answer])
+		by, isSeen := ask(all, p.g.top, path, found[path])
+		switch {
+		case by.approved():
+		case by != nil:
+			got = append(got, path+":sent")
+		case isSeen:
+			got = append(got, path+":other")
+		default:
+			got = append(got, path+":unseen")
 		}
 	}
 	if len(found) == 0 {

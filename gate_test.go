@@ -154,8 +154,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// The order of a session's records counts where the clock was set back.
-func TestClockSetBack(t *testing.T) {
+// Of the reviews of a path the last in each working tree counts.
+func TestLastReviewCounts(t *testing.T) {
 	d := stateDir(t.TempDir())
 	place, files := look{Top: "/p", Repo: "/p/.git"}, map[string]string{"a": "100644 beef"}
 	at := now()
@@ -167,87 +167,88 @@ func TestClockSetBack(t *testing.T) {
 		r.Kind, r.Files, r.Verdict = kindEnd, files, v
 		check(t, d.session(session).append(r))
 	}
-	answers := func() int {
+	answers := func() verdict {
 		all, err := d.judgements("/p/.git")
 		check(t, err)
-		answer, _ := ask(all, "/p", "a", files["a"])
-		return answer
+		by, _ := ask(all, "/p", "a", files["a"])
+		return by.Verdict
 	}
 	judge("one", verdictAllow, 0)
-	expectIs(t, "an approval", answers(), pathApproved)
-	judge("one", verdictBlock, -60)
-	expectIs(t, "a refusal after it", answers(), pathSentBack)
-	judge("one", verdictAllow, -50)
-	expectIs(t, "an approval after that", answers(), pathApproved)
+	expectIs(t, "an approval", answers(), verdictAllow)
+	judge("one", verdictBlock, 1)
+	expectIs(t, "a refusal after it", answers(), verdictBlock)
+	judge("one", verdictAllow, 2)
+	expectIs(t, "an approval after that", answers(), verdictAllow)
 	judge("two", verdictBlock, 10)
-	expectIs(t, "another session's refusal", answers(), pathSentBack)
+	expectIs(t, "another session's refusal", answers(), verdictBlock)
 	judge("two", verdictAllow, 11)
-	expectIs(t, "its approval", answers(), pathApproved)
+	expectIs(t, "its approval", answers(), verdictAllow)
 	judge("another", verdictBlock, 20) // the time counts, not the name of the session
-	expectIs(t, "a later refusal", answers(), pathSentBack)
+	expectIs(t, "a later refusal", answers(), verdictBlock)
 	judge("another", verdictAllow, 21)
-	expectIs(t, "its approval", answers(), pathApproved)
+	expectIs(t, "its approval", answers(), verdictAllow)
 	// What it rests on is this working tree's own review, if that approved.
 	place.Top = "/a"
 	judge("three", verdictAllow, 12)
 	for top, session := range map[string]string{"/p": "another", "/a": "three"} {
 		all, err := d.judgements("/p/.git")
 		check(t, err)
-		if _, by := ask(all, top, "a", files["a"]); by == nil || by.session != session {
+		if by, _ := ask(all, top, "a", files["a"]); by == nil || by.session != session {
 			t.Errorf("in %s it rests on %+v", top, by)
 		}
 	}
 }
 
 // What the reviews say of a path: in each working tree the last that judged it so, whichever approves; of two that overlapped the
-// refusing one is later, by the records of a session and by the clock between two.
+// refusing one is later.
 func TestAsk(t *testing.T) {
 	at := now()
-	// j is a judgement of /a by its minutes, and in its session by its records, which are ten times these.
+	// j is a judgement of the path a, by the minutes of its begin and its end.
 	j := func(session, top string, v verdict, from, until int, content string) judgement {
-		r := reviewRound{start: at.Add(time.Duration(from) * time.Minute), firstRecord: 10 * from, lastRecord: 10 * until}
-		r.Verdict, r.Top, r.Files = v, top, map[string]string{"a": content}
-		return judgement{session: session, reviewRound: r, ended: at.Add(time.Duration(until) * time.Minute)}
+		r := reviewRound{start: at.Add(time.Duration(from) * time.Minute)}
+		r.Time, r.Verdict, r.Top, r.Files = at.Add(time.Duration(until)*time.Minute), v, top, map[string]string{"a": content}
+		return judgement{session: session, reviewRound: r}
 	}
 	const no, yes = verdictBlock, verdictAllow
-	backwards := j("one", "/p", yes, 11, 12, "1")
-	backwards.start = at
-	overlapping := j("one", "/p", yes, 11, 12, "1")
-	overlapping.firstRecord = 99
-	touching := j("one", "/p", yes, 11, 12, "1")
-	touching.firstRecord = 100
 	for name, c := range map[string]struct {
 		all    []judgement
-		answer int
+		answer string
 		by     int // index of all, -1 for none
 	}{
-		"nobody":                          {nil, pathUnseen, -1},
-		"another path":                    {[]judgement{{reviewRound: reviewRound{record: record{Files: map[string]string{"b": "1"}}}}}, pathUnseen, -1},
-		"in another content":              {[]judgement{j("one", "/p", yes, 1, 2, "2")}, pathOther, -1},
-		"that it is gone":                 {[]judgement{j("one", "/p", yes, 1, 2, "")}, pathOther, -1},
-		"approved":                        {[]judgement{j("one", "/p", yes, 1, 2, "1")}, pathApproved, 0},
-		"approved, then in another":       {[]judgement{j("one", "/p", yes, 1, 2, "1"), j("one", "/p", no, 3, 4, "2")}, pathApproved, 0},
-		"refused":                         {[]judgement{j("one", "/p", no, 1, 2, "1")}, pathSentBack, 0},
-		"refused, then approved":          {[]judgement{j("one", "/p", no, 1, 10, "1"), j("one", "/p", yes, 11, 12, "1")}, pathApproved, 1},
-		"approved, then refused":          {[]judgement{j("one", "/p", yes, 1, 2, "1"), j("one", "/p", no, 3, 4, "1")}, pathSentBack, 1},
-		"approved after a clock set back": {[]judgement{j("one", "/p", no, 1, 10, "1"), backwards}, pathApproved, 1},
-		"of one session, overlapping":     {[]judgement{j("one", "/p", no, 1, 10, "1"), overlapping}, pathSentBack, 0},
-		"of one session, touching":        {[]judgement{j("one", "/p", no, 1, 10, "1"), touching}, pathApproved, 1},
-		"of two sessions":                 {[]judgement{j("one", "/p", no, 1, 10, "1"), j("two", "/p", yes, 11, 12, "1")}, pathApproved, 1},
-		"of two, overlapping":             {[]judgement{j("one", "/p", no, 1, 10, "1"), j("two", "/p", yes, 9, 12, "1")}, pathSentBack, 0},
-		"of two, at the same time":        {[]judgement{j("one", "/p", no, 1, 10, "1"), j("two", "/p", yes, 10, 12, "1")}, pathSentBack, 0},
-		"of two, the refusal is later":    {[]judgement{j("one", "/p", yes, 1, 10, "1"), j("two", "/p", no, 9, 12, "1")}, pathSentBack, 1},
-		"of two, both approve":            {[]judgement{j("one", "/p", yes, 1, 10, "1"), j("two", "/p", yes, 9, 12, "1")}, pathApproved, 1},
-		"of two trees, refused here":      {[]judgement{j("one", "/p", no, 1, 2, "1"), j("two", "/q", yes, 3, 4, "1")}, pathApproved, 1},
-		"of two trees, refused there":     {[]judgement{j("one", "/o", no, 1, 2, "1"), j("two", "/p", yes, 3, 4, "1")}, pathApproved, 1},
-		"of two trees, and overlapping":   {[]judgement{j("one", "/q", no, 1, 10, "1"), j("two", "/p", yes, 9, 12, "1")}, pathApproved, 1},
-		"of three trees":                  {[]judgement{j("one", "/o", yes, 1, 2, "1"), j("two", "/p", yes, 3, 4, "1"), j("six", "/q", yes, 5, 6, "1")}, pathApproved, 1},
-		"of two other trees":              {[]judgement{j("one", "/o", yes, 1, 2, "1"), j("two", "/q", yes, 3, 4, "1")}, pathApproved, 0},
-		"refused in both":                 {[]judgement{j("one", "/q", no, 1, 2, "1"), j("two", "/o", no, 3, 4, "1")}, pathSentBack, 1},
+		"nobody":                        {nil, "unseen", -1},
+		"another path":                  {[]judgement{{reviewRound: reviewRound{record: record{Files: map[string]string{"b": "1"}}}}}, "unseen", -1},
+		"in another content":            {[]judgement{j("one", "/p", yes, 1, 2, "2")}, "other", -1},
+		"that it is gone":               {[]judgement{j("one", "/p", yes, 1, 2, "")}, "other", -1},
+		"approved":                      {[]judgement{j("one", "/p", yes, 1, 2, "1")}, "approved", 0},
+		"approved, then in another":     {[]judgement{j("one", "/p", yes, 1, 2, "1"), j("one", "/p", no, 3, 4, "2")}, "approved", 0},
+		"refused":                       {[]judgement{j("one", "/p", no, 1, 2, "1")}, "sent back", 0},
+		"refused, then approved":        {[]judgement{j("one", "/p", no, 1, 10, "1"), j("one", "/p", yes, 11, 12, "1")}, "approved", 1},
+		"approved, then refused":        {[]judgement{j("one", "/p", yes, 1, 2, "1"), j("one", "/p", no, 3, 4, "1")}, "sent back", 1},
+		"of one session, overlapping":   {[]judgement{j("one", "/p", no, 1, 10, "1"), j("one", "/p", yes, 9, 12, "1")}, "sent back", 0},
+		"of two sessions":               {[]judgement{j("one", "/p", no, 1, 10, "1"), j("two", "/p", yes, 11, 12, "1")}, "approved", 1},
+		"of two, overlapping":           {[]judgement{j("one", "/p", no, 1, 10, "1"), j("two", "/p", yes, 9, 12, "1")}, "sent back", 0},
+		"of two, at the same time":      {[]judgement{j("one", "/p", no, 1, 10, "1"), j("two", "/p", yes, 10, 12, "1")}, "sent back", 0},
+		"of two, the refusal is later":  {[]judgement{j("one", "/p", yes, 1, 10, "1"), j("two", "/p", no, 9, 12, "1")}, "sent back", 1},
+		"of two, both approve":          {[]judgement{j("one", "/p", yes, 1, 10, "1"), j("two", "/p", yes, 9, 12, "1")}, "approved", 1},
+		"of two trees, refused here":    {[]judgement{j("one", "/p", no, 1, 2, "1"), j("two", "/q", yes, 3, 4, "1")}, "approved", 1},
+		"of two trees, refused there":   {[]judgement{j("one", "/o", no, 1, 2, "1"), j("two", "/p", yes, 3, 4, "1")}, "approved", 1},
+		"of two trees, and overlapping": {[]judgement{j("one", "/q", no, 1, 10, "1"), j("two", "/p", yes, 9, 12, "1")}, "approved", 1},
+		"of three trees":                {[]judgement{j("one", "/o", yes, 1, 2, "1"), j("two", "/p", yes, 3, 4, "1"), j("six", "/q", yes, 5, 6, "1")}, "approved", 1},
+		"of two other trees":            {[]judgement{j("one", "/o", yes, 1, 2, "1"), j("two", "/q", yes, 3, 4, "1")}, "approved", 0},
+		"refused in both":               {[]judgement{j("one", "/q", no, 1, 2, "1"), j("two", "/o", no, 3, 4, "1")}, "sent back", 1},
 	} {
-		answer, by := ask(c.all, "/p", "a", "1")
+		by, isSeen := ask(c.all, "/p", "a", "1")
+		answer := "unseen"
+		switch {
+		case by.approved():
+			answer = "approved"
+		case by != nil:
+			answer = "sent back"
+		case isSeen:
+			answer = "other"
+		}
 		if answer != c.answer || (by == nil) != (c.by < 0) || by != nil && by != &c.all[c.by] {
-			t.Errorf("%s: %d by %+v, want %d by %d", name, answer, by, c.answer, c.by)
+			t.Errorf("%s: %s by %+v, want %s by %d", name, answer, by, c.answer, c.by)
 		}
 	}
 }

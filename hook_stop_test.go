@@ -3,11 +3,18 @@ package main
 // What a stop or a question comes to: what the reviewer gets, and what is said to whom.
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -169,7 +176,7 @@ func TestQuestionShown(t *testing.T) {
 		answer string // in a session
 		byHand string
 	}{
-		{"answered", "", blocks("use SQLite"), deny + `,"systemMessage":"[SUPERVISOR] 审查者（不是你）回答了 Agent 的提问：\n  Which database?（SQLite / Postgres）\n  And where?\n` +
+		{"answered", "", blocks("use SQLite"), deny + `,"systemMessage":"[SUPERVISOR] 审查者（不是你）回答了 Agent 的提问：\nWhich database?\n- SQLite\n- Postgres\nAnd where?\n` +
 			`它的回答：use SQLite\n提问审查 1/8 退回 · SECONDS · 没有在副本里运行命令\n不同意：按 Esc，再输入你的回答"}`, toolOutput("deny", "use SQLite")},
 		{"let through", "", allows("back it up"), allow + `,"systemMessage":"[SUPERVISOR] 提问审查 1/8 通过 · SECONDS · 没有在副本里运行命令\n审查者给你的留言：back it up"}`,
 			toolOutput("allow", "back it up")},
@@ -508,4 +515,617 @@ func TestWordsCut(t *testing.T) {
 	events := box.read(eventsPath)
 	expectIn(t, "the timeline", events, `"kind":"words"`, strings.Repeat("x", 900))
 	expectNotIn(t, "the timeline", events, strings.Repeat("x", 2001))
+}
+
+// testHook is a hook of that event in a state directory of its own, without a client.
+func testHook(t *testing.T, event string) *hook {
+	t.Helper()
+	dir := t.TempDir()
+	d := dirs{here: dir, claude: dir, ccc: dir, state: filepath.Join(dir, "ccc")}
+	check(t, stateDir(d.state).create())
+	secret := strings.NewReplacer("SECRET", "***")
+	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), redact: secret.Replace, session: stateDir(d.state).session(testSession)},
+		event: &hookEvent{SessionID: testSession, HookEventName: event, Cwd: dir}, caller: caller{byHand: true}}
+	h.isWanted = func() bool { return true }
+	return h
+}
+
+// speaking sets the language for a test that runs beside no other.
+func speaking(t *testing.T, language string) {
+	before := lang
+	lang = language
+	t.Cleanup(func() { lang = before })
+}
+
+// What becomes of each verdict, of a stop and of a question, by hand and in a session.
+func TestHookDecision(t *testing.T) {
+	speaking(t, "zh")
+	const deny, allow = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"words"}`, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"words"}`
+	for _, test := range []struct {
+		event   string
+		verdict verdict
+		byHand  string
+		told    string // in a session, of the message
+	}{
+		{eventStop, verdictBlock, `{"decision":"block","reason":"words"}`, "审查 1/10 退回"},
+		{eventStop, verdictAllow, "null", "审查 1/10 通过\\n审查者给你的留言：words"},
+		{eventStop, verdictFailed, "null", "这次审查没能完成，Agent 的工作未经检查。原因：why"},
+		{eventStop, verdictLimit, "null", "这项要求的 10 次审查已用完，这次停下没有再审。你再发消息会重新计数。\\n上次的反馈还没有解决：words"},
+		{eventStop, verdictCancelled, "null", ""},
+		{eventPreToolUse, verdictBlock, deny + "}", "审查者（不是你）回答了 Agent 的提问：\\n\\n它的回答：words\\n提问审查 1/10 退回"},
+		{eventPreToolUse, verdictAllow, allow + "}", "提问审查 1/10 通过\\n审查者给你的留言：words"},
+		{eventPreToolUse, verdictLimit, allow + "}", "这项要求的 10 次审查已用完，这个提问没有审查。"},
+		{eventPreToolUse, verdictFailed, "null", "这个提问没能审查，直接交给了你。原因：why"},
+		{eventPreToolUse, verdictCancelled, "null", ""},
+	} {
+		h := testHook(t, test.event)
+		found := record{Kind: kindEnd, Event: test.event, Iteration: 1, Limit: 10, outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}}
+		t.Setenv(projectVariable, "")
+		expectIs(t, "by hand", string(encodeJSON(h.decision(found))), test.byHand)
+		t.Setenv(projectVariable, "/p")
+		got := string(encodeJSON(h.decision(found)))
+		if test.told == "" {
+			expectIs(t, "a review that the user ended", got, "null")
+			continue
+		}
+		expectIn(t, "in a session", got, `"systemMessage":"[SUPERVISOR] `+test.told)
+		if test.byHand != "null" {
+			expectIn(t, "in a session", got, strings.Trim(test.byHand, "{}"))
+		} else {
+			expectNotIn(t, "in a session", got, "decision", "hookSpecificOutput")
+		}
+	}
+	h := testHook(t, eventStop)
+	limit := record{Event: eventStop, Limit: 10, outcome: outcome{Verdict: verdictLimit}}
+	expectNotIn(t, "without open feedback", h.message(limit, ""), "还没有解决")
+	expectIs(t, "an approval without words", h.message(record{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}, ""), "审查 通过")
+	for cause, want := range map[string]words{"API Error: 529": adviceDoctor, "PROMPT is too long": adviceCompact, "": adviceDoctor} {
+		expectIs(t, cause, adviceFor(cause, adviceDoctor), want.zh)
+	}
+	for what, want := range map[verdict]string{"": "", untoldOff: switchedOffOutside.zh, verdictCancelled: say(earlierCancelled, "why"), verdictFailed: say(earlierFailed, "why", adviceDoctor.zh)} {
+		expectIs(t, what, untold{What: what, Why: "why"}.String(), want)
+	}
+	for length, whole := range map[int]bool{8000: true, 8001: false} {
+		text := strings.Repeat("长", length)
+		cut := h.cutFeedback(text)
+		expectIs(t, "what the agent gets", len([]rune(cut)), 8000)
+		expectIs(t, "all of it", cut == text, whole)
+		kept, _ := os.ReadFile(h.session.feedbackFile())
+		expectIs(t, "what is kept", string(kept) == text, !whole)
+	}
+	check(t, os.Remove(h.session.feedbackFile()))
+	check(t, os.Mkdir(h.session.feedbackFile(), 0o700))
+	expectIs(t, "what can't be kept", len([]rune(h.cutFeedback(strings.Repeat("长", 9000)))), 9000)
+}
+
+// What is noted for the next hooks, by what a stop or a question came to, where and while supervision is on or off.
+func TestHookKept(t *testing.T) {
+	before := untold{What: verdictFailed, Why: errKilled.Error()}
+	for name, test := range map[string]struct {
+		event     string
+		verdict   verdict
+		inSession bool
+		isOff     bool
+		want      untold
+		feedback  string
+	}{
+		"sent back":             {eventStop, verdictBlock, true, false, untold{}, "words 1"},
+		"approved":              {eventStop, verdictAllow, true, false, untold{}, "old 0"},
+		"at the limit":          {eventStop, verdictLimit, true, false, untold{}, "old 0"},
+		"failed":                {eventStop, verdictFailed, true, false, untold{}, "old 0"},
+		"failed by hand":        {eventStop, verdictFailed, false, false, untold{verdictFailed, "why"}, "old 0"},
+		"sent back by hand":     {eventStop, verdictBlock, false, false, untold{}, "words 1"},
+		"ended by the user":     {eventStop, verdictCancelled, true, false, untold{verdictCancelled, "why"}, "old 0"},
+		"ended by a switch":     {eventStop, verdictCancelled, true, true, before, "old 0"},
+		"a question, sent back": {eventPreToolUse, verdictBlock, true, false, before, "words 1"},
+		"a question, failed":    {eventPreToolUse, verdictFailed, false, false, before, "old 0"},
+	} {
+		h := testHook(t, test.event)
+		t.Setenv(projectVariable, map[bool]string{true: "/p"}[test.inSession])
+		check(t, h.session.update(func(s *sessionState) { s.Untold, s.Feedback, s.FeedbackOf = before, "old", "0" }))
+		h.isWanted = func() bool { return !test.isOff }
+		h.keep(record{Review: "1", outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}})
+		state, err := h.session.state()
+		check(t, err)
+		expectIs(t, name, state.Untold, test.want)
+		expectIs(t, name+": the feedback", state.Feedback+" "+state.FeedbackOf, test.feedback)
+	}
+}
+
+// What is recorded of a client in a session's state: its provider and its launch, the later one; by hand neither.
+func TestHookUpdates(t *testing.T) {
+	h, at := testHook(t, eventStop), time.Now().UTC().Truncate(time.Millisecond)
+	for _, test := range []struct {
+		byHand       bool
+		provider     string
+		launched     time.Time
+		wantProvider string
+		wantLaunched time.Time
+	}{
+		{true, "kimi", time.Time{}, "", time.Time{}},
+		{false, "", time.Time{}, noProvider, time.Time{}},
+		{false, "kimi", at, "kimi", at},
+		{true, "glm", time.Time{}, "kimi", at},
+		{false, "glm", at.Add(-time.Hour), "glm", at},
+		{false, "", at.Add(time.Hour), noProvider, at.Add(time.Hour)},
+	} {
+		t.Setenv(providerVariable, test.provider)
+		h.caller = caller{byHand: test.byHand, launched: test.launched}
+		check(t, h.update(func(s *sessionState) { s.Count++ }))
+		state, err := h.session.state()
+		check(t, err)
+		if state.Provider != test.wantProvider || !state.LaunchedAt.Equal(test.wantLaunched) || state.Count == 0 {
+			t.Errorf("%+v: %+v", test, state)
+		}
+	}
+}
+
+// What the reviewer is told is of the event and of this session's request: the feedback as the agent got it, and what stands.
+func TestHookRequest(t *testing.T) {
+	speaking(t, "zh")
+	h := testHook(t, eventStop)
+	h.event.LastAssistantMessage, h.event.Cwd, h.event.PermissionMode = "done", "/agent", "plan"
+	h.event.ToolInput = map[string]json.RawMessage{"q": []byte("1")}
+	h.event.BackgroundTasks = []json.RawMessage{[]byte("7")}
+	add := func(r record) {
+		t.Helper()
+		r.Time = now()
+		check(t, h.session.append(r))
+	}
+	add(record{Kind: kindPrompt, Prompt: "one"})
+	add(record{Kind: kindPrompt, Prompt: "two", PromptSum: promptSum("two")})
+	add(record{Kind: kindEnd, Event: eventStop, Review: "r", Iteration: 1, outcome: outcome{Verdict: verdictBlock, Feedback: "a ***"}})
+	check(t, h.session.update(func(s *sessionState) { s.Feedback, s.FeedbackOf = "a secret", "r" }))
+	words := func(r reviewRequest) (all []string) {
+		for _, asked := range r.requests {
+			all = append(all, asked.words)
+		}
+		return all
+	}
+	r := h.request() // without a transcript
+	if !r.unconfirmed || !r.inPlanMode || r.question != nil || r.here != "/agent" || r.lastMessage != "done" || len(r.tasks) != 1 || r.refusal.Feedback != "a secret" || r.openFeedback != "a secret" || !r.requests[0].prompt || r.change.started != "" || r.change.history == nil {
+		t.Errorf("%+v", r)
+	}
+	expectEqual(t, "the timeline's prompts", words(r), []string{"one", "two"})
+	log, _ := os.ReadFile(h.session.dir.logFile())
+	expectIn(t, "the log", string(log), `during="reading the transcript" error="the event names none"`)
+	h.event.TranscriptPath = filepath.Join(t.TempDir(), "t.jsonl")
+	check(t, os.WriteFile(h.event.TranscriptPath, []byte(userLine("1", "", "first", `,"timestamp":"2026-01-02T03:04:05Z"`)+"\n"+userLine("2", "1", "two")+"\n"+agentLine("3", "2", "done")+"\n"), 0o600))
+	r = h.request()
+	if r.unconfirmed || r.change.started != "2026-01-02T03:04:05Z" {
+		t.Errorf("with its transcript: %+v", r)
+	}
+	expectEqual(t, "the transcript's requests", words(r), []string{"first", "two"})
+	// What the agent got of another review is not this one's feedback, and an approval closes it.
+	check(t, h.session.update(func(s *sessionState) { s.FeedbackOf = "other" }))
+	if r = h.request(); r.refusal.Feedback != "a ***" || r.openFeedback != "a ***" {
+		t.Errorf("of another review: %+v", r)
+	}
+	check(t, h.session.update(func(s *sessionState) { s.FeedbackOf = "r" }))
+	add(record{Kind: kindEnd, Event: eventStop, Review: "s", outcome: outcome{Verdict: verdictAllow}})
+	if r = h.request(); r.refusal.Feedback != "a secret" || r.openFeedback != "" {
+		t.Errorf("approved since: %+v", r)
+	}
+	h.event.HookEventName, h.event.PermissionMode, h.event.ToolUseID = eventPreToolUse, "default", ""
+	if r = h.request(); string(r.question) != `{"q":1}` || r.inPlanMode {
+		t.Errorf("a question: %+v", r)
+	}
+}
+
+// A record is complete, redacted and, at the end of a review, told to the log, which quotes no secret.
+func TestHookRecorded(t *testing.T) {
+	h := testHook(t, eventStop)
+	end := record{Kind: kindEnd, Event: eventStop, Review: "1", Iteration: 2, Limit: 10, NoVerdict: true, outcome: outcome{Verdict: verdictBlock, Feedback: "a SECRET", DurationSeconds: 1.5, CostUSD: 0.25}}
+	begin := now()
+	h.record(record{Kind: kindBegin, Event: eventStop, Review: "1"})
+	logged := func() string {
+		text, _ := os.ReadFile(h.session.dir.logFile())
+		return string(text)
+	}
+	expectIs(t, "the log at its begin", logged(), "")
+	h.record(end)
+	end.NoVerdict, end.Error, end.Review = false, "no SECRET key", "2"
+	end.Verdict = verdictFailed
+	h.record(end)
+	lines := strings.Split(strings.TrimSpace(logged()), "\n")
+	for i, want := range []string{"verdict=block iteration=2/10 duration=1.500s cost_usd=0.25 no_verdict=true", `verdict=failed iteration=2/10 duration=1.500s cost_usd=0.25 error="no *** key"`} {
+		_, got, _ := strings.Cut(lines[i], " ")
+		expectIs(t, "the log", got, "review ended session_id="+testSession+" event=Stop "+want)
+	}
+	past, err := h.session.readHistory()
+	check(t, err)
+	if r := past.Rounds[0]; len(past.Rounds) != 2 || r.Feedback != "a ***" || r.Time.Before(begin) || r.Project != h.project || past.Rounds[1].Error != "no *** key" {
+		t.Errorf("%+v", past.Rounds)
+	}
+	if _, err := os.Stat(h.session.dir.lockFile()); err != nil {
+		t.Error("the end of a review does not sweep")
+	}
+	h.warn("trying", nil)
+	expectIs(t, "the lines", strings.Count(logged(), "\n"), 2)
+	h.warn("trying", errors.New("no SECRET"))
+	expectIn(t, "the log", logged(), ` warning session_id=`+testSession+` during=trying error="no ***"`+"\n")
+	h.log("told", "error", "SECRET", "event", "SECRET")
+	expectIn(t, "the log", logged(), ` told session_id=`+testSession+` error=*** event=SECRET`+"\n")
+}
+
+// Words without a verdict are the feedback; those that hold an approval are not, nor are there any by hand, to a question, or twice.
+func TestHookWords(t *testing.T) {
+	h := testHook(t, eventStop)
+	const approves = `{"allow_stop": true, "feedback": ""}`
+	for name, test := range map[string]struct {
+		words, event   string
+		question, held bool // held: the last answer was withheld
+		verdict        verdict
+		feedback       string
+		withheld       bool
+	}{
+		"words":                  {words: "fix it", verdict: verdictBlock, feedback: "fix it"},
+		"words after a withheld": {words: "fix it", held: true, verdict: verdictBlock, feedback: "fix it"},
+		"an approval":            {words: approves + " so", verdict: verdictBlock, withheld: true},
+		"a second in a row":      {words: approves + " so", held: true, feedback: approves + " so"},
+		"by hand":                {words: "fix it", event: eventReview, feedback: "fix it"},
+		"to a question":          {words: "fix it", question: true, feedback: "fix it"},
+	} {
+		entry, request := record{Event: test.event, outcome: outcome{Feedback: test.words}}, reviewRequest{}
+		if test.question {
+			request.question = []byte("{}")
+		}
+		request.refusal.Withheld = test.held
+		err := h.takeWords(&entry, request)
+		isTaken := test.verdict != ""
+		if (err == nil) != isTaken || entry.Verdict != test.verdict || entry.Feedback != test.feedback || entry.Withheld != test.withheld || entry.NoVerdict != isTaken || (entry.Unbound == errNoVerdict.Error()) != isTaken {
+			t.Errorf("%s: %v, %+v", name, err, entry)
+		}
+		if err != nil {
+			expectIn(t, name, err.Error(), test.words)
+		}
+	}
+}
+
+// How long a review may take: as ccc.json says, and in a session less than the hook, which Claude Code ends.
+func TestHookPatience(t *testing.T) {
+	speaking(t, "en")
+	h := testHook(t, eventStop)
+	h.dirs.self = "/bin/ccc"
+	for _, test := range []struct {
+		seconds, hook int
+		inSession     bool
+		want          int
+		ofHook        bool
+	}{
+		{540, 600, true, 540, false}, {595, 600, true, 595, false}, {596, 600, true, 595, true}, {1800, 600, true, 595, true}, {1800, 600, false, 1800, false},
+		{540, 0, true, 540, false}, {540, 3, true, 1, true}, {10, 15, true, 10, false}, {10, 14, true, 9, true}, {540, -1, true, 540, false},
+	} {
+		t.Setenv(projectVariable, map[bool]string{true: "/p"}[test.inSession])
+		h.config.Supervisor.TimeoutSeconds = test.seconds
+		check(t, os.WriteFile(h.dirs.settingsFile(), []byte(strings.Replace(complete, `"timeout":600`, fmt.Sprintf(`"timeout":%d`, test.hook), 1)), 0o600))
+		timeout, late := h.patience(eventStop)
+		expectIs(t, test, timeout, time.Duration(test.want)*time.Second)
+		why := say(timeLimit)
+		if test.ofHook {
+			why = say(timeLimitOfHook, test.hook)
+		}
+		expectIs(t, test, late.Error(), say(noVerdictWithin, test.want, why))
+	}
+	for _, test := range []struct {
+		limit     int
+		blockCap  string
+		inSession bool
+		want      int
+	}{{10, "", true, 8}, {10, "3", true, 3}, {2, "3", true, 2}, {10, "10", true, 10}, {10, "0", true, 10}, {10, "-1", true, 10}, {10, "x", true, 8}, {10, "12x", true, 10}, {10, "4.9", true, 4}, {10, "3", false, 10}} {
+		t.Setenv(projectVariable, map[bool]string{true: "/p"}[test.inSession])
+		t.Setenv(blockCapVariable, test.blockCap)
+		h.config.Supervisor.MaxIterations = test.limit
+		expectIs(t, test, h.reviewLimit(), test.want)
+	}
+}
+
+// What an approval speaks of: the paths that were the same before and after it, and none where its reviewer has seen too little.
+func TestHookBound(t *testing.T) {
+	needGit(t)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	check(t, err)
+	t.Setenv("HOME", dir)
+	git := func(command string) {
+		t.Helper()
+		cmd := exec.Command("/bin/sh", "-ec", command)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", command, err, out)
+		}
+	}
+	write := func(name, text string) { check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)) }
+	write("no-copy", "#!/bin/sh\nexit 125\n")
+	check(t, os.Chmod(filepath.Join(dir, "no-copy"), 0o700))
+	write("a", "old\n")
+	git("git init -q; echo no-copy >.git/info/exclude; git add .; git -c user.name=x -c user.email=x@x commit -qm x")
+	many := func(n int) map[string]string {
+		files := map[string]string{}
+		for i := range n {
+			files[fmt.Sprint("f", i)] = "1"
+		}
+		return files
+	}
+	const calls = "calls"
+	var found judgedChange // of all rows but those whose change is larger
+	for name, test := range map[string]struct {
+		steps   string // what the reviewer did: calls, runs, refused
+		verdict verdict
+		files   map[string]string // of the change, "" for what differs: a and b
+		unshown bool              // the request does not show all of it
+		before  verdict           // what was said of the same content before
+		byHand  bool
+		moves   bool // a is edited while the review runs
+		err     error
+		want    string // why it is not bound
+		left    string // the paths that it speaks of
+		sent    bool
+	}{
+		"called something":            {steps: calls, verdict: verdictAllow, left: "a b"},
+		"called nothing, shown whole": {verdict: verdictAllow, left: "a b"},
+		"called nothing, not shown":   {verdict: verdictAllow, unshown: true, want: errNothingCalled.zh, left: "a b"},
+		"refused, not shown":          {steps: "refused", verdict: verdictAllow, unshown: true, want: errNothingCalled.zh, left: "a b"},
+		"called something, not shown": {steps: calls, verdict: verdictAllow, unshown: true, left: "a b"},
+		"ran something, not shown":    {steps: "runs", verdict: verdictAllow, unshown: true, left: "a b"},
+		"sent back before":            {verdict: verdictAllow, before: verdictBlock, want: errSentBackBefore.zh, left: "a b", sent: true},
+		"sent back before, called":    {steps: calls, verdict: verdictAllow, before: verdictBlock, left: "a b", sent: true},
+		"approved before":             {verdict: verdictAllow, before: verdictAllow, left: "a b"},
+		"as many paths as there may":  {steps: calls, verdict: verdictAllow, files: many(2000), left: "2000"},
+		"too many paths":              {steps: calls, verdict: verdictAllow, files: many(2001), want: "有 2001 个路径不同", left: "2001"},
+		"too many paths by hand":      {steps: calls, verdict: verdictAllow, files: many(2001), byHand: true, left: "2001"},
+		"approved, moved":             {steps: calls, verdict: verdictAllow, moves: true, left: "b"},
+		"sent back, moved":            {steps: calls, verdict: verdictBlock, moves: true, left: "a b"},
+		"git can't tell":              {steps: calls, verdict: verdictAllow, err: errors.New("too\nslow"), want: "too slow"},
+		"no repository":               {steps: calls, verdict: verdictAllow, err: errNoGit},
+	} {
+		speaking(t, "zh")
+		h := testHook(t, eventStop)
+		h.dirs.self = filepath.Join(dir, "no-copy")
+		write("a", "new\n")
+		write("b", "new\n")
+		judged := found
+		if judged.Top == "" || test.unshown {
+			judged = takeChange(context.Background(), h.dirs.self, dir, os.Environ(), changeOf{history: new(history), stands: func(numbered) bool { return true }})
+			check(t, judged.err)
+		}
+		if !test.unshown {
+			found = judged
+		}
+		judged.Files = maps.Clone(judged.Files) // of which those that moved go
+		if test.before != "" {
+			past := record{Kind: kindEnd, Event: eventStop, Review: "0", Time: now(), Files: judged.Files, outcome: outcome{Verdict: test.before}}
+			check(t, h.session.append(past))
+		}
+		for _, r := range []record{{Kind: kindBegin, Event: eventStop}, {Kind: kindCall, Tool: "Read(a)"}, {Kind: kindRefused, Tool: "Read(a)"}, {Kind: kindRun, Command: "make"}} {
+			r.Review, r.Time = "1", now()
+			if r.Kind == kindBegin || r.Kind == kindCall && (test.steps == calls || test.steps == "refused") || r.Kind == kindRefused && test.steps == "refused" || r.Kind == kindRun && test.steps == "runs" {
+				check(t, h.session.append(r))
+			}
+		}
+		if test.unshown {
+			judged.rest = "a (+1 -1)"
+		}
+		if test.files != nil {
+			judged.Files = test.files
+		}
+		if test.moves {
+			write("a", "newer\n")
+		}
+		judged.err = test.err
+		entry := record{Event: eventStop, Review: "1", outcome: outcome{Verdict: test.verdict}}
+		h.bind(context.Background(), &entry, judged, test.byHand)
+		left := strings.Join(slices.Sorted(maps.Keys(entry.Files)), " ")
+		if test.files != nil {
+			left = fmt.Sprint(len(entry.Files))
+		}
+		expectIs(t, name+": why it is not bound", entry.Unbound, test.want)
+		expectIs(t, name+": what it speaks of", left, test.left)
+		expectIs(t, name+": sent back before", entry.SentBefore, test.sent)
+		expectEqual(t, name+": what changed", entry.Moved, map[bool][]string{true: {"a"}}[test.moves])
+		log, _ := os.ReadFile(h.session.dir.logFile())
+		expectIs(t, name+": the log", strings.Contains(string(log), "review not bound to the files"), test.err != nil)
+		if test.err == nil && (entry.Base != judged.base || entry.Since != judged.how || entry.Base == "" || entry.Since == "") {
+			t.Errorf("%s: from %q, %q", name, entry.Base, entry.Since)
+		}
+	}
+}
+
+// What a reviewer is called with: the directories that it may read, the session's model where a fork lacks it, and its time.
+func TestHookPlanned(t *testing.T) {
+	speaking(t, "zh")
+	root := t.TempDir()
+	at := func(name string) string { return filepath.Join(root, name) }
+	for _, name := range []string{"project", "tree", "added", "typed"} {
+		check(t, os.Mkdir(at(name), 0o700))
+	}
+	check(t, os.WriteFile(at("file"), nil, 0o600))
+	t.Setenv(addDirsVariable, strings.Join([]string{at("added"), at("none"), at("file"), "relative", "", at("added")}, "\n"))
+	t.Setenv(cacheVariable, "")
+	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second+300*time.Millisecond)
+	defer cancel()
+	for _, test := range []struct {
+		name, version, tree, variable, own, current, model string // own, current: the reviewer's and the session's provider
+		want                                               string // of the model
+		dirs                                               string
+	}{
+		{name: "plain", version: "2.1.330", want: "", dirs: "project added typed"},
+		{name: "a worktree", version: "2.1.330", tree: "tree", want: "", dirs: "tree project added typed tree project"},
+		{name: "the oldest", version: "2.1.120", want: "m", dirs: "project added typed"},
+		{name: "before forks had it", version: "2.1.199", want: "m", dirs: "project added typed"},
+		{name: "since they have it", version: "2.1.200", want: "", dirs: "project added typed"},
+		{name: "another in a variable", version: "2.1.330", variable: "other", want: "m", dirs: "project added typed"},
+		{name: "the same in a variable", version: "2.1.330", variable: "m", want: "", dirs: "project added typed"},
+		{name: "the same, of a million", version: "2.1.330", variable: "m[1m]", want: "", dirs: "project added typed"},
+		{name: "ccc.json's", version: "2.1.120", model: "chosen", want: "chosen", dirs: "project added typed"},
+		{name: "another provider's", version: "2.1.120", own: "b", want: "", dirs: "project added typed"},
+		{name: "the session's own", version: "2.1.120", own: "b", current: "b", want: "m", dirs: "project added typed"},
+	} {
+		h := testHook(t, eventStop)
+		h.project = at("project")
+		h.config.Supervisor.Try, h.config.Supervisor.Model, h.config.Supervisor.Provider = false, test.model, test.own
+		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}}}
+		t.Setenv("ANTHROPIC_MODEL", test.variable)
+		t.Setenv(providerVariable, test.current)
+		request := reviewRequest{project: h.project, tree: at(cmp.Or(test.tree, "project"))}
+		request.version, request.model, request.conversation.dirs = test.version, "m", []string{at("typed"), at("added")}
+		call, err := h.plan(ctx, "judge it", request)
+		check(t, err)
+		expectIs(t, test.name+": the model", call.config.Model, test.want)
+		var short []string
+		for _, dir := range slices.Concat(call.dirs, call.addDirs) {
+			short = append(short, strings.TrimPrefix(dir, root+"/"))
+		}
+		expectIs(t, test.name+": the directories", strings.Join(short, " "), test.dirs)
+		if call.session != testSession || call.prompt != "judge it" || call.request.seconds > 90 || call.request.seconds < 60 || call.request.noCopy != errTryOff.zh || call.request.tryCommand != "" || lookupEnv(call.env, reviewerVariable) != "1" || call.shares {
+			t.Errorf("%s: %+v", test.name, call)
+		}
+		url := ""
+		if test.own != "" {
+			url = "https://b"
+		}
+		expectIs(t, test.name+": the API", lookupEnv(call.env, "ANTHROPIC_BASE_URL"), url)
+	}
+	h, request := testHook(t, eventStop), reviewRequest{}
+	request.version = "2.1.119"
+	if call, err := h.plan(ctx, "", request); call != nil || err == nil || err.Error() != say(clientTooOld, "2.1.119", "2.1.120", installClaude) {
+		t.Errorf("a client that is too old: %v", err)
+	}
+	request.version = "2.1.330"
+	h.config.Supervisor.Provider = "b"
+	h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${NO_SUCH_TOKEN}"}}}
+	if call, err := h.plan(ctx, "", request); call != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
+		t.Errorf("a provider without its token: %v", err)
+	}
+	h.config.Providers["b"].Env = map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}
+	check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"apiKeyHelper":"echo k"}`), 0o600))
+	if call, err := h.plan(ctx, "", request); call != nil || err == nil || !strings.Contains(err.Error(), "apiKeyHelper overrides the provider b") {
+		t.Errorf("what overrides it: %v", err)
+	}
+	for version, older := range map[string]bool{"2.1.119": true, "2.1.120": false, "2.2.0": false, "1.9.999": true, "2.1.99": true, "3.0.0": false, "2.1.120-dev.1": false, "2.1.119-dev.1": true} {
+		expectIs(t, version, olderThan(version, "2.1.120"), older)
+	}
+}
+
+// The environment of a reviewer: with a launch's line only in the session that ccc launched, and of a provider what its launch was given.
+func TestHookReviewersEnvironment(t *testing.T) {
+	for _, pair := range [][2]string{{attributionVariable, "0"}, {cacheVariable, lineLeftOut}, {keptPrefix + "TOKEN", "given"}, {"TOKEN", "session"}, {keyVariable, "mine"}, {"CLAUDE_CODE_ENTRYPOINT", "cli"}} {
+		t.Setenv(pair[0], pair[1])
+	}
+	for _, test := range []struct {
+		launched                     bool
+		own, current                 string
+		line, token, key, apiOfOwner string
+	}{
+		{true, "", "", "0", "", "", ""},
+		{false, "", "", "", "", "", ""},
+		{true, "", "a", "0", "", "mine", ""}, // a provider's key is its own
+		{true, "b", "a", "", "given", "", "https://b"},
+		{false, "b", "b", "", "given", "", "https://b"},
+		{true, "b", "b", "0", "given", "", "https://b"},
+	} {
+		h := testHook(t, eventStop)
+		h.launched, h.config.Supervisor.Provider = test.launched, test.own
+		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b", tokenVariable: "${TOKEN}"}}}
+		t.Setenv(providerVariable, test.current)
+		env, err := h.environment()
+		check(t, err)
+		got := fmt.Sprintf("line=%s token=%s key=%s api=%s", lookupEnv(env, attributionVariable), lookupEnv(env, tokenVariable), lookupEnv(env, keyVariable), lookupEnv(env, "ANTHROPIC_BASE_URL"))
+		expectIs(t, test, got, fmt.Sprintf("line=%s token=%s key=%s api=%s", test.line, test.token, test.key, test.apiOfOwner))
+	}
+}
+
+// stderrOf returns what a function of a test that runs beside no other writes to stderr.
+func stderrOf(t *testing.T, write func()) string {
+	t.Helper()
+	file, err := os.CreateTemp(t.TempDir(), "")
+	check(t, err)
+	defer file.Close()
+	before := os.Stderr
+	os.Stderr = file
+	defer func() { os.Stderr = before }()
+	write()
+	text, err := os.ReadFile(file.Name())
+	check(t, err)
+	return string(text)
+}
+
+// What is recorded of a review when it begins: whose end is its own, its time, and what the reviewer gets.
+func TestHookBegun(t *testing.T) {
+	h := testHook(t, eventPreToolUse)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	entry, request := record{Kind: kindEnd, Event: eventPreToolUse, Iteration: 2, Limit: 10, PromptSource: "own"}, reviewRequest{question: []byte(`{"questions":[{"question":"Which?"}]}`), lastMessage: "all done"}
+	request.requests = []userRequest{{words: "one"}, {words: "two"}}
+	h.begin(ctx, &entry, request)
+	first := entry.Review
+	past, err := h.session.readHistory()
+	check(t, err)
+	r := past.Rounds[0]
+	if r.Kind != kindBegin || r.Review != first || first == "" || r.Event != eventPreToolUse || r.Iteration != 2 || r.Limit != 10 || r.PromptSource != "own" || r.Process != selfName() || time.Until(r.Deadline).Round(time.Minute) != time.Hour ||
+		r.Question != "Which?" || r.LastMessage != "all done" || strings.Join(r.Requests, "|") != "one|two" || r.Verdict != verdictReviewing || entry.Kind != kindEnd || r.Project != h.project {
+		t.Errorf("%+v", r)
+	}
+	if _, err := strconv.ParseInt(first, 36, 64); err != nil {
+		t.Error(err)
+	}
+	if h.begin(ctx, &entry, request); entry.Review == first {
+		t.Error("two reviews have one id")
+	}
+	for _, step := range []struct{ kind, tool, words, told, kept string }{
+		{kindCall, "Bash(cat SECRET)", "", "  · cat ***\n", `"tool":"Bash(cat ***)"`}, {kindWords, "", "a SECRET " + strings.Repeat("x", 3000), "a *** " + strings.Repeat("x", 3000) + "\n", `"words":"a *** xx`},
+	} {
+		told := stderrOf(t, func() { h.step("r", record{Kind: step.kind, Tool: step.tool, Words: step.words}) })
+		expectIs(t, step.kind, told, step.told)
+		text, _ := os.ReadFile(h.session.timelineFile())
+		expectIn(t, step.kind, string(text), `"kind":"`+step.kind+`","review":"r"`, step.kept)
+		expectNotIn(t, step.kind, string(text), "SECRET", strings.Repeat("x", 2001), `"time":"0001`)
+	}
+}
+
+// A review that did not take place is one that failed, or that the user ended; why is told, by hand elsewhere, and quotes no secret.
+func TestHookFailed(t *testing.T) {
+	for err, want := range map[error]verdict{errors.New("no SECRET"): verdictFailed, errToldToEnd: verdictCancelled, errSwitchedOff: verdictCancelled, fmt.Errorf("x: %w", errToldToEnd): verdictCancelled, context.Canceled: verdictFailed} {
+		for _, event := range []string{eventStop, eventPreToolUse, eventReview} {
+			h, found := testHook(t, eventStop), record{}
+			told := stderrOf(t, func() {
+				found = h.failed(record{Kind: kindEnd, Event: event, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "do"}}, err)
+			})
+			why := strings.Replace(err.Error(), "SECRET", "***", 1)
+			if found.Verdict != want || found.Error != why || found.Feedback != "" || (told == "ccc: no review: "+why+"\n") != (event != eventReview) || event == eventReview && told != "" {
+				t.Errorf("%v: %+v, told %q", err, found, told)
+			}
+			past, _ := h.session.readHistory()
+			if r := past.Rounds[0]; r.Verdict != want || r.Error != why || r.Feedback != "" {
+				t.Errorf("%v: recorded %+v", err, r)
+			}
+		}
+	}
+}
+
+// A review ends with its time, with the first signal that tells ccc to end, or with the supervision, each told by its own name.
+func TestHookEnded(t *testing.T) {
+	late := errors.New("late")
+	h := testHook(t, eventStop)
+	ctx, cancel := h.untilEnded(time.Millisecond, late)
+	<-ctx.Done()
+	expectIs(t, "over its time", context.Cause(ctx), late)
+	cancel()
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		ctx, cancel = h.untilEnded(time.Minute, late)
+		check(t, syscall.Kill(os.Getpid(), s))
+		<-ctx.Done()
+		expectIs(t, s, context.Cause(ctx), error(errToldToEnd))
+		cancel()
+	}
+	h.isWanted = func() bool { return false }
+	ctx, cancel = h.untilEnded(time.Minute, late)
+	<-ctx.Done()
+	expectIs(t, "switched off", context.Cause(ctx), error(errSwitchedOff))
+	cancel()
+	h.isWanted = func() bool { return true }
+	ctx, cancel = h.untilEnded(time.Minute, late)
+	cancel()
+	if ctx.Err() == nil {
+		t.Error("it does not end with its end")
+	}
 }

@@ -28,7 +28,7 @@ func TestLogSession(t *testing.T) {
 		{"log --", box.work, "会话 ab-new（", ""},
 		{"log", "/", "/ 里还没有受监督的会话，别处有 4 个\n", ""},
 		{"log aa-o", "/", "会话 aa-old\n", ""},
-		{"log --json", box.work, `"prompt":"in ` + box.home, "会话 ab-new（当前项目最新的会话）\n"},
+		{"log --json", box.work, `"prompt":"in ` + box.home, ""},
 		{"log aa", box.work, "", "ccc: \"aa\" is the beginning of 3 sessions\n     name one, as ccc status lists them\n"},
 		{"log ../x\x1b[31m", box.work, "", `ccc: no session "../x\x1b[31m"`},
 	} {
@@ -175,10 +175,10 @@ func TestLogFollowOver(t *testing.T) {
 	box.timelineOf("earlier", earlier, at(box.work, "goes on"))
 	await(t, output, "the present one\n\n会话 earlier（当前项目的另一个会话）\n\n")
 	await(t, output, "用户\n    goes on\n")
-	await(t, raw, "会话 earlier（当前项目的另一个会话）\n{\"session_id\":\"earlier\",\"time\":")
+	await(t, raw, "{\"session_id\":\"earlier\",\"time\":")
 	box.timelineOf("new", first)
 	await(t, output, "goes on\n\n会话 new（当前项目的另一个会话）\n\n")
-	await(t, raw, "会话 new（当前项目的另一个会话）\n{\"session_id\":\"new\",\"time\":")
+	await(t, raw, "{\"session_id\":\"new\",\"time\":")
 	box.timelineOf("new", first, at(box.work, "and more"))
 	await(t, output, "and more")
 	await(t, raw, "and more")
@@ -242,7 +242,7 @@ func TestLogCase(t *testing.T) {
 		r.LastMessage, r.Deadline = "All of it is done. "+strings.Repeat("Really. ", 50), ago(-time.Minute)
 		r.Process = "1-2-of-another-namespace"
 		if question != "" {
-			r.Question = []byte(question)
+			r.Question = questionText([]byte(question))
 		}
 		return r
 	}
@@ -442,7 +442,7 @@ func TestLogEnds(t *testing.T) {
 		"cancelled":             {[]any{begun, end(verdictCancelled, func(r *record) { r.Feedback = "" })}, " cancelled\n    reason   why\n"},
 		"the limit":             {[]any{end(verdictLimit, func(r *record) { r.Review, r.Unbound, r.Feedback, r.Error = "", "x", "", "" })}, " limit reached\n    agent    I am done.\n"},
 		"a question at the limit": {[]any{end(verdictLimit, func(r *record) {
-			r.Review, r.Event, r.Feedback, r.Error, r.Question = "", eventPreToolUse, "", "", []byte(asked)
+			r.Review, r.Event, r.Feedback, r.Error, r.Question = "", eventPreToolUse, "", "", questionText([]byte(asked))
 		})},
 			" limit reached\n    asks     Which one?\n             - A\n             - B\n             Why?\n    " + questionPassed.en + "\n"},
 		"a question not reviewed": {[]any{end(verdictFailed, func(r *record) { r.Event, r.Feedback = eventPreToolUse, "" })}, " not reviewed\n    reason   why\n    " + questionPassed.en + "\n"},
@@ -496,8 +496,8 @@ func TestLogEnds(t *testing.T) {
 	// What a run is told with: where it did not take place why, of a long script and output the ends.
 	failed := record{ExitCode: &code, Command: "go test", Output: "\n" + strings.Repeat("x", 700) + "\n", outcome: outcome{Error: "no copy\ncan be made", DurationSeconds: 1}}
 	expectIs(t, "a run that did not take place", ran(failed), "go test → 退出码 125 · 1.0 秒: no copy can be made\n… "+strings.Repeat("x", 600))
-	failed.NoCopy, failed.Output = "at all", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10"
-	expectIs(t, "one with more lines", ran(failed), "go test → 退出码 125 · 1.0 秒: at all\n……（省略 2 行）……\n3\n4\n5\n6\n7\n8\n9\n10")
+	failed.Output = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10"
+	expectIs(t, "one with more lines", ran(failed), "go test → 退出码 125 · 1.0 秒: no copy can be made\n……（省略 2 行）……\n3\n4\n5\n6\n7\n8\n9\n10")
 	script := record{Command: strings.Repeat("a\n", 21) + "b"}
 	expectIs(t, "a long script", ran(script), strings.Repeat("a\n", 10)+"……（省略 2 行）……\n"+strings.Repeat("a\n", 9)+"b\n→ 退出码 0 · 0.0 秒\n")
 }

@@ -69,11 +69,9 @@ func TestRecordInWords(t *testing.T) {
 	} {
 		expectIs(t, c.what, c.got, c.want)
 	}
-	asked := questionsIn(json.RawMessage(`{"questions":[{"question":"Which\none?","options":[{"label":"A"},{"label":"B\tb"}]},{"question":"Why?"}]}`))
-	if len(asked) != 2 || asked[0].line() != "  Which one? (A / B b)" || asked[1].line() != "  Why?" {
-		t.Errorf("%+v", asked)
-	}
-	expectIs(t, "questions in nothing", len(questionsIn(nil)), 0)
+	asked := questionText(json.RawMessage(`{"questions":[{"question":"Which\none?","options":[{"label":"A"},{"label":"B\tb"}]},{"question":"Why?"}]}`))
+	expectIs(t, "the questions", asked, "Which one?\n- A\n- B b\nWhy?")
+	expectIs(t, "questions in nothing", questionText(nil), "")
 }
 
 // What a verdict rests on, and what it was compared with, where that was not the look at a prompt.

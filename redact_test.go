@@ -427,11 +427,10 @@ func TestRedactedThenCut(t *testing.T) {
 	if r.Requests[0] != given {
 		t.Error("the record itself was changed")
 	}
-	r = record{Tool: "LS(" + strings.Repeat("长", 81) + ")", Output: strings.Repeat("长", 1000), Question: []byte(`{"a": "b\n\"c\u003c", "token": ["xyz", 1, null]}`)}
+	r = record{Tool: "LS(" + strings.Repeat("长", 81) + ")", Output: strings.Repeat("长", 1000)}
 	got := r.redacted(redact)
 	expectIs(t, "the tool", got.Tool, "LS("+strings.Repeat("长", 39)+"…)")
 	expectIs(t, "the output", got.Output, strings.Repeat("长", 666))
-	expectIs(t, "the question", string(got.Question), string(r.Question))
 }
 
 // Where a key begins: of a URL's user with 16 characters and a digit, in a header with a digit or as a pair in base64.

@@ -709,7 +709,7 @@ func TestReportParts(t *testing.T) {
 		expectIs(t, fmt.Sprint(parts, " runs"), shown(page, "command"), want)
 		expectIs(t, fmt.Sprint(parts, ": what is left out"), strings.Count(page, "(left out: too long)"), map[bool]int{true: 3}[len(want) < 7])
 	}
-	page := report{stories: []changeStory{one}, of: "OF", since: "SINCE"}.page(reportCut{output: 3, request: 6, feedback: 8, parts: 100})
+	page := report{title: reportChanges, stories: []changeStory{one}, of: "OF", since: "SINCE"}.page(reportCut{output: 3, request: 6, feedback: 8, parts: 100})
 	expectIn(t, "the page", page, "## Reviewed by ccc\n\n- OF\n- The reviewer was", "(model: `m'1`; instructions: `SUPERVISOR.md`)", "\n```\nSINCE\n```\n", "### A change (session `01234567`)",
 		"```\nreq\n... (3 characters left out) ...\nt 0\n```", "- Review 1/7 sent back · 0001-01-01 00:00 UTC\n\n```\nfeed\n... (2 characters left out) ...\nck 0\n```",
 		"- Review 6/7 not reviewed · 0001-01-01 00:00 UTC\n\n```\nover\n... (2 characters left out) ...\nded\n```"[:60], "- Review 7/7 approved · 0001-01-01 00:00 UTC · not bound · 'why'\n",
@@ -726,19 +726,18 @@ func TestReportParts(t *testing.T) {
 	if strings.Count(page, "<details>") != 6 || strings.Count(page, "it failed") != 2 || !strings.Contains(page, "- Review 2/7: exit 1 · 0.0s\n- Review 3/7: exit 0 · 0.0s\n\n<details>") {
 		t.Errorf("the page:\n%s", page)
 	}
-	// The title, and what no review approved: so many paths as there are parts, twenty at least and two hundred at most.
+	// What no review approved: so many paths as there are parts, twenty at least and two hundred at most.
 	var refused []string
 	for i := range 230 {
 		refused = append(refused, fmt.Sprintf("path%03d", i))
 	}
 	for n, want := range map[int]string{1: "path000\n```\n", 20: "path019\n```\n", 21: "path019\n... and 1 more paths\n```\n"} {
-		page := report{refused: refused[:n], isPushed: true}.page(reportCut{parts: 6})
-		expectIn(t, "the page", page, "## ccc: part of it was not approved\n", "### Paths that no review approved\n\n```\npath000\n", want)
+		page := report{gateAnswer: gateAnswer{refused: refused[:n]}}.page(reportCut{parts: 6})
+		expectIn(t, "the page", page, "### Paths that no review approved\n\n```\npath000\n", want)
 		expectNotIn(t, "the page", page, "The reviewer was")
 	}
-	expectIn(t, "the page", report{refused: refused}.page(reportCut{parts: 1000}), "## Reviewed by ccc\n", "path199\n... and 30 more paths\n")
-	expectIn(t, "the page", report{refused: refused}.page(reportCut{parts: 30}), "path029\n... and 200 more paths\n")
-	expectIn(t, "the page", report{isPushed: true}.page(reportCut{}), "## ccc: all of it was reviewed and approved\n")
+	expectIn(t, "the page", report{title: reportPartly, gateAnswer: gateAnswer{refused: refused}}.page(reportCut{parts: 1000}), "## ccc: part of it was not approved\n", "path199\n... and 30 more paths\n")
+	expectIn(t, "the page", report{gateAnswer: gateAnswer{refused: refused}}.page(reportCut{parts: 30}), "path029\n... and 200 more paths\n")
 	// One run is what was run; one request that is not shown is counted.
 	single := changeStory{session: "s", told: []string{"shown", "another"}, requests: []string{"shown"}, rounds: one.rounds[1:2]}
 	page = report{stories: []changeStory{single}}.page(reportCut{output: 100, request: 100, feedback: 100, parts: 100})

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Which session ccc review takes where nobody looks on: the newest of the project, else of a directory above; one that was
-// named; none where it is not clear which is meant. A session in which nothing was asked is none.
+// Which session ccc review takes: the newest of the project, else of a directory above; one that was named; none where
+// it is not clear which is meant. A session in which nothing was asked is none.
 func TestByHandSession(t *testing.T) {
 	root := t.TempDir()
 	claude, here := filepath.Join(root, "claude"), filepath.Join(root, "work")
@@ -54,13 +54,6 @@ func TestByHandSession(t *testing.T) {
 	expect("aa", "", `which of the sessions beginning with "aa"? Name one: aa-new aa-old`)
 	expect("ab", "", `no session of Claude Code's beginning with "ab" holds a request`)
 	expect("", "../none", "no session of Claude Code's of this project")
-	at := ago(time.Hour)
-	for session, written := range map[string]time.Time{"aa-new": at, "aa-old": at.Add(-time.Minute)} {
-		check(t, os.Chtimes(filepath.Join(claude, "projects/x", session+".jsonl"), time.Time{}, written))
-	}
-	expect("", "", "aa-new")
-	stored("aa-old", here, "fix that", time.Hour+30*time.Second)
-	expect("", "", "which of the sessions of this project ("+here+")? Name one: aa-new aa-old")
 	// One of this working tree comes before newer ones of others of the repository.
 	side := filepath.Join(filepath.Dir(here), "side")
 	check(t, os.MkdirAll(filepath.Join(here, ".git/worktrees/side"), 0o700))

@@ -360,7 +360,6 @@ func TestStatusline(t *testing.T) {
 		{"switched_on", known, "CCC_SUPERVISOR=0", state(stateOn), nil, "监督中 2/10\n", ""},
 		{"switched_off", known, "CCC_SUPERVISOR=1", state(stateOff),
 			[]any{review(0, verdictBlock, 1)}, "监督已关闭\n", ""},
-		{"uninstalled", known, "CCC_SUPERVISOR=1", state(""), []any{review(0, verdictBlock, 1)}, "未受监督：settings.json 里没有 ccc 的 hook\n", ""},
 		{"unsupervised", known, "", state(""), []any{review(0, verdictBlock, 1)}, "", ""},
 		{"long", known, "CCC_SUPERVISOR=1", state(""),
 			[]any{review(time.Hour, verdictBlock, 5), strings.Repeat("x", 2<<20) + "\n", review(90*time.Minute, verdictBlock, 1)},
@@ -370,6 +369,7 @@ func TestStatusline(t *testing.T) {
 		{"no_session", "{}", "CCC_SUPERVISOR=1", "",
 			nil, "", "ccc: reading Claude Code's status: it has no session_id\n"},
 		{"path", `{"session_id":"../x"}`, "CCC_SUPERVISOR=1", "", nil, "", "ccc: "},
+		{"uninstalled", known, "CCC_SUPERVISOR=1", state(""), nil, "未受监督：settings.json 里没有 ccc 的 hook\n", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
