@@ -631,7 +631,7 @@ func TestByHand(t *testing.T) {
 	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
 	expect(0, "Review approved · ")
 	box.repository()
-	expect(3, "Review approved · ")
+	expectIn(t, "stderr", expect(3, "Review approved · ").stderr, "\nchanged: changed since the review: notes.txt\n")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
 	expectIn(t, "the answer", expect(2, "", "--provider", "a").stderr, "the reviewer's provider is b (")
 	box.vars = append(box.vars, toolMark)
