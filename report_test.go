@@ -802,7 +802,9 @@ func TestReportOf(t *testing.T) {
 	box.gitIn(box.work, "git checkout -q a; echo x >notes.txt") // no file of the newest change
 	of("", all, "two", "one")
 	// A file that nobody saw, one that was sent back.
-	box.gitIn(box.work, "echo c >c; echo d >d; git add .; git commit -qm third")
+	box.gitIn(box.work, "echo c >c; git add c; git commit -qm one")
+	of("", part, "two", "one")
+	box.gitIn(box.work, "echo d >d; git add .; git commit -qm third")
 	review("three", box.work, 7, verdictBlock, "d")
 	expectIn(t, "the page", of("", part, "two", "one"), "### Paths that no review approved\n\n```\nc: no review saw it\nd: it was sent back (session three, 2026-01-02 03:07)\nnotes.txt: it is not as it was reviewed\n```\n")
 	// What a remote has already is of the newest change.
