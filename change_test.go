@@ -191,17 +191,22 @@ func TestLookAtPrompt(t *testing.T) {
 	const begin = "git init -q; echo a >a; git add .; git commit -qm first; "
 	for name, c := range map[string]struct{ script, unseen string }{
 		"few":  {begin + "echo b >b", ""},
+		"2000": {begin + "for i in $(seq 2000); do echo >f$i; done", ""},
 		"many": {begin + "for i in $(seq 2001); do echo >f$i; done", "2001"},
 		"slow": {begin + "git config filter.slow.clean 'sleep 3; cat'; echo '* filter=slow' >.gitattributes; echo b >b", "1s"},
 	} {
 		dir := filepath.Join(box.work, name)
 		box.gitIn(dir, c.script)
 		head, start := box.gitIn(dir, "git rev-parse HEAD"), time.Now()
-		l := lookAtPrompt(box.noCopy(), dir, box.vars, promptLookPatience)
+		patience := time.Minute // however slow this machine is
+		if name == "slow" {
+			patience = promptLookPatience
+		}
+		l := lookAtPrompt(box.noCopy(), dir, box.vars, patience)
 		if l.Head != head || l.Branch != "main" || (l.Unseen == "") != (c.unseen == "") || !strings.Contains(l.Unseen, c.unseen) || (l.Paths == nil) != (c.unseen != "") {
 			t.Errorf("%s: %+v", name, l)
 		}
-		if took := time.Since(start); took > 3*time.Second {
+		if took := time.Since(start); name == "slow" && took > 3*time.Second {
 			t.Errorf("%s: took %v", name, took)
 		}
 		// Then the change begins at the commit, and that is told.
@@ -235,6 +240,29 @@ func TestBeginningByReflog(t *testing.T) {
 		slices.Sort(list)
 		if c.err != nil || strings.Join(list, " ") != want {
 			t.Errorf("%q: %q, %v", started, list, c.err)
+		}
+		how, since := sinceEver, time.Time{}
+		if started != "" {
+			since, _ = time.Parse(time.RFC3339, started)
+		}
+		if want != "f1 f2 f3" {
+			how = sinceReflog
+		}
+		if c.how != how || !c.time.Equal(since) {
+			t.Errorf("%q: it begins %s, %v", started, c.how, c.time)
+		}
+		// By hand all files are judged here, and those since then are the session's.
+		of := changeOf{history: new(history), stands: func(numbered) bool { return true }, started: started, byHand: true}
+		c = takeChange(context.Background(), box.noCopy(), dir, box.vars, of)
+		list = nil
+		for path := range c.Files {
+			if !c.foreign[path] {
+				list = append(list, path)
+			}
+		}
+		slices.Sort(list)
+		if len(c.Files) != 3 || strings.Join(list, " ") != want || !c.time.Equal(since) {
+			t.Errorf("by hand, %q: of %d files its own are %q, since %v", started, len(c.Files), list, c.time)
 		}
 	}
 }
@@ -398,15 +426,24 @@ func TestDiffCut(t *testing.T) {
 	}
 	d := &diff{}
 	file(d, "a", "+++ x", "--- y", "-z")
-	shown, _ := d.cut(all)
-	expectIs(t, "the diff", shown, "diff --git a/a b/a\n@@ -1 +1 @@\n+++ x\n--- y\n-z\n")
+	whole, _ := d.cut(all)
+	expectIs(t, "the diff", whole, "diff --git a/a b/a\n@@ -1 +1 @@\n+++ x\n--- y\n-z\n")
 	expectIs(t, "the lines", fmt.Sprint(d.files[0].added, d.files[0].removed), "1 2")
+	// What is left of the 12,000 goes to the next one, and the end of it is a line's.
+	d = &diff{}
+	for _, name := range []string{"a", "b", "c"} {
+		file(d, name, "+"+strings.Repeat("x", 5000))
+	}
+	shown, rest := d.cut(all)
+	if n := len(shown); n > 12_001 || n < 11_999 || !strings.HasSuffix(shown, "x\n") || rest != "c (+1 -0)" {
+		t.Errorf("of three files %d characters, not whole: %s", n, rest)
+	}
 	// Small files come first; one that is not wanted is neither shown nor named.
 	d = &diff{}
 	file(d, "long", "+"+strings.Repeat("x", 11_990))
 	file(d, "unwanted", "+secret")
 	file(d, "short", "+short")
-	shown, rest := d.cut(func(path string) bool { return path != "unwanted" })
+	shown, rest = d.cut(func(path string) bool { return path != "unwanted" })
 	if !strings.HasPrefix(shown, "diff --git a/short b/short\n") || strings.Contains(shown, "secret") || rest != "long (+1 -0)" {
 		t.Errorf("%.200s, %s", shown, rest)
 	}
@@ -482,7 +519,7 @@ func TestChangeList(t *testing.T) {
 		}, "不属于本次改动：g\n"},
 		"marked": {func(c *judgedChange) {
 			c.touched, c.foreign = map[string]bool{"f000": true}, map[string]bool{"f001": true}
-		}, "f000  (改动开始前用户已改过)\nM f001  (不是本会话做的"},
+		}, "f000  (改动开始前用户已改过)\nM f001  (不是本会话做的，没人说明过：按它本身判断)\n```"},
 		"of nothing":          {func(c *judgedChange) { c.base = "empty" }, "（当时检出 空目录）"},
 		"others":              {func(c *judgedChange) { c.others = true }, "另一个会话"},
 		"what a remote has":   {func(c *judgedChange) { c.remote = []string{"r"} }, "不算在内：r"},
@@ -498,7 +535,82 @@ func TestChangeList(t *testing.T) {
 		c.change(&change)
 		expectIn(t, name, change.text()+"\n", c.want)
 	}
+	// Each list names 20, and counts the others.
+	many := of(22)
+	delete(many.Paths, "f000")
+	many.found = pathStates{}
+	for i := range 21 {
+		name := fmt.Sprintf("g%02d", i)
+		many.found[name], many.list[name] = [2]string{"0", "1"}, [2]string{"0", "1"}
+		many.nested, many.dirty, many.remote = append(many.nested, name), append(many.dirty, name), append(many.remote, name)
+	}
+	expectIs(t, "lists with one more", strings.Count(many.text(), "、+1"), 5)
 	none := of(1)
 	none.err = errNoGit
 	expectIs(t, "without a repository", none.text(), "")
+}
+
+// Where a look fails the reason is told, and that the directory is gone, where it is.
+func TestChangedSince(t *testing.T) {
+	box := newFakeBox(t)
+	dir := filepath.Join(box.work, "p")
+	box.gitIn(dir, "git init -q; echo a >a")
+	then, err := box.lookOf(box.noCopy(), dir, box.vars)
+	check(t, err)
+	for _, c := range []struct{ script, want string }{{"true", ""}, {"echo b >a; echo c >c", "a c"}, {"git add a", "a c"}, {"rm c; echo a >a", ""}, {"rm a", "a"}} {
+		box.gitIn(dir, c.script)
+		changed, err := then.changedSince(box.noCopy(), box.vars)
+		check(t, err)
+		expectIs(t, c.script, strings.Join(changed, " "), c.want)
+	}
+	check(t, os.Rename(filepath.Join(dir, ".git"), filepath.Join(dir, "git")))
+	if _, err = then.changedSince(box.noCopy(), box.vars); err == nil || strings.Contains(err.Error(), "不在了") {
+		t.Errorf("no repository any more: %v", err)
+	}
+	check(t, os.RemoveAll(dir))
+	if _, err = then.changedSince(box.noCopy(), box.vars); err == nil || err.Error() != say(directoryGone, dir) {
+		t.Errorf("no directory any more: %v", err)
+	}
+}
+
+// The time at which a change begins is that of the prompt, or of the beginning of the review that approved: what others were asked since is told.
+func TestBeginningTime(t *testing.T) {
+	box := newFakeBox(t)
+	dir := filepath.Join(box.work, "p")
+	box.gitIn(dir, "git init -q; git commit -q --allow-empty -m first; git update-ref refs/remotes/origin/main HEAD")
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	found := lookAtPrompt(box.noCopy(), dir, box.vars, time.Minute)
+	box.gitIn(dir, "echo a >a")
+	h := new(history)
+	expect := func(how string, minute int) {
+		t.Helper()
+		for _, byHand := range []bool{false, true} {
+			of := changeOf{history: h, stands: func(numbered) bool { return true }, byHand: byHand}
+			c := takeChange(context.Background(), box.noCopy(), dir, box.vars, of)
+			check(t, c.err)
+			if want := map[bool]string{false: how, true: sinceRemotes}[byHand]; c.how != want || !c.time.Equal(at.Add(time.Duration(minute)*time.Minute)) {
+				t.Errorf("by hand %v: it begins by the %s at %v, want %s, %d", byHand, c.how, c.time, want, minute)
+			}
+		}
+	}
+	add := func(minute int, r record) {
+		r.Time, r.look = at.Add(time.Duration(minute)*time.Minute), found
+		h.add(r)
+	}
+	add(1, record{Kind: kindPrompt})
+	add(2, record{Kind: kindPrompt})
+	expect(sinceRequest, 1)
+	add(3, record{Kind: kindBegin, Event: eventStop, Review: "r"})
+	add(4, record{Kind: kindEnd, Event: eventStop, Review: "r", Files: map[string]string{}, outcome: outcome{Verdict: verdictAllow}})
+	expect(sinceReview, 3)
+	add(5, record{Kind: kindWake})
+	expect(sinceRequest, 5)
+	found.Top = filepath.Join(box.work, "elsewhere")
+	h = new(history)
+	add(6, record{Kind: kindPrompt})
+	expect(sinceWorktree, 6)
+	found.Head = strings.Repeat("1", 40) // of another repository
+	h = new(history)
+	add(7, record{Kind: kindPrompt})
+	expect(sinceEver, 7)
 }

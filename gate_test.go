@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -92,6 +93,8 @@ func TestBadInput(t *testing.T) {
 			verdict = 1 | not a directory
 			verdict --commit HEAD = 2 | not a directory
 			report = 1 | not a directory
+			status = 1 | not a directory
+			log = 1 | not a directory
 			SESSION review = 4 | not a directory`},
 		{"2,001 files of the user's", first + "; for i in $(seq 2001); do echo $i >f$i; done", "echo 1 >>notes.txt; git commit -qam x", "", "", `
 			verdict = 3 unbound | not bound
@@ -287,7 +290,7 @@ func TestGateTells(t *testing.T) {
 	expectEnd(t, "three words", verdict(2, "a b c\n", "--pushed"), 2, "", `not "a b c"`)
 
 	files := func(from, until int) map[string]string {
-		found := map[string]string{"gone.py": "100644 " + zero}
+		found := map[string]string{"gone.py": "100644 " + zero, "f": "100644 " + zero, "a": "100644 " + zero, "z": "100644 " + zero}
 		for i := from; i <= until; i++ {
 			found[fmt.Sprint("f", i)] = "100644 " + box.gitIn(box.work, fmt.Sprint("git rev-parse HEAD:f", i))
 		}
@@ -307,7 +310,7 @@ func TestGateTells(t *testing.T) {
 	before.SentBefore = true
 	one[1] = before
 	box.timelineOf("one", append(review("early", box.work, 5, approved, files(6, 10)), one...)...)
-	box.timelineOf("two", review("elsewhere", "/side", 1, approved, files(1, 5))...)
+	box.timelineOf("two", append(review("elsewhere", "/side", 1, approved, files(1, 3)), review("there", "/other", 2, approved, files(4, 5))...)...)
 	box.timelineOf("three", review("refused", box.work, 3, outcome{Verdict: verdictBlock, Feedback: "no"}, files(21, 21))...)
 	box.timelineOf("other", review("of another repository", box.work, 9, approved, files(21, 21))...)
 	path := ".claude/ccc/supervisor-other-events.jsonl"
@@ -319,11 +322,35 @@ func TestGateTells(t *testing.T) {
 	expectIs(t, "what it rests on", got.stdout,
 		"one 2026-01-02 03:05 · Review approved · only the conversation and the changes were read · do early …\n"+
 			"one 2026-01-02 03:07 · Review approved · only the conversation and the changes were read · do late … · all of it had been sent back before, unchanged\n"+
-			"two 2026-01-02 03:01 · Review approved · only the conversation and the changes were read · do elsewhere …\n")
-	expectIs(t, "what it lacks", got.stderr, "ccc: left out: gone.py\n")
+			"two 2026-01-02 03:01 · Review approved · only the conversation and the changes were read · do elsewhere …\n"+
+			"two 2026-01-02 03:02 · Review approved · only the conversation and the changes were read · do there …\n")
+	expectIs(t, "what it lacks", got.stderr, "ccc: left out: a, f, gone.py, z\n")
 	both := "refs/tags/a " + last + " refs/tags/a " + zero + "\nHEAD " + box.gitIn(box.work, "git rev-parse HEAD") + " refs/heads/main " + zero + "\n"
 	if got := box.run(20*time.Second, both, "ccc", "verdict", "--pushed"); got.code != 3 || !strings.HasPrefix(got.stdout, "none\none ") {
 		t.Errorf("one that is refused, and one that is not: %+v", got)
+	}
+	// It asks of what differs from all branches of the remotes; where one has the commit, of what differs from the default branch, or of all of it.
+	box.gitIn(box.work, "git update-ref refs/remotes/origin/topic "+last)
+	expectIn(t, "against another branch", verdict(3, "", "--commit", "HEAD").stderr, "f21: it is not as it was reviewed\n")
+	box.gitIn(box.work, "git update-ref refs/remotes/origin/topic HEAD")
+	expectIn(t, "on another branch", verdict(0, "", "--commit", "HEAD").stdout, "do early")
+	alone := box.gitIn(box.work, "git commit-tree HEAD^{tree} -m alone")
+	box.gitIn(box.work, "git update-ref refs/remotes/origin/topic "+alone)
+	expectIs(t, "without a common commit", strings.SplitN(verdict(3, "", "--commit", alone).stderr, "\n", 2)[0], "notes.txt: no review saw it")
+	// Where git or a timeline can't be read, it doesn't say yes.
+	box.gitIn(box.work, "git update-ref -d refs/remotes/origin/topic")
+	pushed := "HEAD " + box.gitIn(box.work, "git rev-parse HEAD") + " refs/heads/main " + zero + "\n"
+	box.write(".claude/ccc/supervisor-broken-events.jsonl/x", 0o600, "")
+	for _, args := range [][]string{{"--commit", "HEAD"}, {"--pushed"}} {
+		expectEnd(t, "with a broken timeline", verdict(2, pushed, args...), 2, "", "supervisor-broken-events.jsonl")
+	}
+	check(t, os.RemoveAll(filepath.Join(box.home, ".claude/ccc/supervisor-broken-events.jsonl")))
+	verdict(0, pushed, "--pushed")
+	box.write("../work/.git/refs/remotes/origin/broken", 0o600, strings.Repeat("1", 40)+"\n")
+	for _, args := range [][]string{{"--commit", "HEAD"}, {"--pushed"}} {
+		if got := verdict(2, pushed, args...); got.stdout != "" || got.stderr == "" {
+			t.Errorf("with a broken ref: %+v", got)
+		}
 	}
 }
 

@@ -196,7 +196,9 @@ func (s *story) tellNew() {
 			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{"))
 			continue
 		}
-		s.tellKilled()
+		if !slices.Contains(s.open, one.index) { // a review that was killed is told behind what it did
+			s.tellKilled()
+		}
 		s.tell(one.record, one.index)
 	}
 	s.next = nil

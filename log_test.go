@@ -476,6 +476,23 @@ func TestLogEnds(t *testing.T) {
 	for text, want := range map[string]int{"unbound  one\n": 2, "unbound  two\n": 1, "prompt   a\n": 1, "prompt   the built-in prompt\n": 1} {
 		expectIs(t, text, strings.Count(got, text), want)
 	}
+	// A review that was killed is told when the next one begins, behind what it did.
+	killed := begun
+	killed.Review, killed.Deadline, killed.Process = "k", at, "1-2-of-another-namespace"
+	read := call("Read(/p/a)")
+	read.Review = "k"
+	box.timelineOf(testSession, killed, read, begun, end(verdictAllow, func(r *record) { r.outcome = outcome{Verdict: verdictAllow} }))
+	if got := box.ccc("log", testSession); !regexp.MustCompile(`(?s)Review 1/10\n    agent .*reading .*Review 1/10 not reviewed\n.*Review 1/10\n    agent .*Review 1/10 approved\n`).MatchString(got) {
+		t.Errorf("one that was killed:\n%s", got)
+	}
+	// A prompt is told with 600 characters, what the agent said last with 130 columns.
+	for _, c := range []struct{ prompt, said int }{{600, 130}, {601, 131}} {
+		box.timelineOf(testSession, record{Time: at, Kind: kindPrompt, Prompt: strings.Repeat("p", c.prompt)}, record{Time: at, Kind: kindEnd, Event: eventStop, LastMessage: strings.Repeat("s", c.said), outcome: outcome{Verdict: verdictLimit}})
+		got := box.ccc("log", testSession)
+		if strings.Contains(got, "left out") != (c.prompt > 600) || strings.Contains(got, "…") != (c.said > 130) || strings.Count(got, "s") < 130 {
+			t.Errorf("%+v:\n%s", c, got)
+		}
+	}
 	// What a run is told with: where it did not take place why, of a long script and output the ends.
 	failed := record{ExitCode: &code, Command: "go test", Output: "\n" + strings.Repeat("x", 700) + "\n", outcome: outcome{Error: "no copy\ncan be made", DurationSeconds: 1}}
 	expectIs(t, "a run that did not take place", ran(failed), "go test → 退出码 125 · 1.0 秒: no copy can be made\n… "+strings.Repeat("x", 600))

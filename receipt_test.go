@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -107,6 +108,10 @@ func TestReceiptBasis(t *testing.T) {
 			r.Runs = []record{run("a", "", 1), run("b", "", 2), run("c", "", 3), run("d", "", 4), run("e", "fine", 0)}
 		}), "Review approved · b → exit 2 · c → exit 3 · d → exit 4 · 2 more runs"},
 		{of(verdictAllow, func(r *reviewRound) { r.Runs = []record{run("a", "1", 0), run("b", "2", 0), run("c", "3", 0)} }), "Review approved · a → 1 · b → 2 · c → 3"},
+		{of(verdictAllow, func(r *reviewRound) { r.Runs = []record{run(strings.Repeat("c", 60), strings.Repeat("o", 60), 0)} }), "Review approved · " + strings.Repeat("c", 60) + " → " + strings.Repeat("o", 60)},
+		{of(verdictAllow, func(r *reviewRound) { r.Runs = []record{run(strings.Repeat("c", 61), strings.Repeat("o", 61), 0)} }), "Review approved · " + strings.Repeat("c", 59) + "… → " + strings.Repeat("o", 59) + "…"},
+		{of(verdictAllow, func(r *reviewRound) { r.Runs = []record{run("cat <<A\nx <<B\nA\nmake <<C\nthis\nC\n", "fine", 0)} }), "Review approved · make <<C → fine"},
+		{of(verdictAllow, func(r *reviewRound) { r.Runs = []record{run("cat <<A\nx <<B\nA\nmake", "fine", 0)} }), "Review approved · make → fine"},
 	} {
 		expectIs(t, "the receipt", c.round.receipt(), c.want)
 	}

@@ -245,7 +245,7 @@ var harmlessTexts = []string{
 	"https://cdn.example.com/npm/react@18.2.0/index.js", "https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries",
 	"--- PASS: TestLogin2024 (0.00s)\nPASS\nok  \tccc/auth\t0.012s", "PASS: tests/test_login2.py", "FAIL: test_token_3 (tests.TestToken)", "3 passed, 1 failed in 0.12s",
 	"key: value", "key.go:12:2: undefined: token2", "auth_test.go:145: got 12345678, want 12345679", "x-request-id: 7d3e1c1a-20b4-4c4e-8a51-1f0f5a8d1e0b",
-	"Basic Authentication", "basic understanding of bearer tokens", "Bearer authentication", "msg_01XFDUDYJgAACzvnptvvzELk", "toolu_01A09q90qw90lq917835lq9x",
+	"Basic Authentication", "bearer exercises, x expected", "basic understanding of bearer tokens", "Bearer authentication", "msg_01XFDUDYJgAACzvnptvvzELk", "toolu_01A09q90qw90lq917835lq9x",
 	"sk-container-id-1 sk-toggleable__label-arrow", "npm_config_registry_url_2", "npm_lifecycle_event", "hf_hub_download_to_directory", "key-value-store-12345678",
 	"feature-ABC-1234-add-login-for-everyone-2", "2026-01-31T10:00:00Z", "v2.1.330-dev.7+abcdef1234567890", "/usr/lib/x86_64-linux-gnu/libssl.so.3",
 	"if token == nil || len(key) < 32 { return errors.New(\"no key 1234\") }", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ7d3e1c1a20b44c4e8a511f0f5a8d1e0b user@host",
@@ -453,6 +453,7 @@ func TestCredentialBounds(t *testing.T) {
 		"https://u:{pw}@h.example/r":           "https://u:{pw}@h.example/r",
 		"https://u:%s@h.example/r":             "https://u:%s@h.example/r",
 		"Basic YWRtaW46YWRtaW4=":               "Basic ***", // admin:admin, no digit
+		"Basic dXNlcjpwYXNz":                   "Basic ***", // user:pass, without a digit
 		"bearer understanding":                 "bearer understanding",
 		"Basic abcdefghijkl":                   "Basic abcdefghijkl", // base64 without a colon
 		"Authorization: token abcdefgh1":       "Authorization: token ***",

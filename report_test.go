@@ -631,7 +631,7 @@ func TestByHand(t *testing.T) {
 	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
 	expect(0, "Review approved · ")
 	box.repository()
-	expect(3, "Review approved · ")
+	expectIn(t, "stderr", expect(3, "Review approved · ").stderr, "\nchanged: changed since the review: notes.txt\n")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
 	expectIn(t, "the answer", expect(2, "", "--provider", "a").stderr, "the reviewer's provider is b (")
 	box.vars = append(box.vars, toolMark)
@@ -738,6 +738,16 @@ func TestReportParts(t *testing.T) {
 	}
 	expectIn(t, "the page", report{title: reportPartly, gateAnswer: gateAnswer{refused: refused}}.page(reportCut{parts: 1000}), "## ccc: part of it was not approved\n", "path199\n... and 30 more paths\n")
 	expectIn(t, "the page", report{gateAnswer: gateAnswer{refused: refused}}.page(reportCut{parts: 30}), "path029\n... and 200 more paths\n")
+	// One run is what was run; one request that is not shown is counted.
+	single := changeStory{session: "s", told: []string{"shown", "another"}, requests: []string{"shown"}, rounds: one.rounds[1:2]}
+	page = report{stories: []changeStory{single}}.page(reportCut{output: 100, request: 100, feedback: 100, parts: 100})
+	expectIn(t, "the page", page, "**What the reviewer ran**\n\n```sh\ncommand 1\n```", "(not shown: 1 request of session `s`, no part of this)")
+	for length, cut := range map[int]bool{4000: false, 4001: true} {
+		single.requests = []string{strings.Repeat("q", length)}
+		if page := (report{stories: []changeStory{single}}).markdown(); strings.Contains(page, "left out") != cut {
+			t.Errorf("a request of %d characters is cut: %v", length, !cut)
+		}
+	}
 	// Whose instructions: by name alone. A review that was killed has told none.
 	one.rounds = []reviewRound{{record: record{Event: eventStop, PromptSource: builtinSource}}, {record: record{Event: eventStop, Model: "of the killed"}}}
 	expectIn(t, "the page", report{stories: []changeStory{one}}.page(reportCut{}), "it ran nothing in a copy (model: `not known`; instructions: `the built-in prompt`)")
@@ -758,6 +768,11 @@ func TestReportOf(t *testing.T) {
 			r.Files[file] = "100644 " + box.gitIn(box.work, "git hash-object "+file)
 		}
 		box.timelineOf(session, r)
+	}
+	// A review of another repository is none.
+	box.timelineOf("other", record{Time: at, Kind: kindEnd, Event: eventStop, Review: "other", Project: "/o", look: look{Top: "/o", Repo: "/o/.git"}, Files: map[string]string{"a": "1"}, outcome: outcome{Verdict: verdictAllow}})
+	for _, args := range []string{"", "--commit HEAD", "--base HEAD~1"} {
+		expectEnd(t, "no review", box.run(10*time.Second, "", append([]string{"ccc", "report"}, strings.Fields(args)...)...), 3, "", "there is no review of "+box.work+" yet\n     ccc review\n")
 	}
 	review("one", box.work, 5, verdictAllow, "a")
 	review("two", "/side", 3, verdictAllow, "b")
@@ -787,13 +802,28 @@ func TestReportOf(t *testing.T) {
 	box.gitIn(box.work, "git checkout -q a; echo x >notes.txt") // no file of the newest change
 	of("", all, "two", "one")
 	// A file that nobody saw, one that was sent back.
-	box.gitIn(box.work, "echo c >c; echo d >d; git add .; git commit -qm third")
+	box.gitIn(box.work, "echo c >c; git add c; git commit -qm one")
+	of("", part, "two", "one")
+	box.gitIn(box.work, "echo d >d; git add .; git commit -qm third")
 	review("three", box.work, 7, verdictBlock, "d")
 	expectIn(t, "the page", of("", part, "two", "one"), "### Paths that no review approved\n\n```\nc: no review saw it\nd: it was sent back (session three, 2026-01-02 03:07)\nnotes.txt: it is not as it was reviewed\n```\n")
 	// What a remote has already is of the newest change.
 	box.gitIn(box.work, "git update-ref refs/remotes/origin/main HEAD")
 	expectNotIn(t, "the page", of("", newest, "three"), "changed since")
 	expectIn(t, "of a session", of("one", "- all changes of session `one`\n", "one"), "said by one")
+	expectEnd(t, "an unknown session", box.run(10*time.Second, "", "ccc", "report", "nobody"), 2, "", `no session "nobody"`)
+	// Where git, or a timeline, can't be read nothing is told as reviewed.
+	box.gitIn(box.work, "git update-ref refs/remotes/origin/main HEAD~1; echo "+strings.Repeat("1", 40)+" >.git/refs/remotes/origin/master; git symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/master")
+	if got := box.run(10*time.Second, "", "ccc", "report"); got.code != 2 || got.stdout != "" || got.stderr == "" {
+		t.Errorf("with a broken ref: %+v", got)
+	}
+	box.gitIn(box.work, "rm .git/refs/remotes/origin/HEAD .git/refs/remotes/origin/master")
+	box.write(".claude/ccc/supervisor-broken-events.jsonl/x", 0o600, "")
+	if got := box.run(10*time.Second, "", "ccc", "report"); got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "supervisor-broken-events.jsonl") {
+		t.Errorf("with a timeline that can't be read: %+v", got)
+	}
+	expectEnd(t, "a session that can't be read", box.run(10*time.Second, "", "ccc", "report", "broken"), 1, "", "supervisor-broken-events.jsonl")
+	check(t, os.RemoveAll(filepath.Join(box.home, ".claude/ccc/supervisor-broken-events.jsonl")))
 	for args, stderr := range map[string]string{"one --commit HEAD": "one of SESSION", "one --base HEAD": "one of SESSION", "--base nowhere": `no commit "nowhere"`, "--commit nowhere": `no commit "nowhere"`} {
 		expectEnd(t, args, box.run(10*time.Second, "", append([]string{"ccc", "report"}, strings.Fields(args)...)...), 2, "", stderr)
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -174,4 +176,27 @@ func TestByHandApart(t *testing.T) {
 	expectIs(t, "the state", box.read(statePath), state)
 	expectIn(t, "the output of its own", box.read(".claude/ccc/supervisor-"+testSession+"-review.jsonl"), `by hand`)
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow, verdictBlock})
+}
+
+// Ctrl-C ends a review by hand: 130, no verdict, and it is recorded as cancelled.
+func TestByHandInterrupted(t *testing.T) {
+	box := newHookBox(t)
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	talk := userLine("1", "", "do it") + "\n" + agentLine("2", "1", "done") + "\n"
+	box.write(".claude/projects/x/"+testSession+".jsonl", 0o600, strings.ReplaceAll(talk, `"/work"`, `"`+box.work+`"`))
+	box.reviews(runningReview)
+	done := make(chan commandResult, 1)
+	go func() { done <- box.run(60*time.Second, "", "ccc", "review", testSession) }()
+	box.awaitIn(".claude/ccc/supervisor-"+testSession+"-review.jsonl", "I look at the tests.")
+	for _, process := range box.processes() {
+		if pid, line, _ := strings.Cut(process, " "); line == "ccc review "+testSession {
+			number, _ := strconv.Atoi(pid)
+			check(t, syscall.Kill(number, syscall.SIGINT))
+		}
+	}
+	got := <-done
+	if got.code != 130 || !strings.HasPrefix(got.stdout, "[SUPERVISOR] Review cancelled") || strings.Count(got.stdout, "\n") != 1 {
+		t.Errorf("%+v", got)
+	}
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
 }

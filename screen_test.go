@@ -165,6 +165,21 @@ func TestScreenTexts(t *testing.T) {
 	if day.Format(time.DateOnly) == time.Now().Format(time.DateOnly) { // else it was midnight
 		expectIs(t, "today", clock(noon), "12:34")
 	}
+	alone(t)
+	zone := time.Local
+	time.Local = time.FixedZone("east", 8*3600)
+	t.Cleanup(func() { time.Local = zone })
+	expectIs(t, "in the user's zone", clock(time.Date(2026, 1, 1, 20, 30, 0, 0, time.UTC)), "2026-01-02 04:30")
+	path := filepath.Join(t.TempDir(), "out")
+	file, err := os.Create(path)
+	check(t, err)
+	defer file.Close()
+	s := newPage(newScreen(file)).story(stateDir("/s").session("x"))
+	s.title(time.Date(2026, 1, 1, 20, 30, 0, 0, time.UTC), "what", "")
+	check(t, s.Flush())
+	text, err := os.ReadFile(path)
+	check(t, err)
+	expectIn(t, "the log", string(text), "── 2026-01-02 ──\n", "\n04:30:00 what\n")
 	expectIs(t, "another day", clock(time.Date(2026, 1, 2, 3, 4, 0, 0, time.Local)), "2026-01-02 03:04")
 }
 

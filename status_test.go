@@ -320,6 +320,18 @@ func TestVerdictOfWorktree(t *testing.T) {
 	box.hook(strings.ReplaceAll(box.event(eventStop, ""), `"cwd":"`+box.work+`"`, `"cwd":"`+side+`"`))
 	expect(side, "", "block", 1, "not yet")
 	expect(box.work, "", "none", 3, elsewhere+side)
+	// Of several that are newer the newest is told, once.
+	for i, name := range []string{"newer", "newest"} {
+		place := look{Top: side, Repo: box.work + "/.git"}
+		box.timelineOf(name, record{Time: now().Add(time.Duration(i+1) * time.Second), Kind: kindPrompt, Project: box.work, Prompt: "x", look: place})
+	}
+	cmd := box.command("ccc", "verdict")
+	if got := box.finish(cmd, 20*time.Second); strings.Count(got.stderr, elsewhere) != 1 || !strings.Contains(got.stderr, "this project, newest,") {
+		t.Errorf("two of another working tree: %+v", got)
+	}
+	for _, name := range []string{"newer", "newest"} {
+		check(t, os.Remove(filepath.Join(box.home, ".claude/ccc/supervisor-"+name+"-events.jsonl")))
+	}
 	// A review that runs, or has failed, is of its working tree too.
 	box.reviews(runningReview)
 	done := hookAsync(box, strings.ReplaceAll(box.event(eventStop, ""), `"cwd":"`+box.work+`"`, `"cwd":"`+side+`"`))
@@ -618,6 +630,7 @@ func TestStatusTable(t *testing.T) {
 	}
 	expectIs(t, "how many go", len(gone), 5)
 	coloured := strings.Join(table(160, true, row("a", "on", verdictAllow), row("b", "on", verdictFailed), row("c", "on", verdictBlock)), "\n")
+	expectIs(t, "dim rows", strings.Count(coloured, "\x1b[2m"), 1)
 	expectIn(t, "the table", coloured, "\x1b[2mSession", "\x1b[32mapproved ", "\x1b[31mnot reviewed", "\x1b[33msent back ")
 }
 
@@ -639,6 +652,24 @@ func TestStatusFailed(t *testing.T) {
 	}
 	if got := box.ccc("status"); strings.Count(got, "\n") != statusRows+2 || strings.Contains(got, "--all") {
 		t.Errorf("a screen of them: %s", got)
+	}
+	// What can't be read is told, and what nothing is known of is not listed. Where nobody says which language, a line tells how to have it in English.
+	box.write(".claude/ccc/supervisor-bad.json", 0o600, "{")
+	box.write(".claude/ccc/supervisor-silent-output.jsonl", 0o600, "{}\n")
+	asked := box.run(10*time.Second, "", "ccc", "status", "--all")
+	if !strings.Contains(asked.stderr, "supervisor-bad.json: ") || !strings.Contains(asked.stdout, "\nbad ") || strings.Contains(asked.stdout, "silent") || strings.Contains(asked.stderr, "ccc.json") {
+		t.Errorf("%+v", asked)
+	}
+	check(t, os.Remove(filepath.Join(box.home, ".claude/ccc/supervisor-bad.json")))
+	box.vars = append(box.vars, "LANG=C", "LC_ALL=")
+	expectIn(t, "status", box.run(10*time.Second, "", "ccc", "status").stderr, `"language": "en"`)
+	expectIs(t, "status --json", box.run(10*time.Second, "", "ccc", "status", "--json").stderr, "")
+	// A screen that can't be written to is told by the exit code.
+	for _, command := range []string{"status", "status --json", "log newer"} {
+		got := box.run(20*time.Second, "", "sh", "-c", "ccc "+command+" >/dev/full")
+		if got.code == 0 || !strings.Contains(got.stderr, "no space left") {
+			t.Errorf("%s to a full device: %+v", command, got)
+		}
 	}
 	none := box.command("ccc", "supervisor-mode", "on")
 	none.Dir = t.TempDir()
