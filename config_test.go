@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -228,5 +231,68 @@ func TestRedactedWhole(t *testing.T) {
 	} {
 		redact := redactor(env)
 		expectIs(t, "redacted", redact("a secret-12 b secret-12-and-more c"), "a *** b *** c")
+	}
+}
+
+// Each value that README.md or the client allows is taken.
+func TestConfigValues(t *testing.T) {
+	for _, language := range []string{"zh", "en", ""} {
+		c, err := configOf(t, `{"language":"`+language+`"}`)
+		expectIs(t, language, err, nil)
+		expectIs(t, language, c.Language, language)
+	}
+	for _, mode := range strings.Fields("acceptEdits auto bypassPermissions default dontAsk manual plan") {
+		c, err := configOf(t, `{"supervisor":{"permission_mode":"`+mode+`"}}`)
+		expectIs(t, mode, err, nil)
+		expectIs(t, mode, c.Supervisor.PermissionMode, mode)
+	}
+	c, err := configOf(t, `{"claude_args":["--all"],"current_provider":"b","providers":{"a":{},"b":{"claude_args":["--own"],"env":{"A":1,"B":true,"C":"c","D":"${E}","F":1e400}}}}`)
+	check(t, err)
+	p, err := c.current(dirs{})
+	check(t, err)
+	expectIs(t, "the present provider", p.name, "b")
+	expectIs(t, "its variables", fmt.Sprint(p.Env), "map[A:1 B:true C:c D:${E} F:1e400]")
+	expectEqual(t, "the arguments with it", c.claudeArgs(p), []string{"--all", "--own"})
+	expectEqual(t, "the arguments without", c.claudeArgs(nil), []string{"--all"})
+	expectIs(t, "the names", c.providerNames(), "a, b")
+	for _, name := range strings.Fields("A B C D E F") { // and E, whence one comes
+		expectIs(t, name+" is a provider's", c.providerVariables()[name], true)
+	}
+	expectIs(t, "X is a provider's", c.providerVariables()["X"], false)
+	tokens := c.withTokens([]string{"E=e", "X=x"})
+	expectEqual(t, "with the tokens", slices.Sorted(slices.Values(tokens)), []string{"A=1", "B=true", "C=c", "D=e", "E=e", "F=1e400", "X=x"})
+	c.CurrentProvider = ""
+	p, err = c.current(dirs{})
+	expectIs(t, "none", p == nil && err == nil, true)
+	d := dirs{ccc: t.TempDir()}
+	check(t, os.Mkdir(d.configFile(), 0o700))
+	if c, err := loadConfig(d); err == nil || c.Supervisor.MaxIterations != 10 {
+		t.Errorf("a file that can't be read: %+v, %v", c, err)
+	}
+	if err := c.exposed(dirs{ccc: "/none"}); err != nil {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+// What is written out and secret, from the length on from which it is redacted, wherever it stands.
+func TestConfigExposed(t *testing.T) {
+	for _, test := range []struct {
+		text    string
+		mode    os.FileMode
+		exposed bool
+	}{
+		{`{"providers":{"a":{"env":{"A_TOKEN":"12345678"}}}}`, 0o644, true}, {`{"providers":{"a":{"env":{"A_TOKEN":"1234567"}}}}`, 0o644, false},
+		{`{"providers":{"a":{"env":{"A_NAME":"12345678"}}}}`, 0o644, false}, {`{"providers":{"a":{"env":{"A_TOKEN":"${A_SECRET}"}}}}`, 0o644, false},
+		{`{"settings":{"env":{"A_TOKEN":"12345678"}}}`, 0o640, true}, {`{"settings":{"env":{"A_TOKEN":"12345678"}}}`, 0o600, false},
+		{`{"settings":{"env":1},"providers":{"a":{"env":{"A":"12345678"}},"b":{"env":{"B_KEY":"12345678"}}}}`, 0o604, true}, {`{}`, 0o644, false},
+	} {
+		d := dirs{ccc: t.TempDir()}
+		check(t, errors.Join(os.WriteFile(d.configFile(), []byte(test.text), test.mode), os.Chmod(d.configFile(), test.mode)))
+		c, err := loadConfig(d)
+		check(t, err)
+		err = c.exposed(d)
+		if (err != nil) != test.exposed || err != nil && (failureOf(err).hint != "chmod 600 "+d.configFile() || strings.Contains(err.Error(), "12345678")) {
+			t.Errorf("%+v: %v", test, err)
+		}
 	}
 }

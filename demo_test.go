@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -102,4 +103,15 @@ func TestDemoEndedEarly(t *testing.T) {
 			t.Errorf("%s: %+v; left %q", test.name, got, left)
 		}
 	}
+}
+
+// The demo's session has none of the user's variables that lead to an API or to the user's own places.
+func TestDemoEnvironment(t *testing.T) {
+	var names []string
+	for _, name := range []string{"ANTHROPIC_API_KEY", "CLAUDE_CONFIG_DIR", "CLAUDECODE", "CLAUDE_CODE_USE_BEDROCK", "CCC_CONFIG_DIR", "CCC_LAUNCH", "FAKE_CLAUDE_VERSION", "HOME", "TMPDIR", "PATH", "XCCC_A"} {
+		names = append(names, name+"=mine")
+	}
+	got := slices.Sorted(slices.Values(demoEnv(names, "/d")))
+	expectEqual(t, "the environment", got, []string{"CCC_CLAUDE=/d/testdata/claude", "CLAUDE_CONFIG_DIR=/d/home/.claude", "FAKE_CLAUDE_DIR=/d/testdata/demo/" + lang, "FAKE_CLAUDE_SESSION=" + demoSession, "HOME=/d/home", "PATH=mine", "TMPDIR=/d", "XCCC_A=mine"})
+	expectIs(t, "the environment before", names[0], "ANTHROPIC_API_KEY=mine")
 }

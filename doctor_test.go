@@ -83,6 +83,8 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  claude: ", "/no/claude", "unset CCC_CLAUDE", `export CCC_CLAUDE=/no/claude`},
 		{"problem  claude: ", "version 2.1.30, is older than 2.1.120", installClaude, `claude_is "FAKE_CLAUDE_VERSION=2.1.30 exec $FAKE \"\$@\""`},
 		{"problem  claude: ", "does not tell a version: hello", installClaude, `claude_is "echo hello"`},
+		{"problem  claude: ", "does not tell a version: exit status 3", installClaude, `claude_is "exit 3"`},
+		{"problem  claude: ", "version 2.1.119, is older than 2.1.120", installClaude, `claude_is "echo '2.1.119 (Claude Code)'"`},
 
 		{"problem  configuration: ", "ccc.json: line 1, column 11: ", edit, `echo '{"SECRET":,}' >$config`},
 		{"warning  configuration: ", "others can read it", "chmod 600 ", `replace $config 'ANTHROPIC_MODEL": *"' 'ANTHROPIC_AUTH_TOKEN":"a-secret-'; chmod 644 $config`},

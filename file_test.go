@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -83,4 +87,161 @@ func TestLinesReader(t *testing.T) {
 	if reader.lines.close(); got.String() != "one\ntwo\nfour\nfi\n" {
 		t.Errorf("%q after close", got.String())
 	}
+}
+
+// What goes wrong with a file is an error that names it, and leaves nothing behind; nothing is swallowed.
+func TestFileErrors(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	check(t, os.MkdirAll(at("full/x"), 0o700))
+	check(t, os.WriteFile(at("file"), nil, 0o600))
+	ignore := func([]byte) {}
+	for name, err := range map[string]error{
+		"replaced":                replaceFile(at("full"), []byte("new"), false),
+		"replaced below a file":   replaceFile(at("file/x"), []byte("new"), false),
+		"appended to a missing":   appendFile(at("none/x"), []byte("new")),
+		"appended to":             appendFile(at("full"), []byte("new")),
+		"read as lines":           readLines(at("full"), ignore),
+		"read as lines below":     readLines(at("file/x"), ignore),
+		"removed":                 removeFile(at("full")),
+		"read as the user's":      func() error { _, err := readUserFile(at("full")); return err }(),
+		"read below a file":       func() error { _, err := readUserFile(at("file/x")); return err }(),
+		"locked in a missing":     func() error { _, err := lockFile(at("none/x")); return err }(),
+		"locked, a directory":     func() error { _, err := lockFile(at("full")); return err }(),
+		"removed, one of several": removeFiles([]string{at("full"), at("gone")}),
+	} {
+		if err == nil || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 2 {
+		t.Errorf("left: %v", left)
+	}
+	for name, err := range map[string]error{"removed": removeFile(at("gone")), "read as lines": readLines(at("gone"), ignore)} {
+		if err != nil {
+			t.Errorf("a missing file, %s: %v", name, err)
+		}
+	}
+	if text, err := readUserFile(at("gone")); text != nil || err != nil {
+		t.Errorf("a missing file of the user's: %q, %v", text, err)
+	}
+	if text, err := readUserFile(at("file")); text == nil || err != nil {
+		t.Errorf("an empty file of the user's: %q, %v", text, err)
+	}
+	if _, err := os.Stat("/dev/full"); err == nil { // a disk that is full, for one process
+		if err := appendFile("/dev/full", []byte("x")); !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("appended to a full disk: %v", err)
+		}
+	}
+}
+
+// A file that can't be written whole stays as it was: nothing takes its place.
+func TestReplacedWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	check(t, os.WriteFile(path, []byte("old"), 0o600))
+	var before syscall.Rlimit
+	check(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 8, Max: before.Max}))
+	err := replaceFile(path, []byte("a new one"), false)
+	check(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before))
+	text, _ := os.ReadFile(path)
+	left, _ := os.ReadDir(filepath.Dir(path))
+	if !errors.Is(err, syscall.EFBIG) || string(text) != "old" || len(left) != 1 {
+		t.Errorf("%v: the file holds %q, beside it %v", err, text, left)
+	}
+}
+
+// A torn line of any length gets its newline before the next one; a whole one, and an empty file, get none.
+func TestAppendTorn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	for before, want := range map[string]string{"": "next\n", "x": "x\nnext\n", "half": "half\nnext\n", "a\nb": "a\nb\nnext\n", "\n": "\nnext\n", "whole\n": "whole\nnext\n"} {
+		check(t, os.WriteFile(path, []byte(before), 0o600))
+		check(t, appendFile(path, []byte("next\n")))
+		text, _ := os.ReadFile(path)
+		expectIs(t, before, string(text), want)
+	}
+}
+
+// Each line of a file is passed on, also a last one without newline, of one character too.
+func TestLinesRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lines")
+	for text, want := range map[string]string{"": "", "a\nb": `"a\n""b\n"`, "a\nbc\n": `"a\n""bc\n"`, "x": `"x\n"`, "\n\n": `"\n""\n"`} {
+		check(t, os.WriteFile(path, []byte(text), 0o600))
+		got := ""
+		check(t, readLines(path, func(line []byte) { got += fmt.Sprintf("%q", line) }))
+		expectIs(t, text, got, want)
+	}
+}
+
+// A line of the limit is passed on, in one piece or in several; a longer one is dropped whole and told, and the next one read.
+func TestLinesLimit(t *testing.T) {
+	for _, test := range []struct {
+		size, pieces int
+		whole        bool
+	}{{32 << 20, 1, true}, {32 << 20, 3, true}, {32<<20 + 1, 1, false}, {32<<20 + 1, 3, false}, {40 << 20, 6, false}} {
+		var lengths []int
+		var dropped []string
+		w := &lineWriter{line: func(line []byte) { lengths = append(lengths, len(line)) }, dropped: func(why error) { dropped = append(dropped, why.Error()) }}
+		text := append(bytes.Repeat([]byte("x"), test.size-1), '\n')
+		for piece := range slices.Chunk(text, (test.size+test.pieces-1)/test.pieces) {
+			w.Write(piece)
+		}
+		w.Write([]byte("next\n"))
+		want, why := []int{test.size, 5}, []string(nil)
+		if !test.whole {
+			want, why = []int{5}, []string{"over 32 MiB"}
+		}
+		expectEqual(t, fmt.Sprintf("the lines of %+v", test), lengths, want)
+		expectEqual(t, "what is told", dropped, why)
+	}
+	w := &lineWriter{line: func([]byte) {}} // to which nobody listens
+	w.Write(make([]byte, 33<<20))
+}
+
+// What is kept of a program's words are the last bytes, valid and on one line, as often as they are asked for.
+func TestTail(t *testing.T) {
+	for _, test := range []struct{ first, then, want string }{
+		{"ab", "cd", "abcd"}, {"abc", "de", "bcde"}, {"abcdef", "", "cdef"}, {"a", "bcdefg", "defg"}, {"审a", "b", "\uFFFDab"}, {"a\n", "b", "a b"},
+	} {
+		kept := &tail{limit: 4}
+		for _, text := range []string{test.first, test.then} {
+			if n, err := kept.Write([]byte(text)); n != len(text) || err != nil {
+				t.Errorf("%q: %d, %v", text, n, err)
+			}
+		}
+		expectIs(t, test.first+test.then, kept.line(), test.want)
+		if !kept.mu.TryLock() {
+			t.Fatal("it stays locked")
+		}
+	}
+}
+
+// Where a path leads, and whether two are one.
+func TestPaths(t *testing.T) {
+	for _, test := range []struct {
+		path, dir string
+		inside    bool
+	}{{"/a", "/a", true}, {"/a/b", "/a", true}, {"/ab", "/a", false}, {"/", "/a", false}, {"/a", "/", true}, {"/", "/", true}, {"/a", "/a/b", false}} {
+		expectIs(t, test.path+" in "+test.dir, inside(test.path, test.dir), test.inside)
+	}
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"a", "b"} {
+		check(t, os.WriteFile(at(name), nil, 0o600))
+	}
+	check(t, os.Symlink("a", at("link")))
+	for pair, want := range map[[2]string]bool{{"a", "a"}: true, {"a", "link"}: true, {"a", "b"}: false, {"a", "none"}: false, {"none", "a"}: false, {"none", "none"}: false} {
+		expectIs(t, pair, sameFile(at(pair[0]), at(pair[1])), want)
+	}
+	file, err := os.Open(at("a"))
+	check(t, err)
+	defer file.Close()
+	for name, want := range map[string]bool{"a": true, "link": true, "b": false, "none": false} {
+		expectIs(t, name, isFileAt(at(name), file), want)
+	}
+	expectIs(t, "an absolute path", absoluteIn("/d", "/a"), "/a")
+	expectIs(t, "a relative path", absoluteIn("/d", "a"), "/d/a")
+	expectIs(t, "a checksum, as records have it", checksum([]byte("ccc")), "a68d6bd91e8b5822836dbc797bc65040")
 }

@@ -265,3 +265,63 @@ func TestNested(t *testing.T) {
 		})
 	}
 }
+
+// A launch is named by its process and its time; what is no name is none.
+func TestLaunchToken(t *testing.T) {
+	at := time.UnixMilli(1700000000123).UTC()
+	for token, want := range map[string]string{"1-2-boot-3.1700000000123": "1-2-boot-3", "1-2.x": "", "1-2": "", "": "", "1-2.": "", "1-2.17.3": ""} {
+		name, launched := parseLaunchToken(token)
+		expectIs(t, token, name, want)
+		if want != "" != launched.Equal(at) || want == "" && !launched.IsZero() {
+			t.Errorf("%s: %v", token, launched)
+		}
+	}
+	before := now()
+	name, launched := parseLaunchToken(launchToken())
+	if name != selfName() || launched.Before(before) || launched.After(now()) || launched.Location() != time.UTC {
+		t.Errorf("%s at %v", name, launched)
+	}
+}
+
+// Whether a session is supervised: by the later of its switch and its launch, else by the variable, else by hand.
+func TestSupervised(t *testing.T) {
+	at, yes, no := now(), true, false
+	before, after := at.Add(-time.Second), at.Add(time.Second)
+	for name, test := range map[string]struct {
+		state    sessionState
+		c        caller
+		variable string // the launch's behind a blank
+		want     bool
+	}{
+		"an agent's":                        {sessionState{}, caller{agents: true, launched: at, byHand: true}, "1", false},
+		"launched":                          {sessionState{}, caller{launched: at}, "", true},
+		"launched once":                     {sessionState{LaunchedAt: at}, caller{}, "", true},
+		"launched once, switched off":       {sessionState{LaunchedAt: at, Enabled: &no, SwitchedAt: after}, caller{}, "", false},
+		"switched off, then launched":       {sessionState{LaunchedAt: at, Enabled: &no, SwitchedAt: before}, caller{}, "", true},
+		"switched off, launched now":        {sessionState{Enabled: &no, SwitchedAt: at}, caller{launched: after}, "", true},
+		"switched off at once":              {sessionState{Enabled: &no, SwitchedAt: at}, caller{launched: at}, "", false},
+		"switched off, launched before":     {sessionState{Enabled: &no, SwitchedAt: at}, caller{launched: before}, "", false},
+		"launched before and once later":    {sessionState{LaunchedAt: after, Enabled: &no, SwitchedAt: at}, caller{launched: before}, "", true},
+		"switched on":                       {sessionState{Enabled: &yes, SwitchedAt: at}, caller{}, "", true},
+		"switched on against the variable":  {sessionState{Enabled: &yes, SwitchedAt: at}, caller{}, "0", true},
+		"switched off against the variable": {sessionState{Enabled: &no, SwitchedAt: at}, caller{byHand: true}, "1", false},
+		"the variable":                      {sessionState{}, caller{}, "1", true},
+		"the variable of a launch":          {sessionState{}, caller{}, "1 1-1.1", false},
+		"by hand":                           {sessionState{}, caller{byHand: true}, "", true},
+		"by hand against the variable":      {sessionState{}, caller{byHand: true}, "0", false},
+		"by hand with a launch's":           {sessionState{}, caller{byHand: true}, "1 1-1.1", false},
+		"nobody":                            {sessionState{}, caller{}, "", false},
+		"another value":                     {sessionState{}, caller{}, "yes", false},
+	} {
+		s := stateDir(t.TempDir()).session("a")
+		test.state.SessionID = "a"
+		check(t, os.WriteFile(s.stateFile(), encodeJSON(test.state), 0o600))
+		variable, launch, _ := strings.Cut(test.variable, " ")
+		t.Setenv(supervisorVariable, variable)
+		t.Setenv(launchVariable, launch)
+		expectIs(t, name, s.supervised(test.c), test.want)
+	}
+	s := stateDir(t.TempDir()).session("a")
+	check(t, os.WriteFile(s.stateFile(), []byte("{"), 0o600))
+	expectIs(t, "a state that can't be read", s.supervised(caller{launched: at}), true)
+}

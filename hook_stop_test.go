@@ -3,6 +3,8 @@ package main
 // What a stop or a question comes to: what the reviewer gets, and what is said to whom.
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -508,4 +510,307 @@ func TestWordsCut(t *testing.T) {
 	events := box.read(eventsPath)
 	expectIn(t, "the timeline", events, `"kind":"words"`, strings.Repeat("x", 900))
 	expectNotIn(t, "the timeline", events, strings.Repeat("x", 2001))
+}
+
+// testHook is a hook of that event in a state directory of its own, without a client.
+func testHook(t *testing.T, event string) *hook {
+	t.Helper()
+	dir := t.TempDir()
+	d := dirs{here: dir, claude: dir, ccc: dir, state: filepath.Join(dir, "ccc")}
+	check(t, stateDir(d.state).create())
+	secret := strings.NewReplacer("SECRET", "***")
+	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), redact: secret.Replace, session: stateDir(d.state).session(testSession)},
+		event: &hookEvent{SessionID: testSession, HookEventName: event, Cwd: dir}, caller: caller{byHand: true}}
+	h.isWanted = func() bool { return true }
+	return h
+}
+
+// speaking sets the language for a test that runs beside no other.
+func speaking(t *testing.T, language string) {
+	before := lang
+	lang = language
+	t.Cleanup(func() { lang = before })
+}
+
+// What becomes of each verdict, of a stop and of a question, by hand and in a session.
+func TestHookDecision(t *testing.T) {
+	speaking(t, "zh")
+	const deny, allow = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"words"}`, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"words"}`
+	for _, test := range []struct {
+		event   string
+		verdict verdict
+		byHand  string
+		told    string // in a session, of the message
+	}{
+		{eventStop, verdictBlock, `{"decision":"block","reason":"words"}`, "审查 1/10 退回"},
+		{eventStop, verdictAllow, "null", "审查 1/10 通过\\n审查者给你的留言：words"},
+		{eventStop, verdictFailed, "null", "这次审查没能完成，Agent 的工作未经检查。原因：why"},
+		{eventStop, verdictLimit, "null", "这项要求的 10 次审查已用完，这次停下没有再审。你再发消息会重新计数。\\n上次的反馈还没有解决：words"},
+		{eventStop, verdictCancelled, "null", ""},
+		{eventPreToolUse, verdictBlock, deny + "}", "审查者（不是你）回答了 Agent 的提问：\\n它的回答：words\\n提问审查 1/10 退回"},
+		{eventPreToolUse, verdictAllow, allow + "}", "提问审查 1/10 通过\\n审查者给你的留言：words"},
+		{eventPreToolUse, verdictLimit, allow + "}", "这项要求的 10 次审查已用完，这个提问没有审查。"},
+		{eventPreToolUse, verdictFailed, "null", "这个提问没能审查，直接交给了你。原因：why"},
+		{eventPreToolUse, verdictCancelled, "null", ""},
+	} {
+		h := testHook(t, test.event)
+		found := record{Kind: kindEnd, Event: test.event, Iteration: 1, Limit: 10, outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}}
+		t.Setenv(projectVariable, "")
+		expectIs(t, "by hand", string(encodeJSON(h.decision(found))), test.byHand)
+		t.Setenv(projectVariable, "/p")
+		got := string(encodeJSON(h.decision(found)))
+		if test.told == "" {
+			expectIs(t, "a review that the user ended", got, "null")
+			continue
+		}
+		expectIn(t, "in a session", got, `"systemMessage":"[SUPERVISOR] `+test.told)
+		if test.byHand != "null" {
+			expectIn(t, "in a session", got, strings.Trim(test.byHand, "{}"))
+		} else {
+			expectNotIn(t, "in a session", got, "decision", "hookSpecificOutput")
+		}
+	}
+	h := testHook(t, eventStop)
+	limit := record{Event: eventStop, Limit: 10, outcome: outcome{Verdict: verdictLimit}}
+	expectNotIn(t, "without open feedback", h.message(limit, ""), "还没有解决")
+	expectIs(t, "an approval without words", h.message(record{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}, ""), "审查 通过")
+	for cause, want := range map[string]words{"API Error: 529": adviceDoctor, "PROMPT is too long": adviceCompact, "": adviceDoctor} {
+		expectIs(t, cause, adviceFor(cause, adviceDoctor), want.zh)
+	}
+	for what, want := range map[verdict]string{"": "", untoldOff: switchedOffOutside.zh, verdictCancelled: say(earlierCancelled, "why"), verdictFailed: say(earlierFailed, "why", adviceDoctor.zh)} {
+		expectIs(t, what, untold{What: what, Why: "why"}.String(), want)
+	}
+	for length, whole := range map[int]bool{8000: true, 8001: false} {
+		text := strings.Repeat("长", length)
+		cut := h.cutFeedback(text)
+		expectIs(t, "what the agent gets", len([]rune(cut)), 8000)
+		expectIs(t, "all of it", cut == text, whole)
+		kept, _ := os.ReadFile(h.session.feedbackFile())
+		expectIs(t, "what is kept", string(kept) == text, !whole)
+	}
+	check(t, os.Remove(h.session.feedbackFile()))
+	check(t, os.Mkdir(h.session.feedbackFile(), 0o700))
+	expectIs(t, "what can't be kept", len([]rune(h.cutFeedback(strings.Repeat("长", 9000)))), 9000)
+}
+
+// What is noted for the next hooks, by what a stop or a question came to, where and while supervision is on or off.
+func TestHookKept(t *testing.T) {
+	before := untold{What: verdictFailed, Why: errKilled.Error()}
+	for name, test := range map[string]struct {
+		event     string
+		verdict   verdict
+		inSession bool
+		isOff     bool
+		want      untold
+		feedback  string
+	}{
+		"sent back":             {eventStop, verdictBlock, true, false, untold{}, "words 1"},
+		"approved":              {eventStop, verdictAllow, true, false, untold{}, "old 0"},
+		"at the limit":          {eventStop, verdictLimit, true, false, untold{}, "old 0"},
+		"failed":                {eventStop, verdictFailed, true, false, untold{}, "old 0"},
+		"failed by hand":        {eventStop, verdictFailed, false, false, untold{verdictFailed, "why"}, "old 0"},
+		"sent back by hand":     {eventStop, verdictBlock, false, false, untold{}, "words 1"},
+		"ended by the user":     {eventStop, verdictCancelled, true, false, untold{verdictCancelled, "why"}, "old 0"},
+		"ended by a switch":     {eventStop, verdictCancelled, true, true, before, "old 0"},
+		"a question, sent back": {eventPreToolUse, verdictBlock, true, false, before, "words 1"},
+		"a question, failed":    {eventPreToolUse, verdictFailed, false, false, before, "old 0"},
+	} {
+		h := testHook(t, test.event)
+		t.Setenv(projectVariable, map[bool]string{true: "/p"}[test.inSession])
+		check(t, h.session.update(func(s *sessionState) { s.Untold, s.Feedback, s.FeedbackOf = before, "old", "0" }))
+		h.isWanted = func() bool { return !test.isOff }
+		h.keep(record{Review: "1", outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}})
+		state, err := h.session.state()
+		check(t, err)
+		expectIs(t, name, state.Untold, test.want)
+		expectIs(t, name+": the feedback", state.Feedback+" "+state.FeedbackOf, test.feedback)
+	}
+}
+
+// What is recorded of a client in a session's state: its provider and its launch, the later one; by hand neither.
+func TestHookUpdates(t *testing.T) {
+	h, at := testHook(t, eventStop), time.Now().UTC().Truncate(time.Millisecond)
+	for _, test := range []struct {
+		byHand       bool
+		provider     string
+		launched     time.Time
+		wantProvider string
+		wantLaunched time.Time
+	}{
+		{true, "kimi", time.Time{}, "", time.Time{}},
+		{false, "", time.Time{}, noProvider, time.Time{}},
+		{false, "kimi", at, "kimi", at},
+		{true, "glm", time.Time{}, "kimi", at},
+		{false, "glm", at.Add(-time.Hour), "glm", at},
+		{false, "", at.Add(time.Hour), noProvider, at.Add(time.Hour)},
+	} {
+		t.Setenv(providerVariable, test.provider)
+		h.caller = caller{byHand: test.byHand, launched: test.launched}
+		check(t, h.update(func(s *sessionState) { s.Count++ }))
+		state, err := h.session.state()
+		check(t, err)
+		if state.Provider != test.wantProvider || !state.LaunchedAt.Equal(test.wantLaunched) || state.Count == 0 {
+			t.Errorf("%+v: %+v", test, state)
+		}
+	}
+}
+
+// What the reviewer is told is of the event and of this session's request: the feedback as the agent got it, and what stands.
+func TestHookRequest(t *testing.T) {
+	speaking(t, "zh")
+	h := testHook(t, eventStop)
+	h.event.LastAssistantMessage, h.event.Cwd, h.event.PermissionMode = "done", "/agent", "plan"
+	h.event.ToolInput = map[string]json.RawMessage{"q": []byte("1")}
+	h.event.BackgroundTasks = []json.RawMessage{[]byte("7")}
+	add := func(r record) {
+		t.Helper()
+		r.Time = now()
+		check(t, h.session.append(r))
+	}
+	add(record{Kind: kindPrompt, Prompt: "one"})
+	add(record{Kind: kindPrompt, Prompt: "two", PromptSum: promptSum("two")})
+	add(record{Kind: kindEnd, Event: eventStop, Review: "r", Iteration: 1, outcome: outcome{Verdict: verdictBlock, Feedback: "a ***"}})
+	check(t, h.session.update(func(s *sessionState) { s.Feedback, s.FeedbackOf = "a secret", "r" }))
+	words := func(r reviewRequest) (all []string) {
+		for _, asked := range r.requests {
+			all = append(all, asked.words)
+		}
+		return all
+	}
+	r := h.request() // without a transcript
+	if !r.unconfirmed || !r.inPlanMode || r.question != nil || r.here != "/agent" || r.lastMessage != "done" || len(r.tasks) != 1 || r.refusal.Feedback != "a secret" || r.openFeedback != "a secret" || !r.requests[0].prompt || r.change.started != "" || r.change.history == nil {
+		t.Errorf("%+v", r)
+	}
+	expectEqual(t, "the timeline's prompts", words(r), []string{"one", "two"})
+	log, _ := os.ReadFile(h.session.dir.logFile())
+	expectIn(t, "the log", string(log), `during="reading the transcript" error="the event names none"`)
+	h.event.TranscriptPath = filepath.Join(t.TempDir(), "t.jsonl")
+	check(t, os.WriteFile(h.event.TranscriptPath, []byte(userLine("1", "", "first", `,"timestamp":"2026-01-02T03:04:05Z"`)+"\n"+userLine("2", "1", "two")+"\n"+agentLine("3", "2", "done")+"\n"), 0o600))
+	r = h.request()
+	if r.unconfirmed || r.change.started != "2026-01-02T03:04:05Z" {
+		t.Errorf("with its transcript: %+v", r)
+	}
+	expectEqual(t, "the transcript's requests", words(r), []string{"first", "two"})
+	// What the agent got of another review is not this one's feedback, and an approval closes it.
+	check(t, h.session.update(func(s *sessionState) { s.FeedbackOf = "other" }))
+	if r = h.request(); r.refusal.Feedback != "a ***" || r.openFeedback != "a ***" {
+		t.Errorf("of another review: %+v", r)
+	}
+	check(t, h.session.update(func(s *sessionState) { s.FeedbackOf = "r" }))
+	add(record{Kind: kindEnd, Event: eventStop, Review: "s", outcome: outcome{Verdict: verdictAllow}})
+	if r = h.request(); r.refusal.Feedback != "a secret" || r.openFeedback != "" {
+		t.Errorf("approved since: %+v", r)
+	}
+	h.event.HookEventName, h.event.PermissionMode, h.event.ToolUseID = eventPreToolUse, "default", ""
+	if r = h.request(); string(r.question) != `{"q":1}` || r.inPlanMode {
+		t.Errorf("a question: %+v", r)
+	}
+}
+
+// A record is complete, redacted and, at the end of a review, told to the log, which quotes no secret.
+func TestHookRecorded(t *testing.T) {
+	h := testHook(t, eventStop)
+	end := record{Kind: kindEnd, Event: eventStop, Review: "1", Iteration: 2, Limit: 10, NoVerdict: true, outcome: outcome{Verdict: verdictBlock, Feedback: "a SECRET", DurationSeconds: 1.5, CostUSD: 0.25}}
+	begin := now()
+	h.record(record{Kind: kindBegin, Event: eventStop, Review: "1"})
+	logged := func() string {
+		text, _ := os.ReadFile(h.session.dir.logFile())
+		return string(text)
+	}
+	expectIs(t, "the log at its begin", logged(), "")
+	h.record(end)
+	end.NoVerdict, end.Error, end.Review = false, "no SECRET key", "2"
+	end.Verdict = verdictFailed
+	h.record(end)
+	lines := strings.Split(strings.TrimSpace(logged()), "\n")
+	for i, want := range []string{"verdict=block iteration=2/10 duration=1.500s cost_usd=0.25 no_verdict=true", `verdict=failed iteration=2/10 duration=1.500s cost_usd=0.25 error="no *** key"`} {
+		_, got, _ := strings.Cut(lines[i], " ")
+		expectIs(t, "the log", got, "review ended session_id="+testSession+" event=Stop "+want)
+	}
+	past, err := h.session.readHistory()
+	check(t, err)
+	if r := past.Rounds[0]; len(past.Rounds) != 2 || r.Feedback != "a ***" || r.Time.Before(begin) || r.Project != h.project || past.Rounds[1].Error != "no *** key" {
+		t.Errorf("%+v", past.Rounds)
+	}
+	if _, err := os.Stat(h.session.dir.lockFile()); err != nil {
+		t.Error("the end of a review does not sweep")
+	}
+	h.warn("trying", nil)
+	expectIs(t, "the lines", strings.Count(logged(), "\n"), 2)
+	h.warn("trying", errors.New("no SECRET"))
+	expectIn(t, "the log", logged(), ` warning session_id=`+testSession+` during=trying error="no ***"`+"\n")
+	h.log("told", "error", "SECRET", "event", "SECRET")
+	expectIn(t, "the log", logged(), ` told session_id=`+testSession+` error=*** event=SECRET`+"\n")
+}
+
+// Words without a verdict are the feedback; those that hold an approval are not, nor are there any by hand, to a question, or twice.
+func TestHookWords(t *testing.T) {
+	h := testHook(t, eventStop)
+	const approves = `{"allow_stop": true, "feedback": ""}`
+	for name, test := range map[string]struct {
+		words, event   string
+		question, held bool // held: the last answer was withheld
+		verdict        verdict
+		feedback       string
+		withheld       bool
+	}{
+		"words":                  {words: "fix it", verdict: verdictBlock, feedback: "fix it"},
+		"words after a withheld": {words: "fix it", held: true, verdict: verdictBlock, feedback: "fix it"},
+		"an approval":            {words: approves + " so", verdict: verdictBlock, withheld: true},
+		"a second in a row":      {words: approves + " so", held: true, feedback: approves + " so"},
+		"by hand":                {words: "fix it", event: eventReview, feedback: "fix it"},
+		"to a question":          {words: "fix it", question: true, feedback: "fix it"},
+	} {
+		entry, request := record{Event: test.event, outcome: outcome{Feedback: test.words}}, reviewRequest{}
+		if test.question {
+			request.question = []byte("{}")
+		}
+		request.refusal.Withheld = test.held
+		err := h.takeWords(&entry, request)
+		isTaken := test.verdict != ""
+		if (err == nil) != isTaken || entry.Verdict != test.verdict || entry.Feedback != test.feedback || entry.Withheld != test.withheld || entry.NoVerdict != isTaken || (entry.Unbound == errNoVerdict.Error()) != isTaken {
+			t.Errorf("%s: %v, %+v", name, err, entry)
+		}
+		if err != nil {
+			expectIn(t, name, err.Error(), test.words)
+		}
+	}
+}
+
+// How long a review may take: as ccc.json says, and in a session less than the hook, which Claude Code ends.
+func TestHookPatience(t *testing.T) {
+	speaking(t, "en")
+	h := testHook(t, eventStop)
+	h.dirs.self = "/bin/ccc"
+	for _, test := range []struct {
+		seconds, hook int
+		inSession     bool
+		want          int
+		ofHook        bool
+	}{
+		{540, 600, true, 540, false}, {595, 600, true, 595, false}, {596, 600, true, 595, true}, {1800, 600, true, 595, true}, {1800, 600, false, 1800, false},
+		{540, 0, true, 540, false}, {540, 3, true, 1, true}, {10, 15, true, 10, false}, {10, 14, true, 9, true}, {540, -1, true, 540, false},
+	} {
+		t.Setenv(projectVariable, map[bool]string{true: "/p"}[test.inSession])
+		h.config.Supervisor.TimeoutSeconds = test.seconds
+		check(t, os.WriteFile(h.dirs.settingsFile(), []byte(strings.Replace(complete, `"timeout":600`, fmt.Sprintf(`"timeout":%d`, test.hook), 1)), 0o600))
+		timeout, late := h.patience(eventStop)
+		expectIs(t, test, timeout, time.Duration(test.want)*time.Second)
+		why := say(timeLimit)
+		if test.ofHook {
+			why = say(timeLimitOfHook, test.hook)
+		}
+		expectIs(t, test, late.Error(), say(noVerdictWithin, test.want, why))
+	}
+	for _, test := range []struct {
+		limit     int
+		blockCap  string
+		inSession bool
+		want      int
+	}{{10, "", true, 8}, {10, "3", true, 3}, {2, "3", true, 2}, {10, "10", true, 10}, {10, "0", true, 10}, {10, "-1", true, 10}, {10, "x", true, 8}, {10, "12x", true, 10}, {10, "4.9", true, 4}, {10, "3", false, 10}} {
+		t.Setenv(projectVariable, map[bool]string{true: "/p"}[test.inSession])
+		t.Setenv(blockCapVariable, test.blockCap)
+		h.config.Supervisor.MaxIterations = test.limit
+		expectIs(t, test, h.reviewLimit(), test.want)
+	}
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -89,7 +91,7 @@ func TestSwitchOutside(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{args: "nonsense", code: 2, stderr: `"nonsense" is neither on nor off`},
+		{args: "nonsense", code: 2, stderr: `ccc: supervisor-mode: "nonsense" is neither on nor off`},
 		{args: "on nonsense", code: 2, stderr: `no session "nonsense"` + "\n     name one, as ccc status lists them\n"},
 		{args: "", stdout: "off\n", stderr: here},
 		{args: "on", stdout: "on\n", stderr: here},
@@ -114,6 +116,9 @@ func TestSwitchOutside(t *testing.T) {
 	}
 	if events := box.read(eventsPath); strings.Count(events, `"kind":"switch"`) != 4 {
 		t.Errorf("switches leave %s", events)
+	}
+	for _, mode := range []string{"on", "off"} {
+		expectIs(t, "the log of "+mode, strings.Count(box.log(), " switched session_id="+testSession+" mode="+mode+" by=supervisor-mode\n"), 2)
 	}
 	if told := box.run(10*time.Second, "", "ccc", "log", testSession); strings.Count(told.stdout, say(byOutside)) != 4 {
 		t.Errorf("ccc log: %+v, want %q four times", told, say(byOutside))
@@ -304,4 +309,48 @@ func TestSwitchQuery(t *testing.T) {
 	box.vars = append(box.vars, "LC_ALL=en_US.UTF-8")
 	expectIn(t, "the answer in English", box.submit("/supervisor").stdout,
 		"Supervision: off · reviews of this request: 1/8 · last: cancelled just now · this session: 3 reviews · $0.0", `\nTo switch it: /supervisor on, /supervisor off"}`)
+}
+
+// What of a prompt is /supervisor, with which operand, and which of these is rather a slip than a task.
+func TestSlashCommand(t *testing.T) {
+	for prompt, want := range map[string]string{"/supervisor": "true ", "/supervisor on": "true on", "/supervisor ON": "true on", "/supervisor\tOff\n": "true off", "/supervisor 打开": "true on", "/supervisor 关闭": "true off",
+		"/supervisor fix it": "true fix it", " /supervisor\nfix": "true fix", "/supervisors": "false", "/supervisoron": "false", "x /supervisor": "false", "supervisor on": "false", "": "false", "/Supervisor on": "false"} {
+		operand, is := slashCommand(prompt)
+		if got := fmt.Sprint(is, " ", operand); !strings.HasPrefix(got, want) || is && got != want {
+			t.Errorf("%q: %q, want %q", prompt, got, want)
+		}
+	}
+	for operand, want := range map[string]bool{"on": false, "off": false, "": false, "offf": true, "off.": true, "--stop": true, "fix it": false, "停用": false, "fix1": false, "a_b": false} {
+		expectIs(t, operand, isUnclear(operand), want)
+	}
+}
+
+// /supervisor is left alone where the user or the project has a command or a skill of that name, and only there.
+func TestSlashCommandIsTheirs(t *testing.T) {
+	for name, test := range map[string]struct {
+		path, text string
+		theirs     bool
+	}{
+		"none":                  {"", "", false},
+		"ccc's":                 {"claude/commands/supervisor.md", commandFile.zh, false},
+		"ccc's, in English":     {"claude/commands/supervisor.md", commandFile.en, false},
+		"an older ccc's":        {"claude/commands/supervisor.md", "older", false},
+		"the user's":            {"claude/commands/supervisor.md", "mine", true},
+		"empty":                 {"claude/commands/supervisor.md", "", true},
+		"the project's":         {"project/.claude/commands/supervisor.md", "mine", true},
+		"ccc's, in the project": {"project/.claude/commands/supervisor.md", commandFile.zh, false},
+		"a skill":               {"claude/skills/supervisor/SKILL.md", "", true},
+		"the project's skill":   {"project/.claude/skills/supervisor/SKILL.md", "", true},
+		"another":               {"claude/commands/other.md", "mine", false},
+		"another skill":         {"claude/skills/other/SKILL.md", "", false},
+	} {
+		dir := t.TempDir()
+		d := dirs{claude: filepath.Join(dir, "claude")}
+		check(t, os.MkdirAll(d.claude, 0o700))
+		check(t, (&installation{Files: map[string]string{d.commandFile(): checksum([]byte("older"))}}).write(d))
+		if path := filepath.Join(dir, test.path); test.path != "" {
+			check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(test.text), 0o600)))
+		}
+		expectIs(t, name, commandIsTheirs(d, filepath.Join(dir, "project")), test.theirs)
+	}
 }

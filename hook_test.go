@@ -635,3 +635,84 @@ func TestHookPanic(t *testing.T) {
 		})
 	}
 }
+
+// What of an event's last words the transcript must hold before it is read as whole.
+func TestEventLastWords(t *testing.T) {
+	for _, test := range []struct {
+		event, said, call, last string
+		want                    bool
+	}{
+		{eventStop, "done", "", "done", true}, {eventStop, " done\n", "", "done ", true}, {eventStop, "all is done", "", "done", true}, {eventStop, "done", "", "all is done", true}, {eventStop, "done", "", "other", false},
+		{eventStop, "done", "", "", false}, {eventStop, "", "", "done", true}, {eventStop, "", "", "", false}, {eventStop, "done", "", " ", false}, {eventStop, "done", "", toolUse + "1", false},
+		{eventPreToolUse, "", "1", toolUse + "1", true}, {eventPreToolUse, "", "1", toolUse + "2", false}, {eventPreToolUse, "", "1", "1", false}, {eventPreToolUse, "", "", "x", true}, {eventPreToolUse, "x", "1", "x", false},
+	} {
+		e := hookEvent{HookEventName: test.event, LastAssistantMessage: test.said, ToolUseID: test.call}
+		expectIs(t, test, e.saysLast(test.last), test.want)
+	}
+	for prompt, want := range map[string]bool{"": false, "fix it": false, "<task-notification>\nx": true, " ": true} {
+		expectIs(t, prompt, (&hookEvent{Prompt: prompt}).isWake(), want)
+	}
+}
+
+// The transcript is read once it holds the newest prompt and the agent's last words: at once where they are there, else when they come.
+func TestEventConversation(t *testing.T) {
+	if _, err := (&hookEvent{}).conversation(""); err == nil || err.Error() != "the event names none" {
+		t.Errorf("an event without one: %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "t.jsonl")
+	e := &hookEvent{HookEventName: eventStop, TranscriptPath: path, LastAssistantMessage: "done"}
+	write := func(lines ...string) { check(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600)) }
+	first, answer, second := userLine("1", "", "one"), agentLine("2", "1", "done"), userLine("3", "2", "two")
+	write(first, answer)
+	isQuick := false
+	for range 5 { // a busy machine may take its time, but not five times in a row
+		start := time.Now()
+		talk, err := e.conversation(promptSum("one"))
+		if err != nil || len(talk.requests) != 1 || talk.lastWords != "done" {
+			t.Errorf("%+v, %v", talk, err)
+		}
+		if isQuick = time.Since(start) < transcriptPatience; isQuick {
+			break
+		}
+	}
+	expectIs(t, "it is read at once", isQuick, true)
+	for name, sum := range map[string]string{"the prompt comes": promptSum("two"), "the agent's words come": ""} {
+		if sum != "" {
+			write(first, answer)
+		} else {
+			write(first, agentLine("2", "1", "to be said"), second)
+		}
+		whole := []string{first, answer, second, agentLine("4", "3", "done")}
+		time.AfterFunc(50*time.Millisecond, func() { write(whole...) })
+		if talk, err := e.conversation(sum); err != nil || len(talk.requests) != 2 || talk.lastWords != "done" {
+			t.Errorf("%s: %+v, %v", name, talk, err)
+		}
+	}
+	h := testHook(t, eventStop) // of one request, whose prompt comes late
+	h.event.TranscriptPath, h.event.LastAssistantMessage = path, "done"
+	check(t, h.session.append(record{Kind: kindPrompt, Prompt: "two", PromptSum: promptSum("two"), Time: now()}))
+	write(first, answer)
+	time.AfterFunc(50*time.Millisecond, func() { write(first, answer, second, agentLine("4", "3", "done")) })
+	if r := h.request(); len(r.requests) != 2 {
+		t.Errorf("what the reviewer is told: %+v", r.requests)
+	}
+}
+
+// What is read of an event: each field by its own name, an event without a name as a stop.
+func TestEventRead(t *testing.T) {
+	e, err := readEvent(strings.NewReader(`{"session_id":"s","transcript_path":"/t","cwd":"/c","permission_mode":"plan","hook_event_name":"PreToolUse","stop_hook_active":true,"last_assistant_message":"l",` +
+		`"background_tasks":[1,2],"tool_name":"n","tool_input":{"a":1},"tool_use_id":"u","prompt":"p","agent_id":"g","other":1}  `))
+	check(t, err)
+	if got := fmt.Sprint(e.SessionID, e.TranscriptPath, e.Cwd, e.PermissionMode, e.HookEventName, e.StopHookActive, e.LastAssistantMessage, len(e.BackgroundTasks), e.ToolName, string(e.ToolInput["a"]), e.ToolUseID, e.Prompt, e.AgentID, e.odd); got != "s/t/cplanPreToolUsetruel2n1upg[]" {
+		t.Errorf("%s", got)
+	}
+	expectIs(t, "a question is a stop", e.isStop(), false)
+	e, err = readEvent(strings.NewReader(`{"session_id":"s"}`))
+	check(t, err)
+	expectIs(t, "an event without a name is a stop", e.isStop() && e.HookEventName == eventStop && !e.StopHookActive, true)
+	for text, want := range map[string]string{"": "stdin is empty", " ": "stdin is empty", "{}": "it has no session_id", `{"session_id":""}`: "it has no session_id", `{"session_id":"a/b"}`: "its session_id is not one", "[": "unexpected EOF", "[]": "json: "} {
+		if e, err := readEvent(strings.NewReader(text)); e != nil || err == nil || !strings.HasPrefix(err.Error(), "reading the hook event: "+want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

@@ -126,11 +126,8 @@ func isBlank(text []byte) bool { return len(bytes.TrimSpace(unmarked(text))) == 
 // error names line and column of the fault, as position counts them.
 func parseJSON(text []byte) (*jsonValue, error) {
 	plain := unmarked(text)
-	if err := json.Unmarshal(plain, new(json.RawMessage)); err != nil {
-		var syntax *json.SyntaxError
-		if !errors.As(err, &syntax) {
-			return nil, err
-		}
+	var syntax *json.SyntaxError // there is no other error
+	if errors.As(json.Unmarshal(plain, new(json.RawMessage)), &syntax) {
 		offset := int(syntax.Offset)
 		if !strings.HasPrefix(syntax.Error(), "unexpected end") {
 			offset-- // Offset counts the bytes read, the faulty one included

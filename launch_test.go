@@ -325,3 +325,170 @@ func TestLaunchPlaces(t *testing.T) {
 		}
 	}
 }
+
+// What a command line asks for, split into ccc's part and claude's, and with which arguments claude is called.
+func TestLaunchParsed(t *testing.T) {
+	kimi, glm := &provider{name: "kimi", ClaudeArgs: []string{"--k"}}, &provider{name: "glm"}
+	for _, test := range []struct {
+		line, current, vars string // words are parted by |
+		want                string
+	}{
+		{"", "", "", "supervisor=false provider= named=false command=--all"},
+		{"", "kimi", "", "supervisor=false provider=kimi named=false command=--all|--k"},
+		{"kimi", "", "", "supervisor=false provider=kimi named=true command=--all|--k"},
+		{"kimi", "glm", "", "supervisor=false provider=kimi named=true command=--all|--k"},
+		{"default", "kimi", "", "supervisor=false provider= named=true command=--all"},
+		{"default|x", "kimi", "", "supervisor=false provider= named=true command=--all|x"},
+		{"--supervisor", "", "", "supervisor=true provider= named=false command=--all"},
+		{"--supervisor|kimi|--supervisor|-p|x", "", "", "supervisor=true provider=kimi named=true command=--all|--k|-p|x"},
+		{"kimi|glm", "", "", "supervisor=false provider=kimi named=true command=--all|--k|glm"},
+		{"glm|--|--supervisor", "", "", "supervisor=false provider=glm named=true command=--all|--supervisor"},
+		{"--|glm", "", "", "supervisor=false provider= named=false command=--all|glm"},
+		{"-p|--|--supervisor", "", "", "supervisor=false provider= named=false command=--all|-p|--|--supervisor"},
+		{"fix it|kimi", "", "", "supervisor=false provider= named=false command=--all|fix it|kimi"},
+		{"", "", "1", "supervisor=true provider= named=false command=--all"},
+		{"", "", "0", "supervisor=false provider= named=false command=--all"},
+		{"", "", "1 1-1.1", "supervisor=false provider= named=false command=--all"},
+		{"--supervisor", "", "1 1-1.1", "supervisor=true provider= named=false command=--all"},
+		{"", "gone", "", `/none/ccc.json: current_provider "gone" is not among the providers (glm, kimi); ccc default goes without one` + "\n     ${EDITOR:-vi} /none/ccc.json"},
+		{"default", "gone", "", "supervisor=false provider= named=true command=--all"},
+		{"-p|--supervisor|x", "", "", "--supervisor is ccc's, and has to stand before claude's arguments\n     write: ccc --supervisor -p x"},
+		{"kimi|-p|--supervisor", "", "", "--supervisor is ccc's, and has to stand before claude's arguments\n     write: ccc --supervisor kimi -p"},
+		{"kimo", "", "", `"kimo" is neither a subcommand nor a provider (providers: glm, kimi)` + "\n     did you mean: ccc kimi\n     to pass it on to claude: ccc -- kimo"},
+		{"kimi|--supervisor|log", "", "", "supervisor=true provider=kimi named=true command=--all|--k|log"},
+	} {
+		value, token, _ := strings.Cut(test.vars, " ")
+		t.Setenv(supervisorVariable, value)
+		t.Setenv(launchVariable, token)
+		l := &launch{dirs: dirs{ccc: "/none"}, config: &configuration{ClaudeArgs: []string{"--all"}, CurrentProvider: test.current, Providers: map[string]*provider{"kimi": kimi, "glm": glm}}}
+		err := l.parse(strings.FieldsFunc(test.line, func(r rune) bool { return r == '|' }))
+		got := fmt.Sprintf("supervisor=%v provider=%s named=%v command=%s", l.supervisor, l.providerName(), l.named, strings.Join(l.command, "|"))
+		if err != nil {
+			got = err.Error()
+			expectIs(t, test.line+": the code", failureOf(err).code, map[bool]int{true: 1, false: 2}[test.current == "gone"])
+		}
+		expectIs(t, test, got, test.want)
+	}
+}
+
+// What is proposed for a word that ccc does not know: the form in which it works.
+func TestLaunchUnknown(t *testing.T) {
+	c := &configuration{Providers: map[string]*provider{"kimi": {name: "kimi"}}}
+	for line, want := range map[string]string{ // the words before the one that is not known, |, the others
+		"|statsu --json":       "did you mean: ccc status --json\nto pass it on to claude: ccc -- statsu --json",
+		"|supervisor kimi":     "did you mean: ccc --supervisor kimi\nas a prompt: ccc 'supervisor kimi'\nto pass it on to claude: ccc -- supervisor kimi",
+		"|supervise":           "did you mean: ccc --supervisor\nto pass it on to claude: ccc -- supervise",
+		"|supervise mcp":       "did you mean: ccc --supervisor -- mcp\nas a prompt: ccc 'supervise mcp'\nto pass it on to claude: ccc -- supervise mcp",
+		"|supervise mcp list":  "did you mean: ccc --supervisor -- mcp list\nas a prompt: ccc 'supervise mcp list'\nto pass it on to claude: ccc -- supervise mcp list",
+		"|supervisor off":      "did you mean: ccc supervisor-mode off\nas a prompt: ccc 'supervisor off'\nto pass it on to claude: ccc -- supervisor off",
+		"--supervisor|kimo -p": "did you mean: ccc --supervisor kimi -p\nto pass it on to claude: ccc --supervisor -- kimo -p",
+		"--supervisor|statsu":  "did you mean: ccc status\nto pass it on to claude: ccc --supervisor -- statsu",
+		"--supervisor|log -f":  "to pass it on to claude: ccc --supervisor -- log -f",
+		"|zzzzz a --b c":       "to pass it on to claude: ccc -- zzzzz a --b c",
+		"|zzzzz $a":            "as a prompt: ccc 'zzzzz $a'\nto pass it on to claude: ccc -- zzzzz '$a'",
+		"|zzzzz -p a":          "to pass it on to claude: ccc -- zzzzz -p a",
+	} {
+		before, rest, _ := strings.Cut(line, "|")
+		f := failureOf(unknownWord(strings.Fields(before), strings.Fields(rest), c))
+		expectIs(t, line, f.hint, want)
+		expectIs(t, line+": the code", f.code, 2)
+		expectIs(t, line+": is it a subcommand", strings.Contains(f.err.Error(), "is a subcommand, and has to stand first: ccc log -f"), strings.HasSuffix(line, "log -f"))
+	}
+	expectIs(t, "no providers", strings.Contains(failureOf(unknownWord(nil, []string{"x"}, &configuration{})).err.Error(), "(providers: none configured)"), true)
+	for pair, want := range map[[2]string]bool{{"status", "statsu"}: true, {"status", "statu"}: true, {"status", "sttus"}: true, {"status", "statuss"}: true, {"status", "stats"}: true, {"status", "sstat"}: false, {"log", "lgo"}: true, {"log", "gol"}: false,
+		{"log", "lo"}: true, {"log", "l"}: false, {"log", "xyz"}: false, {"on", "no"}: true, {"abcdefgh", "abxyefgh"}: true, {"abcdefgh", "abxyzfgh"}: false, {"abcdefg", "abxyefg"}: false, {"abcdefgh", "abefgh"}: false, {"a", ""}: true, {"ab", ""}: false, {"abcd", "badc"}: false} {
+		expectIs(t, pair, isMisspelt(pair[0], pair[1]), want)
+	}
+}
+
+// The directories that --add-dir adds.
+func TestLaunchAdded(t *testing.T) {
+	for line, want := range map[string]string{"": "", "--add-dir a b -p c": "/h/a /h/b", "--add-dir=/a b": "/a", "x --add-dir /a --add-dir b": "/a /h/b", "--add-dir=a --add-dir b -- c": "/h/a /h/b", "--add-dir -- /a": "", "-p --add-dirs a": ""} {
+		l := &launch{dirs: dirs{here: "/h"}, command: strings.Fields(line)}
+		expectIs(t, line, strings.Join(l.addDirs(), " "), want)
+	}
+}
+
+// A supervised launch that can't prepare its places starts nothing, and one of a provider is refused in the background.
+func TestLaunchUnprepared(t *testing.T) {
+	for damage, want := range map[string]string{
+		"mkdir -p ~/.claude/ccc/state.lock; touch -d '3 days ago' ~/.claude/ccc/state.lock": "preparing the state directory: ",
+		"mkdir -p ~/.claude/ccc/hook-invocation.log":                                        "preparing the state directory: ",
+		"mkdir -p ~/.claude/commands/supervisor.md":                                         "creating HOME/.claude/commands/supervisor.md: ",
+		"mkdir -p ~/.claude/.ccc.lock":                                                      ".ccc.lock: is a directory",
+	} {
+		box := newFakeBox(t)
+		got := box.run(30*time.Second, "", "sh", "-c", damage+"; exec ccc --supervisor -p hi")
+		if got.code != 1 || got.stdout != "" || !strings.Contains(got.stderr, strings.Replace(want, "HOME", box.home, 1)) || box.read("../fake/agent-1/args") != "" || box.settings() != noFile {
+			t.Errorf("%s: %+v", damage, got)
+		}
+	}
+	box := newFakeBox(t)
+	box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}}}}`)
+	for _, flag := range []string{"--bg", "--background"} {
+		got := box.run(30*time.Second, "", "ccc", "a", "--", flag, "x")
+		if got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "not that of a\n     start it without --bg, or without a provider\n") || box.read("../fake/agent-1/args") != "" {
+			t.Errorf("%s: %+v", flag, got)
+		}
+	}
+	expectNotIn(t, "ccc.json", box.read(".claude/ccc.json"), "current_provider")
+	box.write("../bin/broken", 0o700, "no program")
+	got := box.run(30*time.Second, "", "env", "CCC_CLAUDE=broken", "ccc", "-p", "hi")
+	if got.code != 126 || got.stdout != "" || !strings.Contains(got.stderr, "starting "+filepath.Join(filepath.Dir(box.home), "bin/broken")+": exec format error") {
+		t.Errorf("a claude that is no program: %+v", got)
+	}
+}
+
+// What uninstall can't do is told, with the exit code, and not called done.
+func TestUninstallUnremovable(t *testing.T) {
+	for damage, test := range map[string]struct{ stderr, stdout string }{
+		"chmod 500 ~/.claude/ccc":                                   {"permission denied", "settings.json: removed"},
+		"chmod 500 ~/.claude":                                       {"permission denied", ""},
+		"chmod 500 ~/.claude/commands":                              {"removing HOME/.claude/commands/supervisor.md: ", "settings.json: removed"},
+		"rm ~/.claude/SUPERVISOR.md; mkdir ~/.claude/SUPERVISOR.md": {"removing HOME/.claude/SUPERVISOR.md: ", "settings.json: removed"},
+	} {
+		box := newFakeBox(t)
+		box.launch()
+		box.ordinary()
+		got := box.run(30*time.Second, "", "sh", "-c", damage+"; ccc uninstall --purge; code=$?; chmod -R u+rwx ~/.claude; exit $code")
+		if got.code != 1 || !strings.Contains(got.stderr, strings.Replace(test.stderr, "HOME", box.home, 1)) || !strings.Contains(got.stdout, test.stdout) || strings.Contains(got.stdout, "ccc: removed") || strings.Contains(got.stdout, "files removed") {
+			t.Errorf("%s: %+v", damage, got)
+		}
+		if _, err := os.Stat(filepath.Join(box.home, logPath)); err != nil {
+			t.Errorf("%s: the state is gone", damage)
+		}
+	}
+}
+
+// Recording a provider changes its value alone, and what can't be recorded changes nothing.
+func TestLaunchRecords(t *testing.T) {
+	for text, want := range map[string]string{noFile: "no such file", "{": "line 1, column 2", `{"current_provider":"a"}`: `{"current_provider":"b"}`, "{}": "{\n  \"current_provider\": \"b\"\n}"} {
+		d := dirs{claude: t.TempDir(), ccc: t.TempDir()}
+		if text != noFile {
+			check(t, os.WriteFile(d.configFile(), []byte(text), 0o600))
+		}
+		err := recordProvider(d, "b")
+		after, _ := os.ReadFile(d.configFile())
+		if isRecorded := strings.HasPrefix(want, "{"); isRecorded && (err != nil || string(after) != want) || !isRecorded && (err == nil || !strings.Contains(err.Error(), want) || text != noFile && string(after) != text) {
+			t.Errorf("%s: %v, %s", text, err, after)
+		}
+		if strings.HasPrefix(want, "{") {
+			check(t, recordProvider(d, ""))
+			after, _ = os.ReadFile(d.configFile())
+			expectIs(t, "none", string(after), strings.Replace(want, `"b"`, "null", 1))
+		}
+	}
+}
+
+// How a session is supervised that a launch can't: where hooks are missing, or can't be found, they come first.
+func TestLaunchSwitchHint(t *testing.T) {
+	const first, then = "run ccc --supervisor once, which installs the hooks; then ", "start it without --supervisor, then type /supervisor on in that session"
+	t.Setenv("PATH", "")
+	for text, want := range map[string]string{noFile: first + then, "{}": first + then, "{": first + then, complete: then, strings.Replace(complete, "AskUserQuestion", "Bash", 1): first + then} {
+		l := &launch{dirs: dirs{claude: t.TempDir(), self: "/bin/ccc"}}
+		if text != noFile {
+			check(t, os.WriteFile(l.dirs.settingsFile(), []byte(text), 0o600))
+		}
+		expectIs(t, text, l.switchHint(), want)
+	}
+}

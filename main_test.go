@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -204,4 +206,82 @@ func realClientTests(t *testing.T) (tests []string) {
 		}
 	}
 	return tests
+}
+
+// An error is told with its hint, on lines of its own, and ends ccc with its code; one that is no text ends it without a word.
+func TestReportedErrors(t *testing.T) {
+	plain := errors.New("broken")
+	hinted := failure{code: 3, err: plain, hint: "first:\nmake it"}
+	for name, test := range map[string]struct {
+		err  error
+		code int
+		told string
+	}{
+		"none":            {nil, 0, ""},
+		"plain":           {plain, 1, "ccc: broken\n"},
+		"with a code":     {failure{code: 126, err: plain}, 126, "ccc: broken\n"},
+		"with a hint":     {hinted, 3, "ccc: broken\n     first:\n     make it\n"},
+		"wrapped":         {fmt.Errorf("the reviewer: %w", hinted), 3, "ccc: the reviewer: broken\n     first:\n     make it\n"},
+		"a code alone":    {failure{code: 4}, 4, ""},
+		"a hint alone":    {withHint(plain, "make it"), 1, "ccc: broken\n     make it\n"},
+		"not printable":   {errors.New("a\x1b[31mb"), 1, "ccc: a␛[31mb\n"},
+		"a key of a file": {withHint(plain, keyHint("/a b", "remove it")), 1, "ccc: broken\n     remove it:\n     ${EDITOR:-vi} '/a b'\n"},
+		"joined":          {errors.Join(plain, hinted), 3, "ccc: broken\nbroken\n     first:\n     make it\n"},
+	} {
+		var told strings.Builder
+		expectIs(t, name, reportError(&told, test.err), test.code)
+		expectIs(t, name, told.String(), test.told)
+	}
+	expectIs(t, "what is wrapped", errors.Is(hinted, plain), true)
+	wrong := misuse{}
+	expectIs(t, "a misuse", errors.As(usageError("log", "no %q", "x"), &wrong), true)
+	expectIs(t, "its words", wrong.Error(), `log: no "x"`)
+
+	denied, misplaced := &fs.PathError{Op: "open", Path: "/none/a", Err: fs.ErrPermission}, &fs.PathError{Op: "open", Path: "/dev/null/b", Err: syscall.ENOTDIR}
+	for name, test := range map[string]struct {
+		err  error
+		code int
+		hint string
+	}{
+		"denied":         {denied, 1, `chmod -R u+rwX / || sudo chown -R "$(id -un)" /`},
+		"misplaced":      {fmt.Errorf("making: %w", misplaced), 1, "mv /dev/null /dev/null.old"},
+		"a directory":    {&fs.PathError{Path: "/dev", Err: syscall.EISDIR}, 1, "mv /dev /dev.old"},
+		"with a code":    {failure{code: 3, err: misplaced}, 3, "mv /dev/null /dev/null.old"},
+		"with a hint":    {failure{code: 3, err: misplaced, hint: "own"}, 3, "own"},
+		"without a path": {fs.ErrPermission, 1, ""},
+		"something else": {&fs.PathError{Path: "/a", Err: fs.ErrNotExist}, 1, ""},
+	} {
+		f := failureOf(fixable(test.err))
+		expectIs(t, name, fmt.Sprint(f.code, f.hint), fmt.Sprint(test.code, test.hint))
+		expectIs(t, name+": its words", strings.HasPrefix(fixable(test.err).Error(), fmt.Sprint(failureOf(test.err).err)) || name == "misplaced", true)
+	}
+	expectIs(t, "of none", fixable(nil), nil)
+	expectIs(t, "a file that is missing", fixFor("/a b", fs.ErrNotExist), "${EDITOR:-vi} '/a b'")
+	expectIs(t, "the nearest that is there", nearestThere("/dev/none/none"), "/dev")
+	expectIs(t, "the nearest to what is there", nearestThere("/dev/null"), "/dev/null")
+}
+
+// What each first word is taken for, with --supervisor before it and without.
+func TestFirstWord(t *testing.T) {
+	box := newFakeBox(t)
+	version, help := "ccc ", "usage: ccc [--supervisor]"
+	for line, want := range map[string]string{
+		"--version": version, "-v": version, "version": version, "--supervisor --supervisor -v": version, "--help": help, "-h": help, "help": help, "--supervisor -h": help,
+		"--help log": "usage: ccc log", "-h start": help, "help files": "Files:", "--supervisor help log": "usage: ccc log", "log -h": "usage: ccc log", "log x --help": "usage: ccc log",
+	} {
+		got := box.run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
+		if got.code != 0 || got.stderr != "" || !strings.HasPrefix(got.stdout, want) {
+			t.Errorf("%s: %+v, want %q", line, got, want)
+		}
+	}
+	for line, want := range map[string]string{"version x": `version: unexpected argument "x"`, "help log x": `help: unexpected argument "x"`, "--supervisor log": `"log" is a subcommand, and has to stand first: ccc log`, "log --json=1": "log: invalid boolean value",
+		"log -n": "log: flag needs an argument: -n", "supervisor-guard": "", "in-copy": ""} {
+		got := box.run(10*time.Second, "", append([]string{"ccc"}, strings.Fields(line)...)...)
+		if got.code == 0 || got.stdout != "" || !strings.Contains(got.stderr, want) || want != "" && got.code != 2 {
+			t.Errorf("%s: %+v, want %q", line, got, want)
+		}
+	}
+	if got := box.run(10*time.Second, "", "ccc"); got.code != 0 || box.read("../fake/agent-1/env") == "" || len(box.files()) != 0 {
+		t.Errorf("without a word: %+v", got)
+	}
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
@@ -39,4 +41,33 @@ func TestProcessEnded(t *testing.T) {
 	}
 	_, p := processInfo(cmd.Process.Pid)
 	expectIs(t, "the name", p.name, "")
+}
+
+// A review without an end runs until its process has ended or, where that can't be seen, its time and what ends it.
+func TestProcessOfReview(t *testing.T) {
+	self, space := selfName(), processSpace()
+	for name, test := range map[string]struct {
+		process  string
+		deadline time.Duration
+		want     verdict
+	}{
+		"its process runs":                 {self, time.Hour, verdictReviewing},
+		"its process runs, over its time":  {self, -time.Hour, verdictReviewing},
+		"its process has ended":            {"1073741824-1-" + space, time.Hour, verdictFailed},
+		"another of that number":           {strings.Replace(self, "-", "-9", 1), time.Hour, verdictFailed},
+		"one that can't be seen":           {"1-1-boot-1", time.Hour, verdictReviewing},
+		"one that can't be seen, just now": {"1-1-boot-1", -time.Second, verdictReviewing},
+		"over its time and what ends it":   {"1-1-boot-1", -6 * time.Second, verdictFailed},
+	} {
+		r := record{Kind: kindBegin, Process: test.process, Deadline: time.Now().Add(test.deadline)}
+		round := reviewRound{record: r}.settled()
+		expectIs(t, name, round.Verdict, test.want)
+		expectIs(t, name+": why", round.Error == errKilled.Error(), test.want == verdictFailed)
+		r.Kind, r.Verdict = kindEnd, verdictAllow
+		expectIs(t, name+", ended", reviewRound{record: r}.settled().Verdict, verdictAllow)
+	}
+	expectIs(t, "no process", isRunning(""), false)
+	if !regexp.MustCompile(`^[0-9a-f]{8}-\d+$`).MatchString(space) {
+		t.Errorf("a process is told from those of other boots and namespaces by %q", space)
+	}
 }

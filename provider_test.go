@@ -477,3 +477,202 @@ func TestCacheByFlags(t *testing.T) {
 		expectEqual(t, flag, cacheEnv(env, supervisorConfig{}, sources, []string{flag, "x"}), env)
 	}
 }
+
+// Which variables say what API is called.
+func TestProviderVariables(t *testing.T) {
+	for variable, want := range map[string]bool{"ANTHROPIC_BASE_URL": true, "ANTHROPIC_X=1": true, "ANTHROPIC": false, "XANTHROPIC_BASE_URL": false, "CLAUDE_CODE_USE_BEDROCK": true,
+		"CLAUDE_CODE_API_KEY_HELPER_TTL_MS": true, "CLAUDE_CODE_OAUTH_TOKEN": true, "CLAUDE_CODE_EXTRA_BODY=x": true, "CLAUDE_CODE_MAX_OUTPUT_TOKENS": false, "CLAUDE_CONFIG_DIR": false, "PATH=ANTHROPIC_": false} {
+		expectIs(t, variable, isAPIVariable(variable), want)
+	}
+	for value, want := range map[envText]string{"${A}": "A", "${a_1}": "a_1", "${}": "", "a ${A}": "", "${A} ": "", "${A": "", "$A": "", "A}": "", "${A B}": "", "${A-B}": "", "": ""} {
+		name, ok := variableIn(value)
+		if ok != (want != "") || ok && name != want {
+			t.Errorf("%q: %q %v", value, name, ok)
+		}
+	}
+}
+
+// The environment of a session and of its reviewer: what is dropped, kept and set, each by its own name.
+func TestProviderEnvironments(t *testing.T) {
+	expect := func(what string, got []string, want string) {
+		t.Helper()
+		got = slices.Sorted(slices.Values(got))
+		expectIs(t, what, strings.Join(got, " "), want)
+	}
+	const line = attributionVariable + "=0"
+	expect("a line that ccc left out", withLine([]string{"A=1", line, cacheVariable + "=line"}), "A=1")
+	expect("one that the user left out", withLine([]string{"A=1", line, cacheVariable + "=1"}), "A=1 "+line)
+	expect("no line", withLine([]string{"A=1"}), "A=1")
+
+	p := &provider{name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${TOKEN}", "X": "${SAME}", "Y": "${UNSET}", "Z": "plain"}}
+	session, given := []string{"TOKEN=session", "SAME=1", keptPrefix + "OLD=1"}, []string{"TOKEN=given", "SAME=1", "OTHER=2"}
+	expect("what is kept of the launch", withKept(session, given, p), "CCC_KEPT_TOKEN=given SAME=1 TOKEN=session")
+	expect("without a provider", withKept(session, given, nil), "SAME=1 TOKEN=session")
+	expect("without what was kept", withoutKept([]string{keptPrefix + "A=1", "A=2", "X" + keptPrefix + "=3"}), "A=2 XCCC_KEPT_=3")
+	kept := []string{"CCC_KEPT_TOKEN=given", "TOKEN=session", "ANTHROPIC_MODEL=m"}
+	expect("as it was given", asGiven(kept), "ANTHROPIC_MODEL=m CCC_KEPT_TOKEN=given TOKEN=given")
+	expect("with a provider of the session's own", asGiven(append(kept, providerVariable+"=a")), "CCC_KEPT_TOKEN=given CCC_PROVIDER=a TOKEN=given")
+
+	hook := []string{"A=1", toolMark, "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1", sessionVariable + "=s", "CLAUDE_CODE_MESSAGING_X=1", keptPrefix + "B=1",
+		"TOKEN=t", "SAME=1", "UNSET=u", "ANTHROPIC_MODEL=m", line, cacheVariable + "=line", providerVariable + "=a"}
+	got, err := reviewerEnv(hook, nil)
+	check(t, err)
+	expect("a reviewer's", got, "A=1 ANTHROPIC_MODEL=m CCC_CACHE=line CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1 "+line+" SAME=1 TOKEN=t UNSET=u")
+	got, err = reviewerEnv(hook, p)
+	check(t, err)
+	expect("one with a provider", got, "A=1 ANTHROPIC_AUTH_TOKEN=t CCC_PROVIDER=a CCC_SUPERVISOR_HOOK=1 SAME=1 TOKEN=t UNSET=u X=1 Y=u Z=plain")
+	if got, err := reviewerEnv(hook[:3], p); got != nil || err == nil || !strings.Contains(err.Error(), "which is not set") {
+		t.Errorf("without its token: %q, %v", got, err)
+	}
+	values, err := (&provider{name: "a", Env: map[string]envText{"A": "${B}", "C": "", "D": "d"}}).values([]string{"A=1", "B=2"})
+	check(t, err)
+	expectIs(t, "the values", fmt.Sprint(values), "map[A:2 C: D:d]")
+	_, err = (&provider{name: "a", Env: map[string]envText{"A": "${B}"}}).values([]string{"A=1", "B="})
+	expectIs(t, "what is missing", fmt.Sprint(err), "providers.a.env.A of ccc.json is ${B}, which is not set\n     read -r B; export B")
+}
+
+// What pays for a session.
+func TestProviderPays(t *testing.T) {
+	const key = "sk-ant-0123456789-0123456789-0123456789"
+	source := func(values ...string) []settingsSource {
+		s := settingsSource{values: map[string]string{}}
+		for i := 0; i < len(values); i += 2 {
+			s.values[values[i]] = values[i+1]
+		}
+		return []settingsSource{s, {}}
+	}
+	for name, test := range map[string]struct {
+		sources []settingsSource
+		env     []string
+		args    string
+		want    bool
+	}{
+		"a login":                 {source(), nil, "", false},
+		"a token":                 {source(), []string{"ANTHROPIC_AUTH_TOKEN=t"}, "", true},
+		"a helper":                {source(helperKey, "x"), nil, "", true},
+		"no helper":               {source(helperKey, ""), nil, "", false},
+		"a cloud":                 {source(), []string{"CLAUDE_CODE_USE_FOUNDRY=1"}, "", true},
+		"a cloud of settings":     {source("env.CLAUDE_CODE_USE_VERTEX", "true"), nil, "", true},
+		"a cloud switched off":    {source("env.CLAUDE_CODE_USE_VERTEX", "0"), []string{"CLAUDE_CODE_USE_VERTEX=1"}, "", false},
+		"a key":                   {source(), []string{"ANTHROPIC_API_KEY=" + key}, "", false},
+		"a key with --print":      {source(), []string{"ANTHROPIC_API_KEY=" + key}, "--print x", true},
+		"a key with -p":           {source(), []string{"ANTHROPIC_API_KEY=" + key}, "-p", true},
+		"a key behind --":         {source(), []string{"ANTHROPIC_API_KEY=" + key}, "-- -p", false},
+		"a key that is allowed":   {source("allowed."+key[len(key)-20:], "true"), []string{"ANTHROPIC_API_KEY=" + key}, "", true},
+		"no key with -p":          {source(), nil, "-p", false},
+		"another that is allowed": {source("allowed.other", "true"), []string{"ANTHROPIC_API_KEY=" + key}, "", false},
+	} {
+		expectIs(t, name, paysByKey(test.sources, test.env, strings.Fields(test.args)), test.want)
+	}
+	for value, want := range map[string]bool{"1": true, "true": true, " Yes ": true, "ON": true, "0": false, "": false, "2": false, "off": false} {
+		expectIs(t, value, isTrue(value), want)
+	}
+}
+
+// What would override a provider, or send it what is the user's, is named with its place, in the order in which it counts.
+func TestProviderConflictsNamed(t *testing.T) {
+	d := dirs{claude: t.TempDir()}
+	d.ccc = d.claude
+	const url = "ANTHROPIC_BASE_URL"
+	p := &provider{name: "kimi", Env: map[string]envText{url: "https://k", tokenVariable: "t", "EMPTY": ""}}
+	conflicts := func(p *provider, args string, sources ...settingsSource) string {
+		var told []string
+		for _, f := range providerConflicts(d, append([]settingsSource{{name: "account"}}, sources...), nil, strings.Fields(args), p) {
+			told = append(told, fmt.Sprint(f.code, " ", f.err))
+		}
+		return strings.Join(told, "\n")
+	}
+	source := func(name, key, value string) settingsSource {
+		return settingsSource{name: name, values: map[string]string{key: value}}
+	}
+	const overrides = " overrides the provider kimi, or sends it what is yours"
+	expectIs(t, "no provider", conflicts(nil, "", source("a", "env."+url, "other")), "")
+	expectIs(t, "nothing", conflicts(p, "", settingsSource{name: "a"}, source("b", "env."+url, "https://k"), source("c", "env.OTHER", "x"), source("d", "env.EMPTY", ""), source("e", helperKey, ""), source("f", url, "x")), "")
+	expectIs(t, "others", conflicts(p, "", source("a", "env."+url, "https://x"), source("b", "env.ANTHROPIC_MODEL", ""), source("c", "env.EMPTY", "x"), source("d", helperKey, "x"), source(argumentSource, helperKey, "x"),
+		settingsSource{name: "e", err: errNoGit}), "1 a: env."+url+overrides+"\n1 b: env.ANTHROPIC_MODEL"+overrides+"\n1 c: env.EMPTY"+overrides+"\n1 d: apiKeyHelper"+overrides+"\n2 --settings: apiKeyHelper"+overrides+
+		"\n1 e: "+errNoGit.Error()+"; it may override the provider kimi")
+	expectIs(t, "a variable that is not set", conflicts(&provider{name: "a", Env: map[string]envText{"A": "${NO_SUCH}"}}, "", source("d", helperKey, "x")), "1 providers.a.env.A of ccc.json is ${NO_SUCH}, which is not set")
+	err := checkProvider(d, []settingsSource{{name: "account"}, source(argumentSource, helperKey, "x"), source("d", helperKey, "x")}, nil, nil, p)
+	if err == nil || failureOf(err).code != 1 || strings.Count(err.Error(), overrides) != 2 || !strings.Contains(err.Error(), "\n     remove it:\n     ${EDITOR:-vi} d") {
+		t.Errorf("as one error: %v", err)
+	}
+	expectIs(t, "of nothing", checkProvider(d, []settingsSource{{}}, nil, nil, p), nil)
+
+	console := settingsSource{name: "account", values: map[string]string{primaryKey: "mine"}}
+	key := &provider{name: "kimi", Env: map[string]envText{url: "https://k", keyVariable: "k"}}
+	both := &provider{name: "kimi", Env: map[string]envText{url: "https://k", keyVariable: "k", tokenVariable: "t"}}
+	model := &provider{name: "kimi", Env: map[string]envText{"ANTHROPIC_MODEL": "m", keyVariable: ""}}
+	for name, test := range map[string]struct {
+		p       *provider
+		account settingsSource
+		login   bool
+		args    string
+		want    string
+	}{
+		"a token beside a Console key":      {p, console, false, "", primaryKey},
+		"a key beside it":                   {key, console, false, "", ""},
+		"a model beside it":                 {model, console, false, "", ""},
+		"a key beside a login":              {key, settingsSource{}, true, "", "may go unused"},
+		"a key beside a login, printed":     {key, settingsSource{}, true, "--print", ""},
+		"a key that is allowed":             {key, settingsSource{values: map[string]string{"allowed.k": "true"}}, true, "", ""},
+		"a key and a token beside a login":  {both, settingsSource{}, true, "", ""},
+		"a token beside a login":            {p, settingsSource{}, true, "", ""},
+		"a model beside a login":            {model, settingsSource{}, true, "", ""},
+		"a token beside a Console's, blank": {p, settingsSource{values: map[string]string{primaryKey: ""}}, false, "", ""},
+	} {
+		os.Remove(filepath.Join(d.claude, ".credentials.json"))
+		if test.login {
+			check(t, os.WriteFile(filepath.Join(d.claude, ".credentials.json"), nil, 0o600))
+		} else if hasLogin(d) {
+			continue // macOS, where it is not known
+		}
+		got := providerConflicts(d, []settingsSource{test.account}, nil, strings.Fields(test.args), test.p)
+		if len(got) > 1 || (len(got) == 1) != (test.want != "") || len(got) == 1 && (!strings.Contains(got[0].err.Error(), test.want) || !strings.Contains(got[0].hint, d.configFile())) {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// Of what settings say the last source counts, then the environment; .claude.json lies beside the directory, or in one that a variable names.
+func TestProviderSources(t *testing.T) {
+	sources := []settingsSource{{values: map[string]string{"env.A": "1", "k": "1"}}, {values: map[string]string{"env.A": "2"}}, {}}
+	for key, want := range map[string]string{"env.A": "2", "k": "1", "env.B": "b", "none": ""} {
+		expectIs(t, key, valueIn(sources, []string{"A=env", "B=b", "k=env"}, key), want)
+	}
+	home := t.TempDir()
+	d := dirs{claude: filepath.Join(home, ".claude")}
+	write := func(name, key string) {
+		check(t, os.MkdirAll(d.claude, 0o700))
+		check(t, os.WriteFile(filepath.Join(home, name), []byte(`{"primaryApiKey":"`+key+`"}`), 0o600))
+	}
+	expect := func(what, dir, want string) {
+		t.Helper()
+		t.Setenv(claudeDirVariable, dir)
+		expectIs(t, what, accountSource(d).values[primaryKey], want)
+	}
+	write(".claude.json", "beside")
+	write(".claude/.claude.json", "inside")
+	expect("by default", "", "beside")
+	expect("with the variable", d.claude, "inside")
+	write(".claude/.config.json", "older")
+	expect("the older name", "", "older")
+	expect("the older name with the variable", d.claude, "older")
+	check(t, os.WriteFile(filepath.Join(d.claude, ".config.json"), []byte("{"), 0o600))
+	if s := accountSource(d); s.err == nil || !strings.HasSuffix(s.name, ".config.json") {
+		t.Errorf("the older one, broken: %+v", s)
+	}
+	for text, want := range map[string]string{`{"statusLine":{"a":1}}`: `{"a":1}`, `{"statusLine":"x"}`: "x", `{"statusLine":null}`: "", `{}`: ""} {
+		expectIs(t, text, sourceOf("s", "", []byte(text), nil).values[statusLineKey], want)
+	}
+	for text, want := range map[string]string{"": "<nil>", " ": "<nil>", "null": "line 1, column 1: the file is not an object", "[]": "line 1, column 1: the file is not an object", "{": "line 1, column 2: unexpected end of JSON input", `"x"`: "line 1, column 1: the file is not an object"} {
+		s := sourceOf("s", "", []byte(text), nil)
+		expectIs(t, text, fmt.Sprint(s.err, len(s.values)), want+" 0")
+	}
+	expectIs(t, "an error", sourceOf("s", "", []byte("{}"), errNoGit).err, error(errNoGit))
+	s := sourceOf("s", "p.", []byte(`{"disableAllHooks":null,"allowManagedHooksOnly": true,"apiKeyHelper":1,"env":{"A":1,"B":"b"},"customApiKeyResponses":{"approved":["x"],"rejected":["y"]}}`), nil)
+	expectIs(t, "what it says", fmt.Sprint(s.values), "map[allowManagedHooksOnly:true allowed.x:true apiKeyHelper:1 disableAllHooks:null env.A:1 env.B:b]")
+	f := s.fault("env.A", "is odd", "remove it")
+	expectIs(t, "a fault of a file", fmt.Sprint(f.code, f.err, f.hint), "1 s: p.env.A is oddremove it:\n${EDITOR:-vi} s")
+	f = settingsSource{name: argumentSource}.fault("env.A", "is odd", "remove it")
+	expectIs(t, "a fault of an argument", fmt.Sprint(f.code, f.err, f.hint), "2 --settings: env.A is oddremove it")
+}

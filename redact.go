@@ -21,11 +21,12 @@ const secretLeast = 8
 
 // redactor returns a function that replaces each secret in a text by ***: the values of those variables of
 // env that are named like secrets, private keys, tokens of known services, credentials in URLs and headers,
-// and what the text itself gives as the value of such a name. A text without a secret comes back as it is.
+// and what the text itself gives as the value of such a name. A text without a secret comes back as it is,
+// and so does one that was redacted before.
 func redactor(env []string) func(string) string {
 	values := secretValues(env)
 	always := func(_, _ string) bool { return true }
-	return func(text string) string {
+	pass := func(text string) string {
 		if values != nil {
 			text = mask(text, values, always)
 		}
@@ -38,13 +39,22 @@ func redactor(env []string) func(string) string {
 		}
 		return b.String()
 	}
+	return func(text string) string {
+		for { // what was replaced may have stood between two parts of another
+			next := pass(text)
+			if next == text {
+				return text
+			}
+			text = next
+		}
+	}
 }
 
 // redactLine replaces what is secret by its form. It looks first for what is in each such form, for the
 // expressions take a second for a megabyte.
 func redactLine(line string) string {
 	isKey := func(_, found string) bool { return !isPlainWord(found) }
-	if longRun().MatchString(line) {
+	if holdsRun(line) {
 		line = mask(line, serviceToken(), isKey)
 	}
 	if strings.Contains(line, "://") {
@@ -59,6 +69,21 @@ func redactLine(line string) string {
 		line = mask(line, assignment(), isAssigned)
 	}
 	return line
+}
+
+// holdsRun reports whether the text holds as long a run of characters of keys as each token of a service is.
+func holdsRun(text string) bool {
+	const least = 20
+	length := 0
+	for _, r := range text {
+		if length++; !strings.ContainsRune(letters+digits+"_.~-", r) {
+			length = 0
+		}
+		if length == least {
+			return true
+		}
+	}
+	return false
 }
 
 // mask replaces by *** what the second group of the expression matches, where isSecret, which gets both
@@ -207,15 +232,12 @@ const (
 		`[0-9a-f]{32}(?:-us[0-9]+|-[0-9a-f]{8}-[0-9a-f]{8}|\.[A-Za-z0-9]{16})\b` // Mailchimp, Mailgun, Zhipu
 )
 
-// longRun finds as long a run of characters of keys as each token of a service is.
-var longRun = lazyRegexp(`[\w.~-]{20}`)
-
 // serviceToken finds the tokens of services.
 var serviceToken = lazyRegexp(wordStart + `((?:` + oneRun + `)[A-Za-z0-9]{20,}\w*|` +
 	`(?:` + inParts + `)[\w-]{20,}(?:\.[\w-]+)*|(?:` + withSlashes + `)[\w+/=-]{20,}|` + byMiddle + `)`)
 
 // webhook finds the URL of one, which whoever knows it can post to: its last part is the key.
-var webhook = lazyRegexp(`(https://[^\s"'<>]*(?:\bhooks?\b|webhook)[^\s"'<>]*[/=])([\w-]{16,})`)
+var webhook = lazyRegexp(`(https://[^\s"'<>]*?(?:\bhooks?\b|webhook)[^\s"'<>]*?[/=])([\w-]{16,})`)
 
 // isWebhookKey reports whether the last part of a webhook's URL is its key: src/hooks/useLocalStorage.ts is
 // none.

@@ -98,7 +98,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	case verdictBlock:
 		return failure{code: 1}
 	}
-	word, why := ended.standing(lookNow(d))
+	word, why := ended.standing(d.changedSince)
 	if word == verdictAllow {
 		return nil
 	}

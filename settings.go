@@ -281,7 +281,7 @@ func installSettings(d dirs, c *configuration, self string, in *installation) er
 type installedHooks struct {
 	programs []string                 // those that the entries call
 	missing  []string                 // the events that lack the wanted entry
-	timeouts map[string]time.Duration // by event, those above 0
+	timeouts map[string]time.Duration // by event, 0 for none
 }
 
 // findHooks reads ccc's entries from settings.json. It refuses what editSettings does.
@@ -298,9 +298,7 @@ func findHooks(d dirs) (found installedHooks, err error) {
 			found.programs = append(found.programs, own.program)
 			var entry struct{ Timeout float64 }
 			_ = json.Unmarshal([]byte(own.value.raw), &entry) // a timeout that is no number is no limit
-			if timeout := time.Duration(entry.Timeout * float64(time.Second)); timeout > 0 {
-				found.timeouts[wanted.event] = timeout
-			}
+			found.timeouts[wanted.event] = time.Duration(entry.Timeout * float64(time.Second))
 		}
 		if !isThere {
 			found.missing = append(found.missing, wanted.event)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -102,6 +103,9 @@ func TestSettingsRefused(t *testing.T) {
 	} {
 		if got, err := withHooks([]byte(text), 540); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %q, %v, want an error with %q", text, got, err, want)
+		}
+		if _, err := editSettings([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: when it is read: %v", text, err)
 		}
 	}
 }
@@ -228,7 +232,7 @@ func TestHookCommands(t *testing.T) {
 	for command, want := range map[string]string{
 		"/old/ccc supervisor-hook": "/old/ccc", "ccc supervisor-hook": "ccc", "'/old place/ccc' supervisor-hook": "/old place/ccc",
 		`"/old/ccc" supervisor-hook`: "/old/ccc", `/old\ place/ccc  supervisor-hook`: "place/ccc",
-		"/old/ccc-linux-amd64 supervisor-hook": "/old/ccc-linux-amd64", "/old/ccc_1.2 supervisor-hook": "/old/ccc_1.2",
+		"/old/ccc-linux-amd64 supervisor-hook": "/old/ccc-linux-amd64", "/old/ccc-linux supervisor-hook": "/old/ccc-linux", "/old/ccc_1.2 supervisor-hook": "/old/ccc_1.2",
 		"/old/ccc supervisor-hook --state-dir '/my state'":       "/old/ccc",
 		"/old/ccc 'supervisor-hook' 2>>/tmp/log || true":         "/old/ccc",
 		`CCC_WORK_DIR=/w LANG="C" exec /old/ccc supervisor-hook`: "/old/ccc",
@@ -757,6 +761,8 @@ func TestHookless(t *testing.T) {
 		{file: "../work/.claude/settings.local.json", content: muted, code: 1, names: ".claude/settings.local.json: disableAllHooks"},
 		{file: managed, content: muted, code: 1, names: "managed.json: disableAllHooks"},
 		{file: managed, content: `{"allowManagedHooksOnly":true}`, code: 1, names: "managed.json: allowManagedHooksOnly"},
+		{file: "managed.d/own.json", content: muted, code: 1, names: "managed.d/own.json: disableAllHooks"}, {file: "managed.d/own.txt", content: muted},
+		{file: "managed.d/own.json", content: `{"allowManagedHooksOnly":true}`, code: 1, names: "managed.d/own.json: allowManagedHooksOnly"},
 		{file: ".claude/settings.json", content: muted, code: 1, names: "home/.claude/settings.json: disableAllHooks"},
 		{file: ".claude/settings.json", content: `{"disableAllHooks":"false"}`, code: 1, names: "home/.claude/settings.json: disableAllHooks is neither"},
 		{file: ".claude/settings.json", content: `{"disableAllHooks":null}`, code: 1, names: "home/.claude/settings.json: disableAllHooks is neither"},
@@ -843,6 +849,12 @@ func TestSettingsSource(t *testing.T) {
 	for allowed, want := range map[string]bool{key[len(key)-20:]: true, key[len(key)-19:]: false, key: false} {
 		expectIs(t, allowed, settingsSource{values: map[string]string{"allowed." + allowed: "true"}}.allows(key), want)
 	}
+	for _, short := range []string{"k", strings.Repeat("k", 20)} {
+		expectIs(t, short, settingsSource{values: map[string]string{"allowed." + short: "true"}}.allows(short), true)
+	}
+	if runtime.GOOS == "linux" {
+		expectIs(t, "the administrator's file", managedSettings, "/etc/claude-code/managed-settings.json")
+	}
 	for args, want := range map[string]string{"--x=1": "1", "--x 1": "1", "--x 1 --x=2": "2", "a --x 1 b": "1", "--x": "", "-- --x 1": "", "--x 1 -- --x 2": "1", "--xy 1": ""} {
 		value, ok := lastValue(strings.Fields(args), "--x")
 		if value != want || ok != (want != "") {
@@ -851,3 +863,192 @@ func TestSettingsSource(t *testing.T) {
 	}
 	expectEqual(t, "the flags without hooks", hooklessFlags, []string{"--bare", "--safe-mode", "--restricted", "--cloud", "--remote"})
 }
+
+// Where the entries are ccc's, findHooks tells what they call, when they are ended and which events lack theirs.
+func TestSettingsFound(t *testing.T) {
+	d := dirs{claude: t.TempDir(), self: "/bin/ccc"}
+	t.Setenv("PATH", "")
+	for text, want := range map[string]string{
+		noFile: "[] [Stop PreToolUse UserPromptSubmit] map[]", "{}": "[] [Stop PreToolUse UserPromptSubmit] map[]",
+		complete: "[/bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s Stop:10m0s UserPromptSubmit:10s]",
+		strings.Replace(complete, "AskUserQuestion", "Bash", 1):                            "[/bin/ccc /bin/ccc /bin/ccc] [PreToolUse] map[PreToolUse:10m0s Stop:10m0s UserPromptSubmit:10s]",
+		strings.Replace(complete, `"timeout":600`, `"timeout":0.5`, 1):                     "[/bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s Stop:500ms UserPromptSubmit:10s]",
+		strings.Replace(complete, `"timeout":600`, `"timeout":"no"`, 1):                    "[/bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s Stop:0s UserPromptSubmit:10s]",
+		strings.Replace(complete, `"Stop":[`, `"Stop":[{"hooks":[]},`, 1):                  "[/bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s Stop:10m0s UserPromptSubmit:10s]",
+		strings.Replace(complete, `/bin/ccc supervisor-hook`, `/o/ccc status`, 1):          "[/bin/ccc /bin/ccc] [Stop] map[PreToolUse:10m0s UserPromptSubmit:10s]",
+		strings.Replace(complete, `/bin/ccc supervisor-hook`, `/o/ccc supervisor-hook`, 1): "[/o/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s Stop:10m0s UserPromptSubmit:10s]",
+	} {
+		os.Remove(d.settingsFile())
+		if text != noFile {
+			check(t, os.WriteFile(d.settingsFile(), []byte(text), 0o600))
+		}
+		found, err := findHooks(d)
+		expectIs(t, text, fmt.Sprint(found.programs, " ", found.missing, " ", found.timeouts, " ", err), want+" <nil>")
+	}
+	check(t, os.WriteFile(d.settingsFile(), []byte("{"), 0o600))
+	if _, err := findHooks(d); err == nil || !strings.Contains(err.Error(), d.settingsFile()+": line 1, column 2") || failureOf(err).hint != editHint(d.settingsFile()) {
+		t.Errorf("a file that is no JSON: %v", err)
+	}
+	check(t, errors.Join(os.Remove(d.settingsFile()), os.Mkdir(d.settingsFile(), 0o700)))
+	if _, err := findHooks(d); err == nil {
+		t.Error("a file that can't be read is told by nobody")
+	}
+}
+
+// The record of what launches have written is whole or empty, and no file of ccc's is made for a launch that adds nothing.
+func TestInstalledRecord(t *testing.T) {
+	d := dirs{claude: filepath.Join(t.TempDir(), "claude"), self: "/bin/ccc"}
+	check(t, withUserFiles(d, func(in *installation) error {
+		in.Added, in.Files["a"] = []string{disableKey}, "1"
+		return in.write(d)
+	}))
+	for path, want := range map[string]os.FileMode{d.claude: 0o700, d.lockFile(): 0o600, d.installedFile(): 0o600} {
+		info, err := os.Stat(path)
+		check(t, err)
+		expectIs(t, path, info.Mode().Perm(), want)
+	}
+	for text, want := range map[string]string{`{"files":{"a":"1"},"added":["b"]}`: "map[a:1] [b]", `{"files":{"a":"1"},"added":5}`: "map[] []", "{": "map[] []", "": "map[] []", `{"added":["b"]}`: "map[] [b]"} {
+		check(t, os.WriteFile(d.installedFile(), []byte(text), 0o600))
+		in, err := readInstallation(d)
+		expectIs(t, text, fmt.Sprint(in.Files, " ", in.Added, " ", err), want+" <nil>")
+		in.Files["x"] = "" // which is there
+	}
+	fails := errors.New("no")
+	expectIs(t, "the error of what is done with it", withUserFiles(d, func(*installation) error { return fails }), fails)
+	check(t, errors.Join(os.Remove(d.installedFile()), os.Mkdir(d.installedFile(), 0o700)))
+	isUsed := false
+	use := func(*installation) error { isUsed = true; return nil }
+	if err := withUserFiles(d, use); err == nil || isUsed {
+		t.Errorf("a record that can't be read: %v, used: %v", err, isUsed)
+	}
+	check(t, os.Remove(d.installedFile()))
+	file := filepath.Join(d.claude, "file")
+	check(t, os.WriteFile(file, nil, 0o600))
+	if err := withUserFiles(dirs{claude: file}, use); err == nil || isUsed {
+		t.Errorf("a file in the place of the directory: %v, used: %v", err, isUsed)
+	}
+
+	check(t, errors.Join(os.Remove(d.lockFile()), os.Mkdir(d.lockFile(), 0o700)))
+	if err := withUserFiles(d, use); err == nil || isUsed {
+		t.Errorf("a lock that can't be had: %v, used: %v", err, isUsed)
+	}
+
+	// Without a key of ccc's nothing is recorded; with one it is, once, beside the others.
+	c := configFor(540)
+	c.Settings = []byte(`{"model":"m"}`)
+	in := &installation{Files: map[string]string{}}
+	check(t, installSettings(d, c, "", in))
+	if _, err := os.Stat(d.installedFile()); err == nil || len(in.Added) != 0 {
+		t.Errorf("recorded: %v, %v", in.Added, err)
+	}
+	in.Added = []string{"x", disableKey}
+	check(t, installSettings(d, c, "/bin/ccc", in))
+	expectEqual(t, "recorded", in.Added, []string{managedOnlyKey, disableKey, "x"})
+	again, err := readInstallation(d)
+	check(t, err)
+	expectEqual(t, "in the file", again.Added, in.Added)
+	check(t, os.WriteFile(d.settingsFile(), []byte("["), 0o600))
+	if err := installSettings(d, c, "/bin/ccc", in); err == nil {
+		t.Error("settings that are no JSON are told by nobody")
+	}
+	check(t, os.WriteFile(d.settingsFile(), []byte("{}"), 0o600))
+	c.Settings = []byte(`{"hooks":{"Stop":{}}}`)
+	if err := installSettings(d, c, "/bin/ccc", in); err == nil || !strings.Contains(err.Error(), "with the settings of ccc.json: ") {
+		t.Errorf("settings of ccc.json with another shape: %v", err)
+	}
+}
+
+// A file that ccc keeps is removed if it is as a ccc wrote it, with the directory that is made for it; what became of it is told.
+func TestInstalledRemoved(t *testing.T) {
+	const kept, removed = "kept: it is not as ccc wrote it", "removed"
+	text := words{zh: "文", en: "text"}
+	for name, test := range map[string]struct {
+		make func(path string) error
+		want string
+		left bool
+	}{
+		"missing":  {func(string) error { return nil }, "", false},
+		"chinese":  {func(path string) error { return os.WriteFile(path, []byte(text.zh), 0o600) }, removed, false},
+		"english":  {func(path string) error { return os.WriteFile(path, []byte(text.en), 0o600) }, removed, false},
+		"an older": {func(path string) error { return os.WriteFile(path, []byte("older"), 0o600) }, removed, false},
+		"edited":   {func(path string) error { return os.WriteFile(path, []byte("text, mine"), 0o600) }, kept, true},
+		"emptied":  {func(path string) error { return os.WriteFile(path, nil, 0o600) }, kept, true},
+		"a link": {func(path string) error {
+			return errors.Join(os.WriteFile(path+"2", []byte(text.en), 0o600), os.Symlink(path+"2", path))
+		}, kept, true},
+		"to nowhere":  {func(path string) error { return os.Symlink("nowhere", path) }, kept, true},
+		"a directory": {func(path string) error { return os.Mkdir(path, 0o700) }, "error", true},
+	} {
+		d := dirs{claude: t.TempDir(), ccc: t.TempDir()}
+		for _, dir := range []string{filepath.Join(d.claude, "commands"), d.claude, d.ccc} {
+			check(t, os.MkdirAll(dir, 0o700))
+			f := keptFile{path: filepath.Join(dir, "file"), text: text}
+			check(t, test.make(f.path))
+			in := &installation{Files: map[string]string{f.path: checksum([]byte("older"))}}
+			done, err := f.remove(d, in)
+			if err != nil {
+				done += "error"
+			}
+			expectIs(t, name, done, test.want)
+			_, statErr := os.Lstat(f.path)
+			expectIs(t, name+": is left", statErr == nil, test.left)
+			os.Remove(f.path)
+			os.Remove(f.path + "2")
+			_, statErr = os.Stat(dir)
+			expectIs(t, name+": the directory is left", statErr == nil, dir == d.claude || dir == d.ccc || test.want != removed)
+		}
+	}
+	if comm, err := os.ReadFile("/proc/self/comm"); err == nil { // a file that nobody can remove
+		f := keptFile{path: "/proc/self/comm", text: words{zh: string(comm), en: string(comm)}}
+		if done, err := f.remove(dirs{}, &installation{}); err == nil || done != "" {
+			t.Errorf("what can't be removed: %q, %v", done, err)
+		}
+	}
+
+	// Nor is a failure to write one told by nobody, and the directory is the user's alone.
+	d := dirs{claude: t.TempDir()}
+	f := keptFile{path: filepath.Join(d.claude, "commands", "file"), text: text}
+	in := &installation{Files: map[string]string{}}
+	check(t, os.MkdirAll(filepath.Join(temporaryOf(f.path), "x"), 0o700))
+	if err := f.keep(d, in); err == nil || len(in.Files) != 0 {
+		t.Errorf("what can't be written: %v, recorded %v", err, in.Files)
+	}
+	f.path = filepath.Join(d.claude, "sub", "file")
+	check(t, f.keep(d, in))
+	info, err := os.Stat(filepath.Dir(f.path))
+	check(t, err)
+	expectIs(t, "the directory", info.Mode().Perm(), 0o700)
+	check(t, os.Chtimes(f.path, ago(time.Hour), ago(time.Hour)))
+	check(t, f.keep(d, in))
+	info, err = os.Stat(f.path)
+	check(t, err)
+	expectIs(t, "what is as it should be is written", time.Since(info.ModTime()) < time.Minute, false)
+	check(t, os.Symlink("nowhere", filepath.Join(d.claude, "lost")))
+	f.path = filepath.Join(d.claude, "lost", "file")
+	if err := f.keep(d, in); err == nil {
+		t.Error("a directory that can't be made is told by nobody")
+	}
+	f.path = d.claude
+	if err := f.keep(d, in); err == nil {
+		t.Error("a file that can't be read is told by nobody")
+	}
+}
+
+// Uninstalling takes out ccc's entries and, of the keys that ccc has added, those that are as it added them.
+func TestSettingsUninstalled(t *testing.T) {
+	only := `{"hooks":{"Stop":[` + stopGroup + `]}}`
+	for _, test := range []struct{ before, added, want string }{
+		{only, "", "{}"}, {complete, "", "{" + unmuted + "}"}, {complete, "disableAllHooks allowManagedHooksOnly", "{}"}, {complete, "disableAllHooks model", `{"allowManagedHooksOnly":false}`},
+		{strings.Replace(complete, "false", "true", 1), "disableAllHooks", strings.Replace("{"+unmuted+"}", "false", "true", 1)},
+		{`{"model":false,` + only[1:], "model", `{"model":false}`}, {`{"a":1}`, "disableAllHooks", `{"a":1}`},
+		{strings.Replace(only, stopGroup, sayDoneGroup+","+stopGroup+","+sayDoneGroup, 1), "", `{"hooks":{"Stop":[` + sayDoneGroup + "," + sayDoneGroup + `]}}`},
+	} {
+		e, err := editSettings([]byte(test.before))
+		check(t, err)
+		e.uninstall("/bin/ccc", strings.Fields(test.added))
+		expectIs(t, test.before, minified(string(e.text)), test.want)
+		expectIs(t, "is changed", e.isChanged(), test.before != test.want)
+	}
+}
+
+const sayDoneGroup = `{"hooks":[{"type":"command","command":"say done"}]}`

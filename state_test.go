@@ -258,7 +258,7 @@ func TestStandingOfReview(t *testing.T) {
 	expect := func(r record, changed func(look) ([]string, error), word verdict, part string) {
 		t.Helper()
 		got, why := r.standing(changed)
-		if got != word || !strings.HasPrefix(why, part) {
+		if got != word || why != part {
 			t.Errorf("got %s %q, want %s %q", got, why, word, part)
 		}
 	}
@@ -272,8 +272,57 @@ func TestStandingOfReview(t *testing.T) {
 	outside := approval
 	outside.Top, outside.Unbound = "", "why not"
 	expect(outside, nil, verdictAllow, joined(say(notBound), "why not"))
-	outside.Top = "/w"
-	expect(outside, nil, answerUnbound, joined(say(notBound), "why not"))
+	outside.Unbound = ""
+	expect(outside, nil, verdictAllow, joined(say(notBound), errNoGit.Error()))
+	outside.Top, outside.Unbound = "/w", "why not"
+	expect(outside, changed("a"), answerUnbound, joined(say(notBound), "why not"))
+	outside.Files, outside.Unbound = nil, ""
+	expect(outside, changed("a"), answerUnbound, say(notBound))
+	refused, failed := approval, approval
+	refused.Verdict, failed.outcome = verdictBlock, outcome{Verdict: verdictFailed, Feedback: "x", Error: "overloaded"}
+	expect(refused, changed("a"), verdictBlock, "fine")
+	expect(failed, nil, verdictFailed, "overloaded")
+	for name, c := range map[string]struct {
+		r                record
+		approves, counts bool
+	}{"approval": {approval, true, true}, "not bound": {outside, false, false}, "refusal": {refused, false, true}, "failed": {failed, false, false}} {
+		expectIs(t, name+" approves", c.r.approves(), c.approves)
+		expectIs(t, name+" counts", c.r.counts(), c.counts)
+	}
+	unbound := refused
+	unbound.Unbound = "why not" // a refusal counts in any case
+	expectIs(t, "a refusal that is not bound counts", unbound.counts(), true)
+	// All of a change was sent back where the last review of each of its paths, in this content, refused.
+	of := func(r record, files map[string]string) reviewRound {
+		r.Files = files
+		return reviewRound{record: r}
+	}
+	other, both := map[string]string{"b": "1"}, map[string]string{"a": "1", "b": "1"}
+	unboundApproval := approval
+	unboundApproval.Unbound = "why not"
+	for name, c := range map[string]struct {
+		rounds []reviewRound
+		files  map[string]string
+		want   bool
+	}{
+		"no review":               {nil, files, false},
+		"no file":                 {[]reviewRound{of(refused, files)}, nil, false},
+		"refused":                 {[]reviewRound{of(approval, files), of(refused, files)}, files, true},
+		"approved since":          {[]reviewRound{of(refused, files), of(approval, files)}, files, false},
+		"approved, and not bound": {[]reviewRound{of(refused, files), of(unboundApproval, files)}, files, true},
+		"in another content":      {[]reviewRound{of(refused, map[string]string{"a": "2"})}, files, false},
+		"approved in another":     {[]reviewRound{of(refused, files), of(approval, map[string]string{"a": "2"})}, files, true},
+		"only one of two":         {[]reviewRound{of(refused, files)}, both, false},
+		"one after the other":     {[]reviewRound{of(refused, files), of(refused, other)}, both, true},
+	} {
+		expectIs(t, name, (&history{Rounds: c.rounds}).sentBack(c.files), c.want)
+	}
+	for n, want := range map[int]string{0: "", 1: "a", 2: "a、é\\x", 3: "a、é\\x、+1", 5: "a、é\\x、+3"} {
+		expectIs(t, "the names", pathNames([]string{"a", `"\303\251\\x"`, "c", "d", "e"}[:n], 2), want)
+	}
+	for name, want := range map[string]string{"a": "a", `"a\tb"`: "a\tb", `"`: `"`, "": "", "`a`": "`a`", "'a'": "'a'", `"\377"`: "\xff"} {
+		expectIs(t, "the name", unquoted(name), want)
+	}
 }
 
 // What a timeline adds up: all four kinds of tokens, the newest limit, the newest time and the newest request.
@@ -281,6 +330,8 @@ func TestTimelineSums(t *testing.T) {
 	sum := tokens{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4}
 	sum.add(tokens{Input: 10, CacheRead: 20, CacheWrite: 30, Output: 40})
 	expectIs(t, "the sum", sum, tokens{Input: 11, CacheRead: 22, CacheWrite: 33, Output: 44})
+	expectIs(t, "what was not cached", sum.fresh(), 44)
+	expectIs(t, "the modes", modeWord(true)+modeWord(false), "onoff")
 	h, now := &history{}, time.Now()
 	h.add(record{Kind: kindBegin, Time: now, Review: "1", Limit: 3, Project: "/a"})
 	h.add(record{Kind: kindEnd, Time: now.Add(-time.Hour), Review: "1", Limit: 5, Project: "/b"})
@@ -294,11 +345,457 @@ func TestTimelineSums(t *testing.T) {
 	}
 }
 
-// The names under which a session's files were kept stay: an upgrade finds them.
+// The names under which a session's files were kept, and by which others call ccc, stay: an upgrade finds them.
 func TestStateNames(t *testing.T) {
 	s := sessionFiles{dir: stateDir("/s"), id: "a"}
 	for got, want := range map[string]string{s.feedbackFile(): "/s/supervisor-a-feedback.txt", s.byHandFile(): "/s/supervisor-a-review.jsonl",
-		kindWake: "wake", switchedByAgent: "agent"} {
+		s.stateFile(): "/s/supervisor-a.json", s.outputFile(): "/s/supervisor-a-output.jsonl", s.timelineFile(): "/s/supervisor-a-events.jsonl",
+		fmt.Sprintln(verdictBlock, verdictAllow, verdictFailed, verdictLimit, verdictCancelled, verdictReviewing): "block allow failed limit cancelled reviewing\n",
+		s.dir.logFile(): "/s/hook-invocation.log", s.dir.lockFile(): "/s/state.lock",
+		strings.Join([]string{kindPrompt, kindWake, kindSwitch, kindBegin, kindCall, kindRefused, kindWords, kindRun, kindEnd}, " "):                            "prompt wake switch begin call refused words run end",
+		strings.Join([]string{switchedInSession, switchedOutside, switchedByAgent, eventReview}, " "):                                                           "/supervisor supervisor-mode agent review",
+		strings.Join([]string{supervisorVariable, reviewerVariable, launchVariable, providerVariable, claudeVariable, configDirVariable, workDirVariable}, " "): "CCC_SUPERVISOR CCC_SUPERVISOR_HOOK CCC_LAUNCH CCC_PROVIDER CCC_CLAUDE CCC_CONFIG_DIR CCC_WORK_DIR",
+		strings.Join([]string{claudeDirVariable, projectVariable, toolVariable, sessionVariable, tokenVariable, keyVariable, blockCapVariable, attributionVariable}, " "): "CLAUDE_CONFIG_DIR CLAUDE_PROJECT_DIR CLAUDECODE CLAUDE_CODE_SESSION_ID ANTHROPIC_AUTH_TOKEN " +
+			"ANTHROPIC_API_KEY CLAUDE_CODE_STOP_HOOK_BLOCK_CAP CLAUDE_CODE_ATTRIBUTION_HEADER"} {
 		expectIs(t, "the name", got, want)
 	}
+}
+
+// A file of the state directory is a session's, ccc's own, or somebody else's.
+func TestStateOwner(t *testing.T) {
+	long := strings.Repeat("a", 128)
+	for name, want := range map[string]string{
+		"supervisor-a.json": "a true", "supervisor-a.json.bad": "a true", "supervisor-a-output.jsonl": "a true", "supervisor-a-review.jsonl": "a true",
+		"supervisor-a-events.jsonl": "a true", "supervisor-a-feedback.txt": "a true", "supervisor-A.b_c-1.json": "A.b_c-1 true", "supervisor-" + long + ".json": long + " true",
+		"supervisor-" + long + "a.json": " false", "supervisor-.json": " false", "supervisor--a.json": " false", "supervisor-a b.json": " false", "supervisor-a.jsonx": " false", "xsupervisor-a.json": " false",
+		"hook-invocation.log": " true", "hook-invocation.log.1": " true", "state.lock": " true", ".a.ccc-tmp": " false", ".supervisor-a.json.ccc-tmp": "a true",
+		"client-1.json": " true", "background-1-settings.json": " true", "supervisor-a-prompt": " true", "notes.txt": " false",
+	} {
+		session, isOurs := ownerOf(name)
+		expectIs(t, name, fmt.Sprint(session, " ", isOurs), want)
+	}
+	s := stateDir(t.TempDir())
+	check(t, os.WriteFile(s.file("mine"), nil, 0o600))
+	for _, step := range []struct{ files, ids, found string }{ // what comes, which sessions there are then, and what each word finds
+		{"hook-invocation.log", "", "a=none"},
+		{"supervisor-ab-output.jsonl", "ab", "=none a=ab ab=ab abc=none b=none A=none"},
+		{"supervisor-b.json supervisor-ab-events.jsonl supervisor-ab-f.json supervisor-ab.json", "ab ab-f b", "=none ab=ab ab-=ab-f b=b a=2"},
+	} {
+		for name := range strings.FieldsSeq(step.files) {
+			check(t, os.WriteFile(s.file(name), nil, 0o600))
+		}
+		ids, err := s.sessions()
+		check(t, err)
+		expectIs(t, "the sessions", strings.Join(ids, " "), step.ids)
+		for pair := range strings.FieldsSeq(step.found) {
+			word, want, _ := strings.Cut(pair, "=")
+			id, err := s.findSession(word)
+			if err != nil {
+				f := failureOf(err)
+				expectIs(t, word+": the code and the hint", fmt.Sprint(f.code, f.hint), "2"+nameSession)
+				id = map[string]string{fmt.Sprintf("no session %q", word): "none", fmt.Sprintf("%q is the beginning of 2 sessions", word): "2"}[f.err.Error()]
+			}
+			expectIs(t, "the session "+word, id, want)
+		}
+	}
+	none := stateDir(s.file("none"))
+	if ids, err := none.sessions(); ids != nil || err != nil {
+		t.Errorf("without a directory: %q, %v", ids, err)
+	}
+	file := stateDir(s.file("mine"))
+	if _, err := file.sessions(); err == nil {
+		t.Error("a file in the place of the directory is told by nobody")
+	}
+	if _, err := file.findSession("a"); err == nil || failureOf(err).code != 1 {
+		t.Errorf("nor where a session is looked for: %v", err)
+	}
+	if _, _, err := file.owned(); err == nil {
+		t.Error("a directory that can't be listed is told by nobody")
+	}
+	check(t, stateDir(s.file("a/new")).create())
+	info, err := os.Stat(s.file("a/new"))
+	check(t, err)
+	expectIs(t, "the mode of a new directory", info.Mode().Perm(), 0o700)
+	if err := stateDir(s.file("mine/x")).create(); err == nil {
+		t.Error("a directory that can't be made is told by nobody")
+	}
+	if _, _, err := none.purge(); err == nil {
+		t.Error("nor where it is purged")
+	}
+}
+
+// What can't be removed is told, and what can goes.
+func TestStateUnremovable(t *testing.T) {
+	if _, err := os.Stat("/proc/self/comm"); err != nil {
+		t.Skip("no file here that nobody can remove")
+	}
+	dir := t.TempDir()
+	gone := filepath.Join(dir, "gone")
+	check(t, os.WriteFile(gone, nil, 0o600))
+	if err := removeFiles([]string{"/proc/self/comm", gone, "/proc/self/comm"}); err == nil || !strings.Contains(err.Error(), "/proc/self/comm") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(gone); err == nil {
+		t.Error("the other is left")
+	}
+}
+
+// A sweep spares what was written to within 30 days, and a log up to 5 MiB; what is older goes, with what a killed process left,
+// but not twice within a day. A clock that was set back keeps it away no longer.
+func TestStateSweepTimes(t *testing.T) {
+	const day = 24 * time.Hour
+	const log, lock, mine, left = "hook-invocation.log ", "state.lock ", "supervisor-a.json ", ".supervisor-a.json.ccc-tmp "
+	for name, test := range map[string]struct {
+		last, age time.Duration // since the last sweep, 0 for none, and since the file was written
+		log       int64
+		want      string // begins with - where nothing is swept
+	}{
+		"never, old":            {0, 30*day + time.Hour, 0, log + lock},
+		"never, young":          {0, 30*day - time.Hour, 0, left + log + lock + mine},
+		"a day ago, old":        {day + time.Minute, 31 * day, 0, log + lock},
+		"less than a day ago":   {day - time.Minute, 31 * day, 5<<20 + 1, "-" + left + log + lock + mine},
+		"in a day that comes":   {-day + time.Minute, 31 * day, 0, "-" + left + log + lock + mine},
+		"in the days that come": {-day - time.Hour, 31 * day, 0, log + lock},
+		"a log of the limit":    {0, 0, 5 << 20, left + log + lock + mine},
+		"a log above it":        {0, 0, 5<<20 + 1, left + "hook-invocation.log.1 " + lock + mine},
+	} {
+		d := stateDir(t.TempDir())
+		write := func(name string, size int64, age time.Duration) {
+			path := d.file(strings.TrimSpace(name))
+			check(t, errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, size), os.Chtimes(path, ago(age), ago(age))))
+		}
+		write(log, test.log, test.age)
+		write(mine, 0, test.age)
+		write(left, 0, test.age)
+		if test.last != 0 {
+			write(lock, 0, test.last)
+		}
+		check(t, d.sweep())
+		entries, _ := os.ReadDir(string(d))
+		var names string
+		for _, entry := range entries {
+			names += entry.Name() + " "
+		}
+		want, isNot := strings.CutPrefix(test.want, "-")
+		expectIs(t, name, names, want)
+		if info, err := os.Stat(d.lockFile()); err != nil || (time.Since(info.ModTime()).Abs() < time.Hour) == isNot {
+			t.Errorf("%s: the sweep is noted: %v, %v", name, info.ModTime(), err)
+		}
+	}
+	d := stateDir(t.TempDir())
+	check(t, os.Mkdir(d.lockFile(), 0o700))
+	check(t, os.Chtimes(d.lockFile(), ago(2*day), ago(2*day)))
+	if err := d.sweep(); err == nil {
+		t.Error("a lock that can't be had is told by nobody")
+	}
+	d = stateDir(t.TempDir())
+	check(t, os.MkdirAll(d.logFile()+".1/x", 0o700))
+	check(t, errors.Join(os.WriteFile(d.logFile(), nil, 0o600), os.Truncate(d.logFile(), 5<<20+1)))
+	if err := d.sweep(); err == nil {
+		t.Error("a log that can't be put aside is told by nobody")
+	}
+}
+
+// What is remembered between two hooks is what was written; what makes no sense is put aside once, told, and begun anew.
+func TestStateKept(t *testing.T) {
+	s := stateDir(t.TempDir()).session("a")
+	begin := now()
+	check(t, s.update(func(state *sessionState) { state.Count, state.Untold = 3, untold{What: verdictFailed, Why: "x"} }))
+	state, err := s.state()
+	check(t, err)
+	if state.SessionID != "a" || state.Count != 3 || state.Untold.Why != "x" || state.CreatedAt.Before(begin) || state.UpdatedAt.Before(begin) || state.Enabled != nil {
+		t.Errorf("%+v", state)
+	}
+	for text, wrong := range map[string]bool{`{"session_id":"a","count":0}`: false, `{"session_id":"a","count":-1}`: true, `{"session_id":"b"}`: true, `{`: true} {
+		check(t, os.WriteFile(s.stateFile(), []byte(text), 0o600))
+		os.Remove(s.stateFile() + ".bad")
+		state, err := s.state()
+		if errors.Is(err, errCorrupt) != wrong || state.SessionID != "a" || wrong && state.CreatedAt.Before(begin) {
+			t.Errorf("%s: %+v, %v", text, state, err)
+		}
+		err = s.update(func(state *sessionState) { state.Count++ })
+		if errors.Is(err, errCorrupt) != wrong || wrong && !strings.Contains(err.Error(), "kept as "+s.stateFile()+".bad") {
+			t.Errorf("%s: %v", text, err)
+		}
+		if kept, err := os.ReadFile(s.stateFile() + ".bad"); (err == nil) != wrong || wrong && string(kept) != text {
+			t.Errorf("%s: put aside is %q, %v", text, kept, err)
+		}
+		if state, err := s.state(); err != nil || state.Count != 1 {
+			t.Errorf("%s: then %+v, %v", text, state, err)
+		}
+	}
+	check(t, errors.Join(os.Remove(s.stateFile()), os.MkdirAll(s.stateFile()+"/x", 0o700)))
+	called := false
+	if err := s.update(func(*sessionState) { called = true }); err == nil || called || errors.Is(err, errCorrupt) {
+		t.Errorf("a state that can't be read: %v, changed: %v", err, called)
+	}
+	if state, err := s.state(); err == nil || state.SessionID != "a" || state.CreatedAt.IsZero() {
+		t.Errorf("and read: %+v, %v", state, err)
+	}
+	if err := stateDir(s.stateFile() + "/none").session("a").update(func(*sessionState) {}); err == nil {
+		t.Error("a lock that can't be had is told by nobody")
+	}
+}
+
+// A switch counts from a launch on that is not later, and only it or a hook makes a session one that is on.
+func TestStateSwitched(t *testing.T) {
+	at, yes, no := time.Now(), true, false
+	for name, test := range map[string]struct {
+		state sessionState
+		on    bool
+	}{
+		"nothing known":         {sessionState{}, false},
+		"a hook has run":        {sessionState{UpdatedAt: at}, true},
+		"switched off":          {sessionState{UpdatedAt: at, Enabled: &no, SwitchedAt: at}, false},
+		"switched on":           {sessionState{Enabled: &yes, SwitchedAt: at}, true},
+		"off, launched later":   {sessionState{UpdatedAt: at, Enabled: &no, SwitchedAt: at, LaunchedAt: at.Add(time.Millisecond)}, true},
+		"off, launched at once": {sessionState{UpdatedAt: at, Enabled: &no, SwitchedAt: at, LaunchedAt: at}, false},
+		"off, launched before":  {sessionState{UpdatedAt: at, Enabled: &no, SwitchedAt: at, LaunchedAt: at.Add(-time.Millisecond)}, false},
+	} {
+		expectIs(t, name, test.state.on(), test.on)
+	}
+	off, failed := untold{What: untoldOff}, untold{What: verdictFailed, Why: "x"}
+	for name, test := range map[string]struct {
+		isOn         bool
+		before, want untold
+		on           bool
+		by           string
+	}{
+		"off outside":             {true, untold{}, off, false, switchedOutside},
+		"off outside, unreviewed": {true, failed, off, false, switchedOutside},
+		"off outside when off":    {false, failed, failed, false, switchedOutside},
+		"off in the session":      {true, failed, untold{}, false, switchedInSession},
+		"on outside":              {false, failed, failed, true, switchedOutside},
+		"on in the session":       {false, off, off, true, switchedInSession},
+		"on by the agent":         {false, off, off, true, switchedByAgent},
+	} {
+		s := stateDir(t.TempDir()).session("a")
+		check(t, s.update(func(state *sessionState) {
+			state.Enabled, state.SwitchedAt, state.Untold = &test.isOn, at.Add(-time.Hour), test.before
+		}))
+		check(t, s.switchTo(test.on, test.by))
+		state, err := s.state()
+		check(t, err)
+		if state.Untold != test.want || *state.Enabled != test.on || state.SwitchedAt.Before(at.Add(-time.Second)) {
+			t.Errorf("%s: %+v", name, state)
+		}
+		check(t, os.WriteFile(s.stateFile(), []byte("{"), 0o600))
+		check(t, s.switchTo(test.on, test.by)) // what makes no sense is begun anew, and the switch counts
+		state, err = s.state()
+		if err != nil || *state.Enabled != test.on {
+			t.Errorf("%s: %+v, %v", name, state, err)
+		}
+	}
+	if err := stateDir("/dev/null").session("a").switchTo(true, switchedOutside); err == nil {
+		t.Error("a switch that can't be kept is told by nobody")
+	}
+}
+
+// The budget of a request: how many reviews it has had, whatever the client says of prompts meanwhile; at the limit none is counted.
+func TestIterationBudget(t *testing.T) {
+	for name, test := range map[string]struct {
+		before  sessionState
+		request string
+		limit   int
+		want    int
+		after   sessionState
+	}{
+		"the first":               {sessionState{}, "a", 10, 1, sessionState{Count: 1, Spent: 1, Request: "a"}},
+		"the next of it":          {sessionState{Count: 1, Spent: 1, Request: "a"}, "a", 10, 2, sessionState{Count: 2, Spent: 2, Request: "a"}},
+		"its last":                {sessionState{Count: 1, Spent: 1, Request: "a"}, "a", 2, 2, sessionState{Count: 2, Spent: 2, Request: "a"}},
+		"behind its last":         {sessionState{Count: 2, Spent: 2, Request: "a"}, "a", 2, 0, sessionState{Count: 2, Spent: 2, Request: "a"}},
+		"of another":              {sessionState{Count: 2, Spent: 2, Request: "a"}, "b", 2, 1, sessionState{Count: 1, Spent: 1, Request: "b"}},
+		"of it, counted anew":     {sessionState{Count: 0, Spent: 2, Request: "a"}, "a", 10, 3, sessionState{Count: 3, Spent: 3, Request: "a"}},
+		"of it, spent":            {sessionState{Count: 0, Spent: 2, Request: "a"}, "a", 2, 0, sessionState{Count: 2, Spent: 2, Request: "a"}},
+		"not known, in a prompt":  {sessionState{Count: 1, Spent: 1, Request: "a"}, "", 10, 2, sessionState{Count: 2, Spent: 2, Request: "a"}},
+		"not known, at its begin": {sessionState{Count: 0, Spent: 3, Request: "a"}, "", 10, 1, sessionState{Count: 1, Spent: 1}},
+		"of an older ccc's state": {sessionState{Count: 2}, "a", 10, 1, sessionState{Count: 1, Spent: 1, Request: "a"}},
+		"known since":             {sessionState{Count: 2, Spent: 2}, "a", 10, 3, sessionState{Count: 3, Spent: 3, Request: "a"}},
+	} {
+		s := test.before
+		expectIs(t, name, s.nextIteration(test.limit, test.request), test.want)
+		expectIs(t, name+": then", s, test.after)
+	}
+}
+
+// What a timeline quotes is redacted, and then cut; the rest stays.
+func TestRecordRedacted(t *testing.T) {
+	redact := func(text string) string { return strings.ReplaceAll(text, "secret", "***") }
+	long := strings.Repeat("x", 5000)
+	r := record{Kind: kindCall, Prompt: "a secret", Tool: "Bash(cat secret " + long + ")", Words: "secret " + long, Command: "echo secret", Output: long + "审secret", NoCopy: "secret",
+		LastMessage: "secret " + long, Unbound: "secret", Question: "a secret?", Requests: []string{"secret " + long, "two"}, Model: "secret", Mode: "secret"}
+	r.Feedback, r.Error = "secret feedback "+long, "secret error"
+	got := r.redacted(redact)
+	for name, pair := range map[string][2]string{"prompt": {got.Prompt, "a ***"}, "command": {got.Command, "echo ***"}, "no copy": {got.NoCopy, "***"}, "unbound": {got.Unbound, "***"},
+		"question": {got.Question, "a ***?"}, "feedback": {got.Feedback, "*** feedback " + long}, "error": {got.Error, "*** error"}, "model": {got.Model, "secret"}, "mode": {got.Mode, "secret"},
+		"output": {got.Output, long[:1994] + "审***"}, "words": {got.Words, cutMiddle("*** "+long, 2000)}, "last message": {got.LastMessage, cutMiddle("*** "+long, 2000)},
+		"tool": {got.Tool, "Bash(" + clip("cat *** "+long, 80) + ")"}, "requests": {strings.Join(got.Requests, "|"), cutMiddle("*** "+long, 4000) + "|two"}} {
+		expectIs(t, name, pair[0], pair[1])
+	}
+	expectIs(t, "the record before", len(r.Requests[0]), 5007)
+	for tool, want := range map[string]string{"Read": "Read", "Read(a)": "Read(a)", "Bash(a (b))": "Bash(a (b))", "Bash(" + strings.Repeat("y", 80) + ")": "Bash(" + strings.Repeat("y", 80) + ")"} {
+		expectIs(t, tool, record{Tool: tool}.redacted(redact).Tool, want)
+	}
+	for output, want := range map[string]string{"": "", "x": "x", strings.Repeat("y", 2000): strings.Repeat("y", 2000), strings.Repeat("y", 2001): strings.Repeat("y", 2000), "审" + strings.Repeat("y", 1999): strings.Repeat("y", 1999)} {
+		expectIs(t, "an output", record{Output: output}.redacted(redact).Output, want)
+	}
+}
+
+// What the records of a session make of it.
+func TestHistory(t *testing.T) {
+	at := time.Now().Add(-time.Hour).UTC()
+	dir := stateDir(t.TempDir())
+	s := dir.session("a")
+	block := outcome{Verdict: verdictBlock, Feedback: "do more"}
+	write := func(records ...record) *history {
+		t.Helper()
+		os.Remove(s.timelineFile())
+		for i, r := range records {
+			if r.Time.IsZero() {
+				r.Time = at.Add(time.Duration(i) * time.Second)
+			}
+			check(t, s.append(r))
+		}
+		h, err := s.readHistory()
+		check(t, err)
+		return &h
+	}
+	begin := func(id string) record {
+		return record{Kind: kindBegin, Event: eventStop, Review: id, Deadline: time.Now().Add(time.Hour)}
+	}
+	end := func(id string, o outcome) record {
+		return record{Kind: kindEnd, Event: eventStop, Review: id, outcome: o}
+	}
+	prompt := func(text string) record { return record{Kind: kindPrompt, Prompt: text} }
+
+	// The begin tells the end what the agent had said and asked, and what the user; calls that were refused are none.
+	begun := begin("1")
+	begun.LastMessage, begun.Question, begun.Requests, begun.Project = "all done", "Which?", []string{"fix it"}, "/p"
+	call := func(kind, tool string) record { return record{Kind: kind, Review: "1", Tool: tool} }
+	h := write(prompt("fix it"), begun, call(kindCall, "Read(a)"), call(kindRefused, "Read(a)"), call(kindCall, "Read(b)"), call(kindCall, "Read(c)"), call(kindRefused, "Read(none)"),
+		record{Kind: kindRun, Review: "1", Command: "make"}, record{Kind: kindRun, Review: "lost", Command: "make"}, end("1", block))
+	r := h.Rounds[0]
+	if len(h.Rounds) != 1 || r.LastMessage != "all done" || r.Question != "Which?" || r.newestRequest() != "fix it" || r.Verdict != verdictBlock || len(r.Runs) != 1 || h.project != "/p" || r.firstRecord != 2 || r.lastRecord != 10 || !r.start.Equal(at.Add(time.Second)) || h.records != 10 {
+		t.Errorf("%+v", r)
+	}
+	expectEqual(t, "the calls", r.Tools, []string{"Read(b)", "Read(c)"})
+	expectEqual(t, "what was refused", r.Refused, []string{"Read(a)", "Read(none)"})
+	expectIs(t, "the present call", r.current, "")
+
+	// What is no record counts for nothing.
+	check(t, os.WriteFile(s.timelineFile(), []byte(`{"time":"2030-01-01T00:00:00Z","project":"/old","max_iterations":3}`+"\n"+`{"kind":7,"project":"/old"}`+"\nnone"), 0o600))
+	old, err := s.readHistory()
+	if err != nil || old.project != "" || old.limit != 0 || old.records != 0 || !old.updated.IsZero() {
+		t.Errorf("lines of others: %+v, %v", old, err)
+	}
+	check(t, os.Remove(s.timelineFile()))
+	check(t, os.Mkdir(s.timelineFile(), 0o700))
+	if _, err := s.readHistory(); err == nil {
+		t.Error("a timeline that can't be read is told by nobody")
+	}
+
+	// Of what is past the last counts, of a request the reviews since it; what the user withdrew is passed over.
+	last := func(h *history) string {
+		if r := h.last(); r != nil {
+			return r.Review
+		}
+		return ""
+	}
+	wake, off, on := record{Kind: kindWake}, record{Kind: kindSwitch, Mode: "off"}, record{Kind: kindSwitch, Mode: "on"}
+	question, byHand, failedByHand := end("q", block), end("h", outcome{Verdict: verdictAllow}), end("h", outcome{Verdict: verdictFailed})
+	question.Event, byHand.Event, failedByHand.Event = eventPreToolUse, eventReview, eventReview
+	allow, failed := outcome{Verdict: verdictAllow}, outcome{Verdict: verdictFailed}
+	for name, test := range map[string]struct {
+		records []record
+		want    string
+	}{
+		"none":                  {nil, ""},
+		"the later":             {[]record{prompt("a"), end("1", block), end("2", failed)}, "2"},
+		"before the prompt":     {[]record{prompt("a"), end("1", block), prompt("b")}, ""},
+		"before a notification": {[]record{prompt("a"), end("1", block), wake}, "1"},
+		"before it was off":     {[]record{prompt("a"), end("1", block), off}, ""},
+		"before it was on":      {[]record{prompt("a"), end("1", block), on}, "1"},
+		"off at once":           {[]record{prompt("a"), off, end("1", allow)}, "1"},
+		"off while it ran":      {[]record{prompt("a"), begin("1"), off, end("1", outcome{Verdict: verdictCancelled})}, "1"},
+		"one that runs":         {[]record{prompt("a"), begin("1"), prompt("b")}, "1"},
+		"a question is none":    {[]record{prompt("a"), end("1", allow), question}, "1"},
+		"by hand":               {[]record{prompt("a"), end("1", block), byHand}, "h"},
+		"by hand, without one":  {[]record{prompt("a"), end("1", block), failedByHand}, "1"},
+		"overlapped, refused":   {[]record{prompt("a"), begin("1"), begin("2"), end("2", allow), end("1", block)}, "1"},
+		"overlapped, approved":  {[]record{prompt("a"), begin("1"), begin("2"), end("1", allow), end("2", allow)}, "2"},
+		"overlapped, later":     {[]record{prompt("a"), begin("1"), begin("2"), end("1", allow), end("2", block)}, "2"},
+		"one after the other":   {[]record{prompt("a"), begin("1"), end("1", block), begin("2"), end("2", allow)}, "2"},
+	} {
+		os.Remove(s.timelineFile())
+		expectIs(t, name, last(write(test.records...)), test.want)
+	}
+	h = write(prompt("a"), end("1", block), prompt("b"), end("2", allow), prompt("c"))
+	h.passOver(func(p numbered) bool { return p.Prompt == "b" })
+	expectIs(t, "a prompt that was withdrawn", last(h), "2")
+	h.passOver(func(p numbered) bool { return p.Prompt == "c" })
+	expectIs(t, "one that stands", last(h), "")
+	h.passOver(func(p numbered) bool { return p.Prompt == "none" })
+	expectIs(t, "none that stands", last(h), "")
+	h = write(prompt("a"), end("1", block), off, wake)
+	h.passOver(func(numbered) bool { return true })
+	expectIs(t, "what was before a switch to off", last(h), "")
+	h = write(prompt("a"), wake, on, end("1", allow), func() record { r := prompt("b"); r.Top = "/new"; return r }(), prompt("c"))
+	expectEqual(t, "the prompts, with the reviews before each", []string{fmt.Sprint(h.prompts[0].number, h.prompts[0].rounds), fmt.Sprint(h.prompts[1].number, h.prompts[1].rounds), fmt.Sprint(h.prompts[2].number, h.prompts[2].rounds), fmt.Sprint(len(h.prompts))}, []string{"1 0", "2 0", "5 1", "4"})
+	expectIs(t, "the tree", h.top, "/new")
+	h = &history{}
+	for i, want := range []int{-1, 0, 0, 1, 0, -1, 2} {
+		r := []record{prompt("a"), begin("1"), call(kindCall, "x"), begin("2"), end("1", allow), call(kindWords, ""), end("3", failed)}[i]
+		if i == 5 {
+			r.Review = ""
+		}
+		expectIs(t, fmt.Sprint("the review of record ", i), h.add(r), want)
+	}
+	h = write(prompt(""), prompt("a"))
+	expectIs(t, "the requests", len(h.Requests), 1)
+	expectIs(t, "an id that is none", h.indexOf(""), -1)
+
+	// What is open: the last refusal since the newest prompt, unless a stop was approved behind it.
+	for name, test := range map[string]struct {
+		records    []record
+		last, open string
+	}{
+		"a refusal":                  {[]record{prompt("a"), end("1", block)}, "1", "do more"},
+		"approved since":             {[]record{prompt("a"), end("1", block), end("2", allow)}, "1", ""},
+		"failed since":               {[]record{prompt("a"), end("1", block), end("2", failed)}, "1", "do more"},
+		"by hand":                    {[]record{prompt("a"), func() record { r := byHand; r.outcome = block; return r }()}, "", ""},
+		"approved by hand since":     {[]record{prompt("a"), end("1", block), byHand}, "1", "do more"},
+		"of a request before":        {[]record{prompt("a"), end("1", block), prompt("b")}, "", ""},
+		"that ended behind a prompt": {[]record{prompt("a"), begin("1"), prompt("b"), end("1", block)}, "1", "do more"},
+		"a question":                 {[]record{prompt("a"), question}, "q", "do more"},
+	} {
+		r, open := write(test.records...).feedback()
+		expectIs(t, name, r.Review, test.last)
+		expectIs(t, name+": open", open, test.open)
+	}
+}
+
+// Who else was asked for something in a working tree meanwhile.
+func TestStatePrompted(t *testing.T) {
+	d, since := stateDir(t.TempDir()), now().Add(-time.Minute)
+	add := func(id, top string, kind string, at time.Time) {
+		r := record{Kind: kind, Prompt: "x", Time: at}
+		r.Top = top
+		check(t, d.session(id).append(r))
+	}
+	expect := func(what string, want bool) {
+		t.Helper()
+		expectIs(t, what, d.wasPrompted("/w", since, "mine"), want)
+	}
+	expect("no session", false)
+	add("mine", "/w", kindPrompt, now())
+	expect("the session itself", false)
+	add("other", "/elsewhere", kindPrompt, now())
+	add("other", "/w", kindPrompt, since)
+	add("other", "/w", kindPrompt, since.Add(-time.Second))
+	add("other", "/w", kindWake, now())
+	expect("elsewhere, before, and by itself", false)
+	add("other", "/w", kindPrompt, since.Add(time.Second))
+	expect("there and since", true)
+	check(t, os.Chtimes(d.session("other").timelineFile(), since.Add(-time.Hour), since.Add(-time.Hour)))
+	expect("in a file that nothing was written to since", false)
 }

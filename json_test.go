@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A value that is set or dropped changes no other byte; what is new is laid out as Claude Code does.
+func TestJSONEdits(t *testing.T) {
+	for _, test := range []struct{ text, path, value, want string }{
+		{`{}`, "a", `1`, "{\n  \"a\": 1\n}"},
+		{`{ }`, "a", `1`, "{\n  \"a\": 1\n}"},
+		{`{"a":1}`, "a", `[2]`, "{\"a\":[\n    2\n  ]}"},
+		{`{"a" : 1 , "b":2 }`, "a", `3`, `{"a" : 3 , "b":2 }`},
+		{`{"a":1}`, "b", `{"c":2}`, "{\"a\":1,\n  \"b\": {\n    \"c\": 2\n  }}"},
+		{"{\n  \"a\": 1\n}\n", "b", `2`, "{\n  \"a\": 1,\n  \"b\": 2\n}\n"},
+		{`{}`, "a b", `1`, "{\n  \"a\": {\n    \"b\": 1\n  }\n}"},
+		{`{"a":{}}`, "a b", `1`, "{\"a\":{\n    \"b\": 1\n  }}"},
+		{`{"a":{"b":{}}}`, "a b c", `1`, "{\"a\":{\"b\":{\n      \"c\": 1\n    }}}"},
+		{`{"a":{"b":1}}`, "a b", `2`, `{"a":{"b":2}}`},
+		{`{"a":[1]}`, "a 1", `2`, "{\"a\":[1,\n    2]}"},
+		{`{"a":[1,2]}`, "a 0", `3`, `{"a":[3,2]}`},
+		{`{"a":[]}`, "a 0", `1`, "{\"a\":[\n    1\n  ]}"},
+		{`{"a":1,"a":2}`, "a", `3`, `{"a":1,"a":3}`},
+		{"\ufeff{\"a\":1}", "a", `2`, "\ufeff{\"a\":2}"},
+		{`{"<&>":"é\/","n":1e+3}`, "<&>", `"<"`, `{"<&>":"<","n":1e+3}`},
+
+		{`{"a":1}`, "a", "", `{}`},
+		{`{ "a" : 1 }`, "a", "", `{}`},
+		{`{"a":1,"b":2,"c":3}`, "a", "", `{"b":2,"c":3}`},
+		{`{"a":1, "b":2 ,"c":3}`, "b", "", `{"a":1 ,"c":3}`},
+		{`{"a":1,"b":2}`, "b", "", `{"a":1}`},
+		{`{"a":1,"a":2,"b":3}`, "a", "", `{"a":1,"b":3}`},
+		{`{"a":{"b":[1,2,3]}}`, "a b 1", "", `{"a":{"b":[1,3]}}`},
+		{`{"a":[ 1 ]}`, "a 0", "", `{"a":[]}`},
+	} {
+		got := ""
+		if path := strings.Fields(test.path); test.value == "" {
+			got = string(dropJSON([]byte(test.text), path...))
+		} else {
+			got = string(setJSON([]byte(test.text), test.value, path...))
+		}
+		expectIs(t, test, got, test.want)
+	}
+}
+
+// Where a value stands, what it is, and where a text is no JSON.
+func TestJSONRead(t *testing.T) {
+	const text = "\ufeff {\"a\" : [1, \"x\\u00e9\" , {\"b\":null}],\n\"c\":{}, \"a\":true}"
+	root, err := parseJSON([]byte(text))
+	check(t, err)
+	for path, want := range map[string]string{"": text[4:], "a": "true", "c": "{}", "b": "none", "a x": "none", "c x": "none"} {
+		v, got := root.at(strings.Fields(path)...), "none"
+		if v.raw != "" {
+			got = v.raw
+			expectIs(t, path, text[v.start:v.end], v.raw)
+		}
+		expectIs(t, path, got, want)
+	}
+	list := root.members[0].value
+	expectIs(t, "the list", list.raw, `[1, "x\u00e9" , {"b":null}]`)
+	for i, want := range []string{"1", `"x\u00e9"`, `{"b":null}`} {
+		item := list.items()[i]
+		expectIs(t, "an item", item.key+" "+item.value.raw+" "+text[item.start:item.start+len(want)], fmt.Sprint(i, " ", want, " ", want))
+	}
+	expectIs(t, "the key of a member", text[root.members[1].start:root.members[1].start+3], `"c"`)
+	expectIs(t, "a text", list.at("1").text, "xé")
+	expectIs(t, "what is none", list.at("0").text+list.at("7").text+root.text, "")
+	expectIs(t, "the items of an object", len(root.items()), 0)
+	if big, err := parseJSON([]byte(`{"n":1e999,"m":2}`)); err != nil || big.at("n").raw != "1e999" || big.at("m").raw != "2" {
+		t.Errorf("a number of any size: %+v, %v", big, err)
+	}
+	none := root.at("none")
+	expectIs(t, "nothing", fmt.Sprint(none.at("a").raw == "", len(none.items()), none.is('{'), list.is('['), list.is('{')), "true 0 false true false")
+	for text, want := range map[string]string{"": "line 1, column 1: unexpected end of JSON input", " \n": "line 2, column 1: unexpected end of JSON input", "{\n \"a\": }": "line 2, column 7: invalid character '}' looking for beginning of value",
+		"\ufeff{]": "line 1, column 2: invalid character ']'", "1 2": "line 1, column 3: invalid character '2'", "{\"a\":\n\n": "line 3, column 1: unexpected end", strings.Repeat("[", 20000): "line 1, column 1000"} {
+		if v, err := parseJSON([]byte(text)); v != nil || err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%.20q: %v, want %s", text, err, want)
+		}
+	}
+	for text, blank := range map[string]bool{"": true, " \n\t": true, "\ufeff": true, "\ufeff \n": true, "{}": false, "\ufeffx": false, "\n\ufeff": false} {
+		expectIs(t, text, isBlank([]byte(text)), blank)
+	}
+	for pair, same := range map[[2]string]bool{{`{"a":1,"b":[2]}`, `{ "b":[2], "a":1}`}: true, {"1", "1.0"}: true, {"1", "2"}: false, {"[1,2]", "[2,1]"}: false, {`"\u0061"`, `"a"`}: true, {"{", "{"}: false, {"1", "{"}: false, {"null", "{"}: false} {
+		expectIs(t, pair, sameJSON(pair[0], pair[1]), same)
+	}
+	expectIs(t, "written", string(encodeJSON("<&>审\"")), `"<&>审\""`)
+	defer func() {
+		if recover() == nil {
+			t.Error("what has no JSON is written")
+		}
+	}()
+	encodeJSON(func() {})
+}
