@@ -404,11 +404,6 @@ func removeInstallation(d dirs, in *installation) error {
 		return fmt.Errorf("removing the hooks: %w", err)
 	}
 	fmt.Printf("%s: %s\n", d.settingsFile(), done)
-	for _, path := range d.settingsFiles() {
-		if statusLineCall().MatchString(readSource(path).values[statusLineKey]) {
-			fmt.Printf("%s: its statusLine still calls ccc: take it out\n", path)
-		}
-	}
 	for _, file := range []keptFile{keptPrompt(d), keptCommand(d)} {
 		if done, err = file.remove(d, in); err != nil {
 			return fmt.Errorf("removing %s: %w", file.path, err)
@@ -418,9 +413,6 @@ func removeInstallation(d dirs, in *installation) error {
 	}
 	return errors.Join(removeFile(d.installedFile()), removeFile(d.lockFile()))
 }
-
-// statusLineCall matches a command that calls ccc statusline.
-var statusLineCall = lazyRegexp(`\bccc[^\s/]*["']?\s+["']?statusline\b`)
 
 const nothingThere = "holds nothing of ccc's"
 
