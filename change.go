@@ -192,7 +192,7 @@ func takeChange(ctx context.Context, self, dir string, env []string, of changeOf
 		c.foreign[path] = of.byHand && !isOwn && !of.history.judged(path, c.Files[path])
 	}
 	slices.Sort(c.remote)
-	c.shown, c.rest = found.diff.cut(c.Files)
+	c.shown, c.rest = found.diff.cut(func(path string) bool { _, is := c.Files[path]; return is })
 	return c
 }
 

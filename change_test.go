@@ -370,7 +370,7 @@ func TestGitRun(t *testing.T) {
 
 // A diff shows 12,000 characters and names the files that it does not show whole. What is held of it is bounded.
 func TestDiffCut(t *testing.T) {
-	all := map[string]string{"a": ""}
+	all := func(string) bool { return true }
 	file := func(d *diff, name string, lines ...string) {
 		for _, line := range append([]string{"diff --git a/" + name + " b/" + name, "index 1..2 100644", "--- a/" + name, "+++ b/" + name, "@@ -1 +1 @@"}, lines...) {
 			d.add(line)
@@ -406,7 +406,7 @@ func TestDiffCut(t *testing.T) {
 	file(d, "long", "+"+strings.Repeat("x", 11_990))
 	file(d, "unwanted", "+secret")
 	file(d, "short", "+short")
-	shown, rest := d.cut(map[string]string{"long": "", "short": ""})
+	shown, rest := d.cut(func(path string) bool { return path != "unwanted" })
 	if !strings.HasPrefix(shown, "diff --git a/short b/short\n") || strings.Contains(shown, "secret") || rest != "long (+1 -0)" {
 		t.Errorf("%.200s, %s", shown, rest)
 	}
@@ -414,7 +414,7 @@ func TestDiffCut(t *testing.T) {
 	for _, line := range []string{"diff --git a/b b/b", "index 1..2", "Binary files a/b and b/b differ"} {
 		d.add(line)
 	}
-	_, rest = d.cut(map[string]string{"b": ""})
+	_, rest = d.cut(func(path string) bool { return path == "b" })
 	expectIs(t, "a binary file", rest, "b (+0 -0)")
 	d = &diff{}
 	file(d, "one", slices.Repeat([]string{"+" + strings.Repeat("x", 999)}, 10_000)...)
@@ -427,7 +427,7 @@ func TestDiffCut(t *testing.T) {
 	if n := d.kept; n > 8<<20+12_000 || n < 8<<20 {
 		t.Errorf("%d bytes are kept", n)
 	}
-	_, rest = d.cut(map[string]string{"f999": ""})
+	_, rest = d.cut(func(path string) bool { return path == "f999" })
 	expectIs(t, "one that is not kept", rest, "f999 (+1 -0)")
 }
 

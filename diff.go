@@ -68,9 +68,8 @@ func (d *diff) add(line string) {
 
 // cut returns the diff of the wanted paths, at most diffLimit characters of it, and the names of those that
 // it does not show whole, with their size. Small files come first, so that most are shown whole.
-func (d *diff) cut(wanted map[string]string) (shown, rest string) {
-	isOther := func(f fileDiff) bool { _, is := wanted[f.path]; return !is }
-	files := slices.DeleteFunc(d.files, isOther)
+func (d *diff) cut(wanted func(path string) bool) (shown, rest string) {
+	files := slices.DeleteFunc(slices.Clone(d.files), func(f fileDiff) bool { return !wanted(f.path) })
 	slices.SortStableFunc(files, func(a, b fileDiff) int { return a.size - b.size })
 	var names []string
 	left := diffLimit

@@ -3,13 +3,18 @@ package main
 // What a stop or a question comes to: what the reviewer gets, and what is said to whom.
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -547,7 +552,7 @@ func TestHookDecision(t *testing.T) {
 		{eventStop, verdictFailed, "null", "这次审查没能完成，Agent 的工作未经检查。原因：why"},
 		{eventStop, verdictLimit, "null", "这项要求的 10 次审查已用完，这次停下没有再审。你再发消息会重新计数。\\n上次的反馈还没有解决：words"},
 		{eventStop, verdictCancelled, "null", ""},
-		{eventPreToolUse, verdictBlock, deny + "}", "审查者（不是你）回答了 Agent 的提问：\\n它的回答：words\\n提问审查 1/10 退回"},
+		{eventPreToolUse, verdictBlock, deny + "}", "审查者（不是你）回答了 Agent 的提问：\\n\\n它的回答：words\\n提问审查 1/10 退回"},
 		{eventPreToolUse, verdictAllow, allow + "}", "提问审查 1/10 通过\\n审查者给你的留言：words"},
 		{eventPreToolUse, verdictLimit, allow + "}", "这项要求的 10 次审查已用完，这个提问没有审查。"},
 		{eventPreToolUse, verdictFailed, "null", "这个提问没能审查，直接交给了你。原因：why"},
@@ -812,5 +817,481 @@ func TestHookPatience(t *testing.T) {
 		t.Setenv(blockCapVariable, test.blockCap)
 		h.config.Supervisor.MaxIterations = test.limit
 		expectIs(t, test, h.reviewLimit(), test.want)
+	}
+}
+
+// What an approval speaks of: the paths that were the same before and after it, and none where its reviewer has seen too little.
+func TestHookBound(t *testing.T) {
+	needGit(t)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	check(t, err)
+	t.Setenv("HOME", dir)
+	git := func(command string) {
+		t.Helper()
+		cmd := exec.Command("/bin/sh", "-ec", command)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v: %s", command, err, out)
+		}
+	}
+	write := func(name, text string) { check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)) }
+	write("no-copy", "#!/bin/sh\nexit 125\n")
+	check(t, os.Chmod(filepath.Join(dir, "no-copy"), 0o700))
+	write("a", "old\n")
+	git("git init -q; echo no-copy >.git/info/exclude; git add .; git -c user.name=x -c user.email=x@x commit -qm x")
+	many := func(n int) map[string]string {
+		files := map[string]string{}
+		for i := range n {
+			files[fmt.Sprint("f", i)] = "1"
+		}
+		return files
+	}
+	const calls = "calls"
+	var found judgedChange // of all rows but those whose change is larger
+	for name, test := range map[string]struct {
+		steps   string // what the reviewer did: calls, runs, refused
+		verdict verdict
+		files   map[string]string // of the change, "" for what differs: a and b
+		unshown bool              // the request does not show all of it
+		before  verdict           // what was said of the same content before
+		byHand  bool
+		moves   bool // a is edited while the review runs
+		err     error
+		want    string // why it is not bound
+		left    string // the paths that it speaks of
+		sent    bool
+	}{
+		"called something":            {steps: calls, verdict: verdictAllow, left: "a b"},
+		"called nothing, shown whole": {verdict: verdictAllow, left: "a b"},
+		"called nothing, not shown":   {verdict: verdictAllow, unshown: true, want: errNothingCalled.zh, left: "a b"},
+		"refused, not shown":          {steps: "refused", verdict: verdictAllow, unshown: true, want: errNothingCalled.zh, left: "a b"},
+		"called something, not shown": {steps: calls, verdict: verdictAllow, unshown: true, left: "a b"},
+		"ran something, not shown":    {steps: "runs", verdict: verdictAllow, unshown: true, left: "a b"},
+		"sent back before":            {verdict: verdictAllow, before: verdictBlock, want: errSentBackBefore.zh, left: "a b", sent: true},
+		"sent back before, called":    {steps: calls, verdict: verdictAllow, before: verdictBlock, left: "a b", sent: true},
+		"approved before":             {verdict: verdictAllow, before: verdictAllow, left: "a b"},
+		"as many paths as there may":  {steps: calls, verdict: verdictAllow, files: many(2000), left: "2000"},
+		"too many paths":              {steps: calls, verdict: verdictAllow, files: many(2001), want: "有 2001 个路径不同", left: "2001"},
+		"too many paths by hand":      {steps: calls, verdict: verdictAllow, files: many(2001), byHand: true, left: "2001"},
+		"approved, moved":             {steps: calls, verdict: verdictAllow, moves: true, left: "b"},
+		"sent back, moved":            {steps: calls, verdict: verdictBlock, moves: true, left: "a b"},
+		"git can't tell":              {steps: calls, verdict: verdictAllow, err: errors.New("too\nslow"), want: "too slow"},
+		"no repository":               {steps: calls, verdict: verdictAllow, err: errNoGit},
+	} {
+		speaking(t, "zh")
+		h := testHook(t, eventStop)
+		h.dirs.self = filepath.Join(dir, "no-copy")
+		write("a", "new\n")
+		write("b", "new\n")
+		judged := found
+		if judged.Top == "" || test.unshown {
+			judged = takeChange(context.Background(), h.dirs.self, dir, os.Environ(), changeOf{history: new(history), stands: func(numbered) bool { return true }})
+			check(t, judged.err)
+		}
+		if !test.unshown {
+			found = judged
+		}
+		judged.Files = maps.Clone(judged.Files) // of which those that moved go
+		if test.before != "" {
+			past := record{Kind: kindEnd, Event: eventStop, Review: "0", Time: now(), Files: judged.Files, outcome: outcome{Verdict: test.before}}
+			check(t, h.session.append(past))
+		}
+		for _, r := range []record{{Kind: kindBegin, Event: eventStop}, {Kind: kindCall, Tool: "Read(a)"}, {Kind: kindRefused, Tool: "Read(a)"}, {Kind: kindRun, Command: "make"}} {
+			r.Review, r.Time = "1", now()
+			if r.Kind == kindBegin || r.Kind == kindCall && (test.steps == calls || test.steps == "refused") || r.Kind == kindRefused && test.steps == "refused" || r.Kind == kindRun && test.steps == "runs" {
+				check(t, h.session.append(r))
+			}
+		}
+		if test.unshown {
+			judged.rest = "a (+1 -1)"
+		}
+		if test.files != nil {
+			judged.Files = test.files
+		}
+		if test.moves {
+			write("a", "newer\n")
+		}
+		judged.err = test.err
+		entry := record{Event: eventStop, Review: "1", outcome: outcome{Verdict: test.verdict}}
+		h.bind(context.Background(), &entry, judged, test.byHand)
+		left := strings.Join(slices.Sorted(maps.Keys(entry.Files)), " ")
+		if test.files != nil {
+			left = fmt.Sprint(len(entry.Files))
+		}
+		expectIs(t, name+": why it is not bound", entry.Unbound, test.want)
+		expectIs(t, name+": what it speaks of", left, test.left)
+		expectIs(t, name+": sent back before", entry.SentBefore, test.sent)
+		expectEqual(t, name+": what changed", entry.Moved, map[bool][]string{true: {"a"}}[test.moves])
+		log, _ := os.ReadFile(h.session.dir.logFile())
+		expectIs(t, name+": the log", strings.Contains(string(log), "review not bound to the files"), test.err != nil)
+		if test.err == nil && (entry.Base != judged.base || entry.Since != judged.how || entry.Base == "" || entry.Since == "") {
+			t.Errorf("%s: from %q, %q", name, entry.Base, entry.Since)
+		}
+	}
+}
+
+// What a reviewer is called with: the directories that it may read, the session's model where a fork lacks it, and its time.
+func TestHookPlanned(t *testing.T) {
+	speaking(t, "zh")
+	root := t.TempDir()
+	at := func(name string) string { return filepath.Join(root, name) }
+	for _, name := range []string{"project", "tree", "added", "typed"} {
+		check(t, os.Mkdir(at(name), 0o700))
+	}
+	check(t, os.WriteFile(at("file"), nil, 0o600))
+	t.Setenv(addDirsVariable, strings.Join([]string{at("added"), at("none"), at("file"), "relative", "", at("added")}, "\n"))
+	t.Setenv(cacheVariable, "")
+	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second+300*time.Millisecond)
+	defer cancel()
+	for _, test := range []struct {
+		name, version, tree, variable, own, current, model string // own, current: the reviewer's and the session's provider
+		want                                               string // of the model
+		dirs                                               string
+	}{
+		{name: "plain", version: "2.1.330", want: "", dirs: "project added typed"},
+		{name: "a worktree", version: "2.1.330", tree: "tree", want: "", dirs: "tree project added typed tree project"},
+		{name: "the oldest", version: "2.1.120", want: "m", dirs: "project added typed"},
+		{name: "before forks had it", version: "2.1.199", want: "m", dirs: "project added typed"},
+		{name: "since they have it", version: "2.1.200", want: "", dirs: "project added typed"},
+		{name: "another in a variable", version: "2.1.330", variable: "other", want: "m", dirs: "project added typed"},
+		{name: "the same in a variable", version: "2.1.330", variable: "m", want: "", dirs: "project added typed"},
+		{name: "the same, of a million", version: "2.1.330", variable: "m[1m]", want: "", dirs: "project added typed"},
+		{name: "ccc.json's", version: "2.1.120", model: "chosen", want: "chosen", dirs: "project added typed"},
+		{name: "another provider's", version: "2.1.120", own: "b", want: "", dirs: "project added typed"},
+		{name: "the session's own", version: "2.1.120", own: "b", current: "b", want: "m", dirs: "project added typed"},
+	} {
+		h := testHook(t, eventStop)
+		h.project = at("project")
+		h.config.Supervisor.Try, h.config.Supervisor.Model, h.config.Supervisor.Provider = false, test.model, test.own
+		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}}}
+		t.Setenv("ANTHROPIC_MODEL", test.variable)
+		t.Setenv(providerVariable, test.current)
+		request := reviewRequest{project: h.project, tree: at(cmp.Or(test.tree, "project"))}
+		request.version, request.model, request.conversation.dirs = test.version, "m", []string{at("typed"), at("added")}
+		call, err := h.plan(ctx, "judge it", request)
+		check(t, err)
+		expectIs(t, test.name+": the model", call.config.Model, test.want)
+		var short []string
+		for _, dir := range slices.Concat(call.dirs, call.addDirs) {
+			short = append(short, strings.TrimPrefix(dir, root+"/"))
+		}
+		expectIs(t, test.name+": the directories", strings.Join(short, " "), test.dirs)
+		if call.session != testSession || call.prompt != "judge it" || call.request.seconds > 90 || call.request.seconds < 60 || call.request.noCopy != errTryOff.zh || call.request.tryCommand != "" || lookupEnv(call.env, reviewerVariable) != "1" || call.shares {
+			t.Errorf("%s: %+v", test.name, call)
+		}
+		url := ""
+		if test.own != "" {
+			url = "https://b"
+		}
+		expectIs(t, test.name+": the API", lookupEnv(call.env, "ANTHROPIC_BASE_URL"), url)
+	}
+	h, request := testHook(t, eventStop), reviewRequest{}
+	request.version = "2.1.119"
+	if call, err := h.plan(ctx, "", request); call != nil || err == nil || err.Error() != say(clientTooOld, "2.1.119", "2.1.120", installClaude) {
+		t.Errorf("a client that is too old: %v", err)
+	}
+	request.version = "2.1.330"
+	h.config.Supervisor.Provider = "b"
+	h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${NO_SUCH_TOKEN}"}}}
+	if call, err := h.plan(ctx, "", request); call != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
+		t.Errorf("a provider without its token: %v", err)
+	}
+	h.config.Providers["b"].Env = map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}
+	check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"apiKeyHelper":"echo k"}`), 0o600))
+	if call, err := h.plan(ctx, "", request); call != nil || err == nil || !strings.Contains(err.Error(), "apiKeyHelper overrides the provider b") {
+		t.Errorf("what overrides it: %v", err)
+	}
+	for version, older := range map[string]bool{"2.1.119": true, "2.1.120": false, "2.2.0": false, "1.9.999": true, "2.1.99": true, "3.0.0": false, "2.1.120-dev.1": false, "2.1.119-dev.1": true} {
+		expectIs(t, version, olderThan(version, "2.1.120"), older)
+	}
+}
+
+// The environment of a reviewer: with a launch's line only in the session that ccc launched, and of a provider what its launch was given.
+func TestHookReviewersEnvironment(t *testing.T) {
+	for _, pair := range [][2]string{{attributionVariable, "0"}, {cacheVariable, lineLeftOut}, {keptPrefix + "TOKEN", "given"}, {"TOKEN", "session"}, {keyVariable, "mine"}, {"CLAUDE_CODE_ENTRYPOINT", "cli"}} {
+		t.Setenv(pair[0], pair[1])
+	}
+	for _, test := range []struct {
+		launched                     bool
+		own, current                 string
+		line, token, key, apiOfOwner string
+	}{
+		{true, "", "", "0", "", "", ""},
+		{false, "", "", "", "", "", ""},
+		{true, "", "a", "0", "", "mine", ""}, // a provider's key is its own
+		{true, "b", "a", "", "given", "", "https://b"},
+		{false, "b", "b", "", "given", "", "https://b"},
+		{true, "b", "b", "0", "given", "", "https://b"},
+	} {
+		h := testHook(t, eventStop)
+		h.launched, h.config.Supervisor.Provider = test.launched, test.own
+		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b", tokenVariable: "${TOKEN}"}}}
+		t.Setenv(providerVariable, test.current)
+		env, err := h.environment()
+		check(t, err)
+		got := fmt.Sprintf("line=%s token=%s key=%s api=%s", lookupEnv(env, attributionVariable), lookupEnv(env, tokenVariable), lookupEnv(env, keyVariable), lookupEnv(env, "ANTHROPIC_BASE_URL"))
+		expectIs(t, test, got, fmt.Sprintf("line=%s token=%s key=%s api=%s", test.line, test.token, test.key, test.apiOfOwner))
+	}
+}
+
+// stderrOf returns what a function of a test that runs beside no other writes to stderr.
+func stderrOf(t *testing.T, write func()) string {
+	t.Helper()
+	file, err := os.CreateTemp(t.TempDir(), "")
+	check(t, err)
+	defer file.Close()
+	before := os.Stderr
+	os.Stderr = file
+	defer func() { os.Stderr = before }()
+	write()
+	text, err := os.ReadFile(file.Name())
+	check(t, err)
+	return string(text)
+}
+
+// What is recorded of a review when it begins: whose end is its own, its time, and what the reviewer gets.
+func TestHookBegun(t *testing.T) {
+	h := testHook(t, eventPreToolUse)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	entry, request := record{Kind: kindEnd, Event: eventPreToolUse, Iteration: 2, Limit: 10, PromptSource: "own"}, reviewRequest{question: []byte(`{"questions":[{"question":"Which?"}]}`), lastMessage: "all done"}
+	request.requests = []userRequest{{words: "one"}, {words: "two"}}
+	h.begin(ctx, &entry, request)
+	first := entry.Review
+	past, err := h.session.readHistory()
+	check(t, err)
+	r := past.Rounds[0]
+	if r.Kind != kindBegin || r.Review != first || first == "" || r.Event != eventPreToolUse || r.Iteration != 2 || r.Limit != 10 || r.PromptSource != "own" || r.Process != selfName() || time.Until(r.Deadline).Round(time.Minute) != time.Hour ||
+		r.Question != "Which?" || r.LastMessage != "all done" || strings.Join(r.Requests, "|") != "one|two" || r.Verdict != verdictReviewing || entry.Kind != kindEnd || r.Project != h.project {
+		t.Errorf("%+v", r)
+	}
+	if _, err := strconv.ParseInt(first, 36, 64); err != nil {
+		t.Error(err)
+	}
+	if h.begin(ctx, &entry, request); entry.Review == first {
+		t.Error("two reviews have one id")
+	}
+	for _, step := range []struct{ kind, tool, words, told, kept string }{
+		{kindCall, "Bash(cat SECRET)", "", "  · cat ***\n", `"tool":"Bash(cat ***)"`}, {kindWords, "", "a SECRET " + strings.Repeat("x", 3000), "a *** " + strings.Repeat("x", 3000) + "\n", `"words":"a *** xx`},
+	} {
+		told := stderrOf(t, func() { h.step("r", record{Kind: step.kind, Tool: step.tool, Words: step.words}) })
+		expectIs(t, step.kind, told, step.told)
+		text, _ := os.ReadFile(h.session.timelineFile())
+		expectIn(t, step.kind, string(text), `"kind":"`+step.kind+`","review":"r"`, step.kept)
+		expectNotIn(t, step.kind, string(text), "SECRET", strings.Repeat("x", 2001), `"time":"0001`)
+	}
+}
+
+// A review that did not take place is one that failed, or that the user ended; why is told, by hand elsewhere, and quotes no secret.
+func TestHookFailed(t *testing.T) {
+	for err, want := range map[error]verdict{errors.New("no SECRET"): verdictFailed, errToldToEnd: verdictCancelled, errSwitchedOff: verdictCancelled, fmt.Errorf("x: %w", errToldToEnd): verdictCancelled, context.Canceled: verdictFailed} {
+		for _, event := range []string{eventStop, eventPreToolUse, eventReview} {
+			h, found := testHook(t, eventStop), record{}
+			told := stderrOf(t, func() {
+				found = h.failed(record{Kind: kindEnd, Event: event, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "do"}}, err)
+			})
+			why := strings.Replace(err.Error(), "SECRET", "***", 1)
+			if found.Verdict != want || found.Error != why || found.Feedback != "" || (told == "ccc: no review: "+why+"\n") != (event != eventReview) || event == eventReview && told != "" {
+				t.Errorf("%v: %+v, told %q", err, found, told)
+			}
+			past, _ := h.session.readHistory()
+			if r := past.Rounds[0]; r.Verdict != want || r.Error != why || r.Feedback != "" {
+				t.Errorf("%v: recorded %+v", err, r)
+			}
+		}
+	}
+}
+
+// A review ends with its time, with the first signal that tells ccc to end, or with the supervision, each told by its own name.
+func TestHookEnded(t *testing.T) {
+	late := errors.New("late")
+	h := testHook(t, eventStop)
+	ctx, cancel := h.untilEnded(time.Millisecond, late)
+	<-ctx.Done()
+	expectIs(t, "over its time", context.Cause(ctx), late)
+	cancel()
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+		ctx, cancel = h.untilEnded(time.Minute, late)
+		check(t, syscall.Kill(os.Getpid(), s))
+		<-ctx.Done()
+		expectIs(t, s, context.Cause(ctx), error(errToldToEnd))
+		cancel()
+	}
+	h.isWanted = func() bool { return false }
+	ctx, cancel = h.untilEnded(time.Minute, late)
+	<-ctx.Done()
+	expectIs(t, "switched off", context.Cause(ctx), error(errSwitchedOff))
+	cancel()
+	h.isWanted = func() bool { return true }
+	ctx, cancel = h.untilEnded(time.Minute, late)
+	cancel()
+	if ctx.Err() == nil {
+		t.Error("it does not end with its end")
+	}
+}
+
+// What a prompt of the user's is answered with, what it sets back, and what is recorded of it.
+func TestHookPrompted(t *testing.T) {
+	speaking(t, "zh")
+	failed := untold{What: verdictFailed, Why: "why"}
+	told, introduced := failed.String(), func(provider string) string { return say(introduction, count(8, reviews), provider) }
+	begun := record{Kind: kindBegin, Event: eventStop, Review: "r", Process: selfName(), Deadline: time.Now().Add(time.Hour)}
+	byHand, question, ended := begun, begun, begun
+	byHand.Event, question.Event, ended.Kind, ended.Verdict = eventReview, eventPreToolUse, kindEnd, verdictAllow
+	at := now()
+	for name, test := range map[string]struct {
+		text        string
+		before      []record // of the timeline
+		untold      untold
+		outside     bool // of a session
+		provider    string
+		seen, again time.Time // the launches that are noted, and that of this client
+		want        string    // what is told
+		left        untold
+	}{
+		"the first":                      {text: "x", want: introduced("")},
+		"the first, with a provider":     {text: "x", provider: "kimi", want: introduced(say(introducedProvider, "kimi"))},
+		"the first by hand":              {text: "x", outside: true},
+		"the next":                       {text: "x", before: []record{{Kind: kindPrompt}}},
+		"behind a notification":          {text: "x", before: []record{{Kind: kindWake}}, want: introduced("")},
+		"of a new launch":                {text: "x", before: []record{{Kind: kindPrompt}}, seen: at, again: at.Add(time.Second), want: introduced("")},
+		"of the same launch":             {text: "x", before: []record{{Kind: kindPrompt}}, seen: at, again: at},
+		"of an older launch":             {text: "x", before: []record{{Kind: kindPrompt}}, seen: at, again: at.Add(-time.Second)},
+		"untold":                         {text: "x", before: []record{{Kind: kindPrompt}}, untold: failed, want: told},
+		"untold by hand":                 {text: "x", before: []record{{Kind: kindPrompt}}, untold: failed, outside: true, want: told},
+		"untold, the first":              {text: "x", untold: failed, want: told + "\n" + introduced("")},
+		"untold while a review runs":     {text: "x", before: []record{{Kind: kindPrompt}, begun}, untold: failed, left: failed},
+		"untold while a question's runs": {text: "x", before: []record{{Kind: kindPrompt}, question}, untold: failed, left: failed},
+		"untold while one by hand runs":  {text: "x", before: []record{{Kind: kindPrompt}, byHand}, untold: failed, want: told},
+		"untold behind a review":         {text: "x", before: []record{{Kind: kindPrompt}, ended}, untold: failed, want: told},
+		"a notification":                 {text: "<task-notification>\nx", untold: failed, left: failed},
+		"an image":                       {text: "", before: []record{{Kind: kindPrompt}}, untold: failed, want: told},
+	} {
+		h := testHook(t, eventPrompt)
+		h.event.Prompt, h.caller = test.text, caller{launched: test.again}
+		t.Setenv(projectVariable, map[bool]string{false: "/p"}[test.outside])
+		t.Setenv(blockCapVariable, "")
+		t.Setenv(providerVariable, test.provider)
+		for _, r := range test.before {
+			r.Time = at
+			check(t, h.session.append(r))
+		}
+		check(t, h.session.update(func(s *sessionState) { s.Count, s.Untold, s.LaunchedAt = 3, test.untold, test.seen }))
+		answer, want := string(encodeJSON(h.prompt(test.text))), "null"
+		if test.want != "" {
+			want = string(encodeJSON(systemMessage(test.want)))
+		}
+		expectIs(t, name, answer, want)
+		state, err := h.session.state()
+		check(t, err)
+		past, err := h.session.readHistory()
+		check(t, err)
+		last := past.prompts[len(past.prompts)-1]
+		if isWake := h.event.isWake(); isWake {
+			expectIs(t, name+": the record", last.Kind+last.Prompt+last.PromptSum, "wake")
+			expectIs(t, name+": the count", state.Count, 3)
+		} else {
+			expectIs(t, name+": the record", last.Kind+" "+last.Prompt+" "+last.PromptSum, "prompt "+test.text+" "+promptSum(test.text))
+			expectIs(t, name+": the count", state.Count, 0)
+		}
+		expectIs(t, name+": what is untold", state.Untold, test.left)
+	}
+}
+
+// A session that is not supervised is told of a switch from outside at the user's next prompt, and of nothing else.
+func TestHookUnsupervised(t *testing.T) {
+	speaking(t, "zh")
+	t.Setenv("LC_ALL", "zh_CN.UTF-8")
+	off := untold{What: untoldOff}
+	for name, test := range map[string]struct {
+		event, prompt string
+		agents        bool
+		untold        untold
+		broken        bool
+		told          bool
+	}{
+		"a prompt":            {event: eventPrompt, prompt: "x", untold: off, told: true},
+		"nothing to tell":     {event: eventPrompt, prompt: "x"},
+		"a stop":              {event: eventStop, untold: off},
+		"a notification":      {event: eventPrompt, prompt: "<task-notification>\nx", untold: off},
+		"an agent's prompt":   {event: eventPrompt, prompt: "x", agents: true, untold: off},
+		"a state that is odd": {event: eventPrompt, prompt: "x", broken: true},
+	} {
+		h := testHook(t, test.event)
+		h.event.Prompt, h.caller.agents = test.prompt, test.agents
+		check(t, h.session.update(func(s *sessionState) { s.Untold = test.untold }))
+		if test.broken {
+			check(t, os.WriteFile(h.session.stateFile(), []byte("{"), 0o600))
+		}
+		before, _ := os.ReadFile(h.session.stateFile())
+		answer, want := string(encodeJSON(h.unsupervised())), "null"
+		if test.told {
+			want = string(encodeJSON(systemMessage(switchedOffOutside.zh)))
+		}
+		expectIs(t, name, answer, want)
+		after, _ := os.ReadFile(h.session.stateFile())
+		expectIs(t, name+": something is written", string(before) != string(after), test.told)
+		if state, err := h.session.state(); test.told && (err != nil || state.Untold != untold{}) {
+			t.Errorf("%s: then %+v, %v", name, state, err)
+		}
+		if _, err := os.Stat(h.session.timelineFile()); err == nil {
+			t.Errorf("%s: the timeline is written", name)
+		}
+	}
+}
+
+// What a stop comes to where it can't be counted, or ccc.json can't be used, or the request's reviews are used up.
+func TestHookStopped(t *testing.T) {
+	speaking(t, "zh")
+	t.Setenv(projectVariable, "")
+	type ending struct {
+		verdict  verdict
+		feedback string
+		err      string
+	}
+	for name, test := range map[string]struct {
+		event     string
+		active    bool
+		configErr error
+		state     string // "" is one at the limit, "/" a directory in its place
+		want      ending
+		untold    untold
+	}{
+		"at the limit":                {event: eventStop, want: ending{verdictLimit, "open feedback", ""}},
+		"a question at the limit":     {event: eventPreToolUse, want: ending{verdictLimit, say(limitReached, count(10, reviews)), ""}},
+		"ccc.json can't be used":      {event: eventStop, configErr: errors.New("odd"), want: ending{verdictFailed, "", "odd"}},
+		"not counted, behind a block": {event: eventStop, active: true, state: "/", want: ending{verdictFailed, "", errNoCount.zh}},
+		"a question, not counted":     {event: eventPreToolUse, state: "/", want: ending{verdictFailed, "", errNoCount.zh}},
+	} {
+		h := testHook(t, test.event)
+		h.event.StopHookActive, h.event.LastAssistantMessage, h.configErr = test.active, "all done", test.configErr
+		if test.event != eventStop {
+			h.event.ToolInput = map[string]json.RawMessage{"questions": []byte(`[{"question":"Which?"}]`)}
+		}
+		block := record{Kind: kindEnd, Event: eventStop, Review: "r", Time: now()}
+		block.Verdict, block.Feedback = verdictBlock, "open feedback"
+		check(t, h.session.append(block))
+		if test.state == "/" {
+			check(t, os.Mkdir(h.session.stateFile(), 0o700))
+		} else {
+			check(t, h.session.update(func(s *sessionState) { s.Count = 10 }))
+		}
+		var found record
+		told := stderrOf(t, func() { found = h.stop() })
+		expectIs(t, name, ending{found.Verdict, found.Feedback, found.Error}, test.want)
+		past, err := h.session.readHistory()
+		check(t, err)
+		last := past.Rounds[len(past.Rounds)-1]
+		if len(past.Rounds) != 2 || last.Verdict != test.want.verdict || last.Feedback != "" || last.Event != test.event || last.Review != "" {
+			t.Errorf("%s: recorded %+v", name, last)
+		}
+		if isLimit := test.want.verdict == verdictLimit; isLimit {
+			expectIs(t, name+": what is recorded", fmt.Sprint(last.LastMessage, last.Limit, last.Iteration, last.Question != ""), fmt.Sprint("all done", 10, 0, test.event != eventStop))
+			expectIn(t, name, told, say(limitSkipped, 10))
+			state, _ := h.session.state()
+			expectIs(t, name+": counted", state.Count, 10)
+		} else {
+			expectIn(t, name, told, "ccc: no review: "+test.want.err)
+		}
 	}
 }

@@ -73,6 +73,10 @@ func TestSwitchInSession(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "[1] do more\n\n[2] /supervisor finish it\n")
+	for _, mode := range []string{"on", "off"} {
+		expectIn(t, "the log", box.log(), " mode="+mode+" by=/supervisor\n")
+		expectIn(t, "the timeline", string(encodeJSON(box.onlyTimeline())), `"kind":"switch","project":"`+box.work+`","mode":"`+mode+`","by":"/supervisor"`)
+	}
 }
 
 func TestSwitchOutside(t *testing.T) {
@@ -137,7 +141,10 @@ func TestSwitchOutside(t *testing.T) {
 func TestSwitchFails(t *testing.T) {
 	box := newHookBox(t)
 	box.write(statePath+"/x", 0o600, "") // a directory in the place of the file
-	expectIn(t, "the answer", box.submit("/supervisor off").stdout, "无法切换监督")
+	got := box.submit("/supervisor off")
+	expectIn(t, "the answer", got.stdout, "无法切换监督")
+	expectIn(t, "stderr", got.stderr, "ccc: switching the mode: ")
+	expectNotIn(t, "the timeline", box.read(eventsPath), "switch")
 	// A corrupt state is replaced, and the switch counts.
 	box = newHookBox(t)
 	box.inSession()

@@ -42,7 +42,7 @@ func TestHook(t *testing.T) {
 		code    int
 	}{
 		{name: "stop_blocked", event: "Stop", files: reviewed, stdout: blockNotYet,
-			stderr: []string{"[SUPERVISOR HOOK] 开始执行", testSession, "iteration 1/10", "[SUPERVISOR] 正在审查工作...",
+			stderr: []string{"[SUPERVISOR HOOK] 开始执行", testSession, "iteration 1/10", "[SUPERVISOR] 正在审查工作...\n", "\n  · git diff --stat\n",
 				"请在新窗口查看日志文件了解详情", outputPath, "I have compared the changes", "[SUPERVISOR] 任务未完成",
 				"not yet", "Agent 将根据反馈继续工作"}},
 		{name: "stop_allowed", event: "Stop", review: allows(""), files: reviewed,
@@ -715,4 +715,24 @@ func TestEventRead(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
+}
+
+// A hook that can't say its decision, or has no place for its files, says that, and ends as one without a decision.
+func TestHookUnheard(t *testing.T) {
+	box := newHookBox(t)
+	if _, err := os.Stat("/dev/full"); err == nil {
+		got := box.run(30*time.Second, box.event(eventStop, ""), "sh", "-c", "exec ccc supervisor-hook >/dev/full")
+		expectEnd(t, "nobody to tell", got, 0, "", "ccc: writing the decision: write /dev/stdout: no space left on device\n")
+	}
+	got := box.run(30*time.Second, box.event(eventStop, ""), "env", "-u", "HOME", "ccc", "supervisor-hook")
+	expectEnd(t, "without a home", got, 0, "", "ccc: HOME is not defined")
+	box = newHookBox(t)
+	box.write(eventsPath+"/x", 0o600, "") // a directory in the place of the timeline
+	got = box.submit("fix it")
+	expectEnd(t, "a prompt", got, 0, "", "ccc: reading the timeline: ")
+	expectIn(t, "stderr", got.stderr, "ccc: writing the timeline: ")
+	expectIn(t, "the log", box.log(), " supervisor-hook invoked session_id="+testSession+" event=UserPromptSubmit\n", ` warning session_id=`+testSession+` during="reading the timeline" error=`)
+	box = newHookBox(t)
+	box.write(".claude/ccc", 0o600, "")
+	expectEnd(t, "without a place for a state", box.stop(""), 0, blockNotYet, "ccc: writing to the state directory: ")
 }

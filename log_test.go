@@ -479,8 +479,8 @@ func TestLogEnds(t *testing.T) {
 	// What a run is told with: where it did not take place why, of a long script and output the ends.
 	failed := record{ExitCode: &code, Command: "go test", Output: "\n" + strings.Repeat("x", 700) + "\n", outcome: outcome{Error: "no copy\ncan be made", DurationSeconds: 1}}
 	expectIs(t, "a run that did not take place", ran(failed), "go test → 退出码 125 · 1.0 秒: no copy can be made\n… "+strings.Repeat("x", 600))
-	failed.NoCopy, failed.Output = "at all", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10"
-	expectIs(t, "one with more lines", ran(failed), "go test → 退出码 125 · 1.0 秒: at all\n……（省略 2 行）……\n3\n4\n5\n6\n7\n8\n9\n10")
+	failed.Output = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10"
+	expectIs(t, "one with more lines", ran(failed), "go test → 退出码 125 · 1.0 秒: no copy can be made\n……（省略 2 行）……\n3\n4\n5\n6\n7\n8\n9\n10")
 	script := record{Command: strings.Repeat("a\n", 21) + "b"}
 	expectIs(t, "a long script", ran(script), strings.Repeat("a\n", 10)+"……（省略 2 行）……\n"+strings.Repeat("a\n", 9)+"b\n→ 退出码 0 · 0.0 秒\n")
 }

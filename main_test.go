@@ -111,6 +111,13 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s is listed: %v", c.name(), listed)
 		}
 	}
+	var groups []string // each is named once, before its first command
+	for line := range strings.Lines(whole) {
+		if group := strings.TrimSpace(line[:min(len(line), 10)]); strings.Contains(line, "  ccc ") && group != "" {
+			groups = append(groups, group)
+		}
+	}
+	expectEqual(t, "the groups", groups, []string{"Start", "Watch", "Evidence", "Copies", "Set up"})
 	expectWidth(t, whole, 80)
 	if lines := strings.Count(whole, "\n"); lines > 22 { // with the command and the next prompt
 		t.Errorf("the help has %d lines", lines)
@@ -244,10 +251,9 @@ func TestReportedErrors(t *testing.T) {
 		hint string
 	}{
 		"denied":         {denied, 1, `chmod -R u+rwX / || sudo chown -R "$(id -un)" /`},
-		"misplaced":      {fmt.Errorf("making: %w", misplaced), 1, "mv /dev/null /dev/null.old"},
-		"a directory":    {&fs.PathError{Path: "/dev", Err: syscall.EISDIR}, 1, "mv /dev /dev.old"},
-		"with a code":    {failure{code: 3, err: misplaced}, 3, "mv /dev/null /dev/null.old"},
-		"with a hint":    {failure{code: 3, err: misplaced, hint: "own"}, 3, "own"},
+		"misplaced":      {fmt.Errorf("making: %w", misplaced), 1, ""},
+		"with a code":    {failure{code: 3, err: denied}, 3, `chmod -R u+rwX / || sudo chown -R "$(id -un)" /`},
+		"with a hint":    {failure{code: 3, err: denied, hint: "own"}, 3, "own"},
 		"without a path": {fs.ErrPermission, 1, ""},
 		"something else": {&fs.PathError{Path: "/a", Err: fs.ErrNotExist}, 1, ""},
 	} {

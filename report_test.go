@@ -709,7 +709,7 @@ func TestReportParts(t *testing.T) {
 		expectIs(t, fmt.Sprint(parts, " runs"), shown(page, "command"), want)
 		expectIs(t, fmt.Sprint(parts, ": what is left out"), strings.Count(page, "(left out: too long)"), map[bool]int{true: 3}[len(want) < 7])
 	}
-	page := report{stories: []changeStory{one}, of: "OF", since: "SINCE"}.page(reportCut{output: 3, request: 6, feedback: 8, parts: 100})
+	page := report{title: reportChanges, stories: []changeStory{one}, of: "OF", since: "SINCE"}.page(reportCut{output: 3, request: 6, feedback: 8, parts: 100})
 	expectIn(t, "the page", page, "## Reviewed by ccc\n\n- OF\n- The reviewer was", "(model: `m'1`; instructions: `SUPERVISOR.md`)", "\n```\nSINCE\n```\n", "### A change (session `01234567`)",
 		"```\nreq\n... (3 characters left out) ...\nt 0\n```", "- Review 1/7 sent back · 0001-01-01 00:00 UTC\n\n```\nfeed\n... (2 characters left out) ...\nck 0\n```",
 		"- Review 6/7 not reviewed · 0001-01-01 00:00 UTC\n\n```\nover\n... (2 characters left out) ...\nded\n```"[:60], "- Review 7/7 approved · 0001-01-01 00:00 UTC · not bound · 'why'\n",

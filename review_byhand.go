@@ -82,6 +82,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 		if out.terminal && ended.Verdict == verdictCancelled { // behind ^C
 			fmt.Fprintln(out)
 		}
+		out.tag = verdictColour(ended.Verdict)
 		out.tell(supervisorTag + " " + ended.receipt())
 		if found := cmp.Or(ended.Error, ended.Feedback); found != "" && ended.Verdict != verdictCancelled {
 			out.tell(printable(found))

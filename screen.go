@@ -130,6 +130,7 @@ type screen struct {
 	width    int // in columns
 	colour   bool
 	terminal bool
+	tag      string // the colour of supervisorTag
 }
 
 // supervisorTag begins what ccc says in a session.
@@ -149,6 +150,7 @@ func newScreen(stdout *os.File) *screen {
 		Writer:   bufio.NewWriterSize(stdout, 64<<10),
 		width:    max(columns, 24), // less can't be read
 		terminal: isTerminal,
+		tag:      bold,
 		colour:   isTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
 	}
 }
@@ -182,7 +184,7 @@ func (s *screen) block(lead, text string) {
 		hang := min(displayWidth(mark), s.width/3)
 		for _, row := range wrap(line[len(mark):], s.width-len(indent)-hang) {
 			if said, isTagged := strings.CutPrefix(row, supervisorTag); isTagged {
-				row = s.paint(bold, supervisorTag) + said
+				row = s.paint(s.tag, supervisorTag) + said
 			}
 			fmt.Fprintln(s, strings.TrimRight(lead+mark+row, " "))
 			lead, mark = indent, strings.Repeat(" ", hang)
