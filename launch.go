@@ -166,19 +166,17 @@ func unknownWord(own, rest []string, c *configuration) error {
 	return failure{code: 2, err: err, hint: hint}
 }
 
-// nearestWord returns the first of names that word may be a misspelling of, else the first that begins with
-// word, if that has three letters, else "". Leading dashes do not count.
+// nearestWord returns the first of names that word may be a misspelling of, or that begins with word, if that
+// has three letters, else "". Leading dashes do not count.
 func nearestWord(word string, names []string) string {
-	bare := func(name string) string { return strings.TrimLeft(name, "-") }
-	word = bare(word)
-	at := slices.IndexFunc(names, func(name string) bool { return isMisspelt(bare(name), word) })
-	if at < 0 && len(word) > 2 {
-		at = slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(bare(name), word) })
+	word = strings.TrimLeft(word, "-")
+	for _, name := range names {
+		bare := strings.TrimLeft(name, "-")
+		if isMisspelt(bare, word) || len(word) > 2 && strings.HasPrefix(bare, word) {
+			return name
+		}
 	}
-	if at < 0 {
-		return ""
-	}
-	return names[at]
+	return ""
 }
 
 // isMisspelt reports whether a and b become equal if two neighbouring letters are swapped, or if one run of
