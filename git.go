@@ -118,7 +118,7 @@ func (g gitRunner) mergeBases(rev string, commits []string) ([]string, error) {
 // commitOf returns the commit that rev names. The error is a failure with code 2.
 func (g gitRunner) commitOf(rev string) (string, error) {
 	commit, err := g.output("rev-parse", "-q", "--verify", rev+"^{commit}")
-	if commit != "" {
+	if commit != "" && commit[0] != '^' { // git writes ^ID for ^REV
 		return commit, nil
 	}
 	if err == nil || err.Error() == "exit status 1" { // all that git says of a commit that it does not know
