@@ -138,8 +138,8 @@ func (d stateDir) sweep() error {
 		return err == nil && time.Since(info.ModTime()) < retention
 	}
 	owned, _, err := d.owned()
-	for session, paths := range owned {
-		if session != "" && !slices.ContainsFunc(paths, isRecent) {
+	for _, paths := range owned { // the lock was touched just now, and keeps the files of no session
+		if !slices.ContainsFunc(paths, isRecent) {
 			err = errors.Join(err, removeFiles(paths))
 		}
 	}
