@@ -1,7 +1,7 @@
 package main
 
-// Which way a reviewer is asked: with the agent's prompt cache, where that costs less and can be had, or with
-// a prompt and a schema of its own. docs/cost.md has the figures.
+// Whether a reviewer is asked with the agent's prompt cache, or with a prompt and a schema of its own:
+// docs/cost.md has the figures.
 
 import (
 	"encoding/json"
@@ -10,12 +10,10 @@ import (
 	"slices"
 )
 
-// cacheLeast is the size of the agent's last request, in tokens, from which on its prompt cache pays. Below
-// it a prompt of the reviewer's own costs less.
+// cacheLeast is the size of the agent's last request, in tokens, from which on its prompt cache pays.
 const cacheLeast = 40_000
 
-// oldestAlike is the first version seen where a review of an interactive session has its tools and its system
-// prompt. Up to 2.1.280 a review has those of --print, and finds nothing in the agent's cache.
+// oldestAlike is the first version where a review of an interactive session has its tools and system prompt.
 const oldestAlike = "2.1.329"
 
 // sharesCache reports whether the reviewer is asked with the agent's prompt cache: where ccc.json says so, or
@@ -42,9 +40,8 @@ var shapingFlags = []string{"--append-system-prompt", "--append-system-prompt-fi
 	"--json-schema", "--agent", "--agents", "--mcp-config", "--strict-mcp-config", "--plugin-dir",
 	"--plugin-url", "--setting-sources"}
 
-// cacheEnv returns env, a launch's, with what lets reviews of the session take the conversation from its
-// prompt cache, if a key, a token, a provider or a cloud pays for it and for its reviews, which do not have
-// its --settings. What the user has set stays.
+// cacheEnv returns env, a launch's, with what lets reviews of the session use its prompt cache, if a key, a
+// token, a provider or a cloud pays for it and for its reviews. What the user has set stays.
 func cacheEnv(env []string, config supervisorConfig, sources []settingsSource, args []string) []string {
 	isArgument := func(s settingsSource) bool { return s.name == argumentSource }
 	reviewers := slices.DeleteFunc(slices.Clone(sources), isArgument)
@@ -64,7 +61,7 @@ func cacheEnv(env []string, config supervisorConfig, sources []settingsSource, a
 }
 
 // startsServers reports whether Claude Code would start MCP servers in one of places for a reviewer that has
-// the agent's tools. sources are those of readSources. A file that can't be read starts no server.
+// the agent's tools. sources are those of readSources.
 func startsServers(sources []settingsSource, places []string) bool {
 	account := sources[0].name
 	var ofProjects struct{ Projects map[string]json.RawMessage }

@@ -5,9 +5,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"maps"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -37,14 +36,11 @@ func (h *history) beginning(g gitRunner, here look, of changeOf) changeBegin {
 			next = min(next, p.number)
 		}
 	}
-	for _, r := range h.Rounds {
-		isLater := approved != nil && r.firstRecord > approved.firstRecord
-		if isLater && r.firstRecord < next { // nobody told ccc of a prompt
-			return sinceApproval(approved)
-		}
+	isUntold := func(r reviewRound) bool { // nobody told ccc of a prompt
+		return r.firstRecord > approved.firstRecord && r.firstRecord < next
 	}
-	if approved != nil && len(prompts) == 0 {
-		return sinceApproval(approved)
+	if approved != nil && (len(prompts) == 0 || slices.ContainsFunc(h.Rounds, isUntold)) {
+		return beginningOf(sinceReview, approved.look, approved.start)
 	}
 	if len(prompts) == 0 {
 		return g.beginningAt(of.started)
@@ -58,31 +54,23 @@ func (h *history) beginning(g gitRunner, here look, of changeOf) changeBegin {
 		stays, prompts = append(stays, *left), prompts[1:]
 	}
 	p := prompts[0]
-	b := beginningOf(p.look, p.Time)
+	b := beginningOf(sinceRequest, p.look, p.Time)
 	b.stays = stays
-	if p.Top != here.Top { // a worktree, or a repository that the agent has made
+	switch {
+	case p.Top != here.Top: // a worktree, or a repository that the agent has made
 		b = changeBegin{how: sinceWorktree, time: p.Time}
 		if b.base, _ = g.output("merge-base", "HEAD", p.Head); b.base == "" {
 			b.how, b.base = sinceEver, "empty"
 		}
+	case p.Unseen != "":
+		b.how = sinceUnseen
 	}
-	return b
-}
-
-// sinceApproval is a beginning with what the approving review found.
-func sinceApproval(r *reviewRound) changeBegin {
-	b := beginningOf(r.look, r.start)
-	b.how = sinceReview
 	return b
 }
 
 // beginningOf is the begin of a change with what l found.
-func beginningOf(l look, at time.Time) changeBegin {
-	b := changeBegin{how: sinceRequest, base: cmp.Or(l.Head, "empty"), found: l.Paths, time: at}
-	if l.Unseen != "" {
-		b.how = sinceUnseen
-	}
-	return b
+func beginningOf(how string, l look, at time.Time) changeBegin {
+	return changeBegin{how: how, base: cmp.Or(l.Head, "empty"), found: l.Paths, time: at}
 }
 
 // beginningAt is where HEAD was at that time, as a transcript writes it, by its log.
@@ -91,16 +79,12 @@ func (g gitRunner) beginningAt(at string) changeBegin {
 	if err == nil {
 		// git counts in whole seconds: what came within that second came later.
 		entry := "HEAD@{" + began.UTC().Add(-time.Second).Format("2006-01-02 15:04:05 +0000") + "}"
-		// Of a log that does not reach back git names the oldest commit, and warns.
-		oldest, _ := g.lines("log", "-g", "--format=%gd", "--date=unix", "HEAD")
-		reaches := false
-		if len(oldest) > 0 {
-			last := oldest[len(oldest)-1]
-			number, _ := strconv.ParseInt(strings.Trim(strings.TrimPrefix(last, "HEAD@"), "{}"), 10, 64)
-			reaches = number > 0 && number < began.Unix()
-		}
 		commit, err := g.output("rev-parse", "-q", "--verify", entry)
-		if err == nil && commit != "" && reaches {
+		// Of a log that does not reach back git names the oldest commit, and warns.
+		times, _ := g.lines("log", "-g", "--format=%gd", "--date=unix", "HEAD")
+		oldest := int64(0)
+		_, _ = fmt.Sscanf(strings.Join(times[max(0, len(times)-1):], ""), "HEAD@{%d}", &oldest)
+		if err == nil && commit != "" && oldest > 0 && oldest < began.Unix() {
 			return changeBegin{how: sinceReflog, base: commit, time: began}
 		}
 	}
@@ -131,8 +115,9 @@ type judgedChange struct {
 	nested  []string        // repositories inside that are left out
 	dirty   []string        // submodules with changes that are not committed
 	others  bool            // another session had a prompt in this working tree since
-	diff    *diff
-	err     error // why it is not known
+	shown   string          // its diff, as much of it as a request shows
+	rest    string          // the paths that shown does not tell whole
+	err     error           // why it is not known
 }
 
 // A changeOf says whose change it is.
@@ -149,13 +134,12 @@ type changeOf struct {
 func takeChange(ctx context.Context, self, dir string, env []string, of changeOf) (c judgedChange) {
 	c.Top, c.Repo = gitTree(dir)
 	if c.Top == "" {
-		c.Repo, c.err = "", errNoGit
+		c.err = errNoGit
 		return c
 	}
 	g, end := gitIn(ctx, reviewLookPatience, self, c.Top, env)
 	defer end()
-	c.Head, _ = g.output("rev-parse", "-q", "--verify", "HEAD")
-	c.Branch, _ = g.output("symbolic-ref", "-q", "--short", "HEAD")
+	c.Head, c.Branch = g.head()
 	own := of.history.beginning(g, c.look, of)
 	remotes, err := g.remoteBranches()
 	var merged []string
@@ -172,35 +156,32 @@ func takeChange(ctx context.Context, self, dir string, env []string, of changeOf
 			c.how, c.base = sinceRemotes, merged[0]
 		}
 	}
-	c.diff = &diff{}
 	var found *lookOutput
 	if err == nil {
-		found, err = g.look(c.diff, c.base, append([]string{"HEAD", c.base, own.base}, merged...)...)
+		found, err = g.look(c.base, append([]string{"HEAD", c.base, own.base}, merged...)...)
 	}
 	if err != nil {
 		c.err = err
 		return c
 	}
-	c.Head, c.Branch, c.Paths, c.list = found.head, found.branch, found.lists[0], found.lists[1]
-	c.nested, c.dirty = found.nested, found.dirty
 	var owns map[string]string
 	if own.how != sinceReview && !of.elsewhere { // what has changed since it without a prompt is the user's
-		owns = own.files(found.lists[2], c.Paths, c.Top)
+		owns = own.files(found.lists[2], found.lists[0], c.Top)
 	}
-	if of.byHand && len(c.list) == 0 { // a remote has all of it
-		c.changeBegin, c.diff, merged = own, &diff{}, nil
-		if found, c.err = g.look(c.diff, c.base, "HEAD", c.base); c.err != nil {
+	if of.byHand && len(found.lists[1]) == 0 { // a remote has all of it
+		c.changeBegin, merged = own, nil
+		if found, c.err = g.look(c.base, "HEAD", c.base); c.err != nil {
 			return c
 		}
-		c.list = found.lists[1]
 	}
+	c.Head, c.Branch, c.Paths, c.list = found.head, found.branch, found.lists[0], found.lists[1]
+	c.nested, c.dirty = found.nested, found.dirty
 	c.Files = c.changeBegin.files(c.list, c.Paths, c.Top)
 	c.touched, c.foreign = map[string]bool{}, map[string]bool{}
 	for path := range c.Files {
-		_, differs := c.list[path]
-		isAsMerged := func(l pathStates) bool { _, other := l[path]; return !other }
+		isAsMerged := func(l pathStates) bool { return !l.has(path) }
 		hasRemote := len(merged) > 0 && slices.ContainsFunc(found.lists[3:], isAsMerged)
-		if differs && c.how != sinceRemotes && hasRemote {
+		if c.list.has(path) && c.how != sinceRemotes && hasRemote {
 			c.remote = append(c.remote, path)
 			delete(c.Files, path)
 			continue
@@ -211,6 +192,7 @@ func takeChange(ctx context.Context, self, dir string, env []string, of changeOf
 		c.foreign[path] = of.byHand && !isOwn && !of.history.judged(path, c.Files[path])
 	}
 	slices.Sort(c.remote)
+	c.shown, c.rest = found.diff.cut(func(path string) bool { _, is := c.Files[path]; return is })
 	return c
 }
 
@@ -227,15 +209,4 @@ func (b changeBegin) files(list, uncommitted pathStates, top string) map[string]
 		}
 	}
 	return files
-}
-
-// again looks at the change's working tree once more, and returns the paths that are not as they were.
-func (c judgedChange) again(ctx context.Context, self string, env []string) ([]string, error) {
-	g, end := gitIn(ctx, reviewLookPatience, self, c.Top, env)
-	defer end()
-	present, err := g.look(nil, "", c.base)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Sorted(maps.Keys(c.list.changedTo(present.lists[0], c.Top))), nil
 }

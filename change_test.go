@@ -60,11 +60,30 @@ func expectUnchanged(t *testing.T, dir string, before []string, objectTimes bool
 	}
 }
 
-// A run is one wherever ccc stands.
+// A run is one wherever ccc stands, and is told as the script that it runs; so is any other command.
 func TestTryCall(t *testing.T) {
-	for call, want := range map[string]bool{"Bash(/x/ccc try 'a')": true, "Bash('/my tools/ccc' try --timeout 9m 'a')": true, "Bash(ls /x/ccc try)": false,
-		"Bash(/x/ccc-linux-amd64 try 'a')": true, "Bash('/my tools/ccc-1.2' try 'a')": true, "Bash(/x/ccc/other try 'a')": false} {
-		expectIs(t, call, tryCall().MatchString(call), want)
+	for call, want := range map[string]struct {
+		isRun bool
+		doing string
+	}{
+		"Bash(/x/ccc try 'a')":                            {true, "a"},
+		"Bash('/my tools/ccc' try --timeout 9m 'a')":      {true, "a"},
+		"Bash(/x/ccc-linux-amd64 try 'a b; echo (c)')":    {true, "a b; echo (c)"},
+		"Bash('/my tools/ccc-1.2' try 'a' 2>&1)":          {true, "a 2>&1"},
+		"Bash(cd /x && timeout 9 ccc/ccc try go test ./)": {true, "go test ./"},
+		"Bash(ls /x/ccc try)":                             {false, "ls /x/ccc try"},
+		"Bash(/x/ccc/other try 'a')":                      {false, "/x/ccc/other try 'a'"},
+		"Bash(echo (a))":                                  {false, "echo (a)"},
+		"Read(/x/ccc try 'a')":                            {false, "Read(/x/ccc try 'a')"},
+		"Read":                                            {false, "Read"},
+	} {
+		expectIs(t, call, tryCall().MatchString(call), want.isRun)
+		expectIs(t, "what it does", doing(call), want.doing)
+	}
+	r := reviewRound{Tools: []string{"Bash(/x/ccc try 'a')", "Read", "Bash(/x/ccc try 'b')", "Bash(ls)"}}
+	for _, left := range [][]string{{r.Tools[0], r.Tools[2]}, {r.Tools[2]}, nil, nil} {
+		expectEqual(t, fmt.Sprintf("unrecorded of %d", len(r.Runs)), r.unrecorded(), left)
+		r.Runs = append(r.Runs, record{Kind: kindRun})
 	}
 }
 
@@ -272,7 +291,7 @@ func TestGitAnswers(t *testing.T) {
 	box := newFakeBox(t)
 	box.gitIn(box.work, "git init -q -b main; git commit -q --allow-empty -m 1; git commit -q --allow-empty -m 2; git checkout -q --orphan other; git commit -q --allow-empty -m 3; git checkout -q main;"+
 		"for r in a b c d; do git remote add $r x; done; git update-ref refs/remotes/a/main main; git update-ref refs/remotes/a/master main; git update-ref refs/remotes/b/master main;"+
-		"git update-ref refs/remotes/c/HEAD main; git update-ref refs/remotes/c/main main; git update-ref refs/remotes/d/topic other")
+		"git update-ref refs/remotes/c/HEAD main; git update-ref refs/remotes/c/main main; git update-ref refs/remotes/d/topic other; git branch x1 main~1")
 	git, end := gitIn(t.Context(), time.Minute, "", box.work, slices.Concat(os.Environ(), []string{"GIT_DIR=/nowhere", "GIT_CONFIG_COUNT=0"}))
 	defer end()
 	first, second, other := box.gitIn(box.work, "git rev-parse main~1"), box.gitIn(box.work, "git rev-parse main"), box.gitIn(box.work, "git rev-parse other")
@@ -298,10 +317,188 @@ func TestGitAnswers(t *testing.T) {
 	if _, err := git.mergeBases(first, []string{"nothing"}); err == nil {
 		t.Error("a commit that there is not has a base")
 	}
-	for rev, want := range map[string]string{"main": second, "HEAD^": first, "other": other, "": "", "nothing": "", "-q": "", "^main": ""} {
+	for rev, want := range map[string]string{"main": second, "HEAD^": first, "other": other, "x1": first, "": "", "nothing": "", "-q": "", "^main": ""} {
 		got, err := git.commitOf(rev)
 		if f := (failure{}); got != want || (want == "") != (errors.As(err, &f) && f.code == 2) {
 			t.Errorf("%q: %q, %v, want %q", rev, got, err, want)
 		}
 	}
+}
+
+// What git is run with, and what is told of it where it fails: its complaint on one line, or why the time was up. What it
+// leaves running does not hold up its caller.
+func TestGitRun(t *testing.T) {
+	box := newFakeBox(t)
+	env := append(box.vars, "GIT_DIR=/nowhere", "GIT_INDEX_FILE=/nowhere", "GIT_CONFIG_COUNT=0", tryVariable+"=x", "LC_ALL=zh_CN.UTF-8")
+	git, end := gitIn(t.Context(), time.Minute, "", box.work, env)
+	defer end()
+	var out strings.Builder
+	check(t, git.run(&out, "sh", "-c", "pwd; env"))
+	lines := strings.Split(out.String(), "\n")
+	expectIs(t, "the directory", lines[0], box.work)
+	for variable, want := range map[string]bool{"GIT_DIR=/nowhere": false, "GIT_INDEX_FILE=/nowhere": false, tryVariable + "=x": false, "GIT_CONFIG_COUNT=0": true,
+		"LC_ALL=C": true, "LC_ALL=zh_CN.UTF-8": false, "GIT_NO_REPLACE_OBJECTS=1": true, "HOME=" + box.home: true} {
+		expectIs(t, variable, slices.Contains(lines, variable), want)
+	}
+	for script, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"echo out; echo fatal: no >&2; exit 128":                                       {128, "fatal: no"},
+		"echo warning: w >&2; echo hint: h >&2; echo error: a >&2; echo b >&2; exit 1": {1, "error: a b"},
+		"echo hint: h >&2; exit 3":                                                     {3, "exit status 3"},
+		"printf %0400d 0 >&2; exit 1":                                                  {1, strings.Repeat("0", 299) + "…"},
+	} {
+		f := failure{}
+		if err := git.run(&out, "sh", "-c", script); !errors.As(err, &f) || f.code != want.code || f.Error() != want.text {
+			t.Errorf("%s: %d, %v, want %+v", script, f.code, err, want)
+		}
+	}
+	late, cancel := gitIn(t.Context(), 10*time.Millisecond, "", box.work, env)
+	defer cancel()
+	if err := late.run(&out, "sh", "-c", "sleep 60 & sleep 60"); err == nil || err.Error() != say(gitTooSlow, 10*time.Millisecond) {
+		t.Errorf("too late: %v", err)
+	}
+	released := time.AfterFunc(30*time.Second, func() { box.write("../work/go", 0o600, "") })
+	out.Reset()
+	_ = git.run(&out, "sh", "-c", "(until [ -e go ]; do sleep 0.05; done) & echo printed")
+	if !released.Stop() || out.String() != "printed\n" {
+		t.Errorf("what it leaves running holds it up, or its output is lost: %q", out.String())
+	}
+	box.write("../work/go", 0o600, "")
+}
+
+// A diff shows 12,000 characters and names the files that it does not show whole. What is held of it is bounded.
+func TestDiffCut(t *testing.T) {
+	all := func(string) bool { return true }
+	file := func(d *diff, name string, lines ...string) {
+		for _, line := range append([]string{"diff --git a/" + name + " b/" + name, "index 1..2 100644", "--- a/" + name, "+++ b/" + name, "@@ -1 +1 @@"}, lines...) {
+			d.add(line)
+		}
+	}
+	head := len("diff --git a/a b/a\n@@ -1 +1 @@\n")
+	for name, c := range map[string]struct {
+		lines []string
+		rest  string
+	}{
+		"as much as is shown":        {[]string{"+" + strings.Repeat("x", 12_000-head-2)}, ""},
+		"a character more":           {[]string{"+" + strings.Repeat("x", 12_000-head-1)}, "a (+1 -0)"},
+		"an empty line more":         {[]string{"+" + strings.Repeat("x", 12_000-head-2), "-"}, "a (+1 -1)"},
+		"a line that is cut":         {[]string{"+" + strings.Repeat("长", 7000)}, "a (+1 -0)"},
+		"lines that look like heads": {[]string{"+++ x", "--- y", "-- z"}, ""},
+		"one blank line":             {[]string{" "}, ""},
+	} {
+		d := &diff{}
+		file(d, "a", c.lines...)
+		shown, rest := d.cut(all)
+		expectIs(t, name, rest, c.rest)
+		if n := len([]rune(shown)); n > 12_001 || c.rest == "" && n != head+len(strings.Join(c.lines, "\n")+"\n") {
+			t.Errorf("%s: %d characters are shown", name, n)
+		}
+	}
+	d := &diff{}
+	file(d, "a", "+++ x", "--- y", "-z")
+	shown, _ := d.cut(all)
+	expectIs(t, "the diff", shown, "diff --git a/a b/a\n@@ -1 +1 @@\n+++ x\n--- y\n-z\n")
+	expectIs(t, "the lines", fmt.Sprint(d.files[0].added, d.files[0].removed), "1 2")
+	// Small files come first; one that is not wanted is neither shown nor named.
+	d = &diff{}
+	file(d, "long", "+"+strings.Repeat("x", 11_990))
+	file(d, "unwanted", "+secret")
+	file(d, "short", "+short")
+	shown, rest := d.cut(func(path string) bool { return path != "unwanted" })
+	if !strings.HasPrefix(shown, "diff --git a/short b/short\n") || strings.Contains(shown, "secret") || rest != "long (+1 -0)" {
+		t.Errorf("%.200s, %s", shown, rest)
+	}
+	d = &diff{}
+	for _, line := range []string{"diff --git a/b b/b", "index 1..2", "Binary files a/b and b/b differ"} {
+		d.add(line)
+	}
+	_, rest = d.cut(func(path string) bool { return path == "b" })
+	expectIs(t, "a binary file", rest, "b (+0 -0)")
+	d = &diff{}
+	file(d, "one", slices.Repeat([]string{"+" + strings.Repeat("x", 999)}, 10_000)...)
+	if n := d.kept; n > 13_000 {
+		t.Errorf("%d bytes of one file are kept", n)
+	}
+	for i := range 1000 {
+		file(d, fmt.Sprint("f", i), "+"+strings.Repeat("x", 11_000))
+	}
+	if n := d.kept; n > 8<<20+12_000 || n < 8<<20 {
+		t.Errorf("%d bytes are kept", n)
+	}
+	_, rest = d.cut(func(path string) bool { return path == "f999" })
+	expectIs(t, "one that is not kept", rest, "f999 (+1 -0)")
+}
+
+// A line of the diff that is too long to be read is not shown, and so not all of the change is.
+func TestLongLine(t *testing.T) {
+	box := newFakeBox(t)
+	box.write("long", 0o700, "#!/bin/sh\nprintf 'head 1234\nbranch main\nlist\nlist\n:100644 100644 1 2 M\ta\nlist\ndiff\ndiff --git a/a b/a\n@@ -1 +1 @@\n+'\n"+
+		"head -c 34000000 /dev/zero | tr '\\0' x\nprintf '\nend\n'\n")
+	dir := filepath.Join(box.work, "p")
+	box.gitIn(dir, "git init -q; git commit -q --allow-empty -m first")
+	c := takeChange(context.Background(), filepath.Join(box.home, "long"), dir, box.vars, changeOf{history: new(history), stands: func(numbered) bool { return true }})
+	if c.err != nil || len(c.Files) != 1 || c.isShownWhole() || !strings.Contains(c.text(), say(changesRest, "a (+0 -0)")) {
+		t.Errorf("%v, shown whole: %v, %.300s", c.err, c.isShownWhole(), c.text())
+	}
+}
+
+// The list of a change has up to 200 paths, each with its letter, and counts the others. Which of them are not committed is told where
+// some are.
+func TestChangeList(t *testing.T) {
+	of := func(n int) judgedChange {
+		c := judgedChange{changeBegin: changeBegin{how: sinceRequest, base: strings.Repeat("c", 40)}, Files: map[string]string{}, list: pathStates{}}
+		c.Paths = pathStates{}
+		for i := range n {
+			path := fmt.Sprintf("f%03d", i)
+			c.Files[path], c.list[path], c.Paths[path] = "1", [2]string{"0", "1"}, [2]string{"0", "1"}
+		}
+		return c
+	}
+	for n, last := range map[int]string{1: "M f000", 199: "M f198", 200: "M f199", 201: "... (+1)", 203: "... (+3)"} {
+		c := of(n)
+		list := strings.Split(c.listed(), "\n")
+		if list[0] != "M f000" || list[len(list)-1] != last || len(list) != min(n, 201) || c.isShownWhole() != (n <= 200) {
+			t.Errorf("%d paths: %d lines, from %s to %s", n, len(list), list[0], list[len(list)-1])
+		}
+		expectIn(t, "the request", c.text(), "```\nM f000\n", "（当时检出 cccccccccccc）")
+		expectNotIn(t, "the request", c.text(), "没有提交", "已提交", "没有任何文件", "不属于", "内层", "子模块", "远程", "git diff", "完整")
+	}
+	for name, c := range map[string]struct {
+		change func(c *judgedChange)
+		want   string
+	}{
+		"none":              {func(c *judgedChange) { clear(c.Files) }, "没有任何文件不同"},
+		"all are committed": {func(c *judgedChange) { clear(c.Paths) }, "以上全部已提交"},
+		"one is not":        {func(c *judgedChange) { delete(c.Paths, "f000") }, "没有提交的：f001"},
+		"a new one":         {func(c *judgedChange) { c.list["f000"] = [2]string{"", "1"} }, "```\nA f000\nM f001\n```"},
+		"one is gone":       {func(c *judgedChange) { c.Files["f001"] = "" }, "```\nM f000\nD f001\n```"},
+		"a new one is gone": {func(c *judgedChange) { c.Files["f001"], c.list["f001"] = "", [2]string{"", ""} }, "D f001\n"},
+		"one is as it was":  {func(c *judgedChange) { delete(c.list, "f000") }, "M f000\n"},
+		"changed before": {func(c *judgedChange) {
+			c.found = pathStates{"g": {"0", "1"}, "h": {}, "f000": {}}
+			c.list["g"] = [2]string{"0", "1"}
+		}, "不属于本次改动：g\n"},
+		"marked": {func(c *judgedChange) {
+			c.touched, c.foreign = map[string]bool{"f000": true}, map[string]bool{"f001": true}
+		}, "f000  (改动开始前用户已改过)\nM f001  (不是本会话做的"},
+		"of nothing":          {func(c *judgedChange) { c.base = "empty" }, "（当时检出 空目录）"},
+		"others":              {func(c *judgedChange) { c.others = true }, "另一个会话"},
+		"what a remote has":   {func(c *judgedChange) { c.remote = []string{"r"} }, "不算在内：r"},
+		"a repository inside": {func(c *judgedChange) { c.nested = []string{"n/"} }, "没有看：n/"},
+		"a changed submodule": {func(c *judgedChange) { c.dirty = []string{"s"} }, "没提交的改动：s"},
+		"git can't tell":      {func(c *judgedChange) { c.err = errors.New("no\ngit") }, "无法得知（no git）"},
+		"a diff from nothing": {func(c *judgedChange) {
+			c.base = "empty"
+			c.shown = "+1\n"
+		}, "git diff $(git hash-object -t tree /dev/null)，"},
+	} {
+		change := of(2)
+		c.change(&change)
+		expectIn(t, name, change.text()+"\n", c.want)
+	}
+	none := of(1)
+	none.err = errNoGit
+	expectIs(t, "without a repository", none.text(), "")
 }

@@ -32,38 +32,23 @@ func (c judgedChange) text() string {
 		}
 	}
 	tell(len(c.Files) == 0, say(changesNone))
-	if len(c.Files) > 0 {
-		parts = append(parts, fenced("", c.listed()))
-	}
-	var uncommitted []string
-	for _, path := range slices.Sorted(maps.Keys(c.Files)) {
-		if _, differs := c.Paths[path]; differs {
-			uncommitted = append(uncommitted, path)
-		}
-	}
+	tell(len(c.Files) > 0, fenced("", c.listed()))
+	isCommitted := func(path string) bool { return !c.Paths.has(path) }
+	uncommitted := slices.DeleteFunc(slices.Sorted(maps.Keys(c.Files)), isCommitted)
 	tell(len(c.Files) > 0 && len(uncommitted) == 0, say(changesCommitted))
 	isPart := len(uncommitted) > 0 && len(uncommitted) < len(c.Files)
 	tell(isPart, say(changesUncommitted, pathNames(uncommitted, 20)))
-	var before []string
-	for path := range c.found {
-		_, differs := c.list[path]
-		if _, isPart := c.Files[path]; differs && !isPart {
-			before = append(before, path)
-		}
-	}
-	slices.Sort(before)
+	isNotBefore := func(path string) bool { _, isPart := c.Files[path]; return isPart || !c.list.has(path) }
+	before := slices.DeleteFunc(slices.Sorted(maps.Keys(c.found)), isNotBefore)
 	tell(len(before) > 0, say(changesBefore, pathNames(before, 20)))
 	tell(len(c.nested) > 0, say(changesNested, pathNames(c.nested, 20)))
 	tell(len(c.dirty) > 0, say(changesDirty, pathNames(c.dirty, 20)))
 	tell(c.others, say(changesOthers))
-	shown, rest := c.diff.cut(func(path string) bool { _, is := c.Files[path]; return is })
-	if shown != "" {
-		if c.base == "empty" {
-			base = "$(git hash-object -t tree /dev/null)"
-		}
-		parts = append(parts, say(changesDiff, base, c.Top)+"\n"+fenced("diff", shown))
+	if c.base == "empty" {
+		base = "$(git hash-object -t tree /dev/null)"
 	}
-	tell(rest != "", say(changesRest, rest))
+	tell(c.shown != "", say(changesDiff, base, c.Top)+"\n"+fenced("diff", c.shown))
+	tell(c.rest != "", say(changesRest, c.rest))
 	tell(len(c.remote) > 0, say(changesRemote, pathNames(c.remote, 20)))
 	return strings.Join(parts, "\n\n")
 }
@@ -93,9 +78,5 @@ func (c judgedChange) listed() string {
 	return strings.Join(lines, "\n")
 }
 
-// isShownWhole reports whether text tells all of the change, so that a reviewer that reads nothing else has
-// seen it.
-func (c judgedChange) isShownWhole() bool {
-	_, rest := c.diff.cut(func(path string) bool { _, is := c.Files[path]; return is })
-	return c.err == nil && rest == "" && len(c.Files) <= listLimit
-}
+// isShownWhole reports whether text tells all of the change.
+func (c judgedChange) isShownWhole() bool { return c.rest == "" && len(c.Files) <= listLimit }

@@ -1122,6 +1122,57 @@ var ways = []way{
 		$ git tag v1; echo 2 >>a; git commit -qam y; git checkout -q v1
 		gate pass
 		verdict allow`},
+	{"work that nobody told of, then a request", `
+		prompt one
+		$ echo 1 >>a
+		ok
+		$ echo 1 >>b
+		limited
+		prompt two
+		$ echo 1 >>c
+		ok
+		shown b c
+		tells 与上次通过的审查开始时`},
+	{"the user edits between an approval and a request that is sent back", `
+		prompt one
+		$ echo 1 >>a
+		ok
+		$ echo u >>c
+		prompt two
+		$ echo 1 >>b
+		no
+		$ echo 2 >>b
+		ok
+		shown b
+		tells 因此不属于本次改动：a、c
+		verdict allow`},
+	{"the agent enters a worktree, the user's dirty file stays behind", `
+		$ echo u >>b
+		prompt add
+		$ git worktree add -q ../side; echo 1 >>../side/a
+		cd ../side
+		ok
+		shown a
+		verdict allow`},
+	{"sent back on another branch, which is left, and the user goes on in its files", `
+		prompt add
+		$ git checkout -qb side; git rm -q c; git commit -qm x; echo 1 >>a
+		no
+		$ git checkout -q main; echo u >>a
+		prompt something else
+		$ echo 1 >>b
+		no
+		prompt go on
+		$ echo 2 >>b
+		ok
+		shown b
+		verdict allow`},
+	{"a branch without a commit", `
+		prompt add
+		$ git checkout -q --orphan alone; git rm -qrf .; echo 1 >new
+		ok
+		shown .gitignore a b c new
+		verdict allow`},
 	{"the branch is renamed after it was sent back", `
 		prompt add
 		$ git checkout -qb one; echo 1 >>a; git commit -qam x
@@ -1219,8 +1270,15 @@ func (p *player) gate(known []string, wanted string) {
 	check(p.t, err)
 	var got []string
 	for _, path := range slices.Sorted(maps.Keys(found)) {
-		if answer, _ := ask(all, p.g.top, path, found[path]); answer != pathApproved {
-			got = append(got, path+":"+map[int]string{pathUnseen: "unseen", pathOther: "other", pathSentBack: "sent"}[answer])
+		by, isSeen := ask(all, p.g.top, path, found[path])
+		switch {
+		case by.approved():
+		case by != nil:
+			got = append(got, path+":sent")
+		case isSeen:
+			got = append(got, path+":other")
+		default:
+			got = append(got, path+":unseen")
 		}
 	}
 	if len(found) == 0 {

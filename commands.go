@@ -292,11 +292,7 @@ func showHelp(c *invocation) error {
 			text = one.page()
 		}
 		if text == "" {
-			meant := nearestWord(name, subcommands)
-			if meant != "" {
-				meant = ", did you mean ccc help " + meant + "?"
-			}
-			return usageError("help", "no command %q%s", name, meant)
+			return usageError("help", "no command %q", name)
 		}
 	}
 	fmt.Print(text)

@@ -168,18 +168,11 @@ func setLanguage(d dirs) {
 }
 
 // offerEnglish tells on stderr how to have ccc in English, where neither ccc.json nor the locale names a
-// language. The line can be copied into a shell where there is no ccc.json.
+// language.
 func (c *configuration) offerEnglish(d dirs) {
-	if c.Language != "" || localeName() != noLocale {
-		return
+	if c.Language == "" && localeName() == noLocale {
+		fmt.Fprintln(os.Stderr, `For English: {"language": "en"} in`, d.configFile())
 	}
-	line, path := `: echo '{"language": "en"}' > `, d.configFile()
-	if _, err := os.Stat(path); err == nil {
-		line = `, add "language": "en" to `
-	} else if _, err := os.Stat(d.ccc); err != nil {
-		line = ": mkdir -p " + shellQuote(d.ccc) + ` && echo '{"language": "en"}' > `
-	}
-	fmt.Fprintln(os.Stderr, "For English"+line+shellQuote(path))
 }
 
 // limitUnder returns how many reviews a request has if blockCapVariable has that value: limit, or fewer if

@@ -9,12 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// diffLimit is in characters, of all differences that a request shows. diffKept is in bytes, of what is held
-// of a diff of any size.
+// diffLimit is in characters, of all that a request shows; diffKept in bytes, of all that is held.
 const diffLimit, diffKept = 12_000, 8 << 20
 
-// A diff takes the lines of a git diff without renames, and holds its files as far as a request could show
-// them.
+// A diff takes the lines of a git diff, and holds its files as far as a request could show them.
 type diff struct {
 	files []fileDiff
 	kept  int // bytes of the files' lines
@@ -59,7 +57,10 @@ func (d *diff) add(line string) {
 		f.left++
 		return
 	}
-	line = clip(strings.ToValidUTF8(line[:min(len(line), 4*diffLimit)], "\uFFFD"), diffLimit)
+	whole := strings.ToValidUTF8(line[:min(len(line), 4*diffLimit)], "\uFFFD")
+	if line = clip(whole, diffLimit); line != whole {
+		f.left++
+	}
 	f.lines = append(f.lines, line)
 	f.size += utf8.RuneCountInString(line) + 1
 	d.kept += len(line)

@@ -100,32 +100,22 @@ func nearestThere(path string) string {
 	}
 }
 
-// fixable adds fixFor as a hint to an error without one, where a path can't be used as a file or directory.
+// fixable adds fixFor as a hint to an error without one that a path may not be used.
 func fixable(err error) error {
 	var at *fs.PathError
-	isFixable := errors.Is(err, fs.ErrPermission) || isMisplaced(err)
 	f := failureOf(err)
-	if !isFixable || f.hint != "" || !errors.As(err, &at) {
+	if !errors.Is(err, fs.ErrPermission) || f.hint != "" || !errors.As(err, &at) {
 		return err
 	}
 	return failure{code: f.code, err: err, hint: fixFor(at.Path, err)}
 }
 
-// isMisplaced reports whether err is that a file stands in a directory's place, or the reverse.
-func isMisplaced(err error) bool {
-	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR)
-}
-
 // fixFor is the command that fixes a file at path which can't be used because of err. For a missing file it
 // fixes nearestThere.
 func fixFor(path string, err error) string {
-	nearest := nearestThere(path)
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		place := shellQuote(resolved(nearest))
+	if errors.Is(err, fs.ErrPermission) {
+		place := shellQuote(resolved(nearestThere(path)))
 		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %s`, place, place)
-	case isMisplaced(err):
-		return fmt.Sprintf("mv %s %s", shellQuote(nearest), shellQuote(nearest+".old"))
 	}
 	return editHint(path)
 }

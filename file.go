@@ -74,7 +74,7 @@ func sameFile(a, b string) bool {
 // process has left under it is removed.
 func replaceFile(path string, data []byte, durable bool) error {
 	target := followLinks(path)
-	temporary := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+temporarySuffix)
+	temporary := temporaryOf(target)
 	os.Remove(temporary)
 	file, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -99,7 +99,9 @@ func replaceFile(path string, data []byte, durable bool) error {
 	return err
 }
 
-const temporarySuffix = ".ccc-tmp"
+func temporaryOf(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".ccc-tmp")
+}
 
 // followLinks returns the file that path leads to. The last link may point to a file that does not exist yet.
 // A relative link starts from the directory in which it really lies.
@@ -158,34 +160,21 @@ func removeFile(path string) error {
 }
 
 // openAppend opens the file at path for appending lines, and creates a missing one. If a full disk or a crash
-// has left the last line torn, it adds a newline, so that the next line can be read. A line that another
-// process is just writing looks torn too, as the kernel shows a write page by page, but 50 ms later it has
-// grown.
+// has left the last line torn, it adds a newline, so that the next line can be read. Behind a line that
+// another process is just writing that becomes an empty line, which all readers pass over.
 func openAppend(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if size := tornAt(file); size > 0 {
-		time.Sleep(50 * time.Millisecond)
-		if tornAt(file) == size {
-			_, _ = file.Write([]byte{'\n'})
-		}
+	last := []byte{'\n'}
+	if info, err := file.Stat(); err == nil && info.Size() > 0 {
+		_, _ = file.ReadAt(last, info.Size()-1)
+	}
+	if last[0] != '\n' {
+		_, _ = file.Write([]byte{'\n'})
 	}
 	return file, nil
-}
-
-// tornAt returns the size of a file whose last line has no newline, 0 for any other.
-func tornAt(file *os.File) int64 {
-	info, err := file.Stat()
-	if err != nil || info.Size() == 0 {
-		return 0
-	}
-	last := []byte{'\n'}
-	if _, _ = file.ReadAt(last, info.Size()-1); last[0] == '\n' {
-		return 0
-	}
-	return info.Size()
 }
 
 // appendFile adds data to the file at path in a single write: the kernel keeps it in one piece when several
@@ -289,12 +278,10 @@ func (w *lineWriter) close() {
 type lineReader struct {
 	path  string
 	lines lineWriter
-	file  os.FileInfo // of the last read, nil before it
-	at    int64       // how many bytes were read
+	at    int64 // how many bytes were read
 }
 
-// read passes on the new lines; one without a newline waits for it. A file that has become shorter, or has
-// been replaced, is read from its beginning.
+// read passes on the new lines; one without a newline waits for it.
 func (r *lineReader) read() error {
 	file, err := os.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -304,14 +291,6 @@ func (r *lineReader) read() error {
 		return err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	if r.file != nil && (!os.SameFile(info, r.file) || info.Size() < r.at) {
-		r.lines.part, r.lines.skip, r.at = nil, false, 0
-	}
-	r.file = info
 	n, err := io.Copy(&r.lines, io.NewSectionReader(file, r.at, math.MaxInt64-r.at))
 	r.at += n
 	return err

@@ -1,10 +1,8 @@
 package main
 
-// What a review says of the files, and what is asked of it: ccc verdict of the last stop, of a commit, and of
-// what is pushed.
+// ccc verdict: of the last stop, of a commit, and of what is pushed.
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +54,7 @@ func showVerdict(c *invocation, d dirs) (err error) {
 		}
 	}
 	if last := h.last(); last != nil {
-		word, why = last.standing(lookNow(d))
+		word, why = last.standing(d.changedSince)
 		if word == verdictLimit {
 			_, open := h.feedback()
 			why = say(limitReached, count(last.Limit, reviews)) + "\n" + open
@@ -73,17 +71,12 @@ func showVerdict(c *invocation, d dirs) (err error) {
 	return failure{code: code}
 }
 
-// lookNow returns what looks whether the files are still as a review found them, for standing.
-func lookNow(d dirs) func(look) ([]string, error) {
-	return func(then look) ([]string, error) {
-		return then.changedSince(d.self, os.Environ())
-	}
-}
+// changedSince returns the paths of the working tree that are not as l found them.
+func (d dirs) changedSince(l look) ([]string, error) { return l.changedSince(d.self, os.Environ()) }
 
 // sessionHere returns the session whose last stop was the last in the working tree that holds d.here, "" for
-// none. Where reviews of several overlapped, or came within a minute, it is one that was refused. It says if
-// the newest session of the project is of another working tree. One that can't be read and may be newer is an
-// error.
+// none. Of several that overlapped, or came within a minute, it is one that was refused. It says if the
+// newest session of the project is of another working tree. An unreadable one that may be newer is an error.
 func sessionHere(d dirs) (id string, err error) {
 	sessions, err := summarizeAll(d, nil)
 	if err != nil {
@@ -106,19 +99,10 @@ func sessionHere(d dirs) (id string, err error) {
 	if len(found) == 0 {
 		return "", nil
 	}
-	at := func(s summary) time.Time {
-		switch {
-		case s.VerdictAt == nil: // of a prompt, after which nothing was judged
-			return s.UpdatedAt
-		case s.Verdict == verdictReviewing:
-			return time.Now()
-		}
-		return *s.VerdictAt
-	}
-	slices.SortStableFunc(found, func(a, b summary) int { return at(b).Compare(at(a)) })
+	slices.SortStableFunc(found, func(a, b summary) int { return b.ended.Compare(a.ended) })
 	last := found[0]
 	for _, s := range found {
-		if s.Verdict == verdictBlock && at(s).After(last.began.Add(-time.Minute)) {
+		if s.Verdict == verdictBlock && s.ended.After(last.began.Add(-time.Minute)) {
 			return s.Session, nil
 		}
 	}
@@ -129,80 +113,52 @@ func sessionHere(d dirs) (id string, err error) {
 type judgement struct {
 	session string
 	reviewRound
-	ended time.Time // never before the session's reviews that ended earlier
 }
 
-// overlaps reports whether j began before the other had ended: by the clock, or in one session by its
-// records.
-func (j *judgement) overlaps(other *judgement) bool {
-	if j.session == other.session {
-		return j.firstRecord < other.lastRecord
-	}
-	return !j.start.After(other.ended)
-}
-
-// judgements returns those of the repository, in the order in which they ended. With an error they are those
-// of the sessions that could be read.
+// judgements returns those of the repository that could be read, in the order in which they ended.
 func (d stateDir) judgements(repo string) (found []judgement, err error) {
 	ids, err := d.sessions()
 	for _, id := range ids {
 		h, readErr := d.session(id).readHistory()
 		err = errors.Join(err, readErr)
-		slices.SortFunc(h.Rounds, func(a, b reviewRound) int { return a.lastRecord - b.lastRecord })
-		var ended time.Time
 		for _, r := range h.Rounds {
-			if ended.Before(r.Time) { // else the clock was set back
-				ended = r.Time
-			}
 			if r.Repo == repo && r.counts() {
-				found = append(found, judgement{session: id, reviewRound: r, ended: ended})
+				found = append(found, judgement{session: id, reviewRound: r})
 			}
 		}
 	}
-	slices.SortStableFunc(found, func(a, b judgement) int { return a.ended.Compare(b.ended) })
+	slices.SortStableFunc(found, func(a, b judgement) int { return a.Time.Compare(b.Time) })
 	return found, err
 }
 
-// These are the answers for a path.
-const (
-	pathApproved = iota
-	pathUnseen   // no review judged it
-	pathOther    // reviews judged it with other content
-	pathSentBack
-)
-
-// ask returns what the reviews say of a path with that content, and the review that says it: the approving
-// one, of the working tree at top if there is one, or the refusing one. In each working tree the last review
-// counts, and of two that overlapped the refusing one is later.
-func ask(all []judgement, top, path, content string) (answer int, by *judgement) {
-	last, answer := map[string]*judgement{}, pathUnseen // by working tree
+// ask returns the review that counts for a path with that content: an approving one, of the working tree at
+// top if there is one, else a refusing one, else nil. In each working tree the last review counts, and of two
+// that overlapped the refusing one is later. isSeen reports whether reviews judged the path otherwise.
+func ask(all []judgement, top, path, content string) (by *judgement, isSeen bool) {
+	last := map[string]*judgement{} // by working tree
 	for i := range all {
 		j := &all[i]
 		judged, known := j.Files[path]
-		if known && judged != content {
-			answer = pathOther
-		}
 		if !known || judged != content {
+			isSeen = isSeen || known
 			continue
 		}
 		before := last[j.Top]
-		isRefused := before != nil && before.Verdict == verdictBlock
-		if isRefused && j.Verdict == verdictAllow && j.overlaps(before) {
-			continue
+		if before == nil || before.approved() || !j.approved() || j.start.After(before.Time) {
+			last[j.Top] = j
 		}
-		last[j.Top] = j
 	}
 	for _, where := range slices.Sorted(maps.Keys(last)) {
 		j := last[where]
-		switch {
-		case j.Verdict == verdictAllow && (by == nil || by.Verdict == verdictBlock || where == top):
-			answer, by = pathApproved, j
-		case j.Verdict == verdictBlock && by == nil:
-			answer, by = pathSentBack, j
+		if by == nil || j.approved() && (!by.approved() || where == top) {
+			by = j
 		}
 	}
-	return answer, by
+	return by, isSeen
 }
+
+// approved reports whether j approved; nil did not.
+func (j *judgement) approved() bool { return j != nil && j.Verdict == verdictAllow }
 
 // unpushed returns the paths in which rev differs from what the remotes have, as the gate asks: known are
 // commits that a remote has besides its branches. isThere reports that a remote has all of rev.
@@ -211,35 +167,22 @@ func (g gitRunner) unpushed(rev string, known []string) (found map[string]string
 	if err != nil {
 		return nil, false, err
 	}
-	empty, err := g.emptyTree()
-	if err != nil {
-		return nil, false, err
+	bases, err := g.mergeBases(rev, append(branches, known...))
+	if err == nil && len(bases) == 0 { // no remote, or a shallow clone
+		bases, err = g.remoteHeads()
 	}
-	if branches = append(branches, known...); len(branches) == 0 {
-		found, err = g.differs(rev, []string{empty})
-		return found, false, err
+	if err == nil {
+		found, err = g.differs(rev, bases)
 	}
-	bases, err := g.mergeBases(rev, branches)
-	if err == nil && len(bases) == 0 { // a shallow clone
-		if bases, err = g.remoteHeads(); len(bases) == 0 {
-			bases = []string{empty}
-		}
-	}
-	if err != nil {
-		return nil, false, err
-	}
-	found, err = g.differs(rev, bases)
 	return found, slices.Contains(bases, rev), err
 }
 
-// added returns the paths in which a commit differs from its merge bases with heads, and a name for these. If
-// it has none with them, it differs from nothing, in all its paths.
+// added returns the paths in which a commit differs from its merge bases with heads, and a name for these.
 func (g gitRunner) added(commit string, heads []string) (found map[string]string, from string, err error) {
-	bases, err := g.mergeBases(commit, heads)
 	from = strings.ReplaceAll(strings.Join(heads, ", "), "refs/remotes/", "")
-	if err == nil && len(bases) == 0 {
-		bases, from = make([]string, 1), "-"
-		bases[0], err = g.emptyTree()
+	bases, err := g.mergeBases(commit, heads)
+	if len(bases) == 0 {
+		from = "-"
 	}
 	if err == nil {
 		found, err = g.differs(commit, bases)
@@ -250,50 +193,53 @@ func (g gitRunner) added(commit string, heads []string) (found map[string]string
 // A gateAnswer is what the reviews say of what is pushed.
 type gateAnswer struct {
 	refused []string    // a line for each path that no review approved so
-	rests   []judgement // the reviews that approved the others
+	rests   []judgement // the reviews that approved the others, those of this working tree first
 	leftOut []string    // what these judged, rev lacks, and no review approved as rev has it
+}
+
+// firstRefused returns the first of these lines, most at most, and how many more there are.
+func (a gateAnswer) firstRefused(most int) string {
+	lines := slices.Clone(a.refused[:min(most, len(a.refused))])
+	if more := len(a.refused) - most; more > 0 {
+		lines = append(lines, say(gateMore, more))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // asks returns what the reviews say of these paths. rev is the commit that has them.
 func (g gitRunner) asks(all []judgement, rev string, found map[string]string) (a gateAnswer, err error) {
-	rests := map[string]*judgement{}
+	rests := map[*judgement]bool{}
 	for _, path := range slices.Sorted(maps.Keys(found)) {
-		answer, by := ask(all, g.top, path, found[path])
-		switch answer {
-		case pathApproved:
-			rests[by.session+" "+by.Review] = by
-		case pathSentBack:
-			line := say(gateSentBack, shownPath(path), by.session, clock(by.Time))
-			a.refused = append(a.refused, line)
-		case pathOther:
+		by, isSeen := ask(all, g.top, path, found[path])
+		switch {
+		case by.approved():
+			rests[by] = true
+		case by != nil:
+			a.refused = append(a.refused, say(gateSentBack, shownPath(path), by.session, clock(by.Time)))
+		case isSeen:
 			a.refused = append(a.refused, say(gateOther, shownPath(path)))
 		default:
 			a.refused = append(a.refused, say(gateUnseen, shownPath(path)))
 		}
 	}
-	for _, j := range rests {
-		a.rests = append(a.rests, *j)
-	}
-	slices.SortFunc(a.rests, func(x, y judgement) int {
-		if isHere := x.Top == g.top; isHere != (y.Top == g.top) {
-			if isHere {
-				return -1
+	for _, isHere := range []bool{true, false} {
+		for i := range all {
+			if j := &all[i]; rests[j] && (j.Top == g.top) == isHere {
+				a.rests = append(a.rests, *j)
 			}
-			return 1
 		}
-		return x.ended.Compare(y.ended)
-	})
-	empty, err := g.emptyTree()
-	if err != nil || len(a.rests) == 0 {
-		return a, err
 	}
-	tree, err := g.listed(empty, rev)
+	if len(a.rests) == 0 {
+		return a, nil
+	}
+	tree, err := g.differs(rev, nil)
 	for _, j := range a.rests {
 		for path, content := range j.Files {
-			if has := tree[path][1]; has != content && !slices.Contains(a.leftOut, path) {
-				if answer, _ := ask(all, g.top, path, has); answer != pathApproved {
-					a.leftOut = append(a.leftOut, path)
-				}
+			if tree[path] == content || slices.Contains(a.leftOut, path) {
+				continue
+			}
+			if by, _ := ask(all, g.top, path, tree[path]); !by.approved() {
+				a.leftOut = append(a.leftOut, path)
 			}
 		}
 	}
@@ -301,8 +247,7 @@ func (g gitRunner) asks(all []judgement, rev string, found map[string]string) (a
 	return a, err
 }
 
-// gateOf returns the git of the repository that d.here is in. end must be called. The error is a failure with
-// code 2.
+// gateOf returns the git of the repository that d.here is in; a failure has code 2. end must be called.
 func gateOf(d dirs) (g gitRunner, repo string, end func(), err error) {
 	top, repo := gitTree(d.here)
 	g, end = gitIn(context.Background(), gatePatience, d.self, top, os.Environ())
@@ -312,8 +257,7 @@ func gateOf(d dirs) (g gitRunner, repo string, end func(), err error) {
 	return g, repo, end, err
 }
 
-// verdictOfCommit is ccc verdict --commit REV: it prints the reviews that approved what REV adds to the
-// remotes.
+// verdictOfCommit is ccc verdict --commit REV, of what REV adds to the remotes.
 func verdictOfCommit(d dirs, rev string) error {
 	g, repo, end, err := gateOf(d)
 	defer end()
@@ -326,8 +270,8 @@ func verdictOfCommit(d dirs, rev string) error {
 	}
 	found, isThere, err := g.unpushed(commit, nil)
 	if err == nil && isThere { // then it is asked of what it adds to the default branches
-		heads, headsErr := g.remoteHeads()
-		if err = headsErr; err == nil && len(heads) == 0 {
+		heads, unread := g.remoteHeads()
+		if err = unread; err == nil && len(heads) == 0 {
 			err = errors.New("the default branch of no remote is known")
 			return failure{code: 2, err: err, hint: "git remote set-head REMOTE -a"}
 		}
@@ -348,8 +292,7 @@ func verdictOfCommit(d dirs, rev string) error {
 // gatePatience is how long git may take for the gate.
 const gatePatience = 60 * time.Second
 
-// tellGate prints what the reviews say of these paths of a commit. The error is a failure with code 3 where
-// one of them was not approved.
+// tellGate prints what the reviews say of these paths of a commit. A refusal is a failure with code 3.
 func (g gitRunner) tellGate(d dirs, repo, rev, commit string, found map[string]string) error {
 	all, err := stateDir(d.state).judgements(repo)
 	if err != nil { // a refusal may stand in what can't be read
@@ -374,13 +317,7 @@ func (g gitRunner) tellGate(d dirs, repo, rev, commit string, found map[string]s
 		return nil
 	}
 	fmt.Println(answerNone)
-	const most = 20
-	for _, line := range a.refused[:min(most, len(a.refused))] {
-		fmt.Fprintln(os.Stderr, line)
-	}
-	if more := len(a.refused) - most; more > 0 {
-		fmt.Fprintln(os.Stderr, say(gateMore, more))
-	}
+	fmt.Fprintln(os.Stderr, a.firstRefused(20))
 	way := gateForUser
 	if callerOf(ancestry(os.Getpid())).agents {
 		way = gateForAgent
@@ -392,9 +329,8 @@ func (g gitRunner) tellGate(d dirs, repo, rev, commit string, found map[string]s
 // pushPatience is how long git may take to tell its hook what is pushed; it tells at once.
 const pushPatience = 5 * time.Second
 
-// verdictOfPush is ccc verdict --pushed: it reads what git tells its pre-push hook, a line for each ref, and
-// asks of what is pushed. Where a ref is deleted, nothing is pushed. A hook manager may pass nothing on: then
-// it asks of HEAD.
+// verdictOfPush is ccc verdict --pushed, of what git tells its pre-push hook, a line for each ref. A hook
+// manager may pass nothing on: then it is of HEAD.
 func verdictOfPush(d dirs, stdin *os.File) error {
 	g, repo, end, err := gateOf(d)
 	defer end()
@@ -404,29 +340,25 @@ func verdictOfPush(d dirs, stdin *os.File) error {
 	lines := pushedLines(stdin)
 	if lines == nil {
 		fmt.Fprintln(os.Stderr, "ccc:", say(pushUntold))
-		lines = []string{"HEAD HEAD HEAD HEAD"}
+		lines = []string{"- HEAD - -"}
 	}
-	var all error
-	var known []string
-	for _, line := range lines {
-		if f := strings.Fields(line); len(f) >= 4 { // a remote has its old ids, if they are here
-			if old := f[len(f)-1]; strings.Trim(old, "0") != "" && old != "HEAD" {
-				if commit, err := g.commitOf(old); err == nil {
-					known = append(known, commit)
-				}
-			}
-		}
-	}
+	var revs, known []string
 	for _, line := range lines {
 		f := strings.Fields(line)
 		if len(f) < 4 {
 			const expected = "verdict: --pushed reads what git gives its pre-push hook, not %q"
 			return failure{code: 2, err: fmt.Errorf(expected, clip(oneLine(line), 80))}
 		}
-		rev := f[len(f)-3] // the local name before it may have blanks: HEAD@{1 day ago}
-		if strings.Trim(rev, "0") == "" {
-			continue
+		// The local name before these may have blanks: HEAD@{1 day ago}. Zeros stand for no commit.
+		if rev := f[len(f)-3]; strings.Trim(rev, "0") != "" {
+			revs = append(revs, rev)
 		}
+		if old, err := g.commitOf(f[len(f)-1]); err == nil { // the remote has it, and it is here
+			known = append(known, old)
+		}
+	}
+	var all error
+	for _, rev := range revs {
 		commit, err := g.commitOf(rev)
 		if err != nil {
 			return err
@@ -447,24 +379,20 @@ func verdictOfPush(d dirs, stdin *os.File) error {
 }
 
 // pushedLines returns the lines that git gives its pre-push hook, nil where nothing comes.
-func pushedLines(stdin *os.File) (lines []string) {
+func pushedLines(stdin *os.File) []string {
 	if newScreen(stdin).terminal {
 		return nil
 	}
-	input, came := bufio.NewReader(stdin), make(chan bool, 1)
+	came := make(chan string, 1)
 	go func() {
 		defer exitOnPanic()
-		_, err := input.Peek(1)
-		came <- err == nil
+		text, _ := io.ReadAll(stdin)
+		came <- string(text)
 	}()
 	select {
-	case isThere := <-came:
-		if !isThere {
-			return nil
-		}
+	case text := <-came:
+		return slices.Collect(strings.Lines(text))
 	case <-time.After(pushPatience):
 		return nil
 	}
-	text, _ := io.ReadAll(input)
-	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }

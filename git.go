@@ -84,6 +84,13 @@ func (g gitRunner) run(out io.Writer, command ...string) error {
 	return failure{code: exitCode(err), err: err}
 }
 
+// head returns the commit and the branch that are checked out, each "" where there is none.
+func (g gitRunner) head() (commit, branch string) {
+	commit, _ = g.output("rev-parse", "-q", "--verify", "HEAD")
+	branch, _ = g.output("symbolic-ref", "-q", "--short", "HEAD")
+	return commit, branch
+}
+
 // holds reports whether HEAD is that commit or a descendant of it.
 func (g gitRunner) holds(commit string) bool {
 	return commit == "" || g.run(io.Discard, "git", "merge-base", "--is-ancestor", commit, "HEAD") == nil
@@ -96,8 +103,7 @@ func (g gitRunner) remoteBranches() ([]string, error) {
 	return slices.Compact(found), err
 }
 
-// mergeBases returns the best common ancestors of rev and the commits together. That there are none is no
-// error.
+// mergeBases returns the best common ancestors of rev and the commits together, which may be none.
 func (g gitRunner) mergeBases(rev string, commits []string) ([]string, error) {
 	if len(commits) == 0 {
 		return nil, nil
@@ -107,11 +113,6 @@ func (g gitRunner) mergeBases(rev string, commits []string) ([]string, error) {
 		err = nil
 	}
 	return found, err
-}
-
-// emptyTree returns the id of the tree without files.
-func (g gitRunner) emptyTree() (string, error) {
-	return g.output("hash-object", "-t", "tree", "/dev/null")
 }
 
 // commitOf returns the commit that rev names. The error is a failure with code 2.

@@ -1,9 +1,8 @@
 package main
 
-// A guard stands between the hook and the reviewer, so that nothing of the reviewer outlives the hook,
-// however the hook ends. It runs in a session of its own, out of reach of what is sent to the hook's process
-// group, and holds the read end of a pipe whose write end only the hook has: when the hook ends, even by
-// SIGKILL, the pipe closes and the guard ends the reviewer's whole tree.
+// A guard stands between the hook and the reviewer, so that nothing of it outlives the hook. It runs
+// in a session of its own and holds the read end of a pipe whose write end only the hook has: when the hook
+// ends, even by SIGKILL, the pipe closes and the guard ends the reviewer's whole tree.
 
 import (
 	"errors"
@@ -17,20 +16,17 @@ import (
 )
 
 const (
-	// termGrace lets claude end its own tools in its own way. Together with killPatience it is below a
-	// second, in which all of it has to be gone.
+	// termGrace lets claude end its own tools. With killPatience it is below the second that all may take.
 	termGrace = 400 * time.Millisecond
-	// killPatience bounds the wait for killed processes; only one in an uninterruptible system call takes
-	// longer.
+	// killPatience bounds the wait for killed processes.
 	killPatience = 500 * time.Millisecond
 	// guardPatience is how long a guard, or the kernel, may take to end all of a tree. Claude Code kills a
 	// hook 1.3 s after SIGTERM.
 	guardPatience = termGrace + killPatience + 100*time.Millisecond
 )
 
-// startGuarded starts cmd under a guard, as ccc supervisor-guard COMMAND... with the pipe as file 3, in the
-// directory and with the environment and streams of cmd. Closing lifeline ends all of it, and so does the end
-// of this process.
+// startGuarded starts cmd under a guard, as ccc supervisor-guard COMMAND... with the pipe as file 3. Closing
+// lifeline ends all of it, and so does the end of this process.
 func startGuarded(cmd *exec.Cmd) (lifeline *os.File, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -52,9 +48,8 @@ func startGuarded(cmd *exec.Cmd) (lifeline *os.File, err error) {
 	return lifeline, nil
 }
 
-// endGuard waits for a guard whose lifeline is cut, and kills its process group when the guard is stuck. When
-// the guard was killed, as the kernel does for want of memory, endGuard kills what it left behind. exited
-// gets the guard's end; the error is that end, or says that the guard was killed.
+// endGuard waits for a guard whose lifeline is cut, and kills its process group when it is stuck. Of a guard
+// that was killed, as for want of memory, it kills what is left. exited gets the guard's end.
 func endGuard(cmd *exec.Cmd, exited <-chan error) (err error) {
 	select {
 	case err = <-exited:
@@ -66,7 +61,7 @@ func endGuard(cmd *exec.Cmd, exited <-chan error) (err error) {
 	if errors.As(err, &exit) && exit.ExitCode() < 0 { // a signal ended it
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		if adoptOrphans() {
-			endDescendants(os.Getpid(), nil, true)
+			endDescendants(os.Getpid(), nil)
 		}
 		err = fmt.Errorf(guardKilled.in(lang), err)
 	}
@@ -83,7 +78,8 @@ func guardReviewer(args []string) int {
 		fmt.Fprintln(os.Stderr, "ccc: "+guardSubcommand+" is started by ccc only")
 		return 1
 	}
-	self, adopted := os.Getpid(), adoptOrphans()
+	self := os.Getpid()
+	adoptOrphans()
 	cut := make(chan os.Signal, 1)
 	signal.Notify(cut, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	go func() {
@@ -107,9 +103,7 @@ func guardReviewer(args []string) int {
 	select {
 	case err = <-done:
 	case <-cut:
-		if !adopted {
-			victims = descendants(self, processParents(self)) // without their parent they are not found
-		}
+		victims = descendants(self, processParents(self)) // where nobody adopts orphans these are lost later
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case err = <-done:
@@ -118,21 +112,18 @@ func guardReviewer(args []string) int {
 			err = <-done
 		}
 	}
-	endDescendants(self, victims, adopted)
+	endDescendants(self, victims)
 	return exitCode(err)
 }
 
 // endDescendants kills the victims and all descendants of self, this process, also those that are born
-// meanwhile. When this process has adopted the orphans below it, and has no child, it has no descendants.
-func endDescendants(self int, victims []int, adopted bool) {
+// meanwhile.
+func endDescendants(self int, victims []int) {
 	deadline := time.Now().Add(killPatience)
 	for ; time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		var err error
 		for pid := 1; pid > 0 || errors.Is(err, syscall.EINTR); {
 			pid, err = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
-		}
-		if adopted && errors.Is(err, syscall.ECHILD) {
-			return
 		}
 		victims = append(victims, descendants(self, processParents(self))...)
 		isGone := func(pid int) bool { return syscall.Kill(pid, syscall.SIGKILL) != nil }
@@ -143,8 +134,7 @@ func endDescendants(self int, victims []int, adopted bool) {
 	}
 }
 
-// exitCode returns the exit code of a command, or 128 plus the signal that ended it. err is what Wait
-// returned.
+// exitCode returns the exit code of a command, or 128 plus the signal that ended it, from the error of Wait.
 func exitCode(err error) int {
 	var exit *exec.ExitError
 	switch {

@@ -128,7 +128,8 @@ func (h *hook) stop() record {
 		entry.Iteration = 1
 	}
 	if entry.Iteration == 0 {
-		entry.Verdict, entry.Question, entry.LastMessage = verdictLimit, request.question, request.lastMessage
+		entry.Verdict, entry.LastMessage = verdictLimit, request.lastMessage
+		entry.Question = questionText(request.question)
 		h.print(say(limitSkipped, entry.Limit))
 		h.record(entry)
 		entry.Feedback = request.openFeedback
@@ -291,12 +292,8 @@ func (h *hook) message(found record, feedback string) string {
 	receipt := h.session.roundEndedBy(found).receipt()
 	switch {
 	case found.Verdict == verdictBlock && !isStop:
-		asked := []string{say(questionAnswered)}
-		for _, q := range questionsIn(encodeJSON(h.event.ToolInput)) {
-			asked = append(asked, q.line())
-		}
-		return strings.Join(append(asked, say(reviewersAnswer, cutMiddle(feedback, 500)), receipt,
-			say(answerYourself)), "\n")
+		return strings.Join([]string{say(questionAnswered), questionText(encodeJSON(h.event.ToolInput)),
+			say(reviewersAnswer, cutMiddle(feedback, 500)), receipt, say(answerYourself)}, "\n")
 	case found.Verdict == verdictAllow && feedback != "":
 		receipt += "\n" + say(leftToUser, feedback)
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -15,19 +16,19 @@ import (
 
 // A hookEvent is what Claude Code tells a hook.
 type hookEvent struct {
-	SessionID            string
-	TranscriptPath       string
-	Cwd                  string
-	PermissionMode       string
-	HookEventName        string
-	StopHookActive       bool // this stop follows one that a hook blocked
-	LastAssistantMessage string
-	BackgroundTasks      []json.RawMessage
-	ToolName             string
-	ToolInput            map[string]json.RawMessage
-	ToolUseID            string
-	Prompt               string
-	AgentID              string // set when a subagent, not the session's own agent, is at work
+	AgentID              string                     `json:"agent_id"` // a subagent's, not the session's own agent's
+	BackgroundTasks      []json.RawMessage          `json:"background_tasks"`
+	Cwd                  string                     `json:"cwd"`
+	HookEventName        string                     `json:"hook_event_name"`
+	LastAssistantMessage string                     `json:"last_assistant_message"`
+	PermissionMode       string                     `json:"permission_mode"`
+	Prompt               string                     `json:"prompt"`
+	SessionID            string                     `json:"session_id"`
+	StopHookActive       bool                       `json:"stop_hook_active"` // a hook blocked the stop before
+	ToolInput            map[string]json.RawMessage `json:"tool_input"`
+	ToolName             string                     `json:"tool_name"`
+	ToolUseID            string                     `json:"tool_use_id"`
+	TranscriptPath       string                     `json:"transcript_path"`
 
 	odd []string // the fields that were of another type than expected
 }
@@ -41,26 +42,14 @@ func (e *hookEvent) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &members); err != nil {
 		return err
 	}
-	for name, value := range map[string]any{
-		"session_id":             &e.SessionID,
-		"transcript_path":        &e.TranscriptPath,
-		"cwd":                    &e.Cwd,
-		"permission_mode":        &e.PermissionMode,
-		"hook_event_name":        &e.HookEventName,
-		"stop_hook_active":       &e.StopHookActive,
-		"last_assistant_message": &e.LastAssistantMessage,
-		"background_tasks":       &e.BackgroundTasks,
-		"tool_name":              &e.ToolName,
-		"tool_input":             &e.ToolInput,
-		"tool_use_id":            &e.ToolUseID,
-		"prompt":                 &e.Prompt,
-		"agent_id":               &e.AgentID,
-	} {
-		if member, given := members[name]; given && json.Unmarshal(member, value) != nil {
+	fields := reflect.ValueOf(e).Elem()
+	for i := range fields.NumField() - 1 { // odd is the last
+		name := fields.Type().Field(i).Tag.Get("json")
+		member, given := members[name]
+		if given && json.Unmarshal(member, fields.Field(i).Addr().Interface()) != nil {
 			e.odd = append(e.odd, name)
 		}
 	}
-	slices.Sort(e.odd)
 	const otherType = "of another type" // no event that ccc answers, and a subagent's id
 	for _, name := range e.odd {
 		switch name {

@@ -156,7 +156,7 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 	_, self := processInfo(os.Getpid())
 	begun.Process = self.name
 	begun.Deadline, _ = ctx.Deadline()
-	begun.Question, begun.LastMessage = request.question, request.lastMessage
+	begun.Question, begun.LastMessage = questionText(request.question), request.lastMessage
 	for _, asked := range request.requests { // what the reviewer gets: the timeline's prompts may not stand
 		begun.Requests = append(begun.Requests, asked.String())
 	}
@@ -169,7 +169,7 @@ func (s *supervision) bind(ctx context.Context, entry *record, judged judgedChan
 	err := judged.err
 	if err == nil {
 		entry.Since, entry.Base, entry.Files = judged.how, judged.base, judged.Files
-		entry.Moved, err = judged.again(ctx, s.dirs.self, os.Environ())
+		entry.Moved, err = s.dirs.changedSince(judged.look)
 	}
 	if err != nil {
 		s.log("review not bound to the files", "error", err)

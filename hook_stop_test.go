@@ -176,7 +176,7 @@ func TestQuestionShown(t *testing.T) {
 		answer string // in a session
 		byHand string
 	}{
-		{"answered", "", blocks("use SQLite"), deny + `,"systemMessage":"[SUPERVISOR] 审查者（不是你）回答了 Agent 的提问：\n  Which database?（SQLite / Postgres）\n  And where?\n` +
+		{"answered", "", blocks("use SQLite"), deny + `,"systemMessage":"[SUPERVISOR] 审查者（不是你）回答了 Agent 的提问：\nWhich database?\n- SQLite\n- Postgres\nAnd where?\n` +
 			`它的回答：use SQLite\n提问审查 1/8 退回 · SECONDS · 没有在副本里运行命令\n不同意：按 Esc，再输入你的回答"}`, toolOutput("deny", "use SQLite")},
 		{"let through", "", allows("back it up"), allow + `,"systemMessage":"[SUPERVISOR] 提问审查 1/8 通过 · SECONDS · 没有在副本里运行命令\n审查者给你的留言：back it up"}`,
 			toolOutput("allow", "back it up")},
@@ -552,7 +552,7 @@ func TestHookDecision(t *testing.T) {
 		{eventStop, verdictFailed, "null", "这次审查没能完成，Agent 的工作未经检查。原因：why"},
 		{eventStop, verdictLimit, "null", "这项要求的 10 次审查已用完，这次停下没有再审。你再发消息会重新计数。\\n上次的反馈还没有解决：words"},
 		{eventStop, verdictCancelled, "null", ""},
-		{eventPreToolUse, verdictBlock, deny + "}", "审查者（不是你）回答了 Agent 的提问：\\n它的回答：words\\n提问审查 1/10 退回"},
+		{eventPreToolUse, verdictBlock, deny + "}", "审查者（不是你）回答了 Agent 的提问：\\n\\n它的回答：words\\n提问审查 1/10 退回"},
 		{eventPreToolUse, verdictAllow, allow + "}", "提问审查 1/10 通过\\n审查者给你的留言：words"},
 		{eventPreToolUse, verdictLimit, allow + "}", "这项要求的 10 次审查已用完，这个提问没有审查。"},
 		{eventPreToolUse, verdictFailed, "null", "这个提问没能审查，直接交给了你。原因：why"},
@@ -903,7 +903,7 @@ func TestHookBound(t *testing.T) {
 			}
 		}
 		if test.unshown {
-			judged.diff.files[0].left++
+			judged.rest = "a (+1 -1)"
 		}
 		if test.files != nil {
 			judged.Files = test.files
@@ -1054,7 +1054,7 @@ func TestHookBegun(t *testing.T) {
 	h := testHook(t, eventPreToolUse)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
-	entry, request := record{Kind: kindEnd, Event: eventPreToolUse, Iteration: 2, Limit: 10, PromptSource: "own"}, reviewRequest{question: []byte(`{"q":1}`), lastMessage: "all done"}
+	entry, request := record{Kind: kindEnd, Event: eventPreToolUse, Iteration: 2, Limit: 10, PromptSource: "own"}, reviewRequest{question: []byte(`{"questions":[{"question":"Which?"}]}`), lastMessage: "all done"}
 	request.requests = []userRequest{{words: "one"}, {words: "two"}}
 	h.begin(ctx, &entry, request)
 	first := entry.Review
@@ -1062,7 +1062,7 @@ func TestHookBegun(t *testing.T) {
 	check(t, err)
 	r := past.Rounds[0]
 	if r.Kind != kindBegin || r.Review != first || first == "" || r.Event != eventPreToolUse || r.Iteration != 2 || r.Limit != 10 || r.PromptSource != "own" || r.Process != selfName() || time.Until(r.Deadline).Round(time.Minute) != time.Hour ||
-		string(r.Question) != `{"q":1}` || r.LastMessage != "all done" || strings.Join(r.Requests, "|") != "one|two" || r.Verdict != verdictReviewing || entry.Kind != kindEnd || r.Project != h.project {
+		r.Question != "Which?" || r.LastMessage != "all done" || strings.Join(r.Requests, "|") != "one|two" || r.Verdict != verdictReviewing || entry.Kind != kindEnd || r.Project != h.project {
 		t.Errorf("%+v", r)
 	}
 	if _, err := strconv.ParseInt(first, 36, 64); err != nil {
@@ -1265,6 +1265,9 @@ func TestHookStopped(t *testing.T) {
 	} {
 		h := testHook(t, test.event)
 		h.event.StopHookActive, h.event.LastAssistantMessage, h.configErr = test.active, "all done", test.configErr
+		if test.event != eventStop {
+			h.event.ToolInput = map[string]json.RawMessage{"questions": []byte(`[{"question":"Which?"}]`)}
+		}
 		block := record{Kind: kindEnd, Event: eventStop, Review: "r", Time: now()}
 		block.Verdict, block.Feedback = verdictBlock, "open feedback"
 		check(t, h.session.append(block))
@@ -1283,7 +1286,7 @@ func TestHookStopped(t *testing.T) {
 			t.Errorf("%s: recorded %+v", name, last)
 		}
 		if isLimit := test.want.verdict == verdictLimit; isLimit {
-			expectIs(t, name+": what is recorded", fmt.Sprint(last.LastMessage, last.Limit, last.Iteration, last.Question != nil), fmt.Sprint("all done", 10, 0, test.event != eventStop))
+			expectIs(t, name+": what is recorded", fmt.Sprint(last.LastMessage, last.Limit, last.Iteration, last.Question != ""), fmt.Sprint("all done", 10, 0, test.event != eventStop))
 			expectIn(t, name, told, say(limitSkipped, 10))
 			state, _ := h.session.state()
 			expectIs(t, name+": counted", state.Count, 10)

@@ -75,7 +75,7 @@ func supervisorMode(c *invocation, d dirs) error {
 	case isAgent:
 		session = os.Getenv(sessionVariable)
 	default:
-		if session, err = sessionMeant(nil, d); err == nil {
+		if session, err = sessionMeant(d); err == nil {
 			fmt.Fprintln(os.Stderr, "ccc:", say(sessionChosen, session, say(newestHere)))
 		}
 	}

@@ -28,8 +28,8 @@ type jsonMember struct {
 	value *jsonValue
 }
 
-// is reports whether v is not nil and begins with that byte: '{' for an object, '[' for an array.
-func (v *jsonValue) is(kind byte) bool { return v != nil && v.raw[0] == kind }
+// is reports whether v begins with that byte: '{' for an object, '[' for an array.
+func (v *jsonValue) is(kind byte) bool { return v.raw != "" && v.raw[0] == kind }
 
 // find returns the index of the member with that key, or -1. Of two the last counts, as in Claude Code.
 func (v *jsonValue) find(key string) int {
@@ -41,31 +41,24 @@ func (v *jsonValue) find(key string) int {
 	return -1
 }
 
-// at returns the value under path, a list of keys and indexes, or nil. v may be nil.
+// at returns the value under path, a list of keys and indexes, or an empty one, whose raw is "".
 func (v *jsonValue) at(path ...string) *jsonValue {
 	for _, key := range path {
-		if v == nil || v.find(key) < 0 {
-			return nil
+		at := v.find(key)
+		if at < 0 {
+			return new(jsonValue)
 		}
-		v = v.members[v.find(key)].value
+		v = v.members[at].value
 	}
 	return v
 }
 
-// items returns the items of an array, nil for any other value. v may be nil.
+// items returns the items of an array, nil for any other value.
 func (v *jsonValue) items() []jsonMember {
 	if !v.is('[') {
 		return nil
 	}
 	return v.members
-}
-
-// str returns the text of a string, "" for any other value. v may be nil.
-func (v *jsonValue) str() string {
-	if v == nil {
-		return ""
-	}
-	return v.text
 }
 
 // setJSON returns text with value under path and every other byte as it was. text and value are valid JSON.
@@ -74,7 +67,7 @@ func (v *jsonValue) str() string {
 func setJSON(text []byte, value string, path ...string) []byte {
 	parent, _ := parseJSON(text)
 	margin, closing := "\n  ", "\n"
-	for len(path) > 1 && parent.at(path[0]) != nil {
+	for len(path) > 1 && parent.at(path[0]).raw != "" {
 		parent, path = parent.at(path[0]), path[1:]
 		margin, closing = margin+"  ", margin
 	}
@@ -87,7 +80,7 @@ func setJSON(text []byte, value string, path ...string) []byte {
 	if parent.is('{') {
 		added = string(encodeJSON(path[0])) + ": " + added
 	}
-	if old := parent.at(path[0]); old != nil {
+	if old := parent.at(path[0]); old.raw != "" {
 		added, start, end = laidOut.String(), old.start, old.end
 	} else if last := len(parent.members) - 1; last >= 0 {
 		start = parent.members[last].value.end
@@ -153,9 +146,9 @@ func position(text []byte, offset int) (line, column int) {
 	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
 }
 
-// expectKind returns an error that calls v name unless v is nil or of that kind, '{' or '['.
+// expectKind returns an error that calls v name unless v is empty or of that kind, '{' or '['.
 func expectKind(text []byte, v *jsonValue, kind byte, name string) error {
-	if v == nil || v.is(kind) {
+	if v.raw == "" || v.is(kind) {
 		return nil
 	}
 	line, column := position(text, v.start)

@@ -4,7 +4,6 @@ package main
 // takes ccc's place. And ccc uninstall, which removes what launches have written.
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -141,8 +140,9 @@ func (l *launch) parse(args []string) (err error) {
 func unknownWord(own, rest []string, c *configuration) error {
 	word, behind := rest[0], rest[1:]
 	hint := "to pass it on to claude: " + commandLine(own, []string{"--"}, rest)
-	if prompt := promptLine(own, rest); prompt != "" {
-		hint = "as a prompt: " + prompt + "\n" + hint
+	isFlag := func(arg string) bool { return strings.HasPrefix(arg, "-") }
+	if len(behind) > 0 && !slices.ContainsFunc(behind, isFlag) {
+		hint = "as a prompt: " + commandLine(own, []string{strings.Join(rest, " ")}) + "\n" + hint
 	}
 	if isSubcommand(word) {
 		err := fmt.Errorf("%q is a subcommand, and has to stand first: %s", word, commandLine(rest))
@@ -152,42 +152,18 @@ func unknownWord(own, rest []string, c *configuration) error {
 	if len(behind) > 0 && slices.Contains(modes, behind[0]) {
 		names = subcommands // supervisor-mode is meant
 	}
-	line, name := "", nearestWord(word, names)
-	switch {
-	case isSubcommand(name):
-		line = commandLine([]string{name}, behind)
-	case name == supervisorFlag && len(behind) > 0 && c.Providers[behind[0]] == nil:
-		own = append(slices.Clone(own), name)
-		line = cmp.Or(promptLine(own, behind), commandLine(own, []string{"--"}, behind))
-	case name != "":
-		line = commandLine(own, []string{name}, behind)
-	}
-	if line != "" {
+	if name := nearestWord(word, names); name != "" {
+		line := commandLine(own, []string{name}, behind)
+		switch {
+		case isSubcommand(name): // it has to stand first
+			line = commandLine([]string{name}, behind)
+		case name == supervisorFlag && len(behind) > 0 && c.Providers[behind[0]] == nil:
+			line = commandLine(own, []string{name, "--"}, behind)
+		}
 		hint = "did you mean: " + line + "\n" + hint
 	}
 	err := fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames())
 	return failure{code: 2, err: err, hint: hint}
-}
-
-// promptLine is a call of ccc that gives claude the words at the beginning of rest as a prompt in quotes, or
-// "" if these are fewer than two. own stands before it.
-func promptLine(own, rest []string) string {
-	isFlag := func(arg string) bool { return strings.HasPrefix(arg, "-") }
-	end := slices.IndexFunc(append(slices.Clone(rest), "-"), isFlag)
-	if end < 2 {
-		return ""
-	}
-	prompt := strings.Join(rest[:end], " ")
-	quoted := `"` + prompt + `"`
-	if strings.ContainsAny(prompt, "\"\\$`!") { // not literal between double quotes
-		quoted = shellQuote(prompt)
-	}
-	line := commandLine(own) + " " + quoted
-	if end < len(rest) {
-		_, flags, _ := strings.Cut(commandLine(rest[end:]), " ")
-		line += " " + flags
-	}
-	return line
 }
 
 // nearestWord returns the first of names that word may be a misspelling of, else the first that begins with

@@ -107,8 +107,8 @@ func TestLaunch(t *testing.T) {
 		{name: "unknown_current", args: "-p x", config: `{"current_provider":"gone","providers":{"glm":{}}}`, code: 1,
 			stderr: `ccc.json: current_provider "gone"|glm|ccc default goes without one`},
 		{name: "unknown_word", args: "fix", code: 2, stderr: `"fix"|none configured|ccc -- fix`},
-		{name: "prompt_without_quotes", args: "--supervisor fix the bug -p", code: 2,
-			stderr: "\n     as a prompt: ccc --supervisor \"fix the bug\" -p\n|claude: ccc --supervisor -- fix the bug -p\n"},
+		{name: "prompt_without_quotes", args: "--supervisor fix the bug", code: 2,
+			stderr: "\n     as a prompt: ccc --supervisor 'fix the bug'\n|claude: ccc --supervisor -- fix the bug\n"},
 		{name: "unknown_subcommand", args: "statu --json", code: 2, stderr: "     did you mean: ccc status --json\n|ccc -- statu --json\n"},
 		{name: "mode_of_nothing", args: "supervisor on", code: 2, stderr: "     did you mean: ccc supervisor-mode on\n|claude: ccc -- supervisor on\n"},
 		{name: "flag_without_dashes", args: "supervisor kimi", config: config, code: 2, stderr: "     did you mean: ccc --supervisor kimi\n"},
@@ -213,7 +213,7 @@ func TestLaunchPrompt(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"fix it", "--supervisor"}, {"-p", "fix it", "--supervisor"}, {"--supervisor", "it's"}, {"-p", "--supervisor", "--", "it's"},
-		{"--supervisor", "fix", "it"}, {"--supervisor", "review", "it's"}, {"--supervisor", "pay", "$5", "it's", "-p"}, {"supervised", "fix", "it", "-p"}} {
+		{"--supervisor", "fix", "it"}, {"--supervisor", "review", "it's"}, {"--supervisor", "pay", "$5", "it's"}, {"supervised", "it's", "-p"}} {
 		box := newFakeBox(t)
 		got := box.run(30*time.Second, "", append([]string{"ccc"}, args...)...)
 		_, line, proposed := strings.Cut(strings.TrimSpace(got.stderr), ": ccc --supervisor ")
@@ -228,7 +228,7 @@ func TestLaunchPrompt(t *testing.T) {
 }
 
 // Where neither ccc.json nor the locale names a language, a launch that says something, status and demo add one English
-// line, and what it says to do works.
+// line.
 func TestLaunchOffersEnglish(t *testing.T) {
 	const offer = "For English"
 	for _, test := range []struct {
@@ -263,15 +263,6 @@ func TestLaunchOffersEnglish(t *testing.T) {
 		box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{}}}`)
 		expectNotIn(t, "of a provider", box.run(60*time.Second, "", "ccc", "a", "-p", "hi").stderr, offer)
 		expectIn(t, "of one that is remembered", box.run(60*time.Second, "", "ccc", "-p", "hi").stderr, offer)
-		os.RemoveAll(filepath.Join(box.home, ".claude"))
-		for range 2 { // without Claude Code's directory, and with it
-			_, line, _ := strings.Cut(box.run(60*time.Second, "", "ccc", "status").stderr, offer+": ")
-			box.run(60*time.Second, "", "sh", "-c", line)
-			if got := box.run(60*time.Second, "", "ccc", "status"); got.stderr != "" || chineseIn(got.stdout) != "" {
-				t.Errorf("after %s: %+v", line, got)
-			}
-			os.Remove(filepath.Join(box.home, ".claude/ccc.json"))
-		}
 	}
 }
 
@@ -301,22 +292,6 @@ func TestLaunchDirectoryGone(t *testing.T) {
 	for _, args := range []string{"statusline </dev/null", "uninstall", "help log"} {
 		if got := box.run(60*time.Second, "", "sh", "-c", gone+args); got.code != 0 {
 			t.Errorf("%s: %+v", args, got)
-		}
-	}
-}
-
-// A file or directory that can't be used is named, with the command that fixes it.
-func TestLaunchFixable(t *testing.T) {
-	for _, damage := range []string{"mkdir -p $HOME/.claude/ccc.json", "touch $HOME/.claude", "mkdir $HOME/.claude; touch $HOME/.claude/ccc",
-		"mkdir -p $HOME/.claude/SUPERVISOR.md", "mkdir -p $HOME/.claude/settings.json"} {
-		box := newFakeBox(t)
-		got := box.run(60*time.Second, "", "sh", "-c", damage+"; ccc --supervisor -p hi")
-		_, mend, _ := strings.Cut(strings.TrimSpace(got.stderr), "\n     ")
-		if got.code != 1 || strings.Count(got.stderr, "\n") != 2 || !strings.HasPrefix(mend, "mv ") {
-			t.Fatalf("%s: %+v", damage, got)
-		}
-		if got := box.run(60*time.Second, "", "sh", "-c", mend+"; ccc --supervisor -p hi"); got.code != 0 {
-			t.Errorf("after %s: %+v", mend, got)
 		}
 	}
 }
@@ -408,15 +383,15 @@ func TestLaunchUnknown(t *testing.T) {
 	c := &configuration{Providers: map[string]*provider{"kimi": {name: "kimi"}}}
 	for line, want := range map[string]string{ // the words before the one that is not known, |, the others
 		"|statsu --json":       "did you mean: ccc status --json\nto pass it on to claude: ccc -- statsu --json",
-		"|supervisor kimi":     "did you mean: ccc --supervisor kimi\nas a prompt: ccc \"supervisor kimi\"\nto pass it on to claude: ccc -- supervisor kimi",
+		"|supervisor kimi":     "did you mean: ccc --supervisor kimi\nas a prompt: ccc 'supervisor kimi'\nto pass it on to claude: ccc -- supervisor kimi",
 		"|supervise":           "did you mean: ccc --supervisor\nto pass it on to claude: ccc -- supervise",
-		"|supervise mcp":       "did you mean: ccc --supervisor -- mcp\nas a prompt: ccc \"supervise mcp\"\nto pass it on to claude: ccc -- supervise mcp",
-		"|supervise mcp list":  "did you mean: ccc --supervisor \"mcp list\"\nas a prompt: ccc \"supervise mcp list\"\nto pass it on to claude: ccc -- supervise mcp list",
-		"|supervisor off":      "did you mean: ccc supervisor-mode off\nas a prompt: ccc \"supervisor off\"\nto pass it on to claude: ccc -- supervisor off",
+		"|supervise mcp":       "did you mean: ccc --supervisor -- mcp\nas a prompt: ccc 'supervise mcp'\nto pass it on to claude: ccc -- supervise mcp",
+		"|supervise mcp list":  "did you mean: ccc --supervisor -- mcp list\nas a prompt: ccc 'supervise mcp list'\nto pass it on to claude: ccc -- supervise mcp list",
+		"|supervisor off":      "did you mean: ccc supervisor-mode off\nas a prompt: ccc 'supervisor off'\nto pass it on to claude: ccc -- supervisor off",
 		"--supervisor|kimo -p": "did you mean: ccc --supervisor kimi -p\nto pass it on to claude: ccc --supervisor -- kimo -p",
 		"--supervisor|statsu":  "did you mean: ccc status\nto pass it on to claude: ccc --supervisor -- statsu",
 		"--supervisor|log -f":  "to pass it on to claude: ccc --supervisor -- log -f",
-		"|zzzzz a --b c":       "as a prompt: ccc \"zzzzz a\" --b c\nto pass it on to claude: ccc -- zzzzz a --b c",
+		"|zzzzz a --b c":       "to pass it on to claude: ccc -- zzzzz a --b c",
 		"|zzzzz $a":            "as a prompt: ccc 'zzzzz $a'\nto pass it on to claude: ccc -- zzzzz '$a'",
 		"|zzzzz -p a":          "to pass it on to claude: ccc -- zzzzz -p a",
 	} {

@@ -1,11 +1,9 @@
 package main
 
-// ccc log: a session as a story for people. It tells what the user asked, what each review looked at, what it
-// found, how long it took and what it cost.
+// ccc log: a session as a story for people.
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,8 +80,7 @@ func showLog(c *invocation, d dirs) (err error) {
 	return p.follow(ctx, all, find)
 }
 
-// pollInterval is between two looks at the timelines: the standard library has no portable file watcher. Five
-// looks a second cost nothing, and the steps of a review are seconds apart.
+// pollInterval is between two looks at the timelines: the standard library has no portable file watcher.
 const pollInterval = 200 * time.Millisecond
 
 // A page is what ccc log writes: one story, or with -f several, each as it goes on.
@@ -118,8 +115,8 @@ func newPage(s *screen) *page { return &page{screen: s, date: time.Now().Format(
 
 func (p *page) story(of sessionFiles) *story {
 	// Reviewers have the built-in prompt unless something else is told.
-	s := &story{page: p, session: of, same: map[words]string{leadBasis: say(builtinPrompt)}}
-	s.timeline = &lineReader{path: of.timelineFile()}
+	s := &story{page: p, session: of, timeline: &lineReader{path: of.timelineFile()},
+		same: map[words]string{leadBasis: say(builtinPrompt)}}
 	s.timeline.lines.line = func(line []byte) {
 		if r, ok := parseRecord(line); ok {
 			s.next = append(s.next, storyRecord{record: r, line: bytes.Clone(line), index: s.history.add(r)})
@@ -156,28 +153,21 @@ func (p *page) follow(ctx context.Context, all []*story, find func() ([]*story, 
 
 // turn names the session, unless it is the one that was told from last.
 func (s *story) turn() {
-	if s.latest == s {
+	if s.latest == s || s.raw {
 		return
 	}
 	what := say(sessionTitle, s.session.id)
 	if s.chosen != "" {
 		what = say(sessionChosen, s.session.id, s.chosen)
 	}
-	switch {
-	case s.raw && s.chosen != "":
-		fmt.Fprintln(os.Stderr, what)
-	case s.raw:
-	case s.latest != nil:
+	if s.latest != nil {
 		fmt.Fprintln(s)
-		fallthrough
-	default:
-		s.block("", what)
 	}
+	s.block("", what)
 	s.latest, s.chosen = s, say(anotherHere)
 }
 
-// lastReviews returns what is not told yet, from the beginning of the nth last review on, with the prompt
-// before it.
+// lastReviews returns what is not told yet, from the nth last review on, with the prompt before it.
 func (s *story) lastReviews(n int) []storyRecord {
 	var reviewed []int // indexes: a stop at the limit is no review
 	for i, r := range s.history.Rounds {
@@ -202,14 +192,11 @@ func (s *story) lastReviews(n int) []storyRecord {
 func (s *story) tellNew() {
 	for _, one := range s.next {
 		if s.raw {
-			s.turn()
 			// A record has members: the id becomes one of them.
 			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{"))
 			continue
 		}
-		if one.Kind == kindPrompt || one.Kind == kindSwitch || one.Kind == kindBegin {
-			s.tellKilled()
-		}
+		s.tellKilled()
 		s.tell(one.record, one.index)
 	}
 	s.next = nil
@@ -247,8 +234,8 @@ func (s *story) tell(r record, index int) {
 	}
 }
 
-// step tells what a reviewer did, under the title of its review. A call of ccc try is told as what it ran,
-// and a call that is known to be refused only as that.
+// step tells what a reviewer did, under the title of its review: a call of ccc try as what it ran, a call
+// that was refused only as that.
 func (s *story) step(r record, its reviewRound) {
 	lead, text := words{}, r.step(its.place())
 	switch r.Kind {
@@ -267,9 +254,6 @@ func (s *story) step(r record, its reviewRound) {
 	}
 	s.fact(lead, text)
 }
-
-// place is the directory from which paths of the review are told.
-func (r record) place() string { return cmp.Or(r.Top, r.Project) }
 
 // titleOf writes the title of a review that has begun.
 func (s *story) titleOf(its reviewRound, at time.Time) {
@@ -353,30 +337,22 @@ func (s *story) end(r reviewRound) {
 		s.fact(leadUnbound, r.Unbound)
 	}
 	s.fact(words{}, r.withoutVerdict())
-	lead := leadFeedback
 	if isApproved {
-		lead = leadForUser
+		s.fact(leadForUser, r.Feedback)
+	} else {
+		s.fact(leadFeedback, r.Feedback)
 	}
-	s.fact(lead, r.Feedback)
 	s.fact(leadReason, r.Error)
 	if r.Event == eventPreToolUse && (isLimit || r.Verdict == verdictFailed) {
 		s.fact(words{}, say(questionPassed))
 	}
 }
 
-// occasion tells what the review is of: what the agent said last, in a line or two, or its questions with
-// their options.
+// occasion tells what the review is of: what the agent said last, or its questions with their options.
 func (s *story) occasion(r reviewRound) {
 	const aLineOrTwo = 130 // columns
-	var lines []string
-	for _, q := range questionsIn(r.Question) {
-		lines = append(lines, oneLine(q.Question))
-		for _, option := range q.Options {
-			lines = append(lines, "- "+oneLine(option.Label))
-		}
-	}
-	if len(lines) > 0 {
-		s.fact(leadAsks, strings.Join(lines, "\n"))
+	if r.Question != "" {
+		s.fact(leadAsks, r.Question)
 	} else {
 		s.fact(leadSaid, clip(oneLine(r.LastMessage), aLineOrTwo))
 	}
@@ -391,7 +367,7 @@ func ran(r record) string {
 		script, end = cutLines(script, scriptLines/2, scriptLines/2), "\n→ "
 	}
 	text := cutMiddle(script, 2000) + end + r.ended()
-	if why := cmp.Or(r.NoCopy, r.Error); why != "" { // ccc's own words, for 124 and 125
+	if why := r.Error; why != "" { // ccc's own words, for 124 and 125
 		text += ": " + cutMiddle(oneLine(why), 200)
 	}
 	printed := cutLines(strings.TrimSpace(r.Output), 0, outputLines)

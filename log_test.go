@@ -28,7 +28,7 @@ func TestLogSession(t *testing.T) {
 		{"log --", box.work, "会话 ab-new（", ""},
 		{"log", "/", "/ 里还没有受监督的会话，别处有 4 个\n", ""},
 		{"log aa-o", "/", "会话 aa-old\n", ""},
-		{"log --json", box.work, `"prompt":"in ` + box.home, "会话 ab-new（当前项目最新的会话）\n"},
+		{"log --json", box.work, `"prompt":"in ` + box.home, ""},
 		{"log aa", box.work, "", "ccc: \"aa\" is the beginning of 3 sessions\n     name one, as ccc status lists them\n"},
 		{"log ../x\x1b[31m", box.work, "", `ccc: no session "../x\x1b[31m"`},
 	} {
@@ -175,10 +175,10 @@ func TestLogFollowOver(t *testing.T) {
 	box.timelineOf("earlier", earlier, at(box.work, "goes on"))
 	await(t, output, "the present one\n\n会话 earlier（当前项目的另一个会话）\n\n")
 	await(t, output, "用户\n    goes on\n")
-	await(t, raw, "会话 earlier（当前项目的另一个会话）\n{\"session_id\":\"earlier\",\"time\":")
+	await(t, raw, "{\"session_id\":\"earlier\",\"time\":")
 	box.timelineOf("new", first)
 	await(t, output, "goes on\n\n会话 new（当前项目的另一个会话）\n\n")
-	await(t, raw, "会话 new（当前项目的另一个会话）\n{\"session_id\":\"new\",\"time\":")
+	await(t, raw, "{\"session_id\":\"new\",\"time\":")
 	box.timelineOf("new", first, at(box.work, "and more"))
 	await(t, output, "and more")
 	await(t, raw, "and more")
@@ -242,7 +242,7 @@ func TestLogCase(t *testing.T) {
 		r.LastMessage, r.Deadline = "All of it is done. "+strings.Repeat("Really. ", 50), ago(-time.Minute)
 		r.Process = "1-2-of-another-namespace"
 		if question != "" {
-			r.Question = []byte(question)
+			r.Question = questionText([]byte(question))
 		}
 		return r
 	}
@@ -304,7 +304,9 @@ func TestLogCase(t *testing.T) {
 			t.Errorf("-n %s: %s", n, told)
 		}
 	}
-	expectEnd(t, "-n x", box.run(10*time.Second, "", "ccc", "log", "-n", "x"), 2, "", "not \"x\"")
+	for _, n := range []string{"x", "0", "-1"} {
+		expectEnd(t, "-n "+n, box.run(10*time.Second, "", "ccc", "log", "-n", n), 2, "", "not \""+n+"\"")
+	}
 }
 
 // A command is shown as it was run: its blanks stay. The log tells a script over its lines, once, with the end of its output,
@@ -407,4 +409,78 @@ func TestLogFollowRefused(t *testing.T) {
 	if got := output(); strings.Count(got, "rm x") != 2 || strings.Count(got, "I am done") != 1 || strings.Count(got, "进行中") != 1 {
 		t.Errorf("got %s", got)
 	}
+}
+
+// What the log tells of the end of a review, by what it came to: each fact once, in its place, and none that says nothing.
+func TestLogEnds(t *testing.T) {
+	box := newShowBox(t, 110)
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	at := time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
+	end := func(v verdict, change func(r *record)) record {
+		r := record{Time: at, Kind: kindEnd, Event: eventStop, Review: "r", Project: "/p", Iteration: 1, Limit: 10, LastMessage: "I am done.", PromptSource: builtinSource,
+			outcome: outcome{Verdict: v, Feedback: "words", Error: "why"}}
+		r.Top = "/p"
+		change(&r)
+		return r
+	}
+	begun := record{Time: at, Kind: kindBegin, Event: eventStop, Review: "r", Iteration: 1, Limit: 10, LastMessage: "I am done."}
+	call := func(tool string) record { return record{Time: at, Kind: kindCall, Review: "r", Tool: tool} }
+	code := 125
+	const asked = `{"questions":[{"question":"Which one?","options":[{"label":"A"},{"label":"B"}]},{"question":"Why?"}]}`
+	for name, c := range map[string]struct {
+		records []any
+		want    string // behind the title of the end
+	}{
+		"approved":              {[]any{begun, end(verdictAllow, func(r *record) { r.Error = "" })}, " approved\n    only the conversation and the changes were read\n    for you  words\n"},
+		"approved, and read":    {[]any{begun, call("Read(/p/a)"), end(verdictAllow, func(r *record) { r.outcome = outcome{Verdict: verdictAllow} })}, " approved\n"},
+		"approved, one of each": {[]any{begun, call("Read(/p/a)"), record{Time: at, Kind: kindRun, Review: "r", Command: "true"}, end(verdictAllow, func(r *record) { r.outcome = outcome{Verdict: verdictAllow} })}, " approved\n"},
+		"not bound":             {[]any{begun, call("Read(/p/a)"), end(verdictAllow, func(r *record) { r.Unbound, r.Feedback, r.Error = "git is slow", "", "" })}, " approved\n    unbound  git is slow\n"},
+		"sent back":             {[]any{begun, end(verdictBlock, func(r *record) { r.Error = "" })}, " sent back\n    feedback words\n"},
+		"no verdict":            {[]any{begun, end(verdictBlock, func(r *record) { r.Unbound, r.NoVerdict, r.Error = "x", true, "" })}, " sent back\n    " + withoutVerdict.en + "\n    feedback words\n"},
+		"withheld":              {[]any{begun, end(verdictBlock, func(r *record) { r.NoVerdict, r.Withheld, r.Error = true, true, "" })}, " sent back\n    " + unreadableVerdict.en + "\n    feedback words\n"},
+		"not reviewed":          {[]any{begun, end(verdictFailed, func(r *record) { r.Feedback, r.NoCopy = "", "no namespaces" })}, " not reviewed\n    no copy  no namespaces\n    reason   why\n"},
+		"cancelled":             {[]any{begun, end(verdictCancelled, func(r *record) { r.Feedback = "" })}, " cancelled\n    reason   why\n"},
+		"the limit":             {[]any{end(verdictLimit, func(r *record) { r.Review, r.Unbound, r.Feedback, r.Error = "", "x", "", "" })}, " limit reached\n    agent    I am done.\n"},
+		"a question at the limit": {[]any{end(verdictLimit, func(r *record) {
+			r.Review, r.Event, r.Feedback, r.Error, r.Question = "", eventPreToolUse, "", "", questionText([]byte(asked))
+		})},
+			" limit reached\n    asks     Which one?\n             - A\n             - B\n             Why?\n    " + questionPassed.en + "\n"},
+		"a question not reviewed": {[]any{end(verdictFailed, func(r *record) { r.Event, r.Feedback = eventPreToolUse, "" })}, " not reviewed\n    reason   why\n    " + questionPassed.en + "\n"},
+		"a question answered":     {[]any{end(verdictBlock, func(r *record) { r.Event, r.Error = eventPreToolUse, "" })}, " sent back\n    feedback words\n"},
+		"a run that is not known": {[]any{begun, call("Bash(/x/ccc try 'go test')"), call("Bash(/x/ccc try 'go vet')"), record{Time: at, Kind: kindRun, Review: "r", Command: "go test"}, end(verdictBlock, func(r *record) { r.Error = "" })},
+			" sent back\n    called   go vet\n    feedback words\n"},
+		"other rules":  {[]any{begun, end(verdictBlock, func(r *record) { r.PromptSource, r.Error = "/p/SUPERVISOR.md", "" })}, " sent back\n    prompt   SUPERVISOR.md\n    feedback words\n"},
+		"what it cost": {[]any{begun, end(verdictBlock, func(r *record) { r.DurationSeconds, r.CostUSD, r.Error = 5, 0.25, "" })}, " sent back\n    5.0s · $0.25\n    feedback words\n"},
+	} {
+		box.timelineOf(testSession, c.records...)
+		got := box.ccc("log", testSession)
+		titles := strings.Split(got, "\n03:04:00 ")
+		last := titles[len(titles)-1]
+		last = last[strings.Index(last, c.want[:strings.Index(c.want, "\n")]):]
+		expectIs(t, name, last, c.want)
+		if strings.Count(got, "── 2026-01-02 ──\n\n") != 1 || strings.Contains(got, "Bash(") {
+			t.Errorf("%s:\n%s", name, got)
+		}
+	}
+	// Why it is not bound, and the rules, are told where they change, and told again where they change back.
+	same := func(unbound, rules string) record {
+		return end(verdictAllow, func(r *record) { r.Unbound, r.PromptSource, r.outcome = unbound, rules, outcome{Verdict: verdictAllow} })
+	}
+	var told []any
+	for i, r := range []record{same("one", "/p/a"), same("one", "/p/a"), same("two", builtinSource), same("one", builtinSource)} {
+		r.Review = string(rune('a' + i))
+		told = append(told, r)
+	}
+	box.timelineOf(testSession, told...)
+	got := box.ccc("log", testSession)
+	for text, want := range map[string]int{"unbound  one\n": 2, "unbound  two\n": 1, "prompt   a\n": 1, "prompt   the built-in prompt\n": 1} {
+		expectIs(t, text, strings.Count(got, text), want)
+	}
+	// What a run is told with: where it did not take place why, of a long script and output the ends.
+	failed := record{ExitCode: &code, Command: "go test", Output: "\n" + strings.Repeat("x", 700) + "\n", outcome: outcome{Error: "no copy\ncan be made", DurationSeconds: 1}}
+	expectIs(t, "a run that did not take place", ran(failed), "go test → 退出码 125 · 1.0 秒: no copy can be made\n… "+strings.Repeat("x", 600))
+	failed.Output = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10"
+	expectIs(t, "one with more lines", ran(failed), "go test → 退出码 125 · 1.0 秒: no copy can be made\n……（省略 2 行）……\n3\n4\n5\n6\n7\n8\n9\n10")
+	script := record{Command: strings.Repeat("a\n", 21) + "b"}
+	expectIs(t, "a long script", ran(script), strings.Repeat("a\n", 10)+"……（省略 2 行）……\n"+strings.Repeat("a\n", 9)+"b\n→ 退出码 0 · 0.0 秒\n")
 }

@@ -15,20 +15,21 @@ import (
 	"time"
 )
 
-// reviewLookPatience is how long git may take before a review, after it and for ccc verdict: 50,000 files
-// that git has not seen before take two seconds. promptLookPatience is for a prompt, which the user waits
-// for.
+// How long git may take before a review, after it and for ccc verdict (50,000 files that git has not seen
+// before take two seconds), and at a prompt, which the user waits for.
 const (
 	reviewLookPatience = 5 * time.Second
 	promptLookPatience = time.Second
 )
 
-// pathsLimit is how many paths the look at a prompt may find, and how many the change of a stop may have for
-// its review to be bound.
+// pathsLimit is how many paths a prompt's look may find, and the change of a stop that is bound may have.
 const pathsLimit = 2000
 
-// changedTo returns the paths that differ between then and the present, both compared with the same commit,
-// with their content now. A new file of then that is ignored now is left out; it lies in top.
+// has reports whether the path differs.
+func (s pathStates) has(path string) bool { _, differs := s[path]; return differs }
+
+// changedTo returns the paths that differ between then and the present, both compared with one commit, with
+// their content now. A new file of then that is ignored now is left out.
 func (then pathStates) changedTo(present pathStates, top string) map[string]string {
 	changed := map[string]string{}
 	for path, is := range present {
@@ -37,7 +38,7 @@ func (then pathStates) changedTo(present pathStates, top string) map[string]stri
 		}
 	}
 	for path, was := range then {
-		if _, differs := present[path]; differs || was[0] == was[1] {
+		if present.has(path) || was[0] == was[1] {
 			continue
 		}
 		if _, err := os.Lstat(filepath.Join(top, unquoted(path))); err == nil && was[0] == "" {
@@ -107,7 +108,7 @@ type lookOutput struct {
 	lists        []pathStates // for each commit that was compared with
 	nested       []string     // repositories inside that git does not know, as it quotes them
 	dirty        []string     // submodules with changes that are not committed there
-	diff         *diff        // takes the lines of the diff
+	diff         diff         // of the commit to show
 	inDiff       bool
 	isWhole      bool
 }
@@ -149,12 +150,12 @@ func pathContent(mode, object string) string {
 	return mode + " " + object
 }
 
-// look returns what differs from each of the bases now. The diff from shown goes to d, if shown is not "".
-func (g gitRunner) look(d *diff, shown string, bases ...string) (*lookOutput, error) {
-	s := &lookOutput{diff: d}
+// look returns what differs from each of the bases now, with the diff from shown, if that is not "".
+func (g gitRunner) look(shown string, bases ...string) (*lookOutput, error) {
+	s := &lookOutput{}
 	lines := &lineWriter{line: s.read, dropped: func(error) {
 		if s.inDiff {
-			s.diff.add(" ") // a line that is too long counts as one, and is not shown
+			s.diff.files[len(s.diff.files)-1].left++ // a line that is too long to be read
 		}
 	}}
 	args := append([]string{shown}, bases...)
@@ -174,8 +175,7 @@ func (g gitRunner) look(d *diff, shown string, bases ...string) (*lookOutput, er
 	return s, err
 }
 
-// lookAtPrompt returns the look at the working tree that holds dir, while the user waits. Where it takes
-// longer than patience, Paths is not known.
+// lookAtPrompt returns the look at the working tree that holds dir, without Paths where that takes too long.
 func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l look) {
 	l.Top, l.Repo = gitTree(dir)
 	if l.Top == "" {
@@ -183,7 +183,7 @@ func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l loo
 	}
 	g, end := gitIn(context.Background(), patience, self, l.Top, env)
 	defer end()
-	found, err := g.look(nil, "", "HEAD")
+	found, err := g.look("", "HEAD")
 	if err == nil && len(found.lists[0]) > pathsLimit {
 		err = errors.New(say(tooManyPaths, len(found.lists[0])))
 	}
@@ -193,14 +193,12 @@ func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l loo
 	}
 	again, end := gitIn(context.Background(), patience/5, self, l.Top, env)
 	defer end()
-	l.Head, _ = again.output("rev-parse", "-q", "--verify", "HEAD")
-	l.Branch, _ = again.output("symbolic-ref", "-q", "--short", "HEAD")
+	l.Head, l.Branch = again.head()
 	l.Unseen = oneLine(err.Error())
 	return l
 }
 
-// goneError says that dir is gone, of which the system names the program that was to run there. It is nil if
-// dir is there.
+// goneError is the error for dir if it is gone: the system names the program that was to run there.
 func goneError(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return errors.New(say(directoryGone, dir))
@@ -212,37 +210,38 @@ func goneError(dir string) error {
 func (l look) changedSince(self string, env []string) ([]string, error) {
 	g, end := gitIn(context.Background(), reviewLookPatience, self, l.Top, env)
 	defer end()
-	present, err := g.look(nil, "", cmp.Or(l.Head, "empty"))
+	present, err := g.look("", cmp.Or(l.Head, "empty"))
 	if err != nil {
 		return nil, cmp.Or(goneError(l.Top), err)
 	}
 	return slices.Sorted(maps.Keys(l.Paths.changedTo(present.lists[0], l.Top))), nil
 }
 
-// listed runs git diff-tree between two commits or trees and returns what differs.
-func (g gitRunner) listed(from, to string) (pathStates, error) {
-	s := &lookOutput{lists: []pathStates{{}}}
-	lines := &lineWriter{line: s.read}
-	err := g.run(lines, "git", "-c", "core.quotePath=true",
-		"diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", from, to, "--")
-	return s.lists[0], err
-}
-
-// differs returns the paths in which rev differs from each of the bases, with rev's content.
+// differs returns the paths in which rev differs from each of the bases, with rev's content; without bases
+// all that rev has.
 func (g gitRunner) differs(rev string, bases []string) (map[string]string, error) {
-	var found map[string]string
-	for _, base := range bases {
-		list, err := g.listed(base, rev)
+	if len(bases) == 0 {
+		empty, err := g.output("hash-object", "-t", "tree", "/dev/null")
 		if err != nil {
 			return nil, err
 		}
-		if found == nil {
-			found = map[string]string{}
-			for path, is := range list {
-				found[path] = is[1]
-			}
+		bases = []string{empty}
+	}
+	s := &lookOutput{}
+	for _, base := range bases {
+		s.lists = append(s.lists, pathStates{})
+		err := g.run(&lineWriter{line: s.read}, "git", "-c", "core.quotePath=true",
+			"diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", base, rev, "--")
+		if err != nil {
+			return nil, err
 		}
-		maps.DeleteFunc(found, func(path, _ string) bool { _, differs := list[path]; return !differs })
+	}
+	found := map[string]string{}
+	for path, is := range s.lists[0] {
+		isSame := func(list pathStates) bool { return !list.has(path) }
+		if !slices.ContainsFunc(s.lists, isSame) {
+			found[path] = is[1]
+		}
 	}
 	return found, nil
 }

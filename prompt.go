@@ -1,7 +1,6 @@
 package main
 
-// What the reviewer is told: its role (the supervisor prompt), the request for one review, and the form of
-// the verdict.
+// What the reviewer is told: its role, the request for one review, and the form of the verdict.
 
 import (
 	"bytes"
@@ -13,8 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// supervisorPromptLimit is in bytes. Linux limits one argument to 128 KiB. A larger prompt is refused, not
-// cut.
+// supervisorPromptLimit is in bytes. Linux limits one argument to 128 KiB.
 const supervisorPromptLimit = 100 << 10
 
 // instructions are a supervisor prompt and where it is from: a path, or builtinSource.
@@ -27,8 +25,7 @@ type instructions struct {
 const builtinSource = "built-in"
 
 // supervisorPrompt returns the first supervisor prompt that exists, is not blank and not the built-in one:
-// the project's, that in ccc's directory; else the built-in one. A prompt that is too large or no text is an
-// error.
+// the project's, that in ccc's directory; else the built-in one.
 func supervisorPrompt(project, cccDir string) (*instructions, error) {
 	for _, dir := range []string{project, cccDir} {
 		path := filepath.Join(dir, promptName)
@@ -78,9 +75,8 @@ type reviewRequest struct {
 	seconds        int    // what the whole review has
 }
 
-// text returns the message that asks for the review. What stays the same from one review to the next comes
-// first, so that the prompt cache of the API can serve it; what varies comes last. guideAbove says that the
-// reviewer's prompt stands above the message, and not in a system prompt.
+// text returns the message that asks for the review. What stays the same in the next review comes first, for
+// the API's prompt cache. guideAbove says that the reviewer's prompt stands above, not in a system prompt.
 func (r reviewRequest) text(guideAbove bool) string {
 	var b strings.Builder
 	section := func(is bool, text string) {
@@ -118,8 +114,7 @@ func (r reviewRequest) text(guideAbove bool) string {
 	return b.String()
 }
 
-// tryExample returns a command of many lines in the one form that Claude Code lets through whatever the
-// command is: between single quotes, with no other single quote and nothing behind them.
+// tryExample returns a command of many lines in the one form that Claude Code always lets through.
 func tryExample(tryCommand string) string {
 	return tryCommand + ` 'dir=$(mktemp -d)
 cat > "$dir/probe.py" <<"EOF"
@@ -134,8 +129,7 @@ printf "30\n31\n" | awk -f "$dir/sum.awk"
 python3 "$dir/probe.py" && printf "it\047s fine\n"'`
 }
 
-// compareExample returns a command that runs tests with the change and without it, also without what is
-// committed of it.
+// compareExample returns a command that runs tests with the change and without it.
 func compareExample(tryCommand string) string {
 	return tryCommand + ` 'make test; git stash -q -u; git checkout -q BASE -- .; make test'`
 }

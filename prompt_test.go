@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -116,6 +117,12 @@ func TestPromptSize(t *testing.T) {
 		check(t, os.WriteFile(path, bytes.Repeat([]byte("x"), size), 0o600))
 		if got, err := supervisorPrompt(project, cccDir); (err == nil) != fine || fine && len(got.Text) != size || got.Source != path {
 			t.Errorf("%d bytes: %d of %s, %v", size, len(got.Text), got.Source, err)
+		}
+	}
+	for text, fine := range map[string]bool{"审查": true, "\xff": false, "a\x00b": false} {
+		check(t, os.WriteFile(path, []byte(text), 0o600))
+		if got, err := supervisorPrompt(project, cccDir); (err == nil) != fine || err != nil && !strings.Contains(err.Error(), path+" is no text in UTF-8") || got.Source != path {
+			t.Errorf("%q: of %s, %v", text, got.Source, err)
 		}
 	}
 	global := filepath.Join(cccDir, promptName)
@@ -326,7 +333,7 @@ func TestRequestOfModeAndTime(t *testing.T) {
 	}
 }
 
-// Of hundreds of requests each keeps its beginning and end; a copy in which HOME can't be written is told of.
+// Of hundreds of requests each keeps its beginning and end; a few of usual length are whole.
 func TestRequestText(t *testing.T) {
 	long := strings.Repeat("a", 500) + strings.Repeat("b", 500)
 	r := reviewRequest{conversation: conversation{requests: prompts(slices.Repeat([]string{long}, 1000)...)}}
@@ -338,21 +345,120 @@ func TestRequestText(t *testing.T) {
 	if strings.Contains(text, long) {
 		t.Error("requests are whole, however many there are")
 	}
-	for _, isReadOnly := range []bool{true, false} {
-		r.homeIsReadOnly = isReadOnly
-		expectIs(t, "tells of HOME", strings.Contains(r.text(false), say(homeReadOnly)), isReadOnly)
+	// How much of a text is kept: all of one of the most characters, and of a longer one the two ends.
+	for _, test := range []struct{ requests, most int }{{1, 8000}, {8, 8000}, {9, 7111}, {16, 4000}, {160, 400}, {161, 400}} {
+		for _, more := range []int{0, 1} {
+			words := strings.Repeat("长", test.most+more)
+			r := reviewRequest{conversation: conversation{requests: prompts(slices.Repeat([]string{words}, test.requests)...)}}
+			expectIs(t, fmt.Sprintf("%d requests of %d characters are whole", test.requests, test.most+more), strings.Count(r.text(false), words), test.requests*(1-more))
+		}
+	}
+	for _, more := range []int{0, 1} {
+		words, tasks := strings.Repeat("长", 2000+more), []json.RawMessage{encodeJSON(strings.Repeat("x", 8000-len(`[""]`)+more))}
+		text := reviewRequest{lastMessage: words, tasks: tasks}.text(false)
+		expectIs(t, "the last message is whole", strings.Contains(text, words), more == 0)
+		expectIs(t, "the tasks are whole", strings.Contains(text, string(tasks[0])), more == 0)
 	}
 }
 
-// The second command that the request shows runs tests with the change and without it, what is committed of it too.
+// Each part of the request stands in it where it has something to say, and nowhere else; what stays the same from one review
+// to the next comes first.
+func TestRequestParts(t *testing.T) {
+	plain := func() reviewRequest {
+		return reviewRequest{conversation: conversation{requests: prompts("fix it", "add tests")}, tryCommand: "TRY", noCopy: "BECAUSE",
+			tree: "/project", project: "/project", here: "/project/here", iteration: 2, limit: 5, seconds: 540}
+	}
+	guide, system := say(opening, say(byGuideAbove)), say(opening, say(bySystemPrompt))
+	running, noCopy := say(sectionRunning, tryExample("TRY"), compareExample("TRY")), say(sectionNoCopy, "BECAUSE")
+	event, asks := say(sectionStop), say(sectionQuestion, `{"a":1}`)
+	place, round := say(sectionPlace, "/project/here"), say(sectionRound, 2, 5, 540, 60)
+	none := func(*reviewRequest) {}
+	for name, test := range map[string]struct {
+		with       func(r *reviewRequest)
+		has, lacks []string
+	}{
+		"plain": {none, []string{system, running, say(sectionRequests), "\n[1] fix it\n\n[2] add tests\n", event, place, round},
+			[]string{guide, noCopy, asks, say(homeReadOnly), say(requestsUnconfirmed), say(requestsIncomplete), say(sectionPlan)}},
+		"no copy":           {func(r *reviewRequest) { r.tryCommand = "" }, []string{noCopy}, []string{running}},
+		"HOME is read-only": {func(r *reviewRequest) { r.homeIsReadOnly = true }, []string{running, say(homeReadOnly)}, nil},
+		"no requests": {func(r *reviewRequest) { r.requests, r.unconfirmed, r.broken = nil, true, true }, []string{event},
+			[]string{say(sectionRequests), say(requestsUnconfirmed), say(requestsIncomplete)}},
+		"unconfirmed":     {func(r *reviewRequest) { r.unconfirmed = true }, []string{say(requestsUnconfirmed)}, []string{say(requestsIncomplete)}},
+		"incomplete":      {func(r *reviewRequest) { r.broken = true }, []string{say(requestsIncomplete)}, []string{say(requestsUnconfirmed)}},
+		"a question":      {func(r *reviewRequest) { r.question = json.RawMessage(`{"a":1}`) }, []string{asks}, []string{event}},
+		"plan mode":       {func(r *reviewRequest) { r.inPlanMode = true }, []string{event, say(sectionPlan)}, nil},
+		"another tree":    {func(r *reviewRequest) { r.tree = "/tree" }, []string{say(sectionWorktree, "/tree", "/project/here", "/project")}, []string{place}},
+		"a last message":  {func(r *reviewRequest) { r.lastMessage = "DONE" }, []string{say(sectionLastMessage, "DONE")}, nil},
+		"tasks":           {func(r *reviewRequest) { r.tasks = []json.RawMessage{[]byte(`{"id":1}`)} }, []string{say(sectionTasks, `[{"id":1}]`)}, nil},
+		"changes":         {func(r *reviewRequest) { r.changes = "CHANGED" }, []string{say(sectionChanges, "CHANGED")}, nil},
+		"feedback":        {func(r *reviewRequest) { r.refusal.Feedback = "NO" }, []string{say(sectionLastFeedback, "NO")}, []string{say(sectionNoVerdict, say(verdictForm))}},
+		"without verdict": {func(r *reviewRequest) { r.refusal.NoVerdict = true }, []string{say(sectionNoVerdict, say(verdictForm))}, nil},
+		"little time":     {func(r *reviewRequest) { r.seconds = 90 }, []string{say(sectionRound, 2, 5, 90, 30)}, []string{round}},
+	} {
+		r := plain()
+		test.with(&r)
+		text := r.text(false)
+		expectIn(t, name, text, test.has...)
+		expectNotIn(t, name, text, test.lacks...)
+		for _, section := range []words{sectionLastMessage, sectionTasks, sectionChanges, sectionLastFeedback, sectionNoVerdict} {
+			title, _, _ := strings.Cut(say(section), "%")
+			title, _, _ = strings.Cut(title, "\n")
+			wanted := slices.ContainsFunc(test.has, func(part string) bool { return strings.HasPrefix(part, title) })
+			expectIs(t, name+" has "+title, strings.Contains(text, title), wanted)
+		}
+	}
+	expectIn(t, "with the guide above the request", plain().text(true), guide)
+	all := plain()
+	all.inPlanMode, all.lastMessage, all.tasks, all.changes, all.refusal.Feedback, all.refusal.NoVerdict = true, "DONE", []json.RawMessage{[]byte(`{}`)}, "CHANGED", "NO", true
+	text, at := all.text(false), 0
+	for _, part := range []string{system, running, say(sectionRequests), "[1]", "[2]", event, say(sectionPlan), place, "DONE", say(sectionTasks, "[{}]"), "CHANGED", say(sectionLastFeedback, "NO"),
+		say(sectionNoVerdict, say(verdictForm)), round} {
+		next := strings.Index(text, part)
+		if next < at {
+			t.Errorf("%q is not where it belongs", part)
+		}
+		at = next
+	}
+}
+
+// The verdict has a decision and a feedback, both required, and says what each is.
+func TestVerdictSchema(t *testing.T) {
+	var schema struct {
+		Type       string
+		Properties map[string]struct{ Type, Description string }
+		Required   []string
+	}
+	check(t, json.Unmarshal([]byte(verdictSchema()), &schema))
+	expectIs(t, "the verdict", schema.Type, "object")
+	expectIs(t, "the decision", schema.Properties["allow_stop"], struct{ Type, Description string }{"boolean", say(schemaAllowStop)})
+	expectIs(t, "the feedback", schema.Properties["feedback"], struct{ Type, Description string }{"string", say(schemaFeedback)})
+	expectIs(t, "how many", len(schema.Properties), 2)
+	expectEqual(t, "what is required", schema.Required, []string{"allow_stop", "feedback"})
+}
+
+// The first command that the request shows works as it stands, in the one form that Claude Code lets through: it begins with the
+// permitted words, and one pair of single quotes holds the rest.
+func TestRequestShowsCommand(t *testing.T) {
+	for _, example := range []string{tryExample("/bin/ccc try"), compareExample("/bin/ccc try")} {
+		if !strings.HasPrefix(example, "/bin/ccc try '") || !strings.HasSuffix(example, "'") || strings.Count(example, "'") != 2 {
+			t.Errorf("not of that form: %s", example)
+		}
+	}
+	for _, program := range []string{"python3", "awk", "mktemp"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip(err)
+		}
+	}
+	expectEnd(t, "the command", newFakeBox(t).run(20*time.Second, "", "sh", "-c", tryExample("sh -c")), 0, "61\n"+`{"name": "it's", "days": [30, 31]}`+"\nit's fine\n", "")
+}
+
+// The second one runs tests with the change and without it, what is committed of it too.
 func TestRequestComparesWithout(t *testing.T) {
 	box := newFakeBox(t)
-	needCopy(t, box)
 	box.repository()
 	base := strings.TrimSpace(box.gitIn(box.work, "git rev-parse HEAD"))
 	box.gitIn(box.work, "echo committed >notes.txt; git commit -qam change; echo new >new.txt; echo more >>notes.txt")
-	script := strings.NewReplacer("BASE", base, "make test", "cat *.txt; echo .").Replace(compareExample("ccc try"))
-	got := box.run(20*time.Second, "", "sh", "-c", script)
-	expectIs(t, "what the runs print", got.stdout, "new\ncommitted\nmore\n.\na note\n.\n")
-	expectIs(t, "the project's file", box.read("../work/notes.txt"), "committed\nmore\n")
+	script := strings.NewReplacer("BASE", base, "make test", "cat *.txt; echo .").Replace(compareExample("sh -c"))
+	box.vars = append(box.vars, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	expectEnd(t, "the runs", box.run(20*time.Second, "", "sh", "-c", script), 0, "new\ncommitted\nmore\n.\na note\n.\n", "")
 }

@@ -40,8 +40,7 @@ func (r record) number() string {
 // ordinal is which review of the request it was, and how many the request has, as in 1/10.
 func (r record) ordinal() string { return fmt.Sprintf("%d/%d", r.Iteration, r.Limit) }
 
-// step is what a reviewer called, was refused or said, "" for a record of anything else. Paths are told from
-// top on.
+// step is what a reviewer called, was refused or said, else "". Paths are told from top on.
 func (r record) step(top string) string {
 	switch r.Kind {
 	case kindCall:
@@ -64,6 +63,9 @@ func callInWords(call, top string) string {
 	}
 	return doing(call)
 }
+
+// place is the directory from which paths of the review are told.
+func (r record) place() string { return cmp.Or(r.Top, r.Project) }
 
 // pathFrom is a path as people read it: without top, the directory that they are in, or with ~ for HOME.
 func pathFrom(top, path string) string {
@@ -99,29 +101,23 @@ func (r record) price() string {
 	return joined(took, dollars(r.CostUSD))
 }
 
-// An askedQuestion is one of the questions that AskUserQuestion puts to the user.
-type askedQuestion struct {
-	Question string
-	Options  []struct{ Label string }
-}
-
-// questionsIn returns the questions in an input of AskUserQuestion.
-func questionsIn(input json.RawMessage) []askedQuestion {
-	var members struct{ Questions []askedQuestion }
-	_ = json.Unmarshal(input, &members)
-	return members.Questions
-}
-
-// line is the question with its options on one line, as in Which one? (A / B)
-func (q askedQuestion) line() string {
-	var labels []string
-	for _, option := range q.Options {
-		labels = append(labels, oneLine(option.Label))
+// questionText is what an input of AskUserQuestion asks: the questions, and below each its options.
+func questionText(input json.RawMessage) string {
+	var asked struct {
+		Questions []struct {
+			Question string
+			Options  []struct{ Label string }
+		}
 	}
-	if len(labels) == 0 {
-		return "  " + oneLine(q.Question)
+	_ = json.Unmarshal(input, &asked)
+	var lines []string
+	for _, q := range asked.Questions {
+		lines = append(lines, oneLine(q.Question))
+		for _, option := range q.Options {
+			lines = append(lines, "- "+oneLine(option.Label))
+		}
 	}
-	return say(questionOptions, oneLine(q.Question), strings.Join(labels, " / "))
+	return strings.Join(lines, "\n")
 }
 
 // spent is the price with the tokens, and what made these cheap.
@@ -159,8 +155,8 @@ func (r reviewRound) basis() string {
 // receiptRuns is how many runs a receipt tells.
 const receiptRuns = 3
 
-// receipt is the round in a line: number, time, cost, and what the verdict rests on. Of the runs it tells the
-// last that failed, then the last of the others, in the order in which they ran.
+// receipt is the round in a line. Of the runs it tells the last that failed, then the last of the others, in
+// the order in which they ran.
 func (r reviewRound) receipt() string {
 	told := map[int]bool{}
 	for _, isFailed := range []bool{true, false} {

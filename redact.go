@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"encoding/base64"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -100,23 +99,6 @@ func mask(text string, expression *regexp.Regexp, isSecret func(before, found st
 		}
 	}
 	return b.String() + text[done:]
-}
-
-// jsonString finds the strings of a JSON text, and behind a key its colon.
-var jsonString = lazyRegexp(`"(?:[^"\\]|\\.)*":?`)
-
-// redactJSON redacts the strings of a JSON text.
-func redactJSON(text []byte, redact func(string) string) []byte {
-	return jsonString().ReplaceAllFunc(text, func(found []byte) []byte {
-		var plain string
-		if json.Unmarshal(found, &plain) != nil { // a key
-			return found
-		}
-		if clean := redact(plain); clean != plain {
-			return encodeJSON(clean)
-		}
-		return found
-	})
 }
 
 // wordStart is where a word begins, also one in JSON or in colour: after \n as it is written, or an escape

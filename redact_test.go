@@ -153,6 +153,13 @@ func secretForms() map[string]secretForm {
 	token("the name's, behind \\n", `"A=1\nKEY=`, "abcd1234efgj", `\nB=2"`)
 	token("PGPASSWORD", "PGPASSWORD=", "Abcd.1234", " psql")
 	token("a cookie", "Cookie: ", "sid=a1b2c3d4e5", "; theme=dark")
+	for _, mark := range strings.Fields("gho" + "_ ghu" + "_ github" + "_pat_ npm" + "_ rubygems" + "_ cio oy2 hf" + "_ gsk" + "_ r8" + "_ dop" + "_v1_ doo" + "_v1_ dapi sbp" + "_ nfp" + "_ pul- LTAI AKID AKLT" +
+		" sk" + "_live_ rk" + "_live_ sk" + "_test_ shpss" + "_ key- SK lin" + "_oauth_ ntn" + "_ NRAK- AGE-SECRET" + "-KEY-1 sk- xai- pplx- nvapi- glpat- glt- gloas- glagent- ATATT3 ATCTT3 ATBB pypi-" + "AgE" +
+		" dckr" + "_oat_ xoxb- xoxe.xoxp- xapp- SG. xkeysib- AIza ya29. 1//0 GOCSPX- HRKU- cfut" + "_ cfa" + "t_ hvs. hvb. hvr. dp.pt. tskey- pscale" + "_tkn_ sb" + "_secret_ gla" + "_ glc" + "_ glsa" + "_" +
+		" figd" + "_ PMAK- whsec" + "_ sntrys" + "_ sntryu" + "_ fm1" + "_ fm2" + "_ fm1r" + "_") {
+		token("20 characters behind "+mark, "got ", mark+run62(20, mark), " back")
+	}
+	token("Terraform", "", run62(14, "tf")+".atlas"+"v1."+run62(60, "tf2"), "")
 	token("a camel", "clientSecret := \"", "a1b2c3d4-e5", "\"")
 	return forms
 }
@@ -264,7 +271,8 @@ func TestHarmlessTexts(t *testing.T) {
 
 func TestSecretValues(t *testing.T) {
 	redact := redactor([]string{"MY_PASSWORD=Correct horse", "API_KEY=abcd1234", "LONG_TOKEN=abcd1234-more", "OPS_AUTH=+zzz9999=", "HOOK_WEBHOOK=https://a.example/b/" + uuidOf("hook"),
-		"BAD_KEY=\xff\xfe12345678", "APIKey=1234567x", "authToken=1234567y", "PGPASSWORD=1234567z", "X_PAT=.*+?[](x1", "monkey=1234567a", "PASSAGE=1234567b", "MULTI_SECRET=one 1\ntwo 2", "PATTERN=1234567c"})
+		"BAD_KEY=\xff\xfe12345678", "APIKey=1234567x", "authToken=1234567y", "PGPASSWORD=1234567z", "X_PAT=.*+?[](x1", "monkey=1234567a", "PASSAGE=1234567b", "MULTI_SECRET=one 1\ntwo 2", "PATTERN=1234567c", "SPACED_KEY= abcd9876\n", "SEVEN_KEY=abcd12x",
+		"A_WEBHOOK=https://h/abcdefghijklmno1", "B_WEBHOOK=https://h/abcdefghijklmn1"})
 	for text, want := range map[string]string{
 		"it is Correct horse, or Correct horses": "it is ***, or Correct horses",
 		"abcd1234 abcd1234-more xabcd1234":       "*** *** xabcd1234",
@@ -277,8 +285,22 @@ func TestSecretValues(t *testing.T) {
 		"1234567a 1234567b 1234567c":             "1234567a 1234567b 1234567c",
 		"one 1\ntwo 2":                           "***",
 		"\xff\xfeabcd1234":                       "\xff\xfe***",
+		"abcd9876 SPACED abcd12x OkayKey=1":      "*** SPACED abcd12x OkayKey=1",
+		"https://h/abcdefghijklmno1":             "***",
+		"https://h/abcdefghijklmn1":              "https://h/abcdefghijklmn1",
 	} {
 		expectIs(t, text, redact(text), want)
+	}
+	// A name is a secret's with each of these words, wherever and however it is parted from others, and with no other.
+	for _, word := range strings.Fields("Token Key Secret Password Passwd Pass Pwd Passphrase Pat Credentials Auth Cookie Dsn Webhook") {
+		upper, lower := strings.ToUpper(word), strings.ToLower(word)
+		for name, want := range map[string]bool{upper: true, "A_" + upper + "_B": true, "A2" + upper: true, lower: true, "a_" + lower + "_b": true, "a." + lower: true, lower + "Value": true, lower + "2": true,
+			"my" + word: true, "my" + word + "Value": true, word: true, "a" + word + "_b": true, "A_" + upper + "X": false, "a_" + lower + "x": false, "my" + word + "x": false, lower + "x" + lower + "x": false} {
+			expectIs(t, name, isSecretName(name), want)
+		}
+	}
+	for name, want := range map[string]bool{"MYAPIKEY": true, "myapikey2": true, "PGPASSWORD": true, "dbtoken_a": true, "mysecret": true, "MONKEY": false, "apikeys": false, "compass": false, "": false} {
+		expectIs(t, name, isSecretName(name), want)
 	}
 	config, err := parseConfig([]byte(`{"providers":{"kimi":{"env":{"ANTHROPIC_AUTH_TOKEN":"${MOONSHOT}","ANTHROPIC_MODEL":"model-2026"}},"b":{"env":{"ANTHROPIC_API_KEY":"of-b-1234"}}}}`))
 	check(t, err)
@@ -405,11 +427,10 @@ func TestRedactedThenCut(t *testing.T) {
 	if r.Requests[0] != given {
 		t.Error("the record itself was changed")
 	}
-	r = record{Tool: "LS(" + strings.Repeat("长", 81) + ")", Output: strings.Repeat("长", 1000), Question: []byte(`{"a": "b\n\"c", "token": ["xyz", 1, null]}`)}
+	r = record{Tool: "LS(" + strings.Repeat("长", 81) + ")", Output: strings.Repeat("长", 1000)}
 	got := r.redacted(redact)
 	expectIs(t, "the tool", got.Tool, "LS("+strings.Repeat("长", 39)+"…)")
 	expectIs(t, "the output", got.Output, strings.Repeat("长", 666))
-	expectIs(t, "the question", string(got.Question), string(r.Question))
 }
 
 // Where a key begins: of a URL's user with 16 characters and a digit, in a header with a digit or as a pair in base64.
@@ -420,6 +441,14 @@ func TestCredentialBounds(t *testing.T) {
 		"https://abcdefghijklmn1@h.example/r":  "https://abcdefghijklmn1@h.example/r",
 		"https://abcdefghijklmnop@h.example/r": "https://abcdefghijklmnop@h.example/r",
 		"https://u:pw@h.example/r":             "https://u:***@h.example/r",
+		"https://u:x@h.example/r":              "https://u:***@h.example/r",
+		"DB_PASS=hunter1":                      "DB_PASS=hunter1",
+		"DB_PASS=hunter12":                     "DB_PASS=***",
+		"PASS: hunter12":                       "PASS: hunter12",
+		"xPASS: hunter12":                      "xPASS: hunter12",
+		"DB_PASS: hunter12":                    "DB_PASS: ***",
+		"Bearer abcdefg1":                      "Bearer ***",
+		"Bearer abcdef1":                       "Bearer abcdef1",
 		"https://u:$pw@h.example/r":            "https://u:$pw@h.example/r",
 		"https://u:{pw}@h.example/r":           "https://u:{pw}@h.example/r",
 		"https://u:%s@h.example/r":             "https://u:%s@h.example/r",

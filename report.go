@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -71,11 +72,11 @@ func (c changeStory) last() reviewRound { return c.rounds[len(c.rounds)-1] }
 
 // A report is what the page tells.
 type report struct {
-	of       string // what it is of, in a sentence
-	since    string // which of its files have changed since the last review, "" for none
-	stories  []changeStory
-	refused  []string // a line for each path that no review approved
-	isPushed bool     // it is of what a commit adds, not of changes
+	title   words
+	of      string // what it is of, in a sentence
+	since   string // which of its files have changed since the last review, "" for none
+	stories []changeStory
+	gateAnswer
 }
 
 // showReport is ccc report [SESSION] [--commit REV] [--base REF].
@@ -87,7 +88,7 @@ func showReport(c *invocation, d dirs) error {
 	}
 	r, err := report{}, error(nil)
 	if len(c.operands) > 0 {
-		r, err = reportOfSession(d, c.operands)
+		r, err = reportOfSession(d, c.operands[0])
 	} else {
 		r, err = reportOfChanges(d, rev, base)
 	}
@@ -103,13 +104,13 @@ func showReport(c *invocation, d dirs) error {
 }
 
 // reportOfSession is of all changes of the session that is meant.
-func reportOfSession(d dirs, operands []string) (r report, err error) {
-	id, err := stateDir(d.state).findSession(operands[0])
+func reportOfSession(d dirs, word string) (r report, err error) {
+	id, err := stateDir(d.state).findSession(word)
 	if err != nil {
 		return r, err
 	}
 	h, err := stateDir(d.state).session(id).readHistory()
-	return report{of: say(reportOfOne, id), stories: h.stories(id)}, err
+	return report{title: reportChanges, of: say(reportOfOne, id), stories: h.stories(id)}, err
 }
 
 // reportOfChanges is of what rev adds to base, or to the default branches of the remotes. Where that is
@@ -125,9 +126,7 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	defer end()
 	for _, id := range ids {
 		h, readErr := stateDir(d.state).session(id).readHistory()
-		if readErr != nil {
-			reportError(os.Stderr, readErr)
-		}
+		reportError(os.Stderr, readErr)
 		for _, one := range h.stories(id) {
 			if last := one.last(); last.Repo == repo && (repo != "" || d.isOfProject(last.Project)) {
 				all = append(all, one)
@@ -135,66 +134,52 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b changeStory) int { return a.last().Time.Compare(b.last().Time) })
-	newest := func() report {
-		isElsewhere := func(one changeStory) bool { return one.last().Top != g.top }
-		isEmpty := func(one changeStory) bool { return len(one.last().Files) == 0 }
-		here := slices.DeleteFunc(slices.Clone(all), isElsewhere)
-		if withFiles := slices.DeleteFunc(slices.Clone(here), isEmpty); len(withFiles) > 0 {
-			here = withFiles
+	var newest *changeStory // of this working tree, and with files if there is one
+	for i := range all {
+		isHere := all[i].last().Top == g.top
+		if isHere && (newest == nil || len(newest.last().Files) == 0 || len(all[i].last().Files) > 0) {
+			newest = &all[i]
 		}
-		return report{of: say(reportOfNewest), stories: here[max(0, len(here)-1):]}
 	}
 	ofNewest := func() report {
-		r := newest()
-		for _, one := range r.stories {
-			if word, why := one.last().standing(lookNow(d)); word == answerChanged {
+		r := report{title: reportChanges, of: say(reportOfNewest)}
+		if newest != nil {
+			r.stories = []changeStory{*newest}
+			if word, why := newest.last().standing(d.changedSince); word == answerChanged {
 				r.since = why
 			}
 		}
 		return r
 	}
-	if noGit != nil {
-		if rev+base != "" {
-			return r, noGit
-		}
-		return ofNewest(), nil
+	heads, commit := []string{base}, ""
+	if err = noGit; err == nil && base != "" {
+		_, err = g.commitOf(base)
 	}
-	if base != "" {
-		if _, err = g.commitOf(base); err != nil {
-			return r, err
-		}
+	if err == nil {
+		commit, err = g.commitOf(cmp.Or(rev, "HEAD"))
 	}
-	commit, err := g.commitOf(cmp.Or(rev, "HEAD"))
-	if err != nil && rev+base == "" {
-		// HEAD names a branch that has no commit yet.
-		if _, notUnborn := g.output("symbolic-ref", "-q", "HEAD"); notUnborn == nil {
+	if err != nil && rev+base == "" { // no repository, or HEAD names a branch that has no commit yet
+		if noGit != nil || g.run(io.Discard, "git", "symbolic-ref", "-q", "HEAD") == nil {
 			return ofNewest(), nil
 		}
 	}
 	if err != nil {
 		return r, err
 	}
-	heads := []string{base}
 	if base == "" {
-		heads, err = g.remoteHeads()
+		if heads, err = g.remoteHeads(); err != nil {
+			return r, failure{code: 2, err: err}
+		}
 	}
-	var found map[string]string
-	from := "-"
-	if err == nil {
-		found, from, err = g.added(commit, heads)
-	}
-	if err != nil {
-		return r, failure{code: 2, err: err}
-	}
+	found, from, err := g.added(commit, heads)
 	isOpen := false // the newest change is not committed
-	if one := newest(); rev == "" && base == "" && len(one.stories) > 0 {
-		var present *lookOutput
-		present, err = g.look(nil, "", "HEAD")
-		for path := range one.stories[0].last().Files {
-			if err == nil {
-				_, differs := present.lists[0][path]
-				isOpen = isOpen || differs
-			}
+	if err == nil && rev+base == "" && newest != nil {
+		present, err := g.look("", "HEAD")
+		if err != nil {
+			return r, failure{code: 2, err: err}
+		}
+		for path := range newest.last().Files {
+			isOpen = isOpen || present.lists[0].has(path)
 		}
 	}
 	if err == nil && (len(found) == 0 || isOpen) {
@@ -205,16 +190,18 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 	if err = cmp.Or(err, unread, askErr); err != nil {
 		return r, failure{code: 2, err: err}
 	}
-	r = report{of: say(reportOfCommit, commit[:min(12, len(commit))], from),
-		refused: a.refused, isPushed: true}
+	r = report{title: reportReviewed, of: say(reportOfCommit, commit[:min(12, len(commit))], from)}
+	if len(a.refused) > 0 {
+		r.title = reportPartly
+	}
+	if len(all) > 0 { // else there is no review at all
+		r.gateAnswer = a
+	}
 	for _, one := range all {
 		isRest := func(j judgement) bool { return j.session == one.session && j.Review == one.last().Review }
 		if slices.ContainsFunc(a.rests, isRest) {
 			r.stories = append(r.stories, one)
 		}
-	}
-	if len(all) == 0 {
-		r.refused = nil // no review at all
 	}
 	return r, nil
 }
@@ -222,8 +209,8 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 // reportLimit is in characters: GitHub takes a comment or the description of a pull request up to 65,536.
 const reportLimit = 60_000
 
-// A reportCut is how much a report quotes: characters of each output, request and feedback, and how many of
-// the requests, runs and rounds of a change, the first and the last of them.
+// A reportCut is how much a report quotes: characters of each output, request and feedback, and how many
+// requests, runs and rounds of a change, the first and the last.
 type reportCut struct{ output, request, feedback, parts int }
 
 // markdown writes the report. What is too long is cut where it hurts least: the outputs first.
@@ -247,35 +234,29 @@ func (r report) markdown() (text string) {
 func (r report) page(cut reportCut) string {
 	var b strings.Builder
 	line := func(parts ...string) { b.WriteString(strings.Join(parts, "") + "\n") }
-	title := reportChanges
-	if r.isPushed {
-		title = reportReviewed
-	}
-	if r.isPushed && len(r.refused) > 0 {
-		title = reportPartly
-	}
-	line("## ", say(title), "\n")
+	line("## ", say(r.title), "\n")
 	line("- ", r.of)
-	models, rules, runs := map[string]bool{}, map[string]bool{}, reportRanNothing
+	var models, rules []string
+	left := map[string][]string{} // by session, requests that are not shown
+	what := reportRanNothing
 	for _, one := range r.stories {
+		left[one.session] = one.told
 		for _, round := range one.rounds {
-			models[cmp.Or(round.Model, say(reportUnknown))] = round.PromptSource != ""
-			rules[reportRules(round.PromptSource)] = round.PromptSource != ""
+			if round.PromptSource != "" {
+				models = append(models, cmp.Or(round.Model, say(reportUnknown)))
+				rules = append(rules, reportRules(round.PromptSource))
+			}
 			if len(round.Runs) > 0 {
-				runs = reportRan
+				what = reportRan
 			}
 		}
 	}
 	if len(r.stories) > 0 {
-		line("- ", say(reportReviewer, say(runs), codeList(models), codeList(rules)))
+		line("- ", say(reportReviewer, say(what), codeList(models), codeList(rules)))
 	}
 	line("- ", say(reportNoProof))
 	if r.since != "" {
 		line("\n", fenced("", r.since))
-	}
-	left := map[string][]string{} // by session, requests that are not shown
-	for _, one := range r.stories {
-		left[one.session] = one.told
 	}
 	for _, one := range r.stories {
 		line("\n### ", say(reportChange, one.session[:min(8, len(one.session))]))
@@ -289,12 +270,7 @@ func (r report) page(cut reportCut) string {
 	}
 	if len(r.refused) > 0 {
 		line("\n### ", say(reportUnapproved), "\n")
-		shown := r.refused[:min(len(r.refused), max(cut.parts, 20), 200)]
-		text := strings.Join(shown, "\n")
-		if more := len(r.refused) - len(shown); more > 0 {
-			text += "\n" + say(gateMore, more)
-		}
-		line(fenced("", text))
+		line(fenced("", r.firstRefused(min(max(cut.parts, 20), 200))))
 	}
 	return b.String()
 }
@@ -304,23 +280,16 @@ func reportRules(source string) string {
 	if source == builtinSource {
 		return say(builtinPrompt)
 	}
-	if source != "" {
-		return promptName
-	}
-	return ""
+	return promptName
 }
 
-// codeList writes the names that are true as code, in order.
-func codeList(names map[string]bool) string {
-	var list []string
-	for name, is := range names {
-		if !is {
-			continue
-		}
-		list = append(list, "`"+strings.ReplaceAll(oneLine(name), "`", "'")+"`")
+// codeList writes the names as code, in order, each once.
+func codeList(names []string) string {
+	for i, name := range names {
+		names[i] = "`" + strings.ReplaceAll(oneLine(name), "`", "'") + "`"
 	}
-	slices.Sort(list)
-	return strings.Join(list, say(listComma))
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), say(listComma))
 }
 
 // write writes the change: its requests, its rounds, what was run, and what was left to the user.
@@ -392,8 +361,7 @@ func (c changeStory) runs() (found []commandRuns) {
 	return found
 }
 
-// told writes the command, what each review got of it, and the last characters of its outputs, output at most
-// of each.
+// told writes the command, what each review got of it, and the last characters of its outputs.
 func (g commandRuns) told(output int) string {
 	text := fenced("sh", cutMiddle(g.command, max(output, 200))) + "\n"
 	outputs := ""

@@ -90,6 +90,14 @@ func TestReportRequests(t *testing.T) {
 		quoted = append(quoted, strings.Join(one.requests, " "))
 	}
 	expectEqual(t, "the requests of each change", quoted, []string{"one", "one two", "one two", "three", "four"})
+	// A question, a stop at the limit and a review that runs are no part of a change.
+	for i, r := range []record{{Kind: kindEnd, Event: eventPreToolUse, Review: "q", outcome: outcome{Verdict: verdictAllow}}, {Kind: kindEnd, Event: eventStop, outcome: outcome{Verdict: verdictLimit}},
+		{Kind: kindBegin, Event: eventStop, Review: "runs", outcome: outcome{Verdict: verdictReviewing}}} {
+		other := history{}
+		other.add(r)
+		expectIs(t, fmt.Sprint("the changes of ", i), len(other.stories("x")), 0)
+	}
+	expectEqual(t, "what is left", without([]string{"a", "b", "a", "c", "a"}, []string{"a", "c", "d", "a"}), []string{"b", "a"})
 	speakIn(t, english)
 	expectIn(t, "the page", report{stories: stories[:2]}.markdown(), "not shown: 2 requests") // one is quoted twice
 	expectIn(t, "the page", report{stories: stories[:3]}.markdown(), "not shown: 2 requests")
@@ -187,8 +195,17 @@ func TestReportLength(t *testing.T) {
 	}
 	box.timelineOf(testSession, records...)
 	text := box.ccc("report", testSession)
-	if n := utf8.RuneCountInString(text); n > reportLimit {
+	if n := utf8.RuneCountInString(text); n > 60_000 {
 		t.Errorf("%d characters", n)
+	}
+	// What fits is not cut, what is a character too long is.
+	rest := utf8.RuneCountInString(report{}.markdown())
+	for length, whole := range map[int]bool{60_000: true, 60_001: false, 70_000: false} {
+		r := report{of: strings.Repeat("长", length-rest)}
+		text := r.markdown()
+		if n := utf8.RuneCountInString(text); n > 60_000 || (n == length) != whole || !utf8.ValidString(text) || !strings.HasSuffix(text, "\n") {
+			t.Errorf("of %d characters: %d", length, n)
+		}
 	}
 	withoutFences(t, text)
 	expectIn(t, "the report", text, "request 0 ", "request 299 ", "反馈")
@@ -630,6 +647,13 @@ func TestVerdictWithdrawn(t *testing.T) {
 		return record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: words, PromptSum: promptSum(words)}
 	}
 	stop := record{Time: now(), Event: eventStop, Review: "r", Project: box.work, outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}
+	// What stands in the transcripts of others, newer and older ones, is not asked.
+	both := []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("3", "2", "oops"), agentLine("4", "3", "yes")}
+	for session, age := range map[string]time.Duration{"newer": -time.Hour, "older": time.Hour} {
+		other := filepath.Join(filepath.Dir(stored[0]), session+".jsonl")
+		check(t, os.WriteFile(other, []byte(strings.Join(both, "\n")+"\n"), 0o600))
+		check(t, os.Chtimes(other, time.Time{}, ago(age)))
+	}
 	box.timelineOf(testSession, prompt("fix it"), stop, prompt("oops"))
 	for _, c := range []struct {
 		transcript []string
@@ -654,5 +678,123 @@ func TestReportRan(t *testing.T) {
 				t.Errorf("%d runs, %q:\n%s", len(runs), say(text), page)
 			}
 		}
+	}
+}
+
+// A page that is too long shows the first and the last of the requests, runs and rounds, and tells that some are missing.
+func TestReportParts(t *testing.T) {
+	speakIn(t, english)
+	one := changeStory{session: "0123456789"}
+	for i := range 7 {
+		one.requests = append(one.requests, fmt.Sprintf("request %d", i))
+		r := reviewRound{record: record{Event: eventStop, Review: "r", Iteration: i + 1, Limit: 7, Model: "m`1", PromptSource: "/p/SUPERVISOR.md",
+			outcome: outcome{Verdict: verdictBlock, Feedback: fmt.Sprintf("feedback %d", i)}}}
+		code := i % 2
+		r.Runs = []record{{Command: fmt.Sprintf("command %d", i), ExitCode: &code, Output: fmt.Sprintf("output %d\n", i)}}
+		one.rounds = append(one.rounds, r)
+	}
+	one.rounds[6].Verdict, one.rounds[6].Unbound, one.rounds[6].Top = verdictAllow, "`why`", "/p"
+	one.rounds[5].Verdict, one.rounds[5].Error = verdictFailed, "overloaded"
+	shown := func(page, what string) (found string) {
+		for i := range 7 {
+			if strings.Contains(page, fmt.Sprintf("%s %d\n", what, i)) {
+				found += fmt.Sprint(i)
+			}
+		}
+		return found
+	}
+	for parts, want := range map[int]string{100: "0123456", 7: "0123456", 6: "012456", 5: "01256", 4: "0156", 2: "06", 1: "0"} {
+		page := report{stories: []changeStory{one}}.page(reportCut{output: 100, request: 100, feedback: 100, parts: parts})
+		expectIs(t, fmt.Sprint(parts, " requests"), shown(page, "request"), want)
+		expectIs(t, fmt.Sprint(parts, " runs"), shown(page, "command"), want)
+		expectIs(t, fmt.Sprint(parts, ": what is left out"), strings.Count(page, "(left out: too long)"), map[bool]int{true: 3}[len(want) < 7])
+	}
+	page := report{title: reportChanges, stories: []changeStory{one}, of: "OF", since: "SINCE"}.page(reportCut{output: 3, request: 6, feedback: 8, parts: 100})
+	expectIn(t, "the page", page, "## Reviewed by ccc\n\n- OF\n- The reviewer was", "(model: `m'1`; instructions: `SUPERVISOR.md`)", "\n```\nSINCE\n```\n", "### A change (session `01234567`)",
+		"```\nreq\n... (3 characters left out) ...\nt 0\n```", "- Review 1/7 sent back · 0001-01-01 00:00 UTC\n\n```\nfeed\n... (2 characters left out) ...\nck 0\n```",
+		"- Review 6/7 not reviewed · 0001-01-01 00:00 UTC\n\n```\nover\n... (2 characters left out) ...\nded\n```"[:60], "- Review 7/7 approved · 0001-01-01 00:00 UTC · not bound · 'why'\n",
+		"**Left to the user**\n\n```\nfeed\n... (2 characters left out) ...\nck 6\n```", "```\n… t 1\n```", "- Review 2/7: exit 1 · 0.0s\n- **it failed, and no later review ran it again**\n")
+	if strings.Count(page, "it failed") != 3 || strings.Count(page, "<details>") != 7 || strings.Contains(page, "feedback 5") {
+		t.Errorf("the page:\n%s", page)
+	}
+	// Without outputs there is nothing to fold away; a command that printed nothing has none.
+	page = report{stories: []changeStory{one}}.page(reportCut{request: 100, feedback: 100, parts: 100})
+	expectNotIn(t, "the page", page, "<details>", "output 1", "SINCE", "not shown", "Paths that no review")
+	one.rounds[1].Runs[0].Output = " \n"
+	one.rounds[2].Runs[0].Command = "command 1" // a later run that went well
+	page = report{stories: []changeStory{one}}.page(reportCut{output: 100, request: 100, feedback: 100, parts: 100})
+	if strings.Count(page, "<details>") != 6 || strings.Count(page, "it failed") != 2 || !strings.Contains(page, "- Review 2/7: exit 1 · 0.0s\n- Review 3/7: exit 0 · 0.0s\n\n<details>") {
+		t.Errorf("the page:\n%s", page)
+	}
+	// What no review approved: so many paths as there are parts, twenty at least and two hundred at most.
+	var refused []string
+	for i := range 230 {
+		refused = append(refused, fmt.Sprintf("path%03d", i))
+	}
+	for n, want := range map[int]string{1: "path000\n```\n", 20: "path019\n```\n", 21: "path019\n... and 1 more paths\n```\n"} {
+		page := report{gateAnswer: gateAnswer{refused: refused[:n]}}.page(reportCut{parts: 6})
+		expectIn(t, "the page", page, "### Paths that no review approved\n\n```\npath000\n", want)
+		expectNotIn(t, "the page", page, "The reviewer was")
+	}
+	expectIn(t, "the page", report{title: reportPartly, gateAnswer: gateAnswer{refused: refused}}.page(reportCut{parts: 1000}), "## ccc: part of it was not approved\n", "path199\n... and 30 more paths\n")
+	expectIn(t, "the page", report{gateAnswer: gateAnswer{refused: refused}}.page(reportCut{parts: 30}), "path029\n... and 200 more paths\n")
+	// Whose instructions: by name alone. A review that was killed has told none.
+	one.rounds = []reviewRound{{record: record{Event: eventStop, PromptSource: builtinSource}}, {record: record{Event: eventStop, Model: "of the killed"}}}
+	expectIn(t, "the page", report{stories: []changeStory{one}}.page(reportCut{}), "it ran nothing in a copy (model: `not known`; instructions: `the built-in prompt`)")
+}
+
+// What a page is of: what a commit adds to the default branches or to a base, or, where that is nothing or the work is not committed, the newest
+// change of this working tree that has files.
+func TestReportOf(t *testing.T) {
+	box := newShowBox(t, 80)
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git remote add origin x; git update-ref refs/remotes/origin/main HEAD; echo a >a; echo b >b; git add .; git commit -qm second")
+	at := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+	review := func(session, top string, minute int, v verdict, files ...string) {
+		place := look{Top: top, Repo: box.work + "/.git", Head: box.gitIn(box.work, "git rev-parse HEAD")}
+		r := record{Time: at.Add(time.Duration(minute) * time.Minute), Kind: kindEnd, Event: eventStop, Review: session, Files: map[string]string{}, look: place,
+			PromptSource: builtinSource, outcome: outcome{Verdict: v, Feedback: "said by " + session}}
+		for _, file := range files {
+			r.Files[file] = "100644 " + box.gitIn(box.work, "git hash-object "+file)
+		}
+		box.timelineOf(session, r)
+	}
+	review("one", box.work, 5, verdictAllow, "a")
+	review("two", "/side", 3, verdictAllow, "b")
+	review("joke", box.work, 9, verdictAllow)
+	review("side", "/side", 8, verdictAllow, "notes.txt")
+	head := box.gitIn(box.work, "git rev-parse HEAD")[:12]
+	of := func(args, title string, sessions ...string) string {
+		t.Helper()
+		page := box.ccc(append([]string{"report"}, strings.Fields(args)...)...)
+		expectIn(t, args, page, title)
+		var found []string
+		for _, match := range regexp.MustCompile("### A change \\(session `(\\w+)`\\)").FindAllStringSubmatch(page, -1) {
+			found = append(found, match[1])
+		}
+		expectEqual(t, "report "+args+": the changes", found, sessions)
+		return page
+	}
+	const all, part, newest = "## ccc: all of it was reviewed and approved\n", "## ccc: part of it was not approved\n", "## Reviewed by ccc\n\n- the newest change of this working tree\n"
+	of("", all+"\n- commit `"+head+"`, compared with `origin/main`\n", "two", "one")
+	of("--base HEAD~1", all+"\n- commit `"+head+"`, compared with `HEAD~1`\n", "two", "one")
+	of("--commit HEAD~1 --base HEAD~1", newest, "one")
+	// Work that is not committed.
+	box.write("../work/a", 0o600, "changed\n")
+	expectIn(t, "the page", of("", newest, "one"), "```\nchanged since the review: a\n```\n")
+	of("--commit HEAD", all, "two", "one")
+	of("--base HEAD~1", all, "two", "one")
+	box.gitIn(box.work, "git checkout -q a; echo x >notes.txt") // no file of the newest change
+	of("", all, "two", "one")
+	// A file that nobody saw, one that was sent back.
+	box.gitIn(box.work, "echo c >c; echo d >d; git add .; git commit -qm third")
+	review("three", box.work, 7, verdictBlock, "d")
+	expectIn(t, "the page", of("", part, "two", "one"), "### Paths that no review approved\n\n```\nc: no review saw it\nd: it was sent back (session three, 2026-01-02 03:07)\nnotes.txt: it is not as it was reviewed\n```\n")
+	// What a remote has already is of the newest change.
+	box.gitIn(box.work, "git update-ref refs/remotes/origin/main HEAD")
+	expectNotIn(t, "the page", of("", newest, "three"), "changed since")
+	expectIn(t, "of a session", of("one", "- all changes of session `one`\n", "one"), "said by one")
+	for args, stderr := range map[string]string{"one --commit HEAD": "one of SESSION", "one --base HEAD": "one of SESSION", "--base nowhere": `no commit "nowhere"`, "--commit nowhere": `no commit "nowhere"`} {
+		expectEnd(t, args, box.run(10*time.Second, "", append([]string{"ccc", "report"}, strings.Fields(args)...)...), 2, "", stderr)
 	}
 }

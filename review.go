@@ -1,7 +1,6 @@
 package main
 
-// One call of the reviewer: a fork of the session is run as reviewer, and what it found is returned. Whatever
-// keeps a review from taking place is the error of run.
+// One call of the reviewer: a fork of the session. What keeps a review from taking place is an error of run.
 
 import (
 	"cmp"
@@ -31,12 +30,10 @@ type reviewCall struct {
 	warn    func(error)  // takes what goes wrong without ending the review
 }
 
-// resultGrace is for the reviewer to end by itself, which it does about 0.1 s after its result line. One that
-// takes longer is ended: it has only cleaning up left to do.
+// resultGrace is for the reviewer to end by itself, which it does about 0.1 s after its result line.
 const resultGrace = 500 * time.Millisecond
 
-// run runs the review. An error means that no review took place; the outcome then holds what was known
-// before.
+// run runs the review. An error means that none took place; found then holds what was known before.
 func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
 	start := time.Now()
 	defer func() { found.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
@@ -159,13 +156,12 @@ func (r *reviewCall) flags() (flags [][]string) {
 	return flags
 }
 
-// pipePatience is for what a reviewer that has ended left in its pipes. It arrives at once, unless the
-// machine is busy beyond measure or a process that outlived a killed guard holds a pipe open.
+// pipePatience is for what a reviewer that has ended left in its pipes, which arrives at once unless a
+// process that outlived a killed guard holds one open.
 const pipePatience = 3 * time.Second
 
-// call runs the command line in dir under a guard (guard.go). It returns when the reviewer has ended, a
-// moment after its result, or when ctx ends, and nothing of it runs any more then. stderr is the end of what
-// the reviewer wrote there, on one line.
+// call runs the command line in dir under a guard. It returns when the reviewer has ended, a moment after its
+// result, or when ctx ends, and nothing of it runs any more. stderr is the end of that, on one line.
 func (r *reviewCall) call(ctx context.Context, dir string, command []string, stream *reviewStream) (
 	stderr string, err error,
 ) {
@@ -202,16 +198,14 @@ func (r *reviewCall) call(ctx context.Context, dir string, command []string, str
 	}
 	lifeline.Close()
 	err = endGuard(cmd, exited)
-	// The process has been waited for, so the error says nothing. Wait returns when the goroutines that copy
-	// the pipes have ended, for which it closes the pipes after pipePatience. From here on nothing else reads
-	// or writes stream and complaints.
+	// For the pipes, which it closes after pipePatience. Nothing reads or writes stream and complaints then.
 	_ = cmd.Wait()
 	stream.close()
 	return complaints.line(), err
 }
 
-// olderThan reports whether a version such as 2.1.120 is older than another. A pre-release such as
-// 2.1.331-dev.7 counts as its version. An unknown version, "", is not older than any.
+// olderThan reports whether a version is older than another. 2.1.331-dev.7 counts as 2.1.331, an unknown
+// version, "", as not older than any.
 func olderThan(version, other string) bool {
 	number := func(v string) (n int) {
 		v, _, _ = strings.Cut(v, "-")

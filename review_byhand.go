@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
-	"time"
 )
 
 // reviewNow is ccc review [SESSION]. It needs no hook, and no launch by ccc.
@@ -101,7 +99,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	case verdictBlock:
 		return failure{code: 1}
 	}
-	word, why := ended.standing(lookNow(d))
+	word, why := ended.standing(d.changedSince)
 	if word == verdictAllow {
 		return nil
 	}
@@ -110,60 +108,45 @@ func reviewNow(c *invocation, d dirs) (err error) {
 }
 
 // storedSessionOf returns the session of Claude Code's whose id the operand begins, of whichever project;
-// without an operand the one of this project that was written last, or else of a project that holds this
-// directory. A session without a request is passed over. Where several are meant the error names them. In a
-// script the last two are both meant if they were written within a minute.
+// without an operand the one that was written last: of this working tree, else of this project, else of a
+// directory that holds this one. A session without a request is passed over. An operand that begins the ids
+// of several is an error.
 func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversation, err error) {
 	word := strings.Join(c.operands, "")
-	stored := func(isMeant func(storedSession) bool) []storedSession {
-		return storedSessions(d.claude, "projects/*/*.jsonl", isMeant)
-	}
-	sessions := stored(func(s storedSession) bool {
-		if word != "" {
-			return strings.HasPrefix(s.id, word)
-		}
-		return d.isOfProject(transcriptStart(s.path))
-	})
-	isHere := func(s storedSession) bool { return treeOf(transcriptStart(s.path)) == treeOf(d.here) }
-	if word == "" && slices.ContainsFunc(sessions, isHere) { // those of this working tree come first
-		isElsewhere := func(s storedSession) bool { return !isHere(s) }
-		sessions = slices.DeleteFunc(sessions, isElsewhere)
-	}
-	if len(sessions) == 0 && word == "" {
-		sessions = stored(func(s storedSession) bool {
+	which, isMeant := "of this project ("+d.here+")", []func(storedSession) bool{
+		func(s storedSession) bool { return treeOf(transcriptStart(s.path)) == treeOf(d.here) },
+		func(s storedSession) bool { return d.isOfProject(transcriptStart(s.path)) },
+		func(s storedSession) bool {
 			start := transcriptStart(s.path)
 			return start != "" && inside(resolved(d.here), resolved(start))
-		})
+		},
 	}
-	var newest []storedSession // the last two that hold a request
-	for _, s := range sessions {
-		one, err := readConversation(s.path)
-		if err != nil || one.prompt().words == "" {
-			continue
-		}
-		newest = append(newest, s)
-		if len(newest) == 2 {
-			break
-		}
-		talk = one
-	}
-	which := "of this project (" + d.here + ")"
 	if word != "" {
 		which = fmt.Sprintf("beginning with %q", word)
+		isMeant = []func(storedSession) bool{
+			func(s storedSession) bool { return strings.HasPrefix(s.id, word) },
+		}
 	}
-	if len(newest) == 0 {
+	for _, isOne := range isMeant {
+		for _, s := range storedSessions(d.claude, "projects/*/*.jsonl", isOne) {
+			one, err := readConversation(s.path)
+			switch {
+			case err != nil || one.prompt().words == "":
+				continue
+			case word == "":
+				return s, one, nil
+			case found.id != "":
+				const format = "which of the sessions %s? Name one: %s %s"
+				return found, talk, fmt.Errorf(format, which, found.id, s.id)
+			}
+			found, talk = s, one
+		}
+	}
+	if found.id == "" {
 		err := fmt.Errorf("no session of Claude Code's %s holds a request", which)
 		return found, talk, withHint(err, "start one with ccc --supervisor, or cd to the project of one")
 	}
-	found = newest[0]
-	if len(newest) == 1 {
-		return found, talk, nil
-	}
-	isClear := newScreen(os.Stdout).terminal || found.written.Sub(newest[1].written) >= time.Minute
-	if word != "" || !isClear {
-		err = fmt.Errorf("which of the sessions %s? Name one: %s %s", which, found.id, newest[1].id)
-	}
-	return found, talk, err
+	return found, talk, nil
 }
 
 // providerByHand returns the provider that ccc review asks: the reviewer's own, else that of the session if

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Which session ccc review takes where nobody looks on: the newest of the project, else of a directory above; one that was
-// named; none where it is not clear which is meant. A session in which nothing was asked is none.
+// Which session ccc review takes: the newest of the project, else of a directory above; one that was named; none where
+// it is not clear which is meant. A session in which nothing was asked is none.
 func TestByHandSession(t *testing.T) {
 	root := t.TempDir()
 	claude, here := filepath.Join(root, "claude"), filepath.Join(root, "work")
@@ -52,8 +52,6 @@ func TestByHandSession(t *testing.T) {
 	expect("aa", "", `which of the sessions beginning with "aa"? Name one: aa-new aa-old`)
 	expect("ab", "", `no session of Claude Code's beginning with "ab" holds a request`)
 	expect("", "../none", "no session of Claude Code's of this project")
-	stored("aa-old", here, "fix that", time.Hour+30*time.Second)
-	expect("", "", "which of the sessions of this project ("+here+")? Name one: aa-new aa-old")
 	// One of this working tree comes before newer ones of others of the repository.
 	side := filepath.Join(filepath.Dir(here), "side")
 	check(t, os.MkdirAll(filepath.Join(here, ".git/worktrees/side"), 0o700))
@@ -100,4 +98,80 @@ func TestByHandApart(t *testing.T) {
 	expectIs(t, "the state", box.read(statePath), state)
 	expectIn(t, "the output of its own", box.read(".claude/ccc/supervisor-"+testSession+"-review.jsonl"), `by hand`)
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow, verdictBlock})
+}
+
+// Which provider it asks: the reviewer's own, the session's, the flag's, the remembered one, which alone is told; a flag that names another than
+// the first two, and a name that ccc.json does not have, are errors.
+func TestByHandProvider(t *testing.T) {
+	alone(t)
+	read, write, err := os.Pipe()
+	check(t, err)
+	stderr := os.Stderr
+	t.Cleanup(func() { os.Stderr = stderr })
+	for name, c := range map[string]struct{ own, session, flag, remembered, want, told string }{
+		"nothing":                  {"", "", "", "", "", ""},
+		"the reviewer's":           {"a", "b", "", "c", "a", ""},
+		"the session's":            {"", "b", "", "c", "b", ""},
+		"the flag's":               {"", "", "b", "c", "b", "b"},
+		"the remembered":           {"", "", "", "c", "c", "c"},
+		"no provider of a session": {"", noProvider, "", "c", "", ""},
+		"no provider by a flag":    {"", "", noProvider, "c", "", ""},
+		"the same by a flag":       {"", "b", "b", "c", "b", ""},
+		"another by a flag":        {"", "b", "c", "c", "error: review: the reviewer's provider is b (", ""},
+		"another than its own":     {"a", "b", "b", "", "error: review: the reviewer's provider is a (", ""},
+		"an unknown one":           {"", "", "d", "", `error: review: no provider "d" in ccc.json`, ""},
+		"an unknown session's":     {"", "d", "", "c", `error: review: no provider "d" in ccc.json`, ""},
+	} {
+		config := defaultConfig()
+		config.Supervisor.Provider, config.CurrentProvider = c.own, c.remembered
+		config.Providers = map[string]*provider{"a": {}, "b": {}, "c": {}}
+		s := &supervision{config: config, session: stateDir(t.TempDir()).session("x")}
+		if c.session != "" {
+			check(t, os.WriteFile(s.session.stateFile(), []byte(stateText("x", 0, `,"provider":"`+c.session+`"`)), 0o600))
+		}
+		os.Stderr = write
+		got, err := s.providerByHand(c.flag)
+		os.Stderr = stderr
+		_, _ = write.WriteString("end\n")
+		buffer := make([]byte, 4096)
+		n, _ := read.Read(buffer)
+		told := strings.TrimSuffix(string(buffer[:n]), "end\n")
+		if err != nil {
+			got = "error: " + err.Error()
+			expectIs(t, name+": the code", failureOf(err).code, 2)
+		}
+		isError := strings.HasPrefix(c.want, "error")
+		if !strings.HasPrefix(got, c.want) || !isError && got != c.want || (told != "") != (c.told != "") || !strings.Contains(told, c.told) {
+			t.Errorf("%s: %s, told %q; want %s, %q", name, got, told, c.want, c.told)
+		}
+	}
+}
+
+// What is said while it reviews, and how it ends where it can't: an agent at work is told, a broken ccc.json and a session that is not there
+// are no refusal of the work.
+func TestByHandSays(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	name := ".claude/projects/x/" + testSession + ".jsonl"
+	talk := func(lines ...string) {
+		box.write(name, 0o600, strings.ReplaceAll(strings.Join(lines, "\n")+"\n", `"/work"`, `"`+box.work+`"`))
+	}
+	review := func(code int, args ...string) commandResult {
+		t.Helper()
+		got := box.run(30*time.Second, "", append([]string{"ccc", "review"}, args...)...)
+		if got.code != code || code != 0 && got.stdout != "" {
+			t.Errorf("%q: %+v, want %d", args, got, code)
+		}
+		return got
+	}
+	talk(userLine("1", "", "do it\nall"))
+	got := review(0)
+	expectIn(t, "of an agent at work", got.stderr, "[SUPERVISOR] Reviewing session "+testSession[:8]+" (", box.work+"): do it …\n", "ccc log -f "+testSession[:8], stillWorking.en)
+	talk(userLine("1", "", "do it\nall"), agentLine("2", "1", "done"))
+	expectNotIn(t, "of one that has ended", review(0).stderr, stillWorking.en)
+	expectIn(t, "of nobody", review(2, "ffff").stderr, `ccc: review: no session of Claude Code's beginning with "ffff" holds a request`)
+	box.write(".claude/ccc.json", 0o600, `{"providers":{"b":{}}}`)
+	expectIn(t, "an unknown provider", review(2, "--provider", "c").stderr, `no provider "c"`)
+	box.write(".claude/ccc.json", 0o600, `{"x":1}`)
+	expectIn(t, "a broken ccc.json", review(4).stderr, "ccc.json")
 }

@@ -146,8 +146,7 @@ func (s *reviewStream) refuse(id string) {
 	}
 }
 
-// describeTool returns a tool call as Claude Code's permission rules write it: Bash(git status),
-// Read(main.go).
+// describeTool returns a tool call as Claude Code's permission rules write it: Bash(git status).
 func describeTool(name string, input json.RawMessage) string {
 	var about struct {
 		Command  string `json:"command"`

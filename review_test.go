@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -56,7 +57,7 @@ func TestStreamMirror(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%d", test.name, size), func(t *testing.T) {
 				_, mirror, warnings := readStream(test.input, size)
 				expectIs(t, "the mirror", mirror, test.mirror)
-				if len(warnings) != test.warnings {
+				if len(warnings) != test.warnings || strings.Count(strings.Join(warnings, ""), "dropped a line of the reviewer's stream: ") != test.warnings {
 					t.Errorf("warnings: %q, want %d", warnings, test.warnings)
 				}
 			})
@@ -253,3 +254,21 @@ func TestStreamRefusals(t *testing.T) {
 	s.close()
 	expectEqual(t, "what was noted", noted, []string{"call Read", "refused Read"})
 }
+
+// A mirror that can't be written is told of once, and the review goes on.
+func TestStreamUnwritable(t *testing.T) {
+	var warnings []string
+	s := quietStream(fullDisk{}, func(err error) { warnings = append(warnings, err.Error()) })
+	fmt.Fprintln(s, `{"type":"assistant","message":{"id":"m","usage":{"input_tokens":3}}}`)
+	fmt.Fprint(s, `{"type":"result","subtype":"success","structured_output":{"allow_stop":true}}`) // without a newline
+	s.close()
+	expectEqual(t, "the warnings", warnings, []string{"writing the reviewer's output: no space left on device"})
+	if s.result == nil || s.outcome.Tokens.Input != 3 {
+		t.Errorf("the result is %v, the tokens are %+v", s.result, s.outcome.Tokens)
+	}
+}
+
+// A fullDisk takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }

@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// scratchParent returns the directory that holds the scratch directories of this user, or "" if it can't be
-// made or others can write to it. It is on disk, as a build writes more than memory should hold. A copy does
-// not see it, so that none reads what is written in another.
+// scratchParent returns the directory on disk that holds the scratch directories of this user, or "" if it
+// can't be made or others can write to it. A copy does not see it.
 func scratchParent() string {
 	path := filepath.Join(resolved("/var/tmp"), ".ccc-try-"+strconv.Itoa(os.Getuid()))
 	_ = os.Mkdir(path, 0o700)
@@ -24,8 +23,7 @@ func scratchParent() string {
 	return path
 }
 
-// newScratch makes a scratch directory and locks it until this process ends or closes lock. Where none can be
-// made, the path is "" and the lock nil.
+// newScratch makes a scratch directory and locks it until lock is closed. Where it can't, path is "".
 func newScratch() (path string, lock *os.File) {
 	// Another process may sweep what is not locked yet, and remove the parent with its last directory.
 	for range 100 { // each takes some 20 µs
@@ -39,8 +37,7 @@ func newScratch() (path string, lock *os.File) {
 	return "", nil
 }
 
-// lockScratch locks the scratch directory at path. It returns nil if another process has locked it, or if it
-// is not there.
+// lockScratch locks the scratch directory at path, nil if it is gone or another process has locked it.
 func lockScratch(path string) *os.File {
 	file, err := os.OpenFile(path, syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
 	if err != nil {

@@ -3,11 +3,13 @@ package main
 // Text on a terminal: widths and breaks.
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestScreenWrap(t *testing.T) {
@@ -61,6 +63,17 @@ func TestScreenWidth(t *testing.T) {
 	if !slices.IsSorted(wideRanges) || len(wideRanges)%2 != 0 {
 		t.Error("the table is no list of ranges in order")
 	}
+	wide := 0
+	for i := 0; i+1 < len(wideRanges); i += 2 {
+		wide += int(wideRanges[i+1]-wideRanges[i]) + 1
+		for r, want := range map[rune]int{wideRanges[i]: 2, wideRanges[i+1]: 2} {
+			expectIs(t, "the width of an end of a range", runeWidth(r), want)
+		}
+	}
+	expectIs(t, "wide characters", wide, 192_275) // 14.0's, the pictures between and all of the planes 2 and 3
+	for r, want := range map[rune]int{0x2ff: 1, 0x300: 0, 0x10ff: 1, 0x115f: 2, 0x1160: 0, 0x11ff: 0, 0x1200: 1, 0x200b: 1, 0x200c: 0, 0x200d: 0, 0x200e: 1, 0x40000: 1} {
+		expectIs(t, fmt.Sprintf("the width of %x", r), runeWidth(r), want)
+	}
 }
 
 func TestScreenFit(t *testing.T) {
@@ -99,4 +112,83 @@ func FuzzScreenWrap(f *testing.F) {
 			t.Errorf("%q became %q", text, rows)
 		}
 	})
+}
+
+// How texts are cut, joined and quoted: exactly at the limit nothing is missing.
+func TestScreenTexts(t *testing.T) {
+	for _, c := range []struct{ name, got, want string }{
+		{"clip as it is", clip("abcd", 4), "abcd"},
+		{"clip", clip("abcde", 4), "abc…"},
+		{"clip at a blank", clip("ab cde", 4), "ab…"},
+		{"clip wide", clip("中文字", 6), "中文字"},
+		{"clip wide, one less", clip("中文字", 5), "中文…"},
+		{"clip wide, two less", clip("中文字", 4), "中…"},
+		{"clip to nothing", clip("中文字", 1), "…"},
+		{"fit as it is", fit("abcd", 4), "abcd"},
+		{"fit", fit("abcde", 4), "…cde"},
+		{"the last as they are", lastCharacters("中文字", 3), "中文字"},
+		{"the last", lastCharacters("中文字", 2), "… 文字"},
+		{"the last of none", lastCharacters("", 0), ""},
+		{"the middle as it is", cutMiddle("中文字abc", 6), "中文字abc"},
+		{"the middle", cutMiddle("中文字abcd", 6), "中文字\n……（省略 1 个字符）……\nbcd"},
+		{"the middle, odd", cutMiddle("abcdefg", 5), "ab\n……（省略 3 个字符）……\nfg"},
+		{"lines as they are", cutLines("1\n2\n3\n4", 2, 2), "1\n2\n3\n4"},
+		{"one line more", cutLines("1\n2\n3\n4\n5", 2, 2), "1\n2\n3\n4\n5"},
+		{"two lines more", cutLines("1\n2\n3\n4\n5\n6", 2, 2), "1\n2\n……（省略 2 行）……\n5\n6"},
+		{"the last lines", cutLines("1\n2\n3", 0, 1), "……（省略 2 行）……\n3"},
+		{"the first line", firstLine(" \n one \t two\n"), "one two"},
+		{"the first line of two", firstLine("one\ntwo"), "one …"},
+		{"one line", oneLine(" a\t\nb \x1b "), "a b ␛"},
+		{"a command", unbroken("\na  b\n\tc\n"), "a  b ⏎ \tc"},
+		{"control characters", printable("\x00\x1f\x7f\u0085\u200b\ta\n\u200d\u200c"), "␀␟␡��\ta\n\u200d\u200c"},
+		{"joined", joined("", "a", "", "b"), "a · b"},
+		{"joined of none", joined("", ""), ""},
+		{"a command line", commandLine([]string{"a b"}, nil, []string{"c", ""}), "ccc 'a b' c ''"},
+		{"no cost", dollars(0), ""},
+		{"a negative cost", dollars(-1), ""},
+		{"a small cost", dollars(0.0099), "<$0.01"},
+		{"a cent", dollars(0.01), "$0.01"},
+		{"dollars", dollars(12.345), "$12.35"},
+		{"hundreds", grouped(999), "999"},
+		{"thousands", grouped(1000), "1,000"},
+		{"millions", grouped(1234567), "1,234,567"},
+		{"seconds", duration(59.94), "59.9 秒"},
+		{"a minute", duration(60), "1 分 00 秒"},
+		{"minutes", duration(125), "2 分 05 秒"},
+		{"a fence", fenced("sh", "a\n\n"), "```sh\na\n```"},
+		{"a longer fence", fenced("", "```\n````\x1b"), "`````\n```\n````␛\n`````"},
+	} {
+		expectIs(t, c.name, c.got, c.want)
+	}
+	day := time.Now().Local()
+	noon := time.Date(day.Year(), day.Month(), day.Day(), 12, 34, 0, 0, time.Local)
+	if day.Format(time.DateOnly) == time.Now().Format(time.DateOnly) { // else it was midnight
+		expectIs(t, "today", clock(noon), "12:34")
+	}
+	expectIs(t, "another day", clock(time.Date(2026, 1, 2, 3, 4, 0, 0, time.Local)), "2026-01-02 03:04")
+}
+
+// A block stands to the right of its lead, the item of a list under its first word; a terminal's colours are those of the verdicts.
+func TestScreenBlock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "out")
+	file, err := os.Create(path)
+	check(t, err)
+	defer file.Close()
+	s := newScreen(file)
+	s.width = 24
+	s.block("  lead ", "one two three four five\n- an item of a list\n12. twelve of the list\tx\n")
+	s.block("lead", "")
+	s.tell("as  it is, however long that may be, outside a terminal")
+	s.colour, s.terminal, s.tag = true, true, yellow
+	s.tell("[SUPERVISOR] on a terminal")
+	check(t, s.Flush())
+	text, err := os.ReadFile(path)
+	check(t, err)
+	expectIs(t, "what is written", string(text), "  lead one two three\n       four five\n       - an item of a\n         list\n       12. twelve of the\n           list    x\n"+
+		"as  it is, however long that may be, outside a terminal\n\x1b[33m[SUPERVISOR]\x1b[0m on a\nterminal\n")
+	for v, want := range map[verdict]string{verdictAllow: "32", verdictBlock: "33", verdictFailed: "31", verdictLimit: "31", verdictCancelled: "", "odd": ""} {
+		expectIs(t, "the colour of "+string(v), verdictColour(v), want)
+	}
+	expectIs(t, "no colour", s.paint("", "x"), "x")
+	expectIs(t, "dim and bold", s.paint(dim, "x")+s.paint(bold, "y"), "\x1b[2mx\x1b[0m\x1b[1my\x1b[0m")
 }

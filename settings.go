@@ -143,7 +143,7 @@ func (e *settingsEditor) replace(text []byte) {
 func (e *settingsEditor) install(c *configuration, self string) (added []string, err error) {
 	if self != "" {
 		for _, key := range mutingKeys {
-			if e.root.at(key) == nil {
+			if e.root.at(key).raw == "" {
 				e.set("false", key)
 				added = append(added, key)
 			}
@@ -171,9 +171,9 @@ func (e *settingsEditor) fill(wanted *jsonValue, path ...string) {
 		at := append(slices.Clone(path), m.key)
 		there := e.root.at(at...)
 		switch {
-		case m.value.is('{') && len(m.value.members) > 0 && (there == nil || there.is('{')):
+		case m.value.is('{') && len(m.value.members) > 0 && (there.raw == "" || there.is('{')):
 			e.fill(m.value, at...)
-		case there == nil:
+		case there.raw == "":
 			e.set(m.value.raw, at...)
 		}
 	}
@@ -197,7 +197,7 @@ func (e *settingsEditor) addHook(wanted wantedHook, self string) {
 		return
 	}
 	group, path := string(encodeJSON(wanted)), []string{"hooks", wanted.event}
-	if groups := e.root.at(path...); groups == nil {
+	if groups := e.root.at(path...); groups.raw == "" {
 		e.set("["+group+"]", path...)
 	} else {
 		e.set(group, append(path, strconv.Itoa(len(groups.members)))...)
@@ -215,9 +215,9 @@ type ownEntry struct {
 // ownEntries finds ccc's entries in the matcher groups of event.
 func (e *settingsEditor) ownEntries(event, self string) (entries []ownEntry) {
 	for _, group := range e.root.at("hooks", event).items() {
-		matcher := group.value.at("matcher").str()
+		matcher := group.value.at("matcher").text
 		for _, item := range group.value.at("hooks").items() {
-			if program := ownProgram(item.value.at("command").str(), self); program != "" {
+			if program := ownProgram(item.value.at("command").text, self); program != "" {
 				entries = append(entries, ownEntry{
 					path:    []string{"hooks", event, group.key, "hooks", item.key},
 					value:   item.value,
@@ -251,7 +251,7 @@ func (e *settingsEditor) uninstall(self string, added []string) {
 		}
 	}
 	for _, key := range added {
-		if v := e.root.at(key); v != nil && v.raw == "false" && slices.Contains(mutingKeys, key) {
+		if e.root.at(key).raw == "false" && slices.Contains(mutingKeys, key) {
 			e.replace(dropJSON(e.text, key))
 		}
 	}

@@ -177,9 +177,6 @@ var (
 	hooklessVariables = []string{"CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_RESTRICTED"}
 )
 
-// ownVariables say whether a session is supervised. No settings may set them.
-var ownVariables = []string{supervisorVariable, reviewerVariable, launchVariable}
-
 // hookless returns what would keep a session with these sources, arguments and environment from running
 // hooks. Causes that are no arguments have a hint.
 func hookless(d dirs, sources []settingsSource, args, env []string) (causes []failure) {
@@ -206,10 +203,8 @@ func hookless(d dirs, sources []settingsSource, args, env []string) (causes []fa
 		cause(f)
 	}
 	for _, s := range sources {
-		for _, name := range slices.Concat(hooklessVariables, ownVariables) {
-			value, isSet := s.values["env."+name]
-			// Any value of ccc's own variables would override what hooks get from the launch.
-			if isTrue(value) || isSet && slices.Contains(ownVariables, name) {
+		for _, name := range hooklessVariables {
+			if isTrue(s.values["env."+name]) {
 				cause(s.fault("env."+name, "is set", "remove it"))
 			}
 		}

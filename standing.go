@@ -29,8 +29,7 @@ func (r record) judges() bool {
 // approves reports whether the review approved a change.
 func (r record) approves() bool { return r.judges() && r.Verdict == verdictAllow && r.isBound() }
 
-// counts reports whether the review's verdict is one of files: a refusal always, an approval as far as it is
-// bound.
+// counts reports whether the verdict is one of files: a refusal always, an approval as far as it is bound.
 func (r record) counts() bool { return r.judges() && (r.Verdict == verdictBlock || r.isBound()) }
 
 // judged reports whether a review of the session judged the path with that content.
@@ -59,8 +58,7 @@ func (h *history) sentBack(files map[string]string) bool {
 }
 
 // standing is what the review says of the files, in a word and a reason. changed returns the paths that are
-// not as the review found them; with nil the files are not looked at. Without a repository the verdict alone
-// counts.
+// not as the review found them; with nil nobody looks.
 func (r record) standing(changed func(look) ([]string, error)) (word verdict, why string) {
 	if r.Verdict != verdictAllow {
 		return r.Verdict, cmp.Or(r.Error, r.Feedback)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,19 +39,20 @@ func (s sessionFiles) timelineFile() string {
 	return s.dir.file("supervisor-" + s.id + "-events.jsonl")
 }
 
-// files returns all paths that a session can have, with that of a corrupt state put aside.
+// files returns all paths that a session can have: with that of a corrupt state put aside, and that which a
+// process left that was killed as it wrote the state.
 func (s sessionFiles) files() []string {
 	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.feedbackFile(), s.stateFile(),
-		s.stateFile() + ".bad"}
+		s.stateFile() + ".bad", temporaryOf(s.stateFile())}
 }
 
 // otherFiles are the patterns of the files that belong to no session. The first three are of ccc 1.1 and 1.2.
 var otherFiles = []string{"client*.json", "background-*-settings.json", "supervisor-*-prompt",
-	"hook-invocation.log*", "state.lock", "*" + temporarySuffix}
+	"hook-invocation.log*", "state.lock"}
 
-// ownerOf returns the session that the file belongs to. For a file of no session it returns name, and for one
-// that is not ccc's "".
-func ownerOf(name string) (owner string, isSession bool) {
+// ownerOf returns the session that the file belongs to, "" for a file of no session. It reports whether the
+// file is ccc's.
+func ownerOf(name string) (session string, isOurs bool) {
 	for _, pattern := range (sessionFiles{id: "*"}).files() {
 		before, behind, _ := strings.Cut(pattern, "*")
 		id, begins := strings.CutPrefix(name, before)
@@ -61,7 +63,7 @@ func ownerOf(name string) (owner string, isSession bool) {
 	}
 	for _, pattern := range otherFiles {
 		if isOne, _ := filepath.Match(pattern, name); isOne {
-			return name, false
+			return "", true
 		}
 	}
 	return "", false
@@ -78,17 +80,9 @@ func (d stateDir) create() error { return os.MkdirAll(string(d), 0o700) }
 
 // sessions returns the ids of the sessions that have a file here, sorted.
 func (d stateDir) sessions() (ids []string, err error) {
-	entries, err := os.ReadDir(string(d))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	for _, entry := range entries {
-		if id, isSession := ownerOf(entry.Name()); isSession {
-			ids = append(ids, id)
-		}
-	}
-	slices.Sort(ids)
-	return slices.Compact(ids), err
+	owned, _, err := d.owned()
+	delete(owned, "")
+	return slices.Sorted(maps.Keys(owned)), err
 }
 
 // log adds a line to hook-invocation.log; pairs are keys and values by turns. Prompts and values of variables
@@ -146,27 +140,28 @@ func (d stateDir) sweep() error {
 		return err == nil && time.Since(info.ModTime()) < retention
 	}
 	owned, _, err := d.owned()
-	for owner, paths := range owned {
-		isKept := owner == filepath.Base(d.logFile()) || owner == filepath.Base(d.lockFile())
-		isLeft := strings.HasSuffix(owner, temporarySuffix) // by a process that was killed: we hold the lock
-		if isLeft || !isKept && !slices.ContainsFunc(paths, isRecent) {
+	for session, paths := range owned {
+		if session != "" && !slices.ContainsFunc(paths, isRecent) {
 			err = errors.Join(err, removeFiles(paths))
 		}
 	}
 	return err
 }
 
-// owned returns the paths of ccc's files by their owners, and how many others are in the directory.
+// owned returns the paths of ccc's files by session, those of none under "", and how many other files are in
+// the directory, which may be missing.
 func (d stateDir) owned() (paths map[string][]string, others int, err error) {
 	entries, err := os.ReadDir(string(d))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
 	paths = map[string][]string{}
 	for _, entry := range entries {
-		owner, _ := ownerOf(entry.Name())
-		if owner == "" || entry.IsDir() {
+		if session, isOurs := ownerOf(entry.Name()); isOurs {
+			paths[session] = append(paths[session], d.file(entry.Name()))
+		} else {
 			others++
-			continue
 		}
-		paths[owner] = append(paths[owner], d.file(entry.Name()))
 	}
 	return paths, others, err
 }

@@ -29,7 +29,7 @@ func TestStateSweep(t *testing.T) {
 		expectIs(t, "what is left", strings.Join(left, " "), names)
 	}
 	const others = "12-345-settings.json client-list.txt written.json"
-	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json supervisor-a.json supervisor-a-output.jsonl supervisor-a-events.jsonl supervisor-a.json.bad client-1-2.json clients.json background-12-345-settings.json")
+	touch(time.Now().Add(-retention-time.Hour), others+" mine.json hook-invocation.log supervisor-b.json supervisor-a.json supervisor-a-output.jsonl supervisor-a-events.jsonl supervisor-a.json.bad .supervisor-a.json.ccc-tmp")
 	touch(time.Now(), "supervisor-b-events.jsonl supervisor-c.json")
 	check(t, d.sweep())
 	touch(time.Now().Add(-retention-time.Hour), "supervisor-d.json")
@@ -258,7 +258,7 @@ func TestStandingOfReview(t *testing.T) {
 	expect := func(r record, changed func(look) ([]string, error), word verdict, part string) {
 		t.Helper()
 		got, why := r.standing(changed)
-		if got != word || !strings.HasPrefix(why, part) {
+		if got != word || why != part {
 			t.Errorf("got %s %q, want %s %q", got, why, word, part)
 		}
 	}
@@ -272,8 +272,57 @@ func TestStandingOfReview(t *testing.T) {
 	outside := approval
 	outside.Top, outside.Unbound = "", "why not"
 	expect(outside, nil, verdictAllow, joined(say(notBound), "why not"))
-	outside.Top = "/w"
-	expect(outside, nil, answerUnbound, joined(say(notBound), "why not"))
+	outside.Unbound = ""
+	expect(outside, nil, verdictAllow, joined(say(notBound), errNoGit.Error()))
+	outside.Top, outside.Unbound = "/w", "why not"
+	expect(outside, changed("a"), answerUnbound, joined(say(notBound), "why not"))
+	outside.Files, outside.Unbound = nil, ""
+	expect(outside, changed("a"), answerUnbound, say(notBound))
+	refused, failed := approval, approval
+	refused.Verdict, failed.outcome = verdictBlock, outcome{Verdict: verdictFailed, Feedback: "x", Error: "overloaded"}
+	expect(refused, changed("a"), verdictBlock, "fine")
+	expect(failed, nil, verdictFailed, "overloaded")
+	for name, c := range map[string]struct {
+		r                record
+		approves, counts bool
+	}{"approval": {approval, true, true}, "not bound": {outside, false, false}, "refusal": {refused, false, true}, "failed": {failed, false, false}} {
+		expectIs(t, name+" approves", c.r.approves(), c.approves)
+		expectIs(t, name+" counts", c.r.counts(), c.counts)
+	}
+	unbound := refused
+	unbound.Unbound = "why not" // a refusal counts in any case
+	expectIs(t, "a refusal that is not bound counts", unbound.counts(), true)
+	// All of a change was sent back where the last review of each of its paths, in this content, refused.
+	of := func(r record, files map[string]string) reviewRound {
+		r.Files = files
+		return reviewRound{record: r}
+	}
+	other, both := map[string]string{"b": "1"}, map[string]string{"a": "1", "b": "1"}
+	unboundApproval := approval
+	unboundApproval.Unbound = "why not"
+	for name, c := range map[string]struct {
+		rounds []reviewRound
+		files  map[string]string
+		want   bool
+	}{
+		"no review":               {nil, files, false},
+		"no file":                 {[]reviewRound{of(refused, files)}, nil, false},
+		"refused":                 {[]reviewRound{of(approval, files), of(refused, files)}, files, true},
+		"approved since":          {[]reviewRound{of(refused, files), of(approval, files)}, files, false},
+		"approved, and not bound": {[]reviewRound{of(refused, files), of(unboundApproval, files)}, files, true},
+		"in another content":      {[]reviewRound{of(refused, map[string]string{"a": "2"})}, files, false},
+		"approved in another":     {[]reviewRound{of(refused, files), of(approval, map[string]string{"a": "2"})}, files, true},
+		"only one of two":         {[]reviewRound{of(refused, files)}, both, false},
+		"one after the other":     {[]reviewRound{of(refused, files), of(refused, other)}, both, true},
+	} {
+		expectIs(t, name, (&history{Rounds: c.rounds}).sentBack(c.files), c.want)
+	}
+	for n, want := range map[int]string{0: "", 1: "a", 2: "a、é\\x", 3: "a、é\\x、+1", 5: "a、é\\x、+3"} {
+		expectIs(t, "the names", pathNames([]string{"a", `"\303\251\\x"`, "c", "d", "e"}[:n], 2), want)
+	}
+	for name, want := range map[string]string{"a": "a", `"a\tb"`: "a\tb", `"`: `"`, "": "", "`a`": "`a`", "'a'": "'a'", `"\377"`: "\xff"} {
+		expectIs(t, "the name", unquoted(name), want)
+	}
 }
 
 // What a timeline adds up: all four kinds of tokens, the newest limit, the newest time and the newest request.
@@ -319,11 +368,11 @@ func TestStateOwner(t *testing.T) {
 		"supervisor-a.json": "a true", "supervisor-a.json.bad": "a true", "supervisor-a-output.jsonl": "a true", "supervisor-a-review.jsonl": "a true",
 		"supervisor-a-events.jsonl": "a true", "supervisor-a-feedback.txt": "a true", "supervisor-A.b_c-1.json": "A.b_c-1 true", "supervisor-" + long + ".json": long + " true",
 		"supervisor-" + long + "a.json": " false", "supervisor-.json": " false", "supervisor--a.json": " false", "supervisor-a b.json": " false", "supervisor-a.jsonx": " false", "xsupervisor-a.json": " false",
-		"hook-invocation.log": "hook-invocation.log false", "hook-invocation.log.1": "hook-invocation.log.1 false", "state.lock": "state.lock false", ".a.ccc-tmp": ".a.ccc-tmp false",
-		"client-1.json": "client-1.json false", "background-1-settings.json": "background-1-settings.json false", "supervisor-a-prompt": "supervisor-a-prompt false", "notes.txt": " false",
+		"hook-invocation.log": " true", "hook-invocation.log.1": " true", "state.lock": " true", ".a.ccc-tmp": " false", ".supervisor-a.json.ccc-tmp": "a true",
+		"client-1.json": " true", "background-1-settings.json": " true", "supervisor-a-prompt": " true", "notes.txt": " false",
 	} {
-		owner, isSession := ownerOf(name)
-		expectIs(t, name, fmt.Sprint(owner, " ", isSession), want)
+		session, isOurs := ownerOf(name)
+		expectIs(t, name, fmt.Sprint(session, " ", isOurs), want)
 	}
 	s := stateDir(t.TempDir())
 	check(t, os.WriteFile(s.file("mine"), nil, 0o600))
@@ -360,7 +409,7 @@ func TestStateOwner(t *testing.T) {
 	if _, err := file.findSession("a"); err == nil || failureOf(err).code != 1 {
 		t.Errorf("nor where a session is looked for: %v", err)
 	}
-	if _, _, err := none.owned(); err == nil {
+	if _, _, err := file.owned(); err == nil {
 		t.Error("a directory that can't be listed is told by nobody")
 	}
 	check(t, stateDir(s.file("a/new")).create())
@@ -395,20 +444,20 @@ func TestStateUnremovable(t *testing.T) {
 // but not twice within a day. A clock that was set back keeps it away no longer.
 func TestStateSweepTimes(t *testing.T) {
 	const day = 24 * time.Hour
-	const log, lock, mine, left = "hook-invocation.log ", "state.lock ", "supervisor-a.json ", ".x.ccc-tmp "
+	const log, lock, mine, left = "hook-invocation.log ", "state.lock ", "supervisor-a.json ", ".supervisor-a.json.ccc-tmp "
 	for name, test := range map[string]struct {
 		last, age time.Duration // since the last sweep, 0 for none, and since the file was written
 		log       int64
-		want      string
+		want      string // begins with - where nothing is swept
 	}{
 		"never, old":            {0, 30*day + time.Hour, 0, log + lock},
-		"never, young":          {0, 30*day - time.Hour, 0, log + lock + mine},
+		"never, young":          {0, 30*day - time.Hour, 0, left + log + lock + mine},
 		"a day ago, old":        {day + time.Minute, 31 * day, 0, log + lock},
-		"less than a day ago":   {day - time.Minute, 31 * day, 5<<20 + 1, left + log + lock + mine},
-		"in a day that comes":   {-day + time.Minute, 31 * day, 0, left + log + lock + mine},
+		"less than a day ago":   {day - time.Minute, 31 * day, 5<<20 + 1, "-" + left + log + lock + mine},
+		"in a day that comes":   {-day + time.Minute, 31 * day, 0, "-" + left + log + lock + mine},
 		"in the days that come": {-day - time.Hour, 31 * day, 0, log + lock},
-		"a log of the limit":    {0, 0, 5 << 20, log + lock + mine},
-		"a log above it":        {0, 0, 5<<20 + 1, "hook-invocation.log.1 " + lock + mine},
+		"a log of the limit":    {0, 0, 5 << 20, left + log + lock + mine},
+		"a log above it":        {0, 0, 5<<20 + 1, left + "hook-invocation.log.1 " + lock + mine},
 	} {
 		d := stateDir(t.TempDir())
 		write := func(name string, size int64, age time.Duration) {
@@ -417,7 +466,7 @@ func TestStateSweepTimes(t *testing.T) {
 		}
 		write(log, test.log, test.age)
 		write(mine, 0, test.age)
-		write(left, 0, 0)
+		write(left, 0, test.age)
 		if test.last != 0 {
 			write(lock, 0, test.last)
 		}
@@ -427,8 +476,9 @@ func TestStateSweepTimes(t *testing.T) {
 		for _, entry := range entries {
 			names += entry.Name() + " "
 		}
-		expectIs(t, name, names, test.want)
-		if info, err := os.Stat(d.lockFile()); err != nil || (time.Since(info.ModTime()).Abs() < time.Hour) != !strings.Contains(names, left) {
+		want, isNot := strings.CutPrefix(test.want, "-")
+		expectIs(t, name, names, want)
+		if info, err := os.Stat(d.lockFile()); err != nil || (time.Since(info.ModTime()).Abs() < time.Hour) == isNot {
 			t.Errorf("%s: the sweep is noted: %v, %v", name, info.ModTime(), err)
 		}
 	}
@@ -573,11 +623,11 @@ func TestRecordRedacted(t *testing.T) {
 	redact := func(text string) string { return strings.ReplaceAll(text, "secret", "***") }
 	long := strings.Repeat("x", 5000)
 	r := record{Kind: kindCall, Prompt: "a secret", Tool: "Bash(cat secret " + long + ")", Words: "secret " + long, Command: "echo secret", Output: long + "审secret", NoCopy: "secret",
-		LastMessage: "secret " + long, Unbound: "secret", Question: []byte(`{"q":"secret"}`), Requests: []string{"secret " + long, "two"}, Model: "secret", Mode: "secret"}
+		LastMessage: "secret " + long, Unbound: "secret", Question: "a secret?", Requests: []string{"secret " + long, "two"}, Model: "secret", Mode: "secret"}
 	r.Feedback, r.Error = "secret feedback "+long, "secret error"
 	got := r.redacted(redact)
 	for name, pair := range map[string][2]string{"prompt": {got.Prompt, "a ***"}, "command": {got.Command, "echo ***"}, "no copy": {got.NoCopy, "***"}, "unbound": {got.Unbound, "***"},
-		"question": {string(got.Question), `{"q":"***"}`}, "feedback": {got.Feedback, "*** feedback " + long}, "error": {got.Error, "*** error"}, "model": {got.Model, "secret"}, "mode": {got.Mode, "secret"},
+		"question": {got.Question, "a ***?"}, "feedback": {got.Feedback, "*** feedback " + long}, "error": {got.Error, "*** error"}, "model": {got.Model, "secret"}, "mode": {got.Mode, "secret"},
 		"output": {got.Output, long[:1994] + "审***"}, "words": {got.Words, cutMiddle("*** "+long, 2000)}, "last message": {got.LastMessage, cutMiddle("*** "+long, 2000)},
 		"tool": {got.Tool, "Bash(" + clip("cat *** "+long, 80) + ")"}, "requests": {strings.Join(got.Requests, "|"), cutMiddle("*** "+long, 4000) + "|two"}} {
 		expectIs(t, name, pair[0], pair[1])
@@ -620,12 +670,12 @@ func TestHistory(t *testing.T) {
 
 	// The begin tells the end what the agent had said and asked, and what the user; calls that were refused are none.
 	begun := begin("1")
-	begun.LastMessage, begun.Question, begun.Requests, begun.Project = "all done", []byte(`{"q":1}`), []string{"fix it"}, "/p"
+	begun.LastMessage, begun.Question, begun.Requests, begun.Project = "all done", "Which?", []string{"fix it"}, "/p"
 	call := func(kind, tool string) record { return record{Kind: kind, Review: "1", Tool: tool} }
 	h := write(prompt("fix it"), begun, call(kindCall, "Read(a)"), call(kindRefused, "Read(a)"), call(kindCall, "Read(b)"), call(kindCall, "Read(c)"), call(kindRefused, "Read(none)"),
 		record{Kind: kindRun, Review: "1", Command: "make"}, record{Kind: kindRun, Review: "lost", Command: "make"}, end("1", block))
 	r := h.Rounds[0]
-	if len(h.Rounds) != 1 || r.LastMessage != "all done" || string(r.Question) != `{"q":1}` || r.newestRequest() != "fix it" || r.Verdict != verdictBlock || len(r.Runs) != 1 || h.project != "/p" || r.firstRecord != 2 || r.lastRecord != 10 || !r.start.Equal(at.Add(time.Second)) || h.records != 10 {
+	if len(h.Rounds) != 1 || r.LastMessage != "all done" || r.Question != "Which?" || r.newestRequest() != "fix it" || r.Verdict != verdictBlock || len(r.Runs) != 1 || h.project != "/p" || r.firstRecord != 2 || r.lastRecord != 10 || !r.start.Equal(at.Add(time.Second)) || h.records != 10 {
 		t.Errorf("%+v", r)
 	}
 	expectEqual(t, "the calls", r.Tools, []string{"Read(b)", "Read(c)"})

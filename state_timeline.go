@@ -77,11 +77,11 @@ type record struct {
 	look                // at the end: the one before the review
 
 	// Of the begin. The history copies the last three to the end.
-	Process     string          `json:"process,omitempty"` // whose end is the review's; see processInfo
-	Deadline    time.Time       `json:"deadline,omitzero"`
-	LastMessage string          `json:"last_message,omitempty"` // the agent's, cut
-	Question    json.RawMessage `json:"question,omitempty"`     // the input of AskUserQuestion
-	Requests    []string        `json:"requests,omitempty"`     // the user's, each cut
+	Process     string    `json:"process,omitempty"` // whose end is the review's; see processInfo
+	Deadline    time.Time `json:"deadline,omitzero"`
+	LastMessage string    `json:"last_message,omitempty"` // the agent's, cut
+	Question    string    `json:"question,omitempty"`     // see questionText
+	Requests    []string  `json:"requests,omitempty"`     // the user's, each cut
 
 	// Of the end.
 	outcome
@@ -140,10 +140,9 @@ func (s sessionFiles) append(r record) error {
 // redacted returns r with what it quotes redacted, and then cut: half a secret would not be found.
 func (r record) redacted(redact func(string) string) record {
 	for _, quoted := range []*string{&r.Prompt, &r.Tool, &r.Words, &r.Command, &r.Output, &r.NoCopy,
-		&r.LastMessage, &r.Unbound, &r.Feedback, &r.Error} {
+		&r.LastMessage, &r.Question, &r.Unbound, &r.Feedback, &r.Error} {
 		*quoted = redact(*quoted)
 	}
-	r.Question = redactJSON(r.Question, redact)
 	r.Words, r.LastMessage = cutMiddle(r.Words, 2000), cutMiddle(r.LastMessage, 2000)
 	r.Output = strings.ToValidUTF8(r.Output[max(0, len(r.Output)-2000):], "")
 	if tool, about, ok := strings.Cut(r.Tool, "("); ok {

@@ -94,8 +94,9 @@ type summary struct {
 	switched  bool       // the user has switched it on or off
 	number    string     // of the review that Verdict is of, as in " 1/10"
 	tree      string     // the working tree; outside git, where the session was started
-	began     time.Time  // when the review that Verdict is of began; without one, UpdatedAt
-	err       error      // what of it can't be read
+	// When the review that Verdict is of began and ended; without one, UpdatedAt.
+	began, ended time.Time
+	err          error // what of it can't be read
 }
 
 // summarizeAll returns the sessions, newest first, without those in seen.
@@ -148,16 +149,17 @@ func summarize(known sessionFiles, config *configuration) summary {
 		request = h.Requests[n-1].Prompt
 	}
 	s.Request = clip(firstLine(request), 100)
-	s.CostUSD, s.began = math.Round(s.CostUSD*1e6)/1e6, s.UpdatedAt
+	s.CostUSD, s.began, s.ended = math.Round(s.CostUSD*1e6)/1e6, s.UpdatedAt, s.UpdatedAt
 	if s.Project != "" {
 		s.tree = resolved(cmp.Or(h.top, treeOf(s.Project)))
 	}
 	if last := h.last(); last != nil {
 		s.Verdict, _ = last.standing(nil)
-		s.VerdictAt, s.number, s.began = &last.Time, last.number(), last.start
+		s.VerdictAt, s.number, s.began, s.ended = &last.Time, last.number(), last.start, last.Time
 		switch s.Verdict {
 		case verdictReviewing:
-			s.Doing, s.now = doing(last.current), callInWords(last.current, cmp.Or(last.Top, last.Project))
+			s.ended = time.Now()
+			s.Doing, s.now = doing(last.current), callInWords(last.current, last.place())
 		case verdictFailed:
 			s.why = last.Error
 		}
@@ -209,8 +211,8 @@ func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []strin
 }
 
 // sessionMeant returns the first session that sessionsMeant returns, and an error where there is none.
-func sessionMeant(operands []string, d dirs) (string, error) {
-	ids, err := sessionsMeant(operands, d, map[string]bool{})
+func sessionMeant(d dirs) (string, error) {
+	ids, err := sessionsMeant(nil, d, map[string]bool{})
 	if err != nil {
 		return "", err
 	}
@@ -222,8 +224,7 @@ func sessionMeant(operands []string, d dirs) (string, error) {
 }
 
 // showTable writes the sessions as a table, each on one line. Project and request share what the other
-// columns leave. Where that is too little, columns go: total, time, cost, the count, and at last the request.
-// The mode is told where one of them is off.
+// columns leave. Where that is too little, columns go. The mode is told where one of them is off.
 func showTable(s *screen, sessions []summary) {
 	const gap, leastProject, leastRequest = "  ", 20, 14
 	const mode, rounds, result, age, reviewed, cost, project = 1, 2, 3, 4, 5, 6, 7 // columns of statusHeads
@@ -231,15 +232,15 @@ func showTable(s *screen, sessions []summary) {
 	for _, head := range statusHeads {
 		rows[0] = append(rows[0], say(head))
 	}
+	isOff := func(one summary) bool { return one.Mode == modeWord(false) }
+	if !slices.ContainsFunc(sessions, isOff) {
+		rows[0][mode] = ""
+	}
 	for _, one := range sessions {
 		used := fmt.Sprintf("%d/%d", one.Count, one.Limit)
 		rows = append(rows, []string{
 			one.short(), say(modeCells[one.Mode]), used, verdictName(one.Verdict), one.when(),
 			strconv.Itoa(one.Reviews), dollars(one.CostUSD), pathFrom("", one.Project), one.Request})
-	}
-	isOff := func(one summary) bool { return one.Mode == modeWord(false) }
-	if !slices.ContainsFunc(sessions, isOff) {
-		rows[0][mode] = ""
 	}
 	widths, left := make([]int, len(statusHeads)), s.width
 	for i := range widths {
@@ -267,10 +268,10 @@ func showTable(s *screen, sessions []summary) {
 	for n, row := range rows {
 		line := ""
 		for i, width := range widths[:project+1] {
-			cell := ""
-			if width > len(gap) {
-				cell = fit(row[i], width-len(gap)) + gap
+			if width <= len(gap) {
+				continue
 			}
+			cell := fit(row[i], width-len(gap)) + gap
 			if n > 0 && i == result {
 				cell = s.paint(verdictColour(sessions[n-1].Verdict), cell)
 			}
@@ -315,8 +316,7 @@ func (d dirs) statusLine() string {
 	return fmt.Sprintf(`{"type": "command", "command": %s, "refreshInterval": 5}`, command)
 }
 
-// showStatusline is ccc statusline. Its exit code is always 0: at any other Claude Code would take the user's
-// status line away.
+// showStatusline is ccc statusline. At an exit code other than 0 Claude Code takes the status line away.
 func showStatusline(_ *invocation, d dirs) error {
 	if newScreen(os.Stdin).terminal {
 		s := newScreen(os.Stdout)
@@ -335,8 +335,8 @@ func showStatusline(_ *invocation, d dirs) error {
 	return nil
 }
 
-// statusline describes the session that Claude Code names on stdin, "" if it is not supervised. Claude Code
-// runs it in the session's environment, so how the session was launched is known here, unlike in ccc status.
+// statusline describes the session that Claude Code names on stdin, "" if it is not supervised. It runs in
+// the session's environment, so how the session was launched is known, unlike in ccc status.
 func statusline(stdin io.Reader, d dirs) (string, error) {
 	var input struct {
 		SessionID string `json:"session_id"`

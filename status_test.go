@@ -211,6 +211,28 @@ func TestVerdictCommand(t *testing.T) {
 	}
 }
 
+// Why it is so is told with the word: the feedback, the error, and at the limit how many there were and what is still open.
+func TestVerdictReasons(t *testing.T) {
+	box := newShowBox(t, 80)
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	end := func(v verdict, feedback, failed string) record {
+		return record{Time: ago(0), Event: eventStop, Project: box.work, Review: string(v), Limit: 3, outcome: outcome{Verdict: v, Feedback: feedback, Error: failed}}
+	}
+	for name, c := range map[string]struct {
+		records []any
+		stderr  string
+	}{
+		"feedback":            {[]any{end(verdictBlock, "add tests\n", "")}, "add tests\n"},
+		"an error":            {[]any{end(verdictFailed, "", "overloaded\x1b")}, "overloaded␛\n"},
+		"the limit":           {[]any{end(verdictBlock, "add tests", ""), end(verdictLimit, "", "")}, "The limit of 3 reviews is reached; there are no more for this request\nadd tests\n"},
+		"the limit, no words": {[]any{end(verdictAllow, "", ""), end(verdictLimit, "", "")}, "The limit of 3 reviews is reached; there are no more for this request\n"},
+		"no review":           {[]any{record{Time: ago(0), Kind: kindPrompt, Project: box.work, Prompt: "x"}}, nothingReviewed.en + "\n"},
+	} {
+		box.timelineOf(testSession, c.records...)
+		expectIs(t, name, box.run(10*time.Second, "", "ccc", "verdict", testSession).stderr, c.stderr)
+	}
+}
+
 // Without a session it answers for the working tree that one stands in. One that can't be read is not passed over for an older
 // one's approval.
 func TestVerdictOfTree(t *testing.T) {
@@ -237,6 +259,10 @@ func TestVerdictOfTree(t *testing.T) {
 	expect("", "allow\n", "没有与文件绑定", 0)
 	expect("aa-old", "allow\n", "没有与文件绑定", 0) // the whole name of one, the beginning of another
 	expect("aa", "", "ccc: \"aa\" is the beginning of 3 sessions\n", 2)
+	// One that can't be read and is older is no reason not to answer.
+	box.write(".claude/ccc/supervisor-0ld.json", 0o600, stateText("0ld", 1, ""))
+	box.write(".claude/ccc/supervisor-0ld-events.jsonl/x", 0o600, "")
+	expect("", "allow\n", "没有与文件绑定", 0)
 	// Of the last stops within a minute of each other a refusal counts, whichever came first; of a long review its whole time.
 	box.timelineOf("b1", stop(box.work, 20*time.Second, verdictBlock))
 	box.timelineOf("b2", stop(box.work, 0, verdictAllow))
@@ -248,6 +274,12 @@ func TestVerdictOfTree(t *testing.T) {
 	begun := record{Time: ago(150 * time.Second), Kind: kindBegin, Review: "long", Event: eventStop, Project: box.work}
 	box.timelineOf("b2", begun, long)
 	expect("", "block\n", "", 1)
+	// A review that runs is the last one, whenever it began.
+	_, self := processInfo(os.Getpid())
+	box.timelineOf("b0", record{Time: ago(90 * time.Minute), Kind: kindBegin, Review: "runs", Event: eventStop, Project: box.work, Process: self.name, Deadline: ago(-time.Hour)})
+	box.timelineOf("b1", stop(box.work, 4*time.Hour, verdictBlock))
+	expect("", "reviewing\n", "", 3)
+	check(t, os.Remove(filepath.Join(box.home, ".claude/ccc/supervisor-b0-events.jsonl")))
 	// The other one's prompt is newer than both.
 	box.timelineOf("b3", record{Time: now().Add(time.Second), Kind: kindPrompt, Project: box.work, Prompt: "more"})
 	box.timelineOf("b1", stop(box.work, time.Hour, verdictBlock))
@@ -316,7 +348,6 @@ func TestStatusline(t *testing.T) {
 		{"switched_on", known, "CCC_SUPERVISOR=0", state(stateOn), nil, "监督中 2/10\n", ""},
 		{"switched_off", known, "CCC_SUPERVISOR=1", state(stateOff),
 			[]any{review(0, verdictBlock, 1)}, "监督已关闭\n", ""},
-		{"uninstalled", known, "CCC_SUPERVISOR=1", state(""), []any{review(0, verdictBlock, 1)}, "未受监督：settings.json 里没有 ccc 的 hook\n", ""},
 		{"unsupervised", known, "", state(""), []any{review(0, verdictBlock, 1)}, "", ""},
 		{"long", known, "CCC_SUPERVISOR=1", state(""),
 			[]any{review(time.Hour, verdictBlock, 5), strings.Repeat("x", 2<<20) + "\n", review(90*time.Minute, verdictBlock, 1)},
@@ -326,6 +357,7 @@ func TestStatusline(t *testing.T) {
 		{"no_session", "{}", "CCC_SUPERVISOR=1", "",
 			nil, "", "ccc: reading Claude Code's status: it has no session_id\n"},
 		{"path", `{"session_id":"../x"}`, "CCC_SUPERVISOR=1", "", nil, "", "ccc: "},
+		{"uninstalled", known, "CCC_SUPERVISOR=1", state(""), nil, "未受监督：settings.json 里没有 ccc 的 hook\n", ""},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -471,4 +503,144 @@ func TestStatuslineByHand(t *testing.T) {
 	script := parts[3] + "\n" + `printf %s "$session" | grep -c session_id`
 	got := box.run(10*time.Second, `{"session_id":"`+testSession+`"}`, "sh", "-c", script)
 	expectEnd(t, "a script of one's own", got, 0, "监督中 0/10\n1\n", "")
+}
+
+// What a line of status sums up: the reviews since the session began, failed and cancelled ones with them, a stop at the limit not; the
+// newest request as the prompts have it, else as the reviews do.
+func TestSummarize(t *testing.T) {
+	d := stateDir(t.TempDir())
+	config := defaultConfig()
+	add := func(id string, records ...record) summary {
+		t.Helper()
+		for _, r := range records {
+			check(t, d.session(id).append(ofKind(r)))
+		}
+		return summarize(d.session(id), config)
+	}
+	expectIs(t, "of nothing", add("none").UpdatedAt.IsZero(), true)
+	expectIs(t, "the limit of nothing", add("none").Limit, 10)
+	end := func(v verdict, age time.Duration) record {
+		return record{Time: ago(age), Event: eventStop, Project: "/p", Limit: 7, outcome: outcome{Verdict: v, CostUSD: 0.1, Tokens: &tokens{1, 2, 3, 4}}}
+	}
+	byHand := end(verdictAllow, time.Hour)
+	byHand.Event, byHand.Review, byHand.Requests = eventReview, "h", []string{"an old one", "of the review"}
+	begun := byHand
+	begun.outcome = outcome{}
+	s := add("one", end(verdictBlock, 5*time.Hour), end(verdictFailed, 4*time.Hour), end(verdictCancelled, 3*time.Hour), end(verdictLimit, 2*time.Hour), begun, byHand)
+	if s.Reviews != 4 || s.Failed != 1 || s.CostUSD != 0.5 || s.Tokens != (tokens{5, 10, 15, 20}) || s.Limit != 7 || s.Mode != "" || s.Project != "/p" || s.tree != "/p" || s.Request != "of the review" ||
+		s.Verdict != verdictAllow || !s.VerdictAt.Equal(byHand.Time) || !s.UpdatedAt.Equal(byHand.Time) || s.why != "" || s.number != "" || s.switched || s.err != nil {
+		t.Errorf("%+v", s)
+	}
+	s = add("one", record{Time: ago(0), Kind: kindPrompt, Prompt: "of the\nuser"})
+	if s.Request != "of the …" || s.Verdict != "" || s.VerdictAt != nil || !s.began.Equal(s.UpdatedAt) {
+		t.Errorf("%+v", s)
+	}
+	failed := end(verdictFailed, 0)
+	failed.Error, failed.Iteration = "overloaded", 2
+	failed.Top = "/t"
+	if s = add("one", failed); s.why != "overloaded" || s.number != " 2/7" || s.tree != "/t" || s.result() != "未审成（overloaded）" {
+		t.Errorf("%+v", s)
+	}
+	long := s
+	long.why = strings.Repeat("x", 61)
+	expectIs(t, "a long reason", long.result(), "未审成（"+strings.Repeat("x", 59)+"…）")
+	long.why = long.why[1:]
+	expectIs(t, "one that fits", long.result(), "未审成（"+strings.Repeat("x", 60)+"）")
+	expectIs(t, "a short id", summary{Session: "abcdefghi"}.short()+summary{Session: "abc"}.short(), "abcdefghabc")
+	for age, want := range map[time.Duration]string{-time.Hour: "刚刚", 0: "刚刚", 50 * time.Second: "刚刚", time.Minute: "1 分钟前", 59 * time.Minute: "59 分钟前", time.Hour: "1 小时前",
+		23 * time.Hour: "23 小时前", 24 * time.Hour: "1 天前", 50 * time.Hour: "2 天前"} {
+		at := time.Now().Add(-age)
+		expectIs(t, age, summary{VerdictAt: &at}.when(), want)
+	}
+	for age, want := range map[time.Duration]string{-time.Hour: "0 秒", time.Minute: "1 分 0", 3 * time.Hour: "180 分 0"} {
+		at := time.Now().Add(-age)
+		if got := (summary{VerdictAt: &at, Verdict: verdictReviewing}).when(); !strings.HasPrefix(got, want) {
+			t.Errorf("it runs for %v: %s, want %s", age, got, want)
+		}
+	}
+	expectIs(t, "never", summary{}.when()+summary{}.last(), "")
+}
+
+// As a screen gets narrower, columns go: total, time, cost, the count; the result never does. The mode is
+// told where one is off. Each row has the colour of its verdict.
+func TestStatusTable(t *testing.T) {
+	speakIn(t, english)
+	at := time.Now().Add(-2 * time.Hour)
+	row := func(id, mode string, v verdict) summary {
+		return summary{Session: id, Mode: mode, Verdict: v, VerdictAt: &at, Count: 2, Limit: 10, Reviews: 34, CostUSD: 5.5, Project: "/srv/projects/shop-of-the-boss", Request: "make it faster and better"}
+	}
+	table := func(columns int, colour bool, rows ...summary) []string {
+		path := filepath.Join(t.TempDir(), "out")
+		file, err := os.Create(path)
+		check(t, err)
+		defer file.Close()
+		s := newScreen(file)
+		s.width, s.colour = columns, colour
+		showTable(s, rows)
+		check(t, s.Flush())
+		text, err := os.ReadFile(path)
+		check(t, err)
+		return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	}
+	wide := table(160, false, row("a", "on", verdictAllow), summary{Session: "b"})
+	expectIs(t, "the heads", strings.Join(strings.Fields(wide[0]), " "), "Session Reviews Result When Total Cost Project Request")
+	expectIs(t, "a row", strings.Join(strings.Fields(wide[1]), " "), "a 2/10 approved 2h ago 34 $5.50 /srv/projects/shop-of-the-boss make it faster and better")
+	expectIs(t, "an empty one", strings.Join(strings.Fields(wide[2]), " "), "b 0/0 - - 0 - - -")
+	with := table(160, false, row("a", "on", verdictAllow), row("b", "off", verdictBlock))
+	expectIs(t, "the heads with the mode", strings.Join(strings.Fields(with[0]), " "), "Session Mode Reviews Result When Total Cost Project Request")
+	if strings.Contains(with[1], "off") || !strings.Contains(with[2], " off ") {
+		t.Errorf("the mode: %q", with)
+	}
+	order := []string{"Total", "When", "Cost", "Reviews"} // as they go
+	gone := map[int]bool{}
+	for columns := 120; columns >= 24; columns-- {
+		head := table(columns, false, row("a", "on", verdictAllow))[0]
+		n := 0
+		for _, name := range order {
+			if strings.Contains(head, name) {
+				break
+			}
+			n++
+		}
+		gone[n] = true
+		for _, name := range order[n:] {
+			expectIn(t, fmt.Sprint(columns, " columns"), head, name)
+		}
+		expectIn(t, fmt.Sprint(columns, " columns"), head, "Result")
+		if n < 3 {
+			expectIn(t, fmt.Sprint(columns, " columns"), head, "Project", "Request")
+		}
+		for _, line := range table(columns, false, row("a", "on", verdictAllow)) {
+			if displayWidth(line) > columns {
+				t.Errorf("%d columns: %q", columns, line)
+			}
+		}
+	}
+	expectIs(t, "how many go", len(gone), 5)
+	coloured := strings.Join(table(160, true, row("a", "on", verdictAllow), row("b", "on", verdictFailed), row("c", "on", verdictBlock)), "\n")
+	expectIn(t, "the table", coloured, "\x1b[2mSession", "\x1b[32mapproved ", "\x1b[31mnot reviewed", "\x1b[33msent back ")
+}
+
+// Why the last stop of this project's newest session was not reviewed stands below the table; of other sessions it does not.
+func TestStatusFailed(t *testing.T) {
+	box := newShowBox(t, 100)
+	failed := func(project, why string, age time.Duration) record {
+		return record{Time: ago(age), Event: eventStop, Project: project, outcome: outcome{Verdict: verdictFailed, Error: why}}
+	}
+	box.timelineOf("elsewhere", failed("/elsewhere", "why elsewhere", 0))
+	box.timelineOf("older", failed(box.work, "why before", time.Hour))
+	box.timelineOf("newer", failed(box.work, "why now", time.Minute))
+	got := box.ccc("status")
+	if !strings.HasSuffix(got, "\nnewer  未审成（why now）\n") || strings.Contains(got, "why before") || strings.Contains(got, "why elsewhere") || strings.Contains(got, "个会话") {
+		t.Errorf("got %s", got)
+	}
+	for i := range statusRows - 3 {
+		box.timelineOf(fmt.Sprint("more", i), record{Time: ago(2 * time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "x"})
+	}
+	if got := box.ccc("status"); strings.Count(got, "\n") != statusRows+2 || strings.Contains(got, "--all") {
+		t.Errorf("a screen of them: %s", got)
+	}
+	none := box.command("ccc", "supervisor-mode", "on")
+	none.Dir = t.TempDir()
+	expectEnd(t, "another project", box.finish(none, 10*time.Second), 2, "", "no session of this project ("+none.Dir+")")
 }

@@ -181,7 +181,6 @@ var (
 	// Above the questions, and below them.
 	questionAnswered = words{"审查者（不是你）回答了 Agent 的提问：",
 		"The reviewer, not you, answered the agent's question:"}
-	questionOptions = words{"  %s（%s）", "  %s (%s)"} // question, options
 	reviewersAnswer = words{"它的回答：%s", "Its answer: %s"}
 	answerYourself  = words{"不同意：按 Esc，再输入你的回答", "To answer otherwise: press Esc and type it"}
 	// count of reviews

@@ -66,9 +66,8 @@ func promptSum(prompt string) string {
 	return fmt.Sprintf("%d-%s", len(line), checksum([]byte(line)))
 }
 
-// isRequest reports whether the transcript's request is the prompt with that sum, which a hook was told of:
-// /supervisor may stand before it, and the transcript has another white space around the prompt and a
-// command's arguments.
+// isRequest reports whether the transcript's request is the prompt with that sum. /supervisor may stand
+// before it, and the transcript has other white space around the prompt and a command's arguments.
 func isRequest(request, sum string) bool {
 	line, length := oneLine(request), -1
 	_, _ = fmt.Sscanf(sum, "%d-", &length)
@@ -207,8 +206,7 @@ func storedSessions(dir, pattern string, wanted func(storedSession) bool) (found
 	return found
 }
 
-// transcriptStart returns the directory in which the session of that transcript was started, "" if that is
-// not known: the first entry that names a directory tells it.
+// transcriptStart returns the first directory that the transcript names, in which its session was started.
 func transcriptStart(path string) (start string) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -226,12 +224,10 @@ func transcriptStart(path string) (start string) {
 	return start
 }
 
-// otherPatience bounds the search for what came before a fork, in a directory that may hold years of
-// transcripts.
+// otherPatience bounds the search for what came before a fork, among years of transcripts.
 const otherPatience = 2 * time.Second
 
-// findEntry returns the transcript that holds the entry of that id, and removes its session from the list. It
-// returns nil if it finds none before the deadline.
+// findEntry returns the transcript that holds the entry, nil for none, and takes its session off the list.
 func findEntry(sessions *[]storedSession, id string, deadline time.Time) *transcript {
 	for i, s := range *sessions {
 		if time.Now().After(deadline) {
@@ -270,15 +266,13 @@ func readTranscript(path string) (*transcript, error) {
 	return t, readLines(path, t.line) // the last line may still be on its way; then it is not JSON yet
 }
 
-// A line with a tool's result that holds words of the user's holds one of resultWords: with answers to
-// questions, a refusal, an approval, a plan that the user changed.
+// resultWords: one of them is in each tool's result that holds words of the user's.
 var resultWords = [][]byte{[]byte(`"answers":{`), []byte(refusedSaying + `\n`),
 	[]byte(`},{"type":"text","text":"`), []byte(`"planWasEdited":true`)}
 
-// line reads one line. Most of a transcript are tools' results. They are parsed only where they may hold
-// words of the user's; of the others only the ids are looked for, so that 200 MB take about a second.
-// Quotation marks in a string are escaped: a key in quotation marks is a key, and one that occurs once is the
-// entry's own.
+// line reads one line. Most are tools' results, which are parsed only where they may hold words of the
+// user's; of the others only the ids are looked for, so that 200 MB take about a second. Quotation marks in a
+// string are escaped: a key in quotation marks that occurs once is the entry's own.
 func (t *transcript) line(line []byte) {
 	isResult := bytes.Contains(line, []byte(`"type":"tool_result"`))
 	mayHold := func(mark []byte) bool { return bytes.Contains(line, mark) }
@@ -332,10 +326,9 @@ func (t *transcript) line(line []byte) {
 	}
 }
 
-// originOf returns the id of the entry from which the user's words in the entry placed, of that id, hang
-// where they are not on the chain: the first entry of the agent's message that they interrupted, or whose
-// call they answered. Of calls made at once the results of all but one hang beside the chain (2.1.200,
-// 2.1.331). What Claude Code adds to a prompt has the prompt's origin.
+// originOf returns the id of the entry from which the user's words in placed hang where they are not on the
+// chain: the first entry of the agent's message that they interrupted, or whose call they answered. Of calls
+// made at once the results of all but one hang beside the chain (2.1.200, 2.1.331).
 func originOf(id string, placed, parent placedEntry) string {
 	switch {
 	case placed.mark == markAnswer && parent.mark != markAnswer:
@@ -346,16 +339,12 @@ func originOf(id string, placed, parent placedEntry) string {
 	return parent.origin
 }
 
-// addBeside adds the prompts of a fork's original, which stands in dir, too: a fork has no copies of those
-// that are not on its chain.
+// addBeside adds the prompts of a fork's original, in dir: a fork lacks those that are not on its chain.
 func (t *transcript) addBeside(dir string) {
 	if !validSession(t.original) {
 		return
 	}
-	original, err := readTranscript(filepath.Join(dir, t.original+".jsonl"))
-	if err != nil {
-		return // the original was removed
-	}
+	original, _ := readTranscript(filepath.Join(dir, t.original+".jsonl")) // empty if it was removed
 	for origin, prompts := range original.prompts {
 		for _, id := range prompts {
 			if _, known := t.entries[id]; !known {
@@ -366,9 +355,8 @@ func (t *transcript) addBeside(dir string) {
 	}
 }
 
-// beside returns the words of the user's that hang from the entry of that id beside the chain; read has what
-// follows the entry on it. Claude Code writes so most of what interrupts a call: words that the user typed
-// while the agent worked and sent with Esc, or typed right after Esc (2.1.280 to 2.1.331).
+// beside returns the words of the user's that hang from the entry beside the chain, as most that interrupt a
+// call do (2.1.280 to 2.1.331); read has what follows the entry on the chain.
 func (t *transcript) beside(id string, read map[string]bool) (found []userRequest) {
 	for _, prompt := range t.prompts[id] {
 		if !read[prompt] {

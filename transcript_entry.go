@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// A userRequest is what the user said to the agent at one time: a prompt, or words with which they answered a
-// question, refused a call or approved one.
+// A userRequest is what the user said at one time: a prompt, or words to a question, a call or a plan.
 type userRequest struct {
 	id      string // of its entry
 	at      string // when its entry was written, in RFC 3339
@@ -34,8 +33,7 @@ func (r userRequest) String() string {
 // toolUse stands in a blockText before the id of a call of a tool.
 const toolUse = "tool_use "
 
-// An entryMark says what an entry is that holds none of the user's words. 0 stands for all that does not
-// count.
+// An entryMark says what an entry is that holds none of the user's words; 0 is all that does not count.
 type entryMark byte
 
 const (
@@ -133,10 +131,9 @@ func (r *toolResult) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// request returns the user's words in the entry, or nil and what the entry is instead. Claude Code marks the
-// user's words itself (2.1.330): the origin of such an entry is human. Where it has no origin, the source of
-// the prompt is not system, and nothing woke the client, which is all that is told of a scheduled slash
-// command. Older versions tell none of this, and the text decides.
+// request returns the user's words in the entry, or nil and what the entry is instead. Claude Code gives the
+// user's words the origin human (2.1.330). Without an origin, the source of the prompt is not system, and
+// nothing woke the client. Older versions tell none of this, and the text decides.
 func (e transcriptEntry) request() (*userRequest, entryMark) {
 	text, origin, other := string(e.Message.Content), e.Origin.Kind, markOther
 	if e.Type == "attachment" && e.Attachment.Type == "queued_command" {
@@ -200,8 +197,7 @@ const (
 	noResponse   = "No response requested." // the whole of the agent's answer
 )
 
-// isUsers reports whether a text can be the user's own. What Claude Code submits itself is not, nor is a
-// command that the user ran in the client, with its output.
+// isUsers reports whether a text can be the user's own, not Claude Code's or a command run in the client.
 func isUsers(text string) bool {
 	text = strings.TrimSpace(text)
 	starts := []string{"<task-notification>", "<system-reminder>", "<bash-input>", "<bash-stdout>",

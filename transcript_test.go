@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -107,6 +107,7 @@ func toldOf(requests []userRequest) (told string) {
 
 // TestTranscriptRequests: exactly the requests that stand.
 func TestTranscriptRequests(t *testing.T) {
+	home, _ := os.UserHomeDir()
 	const works = "1 user fix it; 2 call t1; 3 output ok; "
 	const stopped = "4 user [Request interrupted by user for tool use]; "
 	const queuedPrompt = ` | "promptSource":"queued","origin":{"kind":"human"}`
@@ -121,6 +122,7 @@ func TestTranscriptRequests(t *testing.T) {
 		name, lines  string
 		want, last   string // the requests, each with a bar behind it
 		other, third string // other transcripts of the same directory, the third newer
+		dirs         string // that were added, each with a bar behind it
 	}{
 		{name: "of_a_version_that_tells_nothing", lines: "1 user fix it; 2 agent done", want: "fix it|", last: "done"},
 		{name: "of_sources", lines: `1 user a | "promptSource":"sdk"; 2 user b | "promptSource":"suggestion_accepted"; 3 user c | "promptSource":"queued","turnOrigin":"human","origin":{"kind":"human"}` +
@@ -128,7 +130,7 @@ func TestTranscriptRequests(t *testing.T) {
 		{name: "of_others", lines: `1 user fix it | "origin":{"kind":"human"}; 2 agent it runs; 3 user ended | "promptSource":"system","turnOrigin":"task_notification"; 4 user do | "origin":{"kind":"peer"}` +
 			`; 5 user go on | "promptSource":"system","turnOrigin":"scheduled"; 6 user <command-name>/x</command-name> | "wakeupSource":"schedule_wakeup"` +
 			`; 7 agent done`, want: "fix it|", last: "done"},
-		{name: "of_others_by_their_text", lines: "1 user fix it; 2 user <task-notification>\n<task-id>x; 3 user <system-reminder>x; 4 user  <bash-input>ls; 5 user <bash-stdout>x; 6 user <bash-stderr>x; " +
+		{name: "of_others_by_their_text", lines: "1 user fix it; 2 user <task-notification>\n<task-id>x; 3 user <system-reminder>of it; 4 user  <bash-input>ls; 5 user <bash-stdout>ok; 6 user <bash-stderr>no; " +
 			"7 user  \n; 8 user [Request interrupted by user]; 9 user no: add tests; a agent added", want: "fix it|no: add tests|", last: "added"},
 		{name: "notification_typed_ahead", lines: works + `4 queued <task-notification>; 5 queued a task | "origin":{"kind":"task-notification"}; 6 agent done`, want: "fix it|", last: "done"},
 		{name: "withdrawn", lines: "1 user fix it; 2 agent done; 3 user drop the table; 4<2 user add tests; 5 agent added", want: "fix it|add tests|", last: "added"},
@@ -137,7 +139,11 @@ func TestTranscriptRequests(t *testing.T) {
 		{name: "typed_after_a_tools_output", lines: works + "4 user no: add tests; 5 agent added", want: "fix it|no: add tests|", last: "added"},
 		{name: "command_that_the_agent_called", lines: works + "4 user <command-message>tidy</command-message>\n<command-name>/tidy</command-name>; 5 agent done", want: "fix it|", last: "done"},
 		{name: "commands", lines: "1 user <command-name>/add-dir</command-name>\n<command-message>add-dir</command-message>\n<command-args>../other</command-args>; 2 user <local-command-stdout>Added</local-command-stdout>; " +
-			`3 user <command-message>review</command-message>\n<command-name>/review</command-name>; 4 user what the file says | "isMeta":true; 5 agent done`, want: "/review|", last: "done"},
+			`3 user <command-message>review</command-message>\n<command-name>/review</command-name>; 4 user what the file says | "isMeta":true; 5 agent done`, want: "/review|", last: "done", dirs: "/other|"},
+		{name: "directories_added", lines: "1 user " + commandOf("/add-dir", "~/mine") + "; 2 user <local-command-stdout>Added; 3 user fix it; 4 call t1; 5 queued /add-dir /typed ahead; 6 agent done; 7 user /add-directory x; 8 agent done",
+			want: "fix it|/add-dir /typed ahead|/add-directory x|", last: "done", dirs: "/typed ahead|" + filepath.Join(home, "mine") + "|"},
+		{name: "about_a_command", lines: "1 user what is <command-name>/x</command-name>?; 2 agent done", want: "what is <command-name>/x</command-name>?|", last: "done"},
+		{name: "entry_without_an_id", lines: `1 user fix it; 2 agent done; {"type":"user","message":{"role":"user","content":"drop it"}}`, want: "fix it|", last: "done"},
 		{name: "commands_of_the_clients_own", lines: "1 user " + commandOf("/goal", "tests pass") + "; 2 user <local-command-stdout>Goal set; 3 user take it as your directive | \"isMeta\":true; 4 agent done; " +
 			"5 user " + commandOf("/compact", "keep it") + "; 6 user <local-command-stdout>Compacted; 7 user fix it; 8 agent done; 9 user " + commandOf("/model", "x") + "; a user <local-command-stdout>Set" +
 			"; b user <task-notification>; c agent seen", want: "/goal tests pass|fix it|", last: "seen"},
@@ -146,6 +152,8 @@ func TestTranscriptRequests(t *testing.T) {
 			lines: works + "8<2 user make it blue" + queuedPrompt + "; 9 reminder; a user and green" + queuedPrompt + "; b reminder; 3<2 output no; " + stopped + "7 agent done",
 			want:  "fix it|BESIDE make it blue|BESIDE and green|", last: "done"},
 		{name: "typed_behind_esc", lines: works + "8<2 user make it blue | \"promptSource\":\"typed\"; 3<2 output no; " + stopped + "7 agent done", want: "fix it|BESIDE make it blue|", last: "done"}, // 2.1.280
+		{name: "sent_with_esc_behind_a_result", lines: "1 user fix it; 2 call t1; 3 call t2; 4 output ok; 8 user make it blue" + queuedPrompt + "; 5<4 output no; 6 user [Request interrupted by user for tool use]; 7 agent done",
+			want: "fix it|BESIDE make it blue|", last: "done"},
 		{name: "command_file_sent_with_esc", // 2.1.280
 			lines: works + "8<2 user <command-message>tidy</command-message>\n<command-name>/tidy</command-name>\n<command-args>up</command-args>; 9 user what the file says | \"isMeta\":true; a user and fast" + queuedPrompt +
 				"; 3<2 output no; " + stopped + "7 agent done", want: "fix it|BESIDE /tidy up|BESIDE and fast|", last: "done"},
@@ -159,6 +167,8 @@ func TestTranscriptRequests(t *testing.T) {
 			want: "fix it|make it green|", last: "done"},
 		{name: "sent_with_esc_before_a_fork", other: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done; 9 user another way; a agent done",
 			lines: `1 user fix it | "sessionId":"this","session_id":"other"; 2 call t1; 3 output no; ` + stopped + "7 agent done; b user next; c agent done", want: "fix it|BESIDE make it blue|next|", last: "done"},
+		{name: "sent_with_esc_before_a_fork_that_has_it", other: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done",
+			lines: `1 user fix it | "sessionId":"this","session_id":"other"; 2 call t1; 8 user make it blue` + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done", want: "fix it|BESIDE make it blue|", last: "done"},
 		{name: "taken_back_before_a_fork", other: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done; a<2 user next; b agent done", // 2.1.331
 			lines: `1 user fix it | "sessionId":"this","session_id":"other"; 2 call t1; 3 output no; a user next; b agent done`, want: "fix it|next|", last: "done"},
 		{name: "queued_and_withdrawn", lines: "1 user fix it; 2 agent done; 3 user drop it" + queuedPrompt + "; 4<2 user next; 5 agent done", want: "fix it|next|", last: "done"},
@@ -216,6 +226,7 @@ func TestTranscriptRequests(t *testing.T) {
 		{name: "fork_that_leads_back_to_itself", other: "1 user fix it; 2 agent done; 4 user add tests; 5 agent added", // 2.1.329
 			lines: "4<3 user add tests; 5 agent added; 3<5 compaction; 6<5 user go on; 7 agent gone", want: "fix it|add tests|go on|", last: "gone"},
 		{name: "fork_of_a_fork", third: "1 user fix it; 2 agent done", other: "3<2 user add tests; 4 agent added", lines: "5<4 user go on; 6 agent gone", want: "fix it|add tests|go on|", last: "gone"},
+		{name: "forks_in_a_circle", third: "1<2 user fix it", other: "2<1 user add tests", lines: "3<2 user go on; 4 agent gone", want: "fix it|add tests|go on|", last: "gone"},
 		{name: "root_is_nowhere", lines: "2<1 user add tests; 3 agent added", other: "x user another session", want: "add tests|", last: "added"},
 		{name: "half_a_line", lines: `1 user fix it; 2 agent done; {"parentUuid":"2","type":"user","message":{"content":"half`, want: "fix it|", last: "done"},
 		{name: "marks_in_a_tools_output", lines: `1 user fix it; 2 call t1; 3 output {"uuid":"1","parentUuid":"9","type":"user","message":{"content":"not the user's"}}; 4 agent done`, want: "fix it|", last: "done"},
@@ -235,14 +246,14 @@ func TestTranscriptRequests(t *testing.T) {
 			later := time.Now().Add(time.Minute) // it is looked at first, and must still be found behind the other
 			check(t, os.Chtimes(filepath.Join(dir, "third.jsonl"), later, later))
 			got, err := readConversation(filepath.Join(dir, "this.jsonl"))
-			if requests := toldOf(got.requests); err != nil || requests != test.want || got.lastWords != test.last || got.broken != (test.name == "root_is_nowhere") {
+			if requests := toldOf(got.requests); err != nil || requests != test.want || got.lastWords != test.last || got.broken != (test.name == "root_is_nowhere" || test.name == "forks_in_a_circle") {
 				t.Errorf("got %q, last %q, broken %v, %v\nwant %q, last %q", requests, got.lastWords, got.broken, err, test.want, test.last)
 			}
 			if len(got.requests) > 0 && !got.prompt().prompt {
 				t.Errorf("%q counts as a prompt", got.prompt().words)
 			}
-			if slices.Contains(got.dirs, "/other") != (test.name == "commands") {
-				t.Errorf("directories %q", got.dirs)
+			if dirs := strings.Join(append(got.dirs, ""), "|"); dirs != test.dirs {
+				t.Errorf("directories %q, want %q", dirs, test.dirs)
 			}
 			if test.last != "" && (got.model != "m-1" || got.version != "2.1.329") {
 				t.Errorf("model %q, version %q", got.model, got.version)
@@ -263,6 +274,9 @@ func TestTranscriptUnreadable(t *testing.T) {
 		if got, err := readConversation(path); err == nil {
 			t.Errorf("%q: %+v", text, got)
 		}
+	}
+	if got, err := readConversation(t.TempDir()); !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("a directory: %+v, %v", got, err)
 	}
 }
 
@@ -537,7 +551,7 @@ func TestPromptsThatStand(t *testing.T) {
 	}
 	past := &history{prompts: []numbered{prompt(1, "again"), prompt(2, "gone"), prompt(3, "again"), prompt(4, "again"),
 		{record: record{Kind: kindWake, PromptSum: promptSum("gone")}, number: 5}, {record: record{Kind: kindPrompt}, number: 6}}}
-	c := conversation{requests: []userRequest{{words: "/supervisor  again"}, {words: "again"}}}
+	c := conversation{requests: []userRequest{{words: "/supervisor  again"}, {words: "again"}, {words: "typed while it worked"}}}
 	standing := func() (numbers []int) {
 		stands := c.stands(past)
 		for _, p := range past.prompts {
@@ -552,8 +566,16 @@ func TestPromptsThatStand(t *testing.T) {
 	expectEqual(t, "where the beginning is lost", standing(), []int{1, 2, 3, 4, 5, 6})
 	c = conversation{}
 	expectEqual(t, "without requests", standing(), []int{1, 2, 3, 4, 5, 6})
-	expectIs(t, "the checksum's form", strings.HasPrefix(promptSum("a\n b"), "3-"), true)
+	// A later version of ccc reads the sums that an older one has left in the timeline.
+	expectIs(t, "the sum", promptSum("a\n b"), "3-a68d62c6038b5822836dbc79780dff7a")
+	for _, test := range []struct {
+		request, prompt string
+		want            bool
+	}{{"/supervisor on a b", "a\n b", true}, {"a b c", "a b", false}, {"b", "a b", false}, {"a", "", true}} {
+		expectIs(t, test.request+" is "+test.prompt, isRequest(test.request, promptSum(test.prompt)), test.want)
+	}
 	expectIs(t, "an empty sum", isRequest("a", ""), false)
+	expectIs(t, "the sum of other words", isRequest("a c", promptSum("a b")), false)
 }
 
 // Only transcripts are sessions: no subagent's, no file of another name; the newest is first.
@@ -570,6 +592,14 @@ func TestStoredSessions(t *testing.T) {
 		got = append(got, s.id)
 	}
 	expectEqual(t, "the sessions", got, []string{uuidOf("new"), uuidOf("old")})
+	// The entry that a fork leads back to is looked for in each once, and not for ever.
+	all := storedSessions(dir, "*.jsonl", func(s storedSession) bool { return true })
+	check(t, os.WriteFile(all[2].path, []byte(userLine("1", "", "fix it")), 0o600))
+	last, found := all[2].id, findEntry(&all, "1", time.Now().Add(-time.Second))
+	expectIs(t, "found behind the deadline", found, nil)
+	if found = findEntry(&all, "1", time.Now().Add(time.Minute)); found == nil || found.entries["1"].said.words != "fix it" || len(all) != 2 || all[0].id == last || all[1].id == last {
+		t.Errorf("found %+v, left %+v", found, all)
+	}
 	for line, want := range map[string]string{`{"a":"1","uuid":"x","b":2}`: "x", `{"uuid":"x","b":{"uuid":"y"}}`: "", `{"uuid":3}`: "",
 		`{"parent":"x"}`: "", `{"uuid":"x`: ""} {
 		expectIs(t, line, onlyMember([]byte(line), "uuid"), want)

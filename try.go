@@ -1,9 +1,7 @@
 package main
 
 // ccc try runs a command in a throw-away copy of the machine. The command may write to the project, to HOME
-// and to the temporary directories; it alone sees what it wrote, and it reaches nobody outside. This file
-// says what a copy is to be, and runs one from its start to its end. Before ccc offers a copy to a reviewer,
-// the probe tries to break out of one.
+// and to the temporary directories; it alone sees what it wrote, and it reaches nobody outside.
 
 import (
 	"cmp"
@@ -18,17 +16,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
-	"unsafe"
 )
 
 const (
-	tryTimeout = 5 * time.Minute // of a command, unless --timeout says otherwise
-	// tryPatience is what a copy may take to stand, on a busy machine, beyond the command's timeout.
-	tryPatience = time.Second
-	// tryProbeTimeout is far above the 30 ms or so that a probe takes on an idle machine: a file system that
-	// does not answer must not hold up a review.
+	tryTimeout  = 5 * time.Minute // of a command, unless --timeout says otherwise
+	tryPatience = time.Second     // what a copy may take to stand, beyond the command's timeout
+	// A probe takes some 30 ms, but a file system may not answer.
 	tryProbeTimeout = 10 * time.Second
 )
 
@@ -65,8 +61,7 @@ func try(c *invocation) error {
 		_, line, _ = strings.Cut(commandLine(command), " ") // without the ccc
 	}
 	start := time.Now()
-	// A secret may begin before the 2,000 bytes that are recorded, so more are kept.
-	printed := &tail{limit: 1 << 16}
+	printed := &tail{limit: 1 << 16} // a secret may begin before the 2,000 bytes that are recorded
 	config, err := loadConfig(d)
 	plan := &tryPlan{command: command, env: tryEnv(os.Environ(), config)}
 	code := tryImpossible
@@ -79,45 +74,33 @@ func try(c *invocation) error {
 	if err != nil {
 		err = noCopy(err)
 	} else {
-		restore := keepTerminalMode()
 		code, err = plan.run(untilTold(), timeout)
-		restore()
-	}
-	said := ""
-	if err != nil {
-		f := failureOf(err)
-		if said = oneLine(f.err.Error()); f.hint != "" {
-			said += "; to fix it: " + f.hint
-		}
 	}
 	entry := record{Time: now(), Kind: kindRun, Command: line, ExitCode: &code, Output: printed.end()}
 	entry.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
-	if code == tryImpossible { // the command can end with it itself, and then nothing is said
-		entry.NoCopy = said
-	} else {
-		entry.Error = said
+	ended := failure{code: code}
+	if err != nil {
+		f := failureOf(err)
+		if entry.Error = oneLine(f.err.Error()); f.hint != "" {
+			entry.Error += "; to fix it: " + f.hint
+		}
+		ended.err = errors.New(trySubcommand + ": " + entry.Error)
 	}
 	if err := recordRun(entry.redacted(redactor(config.withTokens(os.Environ())))); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(err.Error()))
 	}
-	switch {
-	case said != "":
-		return failure{code: code, err: errors.New(trySubcommand + ": " + said)}
-	case code != 0:
-		return failure{code: code}
-	}
-	return nil
+	return ended
 }
 
 // recordRun appends the record of a run to the timeline of the review that it belongs to, if there is one.
 func recordRun(entry record) error {
-	review := os.Getenv(tryVariable)
+	session, review := filepath.Split(os.Getenv(tryVariable))
 	if review == "" {
 		return nil
 	}
-	entry.Review = filepath.Base(review)
-	session := filepath.Dir(review)
-	return stateDir(filepath.Dir(session)).session(filepath.Base(session)).append(entry)
+	entry.Review = review
+	dir, id := filepath.Split(filepath.Clean(session))
+	return stateDir(dir).session(id).append(entry)
 }
 
 // noCopy is the error for no copy because of err, whose hint it keeps.
@@ -173,9 +156,7 @@ func (plan *tryPlan) connect(printed io.Writer) error {
 	if plan.stdout == io.Writer(os.Stdout) {
 		fmt.Fprint(printed, say(shownOnTerminal))
 	}
-	out, _ := os.Stdout.Stat()
-	complaints, _ := os.Stderr.Stat()
-	if os.SameFile(out, complaints) {
+	if sameFile("/dev/fd/1", "/dev/fd/2") {
 		plan.stderr = plan.stdout
 	}
 	if newScreen(os.Stdin).terminal {
@@ -195,28 +176,6 @@ func (plan *tryPlan) connect(printed io.Writer) error {
 	return nil
 }
 
-// keepTerminalMode returns a function that gives ccc's terminal the mode back that it has now: a command that
-// is killed leaves its own. While another job is in the foreground, the mode is that job's and stays.
-func keepTerminalMode() (restore func()) {
-	terminal, err := os.OpenFile("/dev/tty", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		return func() {}
-	}
-	var mode [128]byte // more than a struct termios
-	ioctl := func(request uintptr, argument unsafe.Pointer) {
-		_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, terminal.Fd(), request, uintptr(argument))
-	}
-	ioctl(getTerminalMode, unsafe.Pointer(&mode))
-	return func() {
-		var foreground int32 // a process group
-		ioctl(syscall.TIOCGPGRP, unsafe.Pointer(&foreground))
-		if int(foreground) == syscall.Getpgrp() {
-			ioctl(setTerminalMode, unsafe.Pointer(&mode))
-		}
-		terminal.Close()
-	}
-}
-
 // A tryCopy is a copy that has been started.
 type tryCopy struct {
 	cmd    *exec.Cmd
@@ -225,9 +184,8 @@ type tryCopy struct {
 }
 
 // run runs the command in a copy and returns its exit code. The end of ctx kills the command, and so does the
-// timeout, which begins when the copy stands. The error says why there is no copy, that the timeout has ended
-// the command, or that its output can't be passed on. run does not wait for a file system that does not
-// answer, nor, after the end, for somebody who does not read the output.
+// timeout, which begins when the copy stands. run waits for no file system that does not answer, nor, after
+// the end, for somebody who does not read the output.
 func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, err error) {
 	scratch, lock := newScratch()
 	defer sweepScratch()
@@ -239,7 +197,8 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 		cancel(fmt.Errorf("ended at the timeout of %v", timeout))
 	})
 	defer late.Stop()
-	stood, ended := make(chan error, 1), make(chan error, 1) // each gets one value
+	var stands atomic.Bool
+	ended := make(chan error, 1)
 	go func() {
 		defer exitOnPanic()
 		err := plan.findPlaces()
@@ -252,24 +211,14 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 				defer exitOnPanic()
 				copied.kill()
 			})
-			err = copied.stands()
-		}
-		stood <- err
-		if copied != nil {
-			err = copied.cmd.Wait()
+			if err = copied.stands(); err == nil {
+				stands.Store(true)
+				late.Reset(timeout)
+			}
+			err = cmp.Or(err, copied.cmd.Wait())
 		}
 		ended <- err
 	}()
-	stands := false
-	select {
-	case err := <-stood:
-		if stands = err == nil; stands {
-			late.Reset(timeout)
-		} else {
-			cancel(err)
-		}
-	case <-ctx.Done():
-	}
 	select {
 	case err = <-ended:
 	case <-ctx.Done():
@@ -284,8 +233,8 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 	switch {
 	case errors.As(cause, &told):
 		return 128 + int(told.Signal), nil
-	case !stands:
-		return tryImpossible, noCopy(cause)
+	case !stands.Load():
+		return tryImpossible, noCopy(cmp.Or(cause, err))
 	case cause != nil:
 		return tryTimedOut, cause
 	case errors.As(err, &exit):
@@ -296,9 +245,9 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 	return 0, nil
 }
 
-// tryProbe makes a copy in dir, the way a reviewer with env does, and tries to break out of it. The error is
-// nil when the copy holds. Else it says why none can be made or trusted here; it is a failure with a hint
-// where it is known what mends that. readOnlyHome reports whether nothing can be written directly in HOME.
+// tryProbe makes a copy in dir, as a reviewer with env does, and tries to break out of it. The error says why
+// no copy can be made or trusted here, with a hint where one is known. readOnlyHome reports whether nothing
+// can be written directly in HOME.
 func tryProbe(ctx context.Context, dir string, env []string) (readOnlyHome bool, err error) {
 	listener, err := onLoopback(0, syscall.Bind)
 	defer syscall.Close(listener)
@@ -327,8 +276,8 @@ func tryProbe(ctx context.Context, dir string, env []string) (readOnlyHome bool,
 	return code == tryHomeReadOnly, nil
 }
 
-// breakOut is the probe's command in a copy: ccc in-copy FILE PORT. It writes FILE, which must work in a copy
-// and not be seen outside, and connects to PORT of the loopback, which must not work.
+// breakOut is the probe's command in a copy, ccc in-copy FILE PORT: it must be able to write FILE, and not to
+// connect to PORT of the loopback.
 func breakOut(args []string) int {
 	if len(args) != 2 {
 		fmt.Fprintln(os.Stderr, "ccc: "+tryInsideSubcommand+" is for ccc try only")
@@ -349,8 +298,8 @@ func breakOut(args []string) int {
 	return 0
 }
 
-// onLoopback returns a TCP socket on which do, bind(2) or connect(2), has worked for port of the loopback. It
-// does without package net, which makes a binary that is built with cgo a dynamic one.
+// onLoopback returns a TCP socket on which do, bind(2) or connect(2), has worked for port of the loopback.
+// Package net would make a binary that is built with cgo a dynamic one.
 func onLoopback(port int, do func(fd int, address syscall.Sockaddr) error) (fd int, err error) {
 	if fd, err = syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0); err != nil {
 		return fd, err
@@ -361,9 +310,9 @@ func onLoopback(port int, do func(fd int, address syscall.Sockaddr) error) (fd i
 
 const mayEnter, mayWrite = 1, 2 // for access(2)
 
-// findPlaces finds the project and what else the command may write to: the project's git data, which is
-// elsewhere for a linked worktree or a submodule, HOME, the temporary directories, and each directory that a
-// variable names and the user may write to. A variable opens nothing that holds the project or HOME.
+// findPlaces finds the project and what else the command may write to: its git data, which may be elsewhere,
+// HOME, the temporary directories, and each directory that a variable names and the user may write to, unless
+// it holds the project or HOME.
 func (plan *tryPlan) findPlaces() error {
 	dir, err := filepath.EvalSymlinks(plan.dir)
 	if err != nil {

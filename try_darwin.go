@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 )
 
 // seatbelt allows what a program needs that computes and writes to SCRATCH. All else is denied: network,
@@ -31,8 +30,6 @@ const seatbelt = `(version 1)
 (allow ipc-posix-sem)
 (allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))
 `
-
-const getTerminalMode, setTerminalMode = syscall.TIOCGETA, syscall.TIOCSETA
 
 // start starts the command in a copy, all of which is in the directory scratch.
 func (plan *tryPlan) start(scratch string) (*tryCopy, error) {

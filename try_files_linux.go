@@ -16,22 +16,17 @@ import (
 	"unsafe"
 )
 
-// The copy is built in the workshop, a tmpfs that hides the host's /proc. copyRoot becomes the root of the
-// command.
 const (
-	workshop = "/proc"
-	copyRoot = workshop + "/root"
-)
+	workshop = "/proc"            // where the copy is built: a tmpfs hides the host's
+	copyRoot = workshop + "/root" // becomes the root of the command
 
-// The attributes of what can be written to and of what can't. mount and mount_setattr have the same values
-// for them.
-const (
+	// The attributes of what can be written to and of what can't, for mount and mount_setattr.
 	openMount   = syscall.MS_NOSUID | syscall.MS_NODEV
 	closedMount = openMount | syscall.MS_RDONLY
-)
 
-// mountedInProject is in the error where a mount in the project keeps a copy from being made.
-const mountedInProject = "is mounted in the project"
+	// mountedInProject is in the error where a mount in the project keeps a copy from being made.
+	mountedInProject = "is mounted in the project"
+)
 
 // A copyBuilder builds the file system of a copy. Paths are the host's, with links resolved.
 type copyBuilder struct {
@@ -96,9 +91,8 @@ func (b *copyBuilder) show(path string) error {
 }
 
 // cover lays an overlay with these attributes over the directory at path, and binds what is mounted below it
-// in again, read-only. A user namespace can lay no overlay over a directory with mounts of the host's below
-// it. There each directory in it that has no mount gets an overlay, and the files directly in it stay
-// read-only. That is not enough for a project.
+// in again, read-only. Where a user namespace can lay none, because of mounts below it, each directory in it
+// without a mount gets one, and the files directly in it stay read-only. That is not enough for a project.
 func (b *copyBuilder) cover(path string, attributes uintptr) error {
 	var below []string
 	for _, m := range b.mounts {
@@ -138,9 +132,8 @@ func (b *copyBuilder) cover(path string, attributes uintptr) error {
 	return nil
 }
 
-// overlay lays an overlay over the directory at path. What is written to it goes to disk where that can carry
-// the upper layer of an overlay. It can't where it is an overlay itself, as in containers: there it goes to
-// memory.
+// overlay lays an overlay over the directory at path. What is written to it goes to disk, or to memory where
+// the disk can't carry the upper layer of an overlay, as in containers.
 func (b *copyBuilder) overlay(path string, attributes uintptr) error {
 	// The options name the lower directory by a dot: its own name may hold what separates options.
 	if err := os.Chdir(path); err != nil {
@@ -154,8 +147,8 @@ func (b *copyBuilder) overlay(path string, attributes uintptr) error {
 	return overlayHere(workshop, path, attributes)
 }
 
-// overlayHere lays an overlay over the directory at path, which is the current one. The upper layer is in
-// dir. It has the directory's mode and, as far as this user can give it away, its owner.
+// overlayHere lays an overlay over the directory at path, which is the current one. The upper layer, in dir,
+// has the directory's mode and, as far as this user can give it away, its owner.
 func overlayHere(dir, path string, attributes uintptr) error {
 	info, err := os.Stat(".")
 	if err != nil {
@@ -209,8 +202,7 @@ func (b *copyBuilder) coverSockets() error {
 	return nil
 }
 
-// showDev makes a /dev of harmless devices. All of it is read-only, which for a device means that nobody
-// removes it or changes its mode: these are the host's.
+// showDev makes a /dev of harmless devices, read-only: nobody removes these or changes their modes.
 func showDev() error {
 	const dev = copyRoot + "/dev"
 	const options = "newinstance,ptmxmode=0666,mode=0620"
@@ -249,7 +241,7 @@ func mount(source, target, kind string, flags uintptr, options string) error {
 	return nil
 }
 
-// restrict adds attributes to the mount at path and to all below it.
+// restrict adds attributes to the mount at path, which is absolute, and to all below it.
 func restrict(path string, attributes uintptr) error {
 	const mountSetattr, recursive = 442, 0x8000 // package syscall lacks the call
 	name, err := syscall.BytePtrFromString(path)
@@ -257,10 +249,7 @@ func restrict(path string, attributes uintptr) error {
 		return err
 	}
 	change := struct{ set, clear, propagation, userns uint64 }{set: uint64(attributes)}
-	_, _, errno := syscall.Syscall6(mountSetattr, currentDirectory, uintptr(unsafe.Pointer(name)), recursive,
+	_, _, errno := syscall.Syscall6(mountSetattr, 0, uintptr(unsafe.Pointer(name)), recursive,
 		uintptr(unsafe.Pointer(&change)), unsafe.Sizeof(change), 0)
 	return callError("mount_setattr", errno)
 }
-
-// currentDirectory is AT_FDCWD, -100.
-const currentDirectory = ^uintptr(99)

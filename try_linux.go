@@ -1,9 +1,8 @@
 package main
 
-// On Linux a copy is made of namespaces, which need no helper program and no privilege. ccc starts itself
-// again as process 1 of new mount, process, network, IPC and UTS namespaces, and of a user namespace where it
-// may not make those itself. Process 1 builds the file system that the command sees (try_files_linux.go),
-// gives up its privileges, starts the command, and reaps orphans until the command has ended.
+// On Linux a copy is made of namespaces. ccc starts itself again as process 1 of new ones, which builds the
+// file system that the command sees (try_files_linux.go), gives up its privileges, starts the command, and
+// reaps orphans until it has ended.
 
 import (
 	"cmp"
@@ -19,8 +18,6 @@ import (
 	"syscall"
 	"unsafe"
 )
-
-const getTerminalMode, setTerminalMode = syscall.TCGETS, syscall.TCSETS
 
 // ccc and process 1 of a copy share a socket, which is open as long as both live. On it process 1 says once
 // that the copy stands, or why not. It ends when ccc is gone.
@@ -73,9 +70,8 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 // loopback; 18: to change root; 21: to mount.
 var buildingCapabilities = []uintptr{0, 1, 2, 3, 4, 12, 18, 21}
 
-// newNamespaces returns the attributes of process 1. Root does without a user namespace where it may, which a
-// container's root may not: in one the kernel holds the host's mounts together, and lays no overlay over a
-// directory with others below it.
+// newNamespaces returns the attributes of process 1. Root does without a user namespace where it may: in one
+// the kernel lays no overlay over a directory with mounts of the host's below it.
 func newNamespaces() *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC |
@@ -110,8 +106,7 @@ func capabilities(call uintptr, sets *capabilitySets) error {
 	return callError("capget, capset", errno)
 }
 
-// ownIDs maps to themselves the ids that the user can have in a user namespace: root all in the map at path,
-// others their own, id.
+// ownIDs maps to themselves the ids that a user namespace can have: root's are all in the map at path.
 func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 	if os.Getuid() != 0 {
 		return []syscall.SysProcIDMap{{ContainerID: id, HostID: id, Size: 1}}
@@ -129,10 +124,8 @@ func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 // hinted is err with what mends it as hint, where that is known.
 func hinted(err error) error { return withHint(err, mendFor(err, os.ReadFile)) }
 
-// mendFor returns the command or the advice that mends err, or "" where none is known. The causes that are
-// most certain come first. read reads a file of this machine.
+// mendFor returns what mends err, or "". The causes that are most certain come first.
 func mendFor(err error, read func(path string) ([]byte, error)) string {
-	const newer = "use Linux 5.12 or newer"
 	says := func(what string) bool { return strings.Contains(err.Error(), what) }
 	begins := func(path, start string) bool {
 		text, unread := read(path)
@@ -141,19 +134,11 @@ func mendFor(err error, read func(path string) ([]byte, error)) string {
 	switch {
 	case says(mountedInProject):
 		return ""
-	case says("close_range: "):
-		return newer
-	case begins("/proc/sys/user/max_user_namespaces", "0\n"):
-		return "sudo sysctl user.max_user_namespaces=15000"
-	case says(syscall.ENODEV.Error()):
-		return "sudo modprobe overlay"
 	case begins("/.dockerenv", ""), begins("/run/.containerenv", ""):
 		return "start the container with --security-opt seccomp=unconfined " +
 			"--security-opt systempaths=unconfined"
-	case says(syscall.ENOSYS.Error()):
-		return newer
-	case begins("/proc/sys/kernel/unprivileged_userns_clone", "0\n"):
-		return "sudo sysctl kernel.unprivileged_userns_clone=1"
+	case says(syscall.ENOSYS.Error()), says("close_range: "): // which lacks its flag in 5.9 and 5.10
+		return "use Linux 5.12 or newer"
 	case begins("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1\n"):
 		self, _ := os.Executable()
 		profile := fmt.Sprintf("abi <abi/4.0>, profile ccc %q flags=(unconfined) { userns, }", self)
@@ -164,8 +149,7 @@ func mendFor(err error, read func(path string) ([]byte, error)) string {
 }
 
 // tryProcessOne is ccc in-copy. As process 1 it gets SCRATCH DIR PROJECT PLACE... -- COMMAND... and runs the
-// command in the copy that it builds. Any other process is the probe's command: what process 1 does to its
-// file system must not be done to the host's.
+// command in the copy that it builds. Any other process is the probe's command.
 func tryProcessOne(args []string) int {
 	end := slices.Index(args, "--")
 	if os.Getpid() != 1 || end < 3 {
@@ -192,16 +176,14 @@ func tryProcessOne(args []string) int {
 	return runAndReap(args[end+1:])
 }
 
-// closeOnExec keeps all descriptors but stdin, stdout and stderr from the command: one that ccc's own caller
-// left open would lead out of the copy.
+// closeOnExec keeps all descriptors but stdin, stdout and stderr from the command.
 func closeOnExec() error {
 	const closeRange, flag = 436, 4 // package syscall lacks the call; amd64 and arm64 have one number
 	_, _, errno := syscall.Syscall(closeRange, 3, 1<<32-1, flag)
 	return callError("close_range", errno)
 }
 
-// runAndReap runs command and returns its exit code when it has ended. What it left running ends with this
-// process.
+// runAndReap runs command and returns its exit code. What it left running ends with this process.
 func runAndReap(command []string) int {
 	pid := 0
 	path, err := exec.LookPath(command[0])

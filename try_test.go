@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -25,6 +26,18 @@ func skipTry(t *testing.T, why string) {
 	}
 	t.Skip(why)
 }
+
+// skipCopy skips the test, or fails it where the machine lets the user of cmd, the test binary, make a copy.
+func skipCopy(t *testing.T, cmd *exec.Cmd, why string) {
+	t.Helper()
+	if machineCopies(cmd) {
+		t.Fatal("this machine has all that a copy takes, and there is none: " + why)
+	}
+	skipTry(t, "NO COPY CAN BE MADE HERE, nothing of it was tested: "+why)
+}
+
+// machineCopies has cmd, the test binary, look whether the machine has all that a copy takes. Only Linux does.
+var machineCopies = func(cmd *exec.Cmd) bool { return false }
 
 func TestTryUsage(t *testing.T) {
 	box := newFakeBox(t)
@@ -69,7 +82,7 @@ func TestTryBrokenConfig(t *testing.T) {
 func needCopy(t *testing.T, box *sandbox) {
 	t.Helper()
 	if got := box.run(20*time.Second, "", "ccc", "try", "true"); got.code != 0 {
-		skipTry(t, "NO COPY CAN BE MADE HERE: "+got.stderr)
+		skipCopy(t, box.command("ccc"), got.stderr)
 	}
 }
 

@@ -40,9 +40,8 @@ func parseResult(line []byte) *resultLine {
 	return r
 }
 
-// judge returns the verdict, verdictAllow or verdictBlock, and the feedback. Without a verdict decided is "",
-// and the feedback is the result's text. A result that says that it failed is an error, whatever its text
-// looks like: an API error comes as subtype success with is_error.
+// judge returns the verdict and the feedback. Without a verdict decided is "", and the feedback is the
+// result's text. A result that says that it failed is an error: an API error comes as success with is_error.
 func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	text, kind := r.text(), ""
 	if r.Subtype != "" && r.Subtype != "success" {
@@ -67,9 +66,8 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	return decided, strings.TrimSpace(feedback), nil
 }
 
-// isOfNoTurn reports whether the result is of a prompt that reached no model. From 2.1.200 on, a fork of a
-// session with a background task first submits that the task has stopped, which ends with such a line, and
-// then the request.
+// isOfNoTurn reports whether the result is of a prompt that reached no model, as in a fork of a session with
+// a background task, which first submits that the task has stopped (from 2.1.200 on).
 func (r *resultLine) isOfNoTurn() bool {
 	isEmpty := r.text() == "" && r.object() == nil
 	return isEmpty && r.malformed == nil && !r.IsError && r.Turns != nil && *r.Turns == 0
@@ -91,8 +89,7 @@ func (r *resultLine) text() (text string) {
 	return text
 }
 
-// ownCost returns what this review cost, in US dollars. It is 0 where claude tells only what the whole
-// session has cost.
+// ownCost returns what this review cost, in US dollars, 0 where claude tells only the whole session's cost.
 func (r *resultLine) ownCost() (sum float64) {
 	for _, model := range r.costs.SinceLast {
 		sum += model.CostUSD
@@ -104,8 +101,7 @@ func (r *resultLine) ownCost() (sum float64) {
 var decisionKeys = []string{"allow_stop", "allowStop"}
 
 const (
-	// olderKey is an older one. It counts only in a verdict that is the whole result: elsewhere it is data
-	// that the reviewer quotes.
+	// olderKey is an older one. It counts only in a verdict that is the whole result: elsewhere it is data.
 	olderKey = "completed"
 	// olderApproval approves as the last line of a text that states no decision.
 	olderApproval = "[TASK_COMPLETED]"
@@ -114,8 +110,7 @@ const (
 )
 
 var (
-	// decisionMember matches a member of a JSON object that decides. It matches none in a string, where the
-	// quotation marks are escaped.
+	// decisionMember matches a member of a JSON object that decides, none in a string.
 	decisionMember = lazyRegexp(`"allow(?:_s|S)top"\s*:`)
 	// decisionWord matches where a text, in prose or in JSON of any kind, states a decision. What it states
 	// is true or false in the first group, and a word or character in the second. Only true and false may
@@ -172,9 +167,8 @@ func isAnswer(text string) bool {
 	return decided != "" && strings.HasPrefix(strings.TrimPrefix(strings.TrimSpace(text), "```json\n"), "{")
 }
 
-// readDecision reads what object has under the first of keys that it has; decides is false where it has none.
-// decided is "" where the decision is neither true nor false, and where it is true and object, or what is in
-// it, has another one.
+// readDecision reads what object has under the first of keys that it has. decided is "" where that is neither
+// true nor false, and where it is true and object has another decision in it.
 func readDecision(object []byte, keys ...string) (decided verdict, feedback string, decides bool) {
 	var members map[string]json.RawMessage // for a struct Allow_Stop would be allow_stop
 	_ = json.Unmarshal(object, &members)
@@ -199,8 +193,7 @@ func readDecision(object []byte, keys ...string) (decided verdict, feedback stri
 	return "", "", false
 }
 
-// holdsApproval reports whether text holds something like an object that approves, in JSON or not. The agent
-// would take that for an order.
+// holdsApproval reports whether text holds something like an object that approves, an order to the agent.
 func holdsApproval(text string) bool {
 	for _, at := range decisionWord().FindAllStringSubmatchIndex(text, -1) {
 		if at[2] >= 0 && strings.EqualFold(text[at[2]:at[3]], "true") && strings.Contains(text[:at[0]], "{") {

@@ -1,0 +1,113 @@
+package main
+
+// Records in words: steps, paths, prices and receipts.
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A step of a reviewer as people read it: what it called, was refused and said, with paths from the project's top or HOME.
+func TestStepInWords(t *testing.T) {
+	speakIn(t, english)
+	home, err := os.UserHomeDir()
+	check(t, err)
+	for _, c := range []struct {
+		kind, tool, words, want string
+	}{
+		{kindCall, "Read(/p/a.go)", "", "· reading a.go"},
+		{kindCall, "Grep(needle)", "", "· searching for needle"},
+		{kindCall, "Glob(/p/*.go)", "", "· searching for *.go"},
+		{kindCall, "LS(/p/d)", "", "· LS(/p/d)"},
+		{kindCall, "Bash(git status)", "", "· git status"},
+		{kindCall, "Read()", "", "· Read()"},
+		{kindCall, "Task", "", "· Task"},
+		{kindRefused, "Bash(rm x)", "", "· refused rm x"},
+		{kindRefused, "Read(/p/a)", "", "· refused reading a"},
+		{kindWords, "", "I look.", "I look."},
+		{kindPrompt, "", "", ""},
+	} {
+		expectIs(t, c.kind+" "+c.tool, record{Kind: c.kind, Tool: c.tool, Words: c.words}.step("/p"), c.want)
+	}
+	for _, c := range []struct{ top, path, want string }{
+		{"/p", "/p/a/b", "a/b"}, {"/p", "/p", "/p"}, {"/p", "/pp/a", "/pp/a"}, {"/p", "/q/a", "/q/a"}, {"", "/a", "/a"}, {"/p", "a", "a"}, {"", "", ""},
+		{"/p", filepath.Join(home, "x"), "~/x"}, {"", home, home}, {home, filepath.Join(home, "x"), "x"},
+	} {
+		expectIs(t, c.top+" "+c.path, pathFrom(c.top, c.path), c.want)
+	}
+	expectIs(t, "a review's place", record{Project: "/p"}.place(), "/p")
+	expectIs(t, "a review's place in git", record{Project: "/p", look: look{Top: "/t"}}.place(), "/t")
+}
+
+// What a review is called, what it cost, how a run ended, and a question on one line.
+func TestRecordInWords(t *testing.T) {
+	speakIn(t, english)
+	code := 7
+	stop := record{Event: eventStop, Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictBlock, DurationSeconds: 61, CostUSD: 0.5,
+		Tokens: &tokens{Input: 1000, CacheWrite: 234, CacheRead: 56789, Output: 12}}, Way: "cache"}
+	question, byHand := stop, stop
+	question.Event, byHand.Event, byHand.Iteration = eventPreToolUse, eventReview, 0
+	byHand.Way, byHand.Tokens, byHand.CostUSD, byHand.DurationSeconds = "own", &tokens{}, 0, 0
+	for _, c := range []struct{ what, got, want string }{
+		{"a stop", stop.title(), "Review 2/10"},
+		{"a question", question.title(), "Review of a question 2/10"},
+		{"by hand", byHand.title(), "Review"},
+		{"the price", stop.price(), "1m01s · $0.50"},
+		{"no price", byHand.price(), ""},
+		{"what was spent", stop.spent(), "1m01s · $0.50 · tokens: 1,234 new, 56,789 cached, 12 out · prompt cache: the agent's"},
+		{"nothing", byHand.spent(), ""},
+		{"the head", stop.receiptHead(), "Review 2/10 sent back · 1m01s · $0.50"},
+		{"a run", record{ExitCode: &code, outcome: outcome{DurationSeconds: 1.25}}.ended(), "exit 7 · 1.2s"},
+		{"a run without a code", record{}.ended(), "exit 0 · 0.0s"},
+		{"a word of another version", verdictName("odd"), "odd"},
+		{"withheld", record{Withheld: true, NoVerdict: true}.withoutVerdict(), say(unreadableVerdict)},
+		{"no verdict", record{NoVerdict: true}.withoutVerdict(), say(withoutVerdict)},
+		{"a verdict", record{}.withoutVerdict(), ""},
+	} {
+		expectIs(t, c.what, c.got, c.want)
+	}
+	asked := questionText(json.RawMessage(`{"questions":[{"question":"Which\none?","options":[{"label":"A"},{"label":"B\tb"}]},{"question":"Why?"}]}`))
+	expectIs(t, "the questions", asked, "Which one?\n- A\n- B b\nWhy?")
+	expectIs(t, "questions in nothing", questionText(nil), "")
+}
+
+// What a verdict rests on, and what it was compared with, where that was not the look at a prompt.
+func TestReceiptBasis(t *testing.T) {
+	speakIn(t, english)
+	of := func(v verdict, change func(r *reviewRound)) reviewRound {
+		r := reviewRound{record: record{Event: eventStop, Review: "r", Files: map[string]string{}, look: look{Top: "/p"}, outcome: outcome{Verdict: v}}}
+		change(&r)
+		return r
+	}
+	run := func(command, output string, code int) record {
+		return record{Command: command, Output: output, ExitCode: &code}
+	}
+	for _, c := range []struct {
+		round reviewRound
+		want  string
+	}{
+		{of(verdictAllow, func(r *reviewRound) {}), "Review approved · only the conversation and the changes were read"},
+		{of(verdictFailed, func(r *reviewRound) { r.Tools = []string{"Read(a)"} }), "Review not reviewed"},
+		{of(verdictCancelled, func(r *reviewRound) { r.Tools = []string{"Read(a)"} }), "Review cancelled"},
+		{of(verdictLimit, func(r *reviewRound) { r.Review = "" }), "Review limit reached"},
+		{of(verdictAllow, func(r *reviewRound) { r.Refused = []string{"x"}; r.Tools = []string{"Read(a)"} }), "Review approved · only files were read, nothing was run"},
+		{of(verdictAllow, func(r *reviewRound) { r.Tools = []string{"Grep(Bash(x))"} }), "Review approved · only files were read, nothing was run"},
+		{of(verdictAllow, func(r *reviewRound) { r.Since = sinceEver }), "Review approved · only the conversation and the changes were read · no commit to compare with: all files counted"},
+		{of(verdictAllow, func(r *reviewRound) { r.Since, r.Base = sinceReflog, "0123456789abcdef" }), "Review approved · only the conversation and the changes were read · compared with commit 0123456789ab"},
+		{of(verdictAllow, func(r *reviewRound) { r.Since, r.Base = sinceUnseen, "empty" }), "Review approved · only the conversation and the changes were read · compared with commit empty"},
+		{of(verdictAllow, func(r *reviewRound) { r.Since, r.Base = sinceRequest, "0123456789abcdef" }), "Review approved · only the conversation and the changes were read"},
+		{of(verdictAllow, func(r *reviewRound) { r.Since, r.Unbound = sinceEver, "why" }), "Review approved · only the conversation and the changes were read · not bound · why"},
+		{of(verdictBlock, func(r *reviewRound) { r.Moved = []string{"a", "b", "c", "d"} }), "Review sent back · only the conversation and the changes were read · changed while the review ran, and not judged: a, b, c, +1"},
+		{of(verdictAllow, func(r *reviewRound) {
+			r.Runs = []record{run("a", "1", 0), run("b", "", 2), run("c", "2\n3\n", 0), run("d", "x", 0), run("e", "no", 1)}
+		}), "Review approved · b → exit 2 · d → x · e → exit 1 · 2 more runs"},
+		{of(verdictAllow, func(r *reviewRound) {
+			r.Runs = []record{run("a", "", 1), run("b", "", 2), run("c", "", 3), run("d", "", 4), run("e", "fine", 0)}
+		}), "Review approved · b → exit 2 · c → exit 3 · d → exit 4 · 2 more runs"},
+		{of(verdictAllow, func(r *reviewRound) { r.Runs = []record{run("a", "1", 0), run("b", "2", 0), run("c", "3", 0)} }), "Review approved · a → 1 · b → 2 · c → 3"},
+	} {
+		expectIs(t, "the receipt", c.round.receipt(), c.want)
+	}
+}
