@@ -85,6 +85,7 @@ func TestHook(t *testing.T) {
 			files: reviewed, stderr: []string{"没有给出判定：I can't say."}},
 		{name: "question_failed", event: "PreToolUse", members: asked, review: fails("API Error: 401"),
 			files: reviewed, stderr: []string{"ccc: no review: "}},
+		{name: "question_asked_before", event: "PostToolUse", members: asked, files: []string{logPath}, silent: true},
 		{name: "other_tool", event: "PreToolUse", members: `"tool_name":"Bash","tool_input":{}`,
 			files: []string{logPath}, silent: true},
 
