@@ -442,7 +442,7 @@ func TestLaunchPreparesState(t *testing.T) {
 // A supervised launch that can't prepare its places starts nothing, and one of a provider is refused in the background.
 func TestLaunchUnprepared(t *testing.T) {
 	for damage, want := range map[string]string{
-		"mkdir -p ~/.claude/ccc/state.lock; touch -d '3 days ago' ~/.claude/ccc/state.lock": "preparing the state directory: ",
+		"mkdir -p ~/.claude/ccc/state.lock; touch -t 202001010000 ~/.claude/ccc/state.lock": "preparing the state directory: ",
 		"mkdir -p ~/.claude/ccc/hook-invocation.log":                                        "preparing the state directory: ",
 		"mkdir -p ~/.claude/commands/supervisor.md":                                         "creating HOME/.claude/commands/supervisor.md: ",
 		"mkdir -p ~/.claude/.ccc.lock":                                                      ".ccc.lock: is a directory",
