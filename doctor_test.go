@@ -191,6 +191,14 @@ func TestDoctorConfigOnce(t *testing.T) {
 		got.stderr != "ccc: problems: 1\n" {
 		t.Errorf("%+v", got)
 	}
+	// The arguments are those of the present provider, too, and claude is asked as one outside a session.
+	box = newDoctorBox(t)
+	box.edit(".claude/ccc.json", `"env"`, `"claude_args":["--bare"],"env"`)
+	box.claudeIs(`[ -z "$CLAUDECODE" ] && echo "2.1.330 (Claude Code)"`)
+	box.vars = append(box.vars, toolMark)
+	got = box.run(60*time.Second, "", "ccc", "doctor")
+	expectEnd(t, "doctor", commandResult{code: got.code, stderr: got.stderr}, 1, "", "ccc: problems: 1\n")
+	expectIn(t, "doctor", got.stdout, "problem  disabled hooks: --supervisor with --bare", "/claude, version 2.1.330\n")
 }
 
 // On a machine where ccc was never launched doctor finds no fault, but tells what the first launch will do, and makes

@@ -51,6 +51,7 @@ func TestHook(t *testing.T) {
 			stdout: blockNotYet},
 		{name: "stop_unescaped", event: "Stop", review: blocks("a < b && c > d \"q\" 中文\nline"),
 			files: reviewed, stdout: `{"decision":"block","reason":"a < b && c > d \"q\" 中文\nline"}` + "\n"},
+		{name: "stop_is_no_command", event: "Stop", members: `"prompt":"/supervisor off"`, files: reviewed, stdout: blockNotYet},
 		{name: "stop_counts", event: "Stop", members: `"stop_hook_active":true`,
 			state: stateText(testSession, 9, ""),
 			files: reviewed, stdout: blockNotYet, stderr: []string{"iteration 10/10"}},
@@ -84,6 +85,7 @@ func TestHook(t *testing.T) {
 			files: reviewed, stderr: []string{"没有给出判定：I can't say."}},
 		{name: "question_failed", event: "PreToolUse", members: asked, review: fails("API Error: 401"),
 			files: reviewed, stderr: []string{"ccc: no review: "}},
+		{name: "question_asked_before", event: "PostToolUse", members: asked, files: []string{logPath}, silent: true},
 		{name: "other_tool", event: "PreToolUse", members: `"tool_name":"Bash","tool_input":{}`,
 			files: []string{logPath}, silent: true},
 

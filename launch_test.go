@@ -416,10 +416,33 @@ func TestLaunchAdded(t *testing.T) {
 	}
 }
 
+// A supervised launch sweeps the state and makes the log, which can be followed at once; any other touches neither.
+func TestLaunchPreparesState(t *testing.T) {
+	for _, flag := range []string{"--supervisor", "-p"} {
+		box := newFakeBox(t)
+		d := stateDir(filepath.Join(box.home, ".claude/ccc"))
+		box.write(".claude/ccc/supervisor-old.json", 0o600, "{}")
+		check(t, os.Chtimes(d.file("supervisor-old.json"), ago(retention+time.Hour), ago(retention+time.Hour)))
+		if got := box.run(30*time.Second, "", "ccc", flag, "--", "--version"); got.code != 0 {
+			t.Errorf("%s: %+v", flag, got)
+		}
+		entries, _ := os.ReadDir(string(d))
+		var names []string
+		for _, entry := range entries {
+			names = append(names, entry.Name())
+		}
+		want := []string{"hook-invocation.log", "state.lock"}
+		if flag == "-p" {
+			want = []string{"supervisor-old.json"}
+		}
+		expectEqual(t, flag, names, want)
+	}
+}
+
 // A supervised launch that can't prepare its places starts nothing, and one of a provider is refused in the background.
 func TestLaunchUnprepared(t *testing.T) {
 	for damage, want := range map[string]string{
-		"mkdir -p ~/.claude/ccc/state.lock; touch -d '3 days ago' ~/.claude/ccc/state.lock": "preparing the state directory: ",
+		"mkdir -p ~/.claude/ccc/state.lock; touch -t 202001010000 ~/.claude/ccc/state.lock": "preparing the state directory: ",
 		"mkdir -p ~/.claude/ccc/hook-invocation.log":                                        "preparing the state directory: ",
 		"mkdir -p ~/.claude/commands/supervisor.md":                                         "creating HOME/.claude/commands/supervisor.md: ",
 		"mkdir -p ~/.claude/.ccc.lock":                                                      ".ccc.lock: is a directory",

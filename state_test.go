@@ -609,6 +609,7 @@ func TestIterationBudget(t *testing.T) {
 		"of it, spent":            {sessionState{Count: 0, Spent: 2, Request: "a"}, "a", 2, 0, sessionState{Count: 2, Spent: 2, Request: "a"}},
 		"not known, in a prompt":  {sessionState{Count: 1, Spent: 1, Request: "a"}, "", 10, 2, sessionState{Count: 2, Spent: 2, Request: "a"}},
 		"not known, at its begin": {sessionState{Count: 0, Spent: 3, Request: "a"}, "", 10, 1, sessionState{Count: 1, Spent: 1}},
+		"counted beyond":          {sessionState{Count: 3, Spent: 2, Request: "a"}, "a", 10, 4, sessionState{Count: 4, Spent: 4, Request: "a"}},
 		"of an older ccc's state": {sessionState{Count: 2}, "a", 10, 1, sessionState{Count: 1, Spent: 1, Request: "a"}},
 		"known since":             {sessionState{Count: 2, Spent: 2}, "a", 10, 3, sessionState{Count: 3, Spent: 3, Request: "a"}},
 	} {
