@@ -57,7 +57,8 @@ func TestDoctorWell(t *testing.T) {
 	if !slices.Equal(subjects, want) || strings.Contains(got.stdout, "SECRET") {
 		t.Errorf("it says\n%s", got.stdout)
 	}
-	expectIn(t, "doctor", got.stdout, "version 2.1.329", fmt.Sprintf("built-in, %d bytes", len(defaultPrompt.zh)))
+	expectIn(t, "doctor", got.stdout, "ok       configuration: "+box.home+"/.claude/ccc.json\n", "ok       provider: kimi\n", "ok       disabled hooks: none\n", "ok       state directory: "+box.home+"/.claude/ccc\n",
+		"ok       hooks: "+box.home+"/.claude/settings.json calls "+box.program()+"\n", "ok       claude: "+filepath.Dir(box.program())+"/claude, version 2.1.329\n", "version 2.1.329", fmt.Sprintf("built-in, %d bytes", len(defaultPrompt.zh)))
 	expectEqual(t, "the files", box.files(), before)
 	expectIs(t, "what claude was started with", box.read("../fake/agent-1/args"), "")
 }
@@ -91,6 +92,8 @@ func TestDoctorMends(t *testing.T) {
 		{"warning  configuration: ", "others can read it", "chmod 600 ", `replace $config '"providers"' '"settings":{"env":{"A_TOKEN":"a-secret"}},&'; chmod 644 $config`},
 		{"problem  provider: ", `"glm" is not among`, edit, `cp $config $HOME/good; replace $config '"kimi",' '"glm",'`},
 		{"problem  provider: ", "${KIMI_MODEL}, which is not set", "read -r KIMI_MODEL; export KIMI_MODEL", `replace $config SECRET '${KIMI_MODEL}'`},
+		{"problem  provider: ", "providers.own.env.X of ccc.json is ${OWN_TOKEN}, which is not set", "read -r OWN_TOKEN; export OWN_TOKEN",
+			`replace $config '"max_iterations"' '"provider":"own",&'; replace $config '"kimi":' '"own":{"env":{"X":"${OWN_TOKEN}"}},&'`},
 		{"problem  provider: ", "work/.claude/settings.json: env.ANTHROPIC_MODEL overrides", edit, `echo '{"env":{"ANTHROPIC_MODEL":"SECRET 2"}}' >$shared`},
 		{"problem  provider: ", "home/.claude/settings.json: apiKeyHelper", edit, `replace $settings '"disableAllHooks": false' '&, "apiKeyHelper":"echo SECRET"'`},
 		{"problem  provider: ", "ccc.json: settings.env.ANTHROPIC_API_KEY", edit,

@@ -117,12 +117,8 @@ func (g gitRunner) mergeBases(rev string, commits []string) ([]string, error) {
 
 // commitOf returns the commit that rev names. The error is a failure with code 2.
 func (g gitRunner) commitOf(rev string) (string, error) {
-	commit := ""
-	var err error
-	if strings.Trim(rev[:min(1, len(rev))], "-^") != "" {
-		commit, err = g.output("rev-parse", "-q", "--verify", rev+"^{commit}")
-	}
-	if commit != "" {
+	commit, err := g.output("rev-parse", "-q", "--verify", rev+"^{commit}")
+	if commit != "" && rev[0] != '^' { // ^main is all but that commit
 		return commit, nil
 	}
 	if err == nil || err.Error() == "exit status 1" { // all that git says of a commit that it does not know

@@ -1129,3 +1129,186 @@ func TestHookEnded(t *testing.T) {
 		t.Error("it does not end with its end")
 	}
 }
+
+// What a prompt of the user's is answered with, what it sets back, and what is recorded of it.
+func TestHookPrompted(t *testing.T) {
+	speaking(t, "zh")
+	failed := untold{What: verdictFailed, Why: "why"}
+	told, introduced := failed.String(), func(provider string) string { return say(introduction, count(8, reviews), provider) }
+	begun := record{Kind: kindBegin, Event: eventStop, Review: "r", Process: selfName(), Deadline: time.Now().Add(time.Hour)}
+	byHand, question, ended := begun, begun, begun
+	byHand.Event, question.Event, ended.Kind, ended.Verdict = eventReview, eventPreToolUse, kindEnd, verdictAllow
+	at := now()
+	for name, test := range map[string]struct {
+		text        string
+		before      []record // of the timeline
+		untold      untold
+		outside     bool // of a session
+		provider    string
+		seen, again time.Time // the launches that are noted, and that of this client
+		want        string    // what is told
+		left        untold
+	}{
+		"the first":                      {text: "x", want: introduced("")},
+		"the first, with a provider":     {text: "x", provider: "kimi", want: introduced(say(introducedProvider, "kimi"))},
+		"the first by hand":              {text: "x", outside: true},
+		"the next":                       {text: "x", before: []record{{Kind: kindPrompt}}},
+		"behind a notification":          {text: "x", before: []record{{Kind: kindWake}}, want: introduced("")},
+		"of a new launch":                {text: "x", before: []record{{Kind: kindPrompt}}, seen: at, again: at.Add(time.Second), want: introduced("")},
+		"of the same launch":             {text: "x", before: []record{{Kind: kindPrompt}}, seen: at, again: at},
+		"of an older launch":             {text: "x", before: []record{{Kind: kindPrompt}}, seen: at, again: at.Add(-time.Second)},
+		"untold":                         {text: "x", before: []record{{Kind: kindPrompt}}, untold: failed, want: told},
+		"untold by hand":                 {text: "x", before: []record{{Kind: kindPrompt}}, untold: failed, outside: true, want: told},
+		"untold, the first":              {text: "x", untold: failed, want: told + "\n" + introduced("")},
+		"untold while a review runs":     {text: "x", before: []record{{Kind: kindPrompt}, begun}, untold: failed, left: failed},
+		"untold while a question's runs": {text: "x", before: []record{{Kind: kindPrompt}, question}, untold: failed, left: failed},
+		"untold while one by hand runs":  {text: "x", before: []record{{Kind: kindPrompt}, byHand}, untold: failed, want: told},
+		"untold behind a review":         {text: "x", before: []record{{Kind: kindPrompt}, ended}, untold: failed, want: told},
+		"a notification":                 {text: "<task-notification>\nx", untold: failed, left: failed},
+		"an image":                       {text: "", before: []record{{Kind: kindPrompt}}, untold: failed, want: told},
+	} {
+		h := testHook(t, eventPrompt)
+		h.event.Prompt, h.caller = test.text, caller{launched: test.again}
+		t.Setenv(projectVariable, map[bool]string{false: "/p"}[test.outside])
+		t.Setenv(blockCapVariable, "")
+		t.Setenv(providerVariable, test.provider)
+		for _, r := range test.before {
+			r.Time = at
+			check(t, h.session.append(r))
+		}
+		check(t, h.session.update(func(s *sessionState) { s.Count, s.Untold, s.LaunchedAt = 3, test.untold, test.seen }))
+		answer, want := string(encodeJSON(h.prompt(test.text))), "null"
+		if test.want != "" {
+			want = string(encodeJSON(systemMessage(test.want)))
+		}
+		expectIs(t, name, answer, want)
+		state, err := h.session.state()
+		check(t, err)
+		past, err := h.session.readHistory()
+		check(t, err)
+		last := past.prompts[len(past.prompts)-1]
+		if isWake := h.event.isWake(); isWake {
+			expectIs(t, name+": the record", last.Kind+last.Prompt+last.PromptSum, "wake")
+			expectIs(t, name+": the count", state.Count, 3)
+		} else {
+			expectIs(t, name+": the record", last.Kind+" "+last.Prompt+" "+last.PromptSum, "prompt "+test.text+" "+promptSum(test.text))
+			expectIs(t, name+": the count", state.Count, 0)
+		}
+		expectIs(t, name+": what is untold", state.Untold, test.left)
+	}
+}
+
+// A session that is not supervised is told of a switch from outside at the user's next prompt, and of nothing else.
+func TestHookUnsupervised(t *testing.T) {
+	speaking(t, "zh")
+	t.Setenv("LC_ALL", "zh_CN.UTF-8")
+	off := untold{What: untoldOff}
+	for name, test := range map[string]struct {
+		event, prompt string
+		agents        bool
+		untold        untold
+		broken        bool
+		told          bool
+	}{
+		"a prompt":            {event: eventPrompt, prompt: "x", untold: off, told: true},
+		"nothing to tell":     {event: eventPrompt, prompt: "x"},
+		"a stop":              {event: eventStop, untold: off},
+		"a notification":      {event: eventPrompt, prompt: "<task-notification>\nx", untold: off},
+		"an agent's prompt":   {event: eventPrompt, prompt: "x", agents: true, untold: off},
+		"a state that is odd": {event: eventPrompt, prompt: "x", broken: true},
+	} {
+		h := testHook(t, test.event)
+		h.event.Prompt, h.caller.agents = test.prompt, test.agents
+		check(t, h.session.update(func(s *sessionState) { s.Untold = test.untold }))
+		if test.broken {
+			check(t, os.WriteFile(h.session.stateFile(), []byte("{"), 0o600))
+		}
+		before, _ := os.ReadFile(h.session.stateFile())
+		answer, want := string(encodeJSON(h.unsupervised())), "null"
+		if test.told {
+			want = string(encodeJSON(systemMessage(switchedOffOutside.zh)))
+		}
+		expectIs(t, name, answer, want)
+		after, _ := os.ReadFile(h.session.stateFile())
+		expectIs(t, name+": something is written", string(before) != string(after), test.told)
+		if state, err := h.session.state(); test.told && (err != nil || state.Untold != untold{}) {
+			t.Errorf("%s: then %+v, %v", name, state, err)
+		}
+		if _, err := os.Stat(h.session.timelineFile()); err == nil {
+			t.Errorf("%s: the timeline is written", name)
+		}
+	}
+}
+
+// What a stop comes to where it can't be counted, or ccc.json can't be used, or the request's reviews are used up.
+func TestHookStopped(t *testing.T) {
+	speaking(t, "zh")
+	t.Setenv(projectVariable, "")
+	type ending struct {
+		verdict  verdict
+		feedback string
+		err      string
+	}
+	for name, test := range map[string]struct {
+		event     string
+		active    bool
+		configErr error
+		state     string // "" is one at the limit, "/" a directory in its place
+		want      ending
+		untold    untold
+	}{
+		"at the limit":                {event: eventStop, want: ending{verdictLimit, "open feedback", ""}},
+		"a question at the limit":     {event: eventPreToolUse, want: ending{verdictLimit, say(limitReached, count(10, reviews)), ""}},
+		"ccc.json can't be used":      {event: eventStop, configErr: errors.New("odd"), want: ending{verdictFailed, "", "odd"}},
+		"not counted, behind a block": {event: eventStop, active: true, state: "/", want: ending{verdictFailed, "", errNoCount.zh}},
+		"a question, not counted":     {event: eventPreToolUse, state: "/", want: ending{verdictFailed, "", errNoCount.zh}},
+	} {
+		h := testHook(t, test.event)
+		h.event.StopHookActive, h.event.LastAssistantMessage, h.configErr = test.active, "all done", test.configErr
+		if test.event != eventStop {
+			h.event.ToolInput = map[string]json.RawMessage{"questions": []byte(`[{"question":"Which?"}]`)}
+		}
+		block := record{Kind: kindEnd, Event: eventStop, Review: "r", Time: now()}
+		block.Verdict, block.Feedback = verdictBlock, "open feedback"
+		check(t, h.session.append(block))
+		if test.state == "/" {
+			check(t, os.Mkdir(h.session.stateFile(), 0o700))
+		} else {
+			check(t, h.session.update(func(s *sessionState) { s.Count = 10 }))
+		}
+		var found record
+		told := stderrOf(t, func() { found = h.stop() })
+		expectIs(t, name, ending{found.Verdict, found.Feedback, found.Error}, test.want)
+		past, err := h.session.readHistory()
+		check(t, err)
+		last := past.Rounds[len(past.Rounds)-1]
+		if len(past.Rounds) != 2 || last.Verdict != test.want.verdict || last.Feedback != "" || last.Event != test.event || last.Review != "" {
+			t.Errorf("%s: recorded %+v", name, last)
+		}
+		if isLimit := test.want.verdict == verdictLimit; isLimit {
+			expectIs(t, name+": what is recorded", fmt.Sprint(last.LastMessage, last.Limit, last.Iteration, last.Question != ""), fmt.Sprint("all done", 10, 0, test.event != eventStop))
+			expectIn(t, name, told, say(limitSkipped, 10))
+			state, _ := h.session.state()
+			expectIs(t, name+": counted", state.Count, 10)
+		} else {
+			expectIn(t, name, told, "ccc: no review: "+test.want.err)
+		}
+	}
+}
+
+// Where another session was asked for something in the same working tree meanwhile, the reviewer is told.
+func TestHookBesideOthers(t *testing.T) {
+	for _, isBeside := range []bool{true, false} {
+		box := newHookBox(t)
+		box.repository()
+		box.submit("fix it")
+		if isBeside {
+			box.hook(ofSession("another", box.event(eventPrompt, `"prompt":"fix that"`)))
+		}
+		box.write("../work/notes.txt", 0o600, "changed\n")
+		box.stop("")
+		request := box.read("../fake/reviewer-1/stdin")
+		expectIn(t, "the request", request, "+changed")
+		expectIs(t, "it tells of another session", strings.Contains(request, changesOthers.zh), isBeside)
+	}
+}

@@ -141,7 +141,10 @@ func TestSwitchOutside(t *testing.T) {
 func TestSwitchFails(t *testing.T) {
 	box := newHookBox(t)
 	box.write(statePath+"/x", 0o600, "") // a directory in the place of the file
-	expectIn(t, "the answer", box.submit("/supervisor off").stdout, "无法切换监督")
+	got := box.submit("/supervisor off")
+	expectIn(t, "the answer", got.stdout, "无法切换监督")
+	expectIn(t, "stderr", got.stderr, "ccc: switching the mode: ")
+	expectNotIn(t, "the timeline", box.read(eventsPath), "switch")
 	// A corrupt state is replaced, and the switch counts.
 	box = newHookBox(t)
 	box.inSession()
@@ -357,4 +360,14 @@ func TestSlashCommandIsTheirs(t *testing.T) {
 		}
 		expectIs(t, name, commandIsTheirs(d, filepath.Join(dir, "project")), test.theirs)
 	}
+}
+
+// A verdict that comes right behind a switch to off decides nothing.
+func TestSwitchedOffBeforeVerdict(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.submit("fix it")
+	box.reviews(fakeReview{runs("ccc supervisor-mode off " + testSession), decides(false, "not yet")})
+	expectEnd(t, "the stop", box.stop(""), 0, "", "ccc: no review: ")
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
 }

@@ -726,4 +726,13 @@ func TestHookUnheard(t *testing.T) {
 	}
 	got := box.run(30*time.Second, box.event(eventStop, ""), "env", "-u", "HOME", "ccc", "supervisor-hook")
 	expectEnd(t, "without a home", got, 0, "", "ccc: HOME is not defined")
+	box = newHookBox(t)
+	box.write(eventsPath+"/x", 0o600, "") // a directory in the place of the timeline
+	got = box.submit("fix it")
+	expectEnd(t, "a prompt", got, 0, "", "ccc: reading the timeline: ")
+	expectIn(t, "stderr", got.stderr, "ccc: writing the timeline: ")
+	expectIn(t, "the log", box.log(), " supervisor-hook invoked session_id="+testSession+" event=UserPromptSubmit\n", ` warning session_id=`+testSession+` during="reading the timeline" error=`)
+	box = newHookBox(t)
+	box.write(".claude/ccc", 0o600, "")
+	expectEnd(t, "without a place for a state", box.stop(""), 0, blockNotYet, "ccc: writing to the state directory: ")
 }

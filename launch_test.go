@@ -256,6 +256,13 @@ func TestLaunchOffersEnglish(t *testing.T) {
 			got := box.run(60*time.Second, "", strings.Fields(line)...)
 			expectNotIn(t, line, got.stdout+got.stderr, offer)
 		}
+		if !test.offered || test.config != "" {
+			continue
+		}
+		// A provider that is named needs no word, one that is remembered has one.
+		box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{}}}`)
+		expectNotIn(t, "of a provider", box.run(60*time.Second, "", "ccc", "a", "-p", "hi").stderr, offer)
+		expectIn(t, "of one that is remembered", box.run(60*time.Second, "", "ccc", "-p", "hi").stderr, offer)
 	}
 }
 

@@ -227,7 +227,6 @@ func (s *story) tell(r record, index int) {
 		}
 		s.occasion(its)
 	case kindEnd:
-		s.open = slices.DeleteFunc(s.open, func(one int) bool { return one == index })
 		its.record = r
 		s.title(r.Time, r.title(), s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict))))
 		s.end(its)
@@ -269,16 +268,14 @@ func (s *story) titleOf(its reviewRound, at time.Time) {
 
 // tellKilled tells of the reviews that were killed: no record does.
 func (s *story) tellKilled() {
-	for _, index := range slices.Clone(s.open) {
-		its := s.history.Rounds[index]
-		if its.Kind != kindBegin { // its end is a record, which is told in its turn
-			continue
-		}
-		if its = its.settled(); its.Verdict == verdictFailed {
+	s.open = slices.DeleteFunc(s.open, func(index int) bool {
+		its := s.history.Rounds[index].settled()
+		if its.Kind == kindBegin && its.Verdict == verdictFailed {
 			its.Kind = kindEnd
 			s.tell(its.record, index)
 		}
-	}
+		return its.Kind == kindEnd // if that is a record, it is told in its turn
+	})
 }
 
 // promptShown is in characters, of a prompt: the user wrote it and knows how it goes on.

@@ -135,11 +135,8 @@ func (r *reviewCall) flags() (flags [][]string) {
 			flags = append(flags, append([]string{flag}, values...))
 		}
 	}
-	add(true, "--print")
-	add(true, "--fork-session")
-	add(true, "--resume", r.session)
-	add(true, "--verbose")
-	add(true, "--output-format", "stream-json")
+	flags = [][]string{{"--print"}, {"--fork-session"}, {"--resume", r.session}, {"--verbose"},
+		{"--output-format", "stream-json"}}
 	add(prompted, "--json-schema", verdictSchema())
 	add(prompted, "--system-prompt", r.prompt)
 	// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.

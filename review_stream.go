@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -52,8 +51,7 @@ func (s *reviewStream) close() {
 func (s *reviewStream) read(line []byte) {
 	var l streamLine
 	err := json.Unmarshal(line, &l)
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if _, isSyntax := err.(*json.SyntaxError); isSyntax {
 		if len(bytes.TrimSpace(line)) > 0 {
 			s.dropped(err)
 		}

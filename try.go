@@ -109,24 +109,20 @@ func noCopy(err error) error {
 	return withHint(fmt.Errorf("no copy can be made: %w", f.err), f.hint)
 }
 
-// toldToEnd is the signal by which somebody told ccc to end.
-type toldToEnd struct{ syscall.Signal }
-
-func (s toldToEnd) Error() string { return "ended by " + s.Signal.String() }
-
-// untilTold returns a context that ends when ccc is told to end, with a toldToEnd as cause.
+// untilTold returns a context that ends when ccc is told to end, with a failure as cause.
 func untilTold() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
-		if !signal.Ignored(s) {
+		if !signal.Ignored(s) { // as by nohup
 			signal.Notify(signals, s)
 		}
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it at once
 	go func() {
 		defer exitOnPanic()
-		cancel(toldToEnd{Signal: (<-signals).(syscall.Signal)})
+		told := (<-signals).(syscall.Signal)
+		cancel(failure{code: 128 + int(told), err: fmt.Errorf("ended by %v", told)})
 	}()
 	return ctx
 }
@@ -228,11 +224,11 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 		}
 	}
 	cause := context.Cause(ctx) // what ended it before its time
-	var told toldToEnd
+	var told failure
 	var exit *exec.ExitError
 	switch {
 	case errors.As(cause, &told):
-		return 128 + int(told.Signal), nil
+		return told.code, nil
 	case !stands.Load():
 		return tryImpossible, noCopy(cmp.Or(cause, err))
 	case cause != nil:
@@ -330,8 +326,8 @@ func (plan *tryPlan) findPlaces() error {
 			plan.places = append(plan.places, path)
 		}
 	}
-	always := []string{home, common, lookupEnv(plan.env, "TMPDIR"), "/tmp", "/var/tmp", "/dev/shm"}
-	for _, path := range always {
+	temp := lookupEnv(plan.env, "TMPDIR")
+	for _, path := range []string{home, common, temp, "/tmp", "/var/tmp", "/dev/shm"} {
 		add(path, mayEnter)
 	}
 	for _, entry := range plan.env {
