@@ -118,7 +118,7 @@ func (g gitRunner) mergeBases(rev string, commits []string) ([]string, error) {
 // commitOf returns the commit that rev names. The error is a failure with code 2.
 func (g gitRunner) commitOf(rev string) (string, error) {
 	commit, err := g.output("rev-parse", "-q", "--verify", rev+"^{commit}")
-	if commit != "" && rev[0] != '^' { // ^main is all but that commit
+	if commit != "" && !strings.HasPrefix(rev, "^") { // ^main is all but that commit
 		return commit, nil
 	}
 	if err == nil || err.Error() == "exit status 1" { // all that git says of a commit that it does not know

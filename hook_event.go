@@ -16,7 +16,7 @@ import (
 
 // A hookEvent is what Claude Code tells a hook.
 type hookEvent struct {
-	AgentID              string                     `json:"agent_id"` // a subagent's, not the session's own agent's
+	AgentID              string                     `json:"agent_id"` // set where a subagent is at work
 	BackgroundTasks      []json.RawMessage          `json:"background_tasks"`
 	Cwd                  string                     `json:"cwd"`
 	HookEventName        string                     `json:"hook_event_name"`
@@ -24,7 +24,7 @@ type hookEvent struct {
 	PermissionMode       string                     `json:"permission_mode"`
 	Prompt               string                     `json:"prompt"`
 	SessionID            string                     `json:"session_id"`
-	StopHookActive       bool                       `json:"stop_hook_active"` // a hook blocked the stop before
+	StopHookActive       bool                       `json:"stop_hook_active"` // a hook blocked the last stop
 	ToolInput            map[string]json.RawMessage `json:"tool_input"`
 	ToolName             string                     `json:"tool_name"`
 	ToolUseID            string                     `json:"tool_use_id"`

@@ -166,19 +166,17 @@ func unknownWord(own, rest []string, c *configuration) error {
 	return failure{code: 2, err: err, hint: hint}
 }
 
-// nearestWord returns the first of names that word may be a misspelling of, else the first that begins with
-// word, if that has three letters, else "". Leading dashes do not count.
+// nearestWord returns the first of names that word may be a misspelling of, or that begins with word, if that
+// has three letters, else "". Leading dashes do not count.
 func nearestWord(word string, names []string) string {
-	bare := func(name string) string { return strings.TrimLeft(name, "-") }
-	word = bare(word)
-	at := slices.IndexFunc(names, func(name string) bool { return isMisspelt(bare(name), word) })
-	if at < 0 && len(word) > 2 {
-		at = slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(bare(name), word) })
+	word = strings.TrimLeft(word, "-")
+	for _, name := range names {
+		bare := strings.TrimLeft(name, "-")
+		if isMisspelt(bare, word) || len(word) > 2 && strings.HasPrefix(bare, word) {
+			return name
+		}
 	}
-	if at < 0 {
-		return ""
-	}
-	return names[at]
+	return ""
 }
 
 // isMisspelt reports whether a and b become equal if two neighbouring letters are swapped, or if one run of
@@ -404,11 +402,6 @@ func removeInstallation(d dirs, in *installation) error {
 		return fmt.Errorf("removing the hooks: %w", err)
 	}
 	fmt.Printf("%s: %s\n", d.settingsFile(), done)
-	for _, path := range d.settingsFiles() {
-		if statusLineCall().MatchString(readSource(path).values[statusLineKey]) {
-			fmt.Printf("%s: its statusLine still calls ccc: take it out\n", path)
-		}
-	}
 	for _, file := range []keptFile{keptPrompt(d), keptCommand(d)} {
 		if done, err = file.remove(d, in); err != nil {
 			return fmt.Errorf("removing %s: %w", file.path, err)
@@ -418,9 +411,6 @@ func removeInstallation(d dirs, in *installation) error {
 	}
 	return errors.Join(removeFile(d.installedFile()), removeFile(d.lockFile()))
 }
-
-// statusLineCall matches a command that calls ccc statusline.
-var statusLineCall = lazyRegexp(`\bccc[^\s/]*["']?\s+["']?statusline\b`)
 
 const nothingThere = "holds nothing of ccc's"
 

@@ -661,8 +661,8 @@ func TestProviderSources(t *testing.T) {
 	if s := accountSource(d); s.err == nil || !strings.HasSuffix(s.name, ".config.json") {
 		t.Errorf("the older one, broken: %+v", s)
 	}
-	for text, want := range map[string]string{`{"statusLine":{"a":1}}`: `{"a":1}`, `{"statusLine":"x"}`: "x", `{"statusLine":null}`: "", `{}`: ""} {
-		expectIs(t, text, sourceOf("s", "", []byte(text), nil).values[statusLineKey], want)
+	for text, want := range map[string]string{`{"apiKeyHelper":{"a":1}}`: `{"a":1}`, `{"apiKeyHelper":"x"}`: "x", `{"apiKeyHelper":null}`: "", `{}`: ""} {
+		expectIs(t, text, sourceOf("s", "", []byte(text), nil).values[helperKey], want)
 	}
 	for text, want := range map[string]string{"": "<nil>", " ": "<nil>", "null": "line 1, column 1: the file is not an object", "[]": "line 1, column 1: the file is not an object", "{": "line 1, column 2: unexpected end of JSON input", `"x"`: "line 1, column 1: the file is not an object"} {
 		s := sourceOf("s", "", []byte(text), nil)

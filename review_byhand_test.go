@@ -161,6 +161,23 @@ func TestByHandSays(t *testing.T) {
 	expectIn(t, "a broken ccc.json", review(4).stderr, "ccc.json")
 }
 
+// A review by hand leaves alone what a stop's has left: the output has a file of its own, and the session's feedback and count stay.
+func TestByHandApart(t *testing.T) {
+	box := newFakeBox(t)
+	box.vars = append(box.vars, "FAKE_CLAUDE_SESSION="+testSession)
+	box.reviews(allows(""), blocks("by hand"))
+	box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "fix it")
+	output, state := box.read(outputPath), box.read(statePath)
+	got := box.run(60*time.Second, "", "ccc", "review", testSession)
+	if got.code != 1 || !strings.Contains(got.stdout, "by hand") || strings.Contains(got.stdout+got.stderr, reviewing.zh+"...") || strings.Contains(got.stderr, "任务未完成") {
+		t.Errorf("%+v", got)
+	}
+	expectIs(t, "the output of the stop's review", box.read(outputPath), output)
+	expectIs(t, "the state", box.read(statePath), state)
+	expectIn(t, "the output of its own", box.read(".claude/ccc/supervisor-"+testSession+"-review.jsonl"), `by hand`)
+	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow, verdictBlock})
+}
+
 // Ctrl-C ends a review by hand: 130, no verdict, and it is recorded as cancelled.
 func TestByHandInterrupted(t *testing.T) {
 	box := newHookBox(t)
@@ -182,21 +199,4 @@ func TestByHandInterrupted(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
-}
-
-// A review by hand leaves alone what a stop's has left: the output has a file of its own, and the session's feedback and count stay.
-func TestByHandApart(t *testing.T) {
-	box := newFakeBox(t)
-	box.vars = append(box.vars, "FAKE_CLAUDE_SESSION="+testSession)
-	box.reviews(allows(""), blocks("by hand"))
-	box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "fix it")
-	output, state := box.read(outputPath), box.read(statePath)
-	got := box.run(60*time.Second, "", "ccc", "review", testSession)
-	if got.code != 1 || !strings.Contains(got.stdout, "by hand") || strings.Contains(got.stdout+got.stderr, reviewing.zh+"...") || strings.Contains(got.stderr, "任务未完成") {
-		t.Errorf("%+v", got)
-	}
-	expectIs(t, "the output of the stop's review", box.read(outputPath), output)
-	expectIs(t, "the state", box.read(statePath), state)
-	expectIn(t, "the output of its own", box.read(".claude/ccc/supervisor-"+testSession+"-review.jsonl"), `by hand`)
-	expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow, verdictBlock})
 }

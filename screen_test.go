@@ -194,13 +194,13 @@ func TestScreenBlock(t *testing.T) {
 	s.block("  lead ", "one two three four five\n- an item of a list\n12. twelve of the list\tx\n")
 	s.block("lead", "")
 	s.tell("as  it is, however long that may be, outside a terminal")
-	s.colour, s.terminal, s.tag = true, true, yellow
+	s.colour, s.terminal = true, true
 	s.tell("[SUPERVISOR] on a terminal")
 	check(t, s.Flush())
 	text, err := os.ReadFile(path)
 	check(t, err)
 	expectIs(t, "what is written", string(text), "  lead one two three\n       four five\n       - an item of a\n         list\n       12. twelve of the\n           list    x\n"+
-		"as  it is, however long that may be, outside a terminal\n\x1b[33m[SUPERVISOR]\x1b[0m on a\nterminal\n")
+		"as  it is, however long that may be, outside a terminal\n\x1b[1m[SUPERVISOR]\x1b[0m on a\nterminal\n")
 	for v, want := range map[verdict]string{verdictAllow: "32", verdictBlock: "33", verdictFailed: "31", verdictLimit: "31", verdictCancelled: "", "odd": ""} {
 		expectIs(t, "the colour of "+string(v), verdictColour(v), want)
 	}

@@ -36,10 +36,9 @@ var managedSettings = map[string]string{
 
 // The keys of settings that ccc reads, beside env and the muting keys.
 const (
-	helperKey     = "apiKeyHelper"   // a program whose output Claude Code sends as key and as token
-	primaryKey    = "primaryApiKey"  // the key of a login to the Console
-	pluginsKey    = "enabledPlugins" // plugins may bring MCP servers; keys that name some are noted under it
-	statusLineKey = "statusLine"
+	helperKey  = "apiKeyHelper"   // a program whose output Claude Code sends as key and as token
+	primaryKey = "primaryApiKey"  // the key of a login to the Console
+	pluginsKey = "enabledPlugins" // plugins may bring MCP servers; keys that name some are noted under it
 )
 
 // readSources returns the sources that count in the current directory for a claude with args, in Claude
@@ -135,7 +134,7 @@ func sourceOf(name, prefix string, text []byte, err error) settingsSource {
 			s.values[key] = string(raw)
 		}
 	}
-	for _, key := range []string{helperKey, primaryKey, statusLineKey} {
+	for _, key := range []string{helperKey, primaryKey} {
 		if raw := members[key]; raw != nil && string(raw) != "null" {
 			var value envText
 			_ = value.UnmarshalJSON(raw)

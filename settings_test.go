@@ -557,24 +557,6 @@ func TestUninstallFilled(t *testing.T) {
 	}
 }
 
-// A statusLine that still calls ccc is the user's to take out, and named, also one that ccc.json has brought.
-func TestUninstallStatusLine(t *testing.T) {
-	const told = "settings.json: its statusLine still calls ccc: take it out\n"
-	box := newFakeBox(t)
-	box.setSettings(`{"statusLine":{"command":"ccc statusline"}}`)
-	box.write("../work/.claude/settings.json", 0o600, `{"statusLine":{"command":"other ccc"}}`)
-	box.launch()
-	if output := box.ccc("uninstall"); strings.Count(output, told) != 1 || !strings.Contains(box.settings(), "statusline") {
-		t.Errorf("%s left\n%s", output, box.settings())
-	}
-	box.setSettings("{}")
-	box.write(".claude/ccc.json", 0o600, `{"settings":{"statusLine":{"type":"command","command":"ccc statusline","refreshInterval":5}}}`)
-	box.launch()
-	if output := box.ccc("uninstall"); strings.Count(output, told) != 1 || !strings.Contains(box.settings(), "statusline") {
-		t.Errorf("%s left\n%s", output, box.settings())
-	}
-}
-
 // What can't be read or edited stops uninstall and launch before they change anything.
 func TestUninstallStopped(t *testing.T) {
 	broken := func(box *sandbox) { box.setSettings("{\n  \"hooks\": {},\n}") }

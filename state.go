@@ -29,15 +29,13 @@ func (d stateDir) session(id string) sessionFiles { return sessionFiles{dir: d, 
 func (d stateDir) file(name string) string { return filepath.Join(string(d), name) }
 func (d stateDir) logFile() string         { return d.file("hook-invocation.log") }
 func (d stateDir) lockFile() string        { return d.file("state.lock") }
-func (s sessionFiles) stateFile() string   { return s.dir.file("supervisor-" + s.id + ".json") }
-func (s sessionFiles) outputFile() string  { return s.dir.file("supervisor-" + s.id + "-output.jsonl") }
-func (s sessionFiles) byHandFile() string  { return s.dir.file("supervisor-" + s.id + "-review.jsonl") }
-func (s sessionFiles) feedbackFile() string {
-	return s.dir.file("supervisor-" + s.id + "-feedback.txt")
-}
-func (s sessionFiles) timelineFile() string {
-	return s.dir.file("supervisor-" + s.id + "-events.jsonl")
-}
+
+func (s sessionFiles) file(suffix string) string { return s.dir.file("supervisor-" + s.id + suffix) }
+func (s sessionFiles) stateFile() string         { return s.file(".json") }
+func (s sessionFiles) outputFile() string        { return s.file("-output.jsonl") }
+func (s sessionFiles) byHandFile() string        { return s.file("-review.jsonl") }
+func (s sessionFiles) feedbackFile() string      { return s.file("-feedback.txt") }
+func (s sessionFiles) timelineFile() string      { return s.file("-events.jsonl") }
 
 // files returns all paths that a session can have: with that of a corrupt state put aside, and that which a
 // process left that was killed as it wrote the state.

@@ -321,7 +321,7 @@ func showStatusline(_ *invocation, d dirs) error {
 	if newScreen(os.Stdin).terminal {
 		s := newScreen(os.Stdout)
 		s.block("", say(statuslineByHand, d.settingsFile()))
-		fmt.Fprintf(s, "\n  %q: %s\n\n", statusLineKey, d.statusLine())
+		fmt.Fprintf(s, "\n  \"statusLine\": %s\n\n", d.statusLine())
 		s.block("", say(statuslineBeside))
 		call := `printf '%s' "$session" | ` + shellQuote(d.hookPath()) + " statusline"
 		fmt.Fprintf(s, "\n  %s\n  %s\n", `session=$(cat)`, call)
