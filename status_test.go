@@ -213,6 +213,11 @@ func TestVerdictCommand(t *testing.T) {
 
 // Why it is so is told with the word: the feedback, the error, and at the limit how many there were and what is still open.
 func TestVerdictReasons(t *testing.T) {
+	for word, code := range map[verdict]int{"allow": 0, "block": 1, "failed": 1, "limit": 1, "none": 3, "reviewing": 3, "cancelled": 3, "changed": 3, "unbound": 3} {
+		if got, known := verdictCodes[word]; !known || got != code {
+			t.Errorf("the exit code of %s is %d, %v, want %d", word, got, known, code)
+		}
+	}
 	box := newShowBox(t, 80)
 	box.vars = append(box.vars, "LANG=en_US.UTF-8")
 	end := func(v verdict, feedback, failed string) record {
@@ -500,6 +505,11 @@ func TestStatuslineByHand(t *testing.T) {
 	out, err := cmd.Output()
 	parts := strings.Split(string(out)+"\n\n\n\n", "\n\n")
 	said, lines := parts[0], parts[1]
+	for i, text := range map[int]words{0: statuslineByHand, 2: statuslineBeside} {
+		if begin, _, _ := strings.Cut(text.zh, "%s"); !strings.HasPrefix(unspaced(parts[i]), unspaced(begin)) {
+			t.Errorf("part %d: %s", i, parts[i])
+		}
+	}
 	var settings struct {
 		StatusLine struct {
 			Command         string
