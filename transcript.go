@@ -170,7 +170,8 @@ func (w *walk) take(r userRequest) {
 		if w.interrupted {
 			r.remarks = append(r.remarks, remarkInterrupted)
 		}
-		w.answered, w.sent, w.cut, w.stopped, w.interrupted, w.again = false, r.queued, false, false, false, false
+		w.answered, w.sent, w.cut, w.stopped = false, r.queued, false, false
+		w.interrupted, w.again = false, false
 	}
 	w.addDir(r)
 	w.requests = append(w.requests, r)
