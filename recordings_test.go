@@ -165,6 +165,9 @@ func expectRecordedStream(t *testing.T, name, version string, text []byte) {
 	}[name]
 	expectIs(t, "the review", got, want)
 	expectIs(t, "what was kept of the stream", mirror.String(), string(text))
+	if name != "error" { // what this review alone has cost, and not its session, is told from 2.1.329 on
+		expectIs(t, "the cost is known", s.outcome.CostUSD > 0, !olderThan(version, "2.1.329"))
+	}
 	if !validSession(s.outcome.ReviewerSession) {
 		t.Errorf("the reviewer's session is %q", s.outcome.ReviewerSession)
 	}

@@ -108,6 +108,7 @@ func TestStreamNotes(t *testing.T) {
 		}
 		_, _ = s.Write([]byte(line + "\n"))
 	}
+	_, _ = s.Write([]byte(`{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}}` + "\n")) // the client's own
 	_, _ = s.Write([]byte(`{"type":"result","subtype":"success","permission_denials":[{"tool_use_id":"c"}],"result":"{\"allow_stop\":true}"}` + "\n"))
 	s.close()
 	expectEqual(t, "what was noted", noted, []string{"words one", "call Read", "refused Read", `words two: {"allow_stop":false}`})

@@ -127,6 +127,7 @@ type walk struct {
 	sent        bool      // the next words were typed while the agent worked
 	stopped     bool      // the user presses Esc next, and not to send such words
 	interrupted bool      // the user presses Esc after the agent has spoken, and before the next prompt
+	again       bool      // interrupted, by another Esc than the next
 }
 
 // add adds an entry, the newest first, and the user's words that hang from it beside the chain.
@@ -134,7 +135,8 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 	isOfCalls := w.next == markResult || w.next == markAnswer && e.mark == markAnswer
 	isCut := w.cut && isOfCalls // else prompts beside were withdrawn, or taken back by /rewind
 	for _, r := range slices.Backward(beside) {
-		if r.prompt && isCut {
+		if r.prompt && isCut { // the next Esc sent it
+			w.interrupted = w.again
 			r.remarks = append(r.remarks, remarkWithEsc)
 		}
 		if !r.prompt || isCut {
@@ -151,7 +153,7 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 		w.interrupted = w.interrupted || w.stopped
 		w.answered, w.sent = true, false
 	case e.mark == markInterrupted:
-		w.cut, w.stopped = true, !w.sent
+		w.cut, w.stopped, w.again = true, !w.sent, w.interrupted
 	case e.said != nil && e.said.command && !w.answered: // it called no agent
 		w.addDir(*e.said)
 	case e.said != nil:
@@ -167,7 +169,8 @@ func (w *walk) take(r userRequest) {
 		if w.interrupted {
 			r.remarks = append(r.remarks, remarkInterrupted)
 		}
-		w.answered, w.sent, w.cut, w.stopped, w.interrupted = false, r.queued, false, false, false
+		w.answered, w.sent, w.cut, w.stopped = false, r.queued, false, false
+		w.interrupted, w.again = false, false
 	}
 	w.addDir(r)
 	w.requests = append(w.requests, r)

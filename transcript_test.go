@@ -143,6 +143,12 @@ func TestTranscriptRequests(t *testing.T) {
 		{name: "directories_added", lines: "1 user " + commandOf("/add-dir", "~/mine") + "; 2 user <local-command-stdout>Added; 3 user fix it; 4 call t1; 5 queued /add-dir /typed ahead; 6 agent done; 7 user /add-directory x; 8 agent done",
 			want: "fix it|/add-dir /typed ahead|/add-directory x|", last: "done", dirs: "/typed ahead|" + filepath.Join(home, "mine") + "|"},
 		{name: "about_a_command", lines: "1 user what is <command-name>/x</command-name>?; 2 agent done", want: "what is <command-name>/x</command-name>?|", last: "done"},
+		{name: "written_again_by_a_compaction", lines: "1 user fix it; 2 agent so; 3 user add tests; 2<9 agent so; 4<3 agent done", want: "fix it|add tests|", last: "done"},
+		{name: "a_result_is_last", lines: "1 user fix it; 2 call t1; 3 output ok", want: "fix it|"},
+		{name: "a_subagents_result", lines: `1 user fix it; 2 agent done; {"parentUuid":"2","isSidechain":true,"type":"user","message":{"content":[{"tool_use_id":"t","type":"tool_result","content":"x"}]},"uuid":"s"}`, want: "fix it|", last: "done"},
+		{name: "not_the_users_beside_a_result", lines: "1 user fix it; 2 call t1; " + strings.Replace(outputLine("3", "2", "t1", "ok"), `}]}`, `},{"type":"text","text":"drop it"}]},"isMeta":true`, 1) + "; 4<3 agent done", want: "fix it|", last: "done"},
+		{name: "command_before_a_notification_typed_ahead", lines: "1 user fix it; 2 agent done; 3 user " + commandOf("/model", "x") + "; 4 user <local-command-stdout>Set; 5 queued <task-notification>; 6 user <task-notification>; 7 agent seen", want: "fix it|", last: "seen"},
+		{name: "a_prompt_that_is_not_queued", lines: "1 user fix it; " + entryLine("2", "1", "attachment", `"attachment":{"type":"other","prompt":"drop it"}`) + "; 3<2 agent done", want: "fix it|", last: "done"},
 		{name: "entry_without_an_id", lines: `1 user fix it; 2 agent done; {"type":"user","message":{"role":"user","content":"drop it"}}`, want: "fix it|", last: "done"},
 		{name: "commands_of_the_clients_own", lines: "1 user " + commandOf("/goal", "tests pass") + "; 2 user <local-command-stdout>Goal set; 3 user take it as your directive | \"isMeta\":true; 4 agent done; " +
 			"5 user " + commandOf("/compact", "keep it") + "; 6 user <local-command-stdout>Compacted; 7 user fix it; 8 agent done; 9 user " + commandOf("/model", "x") + "; a user <local-command-stdout>Set" +
@@ -152,6 +158,10 @@ func TestTranscriptRequests(t *testing.T) {
 			lines: works + "8<2 user make it blue" + queuedPrompt + "; 9 reminder; a user and green" + queuedPrompt + "; b reminder; 3<2 output no; " + stopped + "7 agent done",
 			want:  "fix it|BESIDE make it blue|BESIDE and green|", last: "done"},
 		{name: "typed_behind_esc", lines: works + "8<2 user make it blue | \"promptSource\":\"typed\"; 3<2 output no; " + stopped + "7 agent done", want: "fix it|BESIDE make it blue|", last: "done"}, // 2.1.280
+		{name: "sent_with_esc_beside_words_and_a_call", lines: "1 user fix it; 2 agent I try; 3 call t1; 8<3 user make it blue" + queuedPrompt + "; 4<3 output no; 5 user [Request interrupted by user for tool use]; 7 agent done",
+			want: "fix it|BESIDE make it blue|", last: "done"},
+		{name: "refused_beside_and_interrupted", lines: "1 user fix it; 2 call t1; 3 call t2; 4<2 output no | " + refusal + "; 5<3 output no; 6 user [Request interrupted by user for tool use]; 7 agent done",
+			want: "INTERRUPTED fix it|REFUSED use mkdir|", last: "done"},
 		{name: "sent_with_esc_behind_a_result", lines: "1 user fix it; 2 call t1; 3 call t2; 4 output ok; 8 user make it blue" + queuedPrompt + "; 5<4 output no; 6 user [Request interrupted by user for tool use]; 7 agent done",
 			want: "fix it|BESIDE make it blue|", last: "done"},
 		{name: "command_file_sent_with_esc", // 2.1.280
@@ -166,7 +176,7 @@ func TestTranscriptRequests(t *testing.T) {
 		{name: "sent_with_esc_and_taken_back", lines: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent blue; a<2 user make it green; b agent done",
 			want: "fix it|make it green|", last: "done"},
 		{name: "sent_with_esc_before_a_fork", other: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done; 9 user another way; a agent done",
-			lines: `1 user fix it | "sessionId":"this","session_id":"other"; 2 call t1; 3 output no; ` + stopped + "7 agent done; b user next; c agent done", want: "fix it|BESIDE make it blue|next|", last: "done"},
+			lines: `1 user fix it | "sessionId":"this","session_id":"other"; 2 call t1; 3 output no; ` + stopped + "7 agent done; b user next | \"sessionId\":\"this\"; c agent done", want: "fix it|BESIDE make it blue|next|", last: "done"},
 		{name: "sent_with_esc_before_a_fork_that_has_it", other: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done",
 			lines: `1 user fix it | "sessionId":"this","session_id":"other"; 2 call t1; 8 user make it blue` + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done", want: "fix it|BESIDE make it blue|", last: "done"},
 		{name: "taken_back_before_a_fork", other: works + "8<2 user make it blue" + queuedPrompt + "; 3<2 output no; " + stopped + "7 agent done; a<2 user next; b agent done", // 2.1.331
@@ -495,6 +505,25 @@ func TestTranscriptStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")
 	os.WriteFile(path, []byte(`{"type":"user","message":{"content":"`+strings.Repeat("x", 3<<20)+`"},"cwd":"/p"}`+"\n"), 0o600)
 	expectIs(t, "the directory", transcriptStart(path), "/p")
+	os.WriteFile(path, []byte(`{"isSidechain":true,"cwd":"/of/a/subagent"}`+"\n{}\n"+`{"cwd":"/first"}`+"\n"+`{"cwd":"/later"}`), 0o600)
+	expectIs(t, "the first of the session's own", transcriptStart(path), "/first")
+	expectIs(t, "of no file", transcriptStart(path+".gone"), "")
+}
+
+// Model, context, version and directory are those of the newest entry that has them.
+func TestTranscriptNewest(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.jsonl")
+	lines := userLine("1", "", "fix it")
+	for i, model := range []string{"old", "new", "<synthetic>"} {
+		lines += "\n" + fmt.Sprintf(`{"parentUuid":"%d","type":"assistant","message":{"model":%q,"usage":{"input_tokens":%d,"cache_creation_input_tokens":10,"cache_read_input_tokens":100,"output_tokens":1000},`+
+			`"content":[]},"uuid":"%d","version":"2.1.%[1]d","cwd":"/%[1]d"}`, i+1, model, i+1, i+2)
+	}
+	check(t, os.WriteFile(path, []byte(lines+"\n"+`{"type":"mode"}`), 0o600))
+	got, err := readConversation(path)
+	check(t, err)
+	if got.model != "new" || got.context != 112 || got.version != "2.1.3" || got.cwd != "/3" {
+		t.Errorf("model %q, context %d, version %q, directory %q", got.model, got.context, got.version, got.cwd)
+	}
 }
 
 // TestTranscriptRecorded: of the transcripts that real clients wrote, exactly the words of the table in
