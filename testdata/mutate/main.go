@@ -397,7 +397,8 @@ func (s *session) parallel(n int, do func(w *worker, i int) error) error {
 
 // testsOf returns the tests to run with a mutant. Those come first that have killed others of its function or file,
 // that meet much of its file and little else, and that are quick.
-func (s *session) testsOf(m *mutant) (tests []string) {
+func (s *session) testsOf(m *mutant) (chosen []string) {
+	var tests []string
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	cost := map[string]float64{}
@@ -418,13 +419,15 @@ func (s *session) testsOf(m *mutant) (tests []string) {
 		}
 		return strings.Compare(a, b)
 	})
-	spent := 0.0
-	for i, test := range tests {
-		if spent += s.reach[test].Seconds; spent > each.Seconds() && i > 0 {
-			return tests[:i]
+	left := each.Seconds()
+	for i, test := range tests { // one that does not fit makes room for those behind it
+		if i > 0 && s.reach[test].Seconds > left {
+			continue
 		}
+		left -= s.reach[test].Seconds
+		chosen = append(chosen, test)
 	}
-	return tests
+	return chosen
 }
 
 // equivalents returns the keys of the mutants that equivalent.txt lists.
