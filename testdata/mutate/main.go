@@ -395,6 +395,9 @@ func (s *session) parallel(n int, do func(w *worker, i int) error) error {
 	return first
 }
 
+// quick is how many seconds a test takes that is run with every mutant that it meets.
+const quick = 0.15
+
 // testsOf returns the tests to run with a mutant. Those come first that have killed others of its function or file,
 // that meet much of its file and little else, and that are quick.
 func (s *session) testsOf(m *mutant) (chosen []string) {
@@ -420,11 +423,12 @@ func (s *session) testsOf(m *mutant) (chosen []string) {
 		return strings.Compare(a, b)
 	})
 	left := each.Seconds()
-	for i, test := range tests { // one that does not fit makes room for those behind it
-		if i > 0 && s.reach[test].Seconds > left {
+	for i, test := range tests { // those that do not fit make room for the others, and quick ones are always run
+		seconds := s.reach[test].Seconds
+		if i > 0 && seconds > left && seconds > quick {
 			continue
 		}
-		left -= s.reach[test].Seconds
+		left -= seconds
 		chosen = append(chosen, test)
 	}
 	return chosen
