@@ -117,6 +117,7 @@ func TestReviewEnded(t *testing.T) {
 		{name: "guard_stopped", signal: syscall.SIGTERM, guard: "STOP", stderr: "按了 Esc 或 Ctrl-C"},
 		{name: "guard_killed", guard: "KILL", stderr: "看护进程被强行结束"},
 		{name: "verdict_then_hang", first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
+		{name: "verdict_then_tidy", first: fakeReview{runs(`trap 'echo >"$HOME/tidy"; exit' TERM`), decides(false, "not yet"), runs("while :; do sleep 0.05; done")}, stdout: blockNotYet},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -158,6 +159,7 @@ func TestReviewEnded(t *testing.T) {
 			if took > 4*time.Second {
 				t.Errorf("the hook took %v to end", took)
 			}
+			expectIs(t, "the reviewer has put away what it made", box.read("tidy") != "", test.name == "verdict_then_tidy")
 			if test.signal != syscall.SIGKILL && cmd.ProcessState.ExitCode() != 0 {
 				t.Errorf("exit code %d", cmd.ProcessState.ExitCode())
 			}
