@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,13 +14,14 @@ import (
 	"time"
 )
 
-// startGuard runs script under a guard and returns the guard and the function
+// startGuard runs a command under a guard, to stderr, and returns the guard and the function
 // that cuts its lifeline.
-func startGuard(t *testing.T, box *sandbox, script string) (*exec.Cmd, func()) {
+func startGuard(t *testing.T, box *sandbox, stderr io.Writer, argv ...string) (*exec.Cmd, func()) {
 	t.Helper()
 	lifeline, hold, err := os.Pipe()
 	check(t, err)
-	cmd := box.command("ccc", guardSubcommand, "/bin/sh", "-c", script)
+	cmd := box.command(append([]string{"ccc", guardSubcommand}, argv...)...)
+	cmd.Stderr = stderr
 	cmd.ExtraFiles = []*os.File{lifeline}
 	check(t, cmd.Start())
 	lifeline.Close()
@@ -34,40 +37,63 @@ func daemon(box *sandbox) string {
 
 func TestGuardExit(t *testing.T) {
 	expectEnd(t, "without arguments", newFakeBox(t).run(10*time.Second, "", "ccc", guardSubcommand), 1, "", "by ccc only")
-	for script, want := range map[string]int{"exit 0": 0, "exit 3": 3, "kill -9 $$": 137} {
+	const lifelineIsSeen = "(true <&3) 2>/dev/null && exit 9; exit 0"
+	for script, want := range map[string]int{"exit 0": 0, "exit 3": 3, "kill -9 $$": 137, lifelineIsSeen: 0} {
 		box := newFakeBox(t)
-		guard, _ := startGuard(t, box, daemon(box)+script)
+		guard, _ := startGuard(t, box, nil, "/bin/sh", "-c", daemon(box)+script)
 		guard.Wait()
 		expectIs(t, script, guard.ProcessState.ExitCode(), want)
 		if left := box.processes(); len(left) != 0 {
 			t.Errorf("%s: left %q", script, left)
 		}
 	}
+	var stderr strings.Builder
+	guard, _ := startGuard(t, newFakeBox(t), &stderr, "/no/such/program")
+	guard.Wait()
+	expectIs(t, "what can't be started", guard.ProcessState.ExitCode(), 126)
+	expectIn(t, "stderr", stderr.String(), "ccc: starting the reviewer: ", "/no/such/program", "no such file")
 }
 
-// A guard whose lifeline is cut ends all within a second, also what ignores SIGTERM; what heeds it has the time to put
-// away what it made.
-func TestGuardLifelineCut(t *testing.T) {
+// What Wait says of a command becomes its exit code, also where more is said around it.
+func TestExitCode(t *testing.T) {
+	expectIs(t, "success", exitCode(nil), 0)
+	expectIs(t, "no word of the command's end", exitCode(errors.New("wait: no child processes")), 1)
+	for script, want := range map[string]int{"exit 3": 3, "exit 130": 130, "kill -TERM $$": 143} {
+		err := exec.Command("/bin/sh", "-c", script).Run()
+		expectIs(t, script, exitCode(err), want)
+		expectIs(t, script+", with more", exitCode(fmt.Errorf("passing on: %w", err)), want)
+	}
+}
+
+// A guard whose lifeline is cut, or that is told to end, ends all within a second, also what ignores SIGTERM; what heeds it has
+// the time to put away what it made.
+func TestGuardEnded(t *testing.T) {
 	alone(t)
-	for script, tidied := range map[string]int{
-		"trap '' TERM\n%ssleep 100 & sleep 101":                                    0,
-		"trap 'echo >\"$HOME/tidy\"; exit 5' TERM\n%swhile :; do sleep 0.05; done": 5,
-	} {
+	const stubborn = "trap '' TERM\n%ssleep 100 & sleep 101"
+	const tidy = "trap 'echo >\"$HOME/tidy\"; exit 5' TERM\n%swhile :; do sleep 0.05; done"
+	for _, test := range []struct {
+		script string
+		signal syscall.Signal // 0: the lifeline is cut
+		code   int
+	}{{stubborn, 0, 137}, {stubborn, syscall.SIGTERM, 137}, {tidy, 0, 5}, {tidy, syscall.SIGTERM, 5}, {tidy, syscall.SIGINT, 5}, {tidy, syscall.SIGHUP, 5}} {
 		box := newFakeBox(t)
-		guard, cut := startGuard(t, box, fmt.Sprintf(script, daemon(box)))
+		guard, cut := startGuard(t, box, nil, "/bin/sh", "-c", fmt.Sprintf(test.script, daemon(box)))
 		box.awaitIn("daemon", "ready")
 		start := time.Now()
-		cut()
+		if test.signal == 0 {
+			cut()
+		} else {
+			check(t, guard.Process.Signal(test.signal))
+		}
 		guard.Wait()
 		if took := time.Since(start); took > time.Second {
-			t.Errorf("it took %v", took)
+			t.Errorf("%v: it took %v", test, took)
 		}
 		if left := box.processes(); len(left) != 0 {
-			t.Errorf("left %q", left)
+			t.Errorf("%v: left %q", test, left)
 		}
-		if tidied != 0 && (guard.ProcessState.ExitCode() != tidied || box.read("tidy") == "") {
-			t.Errorf("exit code %d, %q", guard.ProcessState.ExitCode(), box.read("tidy"))
-		}
+		expectIs(t, test, guard.ProcessState.ExitCode(), test.code)
+		expectIs(t, fmt.Sprint(test, " was put away"), box.read("tidy") != "", test.code == 5)
 	}
 }
 
@@ -91,6 +117,7 @@ func TestReviewEnded(t *testing.T) {
 		{name: "guard_stopped", signal: syscall.SIGTERM, guard: "STOP", stderr: "按了 Esc 或 Ctrl-C"},
 		{name: "guard_killed", guard: "KILL", stderr: "看护进程被强行结束"},
 		{name: "verdict_then_hang", first: fakeReview{decides(false, "not yet")}, stdout: blockNotYet},
+		{name: "verdict_then_tidy", first: fakeReview{runs(`trap 'echo >"$HOME/tidy"; exit' TERM`), decides(false, "not yet"), runs("while :; do sleep 0.05; done")}, stdout: blockNotYet},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -132,6 +159,7 @@ func TestReviewEnded(t *testing.T) {
 			if took > 4*time.Second {
 				t.Errorf("the hook took %v to end", took)
 			}
+			expectIs(t, "the reviewer has put away what it made", box.read("tidy") != "", test.name == "verdict_then_tidy")
 			if test.signal != syscall.SIGKILL && cmd.ProcessState.ExitCode() != 0 {
 				t.Errorf("exit code %d", cmd.ProcessState.ExitCode())
 			}

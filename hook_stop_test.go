@@ -245,6 +245,13 @@ func TestWorktree(t *testing.T) {
 					t.Errorf("%+v", got)
 				}
 			}
+			check(t, os.RemoveAll(filepath.Join(box.home, ".claude/projects"))) // the session is in neither
+			if got := box.hook(event); got.code != 0 || strings.Contains(got.stdout, "decision") || !strings.Contains(got.stderr, "No conversation found with session ID: "+testSession) {
+				t.Errorf("a session that is gone: %+v", got)
+			}
+			for call, where := range map[int]string{3: tree, 4: box.work, 5: ""} {
+				expectIs(t, fmt.Sprint("call ", call), strings.TrimSpace(box.read(fmt.Sprintf("../fake/reviewer-%d/cwd", call))), where)
+			}
 		})
 	}
 }

@@ -256,7 +256,8 @@ func TestHookUnknownFlags(t *testing.T) {
 	box := newHookBox(t)
 	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.1.120")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
-	expectEnd(t, "a stop", box.stop(""), 0, blockNotYet, "")
+	const without = "ccc: review: this claude does not know --system-prompt-snapshot: going on without it\n"
+	expectEnd(t, "a stop", box.stop(""), 0, blockNotYet, without)
 	args := box.read("../fake/reviewer-1/args")
 	for _, flag := range []string{"--system-prompt-snapshot", "--max-budget-usd", "--allowedTools", "--add-dir", "--model"} { // with nothing to say
 		if strings.Contains(args, flag+"\n") {
@@ -275,7 +276,7 @@ func TestHookUnknownFlags(t *testing.T) {
 	for flag, calls := range map[string]int{"--json-schema": 1, "--settings": 1, "--strict-mcp-config": 1, "--max-budget-usd": 1, "--system-prompt-snapshot": 2, "--not-passed": 1} {
 		box.claudeIs(fmt.Sprintf(`echo called >>"$HOME/calls"; echo "error: unknown option '%s'" >&2; exit 1`, flag))
 		box.write("calls", 0o600, "")
-		if got := box.stop(""); got.stdout != "" || !strings.Contains(got.stderr, "no review: ") || !strings.Contains(got.stderr, flag) || strings.Count(box.read("calls"), "called") != calls {
+		if got := box.stop(""); got.stdout != "" || !strings.Contains(got.stderr, "no review: ") || !strings.Contains(got.stderr, flag) || strings.Count(box.read("calls"), "called") != calls || strings.Count(got.stderr, without) != calls-1 {
 			t.Errorf("%s: %+v, called %q", flag, got, box.read("calls"))
 		}
 	}

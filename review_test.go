@@ -230,7 +230,7 @@ func TestOlderThan(t *testing.T) {
 		{"2.1.119", "2.1.120", true}, {"2.1.120", "2.1.120", false}, {"2.1.121", "2.1.120", false}, {"2.1.30", "2.1.120", true},
 		{"2.2.0", "2.1.120", false}, {"2.0.999", "2.1.120", true}, {"3.0.0", "2.1.120", false}, {"1.9.500", "2.1.120", true},
 		{"2.1.331-dev.7", "2.1.331", false}, {"2.1.331-dev.7", "2.1.332", true}, {"2.1.119-dev.20261124", "2.1.120", true},
-		{"", "2.1.120", false},
+		{"", "2.1.120", false}, {"2.1.9999", "2.2.0", true}, {"2.2.0", "2.1.9999", false}, {"3.0.0", "2.9999.9999", false}, {"2.1.120", "2.1.329", true},
 	} {
 		expectIs(t, test.version+" older than "+test.other, olderThan(test.version, test.other), test.want)
 	}

@@ -187,7 +187,7 @@ func TestTryExit(t *testing.T) {
 			{[]string{"no-such-program", "x"}, 127, "", "no-such-program"},
 			{[]string{"./script", "x"}, 127, "", "script"},
 			{[]string{"./data", "x"}, 126, "", "data"},
-			{[]string{"--timeout", "300ms", "sleep 60"}, 124, "", "timeout of 300ms"},
+			{[]string{"--timeout", "300ms", "sleep 60"}, 124, "", "ccc: try: ended at the timeout of 300ms\n"},
 			{[]string{`pwd; cat notes $HOME/.profile $TMPDIR/t; id -u; id -g; test -r /proc/self/environ && cat /proc/self/comm && readlink /proc/self/cwd
 				echo >/dev/null; head -c 3 /dev/zero | wc -c; test -w /dev/full && cat /dev/fd/0 </dev/null`}, 0,
 				fmt.Sprintf("%s\na note\nmine\ntemp\n%d\n%[2]d\ncat\n%[1]s\n3\n", box.work, box.uid), ""},
@@ -988,6 +988,38 @@ func TestTryUnanswered(t *testing.T) {
 			if got.code != tryImpossible || got.took > 5*time.Second || !strings.Contains(got.stderr, "no copy can be made") {
 				t.Errorf("%s: %+v", variable, got)
 			}
+		}
+	}
+}
+
+// Besides the project these are for writing to: HOME, the temporary directories, and what variables name, where that is a directory
+// that stands not above the project or HOME, is not only where the shell is or was, and is no file system of the kernel's.
+func TestTryFindsPlaces(t *testing.T) {
+	dir := resolved(t.TempDir())
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"trees/work/.git", "trees/work/sub", "homes/mine", "temp", "cache", "was"} {
+		check(t, os.MkdirAll(at(name), 0o700))
+	}
+	check(t, os.WriteFile(at("file"), nil, 0o600))
+	check(t, os.Symlink("cache", at("link")))
+	plan := &tryPlan{dir: at("trees/work/sub"), env: []string{"HOME=" + at("homes/mine"), "TMPDIR=" + at("temp"), "CACHE=" + at("link"), "PWD=" + at("was"),
+		"OLDPWD=" + at("was"), "TREES=" + at("trees"), "HOMES=" + at("homes"), "FILE=" + at("file"), "NONE=" + at("none"), "RELATIVE=testdata", "EMPTY=",
+		"PROC=/proc/self", "SYSTEM=/sys", "DEVICES=/dev", "TERMINALS=/dev/pts"}}
+	check(t, plan.findPlaces())
+	expectIs(t, "the project", plan.project, at("trees/work"))
+	var own []string
+	for _, place := range plan.places {
+		if inside(place, dir) {
+			own = append(own, strings.TrimPrefix(place, dir))
+		} else if !slices.Contains([]string{"/tmp", "/var/tmp", "/dev/shm"}, place) {
+			t.Errorf("%s is for writing to", place)
+		}
+	}
+	slices.Sort(own)
+	expectEqual(t, "the places", slices.Compact(own), []string{"/cache", "/homes/mine", "/temp", "/trees/work/.git"})
+	for what, broken := range map[string]*tryPlan{"HOME is not set": {dir: dir, env: []string{"TMPDIR=/tmp"}}, "no such file": {dir: at("none"), env: plan.env}} {
+		if err := broken.findPlaces(); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%v, want %s", err, what)
 		}
 	}
 }
