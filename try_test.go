@@ -222,3 +222,11 @@ func (box *sandbox) expectNoCopy(t *testing.T, why string) {
 	expectIn(t, "ccc log", told, "不能实测"+strings.Join(strings.Fields(why), ""))
 	expectIn(t, "the log", box.log(), "no copy to run commands in")
 }
+
+// What the kernel makes up is no place to copy, whatever variable names it; shared memory is.
+func TestTryKernels(t *testing.T) {
+	for path, want := range map[string]bool{"/proc": true, "/proc/self": true, "/sys/fs": true, "/dev": true, "/dev/pts": true, "/dev/shm": false, "/dev/shm/a": false,
+		"/process": false, "/system": false, "/devel": false, "/home": false, "/": false} {
+		expectIs(t, path, isKernels(path), want)
+	}
+}
