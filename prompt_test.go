@@ -115,17 +115,21 @@ func TestPromptSize(t *testing.T) {
 	path := filepath.Join(project, promptName)
 	for size, fine := range map[int]bool{100 << 10: true, 100<<10 + 1: false} {
 		check(t, os.WriteFile(path, bytes.Repeat([]byte("x"), size), 0o600))
-		if got, err := supervisorPrompt(project, cccDir); (err == nil) != fine || fine && len(got.Text) != size || got.Source != path {
+		if got, err := supervisorPrompt(project, cccDir); (err == nil) != fine || fine && len(got.Text) != size || !fine && err.Error() != path+" is larger than 100 KiB; shorten it" || got.Source != path {
 			t.Errorf("%d bytes: %d of %s, %v", size, len(got.Text), got.Source, err)
 		}
 	}
-	for text, fine := range map[string]bool{"审查": true, "\xff": false, "a\x00b": false} {
+	for text, fine := range map[string]bool{"审查": true, "\xff": false, "a\x00b": false, "\x00": false} {
 		check(t, os.WriteFile(path, []byte(text), 0o600))
 		if got, err := supervisorPrompt(project, cccDir); (err == nil) != fine || err != nil && !strings.Contains(err.Error(), path+" is no text in UTF-8") || got.Source != path {
 			t.Errorf("%q: of %s, %v", text, got.Source, err)
 		}
 	}
 	global := filepath.Join(cccDir, promptName)
+	check(t, errors.Join(os.WriteFile(path, []byte("the project's"), 0o600), os.WriteFile(global, []byte("mine"), 0o600)))
+	if got, err := supervisorPrompt(project, cccDir); err != nil || got.Source != path || got.Text != "the project's" {
+		t.Errorf("of two: %+v, %v", got, err)
+	}
 	for _, blank := range []string{"", " \n\t", defaultPrompt.zh, defaultPrompt.en} {
 		for want, text := range map[string]string{global: "mine", builtinSource: blank} {
 			check(t, errors.Join(os.WriteFile(path, []byte(blank), 0o600), os.WriteFile(global, []byte(text), 0o600)))

@@ -148,6 +148,8 @@ func TestTranscriptRequests(t *testing.T) {
 		{name: "a_subagents_result", lines: `1 user fix it; 2 agent done; {"parentUuid":"2","isSidechain":true,"type":"user","message":{"content":[{"tool_use_id":"t","type":"tool_result","content":"x"}]},"uuid":"s"}`, want: "fix it|", last: "done"},
 		{name: "not_the_users_beside_a_result", lines: "1 user fix it; 2 call t1; " + strings.Replace(outputLine("3", "2", "t1", "ok"), `}]}`, `},{"type":"text","text":"drop it"}]},"isMeta":true`, 1) + "; 4<3 agent done", want: "fix it|", last: "done"},
 		{name: "command_before_a_notification_typed_ahead", lines: "1 user fix it; 2 agent done; 3 user " + commandOf("/model", "x") + "; 4 user <local-command-stdout>Set; 5 queued <task-notification>; 6 user <task-notification>; 7 agent seen", want: "fix it|", last: "seen"},
+		{name: "notification_behind_a_command_that_called_the_agent", lines: "1 user fix it; 2 agent done; 3 user " + commandOf("/goal", "tests pass") + "; 4 queued <task-notification>; 5 agent seen",
+			want: "fix it|/goal tests pass|", last: "seen"},
 		{name: "a_prompt_that_is_not_queued", lines: "1 user fix it; " + entryLine("2", "1", "attachment", `"attachment":{"type":"other","prompt":"drop it"}`) + "; 3<2 agent done", want: "fix it|", last: "done"},
 		{name: "entry_without_an_id", lines: `1 user fix it; 2 agent done; {"type":"user","message":{"role":"user","content":"drop it"}}`, want: "fix it|", last: "done"},
 		{name: "commands_of_the_clients_own", lines: "1 user " + commandOf("/goal", "tests pass") + "; 2 user <local-command-stdout>Goal set; 3 user take it as your directive | \"isMeta\":true; 4 agent done; " +

@@ -172,13 +172,14 @@ func TestTryMountsBelow(t *testing.T) {
 	eachUser(t, func(t *testing.T, box *tryBox) {
 		box.mounted(box.home+"/drives/net", "tmpfs", "t", "", 0)
 		box.mounted(box.home+"/drives/net/inner", "tmpfs", "t", "", 0)
-		box.mounted(box.base+"/tmp/vol#u,:me", "tmpfs", "t", "", 0)
-		box.put(map[string]string{"home/drives/net/f": "f\n", "home/drives/net/inner/f": "i\n", "home/drives/side/f": "s\n", "home/.cache/deep/f": "c\n", "tmp/vol#u,:me/f": "v\n", "tmp/d/f": "d\n"})
+		const odd = "vol#u,:m e\tn\nb\\" // what mountinfo writes in octal, and what separates options
+		box.mounted(box.base+"/tmp/"+odd, "tmpfs", "t", "", 0)
+		box.put(map[string]string{"home/drives/net/f": "f\n", "home/drives/net/inner/f": "i\n", "home/drives/side/f": "s\n", "home/.cache/deep/f": "c\n", "tmp/" + odd + "/f": "v\n", "tmp/d/f": "d\n"})
 		socket := listen(t, "unix", box.home+"/drives/net/socket")
 		direct := listen(t, "unix", box.home+"/socket")
 		box.unchanged(func() {
 			box.want("f\ni\ns\nc\nv\nd\nmine\nro\nro\nro\n", `set -e; cat ~/drives/net/f ~/drives/net/inner/f ~/drives/side/f ~/.cache/deep/f $TMPDIR/vol*/f $TMPDIR/d/f ~/.profile
-				for f in ~/drives/net/f ~/drives/net/inner/new $TMPDIR/vol*/f; do touch $f 2>&- || echo ro; done
+				for f in ~/drives/net/f ~/drives/net/inner/new $TMPDIR/vol*/f; do touch "$f" 2>&- || echo ro; done
 				echo >>~/drives/side/f; echo >~/.cache/new; rm -r ~/.cache/deep; echo >$TMPDIR/d/f; echo >notes; mkdir made`)
 			box.attack("connect,mounts", socket, direct)
 			directly := box.try("touch ~/new && echo >>~/.profile")
