@@ -3,6 +3,7 @@ package main
 // ccc verdict: of the last stop, of a commit, and of what is pushed.
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -383,16 +384,20 @@ func pushedLines(stdin *os.File) []string {
 	if newScreen(stdin).terminal {
 		return nil
 	}
-	came := make(chan string, 1)
+	input, came := bufio.NewReader(stdin), make(chan bool, 1)
 	go func() {
 		defer exitOnPanic()
-		text, _ := io.ReadAll(stdin)
-		came <- string(text)
+		_, err := input.Peek(1)
+		came <- err == nil
 	}()
 	select {
-	case text := <-came:
-		return slices.Collect(strings.Lines(text))
+	case isThere := <-came:
+		if !isThere {
+			return nil
+		}
 	case <-time.After(pushPatience):
 		return nil
 	}
+	text, _ := io.ReadAll(input) // what has begun to come is waited for: HEAD may be another commit
+	return slices.Collect(strings.Lines(string(text)))
 }

@@ -418,3 +418,18 @@ func FuzzPathLists(f *testing.F) {
 		}
 	})
 }
+
+// What git begins to tell its hook is waited for, however slow the machine is: HEAD may be another commit.
+func TestPushedLinesThatComeSlowly(t *testing.T) {
+	t.Parallel()
+	read, write, err := os.Pipe()
+	check(t, err)
+	defer read.Close()
+	go func() {
+		defer write.Close()
+		_, _ = write.WriteString("one\n")
+		time.Sleep(pushPatience + time.Second/2)
+		_, _ = write.WriteString("two\n")
+	}()
+	expectEqual(t, "the lines", pushedLines(read), []string{"one\n", "two\n"})
+}

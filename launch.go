@@ -158,6 +158,9 @@ func unknownWord(own, rest []string, c *configuration) error {
 		case isSubcommand(name): // it has to stand first
 			line = commandLine([]string{name}, behind)
 		case name == supervisorFlag && len(behind) > 0 && c.Providers[behind[0]] == nil:
+			if !slices.ContainsFunc(behind, isFlag) { // a prompt: claude takes the first word only
+				behind = []string{strings.Join(behind, " ")}
+			}
 			line = commandLine(own, []string{name, "--"}, behind)
 		}
 		hint = "did you mean: " + line + "\n" + hint

@@ -386,7 +386,7 @@ func TestLaunchUnknown(t *testing.T) {
 		"|supervisor kimi":     "did you mean: ccc --supervisor kimi\nas a prompt: ccc 'supervisor kimi'\nto pass it on to claude: ccc -- supervisor kimi",
 		"|supervise":           "did you mean: ccc --supervisor\nto pass it on to claude: ccc -- supervise",
 		"|supervise mcp":       "did you mean: ccc --supervisor -- mcp\nas a prompt: ccc 'supervise mcp'\nto pass it on to claude: ccc -- supervise mcp",
-		"|supervise mcp list":  "did you mean: ccc --supervisor -- mcp list\nas a prompt: ccc 'supervise mcp list'\nto pass it on to claude: ccc -- supervise mcp list",
+		"|supervise mcp list":  "did you mean: ccc --supervisor -- 'mcp list'\nas a prompt: ccc 'supervise mcp list'\nto pass it on to claude: ccc -- supervise mcp list",
 		"|supervisor off":      "did you mean: ccc supervisor-mode off\nas a prompt: ccc 'supervisor off'\nto pass it on to claude: ccc -- supervisor off",
 		"--supervisor|kimo -p": "did you mean: ccc --supervisor kimi -p\nto pass it on to claude: ccc --supervisor -- kimo -p",
 		"--supervisor|statsu":  "did you mean: ccc status\nto pass it on to claude: ccc --supervisor -- statsu",
