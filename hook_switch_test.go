@@ -74,7 +74,7 @@ func TestSwitchInSession(t *testing.T) {
 	}
 	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "[1] do more\n\n[2] /supervisor finish it\n")
 	for _, mode := range []string{"on", "off"} {
-		expectIn(t, "the log", box.log(), " mode="+mode+" by=/supervisor\n")
+		expectIn(t, "the log", box.log(), " switched session_id=", " mode="+mode+" by=/supervisor\n")
 		expectIn(t, "the timeline", string(encodeJSON(box.onlyTimeline())), `"kind":"switch","project":"`+box.work+`","mode":"`+mode+`","by":"/supervisor"`)
 	}
 }

@@ -739,3 +739,24 @@ func TestHookUnheard(t *testing.T) {
 	box.write(".claude/ccc", 0o600, "")
 	expectEnd(t, "without a place for a state", box.stop(""), 0, blockNotYet, "ccc: writing to the state directory: ")
 }
+
+// The project is the directory that Claude Code names, else where the agent is, else where the hook runs.
+func TestHookProject(t *testing.T) {
+	for _, test := range []struct{ variable, cwd, want string }{
+		{"other", "work", "other"},
+		{"", "other", "other"},
+		{"", "", "work"},
+	} {
+		box := newHookBox(t)
+		at := func(name string) string {
+			if name == "" {
+				return ""
+			}
+			return filepath.Join(filepath.Dir(box.work), name)
+		}
+		check(t, os.Mkdir(at("other"), 0o700))
+		box.vars = append(box.vars, "CCC_SUPERVISOR=1", "CLAUDE_PROJECT_DIR="+at(test.variable))
+		box.hook(box.event(eventPrompt, `"cwd":`+string(encodeJSON(at(test.cwd)))+`,"prompt":"do it"`))
+		expectIs(t, test, box.onlyTimeline()[0].Project, at(test.want))
+	}
+}
