@@ -224,7 +224,7 @@ git init -q; git config gc.auto 0; git config user.name a; git config user.email
 		best(b, size.name+"/stop", func() error {
 			of := changeOf{history: &h, stands: func(numbered) bool { return true }}
 			c := takeChange(context.Background(), program, dir, env, of)
-			_, err := c.look.changedSince(program, env)
+			_, err := c.look.changedSince(context.Background(), program, env)
 			return errors.Join(c.err, err)
 		})
 		best(b, size.name+"/git_status", func() error {

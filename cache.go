@@ -13,7 +13,8 @@ import (
 // cacheLeast is the size of the agent's last request, in tokens, from which on its prompt cache pays.
 const cacheLeast = 40_000
 
-// oldestAlike is the first version where a review of an interactive session has its tools and system prompt.
+// oldestAlike is the first version seen where a review of an interactive session has its tools and system
+// prompt; 2.1.280 has not.
 const oldestAlike = "2.1.329"
 
 // sharesCache reports whether the reviewer is asked with the agent's prompt cache: where ccc.json says so, or

@@ -559,16 +559,16 @@ func TestChangedSince(t *testing.T) {
 	check(t, err)
 	for _, c := range []struct{ script, want string }{{"true", ""}, {"echo b >a; echo c >c", "a c"}, {"git add a", "a c"}, {"rm c; echo a >a", ""}, {"rm a", "a"}} {
 		box.gitIn(dir, c.script)
-		changed, err := then.changedSince(box.noCopy(), box.vars)
+		changed, err := then.changedSince(t.Context(), box.noCopy(), box.vars)
 		check(t, err)
 		expectIs(t, c.script, strings.Join(changed, " "), c.want)
 	}
 	check(t, os.Rename(filepath.Join(dir, ".git"), filepath.Join(dir, "git")))
-	if _, err = then.changedSince(box.noCopy(), box.vars); err == nil || strings.Contains(err.Error(), "不在了") {
+	if _, err = then.changedSince(t.Context(), box.noCopy(), box.vars); err == nil || strings.Contains(err.Error(), "不在了") {
 		t.Errorf("no repository any more: %v", err)
 	}
 	check(t, os.RemoveAll(dir))
-	if _, err = then.changedSince(box.noCopy(), box.vars); err == nil || err.Error() != say(directoryGone, dir) {
+	if _, err = then.changedSince(t.Context(), box.noCopy(), box.vars); err == nil || err.Error() != say(directoryGone, dir) {
 		t.Errorf("no directory any more: %v", err)
 	}
 }

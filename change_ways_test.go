@@ -1364,7 +1364,7 @@ func (p *player) play(line string) {
 			h, err := p.state.session(id).readHistory()
 			check(t, err)
 			if last := h.last(); last != nil {
-				got, _ = last.standing(func(then look) ([]string, error) { return then.changedSince(p.g.self, p.g.env) })
+				got, _ = last.standing(func(then look) ([]string, error) { return then.changedSince(context.Background(), p.g.self, p.g.env) })
 			}
 		}
 		expectIs(t, "the verdict", got, verdict(rest))

@@ -92,8 +92,9 @@ Example: see what to put there
 			group: "Evidence", sample: "ccc review", brief: "review a session now, supervised or not", help: `
 It reviews a session of Claude Code's once and shows the verdict. It judges all
 that no remote has, your own edits too. SESSION is an id or the beginning of
-one; without it, the session of this project that was written last is taken. It
-costs one review, changes no settings, and tells the agent nothing.
+one; without it, the session written last in this working tree is taken, else in
+this project, else in a directory above. It costs one review, changes no
+settings, and tells the agent nothing.
 
   --provider NAME   let this provider of ccc.json do it
   --json            the verdict, for programs

@@ -100,7 +100,7 @@ func nearestThere(path string) string {
 	}
 }
 
-// fixable adds fixFor as a hint to an error without one that a path may not be used.
+// fixable adds fixFor as a hint to an error without one, where a permission is missing.
 func fixable(err error) error {
 	var at *fs.PathError
 	f := failureOf(err)

@@ -281,7 +281,8 @@ type lineReader struct {
 	at    int64 // how many bytes were read
 }
 
-// read passes on the new lines; one without a newline waits for it.
+// read passes on what is new since the last read; a line without a newline waits for it. The file may only
+// grow: a shorter or replaced one is not noticed.
 func (r *lineReader) read() error {
 	file, err := os.Open(r.path)
 	if errors.Is(err, fs.ErrNotExist) {

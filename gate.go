@@ -73,7 +73,9 @@ func showVerdict(c *invocation, d dirs) (err error) {
 }
 
 // changedSince returns the paths of the working tree that are not as l found them.
-func (d dirs) changedSince(l look) ([]string, error) { return l.changedSince(d.self, os.Environ()) }
+func (d dirs) changedSince(l look) ([]string, error) {
+	return l.changedSince(context.Background(), d.self, os.Environ())
+}
 
 // sessionHere returns the session whose last stop was the last in the working tree that holds d.here, "" for
 // none. Of several that overlapped, or came within a minute, it is one that was refused. It says if the
@@ -133,8 +135,8 @@ func (d stateDir) judgements(repo string) (found []judgement, err error) {
 }
 
 // ask returns the review that counts for a path with that content: an approving one, of the working tree at
-// top if there is one, else a refusing one, else nil. In each working tree the last review counts, and of two
-// that overlapped the refusing one is later. isSeen reports whether reviews judged the path otherwise.
+// top if there is one, else a refusing one, else nil. In each working tree the last review counts; of two
+// that overlapped, a refusal. isSeen reports whether a review judged the path with other content.
 func ask(all []judgement, top, path, content string) (by *judgement, isSeen bool) {
 	last := map[string]*judgement{} // by working tree
 	for i := range all {
@@ -198,7 +200,7 @@ type gateAnswer struct {
 	leftOut []string    // what these judged, rev lacks, and no review approved as rev has it
 }
 
-// firstRefused returns the first of these lines, most at most, and how many more there are.
+// firstRefused returns the first lines of refused, most at most, and a line with how many more there are.
 func (a gateAnswer) firstRefused(most int) string {
 	lines := slices.Clone(a.refused[:min(most, len(a.refused))])
 	if more := len(a.refused) - most; more > 0 {
@@ -341,7 +343,7 @@ func verdictOfPush(d dirs, stdin *os.File) error {
 	lines := pushedLines(stdin)
 	if lines == nil {
 		fmt.Fprintln(os.Stderr, "ccc:", say(pushUntold))
-		lines = []string{"- HEAD - -"}
+		lines = []string{"- HEAD - -"} // local name, local id, remote name, remote id
 	}
 	var revs, known []string
 	for _, line := range lines {
@@ -398,6 +400,6 @@ func pushedLines(stdin *os.File) []string {
 	case <-time.After(pushPatience):
 		return nil
 	}
-	text, _ := io.ReadAll(input) // what has begun to come is waited for: HEAD may be another commit
+	text, _ := io.ReadAll(input) // git writes all of it at once; no limit of time here
 	return slices.Collect(strings.Lines(string(text)))
 }

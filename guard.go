@@ -1,8 +1,9 @@
 package main
 
-// A guard stands between the hook and the reviewer, so that nothing of it outlives the hook. It runs
-// in a session of its own and holds the read end of a pipe whose write end only the hook has: when the hook
-// ends, even by SIGKILL, the pipe closes and the guard ends the reviewer's whole tree.
+// A guard stands between the hook and the reviewer, so that nothing of the reviewer outlives the hook,
+// however that ends. It runs in a session of its own, out of reach of signals to the hook's process group,
+// and holds the read end of a pipe whose write end only the hook has: when the hook ends, even by SIGKILL,
+// the pipe closes and the guard ends the reviewer's whole tree.
 
 import (
 	"errors"
@@ -16,7 +17,8 @@ import (
 )
 
 const (
-	// termGrace lets claude end its own tools. With killPatience it is below the second that all may take.
+	// termGrace lets claude end its own tools. Together with killPatience it stays below a second, in which
+	// all has to be gone.
 	termGrace = 400 * time.Millisecond
 	// killPatience bounds the wait for killed processes.
 	killPatience = 500 * time.Millisecond
@@ -48,8 +50,9 @@ func startGuarded(cmd *exec.Cmd) (lifeline *os.File, err error) {
 	return lifeline, nil
 }
 
-// endGuard waits for a guard whose lifeline is cut, and kills its process group when it is stuck. Of a guard
-// that was killed, as for want of memory, it kills what is left. exited gets the guard's end.
+// endGuard waits for a guard whose lifeline is cut, and kills its process group when it is stuck. If a signal
+// ended the guard, as for want of memory, it kills what the guard left. exited gets the guard's end; err is
+// that end, or says that the guard was killed.
 func endGuard(cmd *exec.Cmd, exited <-chan error) (err error) {
 	select {
 	case err = <-exited:
@@ -78,8 +81,7 @@ func guardReviewer(args []string) int {
 		fmt.Fprintln(os.Stderr, "ccc: "+guardSubcommand+" is started by ccc only")
 		return 1
 	}
-	self := os.Getpid()
-	adoptOrphans()
+	self, adopts := os.Getpid(), adoptOrphans()
 	cut := make(chan os.Signal, 1)
 	signal.Notify(cut, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	go func() {
@@ -103,7 +105,9 @@ func guardReviewer(args []string) int {
 	select {
 	case err = <-done:
 	case <-cut:
-		victims = descendants(self, processParents(self)) // where nobody adopts orphans these are lost later
+		if !adopts { // once their parent has ended nobody finds these
+			victims = descendants(self, processParents(self))
+		}
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case err = <-done:

@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// A hookEvent is what Claude Code tells a hook.
+// A hookEvent is what Claude Code tells a hook. UnmarshalJSON goes by the tags: they stand in order, as odd
+// names them, and odd stays last.
 type hookEvent struct {
 	AgentID              string                     `json:"agent_id"` // set where a subagent is at work
 	BackgroundTasks      []json.RawMessage          `json:"background_tasks"`

@@ -169,7 +169,7 @@ func (s *supervision) bind(ctx context.Context, entry *record, judged judgedChan
 	err := judged.err
 	if err == nil {
 		entry.Since, entry.Base, entry.Files = judged.how, judged.base, judged.Files
-		entry.Moved, err = s.dirs.changedSince(judged.look)
+		entry.Moved, err = judged.look.changedSince(ctx, s.dirs.self, os.Environ())
 	}
 	if err != nil {
 		s.log("review not bound to the files", "error", err)

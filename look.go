@@ -22,7 +22,8 @@ const (
 	promptLookPatience = time.Second
 )
 
-// pathsLimit is how many paths a prompt's look may find, and the change of a stop that is bound may have.
+// pathsLimit is how many paths the look at a prompt may find, and how many the change of a stop may have for
+// its review to be bound.
 const pathsLimit = 2000
 
 // has reports whether the path differs.
@@ -198,7 +199,8 @@ func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l loo
 	return l
 }
 
-// goneError is the error for dir if it is gone: the system names the program that was to run there.
+// goneError says that dir is gone; nil if it is there. The system's own error names the program that was to
+// run in it.
 func goneError(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return errors.New(say(directoryGone, dir))
@@ -207,8 +209,8 @@ func goneError(dir string) error {
 }
 
 // changedSince returns the paths of the working tree that are not as l found them.
-func (l look) changedSince(self string, env []string) ([]string, error) {
-	g, end := gitIn(context.Background(), reviewLookPatience, self, l.Top, env)
+func (l look) changedSince(ctx context.Context, self string, env []string) ([]string, error) {
+	g, end := gitIn(ctx, reviewLookPatience, self, l.Top, env)
 	defer end()
 	present, err := g.look("", cmp.Or(l.Head, "empty"))
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// supervisorPromptLimit is in bytes. Linux limits one argument to 128 KiB.
+// supervisorPromptLimit is in bytes. Linux limits one argument to 128 KiB. A larger prompt is refused, not
+// cut.
 const supervisorPromptLimit = 100 << 10
 
 // instructions are a supervisor prompt and where it is from: a path, or builtinSource.
@@ -25,7 +26,8 @@ type instructions struct {
 const builtinSource = "built-in"
 
 // supervisorPrompt returns the first supervisor prompt that exists, is not blank and not the built-in one:
-// the project's, that in ccc's directory; else the built-in one.
+// the project's, that in ccc's directory; else the built-in one. A prompt that is too large or no text is an
+// error.
 func supervisorPrompt(project, cccDir string) (*instructions, error) {
 	for _, dir := range []string{project, cccDir} {
 		path := filepath.Join(dir, promptName)

@@ -72,11 +72,11 @@ func (c changeStory) last() reviewRound { return c.rounds[len(c.rounds)-1] }
 
 // A report is what the page tells.
 type report struct {
-	title   words
-	of      string // what it is of, in a sentence
-	since   string // which of its files have changed since the last review, "" for none
-	stories []changeStory
-	gateAnswer
+	title      words
+	of         string // what it is of, in a sentence
+	since      string // which of its files have changed since the last review, "" for none
+	stories    []changeStory
+	gateAnswer // of a commit; the page lists what is refused
 }
 
 // showReport is ccc report [SESSION] [--commit REV] [--base REF].

@@ -158,7 +158,8 @@ func (r *reviewCall) flags() (flags [][]string) {
 const pipePatience = 3 * time.Second
 
 // call runs the command line in dir under a guard. It returns when the reviewer has ended, a moment after its
-// result, or when ctx ends, and nothing of it runs any more. stderr is the end of that, on one line.
+// result, or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote
+// there, on one line.
 func (r *reviewCall) call(ctx context.Context, dir string, command []string, stream *reviewStream) (
 	stderr string, err error,
 ) {
@@ -195,7 +196,8 @@ func (r *reviewCall) call(ctx context.Context, dir string, command []string, str
 	}
 	lifeline.Close()
 	err = endGuard(cmd, exited)
-	// For the pipes, which it closes after pipePatience. Nothing reads or writes stream and complaints then.
+	// The process was waited for, so this error says nothing. Wait ends the copying of the pipes, after
+	// pipePatience at the latest; from here on nothing else uses stream and complaints.
 	_ = cmd.Wait()
 	stream.close()
 	return complaints.line(), err

@@ -23,7 +23,8 @@ func scratchParent() string {
 	return path
 }
 
-// newScratch makes a scratch directory and locks it until lock is closed. Where it can't, path is "".
+// newScratch makes a scratch directory and locks it until lock is closed. Where it can't, path is "" and lock
+// nil.
 func newScratch() (path string, lock *os.File) {
 	// Another process may sweep what is not locked yet, and remove the parent with its last directory.
 	for range 100 { // each takes some 20 µs

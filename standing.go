@@ -58,7 +58,8 @@ func (h *history) sentBack(files map[string]string) bool {
 }
 
 // standing is what the review says of the files, in a word and a reason. changed returns the paths that are
-// not as the review found them; with nil nobody looks.
+// not as the review found them; with nil the files are not looked at. Without a repository the verdict alone
+// counts.
 func (r record) standing(changed func(look) ([]string, error)) (word verdict, why string) {
 	if r.Verdict != verdictAllow {
 		return r.Verdict, cmp.Or(r.Error, r.Feedback)

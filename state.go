@@ -37,14 +37,15 @@ func (s sessionFiles) byHandFile() string        { return s.file("-review.jsonl"
 func (s sessionFiles) feedbackFile() string      { return s.file("-feedback.txt") }
 func (s sessionFiles) timelineFile() string      { return s.file("-events.jsonl") }
 
-// files returns all paths that a session can have: with that of a corrupt state put aside, and that which a
-// process left that was killed as it wrote the state.
+// files returns all paths that a session can have: also that of a corrupt state put aside, and the temporary
+// file of a process that was killed while it wrote the state.
 func (s sessionFiles) files() []string {
 	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.feedbackFile(), s.stateFile(),
 		s.stateFile() + ".bad", temporaryOf(s.stateFile())}
 }
 
-// otherFiles are the patterns of the files that belong to no session. The first three are of ccc 1.1 and 1.2.
+// otherFiles are the patterns of the files that belong to no session. The first three are of ccc 1.1 and 1.2,
+// and stay until purge removes them.
 var otherFiles = []string{"client*.json", "background-*-settings.json", "supervisor-*-prompt",
 	"hook-invocation.log*", "state.lock"}
 
@@ -112,9 +113,9 @@ const (
 	logLimit = 5 << 20
 )
 
-// sweep removes files that nothing was written to for longer than retention, those of a session together,
-// and renames a log over logLimit. It does so once in sweepInterval. The time of the last sweep is that of
-// the lock's file, which nothing else changes.
+// sweep removes the files of a session together, once nothing was written to any of them for longer than
+// retention, and renames a log over logLimit. It does so once in sweepInterval. The time of the last sweep is
+// that of the lock's file, which nothing else changes.
 func (d stateDir) sweep() error {
 	swept, err := os.Stat(d.lockFile())
 	if err == nil && time.Since(swept.ModTime()).Abs() < sweepInterval { // a clock may be set back
@@ -138,7 +139,7 @@ func (d stateDir) sweep() error {
 		return err == nil && time.Since(info.ModTime()) < retention
 	}
 	owned, _, err := d.owned()
-	for _, paths := range owned { // the lock was touched just now, and keeps the files of no session
+	for _, paths := range owned { // those of no session stay: the lock, one of them, was touched just now
 		if !slices.ContainsFunc(paths, isRecent) {
 			err = errors.Join(err, removeFiles(paths))
 		}

@@ -99,7 +99,7 @@ type record struct {
 	SentBefore bool              `json:"sent_back_before,omitempty"` // all of it had been sent back as it is
 
 	// Of what the reviewer called, was refused, said, and ran with ccc try. A run has its duration, too, and
-	// Error or NoCopy where it did not take place.
+	// Error where it did not take place or was ended by ccc.
 	Tool     string `json:"tool,omitempty"`  // as in Bash(git status)
 	Words    string `json:"words,omitempty"` // cut
 	Command  string `json:"command,omitempty"`

@@ -94,7 +94,7 @@ type summary struct {
 	switched  bool       // the user has switched it on or off
 	number    string     // of the review that Verdict is of, as in " 1/10"
 	tree      string     // the working tree; outside git, where the session was started
-	// When the review that Verdict is of began and ended; without one, UpdatedAt.
+	// When the review that Verdict is of began and ended: now while it runs, UpdatedAt without a review.
 	began, ended time.Time
 	err          error // what of it can't be read
 }
@@ -210,7 +210,7 @@ func sessionsMeant(operands []string, d dirs, seen map[string]bool) (ids []strin
 	return ids, err
 }
 
-// sessionMeant returns the first session that sessionsMeant returns, and an error where there is none.
+// sessionMeant returns the session that a command without operands means, and an error where there is none.
 func sessionMeant(d dirs) (string, error) {
 	ids, err := sessionsMeant(nil, d, map[string]bool{})
 	if err != nil {

@@ -127,7 +127,7 @@ type walk struct {
 	sent        bool      // the next words were typed while the agent worked
 	stopped     bool      // the user presses Esc next, and not to send such words
 	interrupted bool      // the user presses Esc after the agent has spoken, and before the next prompt
-	again       bool      // interrupted, by another Esc than the next
+	again       bool      // interrupted, as it was before the next Esc was read
 }
 
 // add adds an entry, the newest first, and the user's words that hang from it beside the chain.
@@ -230,7 +230,8 @@ func transcriptStart(path string) (start string) {
 // otherPatience bounds the search for what came before a fork, among years of transcripts.
 const otherPatience = 2 * time.Second
 
-// findEntry returns the transcript that holds the entry, nil for none, and takes its session off the list.
+// findEntry returns the transcript that holds the entry, and takes its session off the list. It returns nil
+// if none has it, or the deadline passes.
 func findEntry(sessions *[]storedSession, id string, deadline time.Time) *transcript {
 	for i, s := range *sessions {
 		if time.Now().After(deadline) {
@@ -358,8 +359,8 @@ func (t *transcript) addBeside(dir string) {
 	}
 }
 
-// beside returns the words of the user's that hang from the entry beside the chain, as most that interrupt a
-// call do (2.1.280 to 2.1.331); read has what follows the entry on the chain.
+// beside returns the user's words that hang from the entry beside the chain. Most words that interrupt a call
+// are written so (2.1.280 to 2.1.331). read has what follows the entry on the chain.
 func (t *transcript) beside(id string, read map[string]bool) (found []userRequest) {
 	for _, prompt := range t.prompts[id] {
 		if !read[prompt] {

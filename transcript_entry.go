@@ -132,8 +132,8 @@ func (r *toolResult) UnmarshalJSON(raw []byte) error {
 }
 
 // request returns the user's words in the entry, or nil and what the entry is instead. Claude Code gives the
-// user's words the origin human (2.1.330). Without an origin, the source of the prompt is not system, and
-// nothing woke the client. Older versions tell none of this, and the text decides.
+// user's words the origin human (2.1.330). An entry without an origin is not the user's if its prompt's
+// source is system or something woke the client. Older versions tell none of this: the text decides.
 func (e transcriptEntry) request() (*userRequest, entryMark) {
 	text, origin, other := string(e.Message.Content), e.Origin.Kind, markOther
 	if e.Type == "attachment" && e.Attachment.Type == "queued_command" {

@@ -109,7 +109,7 @@ func noCopy(err error) error {
 	return withHint(fmt.Errorf("no copy can be made: %w", f.err), f.hint)
 }
 
-// untilTold returns a context that ends when ccc is told to end, with a failure as cause.
+// untilTold returns a context that ends when ccc is told to end; its cause is a failure with the exit code.
 func untilTold() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -121,8 +121,7 @@ func untilTold() context.Context {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it at once
 	go func() {
 		defer exitOnPanic()
-		told := (<-signals).(syscall.Signal)
-		cancel(failure{code: 128 + int(told), err: fmt.Errorf("ended by %v", told)})
+		cancel(failure{code: 128 + int((<-signals).(syscall.Signal))})
 	}()
 	return ctx
 }
@@ -152,7 +151,9 @@ func (plan *tryPlan) connect(printed io.Writer) error {
 	if plan.stdout == io.Writer(os.Stdout) {
 		fmt.Fprint(printed, say(shownOnTerminal))
 	}
-	if sameFile("/dev/fd/1", "/dev/fd/2") {
+	out, _ := os.Stdout.Stat()
+	complaints, _ := os.Stderr.Stat()
+	if os.SameFile(out, complaints) {
 		plan.stderr = plan.stdout
 	}
 	if newScreen(os.Stdin).terminal {
@@ -210,8 +211,12 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 			if err = copied.stands(); err == nil {
 				stands.Store(true)
 				late.Reset(timeout)
+			} else {
+				copied.kill()
 			}
-			err = cmp.Or(err, copied.cmd.Wait())
+			if waited := copied.cmd.Wait(); err == nil {
+				err = waited
+			}
 		}
 		ended <- err
 	}()

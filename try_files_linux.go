@@ -202,7 +202,8 @@ func (b *copyBuilder) coverSockets() error {
 	return nil
 }
 
-// showDev makes a /dev of harmless devices, read-only: nobody removes these or changes their modes.
+// showDev makes a /dev of harmless devices, read-only: they are the host's, and nobody removes them or
+// changes their modes.
 func showDev() error {
 	const dev = copyRoot + "/dev"
 	const options = "newinstance,ptmxmode=0666,mode=0620"

@@ -124,7 +124,8 @@ func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 // hinted is err with what mends it as hint, where that is known.
 func hinted(err error) error { return withHint(err, mendFor(err, os.ReadFile)) }
 
-// mendFor returns what mends err, or "". The causes that are most certain come first.
+// mendFor returns what mends err, or "". The causes that are most certain come first. read reads a file of
+// this machine.
 func mendFor(err error, read func(path string) ([]byte, error)) string {
 	says := func(what string) bool { return strings.Contains(err.Error(), what) }
 	begins := func(path, start string) bool {
@@ -149,7 +150,8 @@ func mendFor(err error, read func(path string) ([]byte, error)) string {
 }
 
 // tryProcessOne is ccc in-copy. As process 1 it gets SCRATCH DIR PROJECT PLACE... -- COMMAND... and runs the
-// command in the copy that it builds. Any other process is the probe's command.
+// command in the copy that it builds. Any other process is the probe's command: it must not do to the host's
+// file system what process 1 does to its own.
 func tryProcessOne(args []string) int {
 	end := slices.Index(args, "--")
 	if os.Getpid() != 1 || end < 3 {
@@ -176,7 +178,8 @@ func tryProcessOne(args []string) int {
 	return runAndReap(args[end+1:])
 }
 
-// closeOnExec keeps all descriptors but stdin, stdout and stderr from the command.
+// closeOnExec keeps all descriptors but stdin, stdout and stderr from the command: one that ccc's caller left
+// open would lead out of the copy.
 func closeOnExec() error {
 	const closeRange, flag = 436, 4 // package syscall lacks the call; amd64 and arm64 have one number
 	_, _, errno := syscall.Syscall(closeRange, 3, 1<<32-1, flag)

@@ -168,7 +168,8 @@ func isAnswer(text string) bool {
 }
 
 // readDecision reads what object has under the first of keys that it has. decided is "" where that is neither
-// true nor false, and where it is true and object has another decision in it.
+// true nor false, and where it is true and object has another decision in it. decides is false where object
+// has none of keys.
 func readDecision(object []byte, keys ...string) (decided verdict, feedback string, decides bool) {
 	var members map[string]json.RawMessage // for a struct Allow_Stop would be allow_stop
 	_ = json.Unmarshal(object, &members)
