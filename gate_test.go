@@ -129,6 +129,7 @@ func TestBadInput(t *testing.T) {
 					}
 				}
 				box.write("../hang/git", 0o700, "#!/bin/sh\nexec sleep 100\n")
+				box.vars = append(box.vars, testSlowGitVariable+"=1")
 				rest := map[string]string{"nogit": filepath.Dir(box.program()), "hang": box.getenv("PATH")}[dir]
 				box.vars = append(box.vars, "PATH="+filepath.Join(box.home, "..", dir)+":"+rest)
 			} else if c.after != "" {

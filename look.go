@@ -17,7 +17,7 @@ import (
 
 // How long git may take before a review, after it and for ccc verdict (50,000 files that git has not seen
 // before take two seconds), and at a prompt, which the user waits for.
-const (
+var (
 	reviewLookPatience = 5 * time.Second
 	promptLookPatience = time.Second
 )
