@@ -319,7 +319,7 @@ func TestGitAnswers(t *testing.T) {
 	box := newFakeBox(t)
 	box.gitIn(box.work, "git init -q -b main; git commit -q --allow-empty -m 1; git commit -q --allow-empty -m 2; git checkout -q --orphan other; git commit -q --allow-empty -m 3; git checkout -q main;"+
 		"for r in a b c d; do git remote add $r x; done; git update-ref refs/remotes/a/main main; git update-ref refs/remotes/a/master main; git update-ref refs/remotes/b/master main;"+
-		"git update-ref refs/remotes/c/HEAD main; git update-ref refs/remotes/c/main main; git update-ref refs/remotes/d/topic other; git branch x1 main~1")
+		"git update-ref refs/remotes/c/HEAD main; git update-ref refs/remotes/c/main main; git update-ref refs/remotes/d/topic other; git update-ref refs/remotes/d/work main; git branch x1 main~1")
 	git, end := gitIn(t.Context(), time.Minute, "", box.work, slices.Concat(os.Environ(), []string{"GIT_DIR=/nowhere", "GIT_CONFIG_COUNT=0"}))
 	defer end()
 	first, second, other := box.gitIn(box.work, "git rev-parse main~1"), box.gitIn(box.work, "git rev-parse main"), box.gitIn(box.work, "git rev-parse other")

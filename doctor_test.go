@@ -139,6 +139,14 @@ func TestDoctorMends(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a log that root can't write", func(t *testing.T) {
+		box := newDoctorBox(t)
+		got := box.run(60*time.Second, "", "sh", "-c", doctorShell+"ln -sf hook-invocation.log $state/hook-invocation.log; ccc doctor")
+		line, _, mend := findingOf(got.stdout, "problem  state directory: writing to ", "/hook-invocation.log: too many levels")
+		if got.code != 1 || line == "" || mend == "" || got.stderr != "ccc: problems: 1\n" {
+			t.Errorf("%+v", got)
+		}
+	})
 }
 
 // findingOf returns the line that begins with finding and holds names, and the command that ends what stands below it;

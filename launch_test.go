@@ -423,9 +423,12 @@ func TestLaunchPreparesState(t *testing.T) {
 		d := stateDir(filepath.Join(box.home, ".claude/ccc"))
 		box.write(".claude/ccc/supervisor-old.json", 0o600, "{}")
 		check(t, os.Chtimes(d.file("supervisor-old.json"), ago(retention+time.Hour), ago(retention+time.Hour)))
-		if got := box.run(30*time.Second, "", "ccc", flag, "--", "--version"); got.code != 0 {
+		got := box.run(30*time.Second, "", "ccc", flag, "--", "--version")
+		if got.code != 0 {
 			t.Errorf("%s: %+v", flag, got)
 		}
+		places := fmt.Sprintf(announcement.zh, d, d.logFile(), d.session("<session>").outputFile(), shellQuote(d.logFile()))
+		expectIs(t, flag+": it tells the places", strings.Contains(got.stderr, places), flag == "--supervisor")
 		entries, _ := os.ReadDir(string(d))
 		var names []string
 		for _, entry := range entries {

@@ -224,7 +224,8 @@ func sessionMeant(d dirs) (string, error) {
 }
 
 // showTable writes the sessions as a table, each on one line. Project and request share what the other
-// columns leave. Where that is too little, columns go. The mode is told where one of them is off.
+// columns leave. Where that is too little, columns go: total, time, cost, request, count, in this order. The
+// mode is told where one of them is off.
 func showTable(s *screen, sessions []summary) {
 	const gap, leastProject, leastRequest = "  ", 20, 14
 	const mode, rounds, result, age, reviewed, cost, project = 1, 2, 3, 4, 5, 6, 7 // columns of statusHeads

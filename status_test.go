@@ -614,7 +614,7 @@ func TestStatusTable(t *testing.T) {
 		t.Errorf("the mode: %q", with)
 	}
 	order := []string{"Total", "When", "Cost", "Reviews"} // as they go
-	gone := map[int]bool{}
+	var widest [5]int                                     // screen without none of them, one, two...
 	for columns := 120; columns >= 24; columns-- {
 		head := table(columns, false, row("a", "on", verdictAllow))[0]
 		n := 0
@@ -624,7 +624,7 @@ func TestStatusTable(t *testing.T) {
 			}
 			n++
 		}
-		gone[n] = true
+		widest[n] = max(widest[n], columns)
 		for _, name := range order[n:] {
 			expectIn(t, fmt.Sprint(columns, " columns"), head, name)
 		}
@@ -638,7 +638,9 @@ func TestStatusTable(t *testing.T) {
 			}
 		}
 	}
-	expectIs(t, "how many go", len(gone), 5)
+	// Where a column goes, project and request would have less than 34; where the count does, the project less than 10.
+	expectIs(t, "the widest screens without", widest, [5]int{120, 83, 76, 68, 37})
+	expectIs(t, "the project keeps 8", table(42, false, row("a", "on", verdictAllow))[1], "a        2/10     approved  …he-boss")
 	coloured := strings.Join(table(160, true, row("a", "on", verdictAllow), row("b", "on", verdictFailed), row("c", "on", verdictBlock)), "\n")
 	expectIs(t, "dim rows", strings.Count(coloured, "\x1b[2m"), 1)
 	expectIn(t, "the table", coloured, "\x1b[2mSession", "\x1b[32mapproved ", "\x1b[31mnot reviewed", "\x1b[33msent back ")
