@@ -68,7 +68,6 @@ func TestExitCode(t *testing.T) {
 // A guard whose lifeline is cut, or that is told to end, ends all within a second, also what ignores SIGTERM; what heeds it has
 // the time to put away what it made.
 func TestGuardEnded(t *testing.T) {
-	alone(t)
 	const stubborn = "trap '' TERM\n%ssleep 100 & sleep 101"
 	const tidy = "trap 'echo >\"$HOME/tidy\"; exit 5' TERM\n%swhile :; do sleep 0.05; done"
 	for _, test := range []struct {
@@ -76,24 +75,26 @@ func TestGuardEnded(t *testing.T) {
 		signal syscall.Signal // 0: the lifeline is cut
 		code   int
 	}{{stubborn, 0, 137}, {stubborn, syscall.SIGTERM, 137}, {tidy, 0, 5}, {tidy, syscall.SIGTERM, 5}, {tidy, syscall.SIGINT, 5}, {tidy, syscall.SIGHUP, 5}} {
-		box := newFakeBox(t)
-		guard, cut := startGuard(t, box, nil, "/bin/sh", "-c", fmt.Sprintf(test.script, daemon(box)))
-		box.awaitIn("daemon", "ready")
-		start := time.Now()
-		if test.signal == 0 {
-			cut()
-		} else {
-			check(t, guard.Process.Signal(test.signal))
-		}
-		guard.Wait()
-		if took := time.Since(start); took > time.Second {
-			t.Errorf("%v: it took %v", test, took)
-		}
-		if left := box.processes(); len(left) != 0 {
-			t.Errorf("%v: left %q", test, left)
-		}
-		expectIs(t, test, guard.ProcessState.ExitCode(), test.code)
-		expectIs(t, fmt.Sprint(test, " was put away"), box.read("tidy") != "", test.code == 5)
+		t.Run(fmt.Sprintf("%v, exit %d", test.signal, test.code), func(t *testing.T) {
+			box := newFakeBox(t)
+			guard, cut := startGuard(t, box, nil, "/bin/sh", "-c", fmt.Sprintf(test.script, daemon(box)))
+			box.awaitIn("daemon", "ready")
+			start := time.Now()
+			if test.signal == 0 {
+				cut()
+			} else {
+				check(t, guard.Process.Signal(test.signal))
+			}
+			guard.Wait()
+			if took := time.Since(start); took > time.Second {
+				t.Errorf("%v: it took %v", test, took)
+			}
+			if left := box.processes(); len(left) != 0 {
+				t.Errorf("%v: left %q", test, left)
+			}
+			expectIs(t, test, guard.ProcessState.ExitCode(), test.code)
+			expectIs(t, fmt.Sprint(test, " was put away"), box.read("tidy") != "", test.code == 5)
+		})
 	}
 }
 

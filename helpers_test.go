@@ -144,6 +144,7 @@ func newSandbox(t *testing.T, claude string) *sandbox {
 		"LANG=zh_CN.UTF-8", "LC_CTYPE=C.UTF-8", // the characters are there without the locale
 		"SHELL=/bin/sh",
 		testMainVariable + "=1",
+		testScratchVariable + "=" + scratchRoot,
 		"GORACE=atexit_sleep_ms=0", // else each process of a race run ends a second late
 	}
 	box.write("../work/notes.txt", 0o600, "a note\n")

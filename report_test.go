@@ -368,70 +368,69 @@ func hookLines(t *testing.T, page string) string {
 // The lines of each README work as they stand, wherever git looks for hooks, and beside a hook that is there already.
 func TestPushHook(t *testing.T) {
 	t.Parallel()
-	for _, page := range pages[0] {
-		for _, c := range []struct{ name, before, in, hook string }{
-			{"a fresh clone", "true", ".", ".git/hooks/pre-push"},
-			{"without a directory for hooks", "rm -r .git/hooks", ".", ".git/hooks/pre-push"},
-			{"from a directory in it", "mkdir sub", "sub", ".git/hooks/pre-push"},
-			{"a linked worktree", "git worktree add -q ../side", "../side", ".git/hooks/pre-push"},
-			{"core.hooksPath", "git config core.hooksPath \"$PWD/../my hooks\"", ".", "../my hooks/pre-push"},
-			{"core.hooksPath in the tree", "git config core.hooksPath .hooks", ".", ".hooks/pre-push"},
-			{"pasted twice", "PASTE", ".", ".git/hooks/pre-push"},
-		} {
-			others := []string{"cat"}
-			if c.name == "a fresh clone" {
-				others = []string{"", "cat", "while read -r line; do printf '%s\n' \"$line\"; done", "true"}
-			}
-			for _, other := range others {
-				t.Run(page+", "+c.name+", "+other, func(t *testing.T) {
-					box := newHookBox(t)
-					box.inSession()
-					lines := hookLines(t, page)
-					box.gitIn(box.home+"/../remote", "git init -q --bare")
-					box.gitIn(box.work, "rm notes.txt; git clone -q ../remote . 2>&1; git commit -q --allow-empty -m first; git push -q origin HEAD:main; "+strings.ReplaceAll(c.before, "PASTE", ":"))
-					hook := filepath.Join(box.work, c.hook)
-					if other != "" {
-						box.write("../work/"+c.hook, 0o700, "#!/bin/sh\n(echo \"$@\"; "+other+") >>\""+box.home+"/other\"\n[ ! -e ../no ]\n")
-					}
-					if c.before == "PASTE" {
-						box.gitIn(filepath.Join(box.work, c.in), lines)
-					}
+	lines := hookLines(t, "README.md")
+	expectIs(t, "the lines of README-CN.md", hookLines(t, "README-CN.md"), lines)
+	for _, c := range []struct{ name, before, in, hook string }{
+		{"a fresh clone", "true", ".", ".git/hooks/pre-push"},
+		{"without a directory for hooks", "rm -r .git/hooks", ".", ".git/hooks/pre-push"},
+		{"from a directory in it", "mkdir sub", "sub", ".git/hooks/pre-push"},
+		{"a linked worktree", "git worktree add -q ../side", "../side", ".git/hooks/pre-push"},
+		{"core.hooksPath", "git config core.hooksPath \"$PWD/../my hooks\"", ".", "../my hooks/pre-push"},
+		{"core.hooksPath in the tree", "git config core.hooksPath .hooks", ".", ".hooks/pre-push"},
+		{"pasted twice", "PASTE", ".", ".git/hooks/pre-push"},
+	} {
+		others := []string{"cat"}
+		if c.name == "a fresh clone" {
+			others = []string{"", "cat", "while read -r line; do printf '%s\n' \"$line\"; done", "true"}
+		}
+		for _, other := range others {
+			t.Run(c.name+", "+other, func(t *testing.T) {
+				box := newHookBox(t)
+				box.inSession()
+				box.gitIn(box.home+"/../remote", "git init -q --bare")
+				box.gitIn(box.work, "rm notes.txt; git clone -q ../remote . 2>&1; git commit -q --allow-empty -m first; git push -q origin HEAD:main; "+strings.ReplaceAll(c.before, "PASTE", ":"))
+				hook := filepath.Join(box.work, c.hook)
+				if other != "" {
+					box.write("../work/"+c.hook, 0o700, "#!/bin/sh\n(echo \"$@\"; "+other+") >>\""+box.home+"/other\"\n[ ! -e ../no ]\n")
+				}
+				if c.before == "PASTE" {
 					box.gitIn(filepath.Join(box.work, c.in), lines)
-					info, err := os.Stat(hook)
-					if err != nil || info.Mode()&0o111 == 0 {
-						t.Fatalf("%v, %v", info, err)
-					}
-					push := func(from, what, wanted string) {
-						t.Helper()
-						expectIn(t, "the push", box.gitIn(filepath.Join(box.work, from), "git push "+what+" 2>&1 && echo PUSHED || echo REFUSED"), wanted)
-					}
-					box.submit("do it")
-					box.gitIn(box.work, "echo 1 >a; git add a; git commit -qm x")
-					push(".", "origin HEAD:main", "REFUSED")
-					expectIs(t, "what the other hook got", box.read("other"), "")
-					box.reviews(allows(""))
-					box.stop("")
-					pushed := box.gitIn(box.work, "echo HEAD $(git rev-parse HEAD) refs/heads/main $(git rev-parse origin/main)") + "\n"
-					push(".", "origin HEAD:main", "PUSHED")
-					if other == "true" {
-						pushed = ""
-					}
-					if other != "" {
-						expectIs(t, "what the other hook got", box.read("other"), "origin "+box.gitIn(box.work, "git remote get-url origin")+"\n"+pushed)
-					}
-					push(".", "origin HEAD:main", "PUSHED") // with nothing on stdin
-					box.gitIn(box.work, "git worktree list | grep -q side || git worktree add -q ../side; cd ../side; git reset -q --hard main; echo 2 >b; git add b; git commit -qm y")
-					push("../side", "origin main", "PUSHED")    // up to date, whatever HEAD is there
-					if c.name != "core.hooksPath in the tree" { // the other tree has no such file
-						push("../side", "origin HEAD:main", "REFUSED")
-					}
-					push("../side", "--no-verify origin HEAD:main", "PUSHED")
-					if other != "" { // what the other hook refuses stays refused
-						box.write("../no", 0o600, "")
-						push(".", "origin main:again", "REFUSED")
-					}
-				})
-			}
+				}
+				box.gitIn(filepath.Join(box.work, c.in), lines)
+				info, err := os.Stat(hook)
+				if err != nil || info.Mode()&0o111 == 0 {
+					t.Fatalf("%v, %v", info, err)
+				}
+				push := func(from, what, wanted string) {
+					t.Helper()
+					expectIn(t, "the push", box.gitIn(filepath.Join(box.work, from), "git push "+what+" 2>&1 && echo PUSHED || echo REFUSED"), wanted)
+				}
+				box.submit("do it")
+				box.gitIn(box.work, "echo 1 >a; git add a; git commit -qm x")
+				push(".", "origin HEAD:main", "REFUSED")
+				expectIs(t, "what the other hook got", box.read("other"), "")
+				box.reviews(allows(""))
+				box.stop("")
+				pushed := box.gitIn(box.work, "echo HEAD $(git rev-parse HEAD) refs/heads/main $(git rev-parse origin/main)") + "\n"
+				push(".", "origin HEAD:main", "PUSHED")
+				if other == "true" {
+					pushed = ""
+				}
+				if other != "" {
+					expectIs(t, "what the other hook got", box.read("other"), "origin "+box.gitIn(box.work, "git remote get-url origin")+"\n"+pushed)
+				}
+				push(".", "origin HEAD:main", "PUSHED") // with nothing on stdin
+				box.gitIn(box.work, "git worktree list | grep -q side || git worktree add -q ../side; cd ../side; git reset -q --hard main; echo 2 >b; git add b; git commit -qm y")
+				push("../side", "origin main", "PUSHED")    // up to date, whatever HEAD is there
+				if c.name != "core.hooksPath in the tree" { // the other tree has no such file
+					push("../side", "origin HEAD:main", "REFUSED")
+				}
+				push("../side", "--no-verify origin HEAD:main", "PUSHED")
+				if other != "" { // what the other hook refuses stays refused
+					box.write("../no", 0o600, "")
+					push(".", "origin main:again", "REFUSED")
+				}
+			})
 		}
 	}
 }

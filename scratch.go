@@ -10,10 +10,13 @@ import (
 	"syscall"
 )
 
+// scratchRoot is where that directory is made: on disk, and kept over a restart.
+var scratchRoot = "/var/tmp"
+
 // scratchParent returns the directory on disk that holds the scratch directories of this user, or "" if it
 // can't be made or others can write to it. A copy does not see it.
 func scratchParent() string {
-	path := filepath.Join(resolved("/var/tmp"), ".ccc-try-"+strconv.Itoa(os.Getuid()))
+	path := filepath.Join(resolved(scratchRoot), ".ccc-try-"+strconv.Itoa(os.Getuid()))
 	_ = os.Mkdir(path, 0o700)
 	info, err := os.Lstat(path)
 	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 ||
