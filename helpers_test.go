@@ -145,7 +145,7 @@ func newSandbox(t *testing.T, claude string) *sandbox {
 		"SHELL=/bin/sh",
 		testMainVariable + "=1",
 		testScratchVariable + "=" + scratchRoot,
-		"GORACE=atexit_sleep_ms=0", // else each process of a race run ends a second late
+		"GORACE=" + noRaceSleep,
 	}
 	box.write("../work/notes.txt", 0o600, "a note\n")
 	t.Cleanup(func() {

@@ -28,6 +28,9 @@ const testManagedVariable = "TEST_MANAGED_SETTINGS"
 // testScratchVariable names the directory to keep copies in: that of a disk takes a fifth of the tests' time.
 const testScratchVariable = "TEST_SCRATCH"
 
+// noRaceSleep is GORACE for what the tests start: else each process of a race run ends a second late.
+const noRaceSleep = "atexit_sleep_ms=0"
+
 // testSlowGitVariable leaves git the time that it has in ccc.
 const testSlowGitVariable = "TEST_SLOW_GIT"
 
@@ -59,9 +62,11 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	reviewLookPatience = time.Minute
+	os.Setenv("GORACE", noRaceSleep)
 	measured := flag.Lookup("test.bench").Value.String() + os.Getenv("CCC_REAL_CLAUDE") // its sandbox has another /dev
 	if measured == "" && os.Getenv("TMPDIR") == "" && memoryServes() {
 		os.Setenv("TMPDIR", memory)
+		os.Setenv(testScratchVariable, memory)
 		scratchRoot = memory
 	}
 	code := m.Run()

@@ -69,7 +69,7 @@ func newTryBox(t *testing.T, uid int) *tryBox {
 	os.Chmod(base+"/bin/ccc", 0o755)
 	box.own()
 	box.vars = []string{"PATH=" + base + "/bin:" + os.Getenv("PATH"), "HOME=" + box.home, "TMPDIR=" + base + "/tmp",
-		testMainVariable + "=1", "GORACE=atexit_sleep_ms=0"}
+		testMainVariable + "=1", "GORACE=" + noRaceSleep}
 	t.Cleanup(func() {
 		if left := box.quiet(5 * time.Second); len(left) != 0 {
 			t.Errorf("still running at the end: %q", left)
