@@ -71,6 +71,9 @@ if [ -n "$own" ]; then
 else
 	own=$(mktemp -d) || exit
 fi
+head=$(git rev-parse -q --verify HEAD)
+echo "head $head"
+echo "branch $(git symbolic-ref -q --short HEAD)"
 cp -p "$index" "$own/index" 2>/dev/null
 export GIT_INDEX_FILE="$own/index"
 git add -u || exit
@@ -82,9 +85,6 @@ fi
 if git ls-files -s | grep -q ^160000; then
 	git diff-files --raw --ignore-submodules=none | sed -n 's/^:160000[^	]*	/dirty /p'
 fi
-head=$(git rev-parse -q --verify HEAD)
-echo "head $head"
-echo "branch $(git symbolic-ref -q --short HEAD)"
 commit() {
 	case $1$head in
 	empty* | HEAD) git hash-object -t tree /dev/null ;;
@@ -185,17 +185,15 @@ func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l loo
 	g, end := gitIn(context.Background(), patience, self, l.Top, env)
 	defer end()
 	found, err := g.look("", "HEAD")
+	l.Head, l.Branch = found.head, found.branch // which it tells before anything that takes long
 	if err == nil && len(found.lists[0]) > pathsLimit {
 		err = errors.New(say(tooManyPaths, len(found.lists[0])))
 	}
 	if err == nil {
-		l.Head, l.Branch, l.Paths = found.head, found.branch, found.lists[0]
-		return l
+		l.Paths = found.lists[0]
+	} else {
+		l.Unseen = oneLine(err.Error())
 	}
-	again, end := gitIn(context.Background(), patience/5, self, l.Top, env)
-	defer end()
-	l.Head, l.Branch = again.head()
-	l.Unseen = oneLine(err.Error())
 	return l
 }
 
