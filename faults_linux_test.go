@@ -17,18 +17,21 @@ import (
 func TestFaultDisk(t *testing.T) {
 	onlyRoot(t)
 	for want, flags := range map[string]uintptr{"no space left": 0, "read-only file system": syscall.MS_RDONLY} {
-		box := newHookBox(t)
-		box.write(".claude/ccc/filler", 0o600, "")
-		dir := filepath.Join(box.home, ".claude/ccc")
-		if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, "size=64k"); err != nil {
-			t.Skip("mounting a tmpfs:", err)
-		}
-		t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
-		if err := os.WriteFile(filepath.Join(dir, "filler"), make([]byte, 1<<20), 0o600); err == nil {
-			t.Fatal("the disk takes it")
-		}
-		expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, want)
-		box.expectBounded(1)
+		t.Run(want, func(t *testing.T) {
+			box := newHookBox(t)
+			box.write(".claude/ccc/filler", 0o600, "")
+			dir := filepath.Join(box.home, ".claude/ccc")
+			besideMounts(t, syscall.LOCK_EX)
+			if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, "size=64k"); err != nil {
+				t.Skip("mounting a tmpfs:", err)
+			}
+			t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+			if err := os.WriteFile(filepath.Join(dir, "filler"), make([]byte, 1<<20), 0o600); err == nil {
+				t.Fatal("the disk takes it")
+			}
+			expectEnd(t, "the stop", box.stop(""), 0, blockNotYet, want)
+			box.expectBounded(1)
+		})
 	}
 }
 

@@ -169,7 +169,7 @@ func TestFaultReviewer(t *testing.T) {
 			if kib := usage.Maxrss; kib > 64*1024 && !raceEnabled {
 				t.Errorf("the hook took %d KiB", kib)
 			}
-			if left := box.quiet(time.Second); len(left) != 0 {
+			if left := box.quiet(soon()); len(left) != 0 {
 				t.Errorf("left %q", left)
 			}
 		})
@@ -266,7 +266,7 @@ func TestFaultSoak(t *testing.T) {
 		}
 		check(t, cmd.Run())
 	}
-	if left := box.quiet(time.Second); len(left) != 0 {
+	if left := box.quiet(soon()); len(left) != 0 {
 		t.Errorf("left %q", left)
 	}
 	if files := box.files(); len(files) != 6 {

@@ -113,6 +113,13 @@ func alone(t *testing.T) {
 	}
 }
 
+// soon is a second, and more where other load makes this machine slow.
+func soon() time.Duration {
+	start := time.Now()
+	_ = exec.Command("/bin/sh", "-c", ":").Run() // some 2 ms
+	return time.Second + 50*time.Since(start)
+}
+
 // newSandbox makes a sandbox in which "claude" is the program at that path and "ccc" the test binary. From here on the test runs
 // beside others. At its end the sandbox must be quiet: a process that still runs then fails the test, and is killed.
 func newSandbox(t *testing.T, claude string) *sandbox {

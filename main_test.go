@@ -66,10 +66,11 @@ func TestMain(m *testing.M) {
 	measured := flag.Lookup("test.bench").Value.String() + os.Getenv("CCC_REAL_CLAUDE") // its sandbox has another /dev
 	if measured == "" && os.Getenv("TMPDIR") == "" && memoryServes() {
 		os.Setenv("TMPDIR", memory)
-		os.Setenv(testScratchVariable, memory)
-		scratchRoot = memory
+		scratchRoot, _ = os.MkdirTemp(memory, "ccc-scratch") // no other run sweeps what is in it
+		os.Setenv(testScratchVariable, scratchRoot)
 	}
 	code := m.Run()
+	os.RemoveAll(os.Getenv(testScratchVariable))
 	fmt.Print(&results)
 	os.Exit(code)
 }

@@ -165,6 +165,15 @@ func (box *tryBox) mounted(path, kind, source, options string, flags uintptr) {
 	box.t.Cleanup(func() { syscall.Unmount(path, syscall.MNT_DETACH) })
 }
 
+// besideMounts keeps the tests that mount below a place that each copy shows (syscall.LOCK_EX) apart from those to
+// which that would be another machine (LOCK_SH), of other runs too.
+func besideMounts(t *testing.T, how int) {
+	t.Helper()
+	dir, err := os.Open("/run")
+	check(t, errors.Join(err, syscall.Flock(int(dir.Fd()), how)))
+	t.Cleanup(func() { dir.Close() })
+}
+
 // What is mounted below HOME or a temporary directory is read-only, and what is beside it is written to: for an ordinary user
 // in each directory that has no mount in it. The probe tells of a HOME that can't be written to directly.
 func TestTryMountsBelow(t *testing.T) {
@@ -216,6 +225,7 @@ func TestTryMountsInProject(t *testing.T) {
 func TestTryRun(t *testing.T) {
 	onlyRoot(t)
 	eachUser(t, func(t *testing.T, box *tryBox) {
+		besideMounts(t, syscall.LOCK_EX)
 		run := "/run/ccc-test-" + filepath.Base(box.base)
 		check(t, os.MkdirAll(run+"/bin", 0o755))
 		t.Cleanup(func() { os.RemoveAll(run) })

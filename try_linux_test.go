@@ -225,6 +225,7 @@ func TestTryExit(t *testing.T) {
 // The command sees what it wrote, and nobody else ever does.
 func TestTryWrites(t *testing.T) {
 	eachUser(t, func(t *testing.T, box *tryBox) {
+		besideMounts(t, syscall.LOCK_SH)
 		name := filepath.Base(box.base)
 		box.unchanged(func() {
 			box.want(strings.Repeat("x\nx\n3\n0\n", 7), fmt.Sprintf(`for dir in . sub ~ "$TMPDIR" /tmp /var/tmp /dev/shm; do (cd $dir && echo x >%[1]s && cat %[1]s && mkdir %[1]s-d && mv %[1]s %[1]s-d/b && cat %[1]s-d/b &&
@@ -302,7 +303,7 @@ func TestTryEnds(t *testing.T) {
 				if left := box.processes(); len(left) != 0 && test.signal != syscall.SIGKILL {
 					t.Errorf("when ccc has ended: %q", left)
 				}
-				if left := box.quiet(time.Second); len(left) != 0 || time.Since(start) > time.Second {
+				if left := box.quiet(soon()); len(left) != 0 || time.Since(start) > soon() {
 					t.Errorf("after %v: %q", time.Since(start), left)
 				}
 				if got := cmd.ProcessState.ExitCode(); got != test.code {
@@ -331,7 +332,7 @@ func TestTrySwept(t *testing.T) {
 		box.want("0\n", fmt.Sprintf("ls -A /var/tmp/.ccc-try-%d | wc -l", box.uid))
 		cmd.Process.Kill()
 		cmd.Wait()
-		box.quiet(time.Second)
+		box.quiet(soon())
 		isGone := func(path string) bool { return !slices.Contains(box.tryScratch(), path) }
 		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) { // one of made may be another test's
 			box.want("", "true")
@@ -361,7 +362,7 @@ func TestTryKilledAnytime(t *testing.T) {
 				s := []os.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGINT}[round%3]
 				cmd.Process.Signal(s)
 				cmd.Wait()
-				if left := box.quiet(time.Second); len(left) != 0 {
+				if left := box.quiet(soon()); len(left) != 0 {
 					t.Fatalf("round %d, %v: left %q", round, s, left)
 				}
 			}
@@ -712,6 +713,7 @@ func TestTryPrivileges(t *testing.T) {
 // nothing that is younger than the copy.
 func TestTrySockets(t *testing.T) {
 	eachUser(t, func(t *testing.T, box *tryBox) {
+		besideMounts(t, syscall.LOCK_SH)
 		name := "/ccc-" + strconv.Itoa(os.Getpid()) + "-" + strconv.Itoa(box.uid)
 		addresses := []string{listen(t, "tcp4", ""), listen(t, "unix", "@"+name)}
 		if _, err := os.Stat("/proc/net/if_inet6"); err == nil {
@@ -845,7 +847,7 @@ func TestTryTerminal(t *testing.T) {
 		master.Write([]byte{3})
 		start := time.Now()
 		cmd.Wait()
-		if cmd.ProcessState.ExitCode() != 130 || time.Since(start) > time.Second {
+		if cmd.ProcessState.ExitCode() != 130 || time.Since(start) > soon() {
 			t.Errorf("Ctrl-C: %v after %v", cmd.ProcessState, time.Since(start))
 		}
 	})
