@@ -231,7 +231,7 @@ func TestBeginningByReflog(t *testing.T) {
 	box := newFakeBox(t)
 	dir := filepath.Join(box.work, "p")
 	box.gitIn(dir, "git init -q; for i in 1 2 3; do echo $i >f$i; git add .; GIT_COMMITTER_DATE=2026-02-0${i}T00:00:00Z git commit -qm $i; done")
-	for started, want := range map[string]string{"2026-02-02T10:00:00.000Z": "f3", "2026-02-01T00:00:01.000Z": "f2 f3", "2026-01-01T00:00:00.000Z": "f1 f2 f3", "": "f1 f2 f3"} {
+	for started, want := range map[string]string{"2026-02-02T10:00:00.000Z": "f3", "2026-02-01T00:00:01.000Z": "f2 f3", "2026-02-02T00:00:00.500Z": "f2 f3", "2026-01-01T00:00:00.000Z": "f1 f2 f3", "": "f1 f2 f3"} {
 		c := takeChange(context.Background(), box.noCopy(), dir, box.vars, changeOf{history: new(history), stands: func(numbered) bool { return true }, started: started})
 		var list []string
 		for path := range c.Files {

@@ -183,6 +183,16 @@ func TestLogFollowOver(t *testing.T) {
 	box.timelineOf("new", first, at(box.work, "and more"))
 	await(t, output, "and more")
 	await(t, raw, "and more")
+	// Of two that one look finds the newer is told last.
+	box.timelineOf("twin-a", record{Time: ago(time.Minute), Kind: kindPrompt, Project: box.work, Prompt: "the older twin"})
+	box.timelineOf("twin-b", at(box.work, "the newer twin"))
+	for _, got := range []func() string{output, raw} {
+		await(t, got, "the older twin")
+		await(t, got, "the newer twin")
+		if text := got(); strings.Index(text, "the newer twin") < strings.Index(text, "the older twin") {
+			t.Errorf("the newer is told first: %s", text)
+		}
+	}
 	time.Sleep(2 * pollInterval)
 	for _, end := range []func(syscall.Signal) int{end, endRaw, endNamed} {
 		end(syscall.SIGINT)
