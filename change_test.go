@@ -267,6 +267,43 @@ func TestBeginningByReflog(t *testing.T) {
 	}
 }
 
+// Only a stop that left a branch keeps what it judged in the change: a question and a review by hand do not.
+func TestStopBetween(t *testing.T) {
+	for event, want := range map[string]bool{eventStop: true, eventPreToolUse: false, eventReview: false} {
+		h := new(history)
+		h.add(record{Kind: kindPrompt})
+		h.add(record{Kind: kindBegin, Event: event, Review: "r", look: look{Top: "/t"}})
+		h.add(record{Kind: kindEnd, Event: event, Review: "r", look: look{Top: "/t"}})
+		h.add(record{Kind: kindPrompt})
+		expectIs(t, event, h.stopBetween(1, 4, "/t") != nil, want)
+		expectIs(t, event+" elsewhere", h.stopBetween(1, 4, "/other") != nil, false)
+	}
+}
+
+// A new file that is ignored now is there still, also where git quotes its name.
+func TestChangedToIgnored(t *testing.T) {
+	then := pathStates{`"n\"e\303\244"`: {"", "100644 1"}}
+	dir := t.TempDir()
+	expectIs(t, "removed", len(then.changedTo(nil, dir)), 1)
+	check(t, os.WriteFile(filepath.Join(dir, `n"eä`), nil, 0o600))
+	expectIs(t, "ignored", len(then.changedTo(nil, dir)), 0)
+}
+
+// A look that no copy can be made for leaves no directory behind.
+func TestLookSwept(t *testing.T) {
+	alone(t)
+	before := scratchRoot
+	scratchRoot = t.TempDir()
+	t.Cleanup(func() { scratchRoot = before })
+	box := newFakeBox(t)
+	box.gitIn(box.work, "git init -q; echo a >a")
+	if l := lookAtPrompt(box.noCopy(), box.work, box.vars, time.Minute); !l.Paths.has("a") {
+		t.Errorf("%+v", l)
+	}
+	left, err := os.ReadDir(scratchRoot)
+	expectIs(t, fmt.Sprint("what is left: ", left, err), len(left), 0)
+}
+
 // What the request shows of a change: each path once with its marks, and the diff through one cut.
 func TestChangeText(t *testing.T) {
 	box := newFakeBox(t)

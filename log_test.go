@@ -208,6 +208,7 @@ func TestLogFollowOver(t *testing.T) {
 	// Who comes late is told what runs in another session, and nothing else of it.
 	_, self := processInfo(os.Getpid())
 	box.timelineOf("busy", record{Time: ago(2 * time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "an earlier one"},
+		record{Time: ago(90 * time.Minute), Event: eventStop, Review: "over", outcome: outcome{Verdict: verdictBlock, Feedback: "of an earlier one"}},
 		record{Time: ago(time.Hour), Event: eventStop, Review: "r", Process: self.name, Deadline: ago(-time.Minute), Iteration: 1, Limit: 10, LastMessage: "is it good?"})
 	late, endLate := follow(t, box, "-f")
 	await(t, late, "会话 busy（当前项目的另一个会话）\n\n")
