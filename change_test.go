@@ -232,7 +232,7 @@ func TestBeginningByReflog(t *testing.T) {
 	box := newFakeBox(t)
 	dir := filepath.Join(box.work, "p")
 	box.gitIn(dir, "git init -q; for i in 1 2 3; do echo $i >f$i; git add .; GIT_COMMITTER_DATE=2026-02-0${i}T00:00:00Z git commit -qm $i; done")
-	for started, want := range map[string]string{"2026-02-02T10:00:00.000Z": "f3", "2026-02-01T00:00:01.000Z": "f2 f3", "2026-01-01T00:00:00.000Z": "f1 f2 f3", "": "f1 f2 f3"} {
+	for started, want := range map[string]string{"2026-02-02T10:00:00.000Z": "f3", "2026-02-01T00:00:01.000Z": "f2 f3", "2026-02-02T00:00:00.500Z": "f2 f3", "2026-01-01T00:00:00.000Z": "f1 f2 f3", "": "f1 f2 f3"} {
 		c := takeChange(context.Background(), box.noCopy(), dir, box.vars, changeOf{history: new(history), stands: func(numbered) bool { return true }, started: started})
 		var list []string
 		for path := range c.Files {
@@ -266,6 +266,43 @@ func TestBeginningByReflog(t *testing.T) {
 			t.Errorf("by hand, %q: of %d files its own are %q, since %v", started, len(c.Files), list, c.time)
 		}
 	}
+}
+
+// Only a stop that left a branch keeps what it judged in the change: a question and a review by hand do not.
+func TestStopBetween(t *testing.T) {
+	for event, want := range map[string]bool{eventStop: true, eventPreToolUse: false, eventReview: false} {
+		h := new(history)
+		h.add(record{Kind: kindPrompt})
+		h.add(record{Kind: kindBegin, Event: event, Review: "r", look: look{Top: "/t"}})
+		h.add(record{Kind: kindEnd, Event: event, Review: "r", look: look{Top: "/t"}})
+		h.add(record{Kind: kindPrompt})
+		expectIs(t, event, h.stopBetween(1, 4, "/t") != nil, want)
+		expectIs(t, event+" elsewhere", h.stopBetween(1, 4, "/other") != nil, false)
+	}
+}
+
+// A new file that is ignored now is there still, also where git quotes its name.
+func TestChangedToIgnored(t *testing.T) {
+	then := pathStates{`"n\"e\303\244"`: {"", "100644 1"}}
+	dir := t.TempDir()
+	expectIs(t, "removed", len(then.changedTo(nil, dir)), 1)
+	check(t, os.WriteFile(filepath.Join(dir, `n"eä`), nil, 0o600))
+	expectIs(t, "ignored", len(then.changedTo(nil, dir)), 0)
+}
+
+// A look that no copy can be made for leaves no directory behind.
+func TestLookSwept(t *testing.T) {
+	alone(t)
+	before := scratchRoot
+	scratchRoot = t.TempDir()
+	t.Cleanup(func() { scratchRoot = before })
+	box := newFakeBox(t)
+	box.gitIn(box.work, "git init -q; echo a >a")
+	if l := lookAtPrompt(box.noCopy(), box.work, box.vars, time.Minute); !l.Paths.has("a") {
+		t.Errorf("%+v", l)
+	}
+	left, err := os.ReadDir(scratchRoot)
+	expectIs(t, fmt.Sprint("what is left: ", left, err), len(left), 0)
 }
 
 // What the request shows of a change: each path once with its marks, and the diff through one cut.

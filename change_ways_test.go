@@ -421,6 +421,19 @@ var ways = []way{
 		$ git commit -qam x
 		gate pass
 		verdict allow`},
+	{"the agent comes back from a worktree in which it was approved", `
+		$ echo u >>c
+		prompt one
+		$ git worktree add -q ../side; echo 1 >>../side/a
+		cd ../side
+		ok
+		shown a
+		prompt two
+		cd ../work
+		$ echo 1 >>b
+		ok
+		shown b
+		tells 因此不属于本次改动：c`},
 	{"two sessions in two worktrees", `
 		$ git worktree add -q ../side
 		prompt one

@@ -63,6 +63,22 @@ func TestDoctorWell(t *testing.T) {
 	expectIs(t, "what claude was started with", box.read("../fake/agent-1/args"), "")
 }
 
+// The settings on claude's command line are the session's alone: a reviewer with a provider of its own is not given them.
+func TestDoctorReviewersProvider(t *testing.T) {
+	box := newDoctorBox(t)
+	doctor := func(code int, want string) {
+		t.Helper()
+		got := box.run(60*time.Second, "", "ccc", "doctor")
+		expectIs(t, "exit code", got.code, code)
+		expectIn(t, "doctor", got.stdout, want)
+	}
+	const session = `"current_provider":"kimi",`
+	box.edit(".claude/ccc.json", `"try":false},`+session, `"try":false,"provider":"kimi"},"claude_args":["--settings","{\"env\":{\"ANTHROPIC_MODEL\":\"mine\"}}"],`)
+	doctor(0, "ok       provider: kimi\n")
+	box.edit(".claude/ccc.json", `"claude_args"`, session+`"claude_args"`)
+	doctor(1, "problem  provider: --settings: env.ANTHROPIC_MODEL overrides the provider kimi")
+}
+
 // doctorShell is what begins the scripts below: names for the files that they damage.
 const doctorShell = `config=$HOME/.claude/ccc.json settings=$HOME/.claude/settings.json state=$HOME/.claude/ccc shared=.claude/settings.json local=.claude/settings.local.json
 replace() { sed "s|$2|$3|" "$1" >changed && cat changed >"$1" && rm changed; }

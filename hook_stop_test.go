@@ -1245,6 +1245,12 @@ func TestHookUnsupervised(t *testing.T) {
 			t.Errorf("%s: the timeline is written", name)
 		}
 	}
+	// It is told in the language of ccc.json, which a hook of such a session reads for nothing else.
+	h := testHook(t, eventPrompt)
+	h.event.Prompt = "x"
+	check(t, h.session.update(func(s *sessionState) { s.Untold = off }))
+	check(t, os.WriteFile(h.dirs.configFile(), []byte(`{"language":"en"}`), 0o600))
+	expectIs(t, "in English", string(encodeJSON(h.unsupervised())), string(encodeJSON(systemMessage(switchedOffOutside.en))))
 }
 
 // What a stop comes to where it can't be counted, or ccc.json can't be used, or the request's reviews are used up.

@@ -183,6 +183,16 @@ func TestLogFollowOver(t *testing.T) {
 	box.timelineOf("new", first, at(box.work, "and more"))
 	await(t, output, "and more")
 	await(t, raw, "and more")
+	// Of two that one look finds the newer is told last.
+	box.timelineOf("twin-a", record{Time: ago(time.Minute), Kind: kindPrompt, Project: box.work, Prompt: "the older twin"})
+	box.timelineOf("twin-b", at(box.work, "the newer twin"))
+	for _, got := range []func() string{output, raw} {
+		await(t, got, "the older twin")
+		await(t, got, "the newer twin")
+		if text := got(); strings.Index(text, "the newer twin") < strings.Index(text, "the older twin") {
+			t.Errorf("the newer is told first: %s", text)
+		}
+	}
 	time.Sleep(2 * pollInterval)
 	for _, end := range []func(syscall.Signal) int{end, endRaw, endNamed} {
 		end(syscall.SIGINT)
@@ -198,6 +208,7 @@ func TestLogFollowOver(t *testing.T) {
 	// Who comes late is told what runs in another session, and nothing else of it.
 	_, self := processInfo(os.Getpid())
 	box.timelineOf("busy", record{Time: ago(2 * time.Hour), Kind: kindPrompt, Project: box.work, Prompt: "an earlier one"},
+		record{Time: ago(90 * time.Minute), Event: eventStop, Review: "over", outcome: outcome{Verdict: verdictBlock, Feedback: "of an earlier one"}},
 		record{Time: ago(time.Hour), Event: eventStop, Review: "r", Process: self.name, Deadline: ago(-time.Minute), Iteration: 1, Limit: 10, LastMessage: "is it good?"})
 	late, endLate := follow(t, box, "-f")
 	await(t, late, "会话 busy（当前项目的另一个会话）\n\n")

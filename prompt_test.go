@@ -387,6 +387,7 @@ func TestRequestParts(t *testing.T) {
 		"HOME is read-only": {func(r *reviewRequest) { r.homeIsReadOnly = true }, []string{running, say(homeReadOnly)}, nil},
 		"no requests": {func(r *reviewRequest) { r.requests, r.unconfirmed, r.broken = nil, true, true }, []string{event},
 			[]string{say(sectionRequests), say(requestsUnconfirmed), say(requestsIncomplete)}},
+		"a remark":        {func(r *reviewRequest) { r.requests[1].remarks = []words{remarkWithEsc} }, []string{"\n[2] " + say(remarkWithEsc) + " add tests\n"}, nil},
 		"unconfirmed":     {func(r *reviewRequest) { r.unconfirmed = true }, []string{say(requestsUnconfirmed)}, []string{say(requestsIncomplete)}},
 		"incomplete":      {func(r *reviewRequest) { r.broken = true }, []string{say(requestsIncomplete)}, []string{say(requestsUnconfirmed)}},
 		"a question":      {func(r *reviewRequest) { r.question = json.RawMessage(`{"a":1}`) }, []string{asks}, []string{event}},

@@ -442,6 +442,7 @@ func TestSharesCache(t *testing.T) {
 		"its_model":                  {model: "m", launched: true, want: true},
 		"another_provider":           {own: "b", current: "a", launched: true},
 		"the_same_provider":          {own: "a", current: "a", launched: true, want: true},
+		"the_sessions_provider":      {current: "a", launched: true, want: true},
 		"a_server":                   {servers: true, launched: true},
 		"not_launched":               {},
 		"no_cache_found":             {left: "-", launched: true},

@@ -821,6 +821,15 @@ func TestReportOf(t *testing.T) {
 	if got := box.run(10*time.Second, "", "ccc", "report"); got.code != 2 || got.stdout != "" || !strings.Contains(got.stderr, "supervisor-broken-events.jsonl") {
 		t.Errorf("with a timeline that can't be read: %+v", got)
 	}
+	outside := box.command("ccc", "report")
+	outside.Dir = box.home // in no repository, where nothing else is asked of the timelines
+	box.timelineOf("outside", record{Time: at, Kind: kindEnd, Event: eventReview, Review: "x", Project: box.home, Iteration: 1, Limit: 1, outcome: outcome{Verdict: verdictAllow}})
+	outside.Env = append(outside.Env, "TZ=Asia/Shanghai")
+	got := box.finish(outside, 10*time.Second)
+	if got.code != 0 || !strings.Contains(got.stdout, " · 2026-01-02 03:00 UTC") || !strings.Contains(got.stderr, "supervisor-broken-events.jsonl") {
+		t.Errorf("with another timeline that can't be read: %+v", got)
+	}
+	check(t, os.Remove(filepath.Join(box.home, ".claude/ccc/supervisor-outside-events.jsonl")))
 	expectEnd(t, "a session that can't be read", box.run(10*time.Second, "", "ccc", "report", "broken"), 1, "", "supervisor-broken-events.jsonl")
 	check(t, os.RemoveAll(filepath.Join(box.home, ".claude/ccc/supervisor-broken-events.jsonl")))
 	for args, stderr := range map[string]string{"one --commit HEAD": "one of SESSION", "one --base HEAD": "one of SESSION", "--base nowhere": `no commit "nowhere"`, "--commit nowhere": `no commit "nowhere"`} {

@@ -152,11 +152,21 @@ func TestByHandSays(t *testing.T) {
 	talk(userLine("1", "", "do it\nall"))
 	got := review(0)
 	expectIn(t, "of an agent at work", got.stderr, "[SUPERVISOR] Reviewing session "+testSession[:8]+" (", box.work+"): do it …\n", "ccc log -f "+testSession[:8], stillWorking.en)
+	talk(userLine("1", "", "do it\nall"), strings.Replace(agentLine("2", "1", ""), `{"type":"text","text":""}`, `{"type":"tool_use","id":"t1","name":"Bash","input":{}}`, 1))
+	expectIn(t, "while a tool runs", review(0).stderr, stillWorking.en)
 	talk(userLine("1", "", "do it\nall"), agentLine("2", "1", "done"))
 	expectNotIn(t, "of one that has ended", review(0).stderr, stillWorking.en)
 	expectIn(t, "of nobody", review(2, "ffff").stderr, `ccc: review: no session of Claude Code's beginning with "ffff" holds a request`)
 	box.write(".claude/ccc.json", 0o600, `{"providers":{"b":{}}}`)
 	expectIn(t, "an unknown provider", review(2, "--provider", "c").stderr, `no provider "c"`)
+	// The settings that count are those of the session's project, wherever it is called.
+	box.write(".claude/ccc.json", 0o600, `{"providers":{"b":{"env":{"ANTHROPIC_MODEL":"m"}}}}`)
+	box.write("../work/.claude/settings.json", 0o600, `{"env":{"ANTHROPIC_MODEL":"mine"}}`)
+	elsewhere := box.command("ccc", "review", "--provider", "b", testSession)
+	elsewhere.Dir = box.home
+	got = box.finish(elsewhere, 30*time.Second)
+	expectIs(t, "exit code from elsewhere", got.code, 4)
+	expectIn(t, "from elsewhere", got.stdout, "not reviewed\n"+box.work+"/.claude/settings.json: env.ANTHROPIC_MODEL overrides the provider b")
 	box.write(".claude/ccc.json", 0o600, `{"x":1}`)
 	expectIn(t, "a broken ccc.json", review(4).stderr, "ccc.json")
 }

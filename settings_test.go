@@ -837,7 +837,7 @@ func TestSettingsSource(t *testing.T) {
 	if runtime.GOOS == "linux" {
 		expectIs(t, "the administrator's file", managedSettings, "/etc/claude-code/managed-settings.json")
 	}
-	for args, want := range map[string]string{"--x=1": "1", "--x 1": "1", "--x 1 --x=2": "2", "a --x 1 b": "1", "--x": "", "-- --x 1": "", "--x 1 -- --x 2": "1", "--xy 1": ""} {
+	for args, want := range map[string]string{"--x=1": "1", "--x 1": "1", "--x 1 --x=2": "2", "--x=1 --x 2": "2", "--x=1 --x=2": "2", "a --x 1 b": "1", "--x": "", "-- --x 1": "", "--x 1 -- --x 2": "1", "--xy 1": ""} {
 		value, ok := lastValue(strings.Fields(args), "--x")
 		if value != want || ok != (want != "") {
 			t.Errorf("%s: %q %v, want %q", args, value, ok, want)

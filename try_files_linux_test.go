@@ -85,11 +85,19 @@ func TestTryPlaces(t *testing.T) {
 		os.Mkdir(box.base+"/closed", 0)
 		home := box.home
 		box.vars = append(box.vars, configDirVariable+"="+box.base) // a ccc.json that can't be read would end it
+		check(t, os.Chmod(home, 0o750))
+		modes := ""
+		for _, path := range []string{home, "/tmp"} {
+			var outside syscall.Stat_t
+			check(t, syscall.Stat(path, &outside))
+			modes += fmt.Sprintf("%o\n", outside.Mode&0o7777)
+		}
 		tests := []struct{ home, dir, line, want string }{
 			{home, home + "/inner", "echo g >a/b/f; echo >~/f; cat a/b/f", "g\n"},
 			{home, home + "/sublink", "echo d >deep; cat deep ../notes; pwd", "d\na note\n" + home + "/sublink\n"},
 			{box.base, box.work, "echo n >notes; touch ../bin/x; ls ../bin", "ccc\nx\n"},
 			{"/", box.work, "echo n >notes; cat notes; touch ../bin/x; ls ../bin", "n\nccc\nx\n"},
+			{home, box.work, "stat -c %a ~ /tmp", modes},
 			{home, "/dev/shm", "echo x >ccc-x; cat ccc-x; pwd", "x\n/dev/shm\n"},
 			// The rest is no other for root, who does not show entry by entry.
 			{home, box.work + "/sub", "echo n >../notes; cat ../notes; echo >deep", "n\n"},
@@ -104,9 +112,9 @@ func TestTryPlaces(t *testing.T) {
 		}
 		switch all := os.Getenv(tryTestVariable) == "all"; {
 		case box.uid == 0 && !all:
-			tests = tests[2:4]
+			tests = tests[2:5]
 		case !all:
-			tests = tests[:11]
+			tests = tests[:12]
 		}
 		box.unchanged(func() {
 			for _, test := range tests {

@@ -146,6 +146,7 @@ func TestTryRecorded(t *testing.T) {
 		{`yes | head -c 3000000; echo END`, "gone", ""},
 		{`echo kept; (sleep 30; echo late) & exit 0`, "5", "kept\n"},
 		{`echo it is $MY_TOKEN; echo "<$MY_TOKEN>"; printf "\377end"`, "", "it is ***\n<***>\n\uFFFDend"},
+		{`echo $MY_TOKEN; head -c 1994 /dev/zero | tr "\0" x`, "2010", "***\n" + strings.Repeat("x", 1994)}, // it begins before what is recorded
 	} {
 		if os.Getenv(tryTestVariable) != "all" { // where 100 MB take their time
 			test.command, test.sums = strings.Replace(test.command, "100000000", "10000000", 1), strings.Replace(test.sums, "100000004", "10000004", 1)
