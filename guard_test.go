@@ -171,6 +171,32 @@ func TestReviewEnded(t *testing.T) {
 	}
 }
 
+// A verdict that comes when the user has pressed Esc, or when the client has been killed, is none: nobody hears it.
+func TestReviewUnheard(t *testing.T) {
+	t.Run("told to end behind the verdict", func(t *testing.T) {
+		box := newHookBox(t)
+		box.reviews(fakeReview{decides(true, ""), runs(`kill -TERM $(ps -o ppid= -p $PPID 2>/dev/null || cut -d' ' -f4 /proc/$PPID/stat); sleep 0.3`)})
+		expectEnd(t, "the stop", box.stop(""), 0, "", errToldToEnd.zh)
+		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
+	})
+	t.Run("the client is killed", func(t *testing.T) {
+		box := newHookBox(t)
+		box.inSession()
+		box.reviews(fakeReview{runs("echo ready >$HOME/begun; sleep 100"), decides(true, "")})
+		box.vars = append(box.vars, testMainVariable+"=client")
+		client := box.command("ccc", box.program(), "supervisor-hook")
+		client.Stdin = strings.NewReader(box.event(eventStop, ""))
+		check(t, client.Start())
+		box.awaitIn("begun", "ready")
+		check(t, client.Process.Kill())
+		_ = client.Wait()
+		if left := box.quiet(2*time.Second + soon()); len(left) != 0 {
+			t.Errorf("left when the client is gone: %q", left)
+		}
+		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
+	})
+}
+
 func TestReviewNotStarted(t *testing.T) {
 	box := newHookBox(t)
 	notExecutable := filepath.Join(box.home, "claude")

@@ -62,7 +62,11 @@ func decide(state string) (decision any, err error) {
 	operand, isCommand := slashCommand(event.Prompt)
 	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project)
 	if inSession() {
-		h.caller = callerOf(clientAncestry())
+		chain := clientAncestry()
+		h.caller = callerOf(chain)
+		if len(chain) > 0 {
+			h.client = chain[0].name
+		}
 	} else { // a person or a script runs the hook by hand, and there is no client
 		h.caller = callerOf(ancestry(os.Getpid()))
 		h.caller.byHand = true
