@@ -185,6 +185,16 @@ func TestLookFails(t *testing.T) {
 	}
 }
 
+// A look that was told whole counts, whatever still holds the pipe: beside much load a copy takes seconds to end.
+func TestLookHeldOpen(t *testing.T) {
+	box := newFakeBox(t)
+	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; echo b >b")
+	box.write("slow", 0o700, "#!/bin/sh\nshift 3\n\"$@\"\nsleep 4 &\n")
+	if l := lookAtPrompt(filepath.Join(box.home, "slow"), box.work, box.vars, time.Minute); l.Unseen != "" || !l.Paths.has("b") {
+		t.Errorf("%+v", l)
+	}
+}
+
 // A look at a prompt that finds too much, or takes too long, is not known, but for the commit.
 func TestLookAtPrompt(t *testing.T) {
 	box := newFakeBox(t)

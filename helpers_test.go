@@ -267,7 +267,7 @@ func (box *sandbox) finish(cmd *exec.Cmd, timeout time.Duration) commandResult {
 	if cmd.Stderr == nil {
 		cmd.Stderr = &stderr
 	}
-	cmd.WaitDelay = time.Second // a process outside the group that holds the pipes must not hold the test
+	cmd.WaitDelay = 5 * time.Second // a process outside the group that holds the pipes must not hold the test
 	start := time.Now()
 	check(box.t, cmd.Start())
 	end := time.AfterFunc(timeout, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -169,6 +170,9 @@ func (g gitRunner) look(shown string, bases ...string) (*lookOutput, error) {
 			defer lock.Close()
 			err = g.run(lines, slices.Concat(script, []string{own}, args)...)
 		}
+	}
+	if s.isWhole && errors.Is(err, exec.ErrWaitDelay) { // all was told, and the copy is slow to end
+		err = nil
 	}
 	if err == nil && !s.isWhole {
 		err = errors.New(say(gitUnread))

@@ -196,7 +196,7 @@ func (box *sandbox) expectNoReviewer(within time.Duration) {
 	box.t.Errorf("alive %v later: %q", within, left)
 }
 
-// However a review ends before its verdict, nothing of it is left within a second, and the agent stops. A switch is noticed
+// However a review ends before its verdict, nothing of it is left within a second, and the agent, if it is still there, stops. A switch is noticed
 // within half a second; Esc sends SIGTERM.
 func TestRealClientInterrupted(t *testing.T) {
 	tests := map[string]struct {
@@ -208,7 +208,16 @@ func TestRealClientInterrupted(t *testing.T) {
 				time.Sleep(10 * time.Millisecond)
 			}
 		}, "在 20 秒内没有给出判定"},
-		"sigkill":      {func(_ *sandbox, hook int) { syscall.Kill(hook, syscall.SIGKILL) }, ""},
+		"sigkill": {func(_ *sandbox, hook int) { syscall.Kill(hook, syscall.SIGKILL) }, ""},
+		"client_killed": {func(_ *sandbox, hook int) {
+			for _, p := range ancestry(hook)[1:] {
+				if !slices.Contains([]string{"sh", "dash", "bash"}, p.title) {
+					pid, _ := strconv.Atoi(strings.Split(p.name, "-")[0])
+					syscall.Kill(pid, syscall.SIGKILL)
+					return
+				}
+			}
+		}, errToldToEnd.Error()},
 		"switched_off": {func(box *sandbox, _ int) { box.run(10*time.Second, "", "ccc", "supervisor-mode", "off") }, errSwitchedOff.Error()},
 	}
 	for name, test := range tests {
@@ -219,7 +228,11 @@ func TestRealClientInterrupted(t *testing.T) {
 				go func() { done <- box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello") }()
 				test.end(box, box.awaitHook(30*time.Second))
 				box.expectNoReviewer(1600 * time.Millisecond)
-				if got := <-done; got.code != 0 || strings.TrimSpace(got.stdout) != "the answer" || !strings.Contains(box.log(), test.logged) {
+				got := <-done
+				if name == "client_killed" {
+					expectIs(t, "claude's end", got.code, -1)
+					expectIn(t, "the log", box.log(), test.logged)
+				} else if got.code != 0 || strings.TrimSpace(got.stdout) != "the answer" || !strings.Contains(box.log(), test.logged) {
 					t.Errorf("the session ended with %+v", got)
 				}
 			})
