@@ -65,7 +65,7 @@ func decide(state string) (decision any, err error) {
 		chain := clientAncestry()
 		h.caller = callerOf(chain)
 		if len(chain) > 0 {
-			h.client = chain[0].name
+			h.client = processNumber(chain[0].name)
 		}
 	} else { // a person or a script runs the hook by hand, and there is no client
 		h.caller = callerOf(ancestry(os.Getpid()))

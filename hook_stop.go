@@ -25,7 +25,7 @@ type supervision struct {
 	session  sessionFiles
 	project  string              // where the session was started
 	launched bool                // ccc launched the session's client supervised
-	client   string              // the process that listens to the hook, "" where none is known
+	client   int                 // the process that listens to the hook, 0 where none is known
 	isWanted func() bool         // reports whether a review is still wanted, as of now
 	redact   func(string) string // for what is recorded
 }
@@ -96,7 +96,7 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	}
 	switch {
 	case err != nil:
-	case errors.Is(context.Cause(ctx), errToldToEnd): // between the reviewer's answer and here: nobody hears it
+	case errors.Is(context.Cause(ctx), errToldToEnd): // behind the reviewer's answer: nobody hears it
 		err = errToldToEnd
 	case !s.isWanted():
 		err = errSwitchedOff
@@ -294,8 +294,8 @@ func (s *supervision) patience(event string) (timeout time.Duration, late error)
 	return time.Duration(seconds) * time.Second, errors.New(say(noVerdictWithin, seconds, why))
 }
 
-// untilEnded returns a context that ends after timeout, with late as its cause, when ccc is told to end or its
-// client has gone (a killed one tells nobody), or when the session is switched off.
+// untilEnded returns a context that ends after timeout, with late as its cause, when ccc is told to end, when
+// its client has gone (a killed one tells nobody), or when the session is switched off.
 func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Context, context.CancelFunc) {
 	timed, stop := context.WithTimeoutCause(context.Background(), timeout, late)
 	ctx, cancel := context.WithCancelCause(timed)
@@ -310,7 +310,7 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if s.client != "" && !isRunning(s.client) {
+				if s.client != 0 && syscall.Kill(s.client, 0) == syscall.ESRCH {
 					cancel(errToldToEnd)
 				} else if !s.isWanted() {
 					cancel(errSwitchedOff)

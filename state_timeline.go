@@ -258,10 +258,15 @@ func (h *history) indexOf(review string) int {
 
 // isRunning reports whether the process runs that processInfo named so.
 func isRunning(name string) bool {
+	_, p := processInfo(processNumber(name))
+	return name != "" && p.name == name
+}
+
+// processNumber returns the number of the process that processInfo named so, 0 for none.
+func processNumber(name string) int {
 	number, _, _ := strings.Cut(name, "-")
 	pid, _ := strconv.Atoi(number)
-	_, p := processInfo(pid)
-	return name != "" && p.name == name
+	return pid
 }
 
 // add adds the next record. It returns the index of the review that the record is of, -1 for none.
