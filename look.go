@@ -65,10 +65,12 @@ git() {
 }
 own=$1 shown=$2
 shift 2
-index=$(git rev-parse --git-path index) || exit
+paths=$(git rev-parse --git-path index --git-path objects) || exit
+index=${paths%%
+*} objects=${paths#*
+}
 if [ -n "$own" ]; then
-	GIT_ALTERNATE_OBJECT_DIRECTORIES=$(git rev-parse --git-path objects) || exit
-	export GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_OBJECT_DIRECTORY="$own"
+	export GIT_ALTERNATE_OBJECT_DIRECTORIES="$objects" GIT_OBJECT_DIRECTORY="$own"
 else
 	own=$(mktemp -d) || exit
 fi
@@ -160,7 +162,13 @@ func (g gitRunner) look(shown string, bases ...string) (*lookOutput, error) {
 			s.diff.files[len(s.diff.files)-1].left++ // a line that is too long to be read
 		}
 	}}
-	args := append([]string{shown}, bases...)
+	var asked []string // each once: of a commit with many files a list takes time
+	for _, base := range bases {
+		if !slices.Contains(asked, base) {
+			asked = append(asked, base)
+		}
+	}
+	args := append([]string{shown}, asked...)
 	script := []string{"sh", "-c", lookScript, "sh"}
 	inCopy := append([]string{g.self, trySubcommand, "--timeout", g.patience.String()}, script...)
 	err := g.run(lines, slices.Concat(inCopy, []string{""}, args)...)
@@ -177,7 +185,15 @@ func (g gitRunner) look(shown string, bases ...string) (*lookOutput, error) {
 	if err == nil && !s.isWhole {
 		err = errors.New(say(gitUnread))
 	}
-	return s, err
+	if err != nil {
+		return s, err
+	}
+	lists := s.lists
+	s.lists = nil
+	for _, base := range bases {
+		s.lists = append(s.lists, lists[slices.Index(asked, base)])
+	}
+	return s, nil
 }
 
 // lookAtPrompt returns the look at the working tree that holds dir, without Paths where that takes too long.
