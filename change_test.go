@@ -189,9 +189,35 @@ func TestLookFails(t *testing.T) {
 func TestLookHeldOpen(t *testing.T) {
 	box := newFakeBox(t)
 	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; echo b >b")
-	box.write("slow", 0o700, "#!/bin/sh\nshift 3\n\"$@\"\nsleep 4 &\n")
-	if l := lookAtPrompt(filepath.Join(box.home, "slow"), box.work, box.vars, time.Minute); l.Unseen != "" || !l.Paths.has("b") {
-		t.Errorf("%+v", l)
+	// The second copy ends when all the time is over.
+	for _, end := range []struct {
+		command  string
+		patience time.Duration
+	}{{"sleep 4 &", time.Minute}, {"sleep 30", 5 * time.Second}} {
+		box.write("slow", 0o700, "#!/bin/sh\nshift 3\n\"$@\"\n"+end.command+"\n")
+		if l := lookAtPrompt(filepath.Join(box.home, "slow"), box.work, box.vars, end.patience); l.Unseen != "" || !l.Paths.has("b") {
+			t.Errorf("%s: %+v", end.command, l)
+		}
+	}
+	// Where a copy takes all the time the commit is known.
+	box.write("stuck", 0o700, "#!/bin/sh\nsleep 30\n")
+	l := lookAtPrompt(filepath.Join(box.home, "stuck"), box.work, box.vars, 5*time.Second)
+	if head := box.gitIn(box.work, "git rev-parse HEAD"); l.Head != head || l.Branch != "main" || l.Unseen == "" {
+		t.Errorf("stuck: %+v", l)
+	}
+}
+
+// The files are compared with the commit that the look names, though HEAD moves under it.
+func TestLookOneCommit(t *testing.T) {
+	box := newFakeBox(t)
+	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; git config user.name a; git config user.email a@example.com; echo b >b; git add b; git config filter.x.clean 'env -u GIT_INDEX_FILE -u GIT_OBJECT_DIRECTORY git commit -qm moved; cat'; echo 'c filter=x' >.git/info/attributes; echo c >c")
+	head := box.gitIn(box.work, "git rev-parse HEAD")
+	l := lookAtPrompt(box.noCopy(), box.work, box.vars, time.Minute)
+	if l.Unseen != "" || l.Head != head || !l.Paths.has("b") {
+		t.Errorf("%+v, and HEAD was %s", l, head)
+	}
+	if now := box.gitIn(box.work, "git rev-parse HEAD"); now == head {
+		t.Error("HEAD has not moved")
 	}
 }
 

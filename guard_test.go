@@ -189,7 +189,8 @@ func TestReviewUnheard(t *testing.T) {
 		check(t, client.Start())
 		box.awaitIn("begun", "ready")
 		check(t, client.Process.Kill())
-		_ = client.Wait()
+		defer client.Wait() // nobody has waited for it when its hook looks
+		box.awaitVerdicts(1)
 		if left := box.quiet(2*time.Second + soon()); len(left) != 0 {
 			t.Errorf("left when the client is gone: %q", left)
 		}

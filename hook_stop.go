@@ -96,7 +96,7 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	}
 	switch {
 	case err != nil:
-	case errors.Is(context.Cause(ctx), errToldToEnd): // behind the reviewer's answer: nobody hears it
+	case errors.Is(context.Cause(ctx), errToldToEnd): // the reviewer had answered: nobody reads the decision
 		err = errToldToEnd
 	case !s.isWanted():
 		err = errSwitchedOff
@@ -310,7 +310,7 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if s.client != 0 && syscall.Kill(s.client, 0) == syscall.ESRCH {
+				if s.client != 0 && hasEnded(s.client) {
 					cancel(errToldToEnd)
 				} else if !s.isWanted() {
 					cancel(errSwitchedOff)

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,11 +50,12 @@ func (then pathStates) changedTo(present pathStates, top string) map[string]stri
 	return changed
 }
 
-// lookScript prints what differs in the working tree that it stands in. It works on a copy of the index,
-// whose time tells git what may have changed since. $1 is empty in a throw-away copy, else a directory for
-// index and objects. The commits to compare with are $3 and those behind it: HEAD is the empty tree before
-// the first commit, and so is "empty". Where $2 is not empty the diff from that commit follows. A repository
-// inside, which git lists with a slash at its end, is named and not added.
+// lookScript prints what differs in the working tree that it stands in, commit and branch first and "end"
+// last. It works on a copy of the index, whose time tells git what may have changed since. $1 is empty in a
+// throw-away copy, else a directory for index and objects. The commits to compare with are $3 and those
+// behind it: HEAD is the empty tree before the first commit, and so is "empty". Where $2 is not empty the
+// diff from that commit follows. A repository inside, which git lists with a slash at its end, is named and
+// not added.
 const lookScript = `
 export LC_ALL=C GIT_OPTIONAL_LOCKS=0
 git() {
@@ -89,8 +89,9 @@ if git ls-files -s | grep -q ^160000; then
 	git diff-files --raw --ignore-submodules=none | sed -n 's/^:160000[^	]*	/dirty /p'
 fi
 commit() {
-	case $1$head in
-	empty* | HEAD) git hash-object -t tree /dev/null ;;
+	[ "$1" = HEAD ] && set -- "${head:-empty}"
+	case $1 in
+	empty) git hash-object -t tree /dev/null ;;
 	*) echo "$1" ;;
 	esac
 }
@@ -162,7 +163,7 @@ func (g gitRunner) look(shown string, bases ...string) (*lookOutput, error) {
 			s.diff.files[len(s.diff.files)-1].left++ // a line that is too long to be read
 		}
 	}}
-	var asked []string // each once: of a commit with many files a list takes time
+	var asked []string // each once: a list of many files takes time
 	for _, base := range bases {
 		if !slices.Contains(asked, base) {
 			asked = append(asked, base)
@@ -179,13 +180,11 @@ func (g gitRunner) look(shown string, bases ...string) (*lookOutput, error) {
 			err = g.run(lines, slices.Concat(script, []string{own}, args)...)
 		}
 	}
-	if s.isWhole && errors.Is(err, exec.ErrWaitDelay) { // all was told, and the copy is slow to end
-		err = nil
-	}
-	if err == nil && !s.isWhole {
-		err = errors.New(say(gitUnread))
-	}
-	if err != nil {
+	switch {
+	case s.isWhole: // also where the copy is slow to end
+	case err == nil:
+		return s, errors.New(say(gitUnread))
+	default:
 		return s, err
 	}
 	lists := s.lists
@@ -204,16 +203,16 @@ func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l loo
 	}
 	g, end := gitIn(context.Background(), patience, self, l.Top, env)
 	defer end()
+	l.Head, l.Branch = g.head() // by itself: a copy may take all the time
 	found, err := g.look("", "HEAD")
-	l.Head, l.Branch = found.head, found.branch // which it tells before anything that takes long
 	if err == nil && len(found.lists[0]) > pathsLimit {
 		err = errors.New(say(tooManyPaths, len(found.lists[0])))
 	}
-	if err == nil {
-		l.Paths = found.lists[0]
-	} else {
+	if err != nil {
 		l.Unseen = oneLine(err.Error())
+		return l
 	}
+	l.Head, l.Branch, l.Paths = found.head, found.branch, found.lists[0]
 	return l
 }
 

@@ -27,7 +27,7 @@ const testMainVariable = "TEST_MAIN_OF_CCC"
 // testManagedVariable names a file to stand for the administrator's settings.
 const testManagedVariable = "TEST_MANAGED_SETTINGS"
 
-// testScratchVariable names the directory to keep copies in: that of a disk takes a fifth of the tests' time.
+// testScratchVariable names the directory for the scratch of copies. On a disk that takes a fifth of the tests' time.
 const testScratchVariable = "TEST_SCRATCH"
 
 // noRaceSleep is GORACE for what the tests start: else each process of a race run ends a second late.
@@ -71,14 +71,19 @@ func TestMain(m *testing.M) {
 	}
 	reviewLookPatience = time.Minute
 	os.Setenv("GORACE", noRaceSleep)
+	made := ""
 	measured := flag.Lookup("test.bench").Value.String() + os.Getenv("CCC_REAL_CLAUDE") // its sandbox has another /dev
 	if measured == "" && os.Getenv("TMPDIR") == "" && memoryServes() {
 		os.Setenv("TMPDIR", memory)
-		scratchRoot, _ = os.MkdirTemp(memory, "ccc-scratch") // no other run sweeps what is in it
-		os.Setenv(testScratchVariable, scratchRoot)
+		var err error
+		if made, err = os.MkdirTemp(memory, "ccc-scratch"); err != nil { // no other run sweeps what is in it
+			panic(err)
+		}
+		scratchRoot = made
+		os.Setenv(testScratchVariable, made)
 	}
 	code := m.Run()
-	os.RemoveAll(os.Getenv(testScratchVariable))
+	os.RemoveAll(made)
 	fmt.Print(&results)
 	os.Exit(code)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // adoptOrphans does nothing: macOS has no such thing. A process that has left the tree is found by its
@@ -68,5 +69,8 @@ func processInfo(pid int) (parent int, p process) {
 		marked:   strings.Contains(ps("-E", "-o", "pid=,command=")+" ", " "+toolMark+" "), // -E: environment
 	}
 }
+
+// hasEnded reports whether the process pid has ended and its parent knows.
+func hasEnded(pid int) bool { return syscall.Kill(pid, 0) == syscall.ESRCH }
 
 func isVisible(string) bool { return true }

@@ -69,6 +69,12 @@ func processInfo(pid int) (parent int, p process) {
 	}
 }
 
+// hasEnded reports whether the process pid has ended, also where nobody has waited for it.
+func hasEnded(pid int) bool {
+	_, fields := readStat(pid)
+	return syscall.Kill(pid, 0) == syscall.ESRCH || fields != nil && fields[stateField] == "Z"
+}
+
 // processSpace names the boot and the PID namespace of this process.
 var processSpace = sync.OnceValue(func() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// scratchRoot is where that directory is made: on disk, and kept over a restart.
+// scratchRoot holds the directory that scratchParent returns. It is on disk and survives a restart. Tests set it.
 var scratchRoot = "/var/tmp"
 
 // scratchParent returns the directory on disk that holds the scratch directories of this user, or "" if it

@@ -976,7 +976,7 @@ func TestTryUnanswered(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("no more time"))
-	plan := &tryPlan{command: []string{"true"}, env: os.Environ(), dir: t.TempDir()}
+	plan := &tryPlan{command: []string{"true"}, env: append(os.Environ(), testMainVariable+"=daemon"), dir: t.TempDir()}
 	code, err := plan.run(ctx, time.Minute)
 	if code != tryImpossible || !strings.Contains(fmt.Sprint(err), "no copy can be made") || !strings.Contains(err.Error(), "no more time") {
 		t.Errorf("%d, %v", code, err)
