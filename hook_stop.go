@@ -96,7 +96,7 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	}
 	switch {
 	case err != nil:
-	case errors.Is(context.Cause(ctx), errToldToEnd): // the reviewer had answered: nobody reads the decision
+	case errors.Is(context.Cause(ctx), errToldToEnd), s.clientEnded(): // the reviewer had answered: nobody reads the decision
 		err = errToldToEnd
 	case !s.isWanted():
 		err = errSwitchedOff
@@ -294,6 +294,9 @@ func (s *supervision) patience(event string) (timeout time.Duration, late error)
 	return time.Duration(seconds) * time.Second, errors.New(say(noVerdictWithin, seconds, why))
 }
 
+// clientEnded reports whether the process that listens to the hook is known and has ended.
+func (s *supervision) clientEnded() bool { return s.client != 0 && hasEnded(s.client) }
+
 // untilEnded returns a context that ends after timeout, with late as its cause, when ccc is told to end, when
 // its client has gone (a killed one tells nobody), or when the session is switched off.
 func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Context, context.CancelFunc) {
@@ -310,7 +313,7 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				if s.client != 0 && hasEnded(s.client) {
+				if s.clientEnded() {
 					cancel(errToldToEnd)
 				} else if !s.isWanted() {
 					cancel(errSwitchedOff)
