@@ -64,6 +64,9 @@ func (h *history) beginning(g gitRunner, here look, of changeOf) changeBegin {
 		}
 	case p.Unseen != "":
 		b.how = sinceUnseen
+		if p.Head == "" { // the look ended before it told of one
+			b.base = g.beginningAt(p.Time.Format(time.RFC3339)).base
+		}
 	}
 	return b
 }
@@ -166,21 +169,21 @@ func takeChange(ctx context.Context, self, dir string, env []string, of changeOf
 	}
 	var owns map[string]string
 	if own.how != sinceReview && !of.elsewhere { // what has changed since it without a prompt is the user's
-		owns = own.files(found.lists[2], found.lists[0], c.Top)
+		owns = own.files(found.lists[own.base], found.lists["HEAD"], c.Top)
 	}
-	if of.byHand && len(found.lists[1]) == 0 { // a remote has all of it
+	if of.byHand && len(found.lists[c.base]) == 0 { // a remote has all of it
 		c.changeBegin, merged = own, nil
 		if found, c.err = g.look(c.base, "HEAD", c.base); c.err != nil {
 			return c
 		}
 	}
-	c.Head, c.Branch, c.Paths, c.list = found.head, found.branch, found.lists[0], found.lists[1]
+	c.Head, c.Branch, c.Paths, c.list = found.head, found.branch, found.lists["HEAD"], found.lists[c.base]
 	c.nested, c.dirty = found.nested, found.dirty
 	c.Files = c.changeBegin.files(c.list, c.Paths, c.Top)
 	c.touched, c.foreign = map[string]bool{}, map[string]bool{}
 	for path := range c.Files {
-		isAsMerged := func(l pathStates) bool { return !l.has(path) }
-		hasRemote := len(merged) > 0 && slices.ContainsFunc(found.lists[3:], isAsMerged)
+		isAsMerged := func(base string) bool { return !found.lists[base].has(path) }
+		hasRemote := slices.ContainsFunc(merged, isAsMerged)
 		if c.list.has(path) && c.how != sinceRemotes && hasRemote {
 			c.remote = append(c.remote, path)
 			delete(c.Files, path)

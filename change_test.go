@@ -189,21 +189,45 @@ func TestLookFails(t *testing.T) {
 func TestLookHeldOpen(t *testing.T) {
 	box := newFakeBox(t)
 	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; echo b >b")
-	// The second copy ends when all the time is over.
-	for _, end := range []struct {
-		command  string
-		patience time.Duration
-	}{{"sleep 4 &", time.Minute}, {"sleep 30", 5 * time.Second}} {
-		box.write("slow", 0o700, "#!/bin/sh\nshift 3\n\"$@\"\n"+end.command+"\n")
-		if l := lookAtPrompt(filepath.Join(box.home, "slow"), box.work, box.vars, end.patience); l.Unseen != "" || !l.Paths.has("b") {
-			t.Errorf("%s: %+v", end.command, l)
-		}
+	box.write("slow", 0o700, "#!/bin/sh\nshift 3\n\"$@\"\nsleep 4 &\n")
+	if l := lookAtPrompt(filepath.Join(box.home, "slow"), box.work, box.vars, time.Minute); l.Unseen != "" || !l.Paths.has("b") {
+		t.Errorf("%+v", l)
 	}
-	// Where a copy takes all the time the commit is known.
+	// So does one whose time is over before its copy ends.
+	ctx, timeOver := context.WithCancel(context.Background())
+	defer timeOver()
+	box.write("slower", 0o700, "#!/bin/sh\nshift 3\n\"$@\"\n: >\"$HOME/told\"\nsleep 100\n")
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(filepath.Join(box.home, "told")); err == nil {
+				timeOver()
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	g, end := gitIn(ctx, time.Minute, filepath.Join(box.home, "slower"), box.work, box.vars)
+	defer end()
+	if found, err := g.look("", "HEAD"); err != nil || !found.lists["HEAD"].has("b") || ctx.Err() == nil {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// Where a prompt's copy takes all the time the change begins at the commit that was checked out then.
+func TestLookWithoutCommit(t *testing.T) {
+	box := newFakeBox(t)
+	box.gitIn(box.work, "export GIT_COMMITTER_DATE=2026-02-01T00:00:00Z; git init -q; git add .; git commit -qm first")
 	box.write("stuck", 0o700, "#!/bin/sh\nsleep 30\n")
-	l := lookAtPrompt(filepath.Join(box.home, "stuck"), box.work, box.vars, 5*time.Second)
-	if head := box.gitIn(box.work, "git rev-parse HEAD"); l.Head != head || l.Branch != "main" || l.Unseen == "" {
-		t.Errorf("stuck: %+v", l)
+	l := lookAtPrompt(filepath.Join(box.home, "stuck"), box.work, box.vars, time.Millisecond)
+	if l.Top != box.work || l.Head != "" || l.Unseen == "" {
+		t.Errorf("%+v", l)
+	}
+	first := box.gitIn(box.work, "git rev-parse HEAD")
+	h := new(history)
+	h.add(record{Kind: kindPrompt, Time: now(), look: l})
+	box.gitIn(box.work, "echo b >b; git add .; GIT_COMMITTER_DATE=2030-01-01T00:00:00Z git commit -qm b")
+	got := takeChange(context.Background(), box.noCopy(), box.work, box.vars, changeOf{history: h, stands: func(numbered) bool { return true }})
+	if _, has := got.Files["b"]; got.err != nil || got.base != first || got.how != sinceUnseen || len(got.Files) != 1 || !has {
+		t.Errorf("since %s of %s: %v, %v", got.how, got.base, got.Files, got.err)
 	}
 }
 
@@ -545,7 +569,7 @@ func TestDiffCut(t *testing.T) {
 // A line of the diff that is too long to be read is not shown, and so not all of the change is.
 func TestLongLine(t *testing.T) {
 	box := newFakeBox(t)
-	box.write("long", 0o700, "#!/bin/sh\nprintf 'head 1234\nbranch main\nlist\nlist\n:100644 100644 1 2 M\ta\nlist\ndiff\ndiff --git a/a b/a\n@@ -1 +1 @@\n+'\n"+
+	box.write("long", 0o700, "#!/bin/sh\nprintf 'head 1234\nbranch main\nlist HEAD\nlist empty\n:100644 100644 1 2 M\ta\ndiff\ndiff --git a/a b/a\n@@ -1 +1 @@\n+'\n"+
 		"head -c 34000000 /dev/zero | tr '\\0' x\nprintf '\nend\n'\n")
 	dir := filepath.Join(box.work, "p")
 	box.gitIn(dir, "git init -q; git commit -q --allow-empty -m first")

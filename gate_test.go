@@ -395,7 +395,7 @@ func FuzzPathLists(f *testing.F) {
 			base[name], then[name], present[name] = states[i]%4, states[i]/4%4, states[i]/16%4
 		}
 		list := func(now map[string]byte) pathStates {
-			s := &lookOutput{lists: []pathStates{{}}}
+			s := &lookOutput{lists: map[string]pathStates{"": {}}}
 			lines := &lineWriter{line: s.read}
 			for name := range base {
 				if now[name] != base[name] {
@@ -405,7 +405,7 @@ func FuzzPathLists(f *testing.F) {
 				}
 			}
 			lines.close()
-			return s.lists[0]
+			return s.lists[""]
 		}
 		got, want := list(then).changedTo(list(present), "/nowhere"), map[string]string{}
 		for name := range base {

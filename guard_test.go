@@ -180,6 +180,21 @@ func TestReviewUnheard(t *testing.T) {
 		expectEnd(t, "the stop", box.stop(""), 0, "", errToldToEnd.zh)
 		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
 	})
+	t.Run("the client is killed behind the verdict", func(t *testing.T) {
+		box := newHookBox(t)
+		box.inSession()
+		box.reviews(fakeReview{decides(true, ""), runs(`parent() { ps -o ppid= -p $1 2>/dev/null || cut -d' ' -f4 /proc/$1/stat; }
+kill -KILL $(parent $(parent $PPID))`)})
+		box.vars = append(box.vars, testMainVariable+"=client")
+		client := box.command("ccc", box.program(), "supervisor-hook")
+		client.Stdin = strings.NewReader(box.event(eventStop, ""))
+		check(t, client.Start())
+		if err := client.Wait(); err == nil || err.Error() != "signal: killed" {
+			t.Fatal(err)
+		}
+		box.awaitVerdicts(1)
+		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictCancelled})
+	})
 	t.Run("the client is killed", func(t *testing.T) {
 		box := newHookBox(t)
 		box.inSession()

@@ -25,7 +25,7 @@ type supervision struct {
 	session  sessionFiles
 	project  string              // where the session was started
 	launched bool                // ccc launched the session's client supervised
-	client   int                 // the process that listens to the hook, 0 where none is known
+	client   int                 // the nearest process above that is no shell: Claude Code; 0 if unknown
 	isWanted func() bool         // reports whether a review is still wanted, as of now
 	redact   func(string) string // for what is recorded
 }
@@ -96,8 +96,8 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	}
 	switch {
 	case err != nil:
-	case errors.Is(context.Cause(ctx), errToldToEnd), s.clientEnded(): // the reviewer had answered: nobody reads the decision
-		err = errToldToEnd
+	case errors.Is(context.Cause(ctx), errToldToEnd), s.clientEnded():
+		err = errToldToEnd // the reviewer has answered, and nobody reads the decision
 	case !s.isWanted():
 		err = errSwitchedOff
 	case entry.Verdict == "":

@@ -65,12 +65,10 @@ git() {
 }
 own=$1 shown=$2
 shift 2
-paths=$(git rev-parse --git-path index --git-path objects) || exit
-index=${paths%%
-*} objects=${paths#*
-}
+index=$(git rev-parse --git-path index) || exit
 if [ -n "$own" ]; then
-	export GIT_ALTERNATE_OBJECT_DIRECTORIES="$objects" GIT_OBJECT_DIRECTORY="$own"
+	GIT_ALTERNATE_OBJECT_DIRECTORIES=$(git rev-parse --git-path objects) || exit
+	export GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_OBJECT_DIRECTORY="$own"
 else
 	own=$(mktemp -d) || exit
 fi
@@ -96,7 +94,7 @@ commit() {
 	esac
 }
 for base; do
-	echo list
+	echo "list $base"
 	git diff-index --cached --raw --no-renames --no-abbrev "$(commit "$base")" -- || exit
 done
 if [ -n "$shown" ]; then
@@ -110,10 +108,11 @@ echo end
 // A lookOutput is what lookScript printed.
 type lookOutput struct {
 	head, branch string
-	lists        []pathStates // for each commit that was compared with
-	nested       []string     // repositories inside that git does not know, as it quotes them
-	dirty        []string     // submodules with changes that are not committed there
-	diff         diff         // of the commit to show
+	lists        map[string]pathStates // by the commit that was compared with, as it was asked for
+	base         string                // that of the list that is being read
+	nested       []string              // repositories inside that git does not know, as it quotes them
+	dirty        []string              // submodules with changes that are not committed there
+	diff         diff                  // of the commit to show
 	inDiff       bool
 	isWhole      bool
 }
@@ -129,8 +128,8 @@ func (s *lookOutput) read(line []byte) {
 		s.diff.add(text)
 	case text == "diff":
 		s.inDiff = true
-	case text == "list":
-		s.lists = append(s.lists, pathStates{})
+	case word == "list":
+		s.begin(value)
 	case word == "head":
 		s.head = value
 	case word == "branch":
@@ -139,13 +138,16 @@ func (s *lookOutput) read(line []byte) {
 		s.nested = append(s.nested, value)
 	case word == "dirty":
 		s.dirty = append(s.dirty, value)
-	case strings.HasPrefix(text, ":") && len(s.lists) > 0:
+	case strings.HasPrefix(text, ":") && s.lists[s.base] != nil:
 		fields, path, _ := strings.Cut(text[1:], "\t")
 		if f := strings.Fields(fields); len(f) == 5 {
-			s.lists[len(s.lists)-1][path] = [2]string{pathContent(f[0], f[2]), pathContent(f[1], f[3])}
+			s.lists[s.base][path] = [2]string{pathContent(f[0], f[2]), pathContent(f[1], f[3])}
 		}
 	}
 }
+
+// begin begins the list of what differs from base.
+func (s *lookOutput) begin(base string) { s.base, s.lists[base] = base, pathStates{} }
 
 // pathContent is how ccc names what lies at a path, "" where there is nothing.
 func pathContent(mode, object string) string {
@@ -157,19 +159,14 @@ func pathContent(mode, object string) string {
 
 // look returns what differs from each of the bases now, with the diff from shown, if that is not "".
 func (g gitRunner) look(shown string, bases ...string) (*lookOutput, error) {
-	s := &lookOutput{}
+	s := &lookOutput{lists: map[string]pathStates{}}
 	lines := &lineWriter{line: s.read, dropped: func(error) {
 		if s.inDiff {
 			s.diff.files[len(s.diff.files)-1].left++ // a line that is too long to be read
 		}
 	}}
-	var asked []string // each once: a list of many files takes time
-	for _, base := range bases {
-		if !slices.Contains(asked, base) {
-			asked = append(asked, base)
-		}
-	}
-	args := append([]string{shown}, asked...)
+	// Each once: a list of many files takes time.
+	args := append([]string{shown}, slices.Compact(slices.Sorted(slices.Values(bases)))...)
 	script := []string{"sh", "-c", lookScript, "sh"}
 	inCopy := append([]string{g.self, trySubcommand, "--timeout", g.patience.String()}, script...)
 	err := g.run(lines, slices.Concat(inCopy, []string{""}, args)...)
@@ -180,19 +177,10 @@ func (g gitRunner) look(shown string, bases ...string) (*lookOutput, error) {
 			err = g.run(lines, slices.Concat(script, []string{own}, args)...)
 		}
 	}
-	switch {
-	case s.isWhole: // also where the copy is slow to end
-	case err == nil:
-		return s, errors.New(say(gitUnread))
-	default:
-		return s, err
+	if s.isWhole { // however slowly the copy ends
+		return s, nil
 	}
-	lists := s.lists
-	s.lists = nil
-	for _, base := range bases {
-		s.lists = append(s.lists, lists[slices.Index(asked, base)])
-	}
-	return s, nil
+	return s, cmp.Or(err, errors.New(say(gitUnread)))
 }
 
 // lookAtPrompt returns the look at the working tree that holds dir, without Paths where that takes too long.
@@ -203,16 +191,16 @@ func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l loo
 	}
 	g, end := gitIn(context.Background(), patience, self, l.Top, env)
 	defer end()
-	l.Head, l.Branch = g.head() // by itself: a copy may take all the time
 	found, err := g.look("", "HEAD")
-	if err == nil && len(found.lists[0]) > pathsLimit {
-		err = errors.New(say(tooManyPaths, len(found.lists[0])))
+	l.Head, l.Branch = found.head, found.branch // told before what takes long
+	if n := len(found.lists["HEAD"]); err == nil && n > pathsLimit {
+		err = errors.New(say(tooManyPaths, n))
 	}
 	if err != nil {
 		l.Unseen = oneLine(err.Error())
 		return l
 	}
-	l.Head, l.Branch, l.Paths = found.head, found.branch, found.lists[0]
+	l.Paths = found.lists["HEAD"]
 	return l
 }
 
@@ -229,11 +217,12 @@ func goneError(dir string) error {
 func (l look) changedSince(ctx context.Context, self string, env []string) ([]string, error) {
 	g, end := gitIn(ctx, reviewLookPatience, self, l.Top, env)
 	defer end()
-	present, err := g.look("", cmp.Or(l.Head, "empty"))
+	base := cmp.Or(l.Head, "empty")
+	present, err := g.look("", base)
 	if err != nil {
 		return nil, cmp.Or(goneError(l.Top), err)
 	}
-	return slices.Sorted(maps.Keys(l.Paths.changedTo(present.lists[0], l.Top))), nil
+	return slices.Sorted(maps.Keys(l.Paths.changedTo(present.lists[base], l.Top))), nil
 }
 
 // differs returns the paths in which rev differs from each of the bases, with rev's content; without bases
@@ -246,9 +235,9 @@ func (g gitRunner) differs(rev string, bases []string) (map[string]string, error
 		}
 		bases = []string{empty}
 	}
-	s := &lookOutput{}
+	s := &lookOutput{lists: map[string]pathStates{}}
 	for _, base := range bases {
-		s.lists = append(s.lists, pathStates{})
+		s.begin(base)
 		err := g.run(&lineWriter{line: s.read}, "git", "-c", "core.quotePath=true",
 			"diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", base, rev, "--")
 		if err != nil {
@@ -256,9 +245,9 @@ func (g gitRunner) differs(rev string, bases []string) (map[string]string, error
 		}
 	}
 	found := map[string]string{}
-	for path, is := range s.lists[0] {
-		isSame := func(list pathStates) bool { return !list.has(path) }
-		if !slices.ContainsFunc(s.lists, isSame) {
+	for path, is := range s.lists[bases[0]] {
+		isSame := func(base string) bool { return !s.lists[base].has(path) }
+		if !slices.ContainsFunc(bases, isSame) {
 			found[path] = is[1]
 		}
 	}

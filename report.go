@@ -179,7 +179,7 @@ func reportOfChanges(d dirs, rev, base string) (r report, err error) {
 			return r, failure{code: 2, err: err}
 		}
 		for path := range newest.last().Files {
-			isOpen = isOpen || present.lists[0].has(path)
+			isOpen = isOpen || present.lists["HEAD"].has(path)
 		}
 	}
 	if err == nil && (len(found) == 0 || isOpen) {

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// scratchRoot holds the directory that scratchParent returns. It is on disk and survives a restart. Tests set it.
+// scratchRoot is where scratchParent makes its directory: on disk, for a copy may be large.
 var scratchRoot = "/var/tmp"
 
 // scratchParent returns the directory on disk that holds the scratch directories of this user, or "" if it

@@ -303,7 +303,8 @@ func TestTryEnds(t *testing.T) {
 				if left := box.processes(); len(left) != 0 && test.signal != syscall.SIGKILL {
 					t.Errorf("when ccc has ended: %q", left)
 				}
-				if left := box.quiet(soon()); len(left) != 0 || time.Since(start) > soon() {
+				limit := soon()
+				if left := box.quiet(limit); len(left) != 0 || time.Since(start) > limit+time.Second {
 					t.Errorf("after %v: %q", time.Since(start), left)
 				}
 				if got := cmd.ProcessState.ExitCode(); got != test.code {
