@@ -68,7 +68,7 @@ func codeIn(t *testing.T, page string) (code []string) {
 }
 
 // trailingComment is what follows a command on its line.
-var trailingComment = lazyRegexp(`(?m)[ \t]+# .*$`)
+var trailingComment = regexp.MustCompile(`(?m)[ \t]+# .*$`)
 
 // Each command that README and guide show does what they say, in the order of the page: in a project with a remote and a
 // supervised session, with the stand-in for Claude Code. At the end of the guide ccc is gone.
@@ -100,7 +100,7 @@ func playPage(t *testing.T, page, locale string) {
 		t.Helper()
 		var lines []string
 		for line := range strings.Lines(script) {
-			if notRun[strings.TrimSpace(trailingComment().ReplaceAllString(line, ""))] == "" {
+			if notRun[strings.TrimSpace(trailingComment.ReplaceAllString(line, ""))] == "" {
 				lines = append(lines, line)
 			}
 		}
@@ -222,7 +222,7 @@ func TestReadme(t *testing.T) {
 		}
 		for _, page := range []string{page, manuals[1][i]} {
 			for _, code := range codeIn(t, page) {
-				call, ok := strings.CutPrefix(trailingComment().ReplaceAllString(code, ""), "ccc ")
+				call, ok := strings.CutPrefix(trailingComment.ReplaceAllString(code, ""), "ccc ")
 				call, _, _ = strings.Cut(call, " && ")
 				words := strings.Fields(call)
 				if !ok || len(words) == 0 || slices.Contains([]string{"--supervisor", "--", "kimi", noProvider}, words[0]) {
@@ -248,11 +248,11 @@ func TestPages(t *testing.T) {
 				continue
 			}
 			text := regexp.MustCompile(`(?ms)(<<'EOF'[^\n]*\n).*?^EOF$`).ReplaceAllString(block.text, "$1")
-			if block.kind == "sh" && trailingComment().MatchString(text) { // on a command line of zsh it is arguments
+			if block.kind == "sh" && trailingComment.MatchString(text) { // on a command line of zsh it is arguments
 				t.Errorf("%s has a comment behind a command: %s", page, text)
 			}
 			if block.kind != "json" {
-				text = regexp.MustCompile(`"[^"$]*"|LANG: .*`).ReplaceAllString(trailingComment().ReplaceAllString(text, ""), "")
+				text = regexp.MustCompile(`"[^"$]*"|LANG: .*`).ReplaceAllString(trailingComment.ReplaceAllString(text, ""), "")
 			}
 			texts = append(texts, text)
 		}

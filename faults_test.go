@@ -166,7 +166,7 @@ func TestFaultReviewer(t *testing.T) {
 				t.Errorf("exit %d, stdout %q, stderr %.500q", got.code, got.stdout, got.stderr)
 			}
 			usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-			if kib := usage.Maxrss; kib > 64*1024 && !raceEnabled() {
+			if kib := usage.Maxrss; kib > 64*1024 && !raceEnabled {
 				t.Errorf("the hook took %d KiB", kib)
 			}
 			if left := box.quiet(soon()); len(left) != 0 {

@@ -20,10 +20,10 @@ import (
 )
 
 // raceEnabled tells whether this is the race detector's run: it multiplies memory and time.
-var raceEnabled = sync.OnceValue(func() bool {
+var raceEnabled = func() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
-})
+}()
 
 // check ends the test where something that it needs went wrong.
 func check(t testing.TB, err error) {

@@ -11,24 +11,26 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 )
 
 // house lists the files from the ground up, as the package comment of main.go has them. Each knows only files before it,
 // so that no two know each other.
-var house = sync.OnceValue(func() (files []string) {
-	file, err := parser.ParseFile(token.NewFileSet(), "main.go", nil, parser.ParseComments|parser.PackageClauseOnly)
-	if err != nil {
-		return nil // TestHouse misses the files
+var house = mapOf("main.go")
+
+// mapOf returns the files that the package comment of the file at path lists, each at the beginning of a line.
+func mapOf(path string) (files []string) {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.PackageClauseOnly)
+	if err != nil { // where the test's program plays ccc; TestHouse misses the files
+		return nil
 	}
-	for line := range strings.Lines(file.Doc.Text()) { // a file stands at the beginning of its line
+	for line := range strings.Lines(file.Doc.Text()) {
 		if name, _, _ := strings.Cut(strings.TrimLeft(line, "\t "), " "); line[0] == '\t' && strings.HasSuffix(name, ".go") {
 			files = append(files, name)
 		}
 	}
 	return files
-})
+}
 
 // The files are read as for each system, without the standard library: of what comes from there no type is known, but
 // all of ccc's own are, with their methods and fields. What each system has of its own, as the start of a copy, belongs
@@ -36,7 +38,7 @@ var house = sync.OnceValue(func() (files []string) {
 func TestHouse(t *testing.T) {
 	paths, _ := filepath.Glob("*.go")
 	paths = slices.DeleteFunc(paths, func(path string) bool { return strings.HasSuffix(path, "_test.go") })
-	if sorted := slices.Sorted(slices.Values(house())); !slices.Equal(paths, sorted) {
+	if sorted := slices.Sorted(slices.Values(house)); !slices.Equal(paths, sorted) {
 		t.Errorf("the files are\n%q, and the house has\n%q", paths, sorted)
 	}
 	above := map[string][]string{} // by what is known, and where, the files above that declare it
@@ -60,7 +62,7 @@ func TestHouse(t *testing.T) {
 			}
 			resolved++
 			at, home := set.Position(name.Pos()), set.Position(object.Pos()).Filename
-			if slices.Index(house(), home) > slices.Index(house(), at.Filename) {
+			if slices.Index(house, home) > slices.Index(house, at.Filename) {
 				use := fmt.Sprintf("%s knows %s", at, name.Name)
 				above[use] = append(above[use], home)
 			}
@@ -79,7 +81,7 @@ func TestHouse(t *testing.T) {
 // Each goroutine of ccc's, and what a timer or os/exec calls in one of theirs, defers exitOnPanic first.
 func TestPanicsEnd(t *testing.T) {
 	found := map[string]int{}
-	for _, path := range house() {
+	for _, path := range house {
 		set := token.NewFileSet()
 		file, err := parser.ParseFile(set, path, nil, 0)
 		check(t, err)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
@@ -19,8 +18,7 @@ import (
 
 // testMainVariable turns the test binary into another program: "1" is ccc, so
 // that a test drives the real program through its exit; "daemon" is a process
-// that leaves its session, ignores SIGTERM and lives for a minute; "client"
-// starts its arguments and waits for them. It is not
+// that leaves its session, ignores SIGTERM and lives for a minute. It is not
 // named like ccc's own variables, which ccc demo keeps from its session.
 const testMainVariable = "TEST_MAIN_OF_CCC"
 
@@ -45,12 +43,6 @@ func TestMain(m *testing.M) {
 			reviewLookPatience, promptLookPatience = time.Minute, 20*time.Second
 		}
 		main()
-	case "client":
-		hook := exec.Command(os.Args[1], os.Args[2:]...)
-		hook.Stdin, hook.Stdout, hook.Stderr = os.Stdin, os.Stdout, os.Stderr
-		hook.Env = append(os.Environ(), testMainVariable+"=1")
-		_ = hook.Run()
-		os.Exit(0)
 	case "daemon":
 		syscall.Setsid()
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)

@@ -312,7 +312,7 @@ func TestSecretValues(t *testing.T) {
 func TestRedactLinear(t *testing.T) {
 	redact := redactor([]string{"A_TOKEN=aaaaaaaaa1", "B_TOKEN=" + masked + "+abcd12+"})
 	size := 1 << 18
-	if raceEnabled() { // where all takes twenty times as long
+	if raceEnabled { // where all takes twenty times as long
 		size = 1 << 14
 	}
 	for _, part := range []string{"a", "aaaaaaaaa1", "-----BEGIN PRIVATE" + " KEY-----", "-----END PRIVATE" + " KEY-----", run62(80, "x") + "\n", "key=", "token=token:", "eyJ", "eyJ.",

@@ -135,7 +135,7 @@ func TestStreamMemory(t *testing.T) {
 		}
 		s.Write([]byte("{}\n"))
 		runtime.ReadMemStats(&after)
-		if got := after.HeapSys - min(after.HeapSys, before.HeapSys); got > 50<<20 && !raceEnabled() {
+		if got := after.HeapSys - min(after.HeapSys, before.HeapSys); got > 50<<20 && !raceEnabled {
 			t.Errorf("%s: the heap grew by %d MiB", name, got>>20)
 		}
 		if warnings != test.warnings || mirrored != test.lines-test.warnings+1 {

@@ -82,7 +82,7 @@ func TestLanguage(t *testing.T) {
 // reads may stand elsewhere: punctuation, and words for on, off, yes and no.
 func TestLanguageInOnePlace(t *testing.T) {
 	reads := []string{"hook_switch.go", "verdict.go", "screen.go", "text.go", "text_review.go"}
-	for _, path := range append(slices.Clone(house()), "supervisor_prompt_default_en.md") {
+	for _, path := range append(slices.Clone(house), "supervisor_prompt_default_en.md") {
 		text, err := os.ReadFile(path)
 		check(t, err)
 		if found := chineseIn(string(text)); found != "" && !slices.Contains(reads, path) {
@@ -137,7 +137,7 @@ func TestWords(t *testing.T) {
 		check(t, err)
 		inspect(t, path, read)
 	}
-	for _, path := range house() {
+	for _, path := range house {
 		inspect(t, path, func(node ast.Node) {
 			if call, isCall := node.(*ast.CallExpr); isCall {
 				if f, _ := call.Fun.(*ast.Ident); f != nil && f.Name == "say" {

@@ -173,8 +173,8 @@ func (box *tryBox) mounted(path, kind, source, options string, flags uintptr) {
 	box.t.Cleanup(func() { syscall.Unmount(path, syscall.MNT_DETACH) })
 }
 
-// besideMounts keeps the tests that mount below a place that each copy shows (syscall.LOCK_EX) apart from those to
-// which that would be another machine (LOCK_SH), of other runs too.
+// besideMounts keeps tests that mount below a place that each copy shows (syscall.LOCK_EX) apart from tests that fail
+// beside such a mount (LOCK_SH), also those of other runs. It locks /run until the test ends.
 func besideMounts(t *testing.T, how int) {
 	t.Helper()
 	dir, err := os.Open("/run")
