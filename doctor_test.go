@@ -58,7 +58,7 @@ func TestDoctorWell(t *testing.T) {
 		t.Errorf("it says\n%s", got.stdout)
 	}
 	expectIn(t, "doctor", got.stdout, "ok       configuration: "+box.home+"/.claude/ccc.json\n", "ok       provider: kimi\n", "ok       disabled hooks: none\n", "ok       state directory: "+box.home+"/.claude/ccc\n",
-		"ok       hooks: "+box.home+"/.claude/settings.json calls "+box.program()+"\n", "ok       claude: "+filepath.Dir(box.program())+"/claude, version 2.1.329\n", "version 2.1.329", fmt.Sprintf("built-in, %d bytes", len(defaultPrompt.zh)))
+		"ok       hooks: "+box.home+"/.claude/settings.json calls "+box.program()+"\n", "ok       claude: "+filepath.Dir(box.program())+"/claude, version 2.1.332\n", "version 2.1.332", fmt.Sprintf("built-in, %d bytes", len(defaultPrompt.zh)))
 	expectEqual(t, "the files", box.files(), before)
 	expectIs(t, "what claude was started with", box.read("../fake/agent-1/args"), "")
 }

@@ -138,18 +138,12 @@ func runs(code string) step {
 	}
 }
 
-// decides gives the verdict through --json-schema. Up to 2.1.120 the model then
-// has a last turn, and its text is the result.
+// decides gives the verdict through --json-schema.
 func decides(allow bool, feedback string) step {
 	return func(s *fakeStream) {
 		verdict := fmt.Sprintf(`{"allow_stop":%v,"feedback":%s}`, allow, encodeJSON(feedback))
 		calls("StructuredOutput", verdict, "Structured output provided successfully")(s)
-		result := verdict
-		if s.before("2.1.121") {
-			result = "The verdict is submitted."
-			says(result)(s)
-		}
-		s.result(false, result, verdict)
+		s.result(false, verdict, verdict)
 	}
 }
 

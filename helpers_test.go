@@ -648,7 +648,7 @@ func (tty *terminal) choose(text string) {
 	}
 }
 
-// rewind takes the last prompt back, which then comes to the input line, some time after the menu is gone (2.1.120 forgets it).
+// rewind takes the last prompt back, which then comes to the input line, some time after the menu is gone.
 func (tty *terminal) rewind(prompt string) {
 	tty.box.t.Helper()
 	menu := func(screen string) bool { return strings.Contains(screen, "Restore the code") }

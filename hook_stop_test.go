@@ -215,44 +215,33 @@ func TestRoundEndedBy(t *testing.T) {
 }
 
 // The reviewer stands in the worktree that the agent works in, and may read the main checkout; it is told which is
-// which. A version that does not find the session there runs in the project.
+// which. A client that does not find the session there runs in the project.
 func TestWorktree(t *testing.T) {
-	t.Parallel()
-	for _, version := range []string{"2.1.329", "2.1.120"} {
-		t.Run(version, func(t *testing.T) {
-			box := newHookBox(t)
-			box.vars = append(box.vars, "FAKE_CLAUDE_VERSION="+version, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
-			box.reviews(blocks("not yet"))
-			tree := filepath.Join(box.work, "trees/feature")
-			box.write("../work/.git/worktrees/feature/commondir", 0o600, "../..\n")
-			box.write("../work/trees/feature/.git", 0o600, "gitdir: "+filepath.Join(box.work, ".git/worktrees/feature")+"\n")
-			box.write("../work/trees/feature/sub/x", 0o600, "")
-			event := strings.Replace(box.event("Stop", ""), box.work, filepath.Join(tree, "sub"), 1)
-			if got := box.hook(event); decided(got.stdout) != blockNotYet {
-				t.Fatalf("%+v", got)
-			}
-			call := "../fake/reviewer-1/"
-			want := tree
-			if version == "2.1.120" {
-				call, want = "../fake/reviewer-2/", box.work // the first call finds no session
-			}
-			expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read(call+"cwd")), want)
-			expectIn(t, "the request", box.read(call+"stdin"), "worktree 里工作："+tree, "主目录 "+box.work)
-			expectIn(t, "the reviewer's command line", box.read(call+"args"), "--add-dir\n"+tree+"\n"+box.work+"\n")
-			if version == "2.1.329" { // another failure is no reason to pay for a second call
-				box.reviews(fails("API Error: 529"))
-				if got := box.hook(event); !strings.Contains(got.stderr, "API Error: 529") || box.read("../fake/reviewer-3/args") != "" {
-					t.Errorf("%+v", got)
-				}
-			}
-			check(t, os.RemoveAll(filepath.Join(box.home, ".claude/projects"))) // the session is in neither
-			if got := box.hook(event); got.code != 0 || strings.Contains(got.stdout, "decision") || !strings.Contains(got.stderr, "No conversation found with session ID: "+testSession) {
-				t.Errorf("a session that is gone: %+v", got)
-			}
-			for call, where := range map[int]string{3: tree, 4: box.work, 5: ""} {
-				expectIs(t, fmt.Sprint("call ", call), strings.TrimSpace(box.read(fmt.Sprintf("../fake/reviewer-%d/cwd", call))), where)
-			}
-		})
+	box := newHookBox(t)
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
+	tree := filepath.Join(box.work, "trees/feature")
+	box.write("../work/.git/worktrees/feature/commondir", 0o600, "../..\n")
+	box.write("../work/trees/feature/.git", 0o600, "gitdir: "+filepath.Join(box.work, ".git/worktrees/feature")+"\n")
+	box.write("../work/trees/feature/sub/x", 0o600, "")
+	event := strings.Replace(box.event("Stop", ""), box.work, filepath.Join(tree, "sub"), 1)
+	if got := box.hook(event); decided(got.stdout) != blockNotYet {
+		t.Fatalf("%+v", got)
+	}
+	expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read("../fake/reviewer-1/cwd")), tree)
+	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "worktree 里工作："+tree, "主目录 "+box.work)
+	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1/args"), "--add-dir\n"+tree+"\n"+box.work+"\n")
+	box.reviews(fails("API Error: 529")) // another failure is no reason to pay for a second call
+	if got := box.hook(event); !strings.Contains(got.stderr, "API Error: 529") || box.read("../fake/reviewer-3/args") != "" {
+		t.Errorf("%+v", got)
+	}
+	check(t, os.RemoveAll(filepath.Join(box.home, ".claude/projects"))) // the session is in neither
+	got := box.hook(event)
+	expectIn(t, "a session that is gone", got.stderr, "No conversation found with session ID: "+testSession)
+	if got.code != 0 || strings.Contains(got.stdout, "decision") {
+		t.Errorf("a session that is gone: %+v", got)
+	}
+	for call, where := range map[int]string{3: tree, 4: box.work, 5: ""} {
+		expectIs(t, fmt.Sprint("call ", call), strings.TrimSpace(box.read(fmt.Sprintf("../fake/reviewer-%d/cwd", call))), where)
 	}
 }
 
@@ -289,9 +278,9 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 	dir := func(name string) string { return filepath.Join(filepath.Dir(box.home), name) }
 	box.vars = append(box.vars, "CCC_ADD_DIRS="+dir("launch")+"\n"+dir("gone")+"\n"+dir("launch/x")+"\nrelative")
 	command := userLine("1", "", "<command-name>/add-dir</command-name><command-args>"+dir("typed")+"</command-args>")
-	for i, version := range []string{"2.1.329", "2.1.120"} {
+	for i, version := range []string{"2.1.332", "2.1.120"} {
 		lines := []string{command, userLine("2", "1", "fix it"), agentLine("3", "2", "done")}
-		box.stop(box.transcript(strings.Split(strings.ReplaceAll(strings.Join(lines, "\n"), "2.1.329", version), "\n")...))
+		box.stop(box.transcript(strings.Split(strings.ReplaceAll(strings.Join(lines, "\n"), "2.1.332", version), "\n")...))
 		args := box.read(fmt.Sprintf("../fake/reviewer-%d/args", i+1))
 		if !strings.Contains(args, "--add-dir\n"+dir("launch")+"\n"+dir("typed")+"\n") || strings.Contains(args, dir("gone")) || strings.Contains(args, dir("launch/x")) || strings.Contains(args, "relative\n") {
 			t.Errorf("%s: arguments %s", version, args)
@@ -300,7 +289,7 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 			t.Errorf("%s: arguments %s", version, args)
 		}
 	}
-	lines := strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.329", "2.1.120")
+	lines := strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.332", "2.1.120")
 	for i, test := range []struct {
 		config, model string
 	}{
@@ -395,11 +384,11 @@ func TestReviewersServers(t *testing.T) {
 		config, version string
 		strict, asks    bool
 	}{
-		{`{}`, "2.1.329", true, true},
-		{`{"keep_cache":true}`, "2.1.329", false, true},
+		{`{}`, "2.1.332", true, true},
+		{`{"keep_cache":true}`, "2.1.332", false, true},
 		{`{"keep_cache":true}`, "2.1.120", true, true},
 		{`{"keep_cache":true}`, "", true, true},
-		{`{"allowed_tools":["mcp__x"]}`, "2.1.329", false, false},
+		{`{"allowed_tools":["mcp__x"]}`, "2.1.332", false, false},
 		{`{"allowed_tools":["Bash(ls)","mcp__x"],"keep_cache":true}`, "2.1.120", false, false},
 	}
 	for _, test := range tests {
@@ -407,7 +396,7 @@ func TestReviewersServers(t *testing.T) {
 		box.write(".claude/ccc.json", 0o600, `{"supervisor":`+test.config+`}`)
 		member := ""
 		if test.version != "" {
-			member = box.transcript(strings.Split(strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.329", test.version), "\n")...)
+			member = box.transcript(strings.Split(strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.332", test.version), "\n")...)
 		}
 		box.stop(member)
 		args := box.read("../fake/reviewer-1/args")
@@ -437,7 +426,7 @@ func TestUsersOwnCommand(t *testing.T) {
 func TestReviewOfOldClient(t *testing.T) {
 	box := newHookBox(t)
 	lines := userLine("1", "", "fix it") + "\n" + agentLine("2", "1", "done")
-	got := box.stop(box.transcript(strings.Split(strings.ReplaceAll(lines, "2.1.329", "2.1.119"), "\n")...))
+	got := box.stop(box.transcript(strings.Split(strings.ReplaceAll(lines, "2.1.332", "2.1.119"), "\n")...))
 	if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "Claude Code 2.1.119 太旧，至少要 2.1.120：npm install -g") || box.read("../fake/reviewer-1/args") != "" {
 		t.Errorf("%+v", got)
 	}

@@ -254,7 +254,7 @@ func TestHookLongFeedback(t *testing.T) {
 // A claude that lacks an optional flag is called again without it, once; any other unknown flag is a failed review.
 func TestHookUnknownFlags(t *testing.T) {
 	box := newHookBox(t)
-	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.1.120")
+	box.vars = append(box.vars, "FAKE_CLAUDE_VERSION=2.1.200")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false}}`)
 	const without = "ccc: review: this claude does not know --system-prompt-snapshot: going on without it\n"
 	expectEnd(t, "a stop", box.stop(""), 0, blockNotYet, without)

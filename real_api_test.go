@@ -246,8 +246,8 @@ func sendJSON(w http.ResponseWriter, status int, value any) {
 }
 
 // sideCalls are the beginnings of messages that Claude Code asks the model with on its own account: of a subagent's
-// warm-up, of what it proposes as the next prompt, and (up to 2.1.120) of a last turn after the verdict.
-var sideCalls = []string{"Warmup", "[SUGGESTION MODE", "Structured output provided"}
+// warm-up, and of what it proposes as the next prompt.
+var sideCalls = []string{"Warmup", "[SUGGESTION MODE"}
 
 func parseRequest(body []byte, marker string) (r apiRequest, stream bool, err error) {
 	var wire struct {

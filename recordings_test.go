@@ -107,9 +107,6 @@ func expectRecordedEvents(t *testing.T, version string, text []byte) {
 		}
 	}
 	task, subagent := []string{"Stop beside a task done", eventPrompt + " of the client's", "Stop done"}, []string{"Stop done"}
-	if olderThan(version, "2.1.200") {
-		task[0] = "Stop done"
-	}
 	if !olderThan(version, "2.1.280") {
 		subagent = task
 	}

@@ -22,7 +22,7 @@ func entryLine(id, parent, kind, members string) string {
 	if parent != "" {
 		from = `"` + parent + `"`
 	}
-	return fmt.Sprintf(`{"parentUuid":%s,"isSidechain":false,"type":%q,%s,"uuid":%q,"version":"2.1.329","cwd":"/work"}`, from, kind, members, id)
+	return fmt.Sprintf(`{"parentUuid":%s,"isSidechain":false,"type":%q,%s,"uuid":%q,"version":"2.1.332","cwd":"/work"}`, from, kind, members, id)
 }
 
 func userLine(id, parent, words string, more ...string) string {
@@ -267,7 +267,7 @@ func TestTranscriptRequests(t *testing.T) {
 			if dirs := strings.Join(append(got.dirs, ""), "|"); dirs != test.dirs {
 				t.Errorf("directories %q, want %q", dirs, test.dirs)
 			}
-			if test.last != "" && (got.model != "m-1" || got.version != "2.1.329") {
+			if test.last != "" && (got.model != "m-1" || got.version != "2.1.332") {
 				t.Errorf("model %q, version %q", got.model, got.version)
 			}
 		})
