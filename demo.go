@@ -27,8 +27,7 @@ const demoSession = "0dec0de0-0000-4000-8000-000000000001"
 
 // demo is ccc demo. It leaves nothing behind, also when it is interrupted.
 func demo(_ *invocation, d dirs) (err error) {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
+	ctx := untilSignal()
 	// A reader of stdout that goes away must not keep the directory from being removed.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	dir, err := os.MkdirTemp("", "ccc-demo-")

@@ -6,6 +6,7 @@ package main
 // the pipe closes and the guard ends the reviewer's whole tree.
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -26,6 +27,29 @@ const (
 	// hook 1.3 s after SIGTERM.
 	guardPatience = termGrace + killPatience + 100*time.Millisecond
 )
+
+// endSignals returns what gets the signals that tell ccc to end. One that was ignored when ccc was started
+// stays ignored: nohup wants that, and a shell that starts a job in the background.
+func endSignals() chan os.Signal {
+	signals := make(chan os.Signal, 1)
+	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if !signal.Ignored(s) { // Notify would undo it
+			signal.Notify(signals, s)
+		}
+	}
+	return signals
+}
+
+// untilSignal returns a context that ends when ccc is told to end; its cause is a failure with the exit code.
+func untilSignal() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := endSignals()
+	go func() {
+		defer exitOnPanic()
+		cancel(failure{code: 128 + int((<-signals).(syscall.Signal))})
+	}()
+	return ctx
+}
 
 // startGuarded starts cmd under a guard, as ccc supervisor-guard COMMAND... with the pipe as file 3. Closing
 // lifeline ends all of it, and so does the end of this process.
@@ -82,8 +106,7 @@ func guardReviewer(args []string) int {
 		return 1
 	}
 	self, adopts := os.Getpid(), adoptOrphans()
-	cut := make(chan os.Signal, 1)
-	signal.Notify(cut, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	cut := endSignals()
 	go func() {
 		defer exitOnPanic()
 		_, _ = lifeline.Read(make([]byte, 1)) // nothing is ever written: this returns when the hook is gone

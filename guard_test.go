@@ -172,6 +172,38 @@ func TestReviewEnded(t *testing.T) {
 	}
 }
 
+// What was ignored when ccc was started, as by nohup, ends neither a review with its guard nor a view nor the demo.
+func TestNohup(t *testing.T) {
+	t.Parallel()
+	const parent = `parent() { ps -o ppid= -p $1 2>/dev/null || cut -d' ' -f4 /proc/$1/stat; }` + "\n"
+	for name, test := range map[string]struct{ command, stdout string }{
+		"a stop":           {"ccc supervisor-hook", blockNotYet},
+		"a review by hand": {"ccc review " + testSession + " >&2", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			talk := userLine("1", "", "do it") + "\n" + agentLine("2", "1", "done") + "\n"
+			box.write(".claude/projects/x/"+testSession+".jsonl", 0o600, strings.ReplaceAll(talk, `"/work"`, `"`+box.work+`"`))
+			box.reviews(fakeReview{runs(parent + "kill -HUP $PPID $(parent $PPID); sleep 0.5"), decides(false, "not yet")})
+			got := box.run(60*time.Second, box.event(eventStop, ""), "sh", "-c", `trap "" HUP; `+test.command)
+			expectIs(t, "stdout", got.stdout, test.stdout)
+			expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictBlock})
+		})
+	}
+	for name, test := range map[string]struct{ command, until string }{
+		"the log":  {"ccc log -f >shown", "[ -s shown ]"},
+		"the demo": {"ccc demo >shown", "ls -d $TMPDIR/ccc-demo-*/ccc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.vars = append(box.vars, "TMPDIR="+t.TempDir())
+			got := box.run(60*time.Second, "", "sh", "-c", `trap "" HUP INT; `+test.command+` & until `+test.until+` >/dev/null 2>&1; do sleep 0.05; done
+				kill -HUP $!; kill -INT $!; sleep 0.5; kill -0 $! && echo runs; kill -TERM $!; wait $!`)
+			expectIs(t, "behind SIGHUP and SIGINT it", got.stdout, "runs\n")
+		})
+	}
+}
+
 // A verdict that comes when the user has pressed Esc, or when the client has been killed, is none: nobody hears it.
 func TestReviewUnheard(t *testing.T) {
 	t.Run("told to end behind the verdict", func(t *testing.T) {

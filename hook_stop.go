@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -302,8 +301,7 @@ func (s *supervision) clientEnded() bool { return s.client != 0 && hasEnded(s.cl
 func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Context, context.CancelFunc) {
 	timed, stop := context.WithTimeoutCause(context.Background(), timeout, late)
 	ctx, cancel := context.WithCancelCause(timed)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	signals := endSignals()
 	go func() {
 		defer exitOnPanic()
 		for tick := time.NewTicker(500 * time.Millisecond); ; {

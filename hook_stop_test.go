@@ -1106,7 +1106,7 @@ func TestHookEnded(t *testing.T) {
 	<-ctx.Done()
 	expectIs(t, "over its time", context.Cause(ctx), late)
 	cancel()
-	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
 		ctx, cancel = h.untilEnded(time.Minute, late)
 		check(t, syscall.Kill(os.Getpid(), s))
 		<-ctx.Done()

@@ -8,11 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -75,9 +73,7 @@ func showLog(c *invocation, d dirs) (err error) {
 	if !follow {
 		return p.Flush()
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	return p.follow(ctx, all, find)
+	return p.follow(untilSignal(), all, find)
 }
 
 // pollInterval is between two looks at the timelines: the standard library has no portable file watcher.

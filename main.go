@@ -40,7 +40,7 @@
 //
 // The copy:
 //
-//	guard.go              ends a process tree when its owner ends
+//	guard.go              ends a process tree when its owner ends; which signals tell ccc to end
 //	scratch.go            scratch directories on disk, and how those that are left are swept
 //	try.go                ccc try: the plan of a copy, its run to its end, the probe that tries to break out
 //	try_files_linux.go    the file system of a copy

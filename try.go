@@ -74,7 +74,8 @@ func try(c *invocation) error {
 	if err != nil {
 		err = noCopy(err)
 	} else {
-		code, err = plan.run(untilTold(), timeout)
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it at once
+		code, err = plan.run(untilSignal(), timeout)
 	}
 	entry := record{Time: now(), Kind: kindRun, Command: line, ExitCode: &code, Output: printed.end()}
 	entry.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
@@ -107,23 +108,6 @@ func recordRun(entry record) error {
 func noCopy(err error) error {
 	f := failureOf(err)
 	return withHint(fmt.Errorf("no copy can be made: %w", f.err), f.hint)
-}
-
-// untilTold returns a context that ends when ccc is told to end; its cause is a failure with the exit code.
-func untilTold() context.Context {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
-		if !signal.Ignored(s) { // as by nohup
-			signal.Notify(signals, s)
-		}
-	}
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it at once
-	go func() {
-		defer exitOnPanic()
-		cancel(failure{code: 128 + int((<-signals).(syscall.Signal))})
-	}()
-	return ctx
 }
 
 // A tryPlan says what a copy is to be.
