@@ -425,11 +425,12 @@ func removeSettings(d dirs, in *installation) (done string, err error) {
 	}
 	e.uninstall(d.hookPath(), in.Added)
 	const noMore = "; sessions that still run are not reviewed any more"
+	link, _ := os.Readlink(d.settingsFile())
 	switch {
 	case !e.isChanged():
 		return nothingThere, nil
-	case string(e.text) == emptySettings: // no file says the same
-		return "removed: nothing else is in it" + noMore, os.Remove(followLinks(d.settingsFile()))
+	case string(e.text) == emptySettings && link == "": // no file says the same; a link must not lead nowhere
+		return "removed: nothing else is in it" + noMore, os.Remove(d.settingsFile())
 	}
 	return "ccc's part taken out" + noMore, replaceFile(d.settingsFile(), e.text, true)
 }
