@@ -110,7 +110,8 @@ func reviewNow(c *invocation, d dirs) (err error) {
 // storedSessionOf returns the session of Claude Code's whose id the operand begins, of whichever project;
 // without an operand the one that was written last: of this working tree, else of this project, else of a
 // directory that holds this one. A session without a request is passed over. An operand that begins the ids
-// of several is an error.
+// of several is an error. A session that lies in several projects, as when one was copied, is the transcript
+// that was written last.
 func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversation, err error) {
 	word := strings.Join(c.operands, "")
 	which, isMeant := "of this project ("+d.here+")", []func(storedSession) bool{
@@ -131,7 +132,7 @@ func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversat
 		for _, s := range storedSessions(d.claude, "projects/*/*.jsonl", isOne) {
 			one, err := readConversation(s.path)
 			switch {
-			case err != nil || one.prompt().words == "":
+			case err != nil || one.prompt().words == "" || s.id == found.id:
 				continue
 			case word == "":
 				return s, one, nil

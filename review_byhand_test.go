@@ -40,7 +40,7 @@ func TestByHandSession(t *testing.T) {
 		found, talk, err := storedSessionOf(c, dirs{claude: claude, here: filepath.Join(here, dir)})
 		if err != nil {
 			found.id = err.Error()
-		} else if talk.prompt().words == "" {
+		} else if found.id += " in " + filepath.Base(filepath.Dir(found.path)); talk.prompt().words == "" {
 			t.Errorf("%q: nothing was asked in %s", word, found.id)
 		}
 		if !strings.HasPrefix(found.id, want) {
@@ -51,6 +51,11 @@ func TestByHandSession(t *testing.T) {
 	expect("", "sub", "aa-new")
 	expect("aa-o", "", "aa-old")
 	expect("ac", "", "ac-elsewhere")
+	expect("aa", "", `which of the sessions beginning with "aa"? Name one: aa-new aa-old`)
+	stored("../copied/aa-new", here, "fix it there", time.Minute)
+	stored("../copied/aa-old", here, "fix that", 4*time.Hour)
+	expect("aa-new", "", "aa-new in copied")
+	expect("aa-old", "", "aa-old in x")
 	expect("aa", "", `which of the sessions beginning with "aa"? Name one: aa-new aa-old`)
 	expect("ab", "", `no session of Claude Code's beginning with "ab" holds a request`)
 	expect("", "../none", "no session of Claude Code's of this project")
