@@ -281,7 +281,11 @@ func (h *hook) message(found record, feedback string) string {
 	isStop := h.event.isStop()
 	switch {
 	case found.Verdict == verdictFailed && isStop:
-		return say(reviewFailed, cutMiddle(found.Error, 200), adviceFor(found.Error, adviceContinue))
+		usual := adviceContinue
+		if goneError(h.project) != nil { // no reviewer can be started there
+			usual = adviceLog
+		}
+		return say(reviewFailed, cutMiddle(found.Error, 200), adviceFor(found.Error, usual))
 	case found.Verdict == verdictFailed:
 		return say(questionUnreviewed, cutMiddle(found.Error, 200))
 	case found.Verdict == verdictLimit && !isStop:
@@ -305,10 +309,13 @@ func (h *hook) message(found record, feedback string) string {
 }
 
 // adviceFor says what helps after a review that failed for the cause, in the usual words unless the
-// conversation was too long.
+// conversation was too long, or can't be found, where no other review helps.
 func adviceFor(cause string, usual words) string {
-	if strings.Contains(strings.ToLower(cause), "prompt is too long") {
+	switch {
+	case strings.Contains(strings.ToLower(cause), "prompt is too long"):
 		return say(adviceCompact)
+	case strings.Contains(cause, noConversation):
+		return say(adviceLog)
 	}
 	return say(usual)
 }

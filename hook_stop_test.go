@@ -31,7 +31,7 @@ func TestShown(t *testing.T) {
 	}{
 		{"approved", "", allows(""), "审查 1/8 通过 · "},
 		{"left_to_the_user", "", allows("rotate the key"), "审查者给你的留言：rotate the key"},
-		{"failed", "", fails("API Error: 529"), "这次审查没能完成，Agent 的工作未经检查。原因：审查者报错：API Error: 529\\n发一条“继续”，它停下时会再审；仍不行请运行 ccc doctor"},
+		{"failed", "", fails("API Error: 529"), "这次审查没能完成，Agent 的工作未经检查。原因：审查者报错：API Error: 529\\n发一条“继续”，它停下时会再审，或者运行 ccc review；仍不行请运行 ccc doctor"},
 		{"too_long", "", fails("Prompt is too long"), "原因：审查者报错：Prompt is too long\\n对话太长，审查者读不下：先运行 /compact，再发一条“继续”\"}"},
 		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 这项要求的 8 次审查已用完，这次停下没有再审。你再发消息会重新计数。"`},
 	}
@@ -55,6 +55,25 @@ func TestShown(t *testing.T) {
 			}
 			// Told at once, it is not told again; the prompt is not the first.
 			expectEnd(t, "the next prompt", box.submit("next"), 0, "", "")
+		})
+	}
+}
+
+// What does not help is not advised: where the conversation can't be found, or the directory of the session is gone, no review
+// comes about.
+func TestShownWithoutAdvice(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ damage, cause string }{
+		"no conversation": {"rm -r $HOME/.claude/projects", "No conversation found with session ID: " + testSession},
+		"no directory":    {"rm -r $CLAUDE_PROJECT_DIR", "project 不在了"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+filepath.Join(box.home, "project"), "CCC_SUPERVISOR=1")
+			box.write("project/x", 0o600, "")
+			box.run(10*time.Second, "", "sh", "-c", test.damage)
+			got := box.stop("")
+			expectIn(t, "the message", got.stdout, test.cause+`\n详情见 ccc log"}`)
 		})
 	}
 }

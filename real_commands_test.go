@@ -55,7 +55,7 @@ func TestRealClientVerdict(t *testing.T) {
 		}
 		expectEnd(t, "switched off", box.run(60*time.Second, "", "sh", "-c", `ccc --supervisor "/supervisor off" -p >/dev/null 2>&1; `+verdictOfNewest), 3, "none\n", "")
 		// A hook by hand, of a session that the client does not know.
-		expectEnd(t, "no such session", box.hook(ofSession("01234567-89ab-4cde-8f01-23456789abcd", box.event(eventStop, ""))), 0, "", "No conversation found")
+		expectEnd(t, "no such session", box.hook(ofSession("01234567-89ab-4cde-8f01-23456789abcd", box.event(eventStop, ""))), 0, "", noConversation)
 	})
 }
 

@@ -30,6 +30,9 @@ type reviewCall struct {
 	warn    func(error)  // takes what goes wrong without ending the review
 }
 
+// noConversation is what Claude Code says where it does not find the session to fork (2.1.200, 2.1.332).
+const noConversation = "No conversation found"
+
 // resultGrace is for the reviewer to end by itself, which it does about 0.1 s after its result line.
 const resultGrace = 500 * time.Millisecond
 
@@ -66,7 +69,7 @@ func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
 		if err != nil && stderr != "" {
 			err = fmt.Errorf("%w: %s", err, stderr)
 		}
-		if err != nil && len(places) > 1 && strings.Contains(err.Error(), "No conversation found") {
+		if err != nil && len(places) > 1 && strings.Contains(err.Error(), noConversation) {
 			places = places[1:]
 			continue
 		}

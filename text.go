@@ -163,9 +163,10 @@ var (
 		"There was no review, so nobody checked the agent's work. Cause: %s\n%s"}
 	earlierFailed = words{"上次审查没能完成，Agent 的工作未经检查。原因：%s\n%s",
 		"There was no review of the last stop, so nobody checked the agent's work. Cause: %s\n%s"}
-	adviceContinue = words{"发一条“继续”，它停下时会再审；仍不行请运行 ccc doctor，详情见 ccc log",
-		"Send \"continue\": the agent is reviewed when it stops. If that fails too, run ccc doctor. " +
-			"Details: ccc log"}
+	adviceContinue = words{"发一条“继续”，它停下时会再审，或者运行 ccc review；仍不行请运行 ccc doctor，详情见 ccc log",
+		"Send \"continue\", and the agent is reviewed when it stops, or run ccc review. " +
+			"If that fails too, run ccc doctor. Details: ccc log"}
+	adviceLog    = words{"详情见 ccc log", "Details: ccc log"}
 	adviceDoctor = words{"如果再次发生，请运行 ccc doctor；详情见 ccc log",
 		"If that happens again, run ccc doctor. Details: ccc log"}
 	adviceCompact = words{"对话太长，审查者读不下：先运行 /compact，再发一条“继续”",
