@@ -482,7 +482,7 @@ func (box *sandbox) expectBounded(most int) {
 		if decided(got.stdout) != blockNotYet || n >= most {
 			box.t.Fatalf("stop %d is still blocked: %+v", n, got)
 		}
-		active = `"stop_hook_active":true`
+		active = inTurn
 	}
 }
 

@@ -117,9 +117,12 @@ func (h *hook) stop() record {
 	defer cancel()
 	request := h.request()
 	entry.Limit = h.reviewLimit()
-	newest := request.prompt().id
+	isAnew := h.event.isStop() && request.change.history.beginsAnew(h.event.StopHookActive)
 	err := h.update(func(s *sessionState) {
-		if entry.Iteration = s.nextIteration(entry.Limit, newest); entry.Iteration > 0 && h.event.isStop() {
+		if isAnew {
+			s.Count = 0
+		}
+		if entry.Iteration = s.nextIteration(entry.Limit); entry.Iteration > 0 && h.event.isStop() {
 			s.Untold = untold{What: verdictFailed, Why: errKilled.Error()}
 		}
 	})
@@ -393,6 +396,8 @@ func (h *hook) prompt(text string) any {
 	runs := slices.ContainsFunc(past.Rounds, func(r reviewRound) bool {
 		return r.Event != eventReview && r.Verdict == verdictReviewing
 	})
+	// A prompt that the agent has scheduled looks the same here. It comes between two turns, never to an agent
+	// that was sent back (2.1.200, 2.1.332).
 	h.warn("resetting the count", h.update(func(s *sessionState) {
 		if s.Count = 0; !runs {
 			s.Untold = untold{}

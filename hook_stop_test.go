@@ -21,6 +21,9 @@ import (
 	"time"
 )
 
+// inTurn is the member of a stop's event behind a blocked one.
+const inTurn = `"stop_hook_active":true`
+
 // What is told in a session. By hand, with nobody to show it, a failed review and the limit leave stdout empty.
 func TestShown(t *testing.T) {
 	t.Parallel()
@@ -49,7 +52,7 @@ func TestShown(t *testing.T) {
 			box.inSession()
 			box.submit("before")
 			prepare()
-			got := box.stop("")
+			got := box.stop(inTurn)
 			if got.code != 0 || !strings.HasPrefix(got.stdout, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(got.stdout, test.shown) {
 				t.Errorf("in a session: %+v", got)
 			}
@@ -87,24 +90,27 @@ func TestShownAtLimit(t *testing.T) {
 	box.submit("fix it")
 	box.stop("")
 	const want = `{"systemMessage":"[SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。你再发消息会重新计数。\n上次的反馈还没有解决：two tests fail"}` + "\n"
-	expectEnd(t, "the stop at the limit", box.stop(""), 0, want, "")
+	expectEnd(t, "the stop at the limit", box.stop(inTurn), 0, want, "")
 	// A review that failed has settled nothing.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 	box.reviews(fails("API Error: 529"))
-	box.stop("")
-	if got := box.stop(""); !strings.HasSuffix(got.stdout, "two tests fail\"}\n") {
+	box.stop(inTurn)
+	if got := box.stop(inTurn); !strings.HasSuffix(got.stdout, "two tests fail\"}\n") {
 		t.Errorf("got %+v", got)
 	}
 	// What was approved since is open no more.
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.reviews(allows(""))
-	box.stop("")
+	box.stop(inTurn)
 	// A question at the limit goes to the user, and the log says so with the question.
 	box.hook(box.event(eventPreToolUse, `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which one?","options":[{"label":"A"}]}]}`))
 	if told := box.run(10*time.Second, "", "ccc", "log").stdout; !strings.Contains(told, "Which one?") || !strings.Contains(told, "问题直接交给用户") {
 		t.Error(told)
 	}
-	if got := box.stop(""); strings.Contains(got.stdout, "two tests fail") || !strings.Contains(got.stdout, "已用完") {
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+	box.reviews(fails("API Error: 529"))
+	box.stop(inTurn) // the first behind the approval
+	if got := box.stop(inTurn); strings.Contains(got.stdout, "two tests fail") || !strings.Contains(got.stdout, "已用完") {
 		t.Errorf("got %+v", got)
 	}
 }

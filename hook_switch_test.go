@@ -193,10 +193,10 @@ func TestPromptWithoutWords(t *testing.T) {
 	box := newHookBox(t)
 	box.write(statePath, 0o600, stateText(testSession, 10, ""))
 	box.submit("")
-	expectEnd(t, "a stop with a budget of its own", box.stop(""), 0, blockNotYet, "")
+	expectEnd(t, "a stop behind it", box.stop(""), 0, blockNotYet, "")
 }
 
-// After a failed review that nobody was told of the next prompt says so, once, and has its own budget.
+// After a failed review that nobody was told of the next prompt says so, once, and the reviews are counted anew.
 func TestHookTellsOnce(t *testing.T) {
 	t.Parallel()
 	const overloaded = "API Error: overloaded"

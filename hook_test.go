@@ -203,7 +203,7 @@ func TestHookNotes(t *testing.T) {
 	box.submit("/supervisor on") // of the same request
 	box.stop("")
 	expectIn(t, "the request after off and on", box.read("../fake/reviewer-3/stdin"), "上次反馈\nnot yet")
-	// A new prompt gives a fresh budget.
+	// With a new prompt the reviews are counted anew.
 	box.submit("and this")
 	expectIs(t, "the count after a new prompt", state().Count, 0)
 	box.stop("")
@@ -356,7 +356,7 @@ func TestHookConcurrent(t *testing.T) {
 	const hooks = 64
 	results := make(chan commandResult, hooks)
 	for range hooks {
-		go func() { results <- box.stop("") }()
+		go func() { results <- box.stop(inTurn) }() // of one turn
 	}
 	blocked := 0
 	for range hooks {

@@ -13,12 +13,12 @@ import (
 )
 
 // A background task that runs is stopped in the fork of a review alone. What Claude Code submits when it ends
-// is no request: it has no budget, is not listed, and what was asked for last stays.
+// is no request: it is not listed, and what was asked for last stays. Behind the approval the reviews are counted anew.
 func TestRealClientBackgroundTask(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(func(r apiRequest) apiReply {
 			switch last := r.last("user"); {
-			case r.Kind == "review" && strings.Contains(r.request(), "第 1 轮，"):
+			case r.Kind == "review" && !strings.Contains(r.request(), "上次反馈"):
 				time.Sleep(3 * time.Second) // a model takes its time, and the fork has said something of its own before
 				return replyVerdict(false, "show the tests")
 			case r.Kind == "review":
@@ -38,10 +38,41 @@ func TestRealClientBackgroundTask(t *testing.T) {
 		box.awaitVerdicts(3)
 		expectIn(t, "what the agent got, else the test shows nothing,", strings.Join(api.agentsUserTexts(), "\n"), "<task-notification>")
 		request := api.lastReview(t)
-		if got := requestsOf(t, request); !slices.Equal(got, []string{"start it"}) || !strings.Contains(request, "上次反馈\nshow the tests") || !strings.Contains(request, "第 3 轮，") {
+		if got := requestsOf(t, request); !slices.Equal(got, []string{"start it"}) || !strings.Contains(request, "上次反馈\nshow the tests") || !strings.Contains(request, "第 1 轮，") {
 			t.Errorf("the request is %s", request)
 		}
 		box.recordTranscript(client.version, "background", api)
+	})
+}
+
+// A turn that Claude Code itself begins is reviewed, whatever became of the turn before: when a background task ends, behind a review that
+// failed, and when a prompt that the agent has scheduled is due, behind the limit.
+func TestRealClientWoken(t *testing.T) {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		api := box.answering(func(r apiRequest) apiReply {
+			verdicts := len(box.timelineVerdicts())
+			switch last := r.last("user"); {
+			case r.Kind == "review" && verdicts == 0:
+				return replyError(400, "invalid_request_error", "planted")
+			case r.Kind == "review":
+				return replyVerdict(verdicts > 1, "show the tests")
+			case strings.Contains(last, "start it"):
+				return replyTool("Bash", `{"command":"until [ -e ended ]; do sleep 0.2; done","run_in_background":true,"description":"serve"}`)
+			case strings.Contains(last, "show the tests"):
+				return replyTool("CronCreate", `{"cron":"* * * * *","prompt":"check the build","recurring":true}`)
+			}
+			return replyText("done")
+		})
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+		tty := box.start("--permission-mode", "bypassPermissions")
+		tty.prompt("start it")
+		box.awaitVerdicts(1)
+		box.write("../work/ended", 0o600, "")
+		box.awaitVerdicts(4)
+		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictFailed, verdictBlock, verdictLimit, verdictAllow})
+		expectEqual(t, "the requests", requestsOf(t, api.lastReview(t)), []string{"start it"})
+		texts := strings.Join(api.agentsUserTexts(), "\n")
+		expectIn(t, "what the agent got, else the test shows nothing,", texts, "<task-notification>", "check the build")
 	})
 }
 
@@ -74,7 +105,7 @@ func TestRealClientRequests(t *testing.T) {
 		}
 		tty.prompt("first request")
 		api.await(t, "review", 1, 120*time.Second)
-		tty.enter("queued request") // while the review runs: the next request, with a budget of its own
+		tty.enter("queued request") // while the review runs: the next request
 		close(queued)
 		want := []string{"first request", "queued request"}
 		expectRequests(2, want...)

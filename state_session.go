@@ -16,9 +16,7 @@ import (
 // sessionState is what ccc remembers of a session between two hooks.
 type sessionState struct {
 	SessionID  string    `json:"session_id"`
-	Count      int       `json:"count"`                 // reviews since the user's last prompt
-	Request    string    `json:"request,omitempty"`     // the id in the transcript of what was reviewed last
-	Spent      int       `json:"spent,omitempty"`       // reviews for it, whatever has set Count back since
+	Count      int       `json:"count"`                 // reviews of the present piece of work: see beginsAnew
 	Enabled    *bool     `json:"enabled,omitempty"`     // what its last switch said, nil before the first
 	SwitchedAt time.Time `json:"switched_at,omitzero"`  // the time of that switch
 	Feedback   string    `json:"feedback,omitempty"`    // the last that the agent got, as it came
@@ -81,24 +79,12 @@ func (s sessionFiles) update(change func(*sessionState)) error {
 }
 
 // nextIteration counts one more review and returns its number, from 1. At the limit it counts nothing and
-// returns 0. request is the id of the user's newest request, "" where that is not known. A new request has a
-// budget of its own. The same one goes on with its budget, even if Claude Code has submitted a prompt since.
-func (s *sessionState) nextIteration(limit int, request string) (iteration int) {
-	// If it is not known which request was reviewed last, it counts as this one.
-	isUnknown := s.Request == "" && s.Spent > 0
-	switch {
-	case request != "" && request == s.Request:
-		s.Count = max(s.Count, s.Spent)
-	case request != "" && !isUnknown:
-		s.Count, s.Request = 0, request
-	case request != "" || s.Count == 0:
-		s.Request = request
-	}
+// returns 0.
+func (s *sessionState) nextIteration(limit int) int {
 	if s.Count >= limit {
 		return 0
 	}
 	s.Count++
-	s.Spent = s.Count
 	return s.Count
 }
 

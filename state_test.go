@@ -124,23 +124,6 @@ func TestStateTornLine(t *testing.T) {
 	}
 }
 
-// A stop whose request can't be told is one of the same budget as those after it.
-func TestIterationOfUnknown(t *testing.T) {
-	for _, requests := range [][]string{{"", "a", "a"}, {"a", "", "a"}, {"", "", "a"}} {
-		s, last := sessionState{}, 0
-		for _, request := range requests {
-			last = s.nextIteration(10, request)
-		}
-		if last != 3 || s.nextIteration(10, "b") != 1 {
-			t.Errorf("%q: %d", requests, last)
-		}
-	}
-	s := sessionState{Request: "old", Count: 0, Spent: 4} // the hook of the prompt has set Count back
-	if a, b := s.nextIteration(10, ""), s.nextIteration(10, "new"); a != 1 || b != 2 {
-		t.Errorf("%d, %d", a, b)
-	}
-}
-
 // A review that was switched off while it ran is the last that is told of; one that had ended before is not.
 func TestHistorySwitchedOff(t *testing.T) {
 	begin, end := record{Kind: kindBegin, Review: "r"}, record{Kind: kindEnd, Review: "r"}
@@ -591,31 +574,53 @@ func TestStateSwitched(t *testing.T) {
 	}
 }
 
-// The budget of a request: how many reviews it has had, whatever the client says of prompts meanwhile; at the limit none is counted.
-func TestIterationBudget(t *testing.T) {
+// The count of a piece of work: at the limit none is counted.
+func TestIterationCounted(t *testing.T) {
+	for count, want := range map[int][2]int{0: {1, 1}, 1: {2, 2}, 2: {0, 2}, 3: {0, 3}} {
+		s := sessionState{Count: count}
+		expectIs(t, fmt.Sprint("the review behind ", count), s.nextIteration(2), want[0])
+		expectIs(t, fmt.Sprint("the count behind ", count), s.Count, want[1])
+	}
+}
+
+// Which stops begin a count of their own, by what came before in the session.
+func TestCountBeginsAnew(t *testing.T) {
+	begun := func(deadline time.Duration) record {
+		return record{Kind: kindBegin, Event: eventStop, Review: "r", Deadline: time.Now().Add(deadline)}
+	}
+	ended := func(event string, verdict verdict) record {
+		return record{Kind: kindEnd, Event: event, outcome: outcome{Verdict: verdict}}
+	}
+	stop := func(verdict verdict) record { return ended(eventStop, verdict) }
+	off, on := record{Kind: kindSwitch, Mode: modeWord(false)}, record{Kind: kindSwitch, Mode: modeWord(true)}
 	for name, test := range map[string]struct {
-		before  sessionState
-		request string
-		limit   int
-		want    int
-		after   sessionState
+		before            []record
+		inTurn, inAnother bool // the stop is one of the same turn, or of the next
 	}{
-		"the first":               {sessionState{}, "a", 10, 1, sessionState{Count: 1, Spent: 1, Request: "a"}},
-		"the next of it":          {sessionState{Count: 1, Spent: 1, Request: "a"}, "a", 10, 2, sessionState{Count: 2, Spent: 2, Request: "a"}},
-		"its last":                {sessionState{Count: 1, Spent: 1, Request: "a"}, "a", 2, 2, sessionState{Count: 2, Spent: 2, Request: "a"}},
-		"behind its last":         {sessionState{Count: 2, Spent: 2, Request: "a"}, "a", 2, 0, sessionState{Count: 2, Spent: 2, Request: "a"}},
-		"of another":              {sessionState{Count: 2, Spent: 2, Request: "a"}, "b", 2, 1, sessionState{Count: 1, Spent: 1, Request: "b"}},
-		"of it, counted anew":     {sessionState{Count: 0, Spent: 2, Request: "a"}, "a", 10, 3, sessionState{Count: 3, Spent: 3, Request: "a"}},
-		"of it, spent":            {sessionState{Count: 0, Spent: 2, Request: "a"}, "a", 2, 0, sessionState{Count: 2, Spent: 2, Request: "a"}},
-		"not known, in a prompt":  {sessionState{Count: 1, Spent: 1, Request: "a"}, "", 10, 2, sessionState{Count: 2, Spent: 2, Request: "a"}},
-		"not known, at its begin": {sessionState{Count: 0, Spent: 3, Request: "a"}, "", 10, 1, sessionState{Count: 1, Spent: 1}},
-		"counted beyond":          {sessionState{Count: 3, Spent: 2, Request: "a"}, "a", 10, 4, sessionState{Count: 4, Spent: 4, Request: "a"}},
-		"of an older ccc's state": {sessionState{Count: 2}, "a", 10, 1, sessionState{Count: 1, Spent: 1, Request: "a"}},
-		"known since":             {sessionState{Count: 2, Spent: 2}, "a", 10, 3, sessionState{Count: 3, Spent: 3, Request: "a"}},
+		"the first of a session":                {nil, false, false},
+		"an approval":                           {[]record{stop(verdictAllow)}, true, true},
+		"an approval, and a question behind it": {[]record{stop(verdictAllow), ended(eventPreToolUse, verdictBlock)}, true, true},
+		"sent back":                             {[]record{stop(verdictAllow), stop(verdictBlock)}, false, false},
+		"sent back, and an approved question":   {[]record{stop(verdictBlock), ended(eventPreToolUse, verdictAllow)}, false, false},
+		"sent back, and a question that failed": {[]record{stop(verdictBlock), ended(eventPreToolUse, verdictFailed)}, false, false},
+		"sent back, and an approval by hand":    {[]record{stop(verdictBlock), ended(eventReview, verdictAllow)}, false, false},
+		"sent back, and off and on":             {[]record{stop(verdictBlock), off, on}, false, false},
+		"a notification":                        {[]record{stop(verdictBlock), {Kind: kindWake}}, false, false},
+		"a failure":                             {[]record{stop(verdictFailed)}, false, true},
+		"the limit":                             {[]record{stop(verdictLimit), {Kind: kindWake}}, false, true},
+		"a cancelled review":                    {[]record{stop(verdictCancelled)}, false, false},
+		"a killed review":                       {[]record{begun(-time.Hour)}, false, true},
+		"a review that runs":                    {[]record{begun(time.Hour)}, false, false},
 	} {
-		s := test.before
-		expectIs(t, name, s.nextIteration(test.limit, test.request), test.want)
-		expectIs(t, name+": then", s, test.after)
+		s := stateDir(t.TempDir()).session(testSession)
+		for _, r := range test.before {
+			r.Time = now()
+			check(t, s.append(r))
+		}
+		past, err := s.readHistory()
+		check(t, err)
+		expectIs(t, name+": in the same turn", past.beginsAnew(true), test.inTurn)
+		expectIs(t, name+": in the next", past.beginsAnew(false), test.inAnother)
 	}
 }
 

@@ -331,6 +331,20 @@ func (h *history) last() *reviewRound {
 	return lastOf(h.Rounds[h.present:])
 }
 
+// beginsAnew reports whether the reviews are counted anew with a stop, as they are with a prompt of the
+// user's. The count bounds how often one piece of work is sent back. So it begins anew behind an approval,
+// and behind a failure or the limit in a turn that began without a prompt, as when a /loop ticks. isActive is
+// true in the turn of the stop before, which another hook has blocked then (2.1.200, 2.1.332).
+func (h *history) beginsAnew(isActive bool) bool {
+	for _, r := range slices.Backward(h.Rounds) {
+		if r.Event == eventStop {
+			isOver := r.Verdict == verdictFailed || r.Verdict == verdictLimit
+			return r.Verdict == verdictAllow || isOver && !isActive
+		}
+	}
+	return false
+}
+
 // passOver makes last look at the reviews since the newest prompt that was not withdrawn.
 func (h *history) passOver(stands func(numbered) bool) {
 	for _, p := range slices.Backward(h.prompts) {

@@ -11,11 +11,10 @@ import (
 
 // A userRequest is what the user said at one time: a prompt, or words to a question, a call or a plan.
 type userRequest struct {
-	id      string // of its entry
 	at      string // when its entry was written, in RFC 3339
 	words   string
 	remarks []words // what the words alone do not tell
-	prompt  bool    // it is a prompt, which has a budget of its own
+	prompt  bool    // it is a prompt
 	command bool    // its entry looks like that of a command of Claude Code's own, which may call no agent
 	queued  bool    // the user typed it while the agent worked
 	cwd     string  // where the agent was; of a prompt only
@@ -151,7 +150,7 @@ func (e transcriptEntry) request() (*userRequest, entryMark) {
 	case isSubmitted, e.IsCompactSummary, !isUsers(text):
 		return nil, other
 	}
-	r := &userRequest{id: e.UUID, at: e.Timestamp, words: text, prompt: true, cwd: e.Cwd}
+	r := &userRequest{at: e.Timestamp, words: text, prompt: true, cwd: e.Cwd}
 	r.queued = e.PromptSource == "queued"
 	if name := tagged(text, "command-name"); name != "" {
 		r.words = strings.TrimSpace(name + " " + tagged(text, "command-args"))
@@ -185,7 +184,7 @@ func (e transcriptEntry) answer() *userRequest {
 	if !isUsers(said) {
 		return nil
 	}
-	return &userRequest{id: e.UUID, at: e.Timestamp, words: said, remarks: []words{remark}}
+	return &userRequest{at: e.Timestamp, words: said, remarks: []words{remark}}
 }
 
 // Beginnings of what Claude Code writes in the place of the user or the agent.

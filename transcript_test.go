@@ -429,33 +429,72 @@ func FuzzTranscript(f *testing.F) {
 	})
 }
 
-// A notification of Claude Code's refills no budget, takes no feedback away and is no request; nor does anything else
-// that is not the user's.
+// A notification of Claude Code's in the middle of a piece of work does not count the reviews anew, takes no feedback away and is no
+// request. Behind the limit the turn that it begins is reviewed again.
 func TestNotification(t *testing.T) {
+	const notification = "<task-notification>\n<task-id>x</task-id>"
 	box := newHookBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
 	lines := []string{userLine("1", "", "fix it"), agentLine("2", "1", "done")}
-	box.submit("fix it")
-	for i := range 4 {
-		if got := box.stop(box.transcript(lines...)); (decided(got.stdout) == blockNotYet) != (i < 2) {
-			t.Errorf("stop %d: %+v", i+1, got)
+	stop := func(isActive, isBlocked bool) {
+		t.Helper()
+		got := box.stop(box.transcript(lines...) + fmt.Sprintf(`,"stop_hook_active":%v`, isActive))
+		if (decided(got.stdout) == blockNotYet) != isBlocked {
+			t.Errorf("%+v", got)
 		}
-		box.submit("<task-notification>\n<task-id>x</task-id>")
-		id := fmt.Sprint(i)
-		lines = append(lines, userLine("n"+id, "2", "<task-notification>\n<task-id>x</task-id>"), agentLine("a"+id, "n"+id, "done"))
+		id := fmt.Sprint(len(lines))
+		box.submit(notification)
+		lines = append(lines, userLine("n"+id, "2", notification), agentLine("a"+id, "n"+id, "done"))
 	}
+	box.submit("fix it")
+	stop(false, true)
+	stop(true, true)
 	request := box.read("../fake/reviewer-2/stdin")
-	expectIn(t, "the request", request, "\n[1] fix it\n", "上次反馈\nnot yet")
+	expectIn(t, "the request", request, "\n[1] fix it\n", "上次反馈\nnot yet", "第 2 轮，最多 2 轮")
 	expectNotIn(t, "the request", request, "task-id")
-	// The same holds where the notification is one that ccc does not know: the transcript says what is new.
-	box.submit("what a later version submits itself")
-	expectEnd(t, "a stop without a budget of its own", box.stop(box.transcript(lines...)), 0, "", "")
-	// A prompt of the user's that was queued while a review ran has a budget of its own.
+	stop(true, false) // at the limit
+	stop(true, false) // where another hook has blocked that stop
+	stop(false, true)
+	expectIn(t, "the request behind the limit", box.read("../fake/reviewer-3/stdin"), "第 1 轮，最多 2 轮", "上次反馈\nnot yet")
+	// So does a prompt of the user's that was queued while a review ran.
 	box.submit("add tests")
-	if got := box.stop(box.transcript(append(lines, userLine("u", "2", "add tests", `,"promptSource":"queued"`), agentLine("v", "u", "done"))...)); decided(got.stdout) != blockNotYet {
-		t.Errorf("the next request: %+v", got)
+	lines = append(lines, userLine("u", "2", "add tests", `,"promptSource":"queued"`), agentLine("v", "u", "done"))
+	stop(true, true)
+	expectIn(t, "the request", box.read("../fake/reviewer-4/stdin"), "[2] add tests\n", "第 1 轮，最多 2 轮")
+}
+
+// Each turn that Claude Code itself begins is reviewed, however many reviews have failed before, or were approved: as of a /loop, whose
+// tick it submits as if the user had typed it, and only the transcript says that it is none (2.1.200, 2.1.280, 2.1.332).
+func TestLoop(t *testing.T) {
+	box := newHookBox(t)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
+	// An older ccc has counted them by the request.
+	box.write(statePath, 0o600, stateText(testSession, 0, `,"request":"1","spent":2`))
+	lines := []string{userLine("1", "", "/loop 1m check the build"), agentLine("2", "1", "done")}
+	turn := func(prompt, members string, want verdict) {
+		t.Helper()
+		id := fmt.Sprint(len(lines))
+		box.submit(prompt)
+		lines = append(lines, userLine("t"+id, "2", prompt, members), agentLine("a"+id, "t"+id, "done"))
+		box.stop(box.transcript(lines...) + `,"stop_hook_active":false`)
+		got := box.timelineVerdicts()
+		expectIs(t, fmt.Sprint("verdict ", len(got)), got[len(got)-1], want)
 	}
-	expectIn(t, "the request", box.read("../fake/reviewer-3/stdin"), "[2] add tests\n", "第 1 轮，最多 2 轮")
+	box.reviews(fails("API Error: 529"))
+	turn("check the build", `,"isMeta":true,"promptSource":"system"`, verdictFailed)
+	for range 3 {
+		turn("<task-notification>\n<task-id>x</task-id>", "", verdictFailed)
+	}
+	box.reviews(allows(""))
+	for range 3 {
+		turn("<task-notification>\n<task-id>x</task-id>", "", verdictAllow)
+	}
+	// Questions behind an approval are counted on: nothing else bounds how often one is sent back.
+	box.reviews(blocks("decide yourself"))
+	box.hook(box.event(eventPreToolUse, asked))
+	box.hook(box.event(eventPreToolUse, asked))
+	got := box.timelineVerdicts()
+	expectEqual(t, "of two questions", got[len(got)-2:], []verdict{verdictBlock, verdictLimit})
 }
 
 // Only what stands in the transcript is told; without one the request says that this is not known.
