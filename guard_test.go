@@ -112,6 +112,9 @@ func TestReviewEnded(t *testing.T) {
 		stderr string
 	}{
 		{name: "deadline", stderr: "在 10 秒内没有给出判定：时限是 ccc.json 的 supervisor.timeout_seconds"},
+		{name: "words_then_deadline", first: fakeReview{answers("I wait.")}, stderr: "在 10 秒内没有给出判定"},
+		{name: "words_then_verdict", first: fakeReview{answers("I wait."), runs("sleep 1"), decides(false, "not yet")},
+			stdout: blockNotYet},
 		{name: "sigterm", signal: syscall.SIGTERM, stderr: "按了 Esc 或 Ctrl-C"},
 		{name: "sigint", signal: syscall.SIGINT, stderr: "按了 Esc 或 Ctrl-C"},
 		{name: "sighup", signal: syscall.SIGHUP, stderr: "按了 Esc 或 Ctrl-C"},
@@ -152,7 +155,7 @@ func TestReviewEnded(t *testing.T) {
 			}
 			cmd.Wait()
 			took := time.Since(start)
-			if test.name == "deadline" {
+			if strings.HasSuffix(test.name, "deadline") {
 				took -= 10 * time.Second
 			}
 			if left := box.quiet(soon()); len(left) != 0 {

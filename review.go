@@ -33,7 +33,7 @@ type reviewCall struct {
 // noConversation is what Claude Code says where it does not find the session to fork (2.1.200, 2.1.332).
 const noConversation = "No conversation found"
 
-// resultGrace is for the reviewer to end by itself, which it does about 0.1 s after its result line.
+// resultGrace is for the reviewer to end by itself behind its verdict, which takes it about 0.1 s.
 const resultGrace = 500 * time.Millisecond
 
 // run runs the review. An error means that none took place; found then holds what was known before.
@@ -59,6 +59,9 @@ func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
 		switch {
 		case stream.result != nil:
 			found.Verdict, found.Feedback, err = stream.result.judge()
+			if err == nil && found.Verdict == "" && ctx.Err() != nil { // it had only spoken, and went on
+				err = context.Cause(ctx)
+			}
 		case ctx.Err() != nil:
 			err = context.Cause(ctx)
 		case err == nil:
@@ -161,7 +164,7 @@ func (r *reviewCall) flags() (flags [][]string) {
 const pipePatience = 3 * time.Second
 
 // call runs the command line in dir under a guard. It returns when the reviewer has ended, a moment after its
-// result, or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote
+// verdict, or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote
 // there, on one line.
 func (r *reviewCall) call(ctx context.Context, dir string, command []string, stream *reviewStream) (
 	stderr string, err error,

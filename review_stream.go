@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A reviewStream reads the reviewer's stdout, which is written to it.
@@ -19,8 +20,10 @@ type reviewStream struct {
 	note     func(record)      // takes what the reviewer calls, is refused and says
 	warn     func(error)       // takes what goes wrong without ending the review
 	outcome  outcome           // what is known so far, without the verdict
-	result   *resultLine       // the last one
-	complete chan struct{}     // closed at the first result, notices aside
+	result   *resultLine       // the last that holds a verdict, else the last
+	complete chan struct{}     // closed at the first result with a verdict or an error
+	finish   func()            // closes complete
+	written  int               // output tokens, as the results count them
 	usage    map[string]tokens // by the id of a message, which may come in several lines
 	calls    map[string]string // the tools called and not refused so far, by the id of the call
 }
@@ -28,6 +31,7 @@ type reviewStream struct {
 func newStream(output io.Writer, note func(record), warn func(error)) *reviewStream {
 	s := &reviewStream{output: output, note: note, warn: warn, complete: make(chan struct{}),
 		usage: map[string]tokens{}, calls: map[string]string{}}
+	s.finish = sync.OnceFunc(func() { close(s.complete) })
 	s.lineWriter.line = s.read
 	s.lineWriter.dropped = func(why error) {
 		warn(fmt.Errorf("dropped a line of the reviewer's stream: %w", why))
@@ -42,9 +46,8 @@ func (s *reviewStream) close() {
 	for _, u := range s.usage {
 		s.outcome.Tokens.add(u)
 	}
-	if s.result != nil { // a message has all input tokens, but of its output only the first
-		s.outcome.Tokens.Output = max(s.outcome.Tokens.Output, s.result.costs.Usage.Output)
-	}
+	// A message has all its input tokens, but only the first of its output.
+	s.outcome.Tokens.Output = max(s.outcome.Tokens.Output, s.written)
 }
 
 // read reads one line.
@@ -68,10 +71,11 @@ func (s *reviewStream) read(line []byte) {
 	case "assistant":
 		s.usage[l.Message.ID] = l.Message.Usage
 		for _, block := range l.Message.Content {
+			words := withoutThinking(block.Text)
 			switch {
 			case l.Message.Model == "<synthetic>": // Claude Code's own error, which the result holds too
-			case block.Type == "text" && block.Text != "" && !isAnswer(block.Text):
-				s.note(record{Kind: kindWords, Words: block.Text})
+			case block.Type == "text" && words != "" && !isAnswer(words):
+				s.note(record{Kind: kindWords, Words: words})
 			case block.Type == "tool_use" && block.Name != "StructuredOutput":
 				tool := describeTool(block.Name, block.Input)
 				s.calls[block.ID] = tool
@@ -85,18 +89,28 @@ func (s *reviewStream) read(line []byte) {
 			}
 		}
 	case "result":
-		result := parseResult(line)
-		if result.isOfNoTurn() {
-			return
+		if result := parseResult(line); !result.isOfNoTurn() {
+			s.take(result)
 		}
-		if s.result == nil {
-			close(s.complete)
-		}
-		for _, denial := range result.costs.Denials {
-			s.refuse(denial.Call)
-		}
+	}
+}
+
+// take takes the result of a turn. There are several where the reviewer has started a subagent or a command
+// in the background: Claude Code wakes it when that ends, and prints the results of all its turns at the end,
+// or for a command each at once (2.1.200, 2.1.280, 2.1.332). So a reviewer that has only spoken may be waiting
+// for what it has started, and one that has given its verdict takes nothing back with words.
+func (s *reviewStream) take(result *resultLine) {
+	for _, denial := range result.costs.Denials {
+		s.refuse(denial.Call)
+	}
+	s.outcome.CostUSD += result.ownCost()
+	s.written += result.costs.Usage.Output
+	decided, _, err := result.judge()
+	if decided != "" || s.result == nil || !s.result.decides() {
 		s.result = result
-		s.outcome.CostUSD = s.result.ownCost()
+	}
+	if decided != "" || err != nil {
+		s.finish()
 	}
 }
 

@@ -95,6 +95,71 @@ func TestStreamOutcome(t *testing.T) {
 	}
 }
 
+// isOver reports whether the stream holds a verdict or an error, so that the reviewer's end is not awaited.
+func isOver(s *reviewStream) bool {
+	select {
+	case <-s.complete:
+		return true
+	default:
+		return false
+	}
+}
+
+// Of several results the last that holds a verdict counts, whatever a woken reviewer says behind it, and
+// their costs are added up. A reviewer that has only spoken may be waiting for what it has started.
+func TestStreamWoken(t *testing.T) {
+	said := func(text string) string { return `"subtype":"success","result":` + string(encodeJSON(text)) }
+	structured := func(allow bool) string {
+		return fmt.Sprintf(`"subtype":"success","result":"","structured_output":{"allow_stop":%v,"feedback":"x"}`, allow)
+	}
+	no, yes := said(`{"allow_stop":false,"feedback":"fix the race"}`), said(`{"allow_stop":true,"feedback":""}`)
+	words, more := said("I wait for the tests."), said("Noted. My verdict stands.")
+	failed := `"subtype":"success","is_error":true,"result":"API Error: 529"`
+	for _, test := range []struct {
+		name    string
+		results []string
+		want    string // the verdict and the feedback, or a part of the error
+		over    int    // the result behind which the end is not awaited; 0: none
+	}{
+		{"a refusal, then words", []string{no, more}, "block fix the race", 1},
+		{"an approval, then words", []string{yes, more}, "allow ", 1},
+		{"a verdict by the schema, then words", []string{structured(true), more}, "allow x", 1},
+		{"words, then a verdict", []string{words, no}, "block fix the race", 2},
+		{"words, then a verdict, then words", []string{words, yes, more}, "allow ", 2},
+		{"an approval, then a refusal", []string{yes, no}, "block fix the race", 1},
+		{"a refusal, then an approval", []string{no, structured(true)}, "allow x", 1},
+		{"a verdict, then an error", []string{no, failed}, "block fix the race", 1},
+		{"an error, then a verdict", []string{failed, yes}, "allow ", 1},
+		{"words, then an error", []string{words, failed}, "API Error: 529", 2},
+		{"words, then words", []string{words, more}, " Noted. My verdict stands.", 0},
+		{"a verdict, then nothing", []string{no, said("")}, "block fix the race", 1},
+		{"a verdict, then a malformed one", []string{yes, `"subtype":1`}, "allow ", 1},
+	} {
+		s := quietStream(io.Discard, func(err error) { t.Error(err) })
+		over := 0
+		for i, members := range test.results {
+			fmt.Fprintf(s, `{"type":"result",%s,"usage":{"output_tokens":5},"model_usage_since_last_result":{"a":{"costUSD":0.25}},`+
+				`"origin":{"kind":"task-notification"}}`+"\n", members)
+			if over == 0 && isOver(s) {
+				over = i + 1
+			}
+		}
+		s.close()
+		decided, feedback, err := s.result.judge()
+		got := string(decided) + " " + feedback
+		if err != nil {
+			got = err.Error()
+		}
+		if got != test.want && (err == nil || !strings.Contains(got, test.want)) {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+		expectIs(t, test.name+": over", over, test.over)
+		if n := len(test.results); s.outcome.CostUSD != 0.25*float64(n) || s.outcome.Tokens.Output != 5*n {
+			t.Errorf("%s: $%v, %+v", test.name, s.outcome.CostUSD, s.outcome.Tokens)
+		}
+	}
+}
+
 // The reviewer's words are noted in their place among its calls, but for its verdict; a refused call is noted as that, once.
 func TestStreamNotes(t *testing.T) {
 	var noted []string
@@ -108,10 +173,12 @@ func TestStreamNotes(t *testing.T) {
 		}
 		_, _ = s.Write([]byte(line + "\n"))
 	}
+	fmt.Fprintln(s, `{"type":"assistant","message":{"content":[{"type":"text","text":"<think>no?</think> three"},`+
+		`{"type":"text","text":"<think>no?</think>{\"allow_stop\":true}"}]}}`)
 	_, _ = s.Write([]byte(`{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}}` + "\n")) // the client's own
 	_, _ = s.Write([]byte(`{"type":"result","subtype":"success","permission_denials":[{"tool_use_id":"c"}],"result":"{\"allow_stop\":true}"}` + "\n"))
 	s.close()
-	expectEqual(t, "what was noted", noted, []string{"words one", "call Read", "refused Read", `words two: {"allow_stop":false}`})
+	expectEqual(t, "what was noted", noted, []string{"words one", "call Read", "refused Read", `words two: {"allow_stop":false}`, "words three"})
 }
 
 func TestStreamMemory(t *testing.T) {
@@ -180,13 +247,9 @@ func TestStreamNotice(t *testing.T) {
 		fmt.Fprintf(s, `{"type":"result","subtype":"success",%s}`+"\n", members)
 	}
 	write(s, `"is_error":false,"num_turns":0,"result":""`)
-	select {
-	case <-s.complete:
-		t.Error("the review is over")
-	default:
-	}
+	expectIs(t, "the review is over", isOver(s), false)
 	write(s, `"is_error":false,"num_turns":2,"structured_output":{"allow_stop":true,"feedback":""}`)
-	<-s.complete
+	expectIs(t, "the review is over", isOver(s), true)
 	if decided, _, err := s.result.judge(); decided != verdictAllow || err != nil {
 		t.Errorf("judged %q, %v", decided, err)
 	}

@@ -22,7 +22,7 @@ type resultLine struct {
 
 	malformed error
 	costs     struct {
-		Usage     tokens `json:"usage"` // of this review alone
+		Usage     tokens `json:"usage"` // of this turn alone
 		SinceLast map[string]struct {
 			CostUSD float64 `json:"costUSD"`
 		} `json:"model_usage_since_last_result"`
@@ -66,6 +66,12 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	return decided, strings.TrimSpace(feedback), nil
 }
 
+// decides reports whether the result holds a verdict.
+func (r *resultLine) decides() bool {
+	decided, _, _ := r.judge()
+	return decided != ""
+}
+
 // isOfNoTurn reports whether the result is of a prompt that reached no model, as in a fork of a session with
 // a background task, which first submits that the task has stopped (from 2.1.200 on).
 func (r *resultLine) isOfNoTurn() bool {
@@ -86,10 +92,21 @@ func (r *resultLine) object() json.RawMessage {
 // text returns the result's text, "" where the result is an object.
 func (r *resultLine) text() (text string) {
 	_ = json.Unmarshal(r.Result, &text)
+	return withoutThinking(text)
+}
+
+// withoutThinking returns text without the closed <think> block that some models begin with. What they weigh
+// in there is no decision.
+func withoutThinking(text string) string {
+	_, behind, isClosed := strings.Cut(text, "</think>")
+	if isClosed && strings.HasPrefix(strings.TrimSpace(text), "<think>") {
+		return strings.TrimSpace(behind)
+	}
 	return text
 }
 
-// ownCost returns what this review cost, in US dollars, 0 where claude tells only the whole session's cost.
+// ownCost returns what the call has cost since its last result, in US dollars, 0 where claude tells only the
+// whole session's cost.
 func (r *resultLine) ownCost() (sum float64) {
 	for _, model := range r.costs.SinceLast {
 		sum += model.CostUSD

@@ -94,6 +94,16 @@ func TestVerdict(t *testing.T) {
 		unread("refusal_raw_newline", "{\"allow_stop\":false,\"feedback\":\"one\ntwo\"}"),
 		unread("final_behind_a_refusal", `It was {"allow_stop":false,"feedback":"x"}. Now it is `+yes),
 
+		approved("thought_before", "<think>\nallow_stop=false as long as next() panics. It does not.\n</think>\n\n"+yes),
+		approved("thought_of_a_refusal", `<think>{"allow_stop":false,"feedback":"x"}?</think>`+"It passes.\n"+yes),
+		approved("thought_before_an_older_name", "\n<think></think>{\"completed\":true}"),
+		{"thought_of_an_approval", text("<think>" + yes + "</think>\n" + `{"allow_stop":false,"feedback":"x"}`), block, "x"},
+		{"thought_then_words", text("<think>" + yes + "</think>\nTestNext panics."), none, "TestNext panics."},
+		{"thought_alone", text("<think>" + yes + "</think>\n"), none, ""},
+		unread("thought_that_is_not_closed", "<think>allow_stop=false as long as next() panics.\n"+yes),
+		unread("thought_behind_words", "So: <think>allow_stop=false for now</think>\n"+yes),
+		{"thought_that_is_not_closed_and_refuses", text(`<think>{"allow_stop":false,"feedback":"x"}`), block, "x"},
+
 		approved("older_name", `{"completed":true}`),
 		approved("older_name_in_fence", "```json\n{\"completed\": true, \"feedback\": \"\"}\n```"),
 		{"older_name_refuses", text(`{"completed":false,"feedback":"x"}`), block, "x"},
@@ -170,7 +180,7 @@ func TestHoldsApproval(t *testing.T) {
 
 // FuzzVerdict: only a text approves that ends with an approving object, is an older name's, or ends with the older approval.
 func FuzzVerdict(f *testing.F) {
-	for _, seed := range []string{"", "{", `{"allow_stop":true`, `a {"allow_stop":true,"feedback":""} b`, `{"a":{"allow_stop":true}}`, "[TASK_COMPLETED]", `{"completed":true}`,
+	for _, seed := range []string{"<think>allow_stop=false</think>{\"allow_stop\":true}", "", "{", `{"allow_stop":true`, `a {"allow_stop":true,"feedback":""} b`, `{"a":{"allow_stop":true}}`, "[TASK_COMPLETED]", `{"completed":true}`,
 		`"} {"allow_stop":true} {"x":"`, "```json\n{\"allow_stop\": true}\n```", `{"allow_stop":false} {"allowStop":true}`, "{{{[[[", `{"feedback":"\ud83d\"`, `allow_stop: false {"allow_stop":true}`} {
 		f.Add(seed)
 	}
@@ -191,6 +201,9 @@ func FuzzVerdict(f *testing.F) {
 		decided, feedback, err := (&resultLine{Subtype: "success", Result: encodeJSON(text)}).judge()
 		check(t, err)
 		said := strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
+		if end := strings.Index(said, "</think>"); strings.HasPrefix(said, "<think>") && end > 0 {
+			said = strings.TrimSpace(said[end+len("</think>"):])
+		}
 		body := strings.TrimSpace(strings.TrimSuffix(said, "```"))
 		isOlder := strings.HasSuffix(said, "[TASK_COMPLETED]") || endsWith(body, "completed") && strings.Trim(body[:strings.IndexByte(body, '{')], "`json \n\t\r") == ""
 		if decided == verdictAllow && !endsWith(body, "allow_stop", "allowStop") && !isOlder {

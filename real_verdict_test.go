@@ -1,0 +1,78 @@
+package main
+
+// What a reviewer of the real Claude Code says, and what is made of it.
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A reviewer that Claude Code wakes because what it has started has ended: what it says then takes its verdict
+// back in no way, and a verdict that it gives only then counts. The request asks for none before.
+func TestRealClientWoken(t *testing.T) {
+	const refusal, approval = `{"allow_stop": false, "feedback": "fix the race"}`, `{"allow_stop": true, "feedback": ""}`
+	const noted, waiting = "Noted. My verdict stands.", "I wait for it."
+	for _, play := range []struct {
+		name, starts string
+		keepCache    bool
+		says, woken  string // JSON of a verdict, or words
+		want         string
+	}{
+		{"refused", "subagent", false, refusal, noted, "block allow"},
+		{"approved", "subagent", false, approval, noted, "allow"},
+		{"refused with the cache", "subagent", true, refusal, noted, "block allow"},
+		{"approved with the cache", "subagent", true, approval, noted, "allow"},
+		{"waited", "subagent", true, waiting, refusal, "block allow"},
+		{"waited for a command", "command", true, waiting, refusal, "block allow"},
+	} {
+		t.Run(play.name, func(t *testing.T) {
+			forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+				say := func(text string) apiReply {
+					if strings.HasPrefix(text, "{") && !play.keepCache {
+						return replyTool("StructuredOutput", text)
+					}
+					return replyText(text)
+				}
+				start := func(r apiRequest) apiReply {
+					if play.starts == "command" {
+						return replyTool("Bash", `{"command":"cat notes.txt; sleep 2","run_in_background":true,"description":"test"}`)
+					}
+					tool := "Task"
+					if slices.Contains(r.Tools, "Agent") {
+						tool = "Agent"
+					}
+					return replyTool(tool, `{"description":"look","prompt":"be a subagent",`+
+						`"subagent_type":"general-purpose","run_in_background":true}`)
+				}
+				api := newAnsweringAPI(t, verdictForm.zh, func(r apiRequest) apiReply {
+					switch last := r.last("user"); {
+					case strings.Contains(last, "be a subagent"):
+						return apiReply{text: "I found nothing.", takes: time.Second}
+					case r.Kind != "review":
+						return replyText("done")
+					case strings.Contains(r.request(), "第 2 轮，最多"):
+						return say(approval)
+					case strings.Contains(last, "task-notification"), strings.Contains(last, "structured-output-enforce"):
+						return say(play.woken)
+					case strings.Contains(last, "## "):
+						return start(r)
+					}
+					return say(play.says)
+				})
+				box.use(api)
+				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, play.keepCache))
+				got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+				expectIs(t, "the answer", strings.TrimSpace(got.stdout), "done")
+				expectEqual(t, "the sessions", box.supervised(), []string{"hello: " + play.want})
+				if strings.HasPrefix(play.want, "block") {
+					feedback := api.requests("agent")
+					expectIn(t, "what the agent got", feedback[len(feedback)-1].last("user"), "Stop hook feedback:\nfix the race")
+				}
+				expectIn(t, "the request", api.lastReview(t), "都结束了，再给判定")
+			})
+		})
+	}
+}
