@@ -213,6 +213,7 @@ func (h *hook) request() reviewRequest {
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	r.refusal, r.openFeedback = past.feedback()
+	r.unread = past.unread()
 	// The timeline's words are redacted.
 	if state, _ := h.session.state(); state.FeedbackOf != "" && state.FeedbackOf == r.refusal.Review {
 		r.refusal.Feedback = state.Feedback

@@ -133,14 +133,30 @@ func (s *supervision) step(review string, step record) {
 	s.warn("writing the timeline", s.session.append(step))
 }
 
-// takeWords makes a block of an answer without a verdict: its words are the feedback. Words that hold an
-// approval do not reach the agent, which gets the default feedback. There is no review, and the error says
-// so, where no agent would get the words (by hand, or of a question), and for a second approval in words in a
-// row.
+// mostUnread is how many answers without a verdict in a row send the agent back, and mostWithheld how many
+// where it would not get the words of the last.
+const mostUnread, mostWithheld = 2, 1
+
+// takeWords makes a refusal of an answer without a verdict: its words are the feedback. The default feedback
+// takes the place of those that say nothing, and of those that hold an approval, an order for an agent. There
+// is no review, and the error says so, of a question, and where too many in a row gave no verdict.
 func (s *supervision) takeWords(entry *record, request reviewRequest) error {
-	withheld := holdsApproval(entry.Feedback)
-	if entry.Event == eventReview || request.question != nil || withheld && request.refusal.Withheld {
-		return errors.New(say(noVerdict, cutMiddle(entry.Feedback, 500)))
+	said, most := entry.Feedback, mostUnread
+	withheld := saysNothing(said) || entry.Event != eventReview && holdsApproval(said)
+	if withheld {
+		most = mostWithheld
+	}
+	switch {
+	case request.question != nil && saysNothing(said):
+		return errNoVerdict
+	case request.question != nil:
+		return errors.New(say(noVerdict, cutMiddle(said, 500)))
+	case request.unread >= most:
+		mend := ""
+		if entry.Way == "cache" {
+			mend = say(cacheOffMends)
+		}
+		return errors.New(say(noVerdictAgain, request.unread+1, mend))
 	}
 	entry.Verdict, entry.NoVerdict, entry.Unbound = verdictBlock, true, errNoVerdict.Error()
 	if entry.Withheld = withheld; withheld {

@@ -457,53 +457,67 @@ func TestReviewOfOldClient(t *testing.T) {
 	}
 }
 
-// An answer without a verdict sends the agent on with its words, as often as it comes. One that holds an approval never reaches the
-// agent, and the second in a row is no review.
+// An answer without a verdict sends the agent back with its words, or with the default feedback where it must not get them. The
+// third in a row is no review, and the second already where the agent would not get its words. A verdict, a failure and a prompt
+// of the user's end the row.
 func TestWithoutVerdict(t *testing.T) {
 	box := newHookBox(t)
 	box.repository()
 	box.inSession()
 	const approves = "```json\n{\"allow_stop\": true, \"feedback\": \"\"}\n```\nThat is my verdict."
 	const repeated = "没有能读取的判定。最后只输出一个 JSON 对象"
-	box.reviews(fakeReview{answers("Two tests fail.")}, fakeReview{answers("One test fails.")}, fakeReview{answers(approves)}, blocks("not yet"),
-		fakeReview{answers(approves)}, fakeReview{answers(approves)}, fakeReview{answers(approves)})
-	box.submit("fix it")
-	for i, c := range []struct {
-		reason, receipt string
-		repeated        bool // the request repeats the form
+	stops := []struct {
+		says          string // "": it refuses
+		reason, shown string // what the agent gets, and the user
+		repeated      bool   // the request repeats the form
 	}{
-		{"Two tests fail.", withoutVerdict.zh, false},
-		{"One test fails.", withoutVerdict.zh, true},
-		{defaultFeedback.zh, unreadableVerdict.zh, true},
-		{"not yet", "退回", true},
-		{defaultFeedback.zh, unreadableVerdict.zh, false},
-		{"", "没有给出判定：```json", true}, // the second in a row
-		{defaultFeedback.zh, unreadableVerdict.zh, false},
-	} {
-		if i == 6 {
+		{"Two tests fail.", "Two tests fail.", withoutVerdict.zh, false},
+		{"One test fails.", "One test fails.", withoutVerdict.zh, true},
+		{"No test fails.", "", say(noVerdictAgain, 3, ""), true},
+		{approves, defaultFeedback.zh, unreadableVerdict.zh, true},
+		{approves, "", say(noVerdictAgain, 2, ""), true},
+		{"(no content)", defaultFeedback.zh, unreadableVerdict.zh, true},
+		{"", "not yet", "退回", true},
+		{" ", defaultFeedback.zh, unreadableVerdict.zh, false},
+		{"None", defaultFeedback.zh, unreadableVerdict.zh, false}, // behind a prompt
+		{"One test fails.", "One test fails.", withoutVerdict.zh, true},
+	}
+	var reviews []fakeReview
+	for _, stop := range stops {
+		review := fakeReview{answers(stop.says)}
+		if stop.says == "" {
+			review = blocks("not yet")
+		}
+		reviews = append(reviews, review)
+	}
+	box.reviews(reviews...)
+	box.submit("fix it")
+	for i, stop := range stops {
+		if stop.says == "None" {
 			box.submit("and this")
 		}
-		stop := fmt.Sprint("stop ", i+1)
+		name := fmt.Sprint("stop ", i+1)
 		got := box.stop("")
-		want := fmt.Sprintf(`{"decision":"block","reason":%q}`+"\n", c.reason)
-		if c.reason == "" {
+		want := fmt.Sprintf(`{"decision":"block","reason":%q}`+"\n", stop.reason)
+		if stop.reason == "" {
 			want = got.stdout
-			expectNotIn(t, stop, want, "decision")
+			expectNotIn(t, name, want, "decision")
 		}
-		expectEnd(t, stop, got, 0, want, "")
-		expectIn(t, stop, got.stdout, c.receipt)
+		expectEnd(t, name, got, 0, want, "")
+		expectIn(t, name, got.stdout, stop.shown)
 		request := box.read(fmt.Sprintf("../fake/reviewer-%d/stdin", i+1))
-		expectIs(t, stop+": the form is repeated", strings.Contains(request, repeated), c.repeated)
+		expectIs(t, name+": the form is repeated", strings.Contains(request, repeated), stop.repeated)
 	}
-	var told []string
+	var recorded []string
 	for _, r := range box.timeline(testSession) {
 		if r.Verdict != "" {
-			told = append(told, fmt.Sprint(r.Verdict, " ", r.NoVerdict, " ", r.Withheld, " ", r.Unbound))
+			recorded = append(recorded, strings.TrimSpace(fmt.Sprint(r.Verdict, " ", r.NoVerdict, " ", r.Withheld, " ", r.Unbound)))
 		}
 	}
 	words, withheld := "block true false "+errNoVerdict.zh, "block true true "+errNoVerdict.zh
-	expectEqual(t, "the records", told, []string{words, words, withheld, "block false false ", withheld, "failed false false ", withheld})
-	expectIs(t, "what the log tells", strings.Count(box.log(), " no_verdict=true"), 5)
+	expectEqual(t, "the records", recorded, []string{words, words, "failed false false", withheld, "failed false false", withheld,
+		"block false false", withheld, withheld, words})
+	expectIs(t, "what the log tells", strings.Count(box.log(), " no_verdict=true"), 7)
 	log := box.run(10*time.Second, "", "ccc", "log", testSession).stdout
 	expectIn(t, "ccc log", log, withoutVerdict.zh, unreadableVerdict.zh)
 	expectNotIn(t, "ccc log", log, "未绑定")
@@ -769,36 +783,54 @@ func TestHookRecorded(t *testing.T) {
 	expectIn(t, "the log", logged(), ` told session_id=`+testSession+` error=*** event=SECRET`+"\n")
 }
 
-// Words without a verdict are the feedback; those that hold an approval are not, nor are there any by hand, to a question, or twice.
+// Words without a verdict are the feedback, by hand always; to a question, and too often in a row, they are no review. What says
+// nothing, or holds an approval, gives way to the default feedback.
 func TestHookWords(t *testing.T) {
 	h := testHook(t, eventStop)
-	const approves = `{"allow_stop": true, "feedback": ""}`
+	const approves = `{"allow_stop": true, "feedback": ""} so`
 	for name, test := range map[string]struct {
-		words, event   string
-		question, held bool // held: the last answer was withheld
-		verdict        verdict
-		feedback       string
-		withheld       bool
+		words, event string
+		question     bool
+		unread       int    // how many in a row went before
+		way          string // of asking
+		feedback     string // "": the default one
+		why          string // there was no review, if not ""
 	}{
-		"words":                  {words: "fix it", verdict: verdictBlock, feedback: "fix it"},
-		"words after a withheld": {words: "fix it", held: true, verdict: verdictBlock, feedback: "fix it"},
-		"an approval":            {words: approves + " so", verdict: verdictBlock, withheld: true},
-		"a second in a row":      {words: approves + " so", held: true, feedback: approves + " so"},
-		"by hand":                {words: "fix it", event: eventReview, feedback: "fix it"},
-		"to a question":          {words: "fix it", question: true, feedback: "fix it"},
+		"words":                         {words: "fix it", feedback: "fix it"},
+		"words, a second time":          {words: "fix it", unread: 1, feedback: "fix it"},
+		"words, a third time":           {words: "fix it", unread: 2, why: say(noVerdictAgain, 3, "")},
+		"with the agent's cache":        {words: "fix it", unread: 2, way: "cache", why: `"keep_cache": false`},
+		"an approval":                   {words: approves},
+		"an approval, a second time":    {words: approves, unread: 1, why: say(noVerdictAgain, 2, "")},
+		"nothing":                       {},
+		"nothing, a second time":        {unread: 1, why: say(noVerdictAgain, 2, "")},
+		"a placeholder":                 {words: "(no content)"},
+		"another":                       {words: "No response requested."},
+		"a third":                       {words: "None"},
+		"a placeholder with words":      {words: "None of the tests pass.", feedback: "None of the tests pass."},
+		"by hand":                       {words: "fix it", event: eventReview, feedback: "fix it"},
+		"an approval by hand":           {words: approves, event: eventReview, feedback: approves},
+		"nothing by hand":               {event: eventReview},
+		"to a question":                 {words: "fix it", question: true, why: say(noVerdict, "fix it")},
+		"nothing to a question":         {question: true, why: errNoVerdict.zh},
+		"an approval to a question":     {words: approves, question: true, why: say(noVerdict, approves)},
+		"to a question, a second time":  {words: "fix it", question: true, unread: 1, why: say(noVerdict, "fix it")},
+		"the cache and a first refusal": {words: "fix it", way: "cache", feedback: "fix it"},
 	} {
-		entry, request := record{Event: test.event, outcome: outcome{Feedback: test.words}}, reviewRequest{}
+		entry, request := record{Event: test.event, Way: test.way, outcome: outcome{Feedback: test.words}}, reviewRequest{unread: test.unread}
 		if test.question {
 			request.question = []byte("{}")
 		}
-		request.refusal.Withheld = test.held
 		err := h.takeWords(&entry, request)
-		isTaken := test.verdict != ""
-		if (err == nil) != isTaken || entry.Verdict != test.verdict || entry.Feedback != test.feedback || entry.Withheld != test.withheld || entry.NoVerdict != isTaken || (entry.Unbound == errNoVerdict.Error()) != isTaken {
-			t.Errorf("%s: %v, %+v", name, err, entry)
+		if test.why != "" {
+			if err == nil || !strings.Contains(err.Error(), test.why) || entry.NoVerdict || entry.Verdict != "" {
+				t.Errorf("%s: %v, want %s; %+v", name, err, test.why, entry)
+			}
+			expectIs(t, name+": keep_cache is named", strings.Contains(fmt.Sprint(err), "keep_cache"), test.way == "cache")
+			continue
 		}
-		if err != nil {
-			expectIn(t, name, err.Error(), test.words)
+		if err != nil || entry.Verdict != verdictBlock || entry.Feedback != test.feedback || entry.Withheld != (test.feedback == "") || !entry.NoVerdict || entry.Unbound != errNoVerdict.Error() {
+			t.Errorf("%s: %v, %+v", name, err, entry)
 		}
 	}
 }

@@ -64,6 +64,7 @@ type reviewRequest struct {
 	change       changeOf          // whose change it is
 	refusal      record            // the last review that sent the agent on, for the same request
 	openFeedback string            // its feedback, if no approval has followed it
+	unread       int               // how many reviews before this one gave no verdict, in a row
 	iteration    int               // the number of this review, from 1
 	limit        int               // how many reviews the request has
 

@@ -151,6 +151,7 @@ type apiReply struct {
 	tokens            int // of the request, as its usage tells
 	fresh, out        int // tokens besides: new ones of the request, and of the answer
 	takes             time.Duration
+	thinks, isEmpty   bool // text is what it thinks, and it says nothing; there is no content at all
 }
 
 // after is the reply to a request of so many tokens.
@@ -160,6 +161,10 @@ func (r apiReply) after(tokens int) apiReply {
 }
 
 func replyText(text string) apiReply { return apiReply{text: text} }
+
+func replyThinking(text string) apiReply { return apiReply{text: text, thinks: true} }
+
+func replyNothing() apiReply { return apiReply{isEmpty: true} }
 
 // replyTool calls a tool with input, a JSON object.
 func replyTool(name, input string) apiReply { return apiReply{tool: name, input: input} }
@@ -213,6 +218,11 @@ func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []b
 	}
 	block, begun, reason := map[string]any{"type": "text", "text": reply.text}, map[string]any{"type": "text", "text": ""}, "end_turn"
 	delta := map[string]any{"type": "text_delta", "text": reply.text}
+	if reply.thinks {
+		block = map[string]any{"type": "thinking", "thinking": reply.text, "signature": "c2ln"}
+		begun = map[string]any{"type": "thinking", "thinking": "", "signature": ""}
+		delta = map[string]any{"type": "thinking_delta", "thinking": reply.text}
+	}
 	if reply.tool != "" {
 		id := fmt.Sprintf("toolu_%024d", n)
 		block = map[string]any{"type": "tool_use", "id": id, "name": reply.tool, "input": json.RawMessage(reply.input)}
@@ -235,6 +245,9 @@ func (api *scriptedAPI) message(w http.ResponseWriter, r *http.Request, body []b
 		{"type": "message_delta", "delta": map[string]any{"stop_reason": reason, "stop_sequence": nil}, "usage": map[string]any{"output_tokens": 5 + reply.out}},
 		{"type": "message_stop"},
 	} {
+		if reply.isEmpty && event["index"] != nil {
+			continue
+		}
 		fmt.Fprintf(w, "event: %s\ndata: %s\n\n", event["type"], encodeJSON(event))
 	}
 }

@@ -259,7 +259,7 @@ func TestRealClientEscape(t *testing.T) {
 }
 
 // A reviewer that writes its verdict as text, in the place of the schema's. An approval is the last thing said; words refuse; and
-// an approval that can't be read never reaches the agent, nor a second one in a row.
+// an approval that can't be read never reaches the agent.
 func TestRealClientVerdictInText(t *testing.T) {
 	const approval = "```json\n{\"allow_stop\": true, \"feedback\": \"\"}\n```"
 	const torn = "{\"allow_stop\": true, \"feedback\": \"rotate the key,\nthen push\"}"
@@ -273,10 +273,9 @@ func TestRealClientVerdictInText(t *testing.T) {
 		{"as asked", []string{"I do not say [TASK_COMPLETED] yet.", "It fails.\n```json\n{\"allowStop\": false, \"feedback\": \"fix the race\"}\n```", "allow_stop: true, because it passes now.\n" + approval},
 			[]string{"I do not say [TASK_COMPLETED] yet.", "fix the race"}, "block block allow"},
 		{"a closing sentence", []string{approval + "\nThat is my verdict.", approval}, []string{defaultFeedback.zh}, "block allow"},
-		{"a closing sentence, again", []string{approval + "\nThat is my verdict.", approval + "\nI am done."}, []string{defaultFeedback.zh}, "block failed"},
-		{"a raw line break", []string{torn, tornRefusal, torn, approval}, []string{defaultFeedback.zh, tornRefusal, defaultFeedback.zh}, "block block block allow"},
-		{"prose", []string{"TestNext panics.", "TestNext 还是会 panic。", "It can't be {\"done\": true}: TestNext panics.", approval},
-			[]string{"TestNext panics.", "TestNext 还是会 panic。", "It can't be {\"done\": true}: TestNext panics."}, "block block block allow"},
+		{"a raw line break", []string{torn, tornRefusal, approval}, []string{defaultFeedback.zh, tornRefusal}, "block block allow"},
+		{"prose", []string{"TestNext 还是会 panic。", "It can't be {\"done\": true}: TestNext panics.", approval},
+			[]string{"TestNext 还是会 panic。", "It can't be {\"done\": true}: TestNext panics."}, "block block allow"},
 	}
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		for _, play := range plays {

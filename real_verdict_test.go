@@ -76,3 +76,44 @@ func TestRealClientWoken(t *testing.T) {
 		})
 	}
 }
+
+// A reviewer that goes on to give no verdict: the agent gets its words twice, or the default feedback once where there are no
+// words. Then there is no review, and where it was asked with the agent's cache keep_cache is named.
+func TestRealClientFormless(t *testing.T) {
+	const words, instead = "TestNext panics.", "请继续完成任务"
+	for _, play := range []struct {
+		name      string
+		keepCache bool
+		says      apiReply // again and again
+		agent     []string // what it gets
+	}{
+		{"words", false, replyText(words), []string{words, words}},
+		{"words with the cache", true, replyText(words), []string{words, words}},
+		{"nothing", false, replyNothing(), []string{instead}},
+		{"thoughts with the cache", true, replyThinking("Is it done?"), []string{instead}},
+		{"a placeholder with the cache", true, replyText("(no content)"), []string{instead}},
+	} {
+		t.Run(play.name, func(t *testing.T) {
+			forClients(t, func() script {
+				return script{marker: verdictForm.zh, agent: []apiReply{replyText("done")}, reviewer: []apiReply{play.says}}
+			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, play.keepCache))
+				got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+				expectRun(t, box, got, "done", append(slices.Repeat([]verdict{verdictBlock}, len(play.agent)), verdictFailed)...)
+				var feedback []string
+				for _, r := range api.requests("agent") {
+					if _, text, isFeedback := strings.Cut(r.last("user"), "Stop hook feedback:\n"); isFeedback {
+						feedback = append(feedback, strings.TrimSpace(strings.Split(text, "\n")[0]))
+					}
+				}
+				expectEqual(t, "what the agent got", feedback, play.agent)
+				why := ""
+				for _, r := range box.onlyTimeline() {
+					why += r.Error
+				}
+				expectIn(t, "the reason", why, "次没有给出判定")
+				expectIs(t, "keep_cache is named", strings.Contains(why, `"keep_cache": false`), play.keepCache)
+			})
+		})
+	}
+}

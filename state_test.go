@@ -710,6 +710,8 @@ func TestHistory(t *testing.T) {
 	wake, off, on := record{Kind: kindWake}, record{Kind: kindSwitch, Mode: "off"}, record{Kind: kindSwitch, Mode: "on"}
 	question, byHand, failedByHand := end("q", block), end("h", outcome{Verdict: verdictAllow}), end("h", outcome{Verdict: verdictFailed})
 	question.Event, byHand.Event, failedByHand.Event = eventPreToolUse, eventReview, eventReview
+	wordsByHand := end("h", block)
+	wordsByHand.Event, wordsByHand.NoVerdict = eventReview, true
 	allow, failed := outcome{Verdict: verdictAllow}, outcome{Verdict: verdictFailed}
 	for name, test := range map[string]struct {
 		records []record
@@ -727,6 +729,7 @@ func TestHistory(t *testing.T) {
 		"a question is none":    {[]record{prompt("a"), end("1", allow), question}, "1"},
 		"by hand":               {[]record{prompt("a"), end("1", block), byHand}, "h"},
 		"by hand, without one":  {[]record{prompt("a"), end("1", block), failedByHand}, "1"},
+		"by hand, in words":     {[]record{prompt("a"), end("1", allow), wordsByHand}, "1"},
 		"overlapped, refused":   {[]record{prompt("a"), begin("1"), begin("2"), end("2", allow), end("1", block)}, "1"},
 		"overlapped, approved":  {[]record{prompt("a"), begin("1"), begin("2"), end("1", allow), end("2", allow)}, "2"},
 		"overlapped, later":     {[]record{prompt("a"), begin("1"), begin("2"), end("1", allow), end("2", block)}, "2"},
@@ -777,6 +780,42 @@ func TestHistory(t *testing.T) {
 		r, open := write(test.records...).feedback()
 		expectIs(t, name, r.Review, test.last)
 		expectIs(t, name+": open", open, test.open)
+	}
+}
+
+// How many answers in a row held no verdict: a verdict, a failure and a prompt end the row, a review by hand does not.
+func TestStateUnread(t *testing.T) {
+	at := func(kind string) record { return record{Kind: kind, Event: eventStop, Prompt: "a"} }
+	end := func(id string, v verdict, noVerdict bool) record {
+		r := at(kindEnd)
+		r.Review, r.Verdict, r.NoVerdict = id, v, noVerdict
+		return r
+	}
+	words := func(id string) record { return end(id, verdictBlock, true) }
+	byHand := words("h")
+	byHand.Event = eventReview
+	for name, test := range map[string]struct {
+		records []record
+		want    int
+	}{
+		"none":                   {nil, 0},
+		"one":                    {[]record{at(kindPrompt), words("1")}, 1},
+		"two":                    {[]record{at(kindPrompt), words("1"), words("2")}, 2},
+		"a notification between": {[]record{at(kindPrompt), words("1"), at(kindWake), words("2")}, 2},
+		"a verdict between":      {[]record{at(kindPrompt), words("1"), end("2", verdictBlock, false), words("3")}, 1},
+		"an approval behind":     {[]record{at(kindPrompt), words("1"), end("2", verdictAllow, false)}, 0},
+		"a failure between":      {[]record{at(kindPrompt), words("1"), end("2", verdictFailed, false), words("3")}, 1},
+		"a prompt between":       {[]record{at(kindPrompt), words("1"), at(kindPrompt), words("2")}, 1},
+		"a prompt behind":        {[]record{at(kindPrompt), words("1"), at(kindPrompt)}, 0},
+		"by hand between":        {[]record{at(kindPrompt), words("1"), byHand, words("2")}, 2},
+		"a verdict before two":   {[]record{at(kindPrompt), end("1", verdictBlock, false), words("2"), words("3")}, 2},
+		"before any prompt":      {[]record{words("1"), words("2")}, 2},
+	} {
+		h := &history{}
+		for _, r := range test.records {
+			h.add(r)
+		}
+		expectIs(t, name, h.unread(), test.want)
 	}
 }
 

@@ -88,7 +88,7 @@ type record struct {
 	Way       string `json:"way,omitempty"`        // with the agent's "cache" or its "own" prompt
 	NoCopy    string `json:"no_copy,omitempty"`    // why the reviewer could run nothing
 	NoVerdict bool   `json:"no_verdict,omitempty"` // the reviewer gave none, but words
-	Withheld  bool   `json:"withheld,omitempty"`   // these held an approval, and are not the feedback
+	Withheld  bool   `json:"withheld,omitempty"`   // these are not the feedback
 	Model     string `json:"model,omitempty"`      // the reviewer's, as far as ccc knows
 	Since     string `json:"since,omitempty"`      // how the change begins: a key of changeBegins
 	Base      string `json:"base,omitempty"`       // the commit that the change was compared with
@@ -372,12 +372,27 @@ func (h *history) feedback() (last record, open string) {
 	return last, open
 }
 
+// unread returns how many of the last reviews in a row gave no verdict, since the user's last prompt. One by
+// hand neither counts nor ends the row.
+func (h *history) unread() (row int) {
+	for _, r := range h.Rounds {
+		switch {
+		case r.Event == eventReview:
+		case r.NoVerdict && r.lastRecord > h.lastPrompt:
+			row++
+		default:
+			row = 0
+		}
+	}
+	return row
+}
+
 // lastOf returns the last review of a stop, whatever became of it, or a later one by hand that gave a
 // verdict; nil where there is none. Of reviews that overlapped one that refused counts.
 func lastOf(rounds []reviewRound) (last *reviewRound) {
 	for i := range rounds {
 		r := &rounds[i]
-		isVerdict := r.Verdict == verdictAllow || r.Verdict == verdictBlock
+		isVerdict := r.Verdict == verdictAllow || r.Verdict == verdictBlock && !r.NoVerdict
 		if r.Event == eventPreToolUse || r.Event == eventReview && !isVerdict {
 			continue
 		}

@@ -241,6 +241,11 @@ var (
 	gitTooSlow   = words{"git 用时超过 %v", "git took longer than %v"}
 	noVerdict    = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
 	// timeLimit or timeLimitOfHook
+	// how often in a row, cacheOffMends or nothing
+	noVerdictAgain = words{"审查者连续 %d 次没有给出判定：它不按要求的格式回答%s",
+		"the reviewer gave no verdict %d times in a row: it does not keep to the form%s"}
+	cacheOffMends = words{"。在 ccc.json 的 supervisor 里写 \"keep_cache\": false，它就有自己的提示词和格式",
+		". With \"keep_cache\": false under supervisor in ccc.json it gets a prompt and a form of its own"}
 	noVerdictWithin = words{"审查者在 %d 秒内没有给出判定：%s", "the reviewer gave no verdict within %ds: %s"}
 	timeLimit       = words{"时限是 ccc.json 的 supervisor.timeout_seconds",
 		"that is supervisor.timeout_seconds in ccc.json"}
@@ -326,8 +331,8 @@ var (
 	underWay        = words{"进行中……", "under way..."}
 	withoutVerdict  = words{"审查者没有给出判定，它说的话当作反馈",
 		"the reviewer gave no verdict: what it said is the feedback"}
-	unreadableVerdict = words{"审查者的判定无法读取，Agent 得到的是默认反馈",
-		"the reviewer's verdict could not be read: the agent got the default feedback"}
+	unreadableVerdict = words{"审查者没有给出能读取的判定，反馈是默认的",
+		"the reviewer gave no verdict that can be read: the feedback is the default one"}
 	exitedWith     = words{"退出码 %d", "exit %d"}
 	questionPassed = words{"问题直接交给用户", "The question went to the user without a review"}
 	linesCounted   = words{"行", "line"}

@@ -212,6 +212,12 @@ func readDecision(object []byte, keys ...string) (decided verdict, feedback stri
 }
 
 // holdsApproval reports whether text holds something like an object that approves, an order to the agent.
+// saysNothing reports whether a text is empty, or what stands for an empty one (2.1.200 to 2.1.332).
+func saysNothing(text string) bool {
+	placeholders := []string{"", "(no content)", "No response requested.", "None"}
+	return slices.Contains(placeholders, strings.TrimSpace(text))
+}
+
 func holdsApproval(text string) bool {
 	for _, at := range decisionWord().FindAllStringSubmatchIndex(text, -1) {
 		if at[2] >= 0 && strings.EqualFold(text[at[2]:at[3]], "true") && strings.Contains(text[:at[0]], "{") {
