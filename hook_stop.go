@@ -379,7 +379,10 @@ func (s *supervision) record(entry record) {
 		return
 	}
 	pairs := []any{"event", entry.Event, "verdict", entry.Verdict, "iteration", entry.ordinal(),
-		"duration", fmt.Sprintf("%.3fs", entry.DurationSeconds), "cost_usd", entry.CostUSD}
+		"duration", fmt.Sprintf("%.3fs", entry.DurationSeconds)}
+	if entry.CostUSD > 0 { // else it is not known
+		pairs = append(pairs, "cost_usd", entry.CostUSD)
+	}
 	if entry.NoVerdict {
 		pairs = append(pairs, "no_verdict", true)
 	}

@@ -523,6 +523,35 @@ func TestWithoutVerdict(t *testing.T) {
 	expectNotIn(t, "ccc log", log, "未绑定")
 }
 
+// The reason of a failure is the result's own. What the reviewer wrote to stderr is added where there is no result, without what
+// Claude Code says there of a model that it does not know.
+func TestReasonOfFailure(t *testing.T) {
+	const notice = `echo '[claude-code:unrecognized_model] {"model":"glm-4.7","query_source":"sdk"}' >&2` + "\n" +
+		`echo "Claude Code doesn't recognize the model \"glm-4.7\", so it assumes a context window of 1m tokens." >&2`
+	said := runs("echo Not logged in >&2")
+	noResult := say(withReason, errNoResult.zh, "exit status 1")
+	for name, test := range map[string]struct {
+		review fakeReview
+		want   string
+	}{
+		"a result, and a notice":       {fakeReview{runs(notice), fails("API Error: 529")[1]}, "审查者报错：API Error: 529"},
+		"a result, and stderr":         {fakeReview{said, fails("API Error: 529")[1]}, "审查者报错：API Error: 529"},
+		"no result":                    {fakeReview{runs("exit 1")}, noResult},
+		"no result, and a notice":      {fakeReview{runs(notice), runs("exit 1")}, noResult},
+		"no result, and stderr":        {fakeReview{said, runs("exit 1")}, noResult + ": Not logged in"},
+		"no result, notice and stderr": {fakeReview{runs(notice), said, runs("exit 1")}, noResult + ": Not logged in"},
+		"stderr, then a notice":        {fakeReview{said, runs(notice), runs("exit 1")}, noResult + ": Not logged in"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.reviews(test.review)
+			box.stop("")
+			records := box.timeline(testSession)
+			expectIs(t, "the reason", records[len(records)-1].Error, test.want)
+		})
+	}
+}
+
 // Neither the reviewer nor the agent gets a redacted text: what a provider sets and what a variable names stands in the code, too.
 func TestNothingRedacted(t *testing.T) {
 	box := newHookBox(t)
@@ -760,10 +789,10 @@ func TestHookRecorded(t *testing.T) {
 	expectIs(t, "the log at its begin", logged(), "")
 	h.record(end)
 	end.NoVerdict, end.Error, end.Review = false, "no SECRET key", "2"
-	end.Verdict = verdictFailed
+	end.Verdict, end.CostUSD = verdictFailed, 0
 	h.record(end)
 	lines := strings.Split(strings.TrimSpace(logged()), "\n")
-	for i, want := range []string{"verdict=block iteration=2/10 duration=1.500s cost_usd=0.25 no_verdict=true", `verdict=failed iteration=2/10 duration=1.500s cost_usd=0.25 error="no *** key"`} {
+	for i, want := range []string{"verdict=block iteration=2/10 duration=1.500s cost_usd=0.25 no_verdict=true", `verdict=failed iteration=2/10 duration=1.500s error="no *** key"`} {
 		_, got, _ := strings.Cut(lines[i], " ")
 		expectIs(t, "the log", got, "review ended session_id="+testSession+" event=Stop "+want)
 	}

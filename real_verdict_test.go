@@ -117,3 +117,31 @@ func TestRealClientFormless(t *testing.T) {
 		})
 	}
 }
+
+// Of a model that Claude Code does not know no cost is recorded or shown, and what it says of the model is no part of the reason
+// why a review failed.
+func TestRealClientUnknownModel(t *testing.T) {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		api := box.answering(byIteration(func(apiRequest) apiReply { return replyText("done") },
+			replyVerdict(false, "not yet"), replyError(400, "invalid_request_error", "planted")))
+		box.vars = append(box.vars, "ANTHROPIC_MODEL=glm-4.7")
+		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+		expectRun(t, box, got, "done", verdictBlock, verdictFailed)
+		for _, r := range api.requests("review") {
+			expectIs(t, "the reviewer's model", r.Model, "glm-4.7")
+		}
+		for _, r := range box.onlyTimeline() {
+			if r.Verdict == verdictFailed && !strings.HasSuffix(r.Error, "planted") {
+				t.Errorf("the reason is %q", r.Error)
+			}
+			if r.CostUSD != 0 || r.Verdict == verdictBlock && r.Tokens.Input == 0 {
+				t.Errorf("$%v, %+v", r.CostUSD, r.Tokens)
+			}
+		}
+		for _, view := range []string{"status", "log", "report", "verdict"} {
+			got := box.run(20*time.Second, "", "ccc", view)
+			expectNotIn(t, view, got.stdout+got.stderr, "$", "claude-code:")
+		}
+		expectNotIn(t, "the log", box.log(), "cost_usd", "claude-code:")
+	})
+}

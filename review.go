@@ -69,7 +69,7 @@ func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
 		case errors.As(err, new(*exec.ExitError)): // its text alone does not say what has ended
 			err = errors.New(say(withReason, errNoResult.Error(), err.Error()))
 		}
-		if err != nil && stderr != "" {
+		if err != nil && stream.result == nil && stderr != "" {
 			err = fmt.Errorf("%w: %s", err, stderr)
 		}
 		if err != nil && len(places) > 1 && strings.Contains(err.Error(), noConversation) {
@@ -159,13 +159,17 @@ func (r *reviewCall) flags() (flags [][]string) {
 	return flags
 }
 
+// noReason matches what Claude Code writes to stderr of a model that it does not know: a notice (2.1.280,
+// 2.1.332), and a sentence.
+var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
+
 // pipePatience is for what a reviewer that has ended left in its pipes, which arrives at once unless a
 // process that outlived a killed guard holds one open.
 const pipePatience = 3 * time.Second
 
 // call runs the command line in dir under a guard. It returns when the reviewer has ended, a moment after its
 // verdict, or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote
-// there, on one line.
+// there, on one line, but for what is no reason of a failure.
 func (r *reviewCall) call(ctx context.Context, dir string, command []string, stream *reviewStream) (
 	stderr string, err error,
 ) {
@@ -206,7 +210,7 @@ func (r *reviewCall) call(ctx context.Context, dir string, command []string, str
 	// pipePatience at the latest; from here on nothing else uses stream and complaints.
 	_ = cmd.Wait()
 	stream.close()
-	return complaints.line(), err
+	return oneLine(noReason().ReplaceAllString(complaints.end(), "")), err
 }
 
 // olderThan reports whether a version is older than another. 2.1.331-dev.7 counts as 2.1.331, an unknown

@@ -24,6 +24,7 @@ type reviewStream struct {
 	complete chan struct{}     // closed at the first result with a verdict or an error
 	finish   func()            // closes complete
 	written  int               // output tokens, as the results count them
+	isGuess  bool              // the cost is one
 	usage    map[string]tokens // by the id of a message, which may come in several lines
 	calls    map[string]string // the tools called and not refused so far, by the id of the call
 }
@@ -39,15 +40,18 @@ func newStream(output io.Writer, note func(record), warn func(error)) *reviewStr
 	return s
 }
 
-// close reads a last line that has no newline, and adds the tokens up.
+// close reads a last line that has no newline, and adds up what the review used.
 func (s *reviewStream) close() {
 	s.lineWriter.close()
 	s.outcome.Tokens = new(tokens)
 	for _, u := range s.usage {
 		s.outcome.Tokens.add(u)
 	}
-	// A message has all its input tokens, but only the first of its output.
+	// A message has all its input tokens, but of its output only the first.
 	s.outcome.Tokens.Output = max(s.outcome.Tokens.Output, s.written)
+	if s.isGuess {
+		s.outcome.CostUSD = 0
+	}
 }
 
 // read reads one line.
@@ -95,15 +99,16 @@ func (s *reviewStream) read(line []byte) {
 	}
 }
 
-// take takes the result of a turn. There are several where the reviewer has started a subagent or a command
-// in the background: Claude Code wakes it when that ends, and prints the results of all its turns at the end,
-// or for a command each at once (2.1.200, 2.1.280, 2.1.332). So a reviewer that has only spoken may be waiting
-// for what it has started, and one that has given its verdict takes nothing back with words.
+// take takes the result of a turn. There are several where the reviewer has started something in the
+// background: Claude Code wakes it when that ends. The results of all turns come once the subagents have
+// ended; beside a command each comes at once (2.1.200, 2.1.280, 2.1.332). So a reviewer that has only spoken
+// may be waiting for what it has started, and one that has given its verdict takes nothing back with words.
 func (s *reviewStream) take(result *resultLine) {
 	for _, denial := range result.costs.Denials {
 		s.refuse(denial.Call)
 	}
-	s.outcome.CostUSD += result.ownCost()
+	cost, isGuess := result.ownCost()
+	s.outcome.CostUSD, s.isGuess = s.outcome.CostUSD+cost, s.isGuess || isGuess
 	s.written += result.costs.Usage.Output
 	decided, _, err := result.judge()
 	if decided != "" || s.result == nil || !s.result.decides() {

@@ -160,6 +160,32 @@ func TestStreamWoken(t *testing.T) {
 	}
 }
 
+// What a review has cost is the sum of its results, and not known where one holds the cost of a model that Claude Code
+// does not know (2.1.332).
+func TestStreamCost(t *testing.T) {
+	const known, guess = `"claude-opus-5-5":{"costUSD":0.25,"costBasis":"list"}`, `"glm-4.7":{"costUSD":4,"costBasis":"unknown"}`
+	for name, test := range map[string]struct {
+		results []string
+		want    float64
+	}{
+		"known":           {[]string{known}, 0.25},
+		"managed":         {[]string{`"m":{"costUSD":1,"costBasis":"managed"}`}, 1},
+		"two results":     {[]string{known, known}, 0.5},
+		"a guess":         {[]string{guess}, 0},
+		"beside a guess":  {[]string{guess + "," + known}, 0},
+		"behind a guess":  {[]string{guess, known}, 0},
+		"before a guess":  {[]string{known, guess}, 0},
+		"nothing is told": {[]string{""}, 0},
+	} {
+		s := quietStream(io.Discard, func(err error) { t.Error(err) })
+		for _, models := range test.results {
+			fmt.Fprintf(s, `{"type":"result","subtype":"success","result":"x","model_usage_since_last_result":{%s}}`+"\n", models)
+		}
+		s.close()
+		expectIs(t, name, s.outcome.CostUSD, test.want)
+	}
+}
+
 // The reviewer's words are noted in their place among its calls, but for its verdict; a refused call is noted as that, once.
 func TestStreamNotes(t *testing.T) {
 	var noted []string

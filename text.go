@@ -83,11 +83,12 @@ func duration(seconds float64) string {
 	return say(inMinutes, int(seconds)/60, int(seconds)%60)
 }
 
-// cutMiddle replaces the middle of a text of more than keep characters by a line that tells how many are left
-// out. It keeps keep characters, one less if that is odd.
+// cutMiddle replaces the middle of a text that is clearly longer than keep characters by a line that counts
+// what is left out. It keeps keep characters, one less if that is odd.
 func cutMiddle(text string, keep int) string {
+	const clearly = 100
 	runes := []rune(text)
-	if len(runes) <= keep {
+	if len(runes) <= keep+clearly {
 		return text
 	}
 	half := keep / 2
@@ -240,12 +241,12 @@ var (
 	gitUnread    = words{"git 的输出不完整", "git's output is incomplete"}
 	gitTooSlow   = words{"git 用时超过 %v", "git took longer than %v"}
 	noVerdict    = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
-	// timeLimit or timeLimitOfHook
 	// how often in a row, cacheOffMends or nothing
 	noVerdictAgain = words{"审查者连续 %d 次没有给出判定：它不按要求的格式回答%s",
 		"the reviewer gave no verdict %d times in a row: it does not keep to the form%s"}
 	cacheOffMends = words{"。在 ccc.json 的 supervisor 里写 \"keep_cache\": false，它就有自己的提示词和格式",
 		". With \"keep_cache\": false under supervisor in ccc.json it gets a prompt and a form of its own"}
+	// timeLimit or timeLimitOfHook
 	noVerdictWithin = words{"审查者在 %d 秒内没有给出判定：%s", "the reviewer gave no verdict within %ds: %s"}
 	timeLimit       = words{"时限是 ccc.json 的 supervisor.timeout_seconds",
 		"that is supervisor.timeout_seconds in ccc.json"}

@@ -164,11 +164,11 @@ func inspect(t *testing.T, path string, look func(ast.Node)) {
 
 func TestWordsFilledIn(t *testing.T) {
 	for language, want := range map[string]string{
-		english: "1d ago, 1 review, 2 reviews, 3m05s, 41.2s, a\n... (1 character left out) ...\nc",
-		chinese: "1 天前, 1 次, 2 次, 3 分 05 秒, 41.2 秒, a\n……（省略 1 个字符）……\nc",
+		english: "1d ago, 1 review, 2 reviews, 3m05s, 41.2s, a\n... (101 characters left out) ...\nc",
+		chinese: "1 天前, 1 次, 2 次, 3 分 05 秒, 41.2 秒, a\n……（省略 101 个字符）……\nc",
 	} {
 		speakIn(t, language)
-		got := strings.Join([]string{say(daysAgo, 1), count(1, reviews), count(2, reviews), duration(185.4), duration(41.237), cutMiddle("abc", 2)}, ", ")
+		got := strings.Join([]string{say(daysAgo, 1), count(1, reviews), count(2, reviews), duration(185.4), duration(41.237), cutMiddle("a"+strings.Repeat("b", 101)+"c", 2)}, ", ")
 		expectIs(t, language, got, want)
 	}
 }

@@ -25,6 +25,7 @@ type resultLine struct {
 		Usage     tokens `json:"usage"` // of this turn alone
 		SinceLast map[string]struct {
 			CostUSD float64 `json:"costUSD"`
+			Basis   string  `json:"costBasis"` // "unknown" of a model that Claude Code does not know
 		} `json:"model_usage_since_last_result"`
 		Denials []struct {
 			Call string `json:"tool_use_id"`
@@ -106,12 +107,12 @@ func withoutThinking(text string) string {
 }
 
 // ownCost returns what the call has cost since its last result, in US dollars, 0 where claude tells only the
-// whole session's cost.
-func (r *resultLine) ownCost() (sum float64) {
+// whole session's cost. Of a model that it does not know that is a guess: it takes its own dearest price.
+func (r *resultLine) ownCost() (sum float64, isGuess bool) {
 	for _, model := range r.costs.SinceLast {
-		sum += model.CostUSD
+		sum, isGuess = sum+model.CostUSD, isGuess || model.Basis == "unknown"
 	}
-	return sum
+	return sum, isGuess
 }
 
 // decisionKeys are the keys under which a verdict has its decision.
@@ -211,13 +212,13 @@ func readDecision(object []byte, keys ...string) (decided verdict, feedback stri
 	return "", "", false
 }
 
-// holdsApproval reports whether text holds something like an object that approves, an order to the agent.
 // saysNothing reports whether a text is empty, or what stands for an empty one (2.1.200 to 2.1.332).
 func saysNothing(text string) bool {
 	placeholders := []string{"", "(no content)", "No response requested.", "None"}
 	return slices.Contains(placeholders, strings.TrimSpace(text))
 }
 
+// holdsApproval reports whether text holds something like an object that approves, an order to the agent.
 func holdsApproval(text string) bool {
 	for _, at := range decisionWord().FindAllStringSubmatchIndex(text, -1) {
 		if at[2] >= 0 && strings.EqualFold(text[at[2]:at[3]], "true") && strings.Contains(text[:at[0]], "{") {
