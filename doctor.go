@@ -65,15 +65,10 @@ func doctor(_ *invocation, d dirs) error {
 	return nil
 }
 
-// tell prints a finding. The command at the end of fix stays on one line, however long, to be copied.
+// tell prints a finding, and what fixes it.
 func (c *checkup) tell(level, what, fix string) {
-	const indent = "         "
 	c.out.block(fmt.Sprintf("%-8s ", level), c.subject+" "+oneLine(what))
-	at := strings.LastIndexByte(fix, '\n') + 1
-	c.out.block(indent, fix[:at])
-	if fix != "" {
-		fmt.Fprintln(c.out, indent+printable(fix[at:]))
-	}
+	c.out.fix("         ", fix)
 	_ = c.out.Flush() // each check as it is done: some take seconds
 }
 

@@ -289,8 +289,9 @@ func (s *supervision) offerCopy(ctx context.Context, call *reviewCall) {
 	if call.config.Try {
 		call.request.homeIsReadOnly, err = tryProbe(ctx, call.dirs[0], call.env)
 	}
-	if err != nil { // its hint is for the user: doctor tells it
-		call.request.noCopy = oneLine(failureOf(err).err.Error())
+	if err != nil {
+		f := failureOf(err)
+		call.request.noCopy = strings.TrimSpace(oneLine(f.err.Error()) + "\n" + f.hint)
 		return
 	}
 	call.request.tryCommand = shellQuote(s.dirs.self) + " " + trySubcommand

@@ -292,19 +292,26 @@ func (s *story) title(at time.Time, what, result string) {
 }
 
 // fact writes text below a title, behind the word that says what it is; an empty text is left out. The rules
-// of a review, and why it is not bound, are written only where they change.
+// of a review, why it is not bound, and why there was no copy, are written only where they change. Below the
+// last stands what fixes it.
 func (s *story) fact(lead words, text string) {
-	if lead == leadBasis || lead == leadUnbound {
+	fix := ""
+	switch lead {
+	case leadBasis, leadUnbound, leadNoCopy:
 		if s.same[lead] == text {
 			return
 		}
 		s.same[lead] = text
+	}
+	if lead == leadNoCopy {
+		text, fix, _ = strings.Cut(text, "\n")
 	}
 	margin := "    "
 	if lead != (words{}) {
 		margin += say(leadFormat, say(lead))
 	}
 	s.block(margin, text)
+	s.fix(strings.Repeat(" ", displayWidth(margin)), fix)
 }
 
 // end tells what became of a stop or a question.

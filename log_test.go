@@ -469,6 +469,10 @@ func TestLogEnds(t *testing.T) {
 			" sent back\n    called   go vet\n    feedback words\n"},
 		"other rules":  {[]any{begun, end(verdictBlock, func(r *record) { r.PromptSource, r.Error = "/p/SUPERVISOR.md", "" })}, " sent back\n    prompt   SUPERVISOR.md\n    feedback words\n"},
 		"what it cost": {[]any{begun, end(verdictBlock, func(r *record) { r.DurationSeconds, r.CostUSD, r.Error = 5, 0.25, "" })}, " sent back\n    5.0s · $0.25\n    feedback words\n"},
+		"no copy, and its cure": {[]any{begun, end(verdictAllow, func(r *record) {
+			r.NoCopy, r.outcome = "no namespaces\nwith so many words: "+strings.Repeat("word ", 20)+"\nsudo "+strings.Repeat("long ", 30)+"end", outcome{Verdict: verdictAllow}
+		})}, " approved\n    nothing was run: no copy can be made here (ccc doctor)\n    no copy  no namespaces\n             with so many words: " + strings.Repeat("word ", 14) +
+			"word\n             word word word word word\n             sudo " + strings.Repeat("long ", 30) + "end\n"},
 	} {
 		box.timelineOf(testSession, c.records...)
 		got := box.ccc("log", testSession)
@@ -480,18 +484,21 @@ func TestLogEnds(t *testing.T) {
 			t.Errorf("%s:\n%s", name, got)
 		}
 	}
-	// Why it is not bound, and the rules, are told where they change, and told again where they change back.
-	same := func(unbound, rules string) record {
-		return end(verdictAllow, func(r *record) { r.Unbound, r.PromptSource, r.outcome = unbound, rules, outcome{Verdict: verdictAllow} })
+	// Why it is not bound, why there was no copy, and the rules, are told where they change, and told again where they change back.
+	same := func(unbound, rules, noCopy string) record {
+		return end(verdictAllow, func(r *record) {
+			r.Unbound, r.PromptSource, r.NoCopy, r.outcome = unbound, rules, noCopy, outcome{Verdict: verdictAllow}
+		})
 	}
 	var told []any
-	for i, r := range []record{same("one", "/p/a"), same("one", "/p/a"), same("two", builtinSource), same("one", builtinSource)} {
+	for i, r := range []record{same("one", "/p/a", ""), same("one", "/p/a", "x\nfix it"), same("two", builtinSource, "x\nfix it"), same("one", builtinSource, ""), same("one", builtinSource, "x\nfix it")} {
 		r.Review = string(rune('a' + i))
 		told = append(told, r)
 	}
 	box.timelineOf(testSession, told...)
 	got := box.ccc("log", testSession)
-	for text, want := range map[string]int{"unbound  one\n": 2, "unbound  two\n": 1, "prompt   a\n": 1, "prompt   the built-in prompt\n": 1} {
+	for text, want := range map[string]int{"unbound  one\n": 2, "unbound  two\n": 1, "prompt   a\n": 1, "prompt   the built-in prompt\n": 1,
+		"    no copy  x\n             fix it\n": 2, "fix it": 2} {
 		expectIs(t, text, strings.Count(got, text), want)
 	}
 	// A review that was killed is told when the next one begins, behind what it did.

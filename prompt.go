@@ -72,7 +72,7 @@ type reviewRequest struct {
 	project        string // where the session was started
 	tree           string // the working tree that the agent works in
 	tryCommand     string // what runs a command in a throw-away copy; "": nothing does
-	noCopy         string // why not
+	noCopy         string // why not; what fixes that follows on lines of its own, for the user
 	homeIsReadOnly bool   // in such a copy files directly in HOME can't be written
 	changes        string // the change, as change_text.go tells it
 	seconds        int    // what the whole review has
@@ -95,7 +95,8 @@ func (r reviewRequest) text(guideAbove bool) string {
 	// A SUPERVISOR.md of the user's own may not say which form a command must have.
 	section(r.tryCommand != "", say(sectionRunning, tryExample(r.tryCommand), compareExample(r.tryCommand)))
 	section(r.homeIsReadOnly, say(homeReadOnly))
-	section(r.tryCommand == "", say(sectionNoCopy, r.noCopy))
+	why, _, _ := strings.Cut(r.noCopy, "\n")
+	section(r.tryCommand == "", say(sectionNoCopy, why))
 	section(len(r.requests) > 0, say(sectionRequests))
 	section(r.unconfirmed && len(r.requests) > 0, say(requestsUnconfirmed))
 	section(r.broken && len(r.requests) > 0, say(requestsIncomplete))

@@ -139,10 +139,15 @@ func (r record) receiptHead() string { return joined(r.title()+" "+verdictName(r
 // basis says what a verdict rests on where nothing was run in a copy, "" where there is none.
 func (r reviewRound) basis() string {
 	isCommand := func(call string) bool { return strings.HasPrefix(call, "Bash(") }
+	hasCommand := slices.ContainsFunc(r.Tools, isCommand)
 	switch {
 	case r.Review == "", r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
 		return ""
-	case slices.ContainsFunc(r.Tools, isCommand):
+	case r.lacksCopy() && hasCommand: // which the user's rules allowed, on the files themselves
+		return say(receiptLacksCopy, say(receiptNoCopy))
+	case r.lacksCopy():
+		return say(receiptLacksCopy, say(receiptNoRun))
+	case hasCommand:
 		return say(receiptNoCopy)
 	case len(r.Tools) > 0:
 		return say(receiptRead)
@@ -150,6 +155,11 @@ func (r reviewRound) basis() string {
 		return say(receiptRefused)
 	}
 	return say(receiptNothing)
+}
+
+// lacksCopy reports whether no copy could be made for the review. Where copies are switched off one could.
+func (r record) lacksCopy() bool {
+	return r.NoCopy != "" && r.NoCopy != errTryOff.zh && r.NoCopy != errTryOff.en
 }
 
 // receiptRuns is how many runs a receipt tells.

@@ -90,6 +90,12 @@ func TestReceiptBasis(t *testing.T) {
 		want  string
 	}{
 		{of(verdictAllow, func(r *reviewRound) {}), "Review approved · only the conversation and the changes were read"},
+		{of(verdictAllow, func(r *reviewRound) { r.NoCopy = "no namespaces\nmend it" }), "Review approved · nothing was run: no copy can be made here (ccc doctor)"},
+		{of(verdictBlock, func(r *reviewRound) { r.NoCopy, r.Tools, r.Refused = "no", []string{"Read(a)"}, []string{"x"} }), "Review sent back · nothing was run: no copy can be made here (ccc doctor)"},
+		{of(verdictAllow, func(r *reviewRound) { r.NoCopy, r.Tools = "no", []string{"Bash(npm test)"} }), "Review approved · nothing was run in a copy: no copy can be made here (ccc doctor)"},
+		{of(verdictAllow, func(r *reviewRound) { r.NoCopy, r.Tools = errTryOff.en, []string{"Read(a)"} }), "Review approved · only files were read, nothing was run"},
+		{of(verdictAllow, func(r *reviewRound) { r.NoCopy = errTryOff.zh }), "Review approved · only the conversation and the changes were read"},
+		{of(verdictFailed, func(r *reviewRound) { r.NoCopy = "no" }), "Review not reviewed"},
 		{of(verdictFailed, func(r *reviewRound) { r.Tools = []string{"Read(a)"} }), "Review not reviewed"},
 		{of(verdictCancelled, func(r *reviewRound) { r.Tools = []string{"Read(a)"} }), "Review cancelled"},
 		{of(verdictLimit, func(r *reviewRound) { r.Review = "" }), "Review limit reached"},

@@ -192,6 +192,15 @@ func (s *screen) block(lead, text string) {
 	}
 }
 
+// fix writes what fixes a fault. The command at its end stays on one line, however long, to be copied.
+func (s *screen) fix(indent, text string) {
+	at := strings.LastIndexByte(text, '\n') + 1
+	s.block(indent, text[:at])
+	if text != "" {
+		fmt.Fprintln(s, indent+printable(text[at:]))
+	}
+}
+
 // tell writes text: as block does on a terminal, elsewhere as it is.
 func (s *screen) tell(text string) {
 	if s.terminal {

@@ -86,7 +86,7 @@ type record struct {
 	// Of the end.
 	outcome
 	Way       string `json:"way,omitempty"`        // with the agent's "cache" or its "own" prompt
-	NoCopy    string `json:"no_copy,omitempty"`    // why the reviewer could run nothing
+	NoCopy    string `json:"no_copy,omitempty"`    // why nothing could be run; below it what fixes that
 	NoVerdict bool   `json:"no_verdict,omitempty"` // the reviewer gave none, but words
 	Withheld  bool   `json:"withheld,omitempty"`   // these are not the feedback
 	Model     string `json:"model,omitempty"`      // the reviewer's, as far as ccc knows

@@ -393,6 +393,7 @@ var (
 	receiptRefused  = words{"审查者的调用都被 Claude Code 拒绝", "Claude Code refused all its calls"}
 	receiptNothing  = words{"只看了对话和改动", "only the conversation and the changes were read"}
 	receiptNoCopy   = words{"没有在副本里运行命令", "nothing was run in a copy"}
+	receiptNoRun    = words{"没有运行命令", "nothing was run"}
 	shownOnTerminal = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}
 	receiptSince    = words{"与提交 %s 相比", "compared with commit %s"}
 	receiptEver     = words{"没有可比的提交，审查了全部文件", "no commit to compare with: all files counted"}
@@ -404,7 +405,9 @@ var (
 	// session, its working tree
 	newestElsewhere = words{"这个项目最新的会话 %s 审查的是另一个工作树：%s",
 		"the newest session of this project, %s, was reviewed in another working tree: %s"}
-	nothingReviewed = words{"最近一条消息之后，Agent 停下时还没有审查过，或者之后关闭过监督",
+	// receiptNoRun or receiptNoCopy
+	receiptLacksCopy = words{"%s：这里建不了副本（ccc doctor）", "%s: no copy can be made here (ccc doctor)"}
+	nothingReviewed  = words{"最近一条消息之后，Agent 停下时还没有审查过，或者之后关闭过监督",
 		"No stop was reviewed since the last prompt, or supervision was switched off"}
 )
 

@@ -905,10 +905,15 @@ func TestTryNoCopy(t *testing.T) {
 		t.Fatal(err, string(out))
 	}
 	box.expectNoCopy(t, "no copy can be made: ")
-	got := box.run(20*time.Second, "", "ccc", "try", "ccc doctor | grep -A1 copies")
-	if !strings.HasPrefix(got.stdout, "warning  copies: no copy can be made: ") {
+	got := box.run(20*time.Second, "", "ccc", "try", "COLUMNS=1000 ccc doctor | grep -A9 copies")
+	warning, fix, _ := strings.Cut(got.stdout, "\n")
+	if !strings.HasPrefix(warning, "warning  copies: no copy can be made: ") {
 		t.Errorf("doctor: %+v", got)
 	}
+	fix = strings.TrimSpace(fix) // "" where none is known
+	expectIn(t, "ccc log", box.ccc("log"), fix)
+	request := box.read("../fake/reviewer-1/stdin")
+	expectIs(t, "the request has the command for the user", fix != "" && strings.Contains(request, fix), false)
 }
 
 // Each cause has what mends it.
