@@ -34,13 +34,27 @@ func demo(_ *invocation, d dirs) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() {
+		if errors.Is(err, syscall.EPIPE) { // as by head, which nobody has to be told
+			err = failure{code: 128 + int(syscall.SIGPIPE)}
+		}
+		err = errors.Join(err, os.RemoveAll(dir))
+	}()
 	out := newScreen(os.Stdout)
 	config, _ := loadConfig(d)
 	config.offerEnglish(d)
+	if err := prepareDemo(dir, d.self); err != nil {
+		return err
+	}
+	if _, err := tryProbe(ctx, demoProject(dir), demoEnv(os.Environ(), dir)); err != nil {
+		out.block("", say(demoNoCopy))
+		fmt.Fprintln(out)
+	}
 	out.block("", say(demoIntroduction))
-	fmt.Fprintf(out, "\n  $ ccc --supervisor -p %q\n\n", say(demoTask))
-	if err := errors.Join(out.Flush(), prepareDemo(dir, d.self)); err != nil {
+	fmt.Fprintln(out)
+	out.block("  $ ", fmt.Sprintf("ccc --supervisor -p %q", say(demoTask)))
+	fmt.Fprintln(out)
+	if err := out.Flush(); err != nil {
 		return err
 	}
 	session := stateDir(filepath.Join(dir, "home/.claude/ccc")).session(demoSession)
@@ -49,13 +63,26 @@ func demo(_ *invocation, d dirs) (err error) {
 	}
 	past, err := session.readHistory()
 	fmt.Fprintln(out)
+	var verdicts []verdict
+	where := demoInCopy
 	for _, round := range past.Rounds {
 		out.block("  ", "[SUPERVISOR] "+round.receipt())
+		if verdicts = append(verdicts, round.Verdict); round.NoCopy != "" {
+			where = demoInHome
+		}
 	}
-	fmt.Fprintln(out)
-	out.block("", say(demoEnd))
+	if err == nil && !slices.Equal(verdicts, []verdict{verdictBlock, verdictAllow}) {
+		err = withHint(fmt.Errorf("the session did not go as it was written: %q", verdicts), "ccc doctor")
+	}
+	if err == nil {
+		fmt.Fprintln(out)
+		out.block("", say(demoEnd, say(where)))
+	}
 	return errors.Join(err, out.Flush())
 }
+
+// demoProject is the directory in dir in which the session is started.
+func demoProject(dir string) string { return filepath.Join(dir, "project") }
 
 // prepareDemo writes what the session needs into dir. A copy of self is part of it: a supervised launch
 // refuses a program that `go run` has built. Nothing may have been started before: a program that a fork
@@ -70,7 +97,7 @@ func prepareDemo(dir, self string) error {
 		os.CopyFS(dir, demoFiles),
 		os.Chmod(at("testdata/claude"), 0o700),
 		os.WriteFile(at("ccc"), program, 0o700),
-		os.Mkdir(at("project"), 0o700),
+		os.Mkdir(demoProject(dir), 0o700),
 		os.MkdirAll(at("home/.claude"), 0o700),
 		os.WriteFile(at("home/.claude/ccc.json"), fmt.Appendf(nil, `{"language":%q}`, lang), 0o600))
 }
@@ -80,7 +107,7 @@ func prepareDemo(dir, self string) error {
 func playDemo(ctx context.Context, dir string, s *story) error {
 	stderr := &tail{limit: 2000}
 	cmd := exec.Command(filepath.Join(dir, "ccc"), "--supervisor", "-p", say(demoTask))
-	cmd.Dir, cmd.Env = filepath.Join(dir, "project"), demoEnv(os.Environ(), dir)
+	cmd.Dir, cmd.Env = demoProject(dir), demoEnv(os.Environ(), dir)
 	cmd.Stderr = stderr
 	cmd.WaitDelay = pipePatience
 	lifeline, err := startGuarded(cmd)

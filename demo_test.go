@@ -45,10 +45,10 @@ func TestDemo(t *testing.T) {
 		}
 		rest = after
 	}
-	for _, words := range []string{demoIntroduction.zh, demoEnd.zh} {
-		expectIn(t, "the demo", strings.Join(strings.Fields(got.stdout), ""), strings.Join(strings.Fields(words), ""))
-	}
-	expectWidth(t, strings.ReplaceAll(got.stdout, demoTask.zh, ""), 81)
+	end, _, _ := strings.Cut(demoEnd.zh, "%s")
+	expectIn(t, "the demo", unspaced(got.stdout), unspaced(demoIntroduction.zh), unspaced(end))
+	expectIn(t, "the demo", got.stdout, "\n  $ ccc --supervisor -p \""+demoTask.zh+"\"\n") // on one line
+	expectWidth(t, got.stdout, 81)
 	if left := box.demoLeft(); len(left) != 0 {
 		t.Errorf("left %q", left)
 	}
@@ -56,17 +56,39 @@ func TestDemo(t *testing.T) {
 		t.Errorf("in the working directory: %v", entries)
 	}
 	needCopy(t, box)
-	expectIn(t, "the demo", strings.Join(strings.Fields(got.stdout), " "), "c-go → 退出码 1", "-c-go-", "sh slug_test.sh → 退出码 0")
+	expectIn(t, "the demo", unspaced(got.stdout), demoInCopy.zh+"运行用户的例子")
+	expectNotIn(t, "the demo", got.stdout, "ccc doctor")
+	expectIn(t, "the demo", strings.Join(strings.Fields(got.stdout), " "), `sh slug.sh " C++ & Go! " → -c-go- [SUPERVISOR]`, `sh slug.sh " C++ & Go! " → c-go · sh slug_test.sh → ok, 3 titles`)
 	box.write(".claude/ccc.json", 0o600, `{"language":"en"}`)
 	box.vars = append(box.vars, "COLUMNS=60", "CCC_CONFIG_DIR=", "CLAUDE_CONFIG_DIR=")
 	got = box.run(90*time.Second, "", "ccc", "demo")
-	expectWidth(t, strings.ReplaceAll(got.stdout, demoTask.en, ""), 61)
+	expectWidth(t, got.stdout, 61)
 	if got.code != 0 || !strings.Contains(got.stdout, "Review 2/10 approved") || chineseIn(got.stdout) != "" {
 		t.Errorf("in English: %+v", got)
 	}
 }
 
-// However a demo ends, it leaves nothing behind.
+// Where no copy can be made, as in a copy, the demo says so first, runs its commands in its own home, and tells of no copy.
+func TestDemoWithoutCopies(t *testing.T) {
+	for language, text := range map[string]string{chinese: "审查 1/10 退回|审查 2/10 通过|建不了副本（ccc doctor）", english: "Review 1/10 sent back|Review 2/10 approved|no copy can be made here (ccc doctor)"} {
+		box := newFakeBox(t)
+		needCopy(t, box)
+		box.write(".claude/ccc.json", 0o600, `{"language":"`+language+`"}`)
+		got := box.run(90*time.Second, "", "ccc", "try", "COLUMNS=80 ccc demo; COLUMNS=200 ccc demo; ls -A \"$TMPDIR\"")
+		first, _, _ := strings.Cut(demoNoCopy.in(language), "\n")
+		if !strings.HasPrefix(got.stdout, first+"\n") || got.code != 0 || got.stderr != "" || strings.Contains(got.stdout, demoInCopy.in(language)) {
+			t.Errorf("%s: %+v", language, got)
+		}
+		said := strings.Split(text, "|")
+		expectIn(t, language, got.stdout, append(said, demoInHome.in(language), "· sh slug.sh", "· sh slug_test.sh")...)
+		expectIs(t, language+": receipts", strings.Count(got.stdout, said[2]+"\n"), 2)
+		if !strings.HasSuffix(got.stdout, "ccc --supervisor\n") {
+			t.Errorf("%s: it ends or leaves %q", language, got.stdout)
+		}
+	}
+}
+
+// However a demo ends, it leaves nothing behind. One that did not go as it was written tells no story of what happened.
 func TestDemoEndedEarly(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP} {
 		box := newFakeBox(t)
@@ -91,15 +113,18 @@ func TestDemoEndedEarly(t *testing.T) {
 		}
 	}
 	for _, test := range []struct{ name, vars, command, stdout, stderr string }{
-		{"closed_pipe", "", "{ ccc demo; echo $? >&2; } | head -n 1", "下面是一次受监督的会话", "broken pipe\n1\n"},
+		{"closed_pipe", "", "{ ccc demo; echo $? >&2; } | head -n 1", "下面是一次受监督的会话", "141\n"},
 		// Without awk, mkdir and all the rest the stand-in can't play.
 		{"session_fails", "PATH=$PATH_OF_CCC", "ccc demo", "下面是一次受监督的会话", "ccc: the session ended early"},
-		{"no_temporary_directory", "TMPDIR=/no/such/directory", "ccc demo", "", "/no/such/directory"},
+		// The reviewer's example gives something else than the story says.
+		{"another_story", "", `printf '#!/bin/sh\ncase "$*" in *a-z0-9*) echo other ;; *) exec %s "$@" ;; esac\n' "$(command -v sed)" >$HOME/sed
+			chmod +x $HOME/sed; mv $HOME/sed $HOME/../bin; ccc demo`, "", `ccc: the session did not go as it was written: ["failed"]` + "\n     ccc doctor\n"},
+		{"no_temporary_directory", "TMPDIR=/no/such/directory", "ccc demo", "", "ccc: stat /no/such/directory"},
 	} {
 		box := newFakeBox(t)
 		box.vars = append(box.vars, strings.ReplaceAll(test.vars, "$PATH_OF_CCC", filepath.Join(filepath.Dir(box.home), "bin")))
 		got := box.run(90*time.Second, "", "/bin/sh", "-c", test.command)
-		if left := box.demoLeft(); !strings.HasPrefix(got.stdout, test.stdout) || !strings.Contains(got.stderr, test.stderr) || len(left) != 0 {
+		if left := box.demoLeft(); !strings.HasPrefix(got.stdout, test.stdout) || !strings.HasPrefix(got.stderr, test.stderr) || len(left) != 0 || strings.Contains(got.stdout, "演示没有留下") {
 			t.Errorf("%s: %+v; left %q", test.name, got, left)
 		}
 	}

@@ -356,22 +356,27 @@ var (
 
 // ccc demo.
 var (
-	demoTask = words{"写 slug.sh，把标题变成 URL slug：' C++ & Go! ' 得到 c-go。再写一个测试并运行。",
-		"Write slug.sh, which turns a title into a URL slug: ' C++ & Go! ' gives c-go. " +
-			"Add a test and run it."}
+	demoTask = words{"写 slug.sh：' C++ & Go! ' 得到 c-go。写测试并运行。",
+		"Write slug.sh: ' C++ & Go! ' gives c-go. Add a test."}
+	demoNoCopy = words{"这里建不了副本（ccc doctor）：演示的命令都直接在临时的 HOME 里运行。\n" +
+		"在你的会话里，修好之前审查者只能看，不能运行命令。",
+		"No copy can be made here (ccc doctor): the demo runs all in its temporary home.\n" +
+			"In a session of yours the reviewer can only read until that is fixed."}
 	demoIntroduction = words{"下面是一次受监督的会话，从启动到通过，像 ccc log -f 那样展示，大约五秒。" +
 		"会话和命令都是真的，在临时的 HOME 里运行；Agent 和审查者说的话是事先写好的，所以不需要网络和密钥。",
 		"This is a supervised session, from launch to approval, as ccc log -f shows it. It takes about " +
 			"five seconds. The session and the commands are real, in a temporary home; the models' " +
 			"replies are scripted, so it needs no network and no key."}
+	// demoInCopy or demoInHome
 	demoEnd = words{"上面 [SUPERVISOR] 开头的两行是回执，真实会话里每次审查之后都会显示。" +
-		"Agent 说做完了，审查者在项目的副本里运行用户的例子，Agent 一直改到例子通过为止。演示没有留下任何东西。\n" +
+		"Agent 说做完了，审查者%s运行用户的例子，Agent 一直改到例子通过为止。演示没有留下任何东西。\n" +
 		"在你的项目里：ccc --supervisor",
 		"The two lines that begin with [SUPERVISOR] are receipts: a real session shows one after each " +
-			"review. The agent said it was done, the reviewer ran the user's example in a copy of the " +
-			"project, and the agent had to go on until the example passed. The demo has left nothing " +
-			"behind.\n" +
+			"review. The agent said it was done, the reviewer ran the user's example %s, and the agent " +
+			"had to go on until the example passed. The demo has left nothing behind.\n" +
 			"In a project of yours: ccc --supervisor"}
+	demoInCopy = words{"在项目的副本里", "in a copy of the project"}
+	demoInHome = words{"在临时的 HOME 里", "in the temporary home"}
 )
 
 // ccc review.
