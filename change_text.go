@@ -53,6 +53,9 @@ func (c judgedChange) text() string {
 	return strings.Join(parts, "\n\n")
 }
 
+// namesCommit reports whether text names a commit, with which the change is compared.
+func (c judgedChange) namesCommit() bool { return c.err == nil && c.base != "empty" }
+
 // listed is the list of the change's paths, with a letter as in git status and their marks.
 func (c judgedChange) listed() string {
 	var lines []string

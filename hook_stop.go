@@ -61,7 +61,7 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 		return s.failed(entry, err)
 	}
 	judged.others = s.session.dir.wasPrompted(judged.Top, judged.time, s.session.id)
-	call.request.changes = judged.text()
+	call.request.changes, call.request.compares = judged.text(), judged.namesCommit()
 	entry.NoCopy, entry.Way = call.request.noCopy, "own"
 	entry.Model = cmp.Or(call.config.Model, request.model)
 	if call.shares {

@@ -75,6 +75,7 @@ type reviewRequest struct {
 	noCopy         string // why not; what fixes that follows on lines of its own, for the user
 	homeIsReadOnly bool   // in such a copy files directly in HOME can't be written
 	changes        string // the change, as change_text.go tells it
+	compares       bool   // it is told as the difference from a commit
 	seconds        int    // what the whole review has
 }
 
@@ -93,7 +94,10 @@ func (r reviewRequest) text(guideAbove bool) string {
 	}
 	b.WriteString(say(opening, say(by)) + "\n")
 	// A SUPERVISOR.md of the user's own may not say which form a command must have.
-	section(r.tryCommand != "", say(sectionRunning, tryExample(r.tryCommand), compareExample(r.tryCommand)))
+	section(r.tryCommand != "", say(sectionRunning, tryExample(r.tryCommand)))
+	if r.tryCommand != "" && r.compares {
+		b.WriteString(say(sectionCompare, compareExample(r.tryCommand)) + "\n")
+	}
 	section(r.homeIsReadOnly, say(homeReadOnly))
 	why, _, _ := strings.Cut(r.noCopy, "\n")
 	section(r.tryCommand == "", say(sectionNoCopy, why))
@@ -133,9 +137,10 @@ printf "30\n31\n" | awk -f "$dir/sum.awk"
 python3 "$dir/probe.py" && printf "it\047s fine\n"'`
 }
 
-// compareExample returns a command that runs tests with the change and without it.
+// compareExample returns a command that runs tests with the change and without it. What can't be taken away
+// ends it: tests that ran on with the change would pass for tests without.
 func compareExample(tryCommand string) string {
-	return tryCommand + ` 'make test; git stash -q -u; git checkout -q BASE -- .; make test'`
+	return tryCommand + ` 'make test; git stash -q -u && git restore -q -SWs BASE :/ && make test'`
 }
 
 // How many characters are kept of what is quoted; the rest is cut out of the middle.

@@ -373,7 +373,8 @@ func TestRequestParts(t *testing.T) {
 			tree: "/project", project: "/project", here: "/project/here", iteration: 2, limit: 5, seconds: 540}
 	}
 	guide, system := say(opening, say(byGuideAbove)), say(opening, say(bySystemPrompt))
-	running, noCopy := say(sectionRunning, tryExample("TRY"), compareExample("TRY")), say(sectionNoCopy, "BECAUSE")
+	running, noCopy := say(sectionRunning, tryExample("TRY")), say(sectionNoCopy, "BECAUSE")
+	compare := say(sectionCompare, compareExample("TRY"))
 	event, asks := say(sectionStop), say(sectionQuestion, `{"a":1}`)
 	place, round := say(sectionPlace, "/project/here"), say(sectionRound, 2, 5, 540, 60)
 	none := func(*reviewRequest) {}
@@ -382,8 +383,9 @@ func TestRequestParts(t *testing.T) {
 		has, lacks []string
 	}{
 		"plain": {none, []string{system, running, say(sectionRequests), "\n[1] fix it\n\n[2] add tests\n", event, place, round},
-			[]string{guide, noCopy, asks, say(homeReadOnly), say(requestsUnconfirmed), say(requestsIncomplete), say(sectionPlan)}},
-		"no copy":           {func(r *reviewRequest) { r.tryCommand = "" }, []string{noCopy}, []string{running}},
+			[]string{guide, noCopy, compare, asks, say(homeReadOnly), say(requestsUnconfirmed), say(requestsIncomplete), say(sectionPlan)}},
+		"a commit":          {func(r *reviewRequest) { r.compares = true }, []string{running + "\n" + compare + "\n"}, nil},
+		"no copy":           {func(r *reviewRequest) { r.tryCommand, r.compares, r.noCopy = "", true, "BECAUSE\nFIX" }, []string{noCopy}, []string{running, compare, "FIX"}},
 		"HOME is read-only": {func(r *reviewRequest) { r.homeIsReadOnly = true }, []string{running, say(homeReadOnly)}, nil},
 		"no requests": {func(r *reviewRequest) { r.requests, r.unconfirmed, r.broken = nil, true, true }, []string{event},
 			[]string{say(sectionRequests), say(requestsUnconfirmed), say(requestsIncomplete)}},
@@ -457,13 +459,59 @@ func TestRequestShowsCommand(t *testing.T) {
 	expectEnd(t, "the command", newFakeBox(t).run(20*time.Second, "", "sh", "-c", tryExample("sh -c")), 0, "61\n"+`{"name": "it's", "days": [30, 31]}`+"\nit's fine\n", "")
 }
 
-// The second one runs tests with the change and without it, what is committed of it too.
+// How tests run without the change is shown where a commit is named to take for BASE.
+func TestRequestComparesWithCommit(t *testing.T) {
+	for script, want := range map[string]bool{"": false, "git init -q": false, "git init -q; git commit -q --allow-empty -m x": true} {
+		box := newHookBox(t)
+		needCopy(t, box)
+		if script != "" {
+			box.gitIn(box.work, script)
+		}
+		box.submit("fix it")
+		box.stop("")
+		request := box.read("../fake/reviewer-1/stdin")
+		expectIs(t, "after "+script, strings.Contains(request, say(sectionCompare, compareExample(tryCommand()))), want)
+		expectIs(t, "after "+script+" BASE is named", strings.Contains(request, "BASE"), want)
+		expectIn(t, "the request", request, tryExample(tryCommand()))
+	}
+	slow := judgedChange{changeBegin: changeBegin{base: "abc"}, err: errors.New("git is slow")}
+	expectIs(t, "what can't be told names no commit", slow.namesCommit(), false)
+}
+
+// The second one runs tests with the change and without it, in a copy, wherever the session is and whatever is committed. What
+// can't be taken away ends it.
 func TestRequestComparesWithout(t *testing.T) {
-	box := newFakeBox(t)
-	box.repository()
-	base := strings.TrimSpace(box.gitIn(box.work, "git rev-parse HEAD"))
-	box.gitIn(box.work, "echo committed >notes.txt; git commit -qam change; echo new >new.txt; echo more >>notes.txt")
-	script := strings.NewReplacer("BASE", base, "make test", "cat *.txt; echo .").Replace(compareExample("sh -c"))
-	box.vars = append(box.vars, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
-	expectEnd(t, "the runs", box.run(20*time.Second, "", "sh", "-c", script), 0, "new\ncommitted\nmore\n.\na note\n.\n", "")
+	const committed = "git add -A; git commit -qm change"
+	for _, c := range []struct {
+		name, change, dir, test, with, without string
+		code                                   int
+	}{
+		{name: "an ignored build that tests read, built anew", change: "echo new >a; sh build.sh", test: "sh build.sh && cat dist/a", with: "new", without: "old"},
+		{name: "an ignored build as it is", change: "echo new >a; sh build.sh", test: "cat dist/a", with: "new", without: "new"},
+		{name: "a new file that the agent has committed", change: "echo new >b; " + committed, test: "cat b 2>/dev/null || echo none", with: "new", without: "none"},
+		{name: "some of it committed", change: "echo new >b; " + committed + "; echo newer >b; echo new >c", test: "cat a b c 2>/dev/null || :", with: "old\nnewer\nnew", without: "old"},
+		{name: "the session in a subdirectory", change: "echo new >a; echo new >b; echo new >sub/c; " + committed + "; echo newer >a", dir: "sub",
+			test: "cat ../a; ls .. | grep -cx b; ls", with: "newer\n1\nc\nkept", without: "old\n0\nkept"},
+		{name: "the user's work in progress", change: "echo mine >of_the_user; echo new >a", test: "cat of_the_user a 2>&1",
+			with: "mine\nnew", without: "cat: of_the_user: No such file or directory\nold"},
+		{name: "a merge that is not finished", change: "git checkout -qb x; echo x >a; git commit -qam x; git checkout -q main; echo y >a; git commit -qam y; git merge x || :",
+			test: "echo run", with: "run", without: "a: needs merge\n", code: 1},
+	} {
+		box := newFakeBox(t)
+		needCopy(t, box)
+		base := box.gitIn(box.work, `git init -q; echo old >a; echo dist >.gitignore; echo 'mkdir -p dist; cp a dist' >build.sh; mkdir sub; echo x >sub/kept
+			git add .; git commit -qm base; git rev-parse HEAD`)
+		box.gitIn(box.work, c.change)
+		before := box.gitIn(box.work, "git status --short; git stash list; cat a")
+		box.write("test", 0o600, c.test+"; echo .")
+		box.vars = append(box.vars, "LC_ALL=C")
+		cmd := box.command("sh", "-c", strings.NewReplacer("BASE", base, "make test", "sh $HOME/test").Replace(compareExample("ccc try")))
+		cmd.Dir = filepath.Join(box.work, c.dir)
+		want := c.with + "\n.\n" + c.without
+		if c.code == 0 {
+			want += "\n.\n"
+		}
+		expectEnd(t, c.name, box.finish(cmd, 20*time.Second), c.code, want, "")
+		expectIs(t, c.name+": the project", box.gitIn(box.work, "git status --short; git stash list; cat a"), before)
+	}
 }

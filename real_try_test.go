@@ -49,8 +49,7 @@ func shownCommands(t *testing.T, try string) (commands []string) {
 	t.Helper()
 	fence, span := regexp.MustCompile("(?s)```sh\n(.*?)\n```"), regexp.MustCompile("`([^`\n]+)`")
 	for _, language := range []string{chinese, english} {
-		running := sectionRunning.in(language)
-		running = fmt.Sprintf(running, tryExample(try), compareExample(try))
+		running := fmt.Sprintf(sectionRunning.in(language)+"\n"+sectionCompare.in(language), tryExample(try), compareExample(try))
 		for _, found := range fence.FindAllStringSubmatch(running, -1) {
 			commands = append(commands, strings.ReplaceAll(found[1], "BASE", "HEAD"))
 		}
@@ -133,6 +132,7 @@ func TestRealClientCopy(t *testing.T) {
 		return s
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		needCopy(t, box)
+		box.repository()
 		box.vars = append(box.vars, "GOCACHE="+strings.TrimSpace(string(cache))) // one that is warm
 		os.Mkdir(filepath.Join(box.work, "sub"), 0o700)
 		got := box.run(240*time.Second, "", "ccc", "--supervisor", "-p", "do it")
@@ -165,12 +165,8 @@ func TestRealClientCopy(t *testing.T) {
 		if n := len(slices.DeleteFunc(slices.Clone(shown), func(command string) bool { return !isCopied(command) })); len(ran) != len(want)+n {
 			t.Errorf("%d runs, want %d: %q", len(ran), len(want)+n, ran)
 		}
-		if names, _ := filepath.Glob(box.work + "/*"); len(names) != 2 {
-			t.Errorf("the project holds %q", names)
-		}
-		if hidden, _ := filepath.Glob(box.work + "/.*"); len(hidden) != 0 {
-			t.Errorf("the project holds %q", hidden)
-		}
+		names, _ := filepath.Glob(box.work + "/*")
+		expectEqual(t, "the project", names, []string{box.work + "/.git", box.work + "/notes.txt", box.work + "/sub"})
 	})
 }
 

@@ -30,7 +30,7 @@ var (
 			"give the verdict."}
 	bySystemPrompt = words{"系统提示词", "your system prompt says"}
 	byGuideAbove   = words{"上面的审查守则", "the review guide above says"}
-	sectionRunning = words{ // tryExample, compareExample
+	sectionRunning = words{ // tryExample
 		"## 运行命令\n运行测试、例子和任何会执行代码或写文件的命令，都用这一种写法，单引号里可以有很多行：\n\n" +
 			"```sh\n%s\n```\n\n" +
 			"- 单引号里是一段 sh 脚本，里面不能再有单引号：字符串用双引号，非要不可时 printf 里写 `\\047`、" +
@@ -47,9 +47,7 @@ var (
 			"- 一次运行最多五分钟，`try --timeout 2m` 可以改短。Bash 自己的 timeout 单位是毫秒，" +
 			"默认 120000：要跑得更久，就设大，如 300000。\n" +
 			"- 退出码 125 是副本没做成，124 是超时：只说明这台机器和时限，不说明 Agent 的工作。副本里 /tmp 与项目之间的 " +
-			"rename 会得到 EXDEV，chgrp 到附加组会失败，Agent 的后台任务这时改动的文件看得到。\n" +
-			"- 失败是不是原来就有，同一次运行里撤掉改动再跑一遍就知道，BASE 换成“本次改动”里的那个提交：\n\n" +
-			"```sh\n%s\n```",
+			"rename 会得到 EXDEV，chgrp 到附加组会失败，Agent 的后台任务这时改动的文件看得到。",
 		"## Running commands\nRun tests, examples and whatever executes code or writes files in this one " +
 			"form, with as many lines inside the quotes as you like:\n\n```sh\n%s\n```\n\n" +
 			"- Between the single quotes stands a script for sh, with no other single quote in it: put " +
@@ -75,9 +73,13 @@ var (
 			"- Exit code 125 means that no copy could be made, 124 that the time was up: that says " +
 			"something of this machine, nothing of the agent's work. A rename between /tmp and the project " +
 			"fails with EXDEV, chgrp to a supplementary group fails, and what the agent's background tasks " +
-			"change meanwhile is seen.\n" +
-			"- Whether a failure was there before, the same run tells when the tests run again without the " +
-			"change. For BASE put the commit that \"The change\" names:\n\n```sh\n%s\n```"}
+			"change meanwhile is seen."}
+	sectionCompare = words{ // compareExample; the last item of the list above
+		"- 失败是不是原来就有，同一次运行里撤掉改动、重新构建（git 不动被忽略的文件）再跑一遍就知道；报错相同才是同一个失败。" +
+			"BASE 换成“本次改动”里的那个提交：\n\n```sh\n%s\n```",
+		"- Whether a failure was there before, the same run tells when the tests run again without the " +
+			"change, built anew (git leaves ignored files as they are). It is the same failure only with the " +
+			"same message. For BASE put the commit that \"The change\" names:\n\n```sh\n%s\n```"}
 	homeReadOnly = words{
 		"HOME 下有别的文件系统挂载：副本里 HOME 这一层的文件是只读的，也不能新建，下面的目录可以写。写这些文件时的“Read-only file system”不说明 Agent 的工作。",
 		"Something is mounted below HOME: in the copy the files directly in HOME are read-only, and none " +
