@@ -12,7 +12,7 @@ import (
 
 // A reviewer that Claude Code wakes because what it has started has ended: what it says then takes its verdict
 // back in no way, and a verdict that it gives only then counts. The request asks for none before.
-func TestRealClientWoken(t *testing.T) {
+func TestRealClientReviewerWoken(t *testing.T) {
 	const refusal, approval = `{"allow_stop": false, "feedback": "fix the race"}`, `{"allow_stop": true, "feedback": ""}`
 	const noted, waiting = "Noted. My verdict stands.", "I wait for it."
 	for _, play := range []struct {
