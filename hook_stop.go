@@ -119,8 +119,8 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	return entry
 }
 
-// step tells and records what the reviewer called, was refused or said. Its words are told whole, all else as
-// it is recorded.
+// step tells and records what the reviewer called, was refused, got an error for or said. Its words are told
+// whole, all else as it is recorded; of an error only the record tells.
 func (s *supervision) step(review string, step record) {
 	top := treeOf(s.project)
 	text := printable(s.redact(step.step(top))) // words are whole here
@@ -129,7 +129,9 @@ func (s *supervision) step(review string, step record) {
 	if step.Kind != kindWords {
 		text = "  " + printable(step.step(top))
 	}
-	s.print(text)
+	if step.Kind != kindError {
+		s.print(text)
+	}
 	s.warn("writing the timeline", s.session.append(step))
 }
 
@@ -205,7 +207,7 @@ func (s *supervision) bind(ctx context.Context, entry *record, judged judgedChan
 	entry.SentBefore = past.sentBack(entry.Files)
 	isBlind := false
 	if i := past.indexOf(entry.Review); i >= 0 {
-		isBlind = len(past.Rounds[i].Tools)+len(past.Rounds[i].Runs) == 0
+		isBlind = !past.Rounds[i].hasLooked()
 	}
 	switch {
 	case len(entry.Files) > pathsLimit && !byHand:

@@ -331,7 +331,7 @@ func (s *story) end(r reviewRound) {
 	for _, call := range r.unrecorded() {
 		s.fact(leadTools, unbroken(doing(call)))
 	}
-	if isApproved && len(r.Tools)+len(r.Runs) == 0 {
+	if isApproved && !r.hasLooked() {
 		s.fact(words{}, r.basis())
 	}
 	s.fact(leadNoCopy, r.NoCopy)

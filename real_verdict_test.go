@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -143,5 +144,37 @@ func TestRealClientUnknownModel(t *testing.T) {
 			expectNotIn(t, view, got.stdout+got.stderr, "$", "claude-code:")
 		}
 		expectNotIn(t, "the log", box.log(), "cost_usd", "claude-code:")
+	})
+}
+
+// What a reviewer read is a file that was there, and no list of tools or skill: a verdict that rests on less says so.
+func TestRealClientRead(t *testing.T) {
+	plays := [][]apiReply{{replyTool("Read", `{"file_path":"missing.txt"}`)}, {replyTool("Skill", `{"skill":"none-of-these"}`)},
+		{replyTool("ToolSearch", `{"query":"select:WebFetch","max_results":1}`)}, {replyTool("Read", `{"file_path":"notes.txt"}`)}}
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		box.answering(func(r apiRequest) apiReply {
+			if r.Kind != "review" {
+				return replyText("done")
+			}
+			for i, play := range plays {
+				if strings.Contains(r.request(), fmt.Sprintf("第 %d 轮，最多", i+1)) && steps(r) < len(play) {
+					return play[steps(r)]
+				}
+			}
+			return replyVerdict(strings.Contains(r.request(), fmt.Sprintf("第 %d 轮", len(plays))), "not yet")
+		})
+		got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+		expectRun(t, box, got, "done", verdictBlock, verdictBlock, verdictBlock, verdictAllow)
+		ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
+		past, err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(ids[0]).readHistory()
+		check(t, err)
+		for i, r := range past.Rounds {
+			if basis := r.basis(); (basis == receiptRead.zh) != (i == 3) || i < 2 && basis != receiptNothing.zh {
+				t.Errorf("review %d: %q, %q", i+1, basis, r.Tools)
+			}
+		}
+		log := box.run(20*time.Second, "", "ccc", "log").stdout
+		expectIn(t, "ccc log", log, "查看 notes.txt")
+		expectNotIn(t, "ccc log", log, "missing.txt", "none-of-these")
 	})
 }

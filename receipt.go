@@ -136,9 +136,17 @@ func (r record) spent() string {
 // receiptHead is the review's title and verdict, time and cost.
 func (r record) receiptHead() string { return joined(r.title()+" "+verdictName(r.Verdict), r.price()) }
 
+// hasLooked reports whether the reviewer has read a file or run a command.
+func (r reviewRound) hasLooked() bool {
+	isLook := func(call string) bool {
+		tool, _, _ := strings.Cut(call, "(")
+		return isCommand(call) || slices.Contains([]string{"Read", "Grep", "Glob"}, tool)
+	}
+	return len(r.Runs) > 0 || slices.ContainsFunc(r.Tools, isLook)
+}
+
 // basis says what a verdict rests on where nothing was run in a copy, "" where there is none.
 func (r reviewRound) basis() string {
-	isCommand := func(call string) bool { return strings.HasPrefix(call, "Bash(") }
 	hasCommand := slices.ContainsFunc(r.Tools, isCommand)
 	switch {
 	case r.Review == "", r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
@@ -149,7 +157,7 @@ func (r reviewRound) basis() string {
 		return say(receiptLacksCopy, say(receiptNoRun))
 	case hasCommand:
 		return say(receiptNoCopy)
-	case len(r.Tools) > 0:
+	case r.hasLooked():
 		return say(receiptRead)
 	case len(r.Refused) > 0:
 		return say(receiptRefused)

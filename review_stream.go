@@ -17,7 +17,7 @@ import (
 type reviewStream struct {
 	lineWriter
 	output   io.Writer         // takes each valid line, unchanged
-	note     func(record)      // takes what the reviewer calls, is refused and says
+	note     func(record)      // takes what the reviewer calls, is refused, gets an error for and says
 	warn     func(error)       // takes what goes wrong without ending the review
 	outcome  outcome           // what is known so far, without the verdict
 	result   *resultLine       // the last that holds a verdict, else the last
@@ -88,8 +88,11 @@ func (s *reviewStream) read(line []byte) {
 		}
 	case "user":
 		for _, block := range l.Message.Content {
+			tool := s.calls[block.Call]
 			if block.isRefusal() {
 				s.refuse(block.Call)
+			} else if block.Error && tool != "" && !isCommand(tool) {
+				s.note(record{Kind: kindError, Tool: tool})
 			}
 		}
 	case "result":
@@ -179,6 +182,9 @@ func describeTool(name string, input json.RawMessage) string {
 	}
 	return name
 }
+
+// isCommand reports whether a call runs a command.
+func isCommand(call string) bool { return strings.HasPrefix(call, "Bash(") }
 
 // tryCall matches the beginning of a call of ccc try, up to the command that it runs.
 var tryCall = lazyRegexp(

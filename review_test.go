@@ -345,6 +345,33 @@ func TestStreamRefusals(t *testing.T) {
 	expectEqual(t, "what was noted", noted, []string{"call Read", "refused Read"})
 }
 
+// A call whose result is an error has given nothing, unless it is a command's; what is no call of the reviewer's is passed over.
+func TestStreamErrors(t *testing.T) {
+	var noted []string
+	s := quietStream(io.Discard, func(err error) { t.Error(err) })
+	s.note = func(r record) { noted = append(noted, r.Kind+" "+r.Tool) }
+	call := func(id, tool, input string) {
+		fmt.Fprintf(s, `{"type":"assistant","message":{"content":[{"type":"tool_use","id":%q,"name":%q,"input":%s}]}}`+"\n", id, tool, input)
+	}
+	result := func(id, text string, isError bool) {
+		fmt.Fprintf(s, `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":%q,"content":%q,"is_error":%v}]}}`+"\n", id, text, isError)
+	}
+	call("1", "Read", `{"file_path":"none.txt"}`)
+	result("1", "File does not exist.", true)
+	call("2", "Read", `{"file_path":"a.txt"}`)
+	result("2", "1\ta note", false)
+	call("3", "Bash", `{"command":"ls none"}`)
+	result("3", "Exit code 2", true)
+	call("4", "Skill", `{}`)
+	result("4", "<tool_use_error>Unknown skill: x", true)
+	call("5", "Write", `{"file_path":"b"}`)
+	result("5", "Permission to use Write has been denied.", true)
+	result("6", "of nobody", true)
+	s.close()
+	expectEqual(t, "what was noted", noted, []string{"call Read(none.txt)", "error Read(none.txt)", "call Read(a.txt)", "call Bash(ls none)",
+		"call Skill", "error Skill", "call Write(b)", "refused Write(b)"})
+}
+
 // A mirror that can't be written is told of once, and the review goes on.
 func TestStreamUnwritable(t *testing.T) {
 	var warnings []string

@@ -335,7 +335,7 @@ func TestStateNames(t *testing.T) {
 		s.stateFile(): "/s/supervisor-a.json", s.outputFile(): "/s/supervisor-a-output.jsonl", s.timelineFile(): "/s/supervisor-a-events.jsonl",
 		fmt.Sprintln(verdictBlock, verdictAllow, verdictFailed, verdictLimit, verdictCancelled, verdictReviewing): "block allow failed limit cancelled reviewing\n",
 		s.dir.logFile(): "/s/hook-invocation.log", s.dir.lockFile(): "/s/state.lock",
-		strings.Join([]string{kindPrompt, kindWake, kindSwitch, kindBegin, kindCall, kindRefused, kindWords, kindRun, kindEnd}, " "):                            "prompt wake switch begin call refused words run end",
+		strings.Join([]string{kindPrompt, kindWake, kindSwitch, kindBegin, kindCall, kindRefused, kindError, kindWords, kindRun, kindEnd}, " "):                 "prompt wake switch begin call refused error words run end",
 		strings.Join([]string{switchedInSession, switchedOutside, switchedByAgent, eventReview}, " "):                                                           "/supervisor supervisor-mode agent review",
 		strings.Join([]string{supervisorVariable, reviewerVariable, launchVariable, providerVariable, claudeVariable, configDirVariable, workDirVariable}, " "): "CCC_SUPERVISOR CCC_SUPERVISOR_HOOK CCC_LAUNCH CCC_PROVIDER CCC_CLAUDE CCC_CONFIG_DIR CCC_WORK_DIR",
 		strings.Join([]string{claudeDirVariable, projectVariable, toolVariable, sessionVariable, tokenVariable, keyVariable, blockCapVariable, attributionVariable}, " "): "CLAUDE_CONFIG_DIR CLAUDE_PROJECT_DIR CLAUDECODE CLAUDE_CODE_SESSION_ID ANTHROPIC_AUTH_TOKEN " +
@@ -678,7 +678,7 @@ func TestHistory(t *testing.T) {
 	begun := begin("1")
 	begun.LastMessage, begun.Question, begun.Requests, begun.Project = "all done", "Which?", []string{"fix it"}, "/p"
 	call := func(kind, tool string) record { return record{Kind: kind, Review: "1", Tool: tool} }
-	h := write(prompt("fix it"), begun, call(kindCall, "Read(a)"), call(kindRefused, "Read(a)"), call(kindCall, "Read(b)"), call(kindCall, "Read(c)"), call(kindRefused, "Read(none)"),
+	h := write(prompt("fix it"), begun, call(kindCall, "Read(a)"), call(kindRefused, "Read(a)"), call(kindCall, "Read(b)"), call(kindCall, "Read(c)"), call(kindRefused, "Read(none)"), call(kindCall, "Skill(x)"), call(kindError, "Skill(x)"),
 		record{Kind: kindRun, Review: "1", Command: "make"}, record{Kind: kindRun, Review: "lost", Command: "make"}, end("1", block))
 	r := h.Rounds[0]
 	if len(h.Rounds) != 1 || r.LastMessage != "all done" || r.Question != "Which?" || r.newestRequest() != "fix it" || r.Verdict != verdictBlock || len(r.Runs) != 1 || h.project != "/p" || r.firstRecord != 2 || r.lastRecord != 10 || !r.start.Equal(at.Add(time.Second)) || h.records != 10 {

@@ -107,9 +107,9 @@ type record struct {
 	Output   string `json:"output,omitempty"` // the end of what the command printed
 }
 
-// The kinds of records. Those of a review have its id: its begin, what its reviewer called, was refused, said
-// and ran with ccc try, and its end. A stop at the limit, or a review that failed before it began, is an end
-// alone.
+// The kinds of records. Those of a review have its id: its begin, what its reviewer called, was refused, got an
+// error for, said and ran with ccc try, and its end. A stop at the limit, or a review that failed before it
+// began, is an end alone.
 const (
 	kindPrompt  = "prompt" // the user's
 	kindWake    = "wake"   // one of Claude Code's own, such as a notification
@@ -117,6 +117,7 @@ const (
 	kindBegin   = "begin"
 	kindCall    = "call"
 	kindRefused = "refused" // a call, which was recorded before
+	kindError   = "error"   // the result of such a call, which was no command
 	kindWords   = "words"
 	kindRun     = "run"
 	kindEnd     = "end"
@@ -187,10 +188,10 @@ type pathStates map[string][2]string
 // A reviewRound is one review of a session, or a stop at the limit, with what was recorded while it ran.
 type reviewRound struct {
 	record               // how it ended; of one that runs, or was killed, how it began
-	Tools       []string `json:"tools"`   // what the reviewer called and was not refused
+	Tools       []string `json:"tools"`   // what the reviewer called and was given
 	Runs        []record `json:"runs"`    // what ccc try ran
 	Refused     []string `json:"refused"` // calls that Claude Code refused to the reviewer
-	current     string   // the reviewer's last call, "" where it was refused
+	current     string   // the reviewer's last call, "" where that came to nothing
 	start       time.Time
 	firstRecord int // the numbers, from 1, of the timeline's records of its begin
 	lastRecord  int // and of its end; the same as long as it has none
@@ -308,11 +309,13 @@ func (r *reviewRound) add(next record, number int) {
 	switch next.Kind {
 	case kindCall:
 		r.Tools, r.current = append(r.Tools, next.Tool), next.Tool
-	case kindRefused:
+	case kindRefused, kindError:
 		if i := slices.Index(r.Tools, next.Tool); i >= 0 {
 			r.Tools = slices.Delete(r.Tools, i, i+1)
 		}
-		r.Refused, r.current = append(r.Refused, next.Tool), ""
+		if r.current = ""; next.Kind == kindRefused {
+			r.Refused = append(r.Refused, next.Tool)
+		}
 	case kindRun:
 		r.Runs = append(r.Runs, next)
 	case kindEnd:
