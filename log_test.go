@@ -510,11 +510,11 @@ func TestLogEnds(t *testing.T) {
 	if got := box.ccc("log", testSession); !regexp.MustCompile(`(?s)Review 1/10\n    agent .*reading .*Review 1/10 not reviewed\n.*Review 1/10\n    agent .*Review 1/10 approved\n`).MatchString(got) {
 		t.Errorf("one that was killed:\n%s", got)
 	}
-	// A prompt is told with 600 characters, what the agent said last with 130 columns.
-	for _, c := range []struct{ prompt, said int }{{600, 130}, {601, 131}} {
+	// A prompt that is clearly over 600 characters is cut, what the agent said last at 130 columns.
+	for _, c := range []struct{ prompt, said int }{{700, 130}, {701, 131}} {
 		box.timelineOf(testSession, record{Time: at, Kind: kindPrompt, Prompt: strings.Repeat("p", c.prompt)}, record{Time: at, Kind: kindEnd, Event: eventStop, LastMessage: strings.Repeat("s", c.said), outcome: outcome{Verdict: verdictLimit}})
 		got := box.ccc("log", testSession)
-		if strings.Contains(got, "left out") != (c.prompt > 600) || strings.Contains(got, "…") != (c.said > 130) || strings.Count(got, "s") < 130 {
+		if strings.Contains(got, "left out") != (c.prompt > 700) || strings.Contains(got, "…") != (c.said > 130) || strings.Count(got, "s") < 130 {
 			t.Errorf("%+v:\n%s", c, got)
 		}
 	}

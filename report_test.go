@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -713,11 +714,18 @@ func TestReportParts(t *testing.T) {
 		expectIs(t, fmt.Sprint(parts, " runs"), shown(page, "command"), want)
 		expectIs(t, fmt.Sprint(parts, ": what is left out"), strings.Count(page, "(left out: too long)"), map[bool]int{true: 3}[len(want) < 7])
 	}
-	page := report{title: reportChanges, stories: []changeStory{one}, of: "OF", since: "SINCE"}.page(reportCut{output: 3, request: 6, feedback: 8, parts: 100})
+	lengthy, pad := one, strings.Repeat("-", 110)
+	lengthy.requests, lengthy.rounds = slices.Clone(one.requests), slices.Clone(one.rounds)
+	for i := range lengthy.rounds {
+		r := &lengthy.rounds[i]
+		lengthy.requests[i] = strings.Replace(one.requests[i], "req", "req"+pad, 1)
+		r.Feedback, r.Error = strings.Replace(r.Feedback, "feed", "feed"+pad, 1), strings.Replace(r.Error, "over", "over"+pad, 1)
+	}
+	page := report{title: reportChanges, stories: []changeStory{lengthy}, of: "OF", since: "SINCE"}.page(reportCut{output: 3, request: 6, feedback: 8, parts: 100})
 	expectIn(t, "the page", page, "## Reviewed by ccc\n\n- OF\n- The reviewer was", "(model: `m'1`; instructions: `SUPERVISOR.md`)", "\n```\nSINCE\n```\n", "### A change (session `01234567`)",
-		"```\nreq\n... (3 characters left out) ...\nt 0\n```", "- Review 1/7 sent back · 0001-01-01 00:00 UTC\n\n```\nfeed\n... (2 characters left out) ...\nck 0\n```",
-		"- Review 6/7 not reviewed · 0001-01-01 00:00 UTC\n\n```\nover\n... (2 characters left out) ...\nded\n```"[:60], "- Review 7/7 approved · 0001-01-01 00:00 UTC · not bound · 'why'\n",
-		"**Left to the user**\n\n```\nfeed\n... (2 characters left out) ...\nck 6\n```", "```\n… t 1\n```", "- Review 2/7: exit 1 · 0.0s\n- **it failed, and no later review ran it again**\n")
+		"```\nreq\n... (113 characters left out) ...\nt 0\n```", "- Review 1/7 sent back · 0001-01-01 00:00 UTC\n\n```\nfeed\n... (112 characters left out) ...\nck 0\n```",
+		"- Review 6/7 not reviewed · 0001-01-01 00:00 UTC\n\n```\nover\n... (112 characters left out) ...\nded\n```"[:60], "- Review 7/7 approved · 0001-01-01 00:00 UTC · not bound · 'why'\n",
+		"**Left to the user**\n\n```\nfeed\n... (112 characters left out) ...\nck 6\n```", "```\n… t 1\n```", "- Review 2/7: exit 1 · 0.0s\n- **it failed, and no later review ran it again**\n")
 	if strings.Count(page, "it failed") != 3 || strings.Count(page, "<details>") != 7 || strings.Contains(page, "feedback 5") {
 		t.Errorf("the page:\n%s", page)
 	}
@@ -746,7 +754,7 @@ func TestReportParts(t *testing.T) {
 	single := changeStory{session: "s", told: []string{"shown", "another"}, requests: []string{"shown"}, rounds: one.rounds[1:2]}
 	page = report{stories: []changeStory{single}}.page(reportCut{output: 100, request: 100, feedback: 100, parts: 100})
 	expectIn(t, "the page", page, "**What the reviewer ran**\n\n```sh\ncommand 1\n```", "(not shown: 1 request of session `s`, no part of this)")
-	for length, cut := range map[int]bool{4000: false, 4001: true} {
+	for length, cut := range map[int]bool{4100: false, 4101: true} {
 		single.requests = []string{strings.Repeat("q", length)}
 		if page := (report{stories: []changeStory{single}}).markdown(); strings.Contains(page, "left out") != cut {
 			t.Errorf("a request of %d characters is cut: %v", length, !cut)
