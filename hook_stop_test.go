@@ -946,6 +946,7 @@ func TestHookBound(t *testing.T) {
 		"called something":            {steps: calls, verdict: verdictAllow, left: "a b"},
 		"called nothing, shown whole": {verdict: verdictAllow, left: "a b"},
 		"called nothing, not shown":   {verdict: verdictAllow, unshown: true, want: errNothingCalled.zh, left: "a b"},
+		"called no file, not shown":   {steps: "skill", verdict: verdictAllow, unshown: true, want: errNothingCalled.zh, left: "a b"},
 		"refused, not shown":          {steps: "refused", verdict: verdictAllow, unshown: true, want: errNothingCalled.zh, left: "a b"},
 		"called something, not shown": {steps: calls, verdict: verdictAllow, unshown: true, left: "a b"},
 		"ran something, not shown":    {steps: "runs", verdict: verdictAllow, unshown: true, left: "a b"},
@@ -980,7 +981,10 @@ func TestHookBound(t *testing.T) {
 		}
 		for _, r := range []record{{Kind: kindBegin, Event: eventStop}, {Kind: kindCall, Tool: "Read(a)"}, {Kind: kindRefused, Tool: "Read(a)"}, {Kind: kindRun, Command: "make"}} {
 			r.Review, r.Time = "1", now()
-			if r.Kind == kindBegin || r.Kind == kindCall && (test.steps == calls || test.steps == "refused") || r.Kind == kindRefused && test.steps == "refused" || r.Kind == kindRun && test.steps == "runs" {
+			if test.steps == "skill" {
+				r.Tool = "Skill(x)"
+			}
+			if r.Kind == kindBegin || r.Kind == kindCall && slices.Contains([]string{calls, "refused", "skill"}, test.steps) || r.Kind == kindRefused && test.steps == "refused" || r.Kind == kindRun && test.steps == "runs" {
 				check(t, h.session.append(r))
 			}
 		}
@@ -1155,6 +1159,7 @@ func TestHookBegun(t *testing.T) {
 	}
 	for _, step := range []struct{ kind, tool, words, told, kept string }{
 		{kindCall, "Bash(cat SECRET)", "", "  · cat ***\n", `"tool":"Bash(cat ***)"`}, {kindWords, "", "a SECRET " + strings.Repeat("x", 3000), "a *** " + strings.Repeat("x", 3000) + "\n", `"words":"a *** xx`},
+		{kindError, "Skill(SECRET)", "", "", `"tool":"Skill(***)"`},
 	} {
 		told := stderrOf(t, func() { h.step("r", record{Kind: step.kind, Tool: step.tool, Words: step.words}) })
 		expectIs(t, step.kind, told, step.told)
