@@ -349,19 +349,19 @@ func TestRequestText(t *testing.T) {
 	if strings.Contains(text, long) {
 		t.Error("requests are whole, however many there are")
 	}
-	// How much of a text is kept: all of one of the most characters, and of a longer one the two ends.
+	// How much of a text is kept: all of one of the most characters and a hundred, and of a longer one the two ends.
 	for _, test := range []struct{ requests, most int }{{1, 8000}, {8, 8000}, {9, 7111}, {16, 4000}, {160, 400}, {161, 400}} {
-		for _, more := range []int{0, 1} {
+		for _, more := range []int{100, 101} {
 			words := strings.Repeat("长", test.most+more)
 			r := reviewRequest{conversation: conversation{requests: prompts(slices.Repeat([]string{words}, test.requests)...)}}
-			expectIs(t, fmt.Sprintf("%d requests of %d characters are whole", test.requests, test.most+more), strings.Count(r.text(false), words), test.requests*(1-more))
+			expectIs(t, fmt.Sprintf("%d requests of %d characters are whole", test.requests, test.most+more), strings.Count(r.text(false), words), test.requests*(101-more))
 		}
 	}
-	for _, more := range []int{0, 1} {
+	for _, more := range []int{100, 101} {
 		words, tasks := strings.Repeat("长", 2000+more), []json.RawMessage{encodeJSON(strings.Repeat("x", 8000-len(`[""]`)+more))}
 		text := reviewRequest{lastMessage: words, tasks: tasks}.text(false)
-		expectIs(t, "the last message is whole", strings.Contains(text, words), more == 0)
-		expectIs(t, "the tasks are whole", strings.Contains(text, string(tasks[0])), more == 0)
+		expectIs(t, "the last message is whole", strings.Contains(text, words), more == 100)
+		expectIs(t, "the tasks are whole", strings.Contains(text, string(tasks[0])), more == 100)
 	}
 }
 
