@@ -681,7 +681,7 @@ func TestHistory(t *testing.T) {
 	h := write(prompt("fix it"), begun, call(kindCall, "Read(a)"), call(kindRefused, "Read(a)"), call(kindCall, "Read(b)"), call(kindCall, "Read(c)"), call(kindRefused, "Read(none)"), call(kindCall, "Skill(x)"), call(kindError, "Skill(x)"),
 		record{Kind: kindRun, Review: "1", Command: "make"}, record{Kind: kindRun, Review: "lost", Command: "make"}, end("1", block))
 	r := h.Rounds[0]
-	if len(h.Rounds) != 1 || r.LastMessage != "all done" || r.Question != "Which?" || r.newestRequest() != "fix it" || r.Verdict != verdictBlock || len(r.Runs) != 1 || h.project != "/p" || r.firstRecord != 2 || r.lastRecord != 10 || !r.start.Equal(at.Add(time.Second)) || h.records != 10 {
+	if len(h.Rounds) != 1 || r.LastMessage != "all done" || r.Question != "Which?" || r.newestRequest() != "fix it" || r.Verdict != verdictBlock || len(r.Runs) != 1 || h.project != "/p" || r.firstRecord != 2 || r.lastRecord != 12 || !r.start.Equal(at.Add(time.Second)) || h.records != 12 {
 		t.Errorf("%+v", r)
 	}
 	expectEqual(t, "the calls", r.Tools, []string{"Read(b)", "Read(c)"})
