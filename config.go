@@ -211,26 +211,6 @@ func (c *configuration) providerNames() string {
 	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(c.Providers)), ", "), "none configured")
 }
 
-// exposed returns an error if others can read ccc.json and a secret is written out in it, under providers or
-// under settings.
-func (c *configuration) exposed(d dirs) error {
-	info, err := os.Stat(d.configFile())
-	if err != nil || info.Mode()&0o077 == 0 {
-		return nil
-	}
-	var settings provider // only for its env, which has the same form
-	_ = json.Unmarshal(c.Settings, &settings)
-	for _, p := range append(slices.Collect(maps.Values(c.Providers)), &settings) {
-		for name, value := range p.Env {
-			if _, isName := variableIn(value); isSecretName(name) && len(value) >= secretLeast && !isName {
-				err := fmt.Errorf("%s holds a token and others can read it", d.configFile())
-				return withHint(err, "chmod 600 "+shellQuote(d.configFile()))
-			}
-		}
-	}
-	return nil
-}
-
 // variableIn returns NAME if the whole value is ${NAME}.
 func variableIn(value envText) (name string, ok bool) {
 	name, begins := strings.CutPrefix(string(value), "${")

@@ -104,8 +104,6 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  claude: ", "version 2.1.119, is older than 2.1.120", installClaude, `claude_is "echo '2.1.119 (Claude Code)'"`},
 
 		{"problem  configuration: ", "ccc.json: line 1, column 11: ", edit, `echo '{"SECRET":,}' >$config`},
-		{"warning  configuration: ", "others can read it", "chmod 600 ", `replace $config 'ANTHROPIC_MODEL": *"' 'ANTHROPIC_AUTH_TOKEN":"a-secret-'; chmod 644 $config`},
-		{"warning  configuration: ", "others can read it", "chmod 600 ", `replace $config '"providers"' '"settings":{"env":{"A_TOKEN":"a-secret"}},&'; chmod 644 $config`},
 		{"problem  provider: ", `"glm" is not among`, edit, `cp $config $HOME/good; replace $config '"kimi",' '"glm",'`},
 		{"problem  provider: ", "${KIMI_MODEL}, which is not set", "read -r KIMI_MODEL; export KIMI_MODEL", `replace $config SECRET '${KIMI_MODEL}'`},
 		{"problem  provider: ", "providers.own.env.X of ccc.json is ${OWN_TOKEN}, which is not set", "read -r OWN_TOKEN; export OWN_TOKEN",

@@ -273,15 +273,14 @@ func (s *supervision) environment() ([]string, error) {
 		env = withLine(env)
 	}
 	p := s.config.Providers[s.config.Supervisor.Provider]
-	if p == nil {
+	if p == nil || hasSessionsProvider(s.config) { // whose values the session has
 		return reviewerEnv(withoutRefusedKey(s.dirs, env), nil)
 	}
-	env = asGiven(env)
-	sources := readSources(s.dirs, s.config, nil)
-	if err := checkProvider(s.dirs, sources, env, []string{"--print"}, p); err != nil {
+	reviewers, err := reviewerEnv(env, p)
+	if err != nil {
 		return nil, err
 	}
-	return reviewerEnv(env, p)
+	return reviewers, checkProvider(s.dirs, readSources(s.dirs, s.config, nil), env, []string{"--print"}, p)
 }
 
 // offerCopy tells the reviewer how to run commands in a throw-away copy, or why it can't: it may be switched

@@ -1066,7 +1066,7 @@ func TestHookPlanned(t *testing.T) {
 			t.Errorf("%s: %+v", test.name, call)
 		}
 		url := ""
-		if test.own != "" {
+		if test.own != test.current { // a session of that provider has its values
 			url = "https://b"
 		}
 		expectIs(t, test.name+": the API", lookupEnv(call.env, "ANTHROPIC_BASE_URL"), url)
@@ -1078,6 +1078,7 @@ func TestHookPlanned(t *testing.T) {
 	}
 	request.version = "2.1.330"
 	h.config.Supervisor.Provider = "b"
+	t.Setenv(providerVariable, "")
 	h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${NO_SUCH_TOKEN}"}}}
 	if call, err := h.plan(ctx, "", request); call != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
 		t.Errorf("a provider without its token: %v", err)
@@ -1092,9 +1093,9 @@ func TestHookPlanned(t *testing.T) {
 	}
 }
 
-// The environment of a reviewer: with a launch's line only in the session that ccc launched, and of a provider what its launch was given.
+// The environment of a reviewer: with a launch's line only in the session that ccc launched, and with the values of a provider that is not the session's.
 func TestHookReviewersEnvironment(t *testing.T) {
-	for _, pair := range [][2]string{{attributionVariable, "0"}, {cacheVariable, lineLeftOut}, {keptPrefix + "TOKEN", "given"}, {"TOKEN", "session"}, {keyVariable, "mine"}, {"CLAUDE_CODE_ENTRYPOINT", "cli"}} {
+	for _, pair := range [][2]string{{attributionVariable, "0"}, {cacheVariable, lineLeftOut}, {"TOKEN", "session"}, {keyVariable, "mine"}, {"CLAUDE_CODE_ENTRYPOINT", "cli"}} {
 		t.Setenv(pair[0], pair[1])
 	}
 	for _, test := range []struct {
@@ -1105,9 +1106,9 @@ func TestHookReviewersEnvironment(t *testing.T) {
 		{true, "", "", "0", "", "", ""},
 		{false, "", "", "", "", "", ""},
 		{true, "", "a", "0", "", "mine", ""}, // a provider's key is its own
-		{true, "b", "a", "", "given", "", "https://b"},
-		{false, "b", "b", "", "given", "", "https://b"},
-		{true, "b", "b", "0", "given", "", "https://b"},
+		{true, "b", "a", "", "session", "", "https://b"},
+		{false, "b", "b", "", "", "mine", ""}, // the session has its values
+		{true, "b", "b", "0", "", "mine", ""},
 	} {
 		h := testHook(t, eventStop)
 		h.launched, h.config.Supervisor.Provider = test.launched, test.own

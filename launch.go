@@ -212,7 +212,7 @@ func (l *launch) environment() ([]string, error) {
 	// The directories are for every session: it may be switched on later.
 	env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
 		providerVariable, l.providerName(), addDirsVariable, strings.Join(l.addDirs(), "\n"))
-	return withKept(env, os.Environ(), l.config.Providers[l.config.Supervisor.Provider]), err
+	return env, err
 }
 
 // planSupervision refuses what would keep the session from being reviewed, and completes its environment.
@@ -229,7 +229,11 @@ func (l *launch) planSupervision() error {
 		return withHint(err, "go install . && ccc --supervisor")
 	}
 	sources, reviewer := readSources(l.dirs, l.config, nil), l.config.Providers[supervisor.Provider]
-	if err := checkProvider(l.dirs, sources, os.Environ(), []string{"--print"}, reviewer); err != nil {
+	_, err := reviewerEnv(l.env, reviewer)
+	if err == nil {
+		err = checkProvider(l.dirs, sources, os.Environ(), []string{"--print"}, reviewer)
+	}
+	if err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
@@ -310,9 +314,6 @@ func (l *launch) write() error {
 	if !slices.Contains([]string{"", "0", "1"}, os.Getenv(supervisorVariable)) {
 		fmt.Fprintln(os.Stderr, "ccc: warning:", supervisorVariable,
 			"is set to neither 0 nor 1, and counts as 0: use 1, or --supervisor")
-	}
-	if err := l.config.exposed(d); err != nil {
-		fmt.Fprintln(os.Stderr, "ccc: warning:", err)
 	}
 	return nil
 }

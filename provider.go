@@ -26,57 +26,30 @@ func withLine(env []string) []string {
 	return setEnv(env, cacheVariable, "")
 }
 
-// keptPrefix begins the names of variables that keep, for reviews, values of the environment of the launch.
-// The session itself may lack them, or have those of its own provider.
-const keptPrefix = "CCC_KEPT_"
-
-// withKept returns env, the environment of a session, with what p will need of given, the environment of its
-// launch: the values of its ${NAME}. p is the reviewer's provider or nil.
-func withKept(env, given []string, p *provider) []string {
-	env = withoutKept(env)
-	if p == nil {
-		return env
-	}
-	for _, value := range p.Env {
-		if name, ok := variableIn(value); ok && lookupEnv(given, name) != lookupEnv(env, name) {
-			env = setEnv(env, keptPrefix+name, lookupEnv(given, name))
-		}
-	}
-	return env
-}
-
-func withoutKept(env []string) []string {
-	isKept := func(entry string) bool { return strings.HasPrefix(entry, keptPrefix) }
-	return slices.DeleteFunc(slices.Clone(env), isKept)
-}
-
-// asGiven returns env, the environment of a session, with the values that withKept has kept. The API
-// variables of the session's own provider are dropped.
-func asGiven(env []string) []string {
-	given := env
-	if lookupEnv(env, providerVariable) != "" {
-		given = slices.DeleteFunc(slices.Clone(env), isAPIVariable)
-	}
-	for _, entry := range env {
-		if name, value, _ := strings.Cut(entry, "="); strings.HasPrefix(name, keptPrefix) {
-			given = setEnv(given, strings.TrimPrefix(name, keptPrefix), value)
-		}
-	}
-	return given
-}
-
-// reviewerEnv returns the environment of a reviewer: env, the hook's, without the variables that tie a
-// process to its session, and with the values of p, which may be nil. The error is that of withProvider.
+// reviewerEnv returns the environment of a reviewer: env, a session's, without the variables that tie a
+// process to its session. It has the values of p unless p is nil or the session's own provider, whose values
+// env has already. The error names a ${NAME} of p that is not set, or that a launch has dropped or filled with
+// a value of the session's provider.
 func reviewerEnv(env []string, p *provider) ([]string, error) {
-	env = setEnv(withoutKept(env), toolVariable, "", "CLAUDE_CODE_ENTRYPOINT", "",
+	env = setEnv(env, toolVariable, "", "CLAUDE_CODE_ENTRYPOINT", "",
 		"CLAUDE_CODE_CHILD_SESSION", "", sessionVariable, "")
 	env = slices.DeleteFunc(env, func(entry string) bool {
 		return strings.HasPrefix(entry, "CLAUDE_CODE_MESSAGING_")
 	})
-	if p != nil && p.name != lookupEnv(env, providerVariable) { // a login may pay for it
-		env = withLine(env)
+	env = setEnv(env, reviewerVariable, "1")
+	session := lookupEnv(env, providerVariable)
+	if p == nil || p.name == session {
+		return env, nil
 	}
-	return withProvider(setEnv(env, reviewerVariable, "1"), p)
+	for _, variable := range slices.Sorted(maps.Keys(p.Env)) {
+		if name, ok := variableIn(p.Env[variable]); ok && session != "" && isAPIVariable(name) {
+			const format = "providers.%s.env.%s of ccc.json is ${%s}, which a session of provider %s does not have"
+			err := fmt.Errorf(format, p.name, variable, name, session)
+			hint := "keep it under another name, and write ${REVIEWERS_TOKEN} there:\n"
+			return nil, withHint(err, hint+`export REVIEWERS_TOKEN="$`+name+`"`)
+		}
+	}
+	return withProvider(withLine(env), p) // a login may pay for it
 }
 
 // withProvider returns env with the values of p in the place of all API variables. Without a provider, nil,

@@ -269,38 +269,41 @@ func TestProviderOfReviewer(t *testing.T) {
 	}
 }
 
-// What the reviewer's provider takes from the environment is what the launch was given, also where the session's provider has
-// another, or the launch drops it: for a session that is switched on later, too. It reaches the reviewer under its provider's
-// name alone, and the agent under none that Claude Code reads.
+// What the reviewer's provider takes from the environment is never a value of the session's provider: a variable that a launch
+// drops is refused by its name, at the launch and, where the session is switched on later, at the review. Any other reaches the
+// reviewer, under its provider's name alone. The session's own provider needs none: the session has its values.
 func TestProviderOfReviewerFromEnvironment(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ session, reviewer, agents string }{
-		"dropped":    {`"ANTHROPIC_AUTH_TOKEN":"TOKEN-A"`, "${ANTHROPIC_API_KEY}", ""},
-		"overlaid":   {`"ANTHROPIC_AUTH_TOKEN":"TOKEN-A","ANTHROPIC_API_KEY":"KEY-A"`, "${ANTHROPIC_API_KEY}", "KEY-A"},
-		"same":       {`"ANTHROPIC_AUTH_TOKEN":"${ANTHROPIC_API_KEY}"`, "${ANTHROPIC_API_KEY}", ""},
-		"of_neither": {`"ANTHROPIC_AUTH_TOKEN":"TOKEN-A"`, "${KEY_B}", ""},
+	for name, test := range map[string]struct{ session, reviewer, own, refused string }{
+		"dropped":    {`"ANTHROPIC_AUTH_TOKEN":"TOKEN-A"`, "${ANTHROPIC_API_KEY}", "b", "${ANTHROPIC_API_KEY}"},
+		"overlaid":   {`"ANTHROPIC_AUTH_TOKEN":"TOKEN-A","ANTHROPIC_API_KEY":"KEY-A"`, "${ANTHROPIC_API_KEY}", "b", "${ANTHROPIC_API_KEY}"},
+		"same":       {`"ANTHROPIC_AUTH_TOKEN":"${ANTHROPIC_API_KEY}"`, "${ANTHROPIC_API_KEY}", "b", "${ANTHROPIC_API_KEY}"},
+		"of_neither": {`"ANTHROPIC_AUTH_TOKEN":"TOKEN-A"`, "${KEY_B}", "b", ""},
+		"its_own":    {`"ANTHROPIC_AUTH_TOKEN":"${ANTHROPIC_API_KEY}"`, "", "a", ""},
 	} {
 		for _, command := range []string{"ccc a --supervisor -p hi", "ccc a -p '/supervisor fix it'"} {
 			t.Run(name+strings.Fields(command)[2], func(t *testing.T) {
 				box := newFakeBox(t)
 				box.launch() // the hooks are there
-				os.RemoveAll(filepath.Join(box.home, "../fake/agent-1"))
 				box.vars = append(box.vars, "ANTHROPIC_API_KEY=KEY-GIVEN", "KEY_B=KEY-GIVEN")
-				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a",`+
+				box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"`+test.own+`"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a",`+
 					test.session+`}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"`+test.reviewer+`"}}}}`)
 				box.reviews(fakeReview{runs("env >$HOME/reviewers"), decides(true, "")})
 				got := box.run(30*time.Second, "", "sh", "-c", command)
 				reviewer := box.read("../fake/reviewer-1/env")
-				if !strings.Contains(reviewer, "ANTHROPIC_AUTH_TOKEN=KEY-GIVEN\n") || strings.Contains(reviewer, "-A\n") || strings.Contains(reviewer, keptPrefix) {
+				if reached := strings.Contains(reviewer, "ANTHROPIC_AUTH_TOKEN=KEY-GIVEN\n"); reached != (test.refused == "") || strings.Contains(reviewer, "-A\n") {
 					t.Errorf("%+v, the reviewer had\n%s", got, reviewer)
 				}
-				expectIs(t, "the agent's key", strings.Join(box.agentEnv("ANTHROPIC_API_KEY"), " "), test.agents)
+				said := got.stdout + got.stderr // the fake shows what a hook's systemMessage says
+				if test.refused != "" && !strings.Contains(said, "providers.b.env.ANTHROPIC_AUTH_TOKEN of ccc.json is "+test.refused+", which a session of provide") {
+					t.Errorf("it is not said: %+v", got)
+				}
 				for _, file := range box.files() {
 					if strings.HasPrefix(file, ".claude/ccc/") && strings.Contains(box.read(file), "KEY-GIVEN") {
 						t.Errorf("%s holds the key", file)
 					}
 				}
-				expectNotIn(t, "what was printed, and the arguments", got.stdout+got.stderr+box.read("../fake/reviewer-1/args")+box.read("../fake/agent-1/args"), "KEY-GIVEN")
+				expectNotIn(t, "what was printed, and the arguments", said+box.read("../fake/reviewer-1/args")+box.read("../fake/agent-1/args"), "KEY-GIVEN")
 			})
 		}
 	}
@@ -313,7 +316,7 @@ func TestProviderOfReviewerUnset(t *testing.T) {
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"TOKEN-A"}},
 		"b":{"env":{"ANTHROPIC_BASE_URL":"https://b","ANTHROPIC_AUTH_TOKEN":"${ANTHROPIC_AUTH_TOKEN}"}}}}`)
 	box.run(30*time.Second, "", "ccc", "a", "-p", "/supervisor fix it")
-	if records := box.onlyTimeline(); len(records) == 0 || !strings.Contains(records[len(records)-1].Error, "${ANTHROPIC_AUTH_TOKEN}, which is not set") ||
+	if records := box.onlyTimeline(); len(records) == 0 || !strings.Contains(records[len(records)-1].Error, "${ANTHROPIC_AUTH_TOKEN}, which a session of provider a") ||
 		box.read("../fake/reviewer-1/env") != "" {
 		t.Errorf("%+v", records)
 	}
@@ -506,15 +509,7 @@ func TestProviderEnvironments(t *testing.T) {
 	expect("no line", withLine([]string{"A=1"}), "A=1")
 
 	p := &provider{name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${TOKEN}", "X": "${SAME}", "Y": "${UNSET}", "Z": "plain"}}
-	session, given := []string{"TOKEN=session", "SAME=1", keptPrefix + "OLD=1"}, []string{"TOKEN=given", "SAME=1", "OTHER=2"}
-	expect("what is kept of the launch", withKept(session, given, p), "CCC_KEPT_TOKEN=given SAME=1 TOKEN=session")
-	expect("without a provider", withKept(session, given, nil), "SAME=1 TOKEN=session")
-	expect("without what was kept", withoutKept([]string{keptPrefix + "A=1", "A=2", "X" + keptPrefix + "=3"}), "A=2 XCCC_KEPT_=3")
-	kept := []string{"CCC_KEPT_TOKEN=given", "TOKEN=session", "ANTHROPIC_MODEL=m"}
-	expect("as it was given", asGiven(kept), "ANTHROPIC_MODEL=m CCC_KEPT_TOKEN=given TOKEN=given")
-	expect("with a provider of the session's own", asGiven(append(kept, providerVariable+"=a")), "CCC_KEPT_TOKEN=given CCC_PROVIDER=a TOKEN=given")
-
-	hook := []string{"A=1", toolMark, "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1", sessionVariable + "=s", "CLAUDE_CODE_MESSAGING_X=1", keptPrefix + "B=1",
+	hook := []string{"A=1", toolMark, "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1", sessionVariable + "=s", "CLAUDE_CODE_MESSAGING_X=1",
 		"TOKEN=t", "SAME=1", "UNSET=u", "ANTHROPIC_MODEL=m", line, cacheVariable + "=line", providerVariable + "=a"}
 	got, err := reviewerEnv(hook, nil)
 	check(t, err)
