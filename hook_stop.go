@@ -80,10 +80,7 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 		call.env = setEnv(call.env, tryVariable, of)
 	}
 	call.note = func(step record) { s.step(entry.Review, step) }
-	if entry.Iteration <= 1 { // the file holds the reviews of the present request
-		_ = os.Truncate(path, 0) // opening it says what is wrong
-	}
-	if output, err := openAppend(path); err != nil {
+	if output, err := openOutput(path); err != nil {
 		s.warn("opening the reviewer's output", err)
 	} else {
 		defer output.Close()

@@ -218,18 +218,26 @@ func TestHookNotes(t *testing.T) {
 	})
 }
 
-// The file of the reviewer's output holds the reviews of the present request.
-func TestHookOutputOfRequest(t *testing.T) {
+// The reviewer's output is appended to, request after request; a file over 20 MiB is put aside once, when a review begins.
+func TestHookOutputAppended(t *testing.T) {
 	box := newHookBox(t)
-	box.reviews(blocks("one"), blocks("two"), blocks("three"))
-	feedback := regexp.MustCompile(`\\"feedback\\":\\"\w+`)
-	for i, want := range []int{1, 2, 1} {
-		if i != 1 {
-			box.submit(fmt.Sprint("request ", i))
+	box.reviews(blocks("one"), blocks("two"), blocks("three"), blocks("four"))
+	feedback := regexp.MustCompile(`\\"feedback\\":\\"(\w+)`)
+	for i, step := range []struct {
+		size        int64 // of the file before the review, 0 for as it is
+		want, aside string
+	}{{0, "one", ""}, {20 << 20, "one two", ""}, {0, "three", "one two"}, {20<<20 + 1, "four", "three"}} {
+		if step.size > 0 {
+			check(t, os.Truncate(filepath.Join(box.home, outputPath), step.size))
 		}
+		box.submit(fmt.Sprint("request ", i))
 		box.stop("")
-		if output := box.read(outputPath); len(feedback.FindAllString(output, -1)) != want {
-			t.Errorf("after review %d the file holds not %d:\n%s", i+1, want, output)
+		for path, want := range map[string]string{outputPath: step.want, outputPath + ".1": step.aside} {
+			var got []string
+			for _, match := range feedback.FindAllStringSubmatch(box.read(path), -1) {
+				got = append(got, match[1])
+			}
+			expectIs(t, fmt.Sprintf("after review %d, %s", i+1, path), strings.Join(got, " "), want)
 		}
 	}
 }

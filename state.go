@@ -40,8 +40,22 @@ func (s sessionFiles) timelineFile() string      { return s.file("-events.jsonl"
 // files returns all paths that a session can have: also that of a corrupt state put aside, and the temporary
 // file of a process that was killed while it wrote the state.
 func (s sessionFiles) files() []string {
-	return []string{s.outputFile(), s.byHandFile(), s.timelineFile(), s.feedbackFile(), s.stateFile(),
-		s.stateFile() + ".bad", temporaryOf(s.stateFile())}
+	return []string{s.outputFile(), s.outputFile() + ".1", s.byHandFile(), s.byHandFile() + ".1",
+		s.timelineFile(), s.feedbackFile(), s.stateFile(), s.stateFile() + ".bad", temporaryOf(s.stateFile())}
+}
+
+// outputLimit, in bytes, is from where on a reviewers' output file is put aside. One older file stays beside it.
+const outputLimit = 20 << 20
+
+// openOutput opens the reviewers' output file at path for appending. A file over outputLimit is put aside
+// first, as path.1, in the place of an older one.
+func openOutput(path string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() > outputLimit {
+		if err := os.Rename(path, path+".1"); err != nil {
+			return nil, err
+		}
+	}
+	return openAppend(path)
 }
 
 // otherFiles are the patterns of the files that belong to no session. The first three are of ccc 1.1 and 1.2,
