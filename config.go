@@ -35,7 +35,7 @@ type supervisorConfig struct {
 	Provider       string          `json:"provider"`
 	PermissionMode string          `json:"permission_mode"`
 	AllowedTools   []string        `json:"allowed_tools"`
-	KeepCache      *bool           `json:"keep_cache"`     // overrides sharesCache
+	KeepCache      *bool           `json:"keep_cache"`     // forces or forbids the agent's prompt cache
 	MaxBudgetUSD   float64         `json:"max_budget_usd"` // 0 means no limit
 	Try            bool            `json:"try"`            // the reviewer may run commands in a copy
 }

@@ -214,6 +214,7 @@ func (h *hook) request() reviewRequest {
 	h.warn("reading the timeline", err)
 	r.refusal, r.openFeedback = past.feedback()
 	r.unread = past.unread()
+	r.cacheMissed = slices.ContainsFunc(past.Rounds, func(r reviewRound) bool { return r.CacheMissed })
 	// The timeline's words are redacted.
 	if state, _ := h.session.state(); state.FeedbackOf != "" && state.FeedbackOf == r.refusal.Review {
 		r.refusal.Feedback = state.Feedback

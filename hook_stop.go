@@ -257,7 +257,7 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 	if hasSessionsProvider(s.config) && !hasIt {
 		call.config.Model = cmp.Or(call.config.Model, request.model)
 	}
-	call.shares = sharesCache(sources, s.config, call, s.launched)
+	call.shares = sharesCache(s.config, call, s.launched)
 	s.offerCopy(ctx, call)
 	return call, nil
 }

@@ -335,40 +335,30 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 // Which way a reviewer is asked: with the agent's prompt cache where that costs less and nothing stands in the way.
 func TestWayTaken(t *testing.T) {
 	t.Parallel()
-	const server = `"mcpServers":{"x":{"command":"true"}}`
 	for name, test := range map[string]struct {
-		env, supervisor, account, settings, mcp string
-		args                                    []string
-		want                                    string
+		env, supervisor string
+		args            []string
+		want            string
 	}{
 		"long":           {want: "cache"},
 		"short":          {env: "FAKE_CLAUDE_TOKENS=39999", want: "own"},
 		"a login":        {env: "ANTHROPIC_AUTH_TOKEN=", want: "own"},
 		"kept line":      {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=1", want: "own"},
-		"own prompt":     {args: []string{"--append-system-prompt", "be brief"}, want: "own"},
 		"own settings":   {env: "ANTHROPIC_AUTH_TOKEN=", args: []string{"--settings", `{"apiKeyHelper":"echo k"}`}, want: "own"},
 		"own sources":    {args: []string{"--setting-sources", "user,project"}, want: "own"},
+		"own prompt":     {args: []string{"--append-system-prompt", "be brief"}, want: "cache"}, // whether it serves is measured
 		"model variable": {env: "ANTHROPIC_MODEL=haiku", want: "cache"},
 		"other model":    {supervisor: `"model":"haiku"`, want: "own"},
 		"same model":     {supervisor: `"model":"claude-sonnet-4-6"`, want: "cache"},
 		"other provider": {supervisor: `"provider":"b"`, want: "own"},
 		"forced":         {env: "FAKE_CLAUDE_TOKENS=9 ANTHROPIC_AUTH_TOKEN=", supervisor: `"keep_cache":true`, want: "cache"},
 		"forbidden":      {supervisor: `"keep_cache":false`, want: "own"},
-		"server":         {account: `{` + server + `}`, want: "own"},
-		"project server": {account: `{"projects":{"WORK":{` + server + `}}}`, want: "own"},
-		"other project":  {account: `{"projects":{"/elsewhere":{` + server + `}}}`, want: "cache"},
-		"server of .mcp": {mcp: `{` + server + `}`, want: "own"},
-		"plugin":         {settings: `{"enabledPlugins":{"p@m":true}}`, want: "own"},
-		"plugin off":     {settings: `{"enabledPlugins":{"p@m":false}}`, want: "cache"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
 			box.vars = append(append(box.vars, "FAKE_CLAUDE_TOKENS=40000", "ANTHROPIC_AUTH_TOKEN=t"), strings.Fields(test.env)...)
 			supervisor := strings.TrimSuffix(`"try":false,`+test.supervisor, ",")
 			box.write(".claude/ccc.json", 0o600, `{"supervisor":{`+supervisor+`},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
-			box.write(".claude.json", 0o600, strings.ReplaceAll(test.account, "WORK", box.work))
-			box.write(".claude/settings.json", 0o600, test.settings)
-			box.write("../work/.mcp.json", 0o600, test.mcp)
 			box.run(30*time.Second, "", slices.Concat([]string{"ccc", "--supervisor"}, test.args, []string{"--", "hi"})...)
 			records := box.onlyTimeline()
 			if way := records[len(records)-1].Way; way != test.want {
@@ -402,16 +392,14 @@ func TestLaunchAddDirs(t *testing.T) {
 	expectIs(t, "the directories", box.read("dirs"), other+"\n/b\n/d")
 }
 
-// What a user's rules let MCP servers do, they do not in a review: they are kept out, or asked for where the list of
-// tools must stay and the version can.
+// What a user's rules let MCP servers do, they do not in a review, whichever way it is asked: they are kept out.
 func TestReviewersServers(t *testing.T) {
 	tests := []struct {
 		config, version string
 		strict, asks    bool
 	}{
 		{`{}`, "2.1.332", true, true},
-		{`{"keep_cache":true}`, "2.1.332", false, true},
-		{`{"keep_cache":true}`, "2.1.120", true, true},
+		{`{"keep_cache":true}`, "2.1.332", true, true},
 		{`{"keep_cache":true}`, "", true, true},
 		{`{"allowed_tools":["mcp__x"]}`, "2.1.332", false, false},
 		{`{"allowed_tools":["Bash(ls)","mcp__x"],"keep_cache":true}`, "2.1.120", false, false},
@@ -428,6 +416,46 @@ func TestReviewersServers(t *testing.T) {
 		if strings.Contains(args, "--strict-mcp-config\n") != test.strict || strings.Contains(args, `"mcp__*"`) != test.asks || !strings.Contains(args, `"ask":["CronCreate",`) {
 			t.Errorf("%+v: arguments %s", test, args)
 		}
+	}
+}
+
+// Whether the agent's prompt cache served is measured: where less than half of what the reviewer's first request read came from
+// it, the session's later reviews have a prompt of their own, and the log says so. keep_cache forces it all the same.
+func TestCacheMeasured(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fresh, cached int    // tokens of the reviewer's first request
+		supervisor    string // of ccc.json
+		want          string // the ways of two reviews
+		missed        bool
+	}{
+		"served":      {fresh: 50_000, cached: 50_000, want: "cache cache"},
+		"missed":      {fresh: 50_001, cached: 50_000, want: "cache own", missed: true},
+		"none_of_it":  {fresh: 100_000, want: "cache own", missed: true},
+		"no_figures":  {want: "cache cache"},
+		"forced":      {fresh: 100_000, supervisor: `,"keep_cache":true`, want: "cache cache"},
+		"its_own_way": {fresh: 100_000, supervisor: `,"keep_cache":false`, want: "own own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.vars = append(box.vars, "FAKE_CLAUDE_TOKENS=40000", "ANTHROPIC_AUTH_TOKEN=t")
+			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false`+test.supervisor+`}}`)
+			first := func(s *fakeStream) {
+				s.add(`{"type":"assistant","message":{"id":"msg_first","model":%q,"usage":{"input_tokens":%d,"cache_creation_input_tokens":0,`+
+					`"cache_read_input_tokens":%d,"output_tokens":1},"content":[]},"session_id":%q}`, fakeModel, test.fresh, test.cached, testReviewer)
+			}
+			box.reviews(fakeReview{first, decides(false, "go on")}, fakeReview{first, decides(true, "")})
+			box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+			var ways []string
+			for _, r := range box.onlyTimeline() {
+				if r.Kind == kindEnd {
+					ways = append(ways, r.Way)
+				}
+			}
+			expectIs(t, "the ways", strings.Join(ways, " "), test.want)
+			log := box.run(10*time.Second, "", "ccc", "log").stdout
+			expectIs(t, "the log says it", strings.Count(log, "没有命中，之后的审查不再用它"), map[bool]int{true: 1}[test.missed])
+		})
 	}
 }
 

@@ -65,6 +65,7 @@ type reviewRequest struct {
 	refusal      record            // the last review that sent the agent on, for the same request
 	openFeedback string            // its feedback, if no approval has followed it
 	unread       int               // how many reviews before this one gave no verdict, in a row
+	cacheMissed  bool              // an earlier review asked with the agent's prompt cache, which did not serve
 	iteration    int               // the number of this review, from 1
 	limit        int               // how many reviews the request has
 

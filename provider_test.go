@@ -428,57 +428,36 @@ func TestProviderOwnThings(t *testing.T) {
 func TestSharesCache(t *testing.T) {
 	yes, no := true, false
 	for name, c := range map[string]struct {
-		version, model, entry, left, own, current string
-		context                                   int
-		servers                                   bool
-		forced                                    *bool
-		launched, want                            bool
+		model, left, own, current string
+		context                   int
+		missed                    bool
+		forced                    *bool
+		launched, want            bool
 	}{
-		"all_is_so":                  {launched: true, want: true},
-		"oldest_with_the_same_tools": {version: oldestAlike, launched: true, want: true},
-		"before_it":                  {version: "2.1.280", launched: true},
-		"before_it_but_printed":      {version: "2.1.280", entry: "sdk-cli", launched: true, want: true},
-		"a_later_minor":              {version: "2.2.0", launched: true, want: true},
-		"least_size":                 {context: 40_000, launched: true, want: true},
-		"below_it":                   {context: 39_999, launched: true},
-		"another_model":              {model: "other", launched: true},
-		"its_model":                  {model: "m", launched: true, want: true},
-		"another_provider":           {own: "b", current: "a", launched: true},
-		"the_same_provider":          {own: "a", current: "a", launched: true, want: true},
-		"the_sessions_provider":      {current: "a", launched: true, want: true},
-		"a_server":                   {servers: true, launched: true},
-		"not_launched":               {},
-		"no_cache_found":             {left: "-", launched: true},
-		"forced":                     {forced: &yes, version: "2.1.120", want: true},
-		"forbidden":                  {forced: &no, launched: true},
+		"all_is_so":             {launched: true, want: true},
+		"least_size":            {context: 40_000, launched: true, want: true},
+		"below_it":              {context: 39_999, launched: true},
+		"another_model":         {model: "other", launched: true},
+		"its_model":             {model: "m", launched: true, want: true},
+		"another_provider":      {own: "b", current: "a", launched: true},
+		"the_same_provider":     {own: "a", current: "a", launched: true, want: true},
+		"the_sessions_provider": {current: "a", launched: true, want: true},
+		"missed_before":         {missed: true, launched: true},
+		"missed_but_forced":     {missed: true, forced: &yes, want: true},
+		"not_launched":          {},
+		"no_cache_found":        {left: "-", launched: true},
+		"forced":                {forced: &yes, want: true},
+		"forbidden":             {forced: &no, launched: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv("CLAUDE_CODE_ENTRYPOINT", cmp.Or(c.entry, "cli"))
 			t.Setenv(cacheVariable, strings.TrimPrefix(cmp.Or(c.left, "1"), "-"))
 			t.Setenv(providerVariable, c.current)
-			dir := t.TempDir()
-			if c.servers {
-				check(t, os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers":{"a":{"command":"x"}}}`), 0o600))
-			}
-			call := &reviewCall{dirs: []string{dir}, config: supervisorConfig{Model: c.model}}
-			call.request.version, call.request.model = cmp.Or(c.version, "2.1.330"), "m"
+			call := &reviewCall{config: supervisorConfig{Model: c.model}}
+			call.request.model, call.request.cacheMissed = "m", c.missed
 			call.request.context = cmp.Or(c.context, 100_000)
 			config := &configuration{Supervisor: supervisorConfig{Provider: c.own, KeepCache: c.forced}}
-			expectIs(t, "shares", sharesCache([]settingsSource{{name: filepath.Join(dir, "none")}}, config, call, c.launched), c.want)
+			expectIs(t, "shares", sharesCache(config, call, c.launched), c.want)
 		})
-	}
-}
-
-// Where a flag gives the session what its reviewer does not have, no cache is asked for.
-func TestCacheByFlags(t *testing.T) {
-	env, sources := []string{"ANTHROPIC_AUTH_TOKEN=t"}, []settingsSource{{name: "none"}}
-	expectIs(t, "without a flag", lookupEnv(cacheEnv(env, supervisorConfig{}, sources, nil), cacheVariable), lineLeftOut)
-	own := append(env, attributionVariable+"=0")
-	expectIs(t, "the user's own", lookupEnv(cacheEnv(own, supervisorConfig{}, sources, nil), cacheVariable), "1")
-	for flag := range strings.FieldsSeq(`--append-system-prompt --append-system-prompt-file --system-prompt --system-prompt-file --tools
-		--disallowedTools --disallowed-tools --disable-slash-commands --json-schema --agent --agents --mcp-config --strict-mcp-config
-		--plugin-dir --plugin-url --setting-sources`) {
-		expectEqual(t, flag, cacheEnv(env, supervisorConfig{}, sources, []string{flag, "x"}), env)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -55,12 +56,24 @@ func share(t *testing.T, before, after apiRequest) float64 {
 }
 
 // What a review takes from the prompt cache, in an interactive session of three turns with two reviews each. It becomes long
-// before the second: from there on the reviews take the agent's, and nothing is said of it.
+// before the second: from there on the reviews take the agent's. The API says of each request how much of it repeats the
+// agent's last one; where that is too little, as before 2.1.329, whose fork has other tools, one review finds out and the later
+// ones have a prompt of their own. The screen says nothing of it.
 func TestRealClientCache(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		needCopy(t, box)
 		var agents, reviews atomic.Int32
+		var last apiRequest // of the agent's
+		served := 0.0       // how much of it the review's request repeats
+		var mu sync.Mutex
 		api := newAnsweringAPI(t, say(verdictForm), func(r apiRequest) apiReply {
+			mu.Lock()
+			defer mu.Unlock()
+			if r.Kind == "agent" {
+				last = r
+			} else if r.Kind == "review" {
+				served = share(t, last, r)
+			}
 			if r.Kind == "agent" { // in each turn a tool, an attempt that is sent back, and the answer
 				n := int(agents.Add(1)) - 1
 				return [...]apiReply{replyTool("Read", `{"file_path":"notes.txt"}`), replyText(fmt.Sprint("attempt ", n/3+1, " ", strings.Repeat("what I did and why. ", 900))),
@@ -72,6 +85,7 @@ func TestRealClientCache(t *testing.T) {
 			if reply.tool == "StructuredOutput" && !slices.Contains(r.Tools, "StructuredOutput") {
 				reply = replyText("I looked.\n```json\n" + reply.input + "\n```")
 			}
+			reply.tokens, reply.fresh = int(served*100_000), int((1-served)*100_000)
 			return reply
 		})
 		box.use(api)
@@ -79,7 +93,7 @@ func TestRealClientCache(t *testing.T) {
 		tty := box.start()
 		for i := range 3 {
 			tty.prompt(fmt.Sprint("request ", i+1))
-			tty.waitFor(fmt.Sprint("answer ", i+1), 40*time.Second)
+			tty.waitFor(fmt.Sprint("answer ", i+1), 90*time.Second)
 			api.await(t, "review", 4*(i+1), 120*time.Second)
 			box.awaitVerdicts(2 * (i + 1))
 		}
@@ -90,13 +104,17 @@ func TestRealClientCache(t *testing.T) {
 			}
 		}
 		want := []string{"own", "own", "cache", "cache", "cache", "cache"}
-		if olderThan(client.version, oldestAlike) {
-			want = slices.Repeat([]string{"own"}, 6)
+		if olderThan(client.version, "2.1.329") {
+			want = []string{"own", "own", "cache", "own", "own", "own"}
 		}
 		if !slices.Equal(ways, want) {
 			t.Fatalf("the ways %q, want %q", ways, want)
 		}
-		measureShares(t, api.requests(""), ways)
+		missed := box.run(20*time.Second, "", "ccc", "log").stdout
+		expectIs(t, "the log says that the cache did not serve", strings.Contains(missed, "没有命中，之后的审查不再用它"), want[3] == "own")
+		if want[3] == "cache" {
+			measureShares(t, api.requests(""), ways)
+		}
 		expectNotIn(t, "the screen", tty.screen(), "cache", "缓存")
 		expectEqual(t, "the verdicts", box.timelineVerdicts(), slices.Repeat([]verdict{verdictBlock, verdictAllow}, 3))
 		expectEqual(t, "the reviewer's runs", box.ranCommands(), slices.Repeat([]string{"cat notes.txt >reviewer.txt → 0"}, 3))

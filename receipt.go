@@ -127,7 +127,9 @@ func (r record) spent() string {
 		used = say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output))
 	}
 	cache := ""
-	if r.Way == "cache" {
+	if r.CacheMissed {
+		cache = say(agentsCacheMissed)
+	} else if r.Way == "cache" {
 		cache = say(agentsCache)
 	}
 	return joined(r.price(), used, cache)

@@ -50,6 +50,7 @@ func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
 		command := slices.Concat([]string{claude}, slices.Concat(flags...))
 		stderr, err := r.call(ctx, places[0], command, stream)
 		found = stream.outcome
+		found.CacheMissed = r.shares && r.config.KeepCache == nil && stream.first.cacheMissed()
 		isUnknown := strings.Contains(stderr, "error: unknown option '"+optionalFlag+"'")
 		if stream.result == nil && isUnknown && slices.ContainsFunc(flags, isOptional) {
 			r.warn(fmt.Errorf("this claude does not know %s: going on without it", optionalFlag))
@@ -135,7 +136,6 @@ func (r *reviewCall) flags() (flags [][]string) {
 		closed = nil
 	}
 	prompted, budget := !r.shares, r.config.MaxBudgetUSD
-	isStrict := !withMCP && (prompted || olderThan(cmp.Or(version, "0"), "2.1.200"))
 	add := func(isWanted bool, flag string, values ...string) {
 		if isWanted {
 			flags = append(flags, append([]string{flag}, values...))
@@ -151,7 +151,7 @@ func (r *reviewCall) flags() (flags [][]string) {
 	add(true, "--settings", reviewerSettings(command, closed, withMCP))
 	add(true, "--permission-mode", r.config.PermissionMode)
 	// Without it each review starts the user's MCP servers, whose tools a rule of the user's may let write.
-	add(isStrict, "--strict-mcp-config")
+	add(!withMCP, "--strict-mcp-config")
 	add(r.config.Model != "", "--model", r.config.Model)
 	add(len(r.addDirs) > 0, "--add-dir", r.addDirs...)
 	add(len(allowed) > 0, "--allowedTools", allowed...)

@@ -20,6 +20,7 @@ type reviewStream struct {
 	note     func(record)      // takes what the reviewer calls, is refused, gets an error for and says
 	warn     func(error)       // takes what goes wrong without ending the review
 	outcome  outcome           // what is known so far, without the verdict
+	first    tokens            // of the first message that tells any
 	result   *resultLine       // the last that holds a verdict, else the last
 	complete chan struct{}     // closed at the first result with a verdict or an error
 	finish   func()            // closes complete
@@ -74,6 +75,7 @@ func (s *reviewStream) read(line []byte) {
 	switch l.Type {
 	case "assistant":
 		s.usage[l.Message.ID] = l.Message.Usage
+		s.first = cmp.Or(s.first, l.Message.Usage)
 		for _, block := range l.Message.Content {
 			words := withoutThinking(block.Text)
 			switch {

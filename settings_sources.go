@@ -36,9 +36,8 @@ var managedSettings = map[string]string{
 
 // The keys of settings that ccc reads, beside env and the muting keys.
 const (
-	helperKey  = "apiKeyHelper"   // a program whose output Claude Code sends as key and as token
-	primaryKey = "primaryApiKey"  // the key of a login to the Console
-	pluginsKey = "enabledPlugins" // plugins may bring MCP servers; keys that name some are noted under it
+	helperKey  = "apiKeyHelper"  // a program whose output Claude Code sends as key and as token
+	primaryKey = "primaryApiKey" // the key of a login to the Console
 )
 
 // readSources returns the sources that count in the current directory for a claude with args, in Claude
@@ -120,15 +119,6 @@ func sourceOf(name, prefix string, text []byte, err error) settingsSource {
 		return s
 	}
 	s.values = map[string]string{}
-	for _, key := range []string{pluginsKey, "managedMcpServers", "mcpServers"} {
-		var named map[string]json.RawMessage
-		_ = json.Unmarshal(members[key], &named)
-		for _, enabled := range named {
-			if string(enabled) != "false" {
-				s.values[pluginsKey] = "true"
-			}
-		}
-	}
 	for _, key := range mutingKeys {
 		if raw := members[key]; raw != nil {
 			s.values[key] = string(raw)

@@ -822,12 +822,8 @@ func TestHooksTimeoutInSettings(t *testing.T) {
 	}
 }
 
-// Whether a source of settings has plugins or servers, allows a key, and which of a flag's values is the last.
+// Whether a source of settings allows a key, and which of a flag's values is the last.
 func TestSettingsSource(t *testing.T) {
-	for text, want := range map[string]string{`{"mcpServers":{"a":{}}}`: "true", `{"enabledPlugins":{"a":true}}`: "true", `{"enabledPlugins":{"a":false}}`: "",
-		`{"managedMcpServers":{"a":{}}}`: "true", `{"mcpServers":{}}`: "", ``: "", `{}`: ""} {
-		expectIs(t, text, sourceOf("s", "", []byte(text), nil).values[pluginsKey], want)
-	}
 	key := "sk-" + strings.Repeat("a", 10) + strings.Repeat("b", 20)
 	for allowed, want := range map[string]bool{key[len(key)-20:]: true, key[len(key)-19:]: false, key: false} {
 		expectIs(t, allowed, settingsSource{values: map[string]string{"allowed." + allowed: "true"}}.allows(key), want)

@@ -33,6 +33,7 @@ type outcome struct {
 	DurationSeconds float64 `json:"duration_seconds,omitempty"`
 	CostUSD         float64 `json:"cost_usd,omitempty"` // of this review alone
 	Tokens          *tokens `json:"tokens,omitempty"`
+	CacheMissed     bool    `json:"cache_missed,omitempty"` // the agent's did not serve: no later review asks with it
 	ReviewerSession string  `json:"reviewer_session,omitempty"`
 }
 
@@ -46,6 +47,10 @@ type tokens struct {
 
 // fresh returns how many input tokens the API did not have in its prompt cache.
 func (t *tokens) fresh() int { return t.Input + t.CacheWrite }
+
+// cacheMissed reports whether the first answer with these tokens shows that the cache did not serve: less than
+// half of what was read came from it. Without any figure nothing is known.
+func (t tokens) cacheMissed() bool { return 2*t.CacheRead < t.fresh()+t.CacheRead }
 
 func (t *tokens) add(u tokens) {
 	t.Input += u.Input

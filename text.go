@@ -314,23 +314,25 @@ var (
 
 // A session in full: ccc log.
 var (
-	waitingForFirst = words{"等待第一个会话……", "Waiting for the first session..."}
-	sessionTitle    = words{"会话 %s", "Session %s"}
-	sessionChosen   = words{"会话 %s（%s）", "Session %s (%s)"}
-	newestHere      = words{"当前项目最新的会话", "the newest of this project"}
-	anotherHere     = words{"当前项目的另一个会话", "another of this project"}
-	titleUser       = words{"用户", "User"}
-	modeSwitched    = words{"监督%s", "Supervision switched %s"} // on or off
-	byUser          = words{"用户（/supervisor）", "the user (/supervisor)"}
-	byOutside       = words{"会话之外（ccc supervisor-mode）", "ccc supervisor-mode, outside the session"}
-	byAgent         = words{"Agent（ccc supervisor-mode）", "the agent (ccc supervisor-mode)"}
-	titleReview     = words{"审查", "Review"}
-	titleQuestion   = words{"提问审查", "Review of a question"}
-	tokensUsed      = words{"token：未命中缓存 %s，命中 %s，输出 %s", "tokens: %s new, %s cached, %s out"}
-	agentsCache     = words{"提示缓存：沿用 Agent 的", "prompt cache: the agent's"}
-	builtinPrompt   = words{"内置的审查提示词", "the built-in prompt"}
-	underWay        = words{"进行中……", "under way..."}
-	withoutVerdict  = words{"审查者没有给出判定，它说的话当作反馈",
+	waitingForFirst   = words{"等待第一个会话……", "Waiting for the first session..."}
+	sessionTitle      = words{"会话 %s", "Session %s"}
+	sessionChosen     = words{"会话 %s（%s）", "Session %s (%s)"}
+	newestHere        = words{"当前项目最新的会话", "the newest of this project"}
+	anotherHere       = words{"当前项目的另一个会话", "another of this project"}
+	titleUser         = words{"用户", "User"}
+	modeSwitched      = words{"监督%s", "Supervision switched %s"} // on or off
+	byUser            = words{"用户（/supervisor）", "the user (/supervisor)"}
+	byOutside         = words{"会话之外（ccc supervisor-mode）", "ccc supervisor-mode, outside the session"}
+	byAgent           = words{"Agent（ccc supervisor-mode）", "the agent (ccc supervisor-mode)"}
+	titleReview       = words{"审查", "Review"}
+	titleQuestion     = words{"提问审查", "Review of a question"}
+	tokensUsed        = words{"token：未命中缓存 %s，命中 %s，输出 %s", "tokens: %s new, %s cached, %s out"}
+	agentsCache       = words{"提示缓存：沿用 Agent 的", "prompt cache: the agent's"}
+	agentsCacheMissed = words{"提示缓存：Agent 的没有命中，之后的审查不再用它",
+		"prompt cache: the agent's did not serve, so no later review asks with it"}
+	builtinPrompt  = words{"内置的审查提示词", "the built-in prompt"}
+	underWay       = words{"进行中……", "under way..."}
+	withoutVerdict = words{"审查者没有给出判定，它说的话当作反馈",
 		"the reviewer gave no verdict: what it said is the feedback"}
 	unreadableVerdict = words{"审查者没有给出能读取的判定，反馈是默认的",
 		"the reviewer gave no verdict that can be read: the feedback is the default one"}
