@@ -219,8 +219,8 @@ var topics = map[string]string{
 Start Claude Code. With --supervisor (or CCC_SUPERVISOR=1) a reviewer checks the
 work each time the agent wants to stop, and sends it back until it is done.
 
-A provider is one of ccc.json; ccc remembers the last one. "default" stands for
-none. ccc's own words end at the first one that is not ccc's, at a prompt in
+A provider is one of ccc.json; without one current_provider there is used, and
+"default" stands for none. ccc's own words end at the first one that is not ccc's, at a prompt in
 quotes, or at --. All that follows goes to claude as it is.
 
 Examples:

@@ -23,7 +23,7 @@ type configuration struct {
 	Language        string               `json:"language"` // "" means the locale's
 	Settings        json.RawMessage      `json:"settings"` // an object, or nil
 	ClaudeArgs      []string             `json:"claude_args"`
-	CurrentProvider string               `json:"current_provider"`
+	CurrentProvider string               `json:"current_provider"` // of launches that name none
 	Providers       map[string]*provider `json:"providers"`
 }
 
@@ -187,7 +187,7 @@ func limitUnder(limit int, blockCap string) int {
 	return min(n, limit)
 }
 
-// current returns the provider that a launch named last, nil if it named none. A name without a provider is
+// current returns the provider of a launch that names none, nil if there is none. A name without a provider is
 // an error.
 func (c *configuration) current(d dirs) (*provider, error) {
 	p := c.Providers[c.CurrentProvider]

@@ -25,7 +25,7 @@ type launch struct {
 	config     *configuration
 	supervisor bool
 	provider   *provider        // nil for none
-	named      bool             // whether the command line names the provider, or none; else it is remembered
+	named      bool             // whether the command line names the provider, or none
 	claude     string           // the program
 	command    []string         // its arguments: those of ccc.json, then the user's
 	sources    []settingsSource // of settings, for a claude with these arguments
@@ -303,7 +303,9 @@ func (l *launch) write() error {
 			fmt.Fprintln(os.Stderr, "ccc: warning: going on without the settings of ccc.json:", err)
 		}
 	}
-	l.remember()
+	if !l.named && l.provider != nil {
+		fmt.Fprintln(os.Stderr, "ccc:", say(currentProvider, printable(l.provider.name), d.configFile()))
+	}
 	if l.supervisor {
 		log, output := state.logFile(), state.session("<session>").outputFile()
 		fmt.Fprint(os.Stderr, say(announcement, d.state, log, output, shellQuote(log)))
@@ -316,39 +318,6 @@ func (l *launch) write() error {
 			"is set to neither 0 nor 1, and counts as 0: use 1, or --supervisor")
 	}
 	return nil
-}
-
-// remember records the provider if the command line names it; else it tells the user which is remembered. If
-// ccc.json can't be written, as where a package manager owns it, the session starts all the same.
-func (l *launch) remember() {
-	name := l.providerName()
-	switch {
-	case !l.named && name != "":
-		fmt.Fprintln(os.Stderr, "ccc:", say(providerRemembered, printable(name), noProvider))
-	case l.named && name != l.config.CurrentProvider:
-		if err := recordProvider(l.dirs, name); err != nil {
-			err = fmt.Errorf("recording it in %s: %w", l.dirs.configFile(), err)
-			fmt.Fprintln(os.Stderr, "ccc: warning: the provider counts for this session only:", err)
-		}
-	}
-}
-
-// recordProvider sets current_provider of ccc.json to name, to null for "". Nothing else there changes.
-func recordProvider(d dirs, name string) error {
-	return withUserFiles(d, func(*installation) error {
-		text, err := os.ReadFile(d.configFile())
-		if err != nil {
-			return err
-		}
-		if _, err := parseJSON(text); err != nil {
-			return err
-		}
-		value := "null"
-		if name != "" {
-			value = string(encodeJSON(name))
-		}
-		return replaceFile(d.configFile(), setJSON(text, value, "current_provider"), true)
-	})
 }
 
 // install writes settings.json and, for a supervised session, ccc's files. The prompt is not written if the

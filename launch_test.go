@@ -259,10 +259,10 @@ func TestLaunchOffersEnglish(t *testing.T) {
 		if !test.offered || test.config != "" {
 			continue
 		}
-		// A provider that is named needs no word, one that is remembered has one.
-		box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{}}}`)
+		// A provider that the command line names needs no word, current_provider has one.
+		box.write(".claude/ccc.json", 0o600, `{"current_provider":"a","providers":{"a":{}}}`)
 		expectNotIn(t, "of a provider", box.run(60*time.Second, "", "ccc", "a", "-p", "hi").stderr, offer)
-		expectIn(t, "of one that is remembered", box.run(60*time.Second, "", "ccc", "-p", "hi").stderr, offer)
+		expectIn(t, "of current_provider", box.run(60*time.Second, "", "ccc", "-p", "hi").stderr, offer)
 	}
 }
 
@@ -464,7 +464,6 @@ func TestLaunchUnprepared(t *testing.T) {
 			t.Errorf("%s: %+v", flag, got)
 		}
 	}
-	expectNotIn(t, "ccc.json", box.read(".claude/ccc.json"), "current_provider")
 	box.write("../bin/broken", 0o700, "no program")
 	got := box.run(30*time.Second, "", "env", "CCC_CLAUDE=broken", "ccc", "-p", "hi")
 	if got.code != 126 || got.stdout != "" || !strings.Contains(got.stderr, "starting "+filepath.Join(filepath.Dir(box.home), "bin/broken")+": exec format error") {
@@ -489,26 +488,6 @@ func TestUninstallUnremovable(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(box.home, logPath)); err != nil {
 			t.Errorf("%s: the state is gone", damage)
-		}
-	}
-}
-
-// Recording a provider changes its value alone, and what can't be recorded changes nothing.
-func TestLaunchRecords(t *testing.T) {
-	for text, want := range map[string]string{noFile: "no such file", "{": "line 1, column 2", `{"current_provider":"a"}`: `{"current_provider":"b"}`, "{}": "{\n  \"current_provider\": \"b\"\n}"} {
-		d := dirs{claude: t.TempDir(), ccc: t.TempDir()}
-		if text != noFile {
-			check(t, os.WriteFile(d.configFile(), []byte(text), 0o600))
-		}
-		err := recordProvider(d, "b")
-		after, _ := os.ReadFile(d.configFile())
-		if isRecorded := strings.HasPrefix(want, "{"); isRecorded && (err != nil || string(after) != want) || !isRecorded && (err == nil || !strings.Contains(err.Error(), want) || text != noFile && string(after) != text) {
-			t.Errorf("%s: %v, %s", text, err, after)
-		}
-		if strings.HasPrefix(want, "{") {
-			check(t, recordProvider(d, ""))
-			after, _ = os.ReadFile(d.configFile())
-			expectIs(t, "none", string(after), strings.Replace(want, `"b"`, "null", 1))
 		}
 	}
 }

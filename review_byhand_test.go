@@ -90,20 +90,20 @@ func TestByHandElsewhere(t *testing.T) {
 	expectIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "A b  (not this session's")
 }
 
-// Which provider it asks: the reviewer's own, the session's, the flag's, the remembered one, which alone is told; a flag that names another than
-// the first two, and a name that ccc.json does not have, are errors.
+// Which provider it asks: the reviewer's own, the session's, the flag's, current_provider, which alone is told; a flag that
+// names another than the first two, and a name that ccc.json does not have, are errors.
 func TestByHandProvider(t *testing.T) {
 	alone(t)
 	read, write, err := os.Pipe()
 	check(t, err)
 	stderr := os.Stderr
 	t.Cleanup(func() { os.Stderr = stderr })
-	for name, c := range map[string]struct{ own, session, flag, remembered, want, told string }{
+	for name, c := range map[string]struct{ own, session, flag, current, want, told string }{
 		"nothing":                  {"", "", "", "", "", ""},
 		"the reviewer's":           {"a", "b", "", "c", "a", ""},
 		"the session's":            {"", "b", "", "c", "b", ""},
 		"the flag's":               {"", "", "b", "c", "b", "b"},
-		"the remembered":           {"", "", "", "c", "c", "c"},
+		"current_provider":         {"", "", "", "c", "c", "c"},
 		"no provider of a session": {"", noProvider, "", "c", "", ""},
 		"no provider by a flag":    {"", "", noProvider, "c", "", ""},
 		"the same by a flag":       {"", "b", "b", "c", "b", ""},
@@ -113,7 +113,7 @@ func TestByHandProvider(t *testing.T) {
 		"an unknown session's":     {"", "d", "", "c", `error: review: no provider "d" in ccc.json`, ""},
 	} {
 		config := defaultConfig()
-		config.Supervisor.Provider, config.CurrentProvider = c.own, c.remembered
+		config.Supervisor.Provider, config.CurrentProvider = c.own, c.current
 		config.Providers = map[string]*provider{"a": {}, "b": {}, "c": {}}
 		s := &supervision{config: config, session: stateDir(t.TempDir()).session("x")}
 		if c.session != "" {

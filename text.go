@@ -125,8 +125,9 @@ var (
 To follow the log: tail -f %s
 This session is supervised: each stop is reviewed. To watch: ccc log -f
 `}
-	providerRemembered = words{"提供商 %s（沿用上次的选择；不用它：ccc %s）", // provider, the word for none
-		"provider %s (remembered from your last choice; to use none: ccc %s)"}
+	currentProvider = words{ // provider, ccc.json
+		`提供商 %s（来自 %s；以后不用它：在其中写 "current_provider": null）`,
+		`provider %s (from %s; to end that, write there: "current_provider": null)`}
 )
 
 //go:embed supervisor_prompt_default.md
