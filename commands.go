@@ -17,7 +17,7 @@ type subcommand struct {
 	run      func(c *invocation) error
 	group    string // of the overview, "" for what people do not call
 	sample   string // a call, for the overview
-	brief    string // what it does, for the overview and for a usage error
+	brief    string // what it does
 	help     string // the page below that, with an example at its end
 }
 
@@ -31,52 +31,44 @@ func commands() []subcommand {
 	return []subcommand{
 		{synopsis: "demo", run: inPlaces(demo),
 			group: "Start", sample: "ccc demo", brief: "watch a supervised session: no key needed", help: `
-It plays a session, from launch to approval, in a temporary home. It needs no
-network, no key and no Claude Code, takes about five seconds and leaves nothing
-behind. The session and its commands are real; what the models say is scripted.
+It plays a session, from launch to approval, in a temporary home: five seconds,
+no network, no key, no Claude Code. The session and its commands are real; what
+the models say is scripted.
 
-Example:
-  ccc demo
+Example: ccc demo
 `},
 		{synopsis: "log [-f|--follow] [-n N] [--json] [SESSION]", run: inProject(showLog),
 			group: "Watch", sample: "ccc log -f", brief: "tell a session's story; -f follows it live", help: `
-It tells a session like a story: what you asked for, what the agent said, what
-the reviewer looked at and ran, and its verdict. SESSION is an id or the
-beginning of one; without it, the newest session of this project is told, and
-with -f all of them are followed.
+SESSION is an id or the beginning of one; without it, the newest session of this
+project is told, and with -f all of them are followed.
 
   -f, --follow   go on with what comes
   -n N           only the last N reviews, with their requests
   --json         the records, for programs
 
-Example: the last review, and what it rests on
-  ccc log -n 1
+Example, the last review and what it rests on: ccc log -n 1
 `},
 		{synopsis: "status [--all] [--json]", run: inProject(showStatus),
 			group: "Watch", sample: "ccc status", brief: "list sessions and running reviews", help: `
-It lists the newest 20 sessions that were supervised, of all projects: how many
-reviews the present request has had, the last verdict, the cost, the project.
-Below the table stands what running reviews are doing.
+It lists the newest 20 sessions that were supervised, of all projects, and below
+them what running reviews are doing.
 
   --all    all sessions
   --json   for programs, always all
 
-Example: the ids of the sessions that were sent back
+Example, the ids of the sessions that were sent back:
   ccc status --json | jq -r '.[] | select(.verdict == "block").session_id'
 `},
 		{synopsis: "supervisor-mode [on|off] [SESSION]", run: inProject(supervisorMode),
 			group: "Watch", sample: "ccc supervisor-mode off", brief: "switch a session's reviews off, or on",
 			help: `
-It prints on or off, after switching a session if you say so. A switch takes
-effect at once, also for a running review, and only for that session. SESSION
-is an id or the beginning of one; without it, the newest session of this project
-is taken, and named. Called by an agent's tool, it is about the agent's own
-session, and off is refused.
+It prints on or off, after switching if you say so: at once, also for a running
+review, and only for that session. SESSION is an id or the beginning of one;
+without it, the newest session of this project is taken, and named. From an
+agent's tool it is about the agent's own session, and off is refused.
 
 Inside Claude Code: /supervisor, /supervisor on, /supervisor off.
-
-Example: do not review the running session any more
-  ccc supervisor-mode off
+Example, do not review the running session any more: ccc supervisor-mode off
 `},
 		{synopsis: "statusline", run: inPlaces(showStatusline),
 			group: "Watch", sample: "ccc statusline", brief: "show reviews in Claude Code's status line",
@@ -85,73 +77,56 @@ Claude Code calls it with JSON on stdin, and shows the line that it prints: how
 the session's reviews stand, or what the running one is doing. Called on a
 terminal, it prints the lines to put into settings.json.
 
-Example: see what to put there
-  ccc statusline
+Example: ccc statusline
 `},
 		{synopsis: "review [--provider NAME] [--json] [SESSION]", run: inProject(reviewNow),
 			group: "Evidence", sample: "ccc review", brief: "review a session now, supervised or not", help: `
-It reviews a session of Claude Code's once and shows the verdict. It judges all
-that no remote has, your own edits too. SESSION is an id or the beginning of
-one; without it, the session written last in this working tree is taken, else in
-this project, else in a directory above. It costs one review, changes no
-settings, and tells the agent nothing.
+SESSION is the beginning of an id; without it, the one written last is taken: of
+this working tree, else of this project. Your own edits are judged, too.
 
   --provider NAME   let this provider of ccc.json do it
   --json            the verdict, for programs
-
 Exit code: 0 approved, 1 not approved, 2 no such session, 3 approved, but files
 changed meanwhile or git can't tell, 4 no review, 130 interrupted.
 
-Example: a script that goes on only with what was approved
-  claude -p "fix the failing test" && ccc review && git push
+Example: claude -p "fix the failing test" && ccc review && git push
 `},
 		{synopsis: "verdict [--commit REV] [--pushed] [SESSION]", run: inProject(showVerdict),
 			group: "Evidence", sample: "ccc verdict", brief: "print what became of the last stop", help: `
-It is for scripts. It prints one word for the last stop of a session in this
-working tree, or for that of SESSION, and exits with its code; why goes to
-stderr.
-
-  0   allow
-  1   block, failed, limit
-  3   none, reviewing, cancelled, changed, unbound
-  2   no such session or commit, or it can't be told
+It prints a word, for scripts; why goes to stderr. Exit code: 0 allow, 1 block,
+failed, limit, 3 none, reviewing, cancelled, changed, unbound, 2 no such session
+or commit, or it can't be told.
 
   --commit REV   whether reviews approved all that REV adds to the remotes: 0,
                  or else none and 3
   --pushed       the same for what git names to its pre-push hook
 
-Example: push only what was approved
-  ccc verdict --commit HEAD && git push
+Example: ccc verdict --commit HEAD && git push
 `},
 		{synopsis: "report [--commit REV] [--base REF] [SESSION]", run: inProject(showReport),
 			group: "Evidence", sample: "ccc report", brief: "write the evidence for a pull request", help: `
-It prints Markdown: what was asked, each round's verdict and feedback, what the
-reviewer ran, and what no review approved. It covers what HEAD adds to the
-default branches of the remotes; with SESSION, all changes of that session.
+It prints Markdown: requests, verdicts, feedback, what the reviewer ran, what no
+review approved, for what HEAD adds to the default branches of the remotes; with
+SESSION, for all changes of that session.
 
   --commit REV   REV in the place of HEAD
   --base REF     REF in the place of the default branches
-
 Exit code: 2 no such session or commit, 3 no review at all.
 
-Example:
-  ccc report | gh pr create --title "Fix the totals" --body-file -
+Example: ccc report | gh pr create --title "Fix the totals" --body-file -
 `},
 		{synopsis: trySubcommand + " [--timeout DURATION] COMMAND [ARG...]", run: try,
 			group: "Copies", sample: "ccc try 'make test'", brief: "run a command in a throw-away copy",
 			help: `
-The command may write to the project, to HOME and to the temporary directories.
-Only the command sees what it wrote, and when it ends, that is gone. It has no
-network and can't reach other processes. One argument is a shell command line,
-several are a program and its arguments.
+It may write to the project, to HOME and to the temporary directories; it alone
+sees that, and at its end that is gone. It reaches no network, no other process.
+One argument is a shell command line, several are a program and its arguments.
 
   --timeout DURATION   end it after that time (default: 5m)
+Exit code: the command's; 124 at the timeout, 125 where no copy can be made,
+126 or 127 where the program can't be run or is not there.
 
-Exit code: that of the command; 124 at the timeout, 125 where no copy can be
-made, 126 or 127 where the program can't be run or is not there.
-
-Example: look around in a copy
-  ccc try bash
+Example, look around in a copy: ccc try bash
 `},
 		{synopsis: "doctor", run: inProject(doctor),
 			group: "Set up", sample: "ccc doctor", brief: "find what is missing, and how to fix it", help: `
@@ -160,8 +135,7 @@ the state directory and the copies, and changes nothing. Each line begins with
 ok, warning (reviews go on) or problem (they don't); below a warning or problem
 stands the command that fixes it. Exit code: 1 if there is a problem.
 
-Example:
-  ccc doctor
+Example: ccc doctor
 `},
 		{synopsis: "uninstall [--purge]", run: inPlaces(uninstall),
 			group: "Set up", sample: "ccc uninstall", brief: "take ccc out of Claude Code's settings", help: `
@@ -170,31 +144,27 @@ edited it. Nothing of your own settings changes.
 
   --purge   remove the state, too: the log, and the reviews of all sessions
 
-Example: remove everything
-  ccc uninstall --purge && rm "$(command -v ccc)"
+Example, remove everything: ccc uninstall --purge && rm "$(command -v ccc)"
 `},
 		{synopsis: "version", run: showVersion,
 			group: "Set up", sample: "ccc version", brief: "print ccc's version", help: `
-Example:
-  ccc --version
+Example: ccc version
 `},
 		{synopsis: "help [NAME]", run: showHelp,
-			group: "Set up", sample: "ccc help log", brief: "print this, or a page about one command", help: `
-NAME is a command, start (how claude is started, and providers), or files (files
-and environment variables). Without it, all commands are listed. ccc NAME --help
-prints the same.
+			group: "Set up", sample: "ccc help log", brief: "print this, or the page of a command", help: `
+NAME is a command, or config: the keys of ccc.json, and how to write a provider.
+ccc NAME --help prints the same.
 
-Example:
-  ccc help start
+Example: ccc help config
 `},
 		{synopsis: hookSubcommand + " [--state-dir DIR]", run: supervisorHook,
 			brief: "answer a hook of Claude Code", help: `
 Claude Code calls it: JSON on stdin, the decision on stdout. It is in the
 settings that ccc --supervisor writes, and nobody has to call it by hand.
 
-  --state-dir DIR   the state directory (see ccc help files)
+  --state-dir DIR   the state directory (default: ~/.claude/ccc)
 
-Example: what a stop would bring, by hand
+Example, what a stop would bring:
   echo '{"session_id":"ID","hook_event_name":"Stop"}' | ccc supervisor-hook
 `},
 	}
@@ -205,49 +175,36 @@ const (
 
 Start     ccc --supervisor "fix it"  start Claude Code, reviewed when it stops
           ccc kimi                   start it with a provider of ccc.json
+          ccc -- mcp list            start it with all that stands behind --
 `
-	overviewEnds = `
-More: ccc help NAME; ccc help start: how claude is started, and providers;
-ccc help files: where ccc keeps what, and environment variables.
+	overviewEnds = `          ccc help config            list the keys of ccc.json, show a provider
+
+All else goes to claude as it is; a prompt needs quotes. In ~/.claude: ccc.json,
+SUPERVISOR.md (the reviewer's instructions, yours to edit), ccc/ (state, log).
+`
+	configPage = `The keys of ~/.claude/ccc.json, which is optional (defaults in brackets):
+
+%s
+Example, for ccc --supervisor kimi; the token is taken from your environment:
+` + exampleProvider + `
+Variables: CCC_CONFIG_DIR, the directory of ccc.json and SUPERVISOR.md;
+CCC_WORK_DIR, that of the state, ccc/; CCC_CLAUDE, the claude to run;
+CCC_SUPERVISOR=1, as --supervisor; NO_COLOR.
+`
+	exampleProvider = `{"providers": {"kimi": {"env": {
+  "ANTHROPIC_BASE_URL": "https://api.moonshot.cn/anthropic",
+  "ANTHROPIC_AUTH_TOKEN": "${KIMI_TOKEN}", "ANTHROPIC_MODEL": "kimi-k2.5",
+  "CLAUDE_CODE_MAX_CONTEXT_TOKENS": "262144"}}}}
 `
 )
 
-// topics are the pages that are about no subcommand.
-var topics = map[string]string{
-	"start": `usage: ccc [--supervisor] [provider] [claude arguments...]
-
-Start Claude Code. With --supervisor (or CCC_SUPERVISOR=1) a reviewer checks the
-work each time the agent wants to stop, and sends it back until it is done.
-
-A provider is one of ccc.json; without one current_provider there is used, and
-"default" stands for none. ccc's own words end at the first one that is not ccc's, at a prompt in
-quotes, or at --. All that follows goes to claude as it is.
-
-Examples:
-  ccc --supervisor                    a supervised session
-  ccc --supervisor "fix the bug"      ... that begins with a prompt
-  ccc --supervisor kimi --continue    ... with a provider and claude's own flag
-  ccc default                         no provider, no reviews
-  ccc -- mcp list                     a command of claude's
-`,
-	"files": `Files:
-  ~/.claude/settings.json   Claude Code's settings; ccc adds its hooks here
-  ~/.claude/ccc.json        ccc's configuration, optional
-  ~/.claude/SUPERVISOR.md   what the reviewer is told; SUPERVISOR.md in the
-                            project comes first
-  ~/.claude/ccc/            state: reviews, the reviewers' output, the log
-
-Environment:
-  CCC_SUPERVISOR=1    the same as --supervisor
-  CCC_CLAUDE          the claude to run (default: the one in PATH)
-  CCC_CONFIG_DIR      the directory of ccc.json and SUPERVISOR.md
-  CCC_WORK_DIR        the directory that holds the state directory, ccc/
-  CLAUDE_CONFIG_DIR   Claude Code's directory (default: ~/.claude)
-  NO_COLOR            no colours
-
-Example: another configuration for one session
-  CCC_CONFIG_DIR=~/work-ccc ccc --supervisor
-`,
+// configHelp returns the page of ccc.json.
+func configHelp() string {
+	keys := ""
+	for _, key := range configKeys {
+		keys += fmt.Sprintf("  %-28s %s\n", key[0], key[1])
+	}
+	return fmt.Sprintf(configPage, keys)
 }
 
 // overview returns the help of ccc as a whole, which fits a terminal of 80 columns and 24 lines.
@@ -267,13 +224,11 @@ func overview() string {
 	return text + overviewEnds
 }
 
-// usage returns how the command is called, and what it does, in two lines.
-func (c subcommand) usage() string {
-	return fmt.Sprintf("usage: ccc %s\n  %s\n", c.synopsis, c.brief)
-}
+// usage returns how the command is called.
+func (c subcommand) usage() string { return "usage: ccc " + c.synopsis + "\n" }
 
-// page returns the help of the command.
-func (c subcommand) page() string { return c.usage() + c.help }
+// page returns the help of the command, 12 lines at most.
+func (c subcommand) page() string { return c.usage() + "  " + c.brief + "\n" + c.help }
 
 // commandNamed returns the command of that name, an empty one for any other word.
 func commandNamed(name string) subcommand {
@@ -288,11 +243,12 @@ func showHelp(c *invocation) error {
 	text := overview()
 	if len(c.operands) > 0 {
 		name := c.operands[0]
-		text = topics[name]
-		if one := commandNamed(name); one.synopsis != "" {
-			text = one.page()
-		}
-		if text == "" {
+		switch command := commandNamed(name); {
+		case name == "config":
+			text = configHelp()
+		case command.synopsis != "":
+			text = command.page()
+		default:
 			return usageError("help", "no command %q", name)
 		}
 	}

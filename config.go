@@ -63,6 +63,25 @@ func (t *envText) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*string)(t))
 }
 
+// configKeys are the keys of ccc.json, each with what it is, as ccc help config lists them.
+var configKeys = [][2]string{
+	{"supervisor.max_iterations", "reviews of a request, 1 to 100 (10)"},
+	{"supervisor.timeout_seconds", "seconds for a review, 10 to 3600 (540)"},
+	{"supervisor.model", "the reviewer's model (the session's)"},
+	{"supervisor.provider", "the reviewer's provider (the session's)"},
+	{"supervisor.permission_mode", "of the reviewer outside a copy (\"dontAsk\")"},
+	{"supervisor.allowed_tools", "what it may use besides, [\"Bash(go test:*)\"] ([])"},
+	{"supervisor.keep_cache", "force or forbid the agent's prompt cache (null)"},
+	{"supervisor.max_budget_usd", "what a review may cost (0: no limit)"},
+	{"supervisor.try", "give the reviewer a copy to run things in (true)"},
+	{"language", "\"en\" or \"zh\" (the locale's)"},
+	{"settings", "added to Claude Code's, where it has none ({})"},
+	{"claude_args", "claude's arguments at each launch ([])"},
+	{"current_provider", "for a plain ccc, but not for ccc default (null)"},
+	{"providers.NAME.env", "its variables; \"${X}\": as X, \"\": unset ({})"},
+	{"providers.NAME.claude_args", "claude's arguments with it ([])"},
+}
+
 // permissionModes are those that Claude Code knows: manual from 2.1.200 on, the others in 2.1.120 already.
 var permissionModes = []string{
 	"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"}
@@ -187,8 +206,8 @@ func limitUnder(limit int, blockCap string) int {
 	return min(n, limit)
 }
 
-// current returns the provider of a launch that names none, nil if there is none. A name without a provider is
-// an error.
+// current returns the provider of a launch that names none, which may be nil. A name without a provider is an
+// error.
 func (c *configuration) current(d dirs) (*provider, error) {
 	p := c.Providers[c.CurrentProvider]
 	if p == nil && c.CurrentProvider != "" {

@@ -140,7 +140,7 @@ func runSubcommand(args []string) int {
 }
 
 // start parses the arguments and runs the command, or prints its help. An error in the arguments shows the
-// usage.
+// synopsis.
 func (c subcommand) start(args []string) error {
 	call, err := c.parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -155,8 +155,7 @@ func (c subcommand) start(args []string) error {
 		if c.name() == hookSubcommand {
 			code = 1 // Claude Code takes 2 from a hook as "block"
 		}
-		err = fmt.Errorf("%w\n%s  more: ccc help %s", wrong, c.usage(), c.name())
-		return failure{code: code, err: err}
+		return failure{code: code, err: fmt.Errorf("%w\n%s", wrong, strings.TrimSpace(c.usage()))}
 	}
 	return err
 }

@@ -255,3 +255,21 @@ func TestRealClientReviewersProvider(t *testing.T) {
 		})
 	}
 }
+
+// The provider that ccc help config shows works as it stands: its token and model arrive, and Claude Code takes
+// its window for the model's, which it does not know.
+func TestRealClientExampleProvider(t *testing.T) {
+	answers := script{agent: []apiReply{replyText("the answer")}}
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		kimi := newScriptedAPI(t, answers)
+		example := strings.Replace(exampleProvider, "https://api.moonshot.cn/anthropic", kimi.URL, 1)
+		box.write(".claude/ccc.json", 0o600, example)
+		box.vars = append(box.vars, "KIMI_TOKEN=token-of-kimi")
+		got := box.run(60*time.Second, "", "ccc", "kimi", "-p", "x", "--output-format", "json")
+		expectIn(t, "the result", got.stdout, `"result":"the answer"`)
+		if !olderThan(client.version, "2.1.200") { // 2.1.120 does not know the variable
+			expectIn(t, "the result", got.stdout, `"contextWindow":262144`)
+		}
+		expectRequests(t, kimi.requests("agent"), "token-of-kimi", "kimi-k2.5")
+	})
+}

@@ -90,8 +90,8 @@ func TestByHandElsewhere(t *testing.T) {
 	expectIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "A b  (not this session's")
 }
 
-// Which provider it asks: the reviewer's own, the session's, the flag's, current_provider, which alone is told; a flag that
-// names another than the first two, and a name that ccc.json does not have, are errors.
+// Which provider it asks: the reviewer's own, the session's, the flag's, current_provider, which alone is told;
+// a flag that names another than the first two, and a name that ccc.json does not have, are errors.
 func TestByHandProvider(t *testing.T) {
 	alone(t)
 	read, write, err := os.Pipe()
