@@ -170,6 +170,9 @@ Example, what a stop would bring:
 	}
 }
 
+// configTopic is the page of help that is about no subcommand.
+const configTopic = "config"
+
 const (
 	overviewBegins = `usage: ccc [--supervisor] [provider] [claude arguments...]
 
@@ -244,12 +247,15 @@ func showHelp(c *invocation) error {
 	if len(c.operands) > 0 {
 		name := c.operands[0]
 		switch command := commandNamed(name); {
-		case name == "config":
+		case name == configTopic:
 			text = configHelp()
 		case command.synopsis != "":
 			text = command.page()
 		default:
-			return usageError("help", "no command %q", name)
+			if meant := similar(name, append(slices.Clone(subcommands), configTopic)); meant != "" {
+				return usageError("help", "no page %q; did you mean: ccc help %s", name, meant)
+			}
+			return usageError("help", "no page %q", name)
 		}
 	}
 	fmt.Print(text)

@@ -122,11 +122,23 @@ func parseConfig(content []byte) (*configuration, error) {
 		line, _ := position(content, int(mistyped.Offset))
 		return nil, fmt.Errorf("line %d: %s: expected %s", line, mistyped.Field, expectedFor(mistyped.Type))
 	}
-	if err != nil { // json: unknown field "x"
-		unknown := strings.TrimPrefix(err.Error(), "json: ")
-		return nil, fmt.Errorf("%s: expected a key that README.md or docs/guide.md lists", unknown)
+	if err != nil {
+		return nil, unknownKey(strings.TrimPrefix(err.Error(), "json: unknown field "))
 	}
 	return c, c.check(root)
+}
+
+// unknownKey is the error for a key in quotes that ccc.json does not have, or not there. It names the first
+// key that may be meant.
+func unknownKey(quoted string) error {
+	for _, known := range configKeys {
+		names := strings.Split(known[0], ".")
+		if name := similar(strings.Trim(quoted, `"`), names); name != "" {
+			path := strings.Join(names[:slices.Index(names, name)+1], ".")
+			return fmt.Errorf("unknown key %s: did you mean %s? ccc help config lists all", quoted, path)
+		}
+	}
+	return fmt.Errorf("unknown key %s: ccc help config lists all", quoted)
 }
 
 // expectedFor returns what JSON is expected for a value of type t.
@@ -151,7 +163,7 @@ func (c *configuration) check(root *jsonValue) error {
 	case s.TimeoutSeconds < 10 || s.TimeoutSeconds > 3600:
 		return expected("supervisor.timeout_seconds", "a whole number from 10 to 3600")
 	case s.Provider != "" && c.Providers[s.Provider] == nil:
-		return expected("supervisor.provider", "one of the providers")
+		return fmt.Errorf("supervisor.provider: %w", c.unknownProvider(s.Provider))
 	case !slices.Contains(permissionModes, s.PermissionMode):
 		return expected("supervisor.permission_mode", "one of "+strings.Join(permissionModes, ", "))
 	case s.MaxBudgetUSD < 0:
@@ -211,8 +223,8 @@ func limitUnder(limit int, blockCap string) int {
 func (c *configuration) current(d dirs) (*provider, error) {
 	p := c.Providers[c.CurrentProvider]
 	if p == nil && c.CurrentProvider != "" {
-		err := fmt.Errorf("%s: current_provider %q is not among the providers (%s); "+
-			"ccc default goes without one", d.configFile(), c.CurrentProvider, c.providerNames())
+		const format = "%s: current_provider: %w; ccc default goes without one"
+		err := fmt.Errorf(format, d.configFile(), c.unknownProvider(c.CurrentProvider))
 		return nil, withHint(err, editHint(d.configFile()))
 	}
 	return p, nil
@@ -226,8 +238,16 @@ func (c *configuration) claudeArgs(p *provider) []string {
 	return slices.Concat(c.ClaudeArgs, p.ClaudeArgs)
 }
 
-func (c *configuration) providerNames() string {
-	return cmp.Or(strings.Join(slices.Sorted(maps.Keys(c.Providers)), ", "), "none configured")
+func (c *configuration) providerNames() []string { return slices.Sorted(maps.Keys(c.Providers)) }
+
+// providerList lists the providers in words, or says how to configure one.
+func (c *configuration) providerList() string {
+	return cmp.Or(strings.Join(c.providerNames(), ", "), "none; to configure one: ccc help config")
+}
+
+// unknownProvider is the error that no provider has that name.
+func (c *configuration) unknownProvider(name string) error {
+	return fmt.Errorf("%q is no provider of ccc.json (providers: %s)", name, c.providerList())
 }
 
 // variableIn returns NAME if the whole value is ${NAME}.

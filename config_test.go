@@ -26,7 +26,6 @@ func configOf(t *testing.T, text string) (*configuration, error) {
 
 // A fault is told in one line that names the file, the key and what is expected, and no value.
 func TestConfigFaults(t *testing.T) {
-	const unknown = ": expected a key that README.md or docs/guide.md lists"
 	for text, want := range map[string]string{
 		"\n":                            ": line 2, column 1: unexpected end of JSON input",
 		"{\n  \"providers\": {},\n}":    ": line 3, column 1: invalid character '}' looking for beginning",
@@ -41,11 +40,11 @@ func TestConfigFaults(t *testing.T) {
 		`{"claude_args":["-x",1]}`:      ": line 1: claude_args: expected a string",
 		`{"language":"SECRET"}`:         ": language: expected one of zh, en",
 		`{"current_provider":1}`:        ": line 1: current_provider: expected a string",
-		`{"provider":{}}`:               `: unknown field "provider"` + unknown,
-		`{"permissions.defaultMode":1}`: `: unknown field "permissions.defaultMode"` + unknown,
-		`{"max_iterations":3}`:          `: unknown field "max_iterations"` + unknown,
-		"{\"supervisor\":\n{\"max_iteration\":\"SECRET\"}}":         `: unknown field "max_iteration"` + unknown,
-		`{"supervisor":{"$comment":1}}`:                             `: unknown field "$comment"` + unknown,
+		`{"provider":{}}`:               `: unknown key "provider": did you mean supervisor.provider? ccc help config lists all`,
+		`{"permissions.defaultMode":1}`: `: unknown key "permissions.defaultMode": ccc help config lists all`,
+		`{"max_iterations":3}`:          `: unknown key "max_iterations": did you mean supervisor.max_iterations? ccc help`,
+		"{\"supervisor\":\n{\"max_iteration\":\"SECRET\"}}":         `: unknown key "max_iteration": did you mean supervisor.max_iterations?`,
+		`{"supervisor":{"$comment":1}}`:                             `: unknown key "$comment": ccc help config lists all`,
 		`{"supervisor":{"max_iterations":"SECRET"}}`:                ": line 1: supervisor.max_iterations: expected a whole number",
 		`{"supervisor":{"max_iterations":1.8758758758}}`:            ": line 1: supervisor.max_iterations: expected a whole number",
 		`{"supervisor":{"max_iterations":0}}`:                       ": supervisor.max_iterations: expected a whole number from 1 to 100",
@@ -56,10 +55,10 @@ func TestConfigFaults(t *testing.T) {
 		`{"supervisor":{"max_budget_usd":-1}}`:                      ": supervisor.max_budget_usd: expected a number from 0 up",
 		`{"supervisor":{"try":1}}`:                                  ": line 1: supervisor.try: expected true or false",
 		`{"supervisor":{"permission_mode":"dontask"}}`:              ": supervisor.permission_mode: expected one of acceptEdits, auto,",
-		`{"providers":{"a":{}},"supervisor":{"provider":"SECRET"}}`: ": supervisor.provider: expected one of the providers",
+		`{"providers":{"a":{}},"supervisor":{"provider":"chosen"}}`: `: supervisor.provider: "chosen" is no provider of ccc.json (providers: a)`,
 		`{"providers":{"a":3}}`:                                     ": line 1: providers: expected an object",
 		`{"providers":{"a":null}}`:                                  ": providers.a: expected an object",
-		`{"providers":{"a":{"environment":{}}}}`:                    `: unknown field "environment"` + unknown,
+		`{"providers":{"a":{"environment":{}}}}`:                    `: unknown key "environment": ccc help config lists all`,
 		`{"providers":{"a":{},"b":{"env":[]}}}`:                     ": line 1: providers.env: expected an object",
 		`{"providers":{"a":{"env":{"A":null}}}}`:                    ": providers.a.env.A: expected a string, a number or a boolean",
 		`{"providers":{"a":{"env":{"A":{"B":1}}}}}`:                 ": providers.a.env.A: expected a string, a number or a boolean",
@@ -74,6 +73,25 @@ func TestConfigFaults(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "ccc.json"+want) || c.Supervisor.MaxIterations != 10 ||
 			strings.Contains(err.Error(), "SECRET") || strings.Contains(err.Error(), "8758758758") {
 			t.Errorf("%s:\n got %v\nwant ...%s", text, err, want)
+		}
+	}
+}
+
+// Of a key that is not known the place of the one that may be meant is named, where there is one; of a provider
+// that is not, how to configure one.
+func TestConfigMeant(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"providrs":{}}`:                 `unknown key "providrs": did you mean providers? ccc help config lists all`,
+		`{"supervisor":{"langauge":"x"}}`: `unknown key "langauge": did you mean language? ccc help config lists all`,
+		`{"try":true}`:                    `unknown key "try": did you mean supervisor.try? ccc help config lists all`,
+		`{"providers":{"a":{"emv":{}}}}`:  `unknown key "emv": did you mean providers.NAME.env? ccc help config lists all`,
+		`{"maxIterations":1}`:             `unknown key "maxIterations": ccc help config lists all`,
+		`{"supervisor":{"provider":"b"}}`: `supervisor.provider: "b" is no provider of ccc.json (providers: none; ` +
+			`to configure one: ccc help config)`,
+	} {
+		_, err := configOf(t, text)
+		if err == nil || !strings.HasSuffix(err.Error(), "/ccc.json: "+want) {
+			t.Errorf("%s: %v", text, err)
 		}
 	}
 }
@@ -101,7 +119,7 @@ func TestConfigRefused(t *testing.T) {
 	box := newFakeBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iteration":3}}`)
 	got := box.run(10*time.Second, "", "ccc", "--supervisor", "-p", "hi")
-	if got.code != 1 || got.stdout != "" || !strings.HasPrefix(got.stderr, "ccc: "+box.home+"/.claude/ccc.json: unknown field ") || strings.Count(got.stderr, "\n") != 1 {
+	if got.code != 1 || got.stdout != "" || !strings.HasPrefix(got.stderr, "ccc: "+box.home+"/.claude/ccc.json: unknown key ") || strings.Count(got.stderr, "\n") != 1 {
 		t.Errorf("%+v", got)
 	}
 	expectEqual(t, "the files", box.files(), []string{".claude/ccc.json"})
@@ -195,7 +213,7 @@ func TestConfigValues(t *testing.T) {
 	expectIs(t, "its variables", fmt.Sprint(p.Env), "map[A:1 B:true C:c D:${E} F:1e400]")
 	expectEqual(t, "the arguments with it", c.claudeArgs(p), []string{"--all", "--own"})
 	expectEqual(t, "the arguments without", c.claudeArgs(nil), []string{"--all"})
-	expectIs(t, "the names", c.providerNames(), "a, b")
+	expectIs(t, "the names", c.providerList(), "a, b")
 	for _, name := range strings.Fields("A B C D E F") { // and E, whence one comes
 		expectIs(t, name+" is a provider's", c.providerVariables()[name], true)
 	}

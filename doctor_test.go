@@ -104,7 +104,7 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  claude: ", "version 2.1.119, is older than 2.1.120", installClaude, `claude_is "echo '2.1.119 (Claude Code)'"`},
 
 		{"problem  configuration: ", "ccc.json: line 1, column 11: ", edit, `echo '{"SECRET":,}' >$config`},
-		{"problem  provider: ", `"glm" is not among`, edit, `cp $config $HOME/good; replace $config '"kimi",' '"glm",'`},
+		{"problem  provider: ", `"glm" is no provider`, edit, `cp $config $HOME/good; replace $config '"kimi",' '"glm",'`},
 		{"problem  provider: ", "${KIMI_MODEL}, which is not set", "read -r KIMI_MODEL; export KIMI_MODEL", `replace $config SECRET '${KIMI_MODEL}'`},
 		{"problem  provider: ", "providers.own.env.X of ccc.json is ${OWN_TOKEN}, which is not set", "read -r OWN_TOKEN; export OWN_TOKEN",
 			`replace $config '"max_iterations"' '"provider":"own",&'; replace $config '"kimi":' '"own":{"env":{"X":"${OWN_TOKEN}"}},&'`},
@@ -209,7 +209,7 @@ func TestDoctorConfigOnce(t *testing.T) {
 	box := newDoctorBox(t)
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iteration":3}}`)
 	got := box.run(60*time.Second, "", "ccc", "doctor")
-	if got.code != 1 || strings.Count(got.stdout, `ccc.json: unknown field "max_iteration": expected `) != 1 ||
+	if got.code != 1 || strings.Count(got.stdout, `ccc.json: unknown key "max_iteration": did you mean `) != 1 ||
 		got.stderr != "ccc: problems: 1\n" {
 		t.Errorf("%+v", got)
 	}

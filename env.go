@@ -61,10 +61,14 @@ const supervisorFlag = "--supervisor"
 // modes are the operands that switch supervision.
 var modes = []string{"on", "off"}
 
-// subcommands are the names of all subcommands; main.go fills them in. No provider can have such a name.
+// subcommands are the names of the subcommands that people call; main.go fills them in.
 var subcommands []string
 
-func isSubcommand(word string) bool { return slices.Contains(subcommands, word) }
+// isSubcommand reports whether ccc answers to word: no provider can have such a name.
+func isSubcommand(word string) bool {
+	hidden := []string{hookSubcommand, guardSubcommand, tryInsideSubcommand}
+	return slices.Contains(subcommands, word) || slices.Contains(hidden, word)
+}
 
 // An invocation is what follows a subcommand on the command line.
 type invocation struct {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -135,64 +134,40 @@ func (l *launch) parse(args []string) (err error) {
 	return err
 }
 
-// unknownWord is the error that rest begins with a word that ccc does not know; own is what stands before it.
-// The hint repeats the command line in the forms that work.
-func unknownWord(own, rest []string, c *configuration) error {
+// unknownWord is the error that rest begins with a word that ccc does not know; before is what stands before
+// it. The hint lists the words that ccc knows, and repeats the command line in the forms that work.
+func unknownWord(before, rest []string, c *configuration) error {
 	word, behind := rest[0], rest[1:]
-	hint := "to pass it on to claude: " + commandLine(own, []string{"--"}, rest)
 	isFlag := func(arg string) bool { return strings.HasPrefix(arg, "-") }
-	if len(behind) > 0 && !slices.ContainsFunc(behind, isFlag) {
-		hint = "as a prompt: " + commandLine(own, []string{strings.Join(rest, " ")}) + "\n" + hint
+	isPrompt := len(behind) > 0 && !slices.ContainsFunc(behind, isFlag)
+	hint := "to pass it on to claude: " + commandLine(before, []string{"--"}, rest)
+	if isPrompt {
+		hint = "as a prompt: " + commandLine(before, []string{strings.Join(rest, " ")}) + "\n" + hint
 	}
 	if isSubcommand(word) {
 		err := fmt.Errorf("%q is a subcommand, and has to stand first: %s", word, commandLine(rest))
 		return failure{code: 2, err: err, hint: hint}
 	}
-	names := slices.Concat([]string{supervisorFlag}, subcommands, slices.Sorted(maps.Keys(c.Providers)))
+	names := slices.Concat([]string{supervisorFlag}, subcommands, c.providerNames(), []string{noProvider})
 	if len(behind) > 0 && slices.Contains(modes, behind[0]) {
 		names = subcommands // supervisor-mode is meant
 	}
-	if name := nearestWord(word, names); name != "" {
-		line := commandLine(own, []string{name}, behind)
+	if name := similar(word, names); name != "" {
+		line := commandLine(before, []string{name}, behind)
 		switch {
 		case isSubcommand(name): // it has to stand first
 			line = commandLine([]string{name}, behind)
 		case name == supervisorFlag && len(behind) > 0 && c.Providers[behind[0]] == nil:
-			if !slices.ContainsFunc(behind, isFlag) { // a prompt: claude takes the first word only
+			if isPrompt { // claude takes the first word only
 				behind = []string{strings.Join(behind, " ")}
 			}
-			line = commandLine(own, []string{name, "--"}, behind)
+			line = commandLine(before, []string{name, "--"}, behind)
 		}
 		hint = "did you mean: " + line + "\n" + hint
 	}
-	err := fmt.Errorf("%q is neither a subcommand nor a provider (providers: %s)", word, c.providerNames())
+	err := fmt.Errorf("%q is neither a subcommand nor a provider", word)
+	hint = "subcommands: " + strings.Join(subcommands, ", ") + "\nproviders: " + c.providerList() + "\n" + hint
 	return failure{code: 2, err: err, hint: hint}
-}
-
-// nearestWord returns the first of names that word may be a misspelling of, or that begins with word, if that
-// has three letters, else "". Leading dashes do not count.
-func nearestWord(word string, names []string) string {
-	word = strings.TrimLeft(word, "-")
-	for _, name := range names {
-		bare := strings.TrimLeft(name, "-")
-		if isMisspelt(bare, word) || len(word) > 2 && strings.HasPrefix(bare, word) {
-			return name
-		}
-	}
-	return ""
-}
-
-// isMisspelt reports whether a and b become equal if two neighbouring letters are swapped, or if one run of
-// letters is replaced, of one letter or of a quarter of the shorter word.
-func isMisspelt(a, b string) bool {
-	most := max(1, min(len(a), len(b))/4)
-	for a != "" && b != "" && a[0] == b[0] {
-		a, b = a[1:], b[1:]
-	}
-	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
-		a, b = a[:len(a)-1], b[:len(b)-1]
-	}
-	return max(len(a), len(b)) <= most || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
 }
 
 // environment returns that of claude: ccc's own with each variable once, the provider's values, and absolute

@@ -103,9 +103,10 @@ import (
 
 func init() {
 	for _, c := range commands() {
-		subcommands = append(subcommands, c.name())
+		if c.group != "" {
+			subcommands = append(subcommands, c.name())
+		}
 	}
-	subcommands = append(subcommands, guardSubcommand, tryInsideSubcommand)
 }
 
 func main() {

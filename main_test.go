@@ -157,7 +157,9 @@ func TestHelp(t *testing.T) {
 		t.Errorf("the help has %d lines", lines)
 	}
 	for line, want := range map[string]string{
-		"help x": `no command "x"`, "uninstall -n 5": "not defined: -n\n", "status a": `unexpected argument "a"`,
+		"help x": `no page "x"` + "\n", "help lgo": `no page "lgo"; did you mean: ccc help log` + "\n",
+		"help confg": "; did you mean: ccc help config\n", "help supervisor-hoo": `"supervisor-hoo"` + "\n",
+		"uninstall -n 5": "not defined: -n\n", "status a": `unexpected argument "a"`,
 	} {
 		expectEnd(t, line, run(line), 2, "", want)
 	}
@@ -205,13 +207,17 @@ func TestHelpConfig(t *testing.T) {
 	expectEqual(t, "the window", box.agentEnv("CLAUDE_CODE_MAX_CONTEXT_TOKENS"), []string{"262144"})
 }
 
-func TestNearest(t *testing.T) {
-	for word, want := range map[string]string{"statu": "status", "sttaus": "status", "statuss": "status", "stAtus": "status", "log": "log", "lo": "log",
-		"satsut": "", "stats": "status", "demolog": "", "": "", "s": "", "st": "", "sta": "status", "--logg": "log", "x": ""} {
-		expectIs(t, word, nearestWord(word, []string{"status", "log", "demo"}), want)
-	}
-	for word, want := range map[string]string{"supervised": supervisorFlag, "maxIterations": "max_iterations", "timeout": "timeout_seconds", "settings": ""} {
-		expectIs(t, word, nearestWord(word, []string{supervisorFlag, "max_iterations", "timeout_seconds"}), want)
+// A word is taken for the first name that is one letter away from it, or begins with it.
+func TestSimilar(t *testing.T) {
+	names := []string{supervisorFlag, "status", "log", "demo", "千问"}
+	for word, want := range map[string]string{
+		"statu": "status", "tatus": "status", "staus": "status", "statuss": "status", "sstatus": "status",
+		"stagtus": "status", "stxtus": "status", "xtatus": "status", "statux": "status", "sttaus": "status",
+		"satsut": "", "stats": "status", "stuats": "", "statusxx": "", "sta": "status", "s": supervisorFlag,
+		"supervise": "", "supervis": supervisorFlag, "supervisor": supervisorFlag, "supervisro": supervisorFlag,
+		"lgo": "log", "gol": "", "demolog": "", "": "", "x": "", "千文": "千问", "千": "千问",
+	} {
+		expectIs(t, word, similar(word, names), want)
 	}
 }
 

@@ -164,7 +164,7 @@ func (s *supervision) providerByHand(flag string) (name string, err error) {
 	case name == noProvider:
 		return "", nil
 	case name != "" && s.config.Providers[name] == nil:
-		return "", failure{code: 2, err: fmt.Errorf("review: no provider %q in ccc.json", name)}
+		return "", failure{code: 2, err: fmt.Errorf("review: %w", s.config.unknownProvider(name))}
 	case given == "" && name != "":
 		s.print(say(reviewingWith, name))
 	}
