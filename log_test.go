@@ -337,7 +337,7 @@ func TestCommandsAsRun(t *testing.T) {
 	output, end := follow(t, box, "-f", testSession)
 	await(t, output, "    · "+shown+"\n    实测 cat <<E\n         slug(\"a   b\")  # x\n         E\n         → 退出码 0 · 0.0 秒\n         a---b\n")
 	end(syscall.SIGINT)
-	expectIn(t, "status", box.ccc("status"), "  "+shown+"\n")
+	expectIn(t, "status", box.ccc("status"), " 正在运行："+shown+"\n")
 	ended := record{Time: now(), Event: eventStop, Project: box.work, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}
 	box.timelineOf(testSession, begun, called, ran, refused, ended)
 	expectIn(t, "the log", box.ccc("log", testSession), "实测 cat <<E\n", "· 不许运行 "+shown+"\n")

@@ -564,7 +564,7 @@ func TestPushUntold(t *testing.T) {
 // ccc review of a session that ran without ccc.
 func TestByHand(t *testing.T) {
 	box := newFakeBox(t)
-	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	box.vars = append(box.vars, "LANG=en_US.UTF-8", "COLUMNS=120")
 	expect := func(code int, stdout string, argv ...string) commandResult {
 		t.Helper()
 		got := box.run(60*time.Second, "", append([]string{"ccc", "review"}, argv...)...)

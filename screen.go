@@ -250,19 +250,6 @@ func wrap(line string, width int) (rows []string) {
 
 const noRowBegins = "，。、；：！？）」』》】”,.;:!?)"
 
-// fit makes text exactly width columns wide: it cuts off the beginning, or adds blanks at the end.
-func fit(text string, width int) string {
-	if columns := displayWidth(text); columns > width {
-		rest := strings.TrimLeftFunc(text, func(r rune) bool {
-			isCut := columns > width-1 || runeWidth(r) == 0
-			columns -= runeWidth(r)
-			return isCut
-		})
-		text = "…" + rest
-	}
-	return text + strings.Repeat(" ", width-displayWidth(text))
-}
-
 // clip returns the beginning of text that fits into width columns, with an ellipsis if it is cut.
 func clip(text string, width int) string {
 	if displayWidth(text) <= width {

@@ -76,25 +76,6 @@ func TestScreenWidth(t *testing.T) {
 	}
 }
 
-func TestScreenFit(t *testing.T) {
-	for _, test := range []struct {
-		text  string
-		width int
-		want  string
-	}{
-		{"中文", 6, "中文  "},
-		{"/home/中文", 6, "…/中文"},
-		{"/home/中文", 5, "…中文"},
-		{"中文", 3, "…文"},
-		{"中文", 2, "… "},
-		{"e\u0301e\u0301e\u0301", 2, "…e\u0301"},
-	} {
-		if got := fit(test.text, test.width); got != test.want {
-			t.Errorf("fit(%q, %d) = %q, want %q", test.text, test.width, got, test.want)
-		}
-	}
-}
-
 // FuzzScreenWrap: no row is too wide, and nothing but blanks is lost.
 func FuzzScreenWrap(f *testing.F) {
 	f.Add("运行 go test ./...，然后（看 结果）", uint8(7))
@@ -124,8 +105,6 @@ func TestScreenTexts(t *testing.T) {
 		{"clip wide, one less", clip("中文字", 5), "中文…"},
 		{"clip wide, two less", clip("中文字", 4), "中…"},
 		{"clip to nothing", clip("中文字", 1), "…"},
-		{"fit as it is", fit("abcd", 4), "abcd"},
-		{"fit", fit("abcde", 4), "…cde"},
 		{"the last as they are", lastCharacters("中文字", 3), "中文字"},
 		{"the last", lastCharacters("中文字", 2), "… 文字"},
 		{"the last of none", lastCharacters("", 0), ""},

@@ -12,7 +12,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -39,12 +38,17 @@ func showStatus(c *invocation, d dirs) error {
 		showTable(s, shown)
 		newest := slices.IndexFunc(sessions, func(one summary) bool { return d.isOfProject(one.Project) })
 		for i, one := range sessions {
-			more := unbroken(one.now)
-			if one.why != "" && i == newest {
-				more = one.result()
+			line := ""
+			switch {
+			case one.now != one.Doing:
+				line = say(sessionIs, one.short(), unbroken(one.now))
+			case one.now != "":
+				line = say(sessionRuns, one.short(), unbroken(one.now))
+			case one.why != "" && i == newest:
+				line = say(sessionUnreviewed, one.short(), oneLine(one.why))
 			}
-			if more != "" {
-				fmt.Fprintln(s, clip(one.short()+"  "+more, s.width))
+			if line != "" {
+				fmt.Fprintln(s, clip(line, s.width))
 			}
 		}
 		if more := len(sessions) - len(shown); more > 0 {
@@ -223,68 +227,65 @@ func sessionMeant(d dirs) (string, error) {
 	return ids[0], nil
 }
 
-// showTable writes the sessions as a table, each on one line. Project and request share what the other
-// columns leave. Where that is too little, columns go: total, time, cost, request, count, in this order. The
-// mode is told where one of them is off.
+// showTable writes the sessions as a table, each on one line. The columns are the same at every width: only
+// the words of the request are cut. The mode is shown where one of the sessions has another than on. A review
+// that runs takes the place of verdict and time.
 func showTable(s *screen, sessions []summary) {
-	const gap, leastProject, leastRequest = "  ", 20, 14
-	const mode, rounds, result, age, reviewed, cost, project = 1, 2, 3, 4, 5, 6, 7 // columns of statusHeads
-	rows := make([][]string, 1, len(sessions)+1)
+	const mode, result, when, request = 1, 3, 4, 7 // columns of statusHeads
+	rows, widths := make([][]string, 1, len(sessions)+1), make([]int, len(statusHeads))
 	for _, head := range statusHeads {
 		rows[0] = append(rows[0], say(head))
 	}
-	isOff := func(one summary) bool { return one.Mode == modeWord(false) }
-	if !slices.ContainsFunc(sessions, isOff) {
+	hasMode := func(one summary) bool { return say(modeCells[one.Mode]) != "" }
+	if !slices.ContainsFunc(sessions, hasMode) {
 		rows[0][mode] = ""
 	}
 	for _, one := range sessions {
-		used := fmt.Sprintf("%d/%d", one.Count, one.Limit)
-		rows = append(rows, []string{
-			one.short(), say(modeCells[one.Mode]), used, verdictName(one.Verdict), one.when(),
-			strconv.Itoa(one.Reviews), dollars(one.CostUSD), pathFrom("", one.Project), one.Request})
+		row := []string{one.short(), say(modeCells[one.Mode]), fmt.Sprintf("%d/%d", one.Count, one.Limit),
+			verdictName(one.Verdict), one.when(), dollars(one.CostUSD), pathFrom("", one.Project), one.Request}
+		for column := range row {
+			if row[column] = oneLine(row[column]); column != mode {
+				row[column] = cmp.Or(row[column], "-")
+			}
+		}
+		if one.Verdict == verdictReviewing {
+			row[result], row[when] = joined(row[result]+one.number, row[when]), ""
+		}
+		rows = append(rows, row)
 	}
-	widths, left := make([]int, len(statusHeads)), s.width
-	for i := range widths {
+	for column := range widths {
 		for _, row := range rows {
-			if row[i] = oneLine(row[i]); i != mode {
-				row[i] = cmp.Or(row[i], "-")
+			width := displayWidth(row[column])
+			if row[when] == "" && column == result {
+				width = 0
+			} else if row[when] == "" && column == when {
+				width = displayWidth(row[result]) - widths[result] - 2
 			}
-			if row[i] != "" {
-				widths[i] = max(widths[i], displayWidth(row[i]+gap))
+			widths[column] = max(widths[column], width)
+		}
+	}
+	for i, row := range rows {
+		line, used, start := "", 0, 0
+		for column, cell := range row {
+			gap := max(start-used, min(used, 2)) // behind a cell that is wider than its column
+			if widths[column] > 0 {
+				start += min(widths[column], s.width/4) + 2
 			}
-		}
-		if i < project {
-			left -= widths[i]
-		}
-	}
-	for _, spared := range []int{reviewed, age, cost} { // in this order
-		if left < min(widths[project], leastProject)+leastRequest {
-			left, widths[spared] = left+widths[spared], 0
-		}
-	}
-	if left < leastProject/2 {
-		left, widths[rounds] = left+widths[rounds], 0
-	}
-	widths[project] = min(widths[project], max(left/2, 8)+len(gap), left)
-	for n, row := range rows {
-		line := ""
-		for i, width := range widths[:project+1] {
-			if width <= len(gap) {
+			if room := s.width - used - gap; column == request && room > 1 {
+				cell = clip(cell, room)
+			} else if cell == "" || column == request {
 				continue
 			}
-			cell := fit(row[i], width-len(gap)) + gap
-			if n > 0 && i == result {
-				cell = s.paint(verdictColour(sessions[n-1].Verdict), cell)
+			used += gap + displayWidth(cell)
+			if i > 0 && column == result {
+				cell = s.paint(verdictColour(sessions[i-1].Verdict), cell)
 			}
-			line += cell
+			line += strings.Repeat(" ", gap) + cell
 		}
-		if room := left - widths[project]; room >= 7 { // the head of the column
-			line += clip(row[project+1], room)
-		}
-		if n == 0 {
+		if i == 0 {
 			line = s.paint(dim, line)
 		}
-		fmt.Fprintln(s, strings.TrimRight(line, " "))
+		fmt.Fprintln(s, line)
 	}
 }
 

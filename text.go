@@ -284,11 +284,15 @@ var (
 	noSessionHere = words{"%s 里还没有受监督的会话，别处有 %d 个", // a directory
 		"No supervised session in %s yet, %d elsewhere"}
 	statusHeads = [...]words{
-		{"会话", "Session"}, {"监督", "Mode"}, {"本次", "Reviews"}, {"结果", "Result"},
-		{"时间", "When"}, {"累计", "Total"}, {"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
+		{"会话", "Session"}, {"监督", "Mode"}, {"审查", "Reviews"}, {"结果", "Result"},
+		{"时间", "When"}, {"花费", "Cost"}, {"项目", "Project"}, {"要求", "Request"},
 	}
-	moreSessions = words{"还有 %d 个会话：ccc status --all", "%d more: ccc status --all"}
-	verdictNames = map[string]words{
+	// The session, and what its reviewer does; a command that it runs; why the last stop was not reviewed.
+	sessionIs         = words{"%s 正在%s", "%s is %s"}
+	sessionRuns       = words{"%s 正在运行：%s", "%s is running: %s"}
+	sessionUnreviewed = words{"%s 未审成：%s", "%s was not reviewed: %s"}
+	moreSessions      = words{"还有 %d 个会话：ccc status --all", "%d more: ccc status --all"}
+	verdictNames      = map[string]words{
 		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"未审成", "not reviewed"},
 		"limit": {"次数用完", "limit reached"}, "cancelled": {"已取消", "cancelled"},
 		"reviewing": {"审查中", "reviewing"}, "unbound": {"未绑定", "unbound"},
