@@ -49,7 +49,7 @@ func TestScreenColumns(t *testing.T) {
 	}
 }
 
-// Widths as EastAsianWidth.txt has them.
+// Widths as EastAsianWidth.txt has them, of Chinese, Japanese, Korean and emoji.
 func TestScreenWidth(t *testing.T) {
 	for text, want := range map[string]int{
 		"": 0, "abc": 3, "é": 1, "·…—“”": 5, "①→■☆♥✔⚠™": 8, "ｱｲ": 2, "中文，。": 8, "ＡＢ￥": 6, "한글": 4, "カナ　": 6, "𠮷": 2, "〈〉": 4,
@@ -70,7 +70,11 @@ func TestScreenWidth(t *testing.T) {
 			expectIs(t, "the width of an end of a range", runeWidth(r), want)
 		}
 	}
-	expectIs(t, "wide characters", wide, 192_275) // 14.0's, the pictures between and all of the planes 2 and 3
+	expectIs(t, "wide characters", wide, 174_313) // most of them of the planes 2 and 3
+	for _, r := range wideEmoji {
+		_, isInRange := slices.BinarySearch(wideRanges, r)
+		expectIs(t, string(r), runeWidth(r) == 2 && !isInRange, true)
+	}
 	for r, want := range map[rune]int{0x2ff: 1, 0x300: 0, 0x10ff: 1, 0x115f: 2, 0x1160: 0, 0x11ff: 0, 0x1200: 1, 0x200b: 1, 0x200c: 0, 0x200d: 0, 0x200e: 1, 0x40000: 1} {
 		expectIs(t, fmt.Sprintf("the width of %x", r), runeWidth(r), want)
 	}
