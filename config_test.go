@@ -28,7 +28,7 @@ func configOf(t *testing.T, text string) (*configuration, error) {
 func TestConfigFaults(t *testing.T) {
 	for text, want := range map[string]string{
 		"\n":                            ": line 2, column 1: unexpected end of JSON input",
-		"{\n  \"providers\": {},\n}":    ": line 3, column 1: invalid character '}' looking for beginning",
+		"{\n  \"providers\": {},\n}":    ": line 3, column 1: a comma too many before }",
 		"\ufeff{\"a\" 1}":               ": line 1, column 6: invalid character '1' after object key",
 		`{} SECRET`:                     ": line 1, column 4: invalid character 'S'",
 		`[]`:                            ": line 1, column 1: the file is not an object",
@@ -78,11 +78,14 @@ func TestConfigFaults(t *testing.T) {
 }
 
 // Of a key that is not known the place of the one that may be meant is named, where there is one; of a provider
-// that is not, how to configure one.
+// that is not, how to configure one; of a comma too many or too few, that.
 func TestConfigMeant(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"providrs":{}}`:                 `unknown key "providrs": did you mean providers? ccc help config lists all`,
 		`{"supervisor":{"langauge":"x"}}`: `unknown key "langauge": did you mean language? ccc help config lists all`,
+		`{"claude_args":["-x",]}`:         `line 1, column 22: a comma too many, or no value, before ]`,
+		`{"claude_args":["-x" "y"]}`:      `line 1, column 22: a comma is missing before the next string`,
+		`{"language":"en" "settings":{}}`: `line 1, column 18: a comma is missing before the next key`,
 		`{"try":true}`:                    `unknown key "try": did you mean supervisor.try? ccc help config lists all`,
 		`{"providers":{"a":{"emv":{}}}}`:  `unknown key "emv": did you mean providers.NAME.env? ccc help config lists all`,
 		`{"maxIterations":1}`:             `unknown key "maxIterations": ccc help config lists all`,

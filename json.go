@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -122,6 +123,14 @@ func unmarked(text []byte) []byte {
 // isBlank reports whether text is empty or white space. Claude Code takes such a file as {}.
 func isBlank(text []byte) bool { return len(bytes.TrimSpace(unmarked(text))) == 0 }
 
+// slips are the usual faults of JSON that is written by hand, by what encoding/json says of them.
+var slips = map[string]string{
+	"invalid character '}' looking for beginning of object key string": "a comma too many before }",
+	"invalid character ']' looking for beginning of value":             "a comma too many, or no value, before ]",
+	`invalid character '"' after object key:value pair`:                "a comma is missing before the next key",
+	`invalid character '"' after array element`:                        "a comma is missing before the next string",
+}
+
 // parseJSON reads text, which must hold exactly one JSON value; a byte order mark may stand before it. The
 // error names line and column of the fault, as position counts them.
 func parseJSON(text []byte) (*jsonValue, error) {
@@ -133,7 +142,8 @@ func parseJSON(text []byte) (*jsonValue, error) {
 			offset-- // Offset counts the bytes read, the faulty one included
 		}
 		line, column := position(text, offset)
-		return nil, fmt.Errorf("line %d, column %d: %s", line, column, syntax)
+		what := cmp.Or(slips[syntax.Error()], syntax.Error())
+		return nil, fmt.Errorf("line %d, column %d: %s", line, column, what)
 	}
 	r := jsonReader{text: string(plain), Decoder: json.NewDecoder(bytes.NewReader(plain))}
 	r.UseNumber() // some numbers fit into no float64
