@@ -147,35 +147,6 @@ func BenchmarkCopy(b *testing.B) {
 	best(b, "try_true", func() error { return exec.Command(program, "try", "true").Run() })
 }
 
-// BenchmarkGate asks the gate of 1, 10 and 100 commits that no remote has, each of which a review approved.
-func BenchmarkGate(b *testing.B) {
-	program, reviewer := buildProgram(b, "."), filepath.Join(b.TempDir(), "claude")
-	check(b, os.WriteFile(reviewer, []byte(strings.ReplaceAll(instantReviewer, "false", "true")), 0o700))
-	for _, commits := range []int{1, 10, 100} {
-		dir, home := b.TempDir(), b.TempDir()
-		env := append(os.Environ(), "HOME="+home, "CCC_CLAUDE="+reviewer, "CCC_SUPERVISOR=1")
-		run := func(input string, argv ...string) error {
-			cmd := exec.Command(argv[0], argv[1:]...)
-			cmd.Dir, cmd.Env, cmd.Stdin = dir, env, strings.NewReader(input)
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				return fmt.Errorf("%v: %s", err, out)
-			}
-			return nil
-		}
-		script := func(text string) { check(b, run("", "sh", "-ec", text)) }
-		script(`mkdir ~/.claude; git config --global user.name a; git config --global user.email a@example.com
-git init -q; echo 0 >f0; git add .; git commit -qm first; git update-ref refs/remotes/origin/main HEAD`)
-		for n := range commits {
-			event := `{"session_id":"bench","cwd":%q,"hook_event_name":"%s","prompt":"go on"}`
-			check(b, run(fmt.Sprintf(event, dir, eventPrompt), program, "supervisor-hook"))
-			script(fmt.Sprintf("echo %d >f%[1]d; git add .; git commit -qm %[1]d", n+1))
-			check(b, run(fmt.Sprintf(event, dir, eventStop), program, "supervisor-hook"))
-		}
-		best(b, fmt.Sprintf("%d_commits", commits), func() error { return run("", program, "verdict", "--commit", "HEAD") })
-	}
-}
-
 // best runs a benchmark and tells the shortest run beside the mean: of those that nothing else disturbed.
 func best(b *testing.B, name string, run func() error) {
 	b.Run(name, func(b *testing.B) {

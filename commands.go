@@ -19,6 +19,8 @@ type subcommand struct {
 	sample   string // a call, for the overview
 	brief    string // what it does
 	help     string // the page below that, with an example at its end
+	gone     string // flags of older versions, with blanks between
+	instead  string // what there is in their place
 }
 
 func (c subcommand) name() string {
@@ -91,27 +93,23 @@ changed meanwhile or git can't tell, 4 no review, 130 interrupted.
 
 Example: claude -p "fix the failing test" && ccc review && git push
 `},
-		{synopsis: "verdict [--commit REV] [--pushed] [SESSION]", run: inProject(showVerdict),
-			group: "Evidence", sample: "ccc verdict", brief: "print what became of the last stop", help: `
+		{synopsis: "verdict [SESSION]", run: inProject(showVerdict),
+			group: "Evidence", sample: "ccc verdict", brief: "print what became of the last stop",
+			gone: "--commit --pushed", instead: "a pre-push hook is one line: exec ccc verdict", help: `
 It prints a word, for scripts; why goes to stderr. Exit code: 0 allow, 1 block,
-failed, limit, 3 none, reviewing, cancelled, changed, unbound, 2 no such session
-or commit, or it can't be told.
+failed, limit, 3 none, reviewing, cancelled, changed, unbound, 2 no such
+session, or it can't be told.
 
-  --commit REV   whether reviews approved all that REV adds to the remotes: 0,
-                 or else none and 3
-  --pushed       the same for what git names to its pre-push hook
-
-Example: ccc verdict --commit HEAD && git push
+Example, a pre-push hook: exec ccc verdict
 `},
-		{synopsis: "report [--commit REV] [--base REF] [SESSION]", run: inProject(showReport),
-			group: "Evidence", sample: "ccc report", brief: "write the evidence for a pull request", help: `
-It prints Markdown: requests, verdicts, feedback, what the reviewer ran, what no
-review approved, for what HEAD adds to the default branches of the remotes; with
-SESSION, for all changes of that session.
+		{synopsis: "report [SESSION]", run: inProject(showReport),
+			group: "Evidence", sample: "ccc report", brief: "write the evidence for a pull request",
+			gone: "--commit --base", instead: "it is of the newest change here, or of SESSION", help: `
+It prints Markdown: what was asked, each round's verdict and feedback, and what
+the reviewer ran, of the newest change of this working tree; with SESSION, of
+all changes of that session.
 
-  --commit REV   REV in the place of HEAD
-  --base REF     REF in the place of the default branches
-Exit code: 2 no such session or commit, 3 no review at all.
+Exit code: 2 no such session, 3 no review at all.
 
 Example: ccc report | gh pr create --title "Fix the totals" --body-file -
 `},

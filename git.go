@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os/exec"
 	"slices"
@@ -113,31 +112,4 @@ func (g gitRunner) mergeBases(rev string, commits []string) ([]string, error) {
 		err = nil
 	}
 	return found, err
-}
-
-// commitOf returns the commit that rev names. The error is a failure with code 2.
-func (g gitRunner) commitOf(rev string) (string, error) {
-	commit, err := g.output("rev-parse", "-q", "--verify", rev+"^{commit}")
-	if commit != "" && commit[0] != '^' { // git writes ^ID for ^REV
-		return commit, nil
-	}
-	if err == nil || err.Error() == "exit status 1" { // all that git says of a commit that it does not know
-		err = fmt.Errorf("no commit %q in this repository", rev)
-	}
-	return "", failure{code: 2, err: err}
-}
-
-// remoteHeads returns the default branches of the remotes: REMOTE/HEAD, else main or master, of each.
-func (g gitRunner) remoteHeads() (heads []string, err error) {
-	refs, err := g.lines("for-each-ref", "--format=%(refname)", "refs/remotes")
-	remotes, _ := g.lines("remote")
-	for _, remote := range remotes {
-		for _, name := range []string{"HEAD", "main", "master"} {
-			if ref := "refs/remotes/" + remote + "/" + name; slices.Contains(refs, ref) {
-				heads = append(heads, ref)
-				break
-			}
-		}
-	}
-	return heads, err
 }

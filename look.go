@@ -224,32 +224,3 @@ func (l look) changedSince(ctx context.Context, self string, env []string) ([]st
 	}
 	return slices.Sorted(maps.Keys(l.Paths.changedTo(present.lists[base], l.Top))), nil
 }
-
-// differs returns the paths in which rev differs from each of the bases, with rev's content; without bases
-// all that rev has.
-func (g gitRunner) differs(rev string, bases []string) (map[string]string, error) {
-	if len(bases) == 0 {
-		empty, err := g.output("hash-object", "-t", "tree", "/dev/null")
-		if err != nil {
-			return nil, err
-		}
-		bases = []string{empty}
-	}
-	s := &lookOutput{lists: map[string]pathStates{}}
-	for _, base := range bases {
-		s.begin(base)
-		err := g.run(&lineWriter{line: s.read}, "git", "-c", "core.quotePath=true",
-			"diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", base, rev, "--")
-		if err != nil {
-			return nil, err
-		}
-	}
-	found := map[string]string{}
-	for path, is := range s.lists[bases[0]] {
-		isSame := func(base string) bool { return !s.lists[base].has(path) }
-		if !slices.ContainsFunc(bases, isSame) {
-			found[path] = is[1]
-		}
-	}
-	return found, nil
-}

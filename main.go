@@ -70,7 +70,7 @@
 //
 //	receipt.go            a review in words, and in a line
 //	status.go             ccc status, ccc statusline; which session a command means that names none
-//	gate.go               ccc verdict, of the last stop, a commit, a push
+//	gate.go               ccc verdict
 //	report.go             ccc report
 //	log.go                ccc log
 //
@@ -164,6 +164,9 @@ func (c subcommand) start(args []string) error {
 // parse reads the arguments by the synopsis. The error is flag.ErrHelp where help is asked for, else a
 // misuse.
 func (c subcommand) parse(args []string) (*invocation, error) {
+	if flag := givenFlag(args, strings.Fields(c.gone)...); flag != "" {
+		return nil, usageError(c.name(), "there is no %s any more: %s", flag, c.instead)
+	}
 	given := &invocation{flags: map[string]string{}}
 	set := flag.NewFlagSet(c.name(), flag.ContinueOnError)
 	set.SetOutput(io.Discard)

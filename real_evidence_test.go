@@ -1,6 +1,6 @@
 package main
 
-// A day with the gate of README on the real Claude Code.
+// A day with the pre-push hook of README on the real Claude Code.
 
 import (
 	"strings"
@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Three requests in one session, from the first prompt to push and pull request: a feature that is sent back once, "review
-// again", "commit and push it". The agent's push passes with what was approved, and is refused with what was not.
+// Three requests in one session, from the first prompt to push and pull request: a feature that is sent back once, "push it", and
+// one more file with a push in the same turn. The agent's push of what was approved passes in a turn in which nothing has been judged
+// yet; what no review has seen is refused.
 func TestRealClientDay(t *testing.T) {
 	forClients(t, func() script {
 		try := func(command string) apiReply { return bash(tryCommand() + " '" + command + "'") }
@@ -17,8 +18,8 @@ func TestRealClientDay(t *testing.T) {
 			agent: []apiReply{
 				bash("echo 'echo hello' >hello.sh; git add .; git commit -qm hello"), replyText("hello.sh is there"),
 				bash("echo 'test $(sh hello.sh) = hello && echo ok' >test.sh; git add .; git commit -qm test"), replyText("test.sh is there, too"),
-				replyText("nothing has changed"),
-				bash("git push -q origin topic 2>&1 && echo FIRST-PASSED; echo hello >CHANGES; git add .; git commit -qm changes; git push -q origin topic 2>&1 || echo SECOND-REFUSED"),
+				bash("git push -q origin topic 2>&1 && echo FIRST-PASSED"), replyText("it is pushed"),
+				bash("echo hello >CHANGES; git add .; git commit -qm changes; git push -q origin topic 2>&1 || echo SECOND-REFUSED"),
 				replyText("the last push is yours"),
 			},
 			reviewer: []apiReply{
@@ -39,33 +40,31 @@ func TestRealClientDay(t *testing.T) {
 		tty.waitFor("Review 2/10 approved", 90*time.Second)
 		tty.waitFor("sh test.sh → ok", 20*time.Second)
 		box.awaitVerdicts(2)
-		tty.prompt("review again")
+		tty.prompt("push it")
 		tty.waitFor("cat hello.sh → echo hello", 90*time.Second)
 		box.awaitVerdicts(3)
-		tty.prompt("commit and push it")
+		tty.prompt("add CHANGES and push it")
 		tty.waitFor("cat CHANGES → hello", 90*time.Second)
 		box.awaitVerdicts(4)
 
-		requests := api.requests("agent")
-		told := requests[len(requests)-1].last("user")
-		expectIn(t, "what the agent read", told, "FIRST-PASSED", "CHANGES: no review saw it", "What to do: the push waits for the review", "SECOND-REFUSED")
-		expectNotIn(t, "what the agent read", told, "hello.sh: ", "--no-verify")
+		told := ""
+		for _, request := range api.requests("agent") {
+			told += request.last("user")
+		}
+		expectIn(t, "what the agent read", told, "FIRST-PASSED", "changed since: CHANGES", "SECOND-REFUSED")
+		expectNotIn(t, "what the agent read", told, "--no-verify")
 		expectIs(t, "the remote's", box.gitIn(box.work, "git -C ../remote rev-parse topic"), box.gitIn(box.work, "git rev-parse HEAD~1"))
 
-		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "The last push is left to you.")
-		pushed := box.run(60*time.Second, "", "git", "push", "origin", "topic")
-		if pushed.code != 0 || !strings.Contains(pushed.stdout+pushed.stderr, "commit and push it") {
+		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "Review 1/10 approved just now; nothing has changed since")
+		if pushed := box.run(60*time.Second, "", "git", "push", "origin", "topic"); pushed.code != 0 {
 			t.Errorf("the user's push: %+v", pushed)
 		}
 		report := box.run(20*time.Second, "", "ccc", "report")
 		expectIs(t, "ccc report", report.code, 0)
-		expectIn(t, "the report", report.stdout, "all of it was reviewed and approved", "compared with `origin/HEAD`", "hello.sh that says hello", "Review 1/10 sent back",
-			"There is no test.", "sh test.sh", "ok\n", "commit and push it", "cat CHANGES", "The last push is left to you.")
-		expectNotIn(t, "the report", report.stdout, "no review approved")
-		expectEnd(t, "ccc verdict --commit", box.run(20*time.Second, "", "ccc", "verdict", "--commit", "HEAD"), 0, box.run(20*time.Second, "", "ccc", "verdict", "--commit", "HEAD").stdout, "")
+		expectIn(t, "the report", report.stdout, "add CHANGES and push it", "cat CHANGES", "The last push is left to you.")
 		// The user's own line waits for a review by hand.
 		box.gitIn(box.work, "echo by hand >>CHANGES; git commit -qam mine")
-		if got := box.run(60*time.Second, "", "git", "push", "origin", "topic"); got.code == 0 || !strings.Contains(got.stderr, "CHANGES: it is not as it was reviewed") || !strings.Contains(got.stderr, "--no-verify") {
+		if got := box.run(60*time.Second, "", "git", "push", "origin", "topic"); got.code == 0 || !strings.Contains(got.stderr, "changed since: CHANGES") {
 			t.Errorf("the user's push: %+v", got)
 		}
 		if got := box.run(90*time.Second, "", "ccc", "review"); got.code != 0 {

@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -72,30 +71,23 @@ func (c changeStory) last() reviewRound { return c.rounds[len(c.rounds)-1] }
 
 // A report is what the page tells.
 type report struct {
-	title      words
-	of         string // what it is of, in a sentence
-	since      string // which of its files have changed since the last review, "" for none
-	stories    []changeStory
-	gateAnswer // of a commit; the page lists what is refused
+	of      string // what it is of, in a sentence
+	since   string // which of its files have changed since the last review, "" for none
+	stories []changeStory
 }
 
-// showReport is ccc report [SESSION] [--commit REV] [--base REF].
+// showReport is ccc report [SESSION].
 func showReport(c *invocation, d dirs) error {
-	rev, isOf := c.flags["--commit"]
-	base, isFrom := c.flags["--base"]
-	if len(c.operands) > 0 && (isOf || isFrom) {
-		return usageError("report", "one of SESSION and --commit or --base")
-	}
 	r, err := report{}, error(nil)
 	if len(c.operands) > 0 {
 		r, err = reportOfSession(d, c.operands[0])
 	} else {
-		r, err = reportOfChanges(d, rev, base)
+		r, err = reportOfNewest(d)
 	}
 	if err != nil {
 		return err
 	}
-	if len(r.stories) == 0 && len(r.refused) == 0 {
+	if len(r.stories) == 0 {
 		err := fmt.Errorf("report: there is no review of %s yet", pathFrom("", treeOf(d.here)))
 		return failure{code: 3, err: err, hint: "ccc review"}
 	}
@@ -110,100 +102,34 @@ func reportOfSession(d dirs, word string) (r report, err error) {
 		return r, err
 	}
 	h, err := stateDir(d.state).session(id).readHistory()
-	return report{title: reportChanges, of: say(reportOfOne, id), stories: h.stories(id)}, err
+	return report{of: say(reportOfOne, id), stories: h.stories(id)}, err
 }
 
-// reportOfChanges is of what rev adds to base, or to the default branches of the remotes. Where that is
-// nothing, or rev is not given and files of the newest change differ from HEAD, it is of that change of this
-// working tree.
-func reportOfChanges(d dirs, rev, base string) (r report, err error) {
-	var all []changeStory
+// reportOfNewest is of the newest change of this working tree.
+func reportOfNewest(d dirs) (r report, err error) {
+	r.of = say(reportOfHere)
 	ids, err := stateDir(d.state).sessions()
-	if err != nil {
-		return r, err
-	}
-	g, repo, end, noGit := gateOf(d)
-	defer end()
+	top, repo := gitTree(d.here)
+	var newest changeStory
 	for _, id := range ids {
 		h, readErr := stateDir(d.state).session(id).readHistory()
 		reportError(os.Stderr, readErr)
 		for _, one := range h.stories(id) {
-			if last := one.last(); last.Repo == repo && (repo != "" || d.isOfProject(last.Project)) {
-				all = append(all, one)
+			last := one.last()
+			isHere := last.Repo == repo && last.Top == top && (repo != "" || d.isOfProject(last.Project))
+			if isHere && (newest.rounds == nil || last.Time.After(newest.last().Time)) {
+				newest = one
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b changeStory) int { return a.last().Time.Compare(b.last().Time) })
-	var newest *changeStory // of this working tree, and with files if there is one
-	for i := range all {
-		isHere := all[i].last().Top == g.top
-		if isHere && (newest == nil || len(newest.last().Files) == 0 || len(all[i].last().Files) > 0) {
-			newest = &all[i]
-		}
-	}
-	ofNewest := func() report {
-		r := report{title: reportChanges, of: say(reportOfNewest)}
-		if newest != nil {
-			r.stories = []changeStory{*newest}
-			if word, why := newest.last().standing(d.changedSince); word == answerChanged {
-				r.since = why
-			}
-		}
-		return r
-	}
-	heads, commit := []string{base}, ""
-	if err = noGit; err == nil && base != "" {
-		_, err = g.commitOf(base)
-	}
-	if err == nil {
-		commit, err = g.commitOf(cmp.Or(rev, "HEAD"))
-	}
-	if err != nil && rev+base == "" { // no repository, or HEAD names a branch that has no commit yet
-		if noGit != nil || g.run(io.Discard, "git", "symbolic-ref", "-q", "HEAD") == nil {
-			return ofNewest(), nil
-		}
-	}
-	if err != nil {
+	if newest.rounds == nil {
 		return r, err
 	}
-	if base == "" {
-		if heads, err = g.remoteHeads(); err != nil {
-			return r, failure{code: 2, err: err}
-		}
+	r.stories = []changeStory{newest}
+	if word, why := newest.last().standing(d.changedSince); word == answerChanged {
+		r.since = why
 	}
-	found, from, err := g.added(commit, heads)
-	isOpen := false // the newest change is not committed
-	if err == nil && rev+base == "" && newest != nil {
-		present, err := g.look("", "HEAD")
-		if err != nil {
-			return r, failure{code: 2, err: err}
-		}
-		for path := range newest.last().Files {
-			isOpen = isOpen || present.lists["HEAD"].has(path)
-		}
-	}
-	if err == nil && (len(found) == 0 || isOpen) {
-		return ofNewest(), nil
-	}
-	judgements, unread := stateDir(d.state).judgements(repo)
-	a, askErr := g.asks(judgements, commit, found)
-	if err = cmp.Or(err, unread, askErr); err != nil {
-		return r, failure{code: 2, err: err}
-	}
-	r = report{title: reportReviewed, of: say(reportOfCommit, commit[:min(12, len(commit))], from)}
-	if len(a.refused) > 0 {
-		r.title = reportPartly
-	}
-	if len(all) > 0 { // else there is no review at all
-		r.gateAnswer = a
-	}
-	for _, one := range all {
-		isRest := func(j judgement) bool { return j.session == one.session && j.Review == one.last().Review }
-		if slices.ContainsFunc(a.rests, isRest) {
-			r.stories = append(r.stories, one)
-		}
-	}
-	return r, nil
+	return r, err
 }
 
 // reportLimit is in characters: GitHub takes a comment or the description of a pull request up to 65,536.
@@ -234,7 +160,7 @@ func (r report) markdown() (text string) {
 func (r report) page(cut reportCut) string {
 	var b strings.Builder
 	line := func(parts ...string) { b.WriteString(strings.Join(parts, "") + "\n") }
-	line("## ", say(r.title), "\n")
+	line("## ", say(reportChanges), "\n")
 	line("- ", r.of)
 	var models, rules []string
 	left := map[string][]string{} // by session, requests that are not shown
@@ -267,10 +193,6 @@ func (r report) page(cut reportCut) string {
 		if n := len(left[id]); n > 0 {
 			line("\n", say(reportOthers, count(n, requestsCounted), id[:min(8, len(id))]))
 		}
-	}
-	if len(r.refused) > 0 {
-		line("\n### ", say(reportUnapproved), "\n")
-		line(fenced("", r.firstRefused(min(max(cut.parts, 20), 200))))
 	}
 	return b.String()
 }

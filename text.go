@@ -423,35 +423,11 @@ var (
 		"No stop was reviewed since the last prompt, or supervision was switched off"}
 )
 
-// The gate.
-var (
-	pushUntold = words{"没有收到 git 要推送的内容，改为查询 HEAD",
-		"git did not say what it is going to push: asking about HEAD instead"}
-	gateUnseen   = words{"%s：没有哪次审查看过", "%s: no review saw it"}
-	gateOther    = words{"%s：与审查时不同", "%s: it is not as it was reviewed"}
-	gateSentBack = words{"%s：被退回（会话 %s，%s）", "%s: it was sent back (session %s, %s)"}
-	gateMore     = words{"……还有 %d 个路径", "... and %d more paths"}
-	gateForUser  = words{"怎么办：ccc review 审查工作树里的内容（工作树里的内容与要推送的不同时，先 git checkout 或 git stash）；" +
-		"git push --no-verify 可以跳过检查。",
-		"What to do: `ccc review` judges the files in the working tree (if a file there differs from what " +
-			"is pushed, first git checkout or git stash); git push --no-verify skips this check."}
-	gateForAgent = words{"怎么办：这次推送要等审查通过。请把推送留给用户，或在审查之后再要求一次。",
-		"What to do: the push waits for the review. Leave it to the user, or ask for it again after the " +
-			"review."}
-	gateAlready   = words{"%s 没有任何远程仓库还没有的内容", "%s adds nothing to what the remotes have already"}
-	gateLeftOut   = words{"没有推送：%s", "left out: %s"}
-	gateUnchanged = words{"全部内容此前被退回过，没有变", "all of it had been sent back before, unchanged"}
-)
-
 // The report.
 var (
-	reportReviewed = words{"ccc：全部经过审查并通过", "ccc: all of it was reviewed and approved"}
-	reportPartly   = words{"ccc：有一部分没有通过审查", "ccc: part of it was not approved"}
-	reportChanges  = words{"ccc 审查", "Reviewed by ccc"}
-	// the commit, what it is compared with
-	reportOfCommit = words{"提交 `%s`，与 `%s` 相比", "commit `%s`, compared with `%s`"}
-	reportOfNewest = words{"这个工作树里最新的改动", "the newest change of this working tree"}
-	reportOfOne    = words{"会话 `%s` 的全部改动", "all changes of session `%s`"}
+	reportChanges = words{"ccc 审查", "Reviewed by ccc"}
+	reportOfHere  = words{"这个工作树里最新的改动", "the newest change of this working tree"}
+	reportOfOne   = words{"会话 `%s` 的全部改动", "all changes of session `%s`"}
 	// what it ran, models, instructions
 	reportReviewer = words{"审查者是另一个 Claude Code，看得到对话和文件，%s（模型：%s；审查提示词：%s）",
 		"The reviewer was a second Claude Code that had the conversation and the files: " +
@@ -465,14 +441,13 @@ var (
 	// count of requests, session
 	reportOthers = words{"（会话 `%[2]s` 的另外 %[1]s与此无关，没有列出）",
 		"(not shown: %s of session `%s`, no part of this)"}
-	requestsCounted  = words{"项要求", "request"}
-	reportUnknown    = words{"未知", "not known"}
-	reportRounds     = words{"**各轮审查**", "**The reviews**"}
-	reportRuns       = words{"**审查者运行了什么**", "**What the reviewer ran**"}
-	reportRun        = words{"%s：%s", "%s: %s"} // review, how its run ended
-	reportOpen       = words{"失败了，之后的审查没有再运行", "it failed, and no later review ran it again"}
-	reportOutput     = words{"输出的末尾", "the end of its output"}
-	reportForUser    = words{"**留言**", "**Left to the user**"}
-	reportUnapproved = words{"没有通过审查的文件", "Paths that no review approved"}
-	reportLeftOut    = words{"（太长，已省略）", "(left out: too long)"}
+	requestsCounted = words{"项要求", "request"}
+	reportUnknown   = words{"未知", "not known"}
+	reportRounds    = words{"**各轮审查**", "**The reviews**"}
+	reportRuns      = words{"**审查者运行了什么**", "**What the reviewer ran**"}
+	reportRun       = words{"%s：%s", "%s: %s"} // review, how its run ended
+	reportOpen      = words{"失败了，之后的审查没有再运行", "it failed, and no later review ran it again"}
+	reportOutput    = words{"输出的末尾", "the end of its output"}
+	reportForUser   = words{"**留言**", "**Left to the user**"}
+	reportLeftOut   = words{"（太长，已省略）", "(left out: too long)"}
 )
