@@ -162,10 +162,9 @@ func best(b *testing.B, name string, run func() error) {
 	})
 }
 
-// BenchmarkLook measures git's looks at a working tree, one at a prompt and two at a stop, and git status beside them. It
+// BenchmarkLook measures git's look at a working tree, at a prompt and at a stop, and git status beside them. It
 // wants 1 GB in TMPDIR and in /var/tmp.
 func BenchmarkLook(b *testing.B) {
-	program := buildProgram(b, ".")
 	for _, size := range []struct{ name, script string }{
 		{"500_files", "files 5"},
 		{"5000_files", "files 50"},
@@ -185,18 +184,18 @@ git init -q; git config gc.auto 0; git config user.name a; git config user.email
 		}
 		env := append(os.Environ(), "TMPDIR="+b.TempDir())
 		var h history
-		h.add(record{Kind: kindPrompt, Time: now(), look: lookAtPrompt(program, dir, env, time.Minute)})
+		h.add(record{Kind: kindPrompt, Time: now(), look: lookAtPrompt(dir, env, time.Minute)})
 		best(b, size.name+"/prompt", func() error {
-			if l := lookAtPrompt(program, dir, env, time.Minute); l.Unseen != "" {
+			if l := lookAtPrompt(dir, env, time.Minute); l.Unseen != "" {
 				return errors.New(l.Unseen)
 			}
 			return nil
 		})
 		best(b, size.name+"/stop", func() error {
-			of := changeOf{history: &h, stands: func(numbered) bool { return true }}
-			c := takeChange(context.Background(), program, dir, env, of)
-			_, err := c.look.changedSince(context.Background(), program, env)
-			return errors.Join(c.err, err)
+			if c := takeChange(context.Background(), dir, env, changeOf{history: &h}); c.Unseen != "" {
+				return errors.New(c.Unseen)
+			}
+			return nil
 		})
 		best(b, size.name+"/git_status", func() error {
 			status := exec.Command("git", "status", "--porcelain")

@@ -1,215 +1,206 @@
 package main
 
-// Which change a review judges: where it begins, and which paths it has.
+// Which change a review judges: where it begins, and which paths it has. Each error is on the side of more.
 
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"strings"
 	"time"
 )
 
+// A changeOf says whose change it is.
+type changeOf struct {
+	history *history
+	started string // the time of the conversation's first request, as the transcript has it
+	byHand  bool
+}
+
+// A changeStart is what the history knows of the place where a change begins.
+type changeStart struct {
+	look               // of the review that approved, or at the first prompt; zero where there is none
+	at       time.Time // when that was
+	approved bool      // a review approved there
+	behind   look      // at the first prompt behind that approval
+}
+
+// promptTimeout is how long Claude Code waits for the hook of a prompt: a conversation that began earlier
+// than that before the first prompt on record began without ccc.
+const promptTimeout = 10 * time.Second
+
+// changeStart returns where the session's change in the working tree t starts: at its last approval there,
+// else at the first prompt of its conversation.
+func (h *history) changeStart(t tree, started string) (s changeStart) {
+	behind := 0 // the number of the record behind which the prompts count
+	for _, r := range h.Rounds {
+		if r.tree == t && r.approves() {
+			s, behind = changeStart{look: r.look, at: r.start, approved: true}, r.firstRecord
+		}
+	}
+	i := slices.IndexFunc(h.prompts, func(p numbered) bool { return p.number > behind })
+	if s.approved {
+		if i >= 0 {
+			s.behind = h.prompts[i].look
+		}
+		return s
+	}
+	began, err := time.Parse(time.RFC3339, started)
+	if i >= 0 && (err != nil || began.After(h.prompts[i].Time.Add(-promptTimeout))) {
+		return changeStart{look: h.prompts[i].look, at: h.prompts[i].Time}
+	}
+	return changeStart{at: began}
+}
+
+// isUsers reports whether the session's first prompt found the path so: then the user had changed it.
+func (h *history) isUsers(t tree, path, content string) bool {
+	if len(h.prompts) == 0 || h.prompts[0].tree != t {
+		return false
+	}
+	first, isThere := h.prompts[0].Paths[path]
+	return isThere && first[1] == content
+}
+
 // A changeBegin is where a change begins.
 type changeBegin struct {
 	how   string     // a key of changeBegins
-	base  string     // the commit that git compares with; "empty" is the empty tree
+	base  string     // the commit that git compares with; "" is the empty tree
 	found pathStates // what differed from it already
-	time  time.Time
-	stays []reviewRound // stops that left another branch
 }
 
-// beginning returns where the session's change in the working tree here begins.
-func (h *history) beginning(g gitRunner, here look, of changeOf) changeBegin {
-	var approved *reviewRound
-	for i := range h.Rounds {
-		if r := &h.Rounds[i]; r.Top == here.Top && r.approves() {
-			approved = r
-		}
-	}
-	var prompts []numbered
-	next := h.records + 1 // the record that follows the beginning of that review
-	for _, p := range h.prompts {
-		if of.stands(p) && (approved == nil || p.number > approved.firstRecord) {
-			prompts = append(prompts, p)
-			next = min(next, p.number)
-		}
-	}
-	isUntold := func(r reviewRound) bool { // nobody told ccc of a prompt
-		return r.firstRecord > approved.firstRecord && r.firstRecord < next
-	}
-	if approved != nil && (len(prompts) == 0 || slices.ContainsFunc(h.Rounds, isUntold)) {
-		return beginningOf(sinceReview, approved.look, approved.start)
-	}
-	if len(prompts) == 0 {
-		return g.beginningAt(of.started)
-	}
-	var stays []reviewRound
-	for len(prompts) > 1 {
-		left := h.stopBetween(prompts[0].number, prompts[1].number, here.Top)
-		if left == nil || left.Branch == here.Branch || g.holds(left.Head) {
-			break
-		}
-		stays, prompts = append(stays, *left), prompts[1:]
-	}
-	p := prompts[0]
-	b := beginningOf(sinceRequest, p.look, p.Time)
-	b.stays = stays
+// begin returns where the change begins that starts at s. known are the commits that are there. Without a
+// look that can be compared it is the commit that was checked out then; where nobody knows which that was,
+// what HEAD shares with the look's.
+func (g gitRunner) begin(s changeStart, known map[string]string) changeBegin {
+	b := changeBegin{how: sinceCommit}
+	isHere := s.tree == g.tree && (known[s.Head] != "" || s.Head == "" && s.Unseen == "")
 	switch {
-	case p.Top != here.Top: // a worktree, or a repository that the agent has made
-		b = changeBegin{how: sinceWorktree, time: p.Time}
-		if b.base, _ = g.output("merge-base", "HEAD", p.Head); b.base == "" {
-			b.how, b.base = sinceEver, "empty"
-		}
-	case p.Unseen != "":
-		b.how = sinceUnseen
-		if p.Head == "" { // the look ended before it told of one
-			b.base = g.beginningAt(p.Time.Format(time.RFC3339)).base
-		}
+	case isHere && s.isWhole() && s.approved:
+		return changeBegin{how: sinceReview, base: s.Head, found: s.Paths}
+	case isHere && s.isWhole():
+		return changeBegin{how: sinceRequest, base: s.Head, found: s.Paths}
+	case isHere:
+		b.base = s.Head
+		return b
+	}
+	if commit := g.headAt(s.at); commit != "" {
+		there, _ := g.commits(commit)
+		b.base = there[commit]
+	}
+	if b.base == "" && known[s.Head] != "" && known["HEAD"] != "" {
+		b.base, _ = g.output("merge-base", "HEAD", s.Head)
 	}
 	return b
 }
 
-// beginningOf is the begin of a change with what l found.
-func beginningOf(how string, l look, at time.Time) changeBegin {
-	return changeBegin{how: how, base: cmp.Or(l.Head, "empty"), found: l.Paths, time: at}
-}
+// The paths of a change, in the order in which they are shown.
+const (
+	groupOwn     = iota // the session's
+	groupSettled        // what lay so already at the first prompt behind the last approval
+	groupRemote         // what a remote has got since
+)
 
-// beginningAt is where HEAD was at that time, as a transcript writes it, by its log.
-func (g gitRunner) beginningAt(at string) changeBegin {
-	began, err := time.Parse(time.RFC3339, at)
-	if err == nil {
-		// git counts in whole seconds: what came within that second came later.
-		entry := "HEAD@{" + began.UTC().Add(-time.Second).Format("2006-01-02 15:04:05 +0000") + "}"
-		commit, err := g.output("rev-parse", "-q", "--verify", entry)
-		// Of a log that does not reach back git names the oldest commit, and warns.
-		times, _ := g.lines("log", "-g", "--format=%gd", "--date=unix", "HEAD")
-		oldest := int64(0)
-		_, _ = fmt.Sscanf(strings.Join(times[max(0, len(times)-1):], ""), "HEAD@{%d}", &oldest)
-		if err == nil && commit != "" && oldest > 0 && oldest < began.Unix() {
-			return changeBegin{how: sinceReflog, base: commit, time: began}
-		}
-	}
-	return changeBegin{how: sinceEver, base: "empty", time: began}
-}
-
-// stopBetween returns the last stop in that working tree between two records, nil for none.
-func (h *history) stopBetween(from, until int, top string) (last *reviewRound) {
-	for i := range h.Rounds {
-		r := &h.Rounds[i]
-		if r.Event == eventStop && r.Top == top && r.firstRecord > from && r.firstRecord < until {
-			last = r
-		}
-	}
-	return last
+// A changedPath is a path of a change.
+type changedPath struct {
+	name   string // as git quotes it
+	letter string // A, M or D
+	group  int
+	before bool // it had changes when the change began
+	gone   bool // these are gone: it is as in the commit where the change begins
 }
 
 // A judgedChange is what a review judges.
 type judgedChange struct {
-	look
+	look // Unseen is why the change is not known
 	changeBegin
-	list  pathStates        // what differs from base now
-	Files map[string]string // its paths, with what lies there now
-
-	touched map[string]bool // of these, those that the user had changed before
-	remote  []string        // what a remote has already, and is no part of it
-	foreign map[string]bool // by hand: what is not the session's
-	nested  []string        // repositories inside that are left out
-	dirty   []string        // submodules with changes that are not committed
-	others  bool            // another session had a prompt in this working tree since
-	shown   string          // its diff, as much of it as a request shows
-	rest    string          // the paths that shown does not tell whole
-	err     error           // why it is not known
+	byHand      bool
+	paths       []changedPath
+	uncommitted []string // of these
+	left        []string // what had changes when the change began, and is as it was: no part of it
+	nested      []string // repositories inside that are left out
+	dirty       []string // submodules with changes that are not committed
+	shown       string   // its diff, as much of it as a request shows
+	rest        string   // the paths that shown does not show whole
 }
 
-// A changeOf says whose change it is.
-type changeOf struct {
-	history   *history
-	stands    func(numbered) bool
-	started   string // the time of the session's first prompt, as the transcript has it
-	byHand    bool
-	elsewhere bool // by hand, and the session is in another working tree
-}
-
-// takeChange looks at the working tree that holds dir, and returns the change that it holds. Outside git Top
-// is "".
-func takeChange(ctx context.Context, self, dir string, env []string, of changeOf) (c judgedChange) {
-	c.Top, c.Repo = gitTree(dir)
-	if c.Top == "" {
-		c.err = errNoGit
+// takeChange looks at the working tree that holds dir, and returns the change that it holds.
+func takeChange(ctx context.Context, dir string, env []string, of changeOf) (c judgedChange) {
+	c.byHand, c.tree = of.byHand, treeOf(dir)
+	if c.Repository == "" {
 		return c
 	}
-	g, end := gitIn(ctx, reviewLookPatience, self, c.Top, env)
+	g, end := gitIn(ctx, reviewLookPatience, c.tree, env)
 	defer end()
-	c.Head, c.Branch = g.head()
-	own := of.history.beginning(g, c.look, of)
-	remotes, err := g.remoteBranches()
-	var merged []string
-	if c.Head != "" && err == nil {
-		merged, err = g.mergeBases("HEAD", remotes)
-		if merging, _ := g.output("rev-parse", "-q", "--verify", "MERGE_HEAD"); merging != "" {
-			more, _ := g.mergeBases(merging, remotes)
-			merged = append(merged, more...)
-		}
-	}
-	if c.changeBegin = own; of.byHand {
-		c.changeBegin = changeBegin{how: sinceEver, base: "empty", time: own.time}
-		if len(merged) > 0 {
-			c.how, c.base = sinceRemotes, merged[0]
-		}
-	}
-	var found *lookOutput
-	if err == nil {
-		found, err = g.look(c.base, append([]string{"HEAD", c.base, own.base}, merged...)...)
-	}
+	start := of.history.changeStart(c.tree, of.started)
+	known, err := g.commits("HEAD", "MERGE_HEAD", start.Head, start.behind.Head)
 	if err != nil {
-		c.err = err
+		c.Unseen = oneLine(err.Error())
 		return c
 	}
-	var owns map[string]string
-	if own.how != sinceReview && !of.elsewhere { // what has changed since it without a prompt is the user's
-		owns = own.files(found.lists[own.base], found.lists["HEAD"], c.Top)
+	c.changeBegin = g.begin(start, known)
+	shared := g.onRemotes(c.base, known["HEAD"], known["MERGE_HEAD"])
+	var s *snapshot
+	if c.look, s, err = g.look(known["HEAD"]); err != nil {
+		return c
 	}
-	if of.byHand && len(found.lists[c.base]) == 0 { // a remote has all of it
-		c.changeBegin, merged = own, nil
-		if found, c.err = g.look(c.base, "HEAD", c.base); c.err != nil {
-			return c
-		}
+	defer s.remove()
+	c.nested, c.dirty = s.nested, s.dirty
+	if err := c.fill(s, start, shared); err != nil {
+		c.Unseen = oneLine(err.Error())
 	}
-	c.Head, c.Branch, c.Paths, c.list = found.head, found.branch, found.lists["HEAD"], found.lists[c.base]
-	c.nested, c.dirty = found.nested, found.dirty
-	c.Files = c.changeBegin.files(c.list, c.Paths, c.Top)
-	c.touched, c.foreign = map[string]bool{}, map[string]bool{}
-	for path := range c.Files {
-		isAsMerged := func(base string) bool { return !found.lists[base].has(path) }
-		hasRemote := slices.ContainsFunc(merged, isAsMerged)
-		if c.list.has(path) && c.how != sinceRemotes && hasRemote {
-			c.remote = append(c.remote, path)
-			delete(c.Files, path)
-			continue
-		}
-		was, wasChanged := c.found[path]
-		c.touched[path] = wasChanged && !of.history.judged(path, was[1])
-		_, isOwn := owns[path]
-		c.foreign[path] = of.byHand && !isOwn && !of.history.judged(path, c.Files[path])
-	}
-	slices.Sort(c.remote)
-	c.shown, c.rest = found.diff.cut(func(path string) bool { _, is := c.Files[path]; return is })
 	return c
 }
 
-// files returns the paths of the change that begins with b, with their content. list is what differs from its
-// base now, uncommitted what differs from HEAD. What a stop that left another branch judged, and lies here
-// uncommitted as it was, stays part of it.
-func (b changeBegin) files(list, uncommitted pathStates, top string) map[string]string {
-	files := b.found.changedTo(list, top)
-	for _, r := range b.stays {
-		for path, content := range r.Files {
-			if is, differs := uncommitted[path]; differs && is[1] == content {
-				files[path] = content
-			}
+// fill adds what the snapshot shows of the change that starts at start.
+func (c *judgedChange) fill(s *snapshot, start changeStart, shared []string) error {
+	list, err := s.differences(c.base)
+	uncommitted, headErr := s.differences(c.Head)
+	d, diffErr := s.diff(c.base)
+	if err := errors.Join(err, headErr, diffErr); err != nil {
+		return err
+	}
+	changed := c.found.changedTo(list, c.Top)
+	var sinceBehind map[string]string // what has changed since that prompt; nil where it is not known
+	if start.behind.tree == c.tree && start.behind.isWhole() {
+		if list, err := s.differences(start.behind.Head); err == nil {
+			sinceBehind = start.behind.Paths.changedTo(list, c.Top)
 		}
 	}
-	return files
+	groups := map[string]int{}
+	for path, is := range changed {
+		p := changedPath{name: path, letter: "M", before: c.found.has(path), gone: !list.has(path)}
+		was := list[path][0]
+		if p.gone {
+			was = c.found[path][1]
+		}
+		if is == "" {
+			p.letter = "D"
+		} else if was == "" {
+			p.letter = "A"
+		}
+		_, isSince := sinceBehind[path]
+		switch {
+		case s.isFromRemote(path, c.base, shared):
+			p.group = groupRemote
+		case sinceBehind != nil && !isSince:
+			p.group = groupSettled
+		}
+		c.paths, groups[path] = append(c.paths, p), p.group
+		if uncommitted.has(path) {
+			c.uncommitted = append(c.uncommitted, path)
+		}
+	}
+	for path := range c.found {
+		if _, is := changed[path]; !is && list.has(path) {
+			c.left = append(c.left, path)
+		}
+	}
+	slices.Sort(c.uncommitted)
+	slices.Sort(c.left)
+	slices.SortFunc(c.paths, func(a, b changedPath) int {
+		return cmp.Or(a.group-b.group, strings.Compare(a.name, b.name))
+	})
+	c.shown, c.rest = d.cut(groups)
+	return nil
 }

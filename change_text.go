@@ -1,12 +1,9 @@
 package main
 
-// What the reviewer is told of the change: its paths with their marks, and its diff.
+// What the reviewer is told of the change: its paths with what is known of each, and its diff.
 
 import (
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 )
 
@@ -15,71 +12,75 @@ const listLimit = 200
 
 // text tells the reviewer of the change, "" where there is no git repository.
 func (c judgedChange) text() string {
-	if errors.Is(c.err, errNoGit) {
+	switch {
+	case c.Repository == "":
 		return ""
+	case c.Unseen != "":
+		return say(changesUnknown, c.Unseen)
 	}
-	if c.err != nil {
-		return say(changesUnknown, oneLine(c.err.Error()))
-	}
-	base := c.base[:min(12, len(c.base))]
-	if c.base == "empty" {
-		base = say(changesFromNothing)
+	base, command := c.base[:min(12, len(c.base))], c.base[:min(12, len(c.base))]
+	if c.base == "" {
+		base, command = say(changesFromNothing), "$(git hash-object -t tree /dev/null)"
 	}
 	parts := []string{say(changeBegins[c.how], base)}
-	tell := func(is bool, text string) {
-		if is {
-			parts = append(parts, text)
+	if c.byHand {
+		parts = append(parts, say(changesByHand))
+	}
+	parts = append(parts, c.listed(base)...)
+	switch {
+	case len(c.paths) == 0:
+		parts = append(parts, say(changesNone))
+	case len(c.uncommitted) == 0:
+		parts = append(parts, say(changesCommitted))
+	case len(c.uncommitted) < len(c.paths):
+		parts = append(parts, say(changesUncommitted, pathNames(c.uncommitted, 20)))
+	}
+	for _, named := range []struct {
+		text  words
+		paths []string
+	}{{changesBefore, c.left}, {changesNested, c.nested}, {changesDirty, c.dirty}} {
+		if len(named.paths) > 0 {
+			parts = append(parts, say(named.text, pathNames(named.paths, 20)))
 		}
 	}
-	tell(len(c.Files) == 0, say(changesNone))
-	tell(len(c.Files) > 0, fenced("", c.listed()))
-	isCommitted := func(path string) bool { return !c.Paths.has(path) }
-	uncommitted := slices.DeleteFunc(slices.Sorted(maps.Keys(c.Files)), isCommitted)
-	tell(len(c.Files) > 0 && len(uncommitted) == 0, say(changesCommitted))
-	isPart := len(uncommitted) > 0 && len(uncommitted) < len(c.Files)
-	tell(isPart, say(changesUncommitted, pathNames(uncommitted, 20)))
-	isNotBefore := func(path string) bool { _, isPart := c.Files[path]; return isPart || !c.list.has(path) }
-	before := slices.DeleteFunc(slices.Sorted(maps.Keys(c.found)), isNotBefore)
-	tell(len(before) > 0, say(changesBefore, pathNames(before, 20)))
-	tell(len(c.nested) > 0, say(changesNested, pathNames(c.nested, 20)))
-	tell(len(c.dirty) > 0, say(changesDirty, pathNames(c.dirty, 20)))
-	tell(c.others, say(changesOthers))
-	if c.base == "empty" {
-		base = "$(git hash-object -t tree /dev/null)"
+	if c.shown != "" {
+		parts = append(parts, say(changesDiff, command, c.Top)+"\n"+fenced("diff", c.shown))
 	}
-	tell(c.shown != "", say(changesDiff, base, c.Top)+"\n"+fenced("diff", c.shown))
-	tell(c.rest != "", say(changesRest, c.rest))
-	tell(len(c.remote) > 0, say(changesRemote, pathNames(c.remote, 20)))
+	if c.rest != "" {
+		parts = append(parts, say(changesRest, c.rest))
+	}
 	return strings.Join(parts, "\n\n")
 }
 
 // namesCommit reports whether text names a commit, with which the change is compared.
-func (c judgedChange) namesCommit() bool { return c.err == nil && c.base != "empty" }
+func (c judgedChange) namesCommit() bool { return c.Repository != "" && c.Unseen == "" && c.base != "" }
 
-// listed is the list of the change's paths, with a letter as in git status and their marks.
-func (c judgedChange) listed() string {
-	var lines []string
-	for _, path := range slices.Sorted(maps.Keys(c.Files)) {
-		letter := "M"
-		if is, differs := c.list[path]; c.Files[path] == "" {
-			letter = "D"
-		} else if differs && is[0] == "" {
-			letter = "A"
+// listed returns the lists of the change's paths, each with a letter as in git status and what is known of
+// it: one for each group, behind its heading. base is the commit where the change begins.
+func (c judgedChange) listed(base string) (lists []string) {
+	lines := map[int][]string{}
+	for _, p := range c.paths[:min(listLimit, len(c.paths))] {
+		line := p.letter + " " + shownPath(p.name)
+		if p.gone {
+			line += "  (" + say(markGone[c.how], base) + ")"
+		} else if p.before {
+			line += "  (" + say(markBefore[c.how]) + ")"
 		}
-		line := letter + " " + shownPath(path)
-		if c.touched[path] {
-			line += "  (" + say(markTouched) + ")"
-		}
-		if c.foreign[path] {
-			line += "  (" + say(markForeign) + ")"
-		}
-		lines = append(lines, line)
+		lines[p.group] = append(lines[p.group], line)
 	}
-	if more := len(lines) - listLimit; more > 0 {
-		lines = append(lines[:listLimit:listLimit], fmt.Sprintf("... (+%d)", more))
+	if more := len(c.paths) - listLimit; more > 0 {
+		last := c.paths[listLimit-1].group
+		lines[last] = append(lines[last], fmt.Sprintf("... (+%d)", more))
 	}
-	return strings.Join(lines, "\n")
+	headings := []words{groupOwn: {}, groupSettled: changesSettled, groupRemote: changesRemote}
+	for group, heading := range headings {
+		if len(lines[group]) == 0 {
+			continue
+		}
+		if heading != (words{}) {
+			lists = append(lists, say(heading))
+		}
+		lists = append(lists, fenced("", strings.Join(lines[group], "\n")))
+	}
+	return lists
 }
-
-// isShownWhole reports whether text tells all of the change.
-func (c judgedChange) isShownWhole() bool { return c.rest == "" && len(c.Files) <= listLimit }

@@ -6,10 +6,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,450 +17,427 @@ import (
 const wayPrelude = `git init -q --bare ../remote; git init -q; git remote add origin ../remote
 echo a >a; echo b >b; echo c >c; echo '*.log' >.gitignore; rm notes.txt; git add .; git commit -qm first; git push -q origin main; git remote set-head origin main`
 
+// theirs and lib are parts of scripts: somebody else pushes a line of b; the project has a submodule.
+const (
+	theirs = "git clone -q ../remote ../other; cd ../other; echo y >>b; git commit -qam y; git push -q origin main; cd ../work"
+	lib    = "git init -q ../lib; cd ../lib; echo l >l; git add .; git commit -qm l; cd ../work; git submodule --quiet add ../lib lib; git commit -qam lib; git push -q origin main"
+)
+
 // A way is played line by line. "$" runs a script. The others are
 //
-//	prompt [WORDS]     the user's prompt; wake: one of Claude Code's own
-//	withdraw           the last prompt does not stand any more
-//	begin, ok, no      a review begins; it approves or refuses (and begins, if none has); blind: one that called
-//	                   nothing approves
+//	prompt             the user's; where there is none the agent is woken, or the user edits
+//	begin, ok, no      a review begins; it approves or refuses (and begins, if none has)
 //	review, rejects    by hand
 //	asked              a review of a question approves
-//	limited, failed    a stop at the limit, a review that failed or was cancelled
-//	in NAME, cd DIR    another session, another directory
-//	shown PATHS        those that the last request listed, marked ones with a star behind
+//	limited, failed    a stop at the limit, a review that failed
+//	in NAME            another session
+//	cd DIR, enter DIR  another project; the agent goes to another directory
+//	shown PATHS        those that the last request lists, in its order: ~ before what lay so at the prompt behind the
+//	                   last approval, ^ before what a remote has got, * behind what had changes before, ! if they are gone
 //	tells TEXT         the last request does
-//	verdict WORD       what ccc verdict says
+//	verdict WORD TEXT  what ccc verdict says, and a part of the reason
+//	silent TEXT        which is no part of that reason
 type way struct{ name, steps string }
 
 var ways = []way{
 	{"committed by the agent", `
-		prompt add
+		prompt
 		$ echo 1 >>a; git commit -qam x
 		ok
 		shown a
-		verdict allow`},
+		verdict allow 之后没有改动`},
 	{"committed by the user after the approval", `
-		prompt add
+		prompt
 		$ echo 1 >>a; echo n >new
 		ok
 		shown a new
+		verdict allow 还没有这样提交：a、new
 		$ git add .; git commit -qm x
-		verdict allow`},
-	{"some of the files", `
-		prompt add
+		verdict allow
+		silent 还没有`},
+	{"some of the files are committed", `
+		prompt
 		$ echo 1 >>a; echo 1 >>b
 		ok
 		shown a b
 		$ git commit -qm x a
-		verdict allow`},
-	{"refused and pushed", `
-		prompt add
+		verdict allow 还没有这样提交：b`},
+	{"part of a file is committed", `
+		prompt
+		$ seq 30 >b; git add b; sed -i 's/^1$/x/' b
+		ok
+		$ git commit -qm x
+		verdict allow 还没有这样提交：b`},
+	{"refused, and pushed", `
+		prompt
 		$ echo 1 >>a; git commit -qam x
 		no
 		shown a
+		$ git push -q origin main
 		verdict block`},
 	{"never reviewed", `
 		$ echo 1 >>a; git commit -qam x
 		verdict none`},
-	{"changed after the approval", `
-		prompt add
+	{"push it, in the next turn", `
+		prompt
 		$ echo 1 >>a
 		ok
-		shown a
-		$ echo 2 >>a; git commit -qam x
-		verdict changed`},
+		prompt
+		$ git commit -qam x
+		verdict allow 还没有审查过
+		$ git push -q origin main
+		ok
+		shown
+		verdict allow`},
+	{"please look again, behind changed", `
+		prompt
+		$ echo 1 >>a
+		ok
+		$ echo 2 >>a; echo 2 >>b
+		verdict changed 之后有改动：a、b
+		prompt
+		ok
+		shown ~a* ~b
+		tells 下一条消息发出时已经如此
+		verdict allow`},
 	{"a scratch file of the user's before", `
 		$ echo s >scratch
-		prompt add
+		prompt
 		$ echo 1 >>a
 		ok
 		shown a
+		tells 因此不属于本次改动：scratch
 		$ git commit -qam x
-		verdict allow`},
-	{"a scratch file after the approval", `
-		prompt add
+		verdict allow
+		silent scratch
+		$ echo t >scratch
+		verdict changed scratch`},
+	{"untracked junk at the push", `
+		prompt
 		$ echo 1 >>a
 		ok
 		shown a
 		$ echo s >scratch; git commit -qam x
-		verdict changed`},
+		verdict allow 不会被推送）：scratch
+		$ git add scratch
+		verdict changed scratch`},
 	{"a scratch file of the user's is committed, too", `
 		$ echo s >scratch
-		prompt add
+		prompt
 		$ echo 1 >>a
 		ok
 		shown a
 		$ git add .; git commit -qm x
 		verdict allow`},
 	{"a formatter in a hook of the commit", `
-		prompt add
+		prompt
 		$ echo 1 >>a; echo 1 >>b
 		ok
 		shown a b
 		$ echo formatted >>a; git commit -qam x
-		verdict changed`},
+		verdict changed a`},
 	{"rebased onto a moved main, other files", `
-		prompt add
+		prompt
 		$ echo 1 >>a; git commit -qam x
 		ok
 		shown a
-		$ git clone -q ../remote ../other; cd ../other; echo 2 >>b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --rebase origin main
-		verdict changed`},
+		$ THEIRS; git pull -q --rebase origin main
+		verdict allow`},
 	{"merged with a moved main, other files", `
-		prompt add
+		prompt
 		$ echo 1 >>a; git commit -qam x
 		ok
 		shown a
-		$ git clone -q ../remote ../other; cd ../other; echo 2 >>b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --no-rebase --no-edit origin main
-		verdict changed`},
+		$ THEIRS; git pull -q --no-rebase --no-edit origin main
+		verdict allow`},
 	{"merged with a moved main, the same file", `
-		prompt add
-		$ seq 20 >b; git commit -qam seq; git push -q origin HEAD:main; sed -i 1s/1/x/ b; git commit -qam x
+		$ seq 20 >b; git commit -qam seq; git push -q origin HEAD:main
+		prompt
+		$ sed -i 1s/1/x/ b; git commit -qam x
 		ok
-		$ git clone -q ../remote ../other; cd ../other; sed -i 20s/20/y/ b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --no-rebase --no-edit origin main
+		shown b
+		$ THEIRS; git pull -q --no-rebase --no-edit origin main
+		verdict changed b
 		review
-		shown b*
+		shown b
 		verdict allow`},
 	{"amended", `
-		prompt add
+		prompt
 		$ echo 1 >>a; git commit -qam x
 		ok
 		shown a
 		$ git commit -q --amend -m better
-		verdict allow`},
+		verdict allow
+		$ echo 2 >>a; git commit -qa --amend -m more
+		verdict changed a`},
 	{"squashed", `
-		prompt add
+		prompt
 		$ echo 1 >>a; git commit -qam x; echo 2 >>a; git commit -qam y
 		ok
 		shown a
 		$ git reset -q --soft HEAD~2; git commit -qm both
 		verdict allow`},
+	{"merged into main as one commit", `
+		prompt
+		$ git checkout -qb topic; echo 1 >>a; git commit -qam x; echo 1 >>b; git commit -qam y
+		ok
+		shown a b
+		$ git checkout -q main; git merge -q --squash topic; git commit -qm both
+		verdict allow`},
 	{"a new branch for work that was sent back", `
-		prompt add
+		prompt
 		$ echo 1 >>a; git commit -qam x
 		no
 		$ git checkout -qb again
-		prompt go on
+		prompt
 		$ echo 2 >>a; git commit -qam y
 		ok
 		shown a
 		verdict allow`},
 	{"sent back on another branch, which is left", `
-		prompt add
+		prompt
 		$ git checkout -qb side; echo 1 >>a; git commit -qam x
 		no
 		$ git checkout -q main
-		prompt something else
+		prompt
 		$ echo 1 >>b; git commit -qam y
 		ok
 		shown b
 		verdict allow`},
 	{"sent back on another branch, uncommitted work is carried over", `
-		prompt add
+		prompt
 		$ git checkout -qb side; echo 1 >>c; git commit -qam x; echo 1 >>a
 		no
 		$ git checkout -q main
-		prompt something else
+		prompt
 		$ echo 1 >>b; git commit -qm y b
 		ok
 		shown a b
 		verdict allow`},
 	{"several requests, the last one approved", `
-		prompt one
+		prompt
 		$ echo 1 >>a
 		no
-		prompt two
+		prompt
 		$ echo 1 >>b
 		ok
-		shown a b
-		$ git commit -qam x
-		verdict allow`},
+		shown a b`},
 	{"several requests, each approved", `
-		prompt one
+		prompt
 		$ echo 1 >>a
 		ok
-		prompt two
+		prompt
 		$ echo 1 >>b
 		ok
 		shown b
+		tells 因此不属于本次改动：a
 		$ git commit -qam x
-		verdict allow`},
-	{"approved, then two and two over half-done work", `
-		prompt one
-		$ echo 1 >>a
-		no
-		prompt what is two and two
-		blind
-		shown a
-		verdict unbound
-		$ git commit -qam x`},
-	{"a request that is asked again after its approval", `
-		prompt add
-		$ echo 1 >>a
-		ok
-		prompt review again
-		ok
-		shown
-		prompt commit it
-		$ git commit -qam x
-		ok
 		verdict allow`},
 	{"approved, then refused in the same content", `
-		prompt add
+		prompt
 		$ echo 1 >>a
 		ok
-		prompt is it right
-		$ echo 2 >>a; cp a a2; rm a2
+		prompt
+		$ echo 2 >>a
 		no
-		shown a
+		shown a*
+		tells (上次通过的审查开始时已有改动)
 		$ git commit -qam x
 		verdict block`},
 	{"the next request is typed while the review runs", `
-		prompt one
+		prompt
 		$ echo 1 >>a
 		begin
-		prompt two
+		prompt
 		ok
+		verdict allow 还没有审查过
 		$ echo 1 >>b
 		ok
 		shown b
-		$ git commit -qam x
 		verdict allow`},
-	{"a request that was withdrawn begins nothing", `
-		prompt one
+	{"a woken agent", `
+		prompt
+		$ echo 1 >>a
+		ok
+		$ echo 2 >>a
+		ok
+		shown a*
+		verdict allow`},
+	{"a woken agent, then a typed prompt", `
+		prompt
+		$ echo 1 >>a
+		ok
+		$ echo 1 >>b
+		limited
+		prompt
+		$ echo 1 >>c
+		ok
+		shown c ~b`},
+	{"the user edits between an approval and a request that is sent back", `
+		prompt
 		$ echo 1 >>a
 		ok
 		$ echo u >>c
-		prompt oops
-		withdraw
-		$ echo u >>b
-		prompt two
-		$ echo 2 >>a
-		ok
-		shown a
-		verdict allow`},
-	{"a wake without a prompt", `
-		prompt one
-		$ echo 1 >>a
-		ok
-		wake
-		$ echo 2 >>a
-		ok
-		shown a
-		$ git commit -qam x
-		verdict allow`},
-	{"nobody told of a prompt after an approval", `
-		prompt one
-		$ echo 1 >>a
-		ok
+		prompt
+		$ echo 1 >>b
+		no
 		$ echo 2 >>b
 		ok
-		shown b
-		$ git commit -qam x
+		shown b ~c
+		tells 因此不属于本次改动：a
 		verdict allow`},
-	{"in mid-work, without a prompt on record", `
-		$ git commit -q --allow-empty -m before
+	{"the user edits what was approved, and the agent goes on", `
+		prompt
 		$ echo 1 >>a
 		ok
-		shown a
+		$ echo u >>a
+		prompt
+		$ echo 2 >>a
+		ok
+		shown a*`},
+	{"the user commits between two requests", `
+		prompt
+		$ echo 1 >>a; git commit -qam x
+		ok
+		$ echo u >>c; git commit -qam u
+		prompt
+		$ echo 1 >>b; git commit -qam y
+		ok
+		shown b ~c
+		verdict allow`},
+	{"in mid-work, without a prompt on record", `
+		$ echo 1 >>a
+		ok
+		shown a ^.gitignore ^b ^c
+		tells 其中可能有更早的改动
 		verdict allow`},
 	{"a project that the agent makes", `
 		cd ../fresh
-		prompt make
+		prompt
 		$ git init -q; echo 1 >one; git add .; git commit -qm x; echo 2 >two
 		ok
 		shown one two
+		tells 与 空目录 相比：其中可能有更早的改动
+		verdict allow`},
+	{"a project inside that the agent makes", `
+		prompt
+		$ git init -q sub; cd sub; echo 1 >one; git add .; git commit -qm x
+		enter sub
+		ok
+		shown
+		tells 内层的仓库，没有看：sub/
 		verdict allow`},
 	{"before the first commit", `
 		cd ../fresh
 		$ git init -q; echo u >mine
-		prompt make
+		prompt
 		$ echo 1 >one
 		ok
 		shown one
 		$ git add one; git commit -qm x
 		verdict allow`},
-	{"pulled in mid-session", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x; git clone -q ../remote ../other; cd ../other; echo 2 >>b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --rebase origin main
+	{"a branch without a commit", `
+		prompt
+		$ git checkout -q --orphan alone; git rm -qrf .; echo 1 >new
 		ok
-		shown a
+		shown .gitignore a b c new
+		verdict allow`},
+	{"no common commit", `
+		prompt
+		$ git checkout -q --orphan alone; echo 1 >new; git add new; git commit -qm x
+		ok
+		shown new
+		verdict allow`},
+	{"pulled in mid-session", `
+		prompt
+		$ echo 1 >>a; git commit -qam x; THEIRS; git pull -q --rebase origin main
+		ok
+		shown a ^b
+		tells 远程仓库也有了同样的内容
 		verdict allow`},
 	{"pushed in mid-session", `
-		prompt add
+		prompt
 		$ echo 1 >>a; git commit -qam x; git push -q origin main
 		$ echo 2 >>b
 		ok
-		shown b
+		shown b ^a
 		verdict allow`},
-	{"deleted, renamed, made executable, linked", `
-		prompt add
-		$ rm a; git mv b b2; chmod +x c; ln -s c link
+	{"the agent pushes its work, then stops", `
+		prompt
+		$ echo 1 >>a; git commit -qam x; git push -q origin main
 		ok
-		shown a b b2 c link
-		$ git add -A; git commit -qm x
+		shown ^a
 		verdict allow`},
-	{"another mode than the one that was judged", `
-		prompt add
-		$ echo 1 >>a
+	{"several remotes, of which one gets it", `
+		$ git init -q --bare ../fork; git remote add fork ../fork; git push -q fork main
+		prompt
+		$ git checkout -qb topic; echo 1 >>a; git commit -qam x; git push -q fork topic
 		ok
-		shown a
-		$ chmod +x a; git commit -qam x
-		verdict changed`},
-	{"names that git quotes, and some that are no UTF-8", `
-		prompt add
-		$ echo 1 >"é b"; printf 1 >"$(printf 'x\377y')"; echo 1 >'q"t'
-		ok
-		$ git add .; git commit -qm x
-		verdict allow`},
-	{"dirty files that the agent changes further", `
-		$ echo u >>a; echo u >>b
-		prompt add
-		$ echo 1 >>a
-		ok
-		shown a*
-		$ git commit -qm x a
-		verdict allow`},
-	{"dirty files that the agent throws away", `
-		$ echo u >>a; echo u >>b
-		prompt add
-		$ git checkout -q .
-		ok
-		shown a* b*
-		verdict allow`},
-	{"a scratch file of the user's that the agent deletes", `
-		$ echo u >mine
-		prompt add
-		$ rm mine
-		ok
-		shown mine*
-		verdict allow`},
-	{"a file that is ignored by now", `
-		$ echo u >mine
-		prompt add
-		$ echo mine >>.gitignore
-		ok
-		shown .gitignore
-		verdict allow`},
-	{"ignored files", `
-		prompt add
-		$ echo 1 >x.log; echo 1 >>a
+		shown ^a
+		$ echo 1 >>b; git commit -qam y
+		verdict changed b`},
+	{"fetched, and not merged", `
+		prompt
+		$ echo 1 >>a; git commit -qam x
+		$ THEIRS; git fetch -q
 		ok
 		shown a
-		$ echo 2 >x.log
 		verdict allow`},
-	{"a file that changes while the review runs", `
-		prompt add
-		$ echo 1 >>a; echo 1 >>b
-		begin
-		$ echo 2 >>a
+	{"pulled before the session", `
+		$ THEIRS; git pull -q origin main
+		prompt
+		$ echo 1 >>a; git commit -qam x
+		ok
+		shown a
+		verdict allow`},
+	{"a merge whose conflict the agent resolves", `
+		$ THEIRS
+		prompt
+		$ echo 1 >>a; echo 1 >>b; git commit -qam x; git fetch -q; git merge -q origin/main || :; echo both >b; git commit -qam merged
 		ok
 		shown a b
-		verdict changed
-		$ git commit -qam x`},
-	{"a worktree", `
-		$ git worktree add -q ../side
-		cd ../side
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		ok
-		shown a
-		verdict allow
-		cd ../work
-		verdict none
-		$ git merge -q side`},
-	{"the agent enters a worktree", `
-		prompt add
-		$ git worktree add -q ../side; echo 1 >>../side/a
-		cd ../side
-		ok
-		shown a
-		$ git commit -qam x
 		verdict allow`},
-	{"the agent comes back from a worktree in which it was approved", `
-		$ echo u >>c
-		prompt one
-		$ git worktree add -q ../side; echo 1 >>../side/a
-		cd ../side
+	{"a merge under way", `
+		$ cd ..; git clone -q remote other; cd other; echo y >>a; echo y >>b; git commit -qam y; git push -q origin main
+		prompt
+		$ echo 1 >>a; git commit -qam x; git fetch -q; git merge -q origin/main || :; echo both >a; git add a
 		ok
-		shown a
-		prompt two
-		cd ../work
-		$ echo 1 >>b
+		shown a ^b
+		$ git commit -qm merged
+		verdict allow`},
+	{"a conflict that nobody has resolved", `
+		$ THEIRS
+		prompt
+		$ echo 1 >>b; git commit -qam x; git fetch -q; git merge -q origin/main || :
+		no
+		shown b
+		prompt
+		$ echo both >b; git commit -qam merged
 		ok
 		shown b
-		tells 因此不属于本次改动：c`},
-	{"two sessions in two worktrees", `
-		$ git worktree add -q ../side
-		prompt one
-		$ echo 1 >>a
-		no
-		cd ../side
-		in other
-		prompt two
-		$ echo 1 >>a
-		ok
-		shown a
-		$ git commit -qam x
-		cd ../work
-		$ git commit -qam y
-		verdict block`},
-	{"by hand, a line of the user's own", `
-		prompt add
-		$ echo 1 >>a
-		ok
-		$ echo changelog >>b; git commit -qam x
-		review
-		shown a b*
 		verdict allow`},
-	{"by hand, without a remote", `
-		cd ../fresh
-		$ git init -q; echo 1 >one; git add .; git commit -qm x
-		review
-		shown one
-		verdict allow`},
-	{"by hand, of what a remote has already", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x; git push -q origin main
-		review
-		shown a
-		verdict allow`},
-	{"a review branch, pushed commit by commit", `
-		prompt add
-		$ git checkout -qb topic; echo 1 >>a; git commit -qam x
+	{"a conflict that the user resolves", `
+		prompt
+		$ echo 1 >>a; echo 1 >>b; git commit -qam x
 		ok
-		$ git push -q origin topic
-		prompt more
-		$ echo 1 >>b; git commit -qam y
+		shown a b
+		$ THEIRS; git fetch -q; git merge -q origin/main || :; echo both >b; git commit -qam merged
+		verdict changed b
+		review
+		shown b
+		verdict allow`},
+	{"a rebase under way", `
+		$ THEIRS
+		prompt
+		$ echo 1 >>b; git commit -qam x; git fetch -q; git rebase -q origin/main || :; echo both >b
 		ok
 		shown b
-		$ git push -q origin topic
+		$ git add b; GIT_EDITOR=: git rebase --continue
 		verdict allow`},
-	{"a new branch is pushed that a remote has nothing of", `
-		prompt add
-		$ git checkout -qb topic; echo 1 >>a; git commit -qam x
-		ok
-		shown a
-		verdict allow`},
-	{"forced over what the remote has", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		no
-		shown a
-		$ git push -q origin main; git fetch -q; git reset -q --hard HEAD~1; git commit -q --allow-empty -m z
-		verdict block`},
 	{"several merge bases", `
 		$ git checkout -qb side; echo s >>b; git commit -qam s; git checkout -q main; echo m >>c; git commit -qam m
-		$ git branch m0; git merge -q --no-edit side; git checkout -q side; git merge -q --no-edit m0; git push -q origin side main m0; git checkout -q main
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		ok
-		shown a
-		verdict allow`},
-	{"several merge bases, and another merge of them at the remote", `
-		$ git checkout -qb side; echo s >>b; git commit -qam s; git checkout -q main; echo m >>c; git commit -qam m
 		$ git branch m0; git merge -q --no-edit side; git checkout -q side; git merge -q --no-edit m0; git push -q origin side; git checkout -q main
-		prompt add
+		prompt
 		$ echo 1 >>a; git commit -qam x
 		ok
 		shown a
@@ -470,273 +445,98 @@ var ways = []way{
 	{"a shallow clone", `
 		$ echo 2 >>a; git commit -qam two; git push -q origin main; git clone -q --depth 1 file://$PWD/../remote ../shallow
 		cd ../shallow
-		prompt add
+		prompt
 		$ echo 1 >>b; git commit -qam x
 		ok
 		shown b
 		verdict allow`},
-	{"a repository inside", `
-		prompt add
-		$ git init -q inner; cd inner; echo i >i; git add .; git commit -qm i; cd ..; echo 1 >>a
-		ok
-		shown a
-		$ git commit -qam x
-		verdict allow`},
-	{"a submodule", `
-		$ git init -q ../lib; cd ../lib; echo l >l; git add .; git commit -qm l; cd ../work; git submodule --quiet add ../lib lib; git commit -qam lib; git push -q origin main
-		prompt add
-		$ cd lib; echo 2 >>l; git commit -qam two; cd ..
-		ok
-		shown lib
-		$ git commit -qam x
-		verdict allow`},
-	{"reverted", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x; git push -q origin main
-		ok
-		shown
-		$ git revert --no-edit HEAD
-		verdict changed`},
-	{"stashed and popped", `
-		prompt add
+	{"stashed, and popped", `
+		prompt
 		$ echo 1 >>a; git stash -q; git stash pop -q
 		ok
 		shown a
 		$ git stash -q
-		verdict changed
+		verdict changed a
 		$ git stash pop -q; git commit -qam x
 		verdict allow`},
-	{"another branch is checked out after the approval", `
-		prompt add
-		$ git checkout -qb topic; echo 1 >>a; git commit -qam x
-		ok
-		shown a
-		$ git checkout -q main
-		verdict changed`},
-	{"switched branches in mid-session", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		ok
-		$ git checkout -qb topic HEAD~1
-		prompt more
-		$ echo 1 >>b; git commit -qam y
+	{"stashed at the stop", `
+		prompt
+		$ echo 1 >>a; git stash -q; echo 1 >>b
 		ok
 		shown b
-		verdict allow`},
-	{"part of a file is committed", `
-		prompt add
-		$ seq 30 >b; git add b; sed -i 's/^1$/x/' b
+		$ git stash pop -q; git commit -qam x
+		verdict changed a`},
+	{"stashed by the user before, popped by the agent", `
+		$ echo u >>b; git stash -q
+		prompt
+		$ git stash pop -q; echo 1 >>a
 		ok
-		$ git commit -qm x
-		review
-		$ git stash -q
-		review
-		shown b*
-		verdict allow`},
-	{"commit -a takes the user's dirty file along", `
+		shown a b`},
+	{"the user's dirty files are stashed and popped by the agent", `
 		$ echo u >>b
-		prompt add
-		$ echo 1 >>a; git commit -qam x
+		prompt
+		$ git stash -q; echo 1 >>a; git commit -qam x; git stash pop -q
 		ok
 		shown a
 		verdict allow`},
-	{"a dirty file of the user's is committed by the agent alone", `
+	{"dirty files are changed and put back", `
 		$ echo u >>b
-		prompt commit b
-		$ git commit -qm x b
+		prompt
+		$ cp b b.old; echo 1 >>b; mv b.old b; echo 1 >>a
 		ok
-		shown
-		review
-		shown b*
+		shown a`},
+	{"dirty files that the agent changes further", `
+		$ echo u >>a; echo u >>b
+		prompt
+		$ echo 1 >>a
+		ok
+		shown a*
+		tells M a  (改动开始前用户已改过)
+		$ git commit -qm x a
 		verdict allow`},
-	{"a commit is picked after the approval", `
-		$ git checkout -qb side; echo s >>c; git commit -qam s; git checkout -q main
-		prompt add
-		$ echo 1 >>a; git commit -qam x
+	{"dirty files that the agent throws away", `
+		$ echo u >>a; rm b; echo u >mine
+		prompt
+		$ git checkout -q .; rm mine
+		ok
+		shown a! b! mine!
+		tells D mine  (改动开始前用户已改过，现在与
+		tells A b  (改动开始前用户已改过，现在与
+		verdict allow`},
+	{"the agent stashes the user's work, and leaves it there", `
+		$ echo u >>a; echo u >mine
+		prompt
+		$ git stash -q -u; echo 1 >>b
+		ok
+		shown a! b mine!`},
+	{"approved work that the agent throws away", `
+		prompt
+		$ echo 1 >>a
+		ok
+		prompt
+		$ git checkout -q .
+		verdict changed a
+		ok
+		shown a!
+		tells M a  (上次通过的审查开始时已有改动（通过的，或用户自己的），现在与`},
+	{"a file that is ignored by now", `
+		$ echo u >mine
+		prompt
+		$ echo mine >>.gitignore
+		ok
+		shown .gitignore
+		verdict allow`},
+	{"ignored files", `
+		prompt
+		$ echo 1 >x.log; echo 1 >>a
 		ok
 		shown a
-		$ git cherry-pick side
-		verdict changed`},
-	{"the agent picks a commit", `
-		$ git checkout -qb side; echo s >>c; git commit -qam s; git checkout -q main
-		prompt pick it
-		$ git cherry-pick side
-		ok
-		shown c
-		verdict allow`},
-	{"a commit of the agent's is picked onto another branch", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		ok
-		shown a
-		$ git checkout -qb release origin/main; git cherry-pick main
-		verdict allow`},
-	{"a merge whose conflict the agent resolves", `
-		$ git clone -q ../remote ../other; cd ../other; echo y >>a; echo y >>b; git commit -qam y; git push -q origin main; cd ../work
-		prompt add, and merge
-		$ echo 1 >>a; git commit -qam x; git fetch -q; git merge -q origin/main || :; echo both >a; git commit -qam merged
-		ok
-		shown a
-		verdict allow`},
-	{"a merge under way", `
-		$ git clone -q ../remote ../other; cd ../other; echo y >>a; echo y >>b; git commit -qam y; git push -q origin main; cd ../work
-		prompt add, and merge
-		$ echo 1 >>a; git commit -qam x; git fetch -q; git merge -q origin/main || :; echo both >a; git add a
-		ok
-		shown a
-		$ git commit -qm merged
-		verdict allow`},
-	{"a conflict that nobody has resolved", `
-		$ git clone -q ../remote ../other; cd ../other; echo y >>a; git commit -qam y; git push -q origin main; cd ../work
-		prompt add, and merge
-		$ echo 1 >>a; git commit -qam x; git fetch -q; git merge -q origin/main || :
-		no
-		shown a
-		prompt go on
-		$ echo both >a; git commit -qam merged
-		ok
-		shown a
-		verdict allow`},
-	{"a merge whose conflict the user resolves", `
-		prompt add
-		$ echo 1 >>a; echo 1 >>b; git commit -qam x
-		ok
-		shown a b
-		$ git clone -q ../remote ../other; cd ../other; echo y >>a; git commit -qam y; git push -q origin main; cd ../work
-		$ git fetch -q; git merge -q origin/main || :; echo both >a; git commit -qam merged
-		verdict changed`},
-	{"rebased with a conflict", `
-		prompt add
-		$ echo 1 >>a; echo 1 >>b; git commit -qam x
-		ok
-		$ git clone -q ../remote ../other; cd ../other; echo y >>a; git commit -qam y; git push -q origin main; cd ../work
-		$ git fetch -q; git rebase -q origin/main || :; echo both >a; git add a; GIT_EDITOR=: git rebase --continue
-		verdict changed
-		review
-		shown a* b`},
-	{"a rebase under way", `
-		$ git clone -q ../remote ../other; cd ../other; echo y >>a; git commit -qam y; git push -q origin main; cd ../work
-		prompt add, and rebase
-		$ echo 1 >>a; git commit -qam x; git fetch -q; git rebase -q origin/main || :; echo both >a
-		ok
-		shown a
-		$ git add a; GIT_EDITOR=: git rebase --continue
-		verdict allow`},
-	{"fetched, and not merged", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		$ git clone -q ../remote ../other; cd ../other; echo y >>b; git commit -qam y; git push -q origin main; cd ../work; git fetch -q
-		ok
-		shown a
-		verdict allow`},
-	{"pulled before the session", `
-		$ git clone -q ../remote ../other; cd ../other; echo y >>b; git commit -qam y; git push -q origin main; cd ../work; git pull -q origin main
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		ok
-		shown a
-		verdict allow`},
-	{"merged with a moved main in mid-session", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x; git clone -q ../remote ../other; cd ../other; echo 2 >>b; git commit -qam y; git push -q origin main; cd ../work; git pull -q --no-rebase --no-edit origin main
-		ok
-		shown a
-		verdict allow`},
-	{"amended with another edit", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		ok
-		shown a
-		$ echo 2 >>a; git commit -qa --amend -m x
-		verdict changed`},
-	{"merged into main as one commit", `
-		prompt add
-		$ git checkout -qb topic; echo 1 >>a; git commit -qam x; echo 1 >>b; git commit -qam y
-		ok
-		shown a b
-		$ git checkout -q main; git merge -q --squash topic; git commit -qm both
-		verdict allow`},
-	{"reverted before the push", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		ok
-		shown a
-		$ git revert --no-edit HEAD
-		verdict changed`},
-	{"the agent reverts what a remote has", `
-		$ echo 1 >>a; git commit -qam x; git push -q origin main
-		prompt revert it
-		$ git revert --no-edit HEAD
-		ok
-		shown a
-		verdict allow`},
-	{"renamed after the approval", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		ok
-		shown a
-		$ git mv a a3; git commit -qm y
-		verdict changed`},
-	{"a name that differs by its case", `
-		prompt rename
-		$ git mv a A
-		ok
-		shown A a
-		$ git commit -qm x
-		verdict allow`},
-	{"a link in the place of a file, a file in that of a directory", `
-		$ mkdir d; echo 1 >d/x; git add d; git commit -qm d; git push -q origin main
-		prompt add
-		$ rm a; ln -s b a; rm -r d; echo 1 >d
-		ok
-		shown a d d/x
-		$ git add -A; git commit -qm x
-		verdict allow`},
-	{"names like options, with line breaks and globs", `
-		prompt add
-		$ echo 1 >./-x; echo 1 >"$(printf 'a\nb')"; echo 1 >'*'; echo 1 >:x; mkdir 'd '; echo 1 >'d /y'
-		ok
-		$ git add -A; git commit -qm x
-		verdict allow`},
-	{"an empty file, and a large one", `
-		prompt add
-		$ : >empty; head -c 3000000 /dev/zero >large
-		ok
-		shown empty large
-		$ git add .; git commit -qm x
-		verdict allow`},
-	{"intent to add", `
-		$ echo u >mine; git add -N mine
-		prompt add
-		$ echo 1 >one; git add -N one
-		ok
-		shown one
+		$ echo 2 >x.log
 		verdict allow
-		$ git add one; git commit -qm x one`},
-	{"line ends that git changes", `
-		$ git config core.autocrlf true; printf 'x\r\ny\r\n' >w; git add w; git commit -qm w; git push -q origin main; rm w; git checkout -q w
-		prompt add
-		$ printf '1\r\n2\r\n' >n; printf 'x\r\nz\r\n' >w
-		ok
-		shown n w
-		$ git add .; git commit -qm x
-		verdict allow`},
-	{"attributes that change the content", `
-		prompt add
-		$ echo '*.txt text eol=crlf' >.gitattributes; printf '1\n' >n.txt; git config filter.up.clean 'tr a-z A-Z'; echo '*.up filter=up' >>.gitattributes; echo x >x.up
-		ok
-		shown .gitattributes n.txt x.up
-		$ git add .; git commit -qm x
-		verdict allow`},
-	{"an ignored file is added by force", `
-		prompt add
-		$ echo 1 >>a; echo 1 >x.log
-		ok
-		shown a
 		$ git add -f x.log; git commit -qam x
-		verdict changed`},
+		verdict changed x.log`},
 	{"the agent adds an ignored file by force", `
-		prompt add
+		prompt
 		$ echo 1 >x.log; git add -f x.log
 		ok
 		shown x.log
@@ -744,388 +544,414 @@ var ways = []way{
 		verdict allow`},
 	{"a file that git knows and ignores", `
 		$ echo 1 >x.log; git add -f x.log; git commit -qm log; git push -q origin main
-		prompt add
+		prompt
 		$ echo 2 >>x.log
 		ok
-		shown x.log
-		$ git commit -qam x
-		verdict allow`},
+		shown x.log`},
 	{"no longer tracked, and kept", `
-		prompt untrack
+		prompt
 		$ git rm -q --cached a; echo a >>.gitignore
 		ok
 		shown .gitignore a
 		$ git add .gitignore; git commit -qm x
 		verdict allow`},
-	{"at the limit", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		no
-		$ echo 2 >>a; git commit -qam y
-		limited
-		verdict limit
-		prompt go on
+	{"intent to add", `
+		$ echo u >mine; git add -N mine
+		prompt
+		$ echo 1 >one; git add -N one
 		ok
-		shown a`},
-	{"a review that failed", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		failed
-		verdict failed
-		prompt again
-		ok
-		shown a`},
-	{"refused, failed and approved", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		no
-		failed
-		ok
-		shown a
+		shown one
+		$ git add one; git commit -qm x one
 		verdict allow`},
-	{"two requests are typed while the agent works", `
-		prompt one
-		$ echo 1 >>a
-		prompt two
-		$ echo 1 >>b
-		wake
-		$ echo 1 >>c
-		ok
-		shown a b c
-		$ git commit -qam x
-		verdict allow`},
-	{"the user commits between two requests", `
-		prompt one
-		$ echo 1 >>a; git commit -qam x
-		ok
-		$ echo u >>c; git commit -qam u
-		prompt two
-		$ echo 1 >>b; git commit -qam y
-		ok
-		shown b
-		review
-		shown a b c*
-		verdict allow`},
-	{"the user edits what was approved, and the agent goes on", `
-		prompt one
-		$ echo 1 >>a
-		ok
-		$ echo u >>a
-		prompt two
+	{"a file that changes while the review runs", `
+		prompt
+		$ echo 1 >>a; echo 1 >>b
+		begin
 		$ echo 2 >>a
 		ok
-		shown a*
-		$ git commit -qam x
+		shown a b
+		verdict changed a
+		prompt
+		ok
+		shown ~a*`},
+	{"deleted, renamed, made executable, linked", `
+		prompt
+		$ rm a; git mv b b2; chmod +x c; ln -s c link
+		ok
+		shown a b b2 c link
+		$ git add -A; git commit -qm x
+		verdict allow
+		$ chmod -x c; git commit -qam y
+		verdict changed c`},
+	{"a link in the place of a file, a file in that of a directory", `
+		$ mkdir d; echo 1 >d/x; git add d; git commit -qm d; git push -q origin main
+		prompt
+		$ rm a; ln -s b a; rm -r d; echo 1 >d
+		ok
+		shown a d d/x
+		$ git add -A; git commit -qm x
 		verdict allow`},
-	{"refused in content that comes back", `
-		prompt one
+	{"a name that differs by its case, names that git quotes, and some that are no UTF-8", `
+		prompt
+		$ git mv a A; echo 1 >"é b"; printf 1 >"$(printf 'x\377y')"; echo 1 >'q"t'
+		ok
+		$ git add .; git commit -qm x
+		verdict allow
+		$ echo 2 >"é b"
+		verdict changed é b`},
+	{"names like options, with line breaks and globs", `
+		prompt
+		$ echo 1 >./-x; echo 1 >"$(printf 'a\nb')"; echo 1 >'*'; echo 1 >:x; mkdir 'd '; echo 1 >'d /y'
+		ok
+		$ git add -A; git commit -qm x
+		verdict allow`},
+	{"line ends that git changes", `
+		$ git config core.autocrlf true; printf 'x\r\ny\r\n' >w; git add w; git commit -qm w; git push -q origin main; rm w; git checkout -q w
+		prompt
+		$ printf '1\r\n2\r\n' >n; printf 'x\r\nz\r\n' >w
+		ok
+		shown n w
+		$ git add .; git commit -qm x
+		verdict allow`},
+	{"attributes that change the content", `
+		prompt
+		$ echo '*.txt text eol=crlf' >.gitattributes; printf '1\n' >n.txt; git config filter.up.clean 'tr a-z A-Z'; echo '*.up filter=up' >>.gitattributes; echo x >x.up
+		ok
+		shown .gitattributes n.txt x.up
+		$ git add .; git commit -qm x
+		verdict allow`},
+	{"a file outside a sparse checkout's cone", `
+		$ mkdir in out; echo i >in/i; echo o >out/o; git add .; git commit -qm dirs; git push -q origin main; git sparse-checkout set in
+		prompt
+		$ mkdir -p out; echo 1 >out/o; echo 1 >out/n
+		ok
+		shown out/n out/o
+		verdict allow`},
+	{"a worktree", `
+		$ git worktree add -q ../side
+		cd ../side
+		prompt
 		$ echo 1 >>a; git commit -qam x
-		no
-		$ echo 2 >>a; git commit -qam y
 		ok
 		shown a
-		$ git revert --no-edit HEAD
-		verdict changed`},
-	{"stashed by the user before, popped by the agent", `
-		$ echo u >>b; git stash -q
-		prompt pop it
-		$ git stash pop -q; echo 1 >>a
+		verdict allow
+		cd ../work
+		verdict none`},
+	{"the agent makes a worktree, and enters it", `
+		$ echo u >>b
+		prompt
+		$ git worktree add -q ../side; echo 1 >>../side/a
+		enter ../side
 		ok
-		shown a b
-		$ git commit -qam x
+		shown a
+		tells 其中可能有更早的改动
+		$ cd ../side; git commit -qam x
 		verdict allow`},
-	{"stashed at the stop", `
-		prompt add
-		$ echo 1 >>a; git stash -q; echo 1 >>b
+	{"the agent enters a worktree of the user's", `
+		$ git worktree add -q ../side; echo u >>../side/c
+		prompt
+		$ echo 1 >>../side/a
+		enter ../side
+		ok
+		shown a c`},
+	{"the agent comes back from a worktree in which it was approved", `
+		$ echo u >>c
+		prompt
+		$ git worktree add -q ../side; echo 1 >>../side/a
+		enter ../side
+		ok
+		shown a
+		prompt
+		enter .
+		$ echo 1 >>b
 		ok
 		shown b
-		$ git stash pop -q; git commit -qam x
-		verdict changed`},
-	{"the user's dirty files are stashed and popped by the agent", `
-		$ echo u >>b
-		prompt add
-		$ git stash -q; echo 1 >>a; git commit -qam x; git stash pop -q
+		tells 因此不属于本次改动：c`},
+	{"two sessions in two worktrees", `
+		$ git worktree add -q ../side
+		prompt
+		$ echo 1 >>a
+		no
+		cd ../side
+		in other
+		prompt
+		$ echo 1 >>a
 		ok
 		shown a
-		verdict allow`},
-	{"dirty files are changed and put back", `
-		$ echo u >>b
-		prompt add
-		$ cp b b.old; echo 1 >>b; mv b.old b; echo 1 >>a
-		ok
-		shown a
-		$ git commit -qm x a
-		verdict allow`},
+		verdict allow
+		cd ../work
+		verdict block`},
 	{"two sessions in one working tree", `
-		prompt one
+		prompt
 		$ echo 1 >>a
 		in other
-		prompt two
+		prompt
 		$ echo 1 >>b
 		ok
 		shown b
 		in one
 		no
 		shown a b
-		$ git commit -qam x
 		verdict block`},
-	{"several remotes, of which one has it", `
-		$ git init -q --bare ../fork; git remote add fork ../fork; git push -q fork main
-		prompt add
-		$ git checkout -qb topic; echo 1 >>a; git commit -qam x
-		$ git push -q fork topic
-		ok
-		shown
-		$ echo 1 >>b; git commit -qam y
-		verdict changed`},
-	{"a fork that lags behind", `
-		$ git init -q --bare ../fork; git remote add fork ../fork; git push -q fork main; echo m >>c; git commit -qam m; git push -q origin main
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		ok
-		shown a
-		verdict allow`},
-	{"no common commit, the same files", `
-		prompt add
-		$ git checkout -q --orphan alone; echo 1 >new; git add new; git commit -qm x
-		ok`},
-	{"approved twice, and pushed as it was approved last", `
-		prompt one
-		$ echo 1 >>a; echo 1 >>b
-		ok
-		prompt two
-		$ echo 2 >>a
-		ok
-		$ git commit -qam x`},
-	{"pushed to a place without remote-tracking branches", `
-		$ echo u >>b; git commit -qam u
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		ok`},
-	{"amended after it was sent back", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		no
-		$ git commit -q --amend -m better
-		prompt go on
-		$ echo 1 >>b; git commit -qam y
-		ok
-		shown a b`},
-	{"a project inside that the agent makes", `
-		prompt make
-		$ git init -q sub; cd sub; echo 1 >one; git add .; git commit -qm x
-		cd sub
-		ok
-		shown one`},
-	{"only a question was approved", `
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		asked
-		verdict none`},
-	{"no common commit with any remote", `
-		prompt add
-		$ git checkout -q --orphan alone; git rm -qrf .; echo 1 >new; git add new; git commit -qm x
-		ok
-		shown .gitignore a b c new
-		verdict allow`},
-	{"without a remote", `
-		cd ../fresh
-		$ git init -q; echo 1 >one; git add .; git commit -qm x
-		prompt add
-		$ echo 2 >two; git add .; git commit -qm y
-		ok
-		shown two
-		review
-		shown one* two
-		verdict allow`},
-	{"no branch is checked out", `
-		$ git checkout -q --detach
-		prompt add
-		$ echo 1 >>a; git commit -qam x
-		ok
-		shown a
-		verdict allow`},
 	{"another clone has its own reviews", `
-		prompt add
+		prompt
 		$ echo 1 >>a; git commit -qam x
 		ok
 		shown a
-		$ git clone -q . ../second; cd ../second; git remote set-url origin ../remote; git fetch -q
+		$ git clone -q . ../second
 		cd ../second
 		verdict none`},
-	{"more paths than a review binds", `
-		prompt add
-		$ seq -f f%g 2001 | xargs touch; git add .; git commit -qm x
-		ok
-		verdict unbound
-		review
-		verdict allow`},
-	{"a submodule with uncommitted changes", `
-		$ git init -q ../lib; cd ../lib; echo l >l; git add .; git commit -qm l; cd ../work; git submodule --quiet add ../lib lib; git commit -qam lib; git push -q origin main
-		prompt add
-		$ echo 2 >>lib/l; echo 1 >>a; git commit -qm x a
+	{"a repository inside", `
+		prompt
+		$ git init -q inner; cd inner; echo i >i; git add .; git commit -qm i; cd ..; echo 1 >>a
 		ok
 		shown a
-		tells 子模块里有没提交的改动：lib
+		tells 内层的仓库，没有看：inner/
+		$ git commit -qam x
+		verdict allow`},
+	{"a submodule, of which one is moved, and one has changes of its own", `
+		$ LIB; git submodule --quiet add ../lib two; git commit -qam two; git push -q origin main
+		prompt
+		$ cd lib; echo 2 >>l; git commit -qam two; cd ..; echo 3 >>two/l
+		ok
+		shown lib
+		tells 子模块里有没提交的改动：two
+		$ git commit -qam x
 		verdict allow`},
 	{"a submodule is removed", `
-		$ git init -q ../lib; cd ../lib; echo l >l; git add .; git commit -qm l; cd ../work; git submodule --quiet add ../lib lib; git commit -qam lib; git push -q origin main
-		prompt remove it
+		$ LIB
+		prompt
 		$ git rm -q lib
 		ok
 		shown .gitmodules lib
 		$ git commit -qm x
 		verdict allow`},
+	{"by hand, a line of the user's own", `
+		prompt
+		$ echo 1 >>a
+		ok
+		$ echo changelog >>b; git commit -qam x
+		verdict changed b
+		review
+		shown b
+		tells 这次审查是用户自己发起的
+		verdict allow`},
+	{"by hand, a session that nobody supervised", `
+		cd ../fresh
+		$ git init -q; echo 1 >one; git add .; git commit -qm x
+		review
+		shown one
+		verdict allow`},
 	{"refused by hand", `
-		prompt add
+		prompt
 		$ echo 1 >>a; git commit -qam x
 		ok
 		rejects
-		shown a
+		shown
 		verdict block`},
-	{"a file that was judged is deleted again", `
-		prompt add
-		$ echo 1 >>a; echo 1 >new; git add .; git commit -qm x
+	{"pushed, and reverted", `
+		prompt
+		$ echo 1 >>a; git commit -qam x; git push -q origin main
 		ok
-		shown a new
-		$ git rm -q new; git commit -qm y
-		verdict changed`},
-	{"a tag of an older commit", `
-		prompt add
+		shown ^a
+		$ git revert --no-edit HEAD
+		verdict changed a`},
+	{"reverted before the push", `
+		prompt
 		$ echo 1 >>a; git commit -qam x
 		ok
 		shown a
-		$ git tag v1; echo 2 >>a; git commit -qam y; git checkout -q v1
+		$ git revert --no-edit HEAD
+		verdict changed a`},
+	{"the agent reverts what a remote has", `
+		$ echo 1 >>a; git commit -qam x; git push -q origin main
+		prompt
+		$ git revert --no-edit HEAD
+		ok
+		shown a
 		verdict allow`},
-	{"work that nobody told of, then a request", `
-		prompt one
-		$ echo 1 >>a
+	{"another branch is checked out after the approval", `
+		prompt
+		$ git checkout -qb topic; echo 1 >>a; git commit -qam x
 		ok
-		$ echo 1 >>b
-		limited
-		prompt two
-		$ echo 1 >>c
+		shown a
+		$ git checkout -q main
+		verdict changed a`},
+	{"switched branches in mid-session", `
+		prompt
+		$ echo 1 >>a; git commit -qam x
 		ok
-		shown b c
-		tells 与上次通过的审查开始时`},
-	{"the user edits between an approval and a request that is sent back", `
-		prompt one
-		$ echo 1 >>a
+		$ git checkout -qb topic HEAD~1
+		prompt
+		$ echo 1 >>b; git commit -qam y
 		ok
-		$ echo u >>c
-		prompt two
-		$ echo 1 >>b
-		no
-		$ echo 2 >>b
-		ok
-		shown b
-		tells 因此不属于本次改动：a、c
+		shown b ~a
 		verdict allow`},
-	{"the agent enters a worktree, the user's dirty file stays behind", `
+	{"a commit is picked after the approval", `
+		$ git checkout -qb side; echo s >>c; git commit -qam s; git checkout -q main
+		prompt
+		$ echo 1 >>a; git commit -qam x
+		ok
+		shown a
+		$ git cherry-pick side
+		verdict changed c`},
+	{"the agent picks a commit", `
+		$ git checkout -qb side; echo s >>c; git commit -qam s; git checkout -q main
+		prompt
+		$ git cherry-pick side
+		ok
+		shown c`},
+	{"a commit of the agent's is picked onto another branch", `
+		prompt
+		$ echo 1 >>a; git commit -qam x
+		ok
+		shown a
+		$ git checkout -qb release origin/main; git cherry-pick main
+		verdict allow`},
+	{"commit -a takes the user's dirty file along", `
 		$ echo u >>b
-		prompt add
-		$ git worktree add -q ../side; echo 1 >>../side/a
-		cd ../side
+		prompt
+		$ echo 1 >>a; git commit -qam x
 		ok
 		shown a
 		verdict allow`},
-	{"sent back on another branch, which is left, and the user goes on in its files", `
-		prompt add
-		$ git checkout -qb side; git rm -q c; git commit -qm x; echo 1 >>a
+	{"renamed after the approval", `
+		prompt
+		$ echo 1 >>a; git commit -qam x
+		ok
+		shown a
+		$ git mv a a3; git commit -qm y
+		verdict changed a、a3`},
+	{"no branch is checked out", `
+		$ git checkout -q --detach
+		prompt
+		$ echo 1 >>a; git commit -qam x
+		ok
+		shown a
+		$ git tag v1; echo 2 >>a; git commit -qam y
+		verdict changed a
+		$ git checkout -q v1
+		verdict allow`},
+	{"at the limit", `
+		prompt
+		$ echo 1 >>a; git commit -qam x
 		no
-		$ git checkout -q main; echo u >>a
-		prompt something else
+		$ echo 2 >>a; git commit -qam y
+		limited
+		verdict limit
+		prompt
+		ok
+		shown a`},
+	{"a review that failed", `
+		prompt
+		$ echo 1 >>a; git commit -qam x
+		failed
+		verdict failed
+		prompt
+		ok
+		shown a
+		prompt
+		failed
+		verdict allow
+		$ echo 2 >>a
+		verdict failed`},
+	{"refused, and then failed", `
+		prompt
+		$ echo 1 >>a
+		ok
+		no
+		failed
+		verdict failed`},
+	{"an approved question in mid-work is no approval of the work", `
+		prompt
+		$ echo 1 >>a; git commit -qam x
+		asked
+		verdict none
+		ok
+		shown a
+		verdict allow`},
+	{"more paths than are kept", `
+		prompt
+		$ seq -f f%g 2001 | xargs touch; echo 1 >>a
+		ok
+		verdict allow
+		$ rm f7
+		verdict changed 超过 2000 个路径
+		$ touch f7; echo f >>.git/info/exclude; git commit -qam x
+		verdict allow
+		prompt
 		$ echo 1 >>b
-		no
-		prompt go on
+		ok
+		tells 其中可能有更早的改动
+		tells A f1`},
+	{"the commit of an approval is gone", `
+		prompt
+		$ echo 1 >>a; git commit -qam x
+		ok
+		$ git commit -q --amend -m better; git reflog expire --expire=all --all; git gc -q --prune=now
+		verdict changed 不在了
+		prompt
 		$ echo 2 >>b
 		ok
-		shown b
-		verdict allow`},
-	{"a branch without a commit", `
-		prompt add
-		$ git checkout -q --orphan alone; git rm -qrf .; echo 1 >new
-		ok
-		shown .gitignore a b c new
-		verdict allow`},
-	{"the branch is renamed after it was sent back", `
-		prompt add
-		$ git checkout -qb one; echo 1 >>a; git commit -qam x
-		no
-		$ git branch -m two
-		prompt go on
-		$ echo 2 >>a; git commit -qam y
-		ok
-		shown a
-		verdict allow`},
+		shown b ~a ^.gitignore ^c
+		tells 其中可能有更早的改动`},
 }
 
 // A player plays a way with ccc's own functions; only the reviewer is left out.
 type player struct {
-	t         *testing.T
-	box       *sandbox
-	state     stateDir
-	g         gitRunner
-	session   string
-	withdrawn map[int]bool
-	judged    *judgedChange
-	entry     record
-	shown     string
-	request   string
-	clock     time.Time
-}
-
-func (p *player) supervision() *supervision {
-	return &supervision{dirs: dirs{self: p.g.self, state: string(p.state), here: p.g.top}, session: p.state.session(p.session), project: p.g.top}
+	t             *testing.T
+	box           *sandbox
+	state         stateDir
+	project, here string // where the session was started, where the agent is
+	session       string
+	judged        *judgedChange
+	entry         record
+	shown         string
+	request       string
+	reason        string
+	clock         time.Time
 }
 
 func (p *player) append(r record) {
 	p.clock = p.clock.Add(time.Second)
-	r.Time, r.Project = p.clock, p.g.top
+	r.Time, r.Project = p.clock, p.project
 	check(p.t, p.state.session(p.session).append(r))
 }
 
-func (p *player) begin(byHand bool) {
+func (p *player) begin(event string) {
 	h, err := p.state.session(p.session).readHistory()
 	check(p.t, err)
-	stands := func(r numbered) bool { return !p.withdrawn[r.number] }
-	event := eventStop
-	if byHand {
-		event = eventReview
-	}
 	p.entry = record{Kind: kindEnd, Event: event, Review: fmt.Sprint("r", h.records)}
+	judged := takeChange(context.Background(), workingTree(p.project, p.here), p.box.vars, changeOf{history: &h, byHand: event == eventReview})
+	if judged.Unseen != "" {
+		p.t.Fatal(judged.Unseen)
+	}
+	p.entry.tree = judged.tree
 	begun := p.entry
 	begun.Kind, begun.Deadline = kindBegin, time.Now().Add(time.Hour)
 	p.append(begun)
-	judged := takeChange(context.Background(), p.g.self, p.g.top, p.g.env, changeOf{history: &h, stands: stands, byHand: byHand})
-	if judged.err != nil {
-		p.t.Fatal(judged.err)
-	}
 	var list []string
-	for _, path := range slices.Sorted(maps.Keys(judged.Files)) {
-		mark := ""
-		if judged.touched[path] || judged.foreign[path] {
-			mark = "*"
+	p.judged, p.request = &judged, judged.text()
+	for _, path := range judged.paths {
+		name := unquoted(path.name)
+		expectIn(p.t, "the request", p.request, path.letter+" "+printable(name))
+		if path.gone {
+			name += "!"
+		} else if path.before {
+			name += "*"
 		}
-		list = append(list, unquoted(path)+mark)
+		if list = append(list, []string{"", "~", "^"}[path.group]+name); len(list) == listLimit {
+			break
+		}
 	}
-	p.judged, p.shown = &judged, strings.Join(list, " ")
-	text := judged.text()
-	p.request = text
-	for _, path := range list[:min(len(list), listLimit)] {
-		expectIn(p.t, "the request", text, printable(strings.TrimSuffix(path, "*")))
-	}
+	p.shown = strings.Join(list, " ")
 }
 
-func (p *player) end(v verdict, calls, byHand bool) {
+func (p *player) end(v verdict, event string) {
 	if p.judged == nil {
-		p.begin(byHand)
-	}
-	if calls {
-		p.append(record{Kind: kindCall, Review: p.entry.Review, Tool: "Read(a)"})
+		p.begin(event)
 	}
 	p.entry.Verdict, p.entry.look = v, p.judged.look
-	p.supervision().bind(context.Background(), &p.entry, *p.judged, byHand)
 	p.append(p.entry)
 	p.judged = nil
 }
@@ -1136,14 +962,12 @@ func TestWaysOfWorking(t *testing.T) {
 	for _, w := range ways {
 		t.Run(w.name, func(t *testing.T) {
 			box := newSandbox(t, fakeClaude())
-			noCopy := filepath.Join(box.home, "no-copy")
-			check(t, os.WriteFile(noCopy, []byte("#!/bin/sh\nexit 125\n"), 0o700))
 			state := filepath.Join(box.home, "state")
 			check(t, os.MkdirAll(state, 0o700))
 			box.gitIn(box.work, "rm notes.txt; cp -a "+first.work+"/. .; cp -a "+first.work+"/../remote ..")
-			p := &player{t: t, box: box, state: stateDir(state), session: "one", withdrawn: map[int]bool{}, clock: time.Now().Add(-time.Hour),
-				g: gitRunner{ctx: context.Background(), patience: time.Minute, self: noCopy, top: box.work, env: box.vars}}
-			for _, line := range strings.Split(strings.TrimSpace(w.steps), "\n") {
+			p := &player{t: t, box: box, state: stateDir(state), session: "one", project: box.work, here: box.work, clock: time.Now().Add(-time.Hour)}
+			steps := strings.NewReplacer("THEIRS", theirs, "LIB", lib).Replace(w.steps)
+			for _, line := range strings.Split(strings.TrimSpace(steps), "\n") {
 				p.play(strings.TrimSpace(line))
 			}
 		})
@@ -1156,59 +980,51 @@ func (p *player) play(line string) {
 	word, rest, _ := strings.Cut(line, " ")
 	switch word {
 	case "$":
-		p.box.gitIn(p.g.top, rest)
+		p.box.gitIn(p.project, rest)
 	case "prompt":
-		p.append(record{Kind: kindPrompt, Prompt: rest, look: lookAtPrompt(p.g.self, p.g.top, p.g.env, time.Minute)})
-	case "wake":
-		p.append(record{Kind: kindWake, look: lookAtPrompt(p.g.self, p.g.top, p.g.env, time.Minute)})
-	case "withdraw":
-		h, _ := p.state.session(p.session).readHistory()
-		p.withdrawn[h.records] = true
+		p.append(record{Kind: kindPrompt, Prompt: "x", look: lookAtPrompt(workingTree(p.project, p.here), p.box.vars, time.Minute)})
 	case "in":
 		p.session = rest
 	case "cd":
-		p.g.top = filepath.Join(p.g.top, rest)
-		check(t, os.MkdirAll(p.g.top, 0o700))
+		p.project = filepath.Join(p.project, rest)
+		check(t, os.MkdirAll(p.project, 0o700))
+		p.here = p.project
+	case "enter":
+		p.here = filepath.Join(p.project, rest)
 	case "begin":
-		p.begin(false)
-	case "ok", "blind":
-		p.end(verdictAllow, word == "ok", false)
+		p.begin(eventStop)
+	case "ok":
+		p.end(verdictAllow, eventStop)
 	case "no":
-		p.end(verdictBlock, true, false)
-	case "review":
-		p.end(verdictAllow, true, true)
-	case "asked":
-		p.begin(false)
-		p.entry.Event = eventPreToolUse
-		p.end(verdictAllow, true, false)
-	case "tells":
-		expectIn(t, "the request", p.request, rest)
-	case "rejects":
-		p.end(verdictBlock, true, true)
-	case "limited":
-		p.append(record{Kind: kindEnd, Event: eventStop, outcome: outcome{Verdict: verdictLimit}, look: look{Top: p.g.top}})
+		p.end(verdictBlock, eventStop)
 	case "failed":
-		if p.judged == nil {
-			p.begin(false)
-		}
-		p.entry.Verdict, p.entry.look = verdictFailed, p.judged.look
-		p.append(p.entry)
-		p.judged = nil
+		p.end(verdictFailed, eventStop)
+	case "review":
+		p.end(verdictAllow, eventReview)
+	case "rejects":
+		p.end(verdictBlock, eventReview)
+	case "asked":
+		p.end(verdictAllow, eventPreToolUse)
+	case "limited":
+		p.append(record{Kind: kindEnd, Event: eventStop, outcome: outcome{Verdict: verdictLimit}, look: look{tree: treeOf(p.here)}})
 	case "shown":
 		expectIs(t, "shown", p.shown, rest)
+	case "tells":
+		expectIn(t, "the request", p.request, rest)
 	case "verdict":
-		d := p.supervision().dirs
-		id, err := sessionHere(d)
+		wanted, part, _ := strings.Cut(rest, " ")
+		stops, err := dirs{state: string(p.state), here: workingTree(p.project, p.here)}.judgedStops(nil)
 		check(t, err)
-		got := answerNone
-		if id != "" {
-			h, err := p.state.session(id).readHistory()
-			check(t, err)
-			if last := h.last(); last != nil {
-				got, _ = last.standing(func(then look) ([]string, error) { return then.changedSince(context.Background(), p.g.self, p.g.env) })
-			}
+		got, lines := answerNone, []string(nil)
+		if len(stops) > 0 {
+			last, a := lastJudged(stops, p.box.vars)
+			got, lines = a.word, last.lines(a)
 		}
-		expectIs(t, "the verdict", got, verdict(rest))
+		if p.reason = strings.Join(lines, "\n"); string(got) != wanted || !strings.Contains(p.reason, part) {
+			t.Errorf("the verdict is %s: %s; want %s", got, p.reason, rest)
+		}
+	case "silent":
+		expectNotIn(t, "the reason", p.reason, rest)
 	default:
 		t.Fatalf("what is %q?", line)
 	}

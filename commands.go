@@ -84,7 +84,7 @@ Example: ccc statusline
 		{synopsis: "review [--provider NAME] [--json] [SESSION]", run: inProject(reviewNow),
 			group: "Evidence", sample: "ccc review", brief: "review a session now, supervised or not", help: `
 SESSION is the beginning of an id; without it, the one written last is taken: of
-this working tree, else of this project. Your own edits are judged, too.
+this working tree, this project, or a directory above. Your edits are judged too.
 
   --provider NAME   let this provider of ccc.json do it
   --json            the verdict, for programs
@@ -96,9 +96,10 @@ Example: claude -p "fix the failing test" && ccc review && git push
 		{synopsis: "verdict [SESSION]", run: inProject(showVerdict),
 			group: "Evidence", sample: "ccc verdict", brief: "print what became of the last stop",
 			gone: "--commit --pushed", instead: "a pre-push hook is one line: exec ccc verdict", help: `
-It prints a word, for scripts; why goes to stderr. Exit code: 0 allow, 1 block,
-failed, limit, 3 none, reviewing, cancelled, changed, unbound, 2 no such
-session, or it can't be told.
+It prints a word for the last stop that was judged in this working tree, or for
+that of SESSION; which review it was, when, and why goes to stderr. Exit code:
+0 allow, 1 block, failed, limit, 3 none, reviewing, cancelled, changed, 2 no
+such session, or it can't be told.
 
 Example, a pre-push hook: exec ccc verdict
 `},

@@ -3,6 +3,7 @@ package main
 // A git diff of any size, as much of it as a request shows.
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,11 +67,17 @@ func (d *diff) add(line string) {
 	d.kept += len(line)
 }
 
-// cut returns the diff of the wanted paths, at most diffLimit characters of it, and the names of those that
-// it does not show whole, with their size. Small files come first, so that most are shown whole.
-func (d *diff) cut(wanted func(path string) bool) (shown, rest string) {
-	files := slices.DeleteFunc(slices.Clone(d.files), func(f fileDiff) bool { return !wanted(f.path) })
-	slices.SortStableFunc(files, func(a, b fileDiff) int { return a.size - b.size })
+// cut returns the diff of the paths that have a group, at most diffLimit characters of it, and the names of
+// those that it does not show whole, with their size. Lower groups come first, and in each of them small
+// files, so that most are shown whole.
+func (d *diff) cut(groups map[string]int) (shown, rest string) {
+	files := slices.DeleteFunc(slices.Clone(d.files), func(f fileDiff) bool {
+		_, isWanted := groups[f.path]
+		return !isWanted
+	})
+	slices.SortStableFunc(files, func(a, b fileDiff) int {
+		return cmp.Or(groups[a.path]-groups[b.path], a.size-b.size)
+	})
 	var names []string
 	left := diffLimit
 	for _, f := range files {

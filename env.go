@@ -186,9 +186,9 @@ func (d dirs) promptFile() string    { return filepath.Join(d.ccc, promptName) }
 func (d dirs) settingsFiles() []string {
 	const local = ".claude/settings.local.json"
 	files := []string{d.settingsFile(), filepath.Join(d.here, ".claude/settings.json")}
-	_, common := gitTree(d.here)
-	if tree, isMain := strings.CutSuffix(common, "/.git"); isMain && tree != resolved(d.here) {
-		files = append(files, filepath.Join(tree, local))
+	main, isMain := strings.CutSuffix(treeOf(d.here).Repository, "/.git")
+	if isMain && main != resolved(d.here) {
+		files = append(files, filepath.Join(main, local))
 	}
 	return slices.Compact(append(files, filepath.Join(d.here, local)))
 }
@@ -209,51 +209,68 @@ var goRunFolder = lazyRegexp(`/go-build[0-9]*/`)
 // willVanish reports whether the program at path will not last.
 func willVanish(path string) bool { return goRunFolder().MatchString(path) }
 
-// gitTree returns the top of the git working tree that holds dir, and the git directory that all working
-// trees of the repository share. Outside a repository both are "".
-func gitTree(dir string) (top, common string) {
-	for top = dir; ; top = filepath.Dir(top) {
-		common = filepath.Join(top, ".git")
-		if info, err := os.Stat(common); err == nil && info.IsDir() {
-			return top, resolved(common)
-		}
-		// In a worktree .git is a file that names a directory of its own, which names the common one.
-		if text, _ := readUserFile(common); text != nil {
-			own := absoluteIn(top, strings.TrimPrefix(strings.TrimSpace(string(text)), "gitdir: "))
-			if text, _ = readUserFile(filepath.Join(own, "commondir")); text != nil {
-				own = absoluteIn(own, strings.TrimSpace(string(text)))
-			}
-			return top, resolved(own)
+// A tree is where work lies: a git working tree, or outside git a directory, which has no repository. Links
+// are resolved, so trees are compared with ==. Only treeOf makes one.
+type tree struct {
+	Top        string `json:"worktree,omitempty"`
+	Repository string `json:"repository,omitempty"` // the git directory that all its working trees share
+}
+
+// treeOf returns the tree that holds dir; of "" it is the zero one.
+func treeOf(dir string) tree {
+	if dir == "" {
+		return tree{}
+	}
+	for top := dir; ; top = filepath.Dir(top) {
+		if _, common := gitDirsOf(top); common != "" {
+			return tree{Top: resolved(top), Repository: resolved(common)}
 		}
 		if top == filepath.Dir(top) {
-			return "", ""
+			return tree{Top: resolved(dir)}
 		}
 	}
 }
 
-// treeOf returns the git working tree that holds dir, or dir itself outside a repository.
-func treeOf(dir string) string {
-	top, _ := gitTree(dir)
-	return resolved(cmp.Or(top, dir))
+// gitDir returns the git directory of the working tree itself, which has its index and its HEAD.
+func (t tree) gitDir() string {
+	own, _ := gitDirsOf(t.Top)
+	return own
+}
+
+// gitDirsOf returns the git directory of the working tree whose top that is, and the one that it shares with
+// the repository's other working trees; "" where it is the top of none.
+func gitDirsOf(top string) (own, common string) {
+	own = filepath.Join(top, ".git")
+	if info, err := os.Stat(own); err == nil && info.IsDir() {
+		return own, own
+	}
+	// In a worktree .git is a file that names a directory of its own, which names the common one.
+	text, _ := readUserFile(own)
+	if text == nil {
+		return "", ""
+	}
+	own = absoluteIn(top, strings.TrimPrefix(strings.TrimSpace(string(text)), "gitdir: "))
+	if text, _ = readUserFile(filepath.Join(own, "commondir")); text != nil {
+		return own, absoluteIn(own, strings.TrimSpace(string(text)))
+	}
+	return own, own
 }
 
 // workingTree returns the working tree that holds here, where that is another one of the project's
 // repository (a session can enter one), else the project.
 func workingTree(project, here string) string {
-	top, common := gitTree(here)
-	projectTop, projectCommon := gitTree(project)
-	if top == "" || common != projectCommon || sameFile(top, projectTop) {
+	there, base := treeOf(here), treeOf(project)
+	if there.Repository == "" || there.Repository != base.Repository || there == base {
 		return project
 	}
-	return top
+	return there.Top
 }
 
 // isOfProject reports whether a session that was started in that directory belongs to the project of the
 // current one: to the same repository, outside a repository to the same directory.
 func (d dirs) isOfProject(start string) bool {
-	_, ours := gitTree(d.here)
-	_, theirs := gitTree(start)
-	return start != "" && theirs == ours && (ours != "" || resolved(start) == resolved(d.here))
+	here, there := treeOf(d.here), treeOf(start)
+	return start != "" && here.Repository == there.Repository && (here.Repository != "" || here == there)
 }
 
 // oldestClaude is the oldest version that is tested. Reviews of sessions of an older one fail.

@@ -78,13 +78,14 @@ func TestEnvTrees(t *testing.T) {
 	write("module/.git", "gitdir: ../modules/own\n")
 	check(t, os.Symlink("main", at("link")))
 	for path, want := range map[string]string{"main": "main main/.git", "main/sub": "main main/.git", "tree": "tree main/.git", "tree/sub": "tree main/.git", "relative": "relative main/.git",
-		"module": "module modules/own", "other": "other other/.git", "plain": " ", "plain/sub": " ", "link": "link main/.git", "link/sub": "link main/.git"} {
-		top, common := gitTree(at(path))
+		"module": "module modules/own", "other": "other other/.git", "plain": "plain ", "plain/sub": "plain/sub ", "link": "main main/.git", "link/sub": "main main/.git"} {
 		short := func(path string) string { return strings.TrimPrefix(path, dir+"/") }
-		expectIs(t, path, short(top)+" "+short(common), want)
+		got := treeOf(at(path))
+		expectIs(t, path, short(got.Top)+" "+short(got.Repository), want)
 	}
-	for path, want := range map[string]string{"main/sub": "main", "plain/sub": "plain/sub", "link/sub": "main"} {
-		expectIs(t, "the tree of "+path, treeOf(at(path)), at(want))
+	expectIs(t, "no directory", treeOf(""), tree{})
+	for path, want := range map[string]string{"main": "main/.git", "tree": "main/.git/worktrees/tree", "module": "modules/own"} {
+		expectIs(t, "the git directory of "+path, treeOf(at(path)).gitDir(), at(want))
 	}
 	for _, test := range []struct{ project, here, want string }{
 		{"main", "main", "main"}, {"main", "main/sub", "main"}, {"main/sub", "main", "main/sub"}, {"main", "tree/sub", "tree"}, {"tree", "main/sub", "main"}, {"main", "other", "main"},

@@ -1,6 +1,6 @@
 package main
 
-// ccc verdict, of the last stop.
+// ccc verdict: what became of the last stop that was judged in a working tree, for scripts and hooks.
 
 import (
 	"context"
@@ -14,86 +14,138 @@ import (
 // verdictCodes are the exit codes of ccc verdict.
 var verdictCodes = map[verdict]int{
 	verdictAllow: 0, verdictBlock: 1, verdictFailed: 1, verdictLimit: 1,
-	answerNone: 3, verdictReviewing: 3, verdictCancelled: 3, answerChanged: 3, answerUnbound: 3,
+	answerNone: 3, verdictReviewing: 3, verdictCancelled: 3, answerChanged: 3,
+}
+
+// A judgedStop is a review of a stop, or with a verdict by hand, with the session that it is of.
+type judgedStop struct {
+	reviewRound
+	session string
+	history *history
 }
 
 // showVerdict is ccc verdict [SESSION]. Why it is so goes to stderr.
-func showVerdict(c *invocation, d dirs) (err error) {
-	state, id := stateDir(d.state), ""
-	if len(c.operands) > 0 {
-		id, err = state.findSession(c.operands[0])
-	} else {
-		id, err = sessionHere(d)
-	}
-	var h history
-	word, why := answerNone, say(nobodyHere, treeOf(d.here))
-	if err == nil && id != "" {
-		h, err = state.session(id).readHistory()
-		why = say(nothingReviewed)
-	}
+func showVerdict(c *invocation, d dirs) error {
+	stops, err := d.judgedStops(c.operands)
 	if err != nil {
 		return err
 	}
-	isMeant := func(s storedSession) bool { return s.id == id }
-	for _, stored := range storedSessions(d.claude, "projects/*/*.jsonl", isMeant) {
-		if talk, err := readConversation(stored.path); err == nil {
-			h.passOver(talk.stands(&h))
-		}
-	}
-	if last := h.last(); last != nil {
-		word, why = last.standing(d.changedSince)
-		if word == verdictLimit {
-			_, open := h.feedback()
-			why = say(limitReached, count(last.Limit, reviews)) + "\n" + open
-		}
+	word, lines := answerNone, []string{say(nobodyHere, pathFrom("", treeOf(d.here).Top))}
+	if len(stops) > 0 {
+		last, a := lastJudged(stops, os.Environ())
+		word, lines = a.word, last.lines(a)
 	}
 	fmt.Println(word)
-	if why != "" {
-		notice(printable(strings.TrimSpace(why)))
-	}
-	code, known := verdictCodes[word]
-	if !known { // a timeline may hold any word
+	code, isKnown := verdictCodes[word]
+	if !isKnown { // a timeline may hold any word
 		code = 1
 	}
+	if code != 0 && newScreen(os.Stderr).terminal {
+		lines = append(lines, say(verdictAdvice))
+	}
+	notice(printable(strings.Join(lines, "\n")))
 	return failure{code: code}
 }
 
-// changedSince returns the paths of the working tree that are not as l found them.
-func (d dirs) changedSince(l look) ([]string, error) {
-	return l.changedSince(context.Background(), d.self, os.Environ())
+// judgedStops returns the stops of the session that the operand names, else those of the tree that holds
+// d.here, of all sessions. Outside git a prompt takes back what came before it. It says which session of the
+// repository was reviewed later than these in another working tree. A session that can't be read may be the
+// newest: an error.
+func (d dirs) judgedStops(operands []string) (stops []judgedStop, err error) {
+	state, here := stateDir(d.state), treeOf(d.here)
+	ids, err := state.sessions()
+	if len(operands) > 0 && err == nil {
+		var id string
+		id, err = state.findSession(operands[0])
+		ids = []string{id}
+	}
+	var elsewhere []judgedStop
+	for _, id := range ids {
+		if err != nil {
+			break
+		}
+		var h history
+		if h, err = state.session(id).readHistory(); err != nil {
+			err = failure{code: 2, err: fmt.Errorf("session %s: %w", id, err), hint: nameSession}
+		}
+		for _, r := range h.Rounds {
+			stop := judgedStop{reviewRound: r, session: id, history: &h}
+			isPast := r.Repository == "" && r.firstRecord < h.lastPrompt
+			switch {
+			case !r.countsAsStop() || isPast:
+			case r.tree == here || len(operands) > 0:
+				stops = append(stops, stop)
+			case r.Repository != "" && r.Repository == here.Repository:
+				elsewhere = append(elsewhere, stop)
+			}
+		}
+	}
+	byEnd := func(a, b judgedStop) int { return a.ended().Compare(b.ended()) }
+	slices.SortStableFunc(stops, byEnd)
+	slices.SortStableFunc(elsewhere, byEnd)
+	if n := len(elsewhere); n > 0 && (len(stops) == 0 || byEnd(elsewhere[n-1], stops[len(stops)-1]) > 0) {
+		newest := elsewhere[n-1]
+		notice(printable(say(newestElsewhere, newest.session, pathFrom("", newest.Top))))
+	}
+	return stops, err
 }
 
-// sessionHere returns the session whose last stop was the last in the working tree that holds d.here, "" for
-// none. Of several that overlapped, or came within a minute, it is one that was refused. It says if the
-// newest session of the project is of another working tree. An unreadable one that may be newer is an error.
-func sessionHere(d dirs) (id string, err error) {
-	sessions, err := summarizeAll(d, nil)
-	if err != nil {
-		return "", err
+// ended is when the review ended; one that runs ends last.
+func (s judgedStop) ended() time.Time {
+	if s.Verdict == verdictReviewing {
+		return time.Now().Add(time.Hour)
 	}
-	var found []summary
-	here, isOther := treeOf(d.here), false
-	for _, s := range sessions {
-		switch {
-		case s.tree == "" && s.err != nil && len(found) == 0:
-			err := fmt.Errorf("session %s may be the newest of this project: %w", s.Session, s.err)
-			return "", failure{code: 2, err: err, hint: nameSession}
-		case s.tree == here:
-			found = append(found, s)
-		case len(found) == 0 && !isOther && d.isOfProject(s.Project):
-			isOther = true
-			fmt.Fprintln(os.Stderr, say(newestElsewhere, s.Session, printable(s.tree)))
+	return s.Time
+}
+
+// lastJudged returns the stop that counts, and its answer: the last, but where that was not reviewed, because
+// the review failed or was cancelled, an approval before it, if the files are still as that found them.
+func lastJudged(stops []judgedStop, env []string) (judgedStop, answer) {
+	ask := func(s judgedStop) answer { return s.answer(context.Background(), env) }
+	last := stops[len(stops)-1]
+	for _, s := range slices.Backward(stops) {
+		if s.Verdict == verdictFailed || s.Verdict == verdictCancelled {
+			continue
 		}
-	}
-	if len(found) == 0 {
-		return "", nil
-	}
-	slices.SortStableFunc(found, func(a, b summary) int { return b.ended.Compare(a.ended) })
-	last := found[0]
-	for _, s := range found {
-		if s.Verdict == verdictBlock && s.ended.After(last.began.Add(-time.Minute)) {
-			return s.Session, nil
+		if a := ask(s); s.Repository != "" && a.word == verdictAllow {
+			return s, a
 		}
+		break
 	}
-	return last.Session, nil
+	return last, ask(last)
+}
+
+// lines says which review it was, when, and what follows from it.
+func (s judgedStop) lines(a answer) (lines []string) {
+	when := howLongAgo(s.Time)
+	head := say(verdictHead, s.title(), verdictName(s.Verdict), when)
+	switch s.Verdict {
+	case verdictAllow:
+		lines = append(lines, say(approvedHead, head, a.why))
+		if s.Feedback != "" {
+			lines = append(lines, say(leftToUser, s.Feedback))
+		}
+	case verdictReviewing:
+		return []string{say(reviewRuns, s.title(), duration(time.Since(s.start).Seconds()))}
+	case verdictFailed:
+		lines = append(lines, say(noReviewThen, when, a.why))
+	case verdictLimit:
+		lines = append(lines, say(withReason, say(limitReached, count(s.Limit, reviews)), when))
+		if _, open := s.history.feedback(); open != "" {
+			lines = append(lines, say(feedbackStillOpen, open))
+		}
+	default:
+		lines = append(lines, strings.TrimSuffix(head+": "+a.why, ": "))
+	}
+	if s.history.lastPrompt > s.firstRecord {
+		lines = append(lines, say(newerRequest))
+	}
+	isUsers := func(path string) bool { return s.history.isUsers(s.tree, path, s.Paths[path][1]) }
+	if paths := slices.DeleteFunc(a.uncommitted, isUsers); len(paths) > 0 {
+		lines = append(lines, say(notCommitted, pathNames(paths, 20)))
+	}
+	if len(a.untracked) > 0 {
+		lines = append(lines, say(newUntracked, pathNames(a.untracked, 20)))
+	}
+	return lines
 }

@@ -110,6 +110,7 @@ func decide(state string) (decision any, err error) {
 // stop counts a stop or a question and has it reviewed. It returns the end of the review.
 func (h *hook) stop() record {
 	entry := record{Kind: kindEnd, Event: h.event.HookEventName}
+	entry.tree = treeOf(workingTree(h.project, h.event.Cwd))
 	if h.configErr != nil {
 		return h.failed(entry, h.configErr)
 	}
@@ -233,7 +234,7 @@ func (h *hook) request() reviewRequest {
 			r.requests = append(r.requests, userRequest{words: submitted.Prompt, prompt: true})
 		}
 	}
-	r.change = changeOf{history: &past, stands: r.stands(&past)}
+	r.change = changeOf{history: &past}
 	if len(r.requests) > 0 {
 		r.change.started = r.requests[0].at
 	}
@@ -387,11 +388,10 @@ func (h *hook) command(operand string, supervised bool) any {
 // the user has not been told, unless a review runs, which may yet tell it; and to the first prompt of a
 // session, and to the first since a launch, that the session is supervised.
 func (h *hook) prompt(text string) any {
-	seen := lookAtPrompt(h.dirs.self, workingTree(h.project, h.event.Cwd), os.Environ(), promptLookPatience)
 	if h.event.isWake() {
-		h.record(record{Kind: kindWake, look: seen})
 		return nil
 	}
+	seen := lookAtPrompt(workingTree(h.project, h.event.Cwd), os.Environ(), promptLookPatience)
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	before, _ := h.session.state() // update says what is wrong

@@ -48,19 +48,21 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	}
 	entry.PromptSource = in.Source
 	request.project, request.tree = s.project, workingTree(s.project, request.here)
-	entry.Top, entry.Repo = gitTree(request.tree)
+	entry.tree = treeOf(request.tree)
 	s.begin(ctx, &entry, request)
 	before := make(chan judgedChange, 1) // what the reviewer is going to see
 	go func() {
 		defer exitOnPanic()
-		before <- takeChange(ctx, s.dirs.self, request.tree, os.Environ(), request.change)
+		before <- takeChange(ctx, request.tree, os.Environ(), request.change)
 	}()
 	call, err := s.plan(ctx, in.Text, request)
 	judged := <-before
 	if err != nil {
 		return s.failed(entry, err)
 	}
-	judged.others = s.session.dir.wasPrompted(judged.Top, judged.time, s.session.id)
+	if entry.look = judged.look; entry.Unseen != "" {
+		s.log("no look at the working tree", "error", entry.Unseen)
+	}
 	call.request.changes, call.request.compares = judged.text(), judged.namesCommit()
 	entry.NoCopy, entry.Way = call.request.noCopy, "own"
 	entry.Model = cmp.Or(call.config.Model, request.model)
@@ -87,9 +89,6 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 		call.output = output
 	}
 	entry.outcome, err = call.run(ctx)
-	if entry.look = judged.look; err == nil {
-		s.bind(ctx, &entry, judged, request.change.byHand)
-	}
 	switch {
 	case err != nil:
 	case errors.Is(context.Cause(ctx), errToldToEnd), s.clientEnded():
@@ -119,7 +118,7 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 // step tells and records what the reviewer called, was refused, got an error for or said. Its words are told
 // whole, all else as it is recorded; of an error only the record tells.
 func (s *supervision) step(review string, step record) {
-	top := treeOf(s.project)
+	top := treeOf(s.project).Top
 	text := printable(s.redact(step.step(top))) // words are whole here
 	step.Time, step.Review = now(), review
 	step = step.redacted(s.redact)
@@ -157,7 +156,7 @@ func (s *supervision) takeWords(entry *record, request reviewRequest) error {
 		}
 		return errors.New(say(noVerdictAgain, request.unread+1, mend))
 	}
-	entry.Verdict, entry.NoVerdict, entry.Unbound = verdictBlock, true, errNoVerdict.Error()
+	entry.Verdict, entry.NoVerdict = verdictBlock, true
 	if entry.Withheld = withheld; withheld {
 		entry.Feedback = ""
 	}
@@ -178,42 +177,6 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 		begun.Requests = append(begun.Requests, asked.String())
 	}
 	s.record(begun)
-}
-
-// bind notes in entry which files the review judged: those of the change. An approval judged only what is now
-// as it was before, and nothing if its reviewer has seen too little.
-func (s *supervision) bind(ctx context.Context, entry *record, judged judgedChange, byHand bool) {
-	err := judged.err
-	if err == nil {
-		entry.Since, entry.Base, entry.Files = judged.how, judged.base, judged.Files
-		entry.Moved, err = judged.look.changedSince(ctx, s.dirs.self, os.Environ())
-	}
-	if err != nil {
-		s.log("review not bound to the files", "error", err)
-		if !errors.Is(err, errNoGit) { // without a repository the verdict alone counts
-			entry.Unbound = oneLine(err.Error())
-		}
-		return
-	}
-	if entry.Verdict == verdictAllow {
-		for _, path := range entry.Moved {
-			delete(entry.Files, path)
-		}
-	}
-	past, _ := s.session.readHistory()
-	entry.SentBefore = past.sentBack(entry.Files)
-	isBlind := false
-	if i := past.indexOf(entry.Review); i >= 0 {
-		isBlind = !past.Rounds[i].hasLooked()
-	}
-	switch {
-	case len(entry.Files) > pathsLimit && !byHand:
-		entry.Unbound = say(tooManyPaths, len(entry.Files))
-	case isBlind && !judged.isShownWhole():
-		entry.Unbound = errNothingCalled.Error()
-	case isBlind && entry.SentBefore:
-		entry.Unbound = errSentBackBefore.Error()
-	}
 }
 
 // plan returns the call of the reviewer that answers the request. prompt are the reviewer's instructions.

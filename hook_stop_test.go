@@ -8,9 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -539,16 +537,15 @@ func TestWithoutVerdict(t *testing.T) {
 	var recorded []string
 	for _, r := range box.timeline(testSession) {
 		if r.Verdict != "" {
-			recorded = append(recorded, strings.TrimSpace(fmt.Sprint(r.Verdict, " ", r.NoVerdict, " ", r.Withheld, " ", r.Unbound)))
+			recorded = append(recorded, fmt.Sprint(r.Verdict, " ", r.NoVerdict, " ", r.Withheld))
 		}
 	}
-	words, withheld := "block true false "+errNoVerdict.zh, "block true true "+errNoVerdict.zh
+	words, withheld := "block true false", "block true true"
 	expectEqual(t, "the records", recorded, []string{words, words, "failed false false", withheld, "failed false false", withheld,
 		"block false false", withheld, withheld, words})
 	expectIs(t, "what the log tells", strings.Count(box.log(), " no_verdict=true"), 7)
 	log := box.run(10*time.Second, "", "ccc", "log", testSession).stdout
 	expectIn(t, "ccc log", log, withoutVerdict.zh, unreadableVerdict.zh)
-	expectNotIn(t, "ccc log", log, "未绑定")
 }
 
 // The reason of a failure is the result's own. What the reviewer wrote to stderr is added where there is no result, without what
@@ -886,7 +883,7 @@ func TestHookWords(t *testing.T) {
 			expectIs(t, name+": keep_cache is named", strings.Contains(fmt.Sprint(err), "keep_cache"), test.way == "cache")
 			continue
 		}
-		if err != nil || entry.Verdict != verdictBlock || entry.Feedback != test.feedback || entry.Withheld != (test.feedback == "") || !entry.NoVerdict || entry.Unbound != errNoVerdict.Error() {
+		if err != nil || entry.Verdict != verdictBlock || entry.Feedback != test.feedback || entry.Withheld != (test.feedback == "") || !entry.NoVerdict {
 			t.Errorf("%s: %v, %+v", name, err, entry)
 		}
 	}
@@ -927,120 +924,6 @@ func TestHookPatience(t *testing.T) {
 		t.Setenv(blockCapVariable, test.blockCap)
 		h.config.Supervisor.MaxIterations = test.limit
 		expectIs(t, test, h.reviewLimit(), test.want)
-	}
-}
-
-// What an approval speaks of: the paths that were the same before and after it, and none where its reviewer has seen too little.
-func TestHookBound(t *testing.T) {
-	needGit(t)
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	check(t, err)
-	t.Setenv("HOME", dir)
-	git := func(command string) {
-		t.Helper()
-		cmd := exec.Command("/bin/sh", "-ec", command)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v: %s", command, err, out)
-		}
-	}
-	write := func(name, text string) { check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)) }
-	write("no-copy", "#!/bin/sh\nexit 125\n")
-	check(t, os.Chmod(filepath.Join(dir, "no-copy"), 0o700))
-	write("a", "old\n")
-	git("git init -q; echo no-copy >.git/info/exclude; git add .; git -c user.name=x -c user.email=x@x commit -qm x")
-	many := func(n int) map[string]string {
-		files := map[string]string{}
-		for i := range n {
-			files[fmt.Sprint("f", i)] = "1"
-		}
-		return files
-	}
-	const calls = "calls"
-	var found judgedChange // of all rows but those whose change is larger
-	for name, test := range map[string]struct {
-		steps   string // what the reviewer did: calls, runs, refused
-		verdict verdict
-		files   map[string]string // of the change, "" for what differs: a and b
-		unshown bool              // the request does not show all of it
-		before  verdict           // what was said of the same content before
-		byHand  bool
-		moves   bool // a is edited while the review runs
-		err     error
-		want    string // why it is not bound
-		left    string // the paths that it speaks of
-		sent    bool
-	}{
-		"called something":            {steps: calls, verdict: verdictAllow, left: "a b"},
-		"called nothing, shown whole": {verdict: verdictAllow, left: "a b"},
-		"called nothing, not shown":   {verdict: verdictAllow, unshown: true, want: errNothingCalled.zh, left: "a b"},
-		"called no file, not shown":   {steps: "skill", verdict: verdictAllow, unshown: true, want: errNothingCalled.zh, left: "a b"},
-		"refused, not shown":          {steps: "refused", verdict: verdictAllow, unshown: true, want: errNothingCalled.zh, left: "a b"},
-		"called something, not shown": {steps: calls, verdict: verdictAllow, unshown: true, left: "a b"},
-		"ran something, not shown":    {steps: "runs", verdict: verdictAllow, unshown: true, left: "a b"},
-		"sent back before":            {verdict: verdictAllow, before: verdictBlock, want: errSentBackBefore.zh, left: "a b", sent: true},
-		"sent back before, called":    {steps: calls, verdict: verdictAllow, before: verdictBlock, left: "a b", sent: true},
-		"approved before":             {verdict: verdictAllow, before: verdictAllow, left: "a b"},
-		"as many paths as there may":  {steps: calls, verdict: verdictAllow, files: many(2000), left: "2000"},
-		"too many paths":              {steps: calls, verdict: verdictAllow, files: many(2001), want: "有 2001 个路径不同", left: "2001"},
-		"too many paths by hand":      {steps: calls, verdict: verdictAllow, files: many(2001), byHand: true, left: "2001"},
-		"approved, moved":             {steps: calls, verdict: verdictAllow, moves: true, left: "b"},
-		"sent back, moved":            {steps: calls, verdict: verdictBlock, moves: true, left: "a b"},
-		"git can't tell":              {steps: calls, verdict: verdictAllow, err: errors.New("too\nslow"), want: "too slow"},
-		"no repository":               {steps: calls, verdict: verdictAllow, err: errNoGit},
-	} {
-		speaking(t, "zh")
-		h := testHook(t, eventStop)
-		h.dirs.self = filepath.Join(dir, "no-copy")
-		write("a", "new\n")
-		write("b", "new\n")
-		judged := found
-		if judged.Top == "" || test.unshown {
-			judged = takeChange(context.Background(), h.dirs.self, dir, os.Environ(), changeOf{history: new(history), stands: func(numbered) bool { return true }})
-			check(t, judged.err)
-		}
-		if !test.unshown {
-			found = judged
-		}
-		judged.Files = maps.Clone(judged.Files) // of which those that moved go
-		if test.before != "" {
-			past := record{Kind: kindEnd, Event: eventStop, Review: "0", Time: now(), Files: judged.Files, outcome: outcome{Verdict: test.before}}
-			check(t, h.session.append(past))
-		}
-		for _, r := range []record{{Kind: kindBegin, Event: eventStop}, {Kind: kindCall, Tool: "Read(a)"}, {Kind: kindRefused, Tool: "Read(a)"}, {Kind: kindRun, Command: "make"}} {
-			r.Review, r.Time = "1", now()
-			if test.steps == "skill" {
-				r.Tool = "Skill(x)"
-			}
-			if r.Kind == kindBegin || r.Kind == kindCall && slices.Contains([]string{calls, "refused", "skill"}, test.steps) || r.Kind == kindRefused && test.steps == "refused" || r.Kind == kindRun && test.steps == "runs" {
-				check(t, h.session.append(r))
-			}
-		}
-		if test.unshown {
-			judged.rest = "a (+1 -1)"
-		}
-		if test.files != nil {
-			judged.Files = test.files
-		}
-		if test.moves {
-			write("a", "newer\n")
-		}
-		judged.err = test.err
-		entry := record{Event: eventStop, Review: "1", outcome: outcome{Verdict: test.verdict}}
-		h.bind(context.Background(), &entry, judged, test.byHand)
-		left := strings.Join(slices.Sorted(maps.Keys(entry.Files)), " ")
-		if test.files != nil {
-			left = fmt.Sprint(len(entry.Files))
-		}
-		expectIs(t, name+": why it is not bound", entry.Unbound, test.want)
-		expectIs(t, name+": what it speaks of", left, test.left)
-		expectIs(t, name+": sent back before", entry.SentBefore, test.sent)
-		expectEqual(t, name+": what changed", entry.Moved, map[bool][]string{true: {"a"}}[test.moves])
-		log, _ := os.ReadFile(h.session.dir.logFile())
-		expectIs(t, name+": the log", strings.Contains(string(log), "review not bound to the files"), test.err != nil)
-		if test.err == nil && (entry.Base != judged.base || entry.Since != judged.how || entry.Base == "" || entry.Since == "") {
-			t.Errorf("%s: from %q, %q", name, entry.Base, entry.Since)
-		}
 	}
 }
 
@@ -1269,7 +1152,6 @@ func TestHookPrompted(t *testing.T) {
 		"the first, with a provider":     {text: "x", provider: "kimi", want: introduced(say(introducedProvider, "kimi"))},
 		"the first by hand":              {text: "x", outside: true},
 		"the next":                       {text: "x", before: []record{{Kind: kindPrompt}}},
-		"behind a notification":          {text: "x", before: []record{{Kind: kindWake}}, want: introduced("")},
 		"of a new launch":                {text: "x", before: []record{{Kind: kindPrompt}}, seen: at, again: at.Add(time.Second), want: introduced("")},
 		"of the same launch":             {text: "x", before: []record{{Kind: kindPrompt}}, seen: at, again: at},
 		"of an older launch":             {text: "x", before: []record{{Kind: kindPrompt}}, seen: at, again: at.Add(-time.Second)},
@@ -1302,11 +1184,11 @@ func TestHookPrompted(t *testing.T) {
 		check(t, err)
 		past, err := h.session.readHistory()
 		check(t, err)
-		last := past.prompts[len(past.prompts)-1]
 		if isWake := h.event.isWake(); isWake {
-			expectIs(t, name+": the record", last.Kind+last.Prompt+last.PromptSum, "wake")
+			expectIs(t, name+": the records", past.records, 0)
 			expectIs(t, name+": the count", state.Count, 3)
 		} else {
+			last := past.prompts[len(past.prompts)-1]
 			expectIs(t, name+": the record", last.Kind+" "+last.Prompt+" "+last.PromptSum, "prompt "+test.text+" "+promptSum(test.text))
 			expectIs(t, name+": the count", state.Count, 0)
 		}
@@ -1415,22 +1297,5 @@ func TestHookStopped(t *testing.T) {
 		} else {
 			expectIn(t, name, told, "ccc: no review: "+test.want.err)
 		}
-	}
-}
-
-// Where another session was asked for something in the same working tree meanwhile, the reviewer is told.
-func TestHookBesideOthers(t *testing.T) {
-	for _, isBeside := range []bool{true, false} {
-		box := newHookBox(t)
-		box.repository()
-		box.submit("fix it")
-		if isBeside {
-			box.hook(ofSession("another", box.event(eventPrompt, `"prompt":"fix that"`)))
-		}
-		box.write("../work/notes.txt", 0o600, "changed\n")
-		box.stop("")
-		request := box.read("../fake/reviewer-1/stdin")
-		expectIn(t, "the request", request, "+changed")
-		expectIs(t, "it tells of another session", strings.Contains(request, changesOthers.zh), isBeside)
 	}
 }

@@ -92,7 +92,7 @@ func TestHook(t *testing.T) {
 		{name: "prompt_recorded", event: "UserPromptSubmit", members: `"prompt":"SECRET PROMPT"`,
 			state: stateText(testSession, 10, ""), files: prompted, silent: true},
 		{name: "prompt_of_claude_code", event: "UserPromptSubmit", members: `"prompt":"<task-notification>\nx"`,
-			state: stateText(testSession, 10, ""), files: []string{logPath, eventsPath, statePath}, silent: true},
+			state: stateText(testSession, 10, ""), files: []string{logPath, statePath}, silent: true},
 		{name: "subagent", event: "Stop", members: `"agent_id":"a1"`, files: []string{logPath}, silent: true},
 		{name: "subagent_stop", event: "SubagentStop", files: []string{logPath}, silent: true},
 		{name: "unknown_event", event: "SessionEnd", files: []string{logPath}, silent: true},

@@ -164,17 +164,13 @@ func (c judgementCase) prepare(t *testing.T, dir string) (changes string) {
 	judgementGit(t, dir, "init", "-q")
 	judgementGit(t, dir, "add", ".")
 	judgementGit(t, dir, "commit", "-qm", "before")
-	self, err := os.Executable()
-	check(t, err)
-	env := append(os.Environ(), testMainVariable+"=1")
 	past := new(history)
-	past.add(record{Time: now(), Kind: kindPrompt, Prompt: c.Prompts[0], look: lookAtPrompt(self, dir, env, time.Minute)})
+	past.add(record{Time: now(), Kind: kindPrompt, Prompt: c.Prompts[0], look: lookAtPrompt(dir, os.Environ(), time.Minute)})
 	put(c.Files)
 	if c.Commit {
 		judgementGit(t, dir, "commit", "-qam", "after")
 	}
-	of := changeOf{history: past, stands: func(numbered) bool { return true }}
-	return takeChange(context.Background(), self, dir, env, of).text()
+	return takeChange(context.Background(), dir, os.Environ(), changeOf{history: past}).text()
 }
 
 // judgementRemarks are the remarks that a case may name.

@@ -292,12 +292,12 @@ func (s *story) title(at time.Time, what, result string) {
 }
 
 // fact writes text below a title, behind the word that says what it is; an empty text is left out. The rules
-// of a review, why it is not bound, and why there was no copy, are written only where they change. Below the
-// last stands what fixes it.
+// of a review, why there was no look at the files, and why there was no copy, are written only where they
+// change. Below the last stands what fixes it.
 func (s *story) fact(lead words, text string) {
 	fix := ""
 	switch lead {
-	case leadBasis, leadUnbound, leadNoCopy:
+	case leadBasis, leadUnseen, leadNoCopy:
 		if s.same[lead] == text {
 			return
 		}
@@ -335,9 +335,7 @@ func (s *story) end(r reviewRound) {
 		s.fact(words{}, r.basis())
 	}
 	s.fact(leadNoCopy, r.NoCopy)
-	if !isLimit && !r.NoVerdict {
-		s.fact(leadUnbound, r.Unbound)
-	}
+	s.fact(leadUnseen, r.Unseen)
 	s.fact(words{}, r.withoutVerdict())
 	if isApproved {
 		s.fact(leadForUser, r.Feedback)

@@ -437,7 +437,7 @@ func TestLogEnds(t *testing.T) {
 	end := func(v verdict, change func(r *record)) record {
 		r := record{Time: at, Kind: kindEnd, Event: eventStop, Review: "r", Project: "/p", Iteration: 1, Limit: 10, LastMessage: "I am done.", PromptSource: builtinSource,
 			outcome: outcome{Verdict: v, Feedback: "words", Error: "why"}}
-		r.Top = "/p"
+		r.tree = tree{Top: "/p"}
 		change(&r)
 		return r
 	}
@@ -454,13 +454,13 @@ func TestLogEnds(t *testing.T) {
 		"approved, one of each": {[]any{begun, call("Read(/p/a)"), record{Time: at, Kind: kindRun, Review: "r", Command: "true"}, end(verdictAllow, func(r *record) { r.outcome = outcome{Verdict: verdictAllow} })}, " approved\n"},
 		"approved, read none": {[]any{begun, call("Read(/p/a)"), record{Time: at, Kind: kindError, Review: "r", Tool: "Read(/p/a)"}, call("ToolSearch"), end(verdictAllow, func(r *record) { r.outcome = outcome{Verdict: verdictAllow} })},
 			" approved\n    only the conversation and the changes were read\n"},
-		"not bound":    {[]any{begun, call("Read(/p/a)"), end(verdictAllow, func(r *record) { r.Unbound, r.Feedback, r.Error = "git is slow", "", "" })}, " approved\n    unbound  git is slow\n"},
+		"not seen":     {[]any{begun, call("Read(/p/a)"), end(verdictAllow, func(r *record) { r.Unseen, r.Feedback, r.Error = "git is slow", "", "" })}, " approved\n    no look  git is slow\n"},
 		"sent back":    {[]any{begun, end(verdictBlock, func(r *record) { r.Error = "" })}, " sent back\n    feedback words\n"},
-		"no verdict":   {[]any{begun, end(verdictBlock, func(r *record) { r.Unbound, r.NoVerdict, r.Error = "x", true, "" })}, " sent back\n    " + withoutVerdict.en + "\n    feedback words\n"},
+		"no verdict":   {[]any{begun, end(verdictBlock, func(r *record) { r.NoVerdict, r.Error = true, "" })}, " sent back\n    " + withoutVerdict.en + "\n    feedback words\n"},
 		"withheld":     {[]any{begun, end(verdictBlock, func(r *record) { r.NoVerdict, r.Withheld, r.Error = true, true, "" })}, " sent back\n    " + unreadableVerdict.en + "\n    feedback words\n"},
 		"not reviewed": {[]any{begun, end(verdictFailed, func(r *record) { r.Feedback, r.NoCopy = "", "no namespaces" })}, " not reviewed\n    no copy  no namespaces\n    reason   why\n"},
 		"cancelled":    {[]any{begun, end(verdictCancelled, func(r *record) { r.Feedback = "" })}, " cancelled\n    reason   why\n"},
-		"the limit":    {[]any{end(verdictLimit, func(r *record) { r.Review, r.Unbound, r.Feedback, r.Error = "", "x", "", "" })}, " limit reached\n    agent    I am done.\n"},
+		"the limit":    {[]any{end(verdictLimit, func(r *record) { r.Review, r.Feedback, r.Error = "", "", "" })}, " limit reached\n    agent    I am done.\n"},
 		"a question at the limit": {[]any{end(verdictLimit, func(r *record) {
 			r.Review, r.Event, r.Feedback, r.Error, r.Question = "", eventPreToolUse, "", "", questionText([]byte(asked))
 		})},
@@ -486,10 +486,10 @@ func TestLogEnds(t *testing.T) {
 			t.Errorf("%s:\n%s", name, got)
 		}
 	}
-	// Why it is not bound, why there was no copy, and the rules, are told where they change, and told again where they change back.
-	same := func(unbound, rules, noCopy string) record {
+	// Why there was no look, why there was no copy, and the rules, are told where they change, and told again where they change back.
+	same := func(unseen, rules, noCopy string) record {
 		return end(verdictAllow, func(r *record) {
-			r.Unbound, r.PromptSource, r.NoCopy, r.outcome = unbound, rules, noCopy, outcome{Verdict: verdictAllow}
+			r.Unseen, r.PromptSource, r.NoCopy, r.outcome = unseen, rules, noCopy, outcome{Verdict: verdictAllow}
 		})
 	}
 	var told []any
@@ -499,7 +499,7 @@ func TestLogEnds(t *testing.T) {
 	}
 	box.timelineOf(testSession, told...)
 	got := box.ccc("log", testSession)
-	for text, want := range map[string]int{"unbound  one\n": 2, "unbound  two\n": 1, "prompt   a\n": 1, "prompt   the built-in prompt\n": 1,
+	for text, want := range map[string]int{"no look  one\n": 2, "no look  two\n": 1, "prompt   a\n": 1, "prompt   the built-in prompt\n": 1,
 		"    no copy  x\n             fix it\n": 2, "fix it": 2} {
 		expectIs(t, text, strings.Count(got, text), want)
 	}

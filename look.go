@@ -1,33 +1,50 @@
 package main
 
-// One look at a working tree: what git finds there, without writing into the repository.
+// One look at a working tree, in an index and an object directory of its own: nothing is written into the
+// repository.
 
 import (
-	"cmp"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 )
 
-// How long git may take before a review, after it and for ccc verdict (50,000 files that git has not seen
-// before take two seconds), and at a prompt, which the user waits for.
+// How long git may take for a review and for ccc verdict (50,000 files that git has not seen before take two
+// seconds), and at a prompt, which the user waits for.
 var (
 	reviewLookPatience = 5 * time.Second
 	promptLookPatience = time.Second
 )
 
-// pathsLimit is how many paths the look at a prompt may find, and how many the change of a stop may have for
-// its review to be bound.
+// pathsLimit is how many paths of a look are kept: nobody reads more, and each stop reads the timeline.
 const pathsLimit = 2000
+
+// isWhole reports whether l has all paths.
+func (l look) isWhole() bool { return l.Unseen == "" && l.TreeID == "" }
 
 // has reports whether the path differs.
 func (s pathStates) has(path string) bool { _, differs := s[path]; return differs }
+
+// add adds a line of git's raw list of differences.
+func (s pathStates) add(line string) {
+	fields, path, _ := strings.Cut(strings.TrimPrefix(strings.TrimSuffix(line, "\n"), ":"), "\t")
+	if f := strings.Fields(fields); len(f) == 5 {
+		s[path] = [2]string{pathContent(f[0], f[2]), pathContent(f[1], f[3])}
+	}
+}
+
+// pathContent is how ccc names what lies at a path, "" where there is nothing.
+func pathContent(mode, object string) string {
+	if mode == "000000" {
+		return ""
+	}
+	return mode + " " + object
+}
 
 // changedTo returns the paths that differ between then and the present, both compared with one commit, with
 // their content now. A new file of then that is ignored now is left out.
@@ -50,177 +67,202 @@ func (then pathStates) changedTo(present pathStates, top string) map[string]stri
 	return changed
 }
 
-// lookScript prints what differs in the working tree that it stands in, commit and branch first and "end"
-// last. It works on a copy of the index, whose time tells git what may have changed since. $1 is empty in a
-// throw-away copy, else a directory for index and objects. The commits to compare with are $3 and those
-// behind it: HEAD is the empty tree before the first commit, and so is "empty". Where $2 is not empty the
-// diff from that commit follows. A repository inside, which git lists with a slash at its end, is named and
-// not added.
-const lookScript = `
-export LC_ALL=C GIT_OPTIONAL_LOCKS=0
-git() {
-	command git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.splitIndex=false \
-		-c core.trustctime=true -c core.checkStat=default -c core.safecrlf=false -c core.looseCompression=0 \
-		-c core.fsync=none -c core.quotePath=true -c diff.suppressBlankEmpty=false "$@"
-}
-own=$1 shown=$2
-shift 2
-index=$(git rev-parse --git-path index) || exit
-if [ -n "$own" ]; then
-	GIT_ALTERNATE_OBJECT_DIRECTORIES=$(git rev-parse --git-path objects) || exit
-	export GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_OBJECT_DIRECTORY="$own"
-else
-	own=$(mktemp -d) || exit
-fi
-head=$(git rev-parse -q --verify HEAD)
-echo "head $head"
-echo "branch $(git symbolic-ref -q --short HEAD)"
-cp -p "$index" "$own/index" 2>/dev/null
-export GIT_INDEX_FILE="$own/index"
-git add -u || exit
-git ls-files -o --exclude-standard >"$own/new" || exit
-if [ -s "$own/new" ]; then
-	sed -n 's/^\(.*\/"\{0,1\}\)$/nested \1/p' "$own/new"
-	sed '/\/"\{0,1\}$/d' "$own/new" | git update-index --add --remove --replace --stdin || exit
-fi
-if git ls-files -s | grep -q ^160000; then
-	git diff-files --raw --ignore-submodules=none | sed -n 's/^:160000[^	]*	/dirty /p'
-fi
-commit() {
-	[ "$1" = HEAD ] && set -- "${head:-empty}"
-	case $1 in
-	empty) git hash-object -t tree /dev/null ;;
-	*) echo "$1" ;;
-	esac
-}
-for base; do
-	echo "list $base"
-	git diff-index --cached --raw --no-renames --no-abbrev "$(commit "$base")" -- || exit
-done
-if [ -n "$shown" ]; then
-	echo diff
-	git diff --cached --no-renames -O/dev/null --no-ext-diff --no-textconv --no-color --no-relative \
-		--submodule=short --src-prefix=a/ --dst-prefix=b/ "$(commit "$shown")" -- || exit
-fi
-echo end
-`
-
-// A lookOutput is what lookScript printed.
-type lookOutput struct {
-	head, branch string
-	lists        map[string]pathStates // by the commit that was compared with, as it was asked for
-	base         string                // that of the list that is being read
-	nested       []string              // repositories inside that git does not know, as it quotes them
-	dirty        []string              // submodules with changes that are not committed there
-	diff         diff                  // of the commit to show
-	inDiff       bool
-	isWhole      bool
+// A snapshot is a working tree as `git add -A` would have it now. A repository inside that is not in the
+// index is named and left out.
+type snapshot struct {
+	gitRunner // with an index of its own, which is that tree, and an object directory of its own
+	remove    func()
+	untracked map[string]bool       // paths that git does not track
+	nested    []string              // repositories inside
+	dirty     []string              // submodules with changes that are not committed there
+	lists     map[string]pathStates // what differs, by commit
 }
 
-// read takes a line of what lookScript prints.
-func (s *lookOutput) read(line []byte) {
-	text := strings.TrimSuffix(string(line), "\n")
-	word, value, _ := strings.Cut(text, " ")
-	switch {
-	case text == "end":
-		s.isWhole = true
-	case s.inDiff:
-		s.diff.add(text)
-	case text == "diff":
-		s.inDiff = true
-	case word == "list":
-		s.begin(value)
-	case word == "head":
-		s.head = value
-	case word == "branch":
-		s.branch = value
-	case word == "nested":
-		s.nested = append(s.nested, value)
-	case word == "dirty":
-		s.dirty = append(s.dirty, value)
-	case strings.HasPrefix(text, ":") && s.lists[s.base] != nil:
-		fields, path, _ := strings.Cut(text[1:], "\t")
-		if f := strings.Fields(fields); len(f) == 5 {
-			s.lists[s.base][path] = [2]string{pathContent(f[0], f[2]), pathContent(f[1], f[3])}
-		}
+// look returns what lies in the working tree, compared with head, the commit that is checked out, and the
+// snapshot that shows it, whose remove must be called. With an error l.Unseen is set, and s is nil.
+func (g gitRunner) look(head string) (l look, s *snapshot, err error) {
+	l = look{tree: g.tree, Head: head}
+	s, err = g.snapshot()
+	if err == nil {
+		l.Paths, err = s.differences(head)
 	}
-}
-
-// begin begins the list of what differs from base.
-func (s *lookOutput) begin(base string) { s.base, s.lists[base] = base, pathStates{} }
-
-// pathContent is how ccc names what lies at a path, "" where there is nothing.
-func pathContent(mode, object string) string {
-	if mode == "000000" {
-		return ""
-	}
-	return mode + " " + object
-}
-
-// look returns what differs from each of the bases now, with the diff from shown, if that is not "".
-func (g gitRunner) look(shown string, bases ...string) (*lookOutput, error) {
-	s := &lookOutput{lists: map[string]pathStates{}}
-	lines := &lineWriter{line: s.read, dropped: func(error) {
-		if s.inDiff {
-			s.diff.files[len(s.diff.files)-1].left++ // a line that is too long to be read
-		}
-	}}
-	// Each once: a list of many files takes time.
-	args := append([]string{shown}, slices.Compact(slices.Sorted(slices.Values(bases)))...)
-	script := []string{"sh", "-c", lookScript, "sh"}
-	inCopy := append([]string{g.self, trySubcommand, "--timeout", g.patience.String()}, script...)
-	err := g.run(lines, slices.Concat(inCopy, []string{""}, args)...)
-	if f := (failure{}); errors.As(err, &f) && f.code == tryImpossible {
-		if own, lock := newScratch(); own != "" { // what one that is killed leaves there, the next removes
-			defer sweepScratch()
-			defer lock.Close()
-			err = g.run(lines, slices.Concat(script, []string{own}, args)...)
-		}
-	}
-	if s.isWhole { // however slowly the copy ends
-		return s, nil
-	}
-	return s, cmp.Or(err, errors.New(say(gitUnread)))
-}
-
-// lookAtPrompt returns the look at the working tree that holds dir, without Paths where that takes too long.
-func lookAtPrompt(self, dir string, env []string, patience time.Duration) (l look) {
-	l.Top, l.Repo = gitTree(dir)
-	if l.Top == "" {
-		return look{}
-	}
-	g, end := gitIn(context.Background(), patience, self, l.Top, env)
-	defer end()
-	found, err := g.look("", "HEAD")
-	l.Head, l.Branch = found.head, found.branch // told before what takes long
-	if n := len(found.lists["HEAD"]); err == nil && n > pathsLimit {
-		err = errors.New(say(tooManyPaths, n))
+	if err == nil && len(l.Paths) > pathsLimit {
+		l.Paths = nil
+		l.TreeID, err = s.output("write-tree", "--missing-ok")
 	}
 	if err != nil {
-		l.Unseen = oneLine(err.Error())
-		return l
+		l.Paths, l.Unseen = nil, oneLine(err.Error())
+		if s != nil {
+			s.remove()
+		}
+		return l, nil, err
 	}
-	l.Paths = found.lists["HEAD"]
+	return l, s, nil
+}
+
+// snapshot takes a snapshot.
+func (g gitRunner) snapshot() (s *snapshot, err error) {
+	s = &snapshot{gitRunner: g, untracked: map[string]bool{}, lists: map[string]pathStates{}}
+	dir, lock := newScratch()
+	s.remove = func() { lock.Close(); sweepScratch() } // what a killed one leaves, the next sweeps
+	if dir == "" {                                     // there is none on disk
+		if dir, err = os.MkdirTemp("", "ccc-look"); err != nil {
+			return nil, err
+		}
+		s.remove = func() { removeTree(dir) }
+	}
+	objects := filepath.Join(g.tree.Repository, "objects")
+	objects = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(objects)
+	s.own = []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index"), "GIT_OBJECT_DIRECTORY=" + dir,
+		`GIT_ALTERNATE_OBJECT_DIRECTORIES="` + objects + `"`}
+	err = copyIndex(filepath.Join(g.tree.gitDir(), "index"), filepath.Join(dir, "index"))
+	if err == nil {
+		err = s.stage()
+	}
+	if err != nil {
+		s.remove()
+		return nil, err
+	}
+	return s, nil
+}
+
+// copyIndex copies the index of a working tree, if it has one. Its time tells git which files may have
+// changed since without another size.
+func copyIndex(from, to string) error {
+	info, err := os.Stat(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var text []byte
+	if err == nil {
+		text, err = os.ReadFile(from)
+	}
+	if err == nil {
+		err = os.WriteFile(to, text, 0o600)
+	}
+	if err == nil {
+		err = os.Chtimes(to, time.Time{}, info.ModTime())
+	}
+	return err
+}
+
+// stage adds to the index what `git add -A` would. Unlike that it takes files outside a sparse checkout's
+// cone, and leaves out repositories inside.
+func (s *snapshot) stage() error {
+	paths, submodules, err := s.changedFiles()
+	if err != nil {
+		return err
+	}
+	others, err := s.lines("", "ls-files", "--others", "--exclude-standard")
+	if err != nil {
+		return err
+	}
+	for _, path := range others {
+		if strings.HasSuffix(path, "/") || strings.HasSuffix(path, `/"`) {
+			s.nested = append(s.nested, path)
+			continue
+		}
+		s.untracked[path] = true
+		paths = append(paths, path)
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	add := []string{"update-index", "--add", "--remove", "--replace", "--stdin"}
+	if err := s.run(strings.Join(paths, "\n")+"\n", io.Discard, add...); err != nil || len(submodules) == 0 {
+		return err
+	}
+	_, s.dirty, err = s.changedFiles() // of which the index has the commits by now
+	return err
+}
+
+// changedFiles returns the tracked paths that differ from the index, and those of them that are submodules.
+func (s *snapshot) changedFiles() (paths, submodules []string, err error) {
+	lines, err := s.lines("", "diff-files", "--raw", "--ignore-submodules=none")
+	for _, line := range lines {
+		fields, path, _ := strings.Cut(line, "\t")
+		paths = append(paths, path)
+		if strings.HasPrefix(fields, ":160000") {
+			submodules = append(submodules, path)
+		}
+	}
+	return paths, submodules, err
+}
+
+// objectOf returns the commit, or the empty tree for "".
+func (g gitRunner) objectOf(commit string) (object string, err error) {
+	if commit != "" {
+		return commit, nil
+	}
+	return g.output("hash-object", "-t", "tree", "/dev/null")
+}
+
+// differences returns what differs from the commit; "" is the empty tree.
+func (s *snapshot) differences(commit string) (pathStates, error) {
+	if list, known := s.lists[commit]; known {
+		return list, nil
+	}
+	list := pathStates{}
+	object, err := s.objectOf(commit)
+	if err == nil {
+		lines := &lineWriter{line: func(line []byte) { list.add(string(line)) }}
+		err = s.run("", lines, "diff-index", "--cached", "--raw", "--no-renames", "--no-abbrev",
+			"--ignore-submodules=none", object, "--")
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.lists[commit] = list
+	return list, nil
+}
+
+// diff returns the diff from the commit.
+func (s *snapshot) diff(commit string) (d diff, err error) {
+	object, err := s.objectOf(commit)
+	if err != nil {
+		return d, err
+	}
+	lines := &lineWriter{
+		line: func(line []byte) { d.add(strings.TrimSuffix(string(line), "\n")) },
+		dropped: func(error) { // a line that is too long to be read
+			d.files[len(d.files)-1].left++
+		},
+	}
+	return d, s.run("", lines, "diff", "--cached", "--no-renames", "-O/dev/null", "--no-ext-diff",
+		"--no-textconv", "--no-color", "--no-relative", "--submodule=short", "--ignore-submodules=none",
+		"--src-prefix=a/", "--dst-prefix=b/", object, "--")
+}
+
+// isFromRemote reports whether one of these commits, which a remote has, holds the path as it is now, and
+// base does not: it was pulled, merged, rebased onto, or pushed.
+func (s *snapshot) isFromRemote(path, base string, shared []string) bool {
+	list, err := s.differences(base)
+	if err != nil || !list.has(path) {
+		return false
+	}
+	for _, commit := range shared {
+		if list, err := s.differences(commit); err == nil && !list.has(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// lookAtPrompt returns the look at the working tree that holds dir, as the user's prompt finds it.
+func lookAtPrompt(dir string, env []string, patience time.Duration) look {
+	t := treeOf(dir)
+	if t.Repository == "" {
+		return look{tree: t}
+	}
+	g, end := gitIn(context.Background(), patience, t, env)
+	defer end()
+	known, err := g.commits("HEAD")
+	if err != nil {
+		return look{tree: t, Unseen: oneLine(err.Error())}
+	}
+	l, s, err := g.look(known["HEAD"])
+	if err == nil {
+		s.remove()
+	}
 	return l
-}
-
-// goneError says that dir is gone; nil if it is there. The system's own error names the program that was to
-// run in it.
-func goneError(dir string) error {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return errors.New(say(directoryGone, dir))
-	}
-	return nil
-}
-
-// changedSince returns the paths of the working tree that are not as l found them.
-func (l look) changedSince(ctx context.Context, self string, env []string) ([]string, error) {
-	g, end := gitIn(ctx, reviewLookPatience, self, l.Top, env)
-	defer end()
-	base := cmp.Or(l.Head, "empty")
-	present, err := g.look("", base)
-	if err != nil {
-		return nil, cmp.Or(goneError(l.Top), err)
-	}
-	return slices.Sorted(maps.Keys(l.Paths.changedTo(present.lists[base], l.Top))), nil
 }

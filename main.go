@@ -49,10 +49,10 @@
 //
 // Change:
 //
-//	standing.go           what a review says of the files, in a word and a reason
-//	git.go                how git is run, which commits there are, what differs between them
+//	git.go                how git is run, which commits there are, what HEAD's log and the remotes have
 //	diff.go               a git diff of any size, as much of it as a request shows
 //	look.go               one look at a working tree, which writes nothing into the repository
+//	standing.go           what a review says of the files as they are now, in a word and a reason
 //	change.go             which change a review judges: where it begins, which paths it has
 //	change_text.go        what the reviewer is told of it
 //

@@ -474,8 +474,11 @@ func TestRequestComparesWithCommit(t *testing.T) {
 		expectIs(t, "after "+script+" BASE is named", strings.Contains(request, "BASE"), want)
 		expectIn(t, "the request", request, tryExample(tryCommand()))
 	}
-	slow := judgedChange{changeBegin: changeBegin{base: "abc"}, err: errors.New("git is slow")}
-	expectIs(t, "what can't be told names no commit", slow.namesCommit(), false)
+	change := judgedChange{changeBegin: changeBegin{base: "abc"}}
+	change.Repository = "/r"
+	expectIs(t, "a known one names its commit", change.namesCommit(), true)
+	change.Unseen = "git is slow"
+	expectIs(t, "what can't be told names no commit", change.namesCommit(), false)
 }
 
 // The second one runs tests with the change and without it, in a copy, wherever the session is and whatever is committed. What

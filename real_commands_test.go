@@ -14,7 +14,7 @@ import (
 // names the end; a turn that an API error ends has no stop. A review that does not take place sends the agent nowhere.
 func TestRealClientVerdict(t *testing.T) {
 	const secret = "UNIQUE-ERROR-TEXT"
-	// The session is named: of several that ended within a minute in one directory the refusing one counts.
+	// The session is named: of one that has no review an older one in this directory would answer.
 	const verdictOfNewest = `ccc verdict "$(ccc status --json | sed 's/^\[{"session_id":"\([^"]*\)".*/\1/')"`
 	failures := map[string]apiReply{"401": replyError(401, "authentication_error", secret), "529": replyError(529, "overloaded_error", secret),
 		"malformed": replyTool("StructuredOutput", `{"verdict":"`+secret+`"}`)}

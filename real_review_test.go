@@ -141,7 +141,7 @@ func TestRealClientCachePrinted(t *testing.T) {
 	})
 }
 
-// What changed since the request comes with it, and with a review by hand all that no remote has.
+// What changed since the request comes with it, and with a review by hand what changed since the approval.
 func TestRealClientChanges(t *testing.T) {
 	forClients(t, func() script {
 		return script{agent: []apiReply{bash("echo more >>notes.txt; git -c user.name=x -c user.email=x@x commit -qam second; echo new >fresh.txt"), replyText("the answer")},
@@ -155,13 +155,14 @@ func TestRealClientChanges(t *testing.T) {
 			t.Helper()
 			reviews := api.requests("review")
 			text := reviews[len(reviews)-1].last("user")
-			expectIn(t, "the request", text, append(wants, "\n+more\n", "\n+new\n", "A fresh.txt\n")...)
+			expectIn(t, "the request", text, wants...)
 		}
-		expect("当时检出 "+head[:12], "M notes.txt\n", "不属于本次改动：theirs.txt")
+		expect("与改动开始时工作区里的内容相比（当时检出 "+head[:12], "M notes.txt\n", "A fresh.txt\n", "\n+more\n", "\n+new\n", "不属于本次改动：theirs.txt")
+		box.gitIn(box.work, "echo mine >fresh.txt; rm theirs.txt")
 		if got := box.run(60*time.Second, "", "ccc", "review"); got.code != 0 {
 			t.Errorf("%+v", got)
 		}
-		expect("A notes.txt\n", "A theirs.txt  (") // without a remote it is all, and what is not the session's is marked
+		expect("与上次通过的审查开始时工作区里的内容相比", "用户自己发起的", "A fresh.txt  (上次通过的审查开始时已有改动)\n", "D theirs.txt  (上次通过的审查开始时已有改动", "\n+mine\n")
 	})
 }
 
@@ -221,7 +222,7 @@ func TestRealClientWorktree(t *testing.T) {
 			t.Fatal("the agent did not work in a worktree: the test shows nothing")
 		}
 		request := api.lastReview(t)
-		expectIn(t, "the request", request, "worktree 里工作："+worktree)
+		expectIn(t, "the request", request, "worktree 里工作："+worktree, "其中可能有更早的改动", "```\nA new.txt\n```")
 		reviews := api.requests("review")
 		expectIn(t, "what the reviewer lists", reviews[1].last("user"), "new.txt")
 	})

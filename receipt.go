@@ -199,16 +199,6 @@ func (r reviewRound) receipt() string {
 		parts = append(parts, r.basis())
 	}
 	parts = append(parts, r.withoutVerdict())
-	if word, why := r.standing(nil); word == answerUnbound {
-		parts = append(parts, why)
-	} else if r.Since == sinceEver {
-		parts = append(parts, say(receiptEver))
-	} else if r.Since == sinceUnseen || r.Since == sinceReflog {
-		parts = append(parts, say(receiptSince, r.Base[:min(12, len(r.Base))]))
-	}
-	if len(r.Moved) > 0 {
-		parts = append(parts, say(movedMeanwhile, pathNames(r.Moved, 3)))
-	}
 	return joined(parts...)
 }
 

@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -21,7 +22,7 @@ type changeStory struct {
 }
 
 // stories returns the changes of a session, as they began. A stop is judged by the requests since the last
-// approved review, and all work that no remote has by all of them.
+// approved review, and one by hand is given all of them.
 func (h *history) stories(session string) (all []changeStory) {
 	var before, told []string // the requests that the last approved review knew, and the last review at all
 	var one changeStory
@@ -88,7 +89,7 @@ func showReport(c *invocation, d dirs) error {
 		return err
 	}
 	if len(r.stories) == 0 {
-		err := fmt.Errorf("report: there is no review of %s yet", pathFrom("", treeOf(d.here)))
+		err := fmt.Errorf("report: there is no review of %s yet", pathFrom("", treeOf(d.here).Top))
 		return failure{code: 3, err: err, hint: "ccc review"}
 	}
 	_, err = os.Stdout.WriteString(r.markdown())
@@ -109,15 +110,14 @@ func reportOfSession(d dirs, word string) (r report, err error) {
 func reportOfNewest(d dirs) (r report, err error) {
 	r.of = say(reportOfHere)
 	ids, err := stateDir(d.state).sessions()
-	top, repo := gitTree(d.here)
+	here := treeOf(d.here)
 	var newest changeStory
 	for _, id := range ids {
 		h, readErr := stateDir(d.state).session(id).readHistory()
 		reportError(os.Stderr, readErr)
 		for _, one := range h.stories(id) {
 			last := one.last()
-			isHere := last.Repo == repo && last.Top == top && (repo != "" || d.isOfProject(last.Project))
-			if isHere && (newest.rounds == nil || last.Time.After(newest.last().Time)) {
+			if last.tree == here && (newest.rounds == nil || last.Time.After(newest.last().Time)) {
 				newest = one
 			}
 		}
@@ -126,8 +126,8 @@ func reportOfNewest(d dirs) (r report, err error) {
 		return r, err
 	}
 	r.stories = []changeStory{newest}
-	if word, why := newest.last().standing(d.changedSince); word == answerChanged {
-		r.since = why
+	if now := newest.last().answer(context.Background(), os.Environ()); now.word == answerChanged {
+		r.since = now.why
 	}
 	return r, err
 }
@@ -233,7 +233,7 @@ func (c changeStory) write(line func(...string), cut reportCut) {
 	line("\n", say(reportRounds))
 	some(len(c.rounds), func(i int) {
 		r := c.rounds[i]
-		line("\n- ", joined(r.receiptHead(), r.Time.UTC().Format("2006-01-02 15:04 UTC"), r.worth()))
+		line("\n- ", joined(r.receiptHead(), r.Time.UTC().Format("2006-01-02 15:04 UTC")))
 		if text := cmp.Or(r.Error, r.Feedback); text != "" && r.Verdict != verdictAllow {
 			line("\n", fenced("", cutMiddle(text, cut.feedback)))
 		}
@@ -248,14 +248,6 @@ func (c changeStory) write(line func(...string), cut reportCut) {
 	if last := c.last(); last.Verdict == verdictAllow && last.Feedback != "" {
 		line("\n", say(reportForUser), "\n\n", fenced("", cutMiddle(last.Feedback, cut.feedback)))
 	}
-}
-
-// worth is why an approval speaks of no files, "" for one that does, and for all else.
-func (r reviewRound) worth() string {
-	if word, why := r.standing(nil); word == answerUnbound {
-		return strings.ReplaceAll(oneLine(why), "`", "'")
-	}
-	return ""
 }
 
 // A commandRuns is a command with all runs of it.

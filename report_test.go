@@ -21,8 +21,7 @@ const hostile = "`````\n</details><script>alert(1)</script>\n\n| a | b |\n|---|-
 func reportRecords() []any {
 	at := func(minute int) time.Time { return time.Date(2026, 11, 22, 10, minute, 0, 0, time.UTC) }
 	one, zero := 1, 0
-	place := look{Top: "/p", Repo: "/p/.git", Head: "c0ffee", Branch: "main"}
-	files := map[string]string{"tally.py": "100644 beef"}
+	place := look{tree: tree{Top: "/p", Repository: "/p/.git"}, Head: "c0ffee"}
 	monthly, joke, more := []string{"Add --monthly"}, []string{"Add --monthly", "A joke of the boss?"}, []string{"Add --monthly", "A joke of the boss?", "Add --weekly"}
 	return []any{
 		record{Time: at(0), Kind: kindPrompt, Project: "/p", Prompt: "Add --monthly", look: place},
@@ -31,18 +30,18 @@ func reportRecords() []any {
 		record{Time: at(1), Kind: kindRun, Review: "a", Command: "go test ./...", ExitCode: &one, Output: "--- FAIL: TestMonthly", outcome: outcome{DurationSeconds: 2}},
 		record{Time: at(1), Kind: kindRun, Review: "a", Command: "go vet ./...", ExitCode: &one, Output: "vet: no", outcome: outcome{DurationSeconds: 1}},
 		record{Time: at(1), Kind: kindRefused, Review: "a", Tool: "Bash(touch x)"},
-		record{Time: at(2), Kind: kindEnd, Event: eventStop, Review: "a", Iteration: 1, Limit: 10, PromptSource: builtinSource, Model: "claude-opus-4", look: place, Files: files,
+		record{Time: at(2), Kind: kindEnd, Event: eventStop, Review: "a", Iteration: 1, Limit: 10, PromptSource: builtinSource, Model: "claude-opus-4", look: place,
 			outcome: outcome{Verdict: verdictBlock, Feedback: "TestMonthly fails", DurationSeconds: 12, CostUSD: 0.31}},
 		record{Time: at(3), Kind: kindBegin, Event: eventStop, Review: "b", Requests: monthly},
 		record{Time: at(3), Kind: kindRun, Review: "b", Command: "go test ./...", ExitCode: &zero, Output: "ok", outcome: outcome{DurationSeconds: 2}},
-		record{Time: at(4), Kind: kindEnd, Event: eventStop, Review: "b", Iteration: 2, Limit: 10, PromptSource: "/home/u/p/SUPERVISOR.md", Model: "claude-opus-4", look: place, Files: files,
+		record{Time: at(4), Kind: kindEnd, Event: eventStop, Review: "b", Iteration: 2, Limit: 10, PromptSource: "/home/u/p/SUPERVISOR.md", Model: "claude-opus-4", look: place,
 			outcome: outcome{Verdict: verdictAllow, Feedback: "The cache is not cleared: as you wished."}},
 		record{Time: at(5), Kind: kindPrompt, Project: "/p", Prompt: "A joke of the boss?", look: place},
 		record{Time: at(5), Kind: kindBegin, Event: eventStop, Review: "c", Requests: joke},
-		record{Time: at(6), Kind: kindEnd, Event: eventStop, Review: "c", Iteration: 1, Limit: 10, look: place, Files: map[string]string{}, outcome: outcome{Verdict: verdictAllow}},
+		record{Time: at(6), Kind: kindEnd, Event: eventStop, Review: "c", Iteration: 1, Limit: 10, look: place, outcome: outcome{Verdict: verdictAllow}},
 		record{Time: at(7), Kind: kindPrompt, Project: "/p", Prompt: "Add --weekly", look: place},
 		record{Time: at(7), Kind: kindBegin, Event: eventStop, Review: "d", Requests: more},
-		record{Time: at(8), Kind: kindEnd, Event: eventStop, Review: "d", Iteration: 1, Limit: 10, look: place, Files: map[string]string{"weekly.py": "100644 cafe"},
+		record{Time: at(8), Kind: kindEnd, Event: eventStop, Review: "d", Iteration: 1, Limit: 10, look: place,
 			outcome: outcome{Verdict: verdictBlock, Feedback: "It counts from Sunday."}},
 	}
 }
@@ -73,7 +72,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A review by hand judges all that no remote has: the page quotes all requests that it was given, also those that an approved
+// Of a review by hand the page quotes all requests that it was given, also those that an approved
 // stop, or another review by hand, was given before. A later stop's are those that were made since.
 func TestReportRequests(t *testing.T) {
 	h := history{}
@@ -83,7 +82,7 @@ func TestReportRequests(t *testing.T) {
 	} {
 		id, at := fmt.Sprint(i), begun.Add(time.Duration(i)*time.Minute)
 		h.add(record{Time: at, Kind: kindBegin, Event: c.event, Review: id, Requests: strings.Fields(c.requests)})
-		h.add(record{Time: at, Kind: kindEnd, Event: c.event, Review: id, look: look{Top: "/p"}, Files: map[string]string{"a": "1"}, outcome: outcome{Verdict: verdictAllow}})
+		h.add(record{Time: at, Kind: kindEnd, Event: c.event, Review: id, outcome: outcome{Verdict: verdictAllow}})
 	}
 	var quoted []string
 	stories := h.stories(testSession)
@@ -218,10 +217,6 @@ func TestReceipt(t *testing.T) {
 		return record{Command: command, ExitCode: &code, Output: output}
 	}
 	ended := func(v verdict) record { return record{Event: eventStop, Review: "r", outcome: outcome{Verdict: v}} }
-	outside := ended(verdictAllow)
-	outside.look, outside.Unbound = look{Top: "/p"}, "git took longer than 5s"
-	moved := ended(verdictAllow)
-	moved.look, moved.Files, moved.Moved = look{Top: "/p"}, map[string]string{}, []string{"a", `"\303\251"`}
 	unread := ended(verdictBlock)
 	unread.NoVerdict = true
 	for _, c := range []struct {
@@ -234,8 +229,6 @@ func TestReceipt(t *testing.T) {
 		{reviewRound{record: ended(verdictBlock), Refused: []string{"Bash(a)"}}, "Review sent back · Claude Code refused all its calls"},
 		{reviewRound{record: unread, Tools: []string{"Read(a)", "Bash(python3 t.py)"}},
 			"Review sent back · nothing was run in a copy · the reviewer gave no verdict: what it said is the feedback"},
-		{reviewRound{record: outside, Tools: []string{"Read(a)"}}, "Review approved · only files were read, nothing was run · not bound · git took longer than 5s"},
-		{reviewRound{record: moved, Tools: []string{"Read(a)"}}, "Review approved · only files were read, nothing was run · changed while the review ran, and not judged: a, é"},
 		// The last that failed and the last of the others, as they ran; what was printed where nothing failed.
 		{reviewRound{record: record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictBlock}},
 			Runs: []record{run("a", 0, ""), run("b ||\n  c", 1, "no"), run("d", 0, ""), run("e", 0, "one\nt  wo\n")}},
@@ -259,99 +252,50 @@ func TestReceipt(t *testing.T) {
 }
 
 // A session that is approved, and what ccc verdict says of it since.
-func TestVerdictBound(t *testing.T) {
+func TestVerdictChanged(t *testing.T) {
 	box := newHookBox(t)
 	box.inSession()
 	box.vars = append(box.vars, "LANG=en_US.UTF-8")
-	box.gitIn(box.work, "git init -q; echo a >a; git add .; git commit -qm first; git worktree add -q ../other")
+	box.gitIn(box.work, "git init -q; echo a >a; git add .; git commit -qm first")
 	box.reviews(allows("well done"))
-	verdictIs := func(code int, want string) {
+	expect := func(code int, word string, lines ...string) {
 		t.Helper()
 		got := box.run(20*time.Second, "", "ccc", "verdict", testSession)
-		if word, why, _ := strings.Cut(want, ": "); got.code != code || strings.TrimSpace(got.stdout) != word || !strings.Contains(got.stderr, why) {
-			t.Errorf("%+v, want %s, %d", got, want, code)
+		if text := strings.Join(lines, "\n"); got.code != code || strings.TrimSpace(got.stdout) != word || strings.TrimSpace(got.stderr) != text {
+			t.Errorf("%+v, want %s, %d, %s", got, word, code, text)
 		}
 	}
-	verdictIs(2, "")
+	expect(2, "", "ccc: no session \""+testSession+"\"\n     name one, as ccc status lists them")
 	box.submit("do it")
-	verdictIs(3, "none")
+	expect(3, "none", "No session has been reviewed in this working tree: "+box.work)
 	if got := box.stop(""); !strings.Contains(got.stdout, `"systemMessage":"[SUPERVISOR] Review 1/8 approved`) || strings.Contains(got.stdout, "decision") {
 		t.Errorf("%+v", got)
 	}
-	verdictIs(0, "allow")
-	os.WriteFile(box.work+"/notes.txt", []byte("other\n"), 0o600)
-	verdictIs(3, "changed: changed since the review: notes.txt")
-	os.WriteFile(box.work+"/notes.txt", []byte("a note\n"), 0o600)
-	verdictIs(0, "allow")
+	const left = "The reviewer leaves this to you: well done"
+	same, changed := []string{"Review 1/8 approved just now; nothing has changed since", left}, []string{"Review 1/8 approved just now; changed since: notes.txt", left}
+	expect(0, "allow", same...)
+	box.write("../work/notes.txt", 0o600, "other\n")
+	expect(3, "changed", changed...)
+	expectIn(t, "the report", box.ccc("report"), "\n```\nchanged since: notes.txt\n```\n")
+	box.write("../work/notes.txt", 0o600, "a note\n")
 	box.gitIn(box.work, "git commit -q --allow-empty -m second")
-	verdictIs(0, "allow")
-
-	// A file that changes while the reviewer looks is not judged, and that is told.
-	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
-	expectIn(t, "the answer", box.stop("").stdout, "changed while the review ran, and not judged: notes.txt")
-	verdictIs(3, "changed: changed since the review: notes.txt")
-
-	// So is, in the report, what changes after it.
-	box.reviews(allows(""))
-	box.stop("")
+	expect(0, "allow", same...)
 	expectNotIn(t, "the report", box.ccc("report"), "changed since")
-	os.WriteFile(box.work+"/notes.txt", []byte("other\n"), 0o600)
-	expectIn(t, "the report", box.ccc("report"), "\n```\nchanged since the review: notes.txt\n```\n")
-
-	// An approval without look, such as ccc 1.2 wrote, speaks of no files.
-	box.timelineOf("0ld", record{Time: now(), Event: eventStop, Review: "r", Project: box.work, look: look{Top: box.work, Repo: box.work + "/.git"}, outcome: outcome{Verdict: verdictAllow}})
-	if got := box.run(20*time.Second, "", "ccc", "verdict", "0ld"); got.code != 3 || got.stdout != "unbound\n" || !strings.Contains(got.stderr, "not bound") {
-		t.Errorf("%+v", got)
+	box.write("../work/junk", 0o600, "")
+	box.submit("push it")
+	expect(0, "allow", append(same, "A newer request has not been judged yet.", "New since, and not tracked by git (no push holds them): junk")...)
+	// On a terminal a refusal says what to do.
+	box.write("../work/notes.txt", 0o600, "other\n")
+	expectIn(t, "on a terminal", onTerminal(t, box.command("sh", "-c", "ccc verdict 2>&1"), 200), "\r\nWhat to do: ccc review judges what is here now; git push --no-verify skips this check\r\n")
+	// A file that changes while the reviewer looks has changed since.
+	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
+	box.stop("")
+	expect(3, "changed", "Review 1/8 approved just now; changed since: notes.txt", "Approved, but not committed so: junk")
+	// Where the project is named by a link it is the same working tree.
+	check(t, os.Symlink(box.work, filepath.Join(box.home, "link")))
+	for _, command := range []string{"ccc verdict", "ccc report"} {
+		expectIn(t, command+" through a link", box.gitIn(box.home, "cd link; "+command+" 2>&1 || :"), "changed since: notes.txt")
 	}
-
-	// Of a review whose begin was lost only the end is told.
-	box.timelineOf("0ld", record{Time: now(), Kind: kindRun, Review: "torn", Command: "sleep 1"}, record{Time: now(), Event: eventStop, Review: "r", Project: box.work, Iteration: 2, Limit: 3, outcome: outcome{Verdict: verdictAllow}})
-	expectIn(t, "the log", box.ccc("log", "0ld"), "Review 2/3 approved")
-	expectNotIn(t, "the report", box.ccc("report", "0ld"), "sleep 1", "asked for")
-
-	// Without git the verdict alone counts, and that is told.
-	os.Rename(box.work+"/.git", box.work+"/git")
-	if box.stop(""); !strings.Contains(box.log(), "not bound") {
-		t.Errorf("%s", box.log())
-	}
-	verdictIs(0, "allow: not bound")
-}
-
-// A review that called nothing approves only what its request showed whole, and nothing that had been sent back as it is.
-func TestBlindApproval(t *testing.T) {
-	box := newHookBox(t)
-	box.inSession()
-	box.vars = append(box.vars, "LANG=en_US.UTF-8")
-	box.repository()
-	verdictIs := func(want, why string) {
-		t.Helper()
-		got := box.run(20*time.Second, "", "ccc", "verdict", testSession)
-		if strings.TrimSpace(got.stdout) != want || !strings.Contains(got.stderr, why) {
-			t.Errorf("%+v, want %s: %s", got, want, why)
-		}
-	}
-	blind := fakeReview{decides(true, "")}
-	box.submit("do it")
-	box.write("../work/a", 0o600, "small\n")
-	box.reviews(blind)
-	box.stop("")
-	verdictIs("allow", "")
-	box.submit("more")
-	box.write("../work/b", 0o600, strings.Repeat("a line\n", 4000))
-	expectIn(t, "the receipt", box.stop("").stdout, "not bound · the reviewer called nothing, and its request did not show")
-	verdictIs("unbound", "called nothing")
-	box.write("../work/b", 0o600, "now small\n")
-	box.reviews(blocks("not yet"))
-	box.stop("")
-	box.reviews(blind)
-	box.stop("")
-	verdictIs("unbound", "had been sent back before")
-	box.submit("a joke") // what was not bound has taken nothing back
-	box.stop("")
-	verdictIs("unbound", "had been sent back before")
-	box.reviews(allows(""))
-	box.stop("")
-	verdictIs("allow", "")
 }
 
 // hookLines returns the lines of a README that make the pre-push hook.
@@ -480,41 +424,11 @@ func TestByHand(t *testing.T) {
 	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
 	expect(0, "Review approved · ")
 	box.repository()
-	expectIn(t, "stderr", expect(3, "Review approved · ").stderr, "\nchanged: changed since the review: notes.txt\n")
+	expectIn(t, "stderr", expect(3, "Review approved · ").stderr, "\napproved, but changed since: notes.txt\n")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b"},"providers":{"a":{"env":{"ANTHROPIC_BASE_URL":"https://a"}},"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
 	expectIn(t, "the answer", expect(2, "", "--provider", "a").stderr, "the reviewer's provider is b (")
 	box.vars = append(box.vars, toolMark)
 	expectIn(t, "the answer", expect(4, "").stderr, "for the user, not for the agent")
-}
-
-// A prompt that the user withdrew does not make the last stop's verdict void; one that stands does.
-func TestVerdictWithdrawn(t *testing.T) {
-	box := newHookBox(t)
-	stored, err := filepath.Glob(filepath.Join(box.home, ".claude/projects/*/"+testSession+".jsonl"))
-	check(t, err)
-	prompt := func(words string) record {
-		return record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: words, PromptSum: promptSum(words)}
-	}
-	stop := record{Time: now(), Event: eventStop, Review: "r", Project: box.work, outcome: outcome{Verdict: verdictBlock, Feedback: "no"}}
-	// What stands in the transcripts of others, newer and older ones, is not asked.
-	both := []string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("3", "2", "oops"), agentLine("4", "3", "yes")}
-	for session, age := range map[string]time.Duration{"newer": -time.Hour, "older": time.Hour} {
-		other := filepath.Join(filepath.Dir(stored[0]), session+".jsonl")
-		check(t, os.WriteFile(other, []byte(strings.Join(both, "\n")+"\n"), 0o600))
-		check(t, os.Chtimes(other, time.Time{}, ago(age)))
-	}
-	box.timelineOf(testSession, prompt("fix it"), stop, prompt("oops"))
-	for _, c := range []struct {
-		transcript []string
-		want       string
-	}{
-		{[]string{userLine("1", "", "fix it"), agentLine("2", "1", "done")}, "block\n"},
-		{[]string{userLine("1", "", "fix it"), agentLine("2", "1", "done"), userLine("3", "2", "oops"), agentLine("4", "3", "yes")}, "none\n"},
-		{[]string{"{}"}, "none\n"}, // it can't be read
-	} {
-		check(t, os.WriteFile(stored[0], []byte(strings.Join(c.transcript, "\n")+"\n"), 0o600))
-		expectIs(t, strings.Join(c.transcript, " "), box.run(20*time.Second, "", "ccc", "verdict", testSession).stdout, c.want)
-	}
 }
 
 // The page says whether its reviewers ran commands in copies: what they only read is no evidence of a run.
@@ -542,7 +456,7 @@ func TestReportParts(t *testing.T) {
 		r.Runs = []record{{Command: fmt.Sprintf("command %d", i), ExitCode: &code, Output: fmt.Sprintf("output %d\n", i)}}
 		one.rounds = append(one.rounds, r)
 	}
-	one.rounds[6].Verdict, one.rounds[6].Unbound, one.rounds[6].Top = verdictAllow, "`why`", "/p"
+	one.rounds[6].Verdict = verdictAllow
 	one.rounds[5].Verdict, one.rounds[5].Error = verdictFailed, "overloaded"
 	shown := func(page, what string) (found string) {
 		for i := range 7 {
@@ -568,7 +482,7 @@ func TestReportParts(t *testing.T) {
 	page := report{stories: []changeStory{lengthy}, of: "OF", since: "SINCE"}.page(reportCut{output: 3, request: 6, feedback: 8, parts: 100})
 	expectIn(t, "the page", page, "## Reviewed by ccc\n\n- OF\n- The reviewer was", "(model: `m'1`; instructions: `SUPERVISOR.md`)", "\n```\nSINCE\n```\n", "### A change (session `01234567`)",
 		"```\nreq\n... (113 characters left out) ...\nt 0\n```", "- Review 1/7 sent back · 0001-01-01 00:00 UTC\n\n```\nfeed\n... (112 characters left out) ...\nck 0\n```",
-		"- Review 6/7 not reviewed · 0001-01-01 00:00 UTC\n\n```\nover\n... (112 characters left out) ...\nded\n```"[:60], "- Review 7/7 approved · 0001-01-01 00:00 UTC · not bound · 'why'\n",
+		"- Review 6/7 not reviewed · 0001-01-01 00:00 UTC\n\n```\nover\n... (112 characters left out) ...\nded\n```"[:60], "- Review 7/7 approved · 0001-01-01 00:00 UTC\n",
 		"**Left to the user**\n\n```\nfeed\n... (112 characters left out) ...\nck 6\n```", "```\n… t 1\n```", "- Review 2/7: exit 1 · 0.0s\n- **it failed, and no later review ran it again**\n")
 	if strings.Count(page, "it failed") != 3 || strings.Count(page, "<details>") != 7 || strings.Contains(page, "feedback 5") {
 		t.Errorf("the page:\n%s", page)
@@ -605,12 +519,12 @@ func TestReportOf(t *testing.T) {
 	box.gitIn(box.work, "git init -q; echo a >a; git add .; git commit -qm first")
 	at := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	review := func(session, top string, minute int) {
-		place := look{Top: top, Repo: box.work + "/.git", Head: box.gitIn(box.work, "git rev-parse HEAD")}
-		box.timelineOf(session, record{Time: at.Add(time.Duration(minute) * time.Minute), Kind: kindEnd, Event: eventStop, Review: session, Files: map[string]string{}, look: place,
+		place := look{tree: tree{top, box.work + "/.git"}, Head: box.gitIn(box.work, "git rev-parse HEAD")}
+		box.timelineOf(session, record{Time: at.Add(time.Duration(minute) * time.Minute), Kind: kindEnd, Event: eventStop, Review: session, look: place,
 			PromptSource: builtinSource, outcome: outcome{Verdict: verdictAllow, Feedback: "said by " + session}})
 	}
 	// A review of another repository is none.
-	box.timelineOf("other", record{Time: at, Kind: kindEnd, Event: eventStop, Review: "other", Project: "/o", look: look{Top: "/o", Repo: "/o/.git"}, outcome: outcome{Verdict: verdictAllow}})
+	box.timelineOf("other", record{Time: at, Kind: kindEnd, Event: eventStop, Review: "other", Project: "/o", look: look{tree: tree{"/o", "/o/.git"}}, outcome: outcome{Verdict: verdictAllow}})
 	expectEnd(t, "no review", box.run(10*time.Second, "", "ccc", "report"), 3, "", "there is no review of "+box.work+" yet\n     ccc review\n")
 	review("one", box.work, 5)
 	review("older", box.work, 2)
@@ -624,7 +538,7 @@ func TestReportOf(t *testing.T) {
 	}
 	expectNotIn(t, "the page", of("", "the newest change of this working tree", "one"), "changed since")
 	box.write("../work/a", 0o600, "changed\n")
-	expectIn(t, "the page", of("", "the newest change of this working tree", "one"), "```\nchanged since the review: a\n```\n")
+	expectIn(t, "the page", of("", "the newest change of this working tree", "one"), "```\nchanged since: a\n```\n")
 	of("older", "all changes of session `older`", "older")
 	expectEnd(t, "an unknown session", box.run(10*time.Second, "", "ccc", "report", "nobody"), 2, "", `no session "nobody"`)
 	for _, args := range []string{"--commit HEAD", "--base=HEAD", "one --base HEAD"} {

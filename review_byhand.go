@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -49,12 +50,8 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	}
 	what := clip(firstLine(talk.prompt().words), 100)
 	here := talk.cwd
-	_, repo := gitTree(d.here)
-	_, sessions := gitTree(s.project)
-	isElsewhere := repo != "" && repo == sessions &&
-		workingTree(s.project, d.here) != workingTree(s.project, here)
-	if isElsewhere { // what lies where this is called is judged
-		here = d.here
+	if t := treeOf(d.here); t.Repository != "" && t.Repository == treeOf(s.project).Repository {
+		here = d.here // what lies where this is called is judged
 	}
 	tree := printable(pathFrom("", workingTree(s.project, here)))
 	short := stored.id[:min(8, len(stored.id))]
@@ -64,7 +61,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	}
 	ctx, cancel := s.untilEnded(s.patience(""))
 	defer cancel()
-	of := changeOf{history: &past, stands: talk.stands(&past), byHand: true, elsewhere: isElsewhere}
+	of := changeOf{history: &past, byHand: true}
 	if len(talk.requests) > 0 {
 		of.started = talk.requests[0].at
 	}
@@ -99,11 +96,11 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	case verdictBlock:
 		return failure{code: 1}
 	}
-	word, why := ended.standing(d.changedSince)
-	if word == verdictAllow {
+	now := ended.answer(context.Background(), os.Environ())
+	if now.word == verdictAllow {
 		return nil
 	}
-	s.print(string(word) + ": " + printable(why))
+	s.print(say(approvedBut, printable(now.why)))
 	return failure{code: 3}
 }
 

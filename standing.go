@@ -1,109 +1,134 @@
 package main
 
-// What a review says of the files: which it judged, whether that holds, and what has changed since.
+// What a review says of the files as they are now, in a word and a reason.
 
 import (
 	"cmp"
-	"fmt"
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // These are the answers of ccc verdict that no review gave.
 const (
 	answerNone    verdict = "none"
 	answerChanged verdict = "changed"
-	answerUnbound verdict = "unbound"
 )
 
-// isBound reports whether the review speaks of files.
-func (r record) isBound() bool { return r.Files != nil && r.Unbound == "" }
+// approves reports whether r approved work: not a question.
+func (r record) approves() bool { return r.Verdict == verdictAllow && r.Event != eventPreToolUse }
 
-// judges reports whether the review is one of a stop or by hand, and gave a verdict.
-func (r record) judges() bool {
-	isVerdict := r.Verdict == verdictAllow || r.Verdict == verdictBlock
-	return isVerdict && !r.NoVerdict && r.Event != eventPreToolUse
+// An answer is what a review says of the files as they are now. Of an approval why says what has become of
+// them, else it is the feedback or the error.
+type answer struct {
+	word verdict
+	why  string
+	comparison
 }
 
-// approves reports whether the review approved a change.
-func (r record) approves() bool { return r.judges() && r.Verdict == verdictAllow && r.isBound() }
-
-// counts reports whether the verdict is one of files: a refusal always, an approval as far as it is bound.
-func (r record) counts() bool { return r.judges() && (r.Verdict == verdictBlock || r.isBound()) }
-
-// judged reports whether a review of the session judged the path with that content.
-func (h *history) judged(path, content string) bool {
-	return slices.ContainsFunc(h.Rounds, func(r reviewRound) bool {
-		was, known := r.Files[path]
-		return known && r.judges() && was == content
-	})
+// answer returns what the review says of the files now. Outside git the verdict alone counts.
+func (r record) answer(ctx context.Context, env []string) answer {
+	switch {
+	case r.Verdict != verdictAllow:
+		return answer{word: r.Verdict, why: cmp.Or(r.Error, r.Feedback)}
+	case r.Repository == "":
+		return answer{word: verdictAllow, why: say(verdictAlone, noGit(env))}
+	}
+	c, err := r.look.compare(ctx, env)
+	switch {
+	case err != nil:
+		return answer{word: answerChanged, why: say(changesUntold, oneLine(err.Error()))}
+	case c.isOtherTree:
+		return answer{word: answerChanged, why: say(manyChanged, pathsLimit)}
+	case len(c.changed) > 0:
+		return answer{word: answerChanged, why: say(changedSince, pathNames(c.changed, 20)), comparison: c}
+	}
+	return answer{word: verdictAllow, why: say(nothingChanged), comparison: c}
 }
 
-// sentBack reports whether the session's last review of each of these paths, in this content, refused. An
-// approval that is not bound takes nothing back.
-func (h *history) sentBack(files map[string]string) bool {
-	for path, content := range files {
-		last := verdictAllow
-		for _, r := range h.Rounds {
-			if was, known := r.Files[path]; known && r.counts() && was == content {
-				last = r.Verdict
-			}
+// noGit says that there is no git repository, also to those who have one that GIT_DIR alone names.
+func noGit(env []string) string {
+	if dir := lookupEnv(env, "GIT_DIR"); dir != "" {
+		return errNoGit.Error() + say(gitDirUnheeded, dir)
+	}
+	return errNoGit.Error()
+}
+
+// A comparison is what lies in a working tree now, other than a look found it.
+type comparison struct {
+	changed     []string // paths with another content or mode
+	isOtherTree bool     // some path has; of a large look nobody knows which
+	untracked   []string // new paths that git does not track: no push holds them, and they don't count
+	uncommitted []string // paths that are as the look found them, but not in the commit checked out
+}
+
+// compare compares the working tree with what l found there. A path that a remote has got since with its
+// content now does not count.
+func (l look) compare(ctx context.Context, env []string) (c comparison, err error) {
+	if l.Unseen != "" {
+		return c, errors.New(l.Unseen)
+	}
+	if err := goneError(l.Top); err != nil {
+		return c, err
+	}
+	g, end := gitIn(ctx, reviewLookPatience, l.tree, env)
+	defer end()
+	known, err := g.commits("HEAD", "MERGE_HEAD", l.Head)
+	if err == nil && l.Head != "" && known[l.Head] == "" {
+		err = errors.New(say(commitGone, l.Head))
+	}
+	if err != nil {
+		return c, err
+	}
+	head := known["HEAD"]
+	now, s, err := g.look(head)
+	if err != nil {
+		return c, err
+	}
+	defer s.remove()
+	if l.TreeID != "" {
+		id, err := now.TreeID, error(nil)
+		if id == "" {
+			id, err = s.output("write-tree", "--missing-ok")
 		}
-		if last != verdictBlock {
-			return false
+		c.isOtherTree = id != l.TreeID
+		return c, err
+	}
+	present, err := s.differences(l.Head)
+	if err != nil {
+		return c, err
+	}
+	uncommitted, err := s.differences(head)
+	if err != nil {
+		return c, err
+	}
+	changed := l.Paths.changedTo(present, l.Top)
+	shared := g.onRemotes(l.Head, head, known["MERGE_HEAD"])
+	for _, path := range slices.Sorted(maps.Keys(changed)) {
+		switch {
+		case s.isFromRemote(path, l.Head, shared):
+		case s.untracked[path] && present[path][0] == "" && !l.Paths.has(path):
+			c.untracked = append(c.untracked, path)
+		default:
+			c.changed = append(c.changed, path)
 		}
 	}
-	return len(files) > 0
-}
-
-// standing is what the review says of the files, in a word and a reason. changed returns the paths that are
-// not as the review found them; with nil the files are not looked at. Without a repository the verdict alone
-// counts.
-func (r record) standing(changed func(look) ([]string, error)) (word verdict, why string) {
-	if r.Verdict != verdictAllow {
-		return r.Verdict, cmp.Or(r.Error, r.Feedback)
-	}
-	if r.Top == "" {
-		return verdictAllow, joined(say(notBound), cmp.Or(r.Unbound, errNoGit.Error()))
-	}
-	if !r.isBound() {
-		return answerUnbound, joined(say(notBound), r.Unbound)
-	}
-	if changed != nil {
-		paths, err := changed(r.look)
-		if err != nil {
-			return answerUnbound, joined(say(notBound), oneLine(err.Error()))
-		}
-		if len(paths) > 0 {
-			return answerChanged, say(changedSince, pathNames(paths, 20))
+	for _, path := range slices.Sorted(maps.Keys(l.Paths)) {
+		if _, is := changed[path]; !is && uncommitted.has(path) {
+			c.uncommitted = append(c.uncommitted, path)
 		}
 	}
-	if len(r.Moved) > 0 {
-		return verdictAllow, say(movedMeanwhile, pathNames(r.Moved, 20)) + "\n" + r.Feedback
-	}
-	return verdictAllow, r.Feedback
+	return c, nil
 }
 
-// unquoted returns the name that git has put into quotes.
-func unquoted(name string) string {
-	if plain, err := strconv.Unquote(name); err == nil && name[0] == '"' {
-		return plain
+// goneError says that dir is gone; nil if it is there. The system's own error names the program that was to
+// run in it.
+func goneError(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return errors.New(say(directoryGone, dir))
 	}
-	return name
-}
-
-// shownPath is a path as people read it.
-func shownPath(path string) string { return printable(unquoted(path)) }
-
-// pathNames names the first paths, most at most, as people read them.
-func pathNames(found []string, most int) string {
-	names := make([]string, 0, most+1)
-	for _, path := range found[:min(most, len(found))] {
-		names = append(names, shownPath(path))
-	}
-	if more := len(found) - most; more > 0 {
-		names = append(names, fmt.Sprintf("+%d", more))
-	}
-	return strings.Join(names, say(listComma))
+	return nil
 }

@@ -212,114 +212,39 @@ func FuzzTimeline(f *testing.F) {
 	})
 }
 
-// Which reviews speak of files: a verdict of a stop or by hand, not one of a question, and none that failed.
-func TestStandingOfReview(t *testing.T) {
-	files := map[string]string{"a": "1"}
-	for name, c := range map[string]struct {
-		r              record
-		judges, judged bool
-	}{
-		"approval":     {record{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}, true, true},
-		"refusal":      {record{Event: eventReview, outcome: outcome{Verdict: verdictBlock}}, true, true},
-		"of_question":  {record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictAllow}}, false, false},
-		"no_verdict":   {record{Event: eventStop, NoVerdict: true, outcome: outcome{Verdict: verdictBlock}}, false, false},
-		"not_reviewed": {record{Event: eventStop, outcome: outcome{Verdict: noReview}}, false, false},
-	} {
-		c.r.Files = files
-		h := &history{Rounds: []reviewRound{{record: c.r}}}
-		expectIs(t, name, c.r.judges(), c.judges)
-		expectIs(t, name+": the file", h.judged("a", "1"), c.judged)
-		expectIs(t, name+": in another content", h.judged("a", "2"), false)
-		expectIs(t, name+": another file", h.judged("b", "1"), false)
-		expectIs(t, name+": one that is absent", h.judged("b", ""), false)
-	}
-	approval := record{Event: eventStop, outcome: outcome{Verdict: verdictAllow, Feedback: "fine"}}
-	approval.Top, approval.Files = "/w", files
-	changed := func(paths ...string) func(look) ([]string, error) {
-		return func(look) ([]string, error) { return paths, nil }
-	}
-	expect := func(r record, changed func(look) ([]string, error), word verdict, part string) {
+// What a review says of the files: an approval what has become of them, each other its reason. A question's approval is none of work.
+func TestAnswers(t *testing.T) {
+	speakIn(t, english)
+	box := newFakeBox(t)
+	box.gitIn(box.work, "git init -q; git add .; git commit -qm first; echo u >mine; echo s >>notes.txt")
+	env := append(slices.Clone(box.vars), "GIT_DIR=/dots")
+	approval := record{Event: eventStop, outcome: outcome{Verdict: verdictAllow, Feedback: "fine"}, look: lookAtPrompt(box.work, box.vars, time.Minute)}
+	expect := func(what string, r record, word verdict, why string) {
 		t.Helper()
-		got, why := r.standing(changed)
-		if got != word || why != part {
-			t.Errorf("got %s %q, want %s %q", got, why, word, part)
+		a := r.answer(t.Context(), env)
+		if a.word != word || !strings.HasPrefix(a.why, why) || why == "" && a.why != "" {
+			t.Errorf("%s: %s %q, want %s %q", what, a.word, a.why, word, why)
 		}
 	}
-	expect(approval, nil, verdictAllow, "fine")
-	expect(approval, changed(), verdictAllow, "fine")
-	expect(approval, changed("a"), answerChanged, say(changedSince, "a"))
-	expect(approval, func(look) ([]string, error) { return nil, errors.New("broken") }, answerUnbound, joined(say(notBound), "broken"))
-	moved := approval
-	moved.Moved = []string{"m"}
-	expect(moved, changed(), verdictAllow, say(movedMeanwhile, "m")+"\nfine")
-	outside := approval
-	outside.Top, outside.Unbound = "", "why not"
-	expect(outside, nil, verdictAllow, joined(say(notBound), "why not"))
-	outside.Unbound = ""
-	expect(outside, nil, verdictAllow, joined(say(notBound), errNoGit.Error()))
-	outside.Top, outside.Unbound = "/w", "why not"
-	expect(outside, changed("a"), answerUnbound, joined(say(notBound), "why not"))
-	outside.Files, outside.Unbound = nil, ""
-	expect(outside, changed("a"), answerUnbound, say(notBound))
+	expect("an approval", approval, verdictAllow, "nothing has changed since")
+	box.write("../work/a", 0o600, "new\n")
+	box.gitIn(box.work, "echo t >mine; git add a; git commit -qm a a; rm notes.txt")
+	expect("changed", approval, answerChanged, "changed since: a, mine, notes.txt")
+	unseen, gone, moved, outside, question := approval, approval, approval, approval, approval
+	unseen.Unseen, gone.Head, moved.Top, outside.Repository, question.Event = "git is slow", strings.Repeat("1", 40), "/nowhere", "", eventPreToolUse
+	expect("git could not tell", unseen, answerChanged, "whether anything has changed since can't be told: git is slow")
+	expect("a commit that is gone", gone, answerChanged, "whether anything has changed since can't be told: the commit 1111")
+	expect("a directory that is gone", moved, answerChanged, "whether anything has changed since can't be told: the directory /nowhere is gone")
+	expect("outside git", outside, verdictAllow, "there is no git repository (ccc does not follow GIT_DIR, which is /dots), so the verdict alone counts, until the next prompt")
 	refused, failed := approval, approval
-	refused.Verdict, failed.outcome = verdictBlock, outcome{Verdict: verdictFailed, Feedback: "x", Error: "overloaded"}
-	expect(refused, changed("a"), verdictBlock, "fine")
-	expect(failed, nil, verdictFailed, "overloaded")
+	refused.Verdict, failed.outcome = verdictBlock, outcome{Verdict: verdictFailed, Error: "overloaded"}
+	expect("a refusal", refused, verdictBlock, "fine")
+	expect("a failure", failed, verdictFailed, "overloaded")
 	for name, c := range map[string]struct {
-		r                record
-		approves, counts bool
-	}{"approval": {approval, true, true}, "not bound": {outside, false, false}, "refusal": {refused, false, true}, "failed": {failed, false, false}} {
-		expectIs(t, name+" approves", c.r.approves(), c.approves)
-		expectIs(t, name+" counts", c.r.counts(), c.counts)
-	}
-	unbound := refused
-	unbound.Unbound = "why not" // a refusal counts in any case
-	expectIs(t, "a refusal that is not bound counts", unbound.counts(), true)
-	// All of a change was sent back where the last review of each of its paths, in this content, refused.
-	of := func(r record, files map[string]string) reviewRound {
-		r.Files = files
-		return reviewRound{record: r}
-	}
-	other, both := map[string]string{"b": "1"}, map[string]string{"a": "1", "b": "1"}
-	unboundApproval := approval
-	unboundApproval.Unbound = "why not"
-	for name, c := range map[string]struct {
-		rounds []reviewRound
-		files  map[string]string
-		want   bool
-	}{
-		"no review":               {nil, files, false},
-		"no file":                 {[]reviewRound{of(refused, files)}, nil, false},
-		"refused":                 {[]reviewRound{of(approval, files), of(refused, files)}, files, true},
-		"approved since":          {[]reviewRound{of(refused, files), of(approval, files)}, files, false},
-		"approved, and not bound": {[]reviewRound{of(refused, files), of(unboundApproval, files)}, files, true},
-		"in another content":      {[]reviewRound{of(refused, map[string]string{"a": "2"})}, files, false},
-		"approved in another":     {[]reviewRound{of(refused, files), of(approval, map[string]string{"a": "2"})}, files, true},
-		"only one of two":         {[]reviewRound{of(refused, files)}, both, false},
-		"one after the other":     {[]reviewRound{of(refused, files), of(refused, other)}, both, true},
-	} {
-		expectIs(t, name, (&history{Rounds: c.rounds}).sentBack(c.files), c.want)
-	}
-	for n, want := range map[int]string{0: "", 1: "a", 2: "a、é\\x", 3: "a、é\\x、+1", 5: "a、é\\x、+3"} {
-		expectIs(t, "the names", pathNames([]string{"a", `"\303\251\\x"`, "c", "d", "e"}[:n], 2), want)
-	}
-	for name, want := range map[string]string{"a": "a", `"a\tb"`: "a\tb", `"`: `"`, "": "", "`a`": "`a`", "'a'": "'a'", `"\377"`: "\xff"} {
-		expectIs(t, "the name", unquoted(name), want)
-	}
-}
-
-// What a timeline adds up: all four kinds of tokens, the newest limit, the newest time and the newest request.
-func TestTimelineSums(t *testing.T) {
-	sum := tokens{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4}
-	sum.add(tokens{Input: 10, CacheRead: 20, CacheWrite: 30, Output: 40})
-	expectIs(t, "the sum", sum, tokens{Input: 11, CacheRead: 22, CacheWrite: 33, Output: 44})
-	expectIs(t, "what was not cached", sum.fresh(), 44)
-	expectIs(t, "the modes", modeWord(true)+modeWord(false), "onoff")
-	h, now := &history{}, time.Now()
-	h.add(record{Kind: kindBegin, Time: now, Review: "1", Limit: 3, Project: "/a"})
-	h.add(record{Kind: kindEnd, Time: now.Add(-time.Hour), Review: "1", Limit: 5, Project: "/b"})
-	if h.limit != 5 || h.project != "/b" || !h.updated.Equal(now) || len(h.Rounds) != 1 {
-		t.Errorf("limit %d, project %s, updated %v, %d rounds", h.limit, h.project, h.updated, len(h.Rounds))
+		r    record
+		want bool
+	}{"approval": {approval, true}, "refusal": {refused, false}, "failure": {failed, false}, "question": {question, false}} {
+		expectIs(t, name+" approves", c.r.approves(), c.want)
 	}
 	for want, all := range map[string][]string{"": nil, "one": {"one"}, "two": {"one", "two"}} {
 		r := reviewRound{}
@@ -335,7 +260,7 @@ func TestStateNames(t *testing.T) {
 		s.stateFile(): "/s/supervisor-a.json", s.outputFile(): "/s/supervisor-a-output.jsonl", s.timelineFile(): "/s/supervisor-a-events.jsonl",
 		fmt.Sprintln(verdictBlock, verdictAllow, verdictFailed, verdictLimit, verdictCancelled, verdictReviewing): "block allow failed limit cancelled reviewing\n",
 		s.dir.logFile(): "/s/hook-invocation.log", s.dir.lockFile(): "/s/state.lock",
-		strings.Join([]string{kindPrompt, kindWake, kindSwitch, kindBegin, kindCall, kindRefused, kindError, kindWords, kindRun, kindEnd}, " "):                 "prompt wake switch begin call refused error words run end",
+		strings.Join([]string{kindPrompt, kindSwitch, kindBegin, kindCall, kindRefused, kindError, kindWords, kindRun, kindEnd}, " "):                           "prompt switch begin call refused error words run end",
 		strings.Join([]string{switchedInSession, switchedOutside, switchedByAgent, eventReview}, " "):                                                           "/supervisor supervisor-mode agent review",
 		strings.Join([]string{supervisorVariable, reviewerVariable, launchVariable, providerVariable, claudeVariable, configDirVariable, workDirVariable}, " "): "CCC_SUPERVISOR CCC_SUPERVISOR_HOOK CCC_LAUNCH CCC_PROVIDER CCC_CLAUDE CCC_CONFIG_DIR CCC_WORK_DIR",
 		strings.Join([]string{claudeDirVariable, projectVariable, toolVariable, sessionVariable, tokenVariable, keyVariable, blockCapVariable, attributionVariable}, " "): "CLAUDE_CONFIG_DIR CLAUDE_PROJECT_DIR CLAUDECODE CLAUDE_CODE_SESSION_ID ANTHROPIC_AUTH_TOKEN " +
@@ -605,9 +530,8 @@ func TestCountBeginsAnew(t *testing.T) {
 		"sent back, and a question that failed": {[]record{stop(verdictBlock), ended(eventPreToolUse, verdictFailed)}, false, false},
 		"sent back, and an approval by hand":    {[]record{stop(verdictBlock), ended(eventReview, verdictAllow)}, false, false},
 		"sent back, and off and on":             {[]record{stop(verdictBlock), off, on}, false, false},
-		"a notification":                        {[]record{stop(verdictBlock), {Kind: kindWake}}, false, false},
 		"a failure":                             {[]record{stop(verdictFailed)}, false, true},
-		"the limit":                             {[]record{stop(verdictLimit), {Kind: kindWake}}, false, true},
+		"the limit":                             {[]record{stop(verdictLimit)}, false, true},
 		"a cancelled review":                    {[]record{stop(verdictCancelled)}, false, false},
 		"a killed review":                       {[]record{begun(-time.Hour)}, false, true},
 		"a review that runs":                    {[]record{begun(time.Hour)}, false, false},
@@ -629,10 +553,10 @@ func TestRecordRedacted(t *testing.T) {
 	redact := func(text string) string { return strings.ReplaceAll(text, "secret", "***") }
 	long := strings.Repeat("x", 5000)
 	r := record{Kind: kindCall, Prompt: "a secret", Tool: "Bash(cat secret " + long + ")", Words: "secret " + long, Command: "echo secret", Output: long + "审secret", NoCopy: "secret",
-		LastMessage: "secret " + long, Unbound: "secret", Question: "a secret?", Requests: []string{"secret " + long, "two"}, Model: "secret", Mode: "secret"}
+		LastMessage: "secret " + long, Question: "a secret?", Requests: []string{"secret " + long, "two"}, Model: "secret", Mode: "secret"}
 	r.Feedback, r.Error = "secret feedback "+long, "secret error"
 	got := r.redacted(redact)
-	for name, pair := range map[string][2]string{"prompt": {got.Prompt, "a ***"}, "command": {got.Command, "echo ***"}, "no copy": {got.NoCopy, "***"}, "unbound": {got.Unbound, "***"},
+	for name, pair := range map[string][2]string{"prompt": {got.Prompt, "a ***"}, "command": {got.Command, "echo ***"}, "no copy": {got.NoCopy, "***"},
 		"question": {got.Question, "a ***?"}, "feedback": {got.Feedback, "*** feedback " + long}, "error": {got.Error, "*** error"}, "model": {got.Model, "secret"}, "mode": {got.Mode, "secret"},
 		"output": {got.Output, long[:1994] + "审***"}, "words": {got.Words, cutMiddle("*** "+long, 2000)}, "last message": {got.LastMessage, cutMiddle("*** "+long, 2000)},
 		"tool": {got.Tool, "Bash(" + clip("cat *** "+long, 80) + ")"}, "requests": {strings.Join(got.Requests, "|"), cutMiddle("*** "+long, 4000) + "|two"}} {
@@ -707,7 +631,7 @@ func TestHistory(t *testing.T) {
 		}
 		return ""
 	}
-	wake, off, on := record{Kind: kindWake}, record{Kind: kindSwitch, Mode: "off"}, record{Kind: kindSwitch, Mode: "on"}
+	off, on := record{Kind: kindSwitch, Mode: "off"}, record{Kind: kindSwitch, Mode: "on"}
 	question, byHand, failedByHand := end("q", block), end("h", outcome{Verdict: verdictAllow}), end("h", outcome{Verdict: verdictFailed})
 	question.Event, byHand.Event, failedByHand.Event = eventPreToolUse, eventReview, eventReview
 	wordsByHand := end("h", block)
@@ -717,40 +641,27 @@ func TestHistory(t *testing.T) {
 		records []record
 		want    string
 	}{
-		"none":                  {nil, ""},
-		"the later":             {[]record{prompt("a"), end("1", block), end("2", failed)}, "2"},
-		"before the prompt":     {[]record{prompt("a"), end("1", block), prompt("b")}, ""},
-		"before a notification": {[]record{prompt("a"), end("1", block), wake}, "1"},
-		"before it was off":     {[]record{prompt("a"), end("1", block), off}, ""},
-		"before it was on":      {[]record{prompt("a"), end("1", block), on}, "1"},
-		"off at once":           {[]record{prompt("a"), off, end("1", allow)}, "1"},
-		"off while it ran":      {[]record{prompt("a"), begin("1"), off, end("1", outcome{Verdict: verdictCancelled})}, "1"},
-		"one that runs":         {[]record{prompt("a"), begin("1"), prompt("b")}, "1"},
-		"a question is none":    {[]record{prompt("a"), end("1", allow), question}, "1"},
-		"by hand":               {[]record{prompt("a"), end("1", block), byHand}, "h"},
-		"by hand, without one":  {[]record{prompt("a"), end("1", block), failedByHand}, "1"},
-		"by hand, in words":     {[]record{prompt("a"), end("1", allow), wordsByHand}, "1"},
-		"overlapped, refused":   {[]record{prompt("a"), begin("1"), begin("2"), end("2", allow), end("1", block)}, "1"},
-		"overlapped, approved":  {[]record{prompt("a"), begin("1"), begin("2"), end("1", allow), end("2", allow)}, "2"},
-		"overlapped, later":     {[]record{prompt("a"), begin("1"), begin("2"), end("1", allow), end("2", block)}, "2"},
-		"one after the other":   {[]record{prompt("a"), begin("1"), end("1", block), begin("2"), end("2", allow)}, "2"},
+		"none":                 {nil, ""},
+		"the later":            {[]record{prompt("a"), end("1", block), end("2", failed)}, "2"},
+		"before the prompt":    {[]record{prompt("a"), end("1", block), prompt("b")}, ""},
+		"before it was off":    {[]record{prompt("a"), end("1", block), off}, ""},
+		"before it was on":     {[]record{prompt("a"), end("1", block), on}, "1"},
+		"off at once":          {[]record{prompt("a"), off, end("1", allow)}, "1"},
+		"off while it ran":     {[]record{prompt("a"), begin("1"), off, end("1", outcome{Verdict: verdictCancelled})}, "1"},
+		"one that runs":        {[]record{prompt("a"), begin("1"), prompt("b")}, "1"},
+		"a question is none":   {[]record{prompt("a"), end("1", allow), question}, "1"},
+		"by hand":              {[]record{prompt("a"), end("1", block), byHand}, "h"},
+		"by hand, without one": {[]record{prompt("a"), end("1", block), failedByHand}, "1"},
+		"by hand, in words":    {[]record{prompt("a"), end("1", allow), wordsByHand}, "1"},
+		"ended last":           {[]record{prompt("a"), begin("1"), begin("2"), end("2", block), end("1", allow)}, "1"},
+		"overlapped, refused":  {[]record{prompt("a"), begin("1"), begin("2"), end("2", allow), end("1", block)}, "1"},
+		"overlapped, approved": {[]record{prompt("a"), begin("1"), begin("2"), end("1", allow), end("2", allow)}, "2"},
+		"overlapped, later":    {[]record{prompt("a"), begin("1"), begin("2"), end("1", allow), end("2", block)}, "2"},
+		"one after the other":  {[]record{prompt("a"), begin("1"), end("1", block), begin("2"), end("2", allow)}, "2"},
 	} {
 		os.Remove(s.timelineFile())
 		expectIs(t, name, last(write(test.records...)), test.want)
 	}
-	h = write(prompt("a"), end("1", block), prompt("b"), end("2", allow), prompt("c"))
-	h.passOver(func(p numbered) bool { return p.Prompt == "b" })
-	expectIs(t, "a prompt that was withdrawn", last(h), "2")
-	h.passOver(func(p numbered) bool { return p.Prompt == "c" })
-	expectIs(t, "one that stands", last(h), "")
-	h.passOver(func(p numbered) bool { return p.Prompt == "none" })
-	expectIs(t, "none that stands", last(h), "")
-	h = write(prompt("a"), end("1", block), off, wake)
-	h.passOver(func(numbered) bool { return true })
-	expectIs(t, "what was before a switch to off", last(h), "")
-	h = write(prompt("a"), wake, on, end("1", allow), func() record { r := prompt("b"); r.Top = "/new"; return r }(), prompt("c"))
-	expectEqual(t, "the prompts, with the reviews before each", []string{fmt.Sprint(h.prompts[0].number, h.prompts[0].rounds), fmt.Sprint(h.prompts[1].number, h.prompts[1].rounds), fmt.Sprint(h.prompts[2].number, h.prompts[2].rounds), fmt.Sprint(len(h.prompts))}, []string{"1 0", "2 0", "5 1", "4"})
-	expectIs(t, "the tree", h.top, "/new")
 	h = &history{}
 	for i, want := range []int{-1, 0, 0, 1, 0, -1, 2} {
 		r := []record{prompt("a"), begin("1"), call(kindCall, "x"), begin("2"), end("1", allow), call(kindWords, ""), end("3", failed)}[i]
@@ -798,18 +709,17 @@ func TestStateUnread(t *testing.T) {
 		records []record
 		want    int
 	}{
-		"none":                   {nil, 0},
-		"one":                    {[]record{at(kindPrompt), words("1")}, 1},
-		"two":                    {[]record{at(kindPrompt), words("1"), words("2")}, 2},
-		"a notification between": {[]record{at(kindPrompt), words("1"), at(kindWake), words("2")}, 2},
-		"a verdict between":      {[]record{at(kindPrompt), words("1"), end("2", verdictBlock, false), words("3")}, 1},
-		"an approval behind":     {[]record{at(kindPrompt), words("1"), end("2", verdictAllow, false)}, 0},
-		"a failure between":      {[]record{at(kindPrompt), words("1"), end("2", verdictFailed, false), words("3")}, 1},
-		"a prompt between":       {[]record{at(kindPrompt), words("1"), at(kindPrompt), words("2")}, 1},
-		"a prompt behind":        {[]record{at(kindPrompt), words("1"), at(kindPrompt)}, 0},
-		"by hand between":        {[]record{at(kindPrompt), words("1"), byHand, words("2")}, 2},
-		"a verdict before two":   {[]record{at(kindPrompt), end("1", verdictBlock, false), words("2"), words("3")}, 2},
-		"before any prompt":      {[]record{words("1"), words("2")}, 2},
+		"none":                 {nil, 0},
+		"one":                  {[]record{at(kindPrompt), words("1")}, 1},
+		"two":                  {[]record{at(kindPrompt), words("1"), words("2")}, 2},
+		"a verdict between":    {[]record{at(kindPrompt), words("1"), end("2", verdictBlock, false), words("3")}, 1},
+		"an approval behind":   {[]record{at(kindPrompt), words("1"), end("2", verdictAllow, false)}, 0},
+		"a failure between":    {[]record{at(kindPrompt), words("1"), end("2", verdictFailed, false), words("3")}, 1},
+		"a prompt between":     {[]record{at(kindPrompt), words("1"), at(kindPrompt), words("2")}, 1},
+		"a prompt behind":      {[]record{at(kindPrompt), words("1"), at(kindPrompt)}, 0},
+		"by hand between":      {[]record{at(kindPrompt), words("1"), byHand, words("2")}, 2},
+		"a verdict before two": {[]record{at(kindPrompt), end("1", verdictBlock, false), words("2"), words("3")}, 2},
+		"before any prompt":    {[]record{words("1"), words("2")}, 2},
 	} {
 		h := &history{}
 		for _, r := range test.records {
@@ -817,30 +727,4 @@ func TestStateUnread(t *testing.T) {
 		}
 		expectIs(t, name, h.unread(), test.want)
 	}
-}
-
-// Who else was asked for something in a working tree meanwhile.
-func TestStatePrompted(t *testing.T) {
-	d, since := stateDir(t.TempDir()), now().Add(-time.Minute)
-	add := func(id, top string, kind string, at time.Time) {
-		r := record{Kind: kind, Prompt: "x", Time: at}
-		r.Top = top
-		check(t, d.session(id).append(r))
-	}
-	expect := func(what string, want bool) {
-		t.Helper()
-		expectIs(t, what, d.wasPrompted("/w", since, "mine"), want)
-	}
-	expect("no session", false)
-	add("mine", "/w", kindPrompt, now())
-	expect("the session itself", false)
-	add("other", "/elsewhere", kindPrompt, now())
-	add("other", "/w", kindPrompt, since)
-	add("other", "/w", kindPrompt, since.Add(-time.Second))
-	add("other", "/w", kindWake, now())
-	expect("elsewhere, before, and by itself", false)
-	add("other", "/w", kindPrompt, since.Add(time.Second))
-	expect("there and since", true)
-	check(t, os.Chtimes(d.session("other").timelineFile(), since.Add(-time.Hour), since.Add(-time.Hour)))
-	expect("in a file that nothing was written to since", false)
 }

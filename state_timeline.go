@@ -5,7 +5,6 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,7 +78,7 @@ type record struct {
 	Iteration    int    `json:"iteration,omitempty"`
 	Limit        int    `json:"max_iterations,omitempty"`
 	PromptSource string `json:"prompt_source,omitempty"`
-	look                // at the end: the one before the review
+	look                // as the review began; at the begin only where it is
 
 	// Of the begin. The history copies the last three to the end.
 	Process     string    `json:"process,omitempty"` // whose end is the review's; see processInfo
@@ -95,13 +94,6 @@ type record struct {
 	NoVerdict bool   `json:"no_verdict,omitempty"` // the reviewer gave none, but words
 	Withheld  bool   `json:"withheld,omitempty"`   // these are not the feedback
 	Model     string `json:"model,omitempty"`      // the reviewer's, as far as ccc knows
-	Since     string `json:"since,omitempty"`      // how the change begins: a key of changeBegins
-	Base      string `json:"base,omitempty"`       // the commit that the change was compared with
-	// The paths of the change, with what was judged there, "" for no file; nil where it is not known.
-	Files      map[string]string `json:"files,omitzero"`
-	Moved      []string          `json:"moved,omitempty"`            // paths that changed during the review
-	Unbound    string            `json:"not_bound,omitempty"`        // why an approval speaks of no files
-	SentBefore bool              `json:"sent_back_before,omitempty"` // all of it had been sent back as it is
 
 	// Of what the reviewer called, was refused, said, and ran with ccc try. A run has its duration, too, and
 	// Error where it did not take place or was ended by ccc.
@@ -117,7 +109,6 @@ type record struct {
 // began, is an end alone.
 const (
 	kindPrompt  = "prompt" // the user's
-	kindWake    = "wake"   // one of Claude Code's own, such as a notification
 	kindSwitch  = "switch" // of supervision, on or off
 	kindBegin   = "begin"
 	kindCall    = "call"
@@ -146,7 +137,7 @@ func (s sessionFiles) append(r record) error {
 // redacted returns r with what it quotes redacted, and then cut: half a secret would not be found.
 func (r record) redacted(redact func(string) string) record {
 	for _, quoted := range []*string{&r.Prompt, &r.Tool, &r.Words, &r.Command, &r.Output, &r.NoCopy,
-		&r.LastMessage, &r.Question, &r.Unbound, &r.Feedback, &r.Error} {
+		&r.LastMessage, &r.Question, &r.Feedback, &r.Error} {
 		*quoted = redact(*quoted)
 	}
 	r.Words, r.LastMessage = cutMiddle(r.Words, 2000), cutMiddle(r.LastMessage, 2000)
@@ -175,14 +166,13 @@ func modeWord(on bool) string {
 	return "off"
 }
 
-// A look is what git tells of a working tree at one time.
+// A look is what git finds in a working tree at one time.
 type look struct {
-	Top    string     `json:"worktree,omitempty"`   // the directory, "" outside git
-	Repo   string     `json:"repository,omitempty"` // the git directory that all its working trees share
-	Head   string     `json:"head,omitempty"`       // the commit checked out, "" before the first
-	Branch string     `json:"branch,omitempty"`     // "" where no branch is checked out
-	Paths  pathStates `json:"paths,omitempty"`      // those that differ from Head
-	Unseen string     `json:"unseen,omitempty"`     // why Paths is not known
+	tree
+	Head   string     `json:"head,omitempty"`   // the commit checked out, "" before the first
+	Paths  pathStates `json:"paths,omitempty"`  // those that differ from Head
+	TreeID string     `json:"tree,omitempty"`   // with more than pathsLimit: git's id of all that lies there
+	Unseen string     `json:"unseen,omitempty"` // why neither is known
 }
 
 // pathStates are the paths in which a working tree differs from a commit, quoted by git: a name that is not
@@ -205,15 +195,13 @@ type reviewRound struct {
 // A history is what a session's timeline tells.
 type history struct {
 	Requests   []record      // the user's prompts
-	prompts    []numbered    // all prompts, also Claude Code's own
+	prompts    []numbered    // these with their numbers, and those without words
 	Rounds     []reviewRound // as they began
 	records    int           // how many the timeline has
 	project    string
-	top        string    // the working tree that its last prompt or review was in, "" outside git
 	limit      int       // how many reviews a request has
 	updated    time.Time // the last record's
 	present    int       // the first of Rounds since the last prompt or switch to off
-	off        int       // the first of Rounds since the last switch to off
 	lastPrompt int       // the number of the last prompt's record, 0 without one
 }
 
@@ -221,7 +209,6 @@ type history struct {
 type numbered struct {
 	record
 	number int
-	rounds int // how many reviews had begun before
 }
 
 // readHistory reads the session's timeline. With an error the history holds what could be read.
@@ -278,14 +265,11 @@ func processNumber(name string) int {
 // add adds the next record. It returns the index of the review that the record is of, -1 for none.
 func (h *history) add(r record) (index int) {
 	h.records++
-	h.project, h.top, h.limit = cmp.Or(r.Project, h.project), cmp.Or(r.Top, h.top), cmp.Or(r.Limit, h.limit)
+	h.project, h.limit = cmp.Or(r.Project, h.project), cmp.Or(r.Limit, h.limit)
 	if r.Time.After(h.updated) {
 		h.updated = r.Time
 	}
 	index = h.indexOf(r.Review)
-	if r.Kind == kindPrompt || r.Kind == kindWake {
-		h.prompts = append(h.prompts, numbered{record: r, number: h.records, rounds: len(h.Rounds)})
-	}
 	switch {
 	case index < 0 && (r.Kind == kindBegin || r.Kind == kindEnd):
 		// A program that reads the history as JSON gets lists, not null.
@@ -294,6 +278,7 @@ func (h *history) add(r record) (index int) {
 		return len(h.Rounds) - 1
 	case r.Kind == kindPrompt:
 		h.present, h.lastPrompt = len(h.Rounds), h.records
+		h.prompts = append(h.prompts, numbered{record: r, number: h.records})
 		if r.Prompt != "" { // a client of a later version may tell it in another way
 			h.Requests = append(h.Requests, r)
 		}
@@ -302,7 +287,6 @@ func (h *history) add(r record) (index int) {
 		if h.present > 0 && h.Rounds[h.present-1].Kind == kindBegin {
 			h.present-- // the switch ends the review that runs
 		}
-		h.off = h.present
 	case index >= 0:
 		h.Rounds[index].add(r, h.records)
 	}
@@ -353,16 +337,6 @@ func (h *history) beginsAnew(isActive bool) bool {
 	return false
 }
 
-// passOver makes last look at the reviews since the newest prompt that was not withdrawn.
-func (h *history) passOver(stands func(numbered) bool) {
-	for _, p := range slices.Backward(h.prompts) {
-		if p.Kind == kindPrompt && stands(p) {
-			h.present = max(h.off, p.rounds)
-			return
-		}
-	}
-}
-
 // feedback returns the last review since the user's last prompt that sent the agent on, an empty one where
 // there is none, and its feedback if no approval has followed it.
 func (h *history) feedback() (last record, open string) {
@@ -395,36 +369,22 @@ func (h *history) unread() (row int) {
 	return row
 }
 
-// lastOf returns the last review of a stop, whatever became of it, or a later one by hand that gave a
-// verdict; nil where there is none. Of reviews that overlapped one that refused counts.
+// countsAsStop reports whether r is one of a stop, whatever became of it, or a review by hand that gave a
+// verdict.
+func (r record) countsAsStop() bool {
+	isVerdict := r.Verdict == verdictAllow || r.Verdict == verdictBlock && !r.NoVerdict
+	return r.Event != eventPreToolUse && (r.Event != eventReview || isVerdict)
+}
+
+// lastOf returns the review of a stop, or with a verdict by hand, that ended last; nil where there is none.
 func lastOf(rounds []reviewRound) (last *reviewRound) {
 	for i := range rounds {
 		r := &rounds[i]
-		isVerdict := r.Verdict == verdictAllow || r.Verdict == verdictBlock && !r.NoVerdict
-		if r.Event == eventPreToolUse || r.Event == eventReview && !isVerdict {
-			continue
-		}
-		overlapped := last != nil && last.lastRecord > r.firstRecord
-		if !overlapped || last.Verdict != verdictBlock || r.Verdict == verdictBlock {
+		if r.countsAsStop() && (last == nil || r.lastRecord > last.lastRecord) {
 			last = r
 		}
 	}
 	return last
-}
-
-// wasPrompted reports whether a session other than except had a prompt in the working tree at top since then.
-func (d stateDir) wasPrompted(top string, since time.Time, except string) bool {
-	ids, _ := d.sessions()
-	return slices.ContainsFunc(ids, func(id string) bool {
-		other := d.session(id)
-		info, err := os.Stat(other.timelineFile())
-		if id == except || err != nil || info.ModTime().Before(since) {
-			return false
-		}
-		h, _ := other.readHistory()
-		isOne := func(r record) bool { return r.Top == top && r.Time.After(since) }
-		return slices.ContainsFunc(h.Requests, isOne)
-	})
 }
 
 // newestRequest returns the user's newest request that the review knew of, "" where it knew of none.

@@ -97,10 +97,7 @@ type summary struct {
 	why       string     // why the last stop was not reviewed
 	switched  bool       // the user has switched it on or off
 	number    string     // of the review that Verdict is of, as in " 1/10"
-	tree      string     // the working tree; outside git, where the session was started
-	// When the review that Verdict is of began and ended: now while it runs, UpdatedAt without a review.
-	began, ended time.Time
-	err          error // what of it can't be read
+	err       error      // what of it can't be read
 }
 
 // summarizeAll returns the sessions, newest first, without those in seen.
@@ -153,16 +150,11 @@ func summarize(known sessionFiles, config *configuration) summary {
 		request = h.Requests[n-1].Prompt
 	}
 	s.Request = clip(firstLine(request), 100)
-	s.CostUSD, s.began, s.ended = math.Round(s.CostUSD*1e6)/1e6, s.UpdatedAt, s.UpdatedAt
-	if s.Project != "" {
-		s.tree = resolved(cmp.Or(h.top, treeOf(s.Project)))
-	}
+	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
 	if last := h.last(); last != nil {
-		s.Verdict, _ = last.standing(nil)
-		s.VerdictAt, s.number, s.began, s.ended = &last.Time, last.number(), last.start, last.Time
+		s.Verdict, s.VerdictAt, s.number = last.Verdict, &last.Time, last.number()
 		switch s.Verdict {
 		case verdictReviewing:
-			s.ended = time.Now()
 			s.Doing, s.now = doing(last.current), callInWords(last.current, last.place())
 		case verdictFailed:
 			s.why = last.Error

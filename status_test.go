@@ -139,7 +139,7 @@ var runningReview = fakeReview{
 	decides(false, "not yet"),
 }
 
-// What became of the last stop since the last prompt, and why on stderr.
+// Which review of a session counts, outside git, where a prompt takes back what came before it.
 func TestVerdictCommand(t *testing.T) {
 	t.Parallel()
 	begun := func(event string, left time.Duration) record {
@@ -152,7 +152,7 @@ func TestVerdictCommand(t *testing.T) {
 	slept.Deadline = ago(time.Hour)
 	known := map[string]any{"prompt": record{Kind: kindPrompt, Prompt: "x"}, "off": record{Kind: kindSwitch, Mode: "off"}, "torn": `{"kind":"end","event":"Stop","verd`,
 		"begun": begun(eventStop, time.Hour), "question-begun": begun(eventPreToolUse, time.Hour), "killed": begun(eventStop, -time.Minute), "late": late, "slept": slept,
-		"by-hand-begun": record{Event: eventReview, Review: "h", Process: "1-2-of-another-namespace", Deadline: ago(-time.Hour)},
+		"by-hand-begun": record{Event: eventReview, Review: "h", Process: self.name, Deadline: ago(-time.Hour)},
 		"h-block":       record{Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictBlock, Feedback: "no"}},
 		"r-allow":       record{Event: eventStop, Review: "r", outcome: outcome{Verdict: verdictAllow}},
 		"h-allow":       record{Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictAllow}},
@@ -165,134 +165,145 @@ func TestVerdictCommand(t *testing.T) {
 	for _, test := range []struct {
 		timeline, want string
 		code           int
-		why            bool // it says why, or that the approval is not bound
 	}{
-		{"prompt allow", "allow", 0, true},
-		{"prompt block", "block", 1, false},
-		{"prompt block failed", "failed", 1, false},
-		{"prompt block limit", "limit", 1, true},
-		{"prompt odd", "odd", 1, false},
-		{"prompt allow prompt", "none", 3, true},
-		{"prompt", "none", 3, true},
-		{"", "none", 3, true},
-		{"prompt block question-allow", "block", 1, false},
-		{"prompt block question-begun", "reviewing", 3, false},
-		{"prompt question-allow", "none", 3, true},
-		{"prompt allow begun", "reviewing", 3, false},
-		{"prompt allow killed", "failed", 1, true},
-		{"prompt allow late", "reviewing", 3, false},
-		{"prompt by-hand-begun begun r-block h-allow", "block", 1, true},
-		{"prompt by-hand-begun killed h-allow", "failed", 1, true},
-		{"prompt begun r-block by-hand-allow", "allow", 0, true},
-		{"prompt by-hand-begun begun r-allow h-block", "block", 1, true},
-		{"prompt by-hand-block allow", "allow", 0, true},
-		{"prompt allow by-hand-block", "block", 1, false},
-		{"prompt allow by-hand-failed", "allow", 0, true}, // only a verdict replaces a verdict
-		{"prompt allow by-hand-cancelled", "allow", 0, true},
-		{"prompt by-hand-failed", "none", 3, true},
-		{"prompt allow slept", "reviewing", 3, false},
-		{"prompt cancelled", "cancelled", 3, false},
-		{"prompt failed by-hand-allow", "allow", 0, true},
-		{"prompt allow off", "none", 3, true},
-		{"prompt off failed", "failed", 1, false},
-		{"prompt allow torn", "allow", 0, true},
+		{"prompt allow", "allow", 0},
+		{"prompt block", "block", 1},
+		{"prompt block failed", "failed", 1},
+		{"prompt allow failed", "failed", 1}, // nobody can tell that no file has changed
+		{"prompt block limit", "limit", 1},
+		{"prompt odd", "odd", 1},
+		{"prompt allow prompt", "none", 3},
+		{"prompt begun prompt r-allow", "none", 3},
+		{"prompt", "none", 3},
+		{"", "none", 3},
+		{"prompt block question-allow", "block", 1},
+		{"prompt block question-begun", "block", 1},
+		{"prompt question-allow", "none", 3},
+		{"prompt allow begun", "reviewing", 3},
+		{"prompt allow killed", "failed", 1},
+		{"prompt allow late", "reviewing", 3},
+		{"prompt by-hand-begun begun r-block", "block", 1},
+		{"prompt allow by-hand-begun", "allow", 0},
+		{"prompt by-hand-begun begun r-block h-allow", "allow", 0}, // it ended last
+		{"prompt by-hand-begun begun h-allow r-block", "block", 1},
+		{"prompt begun r-block by-hand-allow", "allow", 0},
+		{"prompt by-hand-block allow", "allow", 0},
+		{"prompt allow by-hand-block", "block", 1},
+		{"prompt allow by-hand-failed", "allow", 0}, // only a verdict replaces a verdict
+		{"prompt allow by-hand-cancelled", "allow", 0},
+		{"prompt by-hand-failed", "none", 3},
+		{"prompt allow slept", "reviewing", 3},
+		{"prompt cancelled", "cancelled", 3},
+		{"prompt failed by-hand-allow", "allow", 0},
+		{"prompt allow off", "allow", 0},
+		{"prompt off failed", "failed", 1},
+		{"prompt allow torn", "allow", 0},
 	} {
 		t.Run(test.timeline, func(t *testing.T) {
 			box := newShowBox(t, 80)
 			var records []any
-			for _, name := range strings.Fields(test.timeline) {
-				records = append(records, known[name])
+			for i, name := range strings.Fields(test.timeline) {
+				r, isRecord := known[name].(record)
+				if r.Time = ago(time.Minute - time.Duration(i)*time.Second); isRecord {
+					records = append(records, r)
+				} else {
+					records = append(records, known[name])
+				}
 			}
 			box.timelineOf(testSession, records...)
-			if got := box.run(10*time.Second, "", "ccc", "verdict", testSession[:6]); got.code != test.code || got.stdout != test.want+"\n" || (got.stderr != "") != test.why {
+			if got := box.run(10*time.Second, "", "ccc", "verdict", testSession[:6]); got.code != test.code || got.stdout != test.want+"\n" || got.stderr == "" {
 				t.Errorf("got %+v, want %s and exit %d", got, test.want, test.code)
 			}
 		})
 	}
 }
 
-// Why it is so is told with the word: the feedback, the error, and at the limit how many there were and what is still open.
+// Which review it was, when, and why is told with the word.
 func TestVerdictReasons(t *testing.T) {
-	for word, code := range map[verdict]int{"allow": 0, "block": 1, "failed": 1, "limit": 1, "none": 3, "reviewing": 3, "cancelled": 3, "changed": 3, "unbound": 3} {
+	for word, code := range map[verdict]int{"allow": 0, "block": 1, "failed": 1, "limit": 1, "none": 3, "reviewing": 3, "cancelled": 3, "changed": 3} {
 		if got, known := verdictCodes[word]; !known || got != code {
 			t.Errorf("the exit code of %s is %d, %v, want %d", word, got, known, code)
 		}
 	}
-	box := newShowBox(t, 80)
-	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	expectIs(t, "how many words there are", len(verdictCodes), 8)
+	speakIn(t, english)
 	end := func(v verdict, feedback, failed string) record {
-		return record{Time: ago(0), Event: eventStop, Project: box.work, Review: string(v), Limit: 3, outcome: outcome{Verdict: v, Feedback: feedback, Error: failed}}
+		return record{Time: ago(3 * time.Minute), Kind: kindEnd, Event: eventStop, Review: string(v), Iteration: 2, Limit: 3, outcome: outcome{Verdict: v, Feedback: feedback, Error: failed}}
 	}
 	for name, c := range map[string]struct {
-		records []any
-		stderr  string
+		records []record
+		want    string
 	}{
-		"feedback":            {[]any{end(verdictBlock, "add tests\n", "")}, "add tests\n"},
-		"an error":            {[]any{end(verdictFailed, "", "overloaded\x1b")}, "overloaded␛\n"},
-		"the limit":           {[]any{end(verdictBlock, "add tests", ""), end(verdictLimit, "", "")}, "The limit of 3 reviews is reached; there are no more for this request\nadd tests\n"},
-		"the limit, no words": {[]any{end(verdictAllow, "", ""), end(verdictLimit, "", "")}, "The limit of 3 reviews is reached; there are no more for this request\n"},
-		"no review":           {[]any{record{Time: ago(0), Kind: kindPrompt, Project: box.work, Prompt: "x"}}, nothingReviewed.en + "\n"},
+		"approved":            {[]record{end(verdictAllow, "", "")}, "Review 2/3 approved 3 minutes ago; there is no git repository, so the verdict alone counts, until the next prompt"},
+		"sent back":           {[]record{end(verdictBlock, "add tests", "")}, "Review 2/3 sent back 3 minutes ago: add tests"},
+		"not reviewed":        {[]record{end(verdictFailed, "", "overloaded")}, "No review 3 minutes ago: overloaded"},
+		"cancelled":           {[]record{end(verdictCancelled, "", "Esc")}, "Review 2/3 cancelled 3 minutes ago: Esc"},
+		"the limit":           {[]record{end(verdictBlock, "add tests", ""), end(verdictLimit, "", "")}, "The limit of 3 reviews is reached; there are no more for this request (3 minutes ago)\nThe last feedback is still open: add tests"},
+		"the limit, no words": {[]record{end(verdictAllow, "", ""), end(verdictLimit, "", "")}, "The limit of 3 reviews is reached; there are no more for this request (3 minutes ago)"},
+		"a review that runs":  {[]record{{Time: ago(12 * time.Second), Kind: kindBegin, Event: eventStop, Review: "r", Iteration: 2, Limit: 3, Deadline: ago(-time.Hour)}}, "Review 2/3 has been running for 12."},
+		"an odd word":         {[]record{end("odd", "", "")}, "Review 2/3 odd 3 minutes ago"},
 	} {
-		box.timelineOf(testSession, c.records...)
-		expectIs(t, name, box.run(10*time.Second, "", "ccc", "verdict", testSession).stderr, c.stderr)
+		var h history
+		for _, r := range c.records {
+			h.add(r)
+		}
+		s := judgedStop{reviewRound: h.Rounds[len(h.Rounds)-1].settled(), history: &h}
+		if got := strings.Join(s.lines(s.answer(t.Context(), nil)), "\n"); !strings.HasPrefix(got, c.want) || name != "a review that runs" && got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+	for passed, want := range map[time.Duration]string{-time.Hour: "just now", 59 * time.Second: "just now", time.Minute: "1 minute ago", 59*time.Minute + 59*time.Second: "59 minutes ago",
+		time.Hour: "1 hour ago", 47 * time.Hour: "1 day ago", 48 * time.Hour: "2 days ago"} {
+		expectIs(t, passed, howLongAgo(time.Now().Add(-passed)), want)
 	}
 }
 
-// Without a session it answers for the working tree that one stands in. One that can't be read is not passed over for an older
-// one's approval.
+// Without a session it answers for the working tree that one stands in, from the session whose last review there ended last. One that
+// can't be read is not passed over.
 func TestVerdictOfTree(t *testing.T) {
 	box := newShowBox(t, 80)
 	expect := func(args, stdout, stderr string, code int) {
 		t.Helper()
 		got := box.run(10*time.Second, "", append([]string{"ccc", "verdict"}, strings.Fields(args)...)...)
-		if got.code != code || got.stdout != stdout || !strings.HasPrefix(got.stderr, stderr) || (stderr == "") != (got.stderr == "") {
+		if got.code != code || got.stdout != stdout || !strings.HasPrefix(got.stderr, stderr) || got.stderr == "" {
 			t.Errorf("verdict %s: %+v", args, got)
 		}
 	}
-	nobody := "没有会话在这个工作树里受过审查：" + box.work + "\n审查现在的内容：ccc review；"
+	nobody := "这个工作树里还没有审查过任何会话：" + box.work + "\n"
+	const alone = "审查：通过（1 小时前）；这里没有 git 仓库，只看判定本身"
 	expect("", "none\n", nobody, 3)
 	expect("nobody", "", "ccc: no session \"nobody\"\n     name one, as ccc status lists them\n", 2)
 	stop := func(project string, age time.Duration, verdict verdict) record {
-		return record{Time: ago(age), Event: eventStop, Project: project, outcome: outcome{Verdict: verdict}}
+		return record{Time: ago(age), Event: eventStop, Project: project, look: look{tree: tree{Top: project}}, outcome: outcome{Verdict: verdict}}
 	}
-	box.timelineOf("aa-elsewhere", stop("/elsewhere", 0, verdictAllow))
+	box.timelineOf("aa-elsewhere", stop("/elsewhere", time.Hour, verdictAllow))
 	box.timelineOf("above", stop(filepath.Dir(box.work), 0, verdictAllow))
 	expect("", "none\n", nobody, 3)
-	expect("aa-elsewhere", "allow\n", "没有与文件绑定", 0)
+	expect("aa-elsewhere", "allow\n", alone, 0)
 	box.timelineOf("aa-old", stop(box.work, time.Hour, verdictAllow))
 	box.timelineOf("aa-older", stop(box.work, 2*time.Hour, verdictBlock))
-	expect("", "allow\n", "没有与文件绑定", 0)
-	expect("aa-old", "allow\n", "没有与文件绑定", 0) // the whole name of one, the beginning of another
+	expect("", "allow\n", alone, 0)
+	expect("aa-old", "allow\n", alone, 0) // the whole name of one, the beginning of another
 	expect("aa", "", "ccc: \"aa\" is the beginning of 3 sessions\n", 2)
-	// One that can't be read and is older is no reason not to answer.
-	box.write(".claude/ccc/supervisor-0ld.json", 0o600, stateText("0ld", 1, ""))
-	box.write(".claude/ccc/supervisor-0ld-events.jsonl/x", 0o600, "")
-	expect("", "allow\n", "没有与文件绑定", 0)
-	// Of the last stops within a minute of each other a refusal counts, whichever came first; of a long review its whole time.
-	box.timelineOf("b1", stop(box.work, 20*time.Second, verdictBlock))
-	box.timelineOf("b2", stop(box.work, 0, verdictAllow))
-	expect("", "block\n", "", 1)
-	box.timelineOf("b1", stop(box.work, 2*time.Minute, verdictBlock))
-	expect("", "allow\n", "没有与文件绑定", 0)
-	long := stop(box.work, 0, verdictAllow)
-	long.Review = "long"
-	begun := record{Time: ago(150 * time.Second), Kind: kindBegin, Review: "long", Event: eventStop, Project: box.work}
-	box.timelineOf("b2", begun, long)
-	expect("", "block\n", "", 1)
-	// A review that runs is the last one, whenever it began.
+	// The end counts, not the begin; one that runs is the last, whenever it began.
+	box.timelineOf("b1", record{Time: ago(3 * time.Hour), Kind: kindBegin, Review: "long", Event: eventStop}, func() record { r := stop(box.work, time.Minute, verdictBlock); r.Review = "long"; return r }())
+	expect("", "block\n", "审查：退回（1 分钟前）", 1)
 	_, self := processInfo(os.Getpid())
-	box.timelineOf("b0", record{Time: ago(90 * time.Minute), Kind: kindBegin, Review: "runs", Event: eventStop, Project: box.work, Process: self.name, Deadline: ago(-time.Hour)})
-	box.timelineOf("b1", stop(box.work, 4*time.Hour, verdictBlock))
-	expect("", "reviewing\n", "", 3)
+	running := stop(box.work, 90*time.Minute, "")
+	running.Review, running.Process, running.Deadline = "runs", self.name, ago(-time.Hour)
+	box.timelineOf("b0", running)
+	expect("", "reviewing\n", "审查 正在进行，已 90 分", 3)
 	check(t, os.Remove(filepath.Join(box.home, ".claude/ccc/supervisor-b0-events.jsonl")))
-	// The other one's prompt is newer than both.
-	box.timelineOf("b3", record{Time: now().Add(time.Second), Kind: kindPrompt, Project: box.work, Prompt: "more"})
-	box.timelineOf("b1", stop(box.work, time.Hour, verdictBlock))
-	expect("", "none\n", "最近一条消息之后", 3)
+	// A newer prompt of its own session takes back what came before it, one of another session does not.
+	box.timelineOf("b3", record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: "more", look: look{tree: tree{Top: box.work}}})
+	expect("", "block\n", "审查：退回", 1)
+	box.timelineOf("b1", stop(box.work, time.Minute, verdictBlock), record{Time: now(), Kind: kindPrompt, Prompt: "more"})
+	expect("", "allow\n", alone, 0)
+	expect("b1", "none\n", nobody, 3)
 	expect("a b", "", "ccc: verdict: unexpected argument", 2)
-	box.write(".claude/ccc/supervisor-new.json", 0o600, strings.ReplaceAll(stateText("new", 1, ""), "2026-01-02T03:04:05Z", now().Add(time.Minute).Format(time.RFC3339)))
 	box.write(".claude/ccc/supervisor-new-events.jsonl/x", 0o600, "") // a directory in the place of the file
-	expect("", "", "ccc: session new may be the newest of this project", 2)
+	expect("", "", "ccc: session new: ", 2)
+	expect("aa-old", "allow\n", alone, 0)
 }
 
 // In a repository the working tree is git's: a session that judged another one is not meant, and if it is the newest of the
@@ -316,27 +327,15 @@ func TestVerdictOfWorktree(t *testing.T) {
 	box.reviews(allows("well done"))
 	box.submit("do it")
 	box.stop("")
-	const elsewhere = "was reviewed in another working tree: "
+	const elsewhere = ", was in another working tree: "
 	expect(box.work+"/sub", "", "allow", 0, "")
 	expect(side, "", "none", 3, elsewhere+box.work)
-	expect(side, testSession, "allow", 0, "")
+	expect(side, testSession, "allow", 0, "; nothing has changed since")
 	// The agent goes into the other one, where it is refused.
 	box.reviews(blocks("not yet"))
 	box.hook(strings.ReplaceAll(box.event(eventStop, ""), `"cwd":"`+box.work+`"`, `"cwd":"`+side+`"`))
 	expect(side, "", "block", 1, "not yet")
-	expect(box.work, "", "none", 3, elsewhere+side)
-	// Of several that are newer the newest is told, once.
-	for i, name := range []string{"newer", "newest"} {
-		place := look{Top: side, Repo: box.work + "/.git"}
-		box.timelineOf(name, record{Time: now().Add(time.Duration(i+1) * time.Second), Kind: kindPrompt, Project: box.work, Prompt: "x", look: place})
-	}
-	cmd := box.command("ccc", "verdict")
-	if got := box.finish(cmd, 20*time.Second); strings.Count(got.stderr, elsewhere) != 1 || !strings.Contains(got.stderr, "this project, newest,") {
-		t.Errorf("two of another working tree: %+v", got)
-	}
-	for _, name := range []string{"newer", "newest"} {
-		check(t, os.Remove(filepath.Join(box.home, ".claude/ccc/supervisor-"+name+"-events.jsonl")))
-	}
+	expect(box.work, "", "allow", 0, elsewhere+side)
 	// A review that runs, or has failed, is of its working tree too.
 	box.reviews(runningReview)
 	done := hookAsync(box, strings.ReplaceAll(box.event(eventStop, ""), `"cwd":"`+box.work+`"`, `"cwd":"`+side+`"`))
@@ -456,13 +455,10 @@ func TestStatusReviewing(t *testing.T) {
 		box.timelineOf(testSession, records...)
 		expect(step.doing)
 	}
-	// After off there is no verdict, as ccc verdict has it.
+	// After off no verdict is shown.
 	box.timelineOf(testSession, record{Time: ago(0), Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictAllow}},
 		record{Time: ago(0), Kind: kindSwitch, Mode: "off"})
-	if status, word := box.ccc("status", "--json"), box.run(10*time.Second, "", "ccc", "verdict", testSession).stdout; word != "none\n" ||
-		!strings.Contains(status, `"verdict":"",`) || !strings.Contains(status, `"reviews":1,`) {
-		t.Errorf("after off: verdict %s, status %s", word, status)
-	}
+	expectIn(t, "status after off", box.ccc("status", "--json"), `"verdict":"",`, `"reviews":1,`)
 }
 
 // A screen of sessions, each on one line, told apart by their requests.
@@ -551,18 +547,17 @@ func TestSummarize(t *testing.T) {
 	begun := byHand
 	begun.outcome = outcome{}
 	s := add("one", end(verdictBlock, 5*time.Hour), end(verdictFailed, 4*time.Hour), end(verdictCancelled, 3*time.Hour), end(verdictLimit, 2*time.Hour), begun, byHand)
-	if s.Reviews != 4 || s.Failed != 1 || s.CostUSD != 0.5 || s.Tokens != (tokens{5, 10, 15, 20}) || s.Limit != 7 || s.Mode != "" || s.Project != "/p" || s.tree != "/p" || s.Request != "of the review" ||
+	if s.Reviews != 4 || s.Failed != 1 || s.CostUSD != 0.5 || s.Tokens != (tokens{5, 10, 15, 20}) || s.Limit != 7 || s.Mode != "" || s.Project != "/p" || s.Request != "of the review" ||
 		s.Verdict != verdictAllow || !s.VerdictAt.Equal(byHand.Time) || !s.UpdatedAt.Equal(byHand.Time) || s.why != "" || s.number != "" || s.switched || s.err != nil {
 		t.Errorf("%+v", s)
 	}
 	s = add("one", record{Time: ago(0), Kind: kindPrompt, Prompt: "of the\nuser"})
-	if s.Request != "of the …" || s.Verdict != "" || s.VerdictAt != nil || !s.began.Equal(s.UpdatedAt) {
+	if s.Request != "of the …" || s.Verdict != "" || s.VerdictAt != nil {
 		t.Errorf("%+v", s)
 	}
 	failed := end(verdictFailed, 0)
 	failed.Error, failed.Iteration = "overloaded", 2
-	failed.Top = "/t"
-	if s = add("one", failed); s.why != "overloaded" || s.number != " 2/7" || s.tree != "/t" || s.result() != "未审成（overloaded）" {
+	if s = add("one", failed); s.why != "overloaded" || s.number != " 2/7" || s.result() != "未审成（overloaded）" {
 		t.Errorf("%+v", s)
 	}
 	long := s

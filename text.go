@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 )
 
 const (
@@ -83,6 +84,20 @@ func duration(seconds float64) string {
 	return say(inMinutes, int(seconds)/60, int(seconds)%60)
 }
 
+// howLongAgo writes how long ago that was, in whole words.
+func howLongAgo(at time.Time) string {
+	passed := time.Since(at)
+	switch {
+	case passed < time.Minute: // a clock may be set back
+		return say(justNow)
+	case passed < time.Hour:
+		return say(timeAgo, count(int(passed/time.Minute), minutes))
+	case passed < 24*time.Hour:
+		return say(timeAgo, count(int(passed/time.Hour), hours))
+	}
+	return say(timeAgo, count(int(passed/(24*time.Hour)), days))
+}
+
 // cutMiddle replaces the middle of a text that is clearly longer than keep characters by a line that counts
 // what is left out. It keeps keep characters, one less if that is odd.
 func cutMiddle(text string, keep int) string {
@@ -102,6 +117,10 @@ var (
 	characters = words{"个字符", "character"}
 	inSeconds  = words{"%.1f 秒", "%.1fs"}
 	inMinutes  = words{"%d 分 %02d 秒", "%dm%02ds"}
+	timeAgo    = words{"%s前", "%s ago"}
+	minutes    = words{"分钟", "minute"}
+	hours      = words{"小时", "hour"}
+	days       = words{"天", "day"}
 	leftOut    = words{"……（省略 %s）……", "... (%s left out) ..."}
 	listComma  = words{"、", ", "}
 )
@@ -222,24 +241,19 @@ var (
 			"after /clear it is as it was started."}
 )
 
-// Why there was no review, or why a review is not bound to a state of the files, in ccc's own words.
+// Why there was no review, or no look at the files, in ccc's own words.
 var (
 	errSwitchedOff = causeWords{"审查期间监督被关闭", "supervision was switched off during the review"}
 	errToldToEnd   = causeWords{"按了 Esc 或 Ctrl-C，或者 Claude Code 退出了",
 		"Esc or Ctrl-C was pressed, or Claude Code exited"}
 	errKilled = causeWords{"审查期间 ccc 被强行结束（在 Claude Code 2.1.120 里按 Esc 就会这样）",
 		"ccc was killed during the review (Claude Code 2.1.120 does that when you press Esc)"}
-	errNoResult      = causeWords{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
-	errTryOff        = causeWords{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
-	errNoCount       = causeWords{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
-	errNoVerdict     = causeWords{"审查者没有给出判定", "the reviewer gave no verdict"}
-	errNoGit         = causeWords{"这里没有 git 仓库", "there is no git repository"}
-	errNothingCalled = causeWords{"审查者什么也没查看，而审查请求里没有显示全部改动",
-		"the reviewer called nothing, and its request did not show the whole change"}
-	errSentBackBefore = causeWords{"审查者什么也没查看，而这些内容此前全都被退回过",
-		"the reviewer called nothing, and all of this had been sent back before as it is"}
-	tooManyPaths = words{"有 %d 个路径不同", "%d paths differ"}
-	gitUnread    = words{"git 的输出不完整", "git's output is incomplete"}
+	errNoResult  = causeWords{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
+	errTryOff    = causeWords{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
+	errNoCount   = causeWords{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
+	errNoVerdict = causeWords{"审查者没有给出判定", "the reviewer gave no verdict"}
+	errNoGit     = causeWords{"这里没有 git 仓库", "there is no git repository"}
+	commitGone   = words{"提交 %s 不在了", "the commit %s is gone"}
 	gitTooSlow   = words{"git 用时超过 %v", "git took longer than %v"}
 	noVerdict    = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
 	// how often in a row, cacheOffMends or nothing
@@ -295,7 +309,7 @@ var (
 	verdictNames      = map[string]words{
 		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"未审成", "not reviewed"},
 		"limit": {"次数用完", "limit reached"}, "cancelled": {"已取消", "cancelled"},
-		"reviewing": {"审查中", "reviewing"}, "unbound": {"未绑定", "unbound"},
+		"reviewing": {"审查中", "reviewing"},
 	}
 	withReason       = words{"%s（%s）", "%s (%s)"} // verdict, why
 	runningFor       = words{"%d 秒", "%ds"}
@@ -355,7 +369,7 @@ var (
 	leadRan      = words{"实测", "ran"}
 	leadNoCopy   = words{"不能实测", "no copy"}
 	leadRefused  = words{"不许运行", "refused"}
-	leadUnbound  = words{"未与文件绑定", "unbound"}
+	leadUnseen   = words{"没看成文件", "no look"} // why
 	leadFeedback = words{"反馈", "feedback"}
 	leadReason   = words{"原因", "reason"}
 	leadForUser  = words{"留言", "for you"}
@@ -399,7 +413,6 @@ var (
 
 // Receipts, ccc verdict, ccc report.
 var (
-	notBound        = words{"没有与文件绑定", "not bound"}
 	moreRuns        = words{"次运行未列出", "more run"}
 	receiptRead     = words{"只读了文件，没有运行命令", "only files were read, nothing was run"}
 	receiptRefused  = words{"审查者的调用都被 Claude Code 拒绝", "Claude Code refused all its calls"}
@@ -407,20 +420,35 @@ var (
 	receiptNoCopy   = words{"没有在副本里运行命令", "nothing was run in a copy"}
 	receiptNoRun    = words{"没有运行命令", "nothing was run"}
 	shownOnTerminal = words{"输出在终端上，没有记录", "it went to the terminal and is not recorded"}
-	receiptSince    = words{"与提交 %s 相比", "compared with commit %s"}
-	receiptEver     = words{"没有可比的提交，审查了全部文件", "no commit to compare with: all files counted"}
-	movedMeanwhile  = words{"审查期间又改动，不在判定之内：%s", "changed while the review ran, and not judged: %s"}
-	changedSince    = words{"审查之后有改动：%s", "changed since the review: %s"}
-	nobodyHere      = words{"没有会话在这个工作树里受过审查：%s\n审查现在的内容：ccc review；受监督地启动：ccc --supervisor",
-		"No session was reviewed in this working tree: %s\n" +
-			"To review what is here now: ccc review. To start a supervised session: ccc --supervisor"}
-	// session, its working tree
-	newestElsewhere = words{"这个项目最新的会话 %s 审查的是另一个工作树：%s",
-		"the newest session of this project, %s, was reviewed in another working tree: %s"}
+)
+
+// ccc verdict, and what has become of the files since an approval.
+var (
+	verdictHead    = words{"%s：%s（%s）", "%s %s %s"} // which review, its verdict, how long ago
+	approvedHead   = words{"%s；%s", "%s; %s"}       // that, and one of these, which stand behind approvedBut, too
+	nothingChanged = words{"之后没有改动", "nothing has changed since"}
+	changedSince   = words{"之后有改动：%s", "changed since: %s"}
+	manyChanged    = words{"之后有改动（超过 %d 个路径，没有记录是哪些）",
+		"something has changed since (of over %d paths it is not recorded which)"}
+	changesUntold  = words{"之后有没有改动无从得知：%s", "whether anything has changed since can't be told: %s"}
+	verdictAlone   = words{"%s，只看判定本身，到下一条消息为止", "%s, so the verdict alone counts, until the next prompt"}
+	gitDirUnheeded = words{"（ccc 不看 GIT_DIR：%s）", " (ccc does not follow GIT_DIR, which is %s)"}
+	approvedBut    = words{"通过了，但%s", "approved, but %s"}
+
+	noReviewThen = words{"审查未完成（%s）：%s", "No review %s: %s"} // how long ago, why
+	reviewRuns   = words{"%s 正在进行，已 %s", "%s has been running for %s"}
+	newerRequest = words{"之后用户又有新的要求，还没有审查过。", "A newer request has not been judged yet."}
+	notCommitted = words{"通过了，但还没有这样提交：%s", "Approved, but not committed so: %s"}
+	newUntracked = words{"审查时还没有、git 也没有跟踪的新文件（不会被推送）：%s",
+		"New since, and not tracked by git (no push holds them): %s"}
+	verdictAdvice = words{"怎么办：ccc review 审查现在的内容；git push --no-verify 跳过检查",
+		"What to do: ccc review judges what is here now; git push --no-verify skips this check"}
+	nobodyHere = words{"这个工作树里还没有审查过任何会话：%s", "No session has been reviewed in this working tree: %s"}
 	// receiptNoRun or receiptNoCopy
 	receiptLacksCopy = words{"%s：这里建不了副本（ccc doctor）", "%s: no copy can be made here (ccc doctor)"}
-	nothingReviewed  = words{"最近一条消息之后，Agent 停下时还没有审查过，或者之后关闭过监督",
-		"No stop was reviewed since the last prompt, or supervision was switched off"}
+	// session, its working tree
+	newestElsewhere = words{"这个项目更新的一次审查（会话 %s）在另一个工作树里：%s",
+		"A newer review of this project, of session %s, was in another working tree: %s"}
 )
 
 // The report.

@@ -10,13 +10,9 @@ var (
 
 // These are the ways in which the beginning of a change is known.
 const (
-	sinceRequest  = "request"  // by the look at a prompt
-	sinceReview   = "review"   // by the look of a review that approved, where no prompt has followed
-	sinceUnseen   = "unseen"   // by a prompt whose look is not known
-	sinceReflog   = "reflog"   // by the log of HEAD, for the time of the first prompt
-	sinceEver     = "ever"     // nothing is known: all files
-	sinceRemotes  = "remotes"  // by hand: what no remote has
-	sinceWorktree = "worktree" // the agent went to another working tree
+	sinceReview  = "review"  // by the look of the last review that approved
+	sinceRequest = "request" // by the look at the first prompt
+	sinceCommit  = "commit"  // by a commit, for want of a look
 )
 
 // The request for a review.
@@ -137,7 +133,7 @@ var (
 			"when they end. If the conversation calls them stopped, that is only because you see a fork of " +
 			"the session, which does not have them."}
 	sectionChanges = words{"## 本次改动\n%s", "## The change\n%s"}
-	// How its beginning was found; a commit, or the empty tree.
+	// How its beginning is known; a commit, or the empty tree.
 	changeBegins = map[string]words{
 		sinceRequest: {"与改动开始时工作区里的内容相比（当时检出 %s）；用户此前已有、之后没人动过的改动不算在内。",
 			"Compared with what lay in the working tree when this change began (%s was checked out). " +
@@ -145,18 +141,9 @@ var (
 		sinceReview: {"与上次通过的审查开始时工作区里的内容相比（当时检出 %s）。",
 			"Compared with what lay in the working tree when the last approved review began (%s was " +
 				"checked out)."},
-		sinceUnseen: {"改动开始时的工作区没有记录，因此与当时检出的 %s 相比：其中可能有用户此前自己的改动。",
+		sinceCommit: {"改动开始时工作区里有什么，没有记录，因此与 %s 相比：其中可能有更早的改动。",
 			"What lay in the working tree when this change began is not known, so this is compared with " +
-				"%s, the commit checked out then: some of it may be older changes of the user's."},
-		sinceReflog: {"没有用户提问时的记录，因此与 HEAD 的 reflog 里会话开始时的提交 %s 相比：其中可能有用户此前自己的改动。",
-			"There is no record of the time of the request, so this is compared with %s, where HEAD was " +
-				"when the session began by its reflog: some of it may be older changes of the user's."},
-		sinceEver: {"改动从哪里开始无从得知，因此列出全部文件（与 %s 相比）。",
-			"Where this change begins is not known, so these are all files (compared with %s)."},
-		sinceRemotes: {"远程仓库还没有的全部内容，与 %s 相比。", "All that no remote has, compared with %s."},
-		sinceWorktree: {"Agent 中途换到了这个工作树，因此与它和开始时那个提交的共同祖先 %s 相比。",
-			"The agent moved to this working tree, so this is compared with %s, the merge base with the " +
-				"commit where it began."},
+				"%s: some of it may be older."},
 	}
 	changesFromNothing = words{"空目录", "nothing"}
 	changesNone        = words{"没有任何文件不同。", "No file differs."}
@@ -166,18 +153,32 @@ var (
 		"Changed before and not touched since, so no part of this: %s"}
 	changesNested = words{"内层的仓库，没有看：%s", "Repositories inside, which were left out: %s"}
 	changesDirty  = words{"子模块里有没提交的改动：%s", "Submodules with changes that are not committed in them: %s"}
-	changesOthers = words{"改动开始以来，另一个会话也在这个工作树里收到过要求：这里没人要求的内容可能是它做的。",
-		"Another session was given a prompt in this working tree since this change began: what nobody " +
-			"here asked for may be its work."}
-	changesRemote = words{"远程仓库已有（拉取或推送过），不算在内：%s",
-		"A remote has these already (pulled or pushed), so they don't count: %s"}
+	changesByHand = words{"这次审查是用户自己发起的：用户可能也改过文件，对话里不会提到。这样的改动按它本身判断。",
+		"The user asked for this review: they may have edited files, too, which the conversation does not " +
+			"mention. Judge such edits for what they are."}
+	changesSettled = words{"上次通过之后、用户下一条消息发出时已经如此（用户自己改的，或者 Agent 被唤醒后改的）：",
+		"These lay so already when the user sent the next request after the last approval (the user's own " +
+			"edits, or the agent's after it was woken):"}
+	changesRemote = words{"改动开始以来，远程仓库也有了同样的内容（拉取、合并来的，或者 Agent 自己推送的）：",
+		"Since this change began a remote has got these, too, with this content (pulled, merged, or pushed " +
+			"by the agent):"}
 	changesDiff    = words{"git diff %s，路径从 %s 算起：", "git diff %s, paths from %s:"}
 	changesRest    = words{"没有完整显示的文件：%s", "Files that are not shown whole: %s"}
 	changesUnknown = words{"无法得知（%s）：请用 git status 和 git diff 查看。",
 		"It can't be told (%s): use git status and git diff."}
-	markTouched = words{"改动开始前用户已改过", "the user had changed it before"}
-	markForeign = words{"不是本会话做的，没人说明过：按它本身判断",
-		"not this session's, and nobody described it: judge it for what it is"}
+	// What is known of a path that had changes when the change began, and of one whose changes are gone: it
+	// is as in that commit.
+	markBefore = map[string]words{
+		sinceRequest: {"改动开始前用户已改过", "the user had changed it before"},
+		sinceReview:  {"上次通过的审查开始时已有改动", "it had changes when the last approved review began"},
+	}
+	markGone = map[string]words{
+		sinceRequest: {"改动开始前用户已改过，现在与 %s 相同：那些改动没有了",
+			"the user had changed it before, and it is as in %s again: those changes are gone"},
+		sinceReview: {"上次通过的审查开始时已有改动（通过的，或用户自己的），现在与 %s 相同：那些改动没有了",
+			"it had changes, approved ones or the user's, when the last approved review began, and it is as " +
+				"in %s again: those changes are gone"},
+	}
 	sectionLastFeedback = words{"## 上次反馈\n%s", "## Previous feedback\n%s"}
 	sectionNoVerdict    = words{"## 上次没有判定\n上次审查的回答里没有能读取的判定。%s", // verdictForm
 		"## No verdict last time\nThe previous review gave no verdict that can be read. %s"}

@@ -40,26 +40,6 @@ func (c *conversation) prompt() (newest userRequest) {
 	return newest
 }
 
-// stands returns a function that reports whether a prompt of the timeline was not withdrawn. Of prompts with
-// the same words the newest stand. If the conversation does not hold all requests, all prompts stand.
-func (c *conversation) stands(past *history) func(numbered) bool {
-	withdrawn := map[int]bool{}
-	left := slices.Clone(c.requests)
-	for _, p := range slices.Backward(past.prompts) {
-		if c.broken || len(c.requests) == 0 || p.Kind != kindPrompt || p.PromptSum == "" {
-			continue
-		}
-		i := len(left) - 1
-		for i >= 0 && !isRequest(left[i].words, p.PromptSum) {
-			i--
-		}
-		if withdrawn[p.number] = i < 0; i >= 0 {
-			left = slices.Delete(left, i, i+1)
-		}
-	}
-	return func(p numbered) bool { return !withdrawn[p.number] }
-}
-
 // promptSum tells a prompt from others: its length in bytes and its checksum, as one line.
 func promptSum(prompt string) string {
 	line := oneLine(prompt)

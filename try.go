@@ -307,8 +307,8 @@ func (plan *tryPlan) findPlaces() error {
 	if home == "" {
 		return errors.New("HOME is not set")
 	}
-	top, common := gitTree(dir)
-	plan.project = cmp.Or(top, dir)
+	t := treeOf(dir)
+	plan.project = t.Top
 	add := func(path string, permissions uint32) {
 		isDirectory := filepath.IsAbs(path) && syscall.Access(path+"/", permissions) == nil
 		if path = resolved(path); isDirectory && !isKernels(path) {
@@ -316,7 +316,7 @@ func (plan *tryPlan) findPlaces() error {
 		}
 	}
 	temp := lookupEnv(plan.env, "TMPDIR")
-	for _, path := range []string{home, common, temp, "/tmp", "/var/tmp", "/dev/shm"} {
+	for _, path := range []string{home, t.Repository, temp, "/tmp", "/var/tmp", "/dev/shm"} {
 		add(path, mayEnter)
 	}
 	for _, entry := range plan.env {
