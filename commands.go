@@ -129,10 +129,10 @@ Example, look around in a copy: ccc try bash
 `},
 		{synopsis: "doctor", run: inProject(doctor),
 			group: "Set up", sample: "ccc doctor", brief: "find what is missing, and how to fix it", help: `
-It checks ccc.json, the provider, Claude Code, the hooks, the reviewer's prompt,
-the state directory and the copies, and changes nothing. Each line begins with
-ok, warning (reviews go on) or problem (they don't); below a warning or problem
-stands the command that fixes it. Exit code: 1 if there is a problem.
+It checks ccc.json, the provider, Claude Code, the hooks, which it lets claude
+run once, the reviewer's prompt, the state directory and the copies, and changes
+nothing. Each line begins with ok, warning (reviews go on) or problem (they
+don't); below a warning or problem stands the command that fixes it. Exit code: 1 if there is a problem.
 
 Example: ccc doctor
 `},

@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // A checkup is one run of ccc doctor in a project. Its checks are methods: each prints what is wrong with one
@@ -27,6 +26,8 @@ type checkup struct {
 	err      error            // why it can't be used
 	args     []string         // of claude, in a launch without arguments
 	sources  []settingsSource // of settings, for such a launch
+	program  string           // claude, "" if it can't be tried
+	version  string           // its version
 	subject  string           // of the present check
 	faults   int              // that the present check has found
 	problems int
@@ -46,7 +47,7 @@ func doctor(_ *invocation, d dirs) error {
 		{"provider:", c.providers},
 		{"claude:", c.claude},
 		{"hooks:", c.hooks},
-		{"disabled hooks:", c.disabled},
+		{"hooks tried:", c.tried},
 		{"reviewer's prompt:", c.prompt},
 		{"state directory:", c.stateDirectory},
 		{"copies:", c.copies},
@@ -143,40 +144,20 @@ func (c *checkup) providers() string {
 	return cmp.Or(own, c.config.CurrentProvider)
 }
 
-// claudePatience bounds the wait for claude --version. The slowest that was measured, 2.1.30 on a busy
-// machine, took 2.5 s.
-const claudePatience = 10 * time.Second
-
-// askClaude runs claude and returns its output on one line, or why there is none.
-func askClaude(claude string, args ...string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), claudePatience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, claude, args...)
-	cmd.Env, _ = reviewerEnv(os.Environ(), nil) // some versions refuse to run inside another claude
-	cmd.WaitDelay = 100 * time.Millisecond
-	said, err := cmd.CombinedOutput()
-	if err != nil && len(said) == 0 {
-		return err.Error()
-	}
-	return oneLine(string(said))
-}
-
 func (c *checkup) claude() string {
 	claude, err := findClaude()
 	if err != nil {
 		return c.fault(problem, err, "")
 	}
-	answer := askClaude(claude, "--version")
-	version, _, isVersion := strings.Cut(answer, " (Claude Code)")
-	version = version[strings.LastIndexByte(version, ' ')+1:]
-	if !isVersion {
-		err = fmt.Errorf("%s --version does not tell a version: %s", claude, answer)
-	} else if olderThan(version, oldestClaude) {
-		err = fmt.Errorf("%s, version %s, is older than %s", claude, version, oldestClaude)
-	}
+	version, said, err := askVersion(claude)
 	if err != nil {
-		return c.fault(problem, err, otherClaude())
+		return c.fault(problem, err, "")
 	}
+	if version == "" {
+		const format = "%s is not Claude Code, so its hooks can't be tried: to --version it says %q"
+		return c.fault(warning, fmt.Errorf(format, claude, said), otherClaude())
+	}
+	c.program, c.version = claude, version
 	return claude + ", version " + version
 }
 
@@ -206,12 +187,28 @@ func (c *checkup) hooks() string {
 	return path + " calls " + found.programs[0]
 }
 
-// disabled checks what would keep all sessions here from running hooks.
-func (c *checkup) disabled() (well string) {
-	for _, cause := range hookless(c.dirs, c.sources, c.args, os.Environ()) {
-		c.fault(problem, cause, keyHint(c.configFile(), "take that out of claude_args"))
+// tried checks that claude runs the hooks, as a launch without arguments does, whatever is remembered.
+func (c *checkup) tried() (well string) {
+	installed, err := findHooks(c.dirs)
+	l := &launch{dirs: c.dirs, config: c.config, claude: c.program, sources: c.sources}
+	err = errors.Join(err, l.parse(nil))
+	if err == nil {
+		l.env, err = l.environment()
 	}
-	return "none"
+	switch {
+	case err != nil, c.program == "", len(installed.programs) > 0 && len(installed.missing) > 0:
+		return "" // a check above says why
+	case len(installed.programs) == 0:
+		return "not tried, as none are installed yet"
+	}
+	t := l.newTrial(c.version)
+	if err = t.refuse(); err == nil {
+		err = t.run(context.Background(), func() {})
+	}
+	if err != nil {
+		return c.fault(problem, err, keyHint(c.configFile(), "take that out of claude_args"))
+	}
+	return "claude runs them"
 }
 
 func (c *checkup) prompt() string {

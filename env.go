@@ -23,6 +23,7 @@ const (
 	cacheVariable      = "CCC_CACHE"           // set if reviews may use the session's prompt cache
 	addDirsVariable    = "CCC_ADD_DIRS"        // the session's --add-dir directories, one on each line
 	tryVariable        = "CCC_TRY_TIMELINE"    // DIR/SESSION/REVIEW that a reviewer's ccc try records for
+	trialVariable      = "CCC_TRIAL"           // in a trial of the hooks, the file that answers it: trial.go
 	claudeVariable     = "CCC_CLAUDE"
 	configDirVariable  = "CCC_CONFIG_DIR"
 	workDirVariable    = "CCC_WORK_DIR"
@@ -53,6 +54,7 @@ const (
 	eventStop       = "Stop"
 	eventPreToolUse = "PreToolUse"
 	eventPrompt     = "UserPromptSubmit"
+	eventStart      = "SessionStart"
 	askUserQuestion = "AskUserQuestion"
 )
 
@@ -274,7 +276,7 @@ func (d dirs) isOfProject(start string) bool {
 }
 
 // oldestClaude is the oldest version that is tested. Reviews of sessions of an older one fail.
-const oldestClaude = "2.1.120"
+const oldestClaude = "2.1.200"
 
 // installClaude says @latest because npm otherwise chooses an old version for an old Node.js.
 const installClaude = "npm install -g @anthropic-ai/claude-code@latest"
@@ -286,6 +288,9 @@ func otherClaude() string {
 	}
 	return installClaude
 }
+
+// updateClaude is what clientTooOld says that helps.
+const updateClaude = "claude update / " + installClaude
 
 // findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. The error is
 // a failure with the exit code of a shell, 126 or 127.

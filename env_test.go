@@ -170,6 +170,6 @@ func TestEnvClaude(t *testing.T) {
 		}
 		expectIs(t, test, found, test.want)
 	}
-	expectIs(t, "the oldest", oldestClaude, "2.1.120")
+	expectIs(t, "the oldest", oldestClaude, "2.1.200")
 	expectIs(t, "the command that installs it", installClaude, "npm install -g @anthropic-ai/claude-code@latest")
 }

@@ -47,8 +47,9 @@ func newHookBox(t *testing.T) *sandbox {
 // blockNotYet is ccc's answer to a stop that such a reviewer has refused.
 const blockNotYet = `{"decision":"block","reason":"not yet"}` + "\n"
 
-// withoutReceipts returns what a client shows without the lines that tell what a verdict rests on.
+// withoutReceipts returns what a client shows without the lines that tell what a verdict rests on, and that no copy can be made.
 func withoutReceipts(shown string) string {
+	shown = strings.Replace(shown, introducedNoCopy.zh, "", 1)
 	return regexp.MustCompile(`(?m)^Stop says: \[SUPERVISOR\] 审查 \d+/\d+ .*\n`).ReplaceAllString(shown, "")
 }
 

@@ -80,7 +80,7 @@ func TestFaultManyLaunches(t *testing.T) {
 		}
 	}
 	text := box.read(".claude/settings.json")
-	if !json.Valid([]byte(text)) || strings.Count(text, "supervisor-hook") != 3 || !strings.Contains(text, "\"mine\": 1") {
+	if !json.Valid([]byte(text)) || strings.Count(text, "supervisor-hook") != 4 || !strings.Contains(text, "\"mine\": 1") {
 		t.Errorf("settings.json is %s", text)
 	}
 }
@@ -109,7 +109,7 @@ func TestFaultKilled(t *testing.T) {
 		hook.Process.Kill()
 		launch.Wait()
 		hook.Wait()
-		if text := box.read(".claude/settings.json"); text != original && (!json.Valid([]byte(text)) || strings.Count(text, "supervisor-hook") != 3) {
+		if text := box.read(".claude/settings.json"); text != original && (!json.Valid([]byte(text)) || strings.Count(text, "supervisor-hook") != 4) {
 			t.Fatalf("round %d: settings.json is %q", i, text)
 		}
 		if text := box.read(statePath); text != "" && !json.Valid([]byte(text)) {

@@ -450,7 +450,7 @@ func (box *sandbox) setSettings(text string) {
 func (box *sandbox) launch() {
 	box.t.Helper()
 	got := box.run(60*time.Second, "", "ccc", "--supervisor", "--", "--version")
-	if got.code != 0 || strings.Count(box.settings(), "supervisor-hook") < 3 {
+	if got.code != 0 || strings.Count(box.settings(), "supervisor-hook") < 4 {
 		box.t.Fatalf("launch: %+v\n%s", got, box.settings())
 	}
 }

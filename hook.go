@@ -5,6 +5,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // reviewersOwn is the answer to a hook of a reviewer's own claude. Claude Code decides nothing by it.
@@ -50,6 +52,9 @@ func decide(state string) (decision any, err error) {
 	event, err := readEvent(os.Stdin)
 	if err != nil {
 		return nil, err
+	}
+	if path := os.Getenv(trialVariable); path != "" {
+		return answerTrial(path, event)
 	}
 	d, err := findDirs(state)
 	if err != nil {
@@ -99,10 +104,24 @@ func decide(state string) (decision any, err error) {
 		return h.command(operand, supervised), nil
 	case event.HookEventName == eventPrompt:
 		return h.prompt(event.Prompt), nil
+	case event.HookEventName == eventStart:
+		return h.introduce(), nil
 	case event.isStop(), event.HookEventName == eventPreToolUse && event.ToolName == askUserQuestion:
 		found := h.stop()
 		h.keep(found)
 		return h.decision(found), nil
+	}
+	return nil, nil
+}
+
+// answerTrial answers an event in a trial of the hooks (trial.go): it makes the file at path, with the id of
+// the session, when that starts. A prompt would ask the model.
+func answerTrial(path string, event *hookEvent) (decision any, err error) {
+	switch event.HookEventName {
+	case eventStart:
+		return nil, os.WriteFile(path, []byte(event.SessionID), 0o600)
+	case eventPrompt:
+		return blocked("ccc tries the hooks, and no prompt is answered"), nil
 	}
 	return nil, nil
 }
@@ -384,9 +403,39 @@ func (h *hook) command(operand string, supervised bool) any {
 	return blocked(say(modeOff))
 }
 
+// introducedSources are the sources of the session starts at which the user is told of supervision. At the
+// one that is left, compact, the session goes on.
+var introducedSources = []string{"startup", "resume", "clear"}
+
+// introductionPatience is how long the probe for copies may take, which needs some 50 ms: the session waits
+// for it.
+const introductionPatience = 2 * time.Second
+
+// introduce tells the user, before the first prompt, that the session is supervised. Claude Code shows it at
+// once, and the model does not get it (2.1.200, 2.1.332).
+func (h *hook) introduce() any {
+	if !inSession() || !slices.Contains(introducedSources, h.event.Source) {
+		return nil
+	}
+	with := os.Getenv(providerVariable)
+	if with != "" {
+		with = say(introducedProvider, with)
+	}
+	text := say(introduction, count(h.reviewLimit(), reviews), with)
+	if h.config.Supervisor.Try {
+		ctx, cancel := context.WithTimeout(context.Background(), introductionPatience)
+		defer cancel()
+		env, _ := reviewerEnv(os.Environ(), nil)
+		_, err := tryProbe(ctx, workingTree(h.project, h.event.Cwd), env)
+		if err != nil && ctx.Err() == nil {
+			text += say(introducedNoCopy)
+		}
+	}
+	return systemMessage(text + say(introducedLog))
+}
+
 // prompt records a prompt of the user's, from which on the reviews are counted anew. The answer tells what
-// the user has not been told, unless a review runs, which may yet tell it; and to the first prompt of a
-// session, and to the first since a launch, that the session is supervised.
+// the user has not been told, unless a review runs, which may yet tell it.
 func (h *hook) prompt(text string) any {
 	if h.event.isWake() {
 		return nil
@@ -406,20 +455,8 @@ func (h *hook) prompt(text string) any {
 		}
 	}))
 	h.record(record{Kind: kindPrompt, Prompt: text, PromptSum: promptSum(text), look: seen})
-	var lines []string
 	if line := before.Untold.String(); line != "" && !runs {
-		lines = append(lines, line)
+		return systemMessage(line)
 	}
-	if inSession() && (past.lastPrompt == 0 || h.caller.launched.After(before.LaunchedAt)) {
-		// The newest clients hide what was printed before they started.
-		with := os.Getenv(providerVariable)
-		if with != "" {
-			with = say(introducedProvider, with)
-		}
-		lines = append(lines, say(introduction, count(h.reviewLimit(), reviews), with))
-	}
-	if len(lines) == 0 {
-		return nil
-	}
-	return systemMessage(strings.Join(lines, "\n"))
+	return nil
 }

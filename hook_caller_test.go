@@ -192,7 +192,7 @@ func TestSwitchOfSession(t *testing.T) {
 		box.submit("/supervisor on")
 	}
 	box.submit("/supervisor off")
-	expectIn(t, "after /clear the first prompt", box.hook(ofSession(cleared, box.event(eventPrompt, `"prompt":"anew"`))).stdout, "本会话受监督")
+	expectIn(t, "after /clear", box.hook(ofSession(cleared, box.event(eventStart, `"source":"clear"`))).stdout, "本会话受监督")
 	if !isReviewed(cleared) {
 		t.Error("after /clear the session is not reviewed, as its client was launched")
 	}
@@ -244,7 +244,7 @@ func TestLaunchedSessionResumed(t *testing.T) {
 func TestNested(t *testing.T) {
 	t.Parallel()
 	for name, wrapper := range map[string]string{"plain": "", "wrapped": fakeClaude() + ` "$@"` + "\nexit $?\n",
-		"started_again": `case "$*" in *--fork-session*|*nested*) exec ` + fakeClaude() + ` "$@" ;; esac` + "\nfor prompt in one two; do " + fakeClaude() + " -p $prompt </dev/null; done\nexit 0\n"} {
+		"started_again": `case "$*" in --version|*/cost|*--fork-session*|*nested*) exec ` + fakeClaude() + ` "$@" ;; esac` + "\nfor prompt in one two; do " + fakeClaude() + " -p $prompt </dev/null; done\nexit 0\n"} {
 		t.Run(name, func(t *testing.T) {
 			box := newFakeBox(t)
 			box.reviews(blocks("not yet"), allows(""), blocks("not yet"), allows(""))
@@ -258,7 +258,7 @@ func TestNested(t *testing.T) {
 			if name == "started_again" {
 				sessions = 2
 			}
-			if strings.Count(withoutReceipts(got.stdout), want) != sessions || strings.Count(got.stdout, "本会话受监督") != sessions || strings.Count(withoutReceipts(got.stdout), "\n") != 4*sessions {
+			if strings.Count(withoutReceipts(got.stdout), want) != sessions || strings.Count(got.stdout, "本会话受监督") != sessions || strings.Count(withoutReceipts(got.stdout), "\n") != 5*sessions {
 				t.Errorf("%+v", got)
 			}
 			expectIs(t, "the answers of the nested ones", box.read("../fake/nested")+box.read("../fake/nested-ccc"), "Done.\nDone.\n")

@@ -25,6 +25,7 @@ type hookEvent struct {
 	PermissionMode       string                     `json:"permission_mode"`
 	Prompt               string                     `json:"prompt"`
 	SessionID            string                     `json:"session_id"`
+	Source               string                     `json:"source"`           // of a SessionStart
 	StopHookActive       bool                       `json:"stop_hook_active"` // a hook blocked the last stop
 	ToolInput            map[string]json.RawMessage `json:"tool_input"`
 	ToolName             string                     `json:"tool_name"`

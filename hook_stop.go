@@ -182,7 +182,7 @@ func (s *supervision) begin(ctx context.Context, entry *record, request reviewRe
 // plan returns the call of the reviewer that answers the request. prompt are the reviewer's instructions.
 func (s *supervision) plan(ctx context.Context, prompt string, request reviewRequest) (*reviewCall, error) {
 	if olderThan(request.version, oldestClaude) {
-		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, installClaude))
+		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, updateClaude))
 	}
 	env, err := s.environment()
 	if err != nil {

@@ -113,24 +113,45 @@ func TestShownAtLimit(t *testing.T) {
 	}
 }
 
-// The first prompt's answer says what the session has.
+// A session that starts, is resumed or comes behind /clear says what it has, and a prompt says nothing. One that goes
+// on behind a compaction says nothing, nor does one that was switched off, nor one by hand; where no copy can be made
+// that is said, too.
 func TestIntroduced(t *testing.T) {
 	box := newHookBox(t)
 	box.inSession()
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
 	box.vars = append(box.vars, "CCC_PROVIDER=kimi")
-	const want = `{"systemMessage":"[SUPERVISOR] 本会话受监督：每项要求最多审查 3 次（提供商 kimi）。实时查看：ccc log -f"}` + "\n"
-	expectEnd(t, "the first prompt", box.submit("hello"), 0, want, "")
-	expectEnd(t, "the next prompt", box.submit("more"), 0, "", "")
-	// A launch is said anew: that of a session that is resumed.
-	box.vars = append(box.vars, fmt.Sprintf("CCC_LAUNCH=%s.%d", selfName(), time.Now().UnixMilli()))
-	for _, told := range []string{want, ""} {
-		expectEnd(t, "after a launch", box.submit("and on"), 0, told, "")
+	const supervised, watch = `{"systemMessage":"[SUPERVISOR] 本会话受监督：每项要求最多审查 3 次（提供商 kimi）`, `\n实时查看：ccc log -f"}` + "\n"
+	expectStart := func(source, want string) {
+		t.Helper()
+		got := box.hook(box.event(eventStart, `"source":"`+source+`"`))
+		got.stdout = strings.Replace(got.stdout, strings.ReplaceAll(introducedNoCopy.zh, "\n", `\n`), "", 1)
+		expectEnd(t, source, got, 0, want, "")
 	}
+	for _, source := range []string{"startup", "resume", "clear"} {
+		expectStart(source, supervised+watch)
+	}
+	expectStart("compact", "")
+	expectEnd(t, "the first prompt", box.submit("hello"), 0, "", "")
+	box.submit("/supervisor off")
+	expectStart("resume", "")
+	box.submit("/supervisor on")
+	expectStart("resume", supervised+watch)
+	if ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions(); len(ids) != 1 {
+		t.Errorf("the sessions are %q", ids)
+	}
+	box.vars = append(box.vars, "HOME=") // without which there is no copy
+	box.vars = append(box.vars, "CLAUDE_CONFIG_DIR="+box.home+"/.claude")
+	got := box.hook(box.event(eventStart, `"source":"startup"`))
+	expectEnd(t, "without copies", got, 0, supervised+`\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor`+watch, "")
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3,"try":false}}`)
+	expectStart("startup", supervised+watch)
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR=")
+	expectStart("startup", "")
 }
 
 // A review that ended without a word to the user is told at the next prompt, once, however it ended and whatever was reviewed by
-// hand since, beside the introduction of a new launch; not while a review runs, nor once another stop has been told, nor of a
+// hand since; not while a review runs, nor once another stop has been told, nor of a
 // question, which the user has answered.
 func TestUntold(t *testing.T) {
 	t.Parallel()
@@ -146,7 +167,6 @@ func TestUntold(t *testing.T) {
 		"escaped":            {signal: syscall.SIGTERM, told: cancelled, verdict: verdictCancelled},
 		"escaped question":   {members: asked, signal: syscall.SIGTERM, verdict: verdictCancelled},
 		"escaped, approved":  {signal: syscall.SIGTERM, verdict: verdictCancelled},
-		"escaped, relaunch":  {signal: syscall.SIGTERM, told: cancelled, verdict: verdictCancelled},
 		"killed, by hand":    {signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},
 		"killed, woken":      {signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},
 		"escaped, then asks": {signal: syscall.SIGTERM, told: cancelled, verdict: verdictCancelled},
@@ -164,7 +184,6 @@ func TestUntold(t *testing.T) {
 			check(t, err)
 			expectIs(t, "the verdict", h.Rounds[0].Verdict, test.verdict)
 			box.reviews(allows(""))
-			introduced := ""
 			switch _, then, _ := strings.Cut(name, ", "); then {
 			case "approved":
 				expectIn(t, "the next stop", box.stop("").stdout, "通过")
@@ -175,12 +194,9 @@ func TestUntold(t *testing.T) {
 				expectEnd(t, "a notification", box.submit("<task-notification>\nx"), 0, "", "")
 			case "then asks":
 				expectIn(t, "/supervisor", box.submit("/supervisor").stdout, "监督：已打开 · 这项要求已审查 0/8 次 · 本会话共审查 1 次")
-			case "relaunch":
-				box.vars = append(box.vars, fmt.Sprintf("CCC_LAUNCH=%s.%d", selfName(), time.Now().UnixMilli()))
-				introduced = `\n本会话受监督：`
 			}
 			got := box.submit("next").stdout
-			expectIn(t, "the next prompt", got, test.told, introduced)
+			expectIn(t, "the next prompt", got, test.told)
 			expectIs(t, "whether it says something", got != "", test.told != "")
 			expectEnd(t, "the one behind it", box.submit("more"), 0, "", "")
 		})
@@ -292,7 +308,7 @@ func TestNoWorktree(t *testing.T) {
 	}
 }
 
-// The session's directories go to the reviewer, and up to 2.1.120 its model.
+// The session's directories go to the reviewer, and where a variable names another model than the session has, its model.
 func TestSessionsModelAndDirectories(t *testing.T) {
 	box := newHookBox(t)
 	for _, name := range []string{"../launch", "../typed"} {
@@ -301,18 +317,17 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 	dir := func(name string) string { return filepath.Join(filepath.Dir(box.home), name) }
 	box.vars = append(box.vars, "CCC_ADD_DIRS="+dir("launch")+"\n"+dir("gone")+"\n"+dir("launch/x")+"\nrelative")
 	command := userLine("1", "", "<command-name>/add-dir</command-name><command-args>"+dir("typed")+"</command-args>")
-	for i, version := range []string{"2.1.332", "2.1.120"} {
-		lines := []string{command, userLine("2", "1", "fix it"), agentLine("3", "2", "done")}
-		box.stop(box.transcript(strings.Split(strings.ReplaceAll(strings.Join(lines, "\n"), "2.1.332", version), "\n")...))
+	for i, variable := range []string{"", "ANTHROPIC_MODEL=other"} {
+		box.vars = append(box.vars, variable)
+		box.stop(box.transcript(command, userLine("2", "1", "fix it"), agentLine("3", "2", "done")))
 		args := box.read(fmt.Sprintf("../fake/reviewer-%d/args", i+1))
 		if !strings.Contains(args, "--add-dir\n"+dir("launch")+"\n"+dir("typed")+"\n") || strings.Contains(args, dir("gone")) || strings.Contains(args, dir("launch/x")) || strings.Contains(args, "relative\n") {
-			t.Errorf("%s: arguments %s", version, args)
+			t.Errorf("%s: arguments %s", variable, args)
 		}
-		if strings.Contains(args, "--model\nm-1\n") != (version == "2.1.120") {
-			t.Errorf("%s: arguments %s", version, args)
+		if strings.Contains(args, "--model\nm-1\n") != (variable != "") {
+			t.Errorf("%s: arguments %s", variable, args)
 		}
 	}
-	lines := strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.332", "2.1.120")
 	for i, test := range []struct {
 		config, model string
 	}{
@@ -322,7 +337,7 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 		{`{"supervisor":{"keep_cache":true}}`, "--model\nm-1\n"},
 	} {
 		box.write(".claude/ccc.json", 0o600, test.config)
-		box.stop(box.transcript(strings.Split(lines, "\n")...))
+		box.stop(box.transcript(userLine("1", "", "fix it"), agentLine("2", "1", "done")))
 		args := box.read(fmt.Sprintf("../fake/reviewer-%d/args", i+3))
 		if args == "" || !strings.Contains(args, test.model) || strings.Contains(args, "--model") != (test.model != "") {
 			t.Errorf("%s: arguments %s", test.config, args)
@@ -400,7 +415,7 @@ func TestReviewersServers(t *testing.T) {
 		{`{"keep_cache":true}`, "2.1.332", true, true},
 		{`{"keep_cache":true}`, "", true, true},
 		{`{"allowed_tools":["mcp__x"]}`, "2.1.332", false, false},
-		{`{"allowed_tools":["Bash(ls)","mcp__x"],"keep_cache":true}`, "2.1.120", false, false},
+		{`{"allowed_tools":["Bash(ls)","mcp__x"],"keep_cache":true}`, "2.1.332", false, false},
 	}
 	for _, test := range tests {
 		box := newHookBox(t)
@@ -477,8 +492,8 @@ func TestUsersOwnCommand(t *testing.T) {
 func TestReviewOfOldClient(t *testing.T) {
 	box := newHookBox(t)
 	lines := userLine("1", "", "fix it") + "\n" + agentLine("2", "1", "done")
-	got := box.stop(box.transcript(strings.Split(strings.ReplaceAll(lines, "2.1.332", "2.1.119"), "\n")...))
-	if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "Claude Code 2.1.119 太旧，至少要 2.1.120：npm install -g") || box.read("../fake/reviewer-1/args") != "" {
+	got := box.stop(box.transcript(strings.Split(strings.ReplaceAll(lines, "2.1.332", "2.1.199"), "\n")...))
+	if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "Claude Code 2.1.199 太旧，至少要 2.1.200：claude update / npm install -g") || box.read("../fake/reviewer-1/args") != "" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -947,15 +962,13 @@ func TestHookPlanned(t *testing.T) {
 	}{
 		{name: "plain", version: "2.1.330", want: "", dirs: "project added typed"},
 		{name: "a worktree", version: "2.1.330", tree: "tree", want: "", dirs: "tree project added typed tree project"},
-		{name: "the oldest", version: "2.1.120", want: "m", dirs: "project added typed"},
-		{name: "before forks had it", version: "2.1.199", want: "m", dirs: "project added typed"},
 		{name: "since they have it", version: "2.1.200", want: "", dirs: "project added typed"},
 		{name: "another in a variable", version: "2.1.330", variable: "other", want: "m", dirs: "project added typed"},
 		{name: "the same in a variable", version: "2.1.330", variable: "m", want: "", dirs: "project added typed"},
 		{name: "the same, of a million", version: "2.1.330", variable: "m[1m]", want: "", dirs: "project added typed"},
-		{name: "ccc.json's", version: "2.1.120", model: "chosen", want: "chosen", dirs: "project added typed"},
-		{name: "another provider's", version: "2.1.120", own: "b", want: "", dirs: "project added typed"},
-		{name: "the session's own", version: "2.1.120", own: "b", current: "b", want: "m", dirs: "project added typed"},
+		{name: "ccc.json's", version: "2.1.330", variable: "other", model: "chosen", want: "chosen", dirs: "project added typed"},
+		{name: "another provider's", version: "2.1.330", variable: "other", own: "b", want: "", dirs: "project added typed"},
+		{name: "the session's own", version: "2.1.330", variable: "other", own: "b", current: "b", want: "m", dirs: "project added typed"},
 	} {
 		h := testHook(t, eventStop)
 		h.project = at("project")
@@ -983,8 +996,8 @@ func TestHookPlanned(t *testing.T) {
 		expectIs(t, test.name+": the API", lookupEnv(call.env, "ANTHROPIC_BASE_URL"), url)
 	}
 	h, request := testHook(t, eventStop), reviewRequest{}
-	request.version = "2.1.119"
-	if call, err := h.plan(ctx, "", request); call != nil || err == nil || err.Error() != say(clientTooOld, "2.1.119", "2.1.120", installClaude) {
+	request.version = "2.1.199"
+	if call, err := h.plan(ctx, "", request); call != nil || err == nil || err.Error() != say(clientTooOld, "2.1.199", "2.1.200", updateClaude) {
 		t.Errorf("a client that is too old: %v", err)
 	}
 	request.version = "2.1.330"
@@ -1133,31 +1146,25 @@ func TestHookEnded(t *testing.T) {
 func TestHookPrompted(t *testing.T) {
 	speaking(t, "zh")
 	failed := untold{What: verdictFailed, Why: "why"}
-	told, introduced := failed.String(), func(provider string) string { return say(introduction, count(8, reviews), provider) }
+	told := failed.String()
 	begun := record{Kind: kindBegin, Event: eventStop, Review: "r", Process: selfName(), Deadline: time.Now().Add(time.Hour)}
 	byHand, question, ended := begun, begun, begun
 	byHand.Event, question.Event, ended.Kind, ended.Verdict = eventReview, eventPreToolUse, kindEnd, verdictAllow
 	at := now()
 	for name, test := range map[string]struct {
-		text        string
-		before      []record // of the timeline
-		untold      untold
-		outside     bool // of a session
-		provider    string
-		seen, again time.Time // the launches that are noted, and that of this client
-		want        string    // what is told
-		left        untold
+		text    string
+		before  []record // of the timeline
+		untold  untold
+		outside bool   // of a session
+		want    string // what is told
+		left    untold
 	}{
-		"the first":                      {text: "x", want: introduced("")},
-		"the first, with a provider":     {text: "x", provider: "kimi", want: introduced(say(introducedProvider, "kimi"))},
+		"the first":                      {text: "x"},
 		"the first by hand":              {text: "x", outside: true},
 		"the next":                       {text: "x", before: []record{{Kind: kindPrompt}}},
-		"of a new launch":                {text: "x", before: []record{{Kind: kindPrompt}}, seen: at, again: at.Add(time.Second), want: introduced("")},
-		"of the same launch":             {text: "x", before: []record{{Kind: kindPrompt}}, seen: at, again: at},
-		"of an older launch":             {text: "x", before: []record{{Kind: kindPrompt}}, seen: at, again: at.Add(-time.Second)},
 		"untold":                         {text: "x", before: []record{{Kind: kindPrompt}}, untold: failed, want: told},
 		"untold by hand":                 {text: "x", before: []record{{Kind: kindPrompt}}, untold: failed, outside: true, want: told},
-		"untold, the first":              {text: "x", untold: failed, want: told + "\n" + introduced("")},
+		"untold, the first":              {text: "x", untold: failed, want: told},
 		"untold while a review runs":     {text: "x", before: []record{{Kind: kindPrompt}, begun}, untold: failed, left: failed},
 		"untold while a question's runs": {text: "x", before: []record{{Kind: kindPrompt}, question}, untold: failed, left: failed},
 		"untold while one by hand runs":  {text: "x", before: []record{{Kind: kindPrompt}, byHand}, untold: failed, want: told},
@@ -1166,15 +1173,13 @@ func TestHookPrompted(t *testing.T) {
 		"an image":                       {text: "", before: []record{{Kind: kindPrompt}}, untold: failed, want: told},
 	} {
 		h := testHook(t, eventPrompt)
-		h.event.Prompt, h.caller = test.text, caller{launched: test.again}
+		h.event.Prompt = test.text
 		t.Setenv(projectVariable, map[bool]string{false: "/p"}[test.outside])
-		t.Setenv(blockCapVariable, "")
-		t.Setenv(providerVariable, test.provider)
 		for _, r := range test.before {
 			r.Time = at
 			check(t, h.session.append(r))
 		}
-		check(t, h.session.update(func(s *sessionState) { s.Count, s.Untold, s.LaunchedAt = 3, test.untold, test.seen }))
+		check(t, h.session.update(func(s *sessionState) { s.Count, s.Untold = 3, test.untold }))
 		answer, want := string(encodeJSON(h.prompt(test.text))), "null"
 		if test.want != "" {
 			want = string(encodeJSON(systemMessage(test.want)))

@@ -173,7 +173,7 @@ func TestSwitchLimit(t *testing.T) {
 				box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, blockCapVariable+"="+test.blockCap)
 				expectIn(t, "the answer", box.submit("/supervisor on").stdout, "最多 "+test.limit+" 次")
 				expectIn(t, "status", box.run(10*time.Second, "", "ccc", "status").stdout, " 0/"+test.limit+" ")
-				expectIn(t, "the introduction", box.submit("words").stdout, "最多审查 "+test.limit+" 次")
+				expectIn(t, "the introduction", box.hook(box.event(eventStart, `"source":"resume"`)).stdout, "最多审查 "+test.limit+" 次")
 			}
 			n, _ := strconv.Atoi(test.limit)
 			box.write(statePath, 0o600, stateText(testSession, n-1, stateOn))

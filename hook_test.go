@@ -426,8 +426,8 @@ func TestHookReviewsAlike(t *testing.T) {
 	}
 }
 
-// introduced is what the first prompt of a supervised session is answered with.
-const introduced = "UserPromptSubmit says: [SUPERVISOR] 本会话受监督：每项要求最多审查 10 次。实时查看：ccc log -f\n"
+// introduced is what a supervised session begins with.
+const introduced = "SessionStart:startup says: [SUPERVISOR] 本会话受监督：每项要求最多审查 10 次\n实时查看：ccc log -f\n"
 
 // TestSession is a whole supervised session of the built program: launch, a
 // stop that is sent back, a stop that is approved.

@@ -1,7 +1,7 @@
 package main
 
-// A launch of claude: what the command line asks for, what refuses it, and what is written before claude
-// takes ccc's place. And ccc uninstall, which removes what launches have written.
+// A launch of claude: what the command line asks for, what refuses it, what is written, and whether hooks
+// run, before claude takes ccc's place. And ccc uninstall, which removes what launches have written.
 
 import (
 	"errors"
@@ -29,6 +29,8 @@ type launch struct {
 	command    []string         // its arguments: those of ccc.json, then the user's
 	sources    []settingsSource // of settings, for a claude with these arguments
 	env        []string         // its environment
+	trial      *trial           // of a supervised launch
+	untried    error            // why the hooks can't be tried
 }
 
 // providerName is the name of the provider, "" for none.
@@ -49,6 +51,12 @@ func startClaude(args []string) error {
 	if err := l.write(); err != nil {
 		return err
 	}
+	if l.supervisor && l.untried == nil {
+		if err := l.tryHooks(); err != nil {
+			return err
+		}
+	}
+	l.announce()
 	err = syscall.Exec(l.claude, append([]string{l.claude}, l.command...), l.env)
 	return failure{code: 126, err: fmt.Errorf("starting %s: %w", l.claude, err)}
 }
@@ -186,7 +194,8 @@ func (l *launch) environment() ([]string, error) {
 	env, err := withProvider(env, l.provider)
 	// The directories are for every session: it may be switched on later.
 	env = setEnv(env, toolVariable, "", supervisorVariable, "", launchVariable, "", reviewerVariable, "",
-		providerVariable, l.providerName(), addDirsVariable, strings.Join(l.addDirs(), "\n"))
+		trialVariable, "", providerVariable, l.providerName(),
+		addDirsVariable, strings.Join(l.addDirs(), "\n"))
 	return env, err
 }
 
@@ -214,19 +223,45 @@ func (l *launch) planSupervision() error {
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
 		return err
 	}
-	if causes := hookless(l.dirs, l.sources, l.command, l.env); len(causes) > 0 {
-		return causes[0]
+	version, said, err := askVersion(l.claude)
+	if err != nil {
+		return err
+	}
+	if version == "" {
+		l.untried = fmt.Errorf("%s is not Claude Code: to --version it says %q", l.claude, said)
 	}
 	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.command), supervisorVariable, "1",
 		launchVariable, launchToken())
 	if lookupEnv(l.env, blockCapVariable) == "" {
 		l.env = setEnv(l.env, blockCapVariable, strconv.Itoa(supervisor.MaxIterations))
 	}
+	l.trial = l.newTrial(version)
+	if err := l.trial.refuse(); err != nil {
+		return err
+	}
 	e, err := readSettings(l.dirs)
 	if err == nil {
 		_, err = e.install(l.config, self) // in memory, to see whether it can be done
 	}
 	return err
+}
+
+func (l *launch) newTrial(version string) *trial {
+	return &trial{dirs: l.dirs, claude: l.claude, version: version, args: l.command, env: l.env,
+		sources: l.sources}
+}
+
+// tryHooks has claude run ccc's hooks, unless it is remembered that it does.
+func (l *launch) tryHooks() error {
+	if _, err := os.Stat(l.trial.memory()); err == nil {
+		return nil
+	}
+	notice := func() { fmt.Fprintln(os.Stderr, "ccc:", say(tryingHooks)) }
+	if err := l.trial.run(untilSignal(), notice); err != nil {
+		return err
+	}
+	// Claude may have brought settings.json up to date, as it does with old settings of its own (2.1.332).
+	return os.WriteFile(l.trial.memory(), nil, 0o600)
 }
 
 // switchHint tells how a session that this launch can't supervise is supervised.
@@ -254,7 +289,7 @@ func (l *launch) addDirs() (added []string) {
 	return added
 }
 
-// write writes the files that the launch needs, and prints what the user should know to stderr.
+// write writes the files that the launch needs.
 func (l *launch) write() error {
 	d, state := l.dirs, stateDir(l.dirs.state)
 	if l.supervisor {
@@ -271,12 +306,49 @@ func (l *launch) write() error {
 	}
 	if l.supervisor || l.config.Settings != nil {
 		err := withUserFiles(d, l.install)
+		if l.supervisor && errors.As(err, new(unwritten)) {
+			err = l.goOnUnwritten(err)
+		}
 		if l.supervisor && err != nil {
 			return err
 		}
 		if err != nil { // ccc does not need settings.json here, and Claude Code may cope with it
 			fmt.Fprintln(os.Stderr, "ccc: warning: going on without the settings of ccc.json:", err)
 		}
+	}
+	return nil
+}
+
+// goOnUnwritten decides what becomes of a supervised launch that can't write settings.json because of err, as
+// where a package manager owns the file. Where that lacks the hook of SessionStart alone, as under 1.3, the
+// session is reviewed, and nothing can be tried.
+func (l *launch) goOnUnwritten(err error) error {
+	path := l.dirs.settingsFile()
+	e, readErr := readSettings(l.dirs)
+	installed, findErr := findHooks(l.dirs)
+	if err := errors.Join(readErr, findErr); err != nil {
+		return err
+	}
+	if len(installed.missing) == 0 {
+		fmt.Fprintf(os.Stderr, "ccc: warning: %s stays as it is: %v\n", path, err)
+		return nil
+	}
+	missing := strings.Join(installed.missing, ", ")
+	err = withHint(fmt.Errorf("adding ccc's hooks for %s to %s: %w", missing, path, err),
+		"merge this into what makes that file:\n"+e.lacking(l.config, l.dirs.hookPath(), installed.missing))
+	if missing != eventStart {
+		return err
+	}
+	l.untried = err
+	return nil
+}
+
+// announce prints what the user should know to stderr.
+func (l *launch) announce() {
+	d, state := l.dirs, stateDir(l.dirs.state)
+	if l.untried != nil {
+		err := fmt.Errorf("whether claude runs ccc's hooks could not be tried: %w", l.untried)
+		fmt.Fprintln(os.Stderr, "ccc: warning:", printable(err.Error()))
 	}
 	if !l.named && l.provider != nil {
 		fmt.Fprintln(os.Stderr, "ccc:", say(currentProvider, printable(l.provider.name), d.configFile()))
@@ -292,7 +364,6 @@ func (l *launch) write() error {
 		fmt.Fprintln(os.Stderr, "ccc: warning:", supervisorVariable,
 			"is set to neither 0 nor 1, and counts as 0: use 1, or --supervisor")
 	}
-	return nil
 }
 
 // install writes settings.json and, for a supervised session, ccc's files. The prompt is not written if the

@@ -28,7 +28,7 @@
 //
 //	config.go             ccc.json
 //	settings.go           what ccc writes into Claude Code's settings.json
-//	settings_sources.go   what Claude Code's settings say, and what keeps hooks from running
+//	settings_sources.go   what Claude Code's settings say
 //	provider.go           the environment of a claude and its reviewer, and what would override a provider
 //
 // State:
@@ -84,9 +84,10 @@
 //
 // Commands:
 //
-//	doctor.go             ccc doctor
 //	demo.go               ccc demo
+//	trial.go              whether claude runs ccc's hooks: it is let run them once
 //	launch.go             ccc, ccc --supervisor, ccc uninstall
+//	doctor.go             ccc doctor
 //	commands.go           the table of commands, and their help
 //	main.go               which command is called, with which flags
 package main

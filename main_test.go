@@ -27,6 +27,9 @@ const testMainVariable = "TEST_MAIN_OF_CCC"
 // testManagedVariable names a file to stand for the administrator's settings.
 const testManagedVariable = "TEST_MANAGED_SETTINGS"
 
+// testPatienceVariable shortens what a trial of the hooks may take.
+const testPatienceVariable = "TEST_TRIAL_PATIENCE"
+
 // testScratchVariable names the directory for the scratch of copies. On a disk that takes a fifth of the tests' time.
 const testScratchVariable = "TEST_SCRATCH"
 
@@ -41,6 +44,9 @@ func TestMain(m *testing.M) {
 	case "1":
 		managedSettings = os.Getenv(testManagedVariable)
 		scratchRoot = cmp.Or(os.Getenv(testScratchVariable), scratchRoot)
+		if shorter, err := time.ParseDuration(os.Getenv(testPatienceVariable)); err == nil {
+			trialNotice, trialPatience = shorter/4, shorter
+		}
 		if os.Getenv(testSlowGitVariable) == "" { // on a busy machine git is slow, and no promise of ccc's is broken
 			reviewLookPatience, promptLookPatience = time.Minute, 20*time.Second
 		}

@@ -16,6 +16,8 @@ import (
 // process group alone.
 func adoptOrphans() bool { return false }
 
+func disownOrphans() {}
+
 // listProcesses returns the lines of ps with these arguments, without the first column, the process number,
 // by which they are found. It leaves out ps itself.
 func listProcesses(arguments ...string) map[int]string {

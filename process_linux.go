@@ -16,9 +16,15 @@ import (
 
 // adoptOrphans makes this process the parent of every orphan below it (a child subreaper, Linux 3.4): no
 // daemon can leave its tree then. It reports whether that worked.
-func adoptOrphans() bool {
+func adoptOrphans() bool { return setSubreaper(1) }
+
+// disownOrphans undoes adoptOrphans, which exec does not: a claude that takes the place of this process would
+// get the daemons of its tools as children, and wait for none of them.
+func disownOrphans() { setSubreaper(0) }
+
+func setSubreaper(adopts uintptr) bool {
 	const prSetChildSubreaper = 36
-	_, _, errno := syscall.Syscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
+	_, _, errno := syscall.Syscall(syscall.SYS_PRCTL, prSetChildSubreaper, adopts, 0)
 	return errno == 0
 }
 

@@ -645,7 +645,7 @@ func TestProviderSources(t *testing.T) {
 	}
 	expectIs(t, "an error", sourceOf("s", "", []byte("{}"), errNoGit).err, error(errNoGit))
 	s := sourceOf("s", "p.", []byte(`{"disableAllHooks":null,"allowManagedHooksOnly": true,"apiKeyHelper":1,"env":{"A":1,"B":"b"},"customApiKeyResponses":{"approved":["x"],"rejected":["y"]}}`), nil)
-	expectIs(t, "what it says", fmt.Sprint(s.values), "map[allowManagedHooksOnly:true allowed.x:true apiKeyHelper:1 disableAllHooks:null env.A:1 env.B:b]")
+	expectIs(t, "what it says", fmt.Sprint(s.values), "map[allowManagedHooksOnly:true allowed.x:true apiKeyHelper:1 env.A:1 env.B:b]")
 	f := s.fault("env.A", "is odd", "remove it")
 	expectIs(t, "a fault of a file", fmt.Sprint(f.code, f.err, f.hint), "1 s: p.env.A is oddremove it:\n${EDITOR:-vi} s")
 	f = settingsSource{name: argumentSource}.fault("env.A", "is odd", "remove it")

@@ -40,8 +40,8 @@ func (tty *terminal) clears(shown string) {
 	tty.waitUntil("an empty conversation", 60*time.Second, func(screen string) bool { return !strings.Contains(screen, shown) })
 }
 
-// /supervisor in a running session, and the same from another terminal. After /clear it is as it was launched, and the first prompt
-// says so.
+// /supervisor in a running session, and the same from another terminal. After /clear it is as it was launched, and says
+// so before the first prompt.
 func TestRealClientSwitched(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answersAndApprovals()
@@ -64,7 +64,8 @@ func TestRealClientSwitched(t *testing.T) {
 		tty.submits("/supervisor", "监督：已关闭 · 这项要求已审查 1/10 次 · 本会话共审查 1 次", 1)
 		expectIs(t, "the model calls", len(api.requests("agent")), 4)
 		tty.clears("answer 4")
-		tty.submits("on again", "本会话受监督", 2)
+		tty.waitFor("SessionStart:clear says: [SUPERVISOR] 本会话受监督", 60*time.Second)
+		tty.submits("on again", "answer 5", 2)
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 )
 
 // mutingKeys are the settings that can keep hooks from running. A supervised launch adds a missing one as
-// false.
+// false, which is what a missing one means.
 var mutingKeys = []string{disableKey, managedOnlyKey}
 
 const disableKey, managedOnlyKey = "disableAllHooks", "allowManagedHooksOnly"
@@ -37,7 +37,7 @@ type hookEntry struct {
 }
 
 // wantedHooks returns the groups that call command, for reviews of that many seconds. A hook that reviews
-// gets a minute more, and never less than 600 seconds; recording a prompt takes milliseconds.
+// gets a minute more, and never less than 600 seconds; the others take milliseconds.
 func wantedHooks(command string, reviewSeconds int) []wantedHook {
 	timeout := max(600, reviewSeconds+60)
 	stop := []hookEntry{{Type: "command", Command: command, Timeout: timeout, Message: say(reviewing)}}
@@ -48,6 +48,7 @@ func wantedHooks(command string, reviewSeconds int) []wantedHook {
 		{event: eventStop, Hooks: stop},
 		{event: eventPreToolUse, Matcher: askUserQuestion, Hooks: question},
 		{event: eventPrompt, Hooks: note},
+		{event: eventStart, Hooks: note},
 	}
 }
 
@@ -274,7 +275,33 @@ func installSettings(d dirs, c *configuration, self string, in *installation) er
 			return err
 		}
 	}
-	return replaceFile(d.settingsFile(), e.text, true)
+	if err := replaceFile(d.settingsFile(), e.text, true); err != nil {
+		return unwritten{err}
+	}
+	return nil
+}
+
+// An unwritten is the error that settings.json can't be replaced.
+type unwritten struct{ error }
+
+func (u unwritten) Unwrap() error { return u.error }
+
+// lacking returns as JSON what a launch would add to the text: the missing muting keys, and the hooks of
+// these events.
+func (e *settingsEditor) lacking(c *configuration, self string, events []string) string {
+	groups := map[string][]wantedHook{}
+	for _, wanted := range wantedHooks(hookCommand(self), c.Supervisor.TimeoutSeconds) {
+		if slices.Contains(events, wanted.event) {
+			groups[wanted.event] = []wantedHook{wanted}
+		}
+	}
+	added := map[string]any{"hooks": groups}
+	for _, key := range mutingKeys {
+		if e.root.at(key).raw == "" {
+			added[key] = false
+		}
+	}
+	return string(encodeJSON(added))
 }
 
 // installedHooks describes ccc's entries in settings.json.

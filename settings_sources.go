@@ -1,7 +1,6 @@
 package main
 
-// What Claude Code's settings say, from all their sources: variables, keys, and what keeps hooks from
-// running.
+// What Claude Code's settings say, from all their sources: variables and keys.
 
 import (
 	"encoding/json"
@@ -19,7 +18,7 @@ type settingsSource struct {
 	name   string // a path, or --settings
 	prefix string // what stands before its keys: in ccc.json "settings."
 	// By key: env.NAME for a variable, allowed.END for the end of a key that may be used, helperKey and the
-	// keys after it, and the muting keys, whose values are as they are written.
+	// keys after it, and the muting keys where they are true or false.
 	values  map[string]string
 	err     error // why it can't be read, or is no JSON object
 	managed bool  // whether it is an administrator's
@@ -27,6 +26,18 @@ type settingsSource struct {
 
 // argumentSource is the name of the source on claude's command line.
 const argumentSource = "--settings"
+
+// isInline reports whether the value of --settings is the JSON itself, not a path.
+func isInline(value string) bool { return strings.HasPrefix(strings.TrimSpace(value), "{") }
+
+// readArgument returns the settings that the value of --settings stands for. A pipe is refused: it can be
+// read only once.
+func readArgument(value string) ([]byte, error) {
+	if isInline(value) {
+		return []byte(value), nil
+	}
+	return readUserFile(value)
+}
 
 // managedSettings is the file by which an administrator overrides all others.
 var managedSettings = map[string]string{
@@ -39,6 +50,15 @@ const (
 	helperKey  = "apiKeyHelper"  // a program whose output Claude Code sends as key and as token
 	primaryKey = "primaryApiKey" // the key of a login to the Console
 )
+
+// managedFiles returns the administrator's files.
+func managedFiles() []string {
+	more, _ := filepath.Glob(strings.TrimSuffix(managedSettings, ".json") + ".d/*.json")
+	return append([]string{managedSettings}, more...)
+}
+
+// sourcesOfUser is how many of readSources are the user's and count in each directory.
+const sourcesOfUser = 3
 
 // readSources returns the sources that count in the current directory for a claude with args, in Claude
 // Code's order: of two that set a value the later counts. The first is .claude.json, the second the user's
@@ -54,15 +74,11 @@ func readSources(d dirs, c *configuration, args []string) []settingsSource {
 	for _, path := range files[1:] {
 		list = append(list, readSource(path))
 	}
-	if given, ok := lastValue(args, argumentSource); ok {
-		text, err := []byte(given), error(nil)
-		if !strings.HasPrefix(strings.TrimSpace(given), "{") {
-			text, err = readUserFile(given) // a pipe is refused: it can be read only once
-		}
+	if value, ok := lastValue(args, argumentSource); ok {
+		text, err := readArgument(value)
 		list = append(list, sourceOf(argumentSource, "", text, err))
 	}
-	more, _ := filepath.Glob(strings.TrimSuffix(managedSettings, ".json") + ".d/*.json")
-	for _, path := range append([]string{managedSettings}, more...) {
+	for _, path := range managedFiles() {
 		source := readSource(path)
 		source.managed = true
 		list = append(list, source)
@@ -120,8 +136,8 @@ func sourceOf(name, prefix string, text []byte, err error) settingsSource {
 	}
 	s.values = map[string]string{}
 	for _, key := range mutingKeys {
-		if raw := members[key]; raw != nil {
-			s.values[key] = string(raw)
+		if raw := string(members[key]); raw == "true" || raw == "false" {
+			s.values[key] = raw
 		}
 	}
 	for _, key := range []string{helperKey, primaryKey} {
@@ -158,71 +174,4 @@ func valueIn(sources []settingsSource, env []string, key string) string {
 // isTrue reports whether Claude Code takes the value of a variable as true.
 func isTrue(value string) bool {
 	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
-}
-
-// With these flags, or variables that are true, Claude Code runs no hook of settings.json (2.1.329).
-var (
-	hooklessFlags     = []string{"--bare", "--safe-mode", "--restricted", "--cloud", "--remote"}
-	hooklessVariables = []string{"CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_RESTRICTED"}
-)
-
-// hookless returns what would keep a session with these sources, arguments and environment from running
-// hooks. Causes that are no arguments have a hint.
-func hookless(d dirs, sources []settingsSource, args, env []string) (causes []failure) {
-	cause := func(f failure) {
-		f.err = fmt.Errorf("%w: claude would run no hooks, so nothing would be reviewed", f.err)
-		causes = append(causes, f)
-	}
-	if flag := givenFlag(args, hooklessFlags...); flag != "" {
-		cause(failure{code: 2, err: fmt.Errorf("--supervisor with %s", flag)})
-	}
-	if value, ok := lastValue(args, "--setting-sources"); ok {
-		names := strings.Split(strings.ReplaceAll(value, " ", ""), ",")
-		if !slices.Contains(names, "user") {
-			err := fmt.Errorf("--supervisor with --setting-sources %s, without user", value)
-			cause(failure{code: 2, err: err})
-		}
-	}
-	for _, name := range hooklessVariables {
-		if isTrue(lookupEnv(env, name)) {
-			cause(failure{code: 1, err: fmt.Errorf("%s is set", name), hint: "unset " + name})
-		}
-	}
-	for _, f := range muting(d, sources) {
-		cause(f)
-	}
-	for _, s := range sources {
-		for _, name := range hooklessVariables {
-			if isTrue(s.values["env."+name]) {
-				cause(s.fault("env."+name, "is set", "remove it"))
-			}
-		}
-	}
-	return causes
-}
-
-// muting returns the values of the muting keys that keep hooks from running (2.1.200, 2.1.331). The value of
-// disableAllHooks is that of the last source with a boolean. allowManagedHooksOnly counts only in managed
-// settings. If a value is no boolean, Claude Code drops that file as a whole, which matters for the user's
-// own: the hooks are there.
-func muting(d dirs, sources []settingsSource) (faults []failure) {
-	const setFalse = "set it to false"
-	decided := false
-	for _, s := range slices.Backward(sources[1:]) { // the first holds no settings
-		hasHooks := s.name == d.settingsFile() || s.name == d.configFile()
-		for _, key := range mutingKeys {
-			value, isSet := s.values[key]
-			isBoolean := value == "true" || value == "false"
-			counts := key == disableKey && !decided || key == managedOnlyKey && s.managed
-			switch {
-			case isSet && !isBoolean && hasHooks:
-				const what = "is neither true nor false, and Claude Code drops the file"
-				faults = append(faults, s.fault(key, what, setFalse))
-			case value == "true" && counts:
-				faults = append(faults, s.fault(key, "is true", setFalse))
-			}
-			decided = decided || key == disableKey && isBoolean
-		}
-	}
-	return faults
 }

@@ -18,13 +18,13 @@ import (
 
 // The entries of /bin/ccc, and a settings.json with them.
 const (
-	stopEntry   = `{"type":"command","command":"/bin/ccc supervisor-hook","timeout":600,"statusMessage":"[SUPERVISOR] 正在审查工作"}`
-	stopGroup   = `{"hooks":[` + stopEntry + `]}`
-	askEntry    = `{"type":"command","command":"/bin/ccc supervisor-hook","timeout":600,"statusMessage":"[SUPERVISOR] 正在审查提问"}`
-	askGroup    = `{"matcher":"AskUserQuestion","hooks":[` + askEntry + `]}`
-	promptGroup = `{"hooks":[{"type":"command","command":"/bin/ccc supervisor-hook","timeout":10}]}`
-	unmuted     = `"disableAllHooks":false,"allowManagedHooksOnly":false`
-	complete    = `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + promptGroup + `]}}`
+	stopEntry = `{"type":"command","command":"/bin/ccc supervisor-hook","timeout":600,"statusMessage":"[SUPERVISOR] 正在审查工作"}`
+	stopGroup = `{"hooks":[` + stopEntry + `]}`
+	askEntry  = `{"type":"command","command":"/bin/ccc supervisor-hook","timeout":600,"statusMessage":"[SUPERVISOR] 正在审查提问"}`
+	askGroup  = `{"matcher":"AskUserQuestion","hooks":[` + askEntry + `]}`
+	noteGroup = `{"hooks":[{"type":"command","command":"/bin/ccc supervisor-hook","timeout":10}]}`
+	unmuted   = `"disableAllHooks":false,"allowManagedHooksOnly":false`
+	complete  = `{` + unmuted + `,"hooks":{"Stop":[` + stopGroup + `],"PreToolUse":[` + askGroup + `],"UserPromptSubmit":[` + noteGroup + `],"SessionStart":[` + noteGroup + `]}}`
 )
 
 // minified is text, JSON, without white space; what is none stays.
@@ -62,7 +62,8 @@ func TestSettingsHooks(t *testing.T) {
 		"twice":                   {with(askGroup, askGroup+","+askGroup), complete},
 		"twice_beside_others":     {with(stopGroup, older+","+stopGroup), with(stopGroup, sayOther+","+stopGroup)},
 		"other_hooks_kept":        {with(stopGroup, sayDone), with(stopGroup, sayDone+","+stopGroup)},
-		"empty_events":            {`{` + unmuted + `,"hooks":{"Stop":[],"PreToolUse":[],"UserPromptSubmit":[]}}`, complete},
+		"empty_events":            {`{` + unmuted + `,"hooks":{"Stop":[],"PreToolUse":[],"UserPromptSubmit":[],"SessionStart":[]}}`, complete},
+		"of_1.3":                  {with(`,"SessionStart":[`+noteGroup+`]`, ""), complete},
 		"older_path":              {all("/bin/ccc", "/old/go/bin/ccc"), complete},
 		"older_timeout":           {with(`"timeout":600`, `"timeout":60`), complete},
 		"older_beside_others":     {with(stopGroup, older), with(stopGroup, besideOthers)},
@@ -83,7 +84,7 @@ func TestSettingsHooks(t *testing.T) {
 		}
 	}
 	got, err := withHooks(nil, 1000)
-	if text := minified(string(got)); err != nil || strings.Count(text, `"timeout":1060`) != 2 || strings.Count(text, `"timeout":10}`) != 1 {
+	if text := minified(string(got)); err != nil || strings.Count(text, `"timeout":1060`) != 2 || strings.Count(text, `"timeout":10}`) != 2 {
 		t.Errorf("timeout_seconds 1000: %v\n%s", err, text)
 	}
 }
@@ -260,7 +261,7 @@ func TestHookNotDoubled(t *testing.T) {
 		box.setSettings(`{"hooks":{"Stop":[{"hooks":` + entry + `}],"PreToolUse":[{"matcher":"` + matcher + `","hooks":` + entry +
 			`}],"UserPromptSubmit":[{"hooks":` + entry + `}]}}`)
 		box.launch()
-		if text := box.settings(); strings.Contains(text, command) || strings.Count(text, "supervisor-hook") != 3 {
+		if text := box.settings(); strings.Contains(text, command) || strings.Count(text, "supervisor-hook") != 4 {
 			t.Errorf("%s: doubled or not replaced:\n%s", command, text)
 		}
 		if box.ccc("uninstall"); box.settings() != "{}" {
@@ -293,7 +294,7 @@ func TestHookSurvivesUpgrade(t *testing.T) {
 	box.setSettings(`{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"` + hookCommand(install("1.0")) + `"}]}]}}`)
 	box.launch()
 	text := box.settings()
-	if strings.Count(text, `"`+hookCommand(link)+`"`) != 3 || strings.Contains(text, "Cellar") {
+	if strings.Count(text, `"`+hookCommand(link)+`"`) != 4 || strings.Contains(text, "Cellar") {
 		t.Fatalf("the hooks do not call the link:\n%s", text)
 	}
 	install("1.1")
@@ -346,7 +347,7 @@ func TestSettingsLinkInLinkedDirectory(t *testing.T) {
 		box.link("dotfiles/claude", ".claude")
 		box.link("../shared/settings.json", "dotfiles/claude/settings.json")
 		box.launch()
-		if box.read("shared/settings.json") != mine || strings.Count(box.read("dotfiles/shared/settings.json"), "supervisor-hook") != 3 {
+		if box.read("shared/settings.json") != mine || strings.Count(box.read("dotfiles/shared/settings.json"), "supervisor-hook") != 4 {
 			t.Errorf("another file was edited: %q", box.files())
 		}
 		if box.ccc("uninstall"); box.read("dotfiles/shared/settings.json") != cmp.Or(before, emptySettings) {
@@ -406,7 +407,7 @@ var settingsFiles = map[string]string{
 	"leading_commas":   "{\n    \"a\": 1\n  , \"permissions\": {}\n  , \"hooks\": {\n        \"Notification\": []\n      , \"Stop\": []\n    }\n}\n",
 	"mark":             "\ufeff{\n  \"a\": {}\n}\n",
 	"mark_blank":       "\ufeff\n",
-	"duplicate_keys":   `{"hooks":{"Stop":[1]},"disableAllHooks":true,"hooks":{"a":0},"disableAllHooks":false}`,
+	"duplicate_keys":   `{"hooks":{"Stop":[1]},"allowManagedHooksOnly":true,"hooks":{"a":0},"allowManagedHooksOnly":false}`,
 	"older_ccc":        `{"hooks":{"Stop":[{"hooks":[{"command":"/old/ccc supervisor-hook","x":1,"type":"command","timeout": 60}]}]}}`,
 	"older_beside_own": "{\n \"hooks\": {\n  \"Stop\": [ {\"hooks\": [\n{\"type\":\"command\",\"command\":\"true\"},\n{\"type\":\"command\",\"command\":\"'/old place/ccc' supervisor-hook\"} ]} ]}}\n",
 }
@@ -456,7 +457,7 @@ func usersPart(t *testing.T, text string) string {
 	check(t, err)
 	for before := ""; before != string(e.text); {
 		before = string(e.text)
-		for _, path := range [][]string{{"hooks", eventStop}, {"hooks", eventPreToolUse}, {"hooks", eventPrompt}, {"hooks"}} {
+		for _, path := range [][]string{{"hooks", eventStop}, {"hooks", eventPreToolUse}, {"hooks", eventPrompt}, {"hooks", eventStart}, {"hooks"}} {
 			if v := e.root.at(path...); v.raw != "" && len(v.members) == 0 {
 				e.replace(dropJSON(e.text, path...))
 			}
@@ -723,86 +724,6 @@ func FuzzUninstall(f *testing.F) {
 	})
 }
 
-// Launches that would run no hooks are refused before anything is written; what only looks like one is not.
-func TestHookless(t *testing.T) {
-	t.Parallel()
-	type row struct {
-		args, variable, file, content string
-		project                       string // its settings.json
-		code                          int
-		names                         string
-	}
-	const muted, project, managed = `{"disableAllHooks":true}`, "../work/.claude/settings.json", "managed.json"
-	rows := []row{
-		{args: "--cloud=x", code: 2, names: "--cloud"},
-		{args: "--setting-sources|project, local", code: 2, names: "--setting-sources project, local"}, {args: "--setting-sources=project,user"},
-		{args: "--settings|" + muted, code: 2, names: "disableAllHooks"}, {args: "--settings|" + muted + "|--settings|{}"},
-		{args: "--settings=../home/s.json", file: "s.json", content: muted, code: 2, names: "disableAllHooks"},
-		{args: `--settings|{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, code: 2, names: "env.CLAUDE_CODE_SIMPLE"},
-		{args: "--|--bare"}, {variable: "CLAUDE_CODE_SIMPLE=0"},
-		{file: project, content: muted, code: 1, names: ".claude/settings.json: disableAllHooks"},
-		{file: "../work/.claude/settings.local.json", content: muted, code: 1, names: ".claude/settings.local.json: disableAllHooks"},
-		{file: managed, content: muted, code: 1, names: "managed.json: disableAllHooks"},
-		{file: managed, content: `{"allowManagedHooksOnly":true}`, code: 1, names: "managed.json: allowManagedHooksOnly"},
-		{file: "managed.d/own.json", content: muted, code: 1, names: "managed.d/own.json: disableAllHooks"}, {file: "managed.d/own.txt", content: muted},
-		{file: "managed.d/own.json", content: `{"allowManagedHooksOnly":true}`, code: 1, names: "managed.d/own.json: allowManagedHooksOnly"},
-		{file: ".claude/settings.json", content: muted, code: 1, names: "home/.claude/settings.json: disableAllHooks"},
-		{file: ".claude/settings.json", content: `{"disableAllHooks":"false"}`, code: 1, names: "home/.claude/settings.json: disableAllHooks is neither"},
-		{file: ".claude/settings.json", content: `{"disableAllHooks":null}`, code: 1, names: "home/.claude/settings.json: disableAllHooks is neither"},
-		{file: ".claude/settings.json", content: `{"allowManagedHooksOnly":1}`, code: 1, names: "home/.claude/settings.json: allowManagedHooksOnly is neither"},
-		{file: ".claude/settings.json", content: `{"allowManagedHooksOnly":true}`},
-		{file: project, content: `{"allowManagedHooksOnly":true,"disableAllHooks":"true"}`},
-		{file: ".claude/ccc.json", content: `{"settings":` + muted + `}`, code: 1, names: "ccc.json: settings.disableAllHooks"},
-		{file: ".claude/ccc.json", content: `{"settings":{"disableAllHooks":1}}`, code: 1, names: "ccc.json: settings.disableAllHooks"},
-		{file: ".claude/settings.json", content: muted, project: `{"disableAllHooks":false}`},
-		{file: ".claude/settings.json", content: muted, project: `{"disableAllHooks":"false"}`, code: 1, names: "home/.claude/settings.json: disableAllHooks"},
-		{file: ".claude/settings.json", content: `{"disableAllHooks":"no"}`, project: `{"disableAllHooks":false}`, code: 1, names: "home/.claude/settings.json: disableAllHooks"},
-		{file: ".claude/ccc.json", content: `{"settings":` + muted + `}`, project: `{"disableAllHooks":false}`},
-		{file: "../work/.claude/settings.local.json", content: muted, project: `{"disableAllHooks":false}`, code: 1, names: "settings.local.json: disableAllHooks"},
-		{file: "../work/.claude/settings.local.json", content: `{"disableAllHooks":false}`, project: muted},
-		{args: `--settings|{"disableAllHooks":false}`, project: muted}, {args: "--settings|" + muted, project: `{"disableAllHooks":false}`, code: 2, names: "--settings: disableAllHooks"},
-		{args: "--settings|" + muted, file: managed, content: `{"disableAllHooks":false}`},
-		{args: `--settings|{"disableAllHooks":false}`, file: managed, content: muted, code: 1, names: "managed.json: disableAllHooks"},
-		{file: ".claude/settings.json", content: `{"env":{"CLAUDE_CODE_SAFE_MODE":"true"}}`, code: 1, names: "env.CLAUDE_CODE_SAFE_MODE"},
-		{file: ".claude/ccc.json", content: `{"settings":{"env":{"CLAUDE_CODE_RESTRICTED":"1"}}}`, code: 1, names: "settings.env.CLAUDE_CODE_RESTRICTED"},
-	}
-	for _, flag := range hooklessFlags {
-		rows = append(rows, row{args: flag, code: 2, names: flag})
-	}
-	for i, name := range hooklessVariables {
-		rows = append(rows, row{variable: name + "=" + []string{"1", "On", "yes"}[i], code: 1, names: name})
-	}
-	for _, test := range rows {
-		t.Run(test.args+test.variable+test.file+test.content+test.project, func(t *testing.T) {
-			box := newFakeBox(t)
-			box.claudeIs("echo started")
-			box.vars = append(box.vars, test.variable, testManagedVariable+"="+filepath.Join(box.home, managed))
-			if test.file != "" {
-				box.write(test.file, 0o600, test.content)
-			}
-			if test.project != "" {
-				box.write(project, 0o600, test.project)
-			}
-			before := box.files()
-			args := append([]string{"-p"}, strings.FieldsFunc(test.args, func(r rune) bool { return r == '|' })...)
-			got := box.run(30*time.Second, "", append([]string{"ccc", "--supervisor", "--"}, args...)...)
-			if test.code == 0 && got.stdout == "started\n" {
-				if users := ".claude/settings.json"; test.file == users { // ccc changes none of its values
-					for _, m := range jsonOf(t, test.content).members {
-						expectIs(t, m.key, jsonOf(t, box.read(users)).at(m.key).raw, m.value.raw)
-					}
-				}
-				return
-			}
-			if got.code != test.code || test.code == 0 || !strings.Contains(got.stderr, test.names) || !strings.Contains(got.stderr, "nothing would be reviewed") || got.stdout != "" {
-				t.Errorf("got %+v", got)
-			}
-			expectEqual(t, "what a refused launch leaves", box.files(), before)
-			expectEnd(t, "without --supervisor", box.run(30*time.Second, "", append([]string{"ccc", "--"}, args...)...), 0, "started\n", "")
-		})
-	}
-}
-
 // Claude Code ends the hook at the timeout in settings.json. Where timeout_seconds was raised since the launch, the
 // review is given up before, and the user is told why.
 func TestHooksTimeoutInSettings(t *testing.T) {
@@ -840,7 +761,6 @@ func TestSettingsSource(t *testing.T) {
 			t.Errorf("%s: %q %v, want %q", args, value, ok, want)
 		}
 	}
-	expectEqual(t, "the flags without hooks", hooklessFlags, []string{"--bare", "--safe-mode", "--restricted", "--cloud", "--remote"})
 }
 
 // Where the entries are ccc's, findHooks tells what they call, when they are ended and which events lack theirs.
@@ -848,14 +768,14 @@ func TestSettingsFound(t *testing.T) {
 	d := dirs{claude: t.TempDir(), self: "/bin/ccc"}
 	t.Setenv("PATH", "")
 	for text, want := range map[string]string{
-		noFile: "[] [Stop PreToolUse UserPromptSubmit] map[]", "{}": "[] [Stop PreToolUse UserPromptSubmit] map[]",
-		complete: "[/bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s Stop:10m0s UserPromptSubmit:10s]",
-		strings.Replace(complete, "AskUserQuestion", "Bash", 1):                            "[/bin/ccc /bin/ccc /bin/ccc] [PreToolUse] map[PreToolUse:10m0s Stop:10m0s UserPromptSubmit:10s]",
-		strings.Replace(complete, `"timeout":600`, `"timeout":0.5`, 1):                     "[/bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s Stop:500ms UserPromptSubmit:10s]",
-		strings.Replace(complete, `"timeout":600`, `"timeout":"no"`, 1):                    "[/bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s Stop:0s UserPromptSubmit:10s]",
-		strings.Replace(complete, `"Stop":[`, `"Stop":[{"hooks":[]},`, 1):                  "[/bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s Stop:10m0s UserPromptSubmit:10s]",
-		strings.Replace(complete, `/bin/ccc supervisor-hook`, `/o/ccc status`, 1):          "[/bin/ccc /bin/ccc] [Stop] map[PreToolUse:10m0s UserPromptSubmit:10s]",
-		strings.Replace(complete, `/bin/ccc supervisor-hook`, `/o/ccc supervisor-hook`, 1): "[/o/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s Stop:10m0s UserPromptSubmit:10s]",
+		noFile: "[] [Stop PreToolUse UserPromptSubmit SessionStart] map[]", "{}": "[] [Stop PreToolUse UserPromptSubmit SessionStart] map[]",
+		complete: "[/bin/ccc /bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s SessionStart:10s Stop:10m0s UserPromptSubmit:10s]",
+		strings.Replace(complete, "AskUserQuestion", "Bash", 1):                            "[/bin/ccc /bin/ccc /bin/ccc /bin/ccc] [PreToolUse] map[PreToolUse:10m0s SessionStart:10s Stop:10m0s UserPromptSubmit:10s]",
+		strings.Replace(complete, `"timeout":600`, `"timeout":0.5`, 1):                     "[/bin/ccc /bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s SessionStart:10s Stop:500ms UserPromptSubmit:10s]",
+		strings.Replace(complete, `"timeout":600`, `"timeout":"no"`, 1):                    "[/bin/ccc /bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s SessionStart:10s Stop:0s UserPromptSubmit:10s]",
+		strings.Replace(complete, `"Stop":[`, `"Stop":[{"hooks":[]},`, 1):                  "[/bin/ccc /bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s SessionStart:10s Stop:10m0s UserPromptSubmit:10s]",
+		strings.Replace(complete, `/bin/ccc supervisor-hook`, `/o/ccc status`, 1):          "[/bin/ccc /bin/ccc /bin/ccc] [Stop] map[PreToolUse:10m0s SessionStart:10s UserPromptSubmit:10s]",
+		strings.Replace(complete, `/bin/ccc supervisor-hook`, `/o/ccc supervisor-hook`, 1): "[/o/ccc /bin/ccc /bin/ccc /bin/ccc] [] map[PreToolUse:10m0s SessionStart:10s Stop:10m0s UserPromptSubmit:10s]",
 	} {
 		os.Remove(d.settingsFile())
 		if text != noFile {

@@ -30,6 +30,10 @@ func (d stateDir) file(name string) string { return filepath.Join(string(d), nam
 func (d stateDir) logFile() string         { return d.file("hook-invocation.log") }
 func (d stateDir) lockFile() string        { return d.file("state.lock") }
 
+// trialDir is the directory in which hooks are tried, and trialFile the path of what belongs to a trial.
+func (d stateDir) trialDir() string             { return d.file("trial") }
+func (d stateDir) trialFile(name string) string { return d.file("trial-" + name) }
+
 func (s sessionFiles) file(suffix string) string { return s.dir.file("supervisor-" + s.id + suffix) }
 func (s sessionFiles) stateFile() string         { return s.file(".json") }
 func (s sessionFiles) outputFile() string        { return s.file("-output.jsonl") }
@@ -61,7 +65,7 @@ func openOutput(path string) (*os.File, error) {
 // otherFiles are the patterns of the files that belong to no session. The first three are of ccc 1.1 and 1.2,
 // and stay until purge removes them.
 var otherFiles = []string{"client*.json", "background-*-settings.json", "supervisor-*-prompt",
-	"hook-invocation.log*", "state.lock"}
+	"hook-invocation.log*", "state.lock", "trial", "trial-*"}
 
 // ownerOf returns the session that the file belongs to, "" for a file of no session. It reports whether the
 // file is ccc's.
@@ -128,8 +132,8 @@ const (
 )
 
 // sweep removes the files of a session together, once nothing was written to any of them for longer than
-// retention, and renames a log over logLimit. It does so once in sweepInterval. The time of the last sweep is
-// that of the lock's file, which nothing else changes.
+// retention, each file of a trial by itself, and renames a log over logLimit. It does so once in
+// sweepInterval. The time of the last sweep is that of the lock's file, which nothing else changes.
 func (d stateDir) sweep() error {
 	swept, err := os.Stat(d.lockFile())
 	if err == nil && time.Since(swept.ModTime()).Abs() < sweepInterval { // a clock may be set back
@@ -153,7 +157,13 @@ func (d stateDir) sweep() error {
 		return err == nil && time.Since(info.ModTime()) < retention
 	}
 	owned, _, err := d.owned()
-	for _, paths := range owned { // those of no session stay: the lock, one of them, was touched just now
+	for _, path := range owned[""] {
+		if strings.HasPrefix(path, d.trialFile("")) && !isRecent(path) {
+			err = errors.Join(err, removeFile(path))
+		}
+	}
+	delete(owned, "")
+	for _, paths := range owned {
 		if !slices.ContainsFunc(paths, isRecent) {
 			err = errors.Join(err, removeFiles(paths))
 		}
@@ -195,6 +205,7 @@ func (d stateDir) purge() (removed, others int, err error) {
 	}
 	defer unlock()
 	owned, others, err := d.owned()
+	err = errors.Join(err, os.RemoveAll(d.trialDir())) // a trial that was killed may have left files there
 	for _, paths := range owned {
 		removed += len(paths)
 		err = errors.Join(err, removeFiles(paths))

@@ -147,6 +147,8 @@ This session is supervised: each stop is reviewed. To watch: ccc log -f
 	currentProvider = words{ // provider, ccc.json
 		`提供商 %s（来自 %s；以后不用它：在其中写 "current_provider": null）`,
 		`provider %s (from %s; to end that, write there: "current_provider": null)`}
+	tryingHooks = words{"正在等 claude 试运行 hook：你自己的 SessionStart hook 也会运行……",
+		"waiting for claude, which tries the hooks: your own SessionStart hooks run, too..."}
 )
 
 //go:embed supervisor_prompt_default.md
@@ -175,10 +177,13 @@ $ARGUMENTS
 
 // The hook's answers. [SUPERVISOR] stands before each.
 var (
+	// At the start of a session. Claude Code wraps at blanks only: in Chinese each sentence is a line.
 	// count of reviews, introducedProvider or nothing
-	introduction = words{"本会话受监督：每项要求最多审查 %s%s。实时查看：ccc log -f",
-		"This session is supervised: up to %s per request%s. To watch: ccc log -f"}
+	introduction       = words{"本会话受监督：每项要求最多审查 %s%s", "This session is supervised: up to %s per request%s."}
 	introducedProvider = words{"（提供商 %s）", " (provider %s)"}
+	introducedNoCopy   = words{"\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor",
+		"\nNo copy can be made here, so the reviewer can only read: ccc doctor has the fix."}
+	introducedLog = words{"\n实时查看：ccc log -f", " To watch: ccc log -f"}
 	// cause, advice
 	reviewFailed = words{"这次审查没能完成，Agent 的工作未经检查。原因：%s\n%s",
 		"There was no review, so nobody checked the agent's work. Cause: %s\n%s"}

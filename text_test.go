@@ -244,7 +244,7 @@ func wholeSession(t *testing.T, locale string) (written string) {
 func TestLanguageOfSession(t *testing.T) {
 	written := map[string]string{english: wholeSession(t, "en_US.UTF-8"), chinese: wholeSession(t, "C.UTF-8")}
 	expectIs(t, "the Chinese in an English session", chineseIn(written[english]), "")
-	for _, text := range []words{announcement, currentProvider, introduction, introducedProvider, hookBegun, reviewing, finished, unfinished, limitSkipped,
+	for _, text := range []words{announcement, currentProvider, introduction, introducedProvider, introducedLog, hookBegun, reviewing, finished, unfinished, limitSkipped,
 		defaultFeedback, feedbackCut, leftOut, leftToUser, reviewFailed, questionAnswered, reviewersAnswer, limitStop, defaultPrompt, commandFile, schemaFeedback,
 		verdictForm, opening, sectionNoCopy, sectionQuestion, sectionTasks, sectionRound, modeIs, modeUnclear, modeOn, modeOff, supervisedLast,
 		supervisionIsOff, noSessionYet, waitingForFirst, newestHere, underWay, titleQuestion} {
@@ -278,7 +278,7 @@ func TestLanguageFollows(t *testing.T) {
 			if box.read(".claude/SUPERVISOR.md") != defaultPrompt.in(language) || box.read(".claude/commands/supervisor.md") != commandFile.in(language) {
 				t.Errorf("recorded %v: the files are not in %s", recorded, language)
 			}
-			if strings.Count(settings, `"statusMessage"`) != 2 || strings.Count(settings, reviewing.in(language)) != 1 || strings.Count(settings, reviewingQuestion.in(language)) != 1 || strings.Count(settings, "supervisor-hook") != 3 {
+			if strings.Count(settings, `"statusMessage"`) != 2 || strings.Count(settings, reviewing.in(language)) != 1 || strings.Count(settings, reviewingQuestion.in(language)) != 1 || strings.Count(settings, "supervisor-hook") != 4 {
 				t.Errorf("settings.json in %s: %s", language, settings)
 			}
 		}

@@ -1,0 +1,282 @@
+package main
+
+// Whether claude runs ccc's hooks is tried, not predicted: a supervised launch, and ccc doctor, let claude
+// run the SessionStart hook once, which calls no API. And what is refused without a trial.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf16"
+)
+
+// A trial is a call of claude that has to run ccc's SessionStart hook, with what of a session decides whether
+// its hooks run.
+type trial struct {
+	dirs    dirs
+	claude  string           // the program
+	version string           // see askVersion
+	args    []string         // the session's
+	env     []string         // the session's
+	sources []settingsSource // of settings, for a claude with these arguments
+}
+
+// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms.
+const versionPatience = 10 * time.Second
+
+// Variables, for tests.
+var (
+	// trialNotice is when the user is told what takes so long: claude alone needs 0.3 to 0.6 s.
+	trialNotice = 2 * time.Second
+	// trialPatience is how long the user's own SessionStart hooks may take, which run in a trial, too.
+	trialPatience = 60 * time.Second
+)
+
+// sessionVariables begin the entries of variables that a session of Claude Code's sets for what it starts
+// (2.1.332).
+var sessionVariables = []string{toolVariable + "=", "CLAUDE_CODE_ENTRYPOINT=", "CLAUDE_CODE_CHILD_",
+	"CLAUDE_CODE_SESSION_", "CLAUDE_CODE_MESSAGING_", "CLAUDE_CODE_SSE_PORT=", "CLAUDE_ENV_FILE=",
+	"CLAUDE_PID=", projectVariable + "="}
+
+var versionAnswer = lazyRegexp(`([0-9]+\.[0-9]+\.[0-9]+\S*) \(Claude Code\)`)
+
+// askVersion returns the version that claude tells, "" if it tells none and so is a stand-in for Claude Code,
+// and what it said. A version that is too old is an error.
+func askVersion(claude string) (version, said string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, claude, "--version")
+	cmd.Env, _ = reviewerEnv(os.Environ(), nil) // some versions refuse to run inside another claude
+	cmd.WaitDelay = 100 * time.Millisecond
+	output, err := cmd.CombinedOutput()
+	if said = oneLine(string(output)); err != nil && said == "" {
+		said = err.Error()
+	}
+	answer := versionAnswer().FindStringSubmatch(said)
+	if answer == nil {
+		return "", said, nil
+	}
+	if version = answer[1]; olderThan(version, oldestClaude) {
+		err = fmt.Errorf("%s, version %s, is older than %s", claude, version, oldestClaude)
+		hint := otherClaude()
+		if hint == installClaude {
+			hint = "claude update, or where npm has installed it:\n" + hint
+		}
+		return version, said, withHint(err, hint)
+	}
+	return version, said, nil
+}
+
+// skipVariable, if true, keeps Claude Code from writing a transcript.
+const skipVariable = "CLAUDE_CODE_SKIP_PROMPT_HISTORY"
+
+// refuse returns why nothing of the session would be reviewed, as far as arguments, variables and settings
+// tell: hooks do not run, or there is no conversation to review. A trial does not see these: it has neither
+// the project's settings nor a conversation.
+func (t *trial) refuse() error {
+	const hookless, forgetful = "claude would run no hooks, so nothing would be reviewed",
+		"claude would keep no conversation, so nothing could be reviewed"
+	refused := func(what, effect string) error {
+		return failure{code: 2, err: fmt.Errorf("--supervisor with %s: %s", what, effect)}
+	}
+	if flag := givenFlag(t.args, "--cloud", "--remote"); flag != "" {
+		return refused(flag, hookless)
+	}
+	if flag := givenFlag(t.args, "--no-session-persistence"); flag != "" {
+		return refused(flag, forgetful)
+	}
+	if value, ok := lastValue(t.args, "--setting-sources"); ok {
+		names := strings.Split(strings.ReplaceAll(value, " ", ""), ",")
+		if !slices.Contains(names, "user") {
+			return refused("--setting-sources "+value+", without user", hookless)
+		}
+	}
+	if isTrue(lookupEnv(t.env, skipVariable)) {
+		hint := keyHint(t.dirs.configFile(), "unset it, or take it out of the provider's env")
+		return withHint(fmt.Errorf("%s is set: %s", skipVariable, forgetful), hint)
+	}
+	for _, s := range t.sources {
+		if isTrue(s.values["env."+skipVariable]) {
+			return s.fault("env."+skipVariable, "is set: "+forgetful, "remove it")
+		}
+	}
+	// Of these the first with a boolean decides (2.1.200, 2.1.330).
+	for _, s := range slices.Backward(t.sources[sourcesOfUser:]) {
+		switch s.values[disableKey] {
+		case "true":
+			return s.fault(disableKey, "is true: "+hookless, "set it to false")
+		case "false":
+			return nil
+		}
+	}
+	return nil
+}
+
+// run lets claude run the hook, waits until claude has ended, and returns an error if the hook did not run.
+// It calls notice once if that takes long. The end of ctx ends claude and all that it has started, and its
+// cause is the error then.
+func (t *trial) run(ctx context.Context, notice func()) error {
+	state := stateDir(t.dirs.state)
+	dir, answer := state.trialDir(), state.trialFile(fmt.Sprintf("answer-%d", os.Getpid()))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("trying the hooks: %w", err)
+	}
+	_ = os.Remove(answer) // of a process that had this number and was killed
+	defer t.clear(dir, answer)
+	cmd := exec.Command(t.claude, t.command()...)
+	cmd.Dir = dir
+	cmd.Env = setEnv(t.env, trialVariable, answer, "PWD", dir,
+		// Behind a proxy that does not answer a login takes up to 60 s without it (2.1.200).
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1", "DISABLE_AUTOUPDATER", "1")
+	output, complaints := &tail{limit: 4000}, &tail{limit: 4000}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = output, complaints, pipePatience
+	defer disownOrphans()
+	lifeline, err := startGuarded(cmd)
+	if err != nil {
+		return fmt.Errorf("trying the hooks: %w", err)
+	}
+	exited := make(chan error, 1)
+	go func() {
+		defer exitOnPanic()
+		exited <- cmd.Wait()
+	}()
+	ctx, cancel := context.WithTimeout(ctx, trialPatience)
+	defer cancel()
+	late := time.AfterFunc(trialNotice, func() {
+		defer exitOnPanic()
+		notice()
+	})
+	select {
+	case err = <-exited:
+		lifeline.Close()
+	case <-ctx.Done():
+		lifeline.Close()
+		err = endGuard(cmd, exited)
+	}
+	late.Stop()
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.DeadlineExceeded) {
+		return cause
+	}
+	if _, missing := os.Stat(answer); missing == nil {
+		return nil
+	}
+	said := complaints.line()
+	switch {
+	case ctx.Err() != nil:
+		said += fmt.Sprintf(" (it had not ended after %v)", trialPatience)
+	case err != nil: // else the output is that of /cost
+		said = cmp.Or(said, output.line()) + " (" + err.Error() + ")"
+	}
+	return t.cause(cmp.Or(strings.TrimSpace(said), "nothing"))
+}
+
+// trialCall is a call of a local command, which asks no API. Before it the SessionStart hooks of the user's
+// settings run, and neither Setup hooks nor MCP servers (2.1.200, 2.1.280, 2.1.332). An unknown command would
+// go to the model.
+var trialCall = []string{"-p", "--strict-mcp-config", "--setting-sources", "user", "--no-session-persistence"}
+
+// hooklessFlags keep the hooks of settings.json from running (2.1.332).
+var hooklessFlags = []string{"--bare", "--safe-mode", "--restricted"}
+
+// command returns claude's arguments: those of trialCall, and of the session those that decide whether hooks
+// run.
+func (t *trial) command() []string {
+	command := slices.Clone(trialCall)
+	if settings, ok := lastValue(t.args, argumentSource); ok {
+		if !isInline(settings) {
+			settings = absoluteIn(t.dirs.here, settings)
+		}
+		command = append(command, argumentSource, settings)
+	}
+	for _, flag := range hooklessFlags {
+		if givenFlag(t.args, flag) != "" {
+			command = append(command, flag)
+		}
+	}
+	return append(command, "/cost")
+}
+
+// cause is the error that claude has not run the hook: with the reason where one is easily told, else with
+// what claude said.
+func (t *trial) cause(said string) error {
+	const effect = "claude was tried and ran no hooks, so nothing would be reviewed"
+	if flag := givenFlag(t.args, hooklessFlags...); flag != "" {
+		return failure{code: 2, err: fmt.Errorf("--supervisor with %s: %s", flag, effect)}
+	}
+	if value, isSet := os.LookupEnv(claudeDirVariable); isSet && value == "" {
+		const what = "%s is set to nothing, which means the current directory to claude: %s"
+		return withHint(fmt.Errorf(what, claudeDirVariable, effect), "unset "+claudeDirVariable)
+	}
+	for i, s := range t.sources {
+		for _, key := range mutingKeys {
+			if s.values[key] == "true" && (key == disableKey && i < sourcesOfUser || s.managed) {
+				return s.fault(key, "is true: "+effect, "set it to false")
+			}
+		}
+	}
+	return withHint(fmt.Errorf("%s; it said: %s", effect, said),
+		"a value that claude does not take makes it drop the whole file; it lists these:\nclaude doctor")
+}
+
+// clear removes what a trial has left: its answer, which names the trial's session, what is in its directory,
+// and what the client keeps for each directory and session. The directory itself stays: another launch may be
+// in it.
+func (t *trial) clear(dir, answer string) {
+	session, _ := os.ReadFile(answer)
+	_ = os.Remove(answer)
+	entries, _ := os.ReadDir(dir)
+	for _, entry := range entries {
+		_ = os.RemoveAll(filepath.Join(dir, entry.Name()))
+	}
+	folder := filepath.Join(t.dirs.claude, "projects", projectFolder(resolved(dir)))
+	_ = os.Remove(filepath.Join(folder, "memory"))
+	_ = os.Remove(folder) // refused unless empty
+	if id := string(session); validSession(id) {
+		_ = os.RemoveAll(filepath.Join(t.dirs.claude, "session-env", id))
+	}
+}
+
+// projectFolder returns the name of Claude Code's folder under projects for the sessions of a directory. It
+// is another one for a path of more than 200 characters.
+func projectFolder(path string) string {
+	name := make([]byte, 0, len(path))
+	for _, unit := range utf16.Encode([]rune(path)) {
+		if unit < 128 && strings.ContainsRune(letters+digits, rune(unit)) {
+			name = append(name, byte(unit))
+		} else {
+			name = append(name, '-')
+		}
+	}
+	return string(name)
+}
+
+// memory returns the path of the file that, if it is there, remembers an answer: its name holds a checksum of
+// all that may decide whether hooks run.
+func (t *trial) memory() string {
+	parts := slices.Concat([]string{t.claude, t.version, hookCommand(t.dirs.hookPath())}, t.command())
+	for _, path := range append(managedFiles(), t.dirs.settingsFile()) {
+		text, _ := readUserFile(path)
+		parts = append(parts, path, string(text))
+	}
+	if given, ok := lastValue(t.args, argumentSource); ok {
+		text, _ := readArgument(given)
+		parts = append(parts, string(text))
+	}
+	var variables []string
+	for _, variable := range t.env {
+		begins := func(prefix string) bool { return strings.HasPrefix(variable, prefix) }
+		counts := slices.ContainsFunc([]string{"HOME=", "CLAUDE", "ANTHROPIC", "DISABLE_"}, begins)
+		if counts && !slices.ContainsFunc(sessionVariables, begins) {
+			variables = append(variables, variable)
+		}
+	}
+	slices.Sort(variables)
+	return stateDir(t.dirs.state).trialFile(checksum(fmt.Appendf(nil, "%q", append(parts, variables...))))
+}
