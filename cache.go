@@ -4,6 +4,7 @@ package main
 // docs/cost.md has the figures. Whether the cache serves is not foretold: a first review that asks with it shows.
 
 import (
+	"cmp"
 	"os"
 	"slices"
 )
@@ -12,21 +13,16 @@ import (
 const cacheLeast = 40_000
 
 // sharesCache reports whether the reviewer is asked with the agent's prompt cache: where ccc.json says so, or
-// where ccc launched the session, a key pays (cacheEnv), the conversation is long enough, the reviewer has the
-// session's model and provider, and no earlier review of the session missed the cache.
+// where ccc launched the session, whose provider the reviewer has, a key pays (cacheEnv), the conversation is
+// long enough, the reviewer has the session's model, and no earlier review of the session missed the cache.
 func sharesCache(config *configuration, r *reviewCall, launched bool) bool {
 	if forced := config.Supervisor.KeepCache; forced != nil {
 		return *forced
 	}
-	hasItsModel := r.config.Model == "" || r.config.Model == r.request.model
+	configured := config.Supervisor.Model
+	hasItsModel := configured == "" || configured == cmp.Or(r.request.modelID, r.request.model)
 	return launched && os.Getenv(cacheVariable) != "" && r.request.context >= cacheLeast &&
-		!r.request.cacheMissed && hasItsModel && hasSessionsProvider(config)
-}
-
-// hasSessionsProvider reports whether the reviewer asks the API that the session of this hook does.
-func hasSessionsProvider(config *configuration) bool {
-	own := config.Supervisor.Provider
-	return own == "" || own == os.Getenv(providerVariable)
+		!r.request.cacheMissed && hasItsModel
 }
 
 // cacheEnv returns env, a launch's, with what lets reviews of the session use its prompt cache, if a key, a

@@ -135,9 +135,9 @@ func (c *checkup) providers() string {
 	if err != nil {
 		return c.fault(problem, err, "")
 	}
-	conflicts := providerConflicts(c.dirs, c.sources, env, c.args, p)
+	conflicts := providerConflicts(c.dirs, c.sources, env, p, c.config.withoutProvider())
 	sources, reviewer := readSources(c.dirs, c.config, nil), c.config.Providers[own]
-	conflicts = append(conflicts, providerConflicts(c.dirs, sources, env, []string{"--print"}, reviewer)...)
+	conflicts = append(conflicts, providerConflicts(c.dirs, sources, env, reviewer, withoutReviewers)...)
 	for _, conflict := range conflicts {
 		c.fault(problem, conflict, "")
 	}

@@ -76,7 +76,7 @@ func TestDoctorReviewersProvider(t *testing.T) {
 	box.edit(".claude/ccc.json", `"try":false},`+session, `"try":false,"provider":"kimi"},"claude_args":["--settings","{\"env\":{\"ANTHROPIC_MODEL\":\"mine\"}}"],`)
 	doctor(0, "ok       provider: kimi\n")
 	box.edit(".claude/ccc.json", `"claude_args"`, session+`"claude_args"`)
-	doctor(1, "problem  provider: --settings: env.ANTHROPIC_MODEL overrides the provider kimi")
+	doctor(1, "problem  provider: settings override the provider kimi, or send it what is yours: --settings: env.ANTHROPIC_MODEL\n         leave the provider out (ccc default --supervisor uses what the file says), or take that out there\n")
 }
 
 // doctorShell is what begins the scripts below: names for the files that they damage.
@@ -85,6 +85,10 @@ replace() { sed "s|$2|$3|" "$1" >changed && cat changed >"$1" && rm changed; }
 claude_is() { rm ../bin/claude && printf '#!/bin/sh\n%s\n' "$1" >../bin/claude && chmod 700 ../bin/claude; }
 mkdir -p .claude; echo '{}' >$HOME/good
 `
+
+// withoutClaude is a script that leaves no claude in PATH.
+const withoutClaude = `rm ../bin/claude; others=$(mktemp -d)
+(IFS=:; for dir in $PATH; do ln -s "$dir"/* $others 2>/dev/null; done); rm -f $others/claude; PATH=$PWD/../bin:$others`
 
 // Each check is seen to fail, and to pass once the command was run that ends what doctor says of it, in the same shell.
 func TestDoctorMends(t *testing.T) {
@@ -95,8 +99,8 @@ func TestDoctorMends(t *testing.T) {
 		mend           string // some of the next one
 		damage         string // a shell script
 	}{
-		{"problem  claude: ", "claude: executable file not found in $PATH", installClaude, `rm ../bin/claude; others=$(mktemp -d)
-			(IFS=:; for dir in $PATH; do ln -s "$dir"/* $others 2>/dev/null; done); rm -f $others/claude; PATH=$PWD/../bin:$others`},
+		{"problem  claude: ", "claude: no claude in PATH, and CCC_CLAUDE is not set", installClaude, withoutClaude},
+		{"problem  claude: ", "no claude in PATH", "export CCC_CLAUDE=", withoutClaude + `; mkdir -p $HOME/.local/bin; ln -s $FAKE $HOME/.local/bin/claude`},
 		{"problem  claude: ", "/no/claude", "unset CCC_CLAUDE", `export CCC_CLAUDE=/no/claude`},
 		{"problem  claude: ", "version 2.1.30, is older than 2.1.200", installClaude, `claude_is "FAKE_CLAUDE_VERSION=2.1.30 exec $FAKE \"\$@\""`},
 		{"warning  claude: ", `is not Claude Code, so its hooks can't be tried: to --version it says "hello"`, installClaude, `claude_is "echo hello"`},
@@ -108,7 +112,7 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  provider: ", "${KIMI_MODEL}, which is not set", "read -r KIMI_MODEL; export KIMI_MODEL", `replace $config SECRET '${KIMI_MODEL}'`},
 		{"problem  provider: ", "providers.own.env.X of ccc.json is ${OWN_TOKEN}, which is not set", "read -r OWN_TOKEN; export OWN_TOKEN",
 			`replace $config '"max_iterations"' '"provider":"own",&'; replace $config '"kimi":' '"own":{"env":{"X":"${OWN_TOKEN}"}},&'`},
-		{"problem  provider: ", "work/.claude/settings.json: env.ANTHROPIC_MODEL overrides", edit, `echo '{"env":{"ANTHROPIC_MODEL":"SECRET 2"}}' >$shared`},
+		{"problem  provider: ", "work/.claude/settings.json: env.ANTHROPIC_MODEL", edit, `echo '{"env":{"ANTHROPIC_MODEL":"SECRET 2"}}' >$shared`},
 		{"problem  provider: ", "home/.claude/settings.json: apiKeyHelper", edit, `replace $settings '"disableAllHooks": false' '&, "apiKeyHelper":"echo SECRET"'`},
 		{"problem  provider: ", "ccc.json: settings.env.ANTHROPIC_API_KEY", edit,
 			`replace $config '"providers"' '"settings":{"env":{"A":"b","ANTHROPIC_API_KEY":"SECRET"}},&'`},
@@ -190,7 +194,7 @@ func (box *sandbox) change(line, order, mend string) (command string) {
 	_, key, _ := strings.Cut(line, path+": ")
 	key, _, _ = strings.Cut(key, " ")
 	switch order {
-	case "remove it:":
+	case "remove it:", "leave the provider out (ccc default --supervisor uses what the file says), or take that out there:":
 		text = dropJSON(text, strings.Split(key, ".")...)
 	case "set it to false:":
 		text = setJSON(text, "false", strings.Split(key, ".")...)

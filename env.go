@@ -22,6 +22,7 @@ const (
 	providerVariable   = "CCC_PROVIDER"        // the session's provider
 	cacheVariable      = "CCC_CACHE"           // set if reviews may use the session's prompt cache
 	addDirsVariable    = "CCC_ADD_DIRS"        // the session's --add-dir directories, one on each line
+	modelVariable      = "CCC_MODEL"           // by which word the session has its model: see chosenModel
 	tryVariable        = "CCC_TRY_TIMELINE"    // DIR/SESSION/REVIEW that a reviewer's ccc try records for
 	trialVariable      = "CCC_TRIAL"           // in a trial of the hooks, the file that answers it: trial.go
 	claudeVariable     = "CCC_CLAUDE"
@@ -31,8 +32,10 @@ const (
 	projectVariable    = "CLAUDE_PROJECT_DIR"     // for hooks, by Claude Code: where the session was started
 	toolVariable       = "CLAUDECODE"             // for what Claude Code's tools and hooks start, by it
 	sessionVariable    = "CLAUDE_CODE_SESSION_ID" // for what Claude Code's tools start, by it
+	urlVariable        = "ANTHROPIC_BASE_URL"
 	tokenVariable      = "ANTHROPIC_AUTH_TOKEN"
 	keyVariable        = "ANTHROPIC_API_KEY"
+	headersVariable    = "ANTHROPIC_CUSTOM_HEADERS"
 	// Claude Code (from 2.1.143) ends a turn by force after this many blocked stops in a row; see limitUnder.
 	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 	// Claude Code begins the system prompt with a line that differs between an interactive session and a
@@ -292,17 +295,41 @@ func otherClaude() string {
 // updateClaude is what clientTooOld says that helps.
 const updateClaude = "claude update / " + installClaude
 
+// claudePlaces are where installers put claude, below HOME: Claude Code's own, the version managers of Node.js
+// and npm with a prefix of the user's. An interactive shell may have them in PATH where ccc has not.
+var claudePlaces = []string{".local/bin", ".claude/local", ".nvm/versions/node/*/bin",
+	".local/share/fnm/node-versions/*/installation/bin", ".volta/bin", ".asdf/installs/nodejs/*/bin",
+	".local/share/mise/installs/node/*/bin", "n/bin", ".npm-global/bin", ".bun/bin"}
+
+// claudeElsewhere returns a claude that is installed, though not in PATH, or "".
+func claudeElsewhere() string {
+	home, _ := os.UserHomeDir()
+	for _, place := range claudePlaces {
+		paths, _ := filepath.Glob(filepath.Join(home, place, "claude"))
+		for _, path := range slices.Backward(paths) { // of several versions of Node.js the newest, mostly
+			if _, err := exec.LookPath(path); err == nil {
+				return path
+			}
+		}
+	}
+	return ""
+}
+
 // findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. The error is
 // a failure with the exit code of a shell, 126 or 127.
 func findClaude() (string, error) {
-	name := "claude"
-	path, err := exec.LookPath(cmp.Or(os.Getenv(claudeVariable), name))
+	named := os.Getenv(claudeVariable)
+	path, err := exec.LookPath(cmp.Or(named, "claude"))
 	if err != nil {
-		if named := os.Getenv(claudeVariable); named != "" {
-			name = claudeVariable + "=" + named
+		f := failure{code: 127, err: errors.New("no claude in PATH, and " + claudeVariable + " is not set"),
+			hint: otherClaude()}
+		if named != "" {
+			f.err = fmt.Errorf("%s=%s: %w", claudeVariable, named, errors.Unwrap(err))
 		}
-		err = fmt.Errorf("%s: %w", name, errors.Unwrap(err))
-		return "", failure{code: 127, err: err, hint: otherClaude()}
+		if elsewhere := claudeElsewhere(); elsewhere != "" {
+			f.hint = "export " + claudeVariable + "=" + shellQuote(elsewhere)
+		}
+		return "", f
 	}
 	if self, err := os.Executable(); err == nil && sameFile(path, self) {
 		return "", failure{code: 126, err: fmt.Errorf("%s, which stands for claude, is ccc itself", path),

@@ -147,13 +147,14 @@ func TestEnvClaude(t *testing.T) {
 	self, err := os.Executable()
 	check(t, err)
 	check(t, errors.Join(os.WriteFile(at("claude"), nil, 0o700), os.WriteFile(at("mine"), nil, 0o700), os.WriteFile(at("text"), nil, 0o600), os.Mkdir(at("as"), 0o700), os.Symlink(self, at("as/claude")), os.Symlink(self, at("me"))))
+	t.Setenv("HOME", at("home"))
 	for _, test := range []struct {
 		path, named, want string
 		code              int
 		hint              string
 	}{
 		{dir, "", at("claude"), 0, ""}, {dir, "mine", at("mine"), 0, ""}, {"/none", at("mine"), at("mine"), 0, ""},
-		{"/none", "", "claude: executable file not found in $PATH", 127, installClaude},
+		{"/none", "", "no claude in PATH, and CCC_CLAUDE is not set", 127, installClaude},
 		{dir, at("none"), claudeVariable + "=" + at("none") + ": stat " + at("none") + ": no such file or directory", 127, "unset CCC_CLAUDE; command -v claude || " + installClaude},
 		{dir, at("text"), claudeVariable + "=" + at("text") + ": permission denied", 127, "unset CCC_CLAUDE; command -v claude || " + installClaude},
 		{at("as"), "", at("as/claude") + ", which stands for claude, is ccc itself", 126, "export CCC_CLAUDE=PATH, that of Claude Code's own program"},
@@ -169,6 +170,26 @@ func TestEnvClaude(t *testing.T) {
 			expectIs(t, "the hint of "+found, f.hint, test.hint)
 		}
 		expectIs(t, test, found, test.want)
+	}
+	// One that is installed, but not in PATH, is named.
+	t.Setenv("PATH", "/none")
+	for _, place := range []string{".local/bin", ".claude/local", ".nvm/versions/node/v22.1.0/bin",
+		".local/share/fnm/node-versions/v22.1.0/installation/bin", ".volta/bin", ".asdf/installs/nodejs/22.1.0/bin",
+		".local/share/mise/installs/node/22.1.0/bin", "n/bin", ".npm-global/bin", ".bun/bin"} {
+		home := t.TempDir()
+		t.Setenv("HOME", home)
+		path := filepath.Join(home, place, "claude")
+		check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)))
+		t.Setenv(claudeVariable, "")
+		_, err := findClaude()
+		expectIs(t, place+", no program", failureOf(err).hint, installClaude)
+		check(t, os.Chmod(path, 0o700))
+		for _, named := range []string{"", at("none")} {
+			t.Setenv(claudeVariable, named)
+			_, err := findClaude()
+			expectIs(t, place+" with "+named, failureOf(err).hint, "export CCC_CLAUDE="+path)
+			expectIs(t, place+": the code", failureOf(err).code, 127)
+		}
 	}
 	expectIs(t, "the oldest", oldestClaude, "2.1.200")
 	expectIs(t, "the command that installs it", installClaude, "npm install -g @anthropic-ai/claude-code@latest")

@@ -65,7 +65,7 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	}
 	call.request.changes, call.request.compares = judged.text(), judged.namesCommit()
 	entry.NoCopy, entry.Way = call.request.noCopy, "own"
-	entry.Model = cmp.Or(call.config.Model, request.model)
+	entry.Model = cmp.Or(s.config.Supervisor.Model, request.modelID, request.model)
 	if call.shares {
 		entry.Way = "cache"
 	}
@@ -211,18 +211,35 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 			call.addDirs = append(call.addDirs, dir)
 		}
 	}
-	// The reviewer has the session's model. From 2.1.200 on a fork has it by itself, unless a variable names
-	// another. Another provider does not know it.
-	sources := readSources(s.dirs, s.config, nil)
-	named := valueIn(sources, os.Environ(), "env.ANTHROPIC_MODEL")
-	named = strings.TrimSuffix(named, "[1m]")
-	hasIt := !olderThan(request.version, "2.1.200") && (named == "" || named == request.model)
-	if hasSessionsProvider(s.config) && !hasIt {
-		call.config.Model = cmp.Or(call.config.Model, request.model)
+	sources, ofSession := readSources(s.dirs, s.config, nil), s.hasSessionsProvider()
+	if ofSession { // another does not know the session's model
+		call.config.Model = cmp.Or(call.config.Model, s.sessionModel(request.conversation, sources))
 	}
-	call.shares = sharesCache(s.config, call, s.launched)
+	call.shares = sharesCache(s.config, call, s.launched && ofSession)
 	s.offerCopy(ctx, call)
 	return call, nil
+}
+
+// hasSessionsProvider reports whether the reviewer asks the API that the session does.
+func (s *supervision) hasSessionsProvider() bool {
+	state, _ := s.session.state() // a review by hand knows the session's provider by its state alone
+	own := s.config.Supervisor.Provider
+	return own == "" || own == cmp.Or(os.Getenv(providerVariable), state.Provider)
+}
+
+// sessionModel returns the model that a fork of the session has to be given, as --model takes it, so that it
+// has the session's; "" where it has that by itself, or it is not known. By itself a fork has another where
+// the session has its model by a flag, by a mapped alias or by default (2.1.200 to 2.1.332).
+func (s *supervision) sessionModel(talk conversation, sources []settingsSource) string {
+	switch {
+	case talk.modelID != "":
+		return talk.modelID
+	case !s.launched:
+		return ""
+	case talk.switched: // Claude Code writes the choice into the user's settings
+		return sources[1].values[modelKey]
+	}
+	return os.Getenv(modelVariable)
 }
 
 // environment returns the reviewer's environment. The error is of a provider that something overrides: the
@@ -233,14 +250,14 @@ func (s *supervision) environment() ([]string, error) {
 		env = withLine(env)
 	}
 	p := s.config.Providers[s.config.Supervisor.Provider]
-	if p == nil || hasSessionsProvider(s.config) { // whose values the session has
+	if p == nil || p.name == os.Getenv(providerVariable) { // whose values the session has
 		return reviewerEnv(withoutRefusedKey(s.dirs, env), nil)
 	}
 	reviewers, err := reviewerEnv(env, p)
 	if err != nil {
 		return nil, err
 	}
-	return reviewers, checkProvider(s.dirs, readSources(s.dirs, s.config, nil), env, []string{"--print"}, p)
+	return reviewers, checkProvider(s.dirs, readSources(s.dirs, s.config, nil), env, p, withoutReviewers)
 }
 
 // offerCopy tells the reviewer how to run commands in a throw-away copy, or why it can't: it may be switched

@@ -308,7 +308,8 @@ func TestNoWorktree(t *testing.T) {
 	}
 }
 
-// The session's directories go to the reviewer, and where a variable names another model than the session has, its model.
+// The session's directories go to the reviewer, and its model: the newest of which the transcript tells, else the word of the
+// launch, which another session's is not.
 func TestSessionsModelAndDirectories(t *testing.T) {
 	box := newHookBox(t)
 	for _, name := range []string{"../launch", "../typed"} {
@@ -317,17 +318,15 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 	dir := func(name string) string { return filepath.Join(filepath.Dir(box.home), name) }
 	box.vars = append(box.vars, "CCC_ADD_DIRS="+dir("launch")+"\n"+dir("gone")+"\n"+dir("launch/x")+"\nrelative")
 	command := userLine("1", "", "<command-name>/add-dir</command-name><command-args>"+dir("typed")+"</command-args>")
-	for i, variable := range []string{"", "ANTHROPIC_MODEL=other"} {
-		box.vars = append(box.vars, variable)
-		box.stop(box.transcript(command, userLine("2", "1", "fix it"), agentLine("3", "2", "done")))
+	for i, id := range []string{"m-1[1m]", ""} {
+		box.stop(box.transcript(command, modelLine("2", "1", "m-0"), modelLine("3", "2", id), userLine("4", "3", "fix it"), agentLine("5", "4", "done")))
 		args := box.read(fmt.Sprintf("../fake/reviewer-%d/args", i+1))
 		if !strings.Contains(args, "--add-dir\n"+dir("launch")+"\n"+dir("typed")+"\n") || strings.Contains(args, dir("gone")) || strings.Contains(args, dir("launch/x")) || strings.Contains(args, "relative\n") {
-			t.Errorf("%s: arguments %s", variable, args)
+			t.Errorf("%s: arguments %s", id, args)
 		}
-		if strings.Contains(args, "--model\nm-1\n") != (variable != "") {
-			t.Errorf("%s: arguments %s", variable, args)
-		}
+		expectIn(t, "the arguments", args, "--model\n"+cmp.Or(id, "m-0")+"\n")
 	}
+	lines := []string{modelLine("1", "", "m-1"), userLine("2", "1", "fix it"), agentLine("3", "2", "done")}
 	for i, test := range []struct {
 		config, model string
 	}{
@@ -337,7 +336,7 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 		{`{"supervisor":{"keep_cache":true}}`, "--model\nm-1\n"},
 	} {
 		box.write(".claude/ccc.json", 0o600, test.config)
-		box.stop(box.transcript(userLine("1", "", "fix it"), agentLine("2", "1", "done")))
+		box.stop(box.transcript(lines...))
 		args := box.read(fmt.Sprintf("../fake/reviewer-%d/args", i+3))
 		if args == "" || !strings.Contains(args, test.model) || strings.Contains(args, "--model") != (test.model != "") {
 			t.Errorf("%s: arguments %s", test.config, args)
@@ -942,7 +941,7 @@ func TestHookPatience(t *testing.T) {
 	}
 }
 
-// What a reviewer is called with: the directories that it may read, the session's model where a fork lacks it, and its time.
+// What a reviewer is called with: the directories that it may read, the session's model, and its time.
 func TestHookPlanned(t *testing.T) {
 	speaking(t, "zh")
 	root := t.TempDir()
@@ -956,28 +955,37 @@ func TestHookPlanned(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second+300*time.Millisecond)
 	defer cancel()
 	for _, test := range []struct {
-		name, version, tree, variable, own, current, model string // own, current: the reviewer's and the session's provider
-		want                                               string // of the model
-		dirs                                               string
+		name, tree, own, current, known, model string // own, current, known: the provider of ccc.json, the session, its state
+		id                                     string // of the model, in the transcript
+		switched, unlaunched                   bool
+		want                                   string // of the model
 	}{
-		{name: "plain", version: "2.1.330", want: "", dirs: "project added typed"},
-		{name: "a worktree", version: "2.1.330", tree: "tree", want: "", dirs: "tree project added typed tree project"},
-		{name: "since they have it", version: "2.1.200", want: "", dirs: "project added typed"},
-		{name: "another in a variable", version: "2.1.330", variable: "other", want: "m", dirs: "project added typed"},
-		{name: "the same in a variable", version: "2.1.330", variable: "m", want: "", dirs: "project added typed"},
-		{name: "the same, of a million", version: "2.1.330", variable: "m[1m]", want: "", dirs: "project added typed"},
-		{name: "ccc.json's", version: "2.1.330", variable: "other", model: "chosen", want: "chosen", dirs: "project added typed"},
-		{name: "another provider's", version: "2.1.330", variable: "other", own: "b", want: "", dirs: "project added typed"},
-		{name: "the session's own", version: "2.1.330", variable: "other", own: "b", current: "b", want: "m", dirs: "project added typed"},
+		{name: "the transcript's", id: "m[1m]", want: "m[1m]"},
+		{name: "the transcript's, switched", id: "m[1m]", switched: true, want: "m[1m]"},
+		{name: "the transcript's, not launched", id: "m[1m]", unlaunched: true, want: "m[1m]"},
+		{name: "the launch's", want: "launched"},
+		{name: "the launch's, switched", switched: true, want: "saved"},
+		{name: "not launched", unlaunched: true, want: ""},
+		{name: "in a worktree", tree: "tree", id: "m", want: "m"},
+		{name: "ccc.json's", id: "m", model: "chosen", want: "chosen"},
+		{name: "another provider's", id: "m", own: "b", want: ""},
+		{name: "another provider's than the session's", id: "m", own: "b", current: "a", known: "b", want: ""},
+		{name: "of another provider, ccc.json's", id: "m", own: "b", model: "chosen", want: "chosen"},
+		{name: "of the session's own provider", id: "m", own: "b", current: "b", want: "m"},
+		{name: "of the session's own, by its state", id: "m", own: "b", known: "b", unlaunched: true, want: "m"},
 	} {
 		h := testHook(t, eventStop)
 		h.project = at("project")
 		h.config.Supervisor.Try, h.config.Supervisor.Model, h.config.Supervisor.Provider = false, test.model, test.own
 		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}}}
-		t.Setenv("ANTHROPIC_MODEL", test.variable)
+		h.launched = !test.unlaunched
+		check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"model":"saved"}`), 0o600))
+		check(t, h.session.update(func(s *sessionState) { s.Provider = test.known }))
+		t.Setenv(modelVariable, "launched")
 		t.Setenv(providerVariable, test.current)
 		request := reviewRequest{project: h.project, tree: at(cmp.Or(test.tree, "project"))}
-		request.version, request.model, request.conversation.dirs = test.version, "m", []string{at("typed"), at("added")}
+		request.version, request.model, request.conversation.dirs = "2.1.330", "answering", []string{at("typed"), at("added")}
+		request.modelID, request.switched = test.id, test.switched
 		call, err := h.plan(ctx, "judge it", request)
 		check(t, err)
 		expectIs(t, test.name+": the model", call.config.Model, test.want)
@@ -985,7 +993,11 @@ func TestHookPlanned(t *testing.T) {
 		for _, dir := range slices.Concat(call.dirs, call.addDirs) {
 			short = append(short, strings.TrimPrefix(dir, root+"/"))
 		}
-		expectIs(t, test.name+": the directories", strings.Join(short, " "), test.dirs)
+		readable := "project added typed"
+		if test.tree != "" {
+			readable = "tree project added typed tree project"
+		}
+		expectIs(t, test.name+": the directories", strings.Join(short, " "), readable)
 		if call.session != testSession || call.prompt != "judge it" || call.request.seconds > 90 || call.request.seconds < 60 || call.request.noCopy != errTryOff.zh || call.request.tryCommand != "" || lookupEnv(call.env, reviewerVariable) != "1" || call.shares {
 			t.Errorf("%s: %+v", test.name, call)
 		}
@@ -1009,7 +1021,7 @@ func TestHookPlanned(t *testing.T) {
 	}
 	h.config.Providers["b"].Env = map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}
 	check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"apiKeyHelper":"echo k"}`), 0o600))
-	if call, err := h.plan(ctx, "", request); call != nil || err == nil || !strings.Contains(err.Error(), "apiKeyHelper overrides the provider b") {
+	if call, err := h.plan(ctx, "", request); call != nil || err == nil || !strings.Contains(err.Error(), "settings.json: apiKeyHelper\n") {
 		t.Errorf("what overrides it: %v", err)
 	}
 	for version, older := range map[string]bool{"2.1.119": true, "2.1.120": false, "2.2.0": false, "1.9.999": true, "2.1.99": true, "3.0.0": false, "2.1.120-dev.1": false, "2.1.119-dev.1": true} {

@@ -4,6 +4,7 @@ package main
 // run, before claude takes ccc's place. And ccc uninstall, which removes what launches have written.
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -90,7 +91,8 @@ func planLaunch(args []string) (l *launch, err error) {
 				hint: "give it the JSON itself, or a file that ccc can look into, too"}
 		}
 	}
-	if err := checkProvider(l.dirs, l.sources, os.Environ(), l.command, l.provider); err != nil {
+	without := l.config.withoutProvider()
+	if err := checkProvider(l.dirs, l.sources, os.Environ(), l.provider, without); err != nil {
 		return nil, err
 	}
 	if l.provider != nil && givenFlag(l.command, "--bg", "--background") != "" {
@@ -215,7 +217,7 @@ func (l *launch) planSupervision() error {
 	sources, reviewer := readSources(l.dirs, l.config, nil), l.config.Providers[supervisor.Provider]
 	_, err := reviewerEnv(l.env, reviewer)
 	if err == nil {
-		err = checkProvider(l.dirs, sources, os.Environ(), []string{"--print"}, reviewer)
+		err = checkProvider(l.dirs, sources, os.Environ(), reviewer, withoutReviewers)
 	}
 	if err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
@@ -231,7 +233,7 @@ func (l *launch) planSupervision() error {
 		l.untried = fmt.Errorf("%s is not Claude Code: to --version it says %q", l.claude, said)
 	}
 	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.command), supervisorVariable, "1",
-		launchVariable, launchToken())
+		launchVariable, launchToken(), modelVariable, chosenModel(l.sources, l.env, l.command))
 	if lookupEnv(l.env, blockCapVariable) == "" {
 		l.env = setEnv(l.env, blockCapVariable, strconv.Itoa(supervisor.MaxIterations))
 	}
@@ -262,6 +264,18 @@ func (l *launch) tryHooks() error {
 	}
 	// Claude may have brought settings.json up to date, as it does with old settings of its own (2.1.332).
 	return os.WriteFile(l.trial.memory(), nil, 0o600)
+}
+
+// chosenModel returns the word that chooses the model of a session with these sources, environment and
+// arguments: a name or an alias, which a reviewer is given as it stands. A session that goes on has the model
+// that it had, "".
+func chosenModel(sources []settingsSource, env, args []string) string {
+	flag, _ := lastValue(args, "--model")
+	word := cmp.Or(flag, valueIn(sources, env, "env.ANTHROPIC_MODEL"), valueIn(sources, env, modelKey))
+	if word == "" && givenFlag(args, "--resume", "-r", "--continue", "-c") == "" {
+		return "default"
+	}
+	return word
 }
 
 // switchHint tells how a session that this launch can't supervise is supervised.

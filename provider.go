@@ -66,14 +66,32 @@ func withProvider(env []string, p *provider) ([]string, error) {
 	for name, value := range values {
 		env = setEnv(env, name, value)
 	}
-	// Without a token, a key or a header for one Claude Code sends the user's login. It sends "none" instead.
-	given := func(name string) bool { return strings.TrimSpace(values[name]) != "" }
-	headers := strings.ToLower(values["ANTHROPIC_CUSTOM_HEADERS"])
-	identifies := strings.Contains(headers, "authorization:") || strings.Contains(headers, "api-key:")
-	if given("ANTHROPIC_BASE_URL") && !given(tokenVariable) && !given(keyVariable) && !identifies {
+	if values[urlVariable] != "" && credential(values) == "" { // Claude Code would send the user's login
 		env = setEnv(env, tokenVariable, "none")
 	}
 	return env, nil
+}
+
+// credential returns the variable by which a provider with these values knows its user, "" for none. Only a
+// token, in its variable or in a header, is always sent in the place of a login. A login goes beside another
+// header, and in an interactive session in the place of a key that is not approved (2.1.200 to 2.1.332).
+func credential(values map[string]string) (variable string) {
+	given := func(name string) bool { return strings.TrimSpace(values[name]) != "" }
+	for line := range strings.Lines(values[headersVariable]) {
+		name, _, _ := strings.Cut(strings.ToLower(line), ":")
+		if name = strings.TrimSpace(name); name == "authorization" {
+			return tokenVariable
+		} else if strings.HasSuffix(name, "api-key") {
+			variable = headersVariable
+		}
+	}
+	switch {
+	case given(tokenVariable):
+		return tokenVariable
+	case given(keyVariable):
+		return keyVariable
+	}
+	return variable
 }
 
 // isAPIVariable reports whether a variable, NAME or NAME=value, says which API is called and how: with what
@@ -101,10 +119,10 @@ func (p *provider) values(env []string) (map[string]string, error) {
 	return values, nil
 }
 
-// providerConflicts returns the reasons not to run a claude with these sources, environment and arguments
-// against p, which may be nil: a variable that is missing, settings that override p's, and a key or login of
-// the user's that would be sent to it. No value is shown.
-func providerConflicts(d dirs, sources []settingsSource, env, args []string, p *provider) []failure {
+// providerConflicts returns the reasons not to run a claude with these sources and environment against p,
+// which may be nil: a variable that is missing; settings that override p's, or hold what is the user's and
+// would be sent to it; a login that would. without is how to do without p. No value is shown.
+func providerConflicts(d dirs, sources []settingsSource, env []string, p *provider, without string) []failure {
 	if p == nil {
 		return nil
 	}
@@ -112,45 +130,48 @@ func providerConflicts(d dirs, sources []settingsSource, env, args []string, p *
 	if err != nil {
 		return []failure{failureOf(err)}
 	}
+	account, isConsole := sources[0].name, values[urlVariable] != "" && values[keyVariable] == ""
 	var conflicts []failure
+	var found, files []string
 	for _, s := range sources {
+		var keys []string
 		if s.err != nil {
-			err := fmt.Errorf("%s: %w; it may override the provider %s", s.name, s.err, p.name)
-			conflicts = append(conflicts, failure{code: 1, err: err, hint: editHint(s.name)})
+			keys = append(keys, s.err.Error())
 		}
 		for _, key := range slices.Sorted(maps.Keys(s.values)) {
 			name, isVariable := strings.CutPrefix(key, "env.")
 			value, isSet := values[name]
 			overrides := isVariable && (isSet && value != s.values[key] || !isSet && isAPIVariable(name))
 			// Claude Code sends what the helper prints to whatever URL is set, beside the provider's own
-			// token.
-			if overrides || key == helperKey && s.values[key] != "" {
-				what := "overrides the provider " + p.name + ", or sends it what is yours"
-				conflicts = append(conflicts, s.fault(key, what, "remove it"))
+			// token; the key of a login to the Console, too, but not beside another key.
+			isSent := key == helperKey || key == primaryKey && s.name == account && isConsole
+			if overrides || isSent && s.values[key] != "" {
+				keys = append(keys, s.prefix+key)
+			}
+		}
+		if keys != nil {
+			found = append(found, "\n     "+s.name+": "+strings.Join(keys, ", "))
+			if s.name != argumentSource {
+				files = append(files, shellQuote(s.name))
 			}
 		}
 	}
-	account := sources[0]
-	key, token := values[keyVariable], values[tokenVariable]
-	// If an interactive session may not use a key of the environment, it sends the user's login instead.
-	if key != "" && token == "" && !isPrinted(args) && !account.allows(key) && hasLogin(d) {
-		mend := "name it " + tokenVariable +
-			", or let Claude Code use the key (customApiKeyResponses.approved in " + account.name + ")"
-		ours, name := settingsSource{name: d.configFile()}, "providers."+p.name+".env."+keyVariable
-		const what = "may go unused, and your login be sent instead"
-		conflicts = append(conflicts, ours.fault(name, what, mend))
+	if found != nil {
+		err := fmt.Errorf("settings override the provider %s, or send it what is yours:%s",
+			p.name, strings.Join(found, ""))
+		hint := without + ", or take that out there"
+		if files != nil {
+			hint += ":\n${EDITOR:-vi} " + strings.Join(files, " ")
+		}
+		conflicts = append(conflicts, failure{code: 1, err: err, hint: hint})
 	}
-	// Claude Code sends the key of a login to the Console beside a token, but not beside another key.
-	if values["ANTHROPIC_BASE_URL"] != "" && key == "" && account.values[primaryKey] != "" {
-		f := account.fault(primaryKey, "is sent to the provider "+p.name+", too", "")
-		const mend = "log out of Claude Code, or give the provider an ANTHROPIC_API_KEY of its own"
-		f.hint = keyHint(d.configFile(), mend)
-		conflicts = append(conflicts, f)
+	if name := credential(values); values[urlVariable] != "" && name != tokenVariable && name != "" && hasLogin(d) {
+		ours := settingsSource{name: d.configFile()}
+		const what, mend = "alone lets Claude Code send your login there, too", "name it " + tokenVariable
+		conflicts = append(conflicts, ours.fault("providers."+p.name+".env."+name, what, mend))
 	}
 	return conflicts
 }
-
-func isPrinted(args []string) bool { return givenFlag(args, "-p", "--print") != "" }
 
 // hasLogin reports whether Claude Code may have a subscription's login. On macOS it is not kept in a file.
 func hasLogin(d dirs) bool {
@@ -159,14 +180,27 @@ func hasLogin(d dirs) bool {
 }
 
 // checkProvider returns providerConflicts as one error, nil if there are none.
-func checkProvider(d dirs, sources []settingsSource, env, args []string, p *provider) error {
+func checkProvider(d dirs, sources []settingsSource, env []string, p *provider, without string) error {
 	var errs []error
-	for _, conflict := range providerConflicts(d, sources, env, args, p) {
-		conflict.code = 1 // also for what stands on the command line
+	for _, conflict := range providerConflicts(d, sources, env, p, without) {
 		errs = append(errs, conflict)
 	}
 	return errors.Join(errs...)
 }
+
+// withoutProvider is how to do without the provider of a launch.
+func (c *configuration) withoutProvider() string {
+	words := []string{supervisorFlag}
+	if c.CurrentProvider != "" { // without a name it would be that one
+		words = []string{noProvider, supervisorFlag}
+	}
+	return "leave the provider out (" + commandLine(words) + " uses what the file says)"
+}
+
+// withoutReviewers is how to do without the reviewer's own provider.
+const withoutReviewers = "take supervisor.provider out of ccc.json"
+
+func isPrinted(args []string) bool { return givenFlag(args, "-p", "--print") != "" }
 
 // paysByKey reports whether a key or a token pays for a session with these sources, environment and
 // arguments, or a cloud: not a login.

@@ -242,7 +242,6 @@ func TestProviderSettingsFilled(t *testing.T) {
 // The reviewer's own provider: its values, and nothing of the session's.
 func TestProviderOfReviewer(t *testing.T) {
 	box := newFakeBox(t)
-	box.write(".claude/.credentials.json", 0o600, `{}`) // a key alone is enough for a reviewer, beside a login too: nobody is asked
 	box.write("../work/sub/x", 0o600, "")
 	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"provider":"b","model":"m"},"providers":{
 		"a":{"env":{"ANTHROPIC_BASE_URL":"https://a","ANTHROPIC_AUTH_TOKEN":"TOKEN-A"}},
@@ -254,15 +253,24 @@ func TestProviderOfReviewer(t *testing.T) {
 	box.run(30*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi")
 	env := "\n" + box.read("../fake/reviewer-1/env")
 	expectIn(t, "the reviewer's environment", env, "\nANTHROPIC_BASE_URL=https://b\n", "\nANTHROPIC_API_KEY=KEY-B\n")
-	// The session may be older than what is in the settings files now.
+	// The session may be older than what is in the files now.
 	box.reviews(allows(""))
+	box.inSession()
+	login := filepath.Join(box.home, ".claude/.credentials.json")
+	box.write(".claude/.credentials.json", 0o600, `{}`)
+	got := box.stop("")
+	expectIn(t, "beside a login", got.stderr, "no review: "+box.home+"/.claude/ccc.json: providers.b.env.ANTHROPIC_API_KEY alone lets", "name it ANTHROPIC_AUTH_TOKEN")
+	launched := box.run(10*time.Second, "", "ccc", "a", "--supervisor", "-p", "hi")
+	expectEnd(t, "a launch beside it", launched, 1, "", "ccc: the reviewer: "+box.home+"/.claude/ccc.json: providers.b.env.ANTHROPIC_API_KEY alone lets")
+	check(t, os.Remove(login))
 	box.write("../work/.claude/settings.json", 0o600, `{"apiKeyHelper":"echo SECRET"}`)
 	for _, dir := range []string{".", "sub"} { // they are the project's, wherever the agent's current directory is
 		got := box.run(10*time.Second, `{"session_id":"`+testSession+`","hook_event_name":"Stop"}`, "sh", "-c", "cd "+dir+" && exec ccc supervisor-hook")
-		if !strings.Contains(got.stderr, "no review: "+filepath.Join(box.work, ".claude/settings.json")+": apiKeyHelper") || box.read("../fake/reviewer-2/env") != "" {
+		const named = "no review: settings override the provider b, or send it what is yours:\n     "
+		if !strings.Contains(got.stderr, named+filepath.Join(box.work, ".claude/settings.json")+": apiKeyHelper\n     take supervisor.provider out of ccc.json, or take that out there:\n") ||
+			box.read("../fake/reviewer-2/env") != "" {
 			t.Errorf("in %s: got %+v", dir, got)
 		}
-		box.inSession()
 	}
 	if strings.Contains(env, "TOKEN-A") || !strings.Contains(box.read("../fake/agent-1/env"), "ANTHROPIC_AUTH_TOKEN=TOKEN-A") {
 		t.Error("the session's token reached the reviewer, or not the agent")
@@ -397,10 +405,8 @@ func TestProviderOwnThings(t *testing.T) {
 		{name: "key_beside_a_login", provider: withKey, login: true, names: "providers.x.env.ANTHROPIC_API_KEY"},
 		{name: "key_beside_a_console_login", provider: withKey, file: ".claude.json", content: `{"primaryApiKey":"mine"}`},
 		{name: "token_beside_a_console_login", provider: withToken, file: ".claude.json", content: `{"primaryApiKey":"mine"}`, names: "primaryApiKey"},
-		{name: "key_printed", provider: withKey, login: true, args: []string{"-p"}},
+		{name: "key_printed", provider: withKey, login: true, args: []string{"-p"}, names: "providers.x.env.ANTHROPIC_API_KEY"},
 		{name: "key_without_login", provider: withKey},
-		{name: "key_allowed_beside_a_login", provider: withKey, login: true, file: ".claude.json",
-			content: `{"customApiKeyResponses":{"approved":["-provider-0123456789"]}}`},
 		{name: "model_beside_a_login", provider: withModel, login: true},
 	}
 	for _, test := range tests {
@@ -428,34 +434,32 @@ func TestProviderOwnThings(t *testing.T) {
 func TestSharesCache(t *testing.T) {
 	yes, no := true, false
 	for name, c := range map[string]struct {
-		model, left, own, current string
-		context                   int
-		missed                    bool
-		forced                    *bool
-		launched, want            bool
+		model, id, left string
+		context         int
+		missed          bool
+		forced          *bool
+		launched, want  bool
 	}{
-		"all_is_so":             {launched: true, want: true},
-		"least_size":            {context: 40_000, launched: true, want: true},
-		"below_it":              {context: 39_999, launched: true},
-		"another_model":         {model: "other", launched: true},
-		"its_model":             {model: "m", launched: true, want: true},
-		"another_provider":      {own: "b", current: "a", launched: true},
-		"the_same_provider":     {own: "a", current: "a", launched: true, want: true},
-		"the_sessions_provider": {current: "a", launched: true, want: true},
-		"missed_before":         {missed: true, launched: true},
-		"missed_but_forced":     {missed: true, forced: &yes, want: true},
-		"not_launched":          {},
-		"no_cache_found":        {left: "-", launched: true},
-		"forced":                {forced: &yes, want: true},
-		"forbidden":             {forced: &no, launched: true},
+		"all_is_so":              {launched: true, want: true},
+		"least_size":             {context: 40_000, launched: true, want: true},
+		"below_it":               {context: 39_999, launched: true},
+		"another_model":          {model: "other", launched: true},
+		"its_model":              {model: "m", launched: true, want: true},
+		"its_model_of_a_million": {model: "m[1m]", id: "m[1m]", launched: true, want: true},
+		"without_the_million":    {model: "m", id: "m[1m]", launched: true},
+		"missed_before":          {missed: true, launched: true},
+		"missed_but_forced":      {missed: true, forced: &yes, want: true},
+		"not_launched":           {},
+		"no_cache_found":         {left: "-", launched: true},
+		"forced":                 {forced: &yes, want: true},
+		"forbidden":              {forced: &no, launched: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(cacheVariable, strings.TrimPrefix(cmp.Or(c.left, "1"), "-"))
-			t.Setenv(providerVariable, c.current)
-			call := &reviewCall{config: supervisorConfig{Model: c.model}}
-			call.request.model, call.request.cacheMissed = "m", c.missed
+			call := &reviewCall{}
+			call.request.model, call.request.modelID, call.request.cacheMissed = "m", c.id, c.missed
 			call.request.context = cmp.Or(c.context, 100_000)
-			config := &configuration{Supervisor: supervisorConfig{Provider: c.own, KeepCache: c.forced}}
+			config := &configuration{Supervisor: supervisorConfig{Model: c.model, KeepCache: c.forced}}
 			expectIs(t, "shares", sharesCache(config, call, c.launched), c.want)
 		})
 	}
@@ -544,66 +548,87 @@ func TestProviderPays(t *testing.T) {
 	}
 }
 
-// What would override a provider, or send it what is the user's, is named with its place, in the order in which it counts.
+// What would override a provider, or send it what is the user's, is one message: its files and keys in the order in which
+// they count, and both ways out. No value stands there.
 func TestProviderConflictsNamed(t *testing.T) {
 	d := dirs{claude: t.TempDir()}
 	d.ccc = d.claude
-	const url = "ANTHROPIC_BASE_URL"
-	p := &provider{name: "kimi", Env: map[string]envText{url: "https://k", tokenVariable: "t", "EMPTY": ""}}
-	conflicts := func(p *provider, args string, sources ...settingsSource) string {
-		var told []string
-		for _, f := range providerConflicts(d, append([]settingsSource{{name: "account"}}, sources...), nil, strings.Fields(args), p) {
-			told = append(told, fmt.Sprint(f.code, " ", f.err))
+	p := &provider{name: "kimi", Env: map[string]envText{urlVariable: "https://k", tokenVariable: "t", "EMPTY": ""}}
+	conflicts := func(p *provider, sources ...settingsSource) string {
+		err := checkProvider(d, append([]settingsSource{{name: "account"}}, sources...), nil, p, "go without it")
+		if err == nil {
+			return ""
 		}
-		return strings.Join(told, "\n")
+		return fmt.Sprint(failureOf(err).code, " ", err)
 	}
 	source := func(name, key, value string) settingsSource {
 		return settingsSource{name: name, values: map[string]string{key: value}}
 	}
-	const overrides = " overrides the provider kimi, or sends it what is yours"
-	expectIs(t, "no provider", conflicts(nil, "", source("a", "env."+url, "other")), "")
-	expectIs(t, "nothing", conflicts(p, "", settingsSource{name: "a"}, source("b", "env."+url, "https://k"), source("c", "env.OTHER", "x"), source("d", "env.EMPTY", ""), source("e", helperKey, ""), source("f", url, "x")), "")
-	expectIs(t, "others", conflicts(p, "", source("a", "env."+url, "https://x"), source("b", "env.ANTHROPIC_MODEL", ""), source("c", "env.EMPTY", "x"), source("d", helperKey, "x"), source(argumentSource, helperKey, "x"),
-		settingsSource{name: "e", err: errNoGit}), "1 a: env."+url+overrides+"\n1 b: env.ANTHROPIC_MODEL"+overrides+"\n1 c: env.EMPTY"+overrides+"\n1 d: apiKeyHelper"+overrides+"\n2 --settings: apiKeyHelper"+overrides+
-		"\n1 e: "+errNoGit.Error()+"; it may override the provider kimi")
-	expectIs(t, "a variable that is not set", conflicts(&provider{name: "a", Env: map[string]envText{"A": "${NO_SUCH}"}}, "", source("d", helperKey, "x")), "1 providers.a.env.A of ccc.json is ${NO_SUCH}, which is not set")
-	err := checkProvider(d, []settingsSource{{name: "account"}, source(argumentSource, helperKey, "x"), source("d", helperKey, "x")}, nil, nil, p)
-	if err == nil || failureOf(err).code != 1 || strings.Count(err.Error(), overrides) != 2 || !strings.Contains(err.Error(), "\n     remove it:\n     ${EDITOR:-vi} d") {
-		t.Errorf("as one error: %v", err)
-	}
-	expectIs(t, "of nothing", checkProvider(d, []settingsSource{{}}, nil, nil, p), nil)
+	const overrides = "1 settings override the provider kimi, or send it what is yours:"
+	expectIs(t, "no provider", conflicts(nil, source("a", "env."+urlVariable, "other")), "")
+	expectIs(t, "nothing", conflicts(p, settingsSource{name: "a"}, source("b", "env."+urlVariable, "https://k"),
+		source("c", "env.OTHER", "x"), source("d", "env.EMPTY", ""), source("e", helperKey, ""),
+		source("f", urlVariable, "x"), source("g", primaryKey, "x")), "")
+	expectIs(t, "others", conflicts(p,
+		settingsSource{name: "a", values: map[string]string{"env." + urlVariable: "https://x", "env.ANTHROPIC_MODEL": "", "env.OTHER": "x"}},
+		source("b c", "env.EMPTY", "x"), settingsSource{name: "d", prefix: "settings.", values: map[string]string{helperKey: "x"}},
+		source(argumentSource, helperKey, "x"), settingsSource{name: "e", err: errNoGit}),
+		overrides+"\n     a: env.ANTHROPIC_BASE_URL, env.ANTHROPIC_MODEL\n     b c: env.EMPTY\n     d: settings.apiKeyHelper"+
+			"\n     --settings: apiKeyHelper\n     e: "+errNoGit.Error()+
+			"\n     go without it, or take that out there:\n     ${EDITOR:-vi} a 'b c' d e")
+	expectIs(t, "an argument", conflicts(p, source(argumentSource, helperKey, "x")),
+		overrides+"\n     --settings: apiKeyHelper\n     go without it, or take that out there")
+	unset := &provider{name: "a", Env: map[string]envText{"A": "${NO_SUCH}"}}
+	expectIs(t, "a variable that is not set", conflicts(unset, source("d", helperKey, "x")),
+		"1 providers.a.env.A of ccc.json is ${NO_SUCH}, which is not set\n     read -r NO_SUCH; export NO_SUCH")
+	c := &configuration{}
+	expectIs(t, "how to do without it", c.withoutProvider(), "leave the provider out (ccc --supervisor uses what the file says)")
+	c.CurrentProvider = "kimi"
+	expectIs(t, "without the current one", c.withoutProvider(),
+		"leave the provider out (ccc default --supervisor uses what the file says)")
+}
 
+// A provider is sent no login: one with a URL names a token, in the variable or in a header, where Claude Code has a login.
+func TestProviderBesideLogin(t *testing.T) {
+	d := dirs{claude: t.TempDir()}
+	d.ccc = d.claude
+	const renamed = " alone lets Claude Code send your login there, too"
 	console := settingsSource{name: "account", values: map[string]string{primaryKey: "mine"}}
-	key := &provider{name: "kimi", Env: map[string]envText{url: "https://k", keyVariable: "k"}}
-	both := &provider{name: "kimi", Env: map[string]envText{url: "https://k", keyVariable: "k", tokenVariable: "t"}}
-	model := &provider{name: "kimi", Env: map[string]envText{"ANTHROPIC_MODEL": "m", keyVariable: ""}}
-	for name, test := range map[string]struct {
-		p       *provider
-		account settingsSource
-		login   bool
-		args    string
-		want    string
-	}{
-		"a token beside a Console key":      {p, console, false, "", primaryKey},
-		"a key beside it":                   {key, console, false, "", ""},
-		"a model beside it":                 {model, console, false, "", ""},
-		"a key beside a login":              {key, settingsSource{}, true, "", "may go unused"},
-		"a key beside a login, printed":     {key, settingsSource{}, true, "--print", ""},
-		"a key that is allowed":             {key, settingsSource{values: map[string]string{"allowed.k": "true"}}, true, "", ""},
-		"a key and a token beside a login":  {both, settingsSource{}, true, "", ""},
-		"a token beside a login":            {p, settingsSource{}, true, "", ""},
-		"a model beside a login":            {model, settingsSource{}, true, "", ""},
-		"a token beside a Console's, blank": {p, settingsSource{values: map[string]string{primaryKey: ""}}, false, "", ""},
+	for env, test := range map[string]struct{ login, console string }{ // what is named beside a login, beside a Console's key
+		urlVariable:                                                            {"", primaryKey},
+		urlVariable + " " + tokenVariable:                                      {"", primaryKey},
+		urlVariable + " " + keyVariable:                                        {keyVariable + renamed, ""},
+		urlVariable + " " + keyVariable + " " + tokenVariable:                  {"", ""},
+		urlVariable + " " + headersVariable + "=x-api-key:k":                   {headersVariable + renamed, primaryKey},
+		urlVariable + " " + headersVariable + "=X-Team:a\nApi-Key:k":           {headersVariable + renamed, primaryKey},
+		urlVariable + " " + headersVariable + "=X-Authorization:k\nx-api-key:": {headersVariable + renamed, primaryKey},
+		urlVariable + " " + headersVariable + "=X-Team:a":                      {"", primaryKey},
+		urlVariable + " " + headersVariable + "=authorization:k":               {"", primaryKey},
+		urlVariable + " " + headersVariable + "=x-api-key:k\nAuthorization:k":  {"", primaryKey},
+		urlVariable + " " + headersVariable + "=x-api-key:k " + tokenVariable:  {"", primaryKey},
+		"ANTHROPIC_MODEL " + keyVariable:                                       {"", ""},
 	} {
-		os.Remove(filepath.Join(d.claude, ".credentials.json"))
-		if test.login {
-			check(t, os.WriteFile(filepath.Join(d.claude, ".credentials.json"), nil, 0o600))
-		} else if hasLogin(d) {
-			continue // macOS, where it is not known
+		p := &provider{name: "kimi", Env: map[string]envText{}}
+		for _, variable := range strings.Split(env, " ") {
+			name, value, _ := strings.Cut(variable, "=")
+			p.Env[name] = envText(cmp.Or(value, "v"))
 		}
-		got := providerConflicts(d, []settingsSource{test.account}, nil, strings.Fields(test.args), test.p)
-		if len(got) > 1 || (len(got) == 1) != (test.want != "") || len(got) == 1 && (!strings.Contains(got[0].err.Error(), test.want) || !strings.Contains(got[0].hint, d.configFile())) {
-			t.Errorf("%s: %v", name, got)
+		expect := func(beside string, source settingsSource, want string) {
+			t.Helper()
+			err := checkProvider(d, []settingsSource{source}, nil, p, "go without it")
+			if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%q beside %s: %v, want %q", env, beside, err, want)
+			}
+		}
+		if os.Remove(filepath.Join(d.claude, ".credentials.json")); !hasLogin(d) { // on macOS it is not known
+			expect("nothing", settingsSource{}, "")
+			expect("the key of a Console login", console, test.console)
+		}
+		check(t, os.WriteFile(filepath.Join(d.claude, ".credentials.json"), nil, 0o600))
+		expect("a login", settingsSource{}, test.login)
+		if err := checkProvider(d, []settingsSource{{}}, nil, p, ""); err != nil &&
+			!strings.HasSuffix(err.Error(), "\n     name it ANTHROPIC_AUTH_TOKEN:\n     ${EDITOR:-vi} "+d.configFile()) {
+			t.Error(err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ package main
 // arrives at which API, and what Claude Code takes for a setting.
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -82,6 +83,43 @@ func TestRealClientOwnLogin(t *testing.T) {
 			t.Error("claude by itself kept the login: then the token is not needed")
 		}
 	})
+}
+
+// Nor does a login go to a provider from an interactive session: where the provider's own key or header would not keep it
+// away, ccc refuses to start. claude by itself, with the same variables, sends it.
+func TestRealClientLoginKept(t *testing.T) {
+	key, headers := `"ANTHROPIC_API_KEY":"`+sandboxKey+`"`, `"ANTHROPIC_CUSTOM_HEADERS":`
+	for _, test := range []struct{ name, env, refused string }{
+		{"token", `"ANTHROPIC_AUTH_TOKEN":"t"`, ""},
+		{"header_of_a_token", headers + `"Authorization: Bearer t"`, ""},
+		{"nothing", `"ANTHROPIC_MODEL":"m"`, ""},
+		{"key", key, keyVariable},
+		{"header_of_a_key", headers + `"x-api-key: k"`, headersVariable},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			forClients(t, modelScript, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+				box.login()
+				box.edit(".claude.json", `"approved"`, `"rejected"`) // or the client asks whether to use the key
+				box.edit(".claude.json", `"rejected":[]`, `"approved":[]`)
+				provider := fmt.Sprintf(`{"ANTHROPIC_BASE_URL":%q,%s}`, api.URL, test.env)
+				box.write(".claude/ccc.json", 0o600, `{"providers":{"a":{"env":`+provider+`}}}`)
+				if test.refused == "" {
+					box.open("ccc", "a").prompt("hello")
+				} else {
+					got := box.run(60*time.Second, "", "ccc", "a")
+					expectEnd(t, "ccc", got, 1, "", "providers.a.env."+test.refused+" alone lets Claude Code send your login there")
+					expectIn(t, "stderr", got.stderr, "name it ANTHROPIC_AUTH_TOKEN")
+					expectIs(t, "the requests of a refused launch", len(api.requests("")), 0)
+					var values map[string]string
+					check(t, json.Unmarshal([]byte(provider), &values))
+					box.vars = append(box.vars, "ANTHROPIC_API_KEY="+values[keyVariable], headersVariable+"="+values[headersVariable])
+					box.open("claude").prompt("hello")
+				}
+				api.await(t, "agent", 1, 60*time.Second)
+				expectIs(t, "the login is sent", sent(api.requests("")), test.refused != "")
+			})
+		})
+	}
 }
 
 // login makes the user one who is logged in with a subscription, by ownKey.

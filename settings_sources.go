@@ -49,6 +49,7 @@ var managedSettings = map[string]string{
 const (
 	helperKey  = "apiKeyHelper"  // a program whose output Claude Code sends as key and as token
 	primaryKey = "primaryApiKey" // the key of a login to the Console
+	modelKey   = "model"
 )
 
 // managedFiles returns the administrator's files.
@@ -140,7 +141,7 @@ func sourceOf(name, prefix string, text []byte, err error) settingsSource {
 			s.values[key] = raw
 		}
 	}
-	for _, key := range []string{helperKey, primaryKey} {
+	for _, key := range []string{helperKey, primaryKey, modelKey} {
 		if raw := members[key]; raw != nil && string(raw) != "null" {
 			var value envText
 			_ = value.UnmarshalJSON(raw)
@@ -168,7 +169,10 @@ func valueIn(sources []settingsSource, env []string, key string) string {
 			return value
 		}
 	}
-	return lookupEnv(env, strings.TrimPrefix(key, "env."))
+	if name, isVariable := strings.CutPrefix(key, "env."); isVariable {
+		return lookupEnv(env, name)
+	}
+	return ""
 }
 
 // isTrue reports whether Claude Code takes the value of a variable as true.

@@ -21,7 +21,9 @@ import (
 // A conversation is what ccc reads of a transcript.
 type conversation struct {
 	requests  []userRequest // the user's words that stand, oldest first
-	model     string        // of the agent's last message
+	model     string        // that answered last, by the API's name for it
+	modelID   string        // that was asked last, as --model takes it; "" before 2.1.270
+	switched  bool          // the user may have chosen another model, by /model
 	version   string        // of the Claude Code that wrote the last entry
 	dirs      []string      // what the user added with /add-dir, absolute
 	lastWords string        // the agent's, or toolUse and the id of its call; "" if the user spoke last
@@ -128,6 +130,7 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 		w.next = e.mark
 	}
 	w.model, w.context = cmp.Or(w.model, e.model), cmp.Or(w.context, e.context)
+	w.modelID = cmp.Or(w.modelID, e.modelID)
 	switch {
 	case e.mark == markAnswer:
 		w.interrupted = w.interrupted || w.stopped
@@ -136,6 +139,7 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 		w.cut, w.stopped, w.again = true, !w.sent, w.interrupted
 	case e.said != nil && e.said.command && !w.answered: // it called no agent
 		w.addDir(*e.said)
+		w.switched = w.switched || strings.HasPrefix(e.said.words, "/model")
 	case e.said != nil:
 		w.take(*e.said)
 	case e.mark == markOther:
@@ -242,6 +246,7 @@ type placedEntry struct {
 	said    *userRequest // the user's words, nil without any
 	mark    entryMark
 	model   string // of an answer
+	modelID string // see transcriptEntry
 	context int    // how many tokens the request had that it answers
 }
 
@@ -280,6 +285,7 @@ func (t *transcript) line(line []byte) {
 	isUser, isAgent := e.Type == "user", e.Type == "assistant"
 	preserved := e.CompactMetadata.PreservedSegment.TailUUID
 	placed := placedEntry{parent: cmp.Or(preserved, e.ParentUUID, e.LogicalParentUUID)}
+	placed.modelID = e.Attachment.Identity.ModelID
 	parent := t.entries[placed.parent]
 	if isResult && isUser {
 		placed.mark, placed.said = markResult, e.answer()

@@ -67,9 +67,12 @@ type transcriptEntry struct {
 		Content blockText `json:"content"`
 	} `json:"message"`
 	Attachment struct {
-		Type   string      `json:"type"`
-		Prompt blockText   `json:"prompt"`
-		Origin entryOrigin `json:"origin"`
+		Type     string      `json:"type"`
+		Prompt   blockText   `json:"prompt"`
+		Origin   entryOrigin `json:"origin"`
+		Identity struct {
+			ModelID string `json:"modelId"` // of type model: which one is at work from here on
+		} `json:"identity"`
 	} `json:"attachment"`
 	CompactMetadata struct {
 		PreservedSegment struct {
