@@ -136,7 +136,7 @@ func (h *hook) stop() record {
 	ctx, cancel := h.untilEnded(h.patience(entry.Event))
 	defer cancel()
 	request := h.request()
-	entry.Limit = h.reviewLimit()
+	entry.Limit, entry.Closes = h.reviewLimit(), request.closes()
 	isAnew := h.event.isStop() && request.change.history.beginsAnew(h.event.StopHookActive)
 	err := h.update(func(s *sessionState) {
 		if isAnew {
@@ -225,7 +225,7 @@ func (h *hook) update(change func(*sessionState)) error {
 // tells; where it can't be read, the timeline's prompts take their place.
 func (h *hook) request() reviewRequest {
 	e := h.event
-	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, lastMessage: e.LastAssistantMessage}
+	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, crons: e.SessionCrons, lastMessage: e.LastAssistantMessage}
 	r.inPlanMode = e.PermissionMode == "plan"
 	if !e.isStop() {
 		r.question = encodeJSON(e.ToolInput)
@@ -253,6 +253,7 @@ func (h *hook) request() reviewRequest {
 			r.requests = append(r.requests, userRequest{words: submitted.Prompt, prompt: true})
 		}
 	}
+	r.noteReviews(&past)
 	r.change = changeOf{history: &past}
 	if len(r.requests) > 0 {
 		r.change.started = r.requests[0].at

@@ -24,6 +24,7 @@ type hookEvent struct {
 	LastAssistantMessage string                     `json:"last_assistant_message"`
 	PermissionMode       string                     `json:"permission_mode"`
 	Prompt               string                     `json:"prompt"`
+	SessionCrons         []json.RawMessage          `json:"session_crons"`
 	SessionID            string                     `json:"session_id"`
 	Source               string                     `json:"source"`           // of a SessionStart
 	StopHookActive       bool                       `json:"stop_hook_active"` // a hook blocked the last stop

@@ -64,6 +64,8 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 		s.log("no look at the working tree", "error", entry.Unseen)
 	}
 	call.request.changes, call.request.compares = judged.text(), judged.namesCommit()
+	isUnchanged := judged.Repository != "" && judged.Unseen == "" && len(judged.paths) == 0
+	call.request.wordsOnly = isUnchanged && request.question == nil && request.calledNothing()
 	entry.NoCopy, entry.Way = call.request.noCopy, "own"
 	entry.Model = cmp.Or(s.config.Supervisor.Model, request.modelID, request.model)
 	if call.shares {

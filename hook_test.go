@@ -535,6 +535,7 @@ func TestEventOfAnotherType(t *testing.T) {
 		{name: "cwd", event: eventStop, members: `"cwd":["/x"]`, field: "cwd", stdout: blockNotYet},
 		{name: "transcript_path", event: eventStop, members: `"transcript_path":{"path":"/x"}`, field: "transcript_path", stdout: blockNotYet},
 		{name: "background_tasks", event: eventStop, members: `"background_tasks":{"odd":1}`, field: "background_tasks", stdout: blockNotYet, absent: "odd"},
+		{name: "session_crons", event: eventStop, members: `"session_crons":{"odd":1}`, field: "session_crons", stdout: blockNotYet, absent: "odd"},
 		{name: "last_assistant_message", event: eventStop, members: `"last_assistant_message":[{"type":"text","text":"All is done."}]`,
 			field: "last_assistant_message", stdout: blockNotYet, request: "All is done."},
 		{name: "last_assistant_message_number", event: eventStop, members: `"last_assistant_message":1234567`, field: "last_assistant_message", stdout: blockNotYet, absent: "1234567"},
@@ -712,9 +713,9 @@ func TestEventConversation(t *testing.T) {
 // What is read of an event: each field by its own name, an event without a name as a stop.
 func TestEventRead(t *testing.T) {
 	e, err := readEvent(strings.NewReader(`{"session_id":"s","transcript_path":"/t","cwd":"/c","permission_mode":"plan","hook_event_name":"PreToolUse","stop_hook_active":true,"last_assistant_message":"l",` +
-		`"background_tasks":[1,2],"tool_name":"n","tool_input":{"a":1},"tool_use_id":"u","prompt":"p","agent_id":"g","other":1}  `))
+		`"background_tasks":[1,2],"session_crons":[1,2,3],"tool_name":"n","tool_input":{"a":1},"tool_use_id":"u","prompt":"p","agent_id":"g","other":1}  `))
 	check(t, err)
-	if got := fmt.Sprint(e.SessionID, e.TranscriptPath, e.Cwd, e.PermissionMode, e.HookEventName, e.StopHookActive, e.LastAssistantMessage, len(e.BackgroundTasks), e.ToolName, string(e.ToolInput["a"]), e.ToolUseID, e.Prompt, e.AgentID, e.odd); got != "s/t/cplanPreToolUsetruel2n1upg[]" {
+	if got := fmt.Sprint(e.SessionID, e.TranscriptPath, e.Cwd, e.PermissionMode, e.HookEventName, e.StopHookActive, e.LastAssistantMessage, len(e.BackgroundTasks), len(e.SessionCrons), e.ToolName, string(e.ToolInput["a"]), e.ToolUseID, e.Prompt, e.AgentID, e.odd); got != "s/t/cplanPreToolUsetruel2 3n1upg[]" {
 		t.Errorf("%s", got)
 	}
 	expectIs(t, "a question is a stop", e.isStop(), false)

@@ -60,6 +60,7 @@ type reviewRequest struct {
 	inPlanMode   bool
 	lastMessage  string            // the agent's
 	tasks        []json.RawMessage // background tasks, as Claude Code lists them
+	crons        []json.RawMessage // scheduled wake-ups, in the same way
 	here         string            // the agent's current directory
 	change       changeOf          // whose change it is
 	refusal      record            // the last review that sent the agent on, for the same request
@@ -77,7 +78,17 @@ type reviewRequest struct {
 	homeIsReadOnly bool   // in such a copy files directly in HOME can't be written
 	changes        string // the change, as change_text.go tells it
 	compares       bool   // it is told as the difference from a commit
+	wordsOnly      bool   // there is none, and the agent has called no tool
 	seconds        int    // what the whole review has
+}
+
+// closes returns the ids of the requests that end with an approval, or at the limit: none while something is
+// still to wake the agent, which may have stopped to wait for it.
+func (r reviewRequest) closes() []string {
+	if len(r.tasks)+len(r.crons) > 0 {
+		return nil
+	}
+	return r.closable()
 }
 
 // text returns the message that asks for the review. What stays the same in the next review comes first, for
@@ -95,19 +106,30 @@ func (r reviewRequest) text(guideAbove bool) string {
 	}
 	b.WriteString(say(opening, say(by)) + "\n")
 	// A SUPERVISOR.md of the user's own may not say which form a command must have.
-	section(r.tryCommand != "", say(sectionRunning, tryExample(r.tryCommand)))
-	if r.tryCommand != "" && r.compares {
-		b.WriteString(say(sectionCompare, compareExample(r.tryCommand)) + "\n")
-	}
-	section(r.homeIsReadOnly, say(homeReadOnly))
 	why, _, _ := strings.Cut(r.noCopy, "\n")
-	section(r.tryCommand == "", say(sectionNoCopy, why))
+	switch {
+	case r.wordsOnly:
+		section(true, say(sectionWordsOnly))
+	case r.tryCommand == "":
+		section(true, say(sectionNoCopy, why))
+	default:
+		section(true, say(sectionRunning, tryExample(r.tryCommand)))
+		if r.compares {
+			b.WriteString(say(sectionCompare, compareExample(r.tryCommand)) + "\n")
+		}
+		section(r.homeIsReadOnly, say(homeReadOnly))
+	}
 	section(len(r.requests) > 0, say(sectionRequests))
+	section(len(r.requests) > 1, say(requestsJudged))
 	section(r.unconfirmed && len(r.requests) > 0, say(requestsUnconfirmed))
 	section(r.broken && len(r.requests) > 0, say(requestsIncomplete))
 	for i, request := range r.requests {
 		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.requests)))
-		fmt.Fprintf(&b, "\n[%d] %s\n", i+1, cutMiddle(request.String(), keep))
+		text := cutMiddle(request.String(), keep)
+		if request.closed != (words{}) {
+			text = say(request.closed) + " " + text
+		}
+		fmt.Fprintf(&b, "\n[%d] %s\n", i+1, text)
 	}
 	section(r.question != nil, say(sectionQuestion, r.question))
 	section(r.question == nil, say(sectionStop))
@@ -116,6 +138,7 @@ func (r reviewRequest) text(guideAbove bool) string {
 	section(r.tree != r.project, say(sectionWorktree, r.tree, r.here, r.project))
 	section(r.lastMessage != "", say(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
 	section(len(r.tasks) > 0, say(sectionTasks, cutMiddle(string(encodeJSON(r.tasks)), userPromptKeep)))
+	section(len(r.crons) > 0, say(sectionCrons, cutMiddle(string(encodeJSON(r.crons)), userPromptKeep)))
 	section(r.changes != "", say(sectionChanges, r.changes))
 	section(r.refusal.Feedback != "", say(sectionLastFeedback, r.refusal.Feedback))
 	section(r.refusal.NoVerdict, say(sectionNoVerdict, say(verdictForm)))

@@ -359,7 +359,9 @@ func TestRequestText(t *testing.T) {
 	}
 	for _, more := range []int{100, 101} {
 		words, tasks := strings.Repeat("长", 2000+more), []json.RawMessage{encodeJSON(strings.Repeat("x", 8000-len(`[""]`)+more))}
-		text := reviewRequest{lastMessage: words, tasks: tasks}.text(false)
+		crons := []json.RawMessage{encodeJSON(strings.Repeat("y", 8000-len(`[""]`)+more))}
+		text := reviewRequest{lastMessage: words, tasks: tasks, crons: crons}.text(false)
+		expectIs(t, "the wake-ups are whole", strings.Contains(text, string(crons[0])), more == 100)
 		expectIs(t, "the last message is whole", strings.Contains(text, words), more == 100)
 		expectIs(t, "the tasks are whole", strings.Contains(text, string(tasks[0])), more == 100)
 	}
@@ -383,7 +385,14 @@ func TestRequestParts(t *testing.T) {
 		has, lacks []string
 	}{
 		"plain": {none, []string{system, running, say(sectionRequests), "\n[1] fix it\n\n[2] add tests\n", event, place, round},
-			[]string{guide, noCopy, compare, asks, say(homeReadOnly), say(requestsUnconfirmed), say(requestsIncomplete), say(sectionPlan)}},
+			[]string{guide, noCopy, compare, say(sectionWordsOnly), asks, say(homeReadOnly), say(requestsUnconfirmed), say(requestsIncomplete), say(sectionPlan)}},
+		"words only":     {func(r *reviewRequest) { r.wordsOnly, r.compares, r.homeIsReadOnly = true, true, true }, []string{say(sectionWordsOnly)}, []string{running, compare, say(homeReadOnly)}},
+		"words, no copy": {func(r *reviewRequest) { r.wordsOnly, r.tryCommand = true, "" }, []string{say(sectionWordsOnly)}, []string{noCopy}},
+		"what became of it": {func(r *reviewRequest) {
+			r.requests[0].closed, r.requests[0].remarks = remarkPassed, []words{remarkWithEsc}
+		},
+			[]string{say(sectionRequests) + "\n\n" + say(requestsJudged) + "\n\n[1] " + say(remarkPassed) + " " + say(remarkWithEsc) + " fix it\n\n[2] add tests\n"}, nil},
+		"one request":       {func(r *reviewRequest) { r.requests = r.requests[:1] }, []string{say(sectionRequests) + "\n\n[1] fix it\n"}, []string{say(requestsJudged)}},
 		"a commit":          {func(r *reviewRequest) { r.compares = true }, []string{running + "\n" + compare + "\n"}, nil},
 		"no copy":           {func(r *reviewRequest) { r.tryCommand, r.compares, r.noCopy = "", true, "BECAUSE\nFIX" }, []string{noCopy}, []string{running, compare, "FIX"}},
 		"HOME is read-only": {func(r *reviewRequest) { r.homeIsReadOnly = true }, []string{running, say(homeReadOnly)}, nil},
@@ -397,6 +406,7 @@ func TestRequestParts(t *testing.T) {
 		"another tree":    {func(r *reviewRequest) { r.tree = "/tree" }, []string{say(sectionWorktree, "/tree", "/project/here", "/project")}, []string{place}},
 		"a last message":  {func(r *reviewRequest) { r.lastMessage = "DONE" }, []string{say(sectionLastMessage, "DONE")}, nil},
 		"tasks":           {func(r *reviewRequest) { r.tasks = []json.RawMessage{[]byte(`{"id":1}`)} }, []string{say(sectionTasks, `[{"id":1}]`)}, nil},
+		"wake-ups":        {func(r *reviewRequest) { r.crons = []json.RawMessage{[]byte(`{"id":2}`)} }, []string{say(sectionCrons, `[{"id":2}]`)}, nil},
 		"changes":         {func(r *reviewRequest) { r.changes = "CHANGED" }, []string{say(sectionChanges, "CHANGED")}, nil},
 		"feedback":        {func(r *reviewRequest) { r.refusal.Feedback = "NO" }, []string{say(sectionLastFeedback, "NO")}, []string{say(sectionNoVerdict, say(verdictForm))}},
 		"without verdict": {func(r *reviewRequest) { r.refusal.NoVerdict = true }, []string{say(sectionNoVerdict, say(verdictForm))}, nil},
@@ -407,7 +417,7 @@ func TestRequestParts(t *testing.T) {
 		text := r.text(false)
 		expectIn(t, name, text, test.has...)
 		expectNotIn(t, name, text, test.lacks...)
-		for _, section := range []words{sectionLastMessage, sectionTasks, sectionChanges, sectionLastFeedback, sectionNoVerdict} {
+		for _, section := range []words{sectionLastMessage, sectionTasks, sectionCrons, sectionChanges, sectionLastFeedback, sectionNoVerdict} {
 			title, _, _ := strings.Cut(say(section), "%")
 			title, _, _ = strings.Cut(title, "\n")
 			wanted := slices.ContainsFunc(test.has, func(part string) bool { return strings.HasPrefix(part, title) })
@@ -417,8 +427,9 @@ func TestRequestParts(t *testing.T) {
 	expectIn(t, "with the guide above the request", plain().text(true), guide)
 	all := plain()
 	all.inPlanMode, all.lastMessage, all.tasks, all.changes, all.refusal.Feedback, all.refusal.NoVerdict = true, "DONE", []json.RawMessage{[]byte(`{}`)}, "CHANGED", "NO", true
+	all.crons = []json.RawMessage{[]byte(`7`)}
 	text, at := all.text(false), 0
-	for _, part := range []string{system, running, say(sectionRequests), "[1]", "[2]", event, say(sectionPlan), place, "DONE", say(sectionTasks, "[{}]"), "CHANGED", say(sectionLastFeedback, "NO"),
+	for _, part := range []string{system, running, say(sectionRequests), "[1]", "[2]", event, say(sectionPlan), place, "DONE", say(sectionTasks, "[{}]"), say(sectionCrons, "[7]"), "CHANGED", say(sectionLastFeedback, "NO"),
 		say(sectionNoVerdict, say(verdictForm)), round} {
 		next := strings.Index(text, part)
 		if next < at {
@@ -457,6 +468,88 @@ func TestRequestShowsCommand(t *testing.T) {
 		}
 	}
 	expectEnd(t, "the command", newFakeBox(t).run(20*time.Second, "", "sh", "-c", tryExample("sh -c")), 0, "61\n"+`{"name": "it's", "days": [30, 31]}`+"\nit's fine\n", "")
+}
+
+// What became of the requests above the last stands at them: approved, or never approved before the limit. One whose stop waited
+// for a task, or was not reviewed, is open.
+func TestRequestOutcomes(t *testing.T) {
+	box := newHookBox(t)
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+	box.reviews(allows(""), allows(""), fakeReview{runs("exit 1")}, allows(""), blocks("not yet"), allows(""))
+	var lines []string
+	turn := func(prompt string, stops ...string) {
+		t.Helper()
+		box.submit(prompt)
+		n := len(lines)
+		parent := ""
+		if n > 0 {
+			parent = fmt.Sprint("e", n-1)
+		}
+		lines = append(lines, userLine(fmt.Sprint("e", n), parent, prompt), agentLine(fmt.Sprint("e", n+1), fmt.Sprint("e", n), "done"))
+		for _, members := range append(stops, `"stop_hook_active":false`)[:max(1, len(stops))] {
+			box.stop(box.transcript(lines...) + "," + members)
+		}
+	}
+	turn("fix it")
+	turn("serve it", `"background_tasks":[{"id":"b1","status":"running"}],"session_crons":[{"id":"c1"}]`)
+	request := box.read("../fake/reviewer-2/stdin")
+	expectIn(t, "the request", request, say(sectionTasks, `[{"id":"b1","status":"running"}]`), say(sectionCrons, `[{"id":"c1"}]`))
+	turn("fail it")
+	turn("add tests")
+	turn("and docs", `"stop_hook_active":false`, `"stop_hook_active":true`)
+	turn("thanks")
+	heading := say(sectionRequests) + "\n\n" + say(requestsJudged) + "\n\n[1] " + say(remarkPassed) + " fix it\n\n"
+	expectIn(t, "while nothing else has ended the request", box.read("../fake/reviewer-4/stdin"), heading+"[2] serve it\n\n[3] fail it\n\n[4] add tests\n\n## ")
+	ended := heading
+	for i, words := range []string{"serve it", "fail it", "add tests", "and docs"} {
+		remark := remarkPassed
+		if i == 3 {
+			remark = remarkUnapproved
+		}
+		ended += fmt.Sprintf("[%d] %s %s\n\n", i+2, say(remark), words)
+	}
+	expectIn(t, "behind an approval and the limit the request", box.read("../fake/reviewer-6/stdin"), ended+"[6] thanks\n")
+	expectIs(t, "what is told elsewhere", strings.Join(box.lastRecord().Requests, "|"), "fix it|serve it|fail it|add tests|and docs|thanks")
+}
+
+// lastRecord is the begin of the last review of testSession.
+func (box *sandbox) lastRecord() (last record) {
+	check(box.t, readLines(filepath.Join(box.home, eventsPath), func(line []byte) {
+		if r, ok := parseRecord(line); ok && r.Kind == kindBegin {
+			last = r
+		}
+	}))
+	return last
+}
+
+// Where the agent has only talked, and no file differs, the request says so in the place of how to run commands.
+func TestRequestOfWordsOnly(t *testing.T) {
+	const called = "1 user fix it; 2 call t1; 3 output ok; 4 agent done"
+	for _, c := range []struct {
+		name, lines, change, event string
+		want                       bool
+	}{
+		{"words", "1 user hi; 2 agent done", "", eventStop, true},
+		{"a call", called, "", eventStop, false},
+		{"thanks in mid-work", called + "; 5 user thanks; 6 agent done", "", eventStop, false},
+		{"a file differs", "1 user hi; 2 agent done", "echo more >>notes.txt", eventStop, false},
+		{"a question", "1 user hi; 2 agent done", "", eventPreToolUse, false},
+		{"no transcript", "", "", eventStop, false},
+		{"no repository", "1 user hi; 2 agent done", "rm -rf .git", eventStop, false},
+	} {
+		box := newHookBox(t)
+		box.repository()
+		box.submit("hi")
+		box.gitIn(box.work, ":\n"+c.change)
+		members := `"tool_name":"AskUserQuestion","tool_input":` + question
+		if c.lines != "" {
+			members += "," + box.transcript(chain(c.lines))
+		}
+		box.hook(box.event(c.event, members))
+		request := box.read("../fake/reviewer-1/stdin")
+		expectIs(t, c.name+": words only", strings.Contains(request, say(sectionWordsOnly)), c.want)
+		expectIs(t, c.name+": how to run commands", strings.Contains(request, "## 运行命令"), !c.want)
+	}
 }
 
 // How tests run without the change is shown where a commit is named to take for BASE.

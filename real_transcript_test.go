@@ -142,6 +142,53 @@ func TestRealClientRequests(t *testing.T) {
 	})
 }
 
+// The request says what became of the requests before, also behind a compaction, and which wake-ups are scheduled; where the agent
+// has only talked it says that, and not how to run commands.
+func TestRealClientOlderRequests(t *testing.T) {
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		needCopy(t, box)
+		box.repository()
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+		api := box.answering(func(r apiRequest) apiReply {
+			last := r.last("user")
+			last = last[strings.LastIndex(last, "\n")+1:]
+			switch {
+			case r.Kind == "review":
+				return replyVerdict(!strings.Contains(r.request(), "[3] mend it"), "not yet")
+			case last == "look at it":
+				return bash("cat notes.txt")
+			case last == "schedule it":
+				return replyTool("CronCreate", `{"cron":"7 3 * * *","prompt":"carry on with it","recurring":true}`)
+			}
+			return replyText("done")
+		})
+		tty := box.start("--permission-mode", "bypassPermissions")
+		passed, ended := say(remarkPassed)+" ", say(remarkUnapproved)+" "
+		verdicts := 0
+		expect := func(prompt string, stops int, wordsOnly, wakes bool, requests ...string) {
+			t.Helper()
+			tty.prompt(prompt)
+			verdicts += stops
+			box.awaitVerdicts(verdicts)
+			request := api.lastReview(t)
+			expectEqual(t, prompt+": the requests", requestsOf(t, request), requests)
+			expectIs(t, prompt+": words only", strings.Contains(request, say(sectionWordsOnly)), wordsOnly)
+			expectIs(t, prompt+": how to run", strings.Contains(request, compareExample(tryCommand())), !wordsOnly)
+			title, _, _ := strings.Cut(say(sectionCrons), "\n")
+			expectIs(t, prompt+": wake-ups", strings.Contains(request, title) && strings.Contains(request, `"prompt":"carry on with it"`), wakes)
+		}
+		expect("hello there", 1, true, false, "hello there")
+		expect("look at it", 1, false, false, passed+"hello there", "look at it")
+		expect("mend it", 2, true, false, passed+"hello there", passed+"look at it", "mend it") // sent back, and then the limit
+		expect("thanks", 1, true, false, passed+"hello there", passed+"look at it", ended+"mend it", "thanks")
+		expect("schedule it", 1, false, true, passed+"hello there", passed+"look at it", ended+"mend it", passed+"thanks", "schedule it")
+		tty.prompt("/compact")
+		tty.waitFor("Compacted", 90*time.Second)
+		expect("and now", 1, false, true, passed+"hello there", passed+"look at it", ended+"mend it", passed+"thanks", "schedule it", "and now")
+		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow, verdictAllow, verdictBlock, verdictLimit, verdictAllow, verdictAllow, verdictAllow})
+	})
+}
+
 // The agent can't dismiss its reviewer by a tool. What it schedules, which Claude Code submits at the next full minute, is no
 // request and refills nothing.
 func TestRealClientAgentsTricks(t *testing.T) {

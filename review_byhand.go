@@ -61,6 +61,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	}
 	ctx, cancel := s.untilEnded(s.patience(""))
 	defer cancel()
+	talk.noteReviews(&past)
 	of := changeOf{history: &past, byHand: true}
 	if len(talk.requests) > 0 {
 		of.started = talk.requests[0].at

@@ -74,11 +74,12 @@ type record struct {
 	By   string `json:"by,omitempty"`   // one of those below
 
 	// Of the begin and the end of a review.
-	Event        string `json:"event,omitempty"` // Claude Code's, or eventReview
-	Iteration    int    `json:"iteration,omitempty"`
-	Limit        int    `json:"max_iterations,omitempty"`
-	PromptSource string `json:"prompt_source,omitempty"`
-	look                // as the review began; at the begin only where it is
+	Event        string   `json:"event,omitempty"` // Claude Code's, or eventReview
+	Iteration    int      `json:"iteration,omitempty"`
+	Limit        int      `json:"max_iterations,omitempty"`
+	PromptSource string   `json:"prompt_source,omitempty"`
+	Closes       []string `json:"closes,omitempty"` // ids of the user's requests that end with its approval
+	look                  // as the review began; at the begin only where it is
 
 	// Of the begin. The history copies the last three to the end.
 	Process     string    `json:"process,omitempty"` // whose end is the review's; see processInfo

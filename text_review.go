@@ -76,6 +76,11 @@ var (
 		"- Whether a failure was there before, the same run tells when the tests run again without the " +
 			"change, built anew (git leaves ignored files as they are). It is the same failure only with the " +
 			"same message. For BASE put the commit that \"The change\" names:\n\n```sh\n%s\n```"}
+	sectionWordsOnly = words{
+		"## 只有对话\n最后一条要求之后，Agent 没有调用工具，也没有文件不同。审它的回答，或者它该做而没做的事。不必运行什么，回答说到的文件才读。",
+		"## Words only\nSince the last request the agent called no tool, and no file differs. Judge its answer, " +
+			"or what it should have done and did not. Nothing needs to be run; read a file only where the " +
+			"answer speaks of it."}
 	homeReadOnly = words{
 		"HOME 下有别的文件系统挂载：副本里 HOME 这一层的文件是只读的，也不能新建，下面的目录可以写。写这些文件时的“Read-only file system”不说明 Agent 的工作。",
 		"Something is mounted below HOME: in the copy the files directly in HOME are read-only, and none " +
@@ -86,7 +91,11 @@ var (
 		"## Running commands\nThere is no throw-away copy to use here (cause: %s), so tests and examples " +
 			"can't be run; read-only commands, and those that the user's rules permit, still can, each on " +
 			"its own and on the files themselves. Go by the files, and by the output in the conversation."}
-	sectionRequests     = words{"## 用户的要求（按时间顺序，原文）", "## The user's requests (in order, verbatim)"}
+	sectionRequests = words{"## 用户的要求（按时间顺序，原文）", "## The user's requests (in order, verbatim)"}
+	requestsJudged  = words{
+		"这次审最后一条，连同上面没有附注审查结果、用户也没有叫停的；已通过的不再翻案，除非这次把它弄坏了。",
+		"Judged now: the last one, and those above it that bear no remark on their reviews and were not called " +
+			"off; approved ones are closed, unless this work broke them."}
 	requestsUnconfirmed = words{
 		"会话记录无法读取，以下是提交过的要求：其中可能有用户撤回的，也可能缺少 Agent 工作时输入的。请与对话核对。",
 		"The session's transcript can't be read. These are the requests that were submitted: the user may " +
@@ -99,12 +108,14 @@ var (
 		"(sent with Esc, while the agent worked: these words are not in the conversation above, but the " +
 			"agent got them)"}
 	remarkInterrupted = words{
-		"（Agent 为此工作时，用户按 Esc 中断了它）", "(the user interrupted the agent while it worked on this)"}
-	remarkAnswered  = words{"（回答 Agent 的提问）", "(answered to a question)"}
-	remarkRefused   = words{"（拒绝一次调用或计划时说）", "(refused a call or a plan with the words)"}
-	remarkPlanned   = words{"（同意了这样的计划）", "(approved the plan in this form)"}
-	remarkApproved  = words{"（同意一次调用或计划时说）", "(approved a call or a plan with the words)"}
-	sectionQuestion = words{
+		"（下面这条：Agent 做到一半，用户按 Esc 中断了）", "(the user interrupted the agent while it worked on this)"}
+	remarkPassed     = words{"（已审查通过）", "(reviewed and approved)"}
+	remarkUnapproved = words{"（审查结束时仍未通过）", "(its reviews ended without an approval)"}
+	remarkAnswered   = words{"（回答 Agent 的提问）", "(answered to a question)"}
+	remarkRefused    = words{"（拒绝一次调用或计划时说）", "(refused a call or a plan with the words)"}
+	remarkPlanned    = words{"（同意了这样的计划）", "(approved the plan in this form)"}
+	remarkApproved   = words{"（同意一次调用或计划时说）", "(approved a call or a plan with the words)"}
+	sectionQuestion  = words{
 		"## 事件：AskUserQuestion\nAgent 想向用户提出下面的问题。问题还没有显示给用户，也没有得到回答；" +
 			"对话末尾的 \"[Tool call interrupted]\" 和 \"No response requested.\" 不是用户的回答。\n" +
 			"放行（allow_stop 为 true）就是把问题交给用户，退回就是不提问，Agent 按照 feedback 自己继续。\n\n" +
@@ -132,6 +143,8 @@ var (
 		"## Running background tasks\n%s\nThese tasks still run in the agent's session, and wake the agent " +
 			"when they end. If the conversation calls them stopped, that is only because you see a fork of " +
 			"the session, which does not have them."}
+	sectionCrons = words{"## 已安排的唤醒\n%s\n到时会唤醒 Agent，届时还有一次审查。",
+		"## Scheduled wake-ups\n%s\nEach wakes the agent at its time, and there will be a review then."}
 	sectionChanges = words{"## 本次改动\n%s", "## The change\n%s"}
 	// How its beginning is known; a commit, or the empty tree.
 	changeBegins = map[string]words{

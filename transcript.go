@@ -42,6 +42,42 @@ func (c *conversation) prompt() (newest userRequest) {
 	return newest
 }
 
+// noteReviews notes in the requests above the last what their reviews came to: the last review that could end
+// a request decides. One that sent the agent back, did not take place or was of a question leaves it open.
+func (c *conversation) noteReviews(past *history) {
+	for i := range max(0, len(c.requests)-1) {
+		r := &c.requests[i]
+		for _, round := range past.Rounds {
+			switch {
+			case !slices.Contains(round.Closes, r.id):
+			case round.approves():
+				r.closed = remarkPassed
+			case round.Verdict == verdictLimit && round.Event == eventStop:
+				r.closed = remarkUnapproved
+			default:
+				r.closed = words{}
+			}
+		}
+	}
+}
+
+// closable returns the ids of the requests that end with an approval: those that are open. One that the user
+// interrupted is not: the reviewer may approve what came of it instead.
+func (c *conversation) closable() (ids []string) {
+	for _, r := range c.requests {
+		if r.id != "" && r.closed == (words{}) && !slices.Contains(r.remarks, remarkInterrupted) {
+			ids = append(ids, r.id)
+		}
+	}
+	return ids
+}
+
+// calledNothing reports whether the agent called no tool for any request that is open, as far as all is known.
+func (c *conversation) calledNothing() bool {
+	called := func(r userRequest) bool { return r.closed == (words{}) && (r.calls || r.id == "") }
+	return len(c.requests) > 0 && !c.broken && !slices.ContainsFunc(c.requests, called)
+}
+
 // promptSum tells a prompt from others: its length in bytes and its checksum, as one line.
 func promptSum(prompt string) string {
 	line := oneLine(prompt)
@@ -110,6 +146,7 @@ type walk struct {
 	stopped     bool      // the user presses Esc next, and not to send such words
 	interrupted bool      // the user presses Esc after the agent has spoken, and before the next prompt
 	again       bool      // interrupted, as it was before the next Esc was read
+	calls       bool      // the agent calls a tool before the user says more
 }
 
 // add adds an entry, the newest first, and the user's words that hang from it beside the chain.
@@ -131,6 +168,7 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 	}
 	w.model, w.context = cmp.Or(w.model, e.model), cmp.Or(w.context, e.context)
 	w.modelID = cmp.Or(w.modelID, e.modelID)
+	w.calls = w.calls || e.calls
 	switch {
 	case e.mark == markAnswer:
 		w.interrupted = w.interrupted || w.stopped
@@ -156,6 +194,7 @@ func (w *walk) take(r userRequest) {
 		w.answered, w.sent, w.cut, w.stopped = false, r.queued, false, false
 		w.interrupted, w.again = false, false
 	}
+	r.calls, w.calls = w.calls, false
 	w.addDir(r)
 	w.requests = append(w.requests, r)
 }
@@ -248,6 +287,7 @@ type placedEntry struct {
 	model   string // of an answer
 	modelID string // see transcriptEntry
 	context int    // how many tokens the request had that it answers
+	calls   bool   // it calls a tool
 }
 
 func readTranscript(path string) (*transcript, error) {
@@ -297,7 +337,7 @@ func (t *transcript) line(line []byte) {
 		placed.said = nil // the agent called the command, by a tool
 	}
 	if isAgent && e.Message.Content != noResponse {
-		placed.mark = markAnswer
+		placed.mark, placed.calls = markAnswer, strings.Contains("\n"+string(e.Message.Content), "\n"+toolUse)
 	}
 	if isAgent && e.Message.Model != "<synthetic>" { // Claude Code's own error messages are of that model
 		placed.model = e.Message.Model

@@ -11,6 +11,7 @@ import (
 
 // A userRequest is what the user said at one time: a prompt, or words to a question, a call or a plan.
 type userRequest struct {
+	id      string // of its entry
 	at      string // when its entry was written, in RFC 3339
 	words   string
 	remarks []words // what the words alone do not tell
@@ -18,6 +19,8 @@ type userRequest struct {
 	command bool    // its entry looks like that of a command of Claude Code's own, which may call no agent
 	queued  bool    // the user typed it while the agent worked
 	cwd     string  // where the agent was; of a prompt only
+	calls   bool    // the agent called a tool behind it, before the user said more
+	closed  words   // what its reviews came to, if they are over
 }
 
 // String returns the remarks and then the words.
@@ -153,7 +156,7 @@ func (e transcriptEntry) request() (*userRequest, entryMark) {
 	case isSubmitted, e.IsCompactSummary, !isUsers(text):
 		return nil, other
 	}
-	r := &userRequest{at: e.Timestamp, words: text, prompt: true, cwd: e.Cwd}
+	r := &userRequest{id: e.UUID, at: e.Timestamp, words: text, prompt: true, cwd: e.Cwd}
 	r.queued = e.PromptSource == "queued"
 	if name := tagged(text, "command-name"); name != "" {
 		r.words = strings.TrimSpace(name + " " + tagged(text, "command-args"))
@@ -187,7 +190,7 @@ func (e transcriptEntry) answer() *userRequest {
 	if !isUsers(said) {
 		return nil
 	}
-	return &userRequest{at: e.Timestamp, words: said, remarks: []words{remark}}
+	return &userRequest{id: e.UUID, at: e.Timestamp, words: said, remarks: []words{remark}}
 }
 
 // Beginnings of what Claude Code writes in the place of the user or the agent.

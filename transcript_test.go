@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -277,6 +278,95 @@ func TestTranscriptRequests(t *testing.T) {
 			}
 		})
 	}
+}
+
+// For which of the user's words the agent called a tool: before they said more, in whichever transcript, also where Claude Code woke
+// it meanwhile.
+func TestTranscriptCalls(t *testing.T) {
+	for _, test := range []struct{ name, lines, other, want string }{
+		{name: "words", lines: "1 user hi; 2 agent hello", want: "-"},
+		{name: "a call", lines: "1 user fix it; 2 agent I try; 3 call t1; 4 output ok; 5 agent done", want: "c"},
+		{name: "the one before", lines: "1 user fix it; 2 call t1; 3 output ok; 4 agent done; 5 user thanks; 6 agent welcome", want: "c-"},
+		{name: "the one behind", lines: "1 user hi; 2 agent hello; 3 user fix it; 4 call t1; 5 output ok; 6 agent done", want: "-c"},
+		{name: "words typed meanwhile", lines: "1 user fix it; 2 call t1; 3 output ok; 4 queued and quickly; 5 agent done", want: "c-"},
+		{name: "sent with Esc", lines: `1 user fix it; 2 call t1; 8<2 user make it blue | "promptSource":"queued"; 3<2 output no; 4 user [Request interrupted by user for tool use]; 7 agent done`, want: "c-"},
+		{name: "an answer", lines: `1 user fix it; 2 call t1; 3 output The user answered | "toolUseResult":{"questions":[{"question":"Which?"}],"answers":{"Which?":"a"}}; 4 agent done`, want: "c-"},
+		{name: "woken", lines: "1 user hi; 2 agent hello; 3 user <task-notification>; 4 call t1; 5 output ok; 6 agent seen", want: "c"},
+		{name: "taken back", lines: "1 user hi; 2 agent hello; 3 user fix it; 4 call t1; 5 output ok; 6<2 user thanks; 7 agent welcome", want: "--"},
+		{name: "a subagent's", lines: `1 user hi; 2 agent hello; {"parentUuid":"2","isSidechain":true,"type":"assistant","message":{"content":[{"type":"tool_use","id":"t"}]},"uuid":"s"}`, want: "-"},
+		{name: "compacted", lines: `1 user fix it; 2 call t1; 3 output ok; 4 compaction; 5 user This session is continued | "isCompactSummary":true; 6 agent done; 7 user hi; 8 agent hello`, want: "c-"},
+		{name: "a fork", other: "1 user fix it; 2 call t1; 3 output ok", lines: "4<3 agent done; 5 user hi; 6 agent hello", want: "c-"},
+		{name: "a command of the client's", lines: "1 user fix it; 2 call t1; 3 output ok; 4 agent done; 5 user <command-name>/model</command-name>; 6 user <local-command-stdout>Set; 7 user hi; 8 agent hello", want: "c-"},
+		{name: "an open question", lines: "1 user fix it; 2 call t1", want: "c"},
+	} {
+		dir := t.TempDir()
+		check(t, os.WriteFile(filepath.Join(dir, "this.jsonl"), []byte(chain(test.lines)), 0o600))
+		check(t, os.WriteFile(filepath.Join(dir, "other.jsonl"), []byte(chain(test.other)), 0o600))
+		c, err := readConversation(filepath.Join(dir, "this.jsonl"))
+		check(t, err)
+		got := ""
+		for _, r := range c.requests {
+			got += map[bool]string{true: "c", false: "-"}[r.calls]
+		}
+		expectIs(t, test.name, got, test.want)
+		expectIs(t, test.name+": none", c.calledNothing(), !strings.Contains(test.want, "c"))
+	}
+	for _, c := range []conversation{{}, {requests: prompts("hi")}, {requests: []userRequest{{id: "1"}}, broken: true}} {
+		expectIs(t, fmt.Sprintf("where not all is known: %+v", c), c.calledNothing(), false)
+	}
+	closed := conversation{requests: []userRequest{{id: "1", calls: true, closed: remarkPassed}, {id: "2"}}}
+	expectIs(t, "for what is open", closed.calledNothing(), true)
+}
+
+// What became of the requests above the last: the last review that judged one decides, and what is not sure leaves it open.
+func TestRequestsClosed(t *testing.T) {
+	judged := func(event string, v verdict, ids ...string) reviewRound {
+		return reviewRound{record: record{Event: event, Closes: ids, outcome: outcome{Verdict: v}}}
+	}
+	stop := func(v verdict, ids ...string) reviewRound { return judged(eventStop, v, ids...) }
+	spoken := judged(eventStop, verdictAllow, "1")
+	spoken.NoVerdict = true
+	for _, test := range []struct {
+		name   string
+		rounds []reviewRound
+		want   string
+	}{
+		{"no review", nil, "open open last"},
+		{"approved", []reviewRound{stop(verdictBlock, "1", "2"), stop(verdictAllow, "1", "2", "3")}, "passed passed last"},
+		{"the limit", []reviewRound{stop(verdictBlock, "1"), stop(verdictLimit, "1")}, "ended open last"},
+		{"one each", []reviewRound{stop(verdictAllow, "1"), stop(verdictLimit, "2")}, "passed ended last"},
+		{"sent back again", []reviewRound{stop(verdictAllow, "1"), stop(verdictBlock, "1")}, "open open last"},
+		{"not reviewed", []reviewRound{stop(verdictAllow, "1"), stop(verdictFailed, "1"), stop(verdictFailed, "2")}, "open open last"},
+		{"cancelled", []reviewRound{stop(verdictCancelled, "1"), stop(verdictReviewing, "2")}, "open open last"},
+		{"a question", []reviewRound{judged(eventPreToolUse, verdictAllow, "1"), judged(eventPreToolUse, verdictLimit, "2")}, "open open last"},
+		{"without a verdict", []reviewRound{spoken}, "open open last"},
+		{"of others", []reviewRound{stop(verdictAllow, "4")}, "open open last"},
+	} {
+		c := conversation{requests: []userRequest{{id: "1"}, {id: "2"}, {id: "3"}}}
+		c.noteReviews(&history{Rounds: test.rounds})
+		var got, open []string
+		for i, r := range c.requests {
+			state := map[bool]string{true: "open", false: "last"}[i < 2]
+			if r.closed == remarkPassed {
+				state = "passed"
+			} else if r.closed == remarkUnapproved {
+				state = "ended"
+			} else {
+				open = append(open, r.id)
+			}
+			got = append(got, state)
+		}
+		expectIs(t, test.name, strings.Join(got, " "), test.want)
+		expectEqual(t, test.name+": what can end", c.closable(), open)
+	}
+	interrupted := conversation{requests: []userRequest{{id: "1", remarks: []words{remarkInterrupted}}, {id: "2", remarks: []words{remarkAnswered}}}}
+	expectEqual(t, "one that was interrupted does not end", interrupted.closable(), []string{"2"})
+	for _, waits := range []reviewRequest{{tasks: []json.RawMessage{nil}}, {crons: []json.RawMessage{nil}}, {}} {
+		waits.conversation = interrupted
+		expectIs(t, fmt.Sprintf("ends: %+v", waits), len(waits.closes()) == 1, len(waits.tasks)+len(waits.crons) == 0)
+	}
+	unknown := conversation{requests: prompts("a", "b")}
+	expectIs(t, "those without an id that end", len(unknown.closable()), 0)
 }
 
 func TestTranscriptUnreadable(t *testing.T) {
