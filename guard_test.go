@@ -113,8 +113,8 @@ func TestReviewEnded(t *testing.T) {
 	}{
 		{name: "deadline", stderr: "在 10 秒内没有给出判定：时限是 ccc.json 的 supervisor.timeout_seconds"},
 		{name: "words_then_deadline", first: fakeReview{answers("I wait.")}, stderr: "在 10 秒内没有给出判定"},
-		{name: "words_then_verdict", first: fakeReview{answers("I wait."), runs("sleep 1"), decides(false, "not yet")},
-			stdout: blockNotYet},
+		{name: "words_then_verdict", stdout: blockNotYet,
+			first: fakeReview{answers("I wait."), runs("sleep 1"), decides(false, "not yet")}},
 		{name: "sigterm", signal: syscall.SIGTERM, stderr: "按了 Esc 或 Ctrl-C"},
 		{name: "sigint", signal: syscall.SIGINT, stderr: "按了 Esc 或 Ctrl-C"},
 		{name: "sighup", signal: syscall.SIGHUP, stderr: "按了 Esc 或 Ctrl-C"},

@@ -497,9 +497,9 @@ func TestReviewOfOldClient(t *testing.T) {
 	}
 }
 
-// An answer without a verdict sends the agent back with its words, or with the default feedback where it must not get them. The
-// third in a row is no review, and the second already where the agent would not get its words. A verdict, a failure and a prompt
-// of the user's end the row.
+// An answer without a verdict sends the agent back with its words, or with the default feedback where it must
+// not get them. The third in a row is no review, and the second already where the agent would not get its
+// words. A verdict, a failure and a prompt of the user's end the row.
 func TestWithoutVerdict(t *testing.T) {
 	box := newHookBox(t)
 	box.repository()
@@ -555,31 +555,32 @@ func TestWithoutVerdict(t *testing.T) {
 		}
 	}
 	words, withheld := "block true false", "block true true"
-	expectEqual(t, "the records", recorded, []string{words, words, "failed false false", withheld, "failed false false", withheld,
+	const failed = "failed false false"
+	expectEqual(t, "the records", recorded, []string{words, words, failed, withheld, failed, withheld,
 		"block false false", withheld, withheld, words})
 	expectIs(t, "what the log tells", strings.Count(box.log(), " no_verdict=true"), 7)
 	log := box.run(10*time.Second, "", "ccc", "log", testSession).stdout
 	expectIn(t, "ccc log", log, withoutVerdict.zh, unreadableVerdict.zh)
 }
 
-// The reason of a failure is the result's own. What the reviewer wrote to stderr is added where there is no result, without what
-// Claude Code says there of a model that it does not know.
+// The reason of a failure is the result's own. What the reviewer wrote to stderr is added where there is no
+// result, without what Claude Code says there of a model that it does not know.
 func TestReasonOfFailure(t *testing.T) {
-	const notice = `echo '[claude-code:unrecognized_model] {"model":"glm-4.7","query_source":"sdk"}' >&2` + "\n" +
-		`echo "Claude Code doesn't recognize the model \"glm-4.7\", so it assumes a context window of 1m tokens." >&2`
-	said := runs("echo Not logged in >&2")
+	const notices = `echo '[claude-code:unrecognized_model] {"model":"glm-4.7"}' >&2` + "\n" +
+		`echo "Claude Code doesn't recognize the model \"glm-4.7\", so it assumes 1m tokens." >&2`
+	notice, said, exits, result := runs(notices), runs("echo Not logged in >&2"), runs("exit 1"), fails("API Error: 529")[1]
 	noResult := say(withReason, errNoResult.zh, "exit status 1")
 	for name, test := range map[string]struct {
 		review fakeReview
 		want   string
 	}{
-		"a result, and a notice":       {fakeReview{runs(notice), fails("API Error: 529")[1]}, "审查者报错：API Error: 529"},
-		"a result, and stderr":         {fakeReview{said, fails("API Error: 529")[1]}, "审查者报错：API Error: 529"},
-		"no result":                    {fakeReview{runs("exit 1")}, noResult},
-		"no result, and a notice":      {fakeReview{runs(notice), runs("exit 1")}, noResult},
-		"no result, and stderr":        {fakeReview{said, runs("exit 1")}, noResult + ": Not logged in"},
-		"no result, notice and stderr": {fakeReview{runs(notice), said, runs("exit 1")}, noResult + ": Not logged in"},
-		"stderr, then a notice":        {fakeReview{said, runs(notice), runs("exit 1")}, noResult + ": Not logged in"},
+		"a result, and a notice":       {fakeReview{notice, result}, "审查者报错：API Error: 529"},
+		"a result, and stderr":         {fakeReview{said, result}, "审查者报错：API Error: 529"},
+		"no result":                    {fakeReview{exits}, noResult},
+		"no result, and a notice":      {fakeReview{notice, exits}, noResult},
+		"no result, and stderr":        {fakeReview{said, exits}, noResult + ": Not logged in"},
+		"no result, notice and stderr": {fakeReview{notice, said, exits}, noResult + ": Not logged in"},
+		"stderr, then a notice":        {fakeReview{said, notice, exits}, noResult + ": Not logged in"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			box := newHookBox(t)
@@ -851,8 +852,8 @@ func TestHookRecorded(t *testing.T) {
 	expectIn(t, "the log", logged(), ` told session_id=`+testSession+` error=*** event=SECRET`+"\n")
 }
 
-// Words without a verdict are the feedback, by hand always; to a question, and too often in a row, they are no review. What says
-// nothing, or holds an approval, gives way to the default feedback.
+// Words without a verdict are the feedback, by hand always; to a question, and too often in a row, they are no
+// review. What says nothing, or holds an approval, gives way to the default feedback.
 func TestHookWords(t *testing.T) {
 	h := testHook(t, eventStop)
 	const approves = `{"allow_stop": true, "feedback": ""} so`
@@ -885,7 +886,8 @@ func TestHookWords(t *testing.T) {
 		"to a question, a second time":  {words: "fix it", question: true, unread: 1, why: say(noVerdict, "fix it")},
 		"the cache and a first refusal": {words: "fix it", way: "cache", feedback: "fix it"},
 	} {
-		entry, request := record{Event: test.event, Way: test.way, outcome: outcome{Feedback: test.words}}, reviewRequest{unread: test.unread}
+		entry := record{Event: test.event, Way: test.way, outcome: outcome{Feedback: test.words}}
+		request := reviewRequest{unread: test.unread}
 		if test.question {
 			request.question = []byte("{}")
 		}
@@ -894,10 +896,12 @@ func TestHookWords(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.why) || entry.NoVerdict || entry.Verdict != "" {
 				t.Errorf("%s: %v, want %s; %+v", name, err, test.why, entry)
 			}
-			expectIs(t, name+": keep_cache is named", strings.Contains(fmt.Sprint(err), "keep_cache"), test.way == "cache")
+			isNamed := strings.Contains(fmt.Sprint(err), "keep_cache")
+			expectIs(t, name+": keep_cache is named", isNamed, test.way == "cache")
 			continue
 		}
-		if err != nil || entry.Verdict != verdictBlock || entry.Feedback != test.feedback || entry.Withheld != (test.feedback == "") || !entry.NoVerdict {
+		want := outcome{Verdict: verdictBlock, Feedback: test.feedback}
+		if err != nil || entry.outcome != want || entry.Withheld != (test.feedback == "") || !entry.NoVerdict {
 			t.Errorf("%s: %v, %+v", name, err, entry)
 		}
 	}

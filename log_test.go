@@ -475,6 +475,10 @@ func TestLogEnds(t *testing.T) {
 			r.NoCopy, r.outcome = "no namespaces\nwith so many words: "+strings.Repeat("word ", 20)+"\nsudo "+strings.Repeat("long ", 30)+"end", outcome{Verdict: verdictAllow}
 		})}, " approved\n    nothing was run: no copy can be made here (ccc doctor)\n    no copy  no namespaces\n             with so many words: " + strings.Repeat("word ", 14) +
 			"word\n             word word word word word\n             sudo " + strings.Repeat("long ", 30) + "end\n"},
+		"approved, and read none": {[]any{begun, call("Read(/p/a)"),
+			record{Time: at, Kind: kindError, Review: "r", Tool: "Read(/p/a)"}, call("ToolSearch"),
+			end(verdictAllow, func(r *record) { r.outcome = outcome{Verdict: verdictAllow} })},
+			" approved\n    only the conversation and the changes were read\n"},
 	} {
 		box.timelineOf(testSession, c.records...)
 		got := box.ccc("log", testSession)

@@ -11,10 +11,11 @@ import (
 	"time"
 )
 
-// A reviewer that Claude Code wakes because what it has started has ended: what it says then takes its verdict
-// back in no way, and a verdict that it gives only then counts. The request asks for none before.
+// A reviewer that Claude Code wakes because what it has started has ended: with words it takes its verdict back
+// in no way, and a verdict that it gives only then counts. The request asks for none before.
 func TestRealClientReviewerWoken(t *testing.T) {
-	const refusal, approval = `{"allow_stop": false, "feedback": "fix the race"}`, `{"allow_stop": true, "feedback": ""}`
+	const refusal = `{"allow_stop": false, "feedback": "fix the race"}`
+	const approval = `{"allow_stop": true, "feedback": ""}`
 	const noted, waiting = "Noted. My verdict stands.", "I wait for it."
 	for _, play := range []struct {
 		name, starts string
@@ -39,7 +40,8 @@ func TestRealClientReviewerWoken(t *testing.T) {
 				}
 				start := func(r apiRequest) apiReply {
 					if play.starts == "command" {
-						return replyTool("Bash", `{"command":"cat notes.txt; sleep 2","run_in_background":true,"description":"test"}`)
+						return replyTool("Bash", `{"command":"cat notes.txt; sleep 2","description":"test",`+
+							`"run_in_background":true}`)
 					}
 					tool := "Task"
 					if slices.Contains(r.Tools, "Agent") {
@@ -56,7 +58,8 @@ func TestRealClientReviewerWoken(t *testing.T) {
 						return replyText("done")
 					case strings.Contains(r.request(), "第 2 轮，最多"):
 						return say(approval)
-					case strings.Contains(last, "task-notification"), strings.Contains(last, "structured-output-enforce"):
+					case strings.Contains(last, "task-notification"),
+						strings.Contains(last, "structured-output-enforce"):
 						return say(play.woken)
 					case strings.Contains(last, "## "):
 						return start(r)
@@ -64,13 +67,15 @@ func TestRealClientReviewerWoken(t *testing.T) {
 					return say(play.says)
 				})
 				box.use(api)
-				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, play.keepCache))
+				config := fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, play.keepCache)
+				box.write(".claude/ccc.json", 0o600, config)
 				got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "hello")
 				expectIs(t, "the answer", strings.TrimSpace(got.stdout), "done")
 				expectEqual(t, "the sessions", box.supervised(), []string{"hello: " + play.want})
 				if strings.HasPrefix(play.want, "block") {
-					feedback := api.requests("agent")
-					expectIn(t, "what the agent got", feedback[len(feedback)-1].last("user"), "Stop hook feedback:\nfix the race")
+					agent := api.requests("agent")
+					feedback := agent[len(agent)-1].last("user")
+					expectIn(t, "what the agent got", feedback, "Stop hook feedback:\nfix the race")
 				}
 				expectIn(t, "the request", api.lastReview(t), "都结束了，再给判定")
 			})
@@ -78,8 +83,8 @@ func TestRealClientReviewerWoken(t *testing.T) {
 	}
 }
 
-// A reviewer that goes on to give no verdict: the agent gets its words twice, or the default feedback once where there are no
-// words. Then there is no review, and where it was asked with the agent's cache keep_cache is named.
+// A reviewer that goes on to give no verdict: the agent gets its words twice, or the default feedback once where
+// there are none. Then there is no review, and where it was asked with the agent's cache keep_cache is named.
 func TestRealClientFormless(t *testing.T) {
 	const words, instead = "TestNext panics.", "请继续完成任务"
 	for _, play := range []struct {
@@ -96,14 +101,18 @@ func TestRealClientFormless(t *testing.T) {
 	} {
 		t.Run(play.name, func(t *testing.T) {
 			forClients(t, func() script {
-				return script{marker: verdictForm.zh, agent: []apiReply{replyText("done")}, reviewer: []apiReply{play.says}}
+				agent, reviewer := []apiReply{replyText("done")}, []apiReply{play.says}
+				return script{marker: verdictForm.zh, agent: agent, reviewer: reviewer}
 			}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-				box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, play.keepCache))
+				config := fmt.Sprintf(`{"supervisor":{"keep_cache":%v}}`, play.keepCache)
+				box.write(".claude/ccc.json", 0o600, config)
 				got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "hello")
-				expectRun(t, box, got, "done", append(slices.Repeat([]verdict{verdictBlock}, len(play.agent)), verdictFailed)...)
+				blocked := slices.Repeat([]verdict{verdictBlock}, len(play.agent))
+				expectRun(t, box, got, "done", append(blocked, verdictFailed)...)
 				var feedback []string
 				for _, r := range api.requests("agent") {
-					if _, text, isFeedback := strings.Cut(r.last("user"), "Stop hook feedback:\n"); isFeedback {
+					_, text, isFeedback := strings.Cut(r.last("user"), "Stop hook feedback:\n")
+					if isFeedback {
 						feedback = append(feedback, strings.TrimSpace(strings.Split(text, "\n")[0]))
 					}
 				}
@@ -119,8 +128,8 @@ func TestRealClientFormless(t *testing.T) {
 	}
 }
 
-// Of a model that Claude Code does not know no cost is recorded or shown, and what it says of the model is no part of the reason
-// why a review failed.
+// Of a model that Claude Code does not know no cost is recorded or shown, and what it says of the model is no
+// part of the reason why a review failed.
 func TestRealClientUnknownModel(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answering(byIteration(func(apiRequest) apiReply { return replyText("done") },
@@ -147,29 +156,34 @@ func TestRealClientUnknownModel(t *testing.T) {
 	})
 }
 
-// What a reviewer read is a file that was there, and no list of tools or skill: a verdict that rests on less says so.
+// What a reviewer read is a file that was there, and no list of tools or skill: a verdict that rests on less
+// says so.
 func TestRealClientRead(t *testing.T) {
-	plays := [][]apiReply{{replyTool("Read", `{"file_path":"missing.txt"}`)}, {replyTool("Skill", `{"skill":"none-of-these"}`)},
-		{replyTool("ToolSearch", `{"query":"select:WebFetch","max_results":1}`)}, {replyTool("Read", `{"file_path":"notes.txt"}`)}}
+	calls := []apiReply{replyTool("Read", `{"file_path":"missing.txt"}`), // one in each review
+		replyTool("Skill", `{"skill":"none-of-these"}`),
+		replyTool("ToolSearch", `{"query":"select:WebFetch","max_results":1}`),
+		replyTool("Read", `{"file_path":"notes.txt"}`)}
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		box.answering(func(r apiRequest) apiReply {
 			if r.Kind != "review" {
 				return replyText("done")
 			}
-			for i, play := range plays {
-				if strings.Contains(r.request(), fmt.Sprintf("第 %d 轮，最多", i+1)) && steps(r) < len(play) {
-					return play[steps(r)]
+			for i, call := range calls {
+				if strings.Contains(r.request(), fmt.Sprintf("第 %d 轮，最多", i+1)) && steps(r) == 0 {
+					return call
 				}
 			}
-			return replyVerdict(strings.Contains(r.request(), fmt.Sprintf("第 %d 轮", len(plays))), "not yet")
+			return replyVerdict(strings.Contains(r.request(), fmt.Sprintf("第 %d 轮", len(calls))), "not yet")
 		})
 		got := box.run(120*time.Second, "", "ccc", "--supervisor", "-p", "hello")
 		expectRun(t, box, got, "done", verdictBlock, verdictBlock, verdictBlock, verdictAllow)
-		ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
-		past, err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(ids[0]).readHistory()
+		state := stateDir(filepath.Join(box.home, ".claude/ccc"))
+		ids, _ := state.sessions()
+		past, err := state.session(ids[0]).readHistory()
 		check(t, err)
-		for i, r := range past.Rounds {
-			if basis := r.basis(); (basis == receiptRead.zh) != (i == 3) || i < 2 && basis != receiptNothing.zh {
+		for i, r := range past.Rounds { // older clients refuse the third call: they have no such tool
+			basis := r.basis()
+			if (basis == receiptRead.zh) != (i == 3) || i < 2 && basis != receiptNothing.zh {
 				t.Errorf("review %d: %q, %q", i+1, basis, r.Tools)
 			}
 		}

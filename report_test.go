@@ -477,7 +477,8 @@ func TestReportParts(t *testing.T) {
 	for i := range lengthy.rounds {
 		r := &lengthy.rounds[i]
 		lengthy.requests[i] = strings.Replace(one.requests[i], "req", "req"+pad, 1)
-		r.Feedback, r.Error = strings.Replace(r.Feedback, "feed", "feed"+pad, 1), strings.Replace(r.Error, "over", "over"+pad, 1)
+		r.Feedback = strings.Replace(r.Feedback, "feed", "feed"+pad, 1)
+		r.Error = strings.Replace(r.Error, "over", "over"+pad, 1)
 	}
 	page := report{stories: []changeStory{lengthy}, of: "OF", since: "SINCE"}.page(reportCut{output: 3, request: 6, feedback: 8, parts: 100})
 	expectIn(t, "the page", page, "## Reviewed by ccc\n\n- OF\n- The reviewer was", "(model: `m'1`; instructions: `SUPERVISOR.md`)", "\n```\nSINCE\n```\n", "### A change (session `01234567`)",

@@ -110,7 +110,8 @@ func isOver(s *reviewStream) bool {
 func TestStreamWoken(t *testing.T) {
 	said := func(text string) string { return `"subtype":"success","result":` + string(encodeJSON(text)) }
 	structured := func(allow bool) string {
-		return fmt.Sprintf(`"subtype":"success","result":"","structured_output":{"allow_stop":%v,"feedback":"x"}`, allow)
+		const members = `"subtype":"success","result":"","structured_output":{"allow_stop":%v,"feedback":"x"}`
+		return fmt.Sprintf(members, allow)
 	}
 	no, yes := said(`{"allow_stop":false,"feedback":"fix the race"}`), said(`{"allow_stop":true,"feedback":""}`)
 	words, more := said("I wait for the tests."), said("Noted. My verdict stands.")
@@ -138,8 +139,8 @@ func TestStreamWoken(t *testing.T) {
 		s := quietStream(io.Discard, func(err error) { t.Error(err) })
 		over := 0
 		for i, members := range test.results {
-			fmt.Fprintf(s, `{"type":"result",%s,"usage":{"output_tokens":5},"model_usage_since_last_result":{"a":{"costUSD":0.25}},`+
-				`"origin":{"kind":"task-notification"}}`+"\n", members)
+			fmt.Fprintf(s, `{"type":"result",%s,"usage":{"output_tokens":5},"model_usage_since_last_result":`+
+				`{"a":{"costUSD":0.25}},"origin":{"kind":"task-notification"}}`+"\n", members)
 			if over == 0 && isOver(s) {
 				over = i + 1
 			}
@@ -160,10 +161,11 @@ func TestStreamWoken(t *testing.T) {
 	}
 }
 
-// What a review has cost is the sum of its results, and not known where one holds the cost of a model that Claude Code
-// does not know (2.1.332).
+// What a review has cost is the sum of its results, and not known where one holds the cost of a model that
+// Claude Code does not know (2.1.332).
 func TestStreamCost(t *testing.T) {
-	const known, guess = `"claude-opus-5-5":{"costUSD":0.25,"costBasis":"list"}`, `"glm-4.7":{"costUSD":4,"costBasis":"unknown"}`
+	const known = `"claude-opus-5-5":{"costUSD":0.25,"costBasis":"list"}`
+	const guess = `"glm-4.7":{"costUSD":4,"costBasis":"unknown"}`
 	for name, test := range map[string]struct {
 		results []string
 		want    float64
@@ -179,7 +181,8 @@ func TestStreamCost(t *testing.T) {
 	} {
 		s := quietStream(io.Discard, func(err error) { t.Error(err) })
 		for _, models := range test.results {
-			fmt.Fprintf(s, `{"type":"result","subtype":"success","result":"x","model_usage_since_last_result":{%s}}`+"\n", models)
+			fmt.Fprintf(s, `{"type":"result","subtype":"success","result":"x",`+
+				`"model_usage_since_last_result":{%s}}`+"\n", models)
 		}
 		s.close()
 		expectIs(t, name, s.outcome.CostUSD, test.want)
@@ -345,16 +348,19 @@ func TestStreamRefusals(t *testing.T) {
 	expectEqual(t, "what was noted", noted, []string{"call Read", "refused Read"})
 }
 
-// A call whose result is an error has given nothing, unless it is a command's; what is no call of the reviewer's is passed over.
+// A call whose result is an error has given nothing, unless it is a command's. What is no call of the
+// reviewer's is passed over.
 func TestStreamErrors(t *testing.T) {
 	var noted []string
 	s := quietStream(io.Discard, func(err error) { t.Error(err) })
 	s.note = func(r record) { noted = append(noted, r.Kind+" "+r.Tool) }
 	call := func(id, tool, input string) {
-		fmt.Fprintf(s, `{"type":"assistant","message":{"content":[{"type":"tool_use","id":%q,"name":%q,"input":%s}]}}`+"\n", id, tool, input)
+		const line = `{"type":"assistant","message":{"content":[{"type":"tool_use","id":%q,"name":%q,"input":%s}]}}`
+		fmt.Fprintf(s, line+"\n", id, tool, input)
 	}
 	result := func(id, text string, isError bool) {
-		fmt.Fprintf(s, `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":%q,"content":%q,"is_error":%v}]}}`+"\n", id, text, isError)
+		fmt.Fprintf(s, `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":%q,`+
+			`"content":%q,"is_error":%v}]}}`+"\n", id, text, isError)
 	}
 	call("1", "Read", `{"file_path":"none.txt"}`)
 	result("1", "File does not exist.", true)
@@ -368,8 +374,8 @@ func TestStreamErrors(t *testing.T) {
 	result("5", "Permission to use Write has been denied.", true)
 	result("6", "of nobody", true)
 	s.close()
-	expectEqual(t, "what was noted", noted, []string{"call Read(none.txt)", "error Read(none.txt)", "call Read(a.txt)", "call Bash(ls none)",
-		"call Skill", "error Skill", "call Write(b)", "refused Write(b)"})
+	expectEqual(t, "what was noted", noted, []string{"call Read(none.txt)", "error Read(none.txt)",
+		"call Read(a.txt)", "call Bash(ls none)", "call Skill", "error Skill", "call Write(b)", "refused Write(b)"})
 }
 
 // A mirror that can't be written is told of once, and the review goes on.

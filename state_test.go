@@ -694,7 +694,8 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// How many answers in a row held no verdict: a verdict, a failure and a prompt end the row, a review by hand does not.
+// How many answers in a row held no verdict: a verdict, a failure and a prompt end the row, a review by hand
+// does not.
 func TestStateUnread(t *testing.T) {
 	at := func(kind string) record { return record{Kind: kind, Event: eventStop, Prompt: "a"} }
 	end := func(id string, v verdict, noVerdict bool) record {

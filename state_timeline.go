@@ -105,8 +105,8 @@ type record struct {
 	Output   string `json:"output,omitempty"` // the end of what the command printed
 }
 
-// The kinds of records. Those of a review have its id: its begin, what its reviewer called, was refused, got an
-// error for, said and ran with ccc try, and its end. A stop at the limit, or a review that failed before it
+// The kinds of records. Those of a review have its id: its begin, what its reviewer called, was refused, got
+// an error for, said and ran with ccc try, and its end. A stop at the limit, or a review that failed before it
 // began, is an end alone.
 const (
 	kindPrompt  = "prompt" // the user's

@@ -21,9 +21,9 @@ var (
 		"你现在不是 Agent，而是审查者。以上是 Agent 与用户的对话。请按照%s审查 Agent 的工作，检查真实的文件和结果，然后给出判定。" +
 			"你启动的（子 Agent、后台命令）都结束了，再给判定。",
 		"You are not the agent now but its reviewer. Above is the conversation of the agent and the " +
-			"user. Review the agent's work as %s: check the real files and results, then give your verdict. " +
-			"What you have started (a subagent, a command in the background) has to have ended before you " +
-			"give the verdict."}
+			"user. Review the agent's work as %s: check the real files and results, then give your " +
+			"verdict. What you have started (a subagent, a command in the background) has to have ended " +
+			"before you give the verdict."}
 	bySystemPrompt = words{"系统提示词", "your system prompt says"}
 	byGuideAbove   = words{"上面的审查守则", "the review guide above says"}
 	sectionRunning = words{ // tryExample
