@@ -73,17 +73,14 @@ type changeBegin struct {
 // look that can be compared it is the commit that was checked out then; where nobody knows which that was,
 // what HEAD shares with the look's.
 func (g gitRunner) begin(s changeStart, known map[string]string) changeBegin {
-	b := changeBegin{how: sinceCommit}
-	isHere := s.tree == g.tree && (known[s.Head] != "" || s.Head == "" && s.Unseen == "")
-	switch {
-	case isHere && s.isWhole() && s.approved:
-		return changeBegin{how: sinceReview, base: s.Head, found: s.Paths}
-	case isHere && s.isWhole():
-		return changeBegin{how: sinceRequest, base: s.Head, found: s.Paths}
-	case isHere:
-		b.base = s.Head
-		return b
+	if s.tree == g.tree && s.isWhole() && (known[s.Head] != "" || s.Head == "") {
+		how := sinceRequest
+		if s.approved {
+			how = sinceReview
+		}
+		return changeBegin{how: how, base: s.Head, found: s.Paths}
 	}
+	b := changeBegin{how: sinceCommit}
 	if commit := g.headAt(s.at); commit != "" {
 		there, _ := g.commits(commit)
 		b.base = there[commit]

@@ -47,26 +47,25 @@ func showVerdict(c *invocation, d dirs) error {
 	return failure{code: code}
 }
 
-// judgedStops returns the stops of the session that the operand names, else those of the tree that holds
-// d.here, of all sessions. Outside git a prompt takes back what came before it. It says which session of the
-// repository was reviewed later than these in another working tree. A session that can't be read may be the
-// newest: an error.
+// judgedStops returns the stops of the session that the operand names, else those of the tree that holds d.here,
+// of all sessions, as they ended. Outside git a prompt takes back what came before it. A session that can't be
+// read may be the newest: an error. It says which session of the repository was reviewed later in another
+// working tree.
 func (d dirs) judgedStops(operands []string) (stops []judgedStop, err error) {
 	state, here := stateDir(d.state), treeOf(d.here)
 	ids, err := state.sessions()
 	if len(operands) > 0 && err == nil {
-		var id string
-		id, err = state.findSession(operands[0])
-		ids = []string{id}
+		ids = []string{""}
+		ids[0], err = state.findSession(operands[0])
+	}
+	if err != nil {
+		return nil, err
 	}
 	var elsewhere []judgedStop
 	for _, id := range ids {
+		h, err := state.session(id).readHistory()
 		if err != nil {
-			break
-		}
-		var h history
-		if h, err = state.session(id).readHistory(); err != nil {
-			err = failure{code: 2, err: fmt.Errorf("session %s: %w", id, err), hint: nameSession}
+			return nil, failure{code: 2, err: fmt.Errorf("session %s: %w", id, err), hint: nameSession}
 		}
 		for _, r := range h.Rounds {
 			stop := judgedStop{reviewRound: r, session: id, history: &h}
@@ -87,7 +86,7 @@ func (d dirs) judgedStops(operands []string) (stops []judgedStop, err error) {
 		newest := elsewhere[n-1]
 		notice(printable(say(newestElsewhere, newest.session, pathFrom("", newest.Top))))
 	}
-	return stops, err
+	return stops, nil
 }
 
 // ended is when the review ended; one that runs ends last.
@@ -102,17 +101,17 @@ func (s judgedStop) ended() time.Time {
 // the review failed or was cancelled, an approval before it, if the files are still as that found them.
 func lastJudged(stops []judgedStop, env []string) (judgedStop, answer) {
 	ask := func(s judgedStop) answer { return s.answer(context.Background(), env) }
-	last := stops[len(stops)-1]
-	for _, s := range slices.Backward(stops) {
-		if s.Verdict == verdictFailed || s.Verdict == verdictCancelled {
-			continue
-		}
-		if a := ask(s); s.Repository != "" && a.word == verdictAllow {
+	last := len(stops) - 1
+	before := last
+	for before > 0 && (stops[before].Verdict == verdictFailed || stops[before].Verdict == verdictCancelled) {
+		before--
+	}
+	if s := stops[before]; before < last && s.Verdict == verdictAllow && s.Repository != "" {
+		if a := ask(s); a.word == verdictAllow {
 			return s, a
 		}
-		break
 	}
-	return last, ask(last)
+	return stops[last], ask(stops[last])
 }
 
 // lines says which review it was, when, and what follows from it.
@@ -134,8 +133,10 @@ func (s judgedStop) lines(a answer) (lines []string) {
 		if _, open := s.history.feedback(); open != "" {
 			lines = append(lines, say(feedbackStillOpen, open))
 		}
-	default:
-		lines = append(lines, strings.TrimSuffix(head+": "+a.why, ": "))
+	case verdictBlock, verdictCancelled:
+		lines = append(lines, say(verdictWhy, head, a.why))
+	default: // a timeline may hold any word
+		lines = append(lines, head)
 	}
 	if s.history.lastPrompt > s.firstRecord {
 		lines = append(lines, say(newerRequest))

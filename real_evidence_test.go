@@ -51,7 +51,7 @@ func TestRealClientDay(t *testing.T) {
 		for _, request := range api.requests("agent") {
 			told += request.last("user")
 		}
-		expectIn(t, "what the agent read", told, "FIRST-PASSED", "changed since: CHANGES", "SECOND-REFUSED")
+		expectIn(t, "what the agent read", told, "FIRST-PASSED", newerRequest.en, "changed since: CHANGES", "SECOND-REFUSED")
 		expectNotIn(t, "what the agent read", told, "--no-verify")
 		expectIs(t, "the remote's", box.gitIn(box.work, "git -C ../remote rev-parse topic"), box.gitIn(box.work, "git rev-parse HEAD~1"))
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -163,6 +164,28 @@ func TestRealClientChanges(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		expect("与上次通过的审查开始时工作区里的内容相比", "用户自己发起的", "A fresh.txt  (上次通过的审查开始时已有改动)\n", "D theirs.txt  (上次通过的审查开始时已有改动", "\n+mine\n")
+	})
+}
+
+// Where the conversation began without ccc the change begins at the commit that was checked out then: what the agent did before is
+// shown.
+func TestRealClientBegunBefore(t *testing.T) {
+	forClients(t, func() script {
+		return script{agent: []apiReply{bash("echo one >one.txt"), replyText("the first"), bash("echo two >two.txt"), replyText("the second")},
+			reviewer: []apiReply{replyVerdict(true, "")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.gitIn(box.work, "git init -q; git add .; GIT_COMMITTER_DATE=2020-01-01T00:00:00Z git commit -qm first")
+		if got := box.run(60*time.Second, "make one\n", "claude", "-p", "--permission-mode", "bypassPermissions"); got.stdout != "the first\n" {
+			t.Fatalf("%+v", got)
+		}
+		transcripts, _ := filepath.Glob(box.home + "/.claude/projects/*/*.jsonl")
+		text, err := os.ReadFile(transcripts[0])
+		check(t, err)
+		long := regexp.MustCompile(`"timestamp":"\d+`).ReplaceAll(text, []byte(`"timestamp":"2025`)) // it was not a moment ago
+		check(t, os.WriteFile(transcripts[0], long, 0o600))
+		got := box.run(60*time.Second, "make two\n", "ccc", "--supervisor", "--", "-p", "--continue", "--permission-mode", "bypassPermissions")
+		expectRun(t, box, got, "the second", verdictAllow)
+		expectIn(t, "the request", api.lastReview(t), "make one", "其中可能有更早的改动", "A one.txt\nA two.txt\n")
 	})
 }
 

@@ -430,7 +430,8 @@ var (
 // ccc verdict, and what has become of the files since an approval.
 var (
 	verdictHead    = words{"%s：%s（%s）", "%s %s %s"} // which review, its verdict, how long ago
-	approvedHead   = words{"%s；%s", "%s; %s"}       // that, and one of these, which stand behind approvedBut, too
+	approvedHead   = words{"%s；%s", "%s; %s"}       // that, and one of the next five, as behind approvedBut
+	verdictWhy     = words{"%s：%s", "%s: %s"}       // the head of another, and the feedback or the error
 	nothingChanged = words{"之后没有改动", "nothing has changed since"}
 	changedSince   = words{"之后有改动：%s", "changed since: %s"}
 	manyChanged    = words{"之后有改动（超过 %d 个路径，没有记录是哪些）",
