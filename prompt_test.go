@@ -39,14 +39,22 @@ var promptLanguages = map[string]promptWords{
 		text: defaultPrompt.zh, before: 14187, size: utf8.RuneCountInString,
 		example: "示例 %d：", phrase: `「([^」]+)」`, user: "你",
 		length: utf8.RuneCountInString, longest: 800, longestSay: "3 个不超过 800 字",
-		says: []string{"不再是上面对话里的 Agent", "用**用户写要求时用的语言**", "不再说话", "用“你”称呼"},
+		says: []string{"不再是这段对话里的 Agent", "用**用户写要求时用的语言**", "不再说话", "用“你”称呼",
+			"“只有对话”", "“已安排的唤醒”", "同一个报错，才是原来就有的", "先重新构建", "用户没提交的东西是否都在", "随那项任务结束",
+			"却把检查关掉或绕开", "没有用户的话就被改小（明说了也一样）", "到这一步要停下等用户同意", "又拿得出证明", "打开文件核对", "擅自改了程序的行为",
+			"重跑到变绿", "说法看它是不是事实", "理由成立的，一次就关闭", "写明原因和要改的那一处", "REVIEW.md"},
 	},
 	"en": {
 		text: defaultPrompt.en, before: 6264, size: countWords,
 		example: "Example %d: ", phrase: `"([^"]+)"`, user: "you",
 		length: countWords, longest: 500, longestSay: "500 for 3",
-		says: []string{"no longer the agent in the conversation above", "**the user's language**",
-			"say nothing more", "address them as \"you\""},
+		says: []string{"no longer the agent in this conversation", "**the user's language**",
+			"say nothing more", "address them as \"you\"",
+			`"Words only"`, `"Scheduled wake-ups"`, "fails there with the same message", "build anew before it",
+			"all there that the user", "ends with that task", "a check switched off or gone round", "without the user's word (openly, too)",
+			"order this stop for the user's approval", "and what shows it", "look up in the files", "a change in behaviour that nobody ordered",
+			"A rerun until green", "judged by whether it is so", "One reason that holds closes it at once", "the cause and the one edit",
+			"REVIEW.md"},
 		foreign: `[\p{Han}\x{3000}-\x{303f}\x{ff00}-\x{ffef}]`, // Chinese characters and their punctuation
 	},
 }
@@ -186,7 +194,7 @@ func checkPrompt(t *testing.T, w promptWords) {
 		t.Errorf("%d words or characters, want at most %d", n, w.before*9/10)
 	}
 	// How to run something stands in the request alone.
-	expectNotIn(t, "the prompt", w.text, "```sh", `\047`, "<<", "--timeout", "EXDEV")
+	expectNotIn(t, "the prompt", w.text, "```sh", `\047`, "<<", "--timeout", "EXDEV", "git stash -", "git restore -", "ccc try '")
 	// The file is sent byte for byte: nothing may wait to be filled in.
 	expectIs(t, "a placeholder in the prompt", regexp.MustCompile(`\{\{|\$\{|%[sdv]`).FindString(w.text), "")
 	if w.foreign != "" {
@@ -194,7 +202,7 @@ func checkPrompt(t *testing.T, w promptWords) {
 			t.Errorf("another language's character in %q", m)
 		}
 	}
-	expectIn(t, "the prompt", w.text, append(w.says, w.longestSay)...)
+	expectIn(t, "the prompt", strings.Join(strings.Fields(w.text), " "), append(w.says, w.longestSay)...)
 	// The section of forbidden feedback is the one before the examples.
 	var forbidden []string
 	sections := promptSections(w.text)
@@ -205,6 +213,17 @@ func checkPrompt(t *testing.T, w promptWords) {
 	if len(forbidden) < 8 {
 		t.Errorf("%d forbidden phrases, want at least 8", len(forbidden))
 	}
+	// The output format shows an approval and a refusal that a model may copy as they stand there.
+	var shown []bool
+	fence := regexp.MustCompile("(?s)```json\n(.*?)\n```")
+	for _, m := range fence.FindAllStringSubmatch(sections[len(sections)-1].text, -1) {
+		var v exampleVerdict
+		if err := json.Unmarshal([]byte(m[1]), &v); err != nil || v.AllowStop == nil || v.Feedback == nil {
+			t.Fatalf("no verdict: %s", m[1])
+		}
+		shown = append(shown, *v.AllowStop)
+	}
+	expectEqual(t, "the verdicts that the output format shows", shown, []bool{true, false})
 	verdicts, allowed := promptVerdicts(t, w), 0
 	for i, v := range verdicts {
 		name, feedback := strings.TrimSpace(fmt.Sprintf(w.example, i+1)), *v.Feedback

@@ -55,7 +55,7 @@ func shownCommands(t *testing.T, try string) (commands []string) {
 		}
 		for _, found := range span.FindAllStringSubmatch(fence.ReplaceAllString(running+defaultPrompt.in(language), ""), -1) {
 			switch shown := found[1]; {
-			case regexp.MustCompile(`^(printf|git stash) `).MatchString(shown):
+			case strings.HasPrefix(shown, "printf "):
 				commands = append(commands, try+" 'dir=$(mktemp -d); "+shown+"'")
 			case strings.HasPrefix(shown, "HOME="):
 				commands = append(commands, try+" '"+shown+" true'")
@@ -69,7 +69,7 @@ func shownCommands(t *testing.T, try string) (commands []string) {
 		}
 	}
 	slices.Sort(commands)
-	if commands = slices.Compact(commands); len(commands) != 11 {
+	if commands = slices.Compact(commands); len(commands) != 10 {
 		t.Errorf("request and prompt show %q", commands)
 	}
 	return commands
