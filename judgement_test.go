@@ -40,11 +40,13 @@ type judgementCase struct {
 	Plan            bool              `json:"plan"`    // the agent is in plan mode
 	Conversation    []judgementTurn   `json:"conversation"`
 	Before          map[string]string `json:"before"`   // what the change began with; without it no change is told
+	Dirty           map[string]string `json:"dirty"`    // what the user had changed of it and not committed
 	Files           map[string]string `json:"files"`    // their state at the time of the review
 	Commit          bool              `json:"commit"`   // the agent has committed them
 	Question        json.RawMessage   `json:"question"` // tool_input of AskUserQuestion
 	BackgroundTasks []json.RawMessage `json:"background_tasks"`
-	Copy            bool              `json:"copy"` // the files are whole: commands can be run, in a copy
+	Crons           []json.RawMessage `json:"session_crons"` // scheduled wake-ups
+	Copy            bool              `json:"copy"`          // the files are whole: commands can be run, in a copy
 	Iteration       int               `json:"iteration"`
 	LastFeedback    string            `json:"last_feedback"`
 	AllowStop       *bool             `json:"allow_stop"` // the expected verdict
@@ -164,6 +166,7 @@ func (c judgementCase) prepare(t *testing.T, dir string) (changes string) {
 	judgementGit(t, dir, "init", "-q")
 	judgementGit(t, dir, "add", ".")
 	judgementGit(t, dir, "commit", "-qm", "before")
+	put(c.Dirty)
 	past := new(history)
 	past.add(record{Time: now(), Kind: kindPrompt, Prompt: c.Prompts[0], look: lookAtPrompt(dir, os.Environ(), time.Minute)})
 	put(c.Files)
@@ -176,9 +179,9 @@ func (c judgementCase) prepare(t *testing.T, dir string) (changes string) {
 // judgementRemarks are the remarks that a case may name.
 var judgementRemarks = map[string]words{"interrupted": remarkInterrupted, "beside": remarkWithEsc}
 
-// request is what the reviewer is asked: the conversation as text, since there is no session to fork, and the
+// request is what the reviewer is asked in dir: the conversation as text, since there is no session to fork, and the
 // request that ccc would send.
-func (c judgementCase) request(words judgeWords, changes string) string {
+func (c judgementCase) request(words judgeWords, dir, changes string) string {
 	var b strings.Builder
 	b.WriteString(words.begin + "\n")
 	for _, turn := range c.Conversation {
@@ -193,7 +196,8 @@ func (c judgementCase) request(words judgeWords, changes string) string {
 		conversation: conversation{requests: prompts(c.Prompts...)},
 		question:     c.Question,
 		inPlanMode:   c.Plan,
-		tasks:        c.BackgroundTasks,
+		here:         dir,
+		tasks:        slices.Concat(c.BackgroundTasks, c.Crons),
 		refusal:      record{outcome: outcome{Feedback: c.LastFeedback}},
 		iteration:    c.Iteration,
 		limit:        10,
@@ -233,7 +237,7 @@ func (c judgementCase) judge(t *testing.T, claude string, env []string, words ju
 	}
 	cmd := exec.Command(claude, args...)
 	env = append(slices.Clone(env), testMainVariable+"=1") // the program of the test is ccc
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, env, strings.NewReader(c.request(words, changes)), stream, complaints
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = dir, env, strings.NewReader(c.request(words, dir, changes)), stream, complaints
 	err = cmd.Run()
 	stream.close()
 	if stream.result == nil {
@@ -376,6 +380,8 @@ func checkJudgements(t *testing.T, w judgeWords) {
 			pairs++
 		}
 		kinds[fmt.Sprint("background ", len(c.BackgroundTasks) > 0)]++
+		kinds[fmt.Sprint("wake-up ", len(c.Crons) > 0, *c.AllowStop)]++
+		kinds[fmt.Sprint("lost ", len(c.Dirty) > 0, *c.AllowStop)]++
 		kinds[fmt.Sprint("question ", c.Question != nil, *c.AllowStop)]++
 		kinds[fmt.Sprint("later ", c.Iteration > 1, *c.AllowStop)]++
 		kinds[fmt.Sprint("plan ", c.Plan, *c.AllowStop)]++
@@ -387,7 +393,8 @@ func checkJudgements(t *testing.T, w judgeWords) {
 		t.Errorf("%d of %d cases allow, %d are of pairs: want half and half, and ten pairs", allowed, len(cases), pairs)
 	}
 	for _, kind := range []string{"background true", "question true true", "question true false", "later true true", "later true false",
-		"plan true true", "plan true false", "interrupted true", "interrupted false", "beside true", "beside false"} {
+		"plan true true", "plan true false", "interrupted true", "interrupted false", "beside true", "beside false",
+		"wake-up true true", "wake-up true false", "lost true true", "lost true false"} {
 		if kinds[kind] == 0 {
 			t.Errorf("no case is %s: want each kind with each verdict: %v", kind, kinds)
 		}
@@ -414,7 +421,8 @@ func TestJudgementRequests(t *testing.T) {
 
 // expectRequest wants the case's request to show the reviewer what it needs.
 func (c judgementCase) expectRequest(t *testing.T, w judgeWords) {
-	_, request, _ := strings.Cut(c.request(w, c.prepare(t, t.TempDir())), "\n"+w.end+"\n")
+	dir := t.TempDir()
+	_, request, _ := strings.Cut(c.request(w, dir, c.prepare(t, dir)), "\n"+w.end+"\n")
 	for i, prompt := range c.Prompts {
 		remark := ""
 		if named := c.Remarks[i+1]; named != "" {
@@ -423,7 +431,7 @@ func (c judgementCase) expectRequest(t *testing.T, w judgeWords) {
 		expectIn(t, "the request", request, fmt.Sprintf("\n[%d] %s%s\n", i+1, remark, prompt))
 	}
 	for path, content := range c.Files {
-		if c.Before == nil || c.Before[path] == content {
+		if c.Before == nil || c.Before[path] == content || c.Dirty[path] == content {
 			continue
 		}
 		expectIn(t, "the request", request, " "+path+"\n")
@@ -431,6 +439,14 @@ func (c judgementCase) expectRequest(t *testing.T, w judgeWords) {
 			if !strings.Contains(request, "\n+"+line+"\n") && !strings.Contains(request, "\n "+line+"\n") {
 				t.Errorf("the diff lacks %q of %s", line, path)
 			}
+		}
+	}
+	for _, wakes := range slices.Concat(c.BackgroundTasks, c.Crons) {
+		expectIn(t, "the request", request, string(encodeJSON(wakes)))
+	}
+	for path := range c.Dirty {
+		if c.Files[path] == c.Before[path] { // it is listed with a mark
+			expectIn(t, "the request", request, " "+path+"  (")
 		}
 	}
 	if strings.Contains(request, say(sectionPlan)) != c.Plan || strings.Contains(request, tryExample(tryCommand())) != c.Copy ||
