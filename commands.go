@@ -84,7 +84,7 @@ Example: ccc statusline
 		{synopsis: "review [--provider NAME] [--json] [SESSION]", run: inProject(reviewNow),
 			group: "Evidence", sample: "ccc review", brief: "review a session now, supervised or not", help: `
 SESSION is the beginning of an id; without it, the one written last is taken: of
-this working tree, this project, or a directory above. Your edits are judged too.
+this working tree, this project, or a directory above. Your edits count too.
 
   --provider NAME   let this provider of ccc.json do it
   --json            the verdict, for programs
@@ -130,9 +130,9 @@ Example, look around in a copy: ccc try bash
 		{synopsis: "doctor", run: inProject(doctor),
 			group: "Set up", sample: "ccc doctor", brief: "find what is missing, and how to fix it", help: `
 It checks ccc.json, the provider, Claude Code, the hooks, which it lets claude
-run once, the reviewer's prompt, the state directory and the copies, and changes
-nothing. Each line begins with ok, warning (reviews go on) or problem (they
-don't); below a warning or problem stands the command that fixes it. Exit code: 1 if there is a problem.
+run once, the prompt, the state directory and the copies, and changes nothing.
+Each line begins with ok, warning (reviews go on) or problem (they don't); below
+the last two stands what fixes it. Exit code: 1 if there is a problem.
 
 Example: ccc doctor
 `},

@@ -229,9 +229,9 @@ func (s *supervision) hasSessionsProvider() bool {
 	return own == "" || own == cmp.Or(os.Getenv(providerVariable), state.Provider)
 }
 
-// sessionModel returns the model that a fork of the session has to be given, as --model takes it, so that it
-// has the session's; "" where it has that by itself, or it is not known. By itself a fork has another where
-// the session has its model by a flag, by a mapped alias or by default (2.1.200 to 2.1.332).
+// sessionModel returns the session's model as --model takes it, which a fork has to be given: by itself it has
+// another, or no long context, where a flag, a mapped alias or no choice decided (2.1.200 to 2.1.332). If the
+// transcript does not say it, that is the word by which it was chosen. Without a launch that is not known, "".
 func (s *supervision) sessionModel(talk conversation, sources []settingsSource) string {
 	switch {
 	case talk.modelID != "":

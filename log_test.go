@@ -349,7 +349,7 @@ func TestCommandsAsRun(t *testing.T) {
 		!strings.Contains(got, "……（省略 11 行）……\n") || !strings.Contains(got, "……（省略 23 行）……\n") || !strings.Contains(got, "         the end\n") {
 		t.Errorf("got %s", got)
 	}
-	for length, isWhole := range map[int]bool{200: true, 201: false} { // why it could not be run
+	for length, isWhole := range map[int]bool{300: true, 301: false} { // why it could not be run
 		ran.Error = strings.Repeat("e", length)
 		box.timelineOf(testSession, begun, ran, ended)
 		expectIs(t, strconv.Itoa(length)+" characters of an error", strings.Contains(unspaced(box.ccc("log", testSession)), ran.Error), isWhole)

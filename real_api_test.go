@@ -325,8 +325,18 @@ func (c *apiContent) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// requestsOf returns the user's requests as a review's request lists them.
+// requestsOf returns the user's requests as a review's request lists them, without what became of them.
 func requestsOf(t *testing.T, request string) (requests []string) {
+	t.Helper()
+	for _, listed := range listedRequests(t, request) {
+		listed = strings.TrimPrefix(listed, say(remarkPassed)+" ")
+		requests = append(requests, strings.TrimPrefix(listed, say(remarkUnapproved)+" "))
+	}
+	return requests
+}
+
+// listedRequests returns the user's requests with what became of them.
+func listedRequests(t *testing.T, request string) (requests []string) {
 	t.Helper()
 	_, list, found := strings.Cut(request, "## 用户的要求")
 	list, _, _ = strings.Cut(list, "\n## ")

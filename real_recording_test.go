@@ -138,7 +138,8 @@ func (box *sandbox) recordTranscript(version, name string, api *scriptedAPI) {
 		if isPart := entry.UUID != "" || slices.Contains([]string{"queue-operation", "last-prompt", "mode"}, entry.Type); !isPart {
 			return
 		}
-		if entry.Type == "attachment" && entry.Attachment.Type != "queued_command" { // only its place matters
+		isRead := slices.Contains([]string{"queued_command", "model"}, entry.Attachment.Type)
+		if entry.Type == "attachment" && !isRead { // only its place matters
 			var members map[string]json.RawMessage
 			check(box.t, json.Unmarshal(line, &members))
 			maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool {

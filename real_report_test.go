@@ -115,3 +115,30 @@ func TestRealClientReviewByHand(t *testing.T) {
 		expectNotIn(t, "settings.json", box.settings(), "hooks")
 	})
 }
+
+// A review by hand under nohup outlives its terminal.
+func TestRealClientNohup(t *testing.T) {
+	if testing.Short() {
+		t.Skip("needs tmux")
+	}
+	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
+		isGone := make(chan bool)
+		api := box.answering(func(r apiRequest) apiReply {
+			if r.Kind == "review" {
+				<-isGone
+				return replyVerdict(true, "")
+			}
+			return replyText("done")
+		})
+		if got := box.run(90*time.Second, "", "claude", "-p", "fix the bug"); got.code != 0 {
+			t.Fatalf("%+v", got)
+		}
+		tty := box.terminal("sh", "-c", "nohup ccc review >$HOME/shown 2>&1; echo $? >$HOME/code")
+		api.await(t, "review", 1, 90*time.Second)
+		tty.tmux("kill-server")
+		time.Sleep(time.Second) // SIGHUP is under way
+		close(isGone)
+		box.awaitVerdicts(1)
+		expectEqual(t, "the verdicts", box.timelineVerdicts(), []verdict{verdictAllow})
+	})
+}

@@ -129,14 +129,13 @@ func TestRealClientCache(t *testing.T) {
 	})
 }
 
-// The same of a printed session, where a review is asked alike on every version. (The default model of 2.1.200 is one with a long
-// context, and a fork has the same with a short one.)
+// The same of a printed session, where a review is asked alike on every version.
 func TestRealClientCachePrinted(t *testing.T) {
 	forClients(t, func() script {
 		return script{marker: say(verdictForm), agent: []apiReply{replyText("first answer"), replyText("second answer").after(cacheLeast)},
 			reviewer: []apiReply{replyVerdict(false, "show the tests"), replyText(`{"allow_stop": true, "feedback": ""}`)}}
 	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
-		got := box.run(60*time.Second, "", "ccc", "--supervisor", "--", "-p", "--model", "haiku", "fix the bug")
+		got := box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "fix the bug")
 		expectRun(t, box, got, "second answer", verdictBlock, verdictAllow)
 		measureShares(t, api.requests(""), []string{"own", "cache"})
 	})

@@ -171,7 +171,7 @@ func TestRealClientOlderRequests(t *testing.T) {
 			verdicts += stops
 			box.awaitVerdicts(verdicts)
 			request := api.lastReview(t)
-			expectEqual(t, prompt+": the requests", requestsOf(t, request), requests)
+			expectEqual(t, prompt+": the requests", listedRequests(t, request), requests)
 			expectIs(t, prompt+": words only", strings.Contains(request, say(sectionWordsOnly)), wordsOnly)
 			expectIs(t, prompt+": how to run", strings.Contains(request, compareExample(tryCommand())), !wordsOnly)
 			title, _, _ := strings.Cut(say(sectionCrons), "\n")
@@ -190,7 +190,7 @@ func TestRealClientOlderRequests(t *testing.T) {
 }
 
 // The agent can't dismiss its reviewer by a tool. What it schedules, which Claude Code submits at the next full minute, is no
-// request and refills nothing.
+// request; its turn is reviewed.
 func TestRealClientAgentsTricks(t *testing.T) {
 	forNewest(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		tricks := []apiReply{bash("ccc supervisor-mode off; env -u CLAUDECODE ccc supervisor-mode off"),
@@ -217,7 +217,7 @@ func TestRealClientAgentsTricks(t *testing.T) {
 		tty.prompt("the second request")
 		box.awaitVerdicts(3)
 		for i, review := range api.requests("review") {
-			expectIn(t, fmt.Sprintf("the request of review %d", i+1), review.request(), fmt.Sprintf("第 %d 轮", i%2+1))
+			expectIn(t, fmt.Sprintf("the request of review %d, behind an approval,", i+1), review.request(), "第 1 轮")
 		}
 	})
 }

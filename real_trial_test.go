@@ -23,8 +23,8 @@ func approvedSession() script {
 	return script{agent: []apiReply{replyText("done")}, reviewer: []apiReply{replyVerdict(true, "")}}
 }
 
-// "Supervisor mode enabled" is never said where hooks do not run, or no conversation is kept: each way that is
-// known to bring that is refused, with its cause or with what claude said, and no model is asked.
+// "Supervisor mode enabled" is never said where hooks do not run, or no conversation is kept: each way that
+// is known to bring that is refused, with its cause or with what claude said, and no model is asked.
 func TestRealClientTrialRefused(t *testing.T) {
 	const effect, muted = "claude was tried and ran no hooks", `{"disableAllHooks":true}`
 	const said = effect + ", so nothing would be reviewed; it said: "
@@ -119,8 +119,8 @@ func TestRealClientTrialManaged(t *testing.T) {
 	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 		box.run(60*time.Second, "", "cp", "-a", "/etc", box.home) // what this user may read
 		for text, want := range map[string]string{
-			`{"allowManagedHooksOnly":true}`: "-settings.json: allowManagedHooksOnly is true: claude was tried",
-			`{"disableAllHooks":true}`:       "-settings.json: disableAllHooks is true: claude would run no hooks",
+			`{"allowManagedHooksOnly":true}`: "s.json: allowManagedHooksOnly is true: claude was tried",
+			`{"disableAllHooks":true}`:       "s.json: disableAllHooks is true: claude would run no hooks",
 		} {
 			box.write("etc/"+managed, 0o644, text)
 			unknown := "claude was tried and ran no hooks" // where ccc does not know of it
@@ -137,8 +137,8 @@ func TestRealClientTrialManaged(t *testing.T) {
 	})
 }
 
-// A launch asks the API for nothing more than a session does, and lets the user's own hooks run once more only
-// where something has changed; ccc doctor tries always. A file of --settings is found by a relative path.
+// A launch asks the API for nothing more than a session does, and lets the user's own hooks run once more
+// only where something has changed; ccc doctor tries always. A file of --settings is found by a relative path.
 // Nothing of a trial is left where the client keeps sessions.
 func TestRealClientTrial(t *testing.T) {
 	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
@@ -262,8 +262,8 @@ func TestRealClientIntroduced(t *testing.T) {
 	forClients(t, nil, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		api := box.answersAndApprovals()
 		box.write(".claude/ccc.json", 0o600,
-			`{"supervisor":{"try":false,"max_iterations":5},"providers":{"kimi":{"env":{"ANTHROPIC_BASE_URL":"`+
-				box.api.URL+`","ANTHROPIC_AUTH_TOKEN":"t-0123456789"}}}}`)
+			`{"supervisor":{"try":false,"max_iterations":5},"providers":{"kimi":{"env":{`+
+				`"ANTHROPIC_BASE_URL":"`+box.api.URL+`","ANTHROPIC_AUTH_TOKEN":"t-0123456789"}}}}`)
 		tty := box.start("kimi")
 		const text = "SessionStart:%s says: [SUPERVISOR] 本会话受监督：每项要求最多审查 5 次（提供商 kimi）"
 		tty.waitFor(fmt.Sprintf(text, "startup"), 60*time.Second)

@@ -390,7 +390,7 @@ func TestRecordedRedacted(t *testing.T) {
 	expectIn(t, "the request", request, prompt, "done "+both)
 	failed := box.stop(path)
 	expectIn(t, "the next request", box.read("../fake/reviewer-2/stdin"), both+"\n")
-	limit := box.stop(path)
+	limit := box.stop(path + "," + inTurn)
 	expectIn(t, "the limit", limit.stdout, both)
 	question := `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":` + string(encodeJSON("Is it "+both+"?")) + `,"options":[]}]}`
 	box.submit("again")

@@ -178,7 +178,7 @@ func TestWordsFilledIn(t *testing.T) {
 func wholeSession(t *testing.T, locale string) (written string) {
 	box := newShowBox(t, 300)
 	box.vars = append(box.vars, "LANG="+locale, "FAKE_CLAUDE_SESSION="+testSession)
-	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":4,"try":false},"current_provider":"kimi",
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3,"try":false},"current_provider":"kimi",
 		"providers":{"kimi":{"env":{"ANTHROPIC_BASE_URL":"https://kimi.example","ANTHROPIC_AUTH_TOKEN":"t"}}}}`)
 	note := func(got commandResult) {
 		if got.timedOut || got.code != 0 {
@@ -199,10 +199,10 @@ func wholeSession(t *testing.T, locale string) (written string) {
 	run("--supervisor", "-p", "fix it")
 	box.inSession()
 	note(box.submit("go on " + strings.Repeat("and on ", 2000)))
-	for range 4 { // approved with words for the user, failed, without words, too long
-		note(box.stop(`"background_tasks":[{"id":"b1","status":"running"}],"last_assistant_message":"` + strings.Repeat("Done. ", 1000) + `"`))
+	for _, member := range []string{"", "", inTurn + ",", inTurn + ","} { // approved with words for the user, failed, without words, too long
+		note(box.stop(member + `"background_tasks":[{"id":"b1","status":"running"}],"last_assistant_message":"` + strings.Repeat("Done. ", 1000) + `"`))
 	}
-	note(box.stop("")) // at the limit
+	note(box.stop(inTurn)) // at the limit
 	ask := `"tool_name":"AskUserQuestion","tool_input":` + question
 	note(box.hook(box.event(eventPreToolUse, ask)))
 	note(box.submit("and now")) // told of the limit

@@ -324,8 +324,6 @@ func TestRequestsClosed(t *testing.T) {
 		return reviewRound{record: record{Event: event, Closes: ids, outcome: outcome{Verdict: v}}}
 	}
 	stop := func(v verdict, ids ...string) reviewRound { return judged(eventStop, v, ids...) }
-	spoken := judged(eventStop, verdictAllow, "1")
-	spoken.NoVerdict = true
 	for _, test := range []struct {
 		name   string
 		rounds []reviewRound
@@ -339,7 +337,6 @@ func TestRequestsClosed(t *testing.T) {
 		{"not reviewed", []reviewRound{stop(verdictAllow, "1"), stop(verdictFailed, "1"), stop(verdictFailed, "2")}, "open open last"},
 		{"cancelled", []reviewRound{stop(verdictCancelled, "1"), stop(verdictReviewing, "2")}, "open open last"},
 		{"a question", []reviewRound{judged(eventPreToolUse, verdictAllow, "1"), judged(eventPreToolUse, verdictLimit, "2")}, "open open last"},
-		{"without a verdict", []reviewRound{spoken}, "open open last"},
 		{"of others", []reviewRound{stop(verdictAllow, "4")}, "open open last"},
 	} {
 		c := conversation{requests: []userRequest{{id: "1"}, {id: "2"}, {id: "3"}}}

@@ -336,8 +336,8 @@ func TestTrialRemembered(t *testing.T) {
 	expectIn(t, "uninstall", box.ccc("uninstall", "--purge"), "ccc: removed\n")
 }
 
-// What takes long is told, ends at its time or with Ctrl-C, and nothing of it stays. An answer counts although
-// another hook hangs.
+// What takes long is told, ends at its time or with Ctrl-C, and nothing of it stays. An answer counts
+// although another hook hangs.
 func TestTrialEnded(t *testing.T) {
 	t.Parallel()
 	const hangs = "trap '' TERM HUP; (setsid sh -c 'trap \"\" TERM; sleep 100' &)\nsleep 100"
@@ -397,17 +397,17 @@ func TestTrialStandIn(t *testing.T) {
 	const says = "/bin/claude is not Claude Code: to --version it says %q\n"
 	for script, said := range map[string]string{
 		`echo started "$@"`: "started --version",
-		`[ "$1" != --version ] || exit 3; echo started "$@"`:                                 "exit status 3",
-		`[ "$1" != --version ] || { echo "2.1.332 (Other Code)"; exit; }; echo started "$@"`: "2.1.332 (Other Code)",
+		`[ "$1" != --version ] || exit 3; echo started "$@"`:                           "exit status 3",
+		`[ "$1" != --version ] || exec echo "2.1.332 (Other Code)"; echo started "$@"`: "2.1.332 (Other Code)",
 	} {
 		box := newFakeBox(t)
 		box.claudeIs(script)
 		got := box.supervise()
 		if got.code != 0 || got.stdout != "started -p hi\n" || strings.Count(got.stderr, "warning") != 1 ||
-			!strings.Contains(got.stderr, untried) || !strings.Contains(got.stderr, fmt.Sprintf(says, said)) ||
 			!strings.Contains(got.stderr, "Supervisor mode enabled") {
 			t.Errorf("%s: %+v", script, got)
 		}
+		expectIn(t, "stderr", got.stderr, untried, fmt.Sprintf(says, said))
 		expectIs(t, "what is remembered", len(box.answers()), 0)
 	}
 	for version, isOld := range map[string]bool{"2.1.199": true, "2.1.200": false, "2.1.331-dev.7": false,
@@ -455,8 +455,8 @@ func TestTrialUnwritable(t *testing.T) {
 				`{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"CCC supervisor-hook",` +
 				`"timeout":10}]}]}}` + "\n", "Supervisor mode enabled"}, 0},
 		"of nobody": {func(*sandbox) string { return "{}" }, 1,
-			[]string{"ccc: adding ccc's hooks for Stop, PreToolUse, UserPromptSubmit, SessionStart to SETTINGS",
-				"permission denied" + merge + `{"allowManagedHooksOnly":false,"disableAllHooks":false,` +
+			[]string{"ccc: adding ccc's hooks for Stop, PreToolUse, UserPromptSubmit, SessionStart to ",
+				"SETTINGS: ", "permission denied" + merge + `{"allowManagedHooksOnly":false,"disableAllHooks":false,` +
 					`"hooks":{"PreToolUse":[{"matcher":"AskUserQuestion","hooks":[{`}, 0},
 		"complete": {(*sandbox).settings, 0, []string{"Supervisor mode enabled"}, 1},
 		"another timeout": {replaced(`"timeout": 600`, `"timeout": 700`), 0,
