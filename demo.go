@@ -46,7 +46,7 @@ func demo(_ *invocation, d dirs) (err error) {
 	if err := prepareDemo(dir, d.self); err != nil {
 		return err
 	}
-	if _, err := tryProbe(ctx, demoProject(dir), demoEnv(os.Environ(), dir)); err != nil {
+	if _, err := tryProbe(ctx, demoProject(dir), demoEnv(os.Environ(), dir)); err != nil && ctx.Err() == nil {
 		out.block("", say(demoNoCopy))
 		fmt.Fprintln(out)
 	}

@@ -66,8 +66,7 @@ func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	cmd.Dir = g.tree.Top
 	cmd.Env = slices.DeleteFunc(slices.Clone(g.env), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		saysWhere := strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_")
-		return name == tryVariable || saysWhere
+		return strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_")
 	})
 	// What git replace puts in the place of a commit is not what a push sends.
 	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")

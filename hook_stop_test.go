@@ -1307,7 +1307,7 @@ func TestHookStopped(t *testing.T) {
 		past, err := h.session.readHistory()
 		check(t, err)
 		last := past.Rounds[len(past.Rounds)-1]
-		if len(past.Rounds) != 2 || last.Verdict != test.want.verdict || last.Feedback != "" || last.Event != test.event || last.Review != "" {
+		if len(past.Rounds) != 2 || last.tree != treeOf(h.project) || last.Verdict != test.want.verdict || last.Feedback != "" || last.Event != test.event || last.Review != "" {
 			t.Errorf("%s: recorded %+v", name, last)
 		}
 		if isLimit := test.want.verdict == verdictLimit; isLimit {

@@ -170,6 +170,24 @@ func TestRealClientCopy(t *testing.T) {
 	})
 }
 
+// Where no copy can be made the reviewer is told so, and may still read, and the user sees it in the session.
+func TestRealClientWithoutCopies(t *testing.T) {
+	forClients(t, func() script {
+		return script{agent: []apiReply{replyText("done")}, reviewer: []apiReply{bash(tryCommand() + " true"), bash("cat notes.txt"), replyVerdict(true, "")}}
+	}, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		needCopy(t, box)
+		const forbidden = `for kind in user mnt; do echo 0 >/proc/sys/user/max_${kind}_namespaces; done; exec "$0" "$@"`
+		tty := box.open("unshare", "-Ur", "sh", "-ec", forbidden, "ccc", "--supervisor")
+		tty.prompt("hello")
+		tty.waitFor(say(receiptLacksCopy, say(receiptNoCopy)), 90*time.Second)
+		expectIn(t, "the request", api.lastReview(t), "没有一次性副本可用（原因：no copy can be made: ")
+		results := api.results()
+		if len(results) != 2 || !refusal().MatchString(results[0]) || !strings.Contains(results[1], "a note") {
+			t.Errorf("the results %q", results)
+		}
+	})
+}
+
 // ordinary makes the commands of the box an ordinary user's, since as root 2.1.280's own sandbox fails at each command.
 // All that is in the box by now is given to that user, with programs that it can reach.
 func (box *sandbox) ordinary() {

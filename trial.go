@@ -137,6 +137,7 @@ func (t *trial) run(ctx context.Context, notice func()) error {
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1", "DISABLE_AUTOUPDATER", "1")
 	output, complaints := &tail{limit: 4000}, &tail{limit: 4000}
 	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = output, complaints, pipePatience
+	defer disownOrphans()
 	lifeline, err := startGuarded(cmd)
 	if err != nil {
 		return fmt.Errorf("trying the hooks: %w", err)
