@@ -219,7 +219,7 @@ func TestReviewUnheard(t *testing.T) {
 		box := newHookBox(t)
 		box.inSession()
 		box.reviews(fakeReview{decides(true, ""), runs(`parent() { ps -o ppid= -p $1 2>/dev/null || cut -d' ' -f4 /proc/$1/stat; }
-kill -KILL $(parent $(parent $PPID))`)})
+kill -KILL $(parent $(parent $PPID)); sleep 0.3`)})
 		client := box.command(append(slices.Clone(through), "ccc", "supervisor-hook", ";")...)
 		client.Stdin = strings.NewReader(box.event(eventStop, ""))
 		check(t, client.Start())
