@@ -325,6 +325,8 @@ func TestSessionsModelAndDirectories(t *testing.T) {
 			t.Errorf("%s: arguments %s", id, args)
 		}
 		expectIn(t, "the arguments", args, "--model\n"+cmp.Or(id, "m-0")+"\n")
+		records := box.timeline(testSession)
+		expectIs(t, "the model on record", records[len(records)-1].Model, cmp.Or(id, "m-0"))
 	}
 	lines := []string{modelLine("1", "", "m-1"), userLine("2", "1", "fix it"), agentLine("3", "2", "done")}
 	for i, test := range []struct {
