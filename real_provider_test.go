@@ -269,22 +269,25 @@ func TestRealClientTwoProviders(t *testing.T) {
 func TestRealClientReviewersProvider(t *testing.T) {
 	answers := script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
 	const own = `"provider":"b","model":"model-of-the-reviewer"`
-	for name, supervisor := range map[string]string{"own": own, "from_the_environment": own, "sessions": ""} {
+	for name, supervisor := range map[string]string{"own": own, "of_a_dropped_variable": own, "sessions": ""} {
 		t.Run(name, func(t *testing.T) {
 			forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
 				a, b := box.twoAPIs(t, supervisor, answers)
-				tokenOfB := "token-of-b"
-				if name == "from_the_environment" { // which the launch drops: the session has a provider
+				if name == "of_a_dropped_variable" { // the session has a provider
 					box.edit(".claude/ccc.json", `"token-of-b"`, `"${ANTHROPIC_API_KEY}"`)
-					tokenOfB = sandboxKey
 				}
 				got := box.run(60*time.Second, "", "ccc", "a", "--supervisor", "-p", "x")
+				if name == "of_a_dropped_variable" {
+					expectEnd(t, "the launch", got, 1, "", "${ANTHROPIC_API_KEY}, which a session of provider a does not have")
+					expectIs(t, "the requests", len(a.requests(""))+len(b.requests(""))+len(api.requests("")), 0)
+					return
+				}
 				expectRun(t, box, got, "the answer", verdictAllow)
 				expectRequests(t, a.requests("agent"), "token-of-a", "model-of-a")
 				if name == "sessions" {
 					expectRequests(t, a.requests("review"), "token-of-a", "model-of-a")
 				} else {
-					expectRequests(t, b.requests("review"), tokenOfB, "model-of-the-reviewer")
+					expectRequests(t, b.requests("review"), "token-of-b", "model-of-the-reviewer")
 				}
 				if n := len(api.requests("")) + len(a.requests("review")) + len(b.requests("review")) + len(b.requests("agent")); n == 0 || len(api.requests("")) > 0 || len(b.requests("agent")) > 0 {
 					t.Errorf("requests went elsewhere")
