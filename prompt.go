@@ -85,7 +85,7 @@ type reviewRequest struct {
 // closes returns the ids of the requests that end with an approval, or at the limit: none while something is
 // still to wake the agent, which may have stopped to wait for it.
 func (r reviewRequest) closes() []string {
-	if len(r.tasks)+len(r.crons) > 0 {
+	if r.inPlanMode || len(r.tasks)+len(r.crons) > 0 {
 		return nil
 	}
 	return r.closable()
