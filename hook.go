@@ -80,7 +80,7 @@ func decide(state string) (decision any, err error) {
 	h.isWanted = func() bool { return h.session.supervised(h.caller) }
 	supervised := h.isWanted()
 	if !supervised && !isCommand {
-		return h.unsupervised(), nil
+		return nil, nil
 	}
 	setLanguage(d)
 	h.config, h.configErr = loadConfig(d)
@@ -142,9 +142,7 @@ func (h *hook) stop() record {
 		if isAnew {
 			s.Count = 0
 		}
-		if entry.Iteration = s.nextIteration(entry.Limit); entry.Iteration > 0 && h.event.isStop() {
-			s.Untold = untold{What: verdictFailed, Why: errKilled.Error()}
-		}
+		entry.Iteration = s.nextIteration(entry.Limit)
 	})
 	if err != nil {
 		h.warn("counting the iteration", err)
@@ -172,39 +170,17 @@ func (h *hook) stop() record {
 	return h.review(ctx, entry, request)
 }
 
-// keep notes for the next hooks what the agent got, and what the user has not been told of a stop: that its
-// review failed outside a session, or was cancelled, where Claude Code no longer listens. A switch to off has
-// noted itself, and a question without a review is on the screen.
+// keep notes for the next hooks what the agent got, and whether the user ended the review of a stop with Esc:
+// Claude Code no longer listens then. Who switched supervision off knows it.
 func (h *hook) keep(found record) {
 	h.warn("keeping what came of the review", h.session.update(func(s *sessionState) {
-		isOff := found.Verdict == verdictCancelled && !h.isWanted()
-		isTold := found.Verdict != verdictCancelled && (found.Verdict != verdictFailed || inSession())
-		switch {
-		case !h.event.isStop():
-		case isTold:
-			s.Untold = untold{}
-		case !isOff:
-			s.Untold = untold{What: found.Verdict, Why: found.Error}
+		if h.event.isStop() {
+			s.Cancelled = found.Verdict == verdictCancelled && h.isWanted()
 		}
 		if found.Verdict == verdictBlock {
 			s.Feedback, s.FeedbackOf = found.Feedback, found.Review
 		}
 	}))
-}
-
-// unsupervised answers an event of a session that is not supervised: none but that the user's next prompt is
-// told of a switch from outside.
-func (h *hook) unsupervised() any {
-	if h.event.HookEventName != eventPrompt || h.event.isWake() || h.caller.agents {
-		return nil
-	}
-	state, err := h.session.state()
-	if err != nil || state.Untold == (untold{}) {
-		return nil
-	}
-	setLanguage(h.dirs)
-	h.warn("noting what the user was told", h.session.update(func(s *sessionState) { s.Untold = untold{} }))
-	return systemMessage(state.Untold.String())
 }
 
 // update changes the session's state. It also notes there which provider the client has, and when it was
@@ -346,19 +322,6 @@ func adviceFor(cause string, usual words) string {
 	return say(usual)
 }
 
-// String is what the user is told of u, "" where there is nothing to tell.
-func (u untold) String() string {
-	switch u.What {
-	case "":
-		return ""
-	case untoldOff:
-		return say(switchedOffOutside)
-	case verdictCancelled:
-		return say(earlierCancelled, cutMiddle(u.Why, 200))
-	}
-	return say(earlierFailed, cutMiddle(u.Why, 200), adviceFor(u.Why, adviceDoctor))
-}
-
 // feedbackLimit is in characters. Claude Code gives the agent a reason whole, and twice, so length costs.
 const feedbackLimit = 8000
 
@@ -388,7 +351,7 @@ func (h *hook) command(operand string, supervised bool) any {
 		return blocked(say(modeUnclear, operand))
 	}
 	on, task := operand != "off", operand != "on" && operand != "off"
-	if err := h.session.switchTo(on, switchedInSession); err != nil {
+	if err := h.session.switchTo(on); err != nil {
 		h.warn("switching the mode", err)
 		return blocked(say(modeFailed, err.Error()))
 	}
@@ -435,8 +398,8 @@ func (h *hook) introduce() any {
 	return systemMessage(text + say(introducedLog))
 }
 
-// prompt records a prompt of the user's, from which on the reviews are counted anew. The answer tells what
-// the user has not been told, unless a review runs, which may yet tell it.
+// prompt records a prompt of the user's, from which on the reviews are counted anew. The answer tells that a
+// review ended where nobody could be told, by Esc or because ccc was killed, unless another one runs.
 func (h *hook) prompt(text string) any {
 	if h.event.isWake() {
 		return nil
@@ -451,13 +414,29 @@ func (h *hook) prompt(text string) any {
 	// A prompt that the agent has scheduled looks the same here. It comes between two turns, never to an agent
 	// that was sent back (2.1.200, 2.1.332).
 	h.warn("resetting the count", h.update(func(s *sessionState) {
-		if s.Count = 0; !runs {
-			s.Untold = untold{}
-		}
+		s.Count, s.Cancelled = 0, s.Cancelled && runs
 	}))
 	h.record(record{Kind: kindPrompt, Prompt: text, PromptSum: promptSum(text), look: seen})
-	if line := before.Untold.String(); line != "" && !runs {
-		return systemMessage(line)
+	switch wasKilled := h.endKilled(past.Rounds); {
+	case before.Cancelled && !runs:
+		return systemMessage(say(earlierCancelled, errToldToEnd.Error()))
+	case wasKilled:
+		return systemMessage(say(earlierFailed, errKilled.Error(), say(adviceDoctor)))
 	}
 	return nil
+}
+
+// endKilled records the end of the last review of a stop where it was killed and so could not do it. It
+// reports whether it was.
+func (h *hook) endKilled(reviews []reviewRound) bool {
+	for _, r := range slices.Backward(reviews) {
+		if r.Event == eventStop {
+			wasKilled := r.Kind == kindBegin && r.Verdict == verdictFailed
+			if r.Kind = kindEnd; wasKilled {
+				h.record(r.record)
+			}
+			return wasKilled
+		}
+	}
+	return false
 }

@@ -688,9 +688,6 @@ func TestHookDecision(t *testing.T) {
 	for cause, want := range map[string]words{"API Error: 529": adviceDoctor, "PROMPT is too long": adviceCompact, "": adviceDoctor} {
 		expectIs(t, cause, adviceFor(cause, adviceDoctor), want.zh)
 	}
-	for what, want := range map[verdict]string{"": "", untoldOff: switchedOffOutside.zh, verdictCancelled: say(earlierCancelled, "why"), verdictFailed: say(earlierFailed, "why", adviceDoctor.zh)} {
-		expectIs(t, what, untold{What: what, Why: "why"}.String(), want)
-	}
 	for length, whole := range map[int]bool{8000: true, 8001: false} {
 		text := strings.Repeat("长", length)
 		cut := h.cutFeedback(text)
@@ -706,34 +703,30 @@ func TestHookDecision(t *testing.T) {
 
 // What is noted for the next hooks, by what a stop or a question came to, where and while supervision is on or off.
 func TestHookKept(t *testing.T) {
-	before := untold{What: verdictFailed, Why: errKilled.Error()}
 	for name, test := range map[string]struct {
-		event     string
-		verdict   verdict
-		inSession bool
-		isOff     bool
-		want      untold
-		feedback  string
+		event    string
+		verdict  verdict
+		isOff    bool
+		want     bool // it was cancelled; before, another was
+		feedback string
 	}{
-		"sent back":             {eventStop, verdictBlock, true, false, untold{}, "words 1"},
-		"approved":              {eventStop, verdictAllow, true, false, untold{}, "old 0"},
-		"at the limit":          {eventStop, verdictLimit, true, false, untold{}, "old 0"},
-		"failed":                {eventStop, verdictFailed, true, false, untold{}, "old 0"},
-		"failed by hand":        {eventStop, verdictFailed, false, false, untold{verdictFailed, "why"}, "old 0"},
-		"sent back by hand":     {eventStop, verdictBlock, false, false, untold{}, "words 1"},
-		"ended by the user":     {eventStop, verdictCancelled, true, false, untold{verdictCancelled, "why"}, "old 0"},
-		"ended by a switch":     {eventStop, verdictCancelled, true, true, before, "old 0"},
-		"a question, sent back": {eventPreToolUse, verdictBlock, true, false, before, "words 1"},
-		"a question, failed":    {eventPreToolUse, verdictFailed, false, false, before, "old 0"},
+		"sent back":             {eventStop, verdictBlock, false, false, "words 1"},
+		"approved":              {eventStop, verdictAllow, false, false, "old 0"},
+		"at the limit":          {eventStop, verdictLimit, false, false, "old 0"},
+		"failed":                {eventStop, verdictFailed, false, false, "old 0"},
+		"ended by the user":     {eventStop, verdictCancelled, false, true, "old 0"},
+		"ended by a switch":     {eventStop, verdictCancelled, true, false, "old 0"},
+		"a question, sent back": {eventPreToolUse, verdictBlock, false, true, "words 1"},
+		"a question, failed":    {eventPreToolUse, verdictFailed, false, true, "old 0"},
+		"a question, cancelled": {eventPreToolUse, verdictCancelled, false, true, "old 0"},
 	} {
 		h := testHook(t, test.event)
-		t.Setenv(projectVariable, map[bool]string{true: "/p"}[test.inSession])
-		check(t, h.session.update(func(s *sessionState) { s.Untold, s.Feedback, s.FeedbackOf = before, "old", "0" }))
+		check(t, h.session.update(func(s *sessionState) { s.Cancelled, s.Feedback, s.FeedbackOf = true, "old", "0" }))
 		h.isWanted = func() bool { return !test.isOff }
 		h.keep(record{Review: "1", outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}})
 		state, err := h.session.state()
 		check(t, err)
-		expectIs(t, name, state.Untold, test.want)
+		expectIs(t, name, state.Cancelled, test.want)
 		expectIs(t, name+": the feedback", state.Feedback+" "+state.FeedbackOf, test.feedback)
 	}
 }
@@ -1163,32 +1156,42 @@ func TestHookEnded(t *testing.T) {
 // What a prompt of the user's is answered with, what it sets back, and what is recorded of it.
 func TestHookPrompted(t *testing.T) {
 	speaking(t, "zh")
-	failed := untold{What: verdictFailed, Why: "why"}
-	told := failed.String()
-	begun := record{Kind: kindBegin, Event: eventStop, Review: "r", Process: selfName(), Deadline: time.Now().Add(time.Hour)}
-	byHand, question, ended := begun, begun, begun
+	cancelled, killed := say(earlierCancelled, errToldToEnd.zh), say(earlierFailed, errKilled.zh, adviceDoctor.zh)
+	runs := record{Kind: kindBegin, Event: eventStop, Review: "r", Process: selfName(), Deadline: time.Now().Add(time.Hour)}
+	byHand, question, dead, ended := runs, runs, runs, runs
 	byHand.Event, question.Event, ended.Kind, ended.Verdict = eventReview, eventPreToolUse, kindEnd, verdictAllow
+	dead.Process, dead.Review, dead.Iteration = "", "killed", 2
+	dead.Deadline = time.Now().Add(-time.Hour)
+	deadQuestion, deadByHand, before := dead, dead, record{Kind: kindPrompt}
+	deadQuestion.Event, deadByHand.Event = eventPreToolUse, eventReview
 	at := now()
 	for name, test := range map[string]struct {
-		text    string
-		before  []record // of the timeline
-		untold  untold
-		outside bool   // of a session
-		want    string // what is told
-		left    untold
+		text      string
+		before    []record // of the timeline
+		cancelled bool
+		outside   bool   // of a session
+		want      string // what is said
+		left      bool   // that a review was cancelled
+		ends      bool   // a review that was killed
 	}{
-		"the first":                      {text: "x"},
-		"the first by hand":              {text: "x", outside: true},
-		"the next":                       {text: "x", before: []record{{Kind: kindPrompt}}},
-		"untold":                         {text: "x", before: []record{{Kind: kindPrompt}}, untold: failed, want: told},
-		"untold by hand":                 {text: "x", before: []record{{Kind: kindPrompt}}, untold: failed, outside: true, want: told},
-		"untold, the first":              {text: "x", untold: failed, want: told},
-		"untold while a review runs":     {text: "x", before: []record{{Kind: kindPrompt}, begun}, untold: failed, left: failed},
-		"untold while a question's runs": {text: "x", before: []record{{Kind: kindPrompt}, question}, untold: failed, left: failed},
-		"untold while one by hand runs":  {text: "x", before: []record{{Kind: kindPrompt}, byHand}, untold: failed, want: told},
-		"untold behind a review":         {text: "x", before: []record{{Kind: kindPrompt}, ended}, untold: failed, want: told},
-		"a notification":                 {text: "<task-notification>\nx", untold: failed, left: failed},
-		"an image":                       {text: "", before: []record{{Kind: kindPrompt}}, untold: failed, want: told},
+		"the first":                         {text: "x"},
+		"the first by hand":                 {text: "x", outside: true},
+		"the next":                          {text: "x", before: []record{before}},
+		"cancelled":                         {text: "x", before: []record{before}, cancelled: true, want: cancelled},
+		"cancelled by hand":                 {text: "x", before: []record{before}, cancelled: true, outside: true, want: cancelled},
+		"cancelled, the first":              {text: "x", cancelled: true, want: cancelled},
+		"cancelled while a review runs":     {text: "x", before: []record{before, runs}, cancelled: true, left: true},
+		"cancelled while a question's runs": {text: "x", before: []record{before, question}, cancelled: true, left: true},
+		"cancelled while one by hand runs":  {text: "x", before: []record{before, byHand}, cancelled: true, want: cancelled},
+		"cancelled behind a review":         {text: "x", before: []record{before, ended}, cancelled: true, want: cancelled},
+		"killed":                            {text: "x", before: []record{before, dead}, want: killed, ends: true},
+		"killed while a prompt came":        {text: "x", before: []record{before, dead, before}, want: killed, ends: true},
+		"killed, then a review":             {text: "x", before: []record{before, dead, ended}},
+		"killed, then one by hand":          {text: "x", before: []record{before, dead, deadByHand}, want: killed, ends: true},
+		"a killed question":                 {text: "x", before: []record{before, deadQuestion}},
+		"a killed one by hand":              {text: "x", before: []record{before, deadByHand}},
+		"a notification":                    {text: "<task-notification>\nx", cancelled: true, left: true},
+		"an image":                          {text: "", before: []record{before}, cancelled: true, want: cancelled},
 	} {
 		h := testHook(t, eventPrompt)
 		h.event.Prompt = test.text
@@ -1197,7 +1200,7 @@ func TestHookPrompted(t *testing.T) {
 			r.Time = at
 			check(t, h.session.append(r))
 		}
-		check(t, h.session.update(func(s *sessionState) { s.Count, s.Untold = 3, test.untold }))
+		check(t, h.session.update(func(s *sessionState) { s.Count, s.Cancelled = 3, test.cancelled }))
 		answer, want := string(encodeJSON(h.prompt(test.text))), "null"
 		if test.want != "" {
 			want = string(encodeJSON(systemMessage(test.want)))
@@ -1215,56 +1218,10 @@ func TestHookPrompted(t *testing.T) {
 			expectIs(t, name+": the record", last.Kind+" "+last.Prompt+" "+last.PromptSum, "prompt "+test.text+" "+promptSum(test.text))
 			expectIs(t, name+": the count", state.Count, 0)
 		}
-		expectIs(t, name+": what is untold", state.Untold, test.left)
+		expectIs(t, name+": that one was cancelled", state.Cancelled, test.left)
+		ends := slices.ContainsFunc(past.Rounds, func(r reviewRound) bool { return r.Review == "killed" && r.Kind == kindEnd && r.Iteration == 2 })
+		expectIs(t, name+": the end of a killed one is recorded", ends, test.ends)
 	}
-}
-
-// A session that is not supervised is told of a switch from outside at the user's next prompt, and of nothing else.
-func TestHookUnsupervised(t *testing.T) {
-	speaking(t, "zh")
-	t.Setenv("LC_ALL", "zh_CN.UTF-8")
-	off := untold{What: untoldOff}
-	for name, test := range map[string]struct {
-		event, prompt string
-		agents        bool
-		untold        untold
-		broken        bool
-		told          bool
-	}{
-		"a prompt":            {event: eventPrompt, prompt: "x", untold: off, told: true},
-		"nothing to tell":     {event: eventPrompt, prompt: "x"},
-		"a stop":              {event: eventStop, untold: off},
-		"a notification":      {event: eventPrompt, prompt: "<task-notification>\nx", untold: off},
-		"an agent's prompt":   {event: eventPrompt, prompt: "x", agents: true, untold: off},
-		"a state that is odd": {event: eventPrompt, prompt: "x", broken: true},
-	} {
-		h := testHook(t, test.event)
-		h.event.Prompt, h.caller.agents = test.prompt, test.agents
-		check(t, h.session.update(func(s *sessionState) { s.Untold = test.untold }))
-		if test.broken {
-			check(t, os.WriteFile(h.session.stateFile(), []byte("{"), 0o600))
-		}
-		before, _ := os.ReadFile(h.session.stateFile())
-		answer, want := string(encodeJSON(h.unsupervised())), "null"
-		if test.told {
-			want = string(encodeJSON(systemMessage(switchedOffOutside.zh)))
-		}
-		expectIs(t, name, answer, want)
-		after, _ := os.ReadFile(h.session.stateFile())
-		expectIs(t, name+": something is written", string(before) != string(after), test.told)
-		if state, err := h.session.state(); test.told && (err != nil || state.Untold != untold{}) {
-			t.Errorf("%s: then %+v, %v", name, state, err)
-		}
-		if _, err := os.Stat(h.session.timelineFile()); err == nil {
-			t.Errorf("%s: the timeline is written", name)
-		}
-	}
-	// It is told in the language of ccc.json, which a hook of such a session reads for nothing else.
-	h := testHook(t, eventPrompt)
-	h.event.Prompt = "x"
-	check(t, h.session.update(func(s *sessionState) { s.Untold = off }))
-	check(t, os.WriteFile(h.dirs.configFile(), []byte(`{"language":"en"}`), 0o600))
-	expectIs(t, "in English", string(encodeJSON(h.unsupervised())), string(encodeJSON(systemMessage(switchedOffOutside.en))))
 }
 
 // What a stop comes to where it can't be counted, or ccc.json can't be used, or the request's reviews are used up.
@@ -1282,7 +1239,6 @@ func TestHookStopped(t *testing.T) {
 		configErr error
 		state     string // "" is one at the limit, "/" a directory in its place
 		want      ending
-		untold    untold
 	}{
 		"at the limit":                {event: eventStop, want: ending{verdictLimit, "open feedback", ""}},
 		"a question at the limit":     {event: eventPreToolUse, want: ending{verdictLimit, say(limitReached, count(10, reviews)), ""}},

@@ -94,7 +94,7 @@ func supervisorMode(c *invocation, d dirs) error {
 		if isAgent {
 			by = switchedByAgent
 		}
-		if err := errors.Join(state.create(), known.switchTo(mode == "on", by)); err != nil {
+		if err := errors.Join(state.create(), known.switchTo(mode == "on")); err != nil {
 			return err
 		}
 		err := errors.Join(known.append(record{Time: now(), Kind: kindSwitch, Mode: mode, By: by}),

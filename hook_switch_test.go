@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -235,7 +234,7 @@ func (box *sandbox) hangingHook(members string) (hook *exec.Cmd, stdout *strings
 }
 
 // A session is known from its first prompt on. Switched off, it is so at once: the review ends, and decides nothing, of a stop
-// or of a question. The next prompt tells that, once, also if supervision is on again.
+// or of a question. Who switched it off knows that, and the next prompt says nothing of it.
 func TestSwitchedOffDuringReview(t *testing.T) {
 	t.Parallel()
 	for name, members := range map[string]string{"stop": "", "question": asked, "by_hand": ""} {
@@ -259,42 +258,9 @@ func TestSwitchedOffDuringReview(t *testing.T) {
 				t.Errorf("the timeline ends in %+v, %+v", before, last)
 			}
 			box.submit("/supervisor on")
-			const want = `{"systemMessage":"[SUPERVISOR] 监督在会话之外被关闭过（ccc supervisor-mode off）：关闭时 Agent 停下不审查。/supervisor 显示当前状态"}` + "\n"
-			for _, told := range []string{want, ""} {
-				expectEnd(t, "the next prompt", box.submit("go on"), 0, told, "")
-			}
+			expectEnd(t, "the next prompt", box.submit("go on"), 0, "", "")
 		})
 	}
-}
-
-// What was switched off from outside is told at the next prompt of the user's in that session, once, and nothing else of it is
-// written. What the session itself did is not told.
-func TestSwitchedOffIsTold(t *testing.T) {
-	const told = "监督在会话之外被关闭"
-	box := newHookBox(t)
-	box.inSession()
-	box.submit("fix it")
-	box.run(10*time.Second, "", "ccc", "supervisor-mode", "off")
-	box.run(10*time.Second, "", "ccc", "supervisor-mode", "off") // of what is off: no second line
-	events := box.read(eventsPath)
-	expectEnd(t, "a stop", box.stop(""), 0, "", "")
-	expectEnd(t, "a notification", box.submit("<task-notification>\nx"), 0, "", "")
-	// Nor does a client that an agent's tool has started take the line away.
-	agents := box.command("env", "CLAUDECODE=1", "find", ".", "-maxdepth", "0", "-exec", "ccc", "supervisor-hook", ";")
-	agents.Stdin, agents.SysProcAttr = strings.NewReader(box.event(eventPrompt, `"prompt":"go on"`)), &syscall.SysProcAttr{Setsid: true}
-	out, err := agents.Output()
-	check(t, err)
-	expectIs(t, "an agent's own client", string(out), "")
-	expectIn(t, "the prompt", box.submit("go on").stdout, `{"systemMessage":"[SUPERVISOR] `+told)
-	expectEnd(t, "the next one", box.submit("go on"), 0, "", "")
-	expectIs(t, "the timeline", box.read(eventsPath), events)
-	box.run(10*time.Second, "", "ccc", "supervisor-mode", "off")
-	expectEnd(t, "switched off when it was off", box.submit("go on"), 0, "", "")
-
-	box.submit("/supervisor on")
-	box.run(10*time.Second, "", "ccc", "supervisor-mode", "off")
-	box.submit("/supervisor off") // the user knows
-	expectEnd(t, "switched off in the session, too", box.submit("go on"), 0, "", "")
 }
 
 // /supervisor tells how the session stands, in the words of the views, while a review runs, too.

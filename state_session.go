@@ -21,22 +21,12 @@ type sessionState struct {
 	SwitchedAt time.Time `json:"switched_at,omitzero"`  // the time of that switch
 	Feedback   string    `json:"feedback,omitempty"`    // the last that the agent got, as it came
 	FeedbackOf string    `json:"feedback_of,omitempty"` // the review that it is of
-	Untold     untold    `json:"untold,omitzero"`       // waits for the next prompt
+	Cancelled  bool      `json:"cancelled,omitempty"`   // Esc ended the last review of a stop: the next prompt says so
 	Provider   string    `json:"provider,omitempty"`    // of the client that ran its last hook, or noProvider
 	LaunchedAt time.Time `json:"launched_at,omitzero"`  // of its last supervised launch
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
 }
-
-// An untold is why the agent stopped without a verdict, as long as the user has not been told. A review that
-// begins notes here that it was killed, and takes that back at its end: who is killed can't write.
-type untold struct {
-	What verdict `json:"what"` // verdictFailed, verdictCancelled, or untoldOff
-	Why  string  `json:"why,omitempty"`
-}
-
-// untoldOff stands for a switch to off from outside the session.
-const untoldOff verdict = "off"
 
 var errCorrupt = errors.New("the file is corrupt")
 
@@ -102,19 +92,10 @@ func (s *sessionState) on() bool {
 	return !s.UpdatedAt.IsZero()
 }
 
-// switchTo turns supervision of the session on or off. by is one of the constants for what switches it: where
-// that is not the session itself, its next prompt tells of a switch to off. Where the state is corrupt, a new
-// one is written, and the switch counts.
-func (s sessionFiles) switchTo(on bool, by string) error {
-	err := s.update(func(state *sessionState) {
-		switch {
-		case !on && by == switchedInSession:
-			state.Untold = untold{}
-		case !on && state.on():
-			state.Untold = untold{What: untoldOff}
-		}
-		state.Enabled, state.SwitchedAt = &on, now()
-	})
+// switchTo turns supervision of the session on or off. Where the state is corrupt, a new one is written, and
+// the switch counts.
+func (s sessionFiles) switchTo(on bool) error {
+	err := s.update(func(state *sessionState) { state.Enabled, state.SwitchedAt = &on, now() })
 	if errors.Is(err, errCorrupt) {
 		return nil
 	}

@@ -199,10 +199,6 @@ var (
 		"The conversation is too long for the reviewer: run /compact first, then send \"continue\""}
 	earlierCancelled = words{"上次审查已取消（%s），Agent 的工作未经检查。", // cause
 		"The last review was cancelled (%s): nobody checked the agent's work."}
-	switchedOffOutside = words{
-		"监督在会话之外被关闭过（ccc supervisor-mode off）：关闭时 Agent 停下不审查。/supervisor 显示当前状态",
-		"Supervision was switched off outside this session (ccc supervisor-mode off): while off, no stop " +
-			"is reviewed. /supervisor shows whether it is on"}
 	questionUnreviewed = words{"这个提问没能审查，直接交给了你。原因：%s\n详情见 ccc log", // cause
 		"This question went to you without a review. Cause: %s\nDetails: ccc log"}
 	// Above the questions, and below them.
@@ -251,8 +247,7 @@ var (
 	errSwitchedOff = causeWords{"审查期间监督被关闭", "supervision was switched off during the review"}
 	errToldToEnd   = causeWords{"按了 Esc 或 Ctrl-C，或者 Claude Code 退出了",
 		"Esc or Ctrl-C was pressed, or Claude Code exited"}
-	errKilled = causeWords{"审查期间 ccc 被强行结束（在 Claude Code 2.1.120 里按 Esc 就会这样）",
-		"ccc was killed during the review (Claude Code 2.1.120 does that when you press Esc)"}
+	errKilled    = causeWords{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
 	errNoResult  = causeWords{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
 	errTryOff    = causeWords{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
 	errNoCount   = causeWords{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
