@@ -82,7 +82,7 @@ var configKeys = [][2]string{
 	{"providers.NAME.claude_args", "claude's arguments with it ([])"},
 }
 
-// permissionModes are those that Claude Code knows: manual from 2.1.200 on, the others in 2.1.120 already.
+// permissionModes are those that Claude Code knows (2.1.200).
 var permissionModes = []string{
 	"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"}
 

@@ -195,11 +195,11 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 	}
 	readable := append(strings.Split(os.Getenv(addDirsVariable), "\n"), request.dirs...)
 	if request.tree != request.project {
-		readable = append(readable, request.tree, request.project)
+		readable = append(readable, request.project)
 	}
 	call := &reviewCall{
 		session: s.session.id,
-		dirs:    slices.Compact([]string{request.tree, request.project}),
+		dir:     request.tree,
 		prompt:  prompt,
 		request: request,
 		config:  s.config.Supervisor,
@@ -267,7 +267,7 @@ func (s *supervision) environment() ([]string, error) {
 func (s *supervision) offerCopy(ctx context.Context, call *reviewCall) {
 	var err error = errTryOff
 	if call.config.Try {
-		call.request.homeIsReadOnly, err = tryProbe(ctx, call.dirs[0], call.env)
+		call.request.homeIsReadOnly, err = tryProbe(ctx, call.dir, call.env)
 	}
 	if err != nil {
 		f := failureOf(err)

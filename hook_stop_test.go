@@ -254,7 +254,7 @@ func TestRoundEndedBy(t *testing.T) {
 }
 
 // The reviewer stands in the worktree that the agent works in, and may read the main checkout; it is told which is
-// which. A client that does not find the session there runs in the project.
+// which.
 func TestWorktree(t *testing.T) {
 	box := newHookBox(t)
 	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
@@ -268,20 +268,7 @@ func TestWorktree(t *testing.T) {
 	}
 	expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read("../fake/reviewer-1/cwd")), tree)
 	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "worktree 里工作："+tree, "主目录 "+box.work)
-	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1/args"), "--add-dir\n"+tree+"\n"+box.work+"\n")
-	box.reviews(fails("API Error: 529")) // another failure is no reason to pay for a second call
-	if got := box.hook(event); !strings.Contains(got.stderr, "API Error: 529") || box.read("../fake/reviewer-3/args") != "" {
-		t.Errorf("%+v", got)
-	}
-	check(t, os.RemoveAll(filepath.Join(box.home, ".claude/projects"))) // the session is in neither
-	got := box.hook(event)
-	expectIn(t, "a session that is gone", got.stderr, "No conversation found with session ID: "+testSession)
-	if got.code != 0 || strings.Contains(got.stdout, "decision") {
-		t.Errorf("a session that is gone: %+v", got)
-	}
-	for call, where := range map[int]string{3: tree, 4: box.work, 5: ""} {
-		expectIs(t, fmt.Sprint("call ", call), strings.TrimSpace(box.read(fmt.Sprintf("../fake/reviewer-%d/cwd", call))), where)
-	}
+	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1/args"), "--add-dir\n"+box.work+"\n")
 }
 
 // Where the agent stands in another repository, or the project is named by a link, the project is reviewed.
@@ -989,12 +976,12 @@ func TestHookPlanned(t *testing.T) {
 		check(t, err)
 		expectIs(t, test.name+": the model", call.config.Model, test.want)
 		var short []string
-		for _, dir := range slices.Concat(call.dirs, call.addDirs) {
+		for _, dir := range append([]string{call.dir}, call.addDirs...) {
 			short = append(short, strings.TrimPrefix(dir, root+"/"))
 		}
 		readable := "project added typed"
 		if test.tree != "" {
-			readable = "tree project added typed tree project"
+			readable = "tree added typed project"
 		}
 		expectIs(t, test.name+": the directories", strings.Join(short, " "), readable)
 		if call.session != testSession || call.prompt != "judge it" || call.request.seconds > 90 || call.request.seconds < 60 || call.request.noCopy != errTryOff.zh || call.request.tryCommand != "" || lookupEnv(call.env, reviewerVariable) != "1" || call.shares {
@@ -1022,9 +1009,6 @@ func TestHookPlanned(t *testing.T) {
 	check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"apiKeyHelper":"echo k"}`), 0o600))
 	if call, err := h.plan(ctx, "", request); call != nil || err == nil || !strings.Contains(err.Error(), "settings.json: apiKeyHelper\n") {
 		t.Errorf("what overrides it: %v", err)
-	}
-	for version, older := range map[string]bool{"2.1.119": true, "2.1.120": false, "2.2.0": false, "1.9.999": true, "2.1.99": true, "3.0.0": false, "2.1.120-dev.1": false, "2.1.119-dev.1": true} {
-		expectIs(t, version, olderThan(version, "2.1.120"), older)
 	}
 }
 

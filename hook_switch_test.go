@@ -195,29 +195,6 @@ func TestPromptWithoutWords(t *testing.T) {
 	expectEnd(t, "a stop behind it", box.stop(""), 0, blockNotYet, "")
 }
 
-// After a failed review that nobody was told of the next prompt says so, once, and the reviews are counted anew.
-func TestHookTellsOnce(t *testing.T) {
-	t.Parallel()
-	const overloaded = "API Error: overloaded"
-	for name, want := range map[string]string{"failed": overloaded, "tried": overloaded} {
-		t.Run(name, func(t *testing.T) {
-			box := newHookBox(t)
-			box.reviews(fails(overloaded))
-			box.stop("")
-			if name == "tried" { // a command of the review that outlasted it
-				check(t, stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).append(record{Time: now(), Kind: kindRun, Command: "x"}))
-			}
-			first, second := box.submit("and now?"), box.submit("and now?")
-			if first.code != 0 || first.stderr != "" || !strings.HasPrefix(first.stdout, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(first.stdout, want) {
-				t.Errorf("first answer %+v", first)
-			}
-			if second.stdout != "" || !strings.Contains(box.read(statePath), `"count":0`) {
-				t.Errorf("second answer %q, state %s", second.stdout, box.read(statePath))
-			}
-		})
-	}
-}
-
 // hangingHook starts the hook of a stop or, with the members of its event, of a question, and waits for its review to hang.
 func (box *sandbox) hangingHook(members string) (hook *exec.Cmd, stdout *strings.Builder) {
 	box.t.Helper()

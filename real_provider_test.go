@@ -308,9 +308,7 @@ func TestRealClientExampleProvider(t *testing.T) {
 		box.vars = append(box.vars, "KIMI_TOKEN=token-of-kimi")
 		got := box.run(60*time.Second, "", "ccc", "kimi", "-p", "x", "--output-format", "json")
 		expectIn(t, "the result", got.stdout, `"result":"the answer"`)
-		if !olderThan(client.version, "2.1.200") { // 2.1.120 does not know the variable
-			expectIn(t, "the result", got.stdout, `"contextWindow":262144`)
-		}
+		expectIn(t, "the result", got.stdout, `"contextWindow":262144`)
 		expectRequests(t, kimi.requests("agent"), "token-of-kimi", "kimi-k2.5")
 	})
 }

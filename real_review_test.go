@@ -223,8 +223,7 @@ func measureShares(t *testing.T, requests []apiRequest, ways []string) {
 	}
 }
 
-// After EnterWorktree the reviewer stands in the worktree, or is told of it where
-// its claude finds the session in the main checkout only.
+// After EnterWorktree the reviewer stands in the worktree.
 func TestRealClientWorktree(t *testing.T) {
 	forClients(t, func() script {
 		return script{

@@ -18,7 +18,7 @@ import (
 // A reviewCall is one call of the reviewer.
 type reviewCall struct {
 	session string   // the session to fork
-	dirs    []string // where it may run, best first: older versions find a session only in its project
+	dir     string   // where it runs: the working tree
 	addDirs []string // what else it may read
 	prompt  string   // the reviewer's instructions
 	shares  bool     // it is asked with the agent's prompt cache: see sharesCache in cache.go
@@ -45,10 +45,10 @@ func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
 		return found, err
 	}
 	flags, isOptional := r.flags(), func(flag []string) bool { return flag[0] == optionalFlag }
-	for places := r.dirs; ; {
+	for {
 		stream := newStream(r.output, r.note, r.warn)
 		command := slices.Concat([]string{claude}, slices.Concat(flags...))
-		stderr, err := r.call(ctx, places[0], command, stream)
+		stderr, err := r.call(ctx, command, stream)
 		found = stream.outcome
 		found.CacheMissed = r.shares && r.config.KeepCache == nil && stream.first.cacheMissed()
 		isUnknown := strings.Contains(stderr, "error: unknown option '"+optionalFlag+"'")
@@ -73,10 +73,6 @@ func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
 		if err != nil && stream.result == nil && stderr != "" {
 			err = fmt.Errorf("%w: %s", err, stderr)
 		}
-		if err != nil && len(places) > 1 && strings.Contains(err.Error(), noConversation) {
-			places = places[1:]
-			continue
-		}
 		return found, err
 	}
 }
@@ -93,8 +89,8 @@ const sandboxHeeds = "2.1.329"
 // reviewerSettings returns the settings of the reviewer's claude. No hook runs in it, ours included. No tool
 // of its own edits a file, whatever its permission mode and the user's rules are: Edit, Write and
 // NotebookEdit all heed Edit rules. Two slashes begin an absolute path; with one the rule does nothing.
-// 2.1.120 heeds //**/* only, and from 2.1.329 on //** makes each sandboxed command fail. A rule by path
-// leaves the list of tools as it is. The asterisk in the rule for MCP tools counts from 2.1.200 on.
+// It is //**/* since //** makes each sandboxed command fail from 2.1.329 on. A rule by path leaves the list of
+// tools as it is.
 //
 // The user may have Claude Code's own sandbox switched on. No copy can be made inside it, so command, unless
 // it is "", runs outside. All else stays inside, which allows it nothing: up to 2.1.200 the sandbox let a
@@ -131,7 +127,7 @@ func (r *reviewCall) flags() (flags [][]string) {
 	if command != "" {
 		allowed = append(slices.Clone(allowed), "Bash("+command+":*)")
 	}
-	closed := slices.Concat(r.dirs, r.addDirs) // where the sandbox would let it write
+	closed := append([]string{r.dir}, r.addDirs...) // where the sandbox would let it write
 	if olderThan(version, sandboxHeeds) {
 		closed = nil
 	}
@@ -167,23 +163,21 @@ var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*
 // process that outlived a killed guard holds one open.
 const pipePatience = 3 * time.Second
 
-// call runs the command line in dir under a guard. It returns when the reviewer has ended, a moment after its
+// call runs the command line under a guard. It returns when the reviewer has ended, a moment after its
 // verdict, or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote
 // there, on one line, but for what is no reason of a failure.
-func (r *reviewCall) call(ctx context.Context, dir string, command []string, stream *reviewStream) (
-	stderr string, err error,
-) {
+func (r *reviewCall) call(ctx context.Context, command []string, stream *reviewStream) (stderr string, err error) {
 	complaints, input := &tail{limit: 2000}, r.request.text(r.shares)
 	if r.shares { // without a flag for them the prompt and the form of the verdict stand here
 		input = r.prompt + "\n\n" + say(verdictForm) + "\n\n" + input
 	}
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Dir, cmd.Env = dir, r.env
+	cmd.Dir, cmd.Env = r.dir, r.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), stream, complaints
 	cmd.WaitDelay = pipePatience
 	lifeline, err := startGuarded(cmd)
 	if err != nil {
-		return "", errors.New(say(notStarted, cmp.Or(goneError(dir), err).Error()))
+		return "", errors.New(say(notStarted, cmp.Or(goneError(r.dir), err).Error()))
 	}
 	exited := make(chan error, 1)
 	running, stop := context.WithCancel(ctx)

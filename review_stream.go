@@ -148,7 +148,7 @@ type contentBlock struct {
 	Said  json.RawMessage `json:"content"`
 }
 
-// refusals are the beginnings of what Claude Code answers to a call that it refuses (2.1.120 to 2.1.330).
+// refusals are the beginnings of what Claude Code answers to a call that it refuses (2.1.200 to 2.1.330).
 var refusals = []string{"Permission to use ", "<tool_use_error>File is in a directory that is denied ",
 	"<tool_use_error>InputValidationError", "<tool_use_error>Error: No such tool available"}
 

@@ -296,12 +296,12 @@ func TestStreamNotice(t *testing.T) {
 func TestReviewersSettings(t *testing.T) {
 	const closed = `,"Edit(//tree/**)","Edit(//project/**)","Edit(//other/**)"`
 	for _, test := range []struct{ version, command, denied, excluded string }{
-		{"2.1.120", "/bin/ccc try", "", `,"excludedCommands":["/bin/ccc try:*"]`},
+		{"2.1.200", "/bin/ccc try", "", `,"excludedCommands":["/bin/ccc try:*"]`},
 		{"2.1.328", "", "", ""},
 		{"2.1.329", "/bin/ccc try", closed, `,"excludedCommands":["/bin/ccc try:*"]`},
 		{"", "", closed, ""},
 	} {
-		r := reviewCall{dirs: []string{"/tree", "/project"}, addDirs: []string{"/other"}}
+		r := reviewCall{dir: "/tree", addDirs: []string{"/project", "/other"}}
 		r.request.version, r.request.tryCommand = test.version, test.command
 		settings := ""
 		for _, f := range r.flags() {
@@ -319,10 +319,10 @@ func TestOlderThan(t *testing.T) {
 		version, other string
 		want           bool
 	}{
-		{"2.1.119", "2.1.120", true}, {"2.1.120", "2.1.120", false}, {"2.1.121", "2.1.120", false}, {"2.1.30", "2.1.120", true},
-		{"2.2.0", "2.1.120", false}, {"2.0.999", "2.1.120", true}, {"3.0.0", "2.1.120", false}, {"1.9.500", "2.1.120", true},
-		{"2.1.331-dev.7", "2.1.331", false}, {"2.1.331-dev.7", "2.1.332", true}, {"2.1.119-dev.20261124", "2.1.120", true},
-		{"", "2.1.120", false}, {"2.1.9999", "2.2.0", true}, {"2.2.0", "2.1.9999", false}, {"3.0.0", "2.9999.9999", false}, {"2.1.120", "2.1.329", true},
+		{"2.1.199", "2.1.200", true}, {"2.1.200", "2.1.200", false}, {"2.1.201", "2.1.200", false}, {"2.1.99", "2.1.200", true},
+		{"2.2.0", "2.1.200", false}, {"2.0.999", "2.1.200", true}, {"3.0.0", "2.1.200", false}, {"1.9.500", "2.1.200", true},
+		{"2.1.331-dev.7", "2.1.331", false}, {"2.1.331-dev.7", "2.1.332", true}, {"2.1.199-dev.20261124", "2.1.200", true},
+		{"", "2.1.200", false}, {"2.1.9999", "2.2.0", true}, {"2.2.0", "2.1.9999", false}, {"3.0.0", "2.9999.9999", false},
 	} {
 		expectIs(t, test.version+" older than "+test.other, olderThan(test.version, test.other), test.want)
 	}

@@ -364,12 +364,14 @@ func TestTrialEnded(t *testing.T) {
 			if test.signal != 0 {
 				go func() {
 					for range 1000 {
-						if len(box.processes()) > 3 { // ccc, its guard, the script and what that started
-							break
+						list := box.processes()
+						launch := slices.IndexFunc(list, func(process string) bool { return strings.Contains(process, "--supervisor") })
+						if len(list) > 3 && launch >= 0 { // ccc, its guard, the script and what that started
+							_ = syscall.Kill(processNumber(strings.Replace(list[launch], " ", "-", 1)), test.signal)
+							return
 						}
 						time.Sleep(10 * time.Millisecond)
 					}
-					_ = cmd.Process.Signal(test.signal)
 				}()
 			}
 			got := box.finish(cmd, 90*time.Second)
