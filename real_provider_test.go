@@ -186,7 +186,8 @@ func TestRealClientAttribution(t *testing.T) {
 	}
 }
 
-// A settings file behind a byte order mark counts for Claude Code, for ccc too, and keeps its mark.
+// A settings file behind a byte order mark counts for Claude Code and for ccc, which keeps it (TestUninstall); the
+// client writes the file anew at its first start, without the mark (2.1.200, 2.1.332).
 func TestRealClientByteOrderMark(t *testing.T) {
 	forClients(t, func() script {
 		return script{agent: []apiReply{replyText("the answer")}, reviewer: []apiReply{replyVerdict(true, "")}}
@@ -194,10 +195,7 @@ func TestRealClientByteOrderMark(t *testing.T) {
 		box.setSettings("\ufeff{\n  \"env\": {\"MINE\": \"1\"}\n}\n")
 		box.write(".claude/ccc.json", 0o600, "\ufeff{}")
 		box.launch()
-		if !strings.HasPrefix(box.settings(), "\ufeff{\n  \"env\": {\"MINE\": \"1\"}") {
-			t.Errorf("settings.json is %q", box.settings())
-		}
-		// 2.1.329 writes the file anew by itself at its first start, without the mark.
+		expectIn(t, "settings.json", box.settings(), `"MINE": "1"`, "supervisor-hook")
 		expectRun(t, box, box.run(60*time.Second, "", "ccc", "--supervisor", "-p", "x"), "the answer", verdictAllow)
 	})
 }
