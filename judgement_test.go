@@ -149,8 +149,8 @@ func judgementGit(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// prepare puts the files of the case into dir, as the agent left them, and returns what the request tells of the change.
-func (c judgementCase) prepare(t *testing.T, dir string) (changes string) {
+// prepare puts the files of the case into dir, as the agent left them, and returns the change that the request shows.
+func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 	t.Helper()
 	put := func(files map[string]string) {
 		for name, content := range files {
@@ -160,7 +160,7 @@ func (c judgementCase) prepare(t *testing.T, dir string) (changes string) {
 	}
 	if c.Before == nil {
 		put(c.Files)
-		return ""
+		return change
 	}
 	put(c.Before)
 	judgementGit(t, dir, "init", "-q")
@@ -173,15 +173,21 @@ func (c judgementCase) prepare(t *testing.T, dir string) (changes string) {
 	if c.Commit {
 		judgementGit(t, dir, "commit", "-qam", "after")
 	}
-	return takeChange(context.Background(), dir, os.Environ(), changeOf{history: past}).text()
+	return takeChange(context.Background(), dir, os.Environ(), changeOf{history: past})
 }
 
 // judgementRemarks are the remarks that a case may name.
-var judgementRemarks = map[string]words{"interrupted": remarkInterrupted, "beside": remarkWithEsc}
+var judgementRemarks = map[string]words{"interrupted": remarkInterrupted, "beside": remarkWithEsc, "approved": remarkPassed}
+
+// isOfWords reports whether the case is a turn of words alone, in which nothing is run.
+func (c judgementCase) isOfWords(change judgedChange) bool {
+	isCall := func(turn judgementTurn) bool { return turn.Tool != "" }
+	return c.Before != nil && c.Question == nil && len(change.paths) == 0 && !slices.ContainsFunc(c.Conversation, isCall)
+}
 
 // request is what the reviewer is asked in dir: the conversation as text, since there is no session to fork, and the
 // request that ccc would send.
-func (c judgementCase) request(words judgeWords, dir, changes string) string {
+func (c judgementCase) request(words judgeWords, dir string, change judgedChange) string {
 	var b strings.Builder
 	b.WriteString(words.begin + "\n")
 	for _, turn := range c.Conversation {
@@ -197,17 +203,24 @@ func (c judgementCase) request(words judgeWords, dir, changes string) string {
 		question:     c.Question,
 		inPlanMode:   c.Plan,
 		here:         dir,
-		tasks:        slices.Concat(c.BackgroundTasks, c.Crons),
+		tasks:        c.BackgroundTasks,
+		crons:        c.Crons,
 		refusal:      record{outcome: outcome{Feedback: c.LastFeedback}},
 		iteration:    c.Iteration,
 		limit:        10,
 		seconds:      540,
 		noCopy:       errTryOff.Error(),
-		changes:      changes,
+		changes:      change.text(),
+		compares:     change.namesCommit(),
+		wordsOnly:    c.isOfWords(change),
 	}
 	for number, name := range c.Remarks {
 		of := &request.requests[number-1]
-		of.remarks = append(of.remarks, judgementRemarks[name])
+		if remark := judgementRemarks[name]; remark == remarkPassed {
+			of.closed = remark
+		} else {
+			of.remarks = append(of.remarks, remark)
+		}
 	}
 	if c.Copy {
 		request.tryCommand = tryCommand()
@@ -422,7 +435,8 @@ func TestJudgementRequests(t *testing.T) {
 // expectRequest wants the case's request to show the reviewer what it needs.
 func (c judgementCase) expectRequest(t *testing.T, w judgeWords) {
 	dir := t.TempDir()
-	_, request, _ := strings.Cut(c.request(w, dir, c.prepare(t, dir)), "\n"+w.end+"\n")
+	change := c.prepare(t, dir)
+	_, request, _ := strings.Cut(c.request(w, dir, change), "\n"+w.end+"\n")
 	for i, prompt := range c.Prompts {
 		remark := ""
 		if named := c.Remarks[i+1]; named != "" {
@@ -449,8 +463,9 @@ func (c judgementCase) expectRequest(t *testing.T, w judgeWords) {
 			expectIn(t, "the request", request, " "+path+"  (")
 		}
 	}
-	if strings.Contains(request, say(sectionPlan)) != c.Plan || strings.Contains(request, tryExample(tryCommand())) != c.Copy ||
-		strings.Contains(request, errTryOff.Error()) == c.Copy || strings.Contains(request, "%!") {
+	ofWords := c.isOfWords(change)
+	if strings.Contains(request, say(sectionPlan)) != c.Plan || strings.Contains(request, tryExample(tryCommand())) != (c.Copy && !ofWords) ||
+		strings.Contains(request, errTryOff.Error()) == (c.Copy || ofWords) || strings.Contains(request, say(sectionWordsOnly)) != ofWords || strings.Contains(request, "%!") {
 		t.Errorf("the request is %s", request)
 	}
 }

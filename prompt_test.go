@@ -268,7 +268,7 @@ func TestPromptStatesNoDecision(t *testing.T) {
 func TestPromptNamesSections(t *testing.T) {
 	for language, w := range promptLanguages {
 		for _, section := range []words{sectionRunning, sectionRequests, sectionStop, sectionQuestion, sectionPlace, sectionLastMessage,
-			sectionTasks, sectionChanges, sectionLastFeedback, sectionRound} {
+			sectionTasks, sectionCrons, sectionWordsOnly, sectionChanges, sectionLastFeedback, sectionRound} {
 			for _, title := range regexp.MustCompile(`(?m)^## ([^（(:：\n]+)`).FindAllStringSubmatch(section.in(language), -1) {
 				name := strings.TrimSpace(title[1])
 				if !strings.Contains(w.text, "“"+name+"”") && !strings.Contains(strings.Join(strings.Fields(w.text), " "), `"`+name+`"`) {

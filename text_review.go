@@ -93,9 +93,9 @@ var (
 			"its own and on the files themselves. Go by the files, and by the output in the conversation."}
 	sectionRequests = words{"## 用户的要求（按时间顺序，原文）", "## The user's requests (in order, verbatim)"}
 	requestsJudged  = words{
-		"这次审最后一条，连同上面没有附注审查结果、用户也没有叫停的；已通过的不再翻案，除非这次把它弄坏了。",
+		"这次审最后一条，连同上面没有附注审查结果、用户也没有叫停的；已通过的不再翻案，除非这次把它弄坏了；里面长期有效的约束照样有效。",
 		"Judged now: the last one, and those above it that bear no remark on their reviews and were not called " +
-			"off; approved ones are closed, unless this work broke them."}
+			"off; approved ones are closed, unless this work broke them, but their lasting constraints hold."}
 	requestsUnconfirmed = words{
 		"会话记录无法读取，以下是提交过的要求：其中可能有用户撤回的，也可能缺少 Agent 工作时输入的。请与对话核对。",
 		"The session's transcript can't be read. These are the requests that were submitted: the user may " +
