@@ -52,6 +52,17 @@ func (c judgedChange) text() string {
 	return strings.Join(parts, "\n\n")
 }
 
+// listedPaths returns the first paths of the change, each as git quotes it, behind its letter.
+func (c judgedChange) listedPaths() (names []string) {
+	for _, p := range c.paths[:min(listLimit, len(c.paths))] {
+		names = append(names, p.letter+" "+p.name)
+	}
+	if more := len(c.paths) - listLimit; more > 0 {
+		names = append(names, fmt.Sprintf("... (+%d)", more))
+	}
+	return names
+}
+
 // namesCommit reports whether text names a commit, with which the change is compared.
 func (c judgedChange) namesCommit() bool { return c.Repository != "" && c.Unseen == "" && c.base != "" }
 

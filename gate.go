@@ -47,11 +47,20 @@ func showVerdict(c *invocation, d dirs) error {
 	return failure{code: code}
 }
 
-// judgedStops returns the stops of the session that the operand names, else those of the tree that holds d.here,
-// of all sessions, as they ended. Outside git a prompt takes back what came before it. A session that can't be
-// read may be the newest: an error. It says which session of the repository was reviewed later in another
-// working tree.
-func (d dirs) judgedStops(operands []string) (stops []judgedStop, err error) {
+// isJudged reports whether s counts for ccc verdict. Outside git a prompt takes back what came before it.
+func (s judgedStop) isJudged() bool {
+	return s.countsAsStop() && (s.Repository != "" || s.firstRecord >= s.history.lastPrompt)
+}
+
+// judgedStops returns the reviews that count for ccc verdict.
+func (d dirs) judgedStops(operands []string) ([]judgedStop, error) {
+	return d.reviews(operands, judgedStop.isJudged)
+}
+
+// reviews returns the reviews that count: of the session that the operand names, else of the tree that holds
+// d.here, of all sessions, as they ended. A session that can't be read may be the newest: an error. It says
+// which session of the repository was reviewed later in another working tree.
+func (d dirs) reviews(operands []string, counts func(judgedStop) bool) (stops []judgedStop, err error) {
 	state, here := stateDir(d.state), treeOf(d.here)
 	ids, err := state.sessions()
 	if len(operands) > 0 && err == nil {
@@ -69,9 +78,8 @@ func (d dirs) judgedStops(operands []string) (stops []judgedStop, err error) {
 		}
 		for _, r := range h.Rounds {
 			stop := judgedStop{reviewRound: r, session: id, history: &h}
-			isPast := r.Repository == "" && r.firstRecord < h.lastPrompt
 			switch {
-			case !r.countsAsStop() || isPast:
+			case !counts(stop):
 			case r.tree == here || len(operands) > 0:
 				stops = append(stops, stop)
 			case r.Repository != "" && r.Repository == here.Repository:

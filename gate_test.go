@@ -24,7 +24,7 @@ func TestBadInput(t *testing.T) {
 	}{
 		{"no repository", "true", "echo 1 >>notes.txt", "", "", `
 			verdict = 0 allow | there is no git repository
-			report = 0 ## Reviewed by ccc |
+			report = 0 ## ccc review: approved |
 			review = 0 [SUPERVISOR] Review approved |`},
 		{"a bare repository", first, "echo 1 >>notes.txt; git commit -qam x", "git clone -q --bare . ../bare", "../bare", `
 			verdict = 3 none | No session has been reviewed in this working tree
@@ -37,7 +37,7 @@ func TestBadInput(t *testing.T) {
 			review = 2 | no session of Claude Code's`},
 		{"no commit yet", "git init -q", "echo 1 >>notes.txt", "", "", `
 			verdict = 0 allow |
-			report = 0 ## Reviewed by ccc |
+			report = 0 ## ccc review: approved |
 			review = 0 [SUPERVISOR] Review approved |`},
 		{"an unknown session", first, "echo 1 >>notes.txt; git commit -qam x", "", "", `
 			verdict ffff = 2 | no session
@@ -46,7 +46,7 @@ func TestBadInput(t *testing.T) {
 		{"a rebase under way", first, "echo 1 >>notes.txt; git commit -qam x",
 			"git checkout -qb side HEAD~1; echo s >notes.txt; git commit -qam s; git checkout -q main; ! git rebase side 2>/dev/null", "", `
 			verdict = 3 changed | notes.txt
-			report = 0 ## Reviewed by ccc |
+			report = 0 ## ccc review: approved, but changed since |
 			review = 0 [SUPERVISOR] Review approved |`},
 		{"a timeline of 1.2", first, "echo 1 >>notes.txt; git commit -qam x", timeline + `sed -i 's/"kind":"[a-z]*",//' $f`, "", `
 			verdict = 3 none |
@@ -54,7 +54,7 @@ func TestBadInput(t *testing.T) {
 			review = 0 [SUPERVISOR] Review approved |`},
 		{"a torn record", first, "echo 1 >>notes.txt; git commit -qam x", timeline + "head -c -40 $f >$f.new; mv $f.new $f", "", `
 			verdict = 1 failed | killed
-			report = 0 ## Reviewed by ccc |
+			report = 0 ## ccc review: not reviewed |
 			review = 0 [SUPERVISOR] Review approved |`},
 		{"a dotfiles user", "true", "echo 1 >>notes.txt", "VAR GIT_DIR=/home/u/.dotfiles", "", `
 			verdict = 0 allow | there is no git repository (ccc does not follow GIT_DIR, which is /home/u/.dotfiles)`},
@@ -63,7 +63,7 @@ func TestBadInput(t *testing.T) {
 			verdict = 0 allow |`},
 		{"doubled records", first, "echo 1 >>notes.txt; git commit -qam x", timeline + "sed -i p $f", "", `
 			verdict = 0 allow |
-			report = 0 ## Reviewed by ccc |`},
+			report = 0 ## ccc review: approved |`},
 		{"records of other types", first, "echo 1 >>notes.txt; git commit -qam x",
 			timeline + `printf '\000\377{}[]\n{"kind":3}\n{"kind":"end","review":"x","verdict":"allow","files":7}\n' >>$f`, "", `
 			verdict = 0 allow |`},
@@ -77,7 +77,7 @@ func TestBadInput(t *testing.T) {
 			verdict = 3 changed | something has changed since (of over 2000 paths`},
 		{"no git", first, "echo 1 >>notes.txt; git commit -qam x", "PATH nogit", "", `
 			verdict = 3 changed | "git": executable file not found
-			report = 0 ## Reviewed by ccc |`},
+			report = 0 ## ccc review: approved; whether anything has changed |`},
 		{"a git that hangs", first, "echo 1 >>notes.txt; git commit -qam x", "PATH hang", "", `
 			verdict = 3 changed | whether anything has changed since can't be told: git took longer than 5s`},
 	} {

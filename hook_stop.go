@@ -60,6 +60,7 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	if err != nil {
 		return s.failed(entry, err)
 	}
+	entry.Change = judged.listedPaths()
 	if entry.look = judged.look; entry.Unseen != "" {
 		s.log("no look at the working tree", "error", entry.Unseen)
 	}

@@ -4,292 +4,261 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// A changeStory is one change of a session, from the first review of it to its approval.
+// A changeStory is one change of a session in a working tree: the reviews up to its approval, and those behind
+// it that found no file changed since, as where the agent was told to push.
 type changeStory struct {
-	session  string
-	requests []string // the user's that it was judged by
-	told     []string // all of the session
-	rounds   []reviewRound
+	reviews  []judgedStop
+	approval *judgedStop // the last
+	before   []string    // the requests that the approval of the change before it knew
+	paths    []string    // as its reviewers were shown them
 }
 
-// stories returns the changes of a session, as they began. A stop is judged by the requests since the last
-// approved review, and one by hand is given all of them.
-func (h *history) stories(session string) (all []changeStory) {
-	var before, told []string // the requests that the last approved review knew, and the last review at all
-	var one changeStory
-	end := func() {
-		if len(one.rounds) > 0 {
-			all = append(all, one)
+// changeStories returns the changes that the reviews of a session, in their order, judged.
+func changeStories(reviews []judgedStop) (stories []*changeStory) {
+	newest := map[tree]*changeStory{}
+	for _, r := range reviews {
+		story, hasPaths := newest[r.tree], len(r.Change) > 0
+		isOther := hasPaths || r.Repository == "" // outside git nobody knows
+		if story == nil || story.approval != nil && isOther {
+			next := &changeStory{}
+			if story != nil {
+				next.before = story.approval.Requests
+			}
+			story, newest[r.tree], stories = next, next, append(stories, next)
 		}
-		one = changeStory{session: session}
-	}
-	end()
-	for _, r := range h.Rounds {
-		if r.Verdict == verdictReviewing || r.Event == eventPreToolUse || r.Review == "" {
-			continue
+		if hasPaths || story.approval == nil && r.isAnswered() {
+			story.paths = r.Change
 		}
-		one.rounds = append(one.rounds, r)
-		told, one.requests = r.Requests, r.Requests
-		if r.Event != eventReview {
-			one.requests = without(r.Requests, before)
-		}
-		if r.approves() {
-			before = r.Requests
-			end()
+		if story.reviews = append(story.reviews, r); r.approves() {
+			story.approval = &r
 		}
 	}
-	end()
-	for i := range all {
-		all[i].told = told
+	return stories
+}
+
+// isAnswered reports whether a reviewer answered.
+func (r record) isAnswered() bool { return r.Verdict == verdictAllow || r.Verdict == verdictBlock }
+
+// requests returns the user's requests since the change before; all where there is none since.
+func (s *changeStory) requests() (all []string) {
+	for _, r := range s.reviews {
+		if len(r.Requests) > 0 { // a stop at the limit has none
+			all = r.Requests
+		}
+	}
+	known := 0
+	for known < min(len(all), len(s.before)) && all[known] == s.before[known] {
+		known++
+	}
+	if known < len(all) {
+		all = all[known:]
 	}
 	return all
 }
 
-// without returns the texts of all that are not among those given, each of which takes one away.
-func without(all, given []string) (rest []string) {
-	given = slices.Clone(given)
-	for _, text := range all {
-		if i := slices.Index(given, text); i >= 0 {
-			given = slices.Delete(given, i, i+1)
-			continue
-		}
-		rest = append(rest, text)
-	}
-	return rest
-}
-
-// last is the review that ended the change, or the newest of it.
-func (c changeStory) last() reviewRound { return c.rounds[len(c.rounds)-1] }
-
-// A report is what the page tells.
+// A report is what the page holds.
 type report struct {
 	of      string // what it is of, in a sentence
-	since   string // which of its files have changed since the last review, "" for none
-	stories []changeStory
+	now     answer // what the last review says of the files
+	stories []*changeStory
+	output  int // the most characters of an output
 }
 
 // showReport is ccc report [SESSION].
 func showReport(c *invocation, d dirs) error {
-	r, err := report{}, error(nil)
-	if len(c.operands) > 0 {
-		r, err = reportOfSession(d, c.operands[0])
-	} else {
-		r, err = reportOfNewest(d)
-	}
+	reviews, err := d.reviews(c.operands, func(s judgedStop) bool { return s.Event != eventPreToolUse })
 	if err != nil {
 		return err
 	}
-	if len(r.stories) == 0 {
-		err := fmt.Errorf("report: there is no review of %s yet", pathFrom("", treeOf(d.here).Top))
-		return failure{code: 3, err: err, hint: "ccc review"}
+	judged := slices.DeleteFunc(slices.Clone(reviews), func(s judgedStop) bool { return !s.isJudged() })
+	if len(judged) == 0 {
+		judged = reviews // as one by hand that failed, which ccc verdict passes over
+	}
+	if len(judged) == 0 {
+		of := strings.Join(append(c.operands, pathFrom("", treeOf(d.here).Top))[:1], "")
+		return failure{code: 3, err: fmt.Errorf("report: there is no review of %s yet", of), hint: "ccc review"}
+	}
+	last, now := lastJudged(judged, os.Environ())
+	reviews = slices.DeleteFunc(reviews, func(s judgedStop) bool { return s.session != last.session })
+	r := report{of: say(reportOfOne, codeSpan(last.session)), now: now, stories: changeStories(reviews)}
+	if len(c.operands) == 0 {
+		r.of = say(reportOfHere, codeSpan(last.session))
+		isLast := func(s judgedStop) bool { return s.firstRecord == last.firstRecord }
+		r.stories = slices.DeleteFunc(r.stories, func(s *changeStory) bool {
+			return !slices.ContainsFunc(s.reviews, isLast)
+		})
 	}
 	_, err = os.Stdout.WriteString(r.markdown())
 	return err
 }
 
-// reportOfSession is of all changes of the session that is meant.
-func reportOfSession(d dirs, word string) (r report, err error) {
-	id, err := stateDir(d.state).findSession(word)
-	if err != nil {
-		return r, err
-	}
-	h, err := stateDir(d.state).session(id).readHistory()
-	return report{of: say(reportOfOne, id), stories: h.stories(id)}, err
-}
-
-// reportOfNewest is of the newest change of this working tree.
-func reportOfNewest(d dirs) (r report, err error) {
-	r.of = say(reportOfHere)
-	ids, err := stateDir(d.state).sessions()
-	here := treeOf(d.here)
-	var newest changeStory
-	for _, id := range ids {
-		h, readErr := stateDir(d.state).session(id).readHistory()
-		reportError(os.Stderr, readErr)
-		for _, one := range h.stories(id) {
-			last := one.last()
-			if last.tree == here && (newest.rounds == nil || last.Time.After(newest.last().Time)) {
-				newest = one
-			}
-		}
-	}
-	if newest.rounds == nil {
-		return r, err
-	}
-	r.stories = []changeStory{newest}
-	if now := newest.last().answer(context.Background(), os.Environ()); now.word == answerChanged {
-		r.since = now.why
-	}
-	return r, err
-}
-
 // reportLimit is in characters: GitHub takes a comment or the description of a pull request up to 65,536.
 const reportLimit = 60_000
 
-// A reportCut is how much a report quotes: characters of each output, request and feedback, and how many
-// requests, runs and rounds of a change, the first and the last.
-type reportCut struct{ output, request, feedback, parts int }
-
-// markdown writes the report. What is too long is cut where it hurts least: the outputs first.
-func (r report) markdown() (text string) {
-	const all = reportLimit
-	for _, cut := range []reportCut{
-		{output: 2000, request: 4000, feedback: all, parts: all},
-		{output: 400, request: 4000, feedback: all, parts: all},
-		{output: 0, request: 2000, feedback: all, parts: all},
-		{output: 0, request: 300, feedback: 2000, parts: 20},
-		{output: 0, request: 300, feedback: 200, parts: 6},
-	} {
-		if text = r.page(cut); utf8.RuneCountInString(text) <= reportLimit {
-			return text
-		}
+// markdown returns the page. Of one that is too long the outputs are cut, and of what is too long even so the
+// middle is left out.
+func (r report) markdown() string {
+	parts := r.parts()
+	if lengthOf(parts) > reportLimit {
+		r.output = 200
+		parts = withoutMiddle(r.parts(), reportLimit)
 	}
-	return string([]rune(text)[:reportLimit-20]) + "\n"
+	return strings.Join(parts, "\n\n") + "\n"
 }
 
-// page writes the report as far as cut lets it.
-func (r report) page(cut reportCut) string {
-	var b strings.Builder
-	line := func(parts ...string) { b.WriteString(strings.Join(parts, "") + "\n") }
-	line("## ", say(reportChanges), "\n")
-	line("- ", r.of)
+// lengthOf returns the characters of parts of a page, each with the empty line behind it.
+func lengthOf(parts []string) int { return utf8.RuneCountInString(strings.Join(parts, "\n\n")) + 2 }
+
+// withoutMiddle leaves out whole parts in the middle where they have more than so many characters.
+func withoutMiddle(parts []string, most int) []string {
+	if lengthOf(parts) <= most {
+		return parts
+	}
+	mark := []string{say(reportLeftOut)}
+	first, last, half := 0, len(parts), (most-lengthOf(mark))/2
+	for lengthOf(parts[:first+1]) <= half {
+		first++
+	}
+	for lengthOf(parts[last-1:]) <= half {
+		last--
+	}
+	return slices.Concat(parts[:first], mark, parts[last:])
+}
+
+// quoted is how a text that ccc did not write comes into the page: as a block of code, which it can't end.
+func quoted(kind, text string) string { return fenced(kind, cutMiddle(text, 10_000)) }
+
+// codeSpan is a name as code within a line, which it can't end either.
+func codeSpan(name string) string {
+	return "`" + strings.ReplaceAll(clip(oneLine(name), 200), "`", "'") + "`"
+}
+
+// parts returns the page in parts, each of which is whole Markdown.
+func (r report) parts() []string {
+	title := verdictName(r.now.word)
+	if r.now.word == answerChanged {
+		title = say(reportUntold)
+		if r.now.isOtherTree || len(r.now.changed) > 0 {
+			title = say(reportChanged)
+		}
+	}
+	parts := []string{"## " + say(reportTitle, title)}
+	if r.now.why != "" && r.now.word != verdictBlock { // feedback is quoted below
+		parts = append(parts, quoted("", r.now.why))
+	}
+	parts = append(parts, "- "+r.of+r.reviewers()+"\n- "+say(reportNoProof))
+	for _, story := range r.stories {
+		parts = append(append(parts, "### "+say(reportChange)), r.change(story)...)
+	}
+	return parts
+}
+
+// reviewers says who has answered; nothing where nobody has.
+func (r report) reviewers() string {
 	var models, rules []string
-	left := map[string][]string{} // by session, requests that are not shown
-	what := reportRanNothing
-	for _, one := range r.stories {
-		left[one.session] = one.told
-		for _, round := range one.rounds {
-			if round.PromptSource != "" {
-				models = append(models, cmp.Or(round.Model, say(reportUnknown)))
-				rules = append(rules, reportRules(round.PromptSource))
+	what := ""
+	for _, story := range r.stories {
+		for _, review := range story.reviews {
+			if !review.isAnswered() {
+				continue
 			}
-			if len(round.Runs) > 0 {
-				what = reportRan
+			model, rule := say(reportUnknown), codeSpan(promptName) // no path of this machine
+			if review.Model != "" {
+				model = codeSpan(review.Model)
 			}
-		}
-	}
-	if len(r.stories) > 0 {
-		line("- ", say(reportReviewer, say(what), codeList(models), codeList(rules)))
-	}
-	line("- ", say(reportNoProof))
-	if r.since != "" {
-		line("\n", fenced("", r.since))
-	}
-	for _, one := range r.stories {
-		line("\n### ", say(reportChange, one.session[:min(8, len(one.session))]))
-		one.write(line, cut)
-		left[one.session] = without(left[one.session], one.requests)
-	}
-	for _, id := range slices.Sorted(maps.Keys(left)) {
-		if n := len(left[id]); n > 0 {
-			line("\n", say(reportOthers, count(n, requestsCounted), id[:min(8, len(id))]))
-		}
-	}
-	return b.String()
-}
-
-// reportRules names whose instructions the reviewer had, without a path of this machine.
-func reportRules(source string) string {
-	if source == builtinSource {
-		return say(builtinPrompt)
-	}
-	return promptName
-}
-
-// codeList writes the names as code, in order, each once.
-func codeList(names []string) string {
-	for i, name := range names {
-		names[i] = "`" + strings.ReplaceAll(oneLine(name), "`", "'") + "`"
-	}
-	slices.Sort(names)
-	return strings.Join(slices.Compact(names), say(listComma))
-}
-
-// write writes the change: its requests, its rounds, what was run, and what was left to the user.
-func (c changeStory) write(line func(...string), cut reportCut) {
-	// some writes n parts, the first and the last of them where they are too many.
-	some := func(n int, part func(i int)) {
-		for i := range n {
-			if 2*i < cut.parts || 2*(n-i) <= cut.parts {
-				part(i)
-			} else if 2*(i-1) < cut.parts {
-				line("\n", say(reportLeftOut))
+			if review.PromptSource == builtinSource {
+				rule = say(builtinPrompt)
+			}
+			models, rules = append(models, model), append(rules, rule)
+			if what = cmp.Or(what, review.basis()); len(review.Runs) > 0 {
+				what = say(reportRan)
 			}
 		}
 	}
-	if len(c.requests) > 0 {
-		line("\n", say(reportRequests))
+	if models == nil {
+		return ""
 	}
-	some(len(c.requests), func(i int) { line("\n", fenced("", cutMiddle(c.requests[i], cut.request))) })
-	line("\n", say(reportRounds))
-	some(len(c.rounds), func(i int) {
-		r := c.rounds[i]
-		line("\n- ", joined(r.receiptHead(), r.Time.UTC().Format("2006-01-02 15:04 UTC")))
-		if text := cmp.Or(r.Error, r.Feedback); text != "" && r.Verdict != verdictAllow {
-			line("\n", fenced("", cutMiddle(text, cut.feedback)))
-		}
-	})
-	runs := c.runs()
-	if len(runs) > 0 {
-		line("\n", say(reportRuns))
-	} else if basis := c.last().basis(); basis != "" {
-		line("\n", say(reportRuns), "\n\n- ", basis)
+	list := func(names []string) string {
+		return strings.Join(slices.Compact(slices.Sorted(slices.Values(names))), say(listComma))
 	}
-	some(len(runs), func(i int) { line("\n", runs[i].told(cut.output)) })
-	if last := c.last(); last.Verdict == verdictAllow && last.Feedback != "" {
-		line("\n", say(reportForUser), "\n\n", fenced("", cutMiddle(last.Feedback, cut.feedback)))
-	}
+	return "\n- " + say(reportReviewer, what, list(models), list(rules))
 }
 
-// A commandRuns is a command with all runs of it.
-type commandRuns struct {
-	command string
-	runs    []record
-	rounds  []string // which review each was in
-	isOpen  bool     // it failed, and no later review ran it again
-}
-
-// runs returns what the reviewers of the change ran, grouped by command, in the order of their first runs.
-func (c changeStory) runs() (found []commandRuns) {
-	for _, r := range c.rounds {
-		for _, run := range r.Runs {
-			i := slices.IndexFunc(found, func(g commandRuns) bool { return g.command == run.Command })
-			if i < 0 {
-				i = len(found)
-				found = append(found, commandRuns{command: run.Command})
+// change returns the parts of the page that are of one change.
+func (r report) change(s *changeStory) (parts []string) {
+	var requests, reviews, notes, paths []string
+	for _, request := range s.requests() {
+		requests = append(requests, quoted("", request))
+	}
+	for _, review := range s.reviews {
+		ended := review.Time.UTC().Format("2006-01-02 15:04 UTC")
+		reviews = append(reviews, "- "+joined(review.receiptHead(), ended, review.withoutVerdict()))
+		if text := cmp.Or(review.Error, review.Feedback); text != "" {
+			under := &reviews
+			if review.Verdict == verdictAllow {
+				under = &notes
 			}
-			found[i].runs = append(found[i].runs, run)
-			found[i].rounds = append(found[i].rounds, r.title())
-			found[i].isOpen = run.code() != 0
+			*under = append(*under, quoted("", text))
 		}
 	}
-	return found
+	for _, path := range s.paths {
+		letter, name, _ := strings.Cut(path, " ")
+		paths = append(paths, letter+" "+shownPath(name))
+	}
+	if len(paths) > 0 {
+		paths = []string{quoted("", strings.Join(paths, "\n"))}
+	}
+	for _, section := range []struct {
+		title words
+		of    []string
+	}{{reportRequests, requests}, {reportReviews, reviews}, {reportRuns, r.runs(s)}, {reportForUser, notes},
+		{reportPaths, paths}} {
+		if len(section.of) > 0 {
+			parts = append(append(parts, say(section.title)), section.of...)
+		}
+	}
+	return parts
 }
 
-// told writes the command, what each review got of it, and the last characters of its outputs.
-func (g commandRuns) told(output int) string {
-	text := fenced("sh", cutMiddle(g.command, max(output, 200))) + "\n"
-	outputs := ""
-	for i, run := range g.runs {
-		text += "\n- " + say(reportRun, g.rounds[i], run.ended())
-		if printed := strings.TrimSpace(run.Output); printed != "" && output > 0 {
-			outputs += "\n" + g.rounds[i] + "\n\n" + fenced("", lastCharacters(printed, output)) + "\n"
+// runs returns a part for each command, in the order of their first runs: how its newest run ended, and folded
+// away the end of its output and the runs before it.
+func (r report) runs(s *changeStory) (parts []string) {
+	var commands []string
+	runs := map[string][]string{} // of each command, the newest first: how a run ended, and its output
+	for _, review := range s.reviews {
+		for _, run := range review.Runs {
+			if runs[run.Command] == nil {
+				commands = append(commands, run.Command)
+			}
+			ended := "- " + joined(review.title(), run.ended())
+			if run.Error != "" { // ccc's own words, for 124 and 125
+				ended = joined(ended, codeSpan(run.Error))
+			}
+			newest := []string{ended}
+			if printed := strings.TrimSpace(run.Output); printed != "" {
+				if r.output > 0 {
+					printed = lastCharacters(printed, r.output)
+				}
+				newest = append(newest, quoted("", printed))
+			}
+			runs[run.Command] = append(newest, runs[run.Command]...)
 		}
 	}
-	if g.isOpen {
-		text += "\n- **" + say(reportOpen) + "**"
+	for _, command := range commands {
+		newest, folded := runs[command][0], strings.Join(runs[command][1:], "\n\n")
+		part := quoted("sh", command) + "\n\n" + newest
+		if folded != "" {
+			summary := "<details><summary>" + say(reportOutput) + "</summary>"
+			part = strings.Join([]string{part, summary, folded, "</details>"}, "\n\n")
+		}
+		parts = append(parts, part)
 	}
-	if outputs != "" {
-		text += "\n\n<details><summary>" + say(reportOutput) + "</summary>\n" + outputs + "\n</details>"
-	}
-	return text
+	return parts
 }

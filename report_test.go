@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,145 +15,274 @@ import (
 )
 
 // hostile is what may stand in any text that a report quotes.
-const hostile = "`````\n</details><script>alert(1)</script>\n\n| a | b |\n|---|---|\n# head\n@octocat #123 [x](javascript:y) \x1b[31m <!--\n~~~\n```\n"
+const hostile = "`````\n</details><script>alert(1)</script>\n\n| a | b |\n|---|---|\n# head\n@octocat #123 " +
+	"[x](javascript:y) \x1b[31m <!--\n~~~\n```\n"
 
-// reportRecords are a session's: a change of two rounds, then a joke, and a change that was not approved.
-func reportRecords() []any {
+// reportRecords are a session's: a change of two reviews, then a joke, and a change that was not approved.
+func reportRecords() []record {
 	at := func(minute int) time.Time { return time.Date(2026, 11, 22, 10, minute, 0, 0, time.UTC) }
-	one, zero := 1, 0
 	place := look{tree: tree{Top: "/p", Repository: "/p/.git"}, Head: "c0ffee"}
-	monthly, joke, more := []string{"Add --monthly"}, []string{"Add --monthly", "A joke of the boss?"}, []string{"Add --monthly", "A joke of the boss?", "Add --weekly"}
-	return []any{
-		record{Time: at(0), Kind: kindPrompt, Project: "/p", Prompt: "Add --monthly", look: place},
-		record{Time: at(1), Kind: kindBegin, Event: eventStop, Review: "a", Requests: monthly},
-		record{Time: at(1), Kind: kindCall, Review: "a", Tool: "Bash(/x/ccc try 'go test ./...')"},
-		record{Time: at(1), Kind: kindRun, Review: "a", Command: "go test ./...", ExitCode: &one, Output: "--- FAIL: TestMonthly", outcome: outcome{DurationSeconds: 2}},
-		record{Time: at(1), Kind: kindRun, Review: "a", Command: "go vet ./...", ExitCode: &one, Output: "vet: no", outcome: outcome{DurationSeconds: 1}},
-		record{Time: at(1), Kind: kindRefused, Review: "a", Tool: "Bash(touch x)"},
-		record{Time: at(2), Kind: kindEnd, Event: eventStop, Review: "a", Iteration: 1, Limit: 10, PromptSource: builtinSource, Model: "claude-opus-4", look: place,
-			outcome: outcome{Verdict: verdictBlock, Feedback: "TestMonthly fails", DurationSeconds: 12, CostUSD: 0.31}},
-		record{Time: at(3), Kind: kindBegin, Event: eventStop, Review: "b", Requests: monthly},
-		record{Time: at(3), Kind: kindRun, Review: "b", Command: "go test ./...", ExitCode: &zero, Output: "ok", outcome: outcome{DurationSeconds: 2}},
-		record{Time: at(4), Kind: kindEnd, Event: eventStop, Review: "b", Iteration: 2, Limit: 10, PromptSource: "/home/u/p/SUPERVISOR.md", Model: "claude-opus-4", look: place,
-			outcome: outcome{Verdict: verdictAllow, Feedback: "The cache is not cleared: as you wished."}},
-		record{Time: at(5), Kind: kindPrompt, Project: "/p", Prompt: "A joke of the boss?", look: place},
-		record{Time: at(5), Kind: kindBegin, Event: eventStop, Review: "c", Requests: joke},
-		record{Time: at(6), Kind: kindEnd, Event: eventStop, Review: "c", Iteration: 1, Limit: 10, look: place, outcome: outcome{Verdict: verdictAllow}},
-		record{Time: at(7), Kind: kindPrompt, Project: "/p", Prompt: "Add --weekly", look: place},
-		record{Time: at(7), Kind: kindBegin, Event: eventStop, Review: "d", Requests: more},
-		record{Time: at(8), Kind: kindEnd, Event: eventStop, Review: "d", Iteration: 1, Limit: 10, look: place,
-			outcome: outcome{Verdict: verdictBlock, Feedback: "It counts from Sunday."}},
+	prompt := func(minute int, text string) record {
+		return record{Time: at(minute), Kind: kindPrompt, Project: "/p", Prompt: text, look: place}
 	}
+	begin := func(minute int, review string, requests ...string) record {
+		return record{Time: at(minute), Kind: kindBegin, Event: eventStop, Review: review, Requests: requests}
+	}
+	run := func(review, command string, code int, output string, seconds float64) record {
+		return record{Time: at(1), Kind: kindRun, Review: review, Command: command, ExitCode: &code, Output: output,
+			outcome: outcome{DurationSeconds: seconds}}
+	}
+	end := func(minute int, review string, iteration int, o outcome, paths ...string) record {
+		return record{Time: at(minute), Kind: kindEnd, Event: eventStop, Review: review, Iteration: iteration, Limit: 10,
+			PromptSource: builtinSource, Model: "claude-opus-4", look: place, outcome: o, Change: paths}
+	}
+	ofFile := end(4, "b", 2, outcome{Verdict: verdictAllow, Feedback: "The cache is not cleared: as you wished."},
+		"A monthly.go", `M "caf\303\251.go"`)
+	ofFile.PromptSource = "/home/u/p/SUPERVISOR.md"
+	return []record{
+		prompt(0, "Add --monthly"),
+		begin(1, "a", "Add --monthly"),
+		{Time: at(1), Kind: kindCall, Review: "a", Tool: "Bash(/x/ccc try 'go test ./...')"},
+		run("a", "go test ./...", 1, "--- FAIL: TestMonthly", 2),
+		run("a", "go vet ./...", 1, "", 1),
+		{Time: at(1), Kind: kindRefused, Review: "a", Tool: "Bash(touch x)"},
+		end(2, "a", 1, outcome{Verdict: verdictBlock, Feedback: "TestMonthly fails", DurationSeconds: 12, CostUSD: 0.31},
+			"A monthly.go"),
+		begin(3, "b", "Add --monthly"),
+		run("b", "go test ./...", 0, "ok", 2),
+		ofFile,
+		prompt(5, "A joke of the boss?"),
+		begin(5, "c", "Add --monthly", "A joke of the boss?"),
+		end(6, "c", 1, outcome{Verdict: verdictAllow}),
+		prompt(7, "Add --weekly"),
+		begin(7, "d", "Add --monthly", "A joke of the boss?", "Add --weekly"),
+		end(8, "d", 1, outcome{Verdict: verdictBlock, Feedback: "It counts from Sunday."}, "A weekly.go"),
+	}
+}
+
+// entries returns the records as a timeline takes them.
+func entries(records []record) (all []any) {
+	for _, r := range records {
+		all = append(all, r)
+	}
+	return all
 }
 
 func TestReport(t *testing.T) {
 	box := newShowBox(t, 80)
-	box.timelineOf(testSession, reportRecords()...)
+	box.timelineOf(testSession, entries(reportRecords())...)
 	for _, locale := range []string{"en_US.UTF-8", "zh_CN.UTF-8"} {
 		box.vars = append(box.vars, "LC_ALL="+locale)
 		golden(t, "report-"+locale[:2], box.ccc("report", testSession))
 	}
-	// The timeline's order counts, whatever the clock says.
-	h := history{}
-	for i, r := range reportRecords() {
-		r := r.(record)
-		r.Time = r.Time.Add(-time.Duration(i) * time.Hour)
-		h.add(r)
-	}
-	stories := h.stories(testSession)
-	if len(stories) != 3 || len(stories[0].rounds) != 2 || len(stories[1].rounds) != 1 {
-		t.Fatalf("%+v", stories)
-	}
-	expectEqual(t, "the requests of the last", stories[2].requests, []string{"Add --weekly"})
-	expectIs(t, "the requests of the session", len(stories[0].told), 3)
-	runs := stories[0].runs()
-	if len(runs) != 2 || len(runs[0].runs) != 2 || runs[0].isOpen || !runs[1].isOpen {
-		t.Errorf("%+v", runs)
-	}
 }
 
-// Of a review by hand the page quotes all requests that it was given, also those that an approved
-// stop, or another review by hand, was given before. A later stop's are those that were made since.
-func TestReportRequests(t *testing.T) {
-	h := history{}
-	begun := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
-	for i, c := range []struct{ event, requests string }{
-		{eventStop, "one"}, {eventReview, "one two"}, {eventReview, "one two"}, {eventStop, "one two three"}, {eventStop, "one two three four"},
+// A change ends with its approval. What finds no file changed since belongs to it, as "push it" does.
+func TestReportChanges(t *testing.T) {
+	// Each review: event, verdict, the requests that it knew, and behind "=" the paths that it was shown.
+	for _, c := range []struct{ name, reviews, want string }{
+		{"sent back, then approved", "Stop block a=x, Stop allow a=x+y", "a=x+y of 2"},
+		{"the next request", "Stop allow a=x, Stop block a+b=y, Stop allow a+b=z", "a=x of 1, b=z of 2"},
+		{"push it", "Stop allow a=x, Stop allow a+push", "a+push=x of 2"},
+		{"push it, then the next request", "Stop allow a=x, Stop allow a+push, Stop allow a+push+b=y", "a+push=x of 2, b=y of 1"},
+		{"the same words once more", "Stop allow go=x, Stop allow go+go=y", "go=x of 1, go=y of 1"},
+		{"what was sent back is taken back", "Stop block a=x, Stop allow a", "a= of 2"},
+		{"no review took place", "Stop block a=x, Stop failed a", "a=x of 2"},
+		{"no review behind an approval", "Stop allow a=x, Stop failed a+b, Stop allow a+b=y", "a+b=x of 2, b=y of 1"},
+		{"the limit", "Stop block a=x, Stop limit ", "a=x of 2"},
+		{"the user's edits, by hand", "Stop allow a=x, review allow a=y", "a=x of 1, a=y of 1"},
+		{"words that the user took back", "Stop allow a+b=x, Stop allow a+c=y", "a+b=x of 1, c=y of 1"},
+		{"another working tree", "Stop block a=x, @Stop block a=y, Stop allow a=z", "a=z of 2, a=y of 1"},
+		{"outside git", "-Stop allow a, -Stop allow a+b", "a= of 1, b= of 1"},
 	} {
-		id, at := fmt.Sprint(i), begun.Add(time.Duration(i)*time.Minute)
-		h.add(record{Time: at, Kind: kindBegin, Event: c.event, Review: id, Requests: strings.Fields(c.requests)})
-		h.add(record{Time: at, Kind: kindEnd, Event: c.event, Review: id, outcome: outcome{Verdict: verdictAllow}})
+		t.Run(c.name, func(t *testing.T) {
+			var reviews []judgedStop
+			for _, text := range strings.Split(c.reviews, ", ") {
+				text, paths, _ := strings.Cut(text, "=")
+				words := strings.SplitN(text, " ", 3)
+				r := record{Event: words[0], outcome: outcome{Verdict: verdict(words[1])}}
+				r.Requests, r.Change = strings.FieldsFunc(words[2], isPlus), strings.FieldsFunc(paths, isPlus)
+				r.tree = map[byte]tree{'-': {"/p", ""}, '@': {"/side", "/p/.git"}, 'S': {"/p", "/p/.git"}, 'r': {"/p", "/p/.git"}}[text[0]]
+				r.Event = strings.TrimLeft(r.Event, "-@")
+				reviews = append(reviews, judgedStop{reviewRound: reviewRound{record: r}})
+			}
+			var got []string
+			for _, s := range changeStories(reviews) {
+				got = append(got, fmt.Sprintf("%s=%s of %d", strings.Join(s.requests(), "+"), strings.Join(s.paths, "+"), len(s.reviews)))
+			}
+			expectIs(t, "the changes", strings.Join(got, ", "), c.want)
+		})
 	}
-	var quoted []string
-	stories := h.stories(testSession)
-	for _, one := range stories {
-		quoted = append(quoted, strings.Join(one.requests, " "))
+}
+
+func isPlus(r rune) bool { return r == '+' }
+
+// The title is the last verdict as it stands now, and a reviewer is spoken of only where one answered.
+func TestReportTitle(t *testing.T) {
+	box := newShowBox(t, 80)
+	box.vars = append(box.vars, "LANG=en_US.UTF-8")
+	box.gitIn(box.work, "git init -q; echo a >a; git add .; git commit -qm first")
+	here := look{tree: tree{box.work, box.work + "/.git"}, Head: box.gitIn(box.work, "git rev-parse HEAD")}
+	looks := map[string]look{"": here, "gone": {tree: tree{box.work + "/gone", box.work + "/.git"}}, "nogit": {tree: tree{Top: box.work}},
+		"many": {tree: here.tree, Head: here.Head, TreeID: "1234"}}
+	const why, back = "\n\n```\n", "```\nsaid by "
+	for _, c := range []struct {
+		name, reviews, do string
+		want              string // the beginning of the page
+		isAnswered        bool
+	}{
+		{"approved", "Stop allow", "", "approved" + why + "nothing has changed since\n", true},
+		{"approved, then a file changes", "Stop allow", "echo b >a", "approved, but changed since" + why + "changed since: a\n", true},
+		{"of many paths", "Stop allow many", "", "approved, but changed since" + why + "something has changed since (of over", true},
+		{"its directory is gone", "Stop allow gone", "", "approved; whether anything has changed since can't be told" + why, true},
+		{"outside git", "Stop allow nogit", "", "approved" + why + "there is no git repository, so the verdict alone", true},
+		{"sent back", "Stop allow, Stop block", "", "sent back\n\n- ", true},
+		{"no review took place", "Stop failed", "", "not reviewed" + why + "said by failed\n", false},
+		{"none behind a refusal", "Stop block, Stop failed", "", "not reviewed" + why + "said by failed\n", true},
+		{"none behind an approval that holds", "Stop allow, Stop failed", "", "approved" + why + "nothing has changed since\n", true},
+		{"none behind an approval of other files", "Stop allow, Stop failed", "echo b >a", "not reviewed" + why, true},
+		{"none by hand", "review failed", "", "not reviewed" + why + "said by failed\n", false},
+		{"none by hand, behind an approval", "Stop allow, review failed", "echo b >a", "approved, but changed since" + why, true},
+		{"the limit", "Stop block, Stop limit", "", "limit reached\n\n", true},
+		{"cancelled", "Stop cancelled", "", "cancelled" + why + "said by cancelled\n", false},
+		{"under way", "Stop reviewing", "", "reviewing\n\n- ", false},
+		{"a question behind it", "Stop block, PreToolUse allow", "", "sent back\n\n- ", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var records []any
+			for i, text := range strings.Split(c.reviews, ", ") {
+				words := append(strings.Fields(text), "")
+				v := verdict(words[1])
+				r := record{Time: ago(time.Duration(10-i) * time.Minute), Kind: kindEnd, Event: words[0], Review: fmt.Sprint(i),
+					PromptSource: builtinSource, look: looks[words[2]], outcome: outcome{Verdict: v, Feedback: "said by " + words[1]}}
+				switch v {
+				case verdictFailed, verdictCancelled:
+					r.Error, r.Feedback = r.Feedback, ""
+				case verdictLimit:
+					r.Review, r.Feedback, r.PromptSource = "", "", ""
+				case verdictReviewing:
+					r.Kind, r.outcome, r.Process, r.Deadline = kindBegin, outcome{}, "1-2-of-another-namespace", time.Now().Add(time.Hour)
+				}
+				records = append(records, r)
+			}
+			box.timelineOf(testSession, append(records, record{Time: now(), Kind: kindPrompt, Prompt: "next"})...)
+			box.gitIn(box.work, "git checkout -q .; "+c.do)
+			page := box.ccc("report", testSession)
+			if !strings.HasPrefix(page, "## ccc review: "+c.want) || strings.Contains(page, "The reviewer was") != c.isAnswered {
+				t.Errorf("want %s:\n%s", c.want, page)
+			}
+			expectIs(t, "the feedback", strings.Count(page, back+"block\n"), strings.Count(c.reviews, "block"))
+			expectIn(t, "the page", page, "\n- This is a record, not a proof: ")
+			if !strings.Contains(c.reviews, "gone") && !strings.Contains(c.reviews, "nogit") {
+				expectIs(t, "the report of this working tree", strings.HasPrefix(box.ccc("report"), "## ccc review: "+c.want), true)
+			}
+		})
 	}
-	expectEqual(t, "the requests of each change", quoted, []string{"one", "one two", "one two", "three", "four"})
-	// A question, a stop at the limit and a review that runs are no part of a change.
-	for i, r := range []record{{Kind: kindEnd, Event: eventPreToolUse, Review: "q", outcome: outcome{Verdict: verdictAllow}}, {Kind: kindEnd, Event: eventStop, outcome: outcome{Verdict: verdictLimit}},
-		{Kind: kindBegin, Event: eventStop, Review: "runs", outcome: outcome{Verdict: verdictReviewing}}} {
-		other := history{}
-		other.add(r)
-		expectIs(t, fmt.Sprint("the changes of ", i), len(other.stories("x")), 0)
-	}
-	expectEqual(t, "what is left", without([]string{"a", "b", "a", "c", "a"}, []string{"a", "c", "d", "a"}), []string{"b", "a"})
+}
+
+// Who the reviewer was, and what it went by: what it only read is no evidence of a run.
+func TestReportReviewer(t *testing.T) {
 	speakIn(t, english)
-	expectIn(t, "the page", report{stories: stories[:2]}.markdown(), "not shown: 2 requests") // one is quoted twice
-	expectIn(t, "the page", report{stories: stories[:3]}.markdown(), "not shown: 2 requests")
-	expectNotIn(t, "the page", report{stories: stories}.markdown(), "not shown")
-}
-
-func hostileRecords() []any {
-	records := reportRecords()
-	for i := range records {
-		r := records[i].(record)
-		r.Prompt, r.Feedback = r.Prompt+hostile, r.Feedback+hostile
-		if r.Command != "" {
-			r.Command, r.Output = r.Command+hostile, hostile+r.Output
-		}
-		records[i] = r
+	for _, c := range []struct {
+		review reviewRound
+		want   string
+	}{
+		{reviewRound{record: record{PromptSource: builtinSource, Model: "m`1"}, Runs: []record{{Command: "go test"}}},
+			"it ran the commands below in throwaway copies (model: `m'1`; instructions: the built-in prompt)"},
+		{reviewRound{record: record{PromptSource: "/home/u/SUPERVISOR.md"}, Tools: []string{"Read(a)"}},
+			"only files were read, nothing was run (model: not known; instructions: `SUPERVISOR.md`)"},
+		{reviewRound{record: record{PromptSource: builtinSource}},
+			"only the conversation and the changes were read (model: not known; instructions: the built-in prompt)"},
+	} {
+		c.review.Review, c.review.Verdict = "r", verdictAllow
+		story := &changeStory{reviews: []judgedStop{{reviewRound: c.review}, {reviewRound: c.review}}}
+		page := report{stories: []*changeStory{story}}.markdown()
+		expectIn(t, "the page", page, "had the conversation and the files; "+c.want+"\n")
 	}
-	return records
 }
 
-// Whatever stands in a prompt, a command, an output or feedback stays in its block of code.
+// Of a command its newest run counts: only that stands outside the fold.
+func TestReportRuns(t *testing.T) {
+	speakIn(t, english)
+	code := func(n int) *int { return &n }
+	review := func(iteration int, runs ...record) judgedStop {
+		r := record{Event: eventStop, Review: "r", Iteration: iteration, Limit: 9, outcome: outcome{Verdict: verdictBlock}}
+		return judgedStop{reviewRound: reviewRound{record: r, Runs: runs}}
+	}
+	story := &changeStory{reviews: []judgedStop{
+		review(1, record{Command: "test", ExitCode: code(1), Output: "FAIL\n"}, record{Command: "silent", ExitCode: code(0), Output: " \n"}),
+		review(2, record{Command: "test", ExitCode: code(2)}, record{Command: "test", ExitCode: code(0), Output: "ok\n"}),
+		review(3, record{Command: "long", ExitCode: code(124), Output: "...", outcome: outcome{Error: "the time `is` up"}}),
+	}}
+	const fold = "<details><summary>the end of its output, earlier runs</summary>\n\n"
+	expectIs(t, "the runs", strings.Join(report{}.runs(story), "\n--\n"), "```sh\ntest\n```\n\n- Review 2/9 · exit 0 · 0.0s\n\n"+fold+
+		"```\nok\n```\n\n- Review 2/9 · exit 2 · 0.0s\n\n- Review 1/9 · exit 1 · 0.0s\n\n```\nFAIL\n```\n\n</details>\n--\n"+
+		"```sh\nsilent\n```\n\n- Review 1/9 · exit 0 · 0.0s\n--\n"+
+		"```sh\nlong\n```\n\n- Review 3/9 · exit 124 · 0.0s · `the time 'is' up`\n\n"+fold+"```\n...\n```\n\n</details>")
+	expectIn(t, "the runs, cut", report{output: 3}.runs(story)[0], "```\n… AIL\n```", "```\nok\n```")
+}
+
+// hostileRecords have hostile texts in all that a page quotes, each so many times.
+func hostileRecords(times int) (all []any) {
+	text := strings.Repeat(hostile, times)
+	for _, r := range reportRecords() {
+		r.Prompt, r.Feedback, r.Model = r.Prompt+text, r.Feedback+text, r.Model+text
+		if r.Command != "" {
+			r.Command, r.Output, r.Error = r.Command+text, text+r.Output, text
+		}
+		for i := range r.Requests {
+			r.Requests[i] += text
+		}
+		for i := range r.Change {
+			r.Change[i] = "M " + strconv.Quote("a/"+text)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// Whatever stands in a prompt, a command, an output, feedback or a path stays in its block of code, also where it is cut.
 func TestReportHostile(t *testing.T) {
 	box := newShowBox(t, 80)
-	box.timelineOf(testSession, hostileRecords()...)
-	text := box.ccc("report", testSession)
-	for _, line := range strings.Split(withoutFences(t, text), "\n") {
-		expectNotIn(t, "what is outside of a block of code", line, "octocat", "script", "#123", "alert", "\x1b", "| a")
+	for _, times := range []int{1, 100, 1000} {
+		box.timelineOf(testSession, hostileRecords(times)...)
+		text := box.ccc("report", testSession)
+		if n := utf8.RuneCountInString(text); n > 60_000 || n < 2000 {
+			t.Errorf("%d characters", n)
+		}
+		outside := regexp.MustCompile("`[^`\n]+`").ReplaceAllString(withoutFences(t, text), "")
+		for _, line := range strings.Split(outside, "\n") {
+			expectNotIn(t, "what is outside of code", line, "octocat", "script", "#123", "alert", "| a", "`")
+		}
+		expectIs(t, "the folds that end", strings.Count(outside, "</details>"), strings.Count(outside, "<details>"))
+		expectNotIn(t, "the report", text, "\x1b")
 	}
-	if strings.Count(text, "<details>") != strings.Count(withoutFences(t, text), "</details>") {
-		t.Error("an output breaks out of its fold")
-	}
-	expectNotIn(t, "the report", text, "\x1b")
 }
 
-// The same with the renderer that GitHub's is made from, where .ci/run has fetched it: what is hostile stands in blocks of
-// code alone.
+// The same with the renderer that GitHub's is made from, where .ci/run has fetched it: what is hostile stands in code alone.
 func TestReportRendered(t *testing.T) {
 	renderer := os.Getenv("CCC_TEST_GFM")
 	if renderer == "" {
 		t.Skip("CCC_TEST_GFM names no cmark-gfm")
 	}
 	box := newShowBox(t, 80)
-	box.timelineOf(testSession, hostileRecords()...)
-	cmd := exec.Command(renderer, "--unsafe", "-e", "table", "-e", "autolink", "-e", "tasklist", "-e", "strikethrough")
-	text := box.ccc("report", testSession)
-	cmd.Stdin = strings.NewReader(text)
-	html, err := cmd.Output()
-	check(t, err)
-	rest := regexp.MustCompile(`(?s)<pre[^>]*><code[^>]*>.*?</code></pre>`).ReplaceAllString(string(html), "")
-	if n := strings.Count(string(html), "octocat"); n < 5 {
-		t.Errorf("%d hostile texts: %s", n, html)
+	for _, times := range []int{1, 100, 1000} {
+		box.timelineOf(testSession, hostileRecords(times)...)
+		cmd := exec.Command(renderer, "--unsafe", "-e", "table", "-e", "autolink", "-e", "tasklist", "-e", "strikethrough")
+		text := box.ccc("report", testSession)
+		cmd.Stdin = strings.NewReader(text)
+		html, err := cmd.Output()
+		check(t, err)
+		rest := regexp.MustCompile(`(?s)<code[^>]*>.*?</code>`).ReplaceAllString(string(html), "")
+		if n := strings.Count(string(html), "octocat"); n < 5 {
+			t.Errorf("%d hostile texts: %s", n, html)
+		}
+		folds := strings.Count(withoutFences(t, text), "<details>")
+		if strings.Count(rest, "<details>") != folds || strings.Count(rest, "</details>") != folds || times == 1 && folds == 0 {
+			t.Errorf("not %d folds: %s", folds, html)
+		}
+		expectNotIn(t, "the report", rest, "octocat", "script", "#123", "<table", "<a ", "<!--", "<h1")
 	}
-	folds := strings.Count(withoutFences(t, text), "<details>")
-	if strings.Count(rest, "<details>") != folds || strings.Count(rest, "</details>") != folds {
-		t.Errorf("not %d folds: %s", folds, html)
-	}
-	expectNotIn(t, "the report", rest, "octocat", "script", "#123", "<table", "<a ", "<!--")
 }
 
 // withoutFences returns the Markdown without its blocks of code, as CommonMark delimits them.
@@ -177,38 +306,54 @@ func withoutFences(t *testing.T, text string) string {
 	return strings.Join(outside, "\n")
 }
 
+// Outputs are cut first. Of what is too long even so, whole parts are left out, in the middle.
 func TestReportLength(t *testing.T) {
-	box := newShowBox(t, 80)
-	records := []any{record{Time: now(), Kind: kindPrompt, Project: "/p", Prompt: "x"}}
-	var requests []string
-	for n := range 300 {
-		requests = append(requests, fmt.Sprint("request ", n, strings.Repeat(" 请求", 200)))
-	}
-	for n := range 20 {
-		id := fmt.Sprint(n)
-		records = append(records, record{Time: now(), Kind: kindBegin, Event: eventStop, Review: id, Requests: requests})
-		for i := range 45 {
-			records = append(records, record{Time: now(), Kind: kindRun, Review: id, Command: fmt.Sprint(i, strings.Repeat("true; ", 500)), Output: strings.Repeat("x\n", 300)})
+	speakIn(t, english)
+	story := func(reviews, runs, length int) report {
+		s := &changeStory{paths: []string{"M last.go"}}
+		for n := range reviews {
+			r := record{Event: eventStop, Review: "r", Requests: []string{"the request"}, Iteration: n + 1, Limit: reviews,
+				outcome: outcome{Verdict: verdictBlock, Feedback: fmt.Sprint("feedback ", n, strings.Repeat(" 反馈", length))}}
+			round := reviewRound{record: r}
+			for i := range runs {
+				round.Runs = append(round.Runs, record{Command: fmt.Sprint("command ", i), Output: strings.Repeat("x\n", 900) + "end"})
+			}
+			s.reviews = append(s.reviews, judgedStop{reviewRound: round})
 		}
-		end := record{Time: now(), Kind: kindEnd, Event: eventStop, Review: id, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: strings.Repeat("反馈", 4000)}}
-		records = append(records, end)
+		return report{stories: []*changeStory{s}}
 	}
-	box.timelineOf(testSession, records...)
-	text := box.ccc("report", testSession)
-	if n := utf8.RuneCountInString(text); n > 60_000 {
-		t.Errorf("%d characters", n)
-	}
-	// What fits is not cut, what is a character too long is.
-	rest := utf8.RuneCountInString(report{}.markdown())
-	for length, whole := range map[int]bool{60_000: true, 60_001: false, 70_000: false} {
-		r := report{of: strings.Repeat("长", length-rest)}
-		text := r.markdown()
-		if n := utf8.RuneCountInString(text); n > 60_000 || (n == length) != whole || !utf8.ValidString(text) || !strings.HasSuffix(text, "\n") {
-			t.Errorf("of %d characters: %d", length, n)
+	for name, c := range map[string]struct {
+		r              report
+		output, middle bool // whether that is whole
+	}{
+		"all fits":                   {story(2, 10, 100), true, true},
+		"without the outputs":        {story(10, 10, 1000), false, true},
+		"too much feedback":          {story(30, 10, 2000), false, false},
+		"a command too often":        {story(300, 1, 1), false, false},
+		"one text beyond all bounds": {story(1, 1, 1e6), true, true},
+	} {
+		page := c.r.markdown()
+		if n := utf8.RuneCountInString(page); n > 60_000 || !utf8.ValidString(page) || !strings.HasSuffix(page, "\n") {
+			t.Errorf("%s: %d characters", name, n)
 		}
+		withoutFences(t, page)
+		expectIn(t, name, page, "## ccc review", "the request", "feedback 0 ", "M last.go")
+		expectIs(t, name+": whole outputs", strings.Contains(page, strings.Repeat("x\n", 900)+"end"), c.output)
+		expectIs(t, name+": all parts", !strings.Contains(page, "\n\n(too long: some of it is left out here)\n\n"), c.middle)
 	}
-	withoutFences(t, text)
-	expectIn(t, "the report", text, "request 0 ", "request 299 ", "反馈")
+	// As much as can be stays, from both ends.
+	var parts []string
+	for _, letter := range strings.Split("abcde", "") {
+		parts = append(parts, strings.Repeat(letter, 98)) // with an empty line 100
+	}
+	mark := lengthOf([]string{say(reportLeftOut)})
+	for most, want := range map[int]string{500: "abcde", 499: "ab(de", mark + 400: "ab(de", mark + 399: "a(e", mark + 199: "("} {
+		got := ""
+		for _, part := range withoutMiddle(parts, most) {
+			got += part[:1]
+		}
+		expectIs(t, fmt.Sprint("of ", most), got, want)
+	}
 }
 
 func TestReceipt(t *testing.T) {
@@ -276,11 +421,11 @@ func TestVerdictChanged(t *testing.T) {
 	expect(0, "allow", same...)
 	box.write("../work/notes.txt", 0o600, "other\n")
 	expect(3, "changed", changed...)
-	expectIn(t, "the report", box.ccc("report"), "\n```\nchanged since: notes.txt\n```\n")
+	expectIn(t, "the report", box.ccc("report"), "## ccc review: approved, but changed since\n\n```\nchanged since: notes.txt\n```\n")
 	box.write("../work/notes.txt", 0o600, "a note\n")
 	box.gitIn(box.work, "git commit -q --allow-empty -m second")
 	expect(0, "allow", same...)
-	expectNotIn(t, "the report", box.ccc("report"), "changed since")
+	expectIn(t, "the report", box.ccc("report"), "## ccc review: approved\n\n```\nnothing has changed since\n```\n")
 	box.write("../work/junk", 0o600, "")
 	box.submit("push it")
 	expect(0, "allow", append(same, "A newer request has not been judged yet.", "New since, and not tracked by git (no push holds them): junk")...)
@@ -291,6 +436,7 @@ func TestVerdictChanged(t *testing.T) {
 	box.reviews(fakeReview{runs("echo new >>notes.txt"), decides(true, "")})
 	box.stop("")
 	expect(3, "changed", "Review 1/8 approved just now; changed since: notes.txt", "Approved, but not committed so: junk")
+	expectIn(t, "the report", box.ccc("report"), "```\npush it\n```", "**The paths of the change**\n\n```\nM notes.txt\nA junk\n```\n")
 	// Where the project is named by a link it is the same working tree.
 	check(t, os.Symlink(box.work, filepath.Join(box.home, "link")))
 	for _, command := range []string{"ccc verdict", "ccc report"} {
@@ -431,124 +577,46 @@ func TestByHand(t *testing.T) {
 	expectIn(t, "the answer", expect(4, "").stderr, "for the user, not for the agent")
 }
 
-// The page says whether its reviewers ran commands in copies: what they only read is no evidence of a run.
-func TestReportRan(t *testing.T) {
-	for _, runs := range [][]record{nil, {{Kind: kindRun, Command: "go test", ExitCode: new(int)}}} {
-		round := reviewRound{record: record{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}, Runs: runs}
-		page := report{stories: []changeStory{{rounds: []reviewRound{round}}}}.markdown()
-		for text, want := range map[words]bool{reportRan: len(runs) > 0, reportRanNothing: len(runs) == 0} {
-			if strings.Contains(page, say(text)) != want {
-				t.Errorf("%d runs, %q:\n%s", len(runs), say(text), page)
-			}
-		}
-	}
-}
-
-// A page that is too long shows the first and the last of the requests, runs and rounds, and tells that some are missing.
-func TestReportParts(t *testing.T) {
-	speakIn(t, english)
-	one := changeStory{session: "0123456789"}
-	for i := range 7 {
-		one.requests = append(one.requests, fmt.Sprintf("request %d", i))
-		r := reviewRound{record: record{Event: eventStop, Review: "r", Iteration: i + 1, Limit: 7, Model: "m`1", PromptSource: "/p/SUPERVISOR.md",
-			outcome: outcome{Verdict: verdictBlock, Feedback: fmt.Sprintf("feedback %d", i)}}}
-		code := i % 2
-		r.Runs = []record{{Command: fmt.Sprintf("command %d", i), ExitCode: &code, Output: fmt.Sprintf("output %d\n", i)}}
-		one.rounds = append(one.rounds, r)
-	}
-	one.rounds[6].Verdict = verdictAllow
-	one.rounds[5].Verdict, one.rounds[5].Error = verdictFailed, "overloaded"
-	shown := func(page, what string) (found string) {
-		for i := range 7 {
-			if strings.Contains(page, fmt.Sprintf("%s %d\n", what, i)) {
-				found += fmt.Sprint(i)
-			}
-		}
-		return found
-	}
-	for parts, want := range map[int]string{100: "0123456", 7: "0123456", 6: "012456", 5: "01256", 4: "0156", 2: "06", 1: "0"} {
-		page := report{stories: []changeStory{one}}.page(reportCut{output: 100, request: 100, feedback: 100, parts: parts})
-		expectIs(t, fmt.Sprint(parts, " requests"), shown(page, "request"), want)
-		expectIs(t, fmt.Sprint(parts, " runs"), shown(page, "command"), want)
-		expectIs(t, fmt.Sprint(parts, ": what is left out"), strings.Count(page, "(left out: too long)"), map[bool]int{true: 3}[len(want) < 7])
-	}
-	lengthy, pad := one, strings.Repeat("-", 110)
-	lengthy.requests, lengthy.rounds = slices.Clone(one.requests), slices.Clone(one.rounds)
-	for i := range lengthy.rounds {
-		r := &lengthy.rounds[i]
-		lengthy.requests[i] = strings.Replace(one.requests[i], "req", "req"+pad, 1)
-		r.Feedback = strings.Replace(r.Feedback, "feed", "feed"+pad, 1)
-		r.Error = strings.Replace(r.Error, "over", "over"+pad, 1)
-	}
-	page := report{stories: []changeStory{lengthy}, of: "OF", since: "SINCE"}.page(reportCut{output: 3, request: 6, feedback: 8, parts: 100})
-	expectIn(t, "the page", page, "## Reviewed by ccc\n\n- OF\n- The reviewer was", "(model: `m'1`; instructions: `SUPERVISOR.md`)", "\n```\nSINCE\n```\n", "### A change (session `01234567`)",
-		"```\nreq\n... (113 characters left out) ...\nt 0\n```", "- Review 1/7 sent back · 0001-01-01 00:00 UTC\n\n```\nfeed\n... (112 characters left out) ...\nck 0\n```",
-		"- Review 6/7 not reviewed · 0001-01-01 00:00 UTC\n\n```\nover\n... (112 characters left out) ...\nded\n```"[:60], "- Review 7/7 approved · 0001-01-01 00:00 UTC\n",
-		"**Left to the user**\n\n```\nfeed\n... (112 characters left out) ...\nck 6\n```", "```\n… t 1\n```", "- Review 2/7: exit 1 · 0.0s\n- **it failed, and no later review ran it again**\n")
-	if strings.Count(page, "it failed") != 3 || strings.Count(page, "<details>") != 7 || strings.Contains(page, "feedback 5") {
-		t.Errorf("the page:\n%s", page)
-	}
-	// Without outputs there is nothing to fold away; a command that printed nothing has none.
-	page = report{stories: []changeStory{one}}.page(reportCut{request: 100, feedback: 100, parts: 100})
-	expectNotIn(t, "the page", page, "<details>", "output 1", "SINCE", "not shown")
-	one.rounds[1].Runs[0].Output = " \n"
-	one.rounds[2].Runs[0].Command = "command 1" // a later run that went well
-	page = report{stories: []changeStory{one}}.page(reportCut{output: 100, request: 100, feedback: 100, parts: 100})
-	if strings.Count(page, "<details>") != 6 || strings.Count(page, "it failed") != 2 || !strings.Contains(page, "- Review 2/7: exit 1 · 0.0s\n- Review 3/7: exit 0 · 0.0s\n\n<details>") {
-		t.Errorf("the page:\n%s", page)
-	}
-	// One run is what was run; one request that is not shown is counted.
-	single := changeStory{session: "s", told: []string{"shown", "another"}, requests: []string{"shown"}, rounds: one.rounds[1:2]}
-	page = report{stories: []changeStory{single}}.page(reportCut{output: 100, request: 100, feedback: 100, parts: 100})
-	expectIn(t, "the page", page, "**What the reviewer ran**\n\n```sh\ncommand 1\n```", "(not shown: 1 request of session `s`, no part of this)")
-	for length, cut := range map[int]bool{4100: false, 4101: true} {
-		single.requests = []string{strings.Repeat("q", length)}
-		if page := (report{stories: []changeStory{single}}).markdown(); strings.Contains(page, "left out") != cut {
-			t.Errorf("a request of %d characters is cut: %v", length, !cut)
-		}
-	}
-	// Whose instructions: by name alone. A review that was killed has told none.
-	one.rounds = []reviewRound{{record: record{Event: eventStop, PromptSource: builtinSource}}, {record: record{Event: eventStop, Model: "of the killed"}}}
-	expectIn(t, "the page", report{stories: []changeStory{one}}.page(reportCut{}), "it ran nothing in a copy (model: `not known`; instructions: `the built-in prompt`)")
-}
-
-// What a page is of: the newest change of this working tree, with what has changed since; or all of a session. What older versions
-// took is refused with what it takes.
+// What a page is of: the newest change of this working tree; or all of a session. What older versions took is refused with what
+// it takes.
 func TestReportOf(t *testing.T) {
 	box := newShowBox(t, 80)
 	box.vars = append(box.vars, "LANG=en_US.UTF-8")
 	box.gitIn(box.work, "git init -q; echo a >a; git add .; git commit -qm first")
 	at := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
-	review := func(session, top string, minute int) {
-		place := look{tree: tree{top, box.work + "/.git"}, Head: box.gitIn(box.work, "git rev-parse HEAD")}
-		box.timelineOf(session, record{Time: at.Add(time.Duration(minute) * time.Minute), Kind: kindEnd, Event: eventStop, Review: session, look: place,
-			PromptSource: builtinSource, outcome: outcome{Verdict: verdictAllow, Feedback: "said by " + session}})
+	review := func(session, top string, minutes ...int) {
+		var records []any
+		for _, minute := range minutes {
+			records = append(records, record{Time: at.Add(time.Duration(minute) * time.Minute), Kind: kindEnd, Event: eventStop,
+				Review: fmt.Sprint(session, minute), look: look{tree: tree{top, box.work + "/.git"}, Head: box.gitIn(box.work, "git rev-parse HEAD")},
+				Change: []string{"M a"}, outcome: outcome{Verdict: verdictAllow, Feedback: fmt.Sprintf("said by %s at %d.", session, minute)}})
+		}
+		box.timelineOf(session, records...)
 	}
-	// A review of another repository is none.
-	box.timelineOf("other", record{Time: at, Kind: kindEnd, Event: eventStop, Review: "other", Project: "/o", look: look{tree: tree{"/o", "/o/.git"}}, outcome: outcome{Verdict: verdictAllow}})
-	expectEnd(t, "no review", box.run(10*time.Second, "", "ccc", "report"), 3, "", "there is no review of "+box.work+" yet\n     ccc review\n")
-	review("one", box.work, 5)
-	review("older", box.work, 2)
+	box.timelineOf("other", record{Time: at, Kind: kindEnd, Event: eventStop, Review: "other", Project: "/o", look: look{tree: tree{"/o", "/o/.git"}},
+		outcome: outcome{Verdict: verdictAllow}})
+	expectEnd(t, "a review of another repository", box.run(10*time.Second, "", "ccc", "report"), 3, "", "there is no review of "+box.work+" yet\n     ccc review\n")
+	box.timelineOf("unreviewed", record{Time: at, Kind: kindPrompt, Prompt: "x"})
+	expectEnd(t, "no review", box.run(10*time.Second, "", "ccc", "report", "unrev"), 3, "", "there is no review of unrev yet\n")
+	review("one", box.work, 1, 5)
+	review("older", box.work, 2, 3)
 	review("side", "/side", 8)
-	of := func(args, title, session string) string {
+	of := func(args, title, stderr string, said ...string) {
 		t.Helper()
-		page := box.ccc(append([]string{"report"}, strings.Fields(args)...)...)
-		expectIn(t, args, page, "## Reviewed by ccc\n\n- "+title+"\n", "### A change (session `"+session+"`)", "said by "+session)
-		expectIs(t, "report "+args+": the changes", strings.Count(page, "### A change"), 1)
-		return page
+		got := box.run(10*time.Second, "", append([]string{"ccc", "report"}, strings.Fields(args)...)...)
+		page := got.stdout
+		expectIs(t, "stderr of report "+args, got.stderr, stderr)
+		expectIn(t, "report "+args, page, "\n- "+title+"\n", " · 2026-01-02 03:0")
+		expectEqual(t, "report "+args, regexp.MustCompile(`said by .*\.`).FindAllString(page, -1), said)
 	}
-	expectNotIn(t, "the page", of("", "the newest change of this working tree", "one"), "changed since")
-	box.write("../work/a", 0o600, "changed\n")
-	expectIn(t, "the page", of("", "the newest change of this working tree", "one"), "```\nchanged since: a\n```\n")
-	of("older", "all changes of session `older`", "older")
+	of("", "the newest change of this working tree (session `one`)", "A newer review of this project, of session side, was in another working tree: /side\n", "said by one at 5.")
+	of("older", "all changes of session `older`", "", "said by older at 2.", "said by older at 3.")
+	of("sid", "all changes of session `side`", "", "said by side at 8.")
 	expectEnd(t, "an unknown session", box.run(10*time.Second, "", "ccc", "report", "nobody"), 2, "", `no session "nobody"`)
 	for _, args := range []string{"--commit HEAD", "--base=HEAD", "one --base HEAD"} {
 		expectEnd(t, args, box.run(10*time.Second, "", append([]string{"ccc", "report"}, strings.Fields(args)...)...), 2, "", "any more: it is of the newest change here, or of SESSION")
 	}
-	// A timeline that can't be read is named, and hides no other.
+	// A session that can't be read may have the newest change.
 	box.write(".claude/ccc/supervisor-broken-events.jsonl/x", 0o600, "")
-	if got := box.run(10*time.Second, "", "ccc", "report"); got.code != 0 || !strings.Contains(got.stdout, " · 2026-01-02 03:05 UTC") || !strings.Contains(got.stderr, "supervisor-broken-events.jsonl") {
-		t.Errorf("with a timeline that can't be read: %+v", got)
-	}
-	expectEnd(t, "a session that can't be read", box.run(10*time.Second, "", "ccc", "report", "broken"), 1, "", "supervisor-broken-events.jsonl")
+	expectEnd(t, "a session that can't be read", box.run(10*time.Second, "", "ccc", "report"), 2, "", "supervisor-broken-events.jsonl")
 }

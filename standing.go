@@ -42,7 +42,7 @@ func (r record) answer(ctx context.Context, env []string) answer {
 	case err != nil:
 		return answer{word: answerChanged, why: say(changesUntold, oneLine(err.Error()))}
 	case c.isOtherTree:
-		return answer{word: answerChanged, why: say(manyChanged, pathsLimit)}
+		return answer{word: answerChanged, why: say(manyChanged, pathsLimit), comparison: c}
 	case len(c.changed) > 0:
 		return answer{word: answerChanged, why: say(changedSince, pathNames(c.changed, 20)), comparison: c}
 	}

@@ -80,6 +80,7 @@ type record struct {
 	PromptSource string   `json:"prompt_source,omitempty"`
 	Closes       []string `json:"closes,omitempty"` // ids of the user's requests that end with its approval
 	look                  // as the review began; at the begin only where it is
+	Change       []string `json:"change,omitempty"` // the first paths that the reviewer was shown, behind a letter
 
 	// Of the begin. The history copies the last three to the end.
 	Process     string    `json:"process,omitempty"` // whose end is the review's; see processInfo
