@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// runningReviewer answers as a reviewer that runs a command in the copy, refuses the first time and approves the second.
+// runningReviewer answers as a reviewer that runs a command in the copy, refuses the first time, and approves from then on.
 func runningReviewer(command string) func(apiRequest) apiReply {
 	var calls atomic.Int32
 	return func(r apiRequest) apiReply {
@@ -25,7 +25,7 @@ func runningReviewer(command string) func(apiRequest) apiReply {
 		case n%3 == 2:
 			return bash("touch made") // which is refused
 		default:
-			return replyVerdict(n == 6, "not yet")
+			return replyVerdict(n >= 6, "not yet")
 		}
 	}
 }
@@ -33,7 +33,13 @@ func runningReviewer(command string) func(apiRequest) apiReply {
 func TestRealClientReceipt(t *testing.T) {
 	forClients(t, func() script { return script{} }, func(t *testing.T, client realClient, box *sandbox, _ *scriptedAPI) {
 		needCopy(t, box)
-		api := newAnsweringAPI(t, "", runningReviewer(tryCommand()+` 'cat notes.txt; exit 3'`))
+		reviewer := runningReviewer(tryCommand() + ` 'cat notes.txt; exit 3'`)
+		api := newAnsweringAPI(t, "", func(r apiRequest) apiReply {
+			if strings.Contains(r.last("user"), "Do the work") && r.Kind != "review" {
+				box.write("../work/made.txt", 0o600, "by the agent\n")
+			}
+			return reviewer(r)
+		})
 		box.use(api)
 		box.vars = append(box.vars, "LANG=en_US.UTF-8")
 		box.repository()
@@ -44,9 +50,17 @@ func TestRealClientReceipt(t *testing.T) {
 		tty.waitFor("Review 2/10 approved", 60*time.Second)
 		tty.waitFor("cat notes.txt; exit 3 → exit 3", 10*time.Second)
 		box.awaitVerdicts(2)
-		got := box.run(20*time.Second, "", "ccc", "report")
-		expectIn(t, "the report", got.stdout, "newest change", "Do the work", "a note", "Review 1/10: exit 3", "Review 2/10: exit 3",
-			"it failed, and no later review ran it again", "not yet", "Review 2/10 approved")
+		tty.prompt("push it") // it changes no file, and belongs to the change before it
+		box.awaitVerdicts(3)
+		page := box.run(20*time.Second, "", "ccc", "report").stdout
+		expectIn(t, "the report", page, "## ccc review: approved\n\n```\nnothing has changed since\n```\n", "newest change",
+			"it ran the commands below", "```\nDo the work\n```\n\n```\npush it\n```", "- Review 1/10 sent back", "```\nnot yet\n```",
+			"- Review 2/10 approved", "```sh\ncat notes.txt; exit 3\n```\n\n- Review 1/10 · exit 3 · ", "\n```\nA made.txt\n```\n")
+		expectIs(t, "the commands", strings.Count(page, "```sh"), 1)
+		_, folded, _ := strings.Cut(page, "<details>")
+		folded, _, _ = strings.Cut(folded, "</details>")
+		expectIs(t, "the outputs", strings.Count(folded, "a note"), 3)
+		expectIs(t, "the earlier runs", strings.Count(folded, "\n- Review "), 2)
 		refused := 0
 		for _, r := range box.onlyTimeline() {
 			if r.Kind == kindRefused && r.Tool == "Bash(touch made)" {
@@ -60,7 +74,7 @@ func TestRealClientReceipt(t *testing.T) {
 		for _, r := range h.Rounds {
 			expectNotIn(t, "what was looked at", strings.Join(r.Tools, " "), "touch")
 		}
-		expectIs(t, "the refused calls", refused, 2)
+		expectIs(t, "the refused calls", refused, 3)
 		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")
 	})
 }
@@ -84,7 +98,7 @@ func TestRealClientReviewByHand(t *testing.T) {
 		for _, name := range []string{"the first report", "the report of a second review"} {
 			page := box.run(20*time.Second, "", "ccc", "report").stdout
 			expectIn(t, name, page, "**What the user asked for**\n\n```\nfix the bug\n```")
-			expectNotIn(t, name, page, "not shown")
+			expectIn(t, name, page, "## ccc review: approved\n")
 			if name == "the first report" {
 				paths, _ := filepath.Glob(box.home + "/.claude/projects/*/*.jsonl")
 				id := strings.TrimSuffix(filepath.Base(paths[0]), ".jsonl")

@@ -192,7 +192,7 @@ func (r report) reviewers() string {
 }
 
 // change returns the parts of the page that are of one change.
-func (r report) change(s *changeStory) (parts []string) {
+func (r report) change(s *changeStory) []string {
 	var requests, reviews, notes, paths []string
 	for _, request := range s.requests() {
 		requests = append(requests, quoted("", request))
@@ -200,12 +200,13 @@ func (r report) change(s *changeStory) (parts []string) {
 	for _, review := range s.reviews {
 		ended := review.Time.UTC().Format("2006-01-02 15:04 UTC")
 		reviews = append(reviews, "- "+joined(review.receiptHead(), ended, review.withoutVerdict()))
-		if text := cmp.Or(review.Error, review.Feedback); text != "" {
-			under := &reviews
-			if review.Verdict == verdictAllow {
-				under = &notes
-			}
-			*under = append(*under, quoted("", text))
+		text := cmp.Or(review.Error, review.Feedback)
+		switch {
+		case text == "":
+		case review.Verdict == verdictAllow:
+			notes = append(notes, quoted("", text))
+		default:
+			reviews = append(reviews, quoted("", text))
 		}
 	}
 	for _, path := range s.paths {
@@ -215,16 +216,16 @@ func (r report) change(s *changeStory) (parts []string) {
 	if len(paths) > 0 {
 		paths = []string{quoted("", strings.Join(paths, "\n"))}
 	}
-	for _, section := range []struct {
-		title words
-		of    []string
-	}{{reportRequests, requests}, {reportReviews, reviews}, {reportRuns, r.runs(s)}, {reportForUser, notes},
-		{reportPaths, paths}} {
-		if len(section.of) > 0 {
-			parts = append(append(parts, say(section.title)), section.of...)
-		}
+	return slices.Concat(section(reportRequests, requests), section(reportReviews, reviews),
+		section(reportRuns, r.runs(s)), section(reportForUser, notes), section(reportPaths, paths))
+}
+
+// section returns parts of a page behind their title; none where there are none.
+func section(title words, parts []string) []string {
+	if len(parts) == 0 {
+		return nil
 	}
-	return parts
+	return append([]string{say(title)}, parts...)
 }
 
 // runs returns a part for each command, in the order of their first runs: how its newest run ended, and folded

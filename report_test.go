@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -304,6 +305,14 @@ func withoutFences(t *testing.T, text string) string {
 		t.Error("a block of code does not end")
 	}
 	return strings.Join(outside, "\n")
+}
+
+// A record has the first 200 paths of its change, and how many more there are.
+func TestReportPaths(t *testing.T) {
+	c := judgedChange{paths: slices.Repeat([]changedPath{{name: "a b", letter: "D"}}, 200)}
+	expectIs(t, "the paths", strings.Join(c.listedPaths(), ""), strings.Repeat("D a b", 200))
+	c.paths = append(c.paths, c.paths[:2]...)
+	expectEqual(t, "the last", c.listedPaths()[199:], []string{"D a b", "... (+2)"})
 }
 
 // Outputs are cut first. Of what is too long even so, whole parts are left out, in the middle.
