@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// A changeStory is one change of a session in a working tree: the reviews up to its approval, and those behind
-// it that found no file changed since, as where the agent was told to push.
+// A changeStory is one change of a session in a working tree: the reviews up to its approval, and those
+// behind it that found no file changed since, as where the agent was told to push.
 type changeStory struct {
 	reviews  []judgedStop
 	approval *judgedStop // the last
@@ -102,8 +102,8 @@ func showReport(c *invocation, d dirs) error {
 // reportLimit is in characters: GitHub takes a comment or the description of a pull request up to 65,536.
 const reportLimit = 60_000
 
-// markdown returns the page. Of one that is too long the outputs are cut, and of what is too long even so the
-// middle is left out.
+// markdown returns the page. Of one that is too long the outputs are cut, and of what is too long even so
+// the middle is left out.
 func (r report) markdown() string {
 	parts := r.parts()
 	if lengthOf(parts) > reportLimit {
@@ -228,8 +228,8 @@ func section(title words, parts []string) []string {
 	return append([]string{say(title)}, parts...)
 }
 
-// runs returns a part for each command, in the order of their first runs: how its newest run ended, and folded
-// away the end of its output and the runs before it.
+// runs returns a part for each command, in the order of their first runs: how its newest run ended, and
+// folded away the end of its output and the runs before it.
 func (r report) runs(s *changeStory) (parts []string) {
 	var commands []string
 	runs := map[string][]string{} // of each command, the newest first: how a run ended, and its output
