@@ -13,7 +13,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // A configuration is what ccc.json says. $schema is for editors.
@@ -283,12 +282,13 @@ func (c *configuration) withTokens(env []string) []string {
 	return all
 }
 
-// redacting returns a redactor for what this process quotes, whose environment is the session's. ccc.json is
-// read when it is called first.
-func redacting(d dirs) func(string) string {
-	made := sync.OnceValue(func() func(string) string {
-		config, _ := loadConfig(d) // without it the environment and the forms are known
-		return redactor(config.withTokens(os.Environ()))
-	})
-	return func(text string) string { return made()(text) }
+// The providers' tokens are secrets of this process, too.
+func init() {
+	secretEnvironment = func() []string {
+		config := defaultConfig()
+		if d, err := findDirs(""); err == nil {
+			config, _ = loadConfig(d) // without it the environment and the forms are known
+		}
+		return config.withTokens(os.Environ())
+	}
 }

@@ -191,7 +191,7 @@ func TestRedactedWhole(t *testing.T) {
 	for _, env := range [][]string{
 		{"A_TOKEN=secret-12", "B_TOKEN=secret-12-and-more"}, {"B_TOKEN=secret-12-and-more", "A_TOKEN=secret-12"},
 	} {
-		redact := redactor(env)
+		redact := newRedactor(env)
 		expectIs(t, "redacted", redact("a secret-12 b secret-12-and-more c"), "a *** b *** c")
 	}
 }

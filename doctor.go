@@ -68,7 +68,7 @@ func doctor(_ *invocation, d dirs) error {
 
 // tell prints a finding, and what fixes it.
 func (c *checkup) tell(level, what, fix string) {
-	c.out.block(fmt.Sprintf("%-8s ", level), c.subject+" "+oneLine(what))
+	c.out.block(fmt.Sprintf("%-8s ", level), c.subject+" "+oneLine(redact(what)))
 	c.out.fix("         ", fix)
 	_ = c.out.Flush() // each check as it is done: some take seconds
 }

@@ -77,7 +77,7 @@ func reportError(stderr io.Writer, err error) int {
 	}
 	f := failureOf(err)
 	if f.err != nil {
-		fmt.Fprintln(stderr, "ccc:", printable(err.Error()))
+		fmt.Fprintln(stderr, "ccc:", printable(redact(err.Error())))
 	}
 	return f.code
 }

@@ -43,7 +43,7 @@ func showVerdict(c *invocation, d dirs) error {
 	if code != 0 && newScreen(os.Stderr).terminal {
 		lines = append(lines, say(verdictAdvice))
 	}
-	notice(printable(strings.Join(lines, "\n")))
+	notice(printable(redact(strings.Join(lines, "\n"))))
 	return failure{code: code}
 }
 

@@ -62,7 +62,7 @@ func decide(state string) (decision any, err error) {
 	}
 	event.Cwd = cmp.Or(event.Cwd, d.here) // Claude Code runs a hook where the agent is
 	d.here = cmp.Or(os.Getenv(projectVariable), event.Cwd)
-	h := &hook{supervision: supervision{dirs: d, project: d.here, redact: redacting(d)}, event: event}
+	h := &hook{supervision: supervision{dirs: d, project: d.here}, event: event}
 	h.session = stateDir(d.state).session(event.SessionID)
 	operand, isCommand := slashCommand(event.Prompt)
 	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project)
@@ -170,16 +170,14 @@ func (h *hook) stop() record {
 	return h.review(ctx, entry, request)
 }
 
-// keep notes for the next hooks what the agent got, and whether the user ended the review of a stop with Esc:
-// Claude Code no longer listens then. Who switched supervision off knows it.
+// keep notes for the next hooks whether the user ended the review of a stop with Esc: Claude Code no longer
+// listens then. Who switched supervision off knows it.
 func (h *hook) keep(found record) {
+	if !h.event.isStop() {
+		return
+	}
 	h.warn("keeping what came of the review", h.session.update(func(s *sessionState) {
-		if h.event.isStop() {
-			s.Cancelled = found.Verdict == verdictCancelled && h.isWanted()
-		}
-		if found.Verdict == verdictBlock {
-			s.Feedback, s.FeedbackOf = found.Feedback, found.Review
-		}
+		s.Cancelled = found.Verdict == verdictCancelled && h.isWanted()
 	}))
 }
 
@@ -211,18 +209,11 @@ func (h *hook) request() reviewRequest {
 	r.refusal, r.openFeedback = past.feedback()
 	r.unread = past.unread()
 	r.cacheMissed = slices.ContainsFunc(past.Rounds, func(r reviewRound) bool { return r.CacheMissed })
-	// The timeline's words are redacted.
-	if state, _ := h.session.state(); state.FeedbackOf != "" && state.FeedbackOf == r.refusal.Review {
-		r.refusal.Feedback = state.Feedback
-		if r.openFeedback != "" {
-			r.openFeedback = state.Feedback
-		}
-	}
 	var asked record
 	if n := len(past.Requests); n > 0 {
 		asked = past.Requests[n-1]
 	}
-	if r.conversation, err = e.conversation(asked.PromptSum); err != nil {
+	if r.conversation, err = e.conversation(asked.Prompt); err != nil {
 		h.warn("reading the transcript", err)
 		r.requests, r.unconfirmed = nil, true
 		for _, submitted := range past.Requests {
@@ -250,7 +241,7 @@ func toolDecision(decision, reason string) map[string]any {
 
 // systemMessage is an answer that Claude Code shows to the user.
 func systemMessage(text string) map[string]any {
-	return map[string]any{"systemMessage": "[SUPERVISOR] " + printable(text)}
+	return map[string]any{"systemMessage": "[SUPERVISOR] " + printable(redact(text))}
 }
 
 // decision returns the answer to a stop or a question whose review ended so, nil for none: what the agent may
@@ -416,7 +407,7 @@ func (h *hook) prompt(text string) any {
 	h.warn("resetting the count", h.update(func(s *sessionState) {
 		s.Count, s.Cancelled = 0, s.Cancelled && runs
 	}))
-	h.record(record{Kind: kindPrompt, Prompt: text, PromptSum: promptSum(text), look: seen})
+	h.record(record{Kind: kindPrompt, Prompt: text, look: seen})
 	switch wasKilled := h.endKilled(past.Rounds); {
 	case before.Cancelled && !runs:
 		return systemMessage(say(earlierCancelled, errToldToEnd.Error()))

@@ -112,16 +112,16 @@ func (e *hookEvent) isWake() bool { return e.Prompt != "" && !isUsers(e.Prompt) 
 // moment after it has started the hook.
 const transcriptPatience = 2 * time.Second
 
-// conversation reads the transcript, once the last prompt is in it, if its sum is known, and what the agent
-// said or asked last: what the user typed while the agent worked comes before that.
-func (e *hookEvent) conversation(sum string) (talk conversation, err error) {
+// conversation reads the transcript, once the last prompt is in it, if that is known, and what the agent said
+// or asked last: what the user typed while the agent worked comes before that.
+func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	if e.TranscriptPath == "" {
 		return talk, errors.New("the event names none")
 	}
 	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
 		talk, err = readConversation(e.TranscriptPath)
-		isIt := func(r userRequest) bool { return isRequest(r.words, sum) }
-		arrived := sum == "" || slices.ContainsFunc(talk.requests, isIt)
+		isIt := func(r userRequest) bool { return isRequest(r.words, prompt) }
+		arrived := prompt == "" || slices.ContainsFunc(talk.requests, isIt)
 		if err == nil && arrived && e.saysLast(talk.lastWords) || time.Now().After(deadline) {
 			return talk, err
 		}

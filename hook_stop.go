@@ -22,11 +22,10 @@ type supervision struct {
 	dirs     dirs           // of the project
 	config   *configuration // the defaults, where ccc.json can't be used
 	session  sessionFiles
-	project  string              // where the session was started
-	launched bool                // ccc launched the session's client supervised
-	client   int                 // the nearest process above that is no shell: Claude Code; 0 if unknown
-	isWanted func() bool         // reports whether a review is still wanted, as of now
-	redact   func(string) string // for what is recorded
+	project  string      // where the session was started
+	launched bool        // ccc launched the session's client supervised
+	client   int         // the nearest process above that is no shell: Claude Code; 0 if unknown
+	isWanted func() bool // reports whether a review is still wanted, as of now
 }
 
 // reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts too. The
@@ -118,18 +117,16 @@ func (s *supervision) review(ctx context.Context, entry record, request reviewRe
 	return entry
 }
 
-// step tells and records what the reviewer called, was refused, got an error for or said. Its words are told
-// whole, all else as it is recorded; of an error only the record tells.
+// step prints and records what the reviewer called, was refused, got an error for or said. Its words are
+// printed whole, all else as it is recorded; an error is only recorded.
 func (s *supervision) step(review string, step record) {
-	top := treeOf(s.project).Top
-	text := printable(s.redact(step.step(top))) // words are whole here
 	step.Time, step.Review = now(), review
-	step = step.redacted(s.redact)
+	text := step.Words
 	if step.Kind != kindWords {
-		text = "  " + printable(step.step(top))
+		text = "  " + step.cut().step(treeOf(s.project).Top)
 	}
 	if step.Kind != kindError {
-		s.print(text)
+		s.print(printable(text))
 	}
 	s.warn("writing the timeline", s.session.append(step))
 }
@@ -324,13 +321,12 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 // user. A review that the user ended, where Claude Code no longer listens to the hook, or that ended with the
 // supervision, was cancelled.
 func (s *supervision) failed(entry record, err error) record {
-	// An API may quote the key that it refuses.
-	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, s.redact(err.Error()), ""
+	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, err.Error(), ""
 	if errors.Is(err, errToldToEnd) || errors.Is(err, errSwitchedOff) {
 		entry.Verdict = verdictCancelled
 	}
 	if entry.Event != eventReview { // ccc review tells it
-		fmt.Fprintln(os.Stderr, "ccc: no review:", printable(entry.Error))
+		fmt.Fprintln(os.Stderr, "ccc: no review:", printable(redact(entry.Error))) // it may quote a key
 	}
 	s.record(entry)
 	return entry
@@ -352,11 +348,11 @@ func (s sessionFiles) roundEndedBy(found record) reviewRound {
 	return r
 }
 
-// record completes entry and adds it, redacted, to the timeline. The end of a review also goes to the log,
+// record completes entry and adds it to the timeline. The end of a review also goes to the log,
 // without feedback, and sweeps the state directory.
 func (s *supervision) record(entry record) {
 	entry.Time, entry.Project = now(), s.project
-	s.warn("writing the timeline", s.session.append(entry.redacted(s.redact)))
+	s.warn("writing the timeline", s.session.append(entry))
 	if entry.Kind != kindEnd {
 		return
 	}
@@ -377,7 +373,7 @@ func (s *supervision) record(entry record) {
 
 // print writes progress for people to stderr.
 func (s *supervision) print(lines ...string) {
-	notice(strings.Join(lines, "\n"))
+	notice(redact(strings.Join(lines, "\n")))
 }
 
 // warn tells of a fault that does not change the decision; nil is no fault.
@@ -385,19 +381,13 @@ func (s *supervision) warn(during string, err error) {
 	if err == nil {
 		return
 	}
-	text := s.redact(err.Error())
-	fmt.Fprintf(os.Stderr, "ccc: %s: %s\n", during, printable(text))
-	s.log("warning", "during", during, "error", text)
+	fmt.Fprintf(os.Stderr, "ccc: %s: %s\n", during, printable(redact(err.Error())))
+	s.log("warning", "during", during, "error", err)
 }
 
-// log adds a line to the log. Of the values only that of "error" may quote something, and is redacted.
+// log adds a line to the log.
 func (s *supervision) log(what string, pairs ...any) {
 	pairs = append([]any{"session_id", s.session.id}, pairs...)
-	for pair := range slices.Chunk(pairs, 2) {
-		if pair[0] == "error" {
-			pair[1] = s.redact(fmt.Sprint(pair[1]))
-		}
-	}
 	if err := s.session.dir.log(what, pairs...); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: writing the log:", err)
 	}

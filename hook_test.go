@@ -497,8 +497,8 @@ func TestSessionQuestion(t *testing.T) {
 
 // A prompt is recognised in the transcript, which writes it with another white space, and behind /supervisor.
 func TestIsRequest(t *testing.T) {
-	for request, prompt := range map[string]string{"fix it": "fix it\n", "fix\nit\n": "fix\nit", "/plan a b": "/plan  a\tb ", "/supervisor fix it": "fix it"} {
-		if sum := promptSum(prompt); !isRequest(request, sum) || isRequest(request, promptSum(prompt+"x")) || isRequest("x", sum) {
+	for request, prompt := range map[string]string{"fix it": "fix it\n", "fix\nit\n": "fix\nit", "/plan a b": "/plan  a\tb ", "/supervisor fix it": "fix it", "/supervisor on a b": "a\n b"} {
+		if !isRequest(request, prompt) || isRequest(request, prompt+"x") || isRequest("x", prompt) {
 			t.Errorf("%q in %q", prompt, request)
 		}
 	}
@@ -679,7 +679,7 @@ func TestEventConversation(t *testing.T) {
 	isQuick := false
 	for range 5 { // a busy machine may take its time, but not five times in a row
 		start := time.Now()
-		talk, err := e.conversation(promptSum("one"))
+		talk, err := e.conversation("one")
 		if err != nil || len(talk.requests) != 1 || talk.lastWords != "done" {
 			t.Errorf("%+v, %v", talk, err)
 		}
@@ -688,21 +688,21 @@ func TestEventConversation(t *testing.T) {
 		}
 	}
 	expectIs(t, "it is read at once", isQuick, true)
-	for name, sum := range map[string]string{"the prompt comes": promptSum("two"), "the agent's words come": ""} {
-		if sum != "" {
+	for name, prompt := range map[string]string{"the prompt comes": "two", "the agent's words come": ""} {
+		if prompt != "" {
 			write(first, answer)
 		} else {
 			write(first, agentLine("2", "1", "to be said"), second)
 		}
 		whole := []string{first, answer, second, agentLine("4", "3", "done")}
 		time.AfterFunc(50*time.Millisecond, func() { write(whole...) })
-		if talk, err := e.conversation(sum); err != nil || len(talk.requests) != 2 || talk.lastWords != "done" {
+		if talk, err := e.conversation(prompt); err != nil || len(talk.requests) != 2 || talk.lastWords != "done" {
 			t.Errorf("%s: %+v, %v", name, talk, err)
 		}
 	}
 	h := testHook(t, eventStop) // of one request, whose prompt comes late
 	h.event.TranscriptPath, h.event.LastAssistantMessage = path, "done"
-	check(t, h.session.append(record{Kind: kindPrompt, Prompt: "two", PromptSum: promptSum("two"), Time: now()}))
+	check(t, h.session.append(record{Kind: kindPrompt, Prompt: "two", Time: now()}))
 	write(first, answer)
 	time.AfterFunc(50*time.Millisecond, func() { write(first, answer, second, agentLine("4", "3", "done")) })
 	if r := h.request(); len(r.requests) != 2 {

@@ -3,7 +3,6 @@ package main
 // ccc log: a session as a story for people.
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -100,10 +99,9 @@ type story struct {
 	same     map[words]string // the last text behind a lead that is told only when its text changes
 }
 
-// A storyRecord is a record of the timeline, with its line there.
+// A storyRecord is a record of the timeline, with secrets redacted.
 type storyRecord struct {
 	record
-	line  []byte
 	index int // of its review in history.Rounds, -1 for a record of no review
 }
 
@@ -115,7 +113,8 @@ func (p *page) story(of sessionFiles) *story {
 		same: map[words]string{leadBasis: say(builtinPrompt)}}
 	s.timeline.lines.line = func(line []byte) {
 		if r, ok := parseRecord(line); ok {
-			s.next = append(s.next, storyRecord{record: r, line: bytes.Clone(line), index: s.history.add(r)})
+			r = r.shown()
+			s.next = append(s.next, storyRecord{record: r, index: s.history.add(r)})
 		}
 	}
 	return s
@@ -189,7 +188,7 @@ func (s *story) tellNew() {
 	for _, one := range s.next {
 		if s.raw {
 			// A record has members: the id becomes one of them.
-			fmt.Fprintf(s, `{"session_id":%q,%s`, s.session.id, bytes.TrimLeft(one.line, " \t{"))
+			fmt.Fprintf(s, "{\"session_id\":%q,%s\n", s.session.id, encodeJSON(one.record)[1:])
 			continue
 		}
 		if !slices.Contains(s.open, one.index) { // a review that was killed is told behind what it did

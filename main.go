@@ -14,13 +14,13 @@
 // Ground:
 //
 //	screen.go             text on a terminal: printable, wrapped, in colour
+//	redact.go             what is secret in a text that ccc did not write
 //	failure.go            errors with an exit code and the next command to try
 //	json.go               reading JSON, and editing one value of it
 //	file.go               locks, atomic replacement, appending, lines
 //	env.go                names of variables and subcommands, arguments, directories, claude itself
 //	text.go               what people read, in both languages
 //	text_review.go        what agent and reviewer read, in both languages
-//	redact.go             what is secret in a text that is recorded
 //	process_linux.go      which processes there are
 //	process_darwin.go     the same on macOS
 //

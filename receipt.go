@@ -21,6 +21,23 @@ func verdictColour(v verdict) string {
 		verdictBlock: yellow, verdictAllow: green, verdictFailed: red, verdictLimit: red}[v]
 }
 
+// shown returns r with secrets redacted, for a view.
+func (r record) shown() record {
+	for _, quoted := range []*string{&r.Prompt, &r.Tool, &r.Words, &r.Command, &r.Output, &r.NoCopy, &r.Unseen,
+		&r.LastMessage, &r.Question, &r.Feedback, &r.Error} {
+		*quoted = redact(*quoted)
+	}
+	r.Requests = mapped(r.Requests, redact)
+	return r
+}
+
+// shown returns r and what was recorded while it ran with secrets redacted, for a view.
+func (r reviewRound) shown() reviewRound {
+	r.record = r.record.shown()
+	r.Tools, r.Refused, r.Runs = mapped(r.Tools, redact), mapped(r.Refused, redact), mapped(r.Runs, record.shown)
+	return r
+}
+
 // title names what was reviewed, a stop or a question, and which review of the request it was.
 func (r record) title() string {
 	if r.Event == eventPreToolUse {

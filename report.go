@@ -95,7 +95,7 @@ func showReport(c *invocation, d dirs) error {
 			return !slices.ContainsFunc(s.reviews, isLast)
 		})
 	}
-	_, err = os.Stdout.WriteString(r.markdown())
+	_, err = os.Stdout.WriteString(redact(r.markdown()))
 	return err
 }
 

@@ -30,7 +30,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	}
 	state := stateDir(d.state)
 	s := &supervision{dirs: d, session: state.session(stored.id), project: transcriptStart(stored.path),
-		isWanted: func() bool { return true }, redact: redacting(d)}
+		isWanted: func() bool { return true }}
 	s.dirs.here = s.project
 	past, err := s.session.readHistory()
 	if err != nil {
@@ -68,7 +68,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	}
 	request := reviewRequest{conversation: talk, change: of,
 		here: here, lastMessage: talk.lastWords, iteration: 1, limit: 1}
-	ended := s.session.roundEndedBy(s.review(ctx, record{Kind: kindEnd, Event: eventReview}, request))
+	ended := s.session.roundEndedBy(s.review(ctx, record{Kind: kindEnd, Event: eventReview}, request)).shown()
 	out := newScreen(os.Stdout)
 	if c.has("--json") {
 		out.Write(encodeJSON(struct {

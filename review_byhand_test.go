@@ -88,6 +88,22 @@ func TestByHandElsewhere(t *testing.T) {
 	expectIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "A b\n", "some of it may be older", "The user asked for this review")
 }
 
+// What it prints of a request, a call and the feedback has no secret; the reviewer gets the request as it came.
+func TestByHandRedacted(t *testing.T) {
+	box := newHookBox(t)
+	talk := userLine("1", "", "use "+aSecret) + "\n" + agentLine("2", "1", "done") + "\n"
+	box.write(".claude/projects/x/"+testSession+".jsonl", 0o600, strings.ReplaceAll(talk, `"/work"`, `"`+box.work+`"`))
+	refuses := fakeReview{calls("Bash", `{"command":"grep `+aSecret+`"}`, ""), decides(false, "not "+aSecret)}
+	box.reviews(refuses, refuses)
+	for want, args := range map[string][]string{"not ***\n": {"ccc", "review"}, `"tools":["Bash(grep ***)"]`: {"ccc", "review", "--json"}} {
+		got := box.run(30*time.Second, "", args...)
+		expectIn(t, want, got.stdout, want)
+		expectIn(t, "what it is about", got.stderr, "use ***")
+		expectNotIn(t, want, got.stdout+got.stderr, aSecret)
+	}
+	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "use "+aSecret)
+}
+
 // Which provider it asks: the reviewer's own, the session's, the flag's, current_provider, which alone is told;
 // a flag that names another than the first two, and a name that ccc.json does not have, are errors.
 func TestByHandProvider(t *testing.T) {

@@ -90,6 +90,15 @@ func commandLine(args ...[]string) string {
 	return line
 }
 
+// mapped returns what change makes of each of all.
+func mapped[T any](all []T, change func(T) T) []T {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i] = change(all[i])
+	}
+	return all
+}
+
 // lazyRegexp compiles pattern at the first use. A hook of a session that is not supervised uses none.
 func lazyRegexp(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })

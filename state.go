@@ -103,13 +103,13 @@ func (d stateDir) sessions() (ids []string, err error) {
 }
 
 // log adds a line to hook-invocation.log; pairs are keys and values by turns. Prompts and values of variables
-// do not belong there.
+// do not belong there, and secrets in an error are redacted.
 func (d stateDir) log(what string, pairs ...any) error {
 	var line strings.Builder
 	line.WriteString(now().Format("2006-01-02T15:04:05.000Z07:00 ") + what)
 	isOdd := func(r rune) bool { return r <= ' ' || r == '"' || !strconv.IsPrint(r) }
 	for pair := range slices.Chunk(pairs, 2) {
-		value := fmt.Sprint(pair[1])
+		value := redact(fmt.Sprint(pair[1]))
 		if value == "" || strings.ContainsFunc(value, isOdd) {
 			value = strconv.Quote(value)
 		}

@@ -16,14 +16,12 @@ import (
 // sessionState is what ccc remembers of a session between two hooks.
 type sessionState struct {
 	SessionID  string    `json:"session_id"`
-	Count      int       `json:"count"`                 // reviews of the present piece of work: see beginsAnew
-	Enabled    *bool     `json:"enabled,omitempty"`     // what its last switch said, nil before the first
-	SwitchedAt time.Time `json:"switched_at,omitzero"`  // the time of that switch
-	Feedback   string    `json:"feedback,omitempty"`    // the last that the agent got, as it came
-	FeedbackOf string    `json:"feedback_of,omitempty"` // the review that it is of
-	Cancelled  bool      `json:"cancelled,omitempty"`   // Esc ended the last review of a stop: the next prompt says so
-	Provider   string    `json:"provider,omitempty"`    // of the client that ran its last hook, or noProvider
-	LaunchedAt time.Time `json:"launched_at,omitzero"`  // of its last supervised launch
+	Count      int       `json:"count"`                // reviews of the present piece of work: see beginsAnew
+	Enabled    *bool     `json:"enabled,omitempty"`    // what its last switch said, nil before the first
+	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that switch
+	Cancelled  bool      `json:"cancelled,omitempty"`  // Esc ended the last review of a stop: the next prompt says so
+	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or noProvider
+	LaunchedAt time.Time `json:"launched_at,omitzero"` // of its last supervised launch
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
 }

@@ -534,26 +534,25 @@ func TestCountBeginsAnew(t *testing.T) {
 	}
 }
 
-// What a timeline quotes is redacted, and then cut; the rest stays.
-func TestRecordRedacted(t *testing.T) {
-	redact := func(text string) string { return strings.ReplaceAll(text, "secret", "***") }
+// What a timeline quotes is cut; the rest is as it came.
+func TestRecordCut(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	r := record{Kind: kindCall, Prompt: "a secret", Tool: "Bash(cat secret " + long + ")", Words: "secret " + long, Command: "echo secret", Output: long + "审secret", NoCopy: "secret",
 		LastMessage: "secret " + long, Question: "a secret?", Requests: []string{"secret " + long, "two"}, Model: "secret", Mode: "secret"}
 	r.Feedback, r.Error = "secret feedback "+long, "secret error"
-	got := r.redacted(redact)
-	for name, pair := range map[string][2]string{"prompt": {got.Prompt, "a ***"}, "command": {got.Command, "echo ***"}, "no copy": {got.NoCopy, "***"},
-		"question": {got.Question, "a ***?"}, "feedback": {got.Feedback, "*** feedback " + long}, "error": {got.Error, "*** error"}, "model": {got.Model, "secret"}, "mode": {got.Mode, "secret"},
-		"output": {got.Output, long[:1994] + "审***"}, "words": {got.Words, cutMiddle("*** "+long, 2000)}, "last message": {got.LastMessage, cutMiddle("*** "+long, 2000)},
-		"tool": {got.Tool, "Bash(" + clip("cat *** "+long, 80) + ")"}, "requests": {strings.Join(got.Requests, "|"), cutMiddle("*** "+long, 4000) + "|two"}} {
+	got := r.cut()
+	for name, pair := range map[string][2]string{"prompt": {got.Prompt, "a secret"}, "command": {got.Command, "echo secret"}, "no copy": {got.NoCopy, "secret"},
+		"question": {got.Question, "a secret?"}, "feedback": {got.Feedback, "secret feedback " + long}, "error": {got.Error, "secret error"}, "model": {got.Model, "secret"}, "mode": {got.Mode, "secret"},
+		"output": {got.Output, long[:1991] + "审secret"}, "words": {got.Words, cutMiddle("secret "+long, 2000)}, "last message": {got.LastMessage, cutMiddle("secret "+long, 2000)},
+		"tool": {got.Tool, "Bash(" + clip("cat secret "+long, 80) + ")"}, "requests": {strings.Join(got.Requests, "|"), cutMiddle("secret "+long, 4000) + "|two"}} {
 		expectIs(t, name, pair[0], pair[1])
 	}
 	expectIs(t, "the record before", len(r.Requests[0]), 5007)
 	for tool, want := range map[string]string{"Read": "Read", "Read(a)": "Read(a)", "Bash(a (b))": "Bash(a (b))", "Bash(" + strings.Repeat("y", 80) + ")": "Bash(" + strings.Repeat("y", 80) + ")"} {
-		expectIs(t, tool, record{Tool: tool}.redacted(redact).Tool, want)
+		expectIs(t, tool, record{Tool: tool}.cut().Tool, want)
 	}
 	for output, want := range map[string]string{"": "", "x": "x", strings.Repeat("y", 2000): strings.Repeat("y", 2000), strings.Repeat("y", 2001): strings.Repeat("y", 2000), "审" + strings.Repeat("y", 1999): strings.Repeat("y", 1999)} {
-		expectIs(t, "an output", record{Output: output}.redacted(redact).Output, want)
+		expectIs(t, "an output", record{Output: output}.cut().Output, want)
 	}
 }
 

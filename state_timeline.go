@@ -66,8 +66,7 @@ type record struct {
 	Review  string    `json:"review,omitempty"` // the id of the review that it is of
 
 	// Of a prompt, with the look at the working tree that the agent was in.
-	Prompt    string `json:"prompt,omitempty"`
-	PromptSum string `json:"prompt_checksum,omitempty"` // of the prompt as it came; see promptSum
+	Prompt string `json:"prompt,omitempty"`
 
 	// Of a switch.
 	Mode string `json:"mode,omitempty"` // on or off
@@ -131,27 +130,19 @@ const (
 // eventReview is the event of a review by hand, with ccc review.
 const eventReview = "review"
 
-// append adds r to the session's timeline.
+// append adds r, cut, to the session's timeline. Its texts are recorded as they came.
 func (s sessionFiles) append(r record) error {
-	return appendFile(s.timelineFile(), append(encodeJSON(r), '\n'))
+	return appendFile(s.timelineFile(), append(encodeJSON(r.cut()), '\n'))
 }
 
-// redacted returns r with what it quotes redacted, and then cut: half a secret would not be found.
-func (r record) redacted(redact func(string) string) record {
-	for _, quoted := range []*string{&r.Prompt, &r.Tool, &r.Words, &r.Command, &r.Output, &r.NoCopy,
-		&r.LastMessage, &r.Question, &r.Feedback, &r.Error} {
-		*quoted = redact(*quoted)
-	}
+// cut returns r with what it quotes cut to what is recorded.
+func (r record) cut() record {
 	r.Words, r.LastMessage = cutMiddle(r.Words, 2000), cutMiddle(r.LastMessage, 2000)
 	r.Output = strings.ToValidUTF8(r.Output[max(0, len(r.Output)-2000):], "")
 	if tool, about, ok := strings.Cut(r.Tool, "("); ok {
 		r.Tool = tool + "(" + clip(strings.TrimSuffix(about, ")"), 80) + ")"
 	}
-	requests := r.Requests
-	r.Requests = nil
-	for _, request := range requests {
-		r.Requests = append(r.Requests, cutMiddle(redact(request), 4000))
-	}
+	r.Requests = mapped(r.Requests, func(request string) string { return cutMiddle(request, 4000) })
 	return r
 }
 

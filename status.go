@@ -149,15 +149,16 @@ func summarize(known sessionFiles, config *configuration) summary {
 	if n := len(h.Requests); n > 0 {
 		request = h.Requests[n-1].Prompt
 	}
-	s.Request = clip(firstLine(request), 100)
+	s.Request = clip(firstLine(redact(request)), 100)
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
 	if last := h.last(); last != nil {
 		s.Verdict, s.VerdictAt, s.number = last.Verdict, &last.Time, last.number()
 		switch s.Verdict {
 		case verdictReviewing:
-			s.Doing, s.now = doing(last.current), callInWords(last.current, last.place())
+			call := redact(last.current)
+			s.Doing, s.now = doing(call), callInWords(call, last.place())
 		case verdictFailed:
-			s.why = last.Error
+			s.why = redact(last.Error)
 		}
 	}
 	return s

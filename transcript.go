@@ -78,18 +78,10 @@ func (c *conversation) calledNothing() bool {
 	return len(c.requests) > 0 && !c.broken && !slices.ContainsFunc(c.requests, called)
 }
 
-// promptSum tells a prompt from others: its length in bytes and its checksum, as one line.
-func promptSum(prompt string) string {
-	line := oneLine(prompt)
-	return fmt.Sprintf("%d-%s", len(line), checksum([]byte(line)))
-}
-
-// isRequest reports whether the transcript's request is the prompt with that sum. /supervisor may stand
-// before it, and the transcript has other white space around the prompt and a command's arguments.
-func isRequest(request, sum string) bool {
-	line, length := oneLine(request), -1
-	_, _ = fmt.Sscanf(sum, "%d-", &length)
-	return length >= 0 && length <= len(line) && promptSum(line[len(line)-length:]) == sum
+// isRequest reports whether the transcript's request is the prompt. /supervisor may precede it, and the
+// transcript has other white space around the prompt and a command's arguments.
+func isRequest(request, prompt string) bool {
+	return strings.HasSuffix(oneLine(request), oneLine(prompt))
 }
 
 // readConversation reads the transcript at path from its newest entry back to its root, along a chain: each

@@ -737,20 +737,6 @@ func TestTranscriptRecorded(t *testing.T) {
 	}
 }
 
-// A prompt is known in the transcript by its sum, whatever white space and command stand around it.
-func TestPromptSum(t *testing.T) {
-	// A later version of ccc reads the sums that an older one has left in the timeline.
-	expectIs(t, "the sum", promptSum("a\n b"), "3-a68d62c6038b5822836dbc79780dff7a")
-	for _, test := range []struct {
-		request, prompt string
-		want            bool
-	}{{"/supervisor on a b", "a\n b", true}, {"a b c", "a b", false}, {"b", "a b", false}, {"a", "", true}} {
-		expectIs(t, test.request+" is "+test.prompt, isRequest(test.request, promptSum(test.prompt)), test.want)
-	}
-	expectIs(t, "an empty sum", isRequest("a", ""), false)
-	expectIs(t, "the sum of other words", isRequest("a c", promptSum("a b")), false)
-}
-
 // Only transcripts are sessions: no subagent's, no file of another name; the newest is first.
 func TestStoredSessions(t *testing.T) {
 	dir := t.TempDir()

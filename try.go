@@ -77,7 +77,8 @@ func try(c *invocation) error {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it at once
 		code, err = plan.run(untilSignal(), timeout)
 	}
-	entry := record{Time: now(), Kind: kindRun, Command: line, ExitCode: &code, Output: printed.end()}
+	entry := record{Time: now(), Kind: kindRun, Command: redact(line), ExitCode: &code,
+		Output: redact(printed.end())}
 	entry.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
 	ended := failure{code: code}
 	if err != nil {
@@ -87,8 +88,8 @@ func try(c *invocation) error {
 		}
 		ended.err = errors.New(trySubcommand + ": " + entry.Error)
 	}
-	if err := recordRun(entry.redacted(redactor(config.withTokens(os.Environ())))); err != nil {
-		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(err.Error()))
+	if err := recordRun(entry); err != nil {
+		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(redact(err.Error())))
 	}
 	return ended
 }
