@@ -183,8 +183,7 @@ git init -q; git config gc.auto 0; git config user.name a; git config user.email
 			b.Fatalf("%v: %s", err, out)
 		}
 		env := append(os.Environ(), "TMPDIR="+b.TempDir())
-		var h history
-		h.add(record{Kind: kindPrompt, Time: now(), look: lookAtPrompt(dir, env, time.Minute)})
+		h := historyOf(record{Kind: kindPrompt, Time: now(), look: lookAtPrompt(dir, env, time.Minute)})
 		best(b, size.name+"/prompt", func() error {
 			if l := lookAtPrompt(dir, env, time.Minute); l.Unseen != "" {
 				return errors.New(l.Unseen)
@@ -192,7 +191,7 @@ git init -q; git config gc.auto 0; git config user.name a; git config user.email
 			return nil
 		})
 		best(b, size.name+"/stop", func() error {
-			if c := takeChange(context.Background(), dir, env, changeOf{history: &h}); c.Unseen != "" {
+			if c := takeChange(context.Background(), dir, env, changeOf{history: h}); c.Unseen != "" {
 				return errors.New(c.Unseen)
 			}
 			return nil

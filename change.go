@@ -33,32 +33,31 @@ const promptTimeout = 10 * time.Second
 // changeStart returns where the session's change in the working tree t starts: at its last approval there,
 // else at the first prompt of its conversation.
 func (h *history) changeStart(t tree, started string) (s changeStart) {
-	behind := 0 // the number of the record behind which the prompts count
-	for _, r := range h.Rounds {
-		if r.tree == t && r.approves() {
-			s, behind = changeStart{look: r.look, at: r.start, approved: true}, r.firstRecord
+	for _, r := range h.Reviews {
+		if r.Seen.tree == t && r.approves() {
+			s = changeStart{look: r.Seen, at: r.Begun, approved: true}
 		}
 	}
-	i := slices.IndexFunc(h.prompts, func(p numbered) bool { return p.number > behind })
+	i := slices.IndexFunc(h.Prompts, func(p prompt) bool { return p.at.After(s.at) })
 	if s.approved {
 		if i >= 0 {
-			s.behind = h.prompts[i].look
+			s.behind = h.Prompts[i].Seen
 		}
 		return s
 	}
 	began, err := time.Parse(time.RFC3339, started)
-	if i >= 0 && (err != nil || began.After(h.prompts[i].Time.Add(-promptTimeout))) {
-		return changeStart{look: h.prompts[i].look, at: h.prompts[i].Time}
+	if i >= 0 && (err != nil || began.After(h.Prompts[i].at.Add(-promptTimeout))) {
+		return changeStart{look: h.Prompts[i].Seen, at: h.Prompts[i].at}
 	}
 	return changeStart{at: began}
 }
 
 // isUsers reports whether the session's first prompt found the path so: then the user had changed it.
 func (h *history) isUsers(t tree, path, content string) bool {
-	if len(h.prompts) == 0 || h.prompts[0].tree != t {
+	if len(h.Prompts) == 0 || h.Prompts[0].Seen.tree != t {
 		return false
 	}
-	first, isThere := h.prompts[0].Paths[path]
+	first, isThere := h.Prompts[0].Seen.Paths[path]
 	return isThere && first[1] == content
 }
 

@@ -83,10 +83,10 @@ func TestTryCall(t *testing.T) {
 		expectIs(t, call, tryCall().MatchString(call), want.isRun)
 		expectIs(t, "what it does", doing(call), want.doing)
 	}
-	r := reviewRound{Tools: []string{"Bash(/x/ccc try 'a')", "Read", "Bash(/x/ccc try 'b')", "Bash(ls)"}}
+	r := steps{Tools: []string{"Bash(/x/ccc try 'a')", "Read", "Bash(/x/ccc try 'b')", "Bash(ls)"}}
 	for _, left := range [][]string{{r.Tools[0], r.Tools[2]}, {r.Tools[2]}, nil, nil} {
 		expectEqual(t, fmt.Sprintf("unrecorded of %d", len(r.Runs)), r.unrecorded(), left)
-		r.Runs = append(r.Runs, record{Kind: kindRun})
+		r.Runs = append(r.Runs, step{Kind: stepRun})
 	}
 }
 
@@ -98,7 +98,7 @@ func (box *sandbox) changeIn(dir string, h *history, started string) judgedChang
 // promptedIn returns the history of a session with a prompt in dir.
 func (box *sandbox) promptedIn(dir string) *history {
 	h := new(history)
-	h.add(record{Kind: kindPrompt, Time: now(), look: lookAtPrompt(dir, box.vars, time.Minute)})
+	h.add(record{Kind: kindPrompt, Time: now(), look: lookAtPrompt(dir, box.vars, time.Minute)}.entry())
 	return h
 }
 
@@ -236,7 +236,7 @@ func TestLookAtPrompt(t *testing.T) {
 			t.Errorf("%s: took %v", name, took)
 		}
 		h := new(history)
-		h.add(record{Kind: kindPrompt, Time: now(), look: l})
+		h.add(record{Kind: kindPrompt, Time: now(), look: l}.entry())
 		if name == "slow" {
 			check(t, os.Remove(filepath.Join(dir, ".gitattributes")))
 		}
@@ -272,7 +272,7 @@ func TestBeginningByReflog(t *testing.T) {
 	expect("2026-02-01T10:00:00.000Z", "f1 f2 f3")
 	expect("2026-02-02T10:00:00.000Z", "f3")
 	h := new(history)
-	h.add(record{Kind: kindPrompt, Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), look: look{tree: tree{Top: "/elsewhere", Repository: dir + "/.git"}, Head: box.gitIn(dir, "git rev-parse HEAD~1")}})
+	h.add(record{Kind: kindPrompt, Time: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), look: look{tree: tree{Top: "/elsewhere", Repository: dir + "/.git"}, Head: box.gitIn(dir, "git rev-parse HEAD~1")}}.entry())
 	expectIs(t, "since another working tree's commit", box.changeIn(dir, h, "").names(), "f3")
 	box.gitIn(dir, "git checkout -q HEAD~2; git reflog expire --expire=all --all")
 	expectIs(t, "with an older commit checked out", box.changeIn(dir, h, "").names(), "")
@@ -322,15 +322,15 @@ func TestChangeStart(t *testing.T) {
 				continue
 			case isReview:
 				r.Kind, r.Event, r.Review = kindBegin, event, fmt.Sprint(i)
-				h.add(record{Time: r.Time, Kind: kindBegin, Event: event, Review: r.Review, look: look{tree: r.tree}})
+				h.add(record{Time: r.Time, Kind: kindBegin, Event: event, Review: r.Review, look: look{tree: r.tree}}.entry())
 				r.Kind, r.Verdict = kindEnd, map[string]verdict{"n": verdictBlock, "f": verdictFailed}[strings.ToLower(word)]
 				r.Verdict = cmp.Or(r.Verdict, verdictAllow)
-				r.Time = r.Time.Add(time.Second)
+				r.Begun, r.Time = r.Time, r.Time.Add(time.Second)
 				if word == "b" {
 					continue
 				}
 			}
-			h.add(r)
+			h.add(r.entry())
 		}
 		s := h.changeStart(here, started)
 		got := "nothing"

@@ -909,20 +909,23 @@ type player struct {
 	shown         string
 	request       string
 	reason        string
-	clock         time.Time
+	clock, begun  time.Time
 }
 
 func (p *player) append(r record) {
 	p.clock = p.clock.Add(time.Second)
 	r.Time, r.Project = p.clock, p.project
-	check(p.t, p.state.session(p.session).append(r))
+	if r.Kind == kindEnd {
+		r.Begun = p.begun
+	}
+	check(p.t, p.state.session(p.session).append(r.entry()))
 }
 
 func (p *player) begin(event string) {
 	h, err := p.state.session(p.session).readHistory()
 	check(p.t, err)
-	p.entry = record{Kind: kindEnd, Event: event, Review: fmt.Sprint("r", h.records)}
-	judged := takeChange(context.Background(), workingTree(p.project, p.here), p.box.vars, changeOf{history: &h, byHand: event == eventReview})
+	p.entry = record{Kind: kindEnd, Event: event, Review: fmt.Sprint("r", len(h.Reviews))}
+	judged := takeChange(context.Background(), workingTree(p.project, p.here), p.box.vars, changeOf{history: h, byHand: event == eventReview})
 	if judged.Unseen != "" {
 		p.t.Fatal(judged.Unseen)
 	}
@@ -930,6 +933,7 @@ func (p *player) begin(event string) {
 	begun := p.entry
 	begun.Kind, begun.Deadline = kindBegin, time.Now().Add(time.Hour)
 	p.append(begun)
+	p.begun = p.clock
 	var list []string
 	p.judged, p.request = &judged, judged.text()
 	for _, path := range judged.paths {

@@ -65,9 +65,9 @@ func demo(_ *invocation, d dirs) (err error) {
 	fmt.Fprintln(out)
 	var verdicts []verdict
 	where := demoInCopy
-	for _, round := range past.Rounds {
-		out.block("  ", "[SUPERVISOR] "+round.receipt())
-		if verdicts = append(verdicts, round.Verdict); round.NoCopy != "" {
+	for _, review := range past.Reviews {
+		out.block("  ", "[SUPERVISOR] "+review.receipt())
+		if verdicts = append(verdicts, review.Verdict); review.NoCopy != "" {
 			where = demoInHome
 		}
 	}

@@ -210,7 +210,7 @@ func TestReadme(t *testing.T) {
 		if n := strings.Count(readme, "\n"); n > 120 {
 			t.Errorf("%s has %d lines", page, n)
 		}
-		sentBack, approved := record{Iteration: 1, Limit: 10}, record{Iteration: 2, Limit: 10}
+		sentBack, approved := review{Iteration: 1, Limit: 10}, review{Iteration: 2, Limit: 10}
 		sentBack.Verdict, approved.Verdict = verdictBlock, verdictAllow
 		expectIn(t, page, readme, "`"+say(reviewing)+"`", "```sh\ngo run . demo\ngo test ./...\n```", "[SUPERVISOR] "+sentBack.receiptHead()+" · ",
 			"[SUPERVISOR] "+approved.receiptHead()+" · ", "ccc help")

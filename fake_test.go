@@ -94,7 +94,7 @@ func (box *sandbox) reviews(reviews ...fakeReview) {
 }
 
 // A fakeReview is what a reviewer does once its session has begun.
-type fakeReview []step
+type fakeReview []fakeStep
 
 // allows and blocks are the usual reviews.
 func allows(feedback string) fakeReview { return usualReview(true, feedback) }
@@ -113,16 +113,16 @@ func fails(text string) fakeReview {
 	return fakeReview{says(text), func(s *fakeStream) { s.result(true, text, "") }, runs("exit 1")}
 }
 
-// A step is one thing that a fake reviewer does.
-type step func(s *fakeStream)
+// A fakeStep is one thing that a fake reviewer does.
+type fakeStep func(s *fakeStream)
 
 // says shows a text.
-func says(text string) step {
+func says(text string) fakeStep {
 	return func(s *fakeStream) { s.message(`{"type":"text","text":%s}`, encodeJSON(text)) }
 }
 
 // calls shows a tool call and its result; input is JSON.
-func calls(tool, input, output string) step {
+func calls(tool, input, output string) fakeStep {
 	return func(s *fakeStream) {
 		s.message(`{"type":"tool_use","id":"toolu_%d","name":%q,"input":%s}`, s.messages+1, tool, input)
 		s.add(`{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_%d","type":"tool_result",`+
@@ -131,7 +131,7 @@ func calls(tool, input, output string) step {
 }
 
 // runs has the fake run shell code; each line is code by itself.
-func runs(code string) step {
+func runs(code string) fakeStep {
 	return func(s *fakeStream) {
 		for line := range strings.Lines(code) {
 			s.lines = append(s.lines, "sh "+strings.TrimSuffix(line, "\n")+"\n")
@@ -140,7 +140,7 @@ func runs(code string) step {
 }
 
 // decides gives the verdict through --json-schema.
-func decides(allow bool, feedback string) step {
+func decides(allow bool, feedback string) fakeStep {
 	return func(s *fakeStream) {
 		verdict := fmt.Sprintf(`{"allow_stop":%v,"feedback":%s}`, allow, encodeJSON(feedback))
 		calls("StructuredOutput", verdict, "Structured output provided successfully")(s)
@@ -149,7 +149,7 @@ func decides(allow bool, feedback string) step {
 }
 
 // answers ends with a text, as a reviewer without --json-schema does.
-func answers(text string) step {
+func answers(text string) fakeStep {
 	return func(s *fakeStream) {
 		says(text)(s)
 		s.result(false, text, "")

@@ -19,7 +19,7 @@ var verdictCodes = map[verdict]int{
 
 // A judgedStop is a review of a stop, or with a verdict by hand, with the session that it is of.
 type judgedStop struct {
-	reviewRound
+	review
 	session string
 	history *history
 }
@@ -49,7 +49,7 @@ func showVerdict(c *invocation, d dirs) error {
 
 // isJudged reports whether s counts for ccc verdict. Outside git a prompt takes back what came before it.
 func (s judgedStop) isJudged() bool {
-	return s.countsAsStop() && (s.Repository != "" || s.firstRecord >= s.history.lastPrompt)
+	return s.countsAsStop() && (s.Seen.Repository != "" || !s.Begun.Before(s.history.lastPrompt()))
 }
 
 // judgedStops returns the reviews that count for ccc verdict.
@@ -76,13 +76,13 @@ func (d dirs) reviews(operands []string, counts func(judgedStop) bool) (stops []
 		if err != nil {
 			return nil, failure{code: 2, err: fmt.Errorf("session %s: %w", id, err), hint: nameSession}
 		}
-		for _, r := range h.Rounds {
-			stop := judgedStop{reviewRound: r, session: id, history: &h}
+		for _, r := range h.Reviews {
+			stop := judgedStop{review: r, session: id, history: h}
 			switch {
 			case !counts(stop):
-			case r.tree == here || len(operands) > 0:
+			case r.Seen.tree == here || len(operands) > 0:
 				stops = append(stops, stop)
-			case r.Repository != "" && r.Repository == here.Repository:
+			case r.Seen.Repository != "" && r.Seen.Repository == here.Repository:
 				elsewhere = append(elsewhere, stop)
 			}
 		}
@@ -92,7 +92,7 @@ func (d dirs) reviews(operands []string, counts func(judgedStop) bool) (stops []
 	slices.SortStableFunc(elsewhere, byEnd)
 	if n := len(elsewhere); n > 0 && (len(stops) == 0 || byEnd(elsewhere[n-1], stops[len(stops)-1]) > 0) {
 		newest := elsewhere[n-1]
-		notice(printable(say(newestElsewhere, newest.session, pathFrom("", newest.Top))))
+		notice(printable(say(newestElsewhere, newest.session, pathFrom("", newest.Seen.Top))))
 	}
 	return stops, nil
 }
@@ -102,7 +102,7 @@ func (s judgedStop) ended() time.Time {
 	if s.Verdict == verdictReviewing {
 		return time.Now().Add(time.Hour)
 	}
-	return s.Time
+	return *s.lastTime()
 }
 
 // lastJudged returns the stop that counts, and its answer: the last, but where that was not reviewed, because
@@ -114,7 +114,7 @@ func lastJudged(stops []judgedStop, env []string) (judgedStop, answer) {
 	for before > 0 && (stops[before].Verdict == verdictFailed || stops[before].Verdict == verdictCancelled) {
 		before--
 	}
-	if s := stops[before]; before < last && s.Verdict == verdictAllow && s.Repository != "" {
+	if s := stops[before]; before < last && s.Verdict == verdictAllow && s.Seen.Repository != "" {
 		if a := ask(s); a.word == verdictAllow {
 			return s, a
 		}
@@ -124,7 +124,7 @@ func lastJudged(stops []judgedStop, env []string) (judgedStop, answer) {
 
 // lines says which review it was, when, and what follows from it.
 func (s judgedStop) lines(a answer) (lines []string) {
-	when := howLongAgo(s.Time)
+	when := howLongAgo(*s.lastTime())
 	head := say(verdictHead, s.title(), verdictName(s.Verdict), when)
 	switch s.Verdict {
 	case verdictAllow:
@@ -133,7 +133,7 @@ func (s judgedStop) lines(a answer) (lines []string) {
 			lines = append(lines, say(leftToUser, s.Feedback))
 		}
 	case verdictReviewing:
-		return []string{say(reviewRuns, s.title(), duration(time.Since(s.start).Seconds()))}
+		return []string{say(reviewRuns, s.title(), duration(time.Since(s.Begun).Seconds()))}
 	case verdictFailed:
 		lines = append(lines, say(noReviewThen, when, a.why))
 	case verdictLimit:
@@ -146,10 +146,10 @@ func (s judgedStop) lines(a answer) (lines []string) {
 	default: // a timeline may hold any word
 		lines = append(lines, head)
 	}
-	if s.history.lastPrompt > s.firstRecord {
+	if s.history.lastPrompt().After(s.Begun) {
 		lines = append(lines, say(newerRequest))
 	}
-	isUsers := func(path string) bool { return s.history.isUsers(s.tree, path, s.Paths[path][1]) }
+	isUsers := func(path string) bool { return s.history.isUsers(s.Seen.tree, path, s.Seen.Paths[path][1]) }
 	if paths := slices.DeleteFunc(a.uncommitted, isUsers); len(paths) > 0 {
 		lines = append(lines, say(notCommitted, pathNames(paths, 20)))
 	}

@@ -48,7 +48,7 @@ func TestBadInput(t *testing.T) {
 			verdict = 3 changed | notes.txt
 			report = 0 ## ccc review: approved, but changed since |
 			review = 0 [SUPERVISOR] Review approved |`},
-		{"a timeline of 1.2", first, "echo 1 >>notes.txt; git commit -qam x", timeline + `sed -i 's/"kind":"[a-z]*",//' $f`, "", `
+		{"a timeline of 1.2", first, "echo 1 >>notes.txt; git commit -qam x", timeline + `sed -i 's/"\(prompt\|review\|step\)":{.*/"kind":"\1"}/' $f`, "", `
 			verdict = 3 none |
 			report = 3 | there is no review of
 			review = 0 [SUPERVISOR] Review approved |`},

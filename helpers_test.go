@@ -392,8 +392,8 @@ func (box *sandbox) log() string { return box.read(logPath) }
 func (box *sandbox) timeline(session string) (records []record) {
 	box.t.Helper()
 	err := readLines(stateDir(filepath.Join(box.home, ".claude/ccc")).session(session).timelineFile(), func(line []byte) {
-		r, ok := parseRecord(line)
-		if ok && r.Kind != kindBegin && r.Kind != kindCall && r.Kind != kindWords {
+		e, ok := parseEntry(line)
+		if r := flat(e); ok && r.Kind != kindBegin && r.Kind != kindCall && r.Kind != kindWords {
 			records = append(records, r)
 		}
 	})
@@ -721,28 +721,25 @@ func (box *sandbox) ccc(args ...string) string {
 
 // timelineOf writes the timeline of a session: records or, as strings, lines. A record of a review without a kind is its end if
 // it has a verdict, else its begin.
-func (box *sandbox) timelineOf(session string, entries ...any) {
+func (box *sandbox) timelineOf(session string, lines ...any) {
 	var text []byte
-	for _, entry := range entries {
-		switch entry := entry.(type) {
-		case string:
-			text = append(text, entry...)
-		case record:
-			text = append(append(text, encodeJSON(ofKind(entry))...), '\n')
+	var records []record
+	flush := func() {
+		for _, e := range entries(records...) {
+			text = append(append(text, encodeJSON(e)...), '\n')
 		}
 	}
-	box.write(".claude/ccc/supervisor-"+session+"-events.jsonl", 0o600, string(text))
-}
-
-func ofKind(r record) record {
-	switch {
-	case r.Kind != "":
-	case r.Verdict != "":
-		r.Kind = kindEnd
-	default:
-		r.Kind = kindBegin
+	for _, line := range lines {
+		switch line := line.(type) {
+		case string:
+			flush()
+			records, text = nil, append(text, line...)
+		case record:
+			records = append(records, line)
+		}
 	}
-	return r
+	flush()
+	box.write(".claude/ccc/supervisor-"+session+"-events.jsonl", 0o600, string(text))
 }
 
 func testTimeline(t *testing.T) string {

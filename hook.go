@@ -77,8 +77,12 @@ func decide(state string) (decision any, err error) {
 		h.caller.byHand = true
 	}
 	h.launched = !h.caller.launched.IsZero()
-	h.isWanted = func() bool { return h.session.supervised(h.caller) }
-	supervised := h.isWanted()
+	h.isWanted = func() bool {
+		state, _ := h.session.state() // one that can't be read switches nothing
+		return state.supervised(h.caller)
+	}
+	h.state, _ = h.session.state()
+	supervised := h.state.supervised(h.caller)
 	if !supervised && !isCommand {
 		return nil, nil
 	}
@@ -107,9 +111,7 @@ func decide(state string) (decision any, err error) {
 	case event.HookEventName == eventStart:
 		return h.introduce(), nil
 	case event.isStop(), event.HookEventName == eventPreToolUse && event.ToolName == askUserQuestion:
-		found := h.stop()
-		h.keep(found)
-		return h.decision(found), nil
+		return event.decision(h.stop()), nil
 	}
 	return nil, nil
 }
@@ -126,59 +128,58 @@ func answerTrial(path string, event *hookEvent) (decision any, err error) {
 	return nil, nil
 }
 
-// stop counts a stop or a question and has it reviewed. It returns the end of the review.
-func (h *hook) stop() record {
-	entry := record{Kind: kindEnd, Event: h.event.HookEventName}
-	entry.tree = treeOf(workingTree(h.project, h.event.Cwd))
+// stop counts a stop or a question and has it reviewed. It returns what came of it, with the feedback as the
+// agent gets it.
+func (h *hook) stop() review {
+	r := newReview(h.event.HookEventName)
+	r.Seen.tree = treeOf(workingTree(h.project, h.event.Cwd))
 	if h.configErr != nil {
-		return h.failed(entry, h.configErr)
+		return h.end(r, h.configErr)
 	}
-	ctx, cancel := h.untilEnded(h.patience(entry.Event))
+	ctx, cancel := h.untilEnded(h.patience(r.Event))
 	defer cancel()
+	var err error
+	h.past, err = h.session.readHistory()
+	h.warn("reading the timeline", err)
 	request := h.request()
-	entry.Limit, entry.Closes = h.reviewLimit(), request.closes()
-	isAnew := h.event.isStop() && request.change.history.beginsAnew(h.event.StopHookActive)
-	err := h.update(func(s *sessionState) {
+	r.Limit, r.Closes = h.reviewLimit(), request.closes()
+	isAnew := h.event.isStop() && h.past.beginsAnew(h.event.StopHookActive)
+	err = h.update(func(s *sessionState) {
 		if isAnew {
 			s.Count = 0
 		}
-		entry.Iteration = s.nextIteration(entry.Limit)
+		r.Iteration = s.nextIteration(r.Limit)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		h.warn("counting the iteration", err)
 		// Without a count only Claude Code's own flag bounds the loop, and for questions nothing does.
 		if h.event.StopHookActive || !h.event.isStop() {
-			return h.failed(entry, errNoCount)
+			return h.end(r, errNoCount)
 		}
-		entry.Iteration = 1
-	}
-	if entry.Iteration == 0 {
-		entry.Verdict, entry.LastMessage = verdictLimit, request.lastMessage
-		entry.Question = questionText(request.question)
-		h.print(say(limitSkipped, entry.Limit))
-		h.record(entry)
-		entry.Feedback = request.openFeedback
-		if !h.event.isStop() {
-			entry.Feedback = say(limitReached, count(entry.Limit, reviews))
+		r.Iteration = 1
+	case r.Iteration == 0:
+		h.print(say(limitSkipped, r.Limit))
+		r.Verdict, r.LastMessage = verdictLimit, cutMiddle(request.lastMessage, 2000)
+		r.Question = questionText(request.question)
+		r = h.end(r, nil)
+		if r.Feedback = request.openFeedback; !h.event.isStop() {
+			r.Feedback = say(limitReached, count(r.Limit, reviews))
 		}
-		return entry
+		return r
 	}
 	rule := strings.Repeat("─", 60)
-	about := fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, entry.Event, entry.ordinal())
+	about := fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, r.Event, r.ordinal())
 	h.print(rule, say(hookBegun), about, rule)
-	request.iteration, request.limit = entry.Iteration, entry.Limit
-	return h.review(ctx, entry, request)
-}
-
-// keep notes for the next hooks whether the user ended the review of a stop with Esc: Claude Code no longer
-// listens then. Who switched supervision off knows it.
-func (h *hook) keep(found record) {
-	if !h.event.isStop() {
-		return
+	request.iteration, request.limit = r.Iteration, r.Limit
+	r = h.review(ctx, r, request)
+	r.Feedback = h.cutFeedback(r.Feedback)
+	isCancelled := r.Verdict == verdictCancelled && h.isWanted()
+	if h.event.isStop() && isCancelled != h.state.Cancelled {
+		h.warn("noting whether the user ended the review",
+			h.update(func(s *sessionState) { s.Cancelled = isCancelled }))
 	}
-	h.warn("keeping what came of the review", h.session.update(func(s *sessionState) {
-		s.Cancelled = found.Verdict == verdictCancelled && h.isWanted()
-	}))
+	return r
 }
 
 // update changes the session's state. It also notes there which provider the client has, and when it was
@@ -198,30 +199,32 @@ func (h *hook) update(change func(*sessionState)) error {
 // request returns what the reviewer is told of the event. Which of the user's requests stand, the transcript
 // tells; where it can't be read, the timeline's prompts take their place.
 func (h *hook) request() reviewRequest {
-	e := h.event
-	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, crons: e.SessionCrons, lastMessage: e.LastAssistantMessage}
-	r.inPlanMode = e.PermissionMode == "plan"
+	e, past := h.event, h.past
+	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, crons: e.SessionCrons,
+		lastMessage: e.LastAssistantMessage, inPlanMode: e.PermissionMode == "plan", unread: past.unread()}
 	if !e.isStop() {
 		r.question = encodeJSON(e.ToolInput)
 	}
-	past, err := h.session.readHistory()
-	h.warn("reading the timeline", err)
 	r.refusal, r.openFeedback = past.feedback()
-	r.unread = past.unread()
-	r.cacheMissed = slices.ContainsFunc(past.Rounds, func(r reviewRound) bool { return r.CacheMissed })
-	var asked record
-	if n := len(past.Requests); n > 0 {
-		asked = past.Requests[n-1]
-	}
-	if r.conversation, err = e.conversation(asked.Prompt); err != nil {
-		h.warn("reading the transcript", err)
-		r.requests, r.unconfirmed = nil, true
-		for _, submitted := range past.Requests {
-			r.requests = append(r.requests, userRequest{words: submitted.Prompt, prompt: true})
+	r.cacheMissed = slices.ContainsFunc(past.Reviews, func(r review) bool { return r.CacheMissed })
+	var asked prompt // the newest with words
+	for _, p := range past.Prompts {
+		if p.Text != "" {
+			asked = p
 		}
 	}
-	r.noteReviews(&past)
-	r.change = changeOf{history: &past}
+	var err error
+	if r.conversation, err = e.conversation(asked.Text); err != nil {
+		h.warn("reading the transcript", err)
+		r.requests, r.unconfirmed = nil, true
+		for _, p := range past.Prompts {
+			if p.Text != "" {
+				r.requests = append(r.requests, userRequest{words: p.Text, prompt: true})
+			}
+		}
+	}
+	r.noteReviews(past)
+	r.change = changeOf{history: past}
 	if len(r.requests) > 0 {
 		r.change.started = r.requests[0].at
 	}
@@ -245,21 +248,21 @@ func systemMessage(text string) map[string]any {
 }
 
 // decision returns the answer to a stop or a question whose review ended so, nil for none: what the agent may
-// do, and in a session what the user is told.
-func (h *hook) decision(found record) any {
-	feedback, answer := h.cutFeedback(found.Feedback), map[string]any{}
-	isStop, isBlock := h.event.isStop(), found.Verdict == verdictBlock
+// do, and in a session what the user is told. No file is read.
+func (e *hookEvent) decision(r review) any {
+	answer := map[string]any{}
+	isStop, isBlock := e.isStop(), r.Verdict == verdictBlock
 	switch {
 	case isStop && isBlock:
-		answer = blocked(feedback)
-	case isStop, found.Verdict == verdictFailed, found.Verdict == verdictCancelled:
+		answer = blocked(r.Feedback)
+	case isStop, r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
 	case isBlock:
-		answer = toolDecision("deny", feedback)
+		answer = toolDecision("deny", r.Feedback)
 	default:
-		answer = toolDecision("allow", feedback)
+		answer = toolDecision("allow", r.Feedback)
 	}
-	if inSession() && found.Verdict != verdictCancelled {
-		maps.Copy(answer, systemMessage(h.message(found, feedback)))
+	if inSession() && r.Verdict != verdictCancelled {
+		maps.Copy(answer, systemMessage(e.message(r)))
 	}
 	if len(answer) == 0 {
 		return nil
@@ -270,47 +273,44 @@ func (h *hook) decision(found record) any {
 // message is what the user is told of a review that ended so: that it failed, that the limit is reached, or
 // what the verdict rests on. A question that was sent back is told with its answer: the client shows neither
 // the question nor whose words the agent gets.
-func (h *hook) message(found record, feedback string) string {
-	isStop := h.event.isStop()
+func (e *hookEvent) message(r review) string {
+	isStop := e.isStop()
 	switch {
-	case found.Verdict == verdictFailed && isStop:
-		usual := adviceContinue
-		if goneError(h.project) != nil { // no reviewer can be started there
-			usual = adviceLog
-		}
-		return say(reviewFailed, cutMiddle(found.Error, 200), adviceFor(found.Error, usual))
-	case found.Verdict == verdictFailed:
-		return say(questionUnreviewed, cutMiddle(found.Error, 200))
-	case found.Verdict == verdictLimit && !isStop:
-		return say(limitQuestion, count(found.Limit, reviews))
-	case found.Verdict == verdictLimit:
-		text := say(limitStop, count(found.Limit, reviews))
-		if found.Feedback != "" {
-			text += "\n" + say(feedbackStillOpen, cutMiddle(found.Feedback, 1000))
+	case r.Verdict == verdictFailed && isStop:
+		return say(reviewFailed, cutMiddle(r.Error, 200), adviceFor(r.Error))
+	case r.Verdict == verdictFailed:
+		return say(questionUnreviewed, cutMiddle(r.Error, 200))
+	case r.Verdict == verdictLimit && !isStop:
+		return say(limitQuestion, count(r.Limit, reviews))
+	case r.Verdict == verdictLimit:
+		text := say(limitStop, count(r.Limit, reviews))
+		if r.Feedback != "" {
+			text += "\n" + say(feedbackStillOpen, cutMiddle(r.Feedback, 1000))
 		}
 		return text
 	}
-	receipt := h.session.roundEndedBy(found).receipt()
+	receipt := r.receipt()
 	switch {
-	case found.Verdict == verdictBlock && !isStop:
-		return strings.Join([]string{say(questionAnswered), questionText(encodeJSON(h.event.ToolInput)),
-			say(reviewersAnswer, cutMiddle(feedback, 500)), receipt, say(answerYourself)}, "\n")
-	case found.Verdict == verdictAllow && feedback != "":
-		receipt += "\n" + say(leftToUser, feedback)
+	case r.Verdict == verdictBlock && !isStop:
+		return strings.Join([]string{say(questionAnswered), questionText(encodeJSON(e.ToolInput)),
+			say(reviewersAnswer, cutMiddle(r.Feedback, 500)), receipt, say(answerYourself)}, "\n")
+	case r.Verdict == verdictAllow && r.Feedback != "":
+		receipt += "\n" + say(leftToUser, r.Feedback)
 	}
 	return receipt
 }
 
-// adviceFor says what helps after a review that failed for the cause, in the usual words unless the
-// conversation was too long, or can't be found, where no other review helps.
-func adviceFor(cause string, usual words) string {
+// adviceFor says what helps after a review that failed for the cause. No other review helps where the
+// conversation is too long or can't be found, or where the directory in which a reviewer starts is gone.
+func adviceFor(cause string) string {
+	gone, _, _ := strings.Cut(say(notStarted, say(directoryGone, "\x00")), "\x00")
 	switch {
 	case strings.Contains(strings.ToLower(cause), "prompt is too long"):
 		return say(adviceCompact)
-	case strings.Contains(cause, noConversation):
+	case strings.Contains(cause, noConversation), strings.HasPrefix(cause, gone):
 		return say(adviceLog)
 	}
-	return say(usual)
+	return say(adviceContinue)
 }
 
 // feedbackLimit is in characters. Claude Code gives the agent a reason whole, and twice, so length costs.
@@ -348,7 +348,7 @@ func (h *hook) command(operand string, supervised bool) any {
 	}
 	h.log("switched", "mode", modeWord(on), "by", switchedInSession)
 	limit := h.reviewLimit()
-	h.record(record{Kind: kindSwitch, Mode: modeWord(on), By: switchedInSession, Limit: limit})
+	h.record(entry{Switch: &switched{Mode: modeWord(on), By: switchedInSession, Limit: limit}})
 	switch {
 	case task:
 		return h.prompt(operand)
@@ -398,8 +398,8 @@ func (h *hook) prompt(text string) any {
 	seen := lookAtPrompt(workingTree(h.project, h.event.Cwd), os.Environ(), promptLookPatience)
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
-	before, _ := h.session.state() // update says what is wrong
-	runs := slices.ContainsFunc(past.Rounds, func(r reviewRound) bool {
+	before := h.state
+	runs := slices.ContainsFunc(past.Reviews, func(r review) bool {
 		return r.Event != eventReview && r.Verdict == verdictReviewing
 	})
 	// A prompt that the agent has scheduled looks the same here. It comes between two turns, never to an agent
@@ -407,8 +407,8 @@ func (h *hook) prompt(text string) any {
 	h.warn("resetting the count", h.update(func(s *sessionState) {
 		s.Count, s.Cancelled = 0, s.Cancelled && runs
 	}))
-	h.record(record{Kind: kindPrompt, Prompt: text, look: seen})
-	switch wasKilled := h.endKilled(past.Rounds); {
+	h.record(entry{Prompt: &prompt{Text: text, Seen: seen}})
+	switch wasKilled := h.endKilled(past.Reviews); {
 	case before.Cancelled && !runs:
 		return systemMessage(say(earlierCancelled, errToldToEnd.Error()))
 	case wasKilled:
@@ -419,14 +419,15 @@ func (h *hook) prompt(text string) any {
 
 // endKilled records the end of the last review of a stop where it was killed and so could not do it. It
 // reports whether it was.
-func (h *hook) endKilled(reviews []reviewRound) bool {
+func (h *hook) endKilled(reviews []review) bool {
 	for _, r := range slices.Backward(reviews) {
 		if r.Event == eventStop {
-			wasKilled := r.Kind == kindBegin && r.Verdict == verdictFailed
-			if r.Kind = kindEnd; wasKilled {
-				h.record(r.record)
+			if !r.wasKilled() {
+				return false
 			}
-			return wasKilled
+			r.Ended = now()
+			h.record(entry{Review: &r})
+			return true
 		}
 	}
 	return false

@@ -88,14 +88,13 @@ func parseLaunchToken(token string) (name string, at time.Time) {
 	return name, time.UnixMilli(n).UTC()
 }
 
-// supervised reports whether the session is supervised in a client of c. The latest of its supervised
-// launches and its switches counts. Where there is neither, CCC_SUPERVISOR=1 counts if no launch has set it,
-// and a hook that was called by hand is supervised unless CCC_SUPERVISOR says otherwise.
-func (s sessionFiles) supervised(c caller) bool {
+// supervised reports whether a session with that state is supervised in a client of c. The latest of its
+// supervised launches and its switches counts. Where there is neither, CCC_SUPERVISOR=1 counts if no launch has
+// set it, and a hook that was called by hand is supervised unless CCC_SUPERVISOR says otherwise.
+func (state sessionState) supervised(c caller) bool {
 	if c.agents {
 		return false
 	}
-	state, _ := s.state() // a state that can't be read switches nothing
 	launched := state.LaunchedAt
 	if c.launched.After(launched) {
 		launched = c.launched

@@ -124,7 +124,7 @@ func TestAgentSpeaksForNobody(t *testing.T) {
 	if after := box.read(eventsPath); after != before || box.read(".claude/ccc/supervisor-its-own.json") != "" {
 		t.Errorf("they left\n%s", after)
 	}
-	if box.another(box.event(eventPrompt, `"prompt":"and quickly"`)); !strings.Contains(box.read(eventsPath), `"prompt":"and quickly"`) {
+	if box.another(box.event(eventPrompt, `"prompt":"and quickly"`)); !strings.Contains(box.read(eventsPath), `"prompt":{"text":"and quickly"`) {
 		t.Error("a second terminal is not the user's")
 	}
 	// The agent may switch supervision on.
@@ -313,15 +313,13 @@ func TestSupervised(t *testing.T) {
 		"nobody":                            {sessionState{}, caller{}, "", false},
 		"another value":                     {sessionState{}, caller{}, "yes", false},
 	} {
-		s := stateDir(t.TempDir()).session("a")
-		test.state.SessionID = "a"
-		check(t, os.WriteFile(s.stateFile(), encodeJSON(test.state), 0o600))
 		variable, launch, _ := strings.Cut(test.variable, " ")
 		t.Setenv(supervisorVariable, variable)
 		t.Setenv(launchVariable, launch)
-		expectIs(t, name, s.supervised(test.c), test.want)
+		expectIs(t, name, test.state.supervised(test.c), test.want)
 	}
 	s := stateDir(t.TempDir()).session("a")
 	check(t, os.WriteFile(s.stateFile(), []byte("{"), 0o600))
-	expectIs(t, "a state that can't be read", s.supervised(caller{launched: at}), true)
+	state, _ := s.state()
+	expectIs(t, "a state that can't be read", state.supervised(caller{launched: at}), true)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -112,14 +113,22 @@ func (e *hookEvent) isWake() bool { return e.Prompt != "" && !isUsers(e.Prompt) 
 // moment after it has started the hook.
 const transcriptPatience = 2 * time.Second
 
-// conversation reads the transcript, once the last prompt is in it, if that is known, and what the agent said
-// or asked last: what the user typed while the agent worked comes before that.
+// conversation reads the transcript, once prompt, the user's last, is in it, if there is one, and what the
+// agent said or asked last: what the user typed while the agent worked comes before that. It is read again
+// only when it has grown.
 func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 	if e.TranscriptPath == "" {
 		return talk, errors.New("the event names none")
 	}
+	size := int64(-1)
 	for deadline := time.Now().Add(transcriptPatience); ; time.Sleep(20 * time.Millisecond) {
-		talk, err = readConversation(e.TranscriptPath)
+		info, statErr := os.Stat(e.TranscriptPath)
+		if statErr != nil || info.Size() != size {
+			talk, err = readConversation(e.TranscriptPath)
+		}
+		if statErr == nil {
+			size = info.Size()
+		}
 		isIt := func(r userRequest) bool { return isRequest(r.words, prompt) }
 		arrived := prompt == "" || slices.ContainsFunc(talk.requests, isIt)
 		if err == nil && arrived && e.saysLast(talk.lastWords) || time.Now().After(deadline) {

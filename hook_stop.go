@@ -22,10 +22,12 @@ type supervision struct {
 	dirs     dirs           // of the project
 	config   *configuration // the defaults, where ccc.json can't be used
 	session  sessionFiles
-	project  string      // where the session was started
-	launched bool        // ccc launched the session's client supervised
-	client   int         // the nearest process above that is no shell: Claude Code; 0 if unknown
-	isWanted func() bool // reports whether a review is still wanted, as of now
+	state    sessionState // as it was read first
+	past     *history     // what the timeline says; the end of a review reads on
+	project  string       // where the session was started
+	launched bool         // ccc launched the session's client supervised
+	client   int          // the nearest process above that is no shell: Claude Code; 0 if unknown
+	isWanted func() bool  // reports whether a review is still wanted, as of now
 }
 
 // reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts too. The
@@ -38,97 +40,148 @@ func (s *supervision) reviewLimit() int {
 	return limitUnder(most, os.Getenv(blockCapVariable))
 }
 
-// review has a reviewer judge the request. It prints, records and returns what came of it: entry, which has
-// the event and the number of the review, with the rest of its end.
-func (s *supervision) review(ctx context.Context, entry record, request reviewRequest) record {
+// newReview returns a review of the event that begins now.
+func newReview(event string) review {
+	return review{ID: strconv.FormatInt(time.Now().UnixNano(), 36), Event: event, Begun: now()}
+}
+
+// review has a reviewer judge the request. It prints and records what comes of it, and returns r with that.
+func (s *supervision) review(ctx context.Context, r review, request reviewRequest) review {
 	in, err := supervisorPrompt(s.project, s.dirs.ccc)
 	if err != nil {
-		return s.failed(entry, err)
+		return s.end(r, err)
 	}
-	entry.PromptSource = in.Source
 	request.project, request.tree = s.project, workingTree(s.project, request.here)
-	entry.tree = treeOf(request.tree)
-	s.begin(ctx, &entry, request)
+	_, self := processInfo(os.Getpid())
+	r.Process, r.PromptSource, r.Seen.tree = self.name, in.Source, treeOf(request.tree)
+	r.Deadline, _ = ctx.Deadline()
+	r.Question, r.LastMessage = questionText(request.question), cutMiddle(request.lastMessage, 2000)
+	for _, asked := range request.requests { // what the reviewer gets: the timeline's prompts may not stand
+		r.Requests = append(r.Requests, cutMiddle(asked.String(), 4000))
+	}
+	s.record(entry{Review: &r})
+
+	looking, stop := context.WithCancel(ctx)
+	defer stop()
 	before := make(chan judgedChange, 1) // what the reviewer is going to see
 	go func() {
 		defer exitOnPanic()
-		before <- takeChange(ctx, request.tree, os.Environ(), request.change)
+		before <- takeChange(looking, request.tree, os.Environ(), request.change)
 	}()
 	call, err := s.plan(ctx, in.Text, request)
+	if err != nil {
+		stop()
+	}
 	judged := <-before
 	if err != nil {
-		return s.failed(entry, err)
+		return s.end(r, err)
 	}
-	entry.Change = judged.listedPaths()
-	if entry.look = judged.look; entry.Unseen != "" {
-		s.log("no look at the working tree", "error", entry.Unseen)
+	r.Change = judged.listedPaths()
+	if r.Seen = judged.look; r.Seen.Unseen != "" {
+		s.log("no look at the working tree", "error", r.Seen.Unseen)
 	}
 	call.request.changes, call.request.compares = judged.text(), judged.namesCommit()
 	isUnchanged := judged.Repository != "" && judged.Unseen == "" && len(judged.paths) == 0
 	call.request.wordsOnly = isUnchanged && request.question == nil && request.calledNothing()
-	entry.NoCopy, entry.Way = call.request.noCopy, "own"
-	entry.Model = cmp.Or(s.config.Supervisor.Model, request.modelID, request.model)
+	r.NoCopy, r.Way = call.request.noCopy, "own"
+	r.Model = cmp.Or(s.config.Supervisor.Model, request.modelID, request.model)
 	if call.shares {
-		entry.Way = "cache"
+		r.Way = "cache"
 	}
 	path := s.session.byHandFile()
-	if entry.Event != eventReview { // ccc review has said so
+	if r.Event != eventReview { // ccc review has said so
 		path = s.session.outputFile()
 		s.print(say(reviewing)+"...", say(detailsIn, path))
 	}
-	s.log("review started", "iteration", entry.ordinal(), "prompt_source", in.Source)
-	if entry.NoCopy != "" {
-		s.log("no copy to run commands in", "error", entry.NoCopy)
+	s.log("review started", "iteration", r.ordinal(), "prompt_source", in.Source)
+	if r.NoCopy != "" {
+		s.log("no copy to run commands in", "error", r.NoCopy)
 	} else {
-		of := filepath.Join(string(s.session.dir), s.session.id, entry.Review)
+		of := filepath.Join(string(s.session.dir), s.session.id, r.ID)
 		call.env = setEnv(call.env, tryVariable, of)
 	}
-	call.note = func(step record) { s.step(entry.Review, step) }
+	call.note = func(did step) { s.step(r, did) }
 	if output, err := openOutput(path); err != nil {
 		s.warn("opening the reviewer's output", err)
 	} else {
 		defer output.Close()
 		call.output = output
 	}
-	entry.outcome, err = call.run(ctx)
+	r.outcome, err = call.run(ctx)
 	switch {
 	case err != nil:
 	case errors.Is(context.Cause(ctx), errToldToEnd), s.clientEnded():
 		err = errToldToEnd // the reviewer has answered, and nobody reads the decision
 	case !s.isWanted():
 		err = errSwitchedOff
-	case entry.Verdict == "":
-		err = s.takeWords(&entry, request)
+	case r.Verdict == "":
+		err = s.takeWords(&r, request)
 	}
-	if err != nil {
-		return s.failed(entry, err)
-	}
-	if entry.Verdict != verdictAllow { // a reviewer may refuse without a word
-		entry.Feedback = cmp.Or(entry.Feedback, say(defaultFeedback))
-	}
+	return s.end(r, err)
+}
+
+// end ends the review: it completes and records it, and prints what came of it. An error says that no review
+// took place: the agent stops, a question goes to the user. One that the user ended, where Claude Code no
+// longer listens to the hook, or that ended with the supervision, was cancelled. The end also goes to the
+// log, without feedback, and sweeps the state directory.
+func (s *supervision) end(r review, err error) review {
 	switch {
-	case entry.Event == eventReview: // ccc review prints it, and no agent goes on or stops
-	case entry.Verdict == verdictAllow:
-		s.print(say(finished))
-	default:
-		s.print(say(unfinished, printable(entry.Feedback)))
+	case errors.Is(err, errToldToEnd), errors.Is(err, errSwitchedOff):
+		r.Verdict, r.Error, r.Feedback = verdictCancelled, err.Error(), ""
+	case err != nil:
+		r.Verdict, r.Error, r.Feedback = verdictFailed, err.Error(), ""
+	case r.Verdict == verdictBlock: // a reviewer may refuse without a word
+		r.Feedback = cmp.Or(r.Feedback, say(defaultFeedback))
 	}
-	s.record(entry)
-	return entry
+	r.Ended = now()
+	switch {
+	case r.Event == eventReview: // ccc review prints it, and no agent goes on or stops
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "ccc: no review:", printable(redact(r.Error))) // it may quote a key
+	case r.Verdict == verdictAllow:
+		s.print(say(finished))
+	case r.Verdict == verdictBlock:
+		s.print(say(unfinished, printable(r.Feedback)))
+	}
+	s.record(entry{Review: &r})
+	if r.Verdict == verdictAllow || r.Verdict == verdictBlock { // what ccc try recorded is on the receipt
+		s.warn("reading the timeline", s.past.read())
+		if recorded := s.past.review(r.ID); recorded != nil {
+			r.did = recorded.did
+		}
+	}
+	pairs := []any{"event", r.Event, "verdict", r.Verdict, "iteration", r.ordinal(),
+		"duration", fmt.Sprintf("%.3fs", r.DurationSeconds)}
+	if r.CostUSD > 0 { // else it is not known
+		pairs = append(pairs, "cost_usd", r.CostUSD)
+	}
+	if r.NoVerdict {
+		pairs = append(pairs, "no_verdict", true)
+	}
+	if r.Error != "" {
+		pairs = append(pairs, "error", r.Error)
+	}
+	s.log("review ended", pairs...)
+	s.warn("sweeping the state directory", s.session.dir.sweep())
+	return r
 }
 
 // step prints and records what the reviewer called, was refused, got an error for or said. Its words are
-// printed whole, all else as it is recorded; an error is only recorded.
-func (s *supervision) step(review string, step record) {
-	step.Time, step.Review = now(), review
-	text := step.Words
-	if step.Kind != kindWords {
-		text = "  " + step.cut().step(treeOf(s.project).Top)
-	}
-	if step.Kind != kindError {
+// printed whole and recorded cut; an error is only recorded.
+func (s *supervision) step(r review, did step) {
+	did.Review = r.ID
+	text := did.told(r.Seen.Top)
+	switch did.Kind {
+	case stepWords:
 		s.print(printable(text))
+	case stepCall, stepRefused:
+		s.print("  " + printable(text))
 	}
-	s.warn("writing the timeline", s.session.append(step))
+	did.Words = cutMiddle(did.Words, 2000)
+	if tool, about, ok := strings.Cut(did.Tool, "("); ok {
+		did.Tool = tool + "(" + clip(strings.TrimSuffix(about, ")"), 80) + ")"
+	}
+	s.record(entry{Step: &did})
 }
 
 // mostUnread is how many answers without a verdict in a row send the agent back, and mostWithheld how many
@@ -138,9 +191,9 @@ const mostUnread, mostWithheld = 2, 1
 // takeWords makes a refusal of an answer without a verdict: its words are the feedback. The default feedback
 // takes the place of those that say nothing, and of those that hold an approval, an order for an agent. There
 // is no review, and the error says so, of a question, and where too many in a row gave no verdict.
-func (s *supervision) takeWords(entry *record, request reviewRequest) error {
-	said, most := entry.Feedback, mostUnread
-	withheld := saysNothing(said) || entry.Event != eventReview && holdsApproval(said)
+func (s *supervision) takeWords(r *review, request reviewRequest) error {
+	said, most := r.Feedback, mostUnread
+	withheld := saysNothing(said) || r.Event != eventReview && holdsApproval(said)
 	if withheld {
 		most = mostWithheld
 	}
@@ -151,32 +204,16 @@ func (s *supervision) takeWords(entry *record, request reviewRequest) error {
 		return errors.New(say(noVerdict, cutMiddle(said, 500)))
 	case request.unread >= most:
 		mend := ""
-		if entry.Way == "cache" {
+		if r.Way == "cache" {
 			mend = say(cacheOffMends)
 		}
 		return errors.New(say(noVerdictAgain, request.unread+1, mend))
 	}
-	entry.Verdict, entry.NoVerdict = verdictBlock, true
-	if entry.Withheld = withheld; withheld {
-		entry.Feedback = ""
+	r.Verdict, r.NoVerdict = verdictBlock, true
+	if r.Withheld = withheld; withheld {
+		r.Feedback = ""
 	}
 	return nil
-}
-
-// begin records that a review has begun. The end of the process that it names, or of its time, tells that a
-// review without a recorded end was killed.
-func (s *supervision) begin(ctx context.Context, entry *record, request reviewRequest) {
-	entry.Review = strconv.FormatInt(time.Now().UnixNano(), 36)
-	begun := *entry
-	begun.Kind = kindBegin
-	_, self := processInfo(os.Getpid())
-	begun.Process = self.name
-	begun.Deadline, _ = ctx.Deadline()
-	begun.Question, begun.LastMessage = questionText(request.question), request.lastMessage
-	for _, asked := range request.requests { // what the reviewer gets: the timeline's prompts may not stand
-		begun.Requests = append(begun.Requests, asked.String())
-	}
-	s.record(begun)
 }
 
 // plan returns the call of the reviewer that answers the request. prompt are the reviewer's instructions.
@@ -222,9 +259,8 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 
 // hasSessionsProvider reports whether the reviewer asks the API that the session does.
 func (s *supervision) hasSessionsProvider() bool {
-	state, _ := s.session.state() // a review by hand knows the session's provider by its state alone
-	own := s.config.Supervisor.Provider
-	return own == "" || own == cmp.Or(os.Getenv(providerVariable), state.Provider)
+	own := s.config.Supervisor.Provider // a review by hand knows the session's provider by its state alone
+	return own == "" || own == cmp.Or(os.Getenv(providerVariable), s.state.Provider)
 }
 
 // sessionModel returns the session's model as --model takes it, which a fork has to be given: by itself it has
@@ -317,58 +353,10 @@ func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Con
 	return ctx, func() { signal.Stop(signals); cancel(nil); stop() }
 }
 
-// failed is the one place that decides that no review took place: the agent stops, a question goes to the
-// user. A review that the user ended, where Claude Code no longer listens to the hook, or that ended with the
-// supervision, was cancelled.
-func (s *supervision) failed(entry record, err error) record {
-	entry.Verdict, entry.Error, entry.Feedback = verdictFailed, err.Error(), ""
-	if errors.Is(err, errToldToEnd) || errors.Is(err, errSwitchedOff) {
-		entry.Verdict = verdictCancelled
-	}
-	if entry.Event != eventReview { // ccc review tells it
-		fmt.Fprintln(os.Stderr, "ccc: no review:", printable(redact(entry.Error))) // it may quote a key
-	}
-	s.record(entry)
-	return entry
-}
-
-// roundEndedBy returns the round whose end is found, with what else the timeline has of it. If not even its
-// begin could be recorded, there is only found.
-func (s sessionFiles) roundEndedBy(found record) reviewRound {
-	h, _ := s.readHistory()
-	i := h.indexOf(found.Review)
-	if i < 0 {
-		found.Review = ""
-		return reviewRound{record: found}
-	}
-	r := h.Rounds[i]
-	if r.Kind != kindEnd { // its end could not be recorded
-		r.record = found
-	}
-	return r
-}
-
-// record completes entry and adds it to the timeline. The end of a review also goes to the log,
-// without feedback, and sweeps the state directory.
-func (s *supervision) record(entry record) {
-	entry.Time, entry.Project = now(), s.project
-	s.warn("writing the timeline", s.session.append(entry))
-	if entry.Kind != kindEnd {
-		return
-	}
-	pairs := []any{"event", entry.Event, "verdict", entry.Verdict, "iteration", entry.ordinal(),
-		"duration", fmt.Sprintf("%.3fs", entry.DurationSeconds)}
-	if entry.CostUSD > 0 { // else it is not known
-		pairs = append(pairs, "cost_usd", entry.CostUSD)
-	}
-	if entry.NoVerdict {
-		pairs = append(pairs, "no_verdict", true)
-	}
-	if entry.Error != "" {
-		pairs = append(pairs, "error", entry.Error)
-	}
-	s.log("review ended", pairs...)
-	s.warn("sweeping the state directory", s.session.dir.sweep())
+// record adds the entry to the timeline.
+func (s *supervision) record(e entry) {
+	e.Project = s.project
+	s.warn("writing the timeline", s.session.append(e))
 }
 
 // print writes progress for people to stderr.

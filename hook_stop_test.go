@@ -182,14 +182,14 @@ func TestUntold(t *testing.T) {
 			expectIs(t, "stdout", stdout.String(), "")
 			h, err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).readHistory()
 			check(t, err)
-			expectIs(t, "the verdict", h.Rounds[0].Verdict, test.verdict)
+			expectIs(t, "the verdict", h.Reviews[0].Verdict, test.verdict)
 			box.reviews(allows(""))
 			switch _, then, _ := strings.Cut(name, ", "); then {
 			case "approved":
 				expectIn(t, "the next stop", box.stop("").stdout, "通过")
 			case "by hand":
 				check(t, stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).append(record{Time: now(), Kind: kindEnd,
-					Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictAllow}}))
+					Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictAllow}}.entry()))
 			case "woken":
 				expectEnd(t, "a notification", box.submit("<task-notification>\nx"), 0, "", "")
 			case "then asks":
@@ -242,14 +242,20 @@ func TestQuestionShown(t *testing.T) {
 	}
 }
 
-// What the receipt is made of where a disk was full: the end is known, even if it, or the whole review, is in no timeline.
-func TestRoundEndedBy(t *testing.T) {
-	s := stateDir(t.TempDir()).session(testSession)
-	check(t, s.append(record{Kind: kindBegin, Event: eventStop, Review: "r"}))
-	check(t, s.append(record{Kind: kindCall, Review: "r", Tool: "Read(a)"}))
-	for review, want := range map[string]string{"r": "审查 通过 · " + receiptRead.zh, "lost": "审查 通过"} {
-		end := record{Kind: kindEnd, Event: eventStop, Review: review, outcome: outcome{Verdict: verdictAllow}}
-		expectIs(t, "the receipt", s.roundEndedBy(end).receipt(), want)
+// What the receipt is made of where a disk was full: what the reviewer did is known from the timeline alone.
+func TestReceiptUnrecorded(t *testing.T) {
+	for _, isRecorded := range []bool{true, false} {
+		h, want := testHook(t, eventReview), "审查 通过"
+		r := review{ID: "r", Event: eventReview, outcome: outcome{Verdict: verdictAllow}}
+		if isRecorded {
+			want += " · " + receiptRead.zh
+			check(t, h.session.append(entry{Review: &r}))
+		} else {
+			check(t, os.Mkdir(h.session.timelineFile(), 0o700))
+		}
+		h.past, _ = h.session.readHistory()
+		_ = h.session.append(entry{Step: &step{Review: "r", Kind: stepCall, Tool: "Read(a)"}})
+		expectIs(t, "the receipt", h.end(r, nil).receipt(), want)
 	}
 }
 
@@ -654,11 +660,11 @@ func TestHookDecision(t *testing.T) {
 		{eventPreToolUse, verdictCancelled, "null", ""},
 	} {
 		h := testHook(t, test.event)
-		found := record{Kind: kindEnd, Event: test.event, Iteration: 1, Limit: 10, outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}}
+		found := review{Event: test.event, Iteration: 1, Limit: 10, outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}}
 		t.Setenv(projectVariable, "")
-		expectIs(t, "by hand", string(encodeJSON(h.decision(found))), test.byHand)
+		expectIs(t, "by hand", string(encodeJSON(h.event.decision(found))), test.byHand)
 		t.Setenv(projectVariable, "/p")
-		got := string(encodeJSON(h.decision(found)))
+		got := string(encodeJSON(h.event.decision(found)))
 		if test.told == "" {
 			expectIs(t, "a review that the user ended", got, "null")
 			continue
@@ -671,11 +677,12 @@ func TestHookDecision(t *testing.T) {
 		}
 	}
 	h := testHook(t, eventStop)
-	limit := record{Event: eventStop, Limit: 10, outcome: outcome{Verdict: verdictLimit}}
-	expectNotIn(t, "without open feedback", h.message(limit, ""), "还没有解决")
-	expectIs(t, "an approval without words", h.message(record{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}, ""), "审查 通过")
-	for cause, want := range map[string]words{"API Error: 529": adviceDoctor, "PROMPT is too long": adviceCompact, "": adviceDoctor} {
-		expectIs(t, cause, adviceFor(cause, adviceDoctor), want.zh)
+	limit := review{Event: eventStop, Limit: 10, outcome: outcome{Verdict: verdictLimit}}
+	expectNotIn(t, "without open feedback", h.event.message(limit), "还没有解决")
+	expectIs(t, "an approval without words", h.event.message(review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}), "审查 通过")
+	for cause, want := range map[string]words{"API Error: 529": adviceContinue, "PROMPT is too long": adviceCompact, "": adviceContinue,
+		say(notStarted, say(directoryGone, "/x")): adviceLog, say(notStarted, "x"): adviceContinue, noConversation + " x": adviceLog} {
+		expectIs(t, cause, adviceFor(cause), want.zh)
 	}
 	for length, whole := range map[int]bool{8000: true, 8001: false} {
 		text := strings.Repeat("长", length)
@@ -688,34 +695,6 @@ func TestHookDecision(t *testing.T) {
 	check(t, os.Remove(h.session.feedbackFile()))
 	check(t, os.Mkdir(h.session.feedbackFile(), 0o700))
 	expectIs(t, "what can't be kept", len([]rune(h.cutFeedback(strings.Repeat("长", 9000)))), 9000)
-}
-
-// What is noted for the next hooks, by what a stop or a question came to, where and while supervision is on or off.
-func TestHookKept(t *testing.T) {
-	for name, test := range map[string]struct {
-		event   string
-		verdict verdict
-		isOff   bool
-		want    bool // it was cancelled; before, another was
-	}{
-		"sent back":             {eventStop, verdictBlock, false, false},
-		"approved":              {eventStop, verdictAllow, false, false},
-		"at the limit":          {eventStop, verdictLimit, false, false},
-		"failed":                {eventStop, verdictFailed, false, false},
-		"ended by the user":     {eventStop, verdictCancelled, false, true},
-		"ended by a switch":     {eventStop, verdictCancelled, true, false},
-		"a question, sent back": {eventPreToolUse, verdictBlock, false, true},
-		"a question, failed":    {eventPreToolUse, verdictFailed, false, true},
-		"a question, cancelled": {eventPreToolUse, verdictCancelled, false, true},
-	} {
-		h := testHook(t, test.event)
-		check(t, h.session.update(func(s *sessionState) { s.Cancelled = true }))
-		h.isWanted = func() bool { return !test.isOff }
-		h.keep(record{Review: "1", outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}})
-		state, err := h.session.state()
-		check(t, err)
-		expectIs(t, name, state.Cancelled, test.want)
-	}
 }
 
 // What is recorded of a client in a session's state: its provider and its launch, the later one; by hand neither.
@@ -756,7 +735,11 @@ func TestHookRequest(t *testing.T) {
 	add := func(r record) {
 		t.Helper()
 		r.Time = now()
-		check(t, h.session.append(r))
+		check(t, h.session.append(r.entry()))
+	}
+	request := func() reviewRequest {
+		h.past, _ = h.session.readHistory()
+		return h.request()
 	}
 	add(record{Kind: kindPrompt, Prompt: "one"})
 	add(record{Kind: kindPrompt, Prompt: "two"})
@@ -767,7 +750,7 @@ func TestHookRequest(t *testing.T) {
 		}
 		return all
 	}
-	r := h.request() // without a transcript
+	r := request() // without a transcript
 	if !r.unconfirmed || !r.inPlanMode || r.question != nil || r.here != "/agent" || r.lastMessage != "done" || len(r.tasks) != 1 || r.refusal.Feedback != "a secret" || r.openFeedback != "a secret" || !r.requests[0].prompt || r.change.started != "" || r.change.history == nil {
 		t.Errorf("%+v", r)
 	}
@@ -776,17 +759,17 @@ func TestHookRequest(t *testing.T) {
 	expectIn(t, "the log", string(log), `during="reading the transcript" error="the event names none"`)
 	h.event.TranscriptPath = filepath.Join(t.TempDir(), "t.jsonl")
 	check(t, os.WriteFile(h.event.TranscriptPath, []byte(userLine("1", "", "first", `,"timestamp":"2026-01-02T03:04:05Z"`)+"\n"+userLine("2", "1", "two")+"\n"+agentLine("3", "2", "done")+"\n"), 0o600))
-	r = h.request()
+	r = request()
 	if r.unconfirmed || r.change.started != "2026-01-02T03:04:05Z" {
 		t.Errorf("with its transcript: %+v", r)
 	}
 	expectEqual(t, "the transcript's requests", words(r), []string{"first", "two"})
 	add(record{Kind: kindEnd, Event: eventStop, Review: "s", outcome: outcome{Verdict: verdictAllow}})
-	if r = h.request(); r.refusal.Feedback != "a secret" || r.openFeedback != "" {
+	if r = request(); r.refusal.Feedback != "a secret" || r.openFeedback != "" {
 		t.Errorf("approved since: %+v", r)
 	}
 	h.event.HookEventName, h.event.PermissionMode, h.event.ToolUseID = eventPreToolUse, "default", ""
-	if r = h.request(); string(r.question) != `{"q":1}` || r.inPlanMode {
+	if r = request(); string(r.question) != `{"q":1}` || r.inPlanMode {
 		t.Errorf("a question: %+v", r)
 	}
 }
@@ -794,18 +777,22 @@ func TestHookRequest(t *testing.T) {
 // A record is complete, as it came, and at the end of a review goes to the log, too, which quotes no secret.
 func TestHookRecorded(t *testing.T) {
 	h := testHook(t, eventStop)
-	end := record{Kind: kindEnd, Event: eventStop, Review: "1", Iteration: 2, Limit: 10, NoVerdict: true, outcome: outcome{Verdict: verdictBlock, Feedback: "a " + aSecret, DurationSeconds: 1.5, CostUSD: 0.25}}
-	begin := now()
-	h.record(record{Kind: kindBegin, Event: eventStop, Review: "1"})
+	r := newReview(eventStop)
+	r.Iteration, r.Limit = 2, 10
+	h.record(entry{Review: &r})
+	h.past, _ = h.session.readHistory()
 	logged := func() string {
 		text, _ := os.ReadFile(h.session.dir.logFile())
 		return string(text)
 	}
 	expectIs(t, "the log at its begin", logged(), "")
-	h.record(end)
-	end.NoVerdict, end.Error, end.Review = false, "no "+aSecret+" key", "2"
-	end.Verdict, end.CostUSD = verdictFailed, 0
-	h.record(end)
+	r.outcome = outcome{Verdict: verdictBlock, Feedback: "a " + aSecret, NoVerdict: true, DurationSeconds: 1.5, CostUSD: 0.25}
+	stderr := stderrOf(t, func() { h.end(r, nil) })
+	expectNotIn(t, "stderr", stderr, aSecret)
+	failed := newReview(eventStop)
+	failed.Iteration, failed.Limit, failed.DurationSeconds = 2, 10, 1.5
+	why := errors.New("no " + aSecret + " key")
+	h.end(failed, why)
 	lines := strings.Split(strings.TrimSpace(logged()), "\n")
 	for i, want := range []string{"verdict=block iteration=2/10 duration=1.500s cost_usd=0.25 no_verdict=true", `verdict=failed iteration=2/10 duration=1.500s error="no *** key"`} {
 		_, got, _ := strings.Cut(lines[i], " ")
@@ -813,8 +800,8 @@ func TestHookRecorded(t *testing.T) {
 	}
 	past, err := h.session.readHistory()
 	check(t, err)
-	if r := past.Rounds[0]; len(past.Rounds) != 2 || r.Feedback != "a "+aSecret || r.Time.Before(begin) || r.Project != h.project || past.Rounds[1].Error != end.Error {
-		t.Errorf("%+v", past.Rounds)
+	if got := past.Reviews[0]; len(past.Reviews) != 2 || got.Feedback != "a "+aSecret || got.Ended.Before(r.Begun) || past.project != h.project || past.Reviews[1].Error != why.Error() {
+		t.Errorf("%+v", past.Reviews)
 	}
 	if _, err := os.Stat(h.session.dir.lockFile()); err != nil {
 		t.Error("the end of a review does not sweep")
@@ -861,7 +848,7 @@ func TestHookWords(t *testing.T) {
 		"to a question, a second time":  {words: "fix it", question: true, unread: 1, why: say(noVerdict, "fix it")},
 		"the cache and a first refusal": {words: "fix it", way: "cache", feedback: "fix it"},
 	} {
-		entry := record{Event: test.event, Way: test.way, outcome: outcome{Feedback: test.words}}
+		entry := review{Event: test.event, Way: test.way, outcome: outcome{Feedback: test.words}}
 		request := reviewRequest{unread: test.unread}
 		if test.question {
 			request.question = []byte("{}")
@@ -875,8 +862,8 @@ func TestHookWords(t *testing.T) {
 			expectIs(t, name+": keep_cache is named", isNamed, test.way == "cache")
 			continue
 		}
-		want := outcome{Verdict: verdictBlock, Feedback: test.feedback}
-		if err != nil || entry.outcome != want || entry.Withheld != (test.feedback == "") || !entry.NoVerdict {
+		want := outcome{Verdict: verdictBlock, Feedback: test.feedback, NoVerdict: true, Withheld: test.feedback == ""}
+		if err != nil || entry.outcome != want {
 			t.Errorf("%s: %v, %+v", name, err, entry)
 		}
 	}
@@ -959,7 +946,7 @@ func TestHookPlanned(t *testing.T) {
 		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}}}
 		h.launched = !test.unlaunched
 		check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"model":"saved"}`), 0o600))
-		check(t, h.session.update(func(s *sessionState) { s.Provider = test.known }))
+		h.state.Provider = test.known
 		t.Setenv(modelVariable, "launched")
 		t.Setenv(providerVariable, test.current)
 		request := reviewRequest{project: h.project, tree: at(cmp.Or(test.tree, "project"))}
@@ -1051,34 +1038,45 @@ func stderrOf(t *testing.T, write func()) string {
 // What is recorded of a review when it begins: whose end is its own, its time, and what the reviewer gets.
 func TestHookBegun(t *testing.T) {
 	h := testHook(t, eventPreToolUse)
+	h.past = &history{}
+	t.Setenv(claudeVariable, "/none") // it begins, and fails
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
-	entry, request := record{Kind: kindEnd, Event: eventPreToolUse, Iteration: 2, Limit: 10, PromptSource: "own"}, reviewRequest{question: []byte(`{"questions":[{"question":"Which?"}]}`), lastMessage: "all done"}
-	request.requests = []userRequest{{words: "one"}, {words: "two"}}
-	h.begin(ctx, &entry, request)
-	first := entry.Review
-	past, err := h.session.readHistory()
-	check(t, err)
-	r := past.Rounds[0]
-	if r.Kind != kindBegin || r.Review != first || first == "" || r.Event != eventPreToolUse || r.Iteration != 2 || r.Limit != 10 || r.PromptSource != "own" || r.Process != selfName() || time.Until(r.Deadline).Round(time.Minute) != time.Hour ||
-		r.Question != "Which?" || r.LastMessage != "all done" || strings.Join(r.Requests, "|") != "one|two" || r.Verdict != verdictReviewing || entry.Kind != kindEnd || r.Project != h.project {
+	request := reviewRequest{question: []byte(`{"questions":[{"question":"Which?"}]}`), lastMessage: "all done " + strings.Repeat("x", 2000), change: changeOf{history: h.past}}
+	request.requests = []userRequest{{words: "one"}, {words: "two" + strings.Repeat("x", 4000)}}
+	given := newReview(eventPreToolUse)
+	given.Iteration, given.Limit = 2, 10
+	expectIs(t, "another's id", newReview(eventStop).ID != given.ID, true)
+	ended := h.review(ctx, given, request)
+	expectIs(t, "its end", ended.Verdict, verdictFailed)
+	var lines []entry
+	check(t, readLines(h.session.timelineFile(), func(line []byte) {
+		e, _ := parseEntry(line)
+		lines = append(lines, e)
+	}))
+	r := lines[0].Review
+	if len(lines) != 2 || r.ID != given.ID || !r.Ended.IsZero() || r.Event != eventPreToolUse || r.Iteration != 2 || r.Limit != 10 || r.PromptSource != builtinSource || r.Process != selfName() || time.Until(r.Deadline).Round(time.Minute) != time.Hour ||
+		r.Question != "Which?" || r.LastMessage != cutMiddle(request.lastMessage, 2000) || strings.Join(r.Requests, "|") != "one|"+cutMiddle(request.requests[1].words, 4000) || r.Verdict != "" || lines[0].Project != h.project || lines[0].Time.IsZero() {
 		t.Errorf("%+v", r)
 	}
-	if _, err := strconv.ParseInt(first, 36, 64); err != nil {
+	if last := lines[1].Review; last.ID != given.ID || last.Question != "Which?" || last.Ended.IsZero() || !last.Begun.Equal(r.Begun) {
+		t.Errorf("the end: %+v", last)
+	}
+	if _, err := strconv.ParseInt(given.ID, 36, 64); err != nil {
 		t.Error(err)
 	}
-	if h.begin(ctx, &entry, request); entry.Review == first {
-		t.Error("two reviews have one id")
-	}
-	for _, step := range []struct{ kind, tool, words, told, kept string }{
-		{kindCall, "Bash(cat " + aSecret + ")", "", "  · cat ***\n", `"tool":"Bash(cat ` + aSecret + `)"`}, {kindWords, "", "a " + aSecret + " " + strings.Repeat("x", 3000), "a *** " + strings.Repeat("x", 3000) + "\n", `"words":"a ` + aSecret + ` xx`},
-		{kindError, "Skill(" + aSecret + ")", "", "", `"tool":"Skill(` + aSecret + `)"`},
+	long := "Bash(" + strings.Repeat("y", 80) + ")"
+	for _, test := range []struct{ kind, tool, words, told, kept string }{
+		{stepCall, "Bash(cat " + aSecret + ")", "", "  · cat ***\n", `"tool":"Bash(cat ` + aSecret + `)"`}, {stepWords, "", "a " + aSecret + " " + strings.Repeat("x", 3000), "a *** " + strings.Repeat("x", 3000) + "\n", `"words":"a ` + aSecret + ` xx`},
+		{stepError, "Skill(" + aSecret + ")", "", "", `"tool":"Skill(` + aSecret + `)"`},
+		{stepCall, long, "", "  · " + strings.Repeat("y", 80) + "\n", `"tool":"` + long + `"`},
+		{stepRefused, strings.Replace(long, "y", "yz", 1), "", "  · 不许运行 yz" + strings.Repeat("y", 79) + "\n", `"tool":"Bash(yz` + strings.Repeat("y", 77) + `…)"`},
 	} {
-		told := stderrOf(t, func() { h.step("r", record{Kind: step.kind, Tool: step.tool, Words: step.words}) })
-		expectIs(t, step.kind, told, step.told)
+		told := stderrOf(t, func() { h.step(given, step{Kind: test.kind, Tool: test.tool, Words: test.words}) })
+		expectIs(t, test.kind, told, test.told)
 		text, _ := os.ReadFile(h.session.timelineFile())
-		expectIn(t, step.kind, string(text), `"kind":"`+step.kind+`","review":"r"`, step.kept)
-		expectNotIn(t, step.kind, string(text), strings.Repeat("x", 2001), `"time":"0001`)
+		expectIn(t, test.kind, string(text), `"step":{"review":"`+given.ID+`","kind":"`+test.kind+`"`, test.kept)
+		expectNotIn(t, test.kind, string(text), strings.Repeat("x", 4001), `"time":"0001`)
 	}
 }
 
@@ -1086,16 +1084,16 @@ func TestHookBegun(t *testing.T) {
 func TestHookFailed(t *testing.T) {
 	for err, want := range map[error]verdict{errors.New("no " + aSecret): verdictFailed, errToldToEnd: verdictCancelled, errSwitchedOff: verdictCancelled, fmt.Errorf("x: %w", errToldToEnd): verdictCancelled, context.Canceled: verdictFailed} {
 		for _, event := range []string{eventStop, eventPreToolUse, eventReview} {
-			h, found := testHook(t, eventStop), record{}
+			h, found := testHook(t, eventStop), review{}
 			told := stderrOf(t, func() {
-				found = h.failed(record{Kind: kindEnd, Event: event, Review: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "do"}}, err)
+				found = h.end(review{Event: event, ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "do"}}, err)
 			})
 			why := err.Error()
 			if found.Verdict != want || found.Error != why || found.Feedback != "" || (told == "ccc: no review: "+strings.Replace(why, aSecret, "***", 1)+"\n") != (event != eventReview) || event == eventReview && told != "" {
 				t.Errorf("%v: %+v, told %q", err, found, told)
 			}
 			past, _ := h.session.readHistory()
-			if r := past.Rounds[0]; r.Verdict != want || r.Error != why || r.Feedback != "" {
+			if r := past.Reviews[0]; r.Verdict != want || r.Error != why || r.Feedback != "" {
 				t.Errorf("%v: recorded %+v", err, r)
 			}
 		}
@@ -1140,7 +1138,7 @@ func TestHookPrompted(t *testing.T) {
 	dead.Process, dead.Review, dead.Iteration = "", "killed", 2
 	dead.Deadline = time.Now().Add(-time.Hour)
 	deadQuestion, deadByHand, before := dead, dead, record{Kind: kindPrompt}
-	deadQuestion.Event, deadByHand.Event = eventPreToolUse, eventReview
+	deadQuestion.Event, deadByHand.Event, deadByHand.Review = eventPreToolUse, eventReview, "other"
 	at := now()
 	for name, test := range map[string]struct {
 		text      string
@@ -1175,9 +1173,10 @@ func TestHookPrompted(t *testing.T) {
 		t.Setenv(projectVariable, map[bool]string{false: "/p"}[test.outside])
 		for _, r := range test.before {
 			r.Time = at
-			check(t, h.session.append(r))
+			check(t, h.session.append(r.entry()))
 		}
 		check(t, h.session.update(func(s *sessionState) { s.Count, s.Cancelled = 3, test.cancelled }))
+		h.state, _ = h.session.state()
 		answer, want := string(encodeJSON(h.prompt(test.text))), "null"
 		if test.want != "" {
 			want = string(encodeJSON(systemMessage(test.want)))
@@ -1188,15 +1187,14 @@ func TestHookPrompted(t *testing.T) {
 		past, err := h.session.readHistory()
 		check(t, err)
 		if isWake := h.event.isWake(); isWake {
-			expectIs(t, name+": the records", past.records, 0)
+			expectIs(t, name+": the prompts", len(past.Prompts), 0)
 			expectIs(t, name+": the count", state.Count, 3)
 		} else {
-			last := past.prompts[len(past.prompts)-1]
-			expectIs(t, name+": the record", last.Kind+" "+last.Prompt, "prompt "+test.text)
+			expectIs(t, name+": the prompt", past.Prompts[len(past.Prompts)-1].Text, test.text)
 			expectIs(t, name+": the count", state.Count, 0)
 		}
 		expectIs(t, name+": that one was cancelled", state.Cancelled, test.left)
-		ends := slices.ContainsFunc(past.Rounds, func(r reviewRound) bool { return r.Review == "killed" && r.Kind == kindEnd && r.Iteration == 2 })
+		ends := slices.ContainsFunc(past.Reviews, func(r review) bool { return r.ID == "killed" && !r.Ended.IsZero() && r.Iteration == 2 })
 		expectIs(t, name+": the end of a killed one is recorded", ends, test.ends)
 	}
 }
@@ -1230,19 +1228,19 @@ func TestHookStopped(t *testing.T) {
 		}
 		block := record{Kind: kindEnd, Event: eventStop, Review: "r", Time: now()}
 		block.Verdict, block.Feedback = verdictBlock, "open feedback"
-		check(t, h.session.append(block))
+		check(t, h.session.append(block.entry()))
 		if test.state == "/" {
 			check(t, os.Mkdir(h.session.stateFile(), 0o700))
 		} else {
 			check(t, h.session.update(func(s *sessionState) { s.Count = 10 }))
 		}
-		var found record
+		var found review
 		told := stderrOf(t, func() { found = h.stop() })
 		expectIs(t, name, ending{found.Verdict, found.Feedback, found.Error}, test.want)
 		past, err := h.session.readHistory()
 		check(t, err)
-		last := past.Rounds[len(past.Rounds)-1]
-		if len(past.Rounds) != 2 || last.tree != treeOf(h.project) || last.Verdict != test.want.verdict || last.Feedback != "" || last.Event != test.event || last.Review != "" {
+		last := past.Reviews[len(past.Reviews)-1]
+		if len(past.Reviews) != 2 || last.Seen.tree != treeOf(h.project) || last.Verdict != test.want.verdict || last.Feedback != "" || last.Event != test.event || last.Begun.IsZero() {
 			t.Errorf("%s: recorded %+v", name, last)
 		}
 		if isLimit := test.want.verdict == verdictLimit; isLimit {

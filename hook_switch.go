@@ -97,7 +97,7 @@ func supervisorMode(c *invocation, d dirs) error {
 		if err := errors.Join(state.create(), known.switchTo(mode == "on")); err != nil {
 			return err
 		}
-		err := errors.Join(known.append(record{Time: now(), Kind: kindSwitch, Mode: mode, By: by}),
+		err := errors.Join(known.append(entry{Switch: &switched{Mode: mode, By: by}}),
 			state.log("switched", "session_id", session, "mode", mode, "by", by))
 		if err != nil {
 			return err

@@ -29,12 +29,12 @@ func TestSwitchCommand(t *testing.T) {
 		{"/supervisor\n关闭", "CCC_SUPERVISOR=1", "已关闭", off},
 		{"/supervisor", "CLAUDE_PROJECT_DIR=.", "监督：已关闭 · 这项要求已审查 0/8 次 · 本会话共审查 0 次\\n", query},
 		{"/supervisor", "CCC_SUPERVISOR=1", "监督：已打开", query},
-		{"/supervisor 修复登录页面的错误", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"修复登录页面的错误"`},
-		{"/supervisor 停用这个按钮", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"停用这个按钮"`},
-		{"/supervisor 停用", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"停用"`},
-		{"/supervisor turn off", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"turn off"`},
-		{"/supervisor fix <it>", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"fix <it>"`},
-		{"/supervisor\nrefactor it", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":"refactor it"`},
+		{"/supervisor 修复登录页面的错误", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":{"text":"修复登录页面的错误"`},
+		{"/supervisor 停用这个按钮", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":{"text":"停用这个按钮"`},
+		{"/supervisor 停用", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":{"text":"停用"`},
+		{"/supervisor turn off", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":{"text":"turn off"`},
+		{"/supervisor fix <it>", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":{"text":"fix <it>"`},
+		{"/supervisor\nrefactor it", "CLAUDE_PROJECT_DIR=.", "", `"enabled":true "prompt":{"text":"refactor it"`},
 		{"/supervisor off.", "CLAUDE_PROJECT_DIR=.", "不明白“/supervisor off.”", query},
 		{"/supervisor Status", "CCC_SUPERVISOR=1", "不明白“/supervisor Status”", query},
 		{"/supervisor --stop", "CCC_SUPERVISOR=1", "不明白", query},
@@ -74,7 +74,7 @@ func TestSwitchInSession(t *testing.T) {
 	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "[1] do more\n\n[2] /supervisor finish it\n")
 	for _, mode := range []string{"on", "off"} {
 		expectIn(t, "the log", box.log(), " switched session_id=", " mode="+mode+" by=/supervisor\n")
-		expectIn(t, "the timeline", string(encodeJSON(box.onlyTimeline())), `"kind":"switch","project":"`+box.work+`","mode":"`+mode+`","by":"/supervisor"`)
+		expectIn(t, "the timeline", string(encodeJSON(box.onlyTimeline())), `"Kind":"switch","Project":"`+box.work+`","Review":"","Prompt":"","Mode":"`+mode+`","By":"/supervisor"`)
 	}
 }
 
@@ -117,7 +117,7 @@ func TestSwitchOutside(t *testing.T) {
 			t.Errorf("supervisor-mode %s: %+v", test.args, got)
 		}
 	}
-	if events := box.read(eventsPath); strings.Count(events, `"kind":"switch"`) != 4 {
+	if events := box.read(eventsPath); strings.Count(events, `"switch":{"mode":`) != 4 {
 		t.Errorf("switches leave %s", events)
 	}
 	for _, mode := range []string{"on", "off"} {

@@ -184,8 +184,8 @@ func TestHookNotes(t *testing.T) {
 		t.Errorf("review record %+v %+v", r, r.Tokens)
 	}
 	h, err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).readHistory()
-	if check(t, err); !slices.Equal(h.Rounds[1].Tools, []string{"Bash(git diff --stat)"}) {
-		t.Errorf("the second review %+v", h.Rounds[1])
+	if check(t, err); !slices.Equal(h.Reviews[1].did.Tools, []string{"Bash(git diff --stat)"}) {
+		t.Errorf("the second review %+v", h.Reviews[1])
 	}
 	request := box.read("../fake/reviewer-2/stdin")
 	expectIn(t, "the request", request, "[1] fix it", "事件：Stop", "上次反馈\nnot yet", "第 2 轮，最多 10 轮")
@@ -702,9 +702,10 @@ func TestEventConversation(t *testing.T) {
 	}
 	h := testHook(t, eventStop) // of one request, whose prompt comes late
 	h.event.TranscriptPath, h.event.LastAssistantMessage = path, "done"
-	check(t, h.session.append(record{Kind: kindPrompt, Prompt: "two", Time: now()}))
+	check(t, h.session.append(entry{Prompt: &prompt{Text: "two"}}))
 	write(first, answer)
 	time.AfterFunc(50*time.Millisecond, func() { write(first, answer, second, agentLine("4", "3", "done")) })
+	h.past, _ = h.session.readHistory()
 	if r := h.request(); len(r.requests) != 2 {
 		t.Errorf("what the reviewer is told: %+v", r.requests)
 	}

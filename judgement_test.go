@@ -168,7 +168,7 @@ func (c judgementCase) prepare(t *testing.T, dir string) (change judgedChange) {
 	judgementGit(t, dir, "commit", "-qm", "before")
 	put(c.Dirty)
 	past := new(history)
-	past.add(record{Time: now(), Kind: kindPrompt, Prompt: c.Prompts[0], look: lookAtPrompt(dir, os.Environ(), time.Minute)})
+	past.add(entry{Time: now(), Prompt: &prompt{Text: c.Prompts[0], Seen: lookAtPrompt(dir, os.Environ(), time.Minute)}})
 	put(c.Files)
 	if c.Commit {
 		judgementGit(t, dir, "commit", "-qam", "after")
@@ -205,7 +205,7 @@ func (c judgementCase) request(words judgeWords, dir string, change judgedChange
 		here:         dir,
 		tasks:        c.BackgroundTasks,
 		crons:        c.Crons,
-		refusal:      record{outcome: outcome{Feedback: c.LastFeedback}},
+		refusal:      review{outcome: outcome{Feedback: c.LastFeedback}},
 		iteration:    c.Iteration,
 		limit:        10,
 		seconds:      540,

@@ -42,12 +42,13 @@ func showLog(c *invocation, d dirs) (err error) {
 		all = all[:min(1, len(all))]
 	}
 	for i, one := range all {
-		if err := one.timeline.read(); err != nil {
+		if err := one.history.read(); err != nil {
 			return err
 		}
 		if i > 0 { // of the project's other sessions only a review that runs, and what comes from now on
-			one.next = slices.DeleteFunc(one.next, func(r storyRecord) bool {
-				return r.index < 0 || one.history.Rounds[r.index].settled().Verdict != verdictReviewing
+			one.next = slices.DeleteFunc(one.next, func(e storyEntry) bool {
+				r := one.history.review(e.review())
+				return r == nil || r.Verdict != verdictReviewing
 			})
 		}
 	}
@@ -55,7 +56,8 @@ func showLog(c *invocation, d dirs) (err error) {
 	case len(all) > 0:
 		first := all[0]
 		if !follow {
-			first.timeline.lines.close() // a last line that is not complete may be a record
+			first.history.file.lines.close() // a last line without a newline may be complete
+			first.history.settle()
 		}
 		if last > 0 {
 			first.next = first.lastReviews(last)
@@ -81,40 +83,48 @@ const pollInterval = 200 * time.Millisecond
 // A page is what ccc log writes: one story, or with -f several, each as it goes on.
 type page struct {
 	*screen
-	raw    bool   // write the records themselves, with the session's id, as JSON lines
+	raw    bool   // write the lines themselves, with the session's id
 	chosen string // says how the next session was chosen; "": the user named it
 	latest *story // the one that was told from last
 	under  string // the id of the review whose title was written last, "" after any other title
 	date   string // of what was told last; at first today's
 }
 
-// A story is a session told from its timeline, each record once, as it comes.
+// A story is a session told from its timeline, each line once, as it comes.
 type story struct {
 	*page
-	session  sessionFiles
-	timeline *lineReader
-	history  history
-	next     []storyRecord    // not told yet
-	open     []int            // indexes of the reviews whose begin was told, and whose end was not
-	same     map[words]string // the last text behind a lead that is told only when its text changes
+	session sessionFiles
+	history *history
+	next    []storyEntry     // not told yet
+	open    []string         // ids of the reviews whose begin was told, and whose end was not
+	same    map[words]string // the last text behind a lead that is told only when its text changes
 }
 
-// A storyRecord is a record of the timeline, with secrets redacted.
-type storyRecord struct {
-	record
-	index int // of its review in history.Rounds, -1 for a record of no review
+// A storyEntry is a line of the timeline, with secrets redacted.
+type storyEntry struct{ entry }
+
+// review returns the id of the review that the line is of, "" for none.
+func (e storyEntry) review() string {
+	switch {
+	case e.Review != nil:
+		return e.Review.ID
+	case e.Step != nil:
+		return e.Step.Review
+	}
+	return ""
 }
 
 func newPage(s *screen) *page { return &page{screen: s, date: time.Now().Format(time.DateOnly)} }
 
 func (p *page) story(of sessionFiles) *story {
 	// Reviewers have the built-in prompt unless something else is told.
-	s := &story{page: p, session: of, timeline: &lineReader{path: of.timelineFile()},
+	s := &story{page: p, session: of, history: &history{file: lineReader{path: of.timelineFile()}},
 		same: map[words]string{leadBasis: say(builtinPrompt)}}
-	s.timeline.lines.line = func(line []byte) {
-		if r, ok := parseRecord(line); ok {
-			r = r.shown()
-			s.next = append(s.next, storyRecord{record: r, index: s.history.add(r)})
+	s.history.file.lines.line = func(line []byte) {
+		if e, ok := parseEntry(line); ok {
+			e = e.shown()
+			s.next = append(s.next, storyEntry{e})
+			s.history.add(e)
 		}
 	}
 	return s
@@ -138,7 +148,7 @@ func (p *page) follow(ctx context.Context, all []*story, find func() ([]*story, 
 			all = append(all, found...)
 		}
 		for _, one := range all {
-			if err := one.timeline.read(); err != nil {
+			if err := one.history.read(); err != nil {
 				return errors.Join(err, p.Flush())
 			}
 			one.tellNew()
@@ -163,21 +173,21 @@ func (s *story) turn() {
 }
 
 // lastReviews returns what is not told yet, from the nth last review on, with the prompt before it.
-func (s *story) lastReviews(n int) []storyRecord {
-	var reviewed []int // indexes: a stop at the limit is no review
-	for i, r := range s.history.Rounds {
+func (s *story) lastReviews(n int) []storyEntry {
+	var reviewed []string // a stop at the limit is no review
+	for _, r := range s.history.Reviews {
 		if r.Verdict != verdictLimit {
-			reviewed = append(reviewed, i)
+			reviewed = append(reviewed, r.ID)
 		}
 	}
 	if len(reviewed) <= n {
 		return s.next
 	}
 	from := reviewed[len(reviewed)-n]
-	first := slices.IndexFunc(s.next, func(r storyRecord) bool { return r.index == from })
-	for _, r := range slices.Backward(s.next[:first]) {
-		if r.Kind == kindPrompt {
-			return slices.Concat([]storyRecord{r}, s.next[first:])
+	first := slices.IndexFunc(s.next, func(e storyEntry) bool { return e.review() == from })
+	for _, e := range slices.Backward(s.next[:first]) {
+		if e.Prompt != nil {
+			return slices.Concat([]storyEntry{e}, s.next[first:])
 		}
 	}
 	return s.next[first:]
@@ -187,90 +197,85 @@ func (s *story) lastReviews(n int) []storyRecord {
 func (s *story) tellNew() {
 	for _, one := range s.next {
 		if s.raw {
-			// A record has members: the id becomes one of them.
-			fmt.Fprintf(s, "{\"session_id\":%q,%s\n", s.session.id, encodeJSON(one.record)[1:])
+			// A line has members: the id becomes one of them.
+			fmt.Fprintf(s, "{\"session_id\":%q,%s\n", s.session.id, encodeJSON(one.entry)[1:])
 			continue
 		}
-		if !slices.Contains(s.open, one.index) { // a review that was killed is told behind what it did
+		if !slices.Contains(s.open, one.review()) { // a review that was killed is told behind what it did
 			s.tellKilled()
 		}
-		s.tell(one.record, one.index)
+		s.tell(one.entry)
 	}
 	s.next = nil
 	s.tellKilled()
 }
 
-// tell tells a record. index is that of its review, -1 for none.
-func (s *story) tell(r record, index int) {
-	var its reviewRound
-	if index >= 0 {
-		its = s.history.Rounds[index]
-	}
-	switch r.Kind {
-	case kindPrompt:
-		s.title(r.Time, say(titleUser), "")
-		s.fact(words{}, cutMiddle(r.Prompt, promptShown))
-	case kindSwitch:
-		s.title(r.Time, say(modeSwitched, say(modeNames[r.Mode])), "")
+// tell tells what a line says.
+func (s *story) tell(e entry) {
+	switch {
+	case e.Prompt != nil:
+		s.title(e.Time, say(titleUser), "")
+		s.fact(words{}, cutMiddle(e.Prompt.Text, promptShown))
+	case e.Switch != nil:
+		s.title(e.Time, say(modeSwitched, say(modeNames[e.Switch.Mode])), "")
 		s.fact(leadBy, say(map[string]words{
-			switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[r.By]))
-	case kindBegin:
-		s.open = append(s.open, index)
-		s.titleOf(its, r.Time)
-		if r.Event == eventReview { // the session's prompts may be in no timeline
-			s.fact(leadAsked, cutMiddle(its.newestRequest(), promptShown))
+			switchedInSession: byUser, switchedOutside: byOutside, switchedByAgent: byAgent}[e.Switch.By]))
+	case e.Step != nil:
+		if of := s.history.review(e.Step.Review); of != nil {
+			s.step(*e.Step, of, e.Time)
 		}
-		s.occasion(its)
-	case kindEnd:
-		its.record = r
-		s.title(r.Time, r.title(), s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict))))
-		s.end(its)
+	case e.Review.Ended.IsZero():
+		s.open = append(s.open, e.Review.ID)
+		s.titleOf(s.history.review(e.Review.ID), e.Time)
+		if e.Review.Event == eventReview { // the session's prompts may be in no timeline
+			s.fact(leadAsked, cutMiddle(e.Review.request(), promptShown))
+		}
+		s.occasion(e.Review)
 	default:
-		s.step(r, its)
+		s.open = slices.DeleteFunc(s.open, func(id string) bool { return id == e.Review.ID })
+		s.end(s.history.review(e.Review.ID))
 	}
 }
 
 // step tells what a reviewer did, under the title of its review: a call of ccc try as what it ran, a call
 // that was refused only as that.
-func (s *story) step(r record, its reviewRound) {
-	lead, text := words{}, r.step(its.place())
-	switch r.Kind {
-	case kindCall:
-		if tryCall().MatchString(r.Tool) || !slices.Contains(its.Tools, r.Tool) {
+func (s *story) step(did step, of *review, at time.Time) {
+	lead, text := words{}, did.told(of.Seen.Top)
+	switch did.Kind {
+	case stepCall:
+		if tryCall().MatchString(did.Tool) || !slices.Contains(of.did.Tools, did.Tool) {
 			return
 		}
-	case kindRun:
-		lead, text = leadRan, ran(r)
+	case stepRun:
+		lead, text = leadRan, ran(did)
 	}
 	if text == "" {
 		return
 	}
-	if s.under != r.Review { // another review or the user came between
-		s.titleOf(its, r.Time)
+	if s.under != of.ID { // another review or the user came between
+		s.titleOf(of, at)
 	}
 	s.fact(lead, text)
 }
 
 // titleOf writes the title of a review that has begun.
-func (s *story) titleOf(its reviewRound, at time.Time) {
+func (s *story) titleOf(r *review, at time.Time) {
 	result := ""
-	if its.settled().Verdict == verdictReviewing {
+	if r.Verdict == verdictReviewing {
 		result = say(underWay)
 	}
-	s.title(at, its.title(), result)
-	s.under = its.Review
+	s.title(at, r.title(), result)
+	s.under = r.ID
 }
 
-// tellKilled tells of the reviews that were killed: no record does.
+// tellKilled tells of the reviews that were killed: no line does.
 func (s *story) tellKilled() {
-	s.open = slices.DeleteFunc(s.open, func(index int) bool {
-		its := s.history.Rounds[index].settled()
-		if its.Kind == kindBegin && its.Verdict == verdictFailed {
-			its.Kind = kindEnd
-			s.tell(its.record, index)
+	for _, id := range slices.Clone(s.open) {
+		if r := s.history.review(id); r.wasKilled() {
+			s.open = slices.DeleteFunc(s.open, func(open string) bool { return open == id })
+			s.end(r)
 		}
-		return its.Kind == kindEnd // if that is a record, it is told in its turn
-	})
+	}
 }
 
 // promptShown is in characters, of a prompt: the user wrote it and knows how it goes on.
@@ -314,8 +319,9 @@ func (s *story) fact(lead words, text string) {
 }
 
 // end tells what became of a stop or a question.
-func (s *story) end(r reviewRound) {
+func (s *story) end(r *review) {
 	isApproved, isLimit := r.Verdict == verdictAllow, r.Verdict == verdictLimit
+	s.title(*r.lastTime(), r.title(), s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict))))
 	s.fact(words{}, r.spent())
 	if isLimit { // it had no begin
 		s.occasion(r)
@@ -325,16 +331,16 @@ func (s *story) end(r reviewRound) {
 	case builtinSource:
 		s.fact(leadBasis, say(builtinPrompt))
 	default:
-		s.fact(leadBasis, oneLine(pathFrom(r.place(), r.PromptSource)))
+		s.fact(leadBasis, oneLine(pathFrom(r.Seen.Top, r.PromptSource)))
 	}
-	for _, call := range r.unrecorded() {
+	for _, call := range r.did.unrecorded() {
 		s.fact(leadTools, unbroken(doing(call)))
 	}
 	if isApproved && !r.hasLooked() {
 		s.fact(words{}, r.basis())
 	}
 	s.fact(leadNoCopy, r.NoCopy)
-	s.fact(leadUnseen, r.Unseen)
+	s.fact(leadUnseen, r.Seen.Unseen)
 	s.fact(words{}, r.withoutVerdict())
 	if isApproved {
 		s.fact(leadForUser, r.Feedback)
@@ -348,7 +354,7 @@ func (s *story) end(r reviewRound) {
 }
 
 // occasion tells what the review is of: what the agent said last, or its questions with their options.
-func (s *story) occasion(r reviewRound) {
+func (s *story) occasion(r *review) {
 	const aLineOrTwo = 130 // columns
 	if r.Question != "" {
 		s.fact(leadAsks, r.Question)
@@ -358,7 +364,7 @@ func (s *story) occasion(r reviewRound) {
 }
 
 // ran tells of a command that the reviewer ran, as ccc try saw it, how it ended, and the end of its output.
-func ran(r record) string {
+func ran(r step) string {
 	const scriptLines, outputLines = 20, 8
 	script := strings.TrimSpace(r.Command)
 	end := " → "

@@ -29,7 +29,7 @@ func TestLogSession(t *testing.T) {
 		{"log --", box.work, "会话 ab-new（", ""},
 		{"log", "/", "/ 里还没有受监督的会话，别处有 4 个\n", ""},
 		{"log aa-o", "/", "会话 aa-old\n", ""},
-		{"log --json", box.work, `"prompt":"in ` + box.home, ""},
+		{"log --json", box.work, `"prompt":{"text":"in ` + box.home, ""},
 		{"log aa", box.work, "", "ccc: \"aa\" is the beginning of 3 sessions\n     name one, as ccc status lists them\n"},
 		{"log ../x\x1b[31m", box.work, "", `ccc: no session "../x\x1b[31m"`},
 	} {
@@ -45,9 +45,13 @@ func TestLogSession(t *testing.T) {
 
 func TestLogBroken(t *testing.T) {
 	box := newShowBox(t, 80)
-	whole := string(encodeJSON(record{Time: ago(0), Kind: kindEnd, Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: "a <b> \"c\" \\", CostUSD: 0.5}}))
-	box.timelineOf(testSession, whole+"\n", whole[:len(whole)/2]+"\n", "\n", "garbage\n", "3\n", "[]\n", "null\n", "{}\n", `{"event":"Stop","verdict":"block"}`+"\n", "\x00\x00\n", whole[:30], whole+"\n",
-		strings.ReplaceAll(whole, `,"`, ` , "`)+"\r\n", whole) // written by others, and without newline
+	line := func(id string) string {
+		return string(encodeJSON(record{Time: ago(0), Kind: kindEnd, Review: id, Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictBlock, Feedback: "a <b> \"c\" \\", CostUSD: 0.5}}.entry()))
+	}
+	whole := line("a")
+	box.timelineOf(testSession, whole+"\n", whole[:len(whole)/2]+"\n", "\n", "garbage\n", "3\n", "[]\n", "null\n", "{}\n", `{"event":"Stop","verdict":"block"}`+"\n",
+		`{"kind":"end","event":"Stop","verdict":"block"}`+"\n", "\x00\x00\n", whole[:30], whole+"\n",
+		strings.ReplaceAll(line("b"), `,"`, ` , "`)+"\r\n", line("c")) // written by others, and without newline
 	if got := box.ccc("log"); strings.Count(got, "审查 1/10 退回") != 3 || strings.Count(got, `反馈 a <b> "c" \`+"\n") != 3 {
 		t.Errorf("log %s", got)
 	}
@@ -55,10 +59,10 @@ func TestLogBroken(t *testing.T) {
 	if strings.Count(got, "\n") != 3 || !strings.HasPrefix(got, `{"session_id":"`+testSession+`",`+whole[1:]+"\n") {
 		t.Errorf("json %s", got)
 	}
-	expectIn(t, "status", box.ccc("status", "--json"), `"reviews":3,`, `"cost_usd":1.5,`)
+	expectIn(t, "status", box.ccc("status", "--json"), `"reviews":2,`, `"cost_usd":1,`)
 	// A state that can't be read is told, and hides nothing.
 	box.write(statePath, 0o600, "{")
-	box.timelineOf("other", whole)
+	box.timelineOf("other", whole+"\n")
 	if got := box.run(10*time.Second, "", "ccc", "status"); got.code != 0 || !strings.Contains(got.stderr, "supervisor-"+testSession+".json: ") || strings.Count(got.stdout, "退回") != 2 {
 		t.Errorf("corrupt state: %+v", got)
 	}
@@ -358,7 +362,7 @@ func TestCommandsAsRun(t *testing.T) {
 	box.timelineOf(testSession, begun, ran, ended)
 	expectIn(t, "the report", box.ccc("report", testSession), command)
 	ran.Command = "cd sub\nslug \"a   b\""
-	expectIn(t, "the receipt", reviewRound{record: ended, Runs: []record{ran}}.receipt(), `slug "a   b" → `)
+	expectIn(t, "the receipt", ended.withSteps(nil, []record{ran}, nil).receipt(), `slug "a   b" → `)
 }
 
 // What was told of one review is not told under another's title.
@@ -525,10 +529,10 @@ func TestLogEnds(t *testing.T) {
 		}
 	}
 	// What a run is told with: where it did not take place why, of a long script and output the ends.
-	failed := record{ExitCode: &code, Command: "go test", Output: "\n" + strings.Repeat("x", 700) + "\n", outcome: outcome{Error: "no copy\ncan be made", DurationSeconds: 1}}
-	expectIs(t, "a run that did not take place", ran(failed), "go test → 退出码 125 · 1.0 秒: no copy can be made\n… "+strings.Repeat("x", 600))
+	failed := record{Kind: kindRun, ExitCode: &code, Command: "go test", Output: "\n" + strings.Repeat("x", 700) + "\n", outcome: outcome{Error: "no copy\ncan be made", DurationSeconds: 1}}
+	expectIs(t, "a run that did not take place", ran(failed.step()), "go test → 退出码 125 · 1.0 秒: no copy can be made\n… "+strings.Repeat("x", 600))
 	failed.Output = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10"
-	expectIs(t, "one with more lines", ran(failed), "go test → 退出码 125 · 1.0 秒: no copy can be made\n……（省略 2 行）……\n3\n4\n5\n6\n7\n8\n9\n10")
+	expectIs(t, "one with more lines", ran(failed.step()), "go test → 退出码 125 · 1.0 秒: no copy can be made\n……（省略 2 行）……\n3\n4\n5\n6\n7\n8\n9\n10")
 	script := record{Command: strings.Repeat("a\n", 21) + "b"}
-	expectIs(t, "a long script", ran(script), strings.Repeat("a\n", 10)+"……（省略 2 行）……\n"+strings.Repeat("a\n", 9)+"b\n→ 退出码 0 · 0.0 秒\n")
+	expectIs(t, "a long script", ran(script.step()), strings.Repeat("a\n", 10)+"……（省略 2 行）……\n"+strings.Repeat("a\n", 9)+"b\n→ 退出码 0 · 0.0 秒\n")
 }

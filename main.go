@@ -34,7 +34,7 @@
 // State:
 //
 //	state.go              the state directory: files, log, sweep
-//	state_timeline.go     a session's records, and its history, which is made of them
+//	timeline.go           the lines of a session's timeline, and its history, which is made of them
 //	state_session.go      what ccc remembers between two hooks: count, on or off; which session a word names
 //	hook_caller.go        whose session it is, the user's or an agent's, and whether it is supervised
 //

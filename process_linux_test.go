@@ -60,11 +60,11 @@ func TestProcessOfReview(t *testing.T) {
 		"over its time and what ends it":   {"1-1-boot-1", -6 * time.Second, verdictFailed},
 	} {
 		r := record{Kind: kindBegin, Process: test.process, Deadline: time.Now().Add(test.deadline)}
-		round := reviewRound{record: r}.settled()
+		round := historyOf(r).Reviews[0]
 		expectIs(t, name, round.Verdict, test.want)
 		expectIs(t, name+": why", round.Error == errKilled.Error(), test.want == verdictFailed)
 		r.Kind, r.Verdict = kindEnd, verdictAllow
-		expectIs(t, name+", ended", reviewRound{record: r}.settled().Verdict, verdictAllow)
+		expectIs(t, name+", ended", historyOf(r).Reviews[0].Verdict, verdictAllow)
 	}
 	expectIs(t, "no process", isRunning(""), false)
 	if !regexp.MustCompile(`^[0-9a-f]{8}-\d+$`).MatchString(space) {

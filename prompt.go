@@ -63,7 +63,7 @@ type reviewRequest struct {
 	crons        []json.RawMessage // scheduled wake-ups, in the same way
 	here         string            // the agent's current directory
 	change       changeOf          // whose change it is
-	refusal      record            // the last review that sent the agent on, for the same request
+	refusal      review            // the last review that sent the agent on, for the same request
 	openFeedback string            // its feedback, if no approval has followed it
 	unread       int               // how many reviews before this one gave no verdict, in a row
 	cacheMissed  bool              // an earlier review asked with the agent's prompt cache, which did not serve

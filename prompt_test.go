@@ -253,7 +253,7 @@ func TestPromptStatesNoDecision(t *testing.T) {
 	for language, w := range promptLanguages {
 		speakIn(t, language)
 		r := reviewRequest{question: json.RawMessage(`{}`), inPlanMode: true, tryCommand: "ccc try", homeIsReadOnly: true,
-			refusal: record{NoVerdict: true}, iteration: 2, limit: 10, seconds: 540}
+			refusal: review{outcome: outcome{NoVerdict: true}}, iteration: 2, limit: 10, seconds: 540}
 		for name, text := range map[string]string{"the prompt": example.ReplaceAllString(w.text, ""),
 			"the form": say(verdictForm), "the request": r.text(true)} {
 			quoted := text + "\n\n" + `{"allow_stop": true, "feedback": ""}`
@@ -534,8 +534,8 @@ func TestRequestOutcomes(t *testing.T) {
 // lastRecord is the begin of the last review of testSession.
 func (box *sandbox) lastRecord() (last record) {
 	check(box.t, readLines(filepath.Join(box.home, eventsPath), func(line []byte) {
-		if r, ok := parseRecord(line); ok && r.Kind == kindBegin {
-			last = r
+		if e, ok := parseEntry(line); ok && e.Review != nil && e.Review.Ended.IsZero() {
+			last = flat(e)
 		}
 	}))
 	return last

@@ -175,7 +175,7 @@ func TestRealClientRecordings(t *testing.T) {
 			case r.Kind == "review":
 				for name, play := range recordedReviews {
 					if reviewOf(name) {
-						return play[min(steps(r), len(play)-1)]
+						return play[min(stepsOf(r), len(play)-1)]
 					}
 				}
 				return replyVerdict(true, "")
@@ -245,7 +245,7 @@ func TestRealClientRecordings(t *testing.T) {
 }
 
 // steps returns how often the reviewer has called something in this review.
-func steps(r apiRequest) (n int) {
+func stepsOf(r apiRequest) (n int) {
 	for i := len(r.Messages) - 1; i >= 0 && !strings.Contains(r.Messages[i].Text, "## 用户的要求"); i-- {
 		if r.Messages[i].Role == "assistant" {
 			n++

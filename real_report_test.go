@@ -67,12 +67,11 @@ func TestRealClientReceipt(t *testing.T) {
 				refused++
 			}
 		}
-		h := history{}
-		for _, r := range box.onlyTimeline() {
-			h.add(r)
-		}
-		for _, r := range h.Rounds {
-			expectNotIn(t, "what was looked at", strings.Join(r.Tools, " "), "touch")
+		ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions()
+		h, err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(ids[0]).readHistory()
+		check(t, err)
+		for _, r := range h.Reviews {
+			expectNotIn(t, "what was looked at", strings.Join(r.did.Tools, " "), "touch")
 		}
 		expectIs(t, "the refused calls", refused, 3)
 		expectEnd(t, "ccc verdict", box.run(20*time.Second, "", "ccc", "verdict"), 0, "allow\n", "")

@@ -169,7 +169,7 @@ func TestRealClientRead(t *testing.T) {
 				return replyText("done")
 			}
 			for i, call := range calls {
-				if strings.Contains(r.request(), fmt.Sprintf("第 %d 轮，最多", i+1)) && steps(r) == 0 {
+				if strings.Contains(r.request(), fmt.Sprintf("第 %d 轮，最多", i+1)) && stepsOf(r) == 0 {
 					return call
 				}
 			}
@@ -181,10 +181,10 @@ func TestRealClientRead(t *testing.T) {
 		ids, _ := state.sessions()
 		past, err := state.session(ids[0]).readHistory()
 		check(t, err)
-		for i, r := range past.Rounds { // older clients refuse the third call: they have no such tool
+		for i, r := range past.Reviews { // older clients refuse the third call: they have no such tool
 			basis := r.basis()
 			if (basis == receiptRead.zh) != (i == 3) || i < 2 && basis != receiptNothing.zh {
-				t.Errorf("review %d: %q, %q", i+1, basis, r.Tools)
+				t.Errorf("review %d: %q, %q", i+1, basis, r.did.Tools)
 			}
 		}
 		log := box.run(20*time.Second, "", "ccc", "log").stdout

@@ -21,25 +21,42 @@ func verdictColour(v verdict) string {
 		verdictBlock: yellow, verdictAllow: green, verdictFailed: red, verdictLimit: red}[v]
 }
 
-// shown returns r with secrets redacted, for a view.
-func (r record) shown() record {
-	for _, quoted := range []*string{&r.Prompt, &r.Tool, &r.Words, &r.Command, &r.Output, &r.NoCopy, &r.Unseen,
-		&r.LastMessage, &r.Question, &r.Feedback, &r.Error} {
+// shown returns the line with secrets redacted, for a view.
+func (e entry) shown() entry {
+	switch {
+	case e.Prompt != nil:
+		p := *e.Prompt
+		p.Text, e.Prompt = redact(p.Text), &p
+	case e.Review != nil:
+		r := e.Review.shown()
+		e.Review = &r
+	case e.Step != nil:
+		did := e.Step.shown()
+		e.Step = &did
+	}
+	return e
+}
+
+// shown returns the review and what its reviewer did with secrets redacted, for a view.
+func (r review) shown() review {
+	for _, quoted := range []*string{&r.NoCopy, &r.Seen.Unseen, &r.LastMessage, &r.Question, &r.Feedback, &r.Error} {
 		*quoted = redact(*quoted)
 	}
-	r.Requests = mapped(r.Requests, redact)
+	r.Requests, r.did.Runs = mapped(r.Requests, redact), mapped(r.did.Runs, step.shown)
+	r.did.Tools, r.did.Refused = mapped(r.did.Tools, redact), mapped(r.did.Refused, redact)
 	return r
 }
 
-// shown returns r and what was recorded while it ran with secrets redacted, for a view.
-func (r reviewRound) shown() reviewRound {
-	r.record = r.record.shown()
-	r.Tools, r.Refused, r.Runs = mapped(r.Tools, redact), mapped(r.Refused, redact), mapped(r.Runs, record.shown)
-	return r
+// shown returns the step with secrets redacted, for a view.
+func (s step) shown() step {
+	for _, quoted := range []*string{&s.Tool, &s.Words, &s.Command, &s.Output, &s.Error} {
+		*quoted = redact(*quoted)
+	}
+	return s
 }
 
 // title names what was reviewed, a stop or a question, and which review of the request it was.
-func (r record) title() string {
+func (r review) title() string {
 	if r.Event == eventPreToolUse {
 		return say(titleQuestion) + r.number()
 	}
@@ -47,7 +64,7 @@ func (r record) title() string {
 }
 
 // number is ordinal behind a blank, "" for a review that counts for no limit.
-func (r record) number() string {
+func (r review) number() string {
 	if r.Iteration == 0 {
 		return ""
 	}
@@ -55,17 +72,17 @@ func (r record) number() string {
 }
 
 // ordinal is which review of the request it was, and how many the request has, as in 1/10.
-func (r record) ordinal() string { return fmt.Sprintf("%d/%d", r.Iteration, r.Limit) }
+func (r review) ordinal() string { return fmt.Sprintf("%d/%d", r.Iteration, r.Limit) }
 
-// step is what a reviewer called, was refused or said, else "". Paths are told from top on.
-func (r record) step(top string) string {
-	switch r.Kind {
-	case kindCall:
-		return "· " + callInWords(r.Tool, top)
-	case kindRefused:
-		return "· " + say(leadRefused) + " " + callInWords(r.Tool, top)
+// told is what a reviewer called, was refused or said, else "". Paths are told from top on.
+func (s step) told(top string) string {
+	switch s.Kind {
+	case stepCall:
+		return "· " + callInWords(s.Tool, top)
+	case stepRefused:
+		return "· " + say(leadRefused) + " " + callInWords(s.Tool, top)
 	}
-	return r.Words
+	return s.Words
 }
 
 // callInWords tells a call as people read it, as in "reading tally.py"; of a command it is the command.
@@ -81,9 +98,6 @@ func callInWords(call, top string) string {
 	return doing(call)
 }
 
-// place is the directory from which paths of the review are told.
-func (r record) place() string { return cmp.Or(r.Top, r.Project) }
-
 // pathFrom is a path as people read it: without top, the directory that they are in, or with ~ for HOME.
 func pathFrom(top, path string) string {
 	if rest, isBelow := strings.CutPrefix(path, top+"/"); isBelow && top != "" {
@@ -97,20 +111,20 @@ func pathFrom(top, path string) string {
 }
 
 // code is the exit code of what ccc try ran.
-func (r record) code() int {
-	if r.ExitCode == nil {
+func (s step) code() int {
+	if s.ExitCode == nil {
 		return 0
 	}
-	return *r.ExitCode
+	return *s.ExitCode
 }
 
 // ended is how the command that ccc try ran ended.
-func (r record) ended() string {
-	return say(exitedWith, r.code()) + " · " + duration(r.DurationSeconds)
+func (s step) ended() string {
+	return say(exitedWith, s.code()) + " · " + duration(s.DurationSeconds)
 }
 
 // price is the time and money that the review took.
-func (r record) price() string {
+func (r review) price() string {
 	took := ""
 	if r.DurationSeconds > 0 {
 		took = duration(r.DurationSeconds)
@@ -138,7 +152,7 @@ func questionText(input json.RawMessage) string {
 }
 
 // spent is the price with the tokens, and what made these cheap.
-func (r record) spent() string {
+func (r review) spent() string {
 	used := ""
 	if t := r.Tokens; t != nil && *t != (tokens{}) {
 		used = say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output))
@@ -153,22 +167,22 @@ func (r record) spent() string {
 }
 
 // receiptHead is the review's title and verdict, time and cost.
-func (r record) receiptHead() string { return joined(r.title()+" "+verdictName(r.Verdict), r.price()) }
+func (r review) receiptHead() string { return joined(r.title()+" "+verdictName(r.Verdict), r.price()) }
 
 // hasLooked reports whether the reviewer has read a file or run a command.
-func (r reviewRound) hasLooked() bool {
+func (r review) hasLooked() bool {
 	isLook := func(call string) bool {
 		tool, _, _ := strings.Cut(call, "(")
 		return isCommand(call) || slices.Contains([]string{"Read", "Grep", "Glob"}, tool)
 	}
-	return len(r.Runs) > 0 || slices.ContainsFunc(r.Tools, isLook)
+	return len(r.did.Runs) > 0 || slices.ContainsFunc(r.did.Tools, isLook)
 }
 
 // basis says what a verdict rests on where nothing was run in a copy, "" where there is none.
-func (r reviewRound) basis() string {
-	hasCommand := slices.ContainsFunc(r.Tools, isCommand)
+func (r review) basis() string {
+	hasCommand := slices.ContainsFunc(r.did.Tools, isCommand)
 	switch {
-	case r.Review == "", r.Verdict == verdictFailed, r.Verdict == verdictCancelled:
+	case r.Verdict != verdictAllow && r.Verdict != verdictBlock, r.did.Tools == nil: // not recorded
 		return ""
 	case r.lacksCopy() && hasCommand: // which the user's rules allowed, on the files themselves
 		return say(receiptLacksCopy, say(receiptNoCopy))
@@ -178,14 +192,14 @@ func (r reviewRound) basis() string {
 		return say(receiptNoCopy)
 	case r.hasLooked():
 		return say(receiptRead)
-	case len(r.Refused) > 0:
+	case len(r.did.Refused) > 0:
 		return say(receiptRefused)
 	}
 	return say(receiptNothing)
 }
 
 // lacksCopy reports whether no copy could be made for the review. Where copies are switched off one could.
-func (r record) lacksCopy() bool {
+func (r review) lacksCopy() bool {
 	return r.NoCopy != "" && r.NoCopy != errTryOff.zh && r.NoCopy != errTryOff.en
 }
 
@@ -194,25 +208,25 @@ const receiptRuns = 3
 
 // receipt is the round in a line. Of the runs it tells the last that failed, then the last of the others, in
 // the order in which they ran.
-func (r reviewRound) receipt() string {
+func (r review) receipt() string {
 	told := map[int]bool{}
 	for _, isFailed := range []bool{true, false} {
-		for i := len(r.Runs) - 1; i >= 0 && len(told) < receiptRuns; i-- {
-			if (r.Runs[i].code() != 0) == isFailed {
+		for i := len(r.did.Runs) - 1; i >= 0 && len(told) < receiptRuns; i-- {
+			if (r.did.Runs[i].code() != 0) == isFailed {
 				told[i] = true
 			}
 		}
 	}
 	parts := []string{r.receiptHead()}
-	for i, run := range r.Runs {
+	for i, run := range r.did.Runs {
 		if told[i] {
 			parts = append(parts, clip(unbroken(mainLine(run.Command)), 60)+" → "+run.result())
 		}
 	}
-	if more := len(r.Runs) - len(told); more > 0 {
+	if more := len(r.did.Runs) - len(told); more > 0 {
 		parts = append(parts, count(more, moreRuns))
 	}
-	if len(r.Runs) == 0 {
+	if len(r.did.Runs) == 0 {
 		parts = append(parts, r.basis())
 	}
 	parts = append(parts, r.withoutVerdict())
@@ -220,10 +234,10 @@ func (r reviewRound) receipt() string {
 }
 
 // result is what a run gave: its exit code, or where that is 0 the last line that it printed.
-func (r record) result() string {
-	printed := strings.TrimSpace(r.Output)
-	if r.code() != 0 || printed == "" {
-		return say(exitedWith, r.code())
+func (s step) result() string {
+	printed := strings.TrimSpace(s.Output)
+	if s.code() != 0 || printed == "" {
+		return say(exitedWith, s.code())
 	}
 	return clip(unbroken(printed[strings.LastIndex(printed, "\n")+1:]), 60)
 }
@@ -261,7 +275,7 @@ func mainLine(script string) (last string) {
 }
 
 // withoutVerdict says what became of an answer without a verdict, "" for one with a verdict.
-func (r record) withoutVerdict() string {
+func (r review) withoutVerdict() string {
 	switch {
 	case r.Withheld:
 		return say(unreadableVerdict)

@@ -30,7 +30,7 @@ func TestStepInWords(t *testing.T) {
 		{kindWords, "", "I look.", "I look."},
 		{kindPrompt, "", "", ""},
 	} {
-		expectIs(t, c.kind+" "+c.tool, record{Kind: c.kind, Tool: c.tool, Words: c.words}.step("/p"), c.want)
+		expectIs(t, c.kind+" "+c.tool, step{Kind: c.kind, Tool: c.tool, Words: c.words}.told("/p"), c.want)
 	}
 	for _, c := range []struct{ top, path, want string }{
 		{"/p", "/p/a/b", "a/b"}, {"/p", "/p", "/p"}, {"/p", "/pp/a", "/pp/a"}, {"/p", "/q/a", "/q/a"}, {"", "/a", "/a"}, {"/p", "a", "a"}, {"", "", ""},
@@ -38,15 +38,13 @@ func TestStepInWords(t *testing.T) {
 	} {
 		expectIs(t, c.top+" "+c.path, pathFrom(c.top, c.path), c.want)
 	}
-	expectIs(t, "a review's place", record{Project: "/p"}.place(), "/p")
-	expectIs(t, "a review's place in git", record{Project: "/p", look: look{tree: tree{Top: "/t"}}}.place(), "/t")
 }
 
 // What a review is called, what it cost, how a run ended, and a question on one line.
 func TestRecordInWords(t *testing.T) {
 	speakIn(t, english)
 	code := 7
-	stop := record{Event: eventStop, Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictBlock, DurationSeconds: 61, CostUSD: 0.5,
+	stop := review{Event: eventStop, Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictBlock, DurationSeconds: 61, CostUSD: 0.5,
 		Tokens: &tokens{Input: 1000, CacheWrite: 234, CacheRead: 56789, Output: 12}}, Way: "cache"}
 	question, byHand := stop, stop
 	question.Event, byHand.Event, byHand.Iteration = eventPreToolUse, eventReview, 0
@@ -60,12 +58,12 @@ func TestRecordInWords(t *testing.T) {
 		{"what was spent", stop.spent(), "1m01s · $0.50 · tokens: 1,234 new, 56,789 cached, 12 out · prompt cache: the agent's"},
 		{"nothing", byHand.spent(), ""},
 		{"the head", stop.receiptHead(), "Review 2/10 sent back · 1m01s · $0.50"},
-		{"a run", record{ExitCode: &code, outcome: outcome{DurationSeconds: 1.25}}.ended(), "exit 7 · 1.2s"},
-		{"a run without a code", record{}.ended(), "exit 0 · 0.0s"},
+		{"a run", step{ExitCode: &code, DurationSeconds: 1.25}.ended(), "exit 7 · 1.2s"},
+		{"a run without a code", step{}.ended(), "exit 0 · 0.0s"},
 		{"a word of another version", verdictName("odd"), "odd"},
-		{"withheld", record{Withheld: true, NoVerdict: true}.withoutVerdict(), say(unreadableVerdict)},
-		{"no verdict", record{NoVerdict: true}.withoutVerdict(), say(withoutVerdict)},
-		{"a verdict", record{}.withoutVerdict(), ""},
+		{"withheld", review{outcome: outcome{Withheld: true, NoVerdict: true}}.withoutVerdict(), say(unreadableVerdict)},
+		{"no verdict", review{outcome: outcome{NoVerdict: true}}.withoutVerdict(), say(withoutVerdict)},
+		{"a verdict", review{}.withoutVerdict(), ""},
 	} {
 		expectIs(t, c.what, c.got, c.want)
 	}
@@ -77,45 +75,45 @@ func TestRecordInWords(t *testing.T) {
 // What a verdict rests on.
 func TestReceiptBasis(t *testing.T) {
 	speakIn(t, english)
-	of := func(v verdict, change func(r *reviewRound)) reviewRound {
-		r := reviewRound{record: record{Event: eventStop, Review: "r", outcome: outcome{Verdict: v}}}
+	of := func(v verdict, change func(r *review)) review {
+		r := review{Event: eventStop, ID: "r", outcome: outcome{Verdict: v}, did: steps{Tools: []string{}}}
 		change(&r)
 		return r
 	}
-	run := func(command, output string, code int) record {
-		return record{Command: command, Output: output, ExitCode: &code}
+	run := func(command, output string, code int) step {
+		return step{Command: command, Output: output, ExitCode: &code}
 	}
 	for _, c := range []struct {
-		round reviewRound
+		round review
 		want  string
 	}{
-		{of(verdictAllow, func(r *reviewRound) {}), "Review approved · only the conversation and the changes were read"},
-		{of(verdictAllow, func(r *reviewRound) { r.NoCopy = "no namespaces\nmend it" }), "Review approved · nothing was run: no copy can be made here (ccc doctor)"},
-		{of(verdictBlock, func(r *reviewRound) { r.NoCopy, r.Tools, r.Refused = "no", []string{"Read(a)"}, []string{"x"} }), "Review sent back · nothing was run: no copy can be made here (ccc doctor)"},
-		{of(verdictAllow, func(r *reviewRound) { r.NoCopy, r.Tools = "no", []string{"Bash(npm test)"} }), "Review approved · nothing was run in a copy: no copy can be made here (ccc doctor)"},
-		{of(verdictAllow, func(r *reviewRound) { r.NoCopy, r.Tools = errTryOff.en, []string{"Read(a)"} }), "Review approved · only files were read, nothing was run"},
-		{of(verdictAllow, func(r *reviewRound) { r.NoCopy = errTryOff.zh }), "Review approved · only the conversation and the changes were read"},
-		{of(verdictFailed, func(r *reviewRound) { r.NoCopy = "no" }), "Review not reviewed"},
-		{of(verdictFailed, func(r *reviewRound) { r.Tools = []string{"Read(a)"} }), "Review not reviewed"},
-		{of(verdictCancelled, func(r *reviewRound) { r.Tools = []string{"Read(a)"} }), "Review cancelled"},
-		{of(verdictLimit, func(r *reviewRound) { r.Review = "" }), "Review limit reached"},
-		{of(verdictAllow, func(r *reviewRound) { r.Refused = []string{"x"}; r.Tools = []string{"Read(a)"} }), "Review approved · only files were read, nothing was run"},
-		{of(verdictAllow, func(r *reviewRound) { r.Tools = []string{"Grep(Bash(x))"} }), "Review approved · only files were read, nothing was run"},
-		{of(verdictAllow, func(r *reviewRound) { r.Tools = []string{"ToolSearch", "TodoWrite", "Skill(x)", "Reader(x)"} }), "Review approved · only the conversation and the changes were read"},
-		{of(verdictAllow, func(r *reviewRound) { r.Tools, r.Refused = []string{"ToolSearch"}, []string{"x"} }), "Review approved · Claude Code refused all its calls"},
-		{of(verdictAllow, func(r *reviewRound) { r.Tools = []string{"Glob(*.go)"} }), "Review approved · only files were read, nothing was run"},
-		{of(verdictAllow, func(r *reviewRound) { r.Tools = []string{"Read(a)", "Bash(git status)"} }), "Review approved · nothing was run in a copy"},
-		{of(verdictAllow, func(r *reviewRound) {
-			r.Runs = []record{run("a", "1", 0), run("b", "", 2), run("c", "2\n3\n", 0), run("d", "x", 0), run("e", "no", 1)}
+		{of(verdictAllow, func(r *review) {}), "Review approved · only the conversation and the changes were read"},
+		{of(verdictAllow, func(r *review) { r.NoCopy = "no namespaces\nmend it" }), "Review approved · nothing was run: no copy can be made here (ccc doctor)"},
+		{of(verdictBlock, func(r *review) { r.NoCopy, r.did.Tools, r.did.Refused = "no", []string{"Read(a)"}, []string{"x"} }), "Review sent back · nothing was run: no copy can be made here (ccc doctor)"},
+		{of(verdictAllow, func(r *review) { r.NoCopy, r.did.Tools = "no", []string{"Bash(npm test)"} }), "Review approved · nothing was run in a copy: no copy can be made here (ccc doctor)"},
+		{of(verdictAllow, func(r *review) { r.NoCopy, r.did.Tools = errTryOff.en, []string{"Read(a)"} }), "Review approved · only files were read, nothing was run"},
+		{of(verdictAllow, func(r *review) { r.NoCopy = errTryOff.zh }), "Review approved · only the conversation and the changes were read"},
+		{of(verdictFailed, func(r *review) { r.NoCopy = "no" }), "Review not reviewed"},
+		{of(verdictFailed, func(r *review) { r.did.Tools = []string{"Read(a)"} }), "Review not reviewed"},
+		{of(verdictCancelled, func(r *review) { r.did.Tools = []string{"Read(a)"} }), "Review cancelled"},
+		{of(verdictLimit, func(r *review) {}), "Review limit reached"},
+		{of(verdictAllow, func(r *review) { r.did.Refused = []string{"x"}; r.did.Tools = []string{"Read(a)"} }), "Review approved · only files were read, nothing was run"},
+		{of(verdictAllow, func(r *review) { r.did.Tools = []string{"Grep(Bash(x))"} }), "Review approved · only files were read, nothing was run"},
+		{of(verdictAllow, func(r *review) { r.did.Tools = []string{"ToolSearch", "TodoWrite", "Skill(x)", "Reader(x)"} }), "Review approved · only the conversation and the changes were read"},
+		{of(verdictAllow, func(r *review) { r.did.Tools, r.did.Refused = []string{"ToolSearch"}, []string{"x"} }), "Review approved · Claude Code refused all its calls"},
+		{of(verdictAllow, func(r *review) { r.did.Tools = []string{"Glob(*.go)"} }), "Review approved · only files were read, nothing was run"},
+		{of(verdictAllow, func(r *review) { r.did.Tools = []string{"Read(a)", "Bash(git status)"} }), "Review approved · nothing was run in a copy"},
+		{of(verdictAllow, func(r *review) {
+			r.did.Runs = []step{run("a", "1", 0), run("b", "", 2), run("c", "2\n3\n", 0), run("d", "x", 0), run("e", "no", 1)}
 		}), "Review approved · b → exit 2 · d → x · e → exit 1 · 2 more runs"},
-		{of(verdictAllow, func(r *reviewRound) {
-			r.Runs = []record{run("a", "", 1), run("b", "", 2), run("c", "", 3), run("d", "", 4), run("e", "fine", 0)}
+		{of(verdictAllow, func(r *review) {
+			r.did.Runs = []step{run("a", "", 1), run("b", "", 2), run("c", "", 3), run("d", "", 4), run("e", "fine", 0)}
 		}), "Review approved · b → exit 2 · c → exit 3 · d → exit 4 · 2 more runs"},
-		{of(verdictAllow, func(r *reviewRound) { r.Runs = []record{run("a", "1", 0), run("b", "2", 0), run("c", "3", 0)} }), "Review approved · a → 1 · b → 2 · c → 3"},
-		{of(verdictAllow, func(r *reviewRound) { r.Runs = []record{run(strings.Repeat("c", 60), strings.Repeat("o", 60), 0)} }), "Review approved · " + strings.Repeat("c", 60) + " → " + strings.Repeat("o", 60)},
-		{of(verdictAllow, func(r *reviewRound) { r.Runs = []record{run(strings.Repeat("c", 61), strings.Repeat("o", 61), 0)} }), "Review approved · " + strings.Repeat("c", 59) + "… → " + strings.Repeat("o", 59) + "…"},
-		{of(verdictAllow, func(r *reviewRound) { r.Runs = []record{run("cat <<A\nx <<B\nA\nmake <<C\nthis\nC\n", "fine", 0)} }), "Review approved · make <<C → fine"},
-		{of(verdictAllow, func(r *reviewRound) { r.Runs = []record{run("cat <<A\nx <<B\nA\nmake", "fine", 0)} }), "Review approved · make → fine"},
+		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run("a", "1", 0), run("b", "2", 0), run("c", "3", 0)} }), "Review approved · a → 1 · b → 2 · c → 3"},
+		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run(strings.Repeat("c", 60), strings.Repeat("o", 60), 0)} }), "Review approved · " + strings.Repeat("c", 60) + " → " + strings.Repeat("o", 60)},
+		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run(strings.Repeat("c", 61), strings.Repeat("o", 61), 0)} }), "Review approved · " + strings.Repeat("c", 59) + "… → " + strings.Repeat("o", 59) + "…"},
+		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run("cat <<A\nx <<B\nA\nmake <<C\nthis\nC\n", "fine", 0)} }), "Review approved · make <<C → fine"},
+		{of(verdictAllow, func(r *review) { r.did.Runs = []step{run("cat <<A\nx <<B\nA\nmake", "fine", 0)} }), "Review approved · make → fine"},
 	} {
 		expectIs(t, "the receipt", c.round.receipt(), c.want)
 	}

@@ -129,9 +129,9 @@ func expectRecordedStream(t *testing.T, name, version string, text []byte) {
 	t.Helper()
 	var calls []string
 	var mirror bytes.Buffer
-	note := func(r record) {
-		if r.Kind != kindWords {
-			calls = append(calls, string(r.Kind)+" "+r.Tool)
+	note := func(did step) {
+		if did.Kind != stepWords {
+			calls = append(calls, did.Kind+" "+did.Tool)
 		}
 	}
 	s := newStream(&mirror, note, func(err error) { t.Error(err) })

@@ -429,7 +429,7 @@ func TestDoingRedacted(t *testing.T) {
 	for _, r := range []record{{Kind: kindBegin, Event: eventStop, Review: "r", Process: self.name, Deadline: time.Now().Add(time.Hour)},
 		{Kind: kindCall, Review: "r", Tool: "Bash(grep " + aSecret + ")"}} {
 		r.Time = now()
-		check(t, session.append(r))
+		check(t, session.append(r.entry()))
 	}
 	s := summarize(session, defaultConfig())
 	expectIs(t, "for programs", s.Doing, "grep ***")

@@ -24,14 +24,14 @@ type changeStory struct {
 func changeStories(reviews []judgedStop) (stories []*changeStory) {
 	newest := map[tree]*changeStory{}
 	for _, r := range reviews {
-		story, hasPaths := newest[r.tree], len(r.Change) > 0
-		isOther := hasPaths || r.Repository == "" // outside git nobody knows
+		story, hasPaths := newest[r.Seen.tree], len(r.Change) > 0
+		isOther := hasPaths || r.Seen.Repository == "" // outside git nobody knows
 		if story == nil || story.approval != nil && isOther {
 			next := &changeStory{}
 			if story != nil {
 				next.before = story.approval.Requests
 			}
-			story, newest[r.tree], stories = next, next, append(stories, next)
+			story, newest[r.Seen.tree], stories = next, next, append(stories, next)
 		}
 		if hasPaths || story.approval == nil && r.isAnswered() {
 			story.paths = r.Change
@@ -44,7 +44,7 @@ func changeStories(reviews []judgedStop) (stories []*changeStory) {
 }
 
 // isAnswered reports whether a reviewer answered.
-func (r record) isAnswered() bool { return r.Verdict == verdictAllow || r.Verdict == verdictBlock }
+func (r review) isAnswered() bool { return r.Verdict == verdictAllow || r.Verdict == verdictBlock }
 
 // requests returns the user's requests since the change before; all where there is none since.
 func (s *changeStory) requests() (all []string) {
@@ -90,7 +90,7 @@ func showReport(c *invocation, d dirs) error {
 	r := report{of: say(reportOfOne, codeSpan(last.session)), now: now, stories: changeStories(reviews)}
 	if len(c.operands) == 0 {
 		r.of = say(reportOfHere, codeSpan(last.session))
-		isLast := func(s judgedStop) bool { return s.firstRecord == last.firstRecord }
+		isLast := func(s judgedStop) bool { return s.ID == last.ID }
 		r.stories = slices.DeleteFunc(r.stories, func(s *changeStory) bool {
 			return !slices.ContainsFunc(s.reviews, isLast)
 		})
@@ -177,7 +177,7 @@ func (r report) reviewers() string {
 				rule = say(builtinPrompt)
 			}
 			models, rules = append(models, model), append(rules, rule)
-			if what = cmp.Or(what, review.basis()); len(review.Runs) > 0 {
+			if what = cmp.Or(what, review.basis()); len(review.did.Runs) > 0 {
 				what = say(reportRan)
 			}
 		}
@@ -198,7 +198,7 @@ func (r report) change(s *changeStory) []string {
 		requests = append(requests, quoted("", request))
 	}
 	for _, review := range s.reviews {
-		ended := review.Time.UTC().Format("2006-01-02 15:04 UTC")
+		ended := review.lastTime().UTC().Format("2006-01-02 15:04 UTC")
 		reviews = append(reviews, "- "+joined(review.receiptHead(), ended, review.withoutVerdict()))
 		text := cmp.Or(review.Error, review.Feedback)
 		switch {
@@ -234,7 +234,7 @@ func (r report) runs(s *changeStory) (parts []string) {
 	var commands []string
 	runs := map[string][]string{} // of each command, the newest first: how a run ended, and its output
 	for _, review := range s.reviews {
-		for _, run := range review.Runs {
+		for _, run := range review.did.Runs {
 			if runs[run.Command] == nil {
 				commands = append(commands, run.Command)
 			}

@@ -61,8 +61,8 @@ func reportRecords() []record {
 	}
 }
 
-// entries returns the records as a timeline takes them.
-func entries(records []record) (all []any) {
+// anyOf returns the records as a timeline takes them.
+func anyOf(records []record) (all []any) {
 	for _, r := range records {
 		all = append(all, r)
 	}
@@ -71,7 +71,7 @@ func entries(records []record) (all []any) {
 
 func TestReport(t *testing.T) {
 	box := newShowBox(t, 80)
-	box.timelineOf(testSession, entries(reportRecords())...)
+	box.timelineOf(testSession, anyOf(reportRecords())...)
 	for _, locale := range []string{"en_US.UTF-8", "zh_CN.UTF-8"} {
 		box.vars = append(box.vars, "LC_ALL="+locale)
 		golden(t, "report-"+locale[:2], box.ccc("report", testSession))
@@ -105,7 +105,7 @@ func TestReportChanges(t *testing.T) {
 				r.Requests, r.Change = strings.FieldsFunc(words[2], isPlus), strings.FieldsFunc(paths, isPlus)
 				r.tree = map[byte]tree{'-': {"/p", ""}, '@': {"/side", "/p/.git"}, 'S': {"/p", "/p/.git"}, 'r': {"/p", "/p/.git"}}[text[0]]
 				r.Event = strings.TrimLeft(r.Event, "-@")
-				reviews = append(reviews, judgedStop{reviewRound: reviewRound{record: r}})
+				reviews = append(reviews, judgedStop{review: r.review()})
 			}
 			var got []string
 			for _, s := range changeStories(reviews) {
@@ -185,18 +185,18 @@ func TestReportTitle(t *testing.T) {
 func TestReportReviewer(t *testing.T) {
 	speakIn(t, english)
 	for _, c := range []struct {
-		review reviewRound
+		review review
 		want   string
 	}{
-		{reviewRound{record: record{PromptSource: builtinSource, Model: "m`1"}, Runs: []record{{Command: "go test"}}},
+		{record{PromptSource: builtinSource, Model: "m`1", Kind: kindEnd}.withSteps(nil, []record{{Command: "go test"}}, nil),
 			"it ran the commands below in throwaway copies (model: `m'1`; instructions: the built-in prompt)"},
-		{reviewRound{record: record{PromptSource: "/home/u/SUPERVISOR.md"}, Tools: []string{"Read(a)"}},
+		{record{PromptSource: "/home/u/SUPERVISOR.md"}.withSteps([]string{"Read(a)"}, nil, nil),
 			"only files were read, nothing was run (model: not known; instructions: `SUPERVISOR.md`)"},
-		{reviewRound{record: record{PromptSource: builtinSource}},
+		{record{PromptSource: builtinSource}.review(),
 			"only the conversation and the changes were read (model: not known; instructions: the built-in prompt)"},
 	} {
-		c.review.Review, c.review.Verdict = "r", verdictAllow
-		story := &changeStory{reviews: []judgedStop{{reviewRound: c.review}, {reviewRound: c.review}}}
+		c.review.ID, c.review.Verdict = "r", verdictAllow
+		story := &changeStory{reviews: []judgedStop{{review: c.review}, {review: c.review}}}
 		page := report{stories: []*changeStory{story}}.markdown()
 		expectIn(t, "the page", page, "had the conversation and the files; "+c.want+"\n")
 	}
@@ -208,7 +208,7 @@ func TestReportRuns(t *testing.T) {
 	code := func(n int) *int { return &n }
 	review := func(iteration int, runs ...record) judgedStop {
 		r := record{Event: eventStop, Review: "r", Iteration: iteration, Limit: 9, outcome: outcome{Verdict: verdictBlock}}
-		return judgedStop{reviewRound: reviewRound{record: r, Runs: runs}}
+		return judgedStop{review: r.withSteps(nil, runs, nil)}
 	}
 	story := &changeStory{reviews: []judgedStop{
 		review(1, record{Command: "test", ExitCode: code(1), Output: "FAIL\n"}, record{Command: "silent", ExitCode: code(0), Output: " \n"}),
@@ -323,11 +323,11 @@ func TestReportLength(t *testing.T) {
 		for n := range reviews {
 			r := record{Event: eventStop, Review: "r", Requests: []string{"the request"}, Iteration: n + 1, Limit: reviews,
 				outcome: outcome{Verdict: verdictBlock, Feedback: fmt.Sprint("feedback ", n, strings.Repeat(" 反馈", length))}}
-			round := reviewRound{record: r}
+			round := r.review()
 			for i := range runs {
-				round.Runs = append(round.Runs, record{Command: fmt.Sprint("command ", i), Output: strings.Repeat("x\n", 900) + "end"})
+				round.did.Runs = append(round.did.Runs, step{Command: fmt.Sprint("command ", i), Output: strings.Repeat("x\n", 900) + "end"})
 			}
-			s.reviews = append(s.reviews, judgedStop{reviewRound: round})
+			s.reviews = append(s.reviews, judgedStop{review: round})
 		}
 		return report{stories: []*changeStory{s}}
 	}
@@ -374,20 +374,20 @@ func TestReceipt(t *testing.T) {
 	unread := ended(verdictBlock)
 	unread.NoVerdict = true
 	for _, c := range []struct {
-		round reviewRound
+		round review
 		want  string
 	}{
-		{reviewRound{record: record{Event: eventStop, Review: "r", Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictAllow, DurationSeconds: 12.3, CostUSD: 0.31}}},
+		{record{Event: eventStop, Review: "r", Iteration: 2, Limit: 10, outcome: outcome{Verdict: verdictAllow, DurationSeconds: 12.3, CostUSD: 0.31}}.review(),
 			"Review 2/10 approved · 12.3s · $0.31 · only the conversation and the changes were read"},
-		{reviewRound{record: ended(verdictBlock), Tools: []string{"Read(a)"}}, "Review sent back · only files were read, nothing was run"},
-		{reviewRound{record: ended(verdictBlock), Refused: []string{"Bash(a)"}}, "Review sent back · Claude Code refused all its calls"},
-		{reviewRound{record: unread, Tools: []string{"Read(a)", "Bash(python3 t.py)"}},
+		{ended(verdictBlock).withSteps([]string{"Read(a)"}, nil, nil), "Review sent back · only files were read, nothing was run"},
+		{ended(verdictBlock).withSteps(nil, nil, []string{"Bash(a)"}), "Review sent back · Claude Code refused all its calls"},
+		{unread.withSteps([]string{"Read(a)", "Bash(python3 t.py)"}, nil, nil),
 			"Review sent back · nothing was run in a copy · the reviewer gave no verdict: what it said is the feedback"},
 		// The last that failed and the last of the others, as they ran; what was printed where nothing failed.
-		{reviewRound{record: record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictBlock}},
-			Runs: []record{run("a", 0, ""), run("b ||\n  c", 1, "no"), run("d", 0, ""), run("e", 0, "one\nt  wo\n")}},
+		{record{Event: eventPreToolUse, outcome: outcome{Verdict: verdictBlock}}.withSteps(nil,
+			[]record{run("a", 0, ""), run("b ||\n  c", 1, "no"), run("d", 0, ""), run("e", 0, "one\nt  wo\n")}, nil),
 			"Review of a question sent back · c → exit 1 · d → exit 0 · e → t  wo · 1 more run"},
-		{reviewRound{record: ended(verdictBlock), Runs: []record{run("go run . --monthly 2026-01-31", 0, "2026-03-03\n")}}, "Review sent back · go run . --monthly 2026-01-31 → 2026-03-03"},
+		{ended(verdictBlock).withSteps(nil, []record{run("go run . --monthly 2026-01-31", 0, "2026-03-03\n")}, nil), "Review sent back · go run . --monthly 2026-01-31 → 2026-03-03"},
 	} {
 		expectIs(t, "the receipt", c.round.receipt(), c.want)
 	}
@@ -550,13 +550,14 @@ func TestByHand(t *testing.T) {
 	known, err := os.ReadFile(path)
 	check(t, err)
 	begun := record{Time: now(), Kind: kindBegin, Event: eventStop, Review: "r", Process: "1-2-of-another-namespace", Deadline: ago(-time.Minute)}
-	check(t, appendFile(path, append(encodeJSON(begun), '\n')))
+	check(t, appendFile(path, append(encodeJSON(begun.entry()), '\n')))
 	expectIn(t, "stderr", expect(4, "").stderr, "reviewed right now", "ccc log -f ")
 	check(t, os.WriteFile(path, known, 0o600))
 	box.reviews(allows("well"))
 	var parsed struct {
 		Session string `json:"session_id"`
-		reviewRound
+		Project string `json:"project"`
+		review
 	}
 	if err := json.Unmarshal([]byte(expect(0, "", "--json").stdout), &parsed); err != nil || !validSession(parsed.Session) || parsed.Verdict != verdictAllow || parsed.Feedback != "well" {
 		t.Errorf("%v: %+v", err, parsed)
@@ -565,7 +566,7 @@ func TestByHand(t *testing.T) {
 	if got := box.run(20*time.Second, "", "ccc", "verdict"); got.code != 0 {
 		t.Errorf("%+v", got)
 	}
-	if parsed.Time.IsZero() || parsed.Project == "" {
+	if parsed.Ended.IsZero() || parsed.Project == "" {
 		t.Errorf("%+v", parsed)
 	}
 	expectIn(t, "the report", box.ccc("report"), "```\nfix the bug\n```")

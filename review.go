@@ -25,9 +25,9 @@ type reviewCall struct {
 	request reviewRequest
 	config  supervisorConfig
 	env     []string
-	output  io.Writer    // takes each valid line of the stream, unchanged
-	note    func(record) // takes what the reviewer calls, is refused and says
-	warn    func(error)  // takes what goes wrong without ending the review
+	output  io.Writer   // takes each valid line of the stream, unchanged
+	note    func(step)  // takes what the reviewer calls, is refused and says
+	warn    func(error) // takes what goes wrong without ending the review
 }
 
 // noConversation is what Claude Code says where it does not find the session to fork (2.1.200, 2.1.332).

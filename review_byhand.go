@@ -32,11 +32,11 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	s := &supervision{dirs: d, session: state.session(stored.id), project: transcriptStart(stored.path),
 		isWanted: func() bool { return true }}
 	s.dirs.here = s.project
-	past, err := s.session.readHistory()
-	if err != nil {
+	if s.past, err = s.session.readHistory(); err != nil {
 		return err
 	}
-	if last := past.last(); last != nil && last.Verdict == verdictReviewing {
+	s.state, _ = s.session.state() // one that can't be read knows nothing
+	if last := s.past.last(); last != nil && last.Verdict == verdictReviewing {
 		return withHint(errors.New(say(alreadyReviewing)), "ccc log -f "+s.session.id)
 	}
 	if s.config, err = loadConfig(d); err != nil {
@@ -61,20 +61,22 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	}
 	ctx, cancel := s.untilEnded(s.patience(""))
 	defer cancel()
-	talk.noteReviews(&past)
-	of := changeOf{history: &past, byHand: true}
+	talk.noteReviews(s.past)
+	of := changeOf{history: s.past, byHand: true}
 	if len(talk.requests) > 0 {
 		of.started = talk.requests[0].at
 	}
 	request := reviewRequest{conversation: talk, change: of,
 		here: here, lastMessage: talk.lastWords, iteration: 1, limit: 1}
-	ended := s.session.roundEndedBy(s.review(ctx, record{Kind: kindEnd, Event: eventReview}, request)).shown()
+	ended := s.review(ctx, newReview(eventReview), request).shown()
 	out := newScreen(os.Stdout)
 	if c.has("--json") {
 		out.Write(encodeJSON(struct {
 			Session string `json:"session_id"`
-			reviewRound
-		}{Session: stored.id, reviewRound: ended}))
+			Project string `json:"project"`
+			review
+			steps
+		}{stored.id, s.project, ended, ended.did}))
 		fmt.Fprintln(out)
 	} else {
 		if out.terminal && ended.Verdict == verdictCancelled { // behind ^C
@@ -152,8 +154,7 @@ func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversat
 // it is known, else the flag's, else that of a launch without a name, which is told. "" is none. A flag that
 // names another than the first two is an error.
 func (s *supervision) providerByHand(flag string) (name string, err error) {
-	state, _ := s.session.state() // one that can't be read knows nothing
-	given := cmp.Or(s.config.Supervisor.Provider, state.Provider)
+	given := cmp.Or(s.config.Supervisor.Provider, s.state.Provider)
 	name = cmp.Or(given, flag, s.config.CurrentProvider)
 	switch {
 	case flag != "" && name != flag:

@@ -132,6 +132,7 @@ func TestByHandProvider(t *testing.T) {
 		s := &supervision{config: config, session: stateDir(t.TempDir()).session("x")}
 		if c.session != "" {
 			check(t, os.WriteFile(s.session.stateFile(), []byte(stateText("x", 0, `,"provider":"`+c.session+`"`)), 0o600))
+			s.state, _ = s.session.state()
 		}
 		os.Stderr = write
 		got, err := s.providerByHand(c.flag)

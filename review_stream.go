@@ -17,7 +17,7 @@ import (
 type reviewStream struct {
 	lineWriter
 	output   io.Writer         // takes each valid line, unchanged
-	note     func(record)      // takes what the reviewer calls, is refused, gets an error for and says
+	note     func(step)        // takes what the reviewer calls, is refused, gets an error for and says
 	warn     func(error)       // takes what goes wrong without ending the review
 	outcome  outcome           // what is known so far, without the verdict
 	first    tokens            // of the first message that tells any
@@ -30,7 +30,7 @@ type reviewStream struct {
 	calls    map[string]string // the tools called and not refused so far, by the id of the call
 }
 
-func newStream(output io.Writer, note func(record), warn func(error)) *reviewStream {
+func newStream(output io.Writer, note func(step), warn func(error)) *reviewStream {
 	s := &reviewStream{output: output, note: note, warn: warn, complete: make(chan struct{}),
 		usage: map[string]tokens{}, calls: map[string]string{}}
 	s.finish = sync.OnceFunc(func() { close(s.complete) })
@@ -81,11 +81,11 @@ func (s *reviewStream) read(line []byte) {
 			switch {
 			case l.Message.Model == "<synthetic>": // Claude Code's own error, which the result holds too
 			case block.Type == "text" && words != "" && !isAnswer(words):
-				s.note(record{Kind: kindWords, Words: words})
+				s.note(step{Kind: stepWords, Words: words})
 			case block.Type == "tool_use" && block.Name != "StructuredOutput":
 				tool := describeTool(block.Name, block.Input)
 				s.calls[block.ID] = tool
-				s.note(record{Kind: kindCall, Tool: tool})
+				s.note(step{Kind: stepCall, Tool: tool})
 			}
 		}
 	case "user":
@@ -94,7 +94,7 @@ func (s *reviewStream) read(line []byte) {
 			if block.isRefusal() {
 				s.refuse(block.Call)
 			} else if block.Error && tool != "" && !isCommand(tool) {
-				s.note(record{Kind: kindError, Tool: tool})
+				s.note(step{Kind: stepError, Tool: tool})
 			}
 		}
 	case "result":
@@ -164,7 +164,7 @@ func (b contentBlock) isRefusal() bool {
 func (s *reviewStream) refuse(id string) {
 	if tool, known := s.calls[id]; known {
 		delete(s.calls, id)
-		s.note(record{Kind: kindRefused, Tool: tool})
+		s.note(step{Kind: stepRefused, Tool: tool})
 	}
 }
 
@@ -193,13 +193,13 @@ var tryCall = lazyRegexp(
 	`^Bash\(((cd|timeout) \S+ +(&& +)?)*(\S*/ccc[^/\s]*|'[^']*/ccc[^/']*') +try +(--timeout \S+ +)?`)
 
 // unrecorded returns the calls of ccc try for which no run was recorded.
-func (r reviewRound) unrecorded() (calls []string) {
-	for _, tool := range r.Tools {
+func (d *steps) unrecorded() (calls []string) {
+	for _, tool := range d.Tools {
 		if tryCall().MatchString(tool) {
 			calls = append(calls, tool)
 		}
 	}
-	return calls[min(len(r.Runs), len(calls)):]
+	return calls[min(len(d.Runs), len(calls)):]
 }
 
 // doing returns a call, or the command that the call runs, without ccc try.

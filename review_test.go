@@ -14,7 +14,7 @@ import (
 
 // quietStream is a stream whose notes nobody reads.
 func quietStream(output io.Writer, warn func(error)) *reviewStream {
-	return newStream(output, func(record) {}, warn)
+	return newStream(output, func(step) {}, warn)
 }
 
 // readStream feeds input to a stream in pieces of size bytes, scribbling over
@@ -68,7 +68,7 @@ func TestStreamMirror(t *testing.T) {
 func TestStreamOutcome(t *testing.T) {
 	var called []string
 	s := quietStream(io.Discard, func(err error) { t.Error(err) })
-	s.note = func(r record) {
+	s.note = func(r step) {
 		if r.Kind == kindCall {
 			called = append(called, r.Tool)
 		}
@@ -193,7 +193,7 @@ func TestStreamCost(t *testing.T) {
 func TestStreamNotes(t *testing.T) {
 	var noted []string
 	s := quietStream(io.Discard, func(err error) { t.Error(err) })
-	s.note = func(r record) { noted = append(noted, r.Kind+" "+r.Tool+r.Words) }
+	s.note = func(r step) { noted = append(noted, r.Kind+" "+r.Tool+r.Words) }
 	for _, block := range []string{`{"type":"text","text":"one"},{"type":"tool_use","id":"c","name":"Read"}`, "", `{"type":"text","text":"two: {\"allow_stop\":false}"}`,
 		`{"type":"text","text":"` + "```json\\n" + `{\"allow_stop\":false}` + "\\n```" + `"}`, `{"type":"text","text":"{\"allow_stop\":true}"}`} {
 		line := `{"type":"assistant","message":{"content":[` + block + `]}}`
@@ -341,7 +341,7 @@ func TestStreamRefusals(t *testing.T) {
 	}
 	var noted []string
 	s := quietStream(io.Discard, func(err error) { t.Error(err) })
-	s.note = func(r record) { noted = append(noted, r.Kind+" "+r.Tool) }
+	s.note = func(r step) { noted = append(noted, r.Kind+" "+r.Tool) }
 	_, _ = s.Write([]byte(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"c","name":"Read"}]}}` + "\n" +
 		`{"type":"result","subtype":"success","permission_denials":[{"tool_use_id":"c"},{"tool_use_id":"d"}],"result":"{\"allow_stop\":true}"}` + "\n"))
 	s.close()
@@ -353,7 +353,7 @@ func TestStreamRefusals(t *testing.T) {
 func TestStreamErrors(t *testing.T) {
 	var noted []string
 	s := quietStream(io.Discard, func(err error) { t.Error(err) })
-	s.note = func(r record) { noted = append(noted, r.Kind+" "+r.Tool) }
+	s.note = func(r step) { noted = append(noted, r.Kind+" "+r.Tool) }
 	call := func(id, tool, input string) {
 		const line = `{"type":"assistant","message":{"content":[{"type":"tool_use","id":%q,"name":%q,"input":%s}]}}`
 		fmt.Fprintf(s, line+"\n", id, tool, input)

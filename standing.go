@@ -19,7 +19,7 @@ const (
 )
 
 // approves reports whether r approved work: not a question.
-func (r record) approves() bool { return r.Verdict == verdictAllow && r.Event != eventPreToolUse }
+func (r review) approves() bool { return r.Verdict == verdictAllow && r.Event != eventPreToolUse }
 
 // An answer is what a review says of the files as they are now. Of an approval why says what has become of
 // them, else it is the feedback or the error.
@@ -30,14 +30,14 @@ type answer struct {
 }
 
 // answer returns what the review says of the files now. Outside git the verdict alone counts.
-func (r record) answer(ctx context.Context, env []string) answer {
+func (r review) answer(ctx context.Context, env []string) answer {
 	switch {
 	case r.Verdict != verdictAllow:
 		return answer{word: r.Verdict, why: cmp.Or(r.Error, r.Feedback)}
-	case r.Repository == "":
+	case r.Seen.Repository == "":
 		return answer{word: verdictAllow, why: say(verdictAlone, noGit(env))}
 	}
-	c, err := r.look.compare(ctx, env)
+	c, err := r.Seen.compare(ctx, env)
 	switch {
 	case err != nil:
 		return answer{word: answerChanged, why: say(changesUntold, oneLine(err.Error()))}

@@ -133,11 +133,10 @@ func TestHistorySwitchedOff(t *testing.T) {
 		records []record
 		told    bool
 	}{{[]record{begin, off, end}, true}, {[]record{begin, end, off}, false}} {
-		var h history
-		for _, r := range test.records {
-			h.add(r)
+		for i := range test.records {
+			test.records[i].Time = time.Now().Add(time.Duration(i-10) * time.Second)
 		}
-		expectIs(t, "is told of", h.last() != nil, test.told)
+		expectIs(t, "is told of", historyOf(test.records...).last() != nil, test.told)
 	}
 }
 
@@ -151,10 +150,15 @@ func FuzzTimeline(f *testing.F) {
 		var requests []string
 		var calls []int
 		verdicts, present, clock := []verdict{}, 0, time.Now().Add(-time.Hour)
+		var begun time.Time
 		line := func(r record) []byte {
 			clock = clock.Add(time.Second)
 			r.Time, r.Review, r.Deadline = clock, fmt.Sprint("r", len(verdicts)), time.Now().Add(time.Hour)
-			return append(encodeJSON(r), '\n')
+			if r.Kind == kindBegin {
+				begun = clock
+			}
+			r.Begun = begun
+			return append(encodeJSON(r.entry()), '\n')
 		}
 		for n, step := range steps[:min(len(steps), 50)] {
 			runs := len(verdicts) > 0 && verdicts[len(verdicts)-1] == verdictReviewing
@@ -174,11 +178,11 @@ func FuzzTimeline(f *testing.F) {
 				calls[len(calls)-1]++
 				text = append(text, line(record{Kind: kindCall, Tool: other})...)
 			case step%6 == 4:
-				half := line(record{Kind: kindEnd, Prompt: other, outcome: outcome{Verdict: verdictAllow}})
+				half := line(record{Kind: kindEnd, Question: other, outcome: outcome{Verdict: verdictAllow}})
 				text = append(append(text, half[:int(step)%(len(half)-2)]...), '\n')
 			default:
 				for part := range strings.SplitSeq(other, "\n") {
-					if _, isRecord := parseRecord([]byte(part)); !isRecord {
+					if _, isLine := parseEntry([]byte(part)); !isLine {
 						text = append(append(text, part...), '\n')
 					}
 				}
@@ -190,11 +194,11 @@ func FuzzTimeline(f *testing.F) {
 		var gotRequests []string
 		var gotVerdicts []verdict
 		var gotCalls []int
-		for _, r := range h.Requests {
-			gotRequests = append(gotRequests, r.Prompt)
+		for _, p := range h.Prompts {
+			gotRequests = append(gotRequests, p.Text)
 		}
-		for _, r := range h.Rounds {
-			gotVerdicts, gotCalls = append(gotVerdicts, r.Verdict), append(gotCalls, len(r.Tools))
+		for _, r := range h.Reviews {
+			gotVerdicts, gotCalls = append(gotVerdicts, r.Verdict), append(gotCalls, len(r.did.Tools))
 		}
 		expectEqual(t, "the requests", gotRequests, requests)
 		expectEqual(t, "the verdicts", gotVerdicts, verdicts)
@@ -221,7 +225,7 @@ func TestAnswers(t *testing.T) {
 	approval := record{Event: eventStop, outcome: outcome{Verdict: verdictAllow, Feedback: "fine"}, look: lookAtPrompt(box.work, box.vars, time.Minute)}
 	expect := func(what string, r record, word verdict, why string) {
 		t.Helper()
-		a := r.answer(t.Context(), env)
+		a := r.review().answer(t.Context(), env)
 		if a.word != word || !strings.HasPrefix(a.why, why) || why == "" && a.why != "" {
 			t.Errorf("%s: %s %q, want %s %q", what, a.word, a.why, word, why)
 		}
@@ -244,12 +248,10 @@ func TestAnswers(t *testing.T) {
 		r    record
 		want bool
 	}{"approval": {approval, true}, "refusal": {refused, false}, "failure": {failed, false}, "question": {question, false}} {
-		expectIs(t, name+" approves", c.r.approves(), c.want)
+		expectIs(t, name+" approves", c.r.review().approves(), c.want)
 	}
 	for want, all := range map[string][]string{"": nil, "one": {"one"}, "two": {"one", "two"}} {
-		r := reviewRound{}
-		r.Requests = all
-		expectIs(t, "the newest request", r.newestRequest(), want)
+		expectIs(t, "the newest request", review{Requests: all}.request(), want)
 	}
 }
 
@@ -525,34 +527,12 @@ func TestCountBeginsAnew(t *testing.T) {
 		s := stateDir(t.TempDir()).session(testSession)
 		for _, r := range test.before {
 			r.Time = now()
-			check(t, s.append(r))
+			check(t, s.append(r.entry()))
 		}
 		past, err := s.readHistory()
 		check(t, err)
 		expectIs(t, name+": in the same turn", past.beginsAnew(true), test.inTurn)
 		expectIs(t, name+": in the next", past.beginsAnew(false), test.inAnother)
-	}
-}
-
-// What a timeline quotes is cut; the rest is as it came.
-func TestRecordCut(t *testing.T) {
-	long := strings.Repeat("x", 5000)
-	r := record{Kind: kindCall, Prompt: "a secret", Tool: "Bash(cat secret " + long + ")", Words: "secret " + long, Command: "echo secret", Output: long + "审secret", NoCopy: "secret",
-		LastMessage: "secret " + long, Question: "a secret?", Requests: []string{"secret " + long, "two"}, Model: "secret", Mode: "secret"}
-	r.Feedback, r.Error = "secret feedback "+long, "secret error"
-	got := r.cut()
-	for name, pair := range map[string][2]string{"prompt": {got.Prompt, "a secret"}, "command": {got.Command, "echo secret"}, "no copy": {got.NoCopy, "secret"},
-		"question": {got.Question, "a secret?"}, "feedback": {got.Feedback, "secret feedback " + long}, "error": {got.Error, "secret error"}, "model": {got.Model, "secret"}, "mode": {got.Mode, "secret"},
-		"output": {got.Output, long[:1991] + "审secret"}, "words": {got.Words, cutMiddle("secret "+long, 2000)}, "last message": {got.LastMessage, cutMiddle("secret "+long, 2000)},
-		"tool": {got.Tool, "Bash(" + clip("cat secret "+long, 80) + ")"}, "requests": {strings.Join(got.Requests, "|"), cutMiddle("secret "+long, 4000) + "|two"}} {
-		expectIs(t, name, pair[0], pair[1])
-	}
-	expectIs(t, "the record before", len(r.Requests[0]), 5007)
-	for tool, want := range map[string]string{"Read": "Read", "Read(a)": "Read(a)", "Bash(a (b))": "Bash(a (b))", "Bash(" + strings.Repeat("y", 80) + ")": "Bash(" + strings.Repeat("y", 80) + ")"} {
-		expectIs(t, tool, record{Tool: tool}.cut().Tool, want)
-	}
-	for output, want := range map[string]string{"": "", "x": "x", strings.Repeat("y", 2000): strings.Repeat("y", 2000), strings.Repeat("y", 2001): strings.Repeat("y", 2000), "审" + strings.Repeat("y", 1999): strings.Repeat("y", 1999)} {
-		expectIs(t, "an output", record{Output: output}.cut().Output, want)
 	}
 }
 
@@ -565,15 +545,17 @@ func TestHistory(t *testing.T) {
 	write := func(records ...record) *history {
 		t.Helper()
 		os.Remove(s.timelineFile())
-		for i, r := range records {
-			if r.Time.IsZero() {
-				r.Time = at.Add(time.Duration(i) * time.Second)
+		for i := range records {
+			if records[i].Time.IsZero() {
+				records[i].Time = at.Add(time.Duration(i) * time.Second)
 			}
-			check(t, s.append(r))
+		}
+		for _, e := range entries(records...) {
+			check(t, s.append(e))
 		}
 		h, err := s.readHistory()
 		check(t, err)
-		return &h
+		return h
 	}
 	begin := func(id string) record {
 		return record{Kind: kindBegin, Event: eventStop, Review: id, Deadline: time.Now().Add(time.Hour)}
@@ -589,18 +571,18 @@ func TestHistory(t *testing.T) {
 	call := func(kind, tool string) record { return record{Kind: kind, Review: "1", Tool: tool} }
 	h := write(prompt("fix it"), begun, call(kindCall, "Read(a)"), call(kindRefused, "Read(a)"), call(kindCall, "Read(b)"), call(kindCall, "Read(c)"), call(kindRefused, "Read(none)"), call(kindCall, "Skill(x)"), call(kindError, "Skill(x)"),
 		record{Kind: kindRun, Review: "1", Command: "make"}, record{Kind: kindRun, Review: "lost", Command: "make"}, end("1", block))
-	r := h.Rounds[0]
-	if len(h.Rounds) != 1 || r.LastMessage != "all done" || r.Question != "Which?" || r.newestRequest() != "fix it" || r.Verdict != verdictBlock || len(r.Runs) != 1 || h.project != "/p" || r.firstRecord != 2 || r.lastRecord != 12 || !r.start.Equal(at.Add(time.Second)) || h.records != 12 {
+	r := h.Reviews[0]
+	if len(h.Reviews) != 1 || r.LastMessage != "all done" || r.Question != "Which?" || r.request() != "fix it" || r.Verdict != verdictBlock || len(r.did.Runs) != 1 || h.project != "/p" || !r.Begun.Equal(at.Add(time.Second)) || !r.Ended.Equal(at.Add(11*time.Second)) || !h.updated.Equal(r.Ended) {
 		t.Errorf("%+v", r)
 	}
-	expectEqual(t, "the calls", r.Tools, []string{"Read(b)", "Read(c)"})
-	expectEqual(t, "what was refused", r.Refused, []string{"Read(a)", "Read(none)"})
-	expectIs(t, "the present call", r.current, "")
+	expectEqual(t, "the calls", r.did.Tools, []string{"Read(b)", "Read(c)"})
+	expectEqual(t, "what was refused", r.did.Refused, []string{"Read(a)", "Read(none)"})
+	expectIs(t, "the present call", r.did.current, "")
 
 	// What is no record counts for nothing.
 	check(t, os.WriteFile(s.timelineFile(), []byte(`{"time":"2030-01-01T00:00:00Z","project":"/old","max_iterations":3}`+"\n"+`{"kind":7,"project":"/old"}`+"\nnone"), 0o600))
 	old, err := s.readHistory()
-	if err != nil || old.project != "" || old.limit != 0 || old.records != 0 || !old.updated.IsZero() {
+	if err != nil || old.project != "" || old.limit != 0 || len(old.Prompts)+len(old.Reviews)+len(old.Switches) != 0 || !old.updated.IsZero() {
 		t.Errorf("lines of others: %+v, %v", old, err)
 	}
 	check(t, os.Remove(s.timelineFile()))
@@ -612,7 +594,7 @@ func TestHistory(t *testing.T) {
 	// Of what is past the last counts, of a request the reviews since it; what the user withdrew is passed over.
 	last := func(h *history) string {
 		if r := h.last(); r != nil {
-			return r.Review
+			return r.ID
 		}
 		return ""
 	}
@@ -647,17 +629,9 @@ func TestHistory(t *testing.T) {
 		os.Remove(s.timelineFile())
 		expectIs(t, name, last(write(test.records...)), test.want)
 	}
-	h = &history{}
-	for i, want := range []int{-1, 0, 0, 1, 0, -1, 2} {
-		r := []record{prompt("a"), begin("1"), call(kindCall, "x"), begin("2"), end("1", allow), call(kindWords, ""), end("3", failed)}[i]
-		if i == 5 {
-			r.Review = ""
-		}
-		expectIs(t, fmt.Sprint("the review of record ", i), h.add(r), want)
-	}
-	h = write(prompt(""), prompt("a"))
-	expectIs(t, "the requests", len(h.Requests), 1)
-	expectIs(t, "an id that is none", h.indexOf(""), -1)
+	h = write(prompt("a"), prompt(""))
+	expectIs(t, "the request", h.request(), "a")
+	expectIs(t, "an id that is none", h.review(""), nil)
 
 	// What is open: the last refusal since the newest prompt, unless a stop was approved behind it.
 	for name, test := range map[string]struct {
@@ -674,7 +648,7 @@ func TestHistory(t *testing.T) {
 		"a question":                 {[]record{prompt("a"), question}, "q", "do more"},
 	} {
 		r, open := write(test.records...).feedback()
-		expectIs(t, name, r.Review, test.last)
+		expectIs(t, name, r.ID, test.last)
 		expectIs(t, name+": open", open, test.open)
 	}
 }
@@ -707,10 +681,9 @@ func TestStateUnread(t *testing.T) {
 		"a verdict before two": {[]record{at(kindPrompt), end("1", verdictBlock, false), words("2"), words("3")}, 2},
 		"before any prompt":    {[]record{words("1"), words("2")}, 2},
 	} {
-		h := &history{}
-		for _, r := range test.records {
-			h.add(r)
+		for i := range test.records {
+			test.records[i].Time = time.Now().Add(time.Duration(i-10) * time.Second)
 		}
-		expectIs(t, name, h.unread(), test.want)
+		expectIs(t, name, historyOf(test.records...).unread(), test.want)
 	}
 }

@@ -131,9 +131,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 	if h.updated.After(s.UpdatedAt) {
 		s.UpdatedAt = h.updated
 	}
-	request := ""
-	for _, r := range h.Rounds {
-		request = r.newestRequest() // where no hook was told of a prompt, the reviews know it
+	for _, r := range h.Reviews {
 		s.CostUSD += r.CostUSD
 		if r.Tokens != nil {
 			s.Tokens.add(*r.Tokens)
@@ -146,17 +144,14 @@ func summarize(known sessionFiles, config *configuration) summary {
 			s.Reviews++
 		}
 	}
-	if n := len(h.Requests); n > 0 {
-		request = h.Requests[n-1].Prompt
-	}
-	s.Request = clip(firstLine(redact(request)), 100)
+	s.Request = clip(firstLine(redact(h.request())), 100)
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
 	if last := h.last(); last != nil {
-		s.Verdict, s.VerdictAt, s.number = last.Verdict, &last.Time, last.number()
+		s.Verdict, s.VerdictAt, s.number = last.Verdict, last.lastTime(), last.number()
 		switch s.Verdict {
 		case verdictReviewing:
-			call := redact(last.current)
-			s.Doing, s.now = doing(call), callInWords(call, last.place())
+			call := redact(last.did.current)
+			s.Doing, s.now = doing(call), callInWords(call, last.Seen.Top)
 		case verdictFailed:
 			s.why = redact(last.Error)
 		}
@@ -346,7 +341,8 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	config, _ := loadConfig(d)
 	known := stateDir(d.state).session(input.SessionID)
 	s := summarize(known, config)
-	isOn := known.supervised(callerOf(clientAncestry()))
+	state, _ := known.state()
+	isOn := state.supervised(callerOf(clientAncestry()))
 	hooks, err := findHooks(d)
 	switch {
 	case isOn && err == nil && len(hooks.programs) == 0: // removed while the session runs

@@ -243,11 +243,8 @@ func TestVerdictReasons(t *testing.T) {
 		"a review that runs":  {[]record{{Time: ago(12 * time.Second), Kind: kindBegin, Event: eventStop, Review: "r", Iteration: 2, Limit: 3, Deadline: ago(-time.Hour)}}, "Review 2/3 has been running for 12."},
 		"an odd word":         {[]record{end("odd", "", "")}, "Review 2/3 odd 3 minutes ago"},
 	} {
-		var h history
-		for _, r := range c.records {
-			h.add(r)
-		}
-		s := judgedStop{reviewRound: h.Rounds[len(h.Rounds)-1].settled(), history: &h}
+		h := historyOf(c.records...)
+		s := judgedStop{review: h.Reviews[len(h.Reviews)-1], history: h}
 		if got := strings.Join(s.lines(s.answer(t.Context(), nil)), "\n"); !strings.HasPrefix(got, c.want) || name != "a review that runs" && got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
@@ -456,7 +453,7 @@ func TestStatusReviewing(t *testing.T) {
 		expect(step.doing)
 	}
 	// After off no verdict is shown.
-	box.timelineOf(testSession, record{Time: ago(0), Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictAllow}},
+	box.timelineOf(testSession, record{Time: ago(time.Second), Event: eventStop, Project: box.work, Iteration: 1, Limit: 10, outcome: outcome{Verdict: verdictAllow}},
 		record{Time: ago(0), Kind: kindSwitch, Mode: "off"})
 	expectIn(t, "status after off", box.ccc("status", "--json"), `"verdict":"",`, `"reviews":1,`)
 }
@@ -533,7 +530,7 @@ func TestSummarize(t *testing.T) {
 	add := func(id string, records ...record) summary {
 		t.Helper()
 		for _, r := range records {
-			check(t, d.session(id).append(ofKind(r)))
+			check(t, d.session(id).append(r.entry()))
 		}
 		return summarize(d.session(id), config)
 	}

@@ -47,12 +47,12 @@ func (c *conversation) prompt() (newest userRequest) {
 func (c *conversation) noteReviews(past *history) {
 	for i := range max(0, len(c.requests)-1) {
 		r := &c.requests[i]
-		for _, round := range past.Rounds {
+		for _, review := range past.Reviews {
 			switch {
-			case !slices.Contains(round.Closes, r.id):
-			case round.approves():
+			case !slices.Contains(review.Closes, r.id):
+			case review.approves():
 				r.closed = remarkPassed
-			case round.Verdict == verdictLimit && round.Event == eventStop:
+			case review.Verdict == verdictLimit && review.Event == eventStop:
 				r.closed = remarkUnapproved
 			default:
 				r.closed = words{}
@@ -78,10 +78,11 @@ func (c *conversation) calledNothing() bool {
 	return len(c.requests) > 0 && !c.broken && !slices.ContainsFunc(c.requests, called)
 }
 
-// isRequest reports whether the transcript's request is the prompt. /supervisor may precede it, and the
+// isRequest reports whether the transcript's request is the prompt. /supervisor may stand before it, and the
 // transcript has other white space around the prompt and a command's arguments.
 func isRequest(request, prompt string) bool {
-	return strings.HasSuffix(oneLine(request), oneLine(prompt))
+	line := oneLine(prompt)
+	return line != "" && strings.HasSuffix(oneLine(request), line)
 }
 
 // readConversation reads the transcript at path from its newest entry back to its root, along a chain: each

@@ -320,27 +320,27 @@ func TestTranscriptCalls(t *testing.T) {
 
 // What became of the requests above the last: the last review that judged one decides, and what is not sure leaves it open.
 func TestRequestsClosed(t *testing.T) {
-	judged := func(event string, v verdict, ids ...string) reviewRound {
-		return reviewRound{record: record{Event: event, Closes: ids, outcome: outcome{Verdict: v}}}
+	judged := func(event string, v verdict, ids ...string) review {
+		return review{Event: event, Closes: ids, outcome: outcome{Verdict: v}}
 	}
-	stop := func(v verdict, ids ...string) reviewRound { return judged(eventStop, v, ids...) }
+	stop := func(v verdict, ids ...string) review { return judged(eventStop, v, ids...) }
 	for _, test := range []struct {
 		name   string
-		rounds []reviewRound
+		rounds []review
 		want   string
 	}{
 		{"no review", nil, "open open last"},
-		{"approved", []reviewRound{stop(verdictBlock, "1", "2"), stop(verdictAllow, "1", "2", "3")}, "passed passed last"},
-		{"the limit", []reviewRound{stop(verdictBlock, "1"), stop(verdictLimit, "1")}, "ended open last"},
-		{"one each", []reviewRound{stop(verdictAllow, "1"), stop(verdictLimit, "2")}, "passed ended last"},
-		{"sent back again", []reviewRound{stop(verdictAllow, "1"), stop(verdictBlock, "1")}, "open open last"},
-		{"not reviewed", []reviewRound{stop(verdictAllow, "1"), stop(verdictFailed, "1"), stop(verdictFailed, "2")}, "open open last"},
-		{"cancelled", []reviewRound{stop(verdictCancelled, "1"), stop(verdictReviewing, "2")}, "open open last"},
-		{"a question", []reviewRound{judged(eventPreToolUse, verdictAllow, "1"), judged(eventPreToolUse, verdictLimit, "2")}, "open open last"},
-		{"of others", []reviewRound{stop(verdictAllow, "4")}, "open open last"},
+		{"approved", []review{stop(verdictBlock, "1", "2"), stop(verdictAllow, "1", "2", "3")}, "passed passed last"},
+		{"the limit", []review{stop(verdictBlock, "1"), stop(verdictLimit, "1")}, "ended open last"},
+		{"one each", []review{stop(verdictAllow, "1"), stop(verdictLimit, "2")}, "passed ended last"},
+		{"sent back again", []review{stop(verdictAllow, "1"), stop(verdictBlock, "1")}, "open open last"},
+		{"not reviewed", []review{stop(verdictAllow, "1"), stop(verdictFailed, "1"), stop(verdictFailed, "2")}, "open open last"},
+		{"cancelled", []review{stop(verdictCancelled, "1"), stop(verdictReviewing, "2")}, "open open last"},
+		{"a question", []review{judged(eventPreToolUse, verdictAllow, "1"), judged(eventPreToolUse, verdictLimit, "2")}, "open open last"},
+		{"of others", []review{stop(verdictAllow, "4")}, "open open last"},
 	} {
 		c := conversation{requests: []userRequest{{id: "1"}, {id: "2"}, {id: "3"}}}
-		c.noteReviews(&history{Rounds: test.rounds})
+		c.noteReviews(&history{Reviews: test.rounds})
 		var got, open []string
 		for i, r := range c.requests {
 			state := map[bool]string{true: "open", false: "last"}[i < 2]

@@ -77,32 +77,37 @@ func try(c *invocation) error {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // a reader that goes away must not end it at once
 		code, err = plan.run(untilSignal(), timeout)
 	}
-	entry := record{Time: now(), Kind: kindRun, Command: redact(line), ExitCode: &code,
-		Output: redact(printed.end())}
-	entry.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
+	ran := step{Kind: stepRun, Command: line, ExitCode: &code, Output: printed.end()}
+	ran.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds()
 	ended := failure{code: code}
 	if err != nil {
 		f := failureOf(err)
-		if entry.Error = oneLine(f.err.Error()); f.hint != "" {
-			entry.Error += "; to fix it: " + f.hint
+		if ran.Error = oneLine(f.err.Error()); f.hint != "" {
+			ran.Error += "; to fix it: " + f.hint
 		}
-		ended.err = errors.New(trySubcommand + ": " + entry.Error)
+		ended.err = errors.New(trySubcommand + ": " + ran.Error)
 	}
-	if err := recordRun(entry); err != nil {
+	ran.Command, ran.Error, ran.Output = redact(ran.Command), redact(ran.Error), lastBytes(redact(ran.Output), 2000)
+	if err := recordRun(ran); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(redact(err.Error())))
 	}
 	return ended
 }
 
-// recordRun appends the record of a run to the timeline of the review that it belongs to, if there is one.
-func recordRun(entry record) error {
+// recordRun appends a run to the timeline of the review that it belongs to, if there is one.
+func recordRun(ran step) error {
 	session, review := filepath.Split(os.Getenv(tryVariable))
 	if review == "" {
 		return nil
 	}
-	entry.Review = review
+	ran.Review = review
 	dir, id := filepath.Split(filepath.Clean(session))
-	return stateDir(dir).session(id).append(entry)
+	return stateDir(dir).session(id).append(entry{Step: &ran})
+}
+
+// lastBytes returns the end of text, at most so many bytes of it.
+func lastBytes(text string, most int) string {
+	return strings.ToValidUTF8(text[max(0, len(text)-most):], "")
 }
 
 // noCopy is the error for no copy because of err, whose hint it keeps.

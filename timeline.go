@@ -1,0 +1,441 @@
+package main
+
+// The timeline of a session, supervisor-ID-events.jsonl: a JSON object on each line, only ever appended to.
+// It is ccc's format for programs: `ccc log --json` prints each line with "session_id" before the rest.
+//
+// A line has "time", when it was written (UTC, to the millisecond), "project", where the session was started,
+// and exactly one of these members:
+//
+//	"prompt"  a prompt of the user's, with what lay in the working tree then
+//	"switch"  supervision was switched on or off
+//	"review"  a review that began, or has ended: the later line of an id takes the place of the earlier
+//	"step"    what the reviewer of a review did
+//
+// Their members are documented at the types below. What is empty, zero or false is left out. Texts stand as
+// they came; what a run printed is redacted. A line of another form, such as one of ccc 1.x, is passed over.
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// An entry is a line of a timeline.
+type entry struct {
+	Time    time.Time `json:"time"`
+	Project string    `json:"project,omitempty"`
+	Prompt  *prompt   `json:"prompt,omitempty"`
+	Switch  *switched `json:"switch,omitempty"`
+	Review  *review   `json:"review,omitempty"`
+	Step    *step     `json:"step,omitempty"`
+}
+
+// A prompt is one that the user submitted, or Claude Code for them at a time that they have set.
+type prompt struct {
+	Text string    `json:"text,omitempty"` // none of an image alone
+	Seen look      `json:"seen,omitzero"`  // the working tree that the agent was in
+	at   time.Time // of its line
+}
+
+// A switched is a switch of supervision.
+type switched struct {
+	Mode  string    `json:"mode"`                     // on or off
+	By    string    `json:"by"`                       // one of those below
+	Limit int       `json:"max_iterations,omitempty"` // how many reviews a request has, if that is known
+	at    time.Time // of its line
+}
+
+// What switched supervision.
+const (
+	switchedInSession = "/supervisor"
+	switchedOutside   = "supervisor-mode"
+	switchedByAgent   = "agent"
+)
+
+// A review is one of a stop, of a question or by hand, from its begin to its end.
+type review struct {
+	ID           string    `json:"id"`
+	Event        string    `json:"event"`                    // Stop, PreToolUse of a question, or review by hand
+	Iteration    int       `json:"iteration,omitempty"`      // its number among those of the request, from 1; none by hand
+	Limit        int       `json:"max_iterations,omitempty"` // how many the request has
+	Begun        time.Time `json:"begun"`
+	Process      string    `json:"process,omitempty"`       // ccc's: if that has gone before the end, it was killed
+	Deadline     time.Time `json:"deadline,omitzero"`       // the time by which it ends, where the process can't be seen
+	Requests     []string  `json:"requests,omitempty"`      // the user's that it was given, each cut
+	LastMessage  string    `json:"last_message,omitempty"`  // the agent's, cut
+	Question     string    `json:"question,omitempty"`      // the questions of a PreToolUse, with their options
+	Closes       []string  `json:"closes,omitempty"`        // ids of the user's requests that end with its approval
+	PromptSource string    `json:"prompt_source,omitempty"` // the file of the reviewer's instructions, or built-in
+	Model        string    `json:"model,omitempty"`         // the reviewer's, as far as ccc knows
+	Way          string    `json:"way,omitempty"`           // asked with the agent's "cache", or with its "own" prompt
+	NoCopy       string    `json:"no_copy,omitempty"`       // why nothing could be run; what fixes that on a line below
+	Seen         look      `json:"seen,omitzero"`           // the working tree, as the review began
+	Change       []string  `json:"change,omitempty"`        // the first paths of the change, each behind its letter
+	Ended        time.Time `json:"ended,omitzero"`          // not there as long as it runs
+	outcome
+
+	did steps // what its steps tell
+}
+
+// eventReview is the event of a review by hand, with ccc review.
+const eventReview = "review"
+
+// A verdict is what became of a stop, of a question or of a review by hand.
+type verdict string
+
+const (
+	verdictBlock     verdict = "block"     // the agent goes on
+	verdictAllow     verdict = "allow"     // the agent may stop
+	verdictFailed    verdict = "failed"    // no review took place
+	verdictLimit     verdict = "limit"     // the request had used up its reviews
+	verdictCancelled verdict = "cancelled" // the user ended the review
+	verdictReviewing verdict = "reviewing" // it is not known yet; never recorded
+)
+
+// An outcome is what a review came to. Its members stand beside those of the review, from its end on.
+type outcome struct {
+	Verdict         verdict `json:"verdict,omitempty"`
+	Feedback        string  `json:"feedback,omitempty"`   // what is left to do, or for an approval what is left to the user
+	NoVerdict       bool    `json:"no_verdict,omitempty"` // the reviewer gave none, but words, which are the feedback
+	Withheld        bool    `json:"withheld,omitempty"`   // and these were not given to the agent
+	Error           string  `json:"error,omitempty"`      // why there was no review
+	DurationSeconds float64 `json:"duration_seconds,omitempty"`
+	CostUSD         float64 `json:"cost_usd,omitempty"` // of this review alone; not there where it is not known
+	Tokens          *tokens `json:"tokens,omitempty"`
+	CacheMissed     bool    `json:"cache_missed,omitempty"`     // the agent's did not serve: no later review asks with it
+	ReviewerSession string  `json:"reviewer_session,omitempty"` // the id of the fork
+}
+
+// tokens is what requests used, as the API counts it.
+type tokens struct {
+	Input      int `json:"input_tokens"`
+	CacheRead  int `json:"cache_read_input_tokens"`
+	CacheWrite int `json:"cache_creation_input_tokens"`
+	Output     int `json:"output_tokens"`
+}
+
+// fresh returns how many input tokens the API did not have in its prompt cache.
+func (t *tokens) fresh() int { return t.Input + t.CacheWrite }
+
+// cacheMissed reports whether the first answer with these tokens shows that the cache did not serve: less than
+// half of what was read came from it. Without any figure nothing is known.
+func (t tokens) cacheMissed() bool { return 2*t.CacheRead < t.fresh()+t.CacheRead }
+
+func (t *tokens) add(u tokens) {
+	t.Input += u.Input
+	t.CacheRead += u.CacheRead
+	t.CacheWrite += u.CacheWrite
+	t.Output += u.Output
+}
+
+// A look is what git finds in a working tree at one time.
+type look struct {
+	tree
+	Head   string     `json:"head,omitempty"`   // the commit checked out, "" before the first
+	Paths  pathStates `json:"paths,omitempty"`  // those that differ from Head
+	TreeID string     `json:"tree,omitempty"`   // with more than pathsLimit: git's id of all that lies there
+	Unseen string     `json:"unseen,omitempty"` // why neither is known
+}
+
+// pathStates are the paths in which a working tree differs from a commit, quoted by git: a name that is not
+// UTF-8 can't stand in JSON. The values are what the commit has there and what `git add -A` would add now,
+// each as mode and object id, or "" where there is no file. Ignored files are left out.
+type pathStates map[string][2]string
+
+// A step is what the reviewer of a review did.
+type step struct {
+	Review          string  `json:"review"`            // its id
+	Kind            string  `json:"kind"`              // one of those below
+	Tool            string  `json:"tool,omitempty"`    // of a call, as in Bash(git status), cut
+	Words           string  `json:"words,omitempty"`   // cut
+	Command         string  `json:"command,omitempty"` // of a run, as it was written
+	ExitCode        *int    `json:"exit_code,omitempty"`
+	Output          string  `json:"output,omitempty"` // the end of what it printed
+	Error           string  `json:"error,omitempty"`  // why it did not take place, or was ended by ccc
+	DurationSeconds float64 `json:"duration_seconds,omitempty"`
+}
+
+// The kinds of steps.
+const (
+	stepCall    = "call"
+	stepRefused = "refused" // the call that was recorded before
+	stepError   = "error"   // the result of such a call, which was no command
+	stepWords   = "words"
+	stepRun     = "run" // by ccc try
+)
+
+// steps are what the reviewer of a review did, as lists.
+type steps struct {
+	Tools   []string `json:"tools"`   // what it called and was given
+	Runs    []step   `json:"runs"`    // what ccc try ran
+	Refused []string `json:"refused"` // calls that Claude Code refused to it
+	current string   // its last call, "" where that came to nothing
+}
+
+// append adds the entry to the session's timeline, as of now.
+func (s sessionFiles) append(e entry) error {
+	if e.Time.IsZero() {
+		e.Time = now()
+	}
+	return appendFile(s.timelineFile(), append(encodeJSON(e), '\n'))
+}
+
+// parseEntry reads a line of a timeline; ok is false for any other line, such as one of ccc 1.x.
+func parseEntry(line []byte) (e entry, ok bool) {
+	err := json.Unmarshal(line, &e)
+	return e, err == nil && (e.Prompt != nil || e.Switch != nil || e.Review != nil || e.Step != nil)
+}
+
+func modeWord(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+// A history is what a session's timeline tells.
+type history struct {
+	Prompts  []prompt
+	Switches []switched
+	Reviews  []review // as they began
+	project  string
+	limit    int       // how many reviews a request has
+	updated  time.Time // the last line's
+	file     lineReader
+}
+
+// readHistory reads the session's timeline. With an error the history holds what could be read.
+func (s sessionFiles) readHistory() (*history, error) {
+	h := &history{file: lineReader{path: s.timelineFile()}}
+	h.file.lines.line = func(line []byte) {
+		if e, ok := parseEntry(line); ok {
+			h.add(e)
+		}
+	}
+	return h, h.read()
+}
+
+// read reads what has been added to the timeline since the last read.
+func (h *history) read() error {
+	err := h.file.read()
+	h.settle()
+	return err
+}
+
+// endingTime, in seconds, is how long before Claude Code would end the hook the time of its review is up. The
+// guard takes up to one second, and pipes that a killed guard left open take pipePatience.
+const endingTime = 5
+
+// settle gives the reviews without an end their verdict as of now: one runs, or was killed.
+func (h *history) settle() {
+	for i := range h.Reviews {
+		r := &h.Reviews[i]
+		if !r.Ended.IsZero() {
+			continue
+		}
+		isOver := time.Now().After(r.Deadline.Add(endingTime * time.Second))
+		if isVisible(r.Process) { // the deadline of a review may pass while a laptop sleeps
+			isOver = !isRunning(r.Process)
+		}
+		r.Verdict = verdictReviewing
+		if isOver {
+			r.Verdict, r.Error = verdictFailed, errKilled.Error()
+		}
+	}
+}
+
+// wasKilled reports whether the review has no end, and its process is gone.
+func (r review) wasKilled() bool { return r.Ended.IsZero() && r.Verdict == verdictFailed }
+
+// review returns the review with that id, nil for none.
+func (h *history) review(id string) *review {
+	if i := slices.IndexFunc(h.Reviews, func(r review) bool { return r.ID == id }); i >= 0 {
+		return &h.Reviews[i]
+	}
+	return nil
+}
+
+// isRunning reports whether the process runs that processInfo named so.
+func isRunning(name string) bool {
+	_, p := processInfo(processNumber(name))
+	return name != "" && p.name == name
+}
+
+// processNumber returns the number of the process that processInfo named so, 0 for none.
+func processNumber(name string) int {
+	number, _, _ := strings.Cut(name, "-")
+	pid, _ := strconv.Atoi(number)
+	return pid
+}
+
+// add adds the next line.
+func (h *history) add(e entry) {
+	h.project = cmp.Or(e.Project, h.project)
+	if e.Time.After(h.updated) {
+		h.updated = e.Time
+	}
+	switch {
+	case e.Prompt != nil:
+		e.Prompt.at = e.Time
+		h.Prompts = append(h.Prompts, *e.Prompt)
+	case e.Switch != nil:
+		e.Switch.at = e.Time
+		h.limit = cmp.Or(e.Switch.Limit, h.limit)
+		h.Switches = append(h.Switches, *e.Switch)
+	case e.Review != nil:
+		h.limit = cmp.Or(e.Review.Limit, h.limit)
+		if known := h.review(e.Review.ID); known != nil {
+			e.Review.did = known.did
+			*known = *e.Review
+		} else {
+			// A program that reads the lists as JSON gets lists, not null.
+			e.Review.did = steps{Tools: []string{}, Runs: []step{}, Refused: []string{}}
+			h.Reviews = append(h.Reviews, *e.Review)
+		}
+	case e.Step != nil:
+		if r := h.review(e.Step.Review); r != nil {
+			r.did.add(*e.Step)
+		}
+	}
+}
+
+// add adds the next step.
+func (d *steps) add(next step) {
+	switch next.Kind {
+	case stepCall:
+		d.Tools, d.current = append(d.Tools, next.Tool), next.Tool
+	case stepRefused, stepError:
+		if i := slices.Index(d.Tools, next.Tool); i >= 0 {
+			d.Tools = slices.Delete(d.Tools, i, i+1)
+		}
+		if d.current = ""; next.Kind == stepRefused {
+			d.Refused = append(d.Refused, next.Tool)
+		}
+	case stepRun:
+		d.Runs = append(d.Runs, next)
+	}
+}
+
+// lastTime returns when the review ended, or began if it has no end.
+func (r review) lastTime() *time.Time {
+	if r.Ended.IsZero() {
+		return &r.Begun
+	}
+	return &r.Ended
+}
+
+// lastPrompt returns when the user's last prompt came, zero before the first.
+func (h *history) lastPrompt() time.Time {
+	if len(h.Prompts) == 0 {
+		return time.Time{}
+	}
+	return h.Prompts[len(h.Prompts)-1].at
+}
+
+// request returns the user's newest request: the last prompt with words, else what the last review was given.
+func (h *history) request() (newest string) {
+	for _, r := range h.Reviews { // where no hook was told of a prompt, the reviews know it
+		newest = r.request()
+	}
+	for _, p := range h.Prompts {
+		newest = cmp.Or(p.Text, newest)
+	}
+	return newest
+}
+
+// request returns the user's newest request that the review was given, "" where it knew of none.
+func (r review) request() string {
+	return strings.Join(r.Requests[max(0, len(r.Requests)-1):], "")
+}
+
+// isPresent reports whether the review is of the user's last prompt, and not ended before supervision was
+// switched off.
+func (h *history) isPresent(r review) bool {
+	for _, s := range h.Switches {
+		if s.Mode == modeWord(false) && !r.Ended.IsZero() && r.Ended.Before(s.at) {
+			return false
+		}
+	}
+	return !r.Begun.Before(h.lastPrompt())
+}
+
+// last returns the review that runs, else what lastOf returns of those since the user's last prompt.
+func (h *history) last() *review {
+	var present []review
+	for i := range h.Reviews {
+		if h.Reviews[i].Verdict == verdictReviewing {
+			return &h.Reviews[i]
+		}
+		if h.isPresent(h.Reviews[i]) {
+			present = append(present, h.Reviews[i])
+		}
+	}
+	return lastOf(present)
+}
+
+// beginsAnew reports whether the reviews are counted anew with a stop, as they are with a prompt of the
+// user's. The count bounds how often one piece of work is sent back. So it begins anew behind an approval,
+// and behind a failure or the limit in a turn that began without a prompt, as when a /loop ticks. isActive is
+// true in the turn of the stop before, which another hook has blocked then (2.1.200, 2.1.332).
+func (h *history) beginsAnew(isActive bool) bool {
+	for _, r := range slices.Backward(h.Reviews) {
+		if r.Event == eventStop {
+			isOver := r.Verdict == verdictFailed || r.Verdict == verdictLimit
+			return r.Verdict == verdictAllow || isOver && !isActive
+		}
+	}
+	return false
+}
+
+// feedback returns the last review since the user's last prompt that sent the agent on, an empty one where
+// there is none, and its feedback if no approval has followed it.
+func (h *history) feedback() (last review, open string) {
+	for _, r := range h.Reviews {
+		if r.Ended.Before(h.lastPrompt()) {
+			continue
+		}
+		if r.Event == eventStop && r.Verdict == verdictAllow {
+			open = ""
+		}
+		if r.Event != eventReview && r.Verdict == verdictBlock {
+			last, open = r, r.Feedback
+		}
+	}
+	return last, open
+}
+
+// unread returns how many of the last reviews in a row gave no verdict, since the user's last prompt. One by
+// hand neither counts nor ends the row.
+func (h *history) unread() (row int) {
+	for _, r := range h.Reviews {
+		switch {
+		case r.Event == eventReview:
+		case r.NoVerdict && !r.Ended.Before(h.lastPrompt()):
+			row++
+		default:
+			row = 0
+		}
+	}
+	return row
+}
+
+// countsAsStop reports whether r is one of a stop, whatever became of it, or a review by hand that gave a
+// verdict.
+func (r review) countsAsStop() bool {
+	isVerdict := r.Verdict == verdictAllow || r.Verdict == verdictBlock && !r.NoVerdict
+	return r.Event != eventPreToolUse && (r.Event != eventReview || isVerdict)
+}
+
+// lastOf returns the review of a stop, or with a verdict by hand, that ended last; nil where there is none.
+func lastOf(reviews []review) (last *review) {
+	for i := range reviews {
+		r := &reviews[i]
+		if r.countsAsStop() && (last == nil || !r.lastTime().Before(*last.lastTime())) {
+			last = r
+		}
+	}
+	return last
+}
