@@ -229,7 +229,7 @@ func TestRealClientInterrupted(t *testing.T) {
 				got := <-done
 				if name == "client_killed" {
 					expectIs(t, "claude's end", got.code, -1)
-					expectIn(t, "the log", box.log(), test.logged)
+					box.awaitIn(logPath, test.logged)
 				} else if got.code != 0 || strings.TrimSpace(got.stdout) != "the answer" || !strings.Contains(box.log(), test.logged) {
 					t.Errorf("the session ended with %+v", got)
 				}
