@@ -2,7 +2,7 @@
 //
 // A supervised launch (launch.go) writes hooks into Claude Code's settings (settings.go) and becomes claude.
 // Each time the agent wants to stop, or to put a question to the user, Claude Code runs ccc supervisor-hook
-// (hook.go), which forks the session for a reviewer (review.go) and turns its verdict into the hook's
+// (hook.go), which forks the session for a reviewer (reviewer.go) and turns its verdict into the hook's
 // decision. The reviewer runs commands by ccc try, in a throw-away copy of the machine (try.go).
 //
 // If the first word of the command line is no subcommand, claude is started. What was asked for goes to
@@ -35,7 +35,7 @@
 //
 //	state.go              the state directory: files, log, sweep
 //	timeline.go           the lines of a session's timeline, and its history, which is made of them
-//	state_session.go      what ccc remembers between two hooks: count, on or off; which session a word names
+//	session.go            what ccc remembers between two hooks: the count, on or off; which session a word means
 //	hook_caller.go        whose session it is, the user's or an agent's, and whether it is supervised
 //
 // The copy:
@@ -52,33 +52,33 @@
 //	git.go                how git is run, which commits there are, what HEAD's log and the remotes have
 //	diff.go               a git diff of any size, as much of it as a request shows
 //	look.go               one look at a working tree, which writes nothing into the repository
-//	standing.go           what a review says of the files as they are now, in a word and a reason
+//	compare.go            what a review says of the files as they are now, in a word and a reason
 //	change.go             which change a review judges: where it begins, which paths it has
 //	change_text.go        what the reviewer is told of it
 //
-// Review:
+// Reviewer:
 //
 //	transcript_entry.go   the user's words in an entry of Claude Code's transcript
 //	transcript.go         the user's requests that still stand in the conversation
-//	verdict.go            the verdict in the reviewer's last words
-//	prompt.go             the request to the reviewer
-//	review_stream.go      the reviewer's output, line by line
-//	review.go             one call of the reviewer
-//	cache.go              whether a reviewer can use the agent's prompt cache
+//	reviewer_verdict.go   the verdict in the reviewer's last words
+//	prompt.go             what the reviewer is told: its instructions, and the request for one review
+//	reviewer_stream.go    the reviewer's output, line by line
+//	reviewer.go           the reviewer's process: its flags, one call of it
+//	prompt_cache.go       whether a reviewer can use the agent's prompt cache
 //
 // Views:
 //
 //	receipt.go            a review in words, and in a line
 //	status.go             ccc status, ccc statusline; which session a command means that names none
-//	gate.go               ccc verdict
+//	verdict.go            ccc verdict
 //	report.go             ccc report
 //	log.go                ccc log
 //
 // Hook:
 //
-//	hook_switch.go        /supervisor, ccc supervisor-mode
-//	hook_stop.go          one review: plan it, run it, record it; or why there was none
-//	review_byhand.go      ccc review
+//	supervisor_mode.go    what answers /supervisor, and ccc supervisor-mode
+//	review.go             one review: plan it, run it, record it; or why there was none
+//	review_by_hand.go     ccc review
 //	hook_event.go         what Claude Code tells a hook
 //	hook.go               one event in, one decision out
 //

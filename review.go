@@ -1,6 +1,6 @@
 package main
 
-// One call of the reviewer: a fork of the session. What keeps a review from taking place is an error of run.
+// One review of a session, of a stop, of a question or by hand: plan it, run it, record what became of it.
 
 import (
 	"cmp"
@@ -8,215 +8,375 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
+	"os"
+	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// A reviewCall is one call of the reviewer.
-type reviewCall struct {
-	session string   // the session to fork
-	dir     string   // where it runs: the working tree
-	addDirs []string // what else it may read
-	prompt  string   // the reviewer's instructions
-	shares  bool     // it is asked with the agent's prompt cache: see sharesCache in cache.go
-	request reviewRequest
-	config  supervisorConfig
-	env     []string
-	output  io.Writer   // takes each valid line of the stream, unchanged
-	note    func(step)  // takes what the reviewer calls, is refused and says
-	warn    func(error) // takes what goes wrong without ending the review
+// A supervision is ccc at work on a session.
+type supervision struct {
+	dirs     dirs           // of the project
+	config   *configuration // the defaults, where ccc.json can't be used
+	session  sessionFiles
+	state    sessionState // as it was read first
+	past     *history     // what the timeline says; the end of a review reads on
+	project  string       // where the session was started
+	launched bool         // ccc launched the session's client supervised
+	client   int          // the nearest process above that is no shell: Claude Code; 0 if unknown
+	isWanted func() bool  // reports whether a review is still wanted, as of now
 }
 
-// noConversation is what Claude Code says where it does not find the session to fork (2.1.200, 2.1.332).
-const noConversation = "No conversation found"
+// reviewLimit returns how many reviews a request has. In a session Claude Code's own limit counts too. The
+// hook's environment has it, whoever launched the session.
+func (s *supervision) reviewLimit() int {
+	most := s.config.Supervisor.MaxIterations
+	if !inSession() {
+		return most
+	}
+	return limitUnder(most, os.Getenv(blockCapVariable))
+}
 
-// resultGrace is for the reviewer to end by itself behind its verdict, which takes it about 0.1 s.
-const resultGrace = 500 * time.Millisecond
+// newReview returns a review of the event that begins now.
+func newReview(event string) review {
+	return review{ID: strconv.FormatInt(time.Now().UnixNano(), 36), Event: event, Begun: now()}
+}
 
-// run runs the review. An error means that none took place; found then holds what was known before.
-func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
-	start := time.Now()
-	defer func() { found.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
-	claude, err := findClaude()
+// review has a reviewer judge the request. It prints and records what comes of it, and returns r with that.
+func (s *supervision) review(ctx context.Context, r review, request reviewRequest) review {
+	in, err := supervisorPrompt(s.project, s.dirs.ccc)
 	if err != nil {
-		return found, err
+		return s.end(r, err)
 	}
-	flags, isOptional := r.flags(), func(flag []string) bool { return flag[0] == optionalFlag }
-	for {
-		stream := newStream(r.output, r.note, r.warn)
-		command := slices.Concat([]string{claude}, slices.Concat(flags...))
-		stderr, err := r.call(ctx, command, stream)
-		found = stream.outcome
-		found.CacheMissed = r.shares && r.config.KeepCache == nil && stream.first.cacheMissed()
-		isUnknown := strings.Contains(stderr, "error: unknown option '"+optionalFlag+"'")
-		if stream.result == nil && isUnknown && slices.ContainsFunc(flags, isOptional) {
-			r.warn(fmt.Errorf("this claude does not know %s: going on without it", optionalFlag))
-			flags = slices.DeleteFunc(flags, isOptional)
-			continue
-		}
-		switch {
-		case stream.result != nil:
-			found.Verdict, found.Feedback, err = stream.result.judge()
-			if err == nil && found.Verdict == "" && ctx.Err() != nil { // it had only spoken, and went on
-				err = context.Cause(ctx)
-			}
-		case ctx.Err() != nil:
-			err = context.Cause(ctx)
-		case err == nil:
-			err = errNoResult
-		case errors.As(err, new(*exec.ExitError)): // its text alone does not say what has ended
-			err = errors.New(say(withReason, errNoResult.Error(), err.Error()))
-		}
-		if err != nil && stream.result == nil && stderr != "" {
-			err = fmt.Errorf("%w: %s", err, stderr)
-		}
-		return found, err
+	request.project, request.tree = s.project, workingTree(s.project, request.here)
+	_, self := processInfo(os.Getpid())
+	r.Process, r.PromptSource, r.Seen.tree = self.name, in.Source, treeOf(request.tree)
+	r.Deadline, _ = ctx.Deadline()
+	r.Question, r.LastMessage = questionText(request.question), cutMiddle(request.lastMessage, 2000)
+	for _, asked := range request.requests { // what the reviewer gets: the timeline's prompts may not stand
+		r.Requests = append(r.Requests, cutMiddle(asked.String(), 4000))
 	}
-}
+	s.record(entry{Review: &r})
 
-// askedTools change something, if only what Claude Code does later. A rule to ask for a tool refuses it in a
-// review, where nobody answers, and leaves it on the list of tools, which has to stay for the prompt cache.
-var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWorktree", "Monitor",
-	"ScheduleWakeup", "SendMessage", "Workflow"}
-
-// sandboxHeeds is the first version whose sandbox reads a directory that it must not write to. In an older
-// one each sandboxed command ends there with "bwrap: Can't create file" (2.1.200).
-const sandboxHeeds = "2.1.329"
-
-// reviewerSettings returns the settings of the reviewer's claude. No hook runs in it, ours included. No tool
-// of its own edits a file, whatever its permission mode and the user's rules are: Edit, Write and
-// NotebookEdit all heed Edit rules. Two slashes begin an absolute path; with one the rule does nothing.
-// It is //**/* since //** makes each sandboxed command fail from 2.1.329 on. A rule by path leaves the list of
-// tools as it is.
-//
-// The user may have Claude Code's own sandbox switched on. No copy can be made inside it, so command, unless
-// it is "", runs outside. All else stays inside, which allows it nothing: up to 2.1.200 the sandbox let a
-// redirection write to the project. Nothing in there writes to the closed directories, whatever the user's
-// rules allow.
-func reviewerSettings(command string, closed []string, withMCP bool) string {
-	asked, denied := askedTools, []string{"Edit(//**/*)"}
-	if !withMCP {
-		asked = append(slices.Clone(asked), "mcp__*")
-	}
-	for _, dir := range closed {
-		denied = append(denied, "Edit(/"+dir+"/**)")
-	}
-	sandbox := map[string]any{"autoAllowBashIfSandboxed": false, "allowUnsandboxedCommands": false}
-	if command != "" {
-		sandbox["excludedCommands"] = []string{command + ":*"}
-	}
-	return string(encodeJSON(map[string]any{
-		"disableAllHooks": true,
-		"permissions":     map[string][]string{"deny": denied, "ask": asked},
-		"sandbox":         sandbox,
-	}))
-}
-
-// optionalFlag is left out for a claude that does not know it. No other is: a spending limit is not optional.
-const optionalFlag = "--system-prompt-snapshot"
-
-// flags returns the command line of the review, each flag with its values. For the prompt cache it is the
-// same in every review of a session.
-func (r *reviewCall) flags() (flags [][]string) {
-	allowed, version, command := r.config.AllowedTools, r.request.version, r.request.tryCommand
-	isMCP := func(tool string) bool { return strings.HasPrefix(tool, "mcp__") }
-	withMCP := slices.ContainsFunc(allowed, isMCP)
-	if command != "" {
-		allowed = append(slices.Clone(allowed), "Bash("+command+":*)")
-	}
-	closed := append([]string{r.dir}, r.addDirs...) // where the sandbox would let it write
-	if olderThan(version, sandboxHeeds) {
-		closed = nil
-	}
-	prompted, budget := !r.shares, r.config.MaxBudgetUSD
-	add := func(isWanted bool, flag string, values ...string) {
-		if isWanted {
-			flags = append(flags, append([]string{flag}, values...))
-		}
-	}
-	flags = [][]string{{"--print"}, {"--fork-session"}, {"--resume", r.session}, {"--verbose"},
-		{"--output-format", "stream-json"}}
-	add(prompted, "--json-schema", verdictSchema())
-	add(prompted, "--system-prompt", r.prompt)
-	// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
-	add(prompted, optionalFlag, "off")
-	add(true, "--no-session-persistence")
-	add(true, "--settings", reviewerSettings(command, closed, withMCP))
-	add(true, "--permission-mode", r.config.PermissionMode)
-	// Without it each review starts the user's MCP servers, whose tools a rule of the user's may let write.
-	add(!withMCP, "--strict-mcp-config")
-	add(r.config.Model != "", "--model", r.config.Model)
-	add(len(r.addDirs) > 0, "--add-dir", r.addDirs...)
-	add(len(allowed) > 0, "--allowedTools", allowed...)
-	add(budget > 0, "--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64))
-	return flags
-}
-
-// noReason matches what Claude Code writes to stderr of a model that it does not know: a notice (2.1.280,
-// 2.1.332), and a sentence.
-var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
-
-// pipePatience is for what a reviewer that has ended left in its pipes, which arrives at once unless a
-// process that outlived a killed guard holds one open.
-const pipePatience = 3 * time.Second
-
-// call runs the command line under a guard. It returns when the reviewer has ended, a moment after its
-// verdict, or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote
-// there, on one line, but for what is no reason of a failure.
-func (r *reviewCall) call(ctx context.Context, command []string, stream *reviewStream) (stderr string, err error) {
-	complaints, input := &tail{limit: 2000}, r.request.text(r.shares)
-	if r.shares { // without a flag for them the prompt and the form of the verdict stand here
-		input = r.prompt + "\n\n" + say(verdictForm) + "\n\n" + input
-	}
-	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Dir, cmd.Env = r.dir, r.env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), stream, complaints
-	cmd.WaitDelay = pipePatience
-	lifeline, err := startGuarded(cmd)
-	if err != nil {
-		return "", errors.New(say(notStarted, cmp.Or(goneError(r.dir), err).Error()))
-	}
-	exited := make(chan error, 1)
-	running, stop := context.WithCancel(ctx)
+	looking, stop := context.WithCancel(ctx)
+	defer stop()
+	before := make(chan judgedChange, 1) // what the reviewer is going to see
 	go func() {
 		defer exitOnPanic()
-		ended, err := cmd.Process.Wait() // not for the pipes, which the orphans of a killed guard hold
-		if err == nil && !ended.Success() {
-			err = &exec.ExitError{ProcessState: ended}
-		}
-		exited <- err
-		stop()
+		before <- takeChange(looking, request.tree, os.Environ(), request.change)
 	}()
-	select {
-	case <-running.Done():
-	case <-stream.complete:
-		select {
-		case <-running.Done():
-		case <-time.After(resultGrace):
-		}
+	call, err := s.plan(ctx, in.Text, request)
+	if err != nil {
+		stop()
 	}
-	lifeline.Close()
-	err = endGuard(cmd, exited)
-	// The process was waited for, so this error says nothing. Wait ends the copying of the pipes, after
-	// pipePatience at the latest; from here on nothing else uses stream and complaints.
-	_ = cmd.Wait()
-	stream.close()
-	return oneLine(noReason().ReplaceAllString(complaints.end(), "")), err
+	judged := <-before
+	if err != nil {
+		return s.end(r, err)
+	}
+	r.Change = judged.listedPaths()
+	if r.Seen = judged.look; r.Seen.Unseen != "" {
+		s.log("no look at the working tree", "error", r.Seen.Unseen)
+	}
+	call.request.changes, call.request.compares = judged.text(), judged.namesCommit()
+	isUnchanged := judged.Repository != "" && judged.Unseen == "" && len(judged.paths) == 0
+	call.request.wordsOnly = isUnchanged && request.question == nil && request.calledNothing()
+	r.NoCopy, r.Way = call.request.noCopy, "own"
+	r.Model = cmp.Or(s.config.Supervisor.Model, request.modelID, request.model)
+	if call.shares {
+		r.Way = "cache"
+	}
+	path := s.session.byHandFile()
+	if r.Event != eventReview { // ccc review has said so
+		path = s.session.outputFile()
+		s.print(say(reviewing)+"...", say(detailsIn, path))
+	}
+	s.log("review started", "iteration", r.ordinal(), "prompt_source", in.Source)
+	if r.NoCopy != "" {
+		s.log("no copy to run commands in", "error", r.NoCopy)
+	} else {
+		of := filepath.Join(string(s.session.dir), s.session.id, r.ID)
+		call.env = setEnv(call.env, tryVariable, of)
+	}
+	call.note = func(did step) { s.step(r, did) }
+	if output, err := openOutput(path); err != nil {
+		s.warn("opening the reviewer's output", err)
+	} else {
+		defer output.Close()
+		call.output = output
+	}
+	r.outcome, err = call.run(ctx)
+	switch {
+	case err != nil:
+	case errors.Is(context.Cause(ctx), errToldToEnd), s.clientEnded():
+		err = errToldToEnd // the reviewer has answered, and nobody reads the decision
+	case !s.isWanted():
+		err = errSwitchedOff
+	case r.Verdict == "":
+		err = s.takeWords(&r, request)
+	}
+	return s.end(r, err)
 }
 
-// olderThan reports whether a version is older than another. 2.1.331-dev.7 counts as 2.1.331, an unknown
-// version, "", as not older than any.
-func olderThan(version, other string) bool {
-	number := func(v string) (n int) {
-		v, _, _ = strings.Cut(v, "-")
-		for _, part := range strings.SplitN(v, ".", 3) {
-			value, _ := strconv.Atoi(part)
-			n = n*10000 + value
-		}
-		return n
+// end ends the review: it completes and records it, and prints what came of it. An error says that no review
+// took place: the agent stops, a question goes to the user. One that the user ended, where Claude Code no
+// longer listens to the hook, or that ended with the supervision, was cancelled. The end also goes to the
+// log, without feedback, and sweeps the state directory.
+func (s *supervision) end(r review, err error) review {
+	switch {
+	case errors.Is(err, errToldToEnd), errors.Is(err, errSwitchedOff):
+		r.Verdict, r.Error, r.Feedback = verdictCancelled, err.Error(), ""
+	case err != nil:
+		r.Verdict, r.Error, r.Feedback = verdictFailed, err.Error(), ""
+	case r.Verdict == verdictBlock: // a reviewer may refuse without a word
+		r.Feedback = cmp.Or(r.Feedback, say(defaultFeedback))
 	}
-	return version != "" && number(version) < number(other)
+	r.Ended = now()
+	switch {
+	case r.Event == eventReview: // ccc review prints it, and no agent goes on or stops
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "ccc: no review:", printable(redact(r.Error))) // it may quote a key
+	case r.Verdict == verdictAllow:
+		s.print(say(finished))
+	case r.Verdict == verdictBlock:
+		s.print(say(unfinished, printable(r.Feedback)))
+	}
+	s.record(entry{Review: &r})
+	if r.Verdict == verdictAllow || r.Verdict == verdictBlock { // what ccc try recorded is on the receipt
+		s.warn("reading the timeline", s.past.read())
+		if recorded := s.past.review(r.ID); recorded != nil {
+			r.did = recorded.did
+		}
+	}
+	pairs := []any{"event", r.Event, "verdict", r.Verdict, "iteration", r.ordinal(),
+		"duration", fmt.Sprintf("%.3fs", r.DurationSeconds)}
+	if r.CostUSD > 0 { // else it is not known
+		pairs = append(pairs, "cost_usd", r.CostUSD)
+	}
+	if r.NoVerdict {
+		pairs = append(pairs, "no_verdict", true)
+	}
+	if r.Error != "" {
+		pairs = append(pairs, "error", r.Error)
+	}
+	s.log("review ended", pairs...)
+	s.warn("sweeping the state directory", s.session.dir.sweep())
+	return r
+}
+
+// step prints and records what the reviewer called, was refused, got an error for or said. Its words are
+// printed whole and recorded cut; an error is only recorded.
+func (s *supervision) step(r review, did step) {
+	did.Review = r.ID
+	text := did.told(r.Seen.Top)
+	switch did.Kind {
+	case stepWords:
+		s.print(printable(text))
+	case stepCall, stepRefused:
+		s.print("  " + printable(text))
+	}
+	did.Words = cutMiddle(did.Words, 2000)
+	if tool, about, ok := strings.Cut(did.Tool, "("); ok {
+		did.Tool = tool + "(" + clip(strings.TrimSuffix(about, ")"), 80) + ")"
+	}
+	s.record(entry{Step: &did})
+}
+
+// mostUnread is how many answers without a verdict in a row send the agent back, and mostWithheld how many
+// where it would not get the words of the last.
+const mostUnread, mostWithheld = 2, 1
+
+// takeWords makes a refusal of an answer without a verdict: its words are the feedback. The default feedback
+// takes the place of those that say nothing, and of those that hold an approval, an order for an agent. There
+// is no review, and the error says so, of a question, and where too many in a row gave no verdict.
+func (s *supervision) takeWords(r *review, request reviewRequest) error {
+	said, most := r.Feedback, mostUnread
+	withheld := saysNothing(said) || r.Event != eventReview && holdsApproval(said)
+	if withheld {
+		most = mostWithheld
+	}
+	switch {
+	case request.question != nil && saysNothing(said):
+		return errNoVerdict
+	case request.question != nil:
+		return errors.New(say(noVerdict, cutMiddle(said, 500)))
+	case request.unread >= most:
+		mend := ""
+		if r.Way == "cache" {
+			mend = say(cacheOffMends)
+		}
+		return errors.New(say(noVerdictAgain, request.unread+1, mend))
+	}
+	r.Verdict, r.NoVerdict = verdictBlock, true
+	if r.Withheld = withheld; withheld {
+		r.Feedback = ""
+	}
+	return nil
+}
+
+// plan returns the call of the reviewer that answers the request. prompt are the reviewer's instructions.
+func (s *supervision) plan(ctx context.Context, prompt string, request reviewRequest) (*reviewCall, error) {
+	if olderThan(request.version, oldestClaude) {
+		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, updateClaude))
+	}
+	env, err := s.environment()
+	if err != nil {
+		return nil, err
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		request.seconds = int(time.Until(deadline).Round(time.Second).Seconds())
+	}
+	readable := append(strings.Split(os.Getenv(addDirsVariable), "\n"), request.dirs...)
+	if request.tree != request.project {
+		readable = append(readable, request.project)
+	}
+	call := &reviewCall{
+		session: s.session.id,
+		dir:     request.tree,
+		prompt:  prompt,
+		request: request,
+		config:  s.config.Supervisor,
+		env:     env,
+		output:  io.Discard,
+		warn:    func(err error) { s.warn("review", err) },
+	}
+	for _, dir := range readable {
+		info, err := os.Stat(dir)
+		if err == nil && info.IsDir() && filepath.IsAbs(dir) && !slices.Contains(call.addDirs, dir) {
+			call.addDirs = append(call.addDirs, dir)
+		}
+	}
+	sources, ofSession := readSources(s.dirs, s.config, nil), s.hasSessionsProvider()
+	if ofSession { // another does not know the session's model
+		call.config.Model = cmp.Or(call.config.Model, s.sessionModel(request.conversation, sources))
+	}
+	call.shares = sharesCache(s.config, call, s.launched && ofSession)
+	s.offerCopy(ctx, call)
+	return call, nil
+}
+
+// hasSessionsProvider reports whether the reviewer asks the API that the session does.
+func (s *supervision) hasSessionsProvider() bool {
+	own := s.config.Supervisor.Provider // a review by hand knows the session's provider by its state alone
+	return own == "" || own == cmp.Or(os.Getenv(providerVariable), s.state.Provider)
+}
+
+// sessionModel returns the session's model as --model takes it, which a fork has to be given: by itself it has
+// another, or no long context, where a flag, a mapped alias or no choice decided (2.1.200 to 2.1.332). If the
+// transcript does not say it, that is the word by which it was chosen. Without a launch that is not known, "".
+func (s *supervision) sessionModel(talk conversation, sources []settingsSource) string {
+	switch {
+	case talk.modelID != "":
+		return talk.modelID
+	case !s.launched:
+		return ""
+	case talk.switched: // Claude Code writes the choice into the user's settings
+		return sources[1].values[modelKey]
+	}
+	return os.Getenv(modelVariable)
+}
+
+// environment returns the reviewer's environment. The error is of a provider that something overrides: the
+// settings files may have changed since the launch, which checks them too.
+func (s *supervision) environment() ([]string, error) {
+	env := os.Environ()
+	if !s.launched { // the variables of a launch are another session's
+		env = withLine(env)
+	}
+	p := s.config.Providers[s.config.Supervisor.Provider]
+	if p == nil || p.name == os.Getenv(providerVariable) { // whose values the session has
+		return reviewerEnv(withoutRefusedKey(s.dirs, env), nil)
+	}
+	reviewers, err := reviewerEnv(env, p)
+	if err != nil {
+		return nil, err
+	}
+	return reviewers, checkProvider(s.dirs, readSources(s.dirs, s.config, nil), env, p, withoutReviewers)
+}
+
+// offerCopy tells the reviewer how to run commands in a throw-away copy, or why it can't: it may be switched
+// off, or no copy can be made here.
+func (s *supervision) offerCopy(ctx context.Context, call *reviewCall) {
+	var err error = errTryOff
+	if call.config.Try {
+		call.request.homeIsReadOnly, err = tryProbe(ctx, call.dir, call.env)
+	}
+	if err != nil {
+		f := failureOf(err)
+		call.request.noCopy = strings.TrimSpace(oneLine(f.err.Error()) + "\n" + f.hint)
+		return
+	}
+	call.request.tryCommand = shellQuote(s.dirs.self) + " " + trySubcommand
+}
+
+// patience returns how long a review of the event may take, and the error of one that takes longer. Claude
+// Code ends the hook at the timeout that a launch wrote into settings.json, even if ccc.json has a longer one
+// by now.
+func (s *supervision) patience(event string) (timeout time.Duration, late error) {
+	seconds, why := s.config.Supervisor.TimeoutSeconds, say(timeLimit)
+	found, _ := findHooks(s.dirs) // without settings.json there is no timeout
+	most := int(found.timeouts[event].Seconds())
+	if inSession() && most > 0 && seconds+endingTime > most {
+		seconds, why = max(most-endingTime, 1), say(timeLimitOfHook, most)
+	}
+	return time.Duration(seconds) * time.Second, errors.New(say(noVerdictWithin, seconds, why))
+}
+
+// clientEnded reports whether the process that listens to the hook is known and has ended.
+func (s *supervision) clientEnded() bool { return s.client != 0 && hasEnded(s.client) }
+
+// untilEnded returns a context that ends after timeout, with late as its cause, when ccc is told to end, when
+// its client has gone (a killed one tells nobody), or when the session is switched off.
+func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Context, context.CancelFunc) {
+	timed, stop := context.WithTimeoutCause(context.Background(), timeout, late)
+	ctx, cancel := context.WithCancelCause(timed)
+	signals := endSignals()
+	go func() {
+		defer exitOnPanic()
+		for tick := time.NewTicker(500 * time.Millisecond); ; {
+			select {
+			case <-signals:
+				cancel(errToldToEnd)
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				if s.clientEnded() {
+					cancel(errToldToEnd)
+				} else if !s.isWanted() {
+					cancel(errSwitchedOff)
+				}
+			}
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); cancel(nil); stop() }
+}
+
+// record adds the entry to the timeline.
+func (s *supervision) record(e entry) {
+	e.Project = s.project
+	s.warn("writing the timeline", s.session.append(e))
+}
+
+// print writes progress for people to stderr.
+func (s *supervision) print(lines ...string) {
+	notice(redact(strings.Join(lines, "\n")))
+}
+
+// warn tells of a fault that does not change the decision; nil is no fault.
+func (s *supervision) warn(during string, err error) {
+	if err == nil {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "ccc: %s: %s\n", during, printable(redact(err.Error())))
+	s.log("warning", "during", during, "error", err)
+}
+
+// log adds a line to the log.
+func (s *supervision) log(what string, pairs ...any) {
+	pairs = append([]any{"session_id", s.session.id}, pairs...)
+	if err := s.session.dir.log(what, pairs...); err != nil {
+		fmt.Fprintln(os.Stderr, "ccc: writing the log:", err)
+	}
 }

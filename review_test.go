@@ -1,397 +1,1255 @@
 package main
 
+// What a stop or a question comes to: what the reviewer gets, and what is said to whom.
+
 import (
-	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
-	"runtime"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
-// quietStream is a stream whose notes nobody reads.
-func quietStream(output io.Writer, warn func(error)) *reviewStream {
-	return newStream(output, func(step) {}, warn)
-}
+// inTurn is the member of a stop's event behind a blocked one.
+const inTurn = `"stop_hook_active":true`
 
-// readStream feeds input to a stream in pieces of size bytes, scribbling over
-// each piece after it was taken, and returns the mirror and the warnings.
-func readStream(input string, size int) (s *reviewStream, mirror string, warnings []string) {
-	var out bytes.Buffer
-	s = quietStream(&out, func(err error) { warnings = append(warnings, err.Error()) })
-	piece := make([]byte, size)
-	for rest := input; rest != ""; {
-		n := copy(piece, rest)
-		rest = rest[n:]
-		if wrote, err := s.Write(piece[:n]); wrote != n || err != nil {
-			panic(fmt.Sprint(wrote, err))
-		}
-		clear(piece)
-	}
-	s.close()
-	return s, out.String(), warnings
-}
-
-func TestStreamMirror(t *testing.T) {
-	long := `{"type":"user","text":"` + strings.Repeat("长", 100000) + `"}`
+// What is told in a session. By hand, with nobody to show it, a failed review and the limit leave stdout empty.
+func TestShown(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
-		name, input, mirror string
-		warnings            int
+		name, state string
+		review      fakeReview
+		shown       string
 	}{
-		{"lines", "{\"a\":1}\n[2]\n", "{\"a\":1}\n[2]\n", 0},
-		{"crlf", "{\"a\":1}\r\n{\"b\":2}\r\n", "{\"a\":1}\r\n{\"b\":2}\r\n", 0},
-		{"last_without_newline", "{\"a\":1}\n{\"b\":2}", "{\"a\":1}\n{\"b\":2}\n", 0},
-		{"spacing_kept", " {\"a\" : 1.50e+3, \"\\u0041\":\"<&>\"} \n", " {\"a\" : 1.50e+3, \"\\u0041\":\"<&>\"} \n", 0},
-		{"blank_lines", "\n \n\r\n{\"a\":1}\n\n", "{\"a\":1}\n", 0},
-		{"garbage_between", "{\"a\":1}\nwarning: {\n{\"b\":2}\nnull null\n3\n", "{\"a\":1}\n{\"b\":2}\n3\n", 2},
-		{"truncated_last", "{\"a\":1}\n{\"b\":", "{\"a\":1}\n", 1},
-		{"nul", "{\"a\":\"\x00\"}\n{\"b\":1}\n", "{\"b\":1}\n", 1},
-		{"long", long + "\n" + long, long + "\n" + long + "\n", 0},
-		{"empty", "", "", 0},
+		{"approved", "", allows(""), "审查 1/8 通过 · "},
+		{"left_to_the_user", "", allows("rotate the key"), "审查者给你的留言：rotate the key"},
+		{"failed", "", fails("API Error: 529"), "这次审查没能完成，Agent 的工作未经检查。原因：审查者报错：API Error: 529\\n发一条“继续”，它停下时会再审，或者运行 ccc review；仍不行请运行 ccc doctor"},
+		{"too_long", "", fails("Prompt is too long"), "原因：审查者报错：Prompt is too long\\n对话太长，审查者读不下：先运行 /compact，再发一条“继续”\"}"},
+		{"limit", stateText(testSession, 10, ""), allows(""), `"[SUPERVISOR] 这项要求的 8 次审查已用完，这次停下没有再审。你再发消息会重新计数。"`},
 	}
 	for _, test := range tests {
-		for _, size := range []int{1, 2, 3, 7, 64, 4096, 1 << 20} {
-			t.Run(fmt.Sprintf("%s/%d", test.name, size), func(t *testing.T) {
-				_, mirror, warnings := readStream(test.input, size)
-				expectIs(t, "the mirror", mirror, test.mirror)
-				if len(warnings) != test.warnings || strings.Count(strings.Join(warnings, ""), "dropped a line of the reviewer's stream: ") != test.warnings {
-					t.Errorf("warnings: %q, want %d", warnings, test.warnings)
+		t.Run(test.name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.reviews(test.review)
+			prepare := func() {
+				if test.state != "" {
+					box.write(statePath, 0o600, test.state)
 				}
-			})
-		}
-	}
-}
-
-func TestStreamOutcome(t *testing.T) {
-	var called []string
-	s := quietStream(io.Discard, func(err error) { t.Error(err) })
-	s.note = func(r step) {
-		if r.Kind == kindCall {
-			called = append(called, r.Tool)
-		}
-	}
-	_, _ = s.Write([]byte(`{"type":"system","session_id":"../x"}
-{"type":"system","subtype":"init","sessionId":"abc"}
-{"type":"user","session_id":"z"}
-{"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":4},"content":[{"type":"tool_use","name":"Bash","input":{"command":"git  status\n-s"}}]}}
-{"type":"assistant","message":{"id":"m1","usage":{"input_tokens":1,"cache_read_input_tokens":2,"cache_creation_input_tokens":3,"output_tokens":9},"content":[{"type":"tool_use","name":"Read","input":{"file_path":"a.go"}}]}}
-{"type":"assistant","message":{"id":"m2","usage":{"input_tokens":10},"content":[{"type":"tool_use","name":"StructuredOutput","input":{}},{"type":"text","text":"x"},{"type":"tool_use","name":"Grep","input":{"pattern":"TODO","path":"sub"}},{"type":"tool_use","name":"LS","input":{"path":"` + strings.Repeat("长", 81) + `"}},{"type":"tool_use","name":"Task","input":{"n":1}}]}}
-{"type":"result","subtype":"success","result":"{\"allow_stop\":true}"}
-{"type":"result","subtype":"success","result":"{\"allow_stop\":false,\"feedback\":\"last\"}","usage":{"input_tokens":12,"output_tokens":90},"total_cost_usd":5.5,"model_usage_since_last_result":{"a":{"costUSD":0.25},"b":{"costUSD":0.5}}}
-`))
-	s.close()
-	if want := (tokens{11, 2, 3, 90}); *s.outcome.Tokens != want {
-		t.Errorf("tokens %+v, want %+v", *s.outcome.Tokens, want)
-	}
-	expectIs(t, "the tools", strings.Join(called, " "), "Bash(git  status ⏎ -s) Read(a.go) Grep(TODO) LS("+strings.Repeat("长", 81)+") Task")
-	if s.outcome.ReviewerSession != "abc" || s.outcome.CostUSD != 0.75 || s.result == nil { // the first that may be a file name; the review's own
-		t.Fatalf("session %q, cost %v, result %v", s.outcome.ReviewerSession, s.outcome.CostUSD, s.result)
-	}
-	if _, feedback, err := s.result.judge(); err != nil || feedback != "last" {
-		t.Errorf("the last result must count, got %q, %v", feedback, err)
-	}
-}
-
-// isOver reports whether the stream holds a verdict or an error, so that the reviewer's end is not awaited.
-func isOver(s *reviewStream) bool {
-	select {
-	case <-s.complete:
-		return true
-	default:
-		return false
-	}
-}
-
-// Of several results the last that holds a verdict counts, whatever a woken reviewer says behind it, and
-// their costs are added up. A reviewer that has only spoken may be waiting for what it has started.
-func TestStreamWoken(t *testing.T) {
-	said := func(text string) string { return `"subtype":"success","result":` + string(encodeJSON(text)) }
-	structured := func(allow bool) string {
-		const members = `"subtype":"success","result":"","structured_output":{"allow_stop":%v,"feedback":"x"}`
-		return fmt.Sprintf(members, allow)
-	}
-	no, yes := said(`{"allow_stop":false,"feedback":"fix the race"}`), said(`{"allow_stop":true,"feedback":""}`)
-	words, more := said("I wait for the tests."), said("Noted. My verdict stands.")
-	failed := `"subtype":"success","is_error":true,"result":"API Error: 529"`
-	for _, test := range []struct {
-		name    string
-		results []string
-		want    string // the verdict and the feedback, or a part of the error
-		over    int    // the result behind which the end is not awaited; 0: none
-	}{
-		{"a refusal, then words", []string{no, more}, "block fix the race", 1},
-		{"an approval, then words", []string{yes, more}, "allow ", 1},
-		{"a verdict by the schema, then words", []string{structured(true), more}, "allow x", 1},
-		{"words, then a verdict", []string{words, no}, "block fix the race", 2},
-		{"words, then a verdict, then words", []string{words, yes, more}, "allow ", 2},
-		{"an approval, then a refusal", []string{yes, no}, "block fix the race", 1},
-		{"a refusal, then an approval", []string{no, structured(true)}, "allow x", 1},
-		{"a verdict, then an error", []string{no, failed}, "block fix the race", 1},
-		{"an error, then a verdict", []string{failed, yes}, "allow ", 1},
-		{"words, then an error", []string{words, failed}, "API Error: 529", 2},
-		{"words, then words", []string{words, more}, " Noted. My verdict stands.", 0},
-		{"a verdict, then nothing", []string{no, said("")}, "block fix the race", 1},
-		{"a verdict, then a malformed one", []string{yes, `"subtype":1`}, "allow ", 1},
-	} {
-		s := quietStream(io.Discard, func(err error) { t.Error(err) })
-		over := 0
-		for i, members := range test.results {
-			fmt.Fprintf(s, `{"type":"result",%s,"usage":{"output_tokens":5},"model_usage_since_last_result":`+
-				`{"a":{"costUSD":0.25}},"origin":{"kind":"task-notification"}}`+"\n", members)
-			if over == 0 && isOver(s) {
-				over = i + 1
 			}
-		}
-		s.close()
-		decided, feedback, err := s.result.judge()
-		got := string(decided) + " " + feedback
-		if err != nil {
-			got = err.Error()
-		}
-		if got != test.want && (err == nil || !strings.Contains(got, test.want)) {
-			t.Errorf("%s: %q, want %q", test.name, got, test.want)
-		}
-		expectIs(t, test.name+": over", over, test.over)
-		if n := len(test.results); s.outcome.CostUSD != 0.25*float64(n) || s.outcome.Tokens.Output != 5*n {
-			t.Errorf("%s: $%v, %+v", test.name, s.outcome.CostUSD, s.outcome.Tokens)
-		}
+			prepare()
+			expectEnd(t, "by hand", box.stop(""), 0, "", "")
+			box.inSession()
+			box.submit("before")
+			prepare()
+			got := box.stop(inTurn)
+			if got.code != 0 || !strings.HasPrefix(got.stdout, `{"systemMessage":"[SUPERVISOR] `) || !strings.Contains(got.stdout, test.shown) {
+				t.Errorf("in a session: %+v", got)
+			}
+			// Told at once, it is not told again; the prompt is not the first.
+			expectEnd(t, "the next prompt", box.submit("next"), 0, "", "")
+		})
 	}
 }
 
-// What a review has cost is the sum of its results, and not known where one holds the cost of a model that
-// Claude Code does not know (2.1.332).
-func TestStreamCost(t *testing.T) {
-	const known = `"claude-opus-5-5":{"costUSD":0.25,"costBasis":"list"}`
-	const guess = `"glm-4.7":{"costUSD":4,"costBasis":"unknown"}`
+// What does not help is not advised: where the conversation can't be found, or the directory of the session is gone, no review
+// comes about.
+func TestShownWithoutAdvice(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ damage, cause string }{
+		"no conversation": {"rm -r $HOME/.claude/projects", "No conversation found with session ID: " + testSession},
+		"no directory":    {"rm -r $CLAUDE_PROJECT_DIR", "project 不在了"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+filepath.Join(box.home, "project"), "CCC_SUPERVISOR=1")
+			box.write("project/x", 0o600, "")
+			box.run(10*time.Second, "", "sh", "-c", test.damage)
+			got := box.stop("")
+			expectIn(t, "the message", got.stdout, test.cause+`\n详情见 ccc log"}`)
+		})
+	}
+}
+
+// At the limit the user reads what is still open.
+func TestShownAtLimit(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+	box.reviews(blocks("two tests fail"))
+	box.submit("fix it")
+	box.stop("")
+	const want = `{"systemMessage":"[SUPERVISOR] 这项要求的 1 次审查已用完，这次停下没有再审。你再发消息会重新计数。\n上次的反馈还没有解决：two tests fail"}` + "\n"
+	expectEnd(t, "the stop at the limit", box.stop(inTurn), 0, want, "")
+	// A review that failed has settled nothing.
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":2}}`)
+	box.reviews(fails("API Error: 529"))
+	box.stop(inTurn)
+	if got := box.stop(inTurn); !strings.HasSuffix(got.stdout, "two tests fail\"}\n") {
+		t.Errorf("got %+v", got)
+	}
+	// What was approved since is open no more.
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
+	box.reviews(allows(""))
+	box.stop(inTurn)
+	// A question at the limit goes to the user, and the log says so with the question.
+	box.hook(box.event(eventPreToolUse, `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which one?","options":[{"label":"A"}]}]}`))
+	if told := box.run(10*time.Second, "", "ccc", "log").stdout; !strings.Contains(told, "Which one?") || !strings.Contains(told, "问题直接交给用户") {
+		t.Error(told)
+	}
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":1}}`)
+	box.reviews(fails("API Error: 529"))
+	box.stop(inTurn) // the first behind the approval
+	if got := box.stop(inTurn); strings.Contains(got.stdout, "two tests fail") || !strings.Contains(got.stdout, "已用完") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A session that starts, is resumed or comes behind /clear says what it has, and a prompt says nothing. One that goes
+// on behind a compaction says nothing, nor does one that was switched off, nor one by hand; where no copy can be made
+// that is said, too.
+func TestIntroduced(t *testing.T) {
+	box := newHookBox(t)
+	box.inSession()
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3}}`)
+	box.vars = append(box.vars, "CCC_PROVIDER=kimi")
+	const supervised, watch = `{"systemMessage":"[SUPERVISOR] 本会话受监督：每项要求最多审查 3 次（提供商 kimi）`, `\n实时查看：ccc log -f"}` + "\n"
+	expectStart := func(source, want string) {
+		t.Helper()
+		got := box.hook(box.event(eventStart, `"source":"`+source+`"`))
+		got.stdout = strings.Replace(got.stdout, strings.ReplaceAll(introducedNoCopy.zh, "\n", `\n`), "", 1)
+		expectEnd(t, source, got, 0, want, "")
+	}
+	for _, source := range []string{"startup", "resume", "clear"} {
+		expectStart(source, supervised+watch)
+	}
+	expectStart("compact", "")
+	expectEnd(t, "the first prompt", box.submit("hello"), 0, "", "")
+	box.submit("/supervisor off")
+	expectStart("resume", "")
+	box.submit("/supervisor on")
+	expectStart("resume", supervised+watch)
+	if ids, _ := stateDir(filepath.Join(box.home, ".claude/ccc")).sessions(); len(ids) != 1 {
+		t.Errorf("the sessions are %q", ids)
+	}
+	box.vars = append(box.vars, "HOME=") // without which there is no copy
+	box.vars = append(box.vars, "CLAUDE_CONFIG_DIR="+box.home+"/.claude")
+	got := box.hook(box.event(eventStart, `"source":"startup"`))
+	expectEnd(t, "without copies", got, 0, supervised+`\n这里不能建副本，审查者只能读文件；解决办法：ccc doctor`+watch, "")
+	box.write(".claude/ccc.json", 0o600, `{"supervisor":{"max_iterations":3,"try":false}}`)
+	expectStart("startup", supervised+watch)
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR=")
+	expectStart("startup", "")
+}
+
+// A review that ended without a word to the user is told at the next prompt, once, however it ended and whatever was reviewed by
+// hand since; not while a review runs, nor once another stop has been told, nor of a
+// question, which the user has answered.
+func TestUntold(t *testing.T) {
+	t.Parallel()
+	killed, cancelled := "上次审查没能完成，Agent 的工作未经检查。原因：审查期间 ccc 被强行结束", "上次审查已取消（按了 Esc 或 Ctrl-C，或者 Claude Code 退出了），Agent 的工作未经检查。"
 	for name, test := range map[string]struct {
-		results []string
-		want    float64
+		members string // of a question
+		signal  syscall.Signal
+		told    string
+		verdict verdict
 	}{
-		"known":           {[]string{known}, 0.25},
-		"managed":         {[]string{`"m":{"costUSD":1,"costBasis":"managed"}`}, 1},
-		"two results":     {[]string{known, known}, 0.5},
-		"a guess":         {[]string{guess}, 0},
-		"beside a guess":  {[]string{guess + "," + known}, 0},
-		"behind a guess":  {[]string{guess, known}, 0},
-		"before a guess":  {[]string{known, guess}, 0},
-		"nothing is told": {[]string{""}, 0},
+		"killed":             {signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},
+		"killed question":    {members: asked, signal: syscall.SIGKILL, verdict: verdictFailed},
+		"escaped":            {signal: syscall.SIGTERM, told: cancelled, verdict: verdictCancelled},
+		"escaped question":   {members: asked, signal: syscall.SIGTERM, verdict: verdictCancelled},
+		"escaped, approved":  {signal: syscall.SIGTERM, verdict: verdictCancelled},
+		"killed, by hand":    {signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},
+		"killed, woken":      {signal: syscall.SIGKILL, told: killed, verdict: verdictFailed},
+		"escaped, then asks": {signal: syscall.SIGTERM, told: cancelled, verdict: verdictCancelled},
 	} {
-		s := quietStream(io.Discard, func(err error) { t.Error(err) })
-		for _, models := range test.results {
-			fmt.Fprintf(s, `{"type":"result","subtype":"success","result":"x",`+
-				`"model_usage_since_last_result":{%s}}`+"\n", models)
-		}
-		s.close()
-		expectIs(t, name, s.outcome.CostUSD, test.want)
-	}
-}
-
-// The reviewer's words are noted in their place among its calls, but for its verdict; a refused call is noted as that, once.
-func TestStreamNotes(t *testing.T) {
-	var noted []string
-	s := quietStream(io.Discard, func(err error) { t.Error(err) })
-	s.note = func(r step) { noted = append(noted, r.Kind+" "+r.Tool+r.Words) }
-	for _, block := range []string{`{"type":"text","text":"one"},{"type":"tool_use","id":"c","name":"Read"}`, "", `{"type":"text","text":"two: {\"allow_stop\":false}"}`,
-		`{"type":"text","text":"` + "```json\\n" + `{\"allow_stop\":false}` + "\\n```" + `"}`, `{"type":"text","text":"{\"allow_stop\":true}"}`} {
-		line := `{"type":"assistant","message":{"content":[` + block + `]}}`
-		if block == "" {
-			line = `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","is_error":true,"content":"Permission to use Read"}]}}`
-		}
-		_, _ = s.Write([]byte(line + "\n"))
-	}
-	fmt.Fprintln(s, `{"type":"assistant","message":{"content":[{"type":"text","text":"<think>no?</think> three"},`+
-		`{"type":"text","text":"<think>no?</think>{\"allow_stop\":true}"}]}}`)
-	_, _ = s.Write([]byte(`{"type":"assistant","message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error"}]}}` + "\n")) // the client's own
-	_, _ = s.Write([]byte(`{"type":"result","subtype":"success","permission_denials":[{"tool_use_id":"c"}],"result":"{\"allow_stop\":true}"}` + "\n"))
-	s.close()
-	expectEqual(t, "what was noted", noted, []string{"words one", "call Read", "refused Read", `words two: {"allow_stop":false}`, "words three"})
-}
-
-func TestStreamMemory(t *testing.T) {
-	for name, test := range map[string]struct{ line, lines, warnings int }{
-		"lines of 10 MB":  {10 << 20, 8, 0},
-		"an endless line": {200 << 20, 1, 1},
-	} {
-		mirrored, warnings := 0, 0
-		mirror := &lineWriter{line: func(line []byte) { mirrored++ }}
-		s := quietStream(mirror, func(error) { warnings++ })
-		runtime.GC()
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		piece := bytes.Repeat([]byte("x"), 32<<10)
-		for range test.lines {
-			s.Write([]byte(`{"type":"user","text":"`))
-			for n := 0; n < test.line; n += len(piece) {
-				s.Write(piece)
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.inSession()
+			box.submit("fix it")
+			hook, stdout := box.hangingHook(test.members)
+			expectEnd(t, "a prompt during the review", box.submit("also this"), 0, "", "")
+			check(t, hook.Process.Signal(test.signal))
+			hook.Wait()
+			expectIs(t, "stdout", stdout.String(), "")
+			h, err := stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).readHistory()
+			check(t, err)
+			expectIs(t, "the verdict", h.Reviews[0].Verdict, test.verdict)
+			box.reviews(allows(""))
+			switch _, then, _ := strings.Cut(name, ", "); then {
+			case "approved":
+				expectIn(t, "the next stop", box.stop("").stdout, "通过")
+			case "by hand":
+				check(t, stateDir(filepath.Join(box.home, ".claude/ccc")).session(testSession).append(record{Time: now(), Kind: kindEnd,
+					Event: eventReview, Review: "h", outcome: outcome{Verdict: verdictAllow}}.entry()))
+			case "woken":
+				expectEnd(t, "a notification", box.submit("<task-notification>\nx"), 0, "", "")
+			case "then asks":
+				expectIn(t, "/supervisor", box.submit("/supervisor").stdout, "监督：已打开 · 这项要求已审查 0/8 次 · 本会话共审查 1 次")
 			}
-			s.Write([]byte("\"}\n"))
-		}
-		s.Write([]byte("{}\n"))
-		runtime.ReadMemStats(&after)
-		if got := after.HeapSys - min(after.HeapSys, before.HeapSys); got > 50<<20 && !raceEnabled {
-			t.Errorf("%s: the heap grew by %d MiB", name, got>>20)
-		}
-		if warnings != test.warnings || mirrored != test.lines-test.warnings+1 {
-			t.Errorf("%s: mirrored %d lines with %d warnings", name, mirrored, warnings)
-		}
+			got := box.submit("next").stdout
+			expectIn(t, "the next prompt", got, test.told)
+			expectIs(t, "whether it says something", got != "", test.told != "")
+			expectEnd(t, "the one behind it", box.submit("more"), 0, "", "")
+		})
 	}
 }
 
-// FuzzStreamLines: what the splitter passes on is what came in, for any chunking.
-func FuzzStreamLines(f *testing.F) {
-	f.Add("{\"a\":1}\r\n\nx", uint64(1))
-	f.Fuzz(func(t *testing.T, input string, seed uint64) {
-		var got bytes.Buffer
-		w := lineWriter{line: func(line []byte) {
-			if bytes.IndexByte(line, '\n') != len(line)-1 {
-				t.Errorf("not one line: %q", line)
-			}
-			got.Write(line)
-		}}
-		random := rand.New(rand.NewPCG(seed, 1))
-		for rest := []byte(input); len(rest) > 0; {
-			n := 1 + random.IntN(len(rest))
-			piece := bytes.Clone(rest[:n])
-			w.Write(piece)
-			clear(piece)
-			rest = rest[n:]
-		}
-		w.close()
-		want := input
-		if want != "" && !strings.HasSuffix(want, "\n") {
-			want += "\n"
-		}
-		expectIs(t, "what was passed on", got.String(), want)
-	})
-}
-
-// The line that ends the notice of a stopped task is no result of the review, which comes after it; one that does not
-// tell of turns, failed, or has words or a verdict, is.
-func TestStreamNotice(t *testing.T) {
-	s := quietStream(io.Discard, func(err error) { t.Error(err) })
-	write := func(s *reviewStream, members string) {
-		fmt.Fprintf(s, `{"type":"result","subtype":"success",%s}`+"\n", members)
-	}
-	write(s, `"is_error":false,"num_turns":0,"result":""`)
-	expectIs(t, "the review is over", isOver(s), false)
-	write(s, `"is_error":false,"num_turns":2,"structured_output":{"allow_stop":true,"feedback":""}`)
-	expectIs(t, "the review is over", isOver(s), true)
-	if decided, _, err := s.result.judge(); decided != verdictAllow || err != nil {
-		t.Errorf("judged %q, %v", decided, err)
-	}
-	for _, members := range []string{`"result":""`, `"num_turns":1,"result":""`, `"num_turns":0,"is_error":true,"result":""`, `"num_turns":0,"result":"done"`, `"num_turns":0,"is_error":"no","result":""`,
-		`"num_turns":0,"result":{"allow_stop":true}`, `"num_turns":0,"result":"","structured_output":{"allow_stop":true}`} {
-		s := quietStream(io.Discard, func(err error) { t.Error(err) })
-		if write(s, members); s.result == nil {
-			t.Errorf("%s: no result", members)
-		}
-	}
-}
-
-// The reviewer's settings, which stand in for what the user's allow: no edit anywhere and nothing by Claude Code's own sandbox,
-// a copy or none; from 2.1.329 on nothing written in that sandbox to a directory that the reviewer works in.
-func TestReviewersSettings(t *testing.T) {
-	const closed = `,"Edit(//tree/**)","Edit(//project/**)","Edit(//other/**)"`
-	for _, test := range []struct{ version, command, denied, excluded string }{
-		{"2.1.200", "/bin/ccc try", "", `,"excludedCommands":["/bin/ccc try:*"]`},
-		{"2.1.328", "", "", ""},
-		{"2.1.329", "/bin/ccc try", closed, `,"excludedCommands":["/bin/ccc try:*"]`},
-		{"", "", closed, ""},
-	} {
-		r := reviewCall{dir: "/tree", addDirs: []string{"/project", "/other"}}
-		r.request.version, r.request.tryCommand = test.version, test.command
-		settings := ""
-		for _, f := range r.flags() {
-			if f[0] == "--settings" {
-				settings = f[1]
-			}
-		}
-		expectIn(t, test.version, settings, `"deny":["Edit(//**/*)"`+test.denied+`]`, `"disableAllHooks":true`,
-			`"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false`+test.excluded+`}`)
-	}
-}
-
-func TestOlderThan(t *testing.T) {
+// A question that the reviewer answered is told with its options, whose answer the agent got, and how to say otherwise; one that
+// was let through with what the reviewer says to it. By hand nobody is told.
+func TestQuestionShown(t *testing.T) {
+	const twice = `"tool_name":"AskUserQuestion","tool_input":{"questions":[{"question":"Which\ndatabase?","options":[{"label":"SQLite"},{"label":"Postgres"}]},{"question":"And where?","options":[]}]}`
+	deny, allow := strings.TrimSuffix(toolOutput("deny", "use SQLite"), "}\n"), strings.TrimSuffix(toolOutput("allow", "back it up"), "}\n")
 	for _, test := range []struct {
-		version, other string
-		want           bool
+		name   string
+		state  string
+		review fakeReview
+		answer string // in a session
+		byHand string
 	}{
-		{"2.1.199", "2.1.200", true}, {"2.1.200", "2.1.200", false}, {"2.1.201", "2.1.200", false}, {"2.1.99", "2.1.200", true},
-		{"2.2.0", "2.1.200", false}, {"2.0.999", "2.1.200", true}, {"3.0.0", "2.1.200", false}, {"1.9.500", "2.1.200", true},
-		{"2.1.331-dev.7", "2.1.331", false}, {"2.1.331-dev.7", "2.1.332", true}, {"2.1.199-dev.20261124", "2.1.200", true},
-		{"", "2.1.200", false}, {"2.1.9999", "2.2.0", true}, {"2.2.0", "2.1.9999", false}, {"3.0.0", "2.9999.9999", false},
+		{"answered", "", blocks("use SQLite"), deny + `,"systemMessage":"[SUPERVISOR] 审查者（不是你）回答了 Agent 的提问：\nWhich database?\n- SQLite\n- Postgres\nAnd where?\n` +
+			`它的回答：use SQLite\n提问审查 1/8 退回 · SECONDS · 没有在副本里运行命令\n不同意：按 Esc，再输入你的回答"}`, toolOutput("deny", "use SQLite")},
+		{"let through", "", allows("back it up"), allow + `,"systemMessage":"[SUPERVISOR] 提问审查 1/8 通过 · SECONDS · 没有在副本里运行命令\n审查者给你的留言：back it up"}`,
+			toolOutput("allow", "back it up")},
+		{"limit", stateText(testSession, 10, ""), allows(""), strings.TrimSuffix(toolOutput("allow", "这项要求的审查次数已用完（8 次）"), "}\n") +
+			`,"systemMessage":"[SUPERVISOR] 这项要求的 8 次审查已用完，这个提问没有审查。"}`, toolOutput("allow", "这项要求的审查次数已用完（10 次）")},
+		{"failed", "", fails("API Error: 529"), `{"systemMessage":"[SUPERVISOR] 这个提问没能审查，直接交给了你。原因：审查者报错：API Error: 529\n详情见 ccc log"}`, ""},
 	} {
-		expectIs(t, test.version+" older than "+test.other, olderThan(test.version, test.other), test.want)
+		t.Run(test.name, func(t *testing.T) {
+			for _, byHand := range []bool{true, false} {
+				box := newHookBox(t)
+				want := test.byHand
+				if !byHand {
+					box.inSession()
+					want = test.answer + "\n"
+				}
+				if test.state != "" {
+					box.write(statePath, 0o600, test.state)
+				}
+				box.reviews(test.review)
+				got := box.hook(box.event(eventPreToolUse, twice))
+				expectIs(t, "the answer", regexp.MustCompile(`[\d.]+ 秒 · \$[\d.]+`).ReplaceAllString(got.stdout, "SECONDS"), want)
+			}
+		})
 	}
 }
 
-// Each refusal of Claude Code's is noted as one, in each of its words, and also where only the result tells of it.
-func TestStreamRefusals(t *testing.T) {
-	for answer, want := range map[string]bool{"Permission to use Bash has been denied.": true, "<tool_use_error>File is in a directory that is denied by": true,
-		"<tool_use_error>InputValidationError: Bash failed": true, "<tool_use_error>Error: No such tool available: X": true,
-		"exit status 1": false, "The file says: Permission to use Bash": false} {
-		for _, isError := range []bool{true, false} {
-			said, _ := json.Marshal(answer)
-			block := contentBlock{Type: "tool_result", Error: isError, Said: said}
-			expectIs(t, answer, block.isRefusal(), want && isError)
+// What the receipt is made of where a disk was full: what the reviewer did is known from the timeline alone.
+func TestReceiptUnrecorded(t *testing.T) {
+	for _, isRecorded := range []bool{true, false} {
+		h, want := testHook(t, eventReview), "审查 通过"
+		r := review{ID: "r", Event: eventReview, outcome: outcome{Verdict: verdictAllow}}
+		if isRecorded {
+			want += " · " + receiptRead.zh
+			check(t, h.session.append(entry{Review: &r}))
+		} else {
+			check(t, os.Mkdir(h.session.timelineFile(), 0o700))
+		}
+		h.past, _ = h.session.readHistory()
+		_ = h.session.append(entry{Step: &step{Review: "r", Kind: stepCall, Tool: "Read(a)"}})
+		expectIs(t, "the receipt", h.end(r, nil).receipt(), want)
+	}
+}
+
+// The reviewer stands in the worktree that the agent works in, and may read the main checkout; it is told which is
+// which.
+func TestWorktree(t *testing.T) {
+	box := newHookBox(t)
+	box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+box.work, "CCC_SUPERVISOR=1")
+	tree := filepath.Join(box.work, "trees/feature")
+	box.write("../work/.git/worktrees/feature/commondir", 0o600, "../..\n")
+	box.write("../work/trees/feature/.git", 0o600, "gitdir: "+filepath.Join(box.work, ".git/worktrees/feature")+"\n")
+	box.write("../work/trees/feature/sub/x", 0o600, "")
+	event := strings.Replace(box.event("Stop", ""), box.work, filepath.Join(tree, "sub"), 1)
+	if got := box.hook(event); decided(got.stdout) != blockNotYet {
+		t.Fatalf("%+v", got)
+	}
+	expectIs(t, "the reviewer's directory", strings.TrimSpace(box.read("../fake/reviewer-1/cwd")), tree)
+	expectIn(t, "the request", box.read("../fake/reviewer-1/stdin"), "worktree 里工作："+tree, "主目录 "+box.work)
+	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1/args"), "--add-dir\n"+box.work+"\n")
+}
+
+// Where the agent stands in another repository, or the project is named by a link, the project is reviewed.
+func TestNoWorktree(t *testing.T) {
+	for project, cwd := range map[string]string{"work": "other", "link": "work"} {
+		box := newHookBox(t)
+		root := filepath.Dir(box.home)
+		box.write("../work/.git/HEAD", 0o600, "")
+		box.write("../other/.git/HEAD", 0o600, "")
+		check(t, os.Symlink(box.work, filepath.Join(root, "link")))
+		box.vars = append(box.vars, "CLAUDE_PROJECT_DIR="+filepath.Join(root, project), "CCC_SUPERVISOR=1")
+		box.hook(strings.Replace(box.event("Stop", ""), box.work, filepath.Join(root, cwd), 1))
+		expectIs(t, project, strings.TrimSpace(box.read("../fake/reviewer-1/cwd")), box.work)
+		if request := box.read("../fake/reviewer-1/stdin"); strings.Contains(request, "worktree") || !strings.Contains(request, "Agent 的当前目录") {
+			t.Errorf("%s: the request is %s", project, request)
 		}
 	}
-	var noted []string
-	s := quietStream(io.Discard, func(err error) { t.Error(err) })
-	s.note = func(r step) { noted = append(noted, r.Kind+" "+r.Tool) }
-	_, _ = s.Write([]byte(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"c","name":"Read"}]}}` + "\n" +
-		`{"type":"result","subtype":"success","permission_denials":[{"tool_use_id":"c"},{"tool_use_id":"d"}],"result":"{\"allow_stop\":true}"}` + "\n"))
-	s.close()
-	expectEqual(t, "what was noted", noted, []string{"call Read", "refused Read"})
-}
 
-// A call whose result is an error has given nothing, unless it is a command's. What is no call of the
-// reviewer's is passed over.
-func TestStreamErrors(t *testing.T) {
-	var noted []string
-	s := quietStream(io.Discard, func(err error) { t.Error(err) })
-	s.note = func(r step) { noted = append(noted, r.Kind+" "+r.Tool) }
-	call := func(id, tool, input string) {
-		const line = `{"type":"assistant","message":{"content":[{"type":"tool_use","id":%q,"name":%q,"input":%s}]}}`
-		fmt.Fprintf(s, line+"\n", id, tool, input)
-	}
-	result := func(id, text string, isError bool) {
-		fmt.Fprintf(s, `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":%q,`+
-			`"content":%q,"is_error":%v}]}}`+"\n", id, text, isError)
-	}
-	call("1", "Read", `{"file_path":"none.txt"}`)
-	result("1", "File does not exist.", true)
-	call("2", "Read", `{"file_path":"a.txt"}`)
-	result("2", "1\ta note", false)
-	call("3", "Bash", `{"command":"ls none"}`)
-	result("3", "Exit code 2", true)
-	call("4", "Skill", `{}`)
-	result("4", "<tool_use_error>Unknown skill: x", true)
-	call("5", "Write", `{"file_path":"b"}`)
-	result("5", "Permission to use Write has been denied.", true)
-	result("6", "of nobody", true)
-	s.close()
-	expectEqual(t, "what was noted", noted, []string{"call Read(none.txt)", "error Read(none.txt)",
-		"call Read(a.txt)", "call Bash(ls none)", "call Skill", "error Skill", "call Write(b)", "refused Write(b)"})
-}
-
-// A mirror that can't be written is told of once, and the review goes on.
-func TestStreamUnwritable(t *testing.T) {
-	var warnings []string
-	s := quietStream(fullDisk{}, func(err error) { warnings = append(warnings, err.Error()) })
-	fmt.Fprintln(s, `{"type":"assistant","message":{"id":"m","usage":{"input_tokens":3}}}`)
-	fmt.Fprint(s, `{"type":"result","subtype":"success","structured_output":{"allow_stop":true}}`) // without a newline
-	s.close()
-	expectEqual(t, "the warnings", warnings, []string{"writing the reviewer's output: no space left on device"})
-	if s.result == nil || s.outcome.Tokens.Input != 3 {
-		t.Errorf("the result is %v, the tokens are %+v", s.result, s.outcome.Tokens)
+	// An event that does not say where the agent is: Claude Code runs the hook there.
+	box := newHookBox(t)
+	box.hook(`{"session_id":"` + testSession + `"}`)
+	if r := box.onlyTimeline(); r[0].Project != box.work || !strings.Contains(box.read("../fake/reviewer-1/stdin"), "Agent 的当前目录："+box.work) {
+		t.Errorf("%+v", r)
 	}
 }
 
-// A fullDisk takes nothing.
-type fullDisk struct{}
+// The session's directories go to the reviewer, and its model: the newest of which the transcript tells, else the word of the
+// launch, which another session's is not.
+func TestSessionsModelAndDirectories(t *testing.T) {
+	box := newHookBox(t)
+	for _, name := range []string{"../launch", "../typed"} {
+		box.write(name+"/x", 0o600, "")
+	}
+	dir := func(name string) string { return filepath.Join(filepath.Dir(box.home), name) }
+	box.vars = append(box.vars, "CCC_ADD_DIRS="+dir("launch")+"\n"+dir("gone")+"\n"+dir("launch/x")+"\nrelative")
+	command := userLine("1", "", "<command-name>/add-dir</command-name><command-args>"+dir("typed")+"</command-args>")
+	for i, id := range []string{"m-1[1m]", ""} {
+		box.stop(box.transcript(command, modelLine("2", "1", "m-0"), modelLine("3", "2", id), userLine("4", "3", "fix it"), agentLine("5", "4", "done")))
+		args := box.read(fmt.Sprintf("../fake/reviewer-%d/args", i+1))
+		if !strings.Contains(args, "--add-dir\n"+dir("launch")+"\n"+dir("typed")+"\n") || strings.Contains(args, dir("gone")) || strings.Contains(args, dir("launch/x")) || strings.Contains(args, "relative\n") {
+			t.Errorf("%s: arguments %s", id, args)
+		}
+		expectIn(t, "the arguments", args, "--model\n"+cmp.Or(id, "m-0")+"\n")
+		records := box.timeline(testSession)
+		expectIs(t, "the model on record", records[len(records)-1].Model, cmp.Or(id, "m-0"))
+	}
+	lines := []string{modelLine("1", "", "m-1"), userLine("2", "1", "fix it"), agentLine("3", "2", "done")}
+	for i, test := range []struct {
+		config, model string
+	}{
+		{`{"supervisor":{"model":"chosen"}}`, "--model\nchosen\n"}, // the model of ccc.json comes before the session's
+		// Another provider does not know the model, nor has its cache anything of the session's.
+		{`{"supervisor":{"provider":"b","keep_cache":true},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`, ""},
+		{`{"supervisor":{"keep_cache":true}}`, "--model\nm-1\n"},
+	} {
+		box.write(".claude/ccc.json", 0o600, test.config)
+		box.stop(box.transcript(lines...))
+		args := box.read(fmt.Sprintf("../fake/reviewer-%d/args", i+3))
+		if args == "" || !strings.Contains(args, test.model) || strings.Contains(args, "--model") != (test.model != "") {
+			t.Errorf("%s: arguments %s", test.config, args)
+		}
+	}
+}
 
-func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+// Which way a reviewer is asked: with the agent's prompt cache where that costs less and nothing stands in the way.
+func TestWayTaken(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		env, supervisor string
+		args            []string
+		want            string
+	}{
+		"long":           {want: "cache"},
+		"short":          {env: "FAKE_CLAUDE_TOKENS=39999", want: "own"},
+		"a login":        {env: "ANTHROPIC_AUTH_TOKEN=", want: "own"},
+		"kept line":      {env: "CLAUDE_CODE_ATTRIBUTION_HEADER=1", want: "own"},
+		"own settings":   {env: "ANTHROPIC_AUTH_TOKEN=", args: []string{"--settings", `{"apiKeyHelper":"echo k"}`}, want: "own"},
+		"own sources":    {args: []string{"--setting-sources", "user,project"}, want: "own"},
+		"own prompt":     {args: []string{"--append-system-prompt", "be brief"}, want: "cache"}, // whether it serves is measured
+		"model variable": {env: "ANTHROPIC_MODEL=haiku", want: "cache"},
+		"other model":    {supervisor: `"model":"haiku"`, want: "own"},
+		"same model":     {supervisor: `"model":"claude-sonnet-4-6"`, want: "cache"},
+		"other provider": {supervisor: `"provider":"b"`, want: "own"},
+		"forced":         {env: "FAKE_CLAUDE_TOKENS=9 ANTHROPIC_AUTH_TOKEN=", supervisor: `"keep_cache":true`, want: "cache"},
+		"forbidden":      {supervisor: `"keep_cache":false`, want: "own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.vars = append(append(box.vars, "FAKE_CLAUDE_TOKENS=40000", "ANTHROPIC_AUTH_TOKEN=t"), strings.Fields(test.env)...)
+			supervisor := strings.TrimSuffix(`"try":false,`+test.supervisor, ",")
+			box.write(".claude/ccc.json", 0o600, `{"supervisor":{`+supervisor+`},"providers":{"b":{"env":{"ANTHROPIC_BASE_URL":"https://b"}}}}`)
+			box.run(30*time.Second, "", slices.Concat([]string{"ccc", "--supervisor"}, test.args, []string{"--", "hi"})...)
+			records := box.onlyTimeline()
+			if way := records[len(records)-1].Way; way != test.want {
+				t.Errorf("%q, want %q", way, test.want)
+			}
+			if hasSchema := strings.Contains(box.read("../fake/reviewer-1/args"), "--json-schema"); hasSchema == (test.want == "cache") {
+				t.Errorf("with a schema: %v", hasSchema)
+			}
+			if args := box.read("../fake/reviewer-1/args"); name == "model variable" && !strings.Contains(args, "--model\nclaude-sonnet-4-6\n") {
+				t.Errorf("the reviewer has another model: %s", args)
+			}
+			box.vars = append(box.vars, "CLAUDE_CODE_ATTRIBUTION_HEADER=0", "CCC_CACHE=line") // as in a terminal that the session opened
+			if got := box.run(30*time.Second, "", "ccc", "review", "--json").stdout; strings.Contains(got, `"way":"cache"`) != (name == "forced") {
+				t.Errorf("a review by hand: %s", got)
+			} else if env := box.read("../fake/reviewer-2/env"); env == "" || strings.Contains(env, "ATTRIBUTION_HEADER") {
+				t.Errorf("a review by hand leaves out the line that a login is billed by: %s", env)
+			}
+		})
+	}
+}
+
+// A launch passes its --add-dir on.
+func TestLaunchAddDirs(t *testing.T) {
+	box := newFakeBox(t)
+	box.write("../other/x", 0o600, "")
+	other := filepath.Join(filepath.Dir(box.home), "other")
+	box.run(30*time.Second, "hello", "ccc", "--supervisor", "--", "-p", "--add-dir", "../other", "--verbose")
+	expectIn(t, "the reviewer's command line", box.read("../fake/reviewer-1/args"), "--add-dir\n"+other+"\n")
+	box.claudeIs(`printf %s "$CCC_ADD_DIRS" >"$HOME/dirs"`)
+	box.run(30*time.Second, "", "ccc", "--supervisor", "--", "a", "--add-dir", "../other", "/b", "--verbose", "c", "--add-dir=/d", "e", "--", "--add-dir", "/f")
+	expectIs(t, "the directories", box.read("dirs"), other+"\n/b\n/d")
+}
+
+// What a user's rules let MCP servers do, they do not in a review, whichever way it is asked: they are kept out.
+func TestReviewersServers(t *testing.T) {
+	tests := []struct {
+		config, version string
+		strict, asks    bool
+	}{
+		{`{}`, "2.1.332", true, true},
+		{`{"keep_cache":true}`, "2.1.332", true, true},
+		{`{"keep_cache":true}`, "", true, true},
+		{`{"allowed_tools":["mcp__x"]}`, "2.1.332", false, false},
+		{`{"allowed_tools":["Bash(ls)","mcp__x"],"keep_cache":true}`, "2.1.332", false, false},
+	}
+	for _, test := range tests {
+		box := newHookBox(t)
+		box.write(".claude/ccc.json", 0o600, `{"supervisor":`+test.config+`}`)
+		member := ""
+		if test.version != "" {
+			member = box.transcript(strings.Split(strings.ReplaceAll(userLine("1", "", "fix it")+"\n"+agentLine("2", "1", "done"), "2.1.332", test.version), "\n")...)
+		}
+		box.stop(member)
+		args := box.read("../fake/reviewer-1/args")
+		if strings.Contains(args, "--strict-mcp-config\n") != test.strict || strings.Contains(args, `"mcp__*"`) != test.asks || !strings.Contains(args, `"ask":["CronCreate",`) {
+			t.Errorf("%+v: arguments %s", test, args)
+		}
+	}
+}
+
+// Whether the agent's prompt cache served is measured: where less than half of what the reviewer's first request read came from
+// it, the session's later reviews have a prompt of their own, and the log says so. keep_cache forces it all the same.
+func TestCacheMeasured(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		fresh, cached int    // tokens of the reviewer's first request
+		supervisor    string // of ccc.json
+		want          string // the ways of two reviews
+		missed        bool
+	}{
+		"served":      {fresh: 50_000, cached: 50_000, want: "cache cache"},
+		"missed":      {fresh: 50_001, cached: 50_000, want: "cache own", missed: true},
+		"none_of_it":  {fresh: 100_000, want: "cache own", missed: true},
+		"no_figures":  {want: "cache cache"},
+		"forced":      {fresh: 100_000, supervisor: `,"keep_cache":true`, want: "cache cache"},
+		"its_own_way": {fresh: 100_000, supervisor: `,"keep_cache":false`, want: "own own"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.vars = append(box.vars, "FAKE_CLAUDE_TOKENS=40000", "ANTHROPIC_AUTH_TOKEN=t")
+			box.write(".claude/ccc.json", 0o600, `{"supervisor":{"try":false`+test.supervisor+`}}`)
+			first := func(s *fakeStream) {
+				s.add(`{"type":"assistant","message":{"id":"msg_first","model":%q,"usage":{"input_tokens":%d,"cache_creation_input_tokens":0,`+
+					`"cache_read_input_tokens":%d,"output_tokens":1},"content":[]},"session_id":%q}`, fakeModel, test.fresh, test.cached, testReviewer)
+			}
+			box.reviews(fakeReview{first, decides(false, "go on")}, fakeReview{first, decides(true, "")})
+			box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+			var ways []string
+			for _, r := range box.onlyTimeline() {
+				if r.Kind == kindEnd {
+					ways = append(ways, r.Way)
+				}
+			}
+			expectIs(t, "the ways", strings.Join(ways, " "), test.want)
+			log := box.run(10*time.Second, "", "ccc", "log").stdout
+			expectIs(t, "the log says it", strings.Count(log, "没有命中，之后的审查不再用它"), map[bool]int{true: 1}[test.missed])
+		})
+	}
+}
+
+// /supervisor is the user's where they have a command or a skill of that name.
+func TestUsersOwnCommand(t *testing.T) {
+	for _, name := range []string{".claude/commands/supervisor.md", "../work/.claude/commands/supervisor.md", ".claude/skills/supervisor/SKILL.md"} {
+		box := newFakeBox(t)
+		box.write(name, 0o600, "mine: $ARGUMENTS\n")
+		box.vars = append(box.vars, "FAKE_CLAUDE_SESSION="+testSession)
+		box.run(30*time.Second, "", "ccc", "--supervisor", "-p", "hello")
+		if got := box.submit("/supervisor off"); got.stdout != "" || box.read(name) != "mine: $ARGUMENTS\n" {
+			t.Errorf("%s: %+v, the file is %q", name, got, box.read(name))
+		}
+		if prompts := box.timeline(testSession); prompts[len(prompts)-1].Prompt != "/supervisor off" {
+			t.Errorf("%s: it is not a request of the user's: %+v", name, prompts)
+		}
+	}
+}
+
+// A session of a Claude Code that is too old is not reviewed, and the way out is named.
+func TestReviewOfOldClient(t *testing.T) {
+	box := newHookBox(t)
+	lines := userLine("1", "", "fix it") + "\n" + agentLine("2", "1", "done")
+	got := box.stop(box.transcript(strings.Split(strings.ReplaceAll(lines, "2.1.332", "2.1.199"), "\n")...))
+	if got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "Claude Code 2.1.199 太旧，至少要 2.1.200：claude update / npm install -g") || box.read("../fake/reviewer-1/args") != "" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// An answer without a verdict sends the agent back with its words, or with the default feedback where it must
+// not get them. The third in a row is no review, and the second already where the agent would not get its
+// words. A verdict, a failure and a prompt of the user's end the row.
+func TestWithoutVerdict(t *testing.T) {
+	box := newHookBox(t)
+	box.repository()
+	box.inSession()
+	const approves = "```json\n{\"allow_stop\": true, \"feedback\": \"\"}\n```\nThat is my verdict."
+	const repeated = "没有能读取的判定。最后只输出一个 JSON 对象"
+	stops := []struct {
+		says          string // "": it refuses
+		reason, shown string // what the agent gets, and the user
+		repeated      bool   // the request repeats the form
+	}{
+		{"Two tests fail.", "Two tests fail.", withoutVerdict.zh, false},
+		{"One test fails.", "One test fails.", withoutVerdict.zh, true},
+		{"No test fails.", "", say(noVerdictAgain, 3, ""), true},
+		{approves, defaultFeedback.zh, unreadableVerdict.zh, true},
+		{approves, "", say(noVerdictAgain, 2, ""), true},
+		{"(no content)", defaultFeedback.zh, unreadableVerdict.zh, true},
+		{"", "not yet", "退回", true},
+		{" ", defaultFeedback.zh, unreadableVerdict.zh, false},
+		{"None", defaultFeedback.zh, unreadableVerdict.zh, false}, // behind a prompt
+		{"One test fails.", "One test fails.", withoutVerdict.zh, true},
+	}
+	var reviews []fakeReview
+	for _, stop := range stops {
+		review := fakeReview{answers(stop.says)}
+		if stop.says == "" {
+			review = blocks("not yet")
+		}
+		reviews = append(reviews, review)
+	}
+	box.reviews(reviews...)
+	box.submit("fix it")
+	for i, stop := range stops {
+		if stop.says == "None" {
+			box.submit("and this")
+		}
+		name := fmt.Sprint("stop ", i+1)
+		got := box.stop("")
+		want := fmt.Sprintf(`{"decision":"block","reason":%q}`+"\n", stop.reason)
+		if stop.reason == "" {
+			want = got.stdout
+			expectNotIn(t, name, want, "decision")
+		}
+		expectEnd(t, name, got, 0, want, "")
+		expectIn(t, name, got.stdout, stop.shown)
+		request := box.read(fmt.Sprintf("../fake/reviewer-%d/stdin", i+1))
+		expectIs(t, name+": the form is repeated", strings.Contains(request, repeated), stop.repeated)
+	}
+	var recorded []string
+	for _, r := range box.timeline(testSession) {
+		if r.Verdict != "" {
+			recorded = append(recorded, fmt.Sprint(r.Verdict, " ", r.NoVerdict, " ", r.Withheld))
+		}
+	}
+	words, withheld := "block true false", "block true true"
+	const failed = "failed false false"
+	expectEqual(t, "the records", recorded, []string{words, words, failed, withheld, failed, withheld,
+		"block false false", withheld, withheld, words})
+	expectIs(t, "what the log tells", strings.Count(box.log(), " no_verdict=true"), 7)
+	log := box.run(10*time.Second, "", "ccc", "log", testSession).stdout
+	expectIn(t, "ccc log", log, withoutVerdict.zh, unreadableVerdict.zh)
+}
+
+// The reason of a failure is the result's own. What the reviewer wrote to stderr is added where there is no
+// result, without what Claude Code says there of a model that it does not know.
+func TestReasonOfFailure(t *testing.T) {
+	const notices = `echo '[claude-code:unrecognized_model] {"model":"glm-4.7"}' >&2` + "\n" +
+		`echo "Claude Code doesn't recognize the model \"glm-4.7\", so it assumes 1m tokens." >&2`
+	notice, said, exits, result := runs(notices), runs("echo Not logged in >&2"), runs("exit 1"), fails("API Error: 529")[1]
+	noResult := say(withReason, errNoResult.zh, "exit status 1")
+	for name, test := range map[string]struct {
+		review fakeReview
+		want   string
+	}{
+		"a result, and a notice":       {fakeReview{notice, result}, "审查者报错：API Error: 529"},
+		"a result, and stderr":         {fakeReview{said, result}, "审查者报错：API Error: 529"},
+		"no result":                    {fakeReview{exits}, noResult},
+		"no result, and a notice":      {fakeReview{notice, exits}, noResult},
+		"no result, and stderr":        {fakeReview{said, exits}, noResult + ": Not logged in"},
+		"no result, notice and stderr": {fakeReview{notice, said, exits}, noResult + ": Not logged in"},
+		"stderr, then a notice":        {fakeReview{said, notice, exits}, noResult + ": Not logged in"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.reviews(test.review)
+			box.stop("")
+			records := box.timeline(testSession)
+			expectIs(t, "the reason", records[len(records)-1].Error, test.want)
+		})
+	}
+}
+
+// Neither the reviewer nor the agent gets a redacted text: what a provider sets and what a variable names stands in the code, too.
+func TestNothingRedacted(t *testing.T) {
+	box := newHookBox(t)
+	box.repository()
+	box.vars = append(box.vars, "GNOME_KEYRING_CONTROL=/run/user/1000/keyring")
+	box.write(".claude/ccc.json", 0o600, `{"providers":{"kimi":{"env":{"ANTHROPIC_BASE_URL":"https://kimi.example","ANTHROPIC_MODEL":"kimi-k2-thinking"}}}}`)
+	const code = `const model = "kimi-k2-thinking", control = "/run/user/1000/keyring"`
+	box.submit("set it to kimi-k2-thinking")
+	box.write("../work/notes.txt", 0o600, code+"\n")
+	box.write("../work/.env", 0o600, "MODEL=kimi-k2-thinking\n")
+	box.reviews(blocks(code))
+	for range 2 {
+		got := box.stop(`"last_assistant_message":` + string(encodeJSON(code+" it is")))
+		expectEnd(t, "the stop", got, 0, string(encodeJSON(blocked(code)))+"\n", "")
+	}
+	expectIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "to kimi-k2-thinking", "\n+"+code+"\n", "\n+MODEL=kimi-k2-thinking\n", code+" it is", "上次反馈\n"+code)
+	expectNotIn(t, "the request", box.read("../fake/reviewer-2/stdin"), "***")
+}
+
+// The reviewer's words are cut in the timeline, and shown whole as they come.
+func TestWordsCut(t *testing.T) {
+	box := newHookBox(t)
+	box.reviews(fakeReview{says(strings.Repeat("x", 5000)), decides(false, "no")})
+	expectIn(t, "stderr", box.stop("").stderr, strings.Repeat("x", 5000))
+	events := box.read(eventsPath)
+	expectIn(t, "the timeline", events, `"kind":"words"`, strings.Repeat("x", 900))
+	expectNotIn(t, "the timeline", events, strings.Repeat("x", 2001))
+}
+
+// aSecret is one by its form.
+var aSecret = "gh" + "p_" + run62(36, "a secret")
+
+// testHook is a hook of that event in a state directory of its own, without a client.
+func testHook(t *testing.T, event string) *hook {
+	t.Helper()
+	dir := t.TempDir()
+	d := dirs{here: dir, claude: dir, ccc: dir, state: filepath.Join(dir, "ccc")}
+	check(t, stateDir(d.state).create())
+	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), session: stateDir(d.state).session(testSession)},
+		event: &hookEvent{SessionID: testSession, HookEventName: event, Cwd: dir}, caller: caller{byHand: true}}
+	h.isWanted = func() bool { return true }
+	return h
+}
+
+// speaking sets the language for a test that runs beside no other.
+func speaking(t *testing.T, language string) {
+	before := lang
+	lang = language
+	t.Cleanup(func() { lang = before })
+}
+
+// What becomes of each verdict, of a stop and of a question, by hand and in a session.
+func TestHookDecision(t *testing.T) {
+	speaking(t, "zh")
+	const deny, allow = `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"words"}`, `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","permissionDecisionReason":"words"}`
+	for _, test := range []struct {
+		event   string
+		verdict verdict
+		byHand  string
+		told    string // in a session, of the message
+	}{
+		{eventStop, verdictBlock, `{"decision":"block","reason":"words"}`, "审查 1/10 退回"},
+		{eventStop, verdictAllow, "null", "审查 1/10 通过\\n审查者给你的留言：words"},
+		{eventStop, verdictFailed, "null", "这次审查没能完成，Agent 的工作未经检查。原因：why"},
+		{eventStop, verdictLimit, "null", "这项要求的 10 次审查已用完，这次停下没有再审。你再发消息会重新计数。\\n上次的反馈还没有解决：words"},
+		{eventStop, verdictCancelled, "null", ""},
+		{eventPreToolUse, verdictBlock, deny + "}", "审查者（不是你）回答了 Agent 的提问：\\n\\n它的回答：words\\n提问审查 1/10 退回"},
+		{eventPreToolUse, verdictAllow, allow + "}", "提问审查 1/10 通过\\n审查者给你的留言：words"},
+		{eventPreToolUse, verdictLimit, allow + "}", "这项要求的 10 次审查已用完，这个提问没有审查。"},
+		{eventPreToolUse, verdictFailed, "null", "这个提问没能审查，直接交给了你。原因：why"},
+		{eventPreToolUse, verdictCancelled, "null", ""},
+	} {
+		h := testHook(t, test.event)
+		found := review{Event: test.event, Iteration: 1, Limit: 10, outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}}
+		t.Setenv(projectVariable, "")
+		expectIs(t, "by hand", string(encodeJSON(h.event.decision(found))), test.byHand)
+		t.Setenv(projectVariable, "/p")
+		got := string(encodeJSON(h.event.decision(found)))
+		if test.told == "" {
+			expectIs(t, "a review that the user ended", got, "null")
+			continue
+		}
+		expectIn(t, "in a session", got, `"systemMessage":"[SUPERVISOR] `+test.told)
+		if test.byHand != "null" {
+			expectIn(t, "in a session", got, strings.Trim(test.byHand, "{}"))
+		} else {
+			expectNotIn(t, "in a session", got, "decision", "hookSpecificOutput")
+		}
+	}
+	h := testHook(t, eventStop)
+	limit := review{Event: eventStop, Limit: 10, outcome: outcome{Verdict: verdictLimit}}
+	expectNotIn(t, "without open feedback", h.event.message(limit), "还没有解决")
+	expectIs(t, "an approval without words", h.event.message(review{Event: eventStop, outcome: outcome{Verdict: verdictAllow}}), "审查 通过")
+	for cause, want := range map[string]words{"API Error: 529": adviceContinue, "PROMPT is too long": adviceCompact, "": adviceContinue,
+		say(notStarted, say(directoryGone, "/x")): adviceLog, say(notStarted, "x"): adviceContinue, noConversation + " x": adviceLog} {
+		expectIs(t, cause, adviceFor(cause), want.zh)
+	}
+	for length, whole := range map[int]bool{8000: true, 8001: false} {
+		text := strings.Repeat("长", length)
+		cut := h.cutFeedback(text)
+		expectIs(t, "what the agent gets", len([]rune(cut)), 8000)
+		expectIs(t, "all of it", cut == text, whole)
+		kept, _ := os.ReadFile(h.session.feedbackFile())
+		expectIs(t, "what is kept", string(kept) == text, !whole)
+	}
+	check(t, os.Remove(h.session.feedbackFile()))
+	check(t, os.Mkdir(h.session.feedbackFile(), 0o700))
+	expectIs(t, "what can't be kept", len([]rune(h.cutFeedback(strings.Repeat("长", 9000)))), 9000)
+}
+
+// What is recorded of a client in a session's state: its provider and its launch, the later one; by hand neither.
+func TestHookUpdates(t *testing.T) {
+	h, at := testHook(t, eventStop), time.Now().UTC().Truncate(time.Millisecond)
+	for _, test := range []struct {
+		byHand       bool
+		provider     string
+		launched     time.Time
+		wantProvider string
+		wantLaunched time.Time
+	}{
+		{true, "kimi", time.Time{}, "", time.Time{}},
+		{false, "", time.Time{}, noProvider, time.Time{}},
+		{false, "kimi", at, "kimi", at},
+		{true, "glm", time.Time{}, "kimi", at},
+		{false, "glm", at.Add(-time.Hour), "glm", at},
+		{false, "", at.Add(time.Hour), noProvider, at.Add(time.Hour)},
+	} {
+		t.Setenv(providerVariable, test.provider)
+		h.caller = caller{byHand: test.byHand, launched: test.launched}
+		check(t, h.update(func(s *sessionState) { s.Count++ }))
+		state, err := h.session.state()
+		check(t, err)
+		if state.Provider != test.wantProvider || !state.LaunchedAt.Equal(test.wantLaunched) || state.Count == 0 {
+			t.Errorf("%+v: %+v", test, state)
+		}
+	}
+}
+
+// What the reviewer is told is of the event and of this session's request: the feedback as the agent got it, and what stands.
+func TestHookRequest(t *testing.T) {
+	speaking(t, "zh")
+	h := testHook(t, eventStop)
+	h.event.LastAssistantMessage, h.event.Cwd, h.event.PermissionMode = "done", "/agent", "plan"
+	h.event.ToolInput = map[string]json.RawMessage{"q": []byte("1")}
+	h.event.BackgroundTasks = []json.RawMessage{[]byte("7")}
+	add := func(r record) {
+		t.Helper()
+		r.Time = now()
+		check(t, h.session.append(r.entry()))
+	}
+	request := func() reviewRequest {
+		h.past, _ = h.session.readHistory()
+		return h.request()
+	}
+	add(record{Kind: kindPrompt, Prompt: "one"})
+	add(record{Kind: kindPrompt, Prompt: "two"})
+	add(record{Kind: kindEnd, Event: eventStop, Review: "r", Iteration: 1, outcome: outcome{Verdict: verdictBlock, Feedback: "a secret"}})
+	words := func(r reviewRequest) (all []string) {
+		for _, asked := range r.requests {
+			all = append(all, asked.words)
+		}
+		return all
+	}
+	r := request() // without a transcript
+	if !r.unconfirmed || !r.inPlanMode || r.question != nil || r.here != "/agent" || r.lastMessage != "done" || len(r.tasks) != 1 || r.refusal.Feedback != "a secret" || r.openFeedback != "a secret" || !r.requests[0].prompt || r.change.started != "" || r.change.history == nil {
+		t.Errorf("%+v", r)
+	}
+	expectEqual(t, "the timeline's prompts", words(r), []string{"one", "two"})
+	log, _ := os.ReadFile(h.session.dir.logFile())
+	expectIn(t, "the log", string(log), `during="reading the transcript" error="the event names none"`)
+	h.event.TranscriptPath = filepath.Join(t.TempDir(), "t.jsonl")
+	check(t, os.WriteFile(h.event.TranscriptPath, []byte(userLine("1", "", "first", `,"timestamp":"2026-01-02T03:04:05Z"`)+"\n"+userLine("2", "1", "two")+"\n"+agentLine("3", "2", "done")+"\n"), 0o600))
+	r = request()
+	if r.unconfirmed || r.change.started != "2026-01-02T03:04:05Z" {
+		t.Errorf("with its transcript: %+v", r)
+	}
+	expectEqual(t, "the transcript's requests", words(r), []string{"first", "two"})
+	add(record{Kind: kindEnd, Event: eventStop, Review: "s", outcome: outcome{Verdict: verdictAllow}})
+	if r = request(); r.refusal.Feedback != "a secret" || r.openFeedback != "" {
+		t.Errorf("approved since: %+v", r)
+	}
+	h.event.HookEventName, h.event.PermissionMode, h.event.ToolUseID = eventPreToolUse, "default", ""
+	if r = request(); string(r.question) != `{"q":1}` || r.inPlanMode {
+		t.Errorf("a question: %+v", r)
+	}
+}
+
+// A record is complete, as it came, and at the end of a review goes to the log, too, which quotes no secret.
+func TestHookRecorded(t *testing.T) {
+	h := testHook(t, eventStop)
+	r := newReview(eventStop)
+	r.Iteration, r.Limit = 2, 10
+	h.record(entry{Review: &r})
+	h.past, _ = h.session.readHistory()
+	logged := func() string {
+		text, _ := os.ReadFile(h.session.dir.logFile())
+		return string(text)
+	}
+	expectIs(t, "the log at its begin", logged(), "")
+	r.outcome = outcome{Verdict: verdictBlock, Feedback: "a " + aSecret, NoVerdict: true, DurationSeconds: 1.5, CostUSD: 0.25}
+	stderr := stderrOf(t, func() { h.end(r, nil) })
+	expectNotIn(t, "stderr", stderr, aSecret)
+	failed := newReview(eventStop)
+	failed.Iteration, failed.Limit, failed.DurationSeconds = 2, 10, 1.5
+	why := errors.New("no " + aSecret + " key")
+	h.end(failed, why)
+	lines := strings.Split(strings.TrimSpace(logged()), "\n")
+	for i, want := range []string{"verdict=block iteration=2/10 duration=1.500s cost_usd=0.25 no_verdict=true", `verdict=failed iteration=2/10 duration=1.500s error="no *** key"`} {
+		_, got, _ := strings.Cut(lines[i], " ")
+		expectIs(t, "the log", got, "review ended session_id="+testSession+" event=Stop "+want)
+	}
+	past, err := h.session.readHistory()
+	check(t, err)
+	if got := past.Reviews[0]; len(past.Reviews) != 2 || got.Feedback != "a "+aSecret || got.Ended.Before(r.Begun) || past.project != h.project || past.Reviews[1].Error != why.Error() {
+		t.Errorf("%+v", past.Reviews)
+	}
+	if _, err := os.Stat(h.session.dir.lockFile()); err != nil {
+		t.Error("the end of a review does not sweep")
+	}
+	h.warn("trying", nil)
+	expectIs(t, "the lines", strings.Count(logged(), "\n"), 2)
+	expectIs(t, "stderr", stderrOf(t, func() { h.warn("trying", errors.New("no "+aSecret)) }), "ccc: trying: no ***\n")
+	expectIn(t, "the log", logged(), ` warning session_id=`+testSession+` during=trying error="no ***"`+"\n")
+	h.log("told", "error", aSecret, "event", "x")
+	expectIn(t, "the log", logged(), ` told session_id=`+testSession+` error=*** event=x`+"\n")
+}
+
+// Words without a verdict are the feedback, by hand always; to a question, and too often in a row, they are no
+// review. What says nothing, or holds an approval, gives way to the default feedback.
+func TestHookWords(t *testing.T) {
+	h := testHook(t, eventStop)
+	const approves = `{"allow_stop": true, "feedback": ""} so`
+	for name, test := range map[string]struct {
+		words, event string
+		question     bool
+		unread       int    // how many in a row went before
+		way          string // of asking
+		feedback     string // "": the default one
+		why          string // there was no review, if not ""
+	}{
+		"words":                         {words: "fix it", feedback: "fix it"},
+		"words, a second time":          {words: "fix it", unread: 1, feedback: "fix it"},
+		"words, a third time":           {words: "fix it", unread: 2, why: say(noVerdictAgain, 3, "")},
+		"with the agent's cache":        {words: "fix it", unread: 2, way: "cache", why: `"keep_cache": false`},
+		"an approval":                   {words: approves},
+		"an approval, a second time":    {words: approves, unread: 1, why: say(noVerdictAgain, 2, "")},
+		"nothing":                       {},
+		"nothing, a second time":        {unread: 1, why: say(noVerdictAgain, 2, "")},
+		"a placeholder":                 {words: "(no content)"},
+		"another":                       {words: "No response requested."},
+		"a third":                       {words: "None"},
+		"a placeholder with words":      {words: "None of the tests pass.", feedback: "None of the tests pass."},
+		"by hand":                       {words: "fix it", event: eventReview, feedback: "fix it"},
+		"an approval by hand":           {words: approves, event: eventReview, feedback: approves},
+		"nothing by hand":               {event: eventReview},
+		"to a question":                 {words: "fix it", question: true, why: say(noVerdict, "fix it")},
+		"nothing to a question":         {question: true, why: errNoVerdict.zh},
+		"an approval to a question":     {words: approves, question: true, why: say(noVerdict, approves)},
+		"to a question, a second time":  {words: "fix it", question: true, unread: 1, why: say(noVerdict, "fix it")},
+		"the cache and a first refusal": {words: "fix it", way: "cache", feedback: "fix it"},
+	} {
+		entry := review{Event: test.event, Way: test.way, outcome: outcome{Feedback: test.words}}
+		request := reviewRequest{unread: test.unread}
+		if test.question {
+			request.question = []byte("{}")
+		}
+		err := h.takeWords(&entry, request)
+		if test.why != "" {
+			if err == nil || !strings.Contains(err.Error(), test.why) || entry.NoVerdict || entry.Verdict != "" {
+				t.Errorf("%s: %v, want %s; %+v", name, err, test.why, entry)
+			}
+			isNamed := strings.Contains(fmt.Sprint(err), "keep_cache")
+			expectIs(t, name+": keep_cache is named", isNamed, test.way == "cache")
+			continue
+		}
+		want := outcome{Verdict: verdictBlock, Feedback: test.feedback, NoVerdict: true, Withheld: test.feedback == ""}
+		if err != nil || entry.outcome != want {
+			t.Errorf("%s: %v, %+v", name, err, entry)
+		}
+	}
+}
+
+// How long a review may take: as ccc.json says, and in a session less than the hook, which Claude Code ends.
+func TestHookPatience(t *testing.T) {
+	speaking(t, "en")
+	h := testHook(t, eventStop)
+	h.dirs.self = "/bin/ccc"
+	for _, test := range []struct {
+		seconds, hook int
+		inSession     bool
+		want          int
+		ofHook        bool
+	}{
+		{540, 600, true, 540, false}, {595, 600, true, 595, false}, {596, 600, true, 595, true}, {1800, 600, true, 595, true}, {1800, 600, false, 1800, false},
+		{540, 0, true, 540, false}, {540, 3, true, 1, true}, {10, 15, true, 10, false}, {10, 14, true, 9, true}, {540, -1, true, 540, false},
+	} {
+		t.Setenv(projectVariable, map[bool]string{true: "/p"}[test.inSession])
+		h.config.Supervisor.TimeoutSeconds = test.seconds
+		check(t, os.WriteFile(h.dirs.settingsFile(), []byte(strings.Replace(complete, `"timeout":600`, fmt.Sprintf(`"timeout":%d`, test.hook), 1)), 0o600))
+		timeout, late := h.patience(eventStop)
+		expectIs(t, test, timeout, time.Duration(test.want)*time.Second)
+		why := say(timeLimit)
+		if test.ofHook {
+			why = say(timeLimitOfHook, test.hook)
+		}
+		expectIs(t, test, late.Error(), say(noVerdictWithin, test.want, why))
+	}
+	for _, test := range []struct {
+		limit     int
+		blockCap  string
+		inSession bool
+		want      int
+	}{{10, "", true, 8}, {10, "3", true, 3}, {2, "3", true, 2}, {10, "10", true, 10}, {10, "0", true, 10}, {10, "-1", true, 10}, {10, "x", true, 8}, {10, "12x", true, 10}, {10, "4.9", true, 4}, {10, "3", false, 10}} {
+		t.Setenv(projectVariable, map[bool]string{true: "/p"}[test.inSession])
+		t.Setenv(blockCapVariable, test.blockCap)
+		h.config.Supervisor.MaxIterations = test.limit
+		expectIs(t, test, h.reviewLimit(), test.want)
+	}
+}
+
+// What a reviewer is called with: the directories that it may read, the session's model, and its time.
+func TestHookPlanned(t *testing.T) {
+	speaking(t, "zh")
+	root := t.TempDir()
+	at := func(name string) string { return filepath.Join(root, name) }
+	for _, name := range []string{"project", "tree", "added", "typed"} {
+		check(t, os.Mkdir(at(name), 0o700))
+	}
+	check(t, os.WriteFile(at("file"), nil, 0o600))
+	t.Setenv(addDirsVariable, strings.Join([]string{at("added"), at("none"), at("file"), "relative", "", at("added")}, "\n"))
+	t.Setenv(cacheVariable, "")
+	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second+300*time.Millisecond)
+	defer cancel()
+	for _, test := range []struct {
+		name, tree, own, current, known, model string // own, current, known: the provider of ccc.json, the session, its state
+		id                                     string // of the model, in the transcript
+		switched, unlaunched                   bool
+		want                                   string // of the model
+	}{
+		{name: "the transcript's", id: "m[1m]", want: "m[1m]"},
+		{name: "the transcript's, switched", id: "m[1m]", switched: true, want: "m[1m]"},
+		{name: "the transcript's, not launched", id: "m[1m]", unlaunched: true, want: "m[1m]"},
+		{name: "the launch's", want: "launched"},
+		{name: "the launch's, switched", switched: true, want: "saved"},
+		{name: "not launched", unlaunched: true, want: ""},
+		{name: "in a worktree", tree: "tree", id: "m", want: "m"},
+		{name: "ccc.json's", id: "m", model: "chosen", want: "chosen"},
+		{name: "another provider's", id: "m", own: "b", want: ""},
+		{name: "another provider's than the session's", id: "m", own: "b", current: "a", known: "b", want: ""},
+		{name: "of another provider, ccc.json's", id: "m", own: "b", model: "chosen", want: "chosen"},
+		{name: "of the session's own provider", id: "m", own: "b", current: "b", want: "m"},
+		{name: "of the session's own, by its state", id: "m", own: "b", known: "b", unlaunched: true, want: "m"},
+	} {
+		h := testHook(t, eventStop)
+		h.project = at("project")
+		h.config.Supervisor.Try, h.config.Supervisor.Model, h.config.Supervisor.Provider = false, test.model, test.own
+		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}}}
+		h.launched = !test.unlaunched
+		check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"model":"saved"}`), 0o600))
+		h.state.Provider = test.known
+		t.Setenv(modelVariable, "launched")
+		t.Setenv(providerVariable, test.current)
+		request := reviewRequest{project: h.project, tree: at(cmp.Or(test.tree, "project"))}
+		request.version, request.model, request.conversation.dirs = "2.1.330", "answering", []string{at("typed"), at("added")}
+		request.modelID, request.switched = test.id, test.switched
+		call, err := h.plan(ctx, "judge it", request)
+		check(t, err)
+		expectIs(t, test.name+": the model", call.config.Model, test.want)
+		var short []string
+		for _, dir := range append([]string{call.dir}, call.addDirs...) {
+			short = append(short, strings.TrimPrefix(dir, root+"/"))
+		}
+		readable := "project added typed"
+		if test.tree != "" {
+			readable = "tree added typed project"
+		}
+		expectIs(t, test.name+": the directories", strings.Join(short, " "), readable)
+		if call.session != testSession || call.prompt != "judge it" || call.request.seconds > 90 || call.request.seconds < 60 || call.request.noCopy != errTryOff.zh || call.request.tryCommand != "" || lookupEnv(call.env, reviewerVariable) != "1" || call.shares {
+			t.Errorf("%s: %+v", test.name, call)
+		}
+		url := ""
+		if test.own != test.current { // a session of that provider has its values
+			url = "https://b"
+		}
+		expectIs(t, test.name+": the API", lookupEnv(call.env, "ANTHROPIC_BASE_URL"), url)
+	}
+	h, request := testHook(t, eventStop), reviewRequest{}
+	request.version = "2.1.199"
+	if call, err := h.plan(ctx, "", request); call != nil || err == nil || err.Error() != say(clientTooOld, "2.1.199", "2.1.200", updateClaude) {
+		t.Errorf("a client that is too old: %v", err)
+	}
+	request.version = "2.1.330"
+	h.config.Supervisor.Provider = "b"
+	t.Setenv(providerVariable, "")
+	h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${NO_SUCH_TOKEN}"}}}
+	if call, err := h.plan(ctx, "", request); call != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
+		t.Errorf("a provider without its token: %v", err)
+	}
+	h.config.Providers["b"].Env = map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}
+	check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"apiKeyHelper":"echo k"}`), 0o600))
+	if call, err := h.plan(ctx, "", request); call != nil || err == nil || !strings.Contains(err.Error(), "settings.json: apiKeyHelper\n") {
+		t.Errorf("what overrides it: %v", err)
+	}
+}
+
+// The environment of a reviewer: with a launch's line only in the session that ccc launched, and with the values of a provider that is not the session's.
+func TestHookReviewersEnvironment(t *testing.T) {
+	for _, pair := range [][2]string{{attributionVariable, "0"}, {cacheVariable, lineLeftOut}, {"TOKEN", "session"}, {keyVariable, "mine"}, {"CLAUDE_CODE_ENTRYPOINT", "cli"}} {
+		t.Setenv(pair[0], pair[1])
+	}
+	for _, test := range []struct {
+		launched                     bool
+		own, current                 string
+		line, token, key, apiOfOwner string
+	}{
+		{true, "", "", "0", "", "", ""},
+		{false, "", "", "", "", "", ""},
+		{true, "", "a", "0", "", "mine", ""}, // a provider's key is its own
+		{true, "b", "a", "", "session", "", "https://b"},
+		{false, "b", "b", "", "", "mine", ""}, // the session has its values
+		{true, "b", "b", "0", "", "mine", ""},
+	} {
+		h := testHook(t, eventStop)
+		h.launched, h.config.Supervisor.Provider = test.launched, test.own
+		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b", tokenVariable: "${TOKEN}"}}}
+		t.Setenv(providerVariable, test.current)
+		env, err := h.environment()
+		check(t, err)
+		got := fmt.Sprintf("line=%s token=%s key=%s api=%s", lookupEnv(env, attributionVariable), lookupEnv(env, tokenVariable), lookupEnv(env, keyVariable), lookupEnv(env, "ANTHROPIC_BASE_URL"))
+		expectIs(t, test, got, fmt.Sprintf("line=%s token=%s key=%s api=%s", test.line, test.token, test.key, test.apiOfOwner))
+	}
+}
+
+// stderrOf returns what a function of a test that runs beside no other writes to stderr.
+func stderrOf(t *testing.T, write func()) string {
+	t.Helper()
+	file, err := os.CreateTemp(t.TempDir(), "")
+	check(t, err)
+	defer file.Close()
+	before := os.Stderr
+	os.Stderr = file
+	defer func() { os.Stderr = before }()
+	write()
+	text, err := os.ReadFile(file.Name())
+	check(t, err)
+	return string(text)
+}
+
+// What is recorded of a review when it begins: whose end is its own, its time, and what the reviewer gets.
+func TestHookBegun(t *testing.T) {
+	h := testHook(t, eventPreToolUse)
+	h.past = &history{}
+	t.Setenv(claudeVariable, "/none") // it begins, and fails
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	request := reviewRequest{question: []byte(`{"questions":[{"question":"Which?"}]}`), lastMessage: "all done " + strings.Repeat("x", 2000), change: changeOf{history: h.past}}
+	request.requests = []userRequest{{words: "one"}, {words: "two" + strings.Repeat("x", 4000)}}
+	given := newReview(eventPreToolUse)
+	given.Iteration, given.Limit = 2, 10
+	expectIs(t, "another's id", newReview(eventStop).ID != given.ID, true)
+	ended := h.review(ctx, given, request)
+	expectIs(t, "its end", ended.Verdict, verdictFailed)
+	var lines []entry
+	check(t, readLines(h.session.timelineFile(), func(line []byte) {
+		e, _ := parseEntry(line)
+		lines = append(lines, e)
+	}))
+	r := lines[0].Review
+	if len(lines) != 2 || r.ID != given.ID || !r.Ended.IsZero() || r.Event != eventPreToolUse || r.Iteration != 2 || r.Limit != 10 || r.PromptSource != builtinSource || r.Process != selfName() || time.Until(r.Deadline).Round(time.Minute) != time.Hour ||
+		r.Question != "Which?" || r.LastMessage != cutMiddle(request.lastMessage, 2000) || strings.Join(r.Requests, "|") != "one|"+cutMiddle(request.requests[1].words, 4000) || r.Verdict != "" || lines[0].Project != h.project || lines[0].Time.IsZero() {
+		t.Errorf("%+v", r)
+	}
+	if last := lines[1].Review; last.ID != given.ID || last.Question != "Which?" || last.Ended.IsZero() || !last.Begun.Equal(r.Begun) {
+		t.Errorf("the end: %+v", last)
+	}
+	if _, err := strconv.ParseInt(given.ID, 36, 64); err != nil {
+		t.Error(err)
+	}
+	long := "Bash(" + strings.Repeat("y", 80) + ")"
+	for _, test := range []struct{ kind, tool, words, told, kept string }{
+		{stepCall, "Bash(cat " + aSecret + ")", "", "  · cat ***\n", `"tool":"Bash(cat ` + aSecret + `)"`}, {stepWords, "", "a " + aSecret + " " + strings.Repeat("x", 3000), "a *** " + strings.Repeat("x", 3000) + "\n", `"words":"a ` + aSecret + ` xx`},
+		{stepError, "Skill(" + aSecret + ")", "", "", `"tool":"Skill(` + aSecret + `)"`},
+		{stepCall, long, "", "  · " + strings.Repeat("y", 80) + "\n", `"tool":"` + long + `"`},
+		{stepRefused, strings.Replace(long, "y", "yz", 1), "", "  · 不许运行 yz" + strings.Repeat("y", 79) + "\n", `"tool":"Bash(yz` + strings.Repeat("y", 77) + `…)"`},
+	} {
+		told := stderrOf(t, func() { h.step(given, step{Kind: test.kind, Tool: test.tool, Words: test.words}) })
+		expectIs(t, test.kind, told, test.told)
+		text, _ := os.ReadFile(h.session.timelineFile())
+		expectIn(t, test.kind, string(text), `"step":{"review":"`+given.ID+`","kind":"`+test.kind+`"`, test.kept)
+		expectNotIn(t, test.kind, string(text), strings.Repeat("x", 4001), `"time":"0001`)
+	}
+}
+
+// A review that did not take place is one that failed, or that the user ended; why is printed without secrets, by hand elsewhere, and recorded as it came.
+func TestHookFailed(t *testing.T) {
+	for err, want := range map[error]verdict{errors.New("no " + aSecret): verdictFailed, errToldToEnd: verdictCancelled, errSwitchedOff: verdictCancelled, fmt.Errorf("x: %w", errToldToEnd): verdictCancelled, context.Canceled: verdictFailed} {
+		for _, event := range []string{eventStop, eventPreToolUse, eventReview} {
+			h, found := testHook(t, eventStop), review{}
+			told := stderrOf(t, func() {
+				found = h.end(review{Event: event, ID: "r", outcome: outcome{Verdict: verdictBlock, Feedback: "do"}}, err)
+			})
+			why := err.Error()
+			if found.Verdict != want || found.Error != why || found.Feedback != "" || (told == "ccc: no review: "+strings.Replace(why, aSecret, "***", 1)+"\n") != (event != eventReview) || event == eventReview && told != "" {
+				t.Errorf("%v: %+v, told %q", err, found, told)
+			}
+			past, _ := h.session.readHistory()
+			if r := past.Reviews[0]; r.Verdict != want || r.Error != why || r.Feedback != "" {
+				t.Errorf("%v: recorded %+v", err, r)
+			}
+		}
+	}
+}
+
+// A review ends with its time, with the first signal that tells ccc to end, or with the supervision, each told by its own name.
+func TestHookEnded(t *testing.T) {
+	late := errors.New("late")
+	h := testHook(t, eventStop)
+	ctx, cancel := h.untilEnded(time.Millisecond, late)
+	<-ctx.Done()
+	expectIs(t, "over its time", context.Cause(ctx), late)
+	cancel()
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT} {
+		ctx, cancel = h.untilEnded(time.Minute, late)
+		check(t, syscall.Kill(os.Getpid(), s))
+		<-ctx.Done()
+		expectIs(t, s, context.Cause(ctx), error(errToldToEnd))
+		cancel()
+	}
+	h.isWanted = func() bool { return false }
+	ctx, cancel = h.untilEnded(time.Minute, late)
+	<-ctx.Done()
+	expectIs(t, "switched off", context.Cause(ctx), error(errSwitchedOff))
+	cancel()
+	h.isWanted = func() bool { return true }
+	ctx, cancel = h.untilEnded(time.Minute, late)
+	cancel()
+	if ctx.Err() == nil {
+		t.Error("it does not end with its end")
+	}
+}
+
+// What a prompt of the user's is answered with, what it sets back, and what is recorded of it.
+func TestHookPrompted(t *testing.T) {
+	speaking(t, "zh")
+	cancelled, killed := say(earlierCancelled, errToldToEnd.zh), say(earlierFailed, errKilled.zh, adviceDoctor.zh)
+	runs := record{Kind: kindBegin, Event: eventStop, Review: "r", Process: selfName(), Deadline: time.Now().Add(time.Hour)}
+	byHand, question, dead, ended := runs, runs, runs, runs
+	byHand.Event, question.Event, ended.Kind, ended.Verdict = eventReview, eventPreToolUse, kindEnd, verdictAllow
+	dead.Process, dead.Review, dead.Iteration = "", "killed", 2
+	dead.Deadline = time.Now().Add(-time.Hour)
+	deadQuestion, deadByHand, before := dead, dead, record{Kind: kindPrompt}
+	deadQuestion.Event, deadByHand.Event, deadByHand.Review = eventPreToolUse, eventReview, "other"
+	at := now()
+	for name, test := range map[string]struct {
+		text      string
+		before    []record // of the timeline
+		cancelled bool
+		outside   bool   // of a session
+		want      string // what is said
+		left      bool   // that a review was cancelled
+		ends      bool   // a review that was killed
+	}{
+		"the first":                         {text: "x"},
+		"the first by hand":                 {text: "x", outside: true},
+		"the next":                          {text: "x", before: []record{before}},
+		"cancelled":                         {text: "x", before: []record{before}, cancelled: true, want: cancelled},
+		"cancelled by hand":                 {text: "x", before: []record{before}, cancelled: true, outside: true, want: cancelled},
+		"cancelled, the first":              {text: "x", cancelled: true, want: cancelled},
+		"cancelled while a review runs":     {text: "x", before: []record{before, runs}, cancelled: true, left: true},
+		"cancelled while a question's runs": {text: "x", before: []record{before, question}, cancelled: true, left: true},
+		"cancelled while one by hand runs":  {text: "x", before: []record{before, byHand}, cancelled: true, want: cancelled},
+		"cancelled behind a review":         {text: "x", before: []record{before, ended}, cancelled: true, want: cancelled},
+		"killed":                            {text: "x", before: []record{before, dead}, want: killed, ends: true},
+		"killed while a prompt came":        {text: "x", before: []record{before, dead, before}, want: killed, ends: true},
+		"killed, then a review":             {text: "x", before: []record{before, dead, ended}},
+		"killed, then one by hand":          {text: "x", before: []record{before, dead, deadByHand}, want: killed, ends: true},
+		"a killed question":                 {text: "x", before: []record{before, deadQuestion}},
+		"a killed one by hand":              {text: "x", before: []record{before, deadByHand}},
+		"a notification":                    {text: "<task-notification>\nx", cancelled: true, left: true},
+		"an image":                          {text: "", before: []record{before}, cancelled: true, want: cancelled},
+	} {
+		h := testHook(t, eventPrompt)
+		h.event.Prompt = test.text
+		t.Setenv(projectVariable, map[bool]string{false: "/p"}[test.outside])
+		for _, r := range test.before {
+			r.Time = at
+			check(t, h.session.append(r.entry()))
+		}
+		check(t, h.session.update(func(s *sessionState) { s.Count, s.Cancelled = 3, test.cancelled }))
+		h.state, _ = h.session.state()
+		answer, want := string(encodeJSON(h.prompt(test.text))), "null"
+		if test.want != "" {
+			want = string(encodeJSON(systemMessage(test.want)))
+		}
+		expectIs(t, name, answer, want)
+		state, err := h.session.state()
+		check(t, err)
+		past, err := h.session.readHistory()
+		check(t, err)
+		if isWake := h.event.isWake(); isWake {
+			expectIs(t, name+": the prompts", len(past.Prompts), 0)
+			expectIs(t, name+": the count", state.Count, 3)
+		} else {
+			expectIs(t, name+": the prompt", past.Prompts[len(past.Prompts)-1].Text, test.text)
+			expectIs(t, name+": the count", state.Count, 0)
+		}
+		expectIs(t, name+": that one was cancelled", state.Cancelled, test.left)
+		ends := slices.ContainsFunc(past.Reviews, func(r review) bool { return r.ID == "killed" && !r.Ended.IsZero() && r.Iteration == 2 })
+		expectIs(t, name+": the end of a killed one is recorded", ends, test.ends)
+	}
+}
+
+// What a stop comes to where it can't be counted, or ccc.json can't be used, or the request's reviews are used up.
+func TestHookStopped(t *testing.T) {
+	speaking(t, "zh")
+	t.Setenv(projectVariable, "")
+	type ending struct {
+		verdict  verdict
+		feedback string
+		err      string
+	}
+	for name, test := range map[string]struct {
+		event     string
+		active    bool
+		configErr error
+		state     string // "" is one at the limit, "/" a directory in its place
+		want      ending
+	}{
+		"at the limit":                {event: eventStop, want: ending{verdictLimit, "open feedback", ""}},
+		"a question at the limit":     {event: eventPreToolUse, want: ending{verdictLimit, say(limitReached, count(10, reviews)), ""}},
+		"ccc.json can't be used":      {event: eventStop, configErr: errors.New("odd"), want: ending{verdictFailed, "", "odd"}},
+		"not counted, behind a block": {event: eventStop, active: true, state: "/", want: ending{verdictFailed, "", errNoCount.zh}},
+		"a question, not counted":     {event: eventPreToolUse, state: "/", want: ending{verdictFailed, "", errNoCount.zh}},
+	} {
+		h := testHook(t, test.event)
+		h.event.StopHookActive, h.event.LastAssistantMessage, h.configErr = test.active, "all done", test.configErr
+		if test.event != eventStop {
+			h.event.ToolInput = map[string]json.RawMessage{"questions": []byte(`[{"question":"Which?"}]`)}
+		}
+		block := record{Kind: kindEnd, Event: eventStop, Review: "r", Time: now()}
+		block.Verdict, block.Feedback = verdictBlock, "open feedback"
+		check(t, h.session.append(block.entry()))
+		if test.state == "/" {
+			check(t, os.Mkdir(h.session.stateFile(), 0o700))
+		} else {
+			check(t, h.session.update(func(s *sessionState) { s.Count = 10 }))
+		}
+		var found review
+		told := stderrOf(t, func() { found = h.stop() })
+		expectIs(t, name, ending{found.Verdict, found.Feedback, found.Error}, test.want)
+		past, err := h.session.readHistory()
+		check(t, err)
+		last := past.Reviews[len(past.Reviews)-1]
+		if len(past.Reviews) != 2 || last.Seen.tree != treeOf(h.project) || last.Verdict != test.want.verdict || last.Feedback != "" || last.Event != test.event || last.Begun.IsZero() {
+			t.Errorf("%s: recorded %+v", name, last)
+		}
+		if isLimit := test.want.verdict == verdictLimit; isLimit {
+			expectIs(t, name+": what is recorded", fmt.Sprint(last.LastMessage, last.Limit, last.Iteration, last.Question != ""), fmt.Sprint("all done", 10, 0, test.event != eventStop))
+			expectIn(t, name, told, say(limitSkipped, 10))
+			state, _ := h.session.state()
+			expectIs(t, name+": counted", state.Count, 10)
+		} else {
+			expectIn(t, name, told, "ccc: no review: "+test.want.err)
+		}
+	}
+}

@@ -1,219 +1,192 @@
 package main
 
 import (
-	"encoding/json"
-	"slices"
+	"fmt"
+	"maps"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
-// noReview stands in a table for a result that is no review; the feedback is a part of the error then.
-const noReview verdict = "no review"
-
-func TestVerdict(t *testing.T) {
-	const allow, block, none = verdictAllow, verdictBlock, verdict("")
-	const yes = `{"allow_stop": true, "feedback": ""}`
-	const fence = "run\n```sh\necho {\"allow_stop\": true}\n```"
-	type row struct {
-		name, line string
-		want       verdict
-		feedback   string
-	}
-	text := func(s string) string {
-		return `{"type":"result","subtype":"success","result":` + string(encodeJSON(s)) + `}`
-	}
-	approved := func(name, s string) row { return row{name, text(s), allow, ""} }
-	// unread has no verdict, and its text as feedback.
-	unread := func(name, s string) row { return row{name, text(s), none, strings.TrimSpace(s)} }
-	structured := func(output, beside string) string {
-		return `{"subtype":"success","structured_output":` + output + beside + `}`
-	}
-	const besideAllow = `,"result":"{\"allow_stop\":true}"`
-	tests := []row{
-		{"structured_allow", structured(`{"allow_stop":true,"feedback":""}`, ""), allow, ""},
-		{"structured_refuse", structured(`{"allow_stop":false,"feedback":"add tests"}`, ""), block, "add tests"},
-		{"structured_beats_other_verdict", structured(`{"allow_stop":false,"feedback":"x"}`, besideAllow), block, "x"},
-		{"structured_without_verdict", structured(`{"note":1}`, besideAllow), none, `{"allow_stop":true}`},
-		{"structured_null", structured(`null`, besideAllow), allow, ""},
-		{"structured_other_case", structured(`{"allow_stop":false,"Allow_Stop":true,"feedback":"x"}`, `,"result":""`), block, "x"},
-		{"structured_only_other_case", structured(`{"Allow_Stop":true}`, `,"result":"x"`), none, "x"},
-		{"structured_twice", structured(`{"allow_stop":false,"allow_stop":true}`, `,"result":"both"`), none, "both"},
-		{"structured_word", structured(`{"allow_stop":"true"}`, `,"result":"x"`), none, "x"},
-		{"structured_older_name", structured(`{"completed":true}`, ""), allow, ""},
-		{"result_object", `{"subtype":"success","result":{"allow_stop":false,"feedback":"x"}}`, block, "x"},
-
-		approved("whole", yes),
-		{"whole_with_feedback", text(`{"allow_stop":true,"feedback":"ask the user"}`), allow, "ask the user"},
-		{"whole_feedback_null", text(`{"allow_stop":true,"feedback":null}`), allow, ""},
-		approved("whole_camel", `{"allowStop":true}`),
-		approved("whole_in_fence", "```json\n"+yes+"\n```\n"),
-		approved("prose_before", "Looked at it all, `go func() {` too.\n"+yes),
-		approved("prose_before_a_fence", "测试都通过了。\n```json\n"+yes+"\n```"),
-		approved("fence_before_a_fence", "```bash\ngo test && { echo \"ok\"; }\n```\n```json\n"+yes+"\n```"),
-		approved("prose_that_says_the_same", "allow_stop: true, because TestNext passes.\n"+yes),
-		approved("prose_that_says_the_same_in_bold", "**allow_stop**：`True`。\n"+yes),
-		approved("prose_that_names_the_key", "My verdict on allow_stop:\n```json\n"+yes+"\n```"),
-		approved("braces_before", strings.Repeat("{", bracesRead-1)+"\n"+yes),
-		unread("too_many_braces_before", strings.Repeat(`{"a":`, bracesRead)+"\n"+yes), // they would take long
-		approved("data_before", `curl prints {"completed":false,"error":null}.`+"\n"+yes),
-		{"feedback_names_the_key", text(`{"allow_stop":true,"feedback":"it prints {\"allow_stop\": false}"}`), allow, `it prints {"allow_stop": false}`},
-
-		{"refusal_whole", text(`{"allow_stop":false,"feedback":"x"}`), block, "x"},
-		{"refusal_feedback_blank", text(`{"allow_stop":false,"feedback":" \n"}`), block, ""},
-		{"refusal_feedback_list", text(`{"allow_stop":false,"feedback":["add tests","run them"]}`), block, `["add tests","run them"]`},
-		{"refusal_names_the_key", text(`{"allow_stop":false,"feedback":"it prints {\"allow_stop\": true}"}`), block, `it prints {"allow_stop": true}`},
-		{"refusal_with_a_fence", text(`{"allow_stop":false,"feedback":` + string(encodeJSON(fence)) + `}`), block, fence},
-		{"refusal_prose_after", text(`{"allow_stop":false,"feedback":"x"}` + "\nThat is all {really}."), block, "x"},
-		{"refusal_data_after", text(`{"allow_stop":false,"feedback":"x"} curl: {"id":1,"completed":true}`), block, "x"},
-		{"refusal_marker_after", text("{\"allow_stop\":false,\"feedback\":\"x\"}\n[TASK_COMPLETED]"), block, "x"},
-		{"refusal_on_lines_marker_after", text("{\"allow_stop\"\n: false,\"feedback\":\"x\"}\n[TASK_COMPLETED]"), block, "x"},
-		{"refusal_after_an_approval", text(`{"allow_stop":true} no: {"allow_stop":false,"feedback":"x"}`), block, "x"},
-		{"refusal_before_a_word", text(`{"allow_stop":false,"feedback":"x"} Later {"allow_stop":"maybe"}.`), block, "x"},
-		{"refusal_inside", text(`{"verdict":{"allow_stop":false,"feedback":"x"}}`), block, "x"},
-		{"refusal_twice", text(`{"allow_stop":true,"feedback":"x","allow_stop":false}`), block, "x"},
-		{"refusal_beside_camel", text(`{"allow_stop":false,"feedback":"x","allowStop":true}`), block, "x"},
-
-		unread("approval_twice", `{"allow_stop":false,"feedback":"x","allow_stop":true}`),
-		unread("approval_beside_camel", `{"allow_stop":true,"allowStop":false}`),
-		unread("approval_around_a_refusal", `{"allow_stop":true,"last":{"allow_stop":false}}`),
-		unread("approval_said_twice", yes+"\n"+yes),
-		unread("approval_inside", `{"verdict":{"allow_stop":true}}`),
-		unread("approval_in_a_list", `[{"allow_stop":true}]`),
-		unread("approval_then_a_word", yes+"\nThat is my verdict."),
-		unread("approval_then_a_brace", yes+"}"),
-		unread("approval_then_a_template", yes+` as {"allow_stop": true|false, "feedback": "..."}`),
-		unread("approval_in_quotation_marks", "`"+yes+"`"),
-		unread("approval_other_case", `{"Allow_Stop":true}`),
-		unread("approval_as_a_word", `{"allow_stop":"yes"}`),
-		unread("approval_raw_newline", "{\"allow_stop\":true,\"feedback\":\"one\ntwo\"}"),
-		unread("approval_python", `{'allow_stop': True, 'feedback': None}`),
-		unread("approval_comma", `{"allow_stop":true,}`),
-		unread("approval_cut", `{"allow_stop": true`),
-		unread("approval_in_a_broken_refusal", `{"allow_stop":false,"feedback":"print {"allow_stop":true}`),
-		unread("approval_in_an_escaped_refusal", `"{\"allow_stop\": false}" was the last one. `+yes),
-		unread("refusal_raw_newline", "{\"allow_stop\":false,\"feedback\":\"one\ntwo\"}"),
-		unread("final_behind_a_refusal", `It was {"allow_stop":false,"feedback":"x"}. Now it is `+yes),
-
-		approved("thought_before", "<think>\nallow_stop=false as long as next() panics. It does not.\n</think>\n\n"+yes),
-		approved("thought_of_a_refusal", `<think>{"allow_stop":false,"feedback":"x"}?</think>`+"It passes.\n"+yes),
-		approved("thought_before_an_older_name", "\n<think></think>{\"completed\":true}"),
-		{"thought_of_an_approval", text("<think>" + yes + "</think>\n" + `{"allow_stop":false,"feedback":"x"}`), block, "x"},
-		{"thought_then_words", text("<think>" + yes + "</think>\nTestNext panics."), none, "TestNext panics."},
-		{"thought_alone", text("<think>" + yes + "</think>\n"), none, ""},
-		unread("thought_that_is_not_closed", "<think>allow_stop=false as long as next() panics.\n"+yes),
-		unread("thought_behind_words", "So: <think>allow_stop=false for now</think>\n"+yes),
-		{"thought_that_is_not_closed_and_refuses", text(`<think>{"allow_stop":false,"feedback":"x"}`), block, "x"},
-
-		approved("older_name", `{"completed":true}`),
-		approved("older_name_in_fence", "```json\n{\"completed\": true, \"feedback\": \"\"}\n```"),
-		{"older_name_refuses", text(`{"completed":false,"feedback":"x"}`), block, "x"},
-		{"older_name_beside_the_newer", text(`{"completed":true,"allow_stop":false,"feedback":"x"}`), block, "x"},
-		unread("older_name_in_prose", `curl prints {"completed":true}`),
-		unread("older_name_in_fence_after_prose", "There is no test. curl prints:\n```json\n{\"completed\":true}\n```"),
-		approved("marker", "All done.\n [TASK_COMPLETED] \n"),
-		unread("marker_in_sentence", "All done. [TASK_COMPLETED]"),
-		unread("marker_in_fence", "fails. Fix it, then print\n```\n[TASK_COMPLETED]\n```"),
-		unread("marker_beside_a_decision", "allow_stop = false, or else I would say\n[TASK_COMPLETED]"),
-		unread("marker_beside_broken", "{\"allow_stop\":fal\n[TASK_COMPLETED]"),
-		unread("plain_text", "the tests are missing"),
-		{"empty", text(""), none, ""},
-		{"result_null", `{"subtype":"success","result":null}`, none, ""},
-
-		{"api_error", `{"subtype":"success","is_error":true,"result":"API Error: 401 {\"allow_stop\":true}"}`, noReview, "审查者报错：API Error: 401 {"},
-		{"api_error_with_verdict", `{"subtype":"success","is_error":true,"structured_output":{"allow_stop":true}}`, noReview, ""},
-		{"during_execution", `{"subtype":"error_during_execution","is_error":false,"result":"{\"allow_stop\":true}"}`, noReview, "审查者报错（error_during_execution）："},
-		{"during_execution_with_errors", `{"subtype":"error_during_execution","errors":["no conversation","at all"]}`, noReview, "no conversation at all"},
-		{"malformed_is_error", `{"subtype":"success","is_error":"no","result":"{\"allow_stop\":true}"}`, noReview, ""},
-		{"malformed_subtype", `{"subtype":1,"result":"{\"allow_stop\":true}"}`, noReview, ""},
-	}
-	for _, refusal := range []string{ // version 1.2 let the agent stop on each
-		`go test panics in TestNext, so I can't give ` + yes + ` here. Fix next() first.`,
-		`Not yet: I would answer ` + yes + ` once the race in cache.go is gone.`,
-		"```json\n" + yes + "\n```\nis what I can't say as long as TestNext panics.",
-		`allow_stop: false, because TestNext panics. As soon as it passes: ` + yes,
-		"`allow_stop` = false for now: TestNext panics. Once it passes, the verdict is\n```json\n" + yes + "\n```",
-		`{'allow_stop': True} would be wrong, since next() returns nil.`,
-		`TestNext 会 panic，还不能给出 ` + yes + `，先修好 next()。`,
-		"现在给不了\n```json\n" + yes + "\n```\n因为 go test 没有通过。",
-		`allow_stop：false，go test 没有通过。通过之后才是 ` + yes,
-		`“allow_stop”＝还不行，缺少测试；补上再给 ` + yes + ` 。缺的是 next() 的测试。`,
-		`{"allow_stop": "是"} 要等 go vet 通过之后才能说，请先修好。`,
-		"allow_stop:\nfalse. TestNext panics. Once it passes: " + yes,
-		"{\"allow_stop\":\n  false, \"feedback\": \"one\ntwo\"}\n" + yes,
-		`Allow_Stop: false, because TestNext panics. Once it passes: ` + yes,
+// What git, the repository or the timeline may be like when somebody asks: each command answers in a line, with its exit
+// code.
+func TestBadInput(t *testing.T) {
+	t.Parallel()
+	const first = "git init -q; git add .; git commit -qm first"
+	const timeline = "f=$(ls ../home/.claude/ccc/*-events.jsonl); "
+	for _, c := range []struct {
+		name, before string // what the project is like
+		agent        string // what the agent does, "" for no session
+		after        string
+		dir          string
+		wants        string // a line for each command: its words, exit code, the beginning of stdout, a part of stderr
+	}{
+		{"no repository", "true", "echo 1 >>notes.txt", "", "", `
+			verdict = 0 allow | there is no git repository
+			report = 0 ## ccc review: approved |
+			review = 0 [SUPERVISOR] Review approved |`},
+		{"a bare repository", first, "echo 1 >>notes.txt; git commit -qam x", "git clone -q --bare . ../bare", "../bare", `
+			verdict = 3 none | No session has been reviewed in this working tree
+			report = 3 | there is no review of`},
+		{"no session", first, "", "", "", `
+			verdict = 3 none | No session has been reviewed
+			verdict --commit HEAD = 2 | there is no --commit any more: a pre-push hook is one line: exec ccc verdict
+			verdict --pushed = 2 | there is no --pushed any more: a pre-push hook is one line: exec ccc verdict
+			report = 3 | there is no review of
+			review = 2 | no session of Claude Code's`},
+		{"no commit yet", "git init -q", "echo 1 >>notes.txt", "", "", `
+			verdict = 0 allow |
+			report = 0 ## ccc review: approved |
+			review = 0 [SUPERVISOR] Review approved |`},
+		{"an unknown session", first, "echo 1 >>notes.txt; git commit -qam x", "", "", `
+			verdict ffff = 2 | no session
+			report ffff = 2 | no session
+			review ffff = 2 | no session`},
+		{"a rebase under way", first, "echo 1 >>notes.txt; git commit -qam x",
+			"git checkout -qb side HEAD~1; echo s >notes.txt; git commit -qam s; git checkout -q main; ! git rebase side 2>/dev/null", "", `
+			verdict = 3 changed | notes.txt
+			report = 0 ## ccc review: approved, but changed since |
+			review = 0 [SUPERVISOR] Review approved |`},
+		{"a timeline of 1.2", first, "echo 1 >>notes.txt; git commit -qam x", timeline + `sed -i 's/"\(prompt\|review\|step\)":{.*/"kind":"\1"}/' $f`, "", `
+			verdict = 3 none |
+			report = 3 | there is no review of
+			review = 0 [SUPERVISOR] Review approved |`},
+		{"a torn record", first, "echo 1 >>notes.txt; git commit -qam x", timeline + "head -c -40 $f >$f.new; mv $f.new $f", "", `
+			verdict = 1 failed | killed
+			report = 0 ## ccc review: not reviewed |
+			review = 0 [SUPERVISOR] Review approved |`},
+		{"a dotfiles user", "true", "echo 1 >>notes.txt", "VAR GIT_DIR=/home/u/.dotfiles", "", `
+			verdict = 0 allow | there is no git repository (ccc does not follow GIT_DIR, which is /home/u/.dotfiles)`},
+		{"another record behind a torn one", first, "echo 1 >>notes.txt; git commit -qam x",
+			timeline + `head -c -40 $f >$f.new; echo >>$f.new; tail -n 1 $f >>$f.new; mv $f.new $f`, "", `
+			verdict = 0 allow |`},
+		{"doubled records", first, "echo 1 >>notes.txt; git commit -qam x", timeline + "sed -i p $f", "", `
+			verdict = 0 allow |
+			report = 0 ## ccc review: approved |`},
+		{"records of other types", first, "echo 1 >>notes.txt; git commit -qam x",
+			timeline + `printf '\000\377{}[]\n{"kind":3}\n{"kind":"end","review":"x","verdict":"allow","files":7}\n' >>$f`, "", `
+			verdict = 0 allow |`},
+		{"no state directory", first, "", "mkdir -p ../home/.claude; echo x >../home/.claude/ccc", "", `
+			verdict = 1 | not a directory
+			report = 1 | not a directory
+			status = 1 | not a directory
+			log = 1 | not a directory
+			SESSION review = 4 | not a directory`},
+		{"2,001 files of the user's", first + "; for i in $(seq 2001); do echo $i >f$i; done", "echo 1 >>notes.txt; git commit -qam x", "echo x >f1", "", `
+			verdict = 3 changed | something has changed since (of over 2000 paths`},
+		{"no git", first, "echo 1 >>notes.txt; git commit -qam x", "PATH nogit", "", `
+			verdict = 3 changed | "git": executable file not found
+			report = 0 ## ccc review: approved; whether anything has changed |`},
+		{"a git that hangs", first, "echo 1 >>notes.txt; git commit -qam x", "PATH hang", "", `
+			verdict = 3 changed | whether anything has changed since can't be told: git took longer than 5s`},
 	} {
-		tests = append(tests, unread("refuses "+refusal, refusal))
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			if !json.Valid([]byte(test.line)) {
-				t.Fatal("the test's line is not JSON")
+		t.Run(c.name, func(t *testing.T) {
+			box := newHookBox(t)
+			box.inSession()
+			box.vars = append(box.vars, "LANG=en_US.UTF-8")
+			box.reviews(allows("well"))
+			box.gitIn(box.work, c.before)
+			if c.agent != "" {
+				box.submit("do it")
+				box.gitIn(box.work, c.agent)
+				box.stop("")
 			}
-			got, feedback, err := parseResult([]byte(test.line)).judge()
-			if test.want == noReview {
-				if err == nil || !strings.Contains(err.Error(), test.feedback) {
-					t.Errorf("got %s, %v, want the error %s", got, err, test.feedback)
+			if dir, is := strings.CutPrefix(c.after, "PATH "); is {
+				for _, tool := range []string{"sh", "cp", "sed", "mktemp", "grep"} {
+					if path := box.gitIn(box.work, "command -v "+tool); dir == "nogit" {
+						box.write("../nogit/"+tool, 0o700, "#!"+path+"\nexec "+path+" \"$@\"\n")
+					}
 				}
-			} else if err != nil || got != test.want || feedback != test.feedback {
-				t.Errorf("got %s %q, %v, want %s %q", got, feedback, err, test.want, test.feedback)
+				box.write("../hang/git", 0o700, "#!/bin/sh\nexec sleep 100\n")
+				box.vars = append(box.vars, testSlowGitVariable+"=1")
+				rest := map[string]string{"nogit": filepath.Dir(box.program()), "hang": box.getenv("PATH")}[dir]
+				box.vars = append(box.vars, "PATH="+filepath.Join(box.home, "..", dir)+":"+rest)
+			} else if variable, is := strings.CutPrefix(c.after, "VAR "); is {
+				box.vars = append(box.vars, variable)
+			} else if c.after != "" {
+				box.gitIn(box.work, c.after)
+			}
+			box.work = filepath.Join(box.work, c.dir)
+			for _, line := range strings.Split(strings.TrimSpace(c.wants), "\n") {
+				line, inSession := strings.CutPrefix(strings.TrimSpace(line), "SESSION ")
+				words, rest, _ := strings.Cut(line, " = ")
+				output, stderr, _ := strings.Cut(rest, "|")
+				code, stdout, _ := strings.Cut(strings.TrimSpace(output), " ")
+				if inSession || words == "review" && strings.HasPrefix(code, "0") {
+					box.run(20*time.Second, "", "claude", "-p", "another task")
+				}
+				got := box.run(100*time.Second, "", append([]string{"ccc"}, strings.Fields(words)...)...)
+				if fmt.Sprint(got.code) != code || !strings.HasPrefix(got.stdout, stdout) || (stdout == "") != (got.stdout == "") ||
+					!strings.Contains(got.stderr, strings.TrimSpace(stderr)) || code != "0" && got.stderr == "" {
+					t.Errorf("ccc %s: %+v, want %s", words, got, rest)
+				}
 			}
 		})
 	}
 }
 
-// Of texts without a verdict, which the agent must not get for an order: what holds an object that approves, in any spelling.
-func TestHoldsApproval(t *testing.T) {
-	for text, want := range map[string]bool{
-		`{"allow_stop": true, "feedback": ""} is my verdict.`:        true,
-		"{\"feedback\": \"f() { }\nis fine\", \"allow_stop\": true}": true,
-		`{'allowStop': True}`: true,
-		`{allow_stop：true`:    true,
-		"{\"allow_stop\":\n true, \"feedback\": \"one\ntwo\"}":                 true,
-		`"{\"allow_stop\": true}"`:                                             true,
-		`I can't say allow_stop: true yet: f() { return } has no test.`:        false,
-		"{\"allow_stop\": false, \"feedback\": \"one\ntwo\"}":                  false,
-		`The tests are missing, {"completed": true} is printed for each item.`: false,
-	} {
-		expectIs(t, text, holdsApproval(text), want)
-	}
-}
-
-// FuzzVerdict: only a text approves that ends with an approving object, is an older name's, or ends with the older approval.
-func FuzzVerdict(f *testing.F) {
-	for _, seed := range []string{"<think>allow_stop=false</think>{\"allow_stop\":true}", "", "{", `{"allow_stop":true`, `a {"allow_stop":true,"feedback":""} b`, `{"a":{"allow_stop":true}}`, "[TASK_COMPLETED]", `{"completed":true}`,
-		`"} {"allow_stop":true} {"x":"`, "```json\n{\"allow_stop\": true}\n```", `{"allow_stop":false} {"allowStop":true}`, "{{{[[[", `{"feedback":"\ud83d\"`, `allow_stop: false {"allow_stop":true}`} {
-		f.Add(seed)
-	}
-	// endsWith reports whether text ends with a JSON object in which one of keys is true.
-	endsWith := func(text string, keys ...string) bool {
-		for i := range text {
-			var object map[string]any
-			if text[i] != '{' || json.Unmarshal([]byte(text[i:]), &object) != nil {
-				continue
+// FuzzPathLists: of two lists of what differs from a commit, as git prints them, exactly those paths have changed between whose
+// content differs, whatever is in their names; and a path is told from its quoted name.
+func FuzzPathLists(f *testing.F) {
+	f.Add("a\nb c\n\"d\"\n文", []byte{0, 1, 2, 3, 4, 5})
+	f.Add("'a'\n\\\n\t", []byte{9, 27, 70, 255})
+	// quoted is a name as git writes it with core.quotePath.
+	quoted := func(name string) string {
+		out, marks := "", map[byte]string{'"': `\"`, '\\': `\\`, 7: `\a`, 8: `\b`, 9: `\t`, 10: `\n`, 11: `\v`, 12: `\f`, 13: `\r`}
+		for _, b := range []byte(name) {
+			mark, is := marks[b]
+			switch {
+			case is:
+			case b < ' ' || b > '~':
+				mark = fmt.Sprintf(`\%03o`, b)
+			default:
+				mark = string(b)
 			}
-			if slices.ContainsFunc(keys, func(key string) bool { return object[key] == true }) {
-				return true
-			}
+			out += mark
 		}
-		return false
+		if out != name {
+			return `"` + out + `"`
+		}
+		return name
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		decided, feedback, err := (&resultLine{Subtype: "success", Result: encodeJSON(text)}).judge()
-		check(t, err)
-		said := strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
-		if end := strings.Index(said, "</think>"); strings.HasPrefix(said, "<think>") && end > 0 {
-			said = strings.TrimSpace(said[end+len("</think>"):])
+	content := func(n byte) (mode, object string) {
+		if n%4 == 0 {
+			return "000000", strings.Repeat("0", 40)
 		}
-		body := strings.TrimSpace(strings.TrimSuffix(said, "```"))
-		isOlder := strings.HasSuffix(said, "[TASK_COMPLETED]") || endsWith(body, "completed") && strings.Trim(body[:strings.IndexByte(body, '{')], "`json \n\t\r") == ""
-		if decided == verdictAllow && !endsWith(body, "allow_stop", "allowStop") && !isOlder {
-			t.Errorf("approved %q: %q", said, feedback)
-		}
-		for _, refusal := range []string{text + "\n" + `{"allow_stop":false,"feedback":"last"}`, `{"allow_stop":false,"feedback":"x"} ` + text,
-			`{"allow_stop":true} ` + text + " is for later.", `{"allow_stop":true} ` + text + "\n" + `{"allow_stop":true}`, "allow_stop：false。" + text} {
-			if decided, _ := findVerdict(refusal); decided == verdictAllow {
-				t.Errorf("approved although it refuses, or not once: %s", refusal)
+		return "100644", strings.Repeat(string('a'+rune(n%4)), 40)
+	}
+	f.Fuzz(func(t *testing.T, text string, states []byte) {
+		base, then, present := map[string]byte{}, map[string]byte{}, map[string]byte{}
+		for i, name := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == 0 }) {
+			if i >= len(states) || i == 20 {
+				break
 			}
+			name = strings.ReplaceAll(name, "..", "--") + "\n"[:i%2] // each second one has a newline in it
+			base[name], then[name], present[name] = states[i]%4, states[i]/4%4, states[i]/16%4
+		}
+		list := func(now map[string]byte) pathStates {
+			s := pathStates{}
+			lines := &lineWriter{line: func(line []byte) { s.add(string(line)) }}
+			for name := range base {
+				if now[name] != base[name] {
+					was, object := content(base[name])
+					is, other := content(now[name])
+					fmt.Fprintf(lines, ":%s %s %s %s M\t%s\n", was, is, object, other, quoted(name))
+				}
+			}
+			lines.close()
+			return s
+		}
+		got, want := list(then).changedTo(list(present), "/nowhere"), map[string]string{}
+		for name := range base {
+			if then[name] != present[name] {
+				want[quoted(name)] = pathContent(content(present[name]))
+			}
+			expectIs(t, "the name", unquoted(quoted(name)), name)
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("changed: %q, want %q of %v, %v, %v", got, want, base, then, present)
 		}
 	})
 }

@@ -2,7 +2,7 @@
 // test fails with each. Those with which none does are printed, each with its diff: a promise that no test holds, or
 // a change that changes nothing (equivalent.txt lists those), or code that nobody needs.
 //
-//	go run ./testdata/mutate -files 'verdict.go,review*.go'
+//	go run ./testdata/mutate -files 'reviewer*.go,review.go'
 //
 // All mutants are in one test binary, each behind a condition, and a number in that binary says which one it is. So
 // there is one build, and the map of which test meets which mutant is exact, processes that tests start included.

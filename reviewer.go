@@ -1,0 +1,222 @@
+package main
+
+// One call of the reviewer: a fork of the session. What keeps a review from taking place is an error of run.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A reviewCall is one call of the reviewer.
+type reviewCall struct {
+	session string   // the session to fork
+	dir     string   // where it runs: the working tree
+	addDirs []string // what else it may read
+	prompt  string   // the reviewer's instructions
+	shares  bool     // it is asked with the agent's prompt cache: see sharesCache in prompt_cache.go
+	request reviewRequest
+	config  supervisorConfig
+	env     []string
+	output  io.Writer   // takes each valid line of the stream, unchanged
+	note    func(step)  // takes what the reviewer calls, is refused and says
+	warn    func(error) // takes what goes wrong without ending the review
+}
+
+// noConversation is what Claude Code says where it does not find the session to fork (2.1.200, 2.1.332).
+const noConversation = "No conversation found"
+
+// resultGrace is for the reviewer to end by itself behind its verdict, which takes it about 0.1 s.
+const resultGrace = 500 * time.Millisecond
+
+// run runs the review. An error means that none took place; found then holds what was known before.
+func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
+	start := time.Now()
+	defer func() { found.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
+	claude, err := findClaude()
+	if err != nil {
+		return found, err
+	}
+	flags, isOptional := r.flags(), func(flag []string) bool { return flag[0] == optionalFlag }
+	for {
+		stream := newStream(r.output, r.note, r.warn)
+		command := slices.Concat([]string{claude}, slices.Concat(flags...))
+		stderr, err := r.call(ctx, command, stream)
+		found = stream.outcome
+		found.CacheMissed = r.shares && r.config.KeepCache == nil && stream.first.cacheMissed()
+		isUnknown := strings.Contains(stderr, "error: unknown option '"+optionalFlag+"'")
+		if stream.result == nil && isUnknown && slices.ContainsFunc(flags, isOptional) {
+			r.warn(fmt.Errorf("this claude does not know %s: going on without it", optionalFlag))
+			flags = slices.DeleteFunc(flags, isOptional)
+			continue
+		}
+		switch {
+		case stream.result != nil:
+			found.Verdict, found.Feedback, err = stream.result.judge()
+			if err == nil && found.Verdict == "" && ctx.Err() != nil { // it had only spoken, and went on
+				err = context.Cause(ctx)
+			}
+		case ctx.Err() != nil:
+			err = context.Cause(ctx)
+		case err == nil:
+			err = errNoResult
+		case errors.As(err, new(*exec.ExitError)): // its text alone does not say what has ended
+			err = errors.New(say(withReason, errNoResult.Error(), err.Error()))
+		}
+		if err != nil && stream.result == nil && stderr != "" {
+			err = fmt.Errorf("%w: %s", err, stderr)
+		}
+		return found, err
+	}
+}
+
+// askedTools change something, if only what Claude Code does later. A rule to ask for a tool refuses it in a
+// review, where nobody answers, and leaves it on the list of tools, which has to stay for the prompt cache.
+var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWorktree", "Monitor",
+	"ScheduleWakeup", "SendMessage", "Workflow"}
+
+// sandboxHeeds is the first version whose sandbox reads a directory that it must not write to. In an older
+// one each sandboxed command ends there with "bwrap: Can't create file" (2.1.200).
+const sandboxHeeds = "2.1.329"
+
+// reviewerSettings returns the settings of the reviewer's claude. No hook runs in it, ours included. No tool
+// of its own edits a file, whatever its permission mode and the user's rules are: Edit, Write and
+// NotebookEdit all heed Edit rules. Two slashes begin an absolute path; with one the rule does nothing.
+// It is //**/* since //** makes each sandboxed command fail from 2.1.329 on. A rule by path leaves the list of
+// tools as it is.
+//
+// The user may have Claude Code's own sandbox switched on. No copy can be made inside it, so command, unless
+// it is "", runs outside. All else stays inside, which allows it nothing: up to 2.1.200 the sandbox let a
+// redirection write to the project. Nothing in there writes to the closed directories, whatever the user's
+// rules allow.
+func reviewerSettings(command string, closed []string, withMCP bool) string {
+	asked, denied := askedTools, []string{"Edit(//**/*)"}
+	if !withMCP {
+		asked = append(slices.Clone(asked), "mcp__*")
+	}
+	for _, dir := range closed {
+		denied = append(denied, "Edit(/"+dir+"/**)")
+	}
+	sandbox := map[string]any{"autoAllowBashIfSandboxed": false, "allowUnsandboxedCommands": false}
+	if command != "" {
+		sandbox["excludedCommands"] = []string{command + ":*"}
+	}
+	return string(encodeJSON(map[string]any{
+		"disableAllHooks": true,
+		"permissions":     map[string][]string{"deny": denied, "ask": asked},
+		"sandbox":         sandbox,
+	}))
+}
+
+// optionalFlag is left out for a claude that does not know it. No other is: a spending limit is not optional.
+const optionalFlag = "--system-prompt-snapshot"
+
+// flags returns the command line of the review, each flag with its values. For the prompt cache it is the
+// same in every review of a session.
+func (r *reviewCall) flags() (flags [][]string) {
+	allowed, version, command := r.config.AllowedTools, r.request.version, r.request.tryCommand
+	isMCP := func(tool string) bool { return strings.HasPrefix(tool, "mcp__") }
+	withMCP := slices.ContainsFunc(allowed, isMCP)
+	if command != "" {
+		allowed = append(slices.Clone(allowed), "Bash("+command+":*)")
+	}
+	closed := append([]string{r.dir}, r.addDirs...) // where the sandbox would let it write
+	if olderThan(version, sandboxHeeds) {
+		closed = nil
+	}
+	prompted, budget := !r.shares, r.config.MaxBudgetUSD
+	add := func(isWanted bool, flag string, values ...string) {
+		if isWanted {
+			flags = append(flags, append([]string{flag}, values...))
+		}
+	}
+	flags = [][]string{{"--print"}, {"--fork-session"}, {"--resume", r.session}, {"--verbose"},
+		{"--output-format", "stream-json"}}
+	add(prompted, "--json-schema", verdictSchema())
+	add(prompted, "--system-prompt", r.prompt)
+	// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
+	add(prompted, optionalFlag, "off")
+	add(true, "--no-session-persistence")
+	add(true, "--settings", reviewerSettings(command, closed, withMCP))
+	add(true, "--permission-mode", r.config.PermissionMode)
+	// Without it each review starts the user's MCP servers, whose tools a rule of the user's may let write.
+	add(!withMCP, "--strict-mcp-config")
+	add(r.config.Model != "", "--model", r.config.Model)
+	add(len(r.addDirs) > 0, "--add-dir", r.addDirs...)
+	add(len(allowed) > 0, "--allowedTools", allowed...)
+	add(budget > 0, "--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64))
+	return flags
+}
+
+// noReason matches what Claude Code writes to stderr of a model that it does not know: a notice (2.1.280,
+// 2.1.332), and a sentence.
+var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*$`)
+
+// pipePatience is for what a reviewer that has ended left in its pipes, which arrives at once unless a
+// process that outlived a killed guard holds one open.
+const pipePatience = 3 * time.Second
+
+// call runs the command line under a guard. It returns when the reviewer has ended, a moment after its
+// verdict, or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote
+// there, on one line, but for what is no reason of a failure.
+func (r *reviewCall) call(ctx context.Context, command []string, stream *reviewStream) (stderr string, err error) {
+	complaints, input := &tail{limit: 2000}, r.request.text(r.shares)
+	if r.shares { // without a flag for them the prompt and the form of the verdict stand here
+		input = r.prompt + "\n\n" + say(verdictForm) + "\n\n" + input
+	}
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.Dir, cmd.Env = r.dir, r.env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), stream, complaints
+	cmd.WaitDelay = pipePatience
+	lifeline, err := startGuarded(cmd)
+	if err != nil {
+		return "", errors.New(say(notStarted, cmp.Or(goneError(r.dir), err).Error()))
+	}
+	exited := make(chan error, 1)
+	running, stop := context.WithCancel(ctx)
+	go func() {
+		defer exitOnPanic()
+		ended, err := cmd.Process.Wait() // not for the pipes, which the orphans of a killed guard hold
+		if err == nil && !ended.Success() {
+			err = &exec.ExitError{ProcessState: ended}
+		}
+		exited <- err
+		stop()
+	}()
+	select {
+	case <-running.Done():
+	case <-stream.complete:
+		select {
+		case <-running.Done():
+		case <-time.After(resultGrace):
+		}
+	}
+	lifeline.Close()
+	err = endGuard(cmd, exited)
+	// The process was waited for, so this error says nothing. Wait ends the copying of the pipes, after
+	// pipePatience at the latest; from here on nothing else uses stream and complaints.
+	_ = cmd.Wait()
+	stream.close()
+	return oneLine(noReason().ReplaceAllString(complaints.end(), "")), err
+}
+
+// olderThan reports whether a version is older than another. 2.1.331-dev.7 counts as 2.1.331, an unknown
+// version, "", as not older than any.
+func olderThan(version, other string) bool {
+	number := func(v string) (n int) {
+		v, _, _ = strings.Cut(v, "-")
+		for _, part := range strings.SplitN(v, ".", 3) {
+			value, _ := strconv.Atoi(part)
+			n = n*10000 + value
+		}
+		return n
+	}
+	return version != "" && number(version) < number(other)
+}
