@@ -205,18 +205,6 @@ func (c *configuration) offerEnglish(d dirs) {
 	}
 }
 
-// limitUnder returns how many reviews a request has if blockCapVariable has that value: limit, or fewer if
-// Claude Code would end the turn by force before. Claude Code takes 8 for a value without a number, and 0 for
-// no cap (2.1.200, 2.1.330).
-func limitUnder(limit int, blockCap string) int {
-	n := 8
-	_, _ = fmt.Sscanf(blockCap, "%d", &n) // like Claude Code, it reads the digits at the beginning
-	if n <= 0 {
-		return limit
-	}
-	return min(n, limit)
-}
-
 // current returns the provider of a launch that names none, which may be nil. A name without a provider is an
 // error.
 func (c *configuration) current(d dirs) (*provider, error) {

@@ -12,7 +12,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 )
@@ -84,36 +83,6 @@ func (c *checkup) fault(level string, err error, fix string) (well string) {
 		c.problems++
 	}
 	return ""
-}
-
-// nearestThere returns the file at path or, if it is missing, the nearest directory above it that exists.
-func nearestThere(path string) string {
-	for {
-		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
-			return path
-		}
-		path = filepath.Dir(path)
-	}
-}
-
-// fixable adds fixFor as a hint to an error without one, where a permission is missing.
-func fixable(err error) error {
-	var at *fs.PathError
-	f := failureOf(err)
-	if !errors.Is(err, fs.ErrPermission) || f.hint != "" || !errors.As(err, &at) {
-		return err
-	}
-	return failure{code: f.code, err: err, hint: fixFor(at.Path, err)}
-}
-
-// fixFor is the command that fixes a file at path which can't be used because of err. For a missing file it
-// fixes nearestThere.
-func fixFor(path string, err error) string {
-	if errors.Is(err, fs.ErrPermission) {
-		place := shellQuote(resolved(nearestThere(path)))
-		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %s`, place, place)
-	}
-	return editHint(path)
 }
 
 func (c *checkup) configuration() string {

@@ -185,19 +185,6 @@ func (d dirs) lockFile() string      { return filepath.Join(d.claude, ".ccc.lock
 func (d dirs) configFile() string    { return filepath.Join(d.ccc, "ccc.json") }
 func (d dirs) promptFile() string    { return filepath.Join(d.ccc, promptName) }
 
-// settingsFiles returns Claude Code's settings files that count in the current directory, each once, the
-// user's first and the one that overrides all others last. The local settings of a repository's main working
-// tree count in all its directories and working trees (2.1.329).
-func (d dirs) settingsFiles() []string {
-	const local = ".claude/settings.local.json"
-	files := []string{d.settingsFile(), filepath.Join(d.here, ".claude/settings.json")}
-	main, isMain := strings.CutSuffix(treeOf(d.here).Repository, "/.git")
-	if isMain && main != resolved(d.here) {
-		files = append(files, filepath.Join(main, local))
-	}
-	return slices.Compact(append(files, filepath.Join(d.here, local)))
-}
-
 // hookPath returns the path by which hooks call this program. If the ccc in PATH is this program, that is the
 // path there, links and all: an upgrade that moves a link does not break it.
 func (d dirs) hookPath() string {
@@ -213,70 +200,6 @@ var goRunFolder = lazyRegexp(`/go-build[0-9]*/`)
 
 // willVanish reports whether the program at path will not last.
 func willVanish(path string) bool { return goRunFolder().MatchString(path) }
-
-// A tree is where work lies: a git working tree, or outside git a directory, which has no repository. Links
-// are resolved, so trees are compared with ==. Only treeOf makes one.
-type tree struct {
-	Top        string `json:"worktree,omitempty"`
-	Repository string `json:"repository,omitempty"` // the git directory that all its working trees share
-}
-
-// treeOf returns the tree that holds dir; of "" it is the zero one.
-func treeOf(dir string) tree {
-	if dir == "" {
-		return tree{}
-	}
-	for top := dir; ; top = filepath.Dir(top) {
-		if _, common := gitDirsOf(top); common != "" {
-			return tree{Top: resolved(top), Repository: resolved(common)}
-		}
-		if top == filepath.Dir(top) {
-			return tree{Top: resolved(dir)}
-		}
-	}
-}
-
-// gitDir returns the git directory of the working tree itself, which has its index and its HEAD.
-func (t tree) gitDir() string {
-	own, _ := gitDirsOf(t.Top)
-	return own
-}
-
-// gitDirsOf returns the git directory of the working tree whose top that is, and the one that it shares with
-// the repository's other working trees; "" where it is the top of none.
-func gitDirsOf(top string) (own, common string) {
-	own = filepath.Join(top, ".git")
-	if info, err := os.Stat(own); err == nil && info.IsDir() {
-		return own, own
-	}
-	// In a worktree .git is a file that names a directory of its own, which names the common one.
-	text, _ := readUserFile(own)
-	if text == nil {
-		return "", ""
-	}
-	own = absoluteIn(top, strings.TrimPrefix(strings.TrimSpace(string(text)), "gitdir: "))
-	if text, _ = readUserFile(filepath.Join(own, "commondir")); text != nil {
-		return own, absoluteIn(own, strings.TrimSpace(string(text)))
-	}
-	return own, own
-}
-
-// workingTree returns the working tree that holds here, where that is another one of the project's
-// repository (a session can enter one), else the project.
-func workingTree(project, here string) string {
-	there, base := treeOf(here), treeOf(project)
-	if there.Repository == "" || there.Repository != base.Repository || there == base {
-		return project
-	}
-	return there.Top
-}
-
-// isOfProject reports whether a session that was started in that directory belongs to the project of the
-// current one: to the same repository, outside a repository to the same directory.
-func (d dirs) isOfProject(start string) bool {
-	here, there := treeOf(d.here), treeOf(start)
-	return start != "" && here.Repository == there.Repository && (here.Repository != "" || here == there)
-}
 
 // oldestClaude is the oldest version that is tested. Reviews of sessions of an older one fail.
 const oldestClaude = "2.1.200"

@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"syscall"
 )
 
 // A failure is an error with its exit code.
@@ -92,4 +96,52 @@ func exitOnPanic() {
 		fmt.Fprintf(os.Stderr, "ccc: panic: %v\n%s", fault, debug.Stack())
 		os.Exit(panicCode)
 	}
+}
+
+// nearestThere returns the file at path or, if it is missing, the nearest directory above it that exists, with
+// links resolved.
+func nearestThere(path string) string {
+	for {
+		if there, err := filepath.EvalSymlinks(path); err == nil {
+			return there
+		} else if path == filepath.Dir(path) {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+// fixable adds fixFor as a hint to an error without one, where a permission is missing.
+func fixable(err error) error {
+	var at *fs.PathError
+	f := failureOf(err)
+	if !errors.Is(err, fs.ErrPermission) || f.hint != "" || !errors.As(err, &at) {
+		return err
+	}
+	return failure{code: f.code, err: err, hint: fixFor(at.Path, err)}
+}
+
+// fixFor is the command that fixes a file at path which can't be used because of err. For a missing file it
+// fixes nearestThere.
+func fixFor(path string, err error) string {
+	if errors.Is(err, fs.ErrPermission) {
+		place := shellQuote(nearestThere(path))
+		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %s`, place, place)
+	}
+	return editHint(path)
+}
+
+// exitCode returns the exit code of a command, or 128 plus the signal that ended it, from the error of Wait.
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case !errors.As(err, &exit):
+		return 1
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return exit.ExitCode()
 }

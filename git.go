@@ -1,7 +1,7 @@
 package main
 
-// What git is asked: how it is run, which commits there are, what HEAD's log and the remotes have. And how
-// the paths that it quotes are read.
+// Working trees, and what git is asked of one: how it is run, which commits there are, what HEAD's log and the
+// remotes have. And how the paths that it quotes are read.
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,70 @@ import (
 	"syscall"
 	"time"
 )
+
+// A tree is where work lies: a git working tree, or outside git a directory, which has no repository. Links
+// are resolved, so trees are compared with ==. Only treeOf makes one.
+type tree struct {
+	Top        string `json:"worktree,omitempty"`
+	Repository string `json:"repository,omitempty"` // the git directory that all its working trees share
+}
+
+// treeOf returns the tree that holds dir; of "" it is the zero one.
+func treeOf(dir string) tree {
+	if dir == "" {
+		return tree{}
+	}
+	for top := dir; ; top = filepath.Dir(top) {
+		if _, common := gitDirsOf(top); common != "" {
+			return tree{Top: resolved(top), Repository: resolved(common)}
+		}
+		if top == filepath.Dir(top) {
+			return tree{Top: resolved(dir)}
+		}
+	}
+}
+
+// gitDir returns the git directory of the working tree itself, which has its index and its HEAD.
+func (t tree) gitDir() string {
+	own, _ := gitDirsOf(t.Top)
+	return own
+}
+
+// gitDirsOf returns the git directory of the working tree whose top that is, and the one that it shares with
+// the repository's other working trees; "" where it is the top of none.
+func gitDirsOf(top string) (own, common string) {
+	own = filepath.Join(top, ".git")
+	if info, err := os.Stat(own); err == nil && info.IsDir() {
+		return own, own
+	}
+	// In a worktree .git is a file that names a directory of its own, which names the common one.
+	text, _ := readUserFile(own)
+	if text == nil {
+		return "", ""
+	}
+	own = absoluteIn(top, strings.TrimPrefix(strings.TrimSpace(string(text)), "gitdir: "))
+	if text, _ = readUserFile(filepath.Join(own, "commondir")); text != nil {
+		return own, absoluteIn(own, strings.TrimSpace(string(text)))
+	}
+	return own, own
+}
+
+// workingTree returns the working tree that holds here, where that is another one of the project's
+// repository (a session can enter one), else the project.
+func workingTree(project, here string) string {
+	there, base := treeOf(here), treeOf(project)
+	if there.Repository == "" || there.Repository != base.Repository || there == base {
+		return project
+	}
+	return there.Top
+}
+
+// isOfProject reports whether a session that was started in that directory belongs to the project of the
+// current one: to the same repository, outside a repository to the same directory.
+func (d dirs) isOfProject(start string) bool {
+	here, there := treeOf(d.here), treeOf(start)
+	return start != "" && here.Repository == there.Repository && (here.Repository != "" || here == there)
+}
 
 // A gitRunner runs git in a working tree, without writing into the repository: it takes no optional lock, and
 // no hook and no file system monitor runs.

@@ -161,21 +161,6 @@ func endDescendants(self int, victims []int) {
 	}
 }
 
-// exitCode returns the exit code of a command, or 128 plus the signal that ended it, from the error of Wait.
-func exitCode(err error) int {
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return 0
-	case !errors.As(err, &exit):
-		return 1
-	}
-	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		return 128 + int(status.Signal())
-	}
-	return exit.ExitCode()
-}
-
 // descendants returns the processes below root. parents has the parent of every process.
 func descendants(root int, parents map[int]int) (below []int) {
 	children := make(map[int][]int, len(parents))

@@ -15,12 +15,13 @@
 //
 //	screen.go             text on a terminal: printable, wrapped, in colour
 //	redact.go             what is secret in a text that ccc did not write
-//	failure.go            errors with an exit code and the next command to try
+//	failure.go            errors with an exit code, and with the command that fixes them as a hint
 //	json.go               reading JSON, and editing one value of it
 //	file.go               locks, atomic replacement, appending, lines
 //	env.go                names of variables and subcommands, arguments, directories, claude itself
 //	text.go               what people read, in both languages
 //	text_review.go        what agent and reviewer read, in both languages
+//	git.go                working trees; how git is run, which commits, HEAD's log and remotes there are
 //	process_linux.go      which processes there are
 //	process_darwin.go     the same on macOS
 //
@@ -49,7 +50,6 @@
 //
 // Change:
 //
-//	git.go                how git is run, which commits there are, what HEAD's log and the remotes have
 //	diff.go               a git diff of any size, as much of it as a request shows
 //	look.go               one look at a working tree, which writes nothing into the repository
 //	compare.go            what a review says of the files as they are now, in a word and a reason
@@ -86,7 +86,8 @@
 //
 //	demo.go               ccc demo
 //	trial.go              whether claude runs ccc's hooks: it is let run them once
-//	launch.go             ccc, ccc --supervisor, ccc uninstall
+//	launch.go             ccc, ccc --supervisor
+//	uninstall.go          ccc uninstall
 //	doctor.go             ccc doctor
 //	commands.go           the table of commands, and their help
 //	main.go               which command is called, with which flags

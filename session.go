@@ -76,6 +76,18 @@ func (s *sessionState) nextIteration(limit int) int {
 	return s.Count
 }
 
+// limitUnder returns how many reviews a request has if blockCapVariable has that value: limit, or fewer if
+// Claude Code would end the turn by force before. Claude Code takes 8 for a value without a number, and 0 for
+// no cap (2.1.200, 2.1.330).
+func limitUnder(limit int, blockCap string) int {
+	n := 8
+	_, _ = fmt.Sscanf(blockCap, "%d", &n) // like Claude Code, it reads the digits at the beginning
+	if n <= 0 {
+		return limit
+	}
+	return min(n, limit)
+}
+
 // isSwitched reports whether a switch of the session came after the launch, and so decides.
 func (s *sessionState) isSwitched(launched time.Time) bool {
 	return s.Enabled != nil && !s.SwitchedAt.Before(launched)

@@ -61,6 +61,19 @@ func managedFiles() []string {
 // sourcesOfUser is how many of readSources are the user's and count in each directory.
 const sourcesOfUser = 3
 
+// settingsFiles returns Claude Code's settings files that count in the current directory, each once, the
+// user's first and the one that overrides all others last. The local settings of a repository's main working
+// tree count in all its directories and working trees (2.1.329).
+func (d dirs) settingsFiles() []string {
+	const local = ".claude/settings.local.json"
+	files := []string{d.settingsFile(), filepath.Join(d.here, ".claude/settings.json")}
+	main, isMain := strings.CutSuffix(treeOf(d.here).Repository, "/.git")
+	if isMain && main != resolved(d.here) {
+		files = append(files, filepath.Join(main, local))
+	}
+	return slices.Compact(append(files, filepath.Join(d.here, local)))
+}
+
 // readSources returns the sources that count in the current directory for a claude with args, in Claude
 // Code's order: of two that set a value the later counts. The first is .claude.json, the second the user's
 // settings.json, the third what ccc.json adds to that one.
