@@ -82,6 +82,14 @@ type reviewRequest struct {
 	seconds        int    // what the whole review has
 }
 
+// take adds the change to the request. Where the agent has only talked, and no file differs, nothing has to be
+// run.
+func (r *reviewRequest) take(change judgedChange) {
+	r.changes, r.compares = change.text(), change.namesCommit()
+	isUnchanged := change.Repository != "" && change.Unseen == "" && len(change.paths) == 0
+	r.wordsOnly = isUnchanged && r.question == nil && r.calledNothing()
+}
+
 // closes returns the ids of the requests that end with an approval, or at the limit: none while something is
 // still to wake the agent, which may have stopped to wait for it.
 func (r reviewRequest) closes() []string {

@@ -15,14 +15,14 @@ const cacheLeast = 40_000
 // sharesCache reports whether the reviewer is asked with the agent's prompt cache: where ccc.json says so, or
 // where ccc launched the session, whose provider the reviewer has, a key pays (cacheEnv), the conversation is
 // long enough, the reviewer has the session's model, and no earlier review of the session missed the cache.
-func sharesCache(config *configuration, r *reviewCall, launched bool) bool {
+func sharesCache(config *configuration, request reviewRequest, launched bool) bool {
 	if forced := config.Supervisor.KeepCache; forced != nil {
 		return *forced
 	}
 	configured := config.Supervisor.Model
-	hasItsModel := configured == "" || configured == cmp.Or(r.request.modelID, r.request.model)
-	return launched && os.Getenv(cacheVariable) != "" && r.request.context >= cacheLeast &&
-		!r.request.cacheMissed && hasItsModel
+	hasItsModel := configured == "" || configured == cmp.Or(request.modelID, request.model)
+	return launched && os.Getenv(cacheVariable) != "" && request.context >= cacheLeast &&
+		!request.cacheMissed && hasItsModel
 }
 
 // cacheEnv returns env, a launch's, with what lets reviews of the session use its prompt cache, if a key, a

@@ -457,11 +457,10 @@ func TestSharesCache(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(cacheVariable, strings.TrimPrefix(cmp.Or(c.left, "1"), "-"))
-			call := &reviewCall{}
-			call.request.model, call.request.modelID, call.request.cacheMissed = "m", c.id, c.missed
-			call.request.context = cmp.Or(c.context, 100_000)
+			request := reviewRequest{cacheMissed: c.missed}
+			request.model, request.modelID, request.context = "m", c.id, cmp.Or(c.context, 100_000)
 			config := &configuration{Supervisor: supervisorConfig{Model: c.model, KeepCache: c.forced}}
-			expectIs(t, "shares", sharesCache(config, call, c.launched), c.want)
+			expectIs(t, "shares", sharesCache(config, request, c.launched), c.want)
 		})
 	}
 }

@@ -68,7 +68,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		defer exitOnPanic()
 		before <- takeChange(looking, request.tree, os.Environ(), request.change)
 	}()
-	call, err := s.plan(ctx, in.Text, request)
+	plan, err := s.plan(ctx, in.Text, request)
 	if err != nil {
 		stop()
 	}
@@ -76,16 +76,13 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	if err != nil {
 		return s.end(r, err)
 	}
-	r.Change = judged.listedPaths()
-	if r.Seen = judged.look; r.Seen.Unseen != "" {
-		s.log("no look at the working tree", "error", r.Seen.Unseen)
+	plan.request.take(judged)
+	if judged.Unseen != "" {
+		s.log("no look at the working tree", "error", judged.Unseen)
 	}
-	call.request.changes, call.request.compares = judged.text(), judged.namesCommit()
-	isUnchanged := judged.Repository != "" && judged.Unseen == "" && len(judged.paths) == 0
-	call.request.wordsOnly = isUnchanged && request.question == nil && request.calledNothing()
-	r.NoCopy, r.Way = call.request.noCopy, "own"
+	r.Seen, r.Change, r.NoCopy, r.Way = judged.look, judged.listedPaths(), plan.request.noCopy, "own"
 	r.Model = cmp.Or(s.config.Supervisor.Model, request.modelID, request.model)
-	if call.shares {
+	if plan.shares {
 		r.Way = "cache"
 	}
 	path := s.session.byHandFile()
@@ -98,16 +95,19 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		s.log("no copy to run commands in", "error", r.NoCopy)
 	} else {
 		of := filepath.Join(string(s.session.dir), s.session.id, r.ID)
-		call.env = setEnv(call.env, tryVariable, of)
+		plan.env = setEnv(plan.env, tryVariable, of)
 	}
-	call.note = func(did step) { s.step(r, did) }
+	call := plan.call()
+	call.warn = func(err error) { s.warn("review", err) }
 	if output, err := openOutput(path); err != nil {
 		s.warn("opening the reviewer's output", err)
 	} else {
 		defer output.Close()
 		call.output = output
 	}
-	r.outcome, err = call.run(ctx)
+	r.outcome, err = call.run(ctx, func(did step) { s.step(r, did) })
+	// Only a cache that was chosen by itself is given up.
+	r.CacheMissed = r.CacheMissed && plan.shares && s.config.Supervisor.KeepCache == nil
 	switch {
 	case err != nil:
 	case errors.Is(context.Cause(ctx), errToldToEnd), s.clientEnded():
@@ -216,8 +216,16 @@ func (s *supervision) takeWords(r *review, request reviewRequest) error {
 	return nil
 }
 
-// plan returns the call of the reviewer that answers the request. prompt are the reviewer's instructions.
-func (s *supervision) plan(ctx context.Context, prompt string, request reviewRequest) (*reviewCall, error) {
+// A reviewPlan is how a reviewer is going to be asked.
+type reviewPlan struct {
+	reviewerOptions
+	request reviewRequest // complete but for the change
+	env     []string
+	shares  bool // the agent's prompt cache: see sharesCache in prompt_cache.go
+}
+
+// plan returns how the reviewer is asked. prompt are its instructions.
+func (s *supervision) plan(ctx context.Context, prompt string, request reviewRequest) (*reviewPlan, error) {
 	if olderThan(request.version, oldestClaude) {
 		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, updateClaude))
 	}
@@ -228,33 +236,36 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 	if deadline, ok := ctx.Deadline(); ok {
 		request.seconds = int(time.Until(deadline).Round(time.Second).Seconds())
 	}
+	p := &reviewPlan{request: request, env: env, reviewerOptions: reviewerOptions{session: s.session.id,
+		version: request.version, dir: request.tree, prompt: prompt, config: s.config.Supervisor}}
 	readable := append(strings.Split(os.Getenv(addDirsVariable), "\n"), request.dirs...)
 	if request.tree != request.project {
 		readable = append(readable, request.project)
 	}
-	call := &reviewCall{
-		session: s.session.id,
-		dir:     request.tree,
-		prompt:  prompt,
-		request: request,
-		config:  s.config.Supervisor,
-		env:     env,
-		output:  io.Discard,
-		warn:    func(err error) { s.warn("review", err) },
-	}
 	for _, dir := range readable {
 		info, err := os.Stat(dir)
-		if err == nil && info.IsDir() && filepath.IsAbs(dir) && !slices.Contains(call.addDirs, dir) {
-			call.addDirs = append(call.addDirs, dir)
+		if err == nil && info.IsDir() && filepath.IsAbs(dir) && !slices.Contains(p.addDirs, dir) {
+			p.addDirs = append(p.addDirs, dir)
 		}
 	}
 	sources, ofSession := readSources(s.dirs, s.config, nil), s.hasSessionsProvider()
 	if ofSession { // another does not know the session's model
-		call.config.Model = cmp.Or(call.config.Model, s.sessionModel(request.conversation, sources))
+		p.config.Model = cmp.Or(p.config.Model, s.sessionModel(request.conversation, sources))
 	}
-	call.shares = sharesCache(s.config, call, s.launched && ofSession)
-	s.offerCopy(ctx, call)
-	return call, nil
+	p.shares = sharesCache(s.config, request, s.launched && ofSession)
+	p.offerCopy(ctx, s.dirs.self)
+	return p, nil
+}
+
+// call returns the call of the reviewer. Where it shares the agent's prompt cache no flag may change the system
+// prompt, so its instructions and the form of the verdict go with the request.
+func (p *reviewPlan) call() *reviewerCall {
+	input, options := p.request.text(p.shares), p.reviewerOptions
+	if p.shares {
+		input = options.prompt + "\n\n" + say(verdictForm) + "\n\n" + input
+		options.prompt = ""
+	}
+	return &reviewerCall{dir: p.dir, flags: options.flags(), input: input, env: p.env, output: io.Discard}
 }
 
 // hasSessionsProvider reports whether the reviewer asks the API that the session does.
@@ -296,19 +307,20 @@ func (s *supervision) environment() ([]string, error) {
 	return reviewers, checkProvider(s.dirs, readSources(s.dirs, s.config, nil), env, p, withoutReviewers)
 }
 
-// offerCopy tells the reviewer how to run commands in a throw-away copy, or why it can't: it may be switched
-// off, or no copy can be made here.
-func (s *supervision) offerCopy(ctx context.Context, call *reviewCall) {
+// offerCopy tells the reviewer how to run commands in a throw-away copy with the ccc at that path, or why it
+// can't: it may be switched off, or no copy can be made here.
+func (p *reviewPlan) offerCopy(ctx context.Context, ccc string) {
 	var err error = errTryOff
-	if call.config.Try {
-		call.request.homeIsReadOnly, err = tryProbe(ctx, call.dir, call.env)
+	if p.config.Try {
+		p.request.homeIsReadOnly, err = tryProbe(ctx, p.dir, p.env)
 	}
 	if err != nil {
 		f := failureOf(err)
-		call.request.noCopy = strings.TrimSpace(oneLine(f.err.Error()) + "\n" + f.hint)
+		p.request.noCopy = strings.TrimSpace(oneLine(f.err.Error()) + "\n" + f.hint)
 		return
 	}
-	call.request.tryCommand = shellQuote(s.dirs.self) + " " + trySubcommand
+	p.tryCommand = shellQuote(ccc) + " " + trySubcommand
+	p.request.tryCommand = p.tryCommand
 }
 
 // patience returns how long a review of the event may take, and the error of one that takes longer. Claude

@@ -952,11 +952,11 @@ func TestHookPlanned(t *testing.T) {
 		request := reviewRequest{project: h.project, tree: at(cmp.Or(test.tree, "project"))}
 		request.version, request.model, request.conversation.dirs = "2.1.330", "answering", []string{at("typed"), at("added")}
 		request.modelID, request.switched = test.id, test.switched
-		call, err := h.plan(ctx, "judge it", request)
+		plan, err := h.plan(ctx, "judge it", request)
 		check(t, err)
-		expectIs(t, test.name+": the model", call.config.Model, test.want)
+		expectIs(t, test.name+": the model", plan.config.Model, test.want)
 		var short []string
-		for _, dir := range append([]string{call.dir}, call.addDirs...) {
+		for _, dir := range append([]string{plan.dir}, plan.addDirs...) {
 			short = append(short, strings.TrimPrefix(dir, root+"/"))
 		}
 		readable := "project added typed"
@@ -964,30 +964,30 @@ func TestHookPlanned(t *testing.T) {
 			readable = "tree added typed project"
 		}
 		expectIs(t, test.name+": the directories", strings.Join(short, " "), readable)
-		if call.session != testSession || call.prompt != "judge it" || call.request.seconds > 90 || call.request.seconds < 60 || call.request.noCopy != errTryOff.zh || call.request.tryCommand != "" || lookupEnv(call.env, reviewerVariable) != "1" || call.shares {
-			t.Errorf("%s: %+v", test.name, call)
+		if plan.session != testSession || plan.prompt != "judge it" || plan.request.seconds > 90 || plan.request.seconds < 60 || plan.request.noCopy != errTryOff.zh || plan.request.tryCommand != "" || lookupEnv(plan.env, reviewerVariable) != "1" || plan.shares {
+			t.Errorf("%s: %+v", test.name, plan)
 		}
 		url := ""
 		if test.own != test.current { // a session of that provider has its values
 			url = "https://b"
 		}
-		expectIs(t, test.name+": the API", lookupEnv(call.env, "ANTHROPIC_BASE_URL"), url)
+		expectIs(t, test.name+": the API", lookupEnv(plan.env, "ANTHROPIC_BASE_URL"), url)
 	}
 	h, request := testHook(t, eventStop), reviewRequest{}
 	request.version = "2.1.199"
-	if call, err := h.plan(ctx, "", request); call != nil || err == nil || err.Error() != say(clientTooOld, "2.1.199", "2.1.200", updateClaude) {
+	if plan, err := h.plan(ctx, "", request); plan != nil || err == nil || err.Error() != say(clientTooOld, "2.1.199", "2.1.200", updateClaude) {
 		t.Errorf("a client that is too old: %v", err)
 	}
 	request.version = "2.1.330"
 	h.config.Supervisor.Provider = "b"
 	t.Setenv(providerVariable, "")
 	h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${NO_SUCH_TOKEN}"}}}
-	if call, err := h.plan(ctx, "", request); call != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
+	if plan, err := h.plan(ctx, "", request); plan != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
 		t.Errorf("a provider without its token: %v", err)
 	}
 	h.config.Providers["b"].Env = map[string]envText{"ANTHROPIC_BASE_URL": "https://b"}
 	check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"apiKeyHelper":"echo k"}`), 0o600))
-	if call, err := h.plan(ctx, "", request); call != nil || err == nil || !strings.Contains(err.Error(), "settings.json: apiKeyHelper\n") {
+	if plan, err := h.plan(ctx, "", request); plan != nil || err == nil || !strings.Contains(err.Error(), "settings.json: apiKeyHelper\n") {
 		t.Errorf("what overrides it: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
-// One call of the reviewer: a fork of the session. What keeps a review from taking place is an error of run.
+// The reviewer's process: a claude that forks the session. Its flags, and one call of it. What keeps a review from
+// taking place is an error of the call.
 
 import (
 	"cmp"
@@ -15,19 +16,25 @@ import (
 	"time"
 )
 
-// A reviewCall is one call of the reviewer.
-type reviewCall struct {
-	session string   // the session to fork
-	dir     string   // where it runs: the working tree
-	addDirs []string // what else it may read
-	prompt  string   // the reviewer's instructions
-	shares  bool     // it is asked with the agent's prompt cache: see sharesCache in prompt_cache.go
-	request reviewRequest
-	config  supervisorConfig
-	env     []string
-	output  io.Writer   // takes each valid line of the stream, unchanged
-	note    func(step)  // takes what the reviewer calls, is refused and says
-	warn    func(error) // takes what goes wrong without ending the review
+// reviewerOptions say how a reviewer is started.
+type reviewerOptions struct {
+	session    string   // the session to fork
+	version    string   // of its Claude Code, "" if that is not known
+	dir        string   // where the reviewer runs: the working tree
+	addDirs    []string // what else it may read
+	prompt     string   // its instructions; "" where they go with the request, for the agent's prompt cache
+	tryCommand string   // what runs a command in a copy, "" where none can be made
+	config     supervisorConfig
+}
+
+// A reviewerCall is one call of the reviewer, ready to run.
+type reviewerCall struct {
+	dir    string
+	flags  [][]string // each with its values
+	input  string     // what it is asked
+	env    []string
+	output io.Writer   // takes each valid line of the stream, unchanged
+	warn   func(error) // takes what goes wrong without ending the review
 }
 
 // noConversation is what Claude Code says where it does not find the session to fork (2.1.200, 2.1.332).
@@ -36,31 +43,31 @@ const noConversation = "No conversation found"
 // resultGrace is for the reviewer to end by itself behind its verdict, which takes it about 0.1 s.
 const resultGrace = 500 * time.Millisecond
 
-// run runs the review. An error means that none took place; found then holds what was known before.
-func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
+// run runs the reviewer to its end. note takes what it calls, is refused and says. An error means that no review
+// took place; result then holds what was known before.
+func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome, err error) {
 	start := time.Now()
-	defer func() { found.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
+	defer func() { result.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
 	claude, err := findClaude()
 	if err != nil {
-		return found, err
+		return result, err
 	}
-	flags, isOptional := r.flags(), func(flag []string) bool { return flag[0] == optionalFlag }
+	flags, isOptional := c.flags, func(flag []string) bool { return flag[0] == optionalFlag }
 	for {
-		stream := newStream(r.output, r.note, r.warn)
-		command := slices.Concat([]string{claude}, slices.Concat(flags...))
-		stderr, err := r.call(ctx, command, stream)
-		found = stream.outcome
-		found.CacheMissed = r.shares && r.config.KeepCache == nil && stream.first.cacheMissed()
+		stream := newStream(c.output, note, c.warn)
+		stderr, err := c.start(ctx, slices.Concat([]string{claude}, slices.Concat(flags...)), stream)
+		result = stream.outcome
+		result.CacheMissed = stream.first.cacheMissed()
 		isUnknown := strings.Contains(stderr, "error: unknown option '"+optionalFlag+"'")
 		if stream.result == nil && isUnknown && slices.ContainsFunc(flags, isOptional) {
-			r.warn(fmt.Errorf("this claude does not know %s: going on without it", optionalFlag))
-			flags = slices.DeleteFunc(flags, isOptional)
+			c.warn(fmt.Errorf("this claude does not know %s: going on without it", optionalFlag))
+			flags = slices.DeleteFunc(slices.Clone(flags), isOptional)
 			continue
 		}
 		switch {
 		case stream.result != nil:
-			found.Verdict, found.Feedback, err = stream.result.judge()
-			if err == nil && found.Verdict == "" && ctx.Err() != nil { // it had only spoken, and went on
+			result.Verdict, result.Feedback, err = stream.result.judge()
+			if err == nil && result.Verdict == "" && ctx.Err() != nil { // it had only spoken, and went on
 				err = context.Cause(ctx)
 			}
 		case ctx.Err() != nil:
@@ -73,7 +80,7 @@ func (r *reviewCall) run(ctx context.Context) (found outcome, err error) {
 		if err != nil && stream.result == nil && stderr != "" {
 			err = fmt.Errorf("%w: %s", err, stderr)
 		}
-		return found, err
+		return result, err
 	}
 }
 
@@ -118,38 +125,38 @@ func reviewerSettings(command string, closed []string, withMCP bool) string {
 // optionalFlag is left out for a claude that does not know it. No other is: a spending limit is not optional.
 const optionalFlag = "--system-prompt-snapshot"
 
-// flags returns the command line of the review, each flag with its values. For the prompt cache it is the
+// flags returns the reviewer's command line, each flag with its values. With the agent's prompt cache it is the
 // same in every review of a session.
-func (r *reviewCall) flags() (flags [][]string) {
-	allowed, version, command := r.config.AllowedTools, r.request.version, r.request.tryCommand
+func (o reviewerOptions) flags() (flags [][]string) {
+	allowed, command := o.config.AllowedTools, o.tryCommand
 	isMCP := func(tool string) bool { return strings.HasPrefix(tool, "mcp__") }
 	withMCP := slices.ContainsFunc(allowed, isMCP)
 	if command != "" {
 		allowed = append(slices.Clone(allowed), "Bash("+command+":*)")
 	}
-	closed := append([]string{r.dir}, r.addDirs...) // where the sandbox would let it write
-	if olderThan(version, sandboxHeeds) {
+	closed := append([]string{o.dir}, o.addDirs...) // where the sandbox would let it write
+	if olderThan(o.version, sandboxHeeds) {
 		closed = nil
 	}
-	prompted, budget := !r.shares, r.config.MaxBudgetUSD
+	prompted, budget := o.prompt != "", o.config.MaxBudgetUSD
 	add := func(isWanted bool, flag string, values ...string) {
 		if isWanted {
 			flags = append(flags, append([]string{flag}, values...))
 		}
 	}
-	flags = [][]string{{"--print"}, {"--fork-session"}, {"--resume", r.session}, {"--verbose"},
+	flags = [][]string{{"--print"}, {"--fork-session"}, {"--resume", o.session}, {"--verbose"},
 		{"--output-format", "stream-json"}}
 	add(prompted, "--json-schema", verdictSchema())
-	add(prompted, "--system-prompt", r.prompt)
+	add(prompted, "--system-prompt", o.prompt)
 	// From 2.1.267 on a resumed session keeps its recorded system prompt, silently, unless this is off.
 	add(prompted, optionalFlag, "off")
 	add(true, "--no-session-persistence")
 	add(true, "--settings", reviewerSettings(command, closed, withMCP))
-	add(true, "--permission-mode", r.config.PermissionMode)
+	add(true, "--permission-mode", o.config.PermissionMode)
 	// Without it each review starts the user's MCP servers, whose tools a rule of the user's may let write.
 	add(!withMCP, "--strict-mcp-config")
-	add(r.config.Model != "", "--model", r.config.Model)
-	add(len(r.addDirs) > 0, "--add-dir", r.addDirs...)
+	add(o.config.Model != "", "--model", o.config.Model)
+	add(len(o.addDirs) > 0, "--add-dir", o.addDirs...)
 	add(len(allowed) > 0, "--allowedTools", allowed...)
 	add(budget > 0, "--max-budget-usd", strconv.FormatFloat(budget, 'f', -1, 64))
 	return flags
@@ -163,21 +170,20 @@ var noReason = lazyRegexp(`(?m)^(\[claude-code:|.*doesn't recognize the model).*
 // process that outlived a killed guard holds one open.
 const pipePatience = 3 * time.Second
 
-// call runs the command line under a guard. It returns when the reviewer has ended, a moment after its
+// start runs the command line under a guard. It returns when the reviewer has ended, a moment after its
 // verdict, or when ctx ends, and nothing of it runs any more. stderr is the end of what the reviewer wrote
 // there, on one line, but for what is no reason of a failure.
-func (r *reviewCall) call(ctx context.Context, command []string, stream *reviewStream) (stderr string, err error) {
-	complaints, input := &tail{limit: 2000}, r.request.text(r.shares)
-	if r.shares { // without a flag for them the prompt and the form of the verdict stand here
-		input = r.prompt + "\n\n" + say(verdictForm) + "\n\n" + input
-	}
+func (c *reviewerCall) start(ctx context.Context, command []string, stream *reviewStream) (
+	stderr string, err error,
+) {
+	complaints := &tail{limit: 2000}
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Dir, cmd.Env = r.dir, r.env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), stream, complaints
+	cmd.Dir, cmd.Env = c.dir, c.env
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(c.input), stream, complaints
 	cmd.WaitDelay = pipePatience
 	lifeline, err := startGuarded(cmd)
 	if err != nil {
-		return "", errors.New(say(notStarted, cmp.Or(goneError(r.dir), err).Error()))
+		return "", errors.New(say(notStarted, cmp.Or(goneError(c.dir), err).Error()))
 	}
 	exited := make(chan error, 1)
 	running, stop := context.WithCancel(ctx)

@@ -301,10 +301,9 @@ func TestReviewersSettings(t *testing.T) {
 		{"2.1.329", "/bin/ccc try", closed, `,"excludedCommands":["/bin/ccc try:*"]`},
 		{"", "", closed, ""},
 	} {
-		r := reviewCall{dir: "/tree", addDirs: []string{"/project", "/other"}}
-		r.request.version, r.request.tryCommand = test.version, test.command
+		o := reviewerOptions{dir: "/tree", addDirs: []string{"/project", "/other"}, version: test.version, tryCommand: test.command}
 		settings := ""
-		for _, f := range r.flags() {
+		for _, f := range o.flags() {
 			if f[0] == "--settings" {
 				settings = f[1]
 			}
