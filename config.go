@@ -194,7 +194,13 @@ func (c *configuration) check(root *jsonValue) error {
 // setLanguage sets the language of this process by ccc.json, else by the locale.
 func setLanguage(d dirs) {
 	c, _ := loadConfig(d)
+	c.use()
+}
+
+// use makes c the configuration of this process: by it go the language, and the secrets that are redacted.
+func (c *configuration) use() {
 	lang = languageFor(c.Language)
+	secretEnvironment = func() []string { return c.withTokens(os.Environ()) }
 }
 
 // offerEnglish tells on stderr how to have ccc in English, where neither ccc.json nor the locale names a

@@ -28,7 +28,7 @@ func supervisorHook(c *invocation) error {
 		fmt.Print(reviewersOwn)
 		return nil
 	}
-	decision, err := decide(c.flags["--state-dir"])
+	decision, err := answerEvent(c.flags["--state-dir"])
 	if decision != nil {
 		if _, err := os.Stdout.Write(append(encodeJSON(decision), '\n')); err != nil {
 			fmt.Fprintln(os.Stderr, "ccc: writing the decision:", err)
@@ -46,9 +46,9 @@ type hook struct {
 	caller    caller
 }
 
-// decide reads the event from stdin and returns the decision, which goes out as JSON, or nil for none. state
+// answerEvent reads the event from stdin and returns the decision, which goes out as JSON, or nil for none. state
 // is the --state-dir flag, or "".
-func decide(state string) (decision any, err error) {
+func answerEvent(state string) (decision any, err error) {
 	event, err := readEvent(os.Stdin)
 	if err != nil {
 		return nil, err
@@ -86,8 +86,8 @@ func decide(state string) (decision any, err error) {
 	if !supervised && !isCommand {
 		return nil, nil
 	}
-	setLanguage(d)
 	h.config, h.configErr = loadConfig(d)
+	h.config.use()
 	if h.caller.agents {
 		return blocked(say(modeNotForAgent)), nil
 	}
@@ -111,7 +111,7 @@ func decide(state string) (decision any, err error) {
 	case event.HookEventName == eventStart:
 		return h.introduce(), nil
 	case event.isStop(), event.HookEventName == eventPreToolUse && event.ToolName == askUserQuestion:
-		return event.decision(h.stop()), nil
+		return event.decide(h.stop()), nil
 	}
 	return nil, nil
 }
@@ -247,9 +247,9 @@ func systemMessage(text string) map[string]any {
 	return map[string]any{"systemMessage": "[SUPERVISOR] " + printable(redact(text))}
 }
 
-// decision returns the answer to a stop or a question whose review ended so, nil for none: what the agent may
+// decide returns the answer to a stop or a question whose review ended so, nil for none: what the agent may
 // do, and in a session what the user is told. No file is read.
-func (e *hookEvent) decision(r review) any {
+func (e *hookEvent) decide(r review) any {
 	answer := map[string]any{}
 	isStop, isBlock := e.isStop(), r.Verdict == verdictBlock
 	switch {

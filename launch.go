@@ -69,7 +69,7 @@ func planLaunch(args []string) (l *launch, err error) {
 	if l.config, err = loadConfig(l.dirs); err != nil {
 		return nil, err
 	}
-	lang = languageFor(l.config.Language)
+	l.config.use()
 	if _, err = currentDir(); err != nil {
 		return nil, err
 	}

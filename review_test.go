@@ -662,9 +662,9 @@ func TestHookDecision(t *testing.T) {
 		h := testHook(t, test.event)
 		found := review{Event: test.event, Iteration: 1, Limit: 10, outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}}
 		t.Setenv(projectVariable, "")
-		expectIs(t, "by hand", string(encodeJSON(h.event.decision(found))), test.byHand)
+		expectIs(t, "by hand", string(encodeJSON(h.event.decide(found))), test.byHand)
 		t.Setenv(projectVariable, "/p")
-		got := string(encodeJSON(h.event.decision(found)))
+		got := string(encodeJSON(h.event.decide(found)))
 		if test.told == "" {
 			expectIs(t, "a review that the user ended", got, "null")
 			continue

@@ -43,10 +43,12 @@ func try(c *invocation) error {
 	if err != nil {
 		return failure{code: tryImpossible, err: fmt.Errorf("%s: %w", trySubcommand, noCopy(err))}
 	}
-	setLanguage(d)
+	config, err := loadConfig(d)
+	config.use()
 	timeout := tryTimeout
 	if text, ok := c.flags["--timeout"]; ok {
-		if timeout, err = time.ParseDuration(text); err != nil || timeout <= 0 {
+		var wrong error
+		if timeout, wrong = time.ParseDuration(text); wrong != nil || timeout <= 0 {
 			const expected = "--timeout %s: expected a duration above zero, such as 90s or 10m"
 			return usageError(trySubcommand, expected, text)
 		}
@@ -62,7 +64,6 @@ func try(c *invocation) error {
 	}
 	start := time.Now()
 	printed := &tail{limit: 1 << 16} // a secret may begin before the 2,000 bytes that are recorded
-	config, err := loadConfig(d)
 	plan := &tryPlan{command: command, env: tryEnv(os.Environ(), config)}
 	code := tryImpossible
 	if err == nil { // without ccc.json it is not known which variables to keep from the command
