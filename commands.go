@@ -52,7 +52,7 @@ Example, the last review and what it rests on: ccc log -n 1
 `},
 		{synopsis: "status [--all] [--json]", run: inProject(showStatus),
 			group: "Watch", sample: "ccc status", brief: "list sessions and running reviews", help: `
-It lists the newest 20 sessions that were supervised, of all projects, and below
+It lists the newest 20 sessions with ccc, of all projects, and below
 them what running reviews are doing.
 
   --all    all sessions
@@ -130,7 +130,8 @@ Example, look around in a copy: ccc try bash
 		{synopsis: "doctor", run: inProject(doctor),
 			group: "Set up", sample: "ccc doctor", brief: "find what is missing, and how to fix it", help: `
 It checks ccc.json, the provider, Claude Code, the hooks, which it lets claude
-run once, the prompt, the state directory and the copies, and changes nothing.
+run once (your SessionStart hooks run then, too), the prompt, the state
+directory and the copies, and changes none of your files.
 Each line begins with ok, warning (reviews go on) or problem (they don't); below
 the last two stands what fixes it. Exit code: 1 if there is a problem.
 

@@ -1,8 +1,8 @@
 package main
 
 // ccc doctor looks for what keeps Supervisor Mode from working. A finding begins with ok, warning or problem
-// and the subject. If it is not ok, its last line is the command that fixes it. Doctor changes nothing and
-// shows no value of a variable.
+// and the subject. If it is not ok, its last line is the command that fixes it. Doctor changes none of
+// the user's files and shows no value of a variable.
 
 import (
 	"cmp"

@@ -36,7 +36,7 @@ const (
 	tokenVariable      = "ANTHROPIC_AUTH_TOKEN"
 	keyVariable        = "ANTHROPIC_API_KEY"
 	headersVariable    = "ANTHROPIC_CUSTOM_HEADERS"
-	// Claude Code (from 2.1.143) ends a turn by force after this many blocked stops in a row; see limitUnder.
+	// Claude Code (2.1.200, 2.1.332) ends a turn by force after this many blocked stops in a row; see limitUnder.
 	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 	// Claude Code begins the system prompt with a line that differs between an interactive session and a
 	// reviewer, so that neither can use the other's prompt cache. With "0" it leaves the line out. A

@@ -133,7 +133,7 @@ func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 		name, _, _ := strings.Cut(variable, "=")
 		return strings.HasPrefix(name, "GIT_") && !strings.HasPrefix(name, "GIT_CONFIG_")
 	})
-	// What git replace puts in the place of a commit is not what a push sends.
+	// git replace would show another commit than the one that is checked out.
 	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
 	cmd.Env = append(cmd.Env, g.own...)
 	var complaints bytes.Buffer

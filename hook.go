@@ -105,7 +105,11 @@ func answerEvent(state string) (decision any, err error) {
 	case event.AgentID != "":
 		return nil, nil
 	case isCommand:
-		return h.command(operand, supervised), nil
+		answer, isTask := h.command(operand, supervised)
+		if isTask {
+			return h.prompt(operand), nil
+		}
+		return blocked(answer), nil
 	case event.HookEventName == eventPrompt:
 		return h.prompt(event.Prompt), nil
 	case event.HookEventName == eventStart:
@@ -330,32 +334,6 @@ func (h *hook) cutFeedback(feedback string) string {
 	}
 	note := "\n" + say(feedbackCut, h.session.feedbackFile())
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
-}
-
-// command carries out /supervisor with its operand. The answer keeps the prompt from the model, but for a
-// task, which goes to it as the user's prompt. supervised is what the session was before.
-func (h *hook) command(operand string, supervised bool) any {
-	switch {
-	case operand == "":
-		return blocked(modeLine(summarize(h.session, h.config), supervised, h.reviewLimit()))
-	case isUnclear(operand):
-		return blocked(say(modeUnclear, operand))
-	}
-	on, task := operand != "off", operand != "on" && operand != "off"
-	if err := h.session.switchTo(on); err != nil {
-		h.warn("switching the mode", err)
-		return blocked(say(modeFailed, err.Error()))
-	}
-	h.log("switched", "mode", modeWord(on), "by", switchedInSession)
-	limit := h.reviewLimit()
-	h.record(entry{Switch: &switched{Mode: modeWord(on), By: switchedInSession, Limit: limit}})
-	switch {
-	case task:
-		return h.prompt(operand)
-	case on:
-		return blocked(say(modeOn, count(limit, reviews)))
-	}
-	return blocked(say(modeOff))
 }
 
 // introducedSources are the sources of the session starts at which the user is told of supervision. At the

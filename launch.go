@@ -1,7 +1,7 @@
 package main
 
 // A launch of claude: what the command line asks for, what refuses it, what is written, and whether hooks
-// run, before claude takes ccc's place. And ccc uninstall, which removes what launches have written.
+// run, before claude takes ccc's place.
 
 import (
 	"cmp"

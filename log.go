@@ -156,7 +156,7 @@ func (p *page) follow(ctx context.Context, all []*story, find func() ([]*story, 
 	}
 }
 
-// turn names the session, unless it is the one that was told from last. With --json the records name it.
+// turn names the session, unless it is the one that was told from last. With --json the lines name it.
 func (s *story) turn() {
 	if s.latest == s || s.raw {
 		return

@@ -36,7 +36,7 @@
 //
 //	state.go              the state directory: files, log, sweep
 //	timeline.go           the lines of a session's timeline, and its history, which is made of them
-//	session.go            what ccc remembers between two hooks: the count, on or off; which session a word means
+//	session.go            what ccc remembers of a session: on or off, the count and its limit; which one a word means
 //	hook_caller.go        whose session it is, the user's or an agent's, and whether it is supervised
 //
 // The copy:
@@ -76,8 +76,8 @@
 //
 // Hook:
 //
-//	supervisor_mode.go    what answers /supervisor, and ccc supervisor-mode
 //	review.go             one review: plan it, run it, record it; or why there was none
+//	supervisor_mode.go    what answers /supervisor, and ccc supervisor-mode
 //	review_by_hand.go     ccc review
 //	hook_event.go         what Claude Code tells a hook
 //	hook.go               one event in, one decision out

@@ -1,6 +1,6 @@
 package main
 
-// A record and a review in words: its title, verdict and price, a step of the reviewer, and the receipt, the
+// A review in words: its title, verdict and price, a step of the reviewer, and the receipt, the
 // line that says what a verdict rests on.
 
 import (
@@ -74,7 +74,7 @@ func (r review) number() string {
 // ordinal is which review of the request it was, and how many the request has, as in 1/10.
 func (r review) ordinal() string { return fmt.Sprintf("%d/%d", r.Iteration, r.Limit) }
 
-// told is what a reviewer called, was refused or said, else "". Paths are told from top on.
+// told returns a call, a refusal or words for people, "" for another step. Paths below top are relative.
 func (s step) told(top string) string {
 	switch s.Kind {
 	case stepCall:

@@ -93,8 +93,8 @@ func (s *sessionState) isSwitched(launched time.Time) bool {
 	return s.Enabled != nil && !s.SwitchedAt.Before(launched)
 }
 
-// on reports whether the session is supervised, as far as its state tells: without a switch only a supervised
-// session has one.
+// on reports whether the session is supervised, as far as its state tells: a session that was never
+// switched has a state only if it was supervised.
 func (s *sessionState) on() bool {
 	if s.isSwitched(s.LaunchedAt) {
 		return *s.Enabled

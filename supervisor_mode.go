@@ -55,6 +55,33 @@ func commandIsTheirs(d dirs, project string) bool {
 	return false
 }
 
+// command carries out /supervisor with its operand and returns the answer, which keeps the prompt from the
+// model. A task switches supervision on and goes to the model as the user's prompt. supervised is what the
+// session was before.
+func (s *supervision) command(operand string, supervised bool) (answer string, isTask bool) {
+	switch {
+	case operand == "":
+		return modeLine(summarize(s.session, s.config), supervised, s.reviewLimit()), false
+	case isUnclear(operand):
+		return say(modeUnclear, operand), false
+	}
+	on := operand != "off"
+	if err := s.session.switchTo(on); err != nil {
+		s.warn("switching the mode", err)
+		return say(modeFailed, err.Error()), false
+	}
+	s.log("switched", "mode", modeWord(on), "by", switchedInSession)
+	limit := s.reviewLimit()
+	s.record(entry{Switch: &switched{Mode: modeWord(on), By: switchedInSession, Limit: limit}})
+	switch operand {
+	case "on":
+		return say(modeOn, count(limit, reviews)), false
+	case "off":
+		return say(modeOff), false
+	}
+	return "", true
+}
+
 // supervisorMode is ccc supervisor-mode [on|off] [SESSION]. Without SESSION it is about the newest of the
 // project, which it names, or from an agent's tool about the agent's own.
 func supervisorMode(c *invocation, d dirs) error {

@@ -105,8 +105,8 @@ func (s judgedStop) ended() time.Time {
 	return *s.lastTime()
 }
 
-// lastJudged returns the stop that counts, and its answer: the last, but where that was not reviewed, because
-// the review failed or was cancelled, an approval before it, if the files are still as that found them.
+// lastJudged returns the last stop, and its answer. If that was not reviewed (failed, cancelled), an approval
+// right before it counts, as long as no file has changed.
 func lastJudged(stops []judgedStop, env []string) (judgedStop, answer) {
 	ask := func(s judgedStop) answer { return s.answer(context.Background(), env) }
 	last := len(stops) - 1
