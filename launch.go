@@ -53,7 +53,9 @@ func startClaude(args []string) error {
 		return err
 	}
 	if l.supervisor && l.untried == nil {
-		if err := l.tryHooks(); err != nil {
+		if err := l.tryHooks(); errors.As(err, new(untriable)) {
+			l.untried = err
+		} else if err != nil {
 			return err
 		}
 	}
@@ -225,12 +227,11 @@ func (l *launch) planSupervision() error {
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
 		return err
 	}
-	version, said, err := askVersion(l.claude)
-	if err != nil {
+	version, err := askVersion(l.claude, "")
+	if errors.As(err, new(untriable)) {
+		l.untried = err
+	} else if err != nil {
 		return err
-	}
-	if version == "" {
-		l.untried = fmt.Errorf("%s is not Claude Code: to --version it says %q", l.claude, said)
 	}
 	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.command), supervisorVariable, "1",
 		launchVariable, launchToken(), modelVariable, chosenModel(l.sources, l.env, l.command))

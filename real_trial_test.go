@@ -137,6 +137,18 @@ func TestRealClientTrialManaged(t *testing.T) {
 	})
 }
 
+// Where a version manager's shim has no claude for the trial, the session starts with a warning, and is
+// reviewed.
+func TestRealClientTrialShim(t *testing.T) {
+	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.claudeIs(shim(client.path, "echo 'No version is set for command claude'; exit 126"))
+		box.write("../work/.tool-versions", 0o600, "claude "+client.version+"\n")
+		got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+		expectRun(t, box, got, "done", verdictAllow)
+		expectIn(t, "stderr", got.stderr, "could not be tried: in ", "No version is set for command claude")
+	})
+}
+
 // A launch asks the API for nothing more than a session does, and lets the user's own hooks run once more
 // only where something has changed; ccc doctor tries always. A file of --settings is found by a relative path.
 // Nothing of a trial is left where the client keeps sessions.

@@ -28,11 +28,10 @@ type trial struct {
 	sources []settingsSource // of settings, for a claude with these arguments
 }
 
-// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms.
-const versionPatience = 10 * time.Second
-
 // Variables, for tests.
 var (
+	// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms.
+	versionPatience = 10 * time.Second
 	// trialNotice is when the user is told what takes so long: claude alone needs 0.3 to 0.6 s.
 	trialNotice = 2 * time.Second
 	// trialPatience is how long the user's own SessionStart hooks may take, which run in a trial, too.
@@ -47,21 +46,28 @@ var sessionVariables = []string{toolVariable + "=", "CLAUDE_CODE_ENTRYPOINT=", "
 
 var versionAnswer = lazyRegexp(`([0-9]+\.[0-9]+\.[0-9]+\S*) \(Claude Code\)`)
 
-// askVersion returns the version that claude tells, "" if it tells none and so is a stand-in for Claude Code,
-// and what it said. A version that is too old is an error.
-func askVersion(claude string) (version, said string, err error) {
+// An untriable is the error that claude can't be tried: nothing is known of its hooks.
+type untriable struct{ error }
+
+// askVersion returns the version that claude prints in dir, "" being the current directory. The error is
+// untriable if it prints none, as a stand-in for Claude Code does. One that is too old is an error, too.
+func askVersion(claude, dir string) (version string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, claude, "--version")
 	cmd.Env, _ = reviewerEnv(os.Environ(), nil) // some versions refuse to run inside another claude
-	cmd.WaitDelay = 100 * time.Millisecond
+	cmd.Dir, cmd.WaitDelay = dir, 100*time.Millisecond
 	output, err := cmd.CombinedOutput()
-	if said = oneLine(string(output)); err != nil && said == "" {
+	said := oneLine(string(output))
+	if err != nil && said == "" {
 		said = err.Error()
 	}
 	answer := versionAnswer().FindStringSubmatch(said)
-	if answer == nil {
-		return "", said, nil
+	switch {
+	case answer == nil && ctx.Err() != nil:
+		return "", untriable{fmt.Errorf("%s did not answer --version within %v", claude, versionPatience)}
+	case answer == nil:
+		return "", untriable{fmt.Errorf("%s is not Claude Code: to --version it says %q", claude, said)}
 	}
 	if version = answer[1]; olderThan(version, oldestClaude) {
 		err = fmt.Errorf("%s, version %s, is older than %s", claude, version, oldestClaude)
@@ -69,9 +75,9 @@ func askVersion(claude string) (version, said string, err error) {
 		if hint == installClaude {
 			hint = "claude update, or where npm has installed it:\n" + hint
 		}
-		return version, said, withHint(err, hint)
+		return version, withHint(err, hint)
 	}
-	return version, said, nil
+	return version, nil
 }
 
 // skipVariable, if true, keeps Claude Code from writing a transcript.
@@ -119,7 +125,8 @@ func (t *trial) refuse() error {
 	return nil
 }
 
-// run lets claude run the hook, waits until claude has ended, and returns an error if the hook did not run.
+// run lets claude run the hook, waits until claude has ended, and returns an error if the hook did not run,
+// an untriable one if that was another program than here.
 // It calls notice once if that takes long. The end of ctx ends claude and all that it has started, and its
 // cause is the error then.
 func (t *trial) run(ctx context.Context, notice func()) error {
@@ -166,6 +173,13 @@ func (t *trial) run(ctx context.Context, notice func()) error {
 	}
 	if _, missing := os.Stat(answer); missing == nil {
 		return nil
+	}
+	// Outside the project a version manager's shim runs another version, or none.
+	if there, err := askVersion(t.claude, dir); there != t.version {
+		if there != "" {
+			err = fmt.Errorf("%s is version %s", t.claude, there)
+		}
+		return untriable{fmt.Errorf("in %s, %w", dir, err)}
 	}
 	said := complaints.line()
 	switch {
