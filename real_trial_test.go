@@ -149,6 +149,19 @@ func TestRealClientTrialShim(t *testing.T) {
 	})
 }
 
+// A wrapper around claude that is edited so that no hooks run is tried again.
+func TestRealClientTrialWrapper(t *testing.T) {
+	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		for i, flag := range []string{"", "--safe-mode"} {
+			box.claudeIs("exec " + client.path + " " + flag + ` "$@"`)
+			got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+			expectIs(t, flag+": the exit code", got.code, i)
+			expectIs(t, flag+": enabled", strings.Contains(got.stderr, "enabled"), i == 0)
+		}
+		expectIs(t, "the reviews", len(api.requests("review")), 1)
+	})
+}
+
 // A launch asks the API for nothing more than a session does, and lets the user's own hooks run once more
 // only where something has changed; ccc doctor tries always. A file of --settings is found by a relative path.
 // Nothing of a trial is left where the client keeps sessions.

@@ -275,6 +275,9 @@ func projectFolder(path string) string {
 // all that may decide whether hooks run.
 func (t *trial) memory() string {
 	parts := slices.Concat([]string{t.claude, t.version, hookCommand(t.dirs.hookPath())}, t.command())
+	if info, err := os.Stat(t.claude); err == nil { // it may be a script of the user's
+		parts = append(parts, resolved(t.claude), fmt.Sprint(info.Size(), info.ModTime().UnixNano()))
+	}
 	for _, path := range append(managedFiles(), t.dirs.settingsFile()) {
 		text, _ := readUserFile(path)
 		parts = append(parts, path, string(text))

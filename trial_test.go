@@ -314,6 +314,13 @@ func TestTrialRemembered(t *testing.T) {
 	box.link(fakeClaude(), "../bin/other")
 	box.vars = append(box.vars, "CCC_CLAUDE=other")
 	launch("another claude", true)
+	script := "exec " + fakeClaude() + ` "$@"`
+	box.vars = append(box.vars, "CCC_CLAUDE=claude")
+	box.claudeIs(script)
+	launch("a wrapper", true)
+	launch("the wrapper again", false)
+	box.claudeIs("# edited\n" + script)
+	launch("the wrapper, edited", true)
 	for range 2 {
 		trials++
 		if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 ||
