@@ -268,10 +268,13 @@ func (l *launch) tryHooks() error {
 }
 
 // chosenModel returns the word that chooses the model of a session with these sources, environment and
-// arguments: a name or an alias, which a reviewer is given as it stands. A session that goes on has the model
-// that it had, "".
+// arguments: a name or an alias, which a reviewer is given as it stands. "" is for a model that a fork has by
+// itself: that of a session that goes on, or of --agent, whose model comes before all but --model (2.1.200).
 func chosenModel(sources []settingsSource, env, args []string) string {
 	flag, _ := lastValue(args, "--model")
+	if flag == "" && givenFlag(args, "--agent") != "" {
+		return ""
+	}
 	word := cmp.Or(flag, valueIn(sources, env, "env.ANTHROPIC_MODEL"), valueIn(sources, env, modelKey))
 	if word == "" && givenFlag(args, "--resume", "-r", "--continue", "-c") == "" {
 		return "default"
