@@ -221,6 +221,9 @@ func (l *launch) planSupervision() error {
 	if err == nil {
 		err = checkProvider(l.dirs, sources, os.Environ(), reviewer, withoutReviewers)
 	}
+	if err == nil && (reviewer == nil || reviewer == l.provider) {
+		err = checkScrubbed(l.sources, l.env)
+	}
 	if err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}

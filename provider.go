@@ -213,6 +213,23 @@ func paysByKey(sources []settingsSource, env, args []string) bool {
 		key != "" && (isPrinted(args) || sources[0].allows(key))
 }
 
+// scrubVariable, if true, has Claude Code keep the keys of the environment from its hooks, and so from a
+// reviewer, which reads those of settings files itself (2.1.200 to 2.1.332).
+const scrubVariable = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
+
+// checkScrubbed returns the error that a reviewer would lack the key of a session with these sources and
+// environment.
+func checkScrubbed(sources []settingsSource, env []string) error {
+	for _, name := range []string{tokenVariable, keyVariable} {
+		isOfEnv := lookupEnv(env, name) != "" && valueIn(sources, nil, "env."+name) == ""
+		if isOfEnv && isTrue(valueIn(sources, env, "env."+scrubVariable)) {
+			err := fmt.Errorf("%s is set, so claude would keep %s from it", scrubVariable, name)
+			return withHint(err, "set "+scrubVariable+" to 0")
+		}
+	}
+	return nil
+}
+
 var cloudVariables = []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"}
 
 // withoutRefusedKey returns env, the environment of a hook, without a key that the user does not let

@@ -60,6 +60,11 @@ func TestRealClientTrialRefused(t *testing.T) {
 			{"bare", "--bare", "", "", "", 2, "--supervisor with --bare: " + effect},
 			{"safe mode", "--safe-mode", "", "", "", 2, "--supervisor with --safe-mode: " + effect},
 			{"restricted", "--restricted", "", "", "", 2, "--supervisor with --restricted: " + effect},
+			{"scrubbed", "", "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1", "", "", 1,
+				"the reviewer: CLAUDE_CODE_SUBPROCESS_ENV_SCRUB is set, so claude would keep " +
+					"ANTHROPIC_API_KEY from it"},
+			{"scrubbed, a key of settings", "", "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1",
+				`{"env":{"ANTHROPIC_API_KEY":"` + sandboxKey + `"}}`, "", 0, ""},
 			{"simple", "", "CLAUDE_CODE_SIMPLE=1", "", "", 1, effect},
 			{"simple, of the project", "", "", "", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`,
 				simpleCode, simpleSays},
