@@ -167,7 +167,8 @@ func providerConflicts(d dirs, sources []settingsSource, env []string, p *provid
 	}
 	if name := credential(values); values[urlVariable] != "" && name != tokenVariable && name != "" && hasLogin(d) {
 		ours := settingsSource{name: d.configFile()}
-		const what, mend = "alone lets Claude Code send your login there, too", "name it " + tokenVariable
+		const what = "alone lets Claude Code send your login there, too"
+		const mend = "name it " + tokenVariable + ", or add Authorization to " + headersVariable
 		conflicts = append(conflicts, ours.fault("providers."+p.name+".env."+name, what, mend))
 	}
 	return conflicts

@@ -628,7 +628,8 @@ func TestProviderBesideLogin(t *testing.T) {
 		check(t, os.WriteFile(filepath.Join(d.claude, ".credentials.json"), nil, 0o600))
 		expect("a login", settingsSource{}, test.login)
 		if err := checkProvider(d, []settingsSource{{}}, nil, p, ""); err != nil &&
-			!strings.HasSuffix(err.Error(), "\n     name it ANTHROPIC_AUTH_TOKEN:\n     ${EDITOR:-vi} "+d.configFile()) {
+			!strings.HasSuffix(err.Error(), "\n     name it ANTHROPIC_AUTH_TOKEN, or add Authorization to "+
+				"ANTHROPIC_CUSTOM_HEADERS:\n     ${EDITOR:-vi} "+d.configFile()) {
 			t.Error(err)
 		}
 	}
