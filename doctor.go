@@ -118,13 +118,11 @@ func (c *checkup) claude() string {
 	if err != nil {
 		return c.fault(problem, err, "")
 	}
-	version, said, err := askVersion(claude)
-	if err != nil {
+	version, err := askVersion(claude, "")
+	if errors.As(err, new(untriable)) {
+		return c.fault(warning, fmt.Errorf("its hooks can't be tried: %w", err), otherClaude())
+	} else if err != nil {
 		return c.fault(problem, err, "")
-	}
-	if version == "" {
-		const format = "%s is not Claude Code, so its hooks can't be tried: to --version it says %q"
-		return c.fault(warning, fmt.Errorf(format, claude, said), otherClaude())
 	}
 	c.program, c.version = claude, version
 	return claude + ", version " + version
@@ -174,7 +172,9 @@ func (c *checkup) tried() (well string) {
 	if err = t.refuse(); err == nil {
 		err = t.run(context.Background(), func() {})
 	}
-	if err != nil {
+	if errors.As(err, new(untriable)) {
+		return c.fault(warning, fmt.Errorf("they could not be: %w", err), "")
+	} else if err != nil {
 		return c.fault(problem, err, keyHint(c.configFile(), "take that out of claude_args"))
 	}
 	return "claude runs them"

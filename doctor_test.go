@@ -103,7 +103,7 @@ func TestDoctorMends(t *testing.T) {
 		{"problem  claude: ", "no claude in PATH", "export CCC_CLAUDE=", withoutClaude + `; mkdir -p $HOME/.local/bin; ln -s $FAKE $HOME/.local/bin/claude`},
 		{"problem  claude: ", "/no/claude", "unset CCC_CLAUDE", `export CCC_CLAUDE=/no/claude`},
 		{"problem  claude: ", "version 2.1.30, is older than 2.1.200", installClaude, `claude_is "FAKE_CLAUDE_VERSION=2.1.30 exec $FAKE \"\$@\""`},
-		{"warning  claude: ", `is not Claude Code, so its hooks can't be tried: to --version it says "hello"`, installClaude, `claude_is "echo hello"`},
+		{"warning  claude: ", `/bin/claude is not Claude Code: to --version it says "hello"`, installClaude, `claude_is "echo hello"`},
 		{"warning  claude: ", `to --version it says "exit status 3"`, installClaude, `claude_is "exit 3"`},
 		{"problem  claude: ", "version 2.1.199, is older than 2.1.200", installClaude, `claude_is "echo '2.1.199 (Claude Code)'"`},
 

@@ -51,7 +51,9 @@ func startClaude(args []string) error {
 		return err
 	}
 	if l.supervisor && l.untried == nil {
-		if err := l.tryHooks(); err != nil {
+		if err := l.tryHooks(); errors.As(err, new(untriable)) {
+			l.untried = err
+		} else if err != nil {
 			return err
 		}
 	}
@@ -217,18 +219,20 @@ func (l *launch) planSupervision() error {
 	if err == nil {
 		err = checkProvider(l.dirs, sources, os.Environ(), reviewer, withoutReviewers)
 	}
+	if err == nil && (reviewer == nil || reviewer == l.provider) {
+		err = checkScrubbed(l.sources, l.env)
+	}
 	if err != nil {
 		return fmt.Errorf("the reviewer: %w", err)
 	}
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
 		return err
 	}
-	version, said, err := askVersion(l.claude)
-	if err != nil {
+	version, err := askVersion(l.claude, "")
+	if errors.As(err, new(untriable)) {
+		l.untried = err
+	} else if err != nil {
 		return err
-	}
-	if version == "" {
-		l.untried = fmt.Errorf("%s is not Claude Code: to --version it says %q", l.claude, said)
 	}
 	l.env = setEnv(cacheEnv(l.env, supervisor, l.sources, l.command), supervisorVariable, "1",
 		launchVariable, launchToken(), modelVariable, chosenModel(l.sources, l.env, l.command))
@@ -265,10 +269,13 @@ func (l *launch) tryHooks() error {
 }
 
 // chosenModel returns the word that chooses the model of a session with these sources, environment and
-// arguments: a name or an alias, which a reviewer is given as it stands. A session that goes on has the model
-// that it had, "".
+// arguments: a name or an alias, which a reviewer is given as it stands. "" is for a model that a fork has by
+// itself: that of a session that goes on, or of --agent, whose model comes before all but --model (2.1.200).
 func chosenModel(sources []settingsSource, env, args []string) string {
 	flag, _ := lastValue(args, "--model")
+	if flag == "" && givenFlag(args, "--agent") != "" {
+		return ""
+	}
 	word := cmp.Or(flag, valueIn(sources, env, "env.ANTHROPIC_MODEL"), valueIn(sources, env, modelKey))
 	if word == "" && givenFlag(args, "--resume", "-r", "--continue", "-c") == "" {
 		return "default"

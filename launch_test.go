@@ -514,6 +514,8 @@ func TestLaunchModel(t *testing.T) {
 		{"", "ANTHROPIC_MODEL=a", source("env.ANTHROPIC_MODEL", "b"), "b"},
 		{"", "model=a", source(modelKey, "b"), "b"},
 		{"", "model=a", nil, "default"},
+		{"--agent a", "ANTHROPIC_MODEL=a", source(modelKey, "b"), ""}, {"--agent=a", "", nil, ""},
+		{"--agent a --model b", "", nil, "b"},
 		{"-c", "", nil, ""}, {"--continue", "", nil, ""}, {"-r x", "", nil, ""}, {"--resume=x", "", nil, ""},
 		{"-c --model a", "", nil, "a"}, {"-c", "ANTHROPIC_MODEL=a", nil, "a"}, {"-c", "", source(modelKey, "b"), "b"},
 	} {

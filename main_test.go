@@ -30,6 +30,9 @@ const testManagedVariable = "TEST_MANAGED_SETTINGS"
 // testPatienceVariable shortens what a trial of the hooks may take.
 const testPatienceVariable = "TEST_TRIAL_PATIENCE"
 
+// testVersionVariable shortens what claude --version may take.
+const testVersionVariable = "TEST_VERSION_PATIENCE"
+
 // testScratchVariable names the directory for the scratch of copies. On a disk that takes a fifth of the tests' time.
 const testScratchVariable = "TEST_SCRATCH"
 
@@ -46,6 +49,9 @@ func TestMain(m *testing.M) {
 		scratchRoot = cmp.Or(os.Getenv(testScratchVariable), scratchRoot)
 		if shorter, err := time.ParseDuration(os.Getenv(testPatienceVariable)); err == nil {
 			trialNotice, trialPatience = shorter/4, shorter
+		}
+		if shorter, err := time.ParseDuration(os.Getenv(testVersionVariable)); err == nil {
+			versionPatience = shorter
 		}
 		if os.Getenv(testSlowGitVariable) == "" { // on a busy machine git is slow, and no promise of ccc's is broken
 			reviewLookPatience, promptLookPatience = time.Minute, 20*time.Second

@@ -167,7 +167,8 @@ func providerConflicts(d dirs, sources []settingsSource, env []string, p *provid
 	}
 	if name := credential(values); values[urlVariable] != "" && name != tokenVariable && name != "" && hasLogin(d) {
 		ours := settingsSource{name: d.configFile()}
-		const what, mend = "alone lets Claude Code send your login there, too", "name it " + tokenVariable
+		const what = "alone lets Claude Code send your login there, too"
+		const mend = "name it " + tokenVariable + ", or add Authorization to " + headersVariable
 		conflicts = append(conflicts, ours.fault("providers."+p.name+".env."+name, what, mend))
 	}
 	return conflicts
@@ -211,6 +212,23 @@ func paysByKey(sources []settingsSource, env, args []string) bool {
 	key := value("env." + keyVariable)
 	return value("env."+tokenVariable) != "" || value(helperKey) != "" || usesCloud ||
 		key != "" && (isPrinted(args) || sources[0].allows(key))
+}
+
+// scrubVariable, if true, has Claude Code keep the keys of the environment from its hooks, and so from a
+// reviewer, which reads those of settings files itself (2.1.200 to 2.1.332).
+const scrubVariable = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB"
+
+// checkScrubbed returns the error that a reviewer would lack the key of a session with these sources and
+// environment.
+func checkScrubbed(sources []settingsSource, env []string) error {
+	for _, name := range []string{tokenVariable, keyVariable} {
+		isOfEnv := lookupEnv(env, name) != "" && valueIn(sources, nil, "env."+name) == ""
+		if isOfEnv && isTrue(valueIn(sources, env, "env."+scrubVariable)) {
+			err := fmt.Errorf("%s is set, so claude would keep %s from it", scrubVariable, name)
+			return withHint(err, "set "+scrubVariable+" to 0")
+		}
+	}
+	return nil
 }
 
 var cloudVariables = []string{"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"}

@@ -627,8 +627,44 @@ func TestProviderBesideLogin(t *testing.T) {
 		check(t, os.WriteFile(filepath.Join(d.claude, ".credentials.json"), nil, 0o600))
 		expect("a login", settingsSource{}, test.login)
 		if err := checkProvider(d, []settingsSource{{}}, nil, p, ""); err != nil &&
-			!strings.HasSuffix(err.Error(), "\n     name it ANTHROPIC_AUTH_TOKEN:\n     ${EDITOR:-vi} "+d.configFile()) {
+			!strings.HasSuffix(err.Error(), "\n     name it ANTHROPIC_AUTH_TOKEN, or add Authorization to "+
+				"ANTHROPIC_CUSTOM_HEADERS:\n     ${EDITOR:-vi} "+d.configFile()) {
 			t.Error(err)
+		}
+	}
+}
+
+// A launch whose key Claude Code would keep from the reviewer is refused; one whose reviewer has another key
+// is not.
+func TestProviderScrubbed(t *testing.T) {
+	const scrub, key, refused = "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1", "ANTHROPIC_API_KEY=k",
+		"ccc: the reviewer: CLAUDE_CODE_SUBPROCESS_ENV_SCRUB is set, so claude would keep %s from it\n" +
+			"     set CLAUDE_CODE_SUBPROCESS_ENV_SCRUB to 0\n"
+	const providers = `"providers":{"a":{"env":{"ANTHROPIC_AUTH_TOKEN":"t"}},` +
+		`"b":{"env":{"ANTHROPIC_AUTH_TOKEN":"u"}}}}`
+	const ofReviewer = `{"supervisor":{"provider":"%s"},"current_provider":"a",` + providers
+	for name, test := range map[string]struct{ variables, config, settings, without string }{
+		"a key":        {scrub + " " + key, "{}", "", keyVariable},
+		"a provider's": {scrub, `{"current_provider":"a",` + providers, "", tokenVariable},
+		"by settings": {key, "{}", `{"env":{"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB":"1"}}`,
+			keyVariable},
+		"the session's provider": {scrub, fmt.Sprintf(ofReviewer, "a"), "", tokenVariable},
+		"the reviewer's own":     {scrub, fmt.Sprintf(ofReviewer, "b"), "", ""},
+		"a key of settings":      {scrub + " " + key, "{}", `{"env":{"ANTHROPIC_API_KEY":"k"}}`, ""},
+		"a login":                {scrub, "{}", "", ""},
+		"not scrubbed":           {"CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=0 " + key, "{}", "", ""},
+	} {
+		box := newFakeBox(t)
+		box.vars = append(box.vars, strings.Fields(test.variables)...)
+		box.write(".claude/ccc.json", 0o600, test.config)
+		if test.settings != "" {
+			box.write(".claude/settings.json", 0o600, test.settings)
+		}
+		got := box.supervise()
+		if test.without == "" {
+			expectIs(t, name+": "+got.stderr, got.code, 0)
+		} else if got.code != 1 || got.stderr != fmt.Sprintf(refused, test.without) {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -83,6 +83,12 @@ func TestRealClientModel(t *testing.T) {
 		{name: "provider_name", provider: `"ANTHROPIC_MODEL":"kimi-k2.5"`},
 		{name: "provider_name_1m", provider: `"ANTHROPIC_MODEL":"kimi-k2.5[1m]"`},
 		{name: "provider_mapped_flag", provider: ofThree, args: "--model sonnet"},
+		{name: "agent", args: "--agent dev"},
+		{name: "agent_1m", args: "--agent long"},
+		{name: "agent_mapped", env: three, args: "--agent dev"},
+		{name: "agent_variable", env: "ANTHROPIC_MODEL=haiku", args: "--agent dev"},
+		{name: "agent_settings", settings: `{"model":"haiku"}`, args: "--agent dev"},
+		{name: "agent_and_flag", args: "--agent dev --model haiku"},
 		{name: "opusplan", args: "--model opusplan"},
 		{name: "opusplan_planning", args: "--model opusplan --permission-mode plan", since: "2.1.270"},
 	} {
@@ -92,6 +98,10 @@ func TestRealClientModel(t *testing.T) {
 					t.Skip("an older client's transcript does not tell")
 				}
 				box.vars = append(box.vars, strings.Fields(test.env)...)
+				for agent, model := range map[string]string{"dev": "sonnet", "long": "sonnet[1m]"} {
+					box.write("../work/.claude/agents/"+agent+".md", 0o600,
+						"---\nname: "+agent+"\ndescription: works\nmodel: "+model+"\n---\nWork.\n")
+				}
 				args := []string{"ccc", "--supervisor"}
 				if test.provider != "" {
 					box.write(".claude/ccc.json", 0o600, fmt.Sprintf(`{"providers":{"a":{"env":{`+

@@ -92,6 +92,8 @@ func TestRealClientLoginKept(t *testing.T) {
 	for _, test := range []struct{ name, env, refused string }{
 		{"token", `"ANTHROPIC_AUTH_TOKEN":"t"`, ""},
 		{"header_of_a_token", headers + `"Authorization: Bearer t"`, ""},
+		{"header_beside_a_key", headers + `"x-api-key: k\nAuthorization: Bearer t"`, ""},
+		{"header_and_key", key + "," + headers + `"Authorization: Bearer t"`, ""},
 		{"nothing", `"ANTHROPIC_MODEL":"m"`, ""},
 		{"key", key, keyVariable},
 		{"header_of_a_key", headers + `"x-api-key: k"`, headersVariable},

@@ -33,6 +33,10 @@ func TestRealClientTrialRefused(t *testing.T) {
 		if !olderThan(client.version, "2.1.330") { // which says on stderr what it has dropped
 			dropped = said + "These settings did not load, "
 		}
+		simpleCode, simpleSays := 0, ""
+		if olderThan(client.version, "2.1.280") { // the others do not heed it
+			simpleCode, simpleSays = 1, "env.CLAUDE_CODE_SIMPLE is set: claude would run no hooks"
+		}
 		for _, test := range []struct {
 			name, args, variable, settings, project string
 			code                                    int
@@ -56,7 +60,15 @@ func TestRealClientTrialRefused(t *testing.T) {
 			{"bare", "--bare", "", "", "", 2, "--supervisor with --bare: " + effect},
 			{"safe mode", "--safe-mode", "", "", "", 2, "--supervisor with --safe-mode: " + effect},
 			{"restricted", "--restricted", "", "", "", 2, "--supervisor with --restricted: " + effect},
+			{"scrubbed", "", "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1", "", "", 1,
+				"the reviewer: CLAUDE_CODE_SUBPROCESS_ENV_SCRUB is set, so claude would keep " +
+					"ANTHROPIC_API_KEY from it"},
+			{"scrubbed, a key of settings", "", "CLAUDE_CODE_SUBPROCESS_ENV_SCRUB=1",
+				`{"env":{"ANTHROPIC_API_KEY":"` + sandboxKey + `"}}`, "", 0, ""},
 			{"simple", "", "CLAUDE_CODE_SIMPLE=1", "", "", 1, effect},
+			{"simple, of the project", "", "", "", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`,
+				simpleCode, simpleSays},
+			{"no settings", "--settings=", "", "", "", 0, ""},
 			{"simple, of settings", "", "", `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`, "", 1, effect},
 			{"settings that are not there", "--settings nowhere.json", "", "", "", 1,
 				said + "Error: Settings file not found: " + box.work + "/nowhere.json"},
@@ -134,6 +146,31 @@ func TestRealClientTrialManaged(t *testing.T) {
 			}
 		}
 		expectIs(t, "the requests of the API", len(api.requests("")), 0)
+	})
+}
+
+// Where a version manager's shim has no claude for the trial, the session starts with a warning, and is
+// reviewed.
+func TestRealClientTrialShim(t *testing.T) {
+	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		box.claudeIs(shim(client.path, "echo 'No version is set for command claude'; exit 126"))
+		box.write("../work/.tool-versions", 0o600, "claude "+client.version+"\n")
+		got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+		expectRun(t, box, got, "done", verdictAllow)
+		expectIn(t, "stderr", got.stderr, "could not be tried: in ", "No version is set for command claude")
+	})
+}
+
+// A wrapper around claude that is edited so that no hooks run is tried again.
+func TestRealClientTrialWrapper(t *testing.T) {
+	forClients(t, approvedSession, func(t *testing.T, client realClient, box *sandbox, api *scriptedAPI) {
+		for i, flag := range []string{"", "--safe-mode"} {
+			box.claudeIs("exec " + client.path + " " + flag + ` "$@"`)
+			got := box.run(90*time.Second, "", "ccc", "--supervisor", "-p", "hi")
+			expectIs(t, flag+": the exit code", got.code, i)
+			expectIs(t, flag+": enabled", strings.Contains(got.stderr, "enabled"), i == 0)
+		}
+		expectIs(t, "the reviews", len(api.requests("review")), 1)
 	})
 }
 

@@ -28,11 +28,10 @@ type trial struct {
 	sources []settingsSource // of settings, for a claude with these arguments
 }
 
-// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms.
-const versionPatience = 10 * time.Second
-
 // Variables, for tests.
 var (
+	// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms.
+	versionPatience = 10 * time.Second
 	// trialNotice is when the user is told what takes so long: claude alone needs 0.3 to 0.6 s.
 	trialNotice = 2 * time.Second
 	// trialPatience is how long the user's own SessionStart hooks may take, which run in a trial, too.
@@ -47,21 +46,28 @@ var sessionVariables = []string{toolVariable + "=", "CLAUDE_CODE_ENTRYPOINT=", "
 
 var versionAnswer = lazyRegexp(`([0-9]+\.[0-9]+\.[0-9]+\S*) \(Claude Code\)`)
 
-// askVersion returns the version that claude tells, "" if it tells none and so is a stand-in for Claude Code,
-// and what it said. A version that is too old is an error.
-func askVersion(claude string) (version, said string, err error) {
+// An untriable is the error that claude can't be tried: nothing is known of its hooks.
+type untriable struct{ error }
+
+// askVersion returns the version that claude prints in dir, "" being the current directory. The error is
+// untriable if it prints none, as a stand-in for Claude Code does. One that is too old is an error, too.
+func askVersion(claude, dir string) (version string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, claude, "--version")
 	cmd.Env, _ = reviewerEnv(os.Environ(), nil) // some versions refuse to run inside another claude
-	cmd.WaitDelay = 100 * time.Millisecond
+	cmd.Dir, cmd.WaitDelay = dir, 100*time.Millisecond
 	output, err := cmd.CombinedOutput()
-	if said = oneLine(string(output)); err != nil && said == "" {
+	said := oneLine(string(output))
+	if err != nil && said == "" {
 		said = err.Error()
 	}
 	answer := versionAnswer().FindStringSubmatch(said)
-	if answer == nil {
-		return "", said, nil
+	switch {
+	case answer == nil && ctx.Err() != nil:
+		return "", untriable{fmt.Errorf("%s did not answer --version within %v", claude, versionPatience)}
+	case answer == nil:
+		return "", untriable{fmt.Errorf("%s is not Claude Code: to --version it says %q", claude, said)}
 	}
 	if version = answer[1]; olderThan(version, oldestClaude) {
 		err = fmt.Errorf("%s, version %s, is older than %s", claude, version, oldestClaude)
@@ -69,13 +75,17 @@ func askVersion(claude string) (version, said string, err error) {
 		if hint == installClaude {
 			hint = "claude update, or where npm has installed it:\n" + hint
 		}
-		return version, said, withHint(err, hint)
+		return version, withHint(err, hint)
 	}
-	return version, said, nil
+	return version, nil
 }
 
 // skipVariable, if true, keeps Claude Code from writing a transcript.
 const skipVariable = "CLAUDE_CODE_SKIP_PROMPT_HISTORY"
+
+// simpleVariable, if true, keeps hooks from running. A project's settings can set it on 2.1.200, and no more
+// on simpleless.
+const simpleVariable, simpleless = "CLAUDE_CODE_SIMPLE", "2.1.280"
 
 // refuse returns why nothing of the session would be reviewed, as far as arguments, variables and settings
 // tell: hooks do not run, or there is no conversation to review. A trial does not see these: it has neither
@@ -102,9 +112,12 @@ func (t *trial) refuse() error {
 		hint := keyHint(t.dirs.configFile(), "unset it, or take it out of the provider's env")
 		return withHint(fmt.Errorf("%s is set: %s", skipVariable, forgetful), hint)
 	}
-	for _, s := range t.sources {
+	for i, s := range t.sources {
 		if isTrue(s.values["env."+skipVariable]) {
 			return s.fault("env."+skipVariable, "is set: "+forgetful, "remove it")
+		}
+		if i >= sourcesOfUser && olderThan(t.version, simpleless) && isTrue(s.values["env."+simpleVariable]) {
+			return s.fault("env."+simpleVariable, "is set: "+hookless, "remove it")
 		}
 	}
 	// Of these the first with a boolean decides (2.1.200, 2.1.330).
@@ -119,7 +132,8 @@ func (t *trial) refuse() error {
 	return nil
 }
 
-// run lets claude run the hook, waits until claude has ended, and returns an error if the hook did not run.
+// run lets claude run the hook, waits until claude has ended, and returns an error if the hook did not run,
+// an untriable one if that was another program than here.
 // It calls notice once if that takes long. The end of ctx ends claude and all that it has started, and its
 // cause is the error then.
 func (t *trial) run(ctx context.Context, notice func()) error {
@@ -167,6 +181,13 @@ func (t *trial) run(ctx context.Context, notice func()) error {
 	if _, missing := os.Stat(answer); missing == nil {
 		return nil
 	}
+	// Outside the project a version manager's shim runs another version, or none.
+	if there, err := askVersion(t.claude, dir); there != t.version {
+		if there != "" {
+			err = fmt.Errorf("%s is version %s", t.claude, there)
+		}
+		return untriable{fmt.Errorf("in %s, %w", dir, err)}
+	}
 	said := complaints.line()
 	switch {
 	case ctx.Err() != nil:
@@ -190,7 +211,7 @@ var hooklessFlags = []string{"--bare", "--safe-mode", "--restricted"}
 func (t *trial) command() []string {
 	command := slices.Clone(trialCall)
 	if settings, ok := lastValue(t.args, argumentSource); ok {
-		if !isInline(settings) {
+		if settings != "" && !isInline(settings) { // "" is none
 			settings = absoluteIn(t.dirs.here, settings)
 		}
 		command = append(command, argumentSource, settings)
@@ -261,6 +282,9 @@ func projectFolder(path string) string {
 // all that may decide whether hooks run.
 func (t *trial) memory() string {
 	parts := slices.Concat([]string{t.claude, t.version, hookCommand(t.dirs.hookPath())}, t.command())
+	if info, err := os.Stat(t.claude); err == nil { // it may be a script of the user's
+		parts = append(parts, resolved(t.claude), fmt.Sprint(info.Size(), info.ModTime().UnixNano()))
+	}
 	for _, path := range append(managedFiles(), t.dirs.settingsFile()) {
 		text, _ := readUserFile(path)
 		parts = append(parts, path, string(text))

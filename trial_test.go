@@ -44,7 +44,7 @@ func TestTrialRefused(t *testing.T) {
 	const muted, unmuting = `{"disableAllHooks":true}`, `{"disableAllHooks":false}`
 	const users, local, managed = ".claude/settings.json", "../work/.claude/settings.local.json",
 		"managed.json"
-	const skips = `{"env":{"CLAUDE_CODE_SKIP_PROMPT_HISTORY":"1"}}`
+	const skips, simple = `{"env":{"CLAUDE_CODE_SKIP_PROMPT_HISTORY":"1"}}`, `{"env":{"CLAUDE_CODE_SIMPLE":"1"}}`
 	rows := []row{
 		{args: "--cloud=x", code: 2, names: "--supervisor with --cloud: "},
 		{args: "--remote|x", code: 2, names: "--supervisor with --remote: "},
@@ -69,6 +69,10 @@ func TestTrialRefused(t *testing.T) {
 			names: "unset it, or take it out of the provider's env:\n     ${EDITOR:-vi} "},
 		{args: "--settings|" + skips, code: 2,
 			names: "--settings: env.CLAUDE_CODE_SKIP_PROMPT_HISTORY is set"},
+
+		{project: simple, variable: "FAKE_CLAUDE_VERSION=2.1.200", code: 1,
+			names: "work/.claude/settings.json: env.CLAUDE_CODE_SIMPLE is set: claude would run no hooks"},
+		{project: simple, variable: "FAKE_CLAUDE_VERSION=2.1.280"},
 
 		// Of these the first with a boolean decides.
 		{project: muted, code: 1,
@@ -236,6 +240,8 @@ func TestTrial(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(box.home, "inherited")); err == nil {
 		t.Error("an inherited CCC_TRIAL counts")
 	}
+	none := (&trial{dirs: dirs{here: "/p"}, args: []string{"--settings", "x", "--settings", ""}}).command()
+	expectEqual(t, "settings that are none", none[len(trialCall):], []string{"--settings", "", "/cost"})
 	for path, want := range map[string]string{"/a/b.c_1": "-a-b-c-1", "/文/é": "----", "/😀": "---"} {
 		expectIs(t, path, projectFolder(path), want)
 	}
@@ -314,6 +320,13 @@ func TestTrialRemembered(t *testing.T) {
 	box.link(fakeClaude(), "../bin/other")
 	box.vars = append(box.vars, "CCC_CLAUDE=other")
 	launch("another claude", true)
+	script := "exec " + fakeClaude() + ` "$@"`
+	box.vars = append(box.vars, "CCC_CLAUDE=claude")
+	box.claudeIs(script)
+	launch("a wrapper", true)
+	launch("the wrapper again", false)
+	box.claudeIs("# edited\n" + script)
+	launch("the wrapper, edited", true)
 	for range 2 {
 		trials++
 		if got := box.run(60*time.Second, "", "ccc", "doctor"); got.code != 0 ||
@@ -392,6 +405,55 @@ func TestTrialEnded(t *testing.T) {
 	}
 }
 
+// shim is a claude as version managers put it into PATH: inside below a directory with a .tool-versions, else
+// outside.
+func shim(inside, outside string) string {
+	return `dir=$PWD; until [ -f "$dir/.tool-versions" ]; do
+	[ -n "$dir" ] || { ` + outside + `; }
+	dir=${dir%/*}
+done
+exec ` + inside + ` "$@"`
+}
+
+// A shim that runs another program in the directory of trials than in the project, or none, has not been
+// tried: the session starts with one warning, is reviewed, and nothing is remembered.
+func TestTrialShim(t *testing.T) {
+	t.Parallel()
+	const none = "echo 'No version is set for command claude'; exit 126"
+	const noHooks = `[ "$1" != --version ] || echo '%s (Claude Code)'; exit`
+	for name, test := range map[string]struct {
+		outside, stderr string // after the directory of trials
+		isRemembered    bool
+	}{
+		"none": {none, `/bin/claude is not Claude Code: to --version it says "No version is set for ` +
+			`command claude"`, false},
+		"another":         {fmt.Sprintf(noHooks, "2.1.331"), "/bin/claude is version 2.1.331", false},
+		"one that is old": {fmt.Sprintf(noHooks, "2.1.30"), "/bin/claude is version 2.1.30", false},
+		"the same":        {`exec ` + fakeClaude() + ` "$@"`, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			box := newFakeBox(t)
+			box.claudeIs(shim(fakeClaude(), test.outside))
+			box.write("../work/.tool-versions", 0o600, "claude 2.1.332\n")
+			const untried = "ccc: warning: whether claude runs ccc's hooks could not be tried: in "
+			for range 2 {
+				got := box.supervise()
+				if got.code != 0 || !strings.Contains(got.stderr, "Supervisor mode enabled") ||
+					strings.Contains(got.stderr, untried+box.home+"/.claude/ccc/trial, ") == test.isRemembered ||
+					!strings.Contains(got.stderr, test.stderr) {
+					t.Errorf("%+v", got)
+				}
+			}
+			expectIs(t, "the reviews", box.calls("reviewer"), 2)
+			expectIs(t, "whether it is remembered", len(box.answers()) > 0, test.isRemembered)
+			doctor := box.run(60*time.Second, "", "ccc", "doctor").stdout
+			if !test.isRemembered {
+				expectIn(t, "doctor", doctor, "warning  hooks tried: they could not be: in\n")
+			}
+		})
+	}
+}
+
 // A program that tells no version of Claude Code's is started with one warning, and never tried; one that is
 // too old is refused before anything is written.
 func TestTrialStandIn(t *testing.T) {
@@ -428,8 +490,15 @@ func TestTrialStandIn(t *testing.T) {
 			expectIn(t, "stderr", box.supervise().stderr, "is older than 2.1.200\n     unset CCC_CLAUDE; ")
 		}
 	}
-	// A session that is not supervised is asked for nothing.
+	// One that does not answer is not waited for.
 	box := newFakeBox(t)
+	box.claudeIs(`[ "$1" != --version ] || exec sleep 60; echo started "$@"`)
+	box.vars = append(box.vars, testVersionVariable+"=1s")
+	got := box.supervise()
+	expectIs(t, "what has started", got.stdout, "started -p hi\n")
+	expectIn(t, "stderr", got.stderr, untried, "/bin/claude did not answer --version within 1s\n")
+	// A session that is not supervised is asked for nothing.
+	box = newFakeBox(t)
 	box.claudeIs(`echo "$@" >>"$HOME/calls"`)
 	box.run(30*time.Second, "", "ccc", "-p", "hi")
 	expectIs(t, "the calls", box.read("calls"), "-p hi\n")
