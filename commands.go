@@ -265,7 +265,7 @@ func showHelp(c *invocation) error {
 // inPlaces makes a subcommand's run of one that gets ccc's directories, and sets the language.
 func inPlaces(command func(*invocation, dirs) error) func(*invocation) error {
 	return func(c *invocation) error {
-		d, err := findDirs("")
+		d, err := findDirs(c.env, "")
 		if err != nil {
 			return err
 		}

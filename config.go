@@ -194,13 +194,14 @@ func (c *configuration) check(root *jsonValue) error {
 // setLanguage sets the language of this process by ccc.json, else by the locale.
 func setLanguage(d dirs) {
 	c, _ := loadConfig(d)
-	c.use()
+	c.use(d.env)
 }
 
-// use makes c the configuration of this process: by it go the language, and the secrets that are redacted.
-func (c *configuration) use() {
+// use makes c the configuration of this process, which has that environment: by it go the language, and the
+// secrets that are redacted.
+func (c *configuration) use(env environ) {
 	lang = languageFor(c.Language)
-	secretEnvironment = func() []string { return c.withTokens(os.Environ()) }
+	secretEnvironment = func() []string { return c.withTokens(env) }
 }
 
 // offerEnglish tells on stderr how to have ccc in English, where neither ccc.json nor the locale names a
@@ -280,7 +281,7 @@ func (c *configuration) withTokens(env []string) []string {
 func init() {
 	secretEnvironment = func() []string {
 		config := defaultConfig()
-		if d, err := findDirs(""); err == nil {
+		if d, err := findDirs(os.Environ(), ""); err == nil {
 			config, _ = loadConfig(d) // without it the environment and the forms are known
 		}
 		return config.withTokens(os.Environ())

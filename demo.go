@@ -46,7 +46,7 @@ func demo(_ *invocation, d dirs) (err error) {
 	if err := prepareDemo(dir, d.self); err != nil {
 		return err
 	}
-	if _, err := tryProbe(ctx, demoProject(dir), demoEnv(os.Environ(), dir)); err != nil && ctx.Err() == nil {
+	if _, err := tryProbe(ctx, demoProject(dir), demoEnv(d.env, dir)); err != nil && ctx.Err() == nil {
 		out.block("", say(demoNoCopy))
 		fmt.Fprintln(out)
 	}
@@ -58,7 +58,7 @@ func demo(_ *invocation, d dirs) (err error) {
 		return err
 	}
 	session := stateDir(filepath.Join(dir, "home/.claude/ccc")).session(demoSession)
-	if err := playDemo(ctx, dir, newPage(out).story(session)); err != nil {
+	if err := playDemo(ctx, dir, d.env, newPage(out).story(session)); err != nil {
 		return err
 	}
 	past, err := session.readHistory()
@@ -104,10 +104,10 @@ func prepareDemo(dir, self string) error {
 
 // playDemo runs the session in dir and shows it until it has ended. It returns after the last process of the
 // session.
-func playDemo(ctx context.Context, dir string, s *story) error {
+func playDemo(ctx context.Context, dir string, env environ, s *story) error {
 	stderr := &tail{limit: 2000}
 	cmd := exec.Command(filepath.Join(dir, "ccc"), "--supervisor", "-p", say(demoTask))
-	cmd.Dir, cmd.Env = demoProject(dir), demoEnv(os.Environ(), dir)
+	cmd.Dir, cmd.Env = demoProject(dir), demoEnv(env, dir)
 	cmd.Stderr = stderr
 	cmd.WaitDelay = pipePatience
 	lifeline, err := startGuarded(cmd)

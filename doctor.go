@@ -99,7 +99,7 @@ func (c *checkup) configuration() string {
 
 // providers checks the provider of the next launch, and the reviewer's own, as a launch does.
 func (c *checkup) providers() string {
-	own, env := c.config.Supervisor.Provider, os.Environ()
+	own, env := c.config.Supervisor.Provider, []string(c.env)
 	p, err := c.config.current(c.dirs)
 	if err != nil {
 		return c.fault(problem, err, "")
@@ -114,13 +114,13 @@ func (c *checkup) providers() string {
 }
 
 func (c *checkup) claude() string {
-	claude, err := findClaude()
+	claude, err := findClaude(c.env)
 	if err != nil {
 		return c.fault(problem, err, "")
 	}
-	version, err := askVersion(claude, "")
+	version, err := askVersion(claude, "", c.env)
 	if errors.As(err, new(untriable)) {
-		return c.fault(warning, fmt.Errorf("its hooks can't be tried: %w", err), otherClaude())
+		return c.fault(warning, fmt.Errorf("its hooks can't be tried: %w", err), otherClaude(c.env))
 	} else if err != nil {
 		return c.fault(problem, err, "")
 	}
@@ -203,7 +203,7 @@ func (c *checkup) copies() string {
 	if !c.config.Supervisor.Try {
 		return "switched off by supervisor.try in ccc.json; the reviewer runs no commands"
 	}
-	env, _ := reviewerEnv(os.Environ(), nil)
+	env, _ := reviewerEnv(c.env, nil)
 	isHomeReadOnly, err := tryProbe(context.Background(), c.here, env)
 	if err != nil {
 		f := failureOf(err)

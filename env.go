@@ -79,6 +79,7 @@ func isSubcommand(word string) bool {
 type invocation struct {
 	flags    map[string]string // the values of the flags that were given, by name with dashes; else "true"
 	operands []string
+	env      environ
 }
 
 func (c *invocation) has(flag string) bool { _, ok := c.flags[flag]; return ok }
@@ -127,8 +128,15 @@ type process struct {
 	marked   bool   // whether it was started with toolMark in its environment
 }
 
-// dirs are ccc's own program and the directories that it uses, as absolute paths.
+// An environ is an environment: NAME=value each. The process's own is read once, in main.
+type environ []string
+
+// get returns the value of name, or "".
+func (e environ) get(name string) string { return lookupEnv(e, name) }
+
+// dirs are ccc's own program, the directories that it uses, as absolute paths, and its environment.
 type dirs struct {
+	env    environ
 	self   string
 	here   string // the current directory, "" if it has been removed
 	claude string // Claude Code's directory, with settings.json
@@ -137,12 +145,12 @@ type dirs struct {
 }
 
 // findDirs finds them by the environment. state is the value of --state-dir, or "".
-func findDirs(state string) (dirs, error) {
+func findDirs(env environ, state string) (dirs, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return dirs{}, fmt.Errorf("finding ccc itself: %w", err)
 	}
-	d := dirs{self: self, claude: os.Getenv(claudeDirVariable)}
+	d := dirs{env: env, self: self, claude: env.get(claudeDirVariable)}
 	if d.claude == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
@@ -150,8 +158,8 @@ func findDirs(state string) (dirs, error) {
 		}
 		d.claude = filepath.Join(home, ".claude")
 	}
-	d.ccc = cmp.Or(os.Getenv(configDirVariable), d.claude)
-	d.state = cmp.Or(state, filepath.Join(cmp.Or(os.Getenv(workDirVariable), d.ccc), "ccc"))
+	d.ccc = cmp.Or(env.get(configDirVariable), d.claude)
+	d.state = cmp.Or(state, filepath.Join(cmp.Or(env.get(workDirVariable), d.ccc), "ccc"))
 	for _, dir := range []*string{&d.claude, &d.ccc, &d.state} {
 		if *dir, err = filepath.Abs(*dir); err != nil {
 			return d, err
@@ -171,9 +179,6 @@ func currentDir() (string, error) {
 	return here, nil
 }
 
-// inSession reports whether Claude Code runs this hook, not a person or a script.
-func inSession() bool { return os.Getenv(projectVariable) != "" }
-
 // promptName is the name of the file, in the project or in ccc's directory, that replaces the built-in
 // prompt.
 const promptName = "SUPERVISOR.md"
@@ -184,6 +189,9 @@ func (d dirs) installedFile() string { return filepath.Join(d.claude, ".ccc-inst
 func (d dirs) lockFile() string      { return filepath.Join(d.claude, ".ccc.lock") }
 func (d dirs) configFile() string    { return filepath.Join(d.ccc, "ccc.json") }
 func (d dirs) promptFile() string    { return filepath.Join(d.ccc, promptName) }
+
+// inSession reports whether Claude Code runs this hook, not a person or a script.
+func (d dirs) inSession() bool { return d.env.get(projectVariable) != "" }
 
 // hookPath returns the path by which hooks call this program. If the ccc in PATH is this program, that is the
 // path there, links and all: an upgrade that moves a link does not break it.
@@ -208,8 +216,8 @@ const oldestClaude = "2.1.200"
 const installClaude = "npm install -g @anthropic-ai/claude-code@latest"
 
 // otherClaude is the command that replaces a claude that can't be used.
-func otherClaude() string {
-	if os.Getenv(claudeVariable) != "" {
+func otherClaude(env environ) string {
+	if env.get(claudeVariable) != "" {
 		return "unset " + claudeVariable + "; command -v claude || " + installClaude
 	}
 	return installClaude
@@ -240,12 +248,12 @@ func claudeElsewhere() string {
 
 // findClaude returns the absolute path of the claude to run: $CCC_CLAUDE, else the one in PATH. The error is
 // a failure with the exit code of a shell, 126 or 127.
-func findClaude() (string, error) {
-	named := os.Getenv(claudeVariable)
+func findClaude(env environ) (string, error) {
+	named := env.get(claudeVariable)
 	path, err := exec.LookPath(cmp.Or(named, "claude"))
 	if err != nil {
 		f := failure{code: 127, err: errors.New("no claude in PATH, and " + claudeVariable + " is not set"),
-			hint: otherClaude()}
+			hint: otherClaude(env)}
 		if named != "" {
 			f.err = fmt.Errorf("%s=%s: %w", claudeVariable, named, errors.Unwrap(err))
 		}

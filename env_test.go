@@ -28,14 +28,14 @@ func TestEnvPlaces(t *testing.T) {
 		for name, value := range map[string]string{"HOME": test.home, claudeDirVariable: test.claudeDir, configDirVariable: test.configDir, workDirVariable: test.workDir} {
 			t.Setenv(name, value)
 		}
-		d, err := findDirs(test.state)
+		d, err := findDirs(os.Environ(), test.state)
 		check(t, err)
 		expectIs(t, test, strings.ReplaceAll(strings.Join([]string{d.claude, d.ccc, d.state}, " "), here, "HERE"), test.want)
 		expectIs(t, "ccc itself", d.self, self)
 		expectIs(t, "the current directory", d.here, here)
 	}
 	t.Setenv(claudeDirVariable, "")
-	if _, err := findDirs(""); err == nil || !strings.Contains(err.Error(), "HOME is not defined: set it, or CLAUDE_CONFIG_DIR") {
+	if _, err := findDirs(os.Environ(), ""); err == nil || !strings.Contains(err.Error(), "HOME is not defined: set it, or CLAUDE_CONFIG_DIR") {
 		t.Errorf("without a home: %v", err)
 	}
 	d := dirs{claude: "/c", ccc: "/o"}
@@ -162,7 +162,7 @@ func TestEnvClaude(t *testing.T) {
 	} {
 		t.Setenv("PATH", test.path)
 		t.Setenv(claudeVariable, test.named)
-		found, err := findClaude()
+		found, err := findClaude(os.Environ())
 		if f := failureOf(err); err != nil {
 			expectIs(t, test, found, "")
 			found = f.err.Error()
@@ -181,12 +181,12 @@ func TestEnvClaude(t *testing.T) {
 		path := filepath.Join(home, place, "claude")
 		check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)))
 		t.Setenv(claudeVariable, "")
-		_, err := findClaude()
+		_, err := findClaude(os.Environ())
 		expectIs(t, place+", no program", failureOf(err).hint, installClaude)
 		check(t, os.Chmod(path, 0o700))
 		for _, named := range []string{"", at("none")} {
 			t.Setenv(claudeVariable, named)
-			_, err := findClaude()
+			_, err := findClaude(os.Environ())
 			expectIs(t, place+" with "+named, failureOf(err).hint, "export CCC_CLAUDE="+path)
 			expectIs(t, place+": the code", failureOf(err).code, 127)
 		}

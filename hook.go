@@ -24,11 +24,11 @@ const reviewersOwn = `{"decision":"","":""}` + "\n"
 func supervisorHook(c *invocation) error {
 	panicCode = 0
 	defer exitOnPanic()
-	if os.Getenv(reviewerVariable) == "1" {
+	if c.env.get(reviewerVariable) == "1" {
 		fmt.Print(reviewersOwn)
 		return nil
 	}
-	decision, err := answerEvent(c.flags["--state-dir"])
+	decision, err := answerEvent(c.env, c.flags["--state-dir"])
 	if decision != nil {
 		if _, err := os.Stdout.Write(append(encodeJSON(decision), '\n')); err != nil {
 			fmt.Fprintln(os.Stderr, "ccc: writing the decision:", err)
@@ -48,32 +48,32 @@ type hook struct {
 
 // answerEvent reads the event from stdin and returns the decision, which goes out as JSON, or nil for none. state
 // is the --state-dir flag, or "".
-func answerEvent(state string) (decision any, err error) {
+func answerEvent(env environ, state string) (decision any, err error) {
 	event, err := readEvent(os.Stdin)
 	if err != nil {
 		return nil, err
 	}
-	if path := os.Getenv(trialVariable); path != "" {
+	if path := env.get(trialVariable); path != "" {
 		return answerTrial(path, event)
 	}
-	d, err := findDirs(state)
+	d, err := findDirs(env, state)
 	if err != nil {
 		return nil, err
 	}
 	event.Cwd = cmp.Or(event.Cwd, d.here) // Claude Code runs a hook where the agent is
-	d.here = cmp.Or(os.Getenv(projectVariable), event.Cwd)
+	d.here = cmp.Or(env.get(projectVariable), event.Cwd)
 	h := &hook{supervision: supervision{dirs: d, project: d.here}, event: event}
 	h.session = stateDir(d.state).session(event.SessionID)
 	operand, isCommand := slashCommand(event.Prompt)
 	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project)
-	if inSession() {
+	if d.inSession() {
 		chain := clientAncestry()
-		h.caller = callerOf(chain)
+		h.caller = callerOf(chain, env)
 		if len(chain) > 0 {
 			h.client = processNumber(chain[0].name)
 		}
 	} else { // a person or a script runs the hook by hand, and there is no client
-		h.caller = callerOf(ancestry(os.Getpid()))
+		h.caller = callerOf(ancestry(os.Getpid()), env)
 		h.caller.byHand = true
 	}
 	h.launched = !h.caller.launched.IsZero()
@@ -87,7 +87,7 @@ func answerEvent(state string) (decision any, err error) {
 		return nil, nil
 	}
 	h.config, h.configErr = loadConfig(d)
-	h.config.use()
+	h.config.use(env)
 	if h.caller.agents {
 		return blocked(say(modeNotForAgent)), nil
 	}
@@ -115,7 +115,7 @@ func answerEvent(state string) (decision any, err error) {
 	case event.HookEventName == eventStart:
 		return h.introduce(), nil
 	case event.isStop(), event.HookEventName == eventPreToolUse && event.ToolName == askUserQuestion:
-		return event.decide(h.stop()), nil
+		return event.decide(h.stop(), d.inSession()), nil
 	}
 	return nil, nil
 }
@@ -191,7 +191,7 @@ func (h *hook) stop() review {
 func (h *hook) update(change func(*sessionState)) error {
 	return h.session.update(func(s *sessionState) {
 		if !h.caller.byHand {
-			s.Provider = cmp.Or(os.Getenv(providerVariable), noProvider)
+			s.Provider = cmp.Or(h.dirs.env.get(providerVariable), noProvider)
 		}
 		if h.caller.launched.After(s.LaunchedAt) {
 			s.LaunchedAt = h.caller.launched
@@ -253,7 +253,7 @@ func systemMessage(text string) map[string]any {
 
 // decide returns the answer to a stop or a question whose review ended so, nil for none: what the agent may
 // do, and in a session what the user is told. No file is read.
-func (e *hookEvent) decide(r review) any {
+func (e *hookEvent) decide(r review, inSession bool) any {
 	answer := map[string]any{}
 	isStop, isBlock := e.isStop(), r.Verdict == verdictBlock
 	switch {
@@ -265,7 +265,7 @@ func (e *hookEvent) decide(r review) any {
 	default:
 		answer = toolDecision("allow", r.Feedback)
 	}
-	if inSession() && r.Verdict != verdictCancelled {
+	if inSession && r.Verdict != verdictCancelled {
 		maps.Copy(answer, systemMessage(e.message(r)))
 	}
 	if len(answer) == 0 {
@@ -347,10 +347,10 @@ const introductionPatience = 2 * time.Second
 // introduce tells the user, before the first prompt, that the session is supervised. Claude Code shows it at
 // once, and the model does not get it (2.1.200, 2.1.332).
 func (h *hook) introduce() any {
-	if !inSession() || !slices.Contains(introducedSources, h.event.Source) {
+	if !h.dirs.inSession() || !slices.Contains(introducedSources, h.event.Source) {
 		return nil
 	}
-	with := os.Getenv(providerVariable)
+	with := h.dirs.env.get(providerVariable)
 	if with != "" {
 		with = say(introducedProvider, with)
 	}
@@ -358,7 +358,7 @@ func (h *hook) introduce() any {
 	if h.config.Supervisor.Try {
 		ctx, cancel := context.WithTimeout(context.Background(), introductionPatience)
 		defer cancel()
-		env, _ := reviewerEnv(os.Environ(), nil)
+		env, _ := reviewerEnv(h.dirs.env, nil)
 		_, err := tryProbe(ctx, workingTree(h.project, h.event.Cwd), env)
 		if err != nil && ctx.Err() == nil {
 			text += say(introducedNoCopy)
@@ -373,7 +373,7 @@ func (h *hook) prompt(text string) any {
 	if h.event.isWake() {
 		return nil
 	}
-	seen := lookAtPrompt(workingTree(h.project, h.event.Cwd), os.Environ(), promptLookPatience)
+	seen := lookAtPrompt(workingTree(h.project, h.event.Cwd), h.dirs.env, promptLookPatience)
 	past, err := h.session.readHistory()
 	h.warn("reading the timeline", err)
 	before := h.state

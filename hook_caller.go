@@ -41,15 +41,18 @@ type caller struct {
 	agents   bool      // a tool of an agent started it
 	launched time.Time // when ccc launched the client supervised, zero if it did not
 	byHand   bool      // the hook was not started by Claude Code
+	asked    string    // the value of CCC_SUPERVISOR
+	token    string    // the value of CCC_LAUNCH
 }
 
 // callerOf walks up the chain. What it meets first decides: the supervised launch that CCC_LAUNCH names,
 // which is the user's, or a process with the mark of an agent's tool. A marked process is the agent's if it
 // has no controlling terminal (2.1.200 to 2.1.330 run tools without one) or a living Claude Code above it.
 // Otherwise it is the user's, in a terminal that an agent once opened.
-func callerOf(chain []process) (c caller) {
-	launched, at := parseLaunchToken(os.Getenv(launchVariable))
-	claude, _ := findClaude()
+func callerOf(chain []process, env environ) (c caller) {
+	c.asked, c.token = env.get(supervisorVariable), env.get(launchVariable)
+	launched, at := parseLaunchToken(c.token)
+	claude, _ := findClaude(env)
 	isClaude := func(p process) bool {
 		return p.name == launched || filepath.Base(p.program) == "claude" || sameFile(p.program, claude)
 	}
@@ -105,6 +108,5 @@ func (state sessionState) supervised(c caller) bool {
 	if !launched.IsZero() {
 		return true
 	}
-	variable := os.Getenv(supervisorVariable)
-	return variable == "1" && os.Getenv(launchVariable) == "" || variable == "" && c.byHand
+	return c.asked == "1" && c.token == "" || c.asked == "" && c.byHand
 }

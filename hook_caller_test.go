@@ -57,13 +57,13 @@ func TestCaller(t *testing.T) {
 		"tool_of_some_claude":      {[]process{tool, plain, known}, false, true},
 		"another_of_that_number":   {[]process{{name: "10-2-" + space}}, false, false},
 	} {
-		c := callerOf(test.chain)
+		c := callerOf(test.chain, os.Environ())
 		if !c.launched.IsZero() != test.launched || c.agents != test.agents {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
 	t.Setenv(launchVariable, "1-1")
-	if c := callerOf([]process{plain, launch}); !c.launched.IsZero() {
+	if c := callerOf([]process{plain, launch}, os.Environ()); !c.launched.IsZero() {
 		t.Errorf("with no token of ccc's: %+v", c)
 	}
 	if runtime.GOOS != "linux" {
@@ -71,7 +71,7 @@ func TestCaller(t *testing.T) {
 	}
 	t.Setenv(launchVariable, "10-1-boot-1.1700000000000") // of another PID namespace: claude is in a sandbox of its own
 	for name, chain := range map[string][]process{"sandboxed": {plain, plain}, "tool": {plain, tool}, "pane": {pane, server}} {
-		if c := callerOf(chain); c.launched.IsZero() != (name != "sandboxed") || c.agents != (name == "tool") {
+		if c := callerOf(chain, os.Environ()); c.launched.IsZero() != (name != "sandboxed") || c.agents != (name == "tool") {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -314,8 +314,7 @@ func TestSupervised(t *testing.T) {
 		"another value":                     {sessionState{}, caller{}, "yes", false},
 	} {
 		variable, launch, _ := strings.Cut(test.variable, " ")
-		t.Setenv(supervisorVariable, variable)
-		t.Setenv(launchVariable, launch)
+		test.c.asked, test.c.token = variable, launch
 		expectIs(t, name, test.state.supervised(test.c), test.want)
 	}
 	s := stateDir(t.TempDir()).session("a")

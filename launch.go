@@ -42,8 +42,8 @@ func (l *launch) providerName() string {
 
 // startClaude replaces ccc by claude; it returns only with an error. It plans the launch before it writes: a
 // launch that is refused leaves every file as it was.
-func startClaude(args []string) error {
-	l, err := planLaunch(args)
+func startClaude(args []string, env environ) error {
+	l, err := planLaunch(args, env)
 	if err != nil {
 		return err
 	}
@@ -63,22 +63,22 @@ func startClaude(args []string) error {
 }
 
 // planLaunch reads the command line, ccc.json and Claude Code's settings, and refuses what would not work.
-func planLaunch(args []string) (l *launch, err error) {
+func planLaunch(args []string, env environ) (l *launch, err error) {
 	l = new(launch)
-	if l.dirs, err = findDirs(""); err != nil {
+	if l.dirs, err = findDirs(env, ""); err != nil {
 		return nil, err
 	}
 	if l.config, err = loadConfig(l.dirs); err != nil {
 		return nil, err
 	}
-	l.config.use()
+	l.config.use(env)
 	if _, err = currentDir(); err != nil {
 		return nil, err
 	}
 	if err = l.parse(args); err != nil {
 		return nil, err
 	}
-	if l.claude, err = findClaude(); err != nil {
+	if l.claude, err = findClaude(env); err != nil {
 		return nil, err
 	}
 	if l.env, err = l.environment(); err != nil {
@@ -92,7 +92,7 @@ func planLaunch(args []string) (l *launch, err error) {
 		}
 	}
 	without := l.config.withoutProvider()
-	if err := checkProvider(l.dirs, l.sources, os.Environ(), l.provider, without); err != nil {
+	if err := checkProvider(l.dirs, l.sources, env, l.provider, without); err != nil {
 		return nil, err
 	}
 	if l.provider != nil && givenFlag(l.command, "--bg", "--background") != "" {
@@ -109,7 +109,7 @@ func planLaunch(args []string) (l *launch, err error) {
 // parse splits the command line into ccc's part and claude's, which a word with white space begins: a prompt.
 func (l *launch) parse(args []string) (err error) {
 	// With launchVariable the "1" is that of the session in which this ccc was called, and not meant for it.
-	l.supervisor = os.Getenv(supervisorVariable) == "1" && os.Getenv(launchVariable) == ""
+	l.supervisor = l.dirs.env.get(supervisorVariable) == "1" && l.dirs.env.get(launchVariable) == ""
 	at := 0 // the index of claude's part
 	for ; at < len(args); at++ {
 		word := args[at]
@@ -183,7 +183,7 @@ func unknownWord(before, rest []string, c *configuration) error {
 // environment returns that of claude: ccc's own with each variable once, the provider's values, and absolute
 // paths, since hooks run in other directories. It drops what another session has left in this terminal.
 func (l *launch) environment() ([]string, error) {
-	env := (&exec.Cmd{Env: withLine(os.Environ())}).Environ()
+	env := (&exec.Cmd{Env: withLine(l.dirs.env)}).Environ()
 	if l.provider == nil && lookupEnv(env, providerVariable) != "" {
 		env = slices.DeleteFunc(env, isAPIVariable)
 	}
@@ -217,7 +217,7 @@ func (l *launch) planSupervision() error {
 	sources, reviewer := readSources(l.dirs, l.config, nil), l.config.Providers[supervisor.Provider]
 	_, err := reviewerEnv(l.env, reviewer)
 	if err == nil {
-		err = checkProvider(l.dirs, sources, os.Environ(), reviewer, withoutReviewers)
+		err = checkProvider(l.dirs, sources, l.dirs.env, reviewer, withoutReviewers)
 	}
 	if err == nil && (reviewer == nil || reviewer == l.provider) {
 		err = checkScrubbed(l.sources, l.env)
@@ -228,7 +228,7 @@ func (l *launch) planSupervision() error {
 	if _, err := supervisorPrompt(l.dirs.here, l.dirs.ccc); err != nil {
 		return err
 	}
-	version, err := askVersion(l.claude, "")
+	version, err := askVersion(l.claude, "", l.dirs.env)
 	if errors.As(err, new(untriable)) {
 		l.untried = err
 	} else if err != nil {
@@ -379,7 +379,7 @@ func (l *launch) announce() {
 	if l.supervisor || !l.named && l.provider != nil { // something was said
 		l.config.offerEnglish(d)
 	}
-	if !slices.Contains([]string{"", "0", "1"}, os.Getenv(supervisorVariable)) {
+	if !slices.Contains([]string{"", "0", "1"}, l.dirs.env.get(supervisorVariable)) {
 		fmt.Fprintln(os.Stderr, "ccc: warning:", supervisorVariable,
 			"is set to neither 0 nor 1, and counts as 0: use 1, or --supervisor")
 	}

@@ -365,9 +365,8 @@ func TestLaunchParsed(t *testing.T) {
 		{"kimi|--supervisor|log", "", "", "supervisor=true provider=kimi named=true command=--all|--k|log"},
 	} {
 		value, token, _ := strings.Cut(test.vars, " ")
-		t.Setenv(supervisorVariable, value)
-		t.Setenv(launchVariable, token)
-		l := &launch{dirs: dirs{ccc: "/none"}, config: &configuration{ClaudeArgs: []string{"--all"}, CurrentProvider: test.current, Providers: map[string]*provider{"kimi": kimi, "glm": glm}}}
+		env := environ{supervisorVariable + "=" + value, launchVariable + "=" + token}
+		l := &launch{dirs: dirs{env: env, ccc: "/none"}, config: &configuration{ClaudeArgs: []string{"--all"}, CurrentProvider: test.current, Providers: map[string]*provider{"kimi": kimi, "glm": glm}}}
 		err := l.parse(strings.FieldsFunc(test.line, func(r rune) bool { return r == '|' }))
 		got := fmt.Sprintf("supervisor=%v provider=%s named=%v command=%s", l.supervisor, l.providerName(), l.named, strings.Join(l.command, "|"))
 		if err != nil {

@@ -112,13 +112,13 @@ func init() {
 }
 
 func main() {
-	os.Exit(runSubcommand(os.Args[1:]))
+	os.Exit(runSubcommand(os.Args[1:], os.Environ()))
 }
 
-// runSubcommand is ccc with these arguments. It returns the exit code.
-func runSubcommand(args []string) int {
+// runSubcommand is ccc with these arguments and this environment. It returns the exit code.
+func runSubcommand(args []string, env environ) int {
 	if len(args) == 0 {
-		return reportError(os.Stderr, fixable(startClaude(nil)))
+		return reportError(os.Stderr, fixable(startClaude(nil, env)))
 	}
 	behind := args // --supervisor, which changes nothing for those who ask for help or version
 	for len(behind) > 1 && behind[0] == supervisorFlag {
@@ -137,20 +137,21 @@ func runSubcommand(args []string) int {
 	case name == tryInsideSubcommand:
 		return tryProcessOne(rest)
 	case isSubcommand(name):
-		return reportError(os.Stderr, fixable(commandNamed(name).start(rest)))
+		return reportError(os.Stderr, fixable(commandNamed(name).start(rest, env)))
 	}
-	return reportError(os.Stderr, fixable(startClaude(args)))
+	return reportError(os.Stderr, fixable(startClaude(args, env)))
 }
 
 // start parses the arguments and runs the command, or prints its help. An error in the arguments shows the
 // synopsis.
-func (c subcommand) start(args []string) error {
+func (c subcommand) start(args []string, env environ) error {
 	call, err := c.parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Print(c.page())
 		return nil
 	}
 	if err == nil {
+		call.env = env
 		err = c.run(call)
 	}
 	if wrong := (misuse{}); errors.As(err, &wrong) {

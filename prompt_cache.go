@@ -5,7 +5,6 @@ package main
 
 import (
 	"cmp"
-	"os"
 	"slices"
 )
 
@@ -15,13 +14,13 @@ const cacheLeast = 40_000
 // sharesCache reports whether the reviewer is asked with the agent's prompt cache: where ccc.json says so, or
 // where ccc launched the session, whose provider the reviewer has, a key pays (cacheEnv), the conversation is
 // long enough, the reviewer has the session's model, and no earlier review of the session missed the cache.
-func sharesCache(config *configuration, request reviewRequest, launched bool) bool {
+func sharesCache(config *configuration, request reviewRequest, launched bool, env environ) bool {
 	if forced := config.Supervisor.KeepCache; forced != nil {
 		return *forced
 	}
 	configured := config.Supervisor.Model
 	hasItsModel := configured == "" || configured == cmp.Or(request.modelID, request.model)
-	return launched && os.Getenv(cacheVariable) != "" && request.context >= cacheLeast &&
+	return launched && env.get(cacheVariable) != "" && request.context >= cacheLeast &&
 		!request.cacheMissed && hasItsModel
 }
 

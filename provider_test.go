@@ -460,7 +460,7 @@ func TestSharesCache(t *testing.T) {
 			request := reviewRequest{cacheMissed: c.missed}
 			request.model, request.modelID, request.context = "m", c.id, cmp.Or(c.context, 100_000)
 			config := &configuration{Supervisor: supervisorConfig{Model: c.model, KeepCache: c.forced}}
-			expectIs(t, "shares", sharesCache(config, request, c.launched), c.want)
+			expectIs(t, "shares", sharesCache(config, request, c.launched, os.Environ()), c.want)
 		})
 	}
 }
@@ -683,7 +683,7 @@ func TestProviderSources(t *testing.T) {
 	}
 	expect := func(what, dir, want string) {
 		t.Helper()
-		t.Setenv(claudeDirVariable, dir)
+		d.env = environ{claudeDirVariable + "=" + dir}
 		expectIs(t, what, accountSource(d).values[primaryKey], want)
 	}
 	write(".claude.json", "beside")

@@ -85,7 +85,7 @@ func showReport(c *invocation, d dirs) error {
 		of := strings.Join(append(c.operands, pathFrom("", treeOf(d.here).Top))[:1], "")
 		return failure{code: 3, err: fmt.Errorf("report: there is no review of %s yet", of), hint: "ccc review"}
 	}
-	last, now := lastJudged(judged, os.Environ())
+	last, now := lastJudged(judged, d.env)
 	reviews = slices.DeleteFunc(reviews, func(s judgedStop) bool { return s.session != last.session })
 	r := report{of: say(reportOfOne, codeSpan(last.session)), now: now, stories: changeStories(reviews)}
 	if len(c.operands) == 0 {

@@ -34,10 +34,10 @@ type supervision struct {
 // hook's environment has it, whoever launched the session.
 func (s *supervision) reviewLimit() int {
 	most := s.config.Supervisor.MaxIterations
-	if !inSession() {
+	if !s.dirs.inSession() {
 		return most
 	}
-	return limitUnder(most, os.Getenv(blockCapVariable))
+	return limitUnder(most, s.dirs.env.get(blockCapVariable))
 }
 
 // newReview returns a review of the event that begins now.
@@ -66,7 +66,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	before := make(chan judgedChange, 1) // what the reviewer is going to see
 	go func() {
 		defer exitOnPanic()
-		before <- takeChange(looking, request.tree, os.Environ(), request.change)
+		before <- takeChange(looking, request.tree, s.dirs.env, request.change)
 	}()
 	plan, err := s.plan(ctx, in.Text, request)
 	if err != nil {
@@ -220,6 +220,7 @@ func (s *supervision) takeWords(r *review, request reviewRequest) error {
 type reviewPlan struct {
 	reviewerOptions
 	request reviewRequest // complete but for the change
+	claude  string        // the path of its program
 	env     []string
 	shares  bool // the agent's prompt cache: see sharesCache in prompt_cache.go
 }
@@ -229,6 +230,10 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 	if olderThan(request.version, oldestClaude) {
 		return nil, errors.New(say(clientTooOld, request.version, oldestClaude, updateClaude))
 	}
+	claude, err := findClaude(s.dirs.env)
+	if err != nil {
+		return nil, err
+	}
 	env, err := s.environment()
 	if err != nil {
 		return nil, err
@@ -236,9 +241,9 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 	if deadline, ok := ctx.Deadline(); ok {
 		request.seconds = int(time.Until(deadline).Round(time.Second).Seconds())
 	}
-	p := &reviewPlan{request: request, env: env, reviewerOptions: reviewerOptions{session: s.session.id,
+	p := &reviewPlan{request: request, claude: claude, env: env, reviewerOptions: reviewerOptions{session: s.session.id,
 		version: request.version, dir: request.tree, prompt: prompt, config: s.config.Supervisor}}
-	readable := append(strings.Split(os.Getenv(addDirsVariable), "\n"), request.dirs...)
+	readable := append(strings.Split(s.dirs.env.get(addDirsVariable), "\n"), request.dirs...)
 	if request.tree != request.project {
 		readable = append(readable, request.project)
 	}
@@ -252,7 +257,7 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 	if ofSession { // another does not know the session's model
 		p.config.Model = cmp.Or(p.config.Model, s.sessionModel(request.conversation, sources))
 	}
-	p.shares = sharesCache(s.config, request, s.launched && ofSession)
+	p.shares = sharesCache(s.config, request, s.launched && ofSession, s.dirs.env)
 	p.offerCopy(ctx, s.dirs.self)
 	return p, nil
 }
@@ -265,13 +270,13 @@ func (p *reviewPlan) call() *reviewerCall {
 		input = options.prompt + "\n\n" + say(verdictForm) + "\n\n" + input
 		options.prompt = ""
 	}
-	return &reviewerCall{dir: p.dir, flags: options.flags(), input: input, env: p.env, output: io.Discard}
+	return &reviewerCall{claude: p.claude, dir: p.dir, flags: options.flags(), input: input, env: p.env, output: io.Discard}
 }
 
 // hasSessionsProvider reports whether the reviewer asks the API that the session does.
 func (s *supervision) hasSessionsProvider() bool {
 	own := s.config.Supervisor.Provider // a review by hand knows the session's provider by its state alone
-	return own == "" || own == cmp.Or(os.Getenv(providerVariable), s.state.Provider)
+	return own == "" || own == cmp.Or(s.dirs.env.get(providerVariable), s.state.Provider)
 }
 
 // sessionModel returns the session's model as --model takes it, which a fork has to be given: by itself it has
@@ -286,18 +291,18 @@ func (s *supervision) sessionModel(talk conversation, sources []settingsSource) 
 	case talk.switched: // Claude Code writes the choice into the user's settings
 		return sources[1].values[modelKey]
 	}
-	return os.Getenv(modelVariable)
+	return s.dirs.env.get(modelVariable)
 }
 
 // environment returns the reviewer's environment. The error is of a provider that something overrides: the
 // settings files may have changed since the launch, which checks them too.
 func (s *supervision) environment() ([]string, error) {
-	env := os.Environ()
+	var env []string = s.dirs.env
 	if !s.launched { // the variables of a launch are another session's
 		env = withLine(env)
 	}
 	p := s.config.Providers[s.config.Supervisor.Provider]
-	if p == nil || p.name == os.Getenv(providerVariable) { // whose values the session has
+	if p == nil || p.name == s.dirs.env.get(providerVariable) { // whose values the session has
 		return reviewerEnv(withoutRefusedKey(s.dirs, env), nil)
 	}
 	reviewers, err := reviewerEnv(env, p)
@@ -330,7 +335,7 @@ func (s *supervision) patience(event string) (timeout time.Duration, late error)
 	seconds, why := s.config.Supervisor.TimeoutSeconds, say(timeLimit)
 	found, _ := findHooks(s.dirs) // without settings.json there is no timeout
 	most := int(found.timeouts[event].Seconds())
-	if inSession() && most > 0 && seconds+endingTime > most {
+	if s.dirs.inSession() && most > 0 && seconds+endingTime > most {
 		seconds, why = max(most-endingTime, 1), say(timeLimitOfHook, most)
 	}
 	return time.Duration(seconds) * time.Second, errors.New(say(noVerdictWithin, seconds, why))

@@ -20,7 +20,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 			err = f
 		}
 	}()
-	if callerOf(ancestry(os.Getpid())).agents {
+	if callerOf(ancestry(os.Getpid()), d.env).agents {
 		return withHint(errors.New("review: it is for the user, not for the agent"),
 			"the user can call this in a terminal of their own")
 	}
@@ -99,7 +99,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	case verdictBlock:
 		return failure{code: 1}
 	}
-	now := ended.answer(context.Background(), os.Environ())
+	now := ended.answer(context.Background(), d.env)
 	if now.word == verdictAllow {
 		return nil
 	}

@@ -623,7 +623,7 @@ var aSecret = "gh" + "p_" + run62(36, "a secret")
 func testHook(t *testing.T, event string) *hook {
 	t.Helper()
 	dir := t.TempDir()
-	d := dirs{here: dir, claude: dir, ccc: dir, state: filepath.Join(dir, "ccc")}
+	d := dirs{env: setEnv(os.Environ(), claudeVariable, "/bin/sh"), here: dir, claude: dir, ccc: dir, state: filepath.Join(dir, "ccc")}
 	check(t, stateDir(d.state).create())
 	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), session: stateDir(d.state).session(testSession)},
 		event: &hookEvent{SessionID: testSession, HookEventName: event, Cwd: dir}, caller: caller{byHand: true}}
@@ -661,10 +661,8 @@ func TestHookDecision(t *testing.T) {
 	} {
 		h := testHook(t, test.event)
 		found := review{Event: test.event, Iteration: 1, Limit: 10, outcome: outcome{Verdict: test.verdict, Feedback: "words", Error: "why"}}
-		t.Setenv(projectVariable, "")
-		expectIs(t, "by hand", string(encodeJSON(h.event.decide(found))), test.byHand)
-		t.Setenv(projectVariable, "/p")
-		got := string(encodeJSON(h.event.decide(found)))
+		expectIs(t, "by hand", string(encodeJSON(h.event.decide(found, false))), test.byHand)
+		got := string(encodeJSON(h.event.decide(found, true)))
 		if test.told == "" {
 			expectIs(t, "a review that the user ended", got, "null")
 			continue
@@ -714,7 +712,7 @@ func TestHookUpdates(t *testing.T) {
 		{false, "glm", at.Add(-time.Hour), "glm", at},
 		{false, "", at.Add(time.Hour), noProvider, at.Add(time.Hour)},
 	} {
-		t.Setenv(providerVariable, test.provider)
+		h.dirs.env = append(os.Environ(), providerVariable+"="+test.provider)
 		h.caller = caller{byHand: test.byHand, launched: test.launched}
 		check(t, h.update(func(s *sessionState) { s.Count++ }))
 		state, err := h.session.state()
@@ -883,7 +881,7 @@ func TestHookPatience(t *testing.T) {
 		{540, 600, true, 540, false}, {595, 600, true, 595, false}, {596, 600, true, 595, true}, {1800, 600, true, 595, true}, {1800, 600, false, 1800, false},
 		{540, 0, true, 540, false}, {540, 3, true, 1, true}, {10, 15, true, 10, false}, {10, 14, true, 9, true}, {540, -1, true, 540, false},
 	} {
-		t.Setenv(projectVariable, map[bool]string{true: "/p"}[test.inSession])
+		h.dirs.env = setEnv(h.dirs.env, projectVariable, map[bool]string{true: "/p"}[test.inSession])
 		h.config.Supervisor.TimeoutSeconds = test.seconds
 		check(t, os.WriteFile(h.dirs.settingsFile(), []byte(strings.Replace(complete, `"timeout":600`, fmt.Sprintf(`"timeout":%d`, test.hook), 1)), 0o600))
 		timeout, late := h.patience(eventStop)
@@ -900,8 +898,8 @@ func TestHookPatience(t *testing.T) {
 		inSession bool
 		want      int
 	}{{10, "", true, 8}, {10, "3", true, 3}, {2, "3", true, 2}, {10, "10", true, 10}, {10, "0", true, 10}, {10, "-1", true, 10}, {10, "x", true, 8}, {10, "12x", true, 10}, {10, "4.9", true, 4}, {10, "3", false, 10}} {
-		t.Setenv(projectVariable, map[bool]string{true: "/p"}[test.inSession])
-		t.Setenv(blockCapVariable, test.blockCap)
+		h.dirs.env = setEnv(h.dirs.env, projectVariable, map[bool]string{true: "/p"}[test.inSession])
+		h.dirs.env = setEnv(h.dirs.env, blockCapVariable, test.blockCap)
 		h.config.Supervisor.MaxIterations = test.limit
 		expectIs(t, test, h.reviewLimit(), test.want)
 	}
@@ -947,8 +945,8 @@ func TestHookPlanned(t *testing.T) {
 		h.launched = !test.unlaunched
 		check(t, os.WriteFile(h.dirs.settingsFile(), []byte(`{"model":"saved"}`), 0o600))
 		h.state.Provider = test.known
-		t.Setenv(modelVariable, "launched")
-		t.Setenv(providerVariable, test.current)
+		h.dirs.env = setEnv(h.dirs.env, modelVariable, "launched")
+		h.dirs.env = setEnv(h.dirs.env, providerVariable, test.current)
 		request := reviewRequest{project: h.project, tree: at(cmp.Or(test.tree, "project"))}
 		request.version, request.model, request.conversation.dirs = "2.1.330", "answering", []string{at("typed"), at("added")}
 		request.modelID, request.switched = test.id, test.switched
@@ -980,7 +978,7 @@ func TestHookPlanned(t *testing.T) {
 	}
 	request.version = "2.1.330"
 	h.config.Supervisor.Provider = "b"
-	t.Setenv(providerVariable, "")
+	h.dirs.env = setEnv(h.dirs.env, providerVariable, "")
 	h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${NO_SUCH_TOKEN}"}}}
 	if plan, err := h.plan(ctx, "", request); plan != nil || err == nil || !strings.Contains(err.Error(), "NO_SUCH_TOKEN") {
 		t.Errorf("a provider without its token: %v", err)
@@ -1012,7 +1010,7 @@ func TestHookReviewersEnvironment(t *testing.T) {
 		h := testHook(t, eventStop)
 		h.launched, h.config.Supervisor.Provider = test.launched, test.own
 		h.config.Providers = map[string]*provider{"b": {name: "b", Env: map[string]envText{"ANTHROPIC_BASE_URL": "https://b", tokenVariable: "${TOKEN}"}}}
-		t.Setenv(providerVariable, test.current)
+		h.dirs.env = setEnv(h.dirs.env, providerVariable, test.current)
 		env, err := h.environment()
 		check(t, err)
 		got := fmt.Sprintf("line=%s token=%s key=%s api=%s", lookupEnv(env, attributionVariable), lookupEnv(env, tokenVariable), lookupEnv(env, keyVariable), lookupEnv(env, "ANTHROPIC_BASE_URL"))
@@ -1039,7 +1037,7 @@ func stderrOf(t *testing.T, write func()) string {
 func TestHookBegun(t *testing.T) {
 	h := testHook(t, eventPreToolUse)
 	h.past = &history{}
-	t.Setenv(claudeVariable, "/none") // it begins, and fails
+	h.dirs.env = setEnv(h.dirs.env, claudeVariable, "/none") // it begins, and fails
 	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
 	defer cancel()
 	request := reviewRequest{question: []byte(`{"questions":[{"question":"Which?"}]}`), lastMessage: "all done " + strings.Repeat("x", 2000), change: changeOf{history: h.past}}
@@ -1170,7 +1168,7 @@ func TestHookPrompted(t *testing.T) {
 	} {
 		h := testHook(t, eventPrompt)
 		h.event.Prompt = test.text
-		t.Setenv(projectVariable, map[bool]string{false: "/p"}[test.outside])
+		h.dirs.env = setEnv(h.dirs.env, projectVariable, map[bool]string{false: "/p"}[test.outside])
 		for _, r := range test.before {
 			r.Time = at
 			check(t, h.session.append(r.entry()))

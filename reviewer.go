@@ -29,6 +29,7 @@ type reviewerOptions struct {
 
 // A reviewerCall is one call of the reviewer, ready to run.
 type reviewerCall struct {
+	claude string // the path of its program
 	dir    string
 	flags  [][]string // each with its values
 	input  string     // what it is asked
@@ -48,14 +49,10 @@ const resultGrace = 500 * time.Millisecond
 func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome, err error) {
 	start := time.Now()
 	defer func() { result.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
-	claude, err := findClaude()
-	if err != nil {
-		return result, err
-	}
 	flags, isOptional := c.flags, func(flag []string) bool { return flag[0] == optionalFlag }
 	for {
 		stream := newStream(c.output, note, c.warn)
-		stderr, err := c.start(ctx, slices.Concat([]string{claude}, slices.Concat(flags...)), stream)
+		stderr, err := c.start(ctx, slices.Concat([]string{c.claude}, slices.Concat(flags...)), stream)
 		result = stream.outcome
 		result.CacheMissed = stream.first.cacheMissed()
 		isUnknown := strings.Contains(stderr, "error: unknown option '"+optionalFlag+"'")

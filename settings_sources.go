@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -112,7 +111,7 @@ func accountSource(d dirs) settingsSource {
 	if s := readSource(filepath.Join(dir, ".config.json")); s.values != nil || s.err != nil {
 		return s
 	}
-	if os.Getenv(claudeDirVariable) == "" {
+	if d.env.get(claudeDirVariable) == "" {
 		dir = filepath.Dir(dir)
 	}
 	return readSource(filepath.Join(dir, ".claude.json"))

@@ -342,7 +342,7 @@ func statusline(stdin io.Reader, d dirs) (string, error) {
 	known := stateDir(d.state).session(input.SessionID)
 	s := summarize(known, config)
 	state, _ := known.state()
-	isOn := state.supervised(callerOf(clientAncestry()))
+	isOn := state.supervised(callerOf(clientAncestry(), d.env))
 	hooks, err := findHooks(d)
 	switch {
 	case isOn && err == nil && len(hooks.programs) == 0: // removed while the session runs

@@ -90,7 +90,7 @@ func supervisorMode(c *invocation, d dirs) error {
 		mode, operands = operands[0], operands[1:]
 	}
 	state := stateDir(d.state)
-	isAgent := callerOf(ancestry(os.Getpid())).agents
+	isAgent := callerOf(ancestry(os.Getpid()), d.env).agents
 	session, err := "", error(nil)
 	switch {
 	case len(operands) > 0:
@@ -100,7 +100,7 @@ func supervisorMode(c *invocation, d dirs) error {
 			return usageError("supervisor-mode", wrong, operands[0])
 		}
 	case isAgent:
-		session = os.Getenv(sessionVariable)
+		session = d.env.get(sessionVariable)
 	default:
 		if session, err = sessionMeant(d); err == nil {
 			fmt.Fprintln(os.Stderr, "ccc:", say(sessionChosen, session, say(newestHere)))

@@ -51,11 +51,11 @@ type untriable struct{ error }
 
 // askVersion returns the version that claude prints in dir, "" being the current directory. The error is
 // untriable if it prints none, as a stand-in for Claude Code does. One that is too old is an error, too.
-func askVersion(claude, dir string) (version string, err error) {
+func askVersion(claude, dir string, env environ) (version string, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), versionPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, claude, "--version")
-	cmd.Env, _ = reviewerEnv(os.Environ(), nil) // some versions refuse to run inside another claude
+	cmd.Env, _ = reviewerEnv(env, nil) // some versions refuse to run inside another claude
 	cmd.Dir, cmd.WaitDelay = dir, 100*time.Millisecond
 	output, err := cmd.CombinedOutput()
 	said := oneLine(string(output))
@@ -71,7 +71,7 @@ func askVersion(claude, dir string) (version string, err error) {
 	}
 	if version = answer[1]; olderThan(version, oldestClaude) {
 		err = fmt.Errorf("%s, version %s, is older than %s", claude, version, oldestClaude)
-		hint := otherClaude()
+		hint := otherClaude(env)
 		if hint == installClaude {
 			hint = "claude update, or where npm has installed it:\n" + hint
 		}
@@ -182,7 +182,7 @@ func (t *trial) run(ctx context.Context, notice func()) error {
 		return nil
 	}
 	// Outside the project a version manager's shim runs another version, or none.
-	if there, err := askVersion(t.claude, dir); there != t.version {
+	if there, err := askVersion(t.claude, dir, t.dirs.env); there != t.version {
 		if there != "" {
 			err = fmt.Errorf("%s is version %s", t.claude, there)
 		}

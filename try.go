@@ -39,12 +39,12 @@ const (
 
 // try is ccc try. The error has the command's exit code, where that is not 0.
 func try(c *invocation) error {
-	d, err := findDirs("")
+	d, err := findDirs(c.env, "")
 	if err != nil {
 		return failure{code: tryImpossible, err: fmt.Errorf("%s: %w", trySubcommand, noCopy(err))}
 	}
 	config, err := loadConfig(d)
-	config.use()
+	config.use(c.env)
 	timeout := tryTimeout
 	if text, ok := c.flags["--timeout"]; ok {
 		var wrong error
@@ -64,7 +64,7 @@ func try(c *invocation) error {
 	}
 	start := time.Now()
 	printed := &tail{limit: 1 << 16} // a secret may begin before the 2,000 bytes that are recorded
-	plan := &tryPlan{command: command, env: tryEnv(os.Environ(), config)}
+	plan := &tryPlan{command: command, env: tryEnv(c.env, config)}
 	code := tryImpossible
 	if err == nil { // without ccc.json it is not known which variables to keep from the command
 		plan.dir, err = currentDir()
@@ -89,15 +89,15 @@ func try(c *invocation) error {
 		ended.err = errors.New(trySubcommand + ": " + ran.Error)
 	}
 	ran.Command, ran.Error, ran.Output = redact(ran.Command), redact(ran.Error), lastBytes(redact(ran.Output), 2000)
-	if err := recordRun(ran); err != nil {
+	if err := recordRun(ran, c.env); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(redact(err.Error())))
 	}
 	return ended
 }
 
 // recordRun appends a run to the timeline of the review that it belongs to, if there is one.
-func recordRun(ran step) error {
-	session, review := filepath.Split(os.Getenv(tryVariable))
+func recordRun(ran step, env environ) error {
+	session, review := filepath.Split(env.get(tryVariable))
 	if review == "" {
 		return nil
 	}

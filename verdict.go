@@ -32,7 +32,7 @@ func showVerdict(c *invocation, d dirs) error {
 	}
 	word, lines := answerNone, []string{say(nobodyHere, pathFrom("", treeOf(d.here).Top))}
 	if len(stops) > 0 {
-		last, a := lastJudged(stops, os.Environ())
+		last, a := lastJudged(stops, d.env)
 		word, lines = a.word, last.lines(a)
 	}
 	fmt.Println(word)
