@@ -83,9 +83,9 @@ func askVersion(claude, dir string, env environ) (version string, err error) {
 // skipVariable, if true, keeps Claude Code from writing a transcript.
 const skipVariable = "CLAUDE_CODE_SKIP_PROMPT_HISTORY"
 
-// simpleVariable, if true, keeps hooks from running. A project's settings can set it on 2.1.200, and no more
-// on simpleless.
-const simpleVariable, simpleless = "CLAUDE_CODE_SIMPLE", "2.1.280"
+// simpleVariable, if true, keeps hooks from running. In a project's settings 2.1.200 heeds it, 2.1.280 does
+// not.
+const simpleVariable = "CLAUDE_CODE_SIMPLE"
 
 // refuse returns why nothing of the session would be reviewed, as far as arguments, variables and settings
 // tell: hooks do not run, or there is no conversation to review. A trial does not see these: it has neither
@@ -116,7 +116,7 @@ func (t *trial) refuse() error {
 		if isTrue(s.values["env."+skipVariable]) {
 			return s.fault("env."+skipVariable, "is set: "+forgetful, "remove it")
 		}
-		if i >= sourcesOfUser && olderThan(t.version, simpleless) && isTrue(s.values["env."+simpleVariable]) {
+		if i >= sourcesOfUser && olderThan(t.version, "2.1.280") && isTrue(s.values["env."+simpleVariable]) {
 			return s.fault("env."+simpleVariable, "is set: "+hookless, "remove it")
 		}
 	}
@@ -132,10 +132,9 @@ func (t *trial) refuse() error {
 	return nil
 }
 
-// run lets claude run the hook, waits until claude has ended, and returns an error if the hook did not run,
-// an untriable one if that was another program than here.
-// It calls notice once if that takes long. The end of ctx ends claude and all that it has started, and its
-// cause is the error then.
+// run lets claude run the hook, waits until claude has ended, and returns an error if the hook did not run, an
+// untriable one if that was another program than here. It calls notice once if that takes long. The end of ctx
+// ends claude and all that it has started, and its cause is the error then.
 func (t *trial) run(ctx context.Context, notice func()) error {
 	state := stateDir(t.dirs.state)
 	dir, answer := state.trialDir(), state.trialFile(fmt.Sprintf("answer-%d", os.Getpid()))
