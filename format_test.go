@@ -9,6 +9,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -246,4 +247,80 @@ func TestFormatComments(t *testing.T) {
 		}
 	}
 	expectIs(t, "the types", known, len(types))
+}
+
+// linesOf13 is a timeline as 1.3 wrote it.
+func linesOf13(project string) string {
+	text := ""
+	for _, members := range []string{
+		`"kind":"prompt","prompt":"fix it"`,
+		`"kind":"switch","mode":"on","by":"/supervisor","max_iterations":3`,
+		`"kind":"begin","review":"a","event":"Stop","iteration":1,"max_iterations":3,"process":"1-2-3"`,
+		`"kind":"run","review":"a","command":"go test","exit_code":0,"output":"ok"`,
+		`"kind":"end","review":"a","event":"Stop","iteration":1,"max_iterations":3,"verdict":"block","feedback":"more"`,
+	} {
+		text += fmt.Sprintf(`{"time":"2026-11-25T10:00:00.000Z","project":%q,%s}`+"\n", project, members)
+	}
+	return text
+}
+
+// The views say of a timeline of 1.3 that it is not read, in both languages, and find the session by its
+// project; what comes behind it is shown.
+func TestOldTimeline(t *testing.T) {
+	needGit(t)
+	box := newShowBox(t, 80)
+	box.gitIn(box.work, "git init -q")
+	expect := func(wanted int, args string, want ...string) {
+		t.Helper()
+		got := box.run(20*time.Second, "", append([]string{"ccc"}, strings.Fields(args)...)...)
+		if n := strings.Count(got.stderr, testSession[:8]); n != wanted {
+			t.Errorf("%s says it %d times, want %d: %+v", args, n, wanted, got)
+		}
+		expectIn(t, args, got.stdout+got.stderr, want...)
+	}
+	for locale, note := range map[string]string{
+		"C": "由 ccc 1.x 记录，不再读取：", "en_US.UTF-8": "Recorded by ccc 1.x, not read: "} {
+		box.vars = append(box.vars, "LANG="+locale)
+		box.timelineOf(testSession, linesOf13(box.work))
+		expect(1, "log", testSession, note)
+		expect(1, "log --json", note)
+		expect(1, "status", testSession[:8], "work", note)
+		expect(1, "verdict", note)
+		expect(1, "report", note)
+		box.timelineOf("elsewhere", linesOf13("/elsewhere"))
+		expect(1, "log", note)
+		expect(1, "status", note, "elsewher")
+		expect(1, "verdict", note+testSession+"\n")
+		check(t, os.Remove(stateDir(box.home+"/.claude/ccc").session("elsewhere").timelineFile()))
+		seen := look{tree: treeOf(box.work)}
+		box.timelineOf(testSession, linesOf13(box.work),
+			record{Time: now(), Kind: kindPrompt, Project: box.work, Prompt: "go on"},
+			record{Time: now(), Event: eventStop, look: seen, outcome: outcome{Verdict: verdictBlock}})
+		expect(1, "log", note, "go on")
+		expect(1, "status", note, "go on")
+		expect(0, "verdict", "block")
+	}
+}
+
+// A session in the middle of its work at the upgrade keeps its count and its switch: the state file of 1.3 is
+// read.
+func TestOldState(t *testing.T) {
+	for _, on := range []string{"true", "false"} {
+		box := newHookBox(t)
+		box.inSession()
+		box.write(statePath, 0o600, `{"session_id":"`+testSession+`","count":2,"request":"u1","spent":2,
+			"enabled":`+on+`,"switched_at":"2026-11-25T09:59:00.000Z","feedback":"more","feedback_of":"a",
+			"untold":{"what":"failed","why":"ccc was killed"},"provider":"-","launched_at":"2026-11-25T09:00:00.000Z",
+			"created_at":"2026-11-25T09:00:00.000Z","updated_at":"2026-11-25T10:00:00.000Z"}`)
+		box.timelineOf(testSession, linesOf13(box.work))
+		box.reviews(blocks("not yet"))
+		got := box.stop("")
+		if on == "false" {
+			expectIs(t, "a stop of a session that is off", got.stdout, "")
+			continue
+		}
+		expectIn(t, "a stop", got.stderr, "3/")
+		expectIn(t, "a stop", got.stdout, "not yet")
+		expectIn(t, "the state", box.read(statePath), `"count":3,"enabled":true`)
+	}
 }

@@ -62,9 +62,14 @@ func showStatus(c *invocation, d dirs) error {
 	if config, _ := loadConfig(d); !c.has("--json") {
 		config.offerEnglish(d)
 	}
+	var old []string
 	for _, one := range sessions {
 		reportError(os.Stderr, one.err)
+		if one.hasOld {
+			old = append(old, one.short())
+		}
 	}
+	noticeOld(old)
 	return err
 }
 
@@ -77,8 +82,16 @@ func (s *screen) nothingIn(dir string, elsewhere int) {
 	}
 }
 
+// noticeOld says on stderr of which sessions lines of ccc 1.x were not read.
+func noticeOld(sessions []string) {
+	if len(sessions) > 0 {
+		notice(say(linesNotRead, strings.Join(sessions, ", ")))
+	}
+}
+
 // A summary is a session on one line. ccc status --json prints a list of them, newest first, each with all of
-// these members but doing: a number that is not known is 0, a text "".
+// these members but doing: a number that is not known is 0, a text "". Of what ccc 1.x recorded they have
+// project and updated_at.
 type summary struct {
 	Session   string     `json:"session_id"`      // Claude Code's id
 	Project   string     `json:"project"`         // the directory in which it was started
@@ -97,6 +110,7 @@ type summary struct {
 	now       string     // Doing as people read it
 	why       string     // why the last stop was not reviewed
 	switched  bool       // the user has switched it on or off
+	hasOld    bool       // what ccc 1.x recorded of it is not read
 	number    string     // of the review that Verdict is of, as in " 1/10"
 	err       error      // what of it can't be read
 }
@@ -125,7 +139,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 	h, err := known.readHistory()
 	s := summary{Session: known.id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt,
 		Limit:    cmp.Or(h.limit, config.Supervisor.MaxIterations),
-		switched: state.Enabled != nil, err: errors.Join(stateErr, err)}
+		switched: state.Enabled != nil, hasOld: h.hasOld, err: errors.Join(stateErr, err)}
 	if !state.UpdatedAt.IsZero() {
 		s.Mode = modeWord(state.on())
 	}

@@ -15,7 +15,8 @@ package main
 // are UTC, to the millisecond; durations are in seconds, costs in US dollars, as Claude Code reckons them.
 // Texts are as they came, but a run is redacted. One that is cut has a mark where its middle or end was.
 //
-// A line of another form, such as one of ccc 1.x, is passed over.
+// A line of ccc 1.x has "kind" in the place of these members. Of it only time and project are read. A line of
+// any other form is passed over.
 
 import (
 	"cmp"
@@ -214,6 +215,7 @@ type history struct {
 	project  string
 	limit    int       // how many reviews a request has
 	updated  time.Time // the last line's
+	hasOld   bool      // there are lines of ccc 1.x
 	file     lineReader
 }
 
@@ -221,11 +223,29 @@ type history struct {
 func (s sessionFiles) readHistory() (*history, error) {
 	h := &history{file: lineReader{path: s.timelineFile()}}
 	h.file.lines.line = func(line []byte) {
-		if e, ok := parseEntry(line); ok {
+		if e, ok := h.parse(line); ok {
 			h.add(e)
 		}
 	}
 	return h, h.read()
+}
+
+// parse reads a line of the timeline; ok is false for any other line. Of one of ccc 1.x only time
+// and project count.
+func (h *history) parse(line []byte) (e entry, ok bool) {
+	if e, ok = parseEntry(line); ok {
+		return e, true
+	}
+	var old struct {
+		Time    time.Time
+		Project string
+		Kind    string
+	}
+	if json.Unmarshal(line, &old) == nil && old.Kind != "" {
+		h.hasOld = true
+		h.add(entry{Time: old.Time, Project: old.Project})
+	}
+	return e, false
 }
 
 // read reads what has been added to the timeline since the last read.
