@@ -22,7 +22,7 @@ import (
 // A tree is where work lies: a git working tree, or outside git a directory, which has no repository. Links
 // are resolved, so trees are compared with ==. Only treeOf makes one.
 type tree struct {
-	Top        string `json:"worktree,omitempty"`
+	Top        string `json:"worktree,omitempty"`   // its path, without links
 	Repository string `json:"repository,omitempty"` // the git directory that all its working trees share
 }
 

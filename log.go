@@ -45,6 +45,9 @@ func showLog(c *invocation, d dirs) (err error) {
 		if err := one.history.read(); err != nil {
 			return err
 		}
+		if one.history.hasOld {
+			noticeOld([]string{one.session.id})
+		}
 		if i > 0 { // of the project's other sessions only a review that runs, and what comes from now on
 			one.next = slices.DeleteFunc(one.next, func(e storyEntry) bool {
 				r := one.history.review(e.review())
@@ -121,7 +124,7 @@ func (p *page) story(of sessionFiles) *story {
 	s := &story{page: p, session: of, history: &history{file: lineReader{path: of.timelineFile()}},
 		same: map[words]string{leadBasis: say(builtinPrompt)}}
 	s.history.file.lines.line = func(line []byte) {
-		if e, ok := parseEntry(line); ok {
+		if e, ok := s.history.parse(line); ok {
 			e = e.shown()
 			s.next = append(s.next, storyEntry{e})
 			s.history.add(e)

@@ -71,12 +71,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	ended := s.review(ctx, newReview(eventReview), request).shown()
 	out := newScreen(os.Stdout)
 	if c.has("--json") {
-		out.Write(encodeJSON(struct {
-			Session string `json:"session_id"`
-			Project string `json:"project"`
-			review
-			steps
-		}{stored.id, s.project, ended, ended.did}))
+		out.Write(encodeJSON(reviewOfSession{stored.id, s.project, ended, ended.did}))
 		fmt.Fprintln(out)
 	} else {
 		if out.terminal && ended.Verdict == verdictCancelled { // behind ^C
@@ -105,6 +100,15 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	}
 	s.print(say(approvedBut, printable(now.why)))
 	return failure{code: 3}
+}
+
+// A reviewOfSession is what ccc review --json prints: the members of a review at its end, as in the timeline,
+// of its steps those of steps, and whose it is. Secrets are redacted.
+type reviewOfSession struct {
+	Session string `json:"session_id"` // Claude Code's id
+	Project string `json:"project"`    // the directory in which the session was started
+	review
+	steps
 }
 
 // storedSessionOf returns the session of Claude Code's whose id the operand begins, of whichever project;

@@ -585,6 +585,12 @@ func TestHistory(t *testing.T) {
 	if err != nil || old.project != "" || old.limit != 0 || len(old.Prompts)+len(old.Reviews)+len(old.Switches) != 0 || !old.updated.IsZero() {
 		t.Errorf("lines of others: %+v, %v", old, err)
 	}
+	// Of ccc 1.x project and time count, which say whose session it is and how old.
+	check(t, os.WriteFile(s.timelineFile(), []byte(linesOf13("/old")), 0o600))
+	old, err = s.readHistory()
+	if err != nil || !old.hasOld || old.project != "/old" || old.limit != 0 || len(old.Prompts)+len(old.Reviews)+len(old.Switches) != 0 || old.updated.Year() != 2026 {
+		t.Errorf("lines of 1.3: %+v, %v", old, err)
+	}
 	check(t, os.Remove(s.timelineFile()))
 	check(t, os.Mkdir(s.timelineFile(), 0o700))
 	if _, err := s.readHistory(); err == nil {

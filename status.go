@@ -62,9 +62,14 @@ func showStatus(c *invocation, d dirs) error {
 	if config, _ := loadConfig(d); !c.has("--json") {
 		config.offerEnglish(d)
 	}
+	var old []string
 	for _, one := range sessions {
 		reportError(os.Stderr, one.err)
+		if one.hasOld {
+			old = append(old, one.short())
+		}
 	}
+	noticeOld(old)
 	return err
 }
 
@@ -77,25 +82,35 @@ func (s *screen) nothingIn(dir string, elsewhere int) {
 	}
 }
 
-// A summary is a session on one line. Its JSON is what scripts read.
+// noticeOld says on stderr of which sessions lines of ccc 1.x were not read.
+func noticeOld(sessions []string) {
+	if len(sessions) > 0 {
+		notice(say(linesNotRead, strings.Join(sessions, ", ")))
+	}
+}
+
+// A summary is a session on one line. ccc status --json prints a list of them, newest first, each with all of
+// these members but doing: a number that is not known is 0, a text "". Of what ccc 1.x recorded they have
+// project and updated_at.
 type summary struct {
-	Session   string     `json:"session_id"`
-	Project   string     `json:"project"`
-	Mode      string     `json:"mode"` // on or off, as far as can be told from outside; "": it has no state
-	Count     int        `json:"count"`
-	Limit     int        `json:"max_iterations"`
-	Verdict   verdict    `json:"verdict"` // of the last stop, or of the review that runs
-	VerdictAt *time.Time `json:"verdict_at"`
+	Session   string     `json:"session_id"`      // Claude Code's id
+	Project   string     `json:"project"`         // the directory in which it was started
+	Mode      string     `json:"mode"`            // on or off, as seen from outside; "": it has no state
+	Count     int        `json:"count"`           // reviews of the present request
+	Limit     int        `json:"max_iterations"`  // how many that has
+	Verdict   verdict    `json:"verdict"`         // of its last review, or reviewing while one runs
+	VerdictAt *time.Time `json:"verdict_at"`      // when it was given, or that review began; null: none was
 	Doing     string     `json:"doing,omitempty"` // the last tool call of the review that runs
-	Reviews   int        `json:"reviews"`         // failed ones too
-	Failed    int        `json:"failed_reviews"`
-	CostUSD   float64    `json:"cost_usd"`
-	Tokens    tokens     `json:"tokens"`
-	UpdatedAt time.Time  `json:"updated_at"`
-	Request   string     `json:"request"` // the first words of the newest request
+	Reviews   int        `json:"reviews"`         // of the session in all, failed and cancelled ones too
+	Failed    int        `json:"failed_reviews"`  // those that failed
+	CostUSD   float64    `json:"cost_usd"`        // of all, in US dollars, as Claude Code reckons them
+	Tokens    tokens     `json:"tokens"`          // of all
+	UpdatedAt time.Time  `json:"updated_at"`      // when ccc last wrote of it
+	Request   string     `json:"request"`         // the first words of the newest request, redacted
 	now       string     // Doing as people read it
 	why       string     // why the last stop was not reviewed
 	switched  bool       // the user has switched it on or off
+	hasOld    bool       // what ccc 1.x recorded of it is not read
 	number    string     // of the review that Verdict is of, as in " 1/10"
 	err       error      // what of it can't be read
 }
@@ -124,7 +139,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 	h, err := known.readHistory()
 	s := summary{Session: known.id, Project: h.project, Count: state.Count, UpdatedAt: state.UpdatedAt,
 		Limit:    cmp.Or(h.limit, config.Supervisor.MaxIterations),
-		switched: state.Enabled != nil, err: errors.Join(stateErr, err)}
+		switched: state.Enabled != nil, hasOld: h.hasOld, err: errors.Join(stateErr, err)}
 	if !state.UpdatedAt.IsZero() {
 		s.Mode = modeWord(state.on())
 	}

@@ -305,6 +305,7 @@ var (
 	sessionIs         = words{"%s 正在%s", "%s is %s"}
 	sessionRuns       = words{"%s 正在运行：%s", "%s is running: %s"}
 	sessionUnreviewed = words{"%s 未审成：%s", "%s was not reviewed: %s"}
+	linesNotRead      = words{"由 ccc 1.x 记录，不再读取：%s", "Recorded by ccc 1.x, not read: %s"} // sessions
 	moreSessions      = words{"还有 %d 个会话：ccc status --all", "%d more: ccc status --all"}
 	verdictNames      = map[string]words{
 		"block": {"退回", "sent back"}, "allow": {"通过", "approved"}, "failed": {"未审成", "not reviewed"},

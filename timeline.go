@@ -1,18 +1,22 @@
 package main
 
 // The timeline of a session, supervisor-ID-events.jsonl: a JSON object on each line, only ever appended to.
-// It is ccc's format for programs: `ccc log --json` prints each line with "session_id" before the rest.
+// It is ccc's format for programs: `ccc log --json` prints each line with "session_id" before the rest and
+// with secrets redacted. The guide has the same members in tables; TestFormat compares them.
 //
-// A line has "time", when it was written (UTC, to the millisecond), "project", where the session was started,
-// and exactly one of these members:
+// A line has "time", "project" and exactly one of these members:
 //
-//	"prompt"  a prompt of the user's, with what lay in the working tree then
+//	"prompt"  a prompt of the user's
 //	"switch"  supervision was switched on or off
-//	"review"  a review that began, or has ended: the later line of an id takes the place of the earlier
+//	"review"  a review that begins or ends: the later line of an id takes the place of the earlier
 //	"step"    what the reviewer of a review did
 //
-// Their members are documented at the types below. What is empty, zero or false is left out. Texts stand as
-// they came; what a run printed is redacted. A line of another form, such as one of ccc 1.x, is passed over.
+// Their members are documented at the types below. What is empty, zero, false or not known is left out. Times
+// are UTC, to the millisecond; durations are in seconds, costs in US dollars, as Claude Code reckons them.
+// Texts are as they came, but a run is redacted. One that is cut has a mark where its middle or end was.
+//
+// A line of ccc 1.x has "kind" in the place of these members. Of it only time and project are read. A line of
+// any other form is passed over.
 
 import (
 	"cmp"
@@ -25,18 +29,18 @@ import (
 
 // An entry is a line of a timeline.
 type entry struct {
-	Time    time.Time `json:"time"`
-	Project string    `json:"project,omitempty"`
-	Prompt  *prompt   `json:"prompt,omitempty"`
-	Switch  *switched `json:"switch,omitempty"`
-	Review  *review   `json:"review,omitempty"`
-	Step    *step     `json:"step,omitempty"`
+	Time    time.Time `json:"time"`              // when it was written
+	Project string    `json:"project,omitempty"` // the directory in which the session was started
+	Prompt  *prompt   `json:"prompt,omitempty"`  // of each line one of these four is there
+	Switch  *switched `json:"switch,omitempty"`  // see switched
+	Review  *review   `json:"review,omitempty"`  // see review
+	Step    *step     `json:"step,omitempty"`    // see step
 }
 
 // A prompt is one that the user submitted, or Claude Code for them at a time that they have set.
 type prompt struct {
-	Text string    `json:"text,omitempty"` // none of an image alone
-	Seen look      `json:"seen,omitzero"`  // the working tree that the agent was in
+	Text string    `json:"text,omitempty"` // whole; none of an image alone
+	Seen look      `json:"seen,omitzero"`  // the working tree that the agent was in, as the prompt came
 	at   time.Time // of its line
 }
 
@@ -44,40 +48,46 @@ type prompt struct {
 type switched struct {
 	Mode  string    `json:"mode"`                     // on or off
 	By    string    `json:"by"`                       // one of those below
-	Limit int       `json:"max_iterations,omitempty"` // how many reviews a request has, if that is known
+	Limit int       `json:"max_iterations,omitempty"` // how many reviews a request has
 	at    time.Time // of its line
 }
 
 // What switched supervision.
 const (
-	switchedInSession = "/supervisor"
-	switchedOutside   = "supervisor-mode"
-	switchedByAgent   = "agent"
+	switchedInSession = "/supervisor"     // the user, in the session
+	switchedOutside   = "supervisor-mode" // the user, with ccc supervisor-mode
+	switchedByAgent   = "agent"           // the agent, with ccc supervisor-mode
 )
 
-// A review is one of a stop, of a question or by hand, from its begin to its end.
+// A review is one of a stop, of a question or by hand, from its begin to its end. A stop at the limit, and a
+// review that could not begin, have the line of the end alone.
 type review struct {
-	ID           string    `json:"id"`
-	Event        string    `json:"event"`                    // Stop, PreToolUse of a question, or review by hand
-	Iteration    int       `json:"iteration,omitempty"`      // its number among those of the request, from 1; none by hand
-	Limit        int       `json:"max_iterations,omitempty"` // how many the request has
-	Begun        time.Time `json:"begun"`
-	Process      string    `json:"process,omitempty"`       // ccc's: if that has gone before the end, it was killed
-	Deadline     time.Time `json:"deadline,omitzero"`       // the time by which it ends, where the process can't be seen
-	Requests     []string  `json:"requests,omitempty"`      // the user's that it was given, each cut
-	LastMessage  string    `json:"last_message,omitempty"`  // the agent's, cut
-	Question     string    `json:"question,omitempty"`      // the questions of a PreToolUse, with their options
-	Closes       []string  `json:"closes,omitempty"`        // ids of the user's requests that end with its approval
-	PromptSource string    `json:"prompt_source,omitempty"` // the file of the reviewer's instructions, or built-in
-	Model        string    `json:"model,omitempty"`         // the reviewer's, as far as ccc knows
-	Way          string    `json:"way,omitempty"`           // asked with the agent's "cache", or with its "own" prompt
-	NoCopy       string    `json:"no_copy,omitempty"`       // why nothing could be run; what fixes that on a line below
-	Seen         look      `json:"seen,omitzero"`           // the working tree, as the review began
-	Change       []string  `json:"change,omitempty"`        // the first paths of the change, each behind its letter
-	Ended        time.Time `json:"ended,omitzero"`          // not there as long as it runs
+	ID        string    `json:"id"`                       // unique in the session
+	Event     string    `json:"event"`                    // Stop, PreToolUse (a question), or review (by hand)
+	Iteration int       `json:"iteration,omitempty"`      // its number among those of the request, from 1
+	Limit     int       `json:"max_iterations,omitempty"` // how many the request has; by hand neither is there
+	Begun     time.Time `json:"begun"`                    // in both lines
+
+	// ccc's process: number, start and machine. If it has gone before the end, the review was killed.
+	Process  string    `json:"process,omitempty"`
+	Deadline time.Time `json:"deadline,omitzero"` // when its time is up: tells that where no process can be seen
+
+	Requests     []string `json:"requests,omitempty"`      // the user's that the reviewer gets, each cut
+	LastMessage  string   `json:"last_message,omitempty"`  // the agent's, cut
+	Question     string   `json:"question,omitempty"`      // a line for each, and behind "- " for each option
+	Closes       []string `json:"closes,omitempty"`        // transcript ids of requests that its approval ends
+	PromptSource string   `json:"prompt_source,omitempty"` // path of the reviewer's instructions, or built-in
+
+	// What follows but Seen is only in the line of the end.
+	Model  string    `json:"model,omitempty"`   // the reviewer's
+	Way    string    `json:"way,omitempty"`     // asked with the agent's "cache", or with its "own" prompt
+	NoCopy string    `json:"no_copy,omitempty"` // why nothing could be run; what fixes that on a line below
+	Seen   look      `json:"seen,omitzero"`     // the working tree, as the review began
+	Change []string  `json:"change,omitempty"`  // the first paths of the change, behind A, M or D and a blank
+	Ended  time.Time `json:"ended,omitzero"`    // when it ended
 	outcome
 
-	did steps // what its steps tell
+	did steps // of the lines of its steps
 }
 
 // eventReview is the event of a review by hand, with ccc review.
@@ -97,31 +107,31 @@ const (
 
 // An outcome is what a review came to. Its members stand beside those of the review, from its end on.
 type outcome struct {
-	Verdict         verdict `json:"verdict,omitempty"`
-	Feedback        string  `json:"feedback,omitempty"`   // what is left to do, or for an approval what is left to the user
-	NoVerdict       bool    `json:"no_verdict,omitempty"` // the reviewer gave none, but words, which are the feedback
-	Withheld        bool    `json:"withheld,omitempty"`   // and these were not given to the agent
-	Error           string  `json:"error,omitempty"`      // why there was no review
-	DurationSeconds float64 `json:"duration_seconds,omitempty"`
-	CostUSD         float64 `json:"cost_usd,omitempty"` // of this review alone; not there where it is not known
-	Tokens          *tokens `json:"tokens,omitempty"`
-	CacheMissed     bool    `json:"cache_missed,omitempty"`     // the agent's did not serve: no later review asks with it
+	Verdict         verdict `json:"verdict,omitempty"`          // one of those above
+	Feedback        string  `json:"feedback,omitempty"`         // what is left to do; if allow, to the user
+	NoVerdict       bool    `json:"no_verdict,omitempty"`       // the reviewer gave only words: the feedback
+	Withheld        bool    `json:"withheld,omitempty"`         // but not fit ones: the feedback is ccc's
+	Error           string  `json:"error,omitempty"`            // of failed and cancelled: why
+	DurationSeconds float64 `json:"duration_seconds,omitempty"` // of the reviewer's process
+	CostUSD         float64 `json:"cost_usd,omitempty"`         // of this review alone
+	Tokens          *tokens `json:"tokens,omitempty"`           // as the API counts them
+	CacheMissed     bool    `json:"cache_missed,omitempty"`     // of way "cache": later reviews are "own"
 	ReviewerSession string  `json:"reviewer_session,omitempty"` // the id of the fork
 }
 
-// tokens is what requests used, as the API counts it.
+// tokens is what requests used. All of its members are there.
 type tokens struct {
-	Input      int `json:"input_tokens"`
-	CacheRead  int `json:"cache_read_input_tokens"`
-	CacheWrite int `json:"cache_creation_input_tokens"`
-	Output     int `json:"output_tokens"`
+	Input      int `json:"input_tokens"`                // neither read from the API's cache nor written to it
+	CacheRead  int `json:"cache_read_input_tokens"`     // read from it
+	CacheWrite int `json:"cache_creation_input_tokens"` // written to it
+	Output     int `json:"output_tokens"`               // what the model wrote
 }
 
 // fresh returns how many input tokens the API did not have in its prompt cache.
 func (t *tokens) fresh() int { return t.Input + t.CacheWrite }
 
-// cacheMissed reports whether the first answer with these tokens shows that the cache did not serve: less than
-// half of what was read came from it. Without any figure nothing is known.
+// cacheMissed reports whether the first answer with these tokens shows that the cache did not serve: less
+// than half of what was read came from it. Without any figure nothing is known.
 func (t tokens) cacheMissed() bool { return 2*t.CacheRead < t.fresh()+t.CacheRead }
 
 func (t *tokens) add(u tokens) {
@@ -131,12 +141,12 @@ func (t *tokens) add(u tokens) {
 	t.Output += u.Output
 }
 
-// A look is what git finds in a working tree at one time.
+// A look is what git finds in a working tree at one time. Outside a repository only its worktree is there.
 type look struct {
 	tree
-	Head   string     `json:"head,omitempty"`   // the commit checked out, "" before the first
+	Head   string     `json:"head,omitempty"`   // the commit checked out; none before the first
 	Paths  pathStates `json:"paths,omitempty"`  // those that differ from Head
-	TreeID string     `json:"tree,omitempty"`   // with more than pathsLimit: git's id of all that lies there
+	TreeID string     `json:"tree,omitempty"`   // in their place if over pathsLimit: git's id of it all
 	Unseen string     `json:"unseen,omitempty"` // why neither is known
 }
 
@@ -147,31 +157,32 @@ type pathStates map[string][2]string
 
 // A step is what the reviewer of a review did.
 type step struct {
-	Review          string  `json:"review"`            // its id
-	Kind            string  `json:"kind"`              // one of those below
-	Tool            string  `json:"tool,omitempty"`    // of a call, as in Bash(git status), cut
-	Words           string  `json:"words,omitempty"`   // cut
-	Command         string  `json:"command,omitempty"` // of a run, as it was written
-	ExitCode        *int    `json:"exit_code,omitempty"`
-	Output          string  `json:"output,omitempty"` // the end of what it printed
-	Error           string  `json:"error,omitempty"`  // why it did not take place, or was ended by ccc
-	DurationSeconds float64 `json:"duration_seconds,omitempty"`
+	Review   string `json:"review"`              // the id of the review
+	Kind     string `json:"kind"`                // one of those below
+	Tool     string `json:"tool,omitempty"`      // of call, refused and error: as in Bash(git status), cut
+	Words    string `json:"words,omitempty"`     // of words, cut
+	Command  string `json:"command,omitempty"`   // of run, as this and the rest; as it was written
+	ExitCode *int   `json:"exit_code,omitempty"` // 124 and 125, with an error, are of ccc try
+	Output   string `json:"output,omitempty"`    // the last 2,000 bytes of what it printed
+	Error    string `json:"error,omitempty"`     // why it did not take place, or was ended by ccc
+
+	DurationSeconds float64 `json:"duration_seconds,omitempty"` // how long it took
 }
 
 // The kinds of steps.
 const (
-	stepCall    = "call"
-	stepRefused = "refused" // the call that was recorded before
-	stepError   = "error"   // the result of such a call, which was no command
-	stepWords   = "words"
-	stepRun     = "run" // by ccc try
+	stepCall    = "call"    // a call of a tool
+	stepRefused = "refused" // Claude Code refused the call, which was recorded before
+	stepError   = "error"   // the call, which was recorded before, failed, and was no command
+	stepWords   = "words"   // the reviewer said something
+	stepRun     = "run"     // ccc try ran a command
 )
 
 // steps are what the reviewer of a review did, as lists.
 type steps struct {
-	Tools   []string `json:"tools"`   // what it called and was given
+	Tools   []string `json:"tools"`   // calls that were neither refused nor errors, as in step.Tool
 	Runs    []step   `json:"runs"`    // what ccc try ran
-	Refused []string `json:"refused"` // calls that Claude Code refused to it
+	Refused []string `json:"refused"` // calls that Claude Code refused
 	current string   // its last call, "" where that came to nothing
 }
 
@@ -183,7 +194,7 @@ func (s sessionFiles) append(e entry) error {
 	return appendFile(s.timelineFile(), append(encodeJSON(e), '\n'))
 }
 
-// parseEntry reads a line of a timeline; ok is false for any other line, such as one of ccc 1.x.
+// parseEntry reads a line of a timeline; ok is false for any other line.
 func parseEntry(line []byte) (e entry, ok bool) {
 	err := json.Unmarshal(line, &e)
 	return e, err == nil && (e.Prompt != nil || e.Switch != nil || e.Review != nil || e.Step != nil)
@@ -204,6 +215,7 @@ type history struct {
 	project  string
 	limit    int       // how many reviews a request has
 	updated  time.Time // the last line's
+	hasOld   bool      // there are lines of ccc 1.x
 	file     lineReader
 }
 
@@ -211,11 +223,29 @@ type history struct {
 func (s sessionFiles) readHistory() (*history, error) {
 	h := &history{file: lineReader{path: s.timelineFile()}}
 	h.file.lines.line = func(line []byte) {
-		if e, ok := parseEntry(line); ok {
+		if e, ok := h.parse(line); ok {
 			h.add(e)
 		}
 	}
 	return h, h.read()
+}
+
+// parse reads a line of the timeline; ok is false for any other line. Of one of ccc 1.x only time
+// and project count.
+func (h *history) parse(line []byte) (e entry, ok bool) {
+	if e, ok = parseEntry(line); ok {
+		return e, true
+	}
+	var old struct {
+		Time    time.Time
+		Project string
+		Kind    string
+	}
+	if json.Unmarshal(line, &old) == nil && old.Kind != "" {
+		h.hasOld = true
+		h.add(entry{Time: old.Time, Project: old.Project})
+	}
+	return e, false
 }
 
 // read reads what has been added to the timeline since the last read.

@@ -71,10 +71,14 @@ func (d dirs) reviews(operands []string, counts func(judgedStop) bool) (stops []
 		return nil, err
 	}
 	var elsewhere []judgedStop
+	var old []string
 	for _, id := range ids {
 		h, err := state.session(id).readHistory()
 		if err != nil {
 			return nil, failure{code: 2, err: fmt.Errorf("session %s: %w", id, err), hint: nameSession}
+		}
+		if h.hasOld && (len(operands) > 0 || d.isOfProject(h.project)) {
+			old = append(old, id)
 		}
 		for _, r := range h.Reviews {
 			stop := judgedStop{review: r, session: id, history: h}
@@ -86,6 +90,9 @@ func (d dirs) reviews(operands []string, counts func(judgedStop) bool) (stops []
 				elsewhere = append(elsewhere, stop)
 			}
 		}
+	}
+	if len(stops) == 0 {
+		noticeOld(old)
 	}
 	byEnd := func(a, b judgedStop) int { return a.ended().Compare(b.ended()) }
 	slices.SortStableFunc(stops, byEnd)

@@ -49,8 +49,8 @@ func TestBadInput(t *testing.T) {
 			report = 0 ## ccc review: approved, but changed since |
 			review = 0 [SUPERVISOR] Review approved |`},
 		{"a timeline of 1.2", first, "echo 1 >>notes.txt; git commit -qam x", timeline + `sed -i 's/"\(prompt\|review\|step\)":{.*/"kind":"\1"}/' $f`, "", `
-			verdict = 3 none |
-			report = 3 | there is no review of
+			verdict = 3 none | Recorded by ccc 1.x, not read
+			report = 3 | Recorded by ccc 1.x, not read
 			review = 0 [SUPERVISOR] Review approved |`},
 		{"a torn record", first, "echo 1 >>notes.txt; git commit -qam x", timeline + "head -c -40 $f >$f.new; mv $f.new $f", "", `
 			verdict = 1 failed | killed
