@@ -1,6 +1,7 @@
 package main
 
-// What the reviewer is told: its role, the request for one review, and the form of the verdict.
+// What the reviewer is asked. Its role may be the user's own file; the request and the form of the verdict are
+// always ccc's.
 
 import (
 	"bytes"
@@ -52,7 +53,7 @@ func verdictSchema() string {
 		encodeJSON(say(schemaAllowStop)), encodeJSON(say(schemaFeedback)))
 }
 
-// A reviewRequest is what the reviewer is told of one stop or question.
+// A reviewRequest is what the reviewer gets to know of one stop or question.
 type reviewRequest struct {
 	conversation
 	unconfirmed  bool            // its requests are all that were submitted, also those withdrawn since
@@ -63,7 +64,7 @@ type reviewRequest struct {
 	crons        []json.RawMessage // scheduled wake-ups, in the same way
 	here         string            // the agent's current directory
 	change       changeOf          // whose change it is
-	refusal      review            // the last review that sent the agent on, for the same request
+	refusal      review            // the last review that sent the agent back, for the same request
 	openFeedback string            // its feedback, if no approval has followed it
 	unread       int               // how many reviews before this one gave no verdict, in a row
 	cacheMissed  bool              // an earlier review asked with the agent's prompt cache, which did not serve
@@ -76,8 +77,8 @@ type reviewRequest struct {
 	tryCommand     string // what runs a command in a throw-away copy; "": nothing does
 	noCopy         string // why not; what fixes that follows on lines of its own, for the user
 	homeIsReadOnly bool   // in such a copy files directly in HOME can't be written
-	changes        string // the change, as change_text.go tells it
-	compares       bool   // it is told as the difference from a commit
+	changes        string // the change, as change_text.go puts it
+	compares       bool   // it is shown as the difference from a commit
 	wordsOnly      bool   // there is none, and the agent has called no tool
 	seconds        int    // what the whole review has
 }
@@ -103,34 +104,40 @@ func (r reviewRequest) closes() []string {
 // the API's prompt cache. guideAbove says that the reviewer's prompt stands above, not in a system prompt.
 func (r reviewRequest) text(guideAbove bool) string {
 	var b strings.Builder
-	section := func(is bool, text string) {
-		if is {
-			b.WriteString("\n" + text + "\n")
-		}
-	}
 	by := bySystemPrompt
 	if guideAbove {
 		by = byGuideAbove
 	}
 	b.WriteString(say(opening, say(by)) + "\n")
+	section := func(text string) { b.WriteString("\n" + text + "\n") }
 	// A SUPERVISOR.md of the user's own may not say which form a command must have.
 	why, _, _ := strings.Cut(r.noCopy, "\n")
 	switch {
 	case r.wordsOnly:
-		section(true, say(sectionWordsOnly))
+		section(say(sectionWordsOnly))
 	case r.tryCommand == "":
-		section(true, say(sectionNoCopy, why))
+		section(say(sectionNoCopy, why))
 	default:
-		section(true, say(sectionRunning, tryExample(r.tryCommand)))
+		section(say(sectionRunning, tryExample(r.tryCommand)))
 		if r.compares {
 			b.WriteString(say(sectionCompare, compareExample(r.tryCommand)) + "\n")
 		}
-		section(r.homeIsReadOnly, say(homeReadOnly))
+		if r.homeIsReadOnly {
+			section(say(homeReadOnly))
+		}
 	}
-	section(len(r.requests) > 0, say(sectionRequests))
-	section(len(r.requests) > 1, say(requestsJudged))
-	section(r.unconfirmed && len(r.requests) > 0, say(requestsUnconfirmed))
-	section(r.broken && len(r.requests) > 0, say(requestsIncomplete))
+	if len(r.requests) > 0 {
+		section(say(sectionRequests))
+		if len(r.requests) > 1 {
+			section(say(requestsJudged))
+		}
+		if r.unconfirmed {
+			section(say(requestsUnconfirmed))
+		}
+		if r.broken {
+			section(say(requestsIncomplete))
+		}
+	}
 	for i, request := range r.requests {
 		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.requests)))
 		text := cutMiddle(request.String(), keep)
@@ -139,18 +146,38 @@ func (r reviewRequest) text(guideAbove bool) string {
 		}
 		fmt.Fprintf(&b, "\n[%d] %s\n", i+1, text)
 	}
-	section(r.question != nil, say(sectionQuestion, r.question))
-	section(r.question == nil, say(sectionStop))
-	section(r.inPlanMode, say(sectionPlan))
-	section(r.tree == r.project, say(sectionPlace, r.here))
-	section(r.tree != r.project, say(sectionWorktree, r.tree, r.here, r.project))
-	section(r.lastMessage != "", say(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
-	section(len(r.tasks) > 0, say(sectionTasks, cutMiddle(string(encodeJSON(r.tasks)), userPromptKeep)))
-	section(len(r.crons) > 0, say(sectionCrons, cutMiddle(string(encodeJSON(r.crons)), userPromptKeep)))
-	section(r.changes != "", say(sectionChanges, r.changes))
-	section(r.refusal.Feedback != "", say(sectionLastFeedback, r.refusal.Feedback))
-	section(r.refusal.NoVerdict, say(sectionNoVerdict, say(verdictForm)))
-	section(true, say(sectionRound, r.iteration, r.limit, r.seconds, min(60, r.seconds/3)))
+	if r.question != nil {
+		section(say(sectionQuestion, r.question))
+	} else {
+		section(say(sectionStop))
+	}
+	if r.inPlanMode {
+		section(say(sectionPlan))
+	}
+	if r.tree == r.project {
+		section(say(sectionPlace, r.here))
+	} else {
+		section(say(sectionWorktree, r.tree, r.here, r.project))
+	}
+	if r.lastMessage != "" {
+		section(say(sectionLastMessage, cutMiddle(r.lastMessage, lastMessageKeep)))
+	}
+	if len(r.tasks) > 0 {
+		section(say(sectionTasks, cutMiddle(string(encodeJSON(r.tasks)), userPromptKeep)))
+	}
+	if len(r.crons) > 0 {
+		section(say(sectionCrons, cutMiddle(string(encodeJSON(r.crons)), userPromptKeep)))
+	}
+	if r.changes != "" {
+		section(say(sectionChanges, r.changes))
+	}
+	if r.refusal.Feedback != "" {
+		section(say(sectionLastFeedback, r.refusal.Feedback))
+	}
+	if r.refusal.NoVerdict {
+		section(say(sectionNoVerdict, say(verdictForm)))
+	}
+	section(say(sectionRound, r.iteration, r.limit, r.seconds, min(60, r.seconds/3)))
 	return b.String()
 }
 

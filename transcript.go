@@ -1,7 +1,7 @@
 package main
 
-// What a session's transcript says: which requests of the user's stand, the model at work, the directories
-// that were added.
+// A transcript is read from its newest entry back along the chain of parents. What is not on that chain was
+// withdrawn, or hangs beside it from an entry of the agent's.
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// A conversation is what ccc reads of a transcript.
+// A conversation is what ccc reads of a transcript: the requests that still stand, the model, the directories.
 type conversation struct {
 	requests  []userRequest // the user's words that stand, oldest first
 	model     string        // that answered last, by the API's name for it
@@ -129,52 +129,58 @@ func readConversation(path string) (conversation, error) {
 	return w.conversation, nil
 }
 
-// A walk reads a conversation from its end back. Its fields say what follows the entry that is read.
+// A walk reads a conversation from its end back. Its fields hold what follows the entry that is being read, so
+// that Esc is seen before what it ended. In these three an agent calls a tool for the prompt A, and behind the
+// call's result comes:
+//
+//	Esc, prompt B                  escStops: the user interrupted A
+//	Esc, prompt B that was queued  typedWhileWorking: Esc sent B, and nobody interrupted A
+//	Esc; beside it a prompt P      escFollows: P hangs from the call beside the chain, and Esc sent it
 type walk struct {
 	conversation
-	next        entryMark // the mark of the nearest entry that has one
-	cut         bool      // Esc follows, and until then only one message's calls and their results
-	answered    bool      // the agent is the next to speak, not the user or Claude Code
-	sent        bool      // the next words were typed while the agent worked
-	stopped     bool      // the user presses Esc next, and not to send such words
-	interrupted bool      // the user presses Esc after the agent has spoken, and before the next prompt
-	again       bool      // interrupted, as it was before the next Esc was read
-	calls       bool      // the agent calls a tool before the user says more
+	nextKind          entryKind // of the nearest entry that counts
+	escFollows        bool      // and up to it there are only the calls of one message and their results
+	agentSpeaksNext   bool      // before the user and Claude Code do
+	typedWhileWorking bool      // the next words
+	escStops          bool      // Esc comes next, and sends no words that were typed while the agent worked
+	interrupted       bool      // an Esc that stops comes between the agent's words and the next prompt
+	interruptedPast   bool      // the same, seen from the next Esc
+	callsTool         bool      // the agent calls a tool before the user says more
 }
 
 // add adds an entry, the newest first, and the user's words that hang from it beside the chain.
 func (w *walk) add(e placedEntry, beside []userRequest) {
-	isOfCalls := w.next == markResult || w.next == markAnswer && e.mark == markAnswer
-	isCut := w.cut && isOfCalls // else prompts beside were withdrawn, or taken back by /rewind
+	isOfCalls := w.nextKind == toolAnswered || w.nextKind == agentSpoke && e.kind == agentSpoke
+	sentWithEsc := w.escFollows && isOfCalls // else a prompt beside was withdrawn, or taken back by /rewind
 	for _, r := range slices.Backward(beside) {
-		if r.prompt && isCut { // the next Esc sent it
-			w.interrupted = w.again
+		if r.prompt && sentWithEsc {
+			w.interrupted = w.interruptedPast
 			r.remarks = append(r.remarks, remarkWithEsc)
 		}
-		if !r.prompt || isCut {
+		if !r.prompt || sentWithEsc {
 			w.take(r)
 		}
 	}
-	if e.mark != 0 {
-		w.cut = w.cut && (isOfCalls || e.mark == markResult && w.next == markInterrupted)
-		w.next = e.mark
+	if e.kind != 0 {
+		w.escFollows = w.escFollows && (isOfCalls || e.kind == toolAnswered && w.nextKind == userInterrupted)
+		w.nextKind = e.kind
 	}
 	w.model, w.context = cmp.Or(w.model, e.model), cmp.Or(w.context, e.context)
 	w.modelID = cmp.Or(w.modelID, e.modelID)
-	w.calls = w.calls || e.calls
+	w.callsTool = w.callsTool || e.calls
 	switch {
-	case e.mark == markAnswer:
-		w.interrupted = w.interrupted || w.stopped
-		w.answered, w.sent = true, false
-	case e.mark == markInterrupted:
-		w.cut, w.stopped, w.again = true, !w.sent, w.interrupted
-	case e.said != nil && e.said.command && !w.answered: // it called no agent
+	case e.kind == agentSpoke:
+		w.interrupted = w.interrupted || w.escStops
+		w.agentSpeaksNext, w.typedWhileWorking = true, false
+	case e.kind == userInterrupted:
+		w.escFollows, w.escStops, w.interruptedPast = true, !w.typedWhileWorking, w.interrupted
+	case e.said != nil && e.said.command && !w.agentSpeaksNext: // it called no agent
 		w.addDir(*e.said)
 		w.switched = w.switched || strings.HasPrefix(e.said.words, "/model")
 	case e.said != nil:
 		w.take(*e.said)
-	case e.mark == markOther:
-		w.answered = false
+	case e.kind == clientPrompted:
+		w.agentSpeaksNext = false
 	}
 }
 
@@ -184,10 +190,10 @@ func (w *walk) take(r userRequest) {
 		if w.interrupted {
 			r.remarks = append(r.remarks, remarkInterrupted)
 		}
-		w.answered, w.sent, w.cut, w.stopped = false, r.queued, false, false
-		w.interrupted, w.again = false, false
+		w.agentSpeaksNext, w.typedWhileWorking, w.escFollows, w.escStops = false, r.queued, false, false
+		w.interrupted, w.interruptedPast = false, false
 	}
-	r.calls, w.calls = w.calls, false
+	r.calls, w.callsTool = w.callsTool, false
 	w.addDir(r)
 	w.requests = append(w.requests, r)
 }
@@ -208,9 +214,9 @@ type storedSession struct {
 	written  time.Time // the transcript's
 }
 
-// storedSessions returns the wanted ones of the sessions whose transcripts match pattern below dir, the
+// storedSessions returns those wanted of the sessions whose transcripts match pattern below dir, the
 // newest first. A subagent's transcript, agent-*.jsonl, is no session. For wanted the time is not known yet.
-func storedSessions(dir, pattern string, wanted func(storedSession) bool) (found []storedSession) {
+func storedSessions(dir, pattern string, wanted func(storedSession) bool) (sessions []storedSession) {
 	names, _ := fs.Glob(os.DirFS(dir), pattern) // for filepath.Glob a bracket in dir is a pattern, too
 	for _, name := range names {
 		id := strings.TrimSuffix(filepath.Base(name), ".jsonl")
@@ -218,11 +224,11 @@ func storedSessions(dir, pattern string, wanted func(storedSession) bool) (found
 		info, err := os.Stat(s.path)
 		if err == nil && validSession(id) && !strings.HasPrefix(id, "agent-") && wanted(s) {
 			s.written = info.ModTime()
-			found = append(found, s)
+			sessions = append(sessions, s)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b storedSession) int { return b.written.Compare(a.written) })
-	return found
+	slices.SortStableFunc(sessions, func(a, b storedSession) int { return b.written.Compare(a.written) })
+	return sessions
 }
 
 // transcriptStart returns the first directory that the transcript names, in which its session was started.
@@ -276,7 +282,7 @@ type placedEntry struct {
 	parent  string       // the id of the entry that it follows
 	origin  string       // see originOf
 	said    *userRequest // the user's words, nil without any
-	mark    entryMark
+	kind    entryKind
 	model   string // of an answer
 	modelID string // see transcriptEntry
 	context int    // how many tokens the request had that it answers
@@ -300,7 +306,7 @@ func (t *transcript) line(line []byte) {
 	mayHold := func(mark []byte) bool { return bytes.Contains(line, mark) }
 	if isResult && !slices.ContainsFunc(resultWords, mayHold) && !mayHold([]byte(`"isSidechain":true`)) {
 		if id, parent := onlyMember(line, "uuid"), onlyMember(line, "parentUuid"); id != "" && parent != "" {
-			t.add(id, placedEntry{parent: parent, mark: markResult}, true)
+			t.add(id, placedEntry{parent: parent, kind: toolAnswered}, true)
 			return
 		}
 	}
@@ -321,16 +327,16 @@ func (t *transcript) line(line []byte) {
 	placed.modelID = e.Attachment.Identity.ModelID
 	parent := t.entries[placed.parent]
 	if isResult && isUser {
-		placed.mark, placed.said = markResult, e.answer()
+		placed.kind, placed.said = toolAnswered, e.answer()
 	} else {
-		placed.said, placed.mark = e.request()
+		placed.said, placed.kind = e.request()
 	}
 	isCommand := placed.said != nil && placed.said.prompt && strings.HasPrefix(placed.said.words, "/")
-	if isCommand && isUser && parent.mark == markResult {
+	if isCommand && isUser && parent.kind == toolAnswered {
 		placed.said = nil // the agent called the command, by a tool
 	}
 	if isAgent && e.Message.Content != noResponse {
-		placed.mark, placed.calls = markAnswer, strings.Contains("\n"+string(e.Message.Content), "\n"+toolUse)
+		placed.kind, placed.calls = agentSpoke, strings.Contains("\n"+string(e.Message.Content), "\n"+toolUse)
 	}
 	if isAgent && e.Message.Model != "<synthetic>" { // Claude Code's own error messages are of that model
 		placed.model = e.Message.Model
@@ -354,7 +360,7 @@ func (t *transcript) line(line []byte) {
 // made at once the results of all but one hang beside the chain (2.1.200, 2.1.331).
 func originOf(id string, placed, parent placedEntry) string {
 	switch {
-	case placed.mark == markAnswer && parent.mark != markAnswer:
+	case placed.kind == agentSpoke && parent.kind != agentSpoke:
 		return id
 	case placed.said != nil:
 		return cmp.Or(parent.origin, placed.parent)
@@ -380,13 +386,13 @@ func (t *transcript) addBeside(dir string) {
 
 // beside returns the user's words that hang from the entry beside the chain. Most words that interrupt a call
 // are written so (2.1.280 to 2.1.331). read has what follows the entry on the chain.
-func (t *transcript) beside(id string, read map[string]bool) (found []userRequest) {
+func (t *transcript) beside(id string, read map[string]bool) (requests []userRequest) {
 	for _, prompt := range t.prompts[id] {
 		if !read[prompt] {
-			found = append(found, *t.entries[prompt].said)
+			requests = append(requests, *t.entries[prompt].said)
 		}
 	}
-	return found
+	return requests
 }
 
 // add adds an entry; isSpoken reports whether it is one of the user's or the agent's.
@@ -402,8 +408,8 @@ func (t *transcript) add(id string, e placedEntry, isSpoken bool) {
 // onlyMember returns the string under key if line has that key exactly once and with a string, else "".
 func onlyMember(line []byte, key string) string {
 	_, rest, _ := bytes.Cut(line, []byte(`"`+key+`":"`))
-	value, rest, found := bytes.Cut(rest, []byte(`"`))
-	if !found || bytes.Contains(rest, []byte(`"`+key+`":`)) {
+	value, rest, isString := bytes.Cut(rest, []byte(`"`))
+	if !isString || bytes.Contains(rest, []byte(`"`+key+`":`)) {
 		return ""
 	}
 	return string(value)

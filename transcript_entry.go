@@ -1,6 +1,7 @@
 package main
 
-// One entry of Claude Code's transcript: which words in it are the user's, and what it says of the agent.
+// One entry of Claude Code's transcript. An entry's origin decides whose its words are, and where that is
+// missing its text.
 
 import (
 	"cmp"
@@ -14,7 +15,7 @@ type userRequest struct {
 	id      string // of its entry
 	at      string // when its entry was written, in RFC 3339
 	words   string
-	remarks []words // what the words alone do not tell
+	remarks []words // what the words alone do not show
 	prompt  bool    // it is a prompt
 	command bool    // its entry looks like that of a command of Claude Code's own, which may call no agent
 	queued  bool    // the user typed it while the agent worked
@@ -35,14 +36,14 @@ func (r userRequest) String() string {
 // toolUse stands in a blockText before the id of a call of a tool.
 const toolUse = "tool_use "
 
-// An entryMark says what an entry is that holds none of the user's words; 0 is all that does not count.
-type entryMark byte
+// An entryKind is what an entry is beside the user's words; 0 is any entry that does not count.
+type entryKind byte
 
 const (
-	markAnswer      entryMark = 1 + iota // what the agent said, or the error that it ended with
-	markResult                           // the result of a call, which may hold words of the user's
-	markInterrupted                      // the user pressed Esc
-	markOther                            // what Claude Code submitted itself, for the agent to answer
+	agentSpoke      entryKind = 1 + iota // what the agent said, or the error that it ended with
+	toolAnswered                         // the result of a call, which may hold words of the user's
+	userInterrupted                      // the user pressed Esc
+	clientPrompted                       // what Claude Code submitted itself, for the agent to answer
 )
 
 // A transcriptEntry is one line of a transcript. A member of another shape than here is left empty.
@@ -117,7 +118,7 @@ func (b *blockText) UnmarshalJSON(raw []byte) error {
 // refusedSaying stands before the words with which the user refused a call.
 const refusedSaying = "the user said:"
 
-// A toolResult is what a call came to, as far as it tells what the user said.
+// A toolResult is what a call came to, as far as it shows what the user said.
 type toolResult struct {
 	failure       string // the text of an error, which is all that there is of a call that failed
 	Questions     []struct{ Question string }
@@ -138,9 +139,9 @@ func (r *toolResult) UnmarshalJSON(raw []byte) error {
 
 // request returns the user's words in the entry, or nil and what the entry is instead. Claude Code gives the
 // user's words the origin human (2.1.330). An entry without an origin is not the user's if its prompt's
-// source is system or something woke the client. Older versions tell none of this: the text decides.
-func (e transcriptEntry) request() (*userRequest, entryMark) {
-	text, origin, other := string(e.Message.Content), e.Origin.Kind, markOther
+// source is system or something woke the client. Older versions record none of this: the text decides.
+func (e transcriptEntry) request() (*userRequest, entryKind) {
+	text, origin, other := string(e.Message.Content), e.Origin.Kind, clientPrompted
 	if e.Type == "attachment" && e.Attachment.Type == "queued_command" {
 		text, origin, other = string(e.Attachment.Prompt), e.Attachment.Origin.Kind, 0
 	} else if e.Type != "user" {
@@ -150,7 +151,7 @@ func (e transcriptEntry) request() (*userRequest, entryMark) {
 		origin == "" && (e.PromptSource == "system" || e.WakeupSource != "")
 	switch {
 	case strings.HasPrefix(text, interruption):
-		return nil, markInterrupted
+		return nil, userInterrupted
 	case e.IsMeta || strings.HasPrefix(strings.TrimSpace(text), localCommand):
 		return nil, 0
 	case isSubmitted, e.IsCompactSummary, !isUsers(text):
@@ -165,7 +166,7 @@ func (e transcriptEntry) request() (*userRequest, entryMark) {
 	return r, 0
 }
 
-// answer returns what the user said in the result of a call, nil for nothing.
+// answer returns the user's words in the result of a call, nil for none.
 func (e transcriptEntry) answer() *userRequest {
 	result, text := e.ToolUseResult, string(e.Message.Content)
 	said, remark := "", remarkApproved
