@@ -63,21 +63,21 @@ func (h *history) isUsers(t tree, path, content string) bool {
 
 // A changeBegin is where a change begins.
 type changeBegin struct {
-	how   string     // a key of changeBegins
-	base  string     // the commit that git compares with; "" is the empty tree
-	found pathStates // what differed from it already
+	how      string     // a key of changeBegins
+	base     string     // the commit that git compares with; "" is the empty tree
+	differed pathStates // these paths differed from it already
 }
 
-// begin returns where the change begins that starts at s. known are the commits that are there. Without a
-// look that can be compared it is the commit that was checked out then; where nobody knows which that was,
-// what HEAD shares with the look's.
+// begin returns where the change begins that starts at s. known are the commits that are there. Without a look
+// that can be compared it is the commit that was checked out then, and where HEAD's log does not have that, the
+// merge base of HEAD and the look's.
 func (g gitRunner) begin(s changeStart, known map[string]string) changeBegin {
 	if s.tree == g.tree && s.isWhole() && (known[s.Head] != "" || s.Head == "") {
 		how := sinceRequest
 		if s.approved {
 			how = sinceReview
 		}
-		return changeBegin{how: how, base: s.Head, found: s.Paths}
+		return changeBegin{how: how, base: s.Head, differed: s.Paths}
 	}
 	b := changeBegin{how: sinceCommit}
 	if commit := g.headAt(s.at); commit != "" {
@@ -92,7 +92,7 @@ func (g gitRunner) begin(s changeStart, known map[string]string) changeBegin {
 
 // The paths of a change, in the order in which they are shown.
 const (
-	groupOwn     = iota // the session's
+	groupSession = iota // the session's
 	groupSettled        // what lay so already at the first prompt behind the last approval
 	groupRemote         // what a remote has got since
 )
@@ -156,7 +156,7 @@ func (c *judgedChange) fill(s *snapshot, start changeStart, shared []string) err
 	if err := errors.Join(err, headErr, diffErr); err != nil {
 		return err
 	}
-	changed := c.found.changedTo(list, c.Top)
+	changed := c.differed.changedTo(list, c.Top)
 	var sinceBehind map[string]string // what has changed since that prompt; nil where it is not known
 	if start.behind.tree == c.tree && start.behind.isWhole() {
 		if list, err := s.differences(start.behind.Head); err == nil {
@@ -165,10 +165,10 @@ func (c *judgedChange) fill(s *snapshot, start changeStart, shared []string) err
 	}
 	groups := map[string]int{}
 	for path, is := range changed {
-		p := changedPath{name: path, letter: "M", before: c.found.has(path), gone: !list.has(path)}
+		p := changedPath{name: path, letter: "M", before: c.differed.has(path), gone: !list.has(path)}
 		was := list[path][0]
 		if p.gone {
-			was = c.found[path][1]
+			was = c.differed[path][1]
 		}
 		if is == "" {
 			p.letter = "D"
@@ -187,7 +187,7 @@ func (c *judgedChange) fill(s *snapshot, start changeStart, shared []string) err
 			c.uncommitted = append(c.uncommitted, path)
 		}
 	}
-	for path := range c.found {
+	for path := range c.differed {
 		if _, is := changed[path]; !is && list.has(path) {
 			c.left = append(c.left, path)
 		}

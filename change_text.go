@@ -1,6 +1,7 @@
 package main
 
-// What the reviewer is told of the change: its paths with what is known of each, and its diff.
+// The change as the reviewer reads it: its paths with what is known of each, and its diff. Both are in fences that
+// nothing in them can end.
 
 import (
 	"fmt"
@@ -10,7 +11,7 @@ import (
 // listLimit is how many paths a request lists.
 const listLimit = 200
 
-// text tells the reviewer of the change, "" where there is no git repository.
+// text is the change in words, "" where there is no git repository.
 func (c judgedChange) text() string {
 	switch {
 	case c.Repository == "":
@@ -83,7 +84,7 @@ func (c judgedChange) listed(base string) (lists []string) {
 		last := c.paths[listLimit-1].group
 		lines[last] = append(lines[last], fmt.Sprintf("... (+%d)", more))
 	}
-	headings := []words{groupOwn: {}, groupSettled: changesSettled, groupRemote: changesRemote}
+	headings := []words{groupSession: {}, groupSettled: changesSettled, groupRemote: changesRemote}
 	for group, heading := range headings {
 		if len(lines[group]) == 0 {
 			continue

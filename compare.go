@@ -1,6 +1,7 @@
 package main
 
-// What a review says of the files as they are now, in a word and a reason.
+// A review holds for the files as it saw them. Compared with them as they are now, it has an answer: a word and
+// a reason.
 
 import (
 	"cmp"
@@ -21,8 +22,8 @@ const (
 // approves reports whether r approved work: not a question.
 func (r review) approves() bool { return r.Verdict == verdictAllow && r.Event != eventPreToolUse }
 
-// An answer is what a review says of the files as they are now. Of an approval why says what has become of
-// them, else it is the feedback or the error.
+// An answer is what a review says of the files as they are now. Of an approval why is what has become of them,
+// else it is the feedback or the error.
 type answer struct {
 	word verdict
 	why  string
@@ -40,7 +41,7 @@ func (r review) answer(ctx context.Context, env []string) answer {
 	c, err := r.Seen.compare(ctx, env)
 	switch {
 	case err != nil:
-		return answer{word: answerChanged, why: say(changesUntold, oneLine(err.Error()))}
+		return answer{word: answerChanged, why: say(notCompared, oneLine(err.Error()))}
 	case c.isOtherTree:
 		return answer{word: answerChanged, why: say(manyChanged, pathsLimit), comparison: c}
 	case len(c.changed) > 0:

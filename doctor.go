@@ -42,18 +42,18 @@ func doctor(_ *invocation, d dirs) error {
 		subject string
 		look    func() (well string)
 	}{
-		{"configuration:", c.configuration},
-		{"provider:", c.providers},
-		{"claude:", c.claude},
-		{"hooks:", c.hooks},
-		{"hooks tried:", c.tried},
-		{"reviewer's prompt:", c.prompt},
-		{"state directory:", c.stateDirectory},
-		{"copies:", c.copies},
+		{"configuration:", c.checkConfiguration},
+		{"provider:", c.checkProviders},
+		{"claude:", c.checkClaude},
+		{"hooks:", c.checkHooks},
+		{"hooks tried:", c.checkTrial},
+		{"reviewer's prompt:", c.checkPrompt},
+		{"state directory:", c.checkStateDirectory},
+		{"copies:", c.checkCopies},
 	} {
 		c.subject, c.faults = check.subject, 0
 		if well := check.look(); well != "" && c.faults == 0 {
-			c.tell("ok", well, "")
+			c.printFinding("ok", well, "")
 		}
 	}
 	if err := c.out.Flush(); err != nil {
@@ -65,55 +65,55 @@ func doctor(_ *invocation, d dirs) error {
 	return nil
 }
 
-// tell prints a finding, and what fixes it.
-func (c *checkup) tell(level, what, fix string) {
+// printFinding prints a finding and its hint.
+func (c *checkup) printFinding(level, what, hint string) {
 	c.out.block(fmt.Sprintf("%-8s ", level), c.subject+" "+oneLine(redact(what)))
-	c.out.fix("         ", fix)
+	c.out.writeHint("         ", hint)
 	_ = c.out.Flush() // each check as it is done: some take seconds
 }
 
 // The levels of a fault: with a warning reviews go on, with a problem they don't.
 const warning, problem = "warning", "problem"
 
-// fault prints a fault and what fixes it: the hint of err, else fix. It returns "": all is not well.
-func (c *checkup) fault(level string, err error, fix string) (well string) {
+// fault prints a fault with the hint of err, else with hint. It returns "": all is not well.
+func (c *checkup) fault(level string, err error, hint string) (well string) {
 	f := failureOf(err)
-	c.tell(level, f.err.Error(), cmp.Or(f.hint, fix))
+	c.printFinding(level, f.err.Error(), cmp.Or(f.hint, hint))
 	if c.faults++; level == problem {
 		c.problems++
 	}
 	return ""
 }
 
-func (c *checkup) configuration() string {
+func (c *checkup) checkConfiguration() string {
 	path := c.configFile()
 	_, err := os.Stat(path)
 	switch {
 	case c.err != nil:
-		return c.fault(problem, c.err, fixFor(path, c.err))
+		return c.fault(problem, c.err, fileHint(path, c.err))
 	case err != nil:
 		return "all defaults; there is no " + path
 	}
 	return path
 }
 
-// providers checks the provider of the next launch, and the reviewer's own, as a launch does.
-func (c *checkup) providers() string {
-	own, env := c.config.Supervisor.Provider, []string(c.env)
+// checkProviders checks the provider of the next launch, and the reviewer's own, as a launch does.
+func (c *checkup) checkProviders() string {
+	reviewersName, env := c.config.Supervisor.Provider, []string(c.env)
 	p, err := c.config.current(c.dirs)
 	if err != nil {
 		return c.fault(problem, err, "")
 	}
 	conflicts := providerConflicts(c.dirs, c.sources, env, p, c.config.withoutProvider())
-	sources, reviewer := readSources(c.dirs, c.config, nil), c.config.Providers[own]
+	sources, reviewer := readSources(c.dirs, c.config, nil), c.config.Providers[reviewersName]
 	conflicts = append(conflicts, providerConflicts(c.dirs, sources, env, reviewer, withoutReviewers)...)
 	for _, conflict := range conflicts {
 		c.fault(problem, conflict, "")
 	}
-	return cmp.Or(own, c.config.CurrentProvider)
+	return cmp.Or(reviewersName, c.config.CurrentProvider)
 }
 
-func (c *checkup) claude() string {
+func (c *checkup) checkClaude() string {
 	claude, err := findClaude(c.env)
 	if err != nil {
 		return c.fault(problem, err, "")
@@ -128,21 +128,22 @@ func (c *checkup) claude() string {
 	return claude + ", version " + version
 }
 
-// hooks checks that settings.json calls this ccc. A supervised launch, here of claude --version, mends that.
-func (c *checkup) hooks() string {
+// checkHooks checks that settings.json calls this ccc. A supervised launch, here of claude --version, sees to
+// that.
+func (c *checkup) checkHooks() string {
 	path, relaunch := c.settingsFile(), shellQuote(c.hookPath())+" --supervisor -- --version"
-	found, err := findHooks(c.dirs)
+	installed, err := findHooks(c.dirs)
 	_, installedErr := os.Stat(c.installedFile())
 	switch {
 	case err != nil:
-		return c.fault(problem, err, fixFor(path, err))
-	case len(found.programs) == 0 && errors.Is(installedErr, fs.ErrNotExist): // never launched
+		return c.fault(problem, err, fileHint(path, err))
+	case len(installed.programs) == 0 && errors.Is(installedErr, fs.ErrNotExist): // never launched
 		return "not installed yet; the first ccc --supervisor adds them to " + path
-	case len(found.missing) > 0:
-		missing := strings.Join(found.missing, ", ")
+	case len(installed.missing) > 0:
+		missing := strings.Join(installed.missing, ", ")
 		return c.fault(problem, fmt.Errorf("ccc's for %s are missing in %s", missing, path), relaunch)
 	}
-	for _, program := range found.programs {
+	for _, program := range installed.programs {
 		if at, err := exec.LookPath(program); err != nil {
 			err = fmt.Errorf("%s calls a program that can't be run: %w", path, err)
 			return c.fault(problem, err, relaunch)
@@ -151,11 +152,11 @@ func (c *checkup) hooks() string {
 			return c.fault(warning, err, relaunch)
 		}
 	}
-	return path + " calls " + found.programs[0]
+	return path + " calls " + installed.programs[0]
 }
 
-// tried checks that claude runs the hooks, as a launch without arguments does, whatever is remembered.
-func (c *checkup) tried() (well string) {
+// checkTrial checks that claude runs the hooks, as a launch without arguments does, whatever is remembered.
+func (c *checkup) checkTrial() (well string) {
 	installed, err := findHooks(c.dirs)
 	l := &launch{dirs: c.dirs, config: c.config, claude: c.program, sources: c.sources}
 	err = errors.Join(err, l.parse(nil))
@@ -180,26 +181,26 @@ func (c *checkup) tried() (well string) {
 	return "claude runs them"
 }
 
-func (c *checkup) prompt() string {
+func (c *checkup) checkPrompt() string {
 	prompt, err := supervisorPrompt(c.here, c.ccc)
 	if err != nil {
-		return c.fault(problem, err, fixFor(prompt.Source, err))
+		return c.fault(problem, err, fileHint(prompt.Source, err))
 	}
 	return fmt.Sprintf("%s, %d bytes", prompt.Source, len(prompt.Text))
 }
 
-// stateDirectory checks that hooks can write to it, or create it.
-func (c *checkup) stateDirectory() string {
+// checkStateDirectory checks that hooks can write to it, or create it.
+func (c *checkup) checkStateDirectory() string {
 	for _, path := range []string{nearestThere(c.state), stateDir(c.state).logFile()} {
 		if err := syscall.Access(path, mayWrite); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return c.fault(problem, fmt.Errorf("writing to %s: %w", path, err), fixFor(path, err))
+			return c.fault(problem, fmt.Errorf("writing to %s: %w", path, err), fileHint(path, err))
 		}
 	}
 	return c.state
 }
 
-// copies checks whether copies can be made and hold, as each review does.
-func (c *checkup) copies() string {
+// checkCopies checks whether copies can be made and hold, as each review does.
+func (c *checkup) checkCopies() string {
 	if !c.config.Supervisor.Try {
 		return "switched off by supervisor.try in ccc.json; the reviewer runs no commands"
 	}

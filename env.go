@@ -106,7 +106,7 @@ func givenFlag(args []string, names ...string) string {
 func lastValue(args []string, name string) (value string, ok bool) {
 	args = untilDashes(args)
 	for i, arg := range args {
-		if after, found := strings.CutPrefix(arg, name+"="); found {
+		if after, isJoined := strings.CutPrefix(arg, name+"="); isJoined {
 			value, ok = after, true
 		} else if arg == name && i+1 < len(args) {
 			value, ok = args[i+1], true

@@ -1,6 +1,7 @@
 package main
 
-// Errors with an exit code and the next command to try, and what becomes of a panic.
+// An error ends with the command to try next, its hint, wherever there is one. A panic ends ccc with an exit
+// code that Claude Code does not take as a decision.
 
 import (
 	"errors"
@@ -111,19 +112,19 @@ func nearestThere(path string) string {
 	}
 }
 
-// fixable adds fixFor as a hint to an error without one, where a permission is missing.
-func fixable(err error) error {
+// withPermissionHint adds fileHint to an error without a hint, where a permission is missing.
+func withPermissionHint(err error) error {
 	var at *fs.PathError
 	f := failureOf(err)
 	if !errors.Is(err, fs.ErrPermission) || f.hint != "" || !errors.As(err, &at) {
 		return err
 	}
-	return failure{code: f.code, err: err, hint: fixFor(at.Path, err)}
+	return failure{code: f.code, err: err, hint: fileHint(at.Path, err)}
 }
 
-// fixFor is the command that fixes a file at path which can't be used because of err. For a missing file it
-// fixes nearestThere.
-func fixFor(path string, err error) string {
+// fileHint is the command that fixes the file at path, which can't be used because of err. For a missing file
+// it is about nearestThere.
+func fileHint(path string, err error) string {
 	if errors.Is(err, fs.ErrPermission) {
 		place := shellQuote(nearestThere(path))
 		return fmt.Sprintf(`chmod -R u+rwX %s || sudo chown -R "$(id -un)" %s`, place, place)

@@ -43,27 +43,27 @@ func treeOf(dir string) tree {
 
 // gitDir returns the git directory of the working tree itself, which has its index and its HEAD.
 func (t tree) gitDir() string {
-	own, _ := gitDirsOf(t.Top)
-	return own
+	dir, _ := gitDirsOf(t.Top)
+	return dir
 }
 
 // gitDirsOf returns the git directory of the working tree whose top that is, and the one that it shares with
 // the repository's other working trees; "" where it is the top of none.
-func gitDirsOf(top string) (own, common string) {
-	own = filepath.Join(top, ".git")
-	if info, err := os.Stat(own); err == nil && info.IsDir() {
-		return own, own
+func gitDirsOf(top string) (dir, common string) {
+	dir = filepath.Join(top, ".git")
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return dir, dir
 	}
 	// In a worktree .git is a file that names a directory of its own, which names the common one.
-	text, _ := readUserFile(own)
+	text, _ := readUserFile(dir)
 	if text == nil {
 		return "", ""
 	}
-	own = absoluteIn(top, strings.TrimPrefix(strings.TrimSpace(string(text)), "gitdir: "))
-	if text, _ = readUserFile(filepath.Join(own, "commondir")); text != nil {
-		return own, absoluteIn(own, strings.TrimSpace(string(text)))
+	dir = absoluteIn(top, strings.TrimPrefix(strings.TrimSpace(string(text)), "gitdir: "))
+	if text, _ = readUserFile(filepath.Join(dir, "commondir")); text != nil {
+		return dir, absoluteIn(dir, strings.TrimSpace(string(text)))
 	}
-	return own, own
+	return dir, dir
 }
 
 // workingTree returns the working tree that holds here, where that is another one of the project's
@@ -86,10 +86,10 @@ func (d dirs) isOfProject(start string) bool {
 // A gitRunner runs git in a working tree, without writing into the repository: it takes no optional lock, and
 // no hook and no file system monitor runs.
 type gitRunner struct {
-	ctx  context.Context
-	tree tree
-	env  []string
-	own  []string // variables that name the index and the object directory of a snapshot
+	ctx         context.Context
+	tree        tree
+	env         []string
+	snapshotEnv []string // variables that name the index and the object directory of a snapshot
 }
 
 // gitIn returns what runs git in the working tree t, for as long as patience. end must be called.
@@ -135,7 +135,7 @@ func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	})
 	// git replace would show another commit than the one that is checked out.
 	cmd.Env = append(cmd.Env, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
-	cmd.Env = append(cmd.Env, g.own...)
+	cmd.Env = append(cmd.Env, g.snapshotEnv...)
 	var complaints bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), out, &complaints
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // git and all that it starts end together
@@ -194,7 +194,7 @@ func (g gitRunner) headAt(at time.Time) (commit string) {
 }
 
 // onRemotes returns the newest commits that each of these shares with the remote-tracking branches, without
-// those that since has: what was pulled, merged or rebased onto behind it, or pushed. Where git can't tell there
+// those that since has: what was pulled, merged or rebased onto behind it, or pushed. Where git fails there
 // are none. "" is no commit.
 func (g gitRunner) onRemotes(since string, commits ...string) (shared []string) {
 	branches, err := g.lines("", "for-each-ref", "--format=%(objectname)", "refs/remotes")

@@ -74,7 +74,7 @@ func answerEvent(env environ, state string) (decision any, err error) {
 		}
 	} else { // a person or a script runs the hook by hand, and there is no client
 		h.caller = callerOf(ancestry(os.Getpid()), env)
-		h.caller.byHand = true
+		h.caller.fromShell = true
 	}
 	h.launched = !h.caller.launched.IsZero()
 	h.isWanted = func() bool {
@@ -140,7 +140,8 @@ func (h *hook) stop() review {
 	if h.configErr != nil {
 		return h.end(r, h.configErr)
 	}
-	ctx, cancel := h.untilEnded(h.patience(r.Event))
+	timeout, late := h.patience(r.Event)
+	ctx, cancel := h.untilEnded(timeout, late)
 	defer cancel()
 	var err error
 	h.past, err = h.session.readHistory()
@@ -173,7 +174,7 @@ func (h *hook) stop() review {
 		return r
 	}
 	rule := strings.Repeat("─", 60)
-	about := fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, r.Event, r.ordinal())
+	about := fmt.Sprintf("session: %s  event: %s  iteration %s", h.session.id, r.Event, r.reviewNumber())
 	h.print(rule, say(hookBegun), about, rule)
 	request.iteration, request.limit = r.Iteration, r.Limit
 	r = h.review(ctx, r, request)
@@ -190,7 +191,7 @@ func (h *hook) stop() review {
 // launched, if it was launched supervised.
 func (h *hook) update(change func(*sessionState)) error {
 	return h.session.update(func(s *sessionState) {
-		if !h.caller.byHand {
+		if !h.caller.fromShell {
 			s.Provider = cmp.Or(h.dirs.env.get(providerVariable), noProvider)
 		}
 		if h.caller.launched.After(s.LaunchedAt) {
@@ -200,16 +201,17 @@ func (h *hook) update(change func(*sessionState)) error {
 	})
 }
 
-// request returns what the reviewer is told of the event. Which of the user's requests stand, the transcript
-// tells; where it can't be read, the timeline's prompts take their place.
+// request returns what the reviewer gets to know of the event. The transcript holds which of the user's requests
+// stand; where it can't be read, the timeline's prompts take their place.
 func (h *hook) request() reviewRequest {
 	e, past := h.event, h.past
 	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, crons: e.SessionCrons,
-		lastMessage: e.LastAssistantMessage, inPlanMode: e.PermissionMode == "plan", unread: past.unread()}
+		lastMessage: e.LastAssistantMessage, inPlanMode: e.PermissionMode == "plan",
+		withoutVerdict: past.countWithoutVerdict()}
 	if !e.isStop() {
 		r.question = encodeJSON(e.ToolInput)
 	}
-	r.refusal, r.openFeedback = past.feedback()
+	r.refusal, r.openFeedback = past.lastRefusal()
 	r.cacheMissed = slices.ContainsFunc(past.Reviews, func(r review) bool { return r.CacheMissed })
 	var asked prompt // the newest with words
 	for _, p := range past.Prompts {
@@ -235,7 +237,7 @@ func (h *hook) request() reviewRequest {
 	return r
 }
 
-// blocked is the decision that sends the agent on with a reason, or keeps a prompt from it.
+// blocked is the decision that sends the agent back with a reason, or keeps a prompt from it.
 func blocked(reason string) map[string]any {
 	return map[string]any{"decision": "block", "reason": reason}
 }
@@ -252,7 +254,7 @@ func systemMessage(text string) map[string]any {
 }
 
 // decide returns the answer to a stop or a question whose review ended so, nil for none: what the agent may
-// do, and in a session what the user is told. No file is read.
+// do, and in a session what the user reads. No file is read.
 func (e *hookEvent) decide(r review, inSession bool) any {
 	answer := map[string]any{}
 	isStop, isBlock := e.isStop(), r.Verdict == verdictBlock
@@ -274,9 +276,9 @@ func (e *hookEvent) decide(r review, inSession bool) any {
 	return answer
 }
 
-// message is what the user is told of a review that ended so: that it failed, that the limit is reached, or
-// what the verdict rests on. A question that was sent back is told with its answer: the client shows neither
-// the question nor whose words the agent gets.
+// message is what the user reads of a review that ended so: that it failed, that the limit is reached, or what
+// the verdict rests on. A question that was sent back comes with its answer: the client shows neither the
+// question nor whose words the agent gets.
 func (e *hookEvent) message(r review) string {
 	isStop := e.isStop()
 	switch {
@@ -304,7 +306,7 @@ func (e *hookEvent) message(r review) string {
 	return receipt
 }
 
-// adviceFor says what helps after a review that failed for the cause. No other review helps where the
+// adviceFor returns what helps after a review that failed for the cause. No other review helps where the
 // conversation is too long or can't be found, or where the directory in which a reviewer starts is gone.
 func adviceFor(cause string) string {
 	gone, _, _ := strings.Cut(say(notStarted, say(directoryGone, "\x00")), "\x00")
@@ -320,7 +322,7 @@ func adviceFor(cause string) string {
 // feedbackLimit is in characters. Claude Code gives the agent a reason whole, and twice, so length costs.
 const feedbackLimit = 8000
 
-// cutFeedback shortens feedback to feedbackLimit and says where it is whole. Where it can't be kept, it stays
+// cutFeedback shortens feedback to feedbackLimit and adds where it is whole. Where it can't be kept, it stays
 // whole.
 func (h *hook) cutFeedback(feedback string) string {
 	runes := []rune(feedback)
@@ -336,8 +338,8 @@ func (h *hook) cutFeedback(feedback string) string {
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
-// introducedSources are the sources of the session starts at which the user is told of supervision. At the
-// one that is left, compact, the session goes on.
+// introducedSources are the sources of the session starts at which the user reads that reviews are on. At the one
+// that is left, compact, the session goes on.
 var introducedSources = []string{"startup", "resume", "clear"}
 
 // introductionPatience is how long the probe for copies may take, which needs some 50 ms: the session waits
@@ -367,8 +369,8 @@ func (h *hook) introduce() any {
 	return systemMessage(text + say(introducedLog))
 }
 
-// prompt records a prompt of the user's, from which on the reviews are counted anew. The answer tells that a
-// review ended where nobody could be told, by Esc or because ccc was killed, unless another one runs.
+// prompt records a prompt of the user's, from which on the reviews are counted anew. A review that ended before,
+// by Esc or because ccc was killed, could not show that to the user: the answer does, unless another one runs.
 func (h *hook) prompt(text string) any {
 	if h.event.isWake() {
 		return nil

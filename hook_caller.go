@@ -1,7 +1,7 @@
 package main
 
-// Whose session is it? The user's, if ccc launched its client; the agent's, if a tool of an agent did. A walk
-// up from the client through the processes above it finds out. And is the session supervised?
+// A session is the user's if ccc launched its client, and the agent's if a tool of an agent did. The processes
+// above the client decide which of the two it is.
 
 import (
 	"fmt"
@@ -38,11 +38,11 @@ func clientAncestry() []process {
 
 // A caller is who stands behind a client or a call of ccc.
 type caller struct {
-	agents   bool      // a tool of an agent started it
-	launched time.Time // when ccc launched the client supervised, zero if it did not
-	byHand   bool      // the hook was not started by Claude Code
-	asked    string    // the value of CCC_SUPERVISOR
-	token    string    // the value of CCC_LAUNCH
+	agents    bool      // a tool of an agent started it
+	launched  time.Time // when ccc launched the client supervised, zero if it did not
+	fromShell bool      // the hook was not started by Claude Code
+	asked     string    // the value of CCC_SUPERVISOR
+	token     string    // the value of CCC_LAUNCH
 }
 
 // callerOf walks up the chain. What it meets first decides: the supervised launch that CCC_LAUNCH names,
@@ -92,8 +92,8 @@ func parseLaunchToken(token string) (name string, at time.Time) {
 }
 
 // supervised reports whether a session with that state is supervised in a client of c. The latest of its
-// supervised launches and its switches counts. Where there is neither, CCC_SUPERVISOR=1 counts if no launch has
-// set it, and a hook that was called by hand is supervised unless CCC_SUPERVISOR says otherwise.
+// supervised launches and its switches counts. Where there is neither, CCC_SUPERVISOR=1 counts if no
+// launch has set it. A hook that was called by hand is supervised unless CCC_SUPERVISOR says otherwise.
 func (state sessionState) supervised(c caller) bool {
 	if c.agents {
 		return false
@@ -108,5 +108,5 @@ func (state sessionState) supervised(c caller) bool {
 	if !launched.IsZero() {
 		return true
 	}
-	return c.asked == "1" && c.token == "" || c.asked == "" && c.byHand
+	return c.asked == "1" && c.token == "" || c.asked == "" && c.fromShell
 }

@@ -293,7 +293,7 @@ func TestSupervised(t *testing.T) {
 		variable string // the launch's behind a blank
 		want     bool
 	}{
-		"an agent's":                        {sessionState{}, caller{agents: true, launched: at, byHand: true}, "1", false},
+		"an agent's":                        {sessionState{}, caller{agents: true, launched: at, fromShell: true}, "1", false},
 		"launched":                          {sessionState{}, caller{launched: at}, "", true},
 		"launched once":                     {sessionState{LaunchedAt: at}, caller{}, "", true},
 		"launched once, switched off":       {sessionState{LaunchedAt: at, Enabled: &no, SwitchedAt: after}, caller{}, "", false},
@@ -304,12 +304,12 @@ func TestSupervised(t *testing.T) {
 		"launched before and once later":    {sessionState{LaunchedAt: after, Enabled: &no, SwitchedAt: at}, caller{launched: before}, "", true},
 		"switched on":                       {sessionState{Enabled: &yes, SwitchedAt: at}, caller{}, "", true},
 		"switched on against the variable":  {sessionState{Enabled: &yes, SwitchedAt: at}, caller{}, "0", true},
-		"switched off against the variable": {sessionState{Enabled: &no, SwitchedAt: at}, caller{byHand: true}, "1", false},
+		"switched off against the variable": {sessionState{Enabled: &no, SwitchedAt: at}, caller{fromShell: true}, "1", false},
 		"the variable":                      {sessionState{}, caller{}, "1", true},
 		"the variable of a launch":          {sessionState{}, caller{}, "1 1-1.1", false},
-		"by hand":                           {sessionState{}, caller{byHand: true}, "", true},
-		"by hand against the variable":      {sessionState{}, caller{byHand: true}, "0", false},
-		"by hand with a launch's":           {sessionState{}, caller{byHand: true}, "1 1-1.1", false},
+		"by hand":                           {sessionState{}, caller{fromShell: true}, "", true},
+		"by hand against the variable":      {sessionState{}, caller{fromShell: true}, "0", false},
+		"by hand with a launch's":           {sessionState{}, caller{fromShell: true}, "1 1-1.1", false},
 		"nobody":                            {sessionState{}, caller{}, "", false},
 		"another value":                     {sessionState{}, caller{}, "yes", false},
 	} {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A hookEvent is what Claude Code tells a hook. UnmarshalJSON goes by the tags: they stand in order, as odd
+// A hookEvent is what Claude Code passes to a hook. UnmarshalJSON goes by the tags: they stand in order, as odd
 // names them, and odd stays last.
 type hookEvent struct {
 	AgentID              string                     `json:"agent_id"` // set where a subagent is at work
@@ -49,8 +49,8 @@ func (e *hookEvent) UnmarshalJSON(text []byte) error {
 	fields := reflect.ValueOf(e).Elem()
 	for i := range fields.NumField() - 1 { // odd is the last
 		name := fields.Type().Field(i).Tag.Get("json")
-		member, given := members[name]
-		if given && json.Unmarshal(member, fields.Field(i).Addr().Interface()) != nil {
+		member, isSet := members[name]
+		if isSet && json.Unmarshal(member, fields.Field(i).Addr().Interface()) != nil {
 			e.odd = append(e.odd, name)
 		}
 	}
@@ -129,8 +129,8 @@ func (e *hookEvent) conversation(prompt string) (talk conversation, err error) {
 		if statErr == nil {
 			size = info.Size()
 		}
-		isIt := func(r userRequest) bool { return isRequest(r.words, prompt) }
-		arrived := prompt == "" || slices.ContainsFunc(talk.requests, isIt)
+		isPrompt := func(r userRequest) bool { return isRequest(r.words, prompt) }
+		arrived := prompt == "" || slices.ContainsFunc(talk.requests, isPrompt)
 		if err == nil && arrived && e.saysLast(talk.lastWords) || time.Now().After(deadline) {
 			return talk, err
 		}

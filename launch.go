@@ -129,13 +129,13 @@ func (l *launch) parse(args []string) (err error) {
 		}
 		return unknownWord(args[:at], args[at:], l.config)
 	}
-	own, rest := args[:at], args[at:]
+	words, rest := args[:at], args[at:]
 	if len(rest) > 0 && rest[0] == "--" {
 		rest = rest[1:]
 	} else if behind := slices.Index(untilDashes(rest), supervisorFlag); behind >= 0 {
 		err := errors.New(supervisorFlag + " is ccc's, and has to stand before claude's arguments")
 		return failure{code: 2, err: err,
-			hint: "write: " + commandLine([]string{supervisorFlag}, own, rest[:behind], rest[behind+1:])}
+			hint: "write: " + commandLine([]string{supervisorFlag}, words, rest[:behind], rest[behind+1:])}
 	}
 	if !l.named {
 		l.provider, err = l.config.current(l.dirs)
@@ -183,7 +183,7 @@ func unknownWord(before, rest []string, c *configuration) error {
 // environment returns that of claude: ccc's own with each variable once, the provider's values, and absolute
 // paths, since hooks run in other directories. It drops what another session has left in this terminal.
 func (l *launch) environment() ([]string, error) {
-	env := (&exec.Cmd{Env: withLine(l.dirs.env)}).Environ()
+	env := (&exec.Cmd{Env: withoutCacheVariables(l.dirs.env)}).Environ()
 	if l.provider == nil && lookupEnv(env, providerVariable) != "" {
 		env = slices.DeleteFunc(env, isAPIVariable)
 	}
@@ -285,9 +285,9 @@ func chosenModel(sources []settingsSource, env, args []string) string {
 
 // switchHint tells how a session that this launch can't supervise is supervised.
 func (l *launch) switchHint() string {
-	found, err := findHooks(l.dirs)
+	installed, err := findHooks(l.dirs)
 	hint := "start it without --supervisor, then type /supervisor on in that session"
-	if err != nil || len(found.missing) > 0 {
+	if err != nil || len(installed.missing) > 0 {
 		hint = "run ccc --supervisor once, which installs the hooks; then " + hint
 	}
 	return hint

@@ -16,7 +16,7 @@ import (
 // showLog is ccc log [-f] [-n N] [--json] [SESSION].
 func showLog(c *invocation, d dirs) (err error) {
 	last, follow := 0, c.has("-f")
-	if number, given := c.flags["-n"]; given {
+	if number, isSet := c.flags["-n"]; isSet {
 		if last, err = strconv.Atoi(number); err != nil || last < 1 {
 			return usageError("log", "-n takes a number of reviews from 1 up, not %q", number)
 		}
@@ -27,12 +27,12 @@ func showLog(c *invocation, d dirs) (err error) {
 		p.chosen = say(newestHere)
 	}
 	seen := map[string]bool{}
-	find := func() (found []*story, err error) {
+	find := func() (stories []*story, err error) {
 		ids, err := sessionsMeant(c.operands, d, seen)
 		for _, id := range ids {
-			found = append(found, p.story(stateDir(d.state).session(id)))
+			stories = append(stories, p.story(stateDir(d.state).session(id)))
 		}
-		return found, err
+		return stories, err
 	}
 	all, err := find()
 	if err != nil {
@@ -41,16 +41,16 @@ func showLog(c *invocation, d dirs) (err error) {
 	if !follow {
 		all = all[:min(1, len(all))]
 	}
-	for i, one := range all {
-		if err := one.history.read(); err != nil {
+	for i, story := range all {
+		if err := story.history.read(); err != nil {
 			return err
 		}
-		if one.history.hasOld {
-			noticeOld([]string{one.session.id})
+		if story.history.hasOld {
+			noticeOld([]string{story.session.id})
 		}
 		if i > 0 { // of the project's other sessions only a review that runs, and what comes from now on
-			one.next = slices.DeleteFunc(one.next, func(e storyEntry) bool {
-				r := one.history.review(e.review())
+			story.next = slices.DeleteFunc(story.next, func(e storyEntry) bool {
+				r := story.history.review(e.review())
 				return r == nil || r.Verdict != verdictReviewing
 			})
 		}
@@ -66,7 +66,7 @@ func showLog(c *invocation, d dirs) (err error) {
 			first.next = first.lastReviews(last)
 		}
 		first.turn()
-		first.tellNew()
+		first.writeNew()
 	case !p.raw:
 		p.nothingIn(d.here, len(seen))
 		if follow {
@@ -87,20 +87,20 @@ const pollInterval = 200 * time.Millisecond
 type page struct {
 	*screen
 	raw    bool   // write the lines themselves, with the session's id
-	chosen string // says how the next session was chosen; "": the user named it
-	latest *story // the one that was told from last
-	under  string // the id of the review whose title was written last, "" after any other title
-	date   string // of what was told last; at first today's
+	chosen string // how the next session was chosen, in words; "": the user named it
+	latest *story // the one that was written from last
+	titled string // the id of the review whose title was written last, "" after any other title
+	date   string // of what was written last; at first today's
 }
 
-// A story is a session told from its timeline, each line once, as it comes.
+// A story is a session as its timeline has it, each line once, as it comes.
 type story struct {
 	*page
-	session sessionFiles
-	history *history
-	next    []storyEntry     // not told yet
-	open    []string         // ids of the reviews whose begin was told, and whose end was not
-	same    map[words]string // the last text behind a lead that is told only when its text changes
+	session     sessionFiles
+	history     *history
+	next        []storyEntry     // not written yet
+	open        []string         // ids of the reviews whose begin was written, and whose end was not
+	lastPrinted map[words]string // the last text behind a lead that is written only when its text changes
 }
 
 // A storyEntry is a line of the timeline, with secrets redacted.
@@ -120,9 +120,9 @@ func (e storyEntry) review() string {
 func newPage(s *screen) *page { return &page{screen: s, date: time.Now().Format(time.DateOnly)} }
 
 func (p *page) story(of sessionFiles) *story {
-	// Reviewers have the built-in prompt unless something else is told.
+	// Reviewers have the built-in prompt unless a line names another.
 	s := &story{page: p, session: of, history: &history{file: lineReader{path: of.timelineFile()}},
-		same: map[words]string{leadBasis: say(builtinPrompt)}}
+		lastPrinted: map[words]string{leadBasis: say(builtinPrompt)}}
 	s.history.file.lines.line = func(line []byte) {
 		if e, ok := s.history.parse(line); ok {
 			e = e.shown()
@@ -142,24 +142,24 @@ func (p *page) follow(ctx context.Context, all []*story, find func() ([]*story, 
 		}
 		select {
 		case <-ctx.Done():
-			ended = true // what came before the end is told too
+			ended = true // what came before the end is written too
 		case <-time.After(pollInterval):
 		}
 		if looks%5 == 0 {
-			found, _ := find()
-			slices.Reverse(found) // the newest is told last
-			all = append(all, found...)
+			others, _ := find()
+			slices.Reverse(others) // the newest comes last
+			all = append(all, others...)
 		}
-		for _, one := range all {
-			if err := one.history.read(); err != nil {
+		for _, story := range all {
+			if err := story.history.read(); err != nil {
 				return errors.Join(err, p.Flush())
 			}
-			one.tellNew()
+			story.writeNew()
 		}
 	}
 }
 
-// turn names the session, unless it is the one that was told from last. With --json the lines name it.
+// turn names the session, unless it is the one that was written from last. With --json the lines name it.
 func (s *story) turn() {
 	if s.latest == s || s.raw {
 		return
@@ -175,7 +175,7 @@ func (s *story) turn() {
 	s.latest, s.chosen = s, say(anotherHere)
 }
 
-// lastReviews returns what is not told yet, from the nth last review on, with the prompt before it.
+// lastReviews returns what is not written yet, from the nth last review on, with the prompt before it.
 func (s *story) lastReviews(n int) []storyEntry {
 	var reviewed []string // a stop at the limit is no review
 	for _, r := range s.history.Reviews {
@@ -196,25 +196,25 @@ func (s *story) lastReviews(n int) []storyEntry {
 	return s.next[first:]
 }
 
-// tellNew tells what has come.
-func (s *story) tellNew() {
-	for _, one := range s.next {
+// writeNew writes what has come.
+func (s *story) writeNew() {
+	for _, line := range s.next {
 		if s.raw {
 			// A line has members: the id becomes one of them.
-			fmt.Fprintf(s, "{\"session_id\":%q,%s\n", s.session.id, encodeJSON(one.entry)[1:])
+			fmt.Fprintf(s, "{\"session_id\":%q,%s\n", s.session.id, encodeJSON(line.entry)[1:])
 			continue
 		}
-		if !slices.Contains(s.open, one.review()) { // a review that was killed is told behind what it did
-			s.tellKilled()
+		if !slices.Contains(s.open, line.review()) { // a review that was killed comes behind what it did
+			s.writeKilled()
 		}
-		s.tell(one.entry)
+		s.writeEntry(line.entry)
 	}
 	s.next = nil
-	s.tellKilled()
+	s.writeKilled()
 }
 
-// tell tells what a line says.
-func (s *story) tell(e entry) {
+// writeEntry writes what a line records.
+func (s *story) writeEntry(e entry) {
 	switch {
 	case e.Prompt != nil:
 		s.title(e.Time, say(titleUser), "")
@@ -240,10 +240,10 @@ func (s *story) tell(e entry) {
 	}
 }
 
-// step tells what a reviewer did, under the title of its review: a call of ccc try as what it ran, a call
+// step writes what a reviewer did, under the title of its review: a call of ccc try as what it ran, a call
 // that was refused only as that.
 func (s *story) step(did step, of *review, at time.Time) {
-	lead, text := words{}, did.told(of.Seen.Top)
+	lead, text := words{}, did.inWords(of.Seen.Top)
 	switch did.Kind {
 	case stepCall:
 		if tryCall().MatchString(did.Tool) || !slices.Contains(of.did.Tools, did.Tool) {
@@ -255,7 +255,7 @@ func (s *story) step(did step, of *review, at time.Time) {
 	if text == "" {
 		return
 	}
-	if s.under != of.ID { // another review or the user came between
+	if s.titled != of.ID { // another review or the user came between
 		s.titleOf(of, at)
 	}
 	s.fact(lead, text)
@@ -267,12 +267,12 @@ func (s *story) titleOf(r *review, at time.Time) {
 	if r.Verdict == verdictReviewing {
 		result = say(underWay)
 	}
-	s.title(at, r.title(), result)
-	s.under = r.ID
+	s.title(at, r.reviewTitle(), result)
+	s.titled = r.ID
 }
 
-// tellKilled tells of the reviews that were killed: no line does.
-func (s *story) tellKilled() {
+// writeKilled ends the reviews that were killed: no line does.
+func (s *story) writeKilled() {
 	for _, id := range slices.Clone(s.open) {
 		if r := s.history.review(id); r.wasKilled() {
 			s.open = slices.DeleteFunc(s.open, func(open string) bool { return open == id })
@@ -287,7 +287,7 @@ const promptShown = 600
 // title writes a time, what came then and with what result, "" for none.
 func (s *story) title(at time.Time, what, result string) {
 	s.turn()
-	s.under = ""
+	s.titled = ""
 	at = at.Local()
 	fmt.Fprintln(s)
 	if date := at.Format(time.DateOnly); date != s.date {
@@ -300,32 +300,32 @@ func (s *story) title(at time.Time, what, result string) {
 
 // fact writes text below a title, behind the word that says what it is; an empty text is left out. The rules
 // of a review, why there was no look at the files, and why there was no copy, are written only where they
-// change. Below the last stands what fixes it.
+// change. Below the last comes its hint.
 func (s *story) fact(lead words, text string) {
-	fix := ""
+	hint := ""
 	switch lead {
 	case leadBasis, leadUnseen, leadNoCopy:
-		if s.same[lead] == text {
+		if s.lastPrinted[lead] == text {
 			return
 		}
-		s.same[lead] = text
+		s.lastPrinted[lead] = text
 	}
 	if lead == leadNoCopy {
-		text, fix, _ = strings.Cut(text, "\n")
+		text, hint, _ = strings.Cut(text, "\n")
 	}
 	margin := "    "
 	if lead != (words{}) {
 		margin += say(leadFormat, say(lead))
 	}
 	s.block(margin, text)
-	s.fix(strings.Repeat(" ", displayWidth(margin)), fix)
+	s.writeHint(strings.Repeat(" ", displayWidth(margin)), hint)
 }
 
-// end tells what became of a stop or a question.
+// end writes what became of a stop or a question.
 func (s *story) end(r *review) {
 	isApproved, isLimit := r.Verdict == verdictAllow, r.Verdict == verdictLimit
-	s.title(*r.lastTime(), r.title(), s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict))))
-	s.fact(words{}, r.spent())
+	s.title(*r.lastTime(), r.reviewTitle(), s.paint(verdictColour(r.Verdict), oneLine(verdictName(r.Verdict))))
+	s.fact(words{}, r.reviewSpending())
 	if isLimit { // it had no begin
 		s.occasion(r)
 	}
@@ -340,7 +340,7 @@ func (s *story) end(r *review) {
 		s.fact(leadTools, unbroken(doing(call)))
 	}
 	if isApproved && !r.hasLooked() {
-		s.fact(words{}, r.basis())
+		s.fact(words{}, r.verdictBasis())
 	}
 	s.fact(leadNoCopy, r.NoCopy)
 	s.fact(leadUnseen, r.Seen.Unseen)
@@ -356,7 +356,7 @@ func (s *story) end(r *review) {
 	}
 }
 
-// occasion tells what the review is of: what the agent said last, or its questions with their options.
+// occasion writes what the review is of: what the agent said last, or its questions with their options.
 func (s *story) occasion(r *review) {
 	const aLineOrTwo = 130 // columns
 	if r.Question != "" {
@@ -366,7 +366,7 @@ func (s *story) occasion(r *review) {
 	}
 }
 
-// ran tells of a command that the reviewer ran, as ccc try saw it, how it ended, and the end of its output.
+// ran returns a command that the reviewer ran, how ccc try saw it end, and the end of its output.
 func ran(r step) string {
 	const scriptLines, outputLines = 20, 8
 	script := strings.TrimSpace(r.Command)
@@ -374,7 +374,7 @@ func ran(r step) string {
 	if strings.Contains(script, "\n") {
 		script, end = cutLines(script, scriptLines/2, scriptLines/2), "\n→ "
 	}
-	text := cutMiddle(script, 2000) + end + r.ended()
+	text := cutMiddle(script, 2000) + end + r.runEnd()
 	if why := r.Error; why != "" { // ccc's own words, for 124 and 125
 		text += ": " + cutMiddle(oneLine(why), 200)
 	}

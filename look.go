@@ -113,7 +113,7 @@ func (g gitRunner) snapshot() (s *snapshot, err error) {
 	}
 	objects := filepath.Join(g.tree.Repository, "objects")
 	objects = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(objects)
-	s.own = []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index"), "GIT_OBJECT_DIRECTORY=" + dir,
+	s.snapshotEnv = []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index"), "GIT_OBJECT_DIRECTORY=" + dir,
 		`GIT_ALTERNATE_OBJECT_DIRECTORIES="` + objects + `"`}
 	err = copyIndex(filepath.Join(g.tree.gitDir(), "index"), filepath.Join(dir, "index"))
 	if err == nil {

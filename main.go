@@ -7,7 +7,7 @@
 //
 // If the first word of the command line is no subcommand, claude is started. What was asked for goes to
 // stdout, everything else to stderr. The exit code is 0, 1 for an error, 2 for a wrong command line, and 126
-// or 127 if claude can't be started; the help of a subcommand tells its own.
+// or 127 if claude can't be started; the help of a subcommand lists its own.
 //
 // The source files, from the ground up: a file knows only files above it in this list, which TestHouse reads.
 //
@@ -36,7 +36,7 @@
 //
 //	state.go              the state directory: files, log, sweep
 //	timeline.go           the lines of a session's timeline, and its history, which is made of them
-//	session.go            what ccc remembers of a session: on or off, the count and its limit; which one a word means
+//	session.go            what ccc remembers of a session: on or off, the count; which one a word means
 //	hook_caller.go        whose session it is, the user's or an agent's, and whether it is supervised
 //
 // The copy:
@@ -118,17 +118,17 @@ func main() {
 // runSubcommand is ccc with these arguments and this environment. It returns the exit code.
 func runSubcommand(args []string, env environ) int {
 	if len(args) == 0 {
-		return reportError(os.Stderr, fixable(startClaude(nil, env)))
+		return reportError(os.Stderr, withPermissionHint(startClaude(nil, env)))
 	}
-	behind := args // --supervisor, which changes nothing for those who ask for help or version
-	for len(behind) > 1 && behind[0] == supervisorFlag {
-		behind = behind[1:]
+	asked := args // behind --supervisor, which changes nothing for those who ask for help or version
+	for len(asked) > 1 && asked[0] == supervisorFlag {
+		asked = asked[1:]
 	}
-	switch behind[0] {
+	switch asked[0] {
 	case "--version", "-v", "version":
-		args = append([]string{"version"}, behind[1:]...)
+		args = append([]string{"version"}, asked[1:]...)
 	case "--help", "-h", "help":
-		args = append([]string{"help"}, behind[1:]...)
+		args = append([]string{"help"}, asked[1:]...)
 	}
 	name, rest := args[0], args[1:]
 	switch {
@@ -137,9 +137,9 @@ func runSubcommand(args []string, env environ) int {
 	case name == tryInsideSubcommand:
 		return tryProcessOne(rest)
 	case isSubcommand(name):
-		return reportError(os.Stderr, fixable(commandNamed(name).start(rest, env)))
+		return reportError(os.Stderr, withPermissionHint(commandNamed(name).start(rest, env)))
 	}
-	return reportError(os.Stderr, fixable(startClaude(args, env)))
+	return reportError(os.Stderr, withPermissionHint(startClaude(args, env)))
 }
 
 // start parses the arguments and runs the command, or prints its help. An error in the arguments shows the
@@ -170,7 +170,7 @@ func (c subcommand) parse(args []string) (*invocation, error) {
 	if flag := givenFlag(args, strings.Fields(c.gone)...); flag != "" {
 		return nil, usageError(c.name(), "there is no %s any more: %s", flag, c.instead)
 	}
-	given := &invocation{flags: map[string]string{}}
+	call := &invocation{flags: map[string]string{}}
 	set := flag.NewFlagSet(c.name(), flag.ContinueOnError)
 	set.SetOutput(io.Discard)
 	_, operands, _ := strings.Cut(c.synopsis, " ")
@@ -180,7 +180,7 @@ func (c subcommand) parse(args []string) (*invocation, error) {
 		declared, _, takesValue := strings.Cut(declared, " ")
 		names := strings.Split(declared, "|")
 		keep := func(value string) error {
-			given.flags[names[0]] = value
+			call.flags[names[0]] = value
 			if !takesValue && value != "true" {
 				return errors.New("it takes no value")
 			}
@@ -203,13 +203,13 @@ func (c subcommand) parse(args []string) (*invocation, error) {
 		}
 		rest := set.Args()
 		if takesAll || len(rest) == 0 || slices.Contains(args[:len(args)-len(rest)], "--") {
-			given.operands = append(given.operands, rest...)
+			call.operands = append(call.operands, rest...)
 			break
 		}
-		given.operands, args = append(given.operands, rest[0]), rest[1:]
+		call.operands, args = append(call.operands, rest[0]), rest[1:]
 	}
-	if most := len(strings.Fields(operands)); len(given.operands) > most && !takesAll {
-		return nil, usageError(c.name(), "unexpected argument %q", given.operands[most])
+	if most := len(strings.Fields(operands)); len(call.operands) > most && !takesAll {
+		return nil, usageError(c.name(), "unexpected argument %q", call.operands[most])
 	}
-	return given, nil
+	return call, nil
 }

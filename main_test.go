@@ -343,12 +343,12 @@ func TestReportedErrors(t *testing.T) {
 		"without a path": {fs.ErrPermission, 1, ""},
 		"something else": {&fs.PathError{Path: "/a", Err: fs.ErrNotExist}, 1, ""},
 	} {
-		f := failureOf(fixable(test.err))
+		f := failureOf(withPermissionHint(test.err))
 		expectIs(t, name, fmt.Sprint(f.code, f.hint), fmt.Sprint(test.code, test.hint))
-		expectIs(t, name+": its words", strings.HasPrefix(fixable(test.err).Error(), fmt.Sprint(failureOf(test.err).err)) || name == "misplaced", true)
+		expectIs(t, name+": its words", strings.HasPrefix(withPermissionHint(test.err).Error(), fmt.Sprint(failureOf(test.err).err)) || name == "misplaced", true)
 	}
-	expectIs(t, "of none", fixable(nil), nil)
-	expectIs(t, "a file that is missing", fixFor("/a b", fs.ErrNotExist), "${EDITOR:-vi} '/a b'")
+	expectIs(t, "of none", withPermissionHint(nil), nil)
+	expectIs(t, "a file that is missing", fileHint("/a b", fs.ErrNotExist), "${EDITOR:-vi} '/a b'")
 	expectIs(t, "the nearest that is there", nearestThere("/dev/none/none"), "/dev")
 	expectIs(t, "the nearest to what is there", nearestThere("/dev/null"), "/dev/null")
 }

@@ -36,7 +36,7 @@ func cacheEnv(env []string, config supervisorConfig, sources []settingsSource, a
 	switch valueIn(sources, env, "env."+attributionVariable) {
 	case "":
 		if config.KeepCache == nil || *config.KeepCache {
-			return setEnv(env, attributionVariable, "0", cacheVariable, lineLeftOut)
+			return setEnv(env, attributionVariable, "0", cacheVariable, attributionLeftOut)
 		}
 	case "0":
 		return setEnv(env, cacheVariable, "1")

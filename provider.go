@@ -14,13 +14,13 @@ import (
 	"strings"
 )
 
-// lineLeftOut is the value of cacheVariable if ccc, not the user, has set attributionVariable.
-const lineLeftOut = "line"
+// attributionLeftOut is the value of cacheVariable if ccc, not the user, has set attributionVariable.
+const attributionLeftOut = "line"
 
-// withLine returns env without what ccc has set there for the prompt cache of a session, so that Claude Code
-// writes the line of attributionVariable again: a login is billed by that.
-func withLine(env []string) []string {
-	if lookupEnv(env, cacheVariable) == lineLeftOut {
+// withoutCacheVariables returns env without what ccc has set there for the prompt cache of a session. Claude
+// Code then writes the line of attributionVariable again: a login is billed by that.
+func withoutCacheVariables(env []string) []string {
+	if lookupEnv(env, cacheVariable) == attributionLeftOut {
 		env = setEnv(env, attributionVariable, "")
 	}
 	return setEnv(env, cacheVariable, "")
@@ -49,7 +49,7 @@ func reviewerEnv(env []string, p *provider) ([]string, error) {
 			return nil, withHint(err, hint+`export REVIEWERS_TOKEN="$`+name+`"`)
 		}
 	}
-	return withProvider(withLine(env), p) // a login may pay for it
+	return withProvider(withoutCacheVariables(env), p) // a login may pay for it
 }
 
 // withProvider returns env with the values of p in the place of all API variables. Without a provider, nil,
@@ -76,7 +76,7 @@ func withProvider(env []string, p *provider) ([]string, error) {
 // token, in its variable or in a header, is always sent in the place of a login. A login goes beside another
 // header, and in an interactive session in the place of a key that is not approved (2.1.200 to 2.1.332).
 func credential(values map[string]string) (variable string) {
-	given := func(name string) bool { return strings.TrimSpace(values[name]) != "" }
+	isSet := func(name string) bool { return strings.TrimSpace(values[name]) != "" }
 	for line := range strings.Lines(values[headersVariable]) {
 		name, _, _ := strings.Cut(strings.ToLower(line), ":")
 		if name = strings.TrimSpace(name); name == "authorization" {
@@ -86,9 +86,9 @@ func credential(values map[string]string) (variable string) {
 		}
 	}
 	switch {
-	case given(tokenVariable):
+	case isSet(tokenVariable):
 		return tokenVariable
-	case given(keyVariable):
+	case isSet(keyVariable):
 		return keyVariable
 	}
 	return variable
@@ -120,8 +120,8 @@ func (p *provider) values(env []string) (map[string]string, error) {
 }
 
 // providerConflicts returns the reasons not to run a claude with these sources and environment against p,
-// which may be nil: a variable that is missing; settings that override p's, or hold what is the user's and
-// would be sent to it; a login that would. without is how to do without p. No value is shown.
+// which may be nil: a variable is missing; settings override p's, or hold what is the user's and would be sent to
+// it; a login would be sent. without is how to do without p. No value is shown.
 func providerConflicts(d dirs, sources []settingsSource, env []string, p *provider, without string) []failure {
 	if p == nil {
 		return nil
@@ -132,7 +132,7 @@ func providerConflicts(d dirs, sources []settingsSource, env []string, p *provid
 	}
 	account, isConsole := sources[0].name, values[urlVariable] != "" && values[keyVariable] == ""
 	var conflicts []failure
-	var found, files []string
+	var settings, files []string
 	for _, s := range sources {
 		var keys []string
 		if s.err != nil {
@@ -150,15 +150,15 @@ func providerConflicts(d dirs, sources []settingsSource, env []string, p *provid
 			}
 		}
 		if keys != nil {
-			found = append(found, "\n     "+s.name+": "+strings.Join(keys, ", "))
+			settings = append(settings, "\n     "+s.name+": "+strings.Join(keys, ", "))
 			if s.name != argumentSource {
 				files = append(files, shellQuote(s.name))
 			}
 		}
 	}
-	if found != nil {
+	if settings != nil {
 		err := fmt.Errorf("settings override the provider %s, or send it what is yours:%s",
-			p.name, strings.Join(found, ""))
+			p.name, strings.Join(settings, ""))
 		hint := without + ", or take that out there"
 		if files != nil {
 			hint += ":\n${EDITOR:-vi} " + strings.Join(files, " ")
@@ -168,8 +168,8 @@ func providerConflicts(d dirs, sources []settingsSource, env []string, p *provid
 	if name := credential(values); values[urlVariable] != "" && name != tokenVariable && name != "" && hasLogin(d) {
 		ours := settingsSource{name: d.configFile()}
 		const what = "alone lets Claude Code send your login there, too"
-		const mend = "name it " + tokenVariable + ", or add Authorization to " + headersVariable
-		conflicts = append(conflicts, ours.fault("providers."+p.name+".env."+name, what, mend))
+		const hint = "name it " + tokenVariable + ", or add Authorization to " + headersVariable
+		conflicts = append(conflicts, ours.fault("providers."+p.name+".env."+name, what, hint))
 	}
 	return conflicts
 }

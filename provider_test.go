@@ -213,7 +213,7 @@ func TestAttribution(t *testing.T) {
 // The line that a launch has left out stays out for a reviewer of the session's own provider, which shares its prompt cache.
 // With another provider a login may pay, and that is billed by the line.
 func TestAttributionOfReviewer(t *testing.T) {
-	env := []string{providerVariable + "=a", attributionVariable + "=0", cacheVariable + "=" + lineLeftOut}
+	env := []string{providerVariable + "=a", attributionVariable + "=0", cacheVariable + "=" + attributionLeftOut}
 	for name, want := range map[string]string{"a": "0", "b": ""} {
 		got, err := reviewerEnv(env, &provider{name: name})
 		check(t, err)
@@ -487,9 +487,9 @@ func TestProviderEnvironments(t *testing.T) {
 		expectIs(t, what, strings.Join(got, " "), want)
 	}
 	const line = attributionVariable + "=0"
-	expect("a line that ccc left out", withLine([]string{"A=1", line, cacheVariable + "=line"}), "A=1")
-	expect("one that the user left out", withLine([]string{"A=1", line, cacheVariable + "=1"}), "A=1 "+line)
-	expect("no line", withLine([]string{"A=1"}), "A=1")
+	expect("a line that ccc left out", withoutCacheVariables([]string{"A=1", line, cacheVariable + "=line"}), "A=1")
+	expect("one that the user left out", withoutCacheVariables([]string{"A=1", line, cacheVariable + "=1"}), "A=1 "+line)
+	expect("no line", withoutCacheVariables([]string{"A=1"}), "A=1")
 
 	p := &provider{name: "b", Env: map[string]envText{"ANTHROPIC_AUTH_TOKEN": "${TOKEN}", "X": "${SAME}", "Y": "${UNSET}", "Z": "plain"}}
 	hook := []string{"A=1", toolMark, "CLAUDE_CODE_ENTRYPOINT=cli", "CLAUDE_CODE_CHILD_SESSION=1", sessionVariable + "=s", "CLAUDE_CODE_MESSAGING_X=1",

@@ -182,7 +182,7 @@ func TestRealClientRead(t *testing.T) {
 		past, err := state.session(ids[0]).readHistory()
 		check(t, err)
 		for i, r := range past.Reviews { // older clients refuse the third call: they have no such tool
-			basis := r.basis()
+			basis := r.verdictBasis()
 			if (basis == receiptRead.zh) != (i == 3) || i < 2 && basis != receiptNothing.zh {
 				t.Errorf("review %d: %q, %q", i+1, basis, r.did.Tools)
 			}

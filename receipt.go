@@ -1,7 +1,7 @@
 package main
 
-// A review in words: its title, verdict and price, a step of the reviewer, and the receipt, the
-// line that says what a verdict rests on.
+// A review in words. The receipt, one line, never claims more than was recorded: a verdict of a reviewer that ran
+// nothing says so.
 
 import (
 	"cmp"
@@ -55,27 +55,23 @@ func (s step) shown() step {
 	return s
 }
 
-// title names what was reviewed, a stop or a question, and which review of the request it was.
-func (r review) title() string {
+// reviewTitle names what was reviewed, a stop or a question, and which review of the request it was.
+func (r review) reviewTitle() string {
+	title := say(titleReview)
 	if r.Event == eventPreToolUse {
-		return say(titleQuestion) + r.number()
+		title = say(titleQuestion)
 	}
-	return say(titleReview) + r.number()
+	if r.Iteration > 0 { // else it counts for no limit
+		title += " " + r.reviewNumber()
+	}
+	return title
 }
 
-// number is ordinal behind a blank, "" for a review that counts for no limit.
-func (r review) number() string {
-	if r.Iteration == 0 {
-		return ""
-	}
-	return " " + r.ordinal()
-}
+// reviewNumber is which review of the request it was, and how many the request has, as in 1/10.
+func (r review) reviewNumber() string { return fmt.Sprintf("%d/%d", r.Iteration, r.Limit) }
 
-// ordinal is which review of the request it was, and how many the request has, as in 1/10.
-func (r review) ordinal() string { return fmt.Sprintf("%d/%d", r.Iteration, r.Limit) }
-
-// told returns a call, a refusal or words for people, "" for another step. Paths below top are relative.
-func (s step) told(top string) string {
+// inWords returns a call, a refusal or words for people, "" for another step. Paths below top are relative.
+func (s step) inWords(top string) string {
 	switch s.Kind {
 	case stepCall:
 		return "· " + callInWords(s.Tool, top)
@@ -85,7 +81,7 @@ func (s step) told(top string) string {
 	return s.Words
 }
 
-// callInWords tells a call as people read it, as in "reading tally.py"; of a command it is the command.
+// callInWords is a call as people read it, as in "reading tally.py"; of a command it is the command.
 func callInWords(call, top string) string {
 	tool, about, _ := strings.Cut(strings.TrimSuffix(call, ")"), "(")
 	switch {
@@ -110,21 +106,21 @@ func pathFrom(top, path string) string {
 	return path
 }
 
-// code is the exit code of what ccc try ran.
-func (s step) code() int {
+// runExitCode is the exit code of what ccc try ran.
+func (s step) runExitCode() int {
 	if s.ExitCode == nil {
 		return 0
 	}
 	return *s.ExitCode
 }
 
-// ended is how the command that ccc try ran ended.
-func (s step) ended() string {
-	return say(exitedWith, s.code()) + " · " + duration(s.DurationSeconds)
+// runEnd is how the command that ccc try ran ended.
+func (s step) runEnd() string {
+	return say(exitedWith, s.runExitCode()) + " · " + duration(s.DurationSeconds)
 }
 
-// price is the time and money that the review took.
-func (r review) price() string {
+// reviewPrice is the time and money that the review took.
+func (r review) reviewPrice() string {
 	took := ""
 	if r.DurationSeconds > 0 {
 		took = duration(r.DurationSeconds)
@@ -151,8 +147,8 @@ func questionText(input json.RawMessage) string {
 	return strings.Join(lines, "\n")
 }
 
-// spent is the price with the tokens, and what made these cheap.
-func (r review) spent() string {
+// reviewSpending is the price with the tokens, and what made these cheap.
+func (r review) reviewSpending() string {
 	used := ""
 	if t := r.Tokens; t != nil && *t != (tokens{}) {
 		used = say(tokensUsed, grouped(t.fresh()), grouped(t.CacheRead), grouped(t.Output))
@@ -163,11 +159,13 @@ func (r review) spent() string {
 	} else if r.Way == "cache" {
 		cache = say(agentsCache)
 	}
-	return joined(r.price(), used, cache)
+	return joined(r.reviewPrice(), used, cache)
 }
 
 // receiptHead is the review's title and verdict, time and cost.
-func (r review) receiptHead() string { return joined(r.title()+" "+verdictName(r.Verdict), r.price()) }
+func (r review) receiptHead() string {
+	return joined(r.reviewTitle()+" "+verdictName(r.Verdict), r.reviewPrice())
+}
 
 // hasLooked reports whether the reviewer has read a file or run a command.
 func (r review) hasLooked() bool {
@@ -178,8 +176,8 @@ func (r review) hasLooked() bool {
 	return len(r.did.Runs) > 0 || slices.ContainsFunc(r.did.Tools, isLook)
 }
 
-// basis says what a verdict rests on where nothing was run in a copy, "" where there is none.
-func (r review) basis() string {
+// verdictBasis is what a verdict rests on where nothing was run in a copy, "" where there is none.
+func (r review) verdictBasis() string {
 	hasCommand := slices.ContainsFunc(r.did.Tools, isCommand)
 	switch {
 	case r.Verdict != verdictAllow && r.Verdict != verdictBlock, r.did.Tools == nil: // not recorded
@@ -203,41 +201,41 @@ func (r review) lacksCopy() bool {
 	return r.NoCopy != "" && r.NoCopy != errTryOff.zh && r.NoCopy != errTryOff.en
 }
 
-// receiptRuns is how many runs a receipt tells.
+// receiptRuns is how many runs a receipt shows.
 const receiptRuns = 3
 
-// receipt is the round in a line. Of the runs it tells the last that failed, then the last of the others, in
+// receipt is the review in a line. Of the runs it shows the last that failed, then the last of the others, in
 // the order in which they ran.
 func (r review) receipt() string {
-	told := map[int]bool{}
+	chosen := map[int]bool{}
 	for _, isFailed := range []bool{true, false} {
-		for i := len(r.did.Runs) - 1; i >= 0 && len(told) < receiptRuns; i-- {
-			if (r.did.Runs[i].code() != 0) == isFailed {
-				told[i] = true
+		for i := len(r.did.Runs) - 1; i >= 0 && len(chosen) < receiptRuns; i-- {
+			if (r.did.Runs[i].runExitCode() != 0) == isFailed {
+				chosen[i] = true
 			}
 		}
 	}
 	parts := []string{r.receiptHead()}
 	for i, run := range r.did.Runs {
-		if told[i] {
-			parts = append(parts, clip(unbroken(mainLine(run.Command)), 60)+" → "+run.result())
+		if chosen[i] {
+			parts = append(parts, clip(unbroken(mainLine(run.Command)), 60)+" → "+run.runResult())
 		}
 	}
-	if more := len(r.did.Runs) - len(told); more > 0 {
+	if more := len(r.did.Runs) - len(chosen); more > 0 {
 		parts = append(parts, count(more, moreRuns))
 	}
 	if len(r.did.Runs) == 0 {
-		parts = append(parts, r.basis())
+		parts = append(parts, r.verdictBasis())
 	}
 	parts = append(parts, r.withoutVerdict())
 	return joined(parts...)
 }
 
-// result is what a run gave: its exit code, or where that is 0 the last line that it printed.
-func (s step) result() string {
+// runResult is what a run gave: its exit code, or where that is 0 the last line that it printed.
+func (s step) runResult() string {
 	printed := strings.TrimSpace(s.Output)
-	if s.code() != 0 || printed == "" {
-		return say(exitedWith, s.code())
+	if s.runExitCode() != 0 || printed == "" {
+		return say(exitedWith, s.runExitCode())
 	}
 	return clip(unbroken(printed[strings.LastIndex(printed, "\n")+1:]), 60)
 }
@@ -264,8 +262,8 @@ func mainLine(script string) (last string) {
 		default:
 			last = trimmed
 		}
-		if found := hereDocument().FindStringSubmatch(line); found != nil {
-			until = found[1]
+		if match := hereDocument().FindStringSubmatch(line); match != nil {
+			until = match[1]
 		}
 	}
 	if last == "" {
@@ -274,7 +272,7 @@ func mainLine(script string) (last string) {
 	return last
 }
 
-// withoutVerdict says what became of an answer without a verdict, "" for one with a verdict.
+// withoutVerdict is what became of an answer without a verdict, "" for one with a verdict.
 func (r review) withoutVerdict() string {
 	switch {
 	case r.Withheld:

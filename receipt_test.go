@@ -30,7 +30,7 @@ func TestStepInWords(t *testing.T) {
 		{kindWords, "", "I look.", "I look."},
 		{kindPrompt, "", "", ""},
 	} {
-		expectIs(t, c.kind+" "+c.tool, step{Kind: c.kind, Tool: c.tool, Words: c.words}.told("/p"), c.want)
+		expectIs(t, c.kind+" "+c.tool, step{Kind: c.kind, Tool: c.tool, Words: c.words}.inWords("/p"), c.want)
 	}
 	for _, c := range []struct{ top, path, want string }{
 		{"/p", "/p/a/b", "a/b"}, {"/p", "/p", "/p"}, {"/p", "/pp/a", "/pp/a"}, {"/p", "/q/a", "/q/a"}, {"", "/a", "/a"}, {"/p", "a", "a"}, {"", "", ""},
@@ -50,16 +50,16 @@ func TestRecordInWords(t *testing.T) {
 	question.Event, byHand.Event, byHand.Iteration = eventPreToolUse, eventReview, 0
 	byHand.Way, byHand.Tokens, byHand.CostUSD, byHand.DurationSeconds = "own", &tokens{}, 0, 0
 	for _, c := range []struct{ what, got, want string }{
-		{"a stop", stop.title(), "Review 2/10"},
-		{"a question", question.title(), "Review of a question 2/10"},
-		{"by hand", byHand.title(), "Review"},
-		{"the price", stop.price(), "1m01s · $0.50"},
-		{"no price", byHand.price(), ""},
-		{"what was spent", stop.spent(), "1m01s · $0.50 · tokens: 1,234 new, 56,789 cached, 12 out · prompt cache: the agent's"},
-		{"nothing", byHand.spent(), ""},
+		{"a stop", stop.reviewTitle(), "Review 2/10"},
+		{"a question", question.reviewTitle(), "Review of a question 2/10"},
+		{"by hand", byHand.reviewTitle(), "Review"},
+		{"the price", stop.reviewPrice(), "1m01s · $0.50"},
+		{"no price", byHand.reviewPrice(), ""},
+		{"what was spent", stop.reviewSpending(), "1m01s · $0.50 · tokens: 1,234 new, 56,789 cached, 12 out · prompt cache: the agent's"},
+		{"nothing", byHand.reviewSpending(), ""},
 		{"the head", stop.receiptHead(), "Review 2/10 sent back · 1m01s · $0.50"},
-		{"a run", step{ExitCode: &code, DurationSeconds: 1.25}.ended(), "exit 7 · 1.2s"},
-		{"a run without a code", step{}.ended(), "exit 0 · 0.0s"},
+		{"a run", step{ExitCode: &code, DurationSeconds: 1.25}.runEnd(), "exit 7 · 1.2s"},
+		{"a run without a code", step{}.runEnd(), "exit 0 · 0.0s"},
 		{"a word of another version", verdictName("odd"), "odd"},
 		{"withheld", review{outcome: outcome{Withheld: true, NoVerdict: true}}.withoutVerdict(), say(unreadableVerdict)},
 		{"no verdict", review{outcome: outcome{NoVerdict: true}}.withoutVerdict(), say(withoutVerdict)},

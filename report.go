@@ -14,14 +14,14 @@ import (
 // A changeStory is one change of a session in a working tree: the reviews up to its approval, and those
 // behind it that found no file changed since, as where the agent was told to push.
 type changeStory struct {
-	reviews  []judgedStop
-	approval *judgedStop // the last
-	before   []string    // the requests that the approval of the change before it knew
-	paths    []string    // as its reviewers were shown them
+	reviews  []sessionReview
+	approval *sessionReview // the last
+	before   []string       // the requests that the approval of the change before it knew
+	paths    []string       // as its reviewers were shown them
 }
 
 // changeStories returns the changes that the reviews of a session, in their order, judged.
-func changeStories(reviews []judgedStop) (stories []*changeStory) {
+func changeStories(reviews []sessionReview) (stories []*changeStory) {
 	newest := map[tree]*changeStory{}
 	for _, r := range reviews {
 		story, hasPaths := newest[r.Seen.tree], len(r.Change) > 0
@@ -65,32 +65,33 @@ func (s *changeStory) requests() (all []string) {
 
 // A report is what the page holds.
 type report struct {
-	of      string // what it is of, in a sentence
-	now     answer // what the last review says of the files
+	of      string // the session and the change, in a sentence
+	now     answer // of the last review
 	stories []*changeStory
 	output  int // the most characters of an output
 }
 
 // showReport is ccc report [SESSION].
 func showReport(c *invocation, d dirs) error {
-	reviews, err := d.reviews(c.operands, func(s judgedStop) bool { return s.Event != eventPreToolUse })
+	reviews, err := d.reviews(c.operands, func(s sessionReview) bool { return s.Event != eventPreToolUse })
 	if err != nil {
 		return err
 	}
-	judged := slices.DeleteFunc(slices.Clone(reviews), func(s judgedStop) bool { return !s.isJudged() })
+	judged := slices.DeleteFunc(slices.Clone(reviews), func(s sessionReview) bool { return !s.isJudged() })
 	if len(judged) == 0 {
 		judged = reviews // as one by hand that failed, which ccc verdict passes over
 	}
 	if len(judged) == 0 {
 		of := strings.Join(append(c.operands, pathFrom("", treeOf(d.here).Top))[:1], "")
-		return failure{code: 3, err: fmt.Errorf("report: there is no review of %s yet", of), hint: "ccc review"}
+		err := fmt.Errorf("report: there is no review of %s yet", of)
+		return failure{code: 3, err: err, hint: "ccc review"}
 	}
 	last, now := lastJudged(judged, d.env)
-	reviews = slices.DeleteFunc(reviews, func(s judgedStop) bool { return s.session != last.session })
+	reviews = slices.DeleteFunc(reviews, func(s sessionReview) bool { return s.session != last.session })
 	r := report{of: say(reportOfOne, codeSpan(last.session)), now: now, stories: changeStories(reviews)}
 	if len(c.operands) == 0 {
 		r.of = say(reportOfHere, codeSpan(last.session))
-		isLast := func(s judgedStop) bool { return s.ID == last.ID }
+		isLast := func(s sessionReview) bool { return s.ID == last.ID }
 		r.stories = slices.DeleteFunc(r.stories, func(s *changeStory) bool {
 			return !slices.ContainsFunc(s.reviews, isLast)
 		})
@@ -144,7 +145,7 @@ func codeSpan(name string) string {
 func (r report) parts() []string {
 	title := verdictName(r.now.word)
 	if r.now.word == answerChanged {
-		title = say(reportUntold)
+		title = say(reportNotCompared)
 		if r.now.isOtherTree || len(r.now.changed) > 0 {
 			title = say(reportChanged)
 		}
@@ -160,7 +161,7 @@ func (r report) parts() []string {
 	return parts
 }
 
-// reviewers says who has answered; nothing where nobody has.
+// reviewers lists who has answered; nothing where nobody has.
 func (r report) reviewers() string {
 	var models, rules []string
 	what := ""
@@ -177,7 +178,7 @@ func (r report) reviewers() string {
 				rule = say(builtinPrompt)
 			}
 			models, rules = append(models, model), append(rules, rule)
-			if what = cmp.Or(what, review.basis()); len(review.did.Runs) > 0 {
+			if what = cmp.Or(what, review.verdictBasis()); len(review.did.Runs) > 0 {
 				what = say(reportRan)
 			}
 		}
@@ -238,7 +239,7 @@ func (r report) runs(s *changeStory) (parts []string) {
 			if runs[run.Command] == nil {
 				commands = append(commands, run.Command)
 			}
-			ended := "- " + joined(review.title(), run.ended())
+			ended := "- " + joined(review.reviewTitle(), run.runEnd())
 			if run.Error != "" { // ccc's own words, for 124 and 125
 				ended = joined(ended, codeSpan(run.Error))
 			}

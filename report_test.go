@@ -97,7 +97,7 @@ func TestReportChanges(t *testing.T) {
 		{"outside git", "-Stop allow a, -Stop allow a+b", "a= of 1, b= of 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var reviews []judgedStop
+			var reviews []sessionReview
 			for _, text := range strings.Split(c.reviews, ", ") {
 				text, paths, _ := strings.Cut(text, "=")
 				words := strings.SplitN(text, " ", 3)
@@ -105,7 +105,7 @@ func TestReportChanges(t *testing.T) {
 				r.Requests, r.Change = strings.FieldsFunc(words[2], isPlus), strings.FieldsFunc(paths, isPlus)
 				r.tree = map[byte]tree{'-': {"/p", ""}, '@': {"/side", "/p/.git"}, 'S': {"/p", "/p/.git"}, 'r': {"/p", "/p/.git"}}[text[0]]
 				r.Event = strings.TrimLeft(r.Event, "-@")
-				reviews = append(reviews, judgedStop{review: r.review()})
+				reviews = append(reviews, sessionReview{review: r.review()})
 			}
 			var got []string
 			for _, s := range changeStories(reviews) {
@@ -196,7 +196,7 @@ func TestReportReviewer(t *testing.T) {
 			"only the conversation and the changes were read (model: not known; instructions: the built-in prompt)"},
 	} {
 		c.review.ID, c.review.Verdict = "r", verdictAllow
-		story := &changeStory{reviews: []judgedStop{{review: c.review}, {review: c.review}}}
+		story := &changeStory{reviews: []sessionReview{{review: c.review}, {review: c.review}}}
 		page := report{stories: []*changeStory{story}}.markdown()
 		expectIn(t, "the page", page, "had the conversation and the files; "+c.want+"\n")
 	}
@@ -206,11 +206,11 @@ func TestReportReviewer(t *testing.T) {
 func TestReportRuns(t *testing.T) {
 	speakIn(t, english)
 	code := func(n int) *int { return &n }
-	review := func(iteration int, runs ...record) judgedStop {
+	review := func(iteration int, runs ...record) sessionReview {
 		r := record{Event: eventStop, Review: "r", Iteration: iteration, Limit: 9, outcome: outcome{Verdict: verdictBlock}}
-		return judgedStop{review: r.withSteps(nil, runs, nil)}
+		return sessionReview{review: r.withSteps(nil, runs, nil)}
 	}
-	story := &changeStory{reviews: []judgedStop{
+	story := &changeStory{reviews: []sessionReview{
 		review(1, record{Command: "test", ExitCode: code(1), Output: "FAIL\n"}, record{Command: "silent", ExitCode: code(0), Output: " \n"}),
 		review(2, record{Command: "test", ExitCode: code(2)}, record{Command: "test", ExitCode: code(0), Output: "ok\n"}),
 		review(3, record{Command: "long", ExitCode: code(124), Output: "...", outcome: outcome{Error: "the time `is` up"}}),
@@ -327,7 +327,7 @@ func TestReportLength(t *testing.T) {
 			for i := range runs {
 				round.did.Runs = append(round.did.Runs, step{Command: fmt.Sprint("command ", i), Output: strings.Repeat("x\n", 900) + "end"})
 			}
-			s.reviews = append(s.reviews, judgedStop{review: round})
+			s.reviews = append(s.reviews, sessionReview{review: round})
 		}
 		return report{stories: []*changeStory{s}}
 	}

@@ -1,6 +1,7 @@
 package main
 
-// One review of a session, of a stop, of a question or by hand: plan it, run it, record what became of it.
+// One review of a session, of a stop, of a question or by hand. It has a line in the timeline when it begins
+// and another when it ends, however it ends. What goes wrong ends as a review that failed.
 
 import (
 	"cmp"
@@ -23,7 +24,7 @@ type supervision struct {
 	config   *configuration // the defaults, where ccc.json can't be used
 	session  sessionFiles
 	state    sessionState // as it was read first
-	past     *history     // what the timeline says; the end of a review reads on
+	past     *history     // of the session's timeline; the end of a review reads on
 	project  string       // where the session was started
 	launched bool         // ccc launched the session's client supervised
 	client   int          // the nearest process above that is no shell: Claude Code; 0 if unknown
@@ -90,7 +91,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		path = s.session.outputFile()
 		s.print(say(reviewing)+"...", say(detailsIn, path))
 	}
-	s.log("review started", "iteration", r.ordinal(), "prompt_source", in.Source)
+	s.log("review started", "iteration", r.reviewNumber(), "prompt_source", in.Source)
 	if r.NoCopy != "" {
 		s.log("no copy to run commands in", "error", r.NoCopy)
 	} else {
@@ -120,10 +121,10 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	return s.end(r, err)
 }
 
-// end ends the review: it completes and records it, and prints what came of it. An error says that no review
-// took place: the agent stops, a question goes to the user. One that the user ended, where Claude Code no
-// longer listens to the hook, or that ended with the supervision, was cancelled. The end also goes to the
-// log, without feedback, and sweeps the state directory.
+// end ends the review: it completes and records it, and prints what came of it. With an error no review took
+// place: the agent stops, a question goes to the user. A review was cancelled if the user ended it, so that
+// Claude Code no longer listens to the hook, or if supervision was switched off. The end also goes to the log,
+// without feedback, and sweeps the state directory.
 func (s *supervision) end(r review, err error) review {
 	switch {
 	case errors.Is(err, errToldToEnd), errors.Is(err, errSwitchedOff):
@@ -150,7 +151,7 @@ func (s *supervision) end(r review, err error) review {
 			r.did = recorded.did
 		}
 	}
-	pairs := []any{"event", r.Event, "verdict", r.Verdict, "iteration", r.ordinal(),
+	pairs := []any{"event", r.Event, "verdict", r.Verdict, "iteration", r.reviewNumber(),
 		"duration", fmt.Sprintf("%.3fs", r.DurationSeconds)}
 	if r.CostUSD > 0 { // else it is not known
 		pairs = append(pairs, "cost_usd", r.CostUSD)
@@ -170,7 +171,7 @@ func (s *supervision) end(r review, err error) review {
 // printed whole and recorded cut; an error is only recorded.
 func (s *supervision) step(r review, did step) {
 	did.Review = r.ID
-	text := did.told(r.Seen.Top)
+	text := did.inWords(r.Seen.Top)
 	switch did.Kind {
 	case stepWords:
 		s.print(printable(text))
@@ -184,15 +185,15 @@ func (s *supervision) step(r review, did step) {
 	s.record(entry{Step: &did})
 }
 
-// mostUnread is how many answers without a verdict in a row send the agent back, and mostWithheld how many
+// mostWithoutVerdict is how many answers without a verdict in a row send the agent back, and mostWithheld how many
 // where it would not get the words of the last.
-const mostUnread, mostWithheld = 2, 1
+const mostWithoutVerdict, mostWithheld = 2, 1
 
 // takeWords makes a refusal of an answer without a verdict: its words are the feedback. The default feedback
 // takes the place of those that say nothing, and of those that hold an approval, an order for an agent. There
 // is no review, and the error says so, of a question, and where too many in a row gave no verdict.
 func (s *supervision) takeWords(r *review, request reviewRequest) error {
-	said, most := r.Feedback, mostUnread
+	said, most := r.Feedback, mostWithoutVerdict
 	withheld := saysNothing(said) || r.Event != eventReview && holdsApproval(said)
 	if withheld {
 		most = mostWithheld
@@ -202,12 +203,12 @@ func (s *supervision) takeWords(r *review, request reviewRequest) error {
 		return errNoVerdict
 	case request.question != nil:
 		return errors.New(say(noVerdict, cutMiddle(said, 500)))
-	case request.unread >= most:
-		mend := ""
+	case request.withoutVerdict >= most:
+		hint := ""
 		if r.Way == "cache" {
-			mend = say(cacheOffMends)
+			hint = say(cacheOffHint)
 		}
-		return errors.New(say(noVerdictAgain, request.unread+1, mend))
+		return errors.New(say(noVerdictAgain, request.withoutVerdict+1, hint))
 	}
 	r.Verdict, r.NoVerdict = verdictBlock, true
 	if r.Withheld = withheld; withheld {
@@ -275,13 +276,13 @@ func (p *reviewPlan) call() *reviewerCall {
 
 // hasSessionsProvider reports whether the reviewer asks the API that the session does.
 func (s *supervision) hasSessionsProvider() bool {
-	own := s.config.Supervisor.Provider // a review by hand knows the session's provider by its state alone
-	return own == "" || own == cmp.Or(s.dirs.env.get(providerVariable), s.state.Provider)
+	reviewers := s.config.Supervisor.Provider // a review by hand knows the session's provider by its state alone
+	return reviewers == "" || reviewers == cmp.Or(s.dirs.env.get(providerVariable), s.state.Provider)
 }
 
 // sessionModel returns the session's model as --model takes it, which a fork has to be given: by itself it has
 // another, or no long context, where a flag, a mapped alias or no choice decided (2.1.200 to 2.1.332). If the
-// transcript does not say it, that is the word by which it was chosen. Without a launch that is not known, "".
+// transcript does not have it, it is the word by which it was chosen. Without a launch that is not known, "".
 func (s *supervision) sessionModel(talk conversation, sources []settingsSource) string {
 	switch {
 	case talk.modelID != "":
@@ -299,7 +300,7 @@ func (s *supervision) sessionModel(talk conversation, sources []settingsSource) 
 func (s *supervision) environment() ([]string, error) {
 	var env []string = s.dirs.env
 	if !s.launched { // the variables of a launch are another session's
-		env = withLine(env)
+		env = withoutCacheVariables(env)
 	}
 	p := s.config.Providers[s.config.Supervisor.Provider]
 	if p == nil || p.name == s.dirs.env.get(providerVariable) { // whose values the session has
@@ -312,8 +313,8 @@ func (s *supervision) environment() ([]string, error) {
 	return reviewers, checkProvider(s.dirs, readSources(s.dirs, s.config, nil), env, p, withoutReviewers)
 }
 
-// offerCopy tells the reviewer how to run commands in a throw-away copy with the ccc at that path, or why it
-// can't: it may be switched off, or no copy can be made here.
+// offerCopy adds to the request how to run commands in a throw-away copy, with the ccc at that path, or why that
+// can't be done: copies may be switched off, or none can be made here.
 func (p *reviewPlan) offerCopy(ctx context.Context, ccc string) {
 	var err error = errTryOff
 	if p.config.Try {
@@ -333,8 +334,8 @@ func (p *reviewPlan) offerCopy(ctx context.Context, ccc string) {
 // by now.
 func (s *supervision) patience(event string) (timeout time.Duration, late error) {
 	seconds, why := s.config.Supervisor.TimeoutSeconds, say(timeLimit)
-	found, _ := findHooks(s.dirs) // without settings.json there is no timeout
-	most := int(found.timeouts[event].Seconds())
+	installed, _ := findHooks(s.dirs) // without settings.json there is no timeout
+	most := int(installed.timeouts[event].Seconds())
 	if s.dirs.inSession() && most > 0 && seconds+endingTime > most {
 		seconds, why = max(most-endingTime, 1), say(timeLimitOfHook, most)
 	}
@@ -381,7 +382,7 @@ func (s *supervision) print(lines ...string) {
 	notice(redact(strings.Join(lines, "\n")))
 }
 
-// warn tells of a fault that does not change the decision; nil is no fault.
+// warn prints and logs a fault that does not change the decision; nil is no fault.
 func (s *supervision) warn(during string, err error) {
 	if err == nil {
 		return

@@ -78,9 +78,9 @@ func reviewNow(c *invocation, d dirs) (err error) {
 			fmt.Fprintln(out)
 		}
 		out.tag = verdictColour(ended.Verdict)
-		out.tell(supervisorTag + " " + ended.receipt())
+		out.writeText(supervisorTag + " " + ended.receipt())
 		if found := cmp.Or(ended.Error, ended.Feedback); found != "" && ended.Verdict != verdictCancelled {
-			out.tell(printable(found))
+			out.writeText(printable(found))
 		}
 	}
 	if err := out.Flush(); err != nil {

@@ -626,7 +626,7 @@ func testHook(t *testing.T, event string) *hook {
 	d := dirs{env: setEnv(os.Environ(), claudeVariable, "/bin/sh"), here: dir, claude: dir, ccc: dir, state: filepath.Join(dir, "ccc")}
 	check(t, stateDir(d.state).create())
 	h := &hook{supervision: supervision{dirs: d, project: dir, config: defaultConfig(), session: stateDir(d.state).session(testSession)},
-		event: &hookEvent{SessionID: testSession, HookEventName: event, Cwd: dir}, caller: caller{byHand: true}}
+		event: &hookEvent{SessionID: testSession, HookEventName: event, Cwd: dir}, caller: caller{fromShell: true}}
 	h.isWanted = func() bool { return true }
 	return h
 }
@@ -713,7 +713,7 @@ func TestHookUpdates(t *testing.T) {
 		{false, "", at.Add(time.Hour), noProvider, at.Add(time.Hour)},
 	} {
 		h.dirs.env = append(os.Environ(), providerVariable+"="+test.provider)
-		h.caller = caller{byHand: test.byHand, launched: test.launched}
+		h.caller = caller{fromShell: test.byHand, launched: test.launched}
 		check(t, h.update(func(s *sessionState) { s.Count++ }))
 		state, err := h.session.state()
 		check(t, err)
@@ -847,7 +847,7 @@ func TestHookWords(t *testing.T) {
 		"the cache and a first refusal": {words: "fix it", way: "cache", feedback: "fix it"},
 	} {
 		entry := review{Event: test.event, Way: test.way, outcome: outcome{Feedback: test.words}}
-		request := reviewRequest{unread: test.unread}
+		request := reviewRequest{withoutVerdict: test.unread}
 		if test.question {
 			request.question = []byte("{}")
 		}
@@ -992,7 +992,7 @@ func TestHookPlanned(t *testing.T) {
 
 // The environment of a reviewer: with a launch's line only in the session that ccc launched, and with the values of a provider that is not the session's.
 func TestHookReviewersEnvironment(t *testing.T) {
-	for _, pair := range [][2]string{{attributionVariable, "0"}, {cacheVariable, lineLeftOut}, {"TOKEN", "session"}, {keyVariable, "mine"}, {"CLAUDE_CODE_ENTRYPOINT", "cli"}} {
+	for _, pair := range [][2]string{{attributionVariable, "0"}, {cacheVariable, attributionLeftOut}, {"TOKEN", "session"}, {keyVariable, "mine"}, {"CLAUDE_CODE_ENTRYPOINT", "cli"}} {
 		t.Setenv(pair[0], pair[1])
 	}
 	for _, test := range []struct {

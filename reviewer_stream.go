@@ -156,8 +156,8 @@ var refusals = []string{"Permission to use ", "<tool_use_error>File is in a dire
 func (b contentBlock) isRefusal() bool {
 	said := ""
 	_ = json.Unmarshal(b.Said, &said)
-	isOne := func(start string) bool { return strings.HasPrefix(said, start) }
-	return b.Type == "tool_result" && b.Error && slices.ContainsFunc(refusals, isOne)
+	isBeginning := func(start string) bool { return strings.HasPrefix(said, start) }
+	return b.Type == "tool_result" && b.Error && slices.ContainsFunc(refusals, isBeginning)
 }
 
 // refuse notes once that the call with that id was refused.

@@ -192,8 +192,8 @@ func readDecision(object []byte, keys ...string) (decided verdict, feedback stri
 	var members map[string]json.RawMessage // for a struct Allow_Stop would be allow_stop
 	_ = json.Unmarshal(object, &members)
 	for _, key := range keys {
-		decision, found := members[key]
-		if !found {
+		decision, isMember := members[key]
+		if !isMember {
 			continue
 		}
 		switch string(decision) {

@@ -104,7 +104,7 @@ func lazyRegexp(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// dollars writes a cost. It returns "" for 0, a cost that claude did not tell.
+// dollars writes a cost. It returns "" for 0: claude printed none.
 func dollars(usd float64) string {
 	switch {
 	case usd <= 0:
@@ -201,8 +201,8 @@ func (s *screen) block(lead, text string) {
 	}
 }
 
-// fix writes what fixes a fault. The command at its end stays on one line, however long, to be copied.
-func (s *screen) fix(indent, text string) {
+// writeHint writes a hint. The command at its end stays on one line, however long, to be copied.
+func (s *screen) writeHint(indent, text string) {
 	at := strings.LastIndexByte(text, '\n') + 1
 	s.block(indent, text[:at])
 	if text != "" {
@@ -210,8 +210,8 @@ func (s *screen) fix(indent, text string) {
 	}
 }
 
-// tell writes text: as block does on a terminal, elsewhere as it is.
-func (s *screen) tell(text string) {
+// writeText writes text: as block does on a terminal, elsewhere as it is.
+func (s *screen) writeText(text string) {
 	if s.terminal {
 		s.block("", text)
 	} else {
@@ -219,10 +219,10 @@ func (s *screen) tell(text string) {
 	}
 }
 
-// notice tells text on stderr.
+// notice writes text to stderr.
 func notice(text string) {
 	out := newScreen(os.Stderr)
-	out.tell(text)
+	out.writeText(text)
 	out.Flush()
 }
 
@@ -290,7 +290,7 @@ func runeWidth(r rune) int {
 	case strings.ContainsRune(wideEmoji, r):
 		return 2
 	}
-	if i, found := slices.BinarySearch(wideRanges, r); found || i%2 == 1 {
+	if i, isEdge := slices.BinarySearch(wideRanges, r); isEdge || i%2 == 1 {
 		return 2
 	}
 	return 1

@@ -176,9 +176,9 @@ func TestScreenBlock(t *testing.T) {
 	s.width = 24
 	s.block("  lead ", "one two three four five\n- an item of a list\n12. twelve of the list\tx\n")
 	s.block("lead", "")
-	s.tell("as  it is, however long that may be, outside a terminal")
+	s.writeText("as  it is, however long that may be, outside a terminal")
 	s.colour, s.terminal = true, true
-	s.tell("[SUPERVISOR] on a terminal")
+	s.writeText("[SUPERVISOR] on a terminal")
 	check(t, s.Flush())
 	text, err := os.ReadFile(path)
 	check(t, err)

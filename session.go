@@ -17,9 +17,9 @@ import (
 type sessionState struct {
 	SessionID  string    `json:"session_id"`
 	Count      int       `json:"count"`                // reviews of the present piece of work: see beginsAnew
-	Enabled    *bool     `json:"enabled,omitempty"`    // what its last switch said, nil before the first
+	Enabled    *bool     `json:"enabled,omitempty"`    // as its last switch left it, nil before the first
 	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that switch
-	Cancelled  bool      `json:"cancelled,omitempty"`  // Esc ended the last review of a stop: the next prompt says so
+	Cancelled  bool      `json:"cancelled,omitempty"`  // the user ended the last review of a stop: see hook.prompt
 	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or noProvider
 	LaunchedAt time.Time `json:"launched_at,omitzero"` // of its last supervised launch
 	CreatedAt  time.Time `json:"created_at"`
@@ -93,7 +93,7 @@ func (s *sessionState) isSwitched(launched time.Time) bool {
 	return s.Enabled != nil && !s.SwitchedAt.Before(launched)
 }
 
-// on reports whether the session is supervised, as far as its state tells: a session that was never
+// on reports whether the session is supervised, as far as its state shows: a session that was never
 // switched has a state only if it was supervised.
 func (s *sessionState) on() bool {
 	if s.isSwitched(s.LaunchedAt) {
@@ -112,8 +112,8 @@ func (s sessionFiles) switchTo(on bool) error {
 	return err
 }
 
-// nameSession is the hint where a word names no session.
-const nameSession = "name one, as ccc status lists them"
+// sessionHint is the hint where a word names no session.
+const sessionHint = "name one, as ccc status lists them"
 
 // findSession returns the id of the session whose id is word, or of the only one whose id begins with it. For
 // none or several the error is a failure with code 2.
@@ -125,10 +125,10 @@ func (d stateDir) findSession(word string) (string, error) {
 	ids = slices.DeleteFunc(ids, func(id string) bool { return word == "" || !strings.HasPrefix(id, word) })
 	switch len(ids) {
 	case 0:
-		return "", failure{code: 2, err: fmt.Errorf("no session %q", word), hint: nameSession}
+		return "", failure{code: 2, err: fmt.Errorf("no session %q", word), hint: sessionHint}
 	case 1:
 		return ids[0], nil
 	}
 	err = fmt.Errorf("%q is the beginning of %d sessions", word, len(ids))
-	return "", failure{code: 2, err: err, hint: nameSession}
+	return "", failure{code: 2, err: err, hint: sessionHint}
 }

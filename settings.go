@@ -183,18 +183,18 @@ func (e *settingsEditor) fill(wanted *jsonValue, path ...string) {
 // addHook leaves one entry of ccc's under the event, in a group with the wanted matcher: the last that is
 // there, brought up to date, or a new one. The others are removed.
 func (e *settingsEditor) addHook(wanted wantedHook, self string) {
-	found := false
-	for _, own := range slices.Backward(e.ownEntries(wanted.event, self)) { // removal moves what is behind
-		if found || own.matcher != wanted.Matcher {
-			e.remove(own)
+	isKept := false
+	for _, entry := range slices.Backward(e.ownEntries(wanted.event, self)) { // removal moves what is behind
+		if isKept || entry.matcher != wanted.Matcher {
+			e.remove(entry)
 			continue
 		}
-		found = true
-		if entry := string(encodeJSON(wanted.Hooks[0])); !sameJSON(entry, own.value.raw) {
-			e.set(entry, own.path...)
+		isKept = true
+		if text := string(encodeJSON(wanted.Hooks[0])); !sameJSON(text, entry.value.raw) {
+			e.set(text, entry.path...)
 		}
 	}
-	if found {
+	if isKept {
 		return
 	}
 	group, path := string(encodeJSON(wanted)), []string{"hooks", wanted.event}
@@ -232,8 +232,8 @@ func (e *settingsEditor) ownEntries(event, self string) (entries []ownEntry) {
 }
 
 // remove removes an entry of ccc's. If its group, its event or hooks itself is empty then, that goes too.
-func (e *settingsEditor) remove(own ownEntry) {
-	path := own.path
+func (e *settingsEditor) remove(entry ownEntry) {
+	path := entry.path
 	if len(e.root.at(path[:4]...).members) == 1 {
 		path = path[:3] // the group, with its matcher
 	}
@@ -247,8 +247,8 @@ func (e *settingsEditor) remove(own ownEntry) {
 // false.
 func (e *settingsEditor) uninstall(self string, added []string) {
 	for _, wanted := range wantedHooks("", 0) {
-		for _, own := range slices.Backward(e.ownEntries(wanted.event, self)) {
-			e.remove(own)
+		for _, entry := range slices.Backward(e.ownEntries(wanted.event, self)) {
+			e.remove(entry)
 		}
 	}
 	for _, key := range added {
@@ -312,26 +312,26 @@ type installedHooks struct {
 }
 
 // findHooks reads ccc's entries from settings.json. It refuses what editSettings does.
-func findHooks(d dirs) (found installedHooks, err error) {
+func findHooks(d dirs) (installed installedHooks, err error) {
 	e, err := readSettings(d)
 	if err != nil {
-		return found, err
+		return installed, err
 	}
-	found.timeouts = map[string]time.Duration{}
+	installed.timeouts = map[string]time.Duration{}
 	for _, wanted := range wantedHooks("", 0) {
 		isThere := false
-		for _, own := range e.ownEntries(wanted.event, d.hookPath()) {
-			isThere = isThere || own.matcher == wanted.Matcher
-			found.programs = append(found.programs, own.program)
-			var entry struct{ Timeout float64 }
-			_ = json.Unmarshal([]byte(own.value.raw), &entry) // a timeout that is no number is no limit
-			found.timeouts[wanted.event] = time.Duration(entry.Timeout * float64(time.Second))
+		for _, call := range e.ownEntries(wanted.event, d.hookPath()) {
+			isThere = isThere || call.matcher == wanted.Matcher
+			installed.programs = append(installed.programs, call.program)
+			var limits struct{ Timeout float64 }
+			_ = json.Unmarshal([]byte(call.value.raw), &limits) // a timeout that is no number is no limit
+			installed.timeouts[wanted.event] = time.Duration(limits.Timeout * float64(time.Second))
 		}
 		if !isThere {
-			found.missing = append(found.missing, wanted.event)
+			installed.missing = append(installed.missing, wanted.event)
 		}
 	}
-	return found, nil
+	return installed, nil
 }
 
 // An installation is the record (.ccc-installed.json) of what launches have written for the user.

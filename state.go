@@ -79,7 +79,7 @@ func ownerOf(name string) (session string, isOurs bool) {
 		}
 	}
 	for _, pattern := range otherFiles {
-		if isOne, _ := filepath.Match(pattern, name); isOne {
+		if isMatch, _ := filepath.Match(pattern, name); isMatch {
 			return "", true
 		}
 	}

@@ -302,7 +302,7 @@ func TestStateOwner(t *testing.T) {
 			id, err := s.findSession(word)
 			if err != nil {
 				f := failureOf(err)
-				expectIs(t, word+": the code and the hint", fmt.Sprint(f.code, f.hint), "2"+nameSession)
+				expectIs(t, word+": the code and the hint", fmt.Sprint(f.code, f.hint), "2"+sessionHint)
 				id = map[string]string{fmt.Sprintf("no session %q", word): "none", fmt.Sprintf("%q is the beginning of 2 sessions", word): "2"}[f.err.Error()]
 			}
 			expectIs(t, "the session "+word, id, want)
@@ -653,7 +653,7 @@ func TestHistory(t *testing.T) {
 		"that ended behind a prompt": {[]record{prompt("a"), begin("1"), prompt("b"), end("1", block)}, "1", "do more"},
 		"a question":                 {[]record{prompt("a"), question}, "q", "do more"},
 	} {
-		r, open := write(test.records...).feedback()
+		r, open := write(test.records...).lastRefusal()
 		expectIs(t, name, r.ID, test.last)
 		expectIs(t, name+": open", open, test.open)
 	}
@@ -690,6 +690,6 @@ func TestStateUnread(t *testing.T) {
 		for i := range test.records {
 			test.records[i].Time = time.Now().Add(time.Duration(i-10) * time.Second)
 		}
-		expectIs(t, name, historyOf(test.records...).unread(), test.want)
+		expectIs(t, name, historyOf(test.records...).countWithoutVerdict(), test.want)
 	}
 }

@@ -36,16 +36,16 @@ func showStatus(c *invocation, d dirs) error {
 		s.nothingIn(d.here, 0)
 	default:
 		showTable(s, shown)
-		newest := slices.IndexFunc(sessions, func(one summary) bool { return d.isOfProject(one.Project) })
-		for i, one := range sessions {
+		newest := slices.IndexFunc(sessions, func(session summary) bool { return d.isOfProject(session.Project) })
+		for i, session := range sessions {
 			line := ""
 			switch {
-			case one.now != one.Doing:
-				line = say(sessionIs, one.short(), unbroken(one.now))
-			case one.now != "":
-				line = say(sessionRuns, one.short(), unbroken(one.now))
-			case one.why != "" && i == newest:
-				line = say(sessionUnreviewed, one.short(), oneLine(one.why))
+			case session.now != session.Doing:
+				line = say(sessionIs, session.short(), unbroken(session.now))
+			case session.now != "":
+				line = say(sessionRuns, session.short(), unbroken(session.now))
+			case session.why != "" && i == newest:
+				line = say(sessionUnreviewed, session.short(), oneLine(session.why))
 			}
 			if line != "" {
 				fmt.Fprintln(s, clip(line, s.width))
@@ -63,10 +63,10 @@ func showStatus(c *invocation, d dirs) error {
 		config.offerEnglish(d)
 	}
 	var old []string
-	for _, one := range sessions {
-		reportError(os.Stderr, one.err)
-		if one.hasOld {
-			old = append(old, one.short())
+	for _, session := range sessions {
+		reportError(os.Stderr, session.err)
+		if session.hasOld {
+			old = append(old, session.short())
 		}
 	}
 	noticeOld(old)
@@ -124,16 +124,16 @@ func summarizeAll(d dirs, seen map[string]bool) ([]summary, error) {
 		if seen[id] {
 			continue
 		}
-		one := summarize(stateDir(d.state).session(id), config)
-		if one.err != nil || !one.UpdatedAt.IsZero() {
-			all = append(all, one)
+		s := summarize(stateDir(d.state).session(id), config)
+		if s.err != nil || !s.UpdatedAt.IsZero() {
+			all = append(all, s)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b summary) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	return all, err
 }
 
-// summarize reads a session's state and timeline. What can't be read is missing, and told by err.
+// summarize reads a session's state and timeline. What can't be read is missing, and err is why.
 func summarize(known sessionFiles, config *configuration) summary {
 	state, stateErr := known.state()
 	h, err := known.readHistory()
@@ -162,7 +162,10 @@ func summarize(known sessionFiles, config *configuration) summary {
 	s.Request = clip(firstLine(redact(h.request())), 100)
 	s.CostUSD = math.Round(s.CostUSD*1e6) / 1e6
 	if last := h.last(); last != nil {
-		s.Verdict, s.VerdictAt, s.number = last.Verdict, last.lastTime(), last.number()
+		s.Verdict, s.VerdictAt = last.Verdict, last.lastTime()
+		if last.Iteration > 0 {
+			s.number = " " + last.reviewNumber()
+		}
 		switch s.Verdict {
 		case verdictReviewing:
 			call := redact(last.did.current)
@@ -176,7 +179,7 @@ func summarize(known sessionFiles, config *configuration) summary {
 
 func (s summary) short() string { return s.Session[:min(8, len(s.Session))] }
 
-// last tells of the review that runs, as in reviewing 1/10 · 12s · go test ./..., or of the last verdict.
+// last is the review that runs, as in reviewing 1/10 · 12s · go test ./..., or the last verdict.
 func (s summary) last() string {
 	switch s.Verdict {
 	case "":
@@ -225,7 +228,7 @@ func sessionMeant(d dirs) (string, error) {
 	}
 	if len(ids) == 0 {
 		err := fmt.Errorf("no session of this project (%s)", pathFrom("", d.here))
-		return "", failure{code: 2, err: err, hint: nameSession}
+		return "", failure{code: 2, err: err, hint: sessionHint}
 	}
 	return ids[0], nil
 }
@@ -239,20 +242,20 @@ func showTable(s *screen, sessions []summary) {
 	for _, head := range statusHeads {
 		rows[0] = append(rows[0], say(head))
 	}
-	hasMode := func(one summary) bool { return say(modeCells[one.Mode]) != "" }
+	hasMode := func(session summary) bool { return say(modeCells[session.Mode]) != "" }
 	if !slices.ContainsFunc(sessions, hasMode) {
 		rows[0][mode] = ""
 	}
-	for _, one := range sessions {
-		row := []string{one.short(), say(modeCells[one.Mode]), fmt.Sprintf("%d/%d", one.Count, one.Limit),
-			verdictName(one.Verdict), one.when(), dollars(one.CostUSD), pathFrom("", one.Project), one.Request}
+	for _, session := range sessions {
+		row := []string{session.short(), say(modeCells[session.Mode]), fmt.Sprintf("%d/%d", session.Count, session.Limit),
+			verdictName(session.Verdict), session.when(), dollars(session.CostUSD), pathFrom("", session.Project), session.Request}
 		for column := range row {
 			if row[column] = oneLine(row[column]); column != mode {
 				row[column] = cmp.Or(row[column], "-")
 			}
 		}
-		if one.Verdict == verdictReviewing {
-			row[result], row[when] = joined(row[result]+one.number, row[when]), ""
+		if session.Verdict == verdictReviewing {
+			row[result], row[when] = joined(row[result]+session.number, row[when]), ""
 		}
 		rows = append(rows, row)
 	}

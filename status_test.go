@@ -244,7 +244,7 @@ func TestVerdictReasons(t *testing.T) {
 		"an odd word":         {[]record{end("odd", "", "")}, "Review 2/3 odd 3 minutes ago"},
 	} {
 		h := historyOf(c.records...)
-		s := judgedStop{review: h.Reviews[len(h.Reviews)-1], history: h}
+		s := sessionReview{review: h.Reviews[len(h.Reviews)-1], history: h}
 		if got := strings.Join(s.lines(s.answer(t.Context(), nil)), "\n"); !strings.HasPrefix(got, c.want) || name != "a review that runs" && got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}

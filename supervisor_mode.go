@@ -110,7 +110,7 @@ func supervisorMode(c *invocation, d dirs) error {
 	case err != nil:
 		return err
 	case !validSession(session):
-		return usageError("supervisor-mode", "which session? "+nameSession)
+		return usageError("supervisor-mode", "which session? "+sessionHint)
 	case mode == "off" && isAgent:
 		return withHint(errors.New("supervisor-mode: off is for the user, not for the agent"),
 			"the user can type /supervisor off, or call this in a terminal of their own")

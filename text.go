@@ -62,10 +62,10 @@ func say(text words, values ...any) string {
 	return fmt.Sprintf(text.in(lang), values...)
 }
 
-// A causeWords is an error whose text is in the language of this process.
-type causeWords words
+// An errText is an error whose text is in the language of this process.
+type errText words
 
-func (c causeWords) Error() string { return say(words(c)) }
+func (c errText) Error() string { return say(words(c)) }
 
 // count returns n with what is counted, such as 1 review, 2 reviews, 2 次.
 func count(n int, what words) string {
@@ -244,22 +244,22 @@ var (
 
 // Why there was no review, or no look at the files, in ccc's own words.
 var (
-	errSwitchedOff = causeWords{"审查期间监督被关闭", "supervision was switched off during the review"}
-	errToldToEnd   = causeWords{"按了 Esc 或 Ctrl-C，或者 Claude Code 退出了",
+	errSwitchedOff = errText{"审查期间监督被关闭", "supervision was switched off during the review"}
+	errToldToEnd   = errText{"按了 Esc 或 Ctrl-C，或者 Claude Code 退出了",
 		"Esc or Ctrl-C was pressed, or Claude Code exited"}
-	errKilled    = causeWords{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
-	errNoResult  = causeWords{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
-	errTryOff    = causeWords{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
-	errNoCount   = causeWords{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
-	errNoVerdict = causeWords{"审查者没有给出判定", "the reviewer gave no verdict"}
-	errNoGit     = causeWords{"这里没有 git 仓库", "there is no git repository"}
+	errKilled    = errText{"审查期间 ccc 被强行结束", "ccc was killed during the review"}
+	errNoResult  = errText{"审查者没有给出结果就结束了", "the reviewer ended without a result"}
+	errTryOff    = errText{"ccc.json 里 supervisor.try 为 false", "supervisor.try is false in ccc.json"}
+	errNoCount   = errText{"计数无法保存，只审查第一次停下", "without a count only the first stop is reviewed"}
+	errNoVerdict = errText{"审查者没有给出判定", "the reviewer gave no verdict"}
+	errNoGit     = errText{"这里没有 git 仓库", "there is no git repository"}
 	commitGone   = words{"提交 %s 不在了", "the commit %s is gone"}
 	gitTooSlow   = words{"git 用时超过 %v", "git took longer than %v"}
 	noVerdict    = words{"审查者没有给出判定：%s", "the reviewer gave no verdict: %s"}
-	// how often in a row, cacheOffMends or nothing
+	// how often in a row, cacheOffHint or nothing
 	noVerdictAgain = words{"审查者连续 %d 次没有给出判定：它不按要求的格式回答%s",
 		"the reviewer gave no verdict %d times in a row: it does not keep to the form%s"}
-	cacheOffMends = words{"。在 ccc.json 的 supervisor 里写 \"keep_cache\": false，它就有自己的提示词和格式",
+	cacheOffHint = words{"。在 ccc.json 的 supervisor 里写 \"keep_cache\": false，它就有自己的提示词和格式",
 		". With \"keep_cache\": false under supervisor in ccc.json it gets a prompt and a form of its own"}
 	// timeLimit or timeLimitOfHook
 	noVerdictWithin = words{"审查者在 %d 秒内没有给出判定：%s", "the reviewer gave no verdict within %ds: %s"}
@@ -432,7 +432,7 @@ var (
 	changedSince   = words{"之后有改动：%s", "changed since: %s"}
 	manyChanged    = words{"之后有改动（超过 %d 个路径，没有记录是哪些）",
 		"something has changed since (of over %d paths it is not recorded which)"}
-	changesUntold  = words{"之后有没有改动无从得知：%s", "whether anything has changed since can't be told: %s"}
+	notCompared    = words{"之后有没有改动无从得知：%s", "whether anything has changed since can't be told: %s"}
 	verdictAlone   = words{"%s，只看判定本身，到下一条消息为止", "%s, so the verdict alone counts, until the next prompt"}
 	gitDirUnheeded = words{"（ccc 不看 GIT_DIR：%s）", " (ccc does not follow GIT_DIR, which is %s)"}
 	approvedBut    = words{"通过了，但%s", "approved, but %s"}
@@ -455,11 +455,11 @@ var (
 
 // The report.
 var (
-	reportTitle   = words{"ccc 审查：%s", "ccc review: %s"} // the verdict, or one of the next two
-	reportChanged = words{"通过，但之后有改动", "approved, but changed since"}
-	reportUntold  = words{"通过；之后有没有改动无从得知", "approved; whether anything has changed since can't be told"}
-	reportOfHere  = words{"这个工作树里最新的改动（会话 %s）", "the newest change of this working tree (session %s)"}
-	reportOfOne   = words{"会话 %s 的全部改动", "all changes of session %s"}
+	reportTitle       = words{"ccc 审查：%s", "ccc review: %s"} // the verdict, or one of the next two
+	reportChanged     = words{"通过，但之后有改动", "approved, but changed since"}
+	reportNotCompared = words{"通过；之后有没有改动无从得知", "approved; whether anything has changed since can't be told"}
+	reportOfHere      = words{"这个工作树里最新的改动（会话 %s）", "the newest change of this working tree (session %s)"}
+	reportOfOne       = words{"会话 %s 的全部改动", "all changes of session %s"}
 	// what it ran or read, models, instructions
 	reportReviewer = words{"审查者是另一个 Claude Code，看得到对话和文件；%s（模型：%s；依据：%s）",
 		"The reviewer was a second Claude Code that had the conversation and the files; " +

@@ -70,7 +70,7 @@ type review struct {
 
 	// ccc's process: number, start and machine. If it has gone before the end, the review was killed.
 	Process  string    `json:"process,omitempty"`
-	Deadline time.Time `json:"deadline,omitzero"` // when its time is up: tells that where no process can be seen
+	Deadline time.Time `json:"deadline,omitzero"` // when its time is up, which decides where no process can be seen
 
 	Requests     []string `json:"requests,omitempty"`      // the user's that the reviewer gets, each cut
 	LastMessage  string   `json:"last_message,omitempty"`  // the agent's, cut
@@ -207,7 +207,7 @@ func modeWord(on bool) string {
 	return "off"
 }
 
-// A history is what a session's timeline tells.
+// A history is what a session's timeline holds.
 type history struct {
 	Prompts  []prompt
 	Switches []switched
@@ -321,7 +321,7 @@ func (h *history) add(e entry) {
 			e.Review.did = known.did
 			*known = *e.Review
 		} else {
-			// A program that reads the lists as JSON gets lists, not null.
+			// ccc review --json prints these: as lists, not null.
 			e.Review.did = steps{Tools: []string{}, Runs: []step{}, Refused: []string{}}
 			h.Reviews = append(h.Reviews, *e.Review)
 		}
@@ -367,7 +367,7 @@ func (h *history) lastPrompt() time.Time {
 
 // request returns the user's newest request: the last prompt with words, else what the last review was given.
 func (h *history) request() (newest string) {
-	for _, r := range h.Reviews { // where no hook was told of a prompt, the reviews know it
+	for _, r := range h.Reviews { // a prompt that no hook has recorded is in the reviews
 		newest = r.request()
 	}
 	for _, p := range h.Prompts {
@@ -376,7 +376,7 @@ func (h *history) request() (newest string) {
 	return newest
 }
 
-// request returns the user's newest request that the review was given, "" where it knew of none.
+// request returns the newest of the user's requests that the reviewer got, "" where it got none.
 func (r review) request() string {
 	return strings.Join(r.Requests[max(0, len(r.Requests)-1):], "")
 }
@@ -420,9 +420,9 @@ func (h *history) beginsAnew(isActive bool) bool {
 	return false
 }
 
-// feedback returns the last review since the user's last prompt that sent the agent on, an empty one where
-// there is none, and its feedback if no approval has followed it.
-func (h *history) feedback() (last review, open string) {
+// lastRefusal returns the last review since the user's last prompt that sent the agent back, an empty one where
+// there is none. open is its feedback, "" once a stop was approved after it.
+func (h *history) lastRefusal() (last review, open string) {
 	for _, r := range h.Reviews {
 		if r.Ended.Before(h.lastPrompt()) {
 			continue
@@ -437,9 +437,9 @@ func (h *history) feedback() (last review, open string) {
 	return last, open
 }
 
-// unread returns how many of the last reviews in a row gave no verdict, since the user's last prompt. One by
-// hand neither counts nor ends the row.
-func (h *history) unread() (row int) {
+// countWithoutVerdict returns how many of the last reviews in a row gave no verdict, since the user's last
+// prompt. A review by hand neither counts nor ends the row.
+func (h *history) countWithoutVerdict() (row int) {
 	for _, r := range h.Reviews {
 		switch {
 		case r.Event == eventReview:

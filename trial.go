@@ -288,8 +288,8 @@ func (t *trial) memory() string {
 		text, _ := readUserFile(path)
 		parts = append(parts, path, string(text))
 	}
-	if given, ok := lastValue(t.args, argumentSource); ok {
-		text, _ := readArgument(given)
+	if argument, ok := lastValue(t.args, argumentSource); ok {
+		text, _ := readArgument(argument)
 		parts = append(parts, string(text))
 	}
 	var variables []string

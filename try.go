@@ -23,7 +23,7 @@ import (
 
 const (
 	tryTimeout  = 5 * time.Minute // of a command, unless --timeout says otherwise
-	tryPatience = time.Second     // what a copy may take to stand, beyond the command's timeout
+	tryPatience = time.Second     // what a copy may take to be ready, beyond the command's timeout
 	// A probe takes some 30 ms, but a file system may not answer.
 	tryProbeTimeout = 10 * time.Second
 )
@@ -166,13 +166,13 @@ func (plan *tryPlan) connect(printed io.Writer) error {
 
 // A tryCopy is a copy that has been started.
 type tryCopy struct {
-	cmd    *exec.Cmd
-	stands func() error // waits until the copy stands, or says why it does not
-	kill   func()       // ends every process of it, and may be called again
+	cmd   *exec.Cmd
+	ready func() error // waits until the copy is ready, or returns why there is none
+	kill  func()       // ends every process of it, and may be called again
 }
 
 // run runs the command in a copy and returns its exit code. The end of ctx kills the command, and so does the
-// timeout, which begins when the copy stands. run waits for no file system that does not answer, nor, after
+// timeout, which begins when the copy is ready. run waits for no file system that does not answer, nor, after
 // the end, for somebody who does not read the output.
 func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, err error) {
 	scratch, lock := newScratch()
@@ -185,7 +185,7 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 		cancel(fmt.Errorf("ended at the timeout of %v", timeout))
 	})
 	defer late.Stop()
-	var stands atomic.Bool
+	var isReady atomic.Bool
 	ended := make(chan error, 1)
 	go func() {
 		defer exitOnPanic()
@@ -199,8 +199,8 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 				defer exitOnPanic()
 				copied.kill()
 			})
-			if err = copied.stands(); err == nil {
-				stands.Store(true)
+			if err = copied.ready(); err == nil {
+				isReady.Store(true)
 				late.Reset(timeout)
 			} else {
 				copied.kill()
@@ -220,12 +220,12 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 		}
 	}
 	cause := context.Cause(ctx) // what ended it before its time
-	var told failure
+	var end failure
 	var exit *exec.ExitError
 	switch {
-	case errors.As(cause, &told):
-		return told.code, nil
-	case !stands.Load():
+	case errors.As(cause, &end):
+		return end.code, nil
+	case !isReady.Load():
 		return tryImpossible, noCopy(cmp.Or(cause, err))
 	case cause != nil:
 		return tryTimedOut, cause

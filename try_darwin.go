@@ -53,9 +53,9 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 		return nil, err
 	}
 	return &tryCopy{
-		cmd:    cmd,
-		stands: func() error { return nil },
-		kill:   func() { lifeline.Close() }, // the guard ends the whole tree
+		cmd:   cmd,
+		ready: func() error { return nil },
+		kill:  func() { lifeline.Close() }, // the guard ends the whole tree
 	}, nil
 }
 

@@ -19,12 +19,12 @@ import (
 	"unsafe"
 )
 
-// ccc and process 1 of a copy share a socket, which is open as long as both live. On it process 1 says once
-// that the copy stands, or why not. It ends when ccc is gone.
+// ccc and process 1 of a copy share a socket, which is open as long as both live. On it process 1 writes
+// once readyMessage or why there is no copy. It ends when ccc is gone.
 const (
-	cccSocket   = 3 // its descriptor in process 1
-	hostSockets = 4 // that of the host's /proc/net/unix
-	tryStands   = "the copy stands"
+	cccSocket    = 3 // its descriptor in process 1
+	hostSockets  = 4 // that of the host's /proc/net/unix
+	readyMessage = "the copy stands"
 )
 
 // start starts process 1 of a copy. scratch is a directory for what is written in the copy, on disk, or "".
@@ -46,18 +46,18 @@ func (plan *tryPlan) start(scratch string) (*tryCopy, error) {
 		Stdin: plan.stdin, Stdout: plan.stdout, Stderr: plan.stderr, ExtraFiles: []*os.File{theirs, sockets}}
 	if err := cmd.Start(); err != nil {
 		ours.Close()
-		return nil, hinted(fmt.Errorf("starting a process in new namespaces: %w", err))
+		return nil, withCopyHint(fmt.Errorf("starting a process in new namespaces: %w", err))
 	}
 	return &tryCopy{
 		cmd: cmd,
-		stands: func() error {
+		ready: func() error {
 			said := make([]byte, 4096)
 			n, _ := ours.Read(said)
 			text := cmp.Or(string(said[:n]), "process 1 of it ended too early")
-			if text == tryStands {
+			if text == readyMessage {
 				return nil
 			}
-			return hinted(errors.New(text))
+			return withCopyHint(errors.New(text))
 		},
 		kill: func() { // with process 1 the kernel kills all others
 			_ = cmd.Process.Kill()
@@ -121,12 +121,12 @@ func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 	return ids
 }
 
-// hinted is err with what mends it as hint, where that is known.
-func hinted(err error) error { return withHint(err, mendFor(err, os.ReadFile)) }
+// withCopyHint returns err with copyHint.
+func withCopyHint(err error) error { return withHint(err, copyHint(err, os.ReadFile)) }
 
-// mendFor returns what mends err, or "". The causes that are most certain come first. read reads a file of
-// this machine.
-func mendFor(err error, read func(path string) ([]byte, error)) string {
+// copyHint returns what to do about err, which keeps a copy from being made, or "" where that is not known. The
+// causes that are most certain come first. read reads a file of this machine.
+func copyHint(err error, read func(path string) ([]byte, error)) string {
 	says := func(what string) bool { return strings.Contains(err.Error(), what) }
 	begins := func(path, start string) bool {
 		text, unread := read(path)
@@ -174,7 +174,7 @@ func tryProcessOne(args []string) int {
 			return tryImpossible
 		}
 	}
-	fmt.Fprint(ccc, tryStands)
+	fmt.Fprint(ccc, readyMessage)
 	return runAndReap(args[end+1:])
 }
 

@@ -431,7 +431,7 @@ func init() {
 		}
 	case "ccc_without_walls": // a process 1 that builds nothing: ccc in-copy SCRATCH DIR ... FILE PORT
 		os.WriteFile(filepath.Join(os.Args[3], os.Args[len(os.Args)-2]), nil, 0o600)
-		fmt.Fprint(os.NewFile(cccSocket, "ccc"), tryStands)
+		fmt.Fprint(os.NewFile(cccSocket, "ccc"), readyMessage)
 	case "ccc_that_fails":
 		os.Exit(3)
 	case "ccc_that_hangs":
@@ -936,7 +936,7 @@ func TestTryMends(t *testing.T) {
 		{syscall.EPERM, "", "", ""},
 		{errors.New("/p/m " + mountedInProject), "/.dockerenv", "", ""},
 	} {
-		got := mendFor(test.err, func(path string) ([]byte, error) {
+		got := copyHint(test.err, func(path string) ([]byte, error) {
 			if path != test.path {
 				return nil, fs.ErrNotExist
 			}

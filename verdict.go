@@ -1,6 +1,7 @@
 package main
 
-// ccc verdict: what became of the last stop that was judged in a working tree, for scripts and hooks.
+// ccc verdict, for scripts and hooks: stdout has one word, stderr the reason, and the exit code is 0 only for an
+// approval that still holds.
 
 import (
 	"context"
@@ -17,16 +18,16 @@ var verdictCodes = map[verdict]int{
 	answerNone: 3, verdictReviewing: 3, verdictCancelled: 3, answerChanged: 3,
 }
 
-// A judgedStop is a review of a stop, or with a verdict by hand, with the session that it is of.
-type judgedStop struct {
+// A sessionReview is a review with the session that it is of.
+type sessionReview struct {
 	review
 	session string
 	history *history
 }
 
-// showVerdict is ccc verdict [SESSION]. Why it is so goes to stderr.
+// showVerdict is ccc verdict [SESSION].
 func showVerdict(c *invocation, d dirs) error {
-	stops, err := d.judgedStops(c.operands)
+	stops, err := d.judgedReviews(c.operands)
 	if err != nil {
 		return err
 	}
@@ -48,19 +49,19 @@ func showVerdict(c *invocation, d dirs) error {
 }
 
 // isJudged reports whether s counts for ccc verdict. Outside git a prompt takes back what came before it.
-func (s judgedStop) isJudged() bool {
+func (s sessionReview) isJudged() bool {
 	return s.countsAsStop() && (s.Seen.Repository != "" || !s.Begun.Before(s.history.lastPrompt()))
 }
 
-// judgedStops returns the reviews that count for ccc verdict.
-func (d dirs) judgedStops(operands []string) ([]judgedStop, error) {
-	return d.reviews(operands, judgedStop.isJudged)
+// judgedReviews returns the reviews that count for ccc verdict.
+func (d dirs) judgedReviews(operands []string) ([]sessionReview, error) {
+	return d.reviews(operands, sessionReview.isJudged)
 }
 
 // reviews returns the reviews that count: of the session that the operand names, else of the tree that holds
-// d.here, of all sessions, as they ended. A session that can't be read may be the newest: an error. It says
-// which session of the repository was reviewed later in another working tree.
-func (d dirs) reviews(operands []string, counts func(judgedStop) bool) (stops []judgedStop, err error) {
+// d.here, of all sessions, as they ended. A session that can't be read may be the newest: an error. If a
+// session of the repository was reviewed later in another working tree, a notice names it.
+func (d dirs) reviews(operands []string, counts func(sessionReview) bool) (stops []sessionReview, err error) {
 	state, here := stateDir(d.state), treeOf(d.here)
 	ids, err := state.sessions()
 	if len(operands) > 0 && err == nil {
@@ -70,18 +71,18 @@ func (d dirs) reviews(operands []string, counts func(judgedStop) bool) (stops []
 	if err != nil {
 		return nil, err
 	}
-	var elsewhere []judgedStop
+	var elsewhere []sessionReview
 	var old []string
 	for _, id := range ids {
 		h, err := state.session(id).readHistory()
 		if err != nil {
-			return nil, failure{code: 2, err: fmt.Errorf("session %s: %w", id, err), hint: nameSession}
+			return nil, failure{code: 2, err: fmt.Errorf("session %s: %w", id, err), hint: sessionHint}
 		}
 		if h.hasOld && (len(operands) > 0 || d.isOfProject(h.project)) {
 			old = append(old, id)
 		}
 		for _, r := range h.Reviews {
-			stop := judgedStop{review: r, session: id, history: h}
+			stop := sessionReview{review: r, session: id, history: h}
 			switch {
 			case !counts(stop):
 			case r.Seen.tree == here || len(operands) > 0:
@@ -94,7 +95,7 @@ func (d dirs) reviews(operands []string, counts func(judgedStop) bool) (stops []
 	if len(stops) == 0 {
 		noticeOld(old)
 	}
-	byEnd := func(a, b judgedStop) int { return a.ended().Compare(b.ended()) }
+	byEnd := func(a, b sessionReview) int { return a.endTime().Compare(b.endTime()) }
 	slices.SortStableFunc(stops, byEnd)
 	slices.SortStableFunc(elsewhere, byEnd)
 	if n := len(elsewhere); n > 0 && (len(stops) == 0 || byEnd(elsewhere[n-1], stops[len(stops)-1]) > 0) {
@@ -104,8 +105,8 @@ func (d dirs) reviews(operands []string, counts func(judgedStop) bool) (stops []
 	return stops, nil
 }
 
-// ended is when the review ended; one that runs ends last.
-func (s judgedStop) ended() time.Time {
+// endTime is when the review ended; one that runs ends last.
+func (s sessionReview) endTime() time.Time {
 	if s.Verdict == verdictReviewing {
 		return time.Now().Add(time.Hour)
 	}
@@ -114,8 +115,8 @@ func (s judgedStop) ended() time.Time {
 
 // lastJudged returns the last stop, and its answer. If that was not reviewed (failed, cancelled), an approval
 // right before it counts, as long as no file has changed.
-func lastJudged(stops []judgedStop, env []string) (judgedStop, answer) {
-	ask := func(s judgedStop) answer { return s.answer(context.Background(), env) }
+func lastJudged(stops []sessionReview, env []string) (sessionReview, answer) {
+	ask := func(s sessionReview) answer { return s.answer(context.Background(), env) }
 	last := len(stops) - 1
 	before := last
 	for before > 0 && (stops[before].Verdict == verdictFailed || stops[before].Verdict == verdictCancelled) {
@@ -129,10 +130,10 @@ func lastJudged(stops []judgedStop, env []string) (judgedStop, answer) {
 	return stops[last], ask(stops[last])
 }
 
-// lines says which review it was, when, and what follows from it.
-func (s judgedStop) lines(a answer) (lines []string) {
+// lines are the reason: which review it was, when, and what follows from it.
+func (s sessionReview) lines(a answer) (lines []string) {
 	when := howLongAgo(*s.lastTime())
-	head := say(verdictHead, s.title(), verdictName(s.Verdict), when)
+	head := say(verdictHead, s.reviewTitle(), verdictName(s.Verdict), when)
 	switch s.Verdict {
 	case verdictAllow:
 		lines = append(lines, say(approvedHead, head, a.why))
@@ -140,12 +141,12 @@ func (s judgedStop) lines(a answer) (lines []string) {
 			lines = append(lines, say(leftToUser, s.Feedback))
 		}
 	case verdictReviewing:
-		return []string{say(reviewRuns, s.title(), duration(time.Since(s.Begun).Seconds()))}
+		return []string{say(reviewRuns, s.reviewTitle(), duration(time.Since(s.Begun).Seconds()))}
 	case verdictFailed:
 		lines = append(lines, say(noReviewThen, when, a.why))
 	case verdictLimit:
 		lines = append(lines, say(withReason, say(limitReached, count(s.Limit, reviews)), when))
-		if _, open := s.history.feedback(); open != "" {
+		if _, open := s.history.lastRefusal(); open != "" {
 			lines = append(lines, say(feedbackStillOpen, open))
 		}
 	case verdictBlock, verdictCancelled:
