@@ -46,8 +46,8 @@ type hook struct {
 	caller    caller
 }
 
-// answerEvent reads the event from stdin and returns the decision, which goes out as JSON, or nil for none. state
-// is the --state-dir flag, or "".
+// answerEvent reads the event from stdin and returns the decision, which goes out as JSON, or nil for none.
+// state is the --state-dir flag, or "".
 func answerEvent(env environ, state string) (decision any, err error) {
 	event, err := readEvent(os.Stdin)
 	if err != nil {
@@ -62,26 +62,9 @@ func answerEvent(env environ, state string) (decision any, err error) {
 	}
 	event.Cwd = cmp.Or(event.Cwd, d.here) // Claude Code runs a hook where the agent is
 	d.here = cmp.Or(env.get(projectVariable), event.Cwd)
-	h := &hook{supervision: supervision{dirs: d, project: d.here}, event: event}
-	h.session = stateDir(d.state).session(event.SessionID)
+	h := newHook(d, event)
 	operand, isCommand := slashCommand(event.Prompt)
 	isCommand = isCommand && event.HookEventName == eventPrompt && !commandIsTheirs(d, h.project)
-	if d.inSession() {
-		chain := clientAncestry()
-		h.caller = callerOf(chain, env)
-		if len(chain) > 0 {
-			h.client = processNumber(chain[0].name)
-		}
-	} else { // a person or a script runs the hook by hand, and there is no client
-		h.caller = callerOf(ancestry(os.Getpid()), env)
-		h.caller.fromShell = true
-	}
-	h.launched = !h.caller.launched.IsZero()
-	h.isWanted = func() bool {
-		state, _ := h.session.state() // one that can't be read switches nothing
-		return state.supervised(h.caller)
-	}
-	h.state, _ = h.session.state()
 	supervised := h.state.supervised(h.caller)
 	if !supervised && !isCommand {
 		return nil, nil
@@ -118,6 +101,29 @@ func answerEvent(env environ, state string) (decision any, err error) {
 		return event.decide(h.stop(), d.inSession()), nil
 	}
 	return nil, nil
+}
+
+// newHook returns the hook for an event in the project d.here, with its caller and the session's state.
+func newHook(d dirs, event *hookEvent) *hook {
+	h := &hook{supervision: supervision{dirs: d, project: d.here}, event: event}
+	h.session = stateDir(d.state).session(event.SessionID)
+	if d.inSession() {
+		chain := clientAncestry()
+		h.caller = callerOf(chain, d.env)
+		if len(chain) > 0 {
+			h.client = processNumber(chain[0].name)
+		}
+	} else { // a person or a script runs the hook by hand, and there is no client
+		h.caller = callerOf(ancestry(os.Getpid()), d.env)
+		h.caller.fromShell = true
+	}
+	h.launched = !h.caller.launched.IsZero()
+	h.isWanted = func() bool {
+		state, _ := h.session.state() // one that can't be read switches nothing
+		return state.supervised(h.caller)
+	}
+	h.state, _ = h.session.state()
+	return h
 }
 
 // answerTrial answers an event in a trial of the hooks (trial.go): it makes the file at path, with the id of

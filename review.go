@@ -62,22 +62,10 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	}
 	s.record(entry{Review: &r})
 
-	looking, stop := context.WithCancel(ctx)
-	defer stop()
-	before := make(chan judgedChange, 1) // what the reviewer is going to see
-	go func() {
-		defer exitOnPanic()
-		before <- takeChange(looking, request.tree, s.dirs.env, request.change)
-	}()
-	plan, err := s.plan(ctx, in.Text, request)
-	if err != nil {
-		stop()
-	}
-	judged := <-before
+	plan, judged, err := s.prepare(ctx, in.Text, request)
 	if err != nil {
 		return s.end(r, err)
 	}
-	plan.request.take(judged)
 	if judged.Unseen != "" {
 		s.log("no look at the working tree", "error", judged.Unseen)
 	}
@@ -87,7 +75,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 		r.Way = "cache"
 	}
 	path := s.session.byHandFile()
-	if r.Event != eventReview { // ccc review has said so
+	if r.Event != eventReview { // ccc review has printed its own
 		path = s.session.outputFile()
 		s.print(say(reviewing)+"...", say(detailsIn, path))
 	}
@@ -109,16 +97,44 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	r.outcome, err = call.run(ctx, func(did step) { s.step(r, did) })
 	// Only a cache that was chosen by itself is given up.
 	r.CacheMissed = r.CacheMissed && plan.shares && s.config.Supervisor.KeepCache == nil
-	switch {
-	case err != nil:
-	case errors.Is(context.Cause(ctx), errToldToEnd), s.clientEnded():
-		err = errToldToEnd // the reviewer has answered, and nobody reads the decision
-	case !s.isWanted():
-		err = errSwitchedOff
-	case r.Verdict == "":
+	if err == nil { // the reviewer has answered
+		err = s.whyUnwanted(ctx)
+	}
+	if err == nil && r.Verdict == "" {
 		err = s.takeWords(&r, request)
 	}
 	return s.end(r, err)
+}
+
+// prepare plans a review, and meanwhile takes the change that the reviewer is going to see.
+func (s *supervision) prepare(ctx context.Context, prompt string, request reviewRequest) (
+	plan *reviewPlan, judged judgedChange, err error,
+) {
+	looking, stop := context.WithCancel(ctx)
+	defer stop()
+	before := make(chan judgedChange, 1)
+	go func() {
+		defer exitOnPanic()
+		before <- takeChange(looking, request.tree, s.dirs.env, request.change)
+	}()
+	if plan, err = s.plan(ctx, prompt, request); err != nil {
+		stop()
+	}
+	if judged = <-before; err == nil {
+		plan.request.take(judged)
+	}
+	return plan, judged, err
+}
+
+// whyUnwanted returns why nobody reads the decision of a review any more; nil while it is wanted.
+func (s *supervision) whyUnwanted(ctx context.Context) error {
+	switch {
+	case errors.Is(context.Cause(ctx), errToldToEnd), s.clientEnded():
+		return errToldToEnd
+	case !s.isWanted():
+		return errSwitchedOff
+	}
+	return nil
 }
 
 // end ends the review: it completes and records it, and prints what came of it. With an error no review took
@@ -242,8 +258,9 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 	if deadline, ok := ctx.Deadline(); ok {
 		request.seconds = int(time.Until(deadline).Round(time.Second).Seconds())
 	}
-	p := &reviewPlan{request: request, claude: claude, env: env, reviewerOptions: reviewerOptions{session: s.session.id,
-		version: request.version, dir: request.tree, prompt: prompt, config: s.config.Supervisor}}
+	options := reviewerOptions{session: s.session.id, version: request.version, dir: request.tree,
+		prompt: prompt, config: s.config.Supervisor}
+	p := &reviewPlan{request: request, claude: claude, env: env, reviewerOptions: options}
 	readable := append(strings.Split(s.dirs.env.get(addDirsVariable), "\n"), request.dirs...)
 	if request.tree != request.project {
 		readable = append(readable, request.project)
@@ -263,20 +280,21 @@ func (s *supervision) plan(ctx context.Context, prompt string, request reviewReq
 	return p, nil
 }
 
-// call returns the call of the reviewer. Where it shares the agent's prompt cache no flag may change the system
-// prompt, so its instructions and the form of the verdict go with the request.
+// call returns the call of the reviewer. Where it shares the agent's prompt cache no flag may change the
+// system prompt, so its instructions and the form of the verdict go with the request.
 func (p *reviewPlan) call() *reviewerCall {
 	input, options := p.request.text(p.shares), p.reviewerOptions
 	if p.shares {
 		input = options.prompt + "\n\n" + say(verdictForm) + "\n\n" + input
 		options.prompt = ""
 	}
-	return &reviewerCall{claude: p.claude, dir: p.dir, flags: options.flags(), input: input, env: p.env, output: io.Discard}
+	return &reviewerCall{claude: p.claude, dir: p.dir, flags: options.flags(), input: input, env: p.env,
+		output: io.Discard}
 }
 
 // hasSessionsProvider reports whether the reviewer asks the API that the session does.
 func (s *supervision) hasSessionsProvider() bool {
-	reviewers := s.config.Supervisor.Provider // a review by hand knows the session's provider by its state alone
+	reviewers := s.config.Supervisor.Provider // for a review by hand only the state has the session's
 	return reviewers == "" || reviewers == cmp.Or(s.dirs.env.get(providerVariable), s.state.Provider)
 }
 

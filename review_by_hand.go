@@ -1,19 +1,21 @@
 package main
 
-// ccc review: a review of a session once, now, in the terminal.
+// ccc review: a review of a session once, now, in the terminal. Exit code 1 is kept for work that is not
+// approved: every other error has another.
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"strings"
 )
 
 // reviewNow is ccc review [SESSION]. It needs no hook, and no launch by ccc.
 func reviewNow(c *invocation, d dirs) (err error) {
-	defer func() { // exit code 1 is for work that is not approved
+	defer func() {
 		f := failureOf(err)
 		if f.err != nil && f.code == 1 {
 			f.code = 4
@@ -28,64 +30,93 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	if err != nil {
 		return failure{code: 2, err: fmt.Errorf("review: %w", err)}
 	}
-	state := stateDir(d.state)
-	s := &supervision{dirs: d, session: state.session(stored.id), project: transcriptStart(stored.path),
-		isWanted: func() bool { return true }}
-	s.dirs.here = s.project
-	if s.past, err = s.session.readHistory(); err != nil {
-		return err
-	}
-	s.state, _ = s.session.state() // one that can't be read knows nothing
-	if last := s.past.last(); last != nil && last.Verdict == verdictReviewing {
-		return withHint(errors.New(say(alreadyReviewing)), "ccc log -f "+s.session.id)
-	}
-	if s.config, err = loadConfig(d); err != nil {
-		return err
-	}
-	if err := state.create(); err != nil {
+	s, err := superviseStored(stored, d)
+	if err != nil {
 		return err
 	}
 	if s.config.Supervisor.Provider, err = s.providerByHand(c.flags["--provider"]); err != nil {
 		return err
 	}
-	what := clip(firstLine(talk.prompt().words), 100)
-	here := talk.cwd
-	if t := treeOf(d.here); t.Repository != "" && t.Repository == treeOf(s.project).Repository {
-		here = d.here // what lies where this is called is judged
-	}
-	tree := printable(pathFrom("", workingTree(s.project, here)))
-	short := stored.id[:min(8, len(stored.id))]
-	s.print(say(reviewingByHand, short, clock(stored.written), tree, what, short))
-	if talk.lastWords == "" || strings.HasPrefix(talk.lastWords, toolUse) {
-		s.print(say(stillWorking))
-	}
-	ctx, cancel := s.untilEnded(s.patience(""))
+	request := s.requestByHand(talk, d.here)
+	s.announce(stored, request)
+	timeout, late := s.patience("")
+	ctx, cancel := s.untilEnded(timeout, late)
 	defer cancel()
+	ended := s.review(ctx, newReview(eventReview), request).shown()
+	if err := s.printReview(ended, c.has("--json")); err != nil {
+		return err
+	}
+	return s.codeOf(ended)
+}
+
+// superviseStored returns what reviews a session that is in a transcript. An error means that it can't be
+// reviewed now.
+func superviseStored(stored storedSession, d dirs) (s *supervision, err error) {
+	state := stateDir(d.state)
+	s = &supervision{dirs: d, session: state.session(stored.id), project: transcriptStart(stored.path),
+		isWanted: func() bool { return true }}
+	s.dirs.here = s.project
+	if s.past, err = s.session.readHistory(); err != nil {
+		return nil, err
+	}
+	s.state, _ = s.session.state() // without it the session's provider is not known
+	if last := s.past.last(); last != nil && last.Verdict == verdictReviewing {
+		return nil, withHint(errors.New(say(alreadyReviewing)), "ccc log -f "+s.session.id)
+	}
+	if s.config, err = loadConfig(d); err != nil {
+		return nil, err
+	}
+	return s, state.create()
+}
+
+// requestByHand returns the request for a review that is asked for in the directory here: of the working tree
+// there, if it is one of the session's repository, else of the one that the agent was in last.
+func (s *supervision) requestByHand(talk conversation, here string) reviewRequest {
+	if t := treeOf(here); t.Repository == "" || t.Repository != treeOf(s.project).Repository {
+		here = talk.cwd
+	}
 	talk.noteReviews(s.past)
 	of := changeOf{history: s.past, byHand: true}
 	if len(talk.requests) > 0 {
 		of.started = talk.requests[0].at
 	}
-	request := reviewRequest{conversation: talk, change: of,
-		here: here, lastMessage: talk.lastWords, iteration: 1, limit: 1}
-	ended := s.review(ctx, newReview(eventReview), request).shown()
+	return reviewRequest{conversation: talk, change: of, here: here, lastMessage: talk.lastWords,
+		iteration: 1, limit: 1}
+}
+
+// announce prints which session is reviewed, and whether its agent seems to be at work.
+func (s *supervision) announce(stored storedSession, request reviewRequest) {
+	what := clip(firstLine(request.prompt().words), 100)
+	tree := printable(pathFrom("", workingTree(s.project, request.here)))
+	short := stored.id[:min(8, len(stored.id))]
+	s.print(say(reviewingByHand, short, clock(stored.written), tree, what, short))
+	if request.lastWords == "" || strings.HasPrefix(request.lastWords, toolUse) {
+		s.print(say(stillWorking))
+	}
+}
+
+// printReview prints the review on stdout, for people or as JSON.
+func (s *supervision) printReview(ended review, asJSON bool) error {
 	out := newScreen(os.Stdout)
-	if c.has("--json") {
-		out.Write(encodeJSON(reviewOfSession{stored.id, s.project, ended, ended.did}))
+	if asJSON {
+		out.Write(encodeJSON(reviewOfSession{s.session.id, s.project, ended, ended.did}))
 		fmt.Fprintln(out)
-	} else {
-		if out.terminal && ended.Verdict == verdictCancelled { // behind ^C
-			fmt.Fprintln(out)
-		}
-		out.tag = verdictColour(ended.Verdict)
-		out.writeText(supervisorTag + " " + ended.receipt())
-		if found := cmp.Or(ended.Error, ended.Feedback); found != "" && ended.Verdict != verdictCancelled {
-			out.writeText(printable(found))
-		}
+		return out.Flush()
 	}
-	if err := out.Flush(); err != nil {
-		return err
+	if out.terminal && ended.Verdict == verdictCancelled { // behind ^C
+		fmt.Fprintln(out)
 	}
+	out.tag = verdictColour(ended.Verdict)
+	out.writeText(supervisorTag + " " + ended.receipt())
+	if text := cmp.Or(ended.Error, ended.Feedback); text != "" && ended.Verdict != verdictCancelled {
+		out.writeText(printable(text))
+	}
+	return out.Flush()
+}
+
+// codeOf returns the exit code of the review as a failure, nil for 0: an approval of the files as they are now.
+// Of files that have changed meanwhile it prints which.
+func (s *supervision) codeOf(ended review) error {
 	switch ended.Verdict {
 	case verdictCancelled:
 		return failure{code: 130}
@@ -94,7 +125,7 @@ func reviewNow(c *invocation, d dirs) (err error) {
 	case verdictBlock:
 		return failure{code: 1}
 	}
-	now := ended.answer(context.Background(), d.env)
+	now := ended.answer(context.Background(), s.dirs.env)
 	if now.word == verdictAllow {
 		return nil
 	}
@@ -111,55 +142,72 @@ type reviewOfSession struct {
 	steps
 }
 
-// storedSessionOf returns the session of Claude Code's whose id the operand begins, of whichever project;
-// without an operand the one that was written last: of this working tree, else of this project, else of a
-// directory that holds this one. A session without a request is passed over. An operand that begins the ids
-// of several is an error. A session that lies in several projects, as when one was copied, is the transcript
-// that was written last.
-func storedSessionOf(c *invocation, d dirs) (found storedSession, talk conversation, err error) {
-	word := strings.Join(c.operands, "")
-	which, isMeant := "of this project ("+d.here+")", []func(storedSession) bool{
-		func(s storedSession) bool { return treeOf(transcriptStart(s.path)) == treeOf(d.here) },
-		func(s storedSession) bool { return d.isOfProject(transcriptStart(s.path)) },
-		func(s storedSession) bool {
-			start := transcriptStart(s.path)
-			return start != "" && inside(resolved(d.here), resolved(start))
-		},
+// storedSessionOf returns the session of Claude Code's that the operand names. Without an operand it is the one
+// that was written last: of this working tree, else of this project, else of a directory above this one.
+func storedSessionOf(c *invocation, d dirs) (session storedSession, talk conversation, err error) {
+	if word := strings.Join(c.operands, ""); word != "" {
+		return storedSessionNamed(word, d)
 	}
-	if word != "" {
-		which = fmt.Sprintf("beginning with %q", word)
-		isMeant = []func(storedSession) bool{
-			func(s storedSession) bool { return strings.HasPrefix(s.id, word) },
+	ofTree := func(s storedSession) bool { return treeOf(transcriptStart(s.path)) == treeOf(d.here) }
+	ofProject := func(s storedSession) bool { return d.isOfProject(transcriptStart(s.path)) }
+	ofDirAbove := func(s storedSession) bool {
+		start := transcriptStart(s.path)
+		return start != "" && inside(resolved(d.here), resolved(start))
+	}
+	for _, isWanted := range []func(storedSession) bool{ofTree, ofProject, ofDirAbove} {
+		for session, talk := range conversations(d, isWanted) {
+			return session, talk, nil
 		}
 	}
-	for _, isOne := range isMeant {
-		for _, s := range storedSessions(d.claude, "projects/*/*.jsonl", isOne) {
-			one, err := readConversation(s.path)
-			switch {
-			case err != nil || one.prompt().words == "" || s.id == found.id:
-				continue
-			case word == "":
-				return s, one, nil
-			case found.id != "":
-				const format = "which of the sessions %s? Name one: %s %s"
-				return found, talk, fmt.Errorf(format, which, found.id, s.id)
-			}
-			found, talk = s, one
-		}
-	}
-	if found.id == "" {
-		err := fmt.Errorf("no session of Claude Code's %s holds a request", which)
-		return found, talk, withHint(err, "start one with ccc --supervisor, or cd to the project of one")
-	}
-	return found, talk, nil
+	return session, talk, noConversationIn("of this project (" + d.here + ")")
 }
 
-// providerByHand returns the provider that ccc review asks: the reviewer's own, else that of the session if
-// it is known, else the flag's, else that of a launch without a name, which is told. "" is none. A flag that
-// names another than the first two is an error.
+// storedSessionNamed returns the session of Claude Code's whose id word begins, of whichever project. That word
+// begins the ids of several is an error. A session that lies in several projects, as when one was copied, is
+// the transcript that was written last.
+func storedSessionNamed(word string, d dirs) (session storedSession, talk conversation, err error) {
+	which := fmt.Sprintf("beginning with %q", word)
+	isNamed := func(s storedSession) bool { return strings.HasPrefix(s.id, word) }
+	for s, t := range conversations(d, isNamed) {
+		switch session.id {
+		case "":
+			session, talk = s, t
+		case s.id:
+		default:
+			const format = "which of the sessions %s? Name one: %s %s"
+			return session, talk, fmt.Errorf(format, which, session.id, s.id)
+		}
+	}
+	if session.id == "" {
+		return session, talk, noConversationIn(which)
+	}
+	return session, talk, nil
+}
+
+// conversations yields the sessions of Claude Code's that are wanted and hold a request, the newest first.
+func conversations(d dirs, isWanted func(storedSession) bool) iter.Seq2[storedSession, conversation] {
+	return func(yield func(storedSession, conversation) bool) {
+		for _, s := range storedSessions(d.claude, "projects/*/*.jsonl", isWanted) {
+			talk, err := readConversation(s.path)
+			if err == nil && talk.prompt().words != "" && !yield(s, talk) {
+				return
+			}
+		}
+	}
+}
+
+// noConversationIn is the error that there is no session to review.
+func noConversationIn(which string) error {
+	err := fmt.Errorf("no session of Claude Code's %s holds a request", which)
+	return withHint(err, "start one with ccc --supervisor, or cd to the project of one")
+}
+
+// providerByHand returns the provider that ccc review asks: the reviewer's own, else the session's if that is
+// known, else the flag's, else that of a launch without a name, which it prints. "" is none. A flag that names
+// another than the first two is an error.
 func (s *supervision) providerByHand(flag string) (name string, err error) {
-	given := cmp.Or(s.config.Supervisor.Provider, s.state.Provider)
-	name = cmp.Or(given, flag, s.config.CurrentProvider)
+	known := cmp.Or(s.config.Supervisor.Provider, s.state.Provider)
+	name = cmp.Or(known, flag, s.config.CurrentProvider)
 	switch {
 	case flag != "" && name != flag:
 		const other = "review: the reviewer's provider is %s (the session's, or supervisor.provider), not %s"
@@ -168,7 +216,7 @@ func (s *supervision) providerByHand(flag string) (name string, err error) {
 		return "", nil
 	case name != "" && s.config.Providers[name] == nil:
 		return "", failure{code: 2, err: fmt.Errorf("review: %w", s.config.unknownProvider(name))}
-	case given == "" && name != "":
+	case known == "" && name != "":
 		s.print(say(reviewingWith, name))
 	}
 	return name, nil
