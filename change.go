@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// A changeOf says whose change it is.
+// A changeOf is whose change it is.
 type changeOf struct {
 	history *history
 	started string // the time of the conversation's first request, as the transcript has it
 	byHand  bool
 }
 
-// A changeStart is what the history knows of the place where a change begins.
+// A changeStart is what the history has of the place where a change begins.
 type changeStart struct {
 	look               // of the review that approved, or at the first prompt; zero where there is none
 	at       time.Time // when that was
@@ -68,9 +68,9 @@ type changeBegin struct {
 	differed pathStates // these paths differed from it already
 }
 
-// begin returns where the change begins that starts at s. known are the commits that are there. Without a look
-// that can be compared it is the commit that was checked out then, and where HEAD's log does not have that, the
-// merge base of HEAD and the look's.
+// begin returns where the change begins that starts at s. known are the commits that are there. Without a
+// look that can be compared it is the commit that was checked out then, and where HEAD's log does not have
+// that, the merge base of HEAD and the look's.
 func (g gitRunner) begin(s changeStart, known map[string]string) changeBegin {
 	if s.tree == g.tree && s.isWhole() && (known[s.Head] != "" || s.Head == "") {
 		how := sinceRequest
@@ -120,7 +120,7 @@ type judgedChange struct {
 	rest        string   // the paths that shown does not show whole
 }
 
-// takeChange looks at the working tree that holds dir, and returns the change that it holds.
+// takeChange looks at the working tree around dir, and returns its change.
 func takeChange(ctx context.Context, dir string, env []string, of changeOf) (c judgedChange) {
 	c.byHand, c.tree = of.byHand, treeOf(dir)
 	if c.Repository == "" {

@@ -1,7 +1,7 @@
 package main
 
-// The change as the reviewer reads it: its paths with what is known of each, and its diff. Both are in fences that
-// nothing in them can end.
+// The change as the reviewer reads it: its paths with what is known of each, and its diff. Both are in
+// fences that nothing in them can end.
 
 import (
 	"fmt"
@@ -34,14 +34,14 @@ func (c judgedChange) text() string {
 	case len(c.uncommitted) == 0:
 		parts = append(parts, say(changesCommitted))
 	case len(c.uncommitted) < len(c.paths):
-		parts = append(parts, say(changesUncommitted, pathNames(c.uncommitted, 20)))
+		parts = append(parts, say(changesUncommitted, pathNames(c.uncommitted)))
 	}
 	for _, named := range []struct {
 		text  words
 		paths []string
 	}{{changesBefore, c.left}, {changesNested, c.nested}, {changesDirty, c.dirty}} {
 		if len(named.paths) > 0 {
-			parts = append(parts, say(named.text, pathNames(named.paths, 20)))
+			parts = append(parts, say(named.text, pathNames(named.paths)))
 		}
 	}
 	if c.shown != "" {

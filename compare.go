@@ -1,7 +1,7 @@
 package main
 
-// A review holds for the files as it saw them. Compared with them as they are now, it has an answer: a word and
-// a reason.
+// A review holds for the files as it saw them. Compared with them as they are now, it has an answer: a word
+// and a reason.
 
 import (
 	"cmp"
@@ -22,8 +22,8 @@ const (
 // approves reports whether r approved work: not a question.
 func (r review) approves() bool { return r.Verdict == verdictAllow && r.Event != eventPreToolUse }
 
-// An answer is what a review says of the files as they are now. Of an approval why is what has become of them,
-// else it is the feedback or the error.
+// An answer is what a review says of the files as they are now. Of an approval why is what has become of
+// them, else it is the feedback or the error.
 type answer struct {
 	word verdict
 	why  string
@@ -45,12 +45,12 @@ func (r review) answer(ctx context.Context, env []string) answer {
 	case c.isOtherTree:
 		return answer{word: answerChanged, why: say(manyChanged, pathsLimit), comparison: c}
 	case len(c.changed) > 0:
-		return answer{word: answerChanged, why: say(changedSince, pathNames(c.changed, 20)), comparison: c}
+		return answer{word: answerChanged, why: say(changedSince, pathNames(c.changed)), comparison: c}
 	}
 	return answer{word: verdictAllow, why: say(nothingChanged), comparison: c}
 }
 
-// noGit says that there is no git repository, also to those who have one that GIT_DIR alone names.
+// noGit is why there is no git repository, also for those who have one that GIT_DIR alone names.
 func noGit(env []string) string {
 	if dir := lookupEnv(env, "GIT_DIR"); dir != "" {
 		return errNoGit.Error() + say(gitDirUnheeded, dir)
@@ -61,7 +61,7 @@ func noGit(env []string) string {
 // A comparison is what lies in a working tree now, other than a look found it.
 type comparison struct {
 	changed     []string // paths with another content or mode
-	isOtherTree bool     // some path has; of a large look nobody knows which
+	isOtherTree bool     // some path has; a large look does not record which
 	untracked   []string // new paths that git does not track: no push holds them, and they don't count
 	uncommitted []string // paths that are as the look found them, but not in the commit checked out
 }
@@ -125,8 +125,8 @@ func (l look) compare(ctx context.Context, env []string) (c comparison, err erro
 	return c, nil
 }
 
-// goneError says that dir is gone; nil if it is there. The system's own error names the program that was to
-// run in it.
+// goneError is the error that dir is gone; nil if it is there. The system's own error names the program
+// that was to run in it.
 func goneError(dir string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return errors.New(say(directoryGone, dir))

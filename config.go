@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// A configuration is what ccc.json says. $schema is for editors.
+// A configuration is what ccc.json sets. $schema is for editors.
 type configuration struct {
 	Schema          json.RawMessage      `json:"$schema"`
 	Supervisor      supervisorConfig     `json:"supervisor"`
@@ -39,7 +39,7 @@ type supervisorConfig struct {
 	Try            bool            `json:"try"`            // the reviewer may run commands in a copy
 }
 
-// noProvider stands on the command line for no provider.
+// noProvider on the command line is no provider.
 const noProvider = "default"
 
 // A provider is an API that claude can be started against.
@@ -81,7 +81,7 @@ var configKeys = [][2]string{
 	{"providers.NAME.claude_args", "claude's arguments with it ([])"},
 }
 
-// permissionModes are those that Claude Code knows (2.1.200).
+// permissionModes are those of Claude Code (2.1.200).
 var permissionModes = []string{
 	"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "manual", "plan"}
 
@@ -197,14 +197,14 @@ func setLanguage(d dirs) {
 	c.use(d.env)
 }
 
-// use makes c the configuration of this process, which has that environment: by it go the language, and the
-// secrets that are redacted.
+// use makes c the configuration of this process, which has that environment. It decides the language and
+// which secrets are redacted.
 func (c *configuration) use(env environ) {
 	lang = languageFor(c.Language)
 	secretEnvironment = func() []string { return c.withTokens(env) }
 }
 
-// offerEnglish tells on stderr how to have ccc in English, where neither ccc.json nor the locale names a
+// offerEnglish prints on stderr how to have ccc in English, where neither ccc.json nor the locale names a
 // language.
 func (c *configuration) offerEnglish(d dirs) {
 	if c.Language == "" && localeName() == noLocale {
@@ -234,7 +234,7 @@ func (c *configuration) claudeArgs(p *provider) []string {
 
 func (c *configuration) providerNames() []string { return slices.Sorted(maps.Keys(c.Providers)) }
 
-// providerList lists the providers in words, or says how to configure one.
+// providerList lists the providers in words, or how to configure one.
 func (c *configuration) providerList() string {
 	return cmp.Or(strings.Join(c.providerNames(), ", "), "none; to configure one: ccc help config")
 }

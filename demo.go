@@ -35,7 +35,7 @@ func demo(_ *invocation, d dirs) (err error) {
 		return err
 	}
 	defer func() {
-		if errors.Is(err, syscall.EPIPE) { // as by head, which nobody has to be told
+		if errors.Is(err, syscall.EPIPE) { // as by head, which is no error for the user
 			err = failure{code: 128 + int(syscall.SIGPIPE)}
 		}
 		err = errors.Join(err, os.RemoveAll(dir))

@@ -165,7 +165,7 @@ func (c *checkup) checkTrial() (well string) {
 	}
 	switch {
 	case err != nil, c.program == "", len(installed.programs) > 0 && len(installed.missing) > 0:
-		return "" // a check above says why
+		return "" // a check above has printed why
 	case len(installed.programs) == 0:
 		return "not tried, as none are installed yet"
 	}

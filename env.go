@@ -36,7 +36,7 @@ const (
 	tokenVariable      = "ANTHROPIC_AUTH_TOKEN"
 	keyVariable        = "ANTHROPIC_API_KEY"
 	headersVariable    = "ANTHROPIC_CUSTOM_HEADERS"
-	// Claude Code (2.1.200, 2.1.332) ends a turn by force after this many blocked stops in a row; see limitUnder.
+	// Claude Code (2.1.200, 2.1.332) ends a turn by force after this many blocked stops: see limitUnder.
 	blockCapVariable = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"
 	// Claude Code begins the system prompt with a line that differs between an interactive session and a
 	// reviewer, so that neither can use the other's prompt cache. With "0" it leaves the line out. A
@@ -48,7 +48,7 @@ const (
 const (
 	hookSubcommand      = "supervisor-hook"  // in Claude Code's settings
 	guardSubcommand     = "supervisor-guard" // around a reviewer: guard.go
-	trySubcommand       = "try"              // in what the reviewer is told to run
+	trySubcommand       = "try"              // in the commands of the reviewer
 	tryInsideSubcommand = "in-copy"          // inside a copy; what began with try, `ccc try:*` would allow
 )
 
@@ -212,7 +212,7 @@ func willVanish(path string) bool { return goRunFolder().MatchString(path) }
 // oldestClaude is the oldest version that is tested. Reviews of sessions of an older one fail.
 const oldestClaude = "2.1.200"
 
-// installClaude says @latest because npm otherwise chooses an old version for an old Node.js.
+// installClaude has @latest because npm otherwise chooses an old version for an old Node.js.
 const installClaude = "npm install -g @anthropic-ai/claude-code@latest"
 
 // otherClaude is the command that replaces a claude that can't be used.
@@ -223,11 +223,12 @@ func otherClaude(env environ) string {
 	return installClaude
 }
 
-// updateClaude is what clientTooOld says that helps.
+// updateClaude is what helps against clientTooOld.
 const updateClaude = "claude update / " + installClaude
 
-// claudePlaces are where installers put claude, below HOME: Claude Code's own, the version managers of Node.js
-// and npm with a prefix of the user's. An interactive shell may have them in PATH where ccc has not.
+// claudePlaces are where installers put claude, below HOME: Claude Code's own, the version managers of
+// Node.js and npm with a prefix of the user's. An interactive shell may have them in PATH where ccc has
+// not.
 var claudePlaces = []string{".local/bin", ".claude/local", ".nvm/versions/node/*/bin",
 	".local/share/fnm/node-versions/*/installation/bin", ".volta/bin", ".asdf/installs/nodejs/*/bin",
 	".local/share/mise/installs/node/*/bin", "n/bin", ".npm-global/bin", ".bun/bin"}

@@ -19,7 +19,7 @@ import (
 // A failure is an error with its exit code.
 type failure struct {
 	code int
-	err  error  // nil where the exit code says it all, and nothing is printed
+	err  error  // nil where there is an exit code only, and nothing is printed
 	hint string // what to do, on lines of which the last is a command, or ""
 }
 
@@ -41,7 +41,7 @@ func failureOf(err error) failure {
 	return f
 }
 
-// keyHint is a hint to change what stands under a key of the file at path, such as "remove it".
+// keyHint is a hint to change what a key of the file at path has, such as "remove it".
 func keyHint(path, change string) string { return change + ":\n" + editHint(path) }
 
 // editHint is the command that opens the file at path.
@@ -99,8 +99,8 @@ func exitOnPanic() {
 	}
 }
 
-// nearestThere returns the file at path or, if it is missing, the nearest directory above it that exists, with
-// links resolved.
+// nearestThere returns the file at path or, if it is missing, the nearest directory above it that exists,
+// with links resolved.
 func nearestThere(path string) string {
 	for {
 		if there, err := filepath.EvalSymlinks(path); err == nil {

@@ -1,7 +1,7 @@
 package main
 
-// Working trees, and what git is asked of one: how it is run, which commits there are, what HEAD's log and the
-// remotes have. And how the paths that it quotes are read.
+// Git is only asked: nothing here writes into a repository, and nothing of the user's runs but the filters
+// of a `git add`. Paths stay as git quotes them until somebody reads them.
 
 import (
 	"bytes"
@@ -124,7 +124,7 @@ func (g gitRunner) lines(stdin string, args ...string) ([]string, error) {
 	return strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' }), err
 }
 
-// run runs git in the working tree, without what a git hook's environment says of repository and index. The
+// run runs git in the working tree, without the variables by which a git hook gets repository and index. The
 // error is a failure with its exit code and its complaints on one line, or why g.ctx ended.
 func (g gitRunner) run(stdin string, out io.Writer, args ...string) error {
 	cmd := exec.CommandContext(g.ctx, "git", slices.Concat(gitFlags, args)...)
@@ -225,13 +225,16 @@ func unquoted(name string) string {
 // shownPath is a path as people read it.
 func shownPath(path string) string { return printable(unquoted(path)) }
 
-// pathNames names the first paths, most at most, as people read them.
-func pathNames(paths []string, most int) string {
-	names := make([]string, 0, most+1)
-	for _, path := range paths[:min(most, len(paths))] {
+// namedPaths is how many paths a sentence names.
+const namedPaths = 20
+
+// pathNames names the first paths, as people read them.
+func pathNames(paths []string) string {
+	names := make([]string, 0, namedPaths+1)
+	for _, path := range paths[:min(namedPaths, len(paths))] {
 		names = append(names, shownPath(path))
 	}
-	if more := len(paths) - most; more > 0 {
+	if more := len(paths) - namedPaths; more > 0 {
 		names = append(names, fmt.Sprintf("+%d", more))
 	}
 	return strings.Join(names, say(listComma))

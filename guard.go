@@ -1,6 +1,6 @@
 package main
 
-// A guard stands between the hook and the reviewer, so that nothing of the reviewer outlives the hook,
+// A guard is between the hook and the reviewer, so that nothing of the reviewer outlives the hook,
 // however that ends. It runs in a session of its own, out of reach of signals to the hook's process group,
 // and holds the read end of a pipe whose write end only the hook has: when the hook ends, even by SIGKILL,
 // the pipe closes and the guard ends the reviewer's whole tree.
@@ -28,7 +28,7 @@ const (
 	guardPatience = termGrace + killPatience + 100*time.Millisecond
 )
 
-// endSignals returns what gets the signals that tell ccc to end. One that was ignored when ccc was started
+// endSignals returns what gets the signals that end ccc. One that was ignored when ccc was started
 // stays ignored: nohup wants that, and a shell that starts a job in the background.
 func endSignals() chan os.Signal {
 	signals := make(chan os.Signal, 1)
@@ -40,7 +40,7 @@ func endSignals() chan os.Signal {
 	return signals
 }
 
-// untilSignal returns a context that ends when ccc is told to end; its cause is a failure with the exit code.
+// untilSignal returns a context that ends when a signal ends ccc; its cause is a failure with the exit code.
 func untilSignal() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := endSignals()
@@ -76,7 +76,7 @@ func startGuarded(cmd *exec.Cmd) (lifeline *os.File, err error) {
 
 // endGuard waits for a guard whose lifeline is cut, and kills its process group when it is stuck. If a signal
 // ended the guard, as for want of memory, it kills what the guard left. exited gets the guard's end; err is
-// that end, or says that the guard was killed.
+// that end, or the error that the guard was killed.
 func endGuard(cmd *exec.Cmd, exited <-chan error) (err error) {
 	select {
 	case err = <-exited:

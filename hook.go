@@ -207,8 +207,8 @@ func (h *hook) update(change func(*sessionState)) error {
 	})
 }
 
-// request returns what the reviewer gets to know of the event. The transcript holds which of the user's requests
-// stand; where it can't be read, the timeline's prompts take their place.
+// request returns what the reviewer gets to know of the event. The transcript shows which of the user's
+// requests are still valid; where it can't be read, the timeline's prompts take their place.
 func (h *hook) request() reviewRequest {
 	e, past := h.event, h.past
 	r := reviewRequest{here: e.Cwd, tasks: e.BackgroundTasks, crons: e.SessionCrons,
@@ -282,9 +282,9 @@ func (e *hookEvent) decide(r review, inSession bool) any {
 	return answer
 }
 
-// message is what the user reads of a review that ended so: that it failed, that the limit is reached, or what
-// the verdict rests on. A question that was sent back comes with its answer: the client shows neither the
-// question nor whose words the agent gets.
+// message is what the user reads of a review that ended so: that it failed, that the limit is reached, or
+// what the verdict rests on. A question that was sent back comes with its answer: the client shows neither
+// the question nor whose words the agent gets.
 func (e *hookEvent) message(r review) string {
 	isStop := e.isStop()
 	switch {
@@ -344,15 +344,15 @@ func (h *hook) cutFeedback(feedback string) string {
 	return string(runes[:feedbackLimit-len([]rune(note))]) + note
 }
 
-// introducedSources are the sources of the session starts at which the user reads that reviews are on. At the one
-// that is left, compact, the session goes on.
+// introducedSources are the sources of the session starts at which the user reads that reviews are on. At
+// the one that is left, compact, the session goes on.
 var introducedSources = []string{"startup", "resume", "clear"}
 
 // introductionPatience is how long the probe for copies may take, which needs some 50 ms: the session waits
 // for it.
 const introductionPatience = 2 * time.Second
 
-// introduce tells the user, before the first prompt, that the session is supervised. Claude Code shows it at
+// introduce shows the user, before the first prompt, that the session is supervised. Claude Code shows it at
 // once, and the model does not get it (2.1.200, 2.1.332).
 func (h *hook) introduce() any {
 	if !h.dirs.inSession() || !slices.Contains(introducedSources, h.event.Source) {
@@ -375,8 +375,9 @@ func (h *hook) introduce() any {
 	return systemMessage(text + say(introducedLog))
 }
 
-// prompt records a prompt of the user's, from which on the reviews are counted anew. A review that ended before,
-// by Esc or because ccc was killed, could not show that to the user: the answer does, unless another one runs.
+// prompt records a prompt of the user's, from which on the reviews are counted anew. A review that ended
+// before, by Esc or because ccc was killed, could not show that to the user: the answer does, unless
+// another one runs.
 func (h *hook) prompt(text string) any {
 	if h.event.isWake() {
 		return nil

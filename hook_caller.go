@@ -1,7 +1,7 @@
 package main
 
-// A session is the user's if ccc launched its client, and the agent's if a tool of an agent did. The processes
-// above the client decide which of the two it is.
+// A session is the user's if ccc launched its client, and the agent's if a tool of an agent did. The
+// processes above the client decide which of the two it is.
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ func clientAncestry() []process {
 	return chain
 }
 
-// A caller is who stands behind a client or a call of ccc.
+// A caller is who has started a client or called ccc.
 type caller struct {
 	agents    bool      // a tool of an agent started it
 	launched  time.Time // when ccc launched the client supervised, zero if it did not

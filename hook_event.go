@@ -1,6 +1,7 @@
 package main
 
-// An event of Claude Code's, read from stdin, and the conversation that it names.
+// An event of Claude Code's comes from stdin. Its transcript is read once the client has written the last
+// entries.
 
 import (
 	"cmp"
@@ -15,7 +16,7 @@ import (
 	"time"
 )
 
-// A hookEvent is what Claude Code passes to a hook. UnmarshalJSON goes by the tags: they stand in order, as odd
+// A hookEvent is what Claude Code passes to a hook. UnmarshalJSON goes by the tags: they are in order, as odd
 // names them, and odd stays last.
 type hookEvent struct {
 	AgentID              string                     `json:"agent_id"` // set where a subagent is at work

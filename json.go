@@ -14,10 +14,10 @@ import (
 	"strings"
 )
 
-// A jsonValue is one value of a JSON text, and stands there at text[start:end].
+// A jsonValue is one value of a JSON text: text[start:end].
 type jsonValue struct {
 	start, end int
-	raw        string       // the value as it is written; the first byte tells its kind
+	raw        string       // the value as it is written; the first byte is its kind
 	text       string       // a string's decoded text, "" for other kinds
 	members    []jsonMember // of an object or an array
 }
@@ -109,7 +109,7 @@ func dropJSON(text []byte, path ...string) []byte {
 	return slices.Concat(text[:start], text[end:])
 }
 
-// byteOrderMark stands at the beginning of files of some editors. It is no part of the JSON, and stays there.
+// byteOrderMark begins the files of some editors. It is no part of the JSON, and stays there.
 var byteOrderMark = []byte("\ufeff")
 
 // unmarked returns text with white space of the same length in the place of a byte order mark.
@@ -123,15 +123,16 @@ func unmarked(text []byte) []byte {
 // isBlank reports whether text is empty or white space. Claude Code takes such a file as {}.
 func isBlank(text []byte) bool { return len(bytes.TrimSpace(unmarked(text))) == 0 }
 
-// slips are the usual faults of JSON that is written by hand, by what encoding/json says of them.
+// slips are the usual faults of JSON that is written by hand, by encoding/json's words for them.
 var slips = map[string]string{
 	"invalid character '}' looking for beginning of object key string": "a comma too many before }",
-	"invalid character ']' looking for beginning of value":             "a comma too many, or no value, before ]",
-	`invalid character '"' after object key:value pair`:                "a comma is missing before the next key",
-	`invalid character '"' after array element`:                        "a comma is missing before the next string",
+
+	"invalid character ']' looking for beginning of value": "a comma too many, or no value, before ]",
+	`invalid character '"' after object key:value pair`:    "a comma is missing before the next key",
+	`invalid character '"' after array element`:            "a comma is missing before the next string",
 }
 
-// parseJSON reads text, which must hold exactly one JSON value; a byte order mark may stand before it. The
+// parseJSON reads text, which must hold exactly one JSON value; a byte order mark may come before it. The
 // error names line and column of the fault, as position counts them.
 func parseJSON(text []byte) (*jsonValue, error) {
 	plain := unmarked(text)

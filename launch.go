@@ -144,7 +144,7 @@ func (l *launch) parse(args []string) (err error) {
 	return err
 }
 
-// unknownWord is the error that rest begins with a word that ccc does not know; before is what stands before
+// unknownWord is the error that rest begins with a word that ccc does not know; before is what comes before
 // it. The hint lists the words that ccc knows, and repeats the command line in the forms that work.
 func unknownWord(before, rest []string, c *configuration) error {
 	word, behind := rest[0], rest[1:]
@@ -269,7 +269,7 @@ func (l *launch) tryHooks() error {
 }
 
 // chosenModel returns the word that chooses the model of a session with these sources, environment and
-// arguments: a name or an alias, which a reviewer is given as it stands. "" is for a model that a fork has by
+// arguments: a name or an alias, which a reviewer gets unchanged. "" is for a model that a fork has by
 // itself: that of a session that goes on, or of --agent, whose model comes before all but --model (2.1.200).
 func chosenModel(sources []settingsSource, env, args []string) string {
 	flag, _ := lastValue(args, "--model")
@@ -283,7 +283,7 @@ func chosenModel(sources []settingsSource, env, args []string) string {
 	return word
 }
 
-// switchHint tells how a session that this launch can't supervise is supervised.
+// switchHint is how a session that this launch can't supervise is supervised.
 func (l *launch) switchHint() string {
 	installed, err := findHooks(l.dirs)
 	hint := "start it without --supervisor, then type /supervisor on in that session"
@@ -376,7 +376,7 @@ func (l *launch) announce() {
 		log, output := state.logFile(), state.session("<session>").outputFile()
 		fmt.Fprint(os.Stderr, say(announcement, d.state, log, output, shellQuote(log)))
 	}
-	if l.supervisor || !l.named && l.provider != nil { // something was said
+	if l.supervisor || !l.named && l.provider != nil { // something was printed
 		l.config.offerEnglish(d)
 	}
 	if !slices.Contains([]string{"", "0", "1"}, l.dirs.env.get(supervisorVariable)) {

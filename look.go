@@ -47,7 +47,8 @@ func pathContent(mode, object string) string {
 }
 
 // changedTo returns the paths that differ between then and the present, both compared with one commit, with
-// their content now. A new file of then that is ignored now is left out.
+// their content now. A file that was untracked then, still exists and is no
+// longer listed is ignored now: no change.
 func (then pathStates) changedTo(present pathStates, top string) map[string]string {
 	changed := map[string]string{}
 	for path, is := range present {
@@ -126,8 +127,8 @@ func (g gitRunner) snapshot() (s *snapshot, err error) {
 	return s, nil
 }
 
-// copyIndex copies the index of a working tree, if it has one. Its time tells git which files may have
-// changed since without another size.
+// copyIndex copies the index of a working tree, if it has one. By its time git finds the files that
+// may have changed since without another size.
 func copyIndex(from, to string) error {
 	info, err := os.Stat(from)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -233,7 +234,7 @@ func (s *snapshot) diff(commit string) (d diff, err error) {
 		"--src-prefix=a/", "--dst-prefix=b/", object, "--")
 }
 
-// isFromRemote reports whether one of these commits, which a remote has, holds the path as it is now, and
+// isFromRemote reports whether one of these commits, which a remote has, has the path as it is now, and
 // base does not: it was pulled, merged, rebased onto, or pushed.
 func (s *snapshot) isFromRemote(path, base string, shared []string) bool {
 	list, err := s.differences(base)
@@ -248,7 +249,7 @@ func (s *snapshot) isFromRemote(path, base string, shared []string) bool {
 	return false
 }
 
-// lookAtPrompt returns the look at the working tree that holds dir, as the user's prompt finds it.
+// lookAtPrompt returns the look at the working tree around dir, as the user's prompt finds it.
 func lookAtPrompt(dir string, env []string, patience time.Duration) look {
 	t := treeOf(dir)
 	if t.Repository == "" {

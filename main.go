@@ -29,7 +29,7 @@
 //
 //	config.go             ccc.json
 //	settings.go           what ccc writes into Claude Code's settings.json
-//	settings_sources.go   what Claude Code's settings say
+//	settings_sources.go   what Claude Code's settings have, from all their sources
 //	provider.go           the environment of a claude and its reviewer, and what would override a provider
 //
 // State:
@@ -41,7 +41,7 @@
 //
 // The copy:
 //
-//	guard.go              ends a process tree when its owner ends; which signals tell ccc to end
+//	guard.go              ends a process tree when its owner ends; which signals end ccc
 //	scratch.go            scratch directories on disk, and how those that are left are swept
 //	try.go                ccc try: the plan of a copy, its run to its end, the probe that tries to break out
 //	try_files_linux.go    the file system of a copy
@@ -52,16 +52,16 @@
 //
 //	diff.go               a git diff of any size, as much of it as a request shows
 //	look.go               one look at a working tree, which writes nothing into the repository
-//	compare.go            what a review says of the files as they are now, in a word and a reason
+//	compare.go            whether a review still holds for the files as they are now
 //	change.go             which change a review judges: where it begins, which paths it has
-//	change_text.go        what the reviewer is told of it
+//	change_text.go        the change as the reviewer reads it
 //
 // Reviewer:
 //
 //	transcript_entry.go   the user's words in an entry of Claude Code's transcript
-//	transcript.go         the user's requests that still stand in the conversation
+//	transcript.go         the user's requests that are still valid
 //	reviewer_verdict.go   the verdict in the reviewer's last words
-//	prompt.go             what the reviewer is told: its instructions, and the request for one review
+//	prompt.go             what the reviewer is asked: its instructions, and the request for one review
 //	reviewer_stream.go    the reviewer's output, line by line
 //	reviewer.go           the reviewer's process: its flags, one call of it
 //	prompt_cache.go       whether a reviewer can use the agent's prompt cache
@@ -79,7 +79,7 @@
 //	review.go             one review: plan it, run it, record it; or why there was none
 //	supervisor_mode.go    what answers /supervisor, and ccc supervisor-mode
 //	review_by_hand.go     ccc review
-//	hook_event.go         what Claude Code tells a hook
+//	hook_event.go         an event of Claude Code's, and the conversation that it names
 //	hook.go               one event in, one decision out
 //
 // Commands:

@@ -1,7 +1,7 @@
 package main
 
-// What the reviewer is asked. Its role may be the user's own file; the request and the form of the verdict are
-// always ccc's.
+// What the reviewer is asked. Its role may be the user's own file; the request and the form of the verdict
+// are always ccc's.
 
 import (
 	"bytes"
@@ -67,7 +67,7 @@ type reviewRequest struct {
 	refusal        review            // the last review that sent the agent back, for the same request
 	openFeedback   string            // its feedback, if no approval has followed it
 	withoutVerdict int               // how many reviews before this one gave no verdict, in a row
-	cacheMissed    bool              // an earlier review asked with the agent's prompt cache, which did not serve
+	cacheMissed    bool              // an earlier review asked with the agent's prompt cache, in vain
 	iteration      int               // the number of this review, from 1
 	limit          int               // how many reviews the request has
 
@@ -83,8 +83,8 @@ type reviewRequest struct {
 	seconds        int    // what the whole review has
 }
 
-// take adds the change to the request. Where the agent has only talked, and no file differs, nothing has to be
-// run.
+// take adds the change to the request. Where the agent has only talked, and no file differs, nothing has to
+// be run.
 func (r *reviewRequest) take(change judgedChange) {
 	r.changes, r.compares = change.text(), change.namesCommit()
 	isUnchanged := change.Repository != "" && change.Unseen == "" && len(change.paths) == 0
@@ -101,7 +101,7 @@ func (r reviewRequest) closes() []string {
 }
 
 // text returns the message that asks for the review. What stays the same in the next review comes first, for
-// the API's prompt cache. guideAbove says that the reviewer's prompt stands above, not in a system prompt.
+// the API's prompt cache. With guideAbove the reviewer's prompt comes before it, not in a system prompt.
 func (r reviewRequest) text(guideAbove bool) string {
 	var b strings.Builder
 	by := bySystemPrompt
@@ -110,7 +110,7 @@ func (r reviewRequest) text(guideAbove bool) string {
 	}
 	b.WriteString(say(opening, say(by)) + "\n")
 	section := func(text string) { b.WriteString("\n" + text + "\n") }
-	// A SUPERVISOR.md of the user's own may not say which form a command must have.
+	// A SUPERVISOR.md of the user's own may lack the form that a command must have.
 	why, _, _ := strings.Cut(r.noCopy, "\n")
 	switch {
 	case r.wordsOnly:
@@ -127,24 +127,7 @@ func (r reviewRequest) text(guideAbove bool) string {
 		}
 	}
 	if len(r.requests) > 0 {
-		section(say(sectionRequests))
-		if len(r.requests) > 1 {
-			section(say(requestsJudged))
-		}
-		if r.unconfirmed {
-			section(say(requestsUnconfirmed))
-		}
-		if r.broken {
-			section(say(requestsIncomplete))
-		}
-	}
-	for i, request := range r.requests {
-		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.requests)))
-		text := cutMiddle(request.String(), keep)
-		if request.closed != (words{}) {
-			text = say(request.closed) + " " + text
-		}
-		fmt.Fprintf(&b, "\n[%d] %s\n", i+1, text)
+		section(strings.Join(r.requestParts(), "\n\n"))
 	}
 	if r.question != nil {
 		section(say(sectionQuestion, r.question))
@@ -181,6 +164,29 @@ func (r reviewRequest) text(guideAbove bool) string {
 	return b.String()
 }
 
+// requestParts are the user's requests, each with its number, behind what there is to know of them.
+func (r reviewRequest) requestParts() []string {
+	parts := []string{say(sectionRequests)}
+	if len(r.requests) > 1 {
+		parts = append(parts, say(requestsJudged))
+	}
+	if r.unconfirmed {
+		parts = append(parts, say(requestsUnconfirmed))
+	}
+	if r.broken {
+		parts = append(parts, say(requestsIncomplete))
+	}
+	for i, request := range r.requests {
+		keep := min(userPromptKeep, max(userPromptKeepLeast, userPromptsKeep/len(r.requests)))
+		text := cutMiddle(request.String(), keep)
+		if request.closed != (words{}) {
+			text = say(request.closed) + " " + text
+		}
+		parts = append(parts, fmt.Sprintf("[%d] %s", i+1, text))
+	}
+	return parts
+}
+
 // tryExample returns a command of many lines in the one form that Claude Code always lets through.
 func tryExample(tryCommand string) string {
 	return tryCommand + ` 'dir=$(mktemp -d)
@@ -207,5 +213,5 @@ const (
 	userPromptKeep      = 8000  // of a request of the user's
 	userPromptsKeep     = 64000 // of all requests together, unless each has only userPromptKeepLeast
 	userPromptKeepLeast = 400   // of a request, however many there are
-	lastMessageKeep     = 2000  // of the agent's last message, which the conversation holds whole
+	lastMessageKeep     = 2000  // of the agent's last message, which is whole in the conversation
 )

@@ -1,7 +1,8 @@
 package main
 
 // Whether a reviewer is asked with the agent's prompt cache, or with a prompt and a schema of its own:
-// docs/cost.md has the figures. Whether the cache serves is not foretold: a first review that asks with it shows.
+// docs/cost.md has the figures. Whether the cache serves is not foretold: a first review that asks with it
+// shows.
 
 import (
 	"cmp"

@@ -27,9 +27,9 @@ func withoutCacheVariables(env []string) []string {
 }
 
 // reviewerEnv returns the environment of a reviewer: env, a session's, without the variables that tie a
-// process to its session. It has the values of p unless p is nil or the session's own provider, whose values
-// env has already. The error names a ${NAME} of p that is not set, or that a launch has dropped or filled with
-// a value of the session's provider.
+// process to its session. It has the values of p unless p is nil or the session's own provider, whose
+// values env has already. The error names a ${NAME} of p that is not set, or that a launch has dropped or
+// filled with a value of the session's provider.
 func reviewerEnv(env []string, p *provider) ([]string, error) {
 	env = setEnv(env, toolVariable, "", "CLAUDE_CODE_ENTRYPOINT", "",
 		"CLAUDE_CODE_CHILD_SESSION", "", sessionVariable, "")
@@ -72,9 +72,10 @@ func withProvider(env []string, p *provider) ([]string, error) {
 	return env, nil
 }
 
-// credential returns the variable by which a provider with these values knows its user, "" for none. Only a
-// token, in its variable or in a header, is always sent in the place of a login. A login goes beside another
-// header, and in an interactive session in the place of a key that is not approved (2.1.200 to 2.1.332).
+// credential returns the variable by which a provider with these values recognizes its user, "" for none.
+// Only a token, in its variable or in a header, is always sent in the place of a login. A login goes beside
+// another header, and in an interactive session in the place of a key that is not approved (2.1.200 to
+// 2.1.332).
 func credential(values map[string]string) (variable string) {
 	isSet := func(name string) bool { return strings.TrimSpace(values[name]) != "" }
 	for line := range strings.Lines(values[headersVariable]) {
@@ -94,8 +95,8 @@ func credential(values map[string]string) (variable string) {
 	return variable
 }
 
-// isAPIVariable reports whether a variable, NAME or NAME=value, says which API is called and how: with what
-// model, key, login, headers and body.
+// isAPIVariable reports whether a variable, NAME or NAME=value, decides which API is called and how: with
+// what model, key, login, headers and body.
 func isAPIVariable(variable string) bool {
 	prefixes := []string{"ANTHROPIC_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_API_KEY_", "CLAUDE_CODE_OAUTH_",
 		"CLAUDE_CODE_EXTRA_BODY"}
@@ -120,9 +121,11 @@ func (p *provider) values(env []string) (map[string]string, error) {
 }
 
 // providerConflicts returns the reasons not to run a claude with these sources and environment against p,
-// which may be nil: a variable is missing; settings override p's, or hold what is the user's and would be sent to
-// it; a login would be sent. without is how to do without p. No value is shown.
-func providerConflicts(d dirs, sources []settingsSource, env []string, p *provider, without string) []failure {
+// which may be nil: a variable is missing; settings override p's, or hold what is the user's and would be
+// sent to it; a login would be sent. without is how to do without p. No value is shown.
+func providerConflicts(
+	d dirs, sources []settingsSource, env []string, p *provider, without string,
+) []failure {
 	if p == nil {
 		return nil
 	}
@@ -165,7 +168,8 @@ func providerConflicts(d dirs, sources []settingsSource, env []string, p *provid
 		}
 		conflicts = append(conflicts, failure{code: 1, err: err, hint: hint})
 	}
-	if name := credential(values); values[urlVariable] != "" && name != tokenVariable && name != "" && hasLogin(d) {
+	name := credential(values)
+	if values[urlVariable] != "" && name != tokenVariable && name != "" && hasLogin(d) {
 		ours := settingsSource{name: d.configFile()}
 		const what = "alone lets Claude Code send your login there, too"
 		const hint = "name it " + tokenVariable + ", or add Authorization to " + headersVariable

@@ -1,7 +1,7 @@
 package main
 
-// A review in words. The receipt, one line, never claims more than was recorded: a verdict of a reviewer that ran
-// nothing says so.
+// A review in words. The receipt, one line, never claims more than was recorded: a verdict of a reviewer
+// that ran nothing says so.
 
 import (
 	"cmp"
@@ -39,7 +39,8 @@ func (e entry) shown() entry {
 
 // shown returns the review and what its reviewer did with secrets redacted, for a view.
 func (r review) shown() review {
-	for _, quoted := range []*string{&r.NoCopy, &r.Seen.Unseen, &r.LastMessage, &r.Question, &r.Feedback, &r.Error} {
+	quotes := []*string{&r.NoCopy, &r.Seen.Unseen, &r.LastMessage, &r.Question, &r.Feedback, &r.Error}
+	for _, quoted := range quotes {
 		*quoted = redact(*quoted)
 	}
 	r.Requests, r.did.Runs = mapped(r.Requests, redact), mapped(r.did.Runs, step.shown)

@@ -77,7 +77,7 @@ func mask(text string, expression *regexp.Regexp, isSecret func(before, secret s
 	return b.String() + text[done:]
 }
 
-// A word may stand in JSON or in colour: behind \n as it is written, or behind an escape sequence of a
+// A word may be in JSON or in colour: behind \n as it is written, or behind an escape sequence of a
 // terminal, which may be printable by now.
 const (
 	wordMark  = `\\[nrt]|[\x1b␛]\[[0-9;]*m`
@@ -163,7 +163,7 @@ var secretNames = `(?:(?:[\w.-]*[0-9_.-])?(?:` + strings.ToUpper(wordsOfName) + 
 var secretName = lazyRegexp("^" + secretNames + "$")
 
 // assignment finds what such a name gives, NAME=value, name: value, "name": "value", --name value, and the
-// password of -u user:password. Nothing behind the value says that it is code.
+// password of -u user:password. Nothing behind the value shows that it is code.
 var assignment = lazyRegexp(`((?:(?:(?:\b|` + wordMark + `)` + secretNames + `|` + chineseNames + `)` +
 	quote + `[ \t]*(?::=|=>|[=:：])[ \t]*|--` + secretNames + `[ \t]+|\B(?:-u|--user)[ \t=]*` + quote +
 	`[^\s:=]+:)` + quote + `)([\w+/=.~-]{8,})(?:[^\w+/=.~(\[{:@$%^-]|$)`)

@@ -12,7 +12,7 @@ import (
 )
 
 // A changeStory is one change of a session in a working tree: the reviews up to its approval, and those
-// behind it that found no file changed since, as where the agent was told to push.
+// behind it that found no file changed since, as where the user asked for a push.
 type changeStory struct {
 	reviews  []sessionReview
 	approval *sessionReview // the last
@@ -25,7 +25,7 @@ func changeStories(reviews []sessionReview) (stories []*changeStory) {
 	newest := map[tree]*changeStory{}
 	for _, r := range reviews {
 		story, hasPaths := newest[r.Seen.tree], len(r.Change) > 0
-		isOther := hasPaths || r.Seen.Repository == "" // outside git nobody knows
+		isOther := hasPaths || r.Seen.Repository == "" // outside git no paths are known
 		if story == nil || story.approval != nil && isOther {
 			next := &changeStory{}
 			if story != nil {
@@ -63,7 +63,7 @@ func (s *changeStory) requests() (all []string) {
 	return all
 }
 
-// A report is what the page holds.
+// A report is what comes onto the page.
 type report struct {
 	of      string // the session and the change, in a sentence
 	now     answer // of the last review

@@ -57,7 +57,7 @@ func (s *supervision) review(ctx context.Context, r review, request reviewReques
 	r.Process, r.PromptSource, r.Seen.tree = self.name, in.Source, treeOf(request.tree)
 	r.Deadline, _ = ctx.Deadline()
 	r.Question, r.LastMessage = questionText(request.question), cutMiddle(request.lastMessage, 2000)
-	for _, asked := range request.requests { // what the reviewer gets: the timeline's prompts may not stand
+	for _, asked := range request.requests { // not the timeline's: some may have been withdrawn
 		r.Requests = append(r.Requests, cutMiddle(asked.String(), 4000))
 	}
 	s.record(entry{Review: &r})
@@ -137,10 +137,10 @@ func (s *supervision) whyUnwanted(ctx context.Context) error {
 	return nil
 }
 
-// end ends the review: it completes and records it, and prints what came of it. With an error no review took
-// place: the agent stops, a question goes to the user. A review was cancelled if the user ended it, so that
-// Claude Code no longer listens to the hook, or if supervision was switched off. The end also goes to the log,
-// without feedback, and sweeps the state directory.
+// end ends the review: it completes and records it, and prints what came of it. With an error no review
+// took place: the agent stops, a question goes to the user. A review was cancelled if the user ended it, so
+// that Claude Code no longer listens to the hook, or if supervision was switched off. The end also goes to
+// the log, without feedback, and sweeps the state directory.
 func (s *supervision) end(r review, err error) review {
 	switch {
 	case errors.Is(err, errToldToEnd), errors.Is(err, errSwitchedOff):
@@ -201,13 +201,13 @@ func (s *supervision) step(r review, did step) {
 	s.record(entry{Step: &did})
 }
 
-// mostWithoutVerdict is how many answers without a verdict in a row send the agent back, and mostWithheld how many
-// where it would not get the words of the last.
+// mostWithoutVerdict is how many answers without a verdict in a row send the agent back, and mostWithheld
+// how many where it would not get the words of the last.
 const mostWithoutVerdict, mostWithheld = 2, 1
 
 // takeWords makes a refusal of an answer without a verdict: its words are the feedback. The default feedback
 // takes the place of those that say nothing, and of those that hold an approval, an order for an agent. There
-// is no review, and the error says so, of a question, and where too many in a row gave no verdict.
+// is no review, and an error, of a question, and where too many in a row gave no verdict.
 func (s *supervision) takeWords(r *review, request reviewRequest) error {
 	said, most := r.Feedback, mostWithoutVerdict
 	withheld := saysNothing(said) || r.Event != eventReview && holdsApproval(said)
@@ -298,9 +298,10 @@ func (s *supervision) hasSessionsProvider() bool {
 	return reviewers == "" || reviewers == cmp.Or(s.dirs.env.get(providerVariable), s.state.Provider)
 }
 
-// sessionModel returns the session's model as --model takes it, which a fork has to be given: by itself it has
-// another, or no long context, where a flag, a mapped alias or no choice decided (2.1.200 to 2.1.332). If the
-// transcript does not have it, it is the word by which it was chosen. Without a launch that is not known, "".
+// sessionModel returns the session's model as --model takes it, which a fork has to be given: by itself it
+// has another, or no long context, where a flag, a mapped alias or no choice decided (2.1.200 to 2.1.332).
+// If the transcript does not have it, it is the word by which it was chosen. Without a launch that is not
+// known, "".
 func (s *supervision) sessionModel(talk conversation, sources []settingsSource) string {
 	switch {
 	case talk.modelID != "":
@@ -331,8 +332,8 @@ func (s *supervision) environment() ([]string, error) {
 	return reviewers, checkProvider(s.dirs, readSources(s.dirs, s.config, nil), env, p, withoutReviewers)
 }
 
-// offerCopy adds to the request how to run commands in a throw-away copy, with the ccc at that path, or why that
-// can't be done: copies may be switched off, or none can be made here.
+// offerCopy adds to the request how to run commands in a throw-away copy, with the ccc at that path, or why
+// that can't be done: copies may be switched off, or none can be made here.
 func (p *reviewPlan) offerCopy(ctx context.Context, ccc string) {
 	var err error = errTryOff
 	if p.config.Try {
@@ -363,8 +364,8 @@ func (s *supervision) patience(event string) (timeout time.Duration, late error)
 // clientEnded reports whether the process that listens to the hook is known and has ended.
 func (s *supervision) clientEnded() bool { return s.client != 0 && hasEnded(s.client) }
 
-// untilEnded returns a context that ends after timeout, with late as its cause, when ccc is told to end, when
-// its client has gone (a killed one tells nobody), or when the session is switched off.
+// untilEnded returns a context that ends after timeout, with late as its cause, when a signal ends ccc,
+// when its client has gone (a killed one sends none), or when the session is switched off.
 func (s *supervision) untilEnded(timeout time.Duration, late error) (context.Context, context.CancelFunc) {
 	timed, stop := context.WithTimeoutCause(context.Background(), timeout, late)
 	ctx, cancel := context.WithCancelCause(timed)

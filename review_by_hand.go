@@ -114,8 +114,8 @@ func (s *supervision) printReview(ended review, asJSON bool) error {
 	return out.Flush()
 }
 
-// codeOf returns the exit code of the review as a failure, nil for 0: an approval of the files as they are now.
-// Of files that have changed meanwhile it prints which.
+// codeOf returns the exit code of the review as a failure, nil for 0: an approval of the files as they are
+// now. Of files that have changed meanwhile it prints which.
 func (s *supervision) codeOf(ended review) error {
 	switch ended.Verdict {
 	case verdictCancelled:
@@ -142,8 +142,9 @@ type reviewOfSession struct {
 	steps
 }
 
-// storedSessionOf returns the session of Claude Code's that the operand names. Without an operand it is the one
-// that was written last: of this working tree, else of this project, else of a directory above this one.
+// storedSessionOf returns the session of Claude Code's that the operand names. Without an operand it is the
+// one that was written last: of this working tree, else of this project, else of a directory above this
+// one.
 func storedSessionOf(c *invocation, d dirs) (session storedSession, talk conversation, err error) {
 	if word := strings.Join(c.operands, ""); word != "" {
 		return storedSessionNamed(word, d)
@@ -162,9 +163,9 @@ func storedSessionOf(c *invocation, d dirs) (session storedSession, talk convers
 	return session, talk, noConversationIn("of this project (" + d.here + ")")
 }
 
-// storedSessionNamed returns the session of Claude Code's whose id word begins, of whichever project. That word
-// begins the ids of several is an error. A session that lies in several projects, as when one was copied, is
-// the transcript that was written last.
+// storedSessionNamed returns the session of Claude Code's whose id word begins, of whichever project. That
+// word begins the ids of several is an error. A session that lies in several projects, as when one was
+// copied, is the transcript that was written last.
 func storedSessionNamed(word string, d dirs) (session storedSession, talk conversation, err error) {
 	which := fmt.Sprintf("beginning with %q", word)
 	isNamed := func(s storedSession) bool { return strings.HasPrefix(s.id, word) }
@@ -202,9 +203,9 @@ func noConversationIn(which string) error {
 	return withHint(err, "start one with ccc --supervisor, or cd to the project of one")
 }
 
-// providerByHand returns the provider that ccc review asks: the reviewer's own, else the session's if that is
-// known, else the flag's, else that of a launch without a name, which it prints. "" is none. A flag that names
-// another than the first two is an error.
+// providerByHand returns the provider that ccc review asks: the reviewer's own, else the session's if that
+// is known, else the flag's, else that of a launch without a name, which it prints. "" is none. A flag that
+// names another than the first two is an error.
 func (s *supervision) providerByHand(flag string) (name string, err error) {
 	known := cmp.Or(s.config.Supervisor.Provider, s.state.Provider)
 	name = cmp.Or(known, flag, s.config.CurrentProvider)

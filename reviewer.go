@@ -1,7 +1,7 @@
 package main
 
-// The reviewer's process: a claude that forks the session. Its flags, and one call of it. What keeps a review from
-// taking place is an error of the call.
+// The reviewer's process is a claude that forks the session. No tool of its own edits a file, and no hook
+// runs in it. What keeps a review from taking place is an error of the call.
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// reviewerOptions say how a reviewer is started.
+// reviewerOptions are how a reviewer is started.
 type reviewerOptions struct {
 	session    string   // the session to fork
 	version    string   // of its Claude Code, "" if that is not known
@@ -38,14 +38,14 @@ type reviewerCall struct {
 	warn   func(error) // takes what goes wrong without ending the review
 }
 
-// noConversation is what Claude Code says where it does not find the session to fork (2.1.200, 2.1.332).
+// noConversation is what Claude Code prints where it does not find the session to fork (2.1.200, 2.1.332).
 const noConversation = "No conversation found"
 
 // resultGrace is for the reviewer to end by itself behind its verdict, which takes it about 0.1 s.
 const resultGrace = 500 * time.Millisecond
 
-// run runs the reviewer to its end. note takes what it calls, is refused and says. An error means that no review
-// took place; result then holds what was known before.
+// run runs the reviewer to its end. note takes its calls, refusals and words. With an error no review took
+// place; result is then what was known before.
 func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome, err error) {
 	start := time.Now()
 	defer func() { result.DurationSeconds = time.Since(start).Round(time.Millisecond).Seconds() }()
@@ -71,7 +71,7 @@ func (c *reviewerCall) run(ctx context.Context, note func(step)) (result outcome
 			err = context.Cause(ctx)
 		case err == nil:
 			err = errNoResult
-		case errors.As(err, new(*exec.ExitError)): // its text alone does not say what has ended
+		case errors.As(err, new(*exec.ExitError)): // its text alone does not name what has ended
 			err = errors.New(say(withReason, errNoResult.Error(), err.Error()))
 		}
 		if err != nil && stream.result == nil && stderr != "" {
@@ -90,10 +90,10 @@ var askedTools = []string{"CronCreate", "CronDelete", "EnterWorktree", "ExitWork
 // one each sandboxed command ends there with "bwrap: Can't create file" (2.1.200).
 const sandboxHeeds = "2.1.329"
 
-// reviewerSettings returns the settings of the reviewer's claude. No hook runs in it, ours included. No tool
-// of its own edits a file, whatever its permission mode and the user's rules are: Edit, Write and
-// NotebookEdit all heed Edit rules. Two slashes begin an absolute path; with one the rule does nothing.
-// It is //**/* since //** makes each sandboxed command fail from 2.1.329 on. A rule by path leaves the list of
+// reviewerSettings returns the settings of the reviewer's claude. No hook runs in it, ours included. No
+// tool of its own edits a file, whatever its permission mode and the user's rules are: Edit, Write and
+// NotebookEdit all heed Edit rules. Two slashes begin an absolute path; with one the rule does nothing. It
+// is //**/* since //** makes each sandboxed command fail from 2.1.329 on. A rule by path leaves the list of
 // tools as it is.
 //
 // The user may have Claude Code's own sandbox switched on. No copy can be made inside it, so command, unless
@@ -122,8 +122,8 @@ func reviewerSettings(command string, closed []string, withMCP bool) string {
 // optionalFlag is left out for a claude that does not know it. No other is: a spending limit is not optional.
 const optionalFlag = "--system-prompt-snapshot"
 
-// flags returns the reviewer's command line, each flag with its values. With the agent's prompt cache it is the
-// same in every review of a session.
+// flags returns the reviewer's command line, each flag with its values. With the agent's prompt cache it is
+// the same in every review of a session.
 func (o reviewerOptions) flags() (flags [][]string) {
 	allowed, command := o.config.AllowedTools, o.tryCommand
 	isMCP := func(tool string) bool { return strings.HasPrefix(tool, "mcp__") }
@@ -203,7 +203,7 @@ func (c *reviewerCall) start(ctx context.Context, command []string, stream *revi
 	}
 	lifeline.Close()
 	err = endGuard(cmd, exited)
-	// The process was waited for, so this error says nothing. Wait ends the copying of the pipes, after
+	// The process was waited for, so this error means nothing. Wait ends the copying of the pipes, after
 	// pipePatience at the latest; from here on nothing else uses stream and complaints.
 	_ = cmd.Wait()
 	stream.close()

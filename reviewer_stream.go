@@ -1,6 +1,7 @@
 package main
 
-// The reviewer's stream, line by line: what the reviewer calls, is refused and says, and its result.
+// The reviewer's stream is read line by line: calls, refusals and words as they come, the result at the
+// end. A line that can't be read ends no review.
 
 import (
 	"bytes"
@@ -17,11 +18,11 @@ import (
 type reviewStream struct {
 	lineWriter
 	output   io.Writer         // takes each valid line, unchanged
-	note     func(step)        // takes what the reviewer calls, is refused, gets an error for and says
+	note     func(step)        // takes the reviewer's calls, with refusals and errors, and its words
 	warn     func(error)       // takes what goes wrong without ending the review
 	outcome  outcome           // what is known so far, without the verdict
-	first    tokens            // of the first message that tells any
-	result   *resultLine       // the last that holds a verdict, else the last
+	first    tokens            // of the first message with any
+	result   *resultLine       // the last with a verdict, else the last
 	complete chan struct{}     // closed at the first result with a verdict or an error
 	finish   func()            // closes complete
 	written  int               // output tokens, as the results count them

@@ -1,6 +1,7 @@
 package main
 
-// From the reviewer's result line to the verdict, or to the error that says why there was no review.
+// From the reviewer's result line to the verdict, or to the error that there was no review. What is unclear
+// is no approval: each rule here was a wrong approval once.
 
 import (
 	"bytes"
@@ -42,7 +43,7 @@ func parseResult(line []byte) *resultLine {
 }
 
 // judge returns the verdict and the feedback. Without a verdict decided is "", and the feedback is the
-// result's text. A result that says that it failed is an error: an API error comes as success with is_error.
+// result's text. A result that has failed is an error: an API error comes as success with is_error.
 func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	text, kind := r.text(), ""
 	if r.Subtype != "" && r.Subtype != "success" {
@@ -67,7 +68,7 @@ func (r *resultLine) judge() (decided verdict, feedback string, err error) {
 	return decided, strings.TrimSpace(feedback), nil
 }
 
-// decides reports whether the result holds a verdict.
+// decides reports whether the result has a verdict.
 func (r *resultLine) decides() bool {
 	decided, _, _ := r.judge()
 	return decided != ""
@@ -80,7 +81,7 @@ func (r *resultLine) isOfNoTurn() bool {
 	return isEmpty && r.malformed == nil && !r.IsError && r.Turns != nil && *r.Turns == 0
 }
 
-// object returns the object in which the verdict has to stand, nil where it has to stand in a text.
+// object returns the object in which the verdict has to be, nil where it has to be in a text.
 func (r *resultLine) object() json.RawMessage {
 	for _, raw := range []json.RawMessage{r.StructuredOutput, r.Result} {
 		if bytes.HasPrefix(raw, []byte("{")) {
@@ -106,7 +107,7 @@ func withoutThinking(text string) string {
 	return text
 }
 
-// ownCost returns what the call has cost since its last result, in US dollars, 0 where claude tells only the
+// ownCost returns what the call has cost since its last result, in US dollars, 0 where claude prints only the
 // whole session's cost. Of a model that it does not know that is a guess: it takes its own dearest price.
 func (r *resultLine) ownCost() (sum float64, isGuess bool) {
 	for _, model := range r.costs.SinceLast {
@@ -132,21 +133,21 @@ var (
 	decisionMember = lazyRegexp(`"allow(?:_s|S)top"\s*:`)
 	// decisionWord matches where a text, in prose or in JSON of any kind, states a decision. What it states
 	// is true or false in the first group, and a word or character in the second. Only true and false may
-	// stand on the next line.
+	// be on the next line.
 	decisionWord = lazyRegexp("(?i)\\ballow_?stop\\b[\"'`*”’\\\\]*" +
 		"\\s*[:：=＝]+(?:\\s*[\"'`*“‘\\\\]*(true|false)\\b|[ \\t]*[\"'`*“‘\\\\]*(\\w+|\\S?))")
 )
 
-// findVerdict reads the verdict in a text. An approval is the last thing said, and said once: an object at
+// findVerdict reads the verdict in a text. An approval comes last, and once: an object at
 // the end, which only the end of a fence may follow, and nothing before it states another decision. A refusal
-// may stand anywhere, unless an approving object follows it. Without a verdict decided is "".
+// may be anywhere, unless an approving object follows it. Without a verdict decided is "".
 func findVerdict(text string) (decided verdict, feedback string) {
 	text = strings.TrimSpace(text)
 	body := strings.TrimSpace(strings.TrimSuffix(text, "```"))
 	if strings.Count(body, "{") > bracesRead {
 		return "", ""
 	}
-	decisions, start, end := 0, 0, 0 // how many objects decide, and where the last of them stands
+	decisions, start, end := 0, 0, 0 // how many objects decide, and where the last of them is
 	for at := 0; at < len(body); at++ {
 		var object json.RawMessage
 		if body[at] != '{' || json.NewDecoder(strings.NewReader(body[at:])).Decode(&object) != nil {
@@ -212,13 +213,13 @@ func readDecision(object []byte, keys ...string) (decided verdict, feedback stri
 	return "", "", false
 }
 
-// saysNothing reports whether a text is empty, or what stands for an empty one (2.1.200 to 2.1.332).
+// saysNothing reports whether a text is empty, or a placeholder for an empty one (2.1.200 to 2.1.332).
 func saysNothing(text string) bool {
 	placeholders := []string{"", "(no content)", "No response requested.", "None"}
 	return slices.Contains(placeholders, strings.TrimSpace(text))
 }
 
-// holdsApproval reports whether text holds something like an object that approves, an order to the agent.
+// holdsApproval reports whether text has something like an object that approves, an order to the agent.
 func holdsApproval(text string) bool {
 	for _, at := range decisionWord().FindAllStringSubmatchIndex(text, -1) {
 		if at[2] >= 0 && strings.EqualFold(text[at[2]:at[3]], "true") && strings.Contains(text[:at[0]], "{") {

@@ -45,7 +45,7 @@ func printable(text string) string {
 // oneLine is printable text on one line: each run of white space becomes one blank.
 func oneLine(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
 
-// unbroken is a printable command on one line: it keeps its blanks, and ⏎ stands for each line break.
+// unbroken is a printable command on one line: it keeps its blanks, and each line break is ⏎.
 func unbroken(command string) string {
 	return strings.ReplaceAll(printable(strings.TrimSpace(command)), "\n", " ⏎ ")
 }
@@ -142,7 +142,7 @@ type screen struct {
 	tag      string // the colour of supervisorTag
 }
 
-// supervisorTag begins what ccc says in a session.
+// supervisorTag begins what ccc shows in a session.
 const supervisorTag = "[SUPERVISOR]"
 
 // newScreen takes the width from COLUMNS, else from the terminal, else it is 80.

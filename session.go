@@ -19,7 +19,7 @@ type sessionState struct {
 	Count      int       `json:"count"`                // reviews of the present piece of work: see beginsAnew
 	Enabled    *bool     `json:"enabled,omitempty"`    // as its last switch left it, nil before the first
 	SwitchedAt time.Time `json:"switched_at,omitzero"` // the time of that switch
-	Cancelled  bool      `json:"cancelled,omitempty"`  // the user ended the last review of a stop: see hook.prompt
+	Cancelled  bool      `json:"cancelled,omitempty"`  // the user ended the last stop's review: see hook.prompt
 	Provider   string    `json:"provider,omitempty"`   // of the client that ran its last hook, or noProvider
 	LaunchedAt time.Time `json:"launched_at,omitzero"` // of its last supervised launch
 	CreatedAt  time.Time `json:"created_at"`

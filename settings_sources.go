@@ -1,6 +1,7 @@
 package main
 
-// What Claude Code's settings say, from all their sources: variables and keys.
+// Claude Code's settings come from several sources. One that can't be read is kept, with its error: it may
+// override anything.
 
 import (
 	"encoding/json"
@@ -15,7 +16,7 @@ import (
 // A settingsSource is a place where Claude Code finds settings, and what ccc reads there.
 type settingsSource struct {
 	name   string // a path, or --settings
-	prefix string // what stands before its keys: in ccc.json "settings."
+	prefix string // what comes before its keys: in ccc.json "settings."
 	// By key: env.NAME for a variable, allowed.END for the end of a key that may be used, helperKey and the
 	// keys after it, and the muting keys where they are true or false.
 	values  map[string]string
@@ -29,7 +30,7 @@ const argumentSource = "--settings"
 // isInline reports whether the value of --settings is the JSON itself, not a path.
 func isInline(value string) bool { return strings.HasPrefix(strings.TrimSpace(value), "{") }
 
-// readArgument returns the settings that the value of --settings stands for. A pipe is refused: it can be
+// readArgument returns the settings that the value of --settings is or names. A pipe is refused: it can be
 // read only once.
 func readArgument(value string) ([]byte, error) {
 	if isInline(value) {
@@ -104,7 +105,7 @@ func readSource(path string) settingsSource {
 	return sourceOf(path, "", text, err)
 }
 
-// accountSource is .claude.json, where Claude Code keeps what it knows of the user's account. A file with its
+// accountSource is .claude.json, where Claude Code keeps the user's account. A file with its
 // older name comes first.
 func accountSource(d dirs) settingsSource {
 	dir := d.claude
@@ -123,7 +124,7 @@ func (s settingsSource) allows(key string) bool {
 	return s.values["allowed."+key[max(0, len(key)-20):]] != ""
 }
 
-// fault is a failure because of what stands under key there. change is what to do, as for keyHint.
+// fault is a failure because of what key has there. change is what to do, as for keyHint.
 func (s settingsSource) fault(key, what, change string) failure {
 	err := fmt.Errorf("%s: %s%s %s", s.name, s.prefix, key, what)
 	if s.name == argumentSource {
@@ -132,7 +133,7 @@ func (s settingsSource) fault(key, what, change string) failure {
 	return failure{code: 1, err: err, hint: keyHint(s.name, change)}
 }
 
-// sourceOf returns the source that holds text, or that could not be read because of err. A text that is
+// sourceOf returns the source with that text, or that could not be read because of err. A text that is
 // neither blank nor a JSON object is an error of the source.
 func sourceOf(name, prefix string, text []byte, err error) settingsSource {
 	s := settingsSource{name: name, prefix: prefix, err: err}

@@ -73,7 +73,7 @@ func showStatus(c *invocation, d dirs) error {
 	return err
 }
 
-// nothingIn says that no session is of the directory, and how many there are elsewhere.
+// nothingIn writes that no session is of the directory, and how many there are elsewhere.
 func (s *screen) nothingIn(dir string, elsewhere int) {
 	if elsewhere > 0 {
 		s.block("", say(noSessionHere, pathFrom("", dir), elsewhere))
@@ -82,7 +82,7 @@ func (s *screen) nothingIn(dir string, elsewhere int) {
 	}
 }
 
-// noticeOld says on stderr of which sessions lines of ccc 1.x were not read.
+// noticeOld prints on stderr of which sessions lines of ccc 1.x were not read.
 func noticeOld(sessions []string) {
 	if len(sessions) > 0 {
 		notice(say(linesNotRead, strings.Join(sessions, ", ")))
@@ -247,8 +247,9 @@ func showTable(s *screen, sessions []summary) {
 		rows[0][mode] = ""
 	}
 	for _, session := range sessions {
-		row := []string{session.short(), say(modeCells[session.Mode]), fmt.Sprintf("%d/%d", session.Count, session.Limit),
-			verdictName(session.Verdict), session.when(), dollars(session.CostUSD), pathFrom("", session.Project), session.Request}
+		used := fmt.Sprintf("%d/%d", session.Count, session.Limit)
+		row := []string{session.short(), say(modeCells[session.Mode]), used, verdictName(session.Verdict),
+			session.when(), dollars(session.CostUSD), pathFrom("", session.Project), session.Request}
 		for column := range row {
 			if row[column] = oneLine(row[column]); column != mode {
 				row[column] = cmp.Or(row[column], "-")

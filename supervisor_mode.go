@@ -31,7 +31,7 @@ func isUnclear(operand string) bool {
 	return operand != "" && !slices.Contains(modes, operand) && strings.Trim(operand, letters+".-") == ""
 }
 
-// modeLine tells how the session stands: on or off, the reviews of this request, the last verdict, and what
+// modeLine is the state of the session: on or off, the reviews of this request, the last verdict, and what
 // the session's reviews have cost.
 func modeLine(s summary, isOn bool, limit int) string {
 	line := joined(say(modeIs, say(modeNames[modeWord(isOn)])), say(reviewsUsed, s.Count, limit), s.last(),

@@ -70,7 +70,7 @@ type review struct {
 
 	// ccc's process: number, start and machine. If it has gone before the end, the review was killed.
 	Process  string    `json:"process,omitempty"`
-	Deadline time.Time `json:"deadline,omitzero"` // when its time is up, which decides where no process can be seen
+	Deadline time.Time `json:"deadline,omitzero"` // when its time is up: decides where no process can be seen
 
 	Requests     []string `json:"requests,omitempty"`      // the user's that the reviewer gets, each cut
 	LastMessage  string   `json:"last_message,omitempty"`  // the agent's, cut
@@ -105,7 +105,7 @@ const (
 	verdictReviewing verdict = "reviewing" // it is not known yet; never recorded
 )
 
-// An outcome is what a review came to. Its members stand beside those of the review, from its end on.
+// An outcome is what a review came to. Its members are beside those of the review, from its end on.
 type outcome struct {
 	Verdict         verdict `json:"verdict,omitempty"`          // one of those above
 	Feedback        string  `json:"feedback,omitempty"`         // what is left to do; if allow, to the user
@@ -151,7 +151,7 @@ type look struct {
 }
 
 // pathStates are the paths in which a working tree differs from a commit, quoted by git: a name that is not
-// UTF-8 can't stand in JSON. The values are what the commit has there and what `git add -A` would add now,
+// UTF-8 can't be in JSON. The values are what the commit has there and what `git add -A` would add now,
 // each as mode and object id, or "" where there is no file. Ignored files are left out.
 type pathStates map[string][2]string
 
@@ -219,7 +219,7 @@ type history struct {
 	file     lineReader
 }
 
-// readHistory reads the session's timeline. With an error the history holds what could be read.
+// readHistory reads the session's timeline. With an error the history has what could be read.
 func (s sessionFiles) readHistory() (*history, error) {
 	h := &history{file: lineReader{path: s.timelineFile()}}
 	h.file.lines.line = func(line []byte) {
@@ -420,8 +420,8 @@ func (h *history) beginsAnew(isActive bool) bool {
 	return false
 }
 
-// lastRefusal returns the last review since the user's last prompt that sent the agent back, an empty one where
-// there is none. open is its feedback, "" once a stop was approved after it.
+// lastRefusal returns the last review since the user's last prompt that sent the agent back, an empty one
+// where there is none. open is its feedback, "" once a stop was approved after it.
 func (h *history) lastRefusal() (last review, open string) {
 	for _, r := range h.Reviews {
 		if r.Ended.Before(h.lastPrompt()) {

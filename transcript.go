@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// A conversation is what ccc reads of a transcript: the requests that still stand, the model, the directories.
+// A conversation is what ccc reads of a transcript.
 type conversation struct {
-	requests  []userRequest // the user's words that stand, oldest first
+	requests  []userRequest // the user's words that are still valid, oldest first
 	model     string        // that answered last, by the API's name for it
 	modelID   string        // that was asked last, as --model takes it; "" before 2.1.270
 	switched  bool          // the user may have chosen another model, by /model
@@ -72,13 +72,14 @@ func (c *conversation) closable() (ids []string) {
 	return ids
 }
 
-// calledNothing reports whether the agent called no tool for any request that is open, as far as all is known.
+// calledNothing reports whether the agent called no tool for any request that is open, as far as all is
+// known.
 func (c *conversation) calledNothing() bool {
 	called := func(r userRequest) bool { return r.closed == (words{}) && (r.calls || r.id == "") }
 	return len(c.requests) > 0 && !c.broken && !slices.ContainsFunc(c.requests, called)
 }
 
-// isRequest reports whether the transcript's request is the prompt. /supervisor may stand before it, and the
+// isRequest reports whether the transcript's request is the prompt. /supervisor may come before it, and the
 // transcript has other white space around the prompt and a command's arguments.
 func isRequest(request, prompt string) bool {
 	line := oneLine(prompt)
@@ -87,7 +88,7 @@ func isRequest(request, prompt string) bool {
 
 // readConversation reads the transcript at path from its newest entry back to its root, along a chain: each
 // entry names its parent. What the user withdrew or took back is in the file, but not on the chain. A fork
-// begins where its original was compacted last; what came before stands in another transcript of the same
+// begins where its original was compacted last; what came before is in another transcript of the same
 // directory. An error means that the transcript can't be read or holds no conversation.
 func readConversation(path string) (conversation, error) {
 	t, err := readTranscript(path)
@@ -129,9 +130,9 @@ func readConversation(path string) (conversation, error) {
 	return w.conversation, nil
 }
 
-// A walk reads a conversation from its end back. Its fields hold what follows the entry that is being read, so
-// that Esc is seen before what it ended. In these three an agent calls a tool for the prompt A, and behind the
-// call's result comes:
+// A walk reads a conversation from its end back. Its fields hold what follows the entry that is being read,
+// so that Esc is seen before what it ended. In these three an agent calls a tool for the prompt A, and
+// behind the call's result comes:
 //
 //	Esc, prompt B                  escStops: the user interrupted A
 //	Esc, prompt B that was queued  typedWhileWorking: Esc sent B, and nobody interrupted A
@@ -184,7 +185,7 @@ func (w *walk) add(e placedEntry, beside []userRequest) {
 	}
 }
 
-// take adds words of the user's that stand.
+// take adds words of the user's that are still valid.
 func (w *walk) take(r userRequest) {
 	if r.prompt {
 		if w.interrupted {

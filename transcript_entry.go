@@ -33,7 +33,7 @@ func (r userRequest) String() string {
 	return text
 }
 
-// toolUse stands in a blockText before the id of a call of a tool.
+// toolUse comes in a blockText before the id of a call of a tool.
 const toolUse = "tool_use "
 
 // An entryKind is what an entry is beside the user's words; 0 is any entry that does not count.
@@ -115,7 +115,7 @@ func (b *blockText) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// refusedSaying stands before the words with which the user refused a call.
+// refusedSaying comes before the words with which the user refused a call.
 const refusedSaying = "the user said:"
 
 // A toolResult is what a call came to, as far as it shows what the user said.
@@ -212,7 +212,7 @@ func isUsers(text string) bool {
 	return text != "" && !slices.ContainsFunc(starts, isStart)
 }
 
-// tagged returns what stands between <tag> and </tag> in a text that begins with a tag of a command, else "".
+// tagged returns what is between <tag> and </tag> in a text that begins with a tag of a command, else "".
 func tagged(text, tag string) string {
 	if !strings.HasPrefix(text, "<command-") {
 		return ""

@@ -32,7 +32,7 @@ type trial struct {
 var (
 	// versionPatience bounds the wait for claude --version, which takes 10 to 100 ms.
 	versionPatience = 10 * time.Second
-	// trialNotice is when the user is told what takes so long: claude alone needs 0.3 to 0.6 s.
+	// trialNotice is when a line shows the user what takes so long: claude alone needs 0.3 to 0.6 s.
 	trialNotice = 2 * time.Second
 	// trialPatience is how long the user's own SessionStart hooks may take, which run in a trial, too.
 	trialPatience = 60 * time.Second
@@ -132,9 +132,9 @@ func (t *trial) refuse() error {
 	return nil
 }
 
-// run lets claude run the hook, waits until claude has ended, and returns an error if the hook did not run, an
-// untriable one if that was another program than here. It calls notice once if that takes long. The end of ctx
-// ends claude and all that it has started, and its cause is the error then.
+// run lets claude run the hook, waits until claude has ended, and returns an error if the hook did not run,
+// an untriable one if that was another program than here. It calls notice once if that takes long. The end
+// of ctx ends claude and all that it has started, and its cause is the error then.
 func (t *trial) run(ctx context.Context, notice func()) error {
 	state := stateDir(t.dirs.state)
 	dir, answer := state.trialDir(), state.trialFile(fmt.Sprintf("answer-%d", os.Getpid()))
@@ -223,8 +223,8 @@ func (t *trial) command() []string {
 	return append(command, "/cost")
 }
 
-// cause is the error that claude has not run the hook: with the reason where one is easily told, else with
-// what claude said.
+// cause is the error that claude has not run the hook: with the reason where that is known, else with
+// claude's words.
 func (t *trial) cause(said string) error {
 	const effect = "claude was tried and ran no hooks, so nothing would be reviewed"
 	if flag := givenFlag(t.args, hooklessFlags...); flag != "" {

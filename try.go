@@ -88,7 +88,8 @@ func try(c *invocation) error {
 		}
 		ended.err = errors.New(trySubcommand + ": " + ran.Error)
 	}
-	ran.Command, ran.Error, ran.Output = redact(ran.Command), redact(ran.Error), lastBytes(redact(ran.Output), 2000)
+	ran.Command, ran.Error = redact(ran.Command), redact(ran.Error)
+	ran.Output = lastBytes(redact(ran.Output), 2000)
 	if err := recordRun(ran, c.env); err != nil {
 		fmt.Fprintln(os.Stderr, "ccc: try: recording the run:", printable(redact(err.Error())))
 	}
@@ -237,8 +238,8 @@ func (plan *tryPlan) run(ctx context.Context, timeout time.Duration) (code int, 
 	return 0, nil
 }
 
-// tryProbe makes a copy in dir, as a reviewer with env does, and tries to break out of it. The error says why
-// no copy can be made or trusted here, with a hint where one is known. readOnlyHome reports whether nothing
+// tryProbe makes a copy in dir, as a reviewer with env does, and tries to break out of it. The error is why
+// no copy can be made or trusted here, with a hint where there is one. readOnlyHome reports whether nothing
 // can be written directly in HOME.
 func tryProbe(ctx context.Context, dir string, env []string) (readOnlyHome bool, err error) {
 	listener, err := onLoopback(0, syscall.Bind)

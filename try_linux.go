@@ -124,8 +124,8 @@ func ownIDs(path string, id int) (ids []syscall.SysProcIDMap) {
 // withCopyHint returns err with copyHint.
 func withCopyHint(err error) error { return withHint(err, copyHint(err, os.ReadFile)) }
 
-// copyHint returns what to do about err, which keeps a copy from being made, or "" where that is not known. The
-// causes that are most certain come first. read reads a file of this machine.
+// copyHint returns what to do about err, which keeps a copy from being made, or "" where that is not known.
+// The causes that are most certain come first. read reads a file of this machine.
 func copyHint(err error, read func(path string) ([]byte, error)) string {
 	says := func(what string) bool { return strings.Contains(err.Error(), what) }
 	begins := func(path, start string) bool {

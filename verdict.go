@@ -1,7 +1,7 @@
 package main
 
-// ccc verdict, for scripts and hooks: stdout has one word, stderr the reason, and the exit code is 0 only for an
-// approval that still holds.
+// ccc verdict, for scripts and hooks: stdout has one word, stderr the reason, and the exit code is 0 only
+// for an approval that still holds.
 
 import (
 	"context"
@@ -159,10 +159,10 @@ func (s sessionReview) lines(a answer) (lines []string) {
 	}
 	isUsers := func(path string) bool { return s.history.isUsers(s.Seen.tree, path, s.Seen.Paths[path][1]) }
 	if paths := slices.DeleteFunc(a.uncommitted, isUsers); len(paths) > 0 {
-		lines = append(lines, say(notCommitted, pathNames(paths, 20)))
+		lines = append(lines, say(notCommitted, pathNames(paths)))
 	}
 	if len(a.untracked) > 0 {
-		lines = append(lines, say(newUntracked, pathNames(a.untracked, 20)))
+		lines = append(lines, say(newUntracked, pathNames(a.untracked)))
 	}
 	return lines
 }
